@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_BPF_FILTER_BPF_H
+#define PROFD_BPF_FILTER_BPF_H
+
+/*
+ * Whose ticks become samples. Idle CPUs never, profd's own only if asked to, else everybody when
+ * the sampler says so, or the members of the hash: processes that profd put there, and, where a
+ * member is inheriting, what it forks: the child joins in the fork tracepoint, before it first
+ * runs. A member leaves when its task is freed, which is after its last sample.
+ */
+#include "bpf/abi.h"
+#include "bpf/stats.bpf.h"
+
+/* Preallocated: before 6.1 a perf_event program may not use any other hash. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MEMBERS_MAX);
+	__type(key, __u32);
+	__type(value, struct abi_member);
+} members SEC(".maps");
+
+/* profd's pid, or 0 if it is not to be excluded. */
+const volatile __u32 self_pid;
+
+/* Counts the tick in @c, and says whether it is to become a sample. */
+static __always_inline bool filter_tick(const volatile struct abi_sampler *config, __u32 sampler,
+					bool user, struct abi_counters *c)
+{
+	__u64 ids = bpf_get_current_pid_tgid();
+	__u32 pid = ids >> 32;
+	struct abi_member *member;
+
+	if (!ids) {
+		c->idle++;
+		return false;
+	}
+	if (self_pid && pid == self_pid) {
+		c->excluded++;
+		c->self++;
+		return false;
+	}
+	if (user ? config->exclude_user : config->exclude_kernel) {
+		c->excluded++;
+		return false;
+	}
+	if (!config->all) {
+		member = bpf_map_lookup_elem(&members, &pid);
+		if (!member || !(member->samplers >> sampler & 1)) {
+			c->excluded++;
+			return false;
+		}
+	}
+	c->seen++;
+	return true;
+}
+
+/* Arguments of the tracepoint: parent, child (include/trace/events/sched.h). */
+SEC("tp_btf/sched_process_fork")
+int filter_fork(unsigned long long *args)
+{
+	struct task_struct *parent = (void *)args[0];
+	struct task_struct *child = (void *)args[1];
+	struct abi_member joined = {};
+	struct abi_member *member;
+	__u32 pid;
+
+	if (child->pid != child->tgid)
+		return 0;
+	pid = parent->tgid;
+	member = bpf_map_lookup_elem(&members, &pid);
+	if (!member || !member->inheriting)
+		return 0;
+	joined.start_ns = child->start_boottime;
+	joined.samplers = member->inheriting;
+	joined.inheriting = member->inheriting;
+	pid = child->tgid;
+	if (bpf_map_update_elem(&members, &pid, &joined, 0))
+		__sync_fetch_and_add(&unfollowed, 1);
+	return 0;
+}
+
+/* Argument: the task, after its last reference that can run is gone. */
+SEC("tp_btf/sched_process_free")
+int filter_free(unsigned long long *args)
+{
+	struct task_struct *task = (void *)args[0];
+	struct abi_member *member;
+	__u32 pid = task->pid;
+
+	if (task->pid != task->tgid)
+		return 0;
+	member = bpf_map_lookup_elem(&members, &pid);
+	/* The pid may be in use again: then the entry is the newer process's. */
+	if (!member || (member->start_ns && member->start_ns != task->start_boottime))
+		return 0;
+	if (bpf_map_delete_elem(&members, &pid))
+		__sync_fetch_and_add(&unremoved, 1);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_BPF_KERNEL_TYPES_H
+#define PROFD_BPF_KERNEL_TYPES_H
+
+/*
+ * All that the BPF programs know of the kernel, and nothing more: the build needs neither a running
+ * kernel's BTF nor kernel headers.
+ *
+ * Three sorts of declarations. Fixed-width types and constants of <linux/bpf.h>, which are kernel
+ * ABI. The context of a perf_event program (<linux/bpf_perf_event.h>), ABI too. And the few
+ * fields of internal structs that are read, marked preserve_access_index, so that libbpf moves each
+ * access to where the running kernel has the field (CO-RE). Their order here means nothing.
+ */
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef signed short __s16;
+typedef unsigned int __u32;
+typedef signed int __s32;
+typedef unsigned long long __u64;
+typedef signed long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+
+#define true  1
+#define false 0
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum { BPF_NOEXIST = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
+enum { BPF_RB_AVAIL_DATA = 0 };
+
+/* task_struct.flags (include/linux/sched.h); both values are older than every kernel we run on. */
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
+
+#if defined(__TARGET_ARCH_x86)
+
+/* struct pt_regs of arch/x86 as a perf_event program sees it, one word a register. */
+struct context_registers {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+/* The same inside the kernel, where cs is narrower since 6.9. */
+struct pt_regs {
+	unsigned long bp, orig_ax, ip, cs, sp;
+} __attribute__((preserve_access_index));
+
+#elif defined(__TARGET_ARCH_arm64)
+
+/* struct user_pt_regs of arch/arm64. */
+struct context_registers {
+	__u64 regs[31], sp, pc, pstate;
+};
+
+struct pt_regs {
+	__u64 regs[31], sp, pc, pstate;
+	__s32 syscallno;
+} __attribute__((preserve_access_index));
+
+#else
+#error "no registers known for this architecture"
+#endif
+
+struct bpf_perf_event_data {
+	struct context_registers regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+struct mm_struct {
+	unsigned long start_stack;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	__u64 start_boottime;
+	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	unsigned in_execve : 1;
+} __attribute__((preserve_access_index));
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command lines of several verbs have in common. */
+#include "client/profctl/arguments.h"
+
+#include "common/cleanup.h"
+#include "common/units.h"
+
+bool parse_session_id(const char *text, uint64_t *ret)
+{
+	uint64_t id;
+
+	if (text[0] != 's' || units_parse_number(text + 1, &id) || id == 0)
+		return false;
+	*ret = id;
+	return true;
+}
+
+int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
+		struct usage_message *message)
+{
+	static const struct option_spec specs[] = {COMMON_OPTIONS};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct plain_arguments arguments = {0};
+	const char *argument;
+	int id;
+
+	while ((id = options_next(&o, &argument)) != OPTIONS_END) {
+		switch (id) {
+		case OPTION_HELP:
+			return VERB_HELP;
+		case OPTION_JSON:
+			arguments.json = true;
+			break;
+		case OPTIONS_OPERAND:
+			return usage_error(message, "takes no arguments, such as '%s'", argument);
+		default:
+			return id;
+		}
+	}
+	*ret = arguments;
+	return 0;
+}

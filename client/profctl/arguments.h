@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_PROFCTL_ARGUMENTS_H
+#define PROFD_PROFCTL_ARGUMENTS_H
+
+/*
+ * What each verb's command line says. The parse functions are pure, take argv from the verb on,
+ * and return 0, OPTIONS_BAD with a message, or VERB_HELP for `--help`. Texts are borrowed from
+ * argv.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/profctl/options.h"
+#include "control.pb-c.h"
+
+#define TARGETS_MAX 32
+#define VERB_HELP   1
+
+/* Option ids that all verbs share; each verb's own begin at OPTION_OWN. */
+enum { OPTION_HELP = 1, OPTION_JSON, OPTION_OWN };
+
+#define COMMON_OPTIONS                        \
+	{OPTION_HELP, 'h', "help", false},    \
+	{                                     \
+		OPTION_JSON, 0, "json", false \
+	}
+
+struct start_target {
+	Profd__Control__TargetKind kind;
+	int64_t number;
+	const char *text; /* "" for none */
+};
+
+struct start_arguments {
+	struct start_target targets[TARGETS_MAX]; /* one session each */
+	size_t n_targets;
+	Profd__Control__Format formats[3];
+	size_t n_formats;
+	bool is_period, children, no_kernel, json;
+	uint64_t rate, duration_ns; /* 0: not given */
+	const char *event, *name;   /* "": not given */
+};
+
+int start_parse(int argc, char *const *argv, struct start_arguments *ret,
+		struct usage_message *message);
+
+struct stop_arguments {
+	uint64_t id; /* or 0 */
+	int64_t pid; /* or 0 */
+	bool all, json;
+};
+
+int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
+	       struct usage_message *message);
+
+struct flush_arguments {
+	uint64_t id; /* 0: everything */
+	bool json;
+};
+
+int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
+		struct usage_message *message);
+
+struct list_arguments {
+	const char *service; /* "": the services */
+	uint64_t since_ns, until_ns;
+	bool json;
+};
+
+int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
+	       struct usage_message *message);
+
+struct status_arguments {
+	bool watch, json;
+};
+
+int status_parse(int argc, char *const *argv, struct status_arguments *ret,
+		 struct usage_message *message);
+
+/* Verbs without arguments of their own: pause, resume, epoch, config, doctor. */
+struct plain_arguments {
+	bool json;
+};
+
+int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
+		struct usage_message *message);
+
+/* "s12" is session 12. */
+bool parse_session_id(const char *text, uint64_t *ret);
+
+#endif

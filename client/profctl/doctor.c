@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
+#include "client/profctl/host_checks.h"
+#include "client/profctl/json.h"
+#include "client/profctl/table.h"
+#include "common/cleanup.h"
+#include "common/unixsock.h"
+
+static const char *const level_names[] = {"ok", "warn", "bad"};
+static const char *const level_colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[31m"};
+
+/* Opens a counter of our own cycles in user mode, the least that can be asked of a PMU. */
+static int try_pmu(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	cleanup(closep) int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
+					      PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? errno : 0;
+}
+
+static void check_daemon(const struct context *context, struct check *ret)
+{
+	cleanup(closep) int fd = -1;
+	int r = unixsock_connect(context->socket, &fd);
+
+	*ret = (struct check){.name = "daemon"};
+	if (r == UNIXSOCK_E_OK) {
+		snprintf(ret->finding, sizeof(ret->finding), "profd listens at %s",
+			 context->socket);
+		return;
+	}
+	ret->level = CHECK_WARN;
+	if (r == UNIXSOCK_E_DENIED) {
+		snprintf(ret->finding, sizeof(ret->finding), "%s is not open to you",
+			 context->socket);
+		snprintf(ret->remedy, sizeof(ret->remedy),
+			 "see socket_mode in profd.conf, or ask to be a member of group profd");
+		return;
+	}
+	snprintf(ret->finding, sizeof(ret->finding), "no profd answers at %s", context->socket);
+	snprintf(ret->remedy, sizeof(ret->remedy), "systemctl enable --now profd");
+}
+
+static void print_json(const struct check *checks, size_t n, FILE *out)
+{
+	struct json j = {.out = out};
+
+	json_begin_array(&j, NULL);
+	for (size_t i = 0; i < n; i++) {
+		json_begin_object(&j, NULL);
+		json_text(&j, "check", checks[i].name);
+		json_text(&j, "level", level_names[checks[i].level]);
+		json_text(&j, "finding", checks[i].finding);
+		if (*checks[i].remedy)
+			json_text(&j, "remedy", checks[i].remedy);
+		else
+			json_null(&j, "remedy");
+		json_end_object(&j);
+	}
+	json_end_array(&j);
+	json_end(&j);
+}
+
+static void print_checks(const struct context *context, const struct check *checks, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct check *c = &checks[i];
+
+		fprintf(context->out, "%s%-4s%s  %-14s  ",
+			context->color ? level_colors[c->level] : "", level_names[c->level],
+			context->color ? "\x1b[0m" : "", c->name);
+		print_safely(context->out, c->finding);
+		if (*c->remedy)
+			fprintf(context->out, "; %s", c->remedy);
+		fputc('\n', context->out);
+	}
+}
+
+int doctor_run(struct context *context, int argc, char **argv)
+{
+	struct check checks[HOST_CHECKS_MAX + 1];
+	cleanup(closep) int proc_fd = -1;
+	cleanup(closep) int sys_fd = -1;
+	struct plain_arguments arguments;
+	struct usage_message message;
+	struct rlimit memlock = {.rlim_cur = RLIM_INFINITY};
+	struct utsname uts;
+	struct host host;
+	size_t n;
+	int r = plain_parse(argc, argv, &arguments, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0 || sys_fd < 0 || uname(&uts) < 0)
+		return complain(context, STATUS_FAILED, "/proc and /sys must be mounted: %s",
+				strerrordesc_np(errno));
+	getrlimit(RLIMIT_MEMLOCK, &memlock);
+	host = (struct host){
+		.proc_fd = proc_fd,
+		.sys_fd = sys_fd,
+		.release = uts.release,
+		.version = uts.version,
+		.machine = uts.machine,
+		.memlock_bytes = memlock.rlim_cur == RLIM_INFINITY ? UINT64_MAX : memlock.rlim_cur,
+		.pmu_error = try_pmu(),
+	};
+	n = host_checks(&host, checks);
+	check_daemon(context, &checks[n++]);
+	if (arguments.json)
+		print_json(checks, n, context->out);
+	else
+		print_checks(context, checks, n);
+	for (size_t i = 0; i < n; i++)
+		if (checks[i].level == CHECK_BAD)
+			return STATUS_FAILED;
+	return STATUS_DONE;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/profctl/host_checks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include <linux/capability.h>
+#include <linux/magic.h>
+
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#define TEXT_SIZE     8192
+#define RATE_GOOD     4000
+#define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
+#define VERSION_BPF   KERNEL_VERSION_OF(5, 17, 0)
+#define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
+
+static void set(struct check *c, enum check_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void set(struct check *c, enum check_level level, const char *format, ...)
+{
+	va_list args;
+
+	c->level = level;
+	va_start(args, format);
+	vsnprintf(c->finding, sizeof(c->finding), format, args);
+	va_end(args);
+}
+
+static void advise(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void advise(struct check *c, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(c->remedy, sizeof(c->remedy), format, args);
+	va_end(args);
+}
+
+/* The beginning of a file, NUL-terminated; false if there is none that we may read. */
+static bool read_text(int directory, const char *path, char text[TEXT_SIZE])
+{
+	cleanup(closep) int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_SIZE - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+static bool read_long(int directory, const char *path, long *ret)
+{
+	char text[TEXT_SIZE], *end;
+
+	if (!read_text(directory, path, text))
+		return false;
+	errno = 0;
+	*ret = strtol(text, &end, 10);
+	return errno == 0 && end != text;
+}
+
+static bool parse_version(const char *text, unsigned *ret)
+{
+	unsigned major, minor, patch = 0;
+
+	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) < 2)
+		return false;
+	*ret = KERNEL_VERSION_OF(major, minor, patch);
+	return true;
+}
+
+unsigned kernel_version(const char *release, const char *version, const char *signature)
+{
+	const char *text;
+	unsigned number;
+
+	/* "Ubuntu 5.15.0-91.101-generic 5.15.131" */
+	text = signature ? strrchr(signature, ' ') : NULL;
+	if (text && parse_version(text + 1, &number))
+		return number;
+	text = strstr(version, "Debian ");
+	if (text && parse_version(text + strlen("Debian "), &number))
+		return number;
+	return parse_version(release, &number) ? number : 0;
+}
+
+static unsigned version_of(const struct host *host)
+{
+	char text[TEXT_SIZE];
+	bool has = read_text(host->proc_fd, "version_signature", text);
+
+	if (has)
+		text[strcspn(text, "\n")] = '\0';
+	return kernel_version(host->release, host->version, has ? text : NULL);
+}
+
+static void check_kernel(const struct host *host, struct check *c)
+{
+	unsigned version = version_of(host);
+
+	if (!version) {
+		set(c, CHECK_WARN, "Linux %s, of which the version cannot be told", host->release);
+		return;
+	}
+	set(c, version >= VERSION_BPF ? CHECK_OK : CHECK_WARN, "Linux %u.%u.%u (%s), %s",
+	    VERSION_AT(version), host->release, host->machine);
+	if (version < VERSION_BPF)
+		advise(c, "from 5.17 on profd samples with BPF; here it uses plain perf events");
+}
+
+/*
+ * Faults of kernel versions that profilers have met. The first is one that profd must keep away
+ * from; the others it is built to avoid, so they are told for the sake of other programs.
+ */
+static void check_faults(const struct host *host, struct check *c)
+{
+	unsigned v = version_of(host);
+	bool fixed = (v >= KERNEL_VERSION_OF(6, 1, 36) && v < KERNEL_VERSION_OF(6, 2, 0)) ||
+		     v >= KERNEL_VERSION_OF(6, 3, 10);
+
+	if (v >= KERNEL_VERSION_OF(5, 19, 0) && !fixed) {
+		set(c, CHECK_BAD,
+		    "this kernel can lock up when BPF reads user memory in a perf interrupt");
+		advise(c, "upgrade to 6.1.36, 6.3.10, 6.4 or newer, or run profd --source perf");
+	} else if (v >= KERNEL_VERSION_OF(6, 16, 0) && v < KERNEL_VERSION_OF(6, 18, 0)) {
+		set(c, CHECK_OK,
+		    "hangs with cpu-clock and PERF_EVENT_IOC_REFRESH, which profd never uses; "
+		    "other profilers may");
+	} else if (v >= KERNEL_VERSION_OF(6, 15, 0)) {
+		set(c, CHECK_OK,
+		    "interrupts and tracepoints stall each other on one BPF ring; profd keeps two");
+	} else {
+		set(c, CHECK_OK, "no fault known that concerns profd");
+	}
+}
+
+static void check_btf(const struct host *host, struct check *c)
+{
+	cleanup(closep) int fd = openat(host->sys_fd, "kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		set(c, CHECK_OK, "the kernel describes its types (/sys/kernel/btf/vmlinux)");
+		return;
+	}
+	set(c, CHECK_WARN, "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
+	advise(c, "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
+		  "events");
+}
+
+static void check_pmu(const struct host *host, struct check *c)
+{
+	switch (host->pmu_error) {
+	case 0:
+		set(c, CHECK_OK, "the CPU counts cycles");
+		break;
+	case EACCES:
+	case EPERM:
+		set(c, CHECK_WARN, "not allowed to open a counter: cannot tell");
+		advise(c, "run profctl doctor as root");
+		break;
+	default:
+		set(c, CHECK_WARN, "the CPU counts no cycles here (%s): event auto is cpu-clock",
+		    strerrordesc_np(host->pmu_error));
+		advise(c, "in a virtual machine: let the hypervisor pass the PMU through");
+	}
+}
+
+static bool capability_set(const char *status, const char *key, uint64_t *ret)
+{
+	const char *line = strstr(status, key);
+
+	if (!line)
+		return false;
+	*ret = strtoull(line + strlen(key), NULL, 16);
+	return true;
+}
+
+static void check_capabilities(const struct host *host, struct check *c)
+{
+	static const struct {
+		unsigned number;
+		const char *name;
+	} needed[] = {{CAP_BPF, "CAP_BPF"},
+		      {CAP_PERFMON, "CAP_PERFMON"},
+		      {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+		      {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+		      {CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE"},
+		      {CAP_SYSLOG, "CAP_SYSLOG"}};
+	char text[TEXT_SIZE], missing[160] = "";
+	uint64_t effective, bounding;
+	bool all_effective = true;
+
+	if (!read_text(host->proc_fd, "self/status", text) ||
+	    !capability_set(text, "\nCapEff:", &effective) ||
+	    !capability_set(text, "\nCapBnd:", &bounding)) {
+		set(c, CHECK_WARN, "/proc/self/status does not tell");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		all_effective &= effective >> needed[i].number & 1;
+		if (bounding >> needed[i].number & 1)
+			continue;
+		strcat(missing, " ");
+		strcat(missing, needed[i].name);
+	}
+	if (*missing) {
+		set(c, CHECK_BAD, "withheld from everything here:%s", missing);
+		advise(c, "give the container or unit these capabilities (CapabilityBoundingSet=, "
+			  "--cap-add)");
+	} else if (!all_effective) {
+		set(c, CHECK_OK, "you hold not all that profd needs, but systemd can give them");
+		advise(c, "start profd with systemctl, or your own with profd --user");
+	} else {
+		set(c, CHECK_OK, "all that profd needs");
+	}
+}
+
+static void check_paranoid(const struct host *host, struct check *c)
+{
+	long level;
+
+	if (!read_long(host->proc_fd, "sys/kernel/perf_event_paranoid", &level)) {
+		set(c, CHECK_BAD, "no /proc/sys/kernel/perf_event_paranoid: no perf events");
+		advise(c, "use a kernel with CONFIG_PERF_EVENTS=y");
+		return;
+	}
+	set(c, level > 2 ? CHECK_WARN : CHECK_OK, "kernel.perf_event_paranoid = %ld%s", level,
+	    level > 2 ? ": this distribution's kernel wants CAP_SYS_ADMIN for perf events" : "");
+	if (level > 2)
+		advise(c, "sysctl kernel.perf_event_paranoid=2, or let the unit have CAP_SYS_ADMIN "
+			  "while it opens them");
+}
+
+static void check_rate(const struct host *host, struct check *c)
+{
+	long rate;
+
+	if (!read_long(host->proc_fd, "sys/kernel/perf_event_max_sample_rate", &rate)) {
+		set(c, CHECK_WARN, RATE_SYSCTL " cannot be read");
+		return;
+	}
+	set(c, rate < RATE_GOOD ? CHECK_WARN : CHECK_OK, RATE_SYSCTL " = %ld", rate);
+	if (rate < RATE_GOOD)
+		advise(c, "no session can sample faster; sysctl " RATE_SYSCTL
+			  "=100000 (the kernel lowers "
+			  "it when interrupts take long)");
+}
+
+static void check_memlock(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE], limit[UNITS_TEXT_MAX];
+	uint64_t effective = 0;
+
+	if (read_text(host->proc_fd, "self/status", text))
+		capability_set(text, "\nCapEff:", &effective);
+	if (host->memlock_bytes == UINT64_MAX || (effective >> CAP_IPC_LOCK & 1)) {
+		set(c, CHECK_OK, "locked memory is not limited");
+		return;
+	}
+	units_print_size_short(limit, sizeof(limit), host->memlock_bytes);
+	set(c, host->memlock_bytes < (8 << 20) ? CHECK_WARN : CHECK_OK,
+	    "%s may be locked: all perf buffers together", limit);
+	if (host->memlock_bytes < (8 << 20))
+		advise(c, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK");
+}
+
+static void check_kallsyms(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE];
+	long restrict_level = 0;
+
+	if (!read_text(host->proc_fd, "kallsyms", text) || !*text) {
+		set(c, CHECK_WARN,
+		    "/proc/kallsyms cannot be read: kernel frames stay without names");
+		advise(c, "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y");
+		return;
+	}
+	/* Addresses that are withheld read as 0, all of them. */
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strtoull(line, NULL, 16)) {
+			set(c, CHECK_OK, "kernel functions have names and addresses");
+			return;
+		}
+	}
+	read_long(host->proc_fd, "sys/kernel/kptr_restrict", &restrict_level);
+	set(c, CHECK_WARN, "kernel addresses read as 0 (kernel.kptr_restrict = %ld)",
+	    restrict_level);
+	advise(c, restrict_level >= 2 ? "sysctl kernel.kptr_restrict=1, then give CAP_SYSLOG"
+				      : "run as root, or give CAP_SYSLOG (ProtectKernelLogs=no)");
+}
+
+static void check_lockdown(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE];
+
+	if (!read_text(host->sys_fd, "kernel/security/lockdown", text) || strstr(text, "[none]"))
+		set(c, CHECK_OK, "the kernel is not locked down");
+	else if (strstr(text, "[integrity]"))
+		set(c, CHECK_OK, "locked down for integrity, which leaves profiling alone");
+	else
+		set(c, CHECK_BAD, "locked down for confidentiality: BPF may not read the kernel");
+	if (c->level == CHECK_BAD)
+		advise(c, "boot with lockdown=integrity, or run profd --source perf");
+}
+
+static bool is_cgroup2(const struct host *host, const char *path)
+{
+	cleanup(closep) int fd = openat(host->sys_fd, path, O_PATH | O_CLOEXEC);
+	struct statfs fs;
+
+	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+static void check_cgroup(const struct host *host, struct check *c)
+{
+	if (is_cgroup2(host, "fs/cgroup")) {
+		set(c, CHECK_OK, "version 2");
+		return;
+	}
+	if (is_cgroup2(host, "fs/cgroup/unified"))
+		set(c, CHECK_OK, "hybrid: services are known; a cgroup is followed as its pids");
+	else
+		set(c, CHECK_WARN, "version 1, or none: a cgroup is followed as its pids");
+	if (c->level != CHECK_OK)
+		advise(c, "boot with systemd.unified_cgroup_hierarchy=1 for version 2");
+}
+
+size_t host_checks(const struct host *host, struct check *ret)
+{
+	static const struct {
+		const char *name;
+		void (*run)(const struct host *host, struct check *c);
+	} checks[] = {
+		{"kernel", check_kernel},
+		{"known faults", check_faults},
+		{"BTF", check_btf},
+		{"PMU", check_pmu},
+		{"lockdown", check_lockdown},
+		{"capabilities", check_capabilities},
+		{"perf paranoid", check_paranoid},
+		{"sample rate", check_rate},
+		{"locked memory", check_memlock},
+		{"kernel symbols", check_kallsyms},
+		{"cgroups", check_cgroup},
+	};
+
+	_Static_assert(ARRAY_SIZE(checks) <= HOST_CHECKS_MAX, "room for all checks");
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		ret[i] = (struct check){.name = checks[i].name};
+		checks[i].run(host, &ret[i]);
+	}
+	return ARRAY_SIZE(checks);
+}

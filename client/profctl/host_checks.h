@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_PROFCTL_HOST_CHECKS_H
+#define PROFD_PROFCTL_HOST_CHECKS_H
+
+/*
+ * What this host offers to a profiler. Each check looks at one thing and says what it found, how
+ * good that is, and what to do about it. The host comes in as a struct of directory fds and texts,
+ * so that tests can bring another one.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum check_level { CHECK_OK, CHECK_WARN, CHECK_BAD };
+
+struct check {
+	const char *name;
+	enum check_level level;
+	char finding[200];
+	char remedy[240]; /* "" if there is nothing to do */
+};
+
+struct host {
+	int proc_fd, sys_fd;	/* /proc and /sys */
+	const char *release;	/* utsname: "6.1.0-18-amd64" */
+	const char *version;	/* utsname: "#1 SMP ... Debian 6.1.76-1 (2024-02-01)" */
+	const char *machine;	/* utsname: "x86_64" */
+	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: no limit */
+	int pmu_error;		/* of opening a cycles counter for ourselves; 0: it works */
+};
+
+#define HOST_CHECKS_MAX 16
+
+/* Fills @ret with at most HOST_CHECKS_MAX checks; returns their number. */
+size_t host_checks(const struct host *host, struct check *ret);
+
+/* A kernel version as a number that can be compared. */
+#define KERNEL_VERSION_OF(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
+
+/*
+ * The version of the kernel's source: distributions keep the release constant ("6.1.0-18") and
+ * tell the true version elsewhere (@version of Debian, @signature of Ubuntu, or NULL). 0: unknown.
+ */
+unsigned kernel_version(const char *release, const char *version, const char *signature);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/profctl/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/*
+ * Length of the well-formed UTF-8 sequence at @s (Unicode, table 3-7), 0 if there is none. A NUL
+ * ends every sequence, so nothing behind the text's end is read.
+ */
+static size_t utf8_length(const unsigned char *s)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	size_t n;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] <= 0xdf)
+		n = 2;
+	else if (s[0] >= 0xe0 && s[0] <= 0xef)
+		n = 3;
+	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+		n = 4;
+	else
+		return 0;
+	/* Overlong forms, surrogates and what lies past U+10FFFF show in the second byte. */
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+static void put_text(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	fputc('"', out);
+	while (*s) {
+		size_t n = utf8_length(s);
+
+		if (n == 0) {
+			fputs("\\ufffd", out);
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(out, "\\%c", *s);
+		} else if (*s == '\n') {
+			fputs("\\n", out);
+		} else if (*s == '\t') {
+			fputs("\\t", out);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			fprintf(out, "\\u%04x", *s);
+		} else {
+			fwrite(s, 1, n, out);
+		}
+		s += n;
+	}
+	fputc('"', out);
+}
+
+static void put_break(struct json *j)
+{
+	if (j->compact)
+		return;
+	fputc('\n', j->out);
+	for (unsigned i = 0; i < j->depth; i++)
+		fputs("  ", j->out);
+}
+
+/* What stands before a value: comma, line break, key. */
+static void begin_value(struct json *j, const char *key)
+{
+	if (j->has_items)
+		fputc(',', j->out);
+	if (j->depth)
+		put_break(j);
+	if (key) {
+		put_text(j->out, key);
+		fputs(j->compact ? ":" : ": ", j->out);
+	}
+	j->has_items = true;
+}
+
+static void begin(struct json *j, const char *key, char bracket)
+{
+	begin_value(j, key);
+	fputc(bracket, j->out);
+	j->depth++;
+	j->has_items = false;
+}
+
+static void end(struct json *j, char bracket)
+{
+	j->depth--;
+	if (j->has_items)
+		put_break(j);
+	fputc(bracket, j->out);
+	j->has_items = true;
+}
+
+void json_begin_object(struct json *j, const char *key)
+{
+	begin(j, key, '{');
+}
+
+void json_end_object(struct json *j)
+{
+	end(j, '}');
+}
+
+void json_begin_array(struct json *j, const char *key)
+{
+	begin(j, key, '[');
+}
+
+void json_end_array(struct json *j)
+{
+	end(j, ']');
+}
+
+void json_text(struct json *j, const char *key, const char *text)
+{
+	begin_value(j, key);
+	put_text(j->out, text);
+}
+
+void json_number(struct json *j, const char *key, uint64_t number)
+{
+	begin_value(j, key);
+	fprintf(j->out, "%" PRIu64, number);
+}
+
+void json_real(struct json *j, const char *key, double number)
+{
+	if (!isfinite(number)) {
+		json_null(j, key);
+		return;
+	}
+	begin_value(j, key);
+	fprintf(j->out, "%.12g", number);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	begin_value(j, key);
+	fputs(value ? "true" : "false", j->out);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	begin_value(j, key);
+	fputs("null", j->out);
+}
+
+void json_end(struct json *j)
+{
+	fputc('\n', j->out);
+	j->has_items = false;
+}

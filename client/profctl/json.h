@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_PROFCTL_JSON_H
+#define PROFD_PROFCTL_JSON_H
+
+/*
+ * Writes one JSON value (RFC 8259) to a stream. Texts may hold any bytes: what is no valid UTF-8
+ * becomes U+FFFD. Keys are NULL inside arrays and for the outermost value. Write errors stay in
+ * the stream (ferror(3)).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	bool compact; /* all in one line */
+	unsigned depth;
+	bool has_items; /* of the innermost object or array */
+};
+
+void json_begin_object(struct json *j, const char *key);
+void json_end_object(struct json *j);
+void json_begin_array(struct json *j, const char *key);
+void json_end_array(struct json *j);
+void json_text(struct json *j, const char *key, const char *text);
+void json_number(struct json *j, const char *key, uint64_t number);
+/* Not a number and infinity become null. */
+void json_real(struct json *j, const char *key, double number);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+/* Ends the outermost value: a newline. */
+void json_end(struct json *j);
+
+#endif

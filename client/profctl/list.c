@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <time.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
+#include "client/profctl/json.h"
+#include "client/profctl/table.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+enum { OPTION_SERVICE = OPTION_OWN, OPTION_SINCE, OPTION_UNTIL };
+
+static int parse_time(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
+		      struct usage_message *message)
+{
+	if (units_parse_moment(text, now_ns, ret_ns))
+		return usage_error(message,
+				   "%s takes a moment such as -10m, 14:30, today or "
+				   "2026-11-21T14:30:00Z, not '%s'",
+				   name, text);
+	return 0;
+}
+
+int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
+	       struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		COMMON_OPTIONS,
+		{OPTION_SERVICE, 's', "service", true},
+		{OPTION_SINCE, 0, "since", true},
+		{OPTION_UNTIL, 0, "until", true},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct list_arguments arguments = {.service = ""};
+	const char *argument;
+	int id, r = 0;
+
+	while (r == 0 && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		if (id == OPTION_HELP)
+			return VERB_HELP;
+		if (id == OPTION_JSON)
+			arguments.json = true;
+		else if (id == OPTION_SERVICE)
+			arguments.service = argument;
+		else if (id == OPTION_SINCE)
+			r = parse_time("--since", argument, now_ns, &arguments.since_ns, message);
+		else if (id == OPTION_UNTIL)
+			r = parse_time("--until", argument, now_ns, &arguments.until_ns, message);
+		else if (id == OPTIONS_OPERAND)
+			r = usage_error(message, "'%s' is one word too many; a service is -s %s",
+					argument, argument);
+		else
+			return id;
+	}
+	if (r)
+		return r;
+	if (arguments.until_ns && arguments.until_ns < arguments.since_ns)
+		return usage_error(message, "--until lies before --since");
+	*ret = arguments;
+	return 0;
+}
+
+static void put_moment(struct json *j, const char *key, uint64_t ns)
+{
+	char buffer[UNITS_TEXT_MAX];
+
+	if (ns)
+		json_text(j, key, units_print_moment(buffer, sizeof(buffer), ns, true));
+	else
+		json_null(j, key);
+}
+
+static void print_json(const Profd__Control__Listing *listing, bool windows, FILE *out)
+{
+	struct json j = {.out = out};
+
+	json_begin_array(&j, NULL);
+	for (size_t i = 0; i < listing->n_rows; i++) {
+		const Profd__Control__ListingRow *row = listing->rows[i];
+
+		json_begin_object(&j, NULL);
+		json_text(&j, "service", row->service);
+		if (windows) {
+			json_text(&j, "file", row->file);
+			json_text(&j, "format", row->format);
+			put_moment(&j, "started", row->start_ns);
+			json_real(&j, "duration_seconds",
+				  (double)(row->end_ns - row->start_ns) / 1e9);
+			json_number(&j, "samples", row->samples);
+		} else {
+			put_moment(&j, "oldest", row->start_ns);
+			put_moment(&j, "newest", row->end_ns);
+			json_number(&j, "files", row->n_files);
+		}
+		json_number(&j, "size_bytes", row->bytes);
+		json_end_object(&j);
+	}
+	json_end_array(&j);
+	json_end(&j);
+}
+
+static int print_windows(const Profd__Control__Listing *listing, FILE *out)
+{
+	static const char *const columns[] = {"TIME",  ">LENGTH", "FORMAT", ">SAMPLES",
+					      ">SIZE", "FILE",	  NULL};
+	cleanup(table_freep) struct table *t = NULL;
+	char buffer[UNITS_TEXT_MAX];
+	int r = table_new(&t, columns);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < listing->n_rows; i++) {
+		const Profd__Control__ListingRow *row = listing->rows[i];
+		uint64_t length_ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
+
+		table_cell(t, "%s",
+			   units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
+		table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns));
+		table_cell(t, "%s", row->format);
+		table_cell(t, "%" PRIu64, row->samples);
+		table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), row->bytes));
+		table_cell(t, "%s", row->file);
+	}
+	return table_print(t, out);
+}
+
+static int print_services(const Profd__Control__Listing *listing, FILE *out)
+{
+	static const char *const columns[] = {"SERVICE", "OLDEST", "NEWEST",
+					      ">FILES",	 ">SIZE",  NULL};
+	cleanup(table_freep) struct table *t = NULL;
+	char buffer[UNITS_TEXT_MAX];
+	int r = table_new(&t, columns);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < listing->n_rows; i++) {
+		const Profd__Control__ListingRow *row = listing->rows[i];
+
+		table_cell(t, "%s", row->service);
+		table_cell(t, "%s",
+			   units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
+		table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->end_ns, false));
+		table_cell(t, "%" PRIu64, row->n_files);
+		table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), row->bytes));
+	}
+	return table_print(t, out);
+}
+
+int list_run(struct context *context, int argc, char **argv)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
+	struct list_arguments arguments;
+	struct usage_message message;
+	struct timespec now;
+	int r;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	r = list_parse(argc, argv, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+		       &arguments, &message);
+	if (r)
+		return parse_ended(context, r, &message);
+	list.service = (char *)arguments.service;
+	list.since_ns = arguments.since_ns;
+	list.until_ns = arguments.until_ns;
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
+	request.list = &list;
+	r = call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_LISTING,
+		 &response);
+	if (r)
+		return r;
+	if (arguments.json)
+		print_json(response->listing, *arguments.service, context->out);
+	else if (*arguments.service)
+		r = print_windows(response->listing, context->out);
+	else
+		r = print_services(response->listing, context->out);
+	return r ? complain(context, STATUS_FAILED, "no memory") : STATUS_DONE;
+}

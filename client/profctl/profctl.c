@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/profctl/profctl.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/table.h"
+#include "common/cleanup.h"
+
+#define SOCKET_SIZE 256
+
+const struct verb verbs[] = {
+	{"start",
+	 "TARGET... [-F HZ | -c N] [-e EVENT] [-d TIME] [--name NAME] [--formats LIST]\n"
+	 "                     [--children] [--no-kernel] [--json]",
+	 "open a session for a process, a service or more",
+	 "Prints the session's id. Each TARGET opens a session of its own:\n"
+	 "  PID                  a process\n"
+	 "  -t, --tid TID        a thread\n"
+	 "  -s, --service S      a service, by its systemd unit\n"
+	 "      --cgroup PATH    a cgroup, as in /proc/PID/cgroup\n"
+	 "      --uid UID        the processes of a user\n"
+	 "      --comm NAME      the threads of that name\n"
+	 "  -C, --cpus LIST      CPUs, such as 0-3,8\n"
+	 "      --all            everything\n"
+	 "Options:\n"
+	 "  -F, --frequency HZ   samples per second and CPU\n"
+	 "  -c, --period N       one sample every N events\n"
+	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for one side only\n"
+	 "  -d, --duration TIME  stop by itself, e.g. after 30s\n"
+	 "      --name NAME      part of the folder's name\n"
+	 "      --formats LIST   pprof, legacy or both\n"
+	 "      --children       what the process forks from now on, too\n"
+	 "      --no-kernel      without kernel frames\n"
+	 "Without privileges: processes of your own, at most 1000 Hz and 4 sessions.\n"
+	 "\nExample: id=$(profctl start -F 999 1234); sleep 10; profctl stop $id\n",
+	 start_run},
+	{"stop", "ID|PID|--all [--json]", "end a session and print its files",
+	 "Writes what the session has counted since its last window, then prints every file\n"
+	 "that it wrote, a path a line.\n"
+	 "\nExample: go tool pprof -top $(profctl stop s1 | grep pb.gz)\n",
+	 stop_run},
+	{"pause", "", "pause the system session",
+	 "Samples stop until `profctl resume`; sessions from `profctl start` go on.\n"
+	 "\nExample: profctl pause && make benchmark; profctl resume\n",
+	 pause_run},
+	{"resume", "", "resume the system session", "\nExample: profctl resume\n", resume_run},
+	{"status", "[--watch] [--json]", "what profd does and how well",
+	 "Shows where every tick went (the ledger), how many stacks are whole, what profd costs,\n"
+	 "the store, warnings and sessions. --watch shows it again every two seconds.\n"
+	 "\nExample: profctl status --json | jq .ledger\n",
+	 status_run},
+	{"flush", "[ID] [--json]", "write the open window now and print its files",
+	 "Returns when the files are durable. Without ID: all sessions that are yours to control.\n"
+	 "\nExample: profctl flush\n",
+	 flush_run},
+	{"epoch", "[--json]", "begin a new epoch of image profiles and print its name",
+	 "\nExample: profctl epoch && systemctl restart myservice\n", epoch_run},
+	{"list", "[-s SERVICE] [--since T] [--until T] [--json]",
+	 "the services in the store, or the windows of one",
+	 "  -s, --service S   the windows of S\n"
+	 "      --since T     from then on: -10m (ago), 14:30, today, yesterday, RFC 3339\n"
+	 "      --until T     up to then\n"
+	 "Times are local unless they end in Z.\n"
+	 "\nExample: profctl list -s cron.service --since -1h\n",
+	 list_run},
+	{"config", "[--json]", "the configuration in force",
+	 "Prints a file that profd would read back to the same.\n"
+	 "\nExample: profctl config --json | jq .sampling.frequency\n",
+	 config_run},
+	{"doctor", "[--json]", "what this host offers to profd, and what to do about the rest",
+	 "Looks by itself, so it works without a running profd. A line each: ok, warn (profd "
+	 "works,\n"
+	 "but not at its best) or bad, with the remedy. Exit status 1 if anything is bad.\n"
+	 "\nExample: sudo profctl doctor\n",
+	 doctor_run},
+	{0},
+};
+
+static const struct verb *find_verb(const char *name)
+{
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		if (strcmp(verb->name, name) == 0)
+			return verb;
+	return NULL;
+}
+
+int complain(const struct context *context, int status, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fprintf(context->err, "profctl%s%s: ", context->verb ? " " : "",
+		context->verb ? context->verb : "");
+	print_safely(context->err, text);
+	fputc('\n', context->err);
+	return status;
+}
+
+static void print_verb_help(const struct verb *verb, FILE *out)
+{
+	fprintf(out, "usage: profctl %s%s%s\n\n%c%s.\n%s", verb->name, *verb->synopsis ? " " : "",
+		verb->synopsis, verb->summary[0] - ('a' <= verb->summary[0]) * ('a' - 'A'),
+		verb->summary + 1, verb->help);
+}
+
+static void print_help(FILE *out)
+{
+	fputs("usage: profctl [--socket PATH | --user] VERB ...\n\n"
+	      "Controls profd, the always-on profiler.\n\n",
+	      out);
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		fprintf(out, "  %-8s %s\n", verb->name, verb->summary);
+	fputs("  help     this, or with a verb the verb's help\n\n"
+	      "  --socket PATH  profd's socket; else $PROFD_SOCKET, else " SYSTEM_SOCKET "\n"
+	      "  --user         your own profd's socket, in $XDG_RUNTIME_DIR\n"
+	      "  --version\n\n"
+	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon answers, 4 denied.\n",
+	      out);
+}
+
+int parse_ended(const struct context *context, int r, const struct usage_message *message)
+{
+	if (r == VERB_HELP) {
+		print_verb_help(find_verb(context->verb), context->out);
+		return STATUS_DONE;
+	}
+	return complain(context, STATUS_USAGE, "%s; see profctl help %s", message->text,
+			context->verb);
+}
+
+static int help_run(struct context *context, int argc, char **argv)
+{
+	const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+
+	context->verb = NULL;
+	if (argc > 1 && !verb)
+		return complain(context, STATUS_USAGE, "there is no verb '%s'; see profctl help",
+				argv[1]);
+	if (verb)
+		print_verb_help(verb, context->out);
+	else
+		print_help(context->out);
+	return STATUS_DONE;
+}
+
+static int run_verb(struct context *context, int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc == 0) {
+		print_help(context->err);
+		return STATUS_USAGE;
+	}
+	if (strcmp(argv[0], "help") == 0)
+		return help_run(context, argc, argv);
+	verb = find_verb(argv[0]);
+	if (!verb)
+		return complain(context, STATUS_USAGE, "there is no verb '%s'; see profctl help",
+				argv[0]);
+	context->verb = verb->name;
+	return verb->run(context, argc, argv);
+}
+
+struct global_arguments {
+	const char *socket;
+	bool user, help, version;
+	int at; /* of the verb in argv */
+};
+
+enum { GLOBAL_SOCKET = 1, GLOBAL_USER, GLOBAL_HELP, GLOBAL_VERSION };
+
+static int parse_globals(int argc, char **argv, struct global_arguments *ret,
+			 struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		{GLOBAL_SOCKET, 0, "socket", true},
+		{GLOBAL_USER, 0, "user", false},
+		{GLOBAL_HELP, 'h', "help", false},
+		{GLOBAL_VERSION, 'V', "version", false},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	const char *argument;
+	int id;
+
+	for (;;) {
+		id = options_next(&o, &argument);
+		if (id == OPTIONS_BAD)
+			return id;
+		if (id == OPTIONS_END || id == OPTIONS_OPERAND) {
+			ret->at = id == OPTIONS_END ? argc : o.at - 1;
+			return 0;
+		}
+		ret->help |= id == GLOBAL_HELP;
+		ret->version |= id == GLOBAL_VERSION;
+		ret->user |= id == GLOBAL_USER;
+		if (id == GLOBAL_SOCKET)
+			ret->socket = argument;
+	}
+}
+
+/* Returns 0 or STATUS_USAGE after a complaint. */
+static int find_socket(struct context *context, const struct global_arguments *arguments,
+		       const struct environment *environment, char buffer[SOCKET_SIZE])
+{
+	if (arguments->socket && arguments->user)
+		return complain(context, STATUS_USAGE, "either --socket or --user");
+	context->socket = SYSTEM_SOCKET;
+	if (arguments->user) {
+		if (!environment->runtime_dir || !*environment->runtime_dir)
+			return complain(context, STATUS_USAGE,
+					"--user needs XDG_RUNTIME_DIR, which is not set; use "
+					"--socket");
+		snprintf(buffer, SOCKET_SIZE, "%s/profd/control.sock", environment->runtime_dir);
+		context->socket = buffer;
+	} else if (arguments->socket) {
+		context->socket = arguments->socket;
+	} else if (environment->socket && *environment->socket) {
+		context->socket = environment->socket;
+	}
+	return 0;
+}
+
+int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out, FILE *err)
+{
+	struct context context = {.out = out, .err = err};
+	struct global_arguments arguments = {0};
+	struct usage_message message;
+	char socket[SOCKET_SIZE];
+	int status;
+
+	context.terminal = fileno(out) >= 0 && isatty(fileno(out));
+	context.color = context.terminal && !environment->no_color;
+	if (parse_globals(argc, argv, &arguments, &message))
+		return complain(&context, STATUS_USAGE, "%s; see profctl help", message.text);
+	if (arguments.help || arguments.version) {
+		if (arguments.help)
+			print_help(out);
+		else
+			fputs("profctl " PROFD_VERSION "\n", out);
+		return STATUS_DONE;
+	}
+	status = find_socket(&context, &arguments, environment, socket);
+	if (status)
+		return status;
+	status = run_verb(&context, argc - arguments.at, argv + arguments.at);
+	if ((fflush(out) || ferror(out)) && status == STATUS_DONE)
+		return complain(&context, STATUS_FAILED, "standard output cannot be written");
+	return status;
+}

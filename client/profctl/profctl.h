@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_PROFCTL_PROFCTL_H
+#define PROFD_PROFCTL_PROFCTL_H
+
+/*
+ * The verbs, what they share, and the exit statuses. A verb parses its arguments with a pure
+ * function (arguments.h), asks the daemon (call.h) or looks itself, and prints.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define SYSTEM_SOCKET "/run/profd/control.sock"
+
+enum {
+	STATUS_DONE = 0,
+	STATUS_FAILED = 1,
+	STATUS_USAGE = 2,
+	STATUS_NO_DAEMON = 3,
+	STATUS_DENIED = 4,
+};
+
+struct context {
+	const char *verb;
+	const char *socket;
+	FILE *out, *err;
+	bool terminal; /* out is one */
+	bool color;
+};
+
+struct verb {
+	const char *name;
+	const char *synopsis; /* behind "profctl VERB " */
+	const char *summary;  /* one line, for the list of verbs */
+	const char *help;     /* the rest, with an example */
+	int (*run)(struct context *context, int argc, char **argv);
+};
+
+/* All of them, in the order of the help text; the last has no name. */
+extern const struct verb verbs[];
+
+int start_run(struct context *context, int argc, char **argv);
+int stop_run(struct context *context, int argc, char **argv);
+int pause_run(struct context *context, int argc, char **argv);
+int resume_run(struct context *context, int argc, char **argv);
+int status_run(struct context *context, int argc, char **argv);
+int flush_run(struct context *context, int argc, char **argv);
+int epoch_run(struct context *context, int argc, char **argv);
+int list_run(struct context *context, int argc, char **argv);
+int config_run(struct context *context, int argc, char **argv);
+int doctor_run(struct context *context, int argc, char **argv);
+
+/* What the program is told by its environment: injected for tests. */
+struct environment {
+	const char *socket;	 /* $PROFD_SOCKET, or NULL */
+	const char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
+	bool no_color;		 /* $NO_COLOR is set and not empty */
+};
+
+/* The whole program but for the environment: returns the exit status. */
+int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out,
+		 FILE *err);
+
+/* One line to the user: "profctl VERB: ...". Returns @status. */
+int complain(const struct context *context, int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+struct usage_message;
+
+/*
+ * What a verb does when parsing returned @r instead of 0: prints its help, or the complaint and the
+ * way to the help. Returns the exit status.
+ */
+int parse_ended(const struct context *context, int r, const struct usage_message *message);
+
+#endif

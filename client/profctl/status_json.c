@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
+#include "client/profctl/json.h"
+#include "client/profctl/status_view.h"
+#include "common/units.h"
+
+static void put_moment(struct json *j, const char *key, uint64_t ns)
+{
+	char buffer[UNITS_TEXT_MAX];
+
+	if (ns)
+		json_text(j, key, units_print_moment(buffer, sizeof(buffer), ns, true));
+	else
+		json_null(j, key);
+}
+
+static void put_reasons(struct json *j, const char *key, Profd__Control__Reason *const *reasons,
+			size_t n)
+{
+	json_begin_object(j, key);
+	for (size_t i = 0; i < n; i++)
+		json_number(j, reasons[i]->name, reasons[i]->count);
+	json_end_object(j);
+}
+
+static void put_ledger(struct json *j, const Profd__Control__Ledger *ledger)
+{
+	Profd__Control__Ledger none = PROFD__CONTROL__LEDGER__INIT;
+	const Profd__Control__Ledger *l = ledger ? ledger : &none;
+
+	json_begin_object(j, "ledger");
+	json_number(j, "expected", l->expected);
+	json_number(j, "seen", l->seen);
+	json_number(j, "complete", l->complete);
+	json_number(j, "no_user", l->no_user);
+	put_reasons(j, "truncated", l->truncated, l->n_truncated);
+	put_reasons(j, "broken", l->broken, l->n_broken);
+	put_reasons(j, "lost", l->lost, l->n_lost);
+	json_number(j, "in_flight", l->in_flight);
+	json_end_object(j);
+}
+
+static void put_costs(struct json *j, const Profd__Control__Status *s)
+{
+	Profd__Control__Memory no_memory = PROFD__CONTROL__MEMORY__INIT;
+	Profd__Control__Cpu no_cpu = PROFD__CONTROL__CPU__INIT;
+	const Profd__Control__Memory *memory = s->memory ? s->memory : &no_memory;
+	const Profd__Control__Cpu *cpu = s->cpu ? s->cpu : &no_cpu;
+
+	json_begin_object(j, "memory");
+	json_number(j, "rss_bytes", memory->rss_bytes);
+	json_number(j, "bpf_bytes", memory->bpf_bytes);
+	json_number(j, "budget_bytes", memory->budget_bytes);
+	json_number(j, "evicted_images", memory->evicted_images);
+	json_end_object(j);
+	json_begin_object(j, "cpu");
+	json_real(j, "user_seconds", cpu->user_seconds);
+	json_real(j, "system_seconds", cpu->system_seconds);
+	json_real(j, "bpf_seconds", cpu->bpf_seconds);
+	json_end_object(j);
+}
+
+static void put_store(struct json *j, const Profd__Control__Status *s)
+{
+	Profd__Control__Store none = PROFD__CONTROL__STORE__INIT;
+	const Profd__Control__Store *store = s->store ? s->store : &none;
+
+	json_begin_object(j, "store");
+	json_text(j, "path", store->path);
+	json_number(j, "bytes", store->bytes);
+	json_number(j, "files", store->files);
+	put_moment(j, "oldest", store->oldest_ns);
+	json_bool(j, "full", store->full);
+	json_end_object(j);
+	if (!s->last_flush) {
+		json_null(j, "last_flush");
+		return;
+	}
+	json_begin_object(j, "last_flush");
+	put_moment(j, "started", s->last_flush->started_ns);
+	json_real(j, "seconds", s->last_flush->seconds);
+	json_number(j, "files", s->last_flush->files);
+	if (*s->last_flush->error)
+		json_text(j, "error", s->last_flush->error);
+	else
+		json_null(j, "error");
+	json_end_object(j);
+}
+
+static void put_session(struct json *j, const Profd__Control__Session *session)
+{
+	char id[32];
+
+	snprintf(id, sizeof(id), session->id ? "s%" PRIu64 : "system", session->id);
+	json_begin_object(j, NULL);
+	json_text(j, "id", id);
+	json_text(j, "name", session->name);
+	json_text(j, "target", session->target);
+	json_text(j, "event", session->event);
+	json_number(j, "frequency", session->frequency);
+	json_number(j, "owner_uid", session->owner_uid);
+	put_moment(j, "started", session->started_ns);
+	json_number(j, "routed", session->routed);
+	json_number(j, "counted", session->counted);
+	json_number(j, "filtered", session->filtered);
+	put_reasons(j, "dropped", session->dropped, session->n_dropped);
+	json_number(j, "windows_written", session->windows_written);
+	json_end_object(j);
+}
+
+/* Only when the daemon keeps it. */
+static void put_lateness(struct json *j, const Profd__Control__Lateness *lateness)
+{
+	if (!lateness)
+		return;
+	json_begin_object(j, "drain_lateness");
+	json_number(j, "count", lateness->count);
+	json_real(j, "p50_seconds", lateness->p50_seconds);
+	json_real(j, "p99_seconds", lateness->p99_seconds);
+	json_real(j, "p999_seconds", lateness->p999_seconds);
+	json_real(j, "max_seconds", lateness->max_seconds);
+	json_end_object(j);
+}
+
+void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
+{
+	struct json j = {.out = out, .compact = compact};
+
+	json_begin_object(&j, NULL);
+	json_text(&j, "version", s->version);
+	json_number(&j, "pid", (uint64_t)s->pid);
+	json_real(&j, "uptime_seconds", s->uptime_seconds);
+	json_text(&j, "host", s->host);
+	json_text(&j, "kernel", s->kernel);
+	json_text(&j, "source", s->source);
+	json_text(&j, "event", s->event);
+	json_number(&j, "frequency", s->frequency);
+	json_begin_array(&j, "warnings");
+	for (size_t i = 0; i < s->n_warnings; i++)
+		json_text(&j, NULL, s->warnings[i]);
+	json_end_array(&j);
+	put_ledger(&j, s->ledger);
+	json_number(&j, "throttled", s->throttled);
+	put_costs(&j, s);
+	json_number(&j, "processes", s->processes);
+	json_number(&j, "images", s->images);
+	put_store(&j, s);
+	json_begin_array(&j, "sessions");
+	for (size_t i = 0; i < s->n_sessions; i++)
+		put_session(&j, s->sessions[i]);
+	json_end_array(&j);
+	put_lateness(&j, s->drain_lateness);
+	json_end_object(&j);
+	json_end(&j);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ledger is shown as the sum that it is: every tick that was due, then what became of it, and
+ * whether the parts add up. Percentages are of the line that the indentation makes them part of.
+ */
+#include "client/profctl/status_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/profctl/table.h"
+#include "common/cleanup.h"
+#include "common/units.h"
+
+#define BOLD   "\x1b[1m"
+#define RED    "\x1b[31m"
+#define YELLOW "\x1b[33m"
+#define GREEN  "\x1b[32m"
+#define PLAIN  "\x1b[0m"
+
+struct view {
+	FILE *out;
+	bool color;
+};
+
+static const char *paint(const struct view *v, const char *color)
+{
+	return v->color ? color : "";
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static uint64_t sum_of(Profd__Control__Reason *const *reasons, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += reasons[i]->count;
+	return sum;
+}
+
+static uint64_t reason_count(Profd__Control__Reason *const *reasons, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(reasons[i]->name, name) == 0)
+			return reasons[i]->count;
+	return 0;
+}
+
+static void heading(const struct view *v, const char *name)
+{
+	fprintf(v->out, "\n%s%s%s\n", paint(v, BOLD), name, paint(v, PLAIN));
+}
+
+static void print_head(const struct view *v, const Profd__Control__Status *s)
+{
+	char buffer[UNITS_TEXT_MAX];
+
+	fprintf(v->out, "%sprofd ", paint(v, BOLD));
+	print_safely(v->out, s->version);
+	fprintf(v->out, "%s  pid %" PRId32 ", up %s, on ", paint(v, PLAIN), s->pid,
+		units_print_span(buffer, sizeof(buffer), s->uptime_seconds));
+	print_safely(v->out, s->host);
+	fputs(", Linux ", v->out);
+	print_safely(v->out, s->kernel);
+	fputs("\nsampling ", v->out);
+	print_safely(v->out, s->event);
+	if (s->frequency)
+		fprintf(v->out, " at %" PRIu64 " Hz", s->frequency);
+	fputs(" through ", v->out);
+	print_safely(v->out, s->source);
+	fprintf(v->out, "; %" PRIu64 " processes, %" PRIu64 " images known\n", s->processes,
+		s->images);
+	for (size_t i = 0; i < s->n_warnings; i++) {
+		fprintf(v->out, "%swarning:%s ", paint(v, YELLOW), paint(v, PLAIN));
+		print_safely(v->out, s->warnings[i]);
+		fputc('\n', v->out);
+	}
+}
+
+static void row(const struct view *v, unsigned depth, const char *name, uint64_t count,
+		uint64_t whole)
+{
+	int width = 26 - (int)depth * 2;
+
+	fprintf(v->out, "  %*s%-*s %14" PRIu64, (int)depth * 2, "", width, name, count);
+	if (whole)
+		fprintf(v->out, "  %6.2f %%", percent(count, whole));
+	fputc('\n', v->out);
+}
+
+/* One row each, those that never happened left out; `skip` is shown elsewhere. */
+static void reason_rows(const struct view *v, const char *kind,
+			Profd__Control__Reason *const *reasons, size_t n, const char *skip,
+			uint64_t whole)
+{
+	char name[64];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!reasons[i]->count || strcmp(reasons[i]->name, skip) == 0)
+			continue;
+		snprintf(name, sizeof(name), "%s: %s", kind, reasons[i]->name);
+		row(v, 1, name, reasons[i]->count, whole);
+	}
+}
+
+static void print_check(const struct view *v, uint64_t got, uint64_t expected, const char *what)
+{
+	if (got == expected)
+		fprintf(v->out, "  %sadds up%s: %s\n", paint(v, GREEN), paint(v, PLAIN), what);
+	else
+		fprintf(v->out, "  %sdoes not add up%s by %" PRId64 ": %s\n", paint(v, RED),
+			paint(v, PLAIN), (int64_t)(expected - got), what);
+}
+
+static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, uint64_t throttled)
+{
+	uint64_t truncated = sum_of(l->truncated, l->n_truncated);
+	uint64_t broken = sum_of(l->broken, l->n_broken);
+	uint64_t lost = sum_of(l->lost, l->n_lost);
+	uint64_t skipped = reason_count(l->lost, l->n_lost, "skipped");
+	uint64_t with_stack = l->complete + truncated + broken;
+
+	heading(v, "Ticks");
+	row(v, 0, "expected", l->expected, 0);
+	row(v, 0, "lost: skipped", skipped, l->expected);
+	row(v, 0, "seen", l->seen, l->expected);
+	row(v, 1, "complete", l->complete, l->seen);
+	row(v, 1, "no user stack", l->no_user, l->seen);
+	reason_rows(v, "truncated", l->truncated, l->n_truncated, "", l->seen);
+	reason_rows(v, "broken", l->broken, l->n_broken, "", l->seen);
+	reason_rows(v, "lost", l->lost, l->n_lost, "skipped", l->seen);
+	row(v, 1, "in flight", l->in_flight, l->seen);
+	print_check(v, l->seen + skipped, l->expected, "expected = seen + skipped");
+	print_check(v, with_stack + l->no_user + (lost - skipped) + l->in_flight, l->seen,
+		    "seen = its parts");
+	if (throttled)
+		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
+	heading(v, "Stacks");
+	if (with_stack)
+		fprintf(v->out,
+			"  %.2f %% reach their root, %.2f %% are truncated, %.2f %% broken\n",
+			percent(l->complete, with_stack), percent(truncated, with_stack),
+			percent(broken, with_stack));
+	else
+		fputs("  none yet\n", v->out);
+}
+
+static void print_memory(const struct view *v, const Profd__Control__Memory *m)
+{
+	char rss[UNITS_TEXT_MAX], bpf[UNITS_TEXT_MAX], budget[UNITS_TEXT_MAX];
+	double share = percent(m->rss_bytes + m->bpf_bytes, m->budget_bytes);
+	const char *color = share > 100 ? RED : share > 90 ? YELLOW : "";
+
+	fprintf(v->out, "  memory  %s + %s in the kernel of %s: %s%.0f %%%s of the budget",
+		units_print_size_short(rss, sizeof(rss), m->rss_bytes),
+		units_print_size_short(bpf, sizeof(bpf), m->bpf_bytes),
+		units_print_size_short(budget, sizeof(budget), m->budget_bytes), paint(v, color),
+		share, *color ? paint(v, PLAIN) : "");
+	if (m->evicted_images)
+		fprintf(v->out, "; %" PRIu64 " images evicted", m->evicted_images);
+	fputc('\n', v->out);
+}
+
+static void print_cpu(const struct view *v, const Profd__Control__Status *s)
+{
+	const Profd__Control__Cpu *c = s->cpu;
+	double all = c->user_seconds + c->system_seconds + c->bpf_seconds;
+	char user[UNITS_TEXT_MAX], system[UNITS_TEXT_MAX], bpf[UNITS_TEXT_MAX];
+
+	fprintf(v->out, "  CPU     %s user + %s system",
+		units_print_span(user, sizeof(user), c->user_seconds),
+		units_print_span(system, sizeof(system), c->system_seconds));
+	if (c->bpf_seconds > 0)
+		fprintf(v->out, " + %s BPF", units_print_span(bpf, sizeof(bpf), c->bpf_seconds));
+	if (s->uptime_seconds > 0)
+		fprintf(v->out, ": %.2f %% of %s",
+			100 * all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1),
+			s->n_cpus ? "the machine" : "one CPU");
+	fputc('\n', v->out);
+}
+
+static void print_costs(const struct view *v, const Profd__Control__Status *s)
+{
+	const Profd__Control__Lateness *l = s->drain_lateness;
+	char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], p999[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
+
+	heading(v, "Costs");
+	if (s->memory)
+		print_memory(v, s->memory);
+	if (s->cpu)
+		print_cpu(v, s);
+	if (l && l->count)
+		fprintf(v->out, "  drains late by %s (p50), %s (p99), %s (p99.9), %s at most\n",
+			units_print_span(p50, sizeof(p50), l->p50_seconds),
+			units_print_span(p99, sizeof(p99), l->p99_seconds),
+			units_print_span(p999, sizeof(p999), l->p999_seconds),
+			units_print_span(max, sizeof(max), l->max_seconds));
+}
+
+static void print_store(const struct view *v, const Profd__Control__Status *s)
+{
+	const Profd__Control__LastFlush *f = s->last_flush;
+	char buffer[UNITS_TEXT_MAX];
+
+	heading(v, "Store");
+	if (s->store) {
+		fputs("  ", v->out);
+		print_safely(v->out, s->store->path);
+		fprintf(v->out, ": %s in %" PRIu64 " files",
+			units_print_size_short(buffer, sizeof(buffer), s->store->bytes),
+			s->store->files);
+		if (s->store->oldest_ns)
+			fprintf(v->out, ", oldest of %s",
+				units_print_moment(buffer, sizeof(buffer), s->store->oldest_ns,
+						   false));
+		if (s->store->full)
+			fprintf(v->out, ", %sdisk full%s", paint(v, RED), paint(v, PLAIN));
+		fputc('\n', v->out);
+	}
+	if (!f) {
+		fputs("  no window written yet\n", v->out);
+		return;
+	}
+	fprintf(v->out, "  last flush at %s: %" PRIu64 " files",
+		units_print_moment(buffer, sizeof(buffer), f->started_ns, false), f->files);
+	fprintf(v->out, " in %s", units_print_span(buffer, sizeof(buffer), f->seconds));
+	if (*f->error) {
+		fprintf(v->out, ", %serror: ", paint(v, RED));
+		print_safely(v->out, f->error);
+		fputs(paint(v, PLAIN), v->out);
+	}
+	fputc('\n', v->out);
+}
+
+static int print_sessions(const struct view *v, const Profd__Control__Status *s)
+{
+	static const char *const columns[] = {"  ID",	  "NAME",      "TARGET",   "EVENT",
+					      ">HZ",	  ">UID",      "STARTED",  ">ROUTED",
+					      ">COUNTED", ">FILTERED", ">DROPPED", ">WINDOWS",
+					      NULL};
+	cleanup(table_freep) struct table *t = NULL;
+	char buffer[UNITS_TEXT_MAX];
+	int r = table_new(&t, columns);
+
+	if (r)
+		return r;
+	heading(v, "Sessions");
+	for (size_t i = 0; i < s->n_sessions; i++) {
+		const Profd__Control__Session *n = s->sessions[i];
+
+		if (n->id)
+			table_cell(t, "  s%" PRIu64, n->id);
+		else
+			table_cell(t, "  system");
+		table_cell(t, "%s", n->name);
+		table_cell(t, "%s", n->target);
+		table_cell(t, "%s", n->event);
+		table_cell(t, n->frequency ? "%" PRIu64 : "-", n->frequency);
+		table_cell(t, "%" PRIu32, n->owner_uid);
+		table_cell(t, "%s",
+			   units_print_moment(buffer, sizeof(buffer), n->started_ns, false));
+		table_cell(t, "%" PRIu64, n->routed);
+		table_cell(t, "%" PRIu64, n->counted);
+		table_cell(t, "%" PRIu64, n->filtered);
+		table_cell(t, "%" PRIu64, sum_of(n->dropped, n->n_dropped));
+		table_cell(t, "%" PRIu64, n->windows_written);
+	}
+	if (s->n_sessions == 0) {
+		fputs("  none\n", v->out);
+		return 0;
+	}
+	return table_print(t, v->out);
+}
+
+int status_print(const Profd__Control__Status *s, bool color, FILE *out)
+{
+	struct view v = {.out = out, .color = color};
+
+	print_head(&v, s);
+	if (s->ledger)
+		print_ledger(&v, s->ledger, s->throttled);
+	print_costs(&v, s);
+	print_store(&v, s);
+	return print_sessions(&v, s);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_PROFCTL_STATUS_VIEW_H
+#define PROFD_PROFCTL_STATUS_VIEW_H
+
+/* The daemon's status, for people and as JSON. Only writes to the stream it is given. */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "control.pb-c.h"
+
+/* Returns 0 or negative errno. */
+int status_print(const Profd__Control__Status *status, bool color, FILE *out);
+/* One object; its field names are part of profctl's interface. @compact: in one line. */
+void status_print_json(const Profd__Control__Status *status, bool compact, FILE *out);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Lines of "address type name", for modules followed by a tab and "[module]" (kernel/kallsyms.c).
+ * There are no sizes: a function ends where the next symbol of any type begins. The last one of a
+ * table has no end; callers ask for addresses within the kernel or the module only.
+ */
+#include <string.h>
+
+#include "common/image/symtab.h"
+#include "common/image/symtab_build.h"
+
+struct line {
+	uint64_t address;
+	char type;
+	const char *name, *module; /* module: without brackets; NULL for the kernel proper */
+	size_t name_length, module_length;
+};
+
+static bool parse_line(const char *at, const char *end, struct line *ret)
+{
+	const char *start = at;
+	uint64_t address = 0;
+
+	for (; at < end && *at != ' '; at++) {
+		unsigned digit = (unsigned char)*at;
+
+		if (digit - '0' < 10)
+			digit -= '0';
+		else if ((digit | 0x20) - 'a' < 6)
+			digit = (digit | 0x20) - 'a' + 10;
+		else
+			return false;
+		if (address >> 60)
+			return false;
+		address = address << 4 | digit;
+	}
+	if (at == start || end - at < 4 || at[2] != ' ')
+		return false;
+	*ret = (struct line){.address = address, .type = at[1], .name = at + 3};
+	for (at = ret->name; at < end && *at != '\t' && *at != ' ';)
+		at++;
+	ret->name_length = (size_t)(at - ret->name);
+	while (at < end && (*at == '\t' || *at == ' '))
+		at++;
+	if (end - at > 2 && at[0] == '[' && end[-1] == ']') {
+		ret->module = at + 1;
+		ret->module_length = (size_t)(end - at) - 2;
+	}
+	return ret->name_length > 0;
+}
+
+static bool is_of(const struct line *line, const char *module)
+{
+	if (!module || !line->module)
+		return !module && !line->module;
+	return strlen(module) == line->module_length &&
+	       memcmp(module, line->module, line->module_length) == 0;
+}
+
+static int add(struct symtab_entries *list, const struct line *line)
+{
+	struct symtab_entry entry = {.start = line->address, .limit = UINT64_MAX};
+
+	if (memchr("tTwW", line->type, 4)) {
+		entry.name = line->name;
+		entry.name_length = line->name_length < SYMTAB_NAME_MAX
+					    ? (uint32_t)line->name_length
+					    : SYMTAB_NAME_MAX;
+		entry.rank = line->type == 'T'	 ? SYMTAB_GLOBAL
+			     : line->type == 't' ? SYMTAB_LOCAL
+						 : SYMTAB_WEAK;
+	}
+	return symtab_entries_add(list, &entry);
+}
+
+int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, const char *module)
+{
+	cleanup(symtab_entries_deinit) struct symtab_entries list = {0};
+	const char *at = text, *end = text + length;
+	bool has_address = false;
+	int r;
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline ? newline : end;
+		struct line line;
+
+		if (parse_line(at, line_end, &line) && is_of(&line, module)) {
+			r = add(&list, &line);
+			if (r)
+				return r;
+			has_address = has_address || line.address;
+		}
+		at = newline ? newline + 1 : end;
+	}
+	if (!has_address)
+		return SYMTAB_E_NONE;
+	return symtab_build(ret, &list, true, SIZE_MAX);
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The table: three arrays of 32 bits per symbol (start, size, name), sorted by start, which is
+ * kept as the distance from the first symbol; a fourth array holds the high halves in the rare
+ * table that spans more than 4 GiB. A search touches the first array only.
+ *
+ * Symbols may lie inside others (assembly). When the nearest symbol before an address has ended
+ * already, the one to ask next is the nearest earlier one that ends later; where there is one at
+ * all, a link says which. Links are few, so they are a sorted list beside the table.
+ */
+#include "common/image/symtab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/image/symtab_build.h"
+
+/* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
+#define LINKS_FOLLOWED_MAX 64
+
+struct link {
+	uint32_t from, to; /* indices of symbols */
+};
+
+struct symtab {
+	uint64_t base;
+	uint32_t n_symbols, n_links;
+	uint32_t *starts; /* low halves of the distance from base */
+	uint32_t *highs;  /* high halves, or NULL: all 0 */
+	uint32_t *sizes;  /* UINT32_MAX: that or more */
+	uint32_t *names;  /* offsets into text */
+	struct link *links;
+	char *text;
+	size_t text_bytes;
+};
+
+void symtab_entries_deinit(struct symtab_entries *list)
+{
+	free(list->entries);
+	*list = (struct symtab_entries){0};
+}
+
+int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *entry)
+{
+	if (list->n == list->n_allocated) {
+		size_t n = list->n_allocated ? list->n_allocated * 2 : 256;
+		struct symtab_entry *entries = reallocarray(list->entries, n, sizeof(*entries));
+
+		if (!entries)
+			return error_origin(-ENOMEM);
+		list->entries = entries;
+		list->n_allocated = n;
+	}
+	list->entries[list->n++] = *entry;
+	return 0;
+}
+
+void symtab_free(struct symtab *symtab)
+{
+	if (!symtab)
+		return;
+	free(symtab->starts);
+	free(symtab->highs);
+	free(symtab->sizes);
+	free(symtab->names);
+	free(symtab->links);
+	free(symtab->text);
+	free(symtab);
+}
+
+static int compare_names(const struct symtab_entry *a, const struct symtab_entry *b)
+{
+	uint32_t n = a->name_length < b->name_length ? a->name_length : b->name_length;
+	int r = a->name && b->name ? memcmp(a->name, b->name, n) : 0;
+
+	if (r)
+		return r;
+	return (a->name_length > b->name_length) - (a->name_length < b->name_length);
+}
+
+/* By address; of several at one address the one that a look-up prefers comes last. */
+static int compare_entries(const void *pa, const void *pb)
+{
+	const struct symtab_entry *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (!a->name != !b->name)
+		return a->name ? 1 : -1;
+	if (!a->size != !b->size)
+		return a->size ? 1 : -1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return compare_names(b, a);
+}
+
+static uint64_t entry_end(const struct symtab_entry *e)
+{
+	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
+}
+
+/* Sizes the unsized symbols. One that lies in a sized symbol is a label there: it covers nothing.
+ */
+static void size_unsized(struct symtab_entry *entries, size_t n)
+{
+	uint64_t covered = 0; /* end of the sized symbols that began so far */
+
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i; next < n && entries[next].start == entries[i].start; next++)
+			if (entries[next].name && entries[next].size &&
+			    entry_end(&entries[next]) > covered)
+				covered = entry_end(&entries[next]);
+		for (size_t k = i; k < next && entries[k].size == 0; k++) {
+			struct symtab_entry *e = &entries[k];
+			uint64_t end = e->limit;
+
+			if (next < n && entries[next].start < end)
+				end = entries[next].start;
+			if (e->start >= covered && end > e->start)
+				e->size = end - e->start;
+		}
+	}
+}
+
+/* Removes what has no name, and unless @keep_all what no look-up could yield. Returns what stays.
+ */
+static size_t drop_losers(struct symtab_entry *entries, size_t n, bool keep_all)
+{
+	size_t kept = n;
+
+	/* From the back, because the preferred one of an address comes last. */
+	for (size_t i = n, best = 0; i-- > 0;) {
+		bool is_new = best == 0 || entries[i].start != entries[kept].start;
+		bool wins = is_new ? entries[i].size > 0 : entries[i].size > entries[best].size;
+
+		if (!entries[i].name || (!wins && !keep_all))
+			continue;
+		entries[--kept] = entries[i];
+		if (is_new || wins)
+			best = kept;
+	}
+	memmove(entries, entries + kept, (n - kept) * sizeof(*entries));
+	return n - kept;
+}
+
+/* Finds for each symbol the nearest earlier one that ends later: a stack of falling ends. */
+static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
+{
+	cleanup(freep) uint32_t *open = malloc(sizeof(*open) * s->n_symbols);
+	size_t n_open = 0, n_allocated = 0;
+
+	if (!open)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < s->n_symbols; i++) {
+		uint64_t end = entry_end(&entries[i]);
+
+		while (n_open > 0 && entry_end(&entries[open[n_open - 1]]) <= end)
+			n_open--;
+		if (n_open > 0) {
+			if (s->n_links == n_allocated) {
+				size_t n = n_allocated ? n_allocated * 2 : 16;
+				struct link *links = reallocarray(s->links, n, sizeof(*links));
+
+				if (!links)
+					return error_origin(-ENOMEM);
+				s->links = links;
+				n_allocated = n;
+			}
+			s->links[s->n_links++] = (struct link){i, open[n_open - 1]};
+		}
+		open[n_open++] = i;
+	}
+	return 0;
+}
+
+/* Drops the symbols whose names would not fit into @names_max, and adds up the rest. */
+static size_t fit_names(struct symtab_entry *entries, size_t n, size_t names_max, size_t *ret_bytes)
+{
+	size_t kept = 0, bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t length = (size_t)entries[i].name_length + 1;
+
+		if (length > names_max - bytes || kept == UINT32_MAX)
+			continue;
+		bytes += length;
+		entries[kept++] = entries[i];
+	}
+	*ret_bytes = bytes;
+	return kept;
+}
+
+static int fill(struct symtab *s, const struct symtab_entry *entries)
+{
+	size_t n = s->n_symbols, at = 0;
+
+	s->base = entries[0].start;
+	s->starts = malloc(sizeof(*s->starts) * n);
+	s->sizes = malloc(sizeof(*s->sizes) * n);
+	s->names = malloc(sizeof(*s->names) * n);
+	s->text = malloc(s->text_bytes);
+	if (!s->starts || !s->sizes || !s->names || !s->text)
+		return error_origin(-ENOMEM);
+	if (entries[n - 1].start - s->base > UINT32_MAX) {
+		s->highs = malloc(sizeof(*s->highs) * n);
+		if (!s->highs)
+			return error_origin(-ENOMEM);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct symtab_entry *e = &entries[i];
+		uint64_t distance = e->start - s->base;
+
+		s->starts[i] = (uint32_t)distance;
+		if (s->highs)
+			s->highs[i] = (uint32_t)(distance >> 32);
+		s->sizes[i] = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
+		s->names[i] = (uint32_t)at;
+		memcpy(s->text + at, e->name, e->name_length);
+		at += e->name_length;
+		s->text[at++] = '\0';
+	}
+	return link_symbols(s, entries);
+}
+
+int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all, size_t names_max)
+{
+	cleanup(symtab_freep) struct symtab *s = NULL;
+	size_t n;
+	int r;
+
+	if (list->n == 0)
+		return SYMTAB_E_NONE;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return error_origin(-ENOMEM);
+	qsort(list->entries, list->n, sizeof(*list->entries), compare_entries);
+	size_unsized(list->entries, list->n);
+	n = drop_losers(list->entries, list->n, keep_all);
+	n = fit_names(list->entries, n, names_max < UINT32_MAX ? names_max : UINT32_MAX,
+		      &s->text_bytes);
+	if (n == 0)
+		return SYMTAB_E_NONE;
+	s->n_symbols = (uint32_t)n;
+	r = fill(s, list->entries);
+	if (r)
+		return r;
+	*ret = steal_ptr(&s);
+	return SYMTAB_E_OK;
+}
+
+static uint64_t distance_of(const struct symtab *s, uint32_t i)
+{
+	return s->starts[i] | (s->highs ? (uint64_t)s->highs[i] << 32 : 0);
+}
+
+/* The number of symbols that start at or before @distance from the base. */
+static uint32_t count_before(const struct symtab *s, uint64_t distance)
+{
+	uint32_t low = 0, high = s->n_symbols;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (distance_of(s, middle) <= distance)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Where @from's link leads, or false. */
+static bool follow(const struct symtab *s, uint32_t from, uint32_t *ret)
+{
+	uint32_t low = 0, high = s->n_links;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s->links[middle].from == from) {
+			*ret = s->links[middle].to;
+			return true;
+		}
+		if (s->links[middle].from < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret)
+{
+	uint64_t distance = address - symtab->base;
+	uint32_t i;
+
+	if (address < symtab->base)
+		return false;
+	i = count_before(symtab, distance) - 1;
+	for (unsigned n = 0; distance - distance_of(symtab, i) >= symtab->sizes[i]; n++)
+		if (n == LINKS_FOLLOWED_MAX || !follow(symtab, i, &i))
+			return false;
+	*ret = (struct symtab_symbol){
+		.name = symtab->text + symtab->names[i],
+		.start = symtab->base + distance_of(symtab, i),
+		.size = symtab->sizes[i],
+	};
+	return true;
+}
+
+bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < symtab->n_symbols; i++) {
+		if (strcmp(symtab->text + symtab->names[i], name) == 0) {
+			*ret = symtab->base + distance_of(symtab, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t symtab_bytes(const struct symtab *symtab)
+{
+	size_t per_symbol = sizeof(*symtab->starts) + sizeof(*symtab->sizes) +
+			    sizeof(*symtab->names) + (symtab->highs ? sizeof(*symtab->highs) : 0);
+
+	return sizeof(*symtab) + symtab->n_symbols * per_symbol +
+	       symtab->n_links * sizeof(*symtab->links) + symtab->text_bytes;
+}

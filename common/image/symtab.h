@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_IMAGE_SYMTAB_H
+#define PROFD_COMMON_IMAGE_SYMTAB_H
+
+/*
+ * Address to function name within one image: from .symtab, else .dynsym, of an ELF file, or from
+ * kallsyms. Addresses are link-time virtual addresses (kallsyms: as they are).
+ *
+ * A look-up yields the symbol that covers the address. Symbols with a size cover as much; those
+ * without (assembly, kallsyms) reach up to the next symbol, at most to the end of their section,
+ * and never hide a sized one: inside of it they are labels. Of several that cover an address the
+ * one that starts nearest wins; of several that start there global beats weak beats local, then
+ * the longest, then the first by name, so that results never depend on table order. Versions
+ * ("memcpy@@GLIBC_2.14") are no part of names.
+ *
+ * A table is never changed: any number of threads may read it. It costs 12 bytes a symbol and the
+ * names.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+enum {
+	SYMTAB_E_OK,
+	SYMTAB_E_NONE,	    /* no symbols */
+	SYMTAB_E_MALFORMED, /* no ELF file, one that libelf refuses, or tables past all reason */
+};
+
+struct symtab_symbol {
+	const char *name;     /* owned by the table */
+	uint64_t start, size; /* bytes; sizes past 4 GiB are cut */
+};
+
+struct symtab;
+
+/*
+ * Reads the ELF file @fd (not mapped: a file cut short by its owner must not raise SIGBUS); blocks
+ * on the disk, does not move @fd's offset. Returns SYMTAB_E_* or negative errno.
+ */
+int symtab_from_elf(struct symtab **ret, int fd);
+/*
+ * Pure: text in /proc/kallsyms' format. Takes text symbols (t, T, w, W) only. @module: NULL for
+ * the kernel proper, else the symbols of that module. SYMTAB_E_NONE too when all addresses are 0
+ * (kptr_restrict). The last symbol of the table has no end: ask for addresses of the kernel or the
+ * module only. Returns SYMTAB_E_OK, SYMTAB_E_NONE or negative errno.
+ */
+int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, const char *module);
+void symtab_free(struct symtab *symtab);
+DEFINE_CLEANUP(struct symtab *, symtab_free)
+
+bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret);
+/*
+ * The address of the symbol @name, e.g. "_stext". From kallsyms: of any symbol taken; from an ELF
+ * file: of those that a look-up can yield. A linear search.
+ */
+bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret);
+/* Memory held, bytes. */
+size_t symtab_bytes(const struct symtab *symtab);
+
+#endif

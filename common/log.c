@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <systemd/sd-journal.h>
+
+/* systemd.exec(5), $JOURNAL_STREAM: device and inode of the stream that was handed to us. */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	uintmax_t device, inode;
+	struct stat st;
+
+	if (!stream || sscanf(stream, "%" SCNuMAX ":%" SCNuMAX, &device, &inode) != 2)
+		return false;
+	return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+void log_line(int priority, const char *format, ...)
+{
+	char line[1024];
+	int saved = errno;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	for (char *c = line; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	if (stderr_is_journal())
+		sd_journal_print(priority, "%s", line);
+	else
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
+	errno = saved;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_CPUPROFILE_H
+#define PROFD_COMMON_PROFILE_CPUPROFILE_H
+
+/*
+ * The legacy binary CPU profile of gperftools ("CPU Profile Data File Structure" in its
+ * documentation): words of the profiled program's pointer size, a header of five slots, records,
+ * a trailer of three, then text lines as in /proc/PID/maps.
+ *
+ * The writer knows what the two readers in use (google-pprof and go tool pprof) do to a file: see
+ * cpuprofile_write.c. The reader takes 32- and 64-bit files of both byte orders.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/profile/pprof.h" /* struct profile_message */
+
+enum {
+	CPUPROFILE_E_OK,
+	CPUPROFILE_E_MALFORMED,
+};
+
+/* One distinct user call chain. */
+struct cpuprofile_record {
+	uint64_t count;
+	const uint64_t *addresses; /* lookup addresses, leaf first (see profile.h); borrowed */
+	uint32_t n_addresses;	   /* >= 1 */
+};
+
+struct cpuprofile {
+	unsigned slot_bytes; /* 4 or 8: pointer size of the profiled program */
+	uint64_t period_us;  /* sampling period in microseconds, >= 1 (0 is written as 1) */
+	const struct cpuprofile_record *records;
+	size_t n_records;
+	const char *maps;     /* whole text lines as in /proc/PID/maps, main program first */
+	const char *comments; /* whole "# profd ..." lines that go after the maps, or NULL */
+};
+
+/* What writing had to bend so that readers read the counts right. */
+struct cpuprofile_stats {
+	uint64_t zero_leaves; /* samples whose leaf was address 0, written as 1 */
+	uint64_t samples;     /* sum of the counts written */
+};
+
+/*
+ * Encodes @c. *ret is malloc'ed, owned by the caller. @stats may be NULL. Refused with -EINVAL is
+ * what readers would refuse: a record of no address, of more than 65,536, or of count 0 (or past
+ * 65,536 times what a slot holds), and a line of text of 64 KiB. Returns 0 or negative errno.
+ */
+int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length,
+		     struct cpuprofile_stats *stats);
+
+/*
+ * Decodes a legacy profile into *ret, with sample types samples/count and cpu/nanoseconds, and the
+ * executable mappings. "# profd" lines become comments. Of overlapping mappings a location gets
+ * the one that starts last. Returns CPUPROFILE_E_* (then @message is filled) or negative errno.
+ */
+int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
+		    struct profile_message *message);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three passes: over the records, to find where the text begins; over the text, for the mappings;
+ * over the records again, now that their addresses can be put into mappings.
+ *
+ * Generous where a file is unusual but clear: more header slots than three, any padding, version 1
+ * (what 32-bit Java agents wrote; its addresses were not shifted), a missing trailer at the very
+ * end, records of count 0. Text lines that are none of those known are skipped, as the format
+ * demands.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/message.h"
+#include "common/profile/profile.h"
+
+#define HEADER_SLOTS_MAX 65535 /* as google-pprof */
+#define PATH_BYTES_MAX	 16384 /* PATH_MAX, each byte escaped as the kernel does */
+
+struct reader {
+	struct profile *p;
+	struct profile_message *message;
+	const uint8_t *data;
+	size_t length, n_slots;
+	unsigned slot_bytes;
+	bool big_endian, is_shifted;
+	int64_t period_ns;
+	size_t first_record, text; /* a slot; an offset in bytes */
+	uint32_t *mappings;	   /* by start address, then as in the file */
+	size_t n_mappings;
+	char *path;	 /* PATH_BYTES_MAX, for expansion */
+	size_t expanded; /* bytes that expansion has made so far */
+	uint32_t *chain; /* of the record being read */
+	size_t max_chain;
+};
+
+static void reader_deinit(struct reader *r)
+{
+	profile_free(r->p);
+	free(r->mappings);
+	free(r->path);
+	free(r->chain);
+}
+
+#define REFUSE(r, ...) profile_refuse((r)->message, CPUPROFILE_E_MALFORMED, __VA_ARGS__)
+
+static uint64_t slot(const struct reader *r, size_t index)
+{
+	const uint8_t *at = r->data + index * r->slot_bytes;
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < r->slot_bytes; i++)
+		value = value << 8 | at[r->big_endian ? i : r->slot_bytes - 1 - i];
+	return value;
+}
+
+/* The header words tell size and order of the slots: one of the four ways makes sense at most. */
+static int read_header(struct reader *r)
+{
+	uint64_t n_words, period;
+
+	for (unsigned way = 0; way < 4; way++) {
+		r->slot_bytes = way < 2 ? 8 : 4;
+		r->big_endian = way & 1;
+		r->n_slots = r->length / r->slot_bytes;
+		if (r->n_slots < 5 || slot(r, 0))
+			continue;
+		n_words = slot(r, 1);
+		if (n_words < 3 || n_words > HEADER_SLOTS_MAX || n_words + 2 > r->n_slots ||
+		    slot(r, 2) > 1)
+			continue;
+		r->is_shifted = slot(r, 2) == 0;
+		period = slot(r, 3);
+		r->period_ns = period > INT64_MAX / 1000 ? INT64_MAX : (int64_t)period * 1000;
+		r->first_record = (size_t)n_words + 2;
+		return 0;
+	}
+	return REFUSE(r, "not a legacy CPU profile: no header of slots 0, 3 or more, 0 or 1");
+}
+
+/* Finds the text. Checks every record, so that the other pass need not. */
+static int skim_records(struct reader *r)
+{
+	size_t i = r->first_record;
+	uint64_t count, n;
+
+	while (i < r->n_slots) {
+		if (r->n_slots - i < 2)
+			break;
+		count = slot(r, i);
+		n = slot(r, i + 1);
+		if (n > r->n_slots - i - 2)
+			return REFUSE(r,
+				      "the record at byte %zu has %" PRIu64
+				      " addresses, more than the file",
+				      i * r->slot_bytes, n);
+		if (!count && n == 1 && !slot(r, i + 2)) {
+			r->text = (i + 3) * r->slot_bytes;
+			return 0;
+		}
+		i += 2 + (size_t)n;
+	}
+	r->text = i * r->slot_bytes;
+	if (r->text != r->length)
+		return REFUSE(r, "the file ends at byte %zu, in the middle of a record", r->length);
+	return 0;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	return at;
+}
+
+static const char *skip_word(const char *at, const char *end)
+{
+	while (at < end && *at != ' ' && *at != '\t')
+		at++;
+	return at;
+}
+
+/* A hexadecimal number without prefix; NULL when there is none or it has more than 64 bits. */
+static const char *hex(const char *at, const char *end, uint64_t *ret)
+{
+	const char *start = at;
+	uint64_t value = 0;
+
+	for (; at < end && isxdigit((unsigned char)*at); at++) {
+		unsigned digit = isdigit((unsigned char)*at)
+					 ? (unsigned)(*at - '0')
+					 : (unsigned)(tolower((unsigned char)*at) - 'a' + 10);
+
+		if (value >> 60)
+			return NULL;
+		value = value << 4 | digit;
+	}
+	*ret = value;
+	return at == start ? NULL : at;
+}
+
+struct text {
+	const char *at, *end;
+};
+
+/*
+ * Replaces "$build", where no word character follows, by the path of the last build line. Output
+ * is bounded per line and, so that a small file cannot grow without end, as a whole.
+ */
+static int expand_build(struct reader *r, struct text *path, const struct text *build)
+{
+	static const char variable[] = "$build";
+	const size_t n_variable = sizeof(variable) - 1, n_build = (size_t)(build->end - build->at);
+	const char *at = path->at;
+	size_t length = 0;
+
+	if (!build->at || !memmem(at, (size_t)(path->end - at), variable, n_variable))
+		return 0;
+	if (!r->path && !(r->path = malloc(PATH_BYTES_MAX)))
+		return error_origin(-ENOMEM);
+	while (at < path->end) {
+		size_t left = (size_t)(path->end - at);
+		bool is_variable =
+			left >= n_variable && !memcmp(at, variable, n_variable) &&
+			(left == n_variable ||
+			 (at[n_variable] != '_' && !isalnum((unsigned char)at[n_variable])));
+		size_t n = is_variable ? n_build : 1;
+
+		if (n > PATH_BYTES_MAX - length)
+			return REFUSE(r, "a path with $build is longer than %d bytes",
+				      PATH_BYTES_MAX);
+		memcpy(r->path + length, is_variable ? build->at : at, n);
+		length += n;
+		at += is_variable ? n_variable : 1;
+	}
+	r->expanded += length;
+	if (r->expanded > r->length + ((size_t)1 << 24))
+		return REFUSE(r, "the paths with $build are out of all proportion");
+	*path = (struct text){.at = r->path, .end = r->path + length};
+	return 0;
+}
+
+/* start-limit perms offset device inode [path]; other lines are skipped. */
+static int read_map_line(struct reader *r, struct text line, const struct text *build)
+{
+	struct profile_mapping m = {0};
+	const char *at, *perms, *word;
+	struct text path;
+	uint32_t index;
+	int e;
+
+	at = hex(line.at, line.end, &m.start);
+	if (!at || at == line.end || *at != '-')
+		return 0;
+	at = hex(at + 1, line.end, &m.limit);
+	if (!at || at == line.end || (*at != ' ' && *at != '\t') || m.start >= m.limit)
+		return 0;
+	perms = skip_blanks(at, line.end);
+	at = skip_word(perms, line.end);
+	if (at - perms < 4 || !memchr(perms, 'x', (size_t)(at - perms)))
+		return 0;
+	at = hex(skip_blanks(at, line.end), line.end, &m.offset);
+	if (!at)
+		return 0;
+	word = skip_blanks(at, line.end);
+	at = skip_word(word, line.end);
+	if (!memchr(word, ':', (size_t)(at - word)))
+		return 0;
+	at = skip_word(skip_blanks(at, line.end), line.end);
+	path = (struct text){.at = skip_blanks(at, line.end), .end = line.end};
+	e = expand_build(r, &path, build);
+	if (e)
+		return e;
+	e = profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path);
+	return e ? e : profile_add_mapping(r->p, &m, &index);
+}
+
+static int read_comment_line(struct reader *r, struct text line)
+{
+	uint32_t string = 0;
+	int e;
+
+	e = profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string);
+	return e ? e : profile_add_comment(r->p, profile_string(r->p, string));
+}
+
+static bool starts_with(struct text line, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
+}
+
+static int read_text(struct reader *r)
+{
+	const char *at = (const char *)r->data + r->text;
+	const char *end = (const char *)r->data + r->length;
+	struct text build = {0};
+	int e = 0;
+
+	while (at < end && !e) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		struct text line = {.at = at, .end = newline ? newline : end};
+		struct text stripped = {.at = skip_blanks(line.at, line.end), .end = line.end};
+
+		at = newline ? newline + 1 : end;
+		if (memchr(line.at, '\0', (size_t)(line.end - line.at)))
+			continue;
+		if (starts_with(stripped, "build="))
+			build = (struct text){.at = stripped.at + 6, .end = stripped.end};
+		else if (starts_with(line, "# profd"))
+			e = read_comment_line(r, line);
+		else
+			e = read_map_line(r, line, &build);
+	}
+	return e;
+}
+
+static int compare_mappings(const void *a, const void *b, void *context)
+{
+	const struct profile *p = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (p->mappings[x].start != p->mappings[y].start)
+		return p->mappings[x].start < p->mappings[y].start ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int sort_mappings(struct reader *r)
+{
+	r->n_mappings = r->p->n_mappings;
+	r->mappings = malloc((r->n_mappings + 1) * sizeof(*r->mappings));
+	if (!r->mappings)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < r->n_mappings; i++)
+		r->mappings[i] = i;
+	qsort_r(r->mappings, r->n_mappings, sizeof(*r->mappings), compare_mappings, r->p);
+	return 0;
+}
+
+static uint32_t mapping_of(const struct reader *r, uint64_t address)
+{
+	size_t low = 0, high = r->n_mappings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->p->mappings[r->mappings[middle]].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && address < r->p->mappings[r->mappings[low - 1]].limit)
+		return r->mappings[low - 1];
+	return PROFILE_NONE;
+}
+
+static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t n)
+{
+	int64_t values[2];
+	uint64_t address;
+	uint32_t *grown;
+	int e;
+
+	if (n > r->max_chain) {
+		grown = reallocarray(r->chain, n, sizeof(*grown));
+		if (!grown)
+			return error_origin(-ENOMEM);
+		r->chain = grown;
+		r->max_chain = n;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		address = slot(r, first + i);
+		if (i && r->is_shifted && address)
+			address--;
+		e = profile_add_location(r->p, mapping_of(r, address), address, NULL, 0,
+					 &r->chain[i]);
+		if (e)
+			return e;
+	}
+	values[0] = count > INT64_MAX ? INT64_MAX : (int64_t)count;
+	if (__builtin_mul_overflow(values[0], r->period_ns, &values[1]))
+		values[1] = INT64_MAX;
+	return profile_add_sample(r->p, r->chain, n, values, NULL, 0);
+}
+
+static int read_records(struct reader *r)
+{
+	size_t i = r->first_record;
+	uint64_t count, n;
+	int e;
+
+	while ((i + 2) * r->slot_bytes <= r->text) {
+		count = slot(r, i);
+		n = slot(r, i + 1);
+		i += 2;
+		if (n >= PROFILE_NONE)
+			return error_origin(-E2BIG);
+		if (count) {
+			e = read_record(r, count, i, (uint32_t)n);
+			if (e)
+				return e;
+		}
+		i += (size_t)n;
+	}
+	return 0;
+}
+
+static int set_types(struct profile *p)
+{
+	int e;
+
+	e = profile_add_sample_type(p, "samples", "count");
+	if (e)
+		return e;
+	e = profile_add_sample_type(p, "cpu", "nanoseconds");
+	if (e)
+		return e;
+	p->period_type = p->sample_types[1];
+	return 0;
+}
+
+static int read_all(struct reader *r)
+{
+	int e;
+
+	e = read_header(r);
+	if (e)
+		return e;
+	e = skim_records(r);
+	if (e)
+		return e;
+	e = profile_new(&r->p);
+	if (e)
+		return e;
+	e = set_types(r->p);
+	if (e)
+		return e;
+	r->p->period = r->period_ns;
+	e = read_text(r);
+	if (e)
+		return e;
+	e = sort_mappings(r);
+	return e ? e : read_records(r);
+}
+
+int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
+		    struct profile_message *message)
+{
+	cleanup(reader_deinit) struct reader r = {.message = message,
+						  .data = data,
+						  .length = length};
+	int e;
+
+	e = read_all(&r);
+	if (e == -E2BIG)
+		return REFUSE(&r, "more entries of a kind than can be numbered");
+	if (e)
+		return e;
+	*ret = steal_ptr(&r.p);
+	return CPUPROFILE_E_OK;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_PPROF_H
+#define PROFD_COMMON_PROFILE_PPROF_H
+
+/*
+ * profile.proto (github.com/google/pprof/proto/profile.proto), gzip'ed or plain. The writer keeps
+ * every rule that `go tool pprof` enforces (string 0 is empty, ids nonzero and unique, no dangling
+ * reference); the reader refuses what breaks them.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+
+enum {
+	PPROF_E_OK,
+	PPROF_E_MALFORMED, /* not a profile, or one that breaks a rule; see the message */
+	PPROF_E_TOO_BIG,   /* unpacks to more than the limit */
+};
+
+/* What a reader has to say of a file that it refuses: one line, no newline. */
+struct profile_message {
+	char text[200];
+};
+
+/*
+ * Encodes @p as gzip'ed profile.proto. *ret is malloc'ed, owned by the caller. @level is zlib's,
+ * 1 (fast) to 9. Returns 0 or negative errno.
+ */
+int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_length);
+
+/*
+ * Decodes @length bytes, gzip'ed or plain; unpacks to at most @max_bytes. Returns PPROF_E_*, then
+ * fills @message, or negative errno.
+ */
+int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
+	       struct profile_message *message);
+
+#endif

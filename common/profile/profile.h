@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_PROFILE_H
+#define PROFD_COMMON_PROFILE_PROFILE_H
+
+/*
+ * struct profile: one profile in memory, whatever format it came from or goes to. The model is
+ * profile.proto's (github.com/google/pprof/proto): samples are call chains of locations, leaf
+ * first, with one value per sample type; locations lie in mappings and may carry lines of
+ * functions; all text is interned in one string table.
+ *
+ * Everything is referred to by index into the arrays below (not by profile.proto's ids, which the
+ * reader and writer translate). Index 0 of the strings is "". PROFILE_NONE stands for "no such
+ * thing". Arrays may move when something is added; indices never change.
+ *
+ * Addresses are lookup addresses: each lies inside the instruction that was executing or calling
+ * (a caller is its return address - 1), as profile.proto wants them.
+ *
+ * Adding functions: an equal thing that is there already is returned instead of added, samples
+ * excepted from this where noted. They return 0, or negative errno (-ENOMEM; -E2BIG past 2^32 - 2
+ * of anything).
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+#define PROFILE_NONE	  UINT32_MAX
+#define PROFILE_TYPES_MAX 16
+
+struct profile_value_type {
+	uint32_t type, unit; /* strings */
+};
+
+struct profile_mapping {
+	uint64_t start, limit, offset; /* addresses [start, limit), offset in the file, bytes */
+	uint32_t path, build_id;       /* strings; build id as lower-case hex */
+	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
+};
+
+struct profile_function {
+	uint32_t name, system_name, filename; /* strings */
+	int64_t start_line;
+};
+
+struct profile_line {
+	uint32_t function;
+	int64_t line;
+};
+
+struct profile_location {
+	uint64_t address;
+	uint32_t mapping; /* or PROFILE_NONE */
+	uint32_t n_lines;
+	size_t first_line; /* into lines[]; innermost inlined function first */
+	bool is_folded;
+};
+
+struct profile_label {
+	uint32_t key;
+	uint32_t str;	   /* 0: a number label */
+	uint32_t num_unit; /* string; 0: none */
+	int64_t num;
+};
+
+struct profile_sample {
+	size_t first_location; /* into sample_locations[], leaf first */
+	size_t first_label;    /* into sample_labels[] */
+	uint32_t n_locations;
+	uint32_t n_labels;
+};
+
+struct profile_tables; /* the look-up side: hash tables over the arrays below */
+
+struct profile {
+	struct profile_value_type sample_types[PROFILE_TYPES_MAX];
+	uint32_t n_sample_types;
+	struct profile_value_type period_type;
+	int64_t period;
+	int64_t time_ns;     /* start of the profile, Unix time; 0 unknown */
+	int64_t duration_ns; /* 0 unknown */
+	uint32_t default_sample_type, drop_frames, keep_frames, doc_url; /* strings, 0 unset */
+	uint32_t *comments;						 /* strings */
+	size_t n_comments;
+
+	struct profile_mapping *mappings;
+	size_t n_mappings;
+	struct profile_function *functions;
+	size_t n_functions;
+	struct profile_location *locations;
+	size_t n_locations;
+	struct profile_line *lines;
+	size_t n_lines;
+	struct profile_sample *samples;
+	size_t n_samples;
+	uint32_t *sample_locations;
+	size_t n_sample_locations;
+	int64_t *sample_values; /* n_samples * n_sample_types */
+	struct profile_label *sample_labels;
+	size_t n_sample_labels;
+
+	struct profile_tables *tables; /* private to profile.c */
+};
+
+int profile_new(struct profile **ret);
+/* Frees all; takes NULL. */
+void profile_free(struct profile *p);
+DEFINE_CLEANUP(struct profile *, profile_free)
+
+/* Interns @text (copied). @length bytes, which may hold anything but NUL. */
+int profile_add_string(struct profile *p, const char *text, size_t length, uint32_t *ret);
+/* The same for a NUL-terminated text. */
+int profile_add_text(struct profile *p, const char *text, uint32_t *ret);
+/* The text of a string: NUL-terminated, owned by @p, valid as long as @p. */
+const char *profile_string(const struct profile *p, uint32_t string);
+size_t profile_n_strings(const struct profile *p);
+
+/* Sample types must all be added before the first sample. */
+int profile_add_sample_type(struct profile *p, const char *type, const char *unit);
+int profile_add_comment(struct profile *p, const char *text);
+/* Equal means: same range, offset, path and build id; the has_ flags of the first one stay. */
+int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
+int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
+/*
+ * Equal means: same mapping, address and lines. (Lines count, because profiles that were stripped
+ * of their addresses have many locations at address 0.) @lines may not point into p->lines.
+ */
+int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
+			 const struct profile_line *lines, uint32_t n_lines, uint32_t *ret);
+/*
+ * Adds @values (n_sample_types of them) to the sample with this call chain and these labels (order
+ * counts), or makes a new one. All indices must be valid, and the arrays not @p's own. A sum that
+ * passes int64_t's range is clamped to it.
+ */
+int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
+		       const int64_t *values, const struct profile_label *labels,
+		       uint32_t n_labels);
+/* Makes @mapping the first one (by convention the main binary) by swapping the two. */
+void profile_set_main_mapping(struct profile *p, uint32_t mapping);
+
+/* The sum of value @type over all samples, clamped to int64_t's range. */
+int64_t profile_total(const struct profile *p, uint32_t type);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+/* Largest first: the printers take the first that divides. */
+static const struct unit durations[] = {
+	{"d", 86400 * NS_PER_S}, {"h", 3600 * NS_PER_S}, {"m", 60 * NS_PER_S},
+	{"s", NS_PER_S},	 {"ms", NS_PER_MS},
+};
+
+static const struct unit sizes[] = {
+	{"T", UINT64_C(1) << 40},
+	{"G", UINT64_C(1) << 30},
+	{"M", UINT64_C(1) << 20},
+	{"K", UINT64_C(1) << 10},
+	{"", 1},
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reads digits at *@text and moves past them. */
+static int take_number(const char **text, uint64_t *ret)
+{
+	const char *c = *text;
+	uint64_t value = 0;
+
+	if (!is_digit(*c))
+		return UNITS_E_INVALID;
+	for (; is_digit(*c); c++) {
+		if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
+			return UNITS_E_RANGE;
+	}
+	*text = c;
+	*ret = value;
+	return UNITS_E_OK;
+}
+
+int units_parse_number(const char *text, uint64_t *ret)
+{
+	uint64_t value;
+	int r = take_number(&text, &value);
+
+	if (r)
+		return r;
+	if (*text)
+		return UNITS_E_INVALID;
+	*ret = value;
+	return UNITS_E_OK;
+}
+
+static int parse_with_unit(const char *text, const struct unit *units, size_t n_units,
+			   uint64_t *ret)
+{
+	uint64_t value;
+	int r = take_number(&text, &value);
+
+	if (r)
+		return r;
+	if (value == 0 && !*text) {
+		*ret = 0;
+		return UNITS_E_OK;
+	}
+	for (size_t i = 0; i < n_units; i++) {
+		if (strcmp(text, units[i].name) != 0)
+			continue;
+		if (__builtin_mul_overflow(value, units[i].factor, &value))
+			return UNITS_E_RANGE;
+		*ret = value;
+		return UNITS_E_OK;
+	}
+	return UNITS_E_INVALID;
+}
+
+int units_parse_duration(const char *text, uint64_t *ret_ns)
+{
+	return parse_with_unit(text, durations, ARRAY_SIZE(durations), ret_ns);
+}
+
+int units_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	return parse_with_unit(text, sizes, ARRAY_SIZE(sizes), ret_bytes);
+}
+
+int units_parse_share(const char *text, double *ret)
+{
+	uint64_t whole, fraction = 0;
+	double divisor = 1;
+	int r = take_number(&text, &whole);
+
+	if (r)
+		return r;
+	if (*text == '.') {
+		const char *start = ++text;
+
+		r = take_number(&text, &fraction);
+		if (r)
+			return r;
+		for (const char *c = start; c < text; c++)
+			divisor *= 10;
+	}
+	if (strcmp(text, "%") != 0)
+		return UNITS_E_INVALID;
+	if (whole > 100 || (whole == 100 && fraction))
+		return UNITS_E_RANGE;
+	*ret = ((double)whole + (double)fraction / divisor) / 100;
+	return UNITS_E_OK;
+}
+
+/* Exactly @n digits, at most @max. */
+static bool take_digits(const char **text, int n, int max, int *ret)
+{
+	const char *c = *text;
+	int value = 0;
+
+	for (int i = 0; i < n; i++, c++) {
+		if (!is_digit(*c))
+			return false;
+		value = value * 10 + (*c - '0');
+	}
+	if (value > max)
+		return false;
+	*text = c;
+	*ret = value;
+	return true;
+}
+
+static bool take_char(const char **text, const char *of)
+{
+	if (!**text || !strchr(of, **text))
+		return false;
+	++*text;
+	return true;
+}
+
+/* HH:MM[:SS[.digits]]; leap seconds are taken. */
+static bool take_clock(const char **text, struct tm *tm)
+{
+	if (!take_digits(text, 2, 23, &tm->tm_hour) || !take_char(text, ":") ||
+	    !take_digits(text, 2, 59, &tm->tm_min))
+		return false;
+	tm->tm_sec = 0;
+	if (!take_char(text, ":"))
+		return true;
+	if (!take_digits(text, 2, 60, &tm->tm_sec))
+		return false;
+	if (!take_char(text, "."))
+		return true;
+	if (!is_digit(**text))
+		return false;
+	while (is_digit(**text))
+		++*text;
+	return true;
+}
+
+/* Z, +HH:MM, -HH:MM or nothing: local time. */
+static bool take_zone(const char **text, bool *ret_local, long *ret_offset_s)
+{
+	int hours, minutes;
+	bool west;
+
+	*ret_local = false;
+	*ret_offset_s = 0;
+	if (take_char(text, "Zz"))
+		return true;
+	if (!**text) {
+		*ret_local = true;
+		return true;
+	}
+	west = **text == '-';
+	if (!take_char(text, "+-") || !take_digits(text, 2, 23, &hours) || !take_char(text, ":") ||
+	    !take_digits(text, 2, 59, &minutes))
+		return false;
+	*ret_offset_s = (hours * 3600L + minutes * 60L) * (west ? -1 : 1);
+	return true;
+}
+
+/* Unix time of a broken-down time; a day that does not exist (30 February) is out of range. */
+static int moment_of(const struct tm *asked, bool local, long offset_s, uint64_t *ret_ns)
+{
+	struct tm tm = *asked;
+	time_t seconds;
+
+	tm.tm_isdst = -1;
+	seconds = local ? mktime(&tm) : timegm(&tm);
+	if (tm.tm_mon != asked->tm_mon && asked->tm_mday > 28)
+		return UNITS_E_RANGE;
+	seconds -= offset_s;
+	if (seconds < 0 || (uint64_t)seconds > UINT64_MAX / NS_PER_S)
+		return UNITS_E_RANGE;
+	*ret_ns = (uint64_t)seconds * NS_PER_S;
+	return UNITS_E_OK;
+}
+
+static bool take_word(const char **text, const char *word)
+{
+	size_t length = strlen(word);
+
+	if (strncmp(*text, word, length) != 0)
+		return false;
+	*text += length;
+	return true;
+}
+
+/* HH:MM[:SS][Z], today[Z], yesterday[Z]: counted from the day that @now_ns lies in. */
+static int parse_near(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+{
+	time_t now = (time_t)(now_ns / NS_PER_S);
+	struct tm clock = {0}, tm = {0};
+	int days = 0;
+	bool utc;
+
+	if (take_word(&text, "yesterday"))
+		days = 1;
+	else if (!take_word(&text, "today") && !take_clock(&text, &clock))
+		return UNITS_E_INVALID;
+	utc = take_char(&text, "Zz");
+	if (*text)
+		return UNITS_E_INVALID;
+	if (!(utc ? gmtime_r(&now, &tm) : localtime_r(&now, &tm)))
+		return UNITS_E_RANGE;
+	clock.tm_year = tm.tm_year;
+	clock.tm_mon = tm.tm_mon;
+	clock.tm_mday = tm.tm_mday - days;
+	/* The first of a month less a day is day 0, which the C library brings into range. */
+	return moment_of(&clock, !utc, 0, ret_ns);
+}
+
+static int parse_date(const char *text, uint64_t *ret_ns)
+{
+	struct tm tm = {0};
+	long offset_s;
+	bool local;
+	int year;
+
+	if (!take_digits(&text, 4, 9999, &year) || !take_char(&text, "-") ||
+	    !take_digits(&text, 2, 12, &tm.tm_mon) || !take_char(&text, "-") ||
+	    !take_digits(&text, 2, 31, &tm.tm_mday))
+		return UNITS_E_INVALID;
+	if (tm.tm_mon == 0 || tm.tm_mday == 0)
+		return UNITS_E_RANGE;
+	tm.tm_year = year - 1900;
+	tm.tm_mon--;
+	if (take_char(&text, "Tt ") && !take_clock(&text, &tm))
+		return UNITS_E_INVALID;
+	if (!take_zone(&text, &local, &offset_s) || *text)
+		return UNITS_E_INVALID;
+	return moment_of(&tm, local, offset_s, ret_ns);
+}
+
+int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+{
+	uint64_t ago;
+	int r;
+
+	if (*text == '-') {
+		r = units_parse_duration(text + 1, &ago);
+		if (r)
+			return r;
+		if (ago > now_ns)
+			return UNITS_E_RANGE;
+		*ret_ns = now_ns - ago;
+		return UNITS_E_OK;
+	}
+	if (is_digit(text[0]) && strlen(text) > 4 && text[4] == '-')
+		return parse_date(text, ret_ns);
+	return parse_near(text, now_ns, ret_ns);
+}
+
+static const char *print_with_unit(char *buffer, size_t size, uint64_t value,
+				   const struct unit *units, size_t n_units)
+{
+	for (size_t i = 0; i < n_units; i++) {
+		if (value == 0 || value % units[i].factor)
+			continue;
+		snprintf(buffer, size, "%" PRIu64 "%s", value / units[i].factor, units[i].name);
+		return buffer;
+	}
+	snprintf(buffer, size, "0");
+	return buffer;
+}
+
+const char *units_print_duration(char *buffer, size_t size, uint64_t ns)
+{
+	return print_with_unit(buffer, size, ns - ns % NS_PER_MS, durations, ARRAY_SIZE(durations));
+}
+
+const char *units_print_size(char *buffer, size_t size, uint64_t bytes)
+{
+	return print_with_unit(buffer, size, bytes, sizes, ARRAY_SIZE(sizes));
+}
+
+const char *units_print_share(char *buffer, size_t size, double share)
+{
+	char digits[UNITS_TEXT_MAX];
+	size_t n;
+
+	/* Fixed notation, because that is what is read back; then without idle zeros. */
+	snprintf(digits, sizeof(digits), "%.9f", share * 100);
+	n = strlen(digits);
+	while (n && digits[n - 1] == '0')
+		n--;
+	if (n && digits[n - 1] == '.')
+		n--;
+	snprintf(buffer, size, "%.*s%%", (int)n, digits);
+	return buffer;
+}
+
+const char *units_print_moment(char *buffer, size_t size, uint64_t ns, bool utc)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+	size_t n;
+
+	if (!(utc ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm))) {
+		snprintf(buffer, size, "?");
+		return buffer;
+	}
+	n = strftime(buffer, size, utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S%z", &tm);
+	/* strftime has +0100, RFC 3339 wants +01:00. */
+	if (n > 2 && !utc && n + 1 < size) {
+		memmove(buffer + n - 1, buffer + n - 2, 3);
+		buffer[n - 2] = ':';
+	}
+	return buffer;
+}
+
+const char *units_print_size_short(char *buffer, size_t size, uint64_t bytes)
+{
+	static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes;
+	size_t i = 0;
+
+	while (value >= 1023.5 && i + 1 < ARRAY_SIZE(names)) {
+		value /= 1024;
+		i++;
+	}
+	snprintf(buffer, size, "%.*f %s", i && value < 9.95 ? 1 : 0, value, names[i]);
+	return buffer;
+}
+
+const char *units_print_span(char *buffer, size_t size, double seconds)
+{
+	uint64_t whole;
+
+	if (!isfinite(seconds) || seconds < 0 || seconds > 1e15) {
+		snprintf(buffer, size, "?");
+		return buffer;
+	}
+	if (seconds < 1) {
+		snprintf(buffer, size, "%.3g ms", seconds * 1e3);
+		return buffer;
+	}
+	if (seconds < 60) {
+		snprintf(buffer, size, "%.*f s", seconds < 9.95 ? 1 : 0, seconds);
+		return buffer;
+	}
+	whole = (uint64_t)seconds;
+	if (whole < 3600)
+		snprintf(buffer, size, "%" PRIu64 " min %" PRIu64 " s", whole / 60, whole % 60);
+	else if (whole < 86400)
+		snprintf(buffer, size, "%" PRIu64 " h %" PRIu64 " min", whole / 3600,
+			 whole % 3600 / 60);
+	else
+		snprintf(buffer, size, "%" PRIu64 " d %" PRIu64 " h", whole / 86400,
+			 whole % 86400 / 3600);
+	return buffer;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_AGGREGATE_AGGREGATE_H
+#define PROFD_AGGREGATE_AGGREGATE_H
+
+/*
+ * The counts of one window of one session: samples and weights per (process, mapping generation,
+ * thread, stack). Bounded: past max_bytes it refuses, and the owner closes the window early.
+ *
+ * A process is the resolver's serial number here: never reused, and meaning nothing else to this
+ * module.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/aggregate/stacks.h"
+
+enum {
+	AGGREGATE_E_OK,
+	AGGREGATE_E_FULL, /* the sample was not counted: max_bytes is reached */
+};
+
+struct aggregate_entry {
+	uint64_t process;     /* serial of the process */
+	uint64_t count;	      /* samples */
+	uint64_t weight;      /* sum of the samples' weights */
+	uint32_t generation;  /* of the process's mappings */
+	uint32_t thread_name; /* id, see aggregate_thread_name() */
+	uint32_t tid;	      /* 0 unless threads are told apart by id */
+	uint32_t stack;	      /* id, see aggregate_stack() */
+};
+
+struct aggregate;
+
+int aggregate_new(struct aggregate **ret, size_t max_bytes);
+void aggregate_free(struct aggregate *a);
+DEFINE_CLEANUP(struct aggregate *, aggregate_free)
+
+/* What one sample adds: the key. @thread_name is NUL-terminated, at most 15 characters. */
+struct aggregate_key {
+	uint64_t process;
+	uint32_t generation;
+	uint32_t tid;
+	const char *thread_name;
+	struct stack stack;
+};
+
+/*
+ * Counts one sample of @weight. Returns AGGREGATE_E_* or negative errno. On AGGREGATE_E_FULL
+ * nothing was counted.
+ */
+int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t weight);
+/* The same for @count samples that weigh @weight together. */
+int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
+			 uint64_t weight);
+
+/* Entries are 0 .. n - 1, in order of first appearance; the array lives until the next add. */
+const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n);
+struct stack aggregate_stack(const struct aggregate *a, uint32_t stack);
+uint32_t aggregate_n_stacks(const struct aggregate *a);
+const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name);
+/* Sums over all entries. */
+uint64_t aggregate_count(const struct aggregate *a);
+uint64_t aggregate_weight(const struct aggregate *a);
+/* Heap memory held, bytes. */
+size_t aggregate_bytes(const struct aggregate *a);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection is in one of three states, and what it waits for follows from it:
+ *
+ *   reading   no request in hand       EPOLLIN, the timer runs since the state began
+ *   working   `reply` is out           nothing (a hang-up is always told), no timer
+ *   writing   `out` is not yet sent    EPOLLOUT, the timer starts again with each byte taken
+ *
+ * Exactly one packet is read at a time: first its header, then as much as it promises. What the
+ * client sends ahead stays in the kernel's buffer, which is bounded.
+ *
+ * Only the two event handlers end a connection, so whoever answers a reply, perhaps from within
+ * dispatch(), need not care whether it still exists afterwards.
+ */
+#include "daemon/control/connection.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "common/error.h"
+#include "common/packet.h"
+#include "daemon/control/reply.h"
+
+#define QUEUED_MAX	  (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
+#define REQUESTS_PER_TURN 4
+
+struct connection {
+	struct connection_owner *owner;
+	struct peer peer;
+	int fd;
+	sd_event_source *io, *timer;
+	struct reply *reply; /* of the request in hand; owned by whoever answers it */
+	bool answered;	     /* the request in hand has been */
+	bool closing;	     /* nothing more is read; ends when `out` is sent */
+	bool in_turn;	     /* turn() is running: it will go on by itself */
+	uint8_t header[PACKET_HEADER_SIZE];
+	uint8_t *in; /* header and payload, once the header is known */
+	size_t in_size;
+	uint8_t *out;
+	size_t out_size, out_sent;
+};
+
+enum {
+	STEP_E_OK,
+	STEP_E_WAIT,	/* the socket would block */
+	STEP_E_END,	/* the client has gone, or must go */
+	STEP_E_GARBAGE, /* the client does not speak our protocol */
+};
+
+static void discard_output(struct connection *c)
+{
+	c->owner->queued -= c->out_size;
+	free(c->out);
+	c->out = NULL;
+	c->out_size = c->out_sent = 0;
+}
+
+void connection_free(struct connection *c)
+{
+	if (!c)
+		return;
+	if (c->reply)
+		c->reply->connection = NULL;
+	discard_output(c);
+	sd_event_source_disable_unref(c->io);
+	sd_event_source_disable_unref(c->timer);
+	closep(&c->fd);
+	free(c->in);
+	free(c);
+}
+
+static void end(struct connection *c)
+{
+	if (c->reply)
+		c->owner->stats.abandoned++;
+	c->owner->gone(c->owner, c);
+	connection_free(c);
+}
+
+const struct peer *connection_get_peer(const struct connection *c)
+{
+	return &c->peer;
+}
+
+/* (Re)starts the time that the client has to go on. If that fails, it may only stay for longer. */
+static void restart_timer(struct connection *c)
+{
+	int r = sd_event_source_set_time_relative(c->timer, c->owner->stall_ns / 1000);
+
+	if (r >= 0)
+		r = sd_event_source_set_enabled(c->timer, SD_EVENT_ONESHOT);
+	if (r < 0)
+		c->owner->stats.failed++;
+}
+
+static int write_some(struct connection *c)
+{
+	while (c->out_sent < c->out_size) {
+		ssize_t n = send(c->fd, c->out + c->out_sent, c->out_size - c->out_sent,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return STEP_E_WAIT;
+		if (n < 0)
+			return STEP_E_END;
+		c->out_sent += (size_t)n;
+		restart_timer(c);
+	}
+	discard_output(c);
+	return STEP_E_OK;
+}
+
+void connection_answer(struct connection *c, uint8_t *data, size_t size)
+{
+	c->reply = NULL;
+	c->answered = true;
+	if (data && c->owner->queued + size > QUEUED_MAX) {
+		free(data);
+		data = reply_pack_error(CONTROL_ERROR_FAILED,
+					"too many answers wait to be read; try again", &size);
+	}
+	if (!data) {
+		c->owner->stats.failed++;
+		c->closing = true;
+	} else {
+		c->out = data;
+		c->out_size = size;
+		c->out_sent = 0;
+		c->owner->queued += size;
+	}
+	restart_timer(c);
+	if (c->in_turn)
+		return;
+	/* Sent at once, because the loop may end now; whatever comes of it, the turn sees again. */
+	if (c->out)
+		write_some(c);
+	if (sd_event_source_set_io_events(c->io, EPOLLOUT) < 0)
+		shutdown(c->fd, SHUT_RDWR);
+}
+
+/* Reads until one packet is whole. */
+static int read_some(struct connection *c, struct packet *ret)
+{
+	for (;;) {
+		uint8_t *buffer = c->in ? c->in : c->header;
+		ssize_t n;
+		int r;
+
+		r = packet_parse(buffer, c->in_size, PACKET_REQUEST_MAX, ret);
+		if (r == PACKET_E_OK)
+			return STEP_E_OK;
+		if (r == PACKET_E_TOO_LARGE)
+			return STEP_E_GARBAGE;
+		if (!c->in && c->in_size == PACKET_HEADER_SIZE) {
+			c->in = malloc(PACKET_HEADER_SIZE + ret->size);
+			if (!c->in)
+				return STEP_E_END;
+			memcpy(c->in, c->header, PACKET_HEADER_SIZE);
+			buffer = c->in;
+		}
+		n = recv(c->fd, buffer + c->in_size, ret->missing, MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return STEP_E_WAIT;
+		if (n <= 0)
+			return STEP_E_END;
+		c->in_size += (size_t)n;
+	}
+}
+
+/* An answer to bytes that are no request: the last one that this client gets. */
+static void answer_garbage(struct connection *c)
+{
+	size_t size = 0;
+	uint8_t *data = reply_pack_error(CONTROL_ERROR_USAGE,
+					 "that is no request (more than 64 KiB); use profctl",
+					 &size);
+
+	c->owner->stats.garbage++;
+	c->closing = true;
+	connection_answer(c, data, size);
+}
+
+static int take_request(struct connection *c)
+{
+	struct packet packet;
+	struct reply *reply;
+	int r;
+
+	r = read_some(c, &packet);
+	if (r == STEP_E_GARBAGE) {
+		answer_garbage(c);
+		return STEP_E_OK;
+	}
+	if (r)
+		return r;
+	reply = calloc(1, sizeof(*reply));
+	if (!reply)
+		return STEP_E_END;
+	reply->connection = c;
+	c->reply = reply;
+	c->answered = false;
+	r = dispatch(&c->owner->dispatcher, &c->peer, packet.payload, packet.size, reply,
+		     &c->answered);
+	if (r == DISPATCH_E_GARBAGE) {
+		c->owner->stats.garbage++;
+		c->closing = true;
+	}
+	free(c->in);
+	c->in = NULL;
+	c->in_size = 0;
+	return STEP_E_OK;
+}
+
+/* Goes on until something must be waited for; false: the connection is to end. */
+static bool steps(struct connection *c, uint32_t *ret_events)
+{
+	for (int n = 0;; n++) {
+		int r = c->out ? write_some(c) : STEP_E_OK;
+
+		if (r == STEP_E_END || (!c->out && c->closing))
+			return false;
+		if (r == STEP_E_WAIT) {
+			*ret_events = EPOLLOUT;
+			return true;
+		}
+		if (c->reply) {
+			*ret_events = 0;
+			return true;
+		}
+		if (n == REQUESTS_PER_TURN) {
+			*ret_events = EPOLLIN;
+			return true;
+		}
+		r = take_request(c);
+		if (r == STEP_E_END)
+			return false;
+		if (r == STEP_E_WAIT) {
+			*ret_events = EPOLLIN;
+			return true;
+		}
+	}
+}
+
+static bool turn(struct connection *c)
+{
+	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
+	uint32_t events = 0;
+	bool goes_on;
+	int r;
+
+	c->in_turn = true;
+	goes_on = steps(c, &events);
+	c->in_turn = false;
+	if (!goes_on)
+		return false;
+	r = sd_event_source_set_io_events(c->io, events);
+	if (r >= 0 && events == 0)
+		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
+	/* While a request comes in bit by bit the time runs on; what is new gets time of its own.
+	 */
+	else if (r >= 0 && events == EPOLLIN && !(was_waiting && c->in_size > 0))
+		restart_timer(c);
+	if (r < 0)
+		c->owner->stats.failed++;
+	return r >= 0;
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct connection *c = userdata;
+
+	(void)source;
+	(void)fd;
+	/* Who hangs up while we work on the request will not read the answer. */
+	if ((c->reply && (events & (EPOLLHUP | EPOLLERR))) || !turn(c))
+		end(c);
+	return 0;
+}
+
+static int on_stall(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct connection *c = userdata;
+
+	(void)source;
+	(void)usec;
+	c->owner->stats.stalled++;
+	end(c);
+	return 0;
+}
+
+int connection_new(struct connection **ret, struct connection_owner *owner, int fd,
+		   const struct peer *peer)
+{
+	cleanup(connection_freep) struct connection *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return error_origin(-ENOMEM);
+	c->owner = owner;
+	c->peer = *peer;
+	c->fd = -1;
+	r = sd_event_add_io(owner->loop, &c->io, fd, EPOLLIN, on_io, c);
+	if (r < 0)
+		return error_origin(r);
+	r = sd_event_add_time_relative(owner->loop, &c->timer, CLOCK_MONOTONIC,
+				       owner->stall_ns / 1000, 0, on_stall, c);
+	if (r < 0)
+		return error_origin(r);
+	r = sd_event_source_set_priority(c->io, owner->priority);
+	if (r >= 0)
+		r = sd_event_source_set_priority(c->timer, owner->priority);
+	if (r < 0)
+		return error_origin(r);
+	c->fd = fd;
+	*ret = steal_ptr(&c);
+	return 0;
+}

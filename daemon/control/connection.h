@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CONTROL_CONNECTION_H
+#define PROFD_CONTROL_CONNECTION_H
+
+/*
+ * One client: takes a request from its socket, has it dispatched, writes the answer, takes the
+ * next. Ends by itself when the client goes, sends garbage, or does not go on in time; its owner
+ * is told then.
+ */
+#include <stddef.h>
+
+#include "daemon/control/control.h"
+#include "daemon/control/dispatch.h"
+
+struct connection;
+
+/* What all connections of a listener share; outlives them. */
+struct connection_owner {
+	sd_event *loop;
+	struct dispatcher dispatcher;
+	int64_t priority;
+	uint64_t stall_ns;
+	size_t queued; /* bytes of answers that wait to be read */
+	struct listener_stats stats;
+	/* @c ends: take it off the lists. It is freed right after. */
+	void (*gone)(struct connection_owner *owner, struct connection *c);
+};
+
+/* @fd is taken over on success. Returns 0 or negative errno. */
+int connection_new(struct connection **ret, struct connection_owner *owner, int fd,
+		   const struct peer *peer);
+/* Ends it without telling the owner. A pending reply then answers nobody. Takes NULL. */
+void connection_free(struct connection *c);
+DEFINE_CLEANUP(struct connection *, connection_free)
+
+const struct peer *connection_get_peer(const struct connection *c);
+
+/*
+ * For reply.c: the request in hand is answered by @data (taken over; NULL: there was no memory,
+ * the client is dropped). Never frees @c.
+ */
+void connection_answer(struct connection *c, uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CONTROL_CONTROL_H
+#define PROFD_CONTROL_CONTROL_H
+
+/*
+ * The seam between the control plane and the daemon. listener.c accepts, peer.c says who is there,
+ * request.c decodes and validates, policy.c allows or denies; what is left is one call of an
+ * operation below with arguments that need no further checking. daemon.c implements them.
+ *
+ * An operation answers at once, or returns CONTROL_PENDING, keeps the `struct reply *` and answers
+ * it later, exactly once; a client that has gone meanwhile makes no difference to the daemon.
+ * An operation that returns negative errno has failed; if it has not answered, it is answered for.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "common/cleanup.h"
+
+struct reply; /* one request that is to be answered */
+
+enum {
+	CONTROL_DONE,	 /* answered */
+	CONTROL_PENDING, /* will be answered later */
+};
+
+/* What peers without privileges may have. */
+#define POLICY_HZ_MAX	    1000
+#define POLICY_SESSIONS_MAX 4
+
+struct peer {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+	bool privileged; /* root, the daemon's own uid, or in the group of struct listener_options
+			  */
+};
+
+enum target_kind {
+	TARGET_ALL,
+	TARGET_PID,
+	TARGET_TID,
+	TARGET_SERVICE,
+	TARGET_CGROUP,
+	TARGET_UID,
+	TARGET_COMM,
+	TARGET_CPUS,
+};
+
+/* What `profctl start` asks for. Texts are owned by the request. */
+struct session_request {
+	enum target_kind target;
+	int64_t number;	  /* PID, TID, UID */
+	const char *text; /* SERVICE, COMM, CGROUP, CPUS (a list such as 0-3,8) */
+	/* PID: opened and checked against the caller; -1 otherwise. Closed with the request: dup
+	 * it. */
+	int pidfd;
+	bool children;
+	const char *event; /* NULL: the configured one */
+	bool is_period;
+	/*
+	 * Hz, or events; 0: the configured one, for unprivileged peers at most POLICY_HZ_MAX (what
+	 * was asked for explicitly has been checked).
+	 */
+	uint64_t rate;
+	uint64_t duration_ns; /* 0: until stopped */
+	const char *name;     /* NULL: made from the target */
+	unsigned formats;     /* FORMAT_*; 0: the configured ones */
+	bool no_kernel;	      /* also set by policy for unprivileged owners */
+	uid_t owner;
+};
+
+struct control_ops {
+	/* Each answers @reply with reply_*() below, now or later. @peer is borrowed. */
+	int (*start)(void *ud, const struct peer *peer, const struct session_request *request,
+		     struct reply *reply);
+	/* @id: a session's number. The daemon checks ownership through policy_may_control(). */
+	int (*stop)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
+	int (*stop_pid)(void *ud, const struct peer *peer, pid_t pid, struct reply *reply);
+	int (*stop_all)(void *ud, const struct peer *peer, struct reply *reply);
+	int (*pause)(void *ud, bool pause, struct reply *reply);
+	int (*status)(void *ud, const struct peer *peer, struct reply *reply);
+	/* @id 0: everything the peer may control. */
+	int (*flush)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
+	int (*epoch)(void *ud, struct reply *reply);
+	int (*config)(void *ud, struct reply *reply);
+	/* @service NULL: the services; else the windows of one. Unix time, 0 for no bound. */
+	int (*list)(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
+		    struct reply *reply);
+	/* Sessions that @peer owns now, for policy's quota. */
+	unsigned (*n_sessions_of)(void *ud, uid_t uid);
+};
+
+enum control_error {
+	CONTROL_ERROR_FAILED = 1, /* exit status 1 */
+	CONTROL_ERROR_USAGE = 2,
+	CONTROL_ERROR_DENIED = 4,
+};
+
+/* Answers and releases @reply. Texts are copied. */
+void reply_ok(struct reply *reply);
+void reply_error(struct reply *reply, enum control_error error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* One text: a session id, an epoch's name, the configuration. */
+void reply_text(struct reply *reply, const char *text);
+/* File paths, NULL-terminated. */
+void reply_paths(struct reply *reply, char *const *paths);
+/* Rows of `list`, see output/listing.h. */
+struct listing;
+void reply_listing(struct reply *reply, const struct listing *listing);
+/* A status: a packed profd.control.Status message (common/control.proto), made by status.c. */
+struct Profd__Control__Status;
+void reply_status(struct reply *reply, const struct Profd__Control__Status *status);
+
+struct listener;
+
+struct listener_options {
+	const char *path; /* of the socket; made with this mode, an old one is replaced */
+	uint32_t mode;
+	int fd;		   /* a listening socket from systemd, or -1 */
+	const char *group; /* members are privileged; it owns the socket; NULL or unknown: none */
+	const struct control_ops *ops;
+	void *userdata;
+	int64_t priority;  /* of the event sources, see sd_event_source_set_priority(3) */
+	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
+};
+
+/* What became of connections, since the start. */
+struct listener_stats {
+	uint64_t accepted;
+	uint64_t refused;	/* too many connections */
+	uint64_t accept_failed; /* no fds or memory: tried again 100 ms later */
+	uint64_t garbage;	/* dropped: sent what is no request */
+	uint64_t stalled;	/* dropped: did not go on sending or reading in time */
+	uint64_t failed;	/* dropped: the socket failed, or there was no memory */
+	uint64_t abandoned;	/* gone while a request was still being worked on */
+};
+
+/*
+ * Binds and serves within @loop; texts are copied. Returns 0 or negative errno: -EADDRINUSE when
+ * somebody listens there already (or the path is no socket), -EACCES, -ENAMETOOLONG.
+ *
+ * At most 64 clients at a time, 48 of them unprivileged, 16 of these of one uid; requests of at
+ * most 64 KiB; at most 16 MiB of answers waiting to be read, all clients together.
+ */
+int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options);
+/* Closes the socket and drops all clients; pending replies stay valid and answer nobody. */
+void listener_free(struct listener *l);
+DEFINE_CLEANUP(struct listener *, listener_free)
+void listener_get_stats(const struct listener *l, struct listener_stats *ret);
+
+/* Whether @peer may see and control what @owner started. */
+bool policy_may_control(const struct peer *peer, uid_t owner);
+
+#endif

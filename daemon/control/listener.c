@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strangers may connect, so every place they could fill up is bounded, and a part of the places is
+ * out of their reach: of CLIENTS_MAX connections those without privileges get UNPRIVILEGED_MAX.
+ */
+#include "daemon/control/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/unixsock.h"
+#include "daemon/control/connection.h"
+#include "daemon/control/peer.h"
+#include "daemon/control/reply.h"
+
+#define CLIENTS_MAX	 64
+#define UNPRIVILEGED_MAX 48
+#define PER_UID_MAX	 16
+#define ACCEPTS_PER_TURN 16
+#define STALL_NS	 UINT64_C(10000000000)
+#define ACCEPT_RETRY_US	 100000
+#define GROUP_SIZE_MAX	 (1024 * 1024) /* a line of /etc/group, members and all */
+
+struct listener {
+	struct connection_owner owner; /* first: connections know the listener by it */
+	int fd;
+	char *path; /* of the socket that we made, else NULL */
+	dev_t path_dev;
+	ino_t path_ino;
+	gid_t group;
+	sd_event_source *io, *retry;
+	struct connection *connections[CLIENTS_MAX];
+	unsigned n_connections;
+};
+
+static void on_gone(struct connection_owner *owner, struct connection *c)
+{
+	struct listener *l = (struct listener *)owner;
+
+	for (unsigned i = 0; i < l->n_connections; i++) {
+		if (l->connections[i] == c) {
+			l->connections[i] = l->connections[--l->n_connections];
+			return;
+		}
+	}
+}
+
+static bool has_room(const struct listener *l, const struct peer *peer)
+{
+	unsigned n_unprivileged = 0, n_same = 0;
+
+	if (l->n_connections == CLIENTS_MAX)
+		return false;
+	if (peer->privileged)
+		return true;
+	for (unsigned i = 0; i < l->n_connections; i++) {
+		const struct peer *other = connection_get_peer(l->connections[i]);
+
+		n_unprivileged += !other->privileged;
+		n_same += !other->privileged && other->uid == peer->uid;
+	}
+	return n_unprivileged < UNPRIVILEGED_MAX && n_same < PER_UID_MAX;
+}
+
+static void refuse(struct listener *l, int fd)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t size = 0;
+
+	l->owner.stats.refused++;
+	data = reply_pack_error(CONTROL_ERROR_FAILED, "too many clients are connected; try again",
+				&size);
+	/* A fresh socket's buffer takes that much; if not, closing says it too. */
+	if (data && send(fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		l->owner.stats.failed++;
+}
+
+/* Takes @fd over. What fails here concerns one client only. */
+static void admit(struct listener *l, int accepted)
+{
+	cleanup(closep) int fd = accepted;
+	struct connection *c;
+	struct peer peer;
+
+	if (peer_init(&peer, fd, l->group) < 0) {
+		l->owner.stats.failed++;
+		return;
+	}
+	if (!has_room(l, &peer)) {
+		refuse(l, fd);
+		return;
+	}
+	if (connection_new(&c, &l->owner, fd, &peer) < 0) {
+		l->owner.stats.failed++;
+		return;
+	}
+	steal_fd(&fd);
+	l->connections[l->n_connections++] = c;
+	l->owner.stats.accepted++;
+}
+
+/* Whether accept4() failed for this one connection only (accept(2), "Error handling"). */
+static bool concerns_one(int err)
+{
+	return err == ECONNABORTED || err == EINTR || err == EPROTO || err == EPERM;
+}
+
+static int on_connect(sd_event_source *source, int listening, uint32_t events, void *userdata)
+{
+	struct listener *l = userdata;
+	int r;
+
+	(void)source;
+	(void)events;
+	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+		int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			admit(l, fd);
+			continue;
+		}
+		if (errno == EAGAIN)
+			return 0;
+		if (concerns_one(errno))
+			continue;
+		/* No fds, no memory: the socket stays readable, so pause instead of spinning. */
+		l->owner.stats.accept_failed++;
+		r = sd_event_source_set_time_relative(l->retry, ACCEPT_RETRY_US);
+		if (r >= 0)
+			r = sd_event_source_set_enabled(l->retry, SD_EVENT_ONESHOT);
+		if (r >= 0)
+			r = sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
+		return r < 0 ? error_origin(r) : 0;
+	}
+	return 0;
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct listener *l = userdata;
+
+	(void)source;
+	(void)usec;
+	return sd_event_source_set_enabled(l->io, SD_EVENT_ON);
+}
+
+/* (gid_t)-1 if there is no such group: then nobody is in it. */
+static gid_t find_group(const char *name)
+{
+	cleanup(freep) char *buffer = malloc(GROUP_SIZE_MAX);
+	struct group group, *found;
+
+	if (!name || !buffer || getgrnam_r(name, &group, buffer, GROUP_SIZE_MAX, &found) != 0 ||
+	    !found)
+		return (gid_t)-1;
+	return group.gr_gid;
+}
+
+static int bind_socket(struct listener *l, const struct listener_options *options)
+{
+	struct stat st;
+	int r;
+
+	l->path = strdup(options->path);
+	if (!l->path)
+		return error_origin(-ENOMEM);
+	r = unixsock_listen(l->path, options->mode, l->group, &l->fd);
+	if (r == 0 && lstat(l->path, &st) == 0) {
+		l->path_dev = st.st_dev;
+		l->path_ino = st.st_ino;
+		return 0;
+	}
+	/* Not ours to remove. */
+	free(l->path);
+	l->path = NULL;
+	switch (r) {
+	case UNIXSOCK_E_IN_USE:
+		return error_origin(-EADDRINUSE);
+	case UNIXSOCK_E_DENIED:
+		return error_origin(-EACCES);
+	case UNIXSOCK_E_BAD_PATH:
+		return error_origin(-ENAMETOOLONG);
+	}
+	return r < 0 ? r : error_origin(-EIO);
+}
+
+static int take_socket(struct listener *l, int passed)
+{
+	int flags;
+
+	/* A duplicate, so that the caller's stays the caller's whatever happens here. */
+	l->fd = fcntl(passed, F_DUPFD_CLOEXEC, 3);
+	if (l->fd < 0)
+		return error_origin(-errno);
+	flags = fcntl(l->fd, F_GETFL);
+	if (flags < 0 || fcntl(l->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static int add_sources(struct listener *l, int64_t priority)
+{
+	int r;
+
+	r = sd_event_add_io(l->owner.loop, &l->io, l->fd, EPOLLIN, on_connect, l);
+	if (r < 0)
+		return error_origin(r);
+	r = sd_event_add_time_relative(l->owner.loop, &l->retry, CLOCK_MONOTONIC, 0, 0, on_retry,
+				       l);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_source_set_priority(l->io, priority);
+	if (r >= 0)
+		r = sd_event_source_set_priority(l->retry, priority);
+	return r < 0 ? error_origin(r) : 0;
+}
+
+int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options)
+{
+	cleanup(listener_freep) struct listener *l = calloc(1, sizeof(*l));
+	int r;
+
+	if (!l)
+		return error_origin(-ENOMEM);
+	l->fd = -1;
+	l->group = find_group(options->group);
+	l->owner = (struct connection_owner){
+		.loop = sd_event_ref(loop),
+		.dispatcher = {.ops = options->ops, .userdata = options->userdata},
+		.priority = options->priority,
+		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
+		.gone = on_gone,
+	};
+	l->owner.dispatcher.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (l->owner.dispatcher.proc_fd < 0)
+		return error_origin(-errno);
+	r = options->fd >= 0 ? take_socket(l, options->fd) : bind_socket(l, options);
+	if (r < 0)
+		return r;
+	r = add_sources(l, options->priority);
+	if (r < 0)
+		return r;
+	*ret = steal_ptr(&l);
+	return 0;
+}
+
+void listener_free(struct listener *l)
+{
+	struct stat st;
+
+	if (!l)
+		return;
+	for (unsigned i = 0; i < l->n_connections; i++)
+		connection_free(l->connections[i]);
+	sd_event_source_disable_unref(l->io);
+	sd_event_source_disable_unref(l->retry);
+	/* Unless another one has put its own there meanwhile. */
+	if (l->path && lstat(l->path, &st) == 0 && st.st_dev == l->path_dev &&
+	    st.st_ino == l->path_ino)
+		unlink(l->path);
+	free(l->path);
+	closep(&l->fd);
+	closep(&l->owner.dispatcher.proc_fd);
+	sd_event_unref(l->owner.loop);
+	free(l);
+}
+
+void listener_get_stats(const struct listener *l, struct listener_stats *ret)
+{
+	*ret = l->owner.stats;
+}

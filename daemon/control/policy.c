@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A pid is a number that the kernel gives to another process once its owner is gone. So the pidfd
+ * is opened first, then /proc/PID/status is read, then the pidfd is asked whether its process
+ * still lives: if it does, what was read was about it.
+ *
+ * "Of their own uid" means that all four uids are the peer's and all four gids are equal. A
+ * program that runs with another's rights (set-user-ID, set-group-ID) is no business of whoever
+ * started it, as with ptrace(2): its addresses would give away its layout.
+ */
+#include "daemon/control/policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "common/error.h"
+
+#define STATUS_SIZE_MAX 8192
+
+static int deny(struct request_message *message, int outcome, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int deny(struct request_message *message, int outcome, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message->text, sizeof(message->text), format, args);
+	va_end(args);
+	return outcome;
+}
+
+bool policy_may_control(const struct peer *peer, uid_t owner)
+{
+	return peer->privileged || peer->uid == owner;
+}
+
+int policy_check_verb(const struct peer *peer, enum request_verb verb,
+		      struct request_message *message)
+{
+	static const char *const denied[] = {
+		[REQUEST_PAUSE] = "pause",   [REQUEST_RESUME] = "resume", [REQUEST_EPOCH] = "epoch",
+		[REQUEST_CONFIG] = "config", [REQUEST_LIST] = "list",
+	};
+
+	if (peer->privileged || verb >= ARRAY_SIZE(denied) || !denied[verb])
+		return POLICY_E_OK;
+	return deny(message, POLICY_E_DENIED,
+		    "%s is for root and members of the group that owns the store", denied[verb]);
+}
+
+/* Finds a line that begins with @key and reads up to @n numbers behind it. */
+static bool read_numbers(const char *text, const char *key, uint32_t *numbers, int n)
+{
+	const char *line = text;
+	size_t length = strlen(key);
+
+	while (line && strncmp(line, key, length) != 0) {
+		line = strchr(line, '\n');
+		line += line != NULL;
+	}
+	if (!line)
+		return false;
+	line += length;
+	for (int i = 0; i < n; i++) {
+		unsigned long value;
+		char *end;
+
+		line += strspn(line, "\t ");
+		if (*line < '0' || *line > '9')
+			return false;
+		errno = 0;
+		value = strtoul(line, &end, 10);
+		if (errno || value > UINT32_MAX)
+			return false;
+		numbers[i] = (uint32_t)value;
+		line = end;
+	}
+	return true;
+}
+
+bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
+{
+	cleanup(freep) char *copy = strndup(text, size);
+	struct policy_ids ids;
+	uint32_t tgid;
+
+	/* The name, which its owner chooses, comes first, with newlines escaped by the kernel. */
+	if (!copy || !read_numbers(copy, "Tgid:", &tgid, 1) ||
+	    !read_numbers(copy, "Uid:", ids.uids, 4) || !read_numbers(copy, "Gid:", ids.gids, 4))
+		return false;
+	if (tgid == 0 || tgid > INT32_MAX)
+		return false;
+	ids.tgid = (pid_t)tgid;
+	*ret = ids;
+	return true;
+}
+
+/* The ids of a process or thread; POLICY_E_GONE without a message if there is none. */
+static int read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
+{
+	cleanup(closep) int fd = -1;
+	char path[32], text[STATUS_SIZE_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/status", id);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? POLICY_E_GONE : error_origin(-errno);
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return errno == ESRCH ? POLICY_E_GONE : error_origin(-errno);
+	if (!policy_parse_status(text, (size_t)n, ret))
+		return error_origin(-EBADMSG);
+	return POLICY_E_OK;
+}
+
+static bool is_alive(int pidfd)
+{
+	struct pollfd pollfd = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&pollfd, 1, 0) == 0;
+}
+
+static bool is_own(const struct peer *peer, const struct policy_ids *ids)
+{
+	for (int i = 0; i < 4; i++)
+		if (ids->uids[i] != peer->uid || ids->gids[i] != ids->gids[0])
+			return false;
+	return true;
+}
+
+static int check_process(const struct peer *peer, int proc_fd, struct session_request *request,
+			 struct request_message *message)
+{
+	bool is_thread = request->target == TARGET_TID;
+	const char *what = is_thread ? "thread" : "process";
+	pid_t id = (pid_t)request->number, tgid = id;
+	cleanup(closep) int pidfd = -1;
+	struct policy_ids ids;
+	int r;
+
+	r = read_ids(proc_fd, id, &ids);
+	if (r < 0)
+		return r;
+	if (r == POLICY_E_OK && is_thread)
+		tgid = ids.tgid;
+	if (r == POLICY_E_OK && ids.tgid != tgid)
+		return deny(message, POLICY_E_GONE,
+			    "%d is a thread of process %d, not a process; use -t %d", id, ids.tgid,
+			    id);
+	if (r == POLICY_E_OK) {
+		pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
+		if (pidfd < 0 && errno != ESRCH && errno != EINVAL)
+			return error_origin(-errno);
+		/* Again, now that the number is held: this is the one that counts. */
+		r = pidfd < 0 ? POLICY_E_GONE : read_ids(proc_fd, id, &ids);
+	}
+	if (r < 0)
+		return r;
+	if (r || ids.tgid != tgid || !is_alive(pidfd))
+		return deny(message, POLICY_E_GONE, "there is no %s %d", what, id);
+	if (!peer->privileged && !is_own(peer, &ids))
+		return deny(message, POLICY_E_DENIED,
+			    "%s %d does not run as you alone; root or a member of the profd group "
+			    "may profile it",
+			    what, id);
+	if (!is_thread)
+		request->pidfd = steal_fd(&pidfd);
+	return POLICY_E_OK;
+}
+
+/* A period is a rate in disguise: only for clocks it is known how fast the events come. */
+static int check_rate(const struct session_request *request, struct request_message *message)
+{
+	bool is_clock = request->event && (strncmp(request->event, "cpu-clock", 9) == 0 ||
+					   strncmp(request->event, "task-clock", 10) == 0);
+
+	if (!request->is_period && request->rate > POLICY_HZ_MAX)
+		return deny(message, POLICY_E_DENIED, "without privileges at most %d Hz",
+			    POLICY_HZ_MAX);
+	if (request->is_period && !is_clock)
+		return deny(message, POLICY_E_DENIED,
+			    "without privileges periods only of cpu-clock and task-clock; use -F");
+	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
+		return deny(message, POLICY_E_DENIED, "without privileges at most %d Hz: -c %d",
+			    POLICY_HZ_MAX, 1000000000 / POLICY_HZ_MAX);
+	return POLICY_E_OK;
+}
+
+int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
+		       struct session_request *request, struct request_message *message)
+{
+	bool is_process = request->target == TARGET_PID || request->target == TARGET_TID;
+	int r;
+
+	request->owner = peer->uid;
+	if (!peer->privileged) {
+		if (!is_process)
+			return deny(message, POLICY_E_DENIED,
+				    "without privileges only processes and threads of your own");
+		if (n_sessions >= POLICY_SESSIONS_MAX)
+			return deny(message, POLICY_E_DENIED,
+				    "you have %u sessions, %d are allowed; stop one first",
+				    n_sessions, POLICY_SESSIONS_MAX);
+		r = check_rate(request, message);
+		if (r)
+			return r;
+		request->no_kernel = true;
+	}
+	return is_process ? check_process(peer, proc_fd, request, message) : POLICY_E_OK;
+}

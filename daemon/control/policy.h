@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CONTROL_POLICY_H
+#define PROFD_CONTROL_POLICY_H
+
+/*
+ * Who may do what. Privileged peers (control.h) may do everything. Others may start sessions for
+ * processes and threads of their own uid, stop, flush and see what they started, and ask for the
+ * status; their sessions see no kernel addresses, take at most POLICY_HZ_MAX samples per second
+ * and number at most POLICY_SESSIONS_MAX.
+ */
+#include "daemon/control/control.h"
+#include "daemon/control/request.h"
+
+enum {
+	POLICY_E_OK,
+	POLICY_E_DENIED, /* the message says why */
+	POLICY_E_GONE,	 /* the target does not exist */
+};
+
+/* Whether @peer may use @verb at all. Returns POLICY_E_OK or _DENIED. */
+int policy_check_verb(const struct peer *peer, enum request_verb verb,
+		      struct request_message *message);
+/*
+ * Whether @peer, who owns @n_sessions now, may have this session; tightens it to what the peer may
+ * see, sets its owner and, for a PID, its pidfd. @proc_fd: /proc. Returns POLICY_E_* or negative
+ * errno.
+ */
+int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
+		       struct session_request *request, struct request_message *message);
+
+/* Ids as a process's status file gives them: real, effective, saved, file system. */
+struct policy_ids {
+	uint32_t uids[4], gids[4];
+	pid_t tgid;
+};
+
+/* Reads the text of /proc/PID/status (proc_pid_status(5)). Pure. False: it lacks a field. */
+bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/reply.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/packet.h"
+#include "control.pb-c.h"
+#include "daemon/control/connection.h"
+#include "daemon/output/listing.h"
+
+#define TEXT_SIZE 1024
+
+/* Packs behind room for the header. NULL: no memory. */
+static uint8_t *pack(const Profd__Control__Response *response, size_t *ret_size)
+{
+	size_t size = profd__control__response__get_packed_size(response);
+	uint8_t *data = malloc(PACKET_HEADER_SIZE + size);
+
+	if (!data)
+		return NULL;
+	packet_put_header(data, size);
+	profd__control__response__pack(response, data + PACKET_HEADER_SIZE);
+	*ret_size = PACKET_HEADER_SIZE + size;
+	return data;
+}
+
+uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret_size)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
+
+	error.code = (Profd__Control__ErrorCode)code;
+	error.message = (char *)text;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
+	response.error = &error;
+	return pack(&response, ret_size);
+}
+
+/* Releases @reply; its client, if it is still there, gets @response. */
+static void answer(struct reply *reply, const Profd__Control__Response *response)
+{
+	struct connection *connection = reply->connection;
+	uint8_t *data = NULL;
+	size_t size = 0;
+
+	free(reply);
+	if (!connection)
+		return;
+	if (profd__control__response__get_packed_size(response) > PACKET_RESPONSE_MAX)
+		data = reply_pack_error(CONTROL_ERROR_FAILED,
+					"the answer is too long; ask for a smaller range", &size);
+	else
+		data = pack(response, &size);
+	connection_answer(connection, data, size);
+}
+
+void reply_ok(struct reply *reply)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
+	response.ok = &empty;
+	answer(reply, &response);
+}
+
+void reply_error(struct reply *reply, enum control_error code, const char *format, ...)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
+	char text[TEXT_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	for (char *c = text; *c; c++)
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+	error.code = (Profd__Control__ErrorCode)code;
+	error.message = text;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
+	response.error = &error;
+	answer(reply, &response);
+}
+
+void reply_text(struct reply *reply, const char *text)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
+	response.text = (char *)text;
+	answer(reply, &response);
+}
+
+void reply_paths(struct reply *reply, char *const *paths)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Paths message = PROFD__CONTROL__PATHS__INIT;
+
+	while (paths && paths[message.n_paths])
+		message.n_paths++;
+	message.paths = (char **)paths;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_PATHS;
+	response.paths = &message;
+	answer(reply, &response);
+}
+
+static void fill_row(Profd__Control__ListingRow *ret, const struct listing_row *row)
+{
+	profd__control__listing_row__init(ret);
+	if (row->service)
+		ret->service = row->service;
+	if (row->file)
+		ret->file = row->file;
+	if (row->format)
+		ret->format = (char *)row->format;
+	ret->start_ns = row->start_ns;
+	ret->end_ns = row->end_ns;
+	ret->samples = row->samples;
+	ret->bytes = row->bytes;
+	ret->n_files = row->n_files;
+}
+
+void reply_listing(struct reply *reply, const struct listing *listing)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Listing message = PROFD__CONTROL__LISTING__INIT;
+	cleanup(freep) Profd__Control__ListingRow *rows = NULL;
+	cleanup(freep) Profd__Control__ListingRow **pointers = NULL;
+	size_t n = listing ? listing->n_rows : 0;
+
+	rows = calloc(n + 1, sizeof(*rows));
+	pointers = calloc(n + 1, sizeof(Profd__Control__ListingRow *));
+	if (!rows || !pointers) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "profd has no memory for the answer");
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		fill_row(&rows[i], &listing->rows[i]);
+		pointers[i] = &rows[i];
+	}
+	message.n_rows = n;
+	message.rows = pointers;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
+	response.listing = &message;
+	answer(reply, &response);
+}
+
+void reply_status(struct reply *reply, const struct Profd__Control__Status *status)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_STATUS;
+	response.status = (Profd__Control__Status *)status;
+	answer(reply, &response);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CONTROL_SESSION_H
+#define PROFD_CONTROL_SESSION_H
+
+/*
+ * A session is a target, an event and rate, a set of formats and an owner. It decides which of the
+ * samples that its sampler delivers are its own, counts them in the open window, and turns a
+ * window into a snapshot.
+ *
+ *   routed = counted + filtered + dropped
+ *
+ * Knows nothing of sources, sockets or files.
+ */
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+#include "daemon/control/control.h"
+#include "daemon/ledger.h"
+#include "daemon/output/snapshot.h"
+#include "daemon/resolve/process.h"
+
+struct window;
+struct members;
+
+struct session_target {
+	enum target_kind kind;
+	int64_t number; /* PID, TID, UID */
+	char *text;	/* SERVICE, COMM, CGROUP, CPUS; owned */
+	cpu_set_t cpus; /* CPUS */
+	bool children;
+	uint64_t process; /* PID, TID: serial of the process that was meant */
+};
+
+enum session_state {
+	SESSION_RUNNING,
+	SESSION_STOPPING, /* the last window is being written */
+	SESSION_ENDED,	  /* kept so that `stop` can tell its files */
+};
+
+struct session {
+	uint64_t id; /* 0: the system session */
+	char *name;
+	char *directory; /* "<id>-<name>" below sessions/, NULL for the system session */
+	uid_t owner;
+	bool privileged; /* the owner sees other users' processes and kernel addresses */
+	struct session_target target;
+	struct sampler_spec spec;
+	unsigned sampler; /* index in the source, or SESSION_NO_SAMPLER */
+	unsigned formats, labels;
+	enum symbolize symbolize;
+	bool hide_kernel;
+	bool paused;
+	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
+
+	enum session_state state;
+	uint64_t started_ns; /* Unix time */
+	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
+	uint64_t routed, counted, filtered, dropped[N_DROPPED];
+	uint64_t windows_written, early_closes;
+	unsigned n_in_flight; /* snapshots that are being written */
+
+	struct window *window;
+	struct members *members;
+	size_t window_max_bytes;
+};
+
+#define SESSION_NO_SAMPLER UINT32_MAX
+
+enum {
+	SESSION_E_OK,
+	SESSION_E_FULL,	  /* the window is full: close it, then add again */
+	SESSION_E_EMPTY,  /* no sample since the window was opened */
+	SESSION_E_TARGET, /* the target's text cannot be read */
+};
+
+/* Takes the target from @request; the rest is the caller's to fill. */
+int session_new(struct session **ret, uint64_t id, const struct session_request *request);
+void session_free(struct session *s);
+DEFINE_CLEANUP(struct session *, session_free)
+
+/* "42", "-t 43", "service nginx.service", "all" ...: the target in words. */
+void session_describe_target(const struct session *s, char *text, size_t size);
+/* Whether samples of @p can be this session's, as far as the process tells. */
+bool session_wants_process(const struct session *s, const struct process *p);
+/* A process or program was born of @parent (or NULL); a target pid's offspring joins it. */
+int session_process_born(struct session *s, struct process *p, const struct process *parent);
+/* Forgets members that died before @before_ns (CLOCK_MONOTONIC). */
+void session_sweep(struct session *s, uint64_t before_ns);
+
+/*
+ * Routes one sample of the session's sampler. Returns SESSION_E_OK (counted or filtered),
+ * SESSION_E_FULL (not counted yet: routed is not raised), or negative errno.
+ */
+int session_add(struct session *s, const struct sample *sample, struct process *p);
+/* The sample could not be counted for @reason. */
+void session_drop(struct session *s, enum dropped_reason reason);
+
+/* Opens a window at @start_ns (Unix time), with the ledger as it stands. */
+int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);
+/*
+ * Closes the window at @end_ns into *ret, with the line for the ledger as it stands now, and
+ * leaves the session without a window. SESSION_E_EMPTY (no sample) leaves *ret alone.
+ */
+int session_close_window(struct session *s, uint64_t end_ns, const struct ledger *ledger,
+			 struct snapshot **ret);
+/* The ledger as it stood when the open window began. */
+const struct ledger *session_window_ledger(const struct session *s);
+/*
+ * Counts a snapshot that could not be written into the open window, which then begins where the
+ * snapshot began, when the ledger stood at @then.
+ */
+int session_take_back(struct session *s, struct snapshot *snapshot, const struct ledger *then);
+size_t session_bytes(const struct session *s);
+
+#endif

@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/session_set.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "daemon/control/session_start.h"
+#include "daemon/resolve/proc.h"
+
+#define SECOND_NS	   1000000000u
+#define WINDOW_BYTES_MIN   (256u * 1024)
+#define ENDED_SESSIONS_MAX 64
+/* Samples wait in a ring for a fraction of this. */
+#define DEAD_MEMBER_NS (2u * SECOND_NS)
+
+struct session_set {
+	struct source *source;
+	struct process_table *processes;
+	struct samplers *samplers;
+	struct flusher *flusher;
+	int proc_fd;
+	struct session_defaults defaults;
+	struct session **sessions;
+	size_t n_sessions, capacity;
+	uint64_t next_id;
+	int error; /* of an observer call, reported by the next tick */
+};
+
+static uint64_t wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+}
+
+static bool takes_samples(const struct session *s)
+{
+	return s->state == SESSION_RUNNING && !s->paused;
+}
+
+static bool needs_all(const struct session *s)
+{
+	return s->target.kind == TARGET_ALL || s->target.kind == TARGET_UID ||
+	       s->target.kind == TARGET_COMM || s->target.kind == TARGET_CPUS;
+}
+
+static bool policy_wants_all(void *userdata, unsigned sampler)
+{
+	struct session_set *set = userdata;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
+
+		if (s->sampler == sampler && takes_samples(s) && needs_all(s))
+			return true;
+	}
+	return false;
+}
+
+static enum samplers_want policy_wants(void *userdata, unsigned sampler, const struct process *p)
+{
+	struct session_set *set = userdata;
+	enum samplers_want want = WANT_NOT;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
+		bool thread_only = s->target.kind == TARGET_PID || s->target.kind == TARGET_TID;
+
+		if (s->sampler != sampler || !takes_samples(s) || !session_wants_process(s, p))
+			continue;
+		/* A unit's processes fork into the unit. */
+		if (!thread_only || s->target.children)
+			return WANT_CHILDREN;
+		want = WANT_PROCESS;
+	}
+	return want;
+}
+
+/* Whether a new program's unit or uid decides at once who may see it. */
+static bool asks_for_units(const struct session_set *set)
+{
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
+
+		if (takes_samples(s) && (!s->privileged || s->target.kind == TARGET_SERVICE ||
+					 s->target.kind == TARGET_CGROUP))
+			return true;
+	}
+	return false;
+}
+
+static void note_error(struct session_set *set, int r)
+{
+	if (r < 0 && !set->error)
+		set->error = r;
+}
+
+static void on_born(void *userdata, struct process *p, struct process *parent)
+{
+	struct session_set *set = userdata;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		note_error(set, session_process_born(set->sessions[i], p, parent));
+	/* systemd moves a service's process into its group before it execs. */
+	if (parent && parent->pid == p->pid && asks_for_units(set))
+		note_error(set, process_table_confirm(set->processes, p));
+	note_error(set, samplers_refilter_process(set->samplers, p));
+}
+
+static void on_changed(void *userdata, struct process *p)
+{
+	struct session_set *set = userdata;
+
+	note_error(set, samplers_refilter_process(set->samplers, p));
+}
+
+static void on_died(void *userdata, struct process *p)
+{
+	struct session_set *set = userdata;
+
+	note_error(set, samplers_forget_process(set->samplers, p));
+}
+
+int session_set_new(struct session_set **ret, struct source *source,
+		    struct process_table *processes, struct output *output, int proc_fd,
+		    uint64_t next_id)
+{
+	cleanup(session_set_freep) struct session_set *set = calloc(1, sizeof(*set));
+	int r;
+
+	if (!set)
+		return error_origin(-ENOMEM);
+	set->source = source;
+	set->processes = processes;
+	set->proc_fd = proc_fd;
+	set->next_id = next_id;
+	r = samplers_new(&set->samplers, source, processes,
+			 &(struct samplers_policy){.wants_all = policy_wants_all,
+						   .wants = policy_wants,
+						   .userdata = set});
+	if (r)
+		return r;
+	r = flusher_new(&set->flusher, output);
+	if (r)
+		return r;
+	process_table_observe(processes, &(struct process_observer){.born = on_born,
+								    .changed = on_changed,
+								    .died = on_died,
+								    .userdata = set});
+	*ret = steal_ptr(&set);
+	return 0;
+}
+
+void session_set_free(struct session_set *set)
+{
+	if (!set)
+		return;
+	if (set->processes)
+		process_table_observe(set->processes, &(struct process_observer){});
+	for (size_t i = 0; i < set->n_sessions; i++)
+		session_free(set->sessions[i]);
+	free(set->sessions);
+	flusher_free(set->flusher);
+	samplers_free(set->samplers);
+	free(set);
+}
+
+void session_set_configure(struct session_set *set, const struct session_defaults *defaults)
+{
+	set->defaults = *defaults;
+}
+
+static int add_session(struct session_set *set, struct session *s)
+{
+	if (set->n_sessions == set->capacity) {
+		size_t capacity = set->capacity ? set->capacity * 2 : 8;
+		struct session **moved = reallocarray(set->sessions, capacity,
+						      sizeof(*set->sessions));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		set->sessions = moved;
+		set->capacity = capacity;
+	}
+	set->sessions[set->n_sessions++] = s;
+	return 0;
+}
+
+void session_set_remove(struct session_set *set, struct session *s)
+{
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		if (set->sessions[i] != s)
+			continue;
+		set->n_sessions--;
+		memmove(&set->sessions[i], &set->sessions[i + 1],
+			(set->n_sessions - i) * sizeof(struct session *));
+		session_free(s);
+		return;
+	}
+}
+
+/* The oldest ended sessions are forgotten when there are many. */
+static void forget_ended(struct session_set *set)
+{
+	struct session *oldest = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		if (set->sessions[i]->state != SESSION_ENDED)
+			continue;
+		if (!oldest)
+			oldest = set->sessions[i];
+		n++;
+	}
+	if (n > ENDED_SESSIONS_MAX)
+		session_set_remove(set, oldest);
+}
+
+/*
+ * Each window may hold an equal share of half the memory; the other half is for windows that are
+ * being written. Shares are fixed when a window opens.
+ */
+static size_t window_share(const struct session_set *set)
+{
+	size_t n = set->n_sessions > 4 ? set->n_sessions : 4;
+	size_t share = set->defaults.memory_bytes / 2 / n;
+
+	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
+}
+
+static int open_window(struct session_set *set, struct session *s, uint64_t start_ns)
+{
+	struct ledger ledger;
+	int r;
+
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	s->window_max_bytes = window_share(set);
+	return session_open_window(s, start_ns, &ledger);
+}
+
+/* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
+static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
+			struct flush *flush)
+{
+	struct flush_item item = {.session = s, .flush = flush};
+	struct snapshot *snapshot;
+	int r;
+
+	if (!s->window)
+		return 0;
+	item.then = *session_window_ledger(s);
+	r = session_close_window(s, wall_ns(), ledger, &snapshot);
+	if (r)
+		return r == SESSION_E_EMPTY ? 0 : r;
+	s->n_in_flight++;
+	return flusher_submit(set->flusher, snapshot, &item);
+}
+
+static int next_window(struct session_set *set, struct session *s, struct flush *flush)
+{
+	struct ledger ledger;
+	int r;
+
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	r = close_window(set, s, &ledger, flush);
+	if (r)
+		return r;
+	return open_window(set, s, wall_ns());
+}
+
+/* Lets @s take samples: gets it a sampler, opens its window, widens the filter. */
+static int attach(struct session_set *set, struct session *s, struct source_message *message)
+{
+	int r;
+
+	r = samplers_acquire(set->samplers, &s->spec, &s->sampler, message);
+	if (r)
+		return r;
+	r = open_window(set, s, wall_ns());
+	if (r)
+		return r;
+	return samplers_refilter(set->samplers, s->sampler);
+}
+
+/* The reverse; the sampler's last samples still reach the window before it is closed. */
+static int detach(struct session_set *set, struct session *s, struct flush *flush)
+{
+	unsigned sampler = s->sampler;
+	struct ledger last;
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	r = samplers_release(set->samplers, sampler, &last);
+	if (r)
+		return r;
+	r = close_window(set, s, &last, flush);
+	if (r)
+		return r;
+	s->sampler = SESSION_NO_SAMPLER;
+	return samplers_refilter(set->samplers, sampler);
+}
+
+static struct session *system_session(const struct session_set *set)
+{
+	return session_set_find(set, 0);
+}
+
+int session_set_start_system(struct session_set *set, struct source_message *message)
+{
+	const struct session_request request = {.target = TARGET_ALL};
+	cleanup(session_freep) struct session *made = NULL;
+	struct session *s = system_session(set);
+	int r;
+
+	if (s && !s->paused) {
+		r = detach(set, s, NULL);
+		if (r)
+			return r;
+	}
+	if (!s) {
+		r = session_new(&made, 0, &request);
+		if (r)
+			return r;
+		s = made;
+		s->privileged = true;
+		s->started_ns = wall_ns();
+		s->name = strdup("system");
+		if (!s->name)
+			return error_origin(-ENOMEM);
+	}
+	session_default_spec(&set->defaults, &s->spec);
+	s->formats = set->defaults.formats;
+	s->labels = set->defaults.labels;
+	s->symbolize = set->defaults.symbolize;
+	s->exclude_services = set->defaults.exclude_services;
+	s->exclude_comms = set->defaults.exclude_comms;
+	if (made) {
+		r = add_session(set, made);
+		if (r)
+			return r;
+		steal_ptr(&made);
+	}
+	return s->paused ? 0 : attach(set, s, message);
+}
+
+int session_set_stop_system(struct session_set *set)
+{
+	struct session *s = system_session(set);
+
+	return s ? session_set_stop(set, s, NULL) : 0;
+}
+
+int session_set_pause(struct session_set *set, bool pause)
+{
+	struct session *s = system_session(set);
+	struct source_message message;
+	int r;
+
+	if (!s || s->paused == pause)
+		return 0;
+	if (pause) {
+		r = detach(set, s, NULL);
+		s->paused = true;
+		return r;
+	}
+	s->paused = false;
+	r = attach(set, s, &message);
+	return r > 0 ? error_origin(-EIO) : r;
+}
+
+static void confirm(void *userdata, struct process *p)
+{
+	struct session_set *set = userdata;
+
+	note_error(set, process_table_confirm(set->processes, p));
+}
+
+static size_t count_running(const struct session_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		n += set->sessions[i]->state != SESSION_ENDED;
+	return n;
+}
+
+int session_set_start(struct session_set *set, const struct peer *peer,
+		      const struct session_request *request, struct session **ret,
+		      struct source_message *message)
+{
+	cleanup(session_freep) struct session *s = NULL;
+	int r;
+
+	if (count_running(set) >= set->defaults.max_sessions) {
+		snprintf(message->text, sizeof(message->text),
+			 "%u sessions are running already (max_sessions)",
+			 set->defaults.max_sessions);
+		return SESSION_START_E_REFUSED;
+	}
+	r = session_prepare(&s, set->next_id, &set->defaults, peer, request, message);
+	if (r)
+		return r;
+	if (request->target == TARGET_PID || request->target == TARGET_TID) {
+		/* Events that wait may hold its birth. */
+		r = source_drain(set->source, UINT32_MAX);
+		if (r >= 0)
+			r = session_aim(s, set->processes, set->proc_fd, message);
+		if (r)
+			return r;
+	}
+	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP)
+		process_table_each(set->processes, confirm, set);
+	r = add_session(set, s);
+	if (r)
+		return r;
+	*ret = steal_ptr(&s);
+	r = attach(set, *ret, message);
+	if (r) {
+		session_set_remove(set, *ret);
+		return r < 0 ? r : SESSION_START_E_REFUSED;
+	}
+	set->next_id++;
+	return SESSION_START_E_OK;
+}
+
+int session_set_stop(struct session_set *set, struct session *s, struct flush *flush)
+{
+	int r = 0;
+
+	if (s->state != SESSION_RUNNING)
+		return 0;
+	if (!s->paused)
+		r = detach(set, s, flush);
+	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
+	forget_ended(set);
+	return r;
+}
+
+int session_set_flush(struct session_set *set, struct session *only, struct flush *flush)
+{
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		if ((only && s != only) || !takes_samples(s))
+			continue;
+		r = next_window(set, s, flush);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* The window is full: closes it early, if the one before is out of the way. */
+static int make_room(struct session_set *set, struct session *s)
+{
+	if (s->n_in_flight)
+		return SESSION_E_FULL;
+	s->early_closes++;
+	return next_window(set, s, NULL);
+}
+
+int session_set_route(struct session_set *set, const struct sample *sample)
+{
+	struct process *p;
+	int r;
+
+	samplers_count(set->samplers, sample);
+	r = process_table_find(set->processes, sample, &p);
+	if (r)
+		return r;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		if (s->sampler != sample->sampler || !takes_samples(s) || !s->window)
+			continue;
+		r = session_add(s, sample, p);
+		if (r == SESSION_E_FULL) {
+			r = make_room(set, s);
+			if (!r)
+				r = session_add(s, sample, p);
+			if (r == SESSION_E_FULL) {
+				session_drop(s, DROPPED_MEMORY);
+				r = 0;
+			}
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int session_set_take_result(struct session_set *set, struct output_result *result)
+{
+	struct flush_item *item = result->request;
+	struct session *s = item->session;
+	int r = 0;
+
+	if (s) {
+		s->n_in_flight--;
+		if (result->unwritten && s->window && takes_samples(s))
+			r = session_take_back(s, result->unwritten, &item->then);
+		else if (!result->error)
+			s->windows_written++;
+		if (s->state == SESSION_STOPPING && !s->n_in_flight)
+			s->state = SESSION_ENDED;
+	}
+	if (!r)
+		r = flush_item_finish(item, result);
+	output_result_free(result);
+	flusher_retry(set->flusher);
+	return r;
+}
+
+int session_set_tick(struct session_set *set, uint64_t now_ns)
+{
+	int r;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		session_sweep(s, now_ns > DEAD_MEMBER_NS ? now_ns - DEAD_MEMBER_NS : 0);
+		if (s->state == SESSION_RUNNING && s->ends_ns && s->ends_ns <= now_ns) {
+			r = session_set_stop(set, s, NULL);
+			if (r)
+				return r;
+			break; /* the list may have changed; the rest is due in a second */
+		}
+	}
+	flusher_retry(set->flusher);
+	r = set->error;
+	set->error = 0;
+	return r;
+}
+
+int session_set_close_windows(struct session_set *set)
+{
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		/* With a slow disk windows grow longer instead of piling up. */
+		if (!takes_samples(s) || s->n_in_flight)
+			continue;
+		r = next_window(set, s, NULL);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+uint64_t session_set_next_boundary(const struct session_set *set)
+{
+	return (wall_ns() / set->defaults.interval_ns + 1) * set->defaults.interval_ns;
+}
+
+size_t session_set_count(const struct session_set *set)
+{
+	return set->n_sessions;
+}
+
+struct session *session_set_get(const struct session_set *set, size_t index)
+{
+	return set->sessions[index];
+}
+
+struct session *session_set_find(const struct session_set *set, uint64_t id)
+{
+	for (size_t i = 0; i < set->n_sessions; i++)
+		if (set->sessions[i]->id == id)
+			return set->sessions[i];
+	return NULL;
+}
+
+unsigned session_set_count_of(const struct session_set *set, uid_t owner)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		n += set->sessions[i]->id && set->sessions[i]->owner == owner &&
+		     set->sessions[i]->state != SESSION_ENDED;
+	return n;
+}
+
+struct samplers *session_set_samplers(struct session_set *set)
+{
+	return set->samplers;
+}
+
+size_t session_set_bytes(const struct session_set *set)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		bytes += session_bytes(set->sessions[i]);
+	return bytes;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything lies in one frame on the stack or in one arena until the reply is packed: protobuf-c
+ * messages are plain structs with pointers, and packing copies.
+ */
+#include "daemon/control/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "control.pb-c.h"
+#include "daemon/resolve/proc.h"
+
+static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
+static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
+static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
+static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
+
+#define REASONS_MAX 16
+
+_Static_assert(N_TRUNCATED <= REASONS_MAX && N_BROKEN <= REASONS_MAX && N_LOST <= REASONS_MAX &&
+		       N_DROPPED <= REASONS_MAX,
+	       "room for every reason");
+
+/* A repeated Reason field: the messages and the pointers to them. */
+struct reasons {
+	Profd__Control__Reason messages[REASONS_MAX];
+	Profd__Control__Reason *pointers[REASONS_MAX];
+};
+
+static void fill_reasons(struct reasons *r, const char *const *names, const uint64_t *counts,
+			 size_t n, size_t *ret_n, Profd__Control__Reason ***ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		r->messages[i] = (Profd__Control__Reason)PROFD__CONTROL__REASON__INIT;
+		r->messages[i].name = (char *)names[i];
+		r->messages[i].count = counts[i];
+		r->pointers[i] = &r->messages[i];
+	}
+	*ret_n = n;
+	*ret = r->pointers;
+}
+
+struct ledger_message {
+	Profd__Control__Ledger ledger;
+	struct reasons truncated, broken, lost;
+};
+
+static void fill_ledger(struct ledger_message *m, const struct ledger *l)
+{
+	m->ledger = (Profd__Control__Ledger)PROFD__CONTROL__LEDGER__INIT;
+	m->ledger.expected = l->expected;
+	m->ledger.seen = l->seen;
+	m->ledger.complete = l->complete;
+	m->ledger.no_user = l->no_user;
+	m->ledger.in_flight = l->in_flight;
+	fill_reasons(&m->truncated, truncated_names, l->truncated, N_TRUNCATED,
+		     &m->ledger.n_truncated, &m->ledger.truncated);
+	fill_reasons(&m->broken, broken_names, l->broken, N_BROKEN, &m->ledger.n_broken,
+		     &m->ledger.broken);
+	fill_reasons(&m->lost, lost_names, l->lost, N_LOST, &m->ledger.n_lost, &m->ledger.lost);
+}
+
+/* proc_pid_statm(5): the second field, in pages. */
+static uint64_t rss_bytes(void)
+{
+	cleanup(fclosep) FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+
+	if (!f || fscanf(f, "%*s %lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void fill_cpu(Profd__Control__Cpu *cpu, uint64_t bpf_run_ns)
+{
+	struct rusage usage;
+
+	*cpu = (Profd__Control__Cpu)PROFD__CONTROL__CPU__INIT;
+	getrusage(RUSAGE_SELF, &usage);
+	cpu->user_seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
+	cpu->system_seconds = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+	cpu->bpf_seconds = (double)bpf_run_ns / 1e9;
+}
+
+static void fill_lateness(Profd__Control__Lateness *m, const struct lateness *l)
+{
+	*m = (Profd__Control__Lateness)PROFD__CONTROL__LATENESS__INIT;
+	m->count = l->n;
+	m->p50_seconds = (double)lateness_quantile(l, 0.5) / 1e9;
+	m->p99_seconds = (double)lateness_quantile(l, 0.99) / 1e9;
+	m->p999_seconds = (double)lateness_quantile(l, 0.999) / 1e9;
+	m->max_seconds = (double)l->max_ns / 1e9;
+}
+
+static void fill_last_flush(Profd__Control__LastFlush *m, const struct status_last_flush *flush)
+{
+	*m = (Profd__Control__LastFlush)PROFD__CONTROL__LAST_FLUSH__INIT;
+	m->started_ns = flush->started_ns;
+	m->seconds = flush->seconds;
+	m->files = flush->n_files;
+	m->error = (char *)(flush->error ? strerrordesc_np(flush->error) : "");
+}
+
+struct session_message {
+	Profd__Control__Session session;
+	struct reasons dropped;
+	char target[512];
+};
+
+static void fill_session(struct session_message *m, const struct session *s)
+{
+	session_describe_target(s, m->target, sizeof(m->target));
+	m->session = (Profd__Control__Session)PROFD__CONTROL__SESSION__INIT;
+	m->session.id = s->id;
+	m->session.name = s->name;
+	m->session.target = m->target;
+	m->session.event = (char *)s->spec.event.name;
+	m->session.frequency = s->spec.is_period ? 0 : s->spec.rate;
+	m->session.owner_uid = s->owner;
+	m->session.started_ns = s->started_ns;
+	m->session.routed = s->routed;
+	m->session.counted = s->counted;
+	m->session.filtered = s->filtered;
+	m->session.windows_written = s->windows_written;
+	fill_reasons(&m->dropped, dropped_names, s->dropped, N_DROPPED, &m->session.n_dropped,
+		     &m->session.dropped);
+}
+
+struct sessions_message {
+	struct session_message *messages;
+	Profd__Control__Session **pointers;
+	size_t n;
+};
+
+static void sessions_deinit(struct sessions_message *m)
+{
+	free(m->messages);
+	free(m->pointers);
+}
+
+static int fill_sessions(struct sessions_message *m, const struct session_set *set,
+			 const struct peer *peer)
+{
+	size_t n = session_set_count(set);
+
+	m->messages = calloc(n ? n : 1, sizeof(*m->messages));
+	m->pointers = calloc(n ? n : 1, sizeof(*m->pointers));
+	if (!m->messages || !m->pointers)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++) {
+		const struct session *s = session_set_get(set, i);
+
+		if (s->state == SESSION_ENDED || !policy_may_control(peer, s->owner))
+			continue;
+		fill_session(&m->messages[m->n], s);
+		m->pointers[m->n] = &m->messages[m->n].session;
+		m->n++;
+	}
+	return 0;
+}
+
+int status_reply(const struct status_facts *facts, const struct peer *peer, struct reply *reply)
+{
+	Profd__Control__Status status = PROFD__CONTROL__STATUS__INIT;
+	Profd__Control__Memory memory = PROFD__CONTROL__MEMORY__INIT;
+	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
+	cleanup(sessions_deinit) struct sessions_message sessions = {};
+	struct process_table_stats process_stats;
+	struct output_store_status store_status;
+	Profd__Control__LastFlush last_flush;
+	Profd__Control__Lateness lateness;
+	struct source_stats source_stats;
+	struct ledger_message ledger_message;
+	Profd__Control__Cpu cpu;
+	struct ledger ledger;
+	struct utsname host;
+	int r;
+
+	r = samplers_total(session_set_samplers(facts->sessions), &ledger, &source_stats);
+	if (!r)
+		r = fill_sessions(&sessions, facts->sessions, peer);
+	if (r)
+		return r;
+	uname(&host);
+	process_table_get_stats(facts->processes, &process_stats);
+	output_get_store_status(facts->output, &store_status);
+	fill_ledger(&ledger_message, &ledger);
+	fill_cpu(&cpu, source_stats.bpf_run_ns);
+	fill_lateness(&lateness, facts->lateness);
+	memory.rss_bytes = rss_bytes();
+	memory.bpf_bytes = source_memory_bytes(facts->source);
+	memory.budget_bytes = facts->budget_bytes;
+	store.path = (char *)facts->store_path;
+	store.bytes = store_status.bytes;
+	store.files = store_status.n_files;
+	store.oldest_ns = store_status.oldest_ns;
+	store.full = store_status.full;
+
+	status.version = (char *)PROFD_VERSION;
+	status.pid = getpid();
+	status.uptime_seconds = (double)(proc_now_ns() - facts->started_ns) / 1e9;
+	status.host = host.nodename;
+	status.kernel = host.release;
+	status.source = (char *)facts->source_name;
+	status.event = (char *)facts->event;
+	status.frequency = facts->frequency;
+	status.warnings = (char **)facts->warnings;
+	while (facts->warnings[status.n_warnings])
+		status.n_warnings++;
+	status.ledger = &ledger_message.ledger;
+	status.throttled = source_stats.throttled;
+	status.memory = &memory;
+	status.cpu = &cpu;
+	status.processes = process_stats.n_processes;
+	status.images = process_stats.n_images;
+	status.store = &store;
+	if (facts->last_flush.started_ns) {
+		fill_last_flush(&last_flush, &facts->last_flush);
+		status.last_flush = &last_flush;
+	}
+	status.n_sessions = sessions.n;
+	status.sessions = sessions.pointers;
+	status.drain_lateness = &lateness;
+	status.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	reply_status(reply, &status);
+	return 0;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/window.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+
+/* A process that the window counts: alive in the table, or taken back from a snapshot. */
+struct member {
+	uint64_t serial;
+	struct process *process;
+	struct snapshot_process taken_back; /* if there is no process */
+	UT_hash_handle hh;
+};
+
+struct window {
+	struct aggregate *aggregate;
+	struct member *members;
+	size_t n_members;
+	uint64_t start_ns;
+	struct ledger ledger_then;
+};
+
+int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
+	       const struct ledger *ledger)
+{
+	cleanup(window_freep) struct window *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return error_origin(-ENOMEM);
+	w->start_ns = start_ns;
+	w->ledger_then = *ledger;
+	r = aggregate_new(&w->aggregate, max_bytes);
+	if (r)
+		return r;
+	*ret = steal_ptr(&w);
+	return 0;
+}
+
+static void snapshot_process_deinit(struct snapshot_process *p)
+{
+	free(p->service);
+	free(p->cgroup);
+	free(p->container);
+	image_unref(p->program);
+	mappings_unref(p->mappings);
+}
+
+void window_free(struct window *w)
+{
+	struct member *m, *next;
+
+	if (!w)
+		return;
+	HASH_ITER (hh, w->members, m, next) {
+		HASH_DEL(w->members, m);
+		process_unref(m->process);
+		snapshot_process_deinit(&m->taken_back);
+		free(m);
+	}
+	aggregate_free(w->aggregate);
+	free(w);
+}
+
+static int member_get(struct window *w, uint64_t serial, struct member **ret)
+{
+	struct member *m;
+
+	HASH_FIND(hh, w->members, &serial, sizeof(serial), m);
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return error_origin(-ENOMEM);
+		m->serial = serial;
+		HASH_ADD(hh, w->members, serial, sizeof(m->serial), m);
+		w->n_members++;
+	}
+	*ret = m;
+	return 0;
+}
+
+int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
+	       uint64_t weight)
+{
+	struct member *m;
+	int r;
+
+	r = aggregate_add(w->aggregate, key, weight);
+	if (r)
+		return r;
+	r = member_get(w, p->serial, &m);
+	if (r)
+		return r;
+	if (!m->process)
+		m->process = process_ref(p);
+	return AGGREGATE_E_OK;
+}
+
+int window_take_back(struct window *w, struct snapshot *snapshot, const struct ledger *then,
+		     uint64_t *ret_dropped)
+{
+	const struct aggregate_entry *entries;
+	uint64_t dropped = 0;
+	struct member *m;
+	size_t n;
+	int r;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		r = member_get(w, snapshot->processes[i].serial, &m);
+		if (r)
+			return r;
+		snapshot_process_deinit(&m->taken_back);
+		m->taken_back = snapshot->processes[i];
+		snapshot->processes[i] = (struct snapshot_process){};
+	}
+	entries = aggregate_entries(snapshot->aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct aggregate_entry *e = &entries[i];
+		struct aggregate_key key = {
+			.process = e->process,
+			.generation = e->generation,
+			.tid = e->tid,
+			.thread_name = aggregate_thread_name(snapshot->aggregate, e->thread_name),
+			.stack = aggregate_stack(snapshot->aggregate, e->stack),
+		};
+
+		r = aggregate_add_counts(w->aggregate, &key, e->count, e->weight);
+		if (r < 0)
+			return r;
+		if (r == AGGREGATE_E_FULL)
+			dropped += e->count;
+	}
+	if (snapshot->start_ns < w->start_ns)
+		w->start_ns = snapshot->start_ns;
+	w->ledger_then = *then;
+	*ret_dropped = dropped;
+	return 0;
+}
+
+static int copy_text(char **ret, const char *text)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? error_origin(-ENOMEM) : 0;
+}
+
+static int describe_process(const struct process *p, struct snapshot_process *ret)
+{
+	int r;
+
+	*ret = (struct snapshot_process){
+		.serial = p->serial,
+		.pid = p->pid,
+		.kernel_thread = p->kernel_thread,
+		.program = image_ref(p->program),
+		.mappings = mappings_ref(p->mappings),
+	};
+	memcpy(ret->comm, p->comm, sizeof(ret->comm));
+	r = copy_text(&ret->service, p->service);
+	if (!r)
+		r = copy_text(&ret->cgroup, p->cgroup);
+	if (!r)
+		r = copy_text(&ret->container, p->container);
+	return r;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+	const struct snapshot_process *x = a, *y = b;
+
+	return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+int window_move(struct window *w, uint64_t end_ns, const struct ledger *ledger,
+		struct snapshot *snapshot)
+{
+	struct ledger since;
+	struct member *m, *next;
+	char text[1024];
+	int r;
+
+	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
+	if (!snapshot->processes)
+		return error_origin(-ENOMEM);
+	HASH_ITER (hh, w->members, m, next) {
+		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
+
+		if (m->process) {
+			r = describe_process(m->process, to);
+			if (r)
+				return r;
+		} else {
+			*to = m->taken_back;
+			m->taken_back = (struct snapshot_process){};
+		}
+	}
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
+
+	ledger_since(ledger, &w->ledger_then, &since);
+	ledger_format(&since, text, sizeof(text));
+	r = copy_text(&snapshot->ledger, text);
+	if (r)
+		return r;
+	snapshot->start_ns = w->start_ns;
+	snapshot->duration_ns = end_ns > w->start_ns ? end_ns - w->start_ns : 0;
+	snapshot->aggregate = steal_ptr(&w->aggregate);
+	return 0;
+}
+
+const struct ledger *window_ledger(const struct window *w)
+{
+	return &w->ledger_then;
+}
+
+uint64_t window_count(const struct window *w)
+{
+	return aggregate_count(w->aggregate);
+}
+
+uint64_t window_start_ns(const struct window *w)
+{
+	return w->start_ns;
+}
+
+size_t window_bytes(const struct window *w)
+{
+	return sizeof(*w) + w->n_members * sizeof(struct member) + aggregate_bytes(w->aggregate);
+}

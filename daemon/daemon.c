@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop. Priorities: rings, then process events (drained with them), control, timers. Every
+ * handler does bounded work; what is slow happens in the output thread.
+ */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "daemon/daemon_private.h"
+#include "daemon/resolve/proc.h"
+
+#define DRAIN_NS  100000000u
+#define SECOND_NS 1000000000u
+/* Samples a wakeup handles before others get their turn. */
+#define DRAIN_BUDGET  8192
+#define RESCAN_GAP_NS (2u * SECOND_NS)
+
+#define PRIORITY_RINGS	(SD_EVENT_PRIORITY_IMPORTANT - 10)
+#define PRIORITY_OUTPUT SD_EVENT_PRIORITY_NORMAL
+#define PRIORITY_TIMERS (SD_EVENT_PRIORITY_NORMAL + 10)
+
+static const int handled_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+
+int daemon_block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(handled_signals); i++)
+		sigaddset(&set, handled_signals[i]);
+	sigaddset(&set, SIGPIPE);
+	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? error_origin(-errno) : 0;
+}
+
+void daemon_fail(struct daemon *d, int error)
+{
+	if (!d->error)
+		d->error = error;
+	if (d->loop)
+		sd_event_exit(d->loop, error);
+}
+
+static void on_stopped(void *userdata, struct flush *flush)
+{
+	struct daemon *d = userdata;
+
+	(void)flush;
+	sd_event_exit(d->loop, 0);
+}
+
+/* Closes all windows and ends the loop when they are durable. The second time: at once. */
+static int daemon_stop(struct daemon *d)
+{
+	struct flush *flush;
+	int r;
+
+	if (d->stopping)
+		return sd_event_exit(d->loop, 0);
+	d->stopping = true;
+	sd_notify(0, "STOPPING=1\nSTATUS=Writing the last windows");
+	r = flush_new(&flush, on_stopped, d);
+	if (r)
+		return r;
+	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++)
+		r = session_set_stop(d->sessions, session_set_get(d->sessions, i), flush);
+	flush_release(flush);
+	return r;
+}
+
+static int drain(struct daemon *d)
+{
+	int r;
+
+	r = source_drain(d->source, DRAIN_BUDGET);
+	if (r == SOURCE_E_END)
+		return d->stopping ? 0 : daemon_stop(d);
+	return r < 0 ? r : 0;
+}
+
+static int on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source, (void)fd, (void)events;
+	return drain(userdata);
+}
+
+/*
+ * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
+ * runs is how late samples are drained at worst.
+ */
+static int on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+	uint64_t now = proc_now_ns(), due = usec * 1000;
+	int r;
+
+	lateness_add(&d->lateness, now > due ? now - due : 0);
+	r = drain(d);
+	if (r)
+		return r;
+	due += DRAIN_NS;
+	if (due < now)
+		due = now + DRAIN_NS;
+	r = sd_event_source_set_time(source, due / 1000);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void announce(struct daemon *d)
+{
+	struct process_table_stats stats;
+
+	process_table_get_stats(d->processes, &stats);
+	sd_notifyf(0, "STATUS=Sampling %s at %" PRIu64 " Hz by %s; %zu processes, %zu sessions",
+		   d->event.name, d->config->frequency, d->source->ops->name, stats.n_processes,
+		   session_set_count(d->sessions));
+}
+
+static int rescan(struct daemon *d, uint64_t now)
+{
+	if (!process_table_wants_scan(d->processes) || now < d->scanned_ns + RESCAN_GAP_NS)
+		return 0;
+	d->scanned_ns = now;
+	return process_table_scan(d->processes,
+				  d->recorder ? recorder_sink(d->recorder) : &d->sink);
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+	uint64_t now = proc_now_ns();
+	int r;
+
+	r = source_follow_cpus(d->source);
+	if (r >= 0)
+		r = rescan(d, now);
+	if (r >= 0)
+		r = session_set_tick(d->sessions, now);
+	if (r < 0)
+		return r;
+	process_table_sweep(d->processes, now);
+	if (usec / 1000000 % 10 == 0)
+		announce(d);
+	r = sd_event_source_set_time(source, now / 1000 + 1000000);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+	int r;
+
+	(void)usec;
+	r = session_set_close_windows(d->sessions);
+	if (r)
+		return r;
+	r = sd_event_source_set_time(source, session_set_next_boundary(d->sessions) / 1000);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int on_duration(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	(void)source, (void)usec;
+	return daemon_stop(userdata);
+}
+
+static int on_output(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct daemon *d = userdata;
+	struct output_result *result;
+	int r;
+
+	(void)source, (void)fd, (void)events;
+	while ((result = output_take(d->output))) {
+		struct flush_item *item = result->request;
+
+		if (item->session)
+			d->last_flush = (struct status_last_flush){
+				.started_ns = result->started_ns,
+				.seconds = result->seconds,
+				.n_files = result->n_files,
+				.error = result->error,
+			};
+		r = session_set_take_result(d->sessions, result);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* A refused configuration changes nothing. */
+static int reload(struct daemon *d)
+{
+	cleanup(config_freep) struct config *config = NULL;
+	struct source_message event_message;
+	struct config_message message;
+	struct config *before;
+	struct event event;
+	int r;
+
+	r = config_load(&config, d->options.config_path, &message);
+	if (r == CONFIG_E_INVALID) {
+		log_error("configuration not reloaded: %s", message.text);
+		return 0;
+	}
+	if (r)
+		return r;
+	r = event_parse(config->event, &event, &event_message);
+	if (r > 0) {
+		log_error("configuration not reloaded: event=%s: %s", config->event,
+			  event_message.text);
+		return 0;
+	}
+	if (r)
+		return r;
+	before = d->config;
+	d->config = steal_ptr(&config);
+	config = before; /* freed when nothing refers to it any more */
+	d->event = event;
+	r = daemon_apply_config(d);
+	if (r > 0)
+		return 0; /* logged; the system session is off until the next reload */
+	if (!r)
+		log_info("configuration reloaded");
+	return r;
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	struct daemon *d = userdata;
+
+	(void)source;
+	switch (info->ssi_signo) {
+	case SIGHUP:
+		return reload(d);
+	case SIGUSR1:
+		return session_set_flush(d->sessions, NULL, NULL);
+	default:
+		return daemon_stop(d);
+	}
+}
+
+static int add_timer(struct daemon *d, sd_event_source **ret, clockid_t clock, uint64_t at_ns,
+		     sd_event_time_handler_t handler, int64_t priority)
+{
+	int r;
+
+	r = sd_event_add_time(d->loop, ret, clock, at_ns / 1000, 1000, handler, d);
+	if (r < 0)
+		return error_origin(r);
+	r = sd_event_source_set_priority(*ret, priority);
+	return r < 0 ? error_origin(r) : 0;
+}
+
+static int add_io(struct daemon *d, sd_event_source **ret, int fd, sd_event_io_handler_t handler,
+		  int64_t priority)
+{
+	int r;
+
+	r = sd_event_add_io(d->loop, ret, fd, EPOLLIN, handler, d);
+	if (r < 0)
+		return error_origin(r);
+	r = sd_event_source_set_priority(*ret, priority);
+	return r < 0 ? error_origin(r) : 0;
+}
+
+static int add_sources(struct daemon *d)
+{
+	uint64_t now = proc_now_ns();
+	int r;
+
+	r = add_io(d, &d->source_io, source_fd(d->source), on_source, PRIORITY_RINGS);
+	if (!r)
+		r = add_timer(d, &d->drain_timer, CLOCK_MONOTONIC, now + DRAIN_NS, on_drain_timer,
+			      PRIORITY_RINGS);
+	if (!r)
+		r = add_io(d, &d->output_io, output_fd(d->output), on_output, PRIORITY_OUTPUT);
+	if (!r)
+		r = add_timer(d, &d->tick_timer, CLOCK_MONOTONIC, now + SECOND_NS, on_tick,
+			      PRIORITY_TIMERS);
+	if (!r)
+		r = add_timer(d, &d->window_timer, CLOCK_REALTIME,
+			      session_set_next_boundary(d->sessions), on_window_end,
+			      PRIORITY_TIMERS);
+	if (!r && d->options.duration_ns)
+		r = add_timer(d, &d->duration_timer, CLOCK_MONOTONIC, now + d->options.duration_ns,
+			      on_duration, PRIORITY_TIMERS);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(handled_signals); i++) {
+		r = sd_event_add_signal(d->loop, &d->signals[i], handled_signals[i], on_signal, d);
+		r = r < 0 ? error_origin(r) : 0;
+	}
+	return r;
+}
+
+int daemon_new(struct daemon **ret, const struct daemon_options *options)
+{
+	cleanup(daemon_freep) struct daemon *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return error_origin(-ENOMEM);
+	d->options = *options;
+	d->store_fd = -1;
+	d->proc_fd = -1;
+	d->started_ns = proc_now_ns();
+	r = sd_event_default(&d->loop);
+	if (r < 0)
+		return error_origin(r);
+	r = daemon_start(d);
+	if (!r)
+		r = d->error;
+	if (!r)
+		r = add_sources(d);
+	if (r)
+		return r;
+	*ret = steal_ptr(&d);
+	return DAEMON_E_OK;
+}
+
+int daemon_run(struct daemon *d)
+{
+	int r;
+
+	sd_event_set_watchdog(d->loop, true);
+	announce(d);
+	sd_notify(0, "READY=1");
+	r = sd_event_loop(d->loop);
+	return d->error ? d->error : r;
+}
+
+void daemon_free(struct daemon *d)
+{
+	if (!d)
+		return;
+	listener_free(d->listener);
+	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
+		sd_event_source_unref(d->signals[i]);
+	sd_event_source_unref(d->source_io);
+	sd_event_source_unref(d->output_io);
+	sd_event_source_unref(d->drain_timer);
+	sd_event_source_unref(d->tick_timer);
+	sd_event_source_unref(d->window_timer);
+	sd_event_source_unref(d->duration_timer);
+	source_free(d->source);
+	if (d->recorder && recorder_close(d->recorder) < 0)
+		log_warning("the recording %s is not complete", d->options.record_replay);
+	output_free(d->output);
+	session_set_free(d->sessions);
+	process_table_free(d->processes);
+	sd_event_unref(d->loop);
+	config_free(d->config);
+	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++)
+		free(d->warnings[i]);
+	free(d->store_path);
+	free(d->socket_path);
+	closep(&d->store_fd);
+	closep(&d->proc_fd);
+	free(d);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_H
+#define PROFD_DAEMON_H
+
+/*
+ * Owns everything and only wires: configuration, store, source, processes, sessions, output,
+ * control socket, timers and signals, in one sd-event loop.
+ */
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+struct daemon_options {
+	const char *config_path;       /* NULL: the default one */
+	const char *state_directory;   /* NULL: as configured */
+	const char *runtime_directory; /* NULL: as configured */
+	const char *source;	       /* "bpf", "perf", "replay:FILE"; NULL: the best there is */
+	const char *record_replay;     /* file, or NULL */
+	uint64_t duration_ns;	       /* 0: until stopped */
+};
+
+enum {
+	DAEMON_E_OK,
+	DAEMON_E_REFUSED, /* cannot start here; was logged */
+};
+
+struct daemon;
+
+/* Returns DAEMON_E_* or negative errno. Signals must be blocked before (daemon_block_signals). */
+int daemon_new(struct daemon **ret, const struct daemon_options *options);
+void daemon_free(struct daemon *d);
+DEFINE_CLEANUP(struct daemon *, daemon_free)
+
+/* Serves until told to stop, then flushes. Returns 0 or negative errno. */
+int daemon_run(struct daemon *d);
+
+/* Blocks the signals that the loop handles, for this thread and those it starts. */
+int daemon_block_signals(void);
+
+#endif

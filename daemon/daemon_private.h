@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_PRIVATE_H
+#define PROFD_DAEMON_PRIVATE_H
+
+/* What daemon.c (wiring and loop), startup.c and operations.c (control requests) share. */
+#include <stdbool.h>
+#include <systemd/sd-event.h>
+
+#include "daemon/config.h"
+#include "daemon/control/control.h"
+#include "daemon/control/session_set.h"
+#include "daemon/control/status.h"
+#include "daemon/daemon.h"
+#include "daemon/ingest/sources.h"
+#include "daemon/lateness.h"
+#include "daemon/output/output.h"
+#include "daemon/resolve/process.h"
+
+#define DAEMON_WARNINGS_MAX 16
+
+struct daemon {
+	struct daemon_options options;
+	struct config *config;
+	char *store_path, *socket_path;
+	int store_fd, proc_fd;
+	bool replay;
+
+	struct source_sink sink;
+	struct recorder *recorder;
+	struct source *source;
+	struct event event; /* the configured one, resolved */
+	struct process_table *processes;
+	struct output *output;
+	struct session_set *sessions;
+	struct listener *listener;
+
+	sd_event *loop;
+	sd_event_source *source_io, *output_io, *drain_timer, *tick_timer, *window_timer;
+	sd_event_source *duration_timer, *signals[4];
+	uint64_t drain_due_ns; /* CLOCK_MONOTONIC */
+	uint64_t scanned_ns;
+	struct lateness lateness;
+	uint64_t started_ns;
+	struct status_last_flush last_flush;
+	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
+	bool stopping;
+	int error; /* of a callback that cannot return one */
+};
+
+/* startup.c: everything up to the loop. Returns DAEMON_E_* or negative errno. */
+int daemon_start(struct daemon *d);
+/* Applies the configuration to what is made from it: sessions, store limits. */
+int daemon_apply_config(struct daemon *d);
+/* Adds a line to `status`, and logs it. */
+void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* operations.c */
+extern const struct control_ops daemon_control_ops;
+
+/* daemon.c: notes a fatal error that a callback met; the loop ends with it. */
+void daemon_fail(struct daemon *d, int error);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/cpus.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+
+static bool parse_number(const uint8_t *text, size_t length, size_t *at, unsigned *ret)
+{
+	unsigned value = 0;
+	size_t start = *at;
+
+	while (*at < length && text[*at] >= '0' && text[*at] <= '9') {
+		value = value * 10 + (text[*at] - '0');
+		if (value >= CPUS_MAX)
+			return false;
+		(*at)++;
+	}
+	*ret = value;
+	return *at > start;
+}
+
+static void cpus_add(struct cpus *cpus, unsigned cpu)
+{
+	if (cpus_has(cpus, cpu))
+		return;
+	cpus->bits[cpu / 64] |= 1ull << cpu % 64;
+	cpus->n++;
+}
+
+int cpus_parse(const uint8_t *text, size_t length, struct cpus *ret)
+{
+	struct cpus cpus = {0};
+	unsigned first, last;
+	size_t at = 0;
+
+	if (length && text[length - 1] == '\n')
+		length--;
+	while (at < length) {
+		if (!parse_number(text, length, &at, &first))
+			return CPUS_E_MALFORMED;
+		last = first;
+		if (at < length && text[at] == '-') {
+			at++;
+			if (!parse_number(text, length, &at, &last) || last < first)
+				return CPUS_E_MALFORMED;
+		}
+		for (unsigned cpu = first; cpu <= last; cpu++)
+			cpus_add(&cpus, cpu);
+		if (at == length)
+			break;
+		if (text[at++] != ',' || at == length)
+			return CPUS_E_MALFORMED;
+	}
+	*ret = cpus;
+	return CPUS_E_OK;
+}
+
+bool cpus_has(const struct cpus *cpus, unsigned cpu)
+{
+	return cpu < CPUS_MAX && cpus->bits[cpu / 64] >> cpu % 64 & 1;
+}
+
+int cpus_read_online(struct cpus *ret)
+{
+	uint8_t text[4096]; /* sysfs gives at most one page */
+	cleanup(closep) int fd = -1;
+	ssize_t length;
+
+	fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_origin(-errno);
+	length = read(fd, text, sizeof(text));
+	if (length < 0)
+		return error_origin(-errno);
+	if (cpus_parse(text, (size_t)length, ret) != CPUS_E_OK)
+		return error_origin(-EPROTO);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/host.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+struct kernel_version {
+	unsigned major, minor, patch;
+};
+
+static bool parse_version(const char *text, struct kernel_version *ret)
+{
+	struct kernel_version v = {0};
+
+	if (sscanf(text, "%u.%u.%u", &v.major, &v.minor, &v.patch) < 2)
+		return false;
+	*ret = v;
+	return true;
+}
+
+/* The version of the stable kernel below the distribution's own numbers. */
+static bool true_version(const char *release, const char *version, const char *signature,
+			 struct kernel_version *ret)
+{
+	const char *debian = strstr(version, "Debian ");
+	const char *last = strrchr(signature, ' ');
+
+	if (debian && parse_version(debian + strlen("Debian "), ret))
+		return true;
+	if (last && parse_version(last + 1, ret))
+		return true;
+	return parse_version(release, ret);
+}
+
+static unsigned version_number(unsigned major, unsigned minor)
+{
+	return major * 1000 + minor;
+}
+
+/*
+ * From 5.19 until "mm: Fix copy_from_user_nofault()" (d319f344561d: 6.4, and 6.3.10 and 6.1.36) a
+ * read of user memory from the sampling interrupt can take a lock that the interrupted code holds.
+ */
+static bool locks_up(const struct kernel_version *v)
+{
+	unsigned n = version_number(v->major, v->minor);
+
+	if (n < version_number(5, 19) || n >= version_number(6, 4))
+		return false;
+	if (n == version_number(6, 1))
+		return v->patch < 36;
+	if (n == version_number(6, 3))
+		return v->patch < 10;
+	return true;
+}
+
+int host_judge_bpf(const char *release, const char *version, const char *signature,
+		   struct source_message *message)
+{
+	struct kernel_version v;
+
+	if (!true_version(release, version, signature, &v)) {
+		snprintf(message->text, sizeof(message->text),
+			 "cannot tell what kernel \"%.60s\" is: use the perf source", release);
+		return SOURCE_E_UNSUPPORTED;
+	}
+	if (version_number(v.major, v.minor) < version_number(5, 17)) {
+		snprintf(message->text, sizeof(message->text),
+			 "kernel %u.%u lacks what the BPF source needs (5.17 or newer): use the "
+			 "perf source",
+			 v.major, v.minor);
+		return SOURCE_E_UNSUPPORTED;
+	}
+	if (locks_up(&v)) {
+		snprintf(message->text, sizeof(message->text),
+			 "kernel %u.%u.%u can lock up when BPF reads user memory while sampling: "
+			 "update to 6.1.36, 6.3.10, 6.4 or newer, or use the perf source",
+			 v.major, v.minor, v.patch);
+		return SOURCE_E_UNSUPPORTED;
+	}
+	return SOURCE_E_OK;
+}
+
+int host_check_bpf(struct source_message *message)
+{
+	cleanup(fclosep) FILE *f = fopen("/proc/version_signature", "re");
+	char signature[256] = "";
+	struct utsname uts;
+
+	if (f && fgets(signature, sizeof(signature), f))
+		signature[strcspn(signature, "\n")] = '\0';
+	uname(&uts); /* fails only on a bad pointer */
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0) {
+		snprintf(message->text, sizeof(message->text),
+			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): use the perf source");
+		return SOURCE_E_UNSUPPORTED;
+	}
+	return host_judge_bpf(uts.release, uts.version, signature, message);
+}

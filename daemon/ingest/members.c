@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <uthash.h>
+
+#include "common/error.h"
+
+struct member {
+	pid_t pid;
+	uint16_t samplers, inheriting;
+	bool ended;
+	UT_hash_handle hh;
+};
+
+struct members {
+	struct member *by_pid;
+};
+
+int members_new(struct members **ret)
+{
+	struct members *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return error_origin(-ENOMEM);
+	*ret = m;
+	return 0;
+}
+
+static void forget(struct members *m, struct member *member)
+{
+	HASH_DEL(m->by_pid, member);
+	free(member);
+}
+
+void members_free(struct members *m)
+{
+	struct member *member, *next;
+
+	if (!m)
+		return;
+	HASH_ITER (hh, m->by_pid, member, next)
+		forget(m, member);
+	free(m);
+}
+
+static struct member *find(const struct members *m, pid_t pid)
+{
+	struct member *member;
+
+	HASH_FIND_INT(m->by_pid, &pid, member);
+	return member;
+}
+
+static int find_or_make(struct members *m, pid_t pid, struct member **ret)
+{
+	struct member *member = find(m, pid);
+
+	if (!member) {
+		member = calloc(1, sizeof(*member));
+		if (!member)
+			return error_origin(-ENOMEM);
+		member->pid = pid;
+		HASH_ADD_INT(m->by_pid, pid, member);
+	}
+	*ret = member;
+	return 0;
+}
+
+int members_add(struct members *m, unsigned sampler, pid_t pid, bool children)
+{
+	uint16_t bit = (uint16_t)(1u << sampler);
+	struct member *member;
+	int r = find_or_make(m, pid, &member);
+
+	if (r < 0)
+		return r;
+	member->samplers |= bit;
+	if (children)
+		member->inheriting |= bit;
+	return 0;
+}
+
+static void take_out(struct members *m, struct member *member, unsigned sampler)
+{
+	uint16_t bit = (uint16_t)(1u << sampler);
+
+	member->samplers &= (uint16_t)~bit;
+	member->inheriting &= (uint16_t)~bit;
+	if (!member->samplers)
+		forget(m, member);
+}
+
+void members_remove(struct members *m, unsigned sampler, pid_t pid)
+{
+	struct member *member = find(m, pid);
+
+	if (member)
+		take_out(m, member, sampler);
+}
+
+void members_remove_sampler(struct members *m, unsigned sampler)
+{
+	struct member *member, *next;
+
+	HASH_ITER (hh, m->by_pid, member, next)
+		take_out(m, member, sampler);
+}
+
+bool members_has(const struct members *m, unsigned sampler, pid_t pid)
+{
+	const struct member *member = find(m, pid);
+
+	return member && member->samplers >> sampler & 1;
+}
+
+int members_follow(struct members *m, const struct process_event *event)
+{
+	struct member *member;
+	uint16_t inheriting;
+	int r;
+
+	if (event->kind == PROCESS_EVENT_EXIT && event->pid == event->tid) {
+		member = find(m, event->pid);
+		if (member)
+			member->ended = true;
+	}
+	/* Threads are born of their own process. */
+	if (event->kind != PROCESS_EVENT_FORK || event->pid != event->tid)
+		return 0;
+	member = find(m, event->pid);
+	if (member && member->ended) /* the pid is in use again */
+		forget(m, member);
+	member = find(m, event->parent);
+	if (!member || !member->inheriting)
+		return 0;
+	inheriting = member->inheriting;
+	r = find_or_make(m, event->pid, &member);
+	if (r < 0)
+		return r;
+	member->samplers |= inheriting;
+	member->inheriting |= inheriting;
+	return 0;
+}
+
+void members_sweep(struct members *m, bool (*is_alive)(pid_t pid))
+{
+	struct member *member, *next;
+
+	HASH_ITER (hh, m->by_pid, member, next)
+		if (member->ended && !is_alive(member->pid))
+			forget(m, member);
+}
+
+size_t members_count(const struct members *m)
+{
+	return HASH_COUNT(m->by_pid);
+}

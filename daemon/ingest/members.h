@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_MEMBERS_H
+#define PROFD_INGEST_MEMBERS_H
+
+/*
+ * The filter of a source that cannot filter in the kernel: processes by pid, with a bit for each
+ * sampler that samples them, and one for each that their children join. Follows fork by process
+ * events. A process that ended stays until members_sweep() finds its pid gone, as samples of it
+ * may still come.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+#include "daemon/ingest/sample.h"
+
+struct members;
+
+int members_new(struct members **ret);
+void members_free(struct members *m);
+DEFINE_CLEANUP(struct members *, members_free)
+
+/* Returns 0 or -ENOMEM. */
+int members_add(struct members *m, unsigned sampler, pid_t pid, bool children);
+void members_remove(struct members *m, unsigned sampler, pid_t pid);
+void members_remove_sampler(struct members *m, unsigned sampler);
+bool members_has(const struct members *m, unsigned sampler, pid_t pid);
+/* Returns 0, or -ENOMEM: then a child is missing. */
+int members_follow(struct members *m, const struct process_event *event);
+/* Removes what @is_alive says is gone, of those whose end was seen. */
+void members_sweep(struct members *m, bool (*is_alive)(pid_t pid));
+size_t members_count(const struct members *m);
+
+#endif

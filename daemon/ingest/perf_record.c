@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/perf_record.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* What follows each non-sample record: { u32 pid, tid; u64 time; u32 cpu, res; }. */
+#define SAMPLE_ID_BYTES 24
+#define SAMPLE_ID_TIME  8
+
+struct reader {
+	const uint8_t *data;
+	size_t left;
+	bool failed;
+};
+
+static uint64_t take(struct reader *r, size_t bytes)
+{
+	uint64_t u64;
+	uint32_t u32;
+
+	if (r->left < bytes) {
+		r->failed = true;
+		return 0;
+	}
+	r->data += bytes;
+	r->left -= bytes;
+	if (bytes == 8) {
+		memcpy(&u64, r->data - 8, 8);
+		return u64;
+	}
+	memcpy(&u32, r->data - 4, 4);
+	return u32;
+}
+
+static uint32_t take_u32(struct reader *r)
+{
+	return (uint32_t)take(r, 4);
+}
+
+static uint64_t take_u64(struct reader *r)
+{
+	return take(r, 8);
+}
+
+/* A NUL-terminated text up to the end, padded with NULs; NULL if it has no end. */
+static const char *rest_text(const struct reader *r)
+{
+	if (r->failed || !memchr(r->data, '\0', r->left))
+		return NULL;
+	return (const char *)r->data;
+}
+
+static bool open_record(const uint8_t *record, size_t length, struct perf_event_header *ret_header,
+			struct reader *ret)
+{
+	if (length < sizeof(*ret_header))
+		return false;
+	memcpy(ret_header, record, sizeof(*ret_header));
+	if (ret_header->size != length)
+		return false;
+	*ret = (struct reader){record + sizeof(*ret_header), length - sizeof(*ret_header), false};
+	return true;
+}
+
+int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
+{
+	struct perf_event_header header;
+	struct reader r;
+
+	if (!open_record(record, length, &header, &r) || r.left < SAMPLE_ID_BYTES)
+		return PERF_RECORD_E_MALFORMED;
+	r.data += r.left - SAMPLE_ID_BYTES + SAMPLE_ID_TIME;
+	r.left = 8;
+	*ret = take_u64(&r);
+	return PERF_RECORD_E_OK;
+}
+
+/* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path } */
+static bool decode_mmap(struct reader *r, bool has_build_id, struct process_event *e)
+{
+	e->kind = PROCESS_EVENT_MMAP;
+	e->pid = (pid_t)take_u32(r);
+	e->tid = (pid_t)take_u32(r);
+	e->map.start = take_u64(r);
+	e->map.length = take_u64(r);
+	e->map.offset = take_u64(r);
+	e->map.device_major = take_u32(r);
+	e->map.device_minor = take_u32(r);
+	e->map.inode = take_u64(r);
+	e->map.inode_generation = take_u64(r);
+	e->map.prot = take_u32(r);
+	e->map.flags = take_u32(r);
+	e->map.path = rest_text(r);
+	if (has_build_id) { /* in the place of device and inode; never asked for */
+		e->map.device_major = e->map.device_minor = 0;
+		e->map.inode = e->map.inode_generation = 0;
+	}
+	return e->map.path;
+}
+
+/* { u32 pid, tid; char comm[]; } */
+static bool decode_comm(struct reader *r, bool is_exec, struct process_event *e)
+{
+	const char *comm;
+
+	e->kind = is_exec ? PROCESS_EVENT_EXEC : PROCESS_EVENT_COMM;
+	e->pid = (pid_t)take_u32(r);
+	e->tid = (pid_t)take_u32(r);
+	comm = rest_text(r);
+	if (!comm)
+		return false;
+	memcpy(e->comm, comm, strnlen(comm, sizeof(e->comm) - 1));
+	return true;
+}
+
+/* { u32 pid, ppid, tid, ptid; u64 time; } */
+static bool decode_task(struct reader *r, bool is_fork, struct process_event *e)
+{
+	e->kind = is_fork ? PROCESS_EVENT_FORK : PROCESS_EVENT_EXIT;
+	e->pid = (pid_t)take_u32(r);
+	e->parent = (pid_t)take_u32(r);
+	e->tid = (pid_t)take_u32(r);
+	take_u32(r);
+	take_u64(r);
+	if (!is_fork)
+		e->parent = 0;
+	return true;
+}
+
+/* { u64 id, lost; } */
+static bool decode_lost(struct reader *r, struct process_event *e)
+{
+	e->kind = PROCESS_EVENT_LOST;
+	take_u64(r);
+	e->lost = take_u64(r);
+	return true;
+}
+
+int perf_record_process_event(const uint8_t *record, size_t length, struct process_event *ret)
+{
+	struct process_event e = {0};
+	struct perf_event_header header;
+	struct reader r;
+	bool ok;
+
+	if (!open_record(record, length, &header, &r))
+		return PERF_RECORD_E_MALFORMED;
+	if (perf_record_time(record, length, &e.time_ns) != PERF_RECORD_E_OK)
+		return PERF_RECORD_E_MALFORMED;
+	r.left -= SAMPLE_ID_BYTES;
+	switch (header.type) {
+	case PERF_RECORD_MMAP2:
+		ok = decode_mmap(&r, header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID, &e);
+		break;
+	case PERF_RECORD_COMM:
+		ok = decode_comm(&r, header.misc & PERF_RECORD_MISC_COMM_EXEC, &e);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		ok = decode_task(&r, header.type == PERF_RECORD_FORK, &e);
+		break;
+	case PERF_RECORD_LOST:
+		ok = decode_lost(&r, &e);
+		break;
+	default:
+		return PERF_RECORD_E_OTHER;
+	}
+	if (!ok || r.failed)
+		return PERF_RECORD_E_MALFORMED;
+	*ret = e;
+	return PERF_RECORD_E_OK;
+}
+
+/* A callchain is addresses, with markers between that say whose the following ones are. */
+static bool decode_callchain(struct reader *r, struct perf_sample *s)
+{
+	uint64_t n = take_u64(r), frame;
+	bool in_user = false, is_leaf = true;
+
+	if (r->failed || n > r->left / 8)
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		frame = take_u64(r);
+		if (frame >= (uint64_t)PERF_CONTEXT_MAX) {
+			in_user = frame == (uint64_t)PERF_CONTEXT_USER;
+			s->has_user |= in_user;
+			is_leaf = true;
+			continue;
+		}
+		if (s->n_frames == SAMPLE_FRAMES_MAX)
+			return false;
+		if (in_user && (!frame || frame_kind(frame) != FRAME_USER))
+			return true; /* what a broken chain of frame pointers ran into */
+		s->frames[s->n_frames++] = is_leaf ? frame : frame - 1;
+		if (!in_user)
+			s->n_kernel = s->n_frames;
+		is_leaf = false;
+	}
+	return true;
+}
+
+int perf_record_sample(const uint8_t *record, size_t length, struct perf_sample *ret)
+{
+	struct perf_event_header header;
+	struct reader r;
+
+	if (!open_record(record, length, &header, &r))
+		return PERF_RECORD_E_MALFORMED;
+	if (header.type != PERF_RECORD_SAMPLE)
+		return PERF_RECORD_E_OTHER;
+	ret->user_mode = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
+	ret->has_user = false;
+	ret->n_kernel = ret->n_frames = 0;
+	take_u64(&r); /* ip: the callchain begins with it */
+	ret->pid = (pid_t)take_u32(&r);
+	ret->tid = (pid_t)take_u32(&r);
+	ret->time_ns = take_u64(&r);
+	ret->cpu = take_u32(&r);
+	take_u32(&r);
+	ret->period = take_u64(&r);
+	if (!decode_callchain(&r, ret) || r.failed)
+		return PERF_RECORD_E_MALFORMED;
+	return PERF_RECORD_E_OK;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_PROCESS_EVENTS_H
+#define PROFD_INGEST_PROCESS_EVENTS_H
+
+/*
+ * The stream of process events of the whole machine: fork, exec, names, executable mappings, exit.
+ * Each CPU has a "dummy" software event with a ring of its own; this module merges them by time.
+ *
+ * Order: everything that is delivered is older than what is delivered later. An event that a CPU
+ * was about to write while the rings were read can still be late, but never one that a sample
+ * depends on: a task is not sampled in a mapping before the mapping's record is complete.
+ */
+#include "daemon/ingest/cpus.h"
+#include "daemon/ingest/source.h"
+
+struct process_events;
+
+/*
+ * @sink: where events go, borrowed. @epoll: what is to wake up when events wait; borrowed.
+ * @max_bytes: for all rings together; the kernel may grant less. Events begin with
+ * process_events_follow(). Returns 0 or negative errno.
+ */
+int process_events_new(struct process_events **ret, const struct source_sink *sink, int epoll,
+		       size_t max_bytes);
+void process_events_free(struct process_events *p);
+DEFINE_CLEANUP(struct process_events *, process_events_free)
+
+/*
+ * Opens events on new CPUs, closes those of CPUs that went away (after reading what they hold).
+ * Returns 0 or negative errno as perf_event_open(2) has it.
+ */
+int process_events_follow(struct process_events *p, const struct cpus *cpus);
+/*
+ * Delivers what happened until now, in order. *ret_until is that moment, CLOCK_MONOTONIC: every
+ * event up to it has been delivered. A record that cannot be understood becomes a
+ * PROCESS_EVENT_LOST. Returns 0 or negative errno.
+ */
+int process_events_drain(struct process_events *p, uint64_t *ret_until);
+size_t process_events_bytes(const struct process_events *p);
+
+#endif

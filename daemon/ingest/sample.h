@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_SAMPLE_H
+#define PROFD_INGEST_SAMPLE_H
+
+/*
+ * What every source hands out: one sample, and one event in the life of a process. Both are
+ * borrowed for the length of the call that delivers them.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/frame.h"
+#include "common/reasons.h"
+
+#define SAMPLE_COMM_SIZE    16
+#define SAMPLE_FRAMES_MAX   1280 /* 1024 user, 127 kernel and some room */
+#define SAMPLERS_MAX        16
+
+struct sample {
+	uint64_t time_ns;   /* CLOCK_MONOTONIC */
+	uint64_t weight;    /* events or, for clocks, nanoseconds that this sample stands for */
+	uint64_t start_ns;  /* start of the process, CLOCK_BOOTTIME; 0: the source does not know */
+	uint64_t cgroup_id; /* cgroup v2 id; 0: the source does not know */
+	pid_t pid, tid;     /* in the init pid namespace; pid is the thread group */
+	uint32_t cpu;
+	uint16_t sampler;    /* index of the sampler that took it */
+	uint16_t quality;    /* enum stack_quality */
+	uint16_t reason;     /* of quality's list */
+	bool kernel_thread;
+	char comm[SAMPLE_COMM_SIZE]; /* of the thread, NUL-terminated; "" unknown */
+	uint32_t n_kernel;           /* the first n_kernel frames are the kernel's */
+	uint32_t n_frames;
+	const uint64_t *frames; /* leaf first, see common/frame.h */
+};
+
+enum process_event_kind {
+	PROCESS_EVENT_FORK, /* pid was born of parent; also for each thread (pid == parent) */
+	PROCESS_EVENT_EXEC, /* a new program begins: the old address space is gone */
+	PROCESS_EVENT_COMM, /* the thread tid has another name */
+	PROCESS_EVENT_MMAP, /* an executable mapping appeared */
+	PROCESS_EVENT_EXIT, /* the thread tid ended */
+	PROCESS_EVENT_LOST, /* `lost` records before this one are gone: rescan */
+	N_PROCESS_EVENTS,
+};
+
+struct process_event {
+	enum process_event_kind kind;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	pid_t pid, tid;
+	pid_t parent;                /* FORK */
+	char comm[SAMPLE_COMM_SIZE]; /* EXEC, COMM */
+	uint64_t lost;               /* LOST */
+	struct {
+		uint64_t start, length, offset; /* bytes */
+		uint32_t device_major, device_minor;
+		uint64_t inode, inode_generation;
+		uint32_t prot, flags; /* mmap(2) */
+		const char *path;     /* "[vdso]", "//anon" and the like for what is no file */
+	} map;                        /* MMAP */
+};
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_SOURCE_H
+#define PROFD_INGEST_SOURCE_H
+
+/*
+ * A source delivers samples and process events. Implementations: source_bpf.c (the ordinary one),
+ * source_perf.c (plain perf rings, where BPF cannot be had), source_replay.c (a recorded file),
+ * source_scripted.c (tests).
+ *
+ * Order: before a sample is delivered, every process event with an earlier time stamp has been.
+ *
+ * A source runs up to SAMPLERS_MAX samplers: one per (event, frequency or period) in use.
+ * Each CPU ticks for each sampler; the filter of a sampler says whose ticks become samples.
+ *
+ * All functions belong to one thread. None blocks for longer than the kernel needs to open and
+ * close perf events (tens of milliseconds), drain excepted, which is bounded by its budget.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/ingest/sample.h"
+
+enum {
+	SOURCE_E_OK,
+	SOURCE_E_MORE,        /* the budget was used up, there may be more */
+	SOURCE_E_UNSUPPORTED, /* this host or source cannot do that; see the message */
+	SOURCE_E_DENIED,      /* not enough privilege; see the message */
+	SOURCE_E_FULL,        /* no sampler or filter entry is free */
+	SOURCE_E_END,         /* a replay or script has come to its end */
+	SOURCE_E_GONE,        /* no such process */
+};
+
+/* One line for the user: what could not be done, why, and the remedy. */
+struct source_message {
+	char text[256];
+};
+
+/* What to sample. @event is one of INTERFACE.md's names, resolved by event.c. */
+struct event {
+	char name[32];  /* canonical: "cpu-clock", "cycles", "r01c2" ... */
+	uint32_t type;  /* perf_event_attr.type */
+	uint64_t config;
+	bool is_clock;  /* a sample's weight is nanoseconds */
+	bool exclude_user, exclude_kernel; /* :k and :u */
+};
+
+struct sampler_spec {
+	struct event event;
+	bool is_period;       /* rate is a period (events between samples), else samples per second */
+	uint64_t rate;
+	bool kernel_stacks;
+	uint32_t max_depth;   /* user frames */
+	bool all;             /* filter: every process, else those added */
+};
+
+struct source_stats {
+	uint64_t expected;  /* ticks that were due, by the events' own counts, less idle and excluded */
+	uint64_t seen;      /* ticks the source turned into a sample or a loss other than skipped */
+	uint64_t idle;      /* ticks that met an idle CPU: no sample */
+	uint64_t excluded;  /* ticks outside the filter, profd's own included */
+	uint64_t self;      /* of these, profd's own */
+	uint64_t throttled; /* times the kernel throttled the event */
+	uint64_t lost[N_LOST];
+	uint64_t bpf_run_ns; /* of all samplers; counts only with kernel.bpf_stats_enabled */
+	uint64_t unfollowed; /* of all samplers: children that could not join the filter */
+};
+
+struct source_sink {
+	void (*sample)(void *userdata, const struct sample *sample);
+	void (*process_event)(void *userdata, const struct process_event *event);
+	void *userdata;
+};
+
+struct source_options {
+	const struct source_sink *sink;
+	bool exclude_self;
+	unsigned drain_ms;     /* how long samples may wait in a ring, e.g. 100 */
+	uint64_t memory_bytes; /* upper bound for all rings together */
+};
+
+struct source;
+
+struct source_ops {
+	const char *name;
+	void (*free)(struct source *source);
+	int (*fd)(struct source *source);
+	int (*drain)(struct source *source, unsigned budget);
+	int (*add_sampler)(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+			   struct source_message *message);
+	int (*remove_sampler)(struct source *source, unsigned sampler);
+	int (*set_all)(struct source *source, unsigned sampler, bool all);
+	int (*add_pid)(struct source *source, unsigned sampler, pid_t pid, bool children);
+	int (*remove_pid)(struct source *source, unsigned sampler, pid_t pid);
+	int (*follow_cpus)(struct source *source);
+	int (*get_stats)(struct source *source, unsigned sampler, struct source_stats *ret);
+	uint64_t (*memory_bytes)(struct source *source);
+};
+
+/* Each implementation's own struct begins with this. */
+struct source {
+	const struct source_ops *ops;
+};
+
+/* Stops everything and frees; takes NULL. */
+void source_free(struct source *source);
+DEFINE_CLEANUP(struct source *, source_free)
+
+/* Readable when something is to be drained; owned by the source. Replay: always readable. */
+int source_fd(struct source *source);
+/*
+ * Delivers what is there to the sink, at most about @budget samples. Returns SOURCE_E_OK when
+ * drained, SOURCE_E_MORE, SOURCE_E_END, or negative errno. Call it also every drain_ms: wakeups
+ * are batched.
+ */
+int source_drain(struct source *source, unsigned budget);
+/*
+ * Begins to tick. *ret is the sampler's index, which its samples carry. Returns SOURCE_E_OK,
+ * _UNSUPPORTED, _DENIED, _FULL (with @message) or negative errno.
+ */
+int source_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+		       struct source_message *message);
+/* Stops ticking. Samples still in a ring are delivered before this returns. */
+int source_remove_sampler(struct source *source, unsigned sampler);
+/*
+ * The filter: everything, or the added processes (with what they fork from now on, if children).
+ * Removing takes out one process. Children that joined meanwhile stay until they end or the sampler
+ * is removed: a filter may let through too much, as sessions choose their samples anyway. Returns
+ * SOURCE_E_OK, _FULL (no room for another process), _GONE, or negative errno.
+ */
+int source_set_all(struct source *source, unsigned sampler, bool all);
+int source_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children);
+int source_remove_pid(struct source *source, unsigned sampler, pid_t pid);
+/* Looks for CPUs that came or went and follows them. Cheap; call it about once a second. */
+int source_follow_cpus(struct source *source);
+/*
+ * Totals since the sampler began, which never fall. At rest (nothing ticking, rings drained) seen
+ * equals what was delivered plus the losses other than skipped, exactly. Of a removed sampler: the
+ * last totals, until its index is used again, which is as late as can be.
+ */
+int source_get_stats(struct source *source, unsigned sampler, struct source_stats *ret);
+/* Ring and map memory that does not count in RSS, bytes. */
+uint64_t source_memory_bytes(struct source *source);
+
+#endif

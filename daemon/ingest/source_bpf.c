@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ordinary source: bpf/profile.bpf.c on a perf event per CPU and sampler.
+ *
+ * One object is loaded for all samplers. A sampler is an index into its tables: settings (in .bss,
+ * mapped), counters per CPU, and a ring buffer of its own, put into the array of rings when it
+ * starts. All events of a sampler carry the index as attach cookie.
+ *
+ * A drain delivers process events first, then samples; each sample that is younger than the events
+ * read so far has them read again before it. Ring buffers wake up profd when half full, perf rings
+ * at 4 KiB; the caller's timer does the rest.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/abi.h"
+#include "common/error.h"
+#include "daemon/ingest/event.h"
+#include "daemon/ingest/host.h"
+#include "daemon/ingest/process_events.h"
+#include "daemon/ingest/source_bpf_members.h"
+#include "daemon/ingest/sources.h"
+#include "daemon/ingest/ticker.h"
+#include "profile.skel.h"
+
+#define MEMORY_DEFAULT     (32u << 20)
+#define RECORD_BYTES_GUESS 768 /* a head and some eighty frames: generous, before it is known */
+#define THROTTLE_RING      1   /* rounded up to one page */
+
+_Static_assert(SAMPLERS_MAX == ABI_SAMPLERS_MAX, "samplers");
+_Static_assert(SAMPLE_FRAMES_MAX >= ABI_FRAMES_MAX, "frames");
+_Static_assert(SAMPLE_COMM_SIZE == ABI_COMM_SIZE, "comm");
+
+struct bpf_source;
+
+struct bpf_sampler {
+	struct bpf_source *owner;
+	unsigned index;
+	bool used;
+	struct sampler_spec spec;
+	struct ticker ticker;
+	int ring_fd;
+	struct ring_buffer *ring;
+	size_t ring_bytes;
+	uint64_t malformed;
+	struct source_stats stats; /* of the last look */
+};
+
+struct bpf_source {
+	struct source source;
+	struct source_options options;
+	struct profile_bpf *skeleton;
+	struct process_events *events;
+	int epoll;
+	bool follows_children; /* the fork program could be attached */
+	unsigned next_index;
+	struct bpf_sampler samplers[SAMPLERS_MAX];
+	unsigned n_possible_cpus;
+	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
+
+	/* Of the drain that is going on. */
+	uint64_t events_until; /* process events up to here have been delivered */
+	unsigned budget;
+	int error;
+	uint64_t frames[SAMPLE_FRAMES_MAX];
+};
+
+static struct bpf_source *from_source(struct source *source)
+{
+	return (struct bpf_source *)source;
+}
+
+/*
+ * libbpf's messages go to one function for all its users, without any context of the caller's: so
+ * the place for one is the thread's, for as long as a call lasts. The first is the one that names
+ * the cause; those that follow only say who gave up because of it.
+ */
+static _Thread_local struct source_message *libbpf_says;
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_WARN || !libbpf_says || libbpf_says->text[0])
+		return 0;
+	vsnprintf(libbpf_says->text, sizeof(libbpf_says->text), format, args);
+	libbpf_says->text[strcspn(libbpf_says->text, "\n")] = '\0';
+	return 0;
+}
+
+static uint64_t memory_limit(const struct bpf_source *s)
+{
+	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
+}
+
+static uint64_t ring_memory(const struct bpf_source *s)
+{
+	uint64_t sum = process_events_bytes(s->events);
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			sum += s->samplers[i].ring_bytes + ticker_bytes(&s->samplers[i].ticker);
+	return sum;
+}
+
+/*
+ * Room for twice what the CPUs can write between two drains, a power of two, and at most half of
+ * the memory that is left, so that there is some for the next sampler. 0 if that is not even a page.
+ */
+static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler_spec *spec,
+				unsigned n_cpus)
+{
+	uint64_t limit = memory_limit(s), used = ring_memory(s);
+	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t left = used < limit ? (limit - used) / 2 : 0;
+	uint64_t wanted = 2 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
+			  (s->options.drain_ms ? s->options.drain_ms : 100) / 1000;
+
+	if (left < bytes)
+		return 0;
+	while (bytes < wanted && bytes * 2 <= left && bytes < (1u << 30))
+		bytes *= 2;
+	return bytes;
+}
+
+/* Decodes what the program wrote. The frames go to @frames. */
+static bool decode_sample(const uint8_t *data, size_t length, uint64_t *frames, struct sample *ret)
+{
+	struct abi_sample record;
+	size_t n;
+
+	if (length < sizeof(record))
+		return false;
+	memcpy(&record, data, sizeof(record));
+	n = (size_t)record.n_kernel + record.n_user;
+	if (n > ABI_FRAMES_MAX || length != sizeof(record) + n * sizeof(*frames))
+		return false;
+	memcpy(frames, data + sizeof(record), n * sizeof(*frames));
+	for (size_t i = 1; i < record.n_kernel; i++)
+		frames[i]--;
+	*ret = (struct sample){
+		.time_ns = record.time_ns,
+		.weight = record.period,
+		.start_ns = record.start_ns,
+		.cgroup_id = record.cgroup_id,
+		.pid = (pid_t)record.pid,
+		.tid = (pid_t)record.tid,
+		.cpu = record.cpu,
+		.sampler = record.sampler,
+		.quality = record.quality,
+		.reason = record.reason,
+		.kernel_thread = record.kernel_thread,
+		.n_kernel = record.n_kernel,
+		.n_frames = (uint32_t)n,
+		.frames = frames,
+	};
+	memcpy(ret->comm, record.comm, sizeof(ret->comm));
+	ret->comm[sizeof(ret->comm) - 1] = '\0';
+	return true;
+}
+
+/* A negative return ends ring_buffer__consume() after this record. */
+static int on_record(void *userdata, void *data, size_t length)
+{
+	struct bpf_sampler *sampler = userdata;
+	struct bpf_source *s = sampler->owner;
+	struct sample sample;
+
+	if (!decode_sample(data, length, s->frames, &sample)) {
+		sampler->malformed++;
+		return 0;
+	}
+	if (sample.time_ns > s->events_until) {
+		s->error = process_events_drain(s->events, &s->events_until);
+		if (s->error < 0)
+			return s->error;
+	}
+	s->options.sink->sample(s->options.sink->userdata, &sample);
+	return --s->budget ? 0 : -EAGAIN;
+}
+
+/* A CPU that went offline hangs up its events for good: no longer a reason to wake up. */
+static void forget_hung_up(struct bpf_source *s)
+{
+	struct epoll_event ready[16];
+	int n = epoll_wait(s->epoll, ready, ARRAY_SIZE(ready), 0);
+
+	for (int i = 0; i < n; i++)
+		if (ready[i].events & (EPOLLHUP | EPOLLERR))
+			epoll_ctl(s->epoll, EPOLL_CTL_DEL, ready[i].data.fd, NULL);
+}
+
+static int drain_rings(struct bpf_source *s, unsigned budget)
+{
+	int r;
+
+	s->budget = budget;
+	s->error = 0;
+	for (unsigned i = 0; i < SAMPLERS_MAX && s->budget; i++) {
+		if (!s->samplers[i].used)
+			continue;
+		r = ring_buffer__consume(s->samplers[i].ring);
+		if (s->error < 0)
+			return s->error;
+		if (r < 0 && r != -EAGAIN)
+			return error_origin(r);
+		ticker_drain_throttled(&s->samplers[i].ticker);
+	}
+	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
+}
+
+static int bpf_drain(struct source *source, unsigned budget)
+{
+	struct bpf_source *s = from_source(source);
+	int r;
+
+	forget_hung_up(s);
+	r = process_events_drain(s->events, &s->events_until);
+	if (r < 0)
+		return r;
+	return budget ? drain_rings(s, budget) : SOURCE_E_MORE;
+}
+
+/* The counters of @sampler on all CPUs are in s->counters afterwards. */
+static int read_counters(struct bpf_source *s, struct bpf_sampler *sampler)
+{
+	__u32 key = sampler->index;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+/* Brings sampler->stats up to date. The order is ticker.h's: counts first, then what came of them. */
+static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
+{
+	struct ticker *ticker = &sampler->ticker;
+	struct source_stats stats = {0};
+	int r;
+
+	ticker_read(ticker);
+	r = read_counters(s, sampler);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ticker->n_ticks; i++) {
+		struct tick *tick = &ticker->ticks[i];
+
+		if (tick->cpu >= s->n_possible_cpus)
+			continue;
+		tick->runs = s->counters[tick->cpu].runs;
+		tick->period_sum = s->counters[tick->cpu].period_sum;
+	}
+	ticker_judge(ticker, exact);
+	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
+		stats.seen += s->counters[i].seen;
+		stats.idle += s->counters[i].idle;
+		stats.excluded += s->counters[i].excluded;
+		stats.self += s->counters[i].self;
+		for (unsigned j = 0; j < N_LOST; j++)
+			stats.lost[j] += s->counters[i].lost[j];
+	}
+	ticker_drain_throttled(ticker);
+	stats.throttled = ticker->throttled;
+	stats.lost[LOST_MALFORMED] += sampler->malformed;
+	stats.lost[LOST_SKIPPED] = ticker_skipped(ticker);
+	stats.expected = stats.seen + stats.lost[LOST_SKIPPED];
+	sampler->stats = stats;
+	return 0;
+}
+
+static int attach(void *userdata, struct tick *tick)
+{
+	struct bpf_sampler *sampler = userdata;
+	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
+	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options,
+			    .perf_event.bpf_cookie = sampler->index);
+	int link = bpf_link_create(program, tick->fd, BPF_PERF_EVENT, &options);
+
+	if (link < 0)
+		return error_origin(-errno);
+	tick->link = link;
+	return 0;
+}
+
+static int make_ring(struct bpf_source *s, struct bpf_sampler *sampler)
+{
+	__u32 key = sampler->index;
+	struct epoll_event wake = {.events = EPOLLIN};
+
+	sampler->ring_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "profd_samples", 0, 0,
+					  (__u32)sampler->ring_bytes, NULL);
+	if (sampler->ring_fd < 0)
+		return error_origin(-errno);
+	sampler->ring = ring_buffer__new(sampler->ring_fd, on_record, sampler, NULL);
+	if (!sampler->ring)
+		return error_origin(-errno);
+	wake.data.fd = ring_buffer__epoll_fd(sampler->ring);
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, wake.data.fd, &wake) < 0)
+		return error_origin(-errno);
+	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.rings), &key, &sampler->ring_fd, 0) <
+	    0)
+		return error_origin(-errno);
+	return 0;
+}
+
+/* Takes half-built ones. The last totals stay. */
+static void sampler_close(struct bpf_sampler *sampler)
+{
+	struct bpf_source *s = sampler->owner;
+	__u32 key = sampler->index;
+
+	ticker_deinit(&sampler->ticker);
+	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.rings), &key);
+	ring_buffer__free(sampler->ring);
+	sampler->ring = NULL;
+	closep(&sampler->ring_fd);
+	sampler->ring_fd = -1;
+	sampler->used = false;
+}
+
+static int reset_counters(struct bpf_source *s, struct bpf_sampler *sampler)
+{
+	__u32 key = sampler->index;
+
+	memset(s->counters, 0, s->n_possible_cpus * sizeof(*s->counters));
+	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters, 0) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static struct bpf_sampler *free_sampler(struct bpf_source *s)
+{
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
+		unsigned index = (s->next_index + i) % SAMPLERS_MAX;
+
+		if (s->samplers[index].used)
+			continue;
+		s->next_index = index + 1;
+		s->samplers[index] = (struct bpf_sampler){
+			.owner = s,
+			.index = index,
+			.ring_fd = -1,
+		};
+		return &s->samplers[index];
+	}
+	return NULL;
+}
+
+static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
+{
+	const struct sampler_spec *spec = &sampler->spec;
+	bool by_source = event_excludes_by_source(&spec->event);
+	uint32_t depth = spec->max_depth;
+
+	if (depth == 0 || depth > ABI_USER_FRAMES_MAX)
+		depth = ABI_USER_FRAMES_MAX;
+	s->skeleton->bss->samplers[sampler->index] = (struct abi_sampler){
+		.wakeup_bytes = sampler->ring_bytes / 2,
+		.max_depth = depth,
+		.all = spec->all,
+		.kernel_stacks = spec->kernel_stacks,
+		.exclude_user = spec->event.exclude_user && by_source,
+		.exclude_kernel = spec->event.exclude_kernel && by_source,
+	};
+}
+
+static int bpf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+			   struct source_message *message)
+{
+	struct bpf_source *s = from_source(source);
+	struct bpf_sampler *sampler = free_sampler(s);
+	struct perf_event_attr attr;
+	struct cpus cpus;
+	int r;
+
+	if (!sampler) {
+		snprintf(message->text, sizeof(message->text),
+			 "all %d samplers are in use: use an event and rate that is there already",
+			 SAMPLERS_MAX);
+		return SOURCE_E_FULL;
+	}
+	r = cpus_read_online(&cpus);
+	if (r < 0)
+		return r;
+	sampler->spec = *spec;
+	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
+	if (!sampler->ring_bytes) {
+		snprintf(message->text, sizeof(message->text),
+			 "no memory for another sampler's ring buffer: raise the budget");
+		return SOURCE_E_FULL;
+	}
+	event_attr(spec, &attr);
+	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, attach, sampler);
+	configure(s, sampler);
+	r = reset_counters(s, sampler);
+	if (r == 0)
+		r = make_ring(s, sampler);
+	if (r == 0) {
+		r = ticker_follow(&sampler->ticker, &cpus);
+		if (r < 0)
+			r = event_explain(r, spec, message);
+	}
+	if (r != 0) {
+		sampler_close(sampler);
+		return r;
+	}
+	sampler->used = true;
+	*ret = sampler->index;
+	return SOURCE_E_OK;
+}
+
+static int bpf_remove_sampler(struct source *source, unsigned index)
+{
+	struct bpf_source *s = from_source(source);
+	struct bpf_sampler *sampler = &s->samplers[index];
+	int r, r2;
+
+	if (!sampler->used)
+		return error_origin(-EINVAL);
+	ticker_stop(&sampler->ticker);
+	do {
+		r = bpf_drain(source, UINT32_MAX);
+	} while (r == SOURCE_E_MORE);
+	r2 = look(s, sampler, true);
+	if (r == 0)
+		r = r2;
+	sampler_close(sampler);
+	bpf_members_remove_sampler(bpf_map__fd(s->skeleton->maps.members), index);
+	return r;
+}
+
+static int bpf_set_all(struct source *source, unsigned index, bool all)
+{
+	struct bpf_source *s = from_source(source);
+
+	s->samplers[index].spec.all = all;
+	s->skeleton->bss->samplers[index].all = all;
+	return SOURCE_E_OK;
+}
+
+static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
+{
+	struct bpf_source *s = from_source(source);
+
+	if (children && !s->follows_children)
+		return SOURCE_E_UNSUPPORTED;
+	return bpf_members_add(bpf_map__fd(s->skeleton->maps.members), index, pid, children);
+}
+
+static int bpf_remove_pid(struct source *source, unsigned index, pid_t pid)
+{
+	struct bpf_source *s = from_source(source);
+
+	return bpf_members_remove(bpf_map__fd(s->skeleton->maps.members), index, pid);
+}
+
+static int bpf_follow_cpus(struct source *source)
+{
+	struct bpf_source *s = from_source(source);
+	struct cpus cpus;
+	int r;
+
+	r = cpus_read_online(&cpus);
+	if (r < 0)
+		return r;
+	r = process_events_follow(s->events, &cpus);
+	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
+		struct bpf_sampler *sampler = &s->samplers[i];
+
+		if (!sampler->used || !ticker_differs(&sampler->ticker, &cpus))
+			continue;
+		r = look(s, sampler, false);
+		if (r == 0)
+			r = ticker_follow(&sampler->ticker, &cpus);
+	}
+	return r;
+}
+
+static int bpf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
+{
+	struct bpf_source *s = from_source(source);
+	struct bpf_sampler *sampler = &s->samplers[index];
+	struct bpf_prog_info info = {0};
+	__u32 size = sizeof(info);
+	int r;
+
+	if (sampler->used) {
+		r = look(s, sampler, false);
+		if (r < 0)
+			return r;
+	}
+	sampler->stats.unfollowed = s->skeleton->bss->unfollowed;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skeleton->progs.profile_tick), &info,
+				   &size) == 0)
+		sampler->stats.bpf_run_ns = info.run_time_ns;
+	*ret = sampler->stats;
+	return SOURCE_E_OK;
+}
+
+/* Maps that are not ours to choose: their values, and a word or two of book-keeping per entry. */
+static uint64_t bpf_memory_bytes(struct source *source)
+{
+	struct bpf_source *s = from_source(source);
+	struct bpf_map *map;
+	uint64_t sum = ring_memory(s);
+
+	bpf_object__for_each_map(map, s->skeleton->obj)
+	{
+		uint64_t value = (bpf_map__value_size(map) + 7) & ~7u;
+		uint64_t n = bpf_map__max_entries(map);
+
+		if (bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_ARRAY)
+			sum += n * value * s->n_possible_cpus;
+		else if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
+			sum += n * (value + 8 + 48 + 16); /* key, element head, bucket */
+		else
+			sum += n * value;
+	}
+	return sum;
+}
+
+static int bpf_fd(struct source *source)
+{
+	return from_source(source)->epoll;
+}
+
+static void bpf_free(struct source *source)
+{
+	struct bpf_source *s = from_source(source);
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			sampler_close(&s->samplers[i]);
+	process_events_free(s->events);
+	profile_bpf__destroy(s->skeleton);
+	closep(&s->epoll);
+	free(s->counters);
+	free(s);
+}
+
+static const struct source_ops bpf_ops = {
+	.name = "bpf",
+	.free = bpf_free,
+	.fd = bpf_fd,
+	.drain = bpf_drain,
+	.add_sampler = bpf_add_sampler,
+	.remove_sampler = bpf_remove_sampler,
+	.set_all = bpf_set_all,
+	.add_pid = bpf_add_pid,
+	.remove_pid = bpf_remove_pid,
+	.follow_cpus = bpf_follow_cpus,
+	.get_stats = bpf_get_stats,
+	.memory_bytes = bpf_memory_bytes,
+};
+
+/* Without the tracepoints a kernel that lacks them still samples, but does not follow children. */
+static int load(struct bpf_source *s, bool with_tracepoints)
+{
+	int r;
+
+	s->skeleton = profile_bpf__open();
+	if (!s->skeleton)
+		return -errno;
+	s->skeleton->rodata->self_pid = s->options.exclude_self ? (__u32)getpid() : 0;
+	bpf_program__set_autoload(s->skeleton->progs.filter_fork, with_tracepoints);
+	bpf_program__set_autoload(s->skeleton->progs.filter_free, with_tracepoints);
+	r = profile_bpf__load(s->skeleton);
+	if (r == 0 && with_tracepoints) {
+		s->skeleton->links.filter_fork =
+			bpf_program__attach(s->skeleton->progs.filter_fork);
+		s->skeleton->links.filter_free =
+			bpf_program__attach(s->skeleton->progs.filter_free);
+		if (!s->skeleton->links.filter_fork || !s->skeleton->links.filter_free)
+			r = -ENOENT;
+	}
+	if (r < 0) {
+		profile_bpf__destroy(s->skeleton);
+		s->skeleton = NULL;
+		return r;
+	}
+	s->follows_children = with_tracepoints;
+	return 0;
+}
+
+static int load_or_explain(struct bpf_source *s, struct source_message *message)
+{
+	struct source_message said = {""};
+	libbpf_print_fn_t previous = libbpf_set_print(print_libbpf);
+	int r;
+
+	libbpf_says = &said;
+	r = load(s, true);
+	if (r < 0 && r != -EPERM && r != -ENOMEM)
+		r = load(s, false);
+	libbpf_says = NULL;
+	if (r == 0)
+		return SOURCE_E_OK;
+	libbpf_set_print(previous);
+	if (r == -ENOMEM)
+		return error_origin(r);
+	if (r == -EPERM) {
+		snprintf(message->text, sizeof(message->text),
+			 "the kernel does not let profd load BPF programs: it takes CAP_BPF and "
+			 "CAP_PERFMON, or the perf source");
+		return SOURCE_E_DENIED;
+	}
+	snprintf(message->text, sizeof(message->text),
+		 "the BPF programs do not load here (%.150s): use the perf source", said.text);
+	return SOURCE_E_UNSUPPORTED;
+}
+
+static int begin_process_events(struct bpf_source *s, struct source_message *message)
+{
+	const struct sampler_spec spec = {.event = {.name = "process events"}};
+	struct cpus cpus;
+	int r;
+
+	r = cpus_read_online(&cpus);
+	if (r < 0)
+		return r;
+	r = process_events_new(&s->events, s->options.sink, s->epoll, memory_limit(s) / 4);
+	if (r < 0)
+		return r;
+	r = process_events_follow(s->events, &cpus);
+	return r < 0 ? event_explain(r, &spec, message) : SOURCE_E_OK;
+}
+
+int source_bpf_new(struct source **ret, const struct source_options *options,
+		   struct source_message *message)
+{
+	cleanup(source_freep) struct source *owner = NULL;
+	struct bpf_source *s;
+	int r;
+
+	r = host_check_bpf(message);
+	if (r != SOURCE_E_OK)
+		return r;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->source.ops = &bpf_ops;
+	s->options = *options;
+	owner = &s->source;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return error_origin(-errno);
+	r = libbpf_num_possible_cpus();
+	if (r < 0)
+		return error_origin(r);
+	s->n_possible_cpus = (unsigned)r;
+	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
+	if (!s->counters)
+		return error_origin(-ENOMEM);
+	r = load_or_explain(s, message);
+	if (r == SOURCE_E_OK)
+		r = begin_process_events(s, message);
+	if (r != SOURCE_E_OK)
+		return r;
+	*ret = steal_ptr(&owner);
+	return SOURCE_E_OK;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where BPF cannot be had: the same samplers, with the kernel's own samples in a perf ring per CPU
+ * and sampler. The filter runs here, after the sample was taken and transported; idle CPUs
+ * send samples too, as only that tells what a tick met.
+ *
+ * What a perf sample does not say:
+ * - How its user stack ended. The kernel follows frame pointers until it cannot and keeps silent
+ *   why. So no stack with user frames is called complete: it is truncated if it has as many
+ *   frames as the kernel takes, else broken for the reason "unknown".
+ * - Why there is no user stack. Then the task is a kernel thread (complete) or exiting (no user);
+ *   /proc/PID/stat tells, and is read once for each pid.
+ * - Thread name, start of the process, cgroup: unknown to this source.
+ * - That the ring was full, until there is room again and another record to come: losses right
+ *   before a sampler is stopped count as skipped.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/ingest/event.h"
+#include "daemon/ingest/members.h"
+#include "daemon/ingest/perf_record.h"
+#include "daemon/ingest/process_events.h"
+#include "daemon/ingest/sources.h"
+#include "daemon/ingest/ticker.h"
+
+#define MEMORY_DEFAULT     (32u << 20)
+#define RING_LEAST         (16 * 1024)
+#define RECORD_BYTES_GUESS 512
+#define KTHREAD_SLOTS      256
+#define PF_KTHREAD         0x00200000 /* include/linux/sched.h; /proc/PID/stat shows it */
+#define LOOK_INTERVAL_NS   UINT64_C(1000000000)
+
+struct perf_sampler {
+	bool used;
+	struct sampler_spec spec;
+	struct ticker ticker;
+	size_t ring_bytes;
+	uint32_t max_stack;
+	struct source_stats stats;
+};
+
+struct perf_source {
+	struct source source;
+	struct source_options options;
+	struct source_sink sink; /* ours: follows fork before it hands on */
+	struct process_events *events;
+	struct members *members;
+	int epoll;
+	unsigned next_index;
+	uint32_t max_stack; /* kernel.perf_event_max_stack */
+	struct perf_sampler samplers[SAMPLERS_MAX];
+	/* Which pids are kernel threads, by their lower bits. */
+	struct {
+		pid_t pid;
+		bool is_kthread;
+	} kthreads[KTHREAD_SLOTS];
+	uint64_t events_until; /* process events up to here have been delivered */
+	uint64_t looked_ns;    /* when skipped ticks were last looked for */
+	uint64_t unfollowed;
+	struct perf_sample sample;
+	uint8_t record[PERF_RING_RECORD_MAX];
+};
+
+static struct perf_source *from_source(struct source *source)
+{
+	return (struct perf_source *)source;
+}
+
+static void on_process_event(void *userdata, const struct process_event *event)
+{
+	struct perf_source *s = userdata;
+
+	if (members_follow(s->members, event) < 0)
+		s->unfollowed++;
+	if (event->kind == PROCESS_EVENT_FORK)
+		s->kthreads[(unsigned)event->pid % KTHREAD_SLOTS].pid = 0;
+	s->options.sink->process_event(s->options.sink->userdata, event);
+}
+
+static uint64_t ring_memory(const struct perf_source *s)
+{
+	uint64_t sum = process_events_bytes(s->events);
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			sum += ticker_bytes(&s->samplers[i].ticker);
+	return sum;
+}
+
+static uint64_t memory_limit(const struct perf_source *s)
+{
+	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
+}
+
+/* Of each CPU's ring: twice what it can write between two drains, within half of what is left. */
+static size_t choose_ring_bytes(const struct perf_source *s, const struct sampler_spec *spec,
+				unsigned n_cpus)
+{
+	uint64_t limit = memory_limit(s), used = ring_memory(s);
+	uint64_t left = used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
+	uint64_t wanted = 2 * RECORD_BYTES_GUESS * event_ticks_per_second(spec) *
+			  (s->options.drain_ms ? s->options.drain_ms : 100) / 1000;
+	uint64_t bytes = RING_LEAST;
+
+	while (bytes < wanted && bytes * 2 <= left && bytes < (1u << 28))
+		bytes *= 2;
+	return bytes <= left ? bytes : 0;
+}
+
+/* The flags in /proc/PID/stat: the ninth field, counted from behind the name in parentheses. */
+static bool read_is_kthread(pid_t pid)
+{
+	char path[64], text[1024];
+	cleanup(fclosep) FILE *f = NULL;
+	const char *behind;
+	unsigned flags;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(text, sizeof(text), f))
+		return false;
+	behind = strrchr(text, ')');
+	return behind && sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & PF_KTHREAD;
+}
+
+static bool is_kthread(struct perf_source *s, pid_t pid)
+{
+	unsigned slot = (unsigned)pid % KTHREAD_SLOTS;
+
+	if (s->kthreads[slot].pid != pid) {
+		s->kthreads[slot].pid = pid;
+		s->kthreads[slot].is_kthread = read_is_kthread(pid);
+	}
+	return s->kthreads[slot].is_kthread;
+}
+
+/* The filter, and what becomes of the tick. */
+static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler,
+			  const struct perf_sample *p)
+{
+	const struct event *event = &sampler->spec.event;
+	unsigned index = (unsigned)(sampler - s->samplers);
+
+	if (!p->pid && !p->tid) {
+		sampler->stats.idle++;
+		return false;
+	}
+	if (s->options.exclude_self && p->pid == getpid()) {
+		sampler->stats.excluded++;
+		sampler->stats.self++;
+		return false;
+	}
+	if ((event_excludes_by_source(event) &&
+	     (p->user_mode ? event->exclude_user : event->exclude_kernel)) ||
+	    (!sampler->spec.all && !members_has(s->members, index, p->pid))) {
+		sampler->stats.excluded++;
+		return false;
+	}
+	sampler->stats.seen++;
+	return true;
+}
+
+static int deliver(struct perf_source *s, struct perf_sampler *sampler, struct perf_sample *p)
+{
+	struct sample sample = {
+		.time_ns = p->time_ns,
+		.weight = p->period,
+		.pid = p->pid,
+		.tid = p->tid,
+		.cpu = p->cpu,
+		.sampler = (uint16_t)(sampler - s->samplers),
+		.quality = STACK_BROKEN,
+		.reason = BROKEN_UNKNOWN,
+		.n_kernel = p->n_kernel,
+		.n_frames = p->n_frames,
+		.frames = p->frames,
+	};
+	int r;
+
+	if (p->time_ns > s->events_until) {
+		r = process_events_drain(s->events, &s->events_until);
+		if (r < 0)
+			return r;
+	}
+	if (!p->has_user) {
+		sample.kernel_thread = is_kthread(s, p->pid);
+		sample.quality = sample.kernel_thread ? STACK_COMPLETE : STACK_NO_USER;
+		sample.reason = 0;
+	} else if (p->n_frames >= sampler->max_stack) {
+		sample.quality = STACK_TRUNCATED;
+		sample.reason = TRUNCATED_DEPTH;
+	}
+	s->options.sink->sample(s->options.sink->userdata, &sample);
+	return 0;
+}
+
+/* { header; u64 id, lost; }: ticks of which nobody knows what they met; counted as samples. */
+static void count_lost(struct perf_sampler *sampler, struct tick *tick, const uint8_t *record,
+		       size_t length)
+{
+	uint64_t lost;
+
+	if (length < sizeof(struct perf_event_header) + 16)
+		return;
+	memcpy(&lost, record + sizeof(struct perf_event_header) + 8, sizeof(lost));
+	sampler->stats.seen += lost;
+	sampler->stats.lost[LOST_RING_FULL] += lost;
+	tick->period_sum += lost * (tick->runs ? tick->period_sum / tick->runs : 0);
+	tick->runs += lost;
+}
+
+/* Returns 0, 1 if a sample was delivered, or negative errno. */
+static int take_record(struct perf_source *s, struct perf_sampler *sampler, struct tick *tick,
+		       size_t length)
+{
+	struct perf_event_header header;
+	int r;
+
+	memcpy(&header, s->record, sizeof(header));
+	switch (header.type) {
+	case PERF_RECORD_LOST:
+		count_lost(sampler, tick, s->record, length);
+		return 0;
+	case PERF_RECORD_THROTTLE:
+		sampler->ticker.throttled++;
+		return 0;
+	case PERF_RECORD_SAMPLE:
+		break;
+	default:
+		return 0;
+	}
+	if (perf_record_sample(s->record, length, &s->sample) != PERF_RECORD_E_OK) {
+		sampler->stats.seen++;
+		sampler->stats.lost[LOST_MALFORMED]++;
+		return 0;
+	}
+	tick->runs++;
+	tick->period_sum += s->sample.period;
+	if (!accept_sample(s, sampler, &s->sample))
+		return 0;
+	r = deliver(s, sampler, &s->sample);
+	return r < 0 ? r : 1;
+}
+
+static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, unsigned *budget)
+{
+	size_t length;
+	int r;
+
+	for (size_t i = 0; i < sampler->ticker.n_ticks; i++) {
+		struct tick *tick = &sampler->ticker.ticks[i];
+
+		while (*budget && (length = perf_ring_read(&tick->ring, s->record)) > 0) {
+			r = take_record(s, sampler, tick, length);
+			if (r < 0)
+				return r;
+			*budget -= (unsigned)r;
+		}
+	}
+	return 0;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void forget_hung_up(struct perf_source *s)
+{
+	struct epoll_event ready[16];
+	int n = epoll_wait(s->epoll, ready, ARRAY_SIZE(ready), 0);
+
+	for (int i = 0; i < n; i++)
+		if (ready[i].events & (EPOLLHUP | EPOLLERR))
+			epoll_ctl(s->epoll, EPOLL_CTL_DEL, ready[i].data.fd, NULL);
+}
+
+/*
+ * The counts must be older than the ticks that are compared with them: read before the rings are
+ * drained, judged when they are empty. About once a second, as it interrupts each CPU.
+ */
+static int perf_drain(struct source *source, unsigned budget)
+{
+	struct perf_source *s = from_source(source);
+	bool looks = monotonic_ns() - s->looked_ns >= LOOK_INTERVAL_NS;
+	int r;
+
+	forget_hung_up(s);
+	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			ticker_read(&s->samplers[i].ticker);
+	r = process_events_drain(s->events, &s->events_until);
+	for (unsigned i = 0; r == 0 && budget && i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			r = drain_sampler(s, &s->samplers[i], &budget);
+	if (r < 0)
+		return r;
+	if (!budget)
+		return SOURCE_E_MORE;
+	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			ticker_judge(&s->samplers[i].ticker, false);
+	if (looks)
+		s->looked_ns = monotonic_ns();
+	return SOURCE_E_OK;
+}
+
+static int attach(void *userdata, struct tick *tick)
+{
+	struct perf_source *s = userdata;
+	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
+
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static uint32_t read_max_stack(void)
+{
+	cleanup(fclosep) FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	uint32_t value;
+
+	return f && fscanf(f, "%u", &value) == 1 && value ? value : 127;
+}
+
+static struct perf_sampler *free_sampler(struct perf_source *s)
+{
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
+		unsigned index = (s->next_index + i) % SAMPLERS_MAX;
+
+		if (s->samplers[index].used)
+			continue;
+		s->next_index = index + 1;
+		s->samplers[index] = (struct perf_sampler){0};
+		return &s->samplers[index];
+	}
+	return NULL;
+}
+
+static void fill_attr(const struct perf_sampler *sampler, struct perf_event_attr *attr)
+{
+	event_attr(&sampler->spec, attr);
+	attr->sample_type = PERF_RECORD_SAMPLE_TYPE;
+	attr->exclude_callchain_kernel = !sampler->spec.kernel_stacks;
+	attr->sample_max_stack = (uint16_t)sampler->max_stack;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->watermark = 1;
+	attr->wakeup_watermark = (uint32_t)(sampler->ring_bytes / 2);
+}
+
+static int perf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+			    struct source_message *message)
+{
+	struct perf_source *s = from_source(source);
+	struct perf_sampler *sampler = free_sampler(s);
+	struct perf_event_attr attr;
+	struct cpus cpus;
+	int r;
+
+	if (!sampler) {
+		snprintf(message->text, sizeof(message->text),
+			 "all %d samplers are in use: use an event and rate that is there already",
+			 SAMPLERS_MAX);
+		return SOURCE_E_FULL;
+	}
+	r = cpus_read_online(&cpus);
+	if (r < 0)
+		return r;
+	sampler->spec = *spec;
+	sampler->max_stack = spec->max_depth && spec->max_depth < s->max_stack ? spec->max_depth
+									       : s->max_stack;
+	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
+	if (!sampler->ring_bytes) {
+		snprintf(message->text, sizeof(message->text),
+			 "no memory for another sampler's ring buffers: raise the budget");
+		return SOURCE_E_FULL;
+	}
+	fill_attr(sampler, &attr);
+	ticker_init(&sampler->ticker, &attr, sampler->ring_bytes, attach, s);
+	r = ticker_follow(&sampler->ticker, &cpus);
+	if (r < 0) {
+		ticker_deinit(&sampler->ticker);
+		return event_explain(r, spec, message);
+	}
+	sampler->used = true;
+	*ret = (unsigned)(sampler - s->samplers);
+	return SOURCE_E_OK;
+}
+
+static int perf_remove_sampler(struct source *source, unsigned index)
+{
+	struct perf_source *s = from_source(source);
+	struct perf_sampler *sampler = &s->samplers[index];
+	int r;
+
+	if (!sampler->used)
+		return error_origin(-EINVAL);
+	ticker_stop(&sampler->ticker);
+	ticker_read(&sampler->ticker);
+	do {
+		r = perf_drain(source, UINT32_MAX);
+	} while (r == SOURCE_E_MORE);
+	ticker_judge(&sampler->ticker, true);
+	sampler->stats.throttled = sampler->ticker.throttled;
+	sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
+	ticker_deinit(&sampler->ticker);
+	sampler->used = false;
+	members_remove_sampler(s->members, index);
+	return r;
+}
+
+static int perf_set_all(struct source *source, unsigned index, bool all)
+{
+	from_source(source)->samplers[index].spec.all = all;
+	return SOURCE_E_OK;
+}
+
+static bool is_alive(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
+{
+	if (!is_alive(pid))
+		return SOURCE_E_GONE;
+	return members_add(from_source(source)->members, index, pid, children);
+}
+
+static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
+{
+	members_remove(from_source(source)->members, index, pid);
+	return SOURCE_E_OK;
+}
+
+/* What the rings of CPUs that went away still hold must be out before they are closed. */
+static int perf_follow_cpus(struct source *source)
+{
+	struct perf_source *s = from_source(source);
+	bool differs = false;
+	struct cpus cpus;
+	int r;
+
+	members_sweep(s->members, is_alive);
+	r = cpus_read_online(&cpus);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			differs |= ticker_differs(&s->samplers[i].ticker, &cpus);
+	if (differs) {
+		s->looked_ns = 0;
+		do {
+			r = perf_drain(source, UINT32_MAX);
+		} while (r == SOURCE_E_MORE);
+		if (r < 0)
+			return r;
+	}
+	r = process_events_follow(s->events, &cpus);
+	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used && ticker_differs(&s->samplers[i].ticker, &cpus))
+			r = ticker_follow(&s->samplers[i].ticker, &cpus);
+	return r;
+}
+
+static int perf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
+{
+	struct perf_source *s = from_source(source);
+	struct perf_sampler *sampler = &s->samplers[index];
+
+	if (sampler->used) {
+		sampler->stats.throttled = sampler->ticker.throttled;
+		sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
+	}
+	sampler->stats.expected = sampler->stats.seen + sampler->stats.lost[LOST_SKIPPED];
+	sampler->stats.unfollowed = s->unfollowed;
+	*ret = sampler->stats;
+	return SOURCE_E_OK;
+}
+
+static uint64_t perf_memory_bytes(struct source *source)
+{
+	return ring_memory(from_source(source));
+}
+
+static int perf_fd(struct source *source)
+{
+	return from_source(source)->epoll;
+}
+
+static void perf_free(struct source *source)
+{
+	struct perf_source *s = from_source(source);
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			ticker_deinit(&s->samplers[i].ticker);
+	process_events_free(s->events);
+	members_free(s->members);
+	closep(&s->epoll);
+	free(s);
+}
+
+static const struct source_ops perf_ops = {
+	.name = "perf",
+	.free = perf_free,
+	.fd = perf_fd,
+	.drain = perf_drain,
+	.add_sampler = perf_add_sampler,
+	.remove_sampler = perf_remove_sampler,
+	.set_all = perf_set_all,
+	.add_pid = perf_add_pid,
+	.remove_pid = perf_remove_pid,
+	.follow_cpus = perf_follow_cpus,
+	.get_stats = perf_get_stats,
+	.memory_bytes = perf_memory_bytes,
+};
+
+int source_perf_new(struct source **ret, const struct source_options *options,
+		    struct source_message *message)
+{
+	const struct sampler_spec spec = {.event = {.name = "process events"}};
+	cleanup(source_freep) struct source *owner = NULL;
+	struct perf_source *s = calloc(1, sizeof(*s));
+	struct cpus cpus;
+	int r;
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->source.ops = &perf_ops;
+	s->options = *options;
+	s->sink = (struct source_sink){.process_event = on_process_event, .userdata = s};
+	s->max_stack = read_max_stack();
+	owner = &s->source;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return error_origin(-errno);
+	r = members_new(&s->members);
+	if (r == 0)
+		r = cpus_read_online(&cpus);
+	if (r == 0)
+		r = process_events_new(&s->events, &s->sink, s->epoll, memory_limit(s) / 4);
+	if (r < 0)
+		return r;
+	r = process_events_follow(s->events, &cpus);
+	if (r < 0)
+		return event_explain(r, &spec, message);
+	*ret = steal_ptr(&owner);
+	return SOURCE_E_OK;
+}

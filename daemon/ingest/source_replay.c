@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plays a recorded file. Its samples go to samplers by what they recorded: to the one with the same
+ * event and rate, else to the first there is; without any they are passed over, which the complaint
+ * at the end says. A filter has no say: what was recorded passed it already, and sessions choose
+ * their samples themselves.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/ingest/replay_format.h"
+#include "daemon/ingest/sources.h"
+
+#define BUFFER_BYTES (256 * 1024)
+#define NO_SAMPLER   SAMPLERS_MAX
+
+struct replay_sampler {
+	bool used;
+	struct sampler_spec spec;
+	struct source_stats stats;
+};
+
+struct source_replay {
+	struct source source;
+	struct source_options options;
+	int fd, ready; /* the file; an eventfd that is always readable */
+	bool ended, at_eof;
+	struct source_message end; /* why it ended early */
+	uint64_t position;         /* in the file, of bytes[first] */
+	uint64_t unwanted;         /* samples that met no sampler */
+	struct replay_sampler samplers[SAMPLERS_MAX];
+	struct sampler_spec recorded[SAMPLERS_MAX];
+	bool is_recorded[SAMPLERS_MAX];
+	struct replay_record record;
+	size_t first, n_bytes;
+	uint8_t bytes[BUFFER_BYTES];
+};
+
+static struct source_replay *from_source(struct source *source)
+{
+	return (struct source_replay *)source;
+}
+
+static void replay_free(struct source *source)
+{
+	struct source_replay *s = from_source(source);
+
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->ready >= 0)
+		close(s->ready);
+	free(s);
+}
+
+static int replay_fd(struct source *source)
+{
+	return from_source(source)->ready;
+}
+
+/* Makes room at the buffer's end, and fills it. */
+static int fill(struct source_replay *s)
+{
+	ssize_t n;
+
+	memmove(s->bytes, s->bytes + s->first, s->n_bytes - s->first);
+	s->n_bytes -= s->first;
+	s->first = 0;
+	do {
+		n = read(s->fd, s->bytes + s->n_bytes, sizeof(s->bytes) - s->n_bytes);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return error_origin(-errno);
+	s->at_eof = n == 0;
+	s->n_bytes += (size_t)n;
+	return 0;
+}
+
+static bool same_sampling(const struct sampler_spec *a, const struct sampler_spec *b)
+{
+	return a->is_period == b->is_period && a->rate == b->rate &&
+	       strcmp(a->event.name, b->event.name) == 0;
+}
+
+static unsigned sampler_for(const struct source_replay *s, unsigned recorded)
+{
+	unsigned first = NO_SAMPLER;
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
+		if (!s->samplers[i].used)
+			continue;
+		if (s->is_recorded[recorded] &&
+		    same_sampling(&s->samplers[i].spec, &s->recorded[recorded]))
+			return i;
+		if (first == NO_SAMPLER)
+			first = i;
+	}
+	return first;
+}
+
+/* Returns whether it was a sample. */
+static bool deliver(struct source_replay *s)
+{
+	struct replay_record *record = &s->record;
+	const struct source_sink *sink = s->options.sink;
+	unsigned sampler;
+
+	switch (record->type) {
+	case REPLAY_SAMPLER:
+		s->recorded[record->sampler] = record->spec;
+		s->is_recorded[record->sampler] = true;
+		return false;
+	case REPLAY_EVENT:
+		sink->process_event(sink->userdata, &record->event);
+		return false;
+	case REPLAY_SAMPLE:
+		sampler = sampler_for(s, record->sample.sampler);
+		if (sampler == NO_SAMPLER) {
+			s->unwanted++;
+			return true;
+		}
+		record->sample.sampler = (uint16_t)sampler;
+		s->samplers[sampler].stats.expected++;
+		s->samplers[sampler].stats.seen++;
+		sink->sample(sink->userdata, &record->sample);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int end(struct source_replay *s, const char *what)
+{
+	if (what)
+		snprintf(s->end.text, sizeof(s->end.text),
+			 "the recording %s at byte %" PRIu64 ": what stands before it was replayed",
+			 what, s->position);
+	else if (s->unwanted)
+		snprintf(s->end.text, sizeof(s->end.text),
+			 "%" PRIu64 " recorded samples were passed over: nothing was sampling",
+			 s->unwanted);
+	s->ended = true;
+	return SOURCE_E_END;
+}
+
+static int replay_drain(struct source *source, unsigned budget)
+{
+	struct source_replay *s = from_source(source);
+	unsigned records = 0;
+	size_t used;
+	int r;
+
+	if (s->ended)
+		return SOURCE_E_END;
+	/* Events are bounded too: a recording may hold a million between two samples. */
+	while (budget && records < 16384) {
+		r = replay_decode(s->bytes + s->first, s->n_bytes - s->first, &s->record, &used);
+		if (r == REPLAY_E_MALFORMED)
+			return end(s, "is damaged");
+		if (r == REPLAY_E_SHORT) {
+			if (s->at_eof)
+				return end(s, s->n_bytes > s->first ? "was cut off" : NULL);
+			r = fill(s);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		s->first += used;
+		s->position += used;
+		records++;
+		if (deliver(s))
+			budget--;
+	}
+	return SOURCE_E_MORE;
+}
+
+static int replay_add_sampler(struct source *source, const struct sampler_spec *spec,
+			      unsigned *ret, struct source_message *message)
+{
+	struct source_replay *s = from_source(source);
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
+		if (s->samplers[i].used)
+			continue;
+		s->samplers[i] = (struct replay_sampler){.used = true, .spec = *spec};
+		*ret = i;
+		return SOURCE_E_OK;
+	}
+	snprintf(message->text, sizeof(message->text), "all %d samplers are in use", SAMPLERS_MAX);
+	return SOURCE_E_FULL;
+}
+
+static int replay_remove_sampler(struct source *source, unsigned sampler)
+{
+	from_source(source)->samplers[sampler].used = false;
+	return SOURCE_E_OK;
+}
+
+static int replay_set_all(struct source *source, unsigned sampler, bool all)
+{
+	(void)source, (void)sampler, (void)all;
+	return SOURCE_E_OK;
+}
+
+static int replay_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
+{
+	(void)source, (void)sampler, (void)pid, (void)children;
+	return SOURCE_E_OK;
+}
+
+static int replay_remove_pid(struct source *source, unsigned sampler, pid_t pid)
+{
+	(void)source, (void)sampler, (void)pid;
+	return SOURCE_E_OK;
+}
+
+static int replay_follow_cpus(struct source *source)
+{
+	(void)source;
+	return SOURCE_E_OK;
+}
+
+static int replay_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
+{
+	*ret = from_source(source)->samplers[sampler].stats;
+	return SOURCE_E_OK;
+}
+
+static uint64_t replay_memory_bytes(struct source *source)
+{
+	(void)source;
+	return 0;
+}
+
+static const struct source_ops replay_ops = {
+	.name = "replay",
+	.free = replay_free,
+	.fd = replay_fd,
+	.drain = replay_drain,
+	.add_sampler = replay_add_sampler,
+	.remove_sampler = replay_remove_sampler,
+	.set_all = replay_set_all,
+	.add_pid = replay_add_pid,
+	.remove_pid = replay_remove_pid,
+	.follow_cpus = replay_follow_cpus,
+	.get_stats = replay_get_stats,
+	.memory_bytes = replay_memory_bytes,
+};
+
+int source_replay_new(struct source **ret, const struct source_options *options, int fd,
+		      struct source_message *message)
+{
+	struct source_replay *s = calloc(1, sizeof(*s));
+	cleanup(source_freep) struct source *owner = NULL;
+	int r;
+
+	if (!s) {
+		close(fd);
+		return error_origin(-ENOMEM);
+	}
+	s->source.ops = &replay_ops;
+	s->options = *options;
+	s->fd = fd;
+	owner = &s->source;
+	s->ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->ready < 0)
+		return error_origin(-errno);
+	while (s->n_bytes < REPLAY_HEAD_BYTES && !s->at_eof) {
+		r = fill(s);
+		if (r < 0)
+			return r;
+	}
+	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK) {
+		snprintf(message->text, sizeof(message->text),
+			 "this is no recording that this profd can read: make one with "
+			 "--record-replay");
+		return SOURCE_E_UNSUPPORTED;
+	}
+	s->first = s->position = REPLAY_HEAD_BYTES;
+	*ret = steal_ptr(&owner);
+	return SOURCE_E_OK;
+}
+
+const char *source_replay_complaint(struct source *source)
+{
+	struct source_replay *s = from_source(source);
+
+	return source->ops == &replay_ops && s->end.text[0] ? s->end.text : NULL;
+}

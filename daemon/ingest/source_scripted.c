@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A queue that tests fill. Samplers and filters are accepted as they come; every sample that is
+ * delivered counts as seen by the sampler that it names.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/ingest/sources.h"
+
+struct item {
+	bool is_sample;
+	struct sample sample;
+	struct process_event event;
+	void *owned; /* frames or path */
+};
+
+struct source_scripted {
+	struct source source;
+	struct source_options options;
+	int ready; /* an eventfd that is always readable */
+	bool used[SAMPLERS_MAX];
+	struct source_stats stats[SAMPLERS_MAX];
+	struct item *items;
+	size_t first, n_items;
+};
+
+static struct source_scripted *from_source(struct source *source)
+{
+	return (struct source_scripted *)source;
+}
+
+static void scripted_free(struct source *source)
+{
+	struct source_scripted *s = from_source(source);
+
+	for (size_t i = s->first; i < s->n_items; i++)
+		free(s->items[i].owned);
+	free(s->items);
+	if (s->ready >= 0)
+		close(s->ready);
+	free(s);
+}
+
+static int scripted_fd(struct source *source)
+{
+	return from_source(source)->ready;
+}
+
+static void deliver(struct source_scripted *s, const struct item *item)
+{
+	const struct source_sink *sink = s->options.sink;
+
+	if (!item->is_sample) {
+		sink->process_event(sink->userdata, &item->event);
+		return;
+	}
+	s->stats[item->sample.sampler].expected++;
+	s->stats[item->sample.sampler].seen++;
+	sink->sample(sink->userdata, &item->sample);
+}
+
+static int scripted_drain(struct source *source, unsigned budget)
+{
+	struct source_scripted *s = from_source(source);
+
+	for (; s->first < s->n_items; s->first++) {
+		struct item item = s->items[s->first];
+
+		if (item.is_sample && budget-- == 0)
+			return SOURCE_E_MORE;
+		deliver(s, &item);
+		free(item.owned);
+	}
+	s->first = s->n_items = 0;
+	return SOURCE_E_END;
+}
+
+static int scripted_add_sampler(struct source *source, const struct sampler_spec *spec,
+				unsigned *ret, struct source_message *message)
+{
+	struct source_scripted *s = from_source(source);
+
+	(void)spec;
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
+		if (s->used[i])
+			continue;
+		s->used[i] = true;
+		s->stats[i] = (struct source_stats){0};
+		*ret = i;
+		return SOURCE_E_OK;
+	}
+	snprintf(message->text, sizeof(message->text), "all %d samplers are in use", SAMPLERS_MAX);
+	return SOURCE_E_FULL;
+}
+
+static int scripted_remove_sampler(struct source *source, unsigned sampler)
+{
+	from_source(source)->used[sampler] = false;
+	return SOURCE_E_OK;
+}
+
+static int scripted_set_all(struct source *source, unsigned sampler, bool all)
+{
+	(void)source, (void)sampler, (void)all;
+	return SOURCE_E_OK;
+}
+
+static int scripted_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
+{
+	(void)source, (void)sampler, (void)pid, (void)children;
+	return SOURCE_E_OK;
+}
+
+static int scripted_remove_pid(struct source *source, unsigned sampler, pid_t pid)
+{
+	(void)source, (void)sampler, (void)pid;
+	return SOURCE_E_OK;
+}
+
+static int scripted_follow_cpus(struct source *source)
+{
+	(void)source;
+	return SOURCE_E_OK;
+}
+
+static int scripted_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
+{
+	*ret = from_source(source)->stats[sampler];
+	return SOURCE_E_OK;
+}
+
+static uint64_t scripted_memory_bytes(struct source *source)
+{
+	(void)source;
+	return 0;
+}
+
+static const struct source_ops scripted_ops = {
+	.name = "scripted",
+	.free = scripted_free,
+	.fd = scripted_fd,
+	.drain = scripted_drain,
+	.add_sampler = scripted_add_sampler,
+	.remove_sampler = scripted_remove_sampler,
+	.set_all = scripted_set_all,
+	.add_pid = scripted_add_pid,
+	.remove_pid = scripted_remove_pid,
+	.follow_cpus = scripted_follow_cpus,
+	.get_stats = scripted_get_stats,
+	.memory_bytes = scripted_memory_bytes,
+};
+
+int source_scripted_new(struct source **ret, const struct source_options *options)
+{
+	struct source_scripted *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->source.ops = &scripted_ops;
+	s->options = *options;
+	s->ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->ready < 0) {
+		free(s);
+		return error_origin(-errno);
+	}
+	*ret = &s->source;
+	return SOURCE_E_OK;
+}
+
+/* Takes over @item->owned. */
+static int append(struct source_scripted *s, const struct item *item)
+{
+	struct item *items = reallocarray(s->items, s->n_items + 1, sizeof(*items));
+
+	if (!items) {
+		free(item->owned);
+		return error_origin(-ENOMEM);
+	}
+	s->items = items;
+	s->items[s->n_items++] = *item;
+	return 0;
+}
+
+int source_scripted_add_sample(struct source *source, const struct sample *sample)
+{
+	struct item item = {.is_sample = true, .sample = *sample};
+	size_t bytes = sample->n_frames * sizeof(*sample->frames);
+
+	if (sample->sampler >= SAMPLERS_MAX)
+		return error_origin(-EINVAL);
+	item.owned = malloc(bytes ? bytes : 1);
+	if (!item.owned)
+		return error_origin(-ENOMEM);
+	if (bytes)
+		memcpy(item.owned, sample->frames, bytes);
+	item.sample.frames = item.owned;
+	return append(from_source(source), &item);
+}
+
+int source_scripted_add_event(struct source *source, const struct process_event *event)
+{
+	struct item item = {.event = *event};
+
+	if (event->kind == PROCESS_EVENT_MMAP) {
+		item.owned = strdup(event->map.path ? event->map.path : "");
+		if (!item.owned)
+			return error_origin(-ENOMEM);
+		item.event.map.path = item.owned;
+	}
+	return append(from_source(source), &item);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ledger.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
+static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
+static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
+
+void ledger_count(struct ledger *l, const struct sample *sample)
+{
+	switch (sample->quality) {
+	case STACK_COMPLETE:
+		l->complete++;
+		break;
+	case STACK_NO_USER:
+		l->no_user++;
+		break;
+	case STACK_TRUNCATED:
+		l->truncated[sample->reason < N_TRUNCATED ? sample->reason : 0]++;
+		break;
+	default:
+		l->broken[sample->reason < N_BROKEN ? sample->reason : 0]++;
+		break;
+	}
+}
+
+static uint64_t sum(const uint64_t *counts, size_t n)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += counts[i];
+	return total;
+}
+
+static uint64_t settled(const struct ledger *l)
+{
+	return l->complete + l->no_user + sum(l->truncated, N_TRUNCATED) +
+	       sum(l->broken, N_BROKEN) + sum(l->lost, N_LOST) - l->lost[LOST_SKIPPED];
+}
+
+void ledger_set_source(struct ledger *l, const struct source_stats *stats)
+{
+	l->expected = stats->expected;
+	l->seen = stats->seen;
+	for (size_t i = 0; i < N_LOST; i++)
+		l->lost[i] = stats->lost[i];
+	l->in_flight = l->seen > settled(l) ? l->seen - settled(l) : 0;
+}
+
+/* A ledger is nothing but counters: it is added and subtracted as an array of them. */
+#define LEDGER_FIELDS (sizeof(struct ledger) / sizeof(uint64_t))
+
+void ledger_add(struct ledger *l, const struct ledger *other)
+{
+	uint64_t *to = (uint64_t *)l;
+	const uint64_t *from = (const uint64_t *)other;
+
+	for (size_t i = 0; i < LEDGER_FIELDS; i++)
+		to[i] += from[i];
+}
+
+void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret)
+{
+	uint64_t *to = (uint64_t *)ret;
+	const uint64_t *from = (const uint64_t *)then;
+
+	*ret = *now;
+	for (size_t i = 0; i < LEDGER_FIELDS; i++)
+		to[i] -= from[i] < to[i] ? from[i] : to[i];
+	ret->in_flight = 0;
+	ret->seen = settled(ret);
+	ret->expected = ret->seen + ret->lost[LOST_SKIPPED];
+}
+
+bool ledger_closes(const struct ledger *l)
+{
+	return l->expected == l->seen + l->lost[LOST_SKIPPED] &&
+	       l->seen == settled(l) + l->in_flight;
+}
+
+static void append(char *text, size_t size, size_t *length, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void append(char *text, size_t size, size_t *length, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text + *length, size - *length, format, args);
+	va_end(args);
+	if (n > 0)
+		*length += (size_t)n < size - *length ? (size_t)n : size - *length - 1;
+}
+
+static void append_reasons(char *text, size_t size, size_t *length, const char *group,
+			   const char *const *names, const uint64_t *counts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (counts[i])
+			append(text, size, length, " %s.%s=%" PRIu64, group, names[i], counts[i]);
+}
+
+void ledger_format(const struct ledger *l, char *text, size_t size)
+{
+	size_t length = 0;
+
+	append(text, size, &length,
+	       "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
+	       l->expected, l->seen, l->complete, l->no_user);
+	append_reasons(text, size, &length, "truncated", truncated_names, l->truncated,
+		       N_TRUNCATED);
+	append_reasons(text, size, &length, "broken", broken_names, l->broken, N_BROKEN);
+	append_reasons(text, size, &length, "lost", lost_names, l->lost, N_LOST);
+	append(text, size, &length, " in_flight=%" PRIu64, l->in_flight);
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/batch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+#define MODE_FILE  0640
+#define SUFFIX_MAX 1000 /* windows of one second that a service can have */
+
+enum entry_state { ENTRY_WRITTEN, ENTRY_RENAMED, ENTRY_FAILED };
+
+struct entry {
+	size_t folder; /* into folders */
+	char *name;
+	uint64_t temporary; /* number in the temporary name */
+	uint64_t samples;
+	uint64_t blocks;
+	enum entry_state state;
+	bool replace;
+	bool existed;	     /* replaced an older version ... */
+	uint64_t old_blocks; /* ... which had so many */
+};
+
+struct folder {
+	char *path;
+	uid_t owner;
+	bool renamed_into;
+};
+
+struct batch {
+	struct store *store;
+	struct entry *entries;
+	size_t n_entries, capacity;
+	struct folder *folders;
+	size_t n_folders;
+	uint64_t bytes;
+	/* The folder in use: files of one folder come in a row. */
+	int fd;
+	size_t fd_folder;
+	bool given;
+	bool committed;
+};
+
+int batch_new(struct batch **ret, struct store *store)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+
+	if (!batch)
+		return error_origin(-ENOMEM);
+	batch->store = store;
+	batch->fd = -1;
+	*ret = batch;
+	return 0;
+}
+
+static void temporary_name(uint64_t number, char ret[32])
+{
+	snprintf(ret, 32, NAMES_TEMPORARY "%" PRIu64, number);
+}
+
+/* Makes batch->fd the folder @i. */
+static int enter(struct batch *batch, size_t i)
+{
+	struct folder *folder = &batch->folders[i];
+	int fd, r;
+
+	if (batch->fd >= 0 && batch->fd_folder == i)
+		return 0;
+	r = store_open_folder(batch->store, folder->path, folder->owner, &fd, &batch->given);
+	if (r)
+		return r;
+	if (batch->fd >= 0)
+		close(batch->fd);
+	batch->fd = fd;
+	batch->fd_folder = i;
+	return 0;
+}
+
+static int find_folder(struct batch *batch, const char *path, uid_t owner, size_t *ret)
+{
+	struct folder *moved;
+
+	for (size_t i = batch->n_folders; i; i--) {
+		if (strcmp(batch->folders[i - 1].path, path) == 0) {
+			*ret = i - 1;
+			return 0;
+		}
+	}
+	moved = reallocarray(batch->folders, batch->n_folders + 1, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	batch->folders = moved;
+	moved[batch->n_folders] = (struct folder){.path = strdup(path), .owner = owner};
+	if (!moved[batch->n_folders].path)
+		return error_origin(-ENOMEM);
+	*ret = batch->n_folders++;
+	return 0;
+}
+
+static int write_all(struct batch *batch, int fd, const uint8_t *data, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t n = batch->store->ops->write(fd, data + done, length - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_origin(n < 0 ? -errno : -EIO);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Writes the temporary file and fills the entry's blocks. The caller removes it on an error. */
+static int write_file(struct batch *batch, struct entry *e, const char *temporary,
+		      const uint8_t *data, size_t length)
+{
+	cleanup(closep) int fd = -1;
+	struct stat st;
+	int r;
+
+	fd = batch->store->ops->open(batch->fd, temporary,
+				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				     MODE_FILE);
+	if (fd < 0)
+		return error_origin(-errno);
+	if (fchmod(fd, MODE_FILE) < 0)
+		return error_origin(-errno);
+	if (batch->given && fchown(fd, batch->folders[e->folder].owner, (gid_t)-1) < 0)
+		batch->store->acl_refused = true;
+	r = write_all(batch, fd, data, length);
+	if (r)
+		return r;
+	if (!e->replace)
+		store_set_samples(fd, e->samples);
+	if (fstat(fd, &st) < 0)
+		return error_origin(-errno);
+	e->blocks = (uint64_t)st.st_blocks;
+	return 0;
+}
+
+static int reserve(struct batch *batch)
+{
+	size_t bigger = batch->capacity ? batch->capacity * 2 : 64;
+	struct entry *moved;
+
+	if (batch->n_entries < batch->capacity)
+		return 0;
+	moved = reallocarray(batch->entries, bigger, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	batch->entries = moved;
+	batch->capacity = bigger;
+	return 0;
+}
+
+int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
+	      size_t length)
+{
+	struct entry e = {.samples = file->samples, .replace = file->replace};
+	char temporary[32];
+	int r = reserve(batch);
+
+	if (r)
+		return r;
+	r = find_folder(batch, file->folder, file->owner, &e.folder);
+	if (r)
+		return r;
+	r = enter(batch, e.folder);
+	if (r)
+		return r;
+	e.name = strdup(file->name);
+	if (!e.name)
+		return error_origin(-ENOMEM);
+
+	e.temporary = batch->store->n_temporary++;
+	temporary_name(e.temporary, temporary);
+	r = write_file(batch, &e, temporary, data, length);
+	if (r) {
+		(void)batch->store->ops->unlink(batch->fd, temporary, 0);
+		free(e.name);
+		return r;
+	}
+	batch->entries[batch->n_entries++] = e;
+	batch->bytes += length;
+	return 0;
+}
+
+size_t batch_mark(const struct batch *batch)
+{
+	return batch->n_entries;
+}
+
+uint64_t batch_bytes(const struct batch *batch)
+{
+	return batch->bytes;
+}
+
+/* Removes an entry's file, whatever name it has, unless it replaced another. */
+static void take_back(struct batch *batch, struct entry *e)
+{
+	char temporary[32];
+
+	if (enter(batch, e->folder) < 0)
+		return; /* the next start removes temporary files */
+	temporary_name(e->temporary, temporary);
+	if (e->state == ENTRY_RENAMED)
+		(void)batch->store->ops->unlink(batch->fd, e->name, 0);
+	else
+		(void)batch->store->ops->unlink(batch->fd, temporary, 0);
+	e->state = ENTRY_FAILED;
+}
+
+void batch_rewind(struct batch *batch, size_t mark)
+{
+	while (batch->n_entries > mark) {
+		struct entry *e = &batch->entries[--batch->n_entries];
+
+		take_back(batch, e);
+		free(e->name);
+	}
+}
+
+/* renameat2(2): file systems without RENAME_NOREPLACE say EINVAL; profd is the only writer here. */
+static int rename_once(struct batch *batch, const char *from, const char *to)
+{
+	const struct file_ops *ops = batch->store->ops;
+	struct stat st;
+
+	if (ops->rename(batch->fd, from, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -errno;
+	if (fstatat(batch->fd, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return ops->rename(batch->fd, from, to, 0) == 0 ? 0 : -errno;
+}
+
+/* Renames to e->name, or to that with ".1" and so on where it is taken; e->name follows. */
+static int rename_new(struct batch *batch, struct entry *e, const char *temporary)
+{
+	cleanup(freep) char *name = strdup(e->name);
+
+	for (unsigned suffix = 1; name && suffix <= SUFFIX_MAX; suffix++) {
+		int r = rename_once(batch, temporary, name);
+
+		if (r == 0) {
+			free(e->name);
+			e->name = steal_ptr(&name);
+			return 0;
+		}
+		if (r != -EEXIST)
+			return error_origin(r);
+		freep(&name);
+		if (asprintf(&name, "%s.%u", e->name, suffix) < 0)
+			name = NULL;
+	}
+	return error_origin(name ? -EEXIST : -ENOMEM);
+}
+
+static int rename_entry(struct batch *batch, struct entry *e)
+{
+	char temporary[32];
+	struct stat st;
+	int r;
+
+	r = enter(batch, e->folder);
+	if (r)
+		return r;
+	temporary_name(e->temporary, temporary);
+	if (!e->replace) {
+		r = rename_new(batch, e, temporary);
+	} else {
+		e->existed = fstatat(batch->fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		e->old_blocks = e->existed ? (uint64_t)st.st_blocks : 0;
+		if (batch->store->ops->rename(batch->fd, temporary, e->name, 0) < 0)
+			r = error_origin(-errno);
+	}
+	if (r)
+		return r;
+	e->state = ENTRY_RENAMED;
+	batch->folders[e->folder].renamed_into = true;
+	return 0;
+}
+
+/*
+ * Step 3 for the new or the replacing files. The first error ends it as long as all can be taken
+ * back; past the first replacement the others are still renamed.
+ */
+static int rename_all(struct batch *batch, bool replace, size_t *ret_n)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < batch->n_entries; i++) {
+		struct entry *e = &batch->entries[i];
+		int r;
+
+		if (e->replace != replace)
+			continue;
+		r = rename_entry(batch, e);
+		if (!r) {
+			++*ret_n;
+			continue;
+		}
+		if (!first)
+			first = r;
+		if (!replace || *ret_n == 0)
+			break;
+		take_back(batch, e);
+	}
+	return first;
+}
+
+static int sync_folders(struct batch *batch)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < batch->n_folders; i++) {
+		int r;
+
+		if (!batch->folders[i].renamed_into)
+			continue;
+		r = enter(batch, i);
+		if (!r && batch->store->ops->sync_folder(batch->fd) < 0)
+			r = error_origin(-errno);
+		if (r && !first)
+			first = r;
+	}
+	return first;
+}
+
+static int index_window(struct batch *batch, struct entry *e)
+{
+	struct index *index = &batch->store->index;
+	const char *path = batch->folders[e->folder].path;
+	struct names_window window;
+	struct index_shelf *shelf;
+	char folder[STORE_PATH_SIZE];
+	const char *end;
+	int r;
+
+	if (!names_parse_window(e->name, &window))
+		return error_origin(-EINVAL);
+	/* The shelf is the first two parts of the path. */
+	end = strchr(path, '/');
+	end = end ? strchr(end + 1, '/') : NULL;
+	snprintf(folder, sizeof(folder), "%.*s", end ? (int)(end - path) : (int)strlen(path), path);
+	r = index_shelf(index, folder, &shelf);
+	if (r)
+		return r;
+	return index_add(index, shelf, &window, e->blocks, e->samples);
+}
+
+static int index_image(struct batch *batch, struct entry *e)
+{
+	struct index *index = &batch->store->index;
+	const char *path = batch->folders[e->folder].path + strlen("images/");
+	char name[NAMES_EPOCH_SIZE];
+	struct index_epoch *epoch;
+	uint64_t begin_s;
+	int r;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
+	if (!names_parse_epoch(name, &begin_s))
+		return error_origin(-EINVAL);
+	r = index_epoch(index, name, begin_s, &epoch);
+	if (r)
+		return r;
+	index_epoch_changed(index, epoch, e->blocks - e->old_blocks, e->existed ? 0 : 1);
+	return 0;
+}
+
+static int index_all(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->n_entries; i++) {
+		struct entry *e = &batch->entries[i];
+		int r;
+
+		if (e->state != ENTRY_RENAMED)
+			continue;
+		r = e->replace ? index_image(batch, e) : index_window(batch, e);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+struct batch_outcome batch_commit(struct batch *batch)
+{
+	struct batch_outcome outcome = {0};
+	size_t n_new = 0, n_replaced = 0;
+	int r;
+
+	if (!batch->n_entries) {
+		outcome.is_final = true;
+		return outcome;
+	}
+	if (batch->store->ops->sync(batch->store->fd) < 0) {
+		outcome.error = error_origin(-errno);
+		return outcome;
+	}
+	outcome.error = rename_all(batch, false, &n_new);
+	if (!outcome.error)
+		outcome.error = rename_all(batch, true, &n_replaced);
+	if (outcome.error && !n_replaced)
+		return outcome; /* batch_free() takes everything back */
+
+	outcome.is_final = true;
+	batch->committed = true;
+	r = sync_folders(batch);
+	if (r && !outcome.error)
+		outcome.error = r;
+	r = index_all(batch);
+	if (r && !outcome.error)
+		outcome.error = r;
+	return outcome;
+}
+
+int batch_paths(const struct batch *batch, char ***ret, uint32_t *ret_n)
+{
+	char **paths = calloc(batch->n_entries + 1, sizeof(*paths));
+	uint32_t n = 0;
+
+	if (!paths)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < batch->n_entries; i++) {
+		const struct entry *e = &batch->entries[i];
+
+		if (e->state != ENTRY_RENAMED)
+			continue;
+		if (asprintf(&paths[n], "%s/%s/%s", batch->store->path,
+			     batch->folders[e->folder].path, e->name) < 0) {
+			paths[n] = NULL;
+			break;
+		}
+		n++;
+	}
+	*ret = paths;
+	*ret_n = n;
+	return 0;
+}
+
+void batch_free(struct batch *batch)
+{
+	if (!batch)
+		return;
+	if (!batch->committed)
+		batch_rewind(batch, 0);
+	for (size_t i = 0; i < batch->n_entries; i++)
+		free(batch->entries[i].name);
+	free(batch->entries);
+	if (batch->fd >= 0)
+		close(batch->fd);
+	for (size_t i = 0; i < batch->n_folders; i++) {
+		if (!batch->committed)
+			store_prune(batch->store, batch->folders[i].path);
+		free(batch->folders[i].path);
+	}
+	free(batch->folders);
+	free(batch);
+}

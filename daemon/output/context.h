@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_CONTEXT_H
+#define PROFD_OUTPUT_CONTEXT_H
+
+/* What every format needs besides the snapshot. All borrowed. */
+#include <stddef.h>
+
+#include "daemon/output/kernel_images.h"
+#include "daemon/output/symbols.h"
+
+#define BUILD_ID_HEX_SIZE (2 * ELF_BUILD_ID_MAX + 1)
+
+struct context {
+	struct symbols *symbols;
+	const struct kernel_images *kernel;
+	const char *host;    /* name of this machine */
+	const char *release; /* of its kernel */
+};
+
+/* Lower-case hexadecimal digits; "" for length 0. */
+void context_build_id(const uint8_t *build_id, size_t length, char ret[BUILD_ID_HEX_SIZE]);
+/*
+ * The lines that tell where a profile comes from, each begun by @prefix and ended by a newline:
+ * version, host, kernel, event, frequency or period, ledger. malloc'ed, the caller's.
+ */
+struct snapshot;
+int context_describe(const struct context *c, const struct snapshot *s, const char *prefix,
+		     char **ret);
+
+#endif

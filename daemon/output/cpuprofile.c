@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/cpuprofile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/cpuprofile.h"
+#include "daemon/output/cpuprofile_maps.h"
+
+/* One process while the plan is made: its parts lie in a row. */
+struct candidate {
+	size_t first_part, n_parts;
+	uint64_t samples;
+	size_t order;
+};
+
+static int by_samples(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int add_part(struct legacy_plan *plan, const struct view *view, size_t first, size_t n)
+{
+	struct legacy_part part = {.first = first, .n = n};
+	struct legacy_part *moved;
+
+	for (size_t i = first; i < first + n; i++) {
+		if (view_n_user(&view->entries[i]))
+			part.samples += view->entries[i].entry->count;
+		else
+			plan->no_user += view->entries[i].entry->count;
+	}
+	if (!part.samples)
+		return 0;
+	moved = reallocarray(plan->parts, plan->n_parts + 1, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	plan->parts = moved;
+	moved[plan->n_parts++] = part;
+	return 0;
+}
+
+static int find_parts(struct legacy_plan *plan, const struct view *view,
+		      const struct view_group *group)
+{
+	size_t end = group->first + group->n;
+
+	for (size_t i = group->first, first = i; i < end; first = i) {
+		const struct aggregate_entry *like = view->entries[first].entry;
+		int r;
+
+		while (i < end && view->entries[i].entry->process == like->process &&
+		       view->entries[i].entry->generation == like->generation)
+			i++;
+		r = add_part(plan, view, first, i - first);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Drops the parts of all but the largest processes. */
+static int choose(struct legacy_plan *plan, const struct view *view, uint32_t max_processes)
+{
+	cleanup(freep) struct candidate *all = calloc(plan->n_parts + 1, sizeof(*all));
+	size_t n = 0, kept = 0;
+
+	if (!all)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < plan->n_parts; i++) {
+		const struct legacy_part *part = &plan->parts[i];
+		uint64_t process = view->entries[part->first].entry->process;
+
+		if (!n || view->entries[part[-1].first].entry->process != process)
+			all[n++] = (struct candidate){.first_part = i, .order = i};
+		all[n - 1].n_parts++;
+		all[n - 1].samples += part->samples;
+	}
+	if (!max_processes || n <= max_processes)
+		return 0;
+	qsort(all, n, sizeof(*all), by_samples);
+	for (size_t i = max_processes; i < n; i++) {
+		plan->dropped += all[i].samples;
+		for (size_t j = 0; j < all[i].n_parts; j++)
+			plan->parts[all[i].first_part + j].samples = 0;
+	}
+	for (size_t i = 0; i < plan->n_parts; i++)
+		if (plan->parts[i].samples)
+			plan->parts[kept++] = plan->parts[i];
+	plan->n_parts = kept;
+	return 0;
+}
+
+int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
+		struct legacy_plan *ret)
+{
+	struct legacy_plan plan = {0};
+	int r = find_parts(&plan, view, group);
+
+	if (!r)
+		r = choose(&plan, view, max_processes);
+	if (r) {
+		legacy_plan_deinit(&plan);
+		return r;
+	}
+	*ret = plan;
+	return 0;
+}
+
+void legacy_plan_deinit(struct legacy_plan *plan)
+{
+	free(plan->parts);
+	*plan = (struct legacy_plan){0};
+}
+
+static int compare_chains(const struct cpuprofile_record *x, const struct cpuprofile_record *y)
+{
+	uint32_t n = x->n_addresses < y->n_addresses ? x->n_addresses : y->n_addresses;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (x->addresses[i] != y->addresses[i])
+			return x->addresses[i] < y->addresses[i] ? -1 : 1;
+	if (x->n_addresses != y->n_addresses)
+		return x->n_addresses < y->n_addresses ? -1 : 1;
+	return 0;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	return compare_chains(a, b);
+}
+
+/*
+ * Threads, and different kernel stacks above one user stack, become one record: the number of
+ * records that are left.
+ */
+static size_t merge_equal(struct cpuprofile_record *records, size_t n)
+{
+	size_t kept = 0;
+
+	if (!n)
+		return 0;
+	qsort(records, n, sizeof(*records), by_chain);
+	for (size_t i = 1; i < n; i++) {
+		if (compare_chains(&records[kept], &records[i]) == 0)
+			records[kept].count += records[i].count;
+		else
+			records[++kept] = records[i];
+	}
+	return kept + 1;
+}
+
+struct chains {
+	struct cpuprofile_record *records;
+	uint64_t *addresses;
+	size_t n_records;
+};
+
+static void chains_deinit(struct chains *chains)
+{
+	free(chains->records);
+	free(chains->addresses);
+}
+
+static int collect(const struct view *view, const struct legacy_part *part, struct chains *ret)
+{
+	size_t n_addresses = 0, at = 0;
+
+	for (size_t i = 0; i < part->n; i++)
+		n_addresses += view_n_user(&view->entries[part->first + i]);
+	ret->records = calloc(part->n, sizeof(*ret->records));
+	ret->addresses = calloc(n_addresses, sizeof(*ret->addresses));
+	if (!ret->records || !ret->addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < part->n; i++) {
+		const struct view_entry *e = &view->entries[part->first + i];
+		uint32_t n = view_n_user(e);
+
+		if (!n)
+			continue;
+		ret->records[ret->n_records++] = (struct cpuprofile_record){
+			.count = e->entry->count,
+			.addresses = ret->addresses + at,
+			.n_addresses = n,
+		};
+		for (uint32_t j = 0; j < n; j++)
+			ret->addresses[at++] = view_user_address(
+				e->stack.frames[e->stack.n_kernel + j]);
+	}
+	ret->n_records = merge_equal(ret->records, ret->n_records);
+	return 0;
+}
+
+/* Microseconds between samples; of events that are not time, a second over their frequency. */
+static uint64_t period_us(const struct snapshot *s)
+{
+	if (s->is_clock)
+		return (s->period + 500) / 1000;
+	return s->frequency ? 1000000u / s->frequency : 1;
+}
+
+static int comments(const struct context *c, const struct view *view,
+		    const struct legacy_part *part, char **ret)
+{
+	const struct snapshot_process *p = view->entries[part->first].process;
+	cleanup(freep) char *origin = NULL;
+	uint64_t no_user = 0;
+	int r = context_describe(c, view->snapshot, "# profd ", &origin);
+
+	if (r)
+		return r;
+	for (size_t i = part->first; i < part->first + part->n; i++)
+		if (!view_n_user(&view->entries[i]))
+			no_user += view->entries[i].entry->count;
+	if (asprintf(ret,
+		     "%s# profd process: pid=%d samples=%" PRIu64 " without_user_frames=%" PRIu64
+		     "\n",
+		     origin, (int)p->pid, part->samples, no_user) < 0)
+		return error_origin(-ENOMEM);
+	return 0;
+}
+
+int output_cpuprofile(const struct context *c, const struct view *view,
+		      const struct legacy_part *part, uint8_t **ret, size_t *ret_length)
+{
+	const struct view_entry *e = &view->entries[part->first];
+	cleanup(chains_deinit) struct chains chains = {0};
+	cleanup(freep) char *maps = NULL, *text = NULL;
+	struct cpuprofile profile = {.period_us = period_us(view->snapshot)};
+	int r = collect(view, part, &chains);
+
+	if (!r)
+		r = cpuprofile_maps(e->process, e->entry->generation, &maps);
+	if (!r)
+		r = comments(c, view, part, &text);
+	if (r)
+		return r;
+	profile.slot_bytes = cpuprofile_slot_bytes(e->process);
+	profile.records = chains.records;
+	profile.n_records = chains.n_records;
+	profile.maps = maps;
+	profile.comments = text;
+	return cpuprofile_write(&profile, ret, ret_length, NULL);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_CPUPROFILE_H
+#define PROFD_OUTPUT_CPUPROFILE_H
+
+/*
+ * The legacy profiles of a service's part of a snapshot: one for each process and generation of
+ * its mappings, of user frames only. (A generation is what one set of map lines is true for.)
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/context.h"
+#include "daemon/output/view.h"
+
+/* One file to be. */
+struct legacy_part {
+	size_t first, n;  /* of the view's entries: one process, one generation */
+	uint64_t samples; /* with user frames; > 0 */
+};
+
+struct legacy_plan {
+	struct legacy_part *parts;
+	size_t n_parts;
+	uint64_t no_user; /* samples without a user frame */
+	uint64_t dropped; /* samples of processes past the limit */
+};
+
+/*
+ * Chooses the @max_processes processes with the most samples (0: all of them). Parts stand in the
+ * view's order. legacy_plan_deinit() frees.
+ */
+int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
+		struct legacy_plan *ret);
+void legacy_plan_deinit(struct legacy_plan *plan);
+
+/* Encodes one part; *ret malloc'ed, the caller's. Returns 0 or negative errno. */
+int output_cpuprofile(const struct context *c, const struct view *view,
+		      const struct legacy_part *part, uint8_t **ret, size_t *ret_length);
+
+#endif

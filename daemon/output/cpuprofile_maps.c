@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/cpuprofile_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/image/elf.h"
+
+/* Opens a path of a stranger's choice without touching devices or waiting for a FIFO's writer. */
+static int open_regular(const char *path)
+{
+	cleanup(closep) int fd = open(path, O_PATH | O_CLOEXEC);
+	char again[32];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+	return open(again, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static bool holds_same_build(const struct image *image)
+{
+	cleanup(closep) int fd = -1;
+	struct elf_summary elf;
+
+	if (!image->has_elf || !image->elf.build_id_length)
+		return false;
+	fd = open_regular(image->path);
+	return fd >= 0 && elf_summary_read(fd, &elf) == ELF_SUMMARY_E_OK &&
+	       elf.build_id_length == image->elf.build_id_length &&
+	       memcmp(elf.build_id, image->elf.build_id, elf.build_id_length) == 0;
+}
+
+static bool is_deleted(const struct image *image)
+{
+	struct stat st;
+
+	return image->kind == IMAGE_FILE && image->fd >= 0 && fstat(image->fd, &st) == 0 &&
+	       st.st_nlink == 0 && !holds_same_build(image);
+}
+
+/* seq_file_path() in the kernel: a newline in a path is written \012. */
+static void put_path(FILE *out, const char *path)
+{
+	for (; *path; path++) {
+		if (*path == '\n')
+			fputs("\\012", out);
+		else
+			fputc(*path, out);
+	}
+}
+
+static void put_line(FILE *out, const struct mapping *m)
+{
+	const struct image *image = m->image;
+	bool is_file = image->kind == IMAGE_FILE;
+	int n = fprintf(out, "%08" PRIx64 "-%08" PRIx64 " r%cxp %08" PRIx64 " %02x:%02x %" PRIu64,
+			m->start, m->end, m->writable ? 'w' : '-',
+			image->kind == IMAGE_ANON ? 0 : m->offset,
+			is_file ? image->device_major : 0, is_file ? image->device_minor : 0,
+			is_file ? image->inode : 0);
+
+	/* The kernel pads to this column; readers split at blanks. */
+	fprintf(out, "%*s", n < 72 ? 73 - n : 1, "");
+	put_path(out, image->path);
+	fprintf(out, "%s\n", is_deleted(image) ? " (deleted)" : "");
+}
+
+static bool is_valid(const struct mapping *m, uint32_t generation)
+{
+	return m->from <= generation && generation < m->until;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct mapping *x = *(const struct mapping *const *)a;
+	const struct mapping *y = *(const struct mapping *const *)b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int cpuprofile_maps(const struct snapshot_process *p, uint32_t generation, char **ret)
+{
+	cleanup(freep) const struct mapping **lines = NULL;
+	const struct mapping *all = NULL;
+	size_t n_all = 0, n = 0, size;
+	char *text = NULL;
+	FILE *out;
+
+	if (p->mappings)
+		all = mappings_all(p->mappings, &n_all);
+	lines = calloc(n_all + 1, sizeof(*lines));
+	if (!lines)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n_all; i++)
+		if (is_valid(&all[i], generation))
+			lines[n++] = &all[i];
+	if (n)
+		qsort(lines, n, sizeof(*lines), by_start);
+
+	out = open_memstream(&text, &size);
+	if (!out)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		if (lines[i]->image == p->program)
+			put_line(out, lines[i]);
+	for (size_t i = 0; i < n; i++)
+		if (lines[i]->image != p->program)
+			put_line(out, lines[i]);
+	if (fclose(out) != 0) {
+		free(text);
+		return error_origin(-ENOMEM);
+	}
+	*ret = text;
+	return 0;
+}
+
+unsigned cpuprofile_slot_bytes(const struct snapshot_process *p)
+{
+	const struct mapping *all;
+	size_t n;
+
+	if (p->program && p->program->has_elf)
+		return p->program->elf.pointer_bytes;
+	if (!p->mappings)
+		return 8;
+	all = mappings_all(p->mappings, &n);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].image->has_elf)
+			return all[i].image->elf.pointer_bytes;
+	return 8;
+}

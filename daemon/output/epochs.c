@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/epochs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/profile/image_profile.h"
+#include "daemon/output/ledger_line.h"
+
+#define DAY_S	      86400u
+#define FILE_SIZE_MAX (UINT64_C(1) << 30)
+
+static void forget(struct epochs *epochs)
+{
+	freep(&epochs->event);
+	freep(&epochs->ledger);
+	epochs->event = epochs->ledger = NULL;
+	epochs->period = 0;
+	epochs->other_boot = false;
+}
+
+static void begin(struct epochs *epochs, uint64_t begin_s)
+{
+	forget(epochs);
+	epochs->begin_s = begin_s - begin_s % 60;
+	names_epoch(epochs->begin_s, epochs->name);
+}
+
+/* Takes event, period and ledger from the file that was written last. */
+static int learn(struct epochs *epochs, int folder, const char *name)
+{
+	cleanup(image_profile_freep) struct image_profile *p = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	size_t length;
+	int r;
+
+	r = store_read(folder, name, FILE_SIZE_MAX, &data, &length);
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	r = image_profile_read(data, length, &p, &message);
+	if (r < 0)
+		return r;
+	if (r) /* damaged: epochs_select() then begins another one */
+		return 0;
+	epochs->event = steal_ptr(&p->event);
+	epochs->ledger = steal_ptr(&p->ledger);
+	epochs->period = p->period;
+	return 0;
+}
+
+static bool is_newer(const struct stat *a, const struct stat *b)
+{
+	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
+		return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
+	return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+}
+
+/* The name of the newest regular file in @fd, which is taken over. */
+static int newest_file(int fd, char *ret, size_t size)
+{
+	struct stat st, newest = {0};
+	struct dirent *e;
+	DIR *dir = fdopendir(fd);
+
+	if (!dir) {
+		close(fd);
+		return error_origin(-ENOMEM);
+	}
+	ret[0] = '\0';
+	while ((e = readdir(dir))) {
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode) || strlen(e->d_name) >= size)
+			continue;
+		if (ret[0] && !is_newer(&st, &newest))
+			continue;
+		newest = st;
+		memcpy(ret, e->d_name, strlen(e->d_name) + 1);
+	}
+	closedir(dir);
+	return 0;
+}
+
+int epochs_init(struct epochs *epochs, struct store *store, const char *host, uint64_t boot_s)
+{
+	const struct index_epoch *newest;
+	char path[STORE_PATH_SIZE], name[256];
+	cleanup(closep) int fd = -1;
+	int copy, r;
+
+	*epochs = (struct epochs){0};
+	if (!store->index.n_epochs)
+		return 0;
+	newest = &store->index.epochs[store->index.n_epochs - 1];
+	memcpy(epochs->name, newest->name, sizeof(epochs->name));
+	epochs->begin_s = newest->begin_s;
+
+	/* A name has minutes: an epoch of the minute of the start may be of either boot. */
+	epochs->other_boot = newest->begin_s + 60 <= boot_s;
+	if (epochs->other_boot)
+		return 0;
+	snprintf(path, sizeof(path), "images/%s/%s", newest->name, host);
+	if (store_enter(store, path, &fd) < 0)
+		return 0;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0)
+		return error_origin(-errno);
+	r = newest_file(copy, name, sizeof(name));
+	if (r || !name[0])
+		return r;
+	return learn(epochs, fd, name);
+}
+
+void epochs_deinit(struct epochs *epochs)
+{
+	forget(epochs);
+}
+
+void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, uint64_t period)
+{
+	bool other = epochs->event &&
+		     (strcmp(epochs->event, event) != 0 || epochs->period != period);
+
+	if (!epochs->name[0] || epochs->other_boot || other ||
+	    start_s / DAY_S > epochs->begin_s / DAY_S)
+		epochs_abandon(epochs, start_s);
+}
+
+int epochs_wrote(struct epochs *epochs, const char *event, uint64_t period, const char *ledger)
+{
+	if (!epochs->event) {
+		epochs->event = strdup(event);
+		if (!epochs->event)
+			return error_origin(-ENOMEM);
+		epochs->period = period;
+	}
+	return ledger_line_add(&epochs->ledger, ledger);
+}
+
+void epochs_begin(struct epochs *epochs, uint64_t now_s)
+{
+	if (!epochs->name[0] || now_s / 60 > epochs->begin_s / 60)
+		begin(epochs, now_s);
+}
+
+void epochs_abandon(struct epochs *epochs, uint64_t start_s)
+{
+	uint64_t next_s = epochs->begin_s + 60;
+
+	begin(epochs, epochs->name[0] && start_s < next_s ? next_s : start_s);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two steps from a leaf to a file: the image (by its id) and then the file's name, because two
+ * images can have one name: copies of a file with one build id. Offsets are collected as they
+ * come and sorted once.
+ */
+#include "daemon/output/image_profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "daemon/output/names.h"
+
+#define KERNEL_BIT (UINT64_C(1) << 63)
+#define ID_ANON	   UINT64_C(0) /* images and kernel images begin with 1 */
+#define ID_UNKNOWN KERNEL_BIT
+#define PATHS_MAX  16 /* one image in every container has as many paths */
+
+/* A file: image_part must come first, image_parts_get() hands out an array of them. */
+struct file {
+	struct image_part part;
+	size_t capacity;
+	UT_hash_handle hh;
+};
+
+struct known_image {
+	uint64_t id;
+	struct file *file;
+	UT_hash_handle hh;
+};
+
+struct image_parts {
+	struct file *files;	    /* hash by name */
+	struct known_image *images; /* hash by id */
+	struct image_part *sorted;  /* borrowed texts and counts */
+	size_t n_sorted;
+	const struct context *c;
+	const char *event;
+};
+
+void image_parts_free(struct image_parts *parts)
+{
+	struct known_image *image, *next_image;
+	struct file *file, *next_file;
+
+	if (!parts)
+		return;
+	HASH_ITER (hh, parts->images, image, next_image) {
+		HASH_DEL(parts->images, image);
+		free(image);
+	}
+	HASH_ITER (hh, parts->files, file, next_file) {
+		HASH_DEL(parts->files, file);
+		free(file->part.name);
+		free(file->part.id);
+		free(file->part.path);
+		free(file->part.counts);
+		free(file);
+	}
+	free(parts->sorted);
+	free(parts);
+}
+
+/* What a file is made of; texts borrowed. */
+struct file_spec {
+	const char *name; /* unescaped: the image's, or "anon@host" */
+	const char *id;	  /* NULL: anon and unknown, which have none in their name */
+	const char *path;
+	uint64_t tstart, tsize;
+};
+
+static char *file_name(const struct image_parts *parts, const struct file_spec *spec)
+{
+	char name[NAMES_IMAGE_MAX + 1], event[64 + 1], *ret;
+	int n;
+
+	names_escape(spec->name, NAMES_IMAGE_MAX, name);
+	names_escape(parts->event, 40, event);
+	if (spec->id)
+		n = asprintf(&ret, "%s.%s.%s", name, spec->id, event);
+	else
+		n = asprintf(&ret, "%s.%s", name, event);
+	return n < 0 ? NULL : ret;
+}
+
+static int get_file(struct image_parts *parts, const struct file_spec *spec, struct file **ret)
+{
+	cleanup(freep) char *name = file_name(parts, spec);
+	struct file *file;
+
+	if (!name)
+		return error_origin(-ENOMEM);
+	HASH_FIND_STR(parts->files, name, file);
+	if (!file) {
+		file = calloc(1, sizeof(*file));
+		if (!file)
+			return error_origin(-ENOMEM);
+		file->part.name = steal_ptr(&name);
+		HASH_ADD_KEYPTR(hh, parts->files, file->part.name, strlen(file->part.name), file);
+		file->part.id = strdup(spec->id ? spec->id : "0");
+		file->part.path = spec->path ? strdup(spec->path) : NULL;
+		if (!file->part.id || (spec->path && !file->part.path))
+			return error_origin(-ENOMEM);
+		/* Two lines in the header would be two paths. */
+		for (char *p = file->part.path; p && *p; p++)
+			if (*p == '\n')
+				*p = '?';
+		file->part.tstart = spec->tstart;
+	}
+	if (spec->tsize > file->part.tsize)
+		file->part.tsize = spec->tsize;
+	*ret = file;
+	return 0;
+}
+
+static int get_special(struct image_parts *parts, const char *what, struct file **ret)
+{
+	cleanup(freep) char *name = NULL;
+
+	if (asprintf(&name, "%s@%s", what, parts->c->host) < 0) {
+		name = NULL;
+		return error_origin(-ENOMEM);
+	}
+	return get_file(parts, &(struct file_spec){.name = name, .tsize = 1}, ret);
+}
+
+static int get_kernel(struct image_parts *parts, const struct kernel_image *image,
+		      struct file **ret)
+{
+	char id[BUILD_ID_HEX_SIZE];
+	struct file_spec spec = {
+		.name = image->file,
+		.id = id,
+		.path = image->name,
+		.tsize = image->end - image->start,
+	};
+
+	context_build_id(image->build_id, image->build_id_length, id);
+	if (!image->build_id_length) {
+		uint64_t hash = names_hash(image->file, strlen(image->file), NAMES_HASH_INIT);
+
+		hash = names_hash(parts->c->release, strlen(parts->c->release), hash);
+		snprintf(id, sizeof(id), "%016" PRIx64, hash);
+	}
+	return get_file(parts, &spec, ret);
+}
+
+/* FORMATS: without a build id, path, size and mtime make the id; a rebuilt file has another. */
+static void image_id(const struct image *image, const struct elf_summary *elf,
+		     char ret[BUILD_ID_HEX_SIZE])
+{
+	const uint64_t numbers[] = {image->size, image->mtime_ns};
+	uint64_t hash;
+
+	context_build_id(elf->build_id, elf->build_id_length, ret);
+	if (elf->build_id_length)
+		return;
+	hash = names_hash(image->path, strlen(image->path), NAMES_HASH_INIT);
+	hash = names_hash(numbers, sizeof(numbers), hash);
+	snprintf(ret, BUILD_ID_HEX_SIZE, "%016" PRIx64, hash);
+}
+
+static int get_image(struct image_parts *parts, const struct image *image,
+		     const struct elf_summary *elf, struct file **ret)
+{
+	const char *slash = strrchr(image->path, '/');
+	char id[BUILD_ID_HEX_SIZE];
+	struct file_spec spec = {
+		.name = slash && slash[1] ? slash + 1 : image->path,
+		.id = id,
+		.path = image->path,
+	};
+	uint64_t end;
+
+	if (!elf_summary_text(elf, &spec.tstart, &end) || end <= spec.tstart)
+		return get_special(parts, "unknown", ret);
+	spec.tsize = end - spec.tstart;
+	image_id(image, elf, id);
+	return get_file(parts, &spec, ret);
+}
+
+/* Which image @place belongs to, and the offset in it; unknown unless all of it can be told. */
+static uint64_t classify(const struct place *place, uint64_t *ret_offset)
+{
+	uint64_t start, end;
+
+	*ret_offset = 0;
+	if (place->kind == PLACE_KERNEL && place->kernel->is_known) {
+		*ret_offset = place->vaddr - place->kernel->start;
+		return *ret_offset <= UINT32_MAX ? place->kernel->id | KERNEL_BIT : ID_UNKNOWN;
+	}
+	if (place->kind != PLACE_IMAGE)
+		return ID_UNKNOWN;
+	if (place->mapping->image->kind == IMAGE_ANON)
+		return ID_ANON;
+	if (!place->has_vaddr || !elf_summary_text(place->elf, &start, &end) ||
+	    place->vaddr < start || place->vaddr >= end || place->vaddr - start > UINT32_MAX)
+		return ID_UNKNOWN;
+	*ret_offset = place->vaddr - start;
+	return place->mapping->image->id;
+}
+
+static int find_file(struct image_parts *parts, const struct place *place, uint64_t id,
+		     struct file **ret)
+{
+	struct known_image *known;
+	int r;
+
+	HASH_FIND(hh, parts->images, &id, sizeof(id), known);
+	if (known) {
+		*ret = known->file;
+		return 0;
+	}
+	if (id == ID_ANON)
+		r = get_special(parts, "anon", ret);
+	else if (id == ID_UNKNOWN)
+		r = get_special(parts, "unknown", ret);
+	else if (id & KERNEL_BIT)
+		r = get_kernel(parts, place->kernel, ret);
+	else
+		r = get_image(parts, place->mapping->image, place->elf, ret);
+	if (r)
+		return r;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return error_origin(-ENOMEM);
+	known->id = id;
+	known->file = *ret;
+	HASH_ADD(hh, parts->images, id, sizeof(known->id), known);
+	return 0;
+}
+
+/* Appends; a count beyond 32 bits is an overflow that no epoch can hold. */
+static int count(struct file *file, uint64_t offset, uint64_t n)
+{
+	struct image_part *part = &file->part;
+
+	if (part->n_counts == file->capacity) {
+		size_t bigger = file->capacity ? file->capacity * 2 : 16;
+		struct image_profile_count *moved = reallocarray(part->counts, bigger,
+								 sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		part->counts = moved;
+		file->capacity = bigger;
+	}
+	part->total += n;
+	if (part->total > UINT32_MAX)
+		return IMAGE_PROFILE_E_OVERFLOW;
+	part->counts[part->n_counts++] = (struct image_profile_count){.offset = (uint32_t)offset,
+								      .count = (uint32_t)n};
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct image_profile_count *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void sort_counts(struct image_part *part)
+{
+	size_t kept = 0;
+
+	qsort(part->counts, part->n_counts, sizeof(*part->counts), by_offset);
+	for (size_t i = 1; i < part->n_counts; i++) {
+		if (part->counts[i].offset == part->counts[kept].offset)
+			part->counts[kept].count += part->counts[i].count;
+		else
+			part->counts[++kept] = part->counts[i];
+	}
+	part->n_counts = kept + 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct image_part *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int finish(struct image_parts *parts)
+{
+	parts->sorted = calloc(HASH_COUNT(parts->files) + 1, sizeof(*parts->sorted));
+	if (!parts->sorted)
+		return error_origin(-ENOMEM);
+	for (struct file *file = parts->files; file; file = file->hh.next) {
+		if (!file->part.n_counts)
+			continue;
+		sort_counts(&file->part);
+		parts->sorted[parts->n_sorted++] = file->part;
+	}
+	if (parts->n_sorted)
+		qsort(parts->sorted, parts->n_sorted, sizeof(*parts->sorted), by_name);
+	return 0;
+}
+
+int image_parts_new(struct image_parts **ret, const struct context *c, const struct view *view)
+{
+	cleanup(image_parts_freep) struct image_parts *parts = calloc(1, sizeof(*parts));
+	int r;
+
+	if (!parts)
+		return error_origin(-ENOMEM);
+	parts->c = c;
+	parts->event = view->snapshot->event;
+	for (size_t i = 0; i < view->n_entries; i++) {
+		const struct view_entry *e = &view->entries[i];
+		uint64_t id, address, offset;
+		struct place place;
+		struct file *file;
+
+		view_place_leaf(e, c->kernel, c->symbols, &place, &address);
+		id = classify(&place, &offset);
+		r = find_file(parts, &place, id, &file);
+		if (!r)
+			r = count(file, offset, e->entry->count);
+		if (r)
+			return r;
+	}
+	r = finish(parts);
+	if (r)
+		return r;
+	*ret = steal_ptr(&parts);
+	return 0;
+}
+
+const struct image_part *image_parts_get(const struct image_parts *parts, size_t *ret_n)
+{
+	*ret_n = parts->n_sorted;
+	return parts->sorted;
+}
+
+static int set_text(char **text, const char *value)
+{
+	char *copy = value ? strdup(value) : NULL;
+
+	if (value && !copy)
+		return error_origin(-ENOMEM);
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+/* Whether @paths, joined by newlines, has the line @path, or as many as it may have. */
+static bool has_path(const char *paths, const char *path)
+{
+	size_t length = strlen(path), n_lines = 0;
+
+	for (; *paths && n_lines < PATHS_MAX; n_lines++) {
+		size_t n = strcspn(paths, "\n");
+
+		if (n == length && memcmp(paths, path, n) == 0)
+			return true;
+		paths += n + (paths[n] == '\n');
+	}
+	return n_lines == PATHS_MAX;
+}
+
+static int add_path(struct image_profile *p, const char *path)
+{
+	char *joined;
+
+	if (!path)
+		return 0;
+	if (!p->path)
+		return set_text(&p->path, path);
+	if (has_path(p->path, path))
+		return 0;
+	if (asprintf(&joined, "%s\n%s", p->path, path) < 0)
+		return error_origin(-ENOMEM);
+	free(p->path);
+	p->path = joined;
+	return 0;
+}
+
+static int fill_header(const struct image_part *part, const struct image_header *header,
+		       struct image_profile *p)
+{
+	int r = set_text(&p->image, part->id);
+
+	if (!r)
+		r = set_text(&p->epoch, header->epoch);
+	if (!r)
+		r = set_text(&p->platform, header->platform);
+	if (!r)
+		r = set_text(&p->event, header->event);
+	p->period = header->period;
+	p->tstart = part->tstart;
+	p->cpuspeed_mhz = header->cpuspeed_mhz;
+	p->cpucount = header->cpucount;
+	return r;
+}
+
+int image_part_encode(const struct image_part *part, const struct image_header *header,
+		      struct image_profile *old, uint8_t **ret, size_t *ret_length)
+{
+	cleanup(image_profile_freep) struct image_profile *made = NULL;
+	struct image_profile *p = old;
+	int r = 0;
+
+	if (!p) {
+		r = image_profile_new(&made);
+		p = made;
+		if (!r)
+			r = fill_header(part, header, p);
+	} else if (p->period != header->period || p->tstart != part->tstart ||
+		   strcmp(p->event, header->event) != 0 || strcmp(p->image, part->id) != 0) {
+		return IMAGE_PROFILE_E_MISMATCH;
+	}
+	if (r)
+		return r;
+	if (part->tsize > p->tsize)
+		p->tsize = part->tsize;
+	r = image_profile_add(p, part->counts, part->n_counts);
+	if (!r)
+		r = add_path(p, part->path);
+	if (!r && header->ledger)
+		r = set_text(&p->ledger, header->ledger);
+	return r ? r : image_profile_write(p, ret, ret_length);
+}

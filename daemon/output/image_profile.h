@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_IMAGE_PROFILE_H
+#define PROFD_OUTPUT_IMAGE_PROFILE_H
+
+/*
+ * A snapshot's leaves, counted by image: what one window adds to the image profiles. Every sample
+ * counts exactly once, so that the sum over all files is the window's number of samples: in its
+ * image; in anon@ if it lies in anonymous executable memory; else, without a mapping or in an
+ * image without usable headers, in unknown@.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/profile/image_profile.h"
+#include "daemon/output/context.h"
+#include "daemon/output/view.h"
+
+struct image_part {
+	char *name; /* of the file */
+	char *id;   /* hex digits */
+	char *path; /* or NULL */
+	uint64_t tstart, tsize;
+	struct image_profile_count *counts; /* ascending offsets */
+	size_t n_counts;
+	uint64_t total;
+};
+
+struct image_parts;
+
+/* Returns 0, IMAGE_PROFILE_E_OVERFLOW (a count passes 2^32 - 1) or negative errno. */
+int image_parts_new(struct image_parts **ret, const struct context *c, const struct view *view);
+void image_parts_free(struct image_parts *parts);
+DEFINE_CLEANUP(struct image_parts *, image_parts_free)
+/* By name. */
+const struct image_part *image_parts_get(const struct image_parts *parts, size_t *ret_n);
+
+/*
+ * @old with @part's counts added, or a new profile if @old is NULL, encoded. @old is changed.
+ * @image_part's path joins the paths that @old knows. Returns IMAGE_PROFILE_E_* or negative errno.
+ */
+struct image_header {
+	const char *epoch, *platform, *event;
+	uint64_t period;
+	const char *ledger; /* or NULL */
+	uint32_t cpuspeed_mhz, cpucount;
+};
+int image_part_encode(const struct image_part *part, const struct image_header *header,
+		      struct image_profile *old, uint8_t **ret, size_t *ret_length);
+
+#endif

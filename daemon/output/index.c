@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/index.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+static void queue_deinit(struct index_queue *queue)
+{
+	for (size_t i = queue->first; i < queue->end; i++)
+		free(queue->files[i].tail);
+	free(queue->files);
+}
+
+static void shelf_free(struct index_shelf *shelf)
+{
+	if (!shelf)
+		return;
+	queue_deinit(&shelf->windows);
+	queue_deinit(&shelf->legacy);
+	free(shelf->folder);
+	free(shelf);
+}
+
+void index_deinit(struct index *index)
+{
+	struct index_shelf *shelf, *next;
+
+	HASH_ITER (hh, index->shelves, shelf, next) {
+		HASH_DEL(index->shelves, shelf);
+		shelf_free(shelf);
+	}
+	free(index->epochs);
+	*index = (struct index){0};
+}
+
+int index_shelf(struct index *index, const char *folder, struct index_shelf **ret)
+{
+	struct index_shelf *shelf;
+
+	HASH_FIND_STR(index->shelves, folder, shelf);
+	if (!shelf) {
+		shelf = calloc(1, sizeof(*shelf));
+		if (!shelf)
+			return error_origin(-ENOMEM);
+		shelf->folder = strdup(folder);
+		if (!shelf->folder) {
+			free(shelf);
+			return error_origin(-ENOMEM);
+		}
+		shelf->is_session = strncmp(folder, "sessions/", 9) == 0;
+		HASH_ADD_KEYPTR(hh, index->shelves, shelf->folder, strlen(shelf->folder), shelf);
+	}
+	*ret = shelf;
+	return 0;
+}
+
+int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct index_epoch **ret)
+{
+	struct index_epoch *moved;
+	size_t i = index->n_epochs;
+
+	while (i && index->epochs[i - 1].begin_s > begin_s)
+		i--;
+	if (i && index->epochs[i - 1].begin_s == begin_s) {
+		*ret = &index->epochs[i - 1];
+		return 0;
+	}
+	moved = reallocarray(index->epochs, index->n_epochs + 1, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	index->epochs = moved;
+	memmove(&moved[i + 1], &moved[i], (index->n_epochs - i) * sizeof(*moved));
+	index->n_epochs++;
+	moved[i] = (struct index_epoch){.begin_s = begin_s};
+	snprintf(moved[i].name, sizeof(moved[i].name), "%s", name);
+	*ret = &moved[i];
+	return 0;
+}
+
+/* Makes room for one more at the end: first by closing the gap that deletions left in front. */
+static int queue_reserve(struct index_queue *queue)
+{
+	size_t n = index_queue_length(queue), bigger;
+	struct index_file *moved;
+
+	if (queue->end < queue->capacity)
+		return 0;
+	if (queue->first > n) {
+		memmove(queue->files, queue->files + queue->first, n * sizeof(*queue->files));
+		queue->first = 0;
+		queue->end = n;
+		return 0;
+	}
+	bigger = queue->capacity ? queue->capacity + queue->capacity / 2 : 8;
+	moved = reallocarray(queue->files, bigger, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	queue->files = moved;
+	queue->capacity = bigger;
+	return 0;
+}
+
+int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
+	      uint64_t blocks, uint64_t samples)
+{
+	struct index_queue *queue = window->legacy ? &shelf->legacy : &shelf->windows;
+	struct index_file file = {
+		.start_s = window->start_s,
+		.seconds = window->seconds,
+		.samples = samples,
+		.blocks = blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks,
+	};
+	size_t i;
+	int r = queue_reserve(queue);
+
+	if (r)
+		return r;
+	if (strcmp(window->tail, "pb.gz") != 0) {
+		file.tail = strdup(window->tail);
+		if (!file.tail)
+			return error_origin(-ENOMEM);
+	}
+	for (i = queue->end; i > queue->first && queue->files[i - 1].start_s > file.start_s; i--)
+		queue->files[i] = queue->files[i - 1];
+	queue->files[i] = file;
+	queue->end++;
+	index->blocks += file.blocks;
+	index->n_files++;
+	return 0;
+}
+
+void index_pop(struct index *index, struct index_queue *queue)
+{
+	struct index_file *file = &queue->files[queue->first++];
+
+	index->blocks -= file->blocks;
+	index->n_files--;
+	free(file->tail);
+	file->tail = NULL;
+	if (queue->first == queue->end)
+		queue->first = queue->end = 0;
+}
+
+bool index_drop_shelf(struct index *index, struct index_shelf *shelf)
+{
+	if (index_queue_length(&shelf->windows) || index_queue_length(&shelf->legacy))
+		return false;
+	HASH_DEL(index->shelves, shelf);
+	shelf_free(shelf);
+	return true;
+}
+
+void index_epoch_changed(struct index *index, struct index_epoch *epoch, uint64_t blocks,
+			 uint64_t files)
+{
+	epoch->blocks += blocks;
+	epoch->n_files += files;
+	index->blocks += blocks;
+	index->n_files += files;
+}
+
+void index_drop_epoch(struct index *index, size_t i)
+{
+	struct index_epoch *epoch = &index->epochs[i];
+
+	index_epoch_changed(index, epoch, -epoch->blocks, -epoch->n_files);
+	index->n_epochs--;
+	memmove(epoch, epoch + 1, (index->n_epochs - i) * sizeof(*epoch));
+}
+
+bool index_folder(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size)
+{
+	char day[NAMES_DAY_SIZE];
+	int n;
+
+	if (shelf->is_session) {
+		n = snprintf(ret, size, "%s", shelf->folder);
+	} else {
+		names_day(start_s, day);
+		n = snprintf(ret, size, "%s/%s", shelf->folder, day);
+	}
+	return n > 0 && (size_t)n < size;
+}
+
+bool index_path(const struct index_shelf *shelf, const struct index_file *file, char *ret,
+		size_t size)
+{
+	struct names_window window = {
+		.start_s = file->start_s,
+		.seconds = file->seconds,
+		.tail = index_tail(file),
+	};
+	size_t length;
+
+	if (!index_folder(shelf, file->start_s, ret, size))
+		return false;
+	length = strlen(ret);
+	if (length + 2 > size)
+		return false;
+	ret[length++] = '/';
+	return names_window(&window, ret + length, size - length);
+}
+
+static void take_oldest(const struct index_queue *queue, uint64_t *oldest)
+{
+	if (!index_queue_length(queue))
+		return;
+	if (*oldest == 0 || queue->files[queue->first].start_s < *oldest)
+		*oldest = queue->files[queue->first].start_s;
+}
+
+uint64_t index_oldest(const struct index *index)
+{
+	uint64_t oldest = index->n_epochs ? index->epochs[0].begin_s : 0;
+
+	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
+		take_oldest(&shelf->windows, &oldest);
+		take_oldest(&shelf->legacy, &oldest);
+	}
+	return oldest;
+}

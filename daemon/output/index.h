@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_INDEX_H
+#define PROFD_OUTPUT_INDEX_H
+
+/*
+ * What the store holds, in memory: built once at start, kept up to date by every write and
+ * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
+ * session; its files lie in two queues, oldest first. About 40 bytes a file.
+ *
+ * Memory only: knows no system call.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "daemon/output/names.h"
+
+#define INDEX_SAMPLES_UNKNOWN UINT64_MAX
+#define INDEX_BLOCK	      512u /* bytes; st_blocks counts in these */
+
+struct index_file {
+	uint64_t start_s;
+	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN */
+	char *tail;	  /* owned; NULL: "pb.gz" */
+	uint32_t seconds;
+	uint32_t blocks;
+};
+
+struct index_queue {
+	struct index_file *files; /* by start; the live ones are [first, end) */
+	size_t first, end, capacity;
+};
+
+struct index_shelf {
+	char *folder; /* "services/<service>" or "sessions/<id>-<name>" */
+	bool is_session;
+	struct index_queue windows, legacy;
+	UT_hash_handle hh;
+};
+
+struct index_epoch {
+	char name[NAMES_EPOCH_SIZE];
+	uint64_t begin_s;
+	uint64_t blocks, n_files;
+};
+
+struct index {
+	struct index_shelf *shelves; /* hash by folder */
+	struct index_epoch *epochs;  /* by begin */
+	size_t n_epochs;
+	uint64_t blocks, n_files;
+};
+
+void index_deinit(struct index *index);
+
+/* Finds or makes. Return 0 or negative errno. */
+int index_shelf(struct index *index, const char *folder, struct index_shelf **ret);
+int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct index_epoch **ret);
+
+/* Adds a file of @shelf. Returns 0 or negative errno. */
+int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
+	      uint64_t blocks, uint64_t samples);
+/* Removes the oldest file of @queue, which must not be empty. */
+void index_pop(struct index *index, struct index_queue *queue);
+/* An empty shelf is forgotten. Returns whether it was. */
+bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
+/* @blocks and @files may be negative as two's complement. */
+void index_epoch_changed(struct index *index, struct index_epoch *epoch, uint64_t blocks,
+			 uint64_t files);
+void index_drop_epoch(struct index *index, size_t i);
+
+static inline size_t index_queue_length(const struct index_queue *queue)
+{
+	return queue->end - queue->first;
+}
+
+static inline const char *index_tail(const struct index_file *file)
+{
+	return file->tail ? file->tail : "pb.gz";
+}
+
+/* Path of @file below the store; false if it does not fit (it always does in 1024 bytes). */
+bool index_path(const struct index_shelf *shelf, const struct index_file *file, char *ret,
+		size_t size);
+/* The folder part of that path. */
+bool index_folder(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
+/* Start of the oldest window or epoch, Unix time; 0: nothing there. */
+uint64_t index_oldest(const struct index *index);
+
+#endif

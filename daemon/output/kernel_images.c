@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The modules are one array sorted by start. Since Linux 6.4 a module's size counts memory that
+ * lies elsewhere (module_memory), so an end is never trusted past the next module's start.
+ */
+#include "daemon/output/kernel_images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "daemon/output/names.h"
+
+#define KERNEL_HALF   UINT64_C(0x8000000000000000)
+#define FILE_SIZE_MAX ((size_t)256 << 20)
+#define MODULE_MAX    64 /* MODULE_NAME_LEN */
+
+struct kernel_images {
+	int proc_fd, sys_fd;
+	uint64_t next_id;
+	struct kernel_image kernel;
+	struct kernel_image *modules;
+	size_t n_modules;
+	uint64_t modules_hash;
+	bool has_read; /* the kernel proper is known as well as it will be */
+	char *kallsyms;
+	size_t kallsyms_length;
+};
+
+/* The files of /proc and /sys tell no size. -ENOENT and the like where there is no such file. */
+static int read_text(int folder, const char *path, char **ret, size_t *ret_length)
+{
+	cleanup(closep) int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	cleanup(freep) char *text = NULL;
+	size_t length = 0, size = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n;
+
+		if (length == size) {
+			char *moved = realloc(text, size ? size * 2 : 65536);
+
+			if (!moved)
+				return error_origin(-ENOMEM);
+			text = moved;
+			size = size ? size * 2 : 65536;
+		}
+		n = read(fd, text + length, size - length);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		length += (size_t)n;
+		if (n == 0 || length > FILE_SIZE_MAX)
+			break;
+	}
+	*ret = steal_ptr(&text);
+	*ret_length = length;
+	return 0;
+}
+
+static void image_deinit(struct kernel_image *image)
+{
+	free(image->name);
+	free(image->file);
+	*image = (struct kernel_image){0};
+}
+
+static int read_build_id(struct kernel_images *k, const char *path, struct kernel_image *image)
+{
+	cleanup(freep) char *notes = NULL;
+	size_t length;
+	int r = read_text(k->sys_fd, path, &notes, &length);
+
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	image->build_id_length = elf_notes_build_id((const uint8_t *)notes, length, false,
+						    image->build_id);
+	return 0;
+}
+
+int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
+{
+	cleanup(kernel_images_freep) struct kernel_images *k = calloc(1, sizeof(*k));
+	int r;
+
+	if (!k)
+		return error_origin(-ENOMEM);
+	k->proc_fd = proc_fd;
+	k->sys_fd = sys_fd;
+	k->next_id = 1;
+	k->kernel.id = k->next_id++;
+	k->kernel.name = strdup("[kernel.kallsyms]");
+	k->kernel.file = strdup("vmlinux");
+	if (!k->kernel.name || !k->kernel.file)
+		return error_origin(-ENOMEM);
+	k->kernel.start = KERNEL_HALF;
+	k->kernel.end = UINT64_MAX;
+	r = read_build_id(k, "kernel/notes", &k->kernel);
+	if (r)
+		return r;
+	*ret = steal_ptr(&k);
+	return 0;
+}
+
+static void free_modules(struct kernel_image *modules, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		image_deinit(&modules[i]);
+	free(modules);
+}
+
+void kernel_images_free(struct kernel_images *k)
+{
+	if (!k)
+		return;
+	image_deinit(&k->kernel);
+	free_modules(k->modules, k->n_modules);
+	free(k->kallsyms);
+	free(k);
+}
+
+static bool parse_number(const char **at, const char *end, unsigned base, uint64_t *ret)
+{
+	const char *start = *at;
+	uint64_t value = 0;
+
+	for (; *at < end; ++*at) {
+		unsigned c = (unsigned char)**at, digit = 16;
+
+		if (c - '0' < 10)
+			digit = c - '0';
+		else if ((c | 0x20) - 'a' < 6)
+			digit = (c | 0x20) - 'a' + 10;
+		if (digit >= base)
+			break;
+		if (value > (UINT64_MAX - digit) / base)
+			return false;
+		value = value * base + digit;
+	}
+	*ret = value;
+	return *at > start;
+}
+
+/* Moves past the rest of a word and the blanks behind it. */
+static void skip_word(const char **at, const char *end)
+{
+	while (*at < end && **at != ' ')
+		++*at;
+	while (*at < end && **at == ' ')
+		++*at;
+}
+
+bool kernel_images_parse_module(const char **at, const char *end, struct kernel_module_line *ret)
+{
+	const char *p = *at, *line_end;
+
+	*ret = (struct kernel_module_line){0};
+	if (p >= end)
+		return false;
+	line_end = memchr(p, '\n', (size_t)(end - p));
+	*at = line_end ? line_end + 1 : end;
+	if (!line_end)
+		line_end = end;
+
+	ret->name = p;
+	skip_word(&p, line_end);
+	if (!parse_number(&p, line_end, 10, &ret->size))
+		return true;
+	for (unsigned i = 0; i < 4; i++) /* the size's end, uses, users, state */
+		skip_word(&p, line_end);
+	if (line_end - p < 3 || p[0] != '0' || p[1] != 'x')
+		return true;
+	p += 2;
+	if (!parse_number(&p, line_end, 16, &ret->start))
+		return true;
+	ret->name_length = strcspn(ret->name, " \n");
+	return true;
+}
+
+/* A module that was there before keeps its id, for the sake of its cached symbols. */
+static uint64_t module_id(struct kernel_images *k, const struct kernel_image *image)
+{
+	for (size_t i = 0; i < k->n_modules; i++)
+		if (k->modules[i].start == image->start &&
+		    strcmp(k->modules[i].name, image->name) == 0)
+			return k->modules[i].id;
+	return k->next_id++;
+}
+
+static int module_init(struct kernel_images *k, const struct kernel_module_line *line,
+		       struct kernel_image *ret)
+{
+	char path[MODULE_MAX + 64];
+	int n = (int)line->name_length;
+
+	*ret = (struct kernel_image){
+		.is_module = true,
+		.is_known = true,
+		.start = line->start,
+		.end = line->start + line->size,
+	};
+	if (asprintf(&ret->name, "[%.*s]", n, line->name) < 0) {
+		ret->name = NULL;
+		return error_origin(-ENOMEM);
+	}
+	if (asprintf(&ret->file, "%.*s.ko", n, line->name) < 0) {
+		ret->file = NULL;
+		return error_origin(-ENOMEM);
+	}
+	ret->id = module_id(k, ret);
+	snprintf(path, sizeof(path), "module/%.*s/notes/.note.gnu.build-id", n, line->name);
+	return read_build_id(k, path, ret);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct kernel_image *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool is_usable(const struct kernel_module_line *line)
+{
+	return line->name_length && line->name_length < MODULE_MAX &&
+	       !memchr(line->name, '/', line->name_length) && line->start >= KERNEL_HALF &&
+	       line->size && line->start + line->size > line->start;
+}
+
+static int load_modules(struct kernel_images *k, const char *text, size_t length)
+{
+	const char *at = text, *end = text + length;
+	struct kernel_image *modules = NULL;
+	struct kernel_module_line line;
+	size_t n = 0;
+
+	while (kernel_images_parse_module(&at, end, &line)) {
+		struct kernel_image *moved;
+		int r;
+
+		if (!is_usable(&line))
+			continue;
+		moved = reallocarray(modules, n + 1, sizeof(*moved));
+		if (!moved) {
+			free_modules(modules, n);
+			return error_origin(-ENOMEM);
+		}
+		modules = moved;
+		r = module_init(k, &line, &modules[n++]);
+		if (r) {
+			free_modules(modules, n);
+			return r;
+		}
+	}
+	if (n)
+		qsort(modules, n, sizeof(*modules), by_start);
+	for (size_t i = 0; i + 1 < n; i++)
+		if (modules[i].end > modules[i + 1].start)
+			modules[i].end = modules[i + 1].start;
+	free_modules(k->modules, k->n_modules);
+	k->modules = modules;
+	k->n_modules = n;
+	return 0;
+}
+
+static int hold_kallsyms(struct kernel_images *k)
+{
+	if (k->kallsyms)
+		return 0;
+	return read_text(k->proc_fd, "kallsyms", &k->kallsyms, &k->kallsyms_length);
+}
+
+/* Takes _stext and _etext; where they cannot be had, the kernel stays the whole upper half. */
+static int load_kernel(struct kernel_images *k)
+{
+	cleanup(symtab_freep) struct symtab *symtab = NULL;
+	uint64_t start, end;
+	int r;
+
+	k->has_read = true;
+	r = kernel_images_symbols(k, &k->kernel, &symtab);
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	if (!symtab_address(symtab, "_stext", &start) || !symtab_address(symtab, "_etext", &end) ||
+	    start >= end)
+		return 0;
+	k->kernel.start = start;
+	k->kernel.end = end;
+	k->kernel.is_known = true;
+	return 0;
+}
+
+int kernel_images_refresh(struct kernel_images *k)
+{
+	cleanup(freep) char *text = NULL;
+	size_t length = 0;
+	uint64_t hash;
+	int r;
+
+	if (!k->has_read) {
+		r = load_kernel(k);
+		if (r)
+			return r;
+	}
+	r = read_text(k->proc_fd, "modules", &text, &length);
+	if (r == -ENOMEM)
+		return r;
+	if (r) /* a kernel without modules */
+		length = 0;
+	hash = names_hash(text, length, NAMES_HASH_INIT);
+	if (hash == k->modules_hash)
+		return 0;
+	r = load_modules(k, text, length);
+	if (!r)
+		k->modules_hash = hash;
+	return r;
+}
+
+const struct kernel_image *kernel_images_find(const struct kernel_images *k, uint64_t address)
+{
+	size_t low = 0, high = k->n_modules;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (k->modules[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && address < k->modules[low - 1].end)
+		return &k->modules[low - 1];
+	if (address >= k->kernel.start && address < k->kernel.end)
+		return &k->kernel;
+	return NULL;
+}
+
+const struct kernel_image *kernel_images_main(const struct kernel_images *k)
+{
+	return &k->kernel;
+}
+
+int kernel_images_symbols(struct kernel_images *k, const struct kernel_image *image,
+			  struct symtab **ret)
+{
+	char module[MODULE_MAX + 2] = "";
+	int r = hold_kallsyms(k);
+
+	if (r)
+		return r == -ENOMEM ? r : SYMTAB_E_NONE;
+	if (image->is_module)
+		snprintf(module, sizeof(module), "%.*s", (int)strlen(image->name) - 2,
+			 image->name + 1);
+	return symtab_from_kallsyms(ret, k->kallsyms, k->kallsyms_length,
+				    image->is_module ? module : NULL);
+}
+
+void kernel_images_release(struct kernel_images *k)
+{
+	free(k->kallsyms);
+	k->kallsyms = NULL;
+	k->kallsyms_length = 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_KERNEL_IMAGES_H
+#define PROFD_OUTPUT_KERNEL_IMAGES_H
+
+/*
+ * Where the kernel's own code lies: the kernel proper from _stext to _etext (/proc/kallsyms), the
+ * modules from /proc/modules, build ids from /sys/kernel/notes and /sys/module/NAME/notes (sysfs
+ * ABI: the binary ELF notes). Code made at run time (BPF programs, ftrace trampolines) is in none.
+ *
+ * Without CAP_SYSLOG all addresses read as 0 (kernel.kptr_restrict): then the kernel proper is
+ * everything above the user's half, its start unknown.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/image/elf.h"
+#include "common/image/symtab.h"
+
+struct kernel_image {
+	uint64_t id; /* never reused */
+	char *name;  /* "[kernel.kallsyms]" or "[module]" */
+	char *file;  /* "vmlinux" or "module.ko": its name among the image profiles */
+	uint64_t start, end;
+	bool is_module;
+	bool is_known; /* start is what offsets count from */
+	uint32_t build_id_length;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+};
+
+struct kernel_images;
+
+/* @proc_fd, @sys_fd: directory fds of /proc and /sys, borrowed. */
+int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd);
+void kernel_images_free(struct kernel_images *k);
+DEFINE_CLEANUP(struct kernel_images *, kernel_images_free)
+
+/*
+ * Looks whether modules came or went; call it before a snapshot's look-ups. Reads two files.
+ * Images of modules that are still where they were keep their ids and pointers stay valid until
+ * the next refresh.
+ */
+int kernel_images_refresh(struct kernel_images *k);
+/* The image at @address, or NULL. */
+const struct kernel_image *kernel_images_find(const struct kernel_images *k, uint64_t address);
+/* The kernel proper. */
+const struct kernel_image *kernel_images_main(const struct kernel_images *k);
+/* Symbols of @image: SYMTAB_E_* or negative errno. Holds the text of kallsyms until _release(). */
+int kernel_images_symbols(struct kernel_images *k, const struct kernel_image *image,
+			  struct symtab **ret);
+void kernel_images_release(struct kernel_images *k);
+
+/*
+ * Pure: one line of /proc/modules, "name size uses users state address" (address hexadecimal).
+ * *at moves behind it; false at the end of the text. A line that is not understood yields an
+ * empty name.
+ */
+struct kernel_module_line {
+	const char *name;
+	size_t name_length;
+	uint64_t start, size;
+};
+bool kernel_images_parse_module(const char **at, const char *end, struct kernel_module_line *ret);
+
+#endif

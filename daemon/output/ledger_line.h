@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_LEDGER_LINE_H
+#define PROFD_OUTPUT_LEDGER_LINE_H
+
+/*
+ * A window's ledger as one line of words; a word "name=number" is a count. Lines of several
+ * windows become one: counts of one name are summed, other words stand as in the newest line.
+ * Pure.
+ */
+
+/* Adds @line (NULL: nothing) to *sum (malloc'ed, NULL at first). 0 or negative errno. */
+int ledger_line_add(char **sum, const char *line);
+
+#endif

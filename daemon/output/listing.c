@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/listing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/profile.h"
+#include "daemon/output/store.h"
+
+#define FILE_SIZE_MAX ((size_t)256 << 20)
+#define UNPACKED_MAX  ((size_t)1 << 30)
+#define NS	      UINT64_C(1000000000)
+
+struct range {
+	uint64_t since_ns, until_ns; /* until 0: no bound */
+};
+
+void listing_free(struct listing *listing)
+{
+	if (!listing)
+		return;
+	for (size_t i = 0; i < listing->n_rows; i++) {
+		free(listing->rows[i].service);
+		free(listing->rows[i].file);
+	}
+	free(listing->rows);
+	free(listing);
+}
+
+static uint64_t end_ns(const struct index_file *file)
+{
+	return (file->start_s + file->seconds) * NS;
+}
+
+static bool overlaps(const struct index_file *file, const struct range *range)
+{
+	return end_ns(file) > range->since_ns &&
+	       (!range->until_ns || file->start_s * NS < range->until_ns);
+}
+
+static int add_row(struct listing *listing, const char *service, struct listing_row **ret)
+{
+	struct listing_row *moved = reallocarray(listing->rows, listing->n_rows + 1,
+						 sizeof(*moved));
+
+	if (!moved)
+		return error_origin(-ENOMEM);
+	listing->rows = moved;
+	moved[listing->n_rows] = (struct listing_row){.service = strdup(service)};
+	if (!moved[listing->n_rows].service)
+		return error_origin(-ENOMEM);
+	*ret = &moved[listing->n_rows++];
+	return 0;
+}
+
+static int count_samples(const uint8_t *data, size_t length, bool legacy, uint64_t *ret)
+{
+	cleanup(profile_freep) struct profile *profile = NULL;
+	struct profile_message message;
+	int r;
+
+	if (legacy)
+		r = cpuprofile_read(data, length, &profile, &message);
+	else
+		r = pprof_read(data, length, UNPACKED_MAX, &profile, &message);
+	if (r < 0)
+		return r;
+	*ret = r ? 0 : (uint64_t)profile_total(profile, 0); /* damaged: nothing to be had */
+	return 0;
+}
+
+/* Fills file->samples: from the attribute, else by reading the file. */
+static int learn_samples(struct store *store, const char *path, bool legacy,
+			 struct index_file *file)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	cleanup(closep) int fd = -1;
+	uint64_t samples;
+	size_t length;
+	int r;
+
+	fd = openat(store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) /* somebody removed it */
+		return 0;
+	samples = store_get_samples(fd);
+	if (samples == INDEX_SAMPLES_UNKNOWN) {
+		r = store_read(store->fd, path, FILE_SIZE_MAX, &data, &length);
+		if (r)
+			return r == -ENOMEM ? r : 0;
+		r = count_samples(data, length, legacy, &samples);
+		if (r)
+			return r;
+	}
+	file->samples = samples;
+	return 0;
+}
+
+static int list_queue(struct listing *listing, struct store *store, const struct index_shelf *shelf,
+		      const struct index_queue *queue, const struct range *range)
+{
+	bool legacy = queue == &shelf->legacy;
+	const char *slash = strchr(shelf->folder, '/');
+	char path[STORE_PATH_SIZE], service[NAMES_ESCAPED_MAX + 1];
+
+	if (!names_unescape(slash + 1, service, sizeof(service)))
+		return 0;
+	for (size_t i = queue->first; i < queue->end; i++) {
+		struct index_file *file = &queue->files[i];
+		struct listing_row *row;
+		int r = 0;
+
+		if (!overlaps(file, range) || !index_path(shelf, file, path, sizeof(path)))
+			continue;
+		if (file->samples == INDEX_SAMPLES_UNKNOWN)
+			r = learn_samples(store, path, legacy, file);
+		if (!r)
+			r = add_row(listing, service, &row);
+		if (r)
+			return r;
+		row->file = strdup(path);
+		if (!row->file)
+			return error_origin(-ENOMEM);
+		row->format = legacy ? "legacy" : "pprof";
+		row->start_ns = file->start_s * NS;
+		row->end_ns = end_ns(file);
+		row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
+		row->bytes = (uint64_t)file->blocks * INDEX_BLOCK;
+	}
+	return 0;
+}
+
+static void sum_queue(struct listing_row *row, const struct index_queue *queue,
+		      const struct range *range)
+{
+	for (size_t i = queue->first; i < queue->end; i++) {
+		const struct index_file *file = &queue->files[i];
+
+		if (!overlaps(file, range))
+			continue;
+		if (!row->n_files || file->start_s * NS < row->start_ns)
+			row->start_ns = file->start_s * NS;
+		if (end_ns(file) > row->end_ns)
+			row->end_ns = end_ns(file);
+		row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
+		row->n_files++;
+	}
+}
+
+static int list_services(struct listing *listing, const struct store *store,
+			 const struct range *range)
+{
+	for (const struct index_shelf *s = store->index.shelves; s; s = s->hh.next) {
+		char service[NAMES_ESCAPED_MAX + 1];
+		struct listing_row sum = {0}, *row;
+		int r;
+
+		if (s->is_session ||
+		    !names_unescape(strchr(s->folder, '/') + 1, service, sizeof(service)))
+			continue;
+		sum_queue(&sum, &s->windows, range);
+		sum_queue(&sum, &s->legacy, range);
+		if (!sum.n_files)
+			continue;
+		r = add_row(listing, service, &row);
+		if (r)
+			return r;
+		sum.service = row->service;
+		*row = sum;
+	}
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct listing_row *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return strcmp(x->file, y->file);
+}
+
+static int by_service(const void *a, const void *b)
+{
+	const struct listing_row *x = a, *y = b;
+
+	return strcmp(x->service, y->service);
+}
+
+static int list_windows(struct listing *listing, struct store *store, const char *service,
+			const struct range *range)
+{
+	char folder[NAMES_ESCAPED_MAX + 16] = "services/";
+	const struct index_shelf *shelf;
+	int r;
+
+	names_escape(service, NAMES_ESCAPED_MAX, folder + strlen(folder));
+	HASH_FIND_STR(store->index.shelves, folder, shelf);
+	if (!shelf)
+		return 0;
+	r = list_queue(listing, store, shelf, &shelf->windows, range);
+	return r ? r : list_queue(listing, store, shelf, &shelf->legacy, range);
+}
+
+int listing_new(struct listing **ret, struct store *store, const char *service, uint64_t since_ns,
+		uint64_t until_ns)
+{
+	cleanup(listing_freep) struct listing *listing = calloc(1, sizeof(*listing));
+	const struct range range = {.since_ns = since_ns, .until_ns = until_ns};
+	int r;
+
+	if (!listing)
+		return error_origin(-ENOMEM);
+	r = service ? list_windows(listing, store, service, &range)
+		    : list_services(listing, store, &range);
+	if (r)
+		return r;
+	if (listing->n_rows)
+		qsort(listing->rows, listing->n_rows, sizeof(*listing->rows),
+		      service ? by_time : by_service);
+	*ret = steal_ptr(&listing);
+	return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define HASH_DIGITS 17 /* '-' and 16 hex digits */
+
+static const char hex[] = "0123456789ABCDEF";
+
+uint64_t names_hash(const void *data, size_t length, uint64_t hash)
+{
+	const uint8_t *bytes = data;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+	       c == '@' || c == '.' || c == '_' || c == '-';
+}
+
+/* Writes the escaped character at *end; false if it would pass @max. */
+static bool escape_one(const char *text, size_t i, size_t max, char *ret, size_t *end)
+{
+	char c = text[i];
+
+	if (is_plain(c) && (i || (c != '-' && c != '.'))) {
+		if (*end + 1 > max)
+			return false;
+		ret[(*end)++] = c;
+		return true;
+	}
+	if (*end + 3 > max)
+		return false;
+	ret[(*end)++] = '%';
+	ret[(*end)++] = hex[(uint8_t)c >> 4];
+	ret[(*end)++] = hex[(uint8_t)c & 15];
+	return true;
+}
+
+void names_escape(const char *text, size_t max, char *ret)
+{
+	size_t length = strlen(text), end = 0, i = 0;
+
+	while (i < length && escape_one(text, i, max, ret, &end))
+		i++;
+	if (i < length) {
+		uint64_t hash = names_hash(text, length, NAMES_HASH_INIT);
+
+		for (end = 0, i = 0; escape_one(text, i, max - HASH_DIGITS, ret, &end);)
+			i++;
+		snprintf(ret + end, HASH_DIGITS + 1, "-%016" PRIx64, hash);
+		return;
+	}
+	ret[end] = '\0';
+}
+
+static int hex_value(char c)
+{
+	const char *at = c ? strchr(hex, c) : NULL;
+
+	return at ? (int)(at - hex) : -1;
+}
+
+bool names_unescape(const char *name, char *ret, size_t size)
+{
+	size_t end = 0;
+
+	for (size_t i = 0; name[i]; i++) {
+		char c = name[i];
+
+		if (end + 1 >= size)
+			return false;
+		if (c == '%') {
+			int high = hex_value(name[i + 1]);
+			int low = high < 0 ? -1 : hex_value(name[i + 2]);
+
+			if (low < 0 || (high == 0 && low == 0))
+				return false;
+			c = (char)(high << 4 | low);
+			i += 2;
+		} else if (!is_plain(c) || (i == 0 && (c == '-' || c == '.'))) {
+			return false;
+		}
+		ret[end++] = c;
+	}
+	if (end == 0)
+		return false;
+	ret[end] = '\0';
+	return true;
+}
+
+/* Broken-down UTC; years that do not have four digits are clamped. */
+static struct tm utc(uint64_t seconds)
+{
+	const uint64_t last = UINT64_C(253402300799); /* 9999-12-31T23:59:59Z */
+	time_t t = (time_t)(seconds > last ? last : seconds);
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	return tm;
+}
+
+void names_start(uint64_t start_s, char ret[NAMES_START_SIZE])
+{
+	struct tm tm = utc(start_s);
+
+	strftime(ret, NAMES_START_SIZE, "%Y%m%dT%H%M%SZ", &tm);
+}
+
+void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE])
+{
+	struct tm tm = utc(start_s);
+
+	strftime(ret, NAMES_DAY_SIZE, "%Y%m%d", &tm);
+}
+
+/* @n decimal digits at *p, which moves behind them; -1 if there are fewer. */
+static int digits(const char **p, unsigned n)
+{
+	int value = 0;
+
+	for (; n; n--, (*p)++) {
+		if (**p < '0' || **p > '9')
+			return -1;
+		value = value * 10 + (**p - '0');
+	}
+	return value;
+}
+
+static bool parse_start(const char **p, uint64_t *ret)
+{
+	struct tm tm = {0};
+	time_t t;
+
+	tm.tm_year = digits(p, 4) - 1900;
+	tm.tm_mon = digits(p, 2) - 1;
+	tm.tm_mday = digits(p, 2);
+	if (tm.tm_year < 70 || *(*p)++ != 'T')
+		return false;
+	tm.tm_hour = digits(p, 2);
+	tm.tm_min = digits(p, 2);
+	tm.tm_sec = digits(p, 2);
+	if (tm.tm_sec < 0 || *(*p)++ != 'Z')
+		return false;
+	t = timegm(&tm);
+	if (t < 0)
+		return false;
+	*ret = (uint64_t)t;
+	return true;
+}
+
+bool names_parse_day(const char *name)
+{
+	const char *p = name;
+
+	return digits(&p, 8) > 0 && *p == '\0';
+}
+
+bool names_window(const struct names_window *window, char *ret, size_t size)
+{
+	char start[NAMES_START_SIZE];
+	int n;
+
+	names_start(window->start_s, start);
+	n = snprintf(ret, size, "%s-%" PRIu32 "s.%s", start, window->seconds, window->tail);
+	return n > 0 && (size_t)n < size;
+}
+
+/* The length of @tail without a suffix ".<number>" that tells names apart; 0: not ours. */
+static size_t tail_length(const char *tail)
+{
+	size_t length = strlen(tail), i = length;
+
+	while (i && tail[i - 1] >= '0' && tail[i - 1] <= '9')
+		i--;
+	if (i < length && i && tail[i - 1] == '.' && tail[i] != '0')
+		return i - 1;
+	return length;
+}
+
+bool names_parse_window(const char *name, struct names_window *ret)
+{
+	struct names_window window;
+	char again[300];
+	const char *p = name;
+	uint64_t seconds = 0;
+	size_t length;
+
+	if (strnlen(name, 256) > 255 || !parse_start(&p, &window.start_s) || *p++ != '-')
+		return false;
+	if (*p < '1' || *p > '9')
+		return false;
+	while (*p >= '0' && *p <= '9' && seconds <= UINT32_MAX)
+		seconds = seconds * 10 + (uint64_t)(*p++ - '0');
+	if (seconds > UINT32_MAX || *p++ != 's' || *p++ != '.')
+		return false;
+
+	window.seconds = (uint32_t)seconds;
+	window.tail = p;
+	length = tail_length(p);
+	if (length == 5 && memcmp(p, "pb.gz", 5) == 0)
+		window.legacy = false;
+	else if (length > 5 && memcmp(p + length - 5, ".prof", 5) == 0)
+		window.legacy = true;
+	else
+		return false;
+	if (!names_window(&window, again, sizeof(again)) || strcmp(again, name) != 0)
+		return false;
+	*ret = window;
+	return true;
+}
+
+uint32_t names_seconds(uint64_t duration_ns)
+{
+	uint64_t seconds = duration_ns / 1000000000u + (duration_ns % 1000000000u >= 500000000u);
+
+	if (seconds > UINT32_MAX)
+		return UINT32_MAX;
+	return seconds ? (uint32_t)seconds : 1;
+}
+
+void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE])
+{
+	struct tm tm = utc(begin_s);
+	char text[NAMES_EPOCH_SIZE + 2];
+
+	strftime(text, sizeof(text), "%Y%m%d%H%M", &tm);
+	memcpy(ret, text + 2, NAMES_EPOCH_SIZE); /* the format has no century */
+}
+
+bool names_parse_epoch(const char *name, uint64_t *ret_begin_s)
+{
+	char again[NAMES_EPOCH_SIZE];
+	struct tm tm = {0};
+	const char *p = name;
+	time_t t;
+
+	tm.tm_year = digits(&p, 2) + 100; /* the format has no century */
+	tm.tm_mon = tm.tm_year < 100 ? -1 : digits(&p, 2) - 1;
+	if (tm.tm_mon < 0)
+		return false;
+	tm.tm_mday = digits(&p, 2);
+	if (tm.tm_mday < 0)
+		return false;
+	tm.tm_hour = digits(&p, 2);
+	if (tm.tm_hour < 0)
+		return false;
+	tm.tm_min = digits(&p, 2);
+	if (tm.tm_min < 0 || *p)
+		return false;
+	t = timegm(&tm);
+	if (t < 0)
+		return false;
+	names_epoch((uint64_t)t, again);
+	if (strcmp(again, name) != 0)
+		return false;
+	*ret_begin_s = (uint64_t)t;
+	return true;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_NAMES_H
+#define PROFD_OUTPUT_NAMES_H
+
+/*
+ * The names of files and folders in the store: made and parsed here and nowhere else. Pure.
+ *
+ * A name that does not come out of these functions again exactly as it went in is not ours; the
+ * store leaves such files alone.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAMES_ESCAPED_MAX 200 /* bytes of an escaped service name */
+#define NAMES_IMAGE_MAX	  150 /* leaves room for build id and event within NAME_MAX */
+#define NAMES_START_SIZE  17  /* "20261121T090000Z" */
+#define NAMES_DAY_SIZE	  9   /* "20261121" */
+#define NAMES_EPOCH_SIZE  11  /* "2611210900" */
+#define NAMES_TEMPORARY	  ".tmp-"
+
+/* One window's file: "<start>-<seconds>s.<tail>". */
+struct names_window {
+	uint64_t start_s; /* Unix time */
+	uint32_t seconds;
+	bool legacy;	  /* a .prof, else a .pb.gz */
+	const char *tail; /* "pb.gz", "pb.gz.1", "sh-12.prof" ... ; within the parsed name */
+};
+
+/*
+ * [A-Za-z0-9@._-] stay, anything else and a leading '-' or '.' becomes %XX. Longer than @max bytes
+ * (>= 40): cut and ended by '-' and 16 hex digits of a hash of the whole. @ret has @max + 1 bytes.
+ */
+void names_escape(const char *text, size_t max, char *ret);
+/* The reverse; false when @name is no escaped text or does not fit into @size bytes. */
+bool names_unescape(const char *name, char *ret, size_t size);
+
+void names_start(uint64_t start_s, char ret[NAMES_START_SIZE]);
+void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE]);
+bool names_parse_day(const char *name);
+/* The file's name without folder; false if it does not fit. */
+bool names_window(const struct names_window *window, char *ret, size_t size);
+bool names_parse_window(const char *name, struct names_window *ret);
+/* Whole seconds for a name: rounded, at least 1. */
+uint32_t names_seconds(uint64_t duration_ns);
+
+void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE]);
+bool names_parse_epoch(const char *name, uint64_t *ret_begin_s);
+
+/* FNV-1a, 64 bits: stable over runs and machines, so that it may stand in names. */
+uint64_t names_hash(const void *data, size_t length, uint64_t hash);
+#define NAMES_HASH_INIT UINT64_C(0xcbf29ce484222325)
+
+#endif

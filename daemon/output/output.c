@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two lists under one lock: requests, which the thread waits for on a condition variable, and
+ * results, which the main thread waits for on an eventfd. Requests that are waiting, in work or
+ * answered but not taken count together against one bound, so that neither list grows.
+ */
+#include "daemon/output/output.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "daemon/output/writer.h"
+
+#define REQUESTS_MAX 32
+#define NS	     UINT64_C(1000000000)
+
+enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST };
+
+/* A request, and later its result. */
+struct job {
+	struct job *next;
+	enum job_kind kind;
+	struct snapshot *snapshot;
+	char *service;
+	uint64_t since_ns, until_ns;
+	void *request;
+	struct output_result *result;
+};
+
+struct queue {
+	struct job *first, **last;
+};
+
+struct output {
+	struct writer *writer; /* the thread's, once it runs */
+	unsigned logged;       /* conditions that have been; the thread's */
+	int fd;
+	pthread_t thread;
+	bool has_thread, has_lock;
+	pthread_mutex_t lock; /* over all that follows */
+	pthread_cond_t wake;
+	struct queue requests, results;
+	unsigned n_jobs;
+	bool stop;
+	bool configure;
+	struct output_options options;
+	struct output_store_status status;
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+}
+
+static void queue_push(struct queue *q, struct job *job)
+{
+	job->next = NULL;
+	*q->last = job;
+	q->last = &job->next;
+}
+
+static struct job *queue_pop(struct queue *q)
+{
+	struct job *job = q->first;
+
+	if (!job)
+		return NULL;
+	q->first = job->next;
+	if (!q->first)
+		q->last = &q->first;
+	return job;
+}
+
+void output_result_free(struct output_result *r)
+{
+	if (!r)
+		return;
+	for (char **path = r->paths; path && *path; path++)
+		free(*path);
+	free(r->paths);
+	listing_free(r->listing);
+	snapshot_free(r->unwritten);
+	free(r);
+}
+
+static void job_free(struct job *job)
+{
+	if (!job)
+		return;
+	snapshot_free(job->snapshot);
+	output_result_free(job->result);
+	free(job->service);
+	free(job);
+}
+DEFINE_CLEANUP(struct job *, job_free)
+
+/* Each condition once, when it begins; the next time only after it was gone. */
+static void log_conditions(struct output *o)
+{
+	unsigned conditions = writer_conditions(o->writer);
+
+	for (unsigned i = 0; i < WRITER_N_CONDITIONS; i++)
+		if (conditions & ~o->logged & 1u << i)
+			log_warning("%s", writer_describe(o->writer, 1u << i));
+	o->logged = conditions;
+}
+
+static void work(struct output *o, struct job *job)
+{
+	struct output_result *result = job->result;
+	uint64_t begin = now_ns(CLOCK_MONOTONIC);
+
+	result->request = job->request;
+	result->started_ns = now_ns(CLOCK_REALTIME);
+	switch (job->kind) {
+	case JOB_WRITE:
+		writer_write(o->writer, steal_ptr(&job->snapshot), result->started_ns, result);
+		break;
+	case JOB_EPOCH:
+		writer_epoch(o->writer, result->started_ns, result);
+		break;
+	case JOB_LIST:
+		writer_list(o->writer, job->service, job->since_ns, job->until_ns, result);
+		break;
+	}
+	result->seconds = (double)(now_ns(CLOCK_MONOTONIC) - begin) / 1e9;
+	log_conditions(o);
+}
+
+static void answer(struct output *o, struct job *job)
+{
+	struct output_store_status status;
+	uint64_t one = 1;
+
+	writer_get_status(o->writer, &status);
+	pthread_mutex_lock(&o->lock);
+	o->status = status;
+	if (job)
+		queue_push(&o->results, job);
+	pthread_mutex_unlock(&o->lock);
+	if (job && write(o->fd, &one, sizeof(one)) < 0)
+		log_warning("output thread: cannot wake the main thread: %s", strerror(errno));
+}
+
+static void *run(void *userdata)
+{
+	struct output *o = userdata;
+
+	for (;;) {
+		struct output_options options;
+		bool configure, stop;
+		struct job *job;
+
+		pthread_mutex_lock(&o->lock);
+		while (!o->requests.first && !o->stop && !o->configure)
+			pthread_cond_wait(&o->wake, &o->lock);
+		configure = o->configure;
+		options = o->options;
+		o->configure = false;
+		job = queue_pop(&o->requests);
+		stop = o->stop;
+		pthread_mutex_unlock(&o->lock);
+
+		if (configure)
+			writer_configure(o->writer, &options, now_ns(CLOCK_REALTIME));
+		if (job)
+			work(o, job);
+		else if (stop && !configure)
+			return NULL;
+		answer(o, job);
+	}
+}
+
+/* Signals are the main thread's. */
+static int start_thread(struct output *o)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&o->thread, NULL, run, o);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return error_origin(-r);
+	o->has_thread = true;
+	pthread_setname_np(o->thread, "profd-output");
+	return 0;
+}
+
+static int init_lock(struct output *o)
+{
+	int r = pthread_mutex_init(&o->lock, NULL);
+
+	if (r)
+		return error_origin(-r);
+	r = pthread_cond_init(&o->wake, NULL);
+	if (r) {
+		pthread_mutex_destroy(&o->lock);
+		return error_origin(-r);
+	}
+	o->has_lock = true;
+	return 0;
+}
+
+int output_new(struct output **ret, const struct output_options *options)
+{
+	const struct writer_world world = {.proc_fd = -1, .sys_fd = -1};
+	cleanup(output_freep) struct output *o = calloc(1, sizeof(*o));
+	int r;
+
+	if (!o)
+		return error_origin(-ENOMEM);
+	o->requests.last = &o->requests.first;
+	o->results.last = &o->results.first;
+	o->options = *options;
+	o->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (o->fd < 0)
+		return error_origin(-errno);
+	r = init_lock(o);
+	if (!r)
+		r = writer_new(&o->writer, options, &world, now_ns(CLOCK_REALTIME));
+	if (r)
+		return r;
+	writer_get_status(o->writer, &o->status);
+	r = start_thread(o);
+	if (r)
+		return r;
+	*ret = steal_ptr(&o);
+	return 0;
+}
+
+void output_free(struct output *o)
+{
+	struct job *job;
+
+	if (!o)
+		return;
+	if (o->has_thread) {
+		pthread_mutex_lock(&o->lock);
+		o->stop = true;
+		pthread_cond_signal(&o->wake);
+		pthread_mutex_unlock(&o->lock);
+		pthread_join(o->thread, NULL);
+	}
+	while ((job = queue_pop(&o->requests)))
+		job_free(job);
+	while ((job = queue_pop(&o->results)))
+		job_free(job);
+	writer_free(o->writer);
+	if (o->has_lock) {
+		pthread_cond_destroy(&o->wake);
+		pthread_mutex_destroy(&o->lock);
+	}
+	closep(&o->fd);
+	free(o);
+}
+
+/* The result is allocated with the request, so that a request is always answered. */
+static int job_new(struct job **ret, enum job_kind kind, void *request)
+{
+	cleanup(job_freep) struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return error_origin(-ENOMEM);
+	job->kind = kind;
+	job->request = request;
+	job->result = calloc(1, sizeof(*job->result));
+	if (!job->result)
+		return error_origin(-ENOMEM);
+	*ret = steal_ptr(&job);
+	return 0;
+}
+
+/* Queues @job, which is the thread's on OUTPUT_E_OK. */
+static int submit(struct output *o, struct job *job)
+{
+	int r = OUTPUT_E_BUSY;
+
+	pthread_mutex_lock(&o->lock);
+	if (o->n_jobs < REQUESTS_MAX) {
+		queue_push(&o->requests, job);
+		o->n_jobs++;
+		pthread_cond_signal(&o->wake);
+		r = OUTPUT_E_OK;
+	}
+	pthread_mutex_unlock(&o->lock);
+	return r;
+}
+
+int output_submit(struct output *o, struct snapshot *snapshot)
+{
+	cleanup(job_freep) struct job *job = NULL;
+	int r = job_new(&job, JOB_WRITE, snapshot->request);
+
+	if (r)
+		return r;
+	job->snapshot = snapshot;
+	r = submit(o, job);
+	if (r)
+		job->snapshot = NULL; /* the caller's still */
+	else
+		job = NULL;
+	return r;
+}
+
+int output_submit_epoch(struct output *o, void *request)
+{
+	cleanup(job_freep) struct job *job = NULL;
+	int r = job_new(&job, JOB_EPOCH, request);
+
+	if (!r)
+		r = submit(o, job);
+	if (!r)
+		job = NULL;
+	return r;
+}
+
+int output_submit_list(struct output *o, const char *service, uint64_t since_ns, uint64_t until_ns,
+		       void *request)
+{
+	cleanup(job_freep) struct job *job = NULL;
+	int r = job_new(&job, JOB_LIST, request);
+
+	if (r)
+		return r;
+	job->since_ns = since_ns;
+	job->until_ns = until_ns;
+	if (service && !(job->service = strdup(service)))
+		return error_origin(-ENOMEM);
+	r = submit(o, job);
+	if (!r)
+		job = NULL;
+	return r;
+}
+
+int output_fd(struct output *o)
+{
+	return o->fd;
+}
+
+struct output_result *output_take(struct output *o)
+{
+	cleanup(job_freep) struct job *job = NULL;
+	uint64_t ignored;
+
+	pthread_mutex_lock(&o->lock);
+	job = queue_pop(&o->results);
+	if (job)
+		o->n_jobs--;
+	if (!o->results.first) /* EAGAIN: nothing was signalled since */
+		(void)!read(o->fd, &ignored, sizeof(ignored));
+	pthread_mutex_unlock(&o->lock);
+	return job ? steal_ptr(&job->result) : NULL;
+}
+
+int output_configure(struct output *o, const struct output_options *options)
+{
+	pthread_mutex_lock(&o->lock);
+	o->options = *options;
+	o->configure = true;
+	pthread_cond_signal(&o->wake);
+	pthread_mutex_unlock(&o->lock);
+	return 0;
+}
+
+void output_get_store_status(struct output *o, struct output_store_status *ret)
+{
+	pthread_mutex_lock(&o->lock);
+	*ret = o->status;
+	pthread_mutex_unlock(&o->lock);
+}

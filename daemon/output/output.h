@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_OUTPUT_H
+#define PROFD_OUTPUT_OUTPUT_H
+
+/*
+ * The output thread: takes snapshots, symbolizes, encodes, writes to the store, and reports back.
+ * It shares nothing with the main thread but the two queues behind these functions. The queue is
+ * short on purpose: the main thread keeps counting into the open window while output is busy.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/listing.h"
+#include "daemon/output/snapshot.h"
+
+enum {
+	OUTPUT_E_OK,
+	OUTPUT_E_BUSY, /* the queue is full: keep the window open */
+};
+
+struct output_options {
+	int store_fd;		/* directory fd of the state directory; borrowed */
+	const char *store_path; /* for messages and for the paths that are reported */
+	uint64_t max_size, min_free, max_age_s, legacy_keep_s;
+	uint32_t keep_windows, legacy_max_processes;
+	uint64_t symbol_cache_bytes; /* bound for symbol tables held */
+};
+
+/* What became of one request, in the order of requests. */
+struct output_result {
+	void *request; /* the snapshot's cookie */
+	int error;     /* 0, or the errno that kept files from being written */
+	char **paths;  /* absolute, NULL-terminated; files that now exist durably */
+	uint32_t n_files;
+	uint64_t started_ns; /* Unix time */
+	double seconds;
+	uint64_t no_user_samples; /* samples in no legacy profile: no user frame */
+	uint64_t legacy_dropped;  /* samples of processes past legacy_max_processes */
+	struct listing *listing;  /* answer to output_submit_list() */
+	/* Not NULL: the files could not be written (disk full after collecting): merge it back. */
+	struct snapshot *unwritten;
+};
+
+void output_result_free(struct output_result *r);
+
+struct output_store_status {
+	uint64_t bytes, n_files;
+	uint64_t oldest_ns; /* Unix time, 0 for none */
+	bool full;
+	char epoch[16]; /* the image epoch in use, "" before the first */
+};
+
+struct output;
+
+/* Opens the store (removing what a dead profd left half-written) and starts the thread. */
+int output_new(struct output **ret, const struct output_options *options);
+/* Finishes what is queued, then stops the thread. Takes NULL. */
+void output_free(struct output *o);
+DEFINE_CLEANUP(struct output *, output_free)
+
+/* Queues @snapshot; on OUTPUT_E_OK it belongs to the thread. Never blocks. */
+int output_submit(struct output *o, struct snapshot *snapshot);
+/* Queues a new image epoch; its name comes in the result's only path. Never blocks. */
+int output_submit_epoch(struct output *o, void *request);
+/* Queues a listing (see listing.h); it comes in the result. @service is copied. Never blocks. */
+int output_submit_list(struct output *o, const char *service, uint64_t since_ns, uint64_t until_ns,
+		       void *request);
+/* An eventfd, readable when results wait. */
+int output_fd(struct output *o);
+/* The next result, or NULL; the caller frees it. */
+struct output_result *output_take(struct output *o);
+/* New limits, e.g. after SIGHUP; copied. */
+int output_configure(struct output *o, const struct output_options *options);
+/* A copy of what the store looked like after the last request. */
+void output_get_store_status(struct output *o, struct output_store_status *ret);
+
+#endif

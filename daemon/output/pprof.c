@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three passes. First every frame becomes a spot: one address in one process's mapping (or kernel
+ * image), each once. Then the spots, sorted by image so that each symbol table is loaded once, are
+ * named and become locations. Last the samples, whose frames are by now numbers of spots.
+ *
+ * Mappings: one image may lie at another address in each process. All are laid over the layout
+ * that was seen first, segment by segment: an address is the file offset, moved to there.
+ */
+#include "daemon/output/pprof.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/reasons.h"
+#include "daemon/output/pprof_spots.h"
+
+#define LABELS_MAX 10
+
+struct builder {
+	const struct context *c;
+	const struct view *view;
+	const struct view_group *group;
+	struct profile *profile;
+	struct spots *spots;
+	struct pprof_mappings mappings;
+	uint32_t *frames; /* spots of all samples, one after the other */
+	size_t n_frames, max_frames;
+	uint32_t *locations; /* by spot */
+	bool is_time;	     /* the second value is cpu/nanoseconds */
+};
+
+static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
+static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
+
+static void builder_deinit(struct builder *b)
+{
+	profile_free(b->profile);
+	spots_free(b->spots);
+	pprof_mappings_deinit(&b->mappings);
+	free(b->frames);
+	free(b->locations);
+}
+
+static int add_frame(struct builder *b, uint32_t spot)
+{
+	if (b->n_frames == b->max_frames) {
+		size_t bigger = b->max_frames ? b->max_frames * 2 : 1024;
+		uint32_t *moved = reallocarray(b->frames, bigger, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		b->frames = moved;
+		b->max_frames = bigger;
+	}
+	b->frames[b->n_frames++] = spot;
+	return 0;
+}
+
+/* How many frames of @e are written: none of the kernel's if they are hidden. */
+static uint32_t first_frame(const struct builder *b, const struct view_entry *e)
+{
+	return b->view->snapshot->hide_kernel ? e->stack.n_kernel : 0;
+}
+
+/* A stack of which nothing is left to show still has one frame, which says why. */
+static enum spot_name name_of_nothing(const struct view_entry *e)
+{
+	if (e->stack.n_kernel || e->process->kernel_thread || e->stack.quality == STACK_NO_USER)
+		return SPOT_KERNEL;
+	return SPOT_UNKNOWN;
+}
+
+static int collect_entry(struct builder *b, const struct view_entry *e)
+{
+	uint32_t first = first_frame(b, e), spot;
+	int r;
+
+	if (first == e->stack.n_frames) {
+		r = spots_name(b->spots, name_of_nothing(e), &spot);
+		return r ? r : add_frame(b, spot);
+	}
+	for (uint32_t i = first; i < e->stack.n_frames; i++) {
+		uint64_t frame = e->stack.frames[i];
+
+		if (i < e->stack.n_kernel)
+			r = spots_kernel(b->spots, b->c->kernel, frame, &spot);
+		else
+			r = spots_user(b->spots, e, view_user_address(frame), b->c->symbols, &spot);
+		if (!r)
+			r = add_frame(b, spot);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* The name of what lies at @place; NULL if there is none or none is wanted. */
+static int find_name(struct builder *b, const struct place *place, const char **ret)
+{
+	*ret = NULL;
+	if (b->view->snapshot->symbolize == SYMBOLIZE_NONE || !place->has_vaddr)
+		return 0;
+	if (place->kind == PLACE_KERNEL)
+		return symbols_of_kernel(b->c->symbols, place->kernel, place->vaddr, ret);
+	if (place->kind == PLACE_IMAGE)
+		return symbols_of_image(b->c->symbols, place->mapping->image, place->vaddr, ret);
+	return 0;
+}
+
+static int add_function(struct builder *b, const char *name, uint32_t *ret)
+{
+	struct profile_function f = {0};
+	int r = profile_add_text(b->profile, name, &f.name);
+
+	if (r)
+		return r;
+	f.system_name = f.name;
+	return profile_add_function(b->profile, &f, ret);
+}
+
+static int locate_spot(struct builder *b, const struct spot *spot, uint32_t *ret)
+{
+	struct profile_line line = {0};
+	uint32_t mapping = PROFILE_NONE;
+	uint64_t address = spot->address;
+	const char *name = spot->fixed_name;
+	int r = 0;
+
+	if (!name) {
+		r = pprof_mappings_place(&b->mappings, b->profile, &spot->place, &address,
+					 &mapping);
+		if (!r)
+			r = find_name(b, &spot->place, &name);
+	}
+	if (!r && name)
+		r = add_function(b, name, &line.function);
+	if (r)
+		return r;
+	if (name && mapping != PROFILE_NONE)
+		b->profile->mappings[mapping].has_functions = true;
+	return profile_add_location(b->profile, mapping, address, &line, name ? 1 : 0, ret);
+}
+
+static int locate_all(struct builder *b)
+{
+	cleanup(freep) uint32_t *order = NULL;
+	size_t n;
+	int r = spots_by_image(b->spots, &order, &n);
+
+	if (r)
+		return r;
+	b->locations = calloc(n ? n : 1, sizeof(*b->locations));
+	if (!b->locations)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++) {
+		r = locate_spot(b, spots_get(b->spots, order[i]), &b->locations[order[i]]);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+struct labels {
+	struct profile_label all[LABELS_MAX];
+	uint32_t n;
+};
+
+static int add_label(struct builder *b, struct labels *labels, const char *key, const char *text)
+{
+	struct profile_label *label = &labels->all[labels->n];
+	int r;
+
+	if (!text || !*text)
+		return 0;
+	*label = (struct profile_label){0};
+	r = profile_add_text(b->profile, key, &label->key);
+	if (!r)
+		r = profile_add_text(b->profile, text, &label->str);
+	labels->n += !r;
+	return r;
+}
+
+static int add_number(struct builder *b, struct labels *labels, const char *key, int64_t num)
+{
+	struct profile_label *label = &labels->all[labels->n];
+	int r;
+
+	*label = (struct profile_label){.num = num};
+	r = profile_add_text(b->profile, key, &label->key);
+	labels->n += !r;
+	return r;
+}
+
+static int add_quality(struct builder *b, struct labels *labels, const struct stack *stack)
+{
+	const char *reason = NULL;
+	int r;
+
+	if (stack->quality == STACK_TRUNCATED)
+		reason = stack->reason < N_TRUNCATED ? truncated_names[stack->reason] : "other";
+	else if (stack->quality == STACK_BROKEN)
+		reason = stack->reason < N_BROKEN ? broken_names[stack->reason] : "other";
+	if (!reason)
+		return 0;
+	r = add_label(b, labels, "stack",
+		      stack->quality == STACK_TRUNCATED ? "truncated" : "broken");
+	return r ? r : add_label(b, labels, "reason", reason);
+}
+
+static int make_labels(struct builder *b, const struct view_entry *e, struct labels *labels)
+{
+	unsigned wanted = b->view->snapshot->labels;
+	const struct snapshot_process *p = e->process;
+	int r = 0;
+
+	labels->n = 0;
+	if (wanted & LABEL_PID)
+		r = add_number(b, labels, "pid", p->pid);
+	if (!r && (wanted & LABEL_COMM))
+		r = add_label(b, labels, "comm", p->comm);
+	if (!r && (wanted & LABEL_THREAD))
+		r = add_label(b, labels, "thread",
+			      aggregate_thread_name(b->view->snapshot->aggregate,
+						    e->entry->thread_name));
+	if (!r && (wanted & LABEL_TID) && e->entry->tid)
+		r = add_number(b, labels, "tid", e->entry->tid);
+	if (!r && (wanted & LABEL_SERVICE))
+		r = add_label(b, labels, "service", p->service);
+	if (!r && (wanted & LABEL_CGROUP))
+		r = add_label(b, labels, "cgroup", p->cgroup);
+	if (!r && (wanted & LABEL_CONTAINER))
+		r = add_label(b, labels, "container", p->container);
+	return r ? r : add_quality(b, labels, &e->stack);
+}
+
+/* What the samples stand for, in the unit of the second value. */
+static int64_t value_of(const struct builder *b, const struct aggregate_entry *entry)
+{
+	const struct snapshot *s = b->view->snapshot;
+
+	if (b->is_time && !s->is_clock)
+		return (int64_t)((unsigned __int128)entry->count * 1000000000u / s->frequency);
+	return (int64_t)entry->weight;
+}
+
+static int add_samples(struct builder *b)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < b->group->n; i++) {
+		const struct view_entry *e = &b->view->entries[b->group->first + i];
+		uint32_t n = e->stack.n_frames - first_frame(b, e);
+		int64_t values[] = {(int64_t)e->entry->count, value_of(b, e->entry)};
+		struct labels labels;
+		int r = make_labels(b, e, &labels);
+
+		if (r)
+			return r;
+		if (n == 0)
+			n = 1;
+		for (uint32_t j = 0; j < n; j++)
+			b->frames[at + j] = b->locations[b->frames[at + j]];
+		r = profile_add_sample(b->profile, b->frames + at, n, values, labels.all, labels.n);
+		if (r)
+			return r;
+		at += n;
+	}
+	return 0;
+}
+
+/*
+ * Clocks tell time. So do cycles at a fixed frequency: each sample stands for 1/frequency of a
+ * second of a CPU that was not idle. Everything else counts events.
+ */
+static int add_types(struct builder *b)
+{
+	const struct snapshot *s = b->view->snapshot;
+	struct profile *p = b->profile;
+	const char *type, *unit;
+	int r;
+
+	b->is_time = s->is_clock || (strcmp(s->event, "cycles") == 0 && s->frequency);
+	type = b->is_time ? "cpu" : s->event;
+	unit = b->is_time ? "nanoseconds" : "count";
+	r = profile_add_sample_type(p, "samples", "count");
+	if (!r)
+		r = profile_add_sample_type(p, type, unit);
+	if (!r)
+		r = profile_add_text(p, type, &p->period_type.type);
+	if (!r)
+		r = profile_add_text(p, unit, &p->period_type.unit);
+	p->period = (int64_t)s->period;
+	if (b->is_time && !s->is_clock)
+		p->period = (int64_t)(1000000000u / s->frequency);
+	p->time_ns = (int64_t)s->start_ns;
+	p->duration_ns = (int64_t)s->duration_ns;
+	return r;
+}
+
+static int add_comments(struct builder *b)
+{
+	cleanup(freep) char *text = NULL;
+	char *rest;
+	int r = context_describe(b->c, b->view->snapshot, "# ", &text);
+
+	if (r)
+		return r;
+	for (char *line = strtok_r(text, "\n", &rest); line && !r;
+	     line = strtok_r(NULL, "\n", &rest))
+		r = profile_add_comment(b->profile, line);
+	return r;
+}
+
+static int build(struct builder *b)
+{
+	int r = profile_new(&b->profile);
+
+	if (!r)
+		r = spots_new(&b->spots);
+	if (!r)
+		r = add_types(b);
+	if (!r)
+		r = add_comments(b);
+	for (size_t i = 0; i < b->group->n && !r; i++)
+		r = collect_entry(b, &b->view->entries[b->group->first + i]);
+	if (!r)
+		r = pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group);
+	if (!r)
+		r = locate_all(b);
+	return r ? r : add_samples(b);
+}
+
+int output_pprof(const struct context *c, const struct view *view, const struct view_group *group,
+		 struct profile **ret)
+{
+	struct builder b = {.c = c, .view = view, .group = group};
+	int r = build(&b);
+
+	if (!r)
+		*ret = steal_ptr(&b.profile);
+	builder_deinit(&b);
+	return r;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* The mappings of one profile: see pprof_spots.h and the model in pprof.c. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/output/pprof_spots.h"
+
+void pprof_mappings_deinit(struct pprof_mappings *m)
+{
+	free(m->segments);
+}
+
+static uint64_t page_floor(uint64_t value)
+{
+	return value & ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+static uint64_t page_ceil(uint64_t value)
+{
+	return page_floor(value + (uint64_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+/* What the whole mapping says, when there is no better. */
+static struct pprof_segment segment_of_mapping(const struct mapping *m)
+{
+	struct pprof_segment s = {
+		.image = m->image->id,
+		.offset = m->offset,
+		.length = m->end - m->start,
+		.start = m->start,
+	};
+
+	if (m->image->kind == IMAGE_ANON)
+		s.offset = m->start;
+	return s;
+}
+
+/*
+ * The segment of @place and where its process has it. The kernel maps whole pages (mmap of
+ * PT_LOAD), and a mapping may be a part only (mprotect): the segment tells start and length.
+ */
+static struct pprof_segment segment_of(const struct place *place)
+{
+	const struct mapping *m = place->mapping;
+	struct pprof_segment s = segment_of_mapping(m);
+
+	if (m->image->kind == IMAGE_ANON || !place->elf)
+		return s;
+	for (uint32_t i = 0; i < place->elf->n_segments; i++) {
+		const struct elf_segment *e = &place->elf->segments[i];
+		uint64_t offset = page_floor(e->offset);
+		uint64_t end = page_ceil(e->offset + e->file_size);
+		uint64_t back = m->offset - offset; /* may wrap: the segment begins behind */
+
+		if (!e->executable || place->file_offset < offset || place->file_offset >= end ||
+		    end < offset)
+			continue;
+		if (offset < m->offset && back > m->start)
+			continue;
+		s.offset = offset;
+		s.length = end - offset;
+		s.start = m->start - back;
+		break;
+	}
+	return s;
+}
+
+static int add_segment(struct pprof_mappings *m, const struct pprof_segment *segment)
+{
+	struct pprof_segment *moved = reallocarray(m->segments, m->n_segments + 1, sizeof(*moved));
+
+	if (!moved)
+		return error_origin(-ENOMEM);
+	m->segments = moved;
+	moved[m->n_segments++] = *segment;
+	return 0;
+}
+
+/* Spots come image by image: the newest segments are the likely ones. */
+static const struct pprof_segment *find_segment(const struct pprof_mappings *m,
+						const struct pprof_segment *like)
+{
+	for (size_t i = m->n_segments; i; i--) {
+		const struct pprof_segment *s = &m->segments[i - 1];
+
+		if (s->image == like->image && s->offset == like->offset &&
+		    s->length == like->length)
+			return s;
+	}
+	return NULL;
+}
+
+static int add_mapping(struct pprof_mappings *m, struct profile *p, struct pprof_segment *segment,
+		       const struct profile_mapping *like, const char *path, const uint8_t *id,
+		       size_t id_length)
+{
+	struct profile_mapping mapping = *like;
+	char build_id[BUILD_ID_HEX_SIZE];
+	int r;
+
+	context_build_id(id, id_length, build_id);
+	r = profile_add_text(p, path, &mapping.path);
+	if (!r)
+		r = profile_add_text(p, build_id, &mapping.build_id);
+	if (!r)
+		r = profile_add_mapping(p, &mapping, &segment->mapping);
+	return r ? r : add_segment(m, segment);
+}
+
+static int place_kernel(struct pprof_mappings *m, struct profile *p,
+			const struct kernel_image *image, uint32_t *ret)
+{
+	struct pprof_segment segment = {
+		.image = image->id | UINT64_C(1) << 63,
+		.length = image->end - image->start,
+		.start = image->start,
+	};
+	const struct pprof_segment *found = find_segment(m, &segment);
+	struct profile_mapping mapping = {.start = image->start, .limit = image->end};
+	int r;
+
+	if (!found) {
+		r = add_mapping(m, p, &segment, &mapping, image->name, image->build_id,
+				image->build_id_length);
+		if (r)
+			return r;
+		found = &segment;
+	}
+	*ret = found->mapping;
+	return 0;
+}
+
+int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const struct place *place,
+			 uint64_t *address, uint32_t *ret)
+{
+	const struct pprof_segment *found;
+	struct pprof_segment segment;
+	int r;
+
+	*ret = PROFILE_NONE;
+	if (place->kind == PLACE_NOWHERE)
+		return 0;
+	if (place->kind == PLACE_KERNEL)
+		return place_kernel(m, p, place->kernel, ret);
+
+	segment = segment_of(place);
+	found = find_segment(m, &segment);
+	if (!found) {
+		struct profile_mapping mapping = {
+			.start = segment.start,
+			.limit = segment.start + segment.length,
+			.offset = place->mapping->image->kind == IMAGE_ANON ? 0 : segment.offset,
+		};
+
+		r = add_mapping(m, p, &segment, &mapping, place->mapping->image->path,
+				place->elf ? place->elf->build_id : NULL,
+				place->elf ? place->elf->build_id_length : 0);
+		if (r)
+			return r;
+		found = &segment;
+	}
+	*address = *address - segment.start + found->start;
+	*ret = found->mapping;
+	return 0;
+}
+
+struct tally {
+	const struct image *program; /* NULL: kernel threads */
+	const struct view_entry *e;
+	uint64_t count;
+};
+
+/* Adds one process's samples to its program's. */
+static int tally_add(struct tally **tallies, size_t *n, const struct view_entry *e, uint64_t count)
+{
+	const struct image *program = e->process->program;
+	struct tally *moved;
+
+	if (!program && !e->process->kernel_thread)
+		return 0;
+	for (size_t i = 0; i < *n; i++) {
+		if ((*tallies)[i].program == program) {
+			(*tallies)[i].count += count;
+			return 0;
+		}
+	}
+	moved = reallocarray(*tallies, *n + 1, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	*tallies = moved;
+	moved[(*n)++] = (struct tally){.program = program, .e = e, .count = count};
+	return 0;
+}
+
+/* The program with the most samples. *ret is untouched when none is known. */
+static int find_main(const struct view *view, const struct view_group *group, struct tally *ret)
+{
+	cleanup(freep) struct tally *tallies = NULL;
+	size_t n = 0, end = group->first + group->n;
+
+	for (size_t i = group->first; i < end;) {
+		const struct view_entry *e = &view->entries[i];
+		uint64_t count = 0;
+		int r;
+
+		for (; i < end && view->entries[i].process == e->process; i++)
+			count += view->entries[i].entry->count;
+		r = tally_add(&tallies, &n, e, count);
+		if (r)
+			return r;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (tallies[i].count > ret->count)
+			*ret = tallies[i];
+	return 0;
+}
+
+int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struct context *c,
+			const struct view *view, const struct view_group *group)
+{
+	struct place place = {.kind = PLACE_IMAGE};
+	const struct mapping *all;
+	struct tally best = {0};
+	uint64_t address;
+	uint32_t ignored;
+	size_t n = 0;
+	int r = find_main(view, group, &best);
+
+	if (r || !best.e)
+		return r;
+	if (!best.program)
+		return view->snapshot->hide_kernel
+			       ? 0
+			       : place_kernel(m, p, kernel_images_main(c->kernel), &ignored);
+	if (!best.e->process->mappings)
+		return 0;
+	all = mappings_all(best.e->process->mappings, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t g = best.e->entry->generation;
+
+		if (all[i].image != best.program || g < all[i].from || g >= all[i].until)
+			continue;
+		if (!place.mapping || all[i].start < place.mapping->start)
+			place.mapping = &all[i];
+	}
+	if (!place.mapping)
+		return 0;
+	place.file_offset = place.mapping->offset;
+	place.elf = best.program->has_elf ? &best.program->elf : NULL;
+	address = place.mapping->start;
+	return pprof_mappings_place(m, p, &place, &address, &ignored);
+}

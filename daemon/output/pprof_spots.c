@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/pprof_spots.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/error.h"
+
+#define SLOTS_MIN 256u
+
+struct spots {
+	struct spot *spots;
+	uint32_t n, capacity;
+	/* Open addressing; a slot holds the spot's index + 1. Addresses are strangers' choice. */
+	uint32_t *slots;
+	uint32_t n_slots; /* power of two */
+	uint64_t seed;
+};
+
+int spots_new(struct spots **ret)
+{
+	cleanup(spots_freep) struct spots *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->slots = calloc(SLOTS_MIN, sizeof(*s->slots));
+	if (!s->slots)
+		return error_origin(-ENOMEM);
+	s->n_slots = SLOTS_MIN;
+	if (getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) != sizeof(s->seed))
+		s->seed = (uint64_t)(uintptr_t)s;
+	*ret = steal_ptr(&s);
+	return 0;
+}
+
+void spots_free(struct spots *s)
+{
+	if (!s)
+		return;
+	free(s->spots);
+	free(s->slots);
+	free(s);
+}
+
+/* What tells spots apart besides the address: whose mapping, or which kernel image. */
+static uint64_t owner_of(const struct spot *spot)
+{
+	if (spot->fixed_name)
+		return (uint64_t)(uintptr_t)spot->fixed_name;
+	if (spot->place.kind == PLACE_KERNEL)
+		return (uint64_t)(uintptr_t)spot->place.kernel;
+	return (uint64_t)(uintptr_t)spot->place.mapping;
+}
+
+static uint32_t hash(const struct spots *s, const struct spot *spot)
+{
+	unsigned __int128 product = (unsigned __int128)(owner_of(spot) ^ s->seed) *
+				    (spot->address ^ UINT64_C(0x9e3779b97f4a7c15));
+	uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64);
+
+	return (uint32_t)((folded * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+static uint32_t *probe(const struct spots *s, const struct spot *spot)
+{
+	for (uint32_t i = hash(s, spot);; i++) {
+		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
+		const struct spot *other = *slot ? &s->spots[*slot - 1] : NULL;
+
+		if (!other ||
+		    (other->address == spot->address && owner_of(other) == owner_of(spot)))
+			return slot;
+	}
+}
+
+static int grow(struct spots *s)
+{
+	if (s->n == s->capacity) {
+		uint32_t bigger = s->capacity ? s->capacity * 2 : SLOTS_MIN;
+		struct spot *moved = reallocarray(s->spots, bigger, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		s->spots = moved;
+		s->capacity = bigger;
+	}
+	if ((uint64_t)s->n * 4 >= (uint64_t)s->n_slots * 3) {
+		uint32_t *slots;
+
+		if (s->n_slots > UINT32_MAX / 2)
+			return error_origin(-E2BIG);
+		slots = calloc((size_t)s->n_slots * 2, sizeof(*slots));
+		if (!slots)
+			return error_origin(-ENOMEM);
+		free(s->slots);
+		s->slots = slots;
+		s->n_slots *= 2;
+		for (uint32_t i = 0; i < s->n; i++)
+			*probe(s, &s->spots[i]) = i + 1;
+	}
+	return 0;
+}
+
+static int add(struct spots *s, const struct spot *spot, uint32_t *ret)
+{
+	uint32_t *slot = probe(s, spot);
+	int r;
+
+	if (!*slot) {
+		r = grow(s);
+		if (r)
+			return r;
+		s->spots[s->n++] = *spot;
+		slot = probe(s, spot); /* empty still, unless the table has moved */
+		*slot = s->n;
+	}
+	*ret = *slot - 1;
+	return 0;
+}
+
+int spots_user(struct spots *s, const struct view_entry *e, uint64_t address,
+	       const struct symbols *symbols, uint32_t *ret)
+{
+	struct spot spot = {.address = address};
+
+	view_place_user(e, address, symbols, &spot.place);
+	return add(s, &spot, ret);
+}
+
+int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
+		 uint32_t *ret)
+{
+	struct spot spot = {.address = address};
+
+	view_place_kernel(kernel, address, &spot.place);
+	return add(s, &spot, ret);
+}
+
+int spots_name(struct spots *s, enum spot_name name, uint32_t *ret)
+{
+	static const char *const names[] = {"[kernel]", "[unknown]"};
+	struct spot spot = {.fixed_name = names[name]};
+
+	return add(s, &spot, ret);
+}
+
+const struct spot *spots_get(const struct spots *s, uint32_t i)
+{
+	return &s->spots[i];
+}
+
+static uint64_t image_of(const struct place *place)
+{
+	if (place->kind == PLACE_KERNEL)
+		return place->kernel->id | UINT64_C(1) << 63;
+	return place->kind == PLACE_IMAGE ? place->mapping->image->id : 0;
+}
+
+static int by_image(const void *a, const void *b, void *userdata)
+{
+	const struct spots *s = userdata;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	uint64_t x = image_of(&s->spots[i].place), y = image_of(&s->spots[j].place);
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return i < j ? -1 : i > j; /* in order of appearance */
+}
+
+int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t *order = calloc(s->n ? s->n : 1, sizeof(*order));
+
+	if (!order)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < s->n; i++)
+		order[i] = i;
+	qsort_r(order, s->n, sizeof(*order), by_image, (void *)(uintptr_t)s);
+	*ret = order;
+	*ret_n = s->n;
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_PPROF_SPOTS_H
+#define PROFD_OUTPUT_PPROF_SPOTS_H
+
+/*
+ * Two helpers of pprof.c: the set of spots that a profile's samples touch, and the mappings that
+ * they are laid over.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/profile/profile.h"
+#include "daemon/output/context.h"
+#include "daemon/output/view.h"
+
+/* Frames that stand for what is not shown. */
+enum spot_name { SPOT_KERNEL, SPOT_UNKNOWN };
+
+/* One address in one process's mapping, in one kernel image, or nowhere. */
+struct spot {
+	uint64_t address;
+	const char *fixed_name; /* "[kernel]" or "[unknown]", else NULL */
+	struct place place;
+};
+
+struct spots;
+
+int spots_new(struct spots **ret);
+void spots_free(struct spots *s);
+DEFINE_CLEANUP(struct spots *, spots_free)
+
+/* Each finds or adds a spot. Return 0 or negative errno. */
+int spots_user(struct spots *s, const struct view_entry *e, uint64_t address,
+	       const struct symbols *symbols, uint32_t *ret);
+int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
+		 uint32_t *ret);
+int spots_name(struct spots *s, enum spot_name name, uint32_t *ret);
+const struct spot *spots_get(const struct spots *s, uint32_t i);
+/* All spots, those of one image in a row; malloc'ed, the caller's. */
+int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n);
+
+/* A segment of an image that has become a mapping of the profile. */
+struct pprof_segment {
+	uint64_t image;	 /* id; kernel images: with the top bit set */
+	uint64_t offset; /* of the segment in the file; anonymous memory: its address */
+	uint64_t length;
+	uint64_t start; /* where it lies in the profile */
+	uint32_t mapping;
+};
+
+struct pprof_mappings {
+	struct pprof_segment *segments;
+	size_t n_segments;
+};
+
+void pprof_mappings_deinit(struct pprof_mappings *m);
+/* Adds the mapping that comes first by convention: the program with the most samples. */
+int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struct context *c,
+			const struct view *view, const struct view_group *group);
+/* Finds or adds the mapping for @place (PROFILE_NONE for nowhere) and moves *address into it. */
+int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const struct place *place,
+			 uint64_t *address, uint32_t *ret);
+
+#endif

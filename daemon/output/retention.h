@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_RETENTION_H
+#define PROFD_OUTPUT_RETENTION_H
+
+/*
+ * What the store keeps. In this order:
+ *
+ *   1. legacy windows of services older than legacy_keep go, and all windows older than max_age;
+ *   2. so do image epochs that began more than max_age ago, the newest three excepted;
+ *   3. while the store is bigger than max_size, or the file system has less than min_free left,
+ *      the oldest window or epoch goes, whatever it is.
+ *
+ * Each service keeps its newest keep_windows windows always: the .pb.gz ones, or, where there is
+ * none, the legacy ones. Sessions keep none: once somebody's session is old, all of it goes.
+ * Ages count from a window's end. A limit of 0 is no limit.
+ *
+ * Works on the index alone; the only system calls are those that delete, and statvfs.
+ */
+#include <stdint.h>
+
+#include "daemon/output/store.h"
+
+#define RETENTION_EPOCHS_KEPT 3
+
+struct retention_limits {
+	uint64_t max_size, min_free; /* bytes */
+	uint64_t max_age_s, legacy_keep_s;
+	uint32_t keep_windows;
+};
+
+/*
+ * Deletes what the limits tell at @now_s. @need: bytes to free in any case, as far as there is
+ * something to delete: after a write found no room (a quota does not show in statvfs).
+ * *ret_n counts the files and epochs deleted; may be NULL. Returns 0 or negative errno when
+ * something could not be deleted.
+ */
+int retention_run(struct store *store, const struct retention_limits *limits, uint64_t now_s,
+		  uint64_t need, uint64_t *ret_n);
+
+#endif

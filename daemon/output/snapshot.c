@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/snapshot.h"
+
+#include <stdlib.h>
+
+void snapshot_free(struct snapshot *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_processes && s->processes; i++) {
+		struct snapshot_process *p = &s->processes[i];
+
+		free(p->service);
+		free(p->cgroup);
+		free(p->container);
+		image_unref(p->program);
+		mappings_unref(p->mappings);
+	}
+	free(s->processes);
+	aggregate_free(s->aggregate);
+	free(s->session_name);
+	free(s->ledger);
+	free(s);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_SNAPSHOT_H
+#define PROFD_OUTPUT_SNAPSHOT_H
+
+/*
+ * One closed window of one session: everything that is needed to write it, immutable, handed from
+ * the main thread to the output thread, which frees it.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/aggregate/aggregate.h"
+#include "daemon/resolve/mappings.h"
+
+enum {
+	FORMAT_PPROF = 1 << 0,
+	FORMAT_LEGACY = 1 << 1,
+	FORMAT_IMAGES = 1 << 2, /* honoured for the system session only */
+};
+
+/* The keys of [labels] that are switched on. */
+enum {
+	LABEL_PID = 1 << 0,
+	LABEL_COMM = 1 << 1,
+	LABEL_THREAD = 1 << 2,
+	LABEL_TID = 1 << 3,
+	LABEL_SERVICE = 1 << 4,
+	LABEL_CGROUP = 1 << 5,
+	LABEL_CONTAINER = 1 << 6,
+};
+
+enum symbolize { SYMBOLIZE_NONE, SYMBOLIZE_FUNCTIONS, SYMBOLIZE_LINES };
+
+/* One program that ran in one process (an exec begins another); texts are owned. */
+struct snapshot_process {
+	uint64_t serial; /* as in the aggregate's entries */
+	pid_t pid;
+	bool kernel_thread;
+	char comm[16];
+	char *service;		   /* unescaped */
+	char *cgroup;		   /* path, or NULL */
+	char *container;	   /* id, or NULL */
+	struct image *program;	   /* the main program's image, or NULL; owned reference */
+	struct mappings *mappings; /* or NULL; owned reference */
+};
+
+struct snapshot {
+	uint64_t session;   /* 0: the system session */
+	char *session_name; /* "<id>-<name>", its folder; NULL for the system session */
+	uid_t owner;	    /* of a session from `profctl start` */
+	uint64_t start_ns;  /* Unix time; window start */
+	uint64_t duration_ns;
+	unsigned formats; /* FORMAT_* */
+	unsigned labels;  /* LABEL_* */
+	enum symbolize symbolize;
+	bool hide_kernel; /* kernel frames are not to be written */
+
+	char event[32];	    /* canonical name, e.g. "cpu-clock" */
+	bool is_clock;	    /* weights are nanoseconds of CPU time */
+	uint64_t period;    /* events (clock: nanoseconds) per sample */
+	uint64_t frequency; /* Hz, or 0 where a period was asked for */
+
+	/* One line each, without newline or "# ": the ledger of this window. */
+	char *ledger;
+
+	struct aggregate *aggregate;	    /* owned */
+	struct snapshot_process *processes; /* owned, ascending serial */
+	size_t n_processes;
+
+	void *request; /* the main thread's cookie, comes back in struct output_result */
+};
+
+/* Frees all; takes NULL and half-built ones. */
+void snapshot_free(struct snapshot *s);
+DEFINE_CLEANUP(struct snapshot *, snapshot_free)
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/store.h"
+
+#include <acl/libacl.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/acl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/output/scan.h"
+
+#define MODE_FOLDER   0750
+#define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
+#define MODE_SESSION  0700
+
+static void acl_freep(acl_t *acl)
+{
+	if (*acl)
+		acl_free(*acl);
+}
+
+static int set_mode(int fd, mode_t mode)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_origin(-errno);
+	if (fchmod(fd, (st.st_mode & S_ISGID) | mode) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+/* acl(5): the folder's own ACL and the default one that its files inherit. */
+static int set_acl(int fd, uid_t owner)
+{
+	cleanup(acl_freep) acl_t acl = NULL;
+	char text[96], path[32];
+
+	snprintf(text, sizeof(text), "u::rwx,u:%u:r-x,g::---,m::r-x,o::---", (unsigned)owner);
+	acl = acl_from_text(text);
+	if (!acl)
+		return error_origin(-errno);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (acl_set_file(path, ACL_TYPE_DEFAULT, acl) < 0 || acl_set_fd(fd, acl) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Opens a session's new folder to its owner: by ACL, else by giving it away. */
+static int open_to_owner(struct store *store, int fd, uid_t owner)
+{
+	int r;
+
+	if (owner == STORE_NOBODY || owner == 0 || owner == geteuid())
+		return 0;
+	r = set_acl(fd, owner);
+	if (r != -EOPNOTSUPP && r != -ENOSYS)
+		return r;
+	if (fchown(fd, owner, (gid_t)-1) < 0)
+		store->acl_refused = true;
+	return 0;
+}
+
+/* mkdir and its mode; @ret_fd is the folder, whether it was there or not. */
+static int make_folder(struct store *store, int parent, const char *name, mode_t mode,
+		       bool *ret_made, int *ret_fd)
+{
+	cleanup(closep) int fd = -1;
+	int r;
+
+	*ret_made = store->ops->make_folder(parent, name, mode) == 0;
+	if (!*ret_made && errno != EEXIST)
+		return error_origin(-errno);
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return error_origin(-errno);
+	if (*ret_made) {
+		r = set_mode(fd, mode);
+		if (r)
+			return r;
+	}
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static mode_t mode_of(const char *path)
+{
+	if (strcmp(path, "sessions") == 0)
+		return MODE_SESSIONS;
+	if (strncmp(path, "sessions/", 9) == 0)
+		return MODE_SESSION;
+	return MODE_FOLDER;
+}
+
+int store_open_folder(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given)
+{
+	cleanup(closep) int fd = -1;
+	char prefix[STORE_PATH_SIZE];
+	struct stat st;
+	size_t from = 0;
+	bool made;
+	int r;
+
+	for (;;) {
+		size_t length = strcspn(path + from, "/");
+		int next = -1;
+
+		if (from + length >= sizeof(prefix) || length == 0)
+			return error_origin(-ENAMETOOLONG);
+		memcpy(prefix, path, from + length);
+		prefix[from + length] = '\0';
+		r = make_folder(store, fd < 0 ? store->fd : fd, prefix + from, mode_of(prefix),
+				&made, &next);
+		if (r)
+			return r;
+		closep(&fd);
+		fd = next;
+		if (path[from + length] == '\0')
+			break;
+		from += length + 1;
+	}
+	if (made) {
+		r = open_to_owner(store, fd, owner);
+		if (r) {
+			store_prune(store, path); /* never leave one that its owner cannot read */
+			return error_origin(r);
+		}
+	}
+	*ret_given = owner != STORE_NOBODY && owner != geteuid() && fstat(fd, &st) == 0 &&
+		     st.st_uid == owner;
+	*ret = steal_fd(&fd);
+	return 0;
+}
+
+int store_enter(struct store *store, const char *path, int *ret)
+{
+	cleanup(closep) int fd = -1;
+	char name[NAMES_ESCAPED_MAX + 64];
+
+	while (*path) {
+		size_t length = strcspn(path, "/");
+		int next;
+
+		if (length >= sizeof(name))
+			return -ENAMETOOLONG;
+		memcpy(name, path, length);
+		name[length] = '\0';
+		next = openat(fd < 0 ? store->fd : fd, name,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return -errno;
+		closep(&fd);
+		fd = next;
+		path += length + (path[length] == '/');
+	}
+	*ret = steal_fd(&fd);
+	return 0;
+}
+
+static int read_all(int fd, uint8_t *data, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t n = pread(fd, data + done, length - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_origin(n < 0 ? -errno : -EIO);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length)
+{
+	cleanup(closep) int fd = -1;
+	cleanup(freep) uint8_t *data = NULL;
+	struct stat st;
+	int r;
+
+	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return error_origin(-errno);
+	if (!S_ISREG(st.st_mode))
+		return error_origin(-EINVAL);
+	if ((uint64_t)st.st_size > max)
+		return -EFBIG;
+	data = malloc((size_t)st.st_size + 1);
+	if (!data)
+		return error_origin(-ENOMEM);
+	r = read_all(fd, data, (size_t)st.st_size);
+	if (r)
+		return r;
+	*ret = steal_ptr(&data);
+	*ret_length = (size_t)st.st_size;
+	return 0;
+}
+
+/* Empties a folder; what is a folder itself is emptied first while @depth lasts. */
+static int empty_folder(struct store *store, int fd, unsigned depth)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	int r = 0;
+
+	if (!dir) {
+		r = error_origin(-errno);
+		close(fd);
+		return r;
+	}
+	while (!r && (e = readdir(dir))) {
+		int below;
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (store->ops->unlink(dirfd(dir), e->d_name, 0) == 0 || errno == ENOENT)
+			continue;
+		if (errno != EISDIR || !depth) {
+			r = error_origin(-errno);
+			break;
+		}
+		below = openat(dirfd(dir), e->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0) {
+			r = error_origin(-errno);
+			break;
+		}
+		r = empty_folder(store, below, depth - 1);
+		if (!r && store->ops->unlink(dirfd(dir), e->d_name, AT_REMOVEDIR) < 0)
+			r = error_origin(-errno);
+	}
+	closedir(dir);
+	return r;
+}
+
+int store_remove_tree(struct store *store, const char *path)
+{
+	int fd, r;
+
+	r = store_enter(store, path, &fd);
+	if (r == -ENOENT)
+		return 0;
+	if (r)
+		return error_origin(r);
+	r = empty_folder(store, fd, 2);
+	if (r)
+		return r;
+	if (store->ops->unlink(store->fd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		return error_origin(-errno);
+	return 0;
+}
+
+void store_prune(struct store *store, const char *path)
+{
+	char copy[STORE_PATH_SIZE];
+
+	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
+		return;
+	while (strchr(copy, '/') && store->ops->unlink(store->fd, copy, AT_REMOVEDIR) == 0)
+		*strrchr(copy, '/') = '\0';
+}
+
+void store_set_samples(int fd, uint64_t samples)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%" PRIu64, samples);
+
+	/* Where there are no such attributes, a listing reads the file instead. */
+	(void)fsetxattr(fd, STORE_SAMPLES_ATTRIBUTE, text, (size_t)n, 0);
+}
+
+uint64_t store_get_samples(int fd)
+{
+	char text[24];
+	ssize_t n = fgetxattr(fd, STORE_SAMPLES_ATTRIBUTE, text, sizeof(text) - 1);
+	uint64_t samples = 0;
+
+	if (n <= 0 || n > 19)
+		return INDEX_SAMPLES_UNKNOWN;
+	for (ssize_t i = 0; i < n; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return INDEX_SAMPLES_UNKNOWN;
+		samples = samples * 10 + (uint64_t)(text[i] - '0');
+	}
+	return samples;
+}
+
+int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
+{
+	static const char *const folders[] = {"services", "sessions", "images"};
+	cleanup(store_freep) struct store *store = calloc(1, sizeof(*store));
+	bool given;
+	int r;
+
+	if (!store)
+		return error_origin(-ENOMEM);
+	store->fd = fd;
+	store->ops = ops;
+	store->path = strdup(path);
+	if (!store->path)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		cleanup(closep) int folder = -1;
+
+		r = store_open_folder(store, folders[i], STORE_NOBODY, &folder, &given);
+		if (r)
+			return r;
+	}
+	r = scan_store(store);
+	if (r)
+		return r;
+	*ret = steal_ptr(&store);
+	return 0;
+}
+
+void store_free(struct store *store)
+{
+	if (!store)
+		return;
+	index_deinit(&store->index);
+	free(store->path);
+	free(store);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_STORE_H
+#define PROFD_OUTPUT_STORE_H
+
+/*
+ * The state directory on disk: its layout, modes and ACLs, what a dead profd left half-written,
+ * and the index of what is there. Written to by batch.c, thinned out by retention.c.
+ *
+ *   services/<service>/<YYYYMMDD>/<window>   0750, files 0640
+ *   sessions/<id>-<name>/<window>            sessions/ 0711; each 0700 with an ACL for its owner
+ *   images/<epoch>/<host>/<image>            0750, files 0640
+ *
+ * A set-group-id bit that a folder inherits stays, so that the group of the state directory
+ * becomes the group of everything below. Folders are entered without following symbolic links: a
+ * session's folder may belong to its user (see store_open_folder).
+ *
+ * All functions may block on the disk. One thread only.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/file_ops.h"
+#include "daemon/output/index.h"
+
+#define STORE_PATH_SIZE 1024
+#define STORE_NOBODY	((uid_t)-1)
+
+struct store {
+	int fd;	    /* the state directory; borrowed */
+	char *path; /* of it, for messages */
+	const struct file_ops *ops;
+	struct index index;
+	uint64_t n_temporary; /* names of temporary files so far */
+	uint64_t n_cleaned;   /* temporary files removed at start */
+	bool full;	      /* the last write found no room */
+	bool acl_refused;     /* a session's folder could not be opened to its owner */
+};
+
+/*
+ * Makes the three folders, removes temporary files, builds the index; everything that is not ours
+ * is left alone. @ops must outlive the store. Returns 0 or negative errno.
+ */
+int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops);
+void store_free(struct store *store);
+DEFINE_CLEANUP(struct store *, store_free)
+
+/*
+ * Opens the folder @path (below the store) after making what is missing of it. @owner: who may
+ * read it besides profd, if it is a session's, else STORE_NOBODY. Where the file system has no
+ * ACLs, the folder is given to the owner if profd may do that; *ret_given is then true, and files
+ * made in it are to be given away too. Returns 0 or negative errno.
+ */
+int store_open_folder(struct store *store, const char *path, uid_t owner, int *ret,
+		      bool *ret_given);
+/* Opens an existing folder below the store; negative errno, unlogged, if it is not there. */
+int store_enter(struct store *store, const char *path, int *ret);
+/* Reads a whole file below @folder. -ENOENT, -EFBIG past @max, else negative errno. */
+int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
+
+/* Removes the folder @path below the store with all that is in it, two levels deep. */
+int store_remove_tree(struct store *store, const char *path);
+/* Removes @path and then its parents down to the second level, as far as they are empty. */
+void store_prune(struct store *store, const char *path);
+
+/* The number of samples kept as an extended attribute of a window's file. */
+#define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
+void store_set_samples(int fd, uint64_t samples);
+uint64_t store_get_samples(int fd);
+
+#endif

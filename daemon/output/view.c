@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/frame.h"
+
+#define KIND_MASK  (UINT64_C(0xf) << 60)
+#define NO_SERVICE "other"
+
+static const char *service_of(const struct view_entry *e)
+{
+	return e->process->service && e->process->service[0] ? e->process->service : NO_SERVICE;
+}
+
+static int by_process(const void *a, const void *b)
+{
+	const struct view_entry *x = a, *y = b;
+
+	if (x->entry->process != y->entry->process)
+		return x->entry->process < y->entry->process ? -1 : 1;
+	if (x->entry->generation != y->entry->generation)
+		return x->entry->generation < y->entry->generation ? -1 : 1;
+	/* Entries lie in one array: their order is that of first appearance. */
+	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+static int by_service(const void *a, const void *b)
+{
+	int r = strcmp(service_of(a), service_of(b));
+
+	return r ? r : by_process(a, b);
+}
+
+static const struct snapshot_process *find_process(const struct view *view, uint64_t serial)
+{
+	const struct snapshot *s = view->snapshot;
+	size_t low = 0, high = s->n_processes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->processes[middle].serial == serial)
+			return &s->processes[middle];
+		if (s->processes[middle].serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &view->nobody;
+}
+
+static int make_groups(struct view *view)
+{
+	bool all = view->snapshot->session != 0;
+
+	for (size_t i = 0; i < view->n_entries; i++) {
+		const char *service = all ? NULL : service_of(&view->entries[i]);
+		struct view_group *g = view->n_groups ? &view->groups[view->n_groups - 1] : NULL;
+
+		if (g && (all || strcmp(g->service, service) == 0)) {
+			g->n++;
+			continue;
+		}
+		g = reallocarray(view->groups, view->n_groups + 1, sizeof(*g));
+		if (!g)
+			return error_origin(-ENOMEM);
+		view->groups = g;
+		g[view->n_groups++] = (struct view_group){.service = service, .first = i, .n = 1};
+	}
+	return 0;
+}
+
+int view_new(struct view **ret, const struct snapshot *snapshot)
+{
+	cleanup(view_freep) struct view *view = calloc(1, sizeof(*view));
+	const struct aggregate_entry *entries;
+	size_t n;
+	int r;
+
+	if (!view)
+		return error_origin(-ENOMEM);
+	view->snapshot = snapshot;
+	entries = aggregate_entries(snapshot->aggregate, &n);
+	view->entries = calloc(n ? n : 1, sizeof(*view->entries));
+	if (!view->entries)
+		return error_origin(-ENOMEM);
+	view->n_entries = n;
+	for (size_t i = 0; i < n; i++) {
+		struct view_entry *e = &view->entries[i];
+
+		e->entry = &entries[i];
+		e->process = find_process(view, entries[i].process);
+		e->stack = aggregate_stack(snapshot->aggregate, entries[i].stack);
+		if (e->stack.n_kernel > e->stack.n_frames)
+			e->stack.n_kernel = (uint16_t)e->stack.n_frames;
+	}
+	if (n)
+		qsort(view->entries, n, sizeof(*view->entries),
+		      snapshot->session ? by_process : by_service);
+	r = make_groups(view);
+	if (r)
+		return r;
+	*ret = steal_ptr(&view);
+	return 0;
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	free(view->entries);
+	free(view->groups);
+	free(view);
+}
+
+uint64_t view_user_address(uint64_t frame)
+{
+	/* [vsyscall] lies in the kernel's half, and is no kernel frame. */
+	return frame_kind(frame) == FRAME_KERNEL ? frame : frame & ~KIND_MASK;
+}
+
+/* The headers of an image. The [vdso] that is not at hand as a file is the host's. */
+static const struct elf_summary *headers(const struct view_entry *e, const struct image *image,
+					 const struct symbols *symbols)
+{
+	const struct image *program = e->process->program;
+
+	if (image->has_elf)
+		return &image->elf;
+	if (image->kind != IMAGE_VDSO)
+		return NULL;
+	if (program && program->has_elf && program->elf.pointer_bytes != 8)
+		return NULL;
+	return symbols_vdso(symbols);
+}
+
+void view_place_user(const struct view_entry *e, uint64_t address, const struct symbols *symbols,
+		     struct place *ret)
+{
+	const struct mapping *m = NULL;
+
+	*ret = (struct place){.kind = PLACE_NOWHERE};
+	if (e->process->mappings)
+		m = mappings_find(e->process->mappings, e->entry->generation, address);
+	if (!m)
+		return;
+	ret->kind = PLACE_IMAGE;
+	ret->mapping = m;
+	ret->file_offset = address - m->start + m->offset;
+	ret->elf = headers(e, m->image, symbols);
+	ret->has_vaddr = ret->elf && elf_summary_vaddr(ret->elf, ret->file_offset, &ret->vaddr);
+}
+
+void view_place_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
+{
+	*ret = (struct place){
+		.kernel = kernel_images_find(kernel, address),
+		.has_vaddr = true,
+		.vaddr = address,
+	};
+	ret->kind = ret->kernel ? PLACE_KERNEL : PLACE_NOWHERE;
+}
+
+void view_place_leaf(const struct view_entry *e, const struct kernel_images *kernel,
+		     const struct symbols *symbols, struct place *ret, uint64_t *ret_address)
+{
+	*ret = (struct place){.kind = PLACE_NOWHERE};
+	*ret_address = 0;
+	if (!e->stack.n_frames)
+		return;
+	if (e->stack.n_kernel) {
+		*ret_address = e->stack.frames[0];
+		view_place_kernel(kernel, *ret_address, ret);
+	} else {
+		*ret_address = view_user_address(e->stack.frames[0]);
+		view_place_user(e, *ret_address, symbols, ret);
+	}
+}

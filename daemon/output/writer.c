@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "common/error.h"
+#include "daemon/output/writer_private.h"
+
+#define NS	      UINT64_C(1000000000)
+#define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
+
+static void take_options(struct writer *w, const struct output_options *options)
+{
+	w->limits = (struct retention_limits){
+		.max_size = options->max_size,
+		.min_free = options->min_free,
+		.max_age_s = options->max_age_s,
+		.legacy_keep_s = options->legacy_keep_s,
+		.keep_windows = options->keep_windows,
+	};
+	w->legacy_max_processes = options->legacy_max_processes;
+}
+
+/* The first number behind @key in a text file of /proc; 0 if there is none. */
+static double proc_number(int proc_fd, const char *file, const char *key)
+{
+	int fd = openat(proc_fd, file, O_RDONLY | O_CLOEXEC);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+	double number = 0;
+	char line[256];
+
+	if (!in) {
+		closep(&fd);
+		return 0;
+	}
+	while (fgets(line, sizeof(line), in)) {
+		if (strncmp(line, key, strlen(key)) != 0)
+			continue;
+		number = strtod(line + strlen(key) + strspn(line + strlen(key), " \t:"), NULL);
+		break;
+	}
+	fclose(in);
+	return number;
+}
+
+static int find_folder(const char *path, int given, int *owned, int *ret)
+{
+	if (given >= 0) {
+		*ret = given;
+		return 0;
+	}
+	*owned = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*owned < 0)
+		return error_origin(-errno);
+	*ret = *owned;
+	return 0;
+}
+
+/* Who and where we are. */
+static int learn_host(struct writer *w, const char *host, int proc_fd)
+{
+	struct utsname names;
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	double mhz = proc_number(proc_fd, "cpuinfo", "cpu MHz");
+
+	if (uname(&names) < 0)
+		return error_origin(-errno);
+	w->host = strdup(host ? host : names.nodename[0] ? names.nodename : "localhost");
+	if (!w->host)
+		return error_origin(-ENOMEM);
+	names_escape(w->host, NAMES_ESCAPED_MAX, w->host_name);
+	snprintf(w->release, sizeof(w->release), "%s", names.release);
+	w->cpucount = n > 0 ? (uint32_t)n : 0;
+	w->cpuspeed_mhz = mhz > 0 && mhz < 1e6 ? (uint32_t)mhz : 0;
+	return 0;
+}
+
+static void collect(struct writer *w, uint64_t now_ns, uint64_t need)
+{
+	if (retention_run(w->store, &w->limits, now_ns / NS, need, NULL) < 0)
+		w->conditions |= WRITER_NOT_COLLECTED;
+}
+
+int writer_new(struct writer **ret, const struct output_options *options,
+	       const struct writer_world *world, uint64_t now_ns)
+{
+	cleanup(writer_freep) struct writer *w = calloc(1, sizeof(*w));
+	int proc_fd = -1, sys_fd = -1, r;
+
+	if (!w)
+		return error_origin(-ENOMEM);
+	w->proc_fd = w->sys_fd = -1;
+	take_options(w, options);
+	r = find_folder("/proc", world->proc_fd, &w->proc_fd, &proc_fd);
+	if (!r)
+		r = find_folder("/sys", world->sys_fd, &w->sys_fd, &sys_fd);
+	if (!r)
+		r = learn_host(w, world->host, proc_fd);
+	if (!r)
+		r = kernel_images_new(&w->kernel, proc_fd, sys_fd);
+	if (!r)
+		r = symbols_new(&w->symbols, options->symbol_cache_bytes, w->kernel);
+	if (!r)
+		r = store_new(&w->store, options->store_fd, options->store_path,
+			      world->ops ? world->ops : &file_ops_system);
+	if (!r)
+		r = epochs_init(&w->epochs, w->store, w->host_name,
+				(uint64_t)proc_number(proc_fd, "stat", "btime"));
+	if (r)
+		return r;
+	collect(w, now_ns, 0);
+	*ret = steal_ptr(&w);
+	return 0;
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	epochs_deinit(&w->epochs);
+	store_free(w->store);
+	symbols_free(w->symbols);
+	kernel_images_free(w->kernel);
+	closep(&w->proc_fd);
+	closep(&w->sys_fd);
+	free(w->host);
+	free(w);
+}
+
+void writer_configure(struct writer *w, const struct output_options *options, uint64_t now_ns)
+{
+	take_options(w, options);
+	symbols_set_max(w->symbols, options->symbol_cache_bytes);
+	w->conditions &= ~(unsigned)WRITER_NOT_COLLECTED;
+	collect(w, now_ns, 0);
+}
+
+/* One attempt at all files. *ret_bytes: how much had been written when it failed. */
+static struct batch_outcome attempt(struct writing *g, struct output_result *result,
+				    uint64_t *ret_bytes)
+{
+	cleanup(batch_freep) struct batch *batch = NULL;
+	struct batch_outcome outcome = {0};
+	int r = batch_new(&batch, g->w->store);
+
+	*ret_bytes = 0;
+	g->batch = batch;
+	g->has_images = false;
+	if (!r)
+		r = writing_add_files(g);
+	if (batch)
+		*ret_bytes = batch_bytes(batch);
+	if (r) {
+		outcome.error = r;
+		return outcome;
+	}
+	outcome = batch_commit(batch);
+	if (!outcome.is_final)
+		return outcome;
+	r = batch_paths(batch, &result->paths, &result->n_files);
+	if (!r && g->has_images)
+		r = epochs_wrote(&g->w->epochs, g->snapshot->event, g->snapshot->period,
+				 g->snapshot->ledger);
+	if (r && !outcome.error)
+		outcome.error = r;
+	return outcome;
+}
+
+static bool is_full(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EROFS;
+}
+
+static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
+		       struct output_result *result, bool *ret_final)
+{
+	cleanup(view_freep) struct view *view = NULL;
+	struct writing g = {.w = w, .snapshot = snapshot};
+	struct batch_outcome outcome;
+	uint64_t bytes;
+	int r = view_new(&view, snapshot);
+
+	if (!r)
+		r = kernel_images_refresh(w->kernel);
+	if (r)
+		return r;
+	g.view = view;
+	g.context = (struct context){
+		.symbols = w->symbols,
+		.kernel = w->kernel,
+		.host = w->host,
+		.release = w->release,
+	};
+	outcome = attempt(&g, result, &bytes);
+	if (!outcome.is_final && is_full(outcome.error)) {
+		collect(w, now_ns, 2 * bytes + NEED_AT_LEAST);
+		outcome = attempt(&g, result, &bytes);
+	}
+	*ret_final = outcome.is_final;
+	result->no_user_samples = g.no_user;
+	result->legacy_dropped = g.legacy_dropped;
+	return outcome.error;
+}
+
+static void set_conditions(struct writer *w, int error, bool is_final)
+{
+	w->store->full = error && !is_final && is_full(error);
+	if (w->store->full)
+		w->conditions |= WRITER_FULL;
+	else if (error)
+		w->conditions |= is_final ? WRITER_INCOMPLETE : WRITER_FAILED;
+	if (w->store->acl_refused)
+		w->conditions |= WRITER_NO_ACL;
+	if (!kernel_images_main(w->kernel)->is_known)
+		w->conditions |= WRITER_NO_KALLSYMS;
+}
+
+void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
+		  struct output_result *result)
+{
+	bool is_final = false;
+	int r;
+
+	w->conditions = 0;
+	w->store->acl_refused = false;
+	w->error = 0;
+	result->request = snapshot->request;
+	r = write_files(w, snapshot, now_ns, result, &is_final);
+	kernel_images_release(w->kernel);
+	if (r) {
+		w->error = r;
+		result->error = -r;
+	}
+	if (is_final)
+		snapshot_free(snapshot);
+	else
+		result->unwritten = snapshot;
+	collect(w, now_ns, 0);
+	set_conditions(w, r, is_final);
+}
+
+void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *result)
+{
+	epochs_begin(&w->epochs, now_ns / NS);
+	result->paths = calloc(2, sizeof(*result->paths));
+	if (result->paths)
+		result->paths[0] = strdup(w->epochs.name);
+	if (!result->paths || !result->paths[0])
+		result->error = ENOMEM;
+}
+
+void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
+		 struct output_result *result)
+{
+	int r = listing_new(&result->listing, w->store, service, since_ns, until_ns);
+
+	if (r)
+		result->error = -r;
+}
+
+unsigned writer_conditions(const struct writer *w)
+{
+	return w->conditions;
+}
+
+const char *writer_describe(struct writer *w, unsigned condition)
+{
+	const char *path = w->store->path;
+	char *text = w->text;
+	size_t size = sizeof(w->text);
+
+	switch (condition) {
+	case WRITER_FULL:
+		snprintf(text, size, "%s: %s; the window stays open: make room or lower max_size",
+			 path, error_describe(w->error));
+		break;
+	case WRITER_FAILED:
+		snprintf(text, size, "%s: cannot write profiles, the window stays open: %s", path,
+			 error_describe(w->error));
+		break;
+	case WRITER_INCOMPLETE:
+		snprintf(text, size, "%s: some image profiles lack a window: %s", path,
+			 error_describe(w->error));
+		break;
+	case WRITER_NEW_EPOCH:
+		snprintf(text, size,
+			 "%s: an image profile could not be added to (damaged, or a "
+			 "count at its limit): began image epoch %s",
+			 path, w->epochs.name);
+		break;
+	case WRITER_NO_ACL:
+		snprintf(text, size,
+			 "%s: no ACLs on this file system: only root and profd can "
+			 "read the files of sessions",
+			 path);
+		break;
+	case WRITER_NOT_COLLECTED:
+		snprintf(text, size, "%s: cannot delete old profiles: check its permissions", path);
+		break;
+	case WRITER_NO_KALLSYMS:
+		snprintf(text, size,
+			 "kernel addresses have no names: /proc/kallsyms shows none; "
+			 "give profd CAP_SYSLOG or lower kernel.kptr_restrict");
+		break;
+	default:
+		text[0] = '\0';
+	}
+	return text;
+}
+
+void writer_get_status(const struct writer *w, struct output_store_status *ret)
+{
+	*ret = (struct output_store_status){
+		.bytes = w->store->index.blocks * INDEX_BLOCK,
+		.n_files = w->store->index.n_files,
+		.oldest_ns = index_oldest(&w->store->index) * NS,
+		.full = w->store->full,
+	};
+	memcpy(ret->epoch, w->epochs.name, sizeof(w->epochs.name));
+}

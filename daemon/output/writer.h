@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_WRITER_H
+#define PROFD_OUTPUT_WRITER_H
+
+/*
+ * The output thread's work without the thread: one call writes one snapshot, begins an epoch, or
+ * lists. Blocks on the disk. Time is an argument.
+ */
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/file_ops.h"
+#include "daemon/output/output.h"
+
+/* Conditions that somebody should hear of, as bits; they hold for the last call. */
+enum {
+	WRITER_FULL = 1 << 0,	       /* no room even after collecting */
+	WRITER_FAILED = 1 << 1,	       /* another error kept files from being written */
+	WRITER_INCOMPLETE = 1 << 2,    /* some image profiles lack a window */
+	WRITER_NEW_EPOCH = 1 << 3,     /* an image profile was damaged or had no room for counts */
+	WRITER_NO_ACL = 1 << 4,	       /* a session's files cannot be opened to their owner */
+	WRITER_NOT_COLLECTED = 1 << 5, /* something could not be deleted */
+	WRITER_NO_KALLSYMS = 1 << 6,   /* kernel addresses have no names */
+};
+#define WRITER_N_CONDITIONS 7
+
+/* The world around it; tests put their own in its place. Copied, what is pointed to borrowed. */
+struct writer_world {
+	const char *host;	    /* NULL: this machine's name */
+	int proc_fd, sys_fd;	    /* directory fds of /proc and /sys; -1: the real ones */
+	const struct file_ops *ops; /* NULL: the real ones */
+};
+
+struct writer;
+
+/* Opens the store. @now_ns: Unix time. */
+int writer_new(struct writer **ret, const struct output_options *options,
+	       const struct writer_world *world, uint64_t now_ns);
+void writer_free(struct writer *w);
+DEFINE_CLEANUP(struct writer *, writer_free)
+/* New limits; collects at once. */
+void writer_configure(struct writer *w, const struct output_options *options, uint64_t now_ns);
+
+/*
+ * Writes all that @snapshot asks for, in one go (see batch.h). Takes @snapshot over: it is freed,
+ * or comes back in @result->unwritten. Fills error, paths and counts of @result.
+ */
+void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
+		  struct output_result *result);
+/* Begins an image epoch; its name becomes the result's path. */
+void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *result);
+/* @service NULL: all services. Unix time; 0 for no bound. */
+void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
+		 struct output_result *result);
+
+unsigned writer_conditions(const struct writer *w);
+/* One line about a condition, for the log. Lives until the next call. */
+const char *writer_describe(struct writer *w, unsigned condition);
+void writer_get_status(const struct writer *w, struct output_store_status *ret);
+
+#endif

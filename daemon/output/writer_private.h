@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_WRITER_PRIVATE_H
+#define PROFD_OUTPUT_WRITER_PRIVATE_H
+
+/* What writer.c and writer_files.c share. */
+#include "daemon/output/batch.h"
+#include "daemon/output/context.h"
+#include "daemon/output/epochs.h"
+#include "daemon/output/retention.h"
+#include "daemon/output/view.h"
+#include "daemon/output/writer.h"
+
+struct writer {
+	struct store *store;
+	struct kernel_images *kernel;
+	struct symbols *symbols;
+	struct epochs epochs;
+	struct retention_limits limits;
+	uint32_t legacy_max_processes;
+	uint32_t cpuspeed_mhz, cpucount;
+	char *host;
+	char host_name[NAMES_ESCAPED_MAX + 1]; /* escaped: a folder */
+	char release[128];
+	int proc_fd, sys_fd; /* owned, or -1 where the world gave them */
+	unsigned conditions;
+	int error;	 /* behind WRITER_FULL, _FAILED and _INCOMPLETE */
+	char text[1200]; /* writer_describe() */
+};
+
+/* One snapshot on its way into files. */
+struct writing {
+	struct writer *w;
+	const struct snapshot *snapshot;
+	const struct view *view;
+	struct context context;
+	struct batch *batch;
+	uint64_t no_user, legacy_dropped;
+	bool has_images;
+};
+
+/* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */
+int writing_add_files(struct writing *g);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One array: first the open mappings, sorted and disjoint, so that a look-up in the newest
+ * generation is one binary search; behind them the closed ones in order of their end. Those are
+ * few (dlclose and dlopen at one address), and bounded: past CLOSED_MAX the oldest are forgotten.
+ */
+#include "daemon/resolve/mappings.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+#define CLOSED_MAX	512
+#define GENERATIONS_MAX 512
+
+struct mappings {
+	atomic_uint n_references;
+	struct mapping *all;
+	uint32_t n_open, n_all, capacity;
+	/*
+	 * Generation base + 1 + i began at began_ns[i]; base is the oldest that is known, and
+	 * almost always the only one: then there is no array.
+	 */
+	uint32_t base, n_began;
+	uint64_t *began_ns;
+};
+
+int mappings_new(struct mappings **ret)
+{
+	struct mappings *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return error_origin(-ENOMEM);
+	m->n_references = 1;
+	*ret = m;
+	return 0;
+}
+
+struct mappings *mappings_ref(struct mappings *m)
+{
+	if (m)
+		atomic_fetch_add(&m->n_references, 1);
+	return m;
+}
+
+void mappings_unref(struct mappings *m)
+{
+	if (!m || atomic_fetch_sub(&m->n_references, 1) != 1)
+		return;
+	for (uint32_t i = 0; i < m->n_all; i++)
+		image_unref(m->all[i].image);
+	free(m->all);
+	free(m->began_ns);
+	free(m);
+}
+
+static int make_private(struct mappings **m)
+{
+	cleanup(mappings_unrefp) struct mappings *copy = NULL;
+	struct mappings *old = *m;
+	int r;
+
+	if (atomic_load(&old->n_references) == 1)
+		return 0;
+	r = mappings_new(&copy);
+	if (r)
+		return r;
+	copy->all = malloc((old->n_all ? old->n_all : 1) * sizeof(*copy->all));
+	if (!copy->all)
+		return error_origin(-ENOMEM);
+	copy->capacity = old->n_all ? old->n_all : 1;
+	for (uint32_t i = 0; i < old->n_all; i++) {
+		copy->all[i] = old->all[i];
+		image_ref(copy->all[i].image);
+	}
+	copy->n_open = old->n_open;
+	copy->n_all = old->n_all;
+	if (old->n_began) {
+		copy->began_ns = malloc(GENERATIONS_MAX * sizeof(*copy->began_ns));
+		if (!copy->began_ns)
+			return error_origin(-ENOMEM);
+		memcpy(copy->began_ns, old->began_ns, old->n_began * sizeof(*copy->began_ns));
+	}
+	copy->base = old->base;
+	copy->n_began = old->n_began;
+	mappings_unref(old);
+	*m = steal_ptr(&copy);
+	return 0;
+}
+
+/* Index of the first open mapping that ends after @address. */
+static uint32_t first_ending_after(const struct mappings *m, uint64_t address)
+{
+	uint32_t low = 0, high = m->n_open;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (m->all[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint32_t newest_generation(const struct mappings *m)
+{
+	return m->base + m->n_began;
+}
+
+static int next_generation(struct mappings *m, uint64_t time_ns)
+{
+	if (!m->began_ns) {
+		m->began_ns = malloc(GENERATIONS_MAX * sizeof(*m->began_ns));
+		if (!m->began_ns)
+			return error_origin(-ENOMEM);
+	}
+	if (m->n_began == GENERATIONS_MAX) {
+		memmove(m->began_ns, m->began_ns + 1, (GENERATIONS_MAX - 1) * sizeof(*m->began_ns));
+		m->base++;
+		m->n_began--;
+	}
+	m->began_ns[m->n_began++] = time_ns;
+	return 0;
+}
+
+static int insert(struct mappings *m, uint32_t at, const struct mapping *mapping)
+{
+	if (m->n_all == m->capacity) {
+		uint32_t capacity = m->capacity ? m->capacity * 2 : 8;
+		struct mapping *moved = reallocarray(m->all, capacity, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		m->all = moved;
+		m->capacity = capacity;
+	}
+	memmove(&m->all[at + 1], &m->all[at], (m->n_all - at) * sizeof(*m->all));
+	m->all[at] = *mapping;
+	image_ref(m->all[at].image);
+	m->n_all++;
+	return 0;
+}
+
+static void erase(struct mappings *m, uint32_t at)
+{
+	image_unref(m->all[at].image);
+	m->n_all--;
+	memmove(&m->all[at], &m->all[at + 1], (m->n_all - at) * sizeof(*m->all));
+}
+
+static int push_closed(struct mappings *m, const struct mapping *closed)
+{
+	if (m->n_all - m->n_open == CLOSED_MAX)
+		erase(m, m->n_open);
+	return insert(m, m->n_all, closed);
+}
+
+/* Whether @old over the overlap already says what @new says. */
+static bool agrees(const struct mapping *old, const struct mapping *new)
+{
+	if (old->image->kind == IMAGE_ANON && new->image->kind == IMAGE_ANON)
+		return true;
+	return old->image == new->image && old->start - old->offset == new->start - new->offset;
+}
+
+/*
+ * Ends the open mapping @at in favour of [start, end): what it covers outside stays open. The
+ * number of open mappings before @at's successor is returned through @ret_next.
+ */
+static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64_t end,
+			 uint32_t *ret_next)
+{
+	struct mapping old = m->all[at];
+	uint32_t generation = newest_generation(m), next = at;
+	struct mapping closed = old;
+	int r;
+
+	closed.until = generation;
+	r = push_closed(m, &closed);
+	if (r)
+		return r;
+	erase(m, at);
+	m->n_open--;
+	if (old.start < start) {
+		struct mapping left = old;
+
+		left.end = start;
+		left.from = generation;
+		r = insert(m, next, &left);
+		if (r)
+			return r;
+		m->n_open++;
+		next++;
+	}
+	if (old.end > end) {
+		struct mapping right = old;
+
+		right.start = end;
+		right.offset += end - old.start;
+		right.from = generation;
+		r = insert(m, next, &right);
+		if (r)
+			return r;
+		m->n_open++;
+	}
+	*ret_next = next;
+	return 0;
+}
+
+/* Ends all that disagrees with @new; *ret_any tells whether there was something. */
+static int close_conflicts(struct mappings *m, const struct mapping *new, uint64_t time_ns,
+			   bool *ret_any)
+{
+	uint32_t at = first_ending_after(m, new->start);
+	int r;
+
+	*ret_any = false;
+	while (at < m->n_open && m->all[at].start < new->end) {
+		if (agrees(&m->all[at], new)) {
+			at++;
+			continue;
+		}
+		if (!*ret_any) {
+			r = next_generation(m, time_ns);
+			if (r)
+				return r;
+		}
+		*ret_any = true;
+		r = close_mapping(m, at, new->start, new->end, &at);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static bool both_anonymous(const struct mapping *a, const struct mapping *b)
+{
+	return a->image->kind == IMAGE_ANON && b->image->kind == IMAGE_ANON;
+}
+
+/*
+ * Makes one mapping of @added and the agreeing open mapping @at. What the old one said of earlier
+ * generations is kept as a closed mapping.
+ */
+static int swallow(struct mappings *m, uint32_t at, struct mapping *added)
+{
+	struct mapping old = m->all[at];
+	int r = 0;
+
+	if (old.start < added->start) {
+		if (!both_anonymous(&old, added))
+			added->offset -= added->start - old.start;
+		added->start = old.start;
+	}
+	if (old.end > added->end)
+		added->end = old.end;
+	if (old.from < added->from) {
+		old.until = added->from;
+		r = push_closed(m, &old);
+	} else {
+		added->from = old.from;
+	}
+	erase(m, at);
+	m->n_open--;
+	return r;
+}
+
+int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time_ns)
+{
+	struct mapping added = *new;
+	bool conflict = false;
+	struct mappings *m;
+	uint32_t at;
+	int r;
+
+	r = make_private(ret);
+	if (r)
+		return r;
+	m = *ret;
+	r = close_conflicts(m, new, time_ns, &conflict);
+	if (r)
+		return r;
+
+	/* What is left in the way agrees; anonymous neighbours agree, too. */
+	added.from = conflict ? newest_generation(m) : 0;
+	added.until = GENERATION_OPEN;
+	at = first_ending_after(m, added.start);
+	if (at > 0 && m->all[at - 1].end == added.start && both_anonymous(&m->all[at - 1], &added))
+		at--;
+	while (at < m->n_open &&
+	       (m->all[at].start < added.end ||
+		(m->all[at].start == added.end && both_anonymous(&m->all[at], &added)))) {
+		r = swallow(m, at, &added);
+		if (r)
+			return r;
+	}
+	r = insert(m, at, &added);
+	if (r)
+		return r;
+	m->n_open++;
+	return 0;
+}
+
+uint32_t mappings_generation(const struct mappings *m, uint64_t time_ns)
+{
+	for (uint32_t i = m->n_began; i > 0; i--)
+		if (m->began_ns[i - 1] <= time_ns)
+			return m->base + i;
+	return m->base;
+}
+
+const struct mapping *mappings_find(const struct mappings *m, uint32_t generation, uint64_t address)
+{
+	uint32_t at = first_ending_after(m, address);
+
+	if (at < m->n_open && m->all[at].start <= address && m->all[at].from <= generation)
+		return &m->all[at];
+	for (at = m->n_open; at < m->n_all; at++) {
+		const struct mapping *old = &m->all[at];
+
+		if (old->from <= generation && generation < old->until && old->start <= address &&
+		    address < old->end)
+			return old;
+	}
+	return NULL;
+}
+
+const struct mapping *mappings_all(const struct mappings *m, size_t *ret_n)
+{
+	*ret_n = m->n_all;
+	return m->all;
+}
+
+size_t mappings_bytes(const struct mappings *m)
+{
+	return sizeof(*m) + m->capacity * sizeof(*m->all) +
+	       (m->began_ns ? GENERATIONS_MAX * sizeof(*m->began_ns) : 0);
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hash by pid leads to the newest program of that pid; `older` leads on to what ran there
+ * before, as long as samples may still come for it (they may, after EXIT) or somebody counts it.
+ * The table holds one reference on each.
+ */
+#include "daemon/resolve/process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "daemon/resolve/image_table.h"
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/unit.h"
+
+/* Samples lie in a ring for at most the drain interval; ten times that is "for a while". */
+#define DEAD_KEEP_NS 2000000000u
+
+struct slot {
+	pid_t pid;
+	struct process *newest;
+	UT_hash_handle hh;
+};
+
+struct process_table {
+	int proc_fd;
+	uint64_t next_serial;
+	struct slot *slots;
+	struct image_table *images;
+	struct process_observer observer;
+	struct process_table_stats stats;
+	bool wants_scan;
+};
+
+int process_table_new(struct process_table **ret, int proc_fd)
+{
+	cleanup(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return error_origin(-ENOMEM);
+	t->proc_fd = proc_fd;
+	t->next_serial = 1;
+	r = image_table_new(&t->images, proc_fd);
+	if (r)
+		return r;
+	*ret = steal_ptr(&t);
+	return 0;
+}
+
+struct process *process_ref(struct process *p)
+{
+	p->n_references++;
+	return p;
+}
+
+void process_unref(struct process *p)
+{
+	if (!p || --p->n_references > 0)
+		return;
+	mappings_unref(p->mappings);
+	image_unref(p->program);
+	free(p->service);
+	free(p->cgroup);
+	free(p->container);
+	free(p);
+}
+DEFINE_CLEANUP(struct process *, process_unref)
+
+void process_table_free(struct process_table *t)
+{
+	struct slot *slot, *next;
+
+	if (!t)
+		return;
+	HASH_ITER (hh, t->slots, slot, next) {
+		HASH_DEL(t->slots, slot);
+		while (slot->newest) {
+			struct process *p = slot->newest;
+
+			slot->newest = p->older;
+			process_unref(p);
+		}
+		free(slot);
+	}
+	image_table_free(t->images);
+	free(t);
+}
+
+void process_table_observe(struct process_table *t, const struct process_observer *observer)
+{
+	t->observer = *observer;
+}
+
+static struct process *newest_of(struct process_table *t, pid_t pid)
+{
+	struct slot *slot;
+
+	HASH_FIND_INT(t->slots, &pid, slot);
+	return slot ? slot->newest : NULL;
+}
+
+struct process *process_table_living(struct process_table *t, pid_t pid)
+{
+	struct process *p = newest_of(t, pid);
+
+	return p && !p->died_ns ? p : NULL;
+}
+
+static int copy_text(char **to, const char *from)
+{
+	char *copy = from ? strdup(from) : NULL;
+
+	if (from && !copy)
+		return error_origin(-ENOMEM);
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+static void copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
+{
+	snprintf(to, SAMPLE_COMM_SIZE, "%.*s", SAMPLE_COMM_SIZE - 1, from);
+}
+
+/* A new program at the head of its pid's chain. What @like has of unit and owner is taken over. */
+static int process_new(struct process_table *t, pid_t pid, const struct process *like,
+		       struct process **ret)
+{
+	cleanup(process_unrefp) struct process *p = calloc(1, sizeof(*p));
+	struct slot *slot;
+	int r;
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	p->n_references = 1;
+	p->serial = p->life = t->next_serial++;
+	p->pid = pid;
+	r = copy_text(&p->service, like ? like->service : "other");
+	if (!r && like) {
+		r = copy_text(&p->cgroup, like->cgroup);
+		if (!r)
+			r = copy_text(&p->container, like->container);
+		p->uid = like->uid;
+	}
+	if (r)
+		return r;
+
+	HASH_FIND_INT(t->slots, &pid, slot);
+	if (!slot) {
+		slot = calloc(1, sizeof(*slot));
+		if (!slot)
+			return error_origin(-ENOMEM);
+		slot->pid = pid;
+		HASH_ADD_INT(t->slots, pid, slot);
+	}
+	p->older = slot->newest;
+	*ret = slot->newest = steal_ptr(&p);
+	return 0;
+}
+
+static void notify_born(struct process_table *t, struct process *p, struct process *parent)
+{
+	if (t->observer.born)
+		t->observer.born(t->observer.userdata, p, parent);
+}
+
+static void process_die(struct process_table *t, struct process *p, uint64_t time_ns)
+{
+	p->died_ns = time_ns ? time_ns : 1;
+	if (t->observer.died)
+		t->observer.died(t->observer.userdata, p);
+}
+
+static int apply_fork(struct process_table *t, const struct process_event *event)
+{
+	struct process *parent, *p;
+	int r;
+
+	if (event->pid == event->parent)
+		return 0; /* a thread */
+	parent = process_table_living(t, event->parent);
+	p = process_table_living(t, event->pid);
+	if (p)
+		process_die(t, p, event->time_ns);
+	r = process_new(t, event->pid, parent, &p);
+	if (r)
+		return r;
+	p->born_ns = event->time_ns;
+	if (parent) {
+		copy_comm(p->comm, parent->comm);
+		p->mappings = mappings_ref(parent->mappings);
+		p->mappings_known = parent->mappings_known;
+		p->program = image_ref(parent->program);
+		p->kernel_thread = parent->kernel_thread;
+		p->uid_known = parent->uid_known;
+	} else {
+		r = mappings_new(&p->mappings);
+		if (r)
+			return r;
+	}
+	notify_born(t, p, parent);
+	return 0;
+}
+
+static int apply_exec(struct process_table *t, const struct process_event *event)
+{
+	struct process *before = newest_of(t, event->pid), *p;
+	bool alive = before && !before->died_ns;
+	int r;
+
+	r = process_new(t, event->pid, before, &p);
+	if (r)
+		return r;
+	p->born_ns = before ? event->time_ns : 0;
+	if (alive) {
+		p->start_ns = before->start_ns;
+		p->life = before->life;
+	}
+	p->mappings_known = true;
+	copy_comm(p->comm, event->comm);
+	r = mappings_new(&p->mappings);
+	if (r)
+		return r;
+	if (alive)
+		before->died_ns = event->time_ns ? event->time_ns : 1;
+	notify_born(t, p, alive ? before : NULL);
+	return 0;
+}
+
+/* d_path() marks a file that has no name any more; the mark is not part of the path. */
+static int without_deleted_mark(const char *path, char **ret)
+{
+	static const char mark[] = " (deleted)";
+	size_t length = strlen(path);
+
+	if (length > sizeof(mark) && strcmp(path + length - (sizeof(mark) - 1), mark) == 0)
+		length -= sizeof(mark) - 1;
+	*ret = strndup(path, length);
+	return *ret ? 0 : error_origin(-ENOMEM);
+}
+
+static int apply_mmap(struct process_table *t, const struct process_event *event)
+{
+	struct process *p = process_table_living(t, event->pid);
+	cleanup(freep) char *path = NULL;
+	struct image_key key = {
+		.device_major = event->map.device_major,
+		.device_minor = event->map.device_minor,
+		.inode = event->map.inode,
+		.inode_generation = event->map.inode_generation,
+		.pid = event->pid,
+		.start = event->map.start,
+		.end = event->map.start + event->map.length,
+	};
+	cleanup(image_unrefp) struct image *image = NULL;
+	int r;
+
+	if (key.end <= key.start)
+		return 0;
+	r = without_deleted_mark(event->map.path, &path);
+	if (r)
+		return r;
+	key.path = path;
+	if (!p) {
+		r = process_new(t, event->pid, NULL, &p);
+		if (r)
+			return r;
+		r = mappings_new(&p->mappings);
+		if (r)
+			return r;
+		notify_born(t, p, NULL);
+	}
+	r = image_table_get(t->images, &key, &image);
+	if (r)
+		return r;
+	/* The kernel maps the program first, its interpreter after it (fs/binfmt_elf.c). */
+	if (!p->program && image->kind == IMAGE_FILE)
+		p->program = image_ref(image);
+	return mappings_add(&p->mappings,
+			    &(struct mapping){.start = key.start,
+					      .end = key.end,
+					      .offset = event->map.offset,
+					      .image = image,
+					      .writable = event->map.prot & 0x2},
+			    event->time_ns);
+}
+
+int process_table_apply(struct process_table *t, const struct process_event *event)
+{
+	struct process *p;
+
+	switch (event->kind) {
+	case PROCESS_EVENT_FORK:
+		return apply_fork(t, event);
+	case PROCESS_EVENT_EXEC:
+		return apply_exec(t, event);
+	case PROCESS_EVENT_MMAP:
+		return apply_mmap(t, event);
+	case PROCESS_EVENT_COMM:
+		p = process_table_living(t, event->pid);
+		if (p && event->tid == event->pid)
+			copy_comm(p->comm, event->comm);
+		return 0;
+	case PROCESS_EVENT_EXIT:
+		p = process_table_living(t, event->pid);
+		if (p && event->tid == event->pid)
+			process_die(t, p, event->time_ns);
+		return 0;
+	case PROCESS_EVENT_LOST:
+		t->wants_scan = true;
+		return 0;
+	case N_PROCESS_EVENTS:
+		break;
+	}
+	return error_origin(-EINVAL);
+}
+
+bool process_table_wants_scan(const struct process_table *t)
+{
+	return t->wants_scan;
+}
+
+/* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
+int process_table_confirm(struct process_table *t, struct process *p)
+{
+	struct unit unit;
+	uid_t uid;
+	int r;
+
+	if (p->unit_confirmed)
+		return 0;
+	p->unit_confirmed = true;
+	if (p->kernel_thread)
+		return copy_text(&p->service, "kernel");
+	if (t->proc_fd < 0)
+		return 0;
+	r = proc_read_unit(t->proc_fd, p->pid, &uid, &unit);
+	if (r)
+		return r < 0 ? r : 0;
+	p->uid = uid;
+	p->uid_known = true;
+	r = copy_text(&p->service, unit.service);
+	if (!r)
+		r = copy_text(&p->cgroup, unit.cgroup[0] ? unit.cgroup : NULL);
+	if (!r)
+		r = copy_text(&p->container, unit.container[0] ? unit.container : NULL);
+	if (r)
+		return r;
+	if (t->observer.changed)
+		t->observer.changed(t->observer.userdata, p);
+	return 0;
+}
+
+static void apply_to_table(void *userdata, const struct process_event *event)
+{
+	struct process_table *t = userdata;
+
+	process_table_apply(t, event);
+}
+
+/* A process that no record announced: what /proc still knows of it, else what the sample says. */
+static int make_unknown(struct process_table *t, const struct sample *sample, struct process **ret)
+{
+	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
+	struct process *p = newest_of(t, sample->pid);
+	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
+				      .pid = sample->pid,
+				      .tid = sample->pid};
+	int r;
+
+	t->stats.unknown++;
+	if (p && !p->died_ns)
+		process_die(t, p, sample->time_ns);
+	copy_comm(event.comm, sample->comm);
+	r = process_table_apply(t, &event);
+	if (r)
+		return r;
+	p = newest_of(t, sample->pid);
+	p->start_ns = sample->start_ns;
+	p->kernel_thread = sample->kernel_thread;
+	p->mappings_known = p->kernel_thread;
+	if (!p->kernel_thread && t->proc_fd >= 0 &&
+	    proc_is_process(t->proc_fd, sample->pid, sample->start_ns)) {
+		r = proc_emit_mappings(t->proc_fd, sample->pid, 0, &sink);
+		if (r < 0)
+			return r;
+		p->mappings_known = r == PROC_E_OK;
+	}
+	*ret = p;
+	return 0;
+}
+
+/*
+ * Start times tell processes of one pid apart. Those known from FORK get theirs with the first
+ * sample; the newest program that had begun when the sample was taken is the one.
+ */
+static struct process *find_known(struct process_table *t, const struct sample *sample)
+{
+	struct process *newest = newest_of(t, sample->pid), *candidate = NULL;
+
+	for (struct process *p = newest; p; p = p->older) {
+		if (sample->start_ns && p->start_ns && sample->start_ns != p->start_ns)
+			continue;
+		candidate = p;
+		if (p->born_ns <= sample->time_ns)
+			break;
+	}
+	if (candidate && !candidate->start_ns)
+		for (struct process *p = newest; p; p = p->older)
+			if (p->life == candidate->life)
+				p->start_ns = sample->start_ns;
+	return candidate;
+}
+
+int process_table_find(struct process_table *t, const struct sample *sample, struct process **ret)
+{
+	struct process *p = find_known(t, sample);
+	int r;
+
+	if (!p) {
+		r = make_unknown(t, sample, &p);
+		if (r)
+			return r;
+	}
+	if (sample->kernel_thread)
+		p->kernel_thread = true;
+	if (!p->comm[0])
+		copy_comm(p->comm, sample->comm);
+	r = process_table_confirm(t, p);
+	if (r)
+		return r;
+	*ret = p;
+	return 0;
+}
+
+struct scan {
+	struct process_table *table;
+	const struct source_sink *sink;
+	uint64_t time_ns; /* of what a rescan finds */
+	struct slot *seen;
+	int error;
+};
+
+static int scan_one(struct scan *scan, pid_t pid, const char *comm)
+{
+	struct process_event event = {
+		.kind = PROCESS_EVENT_EXEC, .time_ns = scan->time_ns, .pid = pid, .tid = pid};
+	struct process *p = process_table_living(scan->table, pid);
+	int r;
+
+	if (!p || (!p->mappings_known && !p->kernel_thread)) {
+		copy_comm(event.comm, comm);
+		scan->sink->process_event(scan->sink->userdata, &event);
+	}
+	r = proc_emit_mappings(scan->table->proc_fd, pid, scan->time_ns, scan->sink);
+	return r < 0 ? r : 0;
+}
+
+static int scan_visit(void *userdata, const struct maps_stat *stat)
+{
+	struct scan *scan = userdata;
+	struct slot *slot = calloc(1, sizeof(*slot));
+
+	if (!slot)
+		return error_origin(-ENOMEM);
+	slot->pid = stat->pid;
+	HASH_ADD_INT(scan->seen, pid, slot);
+	return scan_one(scan, stat->pid, stat->comm);
+}
+
+int process_table_scan(struct process_table *t, const struct source_sink *sink)
+{
+	struct scan scan = {.table = t, .sink = sink, .time_ns = proc_now_ns()};
+	bool again = t->wants_scan;
+	struct slot *slot, *next, *seen;
+	int r;
+
+	t->wants_scan = false;
+	if (t->proc_fd < 0)
+		return 0;
+	if (again)
+		t->stats.rescans++;
+	r = proc_each(t->proc_fd, scan_visit, &scan);
+
+	/* After lost records: who is not there any more has ended. */
+	HASH_ITER (hh, t->slots, slot, next) {
+		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
+					      .time_ns = scan.time_ns,
+					      .pid = slot->pid,
+					      .tid = slot->pid};
+
+		HASH_FIND_INT(scan.seen, &slot->pid, seen);
+		if (!r && again && !seen && !slot->newest->died_ns &&
+		    slot->newest->born_ns < scan.time_ns)
+			sink->process_event(sink->userdata, &event);
+	}
+	HASH_ITER (hh, scan.seen, slot, next) {
+		HASH_DEL(scan.seen, slot);
+		free(slot);
+	}
+	return r;
+}
+
+void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),
+			void *userdata)
+{
+	struct slot *slot, *next;
+
+	HASH_ITER (hh, t->slots, slot, next)
+		if (slot->newest && !slot->newest->died_ns)
+			fn(userdata, slot->newest);
+}
+
+void process_table_sweep(struct process_table *t, uint64_t now_ns)
+{
+	struct slot *slot, *next;
+	size_t n = 0, bytes = 0;
+
+	HASH_ITER (hh, t->slots, slot, next) {
+		struct process **link = &slot->newest, *p;
+
+		while ((p = *link)) {
+			if (p->died_ns && p->n_references == 1 &&
+			    p->died_ns + DEAD_KEEP_NS < now_ns) {
+				*link = p->older;
+				process_unref(p);
+				continue;
+			}
+			n += !p->died_ns;
+			bytes += sizeof(*p) + mappings_bytes(p->mappings) + 64;
+			link = &p->older;
+		}
+		if (!slot->newest) {
+			HASH_DEL(t->slots, slot);
+			free(slot);
+		}
+	}
+	image_table_sweep(t->images);
+	t->stats.n_processes = n;
+	t->stats.bytes = bytes + image_table_bytes(t->images);
+}
+
+void process_table_get_stats(struct process_table *t, struct process_table_stats *ret)
+{
+	t->stats.n_images = image_table_count(t->images);
+	*ret = t->stats;
+}

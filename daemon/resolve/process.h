@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_PROCESS_H
+#define PROFD_RESOLVE_PROCESS_H
+
+/*
+ * The processes of the machine as the kernel's records tell them: born by FORK with all that the
+ * parent has, a new program at EXEC, mappings by MMAP, dead by EXIT. /proc is read once at the
+ * start, once for a process that no record announced, and once to confirm the unit of a process
+ * that was sampled.
+ *
+ * A struct process is one program in one process: an exec begins another one. It is found by pid,
+ * start time and moment, never by a bare pid, and lives on after its death as long as somebody
+ * holds a reference (an open window that counts its samples).
+ *
+ * Main thread only.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+#include "daemon/ingest/sample.h"
+#include "daemon/ingest/source.h"
+#include "daemon/resolve/mappings.h"
+
+struct process {
+	uint64_t serial; /* never reused */
+	uint64_t life;   /* serial of the first program of this process */
+	pid_t pid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME, of the process; 0: not known yet */
+	uint64_t born_ns;  /* CLOCK_MONOTONIC, of this program; 0: before profd looked */
+	uint64_t died_ns;  /* 0: alive */
+	bool kernel_thread;
+	bool unit_confirmed; /* /proc was asked, once */
+	bool uid_known;	     /* and told the uid: not merely inherited */
+	bool mappings_known; /* all of them were announced or read */
+	uid_t uid;
+	char comm[SAMPLE_COMM_SIZE];
+	char *service;	       /* INTERFACE.md, <service>, unescaped; never NULL */
+	char *cgroup;	       /* or NULL */
+	char *container;       /* or NULL */
+	struct image *program; /* owned reference, or NULL */
+	struct mappings *mappings;
+
+	unsigned n_references;
+	struct process *older; /* the previous program or process of this pid */
+};
+
+void process_unref(struct process *process);
+struct process *process_ref(struct process *process);
+
+struct process_table;
+
+struct process_table_stats {
+	size_t n_processes; /* alive */
+	size_t n_images;
+	size_t bytes;
+	uint64_t rescans;
+	uint64_t unknown; /* samples of processes that no record had announced */
+};
+
+/* @proc_fd: a directory fd of /proc, borrowed; -1: /proc is not read (a replay). */
+int process_table_new(struct process_table **ret, int proc_fd);
+void process_table_free(struct process_table *t);
+DEFINE_CLEANUP(struct process_table *, process_table_free)
+
+/*
+ * Reads all processes from /proc and hands them to @sink as process events, which come back
+ * through process_table_apply(): so a recording holds them too. Processes that are known already
+ * are only completed. Blocks for about 50 us a process. Returns 0 or negative errno.
+ */
+int process_table_scan(struct process_table *t, const struct source_sink *sink);
+/* Whether records were lost and a scan is due. */
+bool process_table_wants_scan(const struct process_table *t);
+
+/* Returns 0 or negative errno. */
+int process_table_apply(struct process_table *t, const struct process_event *event);
+
+/*
+ * born: a process appeared, with its parent; or a program, with the one before it, whose pid it
+ * has; NULL where that is unknown. died: the process has ended (an exec does not end it).
+ */
+struct process_observer {
+	void (*born)(void *userdata, struct process *process, struct process *parent);
+	void (*died)(void *userdata, struct process *process);
+	/* Its service or uid became known, or changed. */
+	void (*changed)(void *userdata, struct process *process);
+	void *userdata;
+};
+void process_table_observe(struct process_table *t, const struct process_observer *observer);
+
+/*
+ * The process that @sample belongs to, read from /proc or made up if no record announced it.
+ * *ret is borrowed: valid until the next call that changes the table, unless referenced.
+ * Returns 0 or negative errno.
+ */
+int process_table_find(struct process_table *t, const struct sample *sample, struct process **ret);
+/* Reads the unit and uid of @p from /proc now, unless that was done before. */
+int process_table_confirm(struct process_table *t, struct process *p);
+/* The living process @pid, or NULL. */
+struct process *process_table_living(struct process_table *t, pid_t pid);
+/* Calls @fn for each living process. */
+void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),
+			void *userdata);
+/* Forgets the dead (as seen at @now_ns, CLOCK_MONOTONIC) and unused images. Call it once a second.
+ */
+void process_table_sweep(struct process_table *t, uint64_t now_ns);
+void process_table_get_stats(struct process_table *t, struct process_table_stats *ret);
+
+#endif

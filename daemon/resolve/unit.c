@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Each line of the text is "hierarchy:controllers:path". Lines are asked in the order in which
+ * they are to be trusted: systemd's own v1 hierarchy, v2, then any other (a container manager
+ * without systemd). The first one whose path holds a unit decides.
+ *
+ * Within a path the first component that is a unit and no slice is the unit of the system manager;
+ * what follows is delegated (a user's own systemd, a container's). Components before it that are
+ * no units do not matter: a machine inside a machine has its paths below those of the outer one.
+ */
+#include "daemon/resolve/unit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONTAINER_DIGITS 64
+#define UID_FIRST_PERSON 1000 /* Debian policy 9.2.2: below are the system's own accounts */
+
+/* A piece of the text; not NUL-terminated. */
+struct span {
+	const char *at;
+	size_t length;
+};
+
+struct unit_path {
+	struct span unit;      /* empty: none */
+	struct span container; /* empty: none */
+	uid_t slice_uid;       /* of the user-UID.slice passed on the way */
+	bool has_slice_uid;
+};
+
+/* How much a line is to be trusted: lower is better. */
+enum hierarchy { HIERARCHY_SYSTEMD, HIERARCHY_V2, HIERARCHY_OTHER, N_HIERARCHIES };
+
+static bool span_starts(struct span s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.length >= n && memcmp(s.at, prefix, n) == 0;
+}
+
+static bool span_ends(struct span s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.length >= n && memcmp(s.at + s.length - n, suffix, n) == 0;
+}
+
+static bool span_contains(struct span s, const char *text)
+{
+	return memmem(s.at, s.length, text, strlen(text));
+}
+
+static bool span_equals(struct span s, const char *text)
+{
+	return s.length == strlen(text) && memcmp(s.at, text, s.length) == 0;
+}
+
+/* Cuts the text before the next @delimiter off *rest. False when nothing is left. */
+static bool span_cut(struct span *rest, char delimiter, struct span *ret)
+{
+	const char *end;
+
+	if (rest->length == 0)
+		return false;
+	end = memchr(rest->at, delimiter, rest->length);
+	ret->at = rest->at;
+	ret->length = end ? (size_t)(end - rest->at) : rest->length;
+	rest->at += ret->length + (end ? 1 : 0);
+	rest->length -= ret->length + (end ? 1 : 0);
+	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+static bool is_alnum(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* systemd.unit(5): the characters of unit names; and one of the types that hold processes. */
+static bool is_unit(struct span s)
+{
+	static const char *const types[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+
+	if (s.length >= UNIT_SERVICE_SIZE)
+		return false;
+	for (size_t i = 0; i < s.length; i++)
+		if (!is_alnum(s.at[i]) && !memchr(":-_.\\@", s.at[i], 6))
+			return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (s.length > strlen(types[i]) && span_ends(s, types[i]))
+			return true;
+	return false;
+}
+
+/* user-UID.slice */
+static bool parse_user_slice(struct span s, uid_t *ret)
+{
+	uint64_t uid = 0;
+	size_t i;
+
+	if (!span_starts(s, "user-") || !span_ends(s, ".slice") || s.length < 12)
+		return false;
+	for (i = 5; i < s.length - 6; i++) {
+		if (!is_digit(s.at[i]))
+			return false;
+		uid = uid * 10 + (uint64_t)(s.at[i] - '0');
+		if (uid > UINT32_MAX)
+			return false;
+	}
+	*ret = (uid_t)uid;
+	return true;
+}
+
+/*
+ * Docker, podman, CRI-O and containerd name the control group of a container by its id of 64
+ * lower-case hex digits: alone, after a prefix and a mark, and before ".scope". The monitor
+ * (conmon) that podman and CRI-O put beside it is no part of the container.
+ */
+static bool parse_container(struct span s, struct span *ret)
+{
+	size_t n;
+
+	if (span_ends(s, ".scope"))
+		s.length -= strlen(".scope");
+	if (s.length < CONTAINER_DIGITS || span_contains(s, "conmon"))
+		return false;
+	n = s.length - CONTAINER_DIGITS;
+	for (size_t i = n; i < s.length; i++)
+		if (!is_hex(s.at[i]))
+			return false;
+	if (n > 0 && is_alnum(s.at[n - 1]))
+		return false;
+	ret->at = s.at + n;
+	ret->length = CONTAINER_DIGITS;
+	return true;
+}
+
+static struct unit_path parse_path(struct span path)
+{
+	struct unit_path p = {0};
+	struct span s;
+
+	while (span_cut(&path, '/', &s)) {
+		/* Innermost wins: it is the one that the process was started in. */
+		parse_container(s, &p.container);
+		if (p.unit.length > 0)
+			continue;
+		/* systemd writes a leading '_' where a name could be taken for the kernel's. */
+		if (s.length > 0 && s.at[0] == '_') {
+			s.at++;
+			s.length--;
+		}
+		if (parse_user_slice(s, &p.slice_uid))
+			p.has_slice_uid = true;
+		else if (is_unit(s))
+			p.unit = s;
+	}
+	return p;
+}
+
+/* Splits a line. False for one that has not three fields or no absolute path. */
+static bool parse_line(struct span line, enum hierarchy *ret_hierarchy, struct span *ret_path)
+{
+	struct span id, controllers;
+
+	if (!span_cut(&line, ':', &id) || !span_cut(&line, ':', &controllers))
+		return false;
+	if (line.length == 0 || line.at[0] != '/')
+		return false;
+	if (span_equals(controllers, "name=systemd"))
+		*ret_hierarchy = HIERARCHY_SYSTEMD;
+	else if (span_equals(id, "0") && controllers.length == 0)
+		*ret_hierarchy = HIERARCHY_V2;
+	else
+		*ret_hierarchy = HIERARCHY_OTHER;
+	/* What v2 says of a group that was removed while the process is still exiting. */
+	if (*ret_hierarchy == HIERARCHY_V2 && span_ends(line, " (deleted)"))
+		line.length -= strlen(" (deleted)");
+	*ret_path = line;
+	return true;
+}
+
+/* A path without a unit still tells more than the root, and a user's slice more than another. */
+static unsigned path_value(const struct unit_path *p, struct span path)
+{
+	if (p->unit.length > 0)
+		return 3;
+	if (p->has_slice_uid)
+		return 2;
+	return path.length > 1 ? 1 : 0;
+}
+
+static void copy_span(struct span s, char *ret, size_t size)
+{
+	size_t n = s.length < size ? s.length : size - 1;
+
+	if (n > 0)
+		memcpy(ret, s.at, n);
+	ret[n] = '\0';
+}
+
+static void name_service(const struct unit_path *p, uid_t uid, char ret[UNIT_SERVICE_SIZE])
+{
+	bool is_session = span_starts(p->unit, "session-") && span_ends(p->unit, ".scope");
+
+	if (p->unit.length == 0 || is_session) {
+		if (p->has_slice_uid)
+			uid = p->slice_uid;
+		if (p->has_slice_uid || is_session || uid >= UID_FIRST_PERSON)
+			snprintf(ret, UNIT_SERVICE_SIZE, "user-%u", (unsigned)uid);
+		else
+			snprintf(ret, UNIT_SERVICE_SIZE, "other");
+	} else if (span_starts(p->unit, "run-") &&
+		   (span_ends(p->unit, ".scope") || span_ends(p->unit, ".service"))) {
+		snprintf(ret, UNIT_SERVICE_SIZE, "transient");
+	} else {
+		copy_span(p->unit, ret, UNIT_SERVICE_SIZE);
+	}
+}
+
+void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
+{
+	struct span rest = {text, length}, line, path, best_path = {"", 0}, container = {"", 0};
+	struct unit_path best = {0};
+	unsigned best_rank = 0;
+
+	while (span_cut(&rest, '\n', &line)) {
+		enum hierarchy hierarchy;
+		struct unit_path p;
+		unsigned rank;
+
+		if (!parse_line(line, &hierarchy, &path))
+			continue;
+		p = parse_path(path);
+		rank = path_value(&p, path) * N_HIERARCHIES + (N_HIERARCHIES - hierarchy);
+		if (rank > best_rank) {
+			best_rank = rank;
+			best = p;
+			best_path = path;
+		}
+		if (container.length == 0)
+			container = p.container;
+	}
+	if (best.container.length > 0)
+		container = best.container;
+	name_service(&best, uid, ret->service);
+	copy_span(best_path, ret->cgroup, sizeof(ret->cgroup));
+	copy_span(container, ret->container, sizeof(ret->container));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Any bytes as an ELF file: the pure summary, the same from a descriptor, and the symbol table. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/image/elf.h"
+#include "common/image/symtab.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_symbols(int fd)
+{
+	struct symtab *s = NULL;
+	struct symtab_symbol symbol;
+
+	if (symtab_from_elf(&s, fd) != SYMTAB_E_OK)
+		return;
+	for (uint64_t a = 0; a < 0x4000; a += 7)
+		if (symtab_find(s, a, &symbol) &&
+		    (symbol.start > a || a - symbol.start >= symbol.size || !symbol.name[0]))
+			abort();
+	symtab_find(s, UINT64_MAX, &symbol);
+	symtab_free(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct elf_summary pure, read;
+	uint64_t a, b;
+	int fd, r;
+
+	memset(&pure, 0, sizeof(pure));
+	memset(&read, 0, sizeof(read));
+	r = elf_summary_parse(data, size, &pure);
+	if (r == ELF_SUMMARY_E_OK) {
+		if (elf_summary_text(&pure, &a, &b) && a >= b)
+			abort();
+		for (uint32_t i = 0; i < pure.n_segments; i++)
+			elf_summary_vaddr(&pure, pure.segments[i].offset, &a);
+	}
+	fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	if (elf_summary_read(fd, &read) != r || memcmp(&pure, &read, sizeof(pure)) != 0)
+		abort();
+	check_symbols(fd);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * symtab_tool FILE [MODULE]: reads hexadecimal addresses from standard input, a line each, and
+ * prints "start size name" or "-" for each. FILE is an ELF file or, by its text, kallsyms. What it
+ * cost goes to standard error.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/image/symtab.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The whole text; files in /proc have no size to ask for. Ends the program on failure. */
+static char *read_text(int fd, size_t *ret_length)
+{
+	size_t n = 0, size = 1 << 20;
+	char *text = malloc(size);
+	ssize_t r;
+
+	while (text && (r = read(fd, text + n, size - n)) > 0) {
+		n += (size_t)r;
+		if (n == size)
+			text = realloc(text, size *= 2);
+	}
+	if (!text)
+		abort();
+	*ret_length = n;
+	return text;
+}
+
+static int load(const char *path, const char *module, struct symtab **ret, uint64_t *ret_ns)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup(freep) char *text = NULL;
+	uint64_t start = now_ns();
+	char magic[4] = "";
+	size_t length;
+	int r;
+
+	if (fd < 0 || pread(fd, magic, sizeof(magic), 0) < 0)
+		return -1;
+	if (memcmp(magic, "\177ELF", 4) == 0) {
+		r = symtab_from_elf(ret, fd);
+	} else {
+		text = read_text(fd, &length);
+		start = now_ns();
+		r = symtab_from_kallsyms(ret, text, length, module);
+	}
+	*ret_ns = now_ns() - start;
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	cleanup(symtab_freep) struct symtab *s = NULL;
+	uint64_t load_ns = 0, find_ns = 0, n = 0;
+	char line[64];
+
+	if (argc < 2 || load(argv[1], argv[2], &s, &load_ns) != SYMTAB_E_OK) {
+		fprintf(stderr, "usage: symtab_tool FILE [MODULE], FILE with symbols\n");
+		return 1;
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		uint64_t address = strtoull(line, NULL, 16), start = now_ns();
+		struct symtab_symbol symbol;
+		bool found = symtab_find(s, address, &symbol);
+
+		find_ns += now_ns() - start;
+		n++;
+		if (found)
+			printf("%" PRIx64 " %" PRIx64 " %s\n", symbol.start, symbol.size,
+			       symbol.name);
+		else
+			printf("-\n");
+	}
+	fprintf(stderr, "read in %.1f ms, holds %zu bytes, %" PRIu64 " look-ups of %.0f ns\n",
+		(double)load_ns / 1e6, symtab_bytes(s), n, n ? (double)find_ns / (double)n : 0.0);
+	return 0;
+}

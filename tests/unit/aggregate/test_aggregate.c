@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting is checked against a plain array of all samples; the bound against aggregate_bytes(). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/frame.h"
+#include "common/reasons.h"
+#include "daemon/aggregate/aggregate.h"
+
+#define N_SAMPLES  40000
+#define N_DISTINCT 4000
+
+/* A small generator, so that a failure repeats (Numerical Recipes' constants). */
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* Stack number @n: its frames differ from those of other numbers in a few words only. */
+static struct stack make_stack(uint32_t n, uint64_t frames[8])
+{
+	uint32_t length = 1 + n % 8;
+
+	for (uint32_t i = 0; i < length; i++)
+		frames[i] = 0x400000 + (n / 8) * 16 * (i == length - 1) + i;
+	return (struct stack){.frames = frames,
+			      .n_frames = length,
+			      .n_kernel = 0,
+			      .quality = n % 3 == 0 ? STACK_BROKEN : STACK_COMPLETE};
+}
+
+static void test_counts_equal_a_plain_list(void **state)
+{
+	cleanup(aggregate_freep) struct aggregate *a = NULL;
+	static uint64_t counts[N_DISTINCT], weights[N_DISTINCT];
+	const struct aggregate_entry *entries;
+	uint64_t frames[8];
+	uint32_t seed = 1;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(aggregate_new(&a, SIZE_MAX), 0);
+	for (int i = 0; i < N_SAMPLES; i++) {
+		uint32_t which = next_random(&seed) % N_DISTINCT;
+		struct aggregate_key key = {.process = 1 + which % 3,
+					    .generation = which % 2,
+					    .thread_name = which % 5 ? "worker" : "main",
+					    .stack = make_stack(which, frames)};
+
+		assert_int_equal(aggregate_add(a, &key, 10 + which), AGGREGATE_E_OK);
+		counts[which]++;
+		weights[which] += 10 + which;
+	}
+
+	entries = aggregate_entries(a, &n);
+	assert_int_equal(aggregate_count(a), N_SAMPLES);
+	for (uint32_t which = 0; which < N_DISTINCT; which++) {
+		struct stack wanted = make_stack(which, frames);
+		uint64_t count = 0, weight = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			struct stack have = aggregate_stack(a, entries[i].stack);
+
+			if (have.n_frames != wanted.n_frames || have.quality != wanted.quality ||
+			    entries[i].process != 1 + which % 3 ||
+			    entries[i].generation != which % 2 ||
+			    strcmp(aggregate_thread_name(a, entries[i].thread_name),
+				   which % 5 ? "worker" : "main") != 0 ||
+			    memcmp(have.frames, frames, have.n_frames * sizeof(*frames)) != 0)
+				continue;
+			count += entries[i].count;
+			weight += entries[i].weight;
+		}
+		assert_int_equal(count, counts[which]);
+		assert_int_equal(weight, weights[which]);
+	}
+}
+
+/* What differs only in how the walk ended, or where the kernel part ends, is another stack. */
+static void test_equality_compares_everything(void **state)
+{
+	cleanup(stacks_freep) struct stacks *s = NULL;
+	uint64_t frames[] = {1, 2, 3};
+	struct stack stack = {.frames = frames, .n_frames = 3};
+	uint32_t first, other;
+
+	(void)state;
+	assert_int_equal(stacks_new(&s), 0);
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &first), 0);
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
+	assert_int_equal(first, other);
+	stack.quality = STACK_TRUNCATED;
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
+	assert_int_not_equal(first, other);
+	stack.quality = 0;
+	stack.n_kernel = 1;
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
+	assert_int_not_equal(first, other);
+	stack.n_kernel = 0;
+	stack.reason = 1;
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
+	assert_int_not_equal(first, other);
+	stack.reason = 0;
+	stack.n_frames = 2;
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
+	assert_int_not_equal(first, other);
+	stack.n_frames = 0;
+	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
+	assert_int_equal(stacks_get(s, other).n_frames, 0);
+	assert_int_equal(stacks_count(s), 6);
+}
+
+static void test_bound_is_never_passed(void **state)
+{
+	for (size_t max = 16 * 1024; max <= 4 * 1024 * 1024; max = max * 3 / 2) {
+		cleanup(aggregate_freep) struct aggregate *a = NULL;
+		uint64_t counted = 0, refused = 0;
+
+		assert_int_equal(aggregate_new(&a, max), 0);
+		for (uint32_t i = 0; i < 30000; i++) {
+			uint64_t frames[40];
+			struct aggregate_key key = {.process = i,
+						    .thread_name = "t",
+						    .stack = {.frames = frames,
+							      .n_frames = 1 + i % 40}};
+			int r;
+
+			for (uint32_t f = 0; f < 40; f++)
+				frames[f] = (uint64_t)i << 8 | f;
+			r = aggregate_add(a, &key, 1);
+			assert_true(r == AGGREGATE_E_OK || r == AGGREGATE_E_FULL);
+			counted += r == AGGREGATE_E_OK;
+			refused += r == AGGREGATE_E_FULL;
+			assert_true(aggregate_bytes(a) <= max ||
+				    aggregate_count(a) == 0 /* the empty tables */);
+		}
+		assert_int_equal(aggregate_count(a), counted);
+		assert_int_equal(counted + refused, 30000);
+		assert_true(refused > 0);
+	}
+	(void)state;
+}
+
+/* What is there already can still be counted when nothing new fits. */
+static void test_known_stacks_count_when_full(void **state)
+{
+	cleanup(aggregate_freep) struct aggregate *a = NULL;
+	uint64_t frame = 7;
+	struct aggregate_key key = {.process = 1,
+				    .thread_name = "t",
+				    .stack = {.frames = &frame, .n_frames = 1}};
+
+	(void)state;
+	assert_int_equal(aggregate_new(&a, 128 * 1024), 0);
+	assert_int_equal(aggregate_add(a, &key, 1), AGGREGATE_E_OK);
+	for (;;) {
+		key.process++;
+		if (aggregate_add(a, &key, 1) == AGGREGATE_E_FULL)
+			break;
+	}
+	key.process = 1;
+	assert_int_equal(aggregate_add_counts(a, &key, 5, 50), AGGREGATE_E_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts_equal_a_plain_list),
+		cmocka_unit_test(test_equality_compares_everything),
+		cmocka_unit_test(test_bound_is_never_passed),
+		cmocka_unit_test(test_known_stacks_count_when_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

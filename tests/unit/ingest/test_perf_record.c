@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+
+#include "daemon/ingest/perf_record.h"
+
+/* Builds one record, word by word. */
+struct builder {
+	uint8_t bytes[16384];
+	size_t length;
+};
+
+static void put_u32(struct builder *b, uint32_t value)
+{
+	memcpy(b->bytes + b->length, &value, 4);
+	b->length += 4;
+}
+
+static void put_u64(struct builder *b, uint64_t value)
+{
+	memcpy(b->bytes + b->length, &value, 8);
+	b->length += 8;
+}
+
+static void put_text(struct builder *b, const char *text)
+{
+	size_t padded = (strlen(text) + 8) & ~(size_t)7;
+
+	memset(b->bytes + b->length, 0, padded);
+	memcpy(b->bytes + b->length, text, strlen(text));
+	b->length += padded;
+}
+
+static void begin(struct builder *b, uint32_t type, uint16_t misc)
+{
+	b->length = 0;
+	put_u32(b, type);
+	put_u32(b, misc); /* misc, and a size of 0 */
+}
+
+static void finish(struct builder *b)
+{
+	uint16_t size = (uint16_t)b->length;
+
+	memcpy(b->bytes + 6, &size, sizeof(size));
+}
+
+static void finish_with_id(struct builder *b, uint64_t time)
+{
+	put_u32(b, 1234);
+	put_u32(b, 1235);
+	put_u64(b, time);
+	put_u32(b, 3);
+	put_u32(b, 0);
+	finish(b);
+}
+
+/* Decodes from memory of exactly that size, so that a sanitizer sees each byte too far. */
+static int decode(const struct builder *b, size_t length, struct process_event *ret)
+{
+	uint8_t *exact = malloc(length ? length : 1);
+	int r;
+
+	assert_non_null(exact);
+	memcpy(exact, b->bytes, length);
+	r = perf_record_process_event(exact, length, ret);
+	if (r == PERF_RECORD_E_OK && ret->kind == PROCESS_EVENT_MMAP)
+		ret->map.path = (const char *)b->bytes + (ret->map.path - (const char *)exact);
+	free(exact);
+	return r;
+}
+
+static void build_mmap(struct builder *b, uint16_t misc, const char *path)
+{
+	begin(b, PERF_RECORD_MMAP2, misc);
+	put_u32(b, 100);
+	put_u32(b, 101);
+	put_u64(b, 0x7f0000001000);
+	put_u64(b, 0x5000);
+	put_u64(b, 0x2000);
+	put_u32(b, 8);
+	put_u32(b, 1);
+	put_u64(b, 4711);
+	put_u64(b, 42);
+	put_u32(b, 5);
+	put_u32(b, 2);
+	put_text(b, path);
+	finish_with_id(b, 777);
+}
+
+static void test_mmap(void **state)
+{
+	struct process_event e;
+	struct builder b;
+
+	(void)state;
+	build_mmap(&b, 0, "/usr/lib/libc.so.6");
+	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
+	assert_int_equal(e.kind, PROCESS_EVENT_MMAP);
+	assert_int_equal(e.time_ns, 777);
+	assert_int_equal(e.pid, 100);
+	assert_int_equal(e.tid, 101);
+	assert_int_equal(e.map.start, 0x7f0000001000);
+	assert_int_equal(e.map.length, 0x5000);
+	assert_int_equal(e.map.offset, 0x2000);
+	assert_int_equal(e.map.device_major, 8);
+	assert_int_equal(e.map.device_minor, 1);
+	assert_int_equal(e.map.inode, 4711);
+	assert_int_equal(e.map.inode_generation, 42);
+	assert_int_equal(e.map.prot, 5);
+	assert_int_equal(e.map.flags, 2);
+	assert_string_equal(e.map.path, "/usr/lib/libc.so.6");
+	build_mmap(&b, PERF_RECORD_MISC_MMAP_BUILD_ID, "[vdso]");
+	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
+	assert_int_equal(e.map.inode, 0);
+	assert_string_equal(e.map.path, "[vdso]");
+}
+
+static void test_comm(void **state)
+{
+	struct process_event e;
+	struct builder b;
+
+	(void)state;
+	begin(&b, PERF_RECORD_COMM, 0);
+	put_u32(&b, 7);
+	put_u32(&b, 8);
+	put_text(&b, "a-name-of-fifteen-and-more");
+	finish_with_id(&b, 1);
+	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
+	assert_int_equal(e.kind, PROCESS_EVENT_COMM);
+	assert_string_equal(e.comm, "a-name-of-fifte");
+	begin(&b, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+	put_u32(&b, 7);
+	put_u32(&b, 7);
+	put_text(&b, "sh");
+	finish_with_id(&b, 2);
+	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
+	assert_int_equal(e.kind, PROCESS_EVENT_EXEC);
+	assert_string_equal(e.comm, "sh");
+}
+
+static void test_task_and_lost(void **state)
+{
+	struct process_event e;
+	struct builder b;
+
+	(void)state;
+	for (uint32_t type = PERF_RECORD_EXIT; type <= PERF_RECORD_FORK;
+	     type += PERF_RECORD_FORK - PERF_RECORD_EXIT) {
+		begin(&b, type, 0);
+		put_u32(&b, 20);
+		put_u32(&b, 10);
+		put_u32(&b, 21);
+		put_u32(&b, 11);
+		put_u64(&b, 555);
+		finish_with_id(&b, 556);
+		assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
+		assert_int_equal(e.kind, type == PERF_RECORD_FORK ? PROCESS_EVENT_FORK
+								  : PROCESS_EVENT_EXIT);
+		assert_int_equal(e.pid, 20);
+		assert_int_equal(e.tid, 21);
+		assert_int_equal(e.parent, type == PERF_RECORD_FORK ? 10 : 0);
+		assert_int_equal(e.time_ns, 556);
+	}
+	begin(&b, PERF_RECORD_LOST, 0);
+	put_u64(&b, 99);
+	put_u64(&b, 12);
+	finish_with_id(&b, 3);
+	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
+	assert_int_equal(e.kind, PROCESS_EVENT_LOST);
+	assert_int_equal(e.lost, 12);
+	begin(&b, PERF_RECORD_THROTTLE, 0);
+	put_u64(&b, 0);
+	put_u64(&b, 0);
+	put_u64(&b, 0);
+	finish_with_id(&b, 3);
+	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OTHER);
+}
+
+/* Cut anywhere, whether or not the header knows of it, a record is malformed. */
+static void test_cut(void **state)
+{
+	struct process_event e;
+	struct builder b;
+
+	(void)state;
+	build_mmap(&b, 0, "/bin/true");
+	for (size_t length = 0; length < b.length; length++) {
+		assert_int_equal(decode(&b, length, &e), PERF_RECORD_E_MALFORMED);
+		if (length >= 8) {
+			struct builder cut = b;
+
+			cut.length = length;
+			finish(&cut);
+			/* The last 24 bytes are taken for the id, so the path lacks its end. */
+			assert_int_not_equal(decode(&cut, length, &e), PERF_RECORD_E_OTHER);
+			if (length < b.length - 8)
+				assert_int_equal(decode(&cut, length, &e),
+						 PERF_RECORD_E_MALFORMED);
+		}
+	}
+}
+
+static void begin_sample(struct builder *b, uint16_t misc)
+{
+	begin(b, PERF_RECORD_SAMPLE, misc);
+	put_u64(b, 0xffffffff81000010);
+	put_u32(b, 50);
+	put_u32(b, 51);
+	put_u64(b, 888);
+	put_u32(b, 1);
+	put_u32(b, 0);
+	put_u64(b, 1000000);
+}
+
+static void test_sample(void **state)
+{
+	static const uint64_t chain[] = {
+		(uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000020,
+		(uint64_t)PERF_CONTEXT_USER,   0x401000,	   0x402000,
+		0x403000,
+	};
+	struct perf_sample s;
+	struct builder b;
+
+	(void)state;
+	begin_sample(&b, PERF_RECORD_MISC_KERNEL);
+	put_u64(&b, sizeof(chain) / 8);
+	for (size_t i = 0; i < sizeof(chain) / 8; i++)
+		put_u64(&b, chain[i]);
+	finish(&b);
+	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_OK);
+	assert_int_equal(s.pid, 50);
+	assert_int_equal(s.tid, 51);
+	assert_int_equal(s.time_ns, 888);
+	assert_int_equal(s.cpu, 1);
+	assert_int_equal(s.period, 1000000);
+	assert_true(s.has_user && !s.user_mode);
+	assert_int_equal(s.n_kernel, 2);
+	assert_int_equal(s.n_frames, 5);
+	assert_int_equal(s.frames[0], 0xffffffff81000010);
+	assert_int_equal(s.frames[1], 0xffffffff8100001f);
+	assert_int_equal(s.frames[2], 0x401000);
+	assert_int_equal(s.frames[3], 0x401fff);
+	assert_int_equal(s.frames[4], 0x402fff);
+	for (size_t cut = 1; cut < b.length; cut++)
+		assert_int_equal(perf_record_sample(b.bytes, b.length - cut, &s),
+				 PERF_RECORD_E_MALFORMED);
+}
+
+static void test_sample_bounds(void **state)
+{
+	struct perf_sample s;
+	struct builder b;
+
+	(void)state;
+	begin_sample(&b, PERF_RECORD_MISC_USER);
+	put_u64(&b, UINT64_MAX / 8); /* more frames than there are bytes */
+	put_u64(&b, 0x1000);
+	finish(&b);
+	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_MALFORMED);
+	begin_sample(&b, PERF_RECORD_MISC_USER);
+	put_u64(&b, SAMPLE_FRAMES_MAX + 1);
+	for (unsigned i = 0; i <= SAMPLE_FRAMES_MAX; i++)
+		put_u64(&b, 0x1000 + i);
+	finish(&b);
+	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_MALFORMED);
+	/* What is no user address ends a user stack. */
+	begin_sample(&b, PERF_RECORD_MISC_USER);
+	put_u64(&b, 4);
+	put_u64(&b, (uint64_t)PERF_CONTEXT_USER);
+	put_u64(&b, 0x401000);
+	put_u64(&b, 0x7765737265666572);
+	put_u64(&b, 0x402000);
+	finish(&b);
+	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_OK);
+	assert_int_equal(s.n_frames, 1);
+	assert_true(s.user_mode);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mmap),	       cmocka_unit_test(test_comm),
+		cmocka_unit_test(test_task_and_lost),  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_sample),	       cmocka_unit_test(test_sample_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder, the replay and the scripted source, end to end, and the format byte by byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/ingest/replay_format.h"
+#include "daemon/ingest/sources.h"
+
+/* Everything that was delivered, in order, as text: so two deliveries compare as two strings. */
+struct journal {
+	char *text;
+	size_t length;
+	FILE *out;
+	unsigned n_samples, n_events;
+};
+
+static void journal_sample(void *userdata, const struct sample *s)
+{
+	struct journal *j = userdata;
+
+	j->n_samples++;
+	fprintf(j->out, "S %lu %lu %lu %lu %d %d %u %u %u %u %d %s %u:", (unsigned long)s->time_ns,
+		(unsigned long)s->weight, (unsigned long)s->start_ns, (unsigned long)s->cgroup_id,
+		s->pid, s->tid, s->cpu, s->sampler, s->quality, s->reason, s->kernel_thread,
+		s->comm, s->n_kernel);
+	for (uint32_t i = 0; i < s->n_frames; i++)
+		fprintf(j->out, " %lx", (unsigned long)s->frames[i]);
+	fputc('\n', j->out);
+}
+
+static void journal_event(void *userdata, const struct process_event *e)
+{
+	struct journal *j = userdata;
+
+	j->n_events++;
+	fprintf(j->out, "E %d %lu %d %d %d %s %lu %lx %lx %lx %u %u %lu %lu %u %u %s\n", e->kind,
+		(unsigned long)e->time_ns, e->pid, e->tid, e->parent, e->comm,
+		(unsigned long)e->lost, (unsigned long)e->map.start, (unsigned long)e->map.length,
+		(unsigned long)e->map.offset, e->map.device_major, e->map.device_minor,
+		(unsigned long)e->map.inode, (unsigned long)e->map.inode_generation, e->map.prot,
+		e->map.flags, e->map.path ? e->map.path : "-");
+}
+
+static void journal_open(struct journal *j, struct source_sink *sink)
+{
+	memset(j, 0, sizeof(*j));
+	j->out = open_memstream(&j->text, &j->length);
+	assert_non_null(j->out);
+	*sink = (struct source_sink){journal_sample, journal_event, j};
+}
+
+static void journal_close(struct journal *j)
+{
+	fclose(j->out);
+	free(j->text);
+}
+
+static struct sample sample_at(uint64_t time, const uint64_t *frames, uint32_t n)
+{
+	return (struct sample){
+		.time_ns = time,
+		.weight = 10101010,
+		.start_ns = 12345,
+		.cgroup_id = 678,
+		.pid = 100,
+		.tid = 101,
+		.cpu = 3,
+		.quality = STACK_BROKEN,
+		.reason = BROKEN_UNREADABLE,
+		.comm = "worker/0",
+		.n_kernel = n ? 1 : 0,
+		.n_frames = n,
+		.frames = frames,
+	};
+}
+
+static const struct process_event mmap_event = {
+	.kind = PROCESS_EVENT_MMAP,
+	.time_ns = 99,
+	.pid = 100,
+	.tid = 100,
+	.map = {.start = 0x1000,
+		.length = 0x2000,
+		.offset = 0x3000,
+		.device_major = 8,
+		.device_minor = 2,
+		.inode = 9,
+		.inode_generation = 10,
+		.prot = 5,
+		.flags = 2,
+		.path = "/usr/bin/worker"},
+};
+
+static const struct sampler_spec spec = {
+	.event = {.name = "cpu-clock", .type = 1, .is_clock = true, .exclude_kernel = true},
+	.rate = 999,
+	.kernel_stacks = true,
+	.max_depth = 1024,
+	.all = true,
+};
+
+static unsigned add_sampler(struct source *source, const struct sampler_spec *s)
+{
+	struct source_message message;
+	unsigned sampler;
+
+	assert_int_equal(source_add_sampler(source, s, &sampler, &message), SOURCE_E_OK);
+	return sampler;
+}
+
+static int drain_all(struct source *source, unsigned budget)
+{
+	int r;
+
+	do {
+		r = source_drain(source, budget);
+	} while (r == SOURCE_E_MORE);
+	return r;
+}
+
+/* A script of @n rounds, played into @sink; the last frames are the longest possible. */
+static void play_script(const struct source_sink *sink, unsigned n)
+{
+	const struct source_options options = {.sink = sink};
+	static uint64_t frames[SAMPLE_FRAMES_MAX];
+	struct source_stats stats;
+	struct source *source;
+	unsigned sampler;
+
+	for (unsigned i = 0; i < SAMPLE_FRAMES_MAX; i++)
+		frames[i] = 0xffffffff80000000 + i * UINT64_C(0x123456789);
+	assert_int_equal(source_scripted_new(&source, &options), SOURCE_E_OK);
+	sampler = add_sampler(source, &spec);
+	for (unsigned i = 0; i < n; i++) {
+		struct sample s = sample_at(1000 + i, frames, i == n - 1 ? SAMPLE_FRAMES_MAX : i);
+		struct process_event fork = {
+			.kind = PROCESS_EVENT_FORK, .pid = 100 + (pid_t)i, .parent = 1};
+
+		assert_int_equal(source_scripted_add_event(source, &mmap_event), 0);
+		assert_int_equal(source_scripted_add_event(source, &fork), 0);
+		assert_int_equal(source_scripted_add_sample(source, &s), 0);
+	}
+	assert_int_equal(drain_all(source, 3), SOURCE_E_END);
+	assert_int_equal(source_get_stats(source, sampler, &stats), SOURCE_E_OK);
+	assert_int_equal(stats.seen, n);
+	source_free(source);
+}
+
+static int record(struct journal *j, unsigned n)
+{
+	struct source_sink sink;
+	struct recorder *recorder;
+	int fd = memfd_create("recording", MFD_CLOEXEC), copy = dup(fd);
+
+	journal_open(j, &sink);
+	assert_int_equal(recorder_new(&recorder, fd, &sink), 0);
+	recorder_sampler(recorder, 0, &spec);
+	play_script(recorder_sink(recorder), n);
+	assert_int_equal(recorder_close(recorder), 0);
+	fflush(j->out);
+	lseek(copy, 0, SEEK_SET);
+	return copy;
+}
+
+static void test_round_trip(void **state)
+{
+	struct journal recorded, replayed;
+	struct source_message message;
+	struct source_options options = {0};
+	struct source_stats stats;
+	struct source_sink sink;
+	struct source *source;
+	int fd = record(&recorded, 200);
+
+	(void)state;
+	journal_open(&replayed, &sink);
+	options.sink = &sink;
+	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
+	add_sampler(source, &spec);
+	assert_int_equal(drain_all(source, 7), SOURCE_E_END);
+	assert_int_equal(source_drain(source, 7), SOURCE_E_END);
+	assert_null(source_replay_complaint(source));
+	fflush(replayed.out);
+	assert_int_equal(replayed.n_samples, 200);
+	assert_int_equal(replayed.n_events, 400);
+	assert_string_equal(recorded.text, replayed.text);
+	assert_int_equal(source_get_stats(source, 0, &stats), SOURCE_E_OK);
+	assert_int_equal(stats.seen, 200);
+	assert_int_equal(stats.expected, 200);
+	source_free(source);
+	journal_close(&recorded);
+	journal_close(&replayed);
+}
+
+/* Wherever the file is cut: the whole records are delivered, and a line says that it was. */
+static void test_cut_anywhere(void **state)
+{
+	struct journal recorded, replayed;
+	struct source_message message;
+	struct source_options options = {0};
+	struct source_sink sink;
+	struct source *source;
+	int fd = record(&recorded, 4), r, cut_fd;
+	off_t length = lseek(fd, 0, SEEK_END);
+	uint8_t *bytes = malloc((size_t)length);
+	unsigned n_clean = 0;
+
+	(void)state;
+	assert_non_null(bytes);
+	assert_int_equal(pread(fd, bytes, (size_t)length, 0), length);
+	for (off_t cut = 0; cut < length; cut += cut < 2000 ? 1 : 97) {
+		cut_fd = memfd_create("cut", MFD_CLOEXEC);
+		assert_int_equal(write(cut_fd, bytes, (size_t)cut), cut);
+		lseek(cut_fd, 0, SEEK_SET);
+		journal_open(&replayed, &sink);
+		options.sink = &sink;
+		r = source_replay_new(&source, &options, cut_fd, &message);
+		if (cut < REPLAY_HEAD_BYTES) {
+			assert_int_equal(r, SOURCE_E_UNSUPPORTED);
+			journal_close(&replayed);
+			continue;
+		}
+		assert_int_equal(r, SOURCE_E_OK);
+		add_sampler(source, &spec);
+		assert_int_equal(drain_all(source, 100), SOURCE_E_END);
+		fflush(replayed.out);
+		assert_int_equal(strncmp(recorded.text, replayed.text, replayed.length), 0);
+		if (!source_replay_complaint(source))
+			n_clean++;
+		else
+			assert_non_null(strstr(source_replay_complaint(source), "cut off"));
+		source_free(source);
+		journal_close(&replayed);
+	}
+	/* Between records nobody can tell: the head, one sampler, eleven of the twelve others. */
+	assert_in_range(n_clean, 2, 13);
+	free(bytes);
+	close(fd);
+	journal_close(&recorded);
+}
+
+static void test_damage(void **state)
+{
+	struct journal recorded, replayed;
+	struct source_message message;
+	struct source_options options = {0};
+	struct source_sink sink;
+	struct source *source;
+	int fd = record(&recorded, 2);
+	const uint8_t nonsense[8] = {0};
+
+	(void)state;
+	assert_int_equal(pwrite(fd, nonsense, 8, REPLAY_HEAD_BYTES), 8);
+	journal_open(&replayed, &sink);
+	options.sink = &sink;
+	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
+	add_sampler(source, &spec);
+	assert_int_equal(drain_all(source, 100), SOURCE_E_END);
+	assert_non_null(strstr(source_replay_complaint(source), "damaged at byte 12"));
+	source_free(source);
+	journal_close(&recorded);
+	journal_close(&replayed);
+}
+
+/* Samples find the sampler with their event and rate, wherever its index now is. */
+static void test_sampler_choice(void **state)
+{
+	struct journal recorded, replayed;
+	struct source_message message;
+	struct source_options options = {0};
+	struct sampler_spec other = spec;
+	struct source_stats stats;
+	struct source_sink sink;
+	struct source *source;
+	int fd = record(&recorded, 5);
+
+	(void)state;
+	other.rate = 99;
+	journal_open(&replayed, &sink);
+	options.sink = &sink;
+	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
+	assert_int_equal(add_sampler(source, &other), 0);
+	assert_int_equal(add_sampler(source, &spec), 1);
+	assert_int_equal(drain_all(source, 100), SOURCE_E_END);
+	assert_int_equal(source_get_stats(source, 1, &stats), SOURCE_E_OK);
+	assert_int_equal(stats.seen, 5);
+	assert_int_equal(source_get_stats(source, 0, &stats), SOURCE_E_OK);
+	assert_int_equal(stats.seen, 0);
+	source_free(source);
+	journal_close(&recorded);
+	journal_close(&replayed);
+}
+
+static void test_no_sampler(void **state)
+{
+	struct journal recorded, replayed;
+	struct source_message message;
+	struct source_options options = {0};
+	struct source_sink sink;
+	struct source *source;
+	int fd = record(&recorded, 5);
+
+	(void)state;
+	journal_open(&replayed, &sink);
+	options.sink = &sink;
+	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
+	assert_int_equal(drain_all(source, 100), SOURCE_E_END);
+	assert_non_null(strstr(source_replay_complaint(source), "5 recorded samples"));
+	source_free(source);
+	journal_close(&recorded);
+	journal_close(&replayed);
+}
+
+/* A full disk ends the recording, not the profiling. */
+static void test_write_error(void **state)
+{
+	struct journal j;
+	struct source_sink sink;
+	struct recorder *recorder;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	journal_open(&j, &sink);
+	assert_int_equal(recorder_new(&recorder, fd, &sink), 0);
+	play_script(recorder_sink(recorder), 500);
+	assert_true(recorder_close(recorder) < 0);
+	assert_int_equal(j.n_samples, 500);
+	journal_close(&j);
+}
+
+static void test_format_is_fixed(void **state)
+{
+	static const uint8_t head[] = {'p', 'r', 'o', 'f', 'd', 'r', 'p', 'l', 1, 0, 0, 0};
+	static const uint64_t frames[] = {0x1122334455667788};
+	static const uint8_t start[] = {2, 0, 0, 0, 84, 0, 0, 0, 0xe8, 3, 0, 0, 0, 0, 0, 0};
+	const struct sample s = sample_at(1000, frames, 1);
+	uint8_t bytes[REPLAY_RECORD_MAX];
+	size_t length;
+
+	(void)state;
+	replay_encode_head(bytes);
+	assert_memory_equal(bytes, head, sizeof(head));
+	length = replay_encode_sample(&s, bytes);
+	assert_int_equal(length, 92);
+	assert_memory_equal(bytes, start, sizeof(start));
+	assert_int_equal(bytes[length - 8], 0x88);
+	assert_int_equal(bytes[length - 1], 0x11);
+}
+
+static void test_hostile_values(void **state)
+{
+	static struct replay_record record;
+	static const uint64_t frames[] = {1, 2, 3};
+	struct sample s = sample_at(1, frames, 3);
+	struct process_event e = mmap_event;
+	uint8_t bytes[REPLAY_RECORD_MAX];
+	size_t length, used;
+
+	(void)state;
+	length = replay_encode_sample(&s, bytes);
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_OK);
+	assert_int_equal(used, length);
+	s.sampler = SAMPLERS_MAX;
+	length = replay_encode_sample(&s, bytes);
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	s = sample_at(1, frames, 3);
+	s.n_kernel = 4;
+	length = replay_encode_sample(&s, bytes);
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	s = sample_at(1, frames, 3);
+	s.reason = N_BROKEN;
+	length = replay_encode_sample(&s, bytes);
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	s = sample_at(1, frames, 3);
+	memset(s.comm, 'x', sizeof(s.comm));
+	length = replay_encode_sample(&s, bytes);
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	e.kind = N_PROCESS_EVENTS;
+	length = replay_encode_event(&e, bytes);
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	/* A record of the future is passed over. */
+	length = replay_encode_event(&mmap_event, bytes);
+	bytes[0] = 200;
+	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_OK);
+	assert_int_equal(used, length);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),	cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_damage),		cmocka_unit_test(test_sampler_choice),
+		cmocka_unit_test(test_no_sampler),	cmocka_unit_test(test_write_error),
+		cmocka_unit_test(test_format_is_fixed), cmocka_unit_test(test_hostile_values),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

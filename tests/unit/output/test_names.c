@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/output/fixture.h"
+
+#include "daemon/output/names.h"
+
+static void check_escape(const char *text, const char *name)
+{
+	char escaped[NAMES_ESCAPED_MAX + 1], back[NAMES_ESCAPED_MAX + 1];
+
+	names_escape(text, NAMES_ESCAPED_MAX, escaped);
+	assert_string_equal(escaped, name);
+	assert_true(names_unescape(escaped, back, sizeof(back)));
+	assert_string_equal(back, text);
+}
+
+static void test_escape(void **state)
+{
+	(void)state;
+	check_escape("ssh.service", "ssh.service");
+	check_escape("getty@tty1.service", "getty@tty1.service");
+	check_escape("user-1000", "user-1000");
+	check_escape(".hidden", "%2Ehidden");
+	check_escape("..", "%2E.");
+	check_escape("-.mount", "%2D.mount");
+	check_escape("a/b c%d\n", "a%2Fb%20c%25d%0A");
+	check_escape("caf\xc3\xa9", "caf%C3%A9");
+	check_escape(".tmp-1", "%2Etmp-1");
+}
+
+static void test_escape_long(void **state)
+{
+	char text[1000], a[NAMES_ESCAPED_MAX + 1], b[NAMES_ESCAPED_MAX + 1], back[300];
+
+	(void)state;
+	memset(text, '/', sizeof(text));
+	text[999] = '\0';
+	names_escape(text, NAMES_ESCAPED_MAX, a);
+	assert_true(strlen(a) <= NAMES_ESCAPED_MAX);
+	assert_true(names_unescape(a, back, sizeof(back)));
+	text[998] = 'x';
+	names_escape(text, NAMES_ESCAPED_MAX, b);
+	assert_string_not_equal(a, b);
+
+	memset(text, 'a', sizeof(text));
+	text[200] = '\0';
+	names_escape(text, NAMES_ESCAPED_MAX, a);
+	assert_string_equal(a, text); /* exactly as long as it may be */
+	text[200] = 'a';
+	text[201] = '\0';
+	names_escape(text, NAMES_ESCAPED_MAX, a);
+	assert_int_equal(strlen(a), NAMES_ESCAPED_MAX);
+}
+
+static void test_unescape_refuses(void **state)
+{
+	static const char *const bad[] = {"",	 "%",	 "%2", "%2g",	  "a b", "%00",
+					  "%2f", ".tmp", "-x", "caf\xc3", "a/b", "x%"};
+	char back[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(names_unescape(bad[i], back, sizeof(back)));
+	assert_false(names_unescape("abcdef", back, 6));
+	assert_true(names_unescape("abcdef", back, 7));
+}
+
+static void test_windows(void **state)
+{
+	static const char *const good[] = {
+		"20261121T090000Z-60s.pb.gz",	     "20261121T090000Z-60s.pb.gz.1",
+		"20261121T090000Z-3600s.pb.gz.12",   "20261121T090000Z-1s.sh-12.prof",
+		"20240229T235959Z-60s.a.b-3.prof.2", "20261121T090000Z-60s.sh-12.prof.1",
+	};
+	static const char *const bad[] = {
+		"",
+		"20261121T090000Z-60s.pb",
+		"20261121T090000Z-060s.pb.gz",
+		"20261121T090000Z-60.pb.gz",
+		"20261121T090000-60s.pb.gz",
+		"20261131T090000Z-60s.pb.gz",
+		"20230229T090000Z-60s.pb.gz",
+		"20261121T240000Z-60s.pb.gz",
+		"20261121T090000Z-60s.pb.gz.0",
+		"20261121T090000Z-60s.pb.gz.01",
+		"20261121T090000Z-60s.pb.gz~",
+		"20261121T090000Z-99999999999s.pb.gz",
+		"20261121T090000Z-60s..prof/x",
+		"2026112",
+		"20261121T090000Z-60s.",
+	};
+	struct names_window window;
+	char again[300];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_true(names_parse_window(good[i], &window));
+		assert_true(names_window(&window, again, sizeof(again)));
+		assert_string_equal(again, good[i]);
+		assert_int_equal(window.legacy, strstr(good[i], ".prof") != NULL);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(names_parse_window(bad[i], &window));
+	assert_true(names_parse_window("20261121T090000Z-60s.pb.gz", &window));
+	assert_int_equal(window.start_s, T0);
+	assert_int_equal(window.seconds, 60);
+	assert_false(names_window(&window, again, 20));
+}
+
+static void test_times(void **state)
+{
+	char start[NAMES_START_SIZE], day[NAMES_DAY_SIZE];
+
+	(void)state;
+	names_start(T0, start);
+	assert_string_equal(start, "20261121T090000Z");
+	names_day(T0 - T0 % DAY - 1, day);
+	assert_string_equal(day, "20261120");
+	assert_true(names_parse_day("20261121"));
+	assert_false(names_parse_day("2026112"));
+	assert_false(names_parse_day("202611211"));
+	names_start(UINT64_MAX, start);
+	assert_int_equal(strlen(start), NAMES_START_SIZE - 1);
+	assert_int_equal(names_seconds(60 * NS), 60);
+	assert_int_equal(names_seconds(59 * NS + 999 * 1000000), 60);
+	assert_int_equal(names_seconds(0), 1);
+	assert_int_equal(names_seconds(UINT64_MAX), UINT32_MAX);
+}
+
+static void test_epochs(void **state)
+{
+	char name[NAMES_EPOCH_SIZE];
+	uint64_t begin_s;
+
+	(void)state;
+	names_epoch(T0 + 59, name);
+	assert_string_equal(name, "2611210900");
+	assert_true(names_parse_epoch(name, &begin_s));
+	assert_int_equal(begin_s, T0);
+	assert_false(names_parse_epoch("2613210900", &begin_s));
+	assert_false(names_parse_epoch("261121090", &begin_s));
+	assert_false(names_parse_epoch("26112109000", &begin_s));
+	assert_false(names_parse_epoch("26112109xx", &begin_s));
+	assert_false(names_parse_epoch("", &begin_s));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_escape_long),
+		cmocka_unit_test(test_unescape_refuses),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_epochs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
