@@ -5,9 +5,9 @@
  * skipped: what the machine cannot do fails.
  *
  * With the argument "smoke" it only takes some samples: this is how it runs itself as an
- * unprivileged user with three capabilities. "saturate HZ SECONDS [perf]" measures: all CPUs busy, one
- * sampler, and what became of its ticks; with kernel.bpf_stats_enabled also what a run costs. Any
- * other argument is a pattern of test names.
+ * unprivileged user with three capabilities. "saturate HZ SECONDS [perf]" measures: all CPUs busy,
+ * one sampler, and what became of its ticks; with kernel.bpf_stats_enabled also what a run costs.
+ * Any other argument is a pattern of test names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
  * What the child spends its time in: known functions with frame pointers, each in a section of its
  * own, so that the linker tells where it begins and ends.
  */
-#define SPIN_SECTION(n) __attribute__((noinline, noclone, used, section(#n)))
+#define SPIN_SECTION(n) __attribute__((noinline, used, section(#n)))
 
 extern const char __start_spin_leaf[], __stop_spin_leaf[];
 extern const char __start_spin_middle[], __stop_spin_middle[];
@@ -43,7 +43,8 @@ extern const char __start_spin_outer[], __stop_spin_outer[];
 
 static volatile uint64_t spin_sink;
 
-/* Asking for the frame's address makes even a leaf have a frame; -fno-omit-frame-pointer does not. */
+/* Asking for the frame's address makes even a leaf have a frame; -fno-omit-frame-pointer does not.
+ */
 SPIN_SECTION(spin_leaf) static void spin_leaf_function(void)
 {
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
@@ -109,25 +110,34 @@ static uint64_t cpu_ns_of(pid_t pid)
 	return clock_ns(clock);
 }
 
+static void burn_us(unsigned us)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + us * UINT64_C(1000);
+
+	while (clock_ns(CLOCK_MONOTONIC) < end)
+		spin_sink++;
+}
+
 #define PIDS_MAX 16
 
 /* What came out of a source. */
 struct collected {
 	pid_t watched;
 	uint64_t n_samples, n_watched, weight_watched;
-	uint64_t n_in_order;                /* samples of the watched with the known callers */
+	uint64_t n_in_order; /* samples of the watched with the known callers */
 	uint64_t n_complete, n_broken;
-	uint64_t n_bits_64;                 /* frames of the watched above 4 GiB */
-	uint64_t deepest;                   /* user frames */
+	uint64_t n_bits_64; /* frames of the watched above 4 GiB */
+	uint64_t deepest;   /* user frames */
 	uint64_t newest_sample_ns, newest_event_ns;
 	uint64_t n_event_too_late, n_event_unordered;
 	uint64_t n_events[N_PROCESS_EVENTS];
 	uint64_t n_with_kernel;
-	pid_t pids[PIDS_MAX];               /* distinct pids of samples */
+	pid_t pids[PIDS_MAX]; /* distinct pids of samples */
 	unsigned n_pids;
 	char story[256]; /* events of the watched process, a letter each */
 	char comm[SAMPLE_COMM_SIZE];
 	struct sample last;
+	bool dawdle;
 };
 
 static bool frame_in(uint64_t frame, const char *start, const char *stop)
@@ -150,6 +160,8 @@ static void on_sample(void *userdata, const struct sample *s)
 	struct collected *c = userdata;
 	unsigned i;
 
+	if (c->dawdle)
+		burn_us(200);
 	c->n_samples++;
 	c->last = *s;
 	c->n_with_kernel += s->n_kernel > 0;
@@ -458,14 +470,6 @@ static void test_gone(void **state)
 	rig_finish(&rig);
 }
 
-static void burn(unsigned ms)
-{
-	uint64_t end = clock_ns(CLOCK_MONOTONIC) + ms * UINT64_C(1000000);
-
-	while (clock_ns(CLOCK_MONOTONIC) < end)
-		spin_sink++;
-}
-
 static void check_self(source_maker make, bool exclude)
 {
 	const struct source_options options = {.exclude_self = exclude, .drain_ms = 100};
@@ -475,7 +479,7 @@ static void check_self(source_maker make, bool exclude)
 	rig_open(&rig, make, &options);
 	rig.c.watched = getpid();
 	rig_sample(&rig, 999, true);
-	burn(500);
+	burn_us(500000);
 	stats = rig_finish(&rig);
 	if (exclude) {
 		assert_int_equal(rig.c.n_watched, 0);
@@ -494,6 +498,45 @@ static void test_exclude_self(void **state)
 	check_self(source_bpf_new, false);
 	check_self(source_perf_new, true);
 	check_self(source_perf_new, false);
+}
+
+/* Forks and executes on and on; the sink dawdles, so that samples keep coming within one drain. */
+static pid_t start_forker(unsigned cpu)
+{
+	pid_t forker = fork(), pid;
+
+	assert_true(forker >= 0);
+	if (forker)
+		return forker;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(cpu);
+	for (;;) {
+		pid = fork();
+		if (pid == 0) {
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void check_event_order(source_maker make)
+{
+	pid_t pid = start_forker(1);
+	struct rig rig;
+
+	rig_open(&rig, make, NULL);
+	rig.c.dawdle = true;
+	rig_sample(&rig, 2000, true);
+	rig_run(&rig, 1000);
+	print_message("%" PRIu64 " samples, %" PRIu64 " forks, events too late: %" PRIu64 "\n",
+		      rig.c.n_samples, rig.c.n_events[PROCESS_EVENT_FORK], rig.c.n_event_too_late);
+	rig.c.dawdle = false;
+	rig_finish(&rig);
+	stop_process(pid);
+	assert_true(rig.c.n_events[PROCESS_EVENT_FORK] > 20);
+	assert_int_equal(rig.c.n_event_too_late, 0);
+	assert_int_equal(rig.c.n_event_unordered, 0);
 }
 
 static void check_events(source_maker make)
@@ -516,8 +559,7 @@ static void check_events(source_maker make)
 			rig_run(&rig, 1);
 	}
 	rig_run(&rig, 100);
-	print_message("story of a process: %s; %" PRIu64 " samples, events too late: %" PRIu64
-		      "\n",
+	print_message("story of a process: %s; %" PRIu64 " samples, events too late: %" PRIu64 "\n",
 		      rig.c.story, rig.c.n_samples, rig.c.n_event_too_late);
 	rig_finish(&rig);
 	assert_int_equal(rig.c.n_event_too_late, 0);
@@ -536,6 +578,8 @@ static void test_events(void **state)
 	(void)state;
 	check_events(source_bpf_new);
 	check_events(source_perf_new);
+	check_event_order(source_bpf_new);
+	check_event_order(source_perf_new);
 }
 
 static void check_overflow(source_maker make, uint64_t memory_bytes)
@@ -551,7 +595,7 @@ static void check_overflow(source_maker make, uint64_t memory_bytes)
 
 	rig_open(&rig, make, &options);
 	rig_sample(&rig, 9000, true);
-	burn(1000);
+	burn_us(1000000);
 	rig_run(&rig, 50); /* perf reports losses with the next record that there is room for */
 	stats = rig_finish(&rig);
 	print_message("overflow: seen %" PRIu64 " delivered %" PRIu64 " ring_full %" PRIu64 "\n",
@@ -812,8 +856,8 @@ static void check_hotplug(source_maker make)
 	check_watched(&rig, pid, 499);
 	stats = rig_finish(&rig);
 	stop_process(pid);
-	print_message("hotplug: %" PRIu64 " samples afterwards, skipped %" PRIu64
-		      " of %" PRIu64 ", wakeups while a CPU was gone: %u\n",
+	print_message("hotplug: %" PRIu64 " samples afterwards, skipped %" PRIu64 " of %" PRIu64
+		      ", wakeups while a CPU was gone: %u\n",
 		      rig.c.n_watched, stats.lost[LOST_SKIPPED], stats.expected, wakeups);
 	assert_true(wakeups < 200);
 	assert_true(stats.lost[LOST_SKIPPED] < 200);
@@ -948,7 +992,7 @@ static void test_smoke(void **state)
 	(void)state;
 	rig_open(&rig, source_bpf_new, NULL);
 	rig_sample(&rig, 999, true);
-	burn(100);
+	burn_us(100000);
 	assert_int_equal(system("true"), 0);
 	rig_run(&rig, 200);
 	print_message("smoke: %" PRIu64 " samples, memory %" PRIu64 " KiB\n", rig.c.n_samples,
@@ -1039,8 +1083,7 @@ int main(int argc, char **argv)
 		return cmocka_run_group_tests(smoke, NULL, NULL);
 	if (argc > 3 && strcmp(argv[1], "saturate") == 0)
 		return saturate(argc > 4 ? source_perf_new : source_bpf_new,
-				strtoull(argv[2], NULL, 10),
-				(unsigned)strtoul(argv[3], NULL, 10));
+				strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);

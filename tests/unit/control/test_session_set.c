@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions over a scripted source, with the real output thread and a store in a temporary folder:
+ * what is routed arrives in files, and both ledgers close at every point.
+ */
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/profile/pprof.h"
+#include "common/profile/profile.h"
+#include "daemon/control/session_set.h"
+#include "daemon/ingest/sources.h"
+
+struct world {
+	char path[64];
+	int store_fd;
+	struct source_sink sink;
+	struct source_options options;
+	struct source *source;
+	struct process_table *processes;
+	struct output *output;
+	struct session_set *set;
+};
+
+static void on_sample(void *userdata, const struct sample *sample)
+{
+	struct world *w = userdata;
+
+	assert_int_equal(session_set_route(w->set, sample), 0);
+}
+
+static void on_event(void *userdata, const struct process_event *event)
+{
+	struct world *w = userdata;
+
+	assert_int_equal(process_table_apply(w->processes, event), 0);
+}
+
+static struct session_defaults make_defaults(uint64_t memory_bytes)
+{
+	struct session_defaults d = {
+		.interval_ns = 60000000000u,
+		.formats = FORMAT_PPROF | FORMAT_LEGACY,
+		.labels = LABEL_PID | LABEL_COMM,
+		.frequency = 100,
+		.max_depth = 64,
+		.max_sessions = 4,
+		.memory_bytes = memory_bytes,
+	};
+
+	strcpy(d.event.name, "cpu-clock");
+	d.event.is_clock = true;
+	return d;
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct output_options output;
+	struct session_defaults defaults = make_defaults(64 << 20);
+
+	strcpy(w->path, "/tmp/profd-session-set-XXXXXX");
+	assert_non_null(mkdtemp(w->path));
+	w->store_fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(w->store_fd >= 0);
+	w->sink =
+		(struct source_sink){.sample = on_sample, .process_event = on_event, .userdata = w};
+	w->options = (struct source_options){.sink = &w->sink};
+	assert_int_equal(source_scripted_new(&w->source, &w->options), 0);
+	assert_int_equal(process_table_new(&w->processes, -1), 0);
+	output = (struct output_options){.store_fd = w->store_fd,
+					 .store_path = w->path,
+					 .max_size = UINT64_C(1) << 40,
+					 .max_age_s = 86400,
+					 .legacy_keep_s = 3600,
+					 .keep_windows = 3,
+					 .legacy_max_processes = 64,
+					 .symbol_cache_bytes = 1 << 20};
+	assert_int_equal(output_new(&w->output, &output), 0);
+	assert_int_equal(session_set_new(&w->set, w->source, w->processes, w->output, -1, 1), 0);
+	session_set_configure(w->set, &defaults);
+	*state = w;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	source_free(w->source);
+	output_free(w->output);
+	session_set_free(w->set);
+	process_table_free(w->processes);
+	close(w->store_fd);
+	nftw(w->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(w);
+	return 0;
+}
+
+static void exec_of(struct world *w, pid_t pid, const char *comm)
+{
+	struct process_event event = {.kind = PROCESS_EVENT_EXEC, .pid = pid, .tid = pid};
+
+	snprintf(event.comm, sizeof(event.comm), "%s", comm);
+	assert_int_equal(source_scripted_add_event(w->source, &event), 0);
+}
+
+static void samples_of(struct world *w, unsigned sampler, pid_t pid, unsigned n, unsigned stacks)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t frames[] = {0x1000 + i % stacks, 0x2000};
+		struct sample sample = {.time_ns = 1000 + i,
+					.weight = 10000000,
+					.pid = pid,
+					.tid = pid,
+					.sampler = (uint16_t)sampler,
+					.n_frames = 2,
+					.frames = frames,
+					.comm = "x"};
+
+		assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+	}
+}
+
+/* Lets the output thread finish what was handed to it. */
+static void wait_for_output(struct world *w, unsigned n_results)
+{
+	while (n_results) {
+		struct pollfd fd = {.fd = output_fd(w->output), .events = POLLIN};
+		struct output_result *result;
+
+		assert_int_equal(poll(&fd, 1, 10000), 1);
+		while ((result = output_take(w->output))) {
+			assert_int_equal(result->error, 0);
+			assert_int_equal(session_set_take_result(w->set, result), 0);
+			n_results--;
+		}
+	}
+}
+
+static void check_ledgers(struct world *w)
+{
+	struct source_stats stats;
+	struct ledger ledger;
+
+	assert_int_equal(samplers_total(session_set_samplers(w->set), &ledger, &stats), 0);
+	assert_true(ledger_closes(&ledger));
+	for (size_t i = 0; i < session_set_count(w->set); i++) {
+		const struct session *s = session_set_get(w->set, i);
+
+		assert_int_equal(s->routed, s->counted + s->filtered + s->dropped[DROPPED_MEMORY] +
+						    s->dropped[DROPPED_PROCESS]);
+	}
+}
+
+static uint64_t written; /* samples in the .pb.gz files below a folder */
+
+static int add_total(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	cleanup(profile_freep) struct profile *p = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	cleanup(fclosep) FILE *f = NULL;
+
+	(void)ftw;
+	assert_null(strstr(path, ".tmp-"));
+	if (flag != FTW_F || !strstr(path, ".pb.gz")) /* a second one of a name ends in .1 */
+		return 0;
+	f = fopen(path, "re");
+	data = malloc((size_t)st->st_size);
+	assert_int_equal(fread(data, 1, (size_t)st->st_size, f), st->st_size);
+	assert_int_equal(pprof_read(data, (size_t)st->st_size, 1 << 28, &p, &message), 0);
+	written += (uint64_t)profile_total(p, 0);
+	return 0;
+}
+
+static uint64_t samples_written(struct world *w, const char *folder)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", w->path, folder);
+	written = 0;
+	nftw(path, add_total, 16, FTW_PHYS);
+	return written;
+}
+
+static void test_windows_hold_what_was_routed(void **state)
+{
+	struct world *w = *state;
+	struct source_message message;
+
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	exec_of(w, 10, "a");
+	samples_of(w, 0, 10, 300, 7);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 1);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "services"), 300);
+	samples_of(w, 0, 10, 50, 3);
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	wait_for_output(w, 1);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "services"), 350);
+	assert_int_equal(session_set_get(w->set, 0)->windows_written, 2);
+}
+
+/* A session at another rate has a sampler of its own; its files lie in its own folder. */
+static void test_sessions_take_their_sampler_and_their_target(void **state)
+{
+	const struct peer root = {.privileged = true};
+	const struct session_request request = {
+		.target = TARGET_PID, .number = 10, .rate = 999, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	exec_of(w, 10, "a");
+	exec_of(w, 11, "b");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_not_equal(s->sampler, session_set_get(w->set, 0)->sampler);
+	samples_of(w, s->sampler, 10, 40, 2);
+	samples_of(w, s->sampler, 11, 30, 2);
+	samples_of(w, session_set_get(w->set, 0)->sampler, 11, 20, 2);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_int_equal(s->counted, 40);
+	assert_int_equal(s->filtered, 30);
+	wait_for_output(w, 1);
+	assert_int_equal(s->state, SESSION_ENDED);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "sessions"), 40);
+	session_set_remove(w->set, s);
+	assert_null(session_set_find(w->set, 1));
+}
+
+static void test_refusals(void **state)
+{
+	const struct peer root = {.privileged = true};
+	struct session_request request = {.target = TARGET_PID, .number = 77, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+			 SESSION_START_E_REFUSED);
+	assert_non_null(strstr(message.text, "77"));
+	request = (struct session_request){.target = TARGET_CPUS, .text = "3-1", .pidfd = -1};
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+			 SESSION_START_E_REFUSED);
+	request = (struct session_request){.target = TARGET_ALL, .pidfd = -1};
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+			 SESSION_START_E_REFUSED);
+	assert_non_null(strstr(message.text, "max_sessions"));
+	assert_int_equal(s->id, 4);
+}
+
+/* Near the limit windows close early; no sample is lost as long as the output keeps up. */
+static void test_full_windows_close_early(void **state)
+{
+	struct session_defaults defaults = make_defaults(2 << 20);
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+	uint64_t total = 0;
+
+	session_set_configure(w->set, &defaults);
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	s = session_set_get(w->set, 0);
+	exec_of(w, 10, "a");
+	while (s->early_closes < 3) {
+		samples_of(w, 0, 10, 500, 100000);
+		for (uint64_t i = 0; i < 500; i++) {
+			uint64_t frames[] = {0x100000 + total + i};
+			struct sample sample = {.pid = 10,
+						.tid = 10,
+						.frames = frames,
+						.n_frames = 1,
+						.weight = 1,
+						.time_ns = 2000};
+
+			assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+		}
+		total += 1000;
+		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+		assert_true(session_set_bytes(w->set) < 2 << 20);
+		if (s->n_in_flight)
+			wait_for_output(w, 1);
+		check_ledgers(w);
+	}
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	wait_for_output(w, s->n_in_flight);
+	assert_int_equal(s->counted + s->dropped[DROPPED_MEMORY], total);
+	assert_int_equal(samples_written(w, "services"), s->counted);
+}
+
+static void test_a_paused_system_session_counts_nothing(void **state)
+{
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	s = session_set_get(w->set, 0);
+	exec_of(w, 10, "a");
+	samples_of(w, 0, 10, 10, 1);
+	assert_int_equal(session_set_pause(w->set, true), 0);
+	wait_for_output(w, 1);
+	assert_int_equal(s->counted, 10);
+	assert_int_equal(s->sampler, SESSION_NO_SAMPLER);
+	assert_int_equal(session_set_pause(w->set, false), 0);
+	assert_int_equal(s->sampler, 0);
+	samples_of(w, 0, 10, 5, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 1);
+	assert_int_equal(s->counted, 15);
+	assert_int_equal(samples_written(w, "services"), 15);
+	check_ledgers(w);
+}
+
+#define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(test_windows_hold_what_was_routed),
+		WORLD(test_sessions_take_their_sampler_and_their_target),
+		WORLD(test_refusals),
+		WORLD(test_full_windows_close_early),
+		WORLD(test_a_paused_system_session_counts_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
