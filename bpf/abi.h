@@ -23,8 +23,9 @@
 #define ABI_COMM_SIZE         16
 
 /*
- * One sample, followed by n_kernel + n_user frames of eight bytes, leaf first. Kernel frames are as the kernel gives them: callers are return addresses. User frames are
- * lookup addresses already (common/frame.h).
+ * One sample, followed by n_kernel + n_user frames of eight bytes, leaf first. Kernel frames are as
+ * the kernel gives them: callers are return addresses. User frames are lookup addresses already
+ * (common/frame.h).
  */
 struct abi_sample {
 	__u64 time_ns;   /* CLOCK_MONOTONIC */
@@ -70,8 +71,8 @@ struct abi_counters {
 
 /* A process in the filter, by its pid; bit i is sampler i. */
 struct abi_member {
-	__u64 start_ns;   /* CLOCK_BOOTTIME, 0: unknown (a member since before its birth was seen) */
-	__u16 samplers;   /* that sample it */
+	__u64 start_ns; /* CLOCK_BOOTTIME, 0: unknown (a member since before its birth was seen) */
+	__u16 samplers; /* that sample it */
 	__u16 inheriting; /* that its children join at birth */
 	__u32 reserved;
 };

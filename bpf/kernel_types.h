@@ -25,7 +25,7 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef _Bool bool;
 
-#define true  1
+#define true 1
 #define false 0
 #ifndef NULL
 #define NULL ((void *)0)

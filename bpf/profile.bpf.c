@@ -16,7 +16,8 @@
 #include "bpf/stats.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
+char LICENSE[] SEC("license")
+= "Dual MIT/GPL";
 
 /* In .bss, which profd maps. */
 volatile struct abi_sampler samplers[ABI_SAMPLERS_MAX];

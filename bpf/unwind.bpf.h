@@ -19,11 +19,11 @@
 #include "bpf/abi.h"
 
 #if defined(__TARGET_ARCH_x86)
-#define REGISTER_PC(r)      ((r)->ip)
-#define REGISTER_SP(r)      ((r)->sp)
-#define REGISTER_FP(r)      ((r)->bp)
-#define REGISTER_USER(r)    (((r)->cs & 3) == 3)
-#define REGISTER_COMPAT(r)  (((r)->cs & 0xffff) == 0x23) /* __USER32_CS */
+#define REGISTER_PC(r)     ((r)->ip)
+#define REGISTER_SP(r)     ((r)->sp)
+#define REGISTER_FP(r)     ((r)->bp)
+#define REGISTER_USER(r)   (((r)->cs & 3) == 3)
+#define REGISTER_COMPAT(r) (((r)->cs & 0xffff) == 0x23) /* __USER32_CS */
 /* The entry code leaves the call's number here, and -1 for everything else. */
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0)
 #define COMPAT_WALKABLE     1
@@ -151,8 +151,9 @@ static __always_inline void unwind_walk(struct scratch *s, struct task_struct *t
 
 	/* A program that was just executed "returns" from its system call to its first byte. */
 	if (u->call_return && !at_start)
-		unwind_push(s, u->pc - 1);
-	else
+		u->pc--;
+	/* The vsyscall page looks like the kernel's: no frame to give, but it has a caller. */
+	if (u->pc < USER_LIMIT)
 		unwind_push(s, u->pc);
 	if (!u->fp && at_start)
 		unwind_end(u, STACK_COMPLETE, 0);
@@ -164,12 +165,12 @@ static __always_inline void unwind_walk(struct scratch *s, struct task_struct *t
 	}
 }
 
-#define UNWIND_TAKE_REGISTERS(u, r)                                                                \
-	do {                                                                                       \
-		(u)->pc = REGISTER_PC(r);                                                          \
-		(u)->sp = REGISTER_SP(r);                                                          \
-		(u)->fp = REGISTER_FP(r);                                                          \
-		(u)->compat = REGISTER_COMPAT(r);                                                  \
+#define UNWIND_TAKE_REGISTERS(u, r)               \
+	do {                                      \
+		(u)->pc = REGISTER_PC(r);         \
+		(u)->sp = REGISTER_SP(r);         \
+		(u)->fp = REGISTER_FP(r);         \
+		(u)->compat = REGISTER_COMPAT(r); \
 	} while (0)
 
 /* In the middle of exec: the registers are the old program's, the memory may be the new one's. */
@@ -212,7 +213,8 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		}
 		UNWIND_TAKE_REGISTERS(u, regs);
 		u->call_return = REGISTER_SYSCALL(regs);
-		/* A worker that the kernel made inside a process (io_uring): no user side at all. */
+		/* A worker that the kernel made inside a process (io_uring): no user side at all.
+		 */
 		if (!u->pc && !u->sp) {
 			unwind_end(u, STACK_COMPLETE, 0);
 			return;

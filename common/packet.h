@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define PACKET_HEADER_SIZE  4
-#define PACKET_REQUEST_MAX  (64 * 1024)	       /* bytes of a request, header not counted */
+#define PACKET_REQUEST_MAX  (64 * 1024)        /* bytes of a request, header not counted */
 #define PACKET_RESPONSE_MAX (16 * 1024 * 1024) /* of a response */
 
 enum {
@@ -21,8 +21,8 @@ enum {
 
 struct packet {
 	const uint8_t *payload; /* borrowed from the data; what there is of it if partial */
-	size_t size;		/* of the whole payload; 0 while the header is not complete */
-	size_t missing;		/* bytes to the end of the header, then of the payload */
+	size_t size;            /* of the whole payload; 0 while the header is not complete */
+	size_t missing;         /* bytes to the end of the header, then of the payload */
 };
 
 /*

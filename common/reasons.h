@@ -15,22 +15,22 @@
 #define TRUNCATED_REASONS(X) X(DEPTH, depth)
 
 /* The walk ended before a root was reached. */
-#define BROKEN_REASONS(X)                                                                          \
-	X(FRAME_POINTER, frame_pointer) /* a saved frame pointer that points nowhere sensible */   \
-	X(UNREADABLE, unreadable)       /* stack memory that could not be read */                  \
-	X(NO_REGISTERS, no_registers)   /* the user registers could not be had */                  \
+#define BROKEN_REASONS(X)                                                                        \
+	X(FRAME_POINTER, frame_pointer) /* a saved frame pointer that points nowhere sensible */ \
+	X(UNREADABLE, unreadable)       /* stack memory that could not be read */                \
+	X(NO_REGISTERS, no_registers)   /* the user registers could not be had */                \
 	X(UNKNOWN, unknown)             /* it ended, and the source cannot tell whether at a root */
 
 /* The tick left no sample. */
-#define LOSS_REASONS(X)                                                                            \
-	X(SKIPPED, skipped)     /* the kernel did not run the program for this tick */             \
-	X(RING_FULL, ring_full) /* no room in the ring buffer, or no ring */                       \
-	X(SCRATCH, scratch)     /* the per-CPU scratch memory could not be had */                  \
+#define LOSS_REASONS(X)                                                                \
+	X(SKIPPED, skipped)     /* the kernel did not run the program for this tick */ \
+	X(RING_FULL, ring_full) /* no room in the ring buffer, or no ring */           \
+	X(SCRATCH, scratch)     /* the per-CPU scratch memory could not be had */      \
 	X(MALFORMED, malformed) /* profd could not read the record */
 
 /* A session wanted the sample but could not count it. */
-#define DROP_REASONS(X)                                                                            \
-	X(MEMORY, memory)   /* budget reached while the previous window is still being written */  \
+#define DROP_REASONS(X)                                                                           \
+	X(MEMORY, memory)   /* budget reached while the previous window is still being written */ \
 	X(PROCESS, process) /* the process could not be represented */
 
 #define REASON_ENUM_TRUNCATED(c, n) TRUNCATED_##c,

@@ -20,7 +20,7 @@ struct unit {
 /* Largest first: the printers take the first that divides. */
 static const struct unit durations[] = {
 	{"d", 86400 * NS_PER_S}, {"h", 3600 * NS_PER_S}, {"m", 60 * NS_PER_S},
-	{"s", NS_PER_S},	 {"ms", NS_PER_MS},
+	{"s", NS_PER_S},         {"ms", NS_PER_MS},
 };
 
 static const struct unit sizes[] = {

@@ -19,7 +19,7 @@
 enum {
 	UNITS_E_OK,
 	UNITS_E_INVALID, /* not of the form */
-	UNITS_E_RANGE,	 /* of the form, but too large, or no such day */
+	UNITS_E_RANGE,   /* of the form, but too large, or no such day */
 };
 
 /* A number in decimal digits, nothing else. */

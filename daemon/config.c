@@ -30,9 +30,9 @@
 #define DEFAULT_PATH  "/etc/profd/profd.conf"
 #define FILE_SIZE_MAX (1024 * 1024)
 #define LINE_MAX_SIZE 190 /* inih's buffer has 200 with line end and NUL */
-#define MS	      UINT64_C(1000000)
-#define S	      (UINT64_C(1000) * MS)
-#define DAY	      (86400 * S)
+#define MS            UINT64_C(1000000)
+#define S             (UINT64_C(1000) * MS)
+#define DAY           (86400 * S)
 
 #define AT(field) offsetof(struct config, field)
 

@@ -37,7 +37,7 @@ struct config {
 	/* [flush] */
 	uint64_t interval_ns;
 	unsigned formats; /* FORMAT_* of output/snapshot.h */
-	int symbolize;	  /* enum symbolize */
+	int symbolize;    /* enum symbolize */
 	/* [labels] */
 	unsigned labels; /* LABEL_* */
 	/* [store] */

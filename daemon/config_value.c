@@ -249,7 +249,7 @@ static int set_symbolize(struct value *v)
 static int set_label(struct value *v)
 {
 	unsigned *mask = v->field;
-	bool on;
+	bool on = false;
 	int r = parse_bool(v, &on);
 
 	if (r)

@@ -250,6 +250,17 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	}
 }
 
+/* Without the flag sd-event would switch a failing handler off and go on. */
+static int set_up(sd_event_source *source, int64_t priority)
+{
+	int r;
+
+	r = sd_event_source_set_priority(source, priority);
+	if (r >= 0)
+		r = sd_event_source_set_exit_on_failure(source, true);
+	return r < 0 ? error_origin(r) : 0;
+}
+
 static int add_timer(struct daemon *d, sd_event_source **ret, clockid_t clock, uint64_t at_ns,
 		     sd_event_time_handler_t handler, int64_t priority)
 {
@@ -258,8 +269,7 @@ static int add_timer(struct daemon *d, sd_event_source **ret, clockid_t clock, u
 	r = sd_event_add_time(d->loop, ret, clock, at_ns / 1000, 1000, handler, d);
 	if (r < 0)
 		return error_origin(r);
-	r = sd_event_source_set_priority(*ret, priority);
-	return r < 0 ? error_origin(r) : 0;
+	return set_up(*ret, priority);
 }
 
 static int add_io(struct daemon *d, sd_event_source **ret, int fd, sd_event_io_handler_t handler,
@@ -270,8 +280,7 @@ static int add_io(struct daemon *d, sd_event_source **ret, int fd, sd_event_io_h
 	r = sd_event_add_io(d->loop, ret, fd, EPOLLIN, handler, d);
 	if (r < 0)
 		return error_origin(r);
-	r = sd_event_source_set_priority(*ret, priority);
-	return r < 0 ? error_origin(r) : 0;
+	return set_up(*ret, priority);
 }
 
 static int add_sources(struct daemon *d)
@@ -297,7 +306,7 @@ static int add_sources(struct daemon *d)
 			      on_duration, PRIORITY_TIMERS);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(handled_signals); i++) {
 		r = sd_event_add_signal(d->loop, &d->signals[i], handled_signals[i], on_signal, d);
-		r = r < 0 ? error_origin(r) : 0;
+		r = r < 0 ? error_origin(r) : set_up(d->signals[i], PRIORITY_OUTPUT);
 	}
 	return r;
 }

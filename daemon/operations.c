@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/output/names.h"
 #include "daemon/session_ids.h"
 
 static int answer_fatal(struct daemon *d, struct reply *reply, int error)
@@ -111,13 +112,15 @@ static int by_text(const void *a, const void *b)
 /* The files of a session, as they lie in its folder now. */
 static int add_session_files(struct daemon *d, const struct session *s, struct paths *ret)
 {
+	char name[NAMES_ESCAPED_MAX + 1], folder[sizeof(name) + 16];
 	size_t first = ret->n;
 	struct dirent *entry;
-	char folder[512];
 	int fd, r = 0;
 	DIR *dir;
 
-	snprintf(folder, sizeof(folder), "sessions/%s", s->directory);
+	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one folder. */
+	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
+	snprintf(folder, sizeof(folder), "sessions/%s", name);
 	fd = openat(d->store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* it wrote nothing */

@@ -21,12 +21,12 @@ struct check {
 };
 
 struct host {
-	int proc_fd, sys_fd;	/* /proc and /sys */
-	const char *release;	/* utsname: "6.1.0-18-amd64" */
-	const char *version;	/* utsname: "#1 SMP ... Debian 6.1.76-1 (2024-02-01)" */
-	const char *machine;	/* utsname: "x86_64" */
+	int proc_fd, sys_fd;    /* /proc and /sys */
+	const char *release;    /* utsname: "6.1.0-18-amd64" */
+	const char *version;    /* utsname: "#1 SMP ... Debian 6.1.76-1 (2024-02-01)" */
+	const char *machine;    /* utsname: "x86_64" */
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: no limit */
-	int pmu_error;		/* of opening a cycles counter for ourselves; 0: it works */
+	int pmu_error;          /* of opening a cycles counter for ourselves; 0: it works */
 };
 
 #define HOST_CHECKS_MAX 16

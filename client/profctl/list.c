@@ -107,7 +107,7 @@ static void print_json(const Profd__Control__Listing *listing, bool windows, FIL
 static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 {
 	static const char *const columns[] = {"TIME",  ">LENGTH", "FORMAT", ">SAMPLES",
-					      ">SIZE", "FILE",	  NULL};
+					      ">SIZE", "FILE",    NULL};
 	cleanup(table_freep) struct table *t = NULL;
 	char buffer[UNITS_TEXT_MAX];
 	int r = table_new(&t, columns);
@@ -132,7 +132,7 @@ static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 static int print_services(const Profd__Control__Listing *listing, FILE *out)
 {
 	static const char *const columns[] = {"SERVICE", "OLDEST", "NEWEST",
-					      ">FILES",	 ">SIZE",  NULL};
+					      ">FILES",  ">SIZE",  NULL};
 	cleanup(table_freep) struct table *t = NULL;
 	char buffer[UNITS_TEXT_MAX];
 	int r = table_new(&t, columns);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct option_spec {
-	int id;		       /* above 0 */
+	int id;                /* above 0 */
 	char short_name;       /* or 0 */
 	const char *long_name; /* or NULL */
 	bool has_argument;

@@ -52,9 +52,9 @@ int doctor_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {
-	const char *socket;	 /* $PROFD_SOCKET, or NULL */
+	const char *socket;      /* $PROFD_SOCKET, or NULL */
 	const char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
-	bool no_color;		 /* $NO_COLOR is set and not empty */
+	bool no_color;           /* $NO_COLOR is set and not empty */
 };
 
 /* The whole program but for the environment: returns the exit status. */

@@ -67,7 +67,7 @@ static int show(const struct context *context, const struct status_arguments *ar
 
 int status_run(struct context *context, int argc, char **argv)
 {
-	struct status_arguments arguments;
+	struct status_arguments arguments = {0};
 	struct usage_message message;
 	int r = status_parse(argc, argv, &arguments, &message);
 

@@ -238,8 +238,8 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 
 static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 {
-	static const char *const columns[] = {"  ID",	  "NAME",      "TARGET",   "EVENT",
-					      ">HZ",	  ">UID",      "STARTED",  ">ROUTED",
+	static const char *const columns[] = {"  ID",     "NAME",      "TARGET",   "EVENT",
+					      ">HZ",      ">UID",      "STARTED",  ">ROUTED",
 					      ">COUNTED", ">FILTERED", ">DROPPED", ">WINDOWS",
 					      NULL};
 	cleanup(table_freep) struct table *t = NULL;

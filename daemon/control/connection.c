@@ -23,7 +23,7 @@
 #include "common/packet.h"
 #include "daemon/control/reply.h"
 
-#define QUEUED_MAX	  (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
+#define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
 #define REQUESTS_PER_TURN 4
 
 struct connection {
@@ -32,9 +32,9 @@ struct connection {
 	int fd;
 	sd_event_source *io, *timer;
 	struct reply *reply; /* of the request in hand; owned by whoever answers it */
-	bool answered;	     /* the request in hand has been */
-	bool closing;	     /* nothing more is read; ends when `out` is sent */
-	bool in_turn;	     /* turn() is running: it will go on by itself */
+	bool answered;       /* the request in hand has been */
+	bool closing;        /* nothing more is read; ends when `out` is sent */
+	bool in_turn;        /* turn() is running: it will go on by itself */
 	uint8_t header[PACKET_HEADER_SIZE];
 	uint8_t *in; /* header and payload, once the header is known */
 	size_t in_size;
@@ -44,8 +44,8 @@ struct connection {
 
 enum {
 	STEP_E_OK,
-	STEP_E_WAIT,	/* the socket would block */
-	STEP_E_END,	/* the client has gone, or must go */
+	STEP_E_WAIT,    /* the socket would block */
+	STEP_E_END,     /* the client has gone, or must go */
 	STEP_E_GARBAGE, /* the client does not speak our protocol */
 };
 

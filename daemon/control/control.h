@@ -21,12 +21,12 @@
 struct reply; /* one request that is to be answered */
 
 enum {
-	CONTROL_DONE,	 /* answered */
+	CONTROL_DONE,    /* answered */
 	CONTROL_PENDING, /* will be answered later */
 };
 
 /* What peers without privileges may have. */
-#define POLICY_HZ_MAX	    1000
+#define POLICY_HZ_MAX       1000
 #define POLICY_SESSIONS_MAX 4
 
 struct peer {
@@ -51,7 +51,7 @@ enum target_kind {
 /* What `profctl start` asks for. Texts are owned by the request. */
 struct session_request {
 	enum target_kind target;
-	int64_t number;	  /* PID, TID, UID */
+	int64_t number;   /* PID, TID, UID */
 	const char *text; /* SERVICE, COMM, CGROUP, CPUS (a list such as 0-3,8) */
 	/* PID: opened and checked against the caller; -1 otherwise. Closed with the request: dup
 	 * it. */
@@ -67,7 +67,7 @@ struct session_request {
 	uint64_t duration_ns; /* 0: until stopped */
 	const char *name;     /* NULL: made from the target */
 	unsigned formats;     /* FORMAT_*; 0: the configured ones */
-	bool no_kernel;	      /* also set by policy for unprivileged owners */
+	bool no_kernel;       /* also set by policy for unprivileged owners */
 	uid_t owner;
 };
 
@@ -118,7 +118,7 @@ struct listener;
 struct listener_options {
 	const char *path; /* of the socket; made with this mode, an old one is replaced */
 	uint32_t mode;
-	int fd;		   /* a listening socket from systemd, or -1 */
+	int fd;            /* a listening socket from systemd, or -1 */
 	const char *group; /* members are privileged; it owns the socket; NULL or unknown: none */
 	const struct control_ops *ops;
 	void *userdata;
@@ -129,17 +129,23 @@ struct listener_options {
 /* What became of connections, since the start. */
 struct listener_stats {
 	uint64_t accepted;
-	uint64_t refused;	/* too many connections */
+	uint64_t refused;       /* too many connections */
 	uint64_t accept_failed; /* no fds or memory: tried again 100 ms later */
-	uint64_t garbage;	/* dropped: sent what is no request */
-	uint64_t stalled;	/* dropped: did not go on sending or reading in time */
-	uint64_t failed;	/* dropped: the socket failed, or there was no memory */
-	uint64_t abandoned;	/* gone while a request was still being worked on */
+	uint64_t garbage;       /* dropped: sent what is no request */
+	uint64_t stalled;       /* dropped: did not go on sending or reading in time */
+	uint64_t failed;        /* dropped: the socket failed, or there was no memory */
+	uint64_t abandoned;     /* gone while a request was still being worked on */
+};
+
+enum {
+	LISTENER_E_OK,
+	LISTENER_E_IN_USE,   /* somebody listens there, or the path is no socket */
+	LISTENER_E_DENIED,   /* the socket may not be made there */
+	LISTENER_E_BAD_PATH, /* empty, or longer than 107 bytes */
 };
 
 /*
- * Binds and serves within @loop; texts are copied. Returns 0 or negative errno: -EADDRINUSE when
- * somebody listens there already (or the path is no socket), -EACCES, -ENAMETOOLONG.
+ * Binds and serves within @loop; texts are copied. Returns LISTENER_E_* or negative errno.
  *
  * At most 64 clients at a time, 48 of them unprivileged, 16 of these of one uid; requests of at
  * most 64 KiB; at most 16 MiB of answers waiting to be read, all clients together.

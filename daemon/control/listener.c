@@ -19,13 +19,13 @@
 #include "daemon/control/peer.h"
 #include "daemon/control/reply.h"
 
-#define CLIENTS_MAX	 64
+#define CLIENTS_MAX      64
 #define UNPRIVILEGED_MAX 48
-#define PER_UID_MAX	 16
+#define PER_UID_MAX      16
 #define ACCEPTS_PER_TURN 16
-#define STALL_NS	 UINT64_C(10000000000)
-#define ACCEPT_RETRY_US	 100000
-#define GROUP_SIZE_MAX	 (1024 * 1024) /* a line of /etc/group, members and all */
+#define STALL_NS         UINT64_C(10000000000)
+#define ACCEPT_RETRY_US  100000
+#define GROUP_SIZE_MAX   (1024 * 1024) /* a line of /etc/group, members and all */
 
 struct listener {
 	struct connection_owner owner; /* first: connections know the listener by it */
@@ -181,11 +181,11 @@ static int bind_socket(struct listener *l, const struct listener_options *option
 	l->path = NULL;
 	switch (r) {
 	case UNIXSOCK_E_IN_USE:
-		return error_origin(-EADDRINUSE);
+		return LISTENER_E_IN_USE;
 	case UNIXSOCK_E_DENIED:
-		return error_origin(-EACCES);
+		return LISTENER_E_DENIED;
 	case UNIXSOCK_E_BAD_PATH:
-		return error_origin(-ENAMETOOLONG);
+		return LISTENER_E_BAD_PATH;
 	}
 	return r < 0 ? r : error_origin(-EIO);
 }
@@ -242,7 +242,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	if (l->owner.dispatcher.proc_fd < 0)
 		return error_origin(-errno);
 	r = options->fd >= 0 ? take_socket(l, options->fd) : bind_socket(l, options);
-	if (r < 0)
+	if (r)
 		return r;
 	r = add_sources(l, options->priority);
 	if (r < 0)

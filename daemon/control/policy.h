@@ -14,7 +14,7 @@
 enum {
 	POLICY_E_OK,
 	POLICY_E_DENIED, /* the message says why */
-	POLICY_E_GONE,	 /* the target does not exist */
+	POLICY_E_GONE,   /* the target does not exist */
 };
 
 /* Whether @peer may use @verb at all. Returns POLICY_E_OK or _DENIED. */

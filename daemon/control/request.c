@@ -12,16 +12,16 @@
 #include "control.pb-c.h"
 #include "daemon/output/snapshot.h"
 
-#define NAME_MAX_SIZE	 64  /* becomes part of a folder's name */
+#define NAME_MAX_SIZE    64  /* becomes part of a folder's name */
 #define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */
-#define COMM_MAX_SIZE	 15  /* TASK_COMM_LEN - 1 */
-#define CGROUP_MAX_SIZE	 4095
-#define CPUS_MAX_SIZE	 1024
-#define CPU_MAX		 8191
-#define EVENT_MAX_SIZE	 31
-#define RATE_HZ_MAX	 100000
-#define PERIOD_MIN	 100 /* events; less would be nothing but interrupts */
-#define DURATION_MAX_NS	 (UINT64_C(36500) * 86400 * 1000000000)
+#define COMM_MAX_SIZE    15  /* TASK_COMM_LEN - 1 */
+#define CGROUP_MAX_SIZE  4095
+#define CPUS_MAX_SIZE    1024
+#define CPU_MAX          8191
+#define EVENT_MAX_SIZE   31
+#define RATE_HZ_MAX      100000
+#define PERIOD_MIN       100 /* events; less would be nothing but interrupts */
+#define DURATION_MAX_NS  (UINT64_C(36500) * 86400 * 1000000000)
 
 static int invalid(struct request_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -38,11 +38,11 @@ struct Profd__Control__Request;
 
 struct request {
 	enum request_verb verb;
-	struct session_request start;		  /* START; pidfd is owned, owner is not set */
-	uint64_t id;				  /* STOP_ID, FLUSH (0: everything) */
-	pid_t pid;				  /* STOP_PID */
-	const char *service;			  /* LIST, or NULL */
-	uint64_t since_ns, until_ns;		  /* LIST */
+	struct session_request start;            /* START; pidfd is owned, owner is not set */
+	uint64_t id;                             /* STOP_ID, FLUSH (0: everything) */
+	pid_t pid;                               /* STOP_PID */
+	const char *service;                     /* LIST, or NULL */
+	uint64_t since_ns, until_ns;             /* LIST */
 	struct Profd__Control__Request *message; /* owns the texts */
 };
 

@@ -98,6 +98,9 @@ static int fill(struct session *s, const struct session_defaults *defaults, cons
 		s->spec.is_period = request->is_period;
 		s->spec.rate = request->rate;
 	}
+	/* The configured rate is not what policy has judged. */
+	if (!peer->privileged && !s->spec.is_period && s->spec.rate > POLICY_HZ_MAX)
+		s->spec.rate = POLICY_HZ_MAX;
 	s->privileged = peer->privileged;
 	s->hide_kernel = request->no_kernel;
 	if (request->no_kernel)

@@ -76,7 +76,8 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 	return PERF_RECORD_E_OK;
 }
 
-/* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path } */
+/* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path }
+ */
 static bool decode_mmap(struct reader *r, bool has_build_id, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_MMAP;

@@ -26,8 +26,8 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 /* Only when it was made, for sorting. */
 int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret);
 
-#define PERF_RECORD_SAMPLE_TYPE                                                                    \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                   \
+#define PERF_RECORD_SAMPLE_TYPE                                                  \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
 
 struct perf_sample {

@@ -18,9 +18,9 @@
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/perf_ring.h"
 
-#define RING_MOST     (512 * 1024)
-#define RING_LEAST    (16 * 1024)
-#define WAKEUP_BYTES  4096 /* dearer to the machine when less, see the watermark of perf rings */
+#define RING_MOST    (512 * 1024)
+#define RING_LEAST   (16 * 1024)
+#define WAKEUP_BYTES 4096 /* dearer to the machine when less, see the watermark of perf rings */
 
 struct event_cpu {
 	unsigned cpu;

@@ -42,9 +42,9 @@ enum {
 /* One decoded record; what is valid depends on the type. Unknown types leave the rest alone. */
 struct replay_record {
 	uint32_t type;
-	unsigned sampler;         /* SAMPLER: index */
-	struct sampler_spec spec; /* SAMPLER */
-	struct sample sample;     /* SAMPLE; its frames are below */
+	unsigned sampler;           /* SAMPLER: index */
+	struct sampler_spec spec;   /* SAMPLER */
+	struct sample sample;       /* SAMPLE; its frames are below */
 	struct process_event event; /* EVENT; its path is below */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 	char path[REPLAY_PATH_MAX + 1];

@@ -13,9 +13,9 @@
 #include "common/frame.h"
 #include "common/reasons.h"
 
-#define SAMPLE_COMM_SIZE    16
-#define SAMPLE_FRAMES_MAX   1280 /* 1024 user, 127 kernel and some room */
-#define SAMPLERS_MAX        16
+#define SAMPLE_COMM_SIZE  16
+#define SAMPLE_FRAMES_MAX 1280 /* 1024 user, 127 kernel and some room */
+#define SAMPLERS_MAX      16
 
 struct sample {
 	uint64_t time_ns;   /* CLOCK_MONOTONIC */
@@ -24,9 +24,9 @@ struct sample {
 	uint64_t cgroup_id; /* cgroup v2 id; 0: the source does not know */
 	pid_t pid, tid;     /* in the init pid namespace; pid is the thread group */
 	uint32_t cpu;
-	uint16_t sampler;    /* index of the sampler that took it */
-	uint16_t quality;    /* enum stack_quality */
-	uint16_t reason;     /* of quality's list */
+	uint16_t sampler; /* index of the sampler that took it */
+	uint16_t quality; /* enum stack_quality */
+	uint16_t reason;  /* of quality's list */
 	bool kernel_thread;
 	char comm[SAMPLE_COMM_SIZE]; /* of the thread, NUL-terminated; "" unknown */
 	uint32_t n_kernel;           /* the first n_kernel frames are the kernel's */

@@ -39,28 +39,29 @@ struct source_message {
 
 /* What to sample. @event is one of INTERFACE.md's names, resolved by event.c. */
 struct event {
-	char name[32];  /* canonical: "cpu-clock", "cycles", "r01c2" ... */
-	uint32_t type;  /* perf_event_attr.type */
+	char name[32]; /* canonical: "cpu-clock", "cycles", "r01c2" ... */
+	uint32_t type; /* perf_event_attr.type */
 	uint64_t config;
-	bool is_clock;  /* a sample's weight is nanoseconds */
+	bool is_clock;                     /* a sample's weight is nanoseconds */
 	bool exclude_user, exclude_kernel; /* :k and :u */
 };
 
 struct sampler_spec {
 	struct event event;
-	bool is_period;       /* rate is a period (events between samples), else samples per second */
+	bool is_period; /* rate is a period (events between samples), else samples per second */
 	uint64_t rate;
 	bool kernel_stacks;
-	uint32_t max_depth;   /* user frames */
-	bool all;             /* filter: every process, else those added */
+	uint32_t max_depth; /* user frames */
+	bool all;           /* filter: every process, else those added */
 };
 
 struct source_stats {
-	uint64_t expected;  /* ticks that were due, by the events' own counts, less idle and excluded */
-	uint64_t seen;      /* ticks the source turned into a sample or a loss other than skipped */
-	uint64_t idle;      /* ticks that met an idle CPU: no sample */
-	uint64_t excluded;  /* ticks outside the filter, profd's own included */
-	uint64_t self;      /* of these, profd's own */
+	uint64_t expected; /* ticks that were due, by the events' own counts, less idle and excluded
+			    */
+	uint64_t seen;     /* ticks the source turned into a sample or a loss other than skipped */
+	uint64_t idle;     /* ticks that met an idle CPU: no sample */
+	uint64_t excluded; /* ticks outside the filter, profd's own included */
+	uint64_t self;     /* of these, profd's own */
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
 	uint64_t bpf_run_ns; /* of all samplers; counts only with kernel.bpf_stats_enabled */

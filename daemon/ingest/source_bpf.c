@@ -25,6 +25,7 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/host.h"
 #include "daemon/ingest/process_events.h"
+#include "daemon/ingest/source_bpf_load.h"
 #include "daemon/ingest/source_bpf_members.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/ingest/ticker.h"
@@ -77,22 +78,6 @@ static struct bpf_source *from_source(struct source *source)
 	return (struct bpf_source *)source;
 }
 
-/*
- * libbpf's messages go to one function for all its users, without any context of the caller's: so
- * the place for one is the thread's, for as long as a call lasts. The first is the one that names
- * the cause; those that follow only say who gave up because of it.
- */
-static _Thread_local struct source_message *libbpf_says;
-
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level != LIBBPF_WARN || !libbpf_says || libbpf_says->text[0])
-		return 0;
-	vsnprintf(libbpf_says->text, sizeof(libbpf_says->text), format, args);
-	libbpf_says->text[strcspn(libbpf_says->text, "\n")] = '\0';
-	return 0;
-}
-
 static uint64_t memory_limit(const struct bpf_source *s)
 {
 	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
@@ -110,7 +95,8 @@ static uint64_t ring_memory(const struct bpf_source *s)
 
 /*
  * Room for twice what the CPUs can write between two drains, a power of two, and at most half of
- * the memory that is left, so that there is some for the next sampler. 0 if that is not even a page.
+ * the memory that is left, so that there is some for the next sampler. 0 if that is not even a
+ * page.
  */
 static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler_spec *spec,
 				unsigned n_cpus)
@@ -184,17 +170,6 @@ static int on_record(void *userdata, void *data, size_t length)
 	return --s->budget ? 0 : -EAGAIN;
 }
 
-/* A CPU that went offline hangs up its events for good: no longer a reason to wake up. */
-static void forget_hung_up(struct bpf_source *s)
-{
-	struct epoll_event ready[16];
-	int n = epoll_wait(s->epoll, ready, ARRAY_SIZE(ready), 0);
-
-	for (int i = 0; i < n; i++)
-		if (ready[i].events & (EPOLLHUP | EPOLLERR))
-			epoll_ctl(s->epoll, EPOLL_CTL_DEL, ready[i].data.fd, NULL);
-}
-
 static int drain_rings(struct bpf_source *s, unsigned budget)
 {
 	int r;
@@ -219,7 +194,6 @@ static int bpf_drain(struct source *source, unsigned budget)
 	struct bpf_source *s = from_source(source);
 	int r;
 
-	forget_hung_up(s);
 	r = process_events_drain(s->events, &s->events_until);
 	if (r < 0)
 		return r;
@@ -236,7 +210,8 @@ static int read_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 	return 0;
 }
 
-/* Brings sampler->stats up to date. The order is ticker.h's: counts first, then what came of them. */
+/* Brings sampler->stats up to date. The order is ticker.h's: counts first, then what came of them.
+ */
 static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 {
 	struct ticker *ticker = &sampler->ticker;
@@ -277,8 +252,7 @@ static int attach(void *userdata, struct tick *tick)
 {
 	struct bpf_sampler *sampler = userdata;
 	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
-	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options,
-			    .perf_event.bpf_cookie = sampler->index);
+	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = sampler->index);
 	int link = bpf_link_create(program, tick->fd, BPF_PERF_EVENT, &options);
 
 	if (link < 0)
@@ -558,62 +532,6 @@ static const struct source_ops bpf_ops = {
 	.memory_bytes = bpf_memory_bytes,
 };
 
-/* Without the tracepoints a kernel that lacks them still samples, but does not follow children. */
-static int load(struct bpf_source *s, bool with_tracepoints)
-{
-	int r;
-
-	s->skeleton = profile_bpf__open();
-	if (!s->skeleton)
-		return -errno;
-	s->skeleton->rodata->self_pid = s->options.exclude_self ? (__u32)getpid() : 0;
-	bpf_program__set_autoload(s->skeleton->progs.filter_fork, with_tracepoints);
-	bpf_program__set_autoload(s->skeleton->progs.filter_free, with_tracepoints);
-	r = profile_bpf__load(s->skeleton);
-	if (r == 0 && with_tracepoints) {
-		s->skeleton->links.filter_fork =
-			bpf_program__attach(s->skeleton->progs.filter_fork);
-		s->skeleton->links.filter_free =
-			bpf_program__attach(s->skeleton->progs.filter_free);
-		if (!s->skeleton->links.filter_fork || !s->skeleton->links.filter_free)
-			r = -ENOENT;
-	}
-	if (r < 0) {
-		profile_bpf__destroy(s->skeleton);
-		s->skeleton = NULL;
-		return r;
-	}
-	s->follows_children = with_tracepoints;
-	return 0;
-}
-
-static int load_or_explain(struct bpf_source *s, struct source_message *message)
-{
-	struct source_message said = {""};
-	libbpf_print_fn_t previous = libbpf_set_print(print_libbpf);
-	int r;
-
-	libbpf_says = &said;
-	r = load(s, true);
-	if (r < 0 && r != -EPERM && r != -ENOMEM)
-		r = load(s, false);
-	libbpf_says = NULL;
-	if (r == 0)
-		return SOURCE_E_OK;
-	libbpf_set_print(previous);
-	if (r == -ENOMEM)
-		return error_origin(r);
-	if (r == -EPERM) {
-		snprintf(message->text, sizeof(message->text),
-			 "the kernel does not let profd load BPF programs: it takes CAP_BPF and "
-			 "CAP_PERFMON, or the perf source");
-		return SOURCE_E_DENIED;
-	}
-	snprintf(message->text, sizeof(message->text),
-		 "the BPF programs do not load here (%.150s): use the perf source", said.text);
-	return SOURCE_E_UNSUPPORTED;
-}
-
 static int begin_process_events(struct bpf_source *s, struct source_message *message)
 {
 	const struct sampler_spec spec = {.event = {.name = "process events"}};
@@ -656,7 +574,8 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
 	if (!s->counters)
 		return error_origin(-ENOMEM);
-	r = load_or_explain(s, message);
+	r = source_bpf_load(&s->skeleton, s->options.exclude_self ? getpid() : 0,
+			    &s->follows_children, message);
 	if (r == SOURCE_E_OK)
 		r = begin_process_events(s, message);
 	if (r != SOURCE_E_OK)

@@ -278,16 +278,6 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void forget_hung_up(struct perf_source *s)
-{
-	struct epoll_event ready[16];
-	int n = epoll_wait(s->epoll, ready, ARRAY_SIZE(ready), 0);
-
-	for (int i = 0; i < n; i++)
-		if (ready[i].events & (EPOLLHUP | EPOLLERR))
-			epoll_ctl(s->epoll, EPOLL_CTL_DEL, ready[i].data.fd, NULL);
-}
-
 /*
  * The counts must be older than the ticks that are compared with them: read before the rings are
  * drained, judged when they are empty. About once a second, as it interrupts each CPU.
@@ -298,7 +288,6 @@ static int perf_drain(struct source *source, unsigned budget)
 	bool looks = monotonic_ns() - s->looked_ns >= LOOK_INTERVAL_NS;
 	int r;
 
-	forget_hung_up(s);
 	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used)
 			ticker_read(&s->samplers[i].ticker);

@@ -179,8 +179,8 @@ static int replay_drain(struct source *source, unsigned budget)
 	return SOURCE_E_MORE;
 }
 
-static int replay_add_sampler(struct source *source, const struct sampler_spec *spec,
-			      unsigned *ret, struct source_message *message)
+static int replay_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+			      struct source_message *message)
 {
 	struct source_replay *s = from_source(source);
 

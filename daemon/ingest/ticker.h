@@ -14,6 +14,7 @@
  * local_clock() and tick in CLOCK_MONOTONIC: a time server that slews the latter by x parts per
  * million moves the result by x per million. And what a tick would have met, had it come, nobody
  * knows: skipped ticks of an idle CPU, or of a virtual machine that was not running, count too.
+ * A throttled event does not count while it is stopped: those ticks were never due.
  * While it runs, a tick can be late rather than skipped: it counts as skipped only when it is
  * still missing at the next look, so that the number never falls.
  */
@@ -31,10 +32,11 @@ struct tick {
 	int link; /* the owner's, closed with the event; -1 none */
 	struct perf_ring ring;
 
-	uint64_t runs, period_sum; /* ticks that came, and what they stand for; the owner's to fill */
-	uint64_t counted; /* by events of this CPU that were closed, less their partial periods */
-	uint64_t events;  /* counted, and what the open one had at ticker_read() */
-	uint64_t missing; /* ticks at the last look */
+	uint64_t runs,
+		period_sum; /* ticks that came, and what they stand for; the owner's to fill */
+	uint64_t counted;   /* by events of this CPU that were closed, less their partial periods */
+	uint64_t events;    /* counted, and what the open one had at ticker_read() */
+	uint64_t missing;   /* ticks at the last look */
 	uint64_t skipped;
 };
 

@@ -9,6 +9,8 @@
 #include "common/error.h"
 #include "daemon/output/snapshot.h"
 
+#define PREFIX "# profd "
+
 void context_build_id(const uint8_t *build_id, size_t length, char ret[BUILD_ID_HEX_SIZE])
 {
 	ret[0] = '\0';
@@ -16,8 +18,7 @@ void context_build_id(const uint8_t *build_id, size_t length, char ret[BUILD_ID_
 		snprintf(ret + 2 * i, 3, "%02x", build_id[i]);
 }
 
-int context_describe(const struct context *c, const struct snapshot *s, const char *prefix,
-		     char **ret)
+int context_describe(const struct context *c, const struct snapshot *s, char **ret)
 {
 	const char *ledger = s->ledger;
 	char *text = NULL;
@@ -26,18 +27,18 @@ int context_describe(const struct context *c, const struct snapshot *s, const ch
 
 	if (!out)
 		return error_origin(-ENOMEM);
-	fprintf(out, "%sprofd %s\n", prefix, PROFD_VERSION);
-	fprintf(out, "%shost: %s\n", prefix, c->host);
-	fprintf(out, "%skernel: %s\n", prefix, c->release);
-	fprintf(out, "%sevent: %s\n", prefix, s->event);
+	fprintf(out, PREFIX "version: %s\n", PROFD_VERSION);
+	fprintf(out, PREFIX "host: %s\n", c->host);
+	fprintf(out, PREFIX "kernel: %s\n", c->release);
+	fprintf(out, PREFIX "event: %s\n", s->event);
 	if (s->frequency)
-		fprintf(out, "%sfrequency: %" PRIu64 " Hz\n", prefix, s->frequency);
+		fprintf(out, PREFIX "frequency: %" PRIu64 " Hz\n", s->frequency);
 	else
-		fprintf(out, "%speriod: %" PRIu64 "\n", prefix, s->period);
+		fprintf(out, PREFIX "period: %" PRIu64 "\n", s->period);
 	while (ledger && *ledger) {
 		size_t length = strcspn(ledger, "\n");
 
-		fprintf(out, "%sledger: %.*s\n", prefix, (int)length, ledger);
+		fprintf(out, PREFIX "ledger: %.*s\n", (int)length, ledger);
 		ledger += length + (ledger[length] == '\n');
 	}
 	if (fclose(out) != 0) {

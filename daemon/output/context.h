@@ -20,11 +20,10 @@ struct context {
 /* Lower-case hexadecimal digits; "" for length 0. */
 void context_build_id(const uint8_t *build_id, size_t length, char ret[BUILD_ID_HEX_SIZE]);
 /*
- * The lines that tell where a profile comes from, each begun by @prefix and ended by a newline:
+ * The lines that tell where a profile comes from, "# profd name: value", each ended by a newline:
  * version, host, kernel, event, frequency or period, ledger. malloc'ed, the caller's.
  */
 struct snapshot;
-int context_describe(const struct context *c, const struct snapshot *s, const char *prefix,
-		     char **ret);
+int context_describe(const struct context *c, const struct snapshot *s, char **ret);
 
 #endif

@@ -212,7 +212,7 @@ static int comments(const struct context *c, const struct view *view,
 	const struct snapshot_process *p = view->entries[part->first].process;
 	cleanup(freep) char *origin = NULL;
 	uint64_t no_user = 0;
-	int r = context_describe(c, view->snapshot, "# profd ", &origin);
+	int r = context_describe(c, view->snapshot, &origin);
 
 	if (r)
 		return r;

@@ -29,7 +29,7 @@ struct builder {
 	uint32_t *frames; /* spots of all samples, one after the other */
 	size_t n_frames, max_frames;
 	uint32_t *locations; /* by spot */
-	bool is_time;	     /* the second value is cpu/nanoseconds */
+	bool is_time;        /* the second value is cpu/nanoseconds */
 };
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -304,7 +304,7 @@ static int add_comments(struct builder *b)
 {
 	cleanup(freep) char *text = NULL;
 	char *rest;
-	int r = context_describe(b->c, b->view->snapshot, "# ", &text);
+	int r = context_describe(b->c, b->view->snapshot, &text);
 
 	if (r)
 		return r;

@@ -24,7 +24,7 @@ static void check(const struct replay_record *record, const uint8_t *data, size_
 		break;
 	case REPLAY_SAMPLE:
 		length = replay_encode_sample(&record->sample, bytes);
-		if (length != used || memcmp(bytes + 58, data + 58, used - 58) != 0)
+		if (length != used || memcmp(bytes + 60, data + 60, used - 60) != 0)
 			abort();
 		break;
 	case REPLAY_EVENT:

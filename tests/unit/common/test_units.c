@@ -20,9 +20,9 @@ static void test_durations(void **state)
 	static const struct {
 		const char *text;
 		uint64_t ns;
-	} good[] = {{"500ms", S / 2}, {"10s", 10 * S},	  {"5m", 300 * S},
+	} good[] = {{"500ms", S / 2}, {"10s", 10 * S},    {"5m", 300 * S},
 		    {"1h", 3600 * S}, {"7d", 604800 * S}, {"0", 0}};
-	static const char *const bad[] = {"",	 "10",	"s",  "-1s", "1.5s", "10 s",
+	static const char *const bad[] = {"",    "10",  "s",  "-1s", "1.5s", "10 s",
 					  " 1s", "1s ", "1w", "1sm", "1S",   "+1s"};
 	char buffer[UNITS_TEXT_MAX];
 	uint64_t ns;
@@ -50,7 +50,7 @@ static void test_sizes(void **state)
 		const char *text;
 		uint64_t bytes;
 	} good[] = {{"64K", 65536}, {"512M", UINT64_C(512) << 20}, {"2G", UINT64_C(2) << 30},
-		    {"1000", 1000}, {"3T", UINT64_C(3) << 40},	   {"0", 0}};
+		    {"1000", 1000}, {"3T", UINT64_C(3) << 40},     {"0", 0}};
 	static const char *const bad[] = {"", "K", "1k", "1KB", "1 K", "-1", "1.5G"};
 	char buffer[UNITS_TEXT_MAX];
 	uint64_t bytes;
@@ -99,10 +99,10 @@ static uint64_t moment(const char *text)
 
 static void test_moments_utc(void **state)
 {
-	static const char *const invalid[] = {"",	    "now",	   "12",
-					      "1:30",	    "24:00",	   "12:60",
-					      "12:00:61",   "12:00x",	   "-10",
-					      "2026-11-2",  "tomorrow",	   "todayish",
+	static const char *const invalid[] = {"",           "now",         "12",
+					      "1:30",       "24:00",       "12:60",
+					      "12:00:61",   "12:00x",      "-10",
+					      "2026-11-2",  "tomorrow",    "todayish",
 					      "2026/11/21", "2026-11-21T", "2026-11-21T12:00+1"};
 	static const char *const out_of_range[] = {"2026-02-30", "2026-00-10", "2026-01-00",
 						   "1969-12-31", "-99999d"};
@@ -178,7 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_durations),     cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_shares),	      cmocka_unit_test(test_moments_utc),
+		cmocka_unit_test(test_shares),        cmocka_unit_test(test_moments_utc),
 		cmocka_unit_test(test_moments_local), cmocka_unit_test(test_for_people),
 	};
 

@@ -26,8 +26,9 @@
 #include "control.pb-c.h"
 #include "daemon/output/listing.h"
 
-#define STALL_NS UINT64_C(150000000)
-#define NOBODY	 65534
+#define STALL_NS UINT64_C(400000000) /* of the tests that wait for it */
+#define STALL_MS 600                 /* by then it is over */
+#define NOBODY   65534
 
 struct world {
 	char folder[32], path[48];
@@ -38,6 +39,7 @@ struct world {
 	bool started_pidfd;
 	unsigned n_calls, n_sessions;
 	size_t config_size;
+	uint64_t stall_ns; /* 0: the default, longer than any test */
 	bool fail, silent;
 };
 
@@ -175,11 +177,11 @@ static struct listener_options options_of(struct world *w)
 		.group = "no-such-group",
 		.ops = &ops,
 		.userdata = w,
-		.stall_ns = STALL_NS,
+		.stall_ns = w->stall_ns,
 	};
 }
 
-static int setup(void **state)
+static int setup_with(void **state, uint64_t stall_ns)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	struct listener_options options;
@@ -190,11 +192,22 @@ static int setup(void **state)
 	assert_int_equal(chmod(w->folder, 0755), 0);
 	snprintf(w->path, sizeof(w->path), "%s/socket", w->folder);
 	w->config_size = 10;
+	w->stall_ns = stall_ns;
 	assert_true(sd_event_new(&w->loop) >= 0);
 	options = options_of(w);
 	assert_int_equal(listener_new(&w->listener, w->loop, &options), 0);
 	*state = w;
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(state, 0);
+}
+
+static int setup_impatient(void **state)
+{
+	return setup_with(state, STALL_NS);
 }
 
 static int teardown(void **state)
@@ -256,12 +269,13 @@ static void send_stop(int fd, uint64_t id)
 {
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
 
 	stop.which_case = id ? PROFD__CONTROL__STOP__WHICH_ID : PROFD__CONTROL__STOP__WHICH_ALL;
 	if (id)
 		stop.id = id;
 	else
-		stop.all = &(Profd__Control__Empty)PROFD__CONTROL__EMPTY__INIT;
+		stop.all = &empty;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_STOP;
 	request.stop = &stop;
 	send_request(fd, &request);
@@ -425,9 +439,9 @@ static void test_garbage(void **state)
 		const char *bytes;
 		size_t size;
 	} cases[] = {
-		{"\xff\xff\xff\xff", 4},		 /* 4 GiB */
-		{"GET / HTTP/1.1\r\n\r\n", 18},		 /* another protocol */
-		{"\x00\x01\x00\x01", 4},		 /* 64 KiB and one byte */
+		{"\xff\xff\xff\xff", 4},                 /* 4 GiB */
+		{"GET / HTTP/1.1\r\n\r\n", 18},          /* another protocol */
+		{"\x00\x01\x00\x01", 4},                 /* 64 KiB and one byte */
 		{"\x00\x00\x00\x04\xff\xff\xff\xff", 8}, /* a frame of rubbish */
 	};
 	struct world *w = *state;
@@ -488,7 +502,7 @@ static void test_never_reading_client(void **state)
 	assert_int_equal(stats_of(w).stalled, 0);
 	w->config_size = 10;
 	expect_serving(w);
-	run(w, 250);
+	run(w, STALL_MS);
 	assert_int_equal(stats_of(w).stalled, 1);
 	expect_serving(w);
 }
@@ -540,7 +554,7 @@ static void test_silent_and_half_sent(void **state)
 	assert_int_equal(send(half, "\0\0\0\7abc", 7, MSG_NOSIGNAL), 7);
 	run(w, 50);
 	assert_int_equal(stats_of(w).stalled, 0);
-	run(w, 200);
+	run(w, STALL_MS);
 	assert_int_equal(stats_of(w).stalled, 2);
 	assert_true(is_closed(silent));
 	assert_true(is_closed(half));
@@ -558,7 +572,7 @@ static void test_pending_and_late_answer(void **state)
 	run(w, 5);
 	assert_non_null(w->pending);
 	/* Work may take longer than a client may be silent. */
-	run(w, 300);
+	run(w, STALL_MS);
 	assert_int_equal(stats_of(w).stalled, 0);
 	reply_paths(w->pending, paths);
 	/* It is there before the loop runs again. */
@@ -627,10 +641,10 @@ static void test_second_listener(void **state)
 	struct listener_options options = options_of(w);
 	struct listener *second;
 
-	assert_int_equal(listener_new(&second, w->loop, &options), -EADDRINUSE);
+	assert_int_equal(listener_new(&second, w->loop, &options), LISTENER_E_IN_USE);
 	expect_serving(w);
 	options.path = "";
-	assert_int_equal(listener_new(&second, w->loop, &options), -ENAMETOOLONG);
+	assert_int_equal(listener_new(&second, w->loop, &options), LISTENER_E_BAD_PATH);
 	options.path = "/nonexistent-folder/x";
 	assert_int_equal(listener_new(&second, w->loop, &options), -ENOENT);
 }
@@ -660,7 +674,7 @@ static void test_stale_socket(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	close(fd);
-	assert_int_equal(listener_new(&other, w->loop, &options), -EADDRINUSE);
+	assert_int_equal(listener_new(&other, w->loop, &options), LISTENER_E_IN_USE);
 	assert_int_equal(unlink(path), 0);
 }
 
@@ -855,7 +869,8 @@ static void test_group(void **state)
 	assert_int_equal(as_user(w, NOBODY, NOBODY, child_unprivileged, getpid()), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define IMPATIENT(name) cmocka_unit_test_setup_teardown(name, setup_impatient, teardown)
+#define TEST(name)      cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
@@ -866,11 +881,11 @@ int main(void)
 		TEST(test_garbage),
 		TEST(test_empty_request),
 		TEST(test_pieces_and_batches),
-		TEST(test_never_reading_client),
+		IMPATIENT(test_never_reading_client),
 		TEST(test_output_is_bounded),
-		TEST(test_slow_reader),
-		TEST(test_silent_and_half_sent),
-		TEST(test_pending_and_late_answer),
+		IMPATIENT(test_slow_reader),
+		IMPATIENT(test_silent_and_half_sent),
+		IMPATIENT(test_pending_and_late_answer),
 		TEST(test_disconnect_while_pending),
 		TEST(test_free_while_pending),
 		TEST(test_too_many_clients),

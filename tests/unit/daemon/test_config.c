@@ -248,8 +248,8 @@ static void test_load_with_drop_ins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),	   cmocka_unit_test(test_values),
-		cmocka_unit_test(test_refusals),	   cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_defaults),           cmocka_unit_test(test_values),
+		cmocka_unit_test(test_refusals),           cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_print_reads_back),   cmocka_unit_test(test_shipped_file),
 		cmocka_unit_test(test_load_with_drop_ins),
 	};

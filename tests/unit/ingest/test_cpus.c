@@ -34,8 +34,9 @@ static void test_lists(void **state)
 
 static void test_malformed(void **state)
 {
-	static const char *const texts[] = {",",   "1,",    "-1",   "3-1", "1-", "a",
-					    "8192", "0-8192", "1 2", "99999999999999", "1,,2"};
+	static const char *const texts[] = {",",   "1,",   "-1",     "3-1", "1-",
+					    "a",   "8192", "0-8192", "1 2", "99999999999999",
+					    "1,,2"};
 	struct cpus cpus = {.n = 77};
 
 	(void)state;

@@ -71,9 +71,11 @@ static void test_auto(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const names[] = {"",	    "cycle",  "cycles:", "cycles:uk", "cycles:x",
-					    "r",    "r12g",   "r11112222333344445",   ":u",
-					    "cpu-clock-and-a-name-that-does-not-end"};
+	static const char *const names[] = {"",         "cycle",
+					    "cycles:",  "cycles:uk",
+					    "cycles:x", "r",
+					    "r12g",     "r11112222333344445",
+					    ":u",       "cpu-clock-and-a-name-that-does-not-end"};
 	struct source_message message;
 	struct event e;
 
@@ -128,8 +130,8 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	   cmocka_unit_test(test_raw),
-		cmocka_unit_test(test_auto),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_names),      cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_auto),       cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_attributes), cmocka_unit_test(test_explain),
 	};
 

@@ -204,8 +204,7 @@ static void test_cut(void **state)
 			/* The last 24 bytes are taken for the id, so the path lacks its end. */
 			assert_int_not_equal(decode(&cut, length, &e), PERF_RECORD_E_OTHER);
 			if (length < b.length - 8)
-				assert_int_equal(decode(&cut, length, &e),
-						 PERF_RECORD_E_MALFORMED);
+				assert_int_equal(decode(&cut, length, &e), PERF_RECORD_E_MALFORMED);
 		}
 	}
 }
@@ -225,8 +224,12 @@ static void begin_sample(struct builder *b, uint16_t misc)
 static void test_sample(void **state)
 {
 	static const uint64_t chain[] = {
-		(uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000020,
-		(uint64_t)PERF_CONTEXT_USER,   0x401000,	   0x402000,
+		(uint64_t)PERF_CONTEXT_KERNEL,
+		0xffffffff81000010,
+		0xffffffff81000020,
+		(uint64_t)PERF_CONTEXT_USER,
+		0x401000,
+		0x402000,
 		0x403000,
 	};
 	struct perf_sample s;
@@ -290,9 +293,9 @@ static void test_sample_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mmap),	       cmocka_unit_test(test_comm),
-		cmocka_unit_test(test_task_and_lost),  cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_sample),	       cmocka_unit_test(test_sample_bounds),
+		cmocka_unit_test(test_mmap),          cmocka_unit_test(test_comm),
+		cmocka_unit_test(test_task_and_lost), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_sample),        cmocka_unit_test(test_sample_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,8 +144,9 @@ static void play_script(const struct source_sink *sink, unsigned n)
 	sampler = add_sampler(source, &spec);
 	for (unsigned i = 0; i < n; i++) {
 		struct sample s = sample_at(1000 + i, frames, i == n - 1 ? SAMPLE_FRAMES_MAX : i);
-		struct process_event fork = {
-			.kind = PROCESS_EVENT_FORK, .pid = 100 + (pid_t)i, .parent = 1};
+		struct process_event fork = {.kind = PROCESS_EVENT_FORK,
+					     .pid = 100 + (pid_t)i,
+					     .parent = 1};
 
 		assert_int_equal(source_scripted_add_event(source, &mmap_event), 0);
 		assert_int_equal(source_scripted_add_event(source, &fork), 0);
@@ -399,9 +400,9 @@ static void test_hostile_values(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),	cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_damage),		cmocka_unit_test(test_sampler_choice),
-		cmocka_unit_test(test_no_sampler),	cmocka_unit_test(test_write_error),
+		cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_damage),          cmocka_unit_test(test_sampler_choice),
+		cmocka_unit_test(test_no_sampler),      cmocka_unit_test(test_write_error),
 		cmocka_unit_test(test_format_is_fixed), cmocka_unit_test(test_hostile_values),
 	};
 

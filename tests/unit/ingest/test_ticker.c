@@ -85,10 +85,8 @@ static void test_mean_period(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_missing),
-		cmocka_unit_test(test_late_is_not_skipped),
-		cmocka_unit_test(test_never_falls),
-		cmocka_unit_test(test_no_tick_at_all),
+		cmocka_unit_test(test_nothing_missing), cmocka_unit_test(test_late_is_not_skipped),
+		cmocka_unit_test(test_never_falls),     cmocka_unit_test(test_no_tick_at_all),
 		cmocka_unit_test(test_mean_period),
 	};
 

@@ -148,11 +148,11 @@ static void test_full_record(void **state)
 static void test_broken_pointers(void **state)
 {
 	static const __u64 lasts[] = {
-		1,                       /* argc, in programs on a C library without them */
+		1,                        /* argc, in programs on a C library without them */
 		STACK_BASE + 16 + 3 * 32, /* the frame's own address: not rising */
 		STACK_BASE,
-		STACK_BASE + 5000 + 4,    /* not a multiple of eight */
-		0x7765737265666572,       /* not an address */
+		STACK_BASE + 5000 + 4, /* not a multiple of eight */
+		0x7765737265666572,    /* not an address */
 		0xffffffff81000000,
 	};
 
@@ -249,8 +249,8 @@ static void test_no_user(void **state)
 static void test_compat(void **state)
 {
 	(void)state;
-	ctx.regs = (struct context_registers){
-		.ip = 0x8049000, .sp = 0x1000, .bp = 0x1004, .cs = 0x23};
+	ctx.regs =
+		(struct context_registers){.ip = 0x8049000, .sp = 0x1000, .bp = 0x1004, .cs = 0x23};
 	for (unsigned i = 0; i < 3; i++) {
 		stack.narrow[1 + i * 3] = i == 2 ? 0 : 0x1004 + (i + 1) * 12;
 		stack.narrow[2 + i * 3] = 0x8050000 + i;

@@ -53,7 +53,7 @@ static void test_escape_long(void **state)
 
 static void test_unescape_refuses(void **state)
 {
-	static const char *const bad[] = {"",	 "%",	 "%2", "%2g",	  "a b", "%00",
+	static const char *const bad[] = {"",    "%",    "%2", "%2g",     "a b", "%00",
 					  "%2f", ".tmp", "-x", "caf\xc3", "a/b", "x%"};
 	char back[64];
 
@@ -67,7 +67,7 @@ static void test_unescape_refuses(void **state)
 static void test_windows(void **state)
 {
 	static const char *const good[] = {
-		"20261121T090000Z-60s.pb.gz",	     "20261121T090000Z-60s.pb.gz.1",
+		"20261121T090000Z-60s.pb.gz",        "20261121T090000Z-60s.pb.gz.1",
 		"20261121T090000Z-3600s.pb.gz.12",   "20261121T090000Z-1s.sh-12.prof",
 		"20240229T235959Z-60s.a.b-3.prof.2", "20261121T090000Z-60s.sh-12.prof.1",
 	};

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""What the live tests share: a profd of their own, programs to profile, and what files say."""
+import glob
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build"
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+KERNEL = 1 << 63
+STRANGER = 61234  # no process of this user but ours
+OTHER_USER = 1
+KNOWN_WARNINGS = ("no usable cycle counter",)
+BASE_CONF = {"flush": {"interval": "1h"}, "store": {"min_free": "0"}}
+
+
+class Results:
+    """Prints a line a check and remembers whether all were good."""
+
+    def __init__(self):
+        self.n, self.failed = 0, 0
+
+    def __call__(self, good, name, detail=""):
+        self.n += 1
+        self.failed += not good
+        detail = " | ".join(str(detail).strip().splitlines())[-600:]
+        print(f"ok {name}" if good else f"not ok {name}: {detail or 'no'}", flush=True)
+        return bool(good)
+
+
+def as_user(uid, *command):
+    return ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *command]
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                          timeout=120, **options)
+
+
+def conf_text(*parts):
+    merged = {}
+    for part in (BASE_CONF, *parts):
+        for section, keys in part.items():
+            merged.setdefault(section, {}).update(keys)
+    return "".join(f"[{section}]\n" + "".join(f"{k}={v}\n" for k, v in keys.items())
+                   for section, keys in merged.items())
+
+
+class Workshop:
+    """A temporary folder that everyone may pass through, and the processes that were started."""
+
+    def __init__(self, name):
+        self.folder = tempfile.mkdtemp(prefix=f"profd-{name}-")
+        os.chmod(self.folder, 0o755)
+        self.children = []
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return self.path(name)
+
+    def compile(self, source, name, *flags):
+        subprocess.check_call(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", *flags, "-o", self.path(name),
+                               os.path.join(PROGRAMS, source)])
+        return self.path(name)
+
+    def start(self, *command, **options):
+        """In a process group of its own, so that its children end with it."""
+        child = subprocess.Popen(command, start_new_session=True, **options)
+        self.children.append(child)
+        return child
+
+    def end(self, child):
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+        if child in self.children:
+            self.children.remove(child)
+
+    def clean(self):
+        for child in list(self.children):
+            self.end(child)
+        subprocess.call(["rm", "-rf", self.folder])
+
+
+class Profd:
+    """profd over a state directory of its own, started and answering."""
+
+    def __init__(self, shop, name, *conf, prefix=(), arguments=()):
+        self.shop = shop
+        self.state, self.runtime = shop.path(name), shop.path(name + ".run")
+        self.socket = os.path.join(self.runtime, "control.sock")
+        self.conf = shop.write(name + ".conf", conf_text(*conf))
+        self.log = shop.path(name + ".log")
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.process = shop.start(*prefix, *self.command(), *arguments, stderr=log)
+
+    def command(self):
+        return [f"{BUILD}/bin/profd", "-c", self.conf, "--state-directory", self.state,
+                "--runtime-directory", self.runtime]
+
+    def answers(self, seconds=20):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            if self.call("status").returncode == 0:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def call(self, *arguments, uid=0):
+        command = [f"{BUILD}/bin/profctl", "--socket", self.socket, *map(str, arguments)]
+        return run(*(as_user(uid, *command) if uid else command))
+
+    def json(self, *arguments):
+        return json.loads(self.call(*arguments, "--json").stdout)
+
+    def status(self):
+        return self.json("status")
+
+    def session(self, number):
+        return next((s for s in self.status()["sessions"] if s["id"] == number), None)
+
+    def messages(self):
+        with open(self.log, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def strange_messages(self):
+        return [line for line in self.messages().splitlines()
+                if not line.startswith("profd: sampling ") and not any(w in line for w in KNOWN_WARNINGS)]
+
+    def stop(self, signal_number=signal.SIGTERM):
+        self.process.send_signal(signal_number)
+        code = self.process.wait(timeout=60)
+        self.shop.end(self.process)
+        return code
+
+    def find(self, pattern):
+        return sorted(glob.glob(os.path.join(self.state, pattern), recursive=True))
+
+
+class Raw:
+    """What `go tool pprof -raw` says of a profile."""
+
+    def __init__(self, path):
+        done = run("go", "tool", "pprof", "-raw", path)
+        self.error = done.stderr if done.returncode else ""
+        self.samples, self.locations, self.header = [], {}, {}
+        part = ""
+        for line in done.stdout.splitlines():
+            if line in ("Samples:", "Locations", "Mappings"):
+                part = line
+            elif not part:
+                key, _, value = line.partition(": ")
+                self.header.setdefault(key, value)
+            elif part == "Samples:":
+                self.sample_line(line)
+            elif part == "Locations":
+                m = re.match(r"\s*(\d+): 0x([0-9a-f]+) (?:M=(\d+) )?(\S*)", line)
+                if m:
+                    self.locations[m[1]] = (int(m[2], 16), m[4])
+
+    def sample_line(self, line):
+        m = re.match(r"\s*(\d+)\s+\d+: ([\d ]*)$", line)
+        if m:
+            self.samples.append((int(m[1]), m[2].split(), {}))
+        elif self.samples:
+            self.samples[-1][2].update(re.findall(r"(\w+):\[([^]]*)\]", line))
+
+    def total(self, **labels):
+        return sum(count for count, _, have in self.samples
+                   if all(have.get(k) == str(v) for k, v in labels.items()))
+
+    def values(self, label):
+        return {labels.get(label) for _, _, labels in self.samples}
+
+    def in_kernel(self):
+        """Samples whose leaf is a kernel frame."""
+        return sum(count for count, ids, _ in self.samples
+                   if ids and self.locations[ids[0]][0] >= KERNEL)
+
+    def kernel_addresses(self):
+        return [hex(a) for a, _ in self.locations.values() if a >= KERNEL]
+
+    def names(self):
+        return {name for _, name in self.locations.values()}
+
+
+def ledger_gap(status):
+    """What does not add up in a status; empty if everything does."""
+    ledger = status["ledger"]
+    parts = (ledger["complete"] + ledger["no_user"] + sum(ledger["truncated"].values())
+             + sum(ledger["broken"].values()) + sum(ledger["lost"].values())
+             - ledger["lost"]["skipped"] + ledger["in_flight"])
+    gaps = []
+    if ledger["expected"] != ledger["seen"] + ledger["lost"]["skipped"]:
+        gaps.append(f"expected {ledger['expected']} seen {ledger['seen']} skipped {ledger['lost']['skipped']}")
+    if ledger["seen"] != parts:
+        gaps.append(f"seen {ledger['seen']} parts {parts}")
+    for s in status["sessions"]:
+        if s["routed"] != s["counted"] + s["filtered"] + sum(s["dropped"].values()):
+            gaps.append(f"session {s}")
+    return gaps
+
+
+def user_total(path):
+    """Samples of a legacy profile (FORMATS.md section 1); raises ValueError if it is not whole."""
+    with open(path, "rb") as f:
+        data = f.read()
+    size = 8 if data[:16] == b"\0" * 8 + b"\3" + b"\0" * 7 else 4
+
+    def slot(i):
+        if (i + 1) * size > len(data):
+            raise ValueError(f"{path} ends in slot {i}")
+        return int.from_bytes(data[i * size:(i + 1) * size], "little")
+
+    if [slot(0), slot(1), slot(2), slot(4)] != [0, 3, 0, 0]:
+        raise ValueError(f"{path} has no header")
+    at, total = 5, 0
+    while slot(at):
+        total += slot(at)
+        at += 2 + slot(at + 1)
+    if [slot(at), slot(at + 1), slot(at + 2)] != [0, 1, 0]:
+        raise ValueError(f"{path} has no trailer")
+    maps = data[(at + 3) * size:]
+    if not re.match(rb"[0-9a-f]+-[0-9a-f]+ ..x. ", maps) or not re.search(rb"\n# profd [^\n]*\n$", maps):
+        raise ValueError(f"{path} has no maps or no ledger behind them")
+    return total
+
+
+def image_total(path):
+    """Samples of an image profile (FORMATS.md section 3); raises ValueError if it is not whole."""
+    with open(path, "rb") as f:
+        data = f.read()
+    m = re.search(rb"(?m)^samples[ \t]*\n", data)
+    if not m or (len(data) - m.end()) % 4 or m.end() % 4:
+        raise ValueError(f"{path} has no header of whole words")
+    words = [int.from_bytes(data[i:i + 4], "little") for i in range(m.end(), len(data), 4)]
+    at, total, n = 0, 0, 0
+    while at < len(words) - 2:
+        counts = words[at + 2:at + 2 + words[at + 1]]
+        total += sum(counts)
+        n += sum(1 for c in counts if c)
+        at += 2 + words[at + 1]
+    if at != len(words) - 2 or words[-2:] != [n, total]:
+        raise ValueError(f"{path}: footer {words[-2:]}, sums {[n, total]}")
+    return total
+
+
+def pprof_whole(path):
+    """Raises ValueError unless the file is one whole gzip."""
+    try:
+        with gzip.open(path) as f:
+            if not f.read():
+                raise ValueError(f"{path} is empty")
+    except (EOFError, OSError) as e:
+        raise ValueError(f"{path}: {e}") from e
+
+
+def check_store(state):
+    """Every file that can be seen is whole, and nothing else lies there. Returns complaints."""
+    complaints, pprofs = [], []
+    for folder, _, names in os.walk(state):
+        below = os.path.relpath(folder, state)
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.startswith(".tmp-"):
+                continue
+            try:
+                if re.search(r"\.pb\.gz(\.\d+)?$", name):
+                    pprof_whole(path)
+                    pprofs.append(path)
+                elif re.search(r"\.prof(\.\d+)?$", name):
+                    user_total(path)
+                elif below.startswith("images/"):
+                    image_total(path)
+                else:
+                    complaints.append(f"{path} does not belong here")
+            except ValueError as e:
+                complaints.append(str(e))
+    return complaints, pprofs
+
+
+def temporary_files(state):
+    return [os.path.join(folder, n) for folder, _, names in os.walk(state)
+            for n in names if n.startswith(".tmp-")]

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Policy over a /proc of the test's own where it is about ids, over the real one for lifetimes. */
+#include "daemon/control/policy.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static const struct peer root = {.uid = 0, .privileged = true};
+
+static void test_status_text(void **state)
+{
+	static const char text[] = "Name:\tUid:\\nx\nTgid:\t7\nUid:\t1\t2\t3\t4294967294\n"
+				   "Gid:\t5\t6\t7\t8\n";
+	struct policy_ids ids = {.tgid = -1};
+
+	(void)state;
+	assert_true(policy_parse_status(text, strlen(text), &ids));
+	assert_int_equal(ids.tgid, 7);
+	assert_int_equal(ids.uids[0], 1);
+	assert_int_equal(ids.uids[3], 4294967294U);
+	assert_int_equal(ids.gids[3], 8);
+	/* Every shorter text lacks something, or has another number at its end. */
+	for (size_t n = 0; n + 2 < strlen(text); n++)
+		assert_false(policy_parse_status(text, n, &ids));
+	assert_false(policy_parse_status("Tgid:\t1\nUid:\t1\t1\t1\nGid:\t1\t1\t1\t1\n", 36, &ids));
+}
+
+struct fake {
+	char folder[32];
+	int fd;
+	pid_t child;
+	struct peer peer;
+};
+
+/* A /proc in which a living child of ours has the ids that the test wants. */
+static void fake_ids(struct fake *f, const char *uids, const char *gids)
+{
+	char path[32];
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%d", f->child);
+	mkdirat(f->fd, path, 0700);
+	snprintf(path, sizeof(path), "%d/status", f->child);
+	fd = openat(f->fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	file = fdopen(fd, "w");
+	assert_non_null(file);
+	fprintf(file, "Name:\tx\nTgid:\t%d\nUid:\t%s\nGid:\t%s\n", f->child, uids, gids);
+	fclose(file);
+}
+
+static int setup(void **state)
+{
+	struct fake *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	strcpy(f->folder, "/tmp/test-policy-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	f->fd = open(f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	f->peer = (struct peer){.uid = 1000, .gid = 1000};
+	f->child = fork();
+	if (f->child == 0) {
+		pause();
+		_exit(0);
+	}
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fake *f = *state;
+	char path[64];
+
+	kill(f->child, SIGKILL);
+	waitpid(f->child, NULL, 0);
+	snprintf(path, sizeof(path), "%d/status", f->child);
+	unlinkat(f->fd, path, 0);
+	snprintf(path, sizeof(path), "%d", f->child);
+	unlinkat(f->fd, path, AT_REMOVEDIR);
+	close(f->fd);
+	assert_int_equal(rmdir(f->folder), 0);
+	free(f);
+	return 0;
+}
+
+static int check(struct fake *f, struct session_request *r)
+{
+	struct request_message why = {""};
+	int outcome = policy_check_start(&f->peer, f->fd, 0, r, &why);
+
+	closep(&r->pidfd);
+	r->pidfd = -1;
+	return outcome;
+}
+
+static void test_whose_process(void **state)
+{
+	struct fake *f = *state;
+	struct session_request r = {.target = TARGET_PID, .number = f->child, .pidfd = -1};
+
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
+	assert_int_equal(check(f, &r), POLICY_E_OK);
+	assert_true(r.no_kernel);
+	assert_int_equal(r.owner, 1000);
+	fake_ids(f, "1001\t1001\t1001\t1001", "1000\t1000\t1000\t1000");
+	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	/* Started by the peer, but with another's rights: set-user-ID, set-group-ID. */
+	fake_ids(f, "1000\t0\t0\t0", "1000\t1000\t1000\t1000");
+	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	fake_ids(f, "1000\t1000\t0\t1000", "1000\t1000\t1000\t1000");
+	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t42\t42\t42");
+	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	f->peer.privileged = true;
+	assert_int_equal(check(f, &r), POLICY_E_OK);
+}
+
+static void test_gone(void **state)
+{
+	struct fake *f = *state;
+	struct session_request r = {.target = TARGET_PID, .number = f->child, .pidfd = -1};
+
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
+	kill(f->child, SIGKILL);
+	/* A zombie still has its status file and its number, but nothing to profile. */
+	waitid(P_PID, (id_t)f->child, &(siginfo_t){0}, WEXITED | WNOWAIT);
+	assert_int_equal(check(f, &r), POLICY_E_GONE);
+	r.target = TARGET_TID;
+	assert_int_equal(check(f, &r), POLICY_E_GONE);
+	r.number = 2147483647;
+	assert_int_equal(check(f, &r), POLICY_E_GONE);
+}
+
+static void test_real_proc(void **state)
+{
+	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct session_request r = {.target = TARGET_PID, .number = getpid(), .pidfd = -1};
+	struct request_message why;
+
+	(void)state;
+	assert_int_equal(policy_check_start(&root, proc_fd, 1000, &r, &why), POLICY_E_OK);
+	assert_true(r.pidfd >= 0);
+	assert_false(r.no_kernel);
+	close(r.pidfd);
+	r.pidfd = -1;
+	r.target = TARGET_TID;
+	assert_int_equal(policy_check_start(&root, proc_fd, 0, &r, &why), POLICY_E_OK);
+	assert_int_equal(r.pidfd, -1);
+}
+
+/* A rate may not come in by way of a period. */
+static void test_rates(void **state)
+{
+	static const struct {
+		const char *event;
+		bool is_period;
+		uint64_t rate;
+		int outcome;
+	} cases[] = {
+		{NULL, false, 0, POLICY_E_OK},
+		{NULL, false, 1000, POLICY_E_OK},
+		{NULL, false, 1001, POLICY_E_DENIED},
+		{NULL, true, 1000000000, POLICY_E_DENIED},
+		{"cycles", true, 1000000000, POLICY_E_DENIED},
+		{"cpu-clock", true, 1000000, POLICY_E_OK},
+		{"task-clock:u", true, 999999, POLICY_E_DENIED},
+	};
+	struct fake *f = *state;
+
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct session_request r = {.target = TARGET_PID,
+					    .number = f->child,
+					    .pidfd = -1,
+					    .event = cases[i].event,
+					    .is_period = cases[i].is_period,
+					    .rate = cases[i].rate};
+
+		assert_int_equal(check(f, &r), cases[i].outcome);
+	}
+}
+
+static void test_may_control(void **state)
+{
+	const struct peer somebody = {.uid = 1000};
+
+	(void)state;
+	assert_true(policy_may_control(&root, 1000));
+	assert_true(policy_may_control(&somebody, 1000));
+	assert_false(policy_may_control(&somebody, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status_text),
+		cmocka_unit_test_setup_teardown(test_whose_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rates, setup, teardown),
+		cmocka_unit_test(test_real_proc),
+		cmocka_unit_test(test_may_control),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/control/request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/packet.h"
+#include "control.pb-c.h"
+#include "daemon/output/snapshot.h"
+
+static int decode(const Profd__Control__Request *message, struct request **ret,
+		  struct request_message *why)
+{
+	uint8_t data[8192];
+	size_t size = profd__control__request__get_packed_size(message);
+
+	assert_true(size <= sizeof(data));
+	profd__control__request__pack(message, data);
+	return request_decode(data, size, ret, why);
+}
+
+static int decode_start(Profd__Control__Start *start, struct request **ret,
+			struct request_message *why)
+{
+	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
+
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
+	message.start = start;
+	return decode(&message, ret, why);
+}
+
+static void test_start(void **state)
+{
+	Profd__Control__Format formats[] = {PROFD__CONTROL__FORMAT__LEGACY,
+					    PROFD__CONTROL__FORMAT__PPROF};
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	cleanup(request_freep) struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	start.target = PROFD__CONTROL__TARGET_KIND__CPUS;
+	start.text = (char[]){"0-3,8"};
+	start.event = (char[]){"cycles:u"};
+	start.is_period = true;
+	start.rate = 1000000;
+	start.duration_ns = 5;
+	start.name = (char[]){"night@1_x.y-z"};
+	start.formats = formats;
+	start.n_formats = 2;
+	start.children = start.no_kernel = true;
+	assert_int_equal(decode_start(&start, &request, &why), REQUEST_E_OK);
+	assert_int_equal(request->verb, REQUEST_START);
+	assert_int_equal(request->start.target, TARGET_CPUS);
+	assert_string_equal(request->start.text, "0-3,8");
+	assert_string_equal(request->start.event, "cycles:u");
+	assert_true(request->start.is_period && request->start.children);
+	assert_true(request->start.no_kernel);
+	assert_int_equal(request->start.rate, 1000000);
+	assert_int_equal(request->start.formats, FORMAT_PPROF | FORMAT_LEGACY);
+	assert_int_equal(request->start.pidfd, -1);
+}
+
+static void test_start_bounds(void **state)
+{
+	static const struct {
+		Profd__Control__TargetKind target;
+		int64_t number;
+		const char *text, *event, *name;
+		bool is_period;
+		uint64_t rate, duration_ns;
+		const char *why;
+	} cases[] = {
+		{99, 0, "", "", "", false, 0, 0, "kind of target"},
+		{PROFD__CONTROL__TARGET_KIND__PID, 0, "", "", "", false, 0, 0, "no process id"},
+		{PROFD__CONTROL__TARGET_KIND__PID, -1, "", "", "", false, 0, 0, "no process id"},
+		{PROFD__CONTROL__TARGET_KIND__TID, INT64_C(1) << 31, "", "", "", false, 0, 0,
+		 "no process id"},
+		{PROFD__CONTROL__TARGET_KIND__UID, UINT32_MAX, "", "", "", false, 0, 0,
+		 "no user id"},
+		{PROFD__CONTROL__TARGET_KIND__SERVICE, 0, "", "", "", false, 0, 0, "is missing"},
+		{PROFD__CONTROL__TARGET_KIND__SERVICE, 0, "a\x1b[2J", "", "", false, 0, 0,
+		 "control character"},
+		{PROFD__CONTROL__TARGET_KIND__COMM, 0, "0123456789abcdef", "", "", false, 0, 0,
+		 "longer than 15"},
+		{PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "a/b", "", "", false, 0, 0,
+		 "begin with /"},
+		{PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "/a/../b", "", "", false, 0, 0, ".."},
+		{PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "/a/..", "", "", false, 0, 0, ".."},
+		{PROFD__CONTROL__TARGET_KIND__CPUS, 0, "3-1", "", "", false, 0, 0, "0-3,8"},
+		{PROFD__CONTROL__TARGET_KIND__CPUS, 0, "1,", "", "", false, 0, 0, "0-3,8"},
+		{PROFD__CONTROL__TARGET_KIND__CPUS, 0, "99999", "", "", false, 0, 0, "0-3,8"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "../x", "", false, 0, 0, "the event"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "a/b", false, 0, 0, "name may"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "..", false, 0, 0, "may not begin"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", false, 100001, 0, "100000 Hz"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", true, 0, 0, "at least 100"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", true, 99, 0, "at least 100"},
+		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", false, 9, UINT64_MAX, "hundred"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+		struct request *request = NULL;
+		struct request_message why = {""};
+
+		start.target = cases[i].target;
+		start.number = cases[i].number;
+		start.text = (char *)cases[i].text;
+		start.event = (char *)cases[i].event;
+		start.name = (char *)cases[i].name;
+		start.is_period = cases[i].is_period;
+		start.rate = cases[i].rate;
+		start.duration_ns = cases[i].duration_ns;
+		assert_int_equal(decode_start(&start, &request, &why), REQUEST_E_INVALID);
+		assert_null(request);
+		if (!strstr(why.text, cases[i].why))
+			fail_msg("case %zu says '%s'", i, why.text);
+	}
+}
+
+static void test_images_are_refused(void **state)
+{
+	Profd__Control__Format format = PROFD__CONTROL__FORMAT__IMAGES;
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	start.formats = &format;
+	start.n_formats = 1;
+	assert_int_equal(decode_start(&start, &request, &why), REQUEST_E_INVALID);
+	assert_non_null(strstr(why.text, "system session"));
+	format = (Profd__Control__Format)77;
+	assert_int_equal(decode_start(&start, &request, &why), REQUEST_E_INVALID);
+}
+
+static void test_stop_and_list(void **state)
+{
+	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
+	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
+	struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_STOP;
+	message.stop = &stop;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	stop.which_case = PROFD__CONTROL__STOP__WHICH_ID;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	stop.id = UINT64_MAX;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_int_equal(request->verb, REQUEST_STOP_ID);
+	assert_int_equal(request->id, UINT64_MAX);
+	request_free(request);
+	stop.which_case = PROFD__CONTROL__STOP__WHICH_PID;
+	stop.pid = -5;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
+	message.list = &list;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_null(request->service);
+	request_free(request);
+	list.since_ns = 9;
+	list.until_ns = 8;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+}
+
+static void test_garbage(void **state)
+{
+	static uint8_t large[PACKET_REQUEST_MAX + 1];
+	static const uint8_t rubbish[] = {0x0a, 0xff, 0xff};
+	struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	assert_int_equal(request_decode(rubbish, 3, &request, &why), REQUEST_E_GARBAGE);
+	assert_int_equal(request_decode(large, sizeof(large), &request, &why), REQUEST_E_GARBAGE);
+	/* Nothing at all is a message without a verb. */
+	assert_int_equal(request_decode(large, 0, &request, &why), REQUEST_E_INVALID);
+	assert_null(request);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_start_bounds),
+		cmocka_unit_test(test_images_are_refused),
+		cmocka_unit_test(test_stop_and_list),
+		cmocka_unit_test(test_garbage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The thread and its queues, over a real store. */
+#include "tests/unit/output/fixture.h"
+
+#include <poll.h>
+
+static struct output *open_output(struct fixture *f)
+{
+	const struct output_options o = default_options(f);
+	struct output *output = NULL;
+
+	assert_int_equal(output_new(&output, &o), 0);
+	return output;
+}
+
+static struct output_result *wait_result(struct output *o)
+{
+	struct pollfd p = {.fd = output_fd(o), .events = POLLIN};
+	struct output_result *r = output_take(o);
+
+	while (!r) {
+		assert_int_equal(poll(&p, 1, 10000), 1);
+		r = output_take(o);
+	}
+	return r;
+}
+
+static void test_order(void **state)
+{
+	struct fixture *f = *state;
+	struct output *o = open_output(f);
+	struct output_store_status status;
+	struct output_result *r;
+	int cookies[4];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct snapshot *s = everything_at(f, T0 + 60 * i);
+
+		s->request = &cookies[i];
+		assert_int_equal(output_submit(o, s), OUTPUT_E_OK);
+	}
+	assert_int_equal(output_submit_list(o, "a.service", 0, 0, &cookies[2]), OUTPUT_E_OK);
+	assert_int_equal(output_submit_epoch(o, &cookies[3]), OUTPUT_E_OK);
+	for (unsigned i = 0; i < 4; i++) {
+		r = wait_result(o);
+		assert_ptr_equal(r->request, &cookies[i]);
+		assert_int_equal(r->error, 0);
+		assert_true(r->started_ns > T0);
+		assert_true(r->seconds >= 0);
+		if (i < 2)
+			assert_true(r->n_files > 3);
+		if (i == 2)
+			assert_int_equal(r->listing->n_rows, 8);
+		if (i == 3)
+			assert_int_equal(strlen(r->paths[0]), 10);
+		output_result_free(r);
+	}
+	assert_null(output_take(o));
+	assert_int_equal(poll(&(struct pollfd){.fd = output_fd(o), .events = POLLIN}, 1, 0), 0);
+	output_get_store_status(o, &status);
+	assert_true(status.n_files > 8);
+	assert_int_equal(status.oldest_ns, T0 * NS);
+	output_free(o);
+}
+
+/* The queue is bounded, and frees with the answers that are taken. */
+static void test_busy(void **state)
+{
+	struct fixture *f = *state;
+	struct output *o = open_output(f);
+	unsigned n = 0;
+
+	while (output_submit_epoch(o, NULL) == OUTPUT_E_OK)
+		assert_true(++n < 1000);
+	assert_true(n >= 16);
+	output_result_free(wait_result(o));
+	assert_int_equal(output_submit_epoch(o, NULL), OUTPUT_E_OK);
+	output_free(o);
+}
+
+/* What is queued when the end comes is written. */
+static void test_finishes(void **state)
+{
+	struct fixture *f = *state;
+	struct output *o = open_output(f);
+	struct snapshot *s = NULL;
+
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(output_submit(o, everything_at(f, T0 + 60 * i)), OUTPUT_E_OK);
+	/* One that is refused stays the caller's. */
+	for (unsigned i = 10; !s; i++) {
+		s = everything_at(f, T0 + 60 * i);
+		if (output_submit(o, s) == OUTPUT_E_OK)
+			s = NULL;
+	}
+	snapshot_free(s);
+	output_free(o);
+	assert_int_equal(take_census(f).pprof % EVERYTHING, 0);
+	assert_true(take_census(f).pprof >= 10 * EVERYTHING);
+}
+
+static void test_configure(void **state)
+{
+	struct fixture *f = *state;
+	struct output_options options = default_options(f);
+	struct output *o = open_output(f);
+
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(output_submit(o, everything_at(f, T0 + 60 * i)), OUTPUT_E_OK);
+	options.max_size = 1;
+	options.keep_windows = 1;
+	for (unsigned i = 0; i < 5; i++)
+		output_result_free(wait_result(o));
+	assert_int_equal(take_census(f).n_pprof, 15);
+	assert_int_equal(output_configure(o, &options), 0);
+	output_free(o);
+	assert_int_equal(take_census(f).n_pprof, 3);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {T(test_order), T(test_busy), T(test_finishes),
+					   T(test_configure)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

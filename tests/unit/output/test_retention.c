@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Retention over a fake clock: files of known sizes, limits, and what is left. */
+#include "tests/unit/output/fixture.h"
+
+#include "daemon/output/batch.h"
+#include "daemon/output/retention.h"
+
+static struct store *open_store(struct fixture *f)
+{
+	struct store *store = NULL;
+
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	return store;
+}
+
+/* Puts a file of @kib KiB there: a window, if @tail is not NULL, else an image. */
+static void put(struct store *store, const char *folder, uint64_t start_s, const char *tail,
+		unsigned kib)
+{
+	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = tail};
+	cleanup(batch_freep) struct batch *batch = NULL;
+	cleanup(freep) uint8_t *data = calloc(1, kib * 1024u + 1);
+	struct batch_file file = {.folder = folder, .owner = STORE_NOBODY, .replace = !tail};
+	char name[200] = "image";
+
+	if (tail)
+		assert_true(names_window(&window, name, sizeof(name)));
+	file.name = name;
+	assert_int_equal(batch_new(&batch, store), 0);
+	assert_int_equal(batch_add(batch, &file, data, kib * 1024u), 0);
+	assert_int_equal(batch_commit(batch).error, 0);
+}
+
+static void put_window(struct store *store, const char *service, uint64_t start_s, const char *tail)
+{
+	char folder[300], day[NAMES_DAY_SIZE];
+
+	names_day(start_s, day);
+	snprintf(folder, sizeof(folder), "services/%s/%s", service, day);
+	put(store, folder, start_s, tail, 4);
+}
+
+static bool has(const struct fixture *f, const char *service, uint64_t start_s, const char *tail)
+{
+	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = tail};
+	char path[512], name[200], day[NAMES_DAY_SIZE];
+
+	names_day(start_s, day);
+	assert_true(names_window(&window, name, sizeof(name)));
+	snprintf(path, sizeof(path), "services/%s/%s/%s", service, day, name);
+	return exists(f, path);
+}
+
+static uint64_t run(struct store *store, struct retention_limits limits, uint64_t now_s)
+{
+	uint64_t n;
+
+	assert_int_equal(retention_run(store, &limits, now_s, 0, &n), 0);
+	return n;
+}
+
+static void test_age(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	const struct retention_limits limits = {.max_age_s = 7 * DAY, .keep_windows = 3};
+
+	for (unsigned i = 0; i < 10; i++)
+		put_window(store, "a", T0 + i * DAY, "pb.gz");
+	put_window(store, "old", T0, "pb.gz");
+	put_window(store, "old", T0 + 60, "pb.gz");
+	assert_int_equal(run(store, limits, T0 + 7 * DAY + 60), 0); /* exactly max_age old */
+	assert_int_equal(run(store, limits, T0 + 7 * DAY + 61), 1);
+	assert_false(has(f, "a", T0, "pb.gz"));
+	assert_false(exists(f, "services/a/20261121")); /* empty folders go */
+	assert_true(exists(f, "services/a/20261122"));
+	assert_true(has(f, "old", T0, "pb.gz")); /* its newest */
+	assert_int_equal(run(store, limits, T0 + 100 * DAY), 6);
+	assert_true(has(f, "a", T0 + 9 * DAY, "pb.gz"));
+	assert_true(has(f, "a", T0 + 7 * DAY, "pb.gz"));
+	assert_false(has(f, "a", T0 + 6 * DAY, "pb.gz"));
+	assert_int_equal(store->index.n_files, 5);
+}
+
+static void test_legacy(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	const struct retention_limits limits = {.legacy_keep_s = 3600,
+						.max_age_s = 7 * DAY,
+						.keep_windows = 2};
+
+	for (unsigned i = 0; i < 4; i++) {
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+		put_window(store, "a", T0 + i * 60, "x-1.prof");
+		put_window(store, "a", T0 + i * 60, "y-2.prof");
+		put_window(store, "only", T0 + i * 60, "x-1.prof");
+		put_window(store, "only", T0 + i * 60, "y-2.prof");
+	}
+	put(store, "sessions/s1-x", T0, "x-1.prof", 4);
+	assert_int_equal(run(store, limits, T0 + 3600 + 60), 0);
+	assert_int_equal(run(store, limits, T0 + 3600 + 61), 4);
+	assert_false(has(f, "a", T0, "x-1.prof"));
+	assert_true(has(f, "a", T0, "pb.gz"));
+	/* Where there is no .pb.gz, the newest windows are legacy ones, and stay. */
+	run(store, limits, T0 + DAY);
+	assert_false(has(f, "a", T0 + 180, "x-1.prof"));
+	assert_false(has(f, "only", T0 + 60, "y-2.prof"));
+	assert_true(has(f, "only", T0 + 120, "x-1.prof"));
+	assert_true(has(f, "only", T0 + 120, "y-2.prof"));
+	/* Who asked for a session's legacy files keeps them like its others. */
+	assert_true(exists(f, "sessions/s1-x/20261121T090000Z-60s.x-1.prof"));
+	run(store, limits, T0 + 8 * DAY);
+	assert_false(exists(f, "sessions/s1-x"));
+}
+
+static void test_size(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {.keep_windows = 2};
+	uint64_t each;
+
+	for (unsigned i = 0; i < 10; i++) {
+		put_window(store, "a", T0 + i * 120, "pb.gz");
+		put_window(store, "b", T0 + i * 120 + 60, "pb.gz");
+	}
+	each = store->index.blocks * 512 / 20;
+	limits.max_size = each * 15;
+	assert_int_equal(run(store, limits, T0), 5);
+	assert_true(store->index.blocks * 512 <= limits.max_size);
+	/* The oldest of all, whatever service: a0 b0 a1 b1 a2. */
+	assert_false(has(f, "a", T0 + 240, "pb.gz"));
+	assert_true(has(f, "b", T0 + 240 + 60, "pb.gz"));
+	/* The newest of each service stay, even over the limit. */
+	limits.max_size = 1;
+	assert_int_equal(run(store, limits, T0), 11);
+	assert_true(has(f, "a", T0 + 8 * 120, "pb.gz"));
+	assert_true(has(f, "b", T0 + 9 * 120 + 60, "pb.gz"));
+	assert_int_equal(store->index.n_files, 4);
+}
+
+static void test_free_space(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	const struct retention_limits limits = {.min_free = UINT64_MAX / 2, .keep_windows = 1};
+	uint64_t n;
+
+	for (unsigned i = 0; i < 5; i++)
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+	/* No disk has that much: all goes that may. */
+	assert_int_equal(run(store, limits, T0), 4);
+	/* Bytes that a failed write needs are freed whatever statvfs says. */
+	for (unsigned i = 5; i < 10; i++)
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+	assert_int_equal(retention_run(store, &(struct retention_limits){.keep_windows = 1}, T0,
+				       5000, &n),
+			 0);
+	assert_int_equal(n, 2);
+}
+
+static void test_epochs(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {.max_age_s = 7 * DAY, .keep_windows = 3};
+
+	put(store, "images/2611010000/h", 0, NULL, 4);
+	put(store, "images/2611020000/h", 0, NULL, 4);
+	put(store, "images/2611020000/other", 0, NULL, 4);
+	put(store, "images/2611200000/h", 0, NULL, 4);
+	put(store, "images/2611200100/h", 0, NULL, 4);
+	put(store, "images/2611210900/h", 0, NULL, 4);
+	assert_int_equal(run(store, limits, T0), 2);
+	assert_false(exists(f, "images/2611010000"));
+	assert_false(exists(f, "images/2611020000"));
+	assert_int_equal(run(store, limits, T0 + 100 * DAY), 0); /* the newest three */
+	assert_int_equal(store->index.n_epochs, 3);
+	put(store, "images/2611210901/h", 0, NULL, 4);
+	limits.max_age_s = 0;
+	limits.max_size = 1; /* size takes epochs, too */
+	assert_int_equal(run(store, limits, T0), 1);
+	assert_false(exists(f, "images/2611200000"));
+	assert_int_equal(store->index.n_files, 3);
+}
+
+/* Windows that come late, and clocks that step back, keep the index in order. */
+static void test_order(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	const unsigned order[] = {3, 1, 4, 0, 2};
+	struct index_shelf *shelf;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		put_window(store, "a", T0 + order[i] * 60, "pb.gz");
+	assert_int_equal(index_shelf(&store->index, "services/a", &shelf), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		assert_int_equal(shelf->windows.files[i].start_s, T0 + i * 60);
+	assert_int_equal(index_oldest(&store->index), T0);
+}
+
+/* A file that somebody else removed is no error; one that cannot be removed is, once. */
+static void test_removed_by_others(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+
+	for (unsigned i = 0; i < 3; i++)
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+	assert_int_equal(unlinkat(f->store_fd, "services/a/20261121/20261121T090000Z-60s.pb.gz", 0),
+			 0);
+	assert_int_equal(run(store, (struct retention_limits){.max_age_s = 1}, T0 + DAY), 3);
+	assert_int_equal(store->index.n_files, 0);
+	assert_int_equal(store->index.blocks, 0);
+	assert_false(exists(f, "services/a"));
+}
+
+/* A day of 200 services by the minute: no tree walk, so it must be quick. */
+static void test_many(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct index_shelf *shelf;
+	char folder[64];
+
+	for (unsigned i = 0; i < 200; i++) {
+		snprintf(folder, sizeof(folder), "services/s%u", i);
+		assert_int_equal(index_shelf(&store->index, folder, &shelf), 0);
+		for (unsigned j = 0; j < 1440; j++) {
+			const struct names_window window = {.start_s = T0 + j * 60,
+							    .seconds = 60,
+							    .tail = "pb.gz"};
+
+			assert_int_equal(index_add(&store->index, shelf, &window, 8, 1), 0);
+		}
+	}
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(run(store,
+				     (struct retention_limits){.max_age_s = 7 * DAY,
+							       .legacy_keep_s = 3600,
+							       .max_size = UINT64_C(8) << 30,
+							       .min_free = 1,
+							       .keep_windows = 3},
+				     T0 + DAY),
+				 0);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_age),
+		T(test_legacy),
+		T(test_size),
+		T(test_free_space),
+		T(test_epochs),
+		T(test_order),
+		T(test_removed_by_others),
+		T(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* Command lines: every form of every option, and what is refused. */
+#include "client/profctl/arguments.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+
+#define WORDS_MAX 16
+#define NOW       UINT64_C(1795262400000000000)
+
+/* Splits at blanks; the words live in @buffer. */
+static int split(const char *line, char buffer[256], char *argv[WORDS_MAX])
+{
+	char *rest = NULL;
+	int n = 0;
+
+	snprintf(buffer, 256, "%s", line);
+	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		argv[n++] = word;
+	return n;
+}
+
+static char buffer[256]; /* of the line that was parsed last: arguments borrow from it */
+
+static int start(const char *line, struct start_arguments *ret, struct usage_message *message)
+{
+	char *argv[WORDS_MAX];
+	int argc = split(line, buffer, argv);
+
+	message->text[0] = '\0';
+	return start_parse(argc, argv, ret, message);
+}
+
+static void test_start_options(void **state)
+{
+	static const char *const lines[] = {
+		"start -F 999 -e cpu-clock:u -d 10s --name n --formats pprof,legacy --children "
+		"--no-kernel 1234",
+		"start 1234 -F999 -ecpu-clock:u -d10s --name=n --formats=pprof,legacy --no-kernel "
+		"--children",
+		"start --frequency=999 --event cpu-clock:u 1234 --duration 10s --name n --children "
+		"--no-kernel --formats pprof,legacy",
+		"start --frequency 999 --event=cpu-clock:u --duration=10s --name n --children "
+		"--no-kernel --formats pprof,legacy -- 1234",
+	};
+	struct usage_message message;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct start_arguments a;
+
+		if (start(lines[i], &a, &message))
+			fail_msg("%s: %s", lines[i], message.text);
+		assert_int_equal(a.n_targets, 1);
+		assert_int_equal(a.targets[0].kind, PROFD__CONTROL__TARGET_KIND__PID);
+		assert_int_equal(a.targets[0].number, 1234);
+		assert_int_equal(a.rate, 999);
+		assert_false(a.is_period);
+		assert_string_equal(a.event, "cpu-clock:u");
+		assert_int_equal(a.duration_ns, UINT64_C(10000000000));
+		assert_string_equal(a.name, "n");
+		assert_int_equal(a.n_formats, 2);
+		assert_int_equal(a.formats[1], PROFD__CONTROL__FORMAT__LEGACY);
+		assert_true(a.children && a.no_kernel);
+		assert_false(a.json);
+	}
+}
+
+static void test_start_targets(void **state)
+{
+	static const struct {
+		const char *line;
+		Profd__Control__TargetKind kind;
+		int64_t number;
+		const char *text;
+	} cases[] = {
+		{"start 1", PROFD__CONTROL__TARGET_KIND__PID, 1, ""},
+		{"start -t 7", PROFD__CONTROL__TARGET_KIND__TID, 7, ""},
+		{"start --tid=7", PROFD__CONTROL__TARGET_KIND__TID, 7, ""},
+		{"start -s cron", PROFD__CONTROL__TARGET_KIND__SERVICE, 0, "cron"},
+		{"start --service cron", PROFD__CONTROL__TARGET_KIND__SERVICE, 0, "cron"},
+		{"start --cgroup /a/b", PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "/a/b"},
+		{"start --cgroup /sys/fs/cgroup/a", PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "/a"},
+		{"start --cgroup /sys/fs/cgroup/unified/a", PROFD__CONTROL__TARGET_KIND__CGROUP, 0,
+		 "/a"},
+		{"start --uid 0", PROFD__CONTROL__TARGET_KIND__UID, 0, ""},
+		{"start --comm -x", PROFD__CONTROL__TARGET_KIND__COMM, 0, "-x"},
+		{"start -C 0-3,8", PROFD__CONTROL__TARGET_KIND__CPUS, 0, "0-3,8"},
+		{"start --all", PROFD__CONTROL__TARGET_KIND__ALL, 0, ""},
+	};
+	struct usage_message message;
+	struct start_arguments a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (start(cases[i].line, &a, &message))
+			fail_msg("%s: %s", cases[i].line, message.text);
+		assert_int_equal(a.n_targets, 1);
+		assert_int_equal(a.targets[0].kind, cases[i].kind);
+		assert_int_equal(a.targets[0].number, cases[i].number);
+		assert_string_equal(a.targets[0].text, cases[i].text);
+	}
+	assert_int_equal(start("start 1 2 -s x -c 500 --json", &a, &message), 0);
+	assert_int_equal(a.n_targets, 3);
+	assert_true(a.is_period && a.json);
+	assert_int_equal(a.rate, 500);
+}
+
+static void test_start_refusals(void **state)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{"start", "is missing"},
+		{"start 0", "no process id"},
+		{"start 12x", "no process id"},
+		{"start 2147483648", "no process id"},
+		{"start --uid 4294967295", "no user id"},
+		{"start 1 -F", "-F needs an argument"},
+		{"start 1 --event", "--event needs an argument"},
+		{"start 1 -F 0", "-F must be"},
+		{"start 1 -c 5k", "-c must be"},
+		{"start 1 -F 9 -c 9", "one of -F and -c"},
+		{"start 1 -d 10", "-d takes a duration"},
+		{"start 1 -d 0", "-d takes a duration"},
+		{"start 1 --formats images", "system session"},
+		{"start 1 --formats=", "is empty"},
+		{"start 1 --frequenc 9", "unknown option --frequenc"},
+		{"start 1 --children=yes", "takes no argument"},
+		{"start 1 -x", "unknown option -x"},
+		{"start 1 2 --name n", "one target"},
+	};
+	struct usage_message message;
+	struct start_arguments a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(start(cases[i].line, &a, &message), OPTIONS_BAD);
+		if (!strstr(message.text, cases[i].why))
+			fail_msg("%s: %s", cases[i].line, message.text);
+	}
+	assert_int_equal(start("start --help", &a, &message), VERB_HELP);
+}
+
+static int stop(const char *line, struct stop_arguments *ret)
+{
+	struct usage_message message;
+	char *argv[WORDS_MAX];
+	int argc = split(line, buffer, argv);
+
+	return stop_parse(argc, argv, ret, &message);
+}
+
+static void test_stop(void **state)
+{
+	static const char *const bad[] = {"stop",         "stop s0",  "stop s",     "stop x",
+					  "stop s1 s2",   "stop 0",   "stop -1",    "stop s1x",
+					  "stop --all 1", "stop 1 2", "stop S1 --x"};
+	struct stop_arguments a;
+
+	(void)state;
+	assert_int_equal(stop("stop s12 --json", &a), 0);
+	assert_true(a.id == 12 && a.pid == 0 && !a.all && a.json);
+	assert_int_equal(stop("stop 34", &a), 0);
+	assert_true(a.id == 0 && a.pid == 34 && !a.all && !a.json);
+	assert_int_equal(stop("stop --all", &a), 0);
+	assert_true(a.all);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (stop(bad[i], &a) != OPTIONS_BAD)
+			fail_msg("%s was taken", bad[i]);
+}
+
+static int list(const char *line, struct list_arguments *ret)
+{
+	struct usage_message message;
+	char *argv[WORDS_MAX];
+	int argc = split(line, buffer, argv);
+
+	return list_parse(argc, argv, NOW, ret, &message);
+}
+
+static void test_list(void **state)
+{
+	static const char *const bad[] = {"list x", "list --since", "list --since soon",
+					  "list --since -1m --until -2m", "list -s"};
+	struct list_arguments a;
+
+	(void)state;
+	assert_int_equal(list("list", &a), 0);
+	assert_string_equal(a.service, "");
+	assert_int_equal(a.since_ns | a.until_ns, 0);
+	assert_int_equal(list("list --since -10m --until=-5m -s a.service --json", &a), 0);
+	assert_string_equal(a.service, "a.service");
+	assert_int_equal(a.since_ns, NOW - UINT64_C(600000000000));
+	assert_int_equal(a.until_ns, NOW - UINT64_C(300000000000));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (list(bad[i], &a) != OPTIONS_BAD)
+			fail_msg("%s was taken", bad[i]);
+}
+
+static void test_others(void **state)
+{
+	char *watch[] = {(char[]){"status"}, (char[]){"-w"}, (char[]){"--json"}};
+	char *flush[] = {(char[]){"flush"}, (char[]){"s3"}};
+	char *pid[] = {(char[]){"flush"}, (char[]){"3"}};
+	char *extra[] = {(char[]){"epoch"}, (char[]){"now"}};
+	struct usage_message message;
+	struct status_arguments s;
+	struct flush_arguments f;
+	struct plain_arguments p;
+
+	(void)state;
+	assert_int_equal(status_parse(3, watch, &s, &message), 0);
+	assert_true(s.watch && s.json);
+	assert_int_equal(flush_parse(2, flush, &f, &message), 0);
+	assert_int_equal(f.id, 3);
+	assert_int_equal(flush_parse(1, flush, &f, &message), 0);
+	assert_int_equal(f.id, 0);
+	assert_int_equal(flush_parse(2, pid, &f, &message), OPTIONS_BAD);
+	assert_int_equal(plain_parse(1, extra, &p, &message), 0);
+	assert_int_equal(plain_parse(2, extra, &p, &message), OPTIONS_BAD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_start_options),  cmocka_unit_test(test_start_targets),
+		cmocka_unit_test(test_start_refusals), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_list),           cmocka_unit_test(test_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* The doctor's checks on hosts that the test makes up: a folder each for /proc and /sys. */
+#include "client/profctl/host_checks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+
+struct world {
+	char folder[32];
+	int fd;
+	struct host host;
+	struct check checks[HOST_CHECKS_MAX];
+	size_t n;
+};
+
+static void put(struct world *w, const char *path, const char *text)
+{
+	char part[128];
+	int fd;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		mkdirat(w->fd, part, 0700);
+	}
+	fd = openat(w->fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* A host on which all is well. */
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	strcpy(w->folder, "/tmp/test-checks-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	w->fd = open(w->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	put(w, "self/status", "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n");
+	put(w, "sys/kernel/perf_event_paranoid", "2\n");
+	put(w, "sys/kernel/perf_event_max_sample_rate", "100000\n");
+	put(w, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
+	put(w, "kernel/btf/vmlinux", "x");
+	w->host = (struct host){.proc_fd = w->fd,
+				.sys_fd = w->fd,
+				.release = "6.12.5",
+				.version = "#1 SMP",
+				.machine = "x86_64",
+				.memlock_bytes = UINT64_MAX};
+	*state = w;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	close(w->fd);
+	assert_int_equal(nftw(w->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	free(w);
+	return 0;
+}
+
+static const struct check *check(struct world *w, const char *name)
+{
+	w->n = host_checks(&w->host, w->checks);
+	for (size_t i = 0; i < w->n; i++)
+		if (strcmp(w->checks[i].name, name) == 0)
+			return &w->checks[i];
+	fail_msg("there is no check %s", name);
+	return NULL;
+}
+
+static void expect(struct world *w, const char *name, enum check_level level, const char *part)
+{
+	const struct check *c = check(w, name);
+
+	if (c->level != level || (!strstr(c->finding, part) && !strstr(c->remedy, part)))
+		fail_msg("%s: level %d, '%s', '%s'", name, (int)c->level, c->finding, c->remedy);
+	/* What is not well has a remedy. */
+	if (c->level != CHECK_OK)
+		assert_string_not_equal(c->remedy, "");
+}
+
+static void test_all_well(void **state)
+{
+	struct world *w = *state;
+
+	check(w, "kernel");
+	for (size_t i = 0; i < w->n; i++)
+		if (strcmp(w->checks[i].name, "cgroups") != 0)
+			assert_int_equal(w->checks[i].level, CHECK_OK);
+}
+
+static void test_kernel_versions(void **state)
+{
+	(void)state;
+	assert_int_equal(kernel_version("6.18.44-x", "#1 SMP", NULL), 6018044);
+	assert_int_equal(kernel_version("6.1.0-18-amd64",
+					"#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01)",
+					NULL),
+			 6001076);
+	assert_int_equal(kernel_version("5.15.0-91-generic", "#101-Ubuntu SMP",
+					"Ubuntu 5.15.0-91.101-generic 5.15.131"),
+			 5015131);
+	assert_int_equal(kernel_version("7.0-rc1", "", NULL), 7000000);
+	assert_int_equal(kernel_version("unknown", "", NULL), 0);
+}
+
+static void test_faults(void **state)
+{
+	static const struct {
+		const char *release;
+		enum check_level level;
+		const char *part;
+	} cases[] = {
+		{"5.18.19", CHECK_OK, "no fault"}, {"5.19.0", CHECK_BAD, "lock up"},
+		{"6.0.19", CHECK_BAD, "lock up"},  {"6.1.35", CHECK_BAD, "lock up"},
+		{"6.1.36", CHECK_OK, "no fault"},  {"6.2.16", CHECK_BAD, "lock up"},
+		{"6.3.9", CHECK_BAD, "lock up"},   {"6.3.10", CHECK_OK, "no fault"},
+		{"6.4.0", CHECK_OK, "no fault"},   {"6.14.9", CHECK_OK, "no fault"},
+		{"6.15.0", CHECK_OK, "keeps two"}, {"6.16.0", CHECK_OK, "REFRESH"},
+		{"6.17.13", CHECK_OK, "REFRESH"},  {"6.18.0", CHECK_OK, "keeps two"},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		w->host.release = cases[i].release;
+		expect(w, "known faults", cases[i].level, cases[i].part);
+	}
+	/* Debian's release says 6.1.0, its source is newer and has the fix. */
+	w->host.release = "6.1.0-18-amd64";
+	w->host.version = "#1 SMP Debian 6.1.76-1 (2024-02-01)";
+	expect(w, "known faults", CHECK_OK, "no fault");
+	w->host.version = "#1 SMP Debian 6.1.27-1 (2023-05-08)";
+	expect(w, "known faults", CHECK_BAD, "lock up");
+	w->host.release = "5.10.0";
+	w->host.version = "";
+	expect(w, "kernel", CHECK_WARN, "5.17");
+}
+
+static void test_what_is_missing(void **state)
+{
+	struct world *w = *state;
+
+	put(w, "sys/kernel/perf_event_paranoid", "3\n");
+	expect(w, "perf paranoid", CHECK_WARN, "perf_event_paranoid=2");
+	put(w, "sys/kernel/perf_event_max_sample_rate", "250\n");
+	expect(w, "sample rate", CHECK_WARN, "100000");
+	w->host.pmu_error = ENOENT;
+	expect(w, "PMU", CHECK_WARN, "cpu-clock");
+	w->host.pmu_error = EACCES;
+	expect(w, "PMU", CHECK_WARN, "as root");
+	put(w, "kernel/security/lockdown", "none [integrity] confidentiality\n");
+	expect(w, "lockdown", CHECK_OK, "integrity");
+	put(w, "kernel/security/lockdown", "none integrity [confidentiality]\n");
+	expect(w, "lockdown", CHECK_BAD, "boot with");
+	unlinkat(w->fd, "kernel/btf/vmlinux", 0);
+	expect(w, "BTF", CHECK_WARN, "CONFIG_DEBUG_INFO_BTF");
+	put(w, "kallsyms", "0000000000000000 A a\n0000000000000000 T b\n");
+	expect(w, "kernel symbols", CHECK_WARN, "CAP_SYSLOG");
+	put(w, "sys/kernel/kptr_restrict", "2\n");
+	expect(w, "kernel symbols", CHECK_WARN, "kptr_restrict=1");
+	put(w, "kallsyms", "");
+	expect(w, "kernel symbols", CHECK_WARN, "ProtectKernelTunables");
+}
+
+static void test_capabilities(void **state)
+{
+	struct world *w = *state;
+
+	/* All but CAP_BPF (39) and CAP_PERFMON (38). */
+	put(w, "self/status", "x\nCapEff:\t0000013fffffffff\nCapBnd:\t0000013fffffffff\n");
+	expect(w, "capabilities", CHECK_BAD, "withheld from everything here: CAP_BPF CAP_PERFMON");
+	put(w, "self/status", "x\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n");
+	expect(w, "capabilities", CHECK_OK, "systemd can give them");
+	w->host.memlock_bytes = 64 << 10;
+	expect(w, "locked memory", CHECK_WARN, "LimitMEMLOCK");
+	w->host.memlock_bytes = 8 << 20;
+	expect(w, "locked memory", CHECK_OK, "8.0 MiB");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_all_well),        TEST(test_kernel_versions), TEST(test_faults),
+		TEST(test_what_is_missing), TEST(test_capabilities),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

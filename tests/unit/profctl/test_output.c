@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* What profctl writes: JSON, tables, the two views of the status, the configuration as JSON. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/profctl/config.h"
+#include "client/profctl/json.h"
+#include "client/profctl/status_view.h"
+#include "client/profctl/table.h"
+
+struct text {
+	FILE *out;
+	char *data;
+	size_t size;
+};
+
+static void text_open(struct text *t)
+{
+	t->data = NULL;
+	t->out = open_memstream(&t->data, &t->size);
+	assert_non_null(t->out);
+}
+
+static void expect(struct text *t, const char *expected)
+{
+	assert_int_equal(fclose(t->out), 0);
+	assert_string_equal(t->data, expected);
+	free(t->data);
+}
+
+static void expect_parts(struct text *t, const char *const *parts, size_t n)
+{
+	assert_int_equal(fclose(t->out), 0);
+	for (size_t i = 0; i < n; i++)
+		if (!strstr(t->data, parts[i]))
+			fail_msg("'%s' is not in:\n%s", parts[i], t->data);
+	free(t->data);
+}
+
+static void test_json_texts(void **state)
+{
+	static const struct {
+		const char *text, *json;
+	} cases[] = {
+		{"", "\"\"\n"},
+		{"a\"b\\c/", "\"a\\\"b\\\\c/\"\n"},
+		{"\n\t\x01\x1f\x7f", "\"\\n\\t\\u0001\\u001f\\u007f\"\n"},
+		{"h\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa2",
+		 "\"h\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xa2\"\n"},
+		/* Stray and cut sequences, overlong forms, a surrogate, past the last character. */
+		{"\x80|\xc3|\xe2\x82|\xff", "\"\\ufffd|\\ufffd|\\ufffd\\ufffd|\\ufffd\"\n"},
+		{"\xc0\x80", "\"\\ufffd\\ufffd\"\n"},
+		{"\xe0\x80\x80", "\"\\ufffd\\ufffd\\ufffd\"\n"},
+		{"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"\n"},
+		{"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct json j = {0};
+		struct text t;
+
+		text_open(&t);
+		j.out = t.out;
+		json_text(&j, NULL, cases[i].text);
+		json_end(&j);
+		expect(&t, cases[i].json);
+	}
+}
+
+static void put_sample(struct json *j)
+{
+	json_begin_object(j, NULL);
+	json_number(j, "n", UINT64_MAX);
+	json_begin_array(j, "a");
+	json_real(j, NULL, 0.25);
+	json_real(j, NULL, NAN);
+	json_bool(j, NULL, true);
+	json_end_array(j);
+	json_begin_object(j, "empty");
+	json_end_object(j);
+	json_null(j, "z");
+	json_end_object(j);
+	json_end(j);
+}
+
+static void test_json_shape(void **state)
+{
+	struct json compact = {.compact = true}, pretty = {0};
+	struct text t;
+
+	(void)state;
+	text_open(&t);
+	compact.out = t.out;
+	put_sample(&compact);
+	put_sample(&compact);
+	expect(&t, "{\"n\":18446744073709551615,\"a\":[0.25,null,true],\"empty\":{},\"z\":null}\n"
+		   "{\"n\":18446744073709551615,\"a\":[0.25,null,true],\"empty\":{},\"z\":null}\n");
+	text_open(&t);
+	pretty.out = t.out;
+	put_sample(&pretty);
+	expect(&t, "{\n  \"n\": 18446744073709551615,\n  \"a\": [\n    0.25,\n    null,\n    true\n"
+		   "  ],\n  \"empty\": {},\n  \"z\": null\n}\n");
+}
+
+static void test_table(void **state)
+{
+	static const char *const columns[] = {"NAME", ">N", "LAST", NULL};
+	cleanup(table_freep) struct table *table = NULL;
+	struct text t;
+
+	(void)state;
+	assert_int_equal(table_new(&table, columns), 0);
+	table_cell(table, "%s", "h\xc3\xa9llo");
+	table_cell(table, "%d", 5);
+	table_cell(table, "x");
+	table_cell(table, "\x1b[31m\xc2\x9b");
+	table_cell(table, "1234");
+	table_cell(table, "\x9by");
+	text_open(&t);
+	assert_int_equal(table_print(table, t.out), 0);
+	expect(&t, "NAME       N  LAST\n"
+		   "h\xc3\xa9llo      5  x\n"
+		   "?[31m??  1234  ?y\n");
+}
+
+static void test_config(void **state)
+{
+	struct text t;
+
+	(void)state;
+	text_open(&t);
+	assert_int_equal(config_text_to_json("# x\n[a]\nk = v w\nl = 1,2\nl = 3\nempty =\n\n"
+					     "[b]\nk = a=b\n",
+					     t.out),
+			 0);
+	expect(&t,
+	       "{\n  \"a\": {\n    \"k\": \"v w\",\n    \"l\": \"1,2,3\",\n    \"empty\": \"\"\n"
+	       "  },\n  \"b\": {\n    \"k\": \"a=b\"\n  }\n}\n");
+}
+
+/* A status with something in every field; the ledger closes when @seen is 95. */
+static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FILE *), FILE *out)
+{
+	Profd__Control__Reason depth = PROFD__CONTROL__REASON__INIT, pointer = depth, full = depth,
+			       skipped = depth, dropped = depth;
+	Profd__Control__Reason *truncated[] = {&depth}, *broken[] = {&pointer},
+			       *lost[] = {&skipped, &full}, *drops[] = {&dropped};
+	Profd__Control__Ledger ledger = PROFD__CONTROL__LEDGER__INIT;
+	Profd__Control__Memory memory = PROFD__CONTROL__MEMORY__INIT;
+	Profd__Control__Cpu cpu = PROFD__CONTROL__CPU__INIT;
+	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
+	Profd__Control__LastFlush flush = PROFD__CONTROL__LAST_FLUSH__INIT;
+	Profd__Control__Session system = PROFD__CONTROL__SESSION__INIT, other = system;
+	Profd__Control__Session *sessions[] = {&system, &other};
+	Profd__Control__Status s = PROFD__CONTROL__STATUS__INIT;
+	char *warnings[] = {(char[]){"no PMU\x1b[2J"}};
+
+	depth.name = (char[]){"depth"};
+	depth.count = 4;
+	pointer.name = (char[]){"frame_pointer"};
+	pointer.count = 6;
+	skipped.name = (char[]){"skipped"};
+	skipped.count = 5;
+	full.name = (char[]){"ring_full"};
+	full.count = 3;
+	dropped.name = (char[]){"memory"};
+	dropped.count = 2;
+	ledger.expected = 100;
+	ledger.seen = seen;
+	ledger.complete = 70;
+	ledger.no_user = 11;
+	ledger.in_flight = 1;
+	ledger.truncated = truncated;
+	ledger.broken = broken;
+	ledger.lost = lost;
+	ledger.n_truncated = ledger.n_broken = 1;
+	ledger.n_lost = 2;
+	memory.rss_bytes = 32 << 20;
+	memory.bpf_bytes = 32 << 20;
+	memory.budget_bytes = 128 << 20;
+	memory.evicted_images = 9;
+	cpu.user_seconds = 1.5;
+	cpu.system_seconds = 0.5;
+	store.path = (char[]){"/var/lib/profd"};
+	store.bytes = 4096;
+	store.files = 12;
+	store.full = true;
+	flush.started_ns = UINT64_C(1795262400000000000);
+	flush.seconds = 0.25;
+	flush.files = 7;
+	flush.error = (char[]){"No space left on device"};
+	system.name = (char[]){"system"};
+	other.id = 4;
+	other.name = (char[]){"pid-1"};
+	other.target = (char[]){"pid 1"};
+	other.frequency = 999;
+	other.owner_uid = 1000;
+	other.routed = 10;
+	other.counted = 7;
+	other.filtered = 1;
+	other.dropped = drops;
+	other.n_dropped = 1;
+	s.version = (char[]){"9.9"};
+	s.pid = 77;
+	s.uptime_seconds = 100;
+	s.n_cpus = 2;
+	s.event = (char[]){"cpu-clock"};
+	s.source = (char[]){"bpf"};
+	s.frequency = 99;
+	s.warnings = warnings;
+	s.n_warnings = 1;
+	s.ledger = &ledger;
+	s.memory = &memory;
+	s.cpu = &cpu;
+	s.store = &store;
+	s.last_flush = &flush;
+	s.sessions = sessions;
+	s.n_sessions = 2;
+	print(&s, out);
+}
+
+static void print_plain(const Profd__Control__Status *status, FILE *out)
+{
+	assert_int_equal(status_print(status, false, out), 0);
+}
+
+static void print_json(const Profd__Control__Status *status, FILE *out)
+{
+	status_print_json(status, true, out);
+}
+
+static void test_status_view(void **state)
+{
+	static const char *const parts[] = {
+		"profd 9.9",
+		"pid 77",
+		"up 1 min 40 s",
+		"cpu-clock at 99 Hz through bpf",
+		"warning: no PMU?[2J",
+		"truncated: depth",
+		"broken: frame_pointer",
+		"lost: ring_full",
+		"adds up: expected",
+		"adds up: seen",
+		"87.50 % reach their root, 5.00 % are truncated, 7.50 % broken",
+		"50 % of the budget; 9 images evicted",
+		"1.00 % of the machine",
+		"disk full",
+		"7 files in 250 ms",
+		"error: No space left on device",
+		"  s4 ",
+		"  system ",
+		"999",
+	};
+	struct text t;
+
+	(void)state;
+	text_open(&t);
+	show(95, print_plain, t.out);
+	expect_parts(&t, parts, ARRAY_SIZE(parts));
+}
+
+/* A ledger that does not close is not passed over. */
+static void test_status_view_open_ledger(void **state)
+{
+	static const char *const parts[] = {"does not add up by 1: expected",
+					    "does not add up by -1: seen"};
+	struct text t;
+
+	(void)state;
+	text_open(&t);
+	show(94, print_plain, t.out);
+	expect_parts(&t, parts, ARRAY_SIZE(parts));
+}
+
+static void test_status_json(void **state)
+{
+	static const char *const parts[] = {
+		"{\"version\":\"9.9\",\"pid\":77,\"uptime_seconds\":100,\"host\":\"\",\"kernel\":"
+		"\"\","
+		"\"source\":\"bpf\",\"event\":\"cpu-clock\",\"frequency\":99,\"warnings\":[\"no PMU"
+		"\\u001b[2J\"],\"ledger\":{\"expected\":100,\"seen\":95,\"complete\":70,\"no_"
+		"user\":"
+		"11,\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6},\"lost\":{"
+		"\"skipped"
+		"\":5,\"ring_full\":3},\"in_flight\":1},\"throttled\":0,\"memory\":{\"rss_bytes\":"
+		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9},"
+		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0},",
+		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
+		"profd\",\"bytes\":4096,"
+		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"
+		"\"2026-11-21T12:00:00Z\",\"seconds\":0.25,\"files\":7,\"error\":\"No space left "
+		"on "
+		"device\"},\"sessions\":[{\"id\":\"system\",",
+		"{\"id\":\"s4\",\"name\":\"pid-1\",\"target\":\"pid "
+		"1\",\"event\":\"\",\"frequency\":"
+		"999,\"owner_uid\":1000,\"started\":null,\"routed\":10,\"counted\":7,\"filtered\":"
+		"1,"
+		"\"dropped\":{\"memory\":2},\"windows_written\":0}]}\n",
+	};
+	struct text t;
+
+	(void)state;
+	text_open(&t);
+	show(95, print_json, t.out);
+	expect_parts(&t, parts, ARRAY_SIZE(parts));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json_texts),  cmocka_unit_test(test_json_shape),
+		cmocka_unit_test(test_table),       cmocka_unit_test(test_config),
+		cmocka_unit_test(test_status_view), cmocka_unit_test(test_status_view_open_ledger),
+		cmocka_unit_test(test_status_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* The whole of profctl against a daemon that answers what the test says: outputs, exit statuses. */
+#include "client/profctl/profctl.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "common/packet.h"
+#include "common/unixsock.h"
+#include "control.pb-c.h"
+
+#define WORDS_MAX 12
+
+struct world {
+	char folder[32], socket[48];
+	pid_t daemon;
+	char *out, *err; /* of the last run */
+	size_t out_size, err_size;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	strcpy(w->folder, "/tmp/test-profctl-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	snprintf(w->socket, sizeof(w->socket), "%s/socket", w->folder);
+	*state = w;
+	return 0;
+}
+
+static void stop_daemon(struct world *w)
+{
+	if (!w->daemon)
+		return;
+	kill(w->daemon, SIGKILL);
+	waitpid(w->daemon, NULL, 0);
+	w->daemon = 0;
+	unlink(w->socket);
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	stop_daemon(w);
+	assert_int_equal(rmdir(w->folder), 0);
+	free(w->out);
+	free(w->err);
+	free(w);
+	return 0;
+}
+
+/* Answers each request with @answer; NULL: closes the connection instead. */
+static void serve(int listening, const Profd__Control__Response *answer)
+{
+	uint8_t data[8192];
+	size_t size = answer ? profd__control__response__pack(answer, data) : 0;
+
+	for (;;) {
+		cleanup(freep) uint8_t *request = NULL;
+		cleanup(closep) int fd = accept(listening, NULL, NULL);
+		size_t request_size;
+
+		if (fd < 0)
+			continue;
+		if (unixsock_receive(fd, PACKET_REQUEST_MAX, 5000, &request, &request_size) == 0 &&
+		    answer)
+			unixsock_send(fd, data, size, 5000);
+	}
+}
+
+static void start_daemon(struct world *w, const Profd__Control__Response *answer)
+{
+	cleanup(closep) int fd = -1;
+
+	stop_daemon(w);
+	assert_int_equal(unixsock_listen(w->socket, 0600, (gid_t)-1, &fd), UNIXSOCK_E_OK);
+	w->daemon = fork();
+	assert_true(w->daemon >= 0);
+	if (w->daemon == 0) {
+		alarm(60);
+		serve(fd, answer);
+	}
+}
+
+/* Runs `profctl --socket SOCKET LINE`. */
+static int run(struct world *w, const char *line)
+{
+	struct environment environment = {0};
+	char buffer[256], *argv[WORDS_MAX] = {(char[]){"profctl"}, (char[]){"--socket"}, w->socket};
+	char *rest = NULL;
+	int argc = 3, status;
+	FILE *out, *err;
+
+	snprintf(buffer, sizeof(buffer), "%s", line);
+	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		argv[argc++] = word;
+	free(w->out);
+	free(w->err);
+	out = open_memstream(&w->out, &w->out_size);
+	err = open_memstream(&w->err, &w->err_size);
+	status = profctl_main(argc, argv, &environment, out, err);
+	fclose(out);
+	fclose(err);
+	/* One line for what is wrong; none when nothing is. */
+	if (status && status != STATUS_FAILED)
+		assert_ptr_equal(strchr(w->err, '\n'), w->err + w->err_size - 1);
+	return status;
+}
+
+static void test_answers(void **state)
+{
+	Profd__Control__Response text = PROFD__CONTROL__RESPONSE__INIT, paths = text, ok = text,
+				 listing = text;
+	Profd__Control__Paths p = PROFD__CONTROL__PATHS__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+	Profd__Control__Listing l = PROFD__CONTROL__LISTING__INIT;
+	Profd__Control__ListingRow row = PROFD__CONTROL__LISTING_ROW__INIT, *rows[] = {&row};
+	char *names[] = {(char[]){"/a"}, (char[]){"/b\"c"}};
+	struct world *w = *state;
+
+	text.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
+	text.text = (char[]){"s7"};
+	start_daemon(w, &text);
+	assert_int_equal(run(w, "start 1 2"), 0);
+	assert_string_equal(w->out, "s7\ns7\n");
+	assert_int_equal(run(w, "start --all --json"), 0);
+	assert_string_equal(w->out, "{\n  \"id\": \"s7\"\n}\n");
+	assert_int_equal(run(w, "epoch"), 0);
+	assert_string_equal(w->out, "s7\n");
+	assert_string_equal(w->err, "");
+	paths.result_case = PROFD__CONTROL__RESPONSE__RESULT_PATHS;
+	paths.paths = &p;
+	p.paths = names;
+	p.n_paths = 2;
+	start_daemon(w, &paths);
+	assert_int_equal(run(w, "stop s1"), 0);
+	assert_string_equal(w->out, "/a\n/b\"c\n");
+	assert_int_equal(run(w, "flush --json"), 0);
+	assert_string_equal(w->out, "{\n  \"files\": [\n    \"/a\",\n    \"/b\\\"c\"\n  ]\n}\n");
+	ok.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
+	ok.ok = &empty;
+	start_daemon(w, &ok);
+	assert_int_equal(run(w, "pause"), 0);
+	assert_int_equal(run(w, "resume"), 0);
+	assert_string_equal(w->out, "");
+	listing.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
+	listing.listing = &l;
+	l.n_rows = 1;
+	l.rows = rows;
+	row.service = (char[]){"cron.service"};
+	row.file = (char[]){"services/x"};
+	row.samples = 31;
+	row.start_ns = UINT64_C(1795262400000000000);
+	row.end_ns = row.start_ns + UINT64_C(60000000000);
+	start_daemon(w, &listing);
+	assert_int_equal(run(w, "list"), 0);
+	assert_non_null(strstr(w->out, "cron.service"));
+	assert_int_equal(run(w, "list -s cron.service --json"), 0);
+	assert_non_null(strstr(w->out, "\"samples\": 31"));
+	assert_non_null(strstr(w->out, "\"duration_seconds\": 60,"));
+	assert_non_null(strstr(w->out, "\"started\": \"2026-11-21T12:00:00Z\""));
+}
+
+static void test_errors(void **state)
+{
+	static const struct {
+		Profd__Control__ErrorCode code;
+		int status;
+	} cases[] = {{PROFD__CONTROL__ERROR_CODE__FAILED, 1},
+		     {PROFD__CONTROL__ERROR_CODE__USAGE, 2},
+		     {PROFD__CONTROL__ERROR_CODE__DENIED, 4},
+		     {(Profd__Control__ErrorCode)77, 1}};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+		Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
+
+		error.code = cases[i].code;
+		error.message = (char[]){"why\x1b[2J not"};
+		response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
+		response.error = &error;
+		start_daemon(w, &response);
+		assert_int_equal(run(w, "status"), cases[i].status);
+		assert_string_equal(w->err, "profctl status: why?[2J not\n");
+		assert_string_equal(w->out, "");
+	}
+}
+
+static void test_no_daemon(void **state)
+{
+	Profd__Control__Response wrong = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+	struct world *w = *state;
+	int fd;
+
+	assert_int_equal(run(w, "status"), 3);
+	assert_non_null(strstr(w->err, "no profd answers at"));
+	/* A socket that a dead daemon left. */
+	assert_int_equal(unixsock_listen(w->socket, 0600, (gid_t)-1, &fd), UNIXSOCK_E_OK);
+	close(fd);
+	assert_int_equal(run(w, "stop --all"), 3);
+	unlink(w->socket);
+	/* One that hangs up, one that answers something else. */
+	start_daemon(w, NULL);
+	assert_int_equal(run(w, "epoch"), 3);
+	assert_non_null(strstr(w->err, "closed the connection"));
+	wrong.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
+	wrong.ok = &empty;
+	start_daemon(w, &wrong);
+	assert_int_equal(run(w, "epoch"), 1);
+	assert_non_null(strstr(w->err, "does not understand"));
+}
+
+static void test_usage_and_help(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(run(w, "nonsense"), 2);
+	assert_non_null(strstr(w->err, "no verb 'nonsense'"));
+	assert_int_equal(run(w, "status now"), 2);
+	assert_non_null(strstr(w->err, "profctl help status"));
+	assert_int_equal(run(w, "--user status"), 2);
+	assert_int_equal(run(w, "help nonsense"), 2);
+	assert_int_equal(run(w, "--version"), 0);
+	assert_string_equal(w->out, "profctl " PROFD_VERSION "\n");
+	assert_int_equal(run(w, "help"), 0);
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		char line[64];
+
+		assert_int_equal(run(w, "help"), 0);
+		assert_non_null(strstr(w->out, verb->name));
+		snprintf(line, sizeof(line), "help %s", verb->name);
+		assert_int_equal(run(w, line), 0);
+		assert_non_null(strstr(w->out, "\nExample: "));
+		snprintf(line, sizeof(line), "%s --help", verb->name);
+		assert_int_equal(run(w, line), 0);
+		assert_non_null(strstr(w->out, verb->name));
+	}
+}
+
+/* Which socket: option, then environment, then the system's; --user for one's own. */
+static void test_which_socket(void **state)
+{
+	struct environment environment = {.socket = "/from-environment"};
+	char *plain[] = {(char[]){"profctl"}, (char[]){"epoch"}};
+	char *user[] = {(char[]){"profctl"}, (char[]){"--user"}, (char[]){"epoch"}};
+	struct world *w = *state;
+
+	for (int i = 0; i < 3; i++) {
+		const char *const paths[] = {"/from-environment", SYSTEM_SOCKET,
+					     "/run-x/profd/control.sock"};
+		FILE *out, *err;
+
+		free(w->out);
+		free(w->err);
+		out = open_memstream(&w->out, &w->out_size);
+		err = open_memstream(&w->err, &w->err_size);
+		if (i == 1)
+			environment.socket = access(SYSTEM_SOCKET, F_OK) ? "" : "/from-environment";
+		environment.runtime_dir = "/run-x";
+		assert_int_equal(profctl_main(i == 2 ? 3 : 2, i == 2 ? user : plain, &environment,
+					      out, err),
+				 3);
+		fclose(out);
+		fclose(err);
+		if (i != 1 || !*environment.socket)
+			assert_non_null(strstr(w->err, paths[i]));
+	}
+}
+
+static void test_full_disk(void **state)
+{
+	struct environment environment = {0};
+	char *argv[] = {(char[]){"profctl"}, (char[]){"help"}};
+	struct world *w = *state;
+	FILE *out = fopen("/dev/full", "w"), *err;
+
+	assert_non_null(out);
+	free(w->err);
+	err = open_memstream(&w->err, &w->err_size);
+	assert_int_equal(profctl_main(2, argv, &environment, out, err), 1);
+	fclose(err);
+	fclose(out);
+	assert_non_null(strstr(w->err, "cannot be written"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_answers),        TEST(test_errors),       TEST(test_no_daemon),
+		TEST(test_usage_and_help), TEST(test_which_socket), TEST(test_full_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
