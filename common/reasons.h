@@ -29,9 +29,9 @@
 	X(MALFORMED, malformed) /* profd could not read the record */
 
 /* A session wanted the sample but could not count it. */
-#define DROP_REASONS(X)                                                                           \
-	X(MEMORY, memory)   /* budget reached while the previous window is still being written */ \
-	X(PROCESS, process) /* the process could not be represented */
+#define DROP_REASONS(X)                                                                         \
+	X(MEMORY, memory) /* budget reached while the previous window is still being written */ \
+	X(UNWRITTEN, unwritten) /* its last window could not be written */
 
 #define REASON_ENUM_TRUNCATED(c, n) TRUNCATED_##c,
 #define REASON_ENUM_BROKEN(c, n)    BROKEN_##c,

@@ -27,7 +27,7 @@
 #define DRAIN_BUDGET  8192
 #define RESCAN_GAP_NS (2u * SECOND_NS)
 
-#define PRIORITY_RINGS	(SD_EVENT_PRIORITY_IMPORTANT - 10)
+#define PRIORITY_RINGS  (SD_EVENT_PRIORITY_IMPORTANT - 10)
 #define PRIORITY_OUTPUT SD_EVENT_PRIORITY_NORMAL
 #define PRIORITY_TIMERS (SD_EVENT_PRIORITY_NORMAL + 10)
 
@@ -198,13 +198,25 @@ static int on_output(sd_event_source *source, int fd, uint32_t events, void *use
 	return 0;
 }
 
+/* Puts a configuration into force; the one before it is in *config then. */
+static int exchange_config(struct daemon *d, struct config **config, struct event *event)
+{
+	struct event event_before = d->event;
+	struct config *before = d->config;
+
+	d->config = *config;
+	d->event = *event;
+	*config = before; /* freed when nothing refers to it any more */
+	*event = event_before;
+	return daemon_apply_config(d);
+}
+
 /* A refused configuration changes nothing. */
 static int reload(struct daemon *d)
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct source_message event_message;
 	struct config_message message;
-	struct config *before;
 	struct event event;
 	int r;
 
@@ -223,16 +235,15 @@ static int reload(struct daemon *d)
 	}
 	if (r)
 		return r;
-	before = d->config;
-	d->config = steal_ptr(&config);
-	config = before; /* freed when nothing refers to it any more */
-	d->event = event;
-	r = daemon_apply_config(d);
-	if (r > 0)
-		return 0; /* logged; the system session is off until the next reload */
+	r = exchange_config(d, &config, &event);
 	if (!r)
 		log_info("configuration reloaded");
-	return r;
+	if (r <= 0)
+		return r;
+	/* What this host refuses shows only when it is tried, and was logged then. */
+	log_error("configuration not reloaded: the one before it stays in force");
+	r = exchange_config(d, &config, &event);
+	return r < 0 ? r : 0; /* at worst the system session is off until the next reload */
 }
 
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)

@@ -285,9 +285,17 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 	int r;
 
 	r = session_set_pause(d->sessions, pause);
-	if (r)
+	if (r < 0)
 		return answer_fatal(d, reply, r);
-	reply_ok(reply);
+	if (r == SESSION_PAUSE_E_OFF)
+		reply_error(reply, CONTROL_ERROR_FAILED,
+			    "the system session is off; set enabled=yes in [system] and reload");
+	else if (r)
+		reply_error(reply, CONTROL_ERROR_FAILED,
+			    "%s cannot be sampled any more, see profctl doctor; still paused",
+			    d->event.name);
+	else
+		reply_ok(reply);
 	return CONTROL_DONE;
 }
 

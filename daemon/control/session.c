@@ -267,6 +267,12 @@ void session_drop(struct session *s, enum dropped_reason reason)
 	s->dropped[reason]++;
 }
 
+void session_lose(struct session *s, uint64_t count)
+{
+	s->counted -= count;
+	s->dropped[DROPPED_UNWRITTEN] += count;
+}
+
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger)
 {
 	return window_new(&s->window, start_ns, s->window_max_bytes, ledger);

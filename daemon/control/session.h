@@ -29,7 +29,7 @@ struct members;
 struct session_target {
 	enum target_kind kind;
 	int64_t number; /* PID, TID, UID */
-	char *text;	/* SERVICE, COMM, CGROUP, CPUS; owned */
+	char *text;     /* SERVICE, COMM, CGROUP, CPUS; owned */
 	cpu_set_t cpus; /* CPUS */
 	bool children;
 	uint64_t process; /* PID, TID: serial of the process that was meant */
@@ -38,7 +38,7 @@ struct session_target {
 enum session_state {
 	SESSION_RUNNING,
 	SESSION_STOPPING, /* the last window is being written */
-	SESSION_ENDED,	  /* kept so that `stop` can tell its files */
+	SESSION_ENDED,    /* kept so that `stop` can tell its files */
 };
 
 struct session {
@@ -62,6 +62,7 @@ struct session {
 	uint64_t routed, counted, filtered, dropped[N_DROPPED];
 	uint64_t windows_written, early_closes;
 	unsigned n_in_flight; /* snapshots that are being written */
+	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
 
 	struct window *window;
 	struct members *members;
@@ -72,7 +73,7 @@ struct session {
 
 enum {
 	SESSION_E_OK,
-	SESSION_E_FULL,	  /* the window is full: close it, then add again */
+	SESSION_E_FULL,   /* the window is full: close it, then add again */
 	SESSION_E_EMPTY,  /* no sample since the window was opened */
 	SESSION_E_TARGET, /* the target's text cannot be read */
 };
@@ -98,6 +99,9 @@ void session_sweep(struct session *s, uint64_t before_ns);
 int session_add(struct session *s, const struct sample *sample, struct process *p);
 /* The sample could not be counted for @reason. */
 void session_drop(struct session *s, enum dropped_reason reason);
+
+/* @count counted samples have been in a window that could not be written. */
+void session_lose(struct session *s, uint64_t count);
 
 /* Opens a window at @start_ns (Unix time), with the ledger as it stands. */
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);

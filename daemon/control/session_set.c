@@ -12,9 +12,11 @@
 #include "daemon/control/session_start.h"
 #include "daemon/resolve/proc.h"
 
-#define SECOND_NS	   1000000000u
+#define SECOND_NS          1000000000u
 #define WINDOW_BYTES_MIN   (256u * 1024)
 #define ENDED_SESSIONS_MAX 64
+/* After a window that could not be written. */
+#define PATIENCE_NS (10u * (uint64_t)SECOND_NS)
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * SECOND_NS)
 
@@ -312,6 +314,12 @@ static int detach(struct session_set *set, struct session *s, struct flush *flus
 	return samplers_refilter(set->samplers, sampler);
 }
 
+/* Without a sampler a session ends, at the latest when its last window is written. */
+static void settle(struct session *s)
+{
+	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
+}
+
 static struct session *system_session(const struct session_set *set)
 {
 	return session_set_find(set, 0);
@@ -324,7 +332,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 	struct session *s = system_session(set);
 	int r;
 
-	if (s && !s->paused) {
+	if (s && s->sampler != SESSION_NO_SAMPLER) {
 		r = detach(set, s, NULL);
 		if (r)
 			return r;
@@ -352,7 +360,11 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 			return r;
 		steal_ptr(&made);
 	}
-	return s->paused ? 0 : attach(set, s, message);
+	s->state = SESSION_RUNNING; /* again, if it had been stopped */
+	r = s->paused ? 0 : attach(set, s, message);
+	if (r > 0)
+		settle(s);
+	return r;
 }
 
 int session_set_stop_system(struct session_set *set)
@@ -368,8 +380,10 @@ int session_set_pause(struct session_set *set, bool pause)
 	struct source_message message;
 	int r;
 
-	if (!s || s->paused == pause)
-		return 0;
+	if (!s || s->state != SESSION_RUNNING)
+		return SESSION_PAUSE_E_OFF;
+	if (s->paused == pause)
+		return SESSION_PAUSE_E_OK;
 	if (pause) {
 		r = detach(set, s, NULL);
 		s->paused = true;
@@ -377,7 +391,10 @@ int session_set_pause(struct session_set *set, bool pause)
 	}
 	s->paused = false;
 	r = attach(set, s, &message);
-	return r > 0 ? error_origin(-EIO) : r;
+	if (r <= 0)
+		return r;
+	s->paused = true;
+	return SESSION_PAUSE_E_REFUSED;
 }
 
 static void confirm(void *userdata, struct process *p)
@@ -443,7 +460,7 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 		return 0;
 	if (!s->paused)
 		r = detach(set, s, flush);
-	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
+	settle(s);
 	forget_ended(set);
 	return r;
 }
@@ -506,6 +523,16 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 	return 0;
 }
 
+/* The open window takes back what could not be written; without one it is lost, and counted. */
+static int keep_unwritten(struct session *s, struct snapshot *snapshot, const struct ledger *then)
+{
+	s->patience_ns = proc_now_ns() + PATIENCE_NS;
+	if (s->window && takes_samples(s))
+		return session_take_back(s, snapshot, then);
+	session_lose(s, aggregate_count(snapshot->aggregate));
+	return 0;
+}
+
 int session_set_take_result(struct session_set *set, struct output_result *result)
 {
 	struct flush_item *item = result->request;
@@ -514,8 +541,8 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 
 	if (s) {
 		s->n_in_flight--;
-		if (result->unwritten && s->window && takes_samples(s))
-			r = session_take_back(s, result->unwritten, &item->then);
+		if (result->unwritten)
+			r = keep_unwritten(s, result->unwritten, &item->then);
 		else if (!result->error)
 			s->windows_written++;
 		if (s->state == SESSION_STOPPING && !s->n_in_flight)
@@ -551,6 +578,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 
 int session_set_close_windows(struct session_set *set)
 {
+	uint64_t now = proc_now_ns();
 	int r;
 
 	r = source_drain(set->source, UINT32_MAX);
@@ -560,7 +588,7 @@ int session_set_close_windows(struct session_set *set)
 		struct session *s = set->sessions[i];
 
 		/* With a slow disk windows grow longer instead of piling up. */
-		if (!takes_samples(s) || s->n_in_flight)
+		if (!takes_samples(s) || s->n_in_flight || s->patience_ns > now)
 			continue;
 		r = next_window(set, s, NULL);
 		if (r)

@@ -26,7 +26,7 @@ struct entry {
 	uint64_t blocks;
 	enum entry_state state;
 	bool replace;
-	bool existed;	     /* replaced an older version ... */
+	bool existed;        /* replaced an older version ... */
 	uint64_t old_blocks; /* ... which had so many */
 };
 

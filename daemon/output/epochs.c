@@ -12,7 +12,7 @@
 #include "common/profile/image_profile.h"
 #include "daemon/output/ledger_line.h"
 
-#define DAY_S	      86400u
+#define DAY_S         86400u
 #define FILE_SIZE_MAX (UINT64_C(1) << 30)
 
 static void forget(struct epochs *epochs)

@@ -21,7 +21,7 @@ struct epochs {
 	uint64_t begin_s;
 	char *event; /* NULL: nothing was written in it yet */
 	uint64_t period;
-	char *ledger;	 /* of all its windows, or NULL */
+	char *ledger;    /* of all its windows, or NULL */
 	bool other_boot; /* from before the host started: not to be continued */
 };
 

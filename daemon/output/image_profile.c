@@ -16,7 +16,7 @@
 #include "daemon/output/names.h"
 
 #define KERNEL_BIT (UINT64_C(1) << 63)
-#define ID_ANON	   UINT64_C(0) /* images and kernel images begin with 1 */
+#define ID_ANON    UINT64_C(0) /* images and kernel images begin with 1 */
 #define ID_UNKNOWN KERNEL_BIT
 #define PATHS_MAX  16 /* one image in every container has as many paths */
 
@@ -34,7 +34,7 @@ struct known_image {
 };
 
 struct image_parts {
-	struct file *files;	    /* hash by name */
+	struct file *files;         /* hash by name */
 	struct known_image *images; /* hash by id */
 	struct image_part *sorted;  /* borrowed texts and counts */
 	size_t n_sorted;
@@ -68,7 +68,7 @@ void image_parts_free(struct image_parts *parts)
 /* What a file is made of; texts borrowed. */
 struct file_spec {
 	const char *name; /* unescaped: the image's, or "anon@host" */
-	const char *id;	  /* NULL: anon and unknown, which have none in their name */
+	const char *id;   /* NULL: anon and unknown, which have none in their name */
 	const char *path;
 	uint64_t tstart, tsize;
 };

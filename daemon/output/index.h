@@ -17,12 +17,12 @@
 #include "daemon/output/names.h"
 
 #define INDEX_SAMPLES_UNKNOWN UINT64_MAX
-#define INDEX_BLOCK	      512u /* bytes; st_blocks counts in these */
+#define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */
 
 struct index_file {
 	uint64_t start_s;
 	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN */
-	char *tail;	  /* owned; NULL: "pb.gz" */
+	char *tail;       /* owned; NULL: "pb.gz" */
 	uint32_t seconds;
 	uint32_t blocks;
 };

@@ -12,7 +12,7 @@
 
 #define FILE_SIZE_MAX ((size_t)256 << 20)
 #define UNPACKED_MAX  ((size_t)1 << 30)
-#define NS	      UINT64_C(1000000000)
+#define NS            UINT64_C(1000000000)
 
 struct range {
 	uint64_t since_ns, until_ns; /* until 0: no bound */

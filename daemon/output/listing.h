@@ -9,13 +9,13 @@
 #include "common/cleanup.h"
 
 struct listing_row {
-	char *service;	    /* unescaped */
-	char *file;	    /* windows: path below the store; services: NULL */
+	char *service;      /* unescaped */
+	char *file;         /* windows: path below the store; services: NULL */
 	const char *format; /* windows: "pprof" or "legacy"; services: NULL */
 	uint64_t start_ns;  /* Unix time; services: of the oldest window */
 	uint64_t end_ns;    /* services: of the newest window */
 	uint64_t samples;   /* windows only */
-	uint64_t bytes;	    /* allocated */
+	uint64_t bytes;     /* allocated */
 	uint64_t n_files;   /* services only */
 };
 

@@ -13,17 +13,17 @@
 #include <stdint.h>
 
 #define NAMES_ESCAPED_MAX 200 /* bytes of an escaped service name */
-#define NAMES_IMAGE_MAX	  150 /* leaves room for build id and event within NAME_MAX */
+#define NAMES_IMAGE_MAX   150 /* leaves room for build id and event within NAME_MAX */
 #define NAMES_START_SIZE  17  /* "20261121T090000Z" */
-#define NAMES_DAY_SIZE	  9   /* "20261121" */
+#define NAMES_DAY_SIZE    9   /* "20261121" */
 #define NAMES_EPOCH_SIZE  11  /* "2611210900" */
-#define NAMES_TEMPORARY	  ".tmp-"
+#define NAMES_TEMPORARY   ".tmp-"
 
 /* One window's file: "<start>-<seconds>s.<tail>". */
 struct names_window {
 	uint64_t start_s; /* Unix time */
 	uint32_t seconds;
-	bool legacy;	  /* a .prof, else a .pb.gz */
+	bool legacy;      /* a .prof, else a .pb.gz */
 	const char *tail; /* "pb.gz", "pb.gz.1", "sh-12.prof" ... ; within the parsed name */
 };
 

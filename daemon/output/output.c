@@ -18,7 +18,7 @@
 #include "daemon/output/writer.h"
 
 #define REQUESTS_MAX 32
-#define NS	     UINT64_C(1000000000)
+#define NS           UINT64_C(1000000000)
 
 enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST };
 

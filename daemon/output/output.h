@@ -20,7 +20,7 @@ enum {
 };
 
 struct output_options {
-	int store_fd;		/* directory fd of the state directory; borrowed */
+	int store_fd;           /* directory fd of the state directory; borrowed */
 	const char *store_path; /* for messages and for the paths that are reported */
 	uint64_t max_size, min_free, max_age_s, legacy_keep_s;
 	uint32_t keep_windows, legacy_max_processes;

@@ -42,7 +42,7 @@ int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n);
 
 /* A segment of an image that has become a mapping of the profile. */
 struct pprof_segment {
-	uint64_t image;	 /* id; kernel images: with the top bit set */
+	uint64_t image;  /* id; kernel images: with the top bit set */
 	uint64_t offset; /* of the segment in the file; anonymous memory: its address */
 	uint64_t length;
 	uint64_t start; /* where it lies in the profile */

@@ -38,17 +38,17 @@ struct snapshot_process {
 	pid_t pid;
 	bool kernel_thread;
 	char comm[16];
-	char *service;		   /* unescaped */
-	char *cgroup;		   /* path, or NULL */
-	char *container;	   /* id, or NULL */
-	struct image *program;	   /* the main program's image, or NULL; owned reference */
+	char *service;             /* unescaped */
+	char *cgroup;              /* path, or NULL */
+	char *container;           /* id, or NULL */
+	struct image *program;     /* the main program's image, or NULL; owned reference */
 	struct mappings *mappings; /* or NULL; owned reference */
 };
 
 struct snapshot {
 	uint64_t session;   /* 0: the system session */
 	char *session_name; /* "<id>-<name>", its folder; NULL for the system session */
-	uid_t owner;	    /* of a session from `profctl start` */
+	uid_t owner;        /* of a session from `profctl start` */
 	uint64_t start_ns;  /* Unix time; window start */
 	uint64_t duration_ns;
 	unsigned formats; /* FORMAT_* */
@@ -56,15 +56,15 @@ struct snapshot {
 	enum symbolize symbolize;
 	bool hide_kernel; /* kernel frames are not to be written */
 
-	char event[32];	    /* canonical name, e.g. "cpu-clock" */
-	bool is_clock;	    /* weights are nanoseconds of CPU time */
+	char event[32];     /* canonical name, e.g. "cpu-clock" */
+	bool is_clock;      /* weights are nanoseconds of CPU time */
 	uint64_t period;    /* events (clock: nanoseconds) per sample */
 	uint64_t frequency; /* Hz, or 0 where a period was asked for */
 
 	/* One line each, without newline or "# ": the ledger of this window. */
 	char *ledger;
 
-	struct aggregate *aggregate;	    /* owned */
+	struct aggregate *aggregate;        /* owned */
 	struct snapshot_process *processes; /* owned, ascending serial */
 	size_t n_processes;
 

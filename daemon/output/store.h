@@ -25,16 +25,16 @@
 #include "daemon/output/index.h"
 
 #define STORE_PATH_SIZE 1024
-#define STORE_NOBODY	((uid_t)-1)
+#define STORE_NOBODY    ((uid_t)-1)
 
 struct store {
-	int fd;	    /* the state directory; borrowed */
+	int fd;     /* the state directory; borrowed */
 	char *path; /* of it, for messages */
 	const struct file_ops *ops;
 	struct index index;
 	uint64_t n_temporary; /* names of temporary files so far */
 	uint64_t n_cleaned;   /* temporary files removed at start */
-	bool full;	      /* the last write found no room */
+	bool full;            /* the last write found no room */
 	bool acl_refused;     /* a session's folder could not be opened to its owner */
 };
 

@@ -50,10 +50,10 @@ enum place_kind {
 /* What lies at an address. Pointers are borrowed from the snapshot and the kernel images. */
 struct place {
 	enum place_kind kind;
-	const struct mapping *mapping;	   /* PLACE_IMAGE */
-	const struct elf_summary *elf;	   /* PLACE_IMAGE: headers, or NULL */
+	const struct mapping *mapping;     /* PLACE_IMAGE */
+	const struct elf_summary *elf;     /* PLACE_IMAGE: headers, or NULL */
 	const struct kernel_image *kernel; /* PLACE_KERNEL */
-	uint64_t file_offset;		   /* PLACE_IMAGE: in the image */
+	uint64_t file_offset;              /* PLACE_IMAGE: in the image */
 	bool has_vaddr;
 	uint64_t vaddr; /* link-time; PLACE_KERNEL: the address itself */
 };

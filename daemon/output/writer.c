@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "daemon/output/writer_private.h"
 
-#define NS	      UINT64_C(1000000000)
+#define NS            UINT64_C(1000000000)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
 
 static void take_options(struct writer *w, const struct output_options *options)

@@ -14,11 +14,11 @@
 
 /* Conditions that somebody should hear of, as bits; they hold for the last call. */
 enum {
-	WRITER_FULL = 1 << 0,	       /* no room even after collecting */
-	WRITER_FAILED = 1 << 1,	       /* another error kept files from being written */
+	WRITER_FULL = 1 << 0,          /* no room even after collecting */
+	WRITER_FAILED = 1 << 1,        /* another error kept files from being written */
 	WRITER_INCOMPLETE = 1 << 2,    /* some image profiles lack a window */
 	WRITER_NEW_EPOCH = 1 << 3,     /* an image profile was damaged or had no room for counts */
-	WRITER_NO_ACL = 1 << 4,	       /* a session's files cannot be opened to their owner */
+	WRITER_NO_ACL = 1 << 4,        /* a session's files cannot be opened to their owner */
 	WRITER_NOT_COLLECTED = 1 << 5, /* something could not be deleted */
 	WRITER_NO_KALLSYMS = 1 << 6,   /* kernel addresses have no names */
 };
@@ -26,8 +26,8 @@ enum {
 
 /* The world around it; tests put their own in its place. Copied, what is pointed to borrowed. */
 struct writer_world {
-	const char *host;	    /* NULL: this machine's name */
-	int proc_fd, sys_fd;	    /* directory fds of /proc and /sys; -1: the real ones */
+	const char *host;           /* NULL: this machine's name */
+	int proc_fd, sys_fd;        /* directory fds of /proc and /sys; -1: the real ones */
 	const struct file_ops *ops; /* NULL: the real ones */
 };
 

@@ -23,7 +23,7 @@ struct writer {
 	char release[128];
 	int proc_fd, sys_fd; /* owned, or -1 where the world gave them */
 	unsigned conditions;
-	int error;	 /* behind WRITER_FULL, _FAILED and _INCOMPLETE */
+	int error;       /* behind WRITER_FULL, _FAILED and _INCOMPLETE */
 	char text[1200]; /* writer_describe() */
 };
 

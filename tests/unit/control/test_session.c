@@ -64,7 +64,7 @@ static void check(struct session *s, uint64_t counted, uint64_t filtered)
 	assert_int_equal(s->counted, counted);
 	assert_int_equal(s->filtered, filtered);
 	assert_int_equal(s->routed, s->counted + s->filtered + s->dropped[DROPPED_MEMORY] +
-					    s->dropped[DROPPED_PROCESS]);
+					    s->dropped[DROPPED_UNWRITTEN]);
 }
 
 static void test_targets(void **state)

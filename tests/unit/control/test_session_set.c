@@ -167,7 +167,7 @@ static void check_ledgers(struct world *w)
 		const struct session *s = session_set_get(w->set, i);
 
 		assert_int_equal(s->routed, s->counted + s->filtered + s->dropped[DROPPED_MEMORY] +
-						    s->dropped[DROPPED_PROCESS]);
+						    s->dropped[DROPPED_UNWRITTEN]);
 	}
 }
 
@@ -314,6 +314,38 @@ static void test_full_windows_close_early(void **state)
 	assert_int_equal(samples_written(w, "services"), s->counted);
 }
 
+/* As after reloads that switch it off and on; what is stopped can neither be paused nor resumed. */
+static void test_the_system_session_comes_back(void **state)
+{
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	assert_int_equal(session_set_pause(w->set, true), SESSION_PAUSE_E_OFF);
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	s = session_set_get(w->set, 0);
+	exec_of(w, 10, "a");
+	for (unsigned i = 0; i < 2; i++) {
+		samples_of(w, 0, 10, 10, 1);
+		assert_int_equal(session_set_stop_system(w->set), 0);
+		assert_int_equal(session_set_pause(w->set, true), SESSION_PAUSE_E_OFF);
+		assert_int_equal(session_set_pause(w->set, false), SESSION_PAUSE_E_OFF);
+		/* The first time its last window is still being written. */
+		if (i)
+			wait_for_output(w, 2);
+		assert_int_equal(session_set_start_system(w->set, &message), 0);
+		assert_ptr_equal(session_set_find(w->set, 0), s);
+		assert_int_equal(s->state, SESSION_RUNNING);
+	}
+	samples_of(w, 0, 10, 5, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 1);
+	assert_int_equal(s->counted, 25);
+	assert_int_equal(s->windows_written, 3);
+	assert_int_equal(samples_written(w, "services"), 25);
+	check_ledgers(w);
+}
+
 static void test_a_paused_system_session_counts_nothing(void **state)
 {
 	struct source_message message;
@@ -348,6 +380,7 @@ int main(void)
 		WORLD(test_refusals),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_a_paused_system_session_counts_nothing),
+		WORLD(test_the_system_session_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

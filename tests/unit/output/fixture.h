@@ -33,12 +33,12 @@
 #include "daemon/output/store.h"
 #include "daemon/output/writer.h"
 
-#define NS	 UINT64_C(1000000000)
-#define T0	 UINT64_C(1795251600) /* 2026-11-21T09:00:00Z */
-#define DAY	 UINT64_C(86400)
-#define STEXT	 UINT64_C(0xffffffff81000000)
-#define ETEXT	 UINT64_C(0xffffffff82000000)
-#define EXT4	 UINT64_C(0xffffffffc0100000)
+#define NS       UINT64_C(1000000000)
+#define T0       UINT64_C(1795251600) /* 2026-11-21T09:00:00Z */
+#define DAY      UINT64_C(86400)
+#define STEXT    UINT64_C(0xffffffff81000000)
+#define ETEXT    UINT64_C(0xffffffff82000000)
+#define EXT4     UINT64_C(0xffffffffc0100000)
 #define BPF_CODE UINT64_C(0xffffffffc0800000) /* in no image */
 
 struct fixture {
@@ -227,9 +227,9 @@ struct script {
 #define PROGRAM_AT UINT64_C(0x555500001000) /* of process 1; process 2: another place */
 #define PROGRAM_2  UINT64_C(0x560000001000)
 #define LIBRARY_AT UINT64_C(0x7f0000001000)
-#define ANON_AT	   UINT64_C(0x7e0000000000)
+#define ANON_AT    UINT64_C(0x7e0000000000)
 #define PLAIN_AT   UINT64_C(0x7d0000000000)
-#define VDSO_AT	   UINT64_C(0x7ffff7fc0000)
+#define VDSO_AT    UINT64_C(0x7ffff7fc0000)
 
 static inline void map(struct mappings **m, struct image *image, uint64_t start, uint64_t offset,
 		       uint64_t time_ns)
@@ -337,7 +337,7 @@ static const struct script everything[] = {
 	{3, 0, NULL, {0}, {0}, STACK_BROKEN, BROKEN_NO_REGISTERS, 1},
 	{4, 0, NULL, {STEXT + 0x2010, STEXT + 0x1010}, {0}, 0, 0, 10},
 };
-#define EVERYTHING	89
+#define EVERYTHING      89
 #define EVERYTHING_USER 70
 
 static inline struct snapshot *everything_at(const struct fixture *f, uint64_t start_s)
@@ -371,14 +371,18 @@ struct census {
 
 static struct census *census_now; /* nftw() hands on nothing */
 
+/* One byte longer than the file, for those who want to end it with a NUL. */
 static inline void *slurp(const char *path, size_t *ret_length)
 {
 	FILE *in = fopen(path, "r");
-	char *data = malloc(16 << 20);
+	struct stat st;
+	char *data;
 
 	assert_non_null(in);
+	assert_int_equal(fstat(fileno(in), &st), 0);
+	data = malloc((size_t)st.st_size + 1);
 	assert_non_null(data);
-	*ret_length = fread(data, 1, 16 << 20, in);
+	*ret_length = fread(data, 1, (size_t)st.st_size, in);
 	fclose(in);
 	return data;
 }
