@@ -46,6 +46,7 @@ struct abi_sample {
 /* How one sampler works; profd writes, the program reads, in the middle of sampling too. */
 struct abi_sampler {
 	__u64 wakeup_bytes; /* wake profd when so much waits in the ring */
+	__u64 clock_period; /* nanoseconds between ticks of a clock; 0: not a clock */
 	__u32 max_depth;    /* user frames, 1 .. ABI_USER_FRAMES_MAX */
 	__u8 all;           /* every process, else the members */
 	__u8 kernel_stacks;
@@ -67,6 +68,7 @@ struct abi_sampler {
 struct abi_counters {
 	ABI_COUNTERS(ABI_COUNTER_FIELD)
 	__u64 lost[N_LOST]; /* of those seen */
+	__u64 last_idle_ns; /* when the last run was, if it met an idle CPU, else 0 */
 };
 
 /* A process in the filter, by its pid; bit i is sampler i. */
@@ -78,8 +80,8 @@ struct abi_member {
 };
 
 _Static_assert(sizeof(struct abi_sample) == 72, "struct abi_sample");
-_Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_sampler) == 24, "struct abi_sampler");
+_Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 
 #endif

@@ -325,6 +325,13 @@ static struct bpf_sampler *free_sampler(struct bpf_source *s)
 	return NULL;
 }
 
+static uint64_t clock_period(const struct sampler_spec *spec)
+{
+	if (!spec->event.is_clock)
+		return 0;
+	return spec->is_period ? spec->rate : UINT64_C(1000000000) / spec->rate;
+}
+
 static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
 {
 	const struct sampler_spec *spec = &sampler->spec;
@@ -335,6 +342,7 @@ static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
 		depth = ABI_USER_FRAMES_MAX;
 	s->skeleton->bss->samplers[sampler->index] = (struct abi_sampler){
 		.wakeup_bytes = sampler->ring_bytes / 2,
+		.clock_period = clock_period(spec),
 		.max_depth = depth,
 		.all = spec->all,
 		.kernel_stacks = spec->kernel_stacks,

@@ -13,7 +13,8 @@
  * per CPU. So a stopped sampler is exact to the tick, but for two things. The clocks count in
  * local_clock() and tick in CLOCK_MONOTONIC: a time server that slews the latter by x parts per
  * million moves the result by x per million. And what a tick would have met, had it come, nobody
- * knows: skipped ticks of an idle CPU, or of a virtual machine that was not running, count too.
+ * knows: skipped ticks of a virtual machine that was not running count too. Those between two ticks
+ * that met an idle CPU were idle (bpf/profile.bpf.c counts them so).
  * A throttled event does not count while it is stopped: those ticks were never due.
  * While it runs, a tick can be late rather than skipped: it counts as skipped only when it is
  * still missing at the next look, so that the number never falls.
