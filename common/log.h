@@ -10,9 +10,9 @@
  */
 #include <syslog.h>
 
-#define log_error(...)	 log_line(LOG_ERR, __VA_ARGS__)
+#define log_error(...)   log_line(LOG_ERR, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
-#define log_info(...)	 log_line(LOG_INFO, __VA_ARGS__)
+#define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
 
 /* @priority is one of syslog.h's LOG_*. Newlines in the message are replaced by spaces. */
 void log_line(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 
-#define FOLDER	  "sessions"
+#define FOLDER    "sessions"
 #define ATTRIBUTE "user.profd.last-session"
 
 static int open_folder(int store_fd)

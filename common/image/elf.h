@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define ELF_SUMMARY_SEGMENTS_MAX 32
-#define ELF_BUILD_ID_MAX	 20
+#define ELF_BUILD_ID_MAX         20
 
 enum {
 	ELF_SUMMARY_E_OK,
@@ -29,8 +29,8 @@ struct elf_segment {
 
 struct elf_summary {
 	unsigned pointer_bytes; /* 4 or 8 */
-	uint16_t type;		/* ET_EXEC, ET_DYN ... */
-	uint16_t machine;	/* EM_X86_64 ... */
+	uint16_t type;          /* ET_EXEC, ET_DYN ... */
+	uint16_t machine;       /* EM_X86_64 ... */
 	uint32_t n_segments;
 	struct elf_segment segments[ELF_SUMMARY_SEGMENTS_MAX];
 	uint32_t build_id_length; /* 0: none */

@@ -67,7 +67,7 @@ static int add(struct symtab_entries *list, const struct line *line)
 		entry.name_length = line->name_length < SYMTAB_NAME_MAX
 					    ? (uint32_t)line->name_length
 					    : SYMTAB_NAME_MAX;
-		entry.rank = line->type == 'T'	 ? SYMTAB_GLOBAL
+		entry.rank = line->type == 'T'   ? SYMTAB_GLOBAL
 			     : line->type == 't' ? SYMTAB_LOCAL
 						 : SYMTAB_WEAK;
 	}

@@ -24,7 +24,7 @@
 
 enum {
 	SYMTAB_E_OK,
-	SYMTAB_E_NONE,	    /* no symbols */
+	SYMTAB_E_NONE,      /* no symbols */
 	SYMTAB_E_MALFORMED, /* no ELF file, one that libelf refuses, or tables past all reason */
 };
 

@@ -15,8 +15,8 @@ enum symtab_rank { SYMTAB_LOCAL, SYMTAB_WEAK, SYMTAB_GLOBAL };
 
 struct symtab_entry {
 	uint64_t start;
-	uint64_t size;	  /* 0: up to the next symbol */
-	uint64_t limit;	  /* where an unsized one ends at the latest: the end of its section */
+	uint64_t size;    /* 0: up to the next symbol */
+	uint64_t limit;   /* where an unsized one ends at the latest: the end of its section */
 	const char *name; /* borrowed; NULL: only an end for the unsized one before it */
 	uint32_t name_length;
 	enum symtab_rank rank;

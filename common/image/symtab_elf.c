@@ -156,7 +156,7 @@ static int collect(const struct table *table, const struct sections *sections, b
 			.start = is_arm ? sym.st_value & ~1ull : sym.st_value,
 			.size = sym.st_size,
 			.limit = sections->items[sym.st_shndx].end,
-			.rank = GELF_ST_BIND(sym.st_info) == STB_LOCAL	? SYMTAB_LOCAL
+			.rank = GELF_ST_BIND(sym.st_info) == STB_LOCAL  ? SYMTAB_LOCAL
 				: GELF_ST_BIND(sym.st_info) == STB_WEAK ? SYMTAB_WEAK
 									: SYMTAB_GLOBAL,
 		};

@@ -24,7 +24,7 @@ enum {
 struct cpuprofile_record {
 	uint64_t count;
 	const uint64_t *addresses; /* lookup addresses, leaf first (see profile.h); borrowed */
-	uint32_t n_addresses;	   /* >= 1 */
+	uint32_t n_addresses;      /* >= 1 */
 };
 
 struct cpuprofile {

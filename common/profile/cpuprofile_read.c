@@ -22,7 +22,7 @@
 #include "common/profile/profile.h"
 
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
-#define PATH_BYTES_MAX	 16384 /* PATH_MAX, each byte escaped as the kernel does */
+#define PATH_BYTES_MAX   16384 /* PATH_MAX, each byte escaped as the kernel does */
 
 struct reader {
 	struct profile *p;
@@ -33,9 +33,9 @@ struct reader {
 	bool big_endian, is_shifted;
 	int64_t period_ns;
 	size_t first_record, text; /* a slot; an offset in bytes */
-	uint32_t *mappings;	   /* by start address, then as in the file */
+	uint32_t *mappings;        /* by start address, then as in the file */
 	size_t n_mappings;
-	char *path;	 /* PATH_BYTES_MAX, for expansion */
+	char *path;      /* PATH_BYTES_MAX, for expansion */
 	size_t expanded; /* bytes that expansion has made so far */
 	uint32_t *chain; /* of the record being read */
 	size_t max_chain;

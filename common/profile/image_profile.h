@@ -27,13 +27,13 @@ enum {
 
 struct image_profile_count {
 	uint32_t offset; /* bytes from tstart */
-	uint32_t count;	 /* never 0 */
+	uint32_t count;  /* never 0 */
 };
 
 /* Header texts are owned, malloc'ed, without newlines; optional ones may be NULL. */
 struct image_profile {
-	char *image;	/* hex digits */
-	char *epoch;	/* YYMMDDHHMM, UTC */
+	char *image;    /* hex digits */
+	char *epoch;    /* YYMMDDHHMM, UTC */
 	char *platform; /* host name */
 	char *event;
 	char *path;    /* optional; several path lines are joined by '\n' */

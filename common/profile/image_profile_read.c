@@ -37,7 +37,7 @@ enum key {
 };
 
 static const char *const key_names[N_KEYS] = {
-	"version", "image", "epoch",	"platform", "event", "period",
+	"version", "image", "epoch",    "platform", "event", "period",
 	"tstart",  "tsize", "cpuspeed", "cpucount", "path",  "ledger",
 };
 

@@ -24,8 +24,8 @@ struct wire {
 
 struct wire_field {
 	uint32_t number; /* never 0 */
-	uint32_t type;	 /* WIRE_* */
-	uint64_t value;	 /* unless WIRE_BYTES */
+	uint32_t type;   /* WIRE_* */
+	uint64_t value;  /* unless WIRE_BYTES */
 	struct wire bytes;
 };
 

@@ -25,7 +25,7 @@
 
 #include "common/cleanup.h"
 
-#define PROFILE_NONE	  UINT32_MAX
+#define PROFILE_NONE      UINT32_MAX
 #define PROFILE_TYPES_MAX 16
 
 struct profile_value_type {
@@ -58,7 +58,7 @@ struct profile_location {
 
 struct profile_label {
 	uint32_t key;
-	uint32_t str;	   /* 0: a number label */
+	uint32_t str;      /* 0: a number label */
 	uint32_t num_unit; /* string; 0: none */
 	int64_t num;
 };
@@ -80,7 +80,7 @@ struct profile {
 	int64_t time_ns;     /* start of the profile, Unix time; 0 unknown */
 	int64_t duration_ns; /* 0 unknown */
 	uint32_t default_sample_type, drop_frames, keep_frames, doc_url; /* strings, 0 unset */
-	uint32_t *comments;						 /* strings */
+	uint32_t *comments;                                              /* strings */
 	size_t n_comments;
 
 	struct profile_mapping *mappings;

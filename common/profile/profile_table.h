@@ -56,7 +56,7 @@ struct profile_arena_chunk;
 /* All zero is an empty arena. */
 struct profile_arena {
 	struct profile_arena_chunk *chunk; /* the newest first */
-	size_t used, size;		   /* of the newest */
+	size_t used, size;                 /* of the newest */
 };
 
 void profile_arena_deinit(struct profile_arena *arena);

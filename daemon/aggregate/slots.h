@@ -17,7 +17,7 @@
 #include "common/error.h"
 
 struct slot {
-	uint32_t tag;	/* upper half of the hash */
+	uint32_t tag;   /* upper half of the hash */
 	uint32_t index; /* of the entry, plus 1; 0: empty */
 };
 

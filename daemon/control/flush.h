@@ -21,7 +21,7 @@ struct flush {
 	unsigned n_pending;
 	char **paths; /* NULL-terminated, once there is one */
 	size_t n_paths;
-	int error;		 /* errno of the first write that failed */
+	int error;               /* errno of the first write that failed */
 	struct listing *listing; /* what was asked for, if it was a listing; owned */
 	void (*done)(void *userdata, struct flush *flush);
 	void *userdata;
@@ -36,8 +36,8 @@ void flush_release(struct flush *flush);
 /* The cookie of a snapshot on its way through the output thread. */
 struct flush_item {
 	struct session *session; /* NULL: an epoch or a listing */
-	struct flush *flush;	 /* held, or NULL */
-	struct ledger then;	 /* as the ledger stood when the window began */
+	struct flush *flush;     /* held, or NULL */
+	struct ledger then;      /* as the ledger stood when the window began */
 };
 
 struct flusher;

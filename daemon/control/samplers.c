@@ -10,7 +10,7 @@
 
 struct sampler {
 	unsigned n_users; /* 0: not in use */
-	bool all;	  /* the filter lets everything pass */
+	bool all;         /* the filter lets everything pass */
 	struct sampler_spec spec;
 	struct ledger ledger;
 };

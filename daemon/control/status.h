@@ -28,7 +28,7 @@ struct status_facts {
 	uint64_t frequency;
 	const char *store_path;
 	uint64_t budget_bytes;
-	uint64_t started_ns;	     /* CLOCK_MONOTONIC */
+	uint64_t started_ns;         /* CLOCK_MONOTONIC */
 	const char *const *warnings; /* NULL-terminated */
 	struct status_last_flush last_flush;
 };

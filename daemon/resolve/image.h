@@ -36,7 +36,7 @@ struct image {
 	uint64_t size, mtime_ns, ctime_ns; /* of the open file; 0 if it could not be opened */
 	bool has_elf;
 	struct elf_summary elf; /* valid if has_elf */
-	int fd;			/* read-only, or -1 */
+	int fd;                 /* read-only, or -1 */
 };
 
 struct image *image_ref(struct image *image);

@@ -24,7 +24,7 @@ struct image_key {
 	uint32_t device_major, device_minor;
 	uint64_t inode;
 	uint64_t inode_generation; /* 0: unknown */
-	pid_t pid;		   /* a process that maps it, and where: to open the file */
+	pid_t pid;                 /* a process that maps it, and where: to open the file */
 	uint64_t start, end;
 };
 

@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 
-#define CLOSED_MAX	512
+#define CLOSED_MAX      512
 #define GENERATIONS_MAX 512
 
 struct mappings {

@@ -21,11 +21,11 @@
 struct maps_line {
 	uint64_t start, end; /* addresses [start, end) */
 	uint64_t offset;     /* of start in the file, bytes */
-	uint64_t inode;	     /* 0: no file */
+	uint64_t inode;      /* 0: no file */
 	uint32_t device_major, device_minor;
-	uint32_t prot;	/* PROT_* of mmap(2) */
+	uint32_t prot;  /* PROT_* of mmap(2) */
 	uint32_t flags; /* MAP_SHARED or MAP_PRIVATE */
-	bool deleted;	/* the path ended in " (deleted)", which is not part of @path */
+	bool deleted;   /* the path ended in " (deleted)", which is not part of @path */
 	/*
 	 * As the process sees it; "" for anonymous memory; other names as the kernel has them:
 	 * "[vdso]", "[anon:x]", "/memfd:x", "anon_inode:x". What is no name of a file that could be
@@ -49,8 +49,8 @@ struct maps_stat {
 	pid_t pid, ppid;
 	char state;
 	char comm[MAPS_COMM_SIZE]; /* workers of the kernel have longer names than 15 characters */
-	uint32_t flags;		   /* PF_* of include/linux/sched.h */
-	uint64_t start_ticks;	   /* since boot, in 1 / sysconf(_SC_CLK_TCK) seconds */
+	uint32_t flags;            /* PF_* of include/linux/sched.h */
+	uint64_t start_ticks;      /* since boot, in 1 / sysconf(_SC_CLK_TCK) seconds */
 };
 
 enum {

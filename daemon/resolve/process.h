@@ -33,12 +33,12 @@ struct process {
 	uint64_t died_ns;  /* 0: alive */
 	bool kernel_thread;
 	bool unit_confirmed; /* /proc was asked, once */
-	bool uid_known;	     /* and told the uid: not merely inherited */
+	bool uid_known;      /* and told the uid: not merely inherited */
 	bool mappings_known; /* all of them were announced or read */
 	uid_t uid;
 	char comm[SAMPLE_COMM_SIZE];
-	char *service;	       /* INTERFACE.md, <service>, unescaped; never NULL */
-	char *cgroup;	       /* or NULL */
+	char *service;         /* INTERFACE.md, <service>, unescaped; never NULL */
+	char *cgroup;          /* or NULL */
 	char *container;       /* or NULL */
 	struct image *program; /* owned reference, or NULL */
 	struct mappings *mappings;

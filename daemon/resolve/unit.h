@@ -18,13 +18,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define UNIT_SERVICE_SIZE   256	 /* unit names are at most 255 characters (systemd.unit(5)) */
+#define UNIT_SERVICE_SIZE   256  /* unit names are at most 255 characters (systemd.unit(5)) */
 #define UNIT_CGROUP_SIZE    4096 /* the kernel prints paths up to PATH_MAX */
 #define UNIT_CONTAINER_SIZE 65
 
 struct unit {
 	char service[UNIT_SERVICE_SIZE];     /* never "" */
-	char cgroup[UNIT_CGROUP_SIZE];	     /* the path the service was read from, or "" */
+	char cgroup[UNIT_CGROUP_SIZE];       /* the path the service was read from, or "" */
 	char container[UNIT_CONTAINER_SIZE]; /* 64 hex digits, or "" */
 };
 

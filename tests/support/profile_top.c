@@ -12,7 +12,7 @@
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 
-#define FILE_BYTES_MAX	   (1ul << 30)
+#define FILE_BYTES_MAX     (1ul << 30)
 #define UNPACKED_BYTES_MAX (4ul << 30)
 
 struct row {

@@ -18,8 +18,8 @@
 #define FILE_BYTES 1024
 #define NOTES_AT   512
 
-static const uint8_t build_id[20] = {0xde, 0xad, 0xbe, 0xef, 5,	 6,  7,	 8,  9,	 10,
-				     11,   12,	 13,   14,   15, 16, 17, 18, 19, 20};
+static const uint8_t build_id[20] = {0xde, 0xad, 0xbe, 0xef, 5,  6,  7,  8,  9,  10,
+				     11,   12,   13,   14,   15, 16, 17, 18, 19, 20};
 
 /* Writes @bytes of @value at @at in the chosen byte order. */
 static void put(uint8_t *at, uint64_t value, unsigned bytes, bool big)

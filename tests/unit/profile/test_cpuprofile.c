@@ -64,9 +64,9 @@ static void write_records(struct cpuprofile_record *records, size_t n, unsigned 
 
 static void test_layout(void **state)
 {
-	static const uint64_t words[] = {0,	   3,	     0,	       10101, 0, 5, 3,
+	static const uint64_t words[] = {0,        3,        0,        10101, 0, 5, 3,
 					 0x400100, 0x400201, 0x400301, 2,     1, 1, 3,
-					 2,	   0x400100, 0x400402, 0,     1, 0};
+					 2,        0x400100, 0x400402, 0,     1, 0};
 	cleanup(freep) uint8_t *data = NULL;
 	struct cpuprofile_record records[3];
 	size_t n;
@@ -321,7 +321,7 @@ static size_t lay_out(uint8_t *to, const uint64_t *words, size_t n, unsigned slo
 
 static void test_all_layouts(void **state)
 {
-	static const uint64_t words[] = {0,	   5,	     0, 1000, 77,	78,	  79, 4, 2,
+	static const uint64_t words[] = {0,        5,        0, 1000, 77,       78,       79, 4, 2,
 					 0x400100, 0x400201, 1, 2,    0x400100, 0x400201, 0,  1, 0};
 	uint8_t data[1024];
 

@@ -219,9 +219,9 @@ static void test_write_refusals(void **state)
 static void test_header_refusals(void **state)
 {
 	static const char *const lines[] = {
-		"image 0aF1\n",	     "epoch 2611210900\n", "platform host one\n",
+		"image 0aF1\n",      "epoch 2611210900\n", "platform host one\n",
 		"event cpu-clock\n", "period 10101010\n",  "tstart 4010f0\n",
-		"tsize 8192\n",	     "cpuspeed 2400\n",
+		"tsize 8192\n",      "cpuspeed 2400\n",
 	};
 	char header[1024];
 
@@ -278,9 +278,9 @@ static void test_epochs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout),		cmocka_unit_test(test_padding),
+		cmocka_unit_test(test_layout),          cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_header_survives), cmocka_unit_test(test_add),
-		cmocka_unit_test(test_write_refusals),	cmocka_unit_test(test_header_refusals),
+		cmocka_unit_test(test_write_refusals),  cmocka_unit_test(test_header_refusals),
 		cmocka_unit_test(test_binary_refusals), cmocka_unit_test(test_epochs),
 	};
 

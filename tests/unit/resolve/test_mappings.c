@@ -12,7 +12,7 @@
 #include "daemon/resolve/mappings.h"
 
 #define N_IMAGES 4
-#define PAGE	 4096u
+#define PAGE     4096u
 
 static struct image *images[N_IMAGES];
 

@@ -239,7 +239,7 @@ static void test_self(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),	  cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_lines),     cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_long_path), cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_self),
 	};
