@@ -84,9 +84,13 @@ static int drain(struct daemon *d)
 	int r;
 
 	r = source_drain(d->source, DRAIN_BUDGET);
-	if (r == SOURCE_E_END)
-		return d->stopping ? 0 : daemon_stop(d);
-	return r < 0 ? r : 0;
+	if (r != SOURCE_E_END)
+		return r < 0 ? r : 0;
+	/* It stays readable, and rings go before everything: nothing else would run any more. */
+	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
+	if (r < 0)
+		return error_origin(r);
+	return d->stopping ? 0 : daemon_stop(d);
 }
 
 static int on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)

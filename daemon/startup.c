@@ -28,9 +28,10 @@
 #define DRAIN_MS 100
 
 /* The budget in parts; what is left is for processes, images and the encoders. */
-#define RING_SHARE    8 /* 1/8: ring buffers, which are BPF or locked memory */
-#define WINDOW_SHARE  4 /* 1/4: open windows and windows being written */
-#define SYMBOLS_SHARE 4 /* 1/4: symbol tables */
+#define RING_SHARE     8 /* 1/8: ring buffers, which are BPF or locked memory */
+#define WINDOW_SHARE   4 /* 1/4: open windows and windows being written */
+#define SYMBOLS_SHARE  4 /* 1/4: symbol tables */
+#define MAPPINGS_SHARE 8 /* 1/8: what processes have mapped */
 
 void daemon_warn(struct daemon *d, const char *format, ...)
 {
@@ -273,7 +274,7 @@ static int start_processes(struct daemon *d)
 		if (d->proc_fd < 0)
 			return error_origin(-errno);
 	}
-	r = process_table_new(&d->processes, d->proc_fd);
+	r = process_table_new(&d->processes, d->proc_fd, d->config->memory_budget / MAPPINGS_SHARE);
 	if (r)
 		return r;
 	return 0;

@@ -32,7 +32,7 @@ const struct verb verbs[] = {
 	 "  -d, --duration TIME  stop by itself, e.g. after 30s\n"
 	 "      --name NAME      part of the folder's name\n"
 	 "      --formats LIST   pprof, legacy or both\n"
-	 "      --children       what the process forks from now on, too\n"
+	 "      --children       what the process has forked and will fork, too\n"
 	 "      --no-kernel      without kernel frames\n"
 	 "Without privileges: processes of your own, at most 1000 Hz and 4 sessions.\n"
 	 "\nExample: id=$(profctl start -F 999 1234); sleep 10; profctl stop $id\n",

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "common/error.h"
@@ -63,7 +64,8 @@ static bool read_numbers(const char *text, const char *key, uint32_t *numbers, i
 
 	while (line && strncmp(line, key, length) != 0) {
 		line = strchr(line, '\n');
-		line += line != NULL;
+		if (line)
+			line++;
 	}
 	if (!line)
 		return false;
@@ -88,7 +90,7 @@ static bool read_numbers(const char *text, const char *key, uint32_t *numbers, i
 bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
 {
 	cleanup(freep) char *copy = strndup(text, size);
-	struct policy_ids ids;
+	struct policy_ids ids = {};
 	uint32_t tgid;
 
 	/* The name, which its owner chooses, comes first, with newlines escaped by the kernel. */
@@ -107,6 +109,7 @@ static int read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
 {
 	cleanup(closep) int fd = -1;
 	char path[32], text[STATUS_SIZE_MAX];
+	struct stat st;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%d/status", id);
@@ -116,8 +119,11 @@ static int read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
 	n = read(fd, text, sizeof(text));
 	if (n < 0)
 		return errno == ESRCH ? POLICY_E_GONE : error_origin(-errno);
+	if (fstat(fd, &st) < 0)
+		return error_origin(-errno);
 	if (!policy_parse_status(text, (size_t)n, ret))
 		return error_origin(-EBADMSG);
+	ret->owner = st.st_uid;
 	return POLICY_E_OK;
 }
 
@@ -128,8 +134,14 @@ static bool is_alive(int pidfd)
 	return poll(&pollfd, 1, 0) == 0;
 }
 
+/*
+ * The kernel gives the files of a process that may not be dumped (set-id, file capabilities, not
+ * readable, PR_SET_DUMPABLE) to root (proc(5)): its owner may not look into it, nor may we for him.
+ */
 static bool is_own(const struct peer *peer, const struct policy_ids *ids)
 {
+	if (ids->owner != peer->uid)
+		return false;
 	for (int i = 0; i < 4; i++)
 		if (ids->uids[i] != peer->uid || ids->gids[i] != ids->gids[0])
 			return false;

@@ -32,6 +32,7 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 struct policy_ids {
 	uint32_t uids[4], gids[4];
 	pid_t tgid;
+	uint32_t owner; /* of the file itself; filled in by whoever opened it */
 };
 
 /* Reads the text of /proc/PID/status (proc_pid_status(5)). Pure. False: it lacks a field. */

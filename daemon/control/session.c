@@ -127,7 +127,7 @@ void session_describe_target(const struct session *s, char *text, size_t size)
 	}
 }
 
-static bool is_member(const struct session *s, const struct process *p)
+bool session_is_member(const struct session *s, const struct process *p)
 {
 	struct members *m;
 
@@ -139,7 +139,7 @@ static int add_member(struct session *s, struct process *p)
 {
 	struct members *m;
 
-	if (is_member(s, p))
+	if (session_is_member(s, p))
 		return 0;
 	m = calloc(1, sizeof(*m));
 	if (!m)
@@ -164,7 +164,7 @@ static bool in_cgroup(const char *cgroup, const char *wanted)
 
 bool session_wants_process(const struct session *s, const struct process *p)
 {
-	if (!s->privileged && (!p->uid_known || p->uid != s->owner))
+	if (!s->privileged && (!p->uid_known || !p->only_uid || p->uid != s->owner))
 		return false;
 	switch (s->target.kind) {
 	case TARGET_ALL:
@@ -173,9 +173,9 @@ bool session_wants_process(const struct session *s, const struct process *p)
 		return true;
 	case TARGET_PID:
 	case TARGET_TID:
-		return is_member(s, p);
+		return session_is_member(s, p);
 	case TARGET_UID:
-		return (int64_t)p->uid == s->target.number;
+		return p->uid_known && (int64_t)p->uid == s->target.number;
 	case TARGET_SERVICE:
 		return strcmp(p->service, s->target.text) == 0;
 	case TARGET_CGROUP:
@@ -190,7 +190,7 @@ int session_process_born(struct session *s, struct process *p, const struct proc
 		return 0;
 	if (p->serial == s->target.process)
 		return add_member(s, p);
-	if (parent && is_member(s, parent) && (s->target.children || p->pid == parent->pid))
+	if (parent && session_is_member(s, parent) && (s->target.children || p->pid == parent->pid))
 		return add_member(s, p);
 	return 0;
 }

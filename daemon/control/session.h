@@ -87,6 +87,8 @@ DEFINE_CLEANUP(struct session *, session_free)
 void session_describe_target(const struct session *s, char *text, size_t size);
 /* Whether samples of @p can be this session's, as far as the process tells. */
 bool session_wants_process(const struct session *s, const struct process *p);
+/* Whether @p is, or descends from, the process that a PID or TID target means. */
+bool session_is_member(const struct session *s, const struct process *p);
 /* A process or program was born of @parent (or NULL); a target pid's offspring joins it. */
 int session_process_born(struct session *s, struct process *p, const struct process *parent);
 /* Forgets members that died before @before_ns (CLOCK_MONOTONIC). */

@@ -34,18 +34,21 @@ static int adopt(void *userdata, const struct maps_stat *stat)
 	struct process *parent = process_table_living(family->processes, stat->ppid);
 	struct process *p = process_table_living(family->processes, stat->pid);
 
-	if (!p || !parent || session_wants_process(family->session, p) ||
-	    !session_wants_process(family->session, parent))
+	int r;
+
+	if (!p || !parent || session_is_member(family->session, p) ||
+	    !session_is_member(family->session, parent))
 		return 0;
 	family->grown = true;
-	return session_process_born(family->session, p, parent);
+	r = process_table_confirm(family->processes, p);
+	return r ? r : session_process_born(family->session, p, parent);
 }
 
 static int adopt_descendants(struct session *s, struct process_table *processes, int proc_fd)
 {
 	struct family family = {.processes = processes, .session = s, .grown = true};
 
-	while (family.grown) {
+	while (proc_fd >= 0 && family.grown) {
 		int r;
 
 		family.grown = false;
@@ -74,7 +77,7 @@ int session_aim(struct session *s, struct process_table *processes, int proc_fd,
 		return SESSION_START_E_REFUSED;
 	}
 	s->target.process = p->serial;
-	r = process_table_confirm(processes, p);
+	r = process_table_confirm_again(processes, p);
 	if (!r)
 		r = session_process_born(s, p, NULL);
 	if (!r && s->target.children)

@@ -233,7 +233,7 @@ static bool is_usable(const struct kernel_module_line *line)
 
 static int load_modules(struct kernel_images *k, const char *text, size_t length)
 {
-	const char *at = text, *end = text + length;
+	const char *at = text, *end = length ? text + length : text;
 	struct kernel_image *modules = NULL;
 	struct kernel_module_line line;
 	size_t n = 0;

@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,16 +34,20 @@ struct image_table {
 	uint64_t next_id;
 	struct entry *entries;
 	size_t n_entries;
+	size_t n_open, max_open; /* files of images, counted at the last sweep and since */
 };
 
 int image_table_new(struct image_table **ret, int proc_fd)
 {
 	struct image_table *t = calloc(1, sizeof(*t));
+	struct rlimit limit;
 
 	if (!t)
 		return error_origin(-ENOMEM);
 	t->proc_fd = proc_fd;
 	t->next_id = 1;
+	/* The other half is for sockets, events and the files being written. */
+	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
 	*ret = t;
 	return 0;
 }
@@ -157,9 +162,10 @@ static int image_new(struct image_table *t, const struct image_key *key, enum im
 	image->path = strdup(kind == IMAGE_ANON ? "[anon]" : key->path);
 	if (!image->path)
 		return error_origin(-ENOMEM);
-	if (kind == IMAGE_FILE) {
+	if (kind == IMAGE_FILE && t->n_open < t->max_open) {
 		image->fd = open_file(t, key, &st);
 		if (image->fd >= 0) {
+			t->n_open++;
 			image->size = (uint64_t)st.st_size;
 			image->mtime_ns = timespec_ns(st.st_mtim);
 			image->ctime_ns = timespec_ns(st.st_ctim);
@@ -233,9 +239,13 @@ void image_table_sweep(struct image_table *t)
 {
 	struct entry *e, *next;
 
-	HASH_ITER (hh, t->entries, e, next)
+	t->n_open = 0;
+	HASH_ITER (hh, t->entries, e, next) {
 		if (atomic_load(&e->image->n_references) == 1)
 			entry_remove(t, e);
+		else
+			t->n_open += e->image->fd >= 0;
+	}
 }
 
 size_t image_table_count(const struct image_table *t)

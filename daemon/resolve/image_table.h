@@ -8,6 +8,9 @@
  * /proc/PID/root, where symbolic links cannot leave that root; and only if what was opened is the
  * inode that the kernel named.
  *
+ * At most half of RLIMIT_NOFILE are open at a time; an image beyond that has no file, hence no
+ * names.
+ *
  * Main thread only. Opening may block on the disk for the file's headers.
  */
 #include <stdbool.h>

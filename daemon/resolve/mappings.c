@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 
+#define OPEN_MAX        4096
 #define CLOSED_MAX      512
 #define GENERATIONS_MAX 512
 
@@ -275,9 +276,15 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	struct mapping added = *new;
 	bool conflict = false;
 	struct mappings *m;
-	uint32_t at;
+	uint32_t at = first_ending_after(*ret, new->start);
 	int r;
 
+	m = *ret;
+	if (at < m->n_open && m->all[at].start <= new->start &&
+	    m->all[at].end >= new->end &&agrees(&m->all[at], new))
+		return MAPPINGS_E_OK;
+	if (m->n_open >= OPEN_MAX)
+		return MAPPINGS_E_FULL;
 	r = make_private(ret);
 	if (r)
 		return r;
@@ -340,4 +347,9 @@ size_t mappings_bytes(const struct mappings *m)
 {
 	return sizeof(*m) + m->capacity * sizeof(*m->all) +
 	       (m->began_ns ? GENERATIONS_MAX * sizeof(*m->began_ns) : 0);
+}
+
+size_t mappings_share_bytes(const struct mappings *m)
+{
+	return mappings_bytes(m) / atomic_load(&m->n_references);
 }

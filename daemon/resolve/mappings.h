@@ -37,9 +37,15 @@ struct mappings *mappings_ref(struct mappings *m);
 void mappings_unref(struct mappings *m);
 DEFINE_CLEANUP(struct mappings *, mappings_unref)
 
+enum {
+	MAPPINGS_E_OK,
+	MAPPINGS_E_FULL, /* there are too many already: not added */
+};
+
 /*
  * Adds a mapping made at @time_ns, replacing *m by a copy if it is shared. @image is referenced.
- * Returns 0 or negative errno.
+ * What says nothing new costs one look-up. A process chooses how many mappings it has, so their
+ * number is bounded. Returns MAPPINGS_E_* or negative errno.
  */
 int mappings_add(struct mappings **m, const struct mapping *mapping, uint64_t time_ns);
 /* The generation that was valid at @time_ns. */
@@ -52,6 +58,8 @@ const struct mapping *mappings_find(const struct mappings *m, uint32_t generatio
  * generation g have from <= g < until.
  */
 const struct mapping *mappings_all(const struct mappings *m, size_t *ret_n);
+/* Heap memory held, bytes; divided by the number of those who share the table. */
 size_t mappings_bytes(const struct mappings *m);
+size_t mappings_share_bytes(const struct mappings *m);
 
 #endif

@@ -168,7 +168,7 @@ int maps_parse_stat(const char *text, size_t length, struct maps_stat *ret)
 {
 	struct cursor c = {text, text + length};
 	const char *comm, *comm_end;
-	uint64_t pid, ppid, flags, start;
+	uint64_t pid, ppid, flags, n_threads, start;
 	size_t n;
 
 	if (length == 0)
@@ -184,7 +184,8 @@ int maps_parse_stat(const char *text, size_t length, struct maps_stat *ret)
 		return MAPS_E_MALFORMED;
 	ret->state = *c.at++;
 	if (!take_char(&c, ' ') || !take_decimal(&c, &ppid) || !skip_fields(&c, 4) ||
-	    !take_char(&c, ' ') || !take_decimal(&c, &flags) || !skip_fields(&c, 12) ||
+	    !take_char(&c, ' ') || !take_decimal(&c, &flags) || !skip_fields(&c, 10) ||
+	    !take_char(&c, ' ') || !take_decimal(&c, &n_threads) || !skip_fields(&c, 1) ||
 	    !take_char(&c, ' ') || !take_decimal(&c, &start))
 		return MAPS_E_MALFORMED;
 	if (pid > INT32_MAX || ppid > INT32_MAX || flags > UINT32_MAX)
@@ -196,6 +197,7 @@ int maps_parse_stat(const char *text, size_t length, struct maps_stat *ret)
 	ret->pid = (pid_t)pid;
 	ret->ppid = (pid_t)ppid;
 	ret->flags = (uint32_t)flags;
+	ret->n_threads = n_threads < UINT32_MAX ? (uint32_t)n_threads : UINT32_MAX;
 	ret->start_ticks = start;
 	return MAPS_E_OK;
 }

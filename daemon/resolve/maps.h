@@ -16,6 +16,8 @@
 
 /* The flag PF_KTHREAD of include/linux/sched.h, in maps_stat.flags. */
 #define MAPS_STAT_KERNEL_THREAD 0x00200000u
+/* The same of PF_EXITING. */
+#define MAPS_STAT_EXITING 0x00000004u
 
 /* One executable mapping. */
 struct maps_line {
@@ -50,7 +52,8 @@ struct maps_stat {
 	char state;
 	char comm[MAPS_COMM_SIZE]; /* workers of the kernel have longer names than 15 characters */
 	uint32_t flags;            /* PF_* of include/linux/sched.h */
-	uint64_t start_ticks;      /* since boot, in 1 / sysconf(_SC_CLK_TCK) seconds */
+	uint32_t n_threads;
+	uint64_t start_ticks; /* since boot, in 1 / sysconf(_SC_CLK_TCK) seconds */
 };
 
 enum {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,16 +28,18 @@ uint64_t proc_now_ns(void)
 }
 
 /* *ret is malloc'ed and NUL-terminated. PROC_E_GONE for whatever keeps it from being read. */
-static int read_file(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length)
+static int read_file_owner(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length,
+			   uid_t *ret_owner)
 {
 	cleanup(closep) int fd = -1;
 	cleanup(freep) char *text = NULL;
 	size_t length = 0, capacity = 0;
+	struct stat st;
 	char path[64];
 
 	snprintf(path, sizeof(path), "%d/%s", pid, name);
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return PROC_E_GONE;
 	while (length < FILE_BYTES_MAX) {
 		ssize_t n;
@@ -61,7 +64,15 @@ static int read_file(int proc_fd, pid_t pid, const char *name, char **ret, size_
 	text[length] = '\0';
 	*ret = steal_ptr(&text);
 	*ret_length = length;
+	*ret_owner = st.st_uid;
 	return PROC_E_OK;
+}
+
+static int read_file(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length)
+{
+	uid_t owner;
+
+	return read_file_owner(proc_fd, pid, name, ret, ret_length, &owner);
 }
 
 static int read_stat(int proc_fd, pid_t pid, struct maps_stat *ret)
@@ -172,19 +183,49 @@ int proc_thread_group(int proc_fd, pid_t tid, pid_t *ret)
 	return r;
 }
 
-int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, struct unit *ret)
+enum proc_life proc_life(int proc_fd, pid_t pid)
+{
+	struct maps_stat stat;
+
+	if (read_stat(proc_fd, pid, &stat) != PROC_E_OK)
+		return PROC_LIFE_ENDED;
+	if (stat.state != 'Z' && stat.state != 'X' && !(stat.flags & MAPS_STAT_EXITING))
+		return PROC_LIFE_ALIVE;
+	return stat.n_threads > 1 ? PROC_LIFE_LEADER_GONE : PROC_LIFE_ENDED;
+}
+
+/*
+ * Real, effective, saved and file system uid, in the line "Uid:". The file belongs to root when the
+ * process may not be dumped (proc(5)).
+ */
+static bool runs_as_one(const char *status, uid_t owner, uid_t *ret)
+{
+	const char *line = strstr(status, "\nUid:");
+	unsigned ids[4];
+
+	if (!line || sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return false;
+	*ret = ids[0];
+	return ids[1] == ids[0] && ids[2] == ids[0] && ids[3] == ids[0] && owner == ids[0];
+}
+
+int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret)
 {
 	cleanup(freep) char *status = NULL, *cgroup = NULL;
+	uid_t owner, uid = (uid_t)-1;
 	size_t length;
+	bool only;
 	int r;
 
-	r = read_file(proc_fd, pid, "status", &status, &length);
-	if (!r)
-		r = parse_status(status, "\nUid:", ret_uid);
-	if (!r)
-		r = read_file(proc_fd, pid, "cgroup", &cgroup, &length);
+	r = read_file_owner(proc_fd, pid, "status", &status, &length, &owner);
 	if (r)
 		return r;
-	unit_parse(cgroup, length, *ret_uid, ret);
+	only = runs_as_one(status, owner, &uid);
+	r = read_file(proc_fd, pid, "cgroup", &cgroup, &length);
+	if (r)
+		return r;
+	unit_parse(cgroup, length, uid, ret);
+	*ret_uid = uid;
+	*ret_only_uid = only;
 	return PROC_E_OK;
 }

@@ -30,7 +30,18 @@ int proc_thread_group(int proc_fd, pid_t tid, pid_t *ret);
 bool proc_is_process(int proc_fd, pid_t pid, uint64_t start_ns);
 /* Hands the executable mappings of @pid to @sink as MMAP events of @time_ns. */
 int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct source_sink *sink);
-/* The unit by /proc/PID/cgroup, the real uid by /proc/PID/status. */
-int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, struct unit *ret);
+/*
+ * The unit by /proc/PID/cgroup, the real uid by /proc/PID/status. *ret_only_uid tells whether the
+ * process runs as that user alone and the kernel lets him look into it: a set-id program, one with
+ * capabilities or one that cannot be read is not his, whoever started it.
+ */
+int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret);
+
+enum proc_life {
+	PROC_LIFE_ALIVE,
+	PROC_LIFE_LEADER_GONE, /* the first thread has ended, others run */
+	PROC_LIFE_ENDED,       /* or is about to */
+};
+enum proc_life proc_life(int proc_fd, pid_t pid);
 
 #endif

@@ -34,10 +34,13 @@ struct process_table {
 	struct image_table *images;
 	struct process_observer observer;
 	struct process_table_stats stats;
+	size_t max_bytes;
+	size_t mapping_bytes; /* counted at the last sweep, and what came since */
 	bool wants_scan;
+	int error; /* of an event that /proc had told */
 };
 
-int process_table_new(struct process_table **ret, int proc_fd)
+int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 {
 	cleanup(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
 	int r;
@@ -45,6 +48,7 @@ int process_table_new(struct process_table **ret, int proc_fd)
 	if (!t)
 		return error_origin(-ENOMEM);
 	t->proc_fd = proc_fd;
+	t->max_bytes = max_bytes;
 	t->next_serial = 1;
 	r = image_table_new(&t->images, proc_fd);
 	if (r)
@@ -199,6 +203,7 @@ static int apply_fork(struct process_table *t, const struct process_event *event
 		p->program = image_ref(parent->program);
 		p->kernel_thread = parent->kernel_thread;
 		p->uid_known = parent->uid_known;
+		p->only_uid = parent->only_uid;
 	} else {
 		r = mappings_new(&p->mappings);
 		if (r)
@@ -214,7 +219,7 @@ static int apply_exec(struct process_table *t, const struct process_event *event
 	bool alive = before && !before->died_ns;
 	int r;
 
-	r = process_new(t, event->pid, before, &p);
+	r = process_new(t, event->pid, alive ? before : NULL, &p);
 	if (r)
 		return r;
 	p->born_ns = before ? event->time_ns : 0;
@@ -245,6 +250,42 @@ static int without_deleted_mark(const char *path, char **ret)
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
+/* A mapping of a process that no record announced, or that was thought to have ended. */
+static int make_for_mapping(struct process_table *t, pid_t pid, struct process **ret)
+{
+	struct process *p;
+	int r;
+
+	r = process_new(t, pid, NULL, &p);
+	if (!r)
+		r = mappings_new(&p->mappings);
+	if (r)
+		return r;
+	notify_born(t, p, NULL);
+	*ret = p;
+	return 0;
+}
+
+/* Adds within the bounds; what is refused is counted, and its addresses stay raw. */
+static int add_mapping(struct process_table *t, struct process *p, const struct mapping *mapping,
+		       uint64_t time_ns)
+{
+	size_t before = mappings_bytes(p->mappings);
+	const struct mappings *shared = p->mappings;
+	int r;
+
+	if (t->mapping_bytes > t->max_bytes) {
+		t->stats.refused_mappings++;
+		return 0;
+	}
+	r = mappings_add(&p->mappings, mapping, time_ns);
+	if (r < 0)
+		return r;
+	t->stats.refused_mappings += r == MAPPINGS_E_FULL;
+	t->mapping_bytes += mappings_bytes(p->mappings) - (p->mappings == shared ? before : 0);
+	return 0;
+}
+
 static int apply_mmap(struct process_table *t, const struct process_event *event)
 {
 	struct process *p = process_table_living(t, event->pid);
@@ -268,13 +309,9 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
 		return r;
 	key.path = path;
 	if (!p) {
-		r = process_new(t, event->pid, NULL, &p);
+		r = make_for_mapping(t, event->pid, &p);
 		if (r)
 			return r;
-		r = mappings_new(&p->mappings);
-		if (r)
-			return r;
-		notify_born(t, p, NULL);
 	}
 	r = image_table_get(t->images, &key, &image);
 	if (r)
@@ -282,13 +319,32 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
 	/* The kernel maps the program first, its interpreter after it (fs/binfmt_elf.c). */
 	if (!p->program && image->kind == IMAGE_FILE)
 		p->program = image_ref(image);
-	return mappings_add(&p->mappings,
-			    &(struct mapping){.start = key.start,
-					      .end = key.end,
-					      .offset = event->map.offset,
-					      .image = image,
-					      .writable = event->map.prot & 0x2},
-			    event->time_ns);
+	return add_mapping(t, p,
+			   &(struct mapping){.start = key.start,
+					     .end = key.end,
+					     .offset = event->map.offset,
+					     .image = image,
+					     .writable = event->map.prot & 0x2},
+			   event->time_ns);
+}
+
+/*
+ * The record of a first thread's end means three things: the process has ended; its other threads
+ * go on; or nothing has ended at all, but the program that it now runs may not be looked at, and
+ * the kernel took its events away (begin_new_exec() calls perf_event_exit_task()).
+ */
+static void apply_exit(struct process_table *t, const struct process_event *event)
+{
+	struct process *p = process_table_living(t, event->pid);
+	enum proc_life life = PROC_LIFE_ENDED;
+
+	if (!p || (event->tid != event->pid && !p->leader_gone))
+		return;
+	if (t->proc_fd >= 0 && proc_is_process(t->proc_fd, p->pid, p->start_ns))
+		life = proc_life(t->proc_fd, p->pid);
+	p->leader_gone = life == PROC_LIFE_LEADER_GONE;
+	if (life == PROC_LIFE_ENDED)
+		process_die(t, p, event->time_ns);
 }
 
 int process_table_apply(struct process_table *t, const struct process_event *event)
@@ -308,9 +364,7 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 			copy_comm(p->comm, event->comm);
 		return 0;
 	case PROCESS_EVENT_EXIT:
-		p = process_table_living(t, event->pid);
-		if (p && event->tid == event->pid)
-			process_die(t, p, event->time_ns);
+		apply_exit(t, event);
 		return 0;
 	case PROCESS_EVENT_LOST:
 		t->wants_scan = true;
@@ -329,22 +383,27 @@ bool process_table_wants_scan(const struct process_table *t)
 /* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
 int process_table_confirm(struct process_table *t, struct process *p)
 {
+	return p->unit_confirmed ? 0 : process_table_confirm_again(t, p);
+}
+
+int process_table_confirm_again(struct process_table *t, struct process *p)
+{
 	struct unit unit;
+	bool only_uid;
 	uid_t uid;
 	int r;
 
-	if (p->unit_confirmed)
-		return 0;
 	p->unit_confirmed = true;
 	if (p->kernel_thread)
 		return copy_text(&p->service, "kernel");
 	if (t->proc_fd < 0)
 		return 0;
-	r = proc_read_unit(t->proc_fd, p->pid, &uid, &unit);
+	r = proc_read_unit(t->proc_fd, p->pid, &uid, &only_uid, &unit);
 	if (r)
 		return r < 0 ? r : 0;
 	p->uid = uid;
 	p->uid_known = true;
+	p->only_uid = only_uid;
 	r = copy_text(&p->service, unit.service);
 	if (!r)
 		r = copy_text(&p->cgroup, unit.cgroup[0] ? unit.cgroup : NULL);
@@ -360,8 +419,10 @@ int process_table_confirm(struct process_table *t, struct process *p)
 static void apply_to_table(void *userdata, const struct process_event *event)
 {
 	struct process_table *t = userdata;
+	int r = process_table_apply(t, event);
 
-	process_table_apply(t, event);
+	if (r && !t->error)
+		t->error = r;
 }
 
 /* A process that no record announced: what /proc still knows of it, else what the sample says. */
@@ -388,8 +449,8 @@ static int make_unknown(struct process_table *t, const struct sample *sample, st
 	if (!p->kernel_thread && t->proc_fd >= 0 &&
 	    proc_is_process(t->proc_fd, sample->pid, sample->start_ns)) {
 		r = proc_emit_mappings(t->proc_fd, sample->pid, 0, &sink);
-		if (r < 0)
-			return r;
+		if (r < 0 || t->error)
+			return r < 0 ? r : t->error;
 		p->mappings_known = r == PROC_E_OK;
 	}
 	*ret = p;
@@ -444,21 +505,40 @@ struct scan {
 	const struct source_sink *sink;
 	uint64_t time_ns; /* of what a rescan finds */
 	struct slot *seen;
-	int error;
+	bool again; /* after records were lost */
 };
 
-static int scan_one(struct scan *scan, pid_t pid, const char *comm)
+/* Whether what is known of @p is of another process or program than /proc shows. */
+static bool is_stale(const struct scan *scan, const struct process *p, const struct maps_stat *stat)
 {
-	struct process_event event = {
-		.kind = PROCESS_EVENT_EXEC, .time_ns = scan->time_ns, .pid = pid, .tid = pid};
-	struct process *p = process_table_living(scan->table, pid);
+	if (!p->mappings_known && !p->kernel_thread)
+		return true;
+	if (!scan->again)
+		return false;
+	return strncmp(p->comm, stat->comm, sizeof(p->comm) - 1) != 0 ||
+	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
+}
+
+static int scan_one(struct scan *scan, const struct maps_stat *stat)
+{
+	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
+				      .time_ns = scan->time_ns,
+				      .pid = stat->pid,
+				      .tid = stat->pid};
+	struct process *p = process_table_living(scan->table, stat->pid);
 	int r;
 
-	if (!p || (!p->mappings_known && !p->kernel_thread)) {
-		copy_comm(event.comm, comm);
+	if (!p || is_stale(scan, p, stat)) {
+		if (p && p->start_ns &&
+		    !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns))
+			process_die(scan->table, p, scan->time_ns);
+		copy_comm(event.comm, stat->comm);
 		scan->sink->process_event(scan->sink->userdata, &event);
 	}
-	r = proc_emit_mappings(scan->table->proc_fd, pid, scan->time_ns, scan->sink);
+	p = process_table_living(scan->table, stat->pid);
+	if (p && stat->flags & MAPS_STAT_KERNEL_THREAD)
+		p->kernel_thread = true;
+	r = proc_emit_mappings(scan->table->proc_fd, stat->pid, scan->time_ns, scan->sink);
 	return r < 0 ? r : 0;
 }
 
@@ -471,20 +551,20 @@ static int scan_visit(void *userdata, const struct maps_stat *stat)
 		return error_origin(-ENOMEM);
 	slot->pid = stat->pid;
 	HASH_ADD_INT(scan->seen, pid, slot);
-	return scan_one(scan, stat->pid, stat->comm);
+	return scan_one(scan, stat);
 }
 
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
 {
-	struct scan scan = {.table = t, .sink = sink, .time_ns = proc_now_ns()};
-	bool again = t->wants_scan;
+	struct scan scan = {
+		.table = t, .sink = sink, .time_ns = proc_now_ns(), .again = t->wants_scan};
 	struct slot *slot, *next, *seen;
 	int r;
 
 	t->wants_scan = false;
 	if (t->proc_fd < 0)
 		return 0;
-	if (again)
+	if (scan.again)
 		t->stats.rescans++;
 	r = proc_each(t->proc_fd, scan_visit, &scan);
 
@@ -496,7 +576,7 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 					      .tid = slot->pid};
 
 		HASH_FIND_INT(scan.seen, &slot->pid, seen);
-		if (!r && again && !seen && !slot->newest->died_ns &&
+		if (!r && scan.again && !seen && !slot->newest->died_ns &&
 		    slot->newest->born_ns < scan.time_ns)
 			sink->process_event(sink->userdata, &event);
 	}
@@ -519,8 +599,8 @@ void process_table_each(struct process_table *t, void (*fn)(void *userdata, stru
 
 void process_table_sweep(struct process_table *t, uint64_t now_ns)
 {
+	size_t n = 0, bytes = 0, mapping_bytes = 0;
 	struct slot *slot, *next;
-	size_t n = 0, bytes = 0;
 
 	HASH_ITER (hh, t->slots, slot, next) {
 		struct process **link = &slot->newest, *p;
@@ -532,8 +612,12 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 				process_unref(p);
 				continue;
 			}
+			if (p->leader_gone && !p->died_ns &&
+			    proc_life(t->proc_fd, p->pid) == PROC_LIFE_ENDED)
+				process_die(t, p, now_ns);
 			n += !p->died_ns;
-			bytes += sizeof(*p) + mappings_bytes(p->mappings) + 64;
+			bytes += sizeof(*p) + 64;
+			mapping_bytes += mappings_share_bytes(p->mappings);
 			link = &p->older;
 		}
 		if (!slot->newest) {
@@ -543,7 +627,8 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 	}
 	image_table_sweep(t->images);
 	t->stats.n_processes = n;
-	t->stats.bytes = bytes + image_table_bytes(t->images);
+	t->stats.bytes = bytes + mapping_bytes + image_table_bytes(t->images);
+	t->mapping_bytes = mapping_bytes;
 }
 
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret)

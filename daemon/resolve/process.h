@@ -34,6 +34,8 @@ struct process {
 	bool kernel_thread;
 	bool unit_confirmed; /* /proc was asked, once */
 	bool uid_known;      /* and told the uid: not merely inherited */
+	bool only_uid;       /* runs as uid alone, who may look into it (proc.h) */
+	bool leader_gone;    /* the first thread has ended, others may run */
 	bool mappings_known; /* all of them were announced or read */
 	uid_t uid;
 	char comm[SAMPLE_COMM_SIZE];
@@ -57,11 +59,15 @@ struct process_table_stats {
 	size_t n_images;
 	size_t bytes;
 	uint64_t rescans;
-	uint64_t unknown; /* samples of processes that no record had announced */
+	uint64_t unknown;          /* samples of processes that no record had announced */
+	uint64_t refused_mappings; /* beyond what one process, or all of them, may have */
 };
 
-/* @proc_fd: a directory fd of /proc, borrowed; -1: /proc is not read (a replay). */
-int process_table_new(struct process_table **ret, int proc_fd);
+/*
+ * @proc_fd: a directory fd of /proc, borrowed; -1: /proc is not read (a replay). Mappings beyond
+ * @max_bytes in all are refused, and counted.
+ */
+int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes);
 void process_table_free(struct process_table *t);
 DEFINE_CLEANUP(struct process_table *, process_table_free)
 
@@ -98,6 +104,8 @@ void process_table_observe(struct process_table *t, const struct process_observe
 int process_table_find(struct process_table *t, const struct sample *sample, struct process **ret);
 /* Reads the unit and uid of @p from /proc now, unless that was done before. */
 int process_table_confirm(struct process_table *t, struct process *p);
+/* The same even if it was: a process may have changed its user or moved since. */
+int process_table_confirm_again(struct process_table *t, struct process *p);
 /* The living process @pid, or NULL. */
 struct process *process_table_living(struct process_table *t, pid_t pid);
 /* Calls @fn for each living process. */

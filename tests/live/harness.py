@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the live tests share: a profd of their own, programs to profile, and what files say."""
+import ctypes
 import glob
 import gzip
 import json
@@ -33,6 +34,11 @@ class Results:
         print(f"ok {name}" if good else f"not ok {name}: {detail or 'no'}", flush=True)
         return bool(good)
 
+    def end(self):
+        """The exit status."""
+        print(f"{self.n} checks, {self.failed} failed")
+        return 1 if self.failed else 0
+
 
 def as_user(uid, *command):
     return ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *command]
@@ -56,6 +62,8 @@ class Workshop:
     """A temporary folder that everyone may pass through, and the processes that were started."""
 
     def __init__(self, name):
+        # PR_SET_CHILD_SUBREAPER: the children of what is killed become ours, to be waited for.
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
         self.folder = tempfile.mkdtemp(prefix=f"profd-{name}-")
         os.chmod(self.folder, 0o755)
         self.children = []
@@ -69,7 +77,8 @@ class Workshop:
         return self.path(name)
 
     def compile(self, source, name, *flags):
-        subprocess.check_call(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", *flags, "-o", self.path(name),
+        subprocess.check_call(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", *flags, "-o",
+                               self.path(name),
                                os.path.join(PROGRAMS, source)])
         return self.path(name)
 
@@ -85,6 +94,11 @@ class Workshop:
         except ProcessLookupError:
             pass
         child.wait()
+        try:
+            while True:
+                os.waitpid(-child.pid, 0)
+        except ChildProcessError:
+            pass
         if child in self.children:
             self.children.remove(child)
 
@@ -137,7 +151,8 @@ class Profd:
 
     def strange_messages(self):
         return [line for line in self.messages().splitlines()
-                if not line.startswith("profd: sampling ") and not any(w in line for w in KNOWN_WARNINGS)]
+                if not line.startswith("profd: sampling ")
+                and not any(w in line for w in KNOWN_WARNINGS)]
 
     def stop(self, signal_number=signal.SIGTERM):
         self.process.send_signal(signal_number)
@@ -204,7 +219,8 @@ def ledger_gap(status):
              - ledger["lost"]["skipped"] + ledger["in_flight"])
     gaps = []
     if ledger["expected"] != ledger["seen"] + ledger["lost"]["skipped"]:
-        gaps.append(f"expected {ledger['expected']} seen {ledger['seen']} skipped {ledger['lost']['skipped']}")
+        gaps.append(f"expected {ledger['expected']} seen {ledger['seen']} "
+                    f"skipped {ledger['lost']['skipped']}")
     if ledger["seen"] != parts:
         gaps.append(f"seen {ledger['seen']} parts {parts}")
     for s in status["sessions"]:
@@ -233,7 +249,8 @@ def user_total(path):
     if [slot(at), slot(at + 1), slot(at + 2)] != [0, 1, 0]:
         raise ValueError(f"{path} has no trailer")
     maps = data[(at + 3) * size:]
-    if not re.match(rb"[0-9a-f]+-[0-9a-f]+ ..x. ", maps) or not re.search(rb"\n# profd [^\n]*\n$", maps):
+    if not re.match(rb"[0-9a-f]+-[0-9a-f]+ ..x. ", maps) or not re.search(rb"\n# profd [^\n]*\n$",
+                                                                          maps):
         raise ValueError(f"{path} has no maps or no ledger behind them")
     return total
 

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/ptrace.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,7 +80,7 @@ static void read_text(pid_t tid, uint64_t address, char ret[PATH_SIZE])
 /* A thread stands before a system call. */
 static void on_entry(struct tracer *t, pid_t tid)
 {
-	struct ptrace_syscall_info info;
+	struct __ptrace_syscall_info info;
 	char path[PATH_SIZE] = "";
 	const struct call *call;
 

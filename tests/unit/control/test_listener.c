@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -708,6 +709,8 @@ static void become(uid_t uid, gid_t gid, const gid_t *groups, size_t n_groups)
 	if (setgroups(n_groups, groups) < 0 || setresgid(gid, gid, gid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
 		_exit(99);
+	/* Changing users makes a process unreadable to its new user, until the next exec. */
+	prctl(PR_SET_DUMPABLE, 1);
 }
 
 /* Runs @child as another user beside the loop; its exit status. */

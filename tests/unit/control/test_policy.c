@@ -38,9 +38,23 @@ struct fake {
 	int fd;
 	pid_t child;
 	struct peer peer;
+	uid_t owner; /* of the status file */
 };
 
-/* A /proc in which a living child of ours has the ids that the test wants. */
+/*
+ * A /proc in which a living child of ours has the ids that the test wants. In the texts 1000 stands
+ * for the peer, who owns the file; without root, files can only be our own, and the peer is us.
+ */
+static void put_ids(FILE *file, const struct fake *f, const char *key, const char *ids)
+{
+	const char *at = ids;
+
+	fprintf(file, "%s", key);
+	for (; *at; at += strcspn(at, "\t"), at += *at == '\t')
+		fprintf(file, "\t%u", atoi(at) == 1000 ? f->peer.uid : (unsigned)atoi(at));
+	fprintf(file, "\n");
+}
+
 static void fake_ids(struct fake *f, const char *uids, const char *gids)
 {
 	char path[32];
@@ -53,7 +67,11 @@ static void fake_ids(struct fake *f, const char *uids, const char *gids)
 	fd = openat(f->fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	file = fdopen(fd, "w");
 	assert_non_null(file);
-	fprintf(file, "Name:\tx\nTgid:\t%d\nUid:\t%s\nGid:\t%s\n", f->child, uids, gids);
+	fprintf(file, "Name:\tx\nTgid:\t%d\n", f->child);
+	put_ids(file, f, "Uid:", uids);
+	put_ids(file, f, "Gid:", gids);
+	if (geteuid() == 0)
+		assert_int_equal(fchown(fd, f->owner, (gid_t)-1), 0);
 	fclose(file);
 }
 
@@ -65,7 +83,7 @@ static int setup(void **state)
 	strcpy(f->folder, "/tmp/test-policy-XXXXXX");
 	assert_non_null(mkdtemp(f->folder));
 	f->fd = open(f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	f->peer = (struct peer){.uid = 1000, .gid = 1000};
+	f->peer.uid = f->peer.gid = f->owner = geteuid() ? geteuid() : 1000;
 	f->child = fork();
 	if (f->child == 0) {
 		pause();
@@ -110,7 +128,7 @@ static void test_whose_process(void **state)
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	assert_int_equal(check(f, &r), POLICY_E_OK);
 	assert_true(r.no_kernel);
-	assert_int_equal(r.owner, 1000);
+	assert_int_equal(r.owner, f->peer.uid);
 	fake_ids(f, "1001\t1001\t1001\t1001", "1000\t1000\t1000\t1000");
 	assert_int_equal(check(f, &r), POLICY_E_DENIED);
 	/* Started by the peer, but with another's rights: set-user-ID, set-group-ID. */
@@ -120,6 +138,11 @@ static void test_whose_process(void **state)
 	assert_int_equal(check(f, &r), POLICY_E_DENIED);
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t42\t42\t42");
 	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	/* Ids that look right, of a program that may not be looked into: the file is root's. */
+	f->owner = 0;
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
+	if (geteuid() == 0)
+		assert_int_equal(check(f, &r), POLICY_E_DENIED);
 	f->peer.privileged = true;
 	assert_int_equal(check(f, &r), POLICY_E_OK);
 }

@@ -24,7 +24,7 @@ static struct process *make_process(pid_t pid, uid_t uid, const char *service, c
 	p->serial = p->life = ++serial;
 	p->pid = pid;
 	p->uid = uid;
-	p->uid_known = true;
+	p->uid_known = p->only_uid = true;
 	p->service = strdup(service);
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
 	assert_int_equal(mappings_new(&p->mappings), 0);
@@ -164,6 +164,9 @@ static void test_the_unprivileged_see_their_own(void **state)
 	assert_true(session_wants_process(s, own));
 	assert_false(session_wants_process(s, root));
 	own->uid_known = false;
+	assert_false(session_wants_process(s, own));
+	own->uid_known = true;
+	own->only_uid = false; /* a set-id program that he started */
 	assert_false(session_wants_process(s, own));
 	session_free(s);
 	process_unref(own);

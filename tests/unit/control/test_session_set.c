@@ -79,7 +79,7 @@ static int setup(void **state)
 		(struct source_sink){.sample = on_sample, .process_event = on_event, .userdata = w};
 	w->options = (struct source_options){.sink = &w->sink};
 	assert_int_equal(source_scripted_new(&w->source, &w->options), 0);
-	assert_int_equal(process_table_new(&w->processes, -1), 0);
+	assert_int_equal(process_table_new(&w->processes, -1, 1 << 20), 0);
 	output = (struct output_options){.store_fd = w->store_fd,
 					 .store_path = w->path,
 					 .max_size = UINT64_C(1) << 40,

@@ -78,7 +78,7 @@ static void test_fork_inherits_exec_begins_anew(void **state)
 	struct process *shell, *child, *program;
 
 	(void)state;
-	assert_int_equal(process_table_new(&t, -1), 0);
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
 	exec_of(t, 10, "sh", 0);
 	map_of(t, 10, 0x1000000, "/bin/sh", 7, 0);
 	fork_of(t, 10, 11, 100);
@@ -105,7 +105,7 @@ static void test_samples_after_exit_and_pid_reuse(void **state)
 	struct process *first, *second;
 
 	(void)state;
-	assert_int_equal(process_table_new(&t, -1), 0);
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
 	exec_of(t, 1, "init", 0);
 	fork_of(t, 1, 20, 100);
 	exec_of(t, 20, "a", 110);
@@ -130,7 +130,7 @@ static void test_the_dead_are_kept_while_somebody_counts_them(void **state)
 	struct process *p;
 
 	(void)state;
-	assert_int_equal(process_table_new(&t, -1), 0);
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
 	exec_of(t, 1, "init", 0);
 	fork_of(t, 1, 30, 100);
 	p = process_ref(find(t, 30, 95, 150));
@@ -150,7 +150,7 @@ static void test_an_unknown_process_is_made_up_once(void **state)
 	struct process *p;
 
 	(void)state;
-	assert_int_equal(process_table_new(&t, -1), 0);
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
 	p = find(t, 40, 5, 100);
 	assert_string_equal(p->comm, "c");
 	assert_string_equal(p->service, "other");
@@ -181,7 +181,7 @@ static void test_observers_hear_of_lives_not_of_execs(void **state)
 	struct seen seen = {};
 
 	(void)state;
-	assert_int_equal(process_table_new(&t, -1), 0);
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
 	process_table_observe(t, &(struct process_observer){.born = count_born,
 							    .died = count_died,
 							    .userdata = &seen});
