@@ -56,7 +56,9 @@ static void on_stopped(void *userdata, struct flush *flush)
 {
 	struct daemon *d = userdata;
 
-	(void)flush;
+	if (flush->error)
+		log_error("the last windows could not be written to %s: %s", d->store_path,
+			  strerror(flush->error));
 	sd_event_exit(d->loop, 0);
 }
 
@@ -139,6 +141,29 @@ static int rescan(struct daemon *d, uint64_t now)
 				  d->recorder ? recorder_sink(d->recorder) : &d->sink);
 }
 
+static int arm_window_timer(struct daemon *d)
+{
+	int r;
+
+	r = sd_event_source_set_time(d->window_timer,
+				     session_set_next_boundary(d->sessions) / 1000);
+	return r < 0 ? r : sd_event_source_set_enabled(d->window_timer, SD_EVENT_ONESHOT);
+}
+
+/* A wall clock that was set back would leave the windows open until it comes around again. */
+static int follow_wall_clock(struct daemon *d)
+{
+	uint64_t armed_usec;
+	int r;
+
+	r = sd_event_source_get_time(d->window_timer, &armed_usec);
+	if (r < 0)
+		return r;
+	if (armed_usec * 1000 <= session_set_next_boundary(d->sessions))
+		return 0;
+	return arm_window_timer(d);
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
@@ -150,6 +175,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		r = rescan(d, now);
 	if (r >= 0)
 		r = session_set_tick(d->sessions, now);
+	if (r >= 0)
+		r = follow_wall_clock(d);
 	if (r < 0)
 		return r;
 	process_table_sweep(d->processes, now);
@@ -164,12 +191,9 @@ static int on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
 	struct daemon *d = userdata;
 	int r;
 
-	(void)usec;
+	(void)source, (void)usec;
 	r = session_set_close_windows(d->sessions);
-	if (r)
-		return r;
-	r = sd_event_source_set_time(source, session_set_next_boundary(d->sessions) / 1000);
-	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return r ? r : arm_window_timer(d);
 }
 
 static int on_duration(sd_event_source *source, uint64_t usec, void *userdata)
@@ -207,12 +231,32 @@ static int exchange_config(struct daemon *d, struct config **config, struct even
 {
 	struct event event_before = d->event;
 	struct config *before = d->config;
+	int r;
 
 	d->config = *config;
 	d->event = *event;
 	*config = before; /* freed when nothing refers to it any more */
 	*event = event_before;
-	return daemon_apply_config(d);
+	r = daemon_apply_config(d);
+	return r ? r : arm_window_timer(d);
+}
+
+static bool same(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+/* What is made once, at the start, keeps its old value until then. */
+static void warn_of_restart(const struct config *now, const struct config *before)
+{
+	if (!same(now->store_path, before->store_path) ||
+	    !same(now->store_group, before->store_group) ||
+	    !same(now->control_socket, before->control_socket) ||
+	    now->control_socket_mode != before->control_socket_mode ||
+	    now->memory_budget != before->memory_budget ||
+	    now->exclude_self != before->exclude_self)
+		log_warning("changes of path, group, socket, socket_mode, budget and exclude_self "
+			    "take effect when profd is restarted");
 }
 
 /* A refused configuration changes nothing. */
@@ -240,8 +284,10 @@ static int reload(struct daemon *d)
 	if (r)
 		return r;
 	r = exchange_config(d, &config, &event);
-	if (!r)
+	if (!r) {
 		log_info("configuration reloaded");
+		warn_of_restart(d->config, config);
+	}
 	if (r <= 0)
 		return r;
 	/* What this host refuses shows only when it is tried, and was logged then. */
@@ -257,7 +303,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)source;
 	switch (info->ssi_signo) {
 	case SIGHUP:
-		return reload(d);
+		return d->stopping ? 0 : reload(d);
 	case SIGUSR1:
 		return session_set_flush(d->sessions, NULL, NULL);
 	default:

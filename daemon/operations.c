@@ -34,6 +34,10 @@ static int op_start(void *userdata, const struct peer *peer, const struct sessio
 	char id[24];
 	int r;
 
+	if (d->stopping) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "profd is stopping");
+		return CONTROL_DONE;
+	}
 	r = session_set_start(d->sessions, peer, request, &s, &message);
 	if (r < 0)
 		return answer_fatal(d, reply, r);
@@ -241,8 +245,8 @@ static void select_sessions(struct daemon *d, const struct peer *peer, pid_t pid
 		const struct session *s = session_set_get(d->sessions, i);
 		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
 
-		if (!s->id || !wanted || s->state == SESSION_STOPPING ||
-		    !policy_may_control(peer, s->owner) || ret->n == ARRAY_SIZE(ret->ids))
+		if (!s->id || !wanted || !policy_may_control(peer, s->owner) ||
+		    ret->n == ARRAY_SIZE(ret->ids))
 			continue;
 		ret->ids[ret->n++] = s->id;
 		if (length < sizeof(ret->text))
@@ -299,9 +303,49 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 	return CONTROL_DONE;
 }
 
+/* The warnings of the start, and those that numbers give at this moment. */
+struct warnings {
+	const char *lines[DAEMON_WARNINGS_MAX + 4];
+	char texts[3][160];
+};
+
+static void warn_of(struct warnings *w, size_t *n, unsigned i, uint64_t count, const char *what)
+{
+	if (!count)
+		return;
+	snprintf(w->texts[i], sizeof(w->texts[i]), "%" PRIu64 " %s", count, what);
+	w->lines[(*n)++] = w->texts[i];
+}
+
+static void gather_warnings(struct daemon *d, struct warnings *ret)
+{
+	struct process_table_stats processes;
+	struct source_stats source = {};
+	struct ledger ledger;
+	uint64_t early = 0;
+	size_t n = 0;
+
+	*ret = (struct warnings){};
+	while (d->warnings[n]) {
+		ret->lines[n] = d->warnings[n];
+		n++;
+	}
+	for (size_t i = 0; i < session_set_count(d->sessions); i++)
+		early += session_set_get(d->sessions, i)->early_closes;
+	process_table_get_stats(d->processes, &processes);
+	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	warn_of(ret, &n, 0, early,
+		"windows closed early for lack of memory: raise [memory] budget");
+	warn_of(ret, &n, 1, processes.refused_mappings,
+		"mappings were too many to keep: their addresses have no names");
+	warn_of(ret, &n, 2, source.unfollowed,
+		"children could not be followed: the filter was full or busy");
+}
+
 static int op_status(void *userdata, const struct peer *peer, struct reply *reply)
 {
 	struct daemon *d = userdata;
+	struct warnings warnings;
 	const struct status_facts facts = {
 		.sessions = d->sessions,
 		.processes = d->processes,
@@ -314,11 +358,12 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 		.store_path = d->store_path,
 		.budget_bytes = d->config->memory_budget,
 		.started_ns = d->started_ns,
-		.warnings = (const char *const *)d->warnings,
+		.warnings = warnings.lines,
 		.last_flush = d->last_flush,
 	};
 	int r;
 
+	gather_warnings(d, &warnings);
 	r = status_reply(&facts, peer, reply);
 	return r ? answer_fatal(d, reply, r) : CONTROL_DONE;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
-#include "daemon/ledger.h"
+#include "daemon/control/window.h"
 #include "daemon/output/output.h"
 
 struct session;
@@ -37,7 +37,8 @@ void flush_release(struct flush *flush);
 struct flush_item {
 	struct session *session; /* NULL: an epoch or a listing */
 	struct flush *flush;     /* held, or NULL */
-	struct ledger then;      /* as the ledger stood when the window began */
+	unsigned attachment;     /* of the session, when the window was closed */
+	struct window_closing closing;
 };
 
 struct flusher;

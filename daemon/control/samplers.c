@@ -2,6 +2,7 @@
 #include "daemon/control/samplers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,21 +59,29 @@ static bool same_spec(const struct sampler_spec *a, const struct sampler_spec *b
 	       a->max_depth == b->max_depth;
 }
 
-int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsigned *ret,
-		     struct source_message *message)
+int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsigned spare,
+		     unsigned *ret, struct source_message *message)
 {
 	struct sampler_spec wanted = *spec;
-	unsigned index;
+	unsigned index, n_used = 0;
 	int r;
 
 	for (index = 0; index < SAMPLERS_MAX; index++) {
 		struct sampler *sampler = &s->samplers[index];
 
+		n_used += sampler->n_users > 0;
 		if (!sampler->n_users || !same_spec(&sampler->spec, spec))
 			continue;
 		sampler->n_users++;
 		*ret = index;
 		return SOURCE_E_OK;
+	}
+	if (n_used + spare >= SAMPLERS_MAX) {
+		snprintf(message->text, sizeof(message->text),
+			 "%u events and rates are sampled already; use one of them, or stop a "
+			 "session",
+			 n_used);
+		return SOURCE_E_FULL;
 	}
 	wanted.all = false;
 	r = source_add_sampler(s->source, &wanted, &index, message);
@@ -92,6 +101,8 @@ static void add_stats(struct source_stats *to, const struct source_stats *from)
 	to->self += from->self;
 	to->throttled += from->throttled;
 	to->bpf_run_ns += from->bpf_run_ns;
+	if (from->unfollowed > to->unfollowed)
+		to->unfollowed = from->unfollowed; /* each tells of all samplers */
 }
 
 int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last)

@@ -40,9 +40,12 @@ DEFINE_CLEANUP(struct samplers *, samplers_free)
 
 /* Tells @recorder (borrowed, or NULL) of each sampler that begins. */
 void samplers_record(struct samplers *s, struct recorder *recorder);
-/* Finds or starts a sampler for @spec. Returns SOURCE_E_* (with @message) or negative errno. */
-int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsigned *ret,
-		     struct source_message *message);
+/*
+ * Finds or starts a sampler for @spec, leaving at least @spare for others. Returns SOURCE_E_* (with
+ * @message) or negative errno.
+ */
+int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsigned spare,
+		     unsigned *ret, struct source_message *message);
 /*
  * Gives it back; the last user stops it, after its last samples were delivered. *ret_last is the
  * ledger after that. Other users: refilter next.

@@ -88,6 +88,7 @@ void session_free(struct session *s)
 	HASH_ITER (hh, s->members, m, next)
 		member_remove(s, m);
 	window_free(s->window);
+	free(s->waiting);
 	free(s->target.text);
 	free(s->name);
 	free(s->directory);
@@ -193,6 +194,11 @@ int session_process_born(struct session *s, struct process *p, const struct proc
 	if (parent && session_is_member(s, parent) && (s->target.children || p->pid == parent->pid))
 		return add_member(s, p);
 	return 0;
+}
+
+bool session_target_ended(const struct session *s)
+{
+	return (s->target.kind == TARGET_PID || s->target.kind == TARGET_TID) && !s->members;
 }
 
 void session_sweep(struct session *s, uint64_t before_ns)
@@ -304,8 +310,8 @@ static int fill_snapshot(const struct session *s, struct snapshot *snapshot)
 	return 0;
 }
 
-int session_close_window(struct session *s, uint64_t end_ns, const struct ledger *ledger,
-			 struct snapshot **ret)
+int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			 struct snapshot **ret, struct window_closing *ret_closing)
 {
 	cleanup(window_freep) struct window *window = steal_ptr(&s->window);
 	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
@@ -318,24 +324,20 @@ int session_close_window(struct session *s, uint64_t end_ns, const struct ledger
 		return error_origin(-ENOMEM);
 	r = fill_snapshot(s, snapshot);
 	if (!r)
-		r = window_move(window, end_ns, ledger, snapshot);
+		r = window_move(window, end, ledger, snapshot, ret_closing);
 	if (r)
 		return r;
 	*ret = steal_ptr(&snapshot);
 	return SESSION_E_OK;
 }
 
-const struct ledger *session_window_ledger(const struct session *s)
-{
-	return window_ledger(s->window);
-}
-
-int session_take_back(struct session *s, struct snapshot *snapshot, const struct ledger *then)
+int session_take_back(struct session *s, struct snapshot *snapshot,
+		      const struct window_closing *closing)
 {
 	uint64_t dropped;
 	int r;
 
-	r = window_take_back(s->window, snapshot, then, &dropped);
+	r = window_take_back(s->window, snapshot, closing, &dropped);
 	if (r)
 		return r;
 	s->counted -= dropped;

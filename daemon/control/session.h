@@ -19,11 +19,12 @@
 
 #include "common/cleanup.h"
 #include "daemon/control/control.h"
+#include "daemon/control/window.h"
 #include "daemon/ledger.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/resolve/process.h"
 
-struct window;
+struct flush;
 struct members;
 
 struct session_target {
@@ -64,6 +65,10 @@ struct session {
 	unsigned n_in_flight; /* snapshots that are being written */
 	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
 
+	unsigned attachment;    /* times it got a sampler: snapshots of an earlier one differ */
+	struct flush **waiting; /* stops that came while the last window was being written */
+	size_t n_waiting;
+
 	struct window *window;
 	struct members *members;
 	size_t window_max_bytes;
@@ -87,6 +92,8 @@ DEFINE_CLEANUP(struct session *, session_free)
 void session_describe_target(const struct session *s, char *text, size_t size);
 /* Whether samples of @p can be this session's, as far as the process tells. */
 bool session_wants_process(const struct session *s, const struct process *p);
+/* Whether a PID or TID target has ended with all that descends from it. */
+bool session_target_ended(const struct session *s);
 /* Whether @p is, or descends from, the process that a PID or TID target means. */
 bool session_is_member(const struct session *s, const struct process *p);
 /* A process or program was born of @parent (or NULL); a target pid's offspring joins it. */
@@ -105,21 +112,20 @@ void session_drop(struct session *s, enum dropped_reason reason);
 /* @count counted samples have been in a window that could not be written. */
 void session_lose(struct session *s, uint64_t count);
 
-/* Opens a window at @start_ns (Unix time), with the ledger as it stands. */
+/* Opens a window at @start_ns (CLOCK_MONOTONIC), with the ledger as it stands. */
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);
 /*
- * Closes the window at @end_ns into *ret, with the line for the ledger as it stands now, and
- * leaves the session without a window. SESSION_E_EMPTY (no sample) leaves *ret alone.
+ * Closes the window into *ret, with the line for the ledger as it stands now, and leaves the
+ * session without a window. SESSION_E_EMPTY (no sample) leaves *ret and *ret_closing alone.
  */
-int session_close_window(struct session *s, uint64_t end_ns, const struct ledger *ledger,
-			 struct snapshot **ret);
-/* The ledger as it stood when the open window began. */
-const struct ledger *session_window_ledger(const struct session *s);
+int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			 struct snapshot **ret, struct window_closing *ret_closing);
 /*
  * Counts a snapshot that could not be written into the open window, which then begins where the
- * snapshot began, when the ledger stood at @then.
+ * snapshot began.
  */
-int session_take_back(struct session *s, struct snapshot *snapshot, const struct ledger *then);
+int session_take_back(struct session *s, struct snapshot *snapshot,
+		      const struct window_closing *closing);
 size_t session_bytes(const struct session *s);
 
 #endif

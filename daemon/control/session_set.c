@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/control/session_set.h"
+#include "daemon/control/session_set_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,25 +13,9 @@
 #include "daemon/resolve/proc.h"
 
 #define SECOND_NS          1000000000u
-#define WINDOW_BYTES_MIN   (256u * 1024)
 #define ENDED_SESSIONS_MAX 64
-/* After a window that could not be written. */
-#define PATIENCE_NS (10u * (uint64_t)SECOND_NS)
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * SECOND_NS)
-
-struct session_set {
-	struct source *source;
-	struct process_table *processes;
-	struct samplers *samplers;
-	struct flusher *flusher;
-	int proc_fd;
-	struct session_defaults defaults;
-	struct session **sessions;
-	size_t n_sessions, capacity;
-	uint64_t next_id;
-	int error; /* of an observer call, reported by the next tick */
-};
 
 static uint64_t wall_ns(void)
 {
@@ -39,11 +23,6 @@ static uint64_t wall_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
-
-static bool takes_samples(const struct session *s)
-{
-	return s->state == SESSION_RUNNING && !s->paused;
 }
 
 static bool needs_all(const struct session *s)
@@ -59,7 +38,7 @@ static bool policy_wants_all(void *userdata, unsigned sampler)
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (s->sampler == sampler && takes_samples(s) && needs_all(s))
+		if (s->sampler == sampler && session_takes_samples(s) && needs_all(s))
 			return true;
 	}
 	return false;
@@ -74,7 +53,8 @@ static enum samplers_want policy_wants(void *userdata, unsigned sampler, const s
 		const struct session *s = set->sessions[i];
 		bool thread_only = s->target.kind == TARGET_PID || s->target.kind == TARGET_TID;
 
-		if (s->sampler != sampler || !takes_samples(s) || !session_wants_process(s, p))
+		if (s->sampler != sampler || !session_takes_samples(s) ||
+		    !session_wants_process(s, p))
 			continue;
 		/* A unit's processes fork into the unit. */
 		if (!thread_only || s->target.children)
@@ -90,8 +70,9 @@ static bool asks_for_units(const struct session_set *set)
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (takes_samples(s) && (!s->privileged || s->target.kind == TARGET_SERVICE ||
-					 s->target.kind == TARGET_CGROUP))
+		if (session_takes_samples(s) &&
+		    (!s->privileged || s->target.kind == TARGET_SERVICE ||
+		     s->target.kind == TARGET_CGROUP))
 			return true;
 	}
 	return false;
@@ -210,108 +191,12 @@ void session_set_remove(struct session_set *set, struct session *s)
 /* The oldest ended sessions are forgotten when there are many. */
 static void forget_ended(struct session_set *set)
 {
-	struct session *oldest = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < set->n_sessions; i++) {
-		if (set->sessions[i]->state != SESSION_ENDED)
-			continue;
-		if (!oldest)
-			oldest = set->sessions[i];
-		n++;
-	}
-	if (n > ENDED_SESSIONS_MAX)
-		session_set_remove(set, oldest);
-}
-
-/*
- * Each window may hold an equal share of half the memory; the other half is for windows that are
- * being written. Shares are fixed when a window opens.
- */
-static size_t window_share(const struct session_set *set)
-{
-	size_t n = set->n_sessions > 4 ? set->n_sessions : 4;
-	size_t share = set->defaults.memory_bytes / 2 / n;
-
-	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
-}
-
-static int open_window(struct session_set *set, struct session *s, uint64_t start_ns)
-{
-	struct ledger ledger;
-	int r;
-
-	r = samplers_ledger(set->samplers, s->sampler, &ledger);
-	if (r)
-		return r;
-	s->window_max_bytes = window_share(set);
-	return session_open_window(s, start_ns, &ledger);
-}
-
-/* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
-static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
-			struct flush *flush)
-{
-	struct flush_item item = {.session = s, .flush = flush};
-	struct snapshot *snapshot;
-	int r;
-
-	if (!s->window)
-		return 0;
-	item.then = *session_window_ledger(s);
-	r = session_close_window(s, wall_ns(), ledger, &snapshot);
-	if (r)
-		return r == SESSION_E_EMPTY ? 0 : r;
-	s->n_in_flight++;
-	return flusher_submit(set->flusher, snapshot, &item);
-}
-
-static int next_window(struct session_set *set, struct session *s, struct flush *flush)
-{
-	struct ledger ledger;
-	int r;
-
-	r = samplers_ledger(set->samplers, s->sampler, &ledger);
-	if (r)
-		return r;
-	r = close_window(set, s, &ledger, flush);
-	if (r)
-		return r;
-	return open_window(set, s, wall_ns());
-}
-
-/* Lets @s take samples: gets it a sampler, opens its window, widens the filter. */
-static int attach(struct session_set *set, struct session *s, struct source_message *message)
-{
-	int r;
-
-	r = samplers_acquire(set->samplers, &s->spec, &s->sampler, message);
-	if (r)
-		return r;
-	r = open_window(set, s, wall_ns());
-	if (r)
-		return r;
-	return samplers_refilter(set->samplers, s->sampler);
-}
-
-/* The reverse; the sampler's last samples still reach the window before it is closed. */
-static int detach(struct session_set *set, struct session *s, struct flush *flush)
-{
-	unsigned sampler = s->sampler;
-	struct ledger last;
-	int r;
-
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
-		return r;
-	r = samplers_release(set->samplers, sampler, &last);
-	if (r)
-		return r;
-	r = close_window(set, s, &last, flush);
-	if (r)
-		return r;
-	s->sampler = SESSION_NO_SAMPLER;
-	return samplers_refilter(set->samplers, sampler);
+	for (size_t i = set->n_sessions; i-- > 0;)
+		if (set->sessions[i]->state == SESSION_ENDED && set->sessions[i]->id &&
+		    ++n > ENDED_SESSIONS_MAX)
+			session_set_remove(set, set->sessions[i]);
 }
 
 /* Without a sampler a session ends, at the latest when its last window is written. */
@@ -333,7 +218,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 	int r;
 
 	if (s && s->sampler != SESSION_NO_SAMPLER) {
-		r = detach(set, s, NULL);
+		r = session_windows_detach(set, s, NULL);
 		if (r)
 			return r;
 	}
@@ -361,7 +246,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 		steal_ptr(&made);
 	}
 	s->state = SESSION_RUNNING; /* again, if it had been stopped */
-	r = s->paused ? 0 : attach(set, s, message);
+	r = s->paused ? 0 : session_windows_attach(set, s, message);
 	if (r > 0)
 		settle(s);
 	return r;
@@ -385,12 +270,12 @@ int session_set_pause(struct session_set *set, bool pause)
 	if (s->paused == pause)
 		return SESSION_PAUSE_E_OK;
 	if (pause) {
-		r = detach(set, s, NULL);
+		r = session_windows_detach(set, s, NULL);
 		s->paused = true;
 		return r;
 	}
 	s->paused = false;
-	r = attach(set, s, &message);
+	r = session_windows_attach(set, s, &message);
 	if (r <= 0)
 		return r;
 	s->paused = true;
@@ -401,10 +286,10 @@ static void confirm(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
-	note_error(set, process_table_confirm(set->processes, p));
+	note_error(set, process_table_confirm_again(set->processes, p));
 }
 
-static size_t count_running(const struct session_set *set)
+size_t session_set_count_running(const struct session_set *set)
 {
 	size_t n = 0;
 
@@ -420,7 +305,7 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 	cleanup(session_freep) struct session *s = NULL;
 	int r;
 
-	if (count_running(set) >= set->defaults.max_sessions) {
+	if (session_set_count_running(set) >= set->defaults.max_sessions) {
 		snprintf(message->text, sizeof(message->text),
 			 "%u sessions are running already (max_sessions)",
 			 set->defaults.max_sessions);
@@ -433,17 +318,18 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 		/* Events that wait may hold its birth. */
 		r = source_drain(set->source, UINT32_MAX);
 		if (r >= 0)
-			r = session_aim(s, set->processes, set->proc_fd, message);
+			r = session_aim(s, set->processes, set->proc_fd, request->pidfd, message);
 		if (r)
 			return r;
 	}
-	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP)
+	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP ||
+	    request->target == TARGET_UID)
 		process_table_each(set->processes, confirm, set);
 	r = add_session(set, s);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);
-	r = attach(set, *ret, message);
+	r = session_windows_attach(set, *ret, message);
 	if (r) {
 		session_set_remove(set, *ret);
 		return r < 0 ? r : SESSION_START_E_REFUSED;
@@ -452,16 +338,33 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 	return SESSION_START_E_OK;
 }
 
+/* A stop that comes while the last window is being written waits for it, too. */
+static int wait_with(struct session *s, struct flush *flush)
+{
+	struct flush **moved;
+
+	if (!flush)
+		return 0;
+	moved = reallocarray(s->waiting, s->n_waiting + 1, sizeof(struct flush *));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	s->waiting = moved;
+	s->waiting[s->n_waiting++] = flush;
+	flush->n_pending++;
+	return 0;
+}
+
 int session_set_stop(struct session_set *set, struct session *s, struct flush *flush)
 {
 	int r = 0;
 
-	if (s->state != SESSION_RUNNING)
+	if (s->state == SESSION_STOPPING)
+		return wait_with(s, flush);
+	if (s->state == SESSION_ENDED)
 		return 0;
 	if (!s->paused)
-		r = detach(set, s, flush);
+		r = session_windows_detach(set, s, flush);
 	settle(s);
-	forget_ended(set);
 	return r;
 }
 
@@ -475,22 +378,13 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if ((only && s != only) || !takes_samples(s))
+		if ((only && s != only) || !session_takes_samples(s))
 			continue;
-		r = next_window(set, s, flush);
+		r = session_windows_next(set, s, flush);
 		if (r)
 			return r;
 	}
 	return 0;
-}
-
-/* The window is full: closes it early, if the one before is out of the way. */
-static int make_room(struct session_set *set, struct session *s)
-{
-	if (s->n_in_flight)
-		return SESSION_E_FULL;
-	s->early_closes++;
-	return next_window(set, s, NULL);
 }
 
 int session_set_route(struct session_set *set, const struct sample *sample)
@@ -505,11 +399,11 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (s->sampler != sample->sampler || !takes_samples(s) || !s->window)
+		if (s->sampler != sample->sampler || !session_takes_samples(s) || !s->window)
 			continue;
 		r = session_add(s, sample, p);
 		if (r == SESSION_E_FULL) {
-			r = make_room(set, s);
+			r = session_windows_make_room(set, s);
 			if (!r)
 				r = session_add(s, sample, p);
 			if (r == SESSION_E_FULL) {
@@ -523,33 +417,32 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 	return 0;
 }
 
-/* The open window takes back what could not be written; without one it is lost, and counted. */
-static int keep_unwritten(struct session *s, struct snapshot *snapshot, const struct ledger *then)
-{
-	s->patience_ns = proc_now_ns() + PATIENCE_NS;
-	if (s->window && takes_samples(s))
-		return session_take_back(s, snapshot, then);
-	session_lose(s, aggregate_count(snapshot->aggregate));
-	return 0;
-}
-
 int session_set_take_result(struct session_set *set, struct output_result *result)
 {
 	struct flush_item *item = result->request;
+	cleanup(freep) struct flush **waiting = NULL;
 	struct session *s = item->session;
+	size_t n_waiting = 0;
 	int r = 0;
 
 	if (s) {
 		s->n_in_flight--;
 		if (result->unwritten)
-			r = keep_unwritten(s, result->unwritten, &item->then);
+			r = session_windows_keep(s, result->unwritten, item);
 		else if (!result->error)
 			s->windows_written++;
-		if (s->state == SESSION_STOPPING && !s->n_in_flight)
+		if (s->state == SESSION_STOPPING && !s->n_in_flight) {
 			s->state = SESSION_ENDED;
+			waiting = steal_ptr(&s->waiting);
+			n_waiting = s->n_waiting;
+			s->n_waiting = 0;
+		}
 	}
+	/* Whoever is answered now may have the session removed. */
 	if (!r)
 		r = flush_item_finish(item, result);
+	while (n_waiting)
+		flush_release(waiting[--n_waiting]);
 	output_result_free(result);
 	flusher_retry(set->flusher);
 	return r;
@@ -563,13 +456,15 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		struct session *s = set->sessions[i];
 
 		session_sweep(s, now_ns > DEAD_MEMBER_NS ? now_ns - DEAD_MEMBER_NS : 0);
-		if (s->state == SESSION_RUNNING && s->ends_ns && s->ends_ns <= now_ns) {
+		if (s->state != SESSION_RUNNING)
+			continue;
+		if (session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns)) {
 			r = session_set_stop(set, s, NULL);
 			if (r)
 				return r;
-			break; /* the list may have changed; the rest is due in a second */
 		}
 	}
+	forget_ended(set);
 	flusher_retry(set->flusher);
 	r = set->error;
 	set->error = 0;
@@ -588,9 +483,9 @@ int session_set_close_windows(struct session_set *set)
 		struct session *s = set->sessions[i];
 
 		/* With a slow disk windows grow longer instead of piling up. */
-		if (!takes_samples(s) || s->n_in_flight || s->patience_ns > now)
+		if (!session_takes_samples(s) || s->n_in_flight || s->patience_ns > now)
 			continue;
-		r = next_window(set, s, NULL);
+		r = session_windows_next(set, s, NULL);
 		if (r)
 			return r;
 	}

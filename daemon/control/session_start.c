@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -59,7 +60,15 @@ static int adopt_descendants(struct session *s, struct process_table *processes,
 	return 0;
 }
 
-int session_aim(struct session *s, struct process_table *processes, int proc_fd,
+/* pidfd_open(2): readable when the process has ended, and its number may be another's. */
+static bool has_ended(int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd >= 0 && poll(&fd, 1, 0) == 1;
+}
+
+int session_aim(struct session *s, struct process_table *processes, int proc_fd, int pidfd,
 		struct source_message *message)
 {
 	pid_t pid = (pid_t)s->target.number;
@@ -72,7 +81,7 @@ int session_aim(struct session *s, struct process_table *processes, int proc_fd,
 		return SESSION_START_E_REFUSED;
 	}
 	p = process_table_living(processes, pid);
-	if (!p) {
+	if (!p || has_ended(pidfd)) {
 		snprintf(message->text, sizeof(message->text), "no process %d is running", pid);
 		return SESSION_START_E_REFUSED;
 	}

@@ -41,9 +41,10 @@ int session_prepare(struct session **ret, uint64_t id, const struct session_defa
 		    struct source_message *message);
 /*
  * Finds the process that a PID or TID target means, and its descendants if they are wanted.
- * Returns SESSION_START_E_* with @message, or negative errno.
+ * @pidfd: of the process that was asked for, or -1. Returns SESSION_START_E_* with @message, or
+ * negative errno.
  */
-int session_aim(struct session *s, struct process_table *processes, int proc_fd,
+int session_aim(struct session *s, struct process_table *processes, int proc_fd, int pidfd,
 		struct source_message *message);
 
 #endif

@@ -20,8 +20,9 @@ struct window {
 	struct aggregate *aggregate;
 	struct member *members;
 	size_t n_members;
-	uint64_t start_ns;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	struct ledger ledger_then;
+	struct ledger carried; /* of windows that were taken back */
 };
 
 int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
@@ -100,8 +101,8 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	return AGGREGATE_E_OK;
 }
 
-int window_take_back(struct window *w, struct snapshot *snapshot, const struct ledger *then,
-		     uint64_t *ret_dropped)
+int window_take_back(struct window *w, struct snapshot *snapshot,
+		     const struct window_closing *closing, uint64_t *ret_dropped)
 {
 	const struct aggregate_entry *entries;
 	uint64_t dropped = 0;
@@ -134,9 +135,9 @@ int window_take_back(struct window *w, struct snapshot *snapshot, const struct l
 		if (r == AGGREGATE_E_FULL)
 			dropped += e->count;
 	}
-	if (snapshot->start_ns < w->start_ns)
-		w->start_ns = snapshot->start_ns;
-	w->ledger_then = *then;
+	if (closing->start_ns < w->start_ns)
+		w->start_ns = closing->start_ns;
+	ledger_add(&w->carried, &closing->since);
 	*ret_dropped = dropped;
 	return 0;
 }
@@ -174,10 +175,10 @@ static int by_serial(const void *a, const void *b)
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
 
-int window_move(struct window *w, uint64_t end_ns, const struct ledger *ledger,
-		struct snapshot *snapshot)
+int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
+		struct snapshot *snapshot, struct window_closing *ret_closing)
 {
-	struct ledger since;
+	struct window_closing closing = {.start_ns = w->start_ns};
 	struct member *m, *next;
 	char text[1024];
 	int r;
@@ -199,30 +200,22 @@ int window_move(struct window *w, uint64_t end_ns, const struct ledger *ledger,
 	}
 	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
 
-	ledger_since(ledger, &w->ledger_then, &since);
-	ledger_format(&since, text, sizeof(text));
+	ledger_since(ledger, &w->ledger_then, &closing.since);
+	ledger_add(&closing.since, &w->carried);
+	ledger_format(&closing.since, text, sizeof(text));
 	r = copy_text(&snapshot->ledger, text);
 	if (r)
 		return r;
-	snapshot->start_ns = w->start_ns;
-	snapshot->duration_ns = end_ns > w->start_ns ? end_ns - w->start_ns : 0;
+	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
+	snapshot->start_ns = end->wall_ns - snapshot->duration_ns;
 	snapshot->aggregate = steal_ptr(&w->aggregate);
+	*ret_closing = closing;
 	return 0;
-}
-
-const struct ledger *window_ledger(const struct window *w)
-{
-	return &w->ledger_then;
 }
 
 uint64_t window_count(const struct window *w)
 {
 	return aggregate_count(w->aggregate);
-}
-
-uint64_t window_start_ns(const struct window *w)
-{
-	return w->start_ns;
 }
 
 size_t window_bytes(const struct window *w)

@@ -17,6 +17,19 @@
 
 struct window;
 
+/* One moment on both clocks: windows are measured on the first and named by the second. */
+struct moment {
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
+	uint64_t wall_ns;      /* Unix time */
+};
+
+/* What must be known of a closed window in case it cannot be written. */
+struct window_closing {
+	uint64_t start_ns;   /* CLOCK_MONOTONIC */
+	struct ledger since; /* its own ledger, with all that was carried into it */
+};
+
+/* @start_ns: CLOCK_MONOTONIC; @ledger as it stands then. */
 int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
 	       const struct ledger *ledger);
 void window_free(struct window *w);
@@ -26,18 +39,15 @@ DEFINE_CLEANUP(struct window *, window_free)
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t weight);
 /*
- * Counts a snapshot's entries, takes over its processes, and begins where it began, when the
- * ledger stood at @then. What does not fit is counted in *ret_dropped.
+ * Counts a snapshot's entries, takes over its processes, its ledger, and begins where it began.
+ * What does not fit is counted in *ret_dropped.
  */
-int window_take_back(struct window *w, struct snapshot *snapshot, const struct ledger *then,
-		     uint64_t *ret_dropped);
-/* The ledger as it stood when the window began. */
-const struct ledger *window_ledger(const struct window *w);
-/* Moves aggregate, processes, start and ledger line into @snapshot. */
-int window_move(struct window *w, uint64_t end_ns, const struct ledger *ledger,
-		struct snapshot *snapshot);
+int window_take_back(struct window *w, struct snapshot *snapshot,
+		     const struct window_closing *closing, uint64_t *ret_dropped);
+/* Moves aggregate, processes, times and the ledger line into @snapshot. */
+int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
+		struct snapshot *snapshot, struct window_closing *ret_closing);
 uint64_t window_count(const struct window *w);
-uint64_t window_start_ns(const struct window *w);
 size_t window_bytes(const struct window *w);
 
 #endif

@@ -178,15 +178,20 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
 	struct process *p = make_process(10, 0, "a.service", "a");
 	struct ledger ledger = {.complete = 2, .seen = 2, .expected = 2};
+	struct window_closing closing;
 	struct snapshot *snapshot = NULL;
 	size_t n;
 
 	(void)state;
-	assert_int_equal(session_close_window(s, 2000, &ledger, &snapshot), SESSION_E_EMPTY);
+	assert_int_equal(session_close_window(s, &(struct moment){2000, 2000}, &ledger, &snapshot,
+					      &closing),
+			 SESSION_E_EMPTY);
 	assert_int_equal(session_open_window(s, 2000, &no_ledger), 0);
 	add(s, p, 10, 0, "a");
 	add(s, p, 11, 0, "b");
-	assert_int_equal(session_close_window(s, 3000, &ledger, &snapshot), SESSION_E_OK);
+	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
+					      &closing),
+			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 2000);
 	assert_int_equal(snapshot->duration_ns, 1000);
 	assert_int_equal(snapshot->period, 10000000);
@@ -198,11 +203,13 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	/* It could not be written: the next window holds it all. */
 	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
 	add(s, p, 10, 0, "a");
-	assert_int_equal(session_take_back(s, snapshot, &no_ledger), 0);
+	assert_int_equal(session_take_back(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
 	snapshot = NULL;
 	ledger.complete = ledger.seen = ledger.expected = 3;
-	assert_int_equal(session_close_window(s, 4000, &ledger, &snapshot), SESSION_E_OK);
+	assert_int_equal(session_close_window(s, &(struct moment){4000, 4000}, &ledger, &snapshot,
+					      &closing),
+			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 2000);
 	assert_int_equal(snapshot->duration_ns, 2000);
 	assert_int_equal(aggregate_count(snapshot->aggregate), 3);

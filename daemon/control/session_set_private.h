@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CONTROL_SESSION_SET_PRIVATE_H
+#define PROFD_CONTROL_SESSION_SET_PRIVATE_H
+
+/* What session_set.c (which sessions there are) and session_windows.c (their windows) share. */
+#include "daemon/control/session_set.h"
+
+struct session_set {
+	struct source *source;
+	struct process_table *processes;
+	struct samplers *samplers;
+	struct flusher *flusher;
+	int proc_fd;
+	struct session_defaults defaults;
+	struct session **sessions;
+	size_t n_sessions, capacity;
+	uint64_t next_id;
+	int error; /* of an observer call, reported by the next tick */
+};
+
+/* Running, and not paused. */
+static inline bool session_takes_samples(const struct session *s)
+{
+	return s->state == SESSION_RUNNING && !s->paused;
+}
+
+size_t session_set_count_running(const struct session_set *set);
+
+/* Lets @s take samples: gets it a sampler, opens its window, widens the filter. SOURCE_E_*. */
+int session_windows_attach(struct session_set *set, struct session *s,
+			   struct source_message *message);
+/* The reverse; the sampler's last samples still reach the window before it is closed. */
+int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush);
+/* Closes the window of @s and opens the next. */
+int session_windows_next(struct session_set *set, struct session *s, struct flush *flush);
+/* The window is full: closes it early. SESSION_E_FULL: the one before is still in the way. */
+int session_windows_make_room(struct session_set *set, struct session *s);
+/* A window of @s came back unwritten. */
+int session_windows_keep(struct session *s, struct snapshot *snapshot,
+			 const struct flush_item *item);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The windows of a session: opened with the ledger as it stands, closed into a snapshot that goes
+ * to the output thread, and taken back when that could not write it. Time is measured on
+ * CLOCK_MONOTONIC and becomes wall time only when a window is closed.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "daemon/control/session_set_private.h"
+#include "daemon/resolve/proc.h"
+
+#define WINDOW_BYTES_MIN (256u * 1024)
+/* After a window that could not be written. */
+#define PATIENCE_NS UINT64_C(10000000000)
+/* Samplers that only the privileged may take. */
+#define SPARE_SAMPLERS 4
+
+static struct moment now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (struct moment){.monotonic_ns = proc_now_ns(),
+			       .wall_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec};
+}
+
+/*
+ * Each window may hold an equal share of half the memory; the other half is for windows that are
+ * being written. Shares are fixed when a window opens.
+ */
+static size_t window_share(const struct session_set *set)
+{
+	size_t n = session_set_count_running(set), share;
+
+	share = set->defaults.memory_bytes / 2 / (n > 4 ? n : 4);
+	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
+}
+
+static int open_window(struct session_set *set, struct session *s)
+{
+	struct ledger ledger;
+	int r;
+
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	s->window_max_bytes = window_share(set);
+	return session_open_window(s, proc_now_ns(), &ledger);
+}
+
+/* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
+static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
+			struct flush *flush)
+{
+	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
+	struct moment end = now();
+	struct snapshot *snapshot;
+	int r;
+
+	if (!s->window)
+		return 0;
+	r = session_close_window(s, &end, ledger, &snapshot, &item.closing);
+	if (r)
+		return r == SESSION_E_EMPTY ? 0 : r;
+	s->n_in_flight++;
+	return flusher_submit(set->flusher, snapshot, &item);
+}
+
+int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
+{
+	struct ledger ledger;
+	int r;
+
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	r = close_window(set, s, &ledger, flush);
+	if (r)
+		return r;
+	return open_window(set, s);
+}
+
+int session_windows_attach(struct session_set *set, struct session *s,
+			   struct source_message *message)
+{
+	int r;
+
+	r = samplers_acquire(set->samplers, &s->spec, s->privileged ? 0 : SPARE_SAMPLERS,
+			     &s->sampler, message);
+	if (r)
+		return r;
+	s->attachment++;
+	r = open_window(set, s);
+	if (r)
+		return r;
+	return samplers_refilter(set->samplers, s->sampler);
+}
+
+int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush)
+{
+	unsigned sampler = s->sampler;
+	struct ledger last;
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	r = samplers_release(set->samplers, sampler, &last);
+	if (r)
+		return r;
+	r = close_window(set, s, &last, flush);
+	if (r)
+		return r;
+	s->sampler = SESSION_NO_SAMPLER;
+	return samplers_refilter(set->samplers, sampler);
+}
+
+int session_windows_make_room(struct session_set *set, struct session *s)
+{
+	if (s->n_in_flight || (s->patience_ns && s->patience_ns > proc_now_ns()))
+		return SESSION_E_FULL;
+	s->early_closes++;
+	return session_windows_next(set, s, NULL);
+}
+
+/*
+ * The open window takes it back. Without one, or if its samples are of another event or rate by
+ * now, it is lost, and counted.
+ */
+int session_windows_keep(struct session *s, struct snapshot *snapshot,
+			 const struct flush_item *item)
+{
+	s->patience_ns = proc_now_ns() + PATIENCE_NS;
+	if (s->window && session_takes_samples(s) && item->attachment == s->attachment)
+		return session_take_back(s, snapshot, &item->closing);
+	session_lose(s, aggregate_count(snapshot->aggregate));
+	return 0;
+}
