@@ -947,6 +947,7 @@ static void check_throttle(source_maker make)
 {
 	static const char limit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 	struct source_stats stats;
+	uint64_t throttled;
 	struct rig rig;
 	pid_t pid = start_spinner(1);
 	char before[64];
@@ -955,8 +956,12 @@ static void check_throttle(source_maker make)
 	rig_open(&rig, make, NULL);
 	rig_sample(&rig, 4000, true);
 	rig_run(&rig, 200);
-	stats = rig_stats(&rig);
-	assert_int_equal(stats.throttled, 0);
+	/*
+	 * A CPU that idles without its tick is throttled now and then at any limit: the tick is
+	 * what resets the kernel's count (kernel/events/core.c, perf_throttled_seq).
+	 */
+	throttled = rig_stats(&rig).throttled;
+	assert_true(throttled < 20);
 	write_file(limit, "500");
 	rig_run(&rig, 1000);
 	write_file(limit, before);
@@ -965,7 +970,7 @@ static void check_throttle(source_maker make)
 	stop_process(pid);
 	print_message("throttled %" PRIu64 " times, skipped %" PRIu64 "\n", stats.throttled,
 		      stats.lost[LOST_SKIPPED]);
-	assert_true(stats.throttled > 50);
+	assert_true(stats.throttled > throttled + 50);
 }
 
 static void test_throttle(void **state)
