@@ -109,7 +109,8 @@ static __always_inline void count_idle_gap(const volatile struct abi_sampler *co
 	now = bpf_ktime_get_ns();
 	if (idle && c->last_idle_ns) {
 		n = (now - c->last_idle_ns + period / 8) / period;
-		if (n > 1) {
+		/* Longer: the CPU was offline, and so was its event. */
+		if (n > 1 && n <= 16 + 1000000000 / period) {
 			c->runs += n - 1;
 			c->idle += n - 1;
 			c->period_sum += (n - 1) * period;

@@ -161,7 +161,7 @@ static void answer_stopped(struct waiter *w, int error)
 			continue;
 		if (!r)
 			r = add_session_files(d, s, &paths);
-		if (s->state == SESSION_ENDED)
+		if (s->state == SESSION_ENDED && !s->n_waiting)
 			session_set_remove(d->sessions, s);
 	}
 	if (r)

@@ -9,6 +9,7 @@
  * started it, as with ptrace(2): its addresses would give away its layout.
  */
 #include "daemon/control/policy.h"
+#include "daemon/resolve/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static int read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
 		return error_origin(-errno);
 	if (!policy_parse_status(text, (size_t)n, ret))
 		return error_origin(-EBADMSG);
-	ret->owner = st.st_uid;
+	ret->owner = proc_owner(proc_fd, id, st.st_uid);
 	return POLICY_E_OK;
 }
 

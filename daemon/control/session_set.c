@@ -365,7 +365,8 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 	if (!s->paused)
 		r = session_windows_detach(set, s, flush);
 	settle(s);
-	return r;
+	/* The window in flight may be one that was closed before, without @flush. */
+	return !r && s->state == SESSION_STOPPING ? wait_with(s, flush) : r;
 }
 
 int session_set_flush(struct session_set *set, struct session *only, struct flush *flush)
@@ -435,14 +436,18 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 			s->state = SESSION_ENDED;
 			waiting = steal_ptr(&s->waiting);
 			n_waiting = s->n_waiting;
-			s->n_waiting = 0;
 		}
 	}
-	/* Whoever is answered now may have the session removed. */
+	for (size_t i = 0; i < n_waiting; i++)
+		if (result->error && !waiting[i]->error)
+			waiting[i]->error = result->error;
+	/* Whoever is answered last may have the session removed. */
 	if (!r)
 		r = flush_item_finish(item, result);
-	while (n_waiting)
-		flush_release(waiting[--n_waiting]);
+	while (n_waiting) {
+		s->n_waiting = --n_waiting;
+		flush_release(waiting[n_waiting]);
+	}
 	output_result_free(result);
 	flusher_retry(set->flusher);
 	return r;

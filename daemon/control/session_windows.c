@@ -79,7 +79,9 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 	r = close_window(set, s, &ledger, flush);
 	if (r)
 		return r;
-	return open_window(set, s);
+	/* With the same ledger: what is lost meanwhile belongs to the next window. */
+	s->window_max_bytes = window_share(set);
+	return session_open_window(s, proc_now_ns(), &ledger);
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,

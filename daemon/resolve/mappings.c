@@ -198,7 +198,7 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 		m->n_open++;
 		next++;
 	}
-	if (old.end > end) {
+	if (old.end > end && m->n_open < OPEN_MAX) {
 		struct mapping right = old;
 
 		right.start = end;
@@ -271,7 +271,7 @@ static int swallow(struct mappings *m, uint32_t at, struct mapping *added)
 	return r;
 }
 
-int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time_ns)
+int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time_ns, bool full)
 {
 	struct mapping added = *new;
 	bool conflict = false;
@@ -283,7 +283,8 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	if (at < m->n_open && m->all[at].start <= new->start &&
 	    m->all[at].end >= new->end &&agrees(&m->all[at], new))
 		return MAPPINGS_E_OK;
-	if (m->n_open >= OPEN_MAX)
+	full = full || m->n_open >= OPEN_MAX;
+	if (full && (at == m->n_open || m->all[at].start >= new->end))
 		return MAPPINGS_E_FULL;
 	r = make_private(ret);
 	if (r)
@@ -292,6 +293,8 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	r = close_conflicts(m, new, time_ns, &conflict);
 	if (r)
 		return r;
+	if (full)
+		return MAPPINGS_E_FULL;
 
 	/* What is left in the way agrees; anonymous neighbours agree, too. */
 	added.from = conflict ? newest_generation(m) : 0;

@@ -44,10 +44,11 @@ enum {
 
 /*
  * Adds a mapping made at @time_ns, replacing *m by a copy if it is shared. @image is referenced.
+ * @full: as if there were too many. What the mapping replaces ends even if it is not kept.
  * What says nothing new costs one look-up. A process chooses how many mappings it has, so their
  * number is bounded. Returns MAPPINGS_E_* or negative errno.
  */
-int mappings_add(struct mappings **m, const struct mapping *mapping, uint64_t time_ns);
+int mappings_add(struct mappings **m, const struct mapping *mapping, uint64_t time_ns, bool full);
 /* The generation that was valid at @time_ns. */
 uint32_t mappings_generation(const struct mappings *m, uint64_t time_ns);
 /* The mapping at @address in @generation, or NULL. Borrowed from @m. */

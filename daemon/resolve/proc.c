@@ -194,6 +194,34 @@ enum proc_life proc_life(int proc_fd, pid_t pid)
 	return stat.n_threads > 1 ? PROC_LIFE_LEADER_GONE : PROC_LIFE_ENDED;
 }
 
+uid_t proc_owner(int proc_fd, pid_t pid, uid_t owner)
+{
+	struct dirent *entry;
+	char path[300];
+	struct stat st;
+	int fd;
+	DIR *dir;
+
+	if (owner || proc_life(proc_fd, pid) != PROC_LIFE_LEADER_GONE)
+		return owner;
+	snprintf(path, sizeof(path), "%d/task", pid);
+	fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return owner;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return owner;
+	}
+	while (!owner && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/status", entry->d_name);
+		if (isdigit((unsigned char)entry->d_name[0]) && fstatat(fd, path, &st, 0) == 0)
+			owner = st.st_uid;
+	}
+	closedir(dir);
+	return owner;
+}
+
 /*
  * Real, effective, saved and file system uid, in the line "Uid:". The file belongs to root when the
  * process may not be dumped (proc(5)).
@@ -220,7 +248,7 @@ int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, s
 	r = read_file_owner(proc_fd, pid, "status", &status, &length, &owner);
 	if (r)
 		return r;
-	only = runs_as_one(status, owner, &uid);
+	only = runs_as_one(status, proc_owner(proc_fd, pid, owner), &uid);
 	r = read_file(proc_fd, pid, "cgroup", &cgroup, &length);
 	if (r)
 		return r;

@@ -37,6 +37,12 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
  */
 int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret);
 
+/*
+ * Who may look into @pid, whose status file belongs to @owner: a first thread that has ended has no
+ * memory any more, and its files are root's; then another thread's tell.
+ */
+uid_t proc_owner(int proc_fd, pid_t pid, uid_t owner);
+
 enum proc_life {
 	PROC_LIFE_ALIVE,
 	PROC_LIFE_LEADER_GONE, /* the first thread has ended, others run */

@@ -274,11 +274,7 @@ static int add_mapping(struct process_table *t, struct process *p, const struct 
 	const struct mappings *shared = p->mappings;
 	int r;
 
-	if (t->mapping_bytes > t->max_bytes) {
-		t->stats.refused_mappings++;
-		return 0;
-	}
-	r = mappings_add(&p->mappings, mapping, time_ns);
+	r = mappings_add(&p->mappings, mapping, time_ns, t->mapping_bytes > t->max_bytes);
 	if (r < 0)
 		return r;
 	t->stats.refused_mappings += r == MAPPINGS_E_FULL;
@@ -333,18 +329,20 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
  * go on; or nothing has ended at all, but the program that it now runs may not be looked at, and
  * the kernel took its events away (begin_new_exec() calls perf_event_exit_task()).
  */
-static void apply_exit(struct process_table *t, const struct process_event *event)
+static int apply_exit(struct process_table *t, const struct process_event *event)
 {
 	struct process *p = process_table_living(t, event->pid);
 	enum proc_life life = PROC_LIFE_ENDED;
 
 	if (!p || (event->tid != event->pid && !p->leader_gone))
-		return;
+		return 0;
 	if (t->proc_fd >= 0 && proc_is_process(t->proc_fd, p->pid, p->start_ns))
 		life = proc_life(t->proc_fd, p->pid);
 	p->leader_gone = life == PROC_LIFE_LEADER_GONE;
 	if (life == PROC_LIFE_ENDED)
 		process_die(t, p, event->time_ns);
+	/* EXEC came before the program had its credentials: only now /proc tells the truth. */
+	return life == PROC_LIFE_ALIVE ? process_table_confirm_again(t, p) : 0;
 }
 
 int process_table_apply(struct process_table *t, const struct process_event *event)
@@ -364,8 +362,7 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 			copy_comm(p->comm, event->comm);
 		return 0;
 	case PROCESS_EVENT_EXIT:
-		apply_exit(t, event);
-		return 0;
+		return apply_exit(t, event);
 	case PROCESS_EVENT_LOST:
 		t->wants_scan = true;
 		return 0;
@@ -383,7 +380,10 @@ bool process_table_wants_scan(const struct process_table *t)
 /* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
 int process_table_confirm(struct process_table *t, struct process *p)
 {
-	return p->unit_confirmed ? 0 : process_table_confirm_again(t, p);
+	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
+	if (p->unit_confirmed || newest_of(t, p->pid) != p)
+		return 0;
+	return process_table_confirm_again(t, p);
 }
 
 int process_table_confirm_again(struct process_table *t, struct process *p)
@@ -515,7 +515,9 @@ static bool is_stale(const struct scan *scan, const struct process *p, const str
 		return true;
 	if (!scan->again)
 		return false;
-	return strncmp(p->comm, stat->comm, sizeof(p->comm) - 1) != 0 ||
+	/* The name of a kernel worker ends in what it does at the moment. */
+	return (!(stat->flags & MAPS_STAT_KERNEL_THREAD) &&
+		strncmp(p->comm, stat->comm, sizeof(p->comm) - 1) != 0) ||
 	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
 }
 
@@ -545,8 +547,11 @@ static int scan_one(struct scan *scan, const struct maps_stat *stat)
 static int scan_visit(void *userdata, const struct maps_stat *stat)
 {
 	struct scan *scan = userdata;
-	struct slot *slot = calloc(1, sizeof(*slot));
+	struct slot *slot;
 
+	if (stat->state == 'Z' && stat->n_threads <= 1)
+		return 0; /* ended: not seen */
+	slot = calloc(1, sizeof(*slot));
 	if (!slot)
 		return error_origin(-ENOMEM);
 	slot->pid = stat->pid;

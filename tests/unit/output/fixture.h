@@ -237,7 +237,7 @@ static inline void map(struct mappings **m, struct image *image, uint64_t start,
 	const struct mapping mapping = {
 		.start = start, .end = start + 0x3000, .offset = offset, .image = image};
 
-	assert_int_equal(mappings_add(m, &mapping, time_ns), 0);
+	assert_int_equal(mappings_add(m, &mapping, time_ns, false), 0);
 }
 
 /*

@@ -49,7 +49,7 @@ static void add(struct mappings **m, unsigned image, uint64_t page, uint64_t n, 
 				  .offset = offset * PAGE,
 				  .image = images[image]};
 
-	assert_int_equal(mappings_add(m, &mapping, time_ns), 0);
+	assert_int_equal(mappings_add(m, &mapping, time_ns, false), 0);
 }
 
 static const struct mapping *at(const struct mappings *m, uint64_t page, uint64_t time_ns)
