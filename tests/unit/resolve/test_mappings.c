@@ -112,6 +112,28 @@ static void test_shared_tables_are_never_changed(void **state)
 	assert_ptr_equal(at(child, 12, 1)->image, images[1]);
 }
 
+/* What is not kept for lack of room still ends what it replaced: no address gets a wrong name. */
+static void test_a_refused_mapping_ends_what_it_replaces(void **state)
+{
+	const struct mapping over = {.start = 12 * PAGE, .end = 14 * PAGE, .image = images[2]};
+	const struct mapping known = {
+		.start = 16 * PAGE, .end = 17 * PAGE, .offset = 6 * PAGE, .image = images[1]};
+	const struct mapping apart = {.start = 90 * PAGE, .end = 91 * PAGE, .image = images[2]};
+	cleanup(mappings_unrefp) struct mappings *m = NULL;
+
+	(void)state;
+	assert_int_equal(mappings_new(&m), 0);
+	add(&m, 1, 10, 10, 0, 1);
+	assert_int_equal(mappings_add(&m, &known, 2, true), MAPPINGS_E_OK);
+	assert_int_equal(mappings_add(&m, &apart, 3, true), MAPPINGS_E_FULL);
+	assert_int_equal(mappings_generation(m, 10), 0);
+	assert_int_equal(mappings_add(&m, &over, 4, true), MAPPINGS_E_FULL);
+	assert_null(at(m, 13, 5));
+	assert_ptr_equal(at(m, 13, 3)->image, images[1]);
+	assert_ptr_equal(at(m, 11, 5)->image, images[1]);
+	assert_ptr_equal(at(m, 15, 5)->image, images[1]);
+}
+
 /* Random mappings of files; every page is asked for at every moment. */
 static void test_against_a_model(void **state)
 {
@@ -172,6 +194,8 @@ int main(void)
 						free_images),
 		cmocka_unit_test_setup_teardown(test_shared_tables_are_never_changed, make_images,
 						free_images),
+		cmocka_unit_test_setup_teardown(test_a_refused_mapping_ends_what_it_replaces,
+						make_images, free_images),
 		cmocka_unit_test_setup_teardown(test_against_a_model, make_images, free_images),
 	};
 
