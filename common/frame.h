@@ -15,7 +15,7 @@
 
 enum frame_kind {
 	FRAME_USER = 0x0,        /* address in the process */
-	FRAME_IMAGE = 0x1,       /* image (bits 59..32) and offset in it (bits 31..0) */
+	FRAME_IMAGE = 0x1,       /* image's number (bits 59..32), offset in its file (31..0) */
 	FRAME_JIT = 0x2,         /* address in generated code that has a name of its own */
 	FRAME_INTERPRETER = 0x3, /* a line of an interpreted language */
 	FRAME_MARKER = 0x4,      /* no code: a note about the stack */
@@ -25,6 +25,24 @@ enum frame_kind {
 static inline enum frame_kind frame_kind(uint64_t frame)
 {
 	return (enum frame_kind)(frame >> 60);
+}
+
+/* Image numbers are 1 .. FRAME_IMAGES_MAX; 0 is no image. */
+#define FRAME_IMAGES_MAX ((1u << 28) - 1)
+
+static inline uint64_t frame_in_image(uint32_t image, uint32_t offset)
+{
+	return (uint64_t)FRAME_IMAGE << 60 | (uint64_t)image << 32 | offset;
+}
+
+static inline uint32_t frame_image(uint64_t frame)
+{
+	return (uint32_t)(frame >> 32) & FRAME_IMAGES_MAX;
+}
+
+static inline uint32_t frame_offset(uint64_t frame)
+{
+	return (uint32_t)frame;
 }
 
 #endif

@@ -12,14 +12,21 @@
  */
 
 /* The walk was cut although the stack goes on. */
-#define TRUNCATED_REASONS(X) X(DEPTH, depth)
+#define TRUNCATED_REASONS(X)                                         \
+	X(DEPTH, depth) /* as many frames as the sampler may have */ \
+	X(COPY, copy)   /* the copy of the stack ends here, and no more could be read */
 
 /* The walk ended before a root was reached. */
 #define BROKEN_REASONS(X)                                                                        \
 	X(FRAME_POINTER, frame_pointer) /* a saved frame pointer that points nowhere sensible */ \
 	X(UNREADABLE, unreadable)       /* stack memory that could not be read */                \
 	X(NO_REGISTERS, no_registers)   /* the user registers could not be had */                \
-	X(UNKNOWN, unknown)             /* it ended, and the source cannot tell whether at a root */
+	X(UNKNOWN, unknown)   /* it ended, and the source cannot tell whether at a root */       \
+	X(UNMAPPED, unmapped) /* a code address that no known mapping holds */                   \
+	X(RULE, rule)         /* an unwind rule that the walk cannot follow */                   \
+	X(NO_TABLE, no_table) /* unwind rules that could not be had in time or at all */         \
+	X(NO_COPY, no_copy)   /* profd was to finish the walk; no room for its stack */          \
+	X(STALE, stale)       /* walked by mappings that had just been replaced */
 
 /* The tick left no sample. */
 #define LOSS_REASONS(X)                                                                \

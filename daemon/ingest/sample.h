@@ -12,10 +12,26 @@
 
 #include "common/frame.h"
 #include "common/reasons.h"
+#include "common/unwind/registers.h"
 
 #define SAMPLE_COMM_SIZE  16
 #define SAMPLE_FRAMES_MAX 1280 /* 1024 user, 127 kernel and some room */
 #define SAMPLERS_MAX      16
+
+/*
+ * What is needed to finish the walk of a user stack that its source could not finish: the registers
+ * of the frame at which it gave up (its frames so far are in the sample), and a copy of the stack
+ * from there on.
+ */
+struct sample_rest {
+	struct unwind_registers registers;
+	bool pushed;          /* the frame of these registers is in the sample already */
+	bool is_witness;      /* the walk is complete: only for comparison, from the leaf on */
+	uint64_t start_stack; /* mm->start_stack: where the program's arguments begin; 0 unknown */
+	uint64_t stack_address;
+	size_t stack_length; /* bytes; 0: no copy could be taken */
+	const uint8_t *stack;
+};
 
 struct sample {
 	uint64_t time_ns;   /* CLOCK_MONOTONIC */
@@ -31,7 +47,10 @@ struct sample {
 	char comm[SAMPLE_COMM_SIZE]; /* of the thread, NUL-terminated; "" unknown */
 	uint32_t n_kernel;           /* the first n_kernel frames are the kernel's */
 	uint32_t n_frames;
-	const uint64_t *frames; /* leaf first, see common/frame.h */
+	const uint64_t *frames;   /* leaf first, see common/frame.h */
+	uint64_t walked_until_ns; /* the unwind_root.until_ns that the walk went by; 0: by none */
+	/* NULL: finished. Else quality and reason say why it is not. */
+	const struct sample_rest *rest;
 };
 
 enum process_event_kind {

@@ -57,3 +57,8 @@ uint64_t source_memory_bytes(struct source *source)
 {
 	return source->ops->memory_bytes(source);
 }
+
+const struct unwind_host *source_unwind_host(struct source *source)
+{
+	return source->ops->unwind_host ? source->ops->unwind_host(source) : NULL;
+}

@@ -79,7 +79,13 @@ struct source_options {
 	bool exclude_self;
 	unsigned drain_ms;     /* how long samples may wait in a ring, e.g. 100 */
 	uint64_t memory_bytes; /* upper bound for all rings together */
+	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
+	/* BPF, for tests and measurements only: */
+	uint32_t witness_one_in; /* every so many complete walks carry what repeats them; 0: none */
+	bool measure_cost;       /* see source_bpf_cost.h */
 };
+
+struct unwind_host;
 
 struct source;
 
@@ -97,6 +103,7 @@ struct source_ops {
 	int (*follow_cpus)(struct source *source);
 	int (*get_stats)(struct source *source, unsigned sampler, struct source_stats *ret);
 	uint64_t (*memory_bytes)(struct source *source);
+	const struct unwind_host *(*unwind_host)(struct source *source);
 };
 
 /* Each implementation's own struct begins with this. */
@@ -141,6 +148,8 @@ int source_follow_cpus(struct source *source);
  * last totals, until its index is used again, which is as late as can be.
  */
 int source_get_stats(struct source *source, unsigned sampler, struct source_stats *ret);
+/* The memory of its walks, borrowed for the source's life; NULL: it has none. */
+const struct unwind_host *source_unwind_host(struct source *source);
 /* Ring and map memory that does not count in RSS, bytes. */
 uint64_t source_memory_bytes(struct source *source);
 

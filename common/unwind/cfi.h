@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_UNWIND_CFI_H
+#define PROFD_COMMON_UNWIND_CFI_H
+
+/*
+ * The compiler of call frame information: an image's .eh_frame becomes rows (from this file offset
+ * on, this rule) and a dictionary of its rules. Knows the format of .eh_frame (LSB 5, chapter 10;
+ * DWARF 5, section 6.4) and which of its rules a walk can follow. Pure: no I/O, bounded in time and
+ * memory by the length of what it is given, whatever that holds.
+ *
+ * Read without trust: a broken CIE or FDE is skipped and counted; what it would have ruled is
+ * RULE_UNKNOWN.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/unwind/rule.h"
+
+/* Bytes of the image, and the link-time address of the first. */
+struct cfi_section {
+	const uint8_t *data;
+	size_t length;
+	uint64_t address;
+};
+
+/* An executable segment: link-time addresses to file offsets. */
+struct cfi_segment {
+	uint64_t address, offset, length;
+};
+
+struct cfi_input {
+	uint16_t machine;          /* EM_X86_64 or EM_AARCH64 */
+	bool swapped;              /* the image's byte order is not ours: refused */
+	struct cfi_section frame;  /* .eh_frame, little-endian */
+	struct cfi_section header; /* .eh_frame_hdr; length 0: none, FDEs are sorted instead */
+	uint64_t got_address;      /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
+	const struct cfi_segment *segments;
+	size_t n_segments;
+};
+
+/* X(name): one counter each; malformed entries and what a walk will not be able to follow. */
+#define CFI_COUNTERS(X)                                                          \
+	X(fdes)        /* compiled */                                            \
+	X(malformed)   /* CIEs and FDEs that were skipped */                     \
+	X(overlapping) /* FDEs whose code another one had described before */    \
+	X(outside)     /* FDEs of code that no executable segment holds */       \
+	X(expression)  /* rows with an expression that is none of those known */ \
+	X(unfit)       /* rows whose offsets or registers do not fit a rule word */
+
+#define CFI_COUNTER_FIELD(n) uint64_t n;
+struct cfi_counters {
+	CFI_COUNTERS(CFI_COUNTER_FIELD)
+};
+
+struct cfi_row {
+	uint32_t offset; /* in the file */
+	uint32_t rule;   /* index into rules */
+};
+
+/* Rows ascend strictly, neighbours have different rules; the last one is RULE_UNKNOWN. */
+struct cfi_rows {
+	struct cfi_row *rows;
+	size_t n_rows;
+	uint64_t *rules; /* rule.h words, all different */
+	size_t n_rules;
+	struct cfi_counters counters;
+};
+
+void cfi_rows_free(struct cfi_rows *rows);
+DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free)
+
+enum {
+	CFI_E_OK,
+	CFI_E_NONE,        /* no FDE at all */
+	CFI_E_UNSUPPORTED, /* machine or byte order */
+	CFI_E_TOO_BIG,     /* code past the first 4 GiB of the file, or beyond max_rows/max_rules */
+};
+
+struct cfi_limits {
+	size_t max_rows, max_rules;
+};
+
+/* Returns CFI_E_* or -ENOMEM. *ret is the caller's. */
+int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
+		const struct cfi_limits *limits);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_COMMON_UNWIND_REGISTERS_H
+#define PROFD_COMMON_UNWIND_REGISTERS_H
+
+/* The registers that a walk carries from frame to frame. */
+#include "common/unwind/rule.h"
+
+/* Bits of unwind_registers.known: others[i], and the frame pointer. */
+#define UNWIND_KNOWN(base) (1u << ((base)-RULE_BASE_OTHER))
+#define UNWIND_KNOWN_FP    (1u << 31)
+
+struct unwind_registers {
+	unwind_u64 pc, sp, fp;
+	unwind_u64 others[UNWIND_OTHERS]; /* by enum rule_base - RULE_BASE_OTHER */
+	unwind_u32 known;                 /* which of the others, and fp */
+	unwind_u8 is_return;              /* pc is where a call returns to: look up pc - 1 */
+	unwind_u8 above_signal;           /* sp came from a signal frame: may lie anywhere */
+	unwind_u8 compat;                 /* a 32-bit program: frame pointers, words of 4 bytes */
+	unwind_u8 reserved;
+};
+
+#endif

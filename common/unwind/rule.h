@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_COMMON_UNWIND_RULE_H
+#define PROFD_COMMON_UNWIND_RULE_H
+
+/*
+ * One unwind rule: how to find the caller's registers from a function's, at one range of its
+ * instructions. It is what call frame information (DWARF 5, section 6.4) comes down to for the few
+ * registers that a stack walk needs, packed into one 64-bit word:
+ *
+ *   bits  0..3   kind        enum rule_kind; a word of zeroes is RULE_UNKNOWN
+ *   bits  4..7   base        enum rule_base, the register that the CFA is computed from
+ *   bits  8..25  cfa_offset  signed, in units of 8 bytes
+ *   bits 26..27  fp_kind     enum rule_fp, where the caller's frame pointer is
+ *   bits 28..40  fp_offset   signed, units of 8 bytes
+ *   bits 41..42  ra_kind     enum rule_ra, where the return address is
+ *   bits 43..55  ra_offset   signed, units of 8 bytes
+ *   bits 56..63  extra       RULE_DEREF: signed, units of 8 bytes, added to what was read
+ *                            RULE_PLT: the low four bits of the pc from which on 8 are added
+ *                            else: the caller's rbx, see RULE_BX_*; 0 elsewhere than on x86-64
+ *
+ * What does not fit is RULE_ODD. CFA: the canonical frame address, on x86-64 and aarch64 the stack
+ * pointer of the caller right after the call returns.
+ *
+ * Shared by the BPF programs, profd and the shim: no includes, no functions of a library.
+ */
+typedef __UINT64_TYPE__ unwind_u64;
+typedef __INT64_TYPE__ unwind_s64;
+typedef __UINT32_TYPE__ unwind_u32;
+typedef __UINT8_TYPE__ unwind_u8;
+
+enum rule_kind {
+	RULE_UNKNOWN, /* no call frame information here: try the frame pointer */
+	RULE_ROOT,    /* the return address is undefined: nothing called this */
+	RULE_CFA,     /* CFA = base + cfa_offset */
+	RULE_DEREF,   /* CFA = *(base + cfa_offset) + extra */
+	RULE_PLT,     /* CFA = base + cfa_offset + ((pc & 15) >= extra ? 8 : 0) */
+	RULE_SIGNAL,  /* the restorer of a signal frame: all registers are in the ucontext at sp */
+	RULE_ODD,     /* there is a rule, and these words cannot hold it */
+	N_RULE_KINDS,
+};
+
+/* The DWARF register numbers are cfi.c's business. */
+enum rule_base {
+	RULE_BASE_SP,
+	RULE_BASE_FP,
+	RULE_BASE_OTHER, /* the first of the architecture's others */
+	/* x86-64 */
+	RULE_BASE_AX = RULE_BASE_OTHER,
+	RULE_BASE_BX,
+	RULE_BASE_CX,
+	RULE_BASE_DX,
+	RULE_BASE_R10,
+	RULE_BASE_R11,
+	N_RULE_BASES,
+	/* aarch64 */
+	RULE_BASE_LR = RULE_BASE_OTHER,
+};
+
+#define UNWIND_OTHERS (N_RULE_BASES - RULE_BASE_OTHER)
+
+enum rule_fp {
+	RULE_FP_SAME,   /* it still is in its register */
+	RULE_FP_AT_CFA, /* saved at CFA + fp_offset */
+	RULE_FP_AT_FP,  /* saved at fp + fp_offset (functions that realign their stack) */
+	RULE_FP_LOST,
+};
+
+enum rule_ra {
+	RULE_RA_AT_CFA, /* saved at CFA + ra_offset; on x86-64 nearly always -8 */
+	RULE_RA_IN_LR,  /* aarch64: still in the link register */
+	RULE_RA_ODD,    /* unused by complete rules */
+};
+
+/*
+ * The caller's rbx (kinds without another use for `extra`): lost (not followed, which is the
+ * ordinary case), still in its register, or saved at CFA - 8 * (extra - RULE_BX_SAME), extra above.
+ */
+#define RULE_BX_LOST 0
+#define RULE_BX_SAME 1
+
+struct rule {
+	unsigned kind, base, fp_kind, ra_kind;
+	int cfa_offset, fp_offset, ra_offset; /* bytes, multiples of 8 */
+	int extra;                            /* as in the word, RULE_DEREF: bytes */
+};
+
+#define RULE_KIND(word) ((unwind_u32)((word)&15))
+#define RULE_BASE(word) ((unwind_u32)((word) >> 4 & 15))
+#define RULE_FP(word)   ((unwind_u32)((word) >> 26 & 3))
+#define RULE_RA(word)   ((unwind_u32)((word) >> 41 & 3))
+/* Signed fields, bytes: shifted up to the sign bit, and down arithmetically, less three. */
+#define RULE_SIGNED(word, low, bits) \
+	((unwind_s64)((unwind_u64)(word) << (64 - (low) - (bits))) >> (64 - (bits)))
+#define RULE_CFA_OFFSET(word) (RULE_SIGNED(word, 8, 18) * 8)
+#define RULE_FP_OFFSET(word)  (RULE_SIGNED(word, 28, 13) * 8)
+#define RULE_RA_OFFSET(word)  (RULE_SIGNED(word, 43, 13) * 8)
+#define RULE_EXTRA(word)      ((unwind_u32)((unwind_u64)(word) >> 56))
+#define RULE_ADDED(word)      (RULE_SIGNED(word, 56, 8) * 8)
+
+/* The word of a rule without fields. */
+#define RULE_WORD(kind) ((unwind_u64)(kind))
+
+#define RULE_FITS(bytes, bits) \
+	(!((bytes)&7) && (bytes) / 8 >= -(1 << ((bits)-1)) && (bytes) / 8 < 1 << ((bits)-1))
+
+/* Packs @rule; RULE_ODD's word where it does not fit. */
+static inline unwind_u64 rule_pack(const struct rule *rule)
+{
+	int extra = rule->kind == RULE_DEREF ? rule->extra / 8 : rule->extra;
+
+	if (!RULE_FITS(rule->cfa_offset, 18) || !RULE_FITS(rule->fp_offset, 13) ||
+	    !RULE_FITS(rule->ra_offset, 13))
+		return RULE_WORD(RULE_ODD);
+	if (rule->kind == RULE_DEREF ? !RULE_FITS(rule->extra, 8) : extra < 0 || extra > 255)
+		return RULE_WORD(RULE_ODD);
+	return (unwind_u64)(rule->kind & 15) | (unwind_u64)(rule->base & 15) << 4 |
+	       ((unwind_u64)(rule->cfa_offset / 8) & 0x3ffff) << 8 |
+	       (unwind_u64)(rule->fp_kind & 3) << 26 |
+	       ((unwind_u64)(rule->fp_offset / 8) & 0x1fff) << 28 |
+	       (unwind_u64)(rule->ra_kind & 3) << 41 |
+	       ((unwind_u64)(rule->ra_offset / 8) & 0x1fff) << 43 |
+	       ((unwind_u64)extra & 0xff) << 56;
+}
+
+static inline struct rule rule_unpack(unwind_u64 word)
+{
+	struct rule rule = {
+		.kind = RULE_KIND(word),
+		.base = RULE_BASE(word),
+		.fp_kind = RULE_FP(word),
+		.ra_kind = RULE_RA(word),
+		.cfa_offset = (int)RULE_CFA_OFFSET(word),
+		.fp_offset = (int)RULE_FP_OFFSET(word),
+		.ra_offset = (int)RULE_RA_OFFSET(word),
+	};
+
+	rule.extra = rule.kind == RULE_DEREF ? (int)RULE_ADDED(word) : (int)RULE_EXTRA(word);
+	return rule;
+}
+
+#endif

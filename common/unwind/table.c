@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/unwind/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+
+static size_t words_of_halves(size_t n_halves)
+{
+	return (n_halves + 1) / 2;
+}
+
+static void put_half(uint64_t *words, size_t i, uint32_t half)
+{
+	words[i / 2] |= (uint64_t)half << (i & 1) * 32;
+}
+
+/* The @i-th half of the run at word @first; 0 where that is outside of @words. */
+static uint32_t half(const uint64_t *words, size_t n_words, uint64_t first, uint64_t i)
+{
+	uint64_t at = first + i / 2;
+
+	return at < n_words ? (uint32_t)(words[at] >> (i & 1) * 32) : 0;
+}
+
+static void measure(const struct cfi_rows *rows, struct table_slot *ret)
+{
+	uint32_t first = rows->rows[0].offset >> TABLE_CHUNK_BITS;
+	uint32_t last = rows->rows[rows->n_rows - 1].offset >> TABLE_CHUNK_BITS;
+
+	*ret = (struct table_slot){
+		.state = TABLE_LOADED,
+		.n_rules = (uint32_t)rows->n_rules,
+		.n_chunks = last - first + 1,
+		.first_chunk = first,
+		.n_rows = (uint32_t)rows->n_rows,
+	};
+}
+
+static void fill(const struct cfi_rows *rows, const struct table_slot *slot, uint64_t *words)
+{
+	uint64_t *chunks = words + slot->n_rules;
+	uint64_t *packed = chunks + words_of_halves(slot->n_chunks + 1);
+	size_t row = 0;
+
+	for (size_t i = 0; i < slot->n_rules; i++)
+		words[i] = rows->rules[i];
+	for (uint32_t chunk = 0; chunk < slot->n_chunks; chunk++) {
+		put_half(chunks, chunk, (uint32_t)row);
+		while (row < rows->n_rows &&
+		       rows->rows[row].offset >> TABLE_CHUNK_BITS == slot->first_chunk + chunk) {
+			put_half(packed, row,
+				 rows->rows[row].rule << TABLE_CHUNK_BITS |
+					 (rows->rows[row].offset & (TABLE_CHUNK - 1)));
+			row++;
+		}
+	}
+	put_half(chunks, slot->n_chunks, slot->n_rows);
+}
+
+int table_pack(const struct cfi_rows *rows, size_t max_words, struct table_slot *ret_slot,
+	       uint64_t **ret_words, size_t *ret_n_words)
+{
+	struct table_slot slot;
+	uint64_t *words;
+	size_t n_words;
+
+	if (!rows->n_rows || rows->n_rows > UINT32_MAX || rows->n_rules > TABLE_RULES_MAX)
+		return TABLE_E_TOO_BIG;
+	measure(rows, &slot);
+	n_words = slot.n_rules + words_of_halves((size_t)slot.n_chunks + 1) +
+		  words_of_halves(slot.n_rows);
+	if (n_words > max_words)
+		return TABLE_E_TOO_BIG;
+	words = calloc(n_words, sizeof(*words));
+	if (!words)
+		return error_origin(-ENOMEM);
+	fill(rows, &slot, words);
+	*ret_slot = slot;
+	*ret_words = words;
+	*ret_n_words = n_words;
+	return TABLE_E_OK;
+}
+
+uint64_t table_search(const uint64_t *words, size_t n_words, const struct table_slot *slot,
+		      uint32_t offset)
+{
+	uint64_t chunks = (uint64_t)slot->first + slot->n_rules;
+	uint64_t rows = chunks + words_of_halves((size_t)slot->n_chunks + 1);
+	uint32_t chunk = offset >> TABLE_CHUNK_BITS, low, high, end, rule;
+
+	if (chunk < slot->first_chunk || chunk - slot->first_chunk >= slot->n_chunks)
+		return RULE_WORD(RULE_UNKNOWN);
+	chunk -= slot->first_chunk;
+	low = half(words, n_words, chunks, chunk);
+	high = half(words, n_words, chunks, (uint64_t)chunk + 1);
+	end = offset & (TABLE_CHUNK - 1);
+	/* The first row of the chunk behind @offset; the one before it rules. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if ((half(words, n_words, rows, middle) & (TABLE_CHUNK - 1)) <= end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return RULE_WORD(RULE_UNKNOWN);
+	rule = half(words, n_words, rows, low - 1) >> TABLE_CHUNK_BITS;
+	if (rule >= slot->n_rules || (uint64_t)slot->first + rule >= n_words)
+		return RULE_WORD(RULE_UNKNOWN);
+	return words[slot->first + rule];
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_UNWIND_HOST_H
+#define PROFD_INGEST_UNWIND_HOST_H
+
+/*
+ * The memory that the BPF programs' walks read (common/unwind/layout.h), as its owner, the BPF
+ * source, lends it to the unwinder, which alone writes it. A source without such walks has none;
+ * the unwinder then uses memory of its own.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/unwind/layout.h"
+
+struct unwind_host {
+	uint64_t *words;
+	size_t n_words;
+	struct table_slot *slots;
+	size_t n_slots;
+	struct unwind_mapping *mappings;
+	size_t n_mappings;
+	/*
+	 * Puts @root into force for root->pid, which children born from then on inherit; or takes
+	 * it away. Void if the kernel saw the process exec, or be born, after root->until_ns.
+	 * Return 0, UNWIND_HOST_E_FULL, or negative errno.
+	 */
+	int (*publish)(void *userdata, const struct unwind_root *root);
+	int (*withdraw)(void *userdata, pid_t pid);
+	/* Process events up to here have been delivered, CLOCK_MONOTONIC; 0: none yet. */
+	uint64_t (*events_until)(void *userdata);
+	void *userdata;
+};
+
+enum {
+	UNWIND_HOST_E_OK,
+	UNWIND_HOST_E_FULL,
+};
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_MEMORY_READER_H
+#define PROFD_RESOLVE_MEMORY_READER_H
+
+/*
+ * Reads words of other processes' memory that a stack copy lacks, because the page was not there
+ * when the tick's program asked (swapped out, not yet copied after a fork, or beyond the copy).
+ * Such a read can block for as long as the process's owner likes (FUSE, userfaultfd), so it happens
+ * in a child process (process_vm_readv(2)), which is killed and replaced when it takes too long.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+
+#define MEMORY_READ_MAX 65536u
+
+struct memory_reader;
+
+/* Forks: call it before there are threads. The child has no fd but its socket. */
+int memory_reader_new(struct memory_reader **ret);
+void memory_reader_free(struct memory_reader *m);
+DEFINE_CLEANUP(struct memory_reader *, memory_reader_free)
+
+enum {
+	MEMORY_READER_E_OK,
+	MEMORY_READER_E_BUSY, /* too many are under way, or the child was lost: do without */
+};
+
+/*
+ * Asks for up to @length bytes (at most MEMORY_READ_MAX) at @address of @pid. The answer comes
+ * under @cookie. Never blocks. Returns MEMORY_READER_E_* or negative errno.
+ */
+int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
+			  size_t length);
+/* Readable when there is an answer. It may change in memory_reader_tick(). */
+int memory_reader_fd(const struct memory_reader *m);
+/*
+ * Hands out one answer: cookie, data (borrowed until the next call) and its length, which is
+ * shorter than asked for where memory ended, 0 where nothing could be read. False: none is there.
+ */
+bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
+			size_t *ret_length);
+/*
+ * @now_ns: CLOCK_MONOTONIC. A request that is older than 200 ms costs the child its life; what it
+ * had not answered is answered with nothing.
+ */
+void memory_reader_tick(struct memory_reader *m, uint64_t now_ns);
+
+#endif

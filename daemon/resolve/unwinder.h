@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_UNWINDER_H
+#define PROFD_RESOLVE_UNWINDER_H
+
+/*
+ * Makes stacks complete. Stands between a source and whoever takes its samples:
+ *
+ *   - tells the BPF programs what walks need: each sampled image's table of unwind rules, compiled
+ *     in a thread (table_loader.h) when it is first needed, kept in a pool and evicted when that is
+ *     full; and each living process's executable mappings, as soon as an event announced them.
+ *   - finishes the walks that a source could not finish, on the copies of stacks that came with the
+ *     samples. Those whose tables are still being made wait, some tenths of a second at most.
+ *
+ * Samples leave it finished (no rest), each exactly once, not always in the order in which they
+ * came. Process events pass straight through, before they are looked at.
+ *
+ * Main thread only, but for the loader's thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/ingest/source.h"
+#include "daemon/ingest/unwind_host.h"
+#include "daemon/resolve/process.h"
+
+struct unwinder_options {
+	const struct source_sink *next;  /* borrowed: takes events, and samples when finished */
+	struct process_table *processes; /* borrowed; `next` applies events to it */
+	int proc_fd;                     /* borrowed; -1: a replay, nothing is read */
+	uint64_t memory_bytes;           /* for waiting samples and compiling, and the tables if the
+					    source has no memory for them */
+	bool raw_frames; /* frames leave as addresses, not as FRAME_IMAGE: for a recording */
+};
+
+/* X(name): see status --json, unwinding. Totals since the start. */
+#define UNWINDER_COUNTERS(X)                                                                      \
+	X(finished)         /* walks that were finished outside of the kernel */                  \
+	X(waited)           /* of these, those that waited for a table or memory */               \
+	X(gave_up)          /* waited in vain: delivered as they were */                          \
+	X(no_room)          /* could not wait: too many others did */                             \
+	X(tables_loaded)    /* images whose rules were compiled */                                \
+	X(tables_evicted)   /* to make room */                                                    \
+	X(tables_refused)   /* images whose rules cannot be used: too big, malformed */           \
+	X(images_over_4g)   /* refused because their code lies past 4 GiB */                      \
+	X(no_slot)          /* images that found no place in the table of tables */               \
+	X(rules_expression) /* rows with expressions that no walk can follow, of loaded tables */ \
+	X(rules_unfit)      /* rows whose numbers do not fit a rule, of loaded tables */          \
+	X(published)        /* times that a process's mappings were handed to the BPF programs */ \
+	X(publish_failed)   /* no room for them */                                                \
+	X(stale)            /* walks by mappings that had just been replaced */                   \
+	X(memory_reads)     /* attempts to read a process's memory that a copy lacked */          \
+	X(memory_failed)    /* of these, in vain */
+
+#define UNWINDER_COUNTER_FIELD(n) uint64_t n;
+struct unwinder_stats {
+	UNWINDER_COUNTERS(UNWINDER_COUNTER_FIELD)
+	/* Now. */
+	uint64_t tables, rows, table_bytes; /* loaded */
+	uint64_t waiting;                   /* samples */
+	uint64_t memory_bytes;              /* heap held, and tables that are no BPF memory */
+};
+
+struct unwinder;
+
+int unwinder_new(struct unwinder **ret, const struct unwinder_options *options);
+void unwinder_free(struct unwinder *u);
+DEFINE_CLEANUP(struct unwinder *, unwinder_free)
+
+/* What the source is to deliver to. Lives as long as @u. */
+const struct source_sink *unwinder_sink(struct unwinder *u);
+/* Once, after the source was made; @host (borrowed, until unwinder_detach()) may be NULL. */
+int unwinder_attach(struct unwinder *u, const struct unwind_host *host);
+/* Before the source is freed. */
+void unwinder_detach(struct unwinder *u);
+/* Readable when the loader or the memory reader has something; then call unwinder_dispatch(). */
+int unwinder_fd(const struct unwinder *u);
+int unwinder_dispatch(struct unwinder *u);
+/*
+ * After each drain of the source: publishes what changed, and lets go of those that have waited
+ * too long. @now_ns: CLOCK_MONOTONIC.
+ */
+int unwinder_after_drain(struct unwinder *u, uint64_t now_ns);
+/* About once a second: forgets images and processes that are gone. */
+int unwinder_sweep(struct unwinder *u, uint64_t now_ns);
+/* Delivers all that waits: what is not there after @timeout_ms is done without. Blocks as long. */
+int unwinder_settle(struct unwinder *u, unsigned timeout_ms);
+void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret);
+/* The first fatal error of a sample or event, which a sink cannot return; 0 none. */
+int unwinder_error(const struct unwinder *u);
+
+#endif
