@@ -41,13 +41,14 @@ struct cfi_input {
 };
 
 /* X(name): one counter each; malformed entries and what a walk will not be able to follow. */
-#define CFI_COUNTERS(X)                                                          \
-	X(fdes)        /* compiled */                                            \
-	X(malformed)   /* CIEs and FDEs that were skipped */                     \
-	X(overlapping) /* FDEs whose code another one had described before */    \
-	X(outside)     /* FDEs of code that no executable segment holds */       \
-	X(expression)  /* rows with an expression that is none of those known */ \
-	X(unfit)       /* rows whose offsets or registers do not fit a rule word */
+#define CFI_COUNTERS(X)                                                             \
+	X(fdes)        /* compiled */                                               \
+	X(malformed)   /* CIEs and FDEs that were skipped */                        \
+	X(overlapping) /* FDEs whose code another one had described before */       \
+	X(outside)     /* FDEs of code that no executable segment holds */          \
+	X(expression)  /* rows with an expression that is none of those known */    \
+	X(unfit)       /* rows whose offsets or registers do not fit a rule word */ \
+	X(rows)        /* before equal neighbours were merged */
 
 #define CFI_COUNTER_FIELD(n) uint64_t n;
 struct cfi_counters {

@@ -16,7 +16,8 @@
  * UNWIND_X86_64 or UNWIND_AARCH64 is chosen by the compiler's target unless it is defined.
  *
  * Each step checks that the walk goes up: the caller's stack pointer is above the callee's, but for
- * signal frames, which may come from another stack. So walks end, whatever the memory holds.
+ * signal frames, which may come from another stack. Memory that lies can make those turn in
+ * circles: hosts bound the number of frames.
  */
 #include "common/unwind/registers.h"
 #include "common/unwind/rule.h"
@@ -79,13 +80,25 @@ static inline unwind_u64 unwind_lookup_pc(const struct unwind_registers *r)
 	return r->pc - (r->is_return ? 1 : 0);
 }
 
+/* One of the others from a ucontext; a walk gets along without it. */
+static inline void unwind_restore(struct unwind_registers *r, struct unwind_memory *memory,
+				  unwind_u32 base, unwind_u64 address)
+{
+	unwind_u64 value;
+
+	if (!unwind_read(memory, address, &value))
+		return;
+	r->others[base - RULE_BASE_OTHER] = value;
+	r->known |= UNWIND_KNOWN(base);
+}
+
 /*
  * Each of these returns an UNWIND_STEP_*, and changes @r only when that is _CALLER. @memory is the
  * host's, handed to unwind_read().
  */
 static inline int unwind_step_signal(struct unwind_registers *r, struct unwind_memory *memory)
 {
-	unwind_u64 at = r->sp, pc, sp, fp, v;
+	unwind_u64 at = r->sp, pc, sp, fp;
 
 	if (!unwind_read(memory, at + UNWIND_SIGNAL_PC, &pc) ||
 	    !unwind_read(memory, at + UNWIND_SIGNAL_SP, &sp) ||
@@ -100,23 +113,14 @@ static inline int unwind_step_signal(struct unwind_registers *r, struct unwind_m
 	r->is_return = 0;
 	r->above_signal = 1;
 #if defined(UNWIND_X86_64)
-	if (unwind_read(memory, at + UNWIND_SIGNAL_AX, &v)) {
-		r->others[RULE_BASE_AX - RULE_BASE_OTHER] = v;
-		r->known |= UNWIND_KNOWN(RULE_BASE_AX);
-	}
-	if (unwind_read(memory, at + UNWIND_SIGNAL_BX, &v)) {
-		r->others[RULE_BASE_BX - RULE_BASE_OTHER] = v;
-		r->known |= UNWIND_KNOWN(RULE_BASE_BX);
-	}
-	if (unwind_read(memory, at + UNWIND_SIGNAL_R10, &v)) {
-		r->others[RULE_BASE_R10 - RULE_BASE_OTHER] = v;
-		r->known |= UNWIND_KNOWN(RULE_BASE_R10);
-	}
+	unwind_restore(r, memory, RULE_BASE_AX, at + UNWIND_SIGNAL_AX);
+	unwind_restore(r, memory, RULE_BASE_BX, at + UNWIND_SIGNAL_BX);
+	unwind_restore(r, memory, RULE_BASE_CX, at + UNWIND_SIGNAL_CX);
+	unwind_restore(r, memory, RULE_BASE_DX, at + UNWIND_SIGNAL_DX);
+	unwind_restore(r, memory, RULE_BASE_R10, at + UNWIND_SIGNAL_R10);
+	unwind_restore(r, memory, RULE_BASE_R11, at + UNWIND_SIGNAL_R11);
 #else
-	if (unwind_read(memory, at + UNWIND_SIGNAL_LR, &v)) {
-		r->others[RULE_BASE_LR - RULE_BASE_OTHER] = v;
-		r->known |= UNWIND_KNOWN(RULE_BASE_LR);
-	}
+	unwind_restore(r, memory, RULE_BASE_LR, at + UNWIND_SIGNAL_LR);
 #endif
 	return UNWIND_STEP_CALLER;
 }
@@ -166,7 +170,7 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 		if (cfa < r->sp)
 			return UNWIND_STEP_IMPLAUSIBLE;
 	} else {
-		if (cfa <= r->sp)
+		if (cfa <= r->sp || cfa >= UNWIND_USER_LIMIT)
 			return UNWIND_STEP_IMPLAUSIBLE;
 		if (!unwind_read(memory, cfa + RULE_RA_OFFSET(rule), &pc))
 			return UNWIND_STEP_UNREADABLE;
@@ -176,7 +180,8 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 		return UNWIND_STEP_IMPLAUSIBLE;
 	if (fp_kind == RULE_FP_SAME) {
 		known = r->known & UNWIND_KNOWN_FP;
-	} else if (fp_kind != RULE_FP_LOST) {
+	} else if (fp_kind == RULE_FP_AT_CFA ||
+		   (fp_kind == RULE_FP_AT_FP && r->known & UNWIND_KNOWN_FP)) {
 		if (!unwind_read(memory,
 				 (fp_kind == RULE_FP_AT_FP ? r->fp : cfa) + RULE_FP_OFFSET(rule),
 				 &fp))

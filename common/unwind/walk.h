@@ -7,9 +7,17 @@
  * begins where theirs gave up, or at the leaf. Pure, but for the callbacks.
  *
  * Per frame: the mapping of the pc; the rule of its image's table; without one the frame pointer;
- * a restorer without call frame information (musl) by its code. It ends at a root, or with a reason
- * of common/reasons.h, or because something is missing that the caller may be able to get: then
- * the state is that of the frame it stopped at, and walk_go() goes on from there.
+ * a restorer without call frame information (musl, Go) by its code. It ends at a root, or with a
+ * reason of common/reasons.h, or because something is missing that the caller may be able to get:
+ * then the state is that of the frame it stopped at, and walk_go() goes on from there.
+ *
+ * Roots: a rule that says so; the caller that a saved frame pointer of zero calls the last one, if
+ * no rule knows better; the program's first instructions, below which nothing can have been called
+ * (its stack pointer is about start_stack, and it has no frame).
+ *
+ * What cannot be a caller ends the walk as broken: FRAME_POINTER where a frame pointer led there
+ * (the step's, or the base of a rule), RULE elsewhere, UNMAPPED for an address of no mapping that
+ * a rule or the registers gave. That address stays in the stack; one of a frame pointer does not.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +30,12 @@
 struct walk_maps {
 	/* The mapping at @address, or NULL. Borrowed until the next call. */
 	const struct unwind_mapping *(*find)(void *userdata, uint64_t address);
+	/*
+	 * @length bytes of the code at @address, which @mapping holds; false if they cannot be had
+	 * without waiting. NULL: never. Asked at most once a frame.
+	 */
+	bool (*read_code)(void *userdata, const struct unwind_mapping *mapping, uint64_t address,
+			  uint8_t *ret, size_t length);
 	void *userdata;
 	const uint64_t *words;
 	size_t n_words;
@@ -41,7 +55,8 @@ struct walk {
 	uint64_t start_stack; /* mm->start_stack, 0 unknown: nothing is above it */
 	uint64_t *frames;     /* the caller's, room for max_frames; n_frames are there already */
 	uint32_t n_frames, max_frames;
-	bool pushed; /* the frame of `registers` is in frames already */
+	bool pushed;  /* the frame of `registers` is in frames already */
+	bool is_last; /* a saved frame pointer of zero says so; false to begin with */
 	struct unwind_memory memory;
 
 	/* Outcomes. */
@@ -52,7 +67,10 @@ struct walk {
 
 /* Returns enum walk_outcome. */
 int walk_go(struct walk *walk, const struct walk_maps *maps);
-/* Ends a walk that lacks something for good: quality and reason by what is missing. */
+/*
+ * Ends a walk that lacks something for good: quality and reason by what is missing. Memory above
+ * the copy that holds the stack pointer is a copy that was too short, other memory is unreadable.
+ */
 void walk_give_up(struct walk *walk, int outcome);
 
 #endif

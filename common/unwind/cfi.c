@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The compiler's plan:
+ *
+ *   collect   every FDE, by the table in .eh_frame_hdr or one after the other, with its place in
+ *             the file; each CIE is parsed, and its instructions run, when the first FDE names it
+ *   sort      by place, where the table has not done it
+ *   compile   each FDE's instructions, to rows; what lies between FDEs is RULE_UNKNOWN
+ *
+ * Bounds. FDEs and CIEs can be made to overlap in .eh_frame, so that each of many little ones
+ * reads all the rest of it. Honest ones never do: all that is read together must not exceed what
+ * is there.
+ */
+#include "common/unwind/cfi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/unwind/cfi_program.h"
+#include "common/unwind/cfi_record.h"
+#include "common/unwind/cfi_rows.h"
+#include "common/unwind/cfi_state.h"
+
+/* Linkers merge those that are equal: large libraries have ten. */
+#define CIES_MAX    4096
+#define CIE_BUCKETS (2 * CIES_MAX)
+#define ITEMS_MIN   256
+
+/* An FDE whose code is in the file. */
+struct item {
+	uint64_t address;
+	uint32_t start, end; /* file offsets */
+	uint32_t program, program_length;
+	uint32_t cie; /* index */
+};
+
+struct compiler {
+	const struct cfi_input *input;
+	struct cfi_program program;
+	struct cfi_rows_builder builder;
+	struct cfi_cie *cies;
+	size_t n_cies, cies_size;
+	uint16_t *cie_buckets; /* index of a CIE + 1, 0 free; by position */
+	uint32_t last_cie;
+	struct item *items;
+	size_t n_items, items_size;
+	size_t last_segment;
+	uint64_t budget; /* bytes that may still be read */
+};
+
+void cfi_rows_free(struct cfi_rows *rows)
+{
+	if (!rows)
+		return;
+	free(rows->rows);
+	free(rows->rules);
+	free(rows);
+}
+
+static void compiler_deinit(struct compiler *c)
+{
+	cfi_rows_builder_deinit(&c->builder);
+	free(c->cies);
+	free(c->cie_buckets);
+	free(c->items);
+}
+
+static int compiler_init(struct compiler *c, const struct cfi_input *input,
+			 const struct cfi_machine *machine, const struct cfi_limits *limits)
+{
+	int r;
+
+	c->input = input;
+	c->program = (struct cfi_program){
+		.input = input,
+		.machine = machine,
+		.builder = &c->builder,
+	};
+	r = cfi_rows_builder_init(&c->builder, limits);
+	if (r)
+		return r;
+	c->cie_buckets = calloc(CIE_BUCKETS, sizeof(*c->cie_buckets));
+	return c->cie_buckets ? 0 : error_origin(-ENOMEM);
+}
+
+static bool spend(struct compiler *c, uint64_t bytes)
+{
+	if (bytes > c->budget)
+		return false;
+	c->budget -= bytes;
+	return true;
+}
+
+/* Doubles the room of an array of items or CIEs. */
+static int grow(void **array, size_t *size, size_t item_bytes, size_t min)
+{
+	size_t wanted = *size ? *size * 2 : min;
+	void *grown = reallocarray(*array, wanted, item_bytes);
+
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*array = grown;
+	*size = wanted;
+	return 0;
+}
+
+/* A new one, valid or not: what is wrong with it is found out once. */
+static int add_cie(struct compiler *c, uint32_t position)
+{
+	struct cfi_reader body;
+	void *cies = c->cies;
+	struct cfi_cie *cie;
+	uint32_t unused;
+	size_t next;
+	int r;
+
+	if (c->n_cies == c->cies_size) {
+		r = grow(&cies, &c->cies_size, sizeof(*c->cies), 8);
+		if (r)
+			return r;
+		c->cies = cies;
+	}
+	cie = &c->cies[c->n_cies++];
+	*cie = (struct cfi_cie){.position = position};
+	if (cfi_record_next(c->input, position, &body, &unused, &next) == CFI_RECORD_CIE &&
+	    spend(c, next - position) && !cfi_cie_parse(c->input, position, cie) &&
+	    !cfi_program_begin(&c->program, cie))
+		cie->is_valid = true;
+	else
+		c->builder.rows->counters.malformed++;
+	return 0;
+}
+
+/* The CIE at @position. Returns 0, with *ret UINT32_MAX where it is no good, or -ENOMEM. */
+static int find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
+{
+	size_t at = (position * UINT32_C(0x9e3779b1) >> 16) & (CIE_BUCKETS - 1);
+	int r;
+
+	*ret = UINT32_MAX;
+	if (c->n_cies && c->cies[c->last_cie].position == position) {
+		*ret = c->cies[c->last_cie].is_valid ? c->last_cie : UINT32_MAX;
+		return 0;
+	}
+	while (c->cie_buckets[at] && c->cies[c->cie_buckets[at] - 1].position != position)
+		at = (at + 1) & (CIE_BUCKETS - 1);
+	if (!c->cie_buckets[at]) {
+		if (c->n_cies == CIES_MAX)
+			return 0;
+		r = add_cie(c, position);
+		if (r)
+			return r;
+		c->cie_buckets[at] = (uint16_t)c->n_cies;
+	}
+	c->last_cie = c->cie_buckets[at] - 1u;
+	*ret = c->cies[c->last_cie].is_valid ? c->last_cie : UINT32_MAX;
+	return 0;
+}
+
+/* The executable segment that holds @address, or NULL. */
+static const struct cfi_segment *find_segment(struct compiler *c, uint64_t address)
+{
+	for (size_t i = 0; i < c->input->n_segments; i++) {
+		size_t at = (c->last_segment + i) % c->input->n_segments;
+		const struct cfi_segment *s = &c->input->segments[at];
+
+		if (address >= s->address && address - s->address < s->length) {
+			c->last_segment = at;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+/* Places @fde in the file. Returns CFI_E_OK, _TOO_BIG or -ENOMEM. */
+static int add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
+{
+	const struct cfi_segment *s = find_segment(c, fde->start);
+	void *items = c->items;
+	uint64_t at, length;
+	int r;
+
+	/* Dropped functions' FDEs stay behind, with a start of 0, or without length. */
+	if (!s || !fde->start || !fde->length) {
+		c->builder.rows->counters.outside++;
+		return CFI_E_OK;
+	}
+	at = fde->start - s->address;
+	length = fde->length < s->length - at ? fde->length : s->length - at;
+	if (s->offset > UINT32_MAX || at > UINT32_MAX || length > UINT32_MAX ||
+	    s->offset + at + length > UINT32_MAX)
+		return CFI_E_TOO_BIG;
+	if (c->n_items == c->items_size) {
+		r = grow(&items, &c->items_size, sizeof(*c->items), ITEMS_MIN);
+		if (r)
+			return r;
+		c->items = items;
+	}
+	c->items[c->n_items++] = (struct item){
+		.address = fde->start,
+		.start = (uint32_t)(s->offset + at),
+		.end = (uint32_t)(s->offset + at + length),
+		.program = fde->program,
+		.program_length = fde->program_length,
+		.cie = cie,
+	};
+	return CFI_E_OK;
+}
+
+/* The FDE whose record is @body, at @position. */
+static int collect_fde(struct compiler *c, uint32_t position, struct cfi_reader body,
+		       uint32_t cie_position)
+{
+	struct cfi_fde fde;
+	uint32_t cie;
+	int r;
+
+	r = find_cie(c, cie_position, &cie);
+	if (r)
+		return r;
+	if (cie == UINT32_MAX || cfi_fde_parse(c->input, &c->cies[cie], body, &fde) ||
+	    !spend(c, fde.program - position)) {
+		c->builder.rows->counters.malformed++;
+		return CFI_E_OK;
+	}
+	return add_fde(c, &fde, cie);
+}
+
+/* By the table in .eh_frame_hdr. *ret: whether it was one to go by. */
+static int collect_by_index(struct compiler *c, bool *ret)
+{
+	struct cfi_reader body;
+	struct cfi_index index;
+	uint32_t position, cie;
+	size_t next;
+	int r;
+
+	*ret = false;
+	if (!cfi_index_init(&index, c->input))
+		return CFI_E_OK;
+	while (cfi_index_next(&index, c->input, &position)) {
+		if (position == UINT32_MAX ||
+		    cfi_record_next(c->input, position, &body, &cie, &next) != CFI_RECORD_OK)
+			return CFI_E_OK;
+		r = collect_fde(c, position, body, cie);
+		if (r)
+			return r;
+	}
+	*ret = !index.n;
+	return CFI_E_OK;
+}
+
+static int collect_in_order(struct compiler *c)
+{
+	size_t position = 0, next;
+	struct cfi_reader body;
+	uint32_t cie;
+	int found, r;
+
+	do {
+		found = cfi_record_next(c->input, position, &body, &cie, &next);
+		if (found == CFI_RECORD_MALFORMED)
+			c->builder.rows->counters.malformed++;
+		if (found == CFI_RECORD_OK) {
+			r = collect_fde(c, (uint32_t)position, body, cie);
+			if (r)
+				return r;
+		}
+		position = next;
+	} while (found != CFI_RECORD_END);
+	return CFI_E_OK;
+}
+
+static int collect(struct compiler *c)
+{
+	bool is_done;
+	int r;
+
+	/* CIEs, and the headers of FDEs. */
+	c->budget = 2 * (uint64_t)c->input->frame.length;
+	r = collect_by_index(c, &is_done);
+	if (r || is_done)
+		return r;
+	/* CIEs that are known are not read again, so that this is still bounded. */
+	c->budget = 2 * (uint64_t)c->input->frame.length;
+	c->n_items = 0;
+	c->builder.rows->counters = (struct cfi_counters){0};
+	return collect_in_order(c);
+}
+
+/* By place; the first described first. */
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->program > y->program) - (x->program < y->program);
+}
+
+static void sort(struct compiler *c)
+{
+	for (size_t i = 1; i < c->n_items; i++)
+		if (compare_items(&c->items[i - 1], &c->items[i]) > 0) {
+			qsort(c->items, c->n_items, sizeof(*c->items), compare_items);
+			return;
+		}
+}
+
+/*
+ * Adds the rows of @item, whose code from @covered on nobody has described yet. *ret_covered: up to
+ * where it now is. Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM.
+ */
+static int compile_item(struct compiler *c, const struct item *item, uint32_t covered,
+			uint32_t *ret_covered)
+{
+	struct cfi_counters *counters = &c->builder.rows->counters, before = *counters;
+	const struct cfi_range range = {
+		.address = item->address,
+		.start = item->start,
+		.end = item->end,
+		.first = item->start > covered ? item->start : covered,
+	};
+	size_t n_rows;
+	int r;
+
+	*ret_covered = covered;
+	if (item->start < covered)
+		counters->overlapping++;
+	if (item->end <= covered)
+		return CFI_PROGRAM_OK;
+	if (item->start > covered) {
+		r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
+		if (r)
+			return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+	}
+	n_rows = c->builder.rows->n_rows;
+	r = spend(c, item->program_length)
+		    ? cfi_program_run(&c->program, &c->cies[item->cie], item->program,
+				      item->program_length, &range)
+		    : CFI_PROGRAM_MALFORMED;
+	if (r == CFI_PROGRAM_MALFORMED) {
+		cfi_rows_cut(&c->builder, n_rows);
+		*counters = before;
+		counters->malformed++;
+		return CFI_PROGRAM_OK;
+	}
+	counters->fdes++;
+	*ret_covered = item->end;
+	return r;
+}
+
+/* Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM. */
+static int compile(struct compiler *c)
+{
+	uint32_t covered = 0;
+	int r;
+
+	c->budget = c->input->frame.length;
+	for (size_t i = 0; i < c->n_items; i++) {
+		r = compile_item(c, &c->items[i], covered, &covered);
+		if (r)
+			return r;
+	}
+	r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
+	return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+}
+
+/*
+ * Where some rule's CFA is counted from rbx, each frame's rbx must be followed down to there. That
+ * makes a few rules many, so it is done only where it serves.
+ */
+static bool needs_bx(const struct cfi_rows *rows)
+{
+	for (size_t i = 0; i < rows->n_rules; i++)
+		if (RULE_BASE(rows->rules[i]) == RULE_BASE_BX)
+			return true;
+	return false;
+}
+
+static void shrink(struct cfi_rows *rows)
+{
+	void *smaller = reallocarray(rows->rows, rows->n_rows, sizeof(*rows->rows));
+
+	if (smaller)
+		rows->rows = smaller;
+	smaller = reallocarray(rows->rules, rows->n_rules, sizeof(*rows->rules));
+	if (smaller)
+		rows->rules = smaller;
+}
+
+static int make_rows(struct compiler *c)
+{
+	struct cfi_counters collected;
+	int r;
+
+	r = collect(c);
+	if (r)
+		return r;
+	sort(c);
+	collected = c->builder.rows->counters;
+	r = compile(c);
+	if (!r && c->program.machine->bx != UINT64_MAX && needs_bx(c->builder.rows)) {
+		cfi_rows_clear(&c->builder);
+		c->builder.rows->counters = collected;
+		c->program.follow_bx = true;
+		r = compile(c);
+	}
+	if (r == CFI_PROGRAM_TOO_BIG)
+		return CFI_E_TOO_BIG;
+	if (r)
+		return r;
+	return c->builder.rows->n_rows ? CFI_E_OK : CFI_E_NONE;
+}
+
+int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
+		const struct cfi_limits *limits)
+{
+	cleanup(compiler_deinit) struct compiler c = {0};
+	const struct cfi_machine *machine = cfi_machine_get(input->machine);
+	int r;
+
+	if (!machine || input->swapped)
+		return CFI_E_UNSUPPORTED;
+	if (!input->frame.length || !input->n_segments)
+		return CFI_E_NONE;
+	if (input->frame.length > UINT32_MAX)
+		return CFI_E_TOO_BIG;
+	r = compiler_init(&c, input, machine, limits);
+	if (r)
+		return r;
+	r = make_rows(&c);
+	if (r)
+		return r;
+	shrink(c.builder.rows);
+	*ret = steal_ptr(&c.builder.rows);
+	return CFI_E_OK;
+}

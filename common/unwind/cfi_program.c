@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/unwind/cfi_program.h"
+
+/* DWARF 5, section 7.24; below: GNU, MIPS and ARM extensions. */
+enum {
+	CFA_ADVANCE = 0x40, /* the low six bits are an operand */
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+	CFA_OPCODE_MASK = 0xc0,
+
+	CFA_NOP = 0x00,
+	CFA_SET_LOC,
+	CFA_ADVANCE_1,
+	CFA_ADVANCE_2,
+	CFA_ADVANCE_4,
+	CFA_OFFSET_EXTENDED,
+	CFA_RESTORE_EXTENDED,
+	CFA_UNDEFINED,
+	CFA_SAME_VALUE,
+	CFA_REGISTER,
+	CFA_REMEMBER_STATE,
+	CFA_RESTORE_STATE,
+	CFA_DEF_CFA,
+	CFA_DEF_CFA_REGISTER,
+	CFA_DEF_CFA_OFFSET,
+	CFA_DEF_CFA_EXPRESSION,
+	CFA_EXPRESSION,
+	CFA_OFFSET_EXTENDED_SF,
+	CFA_DEF_CFA_SF,
+	CFA_DEF_CFA_OFFSET_SF,
+	CFA_VAL_OFFSET,
+	CFA_VAL_OFFSET_SF,
+	CFA_VAL_EXPRESSION,
+
+	CFA_ADVANCE_8 = 0x1d,
+	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c, /* aarch64 */
+	CFA_NEGATE_RA_STATE = 0x2d,         /* aarch64; GNU_window_save elsewhere */
+	CFA_ARGS_SIZE = 0x2e,
+	CFA_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+};
+
+/* Compilers nest one or two. */
+#define STATES_MAX 16
+
+struct run {
+	const struct cfi_program *p;
+	const struct cfi_cie *cie;
+	const struct cfi_range *range; /* NULL: a CIE's instructions */
+	struct cfi_rule_options options;
+	struct cfi_reader r;
+	uint64_t at; /* file offset that the state holds from */
+	struct cfi_state state;
+	bool has_changed; /* the state, since the last row */
+	unsigned n_states;
+	struct cfi_state states[STATES_MAX];
+};
+
+/* Makes a row of the state for what lies between here and @distance ahead, within the range. */
+static int advance(struct run *run, uint64_t distance)
+{
+	const struct cfi_program *p = run->p;
+	uint64_t from = run->at, word;
+	int r;
+
+	if (!run->range || !distance || run->at == run->range->end)
+		return CFI_PROGRAM_OK;
+	if (distance > run->range->end - run->at)
+		distance = run->range->end - run->at;
+	run->at += distance;
+	p->builder->rows->counters.rows++;
+	if (run->at <= run->range->first || !run->has_changed)
+		return CFI_PROGRAM_OK;
+	if (from < run->range->first)
+		from = run->range->first;
+	word = cfi_state_rule(&run->state, &run->options);
+	r = cfi_rows_put(p->builder, (uint32_t)from, word);
+	run->has_changed = false;
+	return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+}
+
+static int advance_factored(struct run *run, uint64_t distance)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(distance, run->cie->code_align, &bytes))
+		bytes = UINT64_MAX;
+	return advance(run, bytes);
+}
+
+static int run_set_loc(struct run *run)
+{
+	uint64_t address, now;
+
+	if (!run->range)
+		return CFI_PROGRAM_MALFORMED;
+	now = run->range->address + (run->at - run->range->start);
+	if (!cfi_pointer(run->p->input, false, &run->r, run->cie->pointer_encoding, &address) ||
+	    address < now)
+		return CFI_PROGRAM_MALFORMED;
+	return advance(run, address - now);
+}
+
+static int run_location(struct run *run, uint8_t op)
+{
+	switch (op) {
+	case CFA_SET_LOC:
+		return run_set_loc(run);
+	case CFA_ADVANCE_1:
+		return advance_factored(run, cfi_u8(&run->r));
+	case CFA_ADVANCE_2:
+		return advance_factored(run, cfi_fixed(&run->r, 2));
+	case CFA_ADVANCE_4:
+		return advance_factored(run, cfi_fixed(&run->r, 4));
+	}
+	return advance_factored(run, cfi_fixed(&run->r, 8));
+}
+
+static int run_states(struct run *run, uint8_t op)
+{
+	if (op == CFA_REMEMBER_STATE) {
+		if (run->n_states == STATES_MAX)
+			return CFI_PROGRAM_MALFORMED;
+		run->states[run->n_states++] = run->state;
+		return CFI_PROGRAM_OK;
+	}
+	if (!run->n_states)
+		return CFI_PROGRAM_MALFORMED;
+	run->state = run->states[--run->n_states];
+	run->has_changed = true;
+	return CFI_PROGRAM_OK;
+}
+
+/* Products may wrap: what is too large for a rule is found out when one is made. */
+static int64_t factored(const struct run *run, uint64_t n)
+{
+	return (int64_t)(n * (uint64_t)run->cie->data_align);
+}
+
+static struct cfi_block read_block(struct run *run)
+{
+	uint64_t length = cfi_uleb(&run->r);
+	struct cfi_block block = {
+		.position = (uint32_t)(run->r.at - run->p->input->frame.data),
+		.length = (uint32_t)length,
+	};
+
+	cfi_skip(&run->r, length);
+	return block;
+}
+
+static void run_cfa(struct run *run, uint8_t op)
+{
+	struct cfi_state *state = &run->state;
+
+	run->has_changed = true;
+	if (op == CFA_DEF_CFA_EXPRESSION) {
+		state->cfa_is_expression = true;
+		state->cfa_block = read_block(run);
+		return;
+	}
+	if (op == CFA_DEF_CFA || op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_REGISTER) {
+		state->cfa_is_expression = false;
+		state->cfa_register = cfi_uleb(&run->r);
+	}
+	if (op == CFA_DEF_CFA || op == CFA_DEF_CFA_OFFSET)
+		state->cfa_offset = (int64_t)cfi_uleb(&run->r);
+	else if (op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_OFFSET_SF)
+		state->cfa_offset = factored(run, (uint64_t)cfi_sleb(&run->r));
+}
+
+/* The number of @reg's column, or N_CFI_COLUMNS: none that a rule holds. */
+static unsigned find_column(const struct run *run, uint64_t reg)
+{
+	if (reg == run->cie->return_column)
+		return CFI_COLUMN_RA;
+	if (reg == run->p->machine->fp)
+		return CFI_COLUMN_FP;
+	return reg == run->p->machine->bx ? CFI_COLUMN_BX : N_CFI_COLUMNS;
+}
+
+static void set_column(struct run *run, uint64_t reg, struct cfi_column column)
+{
+	unsigned i = find_column(run, reg);
+
+	if (i == N_CFI_COLUMNS)
+		return;
+	run->state.columns[i] = column;
+	run->has_changed = true;
+}
+
+static void restore_column(struct run *run, uint64_t reg)
+{
+	unsigned i = find_column(run, reg);
+
+	if (i == N_CFI_COLUMNS)
+		return;
+	run->state.columns[i] = run->cie->initial.columns[i];
+	run->has_changed = true;
+}
+
+static int run_register(struct run *run, uint8_t op)
+{
+	struct cfi_column column = {.how = CFI_OTHER};
+	uint64_t reg = cfi_uleb(&run->r);
+
+	switch (op) {
+	case CFA_RESTORE_EXTENDED:
+		restore_column(run, reg);
+		return CFI_PROGRAM_OK;
+	case CFA_UNDEFINED:
+		column.how = CFI_UNDEFINED;
+		break;
+	case CFA_SAME_VALUE:
+		column.how = CFI_SAME;
+		break;
+	case CFA_OFFSET_EXTENDED:
+		column.how = CFI_OFFSET;
+		column.offset = factored(run, cfi_uleb(&run->r));
+		break;
+	case CFA_NEGATIVE_OFFSET_EXTENDED:
+		column.how = CFI_OFFSET;
+		column.offset = factored(run, -cfi_uleb(&run->r));
+		break;
+	case CFA_OFFSET_EXTENDED_SF:
+		column.how = CFI_OFFSET;
+		column.offset = factored(run, (uint64_t)cfi_sleb(&run->r));
+		break;
+	case CFA_EXPRESSION:
+		column.how = CFI_EXPRESSION;
+		column.block = read_block(run);
+		break;
+	case CFA_VAL_EXPRESSION:
+		read_block(run);
+		break;
+	case CFA_REGISTER:
+	case CFA_VAL_OFFSET:
+	case CFA_VAL_OFFSET_SF:
+		cfi_uleb(&run->r); /* as long as an sleb */
+		break;
+	default:
+		return CFI_PROGRAM_MALFORMED;
+	}
+	set_column(run, reg, column);
+	return CFI_PROGRAM_OK;
+}
+
+static int run_extended(struct run *run, uint8_t op)
+{
+	switch (op) {
+	case CFA_NOP:
+		return CFI_PROGRAM_OK;
+	case CFA_SET_LOC:
+	case CFA_ADVANCE_1:
+	case CFA_ADVANCE_2:
+	case CFA_ADVANCE_4:
+	case CFA_ADVANCE_8:
+		return run_location(run, op);
+	case CFA_REMEMBER_STATE:
+	case CFA_RESTORE_STATE:
+		return run_states(run, op);
+	case CFA_DEF_CFA:
+	case CFA_DEF_CFA_SF:
+	case CFA_DEF_CFA_REGISTER:
+	case CFA_DEF_CFA_OFFSET:
+	case CFA_DEF_CFA_OFFSET_SF:
+	case CFA_DEF_CFA_EXPRESSION:
+		run_cfa(run, op);
+		return CFI_PROGRAM_OK;
+	case CFA_ARGS_SIZE:
+		cfi_uleb(&run->r);
+		return CFI_PROGRAM_OK;
+	case CFA_NEGATE_RA_STATE:
+	case CFA_NEGATE_RA_STATE_WITH_PC:
+		/* Whether it is signed: a walk drops the signature in any case. */
+		return CFI_PROGRAM_OK;
+	}
+	return run_register(run, op);
+}
+
+/* To the end of the instructions, or of the code that they are about. */
+static int run_all(struct run *run)
+{
+	while (cfi_left(&run->r)) {
+		uint8_t op = cfi_u8(&run->r);
+		struct cfi_column column = {.how = CFI_OFFSET};
+		int r = CFI_PROGRAM_OK;
+
+		switch (op & CFA_OPCODE_MASK) {
+		case CFA_ADVANCE:
+			r = advance_factored(run, op & ~CFA_OPCODE_MASK);
+			break;
+		case CFA_OFFSET:
+			column.offset = factored(run, cfi_uleb(&run->r));
+			set_column(run, op & ~CFA_OPCODE_MASK, column);
+			break;
+		case CFA_RESTORE:
+			restore_column(run, op & ~CFA_OPCODE_MASK);
+			break;
+		default:
+			r = run_extended(run, op);
+		}
+		if (r)
+			return r;
+		if (run->r.bad)
+			return CFI_PROGRAM_MALFORMED;
+		if (run->range && run->at == run->range->end)
+			return CFI_PROGRAM_OK;
+	}
+	return advance(run, UINT64_MAX);
+}
+
+static void begin(struct run *run, const struct cfi_program *p, const struct cfi_cie *cie,
+		  size_t program, size_t length)
+{
+	run->p = p;
+	run->cie = cie;
+	run->range = NULL;
+	run->options = (struct cfi_rule_options){
+		.input = p->input,
+		.machine = p->machine,
+		.return_column = cie->return_column,
+		.is_signal = cie->is_signal,
+		.follow_bx = p->follow_bx,
+		.counters = &p->builder->rows->counters,
+	};
+	run->r = cfi_reader_at(&p->input->frame, program, program + length);
+	run->at = 0;
+	run->state = cie->initial;
+	run->has_changed = true;
+	run->n_states = 0;
+}
+
+int cfi_program_begin(const struct cfi_program *p, struct cfi_cie *cie)
+{
+	struct run run;
+	int r;
+
+	cie->initial = (struct cfi_state){.cfa_register = UINT64_MAX};
+	begin(&run, p, cie, cie->program, cie->program_length);
+	r = run_all(&run);
+	cie->initial = run.state;
+	return r;
+}
+
+int cfi_program_run(const struct cfi_program *p, const struct cfi_cie *cie, size_t program,
+		    size_t length, const struct cfi_range *range)
+{
+	struct run run;
+
+	begin(&run, p, cie, program, length);
+	run.range = range;
+	run.at = range->start;
+	return run_all(&run);
+}

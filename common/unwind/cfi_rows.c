@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/unwind/cfi_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+#define ROWS_MIN    1024
+#define RULES_MIN   64
+#define BUCKETS_MIN 256
+
+/* Multiplicative hashing; the constant is 2^64 divided by the golden ratio. */
+static size_t bucket_of(uint64_t rule, size_t n_buckets)
+{
+	return (size_t)((rule * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_buckets - 1);
+}
+
+int cfi_rows_builder_init(struct cfi_rows_builder *b, const struct cfi_limits *limits)
+{
+	*b = (struct cfi_rows_builder){.limits = *limits, .n_buckets = BUCKETS_MIN};
+	/* Numbers of rows and rules are 32 bits wide. */
+	if (b->limits.max_rows > UINT32_MAX - 1)
+		b->limits.max_rows = UINT32_MAX - 1;
+	if (b->limits.max_rules > UINT32_MAX - 1)
+		b->limits.max_rules = UINT32_MAX - 1;
+	b->rows = calloc(1, sizeof(*b->rows));
+	b->buckets = calloc(b->n_buckets, sizeof(*b->buckets));
+	if (!b->rows || !b->buckets) {
+		cfi_rows_builder_deinit(b);
+		return error_origin(-ENOMEM);
+	}
+	return 0;
+}
+
+void cfi_rows_builder_deinit(struct cfi_rows_builder *b)
+{
+	cfi_rows_free(b->rows);
+	free(b->buckets);
+	*b = (struct cfi_rows_builder){0};
+}
+
+/* Doubles the room of an array; at most @max items. */
+static int grow(void **items, size_t *size, size_t item_bytes, size_t min, size_t max)
+{
+	size_t wanted = *size ? *size * 2 : min;
+	void *grown;
+
+	if (*size >= max)
+		return CFI_ROWS_FULL;
+	if (wanted > max)
+		wanted = max;
+	grown = reallocarray(*items, wanted, item_bytes);
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*items = grown;
+	*size = wanted;
+	return CFI_ROWS_OK;
+}
+
+static int rehash(struct cfi_rows_builder *b)
+{
+	size_t n = b->n_buckets * 2;
+	uint32_t *buckets = calloc(n, sizeof(*buckets));
+
+	if (!buckets)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < b->rows->n_rules; i++) {
+		size_t at = bucket_of(b->rows->rules[i], n);
+
+		while (buckets[at])
+			at = (at + 1) & (n - 1);
+		buckets[at] = (uint32_t)i + 1;
+	}
+	free(b->buckets);
+	b->buckets = buckets;
+	b->n_buckets = n;
+	return CFI_ROWS_OK;
+}
+
+static int add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t bucket)
+{
+	struct cfi_rows *rows = b->rows;
+	void *rules = rows->rules;
+	int r;
+
+	if (rows->n_rules == b->rules_size) {
+		r = grow(&rules, &b->rules_size, sizeof(*rows->rules), RULES_MIN,
+			 b->limits.max_rules);
+		if (r)
+			return r;
+		rows->rules = rules;
+	}
+	rows->rules[rows->n_rules++] = rule;
+	b->buckets[bucket] = (uint32_t)rows->n_rules;
+	return rows->n_rules * 2 > b->n_buckets ? rehash(b) : CFI_ROWS_OK;
+}
+
+/* The number of @rule. */
+static int intern(struct cfi_rows_builder *b, uint64_t rule, uint32_t *ret)
+{
+	size_t at = bucket_of(rule, b->n_buckets);
+	uint32_t found;
+
+	while ((found = b->buckets[at])) {
+		if (b->rows->rules[found - 1] == rule) {
+			*ret = found - 1;
+			return CFI_ROWS_OK;
+		}
+		at = (at + 1) & (b->n_buckets - 1);
+	}
+	*ret = (uint32_t)b->rows->n_rules;
+	return add_rule(b, rule, at);
+}
+
+int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule)
+{
+	struct cfi_rows *rows = b->rows;
+	void *items = rows->rows;
+	uint32_t number;
+	int r;
+
+	/* Before the first row nothing is known either. */
+	if (!rows->n_rows && rule == RULE_WORD(RULE_UNKNOWN))
+		return CFI_ROWS_OK;
+	r = intern(b, rule, &number);
+	if (r)
+		return r;
+	if (rows->n_rows && rows->rows[rows->n_rows - 1].rule == number)
+		return CFI_ROWS_OK;
+	if (rows->n_rows == b->rows_size) {
+		r = grow(&items, &b->rows_size, sizeof(*rows->rows), ROWS_MIN, b->limits.max_rows);
+		if (r)
+			return r;
+		rows->rows = items;
+	}
+	rows->rows[rows->n_rows++] = (struct cfi_row){.offset = offset, .rule = number};
+	return CFI_ROWS_OK;
+}
+
+void cfi_rows_cut(struct cfi_rows_builder *b, size_t n_rows)
+{
+	if (n_rows < b->rows->n_rows)
+		b->rows->n_rows = n_rows;
+}
+
+void cfi_rows_clear(struct cfi_rows_builder *b)
+{
+	b->rows->n_rows = 0;
+	b->rows->n_rules = 0;
+	memset(b->buckets, 0, b->n_buckets * sizeof(*b->buckets));
+}
