@@ -4,10 +4,13 @@
 
 /*
  * What the BPF programs and profd say to each other: the sample record in the ring buffers, the
- * settings of a sampler, the counters, the members of the filter. Both sides are built from one
- * tree and one object embeds the other, so there are no versions; sizes are asserted.
+ * settings of a sampler, the counters, the members of the filter, the roots of address spaces. (The
+ * memory that walks read is common/unwind/layout.h's.) Both sides are built from one tree and one
+ * object embeds the other, so there are no versions; sizes are asserted.
  */
 #include "common/reasons.h"
+#include "common/unwind/layout.h"
+#include "common/unwind/registers.h"
 
 #if defined(__bpf__)
 #include "bpf/kernel_types.h"
@@ -20,18 +23,32 @@
 #define ABI_KERNEL_FRAMES_MAX 127  /* kernel.perf_event_max_stack as it comes */
 #define ABI_FRAMES_MAX        (ABI_USER_FRAMES_MAX + ABI_KERNEL_FRAMES_MAX)
 #define ABI_MEMBERS_MAX       16384
+#define ABI_ROOTS_MAX         16384
 #define ABI_COMM_SIZE         16
+#define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
+
+/* common/frame.h's FRAME_IMAGE */
+#define ABI_FRAME_IMAGE(image, offset) (1ull << 60 | (__u64)(image) << 32 | (__u32)(offset))
+
+/* Bits of abi_sample.rest. */
+#define ABI_REST    1 /* registers and a copy follow: the walk is to be finished */
+#define ABI_PUSHED  2 /* the frame of the registers is among the frames */
+#define ABI_WITNESS 4 /* with ABI_REST: the walk is complete, and this is for its repetition */
 
 /*
  * One sample, followed by n_kernel + n_user frames of eight bytes, leaf first. Kernel frames are as
  * the kernel gives them: callers are return addresses. User frames are lookup addresses already
- * (common/frame.h).
+ * (common/frame.h). With ABI_REST, a struct unwind_registers and copy_bytes of stack follow.
  */
 struct abi_sample {
-	__u64 time_ns;   /* CLOCK_MONOTONIC */
-	__u64 period;    /* events since the event's previous overflow */
-	__u64 start_ns;  /* of the process, CLOCK_BOOTTIME */
-	__u64 cgroup_id; /* cgroup v2 */
+	__u64 time_ns;         /* CLOCK_MONOTONIC */
+	__u64 period;          /* events since the event's previous overflow */
+	__u64 start_ns;        /* of the process, CLOCK_BOOTTIME */
+	__u64 cgroup_id;       /* cgroup v2 */
+	__u64 walked_until_ns; /* the root's until_ns; 0: there was none, or it was void */
+	__u64 start_stack;     /* with ABI_REST: the mm's; 0 unknown */
+	__u64 copy_address;    /* with ABI_REST */
+	__u32 copy_bytes;      /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
 	__u32 pid, tid;
 	__u32 cpu;
 	__u16 n_kernel, n_user;
@@ -39,16 +56,16 @@ struct abi_sample {
 	__u8 quality; /* enum stack_quality */
 	__u8 reason;
 	__u8 kernel_thread;
-	__u32 reserved;
+	__u8 rest;
+	__u8 reserved[7];
 	char comm[ABI_COMM_SIZE];
 };
 
 /* How one sampler works; profd writes, the program reads, in the middle of sampling too. */
 struct abi_sampler {
-	__u64 wakeup_bytes; /* wake profd when so much waits in the ring */
-	__u64 clock_period; /* nanoseconds between ticks of a clock; 0: not a clock */
-	__u32 max_depth;    /* user frames, 1 .. ABI_USER_FRAMES_MAX */
-	__u8 all;           /* every process, else the members */
+	__u64 ring_bytes; /* profd is woken when half of it is waiting */
+	__u32 max_depth;  /* user frames, 1 .. ABI_USER_FRAMES_MAX */
+	__u8 all;         /* every process, else the members */
 	__u8 kernel_stacks;
 	__u8 exclude_user, exclude_kernel; /* where the event itself cannot tell them apart */
 };
@@ -68,7 +85,6 @@ struct abi_sampler {
 struct abi_counters {
 	ABI_COUNTERS(ABI_COUNTER_FIELD)
 	__u64 lost[N_LOST]; /* of those seen */
-	__u64 last_idle_ns; /* when the last run was, if it met an idle CPU, else 0 */
 };
 
 /* A process in the filter, by its pid; bit i is sampler i. */
@@ -79,9 +95,43 @@ struct abi_member {
 	__u32 reserved;
 };
 
-_Static_assert(sizeof(struct abi_sample) == 72, "struct abi_sample");
-_Static_assert(sizeof(struct abi_sampler) == 24, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");
+/*
+ * The address space of a process, by its pid. It counts as long as the process was neither born nor
+ * executed a program after root.until_ns: the time of the last such event of any pid with the same
+ * ABI_CHANGED_BITS low bits stands in an array.
+ */
+struct abi_root {
+	struct unwind_root root;
+	__u64 start_ns; /* of a process that inherited it, CLOCK_BOOTTIME; 0: profd put it there */
+};
+
+#define ABI_CHANGED_BITS 16
+
+/* What a part of a tick cost; per CPU. daemon/ingest/source_bpf_cost.h says what it means. */
+#define ABI_COST_STEP_NS 128u
+#define ABI_COST_BUCKETS 512u
+#define ABI_COST_FRAMES  32u
+
+enum abi_cost_part {
+	ABI_COST_KERNEL_STACK,
+	ABI_COST_USER_WALK,
+	ABI_COST_USER_COPY,
+	ABI_COST_TICK,
+	N_ABI_COST_PARTS,
+};
+
+struct abi_cost {
+	__u64 n, sum_ns;
+	__u32 buckets[ABI_COST_BUCKETS];
+	__u64 frames_n[ABI_COST_FRAMES], frames_ns[ABI_COST_FRAMES];
+};
+
+_Static_assert(sizeof(struct unwind_registers) == 80, "struct unwind_registers");
+_Static_assert(sizeof(struct abi_sample) == 104, "struct abi_sample");
+_Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
+_Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
+_Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
+_Static_assert(sizeof(struct abi_cost) == 16 + 4 * 512 + 16 * 32, "struct abi_cost");
 
 #endif

@@ -23,22 +23,26 @@ typedef signed long long __s64;
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
-typedef _Bool bool;
 
+#ifndef __bool_true_false_are_defined
+typedef _Bool bool;
 #define true 1
 #define false 0
+#endif
 #ifndef NULL
 #define NULL ((void *)0)
 #endif
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 enum { BPF_NOEXIST = 1 };
+enum { BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
 
@@ -56,7 +60,7 @@ struct context_registers {
 
 /* The same inside the kernel, where cs is narrower since 6.9. */
 struct pt_regs {
-	unsigned long bp, orig_ax, ip, cs, sp;
+	unsigned long r11, r10, bp, bx, ax, cx, dx, orig_ax, ip, cs, sp;
 } __attribute__((preserve_access_index));
 
 #elif defined(__TARGET_ARCH_arm64)

@@ -3,7 +3,8 @@
  * One tick of one sampler on one CPU. The program hangs on a perf event per CPU and sampler; its
  * attach cookie is the sampler's index. It filters, takes the kernel's stack with the kernel's
  * unwinder and the user's with its own, and sends one record of just the needed length to the
- * sampler's ring buffer. Whatever keeps a tick from becoming a record is counted.
+ * sampler's ring buffer; where its own walk could not be finished, with what profd needs to do it.
+ * Whatever keeps a tick from becoming a record is counted.
  *
  * It returns 0: the kernel then writes no sample of its own (kernel/events/core.c).
  */
@@ -12,7 +13,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/cost.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/rest.bpf.h"
 #include "bpf/stats.bpf.h"
 #include "bpf/unwind.bpf.h"
 
@@ -22,8 +25,22 @@ char LICENSE[] SEC("license")
 /* In .bss, which profd maps. */
 volatile struct abi_sampler samplers[ABI_SAMPLERS_MAX];
 
+/*
+ * The index is checked anew for each use: the verifier forgets what it knew of it where the
+ * compiler keeps it on the stack (Linux 6.1).
+ */
+static __always_inline const volatile struct abi_sampler *config_of(__u32 sampler)
+{
+	__asm__ volatile("" : "+r"(sampler));
+	return &samplers[sampler & (ABI_SAMPLERS_MAX - 1)];
+}
+
+/* Every so many complete walks bring along what repeats them; 0: none do. */
+const volatile __u32 witness_one_in;
+
+/* By CPU. (A value of a per-CPU map may not be so large.) profd sets the number of entries. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct scratch);
@@ -46,13 +63,13 @@ struct {
 static __always_inline __u32 take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
 					       struct abi_counters *c)
 {
-	long length = bpf_get_stack(ctx, s->frames, ABI_KERNEL_FRAMES_MAX * sizeof(__u64), 0);
+	long length = bpf_get_stack(ctx, s->body, ABI_KERNEL_FRAMES_MAX * sizeof(__u64), 0);
 
 	if (length >= (long)sizeof(__u64))
 		return (__u64)length / sizeof(__u64);
 	/* The unwinder's buffers are in use (nested interrupts): the leaf is known anyway. */
 	c->kernel_failed++;
-	s->frames[0] = REGISTER_PC(&ctx->regs);
+	s->body[0] = REGISTER_PC(&ctx->regs);
 	return 1;
 }
 
@@ -70,86 +87,123 @@ static __always_inline void fill_head(struct abi_sample *record, struct task_str
 	record->cpu = bpf_get_smp_processor_id();
 	record->sampler = sampler;
 	record->kernel_thread = !!(task->flags & PF_KTHREAD);
-	record->reserved = 0;
+	record->rest = 0;
+	record->copy_bytes = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
-static __always_inline void send(struct scratch *s, __u32 sampler, __u64 wakeup_bytes,
+static __always_inline bool is_witness(struct scratch *s)
+{
+	const struct unwind *u = &s->unwind;
+
+	return witness_one_in && u->quality == STACK_COMPLETE && u->has_root && u->n &&
+	       ++s->n_complete % witness_one_in == 0;
+}
+
+/*
+ * What follows the frames, if anything does: returns its length. @used: bytes that wait in the
+ * ring.
+ */
+static __always_inline __u64 add_rest(struct scratch *s, struct task_struct *task,
+				      struct bpf_perf_event_data *ctx, bool user, __u64 ring_bytes,
+				      __u64 used)
+{
+	struct unwind *u = &s->unwind;
+	__u8 flags = 0;
+	__u64 length, began;
+	__u32 room;
+
+	if (!u->unfinished) {
+		if (!is_witness(s) || !unwind_take_leaf(u, task, ctx, user))
+			return 0;
+		flags = ABI_WITNESS;
+	}
+	room = rest_room(ring_bytes, used);
+	if (!room) {
+		if (flags)
+			return 0;
+		s->record.reason = BROKEN_NO_COPY;
+	}
+	began = cost_begin();
+	length = rest_take(s, flags, room);
+	cost_end(began, ABI_COST_USER_COPY, u->n);
+	return length;
+}
+
+static __always_inline void send(struct scratch *s, void *ring, __u64 n_bytes, __u64 flags,
 				 struct abi_counters *c)
 {
-	__u64 n = s->record.n_kernel + s->record.n_user;
-	__u64 flags = BPF_RB_NO_WAKEUP;
+	__asm__ volatile("" : "+r"(n_bytes));
+	if (n_bytes > BODY_BYTES)
+		n_bytes = BODY_BYTES;
+	if (bpf_ringbuf_output(ring, &s->record, sizeof(s->record) + n_bytes, flags))
+		c->lost[LOST_RING_FULL]++;
+}
+
+/* The user's part of the stack, what is left of it to do, and off it goes. */
+static __always_inline void walk_and_send(struct scratch *s, struct task_struct *task,
+					  struct bpf_perf_event_data *ctx, __u32 sampler, bool user,
+					  struct abi_counters *c)
+{
+	const volatile struct abi_sampler *config = config_of(sampler);
+	struct unwind *u = &s->unwind;
 	void *ring = bpf_map_lookup_elem(&rings, &sampler);
+	__u64 ring_bytes = config->ring_bytes, used, began, length;
+	__u32 max_depth = config->max_depth;
+	__u64 flags = BPF_RB_NO_WAKEUP;
 
 	if (!ring) {
 		c->lost[LOST_RING_FULL]++;
 		return;
 	}
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= wakeup_bytes)
+	u->now_s = s->record.time_ns / 1000000000;
+	began = cost_begin();
+	unwind_user(s, task, ctx, user, s->record.n_kernel, max_depth);
+	cost_end(began, ABI_COST_USER_WALK, u->n);
+	s->record.n_user = u->n;
+	s->record.quality = u->quality;
+	s->record.reason = u->reason;
+	s->record.walked_until_ns = u->has_root ? u->root.until_ns : 0;
+	used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+	length = 8 * (u->first + u->n) + add_rest(s, task, ctx, user, ring_bytes, used);
+	if (used >= ring_bytes / 2 ||
+	    (u->unfinished && rest_wakes(u, s->record.pid, s->record.time_ns)))
 		flags = BPF_RB_FORCE_WAKEUP;
-	__asm__ volatile("" : "+r"(n));
-	if (n > ABI_FRAMES_MAX)
-		n = ABI_FRAMES_MAX;
-	if (bpf_ringbuf_output(ring, &s->record, sizeof(s->record) + n * sizeof(__u64), flags))
-		c->lost[LOST_RING_FULL]++;
-}
-
-/*
- * The timer of a halted virtual CPU comes late, and ticks that fell due meanwhile never come. Those
- * between two idle ones met an idle CPU, as far as anybody can tell: they are counted as idle, not
- * left to look like skipped. An eighth of a period of jitter is allowed for.
- */
-static __always_inline void count_idle_gap(const volatile struct abi_sampler *config, bool idle,
-					   struct abi_counters *c)
-{
-	__u64 period = config->clock_period, now, n;
-
-	if (!period)
-		return;
-	now = bpf_ktime_get_ns();
-	if (idle && c->last_idle_ns) {
-		n = (now - c->last_idle_ns + period / 8) / period;
-		/* Longer: the CPU was offline, and so was its event. */
-		if (n > 1 && n <= 16 + 1000000000 / period) {
-			c->runs += n - 1;
-			c->idle += n - 1;
-			c->period_sum += (n - 1) * period;
-		}
-	}
-	c->last_idle_ns = idle ? now : 0;
+	send(s, ring, length, flags, c);
 }
 
 SEC("perf_event")
 int profile_tick(struct bpf_perf_event_data *ctx)
 {
 	__u32 sampler = bpf_get_attach_cookie(ctx) & (ABI_SAMPLERS_MAX - 1);
-	const volatile struct abi_sampler *config = &samplers[sampler];
+	__u32 cpu = bpf_get_smp_processor_id();
 	bool user = REGISTER_USER(&ctx->regs);
+	__u64 began = cost_begin(), kernel_began;
 	struct abi_counters *c;
 	struct task_struct *task;
 	struct scratch *s;
-	__u32 zero = 0;
 
 	c = bpf_map_lookup_elem(&counters, &sampler);
 	if (!c) /* cannot be; it would show as skipped, as the period is not summed up */
 		return 0;
 	c->runs++;
 	c->period_sum += ctx->sample_period;
-	count_idle_gap(config, !bpf_get_current_pid_tgid(), c);
-	if (!filter_tick(config, sampler, user, c))
+	if (!filter_tick(config_of(sampler), sampler, user, c))
 		return 0;
-	s = bpf_map_lookup_elem(&scratches, &zero);
+	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s) {
 		c->lost[LOST_SCRATCH]++;
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
 	fill_head(&s->record, task, ctx, sampler);
-	s->record.n_kernel = !user && config->kernel_stacks ? take_kernel_stack(ctx, s, c) : 0;
-	unwind_user(s, task, ctx, user, s->record.n_kernel, config->max_depth);
-	s->record.n_user = s->unwind.n;
-	s->record.quality = s->unwind.quality;
-	s->record.reason = s->unwind.reason;
-	send(s, sampler, config->wakeup_bytes, c);
+	s->record.n_kernel = 0;
+	if (!user && config_of(sampler)->kernel_stacks) {
+		kernel_began = cost_begin();
+		s->record.n_kernel = take_kernel_stack(ctx, s, c);
+		cost_end(kernel_began, ABI_COST_KERNEL_STACK, s->record.n_kernel);
+	}
+	walk_and_send(s, task, ctx, sampler, user, c);
+	cost_end(began, ABI_COST_TICK, s->record.n_kernel + s->record.n_user);
 	return 0;
 }

@@ -3,20 +3,70 @@
 #define PROFD_BPF_UNWIND_BPF_H
 
 /*
- * The user stack, by frame pointers. Each frame begins with two words: the caller's frame pointer
- * and the return address; the chain ends in a saved frame pointer of zero (System V x86-64 ABI
- * 3.4.1 "the deepest stack frame"; AAPCS64 6.4.6). Own loop instead of bpf_get_stack(), because
- * that does not say why it ended.
+ * The user stack, frame by frame: the mapping of the pc (roots.bpf.h, tables.bpf.h), the rule of
+ * its image's table, the step of common/unwind/step.h; where there is no rule, the frame pointer.
+ * Frames are image and offset where the mapping has an image, else addresses.
  *
- * A frame pointer is believed when it is aligned, in the user half, and above the one before it
- * (the first: not below the stack pointer). Code built without frame pointers uses the register
- * for anything, so this is where its walks break. In such a function, and in the first and
- * last instructions of any, the direct caller is missing from the chain.
+ * It ends at a root, at the depth the sampler may have, or because something is missing or wrong.
+ * What is missing (a table, a mapping, a page of the stack) profd may be able to get:
+ * u->unfinished; then u->r is the frame that it stopped at, and u->pushed says whether that is
+ * among the frames already. What is wrong (a rule that cannot be followed, a pointer that leads
+ * nowhere) is wrong for profd as well, which walks by the same steps (common/unwind/walk.c).
+ *
+ * A table says what instructions do, so the rule of an offset in an image is the same for ever, and
+ * image numbers are never used again: each CPU keeps the rules that it found last by (image,
+ * offset), and never has to forget one.
  *
  * The state lives in map memory, next to the record, not on the BPF stack: what is loaded from a
  * map is unknown to the verifier each time, so it needs to look at the loop's body only once.
  */
 #include "bpf/abi.h"
+#include "bpf/roots.bpf.h"
+#include "bpf/tables.bpf.h"
+
+/*
+ * What was read of the stack last. A step reads up to four words close to each other, and the next
+ * one those above; each helper call costs as much as a good many bytes.
+ */
+#define UNWIND_WINDOW_WORDS 32
+#define UNWIND_WINDOW_BELOW 64 /* bytes: registers are saved below the return address */
+
+struct unwind_memory {
+	__u64 address;
+	__u64 n_bytes; /* 0 or all */
+	__u64 words[UNWIND_WINDOW_WORDS];
+};
+
+static __always_inline bool unwind_read_word(unwind_u64 address, unwind_u64 *ret)
+{
+	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
+}
+
+static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address, unwind_u64 *ret)
+{
+	__u64 at = address - memory->address;
+
+	if (address & 7)
+		return unwind_read_word(address, ret);
+	if (at >= memory->n_bytes) {
+		memory->address = address - UNWIND_WINDOW_BELOW;
+		memory->n_bytes = 0;
+		if (bpf_probe_read_user(memory->words, sizeof(memory->words),
+					(const void *)memory->address))
+			return unwind_read_word(address, ret);
+		memory->n_bytes = sizeof(memory->words);
+		at = UNWIND_WINDOW_BELOW;
+	}
+	at /= 8;
+	__asm__ volatile("" : "+r"(at));
+	if (at >= UNWIND_WINDOW_WORDS)
+		return false;
+	*ret = memory->words[at];
+	return true;
+}
+
+#define UNWIND_HOST_MEMORY
+#include "common/unwind/step.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define REGISTER_PC(r)     ((r)->ip)
@@ -27,8 +77,6 @@
 /* The entry code leaves the call's number here, and -1 for everything else. */
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0)
 #define COMPAT_WALKABLE     1
-#define USER_LIMIT          (1ull << 56) /* five-level page tables */
-#define RETURN_MASK         (~0ull)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGISTER_PC(r)      ((r)->pc)
 #define REGISTER_SP(r)      ((r)->sp)
@@ -37,25 +85,54 @@
 #define REGISTER_COMPAT(r)  (((r)->pstate & 0x10) != 0)
 #define REGISTER_SYSCALL(r) ((r)->syscallno >= 0)
 #define COMPAT_WALKABLE     0 /* 32-bit ARM code has no one frame layout */
-#define USER_LIMIT          (1ull << 52)
-#define RETURN_MASK         ((1ull << 48) - 1) /* drops the pointer authentication code */
 #endif
 
+#define UNWIND_CACHE_BITS 10
+/* As far as the program's first instructions move their stack pointer before they call. */
+#define UNWIND_START_SPAN 64
+/* What lies further away than a stack is large, by default, belongs to another one. */
+#define UNWIND_STACK_SPAN (8ull << 20)
+
+struct unwind_cached {
+	__u64 frame, rule;
+};
+
 struct unwind {
-	__u64 pc, sp, fp;
-	__u32 first; /* frames[] index of the leaf */
+	struct unwind_registers r;      /* of the frame that is looked at */
+	struct unwind_registers before; /* of the one below, where a frame pointer led here */
+	struct unwind_mapping mapping;  /* the one found last */
+	struct unwind_memory memory;
+	struct unwind_root root;
+	__u64 frame; /* what was pushed last */
+	__u64 start_stack;
+	__u32 first; /* body[] index of the leaf */
 	__u32 n;     /* user frames so far */
 	__u32 max;
+	__u32 touched; /* slot whose use was noted last */
+	__u32 now_s;
 	__u8 quality, reason;
-	__u8 compat;      /* a 32-bit program: words of four bytes */
-	__u8 call_return; /* pc is where a system call returns to, not where it was made */
+	__u8 unfinished, pushed;
+	__u8 by_fp;   /* a frame pointer led to this frame */
+	__u8 last;    /* and the saved one was zero */
+	__u8 refused; /* only because its image's table was refused */
+	__u8 has_root;
 };
+
+/* Frames, registers, the copy of a stack, and what a page too much would need. */
+#define BODY_BYTES                                                                    \
+	(8 * ABI_FRAMES_MAX + sizeof(struct unwind_registers) + ABI_COPY_MAX + 4096 + \
+	 8 /* keeps what follows aligned */)
+#define BODY_WORDS (BODY_BYTES / 8)
 
 /* One per CPU: the record that is being built, and the walk that builds it. */
 struct scratch {
 	struct unwind unwind;
+	struct unwind_cached cache[1 << UNWIND_CACHE_BITS];
+	__u64 copy_address, copy_end; /* see rest.bpf.h */
+	__u32 copy_at;
+	__u32 n_complete;
 	struct abi_sample record;
-	__u64 frames[ABI_FRAMES_MAX]; /* the record's */
+	__u64 body[BODY_WORDS]; /* the record's */
 };
 
 struct unwind_context {
@@ -69,6 +146,12 @@ static __always_inline long unwind_end(struct unwind *u, __u8 quality, __u8 reas
 	return 1;
 }
 
+static __always_inline long unwind_leave(struct unwind *u, __u8 reason)
+{
+	u->unfinished = 1;
+	return unwind_end(u, STACK_BROKEN, reason);
+}
+
 static __always_inline bool unwind_push(struct scratch *s, __u64 frame)
 {
 	__u64 index = s->unwind.first + s->unwind.n;
@@ -77,100 +160,271 @@ static __always_inline bool unwind_push(struct scratch *s, __u64 frame)
 	__asm__ volatile("" : "+r"(index));
 	if (index >= ABI_FRAMES_MAX)
 		return false;
-	s->frames[index] = frame;
+	s->body[index] = frame;
 	s->unwind.n++;
 	return true;
 }
 
-/* Reads the frame at fp. Returns what bpf_probe_read_user() says. */
-static __always_inline long unwind_read(const struct unwind *u, __u64 *next, __u64 *ret)
+/*
+ * Nothing was called yet: the program's, or its loader's, first instructions. The kernel zeroes the
+ * frame pointer; code without rules may have put anything there since, but no frame of its own.
+ */
+static __always_inline bool unwind_at_start(const struct unwind *u)
 {
-	__u64 wide[2] = {};
-	__u32 narrow[2] = {};
-	long r;
+	const struct unwind_registers *r = &u->r;
 
-	if (u->compat) {
-		r = bpf_probe_read_user(narrow, sizeof(narrow), (const void *)u->fp);
-		*next = narrow[0];
-		*ret = narrow[1];
-	} else {
-		r = bpf_probe_read_user(wide, sizeof(wide), (const void *)u->fp);
-		*next = wide[0];
-		*ret = wide[1] & RETURN_MASK;
-	}
-	return r;
+	if (!u->start_stack || r->sp + UNWIND_START_SPAN < u->start_stack ||
+	    r->sp > u->start_stack + UNWIND_START_SPAN)
+		return false;
+	return !(r->known & UNWIND_KNOWN_FP) || r->fp < r->sp || r->fp >= u->start_stack;
 }
 
-/* Whether @fp can be the frame above @below. */
-static __always_inline bool unwind_plausible(const struct unwind *u, __u64 fp, __u64 below)
+/* The steps as global functions, for the same reason as the searches. Never NULL. */
+__attribute__((noinline)) int unwind_apply(struct unwind_registers *r, __u64 rule,
+					   struct unwind_memory *memory)
 {
-	return fp >= below && fp < USER_LIMIT && !(fp & (u->compat ? 3 : 7));
+	if (!r || !memory)
+		return UNWIND_STEP_ODD;
+	return unwind_step_rule(r, rule, memory);
 }
 
-static long unwind_step(__u32 i, struct unwind_context *context)
+#if defined(UNWIND_X86_64)
+/* mov $15, %rax; syscall: what signal handlers return to, in C libraries that do not describe it.
+ */
+static __always_inline bool unwind_is_restorer(const struct unwind_registers *r)
 {
-	struct scratch *s = context->scratch;
-	struct unwind *u = &s->unwind;
-	__u64 next, ret;
+	unwind_u64 first, second;
 
-	(void)i;
-	if (unwind_read(u, &next, &ret))
-		return unwind_end(u, STACK_BROKEN, BROKEN_UNREADABLE);
-	if (ret < 4096 || ret >= USER_LIMIT)
-		return unwind_end(u, STACK_BROKEN, BROKEN_FRAME_POINTER);
-	if (u->n >= u->max || !unwind_push(s, ret - 1))
-		return unwind_end(u, STACK_TRUNCATED, TRUNCATED_DEPTH);
-	if (!next)
-		return unwind_end(u, STACK_COMPLETE, 0);
-	if (!unwind_plausible(u, next, u->fp + 1))
-		return unwind_end(u, STACK_BROKEN, BROKEN_FRAME_POINTER);
-	u->fp = next;
-	return 0;
+	return r->is_return && !r->compat && unwind_read_word(r->pc, &first) &&
+	       first == 0x0f0000000fc0c748 && unwind_read_word(r->pc + 1, &second) &&
+	       second >> 56 == 0x05;
+}
+#else
+/* The kernel's, in the vdso, which describes it. */
+static __always_inline bool unwind_is_restorer(const struct unwind_registers *r)
+{
+	(void)r;
+	return false;
+}
+#endif
+
+#define UNWIND_LAST   256
+#define UNWIND_SIGNAL 512
+
+/* Returns an UNWIND_STEP_*, with UNWIND_LAST or UNWIND_SIGNAL. */
+__attribute__((noinline)) int unwind_apply_fp(struct unwind_registers *r,
+					      struct unwind_memory *memory)
+{
+	int last, step;
+
+	if (!r || !memory)
+		return UNWIND_STEP_ODD;
+	if (unwind_is_restorer(r))
+		return unwind_step_signal(r, memory) | UNWIND_SIGNAL;
+	if (r->compat && !COMPAT_WALKABLE)
+		return UNWIND_STEP_IMPLAUSIBLE;
+	step = unwind_step_fp(r, memory, &last);
+	return last ? step | UNWIND_LAST : step;
 }
 
 /*
- * Nothing was called yet: the program's, or its loader's, first instructions, where the ABI has the
- * frame pointer zero. Anywhere else a zero there is just a number.
+ * The frame pointer of a function without rules may be anything. One that leads out of all code was
+ * none: back to the frame before.
  */
-static __always_inline bool unwind_at_start(const struct unwind *u, struct task_struct *task)
+static __always_inline long unwind_nowhere(struct unwind *u)
 {
-	struct mm_struct *mm = task->mm;
-	__u64 start;
-
-	if (!mm)
-		return false;
-	start = mm->start_stack;
-	return u->sp <= start && u->sp + 64 >= start;
+	if (!u->by_fp) {
+		u->pushed = 0;
+		return unwind_leave(u, BROKEN_UNMAPPED);
+	}
+	u->r = u->before;
+	u->pushed = 1;
+	return unwind_leave(u, u->refused ? BROKEN_NO_TABLE : BROKEN_FRAME_POINTER);
 }
 
-static __always_inline void unwind_walk(struct scratch *s, struct task_struct *task)
+/* The frame of u->r: finds its mapping and pushes it. Returns 1 if the walk ends here. */
+static __always_inline long unwind_place(struct scratch *s)
+{
+	struct unwind *u = &s->unwind;
+	__u64 pc = unwind_lookup_pc(&u->r), offset;
+	struct unwind_mapping *m;
+	__u32 index;
+
+	if (pc < u->mapping.start || pc >= u->mapping.end) {
+		index = tables_find_mapping(u->root.first, u->root.n, pc);
+		m = bpf_map_lookup_elem(&mappings, &index);
+		if (!m)
+			return unwind_nowhere(u);
+		u->mapping = *m;
+		if (pc < u->mapping.start || pc >= u->mapping.end)
+			return unwind_nowhere(u);
+	}
+	offset = pc - u->mapping.start + u->mapping.offset;
+	u->frame = u->mapping.image && offset >> 32 == 0 ? ABI_FRAME_IMAGE(u->mapping.image, offset)
+							 : pc;
+	if (u->n >= u->max || !unwind_push(s, u->frame))
+		return unwind_end(u, STACK_TRUNCATED, TRUNCATED_DEPTH);
+	u->pushed = 1;
+	return 0;
+}
+
+/* The rule of the frame that was pushed last, or TABLES_*. */
+static __always_inline __u64 unwind_rule(struct scratch *s)
+{
+	struct unwind *u = &s->unwind;
+	__u64 frame = u->frame, rule, index;
+	__u32 slot = u->mapping.slot;
+
+	if (slot == SLOT_NONE || u->r.compat || frame >> 60 == 0)
+		return TABLES_NO_CFI;
+	index = (frame * 0x9e3779b97f4a7c15ull) >> (64 - UNWIND_CACHE_BITS);
+	__asm__ volatile("" : "+r"(index));
+	index &= (1 << UNWIND_CACHE_BITS) - 1;
+	if (s->cache[index].frame == frame) {
+		if (slot != u->touched) {
+			tables_touch(slot, u->now_s);
+			u->touched = slot;
+		}
+		return s->cache[index].rule;
+	}
+	rule = tables_search(slot, (__u32)frame, u->now_s);
+	if (RULE_KIND(rule) < N_RULE_KINDS) {
+		s->cache[index].frame = frame;
+		s->cache[index].rule = rule;
+	}
+	return rule;
+}
+
+static __always_inline long unwind_without_rule(struct unwind *u, bool refused)
+{
+	int step;
+
+	if (u->last || unwind_at_start(u))
+		return unwind_end(u, STACK_COMPLETE, 0);
+	u->before = u->r;
+	step = unwind_apply_fp(&u->r, &u->memory);
+	switch (step & 255) {
+	case UNWIND_STEP_CALLER:
+		u->by_fp = !(step & UNWIND_SIGNAL);
+		u->last = !!(step & UNWIND_LAST);
+		u->refused = refused;
+		return 0;
+	case UNWIND_STEP_UNREADABLE:
+		/* Code without frame pointers has anything in that register. */
+		if (u->r.fp - u->r.sp < UNWIND_STACK_SPAN)
+			return unwind_leave(u, BROKEN_UNREADABLE);
+	}
+	return unwind_end(u, STACK_BROKEN, refused ? BROKEN_NO_TABLE : BROKEN_FRAME_POINTER);
+}
+
+static long unwind_frame(__u32 i, struct unwind_context *context)
+{
+	struct scratch *s = context->scratch;
+	struct unwind *u = &s->unwind;
+	__u64 rule;
+
+	(void)i;
+	if (unwind_place(s))
+		return 1;
+	rule = unwind_rule(s);
+	switch (RULE_KIND(rule)) {
+	case RULE_KIND(TABLES_ABSENT):
+		return unwind_leave(u, BROKEN_NO_TABLE);
+	case RULE_UNKNOWN:
+	case RULE_KIND(TABLES_NO_CFI):
+	case RULE_KIND(TABLES_REFUSED):
+		return unwind_without_rule(u, rule == TABLES_REFUSED);
+	}
+	switch (unwind_apply(&u->r, rule, &u->memory)) {
+	case UNWIND_STEP_CALLER:
+		u->by_fp = 0;
+		u->last = 0;
+		return 0;
+	case UNWIND_STEP_ROOT:
+		return unwind_end(u, STACK_COMPLETE, 0);
+	case UNWIND_STEP_UNREADABLE:
+		return unwind_leave(u, BROKEN_UNREADABLE);
+	case UNWIND_STEP_IMPLAUSIBLE:
+		/* Start-up code in assembly may well have rules that do not know that it is. */
+		if (unwind_at_start(u))
+			return unwind_end(u, STACK_COMPLETE, 0);
+		return unwind_end(u, STACK_BROKEN,
+				  RULE_BASE(rule) == RULE_BASE_FP ? BROKEN_FRAME_POINTER
+								  : BROKEN_RULE);
+	}
+	return unwind_end(u, STACK_BROKEN, BROKEN_RULE);
+}
+
+/*
+ * The vsyscall page (arch/x86/entry/vsyscall) has no mapping that anybody could see, and no frame
+ * to give, but a caller: its code pushes nothing.
+ */
+static __always_inline void unwind_skip_vsyscall(struct unwind *u)
+{
+	unwind_u64 pc;
+
+	if (u->r.pc < UNWIND_USER_LIMIT || !unwind_read_word(u->r.sp, &pc))
+		return;
+	u->r.pc = pc;
+	u->r.sp += 8;
+	u->r.is_return = 1;
+}
+
+static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
 {
 	struct unwind_context context = {.scratch = s};
 	struct unwind *u = &s->unwind;
-	bool at_start = unwind_at_start(u, task);
 
-	/* A program that was just executed "returns" from its system call to its first byte. */
-	if (u->call_return && !at_start)
-		u->pc--;
-	/* The vsyscall page looks like the kernel's: no frame to give, but it has a caller. */
-	if (u->pc < USER_LIMIT)
-		unwind_push(s, u->pc);
-	if (!u->fp && at_start)
-		unwind_end(u, STACK_COMPLETE, 0);
-	else if ((u->compat && !COMPAT_WALKABLE) || !unwind_plausible(u, u->fp, u->sp))
-		unwind_end(u, STACK_BROKEN, BROKEN_FRAME_POINTER);
-	else {
+	u->has_root = roots_find(pid, &u->root);
+	unwind_skip_vsyscall(u);
+	if (u->has_root) {
 		unwind_end(u, STACK_TRUNCATED, TRUNCATED_DEPTH);
-		bpf_loop(ABI_USER_FRAMES_MAX, unwind_step, &context, 0);
+		bpf_loop(ABI_USER_FRAMES_MAX + 1, unwind_frame, &context, 0);
+	} else if (unwind_at_start(u)) {
+		unwind_push(s, unwind_lookup_pc(&u->r));
+		unwind_end(u, STACK_COMPLETE, 0);
+	} else {
+		unwind_leave(u, BROKEN_UNMAPPED);
 	}
 }
 
-#define UNWIND_TAKE_REGISTERS(u, r)               \
-	do {                                      \
-		(u)->pc = REGISTER_PC(r);         \
-		(u)->sp = REGISTER_SP(r);         \
-		(u)->fp = REGISTER_FP(r);         \
-		(u)->compat = REGISTER_COMPAT(r); \
+/*
+ * @r: the registers as the entry code or the interrupt saved them; anything of the same names. In a
+ * system call rax, rcx and r11 are not what they were.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define UNWIND_TAKE_OTHERS(u, r)                                                                \
+	do {                                                                                    \
+		(u)->others[RULE_BASE_AX - RULE_BASE_OTHER] = (r)->ax;                          \
+		(u)->others[RULE_BASE_BX - RULE_BASE_OTHER] = (r)->bx;                          \
+		(u)->others[RULE_BASE_CX - RULE_BASE_OTHER] = (r)->cx;                          \
+		(u)->others[RULE_BASE_DX - RULE_BASE_OTHER] = (r)->dx;                          \
+		(u)->others[RULE_BASE_R10 - RULE_BASE_OTHER] = (r)->r10;                        \
+		(u)->others[RULE_BASE_R11 - RULE_BASE_OTHER] = (r)->r11;                        \
+		(u)->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_BX) |                     \
+			     UNWIND_KNOWN(RULE_BASE_DX) | UNWIND_KNOWN(RULE_BASE_R10);          \
+		if (!(u)->is_return)                                                            \
+			(u)->known |= UNWIND_KNOWN(RULE_BASE_AX) | UNWIND_KNOWN(RULE_BASE_CX) | \
+				      UNWIND_KNOWN(RULE_BASE_R11);                              \
+	} while (0)
+#else
+#define UNWIND_TAKE_OTHERS(u, r)                                             \
+	do {                                                                 \
+		(u)->others[RULE_BASE_LR - RULE_BASE_OTHER] = (r)->regs[30]; \
+		(u)->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_LR);   \
+	} while (0)
+#endif
+
+#define UNWIND_TAKE_REGISTERS(u, r, in_syscall)     \
+	do {                                        \
+		(u)->pc = REGISTER_PC(r);           \
+		(u)->sp = REGISTER_SP(r);           \
+		(u)->fp = REGISTER_FP(r);           \
+		(u)->is_return = (in_syscall);      \
+		(u)->above_signal = 0;              \
+		(u)->compat = !!REGISTER_COMPAT(r); \
+		(u)->reserved = 0;                  \
+		UNWIND_TAKE_OTHERS(u, r);           \
 	} while (0)
 
 /* In the middle of exec: the registers are the old program's, the memory may be the new one's. */
@@ -180,47 +434,75 @@ static __always_inline bool unwind_in_exec(struct task_struct *task)
 	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
+/* The leaf's registers to u->r. @user: the tick hit user mode. False: there are none. */
+static __always_inline bool unwind_take_leaf(struct unwind *u, struct task_struct *task,
+					     struct bpf_perf_event_data *ctx, bool user)
+{
+	struct pt_regs *regs;
+
+	if (user) {
+		UNWIND_TAKE_REGISTERS(&u->r, &ctx->regs, 0);
+		return true;
+	}
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!regs)
+		return false;
+	UNWIND_TAKE_REGISTERS(&u->r, regs, REGISTER_SYSCALL(regs));
+	/* A program that was just executed "returns" from its system call to its first byte. */
+	if (unwind_at_start(u))
+		u->r.is_return = 0;
+	return true;
+}
+
+static __always_inline void unwind_begin(struct unwind *u, struct task_struct *task, __u32 first,
+					 __u32 max)
+{
+	struct mm_struct *mm = task->mm;
+
+	u->first = first;
+	u->n = 0;
+	u->max = max;
+	u->unfinished = 0;
+	u->pushed = 0;
+	u->by_fp = 0;
+	u->last = 0;
+	u->refused = 0;
+	u->has_root = 0;
+	u->touched = SLOT_NONE;
+	u->mapping.end = 0;
+	u->memory.n_bytes = 0;
+	u->start_stack = mm ? mm->start_stack : 0;
+}
+
 /*
  * Walks the user stack of @task, the current one, into the frames from @first on. @user: the tick
- * hit user mode, and @regs are its registers.
+ * hit user mode, and @ctx has its registers.
  */
 static __always_inline void unwind_user(struct scratch *s, struct task_struct *task,
 					struct bpf_perf_event_data *ctx, bool user, __u32 first,
 					__u32 max)
 {
 	struct unwind *u = &s->unwind;
-	struct pt_regs *regs;
 
-	u->first = first;
-	u->n = 0;
-	u->max = max;
-	u->call_return = false;
+	unwind_begin(u, task, first, max);
 	if (task->flags & PF_KTHREAD) {
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
 	}
-	if (user) {
-		UNWIND_TAKE_REGISTERS(u, &ctx->regs);
-	} else {
-		if (task->flags & PF_EXITING || !task->mm || unwind_in_exec(task)) {
-			unwind_end(u, STACK_NO_USER, 0);
-			return;
-		}
-		regs = (struct pt_regs *)bpf_task_pt_regs(task);
-		if (!regs) {
-			unwind_end(u, STACK_BROKEN, BROKEN_NO_REGISTERS);
-			return;
-		}
-		UNWIND_TAKE_REGISTERS(u, regs);
-		u->call_return = REGISTER_SYSCALL(regs);
-		/* A worker that the kernel made inside a process (io_uring): no user side at all.
-		 */
-		if (!u->pc && !u->sp) {
-			unwind_end(u, STACK_COMPLETE, 0);
-			return;
-		}
+	if (!user && (task->flags & PF_EXITING || !task->mm || unwind_in_exec(task))) {
+		unwind_end(u, STACK_NO_USER, 0);
+		return;
 	}
-	unwind_walk(s, task);
+	if (!unwind_take_leaf(u, task, ctx, user)) {
+		unwind_end(u, STACK_BROKEN, BROKEN_NO_REGISTERS);
+		return;
+	}
+	/* A worker that the kernel made inside a process (io_uring): no user side at all. */
+	if (!u->r.pc && !u->r.sp) {
+		unwind_end(u, STACK_COMPLETE, 0);
+		return;
+	}
+	unwind_walk(s, task->tgid);
 }
 
 #endif

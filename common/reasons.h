@@ -4,7 +4,8 @@
 
 /*
  * The one list of names for what can happen to a tick: X(CONSTANT, name as status prints it).
- * Macros only, so that the BPF programs and profd share them.
+ * Macros only, so that the BPF programs and profd share them. The lists grow at their ends: what is
+ * recorded (daemon/ingest/replay_format.h) holds the numbers.
  *
  *   expected = seen + lost.skipped
  *   seen     = complete + no_user + truncated + broken + the other lost + in_flight

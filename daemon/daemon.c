@@ -83,16 +83,31 @@ static int daemon_stop(struct daemon *d)
 
 static int drain(struct daemon *d)
 {
-	int r;
+	int drained, r;
 
-	r = source_drain(d->source, DRAIN_BUDGET);
-	if (r != SOURCE_E_END)
-		return r < 0 ? r : 0;
+	drained = source_drain(d->source, DRAIN_BUDGET);
+	if (drained < 0)
+		return drained;
+	r = unwinder_after_drain(d->unwinder, proc_now_ns());
+	if (!r)
+		r = unwinder_error(d->unwinder);
+	if (r || drained != SOURCE_E_END)
+		return r;
 	/* It stays readable, and rings go before everything: nothing else would run any more. */
 	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
 	if (r < 0)
 		return error_origin(r);
 	return d->stopping ? 0 : daemon_stop(d);
+}
+
+static int on_unwinder(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct daemon *d = userdata;
+	int r;
+
+	(void)source, (void)fd, (void)events;
+	r = unwinder_dispatch(d->unwinder);
+	return r ? r : unwinder_error(d->unwinder);
 }
 
 static int on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -137,8 +152,7 @@ static int rescan(struct daemon *d, uint64_t now)
 	if (!process_table_wants_scan(d->processes) || now < d->scanned_ns + RESCAN_GAP_NS)
 		return 0;
 	d->scanned_ns = now;
-	return process_table_scan(d->processes,
-				  d->recorder ? recorder_sink(d->recorder) : &d->sink);
+	return process_table_scan(d->processes, unwinder_sink(d->unwinder));
 }
 
 static int arm_window_timer(struct daemon *d)
@@ -180,6 +194,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	if (r < 0)
 		return r;
 	process_table_sweep(d->processes, now);
+	r = unwinder_sweep(d->unwinder, now);
+	if (r < 0)
+		return r;
 	if (usec / 1000000 % 10 == 0)
 		announce(d);
 	r = sd_event_source_set_time(source, now / 1000 + 1000000);
@@ -351,6 +368,9 @@ static int add_sources(struct daemon *d)
 
 	r = add_io(d, &d->source_io, source_fd(d->source), on_source, PRIORITY_RINGS);
 	if (!r)
+		r = add_io(d, &d->unwinder_io, unwinder_fd(d->unwinder), on_unwinder,
+			   PRIORITY_RINGS);
+	if (!r)
 		r = add_timer(d, &d->drain_timer, CLOCK_MONOTONIC, now + DRAIN_NS, on_drain_timer,
 			      PRIORITY_RINGS);
 	if (!r)
@@ -416,12 +436,16 @@ void daemon_free(struct daemon *d)
 	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
 		sd_event_source_unref(d->signals[i]);
 	sd_event_source_unref(d->source_io);
+	sd_event_source_unref(d->unwinder_io);
 	sd_event_source_unref(d->output_io);
 	sd_event_source_unref(d->drain_timer);
 	sd_event_source_unref(d->tick_timer);
 	sd_event_source_unref(d->window_timer);
 	sd_event_source_unref(d->duration_timer);
+	if (d->unwinder)
+		unwinder_detach(d->unwinder);
 	source_free(d->source);
+	unwinder_free(d->unwinder);
 	if (d->recorder && recorder_close(d->recorder) < 0)
 		log_warning("the recording %s is not complete", d->options.record_replay);
 	output_free(d->output);

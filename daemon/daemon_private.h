@@ -15,6 +15,7 @@
 #include "daemon/lateness.h"
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
+#include "daemon/resolve/unwinder.h"
 
 #define DAEMON_WARNINGS_MAX 16
 
@@ -25,8 +26,10 @@ struct daemon {
 	int store_fd, proc_fd;
 	bool replay;
 
+	/* A sample's way: source -> unwinder -> recorder, if there is one -> sink. */
 	struct source_sink sink;
 	struct recorder *recorder;
+	struct unwinder *unwinder;
 	struct source *source;
 	struct event event; /* the configured one, resolved */
 	struct process_table *processes;
@@ -35,7 +38,8 @@ struct daemon {
 	struct listener *listener;
 
 	sd_event *loop;
-	sd_event_source *source_io, *output_io, *drain_timer, *tick_timer, *window_timer;
+	sd_event_source *source_io, *unwinder_io, *output_io, *drain_timer, *tick_timer,
+		*window_timer;
 	sd_event_source *duration_timer, *signals[4];
 	uint64_t drain_due_ns; /* CLOCK_MONOTONIC */
 	uint64_t scanned_ns;

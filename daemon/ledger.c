@@ -9,24 +9,6 @@ static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
 
-void ledger_count(struct ledger *l, const struct sample *sample)
-{
-	switch (sample->quality) {
-	case STACK_COMPLETE:
-		l->complete++;
-		break;
-	case STACK_NO_USER:
-		l->no_user++;
-		break;
-	case STACK_TRUNCATED:
-		l->truncated[sample->reason < N_TRUNCATED ? sample->reason : 0]++;
-		break;
-	default:
-		l->broken[sample->reason < N_BROKEN ? sample->reason : 0]++;
-		break;
-	}
-}
-
 static uint64_t sum(const uint64_t *counts, size_t n)
 {
 	uint64_t total = 0;
@@ -36,10 +18,57 @@ static uint64_t sum(const uint64_t *counts, size_t n)
 	return total;
 }
 
+void stack_counts_add(struct stack_counts *c, unsigned quality, unsigned reason, uint64_t n)
+{
+	switch (quality) {
+	case STACK_COMPLETE:
+		c->complete += n;
+		break;
+	case STACK_NO_USER:
+		c->no_user += n;
+		break;
+	case STACK_TRUNCATED:
+		c->truncated[reason < N_TRUNCATED ? reason : 0] += n;
+		break;
+	default:
+		c->broken[reason < N_BROKEN ? reason : 0] += n;
+		break;
+	}
+}
+
+uint64_t stack_counts_total(const struct stack_counts *c)
+{
+	return c->complete + c->no_user + sum(c->truncated, N_TRUNCATED) + sum(c->broken, N_BROKEN);
+}
+
+/* These structs are nothing but counters: they are added and subtracted as arrays of them. */
+#define N_COUNTERS(type) (sizeof(type) / sizeof(uint64_t))
+
+static void add(uint64_t *to, const uint64_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += from[i];
+}
+
+static void subtract(uint64_t *to, const uint64_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] -= from[i] < to[i] ? from[i] : to[i];
+}
+
+void stack_counts_subtract(struct stack_counts *c, const struct stack_counts *other)
+{
+	subtract((uint64_t *)c, (const uint64_t *)other, N_COUNTERS(struct stack_counts));
+}
+
+void ledger_count(struct ledger *l, const struct sample *sample)
+{
+	stack_counts_add(&l->stacks, sample->quality, sample->reason, 1);
+}
+
 static uint64_t settled(const struct ledger *l)
 {
-	return l->complete + l->no_user + sum(l->truncated, N_TRUNCATED) +
-	       sum(l->broken, N_BROKEN) + sum(l->lost, N_LOST) - l->lost[LOST_SKIPPED];
+	return stack_counts_total(&l->stacks) + sum(l->lost, N_LOST) - l->lost[LOST_SKIPPED];
 }
 
 void ledger_set_source(struct ledger *l, const struct source_stats *stats)
@@ -51,26 +80,15 @@ void ledger_set_source(struct ledger *l, const struct source_stats *stats)
 	l->in_flight = l->seen > settled(l) ? l->seen - settled(l) : 0;
 }
 
-/* A ledger is nothing but counters: it is added and subtracted as an array of them. */
-#define LEDGER_FIELDS (sizeof(struct ledger) / sizeof(uint64_t))
-
 void ledger_add(struct ledger *l, const struct ledger *other)
 {
-	uint64_t *to = (uint64_t *)l;
-	const uint64_t *from = (const uint64_t *)other;
-
-	for (size_t i = 0; i < LEDGER_FIELDS; i++)
-		to[i] += from[i];
+	add((uint64_t *)l, (const uint64_t *)other, N_COUNTERS(struct ledger));
 }
 
 void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret)
 {
-	uint64_t *to = (uint64_t *)ret;
-	const uint64_t *from = (const uint64_t *)then;
-
 	*ret = *now;
-	for (size_t i = 0; i < LEDGER_FIELDS; i++)
-		to[i] -= from[i] < to[i] ? from[i] : to[i];
+	subtract((uint64_t *)ret, (const uint64_t *)then, N_COUNTERS(struct ledger));
 	ret->in_flight = 0;
 	ret->seen = settled(ret);
 	ret->expected = ret->seen + ret->lost[LOST_SKIPPED];
@@ -111,10 +129,10 @@ void ledger_format(const struct ledger *l, char *text, size_t size)
 
 	append(text, size, &length,
 	       "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
-	       l->expected, l->seen, l->complete, l->no_user);
-	append_reasons(text, size, &length, "truncated", truncated_names, l->truncated,
+	       l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
+	append_reasons(text, size, &length, "truncated", truncated_names, l->stacks.truncated,
 		       N_TRUNCATED);
-	append_reasons(text, size, &length, "broken", broken_names, l->broken, N_BROKEN);
+	append_reasons(text, size, &length, "broken", broken_names, l->stacks.broken, N_BROKEN);
 	append_reasons(text, size, &length, "lost", lost_names, l->lost, N_LOST);
 	append(text, size, &length, " in_flight=%" PRIu64, l->in_flight);
 }

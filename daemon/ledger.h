@@ -17,11 +17,22 @@
 
 #include "daemon/ingest/source.h"
 
-struct ledger {
-	uint64_t expected, seen;
+/* How the stacks of some samples ended. */
+struct stack_counts {
 	uint64_t complete, no_user;
 	uint64_t truncated[N_TRUNCATED];
 	uint64_t broken[N_BROKEN];
+};
+
+/* @n samples ended so; @quality and @reason as in struct sample. */
+void stack_counts_add(struct stack_counts *c, unsigned quality, unsigned reason, uint64_t n);
+/* *c -= *other, field by field, never below 0. */
+void stack_counts_subtract(struct stack_counts *c, const struct stack_counts *other);
+uint64_t stack_counts_total(const struct stack_counts *c);
+
+struct ledger {
+	uint64_t expected, seen;
+	struct stack_counts stacks;
 	uint64_t lost[N_LOST];
 	uint64_t in_flight;
 };

@@ -351,6 +351,7 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 		.processes = d->processes,
 		.source = d->source,
 		.output = d->output,
+		.unwinder = d->unwinder,
 		.lateness = &d->lateness,
 		.source_name = d->source->ops->name,
 		.event = d->event.name,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of a start: configuration, lock, store, source (process events begin to gather),
- * processes from /proc, sessions, and last the control socket: whoever gets an answer talks to a
- * daemon that samples.
+ * The order of a start: configuration, lock, what forks and what starts threads (the unwinder does
+ * both, in this order), store, source (process events begin to gather), processes from /proc,
+ * sessions, and last the control socket: whoever gets an answer talks to a daemon that samples.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,36 @@
 /* How long samples may wait in a ring. */
 #define DRAIN_MS 100
 
-/* The budget in parts; what is left is for processes, images and the encoders. */
-#define RING_SHARE     8 /* 1/8: ring buffers, which are BPF or locked memory */
-#define WINDOW_SHARE   4 /* 1/4: open windows and windows being written */
-#define SYMBOLS_SHARE  4 /* 1/4: symbol tables */
-#define MAPPINGS_SHARE 8 /* 1/8: what processes have mapped */
+/*
+ * The budget in sixteenths. Two are left for what is not counted: processes, images, the encoders,
+ * and profd itself.
+ */
+enum {
+	RING_SHARE = 2,     /* ring buffers, which are BPF or locked memory */
+	TABLE_SHARE = 4,    /* unwind tables and mappings for the kernel's walks: BPF memory */
+	UNWINDER_SHARE = 2, /* waiting samples with their stacks, tables being made */
+	WINDOW_SHARE = 3,   /* open windows and windows being written */
+	SYMBOLS_SHARE = 2,  /* symbol tables */
+	MAPPINGS_SHARE = 1, /* what processes have mapped */
+	ALL_SHARES = 16,
+};
+
+_Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOLS_SHARE +
+			       MAPPINGS_SHARE <
+		       ALL_SHARES,
+	       "something is left");
+
+#define REPLAY "replay:"
+
+#define LARGE_BLOCK_BYTES (256 * 1024)
+
+/* What a sampler's last samples may wait for tables when it is stopped. */
+#define SETTLE_MS 300
+
+static uint64_t share(const struct daemon *d, unsigned sixteenths)
+{
+	return d->config->memory_budget / ALL_SHARES * sixteenths;
+}
 
 void daemon_warn(struct daemon *d, const char *format, ...)
 {
@@ -139,7 +165,7 @@ static void output_options_of(const struct daemon *d, struct output_options *ret
 		.legacy_keep_s = c->store_legacy_keep_ns / 1000000000u,
 		.keep_windows = c->store_keep_windows,
 		.legacy_max_processes = c->store_legacy_max_processes,
-		.symbol_cache_bytes = c->memory_budget / SYMBOLS_SHARE,
+		.symbol_cache_bytes = share(d, SYMBOLS_SHARE),
 	};
 }
 
@@ -174,6 +200,17 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/*
+ * Large blocks go back to the kernel when they are freed: else the C library learns from the first
+ * ones to keep them, and what compiling a compiler's unwind tables or encoding a window took once
+ * would count against the budget for good (mallopt(3), M_MMAP_THRESHOLD).
+ */
+static void return_large_blocks(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES);
+}
+
 static int start_recorder(struct daemon *d)
 {
 	int fd;
@@ -199,7 +236,6 @@ static int open_replay(struct daemon *d, const struct source_options *options, c
 			 strerror(errno));
 		return SOURCE_E_UNSUPPORTED;
 	}
-	d->replay = true;
 	r = source_replay_new(&d->source, options, fd, message);
 	if (r == SOURCE_E_OK)
 		steal_fd(&fd);
@@ -214,8 +250,8 @@ static int choose_source(struct daemon *d, const struct source_options *options,
 	struct source_message why = {};
 	int r;
 
-	if (wanted && strncmp(wanted, "replay:", 7) == 0)
-		return open_replay(d, options, wanted + 7, message);
+	if (d->replay)
+		return open_replay(d, options, wanted + strlen(REPLAY), message);
 	if (wanted && strcmp(wanted, "perf") == 0)
 		return source_perf_new(&d->source, options, message);
 	r = source_bpf_new(&d->source, options, message);
@@ -231,27 +267,22 @@ static int choose_source(struct daemon *d, const struct source_options *options,
 static int start_source(struct daemon *d)
 {
 	struct source_options options = {
-		.sink = &d->sink,
+		.sink = unwinder_sink(d->unwinder),
 		.exclude_self = d->config->exclude_self,
 		.drain_ms = DRAIN_MS,
-		.memory_bytes = d->config->memory_budget / RING_SHARE,
+		.memory_bytes = share(d, RING_SHARE),
+		.unwind_bytes = share(d, TABLE_SHARE),
 	};
 	struct source_message message = {};
 	int r;
 
-	d->sink = (struct source_sink){.sample = sink_sample,
-				       .process_event = sink_event,
-				       .userdata = d};
-	r = start_recorder(d);
-	if (r)
-		return r;
-	if (d->recorder)
-		options.sink = recorder_sink(d->recorder);
 	r = choose_source(d, &options, &message);
 	if (r > 0) {
 		log_error("%s", message.text);
 		return DAEMON_E_REFUSED;
 	}
+	if (!r)
+		r = unwinder_attach(d->unwinder, source_unwind_host(d->source));
 	if (r)
 		return r;
 	message = (struct source_message){};
@@ -265,19 +296,49 @@ static int start_source(struct daemon *d)
 	return r;
 }
 
+/* The processes of a recording are none of this machine's, whatever their numbers. */
 static int start_processes(struct daemon *d)
 {
-	int r;
-
+	d->replay = d->options.source && strncmp(d->options.source, REPLAY, strlen(REPLAY)) == 0;
 	if (!d->replay) {
 		d->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (d->proc_fd < 0)
 			return error_origin(-errno);
 	}
-	r = process_table_new(&d->processes, d->proc_fd, d->config->memory_budget / MAPPINGS_SHARE);
+	return process_table_new(&d->processes, d->proc_fd, share(d, MAPPINGS_SHARE));
+}
+
+/* A recording is to be read by other processes, in which images have other numbers. */
+static int start_unwinder(struct daemon *d)
+{
+	struct unwinder_options options = {
+		.next = &d->sink,
+		.processes = d->processes,
+		.proc_fd = d->proc_fd,
+		.memory_bytes = share(d, UNWINDER_SHARE),
+	};
+	int r;
+
+	d->sink = (struct source_sink){.sample = sink_sample,
+				       .process_event = sink_event,
+				       .userdata = d};
+	r = start_recorder(d);
 	if (r)
 		return r;
-	return 0;
+	if (d->recorder) {
+		options.next = recorder_sink(d->recorder);
+		options.raw_frames = true;
+	}
+	return unwinder_new(&d->unwinder, &options);
+}
+
+static int settle(void *userdata)
+{
+	struct daemon *d = userdata;
+	int r;
+
+	r = unwinder_settle(d->unwinder, SETTLE_MS);
+	return r ? r : unwinder_error(d->unwinder);
 }
 
 int daemon_apply_config(struct daemon *d)
@@ -301,7 +362,7 @@ int daemon_apply_config(struct daemon *d)
 						   .kernel_stacks = c->kernel_stacks,
 						   .max_depth = c->max_depth,
 						   .max_sessions = c->control_max_sessions,
-						   .memory_bytes = c->memory_budget / WINDOW_SHARE,
+						   .memory_bytes = share(d, WINDOW_SHARE),
 						   .exclude_services = c->exclude_services,
 						   .exclude_comms = c->exclude_comms,
 					   });
@@ -317,16 +378,16 @@ int daemon_apply_config(struct daemon *d)
 
 static int start_sessions(struct daemon *d)
 {
-	const struct source_sink *sink = d->recorder ? recorder_sink(d->recorder) : &d->sink;
 	int r;
 
 	r = session_set_new(&d->sessions, d->source, d->processes, d->output, d->proc_fd,
 			    session_ids_next(d->store_fd));
 	if (r)
 		return r;
+	session_set_settle_by(d->sessions, settle, d);
 	samplers_record(session_set_samplers(d->sessions), d->recorder);
 	if (!d->replay) {
-		r = process_table_scan(d->processes, sink);
+		r = process_table_scan(d->processes, unwinder_sink(d->unwinder));
 		if (r)
 			return r;
 	}
@@ -372,6 +433,7 @@ int daemon_start(struct daemon *d)
 	int r;
 
 	raise_file_limit();
+	return_large_blocks();
 	r = load_config(d);
 	if (!r)
 		r = choose_paths(d);
@@ -379,10 +441,13 @@ int daemon_start(struct daemon *d)
 		r = open_store(d);
 	if (r)
 		return r;
+	r = start_processes(d);
+	if (!r)
+		r = start_unwinder(d);
+	if (r)
+		return r;
 	output_options_of(d, &output);
 	r = output_new(&d->output, &output);
-	if (!r)
-		r = start_processes(d);
 	if (!r)
 		r = start_source(d);
 	if (!r)
@@ -391,7 +456,8 @@ int daemon_start(struct daemon *d)
 		r = start_listener(d);
 	if (r)
 		return r;
-	log_info("sampling %s at %lu Hz by %s into %s", d->event.name,
-		 (unsigned long)d->config->frequency, d->source->ops->name, d->store_path);
+	log_info("sampling %s at %lu Hz by %s into %s; ready after %lu ms", d->event.name,
+		 (unsigned long)d->config->frequency, d->source->ops->name, d->store_path,
+		 (unsigned long)((proc_now_ns() - d->started_ns) / 1000000));
 	return DAEMON_E_OK;
 }

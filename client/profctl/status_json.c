@@ -106,10 +106,28 @@ static void put_session(struct json *j, const Profd__Control__Session *session)
 	json_number(j, "filtered", session->filtered);
 	put_reasons(j, "dropped", session->dropped, session->n_dropped);
 	json_number(j, "windows_written", session->windows_written);
+	json_number(j, "complete", session->complete);
+	json_number(j, "no_user", session->no_user);
+	put_reasons(j, "truncated", session->truncated, session->n_truncated);
+	put_reasons(j, "broken", session->broken, session->n_broken);
 	json_end_object(j);
 }
 
-/* Only when the daemon keeps it. */
+/* This and what follows: only when the daemon tells. */
+static void put_unwinding(struct json *j, const Profd__Control__Unwinding *u)
+{
+	if (!u)
+		return;
+	json_begin_object(j, "unwinding");
+	json_number(j, "tables", u->tables);
+	json_number(j, "rows", u->rows);
+	json_number(j, "table_bytes", u->table_bytes);
+	json_number(j, "waiting", u->waiting);
+	for (size_t i = 0; i < u->n_counters; i++)
+		json_number(j, u->counters[i]->name, u->counters[i]->count);
+	json_end_object(j);
+}
+
 static void put_lateness(struct json *j, const Profd__Control__Lateness *lateness)
 {
 	if (!lateness)
@@ -150,6 +168,7 @@ void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
 	for (size_t i = 0; i < s->n_sessions; i++)
 		put_session(&j, s->sessions[i]);
 	json_end_array(&j);
+	put_unwinding(&j, s->unwinding);
 	put_lateness(&j, s->drain_lateness);
 	json_end_object(&j);
 	json_end(&j);

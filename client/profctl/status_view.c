@@ -122,7 +122,6 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	uint64_t broken = sum_of(l->broken, l->n_broken);
 	uint64_t lost = sum_of(l->lost, l->n_lost);
 	uint64_t skipped = reason_count(l->lost, l->n_lost, "skipped");
-	uint64_t with_stack = l->complete + truncated + broken;
 
 	heading(v, "Ticks");
 	row(v, 0, "expected", l->expected, 0);
@@ -135,10 +134,52 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	reason_rows(v, "lost", l->lost, l->n_lost, "skipped", l->seen);
 	row(v, 1, "in flight", l->in_flight, l->seen);
 	print_check(v, l->seen + skipped, l->expected, "expected = seen + skipped");
-	print_check(v, with_stack + l->no_user + (lost - skipped) + l->in_flight, l->seen,
-		    "seen = its parts");
+	print_check(v,
+		    l->complete + truncated + broken + l->no_user + (lost - skipped) + l->in_flight,
+		    l->seen, "seen = its parts");
 	if (throttled)
 		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
+}
+
+static void part(const struct view *v, const char *kind, const char *reason, uint64_t count,
+		 uint64_t whole)
+{
+	if (!count)
+		return;
+	fprintf(v->out, ", %s%s%s %" PRIu64 " (%.2f %%)", kind, *reason ? ": " : "", reason, count,
+		percent(count, whole));
+}
+
+/* Of the samples that a session counts: how their stacks ended, those ways that occurred. */
+static void print_session_stacks(const struct view *v, const Profd__Control__Session *s)
+{
+	uint64_t all = s->complete + s->no_user + sum_of(s->truncated, s->n_truncated) +
+		       sum_of(s->broken, s->n_broken);
+	char id[32] = "system";
+
+	if (s->id)
+		snprintf(id, sizeof(id), "s%" PRIu64, s->id);
+	fprintf(v->out, "  %-8s", id);
+	if (!all) {
+		fputs(" none yet\n", v->out);
+		return;
+	}
+	fprintf(v->out, " complete %" PRIu64 " (%.2f %%)", s->complete, percent(s->complete, all));
+	part(v, "no user stack", "", s->no_user, all);
+	for (size_t i = 0; i < s->n_truncated; i++)
+		part(v, "truncated", s->truncated[i]->name, s->truncated[i]->count, all);
+	for (size_t i = 0; i < s->n_broken; i++)
+		part(v, "broken", s->broken[i]->name, s->broken[i]->count, all);
+	fputc('\n', v->out);
+}
+
+static void print_stacks(const struct view *v, const Profd__Control__Status *s)
+{
+	const Profd__Control__Ledger *l = s->ledger;
+	uint64_t truncated = sum_of(l->truncated, l->n_truncated);
+	uint64_t broken = sum_of(l->broken, l->n_broken);
+	uint64_t with_stack = l->complete + truncated + broken;
+
 	heading(v, "Stacks");
 	if (with_stack)
 		fprintf(v->out,
@@ -147,6 +188,29 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 			percent(broken, with_stack));
 	else
 		fputs("  none yet\n", v->out);
+	for (size_t i = 0; i < s->n_sessions; i++)
+		print_session_stacks(v, s->sessions[i]);
+}
+
+static void print_unwinding(const struct view *v, const Profd__Control__Unwinding *u)
+{
+	char size[UNITS_TEXT_MAX];
+	const char *before = "  ";
+
+	heading(v, "Unwinding");
+	fprintf(v->out,
+		"  %" PRIu64 " tables of %" PRIu64 " rows in %s; %" PRIu64 " samples wait\n",
+		u->tables, u->rows, units_print_size_short(size, sizeof(size), u->table_bytes),
+		u->waiting);
+	for (size_t i = 0; i < u->n_counters; i++) {
+		if (!u->counters[i]->count)
+			continue;
+		fprintf(v->out, "%s%s %" PRIu64, before, u->counters[i]->name,
+			u->counters[i]->count);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', v->out);
 }
 
 static void print_memory(const struct view *v, const Profd__Control__Memory *m)
@@ -281,8 +345,12 @@ int status_print(const Profd__Control__Status *s, bool color, FILE *out)
 	struct view v = {.out = out, .color = color};
 
 	print_head(&v, s);
-	if (s->ledger)
+	if (s->ledger) {
 		print_ledger(&v, s->ledger, s->throttled);
+		print_stacks(&v, s);
+	}
+	if (s->unwinding)
+		print_unwinding(&v, s->unwinding);
 	print_costs(&v, s);
 	print_store(&v, s);
 	return print_sessions(&v, s);

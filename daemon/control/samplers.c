@@ -112,11 +112,16 @@ int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last
 	int r;
 
 	if (sampler->n_users > 1) {
+		r = s->policy.settle(s->policy.userdata);
+		if (r)
+			return r;
 		sampler->n_users--;
 		return samplers_ledger(s, index, ret_last);
 	}
 	/* Still counted as in use while its last samples arrive. */
 	r = source_remove_sampler(s->source, index);
+	if (!r)
+		r = s->policy.settle(s->policy.userdata);
 	if (r)
 		return r;
 	r = source_get_stats(s->source, index, &stats);

@@ -29,6 +29,8 @@ enum samplers_want {
 struct samplers_policy {
 	bool (*wants_all)(void *userdata, unsigned sampler);
 	enum samplers_want (*wants)(void *userdata, unsigned sampler, const struct process *p);
+	/* Has what the source delivered and others still hold back arrive now; may block a bit. */
+	int (*settle)(void *userdata);
 	void *userdata;
 };
 
@@ -47,8 +49,8 @@ void samplers_record(struct samplers *s, struct recorder *recorder);
 int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsigned spare,
 		     unsigned *ret, struct source_message *message);
 /*
- * Gives it back; the last user stops it, after its last samples were delivered. *ret_last is the
- * ledger after that. Other users: refilter next.
+ * Gives it back; the last user stops it. Its samples up to now have arrived when this returns;
+ * *ret_last is the ledger after that. Other users: refilter next.
  */
 int samplers_release(struct samplers *s, unsigned sampler, struct ledger *ret_last);
 /* Makes the filter of @sampler anew, after its sessions changed. Nothing if it is not in use. */

@@ -264,6 +264,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		return SESSION_E_FULL;
 	s->routed++;
 	s->counted++;
+	stack_counts_add(&s->stacks, sample->quality, sample->reason, 1);
 	return SESSION_E_OK;
 }
 
@@ -273,10 +274,23 @@ void session_drop(struct session *s, enum dropped_reason reason)
 	s->dropped[reason]++;
 }
 
-void session_lose(struct session *s, uint64_t count)
+/* What was counted is so no more. */
+static void uncount(struct session *s, const struct stack_counts *stacks,
+		    enum dropped_reason reason)
 {
-	s->counted -= count;
-	s->dropped[DROPPED_UNWRITTEN] += count;
+	uint64_t n = stack_counts_total(stacks);
+
+	s->counted -= n;
+	s->dropped[reason] += n;
+	stack_counts_subtract(&s->stacks, stacks);
+}
+
+void session_lose(struct session *s, const struct aggregate *aggregate)
+{
+	struct stack_counts lost;
+
+	window_stack_counts(aggregate, &lost);
+	uncount(s, &lost, DROPPED_UNWRITTEN);
 }
 
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger)
@@ -334,14 +348,13 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 int session_take_back(struct session *s, struct snapshot *snapshot,
 		      const struct window_closing *closing)
 {
-	uint64_t dropped;
+	struct stack_counts dropped;
 	int r;
 
 	r = window_take_back(s->window, snapshot, closing, &dropped);
 	if (r)
 		return r;
-	s->counted -= dropped;
-	s->dropped[DROPPED_MEMORY] += dropped;
+	uncount(s, &dropped, DROPPED_MEMORY);
 	return 0;
 }
 

@@ -7,7 +7,8 @@
  * samples that its sampler delivers are its own, counts them in the open window, and turns a
  * window into a snapshot.
  *
- *   routed = counted + filtered + dropped
+ *   routed  = counted + filtered + dropped
+ *   counted = complete + no_user + truncated + broken
  *
  * Knows nothing of sources, sockets or files.
  */
@@ -61,6 +62,7 @@ struct session {
 	uint64_t started_ns; /* Unix time */
 	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
 	uint64_t routed, counted, filtered, dropped[N_DROPPED];
+	struct stack_counts stacks; /* of those that are counted */
 	uint64_t windows_written, early_closes;
 	unsigned n_in_flight; /* snapshots that are being written */
 	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
@@ -109,8 +111,8 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 /* The sample could not be counted for @reason. */
 void session_drop(struct session *s, enum dropped_reason reason);
 
-/* @count counted samples have been in a window that could not be written. */
-void session_lose(struct session *s, uint64_t count);
+/* The samples in @aggregate, which are counted, were of a window that could not be written. */
+void session_lose(struct session *s, const struct aggregate *aggregate);
 
 /* Opens a window at @start_ns (CLOCK_MONOTONIC), with the ledger as it stands. */
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);

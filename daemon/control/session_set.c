@@ -64,6 +64,13 @@ static enum samplers_want policy_wants(void *userdata, unsigned sampler, const s
 	return want;
 }
 
+static int policy_settle(void *userdata)
+{
+	struct session_set *set = userdata;
+
+	return set->settle ? set->settle(set->settle_userdata) : 0;
+}
+
 /* Whether a new program's unit or uid decides at once who may see it. */
 static bool asks_for_units(const struct session_set *set)
 {
@@ -126,6 +133,7 @@ int session_set_new(struct session_set **ret, struct source *source,
 	r = samplers_new(&set->samplers, source, processes,
 			 &(struct samplers_policy){.wants_all = policy_wants_all,
 						   .wants = policy_wants,
+						   .settle = policy_settle,
 						   .userdata = set});
 	if (r)
 		return r;
@@ -152,6 +160,12 @@ void session_set_free(struct session_set *set)
 	flusher_free(set->flusher);
 	samplers_free(set->samplers);
 	free(set);
+}
+
+void session_set_settle_by(struct session_set *set, int (*settle)(void *userdata), void *userdata)
+{
+	set->settle = settle;
+	set->settle_userdata = userdata;
 }
 
 void session_set_configure(struct session_set *set, const struct session_defaults *defaults)

@@ -11,6 +11,8 @@ struct session_set {
 	struct samplers *samplers;
 	struct flusher *flusher;
 	int proc_fd;
+	int (*settle)(void *userdata); /* or NULL */
+	void *settle_userdata;
 	struct session_defaults defaults;
 	struct session **sessions;
 	size_t n_sessions, capacity;

@@ -137,6 +137,6 @@ int session_windows_keep(struct session *s, struct snapshot *snapshot,
 	s->patience_ns = proc_now_ns() + PATIENCE_NS;
 	if (s->window && session_takes_samples(s) && item->attachment == s->attachment)
 		return session_take_back(s, snapshot, &item->closing);
-	session_lose(s, aggregate_count(snapshot->aggregate));
+	session_lose(s, snapshot->aggregate);
 	return 0;
 }

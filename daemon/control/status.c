@@ -22,10 +22,15 @@ static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
 static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
 
-#define REASONS_MAX 16
+#define UNWINDER_COUNTER_NAME(n)  #n,
+#define UNWINDER_COUNTER_VALUE(n) stats->n,
+
+static const char *const unwinder_names[] = {UNWINDER_COUNTERS(UNWINDER_COUNTER_NAME)};
+
+#define REASONS_MAX 32
 
 _Static_assert(N_TRUNCATED <= REASONS_MAX && N_BROKEN <= REASONS_MAX && N_LOST <= REASONS_MAX &&
-		       N_DROPPED <= REASONS_MAX,
+		       N_DROPPED <= REASONS_MAX && ARRAY_SIZE(unwinder_names) <= REASONS_MAX,
 	       "room for every reason");
 
 /* A repeated Reason field: the messages and the pointers to them. */
@@ -57,12 +62,12 @@ static void fill_ledger(struct ledger_message *m, const struct ledger *l)
 	m->ledger = (Profd__Control__Ledger)PROFD__CONTROL__LEDGER__INIT;
 	m->ledger.expected = l->expected;
 	m->ledger.seen = l->seen;
-	m->ledger.complete = l->complete;
-	m->ledger.no_user = l->no_user;
+	m->ledger.complete = l->stacks.complete;
+	m->ledger.no_user = l->stacks.no_user;
 	m->ledger.in_flight = l->in_flight;
-	fill_reasons(&m->truncated, truncated_names, l->truncated, N_TRUNCATED,
+	fill_reasons(&m->truncated, truncated_names, l->stacks.truncated, N_TRUNCATED,
 		     &m->ledger.n_truncated, &m->ledger.truncated);
-	fill_reasons(&m->broken, broken_names, l->broken, N_BROKEN, &m->ledger.n_broken,
+	fill_reasons(&m->broken, broken_names, l->stacks.broken, N_BROKEN, &m->ledger.n_broken,
 		     &m->ledger.broken);
 	fill_reasons(&m->lost, lost_names, l->lost, N_LOST, &m->ledger.n_lost, &m->ledger.lost);
 }
@@ -108,9 +113,48 @@ static void fill_last_flush(Profd__Control__LastFlush *m, const struct status_la
 	m->error = (char *)(flush->error ? strerrordesc_np(flush->error) : "");
 }
 
+struct unwinding_message {
+	Profd__Control__Unwinding unwinding;
+	struct reasons counters;
+};
+
+static void fill_unwinding(struct unwinding_message *m, const struct unwinder_stats *stats)
+{
+	const uint64_t counts[] = {UNWINDER_COUNTERS(UNWINDER_COUNTER_VALUE)};
+
+	m->unwinding = (Profd__Control__Unwinding)PROFD__CONTROL__UNWINDING__INIT;
+	m->unwinding.tables = stats->tables;
+	m->unwinding.rows = stats->rows;
+	m->unwinding.table_bytes = stats->table_bytes;
+	m->unwinding.waiting = stats->waiting;
+	fill_reasons(&m->counters, unwinder_names, counts, ARRAY_SIZE(counts),
+		     &m->unwinding.n_counters, &m->unwinding.counters);
+}
+
+static void fill_memory(Profd__Control__Memory *m, const struct status_facts *facts,
+			const struct unwinder_stats *unwinder)
+{
+	*m = (Profd__Control__Memory)PROFD__CONTROL__MEMORY__INIT;
+	m->rss_bytes = rss_bytes();
+	m->bpf_bytes = source_memory_bytes(facts->source);
+	m->budget_bytes = facts->budget_bytes;
+	m->evicted_images = unwinder->tables_evicted;
+}
+
+static void fill_store(Profd__Control__Store *m, const struct status_facts *facts,
+		       const struct output_store_status *store)
+{
+	*m = (Profd__Control__Store)PROFD__CONTROL__STORE__INIT;
+	m->path = (char *)facts->store_path;
+	m->bytes = store->bytes;
+	m->files = store->n_files;
+	m->oldest_ns = store->oldest_ns;
+	m->full = store->full;
+}
+
 struct session_message {
 	Profd__Control__Session session;
-	struct reasons dropped;
+	struct reasons dropped, truncated, broken;
 	char target[512];
 };
 
@@ -131,6 +175,12 @@ static void fill_session(struct session_message *m, const struct session *s)
 	m->session.windows_written = s->windows_written;
 	fill_reasons(&m->dropped, dropped_names, s->dropped, N_DROPPED, &m->session.n_dropped,
 		     &m->session.dropped);
+	m->session.complete = s->stacks.complete;
+	m->session.no_user = s->stacks.no_user;
+	fill_reasons(&m->truncated, truncated_names, s->stacks.truncated, N_TRUNCATED,
+		     &m->session.n_truncated, &m->session.truncated);
+	fill_reasons(&m->broken, broken_names, s->stacks.broken, N_BROKEN, &m->session.n_broken,
+		     &m->session.broken);
 }
 
 struct sessions_message {
@@ -166,11 +216,29 @@ static int fill_sessions(struct sessions_message *m, const struct session_set *s
 	return 0;
 }
 
+/* What is copied as it stands. */
+static void fill_head(Profd__Control__Status *status, const struct status_facts *facts,
+		      const struct process_table_stats *processes)
+{
+	status->version = (char *)PROFD_VERSION;
+	status->pid = getpid();
+	status->uptime_seconds = (double)(proc_now_ns() - facts->started_ns) / 1e9;
+	status->source = (char *)facts->source_name;
+	status->event = (char *)facts->event;
+	status->frequency = facts->frequency;
+	status->warnings = (char **)facts->warnings;
+	while (facts->warnings[status->n_warnings])
+		status->n_warnings++;
+	status->processes = processes->n_processes;
+	status->images = processes->n_images;
+	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 int status_reply(const struct status_facts *facts, const struct peer *peer, struct reply *reply)
 {
 	Profd__Control__Status status = PROFD__CONTROL__STATUS__INIT;
-	Profd__Control__Memory memory = PROFD__CONTROL__MEMORY__INIT;
-	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
+	Profd__Control__Memory memory;
+	Profd__Control__Store store;
 	cleanup(sessions_deinit) struct sessions_message sessions = {};
 	struct process_table_stats process_stats;
 	struct output_store_status store_status;
@@ -178,6 +246,8 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	Profd__Control__Lateness lateness;
 	struct source_stats source_stats;
 	struct ledger_message ledger_message;
+	struct unwinding_message unwinding;
+	struct unwinder_stats unwinder_stats;
 	Profd__Control__Cpu cpu;
 	struct ledger ledger;
 	struct utsname host;
@@ -191,35 +261,21 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	uname(&host);
 	process_table_get_stats(facts->processes, &process_stats);
 	output_get_store_status(facts->output, &store_status);
+	unwinder_get_stats(facts->unwinder, &unwinder_stats);
 	fill_ledger(&ledger_message, &ledger);
 	fill_cpu(&cpu, source_stats.bpf_run_ns);
 	fill_lateness(&lateness, facts->lateness);
-	memory.rss_bytes = rss_bytes();
-	memory.bpf_bytes = source_memory_bytes(facts->source);
-	memory.budget_bytes = facts->budget_bytes;
-	store.path = (char *)facts->store_path;
-	store.bytes = store_status.bytes;
-	store.files = store_status.n_files;
-	store.oldest_ns = store_status.oldest_ns;
-	store.full = store_status.full;
+	fill_memory(&memory, facts, &unwinder_stats);
+	fill_store(&store, facts, &store_status);
+	fill_unwinding(&unwinding, &unwinder_stats);
 
-	status.version = (char *)PROFD_VERSION;
-	status.pid = getpid();
-	status.uptime_seconds = (double)(proc_now_ns() - facts->started_ns) / 1e9;
+	fill_head(&status, facts, &process_stats);
 	status.host = host.nodename;
 	status.kernel = host.release;
-	status.source = (char *)facts->source_name;
-	status.event = (char *)facts->event;
-	status.frequency = facts->frequency;
-	status.warnings = (char **)facts->warnings;
-	while (facts->warnings[status.n_warnings])
-		status.n_warnings++;
 	status.ledger = &ledger_message.ledger;
 	status.throttled = source_stats.throttled;
 	status.memory = &memory;
 	status.cpu = &cpu;
-	status.processes = process_stats.n_processes;
-	status.images = process_stats.n_images;
 	status.store = &store;
 	if (facts->last_flush.started_ns) {
 		fill_last_flush(&last_flush, &facts->last_flush);
@@ -228,7 +284,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	status.n_sessions = sessions.n;
 	status.sessions = sessions.pointers;
 	status.drain_lateness = &lateness;
-	status.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	status.unwinding = &unwinding.unwinding;
 	reply_status(reply, &status);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "daemon/control/session_set.h"
 #include "daemon/lateness.h"
 #include "daemon/output/output.h"
+#include "daemon/resolve/unwinder.h"
 
 struct status_last_flush {
 	uint64_t started_ns; /* Unix time; 0: none yet */
@@ -22,6 +23,7 @@ struct status_facts {
 	struct process_table *processes;
 	struct source *source;
 	struct output *output;
+	struct unwinder *unwinder;
 	const struct lateness *lateness;
 	const char *source_name;
 	const char *event;

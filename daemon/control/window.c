@@ -101,11 +101,25 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	return AGGREGATE_E_OK;
 }
 
-int window_take_back(struct window *w, struct snapshot *snapshot,
-		     const struct window_closing *closing, uint64_t *ret_dropped)
+void window_stack_counts(const struct aggregate *aggregate, struct stack_counts *ret)
 {
 	const struct aggregate_entry *entries;
-	uint64_t dropped = 0;
+	size_t n;
+
+	*ret = (struct stack_counts){0};
+	entries = aggregate_entries(aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct stack stack = aggregate_stack(aggregate, entries[i].stack);
+
+		stack_counts_add(ret, stack.quality, stack.reason, entries[i].count);
+	}
+}
+
+int window_take_back(struct window *w, struct snapshot *snapshot,
+		     const struct window_closing *closing, struct stack_counts *ret_dropped)
+{
+	const struct aggregate_entry *entries;
+	struct stack_counts dropped = {0};
 	struct member *m;
 	size_t n;
 	int r;
@@ -133,7 +147,7 @@ int window_take_back(struct window *w, struct snapshot *snapshot,
 		if (r < 0)
 			return r;
 		if (r == AGGREGATE_E_FULL)
-			dropped += e->count;
+			stack_counts_add(&dropped, key.stack.quality, key.stack.reason, e->count);
 	}
 	if (closing->start_ns < w->start_ns)
 		w->start_ns = closing->start_ns;

@@ -38,12 +38,14 @@ DEFINE_CLEANUP(struct window *, window_free)
 /* Counts one sample of @p. Returns AGGREGATE_E_* or negative errno. */
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t weight);
+/* How the stacks of all samples of @aggregate ended. */
+void window_stack_counts(const struct aggregate *aggregate, struct stack_counts *ret);
 /*
  * Counts a snapshot's entries, takes over its processes, its ledger, and begins where it began.
  * What does not fit is counted in *ret_dropped.
  */
 int window_take_back(struct window *w, struct snapshot *snapshot,
-		     const struct window_closing *closing, uint64_t *ret_dropped);
+		     const struct window_closing *closing, struct stack_counts *ret_dropped);
 /* Moves aggregate, processes, times and the ledger line into @snapshot. */
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
 		struct snapshot *snapshot, struct window_closing *ret_closing);

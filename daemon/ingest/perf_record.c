@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/ingest/perf_record.h"
 
+#include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -177,31 +178,106 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 static bool decode_callchain(struct reader *r, struct perf_sample *s)
 {
 	uint64_t n = take_u64(r), frame;
-	bool in_user = false, is_leaf = true;
+	bool in_kernel = false, is_leaf = true;
 
 	if (r->failed || n > r->left / 8)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
 		frame = take_u64(r);
 		if (frame >= (uint64_t)PERF_CONTEXT_MAX) {
-			in_user = frame == (uint64_t)PERF_CONTEXT_USER;
-			s->has_user |= in_user;
+			in_kernel = frame == (uint64_t)PERF_CONTEXT_KERNEL;
 			is_leaf = true;
 			continue;
 		}
-		if (s->n_frames == SAMPLE_FRAMES_MAX)
+		if (!in_kernel)
+			continue;
+		if (s->n_kernel == SAMPLE_FRAMES_MAX)
 			return false;
-		if (in_user && (!frame || frame_kind(frame) != FRAME_USER))
-			return true; /* what a broken chain of frame pointers ran into */
-		s->frames[s->n_frames++] = is_leaf ? frame : frame - 1;
-		if (!in_user)
-			s->n_kernel = s->n_frames;
+		s->kernel[s->n_kernel++] = is_leaf ? frame : frame - 1;
 		is_leaf = false;
 	}
 	return true;
 }
 
-int perf_record_sample(const uint8_t *record, size_t length, struct perf_sample *ret)
+#if defined(__x86_64__)
+#define REGISTERS_END (PERF_REG_X86_R15 + 1)
+
+static void fill_registers(const uint64_t *values, bool user_mode, struct unwind_registers *ret)
+{
+	const uint64_t others[UNWIND_OTHERS] = {
+		values[PERF_REG_X86_AX], values[PERF_REG_X86_BX],  values[PERF_REG_X86_CX],
+		values[PERF_REG_X86_DX], values[PERF_REG_X86_R10], values[PERF_REG_X86_R11],
+	};
+
+	ret->pc = values[PERF_REG_X86_IP];
+	ret->sp = values[PERF_REG_X86_SP];
+	ret->fp = values[PERF_REG_X86_BP];
+	ret->known = UNWIND_KNOWN_FP;
+	if (ret->compat)
+		return;
+	memcpy(ret->others, others, sizeof(others));
+	ret->known |= (1u << UNWIND_OTHERS) - 1;
+	ret->is_return = !user_mode && ret->pc == values[PERF_REG_X86_CX] &&
+			 values[PERF_REG_X86_FLAGS] == values[PERF_REG_X86_R11];
+}
+#else
+#define REGISTERS_END (PERF_REG_ARM64_PC + 1)
+
+/* 32-bit ARM code has no one frame layout: its stacks end at the leaf. */
+static void fill_registers(const uint64_t *values, bool user_mode, struct unwind_registers *ret)
+{
+	(void)user_mode;
+	ret->pc = values[PERF_REG_ARM64_PC];
+	ret->sp = values[PERF_REG_ARM64_SP];
+	if (ret->compat)
+		return;
+	ret->fp = values[PERF_REG_ARM64_X29];
+	ret->others[RULE_BASE_LR - RULE_BASE_OTHER] = values[PERF_REG_ARM64_LR];
+	ret->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_LR);
+}
+#endif
+
+/* { u64 abi; u64 registers[], if abi is not NONE } */
+static bool decode_registers(struct reader *r, struct perf_sample *s)
+{
+	uint64_t abi = take_u64(r), values[REGISTERS_END] = {0};
+
+	s->has_user = false;
+	s->registers = (struct unwind_registers){0};
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return !r->failed;
+	if (abi != PERF_SAMPLE_REGS_ABI_32 && abi != PERF_SAMPLE_REGS_ABI_64)
+		return false;
+	for (unsigned i = 0; i < REGISTERS_END; i++)
+		if (PERF_RECORD_REGISTERS >> i & 1)
+			values[i] = take_u64(r);
+	s->has_user = true;
+	s->registers.compat = abi == PERF_SAMPLE_REGS_ABI_32;
+	fill_registers(values, s->user_mode, &s->registers);
+	return !r->failed;
+}
+
+/* { u64 size; u8 data[size]; u64 filled, if size is not 0 } */
+static bool decode_stack(struct reader *r, struct perf_sample *s)
+{
+	uint64_t size = take_u64(r), filled;
+
+	if (r->failed || size > r->left)
+		return false;
+	if (!size)
+		return true;
+	s->stack = r->data;
+	r->data += size;
+	r->left -= size;
+	filled = take_u64(r);
+	if (r->failed || filled > size)
+		return false;
+	s->stack_length = filled;
+	return true;
+}
+
+int perf_record_sample(const uint8_t *record, size_t length, uint64_t sample_type,
+		       struct perf_sample *ret)
 {
 	struct perf_event_header header;
 	struct reader r;
@@ -211,8 +287,9 @@ int perf_record_sample(const uint8_t *record, size_t length, struct perf_sample 
 	if (header.type != PERF_RECORD_SAMPLE)
 		return PERF_RECORD_E_OTHER;
 	ret->user_mode = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
-	ret->has_user = false;
-	ret->n_kernel = ret->n_frames = 0;
+	ret->n_kernel = 0;
+	ret->stack = NULL;
+	ret->stack_length = 0;
 	take_u64(&r); /* ip: the callchain begins with it */
 	ret->pid = (pid_t)take_u32(&r);
 	ret->tid = (pid_t)take_u32(&r);
@@ -220,7 +297,8 @@ int perf_record_sample(const uint8_t *record, size_t length, struct perf_sample 
 	ret->cpu = take_u32(&r);
 	take_u32(&r);
 	ret->period = take_u64(&r);
-	if (!decode_callchain(&r, ret) || r.failed)
+	if (!decode_callchain(&r, ret) || !decode_registers(&r, ret) ||
+	    (sample_type & PERF_SAMPLE_STACK_USER && !decode_stack(&r, ret)) || r.failed)
 		return PERF_RECORD_E_MALFORMED;
 	return PERF_RECORD_E_OK;
 }

@@ -26,25 +26,54 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 /* Only when it was made, for sorting. */
 int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret);
 
+/* Of an event that samples: with PERF_SAMPLE_STACK_USER if it copies stacks. */
 #define PERF_RECORD_SAMPLE_TYPE                                                  \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
-	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER)
+
+/*
+ * Its sample_regs_user, a bit per register of <asm/perf_regs.h>: what an unwind rule can begin
+ * with, and what tells a system call, where anything does: see perf_record_sample().
+ */
+#if defined(__x86_64__)
+/* AX, BX, CX, DX, BP, SP, IP, FLAGS, R10, R11 */
+#define PERF_RECORD_REGISTERS   UINT64_C(0xc03cf)
+#define PERF_RECORD_TELLS_CALLS 1
+#elif defined(__aarch64__)
+/* X29, LR, SP, PC */
+#define PERF_RECORD_REGISTERS   UINT64_C(0x1e0000000)
+#define PERF_RECORD_TELLS_CALLS 0
+#else
+#error "no user registers for this architecture"
+#endif
 
 struct perf_sample {
 	uint64_t time_ns, period;
 	pid_t pid, tid;
 	uint32_t cpu;
 	bool user_mode; /* the tick hit user mode */
-	bool has_user;  /* the kernel looked for a user stack */
-	uint32_t n_kernel, n_frames;
-	uint64_t frames[SAMPLE_FRAMES_MAX]; /* lookup addresses, leaf first */
+	bool has_user;  /* there are user registers: of no kernel thread */
+	struct unwind_registers registers;
+	const uint8_t *stack; /* from registers.sp on; points into the record */
+	size_t stack_length;
+	uint32_t n_kernel;
+	uint64_t kernel[SAMPLE_FRAMES_MAX]; /* lookup addresses, leaf first */
 };
 
 /*
- * SAMPLE of an event with PERF_RECORD_SAMPLE_TYPE. Callers are shifted by one, leaves are not: also
- * not a user leaf below a kernel stack, which may be a system call's return address or, in a fault,
- * the exact one; not shifting is wrong only for calls that never return.
+ * SAMPLE of an event with @sample_type, PERF_RECORD_REGISTERS and exclude_callchain_user. Of kernel
+ * frames, callers are shifted by one, the leaf is not.
+ *
+ * Whether the user pc is exact or the return address of a system call, the record does not say: the
+ * number of the call (orig_ax) is not among the registers. x86-64: the SYSCALL instruction leaves
+ * its return address in rcx and the flags in r11, and the kernel's entry code saves them so; any
+ * other entry with these values comes right behind that instruction, and exec clears them. That
+ * fails where SYSCALL leaves rcx alone (FRED), and elsewhere nothing tells: then the pc passes for
+ * exact, which is wrong only for calls at the very end of a function, which do not return. To
+ * shift every pc of a kernel-entered sample would be wrong at the first instruction of each
+ * function that faults, and they often do.
  */
-int perf_record_sample(const uint8_t *record, size_t length, struct perf_sample *ret);
+int perf_record_sample(const uint8_t *record, size_t length, uint64_t sample_type,
+		       struct perf_sample *ret);
 
 #endif

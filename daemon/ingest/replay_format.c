@@ -182,6 +182,15 @@ static uint16_t reasons_of(uint16_t quality)
 	}
 }
 
+/* What only a later profd knows is still a sample whose stack ended somehow. */
+static void settle_reason(struct sample *s)
+{
+	if (s->quality < N_STACK_QUALITY && s->reason < reasons_of(s->quality))
+		return;
+	s->quality = STACK_BROKEN;
+	s->reason = BROKEN_UNKNOWN;
+}
+
 static bool decode_sample(struct reader *r, struct replay_record *ret)
 {
 	struct sample *s = &ret->sample;
@@ -202,9 +211,9 @@ static bool decode_sample(struct reader *r, struct replay_record *ret)
 	s->n_kernel = (uint32_t)get(r, 4);
 	s->n_frames = (uint32_t)get(r, 4);
 	if (s->n_frames > SAMPLE_FRAMES_MAX || s->n_kernel > s->n_frames ||
-	    s->sampler >= SAMPLERS_MAX || s->quality >= N_STACK_QUALITY ||
-	    s->reason >= reasons_of(s->quality) || !memchr(s->comm, 0, sizeof(s->comm)))
+	    s->sampler >= SAMPLERS_MAX || !memchr(s->comm, 0, sizeof(s->comm)))
 		return false;
+	settle_reason(s);
 	for (uint32_t i = 0; i < s->n_frames; i++)
 		ret->frames[i] = get(r, 8);
 	return true;

@@ -4,7 +4,8 @@
 
 /*
  * The file that `profd --record-replay` writes and `profd --source replay:FILE` reads: everything
- * that a source delivered, in that order.
+ * that a source delivered, in that order. Samples are finished ones, their frames addresses: an
+ * image's number means nothing to another profd.
  *
  * Little-endian throughout, no padding. The file begins with eight bytes "profdrpl" and a u32
  * version, 1. Then records: u32 type, u32 length of what follows, and
@@ -16,7 +17,9 @@
  *            offset; u32 major, minor; u64 inode, generation; u32 prot, flags; u32 path_length;
  *            char path[path_length]
  *
- * Records of other types are skipped by their length, so that there may be more in the future.
+ * Quality and reason are the numbers of common/reasons.h, whose lists grow at their ends only; one
+ * that the reader does not know is read as broken: unknown. Records of other types are skipped by
+ * their length, so that there may be more in the future.
  */
 #include <stddef.h>
 #include <stdint.h>

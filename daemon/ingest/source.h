@@ -64,8 +64,10 @@ struct source_stats {
 	uint64_t self;     /* of these, profd's own */
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
-	uint64_t bpf_run_ns; /* of all samplers; counts only with kernel.bpf_stats_enabled */
-	uint64_t unfollowed; /* of all samplers: children that could not join the filter */
+	uint64_t bpf_run_ns;  /* of all samplers; counts only with kernel.bpf_stats_enabled */
+	uint64_t unfollowed;  /* of all samplers: children that could not join the filter */
+	uint64_t uninherited; /* of all samplers: children that could not have their parent's
+				 mappings for walks in the kernel, and bring copies at first */
 };
 
 struct source_sink {

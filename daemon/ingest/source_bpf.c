@@ -24,58 +24,32 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/host.h"
-#include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source_bpf_load.h"
 #include "daemon/ingest/source_bpf_members.h"
+#include "daemon/ingest/source_bpf_private.h"
+#include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/ingest/ticker.h"
 #include "profile.skel.h"
 
-#define MEMORY_DEFAULT     (32u << 20)
-#define RECORD_BYTES_GUESS 768 /* a head and some eighty frames: generous, before it is known */
-#define THROTTLE_RING      1   /* rounded up to one page */
+#define MEMORY_DEFAULT (32u << 20)
+/*
+ * A head and some eighty frames: generous, before it is known. Processes that are new bring copies
+ * of their stacks along, for which a ring should have some room at any rate.
+ */
+#define RECORD_BYTES_GUESS 800
+#define RING_BYTES_LEAST   (512u << 10)
+#define THROTTLE_RING      1 /* rounded up to one page */
 
-_Static_assert(SAMPLERS_MAX == ABI_SAMPLERS_MAX, "samplers");
-_Static_assert(SAMPLE_FRAMES_MAX >= ABI_FRAMES_MAX, "frames");
-_Static_assert(SAMPLE_COMM_SIZE == ABI_COMM_SIZE, "comm");
-
-struct bpf_source;
-
-struct bpf_sampler {
-	struct bpf_source *owner;
-	unsigned index;
-	bool used;
-	struct sampler_spec spec;
-	struct ticker ticker;
-	int ring_fd;
-	struct ring_buffer *ring;
-	size_t ring_bytes;
-	uint64_t malformed;
-	struct source_stats stats; /* of the last look */
-};
-
-struct bpf_source {
-	struct source source;
-	struct source_options options;
-	struct profile_bpf *skeleton;
-	struct process_events *events;
-	int epoll;
-	bool follows_children; /* the fork program could be attached */
-	unsigned next_index;
-	struct bpf_sampler samplers[SAMPLERS_MAX];
-	unsigned n_possible_cpus;
-	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
-
-	/* Of the drain that is going on. */
-	uint64_t events_until; /* process events up to here have been delivered */
-	unsigned budget;
-	int error;
-	uint64_t frames[SAMPLE_FRAMES_MAX];
-};
+static const struct source_ops bpf_ops;
 
 static struct bpf_source *from_source(struct source *source)
 {
 	return (struct bpf_source *)source;
+}
+
+struct bpf_source *source_bpf_from(struct source *source)
+{
+	return source->ops == &bpf_ops ? from_source(source) : NULL;
 }
 
 static uint64_t memory_limit(const struct bpf_source *s)
@@ -94,9 +68,9 @@ static uint64_t ring_memory(const struct bpf_source *s)
 }
 
 /*
- * Room for twice what the CPUs can write between two drains, a power of two, and at most half of
- * the memory that is left, so that there is some for the next sampler. 0 if that is not even a
- * page.
+ * Room for four times what the CPUs can write between two drains (a quarter of the ring is kept for
+ * records without copies of stacks, see bpf/rest.bpf.h), a power of two, and at most half of the
+ * memory that is left, so that there is some for the next sampler. 0 if that is not even a page.
  */
 static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler_spec *spec,
 				unsigned n_cpus)
@@ -104,9 +78,11 @@ static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler
 	uint64_t limit = memory_limit(s), used = ring_memory(s);
 	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t left = used < limit ? (limit - used) / 2 : 0;
-	uint64_t wanted = 2 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
+	uint64_t wanted = 4 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
 			  (s->options.drain_ms ? s->options.drain_ms : 100) / 1000;
 
+	if (wanted < RING_BYTES_LEAST)
+		wanted = RING_BYTES_LEAST;
 	if (left < bytes)
 		return 0;
 	while (bytes < wanted && bytes * 2 <= left && bytes < (1u << 30))
@@ -114,50 +90,15 @@ static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler
 	return bytes;
 }
 
-/* Decodes what the program wrote. The frames go to @frames. */
-static bool decode_sample(const uint8_t *data, size_t length, uint64_t *frames, struct sample *ret)
-{
-	struct abi_sample record;
-	size_t n;
-
-	if (length < sizeof(record))
-		return false;
-	memcpy(&record, data, sizeof(record));
-	n = (size_t)record.n_kernel + record.n_user;
-	if (n > ABI_FRAMES_MAX || length != sizeof(record) + n * sizeof(*frames))
-		return false;
-	memcpy(frames, data + sizeof(record), n * sizeof(*frames));
-	for (size_t i = 1; i < record.n_kernel; i++)
-		frames[i]--;
-	*ret = (struct sample){
-		.time_ns = record.time_ns,
-		.weight = record.period,
-		.start_ns = record.start_ns,
-		.cgroup_id = record.cgroup_id,
-		.pid = (pid_t)record.pid,
-		.tid = (pid_t)record.tid,
-		.cpu = record.cpu,
-		.sampler = record.sampler,
-		.quality = record.quality,
-		.reason = record.reason,
-		.kernel_thread = record.kernel_thread,
-		.n_kernel = record.n_kernel,
-		.n_frames = (uint32_t)n,
-		.frames = frames,
-	};
-	memcpy(ret->comm, record.comm, sizeof(ret->comm));
-	ret->comm[sizeof(ret->comm) - 1] = '\0';
-	return true;
-}
-
 /* A negative return ends ring_buffer__consume() after this record. */
 static int on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_sampler *sampler = userdata;
 	struct bpf_source *s = sampler->owner;
+	struct sample_rest rest;
 	struct sample sample;
 
-	if (!decode_sample(data, length, s->frames, &sample)) {
+	if (!source_bpf_decode(data, length, s->frames, &rest, &sample)) {
 		sampler->malformed++;
 		return 0;
 	}
@@ -229,11 +170,11 @@ static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 			continue;
 		tick->runs = s->counters[tick->cpu].runs;
 		tick->period_sum = s->counters[tick->cpu].period_sum;
+		tick->idle = s->counters[tick->cpu].idle;
 	}
 	ticker_judge(ticker, exact);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
-		stats.idle += s->counters[i].idle;
 		stats.excluded += s->counters[i].excluded;
 		stats.self += s->counters[i].self;
 		for (unsigned j = 0; j < N_LOST; j++)
@@ -241,6 +182,7 @@ static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 	}
 	ticker_drain_throttled(ticker);
 	stats.throttled = ticker->throttled;
+	stats.idle = ticker_idle(ticker);
 	stats.lost[LOST_MALFORMED] += sampler->malformed;
 	stats.lost[LOST_SKIPPED] = ticker_skipped(ticker);
 	stats.expected = stats.seen + stats.lost[LOST_SKIPPED];
@@ -325,13 +267,6 @@ static struct bpf_sampler *free_sampler(struct bpf_source *s)
 	return NULL;
 }
 
-static uint64_t clock_period(const struct sampler_spec *spec)
-{
-	if (!spec->event.is_clock)
-		return 0;
-	return spec->is_period ? spec->rate : UINT64_C(1000000000) / spec->rate;
-}
-
 static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
 {
 	const struct sampler_spec *spec = &sampler->spec;
@@ -341,8 +276,7 @@ static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
 	if (depth == 0 || depth > ABI_USER_FRAMES_MAX)
 		depth = ABI_USER_FRAMES_MAX;
 	s->skeleton->bss->samplers[sampler->index] = (struct abi_sampler){
-		.wakeup_bytes = sampler->ring_bytes / 2,
-		.clock_period = clock_period(spec),
+		.ring_bytes = sampler->ring_bytes,
 		.max_depth = depth,
 		.all = spec->all,
 		.kernel_stacks = spec->kernel_stacks,
@@ -477,6 +411,7 @@ static int bpf_get_stats(struct source *source, unsigned index, struct source_st
 			return r;
 	}
 	sampler->stats.unfollowed = s->skeleton->bss->unfollowed;
+	sampler->stats.uninherited = s->skeleton->bss->uninherited;
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skeleton->progs.profile_tick), &info,
 				   &size) == 0)
 		sampler->stats.bpf_run_ns = info.run_time_ns;
@@ -484,26 +419,50 @@ static int bpf_get_stats(struct source *source, unsigned index, struct source_st
 	return SOURCE_E_OK;
 }
 
-/* Maps that are not ours to choose: their values, and a word or two of book-keeping per entry. */
+/* A map's values, and a word or two of book-keeping per entry. */
+static uint64_t map_bytes(const struct bpf_source *s, const struct bpf_map *map)
+{
+	uint64_t value = (bpf_map__value_size(map) + 7) & ~7u;
+	uint64_t n = bpf_map__max_entries(map);
+
+	switch (bpf_map__type(map)) {
+	case BPF_MAP_TYPE_PERCPU_ARRAY:
+		return n * value * s->n_possible_cpus;
+	case BPF_MAP_TYPE_HASH:
+		return n * (value + 8 + 48 + 16); /* key, element head, bucket */
+	default:
+		return n * value;
+	}
+}
+
+/*
+ * What is mapped here counts in RSS, all of it from the first moment: the kernel maps such memory
+ * page by page at once (remap_vmalloc_range()). That goes for the rings of samples (even twice,
+ * as libbpf maps them) and for the maps that the unwinder fills. Perf rings do not count there.
+ */
 static uint64_t bpf_memory_bytes(struct source *source)
 {
 	struct bpf_source *s = from_source(source);
+	uint64_t sum = process_events_bytes(s->events);
 	struct bpf_map *map;
-	uint64_t sum = ring_memory(s);
 
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			sum += ticker_bytes(&s->samplers[i].ticker);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
-		uint64_t value = (bpf_map__value_size(map) + 7) & ~7u;
-		uint64_t n = bpf_map__max_entries(map);
-
-		if (bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_ARRAY)
-			sum += n * value * s->n_possible_cpus;
-		else if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
-			sum += n * (value + 8 + 48 + 16); /* key, element head, bucket */
-		else
-			sum += n * value;
+		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
+			sum += map_bytes(s, map);
 	}
 	return sum;
+}
+
+/* Without the tracepoints nobody would know when a root became void. */
+static const struct unwind_host *bpf_unwind_host(struct source *source)
+{
+	struct bpf_source *s = from_source(source);
+
+	return s->follows_children ? &s->unwind.host : NULL;
 }
 
 static int bpf_fd(struct source *source)
@@ -519,6 +478,7 @@ static void bpf_free(struct source *source)
 		if (s->samplers[i].used)
 			sampler_close(&s->samplers[i]);
 	process_events_free(s->events);
+	bpf_unwind_close(&s->unwind);
 	profile_bpf__destroy(s->skeleton);
 	closep(&s->epoll);
 	free(s->counters);
@@ -538,6 +498,7 @@ static const struct source_ops bpf_ops = {
 	.follow_cpus = bpf_follow_cpus,
 	.get_stats = bpf_get_stats,
 	.memory_bytes = bpf_memory_bytes,
+	.unwind_host = bpf_unwind_host,
 };
 
 static int begin_process_events(struct bpf_source *s, struct source_message *message)
@@ -582,8 +543,10 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
 	if (!s->counters)
 		return error_origin(-ENOMEM);
-	r = source_bpf_load(&s->skeleton, s->options.exclude_self ? getpid() : 0,
-			    &s->follows_children, message);
+	r = source_bpf_load(&s->skeleton, &s->options, s->n_possible_cpus, &s->follows_children,
+			    message);
+	if (r == SOURCE_E_OK)
+		r = bpf_unwind_open(&s->unwind, s->skeleton, &s->events_until);
 	if (r == SOURCE_E_OK)
 		r = begin_process_events(s, message);
 	if (r != SOURCE_E_OK)

@@ -2,14 +2,20 @@
 #include "daemon/ingest/source_bpf_load.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf/abi.h"
 #include "common/error.h"
+#include "common/log.h"
+#include "daemon/ingest/source_bpf_unwind.h"
 #include "profile.skel.h"
 
 /*
@@ -31,24 +37,111 @@ __attribute__((format(printf, 2, 0))) static int print_libbpf(enum libbpf_print_
 
 DEFINE_CLEANUP(struct profile_bpf *, profile_bpf__destroy)
 
-static int attach_tracepoints(struct profile_bpf *skeleton)
+#define PROGRAMS_MAX       8
+#define VERIFIER_SAYS      1024
+#define VERIFIER_LOG_STATS 4 /* BPF_LOG_STATS of include/linux/bpf_verifier.h */
+
+/* What the kernel's verifier says of each program: how long it looked at it. */
+struct verifier {
+	char says[PROGRAMS_MAX][VERIFIER_SAYS];
+};
+
+static uint64_t now_us(void)
 {
-	skeleton->links.filter_fork = bpf_program__attach(skeleton->progs.filter_fork);
-	skeleton->links.filter_free = bpf_program__attach(skeleton->progs.filter_free);
-	return skeleton->links.filter_fork && skeleton->links.filter_free ? 0 : -ENOENT;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static int load(struct profile_bpf **ret, pid_t self, bool with_tracepoints)
+static void verifier_listen(struct verifier *v, struct profile_bpf *skeleton)
+{
+	struct bpf_program *program;
+	unsigned i = 0;
+
+	memset(v, 0, sizeof(*v));
+	bpf_object__for_each_program(program, skeleton->obj)
+	{
+		if (i >= PROGRAMS_MAX)
+			break;
+		bpf_program__set_log_level(program, VERIFIER_LOG_STATS);
+		bpf_program__set_log_buf(program, v->says[i++], VERIFIER_SAYS);
+	}
+}
+
+static void verifier_report(const struct verifier *v, struct profile_bpf *skeleton, uint64_t us)
+{
+	struct bpf_prog_info info = {0};
+	unsigned long sum = 0, one;
+	__u32 size = sizeof(info);
+
+	for (unsigned i = 0; i < PROGRAMS_MAX; i++)
+		if (sscanf(v->says[i], "verification time %lu usec", &one) == 1)
+			sum += one;
+	bpf_obj_get_info_by_fd(bpf_program__fd(skeleton->progs.profile_tick), &info, &size);
+	log_info("BPF programs loaded in %" PRIu64 " ms (verifier %lu us, %u instructions of the "
+		 "tick's program)",
+		 us / 1000, sum, info.verified_insns);
+}
+
+/* Programs of the tracepoints: without them, the filter and the roots could not be kept right. */
+static struct bpf_program *tracepoint(struct profile_bpf *skeleton, unsigned i)
+{
+	struct bpf_program *const programs[] = {
+		skeleton->progs.filter_fork, skeleton->progs.filter_free,
+		skeleton->progs.roots_fork,  skeleton->progs.roots_exec,
+		skeleton->progs.roots_free,
+	};
+
+	return i < ARRAY_SIZE(programs) ? programs[i] : NULL;
+}
+
+static int attach_tracepoints(struct profile_bpf *skeleton)
+{
+	struct bpf_link **const links[] = {
+		&skeleton->links.filter_fork, &skeleton->links.filter_free,
+		&skeleton->links.roots_fork,  &skeleton->links.roots_exec,
+		&skeleton->links.roots_free,
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(links); i++) {
+		*links[i] = bpf_program__attach(tracepoint(skeleton, i));
+		if (!*links[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+static void configure(struct profile_bpf *skeleton, const struct source_options *options,
+		      unsigned n_cpus)
+{
+	skeleton->rodata->self_pid = options->exclude_self ? (__u32)getpid() : 0;
+	skeleton->rodata->witness_one_in = options->witness_one_in;
+	skeleton->rodata->measure_cost = options->measure_cost;
+	bpf_map__set_max_entries(skeleton->maps.scratches, n_cpus);
+	if (!options->measure_cost)
+		bpf_map__set_max_entries(skeleton->maps.costs, 1);
+	bpf_unwind_size(skeleton, options->unwind_bytes);
+}
+
+static int load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
+		bool with_tracepoints)
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
+	struct verifier verifier;
+	uint64_t began;
 	int r;
 
 	if (!skeleton)
 		return -errno;
-	skeleton->rodata->self_pid = (__u32)self;
-	bpf_program__set_autoload(skeleton->progs.filter_fork, with_tracepoints);
-	bpf_program__set_autoload(skeleton->progs.filter_free, with_tracepoints);
+	configure(skeleton, options, n_cpus);
+	for (unsigned i = 0; tracepoint(skeleton, i); i++)
+		bpf_program__set_autoload(tracepoint(skeleton, i), with_tracepoints);
+	verifier_listen(&verifier, skeleton);
+	began = now_us();
 	r = profile_bpf__load(skeleton);
+	if (r == 0)
+		verifier_report(&verifier, skeleton, now_us() - began);
 	if (r == 0 && with_tracepoints)
 		r = attach_tracepoints(skeleton);
 	if (r < 0)
@@ -57,8 +150,8 @@ static int load(struct profile_bpf **ret, pid_t self, bool with_tracepoints)
 	return 0;
 }
 
-int source_bpf_load(struct profile_bpf **ret, pid_t self, bool *ret_follows_children,
-		    struct source_message *message)
+int source_bpf_load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
+		    bool *ret_follows_children, struct source_message *message)
 {
 	struct source_message said = {""};
 	bool with_tracepoints = true;
@@ -66,11 +159,11 @@ int source_bpf_load(struct profile_bpf **ret, pid_t self, bool *ret_follows_chil
 
 	libbpf_set_print(print_libbpf);
 	libbpf_says = &said;
-	r = load(ret, self, true);
+	r = load(ret, options, n_cpus, true);
 	if (r < 0 && r != -EPERM && r != -ENOMEM) {
 		/* A kernel that lacks the tracepoints still samples, but follows no children. */
 		with_tracepoints = false;
-		r = load(ret, self, false);
+		r = load(ret, options, n_cpus, false);
 	}
 	libbpf_says = NULL;
 	*ret_follows_children = with_tracepoints;

@@ -4,7 +4,6 @@
 
 /* How source_bpf.c's object gets into the kernel, and what to say when it does not. */
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "daemon/ingest/source.h"
 
@@ -12,10 +11,10 @@ struct profile_bpf;
 
 /*
  * Loads the programs and attaches the tracepoints; *ret_follows_children says whether those are
- * there. @self: the process whose ticks are excluded, or 0. Returns SOURCE_E_OK, then the caller
- * destroys *ret; SOURCE_E_UNSUPPORTED or _DENIED with @message; or negative errno.
+ * there. Logs how long that took. Returns SOURCE_E_OK, then the caller destroys *ret;
+ * SOURCE_E_UNSUPPORTED or _DENIED with @message; or negative errno.
  */
-int source_bpf_load(struct profile_bpf **ret, pid_t self, bool *ret_follows_children,
-		    struct source_message *message);
+int source_bpf_load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
+		    bool *ret_follows_children, struct source_message *message);
 
 #endif

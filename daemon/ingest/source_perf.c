@@ -4,17 +4,19 @@
  * and sampler. The filter runs here, after the sample was taken and transported; idle CPUs
  * send samples too, as only that tells what a tick met.
  *
+ * The kernel walks its own stack; of the user's it copies the registers and the topmost part
+ * (source_perf_plan.h), and every walk is left to whoever takes the samples: all with a user stack
+ * carry a rest. See source_perf_user.h for those without.
+ *
  * What a perf sample does not say:
- * - How its user stack ended. The kernel follows frame pointers until it cannot and keeps silent
- *   why. So no stack with user frames is called complete: it is truncated if it has as many
- *   frames as the kernel takes, else broken for the reason "unknown".
- * - Why there is no user stack. Then the task is a kernel thread (complete) or exiting (no user);
- *   /proc/PID/stat tells, and is read once for each pid.
+ * - Whether a user pc is exact or where a system call returns to: perf_record.h tells what is made
+ *   of that. Where the program's arguments begin: walks end at roots by other signs.
  * - Thread name, start of the process, cgroup: unknown to this source.
  * - That the ring was full, until there is room again and another record to come: losses right
  *   before a sampler is stopped count as skipped.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,22 +31,20 @@
 #include "daemon/ingest/members.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/process_events.h"
+#include "daemon/ingest/source_perf_plan.h"
+#include "daemon/ingest/source_perf_user.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/ingest/ticker.h"
 
-#define MEMORY_DEFAULT     (32u << 20)
-#define RING_LEAST         (16 * 1024)
-#define RECORD_BYTES_GUESS 512
-#define KTHREAD_SLOTS      256
-#define PF_KTHREAD         0x00200000 /* include/linux/sched.h; /proc/PID/stat shows it */
-#define LOOK_INTERVAL_NS   UINT64_C(1000000000)
+#define MEMORY_DEFAULT   (32u << 20)
+#define LOOK_INTERVAL_NS UINT64_C(1000000000)
 
 struct perf_sampler {
 	bool used;
 	struct sampler_spec spec;
 	struct ticker ticker;
-	size_t ring_bytes;
-	uint32_t max_stack;
+	struct perf_plan plan;
+	uint64_t sample_type;
 	struct source_stats stats;
 };
 
@@ -56,13 +56,8 @@ struct perf_source {
 	struct members *members;
 	int epoll;
 	unsigned next_index;
-	uint32_t max_stack; /* kernel.perf_event_max_stack */
 	struct perf_sampler samplers[SAMPLERS_MAX];
-	/* Which pids are kernel threads, by their lower bits. */
-	struct {
-		pid_t pid;
-		bool is_kthread;
-	} kthreads[KTHREAD_SLOTS];
+	struct perf_tasks tasks;
 	uint64_t events_until; /* process events up to here have been delivered */
 	uint64_t looked_ns;    /* when skipped ticks were last looked for */
 	uint64_t unfollowed;
@@ -82,7 +77,7 @@ static void on_process_event(void *userdata, const struct process_event *event)
 	if (members_follow(s->members, event) < 0)
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
-		s->kthreads[(unsigned)event->pid % KTHREAD_SLOTS].pid = 0;
+		perf_tasks_forget(&s->tasks, event->tid);
 	s->options.sink->process_event(s->options.sink->userdata, event);
 }
 
@@ -101,58 +96,31 @@ static uint64_t memory_limit(const struct perf_source *s)
 	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
 }
 
-/* Of each CPU's ring: twice what it can write between two drains, within half of what is left. */
-static size_t choose_ring_bytes(const struct perf_source *s, const struct sampler_spec *spec,
-				unsigned n_cpus)
+/* For each CPU's ring of a new sampler: half of what is left, so that there is some for the next.
+ */
+static uint64_t memory_left(const struct perf_source *s, unsigned n_cpus)
 {
 	uint64_t limit = memory_limit(s), used = ring_memory(s);
-	uint64_t left = used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
-	uint64_t wanted = 2 * RECORD_BYTES_GUESS * event_ticks_per_second(spec) *
-			  (s->options.drain_ms ? s->options.drain_ms : 100) / 1000;
-	uint64_t bytes = RING_LEAST;
 
-	while (bytes < wanted && bytes * 2 <= left && bytes < (1u << 28))
-		bytes *= 2;
-	return bytes <= left ? bytes : 0;
+	return used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
 }
 
-/* The flags in /proc/PID/stat: the ninth field, counted from behind the name in parentheses. */
-static bool read_is_kthread(pid_t pid)
+static uint64_t ticks_between_drains(const struct perf_source *s, const struct sampler_spec *spec)
 {
-	char path[64], text[1024];
-	cleanup(fclosep) FILE *f = NULL;
-	const char *behind;
-	unsigned flags;
+	uint64_t ms = s->options.drain_ms ? s->options.drain_ms : 100;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(text, sizeof(text), f))
-		return false;
-	behind = strrchr(text, ')');
-	return behind && sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
-	       flags & PF_KTHREAD;
-}
-
-static bool is_kthread(struct perf_source *s, pid_t pid)
-{
-	unsigned slot = (unsigned)pid % KTHREAD_SLOTS;
-
-	if (s->kthreads[slot].pid != pid) {
-		s->kthreads[slot].pid = pid;
-		s->kthreads[slot].is_kthread = read_is_kthread(pid);
-	}
-	return s->kthreads[slot].is_kthread;
+	return event_ticks_per_second(spec) * ms / 1000;
 }
 
 /* The filter, and what becomes of the tick. */
-static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler,
+static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, struct tick *tick,
 			  const struct perf_sample *p)
 {
 	const struct event *event = &sampler->spec.event;
 	unsigned index = (unsigned)(sampler - s->samplers);
 
 	if (!p->pid && !p->tid) {
-		sampler->stats.idle++;
+		tick->idle++;
 		return false;
 	}
 	if (s->options.exclude_self && p->pid == getpid()) {
@@ -172,6 +140,7 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler,
 
 static int deliver(struct perf_source *s, struct perf_sampler *sampler, struct perf_sample *p)
 {
+	struct sample_rest rest;
 	struct sample sample = {
 		.time_ns = p->time_ns,
 		.weight = p->period,
@@ -179,11 +148,9 @@ static int deliver(struct perf_source *s, struct perf_sampler *sampler, struct p
 		.tid = p->tid,
 		.cpu = p->cpu,
 		.sampler = (uint16_t)(sampler - s->samplers),
-		.quality = STACK_BROKEN,
-		.reason = BROKEN_UNKNOWN,
 		.n_kernel = p->n_kernel,
-		.n_frames = p->n_frames,
-		.frames = p->frames,
+		.n_frames = p->n_kernel,
+		.frames = p->kernel,
 	};
 	int r;
 
@@ -192,14 +159,7 @@ static int deliver(struct perf_source *s, struct perf_sampler *sampler, struct p
 		if (r < 0)
 			return r;
 	}
-	if (!p->has_user) {
-		sample.kernel_thread = is_kthread(s, p->pid);
-		sample.quality = sample.kernel_thread ? STACK_COMPLETE : STACK_NO_USER;
-		sample.reason = 0;
-	} else if (p->n_frames >= sampler->max_stack) {
-		sample.quality = STACK_TRUNCATED;
-		sample.reason = TRUNCATED_DEPTH;
-	}
+	perf_tasks_judge(&s->tasks, p, sampler->plan.stack_bytes > 0, &sample, &rest);
 	s->options.sink->sample(s->options.sink->userdata, &sample);
 	return 0;
 }
@@ -239,14 +199,15 @@ static int take_record(struct perf_source *s, struct perf_sampler *sampler, stru
 	default:
 		return 0;
 	}
-	if (perf_record_sample(s->record, length, &s->sample) != PERF_RECORD_E_OK) {
+	if (perf_record_sample(s->record, length, sampler->sample_type, &s->sample) !=
+	    PERF_RECORD_E_OK) {
 		sampler->stats.seen++;
 		sampler->stats.lost[LOST_MALFORMED]++;
 		return 0;
 	}
 	tick->runs++;
 	tick->period_sum += s->sample.period;
-	if (!accept_sample(s, sampler, &s->sample))
+	if (!accept_sample(s, sampler, tick, &s->sample))
 		return 0;
 	r = deliver(s, sampler, &s->sample);
 	return r < 0 ? r : 1;
@@ -317,14 +278,6 @@ static int attach(void *userdata, struct tick *tick)
 	return 0;
 }
 
-static uint32_t read_max_stack(void)
-{
-	cleanup(fclosep) FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
-	uint32_t value;
-
-	return f && fscanf(f, "%u", &value) == 1 && value ? value : 127;
-}
-
 static struct perf_sampler *free_sampler(struct perf_source *s)
 {
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
@@ -339,16 +292,53 @@ static struct perf_sampler *free_sampler(struct perf_source *s)
 	return NULL;
 }
 
-static void fill_attr(const struct perf_sampler *sampler, struct perf_event_attr *attr)
+static void fill_attr(struct perf_sampler *sampler, struct perf_event_attr *ret)
 {
-	event_attr(&sampler->spec, attr);
-	attr->sample_type = PERF_RECORD_SAMPLE_TYPE;
-	attr->exclude_callchain_kernel = !sampler->spec.kernel_stacks;
-	attr->sample_max_stack = (uint16_t)sampler->max_stack;
-	attr->use_clockid = 1;
-	attr->clockid = CLOCK_MONOTONIC;
-	attr->watermark = 1;
-	attr->wakeup_watermark = (uint32_t)(sampler->ring_bytes / 2);
+	sampler->sample_type = PERF_RECORD_SAMPLE_TYPE;
+	if (sampler->plan.stack_bytes)
+		sampler->sample_type |= PERF_SAMPLE_STACK_USER;
+	event_attr(&sampler->spec, ret);
+	ret->sample_type = sampler->sample_type;
+	ret->exclude_callchain_kernel = !sampler->spec.kernel_stacks;
+	ret->exclude_callchain_user = 1;
+	ret->sample_regs_user = PERF_RECORD_REGISTERS;
+	ret->sample_stack_user = sampler->plan.stack_bytes;
+	ret->use_clockid = 1;
+	ret->clockid = CLOCK_MONOTONIC;
+	ret->watermark = 1;
+	ret->wakeup_watermark = (uint32_t)(sampler->plan.ring_bytes / 2);
+}
+
+/*
+ * Opens the events of @sampler. A limit on locked memory makes the rings smaller than planned; then
+ * another plan is made for what the kernel grants, as a ring that holds but a few stacks loses most
+ * of them. Returns 0, SOURCE_E_FULL, or negative errno, as perf_event_open(2) has it.
+ */
+static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
+			const struct cpus *cpus)
+{
+	uint64_t most = memory_left(s, cpus->n), granted;
+	uint64_t ticks = ticks_between_drains(s, &sampler->spec);
+	struct perf_event_attr attr;
+	int r;
+
+	for (;;) {
+		sampler->plan = perf_plan_make(most, ticks);
+		if (!sampler->plan.ring_bytes)
+			return SOURCE_E_FULL;
+		fill_attr(sampler, &attr);
+		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes, attach, s);
+		r = ticker_follow(&sampler->ticker, cpus);
+		if (r < 0)
+			break;
+		granted = ticker_smallest_ring(&sampler->ticker);
+		if (granted >= sampler->plan.ring_bytes || !sampler->plan.stack_bytes)
+			return 0;
+		ticker_deinit(&sampler->ticker);
+		most = granted > PERF_PLAN_RING_LEAST ? granted : PERF_PLAN_RING_LEAST;
+	}
+	ticker_deinit(&sampler->ticker);
+	return r;
 }
 
 static int perf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
@@ -356,7 +346,6 @@ static int perf_add_sampler(struct source *source, const struct sampler_spec *sp
 {
 	struct perf_source *s = from_source(source);
 	struct perf_sampler *sampler = free_sampler(s);
-	struct perf_event_attr attr;
 	struct cpus cpus;
 	int r;
 
@@ -370,24 +359,24 @@ static int perf_add_sampler(struct source *source, const struct sampler_spec *sp
 	if (r < 0)
 		return r;
 	sampler->spec = *spec;
-	sampler->max_stack = spec->max_depth && spec->max_depth < s->max_stack ? spec->max_depth
-									       : s->max_stack;
-	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
-	if (!sampler->ring_bytes) {
+	r = open_sampler(s, sampler, &cpus);
+	if (r == SOURCE_E_FULL)
 		snprintf(message->text, sizeof(message->text),
 			 "no memory for another sampler's ring buffers: raise the budget");
-		return SOURCE_E_FULL;
-	}
-	fill_attr(sampler, &attr);
-	ticker_init(&sampler->ticker, &attr, sampler->ring_bytes, attach, s);
-	r = ticker_follow(&sampler->ticker, &cpus);
-	if (r < 0) {
-		ticker_deinit(&sampler->ticker);
+	if (r < 0)
 		return event_explain(r, spec, message);
-	}
+	if (r != SOURCE_E_OK)
+		return r;
 	sampler->used = true;
 	*ret = (unsigned)(sampler - s->samplers);
 	return SOURCE_E_OK;
+}
+
+static void take_ticker_stats(struct perf_sampler *sampler)
+{
+	sampler->stats.throttled = sampler->ticker.throttled;
+	sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
+	sampler->stats.idle = ticker_idle(&sampler->ticker);
 }
 
 static int perf_remove_sampler(struct source *source, unsigned index)
@@ -404,8 +393,7 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 		r = perf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
 	ticker_judge(&sampler->ticker, true);
-	sampler->stats.throttled = sampler->ticker.throttled;
-	sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
+	take_ticker_stats(sampler);
 	ticker_deinit(&sampler->ticker);
 	sampler->used = false;
 	members_remove_sampler(s->members, index);
@@ -471,10 +459,8 @@ static int perf_get_stats(struct source *source, unsigned index, struct source_s
 	struct perf_source *s = from_source(source);
 	struct perf_sampler *sampler = &s->samplers[index];
 
-	if (sampler->used) {
-		sampler->stats.throttled = sampler->ticker.throttled;
-		sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
-	}
+	if (sampler->used)
+		take_ticker_stats(sampler);
 	sampler->stats.expected = sampler->stats.seen + sampler->stats.lost[LOST_SKIPPED];
 	sampler->stats.unfollowed = s->unfollowed;
 	*ret = sampler->stats;
@@ -501,6 +487,7 @@ static void perf_free(struct source *source)
 	process_events_free(s->events);
 	members_free(s->members);
 	closep(&s->epoll);
+	closep(&s->tasks.proc_fd);
 	free(s);
 }
 
@@ -533,8 +520,12 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	s->source.ops = &perf_ops;
 	s->options = *options;
 	s->sink = (struct source_sink){.process_event = on_process_event, .userdata = s};
-	s->max_stack = read_max_stack();
+	s->epoll = -1;
+	s->tasks.proc_fd = -1;
 	owner = &s->source;
+	s->tasks.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->tasks.proc_fd < 0)
+		return error_origin(-errno);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return error_origin(-errno);

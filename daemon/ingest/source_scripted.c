@@ -17,7 +17,7 @@ struct item {
 	bool is_sample;
 	struct sample sample;
 	struct process_event event;
-	void *owned; /* frames or path */
+	void *owned; /* what it points to: frames, the rest and its stack; or a path */
 };
 
 struct source_scripted {
@@ -190,16 +190,30 @@ static int append(struct source_scripted *s, const struct item *item)
 int source_scripted_add_sample(struct source *source, const struct sample *sample)
 {
 	struct item item = {.is_sample = true, .sample = *sample};
-	size_t bytes = sample->n_frames * sizeof(*sample->frames);
+	size_t n_frames = sample->n_frames, n_stack = sample->rest ? sample->rest->stack_length : 0;
+	struct {
+		struct sample_rest rest;
+		uint64_t frames[];
+	} * copy;
+	uint8_t *stack;
 
 	if (sample->sampler >= SAMPLERS_MAX)
 		return error_origin(-EINVAL);
-	item.owned = malloc(bytes ? bytes : 1);
-	if (!item.owned)
+	copy = malloc(sizeof(*copy) + n_frames * sizeof(*copy->frames) + n_stack);
+	if (!copy)
 		return error_origin(-ENOMEM);
-	if (bytes)
-		memcpy(item.owned, sample->frames, bytes);
-	item.sample.frames = item.owned;
+	if (n_frames)
+		memcpy(copy->frames, sample->frames, n_frames * sizeof(*copy->frames));
+	item.sample.frames = copy->frames;
+	if (sample->rest) {
+		stack = (uint8_t *)(copy->frames + n_frames);
+		copy->rest = *sample->rest;
+		if (n_stack)
+			memcpy(stack, sample->rest->stack, n_stack);
+		copy->rest.stack = stack;
+		item.sample.rest = &copy->rest;
+	}
+	item.owned = copy;
 	return append(from_source(source), &item);
 }
 

@@ -9,13 +9,28 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "daemon/ingest/idle.h"
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* The kernel turns a clock's frequency into a period; a counter's it adapts on and on. */
+static uint64_t first_period(const struct perf_event_attr *attr)
+{
+	if (!attr->freq)
+		return attr->sample_period;
+	return is_clock(attr) && attr->sample_freq ? UINT64_C(1000000000) / attr->sample_freq : 0;
+}
 
 void ticker_init(struct ticker *t, const struct perf_event_attr *attr, size_t ring_bytes,
 		 int (*attach)(void *userdata, struct tick *tick), void *userdata)
 {
 	*t = (struct ticker){
 		.attr = *attr,
-		.period = attr->freq ? 0 : attr->sample_period,
+		.period = first_period(attr),
 		.ring_bytes = ring_bytes,
 		.attach = attach,
 		.userdata = userdata,
@@ -92,11 +107,48 @@ static void tick_retire(struct ticker *t, struct tick *tick)
 	uint64_t due;
 
 	tick_judge(tick, t->period, true);
-	due = tick->period_sum +
-	      tick->skipped * (tick->runs ? tick->period_sum / tick->runs : t->period);
+	due = tick->period_sum + (tick->skipped + tick->idle_found) *
+					 (tick->runs ? tick->period_sum / tick->runs : t->period);
 	tick->counted = due < tick->events ? due : tick->events;
 	tick->events = tick->counted;
 	tick_close(tick);
+}
+
+struct idle_target {
+	struct ticker *ticker;
+	bool begins; /* the ticks' events are about to be opened */
+	uint64_t unit_ns;
+};
+
+/*
+ * What was read is up to a unit less than it is: that is added once there is any. A CPU's number
+ * can be smaller than before, by some units of iowait (proc(5)), or when it was offline.
+ */
+static void on_idle(void *userdata, unsigned cpu, uint64_t idle_ns)
+{
+	struct idle_target *target = userdata;
+	struct tick *tick = find_tick(target->ticker, cpu);
+	uint64_t since;
+
+	if (!tick || (tick->fd < 0) != target->begins)
+		return;
+	if (target->begins) {
+		tick->idle_since = idle_ns - tick->idle_ns;
+		return;
+	}
+	since = idle_ns - tick->idle_since;
+	if (since > INT64_MAX || !since)
+		return;
+	if (since + target->unit_ns > tick->idle_ns)
+		tick->idle_ns = since + target->unit_ns;
+}
+
+static void read_idle(struct ticker *t, bool begins)
+{
+	struct idle_target target = {t, begins, idle_unit_ns()};
+
+	if (is_clock(&t->attr))
+		idle_read(on_idle, &target);
 }
 
 int ticker_follow(struct ticker *t, const struct cpus *cpus)
@@ -108,15 +160,16 @@ int ticker_follow(struct ticker *t, const struct cpus *cpus)
 		if (t->ticks[i].fd >= 0 && !cpus_has(cpus, t->ticks[i].cpu))
 			tick_retire(t, &t->ticks[i]);
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (!cpus_has(cpus, cpu))
+		if (!cpus_has(cpus, cpu) || find_tick(t, cpu))
 			continue;
-		tick = find_tick(t, cpu);
-		if (!tick) {
-			r = add_tick(t, cpu, &tick);
-			if (r < 0)
-				return r;
-		}
-		if (tick->fd >= 0)
+		r = add_tick(t, cpu, &tick);
+		if (r < 0)
+			return r;
+	}
+	read_idle(t, true);
+	for (size_t i = 0; i < t->n_ticks; i++) {
+		tick = &t->ticks[i];
+		if (tick->fd >= 0 || !cpus_has(cpus, tick->cpu))
 			continue;
 		r = tick_open(t, tick);
 		if (r < 0)
@@ -156,20 +209,52 @@ void ticker_read(struct ticker *t)
 		if (tick->fd >= 0 && read(tick->fd, &count, sizeof(count)) == sizeof(count))
 			tick->events = tick->counted + count;
 	}
+	read_idle(t, false);
 }
 
+static uint64_t square_root(uint64_t value)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
+		if ((root + bit) * (root + bit) <= value)
+			root += bit;
+	return root;
+}
+
+/* The most idle ticks that can be among the missing ones. */
+static uint64_t idle_owed(const struct tick *tick, uint64_t period)
+{
+	uint64_t due = tick->events / period, idle = tick->idle_ns / period;
+
+	if (idle > due)
+		idle = due;
+	if (!idle)
+		return 0;
+	idle += square_root((uint64_t)(4.0 * (double)idle * (double)(due - idle) / (double)due));
+	return idle > tick->idle ? idle - tick->idle : 0;
+}
+
+/* skipped and idle_found never fall, and together are what surely is missing. */
 void tick_judge(struct tick *tick, uint64_t period, bool exact)
 {
-	uint64_t missing = 0, sure;
+	uint64_t missing = 0, sure, found = tick->skipped + tick->idle_found, owed = 0;
 
 	if (tick->runs)
 		period = tick->period_sum / tick->runs;
 	if (period && tick->events > tick->period_sum)
 		missing = (tick->events - tick->period_sum) / period;
 	sure = exact || missing < tick->missing ? missing : tick->missing;
-	if (sure > tick->skipped)
-		tick->skipped = sure;
 	tick->missing = missing;
+	if (sure <= found)
+		return;
+	if (tick->idle_ns && period)
+		owed = idle_owed(tick, period);
+	if (owed < tick->idle_found)
+		owed = tick->idle_found;
+	if (sure > owed && sure - owed > tick->skipped)
+		tick->skipped = sure - owed;
+	tick->idle_found = sure - tick->skipped;
 }
 
 void ticker_judge(struct ticker *t, bool exact)
@@ -184,6 +269,15 @@ uint64_t ticker_skipped(const struct ticker *t)
 
 	for (size_t i = 0; i < t->n_ticks; i++)
 		sum += t->ticks[i].skipped;
+	return sum;
+}
+
+uint64_t ticker_idle(const struct ticker *t)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->n_ticks; i++)
+		sum += t->ticks[i].idle + t->ticks[i].idle_found;
 	return sum;
 }
 
@@ -220,4 +314,14 @@ size_t ticker_bytes(const struct ticker *t)
 	for (size_t i = 0; i < t->n_ticks; i++)
 		sum += perf_ring_bytes(&t->ticks[i].ring);
 	return sum;
+}
+
+size_t ticker_smallest_ring(const struct ticker *t)
+{
+	size_t smallest = SIZE_MAX;
+
+	for (size_t i = 0; i < t->n_ticks; i++)
+		if (t->ticks[i].ring.page && t->ticks[i].ring.data_bytes < smallest)
+			smallest = t->ticks[i].ring.data_bytes;
+	return smallest;
 }

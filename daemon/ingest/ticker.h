@@ -9,15 +9,22 @@
  *
  * Accuracy. An event counts from when it is enabled; its first tick comes one period later. With
  * every tick there, the count leads the sum of the ticks' periods by less than one period, always:
- * the partial period at the end, which is not due yet. What is more is skipped ticks, rounded down,
- * per CPU. So a stopped sampler is exact to the tick, but for two things. The clocks count in
- * local_clock() and tick in CLOCK_MONOTONIC: a time server that slews the latter by x parts per
- * million moves the result by x per million. And what a tick would have met, had it come, nobody
- * knows: skipped ticks of a virtual machine that was not running count too. Those between two ticks
- * that met an idle CPU were idle (bpf/profile.bpf.c counts them so).
+ * the partial period at the end, which is not due yet. What is more is missing ticks, rounded down,
+ * per CPU. So a stopped sampler is exact to the tick, but for this: the clocks count in
+ * local_clock() and tick in CLOCK_MONOTONIC, and a time server that slews the latter by x parts per
+ * million moves the result by x per million.
  * A throttled event does not count while it is stopped: those ticks were never due.
- * While it runs, a tick can be late rather than skipped: it counts as skipped only when it is
- * still missing at the next look, so that the number never falls.
+ * While it runs, a tick can be late rather than missing: it counts only when it is still missing at
+ * the next look, so that no number falls.
+ *
+ * What a missing tick would have met nobody saw. The timer of a halted virtual CPU comes late,
+ * and what fell due meanwhile never comes; a host that is busy elsewhere stops running CPUs, too.
+ * For clocks the CPU's idle time (idle.h) tells them apart: a CPU that was idle for so long owes so
+ * many idle ticks, and those that did not come are idle, as far as there are missing ones; the rest
+ * is skipped. Ticks are a sample of that time, whose number errs by its standard deviation: missing
+ * ticks count as idle up to twice that (sqrt(n), of n that were due, where the CPU was idle for
+ * half of the time; nothing where it never, or always, was). So of a half-idle CPU, up to sqrt(n)
+ * skipped ticks in n cannot be told from idle ones, and the share falls with time.
  */
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -33,12 +40,15 @@ struct tick {
 	int link; /* the owner's, closed with the event; -1 none */
 	struct perf_ring ring;
 
-	uint64_t runs,
-		period_sum; /* ticks that came, and what they stand for; the owner's to fill */
-	uint64_t counted;   /* by events of this CPU that were closed, less their partial periods */
-	uint64_t events;    /* counted, and what the open one had at ticker_read() */
-	uint64_t missing;   /* ticks at the last look */
-	uint64_t skipped;
+	/* The owner's to fill: ticks that came, what they stand for, and how many of them were
+	 * idle. */
+	uint64_t runs, period_sum, idle;
+	uint64_t counted; /* by events of this CPU that were closed, less their partial periods */
+	uint64_t events;  /* counted, and what the open one had at ticker_read() */
+	uint64_t idle_since; /* the CPU's idle time less idle_ns, when the open one began */
+	uint64_t idle_ns;    /* how long the CPU was idle meanwhile; 0 too if it is no clock */
+	uint64_t missing;    /* ticks at the last look */
+	uint64_t skipped, idle_found; /* what they are, when they surely are missing */
 };
 
 struct ticker {
@@ -61,25 +71,29 @@ void ticker_deinit(struct ticker *t);
 /*
  * Opens and enables events on the CPUs of @cpus that have none, and closes those of others. A CPU
  * that went away just now is passed over. Returns 0 or negative errno, as perf_event_open(2) has
- * it; events that were opened stay open. Before, the owner has called ticker_read(), filled in runs
- * and period_sum, and called ticker_judge().
+ * it; events that were opened stay open. Before, the owner has called ticker_read(), filled in what
+ * is its own, and called ticker_judge().
  */
 int ticker_follow(struct ticker *t, const struct cpus *cpus);
 /* Whether ticker_follow() would do anything. */
 bool ticker_differs(const struct ticker *t, const struct cpus *cpus);
 /* No more ticks from here on: when this returns, the last has come. */
 void ticker_stop(struct ticker *t);
-/* Reads all counts. To be called before the owner fills in runs and period_sum. */
+/* Reads all counts and idle times. To be called before the owner fills in what is its own. */
 void ticker_read(struct ticker *t);
-/* Finds the skipped ticks. @exact: stopped, so that no tick can be late. */
+/* Finds the missing ticks and what they are. @exact: stopped, so that no tick can be late. */
 void ticker_judge(struct ticker *t, bool exact);
 uint64_t ticker_skipped(const struct ticker *t);
+/* Ticks that met an idle CPU: those that came, and those that were found. */
+uint64_t ticker_idle(const struct ticker *t);
 /*
  * Counts the throttle records in the rings, for an owner that has no other use for the rings. Where
  * the ring was too small for all, each two lost records (throttle, unthrottle) count as one.
  */
 void ticker_drain_throttled(struct ticker *t);
 size_t ticker_bytes(const struct ticker *t);
+/* The kernel may have granted less than ring_bytes. */
+size_t ticker_smallest_ring(const struct ticker *t);
 
 /* Pure: one CPU's part of ticker_judge(). */
 void tick_judge(struct tick *tick, uint64_t period, bool exact);

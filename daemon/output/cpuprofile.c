@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
 #include "daemon/output/cpuprofile_maps.h"
+#include "daemon/output/places.h"
 
 /* One process while the plan is made: its parts lie in a row. */
 struct candidate {
@@ -172,6 +173,7 @@ static void chains_deinit(struct chains *chains)
 static int collect(const struct view *view, const struct legacy_part *part, struct chains *ret)
 {
 	size_t n_addresses = 0, at = 0;
+	int r;
 
 	for (size_t i = 0; i < part->n; i++)
 		n_addresses += view_n_user(&view->entries[part->first + i]);
@@ -190,9 +192,12 @@ static int collect(const struct view *view, const struct legacy_part *part, stru
 			.addresses = ret->addresses + at,
 			.n_addresses = n,
 		};
-		for (uint32_t j = 0; j < n; j++)
-			ret->addresses[at++] = view_user_address(
-				e->stack.frames[e->stack.n_kernel + j]);
+		for (uint32_t j = 0; j < n; j++) {
+			r = places_address(view->places, e, e->stack.frames[e->stack.n_kernel + j],
+					   &ret->addresses[at++]);
+			if (r)
+				return r;
+		}
 	}
 	ret->n_records = merge_equal(ret->records, ret->n_records);
 	return 0;

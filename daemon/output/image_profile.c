@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "daemon/output/names.h"
+#include "daemon/output/places.h"
 
 #define KERNEL_BIT (UINT64_C(1) << 63)
 #define ID_ANON    UINT64_C(0) /* images and kernel images begin with 1 */
@@ -312,11 +313,13 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 	parts->event = view->snapshot->event;
 	for (size_t i = 0; i < view->n_entries; i++) {
 		const struct view_entry *e = &view->entries[i];
-		uint64_t id, address, offset;
+		uint64_t id, offset;
 		struct place place;
 		struct file *file;
 
-		view_place_leaf(e, c->kernel, c->symbols, &place, &address);
+		r = places_leaf(view->places, e, c->kernel, c->symbols, &place);
+		if (r)
+			return r;
 		id = classify(&place, &offset);
 		r = find_file(parts, &place, id, &file);
 		if (!r)

@@ -7,14 +7,13 @@
 #include "daemon/output/output.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/thread.h"
 #include "daemon/output/writer.h"
 
 #define REQUESTS_MAX 32
@@ -42,9 +41,8 @@ struct output {
 	unsigned logged;       /* conditions that have been; the thread's */
 	int fd;
 	pthread_t thread;
-	bool has_thread, has_lock;
-	pthread_mutex_t lock; /* over all that follows */
-	pthread_cond_t wake;
+	bool has_thread;
+	struct thread_lock lock; /* over all that follows */
 	struct queue requests, results;
 	unsigned n_jobs;
 	bool stop;
@@ -142,11 +140,11 @@ static void answer(struct output *o, struct job *job)
 	uint64_t one = 1;
 
 	writer_get_status(o->writer, &status);
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->lock.mutex);
 	o->status = status;
 	if (job)
 		queue_push(&o->results, job);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->lock.mutex);
 	if (job && write(o->fd, &one, sizeof(one)) < 0)
 		log_warning("output thread: cannot wake the main thread: %s", strerror(errno));
 }
@@ -160,15 +158,15 @@ static void *run(void *userdata)
 		bool configure, stop;
 		struct job *job;
 
-		pthread_mutex_lock(&o->lock);
+		pthread_mutex_lock(&o->lock.mutex);
 		while (!o->requests.first && !o->stop && !o->configure)
-			pthread_cond_wait(&o->wake, &o->lock);
+			pthread_cond_wait(&o->lock.wake, &o->lock.mutex);
 		configure = o->configure;
 		options = o->options;
 		o->configure = false;
 		job = queue_pop(&o->requests);
 		stop = o->stop;
-		pthread_mutex_unlock(&o->lock);
+		pthread_mutex_unlock(&o->lock.mutex);
 
 		if (configure)
 			writer_configure(o->writer, &options, now_ns(CLOCK_REALTIME));
@@ -178,38 +176,6 @@ static void *run(void *userdata)
 			return NULL;
 		answer(o, job);
 	}
-}
-
-/* Signals are the main thread's. */
-static int start_thread(struct output *o)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&o->thread, NULL, run, o);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r)
-		return error_origin(-r);
-	o->has_thread = true;
-	pthread_setname_np(o->thread, "profd-output");
-	return 0;
-}
-
-static int init_lock(struct output *o)
-{
-	int r = pthread_mutex_init(&o->lock, NULL);
-
-	if (r)
-		return error_origin(-r);
-	r = pthread_cond_init(&o->wake, NULL);
-	if (r) {
-		pthread_mutex_destroy(&o->lock);
-		return error_origin(-r);
-	}
-	o->has_lock = true;
-	return 0;
 }
 
 int output_new(struct output **ret, const struct output_options *options)
@@ -226,15 +192,16 @@ int output_new(struct output **ret, const struct output_options *options)
 	o->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (o->fd < 0)
 		return error_origin(-errno);
-	r = init_lock(o);
+	r = thread_lock_init(&o->lock);
 	if (!r)
 		r = writer_new(&o->writer, options, &world, now_ns(CLOCK_REALTIME));
 	if (r)
 		return r;
 	writer_get_status(o->writer, &o->status);
-	r = start_thread(o);
+	r = thread_start(&o->thread, "profd-output", run, o);
 	if (r)
 		return r;
+	o->has_thread = true;
 	*ret = steal_ptr(&o);
 	return 0;
 }
@@ -246,10 +213,10 @@ void output_free(struct output *o)
 	if (!o)
 		return;
 	if (o->has_thread) {
-		pthread_mutex_lock(&o->lock);
+		pthread_mutex_lock(&o->lock.mutex);
 		o->stop = true;
-		pthread_cond_signal(&o->wake);
-		pthread_mutex_unlock(&o->lock);
+		pthread_cond_signal(&o->lock.wake);
+		pthread_mutex_unlock(&o->lock.mutex);
 		pthread_join(o->thread, NULL);
 	}
 	while ((job = queue_pop(&o->requests)))
@@ -257,10 +224,7 @@ void output_free(struct output *o)
 	while ((job = queue_pop(&o->results)))
 		job_free(job);
 	writer_free(o->writer);
-	if (o->has_lock) {
-		pthread_cond_destroy(&o->wake);
-		pthread_mutex_destroy(&o->lock);
-	}
+	thread_lock_deinit(&o->lock);
 	closep(&o->fd);
 	free(o);
 }
@@ -286,14 +250,14 @@ static int submit(struct output *o, struct job *job)
 {
 	int r = OUTPUT_E_BUSY;
 
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->lock.mutex);
 	if (o->n_jobs < REQUESTS_MAX) {
 		queue_push(&o->requests, job);
 		o->n_jobs++;
-		pthread_cond_signal(&o->wake);
+		pthread_cond_signal(&o->lock.wake);
 		r = OUTPUT_E_OK;
 	}
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->lock.mutex);
 	return r;
 }
 
@@ -353,29 +317,29 @@ struct output_result *output_take(struct output *o)
 	cleanup(job_freep) struct job *job = NULL;
 	uint64_t ignored;
 
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->lock.mutex);
 	job = queue_pop(&o->results);
 	if (job)
 		o->n_jobs--;
 	if (!o->results.first) /* EAGAIN: nothing was signalled since */
 		(void)!read(o->fd, &ignored, sizeof(ignored));
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->lock.mutex);
 	return job ? steal_ptr(&job->result) : NULL;
 }
 
 int output_configure(struct output *o, const struct output_options *options)
 {
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->lock.mutex);
 	o->options = *options;
 	o->configure = true;
-	pthread_cond_signal(&o->wake);
-	pthread_mutex_unlock(&o->lock);
+	pthread_cond_signal(&o->lock.wake);
+	pthread_mutex_unlock(&o->lock.mutex);
 	return 0;
 }
 
 void output_get_store_status(struct output *o, struct output_store_status *ret)
 {
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->lock.mutex);
 	*ret = o->status;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->lock.mutex);
 }

@@ -88,7 +88,7 @@ static int collect_entry(struct builder *b, const struct view_entry *e)
 		if (i < e->stack.n_kernel)
 			r = spots_kernel(b->spots, b->c->kernel, frame, &spot);
 		else
-			r = spots_user(b->spots, e, view_user_address(frame), b->c->symbols, &spot);
+			r = spots_user(b->spots, b->view, e, frame, b->c->symbols, &spot);
 		if (!r)
 			r = add_frame(b, spot);
 		if (r)
@@ -125,7 +125,7 @@ static int locate_spot(struct builder *b, const struct spot *spot, uint32_t *ret
 {
 	struct profile_line line = {0};
 	uint32_t mapping = PROFILE_NONE;
-	uint64_t address = spot->address;
+	uint64_t address = spot->place.address;
 	const char *name = spot->fixed_name;
 	int r = 0;
 

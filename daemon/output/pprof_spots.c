@@ -56,7 +56,7 @@ static uint64_t owner_of(const struct spot *spot)
 static uint32_t hash(const struct spots *s, const struct spot *spot)
 {
 	unsigned __int128 product = (unsigned __int128)(owner_of(spot) ^ s->seed) *
-				    (spot->address ^ UINT64_C(0x9e3779b97f4a7c15));
+				    (spot->place.address ^ UINT64_C(0x9e3779b97f4a7c15));
 	uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64);
 
 	return (uint32_t)((folded * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
@@ -68,8 +68,8 @@ static uint32_t *probe(const struct spots *s, const struct spot *spot)
 		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
 		const struct spot *other = *slot ? &s->spots[*slot - 1] : NULL;
 
-		if (!other ||
-		    (other->address == spot->address && owner_of(other) == owner_of(spot)))
+		if (!other || (other->place.address == spot->place.address &&
+			       owner_of(other) == owner_of(spot)))
 			return slot;
 	}
 }
@@ -119,21 +119,21 @@ static int add(struct spots *s, const struct spot *spot, uint32_t *ret)
 	return 0;
 }
 
-int spots_user(struct spots *s, const struct view_entry *e, uint64_t address,
+int spots_user(struct spots *s, const struct view *view, const struct view_entry *e, uint64_t frame,
 	       const struct symbols *symbols, uint32_t *ret)
 {
-	struct spot spot = {.address = address};
+	struct spot spot = {0};
+	int r = places_user(view->places, e, frame, symbols, &spot.place);
 
-	view_place_user(e, address, symbols, &spot.place);
-	return add(s, &spot, ret);
+	return r ? r : add(s, &spot, ret);
 }
 
 int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
 		 uint32_t *ret)
 {
-	struct spot spot = {.address = address};
+	struct spot spot = {0};
 
-	view_place_kernel(kernel, address, &spot.place);
+	places_kernel(kernel, address, &spot.place);
 	return add(s, &spot, ret);
 }
 

@@ -12,14 +12,13 @@
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 #include "daemon/output/context.h"
-#include "daemon/output/view.h"
+#include "daemon/output/places.h"
 
 /* Frames that stand for what is not shown. */
 enum spot_name { SPOT_KERNEL, SPOT_UNKNOWN };
 
 /* One address in one process's mapping, in one kernel image, or nowhere. */
 struct spot {
-	uint64_t address;
 	const char *fixed_name; /* "[kernel]" or "[unknown]", else NULL */
 	struct place place;
 };
@@ -31,7 +30,7 @@ void spots_free(struct spots *s);
 DEFINE_CLEANUP(struct spots *, spots_free)
 
 /* Each finds or adds a spot. Return 0 or negative errno. */
-int spots_user(struct spots *s, const struct view_entry *e, uint64_t address,
+int spots_user(struct spots *s, const struct view *view, const struct view_entry *e, uint64_t frame,
 	       const struct symbols *symbols, uint32_t *ret);
 int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
 		 uint32_t *ret);

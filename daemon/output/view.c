@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/frame.h"
+#include "daemon/output/places.h"
 
-#define KIND_MASK  (UINT64_C(0xf) << 60)
 #define NO_SERVICE "other"
 
 static const char *service_of(const struct view_entry *e)
@@ -101,6 +100,8 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 		qsort(view->entries, n, sizeof(*view->entries),
 		      snapshot->session ? by_process : by_service);
 	r = make_groups(view);
+	if (!r)
+		r = places_new(&view->places);
 	if (r)
 		return r;
 	*ret = steal_ptr(&view);
@@ -113,69 +114,6 @@ void view_free(struct view *view)
 		return;
 	free(view->entries);
 	free(view->groups);
+	places_free(view->places);
 	free(view);
-}
-
-uint64_t view_user_address(uint64_t frame)
-{
-	/* [vsyscall] lies in the kernel's half, and is no kernel frame. */
-	return frame_kind(frame) == FRAME_KERNEL ? frame : frame & ~KIND_MASK;
-}
-
-/* The headers of an image. The [vdso] that is not at hand as a file is the host's. */
-static const struct elf_summary *headers(const struct view_entry *e, const struct image *image,
-					 const struct symbols *symbols)
-{
-	const struct image *program = e->process->program;
-
-	if (image->has_elf)
-		return &image->elf;
-	if (image->kind != IMAGE_VDSO)
-		return NULL;
-	if (program && program->has_elf && program->elf.pointer_bytes != 8)
-		return NULL;
-	return symbols_vdso(symbols);
-}
-
-void view_place_user(const struct view_entry *e, uint64_t address, const struct symbols *symbols,
-		     struct place *ret)
-{
-	const struct mapping *m = NULL;
-
-	*ret = (struct place){.kind = PLACE_NOWHERE};
-	if (e->process->mappings)
-		m = mappings_find(e->process->mappings, e->entry->generation, address);
-	if (!m)
-		return;
-	ret->kind = PLACE_IMAGE;
-	ret->mapping = m;
-	ret->file_offset = address - m->start + m->offset;
-	ret->elf = headers(e, m->image, symbols);
-	ret->has_vaddr = ret->elf && elf_summary_vaddr(ret->elf, ret->file_offset, &ret->vaddr);
-}
-
-void view_place_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
-{
-	*ret = (struct place){
-		.kernel = kernel_images_find(kernel, address),
-		.has_vaddr = true,
-		.vaddr = address,
-	};
-	ret->kind = ret->kernel ? PLACE_KERNEL : PLACE_NOWHERE;
-}
-
-void view_place_leaf(const struct view_entry *e, const struct kernel_images *kernel,
-		     const struct symbols *symbols, struct place *ret, uint64_t *ret_address)
-{
-	*ret = (struct place){.kind = PLACE_NOWHERE};
-	*ret_address = 0;
-	if (!e->stack.n_frames)
-		return;
-	if (e->stack.n_kernel) {
-		*ret_address = e->stack.frames[0];
-		view_place_kernel(kernel, *ret_address, ret);
-	} else {
-		*ret_address = view_user_address(e->stack.frames[0]);
-		view_place_user(e, *ret_address, symbols, ret);
-	}
 }

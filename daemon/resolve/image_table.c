@@ -10,10 +10,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "common/error.h"
+#include "daemon/resolve/mounts.h"
 
 /* What two mappings of one file have in common; padding is zeroed before use. */
 struct identity {
@@ -29,12 +31,27 @@ struct entry {
 	UT_hash_handle hh;
 };
 
+/* A device's last verdict. Numbers are used again after an unmount, so it does not hold for long.
+ */
+struct device {
+	uint32_t major, minor;
+	bool is_fuse;
+	uint64_t until_ns; /* CLOCK_MONOTONIC */
+};
+
+#define DEVICES_MAX    16
+#define DEVICE_KEEP_NS UINT64_C(5000000000)
+#define MOUNTS_BYTES   (1u << 20)
+
 struct image_table {
 	int proc_fd;
 	uint64_t next_id;
 	struct entry *entries;
 	size_t n_entries;
 	size_t n_open, max_open; /* files of images, counted at the last sweep and since */
+	struct device devices[DEVICES_MAX];
+	unsigned next_device;
+	uint64_t n_avoided;
 };
 
 int image_table_new(struct image_table **ret, int proc_fd)
@@ -118,6 +135,69 @@ static int open_path(struct image_table *t, const struct image_key *key)
 	return open_below(root_fd, key->path);
 }
 
+/* mountinfo of @pid; of our own mount namespace where it is gone. NULL if neither can be read. */
+static char *read_mounts(struct image_table *t, pid_t pid, size_t *ret_length)
+{
+	cleanup(freep) char *text = malloc(MOUNTS_BYTES);
+	cleanup(closep) int fd = -1;
+	size_t length = 0;
+	char name[32];
+
+	snprintf(name, sizeof(name), "%d/mountinfo", pid);
+	fd = openat(t->proc_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		fd = openat(t->proc_fd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !text)
+		return NULL;
+	while (length < MOUNTS_BYTES) {
+		ssize_t n = read(fd, text + length, MOUNTS_BYTES - length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		length += (size_t)n;
+	}
+	*ret_length = length;
+	return steal_ptr(&text);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* FUSE has no block device, but for fuseblk, which only root can mount. */
+static bool is_on_fuse(struct image_table *t, const struct image_key *key)
+{
+	cleanup(freep) char *text = NULL;
+	struct device *device;
+	uint64_t now = now_ns();
+	size_t length;
+
+	if (key->device_major)
+		return false;
+	for (unsigned i = 0; i < DEVICES_MAX; i++) {
+		device = &t->devices[i];
+		if (device->until_ns > now && device->major == key->device_major &&
+		    device->minor == key->device_minor)
+			return device->is_fuse;
+	}
+	text = read_mounts(t, key->pid, &length);
+	device = &t->devices[t->next_device++ % DEVICES_MAX];
+	*device = (struct device){
+		.major = key->device_major,
+		.minor = key->device_minor,
+		.is_fuse = text &&
+			   mounts_is_fuse(text, length, key->device_major, key->device_minor),
+		.until_ns = now + DEVICE_KEEP_NS,
+	};
+	return device->is_fuse;
+}
+
 /* Opens the file behind @key; -1 if it cannot be had, which is an ordinary thing. */
 static int open_file(struct image_table *t, const struct image_key *key, struct stat *ret_st)
 {
@@ -125,6 +205,10 @@ static int open_file(struct image_table *t, const struct image_key *key, struct 
 
 	if (t->proc_fd < 0)
 		return -1;
+	if (is_on_fuse(t, key)) {
+		t->n_avoided++;
+		return -1;
+	}
 	fd = open_map_file(t, key);
 	if (fd < 0) {
 		fd = open_path(t, key);
@@ -251,6 +335,11 @@ void image_table_sweep(struct image_table *t)
 size_t image_table_count(const struct image_table *t)
 {
 	return t->n_entries;
+}
+
+uint64_t image_table_avoided(const struct image_table *t)
+{
+	return t->n_avoided;
 }
 
 size_t image_table_bytes(const struct image_table *t)

@@ -11,6 +11,9 @@
  * At most half of RLIMIT_NOFILE are open at a time; an image beyond that has no file, hence no
  * names.
  *
+ * Files of FUSE file systems are not opened at all: whoever serves them could stop profd for good.
+ * What remains is a network file system whose server hangs, and FUSE below an overlay.
+ *
  * Main thread only. Opening may block on the disk for the file's headers.
  */
 #include <stdbool.h>
@@ -43,6 +46,8 @@ int image_table_get(struct image_table *t, const struct image_key *key, struct i
 /* Forgets the images that nobody else refers to. Call it now and then. */
 void image_table_sweep(struct image_table *t);
 size_t image_table_count(const struct image_table *t);
+/* Images without a file because it is on FUSE, since the start. */
+uint64_t image_table_avoided(const struct image_table *t);
 size_t image_table_bytes(const struct image_table *t);
 
 #endif

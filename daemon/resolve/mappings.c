@@ -21,6 +21,7 @@ struct mappings {
 	atomic_uint n_references;
 	struct mapping *all;
 	uint32_t n_open, n_all, capacity;
+	uint32_t version;
 	/*
 	 * Generation base + 1 + i began at began_ns[i]; base is the oldest that is known, and
 	 * almost always the only one: then there is no array.
@@ -85,6 +86,7 @@ static int make_private(struct mappings **m)
 			return error_origin(-ENOMEM);
 		memcpy(copy->began_ns, old->began_ns, old->n_began * sizeof(*copy->began_ns));
 	}
+	copy->version = old->version;
 	copy->base = old->base;
 	copy->n_began = old->n_began;
 	mappings_unref(old);
@@ -290,6 +292,7 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	if (r)
 		return r;
 	m = *ret;
+	m->version++;
 	r = close_conflicts(m, new, time_ns, &conflict);
 	if (r)
 		return r;
@@ -344,6 +347,17 @@ const struct mapping *mappings_all(const struct mappings *m, size_t *ret_n)
 {
 	*ret_n = m->n_all;
 	return m->all;
+}
+
+const struct mapping *mappings_open(const struct mappings *m, size_t *ret_n)
+{
+	*ret_n = m->n_open;
+	return m->all;
+}
+
+uint32_t mappings_version(const struct mappings *m)
+{
+	return m->version;
 }
 
 size_t mappings_bytes(const struct mappings *m)

@@ -59,6 +59,10 @@ const struct mapping *mappings_find(const struct mappings *m, uint32_t generatio
  * generation g have from <= g < until.
  */
 const struct mapping *mappings_all(const struct mappings *m, size_t *ret_n);
+/* The same, of those still valid only. */
+const struct mapping *mappings_open(const struct mappings *m, size_t *ret_n);
+/* Rises with each change; copies go on from where the original was. */
+uint32_t mappings_version(const struct mappings *m);
 /* Heap memory held, bytes; divided by the number of those who share the table. */
 size_t mappings_bytes(const struct mappings *m);
 size_t mappings_share_bytes(const struct mappings *m);

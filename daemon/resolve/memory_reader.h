@@ -15,12 +15,18 @@
 
 #include "common/cleanup.h"
 
-#define MEMORY_READ_MAX 65536u
+#define MEMORY_READ_MAX  65536u
+#define MEMORY_READS_MAX 16u /* under way */
 
 struct memory_reader;
 
-/* Forks: call it before there are threads. The child has no fd but its socket. */
+/*
+ * Forks: call it before there are threads, and before much is mapped, which the children keep. They
+ * have no fds but their sockets, and die with the calling thread. No SIGCHLD comes of them, but for
+ * the end of all.
+ */
 int memory_reader_new(struct memory_reader **ret);
+/* Waits for the children to end, some tenths of a second at most. */
 void memory_reader_free(struct memory_reader *m);
 DEFINE_CLEANUP(struct memory_reader *, memory_reader_free)
 
@@ -35,7 +41,7 @@ enum {
  */
 int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
 			  size_t length);
-/* Readable when there is an answer. It may change in memory_reader_tick(). */
+/* Readable when there is an answer. Always the same one. */
 int memory_reader_fd(const struct memory_reader *m);
 /*
  * Hands out one answer: cookie, data (borrowed until the next call) and its length, which is
@@ -44,8 +50,9 @@ int memory_reader_fd(const struct memory_reader *m);
 bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
 			size_t *ret_length);
 /*
- * @now_ns: CLOCK_MONOTONIC. A request that is older than 200 ms costs the child its life; what it
- * had not answered is answered with nothing.
+ * @now_ns: CLOCK_MONOTONIC. A request that is older than 200 ms, counted from the first tick that
+ * saw it, costs the child its life; what it had not answered is answered with nothing. Not while
+ * answers wait to be taken: then it is the caller who is late.
  */
 void memory_reader_tick(struct memory_reader *m, uint64_t now_ns);
 

@@ -7,38 +7,17 @@
 #include "daemon/resolve/process.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/error.h"
-#include "daemon/resolve/image_table.h"
 #include "daemon/resolve/proc.h"
+#include "daemon/resolve/process_private.h"
 #include "daemon/resolve/unit.h"
 
 /* Samples lie in a ring for at most the drain interval; ten times that is "for a while". */
 #define DEAD_KEEP_NS 2000000000u
-
-struct slot {
-	pid_t pid;
-	struct process *newest;
-	UT_hash_handle hh;
-};
-
-struct process_table {
-	int proc_fd;
-	uint64_t next_serial;
-	struct slot *slots;
-	struct image_table *images;
-	struct process_observer observer;
-	struct process_table_stats stats;
-	size_t max_bytes;
-	size_t mapping_bytes; /* counted at the last sweep, and what came since */
-	bool wants_scan;
-	int error; /* of an event that /proc had told */
-};
 
 int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 {
@@ -127,7 +106,7 @@ static int copy_text(char **to, const char *from)
 	return 0;
 }
 
-static void copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
+void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
 {
 	snprintf(to, SAMPLE_COMM_SIZE, "%.*s", SAMPLE_COMM_SIZE - 1, from);
 }
@@ -174,7 +153,7 @@ static void notify_born(struct process_table *t, struct process *p, struct proce
 		t->observer.born(t->observer.userdata, p, parent);
 }
 
-static void process_die(struct process_table *t, struct process *p, uint64_t time_ns)
+void process_die(struct process_table *t, struct process *p, uint64_t time_ns)
 {
 	p->died_ns = time_ns ? time_ns : 1;
 	if (t->observer.died)
@@ -197,7 +176,7 @@ static int apply_fork(struct process_table *t, const struct process_event *event
 		return r;
 	p->born_ns = event->time_ns;
 	if (parent) {
-		copy_comm(p->comm, parent->comm);
+		process_copy_comm(p->comm, parent->comm);
 		p->mappings = mappings_ref(parent->mappings);
 		p->mappings_known = parent->mappings_known;
 		p->program = image_ref(parent->program);
@@ -228,7 +207,7 @@ static int apply_exec(struct process_table *t, const struct process_event *event
 		p->life = before->life;
 	}
 	p->mappings_known = true;
-	copy_comm(p->comm, event->comm);
+	process_copy_comm(p->comm, event->comm);
 	r = mappings_new(&p->mappings);
 	if (r)
 		return r;
@@ -359,7 +338,7 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 	case PROCESS_EVENT_COMM:
 		p = process_table_living(t, event->pid);
 		if (p && event->tid == event->pid)
-			copy_comm(p->comm, event->comm);
+			process_copy_comm(p->comm, event->comm);
 		return 0;
 	case PROCESS_EVENT_EXIT:
 		return apply_exit(t, event);
@@ -438,7 +417,7 @@ static int make_unknown(struct process_table *t, const struct sample *sample, st
 	t->stats.unknown++;
 	if (p && !p->died_ns)
 		process_die(t, p, sample->time_ns);
-	copy_comm(event.comm, sample->comm);
+	process_copy_comm(event.comm, sample->comm);
 	r = process_table_apply(t, &event);
 	if (r)
 		return r;
@@ -492,104 +471,12 @@ int process_table_find(struct process_table *t, const struct sample *sample, str
 	if (sample->kernel_thread)
 		p->kernel_thread = true;
 	if (!p->comm[0])
-		copy_comm(p->comm, sample->comm);
+		process_copy_comm(p->comm, sample->comm);
 	r = process_table_confirm(t, p);
 	if (r)
 		return r;
 	*ret = p;
 	return 0;
-}
-
-struct scan {
-	struct process_table *table;
-	const struct source_sink *sink;
-	uint64_t time_ns; /* of what a rescan finds */
-	struct slot *seen;
-	bool again; /* after records were lost */
-};
-
-/* Whether what is known of @p is of another process or program than /proc shows. */
-static bool is_stale(const struct scan *scan, const struct process *p, const struct maps_stat *stat)
-{
-	if (!p->mappings_known && !p->kernel_thread)
-		return true;
-	if (!scan->again)
-		return false;
-	/* The name of a kernel worker ends in what it does at the moment. */
-	return (!(stat->flags & MAPS_STAT_KERNEL_THREAD) &&
-		strncmp(p->comm, stat->comm, sizeof(p->comm) - 1) != 0) ||
-	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
-}
-
-static int scan_one(struct scan *scan, const struct maps_stat *stat)
-{
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .time_ns = scan->time_ns,
-				      .pid = stat->pid,
-				      .tid = stat->pid};
-	struct process *p = process_table_living(scan->table, stat->pid);
-	int r;
-
-	if (!p || is_stale(scan, p, stat)) {
-		if (p && p->start_ns &&
-		    !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns))
-			process_die(scan->table, p, scan->time_ns);
-		copy_comm(event.comm, stat->comm);
-		scan->sink->process_event(scan->sink->userdata, &event);
-	}
-	p = process_table_living(scan->table, stat->pid);
-	if (p && stat->flags & MAPS_STAT_KERNEL_THREAD)
-		p->kernel_thread = true;
-	r = proc_emit_mappings(scan->table->proc_fd, stat->pid, scan->time_ns, scan->sink);
-	return r < 0 ? r : 0;
-}
-
-static int scan_visit(void *userdata, const struct maps_stat *stat)
-{
-	struct scan *scan = userdata;
-	struct slot *slot;
-
-	if (stat->state == 'Z' && stat->n_threads <= 1)
-		return 0; /* ended: not seen */
-	slot = calloc(1, sizeof(*slot));
-	if (!slot)
-		return error_origin(-ENOMEM);
-	slot->pid = stat->pid;
-	HASH_ADD_INT(scan->seen, pid, slot);
-	return scan_one(scan, stat);
-}
-
-int process_table_scan(struct process_table *t, const struct source_sink *sink)
-{
-	struct scan scan = {
-		.table = t, .sink = sink, .time_ns = proc_now_ns(), .again = t->wants_scan};
-	struct slot *slot, *next, *seen;
-	int r;
-
-	t->wants_scan = false;
-	if (t->proc_fd < 0)
-		return 0;
-	if (scan.again)
-		t->stats.rescans++;
-	r = proc_each(t->proc_fd, scan_visit, &scan);
-
-	/* After lost records: who is not there any more has ended. */
-	HASH_ITER (hh, t->slots, slot, next) {
-		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-					      .time_ns = scan.time_ns,
-					      .pid = slot->pid,
-					      .tid = slot->pid};
-
-		HASH_FIND_INT(scan.seen, &slot->pid, seen);
-		if (!r && scan.again && !seen && !slot->newest->died_ns &&
-		    slot->newest->born_ns < scan.time_ns)
-			sink->process_event(sink->userdata, &event);
-	}
-	HASH_ITER (hh, scan.seen, slot, next) {
-		HASH_DEL(scan.seen, slot);
-		free(slot);
-	}
-	return r;
 }
 
 void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),
@@ -639,5 +526,6 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret)
 {
 	t->stats.n_images = image_table_count(t->images);
+	t->stats.avoided_files = image_table_avoided(t->images);
 	*ret = t->stats;
 }

@@ -17,7 +17,7 @@ PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 KERNEL = 1 << 63
 STRANGER = 61234  # no process of this user but ours
 OTHER_USER = 1
-KNOWN_WARNINGS = ("no usable cycle counter",)
+KNOWN_WARNINGS = ("no usable cycle counter", "BPF programs loaded in")
 BASE_CONF = {"flush": {"interval": "1h"}, "store": {"min_free": "0"}}
 
 

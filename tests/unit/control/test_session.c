@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Targets, windows, and the equation routed = counted + filtered + dropped. */
+/* Targets, windows, and the equations of what is routed and of what is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +65,7 @@ static void check(struct session *s, uint64_t counted, uint64_t filtered)
 	assert_int_equal(s->filtered, filtered);
 	assert_int_equal(s->routed, s->counted + s->filtered + s->dropped[DROPPED_MEMORY] +
 					    s->dropped[DROPPED_UNWRITTEN]);
+	assert_int_equal(stack_counts_total(&s->stacks), s->counted);
 }
 
 static void test_targets(void **state)
@@ -177,7 +178,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 {
 	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
 	struct process *p = make_process(10, 0, "a.service", "a");
-	struct ledger ledger = {.complete = 2, .seen = 2, .expected = 2};
+	struct ledger ledger = {.stacks.complete = 2, .seen = 2, .expected = 2};
 	struct window_closing closing;
 	struct snapshot *snapshot = NULL;
 	size_t n;
@@ -206,7 +207,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_int_equal(session_take_back(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
 	snapshot = NULL;
-	ledger.complete = ledger.seen = ledger.expected = 3;
+	ledger.stacks.complete = ledger.seen = ledger.expected = 3;
 	assert_int_equal(session_close_window(s, &(struct moment){4000, 4000}, &ledger, &snapshot,
 					      &closing),
 			 SESSION_E_OK);
@@ -217,6 +218,87 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_int_equal(n, 2);
 	assert_non_null(strstr(snapshot->ledger, "expected=3"));
 	check(s, 3, 0);
+	snapshot_free(snapshot);
+	session_free(s);
+	process_unref(p);
+}
+
+static void add_ended(struct session *s, struct process *p, uint64_t leaf, unsigned quality,
+		      unsigned reason)
+{
+	uint64_t frames[] = {leaf, 0x2000};
+	struct sample sample = {.pid = p->pid,
+				.tid = p->pid,
+				.quality = (uint16_t)quality,
+				.reason = (uint16_t)reason,
+				.weight = 10,
+				.n_frames = 2,
+				.frames = frames};
+
+	assert_int_equal(session_add(s, &sample, p), SESSION_E_OK);
+}
+
+/* How the counted stacks ended, also after some of them are lost with their window. */
+static void test_stacks_are_counted_by_their_end(void **state)
+{
+	struct session *s = make_session((struct session_request){.target = TARGET_UID});
+	struct process *p = make_process(10, 0, "a", "a"), *other = make_process(11, 7, "b", "b");
+	struct window_closing closing;
+	struct snapshot *snapshot;
+	struct ledger ledger = {};
+
+	(void)state;
+	add_ended(s, p, 1, STACK_COMPLETE, 0);
+	add_ended(s, p, 2, STACK_BROKEN, BROKEN_RULE);
+	add_ended(s, other, 1, STACK_COMPLETE, 0); /* filtered */
+	check(s, 2, 1);
+	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
+					      &closing),
+			 SESSION_E_OK);
+	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
+	add_ended(s, p, 1, STACK_COMPLETE, 0);
+	add_ended(s, p, 1, STACK_TRUNCATED, TRUNCATED_COPY);
+	add_ended(s, p, 1, STACK_NO_USER, 0);
+	check(s, 5, 1);
+	assert_int_equal(s->stacks.complete, 2);
+	assert_int_equal(s->stacks.broken[BROKEN_RULE], 1);
+	assert_int_equal(s->stacks.truncated[TRUNCATED_COPY], 1);
+	assert_int_equal(s->stacks.no_user, 1);
+	session_lose(s, snapshot->aggregate);
+	check(s, 3, 1);
+	assert_int_equal(s->stacks.complete, 1);
+	assert_int_equal(s->stacks.broken[BROKEN_RULE], 0);
+	assert_int_equal(s->dropped[DROPPED_UNWRITTEN], 2);
+	snapshot_free(snapshot);
+	session_free(s);
+	process_unref(p);
+	process_unref(other);
+}
+
+/* A window that comes back into one without room for it: what does not fit is counted no more. */
+static void test_a_window_that_does_not_fit_any_more(void **state)
+{
+	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct process *p = make_process(10, 0, "a", "a");
+	struct window_closing closing;
+	struct snapshot *snapshot;
+	struct ledger ledger = {};
+	pid_t tid = 0;
+
+	(void)state;
+	add_ended(s, p, 1, STACK_BROKEN, BROKEN_STALE);
+	add_ended(s, p, 1, STACK_BROKEN, BROKEN_STALE);
+	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
+					      &closing),
+			 SESSION_E_OK);
+	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
+	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
+		;
+	check(s, (uint64_t)tid + 1, 0);
+	assert_int_equal(session_take_back(s, snapshot, &closing), 0);
+	check(s, (uint64_t)tid - 1, 0);
+	assert_int_equal(s->stacks.broken[BROKEN_STALE], 0);
+	assert_int_equal(s->dropped[DROPPED_MEMORY], 2);
 	snapshot_free(snapshot);
 	session_free(s);
 	process_unref(p);
@@ -247,6 +329,8 @@ int main(void)
 		cmocka_unit_test(test_a_pid_is_followed_through_exec_and_fork),
 		cmocka_unit_test(test_the_unprivileged_see_their_own),
 		cmocka_unit_test(test_a_window_becomes_a_snapshot_and_comes_back),
+		cmocka_unit_test(test_stacks_are_counted_by_their_end),
+		cmocka_unit_test(test_a_window_that_does_not_fit_any_more),
 		cmocka_unit_test(test_a_full_window_refuses_without_routing),
 	};
 

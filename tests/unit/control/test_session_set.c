@@ -32,13 +32,34 @@ struct world {
 	struct process_table *processes;
 	struct output *output;
 	struct session_set *set;
+	/* As if somebody between source and set made samples wait. */
+	bool holds;
+	struct sample held[8];
+	unsigned n_held, n_settled;
 };
 
 static void on_sample(void *userdata, const struct sample *sample)
 {
 	struct world *w = userdata;
 
+	if (w->holds) {
+		assert_true(w->n_held < ARRAY_SIZE(w->held));
+		w->held[w->n_held] = *sample;
+		w->held[w->n_held++].n_frames = 0;
+		return;
+	}
 	assert_int_equal(session_set_route(w->set, sample), 0);
+}
+
+static int settle(void *userdata)
+{
+	struct world *w = userdata;
+
+	w->n_settled++;
+	for (unsigned i = 0; i < w->n_held; i++)
+		assert_int_equal(session_set_route(w->set, &w->held[i]), 0);
+	w->n_held = 0;
+	return 0;
 }
 
 static void on_event(void *userdata, const struct process_event *event)
@@ -370,6 +391,59 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	check_ledgers(w);
 }
 
+static uint64_t in_flight(struct world *w)
+{
+	struct source_stats stats;
+	struct ledger ledger;
+
+	assert_int_equal(samplers_total(session_set_samplers(w->set), &ledger, &stats), 0);
+	return ledger.in_flight;
+}
+
+/* What waits is in flight; the end of a window passes it over, the end of a session does not. */
+static void test_samples_that_wait(void **state)
+{
+	const struct peer root = {.privileged = true};
+	const struct session_request request = {.target = TARGET_PID, .number = 10, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s, *system;
+
+	session_set_settle_by(w->set, settle, w);
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	system = session_set_get(w->set, 0);
+	assert_int_equal(s->sampler, system->sampler);
+	samples_of(w, 0, 10, 5, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 2);
+	w->holds = true;
+	samples_of(w, 0, 10, 4, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	assert_int_equal(w->n_settled, 0);
+	assert_int_equal(in_flight(w), 4);
+	assert_int_equal(s->counted, 5);
+	check_ledgers(w);
+
+	/* One of two on this sampler, then the last one. */
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(w->n_settled, 1);
+	assert_int_equal(s->counted, 9);
+	assert_int_equal(system->counted, 9);
+	assert_int_equal(in_flight(w), 0);
+	wait_for_output(w, 1);
+	samples_of(w, 0, 10, 3, 1);
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	assert_int_equal(w->n_settled, 2);
+	assert_int_equal(system->counted, 12);
+	assert_int_equal(in_flight(w), 0);
+	wait_for_output(w, 1);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "services"), 12);
+	assert_int_equal(samples_written(w, "sessions"), 9);
+}
+
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -378,6 +452,7 @@ int main(void)
 		WORLD(test_windows_hold_what_was_routed),
 		WORLD(test_sessions_take_their_sampler_and_their_target),
 		WORLD(test_refusals),
+		WORLD(test_samples_that_wait),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_a_paused_system_session_counts_nothing),
 		WORLD(test_the_system_session_comes_back),

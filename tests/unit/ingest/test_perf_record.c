@@ -209,6 +209,11 @@ static void test_cut(void **state)
 	}
 }
 
+#define WITH_STACK (PERF_RECORD_SAMPLE_TYPE | PERF_SAMPLE_STACK_USER)
+#define ABI_NONE   0
+#define ABI_32     1
+#define ABI_64     2
+
 static void begin_sample(struct builder *b, uint16_t misc)
 {
 	begin(b, PERF_RECORD_SAMPLE, misc);
@@ -221,47 +226,222 @@ static void begin_sample(struct builder *b, uint16_t misc)
 	put_u64(b, 1000000);
 }
 
+static void put_chain(struct builder *b, const uint64_t *frames, size_t n)
+{
+	put_u64(b, n);
+	for (size_t i = 0; i < n; i++)
+		put_u64(b, frames[i]);
+}
+
+/* One value per bit of PERF_RECORD_REGISTERS: the register's own number, but for some. */
+struct registers {
+	uint64_t pc, cx, flags, r11;
+};
+
+#if defined(__x86_64__)
+#define REGISTER_PC 8
+#define REGISTER_SP 7
+#define REGISTER_FP 6
+#else
+#define REGISTER_PC 32
+#define REGISTER_SP 31
+#define REGISTER_FP 29
+#endif
+
+static void put_registers(struct builder *b, uint64_t abi, const struct registers *r)
+{
+	put_u64(b, abi);
+	for (unsigned i = 0; abi != ABI_NONE && i < 64; i++) {
+		if (!(PERF_RECORD_REGISTERS >> i & 1))
+			continue;
+		if (i == REGISTER_PC)
+			put_u64(b, r->pc);
+#if defined(__x86_64__)
+		else if (i == 2)
+			put_u64(b, r->cx);
+		else if (i == 9)
+			put_u64(b, r->flags);
+		else if (i == 19)
+			put_u64(b, r->r11);
+#endif
+		else
+			put_u64(b, 0x1000 + i);
+	}
+}
+
+static void put_stack(struct builder *b, uint64_t size, uint64_t filled)
+{
+	put_u64(b, size);
+	for (uint64_t i = 0; i < size / 8; i++)
+		put_u64(b, 0x5000 + i);
+	if (size)
+		put_u64(b, filled);
+}
+
+/* From memory of exactly that size; what the sample points to is not to be looked at. */
+static int decode_exact(const struct builder *b, size_t length, uint64_t type,
+			struct perf_sample *ret)
+{
+	uint8_t *exact = malloc(length ? length : 1);
+	int r;
+
+	assert_non_null(exact);
+	memcpy(exact, b->bytes, length);
+	r = perf_record_sample(exact, length, type, ret);
+	if (r == PERF_RECORD_E_OK && ret->stack_length)
+		assert_true(ret->stack >= exact &&
+			    ret->stack + ret->stack_length <= exact + length);
+	free(exact);
+	return r;
+}
+
+static const uint64_t kernel_chain[] = {
+	(uint64_t)PERF_CONTEXT_KERNEL,
+	0xffffffff81000010,
+	0xffffffff81000020,
+	0xffffffff81000030,
+};
+
 static void test_sample(void **state)
 {
-	static const uint64_t chain[] = {
-		(uint64_t)PERF_CONTEXT_KERNEL,
-		0xffffffff81000010,
-		0xffffffff81000020,
-		(uint64_t)PERF_CONTEXT_USER,
-		0x401000,
-		0x402000,
-		0x403000,
-	};
+	const struct registers registers = {.pc = 0x401000, .cx = 0x1002};
 	struct perf_sample s;
 	struct builder b;
+	uint64_t word;
 
 	(void)state;
 	begin_sample(&b, PERF_RECORD_MISC_KERNEL);
-	put_u64(&b, sizeof(chain) / 8);
-	for (size_t i = 0; i < sizeof(chain) / 8; i++)
-		put_u64(&b, chain[i]);
+	put_chain(&b, kernel_chain, 4);
+	put_registers(&b, ABI_64, &registers);
+	put_stack(&b, 64, 40);
 	finish(&b);
-	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_OK);
+	assert_int_equal(perf_record_sample(b.bytes, b.length, WITH_STACK, &s), PERF_RECORD_E_OK);
 	assert_int_equal(s.pid, 50);
 	assert_int_equal(s.tid, 51);
 	assert_int_equal(s.time_ns, 888);
 	assert_int_equal(s.cpu, 1);
 	assert_int_equal(s.period, 1000000);
 	assert_true(s.has_user && !s.user_mode);
-	assert_int_equal(s.n_kernel, 2);
-	assert_int_equal(s.n_frames, 5);
-	assert_int_equal(s.frames[0], 0xffffffff81000010);
-	assert_int_equal(s.frames[1], 0xffffffff8100001f);
-	assert_int_equal(s.frames[2], 0x401000);
-	assert_int_equal(s.frames[3], 0x401fff);
-	assert_int_equal(s.frames[4], 0x402fff);
-	for (size_t cut = 1; cut < b.length; cut++)
-		assert_int_equal(perf_record_sample(b.bytes, b.length - cut, &s),
-				 PERF_RECORD_E_MALFORMED);
+	assert_int_equal(s.n_kernel, 3);
+	assert_int_equal(s.kernel[0], 0xffffffff81000010);
+	assert_int_equal(s.kernel[1], 0xffffffff8100001f);
+	assert_int_equal(s.kernel[2], 0xffffffff8100002f);
+	assert_int_equal(s.registers.pc, 0x401000);
+	assert_int_equal(s.registers.sp, 0x1000 + REGISTER_SP);
+	assert_int_equal(s.registers.fp, 0x1000 + REGISTER_FP);
+	assert_true(s.registers.known & UNWIND_KNOWN_FP);
+	assert_false(s.registers.is_return || s.registers.compat || s.registers.above_signal);
+#if defined(__x86_64__)
+	assert_int_equal(s.registers.others[RULE_BASE_AX - RULE_BASE_OTHER], 0x1000);
+	assert_int_equal(s.registers.others[RULE_BASE_BX - RULE_BASE_OTHER], 0x1001);
+	assert_int_equal(s.registers.others[RULE_BASE_CX - RULE_BASE_OTHER], 0x1002);
+	assert_int_equal(s.registers.others[RULE_BASE_DX - RULE_BASE_OTHER], 0x1003);
+	assert_int_equal(s.registers.others[RULE_BASE_R10 - RULE_BASE_OTHER], 0x1000 + 18);
+	assert_int_equal(s.registers.others[RULE_BASE_R11 - RULE_BASE_OTHER], 0);
+	assert_true(s.registers.known & UNWIND_KNOWN(RULE_BASE_R11));
+#else
+	assert_int_equal(s.registers.others[RULE_BASE_LR - RULE_BASE_OTHER], 0x1000 + 30);
+#endif
+	assert_int_equal(s.stack_length, 40);
+	memcpy(&word, s.stack + 32, 8);
+	assert_int_equal(word, 0x5004);
+	for (size_t cut = 0; cut < b.length; cut++) {
+		struct builder shorter = b;
+
+		assert_int_equal(decode_exact(&b, cut, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
+		shorter.length = cut;
+		if (cut >= 8) {
+			finish(&shorter);
+			assert_int_equal(decode_exact(&shorter, cut, WITH_STACK, &s),
+					 PERF_RECORD_E_MALFORMED);
+		}
+	}
+}
+
+/* Without a stack where none was asked for; of kernel threads nothing at all. */
+static void test_sample_without(void **state)
+{
+	const struct registers registers = {.pc = 0x401000};
+	struct perf_sample s = {.has_user = true, .stack_length = 1};
+	struct builder b;
+
+	(void)state;
+	begin_sample(&b, PERF_RECORD_MISC_USER);
+	put_chain(&b, NULL, 0);
+	put_registers(&b, ABI_64, &registers);
+	finish(&b);
+	assert_int_equal(decode_exact(&b, b.length, PERF_RECORD_SAMPLE_TYPE, &s), PERF_RECORD_E_OK);
+	assert_true(s.user_mode && s.has_user);
+	assert_int_equal(s.stack_length, 0);
+	assert_int_equal(s.n_kernel, 0);
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
+	begin_sample(&b, PERF_RECORD_MISC_KERNEL);
+	put_chain(&b, kernel_chain, 4);
+	put_registers(&b, ABI_NONE, NULL);
+	put_stack(&b, 0, 0);
+	finish(&b);
+	s = (struct perf_sample){.has_user = true, .stack_length = 1, .registers.pc = 7};
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_OK);
+	assert_false(s.has_user);
+	assert_int_equal(s.stack_length, 0);
+	assert_int_equal(s.registers.pc, 0);
+	assert_int_equal(s.n_kernel, 3);
+}
+
+static void decode_registers_of(uint16_t misc, uint64_t abi, const struct registers *r,
+				struct perf_sample *ret)
+{
+	struct builder b;
+
+	begin_sample(&b, misc);
+	put_chain(&b, NULL, 0);
+	put_registers(&b, abi, r);
+	finish(&b);
+	assert_int_equal(decode_exact(&b, b.length, PERF_RECORD_SAMPLE_TYPE, ret),
+			 PERF_RECORD_E_OK);
+}
+
+/* Inside a system call the user pc is where it returns to. */
+static void test_is_return(void **state)
+{
+#if defined(__x86_64__)
+	const struct registers call = {0x401002, 0x401002, 0x246, 0x246};
+	const struct registers fault = {0x401002, 0x401003, 0x246, 0x246};
+	const struct registers flags = {0x401002, 0x401002, 0x246, 0x247};
+	struct perf_sample s;
+
+	(void)state;
+	decode_registers_of(PERF_RECORD_MISC_KERNEL, ABI_64, &call, &s);
+	assert_true(s.registers.is_return);
+	decode_registers_of(PERF_RECORD_MISC_KERNEL, ABI_64, &fault, &s);
+	assert_false(s.registers.is_return);
+	decode_registers_of(PERF_RECORD_MISC_KERNEL, ABI_64, &flags, &s);
+	assert_false(s.registers.is_return);
+	/* Right behind a system call, in user mode. */
+	decode_registers_of(PERF_RECORD_MISC_USER, ABI_64, &call, &s);
+	assert_false(s.registers.is_return);
+	decode_registers_of(PERF_RECORD_MISC_KERNEL, ABI_32, &call, &s);
+	assert_false(s.registers.is_return);
+	assert_true(s.registers.compat);
+	assert_int_equal(s.registers.known, UNWIND_KNOWN_FP);
+#else
+	struct perf_sample s;
+
+	(void)state;
+	decode_registers_of(PERF_RECORD_MISC_KERNEL, ABI_32, &(struct registers){0}, &s);
+	assert_true(s.registers.compat);
+	assert_int_equal(s.registers.known, 0);
+#endif
 }
 
 static void test_sample_bounds(void **state)
 {
+	const struct registers registers = {.pc = 0x401000};
+	static const uint64_t mixed[] = {
+		0x401000,           (uint64_t)PERF_CONTEXT_KERNEL,
+		0xffffffff81000010, (uint64_t)PERF_CONTEXT_USER,
+		0x402000,
+	};
 	struct perf_sample s;
 	struct builder b;
 
@@ -270,32 +450,52 @@ static void test_sample_bounds(void **state)
 	put_u64(&b, UINT64_MAX / 8); /* more frames than there are bytes */
 	put_u64(&b, 0x1000);
 	finish(&b);
-	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_MALFORMED);
-	begin_sample(&b, PERF_RECORD_MISC_USER);
-	put_u64(&b, SAMPLE_FRAMES_MAX + 1);
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
+	begin_sample(&b, PERF_RECORD_MISC_KERNEL);
+	put_u64(&b, SAMPLE_FRAMES_MAX + 2);
+	put_u64(&b, (uint64_t)PERF_CONTEXT_KERNEL);
 	for (unsigned i = 0; i <= SAMPLE_FRAMES_MAX; i++)
-		put_u64(&b, 0x1000 + i);
+		put_u64(&b, 0xffffffff81000000 + i);
+	put_registers(&b, ABI_NONE, NULL);
+	put_stack(&b, 0, 0);
 	finish(&b);
-	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_MALFORMED);
-	/* What is no user address ends a user stack. */
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
+	/* Only the kernel's frames count. */
+	begin_sample(&b, PERF_RECORD_MISC_KERNEL);
+	put_chain(&b, mixed, sizeof(mixed) / 8);
+	put_registers(&b, ABI_NONE, NULL);
+	put_stack(&b, 0, 0);
+	finish(&b);
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_OK);
+	assert_int_equal(s.n_kernel, 1);
 	begin_sample(&b, PERF_RECORD_MISC_USER);
-	put_u64(&b, 4);
-	put_u64(&b, (uint64_t)PERF_CONTEXT_USER);
-	put_u64(&b, 0x401000);
-	put_u64(&b, 0x7765737265666572);
-	put_u64(&b, 0x402000);
+	put_chain(&b, NULL, 0);
+	put_registers(&b, 3, &registers); /* no such abi */
+	put_stack(&b, 64, 8);
 	finish(&b);
-	assert_int_equal(perf_record_sample(b.bytes, b.length, &s), PERF_RECORD_E_OK);
-	assert_int_equal(s.n_frames, 1);
-	assert_true(s.user_mode);
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
+	begin_sample(&b, PERF_RECORD_MISC_USER);
+	put_chain(&b, NULL, 0);
+	put_registers(&b, ABI_64, &registers);
+	put_stack(&b, 64, 65); /* more than there is */
+	finish(&b);
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
+	begin_sample(&b, PERF_RECORD_MISC_USER);
+	put_chain(&b, NULL, 0);
+	put_registers(&b, ABI_64, &registers);
+	put_u64(&b, UINT64_MAX - 7);
+	put_u64(&b, 8);
+	finish(&b);
+	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mmap),          cmocka_unit_test(test_comm),
-		cmocka_unit_test(test_task_and_lost), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_sample),        cmocka_unit_test(test_sample_bounds),
+		cmocka_unit_test(test_mmap),           cmocka_unit_test(test_comm),
+		cmocka_unit_test(test_task_and_lost),  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_sample),         cmocka_unit_test(test_sample_bounds),
+		cmocka_unit_test(test_sample_without), cmocka_unit_test(test_is_return),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

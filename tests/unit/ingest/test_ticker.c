@@ -82,12 +82,108 @@ static void test_mean_period(void **state)
 	assert_int_equal(tick.skipped, 2);
 }
 
+/* A CPU that slept all the time, whose timer came late every other time. */
+static void test_all_idle(void **state)
+{
+	struct tick tick = {0};
+
+	(void)state;
+	for (uint64_t n = 1; n < 1000; n++) {
+		tick.idle = n / 2;
+		tick.idle_ns = n * PERIOD + 7;
+		judge(&tick, n / 2, n * PERIOD, false);
+		assert_int_equal(tick.skipped, 0);
+	}
+	judge(&tick, 499, 999 * PERIOD, true);
+	assert_int_equal(tick.skipped, 0);
+	assert_int_equal(tick.idle_found, 500);
+}
+
+/* What idle time there was is no excuse for more. */
+static void test_hardly_idle(void **state)
+{
+	struct tick tick = {.idle_ns = 10 * PERIOD, .idle = 10};
+
+	(void)state;
+	judge(&tick, 1000, 1300 * PERIOD, true);
+	assert_int_equal(tick.idle_found, 6); /* twice the standard deviation of ten */
+	assert_int_equal(tick.skipped, 294);
+	tick = (struct tick){0};
+	judge(&tick, 1000, 1300 * PERIOD, true); /* no clock, or never idle */
+	assert_int_equal(tick.idle_found, 0);
+	assert_int_equal(tick.skipped, 300);
+}
+
+static void test_half_idle(void **state)
+{
+	/* 10,000 were due, half of them idle, of which 2,000 came. */
+	struct tick tick = {.idle_ns = 5000 * PERIOD, .idle = 2000};
+
+	(void)state;
+	judge(&tick, 7000, 10000 * PERIOD, true);
+	assert_int_equal(tick.skipped, 0);
+	assert_int_equal(tick.idle_found, 3000);
+	/* And 500 busy ones did not come: a hundred of them cannot be told from idle ones. */
+	tick = (struct tick){.idle_ns = 5000 * PERIOD, .idle = 2000};
+	judge(&tick, 6500, 10000 * PERIOD, true);
+	assert_int_equal(tick.skipped, 400);
+	assert_int_equal(tick.idle_found, 3100);
+}
+
+/* More idle ticks than there was idle time for; more idle time than ticks were due. */
+static void test_idle_out_of_proportion(void **state)
+{
+	struct tick tick = {.idle_ns = 10 * PERIOD, .idle = 90};
+
+	(void)state;
+	judge(&tick, 100, 105 * PERIOD, true);
+	assert_int_equal(tick.skipped, 5);
+	tick = (struct tick){.idle_ns = 4000 * PERIOD, .idle = 10};
+	judge(&tick, 50, 100 * PERIOD, true);
+	assert_int_equal(tick.skipped, 0);
+	assert_int_equal(tick.idle_found, 50);
+	tick = (struct tick){.idle_ns = UINT64_MAX, .events = UINT64_MAX};
+	tick_judge(&tick, 1, true);
+	assert_true(tick.idle_found + tick.skipped == UINT64_MAX);
+}
+
+/* Whatever comes, both numbers only grow, and together are what is missing for sure. */
+static void test_idle_never_falls(void **state)
+{
+	uint64_t random = 1, skipped, found, most = 0, before;
+	struct tick tick = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 10000; i++) {
+		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+		skipped = tick.skipped;
+		found = tick.idle_found;
+		before = tick.missing;
+		tick.idle += random >> 33 & 3;
+		tick.idle_ns += (random >> 36 & 7) * PERIOD;
+		judge(&tick, tick.runs + (random >> 40 & 7),
+		      tick.events + (random >> 44 & 15) * PERIOD, false);
+		assert_true(tick.skipped >= skipped && tick.idle_found >= found);
+		before = before < tick.missing ? before : tick.missing;
+		most = before > most ? before : most;
+		assert_int_equal(tick.skipped + tick.idle_found, most);
+	}
+	assert_true(tick.skipped > 0 && tick.idle_found > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_missing), cmocka_unit_test(test_late_is_not_skipped),
-		cmocka_unit_test(test_never_falls),     cmocka_unit_test(test_no_tick_at_all),
+		cmocka_unit_test(test_nothing_missing),
+		cmocka_unit_test(test_late_is_not_skipped),
+		cmocka_unit_test(test_never_falls),
+		cmocka_unit_test(test_no_tick_at_all),
 		cmocka_unit_test(test_mean_period),
+		cmocka_unit_test(test_all_idle),
+		cmocka_unit_test(test_hardly_idle),
+		cmocka_unit_test(test_half_idle),
+		cmocka_unit_test(test_idle_never_falls),
+		cmocka_unit_test(test_idle_out_of_proportion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

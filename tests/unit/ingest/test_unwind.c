@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * bpf/unwind.bpf.h built as an ordinary program: the helpers are functions below, user memory is
- * one array, the task is a struct of ours.
- */
+/* The user walk of the BPF programs, bpf/unwind.bpf.h, built as an ordinary program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,74 +8,89 @@
 
 #include <cmocka.h>
 
-#define __TARGET_ARCH_x86     1
-#define preserve_access_index unused /* CO-RE: the structs here are the ones that are read */
+#include "tests/unit/ingest/bpf_stubs.h"
 
-#include "bpf/kernel_types.h"
+#define PID 77u
 
-#define bpf_core_field_exists(field)               1
-#define BPF_CORE_READ_BITFIELD_PROBED(task, field) ((task)->field)
-
-static long bpf_probe_read_user(void *to, __u32 length, const void *from);
-static long bpf_task_pt_regs(struct task_struct *task);
-struct unwind_context;
-static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
-		     struct unwind_context *context, __u64 flags);
-
-#include "bpf/unwind.bpf.h"
-
-#define STACK_BASE  0x7ffd00000000ull
-#define STACK_BYTES 65536ull
-
-static union {
-	__u64 wide[STACK_BYTES / 8];
-	__u32 narrow[STACK_BYTES / 4];
-	__u8 bytes[STACK_BYTES];
-} stack;
-
-static struct pt_regs entry_regs;
-
-static long bpf_probe_read_user(void *to, __u32 length, const void *from)
-{
-	__u64 base = (uintptr_t)from >> 32 ? STACK_BASE : 0x1000;
-	__u64 at = (uintptr_t)from - base;
-
-	if ((uintptr_t)from < base || at + length > STACK_BYTES)
-		return -14;
-	memcpy(to, stack.bytes + at, length);
-	return 0;
-}
-
-static long bpf_task_pt_regs(struct task_struct *task)
-{
-	(void)task;
-	return (long)&entry_regs;
-}
-
-static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
-		     struct unwind_context *context, __u64 flags)
-{
-	__u32 i;
-
-	(void)flags;
-	for (i = 0; i < n; i++)
-		if (step(i, context))
-			return i + 1;
-	return i;
-}
+/* Code without an image, all over the address space below the stack: frame pointers. */
+#define PLAIN_START 0x1000ull
+#define PLAIN_END   0x20000000ull
+/* Code with one. Its table says, by offset in the file: */
+#define IMAGE        9u
+#define IMAGE_START  0x20000000ull
+#define IMAGE_OFFSET 0x4000u
+#define AT_PUSH      0x4000u /* nothing pushed yet: CFA = sp + 8 */
+#define AT_BODY      0x4100u /* CFA = sp + 32 */
+#define AT_ROOT      0x4200u
+#define AT_ODD       0x4300u
+#define AT_SIGNAL    0x4400u
+#define AT_NOTHING   0x4500u
+#define AT_FRAME     0x4600u /* CFA = fp + 16, fp saved */
+#define AT_END       0x5000u
 
 static struct mm_struct mm;
 static struct task_struct task;
 static struct bpf_perf_event_data ctx;
-static struct scratch scratch;
+
+static __u64 image_address(__u32 offset)
+{
+	return IMAGE_START + offset - IMAGE_OFFSET;
+}
+
+/* One row a rule, each beginning a chunk of its own or in the middle of one. */
+static void put_table(struct table_slot *slot, __u32 first)
+{
+	static const __u32 offsets[] = {AT_PUSH,   AT_BODY,    AT_ROOT,  AT_ODD,
+					AT_SIGNAL, AT_NOTHING, AT_FRAME, AT_END};
+	const struct rule push = {.kind = RULE_CFA, .cfa_offset = 8, .ra_offset = -8};
+	const struct rule body = {.kind = RULE_CFA, .cfa_offset = 32, .ra_offset = -8};
+	const struct rule frame = {.kind = RULE_CFA,
+				   .base = RULE_BASE_FP,
+				   .cfa_offset = 16,
+				   .fp_kind = RULE_FP_AT_CFA,
+				   .fp_offset = -16,
+				   .ra_offset = -8};
+	const __u64 rules[] = {rule_pack(&push),    rule_pack(&body),       RULE_WORD(RULE_ROOT),
+			       RULE_WORD(RULE_ODD), RULE_WORD(RULE_SIGNAL), RULE_WORD(RULE_UNKNOWN),
+			       rule_pack(&frame),   RULE_WORD(RULE_UNKNOWN)};
+	const __u32 n_chunks = (AT_END >> TABLE_CHUNK_BITS) - (AT_PUSH >> TABLE_CHUNK_BITS) + 1;
+	__u32 *chunks = (__u32 *)&maps.words[first + 8];
+	__u32 *rows = (__u32 *)&maps.words[first + 8 + (n_chunks + 2) / 2];
+	__u32 row = 0;
+
+	memcpy(&maps.words[first], rules, sizeof(rules));
+	for (__u32 chunk = 0; chunk < n_chunks; chunk++) {
+		chunks[chunk] = row;
+		while (row < 8 && (offsets[row] - AT_PUSH) >> TABLE_CHUNK_BITS == chunk) {
+			rows[row] = row << TABLE_CHUNK_BITS | (offsets[row] & (TABLE_CHUNK - 1));
+			row++;
+		}
+	}
+	chunks[n_chunks] = row;
+	*slot = (struct table_slot){.state = TABLE_LOADED,
+				    .version = 1,
+				    .first = first,
+				    .n_rules = 8,
+				    .n_chunks = n_chunks,
+				    .first_chunk = AT_PUSH >> TABLE_CHUNK_BITS,
+				    .n_rows = 8};
+}
 
 static int setup(void **state)
 {
 	(void)state;
-	memset(&stack, 0, sizeof(stack));
-	memset(&scratch, 0xff, sizeof(scratch));
+	stubs_reset();
+	maps.mappings[0] =
+		(struct unwind_mapping){.start = PLAIN_START, .end = PLAIN_END, .slot = SLOT_NONE};
+	maps.mappings[1] = (struct unwind_mapping){.start = IMAGE_START,
+						   .end = image_address(AT_END),
+						   .offset = IMAGE_OFFSET,
+						   .image = IMAGE,
+						   .slot = 3};
+	put_table(&maps.slots[3], 100);
+	publish(PID, 2, 500);
 	mm = (struct mm_struct){.start_stack = STACK_BASE + STACK_BYTES};
-	task = (struct task_struct){.mm = &mm, .pid = 1, .tgid = 1};
+	task = (struct task_struct){.mm = &mm, .pid = PID, .tgid = PID};
 	ctx = (struct bpf_perf_event_data){
 		.regs = {.ip = 0x401000, .sp = STACK_BASE, .bp = STACK_BASE + 16, .cs = 0x33}};
 	entry_regs = (struct pt_regs){
@@ -97,6 +109,7 @@ static void build_chain(unsigned n, __u64 last)
 
 static void walk(bool user, __u32 max)
 {
+	scratch.unwind.now_s = 5;
 	unwind_user(&scratch, &task, &ctx, user, 2, max);
 }
 
@@ -105,19 +118,32 @@ static void assert_end(__u32 n, int quality, int reason)
 	assert_int_equal(scratch.unwind.n, n);
 	assert_int_equal(scratch.unwind.quality, quality);
 	assert_int_equal(scratch.unwind.reason, reason);
-	assert_int_equal(scratch.frames[1], UINT64_MAX); /* the kernel's part is not touched */
-	assert_int_equal(scratch.frames[2 + n], UINT64_MAX);
+	assert_int_equal(scratch.body[1], UINT64_MAX); /* the kernel's part is not touched */
+	assert_int_equal(scratch.body[2 + n], UINT64_MAX);
 }
 
-static void test_complete(void **state)
+static void assert_unfinished(bool unfinished, bool pushed)
+{
+	assert_int_equal(scratch.unwind.unfinished, unfinished);
+	if (unfinished)
+		assert_int_equal(scratch.unwind.pushed, pushed);
+}
+
+static void again(void)
+{
+	memset(scratch.body, 0xff, sizeof(scratch.body));
+}
+
+static void test_frame_pointers(void **state)
 {
 	(void)state;
 	build_chain(5, 0);
 	walk(true, 1024);
 	assert_end(6, STACK_COMPLETE, 0);
-	assert_int_equal(scratch.frames[2], 0x401000);
+	assert_int_equal(scratch.body[2], 0x401000);
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(scratch.frames[3 + i], 0x500000 + i * 0x100 - 1);
+		assert_int_equal(scratch.body[3 + i], 0x500000 + i * 0x100 - 1);
+	assert_int_equal(scratch.unwind.root.until_ns, 500);
 }
 
 static void test_depth(void **state)
@@ -126,14 +152,19 @@ static void test_depth(void **state)
 	build_chain(1500, 0);
 	walk(true, 10);
 	assert_end(10, STACK_TRUNCATED, TRUNCATED_DEPTH);
-	memset(&scratch, 0xff, sizeof(scratch));
+	assert_unfinished(false, false);
+	again();
 	walk(true, 1024);
 	assert_end(1024, STACK_TRUNCATED, TRUNCATED_DEPTH);
 	/* Just as many as there are: not truncated. */
-	memset(&scratch, 0xff, sizeof(scratch));
+	again();
 	build_chain(9, 0);
 	walk(true, 10);
 	assert_end(10, STACK_COMPLETE, 0);
+	again();
+	build_chain(1023, 0);
+	walk(true, 1024);
+	assert_end(1024, STACK_COMPLETE, 0);
 }
 
 static void test_full_record(void **state)
@@ -145,6 +176,7 @@ static void test_full_record(void **state)
 	assert_int_equal(scratch.unwind.quality, STACK_TRUNCATED);
 }
 
+/* Wrong, for profd as well: nothing that could be finished. */
 static void test_broken_pointers(void **state)
 {
 	static const __u64 lasts[] = {
@@ -154,14 +186,16 @@ static void test_broken_pointers(void **state)
 		STACK_BASE + 5000 + 4, /* not a multiple of eight */
 		0x7765737265666572,    /* not an address */
 		0xffffffff81000000,
+		STACK_BASE + (16 << 20), /* farther than a stack is large */
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++) {
-		memset(&scratch, 0xff, sizeof(scratch));
+		again();
 		build_chain(4, lasts[i]);
 		walk(true, 1024);
 		assert_end(5, STACK_BROKEN, BROKEN_FRAME_POINTER);
+		assert_unfinished(false, false);
 	}
 }
 
@@ -172,14 +206,39 @@ static void test_first_pointer(void **state)
 	ctx.regs.bp = STACK_BASE - 8; /* below the stack pointer */
 	walk(true, 1024);
 	assert_end(1, STACK_BROKEN, BROKEN_FRAME_POINTER);
-	memset(&scratch, 0xff, sizeof(scratch));
+	again();
 	ctx.regs.bp = 0; /* just a number, in the middle of the program */
 	walk(true, 1024);
 	assert_end(1, STACK_BROKEN, BROKEN_FRAME_POINTER);
-	memset(&scratch, 0xff, sizeof(scratch));
-	ctx.regs.sp = mm.start_stack - 16; /* but the root in its first instructions */
+}
+
+static void test_start(void **state)
+{
+	(void)state;
+	/* The first instructions: nothing can be above. */
+	ctx.regs.bp = 0;
+	ctx.regs.sp = mm.start_stack - 16;
 	walk(true, 1024);
 	assert_end(1, STACK_COMPLETE, 0);
+	/* Nobody needs to have told of the process. */
+	again();
+	maps.changed[PID] = 600;
+	walk(true, 1024);
+	assert_end(1, STACK_COMPLETE, 0);
+	assert_false(scratch.unwind.has_root);
+	assert_int_equal(scratch.body[2], 0x401000);
+	/* A little farther down: somebody may have called. */
+	again();
+	ctx.regs.sp = mm.start_stack - 72;
+	walk(true, 1024);
+	assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
+	assert_unfinished(true, false);
+	/* Or a frame is there. */
+	again();
+	ctx.regs.sp = mm.start_stack - 16;
+	ctx.regs.bp = mm.start_stack - 16;
+	walk(true, 1024);
+	assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
 }
 
 static void test_unreadable(void **state)
@@ -188,8 +247,20 @@ static void test_unreadable(void **state)
 	build_chain(4, STACK_BASE + STACK_BYTES + 4096);
 	walk(true, 1024);
 	assert_end(5, STACK_BROKEN, BROKEN_UNREADABLE);
+	assert_unfinished(true, true);
+	assert_int_equal(scratch.unwind.r.fp, STACK_BASE + STACK_BYTES + 4096);
+	assert_int_equal(scratch.unwind.r.pc, 0x500300);
+	/* By a rule. */
+	again();
+	ctx.regs.ip = image_address(AT_BODY);
+	ctx.regs.sp = STACK_BASE + STACK_BYTES;
+	mm.start_stack = 0;
+	walk(true, 1024);
+	assert_end(1, STACK_BROKEN, BROKEN_UNREADABLE);
+	assert_unfinished(true, true);
 }
 
+/* A return address in no mapping: profd gets the frame before, which led there. */
 static void test_bad_return_address(void **state)
 {
 	(void)state;
@@ -197,6 +268,182 @@ static void test_bad_return_address(void **state)
 	stack.wide[3 + 2 * 4] = 0;
 	walk(true, 1024);
 	assert_end(3, STACK_BROKEN, BROKEN_FRAME_POINTER);
+	assert_unfinished(false, false);
+	again();
+	stack.wide[3 + 2 * 4] = 0x30000000;
+	walk(true, 1024);
+	assert_end(3, STACK_BROKEN, BROKEN_FRAME_POINTER);
+	assert_unfinished(true, true);
+	assert_int_equal(scratch.unwind.r.pc, 0x500100);
+	assert_int_equal(scratch.unwind.r.fp, STACK_BASE + 16 + 2 * 32);
+	/* By a rule it is where the stack says: the mapping must be new. */
+	again();
+	ctx.regs.ip = image_address(AT_PUSH);
+	stack.wide[0] = 0x30000000;
+	walk(true, 1024);
+	assert_end(1, STACK_BROKEN, BROKEN_UNMAPPED);
+	assert_unfinished(true, false);
+	assert_int_equal(scratch.unwind.r.pc, 0x30000000);
+	assert_int_equal(scratch.unwind.r.sp, STACK_BASE + 8);
+}
+
+static __u64 in_image(__u32 offset)
+{
+	return ABI_FRAME_IMAGE(IMAGE, offset);
+}
+
+static void test_rules(void **state)
+{
+	(void)state;
+	ctx.regs.ip = image_address(AT_PUSH + 5);
+	ctx.regs.bp = 12345;                        /* nobody needs it */
+	stack.wide[0] = image_address(AT_BODY + 9); /* sp + 8: the caller's frame of 32 bytes */
+	stack.wide[4] = image_address(AT_BODY);     /* a call that ends the range before */
+	stack.wide[5] = image_address(AT_ROOT + 1);
+	for (unsigned i = 0; i < 2; i++) { /* again, by the cache */
+		again();
+		maps.slots[3].used_s = 0;
+		walk(true, 1024);
+		assert_end(4, STACK_COMPLETE, 0);
+		assert_int_equal(scratch.body[2], in_image(AT_PUSH + 5));
+		assert_int_equal(scratch.body[3], in_image(AT_BODY + 8));
+		assert_int_equal(scratch.body[4], in_image(AT_BODY - 1));
+		assert_int_equal(scratch.body[5], in_image(AT_ROOT));
+		assert_int_equal(maps.slots[3].used_s, 5);
+	}
+	/* The cache knows the rules even when the table is gone; for others it is needed. */
+	again();
+	maps.slots[3].state = TABLE_ABSENT;
+	walk(true, 1024);
+	assert_end(4, STACK_COMPLETE, 0);
+	again();
+	stack.wide[5] = image_address(AT_ROOT + 2);
+	walk(true, 1024);
+	assert_end(4, STACK_BROKEN, BROKEN_NO_TABLE);
+	assert_unfinished(true, true);
+	assert_int_equal(scratch.unwind.r.pc, image_address(AT_ROOT + 2));
+}
+
+static void test_rule_endings(void **state)
+{
+	static const struct {
+		__u32 offset;
+		__u64 above; /* what is at sp */
+		int quality, reason;
+	} cases[] = {
+		{AT_ODD, 0, STACK_BROKEN, BROKEN_RULE},
+		{AT_PUSH, 5, STACK_BROKEN, BROKEN_RULE}, /* no return address */
+		{AT_FRAME, 0, STACK_BROKEN, BROKEN_FRAME_POINTER},
+		{AT_ROOT, 0, STACK_COMPLETE, 0},
+	};
+
+	(void)state;
+	ctx.regs.bp = STACK_BASE - 64;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		again();
+		ctx.regs.ip = image_address(cases[i].offset);
+		stack.wide[0] = cases[i].above;
+		walk(true, 1024);
+		assert_end(1, cases[i].quality, cases[i].reason);
+		assert_unfinished(false, false);
+	}
+}
+
+/* Where a table has no rule, or there is no table, frame pointers do; and back to rules. */
+static void test_mixed(void **state)
+{
+	(void)state;
+	ctx.regs.ip = image_address(AT_NOTHING);
+	ctx.regs.bp = STACK_BASE + 16;
+	stack.wide[2] = STACK_BASE + 64;
+	stack.wide[3] = image_address(AT_FRAME + 1); /* sp = STACK_BASE + 32 */
+	stack.wide[8] = 0;                           /* the caller's frame pointer */
+	stack.wide[9] = 0x401000;                    /* sp = STACK_BASE + 80 */
+	walk(true, 1024);
+	/* Zero, restored by a rule, is just a number. */
+	assert_end(3, STACK_BROKEN, BROKEN_FRAME_POINTER);
+	assert_int_equal(scratch.body[3], in_image(AT_FRAME));
+	assert_int_equal(scratch.body[4], 0x400fff);
+	/* Saved in a frame of the chain it says that the caller is the last, unless a rule knows.
+	 */
+	again();
+	stack.wide[2] = 0;
+	stack.wide[3] = 0x401000;
+	walk(true, 1024);
+	assert_end(2, STACK_COMPLETE, 0);
+	again();
+	stack.wide[3] = image_address(AT_PUSH + 1);
+	stack.wide[4] = image_address(AT_ROOT + 1);
+	walk(true, 1024);
+	assert_end(3, STACK_COMPLETE, 0);
+	assert_int_equal(scratch.body[4], in_image(AT_ROOT));
+}
+
+static void test_table_states(void **state)
+{
+	(void)state;
+	ctx.regs.ip = image_address(AT_BODY);
+	build_chain(2, 0);
+	maps.slots[3].state = TABLE_NO_CFI;
+	walk(true, 1024);
+	assert_end(3, STACK_COMPLETE, 0);
+	assert_int_equal(scratch.body[2], in_image(AT_BODY));
+	again();
+	maps.slots[3].state = TABLE_REFUSED;
+	walk(true, 1024);
+	assert_end(3, STACK_COMPLETE, 0);
+	again();
+	ctx.regs.bp = 3;
+	walk(true, 1024);
+	assert_end(1, STACK_BROKEN, BROKEN_NO_TABLE);
+	assert_unfinished(false, false);
+	again();
+	maps.slots[3].state = TABLE_ABSENT;
+	walk(true, 1024);
+	assert_end(1, STACK_BROKEN, BROKEN_NO_TABLE);
+	assert_unfinished(true, true);
+	/* Code past what an offset can say has no table, and is an address. */
+	again();
+	maps.mappings[1].offset = 1ull << 32;
+	ctx.regs.bp = STACK_BASE + 16;
+	walk(true, 1024);
+	assert_end(3, STACK_COMPLETE, 0);
+	assert_int_equal(scratch.body[2], image_address(AT_BODY));
+}
+
+/* A handler on its own stack, and what it interrupted. */
+static void check_signal(__u64 restorer)
+{
+	const unsigned frame = 512; /* word */
+	const __u64 at = STACK_BASE + 8 * frame;
+
+	ctx.regs.ip = image_address(AT_PUSH);
+	ctx.regs.sp = at - 8;
+	stack.wide[frame - 1] = restorer;
+	stack.wide[frame + UNWIND_SIGNAL_PC / 8] = image_address(AT_BODY);
+	stack.wide[frame + UNWIND_SIGNAL_SP / 8] = STACK_BASE + 256; /* below */
+	stack.wide[32 + 3] = image_address(AT_ROOT + 1);
+	walk(true, 1024);
+	assert_end(4, STACK_COMPLETE, 0);
+	/* It was stopped at this very instruction: not one before. */
+	assert_int_equal(scratch.body[4], in_image(AT_BODY));
+	assert_int_equal(scratch.body[5], in_image(AT_ROOT));
+}
+
+static void test_signals(void **state)
+{
+	static const __u8 restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+
+	(void)state;
+	check_signal(image_address(AT_SIGNAL + 1));
+	/* A restorer without a rule is known by its code. */
+	again();
+	memcpy(code + 16, restorer, sizeof(restorer));
+	check_signal(CODE_BASE + 16);
+	again();
+	code[24] = 0x04;
+	walk(true, 1024);
+	assert_end(2, STACK_BROKEN, BROKEN_FRAME_POINTER);
 }
 
 static void test_system_call(void **state)
@@ -206,19 +453,19 @@ static void test_system_call(void **state)
 	entry_regs.orig_ax = 0; /* read(2) */
 	walk(false, 1024);
 	assert_end(3, STACK_COMPLETE, 0);
-	assert_int_equal(scratch.frames[2], 0x402000 - 1);
-	memset(&scratch, 0xff, sizeof(scratch));
+	assert_int_equal(scratch.body[2], 0x402000 - 1);
+	again();
 	entry_regs.orig_ax = -1ul; /* a fault */
 	walk(false, 1024);
-	assert_int_equal(scratch.frames[2], 0x402000);
+	assert_int_equal(scratch.body[2], 0x402000);
 	/* A program that was just executed comes out of execve(2) at its very first byte. */
-	memset(&scratch, 0xff, sizeof(scratch));
+	again();
 	entry_regs.orig_ax = 59;
 	entry_regs.bp = 0;
 	entry_regs.sp = mm.start_stack;
 	walk(false, 1024);
 	assert_end(1, STACK_COMPLETE, 0);
-	assert_int_equal(scratch.frames[2], 0x402000);
+	assert_int_equal(scratch.body[2], 0x402000);
 }
 
 static void test_no_user(void **state)
@@ -243,36 +490,69 @@ static void test_no_user(void **state)
 	entry_regs = (struct pt_regs){0}; /* a worker that the kernel made in the process */
 	walk(false, 1024);
 	assert_end(0, STACK_COMPLETE, 0);
+	assert_unfinished(false, false);
 }
 
-/* A 32-bit program: frames of two words of four bytes. */
+/* A 32-bit program: frames of two words of four bytes, whatever tables there are. */
 static void test_compat(void **state)
 {
 	(void)state;
 	ctx.regs =
 		(struct context_registers){.ip = 0x8049000, .sp = 0x1000, .bp = 0x1004, .cs = 0x23};
+	maps.mappings[0].image = 4;
+	maps.mappings[0].slot = 3;
 	for (unsigned i = 0; i < 3; i++) {
 		stack.narrow[1 + i * 3] = i == 2 ? 0 : 0x1004 + (i + 1) * 12;
 		stack.narrow[2 + i * 3] = 0x8050000 + i;
 	}
 	walk(true, 1024);
 	assert_end(4, STACK_COMPLETE, 0);
-	assert_int_equal(scratch.frames[5], 0x8050001);
+	assert_int_equal(scratch.body[5], ABI_FRAME_IMAGE(4, 0x8050001 - PLAIN_START));
+}
+
+static void test_vsyscall(void **state)
+{
+	(void)state;
+	ctx.regs.ip = 0xffffffffff600000;
+	stack.wide[0] = image_address(AT_ROOT + 1);
+	walk(true, 1024);
+	assert_end(1, STACK_COMPLETE, 0);
+	assert_int_equal(scratch.body[2], in_image(AT_ROOT));
+}
+
+static void test_no_root(void **state)
+{
+	(void)state;
+	build_chain(4, 0);
+	task.tgid = PID + 1;
+	walk(true, 1024);
+	assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
+	assert_unfinished(true, false);
+	assert_int_equal(scratch.unwind.r.pc, 0x401000);
+	assert_int_equal(scratch.unwind.has_root, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_complete, setup),
+		cmocka_unit_test_setup(test_frame_pointers, setup),
 		cmocka_unit_test_setup(test_depth, setup),
 		cmocka_unit_test_setup(test_full_record, setup),
 		cmocka_unit_test_setup(test_broken_pointers, setup),
 		cmocka_unit_test_setup(test_first_pointer, setup),
+		cmocka_unit_test_setup(test_start, setup),
 		cmocka_unit_test_setup(test_unreadable, setup),
 		cmocka_unit_test_setup(test_bad_return_address, setup),
+		cmocka_unit_test_setup(test_rules, setup),
+		cmocka_unit_test_setup(test_rule_endings, setup),
+		cmocka_unit_test_setup(test_mixed, setup),
+		cmocka_unit_test_setup(test_table_states, setup),
+		cmocka_unit_test_setup(test_signals, setup),
 		cmocka_unit_test_setup(test_system_call, setup),
 		cmocka_unit_test_setup(test_no_user, setup),
 		cmocka_unit_test_setup(test_compat, setup),
+		cmocka_unit_test_setup(test_vsyscall, setup),
+		cmocka_unit_test_setup(test_no_root, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

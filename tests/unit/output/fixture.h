@@ -41,6 +41,12 @@
 #define EXT4     UINT64_C(0xffffffffc0100000)
 #define BPF_CODE UINT64_C(0xffffffffc0800000) /* in no image */
 
+/* What a window that begins at T0 is written to. */
+#define DAY_A    "services/a.service/20261121/"
+#define DAY_B    "services/b%2Fx/20261121/"
+#define DAY_K    "services/kernel/20261121/"
+#define IMAGES_1 "images/2611210900/host%2F1/"
+
 struct fixture {
 	char path[PATH_MAX / 2];
 	int store_fd, proc_fd, sys_fd;
@@ -465,6 +471,15 @@ static inline struct census take_census(const struct fixture *f)
 	nftw(f->store_path, count_one, 16, FTW_PHYS);
 	census_now = NULL;
 	return census;
+}
+
+/* Of a file in the store; good until the next call. */
+static inline char *path_of(const struct fixture *f, const char *name)
+{
+	static char path[PATH_MAX * 2];
+
+	snprintf(path, sizeof(path), "%s/%s", f->store_path, name);
+	return path;
 }
 
 static inline bool exists(const struct fixture *f, const char *path)

@@ -156,6 +156,9 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
 	Profd__Control__LastFlush flush = PROFD__CONTROL__LAST_FLUSH__INIT;
 	Profd__Control__Session system = PROFD__CONTROL__SESSION__INIT, other = system;
+	Profd__Control__Unwinding unwinding = PROFD__CONTROL__UNWINDING__INIT;
+	Profd__Control__Reason waited = PROFD__CONTROL__REASON__INIT, never = waited;
+	Profd__Control__Reason *counters[] = {&waited, &never};
 	Profd__Control__Session *sessions[] = {&system, &other};
 	Profd__Control__Status s = PROFD__CONTROL__STATUS__INIT;
 	char *warnings[] = {(char[]){"no PMU\x1b[2J"}};
@@ -205,6 +208,20 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	other.filtered = 1;
 	other.dropped = drops;
 	other.n_dropped = 1;
+	other.complete = 3;
+	other.no_user = 2;
+	other.truncated = truncated;
+	other.broken = broken;
+	other.n_truncated = other.n_broken = 1;
+	waited.name = (char[]){"waited"};
+	waited.count = 21;
+	never.name = (char[]){"no_slot"};
+	unwinding.tables = 5;
+	unwinding.rows = 6000;
+	unwinding.table_bytes = 65536;
+	unwinding.waiting = 8;
+	unwinding.counters = counters;
+	unwinding.n_counters = 2;
 	s.version = (char[]){"9.9"};
 	s.pid = 77;
 	s.uptime_seconds = 100;
@@ -221,6 +238,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.last_flush = &flush;
 	s.sessions = sessions;
 	s.n_sessions = 2;
+	s.unwinding = &unwinding;
 	print(&s, out);
 }
 
@@ -248,6 +266,10 @@ static void test_status_view(void **state)
 		"adds up: expected",
 		"adds up: seen",
 		"87.50 % reach their root, 5.00 % are truncated, 7.50 % broken",
+		"  system   none yet\n",
+		"  s4       complete 3 (20.00 %), no user stack 2 (13.33 %), ",
+		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
+		"5 tables of 6000 rows in 64 KiB; 8 samples wait\n  waited 21\n",
 		"50 % of the budget; 9 images evicted",
 		"1.00 % of the machine",
 		"disk full",
@@ -301,7 +323,10 @@ static void test_status_json(void **state)
 		"1\",\"event\":\"\",\"frequency\":"
 		"999,\"owner_uid\":1000,\"started\":null,\"routed\":10,\"counted\":7,\"filtered\":"
 		"1,"
-		"\"dropped\":{\"memory\":2},\"windows_written\":0}]}\n",
+		"\"dropped\":{\"memory\":2},\"windows_written\":0,\"complete\":3,\"no_user\":2,"
+		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6}}],\"unwinding\":{"
+		"\"tables\":5,\"rows\":6000,\"table_bytes\":65536,\"waiting\":8,\"waited\":21,"
+		"\"no_slot\":0}}\n",
 	};
 	struct text t;
 

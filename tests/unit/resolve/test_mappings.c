@@ -185,6 +185,29 @@ static void test_against_a_model(void **state)
 	}
 }
 
+static void test_the_version_tells_of_changes(void **state)
+{
+	cleanup(mappings_unrefp) struct mappings *parent = NULL, *child = NULL;
+	const struct mapping *open;
+	uint32_t version;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(mappings_new(&parent), 0);
+	add(&parent, 1, 10, 10, 0, 1);
+	version = mappings_version(parent);
+	add(&parent, 1, 12, 2, 2, 2); /* says nothing new */
+	assert_int_equal(mappings_version(parent), version);
+	child = mappings_ref(parent);
+	add(&child, 2, 14, 2, 0, 3);
+	assert_true(mappings_version(child) > version);
+	assert_int_equal(mappings_version(parent), version);
+	open = mappings_open(child, &n);
+	assert_int_equal(n, 3);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(open[i].until, GENERATION_OPEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +219,8 @@ int main(void)
 						free_images),
 		cmocka_unit_test_setup_teardown(test_a_refused_mapping_ends_what_it_replaces,
 						make_images, free_images),
+		cmocka_unit_test_setup_teardown(test_the_version_tells_of_changes, make_images,
+						free_images),
 		cmocka_unit_test_setup_teardown(test_against_a_model, make_images, free_images),
 	};
 

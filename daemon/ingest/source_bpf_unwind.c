@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/source_bpf_unwind.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/abi.h"
+#include "common/error.h"
+#include "profile.skel.h"
+
+#define BYTES_DEFAULT (UINT64_C(36) << 20)
+#define BYTES_MIN     (UINT64_C(1) << 20)
+#define BYTES_MAX     (UINT64_C(16) << 30) /* indexes are 32 bits, of 8-byte words */
+
+void bpf_unwind_size(struct profile_bpf *skeleton, uint64_t bytes)
+{
+	if (!bytes)
+		bytes = BYTES_DEFAULT;
+	if (bytes < BYTES_MIN)
+		bytes = BYTES_MIN;
+	if (bytes > BYTES_MAX)
+		bytes = BYTES_MAX;
+	/* Tables need eight times what mappings do. */
+	bpf_map__set_max_entries(skeleton->maps.words,
+				 (uint32_t)(bytes / 9 * 8 / sizeof(uint64_t)));
+	bpf_map__set_max_entries(skeleton->maps.mappings,
+				 (uint32_t)(bytes / 9 / sizeof(struct unwind_mapping)));
+}
+
+static size_t map_bytes(size_t n, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (n * size + page - 1) / page * page;
+}
+
+/* Returns 0 or negative errno. */
+static int map_array(struct bpf_map *map, size_t size, void **ret, size_t *ret_n)
+{
+	size_t n = bpf_map__max_entries(map);
+	void *at = mmap(NULL, map_bytes(n, size), PROT_READ | PROT_WRITE, MAP_SHARED,
+			bpf_map__fd(map), 0);
+
+	if (at == MAP_FAILED)
+		return error_origin(-errno);
+	*ret = at;
+	*ret_n = n;
+	return 0;
+}
+
+static int publish(void *userdata, const struct unwind_root *root)
+{
+	const struct bpf_unwind *u = userdata;
+	struct abi_root value = {.root = *root};
+
+	if (bpf_map_update_elem(u->roots_fd, &root->pid, &value, BPF_ANY) < 0)
+		return errno == E2BIG ? UNWIND_HOST_E_FULL : error_origin(-errno);
+	return UNWIND_HOST_E_OK;
+}
+
+static int withdraw(void *userdata, pid_t pid)
+{
+	const struct bpf_unwind *u = userdata;
+	uint32_t key = (uint32_t)pid;
+
+	if (bpf_map_delete_elem(u->roots_fd, &key) < 0 && errno != ENOENT)
+		return error_origin(-errno);
+	return UNWIND_HOST_E_OK;
+}
+
+static uint64_t events_until(void *userdata)
+{
+	const struct bpf_unwind *u = userdata;
+
+	return *u->events_until;
+}
+
+int bpf_unwind_open(struct bpf_unwind *u, struct profile_bpf *skeleton, const uint64_t *until)
+{
+	struct unwind_host *host = &u->host;
+	void *words, *slots, *mappings;
+	int r;
+
+	r = map_array(skeleton->maps.words, sizeof(*host->words), &words, &host->n_words);
+	if (r < 0)
+		return r;
+	host->words = words;
+	r = map_array(skeleton->maps.slots, sizeof(*host->slots), &slots, &host->n_slots);
+	if (r < 0)
+		return r;
+	host->slots = slots;
+	r = map_array(skeleton->maps.mappings, sizeof(*host->mappings), &mappings,
+		      &host->n_mappings);
+	if (r < 0)
+		return r;
+	host->mappings = mappings;
+	host->publish = publish;
+	host->withdraw = withdraw;
+	host->events_until = events_until;
+	host->userdata = u;
+	u->roots_fd = bpf_map__fd(skeleton->maps.roots);
+	u->events_until = until;
+	return 0;
+}
+
+void bpf_unwind_close(struct bpf_unwind *u)
+{
+	struct unwind_host *host = &u->host;
+
+	if (host->words)
+		munmap(host->words, map_bytes(host->n_words, sizeof(*host->words)));
+	if (host->slots)
+		munmap(host->slots, map_bytes(host->n_slots, sizeof(*host->slots)));
+	if (host->mappings)
+		munmap(host->mappings, map_bytes(host->n_mappings, sizeof(*host->mappings)));
+	*u = (struct bpf_unwind){0};
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/source_perf_user.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+/* include/linux/sched.h; /proc/PID/stat shows them. */
+#define PF_IO_WORKER   0x00000010
+#define PF_USER_WORKER 0x00004000
+#define PF_KTHREAD     0x00200000
+
+/* The flags: the ninth field, counted from behind the name in parentheses. */
+static unsigned read_flags(int proc_fd, pid_t tid)
+{
+	cleanup(closep) int fd = -1;
+	char path[32], text[1024];
+	const char *behind;
+	unsigned flags;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "%d/stat", (int)tid);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	behind = strrchr(text, ')');
+	if (!behind || sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		return 0;
+	return flags;
+}
+
+static unsigned task_flags(struct perf_tasks *tasks, pid_t tid)
+{
+	unsigned slot = (unsigned)tid % PERF_TASK_SLOTS;
+
+	if (tasks->slots[slot].tid != tid) {
+		tasks->slots[slot].tid = tid;
+		tasks->slots[slot].flags = read_flags(tasks->proc_fd, tid);
+	}
+	return tasks->slots[slot].flags;
+}
+
+void perf_tasks_forget(struct perf_tasks *tasks, pid_t tid)
+{
+	tasks->slots[(unsigned)tid % PERF_TASK_SLOTS].tid = 0;
+}
+
+/*
+ * The kernel gives the registers of each task that is not its own thread, also of one that is
+ * exiting, or in the middle of exec, when they are those of the old program. In both cases the
+ * memory of their stack is gone, and not one byte can be copied. Both are system calls (but for
+ * a process that a signal ends outside of one), which tells them from a fault in a page that the
+ * stack has just grown into: that has callers, and what was not there may be there later.
+ */
+static bool has_left(const struct perf_sample *p)
+{
+	if (p->user_mode || p->stack_length)
+		return false;
+	return p->registers.is_return || !PERF_RECORD_TELLS_CALLS;
+}
+
+void perf_tasks_judge(struct perf_tasks *tasks, const struct perf_sample *p, bool copies,
+		      struct sample *sample, struct sample_rest *ret_rest)
+{
+	unsigned flags;
+
+	sample->rest = NULL;
+	sample->kernel_thread = false;
+	sample->quality = STACK_COMPLETE;
+	sample->reason = 0;
+	if (!p->has_user) {
+		flags = task_flags(tasks, p->tid);
+		sample->kernel_thread = flags & PF_KTHREAD;
+		if (!(flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+			sample->quality = STACK_NO_USER;
+		return;
+	}
+	/* A worker that the kernel made inside a process (io_uring): no user side at all. */
+	if (!p->registers.pc && !p->registers.sp)
+		return;
+	if (copies && has_left(p)) {
+		sample->quality = STACK_NO_USER;
+		return;
+	}
+	sample->quality = STACK_BROKEN;
+	if (p->stack_length)
+		sample->reason = BROKEN_UNKNOWN;
+	else
+		sample->reason = copies ? BROKEN_UNREADABLE : BROKEN_NO_COPY;
+	*ret_rest = (struct sample_rest){
+		.registers = p->registers,
+		.stack_address = p->registers.sp,
+		.stack_length = p->stack_length,
+		.stack = p->stack,
+	};
+	sample->rest = ret_rest;
+}

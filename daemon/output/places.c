@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The index: a process's mappings by (image, outside of the generation, offset). Ranges of one
+ * image may overlap (it was mapped twice), so each also knows how far those before it reach: the
+ * search goes back from the last range that begins at or before the offset until none can hold it.
+ *
+ * Entries come process by process and generation by generation, so one index at a time is enough,
+ * and it is made only where there is a frame that needs it.
+ */
+#include "daemon/output/places.h"
+
+#include <errno.h>
+
+#include "common/error.h"
+#include "common/frame.h"
+
+#define KIND_MASK (UINT64_C(0xf) << 60)
+
+struct range {
+	const struct mapping *mapping;
+	uint64_t end;   /* offset in the image */
+	uint64_t reach; /* the highest end of this and those before it of its image and rank */
+	unsigned rank;  /* 0: valid in the generation; 1: before or after it */
+};
+
+struct places {
+	const struct mappings *mappings; /* what the index is of, or NULL */
+	uint32_t generation;
+	struct range *ranges;
+	size_t n_ranges, capacity;
+};
+
+int places_new(struct places **ret)
+{
+	struct places *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	*ret = p;
+	return 0;
+}
+
+void places_free(struct places *p)
+{
+	if (!p)
+		return;
+	free(p->ranges);
+	free(p);
+}
+
+static bool is_valid(const struct mapping *m, uint32_t generation)
+{
+	return m->from <= generation && generation < m->until;
+}
+
+/* Equal offsets: the lowest address last, as the search goes backwards. */
+static int by_image(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	if (x->mapping->image->id != y->mapping->image->id)
+		return x->mapping->image->id < y->mapping->image->id ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->mapping->offset != y->mapping->offset)
+		return x->mapping->offset < y->mapping->offset ? -1 : 1;
+	return x->mapping->start > y->mapping->start ? -1 : x->mapping->start < y->mapping->start;
+}
+
+static bool same_group(const struct range *a, const struct range *b)
+{
+	return a->mapping->image == b->mapping->image && a->rank == b->rank;
+}
+
+static int make_index(struct places *p, const struct mappings *mappings, uint32_t generation)
+{
+	const struct mapping *all;
+	size_t n;
+
+	p->mappings = NULL;
+	p->n_ranges = 0;
+	all = mappings_all(mappings, &n);
+	if (n > p->capacity) {
+		struct range *moved = reallocarray(p->ranges, n, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		p->ranges = moved;
+		p->capacity = n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		/* Anonymous memory has no offsets. */
+		if (all[i].image->kind == IMAGE_ANON)
+			continue;
+		p->ranges[p->n_ranges++] = (struct range){
+			.mapping = &all[i],
+			.end = all[i].offset + (all[i].end - all[i].start),
+			.rank = !is_valid(&all[i], generation),
+		};
+	}
+	if (p->n_ranges)
+		qsort(p->ranges, p->n_ranges, sizeof(*p->ranges), by_image);
+	for (size_t i = 0; i < p->n_ranges; i++) {
+		struct range *r = &p->ranges[i];
+
+		r->reach = r->end;
+		if (i && same_group(r, r - 1) && r[-1].reach > r->reach)
+			r->reach = r[-1].reach;
+	}
+	p->mappings = mappings;
+	p->generation = generation;
+	return 0;
+}
+
+/* Whether @r comes behind everything of (@image, @rank) that begins at or before @offset. */
+static bool is_behind(const struct range *r, uint64_t image, unsigned rank, uint64_t offset)
+{
+	if (r->mapping->image->id != image)
+		return r->mapping->image->id > image;
+	if (r->rank != rank)
+		return r->rank > rank;
+	return r->mapping->offset > offset;
+}
+
+static const struct mapping *search(const struct places *p, uint64_t image, unsigned rank,
+				    uint64_t offset)
+{
+	size_t low = 0, high = p->n_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (is_behind(&p->ranges[middle], image, rank, offset))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	for (; low; low--) {
+		const struct range *r = &p->ranges[low - 1];
+
+		if (r->mapping->image->id != image || r->rank != rank || r->reach <= offset)
+			break;
+		if (r->end > offset)
+			return r->mapping;
+	}
+	return NULL;
+}
+
+static int find_in_image(struct places *p, const struct view_entry *e, uint64_t frame,
+			 const struct mapping **ret)
+{
+	const struct mappings *mappings = e->process->mappings;
+	uint32_t generation = e->entry->generation;
+	int r;
+
+	*ret = NULL;
+	if (!mappings)
+		return 0;
+	if (p->mappings != mappings || p->generation != generation) {
+		r = make_index(p, mappings, generation);
+		if (r)
+			return r;
+	}
+	for (unsigned rank = 0; rank < 2 && !*ret; rank++)
+		*ret = search(p, frame_image(frame), rank, frame_offset(frame));
+	return 0;
+}
+
+static const struct mapping *find_at(const struct view_entry *e, uint64_t address)
+{
+	if (!e->process->mappings)
+		return NULL;
+	return mappings_find(e->process->mappings, e->entry->generation, address);
+}
+
+/* The mapping of @frame (NULL: none is known), and its address. */
+static int find(struct places *p, const struct view_entry *e, uint64_t frame,
+		const struct mapping **ret, uint64_t *ret_address)
+{
+	int r;
+
+	if (frame_kind(frame) != FRAME_IMAGE) {
+		/* [vsyscall] lies in the kernel's half, and is no kernel frame. */
+		*ret_address = frame_kind(frame) == FRAME_KERNEL ? frame : frame & ~KIND_MASK;
+		*ret = find_at(e, *ret_address);
+		return 0;
+	}
+	r = find_in_image(p, e, frame, ret);
+	if (r)
+		return r;
+	*ret_address = *ret ? frame_offset(frame) - (*ret)->offset + (*ret)->start : frame;
+	return 0;
+}
+
+/* The headers of an image. The [vdso] that is not at hand as a file is the host's. */
+static const struct elf_summary *headers(const struct view_entry *e, const struct image *image,
+					 const struct symbols *symbols)
+{
+	const struct image *program = e->process->program;
+
+	if (image->has_elf)
+		return &image->elf;
+	if (image->kind != IMAGE_VDSO)
+		return NULL;
+	if (program && program->has_elf && program->elf.pointer_bytes != 8)
+		return NULL;
+	return symbols_vdso(symbols);
+}
+
+int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
+		const struct symbols *symbols, struct place *ret)
+{
+	const struct mapping *m;
+	int r;
+
+	*ret = (struct place){.kind = PLACE_NOWHERE};
+	r = find(p, e, frame, &m, &ret->address);
+	if (r || !m)
+		return r;
+	ret->kind = PLACE_IMAGE;
+	ret->mapping = m;
+	ret->file_offset = ret->address - m->start + m->offset;
+	ret->elf = headers(e, m->image, symbols);
+	ret->has_vaddr = ret->elf && elf_summary_vaddr(ret->elf, ret->file_offset, &ret->vaddr);
+	return 0;
+}
+
+void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
+{
+	*ret = (struct place){
+		.address = address,
+		.kernel = kernel_images_find(kernel, address),
+		.has_vaddr = true,
+		.vaddr = address,
+	};
+	ret->kind = ret->kernel ? PLACE_KERNEL : PLACE_NOWHERE;
+}
+
+int places_leaf(struct places *p, const struct view_entry *e, const struct kernel_images *kernel,
+		const struct symbols *symbols, struct place *ret)
+{
+	*ret = (struct place){.kind = PLACE_NOWHERE};
+	if (!e->stack.n_frames)
+		return 0;
+	if (!e->stack.n_kernel)
+		return places_user(p, e, e->stack.frames[0], symbols, ret);
+	places_kernel(kernel, e->stack.frames[0], ret);
+	return 0;
+}
+
+int places_address(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret)
+{
+	const struct mapping *m, *there;
+	uint64_t address;
+	int r;
+
+	r = find(p, e, frame, &m, &address);
+	if (r)
+		return r;
+	if (m && !is_valid(m, e->entry->generation)) {
+		there = find_at(e, address);
+		if (there && (there->image != m->image ||
+			      there->start - there->offset != m->start - m->offset))
+			address = frame;
+	}
+	*ret = address;
+	return 0;
+}

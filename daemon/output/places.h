@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_PLACES_H
+#define PROFD_OUTPUT_PLACES_H
+
+/*
+ * From a frame to what lies there: the image and the offset in it, the kernel, or nothing that is
+ * known. The frames of one stack can be of two kinds (common/frame.h), and mean the same:
+ *
+ *   - an address in the process: of the mapping that held it in the entry's generation;
+ *   - an image's number and an offset: of the process's mapping of that image which holds the
+ *     offset; one of the entry's generation if there is one, else one that was before or after.
+ *
+ * A frame in an image that the process is not known to have mapped (any more) is nowhere. In the
+ * place of an address it then has its own word, which is an address of no process, so that it is
+ * still told from others and is taken for nothing else.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/kernel_images.h"
+#include "daemon/output/symbols.h"
+#include "daemon/output/view.h"
+
+enum place_kind {
+	PLACE_NOWHERE, /* no mapping is known there */
+	PLACE_IMAGE,
+	PLACE_KERNEL,
+};
+
+/* What lies at a frame. Pointers are borrowed from the snapshot and the kernel images. */
+struct place {
+	enum place_kind kind;
+	uint64_t address;                  /* in the process or the kernel, see above */
+	const struct mapping *mapping;     /* PLACE_IMAGE */
+	const struct elf_summary *elf;     /* PLACE_IMAGE: headers, or NULL */
+	const struct kernel_image *kernel; /* PLACE_KERNEL */
+	uint64_t file_offset;              /* PLACE_IMAGE: in the image */
+	bool has_vaddr;
+	uint64_t vaddr; /* link-time; PLACE_KERNEL: the address itself */
+};
+
+struct places;
+
+/* Remembers the mappings of the process that was asked for last, in order of their images. */
+int places_new(struct places **ret);
+void places_free(struct places *places);
+DEFINE_CLEANUP(struct places *, places_free)
+
+/* @frame is one of the user frames of @e. Returns 0 or negative errno. */
+int places_user(struct places *places, const struct view_entry *e, uint64_t frame,
+		const struct symbols *symbols, struct place *ret);
+void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret);
+/* The leaf's place; PLACE_NOWHERE also for a stack without frames. Returns 0 or negative errno. */
+int places_leaf(struct places *places, const struct view_entry *e,
+		const struct kernel_images *kernel, const struct symbols *symbols,
+		struct place *ret);
+/*
+ * The address of the user frame @frame in the address space that the mappings of @e's generation
+ * describe: never one that belongs to another image there. Returns 0 or negative errno.
+ */
+int places_address(struct places *places, const struct view_entry *e, uint64_t frame,
+		   uint64_t *ret);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two arrays: the gaps, sorted and never adjacent, and a queue of the runs that rest, oldest first.
+ * Runs that are out are the caller's business; that there are n of them bounds both arrays, which
+ * are grown when a run is taken, so that giving back cannot fail.
+ */
+#include "daemon/resolve/extents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+struct run {
+	size_t first, n;
+};
+
+struct resting {
+	struct run run;
+	uint64_t since_ns;
+};
+
+struct extents {
+	uint64_t rest_ns;
+	struct run *gaps;
+	struct resting *queue;
+	size_t n_gaps, n_resting, n_out, capacity; /* of each array */
+	size_t n_unused;
+};
+
+int extents_new(struct extents **ret, size_t n, uint64_t rest_ns)
+{
+	cleanup(extents_freep) struct extents *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return error_origin(-ENOMEM);
+	e->capacity = 16;
+	e->gaps = calloc(e->capacity, sizeof(*e->gaps));
+	e->queue = calloc(e->capacity, sizeof(*e->queue));
+	if (!e->gaps || !e->queue)
+		return error_origin(-ENOMEM);
+	e->rest_ns = rest_ns;
+	e->n_unused = n;
+	if (n)
+		e->gaps[e->n_gaps++] = (struct run){.n = n};
+	*ret = steal_ptr(&e);
+	return 0;
+}
+
+void extents_free(struct extents *e)
+{
+	if (!e)
+		return;
+	free(e->gaps);
+	free(e->queue);
+	free(e);
+}
+
+/* Joins @run to the gaps around it. */
+static void add_gap(struct extents *e, struct run run)
+{
+	size_t low = 0, high = e->n_gaps;
+	struct run *before, *after;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (e->gaps[middle].first < run.first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	before = low > 0 ? &e->gaps[low - 1] : NULL;
+	after = low < e->n_gaps ? &e->gaps[low] : NULL;
+	if (before && before->first + before->n == run.first) {
+		before->n += run.n;
+		if (after && run.first + run.n == after->first) {
+			before->n += after->n;
+			e->n_gaps--;
+			memmove(after, after + 1, (e->n_gaps - low) * sizeof(*after));
+		}
+	} else if (after && run.first + run.n == after->first) {
+		after->first = run.first;
+		after->n += run.n;
+	} else {
+		memmove(&e->gaps[low + 1], &e->gaps[low], (e->n_gaps - low) * sizeof(*e->gaps));
+		e->gaps[low] = run;
+		e->n_gaps++;
+	}
+}
+
+static void wake_rested(struct extents *e, uint64_t now_ns)
+{
+	size_t n = 0;
+
+	while (n < e->n_resting && e->queue[n].since_ns + e->rest_ns <= now_ns)
+		add_gap(e, e->queue[n++].run);
+	if (!n)
+		return;
+	e->n_resting -= n;
+	memmove(e->queue, e->queue + n, e->n_resting * sizeof(*e->queue));
+}
+
+/* Room for one more run that is out: n of them, out or resting, have at most n + 1 gaps. */
+static int reserve(struct extents *e)
+{
+	size_t capacity = e->capacity * 2;
+	struct resting *queue;
+	struct run *gaps;
+
+	if (e->n_out + e->n_resting + 2 <= e->capacity)
+		return 0;
+	gaps = reallocarray(e->gaps, capacity, sizeof(*gaps));
+	if (!gaps)
+		return error_origin(-ENOMEM);
+	e->gaps = gaps;
+	queue = reallocarray(e->queue, capacity, sizeof(*queue));
+	if (!queue)
+		return error_origin(-ENOMEM);
+	e->queue = queue;
+	e->capacity = capacity;
+	return 0;
+}
+
+int extents_take(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first)
+{
+	int r;
+
+	wake_rested(e, now_ns);
+	for (size_t i = 0; i < e->n_gaps; i++) {
+		struct run *gap = &e->gaps[i];
+
+		if (gap->n < n)
+			continue;
+		r = reserve(e);
+		if (r)
+			return r;
+		gap = &e->gaps[i];
+		*ret_first = gap->first;
+		gap->first += n;
+		gap->n -= n;
+		if (!gap->n) {
+			e->n_gaps--;
+			memmove(gap, gap + 1, (e->n_gaps - i) * sizeof(*gap));
+		}
+		e->n_out++;
+		e->n_unused -= n;
+		return EXTENTS_E_OK;
+	}
+	return EXTENTS_E_FULL;
+}
+
+void extents_give(struct extents *e, size_t first, size_t n, uint64_t now_ns)
+{
+	e->queue[e->n_resting++] = (struct resting){.run = {.first = first, .n = n},
+						    .since_ns = now_ns};
+	e->n_out--;
+	e->n_unused += n;
+}
+
+size_t extents_unused(const struct extents *e)
+{
+	return e->n_unused;
+}

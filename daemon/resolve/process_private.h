@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_PROCESS_PRIVATE_H
+#define PROFD_RESOLVE_PROCESS_PRIVATE_H
+
+/* What process.c and process_scan.c share. */
+#include <uthash.h>
+
+#include "daemon/resolve/image_table.h"
+#include "daemon/resolve/process.h"
+
+struct slot {
+	pid_t pid;
+	struct process *newest;
+	UT_hash_handle hh;
+};
+
+struct process_table {
+	int proc_fd;
+	uint64_t next_serial;
+	struct slot *slots;
+	struct image_table *images;
+	struct process_observer observer;
+	struct process_table_stats stats;
+	size_t max_bytes;
+	size_t mapping_bytes; /* counted at the last sweep, and what came since */
+	bool wants_scan;
+	int error; /* of an event that /proc had told */
+};
+
+void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from);
+/* @p has ended at @time_ns: tells the observer. */
+void process_die(struct process_table *t, struct process *p, uint64_t time_ns);
+
+#endif

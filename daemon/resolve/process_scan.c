@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc says of all processes, told as events: at the start, and after records were lost. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/process.h"
+#include "daemon/resolve/process_private.h"
+
+struct scan {
+	struct process_table *table;
+	const struct source_sink *sink;
+	uint64_t time_ns; /* of what a rescan finds */
+	struct slot *seen;
+	bool again; /* after records were lost */
+};
+
+/* Whether what is known of @p is of another process or program than /proc shows. */
+static bool is_stale(const struct scan *scan, const struct process *p, const struct maps_stat *stat)
+{
+	if (!p->mappings_known && !p->kernel_thread)
+		return true;
+	if (!scan->again)
+		return false;
+	/* The name of a kernel worker ends in what it does at the moment. */
+	return (!(stat->flags & MAPS_STAT_KERNEL_THREAD) &&
+		strncmp(p->comm, stat->comm, sizeof(p->comm) - 1) != 0) ||
+	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
+}
+
+static int scan_one(struct scan *scan, const struct maps_stat *stat)
+{
+	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
+				      .time_ns = scan->time_ns,
+				      .pid = stat->pid,
+				      .tid = stat->pid};
+	struct process *p = process_table_living(scan->table, stat->pid);
+	int r;
+
+	if (!p || is_stale(scan, p, stat)) {
+		if (p && p->start_ns &&
+		    !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns))
+			process_die(scan->table, p, scan->time_ns);
+		process_copy_comm(event.comm, stat->comm);
+		scan->sink->process_event(scan->sink->userdata, &event);
+	}
+	p = process_table_living(scan->table, stat->pid);
+	if (p && stat->flags & MAPS_STAT_KERNEL_THREAD)
+		p->kernel_thread = true;
+	r = proc_emit_mappings(scan->table->proc_fd, stat->pid, scan->time_ns, scan->sink);
+	return r < 0 ? r : 0;
+}
+
+static int scan_visit(void *userdata, const struct maps_stat *stat)
+{
+	struct scan *scan = userdata;
+	struct slot *slot;
+
+	if (stat->state == 'Z' && stat->n_threads <= 1)
+		return 0; /* ended: not seen */
+	slot = calloc(1, sizeof(*slot));
+	if (!slot)
+		return error_origin(-ENOMEM);
+	slot->pid = stat->pid;
+	HASH_ADD_INT(scan->seen, pid, slot);
+	return scan_one(scan, stat);
+}
+
+int process_table_scan(struct process_table *t, const struct source_sink *sink)
+{
+	struct scan scan = {
+		.table = t, .sink = sink, .time_ns = proc_now_ns(), .again = t->wants_scan};
+	struct slot *slot, *next, *seen;
+	int r;
+
+	t->wants_scan = false;
+	if (t->proc_fd < 0)
+		return 0;
+	if (scan.again)
+		t->stats.rescans++;
+	r = proc_each(t->proc_fd, scan_visit, &scan);
+
+	/* After lost records: who is not there any more has ended. */
+	HASH_ITER (hh, t->slots, slot, next) {
+		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
+					      .time_ns = scan.time_ns,
+					      .pid = slot->pid,
+					      .tid = slot->pid};
+
+		HASH_FIND_INT(scan.seen, &slot->pid, seen);
+		if (!r && scan.again && !seen && !slot->newest->died_ns &&
+		    slot->newest->born_ns < scan.time_ns)
+			sink->process_event(sink->userdata, &event);
+	}
+	HASH_ITER (hh, scan.seen, slot, next) {
+		HASH_DEL(scan.seen, slot);
+		free(slot);
+	}
+	return r;
+}

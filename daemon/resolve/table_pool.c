@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hash by the image's id, and an array by slot, lead to the same entries. An entry references its
+ * image, so that neither the image table nor a reused number pulls it away from under a walk.
+ *
+ * How a table changes (layout.h): unlink (state absent, version raised), wait, write words, link
+ * (state written last, with release order: the readers are in the kernel).
+ */
+#include "daemon/resolve/table_pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "daemon/resolve/extents.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* A table that was searched so recently is not evicted. */
+#define BUSY_S 2u
+/* Nor is one just to keep some room, if it was searched so recently. */
+#define WARM_S 10u
+/* This part of the words is kept free, so that a new image need not wait. */
+#define HEADROOM 16
+/* Images that nothing maps: kept for so long, and so many. Each is an open file. */
+#define IDLE_KEEP_S 300u
+#define IDLE_MAX    256u
+/* After a failure. */
+#define RETRY_NS (2 * SECOND_NS)
+
+struct entry {
+	uint64_t id; /* of the image */
+	struct image *image;
+	uint32_t slot;
+	unsigned n_holds;
+	bool is_pending;
+	uint64_t retry_ns;
+	size_t first, n_words, n_rows; /* loaded */
+	UT_hash_handle hh;
+};
+
+struct table_pool {
+	struct table_memory memory;
+	struct extents *words, *slots;
+	struct entry *entries;
+	struct entry **by_slot;
+	struct table_pool_stats stats;
+};
+
+static uint32_t seconds(uint64_t now_ns)
+{
+	return (uint32_t)(now_ns / SECOND_NS);
+}
+
+int table_pool_new(struct table_pool **ret, const struct table_memory *memory)
+{
+	cleanup(table_pool_freep) struct table_pool *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	p->memory = *memory;
+	p->by_slot = calloc(memory->n_slots ? memory->n_slots : 1, sizeof(struct entry *));
+	if (!p->by_slot)
+		return error_origin(-ENOMEM);
+	r = extents_new(&p->words, memory->n_words, TABLE_POOL_REST_NS);
+	if (!r)
+		r = extents_new(&p->slots, memory->n_slots, TABLE_POOL_REST_NS);
+	if (r)
+		return r;
+	*ret = steal_ptr(&p);
+	return 0;
+}
+
+static void set_state(struct table_slot *slot, enum table_state state)
+{
+	__atomic_store_n(&slot->state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+/* From here on no new walk gets into the table; those that are in it see the version change. */
+static void unlink_table(struct table_pool *p, struct entry *e, uint64_t now_ns)
+{
+	struct table_slot *slot = &p->memory.slots[e->slot];
+
+	set_state(slot, TABLE_ABSENT);
+	__atomic_store_n(&slot->version, slot->version + 1, __ATOMIC_RELEASE);
+	if (!e->n_words)
+		return;
+	extents_give(p->words, e->first, e->n_words, now_ns);
+	p->stats.tables--;
+	p->stats.rows -= e->n_rows;
+	p->stats.words -= e->n_words;
+	e->n_words = 0;
+	e->n_rows = 0;
+}
+
+static void entry_free(struct table_pool *p, struct entry *e, uint64_t now_ns)
+{
+	unlink_table(p, e, now_ns);
+	extents_give(p->slots, e->slot, 1, now_ns);
+	p->by_slot[e->slot] = NULL;
+	HASH_DEL(p->entries, e);
+	image_unref(e->image);
+	free(e);
+}
+
+void table_pool_free(struct table_pool *p)
+{
+	struct entry *e, *next;
+
+	if (!p)
+		return;
+	HASH_ITER (hh, p->entries, e, next)
+		entry_free(p, e, 0);
+	extents_free(p->words);
+	extents_free(p->slots);
+	free(p->by_slot);
+	free(p);
+}
+
+static struct entry *find(const struct table_pool *p, const struct image *image)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, p->entries, &image->id, sizeof(image->id), e);
+	return e;
+}
+
+static struct entry *at(const struct table_pool *p, uint32_t slot)
+{
+	return slot < p->memory.n_slots ? p->by_slot[slot] : NULL;
+}
+
+/* What is known without looking into the file. */
+static enum table_state first_state(const struct image *image)
+{
+	if (image->kind == IMAGE_VDSO)
+		return TABLE_ABSENT;
+	if (image->fd < 0)
+		return TABLE_REFUSED;
+	return image->has_elf && image->elf.pointer_bytes == 8 ? TABLE_ABSENT : TABLE_NO_CFI;
+}
+
+static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns, struct entry **ret)
+{
+	struct entry *e;
+	struct table_slot *slot;
+	size_t at_slot;
+	int r;
+
+	r = extents_take(p->slots, 1, now_ns, &at_slot);
+	if (r) {
+		p->stats.no_slot += r > 0;
+		return r;
+	}
+	e = calloc(1, sizeof(*e));
+	if (!e) {
+		extents_give(p->slots, at_slot, 1, now_ns);
+		return error_origin(-ENOMEM);
+	}
+	e->id = image->id;
+	e->image = image_ref(image);
+	e->slot = (uint32_t)at_slot;
+	p->by_slot[at_slot] = e;
+	HASH_ADD(hh, p->entries, id, sizeof(e->id), e);
+	slot = &p->memory.slots[at_slot];
+	*slot = (struct table_slot){.version = slot->version + 1, .used_s = seconds(now_ns)};
+	set_state(slot, first_state(image));
+	p->stats.refused += slot->state == TABLE_REFUSED;
+	*ret = e;
+	return 0;
+}
+
+int table_pool_slot(struct table_pool *p, struct image *image, uint64_t now_ns, uint32_t *ret)
+{
+	struct entry *e;
+	int r;
+
+	*ret = SLOT_NONE;
+	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
+		return 0;
+	e = find(p, image);
+	if (!e) {
+		r = entry_new(p, image, now_ns, &e);
+		if (r)
+			return r < 0 ? r : 0;
+	}
+	*ret = e->slot;
+	return 0;
+}
+
+bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
+{
+	const struct entry *e;
+
+	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
+		return true;
+	e = find(p, image);
+	return (e ? p->memory.slots[e->slot].state : first_state(image)) != TABLE_ABSENT;
+}
+
+void table_pool_hold(struct table_pool *p, uint32_t slot)
+{
+	struct entry *e = at(p, slot);
+
+	if (e)
+		e->n_holds++;
+}
+
+void table_pool_release(struct table_pool *p, uint32_t slot)
+{
+	struct entry *e = at(p, slot);
+
+	if (e && e->n_holds)
+		e->n_holds--;
+}
+
+int table_pool_request(struct table_pool *p, uint32_t slot, uint64_t now_ns, struct image **ret)
+{
+	struct entry *e = at(p, slot);
+
+	if (!e || p->memory.slots[slot].state != TABLE_ABSENT || now_ns < e->retry_ns)
+		return TABLE_POOL_E_LATER;
+	if (e->is_pending)
+		return TABLE_POOL_E_PENDING;
+	e->is_pending = true;
+	*ret = e->image;
+	return TABLE_POOL_E_OK;
+}
+
+/* The loaded table that was searched longest ago, and not within @spared_s; NULL: none. */
+static struct entry *least_used(struct table_pool *p, uint32_t now_s, uint32_t spared_s)
+{
+	struct entry *e, *next, *found = NULL;
+	uint32_t oldest = spared_s;
+
+	HASH_ITER (hh, p->entries, e, next) {
+		/* A searcher's clock may be a moment ahead. */
+		int32_t age = (int32_t)(now_s - p->memory.slots[e->slot].used_s);
+
+		if (!e->n_words || age < 0 || (uint32_t)age <= oldest)
+			continue;
+		oldest = (uint32_t)age;
+		found = e;
+	}
+	return found;
+}
+
+/* Evicts until @n_words more are unused than there were, or nobody is left to go. */
+static void make_room(struct table_pool *p, size_t n_words, uint64_t now_ns, uint32_t spared_s)
+{
+	size_t goal = extents_unused(p->words) + n_words;
+	struct entry *e;
+
+	while (extents_unused(p->words) < goal && (e = least_used(p, seconds(now_ns), spared_s))) {
+		unlink_table(p, e, now_ns);
+		p->stats.evicted++;
+	}
+}
+
+static void link_table(struct table_pool *p, struct entry *e, const struct table_result *result,
+		       size_t first, uint64_t now_ns)
+{
+	struct table_slot *slot = &p->memory.slots[e->slot];
+
+	if (result->n_words)
+		memcpy(p->memory.words + first, result->words, result->n_words * sizeof(uint64_t));
+	slot->first = (uint32_t)first;
+	slot->n_rules = result->slot.n_rules;
+	slot->n_chunks = result->slot.n_chunks;
+	slot->first_chunk = result->slot.first_chunk;
+	slot->n_rows = result->slot.n_rows;
+	slot->used_s = seconds(now_ns);
+	__atomic_store_n(&slot->version, slot->version + 1, __ATOMIC_RELEASE);
+	set_state(slot, result->slot.state);
+	e->first = first;
+	e->n_words = result->n_words;
+	e->n_rows = result->slot.n_rows;
+}
+
+static void count(struct table_pool *p, const struct table_result *result)
+{
+	struct table_pool_stats *stats = &p->stats;
+
+	stats->over_4g += result->over_4g;
+	if (result->slot.state == TABLE_REFUSED)
+		stats->refused++;
+	if (result->slot.state != TABLE_LOADED)
+		return;
+	stats->loaded++;
+	stats->tables++;
+	stats->rows += result->slot.n_rows;
+	stats->words += result->n_words;
+	stats->expression += result->counters.expression;
+	stats->unfit += result->counters.unfit;
+}
+
+int table_pool_install(struct table_pool *p, const struct table_result *result, uint64_t now_ns,
+		       uint32_t *ret_slot)
+{
+	struct entry *e = find(p, result->image);
+	size_t first = 0;
+	int r;
+
+	*ret_slot = e ? e->slot : SLOT_NONE;
+	if (!e || !e->is_pending)
+		return TABLE_POOL_E_OK;
+	if (result->slot.state == TABLE_ABSENT) {
+		table_pool_drop(p, result, now_ns);
+		return TABLE_POOL_E_LATER;
+	}
+	if (result->n_words) {
+		r = extents_take(p->words, result->n_words, now_ns, &first);
+		if (r < 0)
+			return r;
+		if (r) {
+			make_room(p, result->n_words, now_ns, BUSY_S);
+			return TABLE_POOL_E_FULL;
+		}
+	}
+	link_table(p, e, result, first, now_ns);
+	count(p, result);
+	e->is_pending = false;
+	return TABLE_POOL_E_OK;
+}
+
+void table_pool_drop(struct table_pool *p, const struct table_result *result, uint64_t now_ns)
+{
+	struct entry *e = find(p, result->image);
+
+	if (!e)
+		return;
+	e->is_pending = false;
+	e->retry_ns = now_ns + RETRY_NS;
+}
+
+/* Held by nothing but us and the image table, or not even that. */
+static bool is_idle(const struct entry *e)
+{
+	return !e->n_holds && !e->is_pending && atomic_load(&e->image->n_references) <= 2;
+}
+
+/* Nobody will start it again: it was deleted, or replaced by another file. */
+static bool is_deleted(const struct image *image)
+{
+	struct stat st;
+
+	return image->fd >= 0 && (fstat(image->fd, &st) < 0 || st.st_nlink == 0);
+}
+
+void table_pool_sweep(struct table_pool *p, uint64_t now_ns)
+{
+	uint32_t now_s = seconds(now_ns);
+	size_t unused = extents_unused(p->words), wanted = p->memory.n_words / HEADROOM;
+	struct entry *e, *next;
+	unsigned n_idle = 0;
+
+	HASH_ITER (hh, p->entries, e, next) {
+		int32_t age = (int32_t)(now_s - p->memory.slots[e->slot].used_s);
+
+		if (!is_idle(e))
+			continue;
+		if (p->memory.slots[e->slot].state == TABLE_ABSENT || age > (int32_t)IDLE_KEEP_S ||
+		    n_idle == IDLE_MAX || is_deleted(e->image))
+			entry_free(p, e, now_ns);
+		else
+			n_idle++;
+	}
+	if (unused < wanted)
+		make_room(p, wanted - unused, now_ns, WARM_S);
+}
+
+void table_pool_get_stats(const struct table_pool *p, struct table_pool_stats *ret)
+{
+	*ret = p->stats;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/resolve/unwinder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/unwinder_private.h"
+
+/* Of unwinder_options.memory_bytes, where the tables are in our own memory; and at least so much.
+ */
+#define TABLE_SHARE     2
+#define TABLE_BYTES_MIN (1u << 20)
+/* Of the same: compiled tables that found no room yet. */
+#define HELD_SHARE 8
+/* Of all words, the most that one image's table may have. */
+#define TABLE_PART 2
+/* Results that one call of unwinder_dispatch() handles. */
+#define DISPATCH_MAX 32u
+
+void unwinder_fail(struct unwinder *u, int error)
+{
+	if (!u->error)
+		u->error = error;
+}
+
+uint64_t unwinder_reuse_ns(const struct unwinder *u)
+{
+	uint64_t until_ns = u->host ? u->host->events_until(u->host->userdata) : u->now_ns;
+
+	return until_ns < u->now_ns ? until_ns : u->now_ns;
+}
+
+bool unwinder_want_table(struct unwinder *u, uint32_t slot)
+{
+	struct image *image;
+	int r;
+
+	r = table_pool_request(u->pool, slot, u->now_ns, &image);
+	if (r)
+		return r == TABLE_POOL_E_PENDING;
+	r = table_loader_request(u->loader, image);
+	if (r)
+		unwinder_fail(u, r);
+	return !r;
+}
+
+static void on_sample(void *userdata, const struct sample *sample)
+{
+	struct unwinder *u = userdata;
+
+	if (!sample->rest || sample->rest->is_witness || !u->is_attached) {
+		walk_pass(u, sample);
+		return;
+	}
+	u->now_ns = proc_now_ns();
+	walk_sample(u, sample);
+}
+
+static void on_process_event(void *userdata, const struct process_event *event)
+{
+	struct unwinder *u = userdata;
+
+	u->options.next->process_event(u->options.next->userdata, event);
+	spaces_see_event(u, event);
+}
+
+const struct source_sink *unwinder_sink(struct unwinder *u)
+{
+	return &u->sink;
+}
+
+static int watch(struct unwinder *u, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	/* A number that is watched already may be another file's by now. */
+	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_MOD, fd, &event) == 0)
+		return 0;
+	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static int watch_reader(struct unwinder *u)
+{
+	int fd = u->reader ? memory_reader_fd(u->reader) : -1;
+
+	return fd < 0 ? 0 : watch(u, fd);
+}
+
+int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
+{
+	cleanup(unwinder_freep) struct unwinder *u = calloc(1, sizeof(*u));
+	int r;
+
+	if (!u)
+		return error_origin(-ENOMEM);
+	u->epoll_fd = -1;
+	u->options = *options;
+	u->sink = (struct source_sink){.sample = on_sample,
+				       .process_event = on_process_event,
+				       .userdata = u};
+	u->next_version = 1;
+	u->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (u->epoll_fd < 0)
+		return error_origin(-errno);
+	if (options->proc_fd >= 0) {
+		r = memory_reader_new(&u->reader);
+		if (!r)
+			r = watch_reader(u);
+		if (r)
+			return r;
+	}
+	*ret = steal_ptr(&u);
+	return 0;
+}
+
+static int use_own_memory(struct unwinder *u)
+{
+	uint64_t bytes = u->options.memory_bytes / TABLE_SHARE;
+
+	if (bytes < TABLE_BYTES_MIN)
+		bytes = TABLE_BYTES_MIN;
+	/* Pages that were never written cost nothing. */
+	u->memory.n_words = bytes / sizeof(uint64_t);
+	u->memory.words = calloc(u->memory.n_words, sizeof(uint64_t));
+	u->memory.n_slots = TABLE_SLOTS_MAX;
+	u->memory.slots = calloc(u->memory.n_slots, sizeof(struct table_slot));
+	return u->memory.words && u->memory.slots ? 0 : error_origin(-ENOMEM);
+}
+
+static int make_parts(struct unwinder *u)
+{
+	int r;
+
+	if (u->host) {
+		u->memory = (struct table_memory){.words = u->host->words,
+						  .n_words = u->host->n_words,
+						  .slots = u->host->slots,
+						  .n_slots = u->host->n_slots};
+		r = extents_new(&u->runs, u->host->n_mappings, TABLE_POOL_REST_NS);
+	} else {
+		r = use_own_memory(u);
+	}
+	if (!r)
+		r = table_pool_new(&u->pool, &u->memory);
+	if (!r)
+		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
+	return r ? r : watch(u, table_loader_fd(u->loader));
+}
+
+int unwinder_attach(struct unwinder *u, const struct unwind_host *host)
+{
+	int r;
+
+	u->now_ns = proc_now_ns();
+	u->host = host;
+	u->is_attached = true;
+	r = make_parts(u);
+	if (r) {
+		unwinder_detach(u);
+		return r;
+	}
+	spaces_begin(u);
+	return u->error;
+}
+
+static void held_pop(struct unwinder *u, struct held_result **link)
+{
+	struct held_result *held = *link;
+
+	*link = held->next;
+	u->held_words -= held->result->n_words;
+	table_result_free(held->result);
+	free(held);
+}
+
+static void add_pool_stats(const struct unwinder *u, struct unwinder_stats *stats)
+{
+	struct table_pool_stats pool = {};
+
+	if (u->pool)
+		table_pool_get_stats(u->pool, &pool);
+	stats->tables_loaded += pool.loaded;
+	stats->tables_evicted += pool.evicted;
+	stats->tables_refused += pool.refused;
+	stats->images_over_4g += pool.over_4g;
+	stats->no_slot += pool.no_slot;
+	stats->rules_expression += pool.expression;
+	stats->rules_unfit += pool.unfit;
+	stats->tables = pool.tables;
+	stats->rows = pool.rows;
+	stats->table_bytes = pool.words * sizeof(uint64_t);
+}
+
+void unwinder_detach(struct unwinder *u)
+{
+	if (!u->is_attached)
+		return;
+	wait_expire(u, UINT64_MAX);
+	table_loader_free(u->loader);
+	while (u->held)
+		held_pop(u, &u->held);
+	if (u->host && u->runs && u->pool)
+		spaces_forget(u);
+	add_pool_stats(u, &u->stats); /* totals go on */
+	table_pool_free(u->pool);
+	extents_free(u->runs);
+	if (!u->host) {
+		free(u->memory.words);
+		free(u->memory.slots);
+	}
+	u->loader = NULL;
+	u->pool = NULL;
+	u->runs = NULL;
+	u->host = NULL;
+	u->memory = (struct table_memory){};
+	u->is_attached = false;
+}
+
+void unwinder_free(struct unwinder *u)
+{
+	if (!u)
+		return;
+	unwinder_detach(u);
+	memory_reader_free(u->reader);
+	closep(&u->epoll_fd);
+	free(u->scratch);
+	free(u);
+}
+
+int unwinder_fd(const struct unwinder *u)
+{
+	return u->epoll_fd;
+}
+
+/* No room for @result at the moment. False: nor for keeping it. */
+static bool hold(struct unwinder *u, struct table_result *result)
+{
+	size_t max_words = u->options.memory_bytes / HELD_SHARE / sizeof(uint64_t);
+	struct held_result *held;
+
+	if (u->held_words + result->n_words > max_words)
+		return false;
+	held = calloc(1, sizeof(*held));
+	if (!held)
+		return false;
+	held->result = result;
+	held->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
+	held->next = u->held;
+	u->held = held;
+	u->held_words += result->n_words;
+	return true;
+}
+
+static int take_table(struct unwinder *u, struct table_result *table)
+{
+	cleanup(table_result_freep) struct table_result *result = table;
+	uint32_t slot;
+	int r;
+
+	r = table_pool_install(u->pool, result, u->now_ns, &slot);
+	if (r < 0)
+		return r;
+	if (r == TABLE_POOL_E_FULL) {
+		if (hold(u, result)) {
+			result = NULL;
+			return 0;
+		}
+		table_pool_drop(u->pool, result, u->now_ns);
+	}
+	wait_table_settled(u, slot, r == TABLE_POOL_E_OK);
+	return 0;
+}
+
+/* Those that found no room may find it now. */
+static int retry_held(struct unwinder *u)
+{
+	struct held_result **link = &u->held, *held;
+	uint32_t slot;
+	int r;
+
+	while ((held = *link)) {
+		if (held->retry_ns > u->now_ns) {
+			link = &held->next;
+			continue;
+		}
+		r = table_pool_install(u->pool, held->result, u->now_ns, &slot);
+		if (r < 0)
+			return r;
+		if (r == TABLE_POOL_E_FULL) {
+			held->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
+			link = &held->next;
+			continue;
+		}
+		held_pop(u, link);
+		wait_table_settled(u, slot, r == TABLE_POOL_E_OK);
+	}
+	return 0;
+}
+
+int unwinder_dispatch(struct unwinder *u)
+{
+	struct table_result *result;
+	const uint8_t *data;
+	uint64_t cookie;
+	size_t length;
+	int r;
+
+	u->now_ns = proc_now_ns();
+	for (unsigned i = 0; i < DISPATCH_MAX && u->loader; i++) {
+		result = table_loader_take(u->loader);
+		if (!result)
+			break;
+		r = take_table(u, result);
+		if (r)
+			return r;
+	}
+	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
+		if (!memory_reader_take(u->reader, &cookie, &data, &length))
+			break;
+		wait_memory_arrived(u, cookie, data, length);
+	}
+	return u->error;
+}
+
+int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
+{
+	int r = 0;
+
+	u->now_ns = now_ns;
+	if (u->is_attached)
+		r = retry_held(u);
+	if (!r)
+		r = spaces_publish(u);
+	if (!r && u->reader) {
+		memory_reader_tick(u->reader, now_ns);
+		r = watch_reader(u);
+	}
+	wait_expire(u, now_ns);
+	return r ? r : u->error;
+}
+
+int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
+{
+	u->now_ns = now_ns;
+	spaces_sweep(u);
+	if (u->is_attached)
+		table_pool_sweep(u->pool, now_ns);
+	return u->error;
+}
+
+int unwinder_settle(struct unwinder *u, unsigned timeout_ms)
+{
+	uint64_t now_ns = proc_now_ns(), end_ns = now_ns + timeout_ms * UINT64_C(1000000);
+	struct pollfd fd = {.fd = u->epoll_fd, .events = POLLIN};
+	int r = 0;
+
+	while (!r && u->waiters && now_ns < end_ns) {
+		int n = poll(&fd, 1, (int)((end_ns - now_ns) / 1000000 + 1));
+
+		if (n < 0 && errno != EINTR)
+			return error_origin(-errno);
+		if (n > 0)
+			r = unwinder_dispatch(u);
+		now_ns = proc_now_ns();
+	}
+	u->now_ns = now_ns;
+	wait_expire(u, UINT64_MAX);
+	return r ? r : u->error;
+}
+
+void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
+{
+	*ret = u->stats;
+	ret->tables = ret->rows = ret->table_bytes = 0;
+	add_pool_stats(u, ret);
+	ret->waiting = u->n_waiters;
+	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
+			    u->n_spaces * sizeof(struct space) +
+			    u->n_scratch * sizeof(struct unwind_mapping) +
+			    (u->host ? 0 : ret->table_bytes);
+}
+
+int unwinder_error(const struct unwinder *u)
+{
+	return u->error;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_UNWINDER_PRIVATE_H
+#define PROFD_RESOLVE_UNWINDER_PRIVATE_H
+
+/*
+ * What the parts of the unwinder share:
+ *
+ *   unwinder.c         the sink, the loop's calls, memory and tables
+ *   unwinder_spaces.c  which mappings of which process the BPF programs have
+ *   unwinder_walk.c    one sample: walking it, delivering it
+ *   unwinder_wait.c    samples that wait for a table or for memory
+ */
+#include <uthash.h>
+
+#include "common/unwind/walk.h"
+#include "daemon/resolve/extents.h"
+#include "daemon/resolve/memory_reader.h"
+#include "daemon/resolve/table_pool.h"
+#include "daemon/resolve/unwinder.h"
+
+#define UNWINDER_SECOND_NS UINT64_C(1000000000)
+
+/* User frames of a finished stack. */
+#define UNWINDER_DEPTH 1024u
+/* Of one sample. */
+#define UNWINDER_READS_MAX 4u
+
+/* Mappings in the host's array; children of a fork share them. */
+struct space_run {
+	uint32_t first, n;
+	unsigned n_references;
+};
+
+/* What is known of a living process's address space in the host's memory. */
+struct space {
+	pid_t pid;
+	uint64_t serial;     /* of its struct process */
+	uint32_t version;    /* of its mappings when last looked at */
+	uint32_t generation; /* the same */
+	bool is_sampled;
+	bool has_root;         /* the host may have a root of this pid */
+	bool is_old;           /* the run is not what the mappings are now */
+	struct space_run *run; /* or NULL */
+	uint64_t published_ns;
+	uint64_t unstable_until_ns; /* it replaces mappings: not published until then */
+	bool is_dirty;              /* in the list of those to be published */
+	struct space *previous, *next;
+	UT_hash_handle hh;
+};
+
+/* A sample whose walk is not finished. */
+struct unwinding {
+	struct sample sample; /* rest: NULL */
+	struct walk walk;     /* its frames follow the sample's kernel frames in unwinder.frames */
+	struct process *process;
+	uint32_t generation; /* of its mappings at the sample's time */
+};
+
+struct waiter {
+	struct unwinding unwinding;
+	int outcome; /* of enum walk_outcome: what it waits for */
+	uint64_t cookie;
+	uint64_t deadline_ns;
+	uint64_t *frames; /* owned, kernel and user */
+	uint8_t *stack;   /* owned */
+	uint8_t *reads[UNWINDER_READS_MAX];
+	unsigned n_reads;
+	uint32_t n_certain; /* frames before memory was read later than the sample */
+	size_t n_bytes;
+	struct waiter *previous, *next;
+};
+
+/* A table that waits for room. */
+struct held_result {
+	struct table_result *result;
+	uint64_t retry_ns;
+	struct held_result *next;
+};
+
+struct unwinder {
+	struct unwinder_options options;
+	struct source_sink sink;
+	const struct unwind_host *host; /* NULL: memory of our own, or not attached */
+	struct table_memory memory;     /* the host's, or our own */
+	bool is_attached;
+	struct table_pool *pool;
+	struct table_loader *loader;
+	struct memory_reader *reader; /* NULL: nothing is read */
+	int epoll_fd, reader_fd;      /* reader_fd: the one that is in epoll_fd */
+	int error;
+	uint64_t now_ns; /* when the present call began */
+	struct held_result *held;
+	size_t held_words;
+
+	struct space *spaces;
+	struct space *dirty; /* list */
+	struct extents *runs;
+	struct unwind_mapping *scratch; /* a process's mappings while they are compared */
+	size_t n_scratch, n_spaces;
+	uint32_t next_version;
+	uint64_t replaced_ns; /* the newest time that any process replaced a mapping */
+	bool has_lost;        /* records were, and no scan has mended that yet */
+
+	struct waiter *waiters; /* list, by deadline */
+	size_t n_waiters, waiting_bytes;
+	uint64_t next_cookie;
+
+	struct unwinder_stats stats; /* totals */
+	uint64_t frames[SAMPLE_FRAMES_MAX];
+};
+
+/* unwinder.c */
+void unwinder_fail(struct unwinder *u, int error);
+/* Asks for the table of @slot. False: it will not come soon. */
+bool unwinder_want_table(struct unwinder *u, uint32_t slot);
+/* The time that tells what memory is free for use again: no root is older (layout.h, "Reuse"). */
+uint64_t unwinder_reuse_ns(const struct unwinder *u);
+
+/* unwinder_spaces.c */
+/* There is a host: the processes that are known already are to be published to it. */
+void spaces_begin(struct unwinder *u);
+/* After @event was applied. */
+void spaces_see_event(struct unwinder *u, const struct process_event *event);
+/* @p has a sample that the kernel could not walk, or not to its end. */
+void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample);
+/* How a mapping of a process is told to walks: SLOT_NONE and no image for what is no file. */
+int spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
+int spaces_publish(struct unwinder *u);
+void spaces_sweep(struct unwinder *u);
+/* The host's memory goes away. */
+void spaces_forget(struct unwinder *u);
+
+/* unwinder_walk.c */
+/* Takes a sample with a rest; delivers it now or later. */
+void walk_sample(struct unwinder *u, const struct sample *sample);
+/* Takes one that needs no walk. */
+void walk_pass(struct unwinder *u, const struct sample *sample);
+/* Goes on; returns enum walk_outcome. The frames are in u->frames. */
+int walk_unwinding(struct unwinder *u, struct unwinding *w);
+/* Gives the sample of @w, with u->frames, to the next sink. */
+void walk_deliver(struct unwinder *u, struct unwinding *w);
+
+/* unwinder_wait.c */
+/* Lets the sample wait for what @outcome says it lacks, or delivers it as it is. */
+void wait_for(struct unwinder *u, const struct unwinding *w, const struct sample_rest *rest,
+	      int outcome);
+/* The table at @slot is there, or will not come. */
+void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there);
+void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length);
+/* Delivers those that have waited past @now_ns; UINT64_MAX: all. */
+void wait_expire(struct unwinder *u, uint64_t now_ns);
+
+#endif

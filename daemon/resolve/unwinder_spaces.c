@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which processes' mappings the BPF programs have. A process is told to them (published) as a root:
+ * a run of mappings, and the time up to which process events are in it. The kernel's side makes a
+ * root void by itself when it sees an exec or a birth after that time, and lets children inherit
+ * their parent's; everything else comes from here:
+ *
+ *   a mapping was added        a new run, a new root, after the drain that told of it
+ *   a mapping was replaced     the root is withdrawn for some seconds: munmap(2) sends no record,
+ * so walks by the old mappings may go on until then, and a program that does so once (dlclose and
+ * dlopen) does it again a sample was not walked    though the process is published: the root is
+ * void; a new one fork                       the child shares the parent's run exec, exit the run
+ * goes back
+ *
+ * Processes that were never sampled are published only when that makes nothing wait: all their
+ * images' tables are there.
+ *
+ * A struct space belongs to a pid and one program in it; another program begins it anew.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "common/error.h"
+#include "common/frame.h"
+#include "daemon/resolve/unwinder_private.h"
+
+#define UNSTABLE_NS (10 * UNWINDER_SECOND_NS)
+
+static struct space *find(struct unwinder *u, pid_t pid)
+{
+	struct space *s;
+
+	HASH_FIND_INT(u->spaces, &pid, s);
+	return s;
+}
+
+static void mark(struct unwinder *u, struct space *s)
+{
+	if (s->is_dirty || !u->host)
+		return;
+	s->is_dirty = true;
+	DL_APPEND2(u->dirty, s, previous, next);
+}
+
+static void unmark(struct unwinder *u, struct space *s)
+{
+	if (!s->is_dirty)
+		return;
+	s->is_dirty = false;
+	DL_DELETE2(u->dirty, s, previous, next);
+}
+
+static void run_unref(struct unwinder *u, struct space_run *run)
+{
+	const struct unwind_mapping *mappings;
+
+	if (!run || --run->n_references > 0)
+		return;
+	mappings = u->host->mappings + run->first;
+	for (uint32_t i = 0; i < run->n; i++)
+		table_pool_release(u->pool, mappings[i].slot);
+	extents_give(u->runs, run->first, run->n, u->now_ns);
+	free(run);
+}
+
+static void drop_run(struct unwinder *u, struct space *s)
+{
+	run_unref(u, s->run);
+	s->run = NULL;
+	s->is_old = true;
+}
+
+static int withdraw(struct unwinder *u, struct space *s)
+{
+	int r;
+
+	drop_run(u, s);
+	if (!s->has_root)
+		return 0;
+	s->has_root = false;
+	r = u->host->withdraw(u->host->userdata, s->pid);
+	return r < 0 ? r : 0;
+}
+
+static int drop(struct unwinder *u, struct space *s)
+{
+	int r = withdraw(u, s);
+
+	unmark(u, s);
+	HASH_DEL(u->spaces, s);
+	u->n_spaces--;
+	free(s);
+	return r;
+}
+
+static void begin(struct space *s, const struct process *p)
+{
+	s->serial = p->serial;
+	s->version = mappings_version(p->mappings);
+	s->generation = mappings_generation(p->mappings, UINT64_MAX);
+	s->is_sampled = false;
+	s->is_old = true;
+	s->published_ns = 0;
+	s->unstable_until_ns = 0;
+}
+
+/* The space of the living process @p; a new one, or one of an earlier program, begins dirty. */
+static int get(struct unwinder *u, const struct process *p, struct space **ret)
+{
+	struct space *s = find(u, p->pid);
+
+	if (s && s->serial == p->serial) {
+		*ret = s;
+		return 0;
+	}
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return error_origin(-ENOMEM);
+		s->pid = p->pid;
+		HASH_ADD_INT(u->spaces, pid, s);
+		u->n_spaces++;
+	}
+	/* The root of the program before is void: the kernel saw this one begin. */
+	drop_run(u, s);
+	begin(s, p);
+	mark(u, s);
+	*ret = s;
+	return 0;
+}
+
+/* Its mappings may have changed, at @time_ns if so. */
+static int look(struct unwinder *u, struct space *s, const struct process *p, uint64_t time_ns)
+{
+	uint32_t generation;
+
+	if (s->version == mappings_version(p->mappings))
+		return 0;
+	s->version = mappings_version(p->mappings);
+	s->is_old = true;
+	mark(u, s);
+	generation = mappings_generation(p->mappings, UINT64_MAX);
+	if (s->generation == generation)
+		return 0;
+	s->generation = generation;
+	s->unstable_until_ns = time_ns + UNSTABLE_NS;
+	if (u->replaced_ns < time_ns)
+		u->replaced_ns = time_ns;
+	return withdraw(u, s);
+}
+
+/*
+ * The child has its parent's mappings, and the kernel gave it the root that its parent had then,
+ * which may be another one than its parent has now.
+ */
+static int see_fork(struct unwinder *u, const struct process_event *event)
+{
+	struct process *parent = process_table_living(u->options.processes, event->parent);
+	struct process *child = process_table_living(u->options.processes, event->pid);
+	struct space *of_parent = find(u, event->parent), *s;
+	int r;
+
+	if (!parent || !child || !of_parent || of_parent->serial != parent->serial ||
+	    !(of_parent->has_root || of_parent->published_ns))
+		return 0;
+	r = get(u, child, &s);
+	if (r)
+		return r;
+	s->has_root = true;
+	s->is_sampled = of_parent->is_sampled || of_parent->run;
+	s->unstable_until_ns = of_parent->unstable_until_ns;
+	if (!of_parent->run || of_parent->is_old ||
+	    of_parent->version != mappings_version(child->mappings))
+		return 0;
+	drop_run(u, s);
+	s->run = of_parent->run;
+	s->run->n_references++;
+	s->is_old = false;
+	return 0;
+}
+
+static int see_event(struct unwinder *u, const struct process_event *event)
+{
+	struct process *p;
+	struct space *s;
+	int r;
+
+	if (event->kind == PROCESS_EVENT_LOST) {
+		u->has_lost = true;
+		return 0;
+	}
+	if (event->kind == PROCESS_EVENT_FORK)
+		return event->pid == event->parent ? 0 : see_fork(u, event);
+	if (event->kind == PROCESS_EVENT_COMM)
+		return 0;
+	p = process_table_living(u->options.processes, event->pid);
+	if (!p) {
+		s = find(u, event->pid);
+		return s ? drop(u, s) : 0;
+	}
+	if (event->kind == PROCESS_EVENT_EXIT || p->kernel_thread)
+		return 0;
+	r = get(u, p, &s);
+	return r ? r : look(u, s, p, event->time_ns);
+}
+
+static void see_living(void *userdata, struct process *p)
+{
+	struct unwinder *u = userdata;
+	struct space *s;
+	int r;
+
+	if (p->kernel_thread)
+		return;
+	r = get(u, p, &s);
+	if (r)
+		unwinder_fail(u, r);
+}
+
+void spaces_begin(struct unwinder *u)
+{
+	if (u->host)
+		process_table_each(u->options.processes, see_living, u);
+}
+
+void spaces_see_event(struct unwinder *u, const struct process_event *event)
+{
+	int r;
+
+	if (!u->host)
+		return;
+	if (u->now_ns < event->time_ns)
+		u->now_ns = event->time_ns;
+	r = see_event(u, event);
+	if (r)
+		unwinder_fail(u, r);
+}
+
+static int see_sample(struct unwinder *u, struct process *p, const struct sample *sample)
+{
+	struct space *s;
+	int r;
+
+	if (process_table_living(u->options.processes, p->pid) != p || p->kernel_thread)
+		return 0;
+	r = get(u, p, &s);
+	if (!r)
+		r = look(u, s, p, sample->time_ns);
+	if (r)
+		return r;
+	if (!s->is_sampled || !s->run ||
+	    (!sample->walked_until_ns && s->published_ns < sample->time_ns))
+		mark(u, s);
+	s->is_sampled = true;
+	return 0;
+}
+
+void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample)
+{
+	int r;
+
+	if (!u->host)
+		return;
+	r = see_sample(u, p, sample);
+	if (r)
+		unwinder_fail(u, r);
+}
+
+int spaces_describe(struct unwinder *u, const struct mapping *m, struct unwind_mapping *ret)
+{
+	const struct image *image = m->image;
+	bool is_file = image->kind == IMAGE_FILE || image->kind == IMAGE_VDSO;
+	/* Offsets in frames and tables have 32 bits. */
+	bool fits = m->offset <= UINT32_MAX && m->end - m->start <= UINT32_MAX - m->offset;
+
+	*ret = (struct unwind_mapping){
+		.start = m->start, .end = m->end, .offset = m->offset, .slot = SLOT_NONE};
+	if (!is_file || !fits)
+		return 0;
+	if (image->id <= FRAME_IMAGES_MAX)
+		ret->image = (uint32_t)image->id;
+	return table_pool_slot(u->pool, m->image, unwinder_reuse_ns(u), &ret->slot);
+}
+
+/* Describes all of @p's open mappings in u->scratch. */
+static int describe_all(struct unwinder *u, const struct process *p, size_t *ret_n)
+{
+	const struct mapping *all;
+	size_t n;
+	int r = 0;
+
+	all = mappings_open(p->mappings, &n);
+	if (n > u->n_scratch) {
+		struct unwind_mapping *grown = reallocarray(u->scratch, n, sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		u->scratch = grown;
+		u->n_scratch = n;
+	}
+	for (size_t i = 0; !r && i < n; i++)
+		r = spaces_describe(u, &all[i], &u->scratch[i]);
+	*ret_n = n;
+	return r;
+}
+
+/* Gives @s a run of its own, unless it has that. Returns 0, UNWIND_HOST_E_FULL or -ENOMEM. */
+static int renew_run(struct unwinder *u, struct space *s, const struct process *p)
+{
+	struct space_run *run;
+	size_t n = 0, first = 0;
+	int r;
+
+	r = describe_all(u, p, &n);
+	if (r)
+		return r;
+	if (s->run && s->run->n == n &&
+	    memcmp(u->host->mappings + s->run->first, u->scratch, n * sizeof(*u->scratch)) == 0) {
+		s->is_old = false;
+		return 0;
+	}
+	if (!n || n > UNWIND_MAPPINGS_MAX)
+		return UNWIND_HOST_E_FULL;
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return error_origin(-ENOMEM);
+	r = extents_take(u->runs, n, unwinder_reuse_ns(u), &first);
+	if (r) {
+		free(run);
+		return r < 0 ? r : UNWIND_HOST_E_FULL;
+	}
+	*run = (struct space_run){.first = (uint32_t)first, .n = (uint32_t)n, .n_references = 1};
+	memcpy(u->host->mappings + first, u->scratch, n * sizeof(*u->scratch));
+	for (size_t i = 0; i < n; i++)
+		table_pool_hold(u->pool, u->scratch[i].slot);
+	drop_run(u, s);
+	s->run = run;
+	s->is_old = false;
+	return 0;
+}
+
+static bool is_ready(struct unwinder *u, const struct process *p)
+{
+	const struct mapping *all;
+	size_t n;
+
+	all = mappings_open(p->mappings, &n);
+	for (size_t i = 0; i < n; i++)
+		if (!table_pool_is_ready(u->pool, all[i].image))
+			return false;
+	return n > 0;
+}
+
+/* @s is out of the list. */
+static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
+{
+	struct process *p = process_table_living(u->options.processes, s->pid);
+	struct unwind_root root = {.until_ns = until_ns, .pid = (uint32_t)s->pid};
+	size_t n;
+	int r;
+
+	if (!p || p->serial != s->serial)
+		return drop(u, s);
+	mappings_open(p->mappings, &n);
+	if (!n || p->kernel_thread || u->now_ns < s->unstable_until_ns ||
+	    !(s->is_sampled || is_ready(u, p)))
+		return withdraw(u, s);
+	r = s->is_old || !s->run ? renew_run(u, s, p) : 0;
+	if (!r) {
+		root.first = s->run->first;
+		root.n = s->run->n;
+		root.version = u->next_version++;
+		if (!u->next_version)
+			u->next_version = 1;
+		r = u->host->publish(u->host->userdata, &root);
+	}
+	if (r < 0)
+		return r;
+	if (r) {
+		u->stats.publish_failed++;
+		return withdraw(u, s);
+	}
+	s->has_root = true;
+	s->published_ns = u->now_ns;
+	u->stats.published++;
+	return 0;
+}
+
+static void mark_all(struct unwinder *u)
+{
+	struct space *s, *next;
+
+	HASH_ITER (hh, u->spaces, s, next) {
+		s->is_old = true;
+		mark(u, s);
+	}
+}
+
+int spaces_publish(struct unwinder *u)
+{
+	uint64_t until_ns;
+	struct space *s;
+	int r = 0;
+
+	if (!u->host)
+		return 0;
+	until_ns = u->host->events_until(u->host->userdata);
+	if (!until_ns)
+		return 0;
+	if (u->has_lost && !process_table_wants_scan(u->options.processes)) {
+		u->has_lost = false;
+		mark_all(u);
+	}
+	while (!r && (s = u->dirty)) {
+		unmark(u, s);
+		r = publish(u, s, until_ns);
+	}
+	return r;
+}
+
+void spaces_sweep(struct unwinder *u)
+{
+	struct space *s, *next;
+	int r = 0;
+
+	if (!u->host)
+		return;
+	HASH_ITER (hh, u->spaces, s, next) {
+		const struct process *p = process_table_living(u->options.processes, s->pid);
+
+		if (!p || p->serial != s->serial)
+			r = drop(u, s);
+		if (r)
+			unwinder_fail(u, r);
+	}
+}
+
+void spaces_forget(struct unwinder *u)
+{
+	struct space *s, *next;
+
+	HASH_ITER (hh, u->spaces, s, next) {
+		drop_run(u, s);
+		unmark(u, s);
+		HASH_DEL(u->spaces, s);
+		free(s);
+	}
+	u->n_spaces = 0;
+}

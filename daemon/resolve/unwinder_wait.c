@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples that wait. Each holds copies of what it needs: its frames so far, and its stack from the
+ * frame on at which it stopped. The list is in order of deadlines, as each waits equally long.
+ *
+ * Memory of a process that is read now is not what it was at the sample's moment. Callers far up
+ * are mostly still there; where the walk over such memory comes to a bad end, the stack ends before
+ * it instead.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "common/error.h"
+#include "daemon/resolve/unwinder_private.h"
+
+#define WAIT_NS     UNWINDER_SECOND_NS
+#define WAITERS_MAX 4096u
+/* Of unwinder_options.memory_bytes. */
+#define WAIT_SHARE 4
+#define PAGE       UINT64_C(4096)
+#define READ_BYTES (4 * PAGE)
+/* A stack's copy is kept from so far below its pointer on. */
+#define BELOW UINT64_C(256)
+
+static void waiter_free(struct waiter *w)
+{
+	if (!w)
+		return;
+	process_unref(w->unwinding.process);
+	free(w->frames);
+	free(w->stack);
+	for (unsigned i = 0; i < w->n_reads; i++)
+		free(w->reads[i]);
+	free(w);
+}
+DEFINE_CLEANUP(struct waiter *, waiter_free)
+
+static void leave(struct unwinder *u, struct waiter *w)
+{
+	DL_DELETE2(u->waiters, w, previous, next);
+	u->n_waiters--;
+	u->waiting_bytes -= w->n_bytes;
+}
+
+/* The frames, in u->frames, become the waiter's. */
+static int keep_frames(struct unwinder *u, struct waiter *w)
+{
+	size_t n = w->unwinding.sample.n_kernel + w->unwinding.walk.n_frames;
+	uint64_t *frames = reallocarray(w->frames, n ? n : 1, sizeof(*frames));
+
+	if (!frames)
+		return error_origin(-ENOMEM);
+	memcpy(frames, u->frames, n * sizeof(*frames));
+	w->frames = frames;
+	return 0;
+}
+
+/*
+ * The copy of the stack, from the present frame on: a walk only goes up, but for signal frames. A
+ * little below: in epilogues, rules tell of registers where they were before they were popped.
+ */
+static int keep_stack(struct waiter *w, const struct sample_rest *rest)
+{
+	struct unwind_region *region = &w->unwinding.walk.memory.regions[0];
+	uint64_t skip = w->unwinding.walk.registers.sp - BELOW - region->address;
+
+	if (!rest->stack_length)
+		return 0;
+	if (skip > rest->stack_length)
+		skip = 0;
+	w->n_bytes += rest->stack_length - skip;
+	w->stack = malloc(rest->stack_length - skip ? rest->stack_length - skip : 1);
+	if (!w->stack)
+		return error_origin(-ENOMEM);
+	memcpy(w->stack, rest->stack + skip, rest->stack_length - skip);
+	*region = (struct unwind_region){
+		.address = region->address + skip,
+		.length = rest->stack_length - skip,
+		.data = w->stack,
+	};
+	return 0;
+}
+
+static bool ask_for_memory(struct unwinder *u, struct waiter *w)
+{
+	const struct unwinding *uw = &w->unwinding;
+	uint64_t from = uw->walk.address & ~(PAGE - 1);
+	int r;
+
+	if (!u->reader || w->n_reads == UNWINDER_READS_MAX ||
+	    uw->walk.memory.n_regions == UNWIND_REGIONS_MAX ||
+	    process_table_living(u->options.processes, uw->process->pid) != uw->process)
+		return false;
+	u->stats.memory_reads++;
+	w->cookie = u->next_cookie++;
+	r = memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES);
+	if (r < 0)
+		unwinder_fail(u, r);
+	u->stats.memory_failed += r != MEMORY_READER_E_OK;
+	if (r)
+		return false;
+	if (!w->n_reads)
+		w->n_certain = uw->walk.n_frames;
+	return true;
+}
+
+/* Asks for what it lacks. False: there is no hope. */
+static bool ask(struct unwinder *u, struct waiter *w)
+{
+	if (w->outcome == WALK_TABLE)
+		return unwinder_want_table(u, w->unwinding.walk.slot);
+	return ask_for_memory(u, w);
+}
+
+/* The end of @w, which is out of the list; its frames are in u->frames. */
+static void finish(struct unwinder *u, struct waiter *w)
+{
+	struct walk *walk = &w->unwinding.walk;
+
+	bool is_good = walk->quality == STACK_COMPLETE ||
+		       (walk->quality == STACK_TRUNCATED && walk->reason == TRUNCATED_DEPTH);
+
+	if (w->n_reads && !is_good) {
+		walk->n_frames = w->n_certain;
+		walk->quality = STACK_TRUNCATED;
+		walk->reason = TRUNCATED_COPY;
+	}
+	walk_deliver(u, &w->unwinding);
+	waiter_free(w);
+}
+
+static void give_up(struct unwinder *u, struct waiter *w)
+{
+	memcpy(u->frames, w->frames,
+	       (w->unwinding.sample.n_kernel + w->unwinding.walk.n_frames) * sizeof(*u->frames));
+	walk_give_up(&w->unwinding.walk, w->outcome);
+	u->stats.gave_up++;
+	leave(u, w);
+	finish(u, w);
+}
+
+/* What it lacked is there. */
+static void resume(struct unwinder *u, struct waiter *w)
+{
+	struct walk *walk = &w->unwinding.walk;
+	int r;
+
+	memcpy(u->frames, w->frames,
+	       (w->unwinding.sample.n_kernel + walk->n_frames) * sizeof(*u->frames));
+	w->outcome = walk_unwinding(u, &w->unwinding);
+	if (w->outcome == WALK_ENDED) {
+		u->stats.finished++;
+		u->stats.waited++;
+		leave(u, w);
+		finish(u, w);
+		return;
+	}
+	r = keep_frames(u, w);
+	if (r) {
+		unwinder_fail(u, r);
+		walk_give_up(walk, w->outcome);
+		u->stats.gave_up++;
+		leave(u, w);
+		finish(u, w);
+		return;
+	}
+	if (!ask(u, w))
+		give_up(u, w);
+}
+
+static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
+		      const struct sample_rest *rest, int outcome, struct waiter **ret)
+{
+	cleanup(waiter_freep) struct waiter *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return error_origin(-ENOMEM);
+	w->unwinding = *unwinding;
+	process_ref(unwinding->process);
+	w->outcome = outcome;
+	w->deadline_ns = u->now_ns + WAIT_NS;
+	w->n_bytes = sizeof(*w) + (unwinding->sample.n_kernel + UNWINDER_DEPTH / 4) * 8;
+	r = keep_frames(u, w);
+	if (!r)
+		r = keep_stack(w, rest);
+	if (r)
+		return r;
+	*ret = steal_ptr(&w);
+	return 0;
+}
+
+static bool has_room(const struct unwinder *u, const struct sample_rest *rest)
+{
+	return u->n_waiters < WAITERS_MAX &&
+	       u->waiting_bytes + rest->stack_length + sizeof(struct waiter) <=
+		       u->options.memory_bytes / WAIT_SHARE;
+}
+
+void wait_for(struct unwinder *u, const struct unwinding *unwinding, const struct sample_rest *rest,
+	      int outcome)
+{
+	struct unwinding w = *unwinding;
+	struct waiter *waiter = NULL;
+	int r = 0;
+
+	if (!has_room(u, rest))
+		u->stats.no_room++;
+	else
+		r = waiter_new(u, &w, rest, outcome, &waiter);
+	if (r)
+		unwinder_fail(u, r);
+	if (waiter) {
+		DL_APPEND2(u->waiters, waiter, previous, next);
+		u->n_waiters++;
+		u->waiting_bytes += waiter->n_bytes;
+		if (!ask(u, waiter))
+			give_up(u, waiter);
+		return;
+	}
+	if (outcome == WALK_TABLE)
+		unwinder_want_table(u, w.walk.slot);
+	walk_give_up(&w.walk, outcome);
+	walk_deliver(u, &w);
+}
+
+void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there)
+{
+	struct waiter *w, *next;
+
+	DL_FOREACH_SAFE2(u->waiters, w, next, next)
+	{
+		if (w->outcome != WALK_TABLE || w->unwinding.walk.slot != slot)
+			continue;
+		if (is_there)
+			resume(u, w);
+		else
+			give_up(u, w);
+	}
+}
+
+void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length)
+{
+	struct unwind_memory *memory;
+	uint64_t from, missing;
+	struct waiter *w;
+	uint8_t *copy;
+
+	DL_SEARCH_SCALAR2(u->waiters, w, cookie, cookie, next);
+	if (!w || w->outcome != WALK_MEMORY)
+		return; /* it has given up */
+	memory = &w->unwinding.walk.memory;
+	missing = w->unwinding.walk.address;
+	from = missing & ~(PAGE - 1);
+	copy = missing - from + sizeof(uint64_t) <= length ? malloc(length) : NULL;
+	if (!copy) {
+		u->stats.memory_failed++;
+		give_up(u, w);
+		return;
+	}
+	memcpy(copy, data, length);
+	w->reads[w->n_reads++] = copy;
+	w->n_bytes += length;
+	u->waiting_bytes += length;
+	memory->regions[memory->n_regions++] =
+		(struct unwind_region){.address = from, .length = length, .data = copy};
+	resume(u, w);
+}
+
+void wait_expire(struct unwinder *u, uint64_t now_ns)
+{
+	while (u->waiters && u->waiters->deadline_ns <= now_ns)
+		give_up(u, u->waiters);
+}

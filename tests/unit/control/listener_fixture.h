@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_TESTS_UNIT_CONTROL_LISTENER_FIXTURE_H
+#define PROFD_TESTS_UNIT_CONTROL_LISTENER_FIXTURE_H
+
+/*
+ * The listener in a real event loop on a real socket, with operations of the tests' own. Clients
+ * are plain fds.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "common/packet.h"
+#include "common/unixsock.h"
+#include "control.pb-c.h"
+#include "daemon/control/control.h"
+#include "daemon/output/listing.h"
+
+#define STALL_NS UINT64_C(400000000) /* of the tests that wait for it */
+#define STALL_MS 600                 /* by then it is over */
+#define NOBODY   65534
+
+struct world {
+	char folder[32], path[48];
+	sd_event *loop;
+	struct listener *listener;
+	struct reply *pending; /* of flush and stop */
+	struct session_request started;
+	bool started_pidfd;
+	unsigned n_calls, n_sessions;
+	size_t config_size;
+	uint64_t stall_ns; /* 0: the default, longer than any test */
+	bool fail, silent;
+};
+
+static inline int op_start(void *ud, const struct peer *peer, const struct session_request *request,
+			   struct reply *reply)
+{
+	struct world *w = ud;
+
+	(void)peer;
+	w->n_calls++;
+	w->started = *request;
+	w->started_pidfd = request->pidfd >= 0 && fcntl(request->pidfd, F_GETFD) >= 0;
+	reply_text(reply, "s1");
+	return CONTROL_DONE;
+}
+
+static inline int op_stop(void *ud, const struct peer *peer, uint64_t id, struct reply *reply)
+{
+	struct world *w = ud;
+
+	(void)peer;
+	w->n_calls++;
+	if (id == 99) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "no\nsession s%" PRIu64, id);
+		return CONTROL_DONE;
+	}
+	w->pending = reply;
+	return CONTROL_PENDING;
+}
+
+static inline int op_stop_pid(void *ud, const struct peer *peer, pid_t pid, struct reply *reply)
+{
+	(void)ud;
+	(void)peer;
+	reply_error(reply, CONTROL_ERROR_FAILED, "pid %d", pid);
+	return CONTROL_DONE;
+}
+
+static inline int op_stop_all(void *ud, const struct peer *peer, struct reply *reply)
+{
+	char *paths[] = {(char[]){"/a"}, (char[]){"/b c"}, NULL};
+
+	(void)ud;
+	(void)peer;
+	reply_paths(reply, paths);
+	return CONTROL_DONE;
+}
+
+static inline int op_pause(void *ud, bool pause, struct reply *reply)
+{
+	((struct world *)ud)->n_calls += pause ? 1 : 100;
+	reply_ok(reply);
+	return CONTROL_DONE;
+}
+
+static inline int op_status(void *ud, const struct peer *peer, struct reply *reply)
+{
+	Profd__Control__Status status = PROFD__CONTROL__STATUS__INIT;
+
+	(void)ud;
+	status.version = (char[]){"test"};
+	status.pid = (int32_t)peer->uid;
+	reply_status(reply, &status);
+	return CONTROL_DONE;
+}
+
+static inline int op_flush(void *ud, const struct peer *peer, uint64_t id, struct reply *reply)
+{
+	return op_stop(ud, peer, id, reply);
+}
+
+static inline int op_epoch(void *ud, struct reply *reply)
+{
+	struct world *w = ud;
+
+	if (w->fail)
+		return -EIO;
+	if (!w->silent)
+		reply_text(reply, "2611211200");
+	return CONTROL_DONE;
+}
+
+static inline int op_config(void *ud, struct reply *reply)
+{
+	struct world *w = ud;
+	cleanup(freep) char *text = malloc(w->config_size + 1);
+
+	assert_non_null(text);
+	memset(text, 'x', w->config_size);
+	text[w->config_size] = '\0';
+	reply_text(reply, text);
+	return CONTROL_DONE;
+}
+
+static inline int op_list(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
+			  struct reply *reply)
+{
+	struct listing_row rows[] = {
+		{.service = (char[]){"a"}, .start_ns = since_ns, .end_ns = until_ns},
+		{.service = (char *)service, .format = "pprof", .samples = 7},
+	};
+	struct listing listing = {.rows = rows, .n_rows = 2};
+
+	(void)ud;
+	reply_listing(reply, &listing);
+	return CONTROL_DONE;
+}
+
+static inline unsigned op_n_sessions_of(void *ud, uid_t uid)
+{
+	(void)uid;
+	return ((struct world *)ud)->n_sessions;
+}
+
+static const struct control_ops ops = {
+	.start = op_start,
+	.stop = op_stop,
+	.stop_pid = op_stop_pid,
+	.stop_all = op_stop_all,
+	.pause = op_pause,
+	.status = op_status,
+	.flush = op_flush,
+	.epoch = op_epoch,
+	.config = op_config,
+	.list = op_list,
+	.n_sessions_of = op_n_sessions_of,
+};
+
+static inline struct listener_options options_of(struct world *w)
+{
+	return (struct listener_options){
+		.path = w->path,
+		.mode = 0666,
+		.fd = -1,
+		.group = "no-such-group",
+		.ops = &ops,
+		.userdata = w,
+		.stall_ns = w->stall_ns,
+	};
+}
+
+static inline int setup_with(void **state, uint64_t stall_ns)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct listener_options options;
+
+	assert_non_null(w);
+	strcpy(w->folder, "/tmp/test-listener-XXXXXX");
+	assert_non_null(mkdtemp(w->folder));
+	assert_int_equal(chmod(w->folder, 0755), 0);
+	snprintf(w->path, sizeof(w->path), "%s/socket", w->folder);
+	w->config_size = 10;
+	w->stall_ns = stall_ns;
+	assert_true(sd_event_new(&w->loop) >= 0);
+	options = options_of(w);
+	assert_int_equal(listener_new(&w->listener, w->loop, &options), 0);
+	*state = w;
+	return 0;
+}
+
+static inline int setup(void **state)
+{
+	return setup_with(state, 0);
+}
+
+static inline int setup_impatient(void **state)
+{
+	return setup_with(state, STALL_NS);
+}
+
+static inline int teardown(void **state)
+{
+	struct world *w = *state;
+
+	listener_free(w->listener);
+	sd_event_unref(w->loop);
+	assert_int_equal(access(w->path, F_OK), -1);
+	assert_int_equal(rmdir(w->folder), 0);
+	free(w);
+	return 0;
+}
+
+static inline void run(struct world *w, unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++)
+		while (sd_event_run(w->loop, 1000) > 0)
+			;
+}
+
+static inline struct listener_stats stats_of(struct world *w)
+{
+	struct listener_stats stats;
+
+	listener_get_stats(w->listener, &stats);
+	return stats;
+}
+
+static inline int client(struct world *w)
+{
+	int fd;
+
+	assert_int_equal(unixsock_connect(w->path, &fd), UNIXSOCK_E_OK);
+	return fd;
+}
+
+static inline void send_request(int fd, const Profd__Control__Request *request)
+{
+	uint8_t data[1024];
+	size_t size = profd__control__request__get_packed_size(request);
+
+	assert_true(size <= sizeof(data));
+	profd__control__request__pack(request, data);
+	assert_int_equal(unixsock_send(fd, data, size, 1000), UNIXSOCK_E_OK);
+}
+
+static inline void send_verb(int fd, Profd__Control__Request__VerbCase verb)
+{
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+
+	request.verb_case = verb;
+	request.status = &empty;
+	send_request(fd, &request);
+}
+
+static inline void send_stop(int fd, uint64_t id)
+{
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+
+	stop.which_case = id ? PROFD__CONTROL__STOP__WHICH_ID : PROFD__CONTROL__STOP__WHICH_ALL;
+	if (id)
+		stop.id = id;
+	else
+		stop.all = &empty;
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_STOP;
+	request.stop = &stop;
+	send_request(fd, &request);
+}
+
+static inline void send_start(int fd, Profd__Control__TargetKind target, int64_t number,
+			      uint64_t rate)
+{
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+
+	start.target = target;
+	start.number = number;
+	start.rate = rate;
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
+	request.start = &start;
+	send_request(fd, &request);
+}
+
+static inline Profd__Control__Response *receive(int fd, int timeout_ms)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	Profd__Control__Response *response;
+	size_t size;
+
+	if (unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &data, &size))
+		return NULL;
+	response = profd__control__response__unpack(NULL, size, data);
+	assert_non_null(response);
+	return response;
+}
+
+static inline void expect_text(int fd, const char *text)
+{
+	Profd__Control__Response *response = receive(fd, 1000);
+
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_TEXT);
+	assert_string_equal(response->text, text);
+	profd__control__response__free_unpacked(response, NULL);
+}
+
+static inline void expect_error(int fd, int code, const char *part)
+{
+	Profd__Control__Response *response = receive(fd, 1000);
+
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_ERROR);
+	if (!strstr(response->error->message, part))
+		fail_msg("error is '%s'", response->error->message);
+	assert_null(strchr(response->error->message, '\n'));
+	assert_int_equal(response->error->code, code);
+	profd__control__response__free_unpacked(response, NULL);
+}
+
+static inline bool is_closed(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET;
+}
+
+/* A daemon that goes on answers the next one. */
+static inline void expect_serving(struct world *w)
+{
+	cleanup(closep) int fd = client(w);
+
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
+	run(w, 5);
+	expect_text(fd, "2611211200");
+}
+
+#define IMPATIENT(name) cmocka_unit_test_setup_teardown(name, setup_impatient, teardown)
+#define TEST(name)      cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* Clients that send garbage, do not read, do not go on, or are too many. */
+#include "tests/unit/control/listener_fixture.h"
+
+#include <poll.h>
+
+static void test_garbage(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} cases[] = {
+		{"\xff\xff\xff\xff", 4},                 /* 4 GiB */
+		{"GET / HTTP/1.1\r\n\r\n", 18},          /* another protocol */
+		{"\x00\x01\x00\x01", 4},                 /* 64 KiB and one byte */
+		{"\x00\x00\x00\x04\xff\xff\xff\xff", 8}, /* a frame of rubbish */
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(closep) int fd = client(w);
+
+		assert_int_equal(send(fd, cases[i].bytes, cases[i].size, MSG_NOSIGNAL),
+				 cases[i].size);
+		run(w, 5);
+		expect_error(fd, 2, "no request");
+		assert_true(is_closed(fd));
+		assert_int_equal(stats_of(w).garbage, i + 1);
+	}
+	expect_serving(w);
+}
+
+/* A frame that is a message, but asks for nothing: an answer, and the connection stays. */
+static void test_empty_request(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+
+	assert_int_equal(send(fd, "\0\0\0\0", 4, MSG_NOSIGNAL), 4);
+	run(w, 5);
+	expect_error(fd, 2, "does not know that request");
+	assert_false(is_closed(fd));
+	expect_serving(w);
+}
+
+/* One byte at a time, and several requests at once: the answers come in order. */
+static void test_pieces_and_batches(void **state)
+{
+	static const uint8_t epoch[] = {0, 0, 0, 2, 0x3a, 0};
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+
+	for (size_t i = 0; i < sizeof(epoch); i++) {
+		assert_int_equal(send(fd, epoch + i, 1, MSG_NOSIGNAL), 1);
+		run(w, 1);
+	}
+	expect_text(fd, "2611211200");
+	for (int i = 0; i < 20; i++)
+		send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
+	run(w, 20);
+	for (int i = 0; i < 20; i++)
+		expect_text(fd, "2611211200");
+}
+
+static void test_never_reading_client(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+
+	w->config_size = 4 << 20;
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_CONFIG);
+	run(w, 20);
+	assert_int_equal(stats_of(w).stalled, 0);
+	w->config_size = 10;
+	expect_serving(w);
+	run(w, STALL_MS);
+	assert_int_equal(stats_of(w).stalled, 1);
+	expect_serving(w);
+}
+
+/* All answers that wait are bounded together; what does not fit becomes an error. */
+static void test_output_is_bounded(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int first = client(w), second = client(w);
+
+	w->config_size = 10 << 20;
+	send_verb(first, PROFD__CONTROL__REQUEST__VERB_CONFIG);
+	run(w, 10);
+	send_verb(second, PROFD__CONTROL__REQUEST__VERB_CONFIG);
+	run(w, 10);
+	expect_error(second, 1, "try again");
+	w->config_size = 17 << 20;
+	send_verb(second, PROFD__CONTROL__REQUEST__VERB_CONFIG);
+	run(w, 10);
+	expect_error(second, 1, "too long");
+}
+
+/* A slow reader of a large answer is served as long as it reads on. */
+static void test_slow_reader(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+	cleanup(freep) char *buffer = malloc(1 << 20);
+	size_t got = 0;
+
+	assert_non_null(buffer);
+	w->config_size = 4 << 20;
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_CONFIG);
+	for (int i = 0; i < 1000 && got < (4 << 20); i++) {
+		ssize_t n = recv(fd, buffer, 1 << 18, MSG_DONTWAIT);
+
+		got += n > 0 ? (size_t)n : 0;
+		run(w, 20);
+	}
+	assert_true(got >= (4 << 20));
+	assert_int_equal(stats_of(w).stalled, 0);
+}
+
+static void test_silent_and_half_sent(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int silent = client(w), half = client(w);
+
+	assert_int_equal(send(half, "\0\0\0\7abc", 7, MSG_NOSIGNAL), 7);
+	run(w, 50);
+	assert_int_equal(stats_of(w).stalled, 0);
+	run(w, STALL_MS);
+	assert_int_equal(stats_of(w).stalled, 2);
+	assert_true(is_closed(silent));
+	assert_true(is_closed(half));
+	expect_serving(w);
+}
+
+static void test_too_many_clients(void **state)
+{
+	struct world *w = *state;
+	int fds[64];
+	cleanup(closep) int last = -1;
+
+	for (int i = 0; i < 64; i++)
+		fds[i] = client(w);
+	run(w, 5);
+	last = client(w);
+	run(w, 5);
+	expect_error(last, 1, "too many clients");
+	assert_true(is_closed(last));
+	assert_int_equal(stats_of(w).refused, 1);
+	for (int i = 0; i < 64; i++)
+		close(fds[i]);
+	run(w, 5);
+	expect_serving(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_garbage),
+		TEST(test_empty_request),
+		TEST(test_pieces_and_batches),
+		IMPATIENT(test_never_reading_client),
+		TEST(test_output_is_bounded),
+		IMPATIENT(test_slow_reader),
+		IMPATIENT(test_silent_and_half_sent),
+		TEST(test_too_many_clients),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_TESTS_UNIT_INGEST_BPF_STUBS_H
+#define PROFD_TESTS_UNIT_INGEST_BPF_STUBS_H
+
+/*
+ * Parts of the BPF programs built as an ordinary program: the helpers are functions here, maps are
+ * arrays, user memory is one array, the task is a struct of ours. Include it once, instead of the
+ * files below bpf/; cmocka's headers come before.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define __TARGET_ARCH_x86     1
+#define preserve_access_index unused /* CO-RE: the structs here are the ones that are read */
+
+#include "bpf/kernel_types.h"
+
+#define SEC(name)          __attribute__((unused))
+#define __uint(name, n)    int(*name)[n]
+#define __type(name, type) type *name
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define bpf_core_field_exists(field)               1
+#define BPF_CORE_READ_BITFIELD_PROBED(task, field) ((task)->field)
+
+struct unwind_context;
+struct unwind_memory;
+struct unwind_registers;
+
+static long bpf_probe_read_user(void *to, __u32 length, const void *from);
+static long bpf_task_pt_regs(struct task_struct *task);
+static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
+		     struct unwind_context *context, __u64 flags);
+static __u64 bpf_ktime_get_ns(void);
+static void *bpf_map_lookup_elem(void *map, const void *key);
+static long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
+static long bpf_map_delete_elem(void *map, const void *key);
+
+/* Global functions, for the verifier's sake. */
+__u32 tables_find_mapping(__u32 first, __u32 n, __u64 address);
+__u64 tables_search(__u32 slot, __u32 offset, __u32 now_s);
+int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *memory);
+int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
+int roots_fork(unsigned long long *args);
+int roots_exec(unsigned long long *args);
+int roots_free(unsigned long long *args);
+
+#include "bpf/rest.bpf.h"
+#include "bpf/roots.bpf.h"
+#include "bpf/tables.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+/* User memory: the stack, and a page of code. */
+#define STACK_BASE  0x7ffd00000000ull
+#define STACK_BYTES 65536ull
+#define CODE_BASE   0x10000000ull
+#define CODE_BYTES  4096ull
+
+static union {
+	__u64 wide[STACK_BYTES / 8];
+	__u32 narrow[STACK_BYTES / 4];
+	__u8 bytes[STACK_BYTES];
+} stack;
+
+static __u8 code[CODE_BYTES];
+
+/* What the maps hold. */
+#define WORDS    65536u
+#define SLOTS    16u
+#define MAPPINGS 1024u
+#define ROOTS    4u
+
+static struct {
+	__u64 words[WORDS];
+	struct table_slot slots[SLOTS];
+	struct unwind_mapping mappings[MAPPINGS];
+	__u32 pids[ROOTS]; /* 0: free */
+	struct abi_root roots[ROOTS];
+	__u64 changed[1 << ABI_CHANGED_BITS];
+	__u64 woken[1 << REST_WAKE_BITS];
+} maps;
+
+static __u64 now_ns;
+static struct pt_regs entry_regs;
+static struct scratch scratch;
+
+static bool copy_out(void *to, __u32 length, __u64 from, __u64 base, const __u8 *bytes, __u64 size)
+{
+	if (from < base || from - base + length > size)
+		return false;
+	memcpy(to, bytes + (from - base), length);
+	return true;
+}
+
+/* A 32-bit program's stack is at 0x1000. */
+static long bpf_probe_read_user(void *to, __u32 length, const void *from)
+{
+	__u64 at = (uintptr_t)from;
+
+	if (copy_out(to, length, at, STACK_BASE, stack.bytes, STACK_BYTES) ||
+	    copy_out(to, length, at, 0x1000, stack.bytes, STACK_BYTES) ||
+	    copy_out(to, length, at, CODE_BASE, code, CODE_BYTES))
+		return 0;
+	return -14;
+}
+
+static long bpf_task_pt_regs(struct task_struct *task)
+{
+	(void)task;
+	return (long)&entry_regs;
+}
+
+static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
+		     struct unwind_context *context, __u64 flags)
+{
+	__u32 i;
+
+	(void)flags;
+	for (i = 0; i < n; i++)
+		if (step(i, context))
+			return i + 1;
+	return i;
+}
+
+static __u64 bpf_ktime_get_ns(void)
+{
+	return now_ns;
+}
+
+static struct abi_root *find_root(__u32 pid)
+{
+	for (unsigned i = 0; i < ROOTS; i++)
+		if (maps.pids[i] == pid)
+			return &maps.roots[i];
+	return NULL;
+}
+
+static void *bpf_map_lookup_elem(void *map, const void *key)
+{
+	__u32 i;
+
+	memcpy(&i, key, sizeof(i));
+	if (map == &roots)
+		return i ? find_root(i) : NULL;
+	if (map == &words)
+		return i < WORDS ? &maps.words[i] : NULL;
+	if (map == &slots)
+		return i < SLOTS ? &maps.slots[i] : NULL;
+	if (map == &mappings)
+		return i < MAPPINGS ? &maps.mappings[i] : NULL;
+	if (map == &changed)
+		return i < 1 << ABI_CHANGED_BITS ? &maps.changed[i] : NULL;
+	if (map == &woken)
+		return i < 1 << REST_WAKE_BITS ? &maps.woken[i] : NULL;
+	return NULL;
+}
+
+static long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
+{
+	struct abi_root *root;
+	__u32 pid;
+
+	(void)flags;
+	memcpy(&pid, key, sizeof(pid));
+	root = map == &roots ? find_root(pid) : NULL;
+	if (!root)
+		root = find_root(0);
+	if (!root)
+		return -7; /* -E2BIG */
+	memcpy(root, value, sizeof(*root));
+	maps.pids[root - maps.roots] = pid;
+	return 0;
+}
+
+static long bpf_map_delete_elem(void *map, const void *key)
+{
+	struct abi_root *root = bpf_map_lookup_elem(map, key);
+
+	if (!root)
+		return -2;
+	maps.pids[root - maps.roots] = 0;
+	return 0;
+}
+
+/* An address space of mappings[0 .. n), as profd publishes it. */
+static inline void publish(__u32 pid, __u32 n, __u64 until_ns)
+{
+	const struct abi_root root = {
+		.root = {.until_ns = until_ns, .first = 0, .n = n, .pid = pid, .version = 1}};
+
+	bpf_map_update_elem(&roots, &pid, &root, 0);
+}
+
+static inline void stubs_reset(void)
+{
+	memset(&stack, 0, sizeof(stack));
+	memset(code, 0xcc, sizeof(code));
+	memset(&maps, 0, sizeof(maps));
+	memset(&scratch, 0xff, sizeof(scratch));
+	memset(scratch.cache, 0, sizeof(scratch.cache));
+	now_ns = 1000000000;
+	uninherited = unwithdrawn = 0;
+}
+
+#endif

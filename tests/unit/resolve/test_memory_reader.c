@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader with real processes. A reader that is stuck is one that was stopped. Time is what the
+ * ticks are told; where the test waits for a process, a few seconds bound that.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/resolve/memory_reader.h"
+
+#define PAGE    4096u
+#define N_PAGES 20u
+#define MS      UINT64_C(1000000)
+#define PATIENT 10000 /* ms; for what takes microseconds */
+
+/* A process whose memory is known: N_PAGES at `bytes`, then nothing. */
+struct target {
+	uint8_t *bytes;
+	pid_t pid;
+};
+
+static uint8_t expected_byte(size_t i)
+{
+	return (uint8_t)(i * 7 + i / PAGE);
+}
+
+static int start_target(void **state)
+{
+	struct target *t = calloc(1, sizeof(*t));
+	int ready[2];
+	char byte;
+
+	assert_non_null(t);
+	t->bytes = mmap(NULL, (N_PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(t->bytes != MAP_FAILED);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	t->pid = fork();
+	assert_true(t->pid >= 0);
+	if (t->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		munmap(t->bytes + N_PAGES * PAGE, PAGE);
+		for (size_t i = 0; i < N_PAGES * PAGE; i++)
+			t->bytes[i] = expected_byte(i);
+		if (write(ready[1], "", 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	*state = t;
+	return 0;
+}
+
+static int stop_target(void **state)
+{
+	struct target *t = *state;
+
+	kill(t->pid, SIGKILL);
+	assert_int_equal(waitpid(t->pid, NULL, 0), t->pid);
+	munmap(t->bytes, (N_PAGES + 1) * PAGE);
+	free(t);
+	return 0;
+}
+
+/* The parent and state of @pid; false if it is not there. */
+static bool look(pid_t pid, pid_t *ret_parent, char *ret_state)
+{
+	char path[64], text[256], *after;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	closep(&fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	after = strrchr(text, ')');
+	return after && sscanf(after, ") %c %d", ret_state, ret_parent) == 2;
+}
+
+/* The living child of @parent that is not @but; 0: there is none. */
+static pid_t child_of(pid_t parent, pid_t but)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0, up;
+	char state;
+
+	assert_non_null(proc);
+	while ((entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 0 && pid != but && look(pid, &up, &state) && up == parent && state != 'Z')
+			found = pid;
+	}
+	closedir(proc);
+	return found;
+}
+
+static void nap(void)
+{
+	poll(NULL, 0, 5);
+}
+
+/* The keeper forks its reader when it gets to it. */
+static pid_t reader_of(pid_t keeper, pid_t but)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; !pid && i < PATIENT / 5; i++) {
+		pid = child_of(keeper, but);
+		if (!pid)
+			nap();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Sends @signal to @pid and waits until it is in that state: 'T' stopped, 'Z' dead or gone. */
+static void make(pid_t pid, int signal, char wanted)
+{
+	pid_t parent;
+	char state = wanted;
+
+	assert_int_equal(kill(pid, signal), 0);
+	for (int i = 0; i < PATIENT / 5; i++) {
+		if (!look(pid, &parent, &state))
+			state = 'Z';
+		if (state == wanted)
+			return;
+		nap();
+	}
+	fail_msg("process %d is in state %c, not %c", pid, state, wanted);
+}
+
+static void ask(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at, size_t length)
+{
+	assert_int_equal(memory_reader_request(m, cookie, pid, (uintptr_t)at, length),
+			 MEMORY_READER_E_OK);
+}
+
+static bool is_readable(const struct memory_reader *m, int timeout_ms)
+{
+	struct pollfd fd = {.fd = memory_reader_fd(m), .events = POLLIN};
+
+	return poll(&fd, 1, timeout_ms) == 1;
+}
+
+/* The next answer is @cookie's, of @length bytes, which are the target's from @at on. */
+static void expect(struct memory_reader *m, const struct target *t, uint64_t cookie,
+		   const uint8_t *at, size_t length)
+{
+	const uint8_t *data;
+	uint64_t got;
+	size_t n;
+
+	assert_true(is_readable(m, PATIENT));
+	assert_true(memory_reader_take(m, &got, &data, &n));
+	assert_true(got == cookie);
+	assert_int_equal(n, length);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(data[i], expected_byte((size_t)(at - t->bytes) + i));
+}
+
+static void expect_nothing(struct memory_reader *m)
+{
+	const uint8_t *data;
+	uint64_t cookie;
+	size_t n;
+
+	assert_false(is_readable(m, 0));
+	assert_false(memory_reader_take(m, &cookie, &data, &n));
+}
+
+static void test_reads_what_is_there(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	uint8_t *end = t->bytes + N_PAGES * PAGE;
+
+	assert_int_equal(memory_reader_new(&m), 0);
+	expect_nothing(m);
+	ask(m, 7, t->pid, t->bytes + 100, 8);
+	expect(m, t, 7, t->bytes + 100, 8);
+	ask(m, 8, t->pid, t->bytes + 3, MEMORY_READ_MAX);
+	expect(m, t, 8, t->bytes + 3, MEMORY_READ_MAX);
+	ask(m, 9, t->pid, t->bytes, SIZE_MAX);
+	expect(m, t, 9, t->bytes, MEMORY_READ_MAX);
+	ask(m, 10, t->pid, end - PAGE - 5, 3 * PAGE);
+	expect(m, t, 10, end - PAGE - 5, PAGE + 5);
+	ask(m, 11, t->pid, end - 1, PAGE);
+	expect(m, t, 11, end - 1, 1);
+	expect_nothing(m);
+}
+
+static void test_answers_what_is_not_there(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	pid_t gone = fork();
+
+	assert_true(gone >= 0);
+	if (gone == 0)
+		_exit(0);
+	assert_int_equal(waitpid(gone, NULL, 0), gone);
+	assert_int_equal(memory_reader_new(&m), 0);
+	ask(m, 1, gone, t->bytes, 8);
+	expect(m, t, 1, t->bytes, 0);
+	ask(m, 2, 0, t->bytes, 8);
+	expect(m, t, 2, t->bytes, 0);
+	ask(m, 3, -1, t->bytes, 8);
+	expect(m, t, 3, t->bytes, 0);
+	ask(m, 4, t->pid, t->bytes + N_PAGES * PAGE, 8);
+	expect(m, t, 4, t->bytes, 0);
+	ask(m, 5, t->pid, NULL, MEMORY_READ_MAX);
+	expect(m, t, 5, t->bytes, 0);
+	ask(m, 6, t->pid, (void *)UINTPTR_MAX, MEMORY_READ_MAX);
+	expect(m, t, 6, t->bytes, 0);
+	ask(m, 7, t->pid, t->bytes, 0);
+	expect(m, t, 7, t->bytes, 0);
+	expect_nothing(m);
+}
+
+static void test_order_and_limit(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	pid_t reader;
+
+	assert_int_equal(memory_reader_new(&m), 0);
+	reader = reader_of(child_of(getpid(), t->pid), 0);
+	make(reader, SIGSTOP, 'T');
+	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
+		ask(m, i, t->pid, t->bytes + i, MEMORY_READ_MAX - i);
+	assert_int_equal(memory_reader_request(m, 99, t->pid, (uintptr_t)t->bytes, 8),
+			 MEMORY_READER_E_BUSY);
+	expect_nothing(m);
+	kill(reader, SIGCONT);
+	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
+		expect(m, t, i, t->bytes + i, MEMORY_READ_MAX - i);
+	ask(m, 100, t->pid, t->bytes, 8);
+	expect(m, t, 100, t->bytes, 8);
+}
+
+/* @signal made the reader useless: after 200 ms its requests are lost, and there is another one. */
+static void replaces_a_reader(const struct target *t, int signal, char wanted)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	pid_t keeper, reader, next;
+
+	assert_int_equal(memory_reader_new(&m), 0);
+	keeper = child_of(getpid(), t->pid);
+	reader = reader_of(keeper, 0);
+	make(reader, signal, wanted);
+	ask(m, 1, t->pid, t->bytes, 8);
+	memory_reader_tick(m, 1000 * MS);
+	memory_reader_tick(m, 1100 * MS);
+	ask(m, 2, t->pid, t->bytes, 8);
+	memory_reader_tick(m, 1200 * MS);
+	expect_nothing(m);
+	memory_reader_tick(m, 1201 * MS);
+	expect(m, t, 1, t->bytes, 0);
+	expect(m, t, 2, t->bytes, 0);
+	expect_nothing(m);
+	ask(m, 3, t->pid, t->bytes + 3, 8);
+	expect(m, t, 3, t->bytes + 3, 8);
+	expect_nothing(m);
+	next = reader_of(keeper, reader);
+	assert_int_not_equal(next, reader);
+	/* And once more, by the same keeper. */
+	make(next, SIGSTOP, 'T');
+	ask(m, 4, t->pid, t->bytes, 8);
+	memory_reader_tick(m, 2000 * MS);
+	memory_reader_tick(m, 2201 * MS);
+	expect(m, t, 4, t->bytes, 0);
+	ask(m, 5, t->pid, t->bytes, 8);
+	expect(m, t, 5, t->bytes, 8);
+	expect_nothing(m);
+}
+
+static void test_a_stuck_reader_is_replaced(void **state)
+{
+	replaces_a_reader(*state, SIGSTOP, 'T');
+}
+
+static void test_a_dead_reader_is_replaced(void **state)
+{
+	replaces_a_reader(*state, SIGKILL, 'Z');
+}
+
+/* Answers that nobody took are no reason to replace who gave them. */
+static void test_a_late_caller_loses_nothing(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	pid_t keeper, reader;
+
+	assert_int_equal(memory_reader_new(&m), 0);
+	keeper = child_of(getpid(), t->pid);
+	reader = reader_of(keeper, 0);
+	ask(m, 1, t->pid, t->bytes, 8);
+	memory_reader_tick(m, 1000 * MS);
+	assert_true(is_readable(m, PATIENT));
+	memory_reader_tick(m, 9000 * MS);
+	expect(m, t, 1, t->bytes, 8);
+	memory_reader_tick(m, 9001 * MS);
+	assert_int_equal(reader_of(keeper, 0), reader);
+}
+
+static void test_a_lost_keeper_comes_back(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	const uint8_t *data;
+	uint64_t cookie;
+	pid_t keeper, reader;
+	size_t n;
+
+	assert_int_equal(memory_reader_new(&m), 0);
+	keeper = child_of(getpid(), t->pid);
+	reader = reader_of(keeper, 0);
+	make(reader, SIGSTOP, 'T');
+	ask(m, 1, t->pid, t->bytes, 8);
+	make(keeper, SIGKILL, 'Z'); /* and the reader with it */
+	expect(m, t, 1, t->bytes, 0);
+	assert_false(is_readable(m, 0));
+	assert_int_equal(memory_reader_request(m, 2, t->pid, (uintptr_t)t->bytes, 8),
+			 MEMORY_READER_E_BUSY);
+	for (unsigned i = 0; i < 3; i++)
+		memory_reader_tick(m, (10000 + i) * MS);
+	ask(m, 3, t->pid, t->bytes + 9, 8);
+	expect(m, t, 3, t->bytes + 9, 8);
+
+	/* At most once a second; and with nothing under way. */
+	keeper = child_of(getpid(), t->pid);
+	make(keeper, SIGKILL, 'Z');
+	assert_true(is_readable(m, PATIENT));
+	assert_false(memory_reader_take(m, &cookie, &data, &n));
+	memory_reader_tick(m, 10500 * MS);
+	assert_int_equal(memory_reader_request(m, 4, t->pid, (uintptr_t)t->bytes, 8),
+			 MEMORY_READER_E_BUSY);
+	memory_reader_tick(m, 11002 * MS);
+	ask(m, 5, t->pid, t->bytes, 8);
+	expect(m, t, 5, t->bytes, 8);
+}
+
+static unsigned count_fds(pid_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+	unsigned n = 0;
+	DIR *fds;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	fds = opendir(path);
+	assert_non_null(fds);
+	while ((entry = readdir(fds)))
+		n += entry->d_name[0] != '.';
+	closedir(fds);
+	return n;
+}
+
+static void test_children_have_no_fds_and_end(void **state)
+{
+	struct memory_reader *m = NULL;
+	struct target *t = *state;
+	pid_t keeper, reader, parent;
+	char c;
+
+	assert_int_equal(memory_reader_new(&m), 0);
+	keeper = child_of(getpid(), t->pid);
+	reader = reader_of(keeper, 0);
+	ask(m, 1, t->pid, t->bytes, 8);
+	expect(m, t, 1, t->bytes, 8); /* it is at its work */
+	assert_int_equal(count_fds(keeper), 2);
+	assert_int_equal(count_fds(reader), 1);
+	make(reader, SIGSTOP, 'T');
+	memory_reader_free(m);
+	assert_int_equal(kill(keeper, 0), -1);
+	assert_int_equal(errno, ESRCH);
+	for (int i = 0; i < PATIENT / 5 && look(reader, &parent, &c) && c != 'Z'; i++)
+		nap();
+	assert_true(!look(reader, &parent, &c) || c == 'Z');
+	assert_int_equal(child_of(getpid(), t->pid), 0);
+	memory_reader_free(NULL);
+}
+
+/* However profd ends, its children do as well. */
+static void test_children_die_with_their_parent(void **state)
+{
+	pid_t profd, keeper, reader, up;
+	char c;
+
+	(void)state;
+	profd = fork();
+	assert_true(profd >= 0);
+	if (profd == 0) {
+		struct memory_reader *m;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (memory_reader_new(&m))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	keeper = reader_of(profd, 0);
+	reader = reader_of(keeper, 0);
+	make(reader, SIGSTOP, 'T');
+	make(profd, SIGKILL, 'Z');
+	assert_int_equal(waitpid(profd, NULL, 0), profd);
+	for (int i = 0; i < PATIENT / 5; i++) {
+		bool keeps = look(keeper, &up, &c) && c != 'Z';
+
+		if (!keeps && (!look(reader, &up, &c) || c == 'Z'))
+			break;
+		nap();
+	}
+	assert_true(!look(keeper, &up, &c) || c == 'Z');
+	assert_true(!look(reader, &up, &c) || c == 'Z');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reads_what_is_there),
+		cmocka_unit_test(test_answers_what_is_not_there),
+		cmocka_unit_test(test_order_and_limit),
+		cmocka_unit_test(test_a_stuck_reader_is_replaced),
+		cmocka_unit_test(test_a_dead_reader_is_replaced),
+		cmocka_unit_test(test_a_late_caller_loses_nothing),
+		cmocka_unit_test(test_a_lost_keeper_comes_back),
+		cmocka_unit_test(test_children_have_no_fds_and_end),
+		cmocka_unit_test(test_children_die_with_their_parent),
+	};
+
+	return cmocka_run_group_tests(tests, start_target, stop_target);
+}

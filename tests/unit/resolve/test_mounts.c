@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/resolve/mounts.h"
+
+static const char text[] =
+	"22 28 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n"
+	"36 35 98:0 /a - b /mnt\\040x rw master:1 shared:2 - ext3 /dev/root rw,errors=continue\n"
+	"40 28 0:51 / /home/u/ssh rw,nosuid - fuse.sshfs u@h:/ rw,user_id=1000\n"
+	"41 28 0:5 / /dev rw - devtmpfs fuse rw\n"
+	"nonsense 0:60 - fuse\n"
+	"42 28 0:52 / /last rw - fuse x rw";
+
+static bool is_fuse(uint32_t device_major, uint32_t device_minor)
+{
+	return mounts_is_fuse(text, strlen(text), device_major, device_minor);
+}
+
+static void test_by_type_of_the_device(void **state)
+{
+	(void)state;
+	assert_true(is_fuse(0, 51));
+	assert_true(is_fuse(0, 52));
+	assert_false(is_fuse(0, 20));
+	assert_false(is_fuse(98, 0));
+	assert_false(is_fuse(0, 5));
+	assert_false(is_fuse(0, 60));
+	assert_false(is_fuse(51, 0));
+	assert_false(is_fuse(0, 1));
+}
+
+/* Wherever it is cut, nothing behind the cut is read; sanitizers watch. */
+static void test_cut_anywhere(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n <= strlen(text); n++) {
+		char cut[sizeof(text)];
+
+		memcpy(cut + sizeof(cut) - n, text, n);
+		(void)mounts_is_fuse(cut + sizeof(cut) - n, n, 0, 52);
+		assert_false(mounts_is_fuse(cut + sizeof(cut) - n, n, 7, 7));
+	}
+	assert_false(mounts_is_fuse(NULL, 0, 0, 51));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_type_of_the_device),
+		cmocka_unit_test(test_cut_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel's walks are told of processes' mappings, as scripted events go by. Files cannot
+ * be opened here, so their tables are known not to come; the vdso's is absent until somebody needs
+ * it.
+ */
+#include "tests/unit/resolve/unwinder_fixture.h"
+
+#define BASE UINT64_C(0x10000000)
+
+struct host {
+	struct fixture *f;
+	uint64_t now; /* of the script */
+};
+
+static int set_up(void **state)
+{
+	struct host *h = calloc(1, sizeof(*h));
+
+	h->f = fixture_new(true, false, false, 1 << 20);
+	h->now = 10 * SECOND;
+	*state = h;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct host *h = *state;
+
+	fixture_free(h->f);
+	free(h);
+	return 0;
+}
+
+/* What the kernel's side does by itself, before its events arrive. */
+static void kernel_sees(struct host *h, const struct process_event *event)
+{
+	struct fixture *f = h->f;
+	const struct unwind_root *parent;
+	struct unwind_root child;
+
+	if (event->kind != PROCESS_EVENT_EXEC && event->kind != PROCESS_EVENT_FORK)
+		return;
+	for (unsigned i = 0; i < f->n_roots; i++)
+		if (f->roots[i].pid == (uint32_t)event->pid)
+			f->roots[i] = f->roots[--f->n_roots];
+	parent = root_of(f, event->parent);
+	if (event->kind == PROCESS_EVENT_EXEC || !parent)
+		return;
+	child = *parent;
+	child.pid = (uint32_t)event->pid;
+	child.until_ns = event->time_ns;
+	f->roots[f->n_roots++] = child;
+}
+
+static void send(struct host *h, struct process_event event)
+{
+	const struct source_sink *sink = unwinder_sink(h->f->unwinder);
+
+	event.time_ns = h->now += 1000;
+	event.tid = event.pid;
+	kernel_sees(h, &event);
+	sink->process_event(sink->userdata, &event);
+}
+
+static void fork_of(struct host *h, pid_t parent, pid_t pid)
+{
+	send(h, (struct process_event){.kind = PROCESS_EVENT_FORK, .pid = pid, .parent = parent});
+}
+
+static void exec_of(struct host *h, pid_t pid)
+{
+	send(h, (struct process_event){.kind = PROCESS_EVENT_EXEC, .pid = pid, .comm = "x"});
+}
+
+static void exit_of(struct host *h, pid_t pid)
+{
+	send(h, (struct process_event){.kind = PROCESS_EVENT_EXIT, .pid = pid});
+}
+
+/* Page @page of the process's own address space; @inode 0: the vdso. */
+static void map_of(struct host *h, pid_t pid, uint64_t page, uint64_t n, uint64_t inode)
+{
+	struct process_event event = {.kind = PROCESS_EVENT_MMAP, .pid = pid};
+	char path[32];
+
+	snprintf(path, sizeof(path), "/lib/%u", (unsigned)inode);
+	event.map.start = BASE + page * 4096;
+	event.map.length = n * 4096;
+	event.map.offset = page * 4096;
+	event.map.inode = inode;
+	event.map.path = inode ? path : "[vdso]";
+	send(h, event);
+}
+
+static void drain(struct host *h)
+{
+	h->now += SECOND / 10;
+	h->f->until_ns = h->now;
+	assert_int_equal(unwinder_after_drain(h->f->unwinder, h->now), 0);
+}
+
+static void later(struct host *h, unsigned seconds)
+{
+	h->now += seconds * SECOND;
+	drain(h);
+}
+
+static void program(struct host *h, pid_t pid)
+{
+	exec_of(h, pid);
+	map_of(h, pid, 0, 4, 11);
+	map_of(h, pid, 100, 8, 12);
+}
+
+/* A sample that the kernel left to us: at @page, by a root of @walked_until_ns. */
+static void sample_of(struct host *h, pid_t pid, uint64_t page, uint64_t walked_until_ns)
+{
+	const struct sample_rest rest = {
+		.registers = {.pc = BASE + page * 4096 + 8, .sp = 0x7000, .fp = 0}};
+	const struct sample sample = {.time_ns = h->now += 1000,
+				      .pid = pid,
+				      .tid = pid,
+				      .quality = STACK_BROKEN,
+				      .reason = BROKEN_UNKNOWN,
+				      .frames = (const uint64_t[]){0},
+				      .walked_until_ns = walked_until_ns,
+				      .rest = &rest};
+	unsigned before = h->f->n_got;
+
+	deliver(h->f, &sample);
+	assert_int_equal(unwinder_settle(h->f->unwinder, 10000), 0);
+	assert_int_equal(h->f->n_got, before + 1);
+}
+
+static const struct unwind_mapping *mapping_of(struct host *h, pid_t pid, unsigned i)
+{
+	const struct unwind_root *root = root_of(h->f, pid);
+
+	assert_non_null(root);
+	assert_true(i < root->n);
+	return &h->f->host.mappings[root->first + i];
+}
+
+static void test_a_program_is_published_after_the_drain(void **state)
+{
+	struct host *h = *state;
+	const struct unwind_mapping *first, *second;
+	const struct unwind_root *root;
+
+	program(h, 5);
+	assert_null(root_of(h->f, 5));
+	drain(h);
+	root = root_of(h->f, 5);
+	assert_non_null(root);
+	assert_int_equal(root->n, 2);
+	assert_int_equal(root->until_ns, h->f->until_ns);
+	first = mapping_of(h, 5, 0);
+	second = mapping_of(h, 5, 1);
+	assert_int_equal(first->start, BASE);
+	assert_int_equal(first->end, BASE + 4 * 4096);
+	assert_int_equal(second->start, BASE + 100 * 4096);
+	assert_int_not_equal(first->image, 0);
+	assert_int_not_equal(first->slot, second->slot);
+	assert_int_equal(h->f->host.slots[first->slot].state, TABLE_REFUSED);
+	/* Nothing new: nothing is published. */
+	drain(h);
+	map_of(h, 5, 101, 2, 12);
+	send(h, (struct process_event){.kind = PROCESS_EVENT_COMM, .pid = 5, .comm = "y"});
+	drain(h);
+	assert_int_equal(h->f->n_publish, 1);
+	/* Anonymous code: an address, by frame pointers. */
+	send(h, (struct process_event){
+			.kind = PROCESS_EVENT_MMAP,
+			.pid = 5,
+			.map = {.start = BASE + 50 * 4096, .length = 4096, .path = "//anon"}});
+	drain(h);
+	assert_int_equal(h->f->n_publish, 2);
+	assert_int_equal(root_of(h->f, 5)->n, 3);
+	assert_int_equal(mapping_of(h, 5, 1)->image, 0);
+	assert_int_equal(mapping_of(h, 5, 1)->slot, SLOT_NONE);
+}
+
+static void test_unsampled_ones_wait_for_their_tables(void **state)
+{
+	struct host *h = *state;
+
+	program(h, 5);
+	map_of(h, 5, 200, 2, 0);
+	drain(h);
+	assert_null(root_of(h->f, 5));
+	assert_int_equal(h->f->n_publish, 0);
+	/* The first sample, in the vdso. Settled: its table was loaded for it. */
+	sample_of(h, 5, 200, 0);
+	drain(h);
+	assert_non_null(root_of(h->f, 5));
+	assert_int_equal(stats_of(h->f).tables_loaded, 1);
+	/* Now that it is there, another program needs no sample. */
+	program(h, 6);
+	map_of(h, 6, 300, 2, 0);
+	drain(h);
+	assert_non_null(root_of(h->f, 6));
+	assert_int_equal(mapping_of(h, 6, 2)->slot, mapping_of(h, 5, 2)->slot);
+}
+
+static void test_children_share(void **state)
+{
+	struct host *h = *state;
+	uint32_t first;
+
+	program(h, 5);
+	drain(h);
+	first = root_of(h->f, 5)->first;
+	for (pid_t pid = 20; pid < 100; pid++)
+		fork_of(h, 5, pid);
+	drain(h);
+	for (pid_t pid = 20; pid < 100; pid++)
+		assert_int_equal(root_of(h->f, pid)->first, first);
+	/* One of them changes, the parent goes: the others keep what they have. */
+	map_of(h, 20, 300, 1, 13);
+	exit_of(h, 5);
+	drain(h);
+	assert_null(root_of(h->f, 5));
+	assert_int_equal(root_of(h->f, 20)->n, 3);
+	assert_int_not_equal(root_of(h->f, 20)->first, first);
+	later(h, 2);
+	program(h, 6);
+	map_of(h, 6, 300, 1, 14);
+	drain(h);
+	assert_int_equal(root_of(h->f, 21)->first, first);
+	assert_int_equal(mapping_of(h, 21, 1)->start, BASE + 100 * 4096);
+	assert_int_not_equal(root_of(h->f, 6)->first, first);
+}
+
+/* A run may be used again only after a second, in which no walk is left in it. */
+static void test_runs_rest(void **state)
+{
+	struct host *h = *state;
+	struct unwind_mapping before[2];
+	uint32_t first;
+
+	program(h, 5);
+	drain(h);
+	first = root_of(h->f, 5)->first;
+	memcpy(before, &h->f->host.mappings[first], sizeof(before));
+	exit_of(h, 5);
+	exec_of(h, 6);
+	map_of(h, 6, 1, 2, 99);
+	drain(h);
+	assert_int_not_equal(root_of(h->f, 6)->first, first);
+	assert_memory_equal(before, &h->f->host.mappings[first], sizeof(before));
+	later(h, 2);
+	program(h, 7);
+	drain(h);
+	assert_int_equal(root_of(h->f, 7)->first, first);
+}
+
+static void test_exec_begins_anew(void **state)
+{
+	struct host *h = *state;
+
+	program(h, 5);
+	drain(h);
+	exec_of(h, 5);
+	map_of(h, 5, 400, 1, 15);
+	drain(h);
+	assert_int_equal(root_of(h->f, 5)->n, 1);
+	assert_int_equal(mapping_of(h, 5, 0)->start, BASE + 400 * 4096);
+}
+
+static void test_a_void_root_is_renewed(void **state)
+{
+	struct host *h = *state;
+	uint64_t until;
+
+	program(h, 5);
+	drain(h);
+	sample_of(h, 5, 0, h->now); /* the first, which may publish more than there was */
+	drain(h);
+	until = root_of(h->f, 5)->until_ns;
+	sample_of(h, 5, 0, until); /* walked, to some end */
+	drain(h);
+	assert_int_equal(root_of(h->f, 5)->until_ns, until);
+	sample_of(h, 5, 0, 0); /* not walked */
+	drain(h);
+	assert_int_equal(root_of(h->f, 5)->until_ns, h->f->until_ns);
+	assert_true(h->f->until_ns > until);
+}
+
+static void test_unstable_ones_are_withdrawn(void **state)
+{
+	struct host *h = *state;
+
+	program(h, 5);
+	drain(h);
+	map_of(h, 5, 102, 2, 77); /* in place of half of what was there */
+	assert_null(root_of(h->f, 5));
+	drain(h);
+	sample_of(h, 5, 0, 0);
+	later(h, 5);
+	assert_null(root_of(h->f, 5));
+	later(h, 6);
+	sample_of(h, 5, 0, 0);
+	drain(h);
+	assert_non_null(root_of(h->f, 5));
+	assert_int_equal(root_of(h->f, 5)->n, 4);
+	/* Its children were born with whatever it had. */
+	fork_of(h, 5, 8);
+	drain(h);
+	assert_non_null(root_of(h->f, 8));
+	map_of(h, 5, 102, 2, 78);
+	fork_of(h, 5, 9);
+	h->f->roots[h->f->n_roots++] = (struct unwind_root){.pid = 9}; /* not withdrawn yet */
+	drain(h);
+	assert_non_null(root_of(h->f, 8));
+	assert_null(root_of(h->f, 9));
+}
+
+/* The kernel walked by mappings that a record of a moment ago has replaced. */
+static void test_stale_walks_are_cut(void **state)
+{
+	struct host *h = *state;
+	uint64_t frames[4] = {UINT64_C(0xffffffff81000000)}, until;
+	struct sample sample = {.pid = 5, .tid = 5, .n_kernel = 1, .n_frames = 4};
+
+	program(h, 5);
+	drain(h);
+	until = root_of(h->f, 5)->until_ns;
+	frames[1] = frame_in_image(mapping_of(h, 5, 0)->image, 8);
+	frames[2] = frame_in_image(mapping_of(h, 5, 1)->image, 103 * 4096);
+	frames[3] = frame_in_image(mapping_of(h, 5, 0)->image, 16);
+	sample.frames = frames;
+	sample.walked_until_ns = until;
+	map_of(h, 5, 102, 2, 77);
+
+	/* Before the replacement: nothing wrong. */
+	sample.time_ns = h->now - 500;
+	deliver(h->f, &sample);
+	assert_int_equal(h->f->got->sample.quality, STACK_COMPLETE);
+	assert_int_equal(h->f->got->sample.n_frames, 4);
+	/* After it, frame 2 is in code that is not there any more. */
+	sample.time_ns = h->now + 500;
+	deliver(h->f, &sample);
+	assert_int_equal(h->f->got->sample.quality, STACK_BROKEN);
+	assert_int_equal(h->f->got->sample.reason, BROKEN_STALE);
+	assert_int_equal(h->f->got->sample.n_frames, 2);
+	assert_int_equal(h->f->got->frames[1], frames[1]);
+	assert_int_equal(stats_of(h->f).stale, 1);
+	/* By newer mappings: so it was. */
+	sample.walked_until_ns = h->now;
+	deliver(h->f, &sample);
+	assert_int_equal(h->f->got->sample.n_frames, 4);
+	/* Others are no worse for it. */
+	program(h, 6);
+	sample.pid = sample.tid = 6;
+	sample.walked_until_ns = until;
+	sample.time_ns = h->now + 500;
+	deliver(h->f, &sample);
+	assert_int_equal(h->f->got->sample.n_frames, 4);
+	assert_int_equal(stats_of(h->f).stale, 1);
+}
+
+static void test_after_losses_all_are_published_again(void **state)
+{
+	struct host *h = *state;
+
+	program(h, 5);
+	program(h, 6);
+	drain(h);
+	assert_int_equal(h->f->n_publish, 2);
+	send(h, (struct process_event){.kind = PROCESS_EVENT_LOST, .lost = 3});
+	drain(h);
+	assert_int_equal(h->f->n_publish, 2);
+	assert_int_equal(process_table_scan(h->f->processes, unwinder_sink(h->f->unwinder)), 0);
+	drain(h);
+	assert_int_equal(h->f->n_publish, 4);
+	assert_int_equal(root_of(h->f, 5)->until_ns, h->f->until_ns);
+}
+
+static void test_a_host_without_room(void **state)
+{
+	struct host *h = *state;
+
+	h->f->host_answer = UNWIND_HOST_E_FULL;
+	program(h, 5);
+	drain(h);
+	assert_null(root_of(h->f, 5));
+	assert_int_equal(stats_of(h->f).publish_failed, 1);
+	h->f->host_answer = 0;
+	sample_of(h, 5, 0, 0);
+	drain(h);
+	assert_non_null(root_of(h->f, 5));
+	/* More mappings than the array has. */
+	for (pid_t pid = 20; pid < 20 + 64; pid++) {
+		exec_of(h, pid);
+		for (unsigned i = 0; i < 100; i++)
+			map_of(h, pid, i * 2, 1, 20 + i % 3);
+	}
+	drain(h);
+	assert_true(stats_of(h->f).publish_failed > 1);
+	assert_non_null(root_of(h->f, 20));
+	assert_null(root_of(h->f, 83));
+	/* The first ones end: there is room again, after a rest. */
+	for (pid_t pid = 20; pid < 40; pid++)
+		exit_of(h, pid);
+	later(h, 2);
+	sample_of(h, 83, 0, 0);
+	drain(h);
+	assert_non_null(root_of(h->f, 83));
+}
+
+static void test_processes_from_before(void **state)
+{
+	struct host *h = *state;
+	struct fixture *f = h->f;
+	struct process_event event = {
+		.kind = PROCESS_EVENT_EXEC, .pid = 5, .tid = 5, .time_ns = h->now};
+
+	/* Not through the unwinder, and it has no host yet. */
+	unwinder_detach(f->unwinder);
+	assert_int_equal(process_table_apply(f->processes, &event), 0);
+	program(h, 6);
+	assert_int_equal(unwinder_attach(f->unwinder, &f->host), 0);
+	map_of(h, 5, 0, 1, 11);
+	drain(h);
+	assert_non_null(root_of(f, 5));
+	assert_non_null(root_of(f, 6));
+}
+
+/* Every root of the host says what the process's mappings are. */
+static void check_roots(struct host *h)
+{
+	struct fixture *f = h->f;
+
+	for (unsigned i = 0; i < f->n_roots; i++) {
+		const struct unwind_root *root = &f->roots[i];
+		struct process *p = process_table_living(f->processes, (pid_t)root->pid);
+		const struct mapping *open;
+		size_t n;
+
+		assert_non_null(p);
+		open = mappings_open(p->mappings, &n);
+		assert_int_equal(root->n, n);
+		for (size_t k = 0; k < n; k++) {
+			const struct unwind_mapping *m = &f->host.mappings[root->first + k];
+
+			assert_int_equal(m->start, open[k].start);
+			assert_int_equal(m->end, open[k].end);
+			assert_int_equal(m->offset, open[k].offset);
+			assert_int_equal(m->image, open[k].image->id);
+			assert_int_not_equal(m->slot, SLOT_NONE);
+		}
+	}
+}
+
+static void test_random(void **state)
+{
+	struct host *h = *state;
+	uint64_t now = 0;
+
+	srand(3);
+	for (unsigned i = 0; i < 60000; i++) {
+		pid_t pid = 100 + rand() % 60, other = 100 + rand() % 60;
+
+		switch (rand() % 12) {
+		case 0:
+			program(h, pid);
+			break;
+		case 1:
+		case 2:
+			if (pid != other)
+				fork_of(h, pid, other);
+			break;
+		case 3:
+			exit_of(h, pid);
+			break;
+		case 4:
+		case 5:
+			map_of(h, pid, (uint64_t)rand() % 400, 1 + (uint64_t)rand() % 3,
+			       20 + (uint64_t)rand() % 40);
+			break;
+		case 6:
+			if (process_table_living(h->f->processes, pid))
+				sample_of(h, pid, (uint64_t)rand() % 400,
+					  rand() % 2 ? h->f->until_ns : 0);
+			break;
+		case 7:
+			drain(h);
+			check_roots(h);
+			break;
+		}
+		if (h->now > now + SECOND) {
+			now = h->now;
+			process_table_sweep(h->f->processes, now);
+			assert_int_equal(unwinder_sweep(h->f->unwinder, now), 0);
+		}
+		if (rand() % 400 == 0)
+			later(h, 12);
+	}
+	assert_true(stats_of(h->f).published > 1000);
+	for (pid_t pid = 100; pid < 160; pid++)
+		exit_of(h, pid);
+	later(h, 3);
+	assert_int_equal(h->f->n_roots, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_program_is_published_after_the_drain, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_unsampled_ones_wait_for_their_tables, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_children_share, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_runs_rest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_exec_begins_anew, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_void_root_is_renewed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unstable_ones_are_withdrawn, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_stale_walks_are_cut, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_after_losses_all_are_published_again, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_host_without_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_processes_from_before, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_random, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_UNIT_RESOLVE_UNWINDER_FIXTURE_H
+#define TESTS_UNIT_RESOLVE_UNWINDER_FIXTURE_H
+
+/*
+ * An unwinder between scripted samples and a sink that keeps what it gets. The host's memory is
+ * plain arrays, and what it was told is kept by pid. Memory of other processes is read from this
+ * one, when the test says so.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/resolve/memory_reader.h"
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/process.h"
+#include "daemon/resolve/unwinder.h"
+
+#define SECOND      UINT64_C(1000000000)
+#define GOT_MAX     8192
+#define HOST_WORDS  (1u << 20)
+#define HOST_SLOTS  512u
+#define HOST_MAPS   4096u
+#define ROOTS_MAX   256u
+#define ANSWERS_MAX 16u
+
+/* What came out of the unwinder; `weight` is the test's number for a sample. */
+struct got {
+	struct sample sample;
+	uint64_t frames[SAMPLE_FRAMES_MAX];
+};
+
+enum reader_mood { READER_READS, READER_FINDS_NOTHING, READER_IS_BUSY };
+
+struct fixture {
+	struct source_sink next;
+	struct process_table *processes;
+	int proc_fd;
+	struct unwinder *unwinder;
+	struct unwind_host host;
+	struct unwind_root roots[ROOTS_MAX];
+	unsigned n_roots, n_publish, n_withdraw;
+	int host_answer; /* of publish */
+	uint64_t until_ns;
+	struct got *got; /* the last one with full frames */
+	uint8_t times[GOT_MAX];
+	unsigned n_got;
+};
+
+/* The reader is no object of the test's: one for all. */
+static struct {
+	enum reader_mood mood;
+	int pipe[2]; /* readable while there are answers */
+	unsigned n;
+	struct {
+		uint64_t cookie, address;
+		size_t length;
+	} asked[ANSWERS_MAX];
+	uint8_t data[MEMORY_READ_MAX];
+} reader = {.pipe = {-1, -1}};
+
+int memory_reader_new(struct memory_reader **ret)
+{
+	*ret = (struct memory_reader *)&reader;
+	reader.mood = READER_READS;
+	reader.n = 0;
+	return pipe2(reader.pipe, O_CLOEXEC | O_NONBLOCK);
+}
+
+void memory_reader_free(struct memory_reader *m)
+{
+	if (!m)
+		return;
+	close(reader.pipe[0]);
+	close(reader.pipe[1]);
+}
+
+int memory_reader_fd(const struct memory_reader *m)
+{
+	(void)m;
+	return reader.pipe[0];
+}
+
+int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
+			  size_t length)
+{
+	(void)m;
+	assert_int_equal(pid, getpid());
+	assert_true(length <= MEMORY_READ_MAX);
+	if (reader.mood == READER_IS_BUSY || reader.n == ANSWERS_MAX)
+		return MEMORY_READER_E_BUSY;
+	reader.asked[reader.n].cookie = cookie;
+	reader.asked[reader.n].address = address;
+	reader.asked[reader.n++].length = length;
+	assert_int_equal(write(reader.pipe[1], "", 1), 1);
+	return MEMORY_READER_E_OK;
+}
+
+bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
+			size_t *ret_length)
+{
+	ssize_t n = 0;
+	uint8_t ignored;
+	int fd;
+
+	(void)m;
+	if (!reader.n)
+		return false;
+	assert_int_equal(read(reader.pipe[0], &ignored, 1), 1);
+	reader.n--;
+	if (reader.mood == READER_READS) {
+		fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+		n = pread(fd, reader.data, reader.asked[reader.n].length,
+			  (off_t)reader.asked[reader.n].address);
+		close(fd);
+	}
+	*ret_cookie = reader.asked[reader.n].cookie;
+	*ret_data = reader.data;
+	*ret_length = n > 0 ? (size_t)n : 0;
+	return true;
+}
+
+void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
+{
+	(void)m;
+	(void)now_ns;
+}
+
+static int host_publish(void *userdata, const struct unwind_root *root)
+{
+	struct fixture *f = userdata;
+	unsigned i = 0;
+
+	f->n_publish++;
+	assert_int_not_equal(root->version, 0);
+	assert_int_not_equal(root->n, 0);
+	assert_true(root->first + root->n <= f->host.n_mappings);
+	if (f->host_answer)
+		return f->host_answer;
+	while (i < f->n_roots && f->roots[i].pid != root->pid)
+		i++;
+	assert_true(i < ROOTS_MAX);
+	f->roots[i] = *root;
+	if (i == f->n_roots)
+		f->n_roots++;
+	return 0;
+}
+
+static int host_withdraw(void *userdata, pid_t pid)
+{
+	struct fixture *f = userdata;
+
+	f->n_withdraw++;
+	for (unsigned i = 0; i < f->n_roots; i++)
+		if (f->roots[i].pid == (uint32_t)pid)
+			f->roots[i] = f->roots[--f->n_roots];
+	return 0;
+}
+
+static uint64_t host_events_until(void *userdata)
+{
+	return ((struct fixture *)userdata)->until_ns;
+}
+
+static inline const struct unwind_root *root_of(const struct fixture *f, pid_t pid)
+{
+	for (unsigned i = 0; i < f->n_roots; i++)
+		if (f->roots[i].pid == (uint32_t)pid)
+			return &f->roots[i];
+	return NULL;
+}
+
+static void take_sample(void *userdata, const struct sample *sample)
+{
+	struct fixture *f = userdata;
+
+	assert_null(sample->rest);
+	assert_true(sample->n_kernel <= sample->n_frames);
+	assert_true(sample->n_frames <= SAMPLE_FRAMES_MAX);
+	assert_true(sample->weight < GOT_MAX);
+	f->times[sample->weight]++;
+	f->n_got++;
+	f->got->sample = *sample;
+	memcpy(f->got->frames, sample->frames, sample->n_frames * sizeof(uint64_t));
+	f->got->sample.frames = f->got->frames;
+}
+
+static void take_event(void *userdata, const struct process_event *event)
+{
+	struct fixture *f = userdata;
+
+	assert_int_equal(process_table_apply(f->processes, event), 0);
+}
+
+/* @with_host: the kernel walks; else all is done in the unwinder. @proc: /proc is read. */
+static inline struct fixture *fixture_new(bool with_host, bool proc, bool raw,
+					  uint64_t memory_bytes)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct unwinder_options options = {.memory_bytes = memory_bytes, .raw_frames = raw};
+
+	f->got = calloc(1, sizeof(*f->got));
+	f->next = (struct source_sink){.sample = take_sample,
+				       .process_event = take_event,
+				       .userdata = f};
+	f->proc_fd = proc ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	assert_int_equal(process_table_new(&f->processes, f->proc_fd, 64 << 20), 0);
+	options.next = &f->next;
+	options.processes = f->processes;
+	options.proc_fd = f->proc_fd;
+	assert_int_equal(unwinder_new(&f->unwinder, &options), 0);
+	if (!with_host) {
+		assert_int_equal(unwinder_attach(f->unwinder, NULL), 0);
+		return f;
+	}
+	f->host = (struct unwind_host){
+		.words = calloc(HOST_WORDS, sizeof(uint64_t)),
+		.n_words = HOST_WORDS,
+		.slots = calloc(HOST_SLOTS, sizeof(struct table_slot)),
+		.n_slots = HOST_SLOTS,
+		.mappings = calloc(HOST_MAPS, sizeof(struct unwind_mapping)),
+		.n_mappings = HOST_MAPS,
+		.publish = host_publish,
+		.withdraw = host_withdraw,
+		.events_until = host_events_until,
+		.userdata = f,
+	};
+	f->until_ns = SECOND;
+	assert_int_equal(unwinder_attach(f->unwinder, &f->host), 0);
+	return f;
+}
+
+static inline void fixture_free(struct fixture *f)
+{
+	assert_int_equal(unwinder_error(f->unwinder), 0);
+	unwinder_detach(f->unwinder);
+	unwinder_free(f->unwinder);
+	process_table_free(f->processes);
+	free(f->host.words);
+	free(f->host.slots);
+	free(f->host.mappings);
+	free(f->got);
+	if (f->proc_fd >= 0)
+		close(f->proc_fd);
+	free(f);
+}
+
+static inline void deliver(struct fixture *f, const struct sample *sample)
+{
+	const struct source_sink *sink = unwinder_sink(f->unwinder);
+
+	sink->sample(sink->userdata, sample);
+}
+
+static inline struct unwinder_stats stats_of(struct fixture *f)
+{
+	struct unwinder_stats stats;
+
+	unwinder_get_stats(f->unwinder, &stats);
+	return stats;
+}
+
+#endif
