@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of perf rings. Input: one record; its length field is made to fit every second time. */
+/*
+ * Records of perf rings, and what else ingest reads from the kernel: lists of CPUs, lines of
+ * /proc/stat. Input: one record; its length field is made to fit every second time.
+ */
+#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/ingest/cpus.h"
+#include "daemon/ingest/idle.h"
 #include "daemon/ingest/perf_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
@@ -21,23 +26,38 @@ static void check_event(const uint8_t *record, size_t length)
 		abort();
 }
 
-static void check_sample(const uint8_t *record, size_t length)
+static void check_sample(const uint8_t *record, size_t length, uint64_t sample_type)
 {
 	static struct perf_sample sample;
+	const uint8_t *end = record + length;
 
-	if (perf_record_sample(record, length, &sample) != PERF_RECORD_E_OK)
+	if (perf_record_sample(record, length, sample_type, &sample) != PERF_RECORD_E_OK)
 		return;
-	if (sample.n_frames > SAMPLE_FRAMES_MAX || sample.n_kernel > sample.n_frames)
+	if (sample.n_kernel > SAMPLE_FRAMES_MAX || (!sample.has_user && sample.registers.known))
+		abort();
+	if (sample.stack_length &&
+	    (sample.stack < record || sample.stack_length > (size_t)(end - sample.stack)))
+		abort();
+}
+
+static void check_text(const uint8_t *text, size_t length)
+{
+	struct cpus cpus;
+	uint64_t ns = 0;
+	unsigned cpu = 0;
+
+	cpus_parse(text, length, &cpus);
+	if (idle_parse_line(text, length, 10000000, &cpu, &ns) == IDLE_E_OK &&
+	    (cpu >= CPUS_MAX || ns % 10000000))
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
-	struct cpus cpus;
 	uint8_t *copy;
 	uint16_t size = (uint16_t)length;
 
-	cpus_parse(data, length, &cpus);
+	check_text(data, length);
 	if (length > UINT16_MAX)
 		return 0;
 	copy = malloc(length ? length : 1);
@@ -48,7 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 	if (length >= 8 && data[5] & 1)
 		memcpy(copy + 6, &size, sizeof(size));
 	check_event(copy, length);
-	check_sample(copy, length);
+	check_sample(copy, length, PERF_RECORD_SAMPLE_TYPE);
+	check_sample(copy, length, PERF_RECORD_SAMPLE_TYPE | PERF_SAMPLE_STACK_USER);
 	free(copy);
 	return 0;
 }
