@@ -98,6 +98,12 @@ static __always_inline __u64 rest_take(struct scratch *s, __u8 flags, __u32 room
 	s->copy_at = index * 8 + sizeof(struct unwind_registers);
 	if (room)
 		bpf_loop(REST_PAGES, rest_copy_page, &context, 0);
+	if (room && s->copy_address == start && start < (u->r.sp & ~7ull)) {
+		/* The page below was never touched: nobody uses the red zone. */
+		start = u->r.sp & ~7ull;
+		s->copy_address = start;
+		bpf_loop(REST_PAGES, rest_copy_page, &context, 0);
+	}
 	s->record.rest = ABI_REST | flags | (u->pushed ? ABI_PUSHED : 0);
 	s->record.start_stack = u->start_stack;
 	s->record.copy_address = start;

@@ -74,8 +74,11 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 #define REGISTER_FP(r)     ((r)->bp)
 #define REGISTER_USER(r)   (((r)->cs & 3) == 3)
 #define REGISTER_COMPAT(r) (((r)->cs & 0xffff) == 0x23) /* __USER32_CS */
-/* The entry code leaves the call's number here, and -1 for everything else. */
-#define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0)
+/*
+ * The entry code leaves the call's number here, and -1 for everything else. A signal that is about
+ * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
+ */
+#define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
 #define COMPAT_WALKABLE     1
 #elif defined(__TARGET_ARCH_arm64)
 #define REGISTER_PC(r)      ((r)->pc)
@@ -228,6 +231,19 @@ __attribute__((noinline)) int unwind_apply_fp(struct unwind_registers *r,
 }
 
 /*
+ * Nothing calls a signal's restorer: the kernel has made the handler return to its first byte. The
+ * frame that was pushed last was looked up one byte too low.
+ */
+static __always_inline void unwind_was_exact(struct scratch *s)
+{
+	__u64 index = s->unwind.first + s->unwind.n - 1;
+
+	__asm__ volatile("" : "+r"(index));
+	if (index < ABI_FRAMES_MAX)
+		s->body[index]++;
+}
+
+/*
  * The frame pointer of a function without rules may be anything. One that leads out of all code was
  * none: back to the frame before.
  */
@@ -295,8 +311,9 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 	return rule;
 }
 
-static __always_inline long unwind_without_rule(struct unwind *u, bool refused)
+static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 {
+	struct unwind *u = &s->unwind;
 	int step;
 
 	if (u->last || unwind_at_start(u))
@@ -305,6 +322,8 @@ static __always_inline long unwind_without_rule(struct unwind *u, bool refused)
 	step = unwind_apply_fp(&u->r, &u->memory);
 	switch (step & 255) {
 	case UNWIND_STEP_CALLER:
+		if (step & UNWIND_SIGNAL)
+			unwind_was_exact(s);
 		u->by_fp = !(step & UNWIND_SIGNAL);
 		u->last = !!(step & UNWIND_LAST);
 		u->refused = refused;
@@ -321,6 +340,7 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 {
 	struct scratch *s = context->scratch;
 	struct unwind *u = &s->unwind;
+	bool is_return;
 	__u64 rule;
 
 	(void)i;
@@ -333,10 +353,13 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 	case RULE_UNKNOWN:
 	case RULE_KIND(TABLES_NO_CFI):
 	case RULE_KIND(TABLES_REFUSED):
-		return unwind_without_rule(u, rule == TABLES_REFUSED);
+		return unwind_without_rule(s, rule == TABLES_REFUSED);
 	}
+	is_return = u->r.is_return;
 	switch (unwind_apply(&u->r, rule, &u->memory)) {
 	case UNWIND_STEP_CALLER:
+		if (RULE_KIND(rule) == RULE_SIGNAL && is_return)
+			unwind_was_exact(s);
 		u->by_fp = 0;
 		u->last = 0;
 		return 0;
@@ -380,7 +403,8 @@ static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
 	if (u->has_root) {
 		unwind_end(u, STACK_TRUNCATED, TRUNCATED_DEPTH);
 		bpf_loop(ABI_USER_FRAMES_MAX + 1, unwind_frame, &context, 0);
-	} else if (unwind_at_start(u)) {
+	} else if (u->start_stack && u->r.sp == u->start_stack && unwind_at_start(u)) {
+		/* Exactly there: a function that was called may have rules that profd knows of. */
 		unwind_push(s, unwind_lookup_pc(&u->r));
 		unwind_end(u, STACK_COMPLETE, 0);
 	} else {
@@ -401,8 +425,10 @@ static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
 		(u)->others[RULE_BASE_DX - RULE_BASE_OTHER] = (r)->dx;                          \
 		(u)->others[RULE_BASE_R10 - RULE_BASE_OTHER] = (r)->r10;                        \
 		(u)->others[RULE_BASE_R11 - RULE_BASE_OTHER] = (r)->r11;                        \
+		(u)->others[RULE_BASE_DI - RULE_BASE_OTHER] = (r)->di;                          \
 		(u)->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_BX) |                     \
-			     UNWIND_KNOWN(RULE_BASE_DX) | UNWIND_KNOWN(RULE_BASE_R10);          \
+			     UNWIND_KNOWN(RULE_BASE_DX) | UNWIND_KNOWN(RULE_BASE_R10) |         \
+			     UNWIND_KNOWN(RULE_BASE_DI);                                        \
 		if (!(u)->is_return)                                                            \
 			(u)->known |= UNWIND_KNOWN(RULE_BASE_AX) | UNWIND_KNOWN(RULE_BASE_CX) | \
 				      UNWIND_KNOWN(RULE_BASE_R11);                              \

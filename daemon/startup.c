@@ -316,6 +316,7 @@ static int start_unwinder(struct daemon *d)
 		.processes = d->processes,
 		.proc_fd = d->proc_fd,
 		.memory_bytes = share(d, UNWINDER_SHARE),
+		.table_bytes = share(d, TABLE_SHARE),
 	};
 	int r;
 

@@ -151,8 +151,7 @@ static void take_section(const Elf64_Shdr *s, const char *name, struct layout *l
 {
 	struct part part = {s->sh_offset, s->sh_size, s->sh_addr};
 
-	if (!(s->sh_flags & SHF_ALLOC) || s->sh_type == SHT_NOBITS || !s->sh_size ||
-	    wraps(s->sh_addr, s->sh_size) || wraps(s->sh_offset, s->sh_size))
+	if (!s->sh_size || wraps(s->sh_addr, s->sh_size) || wraps(s->sh_offset, s->sh_size))
 		return;
 	if (!strcmp(name, ".eh_frame") && !layout->frame.length)
 		layout->frame = part;

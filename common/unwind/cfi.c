@@ -27,7 +27,10 @@
 /* Linkers merge those that are equal: large libraries have ten. */
 #define CIES_MAX    4096
 #define CIE_BUCKETS (2 * CIES_MAX)
-#define ITEMS_MIN   256
+#define PROBES_MAX  64 /* of these; more only by intent */
+/* Five times a browser's. */
+#define ITEMS_MAX (4u << 20)
+#define ITEMS_MIN 256
 
 /* An FDE whose code is in the file. */
 struct item {
@@ -145,8 +148,13 @@ static int find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
 		*ret = c->cies[c->last_cie].is_valid ? c->last_cie : UINT32_MAX;
 		return 0;
 	}
-	while (c->cie_buckets[at] && c->cies[c->cie_buckets[at] - 1].position != position)
+	for (int i = 0; c->cie_buckets[at]; i++) {
+		if (c->cies[c->cie_buckets[at] - 1].position == position)
+			break;
+		if (i == PROBES_MAX)
+			return 0;
 		at = (at + 1) & (CIE_BUCKETS - 1);
+	}
 	if (!c->cie_buckets[at]) {
 		if (c->n_cies == CIES_MAX)
 			return 0;
@@ -191,7 +199,7 @@ static int add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
 	at = fde->start - s->address;
 	length = fde->length < s->length - at ? fde->length : s->length - at;
 	if (s->offset > UINT32_MAX || at > UINT32_MAX || length > UINT32_MAX ||
-	    s->offset + at + length > UINT32_MAX)
+	    s->offset + at + length > UINT32_MAX || c->n_items == ITEMS_MAX)
 		return CFI_E_TOO_BIG;
 	if (c->n_items == c->items_size) {
 		r = grow(&items, &c->items_size, sizeof(*c->items), ITEMS_MIN);

@@ -74,7 +74,7 @@ DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free)
 
 enum {
 	CFI_E_OK,
-	CFI_E_NONE,        /* no FDE at all */
+	CFI_E_NONE,        /* no FDE, or none of use */
 	CFI_E_UNSUPPORTED, /* machine or byte order */
 	CFI_E_TOO_BIG,     /* code past the first 4 GiB of the file, or beyond max_rows/max_rules */
 };

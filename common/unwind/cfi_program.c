@@ -233,6 +233,9 @@ static int run_register(struct run *run, uint8_t op)
 		read_block(run);
 		break;
 	case CFA_REGISTER:
+		column.how = CFI_REGISTER;
+		column.offset = (int64_t)cfi_uleb(&run->r);
+		break;
 	case CFA_VAL_OFFSET:
 	case CFA_VAL_OFFSET_SF:
 		cfi_uleb(&run->r); /* as long as an sleb */

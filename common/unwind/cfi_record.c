@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/unwind/cfi_record.h"
 
-/* LSB 5, section 10.5.1: the low four bits are the format, the next three what it is relative to.
- */
+/* LSB 5, section 10.5.1: a format, and what the number is relative to. */
 enum {
 	FORMAT_ABSOLUTE = 0x00, /* a machine's pointer */
 	FORMAT_ULEB = 0x01,

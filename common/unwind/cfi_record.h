@@ -46,9 +46,9 @@ struct cfi_fde {
 bool cfi_pointer(const struct cfi_input *input, bool is_header, struct cfi_reader *r,
 		 uint8_t encoding, uint64_t *ret);
 /*
- * The record at @position, and where the next one is. CFI_RECORD_OK is an FDE; *ret_cie is the
- * position of its CIE. @ret_body: what follows. A record that is longer than the section: _END is
- * told as _MALFORMED, with *ret_next the section's length.
+ * The record at @position, and where the next one is. CFI_RECORD_OK is an FDE: *ret_cie is the
+ * position of its CIE, *ret_body what follows. One that is longer than the section is
+ * CFI_RECORD_MALFORMED, and nothing is next: *ret_next is the section's length.
  */
 int cfi_record_next(const struct cfi_input *input, size_t position, struct cfi_reader *ret_body,
 		    uint32_t *ret_cie, size_t *ret_next);

@@ -10,6 +10,11 @@
 #define ROWS_MIN    1024
 #define RULES_MIN   64
 #define BUCKETS_MIN 256
+/*
+ * In tables that are half full at most, honest rules are found within some ten. Who makes rules
+ * that all fall into one bucket is refused.
+ */
+#define PROBES_MAX 128
 
 /* Multiplicative hashing; the constant is 2^64 divided by the golden ratio. */
 static size_t bucket_of(uint64_t rule, size_t n_buckets)
@@ -101,17 +106,21 @@ static int add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t bucket)
 static int intern(struct cfi_rows_builder *b, uint64_t rule, uint32_t *ret)
 {
 	size_t at = bucket_of(rule, b->n_buckets);
-	uint32_t found;
 
-	while ((found = b->buckets[at])) {
+	for (unsigned i = 0; i < PROBES_MAX; i++) {
+		uint32_t found = b->buckets[at];
+
+		if (!found) {
+			*ret = (uint32_t)b->rows->n_rules;
+			return add_rule(b, rule, at);
+		}
 		if (b->rows->rules[found - 1] == rule) {
 			*ret = found - 1;
 			return CFI_ROWS_OK;
 		}
 		at = (at + 1) & (b->n_buckets - 1);
 	}
-	*ret = (uint32_t)b->rows->n_rules;
-	return add_rule(b, rule, at);
+	return CFI_ROWS_FULL;
 }
 
 int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule)

@@ -15,7 +15,7 @@ struct cfi_rows_builder {
 
 enum {
 	CFI_ROWS_OK,
-	CFI_ROWS_FULL, /* a limit was reached */
+	CFI_ROWS_FULL, /* a limit was reached, or rules are made to be hard to find */
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -35,6 +35,12 @@ enum {
 	OP_BREGX = 0x92,
 };
 
+/*
+ * Longer expressions are not looked into: one can be in force for very many rows, each of which
+ * reads it. The longest that is known to be of use has 11 bytes.
+ */
+#define FORM_BYTES_MAX 32
+
 /* The only expressions that rules can hold: base + offset, or *(base + offset) + added. */
 struct form {
 	bool is_deref;
@@ -63,6 +69,7 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine)
 				[RULE_BASE_DX] = 1,
 				[RULE_BASE_R10] = 10,
 				[RULE_BASE_R11] = 11,
+				[RULE_BASE_DI] = 5,
 			},
 	};
 	static const struct cfi_machine aarch64 = {
@@ -128,6 +135,8 @@ static bool read_form(const struct cfi_input *input, struct cfi_block block, str
 	uint8_t op = cfi_u8(&r);
 
 	*ret = (struct form){0};
+	if (block.length > FORM_BYTES_MAX)
+		return false;
 	if (op >= OP_BREG0 && op <= OP_BREG31)
 		ret->base = op - OP_BREG0;
 	else if (op == OP_BREGX)
@@ -269,6 +278,13 @@ static int take_return_address(const struct cfi_column *column, const struct cfi
 		rule->ra_kind = RULE_RA_IN_LR;
 		return o->machine->lr != UINT64_MAX && o->return_column == o->machine->lr ? FITS
 											  : UNFIT;
+	}
+	if (column->how == CFI_REGISTER) {
+		rule->ra_kind = RULE_RA_IN_DI;
+		return o->machine->machine == EM_X86_64 &&
+				       (uint64_t)column->offset == o->machine->bases[RULE_BASE_DI]
+			       ? FITS
+			       : UNFIT;
 	}
 	if (column->how != CFI_OFFSET && column->how != CFI_EXPRESSION)
 		return UNFIT;

@@ -14,7 +14,8 @@ enum cfi_how {
 	CFI_UNDEFINED,
 	CFI_OFFSET,     /* saved at CFA + offset */
 	CFI_EXPRESSION, /* saved at an expression's value */
-	CFI_OTHER,      /* a value and not a place, or another register */
+	CFI_REGISTER,   /* in the register whose number is `offset` */
+	CFI_OTHER,      /* a value and not a place */
 };
 
 /* An expression's bytes in .eh_frame. */

@@ -51,6 +51,7 @@ enum rule_base {
 	RULE_BASE_DX,
 	RULE_BASE_R10,
 	RULE_BASE_R11,
+	RULE_BASE_DI, /* no CFA counts from it: see RULE_RA_IN_DI */
 	N_RULE_BASES,
 	/* aarch64 */
 	RULE_BASE_LR = RULE_BASE_OTHER,
@@ -68,7 +69,7 @@ enum rule_fp {
 enum rule_ra {
 	RULE_RA_AT_CFA, /* saved at CFA + ra_offset; on x86-64 nearly always -8 */
 	RULE_RA_IN_LR,  /* aarch64: still in the link register */
-	RULE_RA_ODD,    /* unused by complete rules */
+	RULE_RA_IN_DI,  /* x86-64: in rdi, as in glibc's vfork, which pops it there */
 };
 
 /*

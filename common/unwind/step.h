@@ -46,6 +46,7 @@
 #define UNWIND_SIGNAL_BX  128
 #define UNWIND_SIGNAL_CX  152
 #define UNWIND_SIGNAL_DX  136
+#define UNWIND_SIGNAL_DI  104
 #define UNWIND_SIGNAL_R10 56
 #define UNWIND_SIGNAL_R11 64
 #else
@@ -119,6 +120,7 @@ static inline int unwind_step_signal(struct unwind_registers *r, struct unwind_m
 	unwind_restore(r, memory, RULE_BASE_DX, at + UNWIND_SIGNAL_DX);
 	unwind_restore(r, memory, RULE_BASE_R10, at + UNWIND_SIGNAL_R10);
 	unwind_restore(r, memory, RULE_BASE_R11, at + UNWIND_SIGNAL_R11);
+	unwind_restore(r, memory, RULE_BASE_DI, at + UNWIND_SIGNAL_DI);
 #else
 	unwind_restore(r, memory, RULE_BASE_LR, at + UNWIND_SIGNAL_LR);
 #endif
@@ -162,10 +164,10 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 	} else if (kind == RULE_PLT && (r->pc & 15) >= RULE_EXTRA(rule)) {
 		cfa += 8;
 	}
-	if (RULE_RA(rule) == RULE_RA_IN_LR) {
-		if (!(r->known & 1))
+	if (RULE_RA(rule) != RULE_RA_AT_CFA) {
+		if (!unwind_base(r, RULE_RA(rule) == RULE_RA_IN_DI ? RULE_BASE_DI : RULE_BASE_LR,
+				 &pc))
 			return UNWIND_STEP_ODD;
-		pc = r->others[0];
 		/* A function without a frame: the caller's stack pointer is its own. */
 		if (cfa < r->sp)
 			return UNWIND_STEP_IMPLAUSIBLE;

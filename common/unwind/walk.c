@@ -118,8 +118,16 @@ static bool is_at_start(const struct walk *walk)
 
 static int by_rule(struct walk *walk, uint64_t rule)
 {
+	bool is_return = walk->registers.is_return;
+
 	switch (unwind_step_rule(&walk->registers, rule, &walk->memory)) {
 	case UNWIND_STEP_CALLER:
+		/*
+		 * Nothing calls a signal's restorer: the kernel has made the handler return to its
+		 * first byte, so it was looked up one byte too low.
+		 */
+		if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames)
+			walk->frames[walk->n_frames - 1]++;
 		return go_on(walk, false);
 	case UNWIND_STEP_ROOT:
 		return end(walk, STACK_COMPLETE, 0);
@@ -230,7 +238,7 @@ void walk_give_up(struct walk *walk, int outcome)
 {
 	if (outcome == WALK_TABLE)
 		end(walk, STACK_BROKEN, BROKEN_NO_TABLE);
-	else if (outcome == WALK_MEMORY && !walk->memory.n_regions)
+	else if (outcome == WALK_MEMORY && walk->had_no_room && !walk->memory.n_regions)
 		end(walk, STACK_BROKEN, BROKEN_NO_COPY);
 	else if (outcome == WALK_MEMORY && is_above_copy(walk, walk->address))
 		end(walk, STACK_TRUNCATED, TRUNCATED_COPY);

@@ -53,6 +53,7 @@ enum walk_outcome {
 struct walk {
 	struct unwind_registers registers;
 	uint64_t start_stack; /* mm->start_stack, 0 unknown: nothing is above it */
+	bool had_no_room;     /* there is no copy because nobody had room for one */
 	uint64_t *frames;     /* the caller's, room for max_frames; n_frames are there already */
 	uint32_t n_frames, max_frames;
 	bool pushed;  /* the frame of `registers` is in frames already */

@@ -207,6 +207,7 @@ static void fill_registers(const uint64_t *values, bool user_mode, struct unwind
 	const uint64_t others[UNWIND_OTHERS] = {
 		values[PERF_REG_X86_AX], values[PERF_REG_X86_BX],  values[PERF_REG_X86_CX],
 		values[PERF_REG_X86_DX], values[PERF_REG_X86_R10], values[PERF_REG_X86_R11],
+		values[PERF_REG_X86_DI],
 	};
 
 	ret->pc = values[PERF_REG_X86_IP];

@@ -36,8 +36,8 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret);
  * with, and what tells a system call, where anything does: see perf_record_sample().
  */
 #if defined(__x86_64__)
-/* AX, BX, CX, DX, BP, SP, IP, FLAGS, R10, R11 */
-#define PERF_RECORD_REGISTERS   UINT64_C(0xc03cf)
+/* AX, BX, CX, DX, DI, BP, SP, IP, FLAGS, R10, R11 */
+#define PERF_RECORD_REGISTERS   UINT64_C(0xc03ef)
 #define PERF_RECORD_TELLS_CALLS 1
 #elif defined(__aarch64__)
 /* X29, LR, SP, PC */

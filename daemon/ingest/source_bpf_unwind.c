@@ -57,9 +57,11 @@ static int publish(void *userdata, const struct unwind_root *root)
 	const struct bpf_unwind *u = userdata;
 	struct abi_root value = {.root = *root};
 
-	if (bpf_map_update_elem(u->roots_fd, &root->pid, &value, BPF_ANY) < 0)
-		return errno == E2BIG ? UNWIND_HOST_E_FULL : error_origin(-errno);
-	return UNWIND_HOST_E_OK;
+	if (bpf_map_update_elem(u->roots_fd, &root->pid, &value, BPF_ANY) == 0)
+		return UNWIND_HOST_E_OK;
+	/* EBUSY: an interrupted update of the same bucket (kernel/bpf/hashtab.c). */
+	return errno == E2BIG || errno == ENOMEM || errno == EBUSY ? UNWIND_HOST_E_FULL
+								   : error_origin(-errno);
 }
 
 static int withdraw(void *userdata, pid_t pid)

@@ -257,6 +257,9 @@ void memory_reader_free(struct memory_reader *m)
 {
 	if (!m)
 		return;
+	/* Said aloud: others may have been forked, and hold copies. */
+	if (m->control_fd >= 0)
+		shutdown(m->control_fd, SHUT_RDWR);
 	closep(&m->control_fd);
 	closep(&m->data_fd);
 	closep(&m->lost_fd);

@@ -196,6 +196,23 @@ static struct job *queue_pop(struct queue *q)
 	return job;
 }
 
+/* The smallest image first, so that a compiler's does not keep all others waiting. */
+static struct job *queue_pop_smallest(struct queue *q)
+{
+	struct job **link, **found = &q->first, *job;
+
+	if (!q->first)
+		return NULL;
+	for (link = &q->first; *link; link = &(*link)->next)
+		if ((*link)->image->size < (*found)->image->size)
+			found = link;
+	job = *found;
+	*found = job->next;
+	if (q->last == &job->next)
+		q->last = found;
+	return job;
+}
+
 static void job_free(struct job *job)
 {
 	if (!job)
@@ -218,7 +235,7 @@ static void *run(void *userdata)
 		pthread_mutex_lock(&l->lock.mutex);
 		while (!l->requests.first && !l->stop)
 			pthread_cond_wait(&l->lock.wake, &l->lock.mutex);
-		job = l->stop ? NULL : queue_pop(&l->requests);
+		job = l->stop ? NULL : queue_pop_smallest(&l->requests);
 		pthread_mutex_unlock(&l->lock.mutex);
 		if (!job)
 			return NULL;

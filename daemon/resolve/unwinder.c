@@ -123,7 +123,8 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 
 static int use_own_memory(struct unwinder *u)
 {
-	uint64_t bytes = u->options.memory_bytes / TABLE_SHARE;
+	uint64_t bytes = u->options.table_bytes ? u->options.table_bytes
+						: u->options.memory_bytes / TABLE_SHARE;
 
 	if (bytes < TABLE_BYTES_MIN)
 		bytes = TABLE_BYTES_MIN;

@@ -29,8 +29,9 @@ struct unwinder_options {
 	const struct source_sink *next;  /* borrowed: takes events, and samples when finished */
 	struct process_table *processes; /* borrowed; `next` applies events to it */
 	int proc_fd;                     /* borrowed; -1: a replay, nothing is read */
-	uint64_t memory_bytes;           /* for waiting samples and compiling, and the tables if the
-					    source has no memory for them */
+	uint64_t memory_bytes;           /* for waiting samples and compiling */
+	uint64_t table_bytes;            /* for tables, if the source has no memory for them; 0: a
+					    part of memory_bytes */
 	bool raw_frames; /* frames leave as addresses, not as FRAME_IMAGE: for a recording */
 };
 

@@ -15,12 +15,16 @@
 #include "common/error.h"
 #include "daemon/resolve/unwinder_private.h"
 
-#define WAIT_NS     UNWINDER_SECOND_NS
+/* Dead processes are remembered for two seconds (process.c). */
+#define WAIT_NS     (3 * UNWINDER_SECOND_NS / 2)
 #define WAITERS_MAX 4096u
-/* Of unwinder_options.memory_bytes. */
+/* Of unwinder_options.memory_bytes: the rest is for tables that are being made, or all of them. */
 #define WAIT_SHARE 4
-#define PAGE       UINT64_C(4096)
-#define READ_BYTES (4 * PAGE)
+/* Most stacks fit; where memory gets short, only so much of each is kept. */
+#define SHORT_COPY    (16u << 10)
+#define SHORTEST_COPY (4u << 10)
+#define PAGE          UINT64_C(4096)
+#define READ_BYTES    (4 * PAGE)
 /* A stack's copy is kept from so far below its pointer on. */
 #define BELOW UINT64_C(256)
 
@@ -61,25 +65,27 @@ static int keep_frames(struct unwinder *u, struct waiter *w)
  * The copy of the stack, from the present frame on: a walk only goes up, but for signal frames. A
  * little below: in epilogues, rules tell of registers where they were before they were popped.
  */
-static int keep_stack(struct waiter *w, const struct sample_rest *rest)
+static int keep_stack(struct waiter *w, const struct sample_rest *rest, size_t max_bytes)
 {
 	struct unwind_region *region = &w->unwinding.walk.memory.regions[0];
 	uint64_t skip = w->unwinding.walk.registers.sp - BELOW - region->address;
+	size_t length;
 
 	if (!rest->stack_length)
 		return 0;
 	if (skip > rest->stack_length)
 		skip = 0;
-	w->n_bytes += rest->stack_length - skip;
-	w->stack = malloc(rest->stack_length - skip ? rest->stack_length - skip : 1);
+	length = rest->stack_length - skip;
+	if (length > max_bytes)
+		length = max_bytes;
+	w->n_bytes += length;
+	w->stack = malloc(length ? length : 1);
 	if (!w->stack)
 		return error_origin(-ENOMEM);
-	memcpy(w->stack, rest->stack + skip, rest->stack_length - skip);
-	*region = (struct unwind_region){
-		.address = region->address + skip,
-		.length = rest->stack_length - skip,
-		.data = w->stack,
-	};
+	memcpy(w->stack, rest->stack + skip, length);
+	*region = (struct unwind_region){.address = region->address + skip,
+					 .length = length,
+					 .data = w->stack};
 	return 0;
 }
 
@@ -171,7 +177,8 @@ static void resume(struct unwinder *u, struct waiter *w)
 }
 
 static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
-		      const struct sample_rest *rest, int outcome, struct waiter **ret)
+		      const struct sample_rest *rest, int outcome, size_t max_bytes,
+		      struct waiter **ret)
 {
 	cleanup(waiter_freep) struct waiter *w = calloc(1, sizeof(*w));
 	int r;
@@ -185,18 +192,27 @@ static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
 	w->n_bytes = sizeof(*w) + (unwinding->sample.n_kernel + UNWINDER_DEPTH / 4) * 8;
 	r = keep_frames(u, w);
 	if (!r)
-		r = keep_stack(w, rest);
+		r = keep_stack(w, rest, max_bytes);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w);
 	return 0;
 }
 
-static bool has_room(const struct unwinder *u, const struct sample_rest *rest)
+/* How much of a stack a new waiter may keep; 0: there is no room for it. */
+static size_t room(const struct unwinder *u)
 {
-	return u->n_waiters < WAITERS_MAX &&
-	       u->waiting_bytes + rest->stack_length + sizeof(struct waiter) <=
-		       u->options.memory_bytes / WAIT_SHARE;
+	uint64_t all = u->options.memory_bytes / WAIT_SHARE;
+	uint64_t left = all > u->waiting_bytes ? all - u->waiting_bytes : 0;
+
+	if (u->n_waiters == WAITERS_MAX || left < SHORTEST_COPY + 2 * sizeof(struct waiter))
+		return 0;
+	left -= 2 * sizeof(struct waiter);
+	if (left > all / 2)
+		return left;
+	if (left > all / 4)
+		return SHORT_COPY < left ? SHORT_COPY : left;
+	return SHORTEST_COPY;
 }
 
 void wait_for(struct unwinder *u, const struct unwinding *unwinding, const struct sample_rest *rest,
@@ -204,12 +220,13 @@ void wait_for(struct unwinder *u, const struct unwinding *unwinding, const struc
 {
 	struct unwinding w = *unwinding;
 	struct waiter *waiter = NULL;
+	size_t max_bytes = room(u);
 	int r = 0;
 
-	if (!has_room(u, rest))
+	if (!max_bytes)
 		u->stats.no_room++;
 	else
-		r = waiter_new(u, &w, rest, outcome, &waiter);
+		r = waiter_new(u, &w, rest, outcome, max_bytes, &waiter);
 	if (r)
 		unwinder_fail(u, r);
 	if (waiter) {

@@ -268,6 +268,8 @@ static void add_rest(struct unwinding *w, const struct sample_rest *rest)
 	w->walk.registers = rest->registers;
 	w->walk.pushed = rest->pushed;
 	w->walk.start_stack = rest->start_stack;
+	w->walk.had_no_room = w->sample.quality == STACK_BROKEN &&
+			      w->sample.reason == BROKEN_NO_COPY;
 	if (!rest->stack_length)
 		return;
 	w->walk.memory.regions[0] = (struct unwind_region){

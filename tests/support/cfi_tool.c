@@ -103,8 +103,8 @@ static int measure(const char *path, struct totals *totals)
 
 static void print_cfa(const struct rule *rule)
 {
-	static const char *const bases[N_RULE_BASES] = {"sp", "fp", "ax",  "bx",
-							"cx", "dx", "r10", "r11"};
+	static const char *const bases[N_RULE_BASES] = {"sp", "fp",  "ax",  "bx", "cx",
+							"dx", "r10", "r11", "di"};
 	const char *base = rule->base < N_RULE_BASES ? bases[rule->base] : "?";
 
 	if (rule->kind == RULE_DEREF)
@@ -128,6 +128,8 @@ static void print_rule(uint64_t word)
 	print_cfa(&rule);
 	if (rule.ra_kind == RULE_RA_IN_LR)
 		printf(" ra=lr");
+	else if (rule.ra_kind == RULE_RA_IN_DI)
+		printf(" ra=di");
 	else
 		printf(" ra=cfa%+d", rule.ra_offset);
 	if (rule.fp_kind == RULE_FP_LOST)

@@ -264,6 +264,7 @@ static void set_registers(struct unwind_registers *ret, const struct user_regs_s
 	add_register(ret, RULE_BASE_BX, regs->rbx);
 	add_register(ret, RULE_BASE_CX, regs->rcx);
 	add_register(ret, RULE_BASE_DX, regs->rdx);
+	add_register(ret, RULE_BASE_DI, regs->rdi);
 	add_register(ret, RULE_BASE_R10, regs->r10);
 	add_register(ret, RULE_BASE_R11, regs->r11);
 }

@@ -220,13 +220,20 @@ static void test_start(void **state)
 	ctx.regs.sp = mm.start_stack - 16;
 	walk(true, 1024);
 	assert_end(1, STACK_COMPLETE, 0);
-	/* Nobody needs to have told of the process. */
+	/* Nobody needs to have told of the process, if this is its very first instruction. */
 	again();
 	maps.changed[PID] = 600;
+	ctx.regs.sp = mm.start_stack;
 	walk(true, 1024);
 	assert_end(1, STACK_COMPLETE, 0);
 	assert_false(scratch.unwind.has_root);
 	assert_int_equal(scratch.body[2], 0x401000);
+	/* Else something may have been called already. */
+	again();
+	ctx.regs.sp = mm.start_stack - 8;
+	walk(true, 1024);
+	assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
+	assert_unfinished(true, false);
 	/* A little farther down: somebody may have called. */
 	again();
 	ctx.regs.sp = mm.start_stack - 72;
@@ -451,10 +458,17 @@ static void test_system_call(void **state)
 	(void)state;
 	build_chain(2, 0);
 	entry_regs.orig_ax = 0; /* read(2) */
+	entry_regs.cx = 0x402000;
 	walk(false, 1024);
 	assert_end(3, STACK_COMPLETE, 0);
 	assert_int_equal(scratch.body[2], 0x402000 - 1);
+	/* Still in the call, but a signal is on its way: ip is its handler. */
 	again();
+	entry_regs.cx = 0x401234;
+	walk(false, 1024);
+	assert_int_equal(scratch.body[2], 0x402000);
+	again();
+	entry_regs.cx = 0x402000;
 	entry_regs.orig_ax = -1ul; /* a fault */
 	walk(false, 1024);
 	assert_int_equal(scratch.body[2], 0x402000);

@@ -155,6 +155,21 @@ static void make(pid_t pid, int signal, char wanted)
 	fail_msg("process %d is in state %c, not %c", pid, state, wanted);
 }
 
+static bool has_ended(pid_t pid)
+{
+	pid_t parent;
+	char state;
+
+	return !look(pid, &parent, &state) || state == 'Z';
+}
+
+static void await_end(pid_t pid)
+{
+	for (int i = 0; i < PATIENT / 5 && !has_ended(pid); i++)
+		nap();
+	assert_true(has_ended(pid));
+}
+
 static void ask(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at, size_t length)
 {
 	assert_int_equal(memory_reader_request(m, cookie, pid, (uintptr_t)at, length),
@@ -287,6 +302,7 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 	ask(m, 3, t->pid, t->bytes + 3, 8);
 	expect(m, t, 3, t->bytes + 3, 8);
 	expect_nothing(m);
+	await_end(reader);
 	next = reader_of(keeper, reader);
 	assert_int_not_equal(next, reader);
 	/* And once more, by the same keeper. */
@@ -386,8 +402,7 @@ static void test_children_have_no_fds_and_end(void **state)
 {
 	struct memory_reader *m = NULL;
 	struct target *t = *state;
-	pid_t keeper, reader, parent;
-	char c;
+	pid_t keeper, reader;
 
 	assert_int_equal(memory_reader_new(&m), 0);
 	keeper = child_of(getpid(), t->pid);
@@ -400,9 +415,7 @@ static void test_children_have_no_fds_and_end(void **state)
 	memory_reader_free(m);
 	assert_int_equal(kill(keeper, 0), -1);
 	assert_int_equal(errno, ESRCH);
-	for (int i = 0; i < PATIENT / 5 && look(reader, &parent, &c) && c != 'Z'; i++)
-		nap();
-	assert_true(!look(reader, &parent, &c) || c == 'Z');
+	await_end(reader);
 	assert_int_equal(child_of(getpid(), t->pid), 0);
 	memory_reader_free(NULL);
 }
@@ -410,8 +423,7 @@ static void test_children_have_no_fds_and_end(void **state)
 /* However profd ends, its children do as well. */
 static void test_children_die_with_their_parent(void **state)
 {
-	pid_t profd, keeper, reader, up;
-	char c;
+	pid_t profd, keeper, reader;
 
 	(void)state;
 	profd = fork();
@@ -430,15 +442,8 @@ static void test_children_die_with_their_parent(void **state)
 	make(reader, SIGSTOP, 'T');
 	make(profd, SIGKILL, 'Z');
 	assert_int_equal(waitpid(profd, NULL, 0), profd);
-	for (int i = 0; i < PATIENT / 5; i++) {
-		bool keeps = look(keeper, &up, &c) && c != 'Z';
-
-		if (!keeps && (!look(reader, &up, &c) || c == 'Z'))
-			break;
-		nap();
-	}
-	assert_true(!look(keeper, &up, &c) || c == 'Z');
-	assert_true(!look(reader, &up, &c) || c == 'Z');
+	await_end(keeper);
+	await_end(reader);
 }
 
 int main(void)

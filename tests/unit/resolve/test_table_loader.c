@@ -175,6 +175,36 @@ static void test_the_thread(void **state)
 	assert_int_equal(a->n_references, 1);
 }
 
+/* They overtake each other, the smaller ones the larger ones; each is answered once. */
+static void test_images_of_many_sizes(void **state)
+{
+	cleanup(table_loader_freep) struct table_loader *l = NULL;
+	struct image *images[20];
+	unsigned times[ARRAY_SIZE(images)] = {0};
+
+	(void)state;
+	assert_int_equal(table_loader_new(&l, MAX_WORDS), 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(images); i++) {
+		images[i] = self();
+		images[i]->id = i;
+		images[i]->size = i * 7 % ARRAY_SIZE(images);
+	}
+	for (unsigned round = 1; round <= 5; round++) {
+		for (unsigned i = 0; i < ARRAY_SIZE(images); i++)
+			assert_int_equal(table_loader_request(l, images[i]), 0);
+		for (unsigned i = 0; i < ARRAY_SIZE(images); i++) {
+			cleanup(table_result_freep) struct table_result *result = wait_result(l);
+
+			assert_int_equal(result->slot.state, TABLE_LOADED);
+			times[result->image->id]++;
+		}
+		for (unsigned i = 0; i < ARRAY_SIZE(images); i++)
+			assert_int_equal(times[i], round);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(images); i++)
+		image_unref(images[i]);
+}
+
 /* What is asked for and never fetched goes with the loader. */
 static void test_an_early_end(void **state)
 {
@@ -199,7 +229,8 @@ int main(void)
 		cmocka_unit_test(test_this_program), cmocka_unit_test(test_the_vdso),
 		cmocka_unit_test(test_limits),       cmocka_unit_test(test_no_file_no_elf),
 		cmocka_unit_test(test_a_cut_file),   cmocka_unit_test(test_32_bit_programs),
-		cmocka_unit_test(test_the_thread),   cmocka_unit_test(test_an_early_end),
+		cmocka_unit_test(test_the_thread),   cmocka_unit_test(test_images_of_many_sizes),
+		cmocka_unit_test(test_an_early_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,12 +262,37 @@ static void test_missing_memory(void **state)
 	assert_int_equal(f->got->sample.reason, TRUNCATED_COPY);
 	assert_int_equal(stats_of(f).memory_failed, 2);
 
-	s.rest.stack_length = 0;
-	s.sample.weight = 3;
+	/* Nothing could be copied, or there was no room for a copy. */
+	for (unsigned i = 0; i < 2; i++) {
+		s.rest.stack_length = 0;
+		s.sample.weight = 3 + i;
+		if (i)
+			s.sample.reason = BROKEN_NO_COPY;
+		deliver(f, &s.sample);
+		assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+		assert_int_equal(f->got->sample.quality, STACK_BROKEN);
+		assert_int_equal(f->got->sample.reason, i ? BROKEN_NO_COPY : BROKEN_UNREADABLE);
+	}
+	fixture_free(f);
+}
+
+/* The first one shows no more than this program's own frames: the next waits for a library's. */
+static void test_a_wait_half_way_up(void **state)
+{
+	struct fixture *f = fixture_new(false, true, true, 64 << 20);
+	static struct stack s;
+
+	(void)state;
+	reader.mood = READER_FINDS_NOTHING;
+	deep_and_short(f, &s, 1);
+	assert_int_equal(stats_of(f).tables_loaded, 1);
+	deep_take(&s, 2, 60);
 	deliver(f, &s.sample);
+	assert_int_equal(f->times[2], 0);
+	memset(s.copy, 0xff, sizeof(s.copy));
 	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
-	assert_int_equal(f->got->sample.quality, STACK_BROKEN);
-	assert_int_equal(f->got->sample.reason, BROKEN_NO_COPY);
+	assert_int_equal(f->times[2], 1);
+	assert_true_stack(&s, f->got);
 	fixture_free(f);
 }
 
@@ -450,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_what_waits_too_long_goes_as_it_is),
 		cmocka_unit_test(test_no_room_to_wait),
 		cmocka_unit_test(test_missing_memory),
+		cmocka_unit_test(test_a_wait_half_way_up),
 		cmocka_unit_test(test_memory_that_is_read_later),
 		cmocka_unit_test(test_memory_of_callers_that_stayed),
 		cmocka_unit_test(test_before_and_after_the_source),

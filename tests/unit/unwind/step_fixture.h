@@ -15,11 +15,11 @@
 #include "common/unwind/step.h"
 
 #define BASE  UINT64_C(0x7ffd00001000)
-#define WORDS 512u
+#define WORDS 1024u
 #define TOP   (BASE + WORDS * 8)
 #define CODE  UINT64_C(0x555500001234)
 
-static uint64_t stack[WORDS];
+static _Alignas(16) uint64_t stack[WORDS]; /* a ucontext_t fits, wherever one begins */
 static struct unwind_memory memory;
 
 static inline int setup(void **state)

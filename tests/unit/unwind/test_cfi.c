@@ -148,7 +148,7 @@ static void test_advance_past_the_end(void **state)
 
 static void test_cfa(void **state)
 {
-	static const uint8_t numbers[] = {7, 6, 0, 3, 2, 1, 10, 11};
+	static const uint8_t numbers[] = {7, 6, 0, 3, 2, 1, 10, 11, 5};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(numbers); i++) {
@@ -186,8 +186,12 @@ static void test_return_address(void **state)
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x10, 16, 2, 0x77, 0x70)), rule_pack(&rule));
 	rule.ra_offset = 16;
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x2f, 16, 2)), rule_pack(&rule));
-	/* In a register; as it was; a value. */
-	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x09, 16, 5)), RULE_ODD);
+	/* In rdi, as vfork has it; in another register; as it was; a value. */
+	rule.ra_kind = RULE_RA_IN_DI;
+	rule.ra_offset = 0;
+	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x09, 16, 5)), rule_pack(&rule));
+	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x09, 16, 2)), RULE_ODD);
+	assert_int_equal(rule_of(EM_AARCH64, PROGRAM(0x09, 30, 5)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x08, 16)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x14, 16, 1)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x10, 16, 2, 0x73, 0)), RULE_ODD);
@@ -230,7 +234,8 @@ static void test_frame_pointer(void **state)
 static void test_expressions(void **state)
 {
 	struct rule plt = rule_unpack(plain(RULE_BASE_SP, 8));
-	uint8_t bytes[] = {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+	uint8_t sums[64],
+		bytes[] = {0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
 
 	(void)state;
 	plt.kind = RULE_PLT;
@@ -256,6 +261,14 @@ static void test_expressions(void **state)
 	/* No more than a sum after all. */
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 4, 0x77, 16, 0x23, 8)),
 			 plain(RULE_BASE_SP, 24));
+	/* What is too long is not looked into. */
+	memset(sums, 0, sizeof(sums));
+	memcpy(sums, "\x0f\x21\x92\x07\x08", 5);
+	for (size_t i = 5; i < sizeof(sums); i += 2)
+		sums[i] = 0x23;
+	assert_int_equal(rule_of(EM_X86_64, sums, 35), RULE_ODD);
+	sums[1] = 0x1f;
+	assert_int_equal(rule_of(EM_X86_64, sums, 33), plain(RULE_BASE_SP, 8));
 	/* Twice dereferenced; another register; cut short; nothing. */
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 4, 0x77, 16, 6, 6)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 3, 0x7d, 16, 6)), RULE_ODD);
@@ -300,7 +313,7 @@ static void test_states(void **state)
 		section_init(&s, EM_X86_64);
 		put_usual_cie(&s);
 		put_fde(&s, 0, 0x10, "", 0);
-		put_fde(&s, 0x10, 0x10, i ? (const uint8_t *)"\x41\x0b" : deep, i ? 2 : n);
+		put_fde(&s, 0x10, 0x10, i ? (const uint8_t *)"\x0e\x10\x41\x0b" : deep, i ? 4 : n);
 		put_fde(&s, 0x20, 0x10, "", 0);
 		assert_int_equal(section_compile(&s, &rows), CFI_E_OK);
 		assert_int_equal(rows->counters.malformed, 1);
@@ -419,7 +432,7 @@ static void test_places(void **state)
 	put_fde(&s, 0x200, 0x20, "\x0e\x20", 2);
 	put_fde(&s, 0x100, 0x20, "", 0);
 	put_fde(&s, 0x120, 0x20, "", 0);                     /* the same rule goes on */
-	put_fde(&s, 0x210, 0x20, "\x0e\x28\x50\x0e\x30", 5); /* half of it was told before */
+	put_fde(&s, 0x210, 0x20, "\x0e\x28\x58\x0e\x30", 5); /* half of it was told before */
 	put_fde(&s, 0x204, 0x08, "\x0e\x38", 2);             /* all of it */
 	put_fde(&s, 0xff0, 0x100, "\x0e\x40", 2);            /* half of it is in no segment */
 	put_fde(&s, 0x1000, 0x10, "", 0);                    /* all of it */
@@ -432,11 +445,12 @@ static void test_places(void **state)
 	assert_int_equal(rule_at(rows, 0x140), RULE_WORD(RULE_UNKNOWN));
 	assert_int_equal(rule_at(rows, 0x1ff), RULE_WORD(RULE_UNKNOWN));
 	assert_int_equal(rule_at(rows, 0x21f), plain(RULE_BASE_SP, 0x20));
-	assert_int_equal(rule_at(rows, 0x220), plain(RULE_BASE_SP, 0x30));
+	assert_int_equal(rule_at(rows, 0x220), plain(RULE_BASE_SP, 0x28));
+	assert_int_equal(rule_at(rows, 0x228), plain(RULE_BASE_SP, 0x30));
 	assert_int_equal(rule_at(rows, 0x230), RULE_WORD(RULE_UNKNOWN));
 	assert_int_equal(rule_at(rows, 0xfff), plain(RULE_BASE_SP, 0x40));
 	assert_int_equal(rule_at(rows, 0x1000), RULE_WORD(RULE_UNKNOWN));
-	assert_int_equal(rows->n_rows, 7);
+	assert_int_equal(rows->n_rows, 8);
 	assert_int_equal(rows->counters.overlapping, 2);
 	assert_int_equal(rows->counters.outside, 3);
 	assert_int_equal(rows->counters.malformed, 0);

@@ -4,9 +4,9 @@
 
 /*
  * Writes .eh_frame by hand, for tests: one executable segment of 4 KiB at TEXT, whose file offset
- * is TEXT_OFFSET; .eh_frame at FRAME. FDEs name functions by their distance from TEXT.
+ * is TEXT_OFFSET; .eh_frame at FRAME. FDEs name functions by their distance from TEXT. Behind
+ * <cmocka.h>.
  */
-#include <assert.h>
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,14 +34,14 @@ struct section {
 
 static inline void put(struct bytes *b, uint64_t value, unsigned n)
 {
-	assert(b->n + n <= sizeof(b->data));
+	assert_true(b->n + n <= sizeof(b->data));
 	for (unsigned i = 0; i < n; i++)
 		b->data[b->n++] = (uint8_t)(value >> (8 * i));
 }
 
 static inline void put_bytes(struct bytes *b, const void *data, size_t n)
 {
-	assert(b->n + n <= sizeof(b->data));
+	assert_true(b->n + n <= sizeof(b->data));
 	memcpy(b->data + b->n, data, n);
 	b->n += n;
 }
@@ -133,12 +133,19 @@ static inline struct cfi_input section_input(const struct section *s)
 	};
 }
 
+/* Returns what cfi_compile() does; rows are in order, and no two neighbours are equal. */
 static inline int section_compile(const struct section *s, struct cfi_rows **ret)
 {
 	const struct cfi_limits limits = {.max_rows = 1 << 20, .max_rules = 1 << 20};
 	const struct cfi_input input = section_input(s);
+	int r = cfi_compile(ret, &input, &limits);
 
-	return cfi_compile(ret, &input, &limits);
+	for (size_t i = 1; !r && i < (*ret)->n_rows; i++) {
+		const struct cfi_row *row = &(*ret)->rows[i];
+
+		assert_true(row[-1].offset < row->offset && row[-1].rule != row->rule);
+	}
+	return r;
 }
 
 /* The rule at TEXT + @at. */

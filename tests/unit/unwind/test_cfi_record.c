@@ -83,13 +83,13 @@ static void test_pointers(void **state)
 	static const uint8_t meaningless[] = {0xff, 0x05, 0x0f, 0x2b, 0x4b, 0x6b, 0x7b};
 	uint8_t data[32] = {0};
 	struct cfi_input input = {.frame = {data, sizeof(data), FRAME}, .got_address = GOT};
+	struct cfi_reader r;
 	uint64_t value;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++) {
-		struct cfi_reader r = cfi_reader_at(&input.frame, 1, 1 + pointers[i].n);
-
 		memcpy(data + 1, pointers[i].bytes, pointers[i].n);
+		r = cfi_reader_at(&input.frame, 1, 1 + pointers[i].n);
 		assert_true(cfi_pointer(&input, false, &r, pointers[i].encoding, &value));
 		assert_int_equal(value, pointers[i].value);
 		assert_ptr_equal(r.at, r.end);
@@ -98,13 +98,12 @@ static void test_pointers(void **state)
 			assert_false(cfi_pointer(&input, false, &r, pointers[i].encoding, &value));
 	}
 	for (size_t i = 0; i < sizeof(meaningless); i++) {
-		struct cfi_reader r = cfi_reader_at(&input.frame, 0, sizeof(data));
-
+		r = cfi_reader_at(&input.frame, 0, sizeof(data));
 		assert_false(cfi_pointer(&input, false, &r, meaningless[i], &value));
 	}
 	/* Without a base. */
 	input.got_address = 0;
-	struct cfi_reader r = cfi_reader_at(&input.frame, 0, sizeof(data));
+	r = cfi_reader_at(&input.frame, 0, sizeof(data));
 	assert_false(cfi_pointer(&input, false, &r, 0x3b, &value));
 	/* In the header, the header is the base. */
 	input.header = (struct cfi_section){(const uint8_t *)"\x10\0\0\0", 4, HEADER};

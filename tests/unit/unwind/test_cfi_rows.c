@@ -77,12 +77,34 @@ static void test_limits(void **state)
 	cfi_rows_builder_deinit(&b);
 }
 
+/* Rules that all fall into one bucket, however many there are: refused before it costs much. */
+static void test_collisions(void **state)
+{
+	const struct cfi_limits limits = {.max_rows = SIZE_MAX, .max_rules = SIZE_MAX};
+	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+	struct cfi_rows_builder b;
+	uint64_t inverse = 1;
+	uint32_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - factor * inverse;
+	assert_int_equal(inverse * factor, 1);
+	assert_int_equal(cfi_rows_builder_init(&b, &limits), 0);
+	while (n < MANY && !cfi_rows_put(&b, n, inverse * (n + 1)))
+		n++;
+	assert_in_range(n, 100, 1000);
+	assert_int_equal(b.rows->n_rows, n);
+	cfi_rows_builder_deinit(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_merging),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_collisions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

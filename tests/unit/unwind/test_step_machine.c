@@ -59,6 +59,24 @@ static void test_rbx(void **state)
 	assert_refused(&r, word_of(&rule), UNWIND_STEP_UNREADABLE);
 }
 
+/* glibc's vfork has its return address in rdi; its caller's stack pointer is its own then. */
+static void test_return_address_in_rdi(void **state)
+{
+	const struct rule rule = {.kind = RULE_CFA, .ra_kind = RULE_RA_IN_DI};
+	struct unwind_registers r = somewhere();
+
+	(void)state;
+	assert_refused(&r, word_of(&rule), UNWIND_STEP_ODD);
+	r.known |= UNWIND_KNOWN(RULE_BASE_DI);
+	r.others[RULE_BASE_DI - RULE_BASE_OTHER] = 4095;
+	assert_refused(&r, word_of(&rule), UNWIND_STEP_IMPLAUSIBLE);
+	r.others[RULE_BASE_DI - RULE_BASE_OTHER] = CODE + 3;
+	assert_int_equal(unwind_step_rule(&r, word_of(&rule), &memory), UNWIND_STEP_CALLER);
+	assert_true(r.pc == CODE + 3);
+	assert_true(r.sp == BASE + 256);
+	assert_refused(&r, word_of(&rule), UNWIND_STEP_ODD); /* not twice */
+}
+
 static void test_signal_frame(void **state)
 {
 	struct unwind_registers r = somewhere();
@@ -76,14 +94,15 @@ static void test_signal_frame(void **state)
 	g[REG_RDX] = 4;
 	g[REG_R10] = 5;
 	g[REG_R11] = 6;
+	g[REG_RDI] = 7;
 	assert_true(r.sp == BASE + 32 * 8);
 	assert_int_equal(unwind_step_rule(&r, RULE_WORD(RULE_SIGNAL), &memory), UNWIND_STEP_CALLER);
 	assert_true(r.pc == CODE + 11);
 	assert_true(r.sp == 0x7000); /* below: another stack */
 	assert_true(r.fp == 0x7100);
-	for (unsigned i = 0; i < 6; i++)
+	for (unsigned i = 0; i < UNWIND_OTHERS; i++)
 		assert_true(r.others[i] == i + 1);
-	assert_true(r.known == (UNWIND_KNOWN_FP | 0x3f));
+	assert_true(r.known == (UNWIND_KNOWN_FP | 0x7f));
 	assert_int_equal(r.is_return, 0);
 	assert_int_equal(r.above_signal, 1);
 
@@ -158,6 +177,7 @@ int main(void)
 #if defined(UNWIND_X86_64)
 		cmocka_unit_test_setup(test_frame_pointer_of_32_bit, setup),
 		cmocka_unit_test_setup(test_rbx, setup),
+		cmocka_unit_test_setup(test_return_address_in_rdi, setup),
 #else
 		cmocka_unit_test_setup(test_link_register, setup),
 		cmocka_unit_test_setup(test_signed_return_address, setup),

@@ -14,15 +14,17 @@
 #define N_RULES 37u
 #define GUARD   7u /* words before the table in the array */
 
-/* Rules that are all different, the first one RULE_UNKNOWN, as the compiler's dictionary may be. */
+#define UNKNOWN (N_RULES - 1) /* index of RULE_UNKNOWN: not the first */
+
+/* All different. */
 static uint64_t rules[N_RULES];
 
 static int make_rules(void **state)
 {
 	(void)state;
-	for (unsigned i = 1; i < N_RULES; i++)
-		rules[i] = rule_pack(&(
-			struct rule){.kind = RULE_CFA, .cfa_offset = 8 * (int)i, .ra_offset = -8});
+	for (unsigned i = 0; i < UNKNOWN; i++)
+		rules[i] = rule_pack(&(struct rule){
+			.kind = RULE_CFA, .cfa_offset = 8 + 8 * (int)i, .ra_offset = -8});
 	return 0;
 }
 
@@ -91,7 +93,7 @@ static struct cfi_rows random_rows(struct cfi_row *room, size_t n, uint32_t firs
 
 	for (size_t i = 0; i < n; i++) {
 		room[i].offset = offset;
-		room[i].rule = i + 1 < n ? (uint32_t)random() % N_RULES : 0;
+		room[i].rule = i + 1 < n ? (uint32_t)random() % N_RULES : UNKNOWN;
 		offset += 1 + (uint32_t)random() % gap;
 	}
 	return (struct cfi_rows){.rows = room, .n_rows = n, .rules = rules, .n_rules = N_RULES};
@@ -136,7 +138,7 @@ static void test_dense_chunks(void **state)
 
 static void test_a_single_row(void **state)
 {
-	struct cfi_row row = {.offset = 0x12345, .rule = 0};
+	struct cfi_row row = {.offset = 0x12345, .rule = UNKNOWN};
 	struct cfi_rows rows = {.rows = &row, .n_rows = 1, .rules = rules, .n_rules = N_RULES};
 
 	(void)state;
@@ -148,7 +150,7 @@ static void test_a_single_row(void **state)
 /* One rule over many chunks without rows of their own. */
 static void test_chunks_without_rows(void **state)
 {
-	struct cfi_row room[] = {{3000, 4}, {1000 * 1024, 5}, {1000 * 1024 + 1, 0}};
+	struct cfi_row room[] = {{3000, 4}, {1000 * 1024, 5}, {1000 * 1024 + 1, UNKNOWN}};
 	struct cfi_rows rows = {.rows = room, .n_rows = 3, .rules = rules, .n_rules = N_RULES};
 	struct packed packed;
 
@@ -164,7 +166,7 @@ static void test_chunks_without_rows(void **state)
 
 static void test_refusals(void **state)
 {
-	struct cfi_row room[] = {{0, 1}, {4000000000u, 0}};
+	struct cfi_row room[] = {{0, 1}, {4000000000u, UNKNOWN}};
 	struct cfi_rows rows = {.rows = room, .n_rows = 0, .rules = rules, .n_rules = N_RULES};
 	struct table_slot slot;
 	uint64_t *words;
@@ -184,7 +186,19 @@ static void test_refusals(void **state)
 	free(words);
 }
 
-/* A slot and words that say anything: nothing outside of the array is read, and it ends. */
+static void assert_of_dictionary(const uint64_t *words, const struct table_slot *slot,
+				 uint64_t rule)
+{
+	if (rule == RULE_WORD(RULE_UNKNOWN))
+		return;
+	for (unsigned i = 0; i < slot->n_rules; i++)
+		if (words[slot->first + i] == rule)
+			return;
+	fail_msg("%#llx is no rule of the table", (unsigned long long)rule);
+}
+
+/* A slot and words that say anything: nothing outside of the array is read, it ends,
+ * and what comes out is of the dictionary. */
 static void test_hostile_slots(void **state)
 {
 	enum { N = 64 };
@@ -205,9 +219,14 @@ static void test_hostile_slots(void **state)
 
 		if (i % 16 == 0)
 			slot.first = slot.n_rules = slot.n_chunks = UINT32_MAX;
+		/* Half of them without the bits that make a row's rule or a chunk's row large. */
 		for (unsigned j = 0; j < N; j++)
 			words[j] = (uint64_t)random() << 33 ^ (uint64_t)random() << 11;
-		table_search(words, N, &slot, (uint32_t)random() % (N * TABLE_CHUNK));
+		for (unsigned j = 0; i % 2 && j < N; j++)
+			words[j] &= UINT64_C(0xffff0000ffff);
+		assert_of_dictionary(words, &slot,
+				     table_search(words, N, &slot,
+						  (uint32_t)random() % (N * TABLE_CHUNK)));
 		table_search(words, 0, &slot, (uint32_t)random());
 	}
 }

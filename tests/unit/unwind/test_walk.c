@@ -49,6 +49,9 @@ static void test_frames_without_an_image_are_addresses(void **state)
 	/* FAR's first 256 bytes are below 4 GiB; its table knows nothing of either. */
 	ASSERT_ENDS(w, STACK_COMPLETE, 0, NONE + 3, frame_in_image(2, 9), FAR + 0x100,
 		    frame_in_image(5, UINT32_MAX), IN_TABLE(ROOT));
+	/* What the low half of its offset would be is no rule of it. */
+	begin(w, FAR + 0x100 + OFFSET + ROOT, BASE, 1);
+	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, FAR + 0x100 + OFFSET + ROOT);
 }
 
 static void test_frame_pointers_to_the_last(void **state)
@@ -146,7 +149,10 @@ static void test_a_refused_table(void **state)
 	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_NO_TABLE, frame_in_image(3, 4));
 }
 
-/* The frame of a signal: registers from another stack, and a pc that is exact. */
+/*
+ * The frame of a signal: registers from another stack, and a pc that is exact. So is the restorer's
+ * first byte, though its rule is found a byte below: that byte is nobody's call.
+ */
 static void test_through_a_signal(void **state)
 {
 	struct world *w = *state;
@@ -159,8 +165,15 @@ static void test_through_a_signal(void **state)
 	put(w, context + UNWIND_SIGNAL_FP, BASE + 8);
 	put(w, BASE + 8, 0);
 	put(w, BASE + 16, TABLE + ROOT + 1);
-	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), IN_TABLE(SIGNAL - 1), IN_TABLE(BY_FP),
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), IN_TABLE(SIGNAL), IN_TABLE(BY_FP),
 		    IN_TABLE(ROOT));
+	/* Somewhere in the restorer, interrupted; and pushed by somebody who kept it. */
+	begin(w, TABLE + SIGNAL + 7, context, 0);
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(SIGNAL + 7), IN_TABLE(BY_FP), IN_TABLE(ROOT));
+	begin(w, TABLE + SIGNAL, context, 0);
+	w->walk.registers.is_return = 1;
+	w->walk.pushed = true;
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_FP), IN_TABLE(ROOT));
 }
 
 /* musl's restorer has no rule. Its code is looked at only where nothing else is known. */
@@ -180,7 +193,7 @@ static void test_a_restorer_without_a_rule(void **state)
 	w->code = code;
 	w->code_at = NO_CFI + 33;
 	begin(w, TABLE + BY_SP, BASE, 1);
-	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), frame_in_image(2, 32),
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), frame_in_image(2, 33),
 		    IN_TABLE(ROOT + 2));
 	assert_int_equal(w->n_code_reads, 1);
 
@@ -191,8 +204,13 @@ static void test_a_restorer_without_a_rule(void **state)
 	w->maps.read_code = NULL;
 	begin(w, TABLE + BY_SP, BASE, 1);
 	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, IN_TABLE(BY_SP), frame_in_image(2, 32));
-	/* Not past the end of the mapping. */
+	/* Not of a leaf, which may be anything. */
 	w->maps.read_code = world_read_code;
+	w->code_at = NO_CFI + 33;
+	begin(w, NO_CFI + 33, context, 1);
+	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, frame_in_image(2, 33));
+	assert_int_equal(w->n_code_reads, 0);
+	/* Not past the end of the mapping. */
 	put(w, BASE + 8, NO_CFI + LENGTH - 2);
 	begin(w, TABLE + BY_SP, BASE, 1);
 	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, IN_TABLE(BY_SP),
@@ -278,6 +296,9 @@ static void test_where_the_program_began(void **state)
 	put(w, start - 16, 0);
 	put(w, start - 8, NO_CFI + 1);
 	ASSERT_ENDS(w, STACK_COMPLETE, 0, NONE, frame_in_image(2, 0));
+	/* Where it began must be known. */
+	begin(w, NONE, 0, 1);
+	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, NONE);
 	/* A rule that takes the number of arguments for a return address. */
 	begin(w, TABLE + TO_HERE, start, 0);
 	w->walk.start_stack = start;
