@@ -127,14 +127,16 @@ static void nap(void)
 /* The keeper forks its reader when it gets to it. */
 static pid_t reader_of(pid_t keeper, pid_t but)
 {
-	pid_t pid = 0;
+	pid_t pid = 0, parent;
+	char state = 0;
 
-	for (int i = 0; !pid && i < PATIENT / 5; i++) {
+	/* Asleep, it waits for work: it has arranged to die with its parent. */
+	for (int i = 0; state != 'S' && i < PATIENT / 5; i++) {
 		pid = child_of(keeper, but);
-		if (!pid)
+		if (!pid || !look(pid, &parent, &state) || state != 'S')
 			nap();
 	}
-	assert_true(pid > 0);
+	assert_true(pid > 0 && state == 'S');
 	return pid;
 }
 
