@@ -38,18 +38,17 @@ static size_t map_bytes(size_t n, size_t size)
 	return (n * size + page - 1) / page * page;
 }
 
-/* Returns 0 or negative errno. */
-static int map_array(struct bpf_map *map, size_t size, void **ret, size_t *ret_n)
+/* All entries of @map, *ret_n of @size bytes; NULL: errno says why not. */
+static void *map_array(struct bpf_map *map, size_t size, size_t *ret_n)
 {
 	size_t n = bpf_map__max_entries(map);
 	void *at = mmap(NULL, map_bytes(n, size), PROT_READ | PROT_WRITE, MAP_SHARED,
 			bpf_map__fd(map), 0);
 
 	if (at == MAP_FAILED)
-		return error_origin(-errno);
-	*ret = at;
+		return NULL;
 	*ret_n = n;
-	return 0;
+	return at;
 }
 
 static int publish(void *userdata, const struct unwind_root *root)
@@ -84,22 +83,13 @@ static uint64_t events_until(void *userdata)
 int bpf_unwind_open(struct bpf_unwind *u, struct profile_bpf *skeleton, const uint64_t *until)
 {
 	struct unwind_host *host = &u->host;
-	void *words, *slots, *mappings;
-	int r;
 
-	r = map_array(skeleton->maps.words, sizeof(*host->words), &words, &host->n_words);
-	if (r < 0)
-		return r;
-	host->words = words;
-	r = map_array(skeleton->maps.slots, sizeof(*host->slots), &slots, &host->n_slots);
-	if (r < 0)
-		return r;
-	host->slots = slots;
-	r = map_array(skeleton->maps.mappings, sizeof(*host->mappings), &mappings,
-		      &host->n_mappings);
-	if (r < 0)
-		return r;
-	host->mappings = mappings;
+	host->words = map_array(skeleton->maps.words, sizeof(*host->words), &host->n_words);
+	host->slots = map_array(skeleton->maps.slots, sizeof(*host->slots), &host->n_slots);
+	host->mappings = map_array(skeleton->maps.mappings, sizeof(*host->mappings),
+				   &host->n_mappings);
+	if (!host->words || !host->slots || !host->mappings)
+		return error_origin(-errno);
 	host->publish = publish;
 	host->withdraw = withdraw;
 	host->events_until = events_until;
