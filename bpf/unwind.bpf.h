@@ -26,20 +26,67 @@
 
 /*
  * What was read of the stack last. A step reads up to four words close to each other, and the next
- * one those above; each helper call costs as much as a good many bytes.
+ * one those above; each helper call costs as much as a good many bytes. A window lies within one
+ * page: it can be read if the word that is asked for can.
+ *
+ * A page that cannot be read costs a fault, ten times a read. An honest walk ends at the first one,
+ * or soon after; a stack that is made of them would hold up the CPU, interrupts off, for
+ * milliseconds: so there is a bound. One for code as well, which need not be there: only restorers
+ * are not known then.
  */
 #define UNWIND_WINDOW_WORDS 32
-#define UNWIND_WINDOW_BELOW 64 /* bytes: registers are saved below the return address */
+#define UNWIND_WINDOW_BYTES (8 * UNWIND_WINDOW_WORDS)
+#define UNWIND_WINDOW_BELOW 64    /* bytes: registers are saved below the return address */
+#define UNWIND_PAGE         4096u /* the smallest there is */
+#define UNWIND_FAULTS_MAX   16
 
 struct unwind_memory {
 	__u64 address;
-	__u64 n_bytes; /* 0 or all */
+	__u32 n_bytes; /* 0 or all */
+	__u16 n_faults, n_code_faults;
 	__u64 words[UNWIND_WINDOW_WORDS];
 };
 
-static __always_inline bool unwind_read_word(unwind_u64 address, unwind_u64 *ret)
+static __always_inline bool unwind_read_word(struct unwind_memory *memory, unwind_u64 address,
+					     unwind_u64 *ret)
 {
-	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)address);
+	if (memory->n_faults >= UNWIND_FAULTS_MAX)
+		return false;
+	if (!bpf_probe_read_user(ret, sizeof(*ret), (const void *)address))
+		return true;
+	memory->n_faults++;
+	return false;
+}
+
+static __always_inline bool unwind_read_code(struct unwind_memory *memory, unwind_u64 address,
+					     unwind_u64 *ret)
+{
+	if (memory->n_code_faults >= UNWIND_FAULTS_MAX)
+		return false;
+	if (!bpf_probe_read_user(ret, sizeof(*ret), (const void *)address))
+		return true;
+	memory->n_code_faults++;
+	return false;
+}
+
+static __always_inline bool unwind_read_window(struct unwind_memory *memory, unwind_u64 address)
+{
+	__u64 in_page = address & (UNWIND_PAGE - 1);
+	__u64 from = in_page < UNWIND_WINDOW_BELOW ? 0 : in_page - UNWIND_WINDOW_BELOW;
+
+	if (from > UNWIND_PAGE - UNWIND_WINDOW_BYTES)
+		from = UNWIND_PAGE - UNWIND_WINDOW_BYTES;
+	memory->address = address - in_page + from;
+	memory->n_bytes = 0;
+	if (memory->n_faults >= UNWIND_FAULTS_MAX)
+		return false;
+	if (bpf_probe_read_user(memory->words, sizeof(memory->words),
+				(const void *)memory->address)) {
+		memory->n_faults++;
+		return false;
+	}
+	memory->n_bytes = sizeof(memory->words);
+	return true;
 }
 
 static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address, unwind_u64 *ret)
@@ -47,15 +94,11 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 	__u64 at = address - memory->address;
 
 	if (address & 7)
-		return unwind_read_word(address, ret);
+		return unwind_read_word(memory, address, ret);
 	if (at >= memory->n_bytes) {
-		memory->address = address - UNWIND_WINDOW_BELOW;
-		memory->n_bytes = 0;
-		if (bpf_probe_read_user(memory->words, sizeof(memory->words),
-					(const void *)memory->address))
-			return unwind_read_word(address, ret);
-		memory->n_bytes = sizeof(memory->words);
-		at = UNWIND_WINDOW_BELOW;
+		if (!unwind_read_window(memory, address))
+			return false;
+		at = address - memory->address;
 	}
 	at /= 8;
 	__asm__ volatile("" : "+r"(at));
@@ -194,19 +237,22 @@ __attribute__((noinline)) int unwind_apply(struct unwind_registers *r, __u64 rul
 #if defined(UNWIND_X86_64)
 /* mov $15, %rax; syscall: what signal handlers return to, in C libraries that do not describe it.
  */
-static __always_inline bool unwind_is_restorer(const struct unwind_registers *r)
+static __always_inline bool unwind_is_restorer(const struct unwind_registers *r,
+					       struct unwind_memory *memory)
 {
 	unwind_u64 first, second;
 
-	return r->is_return && !r->compat && unwind_read_word(r->pc, &first) &&
-	       first == 0x0f0000000fc0c748 && unwind_read_word(r->pc + 1, &second) &&
+	return r->is_return && !r->compat && unwind_read_code(memory, r->pc, &first) &&
+	       first == 0x0f0000000fc0c748 && unwind_read_code(memory, r->pc + 1, &second) &&
 	       second >> 56 == 0x05;
 }
 #else
 /* The kernel's, in the vdso, which describes it. */
-static __always_inline bool unwind_is_restorer(const struct unwind_registers *r)
+static __always_inline bool unwind_is_restorer(const struct unwind_registers *r,
+					       struct unwind_memory *memory)
 {
 	(void)r;
+	(void)memory;
 	return false;
 }
 #endif
@@ -222,7 +268,7 @@ __attribute__((noinline)) int unwind_apply_fp(struct unwind_registers *r,
 
 	if (!r || !memory)
 		return UNWIND_STEP_ODD;
-	if (unwind_is_restorer(r))
+	if (unwind_is_restorer(r, memory))
 		return unwind_step_signal(r, memory) | UNWIND_SIGNAL;
 	if (r->compat && !COMPAT_WALKABLE)
 		return UNWIND_STEP_IMPLAUSIBLE;
@@ -386,7 +432,7 @@ static __always_inline void unwind_skip_vsyscall(struct unwind *u)
 {
 	unwind_u64 pc;
 
-	if (u->r.pc < UNWIND_USER_LIMIT || !unwind_read_word(u->r.sp, &pc))
+	if (u->r.pc < UNWIND_USER_LIMIT || !unwind_read_word(&u->memory, u->r.sp, &pc))
 		return;
 	u->r.pc = pc;
 	u->r.sp += 8;
@@ -400,6 +446,11 @@ static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
 
 	u->has_root = roots_find(pid, &u->root);
 	unwind_skip_vsyscall(u);
+	/* No user code is there, but other kinds of frames are (common/frame.h). */
+	if (unwind_lookup_pc(&u->r) >= UNWIND_USER_LIMIT) {
+		unwind_end(u, STACK_BROKEN, BROKEN_UNMAPPED);
+		return;
+	}
 	if (u->has_root) {
 		unwind_end(u, STACK_TRUNCATED, TRUNCATED_DEPTH);
 		bpf_loop(ABI_USER_FRAMES_MAX + 1, unwind_frame, &context, 0);
@@ -497,6 +548,8 @@ static __always_inline void unwind_begin(struct unwind *u, struct task_struct *t
 	u->touched = SLOT_NONE;
 	u->mapping.end = 0;
 	u->memory.n_bytes = 0;
+	u->memory.n_faults = 0;
+	u->memory.n_code_faults = 0;
 	u->start_stack = mm ? mm->start_stack : 0;
 }
 

@@ -16,8 +16,9 @@
 
 #include "common/unwind/cfi.h"
 
-/* Of .eh_frame and .eh_frame_hdr together. A browser's are some 20 MiB. */
-#define EH_FRAME_BYTES_MAX (128u << 20)
+/* Of .eh_frame and .eh_frame_hdr together. A browser's are some 20 MiB. Held while they are
+ * compiled. */
+#define EH_FRAME_BYTES_MAX (32u << 20)
 /* The same as common/image/elf.h takes. */
 #define EH_FRAME_SEGMENTS_MAX 32
 

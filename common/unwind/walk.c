@@ -195,6 +195,9 @@ static int go_one_frame(struct walk *walk, const struct walk_maps *maps)
 		return by_rule(walk, rule_pack(&called));
 	}
 #endif
+	/* The process says where it is: what it says must not pass for another kind of frame. */
+	if (pc >= UNWIND_USER_LIMIT)
+		return end(walk, STACK_BROKEN, BROKEN_UNMAPPED);
 	mapping = maps->find(maps->userdata, pc);
 	if (!push(walk, mapping, pc))
 		return end(walk, STACK_TRUNCATED, TRUNCATED_DEPTH);

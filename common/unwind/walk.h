@@ -17,7 +17,8 @@
  *
  * What cannot be a caller ends the walk as broken: FRAME_POINTER where a frame pointer led there
  * (the step's, or the base of a rule), RULE elsewhere, UNMAPPED for an address of no mapping that
- * a rule or the registers gave. That address stays in the stack; one of a frame pointer does not.
+ * a rule or the registers gave. That address stays in the stack if it can be one of user code (else
+ * it would be a frame of another kind, common/frame.h); one of a frame pointer does not.
  */
 #include <stdbool.h>
 #include <stddef.h>

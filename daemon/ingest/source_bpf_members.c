@@ -10,13 +10,17 @@
 #include "bpf/abi.h"
 #include "common/error.h"
 #include "daemon/ingest/source.h"
+#include "daemon/ingest/source_bpf_hash.h"
 
 /* Writes @member back, or removes what no sampler wants. Returns 0 or negative errno. */
 static int put_member(int map, uint32_t pid, const struct abi_member *member, uint64_t flags)
 {
+	int r;
+
 	if (member->samplers)
-		return bpf_map_update_elem(map, &pid, member, flags) < 0 ? -errno : 0;
-	return bpf_map_delete_elem(map, &pid) < 0 && errno != ENOENT ? -errno : 0;
+		return bpf_hash_update(map, pid, member, flags);
+	r = bpf_hash_delete(map, pid);
+	return r == -ENOENT ? 0 : r;
 }
 
 int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
@@ -32,7 +36,7 @@ int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
 	if (children)
 		member.inheriting |= bit;
 	r = put_member(map, key, &member, BPF_ANY);
-	if (r == -E2BIG)
+	if (r == -E2BIG || r == -EAGAIN)
 		return SOURCE_E_FULL;
 	if (r < 0)
 		return error_origin(r);
@@ -40,7 +44,7 @@ int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
 	if (kill(pid, 0) < 0 && errno == ESRCH) {
 		member.samplers = 0;
 		r = put_member(map, key, &member, BPF_ANY);
-		return r < 0 ? error_origin(r) : SOURCE_E_GONE;
+		return r < 0 && r != -EAGAIN ? error_origin(r) : SOURCE_E_GONE;
 	}
 	return SOURCE_E_OK;
 }
@@ -57,7 +61,8 @@ static int take_out(int map, uint16_t bit, uint32_t key)
 	member.samplers &= (uint16_t)~bit;
 	member.inheriting &= (uint16_t)~bit;
 	r = put_member(map, key, &member, BPF_EXIST);
-	return r == -ENOENT ? 0 : r;
+	/* One that stays lets through too much, which does no harm. */
+	return r == -ENOENT || r == -EAGAIN ? 0 : r;
 }
 
 int bpf_members_remove(int map, unsigned sampler, pid_t pid)

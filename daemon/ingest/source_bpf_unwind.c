@@ -10,6 +10,7 @@
 
 #include "bpf/abi.h"
 #include "common/error.h"
+#include "daemon/ingest/source_bpf_hash.h"
 #include "profile.skel.h"
 
 #define BYTES_DEFAULT (UINT64_C(36) << 20)
@@ -55,22 +56,21 @@ static int publish(void *userdata, const struct unwind_root *root)
 {
 	const struct bpf_unwind *u = userdata;
 	struct abi_root value = {.root = *root};
+	int r = bpf_hash_update(u->roots_fd, root->pid, &value, BPF_ANY);
 
-	if (bpf_map_update_elem(u->roots_fd, &root->pid, &value, BPF_ANY) == 0)
-		return UNWIND_HOST_E_OK;
-	/* EBUSY: an interrupted update of the same bucket (kernel/bpf/hashtab.c). */
-	return errno == E2BIG || errno == ENOMEM || errno == EBUSY ? UNWIND_HOST_E_FULL
-								   : error_origin(-errno);
+	if (r == -E2BIG || r == -ENOMEM || r == -EAGAIN)
+		return UNWIND_HOST_E_FULL;
+	return r < 0 ? error_origin(r) : UNWIND_HOST_E_OK;
 }
 
 static int withdraw(void *userdata, pid_t pid)
 {
 	const struct bpf_unwind *u = userdata;
-	uint32_t key = (uint32_t)pid;
+	int r = bpf_hash_delete(u->roots_fd, (uint32_t)pid);
 
-	if (bpf_map_delete_elem(u->roots_fd, &key) < 0 && errno != ENOENT)
-		return error_origin(-errno);
-	return UNWIND_HOST_E_OK;
+	if (r == -EAGAIN)
+		return UNWIND_HOST_E_FULL;
+	return r < 0 && r != -ENOENT ? error_origin(r) : UNWIND_HOST_E_OK;
 }
 
 static uint64_t events_until(void *userdata)

@@ -34,7 +34,7 @@ struct unwind_host {
 
 enum {
 	UNWIND_HOST_E_OK,
-	UNWIND_HOST_E_FULL,
+	UNWIND_HOST_E_FULL, /* not now: no room, or busy; what was there before may still be */
 };
 
 #endif

@@ -7,9 +7,11 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 #include <uthash.h>
@@ -31,7 +33,9 @@ struct entry {
 	UT_hash_handle hh;
 };
 
-/* A device's last verdict. Numbers are used again after an unmount, so it does not hold for long.
+/*
+ * A device's last verdict. Numbers are used again after an unmount, so it does not hold for long;
+ * and that it is not FUSE is kept only where nobody but root can unmount it: in our own namespace.
  */
 struct device {
 	uint32_t major, minor;
@@ -50,9 +54,18 @@ struct image_table {
 	size_t n_entries;
 	size_t n_open, max_open; /* files of images, counted at the last sweep and since */
 	struct device devices[DEVICES_MAX];
+	dev_t shared_memory; /* memfds and the like, which are mounted nowhere; 0: unknown */
 	unsigned next_device;
 	uint64_t n_avoided;
 };
+
+static dev_t device_of_shared_memory(void)
+{
+	cleanup(closep) int fd = memfd_create("profd", MFD_CLOEXEC);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_dev : 0;
+}
 
 int image_table_new(struct image_table **ret, int proc_fd)
 {
@@ -63,6 +76,7 @@ int image_table_new(struct image_table **ret, int proc_fd)
 		return error_origin(-ENOMEM);
 	t->proc_fd = proc_fd;
 	t->next_id = 1;
+	t->shared_memory = device_of_shared_memory();
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
 	*ret = t;
@@ -135,20 +149,17 @@ static int open_path(struct image_table *t, const struct image_key *key)
 	return open_below(root_fd, key->path);
 }
 
-/* mountinfo of @pid; of our own mount namespace where it is gone. NULL if neither can be read. */
-static char *read_mounts(struct image_table *t, pid_t pid, size_t *ret_length)
+/* What the mountinfo called @name, below /proc, says of @key's device. False: it cannot be read. */
+static bool read_kind(struct image_table *t, const char *name, const struct image_key *key,
+		      enum mounts_kind *ret)
 {
 	cleanup(freep) char *text = malloc(MOUNTS_BYTES);
 	cleanup(closep) int fd = -1;
 	size_t length = 0;
-	char name[32];
 
-	snprintf(name, sizeof(name), "%d/mountinfo", pid);
 	fd = openat(t->proc_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		fd = openat(t->proc_fd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !text)
-		return NULL;
+		return false;
 	while (length < MOUNTS_BYTES) {
 		ssize_t n = read(fd, text + length, MOUNTS_BYTES - length);
 
@@ -158,8 +169,8 @@ static char *read_mounts(struct image_table *t, pid_t pid, size_t *ret_length)
 			break;
 		length += (size_t)n;
 	}
-	*ret_length = length;
-	return steal_ptr(&text);
+	*ret = mounts_kind(text, length, key->device_major, key->device_minor);
+	return true;
 }
 
 static uint64_t now_ns(void)
@@ -170,32 +181,57 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static void keep_verdict(struct image_table *t, const struct image_key *key, bool is_fuse,
+			 uint64_t now)
+{
+	t->devices[t->next_device++ % DEVICES_MAX] = (struct device){
+		.major = key->device_major,
+		.minor = key->device_minor,
+		.is_fuse = is_fuse,
+		.until_ns = now + DEVICE_KEEP_NS,
+	};
+}
+
+/*
+ * By our own mounts, else by those of the process. A device in neither is taken for FUSE: mounts
+ * that were detached, that the process's root does not reach, or that come behind very many others
+ * are not found, and all that can be arranged.
+ */
+static bool looks_like_fuse(struct image_table *t, const struct image_key *key, uint64_t now)
+{
+	enum mounts_kind kind = MOUNTS_ABSENT;
+	bool any;
+	char name[32];
+
+	if (makedev(key->device_major, key->device_minor) == t->shared_memory)
+		return false;
+	any = read_kind(t, "self/mountinfo", key, &kind);
+	if (kind == MOUNTS_OTHER)
+		keep_verdict(t, key, false, now);
+	if (kind == MOUNTS_ABSENT) {
+		snprintf(name, sizeof(name), "%d/mountinfo", key->pid);
+		any |= read_kind(t, name, key, &kind);
+	}
+	if (kind == MOUNTS_FUSE)
+		keep_verdict(t, key, true, now);
+	return kind == MOUNTS_FUSE || (kind == MOUNTS_ABSENT && any);
+}
+
 /* FUSE has no block device, but for fuseblk, which only root can mount. */
 static bool is_on_fuse(struct image_table *t, const struct image_key *key)
 {
-	cleanup(freep) char *text = NULL;
-	struct device *device;
 	uint64_t now = now_ns();
-	size_t length;
 
 	if (key->device_major)
 		return false;
 	for (unsigned i = 0; i < DEVICES_MAX; i++) {
-		device = &t->devices[i];
+		const struct device *device = &t->devices[i];
+
 		if (device->until_ns > now && device->major == key->device_major &&
 		    device->minor == key->device_minor)
 			return device->is_fuse;
 	}
-	text = read_mounts(t, key->pid, &length);
-	device = &t->devices[t->next_device++ % DEVICES_MAX];
-	*device = (struct device){
-		.major = key->device_major,
-		.minor = key->device_minor,
-		.is_fuse = text &&
-			   mounts_is_fuse(text, length, key->device_major, key->device_minor),
-		.until_ns = now + DEVICE_KEEP_NS,
-	};
-	return device->is_fuse;
+	return looks_like_fuse(t, key, now);
 }
 
 /* Opens the file behind @key; -1 if it cannot be had, which is an ordinary thing. */

@@ -11,8 +11,10 @@
  * At most half of RLIMIT_NOFILE are open at a time; an image beyond that has no file, hence no
  * names.
  *
- * Files of FUSE file systems are not opened at all: whoever serves them could stop profd for good.
- * What remains is a network file system whose server hangs, and FUSE below an overlay.
+ * Files of FUSE file systems are not opened at all: whoever serves them could stop profd for good;
+ * nor are those of devices that are mounted nowhere in sight, as they might be the same. What
+ * remains is a network file system whose server hangs, FUSE below an overlay, and FUSE that was
+ * mounted over the path since (where map_files cannot be had).
  *
  * Main thread only. Opening may block on the disk for the file's headers.
  */

@@ -107,6 +107,7 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 				       .process_event = on_process_event,
 				       .userdata = u};
 	u->next_version = 1;
+	u->next_cookie = 1;
 	u->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (u->epoll_fd < 0)
 		return error_origin(-errno);

@@ -58,15 +58,16 @@ struct unwinding {
 
 struct waiter {
 	struct unwinding unwinding;
-	int outcome; /* of enum walk_outcome: what it waits for */
-	uint64_t cookie;
+	int outcome;     /* of enum walk_outcome: what it waits for */
+	uint64_t cookie; /* 0: never asked for memory */
 	uint64_t deadline_ns;
 	uint64_t *frames; /* owned, kernel and user */
-	uint8_t *stack;   /* owned */
+	size_t frame_bytes;
+	uint8_t *stack; /* owned */
 	uint8_t *reads[UNWINDER_READS_MAX];
 	unsigned n_reads;
 	uint32_t n_certain; /* frames before memory was read later than the sample */
-	size_t n_bytes;
+	size_t n_bytes;     /* of all that it holds */
 	struct waiter *previous, *next;
 };
 

@@ -79,8 +79,8 @@ static int withdraw(struct unwinder *u, struct space *s)
 	drop_run(u, s);
 	if (!s->has_root)
 		return 0;
-	s->has_root = false;
 	r = u->host->withdraw(u->host->userdata, s->pid);
+	s->has_root = r == UNWIND_HOST_E_FULL; /* the next attempt replaces it */
 	return r < 0 ? r : 0;
 }
 
@@ -388,12 +388,17 @@ static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
 	return 0;
 }
 
+/*
+ * Whoever was born in between has the root that its parent had then, unknown to us, and does not
+ * count among the users of that run: it is to be replaced or taken away.
+ */
 static void mark_all(struct unwinder *u)
 {
 	struct space *s, *next;
 
 	HASH_ITER (hh, u->spaces, s, next) {
 		s->is_old = true;
+		s->has_root = true;
 		mark(u, s);
 	}
 }

@@ -48,6 +48,12 @@ static void leave(struct unwinder *u, struct waiter *w)
 	u->waiting_bytes -= w->n_bytes;
 }
 
+/* What all that wait may hold. */
+static uint64_t max_bytes(const struct unwinder *u)
+{
+	return u->options.memory_bytes / WAIT_SHARE;
+}
+
 /* The frames, in u->frames, become the waiter's. */
 static int keep_frames(struct unwinder *u, struct waiter *w)
 {
@@ -58,6 +64,8 @@ static int keep_frames(struct unwinder *u, struct waiter *w)
 		return error_origin(-ENOMEM);
 	memcpy(frames, u->frames, n * sizeof(*frames));
 	w->frames = frames;
+	w->n_bytes += n * sizeof(*frames) - w->frame_bytes;
+	w->frame_bytes = n * sizeof(*frames);
 	return 0;
 }
 
@@ -65,7 +73,7 @@ static int keep_frames(struct unwinder *u, struct waiter *w)
  * The copy of the stack, from the present frame on: a walk only goes up, but for signal frames. A
  * little below: in epilogues, rules tell of registers where they were before they were popped.
  */
-static int keep_stack(struct waiter *w, const struct sample_rest *rest, size_t max_bytes)
+static int keep_stack(struct waiter *w, const struct sample_rest *rest, size_t max_copy)
 {
 	struct unwind_region *region = &w->unwinding.walk.memory.regions[0];
 	uint64_t skip = w->unwinding.walk.registers.sp - BELOW - region->address;
@@ -76,8 +84,8 @@ static int keep_stack(struct waiter *w, const struct sample_rest *rest, size_t m
 	if (skip > rest->stack_length)
 		skip = 0;
 	length = rest->stack_length - skip;
-	if (length > max_bytes)
-		length = max_bytes;
+	if (length > max_copy)
+		length = max_copy;
 	w->n_bytes += length;
 	w->stack = malloc(length ? length : 1);
 	if (!w->stack)
@@ -99,6 +107,10 @@ static bool ask_for_memory(struct unwinder *u, struct waiter *w)
 	    uw->walk.memory.n_regions == UNWIND_REGIONS_MAX ||
 	    process_table_living(u->options.processes, uw->process->pid) != uw->process)
 		return false;
+	if (u->waiting_bytes + READ_BYTES > max_bytes(u)) {
+		u->stats.no_room++;
+		return false;
+	}
 	u->stats.memory_reads++;
 	w->cookie = u->next_cookie++;
 	r = memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES);
@@ -151,6 +163,7 @@ static void give_up(struct unwinder *u, struct waiter *w)
 static void resume(struct unwinder *u, struct waiter *w)
 {
 	struct walk *walk = &w->unwinding.walk;
+	size_t before = w->n_bytes;
 	int r;
 
 	memcpy(u->frames, w->frames,
@@ -164,6 +177,7 @@ static void resume(struct unwinder *u, struct waiter *w)
 		return;
 	}
 	r = keep_frames(u, w);
+	u->waiting_bytes += w->n_bytes - before;
 	if (r) {
 		unwinder_fail(u, r);
 		walk_give_up(walk, w->outcome);
@@ -177,7 +191,7 @@ static void resume(struct unwinder *u, struct waiter *w)
 }
 
 static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
-		      const struct sample_rest *rest, int outcome, size_t max_bytes,
+		      const struct sample_rest *rest, int outcome, size_t max_copy,
 		      struct waiter **ret)
 {
 	cleanup(waiter_freep) struct waiter *w = calloc(1, sizeof(*w));
@@ -189,10 +203,10 @@ static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
 	process_ref(unwinding->process);
 	w->outcome = outcome;
 	w->deadline_ns = u->now_ns + WAIT_NS;
-	w->n_bytes = sizeof(*w) + (unwinding->sample.n_kernel + UNWINDER_DEPTH / 4) * 8;
+	w->n_bytes = sizeof(*w);
 	r = keep_frames(u, w);
 	if (!r)
-		r = keep_stack(w, rest, max_bytes);
+		r = keep_stack(w, rest, max_copy);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w);
@@ -202,7 +216,7 @@ static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
 /* How much of a stack a new waiter may keep; 0: there is no room for it. */
 static size_t room(const struct unwinder *u)
 {
-	uint64_t all = u->options.memory_bytes / WAIT_SHARE;
+	uint64_t all = max_bytes(u);
 	uint64_t left = all > u->waiting_bytes ? all - u->waiting_bytes : 0;
 
 	if (u->n_waiters == WAITERS_MAX || left < SHORTEST_COPY + 2 * sizeof(struct waiter))
@@ -220,13 +234,13 @@ void wait_for(struct unwinder *u, const struct unwinding *unwinding, const struc
 {
 	struct unwinding w = *unwinding;
 	struct waiter *waiter = NULL;
-	size_t max_bytes = room(u);
+	size_t max_copy = room(u);
 	int r = 0;
 
-	if (!max_bytes)
+	if (!max_copy)
 		u->stats.no_room++;
 	else
-		r = waiter_new(u, &w, rest, outcome, max_bytes, &waiter);
+		r = waiter_new(u, &w, rest, outcome, max_copy, &waiter);
 	if (r)
 		unwinder_fail(u, r);
 	if (waiter) {

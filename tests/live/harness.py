@@ -58,10 +58,18 @@ def conf_text(*parts):
                    for section, keys in merged.items())
 
 
+def end_from_outside(*_):
+    """tests/run ends what takes too long by two signals, to the test and to its group."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit("not ok ended from outside")
+
+
 class Workshop:
     """A temporary folder that everyone may pass through, and the processes that were started."""
 
     def __init__(self, name):
+        # They are in sessions of their own: nobody else would end them.
+        signal.signal(signal.SIGTERM, end_from_outside)
         # PR_SET_CHILD_SUBREAPER: the children of what is killed become ours, to be waited for.
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
         self.folder = tempfile.mkdtemp(prefix=f"profd-{name}-")

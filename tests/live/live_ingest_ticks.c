@@ -335,10 +335,37 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
+/* Settings of the machine that tests change. A test that fails half-way must not leave them so. */
+static const char limit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+
+static int save_limit(void **state)
+{
+	char *text = malloc(64);
+
+	assert_non_null(text);
+	read_file(limit, text, 64);
+	*state = text;
+	return 0;
+}
+
+static int restore_limit(void **state)
+{
+	write_file(limit, *state);
+	free(*state);
+	return 0;
+}
+
+static int bring_cpu_back(void **state)
+{
+	(void)state;
+	write_file(online, "1");
+	return 0;
+}
+
 /* With the limit below the event's rate, which was legal when it started. */
 static bool measure_throttle(const void *argument)
 {
-	static const char limit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 	const struct maker *maker = argument;
 	struct source_stats stats;
 	uint64_t throttled;
@@ -403,7 +430,6 @@ static bool measure_watched(struct rig *rig, pid_t pid, uint64_t hz)
 
 static bool measure_hotplug(const void *argument)
 {
-	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
 	const struct maker *maker = argument;
 	struct source_stats stats;
 	unsigned wakeups;
@@ -495,12 +521,17 @@ static int saturate(source_maker make, uint64_t hz, unsigned seconds)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bpf_rate_99),  cmocka_unit_test(test_bpf_rate_999),
-		cmocka_unit_test(test_perf_rate_99), cmocka_unit_test(test_perf_rate_999),
-		cmocka_unit_test(test_two_samplers), cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_modes),        cmocka_unit_test(test_counted_events),
-		cmocka_unit_test(test_overflow),     cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_hotplug),
+		cmocka_unit_test(test_bpf_rate_99),
+		cmocka_unit_test(test_bpf_rate_999),
+		cmocka_unit_test(test_perf_rate_99),
+		cmocka_unit_test(test_perf_rate_999),
+		cmocka_unit_test(test_two_samplers),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_counted_events),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test_setup_teardown(test_throttle, save_limit, restore_limit),
+		cmocka_unit_test_teardown(test_hotplug, bring_cpu_back),
 	};
 
 	if (argc > 3 && strcmp(argv[1], "saturate") == 0)

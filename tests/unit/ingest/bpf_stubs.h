@@ -83,6 +83,7 @@ static struct {
 } maps;
 
 static __u64 now_ns;
+static unsigned n_faults; /* reads of what is not there */
 static struct pt_regs entry_regs;
 static struct scratch scratch;
 
@@ -103,6 +104,7 @@ static long bpf_probe_read_user(void *to, __u32 length, const void *from)
 	    copy_out(to, length, at, 0x1000, stack.bytes, STACK_BYTES) ||
 	    copy_out(to, length, at, CODE_BASE, code, CODE_BYTES))
 		return 0;
+	n_faults++;
 	return -14;
 }
 
@@ -201,6 +203,7 @@ static inline void stubs_reset(void)
 	memset(&scratch, 0xff, sizeof(scratch));
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	now_ns = 1000000000;
+	n_faults = 0;
 	uninherited = unwithdrawn = 0;
 }
 

@@ -534,6 +534,70 @@ static void test_vsyscall(void **state)
 	assert_int_equal(scratch.body[2], in_image(AT_ROOT));
 }
 
+/* Any process can have any registers, and what it says must not be a frame of another kind. */
+static void test_no_user_address(void **state)
+{
+	static const __u64 pcs[] = {ABI_FRAME_IMAGE(5, 0x1235), 0xffffffff81000000, 0};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		ctx.regs.ip = pcs[i];
+		ctx.regs.sp = STACK_BASE + STACK_BYTES; /* of no caller's */
+		walk(true, 1024);
+		assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
+		assert_unfinished(false, false);
+	}
+	/* What a call of the vsyscall page is said to return to, where nothing is known at all. */
+	task.tgid = PID + 1;
+	mm.start_stack = STACK_BASE + 8;
+	for (unsigned i = 0; i < 3; i++) {
+		ctx.regs.ip = 0xffffffffff600000;
+		ctx.regs.sp = STACK_BASE;
+		ctx.regs.bp = 0;
+		stack.wide[0] = pcs[i];
+		walk(true, 1024);
+		assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
+	}
+}
+
+/* Nothing is read that is not asked for; of what cannot be read, little is tried. */
+static void test_faults(void **state)
+{
+	const __u64 frame = STACK_BASE - 120; /* its ucontext begins below the stack */
+
+	(void)state;
+	/* The first and the last words of a stack. */
+	ctx.regs.ip = image_address(AT_PUSH);
+	stack.wide[0] = image_address(AT_ROOT + 1);
+	walk(true, 1024);
+	assert_end(2, STACK_COMPLETE, 0);
+	again();
+	ctx.regs.sp = STACK_BASE + STACK_BYTES - 8;
+	stack.wide[STACK_BYTES / 8 - 1] = image_address(AT_ROOT + 1);
+	walk(true, 1024);
+	assert_end(2, STACK_COMPLETE, 0);
+	assert_int_equal(n_faults, 0);
+	/* Signal frames without end, each with registers that cannot be read. */
+	again();
+	ctx.regs.ip = image_address(AT_SIGNAL);
+	ctx.regs.sp = frame;
+	stack.wide[(UNWIND_SIGNAL_PC - UNWIND_SIGNAL_FP) / 8] = image_address(AT_SIGNAL);
+	stack.wide[(UNWIND_SIGNAL_SP - UNWIND_SIGNAL_FP) / 8] = frame;
+	walk(true, 1024);
+	assert_int_equal(scratch.unwind.quality, STACK_BROKEN);
+	assert_int_equal(scratch.unwind.reason, BROKEN_UNREADABLE);
+	assert_int_equal(n_faults, UNWIND_FAULTS_MAX);
+	/* Code that is not there ends no walk. */
+	again();
+	n_faults = 0;
+	ctx.regs.ip = 0x401000;
+	ctx.regs.sp = STACK_BASE;
+	build_chain(200, 0);
+	walk(true, 1024);
+	assert_end(201, STACK_COMPLETE, 0);
+	assert_int_equal(n_faults, UNWIND_FAULTS_MAX);
+}
+
 static void test_no_root(void **state)
 {
 	(void)state;
@@ -566,6 +630,8 @@ int main(void)
 		cmocka_unit_test_setup(test_no_user, setup),
 		cmocka_unit_test_setup(test_compat, setup),
 		cmocka_unit_test_setup(test_vsyscall, setup),
+		cmocka_unit_test_setup(test_no_user_address, setup),
+		cmocka_unit_test_setup(test_faults, setup),
 		cmocka_unit_test_setup(test_no_root, setup),
 	};
 

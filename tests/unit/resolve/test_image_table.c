@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -117,12 +119,46 @@ static void test_files_on_fuse_are_left_alone(void **state)
 	assert_int_equal(image_table_avoided(f->images), 2);
 }
 
+/* Detached, out of the process's root, or behind more mounts than are read: not in sight. */
+static void test_devices_out_of_sight_may_be_fuse(void **state)
+{
+	struct fixture *f = *state;
+	int memory = memfd_create("x", MFD_CLOEXEC);
+	struct stat st;
+
+	assert_int_equal(fstat(memory, &st), 0);
+	close(memory);
+	write_file(f, "7/mountinfo", "1 0 0:20 / / rw - ext4 x rw\n");
+	image_unref(get(f, "/program", 21, f->file.st_ino));
+	assert_int_equal(image_table_avoided(f->images), 1);
+	/* Shared memory is mounted nowhere, and is the kernel's own. */
+	image_unref(get(f, "/program", minor(st.st_dev), f->file.st_ino));
+	assert_int_equal(image_table_avoided(f->images), 1);
+}
+
+/* A device that was no FUSE can be unmounted, and its number given to FUSE, within a moment. */
+static void test_only_root_s_mounts_stay_what_they_were(void **state)
+{
+	struct fixture *f = *state;
+
+	write_file(f, "7/mountinfo", "1 0 0:20 / / rw - tmpfs x rw\n");
+	image_unref(get(f, "/program", 20, f->file.st_ino));
+	assert_int_equal(image_table_avoided(f->images), 0);
+	write_file(f, "7/mountinfo", "1 0 0:20 / / rw - fuse x rw\n");
+	image_unref(get(f, "/program", 20, f->file.st_ino + 1));
+	assert_int_equal(image_table_avoided(f->images), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_only_the_inode_that_was_mapped, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_files_on_fuse_are_left_alone, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_devices_out_of_sight_may_be_fuse, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_only_root_s_mounts_stay_what_they_were, set_up,
 						tear_down),
 	};
 

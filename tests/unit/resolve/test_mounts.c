@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const char text[] =
 
 static bool is_fuse(uint32_t device_major, uint32_t device_minor)
 {
-	return mounts_is_fuse(text, strlen(text), device_major, device_minor);
+	return mounts_kind(text, strlen(text), device_major, device_minor) == MOUNTS_FUSE;
 }
 
 static void test_by_type_of_the_device(void **state)
@@ -35,6 +36,18 @@ static void test_by_type_of_the_device(void **state)
 	assert_false(is_fuse(0, 1));
 }
 
+static void test_absent_is_neither(void **state)
+{
+	(void)state;
+	assert_int_equal(mounts_kind(text, strlen(text), 0, 20), MOUNTS_OTHER);
+	assert_int_equal(mounts_kind(text, strlen(text), 98, 0), MOUNTS_OTHER);
+	assert_int_equal(mounts_kind(text, strlen(text), 0, 99), MOUNTS_ABSENT);
+	assert_int_equal(mounts_kind(text, strlen(text), 0, 60), MOUNTS_ABSENT);
+	/* Cut in the type: that is not another type. */
+	for (size_t n = strlen(" x rw") + 1; n <= strlen("fuse x rw"); n++)
+		assert_int_equal(mounts_kind(text, strlen(text) - n, 0, 52), MOUNTS_ABSENT);
+}
+
 /* Wherever it is cut, nothing behind the cut is read; sanitizers watch. */
 static void test_cut_anywhere(void **state)
 {
@@ -43,16 +56,17 @@ static void test_cut_anywhere(void **state)
 		char cut[sizeof(text)];
 
 		memcpy(cut + sizeof(cut) - n, text, n);
-		(void)mounts_is_fuse(cut + sizeof(cut) - n, n, 0, 52);
-		assert_false(mounts_is_fuse(cut + sizeof(cut) - n, n, 7, 7));
+		assert_int_not_equal(mounts_kind(cut + sizeof(cut) - n, n, 0, 52), MOUNTS_OTHER);
+		assert_int_equal(mounts_kind(cut + sizeof(cut) - n, n, 7, 7), MOUNTS_ABSENT);
 	}
-	assert_false(mounts_is_fuse(NULL, 0, 0, 51));
+	assert_int_equal(mounts_kind(NULL, 0, 0, 51), MOUNTS_ABSENT);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_type_of_the_device),
+		cmocka_unit_test(test_absent_is_neither),
 		cmocka_unit_test(test_cut_anywhere),
 	};
 

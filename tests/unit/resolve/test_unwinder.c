@@ -276,6 +276,50 @@ static void test_missing_memory(void **state)
 	fixture_free(f);
 }
 
+/* All that waits has a bound; what is read for those that wait is in it. */
+static void test_no_room_to_read_memory(void **state)
+{
+	struct fixture *f = fixture_new(false, true, true, 72 << 10);
+	static struct stack s;
+
+	(void)state;
+	deep_and_short(f, &s, 1);
+	assert_int_equal(stats_of(f).memory_reads, 0);
+	assert_int_equal(stats_of(f).no_room, 1);
+	assert_int_equal(f->got->sample.quality, STACK_TRUNCATED);
+	assert_int_equal(f->got->sample.reason, TRUNCATED_COPY);
+	fixture_free(f);
+}
+
+/* A stack of many frames that waits for the second time holds them all. */
+static void test_frames_that_wait_count(void **state)
+{
+	struct fixture *f = fixture_new(false, true, true, 64 << 20);
+	uint64_t before, alone;
+	static struct stack s;
+
+	(void)state;
+	reader.mood = READER_FINDS_NOTHING;
+	deep_take(&s, 1, 150); /* this program's table comes */
+	s.rest.stack_length = 4096;
+	deliver(f, &s.sample);
+	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	before = stats_of(f).memory_bytes;
+	s.sample.weight = 2;
+	s.rest.stack_length = 0;
+	deliver(f, &s.sample); /* waits for memory, with one frame */
+	alone = stats_of(f).memory_bytes - before;
+	assert_int_equal(stats_of(f).waiting, 1);
+	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	before = stats_of(f).memory_bytes;
+	deep_take(&s, 3, 150);
+	deliver(f, &s.sample); /* waits for libc's table, with all of its frames */
+	assert_int_equal(stats_of(f).waiting, 1);
+	assert_true(stats_of(f).memory_bytes - before >= alone + 150 * sizeof(uint64_t));
+	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	fixture_free(f);
+}
+
 /* The first one shows no more than this program's own frames: the next waits for a library's. */
 static void test_a_wait_half_way_up(void **state)
 {
@@ -475,6 +519,8 @@ int main(void)
 		cmocka_unit_test(test_what_waits_too_long_goes_as_it_is),
 		cmocka_unit_test(test_no_room_to_wait),
 		cmocka_unit_test(test_missing_memory),
+		cmocka_unit_test(test_no_room_to_read_memory),
+		cmocka_unit_test(test_frames_that_wait_count),
 		cmocka_unit_test(test_a_wait_half_way_up),
 		cmocka_unit_test(test_memory_that_is_read_later),
 		cmocka_unit_test(test_memory_of_callers_that_stayed),

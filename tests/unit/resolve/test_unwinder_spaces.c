@@ -377,6 +377,24 @@ static void test_after_losses_all_are_published_again(void **state)
 	assert_int_equal(root_of(h->f, 5)->until_ns, h->f->until_ns);
 }
 
+/* Its birth was lost: it has a share in a run, and nobody knows. */
+static void test_after_losses_strange_roots_go(void **state)
+{
+	struct host *h = *state;
+
+	program(h, 5);
+	drain(h);
+	send(h, (struct process_event){.kind = PROCESS_EVENT_LOST, .lost = 1});
+	assert_int_equal(process_table_scan(h->f->processes, unwinder_sink(h->f->unwinder)), 0);
+	program(h, 9);
+	map_of(h, 9, 200, 2, 0); /* its table is not there: not published yet */
+	h->f->roots[h->f->n_roots] = *root_of(h->f, 5);
+	h->f->roots[h->f->n_roots++].pid = 9;
+	drain(h);
+	assert_non_null(root_of(h->f, 5));
+	assert_null(root_of(h->f, 9));
+}
+
 static void test_a_host_without_room(void **state)
 {
 	struct host *h = *state;
@@ -519,6 +537,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_stale_walks_are_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_after_losses_all_are_published_again, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_after_losses_strange_roots_go, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_host_without_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_processes_from_before, set_up, tear_down),

@@ -333,9 +333,32 @@ static void test_vsyscall_page(void **state)
 	put(w, BASE, TABLE + ROOT + 4);
 	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(ROOT + 3));
 	begin(w, UINT64_C(0xffffffffff601000), BASE, 0);
-	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_UNMAPPED, UINT64_C(0xffffffffff601000));
+	copy_stack(w, BASE, TOP);
+	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_quality(w, STACK_BROKEN, BROKEN_UNMAPPED);
+	assert_int_equal(w->walk.n_frames, 0);
 }
 #endif
+
+/* A process can have any registers: sigreturn(2) and ptrace(2) set them. They are no frames. */
+static void test_addresses_that_are_other_kinds_of_frames(void **state)
+{
+	static const uint64_t pcs[] = {
+		UINT64_C(0x1000000500001234), /* an image's */
+		UINT64_C(0x4000000000000001), /* a marker */
+		UINT64_C(0xffffffff81000000), /* the kernel's */
+		0,                            /* looked up one byte before */
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
+		begin(w, pcs[i], BASE, 0);
+		w->walk.registers.is_return = !pcs[i];
+		assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+		assert_quality(w, STACK_BROKEN, BROKEN_UNMAPPED);
+		assert_int_equal(w->walk.n_frames, 0);
+	}
+}
 
 /* Slots that do not exist are no tables. */
 static void test_slots_outside(void **state)
@@ -367,6 +390,7 @@ int main(void)
 #if defined(UNWIND_X86_64)
 		WORLD_TEST(test_vsyscall_page),
 #endif
+		WORLD_TEST(test_addresses_that_are_other_kinds_of_frames),
 		WORLD_TEST(test_slots_outside),
 	};
 
