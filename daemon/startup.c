@@ -333,12 +333,14 @@ static int start_unwinder(struct daemon *d)
 	return unwinder_new(&d->unwinder, &options);
 }
 
-static int settle(void *userdata)
+static int settle(void *userdata, unsigned sampler, bool is_last)
 {
 	struct daemon *d = userdata;
 	int r;
 
-	r = unwinder_settle(d->unwinder, SETTLE_MS);
+	r = unwinder_settle(d->unwinder, sampler, SETTLE_MS);
+	if (!r && is_last)
+		unwinder_let_go(d->unwinder, sampler);
 	return r ? r : unwinder_error(d->unwinder);
 }
 

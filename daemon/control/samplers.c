@@ -112,7 +112,7 @@ int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last
 	int r;
 
 	if (sampler->n_users > 1) {
-		r = s->policy.settle(s->policy.userdata);
+		r = s->policy.settle(s->policy.userdata, index, false);
 		if (r)
 			return r;
 		sampler->n_users--;
@@ -121,7 +121,7 @@ int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last
 	/* Still counted as in use while its last samples arrive. */
 	r = source_remove_sampler(s->source, index);
 	if (!r)
-		r = s->policy.settle(s->policy.userdata);
+		r = s->policy.settle(s->policy.userdata, index, true);
 	if (r)
 		return r;
 	r = source_get_stats(s->source, index, &stats);

@@ -29,8 +29,11 @@ enum samplers_want {
 struct samplers_policy {
 	bool (*wants_all)(void *userdata, unsigned sampler);
 	enum samplers_want (*wants)(void *userdata, unsigned sampler, const struct process *p);
-	/* Has what the source delivered and others still hold back arrive now; may block a bit. */
-	int (*settle)(void *userdata);
+	/*
+	 * Has what the source delivered of @sampler and others still hold back arrive now; may
+	 * block a bit. @is_last: nothing of it may arrive later.
+	 */
+	int (*settle)(void *userdata, unsigned sampler, bool is_last);
 	void *userdata;
 };
 

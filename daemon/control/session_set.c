@@ -64,11 +64,11 @@ static enum samplers_want policy_wants(void *userdata, unsigned sampler, const s
 	return want;
 }
 
-static int policy_settle(void *userdata)
+static int policy_settle(void *userdata, unsigned sampler, bool is_last)
 {
 	struct session_set *set = userdata;
 
-	return set->settle ? set->settle(set->settle_userdata) : 0;
+	return set->settle ? set->settle(set->settle_userdata, sampler, is_last) : 0;
 }
 
 /* Whether a new program's unit or uid decides at once who may see it. */
@@ -162,7 +162,9 @@ void session_set_free(struct session_set *set)
 	free(set);
 }
 
-void session_set_settle_by(struct session_set *set, int (*settle)(void *userdata), void *userdata)
+void session_set_settle_by(struct session_set *set,
+			   int (*settle)(void *userdata, unsigned sampler, bool is_last),
+			   void *userdata)
 {
 	set->settle = settle;
 	set->settle_userdata = userdata;

@@ -31,11 +31,13 @@ int session_set_new(struct session_set **ret, struct source *source,
 void session_set_free(struct session_set *set);
 DEFINE_CLEANUP(struct session_set *, session_set_free)
 /*
- * Whoever stands between source and set, and may hold samples back: @settle has them all delivered
- * before it returns. Asked for when a session stops, not at the end of a window: what comes late
- * then counts in the next one.
+ * Whoever stands between source and set, and may hold samples back: @settle has those of @sampler
+ * delivered before it returns, all of them if @is_last. Asked for when a session stops, not at the
+ * end of a window: what comes late then counts in the next one.
  */
-void session_set_settle_by(struct session_set *set, int (*settle)(void *userdata), void *userdata);
+void session_set_settle_by(struct session_set *set,
+			   int (*settle)(void *userdata, unsigned sampler, bool is_last),
+			   void *userdata);
 /* For sessions and windows from now on. */
 void session_set_configure(struct session_set *set, const struct session_defaults *defaults);
 

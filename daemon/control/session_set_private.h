@@ -11,7 +11,7 @@ struct session_set {
 	struct samplers *samplers;
 	struct flusher *flusher;
 	int proc_fd;
-	int (*settle)(void *userdata); /* or NULL */
+	int (*settle)(void *userdata, unsigned sampler, bool is_last); /* or NULL */
 	void *settle_userdata;
 	struct session_defaults defaults;
 	struct session **sessions;

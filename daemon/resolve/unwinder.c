@@ -358,13 +358,13 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
 	return u->error;
 }
 
-int unwinder_settle(struct unwinder *u, unsigned timeout_ms)
+int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms)
 {
 	uint64_t now_ns = proc_now_ns(), end_ns = now_ns + timeout_ms * UINT64_C(1000000);
 	struct pollfd fd = {.fd = u->epoll_fd, .events = POLLIN};
 	int r = 0;
 
-	while (!r && u->waiters && now_ns < end_ns) {
+	while (!r && wait_any(u, sampler) && now_ns < end_ns) {
 		int n = poll(&fd, 1, (int)((end_ns - now_ns) / 1000000 + 1));
 
 		if (n < 0 && errno != EINTR)
@@ -374,8 +374,12 @@ int unwinder_settle(struct unwinder *u, unsigned timeout_ms)
 		now_ns = proc_now_ns();
 	}
 	u->now_ns = now_ns;
-	wait_expire(u, UINT64_MAX);
 	return r ? r : u->error;
+}
+
+void unwinder_let_go(struct unwinder *u, unsigned sampler)
+{
+	wait_let_go(u, sampler);
 }
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)

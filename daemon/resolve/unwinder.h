@@ -9,13 +9,14 @@
  *     in a thread (table_loader.h) when it is first needed, kept in a pool and evicted when that is
  *     full; and each living process's executable mappings, as soon as an event announced them.
  *   - finishes the walks that a source could not finish, on the copies of stacks that came with the
- *     samples. Those whose tables are still being made wait, some tenths of a second at most.
+ *     samples. Those whose tables are still being made wait, a second and a half at most.
  *
  * Samples leave it finished (no rest), each exactly once, not always in the order in which they
  * came. Process events pass straight through, before they are looked at.
  *
  * Main thread only, but for the loader's thread.
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,8 +86,14 @@ int unwinder_dispatch(struct unwinder *u);
 int unwinder_after_drain(struct unwinder *u, uint64_t now_ns);
 /* About once a second: forgets images and processes that are gone. */
 int unwinder_sweep(struct unwinder *u, uint64_t now_ns);
-/* Delivers all that waits: what is not there after @timeout_ms is done without. Blocks as long. */
-int unwinder_settle(struct unwinder *u, unsigned timeout_ms);
+/*
+ * Waits until no sample of @sampler (UNWINDER_ALL: of any) waits, for @timeout_ms at most. Blocks
+ * as long.
+ */
+#define UNWINDER_ALL UINT_MAX
+int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms);
+/* Delivers those that still wait, as they are. */
+void unwinder_let_go(struct unwinder *u, unsigned sampler);
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret);
 /* The first fatal error of a sample or event, which a sink cannot return; 0 none. */
 int unwinder_error(const struct unwinder *u);

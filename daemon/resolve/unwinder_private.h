@@ -150,5 +150,8 @@ void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there);
 void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length);
 /* Delivers those that have waited past @now_ns; UINT64_MAX: all. */
 void wait_expire(struct unwinder *u, uint64_t now_ns);
+/* Whether samples of @sampler (UNWINDER_ALL: any) wait; and no longer. */
+bool wait_any(const struct unwinder *u, unsigned sampler);
+void wait_let_go(struct unwinder *u, unsigned sampler);
 
 #endif

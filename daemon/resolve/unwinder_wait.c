@@ -305,3 +305,27 @@ void wait_expire(struct unwinder *u, uint64_t now_ns)
 	while (u->waiters && u->waiters->deadline_ns <= now_ns)
 		give_up(u, u->waiters);
 }
+
+static bool is_of(const struct waiter *w, unsigned sampler)
+{
+	return sampler == UNWINDER_ALL || w->unwinding.sample.sampler == sampler;
+}
+
+bool wait_any(const struct unwinder *u, unsigned sampler)
+{
+	for (const struct waiter *w = u->waiters; w; w = w->next)
+		if (is_of(w, sampler))
+			return true;
+	return false;
+}
+
+void wait_let_go(struct unwinder *u, unsigned sampler)
+{
+	struct waiter *w, *next;
+
+	DL_FOREACH_SAFE2(u->waiters, w, next, next)
+	{
+		if (is_of(w, sampler))
+			give_up(u, w);
+	}
+}

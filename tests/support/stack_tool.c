@@ -308,7 +308,11 @@ static int run(struct tool *t)
 		r = source_remove_sampler(t->source, t->sampler);
 	if (!r)
 		r = drain(t);
-	return r ? r : unwinder_settle(t->unwinder, SETTLE_MS);
+	if (!r)
+		r = unwinder_settle(t->unwinder, UNWINDER_ALL, SETTLE_MS);
+	if (!r)
+		unwinder_let_go(t->unwinder, UNWINDER_ALL);
+	return r;
 }
 
 static void tool_deinit(struct tool *t)

@@ -190,7 +190,11 @@ static inline int pipeline_stop(struct pipeline *p)
 
 	if (!r)
 		r = unwinder_after_drain(p->unwinder, proc_now_ns());
-	return r ? r : unwinder_settle(p->unwinder, PIPELINE_SETTLE_MS);
+	if (!r)
+		r = unwinder_settle(p->unwinder, UNWINDER_ALL, PIPELINE_SETTLE_MS);
+	if (!r)
+		unwinder_let_go(p->unwinder, UNWINDER_ALL);
+	return r;
 }
 
 static inline void pipeline_close(struct pipeline *p)

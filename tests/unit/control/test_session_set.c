@@ -35,7 +35,7 @@ struct world {
 	/* As if somebody between source and set made samples wait. */
 	bool holds;
 	struct sample held[8];
-	unsigned n_held, n_settled;
+	unsigned n_held, n_settled, n_settled_last;
 };
 
 static void on_sample(void *userdata, const struct sample *sample)
@@ -51,11 +51,13 @@ static void on_sample(void *userdata, const struct sample *sample)
 	assert_int_equal(session_set_route(w->set, sample), 0);
 }
 
-static int settle(void *userdata)
+static int settle(void *userdata, unsigned sampler, bool is_last)
 {
 	struct world *w = userdata;
 
+	(void)sampler;
 	w->n_settled++;
+	w->n_settled_last += is_last;
 	for (unsigned i = 0; i < w->n_held; i++)
 		assert_int_equal(session_set_route(w->set, &w->held[i]), 0);
 	w->n_held = 0;
@@ -429,6 +431,7 @@ static void test_samples_that_wait(void **state)
 	/* One of two on this sampler, then the last one. */
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(w->n_settled, 1);
+	assert_int_equal(w->n_settled_last, 0);
 	assert_int_equal(s->counted, 9);
 	assert_int_equal(system->counted, 9);
 	assert_int_equal(in_flight(w), 0);
@@ -436,6 +439,7 @@ static void test_samples_that_wait(void **state)
 	samples_of(w, 0, 10, 3, 1);
 	assert_int_equal(session_set_stop_system(w->set), 0);
 	assert_int_equal(w->n_settled, 2);
+	assert_int_equal(w->n_settled_last, 1);
 	assert_int_equal(system->counted, 12);
 	assert_int_equal(in_flight(w), 0);
 	wait_for_output(w, 1);

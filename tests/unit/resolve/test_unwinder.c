@@ -117,7 +117,7 @@ static void test_first_sample_waits_the_next_does_not(void **state)
 	assert_int_equal(f->n_got, 0);
 	assert_int_equal(stats_of(f).waiting, 1);
 	memset(s.copy, 0xff, sizeof(s.copy)); /* it was borrowed */
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	assert_int_equal(f->n_got, 1);
 	assert_true_stack(&s, f->got);
 	stats = stats_of(f);
@@ -144,7 +144,7 @@ static void test_frames_of_images(void **state)
 	(void)state;
 	deep_take(&s, 1, 20);
 	deliver(f, &s.sample);
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	assert_int_equal(f->got->sample.quality, STACK_COMPLETE);
 	assert_int_equal(f->got->sample.n_frames - 1, s.n_truth);
 	for (int i = 0; i < s.n_truth; i++) {
@@ -166,7 +166,7 @@ static void test_a_walk_that_was_begun(void **state)
 	s.frames[1] = s.rest.registers.pc;
 	s.sample.n_frames = 2;
 	deliver(f, &s.sample);
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	assert_true_stack(&s, f->got);
 	fixture_free(f);
 }
@@ -211,6 +211,32 @@ static void test_what_waits_too_long_goes_as_it_is(void **state)
 	fixture_free(f);
 }
 
+/* The end of one sampler is none of another's business. */
+static void test_only_its_own_are_let_go(void **state)
+{
+	struct fixture *f = fixture_new(false, true, true, 64 << 20);
+	static struct stack s;
+
+	(void)state;
+	for (unsigned sampler = 0; sampler < 2; sampler++) {
+		stack_take(&s, 1 + sampler);
+		s.sample.sampler = (uint16_t)sampler;
+		deliver(f, &s.sample);
+	}
+	assert_int_equal(f->n_got, 0);
+	unwinder_let_go(f->unwinder, 1);
+	assert_int_equal(f->n_got, 1);
+	assert_int_equal(f->got->sample.sampler, 1);
+	assert_int_equal(f->got->sample.reason, BROKEN_NO_TABLE);
+	/* Nothing of it waits: nor does anybody for it. */
+	assert_int_equal(unwinder_settle(f->unwinder, 1, 60000), 0);
+	assert_int_equal(stats_of(f).waiting, 1);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(f->n_got, 2);
+	assert_int_equal(stats_of(f).gave_up, 1);
+	fixture_free(f);
+}
+
 static void test_no_room_to_wait(void **state)
 {
 	struct fixture *f = fixture_new(false, true, true, 8 << 10);
@@ -237,7 +263,7 @@ static void deep_and_short(struct fixture *f, struct stack *s, unsigned number)
 	deep_take(s, number, 60);
 	s->rest.stack_length = 4096;
 	deliver(f, &s->sample);
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	assert_int_equal(f->times[number], 1);
 }
 
@@ -269,7 +295,7 @@ static void test_missing_memory(void **state)
 		if (i)
 			s.sample.reason = BROKEN_NO_COPY;
 		deliver(f, &s.sample);
-		assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+		assert_int_equal(settle(f->unwinder, 60000), 0);
 		assert_int_equal(f->got->sample.quality, STACK_BROKEN);
 		assert_int_equal(f->got->sample.reason, i ? BROKEN_NO_COPY : BROKEN_UNREADABLE);
 	}
@@ -303,20 +329,20 @@ static void test_frames_that_wait_count(void **state)
 	deep_take(&s, 1, 150); /* this program's table comes */
 	s.rest.stack_length = 4096;
 	deliver(f, &s.sample);
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	before = stats_of(f).memory_bytes;
 	s.sample.weight = 2;
 	s.rest.stack_length = 0;
 	deliver(f, &s.sample); /* waits for memory, with one frame */
 	alone = stats_of(f).memory_bytes - before;
 	assert_int_equal(stats_of(f).waiting, 1);
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	before = stats_of(f).memory_bytes;
 	deep_take(&s, 3, 150);
 	deliver(f, &s.sample); /* waits for libc's table, with all of its frames */
 	assert_int_equal(stats_of(f).waiting, 1);
 	assert_true(stats_of(f).memory_bytes - before >= alone + 150 * sizeof(uint64_t));
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	fixture_free(f);
 }
 
@@ -334,7 +360,7 @@ static void test_a_wait_half_way_up(void **state)
 	deliver(f, &s.sample);
 	assert_int_equal(f->times[2], 0);
 	memset(s.copy, 0xff, sizeof(s.copy));
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	assert_int_equal(f->times[2], 1);
 	assert_true_stack(&s, f->got);
 	fixture_free(f);
@@ -393,7 +419,7 @@ static __attribute__((noinline)) void stay_below(struct fixture *f, struct stack
 			s->rest.stack_length = 4096;
 			deliver(f, &s->sample);
 			memset(s->copy, 0xff, sizeof(s->copy));
-			assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+			assert_int_equal(settle(f->unwinder, 60000), 0);
 			assert_int_equal(f->times[number], 1);
 			assert_true_stack(s, f->got);
 		}
@@ -432,7 +458,7 @@ static void test_before_and_after_the_source(void **state)
 	assert_int_equal(unwinder_attach(f->unwinder, NULL), 0);
 	s.sample.weight = 3;
 	deliver(f, &s.sample);
-	assert_int_equal(unwinder_settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, 60000), 0);
 	assert_int_equal(f->times[3], 1);
 	assert_int_equal(f->got->sample.quality, STACK_COMPLETE);
 	assert_true(stats_of(f).tables_loaded > loaded);
@@ -500,7 +526,7 @@ static void test_each_sample_once(void **state)
 			for (unsigned i = 0; i < n; i++)
 				assert_true(f->times[i] <= 1);
 		}
-		assert_int_equal(unwinder_settle(f->unwinder, seed % 2 ? 0 : 60000), 0);
+		assert_int_equal(settle(f->unwinder, seed % 2 ? 0 : 60000), 0);
 		assert_int_equal(f->n_got, n);
 		for (unsigned i = 0; i < n; i++)
 			assert_int_equal(f->times[i], 1);
@@ -517,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_a_walk_that_was_begun),
 		cmocka_unit_test(test_witnesses_and_finished_ones_pass),
 		cmocka_unit_test(test_what_waits_too_long_goes_as_it_is),
+		cmocka_unit_test(test_only_its_own_are_let_go),
 		cmocka_unit_test(test_no_room_to_wait),
 		cmocka_unit_test(test_missing_memory),
 		cmocka_unit_test(test_no_room_to_read_memory),

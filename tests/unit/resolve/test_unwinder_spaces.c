@@ -129,7 +129,7 @@ static void sample_of(struct host *h, pid_t pid, uint64_t page, uint64_t walked_
 	unsigned before = h->f->n_got;
 
 	deliver(h->f, &sample);
-	assert_int_equal(unwinder_settle(h->f->unwinder, 10000), 0);
+	assert_int_equal(settle(h->f->unwinder, 10000), 0);
 	assert_int_equal(h->f->n_got, before + 1);
 }
 

@@ -261,6 +261,15 @@ static inline void deliver(struct fixture *f, const struct sample *sample)
 	sink->sample(sink->userdata, sample);
 }
 
+/* Whatever waits still is let go in the end. */
+static inline int settle(struct unwinder *u, unsigned timeout_ms)
+{
+	int r = unwinder_settle(u, UNWINDER_ALL, timeout_ms);
+
+	unwinder_let_go(u, UNWINDER_ALL);
+	return r ? r : unwinder_error(u);
+}
+
 static inline struct unwinder_stats stats_of(struct fixture *f)
 {
 	struct unwinder_stats stats;
