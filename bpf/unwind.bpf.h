@@ -235,16 +235,26 @@ __attribute__((noinline)) int unwind_apply(struct unwind_registers *r, __u64 rul
 }
 
 #if defined(UNWIND_X86_64)
+#define UNWIND_RESTORER_MOV 7 /* bytes of its first instruction */
+
 /* mov $15, %rax; syscall: what signal handlers return to, in C libraries that do not describe it.
  */
-static __always_inline bool unwind_is_restorer(const struct unwind_registers *r,
-					       struct unwind_memory *memory)
+static __always_inline bool unwind_restores(struct unwind_memory *memory, unwind_u64 pc)
 {
 	unwind_u64 first, second;
 
-	return r->is_return && !r->compat && unwind_read_code(memory, r->pc, &first) &&
-	       first == 0x0f0000000fc0c748 && unwind_read_code(memory, r->pc + 1, &second) &&
-	       second >> 56 == 0x05;
+	return unwind_read_code(memory, pc, &first) && first == 0x0f0000000fc0c748 &&
+	       unwind_read_code(memory, pc + 1, &second) && second >> 56 == 0x05;
+}
+
+/* A caller is at its first instruction, a leaf may be at the second. */
+static __always_inline bool unwind_is_restorer(const struct unwind_registers *r,
+					       struct unwind_memory *memory)
+{
+	if (r->compat)
+		return false;
+	return unwind_restores(memory, r->pc) ||
+	       (!r->is_return && unwind_restores(memory, r->pc - UNWIND_RESTORER_MOV));
 }
 #else
 /* The kernel's, in the vdso, which describes it. */
@@ -368,7 +378,7 @@ static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 	step = unwind_apply_fp(&u->r, &u->memory);
 	switch (step & 255) {
 	case UNWIND_STEP_CALLER:
-		if (step & UNWIND_SIGNAL)
+		if (step & UNWIND_SIGNAL && u->before.is_return)
 			unwind_was_exact(s);
 		u->by_fp = !(step & UNWIND_SIGNAL);
 		u->last = !!(step & UNWIND_LAST);

@@ -20,6 +20,7 @@
 #if defined(UNWIND_X86_64)
 /* mov $15, %rax; syscall */
 static const uint8_t RESTORER[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+#define RESTORER_MOV 7 /* bytes of its first instruction */
 /*
  * The vsyscall page: three functions without a frame, at an address that looks like the kernel's
  * (Documentation/x86/x86_64/mm.rst). No frame can stand for it, but it has a caller.
@@ -28,6 +29,7 @@ static const uint8_t RESTORER[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0
 #else
 /* mov x8, #139; svc #0 */
 static const uint8_t RESTORER[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+#define RESTORER_MOV 4
 #endif
 
 static int end(struct walk *walk, enum stack_quality quality, unsigned reason)
@@ -143,17 +145,29 @@ static int by_rule(struct walk *walk, uint64_t rule)
 	return end(walk, STACK_BROKEN, BROKEN_RULE);
 }
 
-/* A restorer that no rule covers: its code says what it is. */
+static bool restores(const struct walk_maps *maps, const struct unwind_mapping *mapping,
+		     uint64_t pc)
+{
+	uint8_t code[sizeof(RESTORER)];
+
+	return pc >= mapping->start && pc < mapping->end && mapping->end - pc >= sizeof(code) &&
+	       maps->read_code(maps->userdata, mapping, pc, code, sizeof(code)) &&
+	       !memcmp(code, RESTORER, sizeof(code));
+}
+
+/*
+ * A restorer that no rule covers: its code says what it is. A caller is at its first instruction, a
+ * leaf may be at the second.
+ */
 static bool is_restorer(const struct walk *walk, const struct walk_maps *maps,
 			const struct unwind_mapping *mapping)
 {
-	uint8_t code[sizeof(RESTORER)];
-	uint64_t pc = walk->registers.pc;
+	const struct unwind_registers *r = &walk->registers;
 
-	return walk->registers.is_return && !walk->registers.compat && maps->read_code &&
-	       pc >= mapping->start && pc < mapping->end && mapping->end - pc >= sizeof(code) &&
-	       maps->read_code(maps->userdata, mapping, pc, code, sizeof(code)) &&
-	       !memcmp(code, RESTORER, sizeof(code));
+	if (r->compat || !maps->read_code)
+		return false;
+	return restores(maps, mapping, r->pc) ||
+	       (!r->is_return && restores(maps, mapping, r->pc - RESTORER_MOV));
 }
 
 /* @reason: of a frame pointer that leads nowhere. */

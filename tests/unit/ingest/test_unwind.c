@@ -447,6 +447,20 @@ static void test_signals(void **state)
 	again();
 	memcpy(code + 16, restorer, sizeof(restorer));
 	check_signal(CODE_BASE + 16);
+	/* As the leaf: at its first instruction, at its second, and in no other place. */
+	for (unsigned i = 0; i < sizeof(restorer); i++) {
+		again();
+		ctx.regs.ip = CODE_BASE + 16 + i;
+		ctx.regs.sp = STACK_BASE + 8 * 512;
+		walk(true, 1024);
+		if (i == 0 || i == 7)
+			assert_end(3, STACK_COMPLETE, 0);
+		else
+			assert_end(1, STACK_BROKEN, BROKEN_FRAME_POINTER);
+		assert_int_equal(scratch.body[2], CODE_BASE + 16 + i);
+	}
+	again();
+	check_signal(CODE_BASE + 16);
 	again();
 	code[24] = 0x04;
 	walk(true, 1024);

@@ -184,6 +184,7 @@ static void test_a_restorer_without_a_rule(void **state)
 #else
 	static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
 #endif
+	const unsigned size_of_call = sizeof(code) == 8 ? 4 : 2;
 	struct world *w = *state;
 	uint64_t context = BASE + 16;
 
@@ -204,12 +205,19 @@ static void test_a_restorer_without_a_rule(void **state)
 	w->maps.read_code = NULL;
 	begin(w, TABLE + BY_SP, BASE, 1);
 	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, IN_TABLE(BY_SP), frame_in_image(2, 32));
-	/* Not of a leaf, which may be anything. */
+	/* As the leaf: at either instruction, and nowhere else. */
 	w->maps.read_code = world_read_code;
 	w->code_at = NO_CFI + 33;
-	begin(w, NO_CFI + 33, context, 1);
-	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, frame_in_image(2, 33));
-	assert_int_equal(w->n_code_reads, 0);
+	for (unsigned i = 0; i < sizeof(code); i++) {
+		begin(w, NO_CFI + 33 + i, context, 1);
+		w->walk.registers.is_return = false;
+		if (i == 0 || i == sizeof(code) - size_of_call)
+			ASSERT_ENDS(w, STACK_COMPLETE, 0, frame_in_image(2, 33 + i),
+				    IN_TABLE(ROOT + 2));
+		else
+			ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER,
+				    frame_in_image(2, 33 + i));
+	}
 	/* Not past the end of the mapping. */
 	put(w, BASE + 8, NO_CFI + LENGTH - 2);
 	begin(w, TABLE + BY_SP, BASE, 1);
