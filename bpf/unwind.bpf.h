@@ -44,6 +44,7 @@ struct unwind_memory {
 	__u64 address;
 	__u32 n_bytes; /* 0 or all */
 	__u16 n_faults, n_code_faults;
+	unwind_u64 straddling; /* what was read at an odd address last */
 	__u64 words[UNWIND_WINDOW_WORDS];
 };
 
@@ -69,35 +70,46 @@ static __always_inline bool unwind_read_code(struct unwind_memory *memory, unwin
 	return false;
 }
 
-static __always_inline bool unwind_read_window(struct unwind_memory *memory, unwind_u64 address)
+/*
+ * Reads the word at @address: into the window, with what is around it, or, where it straddles two
+ * words, alone. Returns whether it could. A function of its own, as the steps read in many places:
+ * what a tick costs on a busy CPU is, for the most part, the fetching of this program's code.
+ */
+__attribute__((noinline)) int unwind_refill(struct unwind_memory *memory, __u64 address)
 {
 	__u64 in_page = address & (UNWIND_PAGE - 1);
 	__u64 from = in_page < UNWIND_WINDOW_BELOW ? 0 : in_page - UNWIND_WINDOW_BELOW;
 
+	if (!memory)
+		return 0;
+	if (address & 7)
+		return unwind_read_word(memory, address, &memory->straddling);
 	if (from > UNWIND_PAGE - UNWIND_WINDOW_BYTES)
 		from = UNWIND_PAGE - UNWIND_WINDOW_BYTES;
 	memory->address = address - in_page + from;
 	memory->n_bytes = 0;
 	if (memory->n_faults >= UNWIND_FAULTS_MAX)
-		return false;
+		return 0;
 	if (bpf_probe_read_user(memory->words, sizeof(memory->words),
 				(const void *)memory->address)) {
 		memory->n_faults++;
-		return false;
+		return 0;
 	}
 	memory->n_bytes = sizeof(memory->words);
-	return true;
+	return 1;
 }
 
 static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address, unwind_u64 *ret)
 {
 	__u64 at = address - memory->address;
 
-	if (address & 7)
-		return unwind_read_word(memory, address, ret);
-	if (at >= memory->n_bytes) {
-		if (!unwind_read_window(memory, address))
+	if (at >= memory->n_bytes || address & 7) {
+		if (!unwind_refill(memory, address))
 			return false;
+		if (address & 7) {
+			*ret = memory->straddling;
+			return true;
+		}
 		at = address - memory->address;
 	}
 	at /= 8;
