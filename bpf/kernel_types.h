@@ -86,7 +86,7 @@ struct bpf_perf_event_data {
 };
 
 struct mm_struct {
-	unsigned long start_stack;
+	unsigned long start_stack, start_code, end_code;
 } __attribute__((preserve_access_index));
 
 struct task_struct {

@@ -163,8 +163,9 @@ struct unwind {
 	struct unwind_root root;
 	__u64 frame; /* what was pushed last */
 	__u64 start_stack;
-	__u32 first; /* body[] index of the leaf */
-	__u32 n;     /* user frames so far */
+	__u64 start_code, end_code; /* of the program itself */
+	__u32 first;                /* body[] index of the leaf */
+	__u32 n;                    /* user frames so far */
 	__u32 max;
 	__u32 touched; /* slot whose use was noted last */
 	__u32 now_s;
@@ -379,12 +380,28 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 	return rule;
 }
 
+/*
+ * A saved frame pointer of zero. In a 32-bit program everything goes by frame pointers, and a C
+ * library without them hands zero on to its callees: there only the program's own code (_start)
+ * is a root.
+ */
+static __always_inline long unwind_end_of_chain(struct unwind *u)
+{
+	__u64 pc = unwind_lookup_pc(&u->r);
+
+	if (u->r.compat && (pc < u->start_code || pc >= u->end_code))
+		return unwind_end(u, STACK_BROKEN, BROKEN_UNKNOWN);
+	return unwind_end(u, STACK_COMPLETE, 0);
+}
+
 static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 {
 	struct unwind *u = &s->unwind;
 	int step;
 
-	if (u->last || unwind_at_start(u))
+	if (u->last)
+		return unwind_end_of_chain(u);
+	if (unwind_at_start(u))
 		return unwind_end(u, STACK_COMPLETE, 0);
 	u->before = u->r;
 	step = unwind_apply_fp(&u->r, &u->memory);
@@ -573,6 +590,8 @@ static __always_inline void unwind_begin(struct unwind *u, struct task_struct *t
 	u->memory.n_faults = 0;
 	u->memory.n_code_faults = 0;
 	u->start_stack = mm ? mm->start_stack : 0;
+	u->start_code = mm ? mm->start_code : 0;
+	u->end_code = mm ? mm->end_code : 0;
 }
 
 /*

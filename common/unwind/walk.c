@@ -176,6 +176,9 @@ static int by_frame_pointer(struct walk *walk, const struct walk_maps *maps, uns
 	struct unwind_registers caller = walk->registers;
 	int is_last;
 
+	/* A 32-bit C library without frame pointers hands zero on: the end, but of what? */
+	if (walk->is_last && walk->registers.compat)
+		return end(walk, STACK_BROKEN, BROKEN_UNKNOWN);
 	if (walk->is_last || is_at_start(walk))
 		return end(walk, STACK_COMPLETE, 0);
 	switch (unwind_step_fp(&caller, &walk->memory, &is_last)) {

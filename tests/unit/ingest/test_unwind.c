@@ -533,9 +533,20 @@ static void test_compat(void **state)
 		stack.narrow[1 + i * 3] = i == 2 ? 0 : 0x1004 + (i + 1) * 12;
 		stack.narrow[2 + i * 3] = 0x8050000 + i;
 	}
+	mm.start_code = 0x8050002 - 1; /* the last one's call */
+	mm.end_code = 0x8050002;
 	walk(true, 1024);
 	assert_end(4, STACK_COMPLETE, 0);
 	assert_int_equal(scratch.body[5], ABI_FRAME_IMAGE(4, 0x8050001 - PLAIN_START));
+	/* The end of the chain, in no code of the program itself. */
+	for (unsigned i = 0; i < 2; i++) {
+		again();
+		mm.start_code = i ? 0x8050002 : 0x8040000;
+		mm.end_code = i ? 0x8060000 : 0x8050001;
+		walk(true, 1024);
+		assert_end(4, STACK_BROKEN, BROKEN_UNKNOWN);
+		assert_unfinished(false, false);
+	}
 }
 
 static void test_vsyscall(void **state)
