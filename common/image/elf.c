@@ -31,17 +31,18 @@ struct input {
 	bool is_64;
 };
 
-/* pread(2) until @length bytes are there or the file ends. */
+/*
+ * pread(2) until @length bytes are there or the file ends. pread(2) refuses a range that no file
+ * can have with an error; here it is one behind the file's end.
+ */
 static ssize_t read_at(int fd, void *buffer, size_t length, uint64_t offset)
 {
 	size_t n = 0;
 
+	if (length > INT64_MAX || offset > INT64_MAX - length)
+		return 0;
 	while (n < length) {
-		ssize_t r;
-
-		if (offset + n > INT64_MAX)
-			break;
-		r = pread(fd, (uint8_t *)buffer + n, length - n, (off_t)(offset + n));
+		ssize_t r = pread(fd, (uint8_t *)buffer + n, length - n, (off_t)(offset + n));
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
@@ -62,7 +63,7 @@ static int fetch(const struct input *in, uint64_t offset, size_t length, uint8_t
 		memcpy(ret, in->head + offset, length);
 		return ELF_SUMMARY_E_OK;
 	}
-	if (in->fd < 0 || offset > INT64_MAX)
+	if (in->fd < 0)
 		return ELF_SUMMARY_E_MALFORMED;
 	n = read_at(in->fd, ret, length, offset);
 	if (n < 0)

@@ -229,6 +229,37 @@ static void test_layouts(void **state)
 	assert_int_equal(elf_summary_read(-1, &elf), ELF_SUMMARY_E_UNREADABLE);
 }
 
+/* Offsets at which pread(2) fails instead of finding nothing: the file is at fault, not the disk.
+ */
+static void test_offsets_past_every_file(void **state)
+{
+	static const uint64_t offsets[] = {INT64_MAX - 15, INT64_MAX, (uint64_t)INT64_MAX + 1,
+					   UINT64_MAX - 64};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(offsets) / sizeof(offsets[0]); i++) {
+		uint64_t offset = offsets[i / 2];
+		struct elf_summary elf;
+		struct file f;
+		int fd;
+
+		file_init(&f, true, false);
+		if (i & 1) {
+			file_add(&f, PT_NOTE, PF_R, offset, 0, 32, 32);
+		} else {
+			put(f.data + offsetof(Elf64_Ehdr, e_phoff), offset, 8, false);
+			file_set_n(&f, 1);
+		}
+		fd = memfd_create("elf", MFD_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, f.data, sizeof(f.data)), sizeof(f.data));
+		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf),
+				 ELF_SUMMARY_E_MALFORMED);
+		assert_int_equal(elf_summary_read(fd, &elf), ELF_SUMMARY_E_MALFORMED);
+		close(fd);
+	}
+}
+
 static void test_notes(void **state)
 {
 	uint8_t ret[ELF_BUILD_ID_MAX], notes[256], long_id[32];
@@ -281,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_classes_and_byte_orders),
 		cmocka_unit_test(test_every_prefix),
 		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_offsets_past_every_file),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_own_program),
 	};
