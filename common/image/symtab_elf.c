@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/image/symtab.h"
-#include "common/image/symtab_build.h"
+#include "common/symbols/symtab.h"
+#include "common/symbols/symtab_build.h"
 
 /*
  * Bounds what a file can make us allocate. The largest known to need it, a browser with full

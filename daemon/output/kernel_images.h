@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
-#include "common/image/elf.h"
-#include "common/image/symtab.h"
+#include "common/symbols/elf_summary.h"
+#include "common/symbols/symtab.h"
 
 struct kernel_image {
 	uint64_t id; /* never reused */

@@ -2,7 +2,8 @@
 /*
  * One queue of requests, which the thread waits for under a lock, and one of results, which the
  * main thread waits for on an eventfd. A result is allocated with its request, so that each
- * request is answered.
+ * request is answered. Requests are small, and one per image; results hold tables, so the thread
+ * rests while some have not been taken.
  */
 #include "daemon/resolve/table_loader.h"
 
@@ -30,6 +31,9 @@
 /* A vdso is some pages; what claims to be larger is not looked at beyond. */
 #define VDSO_BYTES_MAX (1u << 20)
 
+/* Results that may wait to be taken. */
+#define RESULTS_MAX 4
+
 struct job {
 	struct job *next;
 	struct image *image; /* reference */
@@ -47,6 +51,7 @@ struct table_loader {
 	bool has_thread;
 	struct thread_lock lock; /* over all that follows */
 	struct queue requests, results;
+	unsigned n_results;
 	bool stop;
 };
 
@@ -233,7 +238,7 @@ static void *run(void *userdata)
 		int r;
 
 		pthread_mutex_lock(&l->lock.mutex);
-		while (!l->requests.first && !l->stop)
+		while ((!l->requests.first || l->n_results >= RESULTS_MAX) && !l->stop)
 			pthread_cond_wait(&l->lock.wake, &l->lock.mutex);
 		job = l->stop ? NULL : queue_pop_smallest(&l->requests);
 		pthread_mutex_unlock(&l->lock.mutex);
@@ -245,6 +250,7 @@ static void *run(void *userdata)
 		job->result->slot.state = r < 0 ? TABLE_ABSENT : (uint32_t)r;
 		pthread_mutex_lock(&l->lock.mutex);
 		queue_push(&l->results, job);
+		l->n_results++;
 		pthread_mutex_unlock(&l->lock.mutex);
 		if (write(l->fd, &one, sizeof(one)) < 0)
 			log_warning("table loader: cannot wake the main thread: %s",
@@ -327,6 +333,8 @@ struct table_result *table_loader_take(struct table_loader *l)
 
 	pthread_mutex_lock(&l->lock.mutex);
 	job = queue_pop(&l->results);
+	if (job && l->n_results-- == RESULTS_MAX)
+		pthread_cond_signal(&l->lock.wake);
 	if (!l->results.first) /* EAGAIN: nothing was signalled since */
 		(void)!read(l->fd, &ignored, sizeof(ignored));
 	pthread_mutex_unlock(&l->lock.mutex);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/image/elf.h"
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

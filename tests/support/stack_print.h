@@ -19,7 +19,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 #include "common/thread.h"
 #include "daemon/ingest/source.h"
 #include "daemon/output/kernel_images.h"

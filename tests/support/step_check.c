@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <uthash.h>
 
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 #include "common/reasons.h"
 #include "common/unwind/walk.h"
 #include "daemon/resolve/image_table.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 
 static uint64_t now_ns(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_IMAGE_SYMTAB_H
-#define PROFD_COMMON_IMAGE_SYMTAB_H
+#ifndef PROFD_COMMON_SYMBOLS_SYMTAB_H
+#define PROFD_COMMON_SYMBOLS_SYMTAB_H
 
 /*
  * Address to function name within one image: from .symtab, else .dynsym, of an ELF file, or from

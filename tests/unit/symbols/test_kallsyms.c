@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 
 static const char text[] = "0000000000001000 A fixed_percpu_data\n"
 			   "ffffffff81000000 T srso_alias_untrain_ret\n"

@@ -9,14 +9,14 @@
  * already, the one to ask next is the nearest earlier one that ends later; where there is one at
  * all, a link says which. Links are few, so they are a sorted list beside the table.
  */
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-#include "common/image/symtab_build.h"
+#include "common/symbols/symtab_build.h"
 
 /* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
 #define LINKS_FOLLOWED_MAX 64

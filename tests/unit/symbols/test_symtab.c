@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/image/symtab.h"
-#include "common/image/symtab_build.h"
+#include "common/symbols/symtab.h"
+#include "common/symbols/symtab_build.h"
 
 #define BASE 0x401000ull
 

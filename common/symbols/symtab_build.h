@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_IMAGE_SYMTAB_BUILD_H
-#define PROFD_COMMON_IMAGE_SYMTAB_BUILD_H
+#ifndef PROFD_COMMON_SYMBOLS_SYMTAB_BUILD_H
+#define PROFD_COMMON_SYMBOLS_SYMTAB_BUILD_H
 
-/* How the readers of common/image make a table; nobody else includes this. */
+/* How the readers of common/symbols and common/image make a table; nobody else includes this. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/image/symtab.h"
+#include "common/symbols/symtab.h"
 
 #define SYMTAB_NAME_MAX 65535 /* longer names are cut */
 

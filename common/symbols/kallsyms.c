@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "common/image/symtab.h"
-#include "common/image/symtab_build.h"
+#include "common/symbols/symtab.h"
+#include "common/symbols/symtab_build.h"
 
 struct line {
 	uint64_t address;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/symbols/elf_summary.h"
+
+#include <elf.h>
+#include <string.h>
+
+static uint32_t get_32(bool swap, uint32_t value)
+{
+	return swap ? __builtin_bswap32(value) : value;
+}
+
+/* To the next multiple of four: notes are aligned so, and GNU's also where a segment asks for 8. */
+static size_t pad_4(uint32_t n)
+{
+	return ((size_t)n + 3) & ~(size_t)3;
+}
+
+uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
+			    uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	size_t at = 0;
+
+	while (length - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		size_t name_length, text_length;
+
+		memcpy(&note, data + at, sizeof(note));
+		at += sizeof(note);
+		note.n_namesz = get_32(swap, note.n_namesz);
+		note.n_descsz = get_32(swap, note.n_descsz);
+		name_length = pad_4(note.n_namesz);
+		text_length = pad_4(note.n_descsz);
+		/* The last note's padding may be missing. */
+		if (name_length > length - at || note.n_descsz > length - at - name_length)
+			return 0;
+		if (get_32(swap, note.n_type) == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp(data + at, ELF_NOTE_GNU, 4) == 0 && note.n_descsz > 0) {
+			uint32_t n = note.n_descsz < ELF_BUILD_ID_MAX ? note.n_descsz
+								      : ELF_BUILD_ID_MAX;
+
+			memcpy(ret, data + at + name_length, n);
+			return n;
+		}
+		if (text_length > length - at - name_length)
+			return 0;
+		at += name_length + text_length;
+	}
+	return 0;
+}
+
+bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t *ret)
+{
+	const struct elf_segment *found = NULL;
+
+	/* Code first: linkers may let the ranges of two segments share bytes of the file. */
+	for (uint32_t i = 0; i < elf->n_segments; i++) {
+		const struct elf_segment *s = &elf->segments[i];
+
+		if (offset < s->offset || offset - s->offset >= s->file_size)
+			continue;
+		if (!found || (s->executable && !found->executable))
+			found = s;
+	}
+	if (!found)
+		return false;
+	*ret = found->vaddr + (offset - found->offset);
+	return true;
+}
+
+bool elf_summary_text(const struct elf_summary *elf, uint64_t *ret_start, uint64_t *ret_end)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (uint32_t i = 0; i < elf->n_segments; i++) {
+		const struct elf_segment *s = &elf->segments[i];
+
+		if (!s->executable || s->memory_size == 0)
+			continue;
+		if (s->vaddr < start)
+			start = s->vaddr;
+		if (s->vaddr + s->memory_size > end)
+			end = s->vaddr + s->memory_size;
+	}
+	if (end == 0)
+		return false;
+	*ret_start = start;
+	*ret_end = end;
+	return true;
+}

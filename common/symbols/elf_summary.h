@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_SYMBOLS_ELF_SUMMARY_H
+#define PROFD_COMMON_SYMBOLS_ELF_SUMMARY_H
+
+/*
+ * The little that must be known of an ELF file to place addresses in it: class, machine, type,
+ * loadable segments and the GNU build id. Who reads files is another matter (common/image/elf.h).
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELF_SUMMARY_SEGMENTS_MAX 32
+#define ELF_BUILD_ID_MAX         20
+
+/* One PT_LOAD. */
+struct elf_segment {
+	uint64_t vaddr, offset, file_size, memory_size; /* bytes */
+	bool executable;
+};
+
+struct elf_summary {
+	unsigned pointer_bytes; /* 4 or 8 */
+	uint16_t type;          /* ET_EXEC, ET_DYN ... */
+	uint16_t machine;       /* EM_X86_64 ... */
+	uint32_t n_segments;
+	struct elf_segment segments[ELF_SUMMARY_SEGMENTS_MAX];
+	uint32_t build_id_length; /* 0: none */
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+};
+
+/*
+ * The build id among the notes of [data, data + length): returns its length, 0 where there is
+ * none. @swap: the file's byte order is not ours. One longer than ELF_BUILD_ID_MAX is cut.
+ */
+uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
+			    uint8_t ret[ELF_BUILD_ID_MAX]);
+/*
+ * File offset to link-time virtual address; false when no loadable segment holds it. Where several
+ * do, the executable one counts.
+ */
+bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t *ret);
+/* Start of the first and end of the last executable segment (link-time). False if none. */
+bool elf_summary_text(const struct elf_summary *elf, uint64_t *ret_start, uint64_t *ret_end);
+
+#endif
