@@ -47,8 +47,10 @@ struct abi_sample {
 	__u64 cgroup_id;       /* cgroup v2 */
 	__u64 walked_until_ns; /* the root's until_ns; 0: there was none, or it was void */
 	__u64 start_stack;     /* with ABI_REST: the mm's; 0 unknown */
-	__u64 copy_address;    /* with ABI_REST */
-	__u32 copy_bytes;      /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
+	__u64 start_code;      /* with ABI_REST: the program's own; 0 unknown, as is end_code */
+	__u64 end_code;
+	__u64 copy_address; /* with ABI_REST */
+	__u32 copy_bytes;   /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
 	__u32 pid, tid;
 	__u32 cpu;
 	__u16 n_kernel, n_user;
@@ -127,7 +129,7 @@ struct abi_cost {
 };
 
 _Static_assert(sizeof(struct unwind_registers) == 88, "struct unwind_registers");
-_Static_assert(sizeof(struct abi_sample) == 104, "struct abi_sample");
+_Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");

@@ -106,6 +106,8 @@ static __always_inline __u64 rest_take(struct scratch *s, __u8 flags, __u32 room
 	}
 	s->record.rest = ABI_REST | flags | (u->pushed ? ABI_PUSHED : 0);
 	s->record.start_stack = u->start_stack;
+	s->record.start_code = u->start_code;
+	s->record.end_code = u->end_code;
 	s->record.copy_address = start;
 	s->record.copy_bytes = s->copy_address - start;
 	return sizeof(struct unwind_registers) + s->record.copy_bytes;

@@ -5,7 +5,8 @@
 /*
  * The user stack, frame by frame: the mapping of the pc (roots.bpf.h, tables.bpf.h), the rule of
  * its image's table, the step of common/unwind/step.h; where there is no rule, the frame pointer.
- * Frames are image and offset where the mapping has an image, else addresses.
+ * Where it ends, common/unwind/ends.h decides. Frames are image and offset where the mapping has an
+ * image, else addresses.
  *
  * It ends at a root, at the depth the sampler may have, or because something is missing or wrong.
  * What is missing (a table, a mapping, a page of the stack) profd may be able to get:
@@ -40,10 +41,15 @@
 #define UNWIND_PAGE         4096u /* the smallest there is */
 #define UNWIND_FAULTS_MAX   16
 
+struct unwind_code {
+	__u16 n_faults;
+};
+
 struct unwind_memory {
 	__u64 address;
 	__u32 n_bytes; /* 0 or all */
-	__u16 n_faults, n_code_faults;
+	__u16 n_faults;
+	struct unwind_code code;
 	unwind_u64 straddling; /* what was read at an odd address last */
 	__u64 words[UNWIND_WINDOW_WORDS];
 };
@@ -59,14 +65,14 @@ static __always_inline bool unwind_read_word(struct unwind_memory *memory, unwin
 	return false;
 }
 
-static __always_inline bool unwind_read_code(struct unwind_memory *memory, unwind_u64 address,
-					     unwind_u64 *ret)
+static __always_inline bool unwind_read_code(struct unwind_code *code, unwind_u64 address,
+					     unwind_u64 *ret, unwind_u32 n_bytes)
 {
-	if (memory->n_code_faults >= UNWIND_FAULTS_MAX)
+	if (code->n_faults >= UNWIND_FAULTS_MAX)
 		return false;
-	if (!bpf_probe_read_user(ret, sizeof(*ret), (const void *)address))
+	if (!bpf_probe_read_user(ret, n_bytes, (const void *)address))
 		return true;
-	memory->n_code_faults++;
+	code->n_faults++;
 	return false;
 }
 
@@ -121,6 +127,8 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 }
 
 #define UNWIND_HOST_MEMORY
+#define UNWIND_RARE __attribute__((noinline)) /* code that is not fetched costs nothing */
+#include "common/unwind/ends.h"
 #include "common/unwind/step.h"
 
 #if defined(__TARGET_ARCH_x86)
@@ -134,7 +142,6 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
  * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
  */
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
-#define COMPAT_WALKABLE     1
 #elif defined(__TARGET_ARCH_arm64)
 #define REGISTER_PC(r)      ((r)->pc)
 #define REGISTER_SP(r)      ((r)->sp)
@@ -142,14 +149,9 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 #define REGISTER_USER(r)    (((r)->pstate & 0xf) == 0)
 #define REGISTER_COMPAT(r)  (((r)->pstate & 0x10) != 0)
 #define REGISTER_SYSCALL(r) ((r)->syscallno >= 0)
-#define COMPAT_WALKABLE     0 /* 32-bit ARM code has no one frame layout */
 #endif
 
 #define UNWIND_CACHE_BITS 10
-/* As far as the program's first instructions move their stack pointer before they call. */
-#define UNWIND_START_SPAN 64
-/* What lies further away than a stack is large, by default, belongs to another one. */
-#define UNWIND_STACK_SPAN (8ull << 20)
 
 struct unwind_cached {
 	__u64 frame, rule;
@@ -172,7 +174,6 @@ struct unwind {
 	__u8 quality, reason;
 	__u8 unfinished, pushed;
 	__u8 by_fp;   /* a frame pointer led to this frame */
-	__u8 last;    /* and the saved one was zero */
 	__u8 refused; /* only because its image's table was refused */
 	__u8 has_root;
 };
@@ -205,6 +206,13 @@ static __always_inline long unwind_end(struct unwind *u, __u8 quality, __u8 reas
 	return 1;
 }
 
+/* @end: an UNWIND_END(). */
+static __always_inline long unwind_end_as(struct unwind *u, int end)
+{
+	u->unfinished = end == UNWIND_LACKS_MEMORY;
+	return unwind_end(u, UNWIND_END_QUALITY(end), UNWIND_END_REASON(end));
+}
+
 static __always_inline long unwind_leave(struct unwind *u, __u8 reason)
 {
 	u->unfinished = 1;
@@ -224,20 +232,6 @@ static __always_inline bool unwind_push(struct scratch *s, __u64 frame)
 	return true;
 }
 
-/*
- * Nothing was called yet: the program's, or its loader's, first instructions. The kernel zeroes the
- * frame pointer; code without rules may have put anything there since, but no frame of its own.
- */
-static __always_inline bool unwind_at_start(const struct unwind *u)
-{
-	const struct unwind_registers *r = &u->r;
-
-	if (!u->start_stack || r->sp + UNWIND_START_SPAN < u->start_stack ||
-	    r->sp > u->start_stack + UNWIND_START_SPAN)
-		return false;
-	return !(r->known & UNWIND_KNOWN_FP) || r->fp < r->sp || r->fp >= u->start_stack;
-}
-
 /* The steps as global functions, for the same reason as the searches. Never NULL. */
 __attribute__((noinline)) int unwind_apply(struct unwind_registers *r, __u64 rule,
 					   struct unwind_memory *memory)
@@ -247,56 +241,12 @@ __attribute__((noinline)) int unwind_apply(struct unwind_registers *r, __u64 rul
 	return unwind_step_rule(r, rule, memory);
 }
 
-#if defined(UNWIND_X86_64)
-#define UNWIND_RESTORER_MOV 7 /* bytes of its first instruction */
-
-/* mov $15, %rax; syscall: what signal handlers return to, in C libraries that do not describe it.
- */
-static __always_inline bool unwind_restores(struct unwind_memory *memory, unwind_u64 pc)
-{
-	unwind_u64 first, second;
-
-	return unwind_read_code(memory, pc, &first) && first == 0x0f0000000fc0c748 &&
-	       unwind_read_code(memory, pc + 1, &second) && second >> 56 == 0x05;
-}
-
-/* A caller is at its first instruction, a leaf may be at the second. */
-static __always_inline bool unwind_is_restorer(const struct unwind_registers *r,
-					       struct unwind_memory *memory)
-{
-	if (r->compat)
-		return false;
-	return unwind_restores(memory, r->pc) ||
-	       (!r->is_return && unwind_restores(memory, r->pc - UNWIND_RESTORER_MOV));
-}
-#else
-/* The kernel's, in the vdso, which describes it. */
-static __always_inline bool unwind_is_restorer(const struct unwind_registers *r,
-					       struct unwind_memory *memory)
-{
-	(void)r;
-	(void)memory;
-	return false;
-}
-#endif
-
-#define UNWIND_LAST   256
-#define UNWIND_SIGNAL 512
-
-/* Returns an UNWIND_STEP_*, with UNWIND_LAST or UNWIND_SIGNAL. */
 __attribute__((noinline)) int unwind_apply_fp(struct unwind_registers *r,
 					      struct unwind_memory *memory)
 {
-	int last, step;
-
 	if (!r || !memory)
 		return UNWIND_STEP_ODD;
-	if (unwind_is_restorer(r, memory))
-		return unwind_step_signal(r, memory) | UNWIND_SIGNAL;
-	if (r->compat && !COMPAT_WALKABLE)
-		return UNWIND_STEP_IMPLAUSIBLE;
-	step = unwind_step_fp(r, memory, &last);
-	return last ? step | UNWIND_LAST : step;
+	return unwind_step_fp(r, memory);
 }
 
 /*
@@ -324,7 +274,7 @@ static __always_inline long unwind_nowhere(struct unwind *u)
 	}
 	u->r = u->before;
 	u->pushed = 1;
-	return unwind_leave(u, u->refused ? BROKEN_NO_TABLE : BROKEN_FRAME_POINTER);
+	return unwind_leave(u, UNWIND_END_REASON(UNWIND_BAD_POINTER(u->refused)));
 }
 
 /* The frame of u->r: finds its mapping and pushes it. Returns 1 if the walk ends here. */
@@ -380,45 +330,21 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 	return rule;
 }
 
-/*
- * A saved frame pointer of zero. In a 32-bit program everything goes by frame pointers, and a C
- * library without them hands zero on to its callees: there only the program's own code (_start)
- * is a root.
- */
-static __always_inline long unwind_end_of_chain(struct unwind *u)
-{
-	__u64 pc = unwind_lookup_pc(&u->r);
-
-	if (u->r.compat && (pc < u->start_code || pc >= u->end_code))
-		return unwind_end(u, STACK_BROKEN, BROKEN_UNKNOWN);
-	return unwind_end(u, STACK_COMPLETE, 0);
-}
-
 static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 {
 	struct unwind *u = &s->unwind;
-	int step;
+	int step, end;
 
-	if (u->last)
-		return unwind_end_of_chain(u);
-	if (unwind_at_start(u))
-		return unwind_end(u, STACK_COMPLETE, 0);
+	end = unwind_end_without_rule(&u->r, u->start_stack, u->start_code, u->end_code);
+	if (end != UNWIND_GOES_ON)
+		return unwind_end_as(u, end);
 	u->before = u->r;
 	step = unwind_apply_fp(&u->r, &u->memory);
-	switch (step & 255) {
-	case UNWIND_STEP_CALLER:
-		if (step & UNWIND_SIGNAL && u->before.is_return)
-			unwind_was_exact(s);
-		u->by_fp = !(step & UNWIND_SIGNAL);
-		u->last = !!(step & UNWIND_LAST);
-		u->refused = refused;
-		return 0;
-	case UNWIND_STEP_UNREADABLE:
-		/* Code without frame pointers has anything in that register. */
-		if (u->r.fp - u->r.sp < UNWIND_STACK_SPAN)
-			return unwind_leave(u, BROKEN_UNREADABLE);
-	}
-	return unwind_end(u, STACK_BROKEN, refused ? BROKEN_NO_TABLE : BROKEN_FRAME_POINTER);
+	if (step != UNWIND_STEP_CALLER)
+		return unwind_end_as(u, unwind_end_of_pointer(&u->r, step, refused));
+	u->by_fp = 1;
+	u->refused = refused;
+	return 0;
 }
 
 static long unwind_frame(__u32 i, struct unwind_context *context)
@@ -427,6 +353,7 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 	struct unwind *u = &s->unwind;
 	bool is_return;
 	__u64 rule;
+	int step;
 
 	(void)i;
 	if (unwind_place(s))
@@ -438,29 +365,18 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 	case RULE_UNKNOWN:
 	case RULE_KIND(TABLES_NO_CFI):
 	case RULE_KIND(TABLES_REFUSED):
-		return unwind_without_rule(s, rule == TABLES_REFUSED);
+		if (!unwind_is_restorer(&u->r, &u->memory.code))
+			return unwind_without_rule(s, rule == TABLES_REFUSED);
+		rule = RULE_WORD(RULE_SIGNAL);
 	}
 	is_return = u->r.is_return;
-	switch (unwind_apply(&u->r, rule, &u->memory)) {
-	case UNWIND_STEP_CALLER:
-		if (RULE_KIND(rule) == RULE_SIGNAL && is_return)
-			unwind_was_exact(s);
-		u->by_fp = 0;
-		u->last = 0;
-		return 0;
-	case UNWIND_STEP_ROOT:
-		return unwind_end(u, STACK_COMPLETE, 0);
-	case UNWIND_STEP_UNREADABLE:
-		return unwind_leave(u, BROKEN_UNREADABLE);
-	case UNWIND_STEP_IMPLAUSIBLE:
-		/* Start-up code in assembly may well have rules that do not know that it is. */
-		if (unwind_at_start(u))
-			return unwind_end(u, STACK_COMPLETE, 0);
-		return unwind_end(u, STACK_BROKEN,
-				  RULE_BASE(rule) == RULE_BASE_FP ? BROKEN_FRAME_POINTER
-								  : BROKEN_RULE);
-	}
-	return unwind_end(u, STACK_BROKEN, BROKEN_RULE);
+	step = unwind_apply(&u->r, rule, &u->memory);
+	if (step != UNWIND_STEP_CALLER)
+		return unwind_end_as(u, unwind_end_of_rule(&u->r, rule, step, u->start_stack));
+	if (RULE_KIND(rule) == RULE_SIGNAL && is_return)
+		unwind_was_exact(s);
+	u->by_fp = 0;
+	return 0;
 }
 
 /*
@@ -493,7 +409,7 @@ static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
 	if (u->has_root) {
 		unwind_end(u, STACK_TRUNCATED, TRUNCATED_DEPTH);
 		bpf_loop(ABI_USER_FRAMES_MAX + 1, unwind_frame, &context, 0);
-	} else if (u->start_stack && u->r.sp == u->start_stack && unwind_at_start(u)) {
+	} else if (u->r.sp == u->start_stack && unwind_is_at_start(&u->r, u->start_stack)) {
 		/* Exactly there: a function that was called may have rules that profd knows of. */
 		unwind_push(s, unwind_lookup_pc(&u->r));
 		unwind_end(u, STACK_COMPLETE, 0);
@@ -539,7 +455,7 @@ static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
 		(u)->is_return = (in_syscall);      \
 		(u)->above_signal = 0;              \
 		(u)->compat = !!REGISTER_COMPAT(r); \
-		(u)->reserved = 0;                  \
+		(u)->is_last = 0;                   \
 		UNWIND_TAKE_OTHERS(u, r);           \
 	} while (0)
 
@@ -565,7 +481,7 @@ static __always_inline bool unwind_take_leaf(struct unwind *u, struct task_struc
 		return false;
 	UNWIND_TAKE_REGISTERS(&u->r, regs, REGISTER_SYSCALL(regs));
 	/* A program that was just executed "returns" from its system call to its first byte. */
-	if (unwind_at_start(u))
+	if (unwind_is_at_start(&u->r, u->start_stack))
 		u->r.is_return = 0;
 	return true;
 }
@@ -581,14 +497,13 @@ static __always_inline void unwind_begin(struct unwind *u, struct task_struct *t
 	u->unfinished = 0;
 	u->pushed = 0;
 	u->by_fp = 0;
-	u->last = 0;
 	u->refused = 0;
 	u->has_root = 0;
 	u->touched = SLOT_NONE;
 	u->mapping.end = 0;
 	u->memory.n_bytes = 0;
 	u->memory.n_faults = 0;
-	u->memory.n_code_faults = 0;
+	u->memory.code.n_faults = 0;
 	u->start_stack = mm ? mm->start_stack : 0;
 	u->start_code = mm ? mm->start_code : 0;
 	u->end_code = mm ? mm->end_code : 0;

@@ -16,7 +16,7 @@ struct unwind_registers {
 	unwind_u8 is_return;              /* pc is where a call returns to: look up pc - 1 */
 	unwind_u8 above_signal;           /* sp came from a signal frame: may lie anywhere */
 	unwind_u8 compat;                 /* a 32-bit program: frame pointers, words of 4 bytes */
-	unwind_u8 reserved;
+	unwind_u8 is_last;                /* a saved frame pointer of zero said so */
 };
 
 #endif

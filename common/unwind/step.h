@@ -13,6 +13,8 @@
  *   static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
  *                                  unwind_u64 *ret);   one word; false if it cannot be read
  *
+ * UNWIND_RARE, if it is defined, goes before the return type of functions that few frames need.
+ *
  * UNWIND_X86_64 or UNWIND_AARCH64 is chosen by the compiler's target unless it is defined.
  *
  * Each step checks that the walk goes up: the caller's stack pointer is above the callee's, but for
@@ -23,6 +25,10 @@
 #include "common/unwind/rule.h"
 #ifndef UNWIND_HOST_MEMORY
 #include "common/unwind/walk_memory.h"
+#endif
+
+#ifndef UNWIND_RARE
+#define UNWIND_RARE inline
 #endif
 
 #if !defined(UNWIND_X86_64) && !defined(UNWIND_AARCH64)
@@ -38,6 +44,7 @@
 #if defined(UNWIND_X86_64)
 #define UNWIND_USER_LIMIT  (1ull << 56) /* five-level page tables */
 #define UNWIND_RETURN_MASK (~0ull)
+#define UNWIND_COMPAT      1
 /* arch/x86/include/uapi/asm/sigcontext.h: the ucontext's registers, by offset from it. */
 #define UNWIND_SIGNAL_PC  168
 #define UNWIND_SIGNAL_SP  160
@@ -52,6 +59,7 @@
 #else
 #define UNWIND_USER_LIMIT  (1ull << 52)
 #define UNWIND_RETURN_MASK ((1ull << 48) - 1) /* drops the pointer authentication code */
+#define UNWIND_COMPAT      0                  /* 32-bit code has no one frame layout */
 /*
  * struct rt_sigframe: 128 bytes of siginfo, then the ucontext, whose mcontext begins at 176
  * (arch/arm64/include/uapi/asm/ucontext.h, sigcontext.h): fault_address, regs[31], sp, pc.
@@ -97,7 +105,7 @@ static inline void unwind_restore(struct unwind_registers *r, struct unwind_memo
  * Each of these returns an UNWIND_STEP_*, and changes @r only when that is _CALLER. @memory is the
  * host's, handed to unwind_read().
  */
-static inline int unwind_step_signal(struct unwind_registers *r, struct unwind_memory *memory)
+static UNWIND_RARE int unwind_step_signal(struct unwind_registers *r, struct unwind_memory *memory)
 {
 	unwind_u64 at = r->sp, pc, sp, fp;
 
@@ -113,6 +121,7 @@ static inline int unwind_step_signal(struct unwind_registers *r, struct unwind_m
 	r->known = UNWIND_KNOWN_FP;
 	r->is_return = 0;
 	r->above_signal = 1;
+	r->is_last = 0;
 #if defined(UNWIND_X86_64)
 	unwind_restore(r, memory, RULE_BASE_AX, at + UNWIND_SIGNAL_AX);
 	unwind_restore(r, memory, RULE_BASE_BX, at + UNWIND_SIGNAL_BX);
@@ -208,6 +217,7 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 	r->known = known;
 	r->is_return = 1;
 	r->above_signal = 0;
+	r->is_last = 0;
 	return UNWIND_STEP_CALLER;
 }
 
@@ -232,16 +242,14 @@ static inline int unwind_step_rule(struct unwind_registers *r, unwind_u64 rule,
 /*
  * By the frame pointer, where there is no rule: two words, the caller's frame pointer and the
  * return address (System V x86-64 ABI 3.4.1, AAPCS64 6.4.6). A saved frame pointer of zero says
- * that the caller is the last frame (@ret_last); anything else must lie above.
+ * that the caller is the last frame, unless a rule knows better; anything else must lie above.
  */
-static inline int unwind_step_fp(struct unwind_registers *r, struct unwind_memory *memory,
-				 int *ret_last)
+static inline int unwind_step_fp(struct unwind_registers *r, struct unwind_memory *memory)
 {
 	unwind_u64 fp = r->fp, next, pc;
 
-	*ret_last = 0;
 	if (!(r->known & UNWIND_KNOWN_FP) || fp & (r->compat ? 3 : 7) || fp < r->sp ||
-	    fp >= UNWIND_USER_LIMIT)
+	    fp >= UNWIND_USER_LIMIT || (r->compat && !UNWIND_COMPAT))
 		return UNWIND_STEP_IMPLAUSIBLE;
 	if (!unwind_read(memory, fp, &next))
 		return UNWIND_STEP_UNREADABLE;
@@ -254,13 +262,13 @@ static inline int unwind_step_fp(struct unwind_registers *r, struct unwind_memor
 	pc &= UNWIND_RETURN_MASK;
 	if (pc < 4096 || pc >= UNWIND_USER_LIMIT)
 		return UNWIND_STEP_IMPLAUSIBLE;
-	*ret_last = next == 0;
 	r->pc = pc;
 	r->sp = fp + (r->compat ? 8 : 16);
 	r->fp = next;
 	r->known = UNWIND_KNOWN_FP;
 	r->is_return = 1;
 	r->above_signal = 0;
+	r->is_last = next == 0;
 	return UNWIND_STEP_CALLER;
 }
 

@@ -5,31 +5,37 @@
 
 #include "common/frame.h"
 #include "common/reasons.h"
-#include "common/unwind/step.h"
 #include "common/unwind/table.h"
+
+/* Code of one mapping. */
+struct unwind_code {
+	const struct walk_maps *maps;
+	const struct unwind_mapping *mapping;
+};
+
+static inline bool unwind_read_code(struct unwind_code *code, uint64_t address, unwind_u64 *ret,
+				    uint32_t n_bytes)
+{
+	const struct walk_maps *maps = code->maps;
+	const struct unwind_mapping *mapping = code->mapping;
+
+	return maps->read_code && address >= mapping->start && address < mapping->end &&
+	       mapping->end - address >= n_bytes &&
+	       maps->read_code(maps->userdata, mapping, address, (uint8_t *)ret, n_bytes);
+}
+
+#include "common/unwind/ends.h"
+#include "common/unwind/step.h"
 
 /* Beside enum walk_outcome: the registers are the caller's now. */
 #define GO_ON (-1)
 
-/* As far as the program's first instructions move their stack pointer before they call. */
-#define START_SPAN 64u
-/* What lies further away than a stack is large, by default, belongs to another one. */
-#define STACK_SPAN (UINT64_C(8) << 20)
-
-/* A restorer: what a signal handler returns to, to call rt_sigreturn(2). */
 #if defined(UNWIND_X86_64)
-/* mov $15, %rax; syscall */
-static const uint8_t RESTORER[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
-#define RESTORER_MOV 7 /* bytes of its first instruction */
 /*
  * The vsyscall page: three functions without a frame, at an address that looks like the kernel's
  * (Documentation/x86/x86_64/mm.rst). No frame can stand for it, but it has a caller.
  */
 #define VSYSCALL_PAGE UINT64_C(0xffffffffff600000)
-#else
-/* mov x8, #139; svc #0 */
-static const uint8_t RESTORER[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
-#define RESTORER_MOV 4
 #endif
 
 static int end(struct walk *walk, enum stack_quality quality, unsigned reason)
@@ -39,17 +45,20 @@ static int end(struct walk *walk, enum stack_quality quality, unsigned reason)
 	return WALK_ENDED;
 }
 
-static int lacks_memory(struct walk *walk)
+/* @as: an UNWIND_END(). */
+static int end_as(struct walk *walk, int as)
 {
-	walk->address = walk->memory.missing;
-	return WALK_MEMORY;
+	if (as == UNWIND_LACKS_MEMORY) {
+		walk->address = walk->memory.missing;
+		return WALK_MEMORY;
+	}
+	return end(walk, UNWIND_END_QUALITY(as), UNWIND_END_REASON(as));
 }
 
 /* The caller's frame comes next. */
-static int go_on(struct walk *walk, bool is_last)
+static int go_on(struct walk *walk)
 {
 	walk->pushed = false;
-	walk->is_last = is_last;
 	return GO_ON;
 }
 
@@ -105,95 +114,39 @@ static int find_rule(struct walk *walk, const struct walk_maps *maps,
 	return GO_ON;
 }
 
-/*
- * Nothing can be above: the stack pointer is where the program found it, and the frame pointer is
- * none. The kernel zeroes it, but code without a rule may have put anything there since.
- */
-static bool is_at_start(const struct walk *walk)
-{
-	const struct unwind_registers *r = &walk->registers;
-	bool has_frame = r->known & UNWIND_KNOWN_FP && r->fp >= r->sp && r->fp < walk->start_stack;
-
-	return walk->start_stack && r->sp + START_SPAN >= walk->start_stack &&
-	       r->sp <= walk->start_stack + START_SPAN && !has_frame;
-}
-
 static int by_rule(struct walk *walk, uint64_t rule)
 {
-	bool is_return = walk->registers.is_return;
+	struct unwind_registers *r = &walk->registers;
+	bool is_return = r->is_return;
+	int step = unwind_step_rule(r, rule, &walk->memory);
 
-	switch (unwind_step_rule(&walk->registers, rule, &walk->memory)) {
-	case UNWIND_STEP_CALLER:
-		/*
-		 * Nothing calls a signal's restorer: the kernel has made the handler return to its
-		 * first byte, so it was looked up one byte too low.
-		 */
-		if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames)
-			walk->frames[walk->n_frames - 1]++;
-		return go_on(walk, false);
-	case UNWIND_STEP_ROOT:
-		return end(walk, STACK_COMPLETE, 0);
-	case UNWIND_STEP_UNREADABLE:
-		return lacks_memory(walk);
-	case UNWIND_STEP_IMPLAUSIBLE:
-		/* Start-up code in assembly may well have rules that do not know that it is. */
-		if (is_at_start(walk))
-			return end(walk, STACK_COMPLETE, 0);
-		return end(walk, STACK_BROKEN,
-			   RULE_BASE(rule) == RULE_BASE_FP ? BROKEN_FRAME_POINTER : BROKEN_RULE);
-	}
-	return end(walk, STACK_BROKEN, BROKEN_RULE);
+	if (step != UNWIND_STEP_CALLER)
+		return end_as(walk, unwind_end_of_rule(r, rule, step, walk->start_stack));
+	/*
+	 * Nothing calls a signal's restorer: the kernel has made the handler return to its first
+	 * byte, so it was looked up one byte too low.
+	 */
+	if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames)
+		walk->frames[walk->n_frames - 1]++;
+	return go_on(walk);
 }
 
-static bool restores(const struct walk_maps *maps, const struct unwind_mapping *mapping,
-		     uint64_t pc)
-{
-	uint8_t code[sizeof(RESTORER)];
-
-	return pc >= mapping->start && pc < mapping->end && mapping->end - pc >= sizeof(code) &&
-	       maps->read_code(maps->userdata, mapping, pc, code, sizeof(code)) &&
-	       !memcmp(code, RESTORER, sizeof(code));
-}
-
-/*
- * A restorer that no rule covers: its code says what it is. A caller is at its first instruction, a
- * leaf may be at the second.
- */
-static bool is_restorer(const struct walk *walk, const struct walk_maps *maps,
-			const struct unwind_mapping *mapping)
-{
-	const struct unwind_registers *r = &walk->registers;
-
-	if (r->compat || !maps->read_code)
-		return false;
-	return restores(maps, mapping, r->pc) ||
-	       (!r->is_return && restores(maps, mapping, r->pc - RESTORER_MOV));
-}
-
-/* @reason: of a frame pointer that leads nowhere. */
-static int by_frame_pointer(struct walk *walk, const struct walk_maps *maps, unsigned reason)
+/* @is_refused: there is a table that would have had the rule. */
+static int by_frame_pointer(struct walk *walk, const struct walk_maps *maps, bool is_refused)
 {
 	struct unwind_registers caller = walk->registers;
-	int is_last;
+	int step, as;
 
-	/* A 32-bit C library without frame pointers hands zero on: the end, but of what? */
-	if (walk->is_last && walk->registers.compat)
-		return end(walk, STACK_BROKEN, BROKEN_UNKNOWN);
-	if (walk->is_last || is_at_start(walk))
-		return end(walk, STACK_COMPLETE, 0);
-	switch (unwind_step_fp(&caller, &walk->memory, &is_last)) {
-	case UNWIND_STEP_CALLER:
-		if (!maps->find(maps->userdata, unwind_lookup_pc(&caller)))
-			return end(walk, STACK_BROKEN, reason);
-		walk->registers = caller;
-		return go_on(walk, is_last);
-	case UNWIND_STEP_UNREADABLE:
-		/* Code without frame pointers has anything in that register. */
-		if (walk->memory.missing - caller.sp >= STACK_SPAN)
-			return end(walk, STACK_BROKEN, reason);
-		return lacks_memory(walk);
-	}
-	return end(walk, STACK_BROKEN, reason);
+	as = unwind_end_without_rule(&caller, walk->start_stack, walk->start_code, walk->end_code);
+	if (as != UNWIND_GOES_ON)
+		return end_as(walk, as);
+	step = unwind_step_fp(&caller, &walk->memory);
+	if (step != UNWIND_STEP_CALLER)
+		return end_as(walk, unwind_end_of_pointer(&caller, step, is_refused));
+	if (!maps->find(maps->userdata, unwind_lookup_pc(&caller)))
+		return end_as(walk, UNWIND_BAD_POINTER(is_refused));
+	walk->registers = caller;
+	return go_on(walk);
 }
 
 /* Returns GO_ON or enum walk_outcome. */
@@ -201,6 +154,7 @@ static int go_one_frame(struct walk *walk, const struct walk_maps *maps)
 {
 	uint64_t pc = unwind_lookup_pc(&walk->registers), rule;
 	const struct unwind_mapping *mapping;
+	struct unwind_code code;
 	bool is_refused;
 	int r;
 
@@ -223,11 +177,12 @@ static int go_one_frame(struct walk *walk, const struct walk_maps *maps)
 	r = find_rule(walk, maps, mapping, pc, &rule, &is_refused);
 	if (r != GO_ON)
 		return r;
-	if (RULE_KIND(rule) == RULE_UNKNOWN && is_restorer(walk, maps, mapping))
+	code = (struct unwind_code){.maps = maps, .mapping = mapping};
+	if (RULE_KIND(rule) == RULE_UNKNOWN && unwind_is_restorer(&walk->registers, &code))
 		rule = RULE_WORD(RULE_SIGNAL);
 	if (RULE_KIND(rule) != RULE_UNKNOWN)
 		return by_rule(walk, rule);
-	return by_frame_pointer(walk, maps, is_refused ? BROKEN_NO_TABLE : BROKEN_FRAME_POINTER);
+	return by_frame_pointer(walk, maps, is_refused);
 }
 
 int walk_go(struct walk *walk, const struct walk_maps *maps)
@@ -248,7 +203,7 @@ static bool is_above_copy(const struct walk *walk, uint64_t address)
 		uint64_t last = region->address + region->length;
 
 		if (walk->registers.sp - region->address <= region->length &&
-		    address + sizeof(uint64_t) - last - 1 < STACK_SPAN)
+		    address + sizeof(uint64_t) - last - 1 < UNWIND_STACK_SPAN)
 			return true;
 	}
 	return false;

@@ -8,12 +8,9 @@
  *
  * Per frame: the mapping of the pc; the rule of its image's table; without one the frame pointer;
  * a restorer without call frame information (musl, Go) by its code. It ends at a root, or with a
- * reason of common/reasons.h, or because something is missing that the caller may be able to get:
- * then the state is that of the frame it stopped at, and walk_go() goes on from there.
- *
- * Roots: a rule that says so; the caller that a saved frame pointer of zero calls the last one, if
- * no rule knows better; the program's first instructions, below which nothing can have been called
- * (its stack pointer is about start_stack, and it has no frame).
+ * reason of common/reasons.h (ends.h decides which), or because something is missing that the
+ * caller may be able to get: then the state is that of the frame it stopped at, and walk_go() goes
+ * on from there.
  *
  * What cannot be a caller ends the walk as broken: FRAME_POINTER where a frame pointer led there
  * (the step's, or the base of a rule), RULE elsewhere, UNMAPPED for an address of no mapping that
@@ -53,12 +50,12 @@ enum walk_outcome {
 
 struct walk {
 	struct unwind_registers registers;
-	uint64_t start_stack; /* mm->start_stack, 0 unknown: nothing is above it */
-	bool had_no_room;     /* there is no copy because nobody had room for one */
-	uint64_t *frames;     /* the caller's, room for max_frames; n_frames are there already */
+	uint64_t start_stack;          /* mm->start_stack, 0 unknown: nothing is above it */
+	uint64_t start_code, end_code; /* the mm's, both 0 unknown: for 32-bit programs */
+	bool had_no_room;              /* there is no copy because nobody had room for one */
+	uint64_t *frames; /* the caller's, room for max_frames; n_frames are there already */
 	uint32_t n_frames, max_frames;
-	bool pushed;  /* the frame of `registers` is in frames already */
-	bool is_last; /* a saved frame pointer of zero says so; false to begin with */
+	bool pushed; /* the frame of `registers` is in frames already */
 	struct unwind_memory memory;
 
 	/* Outcomes. */

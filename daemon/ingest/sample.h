@@ -28,6 +28,7 @@ struct sample_rest {
 	bool pushed;          /* the frame of these registers is in the sample already */
 	bool is_witness;      /* the walk is complete: only for comparison, from the leaf on */
 	uint64_t start_stack; /* mm->start_stack: where the program's arguments begin; 0 unknown */
+	uint64_t start_code, end_code; /* the mm's: code of the program itself; both 0 unknown */
 	uint64_t stack_address;
 	size_t stack_length; /* bytes; 0: no copy could be taken */
 	const uint8_t *stack;

@@ -268,6 +268,8 @@ static void add_rest(struct unwinding *w, const struct sample_rest *rest)
 	w->walk.registers = rest->registers;
 	w->walk.pushed = rest->pushed;
 	w->walk.start_stack = rest->start_stack;
+	w->walk.start_code = rest->start_code;
+	w->walk.end_code = rest->end_code;
 	w->walk.had_no_room = w->sample.quality == STACK_BROKEN &&
 			      w->sample.reason == BROKEN_NO_COPY;
 	if (!rest->stack_length)

@@ -219,7 +219,6 @@ static inline uint32_t user_frames(const struct sample *s, uint64_t frames[SAMPL
 	uint32_t n = s->n_frames - s->n_kernel;
 	struct unwind_registers registers;
 	struct unwind_memory memory;
-	int is_last = 0;
 
 	memcpy(frames, s->frames + s->n_kernel, n * sizeof(*frames));
 	if (!rest || rest->is_witness)
@@ -231,8 +230,8 @@ static inline uint32_t user_frames(const struct sample *s, uint64_t frames[SAMPL
 	};
 	if (!rest->pushed && n < SAMPLE_FRAMES_MAX)
 		frames[n++] = unwind_lookup_pc(&registers);
-	while (n < SAMPLE_FRAMES_MAX && !is_last &&
-	       unwind_step_fp(&registers, &memory, &is_last) == UNWIND_STEP_CALLER)
+	while (n < SAMPLE_FRAMES_MAX && !registers.is_last &&
+	       unwind_step_fp(&registers, &memory) == UNWIND_STEP_CALLER)
 		frames[n++] = unwind_lookup_pc(&registers);
 	return n;
 }

@@ -308,9 +308,13 @@ static void test_copy_flags(void **state)
 {
 	(void)state;
 	begin(STACK_BASE, 4711);
+	scratch.unwind.start_code = 4712;
+	scratch.unwind.end_code = 4713;
 	rest_take(&scratch, 0, 4096);
 	assert_int_equal(scratch.record.rest, ABI_REST);
 	assert_int_equal(scratch.record.start_stack, 4711);
+	assert_int_equal(scratch.record.start_code, 4712);
+	assert_int_equal(scratch.record.end_code, 4713);
 	scratch.unwind.pushed = 1;
 	rest_take(&scratch, ABI_WITNESS, 4096);
 	assert_int_equal(scratch.record.rest, ABI_REST | ABI_PUSHED | ABI_WITNESS);

@@ -171,6 +171,39 @@ static void test_a_walk_that_was_begun(void **state)
 	fixture_free(f);
 }
 
+/*
+ * A 32-bit program's chain of frame pointers ends in the program's own code, if the source says
+ * which code that is. (Return addresses have 32 bits, and none is in this program: its last frame
+ * is all.)
+ */
+static void test_ends_of_32_bit_chains(void **state)
+{
+	const uint64_t leaf = (uintptr_t)&stack_take, sp = 0x1000;
+	const uint64_t starts[] = {0, leaf + 1, leaf}, ends[] = {0, leaf + 2, leaf + 1};
+	struct fixture *f = fixture_new(false, true, true, 64 << 20);
+	static struct stack s;
+
+	(void)state;
+	stack_take(&s, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		s.rest.registers = (struct unwind_registers){
+			.pc = leaf, .sp = sp, .known = UNWIND_KNOWN_FP, .compat = 1, .is_last = 1};
+		s.rest.stack_address = sp;
+		s.rest.stack_length = 64;
+		s.rest.start_code = starts[i];
+		s.rest.end_code = ends[i];
+		s.sample.weight = i + 1;
+		deliver(f, &s.sample);
+		assert_int_equal(settle(f->unwinder, 60000), 0);
+		assert_int_equal(f->n_got, i + 1);
+		assert_int_equal(f->got->sample.n_frames, 2);
+		assert_int_equal(f->got->frames[1], leaf);
+		assert_int_equal(f->got->sample.quality, i == 2 ? STACK_COMPLETE : STACK_BROKEN);
+		assert_int_equal(f->got->sample.reason, i == 2 ? 0 : BROKEN_UNKNOWN);
+	}
+	fixture_free(f);
+}
+
 static void test_witnesses_and_finished_ones_pass(void **state)
 {
 	struct fixture *f = fixture_new(false, true, true, 64 << 20);
@@ -541,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_first_sample_waits_the_next_does_not),
 		cmocka_unit_test(test_frames_of_images),
 		cmocka_unit_test(test_a_walk_that_was_begun),
+		cmocka_unit_test(test_ends_of_32_bit_chains),
 		cmocka_unit_test(test_witnesses_and_finished_ones_pass),
 		cmocka_unit_test(test_what_waits_too_long_goes_as_it_is),
 		cmocka_unit_test(test_only_its_own_are_let_go),

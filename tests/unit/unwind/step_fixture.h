@@ -71,9 +71,8 @@ static inline void assert_refused(const struct unwind_registers *r, uint64_t rul
 static inline void assert_fp_refused(const struct unwind_registers *r, int expected)
 {
 	struct unwind_registers before = *r, after = *r;
-	int last;
 
-	assert_int_equal(unwind_step_fp(&after, &memory, &last), expected);
+	assert_int_equal(unwind_step_fp(&after, &memory), expected);
 	assert_memory_equal(&before, &after, sizeof(before));
 }
 

@@ -217,13 +217,12 @@ static void test_wrapping_sums(void **state)
 				    .cfa_offset = offsets[i % 7],
 				    .ra_offset = -8};
 		struct unwind_registers r = somewhere(), before;
-		int last;
 
 		r.fp = bases[i / 7];
 		before = r;
 		assert_int_not_equal(unwind_step_rule(&r, word_of(&rule), &memory),
 				     UNWIND_STEP_CALLER);
-		assert_int_not_equal(unwind_step_fp(&r, &memory, &last), UNWIND_STEP_CALLER);
+		assert_int_not_equal(unwind_step_fp(&r, &memory), UNWIND_STEP_CALLER);
 		rule.kind = RULE_DEREF;
 		rule.cfa_offset = 0;
 		rule.extra = offsets[i % 7] % 1016;
@@ -294,8 +293,8 @@ static void test_regions(void **state)
 
 static void test_frame_pointer(void **state)
 {
-	struct unwind_registers r = somewhere();
-	int last;
+	const struct rule rule = {.kind = RULE_CFA, .cfa_offset = 8, .ra_offset = -8};
+	struct unwind_registers r = somewhere(), above;
 
 	(void)state;
 	put(r.fp, BASE + 2048);
@@ -303,16 +302,24 @@ static void test_frame_pointer(void **state)
 	put(BASE + 2048, 0);
 	put(BASE + 2056, CODE + 5);
 	r.above_signal = 1;
-	assert_int_equal(unwind_step_fp(&r, &memory, &last), UNWIND_STEP_CALLER);
-	assert_int_equal(last, 0);
+	assert_int_equal(unwind_step_fp(&r, &memory), UNWIND_STEP_CALLER);
+	assert_int_equal(r.is_last, 0);
 	assert_true(r.pc == CODE + 4);
 	assert_true(r.sp == BASE + 528);
 	assert_true(r.fp == BASE + 2048);
 	assert_int_equal(r.is_return, 1);
 	assert_int_equal(r.above_signal, 0);
-	assert_int_equal(unwind_step_fp(&r, &memory, &last), UNWIND_STEP_CALLER);
-	assert_int_equal(last, 1);
+	assert_int_equal(unwind_step_fp(&r, &memory), UNWIND_STEP_CALLER);
+	assert_int_equal(r.is_last, 1);
 	assert_true(r.pc == CODE + 5);
+	put(r.sp, CODE + 6);
+	above = r;
+	assert_int_equal(unwind_step_rule(&above, word_of(&rule), &memory), UNWIND_STEP_CALLER);
+	assert_int_equal(above.is_last, 0);
+	above = r;
+	above.sp = BASE + 4096; /* a signal's: zeroes */
+	assert_int_equal(unwind_step_signal(&above, &memory), UNWIND_STEP_CALLER);
+	assert_int_equal(above.is_last, 0);
 	assert_fp_refused(&r, UNWIND_STEP_IMPLAUSIBLE); /* zero is below the stack pointer */
 }
 
@@ -385,14 +392,13 @@ static void test_steps_go_up(void **state)
 					     .known = (uint32_t)random() << 1};
 		struct unwind_registers before;
 		uint64_t rule = random_rule();
-		int last, step;
+		int step;
 
 		for (unsigned j = 0; j < UNWIND_OTHERS; j++)
 			r.others[j] = random_word();
 		stack[(size_t)random() % WORDS] = random_word();
 		before = r;
-		step = i % 4 ? unwind_step_rule(&r, rule, &memory)
-			     : unwind_step_fp(&r, &memory, &last);
+		step = i % 4 ? unwind_step_rule(&r, rule, &memory) : unwind_step_fp(&r, &memory);
 		if (step != UNWIND_STEP_CALLER) {
 			assert_memory_equal(&r, &before, sizeof(r));
 			continue;

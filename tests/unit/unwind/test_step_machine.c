@@ -8,22 +8,21 @@
 static void test_frame_pointer_of_32_bit(void **state)
 {
 	struct unwind_registers r = somewhere();
-	int last;
 
 	(void)state;
 	r.compat = 1;
 	r.fp = BASE + 512 + 4;
 	put(r.fp, UINT64_C(0x0804900000000000) | 0xffffd000u);
-	assert_int_equal(unwind_step_fp(&r, &memory, &last), UNWIND_STEP_CALLER);
-	assert_int_equal(last, 0);
+	assert_int_equal(unwind_step_fp(&r, &memory), UNWIND_STEP_CALLER);
+	assert_int_equal(r.is_last, 0);
 	assert_true(r.pc == 0x08049000);
 	assert_true(r.fp == 0xffffd000);
 	assert_true(r.sp == BASE + 524);
 	assert_int_equal(r.compat, 1);
 	r.fp = BASE + 600;
 	put(r.fp, UINT64_C(0x0804900100000000));
-	assert_int_equal(unwind_step_fp(&r, &memory, &last), UNWIND_STEP_CALLER);
-	assert_int_equal(last, 1);
+	assert_int_equal(unwind_step_fp(&r, &memory), UNWIND_STEP_CALLER);
+	assert_int_equal(r.is_last, 1);
 	r.fp = BASE + 702;
 	assert_fp_refused(&r, UNWIND_STEP_IMPLAUSIBLE);
 }
@@ -158,14 +157,13 @@ static void test_signed_return_address(void **state)
 {
 	const struct rule rule = {.kind = RULE_CFA, .cfa_offset = 32, .ra_offset = -24};
 	struct unwind_registers r = somewhere();
-	int last;
 
 	(void)state;
 	put(r.sp + 8, UINT64_C(0xffb1000000000000) | CODE);
 	assert_int_equal(unwind_step_rule(&r, word_of(&rule), &memory), UNWIND_STEP_CALLER);
 	assert_true(r.pc == CODE);
 	put(r.fp + 8, UINT64_C(0x7f31000000000000) | CODE);
-	assert_int_equal(unwind_step_fp(&r, &memory, &last), UNWIND_STEP_CALLER);
+	assert_int_equal(unwind_step_fp(&r, &memory), UNWIND_STEP_CALLER);
 	assert_true(r.pc == CODE);
 }
 #endif

@@ -317,19 +317,48 @@ static void test_where_the_program_began(void **state)
 }
 
 /* 32-bit programs: frame pointers only, in words of four bytes; their rules are other rules. */
+static void begin_32_bit(struct world *w, uint64_t pc)
+{
+	begin(w, pc, BASE, BASE + 4);
+	w->walk.registers.compat = 1;
+}
+
 static void test_32_bit(void **state)
 {
+	const uint64_t call = ABSENT + 8, last = frame_in_image(ABSENT_NO, OFFSET + 8);
 	struct world *w = *state;
 
-	begin(w, TABLE + BY_SP, BASE, BASE + 4);
-	w->walk.registers.compat = 1;
 	/* Saved frame pointers have 32 bits: the stack's addresses must fit to go on. */
-	put(w, BASE + 4, (ABSENT + 9) << 32);
-	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_UNKNOWN, IN_TABLE(BY_SP),
-		    frame_in_image(ABSENT_NO, OFFSET + 8));
-	begin(w, TABLE + ROOT, BASE, BASE + 4);
-	w->walk.registers.compat = 1;
+	put(w, BASE + 4, (call + 1) << 32);
+#if !defined(UNWIND_X86_64)
+	/* Nobody knows where they are. */
+	(void)last;
+	begin_32_bit(w, TABLE + BY_SP);
+	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, IN_TABLE(BY_SP));
+#else
+	begin_32_bit(w, TABLE + BY_SP);
+	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_UNKNOWN, IN_TABLE(BY_SP), last);
+	/* What ends in the program's own code ends. */
+	for (uint64_t from = call - 1; from <= call + 1; from++)
+		for (uint64_t to = call; to <= call + 2; to++) {
+			begin_32_bit(w, TABLE + BY_SP);
+			w->walk.start_code = from;
+			w->walk.end_code = to;
+			if (from <= call && call < to)
+				ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), last);
+			else
+				ASSERT_ENDS(w, STACK_BROKEN, BROKEN_UNKNOWN, IN_TABLE(BY_SP), last);
+		}
+	/* Of other programs that is not asked. */
+	begin(w, NONE, BASE, BASE + 8);
+	w->walk.start_code = TABLE;
+	w->walk.end_code = TABLE + LENGTH;
+	put(w, BASE + 8, 0);
+	put(w, BASE + 16, NO_CFI + 1);
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, NONE, frame_in_image(2, 0));
+#endif
 	put(w, BASE + 4, (NOWHERE + 9) << 32);
+	begin_32_bit(w, TABLE + ROOT);
 	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, IN_TABLE(ROOT));
 }
 

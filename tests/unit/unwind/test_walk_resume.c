@@ -93,6 +93,14 @@ static void test_the_last_one_after_a_table(void **state)
 	assert_int_equal(go(w), WALK_TABLE);
 	world_load(w, SLOT_ABSENT, 200);
 	ASSERT_ENDS(w, STACK_COMPLETE, 0, NONE, frame_in_image(ABSENT_NO, OFFSET + GAP));
+	/* Nor between another walk and this one; but above a rule it means nothing any more. */
+	begin(w, ABSENT + GAP + 1, BASE, 0);
+	w->walk.registers.is_return = w->walk.registers.is_last = 1;
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, frame_in_image(ABSENT_NO, OFFSET + GAP));
+	begin(w, TABLE + BY_SP + 1, BASE, 0);
+	w->walk.registers.is_return = w->walk.registers.is_last = 1;
+	put(w, BASE + 8, NONE + 5);
+	ASSERT_ENDS(w, STACK_BROKEN, BROKEN_FRAME_POINTER, IN_TABLE(BY_SP), NONE + 4);
 }
 
 /* Wherever the copy is cut: each word that lacks is asked for, and once all are there it is done.
