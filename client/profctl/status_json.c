@@ -163,6 +163,7 @@ void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
 	put_costs(&j, s);
 	json_number(&j, "processes", s->processes);
 	json_number(&j, "images", s->images);
+	json_number(&j, "avoided_files", s->avoided_files);
 	put_store(&j, s);
 	json_begin_array(&j, "sessions");
 	for (size_t i = 0; i < s->n_sessions; i++)

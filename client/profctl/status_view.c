@@ -72,8 +72,12 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, " at %" PRIu64 " Hz", s->frequency);
 	fputs(" through ", v->out);
 	print_safely(v->out, s->source);
-	fprintf(v->out, "; %" PRIu64 " processes, %" PRIu64 " images known\n", s->processes,
+	fprintf(v->out, "; %" PRIu64 " processes, %" PRIu64 " images known", s->processes,
 		s->images);
+	if (s->avoided_files)
+		fprintf(v->out, "; %" PRIu64 " not opened, on FUSE or an unknown device",
+			s->avoided_files);
+	fputc('\n', v->out);
 	for (size_t i = 0; i < s->n_warnings; i++) {
 		fprintf(v->out, "%swarning:%s ", paint(v, YELLOW), paint(v, PLAIN));
 		print_safely(v->out, s->warnings[i]);

@@ -94,6 +94,12 @@ int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsign
 	return SOURCE_E_OK;
 }
 
+static void keep_larger(uint64_t *to, uint64_t from)
+{
+	if (from > *to)
+		*to = from;
+}
+
 static void add_stats(struct source_stats *to, const struct source_stats *from)
 {
 	to->idle += from->idle;
@@ -101,8 +107,11 @@ static void add_stats(struct source_stats *to, const struct source_stats *from)
 	to->self += from->self;
 	to->throttled += from->throttled;
 	to->bpf_run_ns += from->bpf_run_ns;
-	if (from->unfollowed > to->unfollowed)
-		to->unfollowed = from->unfollowed; /* each tells of all samplers */
+	/* Of these, each tells of all samplers. */
+	keep_larger(&to->unfollowed, from->unfollowed);
+#define KEEP_LARGER(n) keep_larger(&to->n, from->n);
+	SOURCE_ROOT_COUNTERS(KEEP_LARGER)
+#undef KEEP_LARGER
 }
 
 int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last)

@@ -22,15 +22,17 @@ static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
 static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
 
-#define UNWINDER_COUNTER_NAME(n)  #n,
-#define UNWINDER_COUNTER_VALUE(n) stats->n,
+#define COUNTER_NAME(n)   #n,
+#define UNWINDER_VALUE(n) stats->n,
+#define SOURCE_VALUE(n)   source->n,
 
-static const char *const unwinder_names[] = {UNWINDER_COUNTERS(UNWINDER_COUNTER_NAME)};
+static const char *const unwinding_names[] = {UNWINDER_COUNTERS(COUNTER_NAME)
+						      SOURCE_ROOT_COUNTERS(COUNTER_NAME)};
 
 #define REASONS_MAX 32
 
 _Static_assert(N_TRUNCATED <= REASONS_MAX && N_BROKEN <= REASONS_MAX && N_LOST <= REASONS_MAX &&
-		       N_DROPPED <= REASONS_MAX && ARRAY_SIZE(unwinder_names) <= REASONS_MAX,
+		       N_DROPPED <= REASONS_MAX && ARRAY_SIZE(unwinding_names) <= REASONS_MAX,
 	       "room for every reason");
 
 /* A repeated Reason field: the messages and the pointers to them. */
@@ -118,16 +120,18 @@ struct unwinding_message {
 	struct reasons counters;
 };
 
-static void fill_unwinding(struct unwinding_message *m, const struct unwinder_stats *stats)
+static void fill_unwinding(struct unwinding_message *m, const struct unwinder_stats *stats,
+			   const struct source_stats *source)
 {
-	const uint64_t counts[] = {UNWINDER_COUNTERS(UNWINDER_COUNTER_VALUE)};
+	const uint64_t counts[] = {UNWINDER_COUNTERS(UNWINDER_VALUE)
+					   SOURCE_ROOT_COUNTERS(SOURCE_VALUE)};
 
 	m->unwinding = (Profd__Control__Unwinding)PROFD__CONTROL__UNWINDING__INIT;
 	m->unwinding.tables = stats->tables;
 	m->unwinding.rows = stats->rows;
 	m->unwinding.table_bytes = stats->table_bytes;
 	m->unwinding.waiting = stats->waiting;
-	fill_reasons(&m->counters, unwinder_names, counts, ARRAY_SIZE(counts),
+	fill_reasons(&m->counters, unwinding_names, counts, ARRAY_SIZE(counts),
 		     &m->unwinding.n_counters, &m->unwinding.counters);
 }
 
@@ -231,6 +235,7 @@ static void fill_head(Profd__Control__Status *status, const struct status_facts 
 		status->n_warnings++;
 	status->processes = processes->n_processes;
 	status->images = processes->n_images;
+	status->avoided_files = processes->avoided_files;
 	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
@@ -267,7 +272,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	fill_lateness(&lateness, facts->lateness);
 	fill_memory(&memory, facts, &unwinder_stats);
 	fill_store(&store, facts, &store_status);
-	fill_unwinding(&unwinding, &unwinder_stats);
+	fill_unwinding(&unwinding, &unwinder_stats, &source_stats);
 
 	fill_head(&status, facts, &process_stats);
 	status.host = host.nodename;

@@ -55,6 +55,13 @@ struct sampler_spec {
 	bool all;           /* filter: every process, else those added */
 };
 
+/* X(name): see status --json, unwinding. Of all samplers. */
+#define SOURCE_ROOT_COUNTERS(X)                                                                 \
+	X(uninherited) /* children that could not have their parent's mappings for walks in the \
+			  kernel, and bring copies at first */                                  \
+	X(unwithdrawn) /* processes that ended and whose mappings the kernel could not forget */
+
+#define SOURCE_COUNTER_FIELD(n) uint64_t n;
 struct source_stats {
 	uint64_t expected; /* ticks that were due, by the events' own counts, less idle and excluded
 			    */
@@ -64,10 +71,9 @@ struct source_stats {
 	uint64_t self;     /* of these, profd's own */
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
-	uint64_t bpf_run_ns;  /* of all samplers; counts only with kernel.bpf_stats_enabled */
-	uint64_t unfollowed;  /* of all samplers: children that could not join the filter */
-	uint64_t uninherited; /* of all samplers: children that could not have their parent's
-				 mappings for walks in the kernel, and bring copies at first */
+	uint64_t bpf_run_ns; /* of all samplers; counts only with kernel.bpf_stats_enabled */
+	uint64_t unfollowed; /* of all samplers: children that could not join the filter */
+	SOURCE_ROOT_COUNTERS(SOURCE_COUNTER_FIELD)
 };
 
 struct source_sink {

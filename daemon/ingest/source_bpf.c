@@ -412,6 +412,7 @@ static int bpf_get_stats(struct source *source, unsigned index, struct source_st
 	}
 	sampler->stats.unfollowed = s->skeleton->bss->unfollowed;
 	sampler->stats.uninherited = s->skeleton->bss->uninherited;
+	sampler->stats.unwithdrawn = s->skeleton->bss->unwithdrawn;
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skeleton->progs.profile_tick), &info,
 				   &size) == 0)
 		sampler->stats.bpf_run_ns = info.run_time_ns;

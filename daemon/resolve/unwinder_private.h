@@ -39,12 +39,15 @@ struct space {
 	uint32_t generation; /* the same */
 	bool is_sampled;
 	bool has_root;         /* the host may have a root of this pid */
+	bool is_stuck;         /* it was to be withdrawn, and may be in force all the same */
 	bool is_old;           /* the run is not what the mappings are now */
 	struct space_run *run; /* or NULL */
 	uint64_t published_ns;
 	uint64_t unstable_until_ns; /* it replaces mappings: not published until then */
 	bool is_dirty;              /* in the list of those to be published */
 	struct space *previous, *next;
+	bool is_published; /* in the list of those that have a run, and a root that names it */
+	struct space *older, *newer;
 	UT_hash_handle hh;
 };
 
@@ -94,8 +97,13 @@ struct unwinder {
 	size_t held_words;
 
 	struct space *spaces;
-	struct space *dirty; /* list */
+	struct space *dirty;     /* list */
+	struct space *published; /* list, by when they were published or sampled last */
 	struct extents *runs;
+	/* Nothing that was given back later than this is used again: unwinder_spaces.c. */
+	uint64_t reuse_ns;
+	unsigned n_stuck;
+	uint64_t stuck_ns;              /* when a root was stuck last */
 	struct unwind_mapping *scratch; /* a process's mappings while they are compared */
 	size_t n_scratch, n_spaces;
 	uint32_t next_version;

@@ -5,15 +5,22 @@
  * root void by itself when it sees an exec or a birth after that time, and lets children inherit
  * their parent's; everything else comes from here:
  *
- *   a mapping was added        a new run, a new root, after the drain that told of it
- *   a mapping was replaced     the root is withdrawn for some seconds: munmap(2) sends no record,
- * so walks by the old mappings may go on until then, and a program that does so once (dlclose and
- * dlopen) does it again a sample was not walked    though the process is published: the root is
- * void; a new one fork                       the child shares the parent's run exec, exit the run
- * goes back
+ *   - A mapping was added: a new run, and a new root after the drain that told of it.
+ *   - A mapping was replaced: the root is withdrawn for some seconds. munmap(2) sends no record, so
+ *     walks by the old mappings may go on until then, and a program that does so once (dlclose and
+ *     dlopen) does it again.
+ *   - A sample was not walked though the process is published: the root is void; a new one.
+ *   - A fork: the child shares the parent's run.
+ *   - An exec, an exit: the run goes back.
  *
  * Processes that were never sampled are published only when that makes nothing wait: all their
- * images' tables are there.
+ * images' tables are there; and only while there is room. Those that were sampled make room.
+ *
+ * A run that went back may still be named by roots: those that the kernel gave to children whose
+ * birth is not known yet, and those that could not be withdrawn for now, because their bucket of
+ * the hash is busy (stuck). So what went back is used again only after a round of publishing that
+ * knew of everything up to a second after that, and that left nothing stuck. A space with a stuck
+ * root stays, even when its process is gone, and each round tries again.
  *
  * A struct space belongs to a pid and one program in it; another program begins it anew.
  */
@@ -65,11 +72,40 @@ static void run_unref(struct unwinder *u, struct space_run *run)
 	free(run);
 }
 
+static void leave_published(struct unwinder *u, struct space *s)
+{
+	if (!s->is_published)
+		return;
+	s->is_published = false;
+	DL_DELETE2(u->published, s, older, newer);
+}
+
+/* As the newest. */
+static void join_published(struct unwinder *u, struct space *s)
+{
+	leave_published(u, s);
+	s->is_published = true;
+	DL_APPEND2(u->published, s, older, newer);
+}
+
 static void drop_run(struct unwinder *u, struct space *s)
 {
+	leave_published(u, s);
 	run_unref(u, s->run);
 	s->run = NULL;
 	s->is_old = true;
+}
+
+static void set_stuck(struct unwinder *u, struct space *s, bool is_stuck)
+{
+	if (s->is_stuck == is_stuck)
+		return;
+	s->is_stuck = is_stuck;
+	if (is_stuck)
+		u->n_stuck++;
+	else
+		u->n_stuck--;
+	u->stuck_ns = u->now_ns;
 }
 
 static int withdraw(struct unwinder *u, struct space *s)
@@ -80,19 +116,27 @@ static int withdraw(struct unwinder *u, struct space *s)
 	if (!s->has_root)
 		return 0;
 	r = u->host->withdraw(u->host->userdata, s->pid);
-	s->has_root = r == UNWIND_HOST_E_FULL; /* the next attempt replaces it */
-	return r < 0 ? r : 0;
+	if (r < 0)
+		return r;
+	s->has_root = r == UNWIND_HOST_E_FULL;
+	set_stuck(u, s, s->has_root);
+	if (s->has_root)
+		mark(u, s);
+	return 0;
 }
 
+/* The process is gone. The space goes with it, unless its root is stuck. */
 static int drop(struct unwinder *u, struct space *s)
 {
 	int r = withdraw(u, s);
 
+	if (r || s->is_stuck)
+		return r;
 	unmark(u, s);
 	HASH_DEL(u->spaces, s);
 	u->n_spaces--;
 	free(s);
-	return r;
+	return 0;
 }
 
 static void begin(struct space *s, const struct process *p)
@@ -123,7 +167,10 @@ static int get(struct unwinder *u, const struct process *p, struct space **ret)
 		HASH_ADD_INT(u->spaces, pid, s);
 		u->n_spaces++;
 	}
-	/* The root of the program before is void: the kernel saw this one begin. */
+	/*
+	 * The root of the program before is void: the kernel saw this one begin. If it is stuck, it
+	 * stays that until the next round.
+	 */
 	drop_run(u, s);
 	begin(s, p);
 	mark(u, s);
@@ -253,6 +300,8 @@ static int see_sample(struct unwinder *u, struct process *p, const struct sample
 	if (!s->is_sampled || !s->run ||
 	    (!sample->walked_until_ns && s->published_ns < sample->time_ns))
 		mark(u, s);
+	if (s->is_published)
+		join_published(u, s);
 	s->is_sampled = true;
 	return 0;
 }
@@ -281,7 +330,7 @@ int spaces_describe(struct unwinder *u, const struct mapping *m, struct unwind_m
 		return 0;
 	if (image->id <= FRAME_IMAGES_MAX)
 		ret->image = (uint32_t)image->id;
-	return table_pool_slot(u->pool, m->image, unwinder_reuse_ns(u), &ret->slot);
+	return table_pool_slot(u->pool, m->image, u->host ? u->reuse_ns : u->now_ns, &ret->slot);
 }
 
 /* Describes all of @p's open mappings in u->scratch. */
@@ -306,6 +355,25 @@ static int describe_all(struct unwinder *u, const struct process *p, size_t *ret
 	return r;
 }
 
+/*
+ * Withdraws those that were published longest ago, until what nobody has is enough for a run of
+ * @n, and an eighth of everything: it must rest first, and may not be in one piece. Those of them
+ * that are still sampled come back, as the newest.
+ */
+static int make_room(struct unwinder *u, size_t n)
+{
+	size_t goal = n + u->host->n_mappings / 8;
+	int r = 0;
+
+	if (goal > u->host->n_mappings)
+		return 0;
+	while (!r && u->published && extents_unused(u->runs) < goal) {
+		r = withdraw(u, u->published);
+		u->stats.publish_evicted++;
+	}
+	return r;
+}
+
 /* Gives @s a run of its own, unless it has that. Returns 0, UNWIND_HOST_E_FULL or -ENOMEM. */
 static int renew_run(struct unwinder *u, struct space *s, const struct process *p)
 {
@@ -326,9 +394,11 @@ static int renew_run(struct unwinder *u, struct space *s, const struct process *
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return error_origin(-ENOMEM);
-	r = extents_take(u->runs, n, unwinder_reuse_ns(u), &first);
+	r = extents_take(u->runs, n, u->reuse_ns, &first);
 	if (r) {
 		free(run);
+		if (r == EXTENTS_E_FULL && s->is_sampled)
+			r = make_room(u, n);
 		return r < 0 ? r : UNWIND_HOST_E_FULL;
 	}
 	*run = (struct space_run){.first = (uint32_t)first, .n = (uint32_t)n, .n_references = 1};
@@ -383,6 +453,8 @@ static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
 		return withdraw(u, s);
 	}
 	s->has_root = true;
+	set_stuck(u, s, false);
+	join_published(u, s);
 	s->published_ns = u->now_ns;
 	u->stats.published++;
 	return 0;
@@ -403,10 +475,20 @@ static void mark_all(struct unwinder *u)
 	}
 }
 
+/* After a round. While births are unknown, or a root is stuck, nothing more may be used again. */
+static void advance_reuse(struct unwinder *u)
+{
+	uint64_t reuse_ns = unwinder_reuse_ns(u);
+
+	if (!u->has_lost && !u->n_stuck && reuse_ns >= u->stuck_ns + TABLE_POOL_REST_NS)
+		u->reuse_ns = reuse_ns;
+}
+
 int spaces_publish(struct unwinder *u)
 {
 	uint64_t until_ns;
 	struct space *s;
+	size_t n;
 	int r = 0;
 
 	if (!u->host)
@@ -418,10 +500,14 @@ int spaces_publish(struct unwinder *u)
 		u->has_lost = false;
 		mark_all(u);
 	}
-	while (!r && (s = u->dirty)) {
+	/* Those that are marked on the way are for the next round. */
+	DL_COUNT2(u->dirty, s, n, next);
+	while (!r && n-- > 0 && (s = u->dirty)) {
 		unmark(u, s);
 		r = publish(u, s, until_ns);
 	}
+	if (!r)
+		advance_reuse(u);
 	return r;
 }
 
@@ -453,4 +539,6 @@ void spaces_forget(struct unwinder *u)
 		free(s);
 	}
 	u->n_spaces = 0;
+	u->n_stuck = 0;
+	u->stuck_ns = u->reuse_ns = 0;
 }

@@ -239,6 +239,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.sessions = sessions;
 	s.n_sessions = 2;
 	s.unwinding = &unwinding;
+	s.avoided_files = 13;
 	print(&s, out);
 }
 
@@ -259,6 +260,7 @@ static void test_status_view(void **state)
 		"pid 77",
 		"up 1 min 40 s",
 		"cpu-clock at 99 Hz through bpf",
+		"0 images known; 13 not opened, on FUSE or an unknown device\n",
 		"warning: no PMU?[2J",
 		"truncated: depth",
 		"broken: frame_pointer",
@@ -313,7 +315,7 @@ static void test_status_json(void **state)
 		"\":5,\"ring_full\":3},\"in_flight\":1},\"throttled\":0,\"memory\":{\"rss_bytes\":"
 		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0},",
-		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
+		"\"processes\":0,\"images\":0,\"avoided_files\":13,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"
 		"\"2026-11-21T12:00:00Z\",\"seconds\":0.25,\"files\":7,\"error\":\"No space left "

@@ -4,8 +4,9 @@
 
 /*
  * An unwinder between scripted samples and a sink that keeps what it gets. The host's memory is
- * plain arrays, and what it was told is kept by pid. Memory of other processes is read from this
- * one, when the test says so.
+ * plain arrays, and what it was told is kept by pid: whatever a root names must stay what it was
+ * when it was published, for as long as the root or a copy of it is there. Memory of other
+ * processes is read from this one, when the test says so.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -32,6 +33,7 @@
 #define HOST_MAPS   4096u
 #define ROOTS_MAX   256u
 #define ANSWERS_MAX 16u
+#define VERSIONS    65536u
 
 /* What came out of the unwinder; `weight` is the test's number for a sample. */
 struct got {
@@ -49,7 +51,9 @@ struct fixture {
 	struct unwind_host host;
 	struct unwind_root roots[ROOTS_MAX];
 	unsigned n_roots, n_publish, n_withdraw;
-	int host_answer; /* of publish */
+	int host_answer;          /* of publish */
+	unsigned n_withdraw_full; /* so many times more, nothing can be withdrawn */
+	uint64_t sums[VERSIONS];  /* of the mappings of each root that was published */
 	uint64_t until_ns;
 	struct got *got; /* the last one with full frames */
 	uint8_t times[GOT_MAX];
@@ -135,6 +139,25 @@ void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
 	(void)now_ns;
 }
 
+static inline uint64_t sum_of_mappings(const struct fixture *f, const struct unwind_root *root)
+{
+	const uint8_t *bytes = (const uint8_t *)&f->host.mappings[root->first];
+	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < root->n * sizeof(struct unwind_mapping); i++)
+		sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return sum;
+}
+
+/* Those that a test made up have no version. */
+static inline void check_mappings_of_roots(const struct fixture *f)
+{
+	for (unsigned i = 0; i < f->n_roots; i++)
+		if (f->roots[i].version)
+			assert_int_equal(sum_of_mappings(f, &f->roots[i]),
+					 f->sums[f->roots[i].version % VERSIONS]);
+}
+
 static int host_publish(void *userdata, const struct unwind_root *root)
 {
 	struct fixture *f = userdata;
@@ -144,12 +167,14 @@ static int host_publish(void *userdata, const struct unwind_root *root)
 	assert_int_not_equal(root->version, 0);
 	assert_int_not_equal(root->n, 0);
 	assert_true(root->first + root->n <= f->host.n_mappings);
+	check_mappings_of_roots(f);
 	if (f->host_answer)
 		return f->host_answer;
 	while (i < f->n_roots && f->roots[i].pid != root->pid)
 		i++;
 	assert_true(i < ROOTS_MAX);
 	f->roots[i] = *root;
+	f->sums[root->version % VERSIONS] = sum_of_mappings(f, root);
 	if (i == f->n_roots)
 		f->n_roots++;
 	return 0;
@@ -160,6 +185,10 @@ static int host_withdraw(void *userdata, pid_t pid)
 	struct fixture *f = userdata;
 
 	f->n_withdraw++;
+	if (f->n_withdraw_full) {
+		f->n_withdraw_full--;
+		return UNWIND_HOST_E_FULL;
+	}
 	for (unsigned i = 0; i < f->n_roots; i++)
 		if (f->roots[i].pid == (uint32_t)pid)
 			f->roots[i] = f->roots[--f->n_roots];
