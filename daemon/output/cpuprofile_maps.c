@@ -27,14 +27,15 @@ static int open_regular(const char *path)
 static bool holds_same_build(const struct image *image)
 {
 	cleanup(closep) int fd = -1;
+	const struct elf_summary *mapped = image_elf(image);
 	struct elf_summary elf;
 
-	if (!image->has_elf || !image->elf.build_id_length)
+	if (!mapped || !mapped->build_id_length)
 		return false;
 	fd = open_regular(image->path);
 	return fd >= 0 && elf_summary_read(fd, &elf) == ELF_SUMMARY_E_OK &&
-	       elf.build_id_length == image->elf.build_id_length &&
-	       memcmp(elf.build_id, image->elf.build_id, elf.build_id_length) == 0;
+	       elf.build_id_length == mapped->build_id_length &&
+	       memcmp(elf.build_id, mapped->build_id, elf.build_id_length) == 0;
 }
 
 static bool is_deleted(const struct image *image)
@@ -126,13 +127,13 @@ unsigned cpuprofile_slot_bytes(const struct snapshot_process *p)
 	const struct mapping *all;
 	size_t n;
 
-	if (p->program && p->program->has_elf)
-		return p->program->elf.pointer_bytes;
+	if (p->program && image_elf(p->program))
+		return image_elf(p->program)->pointer_bytes;
 	if (!p->mappings)
 		return 8;
 	all = mappings_all(p->mappings, &n);
 	for (size_t i = 0; i < n; i++)
-		if (all[i].image->has_elf)
-			return all[i].image->elf.pointer_bytes;
+		if (image_elf(all[i].image))
+			return image_elf(all[i].image)->pointer_bytes;
 	return 8;
 }

@@ -196,13 +196,14 @@ static int find(struct places *p, const struct view_entry *e, uint64_t frame,
 static const struct elf_summary *headers(const struct view_entry *e, const struct image *image,
 					 const struct symbols *symbols)
 {
-	const struct image *program = e->process->program;
+	const struct elf_summary *program;
 
-	if (image->has_elf)
-		return &image->elf;
+	if (image_elf(image))
+		return image_elf(image);
 	if (image->kind != IMAGE_VDSO)
 		return NULL;
-	if (program && program->has_elf && program->elf.pointer_bytes != 8)
+	program = e->process->program ? image_elf(e->process->program) : NULL;
+	if (program && program->pointer_bytes != 8)
 		return NULL;
 	return symbols_vdso(symbols);
 }

@@ -248,7 +248,7 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 	if (!place.mapping)
 		return 0;
 	place.file_offset = place.mapping->offset;
-	place.elf = best.program->has_elf ? &best.program->elf : NULL;
+	place.elf = image_elf(best.program);
 	address = place.mapping->start;
 	return pprof_mappings_place(m, p, &place, &address, &ignored);
 }

@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/image/elf.h"
 #include "common/symbols/symtab.h"
 
 #define VDSO_SIZE_MAX 65536u

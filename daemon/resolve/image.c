@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/resolve/image.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "common/error.h"
+
+struct image_headers {
+	bool has_elf;
+	struct elf_summary elf;
+};
 
 struct image *image_ref(struct image *image)
 {
@@ -17,6 +25,36 @@ void image_unref(struct image *image)
 		return;
 	if (image->fd >= 0)
 		close(image->fd);
+	free(atomic_load(&image->headers));
 	free((char *)image->path);
 	free(image);
+}
+
+int image_set_headers(struct image *image, const struct elf_summary *elf)
+{
+	struct image_headers *headers, *none = NULL;
+
+	if (image_has_headers(image))
+		return 0;
+	headers = calloc(1, sizeof(*headers));
+	if (!headers)
+		return error_origin(-ENOMEM);
+	headers->has_elf = elf;
+	if (elf)
+		headers->elf = *elf;
+	if (!atomic_compare_exchange_strong(&image->headers, &none, headers))
+		free(headers);
+	return 0;
+}
+
+bool image_has_headers(const struct image *image)
+{
+	return atomic_load(&image->headers);
+}
+
+const struct elf_summary *image_elf(const struct image *image)
+{
+	const struct image_headers *headers = atomic_load(&image->headers);
+
+	return headers && headers->has_elf ? &headers->elf : NULL;
 }

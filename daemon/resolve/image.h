@@ -7,16 +7,17 @@
  * generation, size and ctime, never by its path or build id, which are labels. Memory that is no
  * file ([vdso], anonymous) is an image of another kind.
  *
- * Images are immutable once made and shared between the main thread (mappings) and the output
- * thread (snapshots) by an atomic reference count. A file stays open from when it was first
- * mapped in a sampled process, so that a deleted or replaced one still has names.
+ * Images are shared between the main thread (mappings) and the output thread (snapshots) by an
+ * atomic reference count, and never change, but for what is found out about them, which is set
+ * once. A file stays open from when it was first mapped in a sampled process, so that a deleted or
+ * replaced one still has names.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
-#include "common/image/elf.h"
+#include "common/symbols/elf_summary.h"
 
 enum image_kind {
 	IMAGE_FILE,
@@ -24,6 +25,8 @@ enum image_kind {
 	IMAGE_ANON,    /* anonymous executable memory: generated code */
 	IMAGE_SPECIAL, /* other text in brackets, e.g. [uprobes], [vsyscall] */
 };
+
+struct image_headers;
 
 struct image {
 	atomic_uint n_references;
@@ -33,14 +36,23 @@ struct image {
 		*path; /* as the process sees it, without " (deleted)"; "[anon]" for IMAGE_ANON */
 	uint32_t device_major, device_minor;
 	uint64_t inode, inode_generation;
-	uint64_t size, mtime_ns, ctime_ns; /* of the open file; 0 if it could not be opened */
-	bool has_elf;
-	struct elf_summary elf; /* valid if has_elf */
-	int fd;                 /* read-only, or -1 */
+	uint64_t size, mtime_ns, ctime_ns;       /* of the open file; 0 if it could not be opened */
+	int fd;                                  /* read-only, or -1 */
+	_Atomic(struct image_headers *) headers; /* set once, see image_set_headers() */
 };
 
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image);
 DEFINE_CLEANUP(struct image *, image_unref)
+
+/*
+ * What the file's headers say; @elf is copied, NULL: it is no ELF file, or one that cannot be read.
+ * Whoever finds out first is right. Any thread. Returns 0 or -ENOMEM.
+ */
+int image_set_headers(struct image *image, const struct elf_summary *elf);
+/* Whether that has been found out. */
+bool image_has_headers(const struct image *image);
+/* The headers, or NULL: no ELF file, or not known (yet). Lives as long as the image. */
+const struct elf_summary *image_elf(const struct image *image);
 
 #endif

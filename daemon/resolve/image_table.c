@@ -17,6 +17,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/image/elf.h"
 #include "daemon/resolve/mounts.h"
 
 /* What two mappings of one file have in common; padding is zeroed before use. */
@@ -261,11 +262,20 @@ static uint64_t timespec_ns(struct timespec ts)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static int read_headers(struct image *image)
+{
+	struct elf_summary elf;
+	int r = elf_summary_read(image->fd, &elf);
+
+	return image_set_headers(image, r == ELF_SUMMARY_E_OK ? &elf : NULL);
+}
+
 static int image_new(struct image_table *t, const struct image_key *key, enum image_kind kind,
 		     struct image **ret)
 {
 	cleanup(image_unrefp) struct image *image = calloc(1, sizeof(*image));
 	struct stat st;
+	int r;
 
 	if (!image)
 		return error_origin(-ENOMEM);
@@ -289,8 +299,9 @@ static int image_new(struct image_table *t, const struct image_key *key, enum im
 			image->size = (uint64_t)st.st_size;
 			image->mtime_ns = timespec_ns(st.st_mtim);
 			image->ctime_ns = timespec_ns(st.st_ctim);
-			image->has_elf = elf_summary_read(image->fd, &image->elf) ==
-					 ELF_SUMMARY_E_OK;
+			r = read_headers(image);
+			if (r)
+				return r;
 		}
 	}
 	*ret = steal_ptr(&image);

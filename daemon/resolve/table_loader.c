@@ -145,7 +145,7 @@ static int load(struct image *image, size_t max_words, struct table_result *resu
 		return TABLE_NO_CFI;
 	else if (image->fd < 0)
 		return TABLE_REFUSED;
-	else if (!image->has_elf || image->elf.pointer_bytes != 8)
+	else if (!image_elf(image) || image_elf(image)->pointer_bytes != 8)
 		return TABLE_NO_CFI;
 	else
 		r = eh_frame_read(image->fd, &frame);

@@ -140,7 +140,8 @@ static enum table_state first_state(const struct image *image)
 		return TABLE_ABSENT;
 	if (image->fd < 0)
 		return TABLE_REFUSED;
-	return image->has_elf && image->elf.pointer_bytes == 8 ? TABLE_ABSENT : TABLE_NO_CFI;
+	return image_elf(image) && image_elf(image)->pointer_bytes == 8 ? TABLE_ABSENT
+									: TABLE_NO_CFI;
 }
 
 static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns, struct entry **ret)

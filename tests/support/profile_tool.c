@@ -14,6 +14,7 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "tests/support/files.h"
 
 #define MAX_BYTES ((size_t)2 << 30)
 
@@ -82,27 +83,6 @@ static void chains_read(struct chains *c, FILE *f)
 		}
 		chains_add(c, count, addresses, n);
 	}
-}
-
-static uint8_t *read_file(const char *path, size_t *ret_length)
-{
-	cleanup(fclosep) FILE *f = fopen(path, "re");
-	uint8_t *data = NULL;
-	size_t length = 0, size = 0, n;
-
-	if (!f)
-		return NULL;
-	do {
-		if (size - length < 65536) {
-			size = size ? size * 2 : 1 << 20;
-			data = check(realloc(data, size));
-		}
-		n = fread(data + length, 1, size - length - 1, f);
-		length += n;
-	} while (n);
-	data[length] = '\0';
-	*ret_length = length;
-	return data;
 }
 
 static int write_file(const char *path, const uint8_t *data, size_t length)

@@ -11,8 +11,8 @@
 
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "tests/support/files.h"
 
-#define FILE_BYTES_MAX     (1ul << 30)
 #define UNPACKED_BYTES_MAX (4ul << 30)
 
 struct row {
@@ -110,19 +110,12 @@ static void count_profile(struct table *t, const struct profile *p)
 static int add_file(struct table *t, const char *path)
 {
 	cleanup(profile_freep) struct profile *p = NULL;
-	cleanup(fclosep) FILE *f = fopen(path, "re");
 	struct profile_message message = {"cannot be read"};
 	cleanup(freep) uint8_t *data = NULL;
-	long length = -1;
+	size_t length;
 
-	if (f && fseek(f, 0, SEEK_END) == 0)
-		length = ftell(f);
-	if (length >= 0 && (size_t)length < FILE_BYTES_MAX)
-		data = malloc((size_t)length + 1);
-	if (data)
-		rewind(f);
-	if (!data || fread(data, 1, (size_t)length, f) != (size_t)length ||
-	    pprof_read(data, (size_t)length, UNPACKED_BYTES_MAX, &p, &message) != PPROF_E_OK ||
+	data = read_file(path, &length);
+	if (!data || pprof_read(data, length, UNPACKED_BYTES_MAX, &p, &message) != PPROF_E_OK ||
 	    p->n_sample_types == 0) {
 		fprintf(stderr, "profile_top: %s: %s\n", path, message.text);
 		return 1;

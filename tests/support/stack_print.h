@@ -13,19 +13,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/image/elf.h"
 #include "common/symbols/symtab.h"
 #include "common/thread.h"
 #include "daemon/ingest/source.h"
 #include "daemon/output/kernel_images.h"
 #include "daemon/resolve/process.h"
+#include "tests/support/files.h"
 
-#define PRINT_VDSO_MAX 65536u
 #define PRINT_TEXT_MAX 320
 
 /* The symbols of an image, or of a part of the kernel. */
@@ -57,24 +56,6 @@ struct printer {
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
-
-/* vdso(7): our own is that of every 64-bit process. Its section headers come last. */
-static int print_copy_vdso(void)
-{
-	const Elf64_Ehdr *header = (const void *)getauxval(AT_SYSINFO_EHDR);
-	cleanup(closep) int fd = -1;
-	size_t length;
-
-	if (!header)
-		return -1;
-	length = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (length < sizeof(*header) || length > PRINT_VDSO_MAX)
-		return -1;
-	fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, header, length) != (ssize_t)length)
-		return -1;
-	return steal_fd(&fd);
-}
 
 static struct print_names *print_names_get(struct print_names **all, uint64_t id, bool *ret_is_new)
 {
@@ -231,7 +212,7 @@ static int printer_start(struct printer *p, bool with_kernel, int proc_fd, int s
 {
 	int r;
 
-	*p = (struct printer){.last = &p->first, .vdso_fd = print_copy_vdso()};
+	*p = (struct printer){.last = &p->first, .vdso_fd = copy_vdso()};
 	r = thread_lock_init(&p->lock);
 	if (!r && with_kernel)
 		r = kernel_images_new(&p->kernel, proc_fd, sys_fd);

@@ -27,7 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 
@@ -36,6 +35,7 @@
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
+#include "tests/support/files.h"
 #include "tests/support/stack_print.h"
 
 #define SECOND_NS      1000000000u
@@ -397,16 +397,6 @@ static bool parse_arguments(struct options *o, int argc, char **argv)
 			return false;
 	}
 	return optind == argc && (o->all || o->n_pids);
-}
-
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int block_signals(void)

@@ -27,8 +27,8 @@
 #include <sys/wait.h>
 #include <uthash.h>
 
-#include "common/symbols/symtab.h"
 #include "common/reasons.h"
+#include "common/symbols/symtab.h"
 #include "common/unwind/walk.h"
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/maps.h"
@@ -235,7 +235,8 @@ static void name_place(struct stepper *s, uint64_t pc, char *ret, size_t size, b
 	}
 	slash = strrchr(module->image->path, '/');
 	offset = pc - m->start + m->offset;
-	if (!module->symtab || !elf_summary_vaddr(&module->image->elf, offset, &address) ||
+	if (!module->symtab || !image_elf(module->image) ||
+	    !elf_summary_vaddr(image_elf(module->image), offset, &address) ||
 	    !symtab_find(module->symtab, address, &symbol)) {
 		snprintf(ret, size, "%s+0x%" PRIx64, slash ? slash + 1 : module->image->path,
 			 offset);

@@ -10,42 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/symbols/symtab.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* The whole text; files in /proc have no size to ask for. Ends the program on failure. */
-static char *read_text(int fd, size_t *ret_length)
-{
-	size_t n = 0, size = 1 << 20;
-	char *text = malloc(size);
-	ssize_t r;
-
-	while (text && (r = read(fd, text + n, size - n)) > 0) {
-		n += (size_t)r;
-		if (n == size)
-			text = realloc(text, size *= 2);
-	}
-	if (!text)
-		abort();
-	*ret_length = n;
-	return text;
-}
+#include "daemon/resolve/proc.h"
+#include "tests/support/files.h"
 
 static int load(const char *path, const char *module, struct symtab **ret, uint64_t *ret_ns)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	cleanup(freep) char *text = NULL;
-	uint64_t start = now_ns();
+	cleanup(freep) uint8_t *text = NULL;
+	uint64_t start = proc_now_ns();
 	char magic[4] = "";
 	size_t length;
 	int r;
@@ -55,11 +30,13 @@ static int load(const char *path, const char *module, struct symtab **ret, uint6
 	if (memcmp(magic, "\177ELF", 4) == 0) {
 		r = symtab_from_elf(ret, fd);
 	} else {
-		text = read_text(fd, &length);
-		start = now_ns();
-		r = symtab_from_kallsyms(ret, text, length, module);
+		text = read_file(path, &length);
+		if (!text)
+			return -1;
+		start = proc_now_ns();
+		r = symtab_from_kallsyms(ret, (const char *)text, length, module);
 	}
-	*ret_ns = now_ns() - start;
+	*ret_ns = proc_now_ns() - start;
 	return r;
 }
 
@@ -74,11 +51,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
-		uint64_t address = strtoull(line, NULL, 16), start = now_ns();
+		uint64_t address = strtoull(line, NULL, 16), start = proc_now_ns();
 		struct symtab_symbol symbol;
 		bool found = symtab_find(s, address, &symbol);
 
-		find_ns += now_ns() - start;
+		find_ns += proc_now_ns() - start;
 		n++;
 		if (found)
 			printf("%" PRIx64 " %" PRIx64 " %s\n", symbol.start, symbol.size,

@@ -157,7 +157,7 @@ static int judge_all(struct collection *s)
 
 	if (!j)
 		return error_origin(-ENOMEM);
-	j->vdso_fd = vdso_file();
+	j->vdso_fd = copy_vdso();
 	qsort(s->witnesses, s->n, sizeof(*s->witnesses), by_process);
 	for (size_t i = 0; i < s->n && !r; i++) {
 		const struct witness *w = &s->witnesses[i];

@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "common/error.h"
@@ -24,10 +23,10 @@
 #include "common/unwind/walk_memory.h"
 #include "daemon/ingest/sample.h"
 #include "daemon/resolve/mappings.h"
+#include "tests/support/files.h"
 
 #define FRAMES_MAX  2048
 #define MODULES_MAX 4096
-#define VDSO_MAX    65536
 
 /* A repeated walk's own view of the one that it repeats. */
 struct witness {
@@ -182,37 +181,16 @@ static const Dwfl_Callbacks dwfl_callbacks = {
 
 /* --- a process's modules ---------------------------------------------------------------------- */
 
-/* profd's own vdso, which all 64-bit processes share, as a file. Returns an fd or -1. */
-static int vdso_file(void)
-{
-	const uint8_t *vdso = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	cleanup(closep) int fd = memfd_create("vdso", MFD_CLOEXEC);
-	cleanup(fclosep) FILE *maps = fopen("/proc/self/maps", "re");
-	uintptr_t start, end;
-	char line[512];
-
-	if (!vdso || fd < 0 || !maps)
-		return -1;
-	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) != 2 ||
-		    start != (uintptr_t)vdso || end - start > VDSO_MAX)
-			continue;
-		if (write(fd, vdso, end - start) == (ssize_t)(end - start))
-			return steal_fd(&fd);
-	}
-	return -1;
-}
-
 static bool is_placeable(const struct image *image)
 {
 	return image->kind == IMAGE_VDSO ||
-	       (image->kind == IMAGE_FILE && image->fd >= 0 && image->has_elf);
+	       (image->kind == IMAGE_FILE && image->fd >= 0 && image_elf(image));
 }
 
 /* Where address 0 of @mapping's file lies; false if the mapping is in none of its segments. */
 static bool load_bias(const struct mapping *mapping, uint64_t *ret)
 {
-	const struct elf_summary *elf = &mapping->image->elf;
+	const struct elf_summary *elf = image_elf(mapping->image);
 	uint64_t length = mapping->end - mapping->start;
 
 	if (mapping->image->kind == IMAGE_VDSO) {
@@ -280,7 +258,7 @@ static void report_modules(struct judge *j)
 		bool again = false, same = false;
 
 		if (!in_force(j, &all[i]) || !is_placeable(image) || !load_bias(&all[i], &bias) ||
-		    (bias && image->kind == IMAGE_FILE && image->elf.type == ET_EXEC))
+		    (bias && image->kind == IMAGE_FILE && image_elf(image)->type == ET_EXEC))
 			continue;
 		for (k = 0; k < i; k++) {
 			if (all[k].image != image || !in_force(j, &all[k]) ||

@@ -15,13 +15,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/error.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
+#include "tests/support/files.h"
 
 #define PIPELINE_DRAIN_MS  50
 #define PIPELINE_BUDGET    8192
@@ -116,13 +116,9 @@ static inline int pipeline_open_source(struct pipeline *p)
 static inline int pipeline_open(struct pipeline *p)
 {
 	struct unwinder_options options = {.next = &p->next, .memory_bytes = (uint64_t)64 << 20};
-	struct rlimit limit;
 	int r;
 
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	raise_file_limit();
 	p->tap = (struct source_sink){pipeline_tap_sample, pipeline_tap_event, p};
 	p->next = (struct source_sink){pipeline_sample, pipeline_event, p};
 	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

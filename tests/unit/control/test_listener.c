@@ -83,9 +83,7 @@ static void test_operation_fails(void **state)
 	run(w, 5);
 	expect_error(fd, 1, "no answer");
 	w->silent = false;
-	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
-	run(w, 5);
-	expect_text(fd, "2611211200");
+	expect_answer(w, fd);
 }
 
 static void test_pending_and_late_answer(void **state)
@@ -107,9 +105,7 @@ static void test_pending_and_late_answer(void **state)
 	assert_non_null(response);
 	assert_string_equal(response->paths->paths[0], "/x");
 	profd__control__response__free_unpacked(response, NULL);
-	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
-	run(w, 5);
-	expect_text(fd, "2611211200");
+	expect_answer(w, fd);
 }
 
 static void test_disconnect_while_pending(void **state)

@@ -55,6 +55,18 @@ static int code_of(int fd)
 	return code;
 }
 
+static int ask(int fd, Profd__Control__Request__VerbCase verb)
+{
+	send_verb(fd, verb);
+	return code_of(fd);
+}
+
+static int start(int fd, Profd__Control__TargetKind target, int64_t number, uint64_t rate)
+{
+	send_start(fd, target, number, rate);
+	return code_of(fd);
+}
+
 #define CHECK(condition)                                              \
 	do {                                                          \
 		if (!(condition))                                     \
@@ -73,6 +85,7 @@ static int child_unprivileged(struct world *w, pid_t root_pid)
 	int fd;
 
 	if (own == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the check that fails returns */
 		pause();
 		_exit(0);
 	}
@@ -81,28 +94,17 @@ static int child_unprivileged(struct world *w, pid_t root_pid)
 		_exit(0);
 	CHECK(waitpid(dead, NULL, 0) == dead);
 	CHECK(unixsock_connect(w->path, &fd) == 0);
-	for (size_t i = 0; i < ARRAY_SIZE(denied); i++) {
-		send_verb(fd, denied[i]);
-		CHECK(code_of(fd) == 4);
-	}
-	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_STATUS);
-	CHECK(code_of(fd) == 0);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1000);
-	CHECK(code_of(fd) == 0);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__TID, own, 0);
-	CHECK(code_of(fd) == 0);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1001);
-	CHECK(code_of(fd) == 4);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__PID, root_pid, 99);
-	CHECK(code_of(fd) == 4);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__TID, root_pid, 99);
-	CHECK(code_of(fd) == 4);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__PID, dead, 99);
-	CHECK(code_of(fd) == 1);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__ALL, 0, 99);
-	CHECK(code_of(fd) == 4);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__UID, getuid(), 99);
-	CHECK(code_of(fd) == 4);
+	for (size_t i = 0; i < ARRAY_SIZE(denied); i++)
+		CHECK(ask(fd, denied[i]) == 4);
+	CHECK(ask(fd, PROFD__CONTROL__REQUEST__VERB_STATUS) == 0);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1000) == 0);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__TID, own, 0) == 0);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1001) == 4);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, root_pid, 99) == 4);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__TID, root_pid, 99) == 4);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, dead, 99) == 1);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__ALL, 0, 99) == 4);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__UID, getuid(), 99) == 4);
 	kill(own, SIGKILL);
 	return 0;
 }
@@ -113,8 +115,7 @@ static int child_over_quota(struct world *w, pid_t unused)
 
 	(void)unused;
 	CHECK(unixsock_connect(w->path, &fd) == 0);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__PID, getpid(), 99);
-	CHECK(code_of(fd) == 4);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, getpid(), 99) == 4);
 	return 0;
 }
 
@@ -135,10 +136,8 @@ static int child_group_member(struct world *w, pid_t root_pid)
 	int fd;
 
 	CHECK(unixsock_connect(w->path, &fd) == 0);
-	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
-	CHECK(code_of(fd) == 0);
-	send_start(fd, PROFD__CONTROL__TARGET_KIND__PID, root_pid, 4000);
-	CHECK(code_of(fd) == 0);
+	CHECK(ask(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH) == 0);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, root_pid, 4000) == 0);
 	return 0;
 }
 

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/temp_folder.h"
+
 static const struct peer root = {.uid = 0, .privileged = true};
 
 static void test_status_text(void **state)
@@ -34,8 +36,7 @@ static void test_status_text(void **state)
 }
 
 struct fake {
-	char folder[32];
-	int fd;
+	struct temp_folder proc;
 	pid_t child;
 	struct peer peer;
 	uid_t owner; /* of the status file */
@@ -62,9 +63,9 @@ static void fake_ids(struct fake *f, const char *uids, const char *gids)
 	int fd;
 
 	snprintf(path, sizeof(path), "%d", f->child);
-	mkdirat(f->fd, path, 0700);
+	mkdirat(f->proc.fd, path, 0700);
 	snprintf(path, sizeof(path), "%d/status", f->child);
-	fd = openat(f->fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	fd = openat(f->proc.fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	file = fdopen(fd, "w");
 	assert_non_null(file);
 	fprintf(file, "Name:\tx\nTgid:\t%d\n", f->child);
@@ -80,9 +81,7 @@ static int setup(void **state)
 	struct fake *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	strcpy(f->folder, "/tmp/test-policy-XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
-	f->fd = open(f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	temp_folder_make(&f->proc);
 	f->peer.uid = f->peer.gid = f->owner = geteuid() ? geteuid() : 1000;
 	f->child = fork();
 	if (f->child == 0) {
@@ -96,16 +95,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fake *f = *state;
-	char path[64];
 
 	kill(f->child, SIGKILL);
 	waitpid(f->child, NULL, 0);
-	snprintf(path, sizeof(path), "%d/status", f->child);
-	unlinkat(f->fd, path, 0);
-	snprintf(path, sizeof(path), "%d", f->child);
-	unlinkat(f->fd, path, AT_REMOVEDIR);
-	close(f->fd);
-	assert_int_equal(rmdir(f->folder), 0);
+	temp_folder_remove(&f->proc);
 	free(f);
 	return 0;
 }
@@ -113,7 +106,7 @@ static int teardown(void **state)
 static int check(struct fake *f, struct session_request *r)
 {
 	struct request_message why = {""};
-	int outcome = policy_check_start(&f->peer, f->fd, 0, r, &why);
+	int outcome = policy_check_start(&f->peer, f->proc.fd, 0, r, &why);
 
 	closep(&r->pidfd);
 	r->pidfd = -1;

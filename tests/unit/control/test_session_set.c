@@ -22,10 +22,10 @@
 #include "common/profile/profile.h"
 #include "daemon/control/session_set.h"
 #include "daemon/ingest/sources.h"
+#include "tests/support/temp_folder.h"
 
 struct world {
-	char path[64];
-	int store_fd;
+	struct temp_folder store;
 	struct source_sink sink;
 	struct source_options options;
 	struct source *source;
@@ -94,17 +94,14 @@ static int setup(void **state)
 	struct output_options output;
 	struct session_defaults defaults = make_defaults(64 << 20);
 
-	strcpy(w->path, "/tmp/profd-session-set-XXXXXX");
-	assert_non_null(mkdtemp(w->path));
-	w->store_fd = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(w->store_fd >= 0);
+	temp_folder_make(&w->store);
 	w->sink =
 		(struct source_sink){.sample = on_sample, .process_event = on_event, .userdata = w};
 	w->options = (struct source_options){.sink = &w->sink};
 	assert_int_equal(source_scripted_new(&w->source, &w->options), 0);
 	assert_int_equal(process_table_new(&w->processes, -1, 1 << 20), 0);
-	output = (struct output_options){.store_fd = w->store_fd,
-					 .store_path = w->path,
+	output = (struct output_options){.store_fd = w->store.fd,
+					 .store_path = w->store.path,
 					 .max_size = UINT64_C(1) << 40,
 					 .max_age_s = 86400,
 					 .legacy_keep_s = 3600,
@@ -118,12 +115,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	struct world *w = *state;
@@ -132,8 +123,7 @@ static int teardown(void **state)
 	output_free(w->output);
 	session_set_free(w->set);
 	process_table_free(w->processes);
-	close(w->store_fd);
-	nftw(w->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	temp_folder_remove(&w->store);
 	free(w);
 	return 0;
 }
@@ -217,9 +207,9 @@ static int add_total(const char *path, const struct stat *st, int flag, struct F
 
 static uint64_t samples_written(struct world *w, const char *folder)
 {
-	char path[128];
+	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", w->path, folder);
+	snprintf(path, sizeof(path), "%s/%s", w->store.path, folder);
 	written = 0;
 	nftw(path, add_total, 16, FTW_PHYS);
 	return written;

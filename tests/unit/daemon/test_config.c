@@ -4,11 +4,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "daemon/output/snapshot.h"
+#include "tests/support/temp_folder.h"
 
 static struct config *parse(const char *text)
 {
@@ -208,41 +208,31 @@ static void test_shipped_file(void **state)
 	assert_int_equal(n_keys_in(text), n_keys_in(expected));
 }
 
-static void put(const char *path, const char *text)
-{
-	cleanup(fclosep) FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-}
-
 static void test_load_with_drop_ins(void **state)
 {
-	char folder[] = "/tmp/test-config-XXXXXX", path[64], drop_in[72], first[96], second[96];
+	static const char first[] = "profd.conf.d/10-a.conf", second[] = "profd.conf.d/20-b.conf";
+	struct temp_folder folder;
+	char path[256];
 	cleanup(config_freep) struct config *c = NULL, *none = NULL;
 	struct config_message message;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/profd.conf", folder);
-	snprintf(drop_in, sizeof(drop_in), "%s.d", path);
-	snprintf(first, sizeof(first), "%s/10-a.conf", drop_in);
-	snprintf(second, sizeof(second), "%s/20-b.conf", drop_in);
+	temp_folder_make(&folder);
+	snprintf(path, sizeof(path), "%s/profd.conf", folder.path);
 	assert_int_equal(config_load(&none, path, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "No such file"));
-	put(path, "[sampling]\nfrequency=10\n[system]\nexclude_comms=a\n");
-	assert_int_equal(mkdir(drop_in, 0700), 0);
-	put(second, "[sampling]\nfrequency=30\n[system]\nexclude_comms=b\n");
-	put(first, "[sampling]\nfrequency=20\nevent=cycles\n");
+	write_text(folder.fd, "profd.conf",
+		   "[sampling]\nfrequency=10\n[system]\nexclude_comms=a\n");
+	write_text(folder.fd, second, "[sampling]\nfrequency=30\n[system]\nexclude_comms=b\n");
+	write_text(folder.fd, first, "[sampling]\nfrequency=20\nevent=cycles\n");
 	assert_int_equal(config_load(&c, path, &message), CONFIG_E_OK);
 	assert_int_equal(c->frequency, 30);
 	assert_string_equal(c->event, "cycles");
 	assert_string_equal(c->exclude_comms[1], "b");
-	put(second, "\n[sampling]\nfrequency=never\n");
+	write_text(folder.fd, second, "\n[sampling]\nfrequency=never\n");
 	assert_int_equal(config_load(&none, path, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "20-b.conf:3: frequency must be"));
-	assert_int_equal(unlink(first) | unlink(second) | rmdir(drop_in) | unlink(path), 0);
-	assert_int_equal(rmdir(folder), 0);
+	temp_folder_remove(&folder);
 }
 
 int main(void)

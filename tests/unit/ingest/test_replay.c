@@ -174,44 +174,76 @@ static int record(struct journal *j, unsigned n)
 	return copy;
 }
 
-static void test_round_trip(void **state)
-{
-	struct journal recorded, replayed;
-	struct source_message message;
-	struct source_options options = {0};
-	struct source_stats stats;
+/* A recording as it is delivered again. */
+struct replay {
+	struct journal journal;
 	struct source_sink sink;
 	struct source *source;
+};
+
+/* Returns what source_replay_new() does; @fd is taken over in any case. */
+static int replay_open(struct replay *r, int fd)
+{
+	struct source_options options = {.sink = &r->sink};
+	struct source_message message;
+	int outcome;
+
+	journal_open(&r->journal, &r->sink);
+	outcome = source_replay_new(&r->source, &options, fd, &message);
+	if (outcome) {
+		r->source = NULL;
+		close(fd);
+	}
+	return outcome;
+}
+
+/* To its end, @budget at a time; the text of the journal is complete then. */
+static void replay_drain(struct replay *r, unsigned budget)
+{
+	assert_int_equal(drain_all(r->source, budget), SOURCE_E_END);
+	fflush(r->journal.out);
+}
+
+static void replay_close(struct replay *r)
+{
+	source_free(r->source);
+	journal_close(&r->journal);
+}
+
+static uint64_t replay_seen(struct replay *r, unsigned sampler)
+{
+	struct source_stats stats;
+
+	assert_int_equal(source_get_stats(r->source, sampler, &stats), SOURCE_E_OK);
+	assert_int_equal(stats.expected, stats.seen);
+	return stats.seen;
+}
+
+static void test_round_trip(void **state)
+{
+	struct journal recorded;
+	struct replay replay;
 	int fd = record(&recorded, 200);
 
 	(void)state;
-	journal_open(&replayed, &sink);
-	options.sink = &sink;
-	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
-	add_sampler(source, &spec);
-	assert_int_equal(drain_all(source, 7), SOURCE_E_END);
-	assert_int_equal(source_drain(source, 7), SOURCE_E_END);
-	assert_null(source_replay_complaint(source));
-	fflush(replayed.out);
-	assert_int_equal(replayed.n_samples, 200);
-	assert_int_equal(replayed.n_events, 400);
-	assert_string_equal(recorded.text, replayed.text);
-	assert_int_equal(source_get_stats(source, 0, &stats), SOURCE_E_OK);
-	assert_int_equal(stats.seen, 200);
-	assert_int_equal(stats.expected, 200);
-	source_free(source);
+	assert_int_equal(replay_open(&replay, fd), SOURCE_E_OK);
+	add_sampler(replay.source, &spec);
+	replay_drain(&replay, 7);
+	assert_int_equal(source_drain(replay.source, 7), SOURCE_E_END);
+	assert_null(source_replay_complaint(replay.source));
+	assert_int_equal(replay.journal.n_samples, 200);
+	assert_int_equal(replay.journal.n_events, 400);
+	assert_string_equal(recorded.text, replay.journal.text);
+	assert_int_equal(replay_seen(&replay, 0), 200);
+	replay_close(&replay);
 	journal_close(&recorded);
-	journal_close(&replayed);
 }
 
 /* Wherever the file is cut: the whole records are delivered, and a line says that it was. */
 static void test_cut_anywhere(void **state)
 {
-	struct journal recorded, replayed;
-	struct source_message message;
-	struct source_options options = {0};
-	struct source_sink sink;
-	struct source *source;
+	struct journal recorded;
+	struct replay replay;
 	int fd = record(&recorded, 4), r, cut_fd;
 	off_t length = lseek(fd, 0, SEEK_END);
 	uint8_t *bytes = malloc((size_t)length);
@@ -221,28 +253,28 @@ static void test_cut_anywhere(void **state)
 	assert_non_null(bytes);
 	assert_int_equal(pread(fd, bytes, (size_t)length, 0), length);
 	for (off_t cut = 0; cut < length; cut += cut < 2000 ? 1 : 97) {
+		const char *complaint;
+
 		cut_fd = memfd_create("cut", MFD_CLOEXEC);
 		assert_int_equal(write(cut_fd, bytes, (size_t)cut), cut);
 		lseek(cut_fd, 0, SEEK_SET);
-		journal_open(&replayed, &sink);
-		options.sink = &sink;
-		r = source_replay_new(&source, &options, cut_fd, &message);
+		r = replay_open(&replay, cut_fd);
 		if (cut < REPLAY_HEAD_BYTES) {
 			assert_int_equal(r, SOURCE_E_UNSUPPORTED);
-			journal_close(&replayed);
+			replay_close(&replay);
 			continue;
 		}
 		assert_int_equal(r, SOURCE_E_OK);
-		add_sampler(source, &spec);
-		assert_int_equal(drain_all(source, 100), SOURCE_E_END);
-		fflush(replayed.out);
-		assert_int_equal(strncmp(recorded.text, replayed.text, replayed.length), 0);
-		if (!source_replay_complaint(source))
+		add_sampler(replay.source, &spec);
+		replay_drain(&replay, 100);
+		assert_int_equal(strncmp(recorded.text, replay.journal.text, replay.journal.length),
+				 0);
+		complaint = source_replay_complaint(replay.source);
+		if (!complaint)
 			n_clean++;
 		else
-			assert_non_null(strstr(source_replay_complaint(source), "cut off"));
-		source_free(source);
-		journal_close(&replayed);
+			assert_non_null(strstr(complaint, "cut off"));
+		replay_close(&replay);
 	}
 	/* Between records nobody can tell: the head, one sampler, eleven of the twelve others. */
 	assert_in_range(n_clean, 2, 13);
@@ -253,74 +285,53 @@ static void test_cut_anywhere(void **state)
 
 static void test_damage(void **state)
 {
-	struct journal recorded, replayed;
-	struct source_message message;
-	struct source_options options = {0};
-	struct source_sink sink;
-	struct source *source;
-	int fd = record(&recorded, 2);
 	const uint8_t nonsense[8] = {0};
+	struct journal recorded;
+	struct replay replay;
+	int fd = record(&recorded, 2);
 
 	(void)state;
 	assert_int_equal(pwrite(fd, nonsense, 8, REPLAY_HEAD_BYTES), 8);
-	journal_open(&replayed, &sink);
-	options.sink = &sink;
-	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
-	add_sampler(source, &spec);
-	assert_int_equal(drain_all(source, 100), SOURCE_E_END);
-	assert_non_null(strstr(source_replay_complaint(source), "damaged at byte 12"));
-	source_free(source);
+	assert_int_equal(replay_open(&replay, fd), SOURCE_E_OK);
+	add_sampler(replay.source, &spec);
+	replay_drain(&replay, 100);
+	assert_non_null(strstr(source_replay_complaint(replay.source), "damaged at byte 12"));
+	replay_close(&replay);
 	journal_close(&recorded);
-	journal_close(&replayed);
 }
 
 /* Samples find the sampler with their event and rate, wherever its index now is. */
 static void test_sampler_choice(void **state)
 {
-	struct journal recorded, replayed;
-	struct source_message message;
-	struct source_options options = {0};
 	struct sampler_spec other = spec;
-	struct source_stats stats;
-	struct source_sink sink;
-	struct source *source;
+	struct journal recorded;
+	struct replay replay;
 	int fd = record(&recorded, 5);
 
 	(void)state;
 	other.rate = 99;
-	journal_open(&replayed, &sink);
-	options.sink = &sink;
-	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
-	assert_int_equal(add_sampler(source, &other), 0);
-	assert_int_equal(add_sampler(source, &spec), 1);
-	assert_int_equal(drain_all(source, 100), SOURCE_E_END);
-	assert_int_equal(source_get_stats(source, 1, &stats), SOURCE_E_OK);
-	assert_int_equal(stats.seen, 5);
-	assert_int_equal(source_get_stats(source, 0, &stats), SOURCE_E_OK);
-	assert_int_equal(stats.seen, 0);
-	source_free(source);
+	assert_int_equal(replay_open(&replay, fd), SOURCE_E_OK);
+	assert_int_equal(add_sampler(replay.source, &other), 0);
+	assert_int_equal(add_sampler(replay.source, &spec), 1);
+	replay_drain(&replay, 100);
+	assert_int_equal(replay_seen(&replay, 1), 5);
+	assert_int_equal(replay_seen(&replay, 0), 0);
+	replay_close(&replay);
 	journal_close(&recorded);
-	journal_close(&replayed);
 }
 
 static void test_no_sampler(void **state)
 {
-	struct journal recorded, replayed;
-	struct source_message message;
-	struct source_options options = {0};
-	struct source_sink sink;
-	struct source *source;
+	struct journal recorded;
+	struct replay replay;
 	int fd = record(&recorded, 5);
 
 	(void)state;
-	journal_open(&replayed, &sink);
-	options.sink = &sink;
-	assert_int_equal(source_replay_new(&source, &options, fd, &message), SOURCE_E_OK);
-	assert_int_equal(drain_all(source, 100), SOURCE_E_END);
-	assert_non_null(strstr(source_replay_complaint(source), "5 recorded samples"));
-	source_free(source);
+	assert_int_equal(replay_open(&replay, fd), SOURCE_E_OK);
+	replay_drain(&replay, 100);
+	assert_non_null(strstr(source_replay_complaint(replay.source), "5 recorded samples"));
+	replay_close(&replay);
 	journal_close(&recorded);
-	journal_close(&replayed);
 }
 
 /* A full disk ends the recording, not the profiling. */
@@ -359,6 +370,18 @@ static void test_format_is_fixed(void **state)
 	assert_int_equal(bytes[length - 1], 0x11);
 }
 
+/* Encodes and decodes it; returns the outcome. */
+static int code_sample(const struct sample *s, struct replay_record *ret)
+{
+	uint8_t bytes[REPLAY_RECORD_MAX];
+	size_t length = replay_encode_sample(s, bytes), used;
+	int r = replay_decode(bytes, length, ret, &used);
+
+	if (r == REPLAY_E_OK)
+		assert_int_equal(used, length);
+	return r;
+}
+
 static void test_hostile_values(void **state)
 {
 	static struct replay_record record;
@@ -369,20 +392,15 @@ static void test_hostile_values(void **state)
 	size_t length, used;
 
 	(void)state;
-	length = replay_encode_sample(&s, bytes);
-	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_OK);
-	assert_int_equal(used, length);
+	assert_int_equal(code_sample(&s, &record), REPLAY_E_OK);
 	s.sampler = SAMPLERS_MAX;
-	length = replay_encode_sample(&s, bytes);
-	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	assert_int_equal(code_sample(&s, &record), REPLAY_E_MALFORMED);
 	s = sample_at(1, frames, 3);
 	s.n_kernel = 4;
-	length = replay_encode_sample(&s, bytes);
-	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	assert_int_equal(code_sample(&s, &record), REPLAY_E_MALFORMED);
 	s = sample_at(1, frames, 3);
 	memset(s.comm, 'x', sizeof(s.comm));
-	length = replay_encode_sample(&s, bytes);
-	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
+	assert_int_equal(code_sample(&s, &record), REPLAY_E_MALFORMED);
 	e.kind = N_PROCESS_EVENTS;
 	length = replay_encode_event(&e, bytes);
 	assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_MALFORMED);
@@ -411,19 +429,14 @@ static void test_reasons_of_the_future(void **state)
 		{N_STACK_QUALITY, 0, false},
 		{UINT16_MAX, UINT16_MAX, false},
 	};
-	uint8_t bytes[REPLAY_RECORD_MAX];
-	size_t used;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sample s = sample_at(1, frames, 3);
-		size_t length;
 
 		s.quality = cases[i].quality;
 		s.reason = cases[i].reason;
-		length = replay_encode_sample(&s, bytes);
-		assert_int_equal(replay_decode(bytes, length, &record, &used), REPLAY_E_OK);
-		assert_int_equal(used, length);
+		assert_int_equal(code_sample(&s, &record), REPLAY_E_OK);
 		assert_int_equal(record.sample.quality, cases[i].known ? s.quality : STACK_BROKEN);
 		assert_int_equal(record.sample.reason, cases[i].known ? s.reason : BROKEN_UNKNOWN);
 	}

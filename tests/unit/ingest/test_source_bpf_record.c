@@ -5,17 +5,23 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 #include "bpf/abi.h"
 #include "daemon/ingest/source_bpf_record.h"
 
-/* A record of exactly its length, so that a sanitizer sees what reads beyond. */
+#define ROOM  65536 /* for the longest record */
+#define GUARD 65536 /* a page, whatever its size */
+
+/* A record to be changed, and where it is decoded: what reads beyond its end dies there. */
 struct record {
 	uint8_t *bytes;
 	size_t length;
 	struct abi_sample *head;
+	uint8_t *pages;
+	const uint8_t *data; /* what was decoded last */
 };
 
 static struct record make(unsigned n_kernel, unsigned n_user, unsigned rest, uint32_t copy)
@@ -27,8 +33,12 @@ static struct record make(unsigned n_kernel, unsigned n_user, unsigned rest, uin
 
 	if (rest & ABI_REST)
 		length += sizeof(struct unwind_registers) + copy;
+	assert_true(length <= ROOM);
 	r = (struct record){.bytes = calloc(1, length), .length = length};
 	assert_non_null(r.bytes);
+	r.pages = mmap(NULL, ROOM + GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(r.pages, MAP_FAILED);
+	assert_int_equal(mprotect(r.pages, ROOM, PROT_READ | PROT_WRITE), 0);
 	r.head = (struct abi_sample *)r.bytes;
 	*r.head = (struct abi_sample){
 		.time_ns = 1,
@@ -37,6 +47,8 @@ static struct record make(unsigned n_kernel, unsigned n_user, unsigned rest, uin
 		.cgroup_id = 4,
 		.walked_until_ns = 5,
 		.start_stack = 6,
+		.start_code = 13,
+		.end_code = 14,
 		.copy_address = 7,
 		.copy_bytes = copy,
 		.pid = 8,
@@ -58,13 +70,43 @@ static struct record make(unsigned n_kernel, unsigned n_user, unsigned rest, uin
 	return r;
 }
 
-static bool decode(const struct record *r, struct sample *ret)
+static void destroy(struct record *r)
+{
+	munmap(r->pages, ROOM + GUARD);
+	free(r->bytes);
+}
+
+static bool decode_rest(struct record *r, struct sample_rest *rest, struct sample *ret)
 {
 	static uint64_t frames[SAMPLE_FRAMES_MAX];
+	uint8_t *data = r->pages + ROOM - r->length;
+
+	memcpy(data, r->bytes, r->length);
+	r->data = data;
+	return source_bpf_decode(data, r->length, frames, rest, ret);
+}
+
+static bool decode(struct record *r, struct sample *ret)
+{
 	static struct sample_rest rest;
 
 	memset(&rest, 0xff, sizeof(rest));
-	return source_bpf_decode(r->bytes, r->length, frames, &rest, ret);
+	memset(ret, 0xff, sizeof(*ret));
+	return decode_rest(r, &rest, ret);
+}
+
+static void assert_refused(struct record *r)
+{
+	struct sample_rest rest, rest_before;
+	struct sample s, before;
+
+	memset(&rest, 0xa5, sizeof(rest));
+	memset(&s, 0xa5, sizeof(s));
+	memcpy(&rest_before, &rest, sizeof(rest));
+	memcpy(&before, &s, sizeof(s));
+	assert_false(decode_rest(r, &rest, &s));
+	assert_memory_equal(&rest, &rest_before, sizeof(rest));
+	assert_memory_equal(&s, &before, sizeof(s));
 }
 
 static void test_plain(void **state)
@@ -86,6 +128,7 @@ static void test_plain(void **state)
 	assert_int_equal(s.sampler, 11);
 	assert_int_equal(s.quality, STACK_BROKEN);
 	assert_int_equal(s.reason, BROKEN_UNMAPPED);
+	assert_false(s.kernel_thread);
 	assert_null(s.rest);
 	assert_int_equal(s.n_kernel, 3);
 	assert_int_equal(s.n_frames, 5);
@@ -96,33 +139,62 @@ static void test_plain(void **state)
 	assert_int_equal(s.frames[3], 1003);
 	assert_int_equal(s.frames[4], 1004);
 	assert_string_equal(s.comm, "xxxxxxxxxxxxxxx");
-	free(r.bytes);
+	destroy(&r);
 }
 
 static void test_rest(void **state)
 {
 	struct record r = make(1, 2, ABI_REST | ABI_PUSHED, 64);
-	const uint8_t *behind = r.bytes + sizeof(struct abi_sample) + 24;
+	const uint8_t *behind;
 	struct sample s;
 
 	(void)state;
 	assert_true(decode(&r, &s));
 	assert_non_null(s.rest);
+	behind = r.data + sizeof(struct abi_sample) + 24;
 	assert_true(s.rest->pushed);
 	assert_false(s.rest->is_witness);
 	assert_int_equal(s.rest->start_stack, 6);
+	assert_int_equal(s.rest->start_code, 13);
+	assert_int_equal(s.rest->end_code, 14);
 	assert_int_equal(s.rest->stack_address, 7);
 	assert_int_equal(s.rest->stack_length, 64);
 	assert_memory_equal(&s.rest->registers, behind, sizeof(s.rest->registers));
 	assert_ptr_equal(s.rest->stack, behind + sizeof(s.rest->registers));
-	free(r.bytes);
+	destroy(&r);
 	/* Without a copy the registers are there all the same. */
 	r = make(0, 0, ABI_REST | ABI_WITNESS, 0);
 	assert_true(decode(&r, &s));
 	assert_true(s.rest->is_witness);
 	assert_false(s.rest->pushed);
 	assert_int_equal(s.rest->stack_length, 0);
-	free(r.bytes);
+	destroy(&r);
+}
+
+/* Flags that are nothing without ABI_REST announce no bytes and make no rest. */
+static void test_no_rest(void **state)
+{
+	struct record r = make(0, 0, 0, 0);
+	struct sample s;
+
+	(void)state;
+	r.head->kernel_thread = 1;
+	assert_true(decode(&r, &s));
+	assert_int_equal(s.n_frames, 0);
+	assert_true(s.kernel_thread);
+	assert_null(s.rest);
+	destroy(&r);
+	r = make(1, 1, ABI_PUSHED | ABI_WITNESS, 0);
+	assert_true(decode(&r, &s));
+	assert_int_equal(s.n_frames, 2);
+	assert_null(s.rest);
+	r.head->copy_bytes = 8;
+	assert_refused(&r);
+	destroy(&r);
+	r = make(1, 1, 0, 0);
+	r.head->copy_bytes = 8;
+	assert_refused(&r);
+	destroy(&r);
 }
 
 static void test_lengths(void **state)
@@ -133,22 +205,31 @@ static void test_lengths(void **state)
 
 	(void)state;
 	for (r.length = 0; r.length < whole; r.length++)
-		assert_false(decode(&r, &s));
+		assert_refused(&r);
 	r.length = whole;
 	assert_true(decode(&r, &s));
+	r.head->copy_bytes = 120;
+	assert_refused(&r);
 	r.head->copy_bytes = 136;
-	assert_false(decode(&r, &s));
+	assert_refused(&r);
 	r.head->copy_bytes = UINT32_MAX;
-	assert_false(decode(&r, &s));
+	assert_refused(&r);
 	r.head->copy_bytes = 128;
 	r.head->n_user = 4;
-	assert_false(decode(&r, &s));
+	assert_refused(&r);
 	r.head->n_user = UINT16_MAX;
-	assert_false(decode(&r, &s));
+	assert_refused(&r);
+	/* As many as there are, if 16 bits could hold their sum. */
+	r.head->n_kernel = UINT16_MAX;
+	r.head->n_user = 6;
+	assert_refused(&r);
+	r.head->n_kernel = 2;
+	r.head->n_user = 2;
+	assert_refused(&r);
 	r.head->n_user = 3;
 	r.head->rest = 0;
-	assert_false(decode(&r, &s));
-	free(r.bytes);
+	assert_refused(&r);
+	destroy(&r);
 }
 
 static void test_limits(void **state)
@@ -158,26 +239,30 @@ static void test_limits(void **state)
 
 	(void)state;
 	assert_true(decode(&r, &s));
+	r.head->sampler = SAMPLERS_MAX - 1;
+	assert_true(decode(&r, &s));
+	assert_int_equal(s.sampler, SAMPLERS_MAX - 1);
 	r.head->sampler = SAMPLERS_MAX;
-	assert_false(decode(&r, &s));
+	assert_refused(&r);
 	r.head->sampler = 0;
+	r.head->quality = N_STACK_QUALITY - 1;
+	assert_true(decode(&r, &s));
 	r.head->quality = N_STACK_QUALITY;
-	assert_false(decode(&r, &s));
-	free(r.bytes);
+	assert_refused(&r);
+	destroy(&r);
 	r = make(ABI_KERNEL_FRAMES_MAX + 1, ABI_USER_FRAMES_MAX, 0, 0);
-	assert_false(decode(&r, &s));
-	free(r.bytes);
+	assert_refused(&r);
+	destroy(&r);
 	r = make(1, 1, ABI_REST, ABI_COPY_MAX + 8);
-	assert_false(decode(&r, &s));
-	free(r.bytes);
+	assert_refused(&r);
+	destroy(&r);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_plain),   cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_no_rest), cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_limits),
 	};
 

@@ -15,13 +15,14 @@
 #include <unistd.h>
 
 #include "daemon/ingest/source_perf_user.h"
+#include "tests/support/temp_folder.h"
 
 #define KTHREAD   0x00200040u
 #define IO_WORKER 0x00004050u
 #define ORDINARY  0x00400000u
 
 struct fixture {
-	char folder[64];
+	struct temp_folder proc;
 	struct perf_tasks tasks;
 	struct perf_sample p;
 	struct sample sample;
@@ -34,12 +35,10 @@ static int setup(void **state)
 
 	if (!f)
 		return -1;
-	strcpy(f->folder, "/tmp/test-perf-user-XXXXXX");
-	if (!mkdtemp(f->folder))
-		return -1;
-	f->tasks.proc_fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	temp_folder_make(&f->proc);
+	f->tasks.proc_fd = f->proc.fd;
 	*state = f;
-	return f->tasks.proc_fd < 0 ? -1 : 0;
+	return 0;
 }
 
 static void remove_stat(struct fixture *f, pid_t tid)
@@ -56,10 +55,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	for (pid_t tid = 1; tid < 10; tid++)
-		remove_stat(f, tid);
-	close(f->tasks.proc_fd);
-	rmdir(f->folder);
+	temp_folder_remove(&f->proc);
 	free(f);
 	return 0;
 }
@@ -67,17 +63,11 @@ static int teardown(void **state)
 static void write_stat(struct fixture *f, pid_t tid, const char *comm, unsigned flags)
 {
 	char path[32], text[256];
-	int fd, length;
 
-	snprintf(path, sizeof(path), "%d", (int)tid);
-	mkdirat(f->tasks.proc_fd, path, 0700);
 	snprintf(path, sizeof(path), "%d/stat", (int)tid);
-	fd = openat(f->tasks.proc_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	length = snprintf(text, sizeof(text), "%d (%s) S 2 0 0 0 -1 %u 0 0 0 0 0 1\n", (int)tid,
-			  comm, flags);
-	assert_int_equal(write(fd, text, (size_t)length), length);
-	close(fd);
+	snprintf(text, sizeof(text), "%d (%s) S 2 0 0 0 -1 %u 0 0 0 0 0 1\n", (int)tid, comm,
+		 flags);
+	write_text(f->proc.fd, path, text);
 }
 
 static void judge(struct fixture *f, bool copies)

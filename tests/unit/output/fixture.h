@@ -32,6 +32,7 @@
 #include "daemon/output/snapshot.h"
 #include "daemon/output/store.h"
 #include "daemon/output/writer.h"
+#include "tests/support/temp_folder.h"
 
 #define NS       UINT64_C(1000000000)
 #define T0       UINT64_C(1795251600) /* 2026-11-21T09:00:00Z */
@@ -48,30 +49,26 @@
 #define IMAGES_1 "images/2611210900/host%2F1/"
 
 struct fixture {
-	char path[PATH_MAX / 2];
+	struct temp_folder folder;
+	const char *path; /* the folder's */
 	int store_fd, proc_fd, sys_fd;
 	char store_path[PATH_MAX];
 	struct image *program, *other, *library, *plain, *anon, *vdso;
 };
 
-static inline void write_file(int folder, const char *name, const void *data, size_t length)
+/* As if the image had had these headers from the beginning. */
+static inline void change_headers(struct image *image, const struct elf_summary *elf)
 {
-	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, data, length), length);
-	close(fd);
+	free(atomic_exchange(&image->headers, NULL));
+	assert_int_equal(image_set_headers(image, elf), 0);
 }
 
-static inline void write_text(int folder, const char *name, const char *text)
-{
-	write_file(folder, name, text, strlen(text));
-}
-
+/* @build_id: each of its bytes; 0: a file without ELF headers. */
 static inline struct image *make_image(uint64_t id, enum image_kind kind, const char *path,
 				       uint8_t build_id)
 {
 	struct image *image = calloc(1, sizeof(*image));
+	struct elf_summary elf = {.pointer_bytes = 8, .n_segments = 2};
 
 	assert_non_null(image);
 	image->n_references = 1;
@@ -83,20 +80,20 @@ static inline struct image *make_image(uint64_t id, enum image_kind kind, const 
 	if (kind != IMAGE_FILE)
 		return image;
 	image->size = 4096 * id;
-	image->has_elf = true;
-	image->elf.pointer_bytes = 8;
-	image->elf.n_segments = 2;
-	image->elf.segments[0] = (struct elf_segment){
-		.vaddr = 0, .offset = 0, .file_size = 0x1000, .memory_size = 0x1000};
-	image->elf.segments[1] = (struct elf_segment){.vaddr = 0x1040,
-						      .offset = 0x1040,
-						      .file_size = 0x2f00,
-						      .memory_size = 0x2f00,
-						      .executable = true};
-	if (build_id) {
-		image->elf.build_id_length = 20;
-		memset(image->elf.build_id, build_id, 20);
+	if (!build_id) {
+		assert_int_equal(image_set_headers(image, NULL), 0);
+		return image;
 	}
+	elf.segments[0] = (struct elf_segment){
+		.vaddr = 0, .offset = 0, .file_size = 0x1000, .memory_size = 0x1000};
+	elf.segments[1] = (struct elf_segment){.vaddr = 0x1040,
+					       .offset = 0x1040,
+					       .file_size = 0x2f00,
+					       .memory_size = 0x2f00,
+					       .executable = true};
+	elf.build_id_length = 20;
+	memset(elf.build_id, build_id, 20);
+	assert_int_equal(image_set_headers(image, &elf), 0);
 	return image;
 }
 
@@ -117,8 +114,6 @@ static inline int folder_at(int parent, const char *name)
 
 static inline void make_host(struct fixture *f)
 {
-	int fd;
-
 	write_text(f->proc_fd, "kallsyms",
 		   "ffffffff81000000 T _stext\n"
 		   "ffffffff81000000 T _text\n"
@@ -132,51 +127,31 @@ static inline void make_host(struct fixture *f)
 		   "jbd2 8192 1 ext4, Live 0xffffffffc0200000 (E)\n");
 	write_text(f->proc_fd, "stat", "cpu 1 2\nbtime 1700000000\n");
 	write_text(f->proc_fd, "cpuinfo", "processor : 0\ncpu MHz\t\t: 2400.112\n");
-	fd = folder_at(f->sys_fd, "kernel");
-	write_note(fd, "notes", 0x77);
-	close(fd);
-	mkdirat(f->sys_fd, "module", 0755);
-	mkdirat(f->sys_fd, "module/ext4", 0755);
-	fd = folder_at(f->sys_fd, "module/ext4/notes");
-	write_note(fd, ".note.gnu.build-id", 0x55);
-	close(fd);
+	write_note(f->sys_fd, "kernel/notes", 0x77);
+	write_note(f->sys_fd, "module/ext4/notes/.note.gnu.build-id", 0x55);
 }
 
 static inline int fixture_setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	int root;
 
 	assert_non_null(f);
-	snprintf(f->path, sizeof(f->path), "%s/profd-output-XXXXXX",
-		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	assert_non_null(mkdtemp(f->path));
-	assert_int_equal(chmod(f->path, 0755), 0);
-	root = open(f->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	f->store_fd = folder_at(root, "store");
-	f->proc_fd = folder_at(root, "proc");
-	f->sys_fd = folder_at(root, "sys");
+	temp_folder_make(&f->folder);
+	f->path = f->folder.path;
+	f->store_fd = folder_at(f->folder.fd, "store");
+	f->proc_fd = folder_at(f->folder.fd, "proc");
+	f->sys_fd = folder_at(f->folder.fd, "sys");
 	assert_true(f->store_fd >= 0 && f->proc_fd >= 0 && f->sys_fd >= 0);
-	close(root);
 	snprintf(f->store_path, sizeof(f->store_path), "%s/store", f->path);
 	make_host(f);
 	f->program = make_image(1, IMAGE_FILE, "/usr/bin/worker", 0x11);
 	f->other = make_image(2, IMAGE_FILE, "/usr/bin/ot her", 0x22);
 	f->library = make_image(3, IMAGE_FILE, "/lib/libx.so.1", 0x33);
 	f->plain = make_image(4, IMAGE_FILE, "/opt/no headers", 0);
-	f->plain->has_elf = false;
 	f->anon = make_image(5, IMAGE_ANON, "[anon]", 0);
 	f->vdso = make_image(6, IMAGE_VDSO, "[vdso]", 0);
 	*state = f;
 	return 0;
-}
-
-static inline int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
 }
 
 static inline int fixture_teardown(void **state)
@@ -192,7 +167,7 @@ static inline int fixture_teardown(void **state)
 	image_unref(f->plain);
 	image_unref(f->anon);
 	image_unref(f->vdso);
-	nftw(f->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	temp_folder_remove(&f->folder);
 	free(f);
 	return 0;
 }

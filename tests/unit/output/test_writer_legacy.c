@@ -56,10 +56,12 @@ static void test_legacy_32(void **state)
 	struct fixture *f = *state;
 	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
 	cleanup(freep) uint8_t *data = NULL;
+	struct elf_summary elf = *image_elf(f->program);
 	uint32_t header[5];
 	size_t length;
 
-	f->program->elf.pointer_bytes = 4;
+	elf.pointer_bytes = 4;
+	change_headers(f->program, &elf);
 	write_quietly(w, make_snapshot(f, T0, script, 1), T0 + 60);
 	data = slurp(path_of(f, DAY_A "20261121T090000Z-60s.worker-100.prof"), &length);
 	assert_true(length > sizeof(header));

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,29 +14,14 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "tests/support/temp_folder.h"
 
 struct world {
-	char folder[32];
-	int fd;
+	struct temp_folder folder;
 	struct host host;
 	struct check checks[HOST_CHECKS_MAX];
 	size_t n;
 };
-
-static void put(struct world *w, const char *path, const char *text)
-{
-	char part[128];
-	int fd;
-
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		mkdirat(w->fd, part, 0700);
-	}
-	fd = openat(w->fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
 
 /* A host on which all is well. */
 static int setup(void **state)
@@ -45,16 +29,15 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	strcpy(w->folder, "/tmp/test-checks-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	w->fd = open(w->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	put(w, "self/status", "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n");
-	put(w, "sys/kernel/perf_event_paranoid", "2\n");
-	put(w, "sys/kernel/perf_event_max_sample_rate", "100000\n");
-	put(w, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
-	put(w, "kernel/btf/vmlinux", "x");
-	w->host = (struct host){.proc_fd = w->fd,
-				.sys_fd = w->fd,
+	temp_folder_make(&w->folder);
+	write_text(w->folder.fd, "self/status",
+		   "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n");
+	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
+	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "100000\n");
+	write_text(w->folder.fd, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
+	write_text(w->folder.fd, "kernel/btf/vmlinux", "x");
+	w->host = (struct host){.proc_fd = w->folder.fd,
+				.sys_fd = w->folder.fd,
 				.release = "6.12.5",
 				.version = "#1 SMP",
 				.machine = "x86_64",
@@ -63,20 +46,11 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	struct world *w = *state;
 
-	close(w->fd);
-	assert_int_equal(nftw(w->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	temp_folder_remove(&w->folder);
 	free(w);
 	return 0;
 }
@@ -163,25 +137,25 @@ static void test_what_is_missing(void **state)
 {
 	struct world *w = *state;
 
-	put(w, "sys/kernel/perf_event_paranoid", "3\n");
+	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "3\n");
 	expect(w, "perf paranoid", CHECK_WARN, "perf_event_paranoid=2");
-	put(w, "sys/kernel/perf_event_max_sample_rate", "250\n");
+	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "250\n");
 	expect(w, "sample rate", CHECK_WARN, "100000");
 	w->host.pmu_error = ENOENT;
 	expect(w, "PMU", CHECK_WARN, "cpu-clock");
 	w->host.pmu_error = EACCES;
 	expect(w, "PMU", CHECK_WARN, "as root");
-	put(w, "kernel/security/lockdown", "none [integrity] confidentiality\n");
+	write_text(w->folder.fd, "kernel/security/lockdown", "none [integrity] confidentiality\n");
 	expect(w, "lockdown", CHECK_OK, "integrity");
-	put(w, "kernel/security/lockdown", "none integrity [confidentiality]\n");
+	write_text(w->folder.fd, "kernel/security/lockdown", "none integrity [confidentiality]\n");
 	expect(w, "lockdown", CHECK_BAD, "boot with");
-	unlinkat(w->fd, "kernel/btf/vmlinux", 0);
+	unlinkat(w->folder.fd, "kernel/btf/vmlinux", 0);
 	expect(w, "BTF", CHECK_WARN, "CONFIG_DEBUG_INFO_BTF");
-	put(w, "kallsyms", "0000000000000000 A a\n0000000000000000 T b\n");
+	write_text(w->folder.fd, "kallsyms", "0000000000000000 A a\n0000000000000000 T b\n");
 	expect(w, "kernel symbols", CHECK_WARN, "CAP_SYSLOG");
-	put(w, "sys/kernel/kptr_restrict", "2\n");
+	write_text(w->folder.fd, "sys/kernel/kptr_restrict", "2\n");
 	expect(w, "kernel symbols", CHECK_WARN, "kptr_restrict=1");
-	put(w, "kallsyms", "");
+	write_text(w->folder.fd, "kallsyms", "");
 	expect(w, "kernel symbols", CHECK_WARN, "ProtectKernelTunables");
 }
 
@@ -190,9 +164,11 @@ static void test_capabilities(void **state)
 	struct world *w = *state;
 
 	/* All but CAP_BPF (39) and CAP_PERFMON (38). */
-	put(w, "self/status", "x\nCapEff:\t0000013fffffffff\nCapBnd:\t0000013fffffffff\n");
+	write_text(w->folder.fd, "self/status",
+		   "x\nCapEff:\t0000013fffffffff\nCapBnd:\t0000013fffffffff\n");
 	expect(w, "capabilities", CHECK_BAD, "withheld from everything here: CAP_BPF CAP_PERFMON");
-	put(w, "self/status", "x\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n");
+	write_text(w->folder.fd, "self/status",
+		   "x\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n");
 	expect(w, "capabilities", CHECK_OK, "systemd can give them");
 	w->host.memlock_bytes = 64 << 10;
 	expect(w, "locked memory", CHECK_WARN, "LimitMEMLOCK");

@@ -12,6 +12,7 @@
 
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
+#include "tests/support/says.h"
 
 #define MAPS                                                      \
 	"00400000-00402000 r-xp 00001000 08:01 17 /bin/program\n" \
@@ -385,8 +386,7 @@ static void assert_refused(const uint8_t *data, size_t n, const char *part)
 
 	assert_int_equal(cpuprofile_read(data, n, &p, &message), CPUPROFILE_E_MALFORMED);
 	assert_null(p);
-	if (!strstr(message.text, part))
-		fail_msg("\"%s\" does not say \"%s\"", message.text, part);
+	assert_says(message.text, part);
 }
 
 static void test_refusals(void **state)

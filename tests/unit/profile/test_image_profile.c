@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/profile/image_profile.h"
+#include "tests/support/says.h"
 
 #define HEADER                                                                                 \
 	"version pdb-0.07\nimage 0aF1\nepoch 2611210900\nplatform host one\nevent cpu-clock\n" \
@@ -59,8 +60,8 @@ static void assert_refused(struct file f, const char *part)
 
 	assert_int_equal(image_profile_read(f.data, f.n, &p, &message), IMAGE_PROFILE_E_MALFORMED);
 	assert_null(p);
-	if (!strstr(message.text, part) || strncmp(message.text, "byte ", 5))
-		fail_msg("\"%s\" does not say \"%s\"", message.text, part);
+	assert_says(message.text, part);
+	assert_memory_equal(message.text, "byte ", 5); /* where */
 }
 
 static struct image_profile *accepted(struct file f)

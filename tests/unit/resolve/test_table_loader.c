@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "common/image/elf.h"
 #include "common/unwind/table.h"
 #include "daemon/resolve/table_loader.h"
 
@@ -24,12 +25,15 @@
 static struct image *image_of(int fd, enum image_kind kind)
 {
 	struct image *image = calloc(1, sizeof(*image));
+	struct elf_summary elf;
+	bool has_elf;
 
 	image->n_references = 1;
 	image->kind = kind;
 	image->fd = fd;
 	image->path = strdup("x");
-	image->has_elf = fd >= 0 && elf_summary_read(fd, &image->elf) == ELF_SUMMARY_E_OK;
+	has_elf = fd >= 0 && elf_summary_read(fd, &elf) == ELF_SUMMARY_E_OK;
+	assert_int_equal(image_set_headers(image, has_elf ? &elf : NULL), 0);
 	return image;
 }
 
@@ -57,6 +61,7 @@ static void test_this_program(void **state)
 	cleanup(image_unrefp) struct image *image = self();
 	cleanup(table_result_freep) struct table_result *result = NULL;
 	uint64_t address = (uint64_t)(uintptr_t)&test_this_program, base, offset, word;
+	const struct elf_summary *elf;
 
 	(void)state;
 	assert_int_equal(table_load(image, MAX_WORDS, &result), 0);
@@ -64,10 +69,11 @@ static void test_this_program(void **state)
 	assert_true(result->counters.fdes > 10);
 	/* From the program headers, as the kernel mapped them, to the file's offset. */
 	base = getauxval(AT_PHDR) - sizeof(Elf64_Ehdr);
-	if (image->elf.type == ET_EXEC)
+	elf = image_elf(image);
+	if (elf->type == ET_EXEC)
 		base = 0;
-	for (uint32_t i = 0; i < image->elf.n_segments; i++) {
-		const struct elf_segment *s = &image->elf.segments[i];
+	for (uint32_t i = 0; i < elf->n_segments; i++) {
+		const struct elf_segment *s = &elf->segments[i];
 
 		if (s->executable && address - base - s->vaddr < s->memory_size) {
 			offset = address - base - s->vaddr + s->offset;
@@ -128,16 +134,19 @@ static void test_a_cut_file(void **state)
 	assert_int_equal(pread(whole->fd, bytes, sizeof(bytes), 0), sizeof(bytes));
 	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
 	cut = image_of(fd, IMAGE_FILE);
-	assert_true(cut->has_elf);
+	assert_non_null(image_elf(cut));
 	assert_int_equal(state_of(cut, MAX_WORDS), TABLE_REFUSED);
 }
 
 static void test_32_bit_programs(void **state)
 {
 	cleanup(image_unrefp) struct image *image = self();
+	struct elf_summary elf = *image_elf(image);
 
 	(void)state;
-	image->elf.pointer_bytes = 4;
+	elf.pointer_bytes = 4;
+	free(atomic_exchange(&image->headers, NULL));
+	assert_int_equal(image_set_headers(image, &elf), 0);
 	assert_int_equal(state_of(image, MAX_WORDS), TABLE_NO_CFI);
 }
 

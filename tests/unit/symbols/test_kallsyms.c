@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/symbols/symtab.h"
+#include "tests/unit/symbols/symbol_at.h"
 
 static const char text[] = "0000000000001000 A fixed_percpu_data\n"
 			   "ffffffff81000000 T srso_alias_untrain_ret\n"
@@ -26,19 +27,6 @@ static const char text[] = "0000000000001000 A fixed_percpu_data\n"
 			   "ffffffffc0001020 d fs_table\t[ext4]\n"
 			   "ffffffffc0002000 t fs_write\t[ext4_more]\n"
 			   "ffffffffc0003000 t bpf_prog_0123 [bpf]";
-
-static void check_at(const struct symtab *s, uint64_t address, const char *name, uint64_t start)
-{
-	struct symtab_symbol symbol;
-
-	if (!symtab_find(s, address, &symbol)) {
-		assert_null(name);
-		return;
-	}
-	assert_non_null(name);
-	assert_string_equal(symbol.name, name);
-	assert_int_equal(symbol.start, start);
-}
 
 static void test_kernel(void **state)
 {

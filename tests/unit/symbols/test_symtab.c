@@ -15,6 +15,7 @@
 
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
+#include "tests/unit/symbols/symbol_at.h"
 
 #define BASE 0x401000ull
 
@@ -250,18 +251,6 @@ static const struct test_symbol sample[] = {
 	{"elsewhere", 0x1070, 8, STB_GLOBAL, STT_FUNC, SHN_UNDEF},
 };
 
-static void check_at(const struct symtab *s, uint64_t address, const char *name)
-{
-	struct symtab_symbol symbol;
-
-	if (!symtab_find(s, address, &symbol)) {
-		assert_null(name);
-		return;
-	}
-	assert_non_null(name);
-	assert_string_equal(symbol.name, name);
-}
-
 static void check_sample(int fd)
 {
 	cleanup(symtab_freep) struct symtab *s = NULL;
@@ -270,20 +259,20 @@ static void check_sample(int fd)
 	lseek(fd, 3, SEEK_SET);
 	assert_int_equal(symtab_from_elf(&s, fd), SYMTAB_E_OK);
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 3);
-	check_at(s, 0x100f, NULL);
-	check_at(s, 0x1010, "global_name");
-	check_at(s, 0x1015, "global_name");
-	check_at(s, 0x101f, "global_name");
-	check_at(s, 0x1020, "assembly");
-	check_at(s, 0x103f, "assembly");
-	check_at(s, 0x1040, "indirect");
-	check_at(s, 0x1048, NULL);
-	check_at(s, 0x1050, NULL);
-	check_at(s, 0x1060, NULL);
-	check_at(s, 0x1070, NULL);
-	check_at(s, 0x10ff, "tail");
-	check_at(s, 0x1100, NULL);
-	check_at(s, 0x2000, NULL);
+	check_at(s, 0x100f, NULL, 0);
+	check_at(s, 0x1010, "global_name", 0x1010);
+	check_at(s, 0x1015, "global_name", 0x1010);
+	check_at(s, 0x101f, "global_name", 0x1010);
+	check_at(s, 0x1020, "assembly", 0x1020);
+	check_at(s, 0x103f, "assembly", 0x1020);
+	check_at(s, 0x1040, "indirect", 0x1040);
+	check_at(s, 0x1048, NULL, 0);
+	check_at(s, 0x1050, NULL, 0);
+	check_at(s, 0x1060, NULL, 0);
+	check_at(s, 0x1070, NULL, 0);
+	check_at(s, 0x10ff, "tail", 0x10f0);
+	check_at(s, 0x1100, NULL, 0);
+	check_at(s, 0x2000, NULL, 0);
 	assert_true(symtab_address(s, "assembly", &address));
 	assert_int_equal(address, 0x1020);
 	assert_false(symtab_address(s, "elsewhere", &address));

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_TESTS_TEMP_FOLDER_H
+#define PROFD_TESTS_TEMP_FOLDER_H
+
+/*
+ * A folder of a test's own, for what it makes up: a store, a /proc, a configuration. It is gone
+ * when the test is over, with whatever the code under test left in it.
+ */
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct temp_folder {
+	char path[128];
+	int fd;
+};
+
+/* Below $TMPDIR, else /tmp; other users may look into it. */
+static inline void temp_folder_make(struct temp_folder *f)
+{
+	const char *parent = getenv("TMPDIR");
+	int n = snprintf(f->path, sizeof(f->path), "%s/profd-test-XXXXXX",
+			 parent ? parent : "/tmp");
+
+	assert_in_range(n, 1, sizeof(f->path) - 1);
+	assert_non_null(mkdtemp(f->path));
+	assert_int_equal(chmod(f->path, 0755), 0);
+	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(f->fd >= 0);
+}
+
+static inline int temp_folder_remove_one(const char *path, const struct stat *st, int type,
+					 struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline void temp_folder_remove(struct temp_folder *f)
+{
+	assert_int_equal(close(f->fd), 0);
+	assert_int_equal(nftw(f->path, temp_folder_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* Writes a file anew, @path being relative to @folder; the folders on the way are made. */
+static inline void write_file(int folder, const char *path, const void *data, size_t length)
+{
+	char part[256];
+	int fd;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		mkdirat(folder, part, 0755);
+	}
+	fd = openat(folder, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, length), length);
+	close(fd);
+}
+
+static inline void write_text(int folder, const char *path, const char *text)
+{
+	write_file(folder, path, text, strlen(text));
+}
+
+#endif
