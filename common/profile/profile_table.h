@@ -4,7 +4,7 @@
 
 /*
  * The look-up side of struct profile: a hash table from a thing's content to its index, and an
- * arena for texts that never move. Internal to common/profile.
+ * arena for texts that never move. Internal to common/profile, and to who keeps texts like it.
  *
  * Own code, because the generic tables at hand keep a node with several pointers for each entry:
  * uthash would take 56 bytes for each of a million samples, this one takes 16. Open addressing with

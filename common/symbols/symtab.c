@@ -20,6 +20,7 @@
 
 /* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
 #define LINKS_FOLLOWED_MAX 64
+#define NAME_COMPARED      1024 /* bytes */
 
 struct link {
 	uint32_t from, to; /* indices of symbols */
@@ -71,17 +72,10 @@ void symtab_free(struct symtab *symtab)
 	free(symtab);
 }
 
-static int compare_names(const struct symtab_entry *a, const struct symtab_entry *b)
-{
-	uint32_t n = a->name_length < b->name_length ? a->name_length : b->name_length;
-	int r = a->name && b->name ? memcmp(a->name, b->name, n) : 0;
-
-	if (r)
-		return r;
-	return (a->name_length > b->name_length) - (a->name_length < b->name_length);
-}
-
-/* By address; of several at one address the one that a look-up prefers comes last. */
+/*
+ * Every other key of the order. Names are no part of it: they may be long, alike and overlap in
+ * the file, which would make a sort of a million of them endless.
+ */
 static int compare_entries(const void *pa, const void *pb)
 {
 	const struct symtab_entry *a = pa, *b = pb;
@@ -92,11 +86,45 @@ static int compare_entries(const void *pa, const void *pb)
 		return a->name ? 1 : -1;
 	if (!a->size != !b->size)
 		return a->size ? 1 : -1;
+	if (a->source != b->source)
+		return a->source > b->source ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	if (a->size != b->size)
-		return a->size < b->size ? -1 : 1;
-	return compare_names(b, a);
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+static bool is_before(const struct symtab_entry *a, const struct symtab_entry *b)
+{
+	uint32_t a_length = a->name_length < NAME_COMPARED ? a->name_length : NAME_COMPARED;
+	uint32_t b_length = b->name_length < NAME_COMPARED ? b->name_length : NAME_COMPARED;
+	int r = memcmp(a->name, b->name, a_length < b_length ? a_length : b_length);
+
+	return r ? r < 0 : a_length < b_length;
+}
+
+void symtab_entries_sort(struct symtab_entries *list)
+{
+	struct symtab_entry *entries = list->entries;
+
+	if (list->n == 0)
+		return;
+	qsort(entries, list->n, sizeof(*entries), compare_entries);
+	for (size_t i = 0, next; i < list->n; i = next) {
+		size_t best = i;
+
+		for (next = i + 1; next < list->n; next++) {
+			if (compare_entries(&entries[i], &entries[next]) != 0)
+				break;
+			if (entries[i].name && is_before(&entries[next], &entries[best]))
+				best = next;
+		}
+		if (best != next - 1) {
+			struct symtab_entry entry = entries[best];
+
+			entries[best] = entries[next - 1];
+			entries[next - 1] = entry;
+		}
+	}
 }
 
 static uint64_t entry_end(const struct symtab_entry *e)
@@ -178,13 +206,18 @@ static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
 	return 0;
 }
 
+static size_t suffix_length(const struct symtab_entry *e)
+{
+	return e->is_stub ? strlen(SYMTAB_STUB_SUFFIX) : 0;
+}
+
 /* Drops the symbols whose names would not fit into @names_max, and adds up the rest. */
 static size_t fit_names(struct symtab_entry *entries, size_t n, size_t names_max, size_t *ret_bytes)
 {
 	size_t kept = 0, bytes = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t length = (size_t)entries[i].name_length + 1;
+		size_t length = (size_t)entries[i].name_length + suffix_length(&entries[i]) + 1;
 
 		if (length > names_max - bytes || kept == UINT32_MAX)
 			continue;
@@ -222,6 +255,8 @@ static int fill(struct symtab *s, const struct symtab_entry *entries)
 		s->names[i] = (uint32_t)at;
 		memcpy(s->text + at, e->name, e->name_length);
 		at += e->name_length;
+		memcpy(s->text + at, SYMTAB_STUB_SUFFIX, suffix_length(e));
+		at += suffix_length(e);
 		s->text[at++] = '\0';
 	}
 	return link_symbols(s, entries);
@@ -238,7 +273,7 @@ int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return error_origin(-ENOMEM);
-	qsort(list->entries, list->n, sizeof(*list->entries), compare_entries);
+	symtab_entries_sort(list);
 	size_unsized(list->entries, list->n);
 	n = drop_losers(list->entries, list->n, keep_all);
 	n = fit_names(list->entries, n, names_max < UINT32_MAX ? names_max : UINT32_MAX,
@@ -311,6 +346,35 @@ bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_sy
 		.size = symtab->sizes[i],
 	};
 	return true;
+}
+
+static uint64_t symbol_end(const struct symtab *s, uint32_t i)
+{
+	uint64_t start = s->base + distance_of(s, i);
+
+	return start > UINT64_MAX - s->sizes[i] ? UINT64_MAX : start + s->sizes[i];
+}
+
+void symtab_gap(const struct symtab *symtab, uint64_t address, uint64_t *ret_start,
+		uint64_t *ret_end)
+{
+	uint32_t before, i;
+	unsigned n = 0;
+
+	*ret_start = 0;
+	*ret_end = UINT64_MAX;
+	if (address < symtab->base) {
+		*ret_end = symtab->base;
+		return;
+	}
+	before = count_before(symtab, address - symtab->base);
+	if (before < symtab->n_symbols)
+		*ret_end = symtab->base + distance_of(symtab, before);
+	/* The last link leads to the one that ends last of all. */
+	i = before - 1;
+	while (n < LINKS_FOLLOWED_MAX && follow(symtab, i, &i))
+		n++;
+	*ret_start = n < LINKS_FOLLOWED_MAX ? symbol_end(symtab, i) : address;
 }
 
 bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret)

@@ -10,8 +10,8 @@
  * without (assembly, kallsyms) reach up to the next symbol, at most to the end of their section,
  * and never hide a sized one: inside of it they are labels. Of several that cover an address the
  * one that starts nearest wins; of several that start there global beats weak beats local, then
- * the longest, then the first by name, so that results never depend on table order. Versions
- * ("memcpy@@GLIBC_2.14") are no part of names.
+ * the longest, then the first by name (by its first KiB), so that results never depend on table
+ * order. Versions ("memcpy@@GLIBC_2.14") are no part of names.
  *
  * A table is never changed: any number of threads may read it. It costs 12 bytes a symbol and the
  * names.
@@ -51,6 +51,12 @@ void symtab_free(struct symtab *symtab);
 DEFINE_CLEANUP(struct symtab *, symtab_free)
 
 bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret);
+/*
+ * Where symtab_find() finds nothing: all addresses from *ret_start to before *ret_end, @address
+ * among them, have none. Not always the largest such range. UINT64_MAX ends the last one.
+ */
+void symtab_gap(const struct symtab *symtab, uint64_t address, uint64_t *ret_start,
+		uint64_t *ret_end);
 /*
  * The address of the symbol @name, e.g. "_stext". From kallsyms: of any symbol taken; from an ELF
  * file: of those that a look-up can yield. A linear search.

@@ -112,3 +112,56 @@ uint64_t table_search(const uint64_t *words, size_t n_words, const struct table_
 		return RULE_WORD(RULE_UNKNOWN);
 	return words[slot->first + rule];
 }
+
+static bool is_rule(uint64_t word)
+{
+	return RULE_KIND(word) < N_RULE_KINDS && RULE_BASE(word) < N_RULE_BASES &&
+	       RULE_RA(word) <= RULE_RA_IN_DI;
+}
+
+/* The rows [first, end) of one chunk, at word @rows. */
+static bool are_rows(const uint64_t *words, size_t n_words, uint64_t rows,
+		     const struct table_slot *slot, uint32_t first, uint32_t end)
+{
+	uint32_t next = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t row = half(words, n_words, rows, i), at = row & (TABLE_CHUNK - 1);
+
+		if (at < next || row >> TABLE_CHUNK_BITS >= slot->n_rules)
+			return false;
+		next = at + 1;
+	}
+	return true;
+}
+
+bool table_is_sound(const uint64_t *words, size_t n_words, const struct table_slot *slot)
+{
+	uint64_t chunks = slot->n_rules;
+	uint64_t rows = chunks + words_of_halves((size_t)slot->n_chunks + 1);
+	uint32_t first, end;
+
+	if (slot->state != TABLE_LOADED || slot->first || slot->version || slot->used_s)
+		return false;
+	if (!slot->n_rules || slot->n_rules > TABLE_RULES_MAX || !slot->n_chunks || !slot->n_rows ||
+	    (uint64_t)slot->first_chunk + slot->n_chunks > 1ull << (32 - TABLE_CHUNK_BITS) ||
+	    n_words != rows + words_of_halves(slot->n_rows))
+		return false;
+	for (size_t i = 0; i < slot->n_rules; i++)
+		if (!is_rule(words[i]))
+			return false;
+	first = half(words, n_words, chunks, 0);
+	if (first)
+		return false;
+	for (uint64_t i = 1; i <= slot->n_chunks; i++, first = end) {
+		end = half(words, n_words, chunks, i);
+		if (end < first || end > slot->n_rows ||
+		    !are_rows(words, n_words, rows, slot, first, end))
+			return false;
+	}
+	if (first != slot->n_rows)
+		return false;
+	/* Where the code ends. */
+	return words[half(words, n_words, rows, first - 1) >> TABLE_CHUNK_BITS] ==
+	       RULE_WORD(RULE_UNKNOWN);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The order of languages is libiberty's own (cplus_demangle() with DMGL_AUTO): Rust first, whose
+ * legacy names are valid C++ ones, then C++; D, which is asked for by its prefix.
+ *
+ * C++ and Rust come in pieces through a callback, which is how their length gets a bound: a name
+ * may refer back to its own parts, and a chain of such references doubles the text at each step.
+ * libiberty takes no "enough" from a callback, so it is left by longjmp(); nothing is lost by that
+ * but a decoder's small buffer in Rust's case, because both parsers keep their state on the stack.
+ * For D there is no callback; there the length is worked out beforehand.
+ *
+ * Recursion is bounded by libiberty itself, as long as DMGL_NO_RECURSE_LIMIT is not asked for, for
+ * C++ and Rust, and by the length of the name for D.
+ */
+#include "common/image/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef ARRAY_SIZE /* libiberty's, and the same as ours */
+#include "common/cleanup.h"
+#include "common/worker/protocol.h"
+
+#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+/* D's demangler recurses for each letter of a type: some 300 bytes of stack for each. */
+#define D_INPUT_MAX 4096u
+/* Letters; more than a result may have, because the estimate is high: six of the 16,571 names of
+ * D's library (gcc 12) are past it all the same and stay as they are. */
+#define D_ESTIMATE_MAX (16u << 20)
+
+struct text {
+	char *bytes;
+	size_t length, size;
+	bool failed; /* no memory */
+	jmp_buf enough;
+};
+
+static void add(const char *piece, size_t length, void *opaque)
+{
+	struct text *t = opaque;
+	size_t size = t->size ? t->size : 256;
+	char *bytes;
+
+	if (length > WORKER_TEXT_MAX - t->length)
+		longjmp(t->enough, 1);
+	while (t->length + length >= size)
+		size *= 2;
+	if (size > t->size) {
+		bytes = realloc(t->bytes, size);
+		if (!bytes) {
+			t->failed = true;
+			longjmp(t->enough, 1);
+		}
+		t->bytes = bytes;
+		t->size = size;
+	}
+	if (length > 0) /* else there may be no piece */
+		memcpy(t->bytes + t->length, piece, length);
+	t->length += length;
+	t->bytes[t->length] = '\0';
+}
+
+typedef int demangler(const char *, int, demangle_callbackref, void *);
+
+/* Whether @language knows the name and *t is all of it. */
+static bool print(demangler *language, const char *name, struct text *t)
+{
+	t->length = 0;
+	if (setjmp(t->enough))
+		return false;
+	return language(name, OPTIONS, add, t) && t->length > 0;
+}
+
+/*
+ * The distance of the reference at @name[i], and 0 if there is none: a Q and digits to the base of
+ * 26, all but the last in capitals (https://dlang.org/spec/abi.html#back_ref).
+ */
+static size_t d_distance(const char *name, size_t i)
+{
+	size_t distance = 0, j = i + 1;
+
+	if (name[i] != 'Q')
+		return 0;
+	for (; name[j] >= 'A' && name[j] <= 'Z' && distance <= i; j++)
+		distance = distance * 26 + (size_t)(name[j] - 'A');
+	if (name[j] >= 'a' && name[j] <= 'z')
+		distance = distance * 26 + (size_t)(name[j] - 'a');
+	return distance <= i ? distance : 0;
+}
+
+/*
+ * Whether a D name is short enough once its references are written out, by an estimate that is
+ * never less: of an identifier, whose length stands before it, exactly that is repeated, of a type
+ * at most everything from there to here. @weight[i]: letters of the first i.
+ */
+static bool d_is_short(const char *name, size_t length)
+{
+	uint32_t weight[D_INPUT_MAX + 1];
+
+	weight[0] = 0;
+	for (size_t i = 0; i < length; i++) {
+		size_t from = i - d_distance(name, i), to = i;
+		uint32_t repeated;
+
+		if (from < i && name[from] >= '0' && name[from] <= '9') {
+			char *identifier;
+			uint64_t n = strtoull(name + from, &identifier, 10);
+
+			if (n < (uint64_t)(name + i - identifier))
+				to = (size_t)(identifier - name) + (size_t)n;
+		}
+		repeated = weight[to] - weight[from];
+		weight[i + 1] = weight[i] + 1 + repeated;
+		if (weight[i + 1] > D_ESTIMATE_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* NULL: it is no name of D's, or too long a one. */
+static char *demangle_d(const char *name)
+{
+	size_t length = strlen(name);
+	char *text;
+
+	if (length > D_INPUT_MAX || !d_is_short(name, length))
+		return NULL;
+	text = dlang_demangle(name, OPTIONS);
+	if (text && strlen(text) <= WORKER_TEXT_MAX)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* @name and behind it the part of @system_name from @from on. */
+static char *join(const char *name, const char *system_name, size_t from)
+{
+	size_t length = strlen(name), rest = strlen(system_name + from);
+	char *text;
+
+	if (length + rest > WORKER_TEXT_MAX)
+		return strdup(system_name);
+	text = malloc(length + rest + 1);
+	if (!text)
+		return NULL;
+	memcpy(text, name, length);
+	memcpy(text + length, system_name + from, rest + 1);
+	return text;
+}
+
+static char *demangle_mangled(const char *system_name)
+{
+	cleanup(freep) char *name = NULL, *d = NULL;
+	struct text t = {0};
+	const char *result = NULL;
+	size_t mangled;
+	char *joined;
+
+	mangled = strcspn(system_name, "@");
+	name = strndup(system_name, mangled);
+	if (!name)
+		return NULL;
+	if (print(rust_demangle_callback, name, &t) ||
+	    (!t.failed && print(cplus_demangle_v3_callback, name, &t)))
+		result = t.bytes;
+	else if (name[1] == 'D')
+		result = d = demangle_d(name);
+	if (t.failed)
+		joined = NULL;
+	else if (result)
+		joined = join(result, system_name, mangled);
+	else
+		joined = strdup(system_name);
+	free(t.bytes);
+	return joined;
+}
+
+char *demangle(const char *system_name)
+{
+	/* Every mangled name begins so, and most names are not mangled. */
+	if (system_name[0] != '_' || strlen(system_name) > DEMANGLE_INPUT_MAX)
+		return strdup(system_name);
+	return demangle_mangled(system_name);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/worker/answer.h"
+
+#include <string.h>
+
+#include "common/unwind/table.h"
+#include "common/worker/text.h"
+
+/* A byte that is to be a bool: looked at as a byte, because other values than 0 and 1 are none. */
+static bool is_bool(const void *at)
+{
+	uint8_t byte;
+
+	memcpy(&byte, at, sizeof(byte));
+	return byte <= 1;
+}
+
+/* Sums must not wrap: nobody who uses it has to care (common/image/elf.h promises the same). */
+static bool is_segment(const struct elf_segment *s)
+{
+	return is_bool(&s->executable) && s->file_size <= s->memory_size &&
+	       s->offset <= UINT64_MAX - s->file_size && s->vaddr <= UINT64_MAX - s->memory_size;
+}
+
+static bool is_summary(const struct elf_summary *elf)
+{
+	if ((elf->pointer_bytes != 4 && elf->pointer_bytes != 8) ||
+	    elf->n_segments > ELF_SUMMARY_SEGMENTS_MAX || elf->build_id_length > ELF_BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < elf->n_segments; i++)
+		if (!is_segment(&elf->segments[i]))
+			return false;
+	return true;
+}
+
+/* The one that says that there is none. */
+static bool is_no_summary(const struct elf_summary *elf)
+{
+	return !elf->pointer_bytes && !elf->n_segments && !elf->build_id_length;
+}
+
+bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
+{
+	struct worker_image image;
+
+	if (length != sizeof(image))
+		return false;
+	memcpy(&image, data, sizeof(image));
+	if (!is_summary(&image.elf) || image.has_symtab > 1 || image.has_dynsym > 1 ||
+	    image.has_debugdata > 1 || image.has_lines > 1 ||
+	    image.alternate_id_length > sizeof(image.alternate_id) ||
+	    !memchr(image.debuglink, '\0', sizeof(image.debuglink)) ||
+	    !memchr(image.alternate, '\0', sizeof(image.alternate)))
+		return false;
+	*ret = image;
+	return true;
+}
+
+static bool is_no_slot(const struct table_slot *slot)
+{
+	static const struct table_slot none;
+
+	return memcmp(slot, &none, sizeof(none)) == 0;
+}
+
+bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct worker_table *ret,
+		  const uint64_t **ret_words)
+{
+	struct worker_table table;
+	struct table_slot slot;
+	const uint64_t *words;
+
+	if (length < sizeof(table))
+		return false;
+	memcpy(&table, data, sizeof(table));
+	if (table.over_4g > 1 || (!is_summary(&table.elf) && !is_no_summary(&table.elf)) ||
+	    table.n_words > max_words ||
+	    table.n_words != (length - sizeof(table)) / sizeof(*words) ||
+	    (length - sizeof(table)) % sizeof(*words))
+		return false;
+	words = (const uint64_t *)(const void *)(data + sizeof(table));
+	if (table.state == TABLE_LOADED) {
+		slot = table.slot;
+		if (slot.state)
+			return false;
+		slot.state = TABLE_LOADED;
+		if (!table_is_sound(words, (size_t)table.n_words, &slot))
+			return false;
+	} else if ((table.state != TABLE_NO_CFI && table.state != TABLE_REFUSED) || table.n_words ||
+		   !is_no_slot(&table.slot)) {
+		return false;
+	}
+	*ret = table;
+	*ret_words = words;
+	return true;
+}
+
+static bool is_location(const struct worker_location *l, uint64_t address, uint32_t n_frames)
+{
+	return l->start <= address && l->size && address - l->start < l->size &&
+	       l->size - 1 <= UINT64_MAX - l->start && l->n_frames <= WORKER_FRAMES_MAX &&
+	       l->n_frames <= n_frames && l->first_frame <= n_frames - l->n_frames &&
+	       l->source < N_WORKER_SOURCES;
+}
+
+/* A text begins with the beginning of a character: text that is clean has no others but those. */
+static bool is_text(const struct answer_names *names, uint32_t text_length, uint32_t offset)
+{
+	return offset < text_length && ((uint8_t)names->text[offset] & 0xc0) != 0x80;
+}
+
+static bool is_frame(const struct answer_names *names, uint32_t text_length,
+		     const struct worker_frame *f)
+{
+	return is_text(names, text_length, f->name) &&
+	       is_text(names, text_length, f->system_name) && is_text(names, text_length, f->file);
+}
+
+/* Returns the number of texts, each with its NUL, that [text, text + length) consists of; 0: not of
+ * texts. */
+static size_t count_texts(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	while (length > 0) {
+		const char *end = memchr(text, '\0', length);
+		size_t n_bytes;
+
+		if (!end)
+			return 0;
+		n_bytes = (size_t)(end - text);
+		if (n_bytes > WORKER_TEXT_MAX || !text_is_clean(text, n_bytes))
+			return 0;
+		text += n_bytes + 1;
+		length -= n_bytes + 1;
+		n++;
+	}
+	return n;
+}
+
+bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses, size_t n,
+		  struct answer_names *ret)
+{
+	struct answer_names names;
+	struct worker_names header;
+
+	if (length < sizeof(header))
+		return false;
+	memcpy(&header, data, sizeof(header));
+	if (header.n_locations != n || !header.text_length ||
+	    length != sizeof(header) + (uint64_t)n * sizeof(*names.locations) +
+			      (uint64_t)header.n_frames * sizeof(*names.frames) +
+			      header.text_length)
+		return false;
+	names.n_locations = header.n_locations;
+	names.n_frames = header.n_frames;
+	names.locations = (const void *)(data + sizeof(header));
+	names.frames = (const void *)(names.locations + n);
+	names.text = (const char *)(names.frames + names.n_frames);
+	/* At offset 0 is the empty text. */
+	if (names.text[0] || !count_texts(names.text, header.text_length))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!is_location(&names.locations[i], addresses[i], names.n_frames))
+			return false;
+	for (size_t i = 0; i < names.n_frames; i++)
+		if (!is_frame(&names, header.text_length, &names.frames[i]))
+			return false;
+	*ret = names;
+	return true;
+}
+
+bool answer_texts(const uint8_t *data, size_t length, size_t n)
+{
+	return count_texts((const char *)data, length) == n && (n > 0) == (length > 0);
+}

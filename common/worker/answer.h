@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_WORKER_ANSWER_H
+#define PROFD_COMMON_WORKER_ANSWER_H
+
+/*
+ * Looks at all of an answer's payload before anybody uses it. Pure: what passes here is in bounds,
+ * whoever wrote it; whether it is true only the files know. Each returns false for anything that
+ * protocol.h does not describe.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/worker/protocol.h"
+
+/* *ret is a copy. Texts are terminated, numbers of things within their arrays. */
+bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret);
+
+/*
+ * The table's words are borrowed from @data, which must be aligned to 8 bytes. Every row, chunk and
+ * rule of a LOADED one lies where the slot says (table.h, table_is_sound()).
+ */
+bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct worker_table *ret,
+		  const uint64_t **ret_words);
+
+/* Borrowed from the data of the answer. */
+struct answer_names {
+	const struct worker_location *locations;
+	const struct worker_frame *frames;
+	const char *text;
+	uint32_t n_locations, n_frames;
+};
+
+/*
+ * The answer to the question for @addresses (@n, ascending): as many locations, each around its
+ * address, frames and texts in bounds, no text longer than WORKER_TEXT_MAX, all UTF-8 without
+ * control characters. @data: aligned to 8 bytes.
+ */
+bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses, size_t n,
+		  struct answer_names *ret);
+
+/* WORKER_DEMANGLE's: @n texts, one behind the other. */
+bool answer_texts(const uint8_t *data, size_t length, size_t n);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_WORKER_DEBUG_FILES_H
+#define PROFD_COMMON_WORKER_DEBUG_FILES_H
+
+/*
+ * Where the debug information of an image lies when it is in a file of its own (gdb's manual,
+ * "Debugging Information in Separate Files"; dwz(1)):
+ *
+ *   debug      /usr/lib/debug/.build-id/ab/cdef.debug, by the image's build id; then the name in
+ *              .gnu_debuglink: beside the image, in .debug/ there, and below /usr/lib/debug
+ *   alternate  the path in .gnu_debugaltlink: as it is, or from the folder of the file that names
+ *              it; the same below /usr/lib/debug/.dwz; by its build id
+ *
+ * These are names that files chose, below a root that somebody else may rule: nothing leads out of
+ * that root, and only regular files are opened. Whether one is the right one is for the image
+ * worker to say: by build id or, of a debuglink, by CRC.
+ */
+#include <limits.h>
+#include <stdbool.h>
+
+#include "common/worker/protocol.h"
+
+struct debug_place {
+	int root_fd; /* "/" of the process that maps the image; borrowed */
+	/*
+	 * Other file systems than the root's are looked into as well. Not to be set where strangers
+	 * can mount FUSE: whoever serves that could keep us waiting.
+	 */
+	bool cross_mounts;
+	const char *path; /* of the image, in that root */
+	const struct worker_image *image;
+};
+
+enum debug_found {
+	DEBUG_FOUND_BUILD_ID, /* by a build id, which has to be the file's */
+	DEBUG_FOUND_LINK,     /* by .gnu_debuglink: WORKER_CHECK_CRC */
+	DEBUG_FOUND_PATH,     /* by .gnu_debugaltlink; has to have the build id that is there */
+};
+
+struct debug_file {
+	int fd; /* read-only, a regular file; the caller's */
+	enum debug_found found;
+	char path[PATH_MAX]; /* where it was, in the root */
+};
+
+/*
+ * The next debug file of the image that there is. *cursor: 0 at first, then as it was left: ask
+ * again when the one found was not the right one. False: there are no more. Blocks on the disk.
+ */
+bool debug_files_next(const struct debug_place *place, unsigned *cursor, struct debug_file *ret);
+/* The same for the alternate file that the file at place->path, image or debug file, names. */
+bool debug_files_next_alternate(const struct debug_place *place, unsigned *cursor,
+				struct debug_file *ret);
+
+/*
+ * The pure parts: the path number @n, in order. Returns 1, 0 if there is none of that number, or -1
+ * if there is no such path for this image, but more may follow.
+ */
+int debug_files_path(const char *path, const struct worker_image *image, unsigned n,
+		     char ret[PATH_MAX], enum debug_found *ret_found);
+int debug_files_alternate_path(const char *path, const struct worker_image *image, unsigned n,
+			       char ret[PATH_MAX], enum debug_found *ret_found);
+
+/*
+ * Opens @path below @root_fd: symbolic links, ".." and mounts (but for cross_mounts) do not lead
+ * out of there, and anything but a regular file is left alone, unopened. Returns the fd or -1.
+ */
+int debug_files_open(int root_fd, bool cross_mounts, const char *path);
+
+#endif

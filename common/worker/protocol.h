@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_WORKER_PROTOCOL_H
+#define PROFD_COMMON_WORKER_PROTOCOL_H
+
+/*
+ * What profd (or profctl) and profd-image-worker say to each other, over a SOCK_SEQPACKET pair that
+ * the worker has as WORKER_SOCKET_FD. One request at a time, and one answer to it:
+ *
+ *   request  struct worker_request_header, then its payload; file descriptors by SCM_RIGHTS, in
+ *            the order of enum worker_file
+ *   answer   struct worker_answer_header; where it has a payload, one memfd with exactly that,
+ *            sealed against every change
+ *
+ * Before the first request the worker says by an answer with id 0 that it is in its sandbox: what
+ * kills it later is what it reads. WORKER_LEASH_FD is a stream socket: when a byte comes, or the
+ * other end is closed, the kernel kills the worker, in the worker's own name. It may run as a user
+ * whom its parent may not signal.
+ *
+ * The worker reads strangers' files and may have become theirs: nothing that it answers is believed
+ * before answer.h has looked at all of it. What it is asked is trusted. Both are built from one
+ * tree and installed together, so there is no version but the check that they are.
+ */
+#include <stdint.h>
+
+#include "common/symbols/elf_summary.h"
+#include "common/unwind/cfi.h"
+#include "common/unwind/layout.h"
+
+#define WORKER_SOCKET_FD   3
+#define WORKER_LEASH_FD    4
+#define WORKER_REQUEST_MAX 65536u      /* bytes, with the header */
+#define WORKER_ANSWER_MAX  (64u << 20) /* bytes of a payload */
+#define WORKER_TEXT_MAX    65535u      /* bytes of one name or path, without its NUL */
+#define WORKER_FRAMES_MAX  64u         /* of one address: the function and what is inlined in it */
+#define WORKER_ADDRESSES_MAX \
+	((WORKER_REQUEST_MAX - sizeof(struct worker_request_header)) / sizeof(uint64_t))
+
+enum worker_kind {
+	WORKER_INSPECT, /* IMAGE: what kind of file it is; answers struct worker_image */
+	WORKER_TABLE,   /* IMAGE: its unwind table; answers struct worker_table and words */
+	/*
+	 * IMAGE, and DEBUG and ALTERNATE where there are such: names of link-time virtual
+	 * addresses; payload: the addresses, uint64_t, ascending; answers struct worker_names ...
+	 */
+	WORKER_SYMBOLS,
+	/* PERF_MAP or JITDUMP: the same for addresses of a process. */
+	WORKER_JIT,
+	/* Payload: raw names, each with its NUL, one behind the other; the same order comes back.
+	 */
+	WORKER_DEMANGLE,
+	N_WORKER_KINDS,
+};
+
+/* Files of a request: read-only, regular. */
+enum worker_file {
+	WORKER_FILE_IMAGE,     /* the ELF file that is mapped */
+	WORKER_FILE_DEBUG,     /* its separate debug file */
+	WORKER_FILE_ALTERNATE, /* what dwz took out of either */
+	WORKER_FILE_PERF_MAP,  /* /tmp/perf-PID.map */
+	WORKER_FILE_JITDUMP,   /* jit-PID.dump */
+	N_WORKER_FILES,
+};
+
+/* Flags of a request. */
+#define WORKER_WANT_LINES                                                      \
+	1u /* SYMBOLS: source lines and inlined functions, not functions alone \
+	    */
+/* SYMBOLS: DEBUG was found by debuglink, and counts only if its CRC is that of the image's link. */
+#define WORKER_CHECK_CRC 2u
+
+struct worker_request_header {
+	uint32_t magic; /* WORKER_MAGIC */
+	uint32_t kind;  /* enum worker_kind */
+	uint64_t id;    /* comes back with the answer */
+	uint32_t flags;
+	uint32_t files; /* bit 1 << enum worker_file for each that is attached */
+	/*
+	 * The same key: the same files with the same contents (but for PERF_MAP and JITDUMP, which
+	 * grow), so what was read of them may be kept for the next request. 0: keep nothing.
+	 */
+	uint64_t key;
+	uint64_t max_words;      /* TABLE: larger ones are refused */
+	uint64_t payload_length; /* bytes */
+};
+
+/* Differs between builds that do not understand each other; change it with any struct here. */
+#define WORKER_MAGIC 0x70647731u
+
+enum worker_outcome {
+	WORKER_DONE,
+	WORKER_NOT_ELF,     /* no ELF file, no perf map ... */
+	WORKER_MALFORMED,   /* one, but damaged */
+	WORKER_UNREADABLE,  /* reading failed */
+	WORKER_NO_MEMORY,   /* within what the worker may have */
+	WORKER_BAD_REQUEST, /* not what this file describes */
+	N_WORKER_OUTCOMES,
+};
+
+struct worker_answer_header {
+	uint32_t magic;
+	uint32_t outcome; /* enum worker_outcome */
+	uint64_t id;
+	uint64_t payload_length; /* 0: no memfd. Only with WORKER_DONE */
+	uint32_t is_last;        /* it has used up its time and ends now: start another */
+	uint32_t reserved;
+};
+
+/* What a worker exits with before it has said that it is in its sandbox. */
+enum {
+	WORKER_EXIT_USAGE = 2, /* not started as worker.h does */
+	WORKER_EXIT_SANDBOX,   /* it cannot enter it */
+};
+
+/* WORKER_INSPECT's payload: one of these. Texts end with a NUL within their array. */
+#define WORKER_LINK_MAX 256
+#define WORKER_ID_MAX   32
+
+struct worker_image {
+	struct elf_summary elf;
+	uint8_t has_symtab, has_dynsym, has_debugdata, has_lines;
+	uint32_t debuglink_crc;
+	char debuglink[WORKER_LINK_MAX]; /* a file name; "" none (elfutils: .gnu_debuglink) */
+	char alternate[WORKER_LINK_MAX]; /* a path, .gnu_debugaltlink; "" none */
+	uint32_t alternate_id_length;
+	uint8_t alternate_id[WORKER_ID_MAX];
+};
+
+/* WORKER_TABLE's payload: this, then n_words words (layout.h), if it is LOADED. */
+struct worker_table {
+	uint32_t state; /* enum table_state: LOADED, NO_CFI or REFUSED */
+	uint32_t over_4g;
+	struct table_slot slot; /* state and first 0 */
+	struct cfi_counters counters;
+	struct elf_summary
+		elf; /* as INSPECT's; pointer_bytes 0: there is none (the vdso has one) */
+	uint64_t n_words;
+};
+
+/* Where a name came from. */
+enum worker_source {
+	WORKER_SOURCE_NONE,
+	WORKER_SOURCE_SYMTAB,
+	WORKER_SOURCE_DEBUGDATA, /* .gnu_debugdata */
+	WORKER_SOURCE_DEBUG,     /* the separate file's .symtab */
+	WORKER_SOURCE_DYNSYM,
+	WORKER_SOURCE_PLT,
+	WORKER_SOURCE_DWARF, /* functions and lines */
+	WORKER_SOURCE_PERF_MAP,
+	WORKER_SOURCE_JITDUMP,
+	N_WORKER_SOURCES,
+};
+
+/*
+ * The payload of WORKER_SYMBOLS and WORKER_JIT: this, n_locations struct worker_location (one for
+ * each address asked for, in that order), n_frames struct worker_frame, text_length bytes of text
+ * that end with a NUL. Texts are offsets there; 0 is the empty text. Names are UTF-8.
+ */
+struct worker_names {
+	uint32_t n_locations, n_frames;
+	uint32_t text_length;
+	uint32_t reserved;
+};
+
+struct worker_location {
+	/*
+	 * All addresses from start to before start + size have this answer, but for the lines.
+	 * Never 0 long; without a name, it is 1 unless the image has no names at all there.
+	 */
+	uint64_t start, size;
+	uint32_t first_frame, n_frames; /* innermost first; 0: no name */
+	uint32_t source;                /* enum worker_source */
+	uint32_t reserved;
+};
+
+struct worker_frame {
+	uint32_t name;        /* demangled */
+	uint32_t system_name; /* as in the file */
+	uint32_t file;        /* path; 0 unknown */
+	uint32_t line;        /* 0 unknown */
+	uint32_t start_line;  /* of the function; 0 unknown */
+};
+
+_Static_assert(sizeof(struct worker_request_header) == 48, "struct worker_request_header");
+_Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
+_Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
+_Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
+_Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");
+
+#endif

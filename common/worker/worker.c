@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A worker is started by the first request and stays. What it may do is narrow: say that it came
+ * up, once; answer what was asked, once. Everything else, an end included, comes to the same: it
+ * is killed, waited for and replaced when its rest is over (bury()).
+ *
+ * Everything that can happen is readable on the epoll fd: the socket (answers, and its end), the
+ * pidfd (the end, where another process holds the socket) and the timer (the deadline).
+ */
+#include "common/worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/worker/worker_process.h"
+
+#define NS_PER_S     UINT64_C(1000000000)
+#define NS_PER_MS    UINT64_C(1000000)
+#define DEADLINE_NS  (10 * NS_PER_S)
+#define REST_MIN_NS  (100 * NS_PER_MS)
+#define REST_MAX_NS  (30 * NS_PER_S)
+#define MEMORY_BYTES (UINT64_C(1) << 30)
+
+/* A killed process mostly ends within one; freeing its memory takes some. */
+#define END_MS      20
+#define END_FREE_MS 200
+
+/* File descriptors of one message that are received, only to be closed: two are too many already.
+ */
+#define FDS_MAX 4
+
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+struct worker {
+	char *path, *name;
+	uint64_t memory_bytes, deadline_ns;
+	int epoll_fd, timer_fd;
+	struct worker_process process;
+	bool came_up;  /* this process said so */
+	bool answered; /* this process did */
+	bool owes;
+	uint64_t id; /* of the newest request */
+	uint64_t until_ns;
+	unsigned n_futile; /* deaths without an answer, in a row */
+	uint64_t rests_until_ns;
+	uint8_t *data;
+	struct worker_stats stats;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static int watch(struct worker *w, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* 0: never. */
+static void set_timer(struct worker *w, uint64_t at_ns)
+{
+	const struct itimerspec at = {.it_value = {.tv_sec = (time_t)(at_ns / NS_PER_S),
+						   .tv_nsec = (long)(at_ns % NS_PER_S)}};
+
+	timerfd_settime(w->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+int worker_new(struct worker **ret, const struct worker_options *options)
+{
+	cleanup(worker_freep) struct worker *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return error_origin(-ENOMEM);
+	w->epoll_fd = w->timer_fd = -1;
+	worker_process_init(&w->process);
+	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
+	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
+	w->name = strdup(options->name ? options->name : "");
+	if (options->path)
+		w->path = strdup(options->path);
+	if (!w->name || (options->path && !w->path))
+		return error_origin(-ENOMEM);
+	if (!options->path) {
+		r = worker_process_path(&w->path);
+		if (r)
+			return r;
+	}
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (w->epoll_fd < 0)
+		return error_origin(-errno);
+	w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w->timer_fd < 0)
+		return error_origin(-errno);
+	r = watch(w, w->timer_fd);
+	if (r)
+		return error_origin(r);
+	*ret = steal_ptr(&w);
+	return 0;
+}
+
+/* Other processes may hold copies of the fds: what is only closed would stay in the epoll. */
+static void kill_process(struct worker *w)
+{
+	if (w->process.socket < 0)
+		return;
+	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.socket, NULL);
+	if (w->process.pidfd >= 0)
+		epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.pidfd, NULL);
+	set_timer(w, 0);
+	worker_process_kill(&w->process);
+}
+
+void worker_free(struct worker *w)
+{
+	int status;
+
+	if (!w)
+		return;
+	kill_process(w);
+	worker_process_reap(&w->process, END_FREE_MS, &status);
+	closep(&w->process.pidfd);
+	closep(&w->timer_fd);
+	closep(&w->epoll_fd);
+	free(w->data);
+	free(w->path);
+	free(w->name);
+	free(w);
+}
+
+struct worker_request worker_request_of(enum worker_kind kind, int image)
+{
+	struct worker_request request = {.kind = kind};
+
+	for (size_t i = 0; i < ARRAY_SIZE(request.files); i++)
+		request.files[i] = -1;
+	request.files[WORKER_FILE_IMAGE] = image;
+	return request;
+}
+
+static void describe_end(struct worker *w, int status)
+{
+	char *why = w->stats.why;
+	size_t size = sizeof(w->stats.why);
+
+	if (WIFSIGNALED(status))
+		snprintf(why, size, "killed by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
+		snprintf(why, size, "cannot enter its sandbox");
+	else
+		snprintf(why, size, "exited with status %d", WEXITSTATUS(status));
+}
+
+static void rest(struct worker *w)
+{
+	uint64_t rest_ns = REST_MIN_NS;
+
+	for (unsigned i = 1; i < w->n_futile && rest_ns < REST_MAX_NS; i++)
+		rest_ns *= 2;
+	if (rest_ns > REST_MAX_NS)
+		rest_ns = REST_MAX_NS;
+	w->rests_until_ns = now_ns() + rest_ns;
+}
+
+/* It died, or has to: @why, or NULL: its end tells. */
+static void bury(struct worker *w, const char *why)
+{
+	int status = 0;
+
+	kill_process(w);
+	w->stats.died++;
+	w->owes = false;
+	if (!w->answered) {
+		w->n_futile++;
+		rest(w);
+	}
+	if (!worker_process_reap(&w->process, END_MS, &status) && !why)
+		why = "does not end";
+	if (why)
+		snprintf(w->stats.why, sizeof(w->stats.why), "%s", why);
+	else
+		describe_end(w, status);
+}
+
+/* Returns WORKER_E_OK or _REST. */
+static int start(struct worker *w)
+{
+	int status, r;
+
+	if (w->process.socket >= 0)
+		return WORKER_E_OK;
+	if (w->rests_until_ns && now_ns() < w->rests_until_ns)
+		return WORKER_E_REST;
+	w->rests_until_ns = 0;
+	if (!worker_process_reap(&w->process, 0, &status)) {
+		rest(w);
+		return WORKER_E_REST;
+	}
+	r = worker_process_start(&w->process, w->path, w->name, w->memory_bytes);
+	if (!r) {
+		r = watch(w, w->process.socket);
+		if (!r && w->process.pidfd >= 0)
+			r = watch(w, w->process.pidfd);
+		if (r)
+			kill_process(w);
+	}
+	if (r) {
+		w->n_futile++;
+		rest(w);
+		snprintf(w->stats.why, sizeof(w->stats.why), "cannot be started: %s", strerror(-r));
+		return WORKER_E_REST;
+	}
+	w->came_up = w->answered = false;
+	w->stats.started++;
+	return WORKER_E_OK;
+}
+
+/* One message, as it came. */
+struct packet {
+	struct worker_answer_header header;
+	size_t length;
+	int fds[FDS_MAX];
+	size_t n_fds;
+	bool is_cut;
+};
+
+static void packet_deinit(struct packet *p)
+{
+	for (size_t i = 0; i < p->n_fds; i++)
+		close(p->fds[i]);
+}
+
+static void take_fds(struct msghdr *message, struct packet *ret)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		size_t n;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n && ret->n_fds < FDS_MAX; i++)
+			memcpy(&ret->fds[ret->n_fds++], CMSG_DATA(c) + i * sizeof(int),
+			       sizeof(int));
+	}
+}
+
+enum { PACKET_OK, PACKET_NONE, PACKET_END };
+
+static int receive_packet(int socket, struct packet *ret)
+{
+	union {
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+		struct cmsghdr alignment;
+	} control;
+	struct iovec data = {.iov_base = &ret->header, .iov_len = sizeof(ret->header)};
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	do
+		n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? PACKET_NONE : PACKET_END;
+	*ret = (struct packet){.header = ret->header, .length = (size_t)n};
+	take_fds(&message, ret);
+	ret->is_cut = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+	if (!n) {
+		packet_deinit(ret);
+		return PACKET_END;
+	}
+	return PACKET_OK;
+}
+
+/* Copies the memfd @fd, whose owner cannot change it any more. Returns what is wrong, or NULL. */
+static const char *read_payload(int fd, uint64_t length, uint8_t **ret)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	struct stat st;
+	uint64_t done = 0;
+	int seals;
+
+	if (length > WORKER_ANSWER_MAX)
+		return "talked nonsense: too long an answer";
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || (seals & SEALS) != SEALS)
+		return "talked nonsense: an answer that is not sealed";
+	if (fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size != length)
+		return "talked nonsense: an answer of another length";
+	data = malloc((size_t)length);
+	if (!data)
+		return "no memory for its answer";
+	while (done < length) {
+		ssize_t n = pread(fd, data + done, (size_t)(length - done), (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return "talked nonsense: an answer that cannot be read";
+		done += (uint64_t)n;
+	}
+	*ret = steal_ptr(&data);
+	return NULL;
+}
+
+static bool is_hello(const struct packet *p)
+{
+	return !p->header.id && p->header.outcome == WORKER_DONE && !p->header.payload_length &&
+	       !p->header.is_last && !p->n_fds;
+}
+
+/*
+ * Returns what is wrong with @p, or NULL. *ret_is_answer: it is what is owed, and its payload, if
+ * any, in *w.
+ */
+static const char *check_packet(struct worker *w, const struct packet *p, bool *ret_is_answer)
+{
+	const struct worker_answer_header *h = &p->header;
+
+	*ret_is_answer = false;
+	if (p->is_cut || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
+		return "talked nonsense: no answer at all";
+	if (!w->came_up) {
+		w->came_up = is_hello(p);
+		return w->came_up ? NULL : "talked nonsense: before it came up";
+	}
+	if (!w->owes || h->id != w->id || h->outcome >= N_WORKER_OUTCOMES || h->is_last > 1)
+		return "talked nonsense: an answer to nothing";
+	if (p->n_fds != (h->payload_length ? 1 : 0) ||
+	    (h->payload_length && h->outcome != WORKER_DONE))
+		return "talked nonsense: files that belong to no answer";
+	*ret_is_answer = true;
+	return h->payload_length ? read_payload(p->fds[0], h->payload_length, &w->data) : NULL;
+}
+
+static void finish(struct worker *w, const struct worker_answer_header *h, struct worker_reply *ret)
+{
+	int status;
+
+	w->owes = false;
+	w->answered = true;
+	w->n_futile = 0;
+	w->stats.answered++;
+	set_timer(w, 0);
+	*ret = (struct worker_reply){
+		.outcome = (enum worker_outcome)h->outcome,
+		.data = w->data,
+		.length = (size_t)h->payload_length,
+	};
+	if (h->is_last) {
+		kill_process(w);
+		worker_process_reap(&w->process, END_MS, &status);
+	}
+}
+
+/* Looks at what came. Returns WORKER_E_OK, _NONE, or _DIED: it was buried. */
+static int advance(struct worker *w, struct worker_reply *ret)
+{
+	bool is_answer = false;
+	const char *why = NULL;
+	struct packet p;
+	int r;
+
+	if (w->process.socket < 0)
+		return WORKER_E_NONE;
+	while ((r = receive_packet(w->process.socket, &p)) == PACKET_OK) {
+		why = check_packet(w, &p, &is_answer);
+		packet_deinit(&p);
+		if (why) {
+			bury(w, why);
+			return WORKER_E_DIED;
+		}
+		if (is_answer) {
+			finish(w, &p.header, ret);
+			return WORKER_E_OK;
+		}
+	}
+	if (r == PACKET_NONE && w->owes && now_ns() >= w->until_ns)
+		why = "too slow";
+	else if (r == PACKET_NONE && w->process.pidfd >= 0) {
+		struct pollfd ended = {.fd = w->process.pidfd, .events = POLLIN};
+
+		if (poll(&ended, 1, 0) != 1)
+			return WORKER_E_NONE;
+	} else if (r == PACKET_NONE) {
+		return WORKER_E_NONE;
+	}
+	bury(w, why);
+	return WORKER_E_DIED;
+}
+
+/* Sends it. Returns 0, PACKET_END: there is nobody, or negative errno. */
+static int transmit(struct worker *w, const struct worker_request *request)
+{
+	struct worker_request_header header = {
+		.magic = WORKER_MAGIC,
+		.kind = request->kind,
+		.id = w->id,
+		.flags = request->flags,
+		.key = request->key,
+		.max_words = request->max_words,
+		.payload_length = request->payload_length,
+	};
+	union {
+		char bytes[CMSG_SPACE(N_WORKER_FILES * sizeof(int))];
+		struct cmsghdr header;
+	} control = {.bytes = {0}};
+	struct iovec data[2] = {
+		{.iov_base = &header, .iov_len = sizeof(header)},
+		{.iov_base = (void *)(uintptr_t)request->payload,
+		 .iov_len = request->payload_length},
+	};
+	struct msghdr message = {.msg_iov = data, .msg_iovlen = request->payload_length ? 2 : 1};
+	size_t n = 0;
+	ssize_t r;
+
+	for (unsigned i = 0; i < N_WORKER_FILES; i++) {
+		if (request->files[i] < 0)
+			continue;
+		header.files |= 1u << i;
+		memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &request->files[i],
+		       sizeof(int));
+	}
+	if (n > 0) {
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
+	}
+	do
+		r = sendmsg(w->process.socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	if (r >= 0)
+		return 0;
+	if (errno == EPIPE || errno == ECONNRESET || errno == EAGAIN)
+		return PACKET_END;
+	return error_origin(-errno);
+}
+
+int worker_send(struct worker *w, const struct worker_request *request)
+{
+	struct worker_reply reply;
+	int r;
+
+	if (w->owes)
+		return WORKER_E_BUSY;
+	if (request->payload_length > WORKER_REQUEST_MAX - sizeof(struct worker_request_header))
+		return error_origin(-E2BIG);
+	free(w->data);
+	w->data = NULL;
+	/* It may have ended since. */
+	advance(w, &reply);
+	for (;;) {
+		r = start(w);
+		if (r)
+			return r;
+		w->id++;
+		r = transmit(w, request);
+		if (r != PACKET_END)
+			break;
+		/* In this very moment. One that has not answered yet makes all rest. */
+		bury(w, NULL);
+	}
+	if (r)
+		return r;
+	w->owes = true;
+	w->until_ns = now_ns() + w->deadline_ns;
+	set_timer(w, w->until_ns);
+	return WORKER_E_OK;
+}
+
+int worker_receive(struct worker *w, struct worker_reply *ret)
+{
+	bool owed = w->owes;
+	int r;
+
+	free(w->data);
+	w->data = NULL;
+	r = advance(w, ret);
+	if (r != WORKER_E_DIED)
+		return r;
+	if (!owed)
+		return WORKER_E_NONE;
+	return w->came_up ? WORKER_E_DIED : WORKER_E_REST;
+}
+
+int worker_ask(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
+{
+	struct pollfd ready = {.fd = w->epoll_fd, .events = POLLIN};
+	int r;
+
+	r = worker_send(w, request);
+	while (!r) {
+		(void)!poll(&ready, 1, -1);
+		r = worker_receive(w, ret);
+		if (r != WORKER_E_NONE)
+			return r;
+		r = 0;
+	}
+	return r;
+}
+
+void worker_condemn(struct worker *w)
+{
+	w->answered = false;
+	w->stats.answered--;
+	bury(w, "talked nonsense: an answer that does not fit the question");
+}
+
+int worker_fd(const struct worker *w)
+{
+	return w->epoll_fd;
+}
+
+uint64_t worker_rests_until(const struct worker *w)
+{
+	return w->rests_until_ns;
+}
+
+void worker_get_stats(const struct worker *w, struct worker_stats *ret)
+{
+	*ret = w->stats;
+}
+
+int worker_pid(const struct worker *w)
+{
+	return w->process.socket >= 0 ? (int)w->process.pid : 0;
+}

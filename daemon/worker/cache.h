@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_WORKER_CACHE_H
+#define PROFD_WORKER_CACHE_H
+
+/*
+ * What was read of files, for the next request about the same ones. Bounded in bytes and number;
+ * what was not used for longest goes first.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+#define CACHE_ENTRIES_MAX 64
+
+/* What a thing was made of. Compared as a whole. */
+struct cache_key {
+	uint64_t key;         /* the request's; 0: not kept */
+	uint32_t type;        /* the owner's enum */
+	uint32_t made_of;     /* files and flags that matter */
+	uint64_t size, mtime; /* of a file that grows; else 0 */
+};
+
+/* How to get rid of what is kept, and how large it is by now. */
+struct cache_class {
+	void (*free)(void *thing);
+	size_t (*bytes)(const void *thing);
+};
+
+struct cache;
+
+int cache_new(struct cache **ret, size_t max_bytes);
+void cache_free(struct cache *c);
+DEFINE_CLEANUP(struct cache *, cache_free)
+
+/* The thing of @key, borrowed until cache_settle() or cache_clear(); or NULL. */
+void *cache_get(struct cache *c, const struct cache_key *key);
+/*
+ * Takes @thing, whose class is @class, and what it replaces (the same key, type and made_of) goes.
+ * Borrowed from then on, as by cache_get(), whatever its size.
+ */
+void cache_put(struct cache *c, const struct cache_key *key, const struct cache_class *class,
+	       void *thing);
+/* A request is over: nothing is borrowed any more. Things may have grown: makes room. */
+void cache_settle(struct cache *c);
+void cache_clear(struct cache *c);
+size_t cache_bytes(const struct cache *c);
+
+#endif

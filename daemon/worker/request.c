@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/worker/request.h"
+
+#include <string.h>
+
+#include "common/cleanup.h"
+
+#define BIT(file) (1u << WORKER_FILE_##file)
+
+/* What each kind needs, may have, and brings. */
+static const struct shape {
+	uint32_t needs, may_have, flags;
+	bool has_payload;
+} shapes[] = {
+	[WORKER_INSPECT] = {.needs = BIT(IMAGE)},
+	[WORKER_TABLE] = {.needs = BIT(IMAGE)},
+	[WORKER_SYMBOLS] = {.needs = BIT(IMAGE),
+			    .may_have = BIT(DEBUG) | BIT(ALTERNATE),
+			    .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC,
+			    .has_payload = true},
+	/* One of the two: see below. */
+	[WORKER_JIT] = {.may_have = BIT(PERF_MAP) | BIT(JITDUMP), .has_payload = true},
+	[WORKER_DEMANGLE] = {.has_payload = true},
+};
+
+_Static_assert(ARRAY_SIZE(shapes) == N_WORKER_KINDS, "a shape for each kind");
+
+static bool are_addresses(const struct request *r)
+{
+	const uint64_t *addresses = (const void *)r->payload;
+	size_t n = r->header.payload_length / sizeof(*addresses);
+
+	if (!n || r->header.payload_length % sizeof(*addresses))
+		return false;
+	for (size_t i = 1; i < n; i++)
+		if (addresses[i] < addresses[i - 1])
+			return false;
+	return true;
+}
+
+static bool are_names(const struct request *r)
+{
+	return r->header.payload_length && !r->payload[r->header.payload_length - 1];
+}
+
+static bool is_payload(const struct request *r)
+{
+	if (!shapes[r->header.kind].has_payload)
+		return !r->header.payload_length;
+	return r->header.kind == WORKER_DEMANGLE ? are_names(r) : are_addresses(r);
+}
+
+/* Hands each file its descriptor, in the order of enum worker_file. */
+static bool take_files(struct request *r, const int *fds, size_t n_fds)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < N_WORKER_FILES; i++) {
+		if (!(r->header.files & 1u << i))
+			continue;
+		if (n == n_fds)
+			return false;
+		r->files[i] = fds[n++];
+	}
+	return n == n_fds;
+}
+
+bool request_parse(const uint8_t *data, size_t length, const int *fds, size_t n_fds,
+		   struct request *ret)
+{
+	struct worker_request_header *h = &ret->header;
+	const struct shape *shape;
+
+	*ret = (struct request){.payload = data + sizeof(*h)};
+	for (size_t i = 0; i < N_WORKER_FILES; i++)
+		ret->files[i] = -1;
+	if (length < sizeof(*h))
+		return false;
+	memcpy(h, data, sizeof(*h));
+	if (h->magic != WORKER_MAGIC || h->kind >= N_WORKER_KINDS ||
+	    h->payload_length != length - sizeof(*h))
+		return false;
+	shape = &shapes[h->kind];
+	if (h->flags & ~shape->flags || (h->files & shape->needs) != shape->needs ||
+	    h->files & ~(shape->needs | shape->may_have))
+		return false;
+	if (h->kind == WORKER_JIT && h->files != BIT(PERF_MAP) && h->files != BIT(JITDUMP))
+		return false;
+	return take_files(ret, fds, n_fds) && is_payload(ret);
+}

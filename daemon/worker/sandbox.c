@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/worker/protocol.h"
+
+#define STACK_BYTES (8u << 20)
+
+/* Never up: what was set for us, by systemd or a shell, stays where it is lower. */
+static int limit(int resource, uint64_t value)
+{
+	struct rlimit now, wanted;
+
+	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
+		return error_origin(-errno);
+	wanted.rlim_max = value < now.rlim_max ? value : now.rlim_max;
+	wanted.rlim_cur = wanted.rlim_max < now.rlim_cur ? wanted.rlim_max : now.rlim_cur;
+	if (setrlimit((__rlimit_resource_t)resource, &wanted) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static int limit_resources(uint64_t memory_bytes)
+{
+	const struct {
+		int resource;
+		uint64_t value;
+	} limits[] = {
+		{RLIMIT_AS, SANDBOX_SANITIZED ? RLIM_INFINITY : memory_bytes},
+		{RLIMIT_STACK, STACK_BYTES},
+		{RLIMIT_CPU, SANDBOX_CPU_MAX_S},
+		{RLIMIT_FSIZE, WORKER_ANSWER_MAX},
+		{RLIMIT_NOFILE, SANDBOX_FILES_MAX},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_CORE, 0},
+		{RLIMIT_MEMLOCK, 0},
+		{RLIMIT_MSGQUEUE, 0},
+	};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(limits); i++)
+		r = limit(limits[i].resource, limits[i].value);
+	return r;
+}
+
+/*
+ * A root without CAP_SETUID, or in a user namespace that has no nobody (EINVAL), stays uid 0: it
+ * has no capability then, and nothing that it owns can be opened from in here.
+ */
+static int become_nobody(void)
+{
+	if (getuid() && geteuid())
+		return 0;
+	if ((setgroups(0, NULL) < 0 ||
+	     setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0 ||
+	     setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0) &&
+	    errno != EPERM && errno != EINVAL)
+		return error_origin(-errno);
+	return 0;
+}
+
+/*
+ * The bounding set takes CAP_SETPCAP. Who lacks it cannot empty it, and does not have to: nothing
+ * is gained from it without execve(2), nor with it where no new privileges are to be had.
+ */
+static void empty_bounding_set(void)
+{
+	for (unsigned long i = 0; i < 64; i++)
+		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
+			return;
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &header, none) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+/*
+ * The kernel sends what F_SETSIG names to who F_SETOWN names, with the rights of the one who called
+ * F_SETOWN (fs/fcntl.c, sigio_perm()): so, as ourselves to ourselves. SIGKILL is a signal as good
+ * as another there. sandbox_calls.c leaves no call to undo it.
+ */
+static int tie_leash(void)
+{
+	if (fcntl(WORKER_LEASH_FD, F_SETOWN, getpid()) < 0 ||
+	    fcntl(WORKER_LEASH_FD, F_SETSIG, SIGKILL) < 0 ||
+	    fcntl(WORKER_LEASH_FD, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+/* linux/landlock.h of Debian 12 ends with the second version of this. */
+struct landlock_rights {
+	uint64_t fs, net, scoped;
+};
+
+#ifndef LANDLOCK_CREATE_RULESET_VERSION
+#define LANDLOCK_CREATE_RULESET_VERSION 1u
+#endif
+
+/* By version of the interface (landlock(7)): how many rights of each sort there are to handle. */
+static struct landlock_rights all_rights(long version)
+{
+	static const struct {
+		unsigned fs, net, scoped;
+	} n_rights[] = {
+		{13, 0, 0}, /* Linux 5.13 */
+		{14, 0, 0}, /* 5.19: refer */
+		{15, 0, 0}, /* 6.2: truncate */
+		{15, 2, 0}, /* 6.7: bind and connect, TCP */
+		{16, 2, 0}, /* 6.10: ioctl of devices */
+		{16, 2, 2}, /* 6.12: abstract sockets, signals */
+	};
+	size_t i = (size_t)(version < (long)ARRAY_SIZE(n_rights) ? version
+								 : (long)ARRAY_SIZE(n_rights)) -
+		   1;
+
+	return (struct landlock_rights){
+		.fs = (UINT64_C(1) << n_rights[i].fs) - 1,
+		.net = (UINT64_C(1) << n_rights[i].net) - 1,
+		.scoped = (UINT64_C(1) << n_rights[i].scoped) - 1,
+	};
+}
+
+/* A ruleset that handles everything and has no rule. */
+static int deny_files(void)
+{
+	cleanup(closep) int ruleset = -1;
+	struct landlock_rights rights;
+	size_t size;
+	long version;
+
+	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (version < 1) {
+		/* EPERM: a filter around us that does not know it, never landlock itself. */
+		if (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)
+			return 0;
+		return error_origin(-errno);
+	}
+	rights = all_rights(version);
+	size = version >= 6   ? sizeof(rights)
+	       : version >= 4 ? offsetof(struct landlock_rights, scoped)
+			      : offsetof(struct landlock_rights, net);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &rights, size, 0);
+	if (ruleset < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+int sandbox_shut_in(uint64_t memory_bytes)
+{
+	int r;
+
+	r = limit_resources(memory_bytes);
+	if (r)
+		return r;
+	empty_bounding_set();
+	r = become_nobody();
+	if (!r)
+		r = drop_capabilities();
+	if (!r)
+		r = tie_leash();
+	if (r)
+		return r;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return error_origin(-errno);
+	return deny_files();
+}
+
+int sandbox_enter(uint64_t memory_bytes)
+{
+	int r = sandbox_shut_in(memory_bytes);
+
+	if (r)
+		return r;
+	/*
+	 * What the parser of a stranger's file says would be the stranger's word, in our log or on
+	 * somebody's terminal; a sanitizer's report is wanted. Standard input is /dev/null.
+	 */
+	if (!SANDBOX_SANITIZED && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
+		return error_origin(-errno);
+	return sandbox_filter_calls();
+}

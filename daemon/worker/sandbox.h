@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_WORKER_SANDBOX_H
+#define PROFD_WORKER_SANDBOX_H
+
+/*
+ * Shuts this process in, for good: what it has open by then, memory, and what it is sent is all
+ * that there is. In this order, so that each step can still be taken:
+ *
+ *   limits         address space, CPU time, size of files (memfds count), fds, processes, core
+ *   who            uid 0 becomes nobody (65534) where it may; every capability goes
+ *   leash          protocol.h
+ *   no new privileges, not traceable by others of its user
+ *   landlock(7)    nothing allowed, of all that the kernel knows to forbid; without it in the
+ *                  kernel, the next step has to do
+ *   seccomp(2)     the system calls of sandbox_calls.c; any other kills the process
+ *
+ * One thread only. No library may be loaded, and no locale, once it is done.
+ */
+#include <stdint.h>
+
+#define SANDBOX_NOBODY 65534
+
+/*
+ * CPU time: between two requests a worker ends by itself after SANDBOX_CPU_ENOUGH_S; one request
+ * that takes it to SANDBOX_CPU_MAX_S is killed.
+ */
+#define SANDBOX_CPU_ENOUGH_S 60
+#define SANDBOX_CPU_MAX_S    180
+#define SANDBOX_FILES_MAX    64
+
+/* @memory_bytes: of address space. Returns 0 or negative errno: then it must not go on. */
+int sandbox_enter(uint64_t memory_bytes);
+/* All of it but the last step: for tests, which see whether the rest holds alone. */
+int sandbox_shut_in(uint64_t memory_bytes);
+
+/* Whether this build has sanitizers, which need address space without end and some more calls. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_SANITIZED 1
+#endif
+#endif
+#ifndef SANDBOX_SANITIZED
+#define SANDBOX_SANITIZED 0
+#endif
+
+/* The last step, sandbox_calls.c. Returns 0 or negative errno. */
+int sandbox_filter_calls(void);
+
+#endif

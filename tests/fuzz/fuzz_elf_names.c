@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What begins as an ELF file: as an image, and as its own debug file, inspected and asked for
+ * names. Other bytes go to the pure parts, chosen by the first one.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/image/debugdata.h"
+#include "common/image/debuglink.h"
+#include "common/image/elf_names.h"
+#include "common/image/names_merge.h"
+#include "common/image/plt.h"
+
+#define UNPACKED_MAX (1u << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fuzz_image(const uint8_t *data, size_t size)
+{
+	struct elf_names *names = NULL;
+	struct worker_image image;
+	int fd, inspected, r;
+
+	fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	inspected = elf_inspect(fd, &image);
+	r = elf_names_new(&names, &(struct elf_names_files){fd, fd, true});
+	/* Names take headers that make sense; nothing else is needed for an inspection. */
+	if (r == WORKER_DONE && inspected != WORKER_DONE)
+		abort();
+	for (uint64_t a = 0; names && a < 0x3000; a += 7) {
+		struct elf_name name;
+		bool found = elf_names_find(names, a, &name);
+
+		if (name.start > a || a - name.start >= name.size || (found && !name.name[0]))
+			abort();
+	}
+	elf_names_free(names);
+	close(fd);
+}
+
+static void fuzz_links(const uint8_t *data, size_t size)
+{
+	struct debugaltlink alternate;
+	struct debuglink link;
+
+	if (debuglink_parse(data, size, size & 1, &link) &&
+	    (!link.name[0] || !memchr(link.name, 0, sizeof(link.name)) || strchr(link.name, '/')))
+		abort();
+	if (debugaltlink_parse(data, size, &alternate) &&
+	    (!alternate.path[0] || alternate.id_length > sizeof(alternate.id)))
+		abort();
+}
+
+static void fuzz_debugdata(const uint8_t *data, size_t size)
+{
+	uint8_t *unpacked = NULL;
+	size_t length = 0;
+
+	if (debugdata_unpack(data, size, UNPACKED_MAX, &unpacked, &length) == DEBUGDATA_E_OK &&
+	    length > UNPACKED_MAX)
+		abort();
+	free(unpacked);
+}
+
+static void fuzz_stubs(const uint8_t *data, size_t size)
+{
+	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64};
+	const struct plt_slot slots[] = {{0x2000, "slot", 4}};
+	const uint64_t jumps[] = {0x2000, 0x2000, 0x3000};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct symtab_entries list = {0};
+
+		if (plt_scan(&(struct plt_code){.code = data,
+						.length = size,
+						.address = 0x1000,
+						.machine = machines[i & 1],
+						.entry_size = 8 * (i >> 1),
+						.slots = slots,
+						.n_slots = ARRAY_SIZE(slots),
+						.jump_slots = jumps,
+						.n_jump_slots = ARRAY_SIZE(jumps)},
+			     5, &list))
+			abort();
+		for (size_t k = 0; k < list.n; k++)
+			if (list.entries[k].start < 0x1000 ||
+			    list.entries[k].start + list.entries[k].size > 0x1000 + size)
+				abort();
+		symtab_entries_deinit(&list);
+	}
+}
+
+/* Four bytes a symbol. */
+static void fuzz_merge(const uint8_t *data, size_t size)
+{
+	struct symtab_entries list = {0}, pieces[NAMES_MERGE_SOURCES] = {0};
+	uint8_t owners[1024] = {0};
+
+	for (size_t i = 0; i + 4 <= size; i += 4)
+		if (symtab_entries_add(&list, &(struct symtab_entry){.start = data[i] * 2u,
+								     .size = data[i + 1],
+								     .limit = 700,
+								     .name = "abcdefgh",
+								     .name_length = data[i + 2] % 8,
+								     .rank = data[i + 2] >> 6 & 1,
+								     .source = data[i + 3] % 8}))
+			abort();
+	if (names_merge(&list, pieces))
+		abort();
+	for (unsigned s = 0; s < NAMES_MERGE_SOURCES; s++) {
+		for (size_t i = 0; i < pieces[s].n; i++) {
+			const struct symtab_entry *e = &pieces[s].entries[i];
+
+			for (uint64_t a = e->start; a < e->start + e->size; a++)
+				if (owners[a]++)
+					abort();
+		}
+		symtab_entries_deinit(&pieces[s]);
+	}
+	symtab_entries_deinit(&list);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const parts[])(const uint8_t *, size_t) = {fuzz_links, fuzz_debugdata,
+								 fuzz_stubs, fuzz_merge};
+
+	if (size > SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0)
+		fuzz_image(data, size);
+	else if (size > 0)
+		parts[data[0] % ARRAY_SIZE(parts)](data + 1, size - 1);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Any text as /proc/PID/mountinfo; what is said of a mount and of the whole text agree. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "daemon/resolve/mounts.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	bool may_have_fuse = mounts_may_have_fuse(text, size);
+
+	for (unsigned n = 0; n < 16; n++) {
+		struct mounts_mount mount;
+
+		if (mounts_kind(text, size, 0, n) == MOUNTS_FUSE && !may_have_fuse)
+			abort();
+		if (mounts_find(text, size, n, &mount) &&
+		    ((mount.is_fuse && !may_have_fuse) || (mount.is_fuse && mount.is_overlay)))
+			abort();
+	}
+	return 0;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hostile_worker: image workers that lie, hang and die, for the client that must survive them.
+ * Which one it is, the name it is started under says: "profd-image-worker: MODE".
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/worker/protocol.h"
+#include "daemon/worker/sandbox.h"
+
+#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+struct lie {
+	struct worker_answer_header header;
+	size_t header_length;
+	int fds[8];
+	size_t n_fds;
+};
+
+static void say(const struct lie *lie)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(lie->fds))];
+		struct cmsghdr header;
+	} control = {.bytes = {0}};
+	struct iovec data = {.iov_base = (void *)(uintptr_t)&lie->header,
+			     .iov_len = lie->header_length};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (lie->n_fds > 0) {
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(lie->n_fds * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), lie->fds, lie->n_fds * sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(lie->n_fds * sizeof(int));
+	}
+	if (sendmsg(WORKER_SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
+		_exit(9);
+}
+
+static int make_memfd(size_t length, int seals)
+{
+	int fd = memfd_create("lie", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, (off_t)length) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
+		_exit(9);
+	return fd;
+}
+
+/* The id of the request that came. */
+static uint64_t listen_to(void)
+{
+	static char bytes[WORKER_REQUEST_MAX];
+	struct worker_request_header request;
+
+	if (read(WORKER_SOCKET_FD, bytes, sizeof(bytes)) < (ssize_t)sizeof(request))
+		_exit(0);
+	memcpy(&request, bytes, sizeof(request));
+	return request.id;
+}
+
+static const struct lie hello = {
+	.header = {.magic = WORKER_MAGIC},
+	.header_length = sizeof(struct worker_answer_header),
+};
+
+/* The truth, but for what a mode changes. */
+static struct lie truth(uint64_t id)
+{
+	struct lie lie = hello;
+
+	lie.header.id = id;
+	lie.header.payload_length = 64;
+	lie.fds[0] = make_memfd(64, ALL_SEALS);
+	lie.n_fds = 1;
+	return lie;
+}
+
+static void wrong_magic(struct lie *lie)
+{
+	lie->header.magic++;
+}
+
+static void wrong_id(struct lie *lie)
+{
+	lie->header.id++;
+}
+
+static void wrong_outcome(struct lie *lie)
+{
+	lie->header.outcome = N_WORKER_OUTCOMES;
+}
+
+static void failed_with_payload(struct lie *lie)
+{
+	lie->header.outcome = WORKER_NOT_ELF;
+}
+
+static void short_header(struct lie *lie)
+{
+	lie->header_length--;
+}
+
+static void empty(struct lie *lie)
+{
+	lie->header_length = 0;
+}
+
+static void unsealed(struct lie *lie)
+{
+	lie->fds[0] = make_memfd(64, 0);
+}
+
+static void half_sealed(struct lie *lie)
+{
+	lie->fds[0] = make_memfd(64, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+}
+
+static void shorter(struct lie *lie)
+{
+	lie->fds[0] = make_memfd(63, ALL_SEALS);
+}
+
+static void longer(struct lie *lie)
+{
+	lie->fds[0] = make_memfd(65, ALL_SEALS);
+}
+
+/* Sparse: it costs nothing to make. */
+static void huge(struct lie *lie)
+{
+	lie->header.payload_length = (uint64_t)WORKER_ANSWER_MAX + 1;
+	lie->fds[0] = make_memfd((size_t)lie->header.payload_length, ALL_SEALS);
+}
+
+static void endless(struct lie *lie)
+{
+	lie->header.payload_length = UINT64_MAX;
+}
+
+static void no_memfd(struct lie *lie)
+{
+	lie->n_fds = 0;
+}
+
+static void two_memfds(struct lie *lie)
+{
+	lie->fds[lie->n_fds++] = make_memfd(64, ALL_SEALS);
+}
+
+static void eight_memfds(struct lie *lie)
+{
+	while (lie->n_fds < ARRAY_SIZE(lie->fds))
+		lie->fds[lie->n_fds++] = lie->fds[0];
+}
+
+static void memfd_of_nothing(struct lie *lie)
+{
+	lie->header.payload_length = 0;
+}
+
+static void no_file(struct lie *lie)
+{
+	int ends[2];
+
+	if (pipe(ends) < 0)
+		_exit(9);
+	lie->fds[0] = ends[0];
+}
+
+/* Changes one thing in an answer, and sends it. */
+static const struct {
+	const char *mode;
+	void (*change)(struct lie *lie);
+} changes[] = {
+	{"wrong-magic", wrong_magic},
+	{"wrong-id", wrong_id},
+	{"wrong-outcome", wrong_outcome},
+	{"failed-with-payload", failed_with_payload},
+	{"short-header", short_header},
+	{"empty", empty},
+	{"unsealed", unsealed},
+	{"half-sealed", half_sealed},
+	{"shorter", shorter},
+	{"longer", longer},
+	{"huge", huge},
+	{"endless", endless},
+	{"no-memfd", no_memfd},
+	{"two-memfds", two_memfds},
+	{"eight-memfds", eight_memfds},
+	{"memfd-of-nothing", memfd_of_nothing},
+	{"no-file", no_file},
+};
+
+/* A child that keeps the socket open when its parent is gone, until the client lets go. */
+static void die_with_heir(void)
+{
+	struct pollfd leash = {.fd = WORKER_LEASH_FD, .events = POLLIN};
+
+	if (fork() == 0)
+		poll(&leash, 1, 60000);
+	_exit(0);
+}
+
+/* The modes that are more than one wrong answer. True: it was one of these. */
+static bool misbehave(const char *mode)
+{
+	struct lie lie;
+
+	if (strcmp(mode, "dies-at-once") == 0)
+		_exit(7);
+	if (strcmp(mode, "never-comes-up") == 0)
+		for (;;)
+			pause();
+	if (strcmp(mode, "babbles") == 0) {
+		lie = truth(1);
+		say(&lie);
+		pause();
+	}
+	if (strcmp(mode, "spins-sandboxed") == 0) {
+		if (sandbox_enter(UINT64_C(1) << 30) < 0)
+			_exit(WORKER_EXIT_SANDBOX);
+		say(&hello);
+		for (;;)
+			;
+	}
+	say(&hello);
+	if (strcmp(mode, "dies-idle") == 0)
+		_exit(7);
+	if (strcmp(mode, "floods") == 0)
+		for (;;)
+			say(&hello);
+	if (strcmp(mode, "honest") == 0)
+		for (;;) {
+			lie = truth(listen_to());
+			say(&lie);
+			close(lie.fds[0]);
+		}
+	lie = truth(listen_to());
+	if (strcmp(mode, "dies-reading") == 0)
+		abort();
+	if (strcmp(mode, "never-answers") == 0)
+		pause();
+	if (strcmp(mode, "leaves-heir") == 0)
+		die_with_heir();
+	if (strcmp(mode, "hangs-up") == 0) {
+		close(WORKER_SOCKET_FD);
+		pause();
+	}
+	if (strcmp(mode, "twice") == 0) {
+		say(&lie);
+		say(&lie);
+		pause();
+	}
+	if (strcmp(mode, "last") == 0) {
+		lie.header.is_last = 1;
+		say(&lie);
+		pause();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
+		if (strcmp(mode, changes[i].mode) == 0) {
+			changes[i].change(&lie);
+			say(&lie);
+			pause();
+		}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 0 ? strchr(argv[0], ' ') : NULL;
+
+	alarm(60); /* whatever becomes of the test */
+	if (!mode || !misbehave(mode + 1)) {
+		fprintf(stderr, "hostile_worker: \"%s\" is no mode\n", mode ? mode + 1 : "");
+		return 9;
+	}
+	return 0;
+}
