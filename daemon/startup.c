@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order of a start: configuration, lock, what forks and what starts threads (the unwinder does
- * both, in this order), store, source (process events begin to gather), processes from /proc,
- * sessions, and last the control socket: whoever gets an answer talks to a daemon that samples.
+ * The order of a start: configuration, lock, what forks (the unwinder, for reading memory), what
+ * starts threads, store, source (process events begin to gather, an image worker comes up),
+ * processes from /proc, sessions, and last the control socket: whoever gets an answer talks to a
+ * daemon that samples.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -128,6 +128,24 @@ static void put_unwinding(struct json *j, const Profd__Control__Unwinding *u)
 	json_end_object(j);
 }
 
+static void put_names(struct json *j, const Profd__Control__Names *n)
+{
+	if (!n)
+		return;
+	json_begin_object(j, "names");
+	json_number(j, "workers_died", n->workers_died);
+	json_number(j, "bad_images", n->bad_images);
+	if (*n->last_bad_image)
+		json_text(j, "last_bad_image", n->last_bad_image);
+	else
+		json_null(j, "last_bad_image");
+	if (*n->trouble)
+		json_text(j, "trouble", n->trouble);
+	else
+		json_null(j, "trouble");
+	json_end_object(j);
+}
+
 static void put_lateness(struct json *j, const Profd__Control__Lateness *lateness)
 {
 	if (!lateness)
@@ -170,6 +188,7 @@ void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
 		put_session(&j, s->sessions[i]);
 	json_end_array(&j);
 	put_unwinding(&j, s->unwinding);
+	put_names(&j, s->names);
 	put_lateness(&j, s->drain_lateness);
 	json_end_object(&j);
 	json_end(&j);

@@ -55,6 +55,35 @@ static void heading(const struct view *v, const char *name)
 	fprintf(v->out, "\n%s%s%s\n", paint(v, BOLD), name, paint(v, PLAIN));
 }
 
+static void begin_warning(const struct view *v)
+{
+	fprintf(v->out, "%swarning:%s ", paint(v, YELLOW), paint(v, PLAIN));
+}
+
+static void print_worker_warnings(const struct view *v, const Profd__Control__Names *n)
+{
+	if (*n->trouble) {
+		begin_warning(v);
+		fputs("no image worker at the moment, hence no unwind rules or names of new "
+		      "images: ",
+		      v->out);
+		print_safely(v->out, n->trouble);
+		fputc('\n', v->out);
+	}
+	if (!n->workers_died && !n->bad_images)
+		return;
+	begin_warning(v);
+	fprintf(v->out, "%" PRIu64 " image workers died and were replaced", n->workers_died);
+	if (n->bad_images)
+		fprintf(v->out, "; %" PRIu64 " images killed one and are not read again",
+			n->bad_images);
+	if (*n->last_bad_image) {
+		fputs(", the last one ", v->out);
+		print_safely(v->out, n->last_bad_image);
+	}
+	fputc('\n', v->out);
+}
+
 static void print_head(const struct view *v, const Profd__Control__Status *s)
 {
 	char buffer[UNITS_TEXT_MAX];
@@ -79,10 +108,12 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 			s->avoided_files);
 	fputc('\n', v->out);
 	for (size_t i = 0; i < s->n_warnings; i++) {
-		fprintf(v->out, "%swarning:%s ", paint(v, YELLOW), paint(v, PLAIN));
+		begin_warning(v);
 		print_safely(v->out, s->warnings[i]);
 		fputc('\n', v->out);
 	}
+	if (s->names)
+		print_worker_warnings(v, s->names);
 }
 
 static void row(const struct view *v, unsigned depth, const char *name, uint64_t count,

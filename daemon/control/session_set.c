@@ -406,6 +406,7 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 
 int session_set_route(struct session_set *set, const struct sample *sample)
 {
+	bool is_counted = false;
 	struct process *p;
 	int r;
 
@@ -430,8 +431,9 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 		}
 		if (r < 0)
 			return r;
+		is_counted |= r == SESSION_E_OK;
 	}
-	return 0;
+	return is_counted ? process_table_see_sample(set->processes, p, sample) : 0;
 }
 
 int session_set_take_result(struct session_set *set, struct output_result *result)

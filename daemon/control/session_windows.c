@@ -50,6 +50,11 @@ static int open_window(struct session_set *set, struct session *s)
 	return session_open_window(s, proc_now_ns(), &ledger);
 }
 
+static int complete_process(void *userdata, struct process *p)
+{
+	return process_table_complete(userdata, p);
+}
+
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
 static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
 			struct flush *flush)
@@ -61,6 +66,9 @@ static int close_window(struct session_set *set, struct session *s, const struct
 
 	if (!s->window)
 		return 0;
+	r = window_each_process(s->window, complete_process, set->processes);
+	if (r)
+		return r;
 	r = session_close_window(s, &end, ledger, &snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;

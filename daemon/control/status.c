@@ -135,6 +135,21 @@ static void fill_unwinding(struct unwinding_message *m, const struct unwinder_st
 		     &m->unwinding.n_counters, &m->unwinding.counters);
 }
 
+/* Of both workers. Which programs others run is not for everybody. */
+static void fill_names(Profd__Control__Names *m, const struct table_loader_stats *tables,
+		       const struct symbols_stats *symbols, const struct peer *peer)
+{
+	const char *last = symbols->last_bad_ns > tables->last_bad_ns ? symbols->last_bad_image
+								      : tables->last_bad_image;
+
+	*m = (Profd__Control__Names)PROFD__CONTROL__NAMES__INIT;
+	m->workers_died = tables->workers_died + symbols->workers_died;
+	m->bad_images = tables->bad_images + symbols->bad_images;
+	if (peer->privileged)
+		m->last_bad_image = (char *)last;
+	m->trouble = (char *)(*tables->trouble ? tables->trouble : symbols->trouble);
+}
+
 static void fill_memory(Profd__Control__Memory *m, const struct status_facts *facts,
 			const struct unwinder_stats *unwinder)
 {
@@ -253,6 +268,8 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	struct ledger_message ledger_message;
 	struct unwinding_message unwinding;
 	struct unwinder_stats unwinder_stats;
+	struct symbols_stats symbols_stats;
+	Profd__Control__Names names;
 	Profd__Control__Cpu cpu;
 	struct ledger ledger;
 	struct utsname host;
@@ -266,6 +283,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	uname(&host);
 	process_table_get_stats(facts->processes, &process_stats);
 	output_get_store_status(facts->output, &store_status);
+	output_get_symbols_stats(facts->output, &symbols_stats);
 	unwinder_get_stats(facts->unwinder, &unwinder_stats);
 	fill_ledger(&ledger_message, &ledger);
 	fill_cpu(&cpu, source_stats.bpf_run_ns);
@@ -273,6 +291,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	fill_memory(&memory, facts, &unwinder_stats);
 	fill_store(&store, facts, &store_status);
 	fill_unwinding(&unwinding, &unwinder_stats, &source_stats);
+	fill_names(&names, &unwinder_stats.loader, &symbols_stats, peer);
 
 	fill_head(&status, facts, &process_stats);
 	status.host = host.nodename;
@@ -290,6 +309,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	status.sessions = sessions.pointers;
 	status.drain_lateness = &lateness;
 	status.unwinding = &unwinding.unwinding;
+	status.names = &names;
 	reply_status(reply, &status);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "daemon/resolve/jit_files.h"
 
 /* A process that the window counts: alive in the table, or taken back from a snapshot. */
 struct member {
@@ -40,15 +41,6 @@ int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
 		return r;
 	*ret = steal_ptr(&w);
 	return 0;
-}
-
-static void snapshot_process_deinit(struct snapshot_process *p)
-{
-	free(p->service);
-	free(p->cgroup);
-	free(p->container);
-	image_unref(p->program);
-	mappings_unref(p->mappings);
 }
 
 void window_free(struct window *w)
@@ -156,6 +148,21 @@ int window_take_back(struct window *w, struct snapshot *snapshot,
 	return 0;
 }
 
+int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
+			void *userdata)
+{
+	struct member *m, *next;
+	int r = 0;
+
+	HASH_ITER (hh, w->members, m, next) {
+		if (m->process)
+			r = fn(userdata, m->process);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 static int copy_text(char **ret, const char *text)
 {
 	*ret = text ? strdup(text) : NULL;
@@ -172,6 +179,8 @@ static int describe_process(const struct process *p, struct snapshot_process *re
 		.kernel_thread = p->kernel_thread,
 		.program = image_ref(p->program),
 		.mappings = mappings_ref(p->mappings),
+		.perf_map = jit_file_ref(p->jit ? p->jit->perf_map : NULL),
+		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
 	};
 	memcpy(ret->comm, p->comm, sizeof(ret->comm));
 	r = copy_text(&ret->service, p->service);

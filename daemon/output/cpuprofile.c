@@ -242,12 +242,13 @@ int output_cpuprofile(const struct context *c, const struct view *view,
 	int r = collect(view, part, &chains);
 
 	if (!r)
-		r = cpuprofile_maps(e->process, e->entry->generation, &maps);
+		r = cpuprofile_maps(c->symbols, e->process, e->entry->generation, &maps);
+	if (!r)
+		r = cpuprofile_slot_bytes(c->symbols, e->process, &profile.slot_bytes);
 	if (!r)
 		r = comments(c, view, part, &text);
 	if (r)
 		return r;
-	profile.slot_bytes = cpuprofile_slot_bytes(e->process);
 	profile.records = chains.records;
 	profile.n_records = chains.n_records;
 	profile.maps = maps;

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "common/image/elf.h"
 
 /* Opens a path of a stranger's choice without touching devices or waiting for a FIFO's writer. */
 static int open_regular(const char *path)
@@ -24,26 +23,32 @@ static int open_regular(const char *path)
 	return open(again, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-static bool holds_same_build(const struct image *image)
+static bool holds_same_build(struct symbols *symbols, const struct image *image)
 {
-	cleanup(closep) int fd = -1;
 	const struct elf_summary *mapped = image_elf(image);
-	struct elf_summary elf;
+	cleanup(closep) int fd = -1;
+	struct symbols_build_id id;
 
 	if (!mapped || !mapped->build_id_length)
 		return false;
 	fd = open_regular(image->path);
-	return fd >= 0 && elf_summary_read(fd, &elf) == ELF_SUMMARY_E_OK &&
-	       elf.build_id_length == mapped->build_id_length &&
-	       memcmp(elf.build_id, mapped->build_id, elf.build_id_length) == 0;
+	return fd >= 0 && symbols_build_id(symbols, fd, image->path, &id) &&
+	       id.length == mapped->build_id_length &&
+	       memcmp(id.bytes, mapped->build_id, id.length) == 0;
 }
 
-static bool is_deleted(const struct image *image)
+static bool is_deleted(struct symbols *symbols, const struct image *image)
 {
 	struct stat st;
+	bool gone;
+	int fd;
 
-	return image->kind == IMAGE_FILE && image->fd >= 0 && fstat(image->fd, &st) == 0 &&
-	       st.st_nlink == 0 && !holds_same_build(image);
+	if (image->kind != IMAGE_FILE)
+		return false;
+	fd = image_borrow_file(image);
+	gone = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+	image_return_file(image, fd);
+	return gone && !holds_same_build(symbols, image);
 }
 
 /* seq_file_path() in the kernel: a newline in a path is written \012. */
@@ -57,7 +62,7 @@ static void put_path(FILE *out, const char *path)
 	}
 }
 
-static void put_line(FILE *out, const struct mapping *m)
+static void put_line(FILE *out, struct symbols *symbols, const struct mapping *m)
 {
 	const struct image *image = m->image;
 	bool is_file = image->kind == IMAGE_FILE;
@@ -70,7 +75,7 @@ static void put_line(FILE *out, const struct mapping *m)
 	/* The kernel pads to this column; readers split at blanks. */
 	fprintf(out, "%*s", n < 72 ? 73 - n : 1, "");
 	put_path(out, image->path);
-	fprintf(out, "%s\n", is_deleted(image) ? " (deleted)" : "");
+	fprintf(out, "%s\n", is_deleted(symbols, image) ? " (deleted)" : "");
 }
 
 static bool is_valid(const struct mapping *m, uint32_t generation)
@@ -86,7 +91,8 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-int cpuprofile_maps(const struct snapshot_process *p, uint32_t generation, char **ret)
+int cpuprofile_maps(struct symbols *symbols, const struct snapshot_process *p, uint32_t generation,
+		    char **ret)
 {
 	cleanup(freep) const struct mapping **lines = NULL;
 	const struct mapping *all = NULL;
@@ -110,10 +116,10 @@ int cpuprofile_maps(const struct snapshot_process *p, uint32_t generation, char 
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i]->image == p->program)
-			put_line(out, lines[i]);
+			put_line(out, symbols, lines[i]);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i]->image != p->program)
-			put_line(out, lines[i]);
+			put_line(out, symbols, lines[i]);
 	if (fclose(out) != 0) {
 		free(text);
 		return error_origin(-ENOMEM);
@@ -122,18 +128,28 @@ int cpuprofile_maps(const struct snapshot_process *p, uint32_t generation, char 
 	return 0;
 }
 
-unsigned cpuprofile_slot_bytes(const struct snapshot_process *p)
+/* 0: it has none that says. */
+static int slot_bytes(struct symbols *symbols, struct image *image, unsigned *ret)
 {
-	const struct mapping *all;
-	size_t n;
+	int r = symbols_headers(symbols, image);
 
-	if (p->program && image_elf(p->program))
-		return image_elf(p->program)->pointer_bytes;
-	if (!p->mappings)
-		return 8;
-	all = mappings_all(p->mappings, &n);
-	for (size_t i = 0; i < n; i++)
-		if (image_elf(all[i].image))
-			return image_elf(all[i].image)->pointer_bytes;
-	return 8;
+	*ret = image_elf(image) ? image_elf(image)->pointer_bytes : 0;
+	return r;
+}
+
+int cpuprofile_slot_bytes(struct symbols *symbols, const struct snapshot_process *p, unsigned *ret)
+{
+	const struct mapping *all = NULL;
+	unsigned bytes = 0;
+	size_t n = 0;
+	int r = 0;
+
+	if (p->program)
+		r = slot_bytes(symbols, p->program, &bytes);
+	if (p->mappings)
+		all = mappings_all(p->mappings, &n);
+	for (size_t i = 0; i < n && !bytes && !r; i++)
+		r = slot_bytes(symbols, all[i].image, &bytes);
+	*ret = bytes ? bytes : 8;
+	return r;
 }

@@ -4,6 +4,7 @@
 
 /* The text behind a legacy profile's records: lines as in /proc/PID/maps (proc(5)). */
 #include "daemon/output/snapshot.h"
+#include "daemon/output/symbols.h"
 
 /*
  * The executable mappings of @generation, those of the main program first. A file that was
@@ -11,8 +12,9 @@
  * again: readers find the program by this path. *ret is malloc'ed, the caller's; "" if there are
  * none. May open files. Returns 0 or negative errno.
  */
-int cpuprofile_maps(const struct snapshot_process *p, uint32_t generation, char **ret);
-/* Pointer size of the program: 4 or 8. */
-unsigned cpuprofile_slot_bytes(const struct snapshot_process *p);
+int cpuprofile_maps(struct symbols *symbols, const struct snapshot_process *p, uint32_t generation,
+		    char **ret);
+/* Pointer size of the program: 4 or 8; 8 where nothing tells. Returns 0 or negative errno. */
+int cpuprofile_slot_bytes(struct symbols *symbols, const struct snapshot_process *p, unsigned *ret);
 
 #endif

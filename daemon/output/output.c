@@ -49,6 +49,7 @@ struct output {
 	bool configure;
 	struct output_options options;
 	struct output_store_status status;
+	struct symbols_stats symbols;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -137,11 +138,14 @@ static void work(struct output *o, struct job *job)
 static void answer(struct output *o, struct job *job)
 {
 	struct output_store_status status;
+	struct symbols_stats symbols;
 	uint64_t one = 1;
 
 	writer_get_status(o->writer, &status);
+	writer_get_symbols_stats(o->writer, &symbols);
 	pthread_mutex_lock(&o->lock.mutex);
 	o->status = status;
+	o->symbols = symbols;
 	if (job)
 		queue_push(&o->results, job);
 	pthread_mutex_unlock(&o->lock.mutex);
@@ -341,5 +345,12 @@ void output_get_store_status(struct output *o, struct output_store_status *ret)
 {
 	pthread_mutex_lock(&o->lock.mutex);
 	*ret = o->status;
+	pthread_mutex_unlock(&o->lock.mutex);
+}
+
+void output_get_symbols_stats(struct output *o, struct symbols_stats *ret)
+{
+	pthread_mutex_lock(&o->lock.mutex);
+	*ret = o->symbols;
 	pthread_mutex_unlock(&o->lock.mutex);
 }

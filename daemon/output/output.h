@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "daemon/output/listing.h"
 #include "daemon/output/snapshot.h"
+#include "daemon/output/symbols.h"
 
 enum {
 	OUTPUT_E_OK,
@@ -24,7 +25,7 @@ struct output_options {
 	const char *store_path; /* for messages and for the paths that are reported */
 	uint64_t max_size, min_free, max_age_s, legacy_keep_s;
 	uint32_t keep_windows, legacy_max_processes;
-	uint64_t symbol_cache_bytes; /* bound for symbol tables held */
+	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
 };
 
 /* What became of one request, in the order of requests. */
@@ -74,5 +75,7 @@ struct output_result *output_take(struct output *o);
 int output_configure(struct output *o, const struct output_options *options);
 /* A copy of what the store looked like after the last request. */
 void output_get_store_status(struct output *o, struct output_store_status *ret);
+/* What the image worker for symbols had done then. */
+void output_get_symbols_stats(struct output *o, struct symbols_stats *ret);
 
 #endif

@@ -192,24 +192,28 @@ static int find(struct places *p, const struct view_entry *e, uint64_t frame,
 	return 0;
 }
 
-/* The headers of an image. The [vdso] that is not at hand as a file is the host's. */
-static const struct elf_summary *headers(const struct view_entry *e, const struct image *image,
-					 const struct symbols *symbols)
+/*
+ * The headers of an image, NULL if there are none. The [vdso] is one image for all processes, which
+ * has none of its own; that of 64-bit ones is the host's.
+ */
+static int headers(const struct view_entry *e, struct image *image, struct symbols *symbols,
+		   const struct elf_summary **ret)
 {
-	const struct elf_summary *program;
+	struct image *program = e->process->program;
+	int r = symbols_headers(symbols, image);
 
-	if (image_elf(image))
-		return image_elf(image);
-	if (image->kind != IMAGE_VDSO)
-		return NULL;
-	program = e->process->program ? image_elf(e->process->program) : NULL;
-	if (program && program->pointer_bytes != 8)
-		return NULL;
-	return symbols_vdso(symbols);
+	*ret = image_elf(image);
+	if (r || *ret || image->kind != IMAGE_VDSO)
+		return r;
+	r = program ? symbols_headers(symbols, program) : 0;
+	if (!r && program && image_elf(program) && image_elf(program)->pointer_bytes != 8)
+		return 0;
+	*ret = symbols_vdso(symbols);
+	return r;
 }
 
 int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
-		const struct symbols *symbols, struct place *ret)
+		struct symbols *symbols, struct place *ret)
 {
 	const struct mapping *m;
 	int r;
@@ -221,9 +225,11 @@ int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
 	ret->kind = PLACE_IMAGE;
 	ret->mapping = m;
 	ret->file_offset = ret->address - m->start + m->offset;
-	ret->elf = headers(e, m->image, symbols);
+	if ((e->process->perf_map || e->process->jitdump) && jit_file_is_for(m->image))
+		ret->generated = e->process;
+	r = headers(e, m->image, symbols, &ret->elf);
 	ret->has_vaddr = ret->elf && elf_summary_vaddr(ret->elf, ret->file_offset, &ret->vaddr);
-	return 0;
+	return r;
 }
 
 void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
@@ -238,7 +244,7 @@ void places_kernel(const struct kernel_images *kernel, uint64_t address, struct 
 }
 
 int places_leaf(struct places *p, const struct view_entry *e, const struct kernel_images *kernel,
-		const struct symbols *symbols, struct place *ret)
+		struct symbols *symbols, struct place *ret)
 {
 	*ret = (struct place){.kind = PLACE_NOWHERE};
 	if (!e->stack.n_frames)

@@ -35,7 +35,9 @@ struct place {
 	const struct mapping *mapping;     /* PLACE_IMAGE */
 	const struct elf_summary *elf;     /* PLACE_IMAGE: headers, or NULL */
 	const struct kernel_image *kernel; /* PLACE_KERNEL */
-	uint64_t file_offset;              /* PLACE_IMAGE: in the image */
+	/* PLACE_IMAGE: the process, if it generated that code and says how it is called; or NULL */
+	const struct snapshot_process *generated;
+	uint64_t file_offset; /* PLACE_IMAGE: in the image */
 	bool has_vaddr;
 	uint64_t vaddr; /* link-time; PLACE_KERNEL: the address itself */
 };
@@ -49,12 +51,11 @@ DEFINE_CLEANUP(struct places *, places_free)
 
 /* @frame is one of the user frames of @e. Returns 0 or negative errno. */
 int places_user(struct places *places, const struct view_entry *e, uint64_t frame,
-		const struct symbols *symbols, struct place *ret);
+		struct symbols *symbols, struct place *ret);
 void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret);
 /* The leaf's place; PLACE_NOWHERE also for a stack without frames. Returns 0 or negative errno. */
 int places_leaf(struct places *places, const struct view_entry *e,
-		const struct kernel_images *kernel, const struct symbols *symbols,
-		struct place *ret);
+		const struct kernel_images *kernel, struct symbols *symbols, struct place *ret);
 /*
  * The address of the user frame @frame in the address space that the mappings of @e's generation
  * describe: never one that belongs to another image there. Returns 0 or negative errno.

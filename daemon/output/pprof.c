@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Three passes. First every frame becomes a spot: one address in one process's mapping (or kernel
- * image), each once. Then the spots, sorted by image so that each symbol table is loaded once, are
- * named and become locations. Last the samples, whose frames are by now numbers of spots.
+ * image), each once. Then the spots, image by image, so that names are asked for in few questions,
+ * become locations (pprof_locate.c). Last the samples, whose frames are by now numbers of spots.
  *
  * Mappings: one image may lie at another address in each process. All are laid over the layout
  * that was seen first, segment by segment: an address is the file offset, moved to there.
@@ -91,72 +91,6 @@ static int collect_entry(struct builder *b, const struct view_entry *e)
 			r = spots_user(b->spots, b->view, e, frame, b->c->symbols, &spot);
 		if (!r)
 			r = add_frame(b, spot);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* The name of what lies at @place; NULL if there is none or none is wanted. */
-static int find_name(struct builder *b, const struct place *place, const char **ret)
-{
-	*ret = NULL;
-	if (b->view->snapshot->symbolize == SYMBOLIZE_NONE || !place->has_vaddr)
-		return 0;
-	if (place->kind == PLACE_KERNEL)
-		return symbols_of_kernel(b->c->symbols, place->kernel, place->vaddr, ret);
-	if (place->kind == PLACE_IMAGE)
-		return symbols_of_image(b->c->symbols, place->mapping->image, place->vaddr, ret);
-	return 0;
-}
-
-static int add_function(struct builder *b, const char *name, uint32_t *ret)
-{
-	struct profile_function f = {0};
-	int r = profile_add_text(b->profile, name, &f.name);
-
-	if (r)
-		return r;
-	f.system_name = f.name;
-	return profile_add_function(b->profile, &f, ret);
-}
-
-static int locate_spot(struct builder *b, const struct spot *spot, uint32_t *ret)
-{
-	struct profile_line line = {0};
-	uint32_t mapping = PROFILE_NONE;
-	uint64_t address = spot->place.address;
-	const char *name = spot->fixed_name;
-	int r = 0;
-
-	if (!name) {
-		r = pprof_mappings_place(&b->mappings, b->profile, &spot->place, &address,
-					 &mapping);
-		if (!r)
-			r = find_name(b, &spot->place, &name);
-	}
-	if (!r && name)
-		r = add_function(b, name, &line.function);
-	if (r)
-		return r;
-	if (name && mapping != PROFILE_NONE)
-		b->profile->mappings[mapping].has_functions = true;
-	return profile_add_location(b->profile, mapping, address, &line, name ? 1 : 0, ret);
-}
-
-static int locate_all(struct builder *b)
-{
-	cleanup(freep) uint32_t *order = NULL;
-	size_t n;
-	int r = spots_by_image(b->spots, &order, &n);
-
-	if (r)
-		return r;
-	b->locations = calloc(n ? n : 1, sizeof(*b->locations));
-	if (!b->locations)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < n; i++) {
-		r = locate_spot(b, spots_get(b->spots, order[i]), &b->locations[order[i]]);
 		if (r)
 			return r;
 	}
@@ -329,7 +263,8 @@ static int build(struct builder *b)
 	if (!r)
 		r = pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group);
 	if (!r)
-		r = locate_all(b);
+		r = pprof_locate(b->c, b->view->snapshot->symbolize, b->spots, &b->mappings,
+				 b->profile, &b->locations);
 	return r ? r : add_samples(b);
 }
 

@@ -247,6 +247,9 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 	}
 	if (!place.mapping)
 		return 0;
+	r = symbols_headers(c->symbols, best.e->process->program);
+	if (r)
+		return r;
 	place.file_offset = place.mapping->offset;
 	place.elf = image_elf(best.program);
 	address = place.mapping->start;

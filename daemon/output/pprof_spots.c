@@ -53,6 +53,13 @@ static uint64_t owner_of(const struct spot *spot)
 	return (uint64_t)(uintptr_t)spot->place.mapping;
 }
 
+/* A process that was forked shares the mappings of its parent, but makes other code there. */
+static bool is_same(const struct spot *a, const struct spot *b)
+{
+	return a->place.address == b->place.address && owner_of(a) == owner_of(b) &&
+	       a->place.generated == b->place.generated;
+}
+
 static uint32_t hash(const struct spots *s, const struct spot *spot)
 {
 	unsigned __int128 product = (unsigned __int128)(owner_of(spot) ^ s->seed) *
@@ -68,8 +75,7 @@ static uint32_t *probe(const struct spots *s, const struct spot *spot)
 		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
 		const struct spot *other = *slot ? &s->spots[*slot - 1] : NULL;
 
-		if (!other || (other->place.address == spot->place.address &&
-			       owner_of(other) == owner_of(spot)))
+		if (!other || is_same(other, spot))
 			return slot;
 	}
 }
@@ -120,7 +126,7 @@ static int add(struct spots *s, const struct spot *spot, uint32_t *ret)
 }
 
 int spots_user(struct spots *s, const struct view *view, const struct view_entry *e, uint64_t frame,
-	       const struct symbols *symbols, uint32_t *ret)
+	       struct symbols *symbols, uint32_t *ret)
 {
 	struct spot spot = {0};
 	int r = places_user(view->places, e, frame, symbols, &spot.place);
@@ -150,21 +156,31 @@ const struct spot *spots_get(const struct spots *s, uint32_t i)
 	return &s->spots[i];
 }
 
-static uint64_t image_of(const struct place *place)
+uint64_t spots_image(const struct spot *spot)
 {
+	const struct place *place = &spot->place;
+
 	if (place->kind == PLACE_KERNEL)
 		return place->kernel->id | UINT64_C(1) << 63;
 	return place->kind == PLACE_IMAGE ? place->mapping->image->id : 0;
+}
+
+/* Generated code has names of its own in each process. */
+static uint64_t process_of(const struct place *place)
+{
+	return place->generated ? place->generated->serial : 0;
 }
 
 static int by_image(const void *a, const void *b, void *userdata)
 {
 	const struct spots *s = userdata;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	uint64_t x = image_of(&s->spots[i].place), y = image_of(&s->spots[j].place);
+	uint64_t x = spots_image(&s->spots[i]), y = spots_image(&s->spots[j]);
 
 	if (x != y)
 		return x < y ? -1 : 1;
+	if (process_of(&s->spots[i].place) != process_of(&s->spots[j].place))
+		return process_of(&s->spots[i].place) < process_of(&s->spots[j].place) ? -1 : 1;
 	return i < j ? -1 : i > j; /* in order of appearance */
 }
 

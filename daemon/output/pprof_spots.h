@@ -3,8 +3,8 @@
 #define PROFD_OUTPUT_PPROF_SPOTS_H
 
 /*
- * Two helpers of pprof.c: the set of spots that a profile's samples touch, and the mappings that
- * they are laid over.
+ * The helpers of pprof.c: the set of spots that a profile's samples touch, the mappings that they
+ * are laid over, and the locations that come of both.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -31,12 +31,17 @@ DEFINE_CLEANUP(struct spots *, spots_free)
 
 /* Each finds or adds a spot. Return 0 or negative errno. */
 int spots_user(struct spots *s, const struct view *view, const struct view_entry *e, uint64_t frame,
-	       const struct symbols *symbols, uint32_t *ret);
+	       struct symbols *symbols, uint32_t *ret);
 int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
 		 uint32_t *ret);
 int spots_name(struct spots *s, enum spot_name name, uint32_t *ret);
 const struct spot *spots_get(const struct spots *s, uint32_t i);
-/* All spots, those of one image in a row; malloc'ed, the caller's. */
+/* Which image it is in: the same number, the same image; 0: in none. */
+uint64_t spots_image(const struct spot *spot);
+/*
+ * All spots, those of one image in a row, and those of one process's generated code in a row;
+ * malloc'ed, the caller's.
+ */
 int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n);
 
 /* A segment of an image that has become a mapping of the profile. */
@@ -60,5 +65,13 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 /* Finds or adds the mapping for @place (PROFILE_NONE for nowhere) and moves *address into it. */
 int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const struct place *place,
 			 uint64_t *address, uint32_t *ret);
+
+/*
+ * Makes the location of each spot, with names as far as they are wanted and known. *ret: by spot,
+ * malloc'ed, the caller's. Says of each mapping in @p what is known of its locations. Returns 0 or
+ * negative errno.
+ */
+int pprof_locate(const struct context *c, enum symbolize symbolize, const struct spots *spots,
+		 struct pprof_mappings *mappings, struct profile *p, uint32_t **ret);
 
 #endif

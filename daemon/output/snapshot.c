@@ -3,19 +3,23 @@
 
 #include <stdlib.h>
 
+void snapshot_process_deinit(struct snapshot_process *p)
+{
+	free(p->service);
+	free(p->cgroup);
+	free(p->container);
+	image_unref(p->program);
+	mappings_unref(p->mappings);
+	jit_file_unref(p->perf_map);
+	jit_file_unref(p->jitdump);
+}
+
 void snapshot_free(struct snapshot *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->n_processes && s->processes; i++) {
-		struct snapshot_process *p = &s->processes[i];
-
-		free(p->service);
-		free(p->cgroup);
-		free(p->container);
-		image_unref(p->program);
-		mappings_unref(p->mappings);
-	}
+	for (size_t i = 0; i < s->n_processes && s->processes; i++)
+		snapshot_process_deinit(&s->processes[i]);
 	free(s->processes);
 	aggregate_free(s->aggregate);
 	free(s->session_name);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "daemon/aggregate/aggregate.h"
+#include "daemon/resolve/jit_file.h"
 #include "daemon/resolve/mappings.h"
 
 enum {
@@ -43,7 +44,12 @@ struct snapshot_process {
 	char *container;           /* id, or NULL */
 	struct image *program;     /* the main program's image, or NULL; owned reference */
 	struct mappings *mappings; /* or NULL; owned reference */
+	/* Where the code that it generates has names; or NULL; owned references. */
+	struct jit_file *perf_map, *jitdump;
 };
+
+/* Frees what it owns; takes one that is all zero. */
+void snapshot_process_deinit(struct snapshot_process *p);
 
 struct snapshot {
 	uint64_t session;   /* 0: the system session */

@@ -1,106 +1,76 @@
 /* SPDX-License-Identifier: MIT */
+/* The cache: entries by image, and what is missing in them when somebody needs it. */
 #include "daemon/output/symbols.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <uthash.h>
 
 #include "common/error.h"
-#include "common/image/elf.h"
-#include "common/symbols/symtab.h"
+#include "daemon/output/symbols_private.h"
+#include "daemon/resolve/vdso.h"
 
-#define VDSO_SIZE_MAX 65536u
+#define DEADLINE_NS UINT64_C(5000000000)
+/* Past this and the bound, one image gets no more names in one go. */
+#define ENTRY_BYTES_MAX ((size_t)64 << 20)
 
-enum domain { DOMAIN_IMAGE, DOMAIN_KERNEL, DOMAIN_VDSO };
-
-struct key {
-	uint64_t id;
-	uint64_t domain; /* enum domain; as wide as id, so that there is no padding */
-};
-
-struct table {
-	struct key key;
-	struct symtab *symtab; /* NULL: the image has no symbols */
-	size_t bytes;
-	UT_hash_handle hh; /* in order of use: the first is the oldest */
-};
-
-struct symbols {
-	struct kernel_images *kernel;
-	struct table *tables;
-	size_t bytes, max_bytes;
-	int vdso_fd; /* a copy of profd's own, or -1 */
-	bool has_vdso;
-	struct elf_summary vdso;
-};
-
-/*
- * vdso(7): AT_SYSINFO_EHDR is its ELF header. The section headers come last, so their end is the
- * end of the image. 32-bit profd has the 32-bit one, which serves nobody else.
- */
-static void copy_vdso(struct symbols *s)
+int symbols_new(struct symbols **ret, const struct symbols_options *options)
 {
-	const Elf64_Ehdr *header = (const void *)getauxval(AT_SYSINFO_EHDR);
-	size_t length;
-
-	if (!header || sizeof(void *) != 8)
-		return;
-	length = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (length < sizeof(*header) || length > VDSO_SIZE_MAX)
-		return;
-	s->vdso_fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (s->vdso_fd < 0 || write(s->vdso_fd, header, length) != (ssize_t)length)
-		return;
-	s->has_vdso = elf_summary_read(s->vdso_fd, &s->vdso) == ELF_SUMMARY_E_OK;
-}
-
-int symbols_new(struct symbols **ret, size_t max_bytes, struct kernel_images *kernel)
-{
-	struct symbols *s = calloc(1, sizeof(*s));
+	const struct worker_options worker = {
+		.path = options->worker_path,
+		.name = "symbols",
+		.deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS,
+	};
+	cleanup(symbols_freep) struct symbols *s = calloc(1, sizeof(*s));
+	int r;
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->kernel = kernel;
-	s->max_bytes = max_bytes;
-	s->vdso_fd = -1;
-	copy_vdso(s);
-	*ret = s;
+	s->kernel = options->kernel;
+	s->max_bytes = options->max_bytes;
+	s->window = 1;
+	if (vdso_open(&s->vdso_fd) != VDSO_E_OK)
+		s->vdso_fd = -1;
+	r = worker_new(&s->worker, &worker);
+	if (r)
+		return r;
+	*ret = steal_ptr(&s);
 	return 0;
 }
 
-static void drop(struct symbols *s, struct table *t)
+static void drop(struct symbols *s, struct symbols_entry *e)
 {
-	HASH_DEL(s->tables, t);
-	s->bytes -= t->bytes;
-	symtab_free(t->symtab);
-	free(t);
+	HASH_DEL(s->entries, e);
+	s->bytes -= e->bytes;
+	symbols_close_debug(s, e);
+	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
+		symbols_names_free(e->names[i]);
+	symtab_free(e->symtab);
+	free(e->facts);
+	free(e);
 }
 
 /* Drops the oldest until the bound is kept, @keep excepted. */
-static void shrink(struct symbols *s, const struct table *keep)
+static void shrink(struct symbols *s, const struct symbols_entry *keep)
 {
-	struct table *t, *next;
+	struct symbols_entry *e, *next;
 
-	HASH_ITER (hh, s->tables, t, next) {
+	HASH_ITER (hh, s->entries, e, next) {
 		if (s->bytes <= s->max_bytes)
 			return;
-		if (t != keep)
-			drop(s, t);
+		if (e != keep)
+			drop(s, e);
 	}
 }
 
 void symbols_free(struct symbols *s)
 {
-	struct table *t, *next;
+	struct symbols_entry *e, *next;
 
 	if (!s)
 		return;
-	HASH_ITER (hh, s->tables, t, next)
-		drop(s, t);
+	HASH_ITER (hh, s->entries, e, next)
+		drop(s, e);
+	worker_free(s->worker);
 	closep(&s->vdso_fd);
 	free(s);
 }
@@ -116,91 +86,257 @@ size_t symbols_bytes(const struct symbols *s)
 	return s->bytes;
 }
 
-/* The table under @key as the newest, or NULL. */
-static struct table *touch(struct symbols *s, const struct key *key)
+void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret)
 {
-	struct table *t;
+	struct worker_stats worker;
 
-	HASH_FIND(hh, s->tables, key, sizeof(*key), t);
-	if (t && t->hh.next) {
-		HASH_DEL(s->tables, t);
-		HASH_ADD(hh, s->tables, key, sizeof(t->key), t);
-	}
-	return t;
+	worker_get_stats(s->worker, &worker);
+	*ret = s->stats;
+	ret->workers_died = worker.died;
 }
 
-/* Keeps what loading gave (@r: SYMTAB_E_* or errno); @symtab is taken over. */
-static int keep(struct symbols *s, const struct key *key, int r, struct symtab *symtab,
-		struct table **ret)
+void symbols_begin_window(struct symbols *s)
 {
-	struct table *t;
+	s->window++;
+	s->lost_ns = 0;
+}
 
-	if (r == -ENOMEM)
-		return r;
-	t = calloc(1, sizeof(*t));
-	if (!t) {
-		symtab_free(symtab);
+/* The entry of @key as the newest, made if need be. */
+static int get_entry(struct symbols *s, const struct symbols_key *key, struct symbols_entry **ret)
+{
+	struct symbols_entry *e;
+
+	HASH_FIND(hh, s->entries, key, sizeof(*key), e);
+	if (e && e->hh.next) {
+		HASH_DEL(s->entries, e);
+		HASH_ADD(hh, s->entries, key, sizeof(e->key), e);
+	}
+	if (!e) {
+		e = calloc(1, sizeof(*e));
+		if (!e)
+			return error_origin(-ENOMEM);
+		e->key = *key;
+		e->debug.debug = e->debug.alternate = -1;
+		HASH_ADD(hh, s->entries, key, sizeof(e->key), e);
+	}
+	*ret = e;
+	return 0;
+}
+
+static struct symbols_key key_of(const struct image *image)
+{
+	if (image->kind == IMAGE_VDSO)
+		return (struct symbols_key){.domain = SYMBOLS_VDSO};
+	return (struct symbols_key){.id = image->id, .domain = SYMBOLS_IMAGE};
+}
+
+/* @e has changed: counts it anew, and keeps the bound. */
+static void settle(struct symbols *s, struct symbols_entry *e)
+{
+	s->bytes -= e->bytes;
+	e->bytes = sizeof(*e) + (e->facts ? sizeof(*e->facts) : 0) +
+		   (e->symtab ? symtab_bytes(e->symtab) : 0);
+	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
+		e->bytes += e->names[i] ? symbols_names_bytes(e->names[i]) : 0;
+	s->bytes += e->bytes;
+	shrink(s, e);
+}
+
+/* Headers to the image, the rest to the entry. Returns 0 or negative errno. */
+static int learn_headers(struct symbols *s, struct symbols_entry *e, struct image *image, int fd)
+{
+	cleanup(freep) struct worker_image *facts = malloc(sizeof(*facts));
+	enum worker_outcome outcome;
+	int r;
+
+	if (!facts)
 		return error_origin(-ENOMEM);
+	r = symbols_inspect(s, image, fd, facts, &outcome);
+	if (r)
+		return r < 0 ? r : 0;
+	if (outcome == WORKER_NOT_ELF || outcome == WORKER_MALFORMED) {
+		e->is_nameless = true;
+		return image_set_headers(image, NULL);
 	}
-	t->key = *key;
-	t->symtab = symtab;
-	t->bytes = sizeof(*t) + (symtab ? symtab_bytes(symtab) : 0);
-	HASH_ADD(hh, s->tables, key, sizeof(t->key), t);
-	s->bytes += t->bytes;
-	shrink(s, t);
-	*ret = t;
-	return 0;
+	if (outcome != WORKER_DONE)
+		return 0;
+	r = image_set_headers(image, &facts->elf);
+	if (!r && !e->facts)
+		e->facts = steal_ptr(&facts);
+	return r;
 }
 
-static const char *find(const struct table *t, uint64_t address)
+int symbols_headers(struct symbols *s, struct image *image)
 {
-	struct symtab_symbol symbol;
+	const struct symbols_key key = key_of(image);
+	struct symbols_entry *e;
+	int fd, r;
 
-	if (!t->symtab || !symtab_find(t->symtab, address, &symbol))
-		return NULL;
-	return symbol.name;
+	if (image->kind != IMAGE_FILE || image_has_headers(image) || atomic_load(&image->is_bad))
+		return 0;
+	r = get_entry(s, &key, &e);
+	if (r || e->window == s->window)
+		return r;
+	e->window = s->window;
+	fd = image_borrow_file(image);
+	if (fd >= 0)
+		r = learn_headers(s, e, image, fd);
+	image_return_file(image, fd);
+	settle(s, e);
+	return r;
 }
 
-int symbols_of_image(struct symbols *s, const struct image *image, uint64_t address,
-		     const char **ret)
+/* One request for @addresses. Returns ASK_* or negative errno. */
+static int ask_names(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
+		     unsigned depth, const uint64_t *addresses, size_t n)
 {
-	bool is_vdso = image->kind == IMAGE_VDSO && image->fd < 0;
-	struct key key = {.id = is_vdso ? 0 : image->id,
-			  .domain = is_vdso ? DOMAIN_VDSO : DOMAIN_IMAGE};
-	int fd = is_vdso ? s->vdso_fd : image->fd;
-	struct table *t = touch(s, &key);
+	struct worker_request request = worker_request_of(WORKER_SYMBOLS, fd);
+	struct answer_names answer;
+	struct worker_reply reply;
+	int r;
 
-	if (!t) {
-		struct symtab *symtab = NULL;
-		int r = fd < 0 ? SYMTAB_E_NONE : symtab_from_elf(&symtab, fd);
+	request.key = image->id;
+	request.flags = (depth == SYMBOLS_LINES ? WORKER_WANT_LINES : 0) |
+			(e->debug.check_crc ? WORKER_CHECK_CRC : 0);
+	request.files[WORKER_FILE_DEBUG] = e->debug.debug;
+	request.files[WORKER_FILE_ALTERNATE] = e->debug.alternate;
+	request.payload = addresses;
+	request.payload_length = n * sizeof(*addresses);
+	s->stats.addresses_asked += n;
+	r = symbols_ask(s, &request, &reply);
+	if (r == ASK_OK && reply.outcome == WORKER_DONE &&
+	    !answer_names(reply.data, reply.length, addresses, n, &answer)) {
+		symbols_condemn(s);
+		r = ASK_DIED;
+	}
+	if (r == ASK_DIED)
+		symbols_blame(s, image);
+	if (r)
+		return r;
+	e->is_nameless = reply.outcome != WORKER_DONE;
+	if (e->is_nameless)
+		return ASK_OK;
+	return symbols_names_add(e->names[depth], addresses, &answer, depth == SYMBOLS_LINES);
+}
 
-		r = keep(s, &key, r, symtab, &t);
+/* Asks for @addresses, none of which is known. Returns 0 or negative errno. */
+static int complete(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
+		    unsigned depth, const uint64_t *addresses, size_t n)
+{
+	size_t most = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX;
+	int r = symbols_open_debug(s, e, image, fd, depth);
+
+	if (e->counted != s->window)
+		s->stats.images_asked++;
+	e->counted = s->window;
+	for (size_t at = 0; at < n && !r && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
+		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
+
+		if (symbols_names_bytes(e->names[depth]) > most)
+			break;
+		r = ask_names(s, e, image, fd, depth, addresses + at, now);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Makes the names of @e at @depth, if need be. *ret: malloc'ed, those that are not known. */
+static int find_missing(struct symbols_entry *e, unsigned depth, const uint64_t *addresses,
+			size_t n, uint64_t **ret, size_t *ret_n)
+{
+	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
+	const struct symbols_frame *ignored;
+	uint32_t n_ignored;
+	int r;
+
+	if (!missing)
+		return error_origin(-ENOMEM);
+	if (!e->names[depth]) {
+		r = symbols_names_new(&e->names[depth]);
 		if (r)
 			return r;
 	}
-	*ret = find(t, address);
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!symbols_names_find(e->names[depth], addresses[i], &ignored, &n_ignored))
+			missing[(*ret_n)++] = addresses[i];
+	*ret = steal_ptr(&missing);
 	return 0;
 }
 
-int symbols_of_kernel(struct symbols *s, const struct kernel_image *image, uint64_t address,
-		      const char **ret)
+static int borrow_file(const struct symbols *s, const struct image *image)
 {
-	struct key key = {.id = image->id, .domain = DOMAIN_KERNEL};
-	struct table *t = touch(s, &key);
+	return image->kind == IMAGE_VDSO ? s->vdso_fd : image_borrow_file(image);
+}
 
-	if (!t) {
-		struct symtab *symtab = NULL;
-		int r = kernel_images_symbols(s->kernel, image, &symtab);
+static void return_file(const struct image *image, int fd)
+{
+	if (image->kind != IMAGE_VDSO)
+		image_return_file(image, fd);
+}
 
-		r = keep(s, &key, r, symtab, &t);
-		if (r)
-			return r;
+int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addresses, size_t n,
+		    bool want_lines, const struct symbols_names **ret)
+{
+	const struct symbols_key key = key_of(image);
+	unsigned depth = want_lines ? SYMBOLS_LINES : SYMBOLS_FUNCTIONS;
+	cleanup(freep) uint64_t *missing = NULL;
+	struct symbols_entry *e;
+	size_t n_missing;
+	int fd, r;
+
+	shrink(s, NULL);
+	r = get_entry(s, &key, &e);
+	if (!r)
+		r = find_missing(e, depth, addresses, n, &missing, &n_missing);
+	if (r)
+		return r;
+	if (n_missing && !e->is_nameless && !atomic_load(&image->is_bad)) {
+		fd = borrow_file(s, image);
+		if (fd >= 0)
+			r = complete(s, e, image, fd, depth, missing, n_missing);
+		return_file(image, fd);
 	}
-	*ret = find(t, address);
-	return 0;
+	settle(s, e);
+	*ret = e->names[depth];
+	return r;
 }
 
-const struct elf_summary *symbols_vdso(const struct symbols *s)
+int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
+			   const uint64_t *addresses, size_t n, const struct symbols_names **ret)
 {
-	return s->has_vdso ? &s->vdso : NULL;
+	const struct symbols_key key = {.id = image->id, .domain = SYMBOLS_KERNEL};
+	cleanup(freep) uint64_t *missing = NULL;
+	struct symbols_entry *e;
+	size_t n_missing;
+	int r;
+
+	shrink(s, NULL);
+	r = get_entry(s, &key, &e);
+	if (!r)
+		r = find_missing(e, SYMBOLS_FUNCTIONS, addresses, n, &missing, &n_missing);
+	if (r)
+		return r;
+	if (n_missing)
+		r = symbols_add_kernel(s, e, image, missing, n_missing);
+	settle(s, e);
+	*ret = e->names[SYMBOLS_FUNCTIONS];
+	return r;
+}
+
+int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t *addresses,
+			size_t n, const struct symbols_names **ret)
+{
+	const struct symbols_key key = {.id = file->id, .domain = SYMBOLS_JIT};
+	struct symbols_entry *e;
+	int r;
+
+	shrink(s, NULL);
+	r = get_entry(s, &key, &e);
+	if (!r)
+		r = symbols_add_jit(s, e, file, addresses, n);
+	if (r)
+		return r;
+	settle(s, e);
+	*ret = e->names[SYMBOLS_FUNCTIONS];
+	return 0;
 }

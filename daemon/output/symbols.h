@@ -3,12 +3,16 @@
 #define PROFD_OUTPUT_SYMBOLS_H
 
 /*
- * Function names for the output thread: symbol tables by image, the least recently used ones
- * dropped when all together pass a bound. (One table always stays, however big.) That an image
- * has no symbols is remembered too.
+ * Names for the output thread. An image worker of its own finds them in the images' open files,
+ * never by a path of ours, and in separate debug files; the kernel's come from kallsyms. What was
+ * found is kept by image, that there is no name too, so that an address is asked for once; the
+ * images that were not needed for longest are dropped when all together pass a bound.
  *
- * Names come from the image's open file, never from a path. The [vdso] is no file: its names are
- * those of profd's own, which is the same code in every 64-bit process of the host.
+ * The [vdso] is no file: its names are those of profd's own, which is the same code in every
+ * 64-bit process of the host.
+ *
+ * An image that the worker died of, or took too long for, is bad: nobody asks for it again. What
+ * cannot be asked for now stays unknown, and is asked for in the next window.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,28 +20,77 @@
 
 #include "common/cleanup.h"
 #include "daemon/output/kernel_images.h"
+#include "daemon/output/symbols_names.h"
 #include "daemon/resolve/image.h"
+#include "daemon/resolve/jit_file.h"
 
 struct symbols;
 
-/* @kernel is borrowed. */
-int symbols_new(struct symbols **ret, size_t max_bytes, struct kernel_images *kernel);
+struct symbols_options {
+	size_t max_bytes;             /* bound for what is kept */
+	struct kernel_images *kernel; /* borrowed */
+	const char *worker_path;      /* as in worker.h; NULL: the installed one */
+	uint64_t deadline_ns;         /* for one answer; 0: 5 s */
+};
+
+struct symbols_stats {
+	uint64_t workers_died;
+	uint64_t bad_images; /* that were found to be so here */
+	char last_bad_image[256];
+	uint64_t last_bad_ns;                   /* CLOCK_MONOTONIC of it; 0: none yet */
+	uint64_t images_asked, addresses_asked; /* an image counts once a window */
+	char trouble[64]; /* why the worker does not run at the moment; "" it does */
+};
+
+int symbols_new(struct symbols **ret, const struct symbols_options *options);
 void symbols_free(struct symbols *s);
 DEFINE_CLEANUP(struct symbols *, symbols_free)
 void symbols_set_max(struct symbols *s, size_t max_bytes);
 size_t symbols_bytes(const struct symbols *s);
+void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret);
 
 /*
- * The function at the link-time address @address. *ret is NULL where there is none, else a text
- * that lives until the next call. Ask image by image: the order decides how often tables load.
- * Returns 0 or negative errno.
+ * A window begins. It loses no more than some answers' deadlines to files that workers die of: when
+ * that is used up, nothing more is asked for in this window.
  */
-int symbols_of_image(struct symbols *s, const struct image *image, uint64_t address,
-		     const char **ret);
-int symbols_of_kernel(struct symbols *s, const struct kernel_image *image, uint64_t address,
-		      const char **ret);
+void symbols_begin_window(struct symbols *s);
 
-/* The headers of the [vdso] of 64-bit processes, or NULL if it cannot be read. */
-const struct elf_summary *symbols_vdso(const struct symbols *s);
+/*
+ * Makes sure that the image's headers are known (image.h), as far as they can be. Returns 0 or
+ * negative errno.
+ */
+int symbols_headers(struct symbols *s, struct image *image);
+
+/*
+ * Asks for those of @addresses (link-time, ascending, @n) that are not known yet. *ret is all that
+ * is known of the image then, borrowed until the next call of this or the next two functions.
+ * @want_lines: source lines and inlined functions too. Blocks for the worker. Returns 0 or negative
+ * errno.
+ */
+int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addresses, size_t n,
+		    bool want_lines, const struct symbols_names **ret);
+/* The same for addresses of a kernel image. */
+int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
+			   const uint64_t *addresses, size_t n, const struct symbols_names **ret);
+
+/*
+ * The same for addresses of the process whose generated code @file names. The file may have grown
+ * since, or say something else: then what was known of it is asked for anew.
+ */
+int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t *addresses,
+			size_t n, const struct symbols_names **ret);
+
+/* The headers of the [vdso] of 64-bit processes, or NULL if they cannot be had (now). */
+const struct elf_summary *symbols_vdso(struct symbols *s);
+
+/*
+ * The build id of the file @fd, which is no image of ours; @path is for messages. False: it has
+ * none, or cannot be had now. Kept for the files that were asked for last.
+ */
+struct symbols_build_id {
+	uint32_t length; /* bytes, > 0 */
+	uint8_t bytes[ELF_BUILD_ID_MAX];
+};
+bool symbols_build_id(struct symbols *s, int fd, const char *path, struct symbols_build_id *ret);
 
 #endif

@@ -85,6 +85,19 @@ static void collect(struct writer *w, uint64_t now_ns, uint64_t need)
 		w->conditions |= WRITER_NOT_COLLECTED;
 }
 
+static int open_symbols(struct writer *w, const struct output_options *options,
+			const struct writer_world *world)
+{
+	const struct symbols_options symbols = {
+		.max_bytes = options->symbol_cache_bytes,
+		.kernel = w->kernel,
+		.worker_path = world->worker_path,
+		.deadline_ns = world->worker_deadline_ns,
+	};
+
+	return symbols_new(&w->symbols, &symbols);
+}
+
 int writer_new(struct writer **ret, const struct output_options *options,
 	       const struct writer_world *world, uint64_t now_ns)
 {
@@ -103,7 +116,7 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	if (!r)
 		r = kernel_images_new(&w->kernel, proc_fd, sys_fd);
 	if (!r)
-		r = symbols_new(&w->symbols, options->symbol_cache_bytes, w->kernel);
+		r = open_symbols(w, options, world);
 	if (!r)
 		r = store_new(&w->store, options->store_fd, options->store_path,
 			      world->ops ? world->ops : &file_ops_system);
@@ -188,6 +201,7 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 		r = kernel_images_refresh(w->kernel);
 	if (r)
 		return r;
+	symbols_begin_window(w->symbols);
 	g.view = view;
 	g.context = (struct context){
 		.symbols = w->symbols,
@@ -208,6 +222,8 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 
 static void set_conditions(struct writer *w, int error, bool is_final)
 {
+	struct symbols_stats symbols;
+
 	w->store->full = error && !is_final && is_full(error);
 	if (w->store->full)
 		w->conditions |= WRITER_FULL;
@@ -217,6 +233,9 @@ static void set_conditions(struct writer *w, int error, bool is_final)
 		w->conditions |= WRITER_NO_ACL;
 	if (!kernel_images_main(w->kernel)->is_known)
 		w->conditions |= WRITER_NO_KALLSYMS;
+	symbols_get_stats(w->symbols, &symbols);
+	if (symbols.trouble[0])
+		w->conditions |= WRITER_NO_WORKER;
 }
 
 void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -270,6 +289,7 @@ unsigned writer_conditions(const struct writer *w)
 const char *writer_describe(struct writer *w, unsigned condition)
 {
 	const char *path = w->store->path;
+	struct symbols_stats symbols;
 	char *text = w->text;
 	size_t size = sizeof(w->text);
 
@@ -306,6 +326,13 @@ const char *writer_describe(struct writer *w, unsigned condition)
 			 "kernel addresses have no names: /proc/kallsyms shows none; "
 			 "give profd CAP_SYSLOG or lower kernel.kptr_restrict");
 		break;
+	case WRITER_NO_WORKER:
+		symbols_get_stats(w->symbols, &symbols);
+		snprintf(text, size,
+			 "new addresses have no names: the image worker for symbols does not run: "
+			 "%s; check that profd-image-worker is installed",
+			 symbols.trouble);
+		break;
 	default:
 		text[0] = '\0';
 	}
@@ -321,4 +348,9 @@ void writer_get_status(const struct writer *w, struct output_store_status *ret)
 		.full = w->store->full,
 	};
 	memcpy(ret->epoch, w->epochs.name, sizeof(w->epochs.name));
+}
+
+void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret)
+{
+	symbols_get_stats(w->symbols, ret);
 }

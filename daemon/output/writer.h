@@ -21,14 +21,18 @@ enum {
 	WRITER_NO_ACL = 1 << 4,        /* a session's files cannot be opened to their owner */
 	WRITER_NOT_COLLECTED = 1 << 5, /* something could not be deleted */
 	WRITER_NO_KALLSYMS = 1 << 6,   /* kernel addresses have no names */
+	WRITER_NO_WORKER = 1 << 7,     /* new addresses have no names */
 };
-#define WRITER_N_CONDITIONS 7
+#define WRITER_N_CONDITIONS 8
 
 /* The world around it; tests put their own in its place. Copied, what is pointed to borrowed. */
 struct writer_world {
 	const char *host;           /* NULL: this machine's name */
 	int proc_fd, sys_fd;        /* directory fds of /proc and /sys; -1: the real ones */
 	const struct file_ops *ops; /* NULL: the real ones */
+	/* As in symbols.h. */
+	const char *worker_path;
+	uint64_t worker_deadline_ns;
 };
 
 struct writer;
@@ -57,5 +61,6 @@ unsigned writer_conditions(const struct writer *w);
 /* One line about a condition, for the log. Lives until the next call. */
 const char *writer_describe(struct writer *w, unsigned condition);
 void writer_get_status(const struct writer *w, struct output_store_status *ret);
+void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret);
 
 #endif

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "daemon/resolve/lent_fd.h"
+#include "daemon/resolve/mount_root.h"
 
 struct image_headers {
 	bool has_elf;
@@ -25,9 +27,31 @@ void image_unref(struct image *image)
 		return;
 	if (image->fd >= 0)
 		close(image->fd);
+	mount_root_unref(image->root);
 	free(atomic_load(&image->headers));
 	free((char *)image->path);
 	free(image);
+}
+
+/* Counting who uses the file is no change of the image. */
+static struct lent_fd lent(const struct image *image)
+{
+	struct image *counted = (struct image *)(uintptr_t)image;
+
+	return (struct lent_fd){.fd = &counted->fd, .n_lent = &counted->n_lent};
+}
+
+int image_borrow_file(const struct image *image)
+{
+	struct image *counted = (struct image *)(uintptr_t)image;
+
+	atomic_store(&counted->is_used, true);
+	return lent_fd_borrow(lent(image));
+}
+
+void image_return_file(const struct image *image, int fd)
+{
+	lent_fd_return(lent(image), fd);
 }
 
 int image_set_headers(struct image *image, const struct elf_summary *elf)

@@ -8,9 +8,10 @@
  * file ([vdso], anonymous) is an image of another kind.
  *
  * Images are shared between the main thread (mappings) and the output thread (snapshots) by an
- * atomic reference count, and never change, but for what is found out about them, which is set
- * once. A file stays open from when it was first mapped in a sampled process, so that a deleted or
- * replaced one still has names.
+ * atomic reference count, and never change, but for what image workers find out about them, which
+ * is set once. A file stays open from when it was first mapped in a sampled process, so that a
+ * deleted or replaced one still has names; when too many are open, the image table closes the one
+ * that was not used for the longest time, for good.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,6 +28,7 @@ enum image_kind {
 };
 
 struct image_headers;
+struct mount_root; /* mount_root.h */
 
 struct image {
 	atomic_uint n_references;
@@ -36,14 +38,26 @@ struct image {
 		*path; /* as the process sees it, without " (deleted)"; "[anon]" for IMAGE_ANON */
 	uint32_t device_major, device_minor;
 	uint64_t inode, inode_generation;
-	uint64_t size, mtime_ns, ctime_ns;       /* of the open file; 0 if it could not be opened */
-	int fd;                                  /* read-only, or -1 */
+	uint64_t size, mtime_ns, ctime_ns; /* of the open file; 0 if it could not be opened */
+	/* Read-only, or -1. The main thread uses it as it is; others borrow it, see below. */
+	atomic_int fd;
+	atomic_uint n_lent;
+	atomic_bool is_used;     /* was borrowed since the table last looked for files to close */
+	struct mount_root *root; /* where it was first seen: a reference; NULL unknown */
 	_Atomic(struct image_headers *) headers; /* set once, see image_set_headers() */
+	atomic_bool is_bad;                      /* an image worker died of it: nobody asks again */
 };
 
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image);
 DEFINE_CLEANUP(struct image *, image_unref)
+
+/*
+ * Any thread that holds a reference: the file, which stays open until it is returned, or -1: there
+ * is none (any more). Does not change what the image is.
+ */
+int image_borrow_file(const struct image *image);
+void image_return_file(const struct image *image, int fd);
 
 /*
  * What the file's headers say; @elf is copied, NULL: it is no ELF file, or one that cannot be read.

@@ -2,104 +2,108 @@
 #include "daemon/resolve/image_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <linux/openat2.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
 #include <uthash.h>
+#include <utlist.h>
 
 #include "common/error.h"
-#include "common/image/elf.h"
-#include "daemon/resolve/mounts.h"
+#include "daemon/resolve/image_open.h"
+#include "daemon/resolve/lent_fd.h"
+
+/* An image without a file may get one when somebody else maps it, but not at every mapping. */
+#define RETRY_NS UINT64_C(1000000000)
 
 /* What two mappings of one file have in common; padding is zeroed before use. */
 struct identity {
 	uint64_t inode;
 	uint32_t device_major, device_minor;
 	uint64_t kind;
+	uint64_t root; /* id of the mount root, where only that makes it certain; else 0 */
 	char path[64]; /* images that are no file: the name; files: empty */
 };
 
+struct held;
+
 struct entry {
 	struct identity identity;
-	struct image *image; /* the newest image of this identity */
+	struct held *newest;
+	uint64_t retry_ns; /* CLOCK_MONOTONIC: when to try again to open its file */
 	UT_hash_handle hh;
 };
 
 /*
- * A device's last verdict. Numbers are used again after an unmount, so it does not hold for long;
- * and that it is not FUSE is kept only where nobody but root can unmount it: in our own namespace.
+ * An image as long as somebody refers to it, also when a newer one took its place: so all open
+ * files are known. In the order of use by the main thread; one that others used since is passed
+ * over once when it comes to the head.
  */
-struct device {
-	uint32_t major, minor;
-	bool is_fuse;
-	uint64_t until_ns; /* CLOCK_MONOTONIC */
+struct held {
+	struct image *image; /* a reference: the table's only one */
+	struct entry *entry; /* NULL: a newer one took its place */
+	struct held *prev, *next;
 };
 
-#define DEVICES_MAX    16
-#define DEVICE_KEEP_NS UINT64_C(5000000000)
-#define MOUNTS_BYTES   (1u << 20)
-
 struct image_table {
-	int proc_fd;
+	struct image_opener *opener;
+	bool has_files; /* else none is opened */
 	uint64_t next_id;
 	struct entry *entries;
 	size_t n_entries;
-	size_t n_open, max_open; /* files of images, counted at the last sweep and since */
-	struct device devices[DEVICES_MAX];
-	dev_t shared_memory; /* memfds and the like, which are mounted nowhere; 0: unknown */
-	unsigned next_device;
-	uint64_t n_avoided;
+	struct held *held;
+	size_t n_held;
+	size_t n_local; /* entries whose identity has a root */
+	size_t n_open, max_open;
+	uint64_t n_avoided, n_closed;
 };
-
-static dev_t device_of_shared_memory(void)
-{
-	cleanup(closep) int fd = memfd_create("profd", MFD_CLOEXEC);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_dev : 0;
-}
 
 int image_table_new(struct image_table **ret, int proc_fd)
 {
-	struct image_table *t = calloc(1, sizeof(*t));
+	cleanup(image_table_freep) struct image_table *t = calloc(1, sizeof(*t));
 	struct rlimit limit;
+	int r;
 
 	if (!t)
 		return error_origin(-ENOMEM);
-	t->proc_fd = proc_fd;
+	t->has_files = proc_fd >= 0;
 	t->next_id = 1;
-	t->shared_memory = device_of_shared_memory();
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
-	*ret = t;
+	r = image_opener_new(&t->opener, proc_fd);
+	if (r)
+		return r;
+	*ret = steal_ptr(&t);
 	return 0;
 }
 
 static void entry_remove(struct image_table *t, struct entry *e)
 {
 	HASH_DEL(t->entries, e);
-	image_unref(e->image);
-	free(e);
+	t->n_local -= e->identity.root != 0;
 	t->n_entries--;
+	free(e);
+}
+
+static void held_remove(struct image_table *t, struct held *h)
+{
+	DL_DELETE(t->held, h);
+	t->n_held--;
+	t->n_open -= h->image->fd >= 0;
+	if (h->entry)
+		entry_remove(t, h->entry);
+	image_unref(h->image);
+	free(h);
 }
 
 void image_table_free(struct image_table *t)
 {
-	struct entry *e, *next;
-
 	if (!t)
 		return;
-	HASH_ITER (hh, t->entries, e, next)
-		entry_remove(t, e);
+	while (t->held)
+		held_remove(t, t->held);
+	image_opener_free(t->opener);
 	free(t);
 }
 
@@ -115,65 +119,6 @@ static enum image_kind kind_of(const struct image_key *key)
 	return IMAGE_FILE;
 }
 
-/* proc_pid_map_files(5): names are the mapping's bounds, in hexadecimal without leading zeros. */
-static int open_map_file(struct image_table *t, const struct image_key *key)
-{
-	char name[96];
-
-	snprintf(name, sizeof(name), "%d/map_files/%" PRIx64 "-%" PRIx64, key->pid, key->start,
-		 key->end);
-	return openat(t->proc_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-static int open_below(int root_fd, const char *path)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-/* Below the process's root; a process that is gone most likely saw the same files as we do. */
-static int open_path(struct image_table *t, const struct image_key *key)
-{
-	cleanup(closep) int root_fd = -1;
-	char name[32];
-
-	snprintf(name, sizeof(name), "%d/root", key->pid);
-	root_fd = openat(t->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -1;
-	return open_below(root_fd, key->path);
-}
-
-/* What the mountinfo called @name, below /proc, says of @key's device. False: it cannot be read. */
-static bool read_kind(struct image_table *t, const char *name, const struct image_key *key,
-		      enum mounts_kind *ret)
-{
-	cleanup(freep) char *text = malloc(MOUNTS_BYTES);
-	cleanup(closep) int fd = -1;
-	size_t length = 0;
-
-	fd = openat(t->proc_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !text)
-		return false;
-	while (length < MOUNTS_BYTES) {
-		ssize_t n = read(fd, text + length, MOUNTS_BYTES - length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		length += (size_t)n;
-	}
-	*ret = mounts_kind(text, length, key->device_major, key->device_minor);
-	return true;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -182,100 +127,53 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void keep_verdict(struct image_table *t, const struct image_key *key, bool is_fuse,
-			 uint64_t now)
+/* Closes the file that was not used for the longest time. */
+static void make_room(struct image_table *t)
 {
-	t->devices[t->next_device++ % DEVICES_MAX] = (struct device){
-		.major = key->device_major,
-		.minor = key->device_minor,
-		.is_fuse = is_fuse,
-		.until_ns = now + DEVICE_KEEP_NS,
-	};
-}
+	while (t->n_open && t->n_open >= t->max_open) {
+		struct held *h = t->held;
 
-/*
- * By our own mounts, else by those of the process. A device in neither is taken for FUSE: mounts
- * that were detached, that the process's root does not reach, or that come behind very many others
- * are not found, and all that can be arranged.
- */
-static bool looks_like_fuse(struct image_table *t, const struct image_key *key, uint64_t now)
-{
-	enum mounts_kind kind = MOUNTS_ABSENT;
-	bool any;
-	char name[32];
-
-	if (makedev(key->device_major, key->device_minor) == t->shared_memory)
-		return false;
-	any = read_kind(t, "self/mountinfo", key, &kind);
-	if (kind == MOUNTS_OTHER)
-		keep_verdict(t, key, false, now);
-	if (kind == MOUNTS_ABSENT) {
-		snprintf(name, sizeof(name), "%d/mountinfo", key->pid);
-		any |= read_kind(t, name, key, &kind);
+		DL_DELETE(t->held, h);
+		DL_APPEND(t->held, h);
+		if (h->image->fd < 0 || atomic_exchange(&h->image->is_used, false))
+			continue;
+		lent_fd_give_up((struct lent_fd){&h->image->fd, &h->image->n_lent});
+		t->n_open--;
+		t->n_closed++;
+		if (h->entry)
+			h->entry->retry_ns = 0;
 	}
-	if (kind == MOUNTS_FUSE)
-		keep_verdict(t, key, true, now);
-	return kind == MOUNTS_FUSE || (kind == MOUNTS_ABSENT && any);
 }
 
-/* FUSE has no block device, but for fuseblk, which only root can mount. */
-static bool is_on_fuse(struct image_table *t, const struct image_key *key)
+/* *ret_is_local: what the file is holds for its mount root alone. Returns 0 or negative errno. */
+static int open_image(struct image_table *t, const struct image_key *key, struct image *image,
+		      bool *ret_is_local, bool *ret_is_avoided)
 {
-	uint64_t now = now_ns();
+	struct image_file file = {.fd = -1};
+	int r = image_open_root(t->opener, key, &image->root);
 
-	if (key->device_major)
-		return false;
-	for (unsigned i = 0; i < DEVICES_MAX; i++) {
-		const struct device *device = &t->devices[i];
-
-		if (device->until_ns > now && device->major == key->device_major &&
-		    device->minor == key->device_minor)
-			return device->is_fuse;
+	if (r)
+		return r;
+	r = image_open(t->opener, key, &file);
+	*ret_is_avoided = r == IMAGE_OPEN_E_AVOIDED;
+	if (r)
+		return 0;
+	if (file.is_local && !image->root) {
+		close(file.fd);
+		return 0;
 	}
-	return looks_like_fuse(t, key, now);
-}
-
-/* Opens the file behind @key; -1 if it cannot be had, which is an ordinary thing. */
-static int open_file(struct image_table *t, const struct image_key *key, struct stat *ret_st)
-{
-	cleanup(closep) int fd = -1;
-
-	if (t->proc_fd < 0)
-		return -1;
-	if (is_on_fuse(t, key)) {
-		t->n_avoided++;
-		return -1;
-	}
-	fd = open_map_file(t, key);
-	if (fd < 0) {
-		fd = open_path(t, key);
-		if (fd < 0 || fstat(fd, ret_st) < 0 || ret_st->st_ino != key->inode)
-			return -1;
-	}
-	if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
-		return -1;
-	return steal_fd(&fd);
-}
-
-static uint64_t timespec_ns(struct timespec ts)
-{
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static int read_headers(struct image *image)
-{
-	struct elf_summary elf;
-	int r = elf_summary_read(image->fd, &elf);
-
-	return image_set_headers(image, r == ELF_SUMMARY_E_OK ? &elf : NULL);
+	*ret_is_local = file.is_local;
+	image->fd = file.fd;
+	image->size = file.size;
+	image->mtime_ns = file.mtime_ns;
+	image->ctime_ns = file.ctime_ns;
+	return 0;
 }
 
 static int image_new(struct image_table *t, const struct image_key *key, enum image_kind kind,
 		     struct image **ret)
 {
-	cleanup(image_unrefp) struct image *image = calloc(1, sizeof(*image));
-	struct stat st;
-	int r;
+	struct image *image = calloc(1, sizeof(*image));
 
 	if (!image)
 		return error_origin(-ENOMEM);
@@ -290,28 +188,18 @@ static int image_new(struct image_table *t, const struct image_key *key, enum im
 		.fd = -1,
 	};
 	image->path = strdup(kind == IMAGE_ANON ? "[anon]" : key->path);
-	if (!image->path)
+	if (!image->path) {
+		image_unref(image);
 		return error_origin(-ENOMEM);
-	if (kind == IMAGE_FILE && t->n_open < t->max_open) {
-		image->fd = open_file(t, key, &st);
-		if (image->fd >= 0) {
-			t->n_open++;
-			image->size = (uint64_t)st.st_size;
-			image->mtime_ns = timespec_ns(st.st_mtim);
-			image->ctime_ns = timespec_ns(st.st_ctim);
-			r = read_headers(image);
-			if (r)
-				return r;
-		}
 	}
-	*ret = steal_ptr(&image);
+	*ret = image;
 	return 0;
 }
 
 /* Whether the file is still what it was when the image was made; a changed one is a new image. */
 static bool still_same(const struct image *image, const struct image_key *key)
 {
-	struct stat st;
+	struct image_file now;
 
 	if (image->kind != IMAGE_FILE)
 		return true;
@@ -320,68 +208,181 @@ static bool still_same(const struct image *image, const struct image_key *key)
 		return false;
 	if (image->fd < 0)
 		return strcmp(image->path, key->path) == 0;
-	return fstat(image->fd, &st) == 0 && (uint64_t)st.st_size == image->size &&
-	       timespec_ns(st.st_mtim) == image->mtime_ns;
+	return image_file_stat(image->fd, &now) && now.size == image->size &&
+	       now.mtime_ns == image->mtime_ns && now.ctime_ns == image->ctime_ns;
+}
+
+static void set_identity(struct identity *ret, const struct image_key *key, enum image_kind kind,
+			 uint64_t root)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = kind;
+	if (kind == IMAGE_FILE) {
+		ret->inode = key->inode;
+		ret->device_major = key->device_major;
+		ret->device_minor = key->device_minor;
+		ret->root = root;
+	} else if (kind != IMAGE_ANON) {
+		memcpy(ret->path, key->path, strnlen(key->path, sizeof(ret->path) - 1));
+	}
+}
+
+static struct entry *find_entry(struct image_table *t, const struct identity *identity)
+{
+	struct entry *e;
+
+	HASH_FIND(hh, t->entries, identity, sizeof(*identity), e);
+	return e;
+}
+
+static void hold(struct image_table *t, struct entry *e, struct held *h, struct image *image)
+{
+	if (image->fd >= 0)
+		make_room(t);
+	if (e->newest)
+		e->newest->entry = NULL;
+	e->newest = h;
+	*h = (struct held){.image = image, .entry = e};
+	DL_APPEND(t->held, h);
+	t->n_held++;
+	t->n_open += image->fd >= 0;
+}
+
+/* Makes @image, which is taken over, the newest of its identity. Returns 0 or negative errno. */
+static int keep(struct image_table *t, const struct identity *identity, struct image *image,
+		uint64_t now)
+{
+	struct entry *e = find_entry(t, identity);
+	struct held *h = calloc(1, sizeof(*h));
+
+	if (h && !e) {
+		e = calloc(1, sizeof(*e));
+		if (e) {
+			e->identity = *identity;
+			HASH_ADD(hh, t->entries, identity, sizeof(e->identity), e);
+			t->n_entries++;
+			t->n_local += identity->root != 0;
+		}
+	}
+	if (!h || !e) {
+		free(h);
+		image_unref(image);
+		return error_origin(-ENOMEM);
+	}
+	hold(t, e, h, image);
+	e->retry_ns = now + RETRY_NS;
+	return 0;
+}
+
+/* Two that may know the file: one for everybody, and one for whom the root is the same. */
+static int find_entries(struct image_table *t, const struct image_key *key, enum image_kind kind,
+			struct entry *ret[2])
+{
+	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	struct identity identity;
+	int r;
+
+	set_identity(&identity, key, kind, 0);
+	ret[0] = find_entry(t, &identity);
+	ret[1] = NULL;
+	if (kind != IMAGE_FILE || !t->n_local)
+		return 0;
+	r = image_open_root(t->opener, key, &root);
+	if (r || !root)
+		return r;
+	set_identity(&identity, key, kind, root->id);
+	ret[1] = find_entry(t, &identity);
+	return 0;
+}
+
+/* The one to be used as it is, or NULL. *ret_old: the one to be used if no file can be had. */
+static struct entry *choose(const struct image_table *t, struct entry *const found[2],
+			    const struct image_key *key, uint64_t now, struct entry **ret_old)
+{
+	struct entry *old = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		struct entry *e = found[i];
+
+		if (!e || !still_same(e->newest->image, key))
+			continue;
+		if (e->newest->image->kind != IMAGE_FILE || e->newest->image->fd >= 0)
+			return e;
+		old = e;
+	}
+	*ret_old = old;
+	return old && (!t->has_files || now < old->retry_ns) ? old : NULL;
+}
+
+static int make(struct image_table *t, const struct image_key *key, enum image_kind kind,
+		struct entry *old, uint64_t now, struct image **ret)
+{
+	struct image *image = NULL;
+	struct identity identity;
+	bool is_local = false, is_avoided = false;
+	int r;
+
+	r = image_new(t, key, kind, &image);
+	if (r)
+		return r;
+	if (kind == IMAGE_FILE && t->has_files)
+		r = open_image(t, key, image, &is_local, &is_avoided);
+	if (r || (old && image->fd < 0)) {
+		image_unref(image);
+		if (!r)
+			old->retry_ns = now + RETRY_NS;
+		*ret = r ? NULL : old->newest->image;
+		return r;
+	}
+	set_identity(&identity, key, kind, is_local ? image->root->id : 0);
+	r = keep(t, &identity, image, now);
+	if (r)
+		return r;
+	t->n_avoided += is_avoided;
+	*ret = image;
+	return 0;
 }
 
 int image_table_get(struct image_table *t, const struct image_key *key, struct image **ret)
 {
 	enum image_kind kind = kind_of(key);
-	struct identity identity;
-	struct image *image = NULL;
-	struct entry *e;
+	struct entry *found[2], *e, *old = NULL;
+	uint64_t now = now_ns();
+	struct image *image;
 	int r;
 
-	memset(&identity, 0, sizeof(identity));
-	identity.kind = kind;
-	if (kind == IMAGE_FILE) {
-		identity.inode = key->inode;
-		identity.device_major = key->device_major;
-		identity.device_minor = key->device_minor;
-	} else if (kind != IMAGE_ANON) {
-		memcpy(identity.path, key->path, strnlen(key->path, sizeof(identity.path) - 1));
-	}
-
-	HASH_FIND(hh, t->entries, &identity, sizeof(identity), e);
-	if (e && still_same(e->image, key)) {
-		*ret = image_ref(e->image);
-		return 0;
-	}
-	r = image_new(t, key, kind, &image);
+	r = find_entries(t, key, kind, found);
 	if (r)
 		return r;
-	if (!e) {
-		e = calloc(1, sizeof(*e));
-		if (!e) {
-			image_unref(image);
-			return error_origin(-ENOMEM);
-		}
-		e->identity = identity;
-		HASH_ADD(hh, t->entries, identity, sizeof(e->identity), e);
-		t->n_entries++;
+	e = choose(t, found, key, now, &old);
+	if (e) {
+		DL_DELETE(t->held, e->newest);
+		DL_APPEND(t->held, e->newest);
+		image = e->newest->image;
+	} else {
+		r = make(t, key, kind, old, now, &image);
+		if (r)
+			return r;
 	}
-	image_unref(e->image);
-	e->image = image;
 	*ret = image_ref(image);
 	return 0;
 }
 
 void image_table_sweep(struct image_table *t)
 {
-	struct entry *e, *next;
+	struct held *h, *next;
 
-	t->n_open = 0;
-	HASH_ITER (hh, t->entries, e, next) {
-		if (atomic_load(&e->image->n_references) == 1)
-			entry_remove(t, e);
-		else
-			t->n_open += e->image->fd >= 0;
+	for (h = t->held; h; h = next) {
+		next = h->next;
+		if (atomic_load(&h->image->n_references) == 1)
+			held_remove(t, h);
 	}
+	image_opener_sweep(t->opener);
 }
 
 size_t image_table_count(const struct image_table *t)
 {
-	return t->n_entries;
+	return t->n_held;
 }
 
 uint64_t image_table_avoided(const struct image_table *t)
@@ -389,7 +390,18 @@ uint64_t image_table_avoided(const struct image_table *t)
 	return t->n_avoided;
 }
 
+size_t image_table_open(const struct image_table *t)
+{
+	return t->n_open;
+}
+
+uint64_t image_table_closed(const struct image_table *t)
+{
+	return t->n_closed;
+}
+
 size_t image_table_bytes(const struct image_table *t)
 {
-	return t->n_entries * (sizeof(struct entry) + sizeof(struct image) + 64);
+	return t->n_entries * sizeof(struct entry) +
+	       t->n_held * (sizeof(struct held) + sizeof(struct image) + 64);
 }

@@ -3,18 +3,15 @@
 #define PROFD_RESOLVE_IMAGE_TABLE_H
 
 /*
- * All images that are mapped somewhere, each once. Knows how to open the file behind a mapping
- * without trusting its path: through /proc/PID/map_files where that is allowed, else below
- * /proc/PID/root, where symbolic links cannot leave that root; and only if what was opened is the
- * inode that the kernel named.
+ * All images that are mapped somewhere, each once: the same image is the same inode of the same
+ * device, as the kernel names it in the record of a mapping, unchanged in size and times. Build ids
+ * and paths are labels that anybody can forge, and play no part.
  *
- * At most half of RLIMIT_NOFILE are open at a time; an image beyond that has no file, hence no
- * names.
+ * How files are opened, and which are not, is image_open.h's.
  *
- * Files of FUSE file systems are not opened at all: whoever serves them could stop profd for good;
- * nor are those of devices that are mounted nowhere in sight, as they might be the same. What
- * remains is a network file system whose server hangs, FUSE below an overlay, and FUSE that was
- * mounted over the path since (where map_files cannot be had).
+ * At most half of RLIMIT_NOFILE are open at a time, those of images that were replaced or deleted
+ * included. Beyond that, the one that was used the longest time ago is closed: its image has no
+ * file any more, and when it is mapped anew, it is a new image.
  *
  * Main thread only. Opening may block on the disk for the file's headers.
  */
@@ -50,6 +47,9 @@ void image_table_sweep(struct image_table *t);
 size_t image_table_count(const struct image_table *t);
 /* Images without a file because it is on FUSE, since the start. */
 uint64_t image_table_avoided(const struct image_table *t);
+/* Files that are open; and those that were closed to make room, since the start. */
+size_t image_table_open(const struct image_table *t);
+uint64_t image_table_closed(const struct image_table *t);
 size_t image_table_bytes(const struct image_table *t);
 
 #endif

@@ -4,8 +4,9 @@
 
 /*
  * The text of /proc/PID/mountinfo (proc(5)), as far as it tells which files should not even be
- * opened. Pure; the text need not end in NUL.
+ * opened, and which file system one is on. Pure; the text need not end in NUL.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,18 @@ enum mounts_kind {
  */
 enum mounts_kind mounts_kind(const char *text, size_t length, uint32_t device_major,
 			     uint32_t device_minor);
+
+/* One mount. */
+struct mounts_mount {
+	uint32_t device_major, device_minor; /* the file system's own, where stat(2) may differ */
+	bool is_fuse;
+	bool is_overlay;
+};
+
+/* The mount of that number (statx(2), stx_mnt_id). False: it is not there, as far as the text goes.
+ */
+bool mounts_find(const char *text, size_t length, uint64_t id, struct mounts_mount *ret);
+/* Whether any file system there is FUSE; also if the text was cut, so that one may be. */
+bool mounts_may_have_fuse(const char *text, size_t length);
 
 #endif

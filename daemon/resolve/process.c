@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/frame.h"
+#include "daemon/resolve/jit_files.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process_private.h"
 #include "daemon/resolve/unit.h"
@@ -30,6 +32,8 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->max_bytes = max_bytes;
 	t->next_serial = 1;
 	r = image_table_new(&t->images, proc_fd);
+	if (!r)
+		r = jit_files_new(&t->jit_files, proc_fd);
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
@@ -48,6 +52,7 @@ void process_unref(struct process *p)
 		return;
 	mappings_unref(p->mappings);
 	image_unref(p->program);
+	jit_process_free(p->jit);
 	free(p->service);
 	free(p->cgroup);
 	free(p->container);
@@ -72,6 +77,7 @@ void process_table_free(struct process_table *t)
 		free(slot);
 	}
 	image_table_free(t->images);
+	jit_files_free(t->jit_files);
 	free(t);
 }
 
@@ -183,11 +189,13 @@ static int apply_fork(struct process_table *t, const struct process_event *event
 		p->kernel_thread = parent->kernel_thread;
 		p->uid_known = parent->uid_known;
 		p->only_uid = parent->only_uid;
+		p->may_generate = parent->may_generate;
+		r = jit_files_inherit(p, parent);
 	} else {
 		r = mappings_new(&p->mappings);
-		if (r)
-			return r;
 	}
+	if (r)
+		return r;
 	notify_born(t, p, parent);
 	return 0;
 }
@@ -294,6 +302,7 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
 	/* The kernel maps the program first, its interpreter after it (fs/binfmt_elf.c). */
 	if (!p->program && image->kind == IMAGE_FILE)
 		p->program = image_ref(image);
+	p->may_generate |= jit_file_is_for(image);
 	return add_mapping(t, p,
 			   &(struct mapping){.start = key.start,
 					     .end = key.end,
@@ -479,6 +488,34 @@ int process_table_find(struct process_table *t, const struct sample *sample, str
 	return 0;
 }
 
+static bool is_in_generated_code(const struct process *p, const struct sample *sample)
+{
+	uint32_t generation = mappings_generation(p->mappings, sample->time_ns);
+
+	for (uint32_t i = sample->n_kernel; i < sample->n_frames; i++) {
+		const struct mapping *m = NULL;
+
+		if (frame_kind(sample->frames[i]) == FRAME_USER)
+			m = mappings_find(p->mappings, generation, sample->frames[i]);
+		if (m && jit_file_is_for(m->image))
+			return true;
+	}
+	return false;
+}
+
+int process_table_see_sample(struct process_table *t, struct process *p,
+			     const struct sample *sample)
+{
+	if (!p->may_generate || !is_in_generated_code(p, sample))
+		return 0;
+	return jit_files_see(t->jit_files, p, proc_now_ns());
+}
+
+int process_table_complete(struct process_table *t, struct process *p)
+{
+	return jit_files_complete(t->jit_files, p, proc_now_ns());
+}
+
 void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),
 			void *userdata)
 {
@@ -518,6 +555,7 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 		}
 	}
 	image_table_sweep(t->images);
+	jit_files_sweep(t->jit_files);
 	t->stats.n_processes = n;
 	t->stats.bytes = bytes + mapping_bytes + image_table_bytes(t->images);
 	t->mapping_bytes = mapping_bytes;

@@ -37,6 +37,7 @@ struct process {
 	bool only_uid;       /* runs as uid alone, who may look into it (proc.h) */
 	bool leader_gone;    /* the first thread has ended, others may run */
 	bool mappings_known; /* all of them were announced or read */
+	bool may_generate;   /* it has memory for code that it generates */
 	uid_t uid;
 	char comm[SAMPLE_COMM_SIZE];
 	char *service;         /* INTERFACE.md, <service>, unescaped; never NULL */
@@ -44,6 +45,7 @@ struct process {
 	char *container;       /* or NULL */
 	struct image *program; /* owned reference, or NULL */
 	struct mappings *mappings;
+	struct jit_process *jit; /* where that code's names are: jit_files.h; owned, or NULL */
 
 	unsigned n_references;
 	struct process *older; /* the previous program or process of this pid */
@@ -107,6 +109,14 @@ int process_table_find(struct process_table *t, const struct sample *sample, str
 int process_table_confirm(struct process_table *t, struct process *p);
 /* The same even if it was: a process may have changed its user or moved since. */
 int process_table_confirm_again(struct process_table *t, struct process *p);
+/*
+ * A sample of @p was counted: if it was in generated code, the files that name it are looked for,
+ * before they are gone. Returns 0 or negative errno.
+ */
+int process_table_see_sample(struct process_table *t, struct process *p,
+			     const struct sample *sample);
+/* The same, once more, before a window that counts @p is closed. */
+int process_table_complete(struct process_table *t, struct process *p);
 /* The living process @pid, or NULL. */
 struct process *process_table_living(struct process_table *t, pid_t pid);
 /* Calls @fn for each living process. */

@@ -19,6 +19,7 @@ struct process_table {
 	uint64_t next_serial;
 	struct slot *slots;
 	struct image_table *images;
+	struct jit_files *jit_files;
 	struct process_observer observer;
 	struct process_table_stats stats;
 	size_t max_bytes;

@@ -1,58 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One queue of requests, which the thread waits for under a lock, and one of results, which the
- * main thread waits for on an eventfd. A result is allocated with its request, so that each
- * request is answered. Requests are small, and one per image; results hold tables, so the thread
- * rests while some have not been taken.
+ * A heap of requests by rank, one of them at the worker. Everything moves on in
+ * table_loader_take(): the answer becomes a result, the next request is sent.
+ *
+ * Each new worker is asked for the vdso's table first (the probe). One that dies of that is no
+ * good for any file, so that no file is blamed for it; and one that did it and dies then was
+ * killed by a file, so that its successor begins at once (worker.h rests only after workers that
+ * never answered): many crafted files in a row hold up the others by some ms each.
  */
 #include "daemon/resolve/table_loader.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "common/error.h"
-#include "common/image/eh_frame.h"
 #include "common/log.h"
-#include "common/thread.h"
-#include "common/unwind/table.h"
+#include "common/worker/answer.h"
+#include "common/worker/text.h"
+#include "common/worker/worker.h"
+#include "daemon/resolve/vdso.h"
 
-/*
- * Compiling holds the sections (eh_frame.h has their bound), the rows, twice that while their array
- * grows, and the packed table.
- */
-#define ROWS_MAX  (8u << 20)
-#define RULES_MAX (1u << 20)
+#define RANK_BYTES (64u << 10)
 
-/* A vdso is some pages; what claims to be larger is not looked at beyond. */
-#define VDSO_BYTES_MAX (1u << 20)
-
-/* Results that may wait to be taken. */
-#define RESULTS_MAX 4
-
-struct job {
-	struct job *next;
+struct request {
+	uint64_t rank, number;
 	struct image *image; /* reference */
-	struct table_result *result;
-};
-
-struct queue {
-	struct job *first, **last;
 };
 
 struct table_loader {
 	size_t max_words;
-	int fd;
-	pthread_t thread;
-	bool has_thread;
-	struct thread_lock lock; /* over all that follows */
-	struct queue requests, results;
-	unsigned n_results;
-	bool stop;
+	struct worker *worker;
+	int vdso_fd;           /* -1: there is none, and no probe */
+	struct request *queue; /* heap: the lowest rank is the first */
+	size_t n, n_allocated;
+	uint64_t n_requests;
+	struct request working; /* what the worker is at; image NULL: nothing, or the probe */
+	bool is_probing;
+	int proven; /* process of the worker that has answered the probe */
+	struct table_loader_stats stats;
+	char told[sizeof(((struct worker_stats *)NULL)->why)]; /* the trouble that was logged */
 };
 
 void table_result_free(struct table_result *result)
@@ -64,279 +52,385 @@ void table_result_free(struct table_result *result)
 	free(result);
 }
 
-static int judge_frame(int outcome)
-{
-	return outcome == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
-}
-
-/*
- * Our own: the kernel maps the same pages into every 64-bit process (vdso(7)). Its length is not
- * told, but it is whole pages, and the loadable segment ends in the last one or close before.
+/* --- the queue ---------------------------------------------------------------------------------
  */
-static int read_vdso(struct eh_frame *ret)
+
+static bool is_before(const struct request *a, const struct request *b)
 {
-	const uint8_t *base = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = 0;
-	Elf64_Ehdr header;
+	return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
+}
 
-	if (!base)
-		return EH_FRAME_E_NONE;
-	memcpy(&header, base, sizeof(header));
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
-	    header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr) > page)
-		return EH_FRAME_E_MALFORMED;
-	for (unsigned i = 0; i < header.e_phnum; i++) {
-		Elf64_Phdr segment;
+static void swap(struct request *a, struct request *b)
+{
+	struct request old = *a;
 
-		memcpy(&segment, base + header.e_phoff + i * sizeof(segment), sizeof(segment));
-		if (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > end)
-			end = segment.p_offset + segment.p_filesz;
+	*a = *b;
+	*b = old;
+}
+
+static int queue_push(struct table_loader *l, struct request request)
+{
+	if (l->n == l->n_allocated) {
+		size_t n = l->n_allocated ? 2 * l->n_allocated : 64;
+		struct request *moved = reallocarray(l->queue, n, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		l->queue = moved;
+		l->n_allocated = n;
 	}
-	end = (end + page - 1) / page * page;
-	if (end > VDSO_BYTES_MAX)
-		return EH_FRAME_E_TOO_BIG;
-	return eh_frame_parse(base, end, ret);
-}
-
-/* Code that lies past what a row's offset can say. */
-static bool is_over_4g(const struct cfi_input *input)
-{
-	for (size_t i = 0; i < input->n_segments; i++)
-		if (input->segments[i].offset + input->segments[i].length > UINT32_MAX)
-			return true;
-	return false;
-}
-
-/* Returns enum table_state of the image, or -ENOMEM. */
-static int compile(const struct cfi_input *input, size_t max_words, struct table_result *result)
-{
-	const struct cfi_limits limits = {
-		.max_rows = max_words < ROWS_MAX / 2 ? max_words * 2 : ROWS_MAX,
-		.max_rules = max_words < RULES_MAX ? max_words : RULES_MAX,
-	};
-	cleanup(cfi_rows_freep) struct cfi_rows *rows = NULL;
-	struct table_slot slot;
-	int r;
-
-	r = cfi_compile(&rows, input, &limits);
-	if (r < 0)
-		return r;
-	if (r) {
-		result->over_4g = r == CFI_E_TOO_BIG && is_over_4g(input);
-		return r == CFI_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
+	l->queue[l->n] = request;
+	for (size_t i = l->n++; i > 0; i = (i - 1) / 2) {
+		if (!is_before(&l->queue[i], &l->queue[(i - 1) / 2]))
+			break;
+		swap(&l->queue[i], &l->queue[(i - 1) / 2]);
 	}
-	result->counters = rows->counters;
-	r = table_pack(rows, max_words, &slot, &result->words, &result->n_words);
-	if (r)
-		return r < 0 ? r : TABLE_REFUSED;
-	result->slot = slot;
-	return TABLE_LOADED;
+	return 0;
 }
 
-/* Returns enum table_state, or -ENOMEM. */
-static int load(struct image *image, size_t max_words, struct table_result *result)
+/* The queue is not empty. */
+static struct request queue_pop(struct table_loader *l)
 {
-	struct eh_frame frame = {0};
-	int r;
+	struct request first = l->queue[0];
+	size_t i = 0, child;
 
-	if (image->kind == IMAGE_VDSO)
-		r = read_vdso(&frame);
-	else if (image->kind != IMAGE_FILE)
-		return TABLE_NO_CFI;
-	else if (image->fd < 0)
-		return TABLE_REFUSED;
-	else if (!image_elf(image) || image_elf(image)->pointer_bytes != 8)
-		return TABLE_NO_CFI;
-	else
-		r = eh_frame_read(image->fd, &frame);
-	if (r)
-		return r < 0 ? r : judge_frame(r);
-	r = compile(&frame.input, max_words, result);
-	eh_frame_deinit(&frame);
-	return r;
+	l->queue[0] = l->queue[--l->n];
+	while ((child = 2 * i + 1) < l->n) {
+		if (child + 1 < l->n && is_before(&l->queue[child + 1], &l->queue[child]))
+			child++;
+		if (!is_before(&l->queue[child], &l->queue[i]))
+			break;
+		swap(&l->queue[child], &l->queue[i]);
+		i = child;
+	}
+	return first;
 }
 
-static int result_new(struct table_result **ret, struct image *image)
+/* --- results -----------------------------------------------------------------------------------
+ */
+
+/* @image: a reference that becomes the result's. */
+static int result_new(struct table_result **ret, struct image *image, enum table_state state)
 {
 	struct table_result *result = calloc(1, sizeof(*result));
 
-	if (!result)
+	if (!result) {
+		image_unref(image);
 		return error_origin(-ENOMEM);
-	result->image = image_ref(image);
+	}
+	result->image = image;
+	result->slot.state = state;
 	*ret = result;
 	return 0;
 }
 
-int table_load(struct image *image, size_t max_words, struct table_result **ret)
+/* Known without a worker: *ret_state. */
+static bool is_settled(const struct table_loader *l, const struct image *image,
+		       enum table_state *ret_state)
 {
-	cleanup(table_result_freep) struct table_result *result = NULL;
+	*ret_state = TABLE_NO_CFI;
+	if (image->kind == IMAGE_VDSO)
+		return l->vdso_fd < 0;
+	if (image->kind != IMAGE_FILE)
+		return true;
+	if (image_has_headers(image) && (!image_elf(image) || image_elf(image)->pointer_bytes != 8))
+		return true;
+	*ret_state = TABLE_REFUSED;
+	return image->fd < 0 || atomic_load(&image->is_bad);
+}
+
+/* The worker was lost over @image. */
+static void blame(struct table_loader *l, struct image *image)
+{
+	struct worker_stats worker;
+	struct timespec now;
+
+	worker_get_stats(l->worker, &worker);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	l->stats.last_bad_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	strcpy(l->told, worker.why);
+	text_clean(image->path, strlen(image->path), l->stats.last_bad_image,
+		   sizeof(l->stats.last_bad_image) - 1);
+	if (!atomic_exchange(&image->is_bad, true))
+		l->stats.bad_images++;
+	log_warning("image worker for unwind tables: %s over %s, which is not read again",
+		    worker.why, l->stats.last_bad_image);
+}
+
+/* No image's fault. Told once, until one answers again. */
+static void note_trouble(struct table_loader *l)
+{
+	struct worker_stats worker;
+
+	worker_get_stats(l->worker, &worker);
+	strcpy(l->stats.trouble, worker.why);
+	if (strcmp(l->told, worker.why) == 0)
+		return;
+	strcpy(l->told, worker.why);
+	log_warning("image worker for unwind tables: %s; images wait for the next", worker.why);
+}
+
+/* The vdso's headers would be taken for those of 32-bit processes' vdso, which is the same image.
+ */
+static int publish_headers(struct image *image, const struct elf_summary *elf)
+{
+	if (image->kind != IMAGE_FILE)
+		return 0;
+	return image_set_headers(image, elf && elf->pointer_bytes ? elf : NULL);
+}
+
+static int use_table(struct table_loader *l, const struct worker_reply *reply,
+		     struct table_result *result)
+{
+	const uint64_t *words;
+	struct worker_table table;
+	uint32_t state;
 	int r;
 
-	r = result_new(&result, image);
-	if (!r)
-		r = load(image, max_words, result);
-	if (r < 0)
+	if (!answer_table(reply->data, reply->length, l->max_words, &table, &words)) {
+		worker_condemn(l->worker);
+		blame(l, result->image);
+		return 0;
+	}
+	r = publish_headers(result->image, &table.elf);
+	if (r)
 		return r;
-	result->slot.state = (uint32_t)r;
-	*ret = steal_ptr(&result);
+	state = table.state;
+	if (result->image->kind == IMAGE_FILE && state == TABLE_LOADED &&
+	    table.elf.pointer_bytes != 8)
+		state = TABLE_NO_CFI;
+	if (state == TABLE_LOADED && table.n_words) {
+		result->words = malloc(table.n_words * sizeof(*words));
+		if (!result->words) {
+			result->slot.state = TABLE_ABSENT;
+			return 0;
+		}
+		memcpy(result->words, words, table.n_words * sizeof(*words));
+		result->n_words = (size_t)table.n_words;
+	}
+	if (state == TABLE_LOADED)
+		result->slot = table.slot;
+	result->slot.state = state;
+	result->over_4g = table.over_4g;
+	result->counters = table.counters;
 	return 0;
 }
 
-static void queue_push(struct queue *q, struct job *job)
+/* Fills in the result (REFUSED so far) of what the worker was at. */
+static int use_reply(struct table_loader *l, const struct worker_reply *reply,
+		     struct table_result *result)
 {
-	job->next = NULL;
-	*q->last = job;
-	q->last = &job->next;
-}
-
-static struct job *queue_pop(struct queue *q)
-{
-	struct job *job = q->first;
-
-	if (!job)
-		return NULL;
-	q->first = job->next;
-	if (!q->first)
-		q->last = &q->first;
-	return job;
-}
-
-/* The smallest image first, so that a compiler's does not keep all others waiting. */
-static struct job *queue_pop_smallest(struct queue *q)
-{
-	struct job **link, **found = &q->first, *job;
-
-	if (!q->first)
-		return NULL;
-	for (link = &q->first; *link; link = &(*link)->next)
-		if ((*link)->image->size < (*found)->image->size)
-			found = link;
-	job = *found;
-	*found = job->next;
-	if (q->last == &job->next)
-		q->last = found;
-	return job;
-}
-
-static void job_free(struct job *job)
-{
-	if (!job)
-		return;
-	image_unref(job->image);
-	table_result_free(job->result);
-	free(job);
-}
-DEFINE_CLEANUP(struct job *, job_free)
-
-static void *run(void *userdata)
-{
-	struct table_loader *l = userdata;
-	uint64_t one = 1;
-
-	for (;;) {
-		struct job *job;
-		int r;
-
-		pthread_mutex_lock(&l->lock.mutex);
-		while ((!l->requests.first || l->n_results >= RESULTS_MAX) && !l->stop)
-			pthread_cond_wait(&l->lock.wake, &l->lock.mutex);
-		job = l->stop ? NULL : queue_pop_smallest(&l->requests);
-		pthread_mutex_unlock(&l->lock.mutex);
-		if (!job)
-			return NULL;
-
-		/* Without memory it stays absent, for now. */
-		r = load(job->image, l->max_words, job->result);
-		job->result->slot.state = r < 0 ? TABLE_ABSENT : (uint32_t)r;
-		pthread_mutex_lock(&l->lock.mutex);
-		queue_push(&l->results, job);
-		l->n_results++;
-		pthread_mutex_unlock(&l->lock.mutex);
-		if (write(l->fd, &one, sizeof(one)) < 0)
-			log_warning("table loader: cannot wake the main thread: %s",
-				    strerror(errno));
+	switch (reply->outcome) {
+	case WORKER_DONE:
+		return use_table(l, reply, result);
+	case WORKER_NOT_ELF:
+		result->slot.state = TABLE_NO_CFI;
+		return publish_headers(result->image, NULL);
+	case WORKER_MALFORMED:
+	case WORKER_UNREADABLE:
+		return publish_headers(result->image, NULL);
+	default:
+		return 0;
 	}
 }
 
+/* --- the worker --------------------------------------------------------------------------------
+ */
+
+/* What the worker had to say. *ret: untouched if that is no result. */
+static int receive(struct table_loader *l, struct table_result **ret)
+{
+	cleanup(table_result_freep) struct table_result *result = NULL;
+	struct request request = l->working;
+	bool was_probing = l->is_probing;
+	struct worker_reply reply;
+	int outcome, r;
+
+	outcome = worker_receive(l->worker, &reply);
+	if (outcome == WORKER_E_NONE)
+		return 0;
+	l->working = (struct request){};
+	l->is_probing = false;
+	if (outcome == WORKER_E_OK) {
+		l->told[0] = l->stats.trouble[0] = '\0';
+		if (was_probing)
+			l->proven = worker_pid(l->worker);
+	} else if (outcome == WORKER_E_REST || was_probing) {
+		note_trouble(l);
+		return request.image ? queue_push(l, request) : 0;
+	}
+	if (!request.image)
+		return 0;
+	r = result_new(&result, request.image, TABLE_REFUSED);
+	if (r)
+		return r;
+	if (outcome == WORKER_E_OK)
+		r = use_reply(l, &reply, result);
+	else
+		blame(l, request.image);
+	if (!r)
+		*ret = steal_ptr(&result);
+	return r;
+}
+
+static bool needs_probe(const struct table_loader *l)
+{
+	int process = worker_pid(l->worker);
+
+	return l->vdso_fd >= 0 && (!process || process != l->proven);
+}
+
+/* Returns WORKER_E_OK, _BUSY, _REST (noted) or negative errno. */
+static int send_file(struct table_loader *l, int fd)
+{
+	struct worker_request request = worker_request_of(WORKER_TABLE, fd);
+	int r;
+
+	request.max_words = l->max_words;
+	r = worker_send(l->worker, &request);
+	if (r == WORKER_E_REST)
+		note_trouble(l);
+	return r;
+}
+
+/* Borrowing counts as using: the file is not the next one that is closed to make room. */
+static int send_image(struct table_loader *l, struct image *image)
+{
+	int fd, r;
+
+	if (image->kind == IMAGE_VDSO)
+		return send_file(l, l->vdso_fd);
+	fd = image_borrow_file(image);
+	r = send_file(l, fd);
+	image_return_file(image, fd);
+	return r;
+}
+
+static int send_probe(struct table_loader *l)
+{
+	int r = send_file(l, l->vdso_fd);
+
+	l->is_probing = r == WORKER_E_OK;
+	return r < 0 ? r : 0;
+}
+
+/* Sends what is next, if the worker owes nothing. *ret (NULL at first): a result on the way there.
+ */
+static int send_next(struct table_loader *l, struct table_result **ret)
+{
+	enum table_state state;
+	int r;
+
+	while (l->n && !l->working.image && !l->is_probing) {
+		struct image *image = l->queue[0].image;
+
+		if (is_settled(l, image, &state)) {
+			if (*ret)
+				return 0;
+			r = result_new(ret, queue_pop(l).image, state);
+			if (r)
+				return r;
+			continue;
+		}
+		if (needs_probe(l))
+			return send_probe(l);
+		r = send_image(l, image);
+		if (r)
+			return r < 0 ? r : 0;
+		l->working = queue_pop(l);
+	}
+	return 0;
+}
+
+/* --- the loader --------------------------------------------------------------------------------
+ */
+
 int table_loader_new(struct table_loader **ret, size_t max_words)
 {
+	const struct worker_options options = {.name = "tables"};
 	cleanup(table_loader_freep) struct table_loader *l = calloc(1, sizeof(*l));
 	int r;
 
 	if (!l)
 		return error_origin(-ENOMEM);
 	l->max_words = max_words;
-	l->requests.last = &l->requests.first;
-	l->results.last = &l->results.first;
-	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (l->fd < 0)
-		return error_origin(-errno);
-	r = thread_lock_init(&l->lock);
-	if (!r)
-		r = thread_start(&l->thread, "profd-tables", run, l);
+	l->vdso_fd = -1;
+	r = worker_new(&l->worker, &options);
 	if (r)
 		return r;
-	l->has_thread = true;
+	/* The first request is not to wait for the worker's start. */
+	if (vdso_open(&l->vdso_fd) == VDSO_E_OK) {
+		r = send_probe(l);
+		if (r)
+			return r;
+	}
 	*ret = steal_ptr(&l);
 	return 0;
 }
 
 void table_loader_free(struct table_loader *l)
 {
-	struct job *job;
-
 	if (!l)
 		return;
-	if (l->has_thread) {
-		pthread_mutex_lock(&l->lock.mutex);
-		l->stop = true;
-		pthread_cond_signal(&l->lock.wake);
-		pthread_mutex_unlock(&l->lock.mutex);
-		pthread_join(l->thread, NULL);
-	}
-	while ((job = queue_pop(&l->requests)))
-		job_free(job);
-	while ((job = queue_pop(&l->results)))
-		job_free(job);
-	thread_lock_deinit(&l->lock);
-	closep(&l->fd);
+	worker_free(l->worker);
+	image_unref(l->working.image);
+	for (size_t i = 0; i < l->n; i++)
+		image_unref(l->queue[i].image);
+	free(l->queue);
+	closep(&l->vdso_fd);
 	free(l);
 }
 
 int table_loader_request(struct table_loader *l, struct image *image)
 {
-	cleanup(job_freep) struct job *job = calloc(1, sizeof(*job));
+	uint64_t number = l->n_requests++;
+	const struct request request = {
+		.rank = number + image->size / RANK_BYTES,
+		.number = number,
+		.image = image,
+	};
+	enum table_state state;
 	int r;
 
-	if (!job)
-		return error_origin(-ENOMEM);
-	job->image = image_ref(image);
-	r = result_new(&job->result, image);
+	r = queue_push(l, request);
 	if (r)
 		return r;
-	pthread_mutex_lock(&l->lock.mutex);
-	queue_push(&l->requests, steal_ptr(&job));
-	pthread_cond_signal(&l->lock.wake);
-	pthread_mutex_unlock(&l->lock.mutex);
-	return 0;
+	image_ref(image);
+	/* A result would have nowhere to go here. */
+	if (l->working.image || l->is_probing || is_settled(l, l->queue[0].image, &state))
+		return 0;
+	return send_next(l, NULL);
 }
 
 int table_loader_fd(const struct table_loader *l)
 {
-	return l->fd;
+	return worker_fd(l->worker);
 }
 
-struct table_result *table_loader_take(struct table_loader *l)
+int table_loader_take(struct table_loader *l, struct table_result **ret)
 {
-	cleanup(job_freep) struct job *job = NULL;
-	uint64_t ignored;
+	cleanup(table_result_freep) struct table_result *result = NULL;
+	int r;
 
-	pthread_mutex_lock(&l->lock.mutex);
-	job = queue_pop(&l->results);
-	if (job && l->n_results-- == RESULTS_MAX)
-		pthread_cond_signal(&l->lock.wake);
-	if (!l->results.first) /* EAGAIN: nothing was signalled since */
-		(void)!read(l->fd, &ignored, sizeof(ignored));
-	pthread_mutex_unlock(&l->lock.mutex);
-	return job ? steal_ptr(&job->result) : NULL;
+	*ret = NULL;
+	r = receive(l, &result);
+	if (!r)
+		r = send_next(l, &result);
+	if (!r)
+		*ret = steal_ptr(&result);
+	return r;
+}
+
+void table_loader_get_stats(const struct table_loader *l, struct table_loader_stats *ret)
+{
+	struct worker_stats worker;
+
+	worker_get_stats(l->worker, &worker);
+	*ret = l->stats;
+	ret->workers_died = worker.died;
+}
+
+int table_loader_worker(const struct table_loader *l)
+{
+	return worker_pid(l->worker);
 }

@@ -138,8 +138,10 @@ static enum table_state first_state(const struct image *image)
 {
 	if (image->kind == IMAGE_VDSO)
 		return TABLE_ABSENT;
-	if (image->fd < 0)
+	if (image->fd < 0 || atomic_load(&image->is_bad))
 		return TABLE_REFUSED;
+	if (!image_has_headers(image))
+		return TABLE_ABSENT;
 	return image_elf(image) && image_elf(image)->pointer_bytes == 8 ? TABLE_ABSENT
 									: TABLE_NO_CFI;
 }

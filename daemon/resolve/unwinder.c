@@ -22,6 +22,8 @@
 #define TABLE_PART 2
 /* Results that one call of unwinder_dispatch() handles. */
 #define DISPATCH_MAX 32u
+/* The loader has results now and then that do not show on its fd (table_loader.h). */
+#define SETTLE_SLICE_MS 20
 
 void unwinder_fail(struct unwinder *u, int error)
 {
@@ -183,6 +185,22 @@ static void held_pop(struct unwinder *u, struct held_result **link)
 	free(held);
 }
 
+static void add_loader_stats(const struct unwinder *u, struct table_loader_stats *total)
+{
+	struct table_loader_stats stats;
+
+	if (!u->loader)
+		return;
+	table_loader_get_stats(u->loader, &stats);
+	total->workers_died += stats.workers_died;
+	total->bad_images += stats.bad_images;
+	if (stats.last_bad_ns > total->last_bad_ns) {
+		memcpy(total->last_bad_image, stats.last_bad_image, sizeof(stats.last_bad_image));
+		total->last_bad_ns = stats.last_bad_ns;
+	}
+	memcpy(total->trouble, stats.trouble, sizeof(stats.trouble));
+}
+
 static void add_pool_stats(const struct unwinder *u, struct unwinder_stats *stats)
 {
 	struct table_pool_stats pool = {};
@@ -206,6 +224,7 @@ void unwinder_detach(struct unwinder *u)
 	if (!u->is_attached)
 		return;
 	wait_expire(u, UINT64_MAX);
+	add_loader_stats(u, &u->stats.loader); /* totals go on */
 	table_loader_free(u->loader);
 	while (u->held)
 		held_pop(u, &u->held);
@@ -307,23 +326,31 @@ static int retry_held(struct unwinder *u)
 	return 0;
 }
 
-int unwinder_dispatch(struct unwinder *u)
+static int take_tables(struct unwinder *u)
 {
 	struct table_result *result;
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < DISPATCH_MAX && u->loader; i++) {
+		r = table_loader_take(u->loader, &result);
+		if (r || !result)
+			return r;
+		r = take_table(u, result);
+	}
+	return r;
+}
+
+int unwinder_dispatch(struct unwinder *u)
+{
 	const uint8_t *data;
 	uint64_t cookie;
 	size_t length;
 	int r;
 
 	u->now_ns = proc_now_ns();
-	for (unsigned i = 0; i < DISPATCH_MAX && u->loader; i++) {
-		result = table_loader_take(u->loader);
-		if (!result)
-			break;
-		r = take_table(u, result);
-		if (r)
-			return r;
-	}
+	r = take_tables(u);
+	if (r)
+		return r;
 	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
 		if (!memory_reader_take(u->reader, &cookie, &data, &length))
 			break;
@@ -339,6 +366,8 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 	u->now_ns = now_ns;
 	if (u->is_attached)
 		r = retry_held(u);
+	if (!r)
+		r = take_tables(u);
 	if (!r)
 		r = spaces_publish(u);
 	if (!r && u->reader) {
@@ -365,12 +394,12 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms)
 	int r = 0;
 
 	while (!r && wait_any(u, sampler) && now_ns < end_ns) {
-		int n = poll(&fd, 1, (int)((end_ns - now_ns) / 1000000 + 1));
+		uint64_t left_ms = (end_ns - now_ns) / 1000000 + 1;
 
-		if (n < 0 && errno != EINTR)
+		if (poll(&fd, 1, left_ms < SETTLE_SLICE_MS ? (int)left_ms : SETTLE_SLICE_MS) < 0 &&
+		    errno != EINTR)
 			return error_origin(-errno);
-		if (n > 0)
-			r = unwinder_dispatch(u);
+		r = unwinder_dispatch(u);
 		now_ns = proc_now_ns();
 	}
 	u->now_ns = now_ns;
@@ -387,6 +416,7 @@ void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
 	*ret = u->stats;
 	ret->tables = ret->rows = ret->table_bytes = 0;
 	add_pool_stats(u, ret);
+	add_loader_stats(u, &ret->loader);
 	ret->waiting = u->n_waiters;
 	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
 			    u->n_spaces * sizeof(struct space) +

@@ -6,15 +6,16 @@
  * Makes stacks complete. Stands between a source and whoever takes its samples:
  *
  *   - tells the BPF programs what walks need: each sampled image's table of unwind rules, compiled
- *     in a thread (table_loader.h) when it is first needed, kept in a pool and evicted when that is
- *     full; and each living process's executable mappings, as soon as an event announced them.
+ *     by an image worker (table_loader.h) when it is first needed, kept in a pool and evicted when
+ *     that is full; and each living process's executable mappings, as soon as an event announced
+ *     them.
  *   - finishes the walks that a source could not finish, on the copies of stacks that came with the
  *     samples. Those whose tables are still being made wait, a second and a half at most.
  *
  * Samples leave it finished (no rest), each exactly once, not always in the order in which they
  * came. Process events pass straight through, before they are looked at.
  *
- * Main thread only, but for the loader's thread.
+ * Main thread only.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@
 #include "daemon/ingest/source.h"
 #include "daemon/ingest/unwind_host.h"
 #include "daemon/resolve/process.h"
+#include "daemon/resolve/table_loader.h"
 
 struct unwinder_options {
 	const struct source_sink *next;  /* borrowed: takes events, and samples when finished */
@@ -62,6 +64,7 @@ struct unwinder_stats {
 	/* Now. */
 	uint64_t tables, rows, table_bytes; /* loaded */
 	uint64_t waiting;                   /* samples */
+	struct table_loader_stats loader;   /* totals since the start */
 	uint64_t memory_bytes;              /* heap held, and tables that are no BPF memory */
 };
 

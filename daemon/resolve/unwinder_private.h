@@ -114,7 +114,7 @@ struct unwinder {
 	size_t n_waiters, waiting_bytes;
 	uint64_t next_cookie;
 
-	struct unwinder_stats stats; /* totals */
+	struct unwinder_stats stats; /* totals, of the loader and the pool those of earlier ones */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 

@@ -91,7 +91,9 @@ class Workshop:
         return self.path(name)
 
     def start(self, *command, **options):
-        """In a process group of its own, so that its children end with it."""
+        """In a process group of its own, so that its children end with it; what it leaves behind
+        where it runs goes with the folder."""
+        options.setdefault("cwd", self.folder)
         child = subprocess.Popen(command, start_new_session=True, **options)
         self.children.append(child)
         return child

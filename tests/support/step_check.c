@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,25 @@ static _Noreturn void die(const char *what)
 /* --- the program's mappings --------------------------------------------------------------------
  */
 
+static struct table_result *make_table(struct image *image)
+{
+	struct table_result *result = NULL;
+	struct table_loader *loader;
+	struct pollfd fd = {.events = POLLIN};
+
+	if (table_loader_new(&loader, WORDS_MAX) || table_loader_request(loader, image))
+		die("table loader");
+	fd.fd = table_loader_fd(loader);
+	while (!result) {
+		if (table_loader_take(loader, &result))
+			die("table loader");
+		if (!result)
+			(void)!poll(&fd, 1, 20);
+	}
+	table_loader_free(loader);
+	return result;
+}
+
 static unsigned find_module(struct stepper *s, struct image *image)
 {
 	struct table_result *result;
@@ -114,8 +134,7 @@ static unsigned find_module(struct stepper *s, struct image *image)
 		s->slots[s->n_modules].state = TABLE_NO_CFI;
 		return s->n_modules++;
 	}
-	if (table_load(image, WORDS_MAX, &result))
-		die("table_load");
+	result = make_table(image);
 	s->slots[s->n_modules] = result->slot;
 	s->slots[s->n_modules].first = (uint32_t)s->n_words;
 	if (result->n_words) {

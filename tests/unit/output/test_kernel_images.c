@@ -126,60 +126,120 @@ static void test_hidden(void **state)
 	assert_false(kernel_images_main(k)->is_known);
 }
 
+/* Kernel images need no worker, but for names that look mangled. */
+static struct symbols *open_symbols(struct kernel_images *k, const char *worker)
+{
+	const struct symbols_options options = {.max_bytes = 1 << 20,
+						.kernel = k,
+						.worker_path = worker};
+	struct symbols *s = NULL;
+
+	assert_int_equal(symbols_new(&s, &options), 0);
+	return s;
+}
+
+/* The frame at @address; NULL: it is known to have none. */
+static const struct symbols_frame *frame_at(struct symbols *s, const struct kernel_image *image,
+					    uint64_t address, const struct symbols_names **ret)
+{
+	const struct symbols_frame *frames = NULL;
+	uint32_t n;
+
+	assert_int_equal(symbols_prepare_kernel(s, image, &address, 1, ret), 0);
+	assert_true(symbols_names_find(*ret, address, &frames, &n));
+	return n ? frames : NULL;
+}
+
+static const char *name_at(struct symbols *s, const struct kernel_image *image, uint64_t address)
+{
+	const struct symbols_names *names;
+	const struct symbols_frame *frame = frame_at(s, image, address, &names);
+
+	return frame ? symbols_names_text(names, frame->name) : NULL;
+}
+
 static void test_symbols(void **state)
 {
 	struct fixture *f = *state;
 	cleanup(kernel_images_freep) struct kernel_images *k = open_kernel(f);
-	cleanup(symbols_freep) struct symbols *s = NULL;
-	const char *name;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(k, "/nonexistent");
 	size_t both;
 
-	assert_int_equal(symbols_new(&s, 1 << 20, k), 0);
-	assert_int_equal(symbols_of_kernel(s, kernel_images_main(k), STEXT + 0x1010, &name), 0);
-	assert_string_equal(name, "do_work");
-	assert_int_equal(symbols_of_kernel(s, kernel_images_find(k, EXT4), EXT4 + 0x10, &name), 0);
-	assert_string_equal(name, "ext4_read");
+	assert_string_equal(name_at(s, kernel_images_main(k), STEXT + 0x1010), "do_work");
+	assert_string_equal(name_at(s, kernel_images_find(k, EXT4), EXT4 + 0x10), "ext4_read");
 	kernel_images_release(k);
 	/* From the cache, although kallsyms has gone. */
 	assert_int_equal(unlinkat(f->proc_fd, "kallsyms", 0), 0);
-	assert_int_equal(symbols_of_kernel(s, kernel_images_main(k), STEXT + 0x2010, &name), 0);
-	assert_string_equal(name, "idle");
+	assert_string_equal(name_at(s, kernel_images_main(k), STEXT + 0x1020), "do_work");
+	assert_string_equal(name_at(s, kernel_images_main(k), STEXT + 0x2010), "idle");
 
 	/* The bound: the least recently used goes, the one in use stays. */
 	both = symbols_bytes(s);
 	symbols_set_max(s, both - 1);
 	assert_true(symbols_bytes(s) < both);
-	assert_int_equal(symbols_of_kernel(s, kernel_images_main(k), STEXT + 0x2010, &name), 0);
-	assert_string_equal(name, "idle");
-	assert_int_equal(symbols_of_kernel(s, kernel_images_find(k, EXT4), EXT4 + 0x10, &name), 0);
-	assert_null(name);
+	assert_string_equal(name_at(s, kernel_images_main(k), STEXT + 0x2010), "idle");
+	assert_null(name_at(s, kernel_images_find(k, EXT4), EXT4 + 0x10));
 	symbols_set_max(s, 0);
 	assert_int_equal(symbols_bytes(s), 0);
+}
 
-	/* No file, no names; asked for twice, looked for once. */
-	assert_int_equal(symbols_of_image(s, f->program, 0x1100, &name), 0);
-	assert_null(name);
-	assert_int_equal(symbols_of_image(s, f->program, 0x1100, &name), 0);
-	assert_null(name);
+/* Rust in the kernel; and what only begins like it. */
+static void test_mangled(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(kernel_images_freep) struct kernel_images *k = NULL;
+	cleanup(symbols_freep) struct symbols *s = NULL;
+	const struct symbols_names *names;
+	const struct symbols_frame *frame;
+	const uint64_t addresses[] = {STEXT + 0x10, STEXT + 0x1010, STEXT + 0x1020, STEXT + 0x2010};
+	uint32_t n;
+
+	write_text(f->proc_fd, "kallsyms",
+		   "ffffffff81000000 T _stext\n"
+		   "ffffffff81001000 t _RNvNtCs1234_7mycrate3foo3bar\n"
+		   "ffffffff81002000 t _Return_home\n"
+		   "ffffffff82000000 T _etext\n");
+	k = open_kernel(f);
+	s = open_symbols(k, NULL);
+	assert_int_equal(symbols_prepare_kernel(s, kernel_images_main(k), addresses, 4, &names), 0);
+	for (unsigned i = 1; i < 3; i++) {
+		assert_true(symbols_names_find(names, addresses[i], &frame, &n));
+		assert_int_equal(n, 1);
+		assert_string_equal(symbols_names_text(names, frame->name), "mycrate::foo::bar");
+		assert_string_equal(symbols_names_text(names, frame->system_name),
+				    "_RNvNtCs1234_7mycrate3foo3bar");
+	}
+	frame = frame_at(s, kernel_images_main(k), addresses[3], &names);
+	assert_string_equal(symbols_names_text(names, frame->name), "_Return_home");
+
+	/* Nobody there to demangle it. */
+	symbols_free(s);
+	s = open_symbols(k, "/nonexistent");
+	frame = frame_at(s, kernel_images_main(k), addresses[1], &names);
+	assert_string_equal(symbols_names_text(names, frame->name),
+			    "_RNvNtCs1234_7mycrate3foo3bar");
 }
 
 static void test_vdso(void **state)
 {
 	struct fixture *f = *state;
 	cleanup(kernel_images_freep) struct kernel_images *k = open_kernel(f);
-	cleanup(symbols_freep) struct symbols *s = NULL;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(k, NULL);
+	const struct symbols_names *names;
 	const struct elf_summary *elf;
 	uint64_t start, end;
-	const char *name;
 	unsigned n = 0;
 
-	assert_int_equal(symbols_new(&s, 1 << 20, k), 0);
 	elf = symbols_vdso(s);
 	assert_non_null(elf);
 	assert_true(elf_summary_text(elf, &start, &end));
 	for (uint64_t at = start; at < end; at += 16) {
-		assert_int_equal(symbols_of_image(s, f->vdso, at, &name), 0);
-		n += name && strstr(name, "clock_gettime");
+		const struct symbols_frame *frames;
+		uint32_t n_frames;
+
+		assert_int_equal(symbols_prepare(s, f->vdso, &at, 1, false, &names), 0);
+		assert_true(symbols_names_find(names, at, &frames, &n_frames));
+		n += n_frames && strstr(symbols_names_text(names, frames->name), "clock_gettime");
 	}
 	assert_true(n > 0);
 }
@@ -190,7 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_find),   T(test_overlap), T(test_refresh), T(test_parse_module),
-		T(test_hidden), T(test_symbols), T(test_vdso),
+		T(test_hidden), T(test_symbols), T(test_mangled), T(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

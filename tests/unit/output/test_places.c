@@ -166,7 +166,7 @@ static struct place place_of(struct world *w, uint32_t generation, uint64_t fram
 	struct place place;
 
 	w->entry.generation = generation;
-	assert_int_equal(symbols_new(&symbols, 1 << 20, NULL), 0);
+	assert_int_equal(symbols_new(&symbols, &(struct symbols_options){.max_bytes = 1 << 20}), 0);
 	assert_int_equal(places_user(w->places, &w->e, frame, symbols, &place), 0);
 	symbols_free(symbols);
 	return place;

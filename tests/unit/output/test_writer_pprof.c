@@ -244,6 +244,146 @@ static void test_symbols_of_file(void **state)
 	assert_true(has_function(p, "test_symbols_of_file"));
 }
 
+/* A writer whose worker finds at an address what the last two bits say: see picky_worker.c. */
+static struct writer *open_picky_writer(struct fixture *f)
+{
+	const struct writer_world world = {
+		.host = "host/1",
+		.proc_fd = f->proc_fd,
+		.sys_fd = f->sys_fd,
+		.worker_path = TEST_PROGRAMS "/picky_worker",
+	};
+	struct output_options options = default_options(f);
+	struct writer *w = NULL;
+
+	assert_int_equal(writer_new(&w, &options, &world, T0 * NS), 0);
+	write_text(f->folder.fd, "picky", "picky:f");
+	f->program->fd = openat(f->folder.fd, "picky", O_RDONLY | O_CLOEXEC);
+	assert_true(f->program->fd >= 0);
+	return w;
+}
+
+static struct profile *write_lines(struct fixture *f, struct writer *w, const struct script *script,
+				   enum symbolize symbolize)
+{
+	struct snapshot *s = make_snapshot(f, T0, script, 1);
+	struct output_result *r;
+	struct profile *p;
+
+	s->formats = FORMAT_PPROF;
+	s->symbolize = symbolize;
+	r = write_ok(w, s, T0 + 60);
+	assert_int_equal(r->n_files, 1);
+	p = read_pprof(r->paths[0]);
+	output_result_free(r);
+	return p;
+}
+
+static const struct profile_location *location_at(const struct profile *p, uint64_t address)
+{
+	for (size_t i = 0; i < p->n_locations; i++)
+		if (p->locations[i].address == address)
+			return &p->locations[i];
+	fail();
+	return NULL;
+}
+
+static void check_line(const struct profile *p, const struct profile_location *l, unsigned i,
+		       const char *name, const char *system_name, const char *file, int64_t line,
+		       int64_t start_line)
+{
+	const struct profile_line *at = &p->lines[l->first_line + i];
+	const struct profile_function *function = &p->functions[at->function];
+
+	assert_string_equal(profile_string(p, function->name), name);
+	assert_string_equal(profile_string(p, function->system_name), system_name);
+	assert_string_equal(profile_string(p, function->filename), file);
+	assert_int_equal(at->line, line);
+	assert_int_equal(function->start_line, start_line);
+}
+
+/* Lines, inlined functions, and what the mapping says of all its locations. */
+static void test_lines(void **state)
+{
+	static const struct script scripts[] = {
+		{1, 0, NULL, {0}, {PROGRAM_AT + 0x101}, 0, 0, 1},
+		{1, 0, NULL, {0}, {PROGRAM_AT + 0x101, PROGRAM_AT + 0x100}, 0, 0, 1},
+		{1, 0, NULL, {0}, {PROGRAM_AT + 0x100, PROGRAM_AT + 0x102}, 0, 0, 1},
+		{1, 0, NULL, {0}, {PROGRAM_AT + 0x101, PROGRAM_AT + 0x103}, 0, 0, 1},
+	};
+	static const bool wanted[][4] = {
+		{true, true, true, false},
+		{true, true, true, true},
+		{true, false, false, true},
+		{false, false, false, false},
+	};
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_picky_writer(f);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(scripts); i++) {
+		cleanup(profile_freep) struct profile *p = write_lines(f, w, &scripts[i],
+								       SYMBOLIZE_LINES);
+		const struct profile_mapping *m = &p->mappings[0];
+		const struct profile_location *l;
+
+		assert_int_equal(m->has_functions, wanted[i][0]);
+		assert_int_equal(m->has_filenames, wanted[i][1]);
+		assert_int_equal(m->has_line_numbers, wanted[i][2]);
+		assert_int_equal(m->has_inline_frames, wanted[i][3]);
+		if (i == 1) {
+			l = location_at(p, PROGRAM_AT + 0x100);
+			assert_int_equal(l->n_lines, 2);
+			check_line(p, l, 0, "inlined()", "_Z7inlinedv", "/src/a.h", 12, 10);
+			check_line(p, l, 1, "outer()", "_Z5outerv", "/src/a.c", 34, 30);
+			assert_int_equal(location_at(p, PROGRAM_AT + 0x101)->n_lines, 1);
+		} else if (i == 2) {
+			l = location_at(p, PROGRAM_AT + 0x102);
+			check_line(p, l, 0, "bare", "bare", "", 0, 0);
+		} else if (i == 3) {
+			assert_int_equal(location_at(p, PROGRAM_AT + 0x103)->n_lines, 0);
+		}
+	}
+}
+
+/* symbolize = none asks for nothing and names nothing, the kernel included. */
+static void test_no_names(void **state)
+{
+	static const struct script script = {1, 0, NULL, {STEXT + 0x1010}, {PROGRAM_AT + 0x100},
+					     0, 0, 1};
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_picky_writer(f);
+	cleanup(profile_freep) struct profile *p = write_lines(f, w, &script, SYMBOLIZE_NONE);
+	struct symbols_stats stats;
+
+	assert_int_equal(p->n_functions, 0);
+	for (size_t i = 0; i < p->n_mappings; i++)
+		assert_false(p->mappings[i].has_functions);
+	writer_get_symbols_stats(w, &stats);
+	assert_int_equal(stats.images_asked, 0);
+}
+
+/* Without a worker every sample is written, and the condition is told, until there is one. */
+static void test_no_worker(void **state)
+{
+	struct fixture *f = *state;
+	const struct writer_world world = {
+		.host = "host/1",
+		.proc_fd = f->proc_fd,
+		.sys_fd = f->sys_fd,
+		.worker_path = "/nonexistent/worker",
+	};
+	struct output_options options = default_options(f);
+	cleanup(writer_freep) struct writer *w = NULL;
+
+	write_text(f->folder.fd, "picky", "picky:f");
+	f->program->fd = openat(f->folder.fd, "picky", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(writer_new(&w, &options, &world, T0 * NS), 0);
+	write_quietly(w, everything_at(f, T0), T0 + 60);
+	assert_int_equal(take_census(f).pprof, EVERYTHING);
+	assert_true(writer_conditions(w) & WRITER_NO_WORKER);
+	assert_non_null(strstr(writer_describe(w, WRITER_NO_WORKER), "profd-image-worker"));
+}
+
 static void test_cycles(void **state)
 {
 	struct fixture *f = *state;
@@ -280,6 +420,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_pprof),        T(test_one_layout),  T(test_no_address_lost),
 		T(test_main_mapping), T(test_hide_kernel), T(test_symbols_of_file),
+		T(test_lines),        T(test_no_names),    T(test_no_worker),
 		T(test_cycles),
 	};
 

@@ -157,6 +157,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	Profd__Control__LastFlush flush = PROFD__CONTROL__LAST_FLUSH__INIT;
 	Profd__Control__Session system = PROFD__CONTROL__SESSION__INIT, other = system;
 	Profd__Control__Unwinding unwinding = PROFD__CONTROL__UNWINDING__INIT;
+	Profd__Control__Names names = PROFD__CONTROL__NAMES__INIT;
 	Profd__Control__Reason waited = PROFD__CONTROL__REASON__INIT, never = waited;
 	Profd__Control__Reason *counters[] = {&waited, &never};
 	Profd__Control__Session *sessions[] = {&system, &other};
@@ -240,6 +241,11 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.n_sessions = 2;
 	s.unwinding = &unwinding;
 	s.avoided_files = 13;
+	names.workers_died = 14;
+	names.bad_images = 15;
+	names.last_bad_image = (char[]){"/evil\n"};
+	names.trouble = (char[]){"too slow\n"};
+	s.names = &names;
 	print(&s, out);
 }
 
@@ -262,6 +268,9 @@ static void test_status_view(void **state)
 		"cpu-clock at 99 Hz through bpf",
 		"0 images known; 13 not opened, on FUSE or an unknown device\n",
 		"warning: no PMU?[2J",
+		"unwind rules or names of new images: too slow?\n",
+		"warning: 14 image workers died and were replaced; 15 images killed one and are "
+		"not read again, the last one /evil?\n",
 		"truncated: depth",
 		"broken: frame_pointer",
 		"lost: ring_full",
@@ -328,7 +337,8 @@ static void test_status_json(void **state)
 		"\"dropped\":{\"memory\":2},\"windows_written\":0,\"complete\":3,\"no_user\":2,"
 		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6}}],\"unwinding\":{"
 		"\"tables\":5,\"rows\":6000,\"table_bytes\":65536,\"waiting\":8,\"waited\":21,"
-		"\"no_slot\":0}}\n",
+		"\"no_slot\":0},\"names\":{\"workers_died\":14,\"bad_images\":15,"
+		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\"}}\n",
 	};
 	struct text t;
 

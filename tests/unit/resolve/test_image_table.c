@@ -1,54 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Images out of a folder that stands for /proc. */
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* Images out of a folder that stands for /proc: which are the same, and how many are open. */
+#include <errno.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "daemon/resolve/image_table.h"
-
-#define PID 7
+#include "tests/unit/resolve/image_fixture.h"
 
 struct fixture {
-	char folder[64];
-	int fd;
-	struct stat file;
+	struct world world;
 	struct image_table *images;
 };
 
-static void write_file(const struct fixture *f, const char *name, const char *text)
-{
-	int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	close(fd);
-}
-
-/* A process whose root is a folder with one file, "program". */
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	strcpy(f->folder, "/tmp/test_image_table.XXXXXX");
-	assert_non_null(mkdtemp(f->folder));
-	f->fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(f->fd >= 0);
-	assert_int_equal(mkdirat(f->fd, "7", 0700), 0);
-	assert_int_equal(mkdirat(f->fd, "7/root", 0700), 0);
-	write_file(f, "7/root/program", "no ELF");
-	assert_int_equal(fstatat(f->fd, "7/root/program", &f->file, 0), 0);
-	assert_int_equal(image_table_new(&f->images, f->fd), 0);
+	assert_non_null(f);
+	world_make(&f->world);
+	assert_int_equal(image_table_new(&f->images, f->world.proc.fd), 0);
 	*state = f;
 	return 0;
 }
@@ -56,44 +26,48 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	static const char *const names[] = {"7/mountinfo", "7/root/program", "7/root/other"};
 
 	image_table_free(f->images);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		unlinkat(f->fd, names[i], 0);
-	unlinkat(f->fd, "7/root", AT_REMOVEDIR);
-	unlinkat(f->fd, "7", AT_REMOVEDIR);
-	rmdir(f->folder);
-	close(f->fd);
+	world_remove(&f->world);
 	free(f);
 	return 0;
 }
 
-static struct image *get(struct fixture *f, const char *path, uint32_t device_minor, uint64_t inode)
+static struct image *get_key(struct fixture *f, const struct image_key *key)
 {
-	const struct image_key key = {.path = path,
-				      .device_minor = device_minor,
-				      .inode = inode,
-				      .pid = PID,
-				      .start = 0x1000,
-				      .end = 0x2000};
 	struct image *image;
 
-	assert_int_equal(image_table_get(f->images, &key, &image), 0);
+	assert_int_equal(image_table_get(f->images, key, &image), 0);
 	return image;
+}
+
+static struct image *get(struct fixture *f, const char *path, uint32_t device_minor, uint64_t inode)
+{
+	struct image_key key = key_of(path, inode);
+
+	key.device_minor = device_minor;
+	return get_key(f, &key);
+}
+
+static struct image *get_file(struct fixture *f, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "7/root/%s", name);
+	return get(f, path + strlen("7/root"), MINOR, inode_of(&f->world, path));
 }
 
 static void test_only_the_inode_that_was_mapped(void **state)
 {
 	struct fixture *f = *state;
-	cleanup(image_unrefp) struct image *same = get(f, "/program", 20, f->file.st_ino);
-	cleanup(image_unrefp) struct image *again = get(f, "/program", 20, f->file.st_ino);
-	cleanup(image_unrefp) struct image *other = get(f, "/program", 20, f->file.st_ino + 1);
+	uint64_t inode = inode_of(&f->world, "7/root/program");
+	cleanup(image_unrefp) struct image *same = get(f, "/program", MINOR, inode);
+	cleanup(image_unrefp) struct image *again = get(f, "/program", MINOR, inode);
+	cleanup(image_unrefp) struct image *other = get(f, "/program", MINOR, inode + 1);
 
 	assert_ptr_equal(same, again);
 	assert_true(same->fd >= 0);
-	assert_true(image_has_headers(same));
-	assert_null(image_elf(same));
+	assert_non_null(same->root);
 	assert_ptr_not_equal(same, other);
 	assert_int_equal(other->fd, -1);
 }
@@ -101,21 +75,23 @@ static void test_only_the_inode_that_was_mapped(void **state)
 static void test_files_on_fuse_are_left_alone(void **state)
 {
 	struct fixture *f = *state;
+	uint64_t inode = inode_of(&f->world, "7/root/program");
 	cleanup(image_unrefp) struct image *fuse = NULL, *other = NULL, *again = NULL;
-	struct stat st;
+	char text[128];
 
-	write_file(f, "7/root/other", "x");
-	assert_int_equal(fstatat(f->fd, "7/root/other", &st, 0), 0);
-	write_file(f, "7/mountinfo",
-		   "1 0 0:20 / / rw - ext4 x rw\n2 1 0:21 / /m rw - fuse.sshfs x rw\n");
-	fuse = get(f, "/program", 21, f->file.st_ino);
+	write_text(f->world.proc.fd, "7/root/other", "x");
+	snprintf(text, sizeof(text),
+		 "%llu 0 0:20 / / rw - ext4 x rw\n2 1 0:21 / /m rw - fuse.sshfs x rw\n",
+		 (unsigned long long)f->world.mount);
+	write_text(f->world.proc.fd, "7/mountinfo", text);
+	fuse = get(f, "/program", 21, inode);
 	assert_int_equal(fuse->fd, -1);
 	assert_int_equal(image_table_avoided(f->images), 1);
-	other = get(f, "/program", 20, f->file.st_ino);
+	other = get(f, "/program", 20, inode);
 	assert_true(other->fd >= 0);
 	/* The verdict holds for the next file of that device. */
-	unlinkat(f->fd, "7/mountinfo", 0);
-	again = get(f, "/other", 21, st.st_ino);
+	unlinkat(f->world.proc.fd, "7/mountinfo", 0);
+	again = get(f, "/other", 21, inode_of(&f->world, "7/root/other"));
 	assert_int_equal(again->fd, -1);
 	assert_int_equal(image_table_avoided(f->images), 2);
 }
@@ -124,16 +100,16 @@ static void test_files_on_fuse_are_left_alone(void **state)
 static void test_devices_out_of_sight_may_be_fuse(void **state)
 {
 	struct fixture *f = *state;
+	uint64_t inode = inode_of(&f->world, "7/root/program");
 	int memory = memfd_create("x", MFD_CLOEXEC);
 	struct stat st;
 
 	assert_int_equal(fstat(memory, &st), 0);
 	close(memory);
-	write_file(f, "7/mountinfo", "1 0 0:20 / / rw - ext4 x rw\n");
-	image_unref(get(f, "/program", 21, f->file.st_ino));
+	image_unref(get(f, "/program", 21, inode));
 	assert_int_equal(image_table_avoided(f->images), 1);
 	/* Shared memory is mounted nowhere, and is the kernel's own. */
-	image_unref(get(f, "/program", minor(st.st_dev), f->file.st_ino));
+	image_unref(get(f, "/program", minor(st.st_dev), inode));
 	assert_int_equal(image_table_avoided(f->images), 1);
 }
 
@@ -141,26 +117,233 @@ static void test_devices_out_of_sight_may_be_fuse(void **state)
 static void test_only_root_s_mounts_stay_what_they_were(void **state)
 {
 	struct fixture *f = *state;
+	uint64_t inode = inode_of(&f->world, "7/root/program");
 
-	write_file(f, "7/mountinfo", "1 0 0:20 / / rw - tmpfs x rw\n");
-	image_unref(get(f, "/program", 20, f->file.st_ino));
-	assert_int_equal(image_table_avoided(f->images), 0);
-	write_file(f, "7/mountinfo", "1 0 0:20 / / rw - fuse x rw\n");
-	image_unref(get(f, "/program", 20, f->file.st_ino + 1));
+	write_text(f->world.proc.fd, "7/mountinfo", "1 0 0:20 / / rw - tmpfs x rw\n");
+	image_unref(get(f, "/program", 20, inode));
+	assert_int_equal(image_table_avoided(f->images), 1); /* its mount is not in sight */
+	write_mounts(&f->world, PID, "tmpfs", MINOR);
+	image_unref(get(f, "/program", 20, inode + 1));
 	assert_int_equal(image_table_avoided(f->images), 1);
+	write_mounts(&f->world, PID, "fuse", MINOR);
+	image_unref(get(f, "/program", 20, inode + 2));
+	assert_int_equal(image_table_avoided(f->images), 2);
 }
+
+/* A user's file with the build id, and all else, of another one: it is another image. */
+static void test_content_is_no_identity(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(image_unrefp) struct image *real = NULL, *forged = NULL, *linked = NULL;
+	cleanup(closep) int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *program;
+
+	assert_int_equal(fstat(self, &st), 0);
+	program = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, self, 0);
+	assert_ptr_not_equal(program, MAP_FAILED);
+	write_file(f->world.proc.fd, "7/root/real", program, (size_t)st.st_size);
+	write_file(f->world.proc.fd, "7/root/forged", program, (size_t)st.st_size);
+	munmap(program, (size_t)st.st_size);
+	real = get_file(f, "real");
+	forged = get_file(f, "forged");
+	assert_ptr_not_equal(real, forged);
+	assert_int_not_equal(real->id, forged->id);
+	assert_true(real->fd >= 0 && forged->fd >= 0);
+	assert_int_equal(fstat(forged->fd, &st), 0);
+	assert_int_equal(st.st_ino, inode_of(&f->world, "7/root/forged"));
+	/* Nor is the path one. */
+	assert_int_equal(symlinkat("real", f->world.proc.fd, "7/root/linked"), 0);
+	linked = get(f, "/linked", MINOR, inode_of(&f->world, "7/root/real"));
+	assert_ptr_equal(linked, real);
+}
+
+/* What only one root vouches for is an image of that root's. */
+static void test_local_images(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(image_unrefp) struct image *first = NULL, *again = NULL, *second = NULL;
+	struct image_key key = key_of("/program", inode_of(&f->world, "7/root/program"));
+
+	write_text(f->world.proc.fd, "8/root/x", "");
+	assert_int_equal(linkat(f->world.proc.fd, "7/root/program", f->world.proc.fd,
+				"8/root/program", 0),
+			 0);
+	write_mounts(&f->world, PID, "overlay", MINOR + 1);
+	write_mounts(&f->world, PID + 1, "overlay", MINOR + 1);
+	first = get_key(f, &key);
+	assert_true(first->fd >= 0);
+	again = get_key(f, &key);
+	assert_ptr_equal(again, first);
+	key.pid = PID + 1;
+	second = get_key(f, &key);
+	assert_true(second->fd >= 0);
+	assert_ptr_not_equal(second, first);
+	key.pid = PID;
+	image_unref(again);
+	again = get_key(f, &key);
+	assert_ptr_equal(again, first);
+	assert_int_equal(image_table_count(f->images), 2);
+}
+
+static void test_a_changed_file_is_a_new_image(void **state)
+{
+	struct fixture *f = *state;
+	struct image *old = get_file(f, "program"), *longer, *touched;
+	char byte;
+
+	write_text(f->world.proc.fd, "7/root/program", "a longer one");
+	longer = get_file(f, "program");
+	assert_ptr_not_equal(longer, old);
+	/* Whoever sets the times back cannot set back when that was done. */
+	usleep(20000);
+	assert_int_equal(fchmodat(f->world.proc.fd, "7/root/program", 0600, 0), 0);
+	touched = get_file(f, "program");
+	assert_ptr_not_equal(touched, longer);
+	assert_int_equal(image_table_open(f->images), 3);
+	assert_int_equal(image_table_count(f->images), 3);
+	image_table_sweep(f->images);
+	assert_int_equal(image_table_open(f->images), 3);
+
+	/* Replaced: what is open is the old one still. */
+	assert_int_equal(unlinkat(f->world.proc.fd, "7/root/program", 0), 0);
+	assert_int_equal(pread(touched->fd, &byte, 1, 0), 1);
+	image_unref(old);
+	image_unref(longer);
+	image_table_sweep(f->images);
+	assert_int_equal(image_table_open(f->images), 1);
+	assert_int_equal(image_table_count(f->images), 1);
+	image_unref(touched);
+	image_table_sweep(f->images);
+	assert_int_equal(image_table_open(f->images), 0);
+	assert_int_equal(image_table_count(f->images), 0);
+}
+
+#define FILES 60
+
+static struct image *get_nth(struct fixture *f, unsigned n)
+{
+	char name[32], path[64];
+
+	snprintf(name, sizeof(name), "f%u", n);
+	snprintf(path, sizeof(path), "7/root/%s", name);
+	if (faccessat(f->world.proc.fd, path, F_OK, 0))
+		write_text(f->world.proc.fd, path, name);
+	return get_file(f, name);
+}
+
+/* Half of what the process may have; those that were not used since go first. */
+static void test_open_files_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit before, limit;
+	struct image *images[FILES], *other;
+	unsigned n_open = 0;
+	int borrowed;
+	char text[8];
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	image_table_free(f->images);
+	assert_int_equal(image_table_new(&f->images, f->world.proc.fd), 0);
+
+	images[0] = get_nth(f, 0);
+	images[1] = get_nth(f, 1);
+	borrowed = image_borrow_file(images[1]);
+	assert_int_equal(borrowed, images[1]->fd);
+	images[1]->is_used = false; /* long ago */
+	for (unsigned i = 2; i < FILES; i++) {
+		images[i] = get_nth(f, i);
+		assert_true(images[i]->fd >= 0);
+		/* This one is mapped again and again. */
+		other = get_nth(f, 0);
+		assert_ptr_equal(other, images[0]);
+		image_unref(other);
+		/* And this one is used by another thread. */
+		if (i > 3)
+			image_return_file(images[3], image_borrow_file(images[3]));
+		assert_true(image_table_open(f->images) <= 32);
+	}
+	for (unsigned i = 0; i < FILES; i++)
+		n_open += images[i]->fd >= 0;
+	assert_int_equal(n_open, 32);
+	assert_int_equal(image_table_open(f->images), 32);
+	assert_int_equal(image_table_closed(f->images), FILES - 32);
+	assert_true(images[0]->fd >= 0);
+	assert_true(images[3]->fd >= 0);
+	assert_true(images[2]->fd < 0);
+	assert_int_equal(image_borrow_file(images[2]), -1);
+
+	/* What was lent stays open until it comes back. */
+	assert_true(images[1]->fd < 0);
+	assert_int_equal(pread(borrowed, text, sizeof(text), 0), 2);
+	assert_memory_equal(text, "f1", 2);
+	image_return_file(images[1], borrowed);
+	assert_int_equal(fcntl(borrowed, F_GETFD), -1);
+	assert_int_equal(errno, EBADF);
+
+	/* Mapped anew, it is there again. */
+	other = get_nth(f, 2);
+	assert_ptr_not_equal(other, images[2]);
+	assert_true(other->fd >= 0);
+	image_unref(other);
+	for (unsigned i = 0; i < FILES; i++)
+		image_unref(images[i]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* One who cannot have the file opened does not take it from those who can. */
+static void test_a_file_may_come_later(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(image_unrefp) struct image *without = NULL, *soon = NULL, *with = NULL;
+	struct image_key key = key_of("/program", inode_of(&f->world, "7/root/program"));
+
+	key.pid = PID + 1;
+	without = get_key(f, &key);
+	assert_int_equal(without->fd, -1);
+	key.pid = PID;
+	soon = get_key(f, &key);
+	assert_ptr_equal(soon, without);
+	usleep(1100000);
+	with = get_key(f, &key);
+	assert_ptr_not_equal(with, without);
+	assert_true(with->fd >= 0);
+}
+
+static void test_a_replay_opens_nothing(void **state)
+{
+	struct image_table *t;
+	struct image_key key = key_of("/bin/sh", 5);
+	struct image *image, *again;
+
+	(void)state;
+	assert_int_equal(image_table_new(&t, -1), 0);
+	assert_int_equal(image_table_get(t, &key, &image), 0);
+	assert_int_equal(image->fd, -1);
+	assert_int_equal(image_table_get(t, &key, &again), 0);
+	assert_ptr_equal(again, image);
+	image_unref(again);
+	image_table_free(t);
+	image_unref(image);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_only_the_inode_that_was_mapped, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_files_on_fuse_are_left_alone, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_devices_out_of_sight_may_be_fuse, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_only_root_s_mounts_stay_what_they_were, set_up,
-						tear_down),
+		TEST(test_only_the_inode_that_was_mapped),
+		TEST(test_files_on_fuse_are_left_alone),
+		TEST(test_devices_out_of_sight_may_be_fuse),
+		TEST(test_only_root_s_mounts_stay_what_they_were),
+		TEST(test_content_is_no_identity),
+		TEST(test_local_images),
+		TEST(test_a_changed_file_is_a_new_image),
+		TEST(test_open_files_are_bounded),
+		TEST(test_a_file_may_come_later),
+		cmocka_unit_test(test_a_replay_opens_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,12 +62,52 @@ static void test_cut_anywhere(void **state)
 	assert_int_equal(mounts_kind(NULL, 0, 0, 51), MOUNTS_ABSENT);
 }
 
+static void test_by_number(void **state)
+{
+	static const char overlay[] = "7 1 0:9 / / rw - overlay o rw\n"
+				      "8 1 0:9 / / rw - overlays o rw\n";
+	struct mounts_mount mount;
+
+	(void)state;
+	assert_true(mounts_find(text, strlen(text), 36, &mount));
+	assert_int_equal(mount.device_major, 98);
+	assert_int_equal(mount.device_minor, 0);
+	assert_false(mount.is_fuse || mount.is_overlay);
+	assert_true(mounts_find(text, strlen(text), 40, &mount));
+	assert_true(mount.is_fuse);
+	assert_false(mounts_find(text, strlen(text), 28, &mount));
+	assert_false(mounts_find(text, strlen(text) - 5, 42, &mount));
+	assert_true(mounts_find(overlay, strlen(overlay), 7, &mount));
+	assert_true(mount.is_overlay);
+	assert_true(mounts_find(overlay, strlen(overlay), 8, &mount));
+	assert_false(mount.is_overlay);
+}
+
+static void test_any_fuse(void **state)
+{
+	static const char none[] = "22 28 0:20 / /sys rw - sysfs sysfs rw\n"
+				   "41 28 0:5 / /fuse rw - devtmpfs fuse rw\n";
+	static const char some[] = "22 28 0:20 / /sys rw - sysfs sysfs rw\n"
+				   "40 28 0:51 / /home rw - fuse.sshfs u@h:/ rw\n";
+
+	(void)state;
+	assert_false(mounts_may_have_fuse(none, strlen(none)));
+	assert_true(mounts_may_have_fuse(some, strlen(some)));
+	/* What is not there may be anything. */
+	for (size_t n = 0; n < strlen(none); n++)
+		if (n == 0 || none[n - 1] != '\n')
+			assert_true(mounts_may_have_fuse(none, n));
+	assert_true(mounts_may_have_fuse(text, strlen(text)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_type_of_the_device),
 		cmocka_unit_test(test_absent_is_neither),
 		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_by_number),
+		cmocka_unit_test(test_any_fuse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,11 +148,20 @@ static void test_without_a_table(void **state)
 	/* A file that could not be opened: nothing to ask for. */
 	f->images[2]->kind = IMAGE_FILE;
 	assert_int_equal(f->slots[slot_of(f, 2, SECOND)].state, TABLE_REFUSED);
+	/* One that killed an image worker: the same, though its headers say that it has a table. */
+	f->images[4]->kind = IMAGE_FILE;
+	f->images[4]->fd = 0;
+	assert_int_equal(f->slots[slot_of(f, 4, SECOND)].state, TABLE_ABSENT);
+	f->images[5]->kind = IMAGE_FILE;
+	f->images[5]->fd = 0;
+	atomic_store(&f->images[5]->is_bad, true);
+	assert_int_equal(f->slots[slot_of(f, 5, SECOND)].state, TABLE_REFUSED);
+	f->images[4]->fd = f->images[5]->fd = -1;
 	f->images[3]->kind = IMAGE_ANON;
 	assert_int_equal(slot_of(f, 3, SECOND), SLOT_NONE);
 	assert_true(table_pool_is_ready(f->pool, f->images[3]));
 	table_pool_get_stats(f->pool, &stats);
-	assert_int_equal(stats.refused, 2);
+	assert_int_equal(stats.refused, 3);
 	assert_int_equal(stats.tables, 0);
 }
 

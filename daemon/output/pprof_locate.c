@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From spots to locations, image by image: all addresses of an image are asked for at once. Code
+ * that a process generated is an image of its own here.
+ *
+ * What a mapping says of itself (has_functions ...) readers take for "nothing left to find out":
+ * go tool pprof reads symbols of its own only for mappings that say none of it, and then replaces
+ * what it finds something better for. So each is said only where it holds for all locations of the
+ * mapping, and a mapping of which one address has no name is still open to those who have other
+ * files than we had. has_inline_frames is another matter: it tells that there are some.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "daemon/output/pprof_spots.h"
+
+/* Bytes of texts in one profile; names come from strangers' files. */
+#define TEXT_BYTES_MAX ((size_t)64 << 20)
+
+/* How many locations of a mapping there are, and of how many all frames have what. */
+struct tally {
+	uint32_t n, n_named, n_with_files, n_with_lines;
+	bool has_inlined;
+};
+
+struct locator {
+	const struct context *c;
+	enum symbolize symbolize;
+	const struct spots *spots;
+	struct pprof_mappings *mappings;
+	struct profile *profile;
+	struct tally *tallies; /* by mapping */
+	size_t n_tallies;
+	size_t text_bytes;
+	/* Of the image in work: its names, or NULL; by text of theirs the profile's, or NONE. */
+	const struct symbols_names *names;
+	uint32_t *strings;
+};
+
+static void locator_deinit(struct locator *l)
+{
+	free(l->tallies);
+	free(l->strings);
+}
+
+static bool has_names(const struct locator *l, const struct place *place)
+{
+	return l->symbolize != SYMBOLIZE_NONE && (place->has_vaddr || place->generated) &&
+	       (place->kind == PLACE_KERNEL || place->kind == PLACE_IMAGE);
+}
+
+/* As the source of its name calls it. */
+static uint64_t address_of(const struct place *place)
+{
+	return place->generated ? place->address : place->vaddr;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Addresses of the spots @order[0 .. @n), ascending, each once; malloc'ed. */
+static int collect(const struct locator *l, const uint32_t *order, size_t n, uint64_t **ret,
+		   size_t *ret_n)
+{
+	uint64_t *all = calloc(n, sizeof(*all));
+	size_t n_all = 0, kept = 0;
+
+	if (!all)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++) {
+		const struct place *place = &spots_get(l->spots, order[i])->place;
+
+		if (has_names(l, place))
+			all[n_all++] = address_of(place);
+	}
+	qsort(all, n_all, sizeof(*all), by_value);
+	for (size_t i = 0; i < n_all; i++)
+		if (!kept || all[i] != all[kept - 1])
+			all[kept++] = all[i];
+	*ret = all;
+	*ret_n = kept;
+	return 0;
+}
+
+/* Has the names of one image found, or of generated code that @jit is to name. */
+static int prepare(struct locator *l, const uint32_t *order, size_t n, struct jit_file *jit)
+{
+	const struct place *place = &spots_get(l->spots, order[0])->place;
+	cleanup(freep) uint64_t *addresses = NULL;
+	size_t n_addresses = 0, n_texts;
+	int r = collect(l, order, n, &addresses, &n_addresses);
+
+	l->names = NULL;
+	free(steal_ptr(&l->strings));
+	if (r || !n_addresses)
+		return r;
+	if (jit)
+		r = symbols_prepare_jit(l->c->symbols, jit, addresses, n_addresses, &l->names);
+	else if (place->kind == PLACE_KERNEL)
+		r = symbols_prepare_kernel(l->c->symbols, place->kernel, addresses, n_addresses,
+					   &l->names);
+	else
+		r = symbols_prepare(l->c->symbols, place->mapping->image, addresses, n_addresses,
+				    l->symbolize == SYMBOLIZE_LINES, &l->names);
+	if (r)
+		return r;
+	n_texts = symbols_names_n_texts(l->names);
+	l->strings = malloc(n_texts * sizeof(*l->strings));
+	if (!l->strings)
+		return error_origin(-ENOMEM);
+	memset(l->strings, 0xff, n_texts * sizeof(*l->strings)); /* PROFILE_NONE */
+	return 0;
+}
+
+static int add_text(struct locator *l, uint32_t text, uint32_t *ret)
+{
+	const char *data = symbols_names_text(l->names, text);
+	size_t length;
+	int r;
+
+	if (l->strings[text] == PROFILE_NONE) {
+		length = strlen(data);
+		r = profile_add_string(l->profile, data, length, &l->strings[text]);
+		if (r)
+			return r;
+		l->text_bytes += length;
+	}
+	*ret = l->strings[text];
+	return 0;
+}
+
+static int add_line(struct locator *l, const struct symbols_frame *frame, struct profile_line *ret)
+{
+	struct profile_function f = {.start_line = frame->start_line};
+	int r = add_text(l, frame->name, &f.name);
+
+	if (!r)
+		r = add_text(l, frame->system_name, &f.system_name);
+	if (!r)
+		r = add_text(l, frame->file, &f.filename);
+	ret->line = frame->line;
+	return r ? r : profile_add_function(l->profile, &f, &ret->function);
+}
+
+static int tally_of(struct locator *l, uint32_t mapping, struct tally **ret)
+{
+	struct tally *moved;
+	size_t n = l->profile->n_mappings;
+
+	if (mapping >= l->n_tallies) {
+		moved = reallocarray(l->tallies, n, sizeof(*moved));
+		if (!moved)
+			return error_origin(-ENOMEM);
+		memset(moved + l->n_tallies, 0, (n - l->n_tallies) * sizeof(*moved));
+		l->tallies = moved;
+		l->n_tallies = n;
+	}
+	*ret = &l->tallies[mapping];
+	return 0;
+}
+
+static int count(struct locator *l, uint32_t mapping, const struct symbols_frame *frames,
+		 uint32_t n)
+{
+	uint32_t n_files = 0, n_lines = 0;
+	struct tally *t = NULL;
+	int r;
+
+	if (mapping == PROFILE_NONE)
+		return 0;
+	r = tally_of(l, mapping, &t);
+	if (r)
+		return r;
+	for (uint32_t i = 0; i < n; i++) {
+		n_files += !!frames[i].file;
+		n_lines += !!frames[i].line;
+	}
+	t->n++;
+	t->n_named += n > 0;
+	t->n_with_files += n && n_files == n;
+	t->n_with_lines += n && n_lines == n;
+	t->has_inlined |= n > 1;
+	return 0;
+}
+
+/* *ret_n frames, 0 if nothing is known. */
+static const struct symbols_frame *find_frames(const struct locator *l, const struct place *place,
+					       uint32_t *ret_n)
+{
+	const struct symbols_frame *frames = NULL;
+
+	*ret_n = 0;
+	if (l->names && has_names(l, place) && l->text_bytes < TEXT_BYTES_MAX)
+		(void)symbols_names_find(l->names, address_of(place), &frames, ret_n);
+	return frames;
+}
+
+static int locate_place(struct locator *l, const struct place *place, uint32_t *ret)
+{
+	const struct symbols_frame *frames;
+	struct profile_line lines[WORKER_FRAMES_MAX];
+	uint64_t address = place->address;
+	uint32_t mapping, n;
+	int r = pprof_mappings_place(l->mappings, l->profile, place, &address, &mapping);
+
+	frames = find_frames(l, place, &n);
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = add_line(l, &frames[i], &lines[i]);
+	if (!r)
+		r = count(l, mapping, frames, n);
+	return r ? r : profile_add_location(l->profile, mapping, address, lines, n, ret);
+}
+
+static int locate_spot(struct locator *l, const struct spot *spot, uint32_t *ret)
+{
+	struct profile_function f = {0};
+	struct profile_line line = {0};
+	int r;
+
+	if (!spot->fixed_name)
+		return locate_place(l, &spot->place, ret);
+	r = profile_add_text(l->profile, spot->fixed_name, &f.name);
+	f.system_name = f.name;
+	if (!r)
+		r = profile_add_function(l->profile, &f, &line.function);
+	return r ? r
+		 : profile_add_location(l->profile, PROFILE_NONE, spot->place.address, &line, 1,
+					ret);
+}
+
+static void describe_mappings(const struct locator *l)
+{
+	for (size_t i = 0; i < l->n_tallies; i++) {
+		struct profile_mapping *m = &l->profile->mappings[i];
+		const struct tally *t = &l->tallies[i];
+
+		m->has_functions = t->n && t->n_named == t->n;
+		m->has_filenames = t->n && t->n_with_files == t->n;
+		m->has_line_numbers = t->n && t->n_with_lines == t->n;
+		m->has_inline_frames = t->has_inlined;
+	}
+}
+
+/* The number of spots from @order on that lie in one image. */
+static size_t count_run(const struct spots *spots, const uint32_t *order, size_t n)
+{
+	const struct snapshot_process *generated = spots_get(spots, order[0])->place.generated;
+	uint64_t image = spots_image(spots_get(spots, order[0]));
+	size_t i = 1;
+
+	while (i < n && spots_image(spots_get(spots, order[i])) == image &&
+	       spots_get(spots, order[i])->place.generated == generated)
+		i++;
+	return i;
+}
+
+static int locate_spots(struct locator *l, uint32_t *locations, const uint32_t *order, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = locate_spot(l, spots_get(l->spots, order[i]), &locations[order[i]]);
+	return r;
+}
+
+/* Locates those that have names, and leaves the others: *n at the beginning of @order. */
+static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order, size_t *n)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < *n && !r; i++) {
+		const struct spot *spot = spots_get(l->spots, order[i]);
+		uint32_t n_frames;
+
+		(void)find_frames(l, &spot->place, &n_frames);
+		if (n_frames)
+			r = locate_spot(l, spot, &locations[order[i]]);
+		else
+			order[kept++] = order[i];
+	}
+	*n = kept;
+	return r;
+}
+
+/* A jitdump knows more than a perf map, which is for what it has no name for. */
+static int locate_generated(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
+{
+	const struct snapshot_process *process = spots_get(l->spots, order[0])->place.generated;
+	struct jit_file *const files[] = {process->jitdump, process->perf_map};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && !r && n; i++) {
+		if (!files[i])
+			continue;
+		r = prepare(l, order, n, files[i]);
+		if (!r)
+			r = locate_named(l, locations, order, &n);
+	}
+	l->names = NULL;
+	return r ? r : locate_spots(l, locations, order, n);
+}
+
+static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
+{
+	int r;
+
+	if (spots_get(l->spots, order[0])->place.generated)
+		return locate_generated(l, locations, order, n);
+	r = prepare(l, order, n, NULL);
+	return r ? r : locate_spots(l, locations, order, n);
+}
+
+static int locate_all(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		int r;
+
+		end = i + count_run(l->spots, order + i, n - i);
+		r = locate_run(l, locations, order + i, end - i);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int pprof_locate(const struct context *c, enum symbolize symbolize, const struct spots *spots,
+		 struct pprof_mappings *mappings, struct profile *p, uint32_t **ret)
+{
+	cleanup(locator_deinit) struct locator l = {
+		.c = c,
+		.symbolize = symbolize,
+		.spots = spots,
+		.mappings = mappings,
+		.profile = p,
+	};
+	cleanup(freep) uint32_t *locations = NULL, *order = NULL;
+	size_t n;
+	int r = spots_by_image(spots, &order, &n);
+
+	if (r)
+		return r;
+	locations = calloc(n ? n : 1, sizeof(*locations));
+	if (!locations)
+		return error_origin(-ENOMEM);
+	r = locate_all(&l, locations, order, n);
+	if (r)
+		return r;
+	describe_mappings(&l);
+	*ret = steal_ptr(&locations);
+	return 0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Separate debug files, looked for in the mount namespace that the image was seen in. A file counts
+ * if it has the image's build id; one without a build id, found by the image's debuglink, if its
+ * CRC is the link's, which the worker finds out when it reads it.
+ */
+#include <string.h>
+
+#include "common/worker/debug_files.h"
+#include "daemon/output/symbols_private.h"
+#include "daemon/resolve/mount_root.h"
+
+#define DEBUG_OPEN_MAX 32 /* images */
+
+static bool is_open(const struct symbols_debug *d)
+{
+	return d->debug >= 0 || d->alternate >= 0;
+}
+
+void symbols_close_debug(struct symbols *s, struct symbols_entry *e)
+{
+	if (is_open(&e->debug))
+		s->n_debug--;
+	closep(&e->debug.debug);
+	closep(&e->debug.alternate);
+	e->debug = (struct symbols_debug){.debug = -1, .alternate = -1};
+	/* They would be found again. */
+	memset(e->has_looked, 0, sizeof(e->has_looked));
+}
+
+/* Closes the oldest until no more than what may be are open, @keep's excepted. */
+static void close_oldest(struct symbols *s, const struct symbols_entry *keep)
+{
+	struct symbols_entry *e, *next;
+
+	HASH_ITER (hh, s->entries, e, next) {
+		if (s->n_debug <= DEBUG_OPEN_MAX)
+			return;
+		if (e != keep && is_open(&e->debug))
+			symbols_close_debug(s, e);
+	}
+}
+
+static bool is_id(const struct worker_image *file, const uint8_t *id, size_t length)
+{
+	return length && file->elf.build_id_length == length &&
+	       memcmp(file->elf.build_id, id, length) == 0;
+}
+
+/* Whether @found can be the debug file of @image. */
+static bool is_debug_of(const struct worker_image *image, const struct worker_image *found,
+			enum debug_found how, bool *ret_check_crc)
+{
+	*ret_check_crc = false;
+	if (is_id(found, image->elf.build_id, image->elf.build_id_length))
+		return true;
+	*ret_check_crc = how == DEBUG_FOUND_LINK;
+	return how == DEBUG_FOUND_LINK &&
+	       (!found->elf.build_id_length || !image->elf.build_id_length);
+}
+
+/*
+ * The debug file of @place->image into @ret, what it says to *ret_facts and its path to *ret_path
+ * (both untouched if there is none). Returns ASK_* or negative errno.
+ */
+static int find_debug(struct symbols *s, struct image *image, const struct debug_place *place,
+		      struct symbols_debug *ret, struct worker_image *ret_facts,
+		      char ret_path[PATH_MAX])
+{
+	struct debug_file file;
+	unsigned cursor = 0;
+
+	while (debug_files_next(place, &cursor, &file)) {
+		cleanup(closep) int fd = file.fd;
+		enum worker_outcome outcome;
+		struct worker_image facts;
+		bool check_crc;
+		int r = symbols_inspect(s, image, fd, &facts, &outcome);
+
+		if (r)
+			return r;
+		if (outcome != WORKER_DONE ||
+		    !is_debug_of(place->image, &facts, file.found, &check_crc))
+			continue;
+		ret->debug = steal_fd(&fd);
+		ret->check_crc = check_crc;
+		*ret_facts = facts;
+		memcpy(ret_path, file.path, PATH_MAX);
+		return ASK_OK;
+	}
+	return ASK_OK;
+}
+
+/* The same for the alternate file that @place->image names. */
+static int find_alternate(struct symbols *s, struct image *image, const struct debug_place *place,
+			  struct symbols_debug *ret)
+{
+	const struct worker_image *names_it = place->image;
+	struct debug_file file;
+	unsigned cursor = 0;
+
+	while (names_it->alternate[0] && debug_files_next_alternate(place, &cursor, &file)) {
+		cleanup(closep) int fd = file.fd;
+		enum worker_outcome outcome;
+		struct worker_image facts;
+		int r = symbols_inspect(s, image, fd, &facts, &outcome);
+
+		if (r)
+			return r;
+		if (outcome != WORKER_DONE ||
+		    !is_id(&facts, names_it->alternate_id, names_it->alternate_id_length))
+			continue;
+		ret->alternate = steal_fd(&fd);
+		return ASK_OK;
+	}
+	return ASK_OK;
+}
+
+/* Returns ASK_* or negative errno. */
+static int find_files(struct symbols *s, struct image *image, const struct worker_image *facts,
+		      int root_fd, struct symbols_debug *ret)
+{
+	struct debug_place place = {
+		.root_fd = root_fd,
+		.cross_mounts = !image->root->may_have_fuse,
+		.path = image->path,
+		.image = facts,
+	};
+	struct worker_image debug = *facts;
+	char path[PATH_MAX];
+	int r = find_debug(s, image, &place, ret, &debug, path);
+
+	if (r)
+		return r;
+	if (ret->debug >= 0) {
+		place.path = path;
+		place.image = &debug;
+	}
+	return find_alternate(s, image, &place, ret);
+}
+
+/* The image's own answer, asked for unless it is at hand. Returns ASK_* or negative errno. */
+static int take_facts(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
+		      struct worker_image *ret)
+{
+	enum worker_outcome outcome;
+	int r;
+
+	if (e->facts) {
+		*ret = *e->facts;
+		free(steal_ptr(&e->facts));
+		return ASK_OK;
+	}
+	r = symbols_inspect(s, image, fd, ret, &outcome);
+	if (!r && outcome != WORKER_DONE)
+		e->is_nameless = true;
+	return r;
+}
+
+int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
+		       unsigned depth)
+{
+	struct worker_image facts = {0};
+	int root_fd, r;
+
+	if (e->has_looked[depth] || is_open(&e->debug) || image->kind != IMAGE_FILE || !image->root)
+		return ASK_OK;
+	r = take_facts(s, e, image, fd, &facts);
+	if (r || e->is_nameless)
+		return r;
+	e->has_looked[depth] = true;
+	if (facts.has_symtab && (depth == SYMBOLS_FUNCTIONS || facts.has_lines) &&
+	    !facts.alternate[0])
+		return ASK_OK;
+	root_fd = mount_root_borrow(image->root);
+	if (root_fd >= 0)
+		r = find_files(s, image, &facts, root_fd, &e->debug);
+	mount_root_return(image->root, root_fd);
+	if (is_open(&e->debug)) {
+		s->n_debug++;
+		close_oldest(s, e);
+	}
+	return r;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of generated code. The files that tell them grow, and code takes the place of other code:
+ * when one has changed, all that is needed of it is asked for anew.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "daemon/output/symbols_private.h"
+
+/* Past this, one file gets no more names. */
+#define NAMES_BYTES_MAX ((size_t)64 << 20)
+
+/* One request. Adds to @names. Returns ASK_* or negative errno. */
+static int ask_names(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
+		     const uint64_t *addresses, size_t n, struct symbols_names *names)
+{
+	struct worker_request request = worker_request_of(WORKER_JIT, -1);
+	struct answer_names answer;
+	struct worker_reply reply;
+	int r;
+
+	request.key = file->id;
+	request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
+	request.payload = addresses;
+	request.payload_length = n * sizeof(*addresses);
+	s->stats.addresses_asked += n;
+	r = symbols_ask(s, &request, &reply);
+	if (r == ASK_OK && reply.outcome == WORKER_DONE &&
+	    !answer_names(reply.data, reply.length, addresses, n, &answer)) {
+		symbols_condemn(s);
+		r = ASK_DIED;
+	}
+	if (r == ASK_DIED)
+		symbols_blame_jit(s, file);
+	if (r)
+		return r;
+	e->is_nameless = reply.outcome != WORKER_DONE;
+	if (e->is_nameless)
+		return ASK_OK;
+	/* A jitdump has lines, which differ within one range of code. */
+	return symbols_names_add(names, addresses, &answer, file->is_jitdump);
+}
+
+static int ask_all(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
+		   const uint64_t *addresses, size_t n, struct symbols_names *names)
+{
+	int r = ASK_OK;
+
+	if (e->counted != s->window)
+		s->stats.images_asked++;
+	e->counted = s->window;
+	for (size_t at = 0; at < n && !r && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
+		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
+
+		if (symbols_names_bytes(names) > NAMES_BYTES_MAX)
+			break;
+		r = ask_names(s, e, file, fd, addresses + at, now, names);
+	}
+	return r;
+}
+
+/* The file is what it was: asks for what is not known of it. */
+static int add_missing(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
+		       const uint64_t *addresses, size_t n)
+{
+	struct symbols_names *names = e->names[SYMBOLS_FUNCTIONS];
+	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
+	const struct symbols_frame *ignored;
+	uint32_t n_ignored;
+	size_t n_missing = 0;
+
+	if (!missing)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		if (!symbols_names_find(names, addresses[i], &ignored, &n_ignored))
+			missing[n_missing++] = addresses[i];
+	return n_missing ? ask_all(s, e, file, fd, missing, n_missing, names) : ASK_OK;
+}
+
+/* What was known stays if there is no answer now. */
+static int read_anew(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
+		     const struct stat *st, const uint64_t *addresses, size_t n)
+{
+	cleanup(symbols_names_freep) struct symbols_names *names = NULL;
+	int r = symbols_names_new(&names);
+
+	if (r)
+		return r;
+	e->is_nameless = false;
+	r = ask_all(s, e, file, fd, addresses, n, names);
+	if (r)
+		return r;
+	e->file_size = st->st_size;
+	e->file_mtime = st->st_mtim;
+	symbols_names_free(e->names[SYMBOLS_FUNCTIONS]);
+	e->names[SYMBOLS_FUNCTIONS] = steal_ptr(&names);
+	return ASK_OK;
+}
+
+static bool has_changed(const struct symbols_entry *e, const struct stat *st)
+{
+	return e->file_size != st->st_size || e->file_mtime.tv_sec != st->st_mtim.tv_sec ||
+	       e->file_mtime.tv_nsec != st->st_mtim.tv_nsec;
+}
+
+int symbols_add_jit(struct symbols *s, struct symbols_entry *e, struct jit_file *file,
+		    const uint64_t *addresses, size_t n)
+{
+	bool is_new = !e->names[SYMBOLS_FUNCTIONS];
+	int fd, r = 0;
+	struct stat st;
+
+	if (is_new)
+		r = symbols_names_new(&e->names[SYMBOLS_FUNCTIONS]);
+	if (r || !n || atomic_load(&file->is_bad))
+		return r;
+	fd = jit_file_borrow(file);
+	/* Looked at before it is read: what comes meanwhile is found the next time. */
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		if (is_new || has_changed(e, &st))
+			r = read_anew(s, e, file, fd, &st, addresses, n);
+		else if (!e->is_nameless)
+			r = add_missing(s, e, file, fd, addresses, n);
+	}
+	jit_file_return(file, fd);
+	return r < 0 ? r : 0;
+}

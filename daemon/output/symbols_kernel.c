@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of the kernel's addresses: an answer like the worker's, made of kallsyms. Only names that
+ * look mangled (Rust's in the kernel) need the worker.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/worker/text.h"
+#include "daemon/output/symbols_private.h"
+
+#define NAME_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
+
+struct texts {
+	char *data;
+	size_t length, n_allocated;
+};
+
+/* The names that go into one request. */
+struct batch {
+	char names[WORKER_REQUEST_MAX - sizeof(struct worker_request_header)];
+	size_t length;
+	uint32_t *frames; /* whose names they are */
+	size_t n;
+};
+
+struct builder {
+	struct worker_location *locations;
+	struct worker_frame *frames;
+	uint32_t n_frames;
+	struct texts texts;
+	struct batch batch;
+};
+
+static void builder_free(struct builder *b)
+{
+	if (!b)
+		return;
+	free(b->locations);
+	free(b->frames);
+	free(b->texts.data);
+	free(b->batch.frames);
+	free(b);
+}
+DEFINE_CLEANUP(struct builder *, builder_free)
+
+static int builder_new(struct builder **ret, size_t n)
+{
+	cleanup(builder_freep) struct builder *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return error_origin(-ENOMEM);
+	b->locations = calloc(n, sizeof(*b->locations));
+	b->frames = calloc(n, sizeof(*b->frames));
+	b->batch.frames = calloc(n, sizeof(*b->batch.frames));
+	b->texts.data = calloc(1, 1); /* the empty text */
+	if (!b->locations || !b->frames || !b->batch.frames || !b->texts.data)
+		return error_origin(-ENOMEM);
+	b->texts.length = b->texts.n_allocated = 1;
+	*ret = steal_ptr(&b);
+	return 0;
+}
+
+/* Copies [@text, @text + @length), cleaned. */
+static int add_text(struct texts *t, const char *text, size_t length, uint32_t *ret)
+{
+	char *moved;
+	size_t most;
+
+	if (length > NAME_MAX_BYTES)
+		length = NAME_MAX_BYTES;
+	most = 3 * length + 1; /* U+FFFD */
+	if (t->n_allocated - t->length < most) {
+		moved = realloc(t->data, 2 * t->n_allocated + most);
+		if (!moved)
+			return error_origin(-ENOMEM);
+		t->data = moved;
+		t->n_allocated = 2 * t->n_allocated + most;
+	}
+	if (t->length > UINT32_MAX - most)
+		return error_origin(-E2BIG);
+	*ret = (uint32_t)t->length;
+	t->length += text_clean(text, length, t->data + t->length, most - 1) + 1;
+	return 0;
+}
+
+static bool looks_mangled(const char *name)
+{
+	return strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
+}
+
+/* @text: what the batch's names are demangled, one behind the other. */
+static int take_names(struct builder *b, const char *text)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->batch.n && !r; i++) {
+		size_t length = strlen(text);
+
+		r = add_text(&b->texts, text, length, &b->frames[b->batch.frames[i]].name);
+		text += length + 1;
+	}
+	return r;
+}
+
+/* Has what is in the batch demangled. What cannot be stays as it is. */
+static int flush_batch(struct symbols *s, struct builder *b)
+{
+	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
+	struct worker_reply reply;
+	int r;
+
+	if (!b->batch.n)
+		return 0;
+	request.payload = b->batch.names;
+	request.payload_length = b->batch.length;
+	r = symbols_ask(s, &request, &reply);
+	if (r == ASK_OK && reply.outcome == WORKER_DONE) {
+		if (answer_texts(reply.data, reply.length, b->batch.n))
+			r = take_names(b, (const char *)reply.data);
+		else
+			symbols_condemn(s);
+	}
+	b->batch.n = b->batch.length = 0;
+	return r < 0 ? r : 0;
+}
+
+static int add_name(struct symbols *s, struct builder *b, const char *name)
+{
+	uint32_t frame = b->n_frames++;
+	struct worker_frame *f = &b->frames[frame];
+	size_t length = strlen(name) + 1;
+	int r = add_text(&b->texts, name, length - 1, &f->system_name);
+
+	f->name = f->system_name;
+	if (r || !looks_mangled(name) || length > sizeof(b->batch.names))
+		return r;
+	if (b->batch.length + length > sizeof(b->batch.names)) {
+		r = flush_batch(s, b);
+		if (r)
+			return r;
+	}
+	memcpy(b->batch.names + b->batch.length, name, length);
+	b->batch.length += length;
+	b->batch.frames[b->batch.n++] = frame;
+	return 0;
+}
+
+static int add_address(struct symbols *s, struct builder *b, const struct symtab *symtab,
+		       uint64_t address, struct worker_location *ret)
+{
+	struct symtab_symbol symbol;
+	uint64_t start = address, end = address + 1;
+
+	*ret = (struct worker_location){.first_frame = b->n_frames};
+	if (symtab && symtab_find(symtab, address, &symbol)) {
+		ret->start = symbol.start;
+		ret->size = symbol.size;
+		ret->n_frames = 1;
+		ret->source = WORKER_SOURCE_SYMTAB;
+		return add_name(s, b, symbol.name);
+	}
+	if (symtab)
+		symtab_gap(symtab, address, &start, &end);
+	ret->start = start;
+	ret->size = end - start;
+	return 0;
+}
+
+/* kallsyms is read once for each image: a kernel that hides it now does so tomorrow. */
+static int read_symtab(struct symbols *s, struct symbols_entry *e, const struct kernel_image *image)
+{
+	int r;
+
+	if (e->has_read)
+		return 0;
+	r = kernel_images_symbols(s->kernel, image, &e->symtab);
+	if (r < 0)
+		return r;
+	e->has_read = true;
+	return 0;
+}
+
+int symbols_add_kernel(struct symbols *s, struct symbols_entry *e, const struct kernel_image *image,
+		       const uint64_t *addresses, size_t n)
+{
+	cleanup(builder_freep) struct builder *b = NULL;
+	struct answer_names answer = {.n_locations = (uint32_t)n};
+	int r = read_symtab(s, e, image);
+
+	if (!r)
+		r = builder_new(&b, n);
+	for (size_t i = 0; i < n && !r; i++) {
+		struct worker_location *l = &b->locations[i];
+
+		if (i && addresses[i] - l[-1].start < l[-1].size)
+			*l = l[-1];
+		else
+			r = add_address(s, b, e->symtab, addresses[i], l);
+	}
+	if (!r)
+		r = flush_batch(s, b);
+	if (r)
+		return r;
+	answer.locations = b->locations;
+	answer.frames = b->frames;
+	answer.n_frames = b->n_frames;
+	answer.text = b->texts.data;
+	return symbols_names_add(e->names[SYMBOLS_FUNCTIONS], addresses, &answer, false);
+}

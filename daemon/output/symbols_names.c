@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranges are a sorted array; an answer's are made beside it and merged in one pass. Texts
+ * lie one behind the other, found by a keyed hash: whoever wrote the image chose them.
+ */
+#include "daemon/output/symbols_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/profile/profile_table.h"
+
+/*
+ * An answer's offsets that were met lately, with our numbers: most frames share their texts. What
+ * this misses costs the length of the text again, which READ_MAX bounds.
+ */
+#define RECENT_MAX 1024u
+#define READ_MAX   (4 * (size_t)WORKER_ANSWER_MAX)
+
+struct range {
+	uint64_t start, last; /* both included: the last address has no successor */
+	uint32_t first, n_frames;
+};
+
+struct symbols_names {
+	struct range *ranges;
+	size_t n_ranges;
+	struct symbols_frame *frames;
+	size_t n_frames, frames_allocated;
+	char *text; /* texts, each with its NUL */
+	size_t text_length, text_allocated;
+	uint32_t *texts; /* where each begins */
+	uint32_t n_texts;
+	size_t texts_allocated;
+	struct profile_table table; /* of the texts' numbers */
+	struct profile_hash_key hash_key;
+};
+
+struct text {
+	const char *data;
+	size_t length;
+};
+
+struct recent {
+	uint32_t offset, text; /* text 0: none */
+};
+
+struct addition {
+	struct symbols_names *names;
+	const struct answer_names *answer;
+	struct recent recent[RECENT_MAX];
+	size_t n_read;
+	struct range *ranges;
+	size_t n_ranges;
+};
+
+/* Doubles @array until it holds @n things of @size bytes. */
+static int reserve(void *array, size_t size, size_t n, size_t *n_allocated)
+{
+	size_t bigger = *n_allocated ? *n_allocated : 16;
+	void *old, *moved;
+
+	if (n <= *n_allocated)
+		return 0;
+	while (bigger < n)
+		bigger *= 2;
+	if (bigger > UINT32_MAX)
+		return error_origin(-E2BIG);
+	memcpy(&old, array, sizeof(old));
+	moved = reallocarray(old, bigger, size);
+	if (!moved)
+		return error_origin(-ENOMEM);
+	memcpy(array, &moved, sizeof(moved));
+	*n_allocated = bigger;
+	return 0;
+}
+
+static int is_text(const void *owner, uint32_t index, const void *key)
+{
+	const struct symbols_names *n = owner;
+	const struct text *text = key;
+	const char *data = n->text + n->texts[index];
+
+	return memcmp(data, text->data, text->length) == 0 && !data[text->length];
+}
+
+/* The text's number, given now if it has none. */
+static int intern(struct symbols_names *n, const char *data, size_t length, uint32_t *ret)
+{
+	const struct text text = {.data = data, .length = length};
+	uint32_t hash = profile_hash(&n->hash_key, data, length);
+	int r;
+
+	*ret = profile_table_find(&n->table, hash, is_text, n, &text);
+	if (*ret != PROFILE_NONE)
+		return 0;
+	r = profile_table_reserve(&n->table);
+	if (!r)
+		r = reserve(&n->texts, sizeof(*n->texts), n->n_texts + 1, &n->texts_allocated);
+	if (!r)
+		r = reserve(&n->text, 1, n->text_length + length + 1, &n->text_allocated);
+	if (r)
+		return r;
+	memcpy(n->text + n->text_length, data, length);
+	n->text[n->text_length + length] = '\0';
+	n->texts[n->n_texts] = (uint32_t)n->text_length;
+	n->text_length += length + 1;
+	profile_table_insert(&n->table, hash, n->n_texts);
+	*ret = n->n_texts++;
+	return 0;
+}
+
+int symbols_names_new(struct symbols_names **ret)
+{
+	cleanup(symbols_names_freep) struct symbols_names *n = calloc(1, sizeof(*n));
+	uint32_t empty;
+	int r;
+
+	if (!n)
+		return error_origin(-ENOMEM);
+	profile_hash_key_init(&n->hash_key);
+	r = intern(n, "", 0, &empty);
+	if (r)
+		return r;
+	*ret = steal_ptr(&n);
+	return 0;
+}
+
+void symbols_names_free(struct symbols_names *n)
+{
+	if (!n)
+		return;
+	profile_table_deinit(&n->table);
+	free(n->text);
+	free(n->texts);
+	free(n->ranges);
+	free(n->frames);
+	free(n);
+}
+
+/* The number of ranges that begin at or before @address. */
+static size_t count_before(const struct symbols_names *n, uint64_t address)
+{
+	size_t low = 0, high = n->n_ranges;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (n->ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool symbols_names_find(const struct symbols_names *n, uint64_t address,
+			const struct symbols_frame **ret, uint32_t *ret_n)
+{
+	size_t before = count_before(n, address);
+	const struct range *r = before ? &n->ranges[before - 1] : NULL;
+
+	if (!r || address > r->last)
+		return false;
+	*ret = n->frames ? &n->frames[r->first] : NULL;
+	*ret_n = r->n_frames;
+	return true;
+}
+
+static int add_text(struct addition *a, uint32_t offset, uint32_t *ret)
+{
+	struct recent *recent = &a->recent[offset % RECENT_MAX];
+	const char *text = a->answer->text + offset;
+	size_t length;
+	int r;
+
+	*ret = 0;
+	if (!offset || a->n_read > READ_MAX)
+		return 0;
+	if (recent->text && recent->offset == offset) {
+		*ret = recent->text;
+		return 0;
+	}
+	length = strlen(text);
+	a->n_read += length;
+	r = intern(a->names, text, length, ret);
+	if (!r)
+		*recent = (struct recent){.offset = offset, .text = *ret};
+	return r;
+}
+
+static int add_frames(struct addition *a, const struct worker_location *l)
+{
+	struct symbols_names *n = a->names;
+	int r = reserve(&n->frames, sizeof(*n->frames), n->n_frames + l->n_frames,
+			&n->frames_allocated);
+
+	for (uint32_t i = 0; i < l->n_frames && !r; i++) {
+		const struct worker_frame *from = &a->answer->frames[l->first_frame + i];
+		struct symbols_frame *to = &n->frames[n->n_frames];
+
+		*to = (struct symbols_frame){.line = from->line, .start_line = from->start_line};
+		r = add_text(a, from->name, &to->name);
+		if (!r)
+			r = add_text(a, from->system_name, &to->system_name);
+		if (!r)
+			r = add_text(a, from->file, &to->file);
+		n->n_frames += !r;
+	}
+	return r;
+}
+
+/*
+ * The range of @l, cut where others begin and end: those known before, and those of this answer.
+ * False: @address has become known.
+ */
+static bool cut_range(const struct addition *a, uint64_t address, const struct worker_location *l,
+		      bool by_address, struct range *ret)
+{
+	const struct symbols_names *n = a->names;
+	size_t before = count_before(n, address);
+	uint64_t start = by_address ? address : l->start;
+	uint64_t last = by_address ? address : l->start + (l->size - 1);
+
+	if (before && n->ranges[before - 1].last >= address)
+		return false;
+	if (before && n->ranges[before - 1].last >= start)
+		start = n->ranges[before - 1].last + 1;
+	if (before < n->n_ranges && n->ranges[before].start <= last)
+		last = n->ranges[before].start - 1;
+	if (a->n_ranges) {
+		uint64_t previous = a->ranges[a->n_ranges - 1].last;
+
+		if (previous >= address)
+			return false;
+		if (previous >= start)
+			start = previous + 1;
+	}
+	*ret = (struct range){.start = start, .last = last};
+	return true;
+}
+
+static int add_location(struct addition *a, uint64_t address, const struct worker_location *l,
+			bool by_address)
+{
+	struct range range;
+	int r;
+
+	if (!cut_range(a, address, l, by_address, &range))
+		return 0;
+	range.first = (uint32_t)a->names->n_frames;
+	r = add_frames(a, l);
+	if (r)
+		return r;
+	range.n_frames = (uint32_t)a->names->n_frames - range.first;
+	a->ranges[a->n_ranges++] = range;
+	return 0;
+}
+
+static int merge(struct symbols_names *n, const struct range *more, size_t n_more)
+{
+	struct range *merged = calloc(n->n_ranges + n_more + 1, sizeof(*merged));
+	size_t i = 0, j = 0, at = 0;
+
+	if (!merged)
+		return error_origin(-ENOMEM);
+	while (i < n->n_ranges || j < n_more) {
+		if (j == n_more || (i < n->n_ranges && n->ranges[i].start < more[j].start))
+			merged[at++] = n->ranges[i++];
+		else
+			merged[at++] = more[j++];
+	}
+	free(n->ranges);
+	n->ranges = merged;
+	n->n_ranges = at;
+	return 0;
+}
+
+int symbols_names_add(struct symbols_names *n, const uint64_t *addresses,
+		      const struct answer_names *answer, bool by_address)
+{
+	cleanup(freep) struct addition *a = calloc(1, sizeof(*a));
+	cleanup(freep) struct range *ranges = NULL;
+	int r = 0;
+
+	ranges = calloc((size_t)answer->n_locations + 1, sizeof(*ranges));
+	if (!a || !ranges)
+		return error_origin(-ENOMEM);
+	a->names = n;
+	a->answer = answer;
+	a->ranges = ranges;
+	for (uint32_t i = 0; i < answer->n_locations && !r; i++)
+		r = add_location(a, addresses[i], &answer->locations[i], by_address);
+	return r ? r : merge(n, ranges, a->n_ranges);
+}
+
+const char *symbols_names_text(const struct symbols_names *n, uint32_t text)
+{
+	return n->text + n->texts[text];
+}
+
+uint32_t symbols_names_n_texts(const struct symbols_names *n)
+{
+	return n->n_texts;
+}
+
+size_t symbols_names_bytes(const struct symbols_names *n)
+{
+	return sizeof(*n) + n->n_ranges * sizeof(*n->ranges) +
+	       n->frames_allocated * sizeof(*n->frames) + n->text_allocated +
+	       n->texts_allocated * sizeof(*n->texts) + n->table.n_slots * sizeof(*n->table.slots);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_JIT_FILE_H
+#define PROFD_RESOLVE_JIT_FILE_H
+
+/*
+ * A file in which a process tells profilers the names of the code that it generates: a perf map or
+ * a jitdump (common/image/jit_names.h). It is open since the process was first sampled in such
+ * code, so it still has names when the process has ended or the file was deleted. How it is found
+ * and why it is believed is jit_files.h's.
+ *
+ * Shared between the main thread (processes) and the output thread (snapshots) by an atomic
+ * reference count. What it names changes, as the process goes on writing; what it is does not.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/resolve/image.h"
+
+struct jit_file {
+	atomic_uint n_references;
+	uint64_t id; /* never reused */
+	bool is_jitdump;
+	char *path; /* as the process sees it, nearly: for messages */
+	uint64_t device, inode;
+	atomic_int fd; /* read-only, or -1: it had to make room. Others borrow it */
+	atomic_uint n_lent;
+	atomic_bool is_bad; /* an image worker died of it: nobody asks again */
+};
+
+/* Both take NULL. Any thread. */
+struct jit_file *jit_file_ref(struct jit_file *file);
+void jit_file_unref(struct jit_file *file);
+DEFINE_CLEANUP(struct jit_file *, jit_file_unref)
+
+/* Any thread that holds a reference. The descriptor, to be returned, or -1. */
+int jit_file_borrow(struct jit_file *file);
+void jit_file_return(struct jit_file *file, int fd);
+/* The main thread: for good. Who has borrowed it may still use it. */
+void jit_file_close(struct jit_file *file);
+
+/*
+ * Whether what is mapped there is code that was generated: anonymous memory, or memory that is
+ * mapped twice, to be written through one mapping and run through the other, and has a name
+ * therefore (memfd_create(2), shm_open(3) of a file that is deleted at once, shmget(2)). A library
+ * that was loaded from such memory is an ELF file, and none.
+ */
+bool jit_file_is_for(const struct image *image);
+
+#endif

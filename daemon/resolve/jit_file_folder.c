@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/resolve/jit_file_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "common/error.h"
+#include "daemon/resolve/mount_root.h"
+#include "daemon/resolve/mounts.h"
+
+#define FOLDER "/tmp"
+
+struct jit_folders {
+	int proc_fd;
+	uint64_t n_calls;
+	struct jit_folder **folders; /* references */
+	size_t n, max;
+};
+
+struct jit_folder *jit_folder_ref(struct jit_folder *folder)
+{
+	folder->n_references++;
+	return folder;
+}
+
+void jit_folder_unref(struct jit_folder *folder)
+{
+	if (!folder || --folder->n_references > 0)
+		return;
+	closep(&folder->fd);
+	free(folder);
+}
+
+int jit_folders_new(struct jit_folders **ret, int proc_fd, size_t max)
+{
+	cleanup(jit_folders_freep) struct jit_folders *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return error_origin(-ENOMEM);
+	f->proc_fd = proc_fd;
+	f->max = max;
+	f->folders = calloc(max, sizeof(struct jit_folder *));
+	if (!f->folders)
+		return error_origin(-ENOMEM);
+	*ret = steal_ptr(&f);
+	return 0;
+}
+
+/* Whoever refers to it still finds it closed. */
+static void forget(struct jit_folders *f, size_t i)
+{
+	struct jit_folder *folder = f->folders[i];
+
+	f->folders[i] = f->folders[--f->n];
+	closep(&folder->fd);
+	folder->fd = -1;
+	jit_folder_unref(folder);
+}
+
+void jit_folders_free(struct jit_folders *f)
+{
+	if (!f)
+		return;
+	while (f->n)
+		forget(f, f->n - 1);
+	free(f->folders);
+	free(f);
+}
+
+void jit_folders_sweep(struct jit_folders *f)
+{
+	for (size_t i = f->n; i-- > 0;)
+		if (f->folders[i]->n_references == 1)
+			forget(f, i);
+}
+
+static void make_room(struct jit_folders *f)
+{
+	size_t oldest = 0;
+
+	if (f->n < f->max)
+		return;
+	for (size_t i = 1; i < f->n; i++)
+		if (f->folders[i]->used < f->folders[oldest]->used)
+			oldest = i;
+	forget(f, oldest);
+}
+
+static int name_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+
+	return (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
+}
+
+/* By way of the kernel's cache, and by the file systems themselves only if none can be FUSE. */
+static int walk(struct jit_folders *f, pid_t pid, int root_fd)
+{
+	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	int fd = name_below(root_fd, FOLDER, O_DIRECTORY, resolve | RESOLVE_CACHED);
+	cleanup(freep) char *text = NULL;
+	size_t length = 0;
+
+	/* EINVAL: RESOLVE_CACHED is not known (before Linux 5.12). */
+	if (fd >= 0 || (errno != EAGAIN && errno != EINVAL))
+		return fd;
+	text = mount_root_read_mounts(f->proc_fd, pid, &length);
+	if (!text || mounts_may_have_fuse(text, length))
+		return -1;
+	return name_below(root_fd, FOLDER, O_DIRECTORY, resolve);
+}
+
+/* What the mounts of @pid (0: ours) say. A mount that is in neither table may be anything. */
+static bool is_safe_for(struct jit_folders *f, pid_t pid, uint64_t mount, bool *ret_is_fuse)
+{
+	size_t length = 0;
+	cleanup(freep) char *text = mount_root_read_mounts(f->proc_fd, pid, &length);
+	struct mounts_mount found;
+
+	if (!text || !mounts_find(text, length, mount, &found))
+		return false;
+	*ret_is_fuse = found.is_fuse;
+	return true;
+}
+
+static bool is_on_fuse(struct jit_folders *f, pid_t pid, uint64_t mount)
+{
+	bool is_fuse = true;
+
+	if (!is_safe_for(f, 0, mount, &is_fuse))
+		(void)is_safe_for(f, pid, mount, &is_fuse);
+	return is_fuse;
+}
+
+static struct jit_folder *find(struct jit_folders *f, const struct statx *stx)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct jit_folder *folder = f->folders[i];
+
+		if (folder->mount == stx->stx_mnt_id && folder->inode == stx->stx_ino &&
+		    folder->device_major == stx->stx_dev_major &&
+		    folder->device_minor == stx->stx_dev_minor)
+			return folder;
+	}
+	return NULL;
+}
+
+/* One that is not known yet, whose descriptor is taken over. Its FUSE is not kept open. */
+static int add(struct jit_folders *f, pid_t pid, int *fd, const struct statx *stx,
+	       struct jit_folder **ret)
+{
+	struct jit_folder *folder;
+
+	if (is_on_fuse(f, pid, stx->stx_mnt_id))
+		return 0;
+	folder = calloc(1, sizeof(*folder));
+	if (!folder)
+		return error_origin(-ENOMEM);
+	*folder = (struct jit_folder){
+		.n_references = 1,
+		.mount = stx->stx_mnt_id,
+		.inode = stx->stx_ino,
+		.device_major = stx->stx_dev_major,
+		.device_minor = stx->stx_dev_minor,
+		.fd = steal_fd(fd),
+	};
+	make_room(f);
+	f->folders[f->n++] = folder;
+	*ret = folder;
+	return 0;
+}
+
+int jit_folders_get(struct jit_folders *f, pid_t pid, int pid_fd, struct jit_folder **ret)
+{
+	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int fd = -1;
+	struct jit_folder *folder;
+	struct statx stx;
+	int r = 0;
+
+	*ret = NULL;
+	if (root_fd >= 0)
+		fd = walk(f, pid, root_fd);
+	if (fd < 0 || !mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
+		return 0;
+	folder = find(f, &stx);
+	if (!folder)
+		r = add(f, pid, &fd, &stx, &folder);
+	if (r || !folder)
+		return r;
+	folder->used = ++f->n_calls;
+	*ret = jit_folder_ref(folder);
+	return 0;
+}
+
+int jit_folder_name(const struct jit_folder *folder, const char *name)
+{
+	if (folder->fd < 0)
+		return -1;
+	return name_below(folder->fd, name, O_NOFOLLOW,
+			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}

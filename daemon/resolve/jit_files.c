@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/resolve/jit_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "daemon/resolve/jit_file_folder.h"
+#include "daemon/resolve/mount_root.h"
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/process.h"
+
+#define STATUS_BYTES 8192
+/* File systems round times, and clocks are set. */
+#define TIME_SLACK_NS INT64_C(2000000000)
+
+struct held {
+	struct jit_file *file; /* a reference */
+	uint64_t used;         /* the number of the newest look that found it */
+};
+
+struct jit_files {
+	int proc_fd;
+	uint64_t next_id, n_looks;
+	struct jit_folders *folders;
+	struct held held[JIT_FILES_MAX];
+	size_t n;
+};
+
+/* A look at one process. */
+struct look {
+	struct jit_files *files;
+	struct process *p;
+	struct jit_process *jit;
+};
+
+int jit_files_new(struct jit_files **ret, int proc_fd)
+{
+	cleanup(jit_files_freep) struct jit_files *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return error_origin(-ENOMEM);
+	f->proc_fd = proc_fd;
+	f->next_id = 1;
+	r = jit_folders_new(&f->folders, proc_fd, JIT_FOLDERS_MAX);
+	if (r)
+		return r;
+	*ret = steal_ptr(&f);
+	return 0;
+}
+
+/* Whoever refers to it still finds it closed. */
+static void forget(struct jit_files *f, size_t i)
+{
+	struct jit_file *file = f->held[i].file;
+
+	f->held[i] = f->held[--f->n];
+	jit_file_close(file);
+	jit_file_unref(file);
+}
+
+void jit_files_free(struct jit_files *f)
+{
+	if (!f)
+		return;
+	while (f->n)
+		forget(f, f->n - 1);
+	jit_folders_free(f->folders);
+	free(f);
+}
+
+void jit_files_sweep(struct jit_files *f)
+{
+	for (size_t i = f->n; i-- > 0;)
+		if (atomic_load(&f->held[i].file->n_references) == 1)
+			forget(f, i);
+	jit_folders_sweep(f->folders);
+}
+
+size_t jit_files_count(const struct jit_files *f)
+{
+	return f->n;
+}
+
+void jit_process_free(struct jit_process *jit)
+{
+	if (!jit)
+		return;
+	jit_file_unref(jit->perf_map);
+	jit_file_unref(jit->jitdump);
+	jit_folder_unref(jit->folder);
+	free(jit);
+}
+
+static void make_room(struct jit_files *f)
+{
+	size_t oldest = 0;
+
+	if (f->n < JIT_FILES_MAX)
+		return;
+	jit_files_sweep(f);
+	if (f->n < JIT_FILES_MAX)
+		return;
+	for (size_t i = 1; i < f->n; i++)
+		if (f->held[i].used < f->held[oldest].used)
+			oldest = i;
+	forget(f, oldest);
+}
+
+/* --- which files are believed ----------------------------------------------------------------- */
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * Whether the file was written during the program's life, as far as that is known. start_ns counts
+ * what the machine slept, born_ns and died_ns do not: they are taken as if it had slept after the
+ * birth and before the death, so that no good file is refused.
+ */
+static bool is_of_its_time(const struct process *p, const struct timespec *written)
+{
+	int64_t written_ns = (int64_t)written->tv_sec * 1000000000 + written->tv_nsec;
+	int64_t booted_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	int64_t slept_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	int64_t born_ns = (int64_t)(p->start_ns > p->born_ns ? p->start_ns : p->born_ns);
+
+	if (born_ns && written_ns + TIME_SLACK_NS < booted_ns + born_ns)
+		return false;
+	return !p->died_ns ||
+	       written_ns <= booted_ns + slept_ns + (int64_t)p->died_ns + TIME_SLACK_NS;
+}
+
+/*
+ * Other names: whoever may link to a file that he cannot read (protected_hardlinks is a choice of
+ * the host) would have it read to him.
+ */
+static bool is_believed(const struct look *look, const struct stat *st)
+{
+	const mode_t others = S_IWGRP | S_IWOTH;
+
+	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
+	       (st->st_uid == look->jit->owner.uid || st->st_uid == 0) &&
+	       is_of_its_time(look->p, &st->st_mtim);
+}
+
+/* --- what was found --------------------------------------------------------------------------- */
+
+static struct held *find_held(struct jit_files *f, const struct jit_file *file)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->held[i].file == file)
+			return &f->held[i];
+	return NULL;
+}
+
+/* Whether @known is that file; then it was used just now. */
+static bool is_still(struct jit_files *f, struct jit_file *known, uint64_t device, uint64_t inode)
+{
+	struct held *held = known ? find_held(f, known) : NULL;
+
+	if (!held || known->device != device || known->inode != inode)
+		return false;
+	held->used = f->n_looks;
+	return true;
+}
+
+/* Takes @fd over if all goes well, and puts the file in the place of *to. */
+static int keep(struct look *look, int *fd, const struct stat *st, const char *path,
+		struct jit_file **to)
+{
+	struct jit_files *f = look->files;
+	struct jit_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return error_origin(-ENOMEM);
+	file->n_references = 1;
+	file->fd = -1;
+	file->path = strdup(path);
+	if (!file->path) {
+		jit_file_unref(file);
+		return error_origin(-ENOMEM);
+	}
+	make_room(f);
+	file->id = f->next_id++;
+	file->is_jitdump = to == &look->jit->jitdump;
+	file->device = st->st_dev;
+	file->inode = st->st_ino;
+	file->fd = steal_fd(fd);
+	f->held[f->n++] = (struct held){.file = file, .used = f->n_looks};
+	jit_file_unref(*to);
+	*to = jit_file_ref(file);
+	return 0;
+}
+
+/* --- perf maps -------------------------------------------------------------------------------- */
+
+/* The very file that was named. O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
+static int open_named(int named)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", named);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static int look_for_perf_map(struct look *look)
+{
+	struct jit_process *jit = look->jit;
+	cleanup(closep) int named = -1;
+	cleanup(closep) int fd = -1;
+	struct statx stx;
+	struct stat st;
+	char path[64];
+
+	if (!jit->folder)
+		return 0;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->owner.inner_pid);
+	named = jit_folder_name(jit->folder, path + strlen("/tmp/"));
+	if (named < 0 || !mount_root_stat(named, &stx) || !S_ISREG(stx.stx_mode))
+		return 0;
+	if (is_still(look->files, jit->perf_map, makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		     stx.stx_ino))
+		return 0;
+	fd = open_named(named);
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_believed(look, &st))
+		return 0;
+	return keep(look, &fd, &st, path, &jit->perf_map);
+}
+
+/* --- jitdumps --------------------------------------------------------------------------------- */
+
+/* The pid may be the one inside or, from a program that asks its host, the one outside. */
+static bool is_called_so(const struct look *look, const struct image *image)
+{
+	const char *slash = strrchr(image->path, '/');
+	char name[32];
+
+	if (image->kind != IMAGE_FILE || !slash)
+		return false;
+	snprintf(name, sizeof(name), "jit-%d.dump", look->jit->owner.inner_pid);
+	if (strcmp(slash + 1, name) == 0)
+		return true;
+	snprintf(name, sizeof(name), "jit-%d.dump", look->p->pid);
+	return strcmp(slash + 1, name) == 0;
+}
+
+/* The image's file was opened with care already (image_open.h): it is the one that is mapped. */
+static int take_jitdump(struct look *look, struct image *image)
+{
+	struct jit_process *jit = look->jit;
+	cleanup(closep) int fd = -1;
+	struct stat st;
+
+	if (image->fd < 0 || fstat(image->fd, &st) < 0 || !is_believed(look, &st) ||
+	    is_still(look->files, jit->jitdump, st.st_dev, st.st_ino))
+		return 0;
+	fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? 0 : keep(look, &fd, &st, image->path, &jit->jitdump);
+}
+
+static int look_for_jitdump(struct look *look)
+{
+	uint32_t version = mappings_version(look->p->mappings) + 1;
+	const struct mapping *all;
+	size_t n;
+	int r = 0;
+
+	if (look->jit->version == version &&
+	    (!look->jit->jitdump || find_held(look->files, look->jit->jitdump)))
+		return 0;
+	look->jit->version = version;
+	all = mappings_open(look->p->mappings, &n);
+	for (size_t i = 0; i < n && !r; i++)
+		if (is_called_so(look, all[i].image))
+			r = take_jitdump(look, all[i].image);
+	return r;
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static bool read_owner(int pid_fd, struct jit_file_owner *ret)
+{
+	cleanup(closep) int fd = openat(pid_fd, "status", O_RDONLY | O_CLOEXEC);
+	char text[STATUS_BYTES];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	return n > 0 && jit_file_owner_parse(text, (size_t)n, ret);
+}
+
+/*
+ * The directory in /proc, which is of one process for ever, is opened before it is asked whether
+ * that one lives: so it is either the one that is meant, or one that is gone.
+ */
+static int look_at_proc(struct look *look)
+{
+	cleanup(jit_folder_unrefp) struct jit_folder *folder = NULL;
+	const struct process *p = look->p;
+	cleanup(closep) int pid_fd = -1;
+	struct jit_file_owner owner;
+	char name[32];
+	int r;
+
+	snprintf(name, sizeof(name), "%d", p->pid);
+	pid_fd = openat(look->files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (pid_fd < 0 || !proc_is_process(look->files->proc_fd, p->pid, p->start_ns) ||
+	    !read_owner(pid_fd, &owner))
+		return 0;
+	look->jit->owner = owner;
+	look->jit->has_owner = true;
+	r = jit_folders_get(look->files->folders, p->pid, pid_fd, &folder);
+	if (r || !folder)
+		return r;
+	jit_folder_unref(look->jit->folder);
+	look->jit->folder = steal_ptr(&folder);
+	return 0;
+}
+
+static bool has_files(const struct jit_process *jit)
+{
+	return jit && !jit->is_inherited && (jit->perf_map || jit->jitdump);
+}
+
+/* Has its own by now? Then what was inherited names none of the code that is run now. */
+static int look_at(struct look *look)
+{
+	struct jit_process *jit = look->jit, inherited = {0};
+	int r = 0;
+
+	if (jit->is_inherited) {
+		inherited.perf_map = steal_ptr(&jit->perf_map);
+		inherited.jitdump = steal_ptr(&jit->jitdump);
+		jit->is_inherited = false;
+	}
+	if (!look->p->died_ns)
+		r = look_at_proc(look);
+	if (!r && jit->has_owner)
+		r = look_for_perf_map(look);
+	if (!r && jit->has_owner)
+		r = look_for_jitdump(look);
+	if (has_files(jit)) {
+		jit_file_unref(inherited.perf_map);
+		jit_file_unref(inherited.jitdump);
+	} else if (inherited.perf_map || inherited.jitdump) {
+		jit->perf_map = inherited.perf_map;
+		jit->jitdump = inherited.jitdump;
+		jit->is_inherited = true;
+	}
+	return r;
+}
+
+static int look_now(struct jit_files *f, struct process *p, uint64_t now_ns)
+{
+	struct look look = {.files = f, .p = p, .jit = p->jit};
+	struct jit_process *jit = p->jit;
+	int r;
+
+	if (f->proc_fd < 0)
+		return 0;
+	f->n_looks++;
+	r = look_at(&look);
+	jit->looked_ns = now_ns;
+	if (!jit->pause_ns || has_files(jit))
+		jit->pause_ns = JIT_LOOK_NS;
+	else if (jit->pause_ns < JIT_LOOK_MAX_NS)
+		jit->pause_ns *= 2;
+	return r;
+}
+
+static int jit_process_new(struct jit_process **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : error_origin(-ENOMEM);
+}
+
+int jit_files_see(struct jit_files *f, struct process *p, uint64_t now_ns)
+{
+	int r = p->jit ? 0 : jit_process_new(&p->jit);
+
+	if (r)
+		return r;
+	p->jit->is_wanted = true;
+	if (has_files(p->jit) ||
+	    (p->jit->looked_ns && now_ns < p->jit->looked_ns + p->jit->pause_ns))
+		return 0;
+	return look_now(f, p, now_ns);
+}
+
+int jit_files_complete(struct jit_files *f, struct process *p, uint64_t now_ns)
+{
+	struct jit_process *jit = p->jit;
+
+	if (!jit || !jit->is_wanted || now_ns < jit->looked_ns + JIT_LOOK_NS)
+		return 0;
+	jit->is_wanted = false;
+	return look_now(f, p, now_ns);
+}
+
+int jit_files_inherit(struct process *p, const struct process *parent)
+{
+	const struct jit_process *from = parent->jit;
+	int r;
+
+	if (!from || (!from->perf_map && !from->jitdump))
+		return 0;
+	r = jit_process_new(&p->jit);
+	if (r)
+		return r;
+	p->jit->perf_map = jit_file_ref(from->perf_map);
+	p->jit->jitdump = jit_file_ref(from->jitdump);
+	p->jit->is_inherited = true;
+	return 0;
+}

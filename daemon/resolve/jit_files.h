@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_JIT_FILES_H
+#define PROFD_RESOLVE_JIT_FILES_H
+
+/*
+ * Finds the files in which processes name their generated code (jit_file.h):
+ *
+ *   perf map  /tmp/perf-PID.map, in the process's own mount namespace and with the pid that it has
+ *             in its own pid namespace
+ *   jitdump   jit-PID.dump, wherever it lies: the process maps it to be found by (perf-inject(1))
+ *
+ * /tmp is everybody's, so a name there means nothing. A file is believed if it is regular, has no
+ * other name, belongs to the user as whom the process runs or to root, can be written by nobody
+ * else, and was written since the program began: one of an earlier process with the same pid lies
+ * about this one. It is neither reached nor read through FUSE, whose server could keep us waiting:
+ * the folder is found and judged once, then kept, and its files are looked for in it alone, not
+ * behind links or mounts. That also works when the process has just ended.
+ *
+ * At most JIT_FILES_MAX files and JIT_FOLDERS_MAX folders are open; those that were not looked for
+ * during the longest time give way.
+ *
+ * Main thread only, but for the references of jit_file.h. Never blocks, but for the disk.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/resolve/jit_file.h"
+#include "daemon/resolve/jit_file_owner.h"
+
+#define JIT_FILES_MAX   128
+#define JIT_FOLDERS_MAX 64
+/* A process is looked at once in such a time: while there is nothing to be found, less often. */
+#define JIT_LOOK_NS     UINT64_C(250000000)
+#define JIT_LOOK_MAX_NS UINT64_C(4000000000)
+
+struct process;
+struct jit_folder;
+
+/* What is known of one process. */
+struct jit_process {
+	struct jit_file *perf_map, *jitdump; /* references, or NULL */
+	bool is_inherited;                   /* they are of the process that it was forked from */
+	bool is_wanted;                      /* it ran generated code since its last window's end */
+	uint64_t looked_ns;                  /* CLOCK_MONOTONIC, of the last look; 0 none */
+	uint64_t pause_ns;                   /* until the next one, if nothing was found */
+	bool has_owner;
+	struct jit_file_owner owner; /* as it was when it was last looked at and alive */
+	struct jit_folder *folder;   /* a reference: its /tmp, or NULL */
+	uint32_t version;            /* of the mappings that were searched for a jitdump; 0 none */
+};
+
+/* Takes NULL. */
+void jit_process_free(struct jit_process *jit);
+
+struct jit_files;
+
+/* @proc_fd: a directory fd of /proc, borrowed; -1: nothing is opened. */
+int jit_files_new(struct jit_files **ret, int proc_fd);
+void jit_files_free(struct jit_files *files);
+DEFINE_CLEANUP(struct jit_files *, jit_files_free)
+
+/*
+ * @p was sampled in generated code at @now_ns (CLOCK_MONOTONIC): makes p->jit, and looks for its
+ * files if it has none and it is time to. Returns 0 or negative errno.
+ */
+int jit_files_see(struct jit_files *files, struct process *p, uint64_t now_ns);
+/*
+ * A window ends that counts @p: looks again if it was sampled so, for files that came or were
+ * replaced. What was found before stays if there is nothing new. Returns 0 or negative errno.
+ */
+int jit_files_complete(struct jit_files *files, struct process *p, uint64_t now_ns);
+/* @p was forked from @parent: it runs the same code, which its parent has named. */
+int jit_files_inherit(struct process *p, const struct process *parent);
+/* Closes what nobody refers to. */
+void jit_files_sweep(struct jit_files *files);
+/* Files that are open. */
+size_t jit_files_count(const struct jit_files *files);
+
+#endif

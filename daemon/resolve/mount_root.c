@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/resolve/mount_root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/resolve/lent_fd.h"
+#include "daemon/resolve/mounts.h"
+
+#define MOUNTS_BYTES (1u << 20)
+
+struct held {
+	struct mount_root *root; /* a reference */
+	uint64_t used;           /* the number of the newest call that asked for it */
+};
+
+struct mount_roots {
+	int proc_fd;
+	uint64_t n_calls, next_id;
+	struct held held[MOUNT_ROOTS_MAX];
+	size_t n;
+};
+
+struct mount_root *mount_root_ref(struct mount_root *root)
+{
+	if (root)
+		atomic_fetch_add(&root->n_references, 1);
+	return root;
+}
+
+void mount_root_unref(struct mount_root *root)
+{
+	if (!root || atomic_fetch_sub(&root->n_references, 1) != 1)
+		return;
+	if (root->fd >= 0)
+		close(root->fd);
+	free(root);
+}
+
+static struct lent_fd lent(struct mount_root *root)
+{
+	return (struct lent_fd){.fd = &root->fd, .n_lent = &root->n_lent};
+}
+
+int mount_root_borrow(struct mount_root *root)
+{
+	return lent_fd_borrow(lent(root));
+}
+
+void mount_root_return(struct mount_root *root, int fd)
+{
+	lent_fd_return(lent(root), fd);
+}
+
+int mount_roots_new(struct mount_roots **ret, int proc_fd)
+{
+	struct mount_roots *roots = calloc(1, sizeof(*roots));
+
+	if (!roots)
+		return error_origin(-ENOMEM);
+	roots->proc_fd = proc_fd;
+	roots->next_id = 1;
+	*ret = roots;
+	return 0;
+}
+
+/* Whoever refers to it still sees it closed. */
+static void forget(struct mount_roots *roots, size_t i)
+{
+	struct mount_root *root = roots->held[i].root;
+
+	roots->held[i] = roots->held[--roots->n];
+	lent_fd_give_up(lent(root));
+	mount_root_unref(root);
+}
+
+void mount_roots_free(struct mount_roots *roots)
+{
+	if (!roots)
+		return;
+	while (roots->n)
+		forget(roots, roots->n - 1);
+	free(roots);
+}
+
+void mount_roots_sweep(struct mount_roots *roots)
+{
+	for (size_t i = roots->n; i-- > 0;)
+		if (atomic_load(&roots->held[i].root->n_references) == 1)
+			forget(roots, i);
+}
+
+size_t mount_roots_count(const struct mount_roots *roots)
+{
+	return roots->n;
+}
+
+static void name_below(char ret[64], pid_t pid, const char *name)
+{
+	if (pid)
+		snprintf(ret, 64, "%d/%s", pid, name);
+	else
+		snprintf(ret, 64, "self/%s", name);
+}
+
+char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length)
+{
+	cleanup(freep) char *text = malloc(MOUNTS_BYTES);
+	cleanup(closep) int fd = -1;
+	size_t length = 0;
+	char name[64];
+
+	name_below(name, pid, "mountinfo");
+	fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || !text)
+		return NULL;
+	while (length < MOUNTS_BYTES) {
+		ssize_t n = read(fd, text + length, MOUNTS_BYTES - length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		length += (size_t)n;
+	}
+	*ret_length = length;
+	return steal_ptr(&text);
+}
+
+/* FUSE would ask whoever serves it, but for AT_STATX_DONT_SYNC. */
+bool mount_root_stat(int fd, struct statx *ret)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		     STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0;
+}
+
+static bool read_may_have_fuse(int proc_fd, pid_t pid)
+{
+	size_t length = 0;
+	cleanup(freep) char *text = mount_root_read_mounts(proc_fd, pid, &length);
+
+	return !text || mounts_may_have_fuse(text, length);
+}
+
+/*
+ * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
+ * but not as long as the folder is open.
+ */
+static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root *ret)
+{
+	cleanup(closep) int fd = -1;
+	struct statx stx;
+	struct stat ns;
+	char name[64];
+
+	name_below(name, pid, "root");
+	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || !mount_root_stat(fd, &stx))
+		return MOUNT_ROOT_E_GONE;
+	name_below(name, pid, "ns/mnt");
+	ret->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
+	ret->mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
+	ret->inode = stx.stx_ino;
+	ret->device_major = stx.stx_dev_major;
+	ret->device_minor = stx.stx_dev_minor;
+	ret->fd = steal_fd(&fd);
+	return MOUNT_ROOT_E_OK;
+}
+
+static bool is_same(const struct mount_root *a, const struct mount_root *b)
+{
+	return a->ns_inode == b->ns_inode && a->mount == b->mount && a->inode == b->inode &&
+	       a->device_major == b->device_major && a->device_minor == b->device_minor;
+}
+
+static struct held *find(struct mount_roots *roots, const struct mount_root *like)
+{
+	for (size_t i = 0; i < roots->n; i++)
+		if (is_same(roots->held[i].root, like))
+			return &roots->held[i];
+	return NULL;
+}
+
+static void make_room(struct mount_roots *roots)
+{
+	size_t oldest = 0;
+
+	if (roots->n < MOUNT_ROOTS_MAX)
+		return;
+	for (size_t i = 1; i < roots->n; i++)
+		if (roots->held[i].used < roots->held[oldest].used)
+			oldest = i;
+	forget(roots, oldest);
+}
+
+int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
+{
+	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	struct held *held;
+	int r;
+
+	if (roots->proc_fd < 0)
+		return MOUNT_ROOT_E_GONE;
+	root = calloc(1, sizeof(*root));
+	if (!root)
+		return error_origin(-ENOMEM);
+	root->n_references = 1;
+	root->fd = -1;
+	r = open_root(roots, pid, root);
+	if (r)
+		return r;
+	held = find(roots, root);
+	if (!held) {
+		make_room(roots);
+		root->id = roots->next_id++;
+		root->may_have_fuse = read_may_have_fuse(roots->proc_fd, pid);
+		held = &roots->held[roots->n++];
+		held->root = steal_ptr(&root);
+	}
+	held->used = ++roots->n_calls;
+	*ret = mount_root_ref(held->root);
+	return MOUNT_ROOT_E_OK;
+}

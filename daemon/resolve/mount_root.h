@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_MOUNT_ROOT_H
+#define PROFD_RESOLVE_MOUNT_ROOT_H
+
+/*
+ * The files that a process sees: a mount namespace, and a folder in it that is "/" there. It is
+ * kept as an open descriptor of that folder, once for all processes that share it, so that files
+ * can be looked for when the process has ended.
+ *
+ * An open root keeps file systems from being unmounted, and somebody can make namespaces without
+ * end. So at most MOUNT_ROOTS_MAX are open; the one that was asked for the longest time ago gives
+ * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
+ *
+ * References may be given back by any thread; all else is the main thread's, but for borrowing.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+
+#define MOUNT_ROOTS_MAX 128
+
+struct mount_root {
+	atomic_uint n_references;
+	uint64_t id;           /* never reused */
+	uint64_t ns_inode;     /* of the mount namespace; 0 unknown */
+	uint64_t mount, inode; /* of the folder */
+	uint32_t device_major, device_minor;
+	/* FUSE was mounted somewhere in sight when it was opened, or that could not be told. */
+	bool may_have_fuse;
+	atomic_int fd; /* O_PATH, or -1; other threads borrow it */
+	atomic_uint n_lent;
+};
+
+struct mount_root *mount_root_ref(struct mount_root *root);
+void mount_root_unref(struct mount_root *root);
+DEFINE_CLEANUP(struct mount_root *, mount_root_unref)
+
+/* Any thread that holds a reference. The descriptor, to be returned, or -1: it was closed. */
+int mount_root_borrow(struct mount_root *root);
+void mount_root_return(struct mount_root *root, int fd);
+
+enum {
+	MOUNT_ROOT_E_OK,
+	MOUNT_ROOT_E_GONE, /* so is the process, or it may not be looked at */
+};
+
+struct mount_roots;
+
+/* @proc_fd: a directory fd of /proc, borrowed; -1: every process is gone. */
+int mount_roots_new(struct mount_roots **ret, int proc_fd);
+void mount_roots_free(struct mount_roots *roots);
+DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
+
+/*
+ * The root of @pid, 0 being ourselves. *ret is a new reference. Asks no file system anything.
+ * Returns MOUNT_ROOT_E_* or negative errno.
+ */
+int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
+/* Closes those that nobody else refers to. */
+void mount_roots_sweep(struct mount_roots *roots);
+size_t mount_roots_count(const struct mount_roots *roots);
+
+/*
+ * The text of the mountinfo of @pid, 0 being ourselves, at most as much as is reasonable.
+ * malloc'ed; NULL if it cannot be read.
+ */
+char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length);
+/* What stat(2) would say, and the number of the mount, without asking the file system. */
+struct statx;
+bool mount_root_stat(int fd, struct statx *ret);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_VDSO_H
+#define PROFD_RESOLVE_VDSO_H
+
+/*
+ * The vdso (vdso(7)) as a file, for those who read images from files. The kernel maps the same
+ * pages into every 64-bit process, so our own is everybody's. Its length is told by
+ * /proc/self/maps alone: nothing in it is looked at.
+ */
+
+enum {
+	VDSO_E_OK,
+	VDSO_E_NONE, /* there is none, or it cannot be copied */
+};
+
+/* *ret is a read-only fd of a copy, the caller's. Returns VDSO_E_*. */
+int vdso_open(int *ret);
+
+#endif

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Reads profile.proto by its field numbers: what a .pb.gz holds, every field of it."""
+import collections
+import gzip
+
+Line = collections.namedtuple("Line", "name system_name file line start_line")
+Mapping = collections.namedtuple("Mapping", "start limit offset path build_id has_functions "
+                                            "has_filenames has_line_numbers has_inline_frames")
+Location = collections.namedtuple("Location", "mapping address lines")
+Sample = collections.namedtuple("Sample", "locations count labels")
+
+KERNEL = 1 << 63
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+def fields(data):
+    """(number, value) of a message: integers, and bytes of what has a length."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 2:
+            length, at = varint(data, at)
+            value, at = data[at:at + length], at + length
+            if len(value) != length:
+                raise ValueError("a field ends behind the file")
+        else:
+            raise ValueError(f"wire type {key & 7}")
+        yield key >> 3, value
+
+
+def numbers(value):
+    """A repeated integer, packed or one of it."""
+    if isinstance(value, int):
+        return [value]
+    found, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        found.append(number)
+    return found
+
+
+def plain(data, n):
+    """Fields 1 to n, integers that occur once."""
+    found = [0] * (n + 1)
+    for number, value in fields(data):
+        if number <= n:
+            found[number] = value
+    return found
+
+
+class Pprof:
+    """samples, their locations in place of ids; everything else is found from there."""
+
+    def __init__(self, path):
+        parts = collections.defaultdict(list)
+        with gzip.open(path) as f:
+            for number, value in fields(f.read()):
+                parts[number].append(value)
+        self.texts = [t.decode("utf-8") for t in parts[6]]
+        self.comments = [self.texts[i] for part in parts[13] for i in numbers(part)]
+        self.mappings = {m[1]: Mapping(m[2], m[3], m[4], self.texts[m[5]], self.texts[m[6]],
+                                       *map(bool, m[7:]))
+                         for m in (plain(p, 10) for p in parts[3])}
+        self.functions = {f[1]: (self.texts[f[2]], self.texts[f[3]], self.texts[f[4]], f[5])
+                          for f in (plain(p, 5) for p in parts[5])}
+        self.locations = dict(map(self.location, parts[4]))
+        self.samples = [self.sample(p) for p in parts[2]]
+
+    def location(self, data):
+        number = mapping = address = 0
+        lines = []
+        for field, value in fields(data):
+            if field == 1:
+                number = value
+            elif field == 2:
+                mapping = value
+            elif field == 3:
+                address = value
+            elif field == 4:
+                line = plain(value, 2)
+                name, system_name, file, start_line = self.functions[line[1]]
+                lines.append(Line(name, system_name, file, line[2], start_line))
+        return number, Location(self.mappings[mapping] if mapping else None, address,
+                                tuple(lines))
+
+    def sample(self, data):
+        ids, values, labels = [], [], {}
+        for field, value in fields(data):
+            if field == 1:
+                ids += numbers(value)
+            elif field == 2:
+                values += numbers(value)
+            elif field == 3:
+                label = plain(value, 4)
+                labels[self.texts[label[1]]] = self.texts[label[2]] or label[3]
+        return Sample([self.locations[i] for i in ids], values[0], labels)
+
+    def count(self, **labels):
+        """{location: samples that hold it} of the samples with these labels."""
+        found = collections.Counter()
+        for s in self.samples:
+            if all(s.labels.get(k) == v for k, v in labels.items()):
+                for location in set(s.locations):
+                    found[location] += s.count
+        return found
+
+    def total(self, **labels):
+        return sum(s.count for s in self.samples
+                   if all(s.labels.get(k) == v for k, v in labels.items()))

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * picky_worker: an image worker without a sandbox that answers like the real one, but for files
+ * that end with "picky:" and a letter:
+ *
+ *   d  it dies when it is asked for symbols     h  it hangs then
+ *   i  it dies when it inspects it              l  it lies then: locations that are out of bounds
+ *   w  it names every address "wrong", in ranges that overlap
+ *   f  it finds at addresses that divided by 4 leave 0: a function inlined in another, with files
+ *      and lines; 1: a function with them; 2: one without; 3: nothing
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "daemon/worker/answer_builder.h"
+#include "daemon/worker/serve.h"
+
+#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define MARK      "picky:"
+
+static void say(const struct worker_answer_header *header, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control = {.bytes = {0}};
+	struct iovec data = {.iov_base = (void *)(uintptr_t)header, .iov_len = sizeof(*header)};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control.bytes);
+	}
+	if (sendmsg(WORKER_SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
+		_exit(9);
+}
+
+static void answer(uint64_t id, const struct answer *a)
+{
+	struct worker_answer_header header = {
+		.magic = WORKER_MAGIC,
+		.outcome = a->outcome,
+		.id = id,
+		.payload_length = a->length,
+	};
+	cleanup(closep) int fd = -1;
+
+	if (a->length) {
+		fd = memfd_create("answer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (fd < 0 || write(fd, a->data, a->length) != (ssize_t)a->length ||
+		    fcntl(fd, F_ADD_SEALS, ALL_SEALS) < 0)
+			_exit(9);
+	}
+	say(&header, fd);
+}
+
+static char mark_of(int fd)
+{
+	char end[sizeof(MARK)];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(end) ||
+	    pread(fd, end, sizeof(end), st.st_size - (off_t)sizeof(end)) != (ssize_t)sizeof(end) ||
+	    memcmp(end, MARK, strlen(MARK)) != 0)
+		return 0;
+	return end[strlen(MARK)];
+}
+
+typedef int name_one(struct answer_builder *b, uint64_t address);
+
+/* A range that reaches over its neighbours'. */
+static int name_wrongly(struct answer_builder *b, uint64_t address)
+{
+	const struct frame_name frame = {.system_name = "wrong"};
+
+	return answer_builder_add(b, address - 8, 17, WORKER_SOURCE_SYMTAB, &frame, 1);
+}
+
+static int name_by_address(struct answer_builder *b, uint64_t address)
+{
+	const struct frame_name with[] = {
+		{.system_name = "_Z7inlinedv", .file = "/src/a.h", .line = 12, .start_line = 10},
+		{.system_name = "_Z5outerv", .file = "/src/a.c", .line = 34, .start_line = 30},
+	};
+	const struct frame_name without = {.system_name = "bare"};
+
+	switch (address % 4) {
+	case 0:
+		return answer_builder_add(b, address, 1, WORKER_SOURCE_DWARF, with, 2);
+	case 1:
+		return answer_builder_add(b, address, 1, WORKER_SOURCE_DWARF, with + 1, 1);
+	case 2:
+		return answer_builder_add(b, address, 1, WORKER_SOURCE_SYMTAB, &without, 1);
+	default:
+		return answer_builder_add(b, address, 1, WORKER_SOURCE_NONE, NULL, 0);
+	}
+}
+
+static void name_all(const struct request *request, name_one *name, struct answer *ret)
+{
+	const uint64_t *addresses = (const void *)request->payload;
+	struct answer_builder *b = NULL;
+
+	if (answer_builder_new(&b) < 0)
+		_exit(9);
+	for (size_t i = 0; i < request->header.payload_length / sizeof(uint64_t); i++)
+		if (name(b, addresses[i]) < 0)
+			_exit(9);
+	if (answer_builder_finish(b, &ret->data, &ret->length) < 0)
+		_exit(9);
+	answer_builder_free(b);
+}
+
+static void serve(struct server *server, const struct request *request, struct answer *ret)
+{
+	bool is_symbols = request->header.kind == WORKER_SYMBOLS;
+	char mark = mark_of(request->files[WORKER_FILE_IMAGE]);
+
+	if ((mark == 'd' && is_symbols) || (mark == 'i' && request->header.kind == WORKER_INSPECT))
+		abort();
+	if (mark == 'h' && is_symbols)
+		for (;;)
+			pause();
+	*ret = (struct answer){.outcome = WORKER_DONE};
+	if (mark == 'w' && is_symbols)
+		name_all(request, name_wrongly, ret);
+	else if (mark == 'f' && is_symbols)
+		name_all(request, name_by_address, ret);
+	else
+		server_answer(server, request, ret);
+	if (mark == 'l' && is_symbols && ret->length)
+		((struct worker_names *)(void *)ret->data)->n_frames ^= UINT32_MAX;
+}
+
+/* Returns the bytes received; 0 at the end. */
+static size_t receive(uint8_t *data, int fds[N_WORKER_FILES], size_t *ret_n)
+{
+	union {
+		char bytes[CMSG_SPACE(N_WORKER_FILES * sizeof(int))];
+		struct cmsghdr alignment;
+	} control;
+	struct iovec iov = {.iov_base = data, .iov_len = WORKER_REQUEST_MAX};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(WORKER_SOCKET_FD, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	*ret_n = c ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+	if (c)
+		memcpy(fds, CMSG_DATA(c), *ret_n * sizeof(int));
+	return n > 0 ? (size_t)n : 0;
+}
+
+int main(void)
+{
+	const struct worker_answer_header hello = {.magic = WORKER_MAGIC};
+	uint8_t *data = malloc(WORKER_REQUEST_MAX);
+	struct server *server = NULL;
+	int fds[N_WORKER_FILES];
+	size_t length, n_fds;
+
+	alarm(60); /* whatever becomes of the test */
+	if (!data || server_new(&server, 64 << 20) < 0)
+		return 9;
+	say(&hello, -1);
+	while ((length = receive(data, fds, &n_fds)) > 0) {
+		struct answer a = {.outcome = WORKER_BAD_REQUEST};
+		struct request request;
+
+		if (request_parse(data, length, fds, n_fds, &request))
+			serve(server, &request, &a);
+		answer(request.header.id, &a);
+		free(a.data);
+		for (size_t i = 0; i < n_fds; i++)
+			close(fds[i]);
+	}
+	server_free(server);
+	free(data);
+	return 0;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* Names from image workers: the real one, and one that some files are too much for. */
+#include <elf.h>
+#include <link.h>
+
+#include "daemon/output/symbols.h"
+#include "daemon/resolve/mount_root.h"
+#include "tests/unit/output/fixture.h"
+
+#define HOSTILE_DEADLINE (NS / 2)
+
+/* What is looked for: their names are in .symtab alone. */
+static __attribute__((noinline, used)) int first_target(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+static __attribute__((noinline, used)) int second_target(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x * 3;
+}
+
+static int note_bias(struct dl_phdr_info *info, size_t size, void *userdata)
+{
+	(void)size;
+	*(uint64_t *)userdata = info->dlpi_addr;
+	return 1; /* the program comes first */
+}
+
+/* The link-time address of something in this program. */
+static uint64_t vaddr_of(int (*function)(int))
+{
+	uint64_t bias = 0;
+
+	dl_iterate_phdr(note_bias, &bias);
+	assert_int_equal(function(1) > 0, 1);
+	return (uint64_t)(uintptr_t)function - bias;
+}
+
+static struct symbols *open_symbols(const char *worker)
+{
+	const struct symbols_options options = {
+		.max_bytes = 8 << 20,
+		.worker_path = worker,
+		.deadline_ns = worker ? HOSTILE_DEADLINE : 60 * NS,
+	};
+	struct symbols *s = NULL;
+
+	assert_int_equal(symbols_new(&s, &options), 0);
+	return s;
+}
+
+/* A copy of this program as an image. @mark: for picky_worker, or 0. */
+static struct image *make_copy(struct fixture *f, uint64_t id, char mark)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	const char trailer[] = {'p', 'i', 'c', 'k', 'y', ':', mark};
+	struct image *image = make_image(id, IMAGE_FILE, "/bin/copy", 0);
+	size_t length;
+	char name[32];
+
+	data = slurp("/proc/self/exe", &length);
+	data = realloc(data, length + sizeof(trailer));
+	assert_non_null(data);
+	memcpy(data + length, trailer, sizeof(trailer));
+	snprintf(name, sizeof(name), "copy-%u", (unsigned)id);
+	write_file(f->folder.fd, name, data, length + (mark ? sizeof(trailer) : 0));
+	image->fd = openat(f->folder.fd, name, O_RDONLY | O_CLOEXEC);
+	assert_true(image->fd >= 0);
+	free(atomic_exchange(&image->headers, NULL));
+	return image;
+}
+
+/* The name at @address; "" known to have none, NULL unknown. Good until the next call. */
+static const char *name_at(struct symbols *s, struct image *image, uint64_t address)
+{
+	const struct symbols_names *names;
+	const struct symbols_frame *frames;
+	uint32_t n;
+
+	assert_int_equal(symbols_prepare(s, image, &address, 1, false, &names), 0);
+	if (!symbols_names_find(names, address, &frames, &n))
+		return NULL;
+	assert_in_range(n, 0, 1);
+	return n ? symbols_names_text(names, frames[0].name) : "";
+}
+
+static struct symbols_stats stats_of(const struct symbols *s)
+{
+	struct symbols_stats stats;
+
+	symbols_get_stats(s, &stats);
+	return stats;
+}
+
+/* Names of the program's own file, and an unchanged window asks for nothing. */
+static void test_names(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	cleanup(image_unrefp) struct image *image = make_copy(f, 10, 0);
+	uint64_t addresses[] = {0, vaddr_of(first_target), vaddr_of(second_target)};
+	const struct symbols_names *names;
+	struct symbols_stats before;
+
+	if (addresses[1] > addresses[2]) {
+		addresses[1] = vaddr_of(second_target);
+		addresses[2] = vaddr_of(first_target);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		symbols_begin_window(s);
+		assert_int_equal(symbols_prepare(s, image, addresses, 3, false, &names), 0);
+		assert_string_equal(name_at(s, image, vaddr_of(first_target)), "first_target");
+		assert_string_equal(name_at(s, image, vaddr_of(second_target)), "second_target");
+		assert_string_equal(name_at(s, image, 0), ""); /* in the ELF header */
+		/* One entry answers every address of the function. */
+		assert_string_equal(name_at(s, image, vaddr_of(first_target) + 1), "first_target");
+		if (i == 0)
+			before = stats_of(s);
+	}
+	assert_int_equal(before.images_asked, 1);
+	assert_int_equal(before.addresses_asked, 3);
+	assert_int_equal(stats_of(s).addresses_asked, 3);
+	assert_int_equal(stats_of(s).images_asked, 1);
+	assert_int_equal(stats_of(s).workers_died, 0);
+	assert_string_equal(stats_of(s).trouble, "");
+}
+
+/* Lines are other answers than functions; every frame has its place. */
+static void test_lines(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	cleanup(image_unrefp) struct image *image = make_copy(f, 10, 0);
+	uint64_t addresses[2] = {vaddr_of(first_target), vaddr_of(first_target) + 1};
+	const struct symbols_frame *frames;
+	const struct symbols_names *names;
+	uint32_t n;
+
+	assert_string_equal(name_at(s, image, addresses[0]), "first_target");
+	assert_int_equal(symbols_prepare(s, image, addresses, 2, true, &names), 0);
+	assert_int_equal(stats_of(s).addresses_asked, 3);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(symbols_names_find(names, addresses[i], &frames, &n));
+		assert_int_equal(n, 1);
+		assert_string_equal(symbols_names_text(names, frames[0].name), "first_target");
+		/* Builds without debug information have no lines. */
+		if (frames[0].line)
+			assert_non_null(strstr(symbols_names_text(names, frames[0].file),
+					       "test_symbols.c"));
+	}
+	assert_false(symbols_names_find(names, addresses[1] + 1, &frames, &n));
+}
+
+static void test_headers(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	cleanup(image_unrefp) struct image *image = make_copy(f, 10, 0);
+	cleanup(image_unrefp) struct image *text = make_copy(f, 11, 0);
+	struct symbols_build_id id;
+
+	assert_int_equal(symbols_headers(s, image), 0);
+	assert_non_null(image_elf(image));
+	assert_int_equal(image_elf(image)->pointer_bytes, sizeof(void *));
+	assert_true(image_elf(image)->n_segments > 1);
+	write_text(f->folder.fd, "copy-11",
+		   "no ELF file at all, and longer than a header of one "
+		   "would be, so that it is read to the end");
+	assert_int_equal(symbols_headers(s, text), 0);
+	assert_true(image_has_headers(text));
+	assert_null(image_elf(text));
+	assert_null(name_at(s, text, 0x1000));
+	/* Nothing to read: nothing found out. */
+	assert_int_equal(symbols_headers(s, f->anon), 0);
+	assert_false(image_has_headers(f->anon));
+
+	assert_int_equal(symbols_build_id(s, image->fd, "copy", &id),
+			 image_elf(image)->build_id_length > 0);
+	assert_int_equal(id.length, image_elf(image)->build_id_length);
+	assert_memory_equal(id.bytes, image_elf(image)->build_id, id.length);
+	assert_false(symbols_build_id(s, text->fd, "text", &id));
+}
+
+/* The least recently used image goes when the bound is passed, and is asked for again. */
+static void test_bound(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	cleanup(image_unrefp) struct image *a = make_copy(f, 10, 0);
+	cleanup(image_unrefp) struct image *b = make_copy(f, 11, 0);
+	uint64_t address = vaddr_of(first_target);
+
+	assert_string_equal(name_at(s, a, address), "first_target");
+	assert_string_equal(name_at(s, b, address), "first_target");
+	assert_string_equal(name_at(s, a, address), "first_target");
+	symbols_set_max(s, symbols_bytes(s) - 1);
+	assert_string_equal(name_at(s, a, address), "first_target");
+	assert_int_equal(stats_of(s).addresses_asked, 2);
+	assert_string_equal(name_at(s, b, address), "first_target");
+	assert_int_equal(stats_of(s).addresses_asked, 3);
+	symbols_set_max(s, 0);
+	assert_int_equal(symbols_bytes(s), 0);
+	/* One image stays, however big, until the next is needed. */
+	assert_string_equal(name_at(s, a, address), "first_target");
+	assert_string_equal(name_at(s, b, address), "first_target");
+}
+
+/* Files that a worker dies of, hangs over or lies about are bad; all others have their names. */
+static void test_hostile(void **state)
+{
+	static const char marks[] = "dlhi";
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(TEST_PROGRAMS "/picky_worker");
+	uint64_t address = vaddr_of(first_target);
+
+	for (unsigned i = 0; marks[i]; i++) {
+		cleanup(image_unrefp) struct image *bad = make_copy(f, 20 + i, marks[i]);
+		cleanup(image_unrefp) struct image *good = make_copy(f, 40 + i, 0);
+		uint64_t asked;
+
+		if (marks[i] == 'i')
+			assert_int_equal(symbols_headers(s, bad), 0);
+		assert_null(name_at(s, bad, address));
+		assert_true(bad->is_bad);
+		asked = stats_of(s).addresses_asked;
+		assert_null(name_at(s, bad, address));
+		assert_int_equal(symbols_headers(s, bad), 0);
+		assert_int_equal(stats_of(s).addresses_asked, asked);
+		/* At once, in the same window. */
+		assert_string_equal(name_at(s, good, address), "first_target");
+		assert_false(good->is_bad);
+		assert_int_equal(stats_of(s).bad_images, i + 1);
+		assert_int_equal(stats_of(s).workers_died, i + 1);
+		assert_string_equal(stats_of(s).last_bad_image, "/bin/copy");
+	}
+	assert_string_equal(stats_of(s).trouble, "");
+}
+
+/* A file that is no image of ours: it is asked for its build id once, whatever it does. */
+static void test_hostile_build_id(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(TEST_PROGRAMS "/picky_worker");
+	cleanup(image_unrefp) struct image *bad = make_copy(f, 20, 'i');
+	struct symbols_build_id id;
+
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(symbols_build_id(s, bad->fd, "copy", &id));
+	assert_int_equal(stats_of(s).workers_died, 1);
+	assert_false(bad->is_bad);
+}
+
+/* Answers that are sound and wrong stay within themselves. */
+static void test_wrong(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(TEST_PROGRAMS "/picky_worker");
+	cleanup(image_unrefp) struct image *wrong = make_copy(f, 20, 'w');
+	uint64_t addresses[3] = {0x1000, 0x1006, 0x1020};
+	const struct symbols_names *names;
+
+	assert_int_equal(symbols_prepare(s, wrong, addresses, 3, false, &names), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_string_equal(name_at(s, wrong, addresses[i]), "wrong");
+	assert_int_equal(stats_of(s).addresses_asked, 3);
+}
+
+/* Without a worker there are no names, now; nothing is to blame. */
+static void test_no_worker(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols("/nonexistent/worker");
+	cleanup(image_unrefp) struct image *image = make_copy(f, 10, 0);
+
+	assert_int_equal(symbols_headers(s, image), 0);
+	assert_false(image_has_headers(image));
+	assert_null(name_at(s, image, vaddr_of(first_target)));
+	assert_false(image->is_bad);
+	assert_int_equal(stats_of(s).bad_images, 0);
+	assert_string_not_equal(stats_of(s).trouble, "");
+	assert_null(symbols_vdso(s));
+}
+
+/* Takes .symtab away from the copy of @image, as strip(1) does. */
+static void strip_copy(struct fixture *f, const char *name)
+{
+	char path[512];
+	cleanup(freep) uint8_t *data = NULL;
+	ElfW(Ehdr) * header;
+	ElfW(Shdr) * sections;
+	size_t length;
+
+	snprintf(path, sizeof(path), "%s/%s", f->path, name);
+	data = slurp(path, &length);
+	header = (void *)data;
+	sections = (void *)(data + header->e_shoff);
+	for (unsigned i = 0; i < header->e_shnum; i++)
+		if (sections[i].sh_type == SHT_SYMTAB)
+			sections[i].sh_type = SHT_PROGBITS;
+	write_file(f->folder.fd, name, data, length);
+}
+
+static void put_debug_file(struct fixture *f, const struct symbols_build_id *id, const char *from)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	char path[128] = "usr/lib/debug/.build-id/", hex[3];
+	size_t length;
+
+	for (uint32_t i = 0; i < id->length; i++) {
+		snprintf(hex, sizeof(hex), "%02x", id->bytes[i]);
+		strcat(path, hex);
+		if (i == 0)
+			strcat(path, "/");
+	}
+	strcat(path, ".debug");
+	data = slurp(from, &length);
+	write_file(f->folder.fd, path, data, length);
+}
+
+/* A stripped image has the names of its debug file in its own root, if the build id is its own. */
+static void test_debug_file(void **state)
+{
+	struct fixture *f = *state;
+	struct mount_root root = {.n_references = 10, .fd = f->folder.fd, .may_have_fuse = false};
+	uint64_t address = vaddr_of(first_target);
+	struct symbols_build_id id;
+
+	for (unsigned i = 0; i < 3; i++) {
+		cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+		cleanup(image_unrefp) struct image *image = make_copy(f, 10 + i, 0);
+		char name[32];
+
+		snprintf(name, sizeof(name), "copy-%u", 10 + i);
+		strip_copy(f, name);
+		assert_true(symbols_build_id(s, image->fd, "copy", &id));
+		if (i == 1)
+			put_debug_file(f, &id, "/bin/true");
+		else if (i == 2)
+			put_debug_file(f, &id, "/proc/self/exe");
+		image->root = &root;
+		if (i < 2)
+			assert_string_equal(name_at(s, image, address), "");
+		else
+			assert_string_equal(name_at(s, image, address), "first_target");
+	}
+	assert_int_equal(root.n_lent, 0);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_names), T(test_lines),     T(test_headers),
+		T(test_bound), T(test_hostile),   T(test_hostile_build_id),
+		T(test_wrong), T(test_no_worker), T(test_debug_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

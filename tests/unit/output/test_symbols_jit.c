@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of generated code, by the real worker, from files that change. */
+#include "daemon/output/symbols.h"
+#include "tests/unit/output/fixture.h"
+
+static struct symbols *open_symbols(void)
+{
+	const struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
+	struct symbols *s = NULL;
+
+	assert_int_equal(symbols_new(&s, &options), 0);
+	return s;
+}
+
+/* The file @name of the fixture's folder. */
+static struct jit_file *open_jit(const struct fixture *f, uint64_t id, const char *name)
+{
+	struct jit_file *file = calloc(1, sizeof(*file));
+
+	assert_non_null(file);
+	file->n_references = 1;
+	file->id = id;
+	file->path = strdup(name);
+	file->fd = openat(f->folder.fd, name, O_RDONLY | O_CLOEXEC);
+	assert_true(file->fd >= 0);
+	return file;
+}
+
+static const char *name_at(struct symbols *s, struct jit_file *file, uint64_t address)
+{
+	const struct symbols_names *names = NULL;
+	const struct symbols_frame *frames;
+	uint32_t n;
+
+	assert_int_equal(symbols_prepare_jit(s, file, &address, 1, &names), 0);
+	assert_non_null(names);
+	if (!symbols_names_find(names, address, &frames, &n))
+		return NULL;
+	return n ? symbols_names_text(names, frames[0].name) : "";
+}
+
+static uint64_t asked(const struct symbols *s)
+{
+	struct symbols_stats stats;
+
+	symbols_get_stats(s, &stats);
+	return stats.addresses_asked;
+}
+
+/* Times of files are as coarse as the kernel's tick: a test can write twice within one. */
+static void write_later(const struct fixture *f, const char *name, const char *text, time_t second)
+{
+	const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
+
+	write_text(f->folder.fd, name, text);
+	assert_int_equal(utimensat(f->folder.fd, name, times, 0), 0);
+}
+
+static void test_it_is_read_when_it_changed(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols();
+	cleanup(jit_file_unrefp) struct jit_file *file = NULL;
+
+	write_later(f, "map", "1000 100 first\n2000 10 second\n", 1);
+	file = open_jit(f, 1, "map");
+	assert_string_equal(name_at(s, file, 0x1080), "first");
+	assert_string_equal(name_at(s, file, 0x1000), "first");
+	assert_int_equal(asked(s), 1);
+	assert_string_equal(name_at(s, file, 0x2000), "second");
+	assert_string_equal(name_at(s, file, 0x3000), "");
+	assert_string_equal(name_at(s, file, 0x3100), "");
+	assert_int_equal(asked(s), 3);
+	/* Other code took the place of the first, and there is more. */
+	write_later(f, "map", "1000 100 first\n2000 10 second\n1000 100 third\n3000 200 fourth\n",
+		    2);
+	assert_string_equal(name_at(s, file, 0x1080), "third");
+	assert_string_equal(name_at(s, file, 0x3100), "fourth");
+	assert_string_equal(name_at(s, file, 0x2000), "second");
+	assert_int_equal(asked(s), 6);
+	/* As long as before, written anew. */
+	write_later(f, "map", "1000 100 FIRST\n2000 10 second\n1000 100 THIRD\n3000 200 fourth\n",
+		    3);
+	assert_string_equal(name_at(s, file, 0x1080), "THIRD");
+	/* Closed to make room: what it said still holds. */
+	jit_file_close(file);
+	assert_string_equal(name_at(s, file, 0x1080), "THIRD");
+	assert_null(name_at(s, file, 0x2000));
+}
+
+static void test_no_map(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols();
+	cleanup(jit_file_unrefp) struct jit_file *empty = NULL, *dump = NULL;
+
+	write_text(f->folder.fd, "empty", "");
+	empty = open_jit(f, 1, "empty");
+	assert_string_equal(name_at(s, empty, 0x1080), "");
+	write_text(f->folder.fd, "dump", "1000 100 this is no jitdump, however long it may be\n");
+	dump = open_jit(f, 2, "dump");
+	dump->is_jitdump = true;
+	assert_null(name_at(s, dump, 0x1080));
+	assert_null(name_at(s, dump, 0x1080));
+	assert_int_equal(asked(s), 2);
+	atomic_store(&empty->is_bad, true);
+	(void)name_at(s, empty, 0x9999);
+	assert_int_equal(asked(s), 2);
+}
+
+/* jitdump-specification.txt: one piece of code. */
+static void write_jitdump(const struct fixture *f, const char *name, uint64_t address,
+			  const char *function)
+{
+	struct {
+		uint32_t magic, version, size, machine, pad, pid;
+		uint64_t time, flags;
+		uint32_t id, record_size;
+		uint64_t record_time;
+		uint32_t code_pid, code_tid;
+		uint64_t vma, address, code_size, index;
+		char name[16], code[16];
+	} dump = {
+		.magic = 0x4a695444,
+		.version = 1,
+		.size = 40,
+		.machine = 62,
+		.pid = 7,
+		.vma = address,
+		.address = address,
+		.code_size = sizeof(dump.code),
+	};
+
+	dump.record_size = sizeof(dump) - 40;
+	snprintf(dump.name, sizeof(dump.name), "%-15s", function);
+	write_file(f->folder.fd, name, &dump, sizeof(dump));
+}
+
+/* The name of the leaf of the samples of the process @pid whose leaf is at @address. */
+static const char *leaf_name(const struct profile *p, int64_t pid, uint64_t address)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		const struct profile_location *l =
+			&p->locations[p->sample_locations[s->first_location]];
+		bool is_his = false;
+
+		for (uint32_t j = 0; j < s->n_labels; j++) {
+			const struct profile_label *label = &p->sample_labels[s->first_label + j];
+
+			is_his |= strcmp(profile_string(p, label->key), "pid") == 0 &&
+				  label->num == pid;
+		}
+		if (!is_his || l->address != address)
+			continue;
+		assert_null(found);
+		found = "";
+		if (l->n_lines) {
+			const struct profile_line *line = &p->lines[l->first_line];
+
+			found = profile_string(p, p->functions[line->function].name);
+		}
+	}
+	return found;
+}
+
+/*
+ * Process 2 was forked from process 1: they share mappings. The same address is other code in each;
+ * what the jitdump does not know the perf map may.
+ */
+static void test_profile(void **state)
+{
+	static const struct script script[] = {
+		{1, 0, NULL, {0}, {ANON_AT + 0x10, PROGRAM_AT + 0x200}, 0, 0, 3},
+		{1, 0, NULL, {0}, {ANON_AT + 0x1010, PROGRAM_AT + 0x200}, 0, 0, 3},
+		{1, 0, NULL, {0}, {ANON_AT + 0x2010, PROGRAM_AT + 0x200}, 0, 0, 3},
+		{2, 0, NULL, {0}, {ANON_AT + 0x10, PROGRAM_AT + 0x200}, 0, 0, 5},
+	};
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct snapshot *s = make_snapshot(f, T0, script, ARRAY_SIZE(script));
+	cleanup(profile_freep) struct profile *p = NULL;
+
+	write_text(f->folder.fd, "map-1", "7e0000000000 2000 of_parent\n");
+	write_text(f->folder.fd, "map-2", "7e0000000000 100 of_child\n");
+	write_jitdump(f, "dump", ANON_AT + 0x10, "dumped_function");
+	s->processes[0].perf_map = open_jit(f, 1, "map-1");
+	s->processes[0].jitdump = open_jit(f, 2, "dump");
+	s->processes[0].jitdump->is_jitdump = true;
+	s->processes[1].perf_map = open_jit(f, 3, "map-2");
+	mappings_unref(s->processes[1].mappings);
+	s->processes[1].mappings = mappings_ref(s->processes[0].mappings);
+
+	write_quietly(w, s, T0 + 60);
+	p = read_pprof(path_of(f, DAY_A "20261121T090000Z-60s.pb.gz"));
+	assert_string_equal(leaf_name(p, 100, ANON_AT + 0x10), "dumped_function");
+	assert_string_equal(leaf_name(p, 100, ANON_AT + 0x1010), "of_parent");
+	assert_string_equal(leaf_name(p, 100, ANON_AT + 0x2010), "");
+	assert_string_equal(leaf_name(p, 101, ANON_AT + 0x10), "of_child");
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_it_is_read_when_it_changed),
+		T(test_no_map),
+		T(test_profile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

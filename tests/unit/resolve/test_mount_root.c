@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Roots out of a folder that stands for /proc, and descriptors that are given up while lent. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "daemon/resolve/lent_fd.h"
+#include "tests/unit/resolve/image_fixture.h"
+
+struct fixture {
+	struct world world;
+	struct mount_roots *roots;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	world_make(&f->world);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	mount_roots_free(f->roots);
+	world_remove(&f->world);
+	free(f);
+	return 0;
+}
+
+static struct mount_root *get(struct fixture *f, pid_t pid)
+{
+	struct mount_root *root = NULL;
+
+	assert_int_equal(mount_roots_get(f->roots, pid, &root), MOUNT_ROOT_E_OK);
+	return root;
+}
+
+static void test_one_for_all_who_share_it(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(mount_root_unrefp) struct mount_root *first = NULL, *same = NULL, *other = NULL;
+	struct mount_root *gone = NULL;
+
+	write_text(f->world.proc.fd, "9/root/program", "x");
+	write_text(f->world.proc.fd, "8/comm", "x");
+	assert_int_equal(symlinkat("../7/root", f->world.proc.fd, "8/root"), 0);
+	first = get(f, 7);
+	same = get(f, 8);
+	other = get(f, 9);
+	assert_ptr_equal(first, same);
+	assert_ptr_not_equal(first, other);
+	assert_int_not_equal(first->id, other->id);
+	assert_int_equal(mount_roots_count(f->roots), 2);
+	assert_int_equal(faccessat(first->fd, "program", F_OK, 0), 0);
+	assert_int_equal(mount_roots_get(f->roots, 10, &gone), MOUNT_ROOT_E_GONE);
+	assert_null(gone);
+}
+
+/* The same folder in another mount namespace is another root: other things are mounted there. */
+static void test_namespaces_differ(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(mount_root_unrefp) struct mount_root *first = NULL, *second = NULL;
+
+	write_text(f->world.proc.fd, "7/ns/mnt", "");
+	write_text(f->world.proc.fd, "8/ns/mnt", "");
+	assert_int_equal(symlinkat("../7/root", f->world.proc.fd, "8/root"), 0);
+	first = get(f, 7);
+	second = get(f, 8);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(first->ns_inode, inode_of(&f->world, "7/ns/mnt"));
+}
+
+static void test_fuse_in_sight(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(mount_root_unrefp) struct mount_root *none = NULL, *some = NULL, *unknown = NULL;
+
+	write_text(f->world.proc.fd, "8/root/program", "x");
+	write_text(f->world.proc.fd, "9/root/program", "x");
+	write_mounts(&f->world, 8, "fuse.sshfs", MINOR);
+	none = get(f, 7);
+	some = get(f, 8);
+	unknown = get(f, 9);
+	assert_false(none->may_have_fuse);
+	assert_true(some->may_have_fuse);
+	assert_true(unknown->may_have_fuse);
+}
+
+static void test_unused_ones_are_closed(void **state)
+{
+	struct fixture *f = *state;
+	struct mount_root *root = get(f, 7);
+	int fd = root->fd;
+	uint64_t id = root->id;
+
+	mount_roots_sweep(f->roots);
+	assert_int_equal(mount_roots_count(f->roots), 1);
+	assert_int_not_equal(fcntl(fd, F_GETFD), -1);
+	mount_root_unref(root);
+	mount_roots_sweep(f->roots);
+	assert_int_equal(mount_roots_count(f->roots), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	root = get(f, 7);
+	assert_int_not_equal(root->id, id);
+	mount_root_unref(root);
+}
+
+#define MANY (MOUNT_ROOTS_MAX + 10)
+
+static void test_no_more_than_so_many(void **state)
+{
+	struct fixture *f = *state;
+	struct mount_root *roots[MANY], *again;
+	unsigned n_open = 0;
+	int borrowed = -1;
+	char path[64];
+
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "%u/root/program", 100 + i);
+		write_text(f->world.proc.fd, path, "x");
+		roots[i] = get(f, (pid_t)(100 + i));
+		if (i == 1)
+			borrowed = mount_root_borrow(roots[1]);
+		again = get(f, 100); /* asked for all the time */
+		assert_ptr_equal(again, roots[0]);
+		mount_root_unref(again);
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		n_open += roots[i]->fd >= 0;
+	assert_int_equal(n_open, MOUNT_ROOTS_MAX);
+	assert_int_equal(mount_roots_count(f->roots), MOUNT_ROOTS_MAX);
+	assert_true(roots[0]->fd >= 0);
+	assert_true(roots[1]->fd < 0);
+	assert_int_equal(mount_root_borrow(roots[1]), -1);
+	assert_int_equal(faccessat(borrowed, "program", F_OK, 0), 0);
+	mount_root_return(roots[1], borrowed);
+	assert_int_equal(fcntl(borrowed, F_GETFD), -1);
+	for (unsigned i = 0; i < MANY; i++)
+		mount_root_unref(roots[i]);
+}
+
+#define BORROWERS 3
+#define ROUNDS    300
+
+struct shared {
+	atomic_int fd;
+	atomic_uint n_lent;
+	pthread_barrier_t barrier;
+	atomic_uint n_borrowed;
+};
+
+static void *borrow(void *userdata)
+{
+	struct shared *s = userdata;
+	struct lent_fd l = {&s->fd, &s->n_lent};
+	struct stat st;
+	int fd;
+
+	pthread_barrier_wait(&s->barrier);
+	while ((fd = lent_fd_borrow(l)) >= 0) {
+		s->n_borrowed++;
+		/* Never closed, and never another one's, as long as it is lent. */
+		if (fstat(fd, &st) != 0 || st.st_size != 77)
+			abort();
+		lent_fd_return(l, fd);
+	}
+	return NULL;
+}
+
+static void test_given_up_under_way(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct shared s = {.n_lent = 0};
+		pthread_t threads[BORROWERS];
+		int fd = memfd_create("lent", MFD_CLOEXEC), other;
+
+		assert_int_equal(ftruncate(fd, 77), 0);
+		s.fd = fd;
+		assert_int_equal(pthread_barrier_init(&s.barrier, NULL, BORROWERS + 1), 0);
+		for (unsigned i = 0; i < BORROWERS; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, borrow, &s), 0);
+		pthread_barrier_wait(&s.barrier);
+		while (s.n_borrowed < round % 8)
+			;
+		lent_fd_give_up((struct lent_fd){&s.fd, &s.n_lent});
+		lent_fd_give_up((struct lent_fd){&s.fd, &s.n_lent});
+		/* If it is closed, the number is this one's now. */
+		other = memfd_create("other", MFD_CLOEXEC);
+		for (unsigned i = 0; i < BORROWERS; i++)
+			pthread_join(threads[i], NULL);
+		close(other);
+		pthread_barrier_destroy(&s.barrier);
+		assert_int_equal(s.fd, -1);
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+		assert_int_equal(errno, EBADF);
+	}
+}
+
+/* Who has read the number just before it was given up does not get it any more. */
+static void test_given_up_between_two_steps(void **state)
+{
+	int fd = memfd_create("lent", MFD_CLOEXEC);
+	atomic_int number = fd;
+	atomic_uint n_lent = 0;
+	struct lent_fd l = {&number, &n_lent};
+
+	(void)state;
+	assert_int_equal(lent_fd_borrow(l), fd);
+	lent_fd_give_up(l);
+	assert_int_not_equal(fcntl(fd, F_GETFD), -1);
+	atomic_store(&number, fd);
+	assert_int_equal(lent_fd_borrow(l), -1);
+	lent_fd_return(l, fd);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	lent_fd_return(l, -1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_one_for_all_who_share_it),
+		TEST(test_namespaces_differ),
+		TEST(test_fuse_in_sight),
+		TEST(test_unused_ones_are_closed),
+		TEST(test_no_more_than_so_many),
+		cmocka_unit_test(test_given_up_under_way),
+		cmocka_unit_test(test_given_up_between_two_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
