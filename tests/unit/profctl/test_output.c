@@ -269,8 +269,8 @@ static void test_status_view(void **state)
 		"0 images known; 13 not opened, on FUSE or an unknown device\n",
 		"warning: no PMU?[2J",
 		"unwind rules or names of new images: too slow?\n",
-		"warning: 14 image workers died and were replaced; 15 images killed one and are "
-		"not read again, the last one /evil?\n",
+		"warning: 14 image workers died and were replaced; 15 images killed one and are ",
+		" and are not read again, the last one /evil?\n",
 		"truncated: depth",
 		"broken: frame_pointer",
 		"lost: ring_full",
