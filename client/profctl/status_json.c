@@ -53,6 +53,7 @@ static void put_costs(struct json *j, const Profd__Control__Status *s)
 	json_number(j, "bpf_bytes", memory->bpf_bytes);
 	json_number(j, "budget_bytes", memory->budget_bytes);
 	json_number(j, "evicted_images", memory->evicted_images);
+	json_number(j, "workers_bytes", memory->workers_bytes);
 	json_end_object(j);
 	json_begin_object(j, "cpu");
 	json_real(j, "user_seconds", cpu->user_seconds);

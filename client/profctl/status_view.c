@@ -259,6 +259,9 @@ static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 		units_print_size_short(bpf, sizeof(bpf), m->bpf_bytes),
 		units_print_size_short(budget, sizeof(budget), m->budget_bytes), paint(v, color),
 		share, *color ? paint(v, PLAIN) : "");
+	if (m->workers_bytes)
+		fprintf(v->out, "; %s of it in image workers",
+			units_print_size_short(rss, sizeof(rss), m->workers_bytes));
 	if (m->evicted_images)
 		fprintf(v->out, "; %" PRIu64 " images evicted", m->evicted_images);
 	fputc('\n', v->out);

@@ -31,6 +31,7 @@
 #define REST_MIN_NS  (100 * NS_PER_MS)
 #define REST_MAX_NS  (30 * NS_PER_S)
 #define MEMORY_BYTES (UINT64_C(1) << 30)
+#define KEEP_SHARE   4
 
 /* A killed process mostly ends within one; freeing its memory takes some. */
 #define END_MS      20
@@ -44,7 +45,7 @@
 
 struct worker {
 	char *path, *name;
-	uint64_t memory_bytes, deadline_ns;
+	uint64_t memory_bytes, keep_bytes, deadline_ns;
 	int epoll_fd, timer_fd;
 	struct worker_process process;
 	bool came_up;  /* this process said so */
@@ -92,6 +93,7 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	w->epoll_fd = w->timer_fd = -1;
 	worker_process_init(&w->process);
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
+	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
 	w->name = strdup(options->name ? options->name : "");
 	if (options->path)
@@ -213,7 +215,7 @@ static int start(struct worker *w)
 		rest(w);
 		return WORKER_E_REST;
 	}
-	r = worker_process_start(&w->process, w->path, w->name, w->memory_bytes);
+	r = worker_process_start(&w->process, w->path, w->name, w->memory_bytes, w->keep_bytes);
 	if (!r) {
 		r = watch(w, w->process.socket);
 		if (!r && w->process.pidfd >= 0)

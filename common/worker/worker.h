@@ -30,7 +30,12 @@ struct worker_options {
 	const char *path;
 	const char *name;      /* "tables", "symbols": for messages and the process's name */
 	uint64_t memory_bytes; /* address space it may have; 0: as much as it needs for one image */
-	uint64_t deadline_ns;  /* for an answer; 0: 10 s */
+	/*
+	 * What it may hold between two requests, for the next one; a worker that holds more when it
+	 * has answered ends by itself, and is replaced. 0: a quarter of memory_bytes.
+	 */
+	uint64_t keep_bytes;
+	uint64_t deadline_ns; /* for an answer; 0: 10 s */
 };
 
 /* Starts nothing yet. @options is copied. Returns 0 or negative errno. */

@@ -162,15 +162,16 @@ static int lift(int *fd)
 }
 
 int worker_process_start(struct worker_process *p, const char *path, const char *name,
-			 uint64_t memory_bytes)
+			 uint64_t memory_bytes, uint64_t keep_bytes)
 {
 	int sockets[2], leash[2], r;
-	char title[64], memory[32];
-	char *const argv[] = {title, memory, NULL};
+	char title[64], memory[32], keep[32];
+	char *const argv[] = {title, memory, keep, NULL};
 	pid_t pid;
 
 	snprintf(title, sizeof(title), PROGRAM ": %s", name);
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)memory_bytes);
+	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)keep_bytes);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return -errno;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, leash) < 0) {

@@ -21,12 +21,12 @@ void worker_process_init(struct worker_process *p);
 /* The program's path where the caller names none (worker.h), malloc'ed. Returns 0 or -ENOMEM. */
 int worker_process_path(char **ret);
 /*
- * Starts @path; @name and @memory_bytes are worker.h's. It gets no other fds, no environment, all
- * signals as they are by default, and a session of its own: a terminal's ^C is for us. Returns 0
- * or negative errno, which is the program's, not fatal.
+ * Starts @path; @name, @memory_bytes and @keep_bytes are worker.h's. It gets no other fds, no
+ * environment, all signals as they are by default, and a session of its own: a terminal's ^C is for
+ * us. Returns 0 or negative errno, which is the program's, not fatal.
  */
 int worker_process_start(struct worker_process *p, const char *path, const char *name,
-			 uint64_t memory_bytes);
+			 uint64_t memory_bytes, uint64_t keep_bytes);
 /* Ends it, and closes what leads to it. It remains to be waited for. */
 void worker_process_kill(struct worker_process *p);
 /*

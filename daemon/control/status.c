@@ -74,12 +74,17 @@ static void fill_ledger(struct ledger_message *m, const struct ledger *l)
 	fill_reasons(&m->lost, lost_names, l->lost, N_LOST, &m->ledger.n_lost, &m->ledger.lost);
 }
 
-/* proc_pid_statm(5): the second field, in pages. */
-static uint64_t rss_bytes(void)
+/* proc_pid_statm(5): the second field, in pages. 0: there is no such process. */
+static uint64_t rss_bytes(pid_t pid)
 {
-	cleanup(fclosep) FILE *f = fopen("/proc/self/statm", "re");
+	cleanup(fclosep) FILE *f = NULL;
 	unsigned long pages = 0;
+	char path[64];
 
+	if (!pid)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	f = fopen(path, "re");
 	if (!f || fscanf(f, "%*s %lu", &pages) != 1)
 		return 0;
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -151,10 +156,11 @@ static void fill_names(Profd__Control__Names *m, const struct table_loader_stats
 }
 
 static void fill_memory(Profd__Control__Memory *m, const struct status_facts *facts,
-			const struct unwinder_stats *unwinder)
+			const struct unwinder_stats *unwinder, const struct symbols_stats *symbols)
 {
 	*m = (Profd__Control__Memory)PROFD__CONTROL__MEMORY__INIT;
-	m->rss_bytes = rss_bytes();
+	m->workers_bytes = rss_bytes(unwinder->loader.worker) + rss_bytes(symbols->worker);
+	m->rss_bytes = rss_bytes(getpid()) + m->workers_bytes;
 	m->bpf_bytes = source_memory_bytes(facts->source);
 	m->budget_bytes = facts->budget_bytes;
 	m->evicted_images = unwinder->tables_evicted;
@@ -288,7 +294,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	fill_ledger(&ledger_message, &ledger);
 	fill_cpu(&cpu, source_stats.bpf_run_ns);
 	fill_lateness(&lateness, facts->lateness);
-	fill_memory(&memory, facts, &unwinder_stats);
+	fill_memory(&memory, facts, &unwinder_stats, &symbols_stats);
 	fill_store(&store, facts, &store_status);
 	fill_unwinding(&unwinding, &unwinder_stats, &source_stats);
 	fill_names(&names, &unwinder_stats.loader, &symbols_stats, peer);

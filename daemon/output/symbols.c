@@ -10,6 +10,8 @@
 #include "daemon/resolve/vdso.h"
 
 #define DEADLINE_NS UINT64_C(5000000000)
+/* What the worker keeps of files that are asked for again. */
+#define KEEP_MIN ((size_t)8 << 20)
 /* Past this and the bound, one image gets no more names in one go. */
 #define ENTRY_BYTES_MAX ((size_t)64 << 20)
 
@@ -18,6 +20,7 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	const struct worker_options worker = {
 		.path = options->worker_path,
 		.name = "symbols",
+		.keep_bytes = options->max_bytes > KEEP_MIN ? options->max_bytes : KEEP_MIN,
 		.deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS,
 	};
 	cleanup(symbols_freep) struct symbols *s = calloc(1, sizeof(*s));
@@ -93,6 +96,7 @@ void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret)
 	worker_get_stats(s->worker, &worker);
 	*ret = s->stats;
 	ret->workers_died = worker.died;
+	ret->worker = worker_pid(s->worker);
 }
 
 void symbols_begin_window(struct symbols *s)

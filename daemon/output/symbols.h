@@ -40,6 +40,7 @@ struct symbols_stats {
 	uint64_t last_bad_ns;                   /* CLOCK_MONOTONIC of it; 0: none yet */
 	uint64_t images_asked, addresses_asked; /* an image counts once a window */
 	char trouble[64]; /* why the worker does not run at the moment; "" it does */
+	int worker;       /* its process, or 0 */
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options);

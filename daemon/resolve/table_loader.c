@@ -22,6 +22,9 @@
 #include "common/worker/worker.h"
 #include "daemon/resolve/vdso.h"
 
+/* Of a worker that keeps nothing: the rest is its heap's gaps. */
+#define KEEP_BYTES (UINT64_C(8) << 20)
+
 #define RANK_BYTES (64u << 10)
 
 struct request {
@@ -347,7 +350,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 
 int table_loader_new(struct table_loader **ret, size_t max_words)
 {
-	const struct worker_options options = {.name = "tables"};
+	const struct worker_options options = {.name = "tables", .keep_bytes = KEEP_BYTES};
 	cleanup(table_loader_freep) struct table_loader *l = calloc(1, sizeof(*l));
 	int r;
 
@@ -428,6 +431,7 @@ void table_loader_get_stats(const struct table_loader *l, struct table_loader_st
 	worker_get_stats(l->worker, &worker);
 	*ret = l->stats;
 	ret->workers_died = worker.died;
+	ret->worker = worker_pid(l->worker);
 }
 
 int table_loader_worker(const struct table_loader *l)

@@ -199,6 +199,7 @@ static void add_loader_stats(const struct unwinder *u, struct table_loader_stats
 		total->last_bad_ns = stats.last_bad_ns;
 	}
 	memcpy(total->trouble, stats.trouble, sizeof(stats.trouble));
+	total->worker = stats.worker;
 }
 
 static void add_pool_stats(const struct unwinder *u, struct unwinder_stats *stats)
@@ -225,6 +226,7 @@ void unwinder_detach(struct unwinder *u)
 		return;
 	wait_expire(u, UINT64_MAX);
 	add_loader_stats(u, &u->stats.loader); /* totals go on */
+	u->stats.loader.worker = 0;
 	table_loader_free(u->loader);
 	while (u->held)
 		held_pop(u, &u->held);

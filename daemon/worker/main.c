@@ -18,9 +18,10 @@
 #include "daemon/worker/serve_loop.h"
 
 #define MEMORY_MIN (UINT64_C(16) << 20)
+#define KEEP_MIN   (UINT64_C(1) << 20)
 
-/* Of the address space, for what is kept between requests. */
-#define CACHE_SHARE 4
+/* Of what may be held between requests; the heap has gaps. */
+#define CACHE_SHARE 2
 
 /*
  * Large blocks go back to the kernel when they are freed; glibc would otherwise learn from the
@@ -28,13 +29,13 @@
  */
 #define LARGE_BLOCK (256 << 10)
 
-static bool parse_memory(const char *text, uint64_t *ret)
+static bool parse_bytes(const char *text, uint64_t min, uint64_t *ret)
 {
 	char *end;
 
 	errno = 0;
 	*ret = strtoull(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *ret >= MEMORY_MIN;
+	return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *ret >= min;
 }
 
 static bool is_socket(int fd)
@@ -61,17 +62,19 @@ static void leave_world(void)
 
 int main(int argc, char **argv)
 {
+	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * UINT64_C(1000000000)};
 	struct server *server;
 	uint64_t memory;
 	int r;
 
-	if (argc != 2 || !parse_memory(argv[1], &memory) || !is_socket(WORKER_SOCKET_FD) ||
+	if (argc != 3 || !parse_bytes(argv[1], MEMORY_MIN, &memory) ||
+	    !parse_bytes(argv[2], KEEP_MIN, &limits.keep_bytes) || !is_socket(WORKER_SOCKET_FD) ||
 	    !is_socket(WORKER_LEASH_FD)) {
 		fprintf(stderr, "profd-image-worker is started by profd and profctl\n");
 		return WORKER_EXIT_USAGE;
 	}
 	leave_world();
-	r = server_new(&server, (size_t)(memory / CACHE_SHARE));
+	r = server_new(&server, (size_t)(limits.keep_bytes / CACHE_SHARE));
 	if (!r)
 		r = sandbox_enter(memory);
 	if (r) {
@@ -79,6 +82,6 @@ int main(int argc, char **argv)
 			error_describe(r));
 		return WORKER_EXIT_SANDBOX;
 	}
-	r = serve_loop(server, WORKER_SOCKET_FD, SANDBOX_CPU_ENOUGH_S * UINT64_C(1000000000));
+	r = serve_loop(server, WORKER_SOCKET_FD, &limits);
 	_exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }

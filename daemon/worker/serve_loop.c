@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -155,7 +156,15 @@ static uint64_t cpu_time_ns(void)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-int serve_loop(struct server *s, int socket, uint64_t cpu_ns)
+/* What was freed within the heap, but cannot go back to the kernel, counts as well. */
+static uint64_t held_bytes(void)
+{
+	struct mallinfo2 heap = mallinfo2();
+
+	return (uint64_t)heap.arena + heap.hblkhd;
+}
+
+int serve_loop(struct server *s, int socket, const struct serve_limits *limits)
 {
 	cleanup(freep) uint8_t *data = malloc(WORKER_REQUEST_MAX);
 	struct answer answer = {.outcome = WORKER_DONE};
@@ -178,7 +187,8 @@ int serve_loop(struct server *s, int socket, uint64_t cpu_ns)
 		else
 			answer = (struct answer){.outcome = WORKER_BAD_REQUEST};
 		message_close(&message);
-		is_last = cpu_time_ns() >= cpu_ns;
+		is_last = cpu_time_ns() >= limits->cpu_ns ||
+			  held_bytes() > limits->keep_bytes + answer.length;
 		r = send_answer(socket, request.header.id, &answer, is_last);
 		free(answer.data);
 		answer = (struct answer){.outcome = WORKER_DONE};

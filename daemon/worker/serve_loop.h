@@ -7,10 +7,16 @@
 
 #include "daemon/worker/serve.h"
 
+/* Past one of these, a worker has done enough when it has answered. */
+struct serve_limits {
+	uint64_t cpu_ns;     /* CPU time that this process has used */
+	uint64_t keep_bytes; /* of heap that it still holds */
+};
+
 /*
  * Says that the worker is up, then answers requests on @socket until the other end is closed, or
- * until this process has used @cpu_ns of CPU time. Returns 0 or negative errno.
+ * a limit is passed. Returns 0 or negative errno.
  */
-int serve_loop(struct server *s, int socket, uint64_t cpu_ns);
+int serve_loop(struct server *s, int socket, const struct serve_limits *limits);
 
 #endif

@@ -188,6 +188,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	memory.bpf_bytes = 32 << 20;
 	memory.budget_bytes = 128 << 20;
 	memory.evicted_images = 9;
+	memory.workers_bytes = 3 << 20;
 	cpu.user_seconds = 1.5;
 	cpu.system_seconds = 0.5;
 	store.path = (char[]){"/var/lib/profd"};
@@ -281,7 +282,7 @@ static void test_status_view(void **state)
 		"  s4       complete 3 (20.00 %), no user stack 2 (13.33 %), ",
 		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
 		"5 tables of 6000 rows in 64 KiB; 8 samples wait\n  waited 21\n",
-		"50 % of the budget; 9 images evicted",
+		"50 % of the budget; 3.0 MiB of it in image workers; 9 images evicted",
 		"1.00 % of the machine",
 		"disk full",
 		"7 files in 250 ms",
@@ -322,7 +323,8 @@ static void test_status_json(void **state)
 		"11,\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6},\"lost\":{"
 		"\"skipped"
 		"\":5,\"ring_full\":3},\"in_flight\":1},\"throttled\":0,\"memory\":{\"rss_bytes\":"
-		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9},"
+		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9,"
+		"\"workers_bytes\":3145728},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0},",
 		"\"processes\":0,\"images\":0,\"avoided_files\":13,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"

@@ -9,6 +9,7 @@
 
 #include "common/unwind/table.h"
 #include "common/worker/answer.h"
+#include "daemon/worker/sandbox.h"
 
 extern const char __executable_start; /* the linker's */
 
@@ -329,14 +330,84 @@ static void test_ignores_signals(void **state)
 	worker_free(w);
 }
 
+/* Pages that a process has; 0: it is gone. */
+static unsigned long resident_pages(int pid)
+{
+	unsigned long pages = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*s %lu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages;
+}
+
+/* What a worker has left when it has read a perf map of so many functions. */
+static unsigned long pages_after_map(uint64_t keep_bytes)
+{
+	const struct worker_options options = {.name = "test", .keep_bytes = keep_bytes};
+	struct worker_request request = worker_request_of(WORKER_JIT, -1);
+	const uint64_t address = 0x10000;
+	struct worker_stats stats;
+	struct worker_reply reply;
+	unsigned long pages;
+	struct worker *w;
+	FILE *map;
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	map = fdopen(dup(fd), "w");
+	assert_non_null(map);
+	for (unsigned i = 0; i < 100000; i++)
+		fprintf(map, "%x 10 function_of_a_program_%u\n", 0x10000 + i * 16, i);
+	assert_int_equal(fclose(map), 0);
+	assert_int_equal(worker_new(&w, &options), 0);
+	request.files[WORKER_FILE_PERF_MAP] = fd;
+	request.key = 1;
+	request.payload = &address;
+	request.payload_length = sizeof(address);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+		assert_int_equal(reply.outcome, WORKER_DONE);
+	}
+	worker_get_stats(w, &stats);
+	assert_int_equal(stats.died, 0);
+	assert_int_equal(stats.answered, 3);
+	pages = resident_pages(worker_pid(w));
+	worker_free(w);
+	close(fd);
+	return pages;
+}
+
+static void test_keeps_no_more_than_it_may(void **state)
+{
+	unsigned long much = pages_after_map(UINT64_C(256) << 20);
+	unsigned long little = pages_after_map(UINT64_C(1) << 20);
+
+	(void)state;
+	print_message("%lu and %lu pages\n", much, little);
+	/* Sanitizers keep what was freed for a while. */
+	assert_true(SANDBOX_SANITIZED || little + 500 < much);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKER_TEST(test_inspect),      WORKER_TEST(test_table),
-		WORKER_TEST(test_symbols),      WORKER_TEST(test_lines),
-		WORKER_TEST(test_many),         WORKER_TEST(test_perf_map),
-		WORKER_TEST(test_demangle),     WORKER_TEST(test_strange_files),
-		WORKER_TEST(test_bad_requests), WORKER_TEST(test_ignores_signals),
+		WORKER_TEST(test_inspect),
+		WORKER_TEST(test_table),
+		WORKER_TEST(test_symbols),
+		WORKER_TEST(test_lines),
+		WORKER_TEST(test_many),
+		WORKER_TEST(test_perf_map),
+		WORKER_TEST(test_demangle),
+		WORKER_TEST(test_strange_files),
+		WORKER_TEST(test_bad_requests),
+		WORKER_TEST(test_ignores_signals),
+		WORKER_TEST(test_keeps_no_more_than_it_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
