@@ -196,7 +196,7 @@ static int ask_names(struct symbols *s, struct symbols_entry *e, struct image *i
 {
 	struct worker_request request = worker_request_of(WORKER_SYMBOLS, fd);
 	struct answer_names answer;
-	struct worker_reply reply;
+	enum worker_outcome outcome;
 	int r;
 
 	request.key = image->id;
@@ -204,20 +204,12 @@ static int ask_names(struct symbols *s, struct symbols_entry *e, struct image *i
 			(e->debug.check_crc ? WORKER_CHECK_CRC : 0);
 	request.files[WORKER_FILE_DEBUG] = e->debug.debug;
 	request.files[WORKER_FILE_ALTERNATE] = e->debug.alternate;
-	request.payload = addresses;
-	request.payload_length = n * sizeof(*addresses);
-	s->stats.addresses_asked += n;
-	r = symbols_ask(s, &request, &reply);
-	if (r == ASK_OK && reply.outcome == WORKER_DONE &&
-	    !answer_names(reply.data, reply.length, addresses, n, &answer)) {
-		symbols_condemn(s);
-		r = ASK_DIED;
-	}
+	r = symbols_ask_names(s, &request, addresses, n, &outcome, &answer);
 	if (r == ASK_DIED)
 		symbols_blame(s, image);
 	if (r)
 		return r;
-	e->is_nameless = reply.outcome != WORKER_DONE;
+	e->is_nameless = outcome != WORKER_DONE;
 	if (e->is_nameless)
 		return ASK_OK;
 	return symbols_names_add(e->names[depth], addresses, &answer, depth == SYMBOLS_LINES);

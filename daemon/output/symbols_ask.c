@@ -105,6 +105,26 @@ int symbols_ask(struct symbols *s, const struct worker_request *request, struct 
 	return r;
 }
 
+int symbols_ask_names(struct symbols *s, struct worker_request *request, const uint64_t *addresses,
+		      size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret)
+{
+	struct worker_reply reply;
+	int r;
+
+	request->payload = addresses;
+	request->payload_length = n * sizeof(*addresses);
+	s->stats.addresses_asked += n;
+	r = symbols_ask(s, request, &reply);
+	if (r)
+		return r;
+	*ret_outcome = reply.outcome;
+	if (reply.outcome != WORKER_DONE ||
+	    answer_names(reply.data, reply.length, addresses, n, ret))
+		return ASK_OK;
+	symbols_condemn(s);
+	return ASK_DIED;
+}
+
 const struct elf_summary *symbols_vdso(struct symbols *s)
 {
 	if (!s->has_vdso)

@@ -19,25 +19,17 @@ static int ask_names(struct symbols *s, struct symbols_entry *e, struct jit_file
 {
 	struct worker_request request = worker_request_of(WORKER_JIT, -1);
 	struct answer_names answer;
-	struct worker_reply reply;
+	enum worker_outcome outcome;
 	int r;
 
 	request.key = file->id;
 	request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
-	request.payload = addresses;
-	request.payload_length = n * sizeof(*addresses);
-	s->stats.addresses_asked += n;
-	r = symbols_ask(s, &request, &reply);
-	if (r == ASK_OK && reply.outcome == WORKER_DONE &&
-	    !answer_names(reply.data, reply.length, addresses, n, &answer)) {
-		symbols_condemn(s);
-		r = ASK_DIED;
-	}
+	r = symbols_ask_names(s, &request, addresses, n, &outcome, &answer);
 	if (r == ASK_DIED)
 		symbols_blame_jit(s, file);
 	if (r)
 		return r;
-	e->is_nameless = reply.outcome != WORKER_DONE;
+	e->is_nameless = outcome != WORKER_DONE;
 	if (e->is_nameless)
 		return ASK_OK;
 	/* A jitdump has lines, which differ within one range of code. */

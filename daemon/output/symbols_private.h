@@ -86,6 +86,12 @@ enum {
  * next request.
  */
 int symbols_ask(struct symbols *s, const struct worker_request *request, struct worker_reply *ret);
+/*
+ * WORKER_SYMBOLS or _JIT, @request, for @addresses (@n). *ret_outcome, and where that is
+ * WORKER_DONE *ret, borrowed like a reply. Returns ASK_* or negative errno.
+ */
+int symbols_ask_names(struct symbols *s, struct worker_request *request, const uint64_t *addresses,
+		      size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret);
 /* What the worker answered last is against the protocol. */
 void symbols_condemn(struct symbols *s);
 /* The worker was lost over @image: it is bad from now on. */
