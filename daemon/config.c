@@ -71,6 +71,8 @@ static const struct key keys[] = {
 	{"control", "socket", KIND_PATH, AT(control_socket), 1, 107, "/run/profd/control.sock"},
 	{"control", "socket_mode", KIND_MODE, AT(control_socket_mode), 0, 0777, "0666"},
 	{"control", "max_sessions", KIND_U32, AT(control_max_sessions), 1, 1024, "64"},
+	{"debuginfod", "enabled", KIND_BOOL, AT(debuginfod_enabled), 0, 0, "no"},
+	{"debuginfod", "urls", KIND_LIST, AT(debuginfod_urls), 0, 0, ""},
 };
 
 /* One text on its way through inih. */

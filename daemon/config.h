@@ -52,6 +52,9 @@ struct config {
 	char *control_socket;
 	uint32_t control_socket_mode;
 	uint32_t control_max_sessions;
+	/* [debuginfod] */
+	bool debuginfod_enabled;
+	char **debuginfod_urls; /* comma-separated in the file */
 };
 
 /* Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d folder. */

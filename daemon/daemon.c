@@ -456,6 +456,7 @@ void daemon_free(struct daemon *d)
 	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++)
 		free(d->warnings[i]);
 	free(d->store_path);
+	free(d->fetched_path);
 	free(d->socket_path);
 	closep(&d->store_fd);
 	closep(&d->proc_fd);

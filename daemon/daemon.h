@@ -14,6 +14,7 @@ struct daemon_options {
 	const char *config_path;       /* NULL: the default one */
 	const char *state_directory;   /* NULL: as configured */
 	const char *runtime_directory; /* NULL: as configured */
+	const char *cache_directory;   /* NULL: the default one */
 	const char *source;            /* "bpf", "perf", "replay:FILE"; NULL: the best there is */
 	const char *record_replay;     /* file, or NULL */
 	uint64_t duration_ns;          /* 0: until stopped */

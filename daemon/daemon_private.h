@@ -23,6 +23,7 @@ struct daemon {
 	struct daemon_options options;
 	struct config *config;
 	char *store_path, *socket_path;
+	char *fetched_path; /* of debug files, made by profd-gateway */
 	int store_fd, proc_fd;
 	bool replay;
 

@@ -21,6 +21,8 @@ static const char usage[] =
 	"  -c, --config FILE          configuration (default /etc/profd/profd.conf)\n"
 	"      --state-directory DIR  where profiles are kept (default /var/lib/profd)\n"
 	"      --runtime-directory DIR  where the control socket is made (default /run/profd)\n"
+	"      --cache-directory DIR  where profd-gateway puts what it fetched (default\n"
+	"                             /var/cache/profd)\n"
 	"      --source SOURCE        bpf, perf or replay:FILE (default: the best there is)\n"
 	"      --duration TIME        stop after TIME, e.g. 10s or 5m\n"
 	"      --record-replay FILE   record everything that is sampled, for --source replay:FILE\n"
@@ -34,6 +36,7 @@ static const char usage[] =
 enum {
 	OPTION_STATE = 256,
 	OPTION_RUNTIME,
+	OPTION_CACHE,
 	OPTION_SOURCE,
 	OPTION_DURATION,
 	OPTION_RECORD,
@@ -45,6 +48,7 @@ static const struct option options[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"state-directory", required_argument, NULL, OPTION_STATE},
 	{"runtime-directory", required_argument, NULL, OPTION_RUNTIME},
+	{"cache-directory", required_argument, NULL, OPTION_CACHE},
 	{"source", required_argument, NULL, OPTION_SOURCE},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"record-replay", required_argument, NULL, OPTION_RECORD},
@@ -83,6 +87,9 @@ static void take_option(struct arguments *a, int option)
 		return;
 	case OPTION_RUNTIME:
 		a->daemon.runtime_directory = optarg;
+		return;
+	case OPTION_CACHE:
+		a->daemon.cache_directory = optarg;
 		return;
 	case OPTION_SOURCE:
 		a->daemon.source = optarg;

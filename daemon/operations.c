@@ -448,6 +448,16 @@ static int submit_list(struct output *o, void *request, const void *arguments)
 	return output_submit_list(o, a->service, a->since_ns, a->until_ns, request);
 }
 
+static int op_wanted(void *userdata, struct reply *reply)
+{
+	struct symbols_wanted wanted;
+	struct daemon *d = userdata;
+
+	output_get_wanted(d->output, &wanted);
+	reply_build_ids(reply, &wanted);
+	return CONTROL_DONE;
+}
+
 static int op_list(void *userdata, const char *service, uint64_t since_ns, uint64_t until_ns,
 		   struct reply *reply)
 {
@@ -494,5 +504,6 @@ const struct control_ops daemon_control_ops = {
 	.epoch = op_epoch,
 	.config = op_config,
 	.list = op_list,
+	.wanted = op_wanted,
 	.n_sessions_of = op_n_sessions_of,
 };

@@ -93,10 +93,16 @@ static int load_config(struct daemon *d)
 	return r;
 }
 
+#define CACHE_DIRECTORY "/var/cache/profd"
+
 static int choose_paths(struct daemon *d)
 {
 	const char *path = d->config->store_path;
 	const char *given = d->options.state_directory;
+	const char *cache = d->options.cache_directory;
+
+	if (asprintf(&d->fetched_path, "%s/debuginfo", cache ? cache : CACHE_DIRECTORY) < 0)
+		return error_origin(-ENOMEM);
 
 	if (given) {
 		mkdir(given, 0751);
@@ -167,6 +173,7 @@ static void output_options_of(const struct daemon *d, struct output_options *ret
 		.keep_windows = c->store_keep_windows,
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = share(d, SYMBOLS_SHARE),
+		.fetched_path = c->debuginfod_enabled ? d->fetched_path : NULL,
 	};
 }
 

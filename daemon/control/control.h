@@ -88,6 +88,7 @@ struct control_ops {
 	/* @service NULL: the services; else the windows of one. Unix time, 0 for no bound. */
 	int (*list)(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
 		    struct reply *reply);
+	int (*wanted)(void *ud, struct reply *reply);
 	/* Sessions that @peer owns now, for policy's quota. */
 	unsigned (*n_sessions_of)(void *ud, uid_t uid);
 };
@@ -109,6 +110,9 @@ void reply_paths(struct reply *reply, char *const *paths);
 /* Rows of `list`, see output/listing.h. */
 struct listing;
 void reply_listing(struct reply *reply, const struct listing *listing);
+/* Build ids, see output/symbols.h. */
+struct symbols_wanted;
+void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted);
 /* A status: a packed profd.control.Status message (common/control.proto), made by status.c. */
 struct Profd__Control__Status;
 void reply_status(struct reply *reply, const struct Profd__Control__Status *status);

@@ -52,6 +52,8 @@ static int call(const struct dispatcher *d, const struct peer *peer, struct requ
 	case REQUEST_LIST:
 		return ops->list(d->userdata, request->service, request->since_ns,
 				 request->until_ns, reply);
+	case REQUEST_WANTED:
+		return ops->wanted(d->userdata, reply);
 	}
 	reply_error(reply, CONTROL_ERROR_USAGE, "unknown request");
 	return CONTROL_DONE;

@@ -47,8 +47,9 @@ int policy_check_verb(const struct peer *peer, enum request_verb verb,
 		      struct request_message *message)
 {
 	static const char *const denied[] = {
-		[REQUEST_PAUSE] = "pause",   [REQUEST_RESUME] = "resume", [REQUEST_EPOCH] = "epoch",
-		[REQUEST_CONFIG] = "config", [REQUEST_LIST] = "list",
+		[REQUEST_PAUSE] = "pause", [REQUEST_RESUME] = "resume",
+		[REQUEST_EPOCH] = "epoch", [REQUEST_CONFIG] = "config",
+		[REQUEST_LIST] = "list",   [REQUEST_WANTED] = "asking which debug files are wanted",
 	};
 
 	if (peer->privileged || verb >= ARRAY_SIZE(denied) || !denied[verb])

@@ -9,6 +9,7 @@
 #include "control.pb-c.h"
 #include "daemon/control/connection.h"
 #include "daemon/output/listing.h"
+#include "daemon/output/symbols.h"
 
 #define TEXT_SIZE 1024
 
@@ -146,6 +147,22 @@ void reply_listing(struct reply *reply, const struct listing *listing)
 	message.rows = pointers;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
 	response.listing = &message;
+	answer(reply, &response);
+}
+
+void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__BuildIds message = PROFD__CONTROL__BUILD_IDS__INIT;
+	ProtobufCBinaryData ids[SYMBOLS_WANTED_MAX];
+
+	for (uint32_t i = 0; i < wanted->n; i++)
+		ids[i] = (ProtobufCBinaryData){.len = wanted->ids[i].length,
+					       .data = (uint8_t *)wanted->ids[i].bytes};
+	message.n_build_ids = wanted->n;
+	message.build_ids = ids;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS;
+	response.build_ids = &message;
 	answer(reply, &response);
 }
 

@@ -271,6 +271,9 @@ static int decode_verb(struct request *ret, struct request_message *message)
 		return 0;
 	case PROFD__CONTROL__REQUEST__VERB_LIST:
 		return decode_list(m->list, ret, message);
+	case PROFD__CONTROL__REQUEST__VERB_WANTED:
+		ret->verb = REQUEST_WANTED;
+		return 0;
 	default:
 		return invalid(message, "this profd (" PROFD_VERSION
 					") does not know that request; is profctl newer?");

@@ -28,6 +28,7 @@ enum request_verb {
 	REQUEST_EPOCH,
 	REQUEST_CONFIG,
 	REQUEST_LIST,
+	REQUEST_WANTED,
 };
 
 struct request_message {

@@ -50,6 +50,7 @@ struct output {
 	struct output_options options;
 	struct output_store_status status;
 	struct symbols_stats symbols;
+	struct symbols_wanted wanted;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -139,13 +140,16 @@ static void answer(struct output *o, struct job *job)
 {
 	struct output_store_status status;
 	struct symbols_stats symbols;
+	struct symbols_wanted wanted;
 	uint64_t one = 1;
 
 	writer_get_status(o->writer, &status);
 	writer_get_symbols_stats(o->writer, &symbols);
+	writer_get_wanted(o->writer, &wanted);
 	pthread_mutex_lock(&o->lock.mutex);
 	o->status = status;
 	o->symbols = symbols;
+	o->wanted = wanted;
 	if (job)
 		queue_push(&o->results, job);
 	pthread_mutex_unlock(&o->lock.mutex);
@@ -352,5 +356,12 @@ void output_get_symbols_stats(struct output *o, struct symbols_stats *ret)
 {
 	pthread_mutex_lock(&o->lock.mutex);
 	*ret = o->symbols;
+	pthread_mutex_unlock(&o->lock.mutex);
+}
+
+void output_get_wanted(struct output *o, struct symbols_wanted *ret)
+{
+	pthread_mutex_lock(&o->lock.mutex);
+	*ret = o->wanted;
 	pthread_mutex_unlock(&o->lock.mutex);
 }

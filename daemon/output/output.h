@@ -26,6 +26,7 @@ struct output_options {
 	uint64_t max_size, min_free, max_age_s, legacy_keep_s;
 	uint32_t keep_windows, legacy_max_processes;
 	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
+	const char *fetched_path;    /* as in symbols.h */
 };
 
 /* What became of one request, in the order of requests. */
@@ -77,5 +78,6 @@ int output_configure(struct output *o, const struct output_options *options);
 void output_get_store_status(struct output *o, struct output_store_status *ret);
 /* What the image worker for symbols had done then. */
 void output_get_symbols_stats(struct output *o, struct symbols_stats *ret);
+void output_get_wanted(struct output *o, struct symbols_wanted *ret);
 
 #endif

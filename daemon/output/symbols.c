@@ -31,6 +31,8 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	s->kernel = options->kernel;
 	s->max_bytes = options->max_bytes;
 	s->window = 1;
+	s->fetched_fd = -1;
+	s->fetched_path = options->fetched_path;
 	if (vdso_open(&s->vdso_fd) != VDSO_E_OK)
 		s->vdso_fd = -1;
 	r = worker_new(&s->worker, &worker);
@@ -75,6 +77,7 @@ void symbols_free(struct symbols *s)
 		drop(s, e);
 	worker_free(s->worker);
 	closep(&s->vdso_fd);
+	closep(&s->fetched_fd);
 	free(s);
 }
 
@@ -103,6 +106,35 @@ void symbols_begin_window(struct symbols *s)
 {
 	s->window++;
 	s->lost_ns = 0;
+	/* It may have been made since, or made anew. */
+	closep(&s->fetched_fd);
+	s->fetched_fd = -1;
+}
+
+/* What is known of @e's image is to be found out anew: it has a debug file now. */
+static void forget(struct symbols *s, struct symbols_entry *e)
+{
+	symbols_close_debug(s, e);
+	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++) {
+		symbols_names_free(e->names[i]);
+		e->names[i] = NULL;
+	}
+	e->is_nameless = false;
+	e->wanted.length = 0;
+}
+
+void symbols_set_fetched(struct symbols *s, const char *path)
+{
+	bool is_same = path == s->fetched_path ||
+		       (path && s->fetched_path && strcmp(path, s->fetched_path) == 0);
+
+	s->fetched_path = path;
+	if (is_same)
+		return;
+	/* What was looked for in vain may be wanted, and found, now. */
+	for (struct symbols_entry *e = s->entries; e; e = e->hh.next)
+		if (e->key.domain == SYMBOLS_IMAGE)
+			forget(s, e);
 }
 
 /* The entry of @key as the newest, made if need be. */
@@ -282,6 +314,8 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 
 	shrink(s, NULL);
 	r = get_entry(s, &key, &e);
+	if (!r && symbols_has_come(s, e))
+		forget(s, e);
 	if (!r)
 		r = find_missing(e, depth, addresses, n, &missing, &n_missing);
 	if (r)

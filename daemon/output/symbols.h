@@ -26,11 +26,22 @@
 
 struct symbols;
 
+struct symbols_build_id {
+	uint32_t length; /* bytes; 0: none */
+	uint8_t bytes[ELF_BUILD_ID_MAX];
+};
+
 struct symbols_options {
 	size_t max_bytes;             /* bound for what is kept */
 	struct kernel_images *kernel; /* borrowed */
 	const char *worker_path;      /* as in worker.h; NULL: the installed one */
 	uint64_t deadline_ns;         /* for one answer; 0: 5 s */
+	/*
+	 * A folder below which debug files of images from anywhere lie by build id, as below
+	 * /usr/lib/debug: fetched by somebody else. It need not exist yet. NULL: none is to be had.
+	 * Borrowed for good.
+	 */
+	const char *fetched_path;
 };
 
 struct symbols_stats {
@@ -47,6 +58,8 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options);
 void symbols_free(struct symbols *s);
 DEFINE_CLEANUP(struct symbols *, symbols_free)
 void symbols_set_max(struct symbols *s, size_t max_bytes);
+/* symbols_options.fetched_path from now on. */
+void symbols_set_fetched(struct symbols *s, const char *path);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret);
 
@@ -88,10 +101,21 @@ const struct elf_summary *symbols_vdso(struct symbols *s);
  * The build id of the file @fd, which is no image of ours; @path is for messages. False: it has
  * none, or cannot be had now. Kept for the files that were asked for last.
  */
-struct symbols_build_id {
-	uint32_t length; /* bytes, > 0 */
-	uint8_t bytes[ELF_BUILD_ID_MAX];
-};
 bool symbols_build_id(struct symbols *s, int fd, const char *path, struct symbols_build_id *ret);
+
+/*
+ * Whose debug files are to be fetched: of images that were asked for and that nothing on this
+ * machine names, at the depth that they were asked for; each id once, those first that were needed
+ * last. What has come is seen when the image is needed in a later window, and all of its names are
+ * asked for anew. Empty where fetched_path is NULL.
+ */
+#define SYMBOLS_WANTED_MAX 64u
+
+struct symbols_wanted {
+	uint32_t n;
+	struct symbols_build_id ids[SYMBOLS_WANTED_MAX];
+};
+
+void symbols_get_wanted(const struct symbols *s, struct symbols_wanted *ret);
 
 #endif

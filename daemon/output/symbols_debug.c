@@ -2,7 +2,8 @@
 /*
  * Separate debug files, looked for in the mount namespace that the image was seen in. A file counts
  * if it has the image's build id; one without a build id, found by the image's debuglink, if its
- * CRC is the link's, which the worker finds out when it reads it.
+ * CRC is the link's, which the worker finds out when it reads it. What is nowhere in there may have
+ * been fetched from elsewhere (symbols_fetched.c).
  */
 #include <string.h>
 
@@ -116,27 +117,64 @@ static int find_alternate(struct symbols *s, struct image *image, const struct d
 	return ASK_OK;
 }
 
-/* Returns ASK_* or negative errno. */
-static int find_files(struct symbols *s, struct image *image, const struct worker_image *facts,
-		      int root_fd, struct symbols_debug *ret)
+/*
+ * The file with build id @id, if it was fetched and has that, into *ret (-1: none) and what it says
+ * into *ret_facts. Returns ASK_* or negative errno.
+ */
+static int find_fetched(struct symbols *s, struct symbols_entry *e, struct image *image,
+			const uint8_t *id, size_t length, int *ret, struct worker_image *ret_facts)
+{
+	cleanup(closep) int fd = symbols_open_fetched(s, e, id, length);
+	enum worker_outcome outcome;
+	int r;
+
+	if (fd < 0)
+		return ASK_OK;
+	r = symbols_inspect(s, image, fd, ret_facts, &outcome);
+	if (!r && outcome == WORKER_DONE && is_id(ret_facts, id, length))
+		*ret = steal_fd(&fd);
+	return r;
+}
+
+/* Whether the image itself answers a question of @depth as well as a debug file could. */
+static bool is_enough(const struct worker_image *facts, unsigned depth)
+{
+	return depth == SYMBOLS_LINES ? facts->has_lines
+				      : facts->has_symtab || facts->has_debugdata;
+}
+
+/* In the image's own world, then among what was fetched. Returns ASK_* or negative errno. */
+static int find_files(struct symbols *s, struct symbols_entry *e, struct image *image,
+		      const struct worker_image *facts, int root_fd, unsigned depth)
 {
 	struct debug_place place = {
 		.root_fd = root_fd,
-		.cross_mounts = !image->root->may_have_fuse,
+		.cross_mounts = image->root && !image->root->may_have_fuse,
 		.path = image->path,
 		.image = facts,
 	};
-	struct worker_image debug = *facts;
+	struct symbols_debug *debug = &e->debug;
+	struct worker_image debug_facts = *facts, ignored;
 	char path[PATH_MAX];
-	int r = find_debug(s, image, &place, ret, &debug, path);
+	int r = 0;
 
-	if (r)
-		return r;
-	if (ret->debug >= 0) {
+	if (root_fd >= 0)
+		r = find_debug(s, image, &place, debug, &debug_facts, path);
+	if (!r && debug->debug >= 0) {
 		place.path = path;
-		place.image = &debug;
+		place.image = &debug_facts;
+	} else if (!r && !is_enough(facts, depth)) {
+		r = find_fetched(s, e, image, facts->elf.build_id, facts->elf.build_id_length,
+				 &debug->debug, &debug_facts);
+		place.path = "/";
+		place.image = &debug_facts;
 	}
-	return find_alternate(s, image, &place, ret);
+	if (!r && root_fd >= 0)
+		r = find_alternate(s, image, &place, debug);
+	if (!r && depth == SYMBOLS_LINES && place.image->alternate[0] && debug->alternate < 0)
+		r = find_fetched(s, e, image, place.image->alternate_id,
+				 place.image->alternate_id_length, &debug->alternate, &ignored);
+	return r;
 }
 
 /* The image's own answer, asked for unless it is at hand. Returns ASK_* or negative errno. */
@@ -161,9 +199,9 @@ int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image 
 		       unsigned depth)
 {
 	struct worker_image facts = {0};
-	int root_fd, r;
+	int root_fd = -1, r;
 
-	if (e->has_looked[depth] || is_open(&e->debug) || image->kind != IMAGE_FILE || !image->root)
+	if (e->has_looked[depth] || is_open(&e->debug) || image->kind != IMAGE_FILE)
 		return ASK_OK;
 	r = take_facts(s, e, image, fd, &facts);
 	if (r || e->is_nameless)
@@ -172,10 +210,11 @@ int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image 
 	if (facts.has_symtab && (depth == SYMBOLS_FUNCTIONS || facts.has_lines) &&
 	    !facts.alternate[0])
 		return ASK_OK;
-	root_fd = mount_root_borrow(image->root);
-	if (root_fd >= 0)
-		r = find_files(s, image, &facts, root_fd, &e->debug);
-	mount_root_return(image->root, root_fd);
+	if (image->root)
+		root_fd = mount_root_borrow(image->root);
+	r = find_files(s, e, image, &facts, root_fd, depth);
+	if (image->root)
+		mount_root_return(image->root, root_fd);
 	if (is_open(&e->debug)) {
 		s->n_debug++;
 		close_oldest(s, e);

@@ -39,9 +39,11 @@ struct symbols_entry {
 	struct worker_image *facts;
 	bool has_looked[N_SYMBOLS_DEPTHS]; /* for debug files */
 	struct symbols_debug debug;
-	struct symtab *symtab; /* kernel images; NULL also: no symbols */
-	bool has_read;         /* kernel images: symtab is what there is */
-	off_t file_size;       /* jit files: as it was when it was read */
+	struct symbols_build_id wanted; /* of a debug file that is not here; length 0: none */
+	uint64_t asked_after;           /* the window in which it was looked for last */
+	struct symtab *symtab;          /* kernel images; NULL also: no symbols */
+	bool has_read;                  /* kernel images: symtab is what there is */
+	off_t file_size;                /* jit files: as it was when it was read */
 	struct timespec file_mtime;
 	size_t bytes;
 	UT_hash_handle hh; /* in order of use: the first is the oldest */
@@ -59,7 +61,9 @@ struct symbols {
 	struct kernel_images *kernel;
 	struct symbols_entry *entries;
 	size_t bytes, max_bytes;
-	unsigned n_debug; /* entries with open debug files */
+	unsigned n_debug;         /* entries with open debug files */
+	const char *fetched_path; /* as in symbols.h; NULL: none */
+	int fetched_fd;           /* it, as a place; -1: not there yet */
 	uint64_t window;
 
 	struct worker *worker;
@@ -114,6 +118,17 @@ int symbols_inspect(struct symbols *s, struct image *image, int fd, struct worke
 int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
 		       unsigned depth);
 void symbols_close_debug(struct symbols *s, struct symbols_entry *e);
+
+/* --- symbols_fetched.c ------------------------------------------------------------------------ */
+
+/*
+ * The file that was fetched for build id @id, read-only and unjudged; -1: none. Remembers in @e
+ * that it is wanted if there is none.
+ */
+int symbols_open_fetched(struct symbols *s, struct symbols_entry *e, const uint8_t *id,
+			 size_t length);
+/* Whether what @e wants has come; looked for once a window. */
+bool symbols_has_come(struct symbols *s, struct symbols_entry *e);
 
 /* --- symbols_kernel.c ------------------------------------------------------------------------- */
 

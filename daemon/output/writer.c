@@ -93,6 +93,7 @@ static int open_symbols(struct writer *w, const struct output_options *options,
 		.kernel = w->kernel,
 		.worker_path = world->worker_path,
 		.deadline_ns = world->worker_deadline_ns,
+		.fetched_path = options->fetched_path,
 	};
 
 	return symbols_new(&w->symbols, &symbols);
@@ -148,6 +149,7 @@ void writer_configure(struct writer *w, const struct output_options *options, ui
 {
 	take_options(w, options);
 	symbols_set_max(w->symbols, options->symbol_cache_bytes);
+	symbols_set_fetched(w->symbols, options->fetched_path);
 	w->conditions &= ~(unsigned)WRITER_NOT_COLLECTED;
 	collect(w, now_ns, 0);
 }
@@ -353,4 +355,9 @@ void writer_get_status(const struct writer *w, struct output_store_status *ret)
 void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret)
 {
 	symbols_get_stats(w->symbols, ret);
+}
+
+void writer_get_wanted(const struct writer *w, struct symbols_wanted *ret)
+{
+	symbols_get_wanted(w->symbols, ret);
 }

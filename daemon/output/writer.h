@@ -62,5 +62,6 @@ unsigned writer_conditions(const struct writer *w);
 const char *writer_describe(struct writer *w, unsigned condition);
 void writer_get_status(const struct writer *w, struct output_store_status *ret);
 void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret);
+void writer_get_wanted(const struct writer *w, struct symbols_wanted *ret);
 
 #endif

@@ -23,6 +23,7 @@
 #include "control.pb-c.h"
 #include "daemon/control/control.h"
 #include "daemon/output/listing.h"
+#include "daemon/output/symbols.h"
 #include "tests/support/says.h"
 
 #define STALL_NS UINT64_C(400000000) /* of the tests that wait for it */
@@ -133,6 +134,16 @@ static inline int op_config(void *ud, struct reply *reply)
 	return CONTROL_DONE;
 }
 
+static inline int op_wanted(void *ud, struct reply *reply)
+{
+	const struct symbols_wanted wanted = {
+		.n = 2, .ids = {{.length = 20, .bytes = {0xab, 0, 0xcd}}, {.length = 2}}};
+
+	(void)ud;
+	reply_build_ids(reply, &wanted);
+	return CONTROL_DONE;
+}
+
 static inline int op_list(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
 			  struct reply *reply)
 {
@@ -164,6 +175,7 @@ static const struct control_ops ops = {
 	.epoch = op_epoch,
 	.config = op_config,
 	.list = op_list,
+	.wanted = op_wanted,
 	.n_sessions_of = op_n_sessions_of,
 };
 

@@ -67,6 +67,24 @@ static void test_listing(void **state)
 	profd__control__response__free_unpacked(response, NULL);
 }
 
+static void test_wanted(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+	Profd__Control__Response *response;
+
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_WANTED);
+	run(w, 5);
+	response = receive(fd, 1000);
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS);
+	assert_int_equal(response->build_ids->n_build_ids, 2);
+	assert_int_equal(response->build_ids->build_ids[0].len, 20);
+	assert_memory_equal(response->build_ids->build_ids[0].data, "\xab\x00\xcd", 3);
+	assert_int_equal(response->build_ids->build_ids[1].len, 2);
+	profd__control__response__free_unpacked(response, NULL);
+}
+
 /* What an operation forgets or fails to answer is answered for it. */
 static void test_operation_fails(void **state)
 {
@@ -143,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_verb),
 		TEST(test_listing),
+		TEST(test_wanted),
 		TEST(test_operation_fails),
 		IMPATIENT(test_pending_and_late_answer),
 		TEST(test_disconnect_while_pending),

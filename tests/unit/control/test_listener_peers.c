@@ -76,10 +76,9 @@ static int start(int fd, Profd__Control__TargetKind target, int64_t number, uint
 static int child_unprivileged(struct world *w, pid_t root_pid)
 {
 	static const Profd__Control__Request__VerbCase denied[] = {
-		PROFD__CONTROL__REQUEST__VERB_PAUSE,
-		PROFD__CONTROL__REQUEST__VERB_RESUME,
-		PROFD__CONTROL__REQUEST__VERB_EPOCH,
-		PROFD__CONTROL__REQUEST__VERB_CONFIG,
+		PROFD__CONTROL__REQUEST__VERB_PAUSE,  PROFD__CONTROL__REQUEST__VERB_RESUME,
+		PROFD__CONTROL__REQUEST__VERB_EPOCH,  PROFD__CONTROL__REQUEST__VERB_CONFIG,
+		PROFD__CONTROL__REQUEST__VERB_WANTED,
 	};
 	pid_t own = fork(), dead;
 	int fd;

@@ -8,6 +8,7 @@
 #include "tests/unit/output/fixture.h"
 
 #define HOSTILE_DEADLINE (NS / 2)
+#define DEBUG_FOLDER     "usr/lib/debug"
 
 /* What is looked for: their names are in .symtab alone. */
 static __attribute__((noinline, used)) int first_target(int x)
@@ -303,12 +304,12 @@ static void strip_copy(struct fixture *f, const char *name)
 	write_file(f->folder.fd, name, data, length);
 }
 
-static void put_debug_file(struct fixture *f, const struct symbols_build_id *id, const char *from)
+/* Where the debug file of @id lies below @folder. */
+static void debug_path(const char *folder, const struct symbols_build_id *id, char path[128])
 {
-	cleanup(freep) uint8_t *data = NULL;
-	char path[128] = "usr/lib/debug/.build-id/", hex[3];
-	size_t length;
+	char hex[3];
 
+	snprintf(path, 128, "%s/.build-id/", folder);
 	for (uint32_t i = 0; i < id->length; i++) {
 		snprintf(hex, sizeof(hex), "%02x", id->bytes[i]);
 		strcat(path, hex);
@@ -316,6 +317,16 @@ static void put_debug_file(struct fixture *f, const struct symbols_build_id *id,
 			strcat(path, "/");
 	}
 	strcat(path, ".debug");
+}
+
+static void put_debug_file(struct fixture *f, const char *folder, const struct symbols_build_id *id,
+			   const char *from)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	char path[128];
+	size_t length;
+
+	debug_path(folder, id, path);
 	data = slurp(from, &length);
 	write_file(f->folder.fd, path, data, length);
 }
@@ -337,9 +348,9 @@ static void test_debug_file(void **state)
 		strip_copy(f, name);
 		assert_true(symbols_build_id(s, image->fd, "copy", &id));
 		if (i == 1)
-			put_debug_file(f, &id, "/bin/true");
+			put_debug_file(f, DEBUG_FOLDER, &id, "/bin/true");
 		else if (i == 2)
-			put_debug_file(f, &id, "/proc/self/exe");
+			put_debug_file(f, DEBUG_FOLDER, &id, "/proc/self/exe");
 		image->root = &root;
 		if (i < 2)
 			assert_string_equal(name_at(s, image, address), "");
@@ -349,14 +360,135 @@ static void test_debug_file(void **state)
 	assert_int_equal(root.n_lent, 0);
 }
 
+/* A copy without .symtab; *ret_id: its build id. */
+static struct image *make_stripped(struct fixture *f, uint64_t id, struct symbols *s,
+				   struct symbols_build_id *ret_id)
+{
+	struct image *image = make_copy(f, id, 0);
+	char name[32];
+
+	snprintf(name, sizeof(name), "copy-%u", (unsigned)id);
+	strip_copy(f, name);
+	assert_true(symbols_build_id(s, image->fd, "copy", ret_id));
+	return image;
+}
+
+static uint32_t n_wanted(const struct symbols *s)
+{
+	struct symbols_wanted wanted;
+
+	symbols_get_wanted(s, &wanted);
+	return wanted.n;
+}
+
+static bool is_wanted(const struct symbols *s, uint32_t at, const struct symbols_build_id *id)
+{
+	struct symbols_wanted wanted;
+
+	symbols_get_wanted(s, &wanted);
+	return at < wanted.n && wanted.ids[at].length == id->length &&
+	       memcmp(wanted.ids[at].bytes, id->bytes, id->length) == 0;
+}
+
+/* What is nowhere here is wanted, and has its names in the window after it came. */
+static void test_fetched(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	uint64_t address = vaddr_of(first_target);
+	struct symbols_build_id id;
+	cleanup(image_unrefp) struct image *image = make_stripped(f, 10, s, &id);
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s/fetched", f->path);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_int_equal(n_wanted(s), 0); /* nobody fetches */
+	symbols_set_fetched(s, folder);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_true(is_wanted(s, 0, &id));
+	assert_int_equal(n_wanted(s), 1);
+	put_debug_file(f, "fetched", &id, "/proc/self/exe");
+	assert_string_equal(name_at(s, image, address), ""); /* looked for once a window */
+	symbols_begin_window(s);
+	assert_string_equal(name_at(s, image, address), "first_target");
+	assert_int_equal(n_wanted(s), 0);
+	symbols_set_fetched(s, NULL);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_int_equal(n_wanted(s), 0);
+}
+
+/* A file that came and is not the right one is neither used nor asked for again, nor read twice. */
+static void test_fetched_wrong(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	uint64_t address = vaddr_of(first_target), asked;
+	struct symbols_build_id id;
+	cleanup(image_unrefp) struct image *image = make_stripped(f, 10, s, &id);
+	char folder[PATH_MAX], path[128];
+
+	snprintf(folder, sizeof(folder), "%s/fetched", f->path);
+	symbols_set_fetched(s, folder);
+	/* Something that blocks when it is opened is no file. */
+	put_debug_file(f, "fetched", &id, "/bin/true");
+	debug_path("fetched", &id, path);
+	assert_int_equal(unlinkat(f->folder.fd, path, 0), 0);
+	assert_int_equal(mkfifoat(f->folder.fd, path, 0600), 0);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_true(is_wanted(s, 0, &id));
+	assert_int_equal(unlinkat(f->folder.fd, path, 0), 0);
+	put_debug_file(f, "fetched", &id, "/bin/true");
+	symbols_begin_window(s);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_int_equal(n_wanted(s), 0);
+	asked = stats_of(s).images_asked;
+	symbols_begin_window(s);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_int_equal(stats_of(s).images_asked, asked);
+}
+
+/* One id once, the last needed first; what has names of its own is not wanted. */
+static void test_wanted(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(NULL);
+	uint64_t address = vaddr_of(first_target);
+	struct symbols_build_id id, other;
+	cleanup(image_unrefp) struct image *named = make_copy(f, 9, 0);
+	cleanup(image_unrefp) struct image *image = make_stripped(f, 10, s, &id);
+	cleanup(image_unrefp) struct image *twin = make_stripped(f, 11, s, &id);
+	cleanup(image_unrefp) struct image *last = make_image(12, IMAGE_FILE, "/usr/bin/x", 0);
+	const struct symbols_names *ignored;
+
+	symbols_set_fetched(s, "/nowhere");
+	assert_string_equal(name_at(s, named, address), "first_target");
+	assert_int_equal(n_wanted(s), 0);
+	assert_string_equal(name_at(s, image, address), "");
+	assert_string_equal(name_at(s, twin, address), "");
+	assert_int_equal(n_wanted(s), 1);
+	/* Debian strips what it ships. */
+	last->fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
+	assert_true(last->fd >= 0);
+	address = 0x2000;
+	assert_int_equal(symbols_prepare(s, last, &address, 1, false, &ignored), 0);
+	assert_true(symbols_build_id(s, last->fd, "x", &other));
+	assert_true(is_wanted(s, 0, &other));
+	assert_true(is_wanted(s, 1, &id));
+	assert_int_equal(n_wanted(s), 2);
+	/* Needed again, though nothing has to be asked. */
+	assert_string_equal(name_at(s, image, vaddr_of(first_target)), "");
+	assert_true(is_wanted(s, 0, &id));
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_names), T(test_lines),     T(test_headers),
-		T(test_bound), T(test_hostile),   T(test_hostile_build_id),
-		T(test_wrong), T(test_no_worker), T(test_debug_file),
+		T(test_names),   T(test_lines),         T(test_headers),
+		T(test_bound),   T(test_hostile),       T(test_hostile_build_id),
+		T(test_wrong),   T(test_no_worker),     T(test_debug_file),
+		T(test_fetched), T(test_fetched_wrong), T(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
