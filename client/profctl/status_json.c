@@ -59,6 +59,7 @@ static void put_costs(struct json *j, const Profd__Control__Status *s)
 	json_real(j, "user_seconds", cpu->user_seconds);
 	json_real(j, "system_seconds", cpu->system_seconds);
 	json_real(j, "bpf_seconds", cpu->bpf_seconds);
+	json_real(j, "workers_seconds", cpu->workers_seconds);
 	json_end_object(j);
 }
 
@@ -183,6 +184,7 @@ void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
 	json_number(&j, "processes", s->processes);
 	json_number(&j, "images", s->images);
 	json_number(&j, "avoided_files", s->avoided_files);
+	json_number(&j, "refused_jit_files", s->refused_jit_files);
 	put_store(&j, s);
 	json_begin_array(&j, "sessions");
 	for (size_t i = 0; i < s->n_sessions; i++)

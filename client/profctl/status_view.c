@@ -106,6 +106,9 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 	if (s->avoided_files)
 		fprintf(v->out, "; %" PRIu64 " not opened, on FUSE or an unknown device",
 			s->avoided_files);
+	if (s->refused_jit_files)
+		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps not believed",
+			s->refused_jit_files);
 	fputc('\n', v->out);
 	for (size_t i = 0; i < s->n_warnings; i++) {
 		begin_warning(v);
@@ -270,14 +273,18 @@ static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Cpu *c = s->cpu;
-	double all = c->user_seconds + c->system_seconds + c->bpf_seconds;
-	char user[UNITS_TEXT_MAX], system[UNITS_TEXT_MAX], bpf[UNITS_TEXT_MAX];
+	double all = c->user_seconds + c->system_seconds + c->bpf_seconds + c->workers_seconds;
+	char user[UNITS_TEXT_MAX], system[UNITS_TEXT_MAX], other[UNITS_TEXT_MAX];
 
 	fprintf(v->out, "  CPU     %s user + %s system",
 		units_print_span(user, sizeof(user), c->user_seconds),
 		units_print_span(system, sizeof(system), c->system_seconds));
 	if (c->bpf_seconds > 0)
-		fprintf(v->out, " + %s BPF", units_print_span(bpf, sizeof(bpf), c->bpf_seconds));
+		fprintf(v->out, " + %s BPF",
+			units_print_span(other, sizeof(other), c->bpf_seconds));
+	if (c->workers_seconds > 0)
+		fprintf(v->out, " + %s image workers",
+			units_print_span(other, sizeof(other), c->workers_seconds));
 	if (s->uptime_seconds > 0)
 		fprintf(v->out, ": %.2f %% of %s",
 			100 * all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1),

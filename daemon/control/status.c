@@ -15,6 +15,7 @@
 
 #include "common/error.h"
 #include "control.pb-c.h"
+#include "daemon/control/status_cpu.h"
 #include "daemon/resolve/proc.h"
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -90,15 +91,18 @@ static uint64_t rss_bytes(pid_t pid)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void fill_cpu(Profd__Control__Cpu *cpu, uint64_t bpf_run_ns)
+static void fill_cpu(Profd__Control__Cpu *cpu, uint64_t bpf_run_ns,
+		     const struct unwinder_stats *unwinder, const struct symbols_stats *symbols)
 {
+	const pid_t workers[] = {unwinder->loader.worker, symbols->worker};
 	struct rusage usage;
 
 	*cpu = (Profd__Control__Cpu)PROFD__CONTROL__CPU__INIT;
 	getrusage(RUSAGE_SELF, &usage);
-	cpu->user_seconds = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
-	cpu->system_seconds = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+	cpu->user_seconds = status_cpu_seconds(&usage.ru_utime);
+	cpu->system_seconds = status_cpu_seconds(&usage.ru_stime);
 	cpu->bpf_seconds = (double)bpf_run_ns / 1e9;
+	cpu->workers_seconds = status_cpu_children(workers, ARRAY_SIZE(workers));
 }
 
 static void fill_lateness(Profd__Control__Lateness *m, const struct lateness *l)
@@ -257,6 +261,7 @@ static void fill_head(Profd__Control__Status *status, const struct status_facts 
 	status->processes = processes->n_processes;
 	status->images = processes->n_images;
 	status->avoided_files = processes->avoided_files;
+	status->refused_jit_files = processes->refused_jit_files;
 	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
@@ -292,7 +297,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	output_get_symbols_stats(facts->output, &symbols_stats);
 	unwinder_get_stats(facts->unwinder, &unwinder_stats);
 	fill_ledger(&ledger_message, &ledger);
-	fill_cpu(&cpu, source_stats.bpf_run_ns);
+	fill_cpu(&cpu, source_stats.bpf_run_ns, &unwinder_stats, &symbols_stats);
 	fill_lateness(&lateness, facts->lateness);
 	fill_memory(&memory, facts, &unwinder_stats, &symbols_stats);
 	fill_store(&store, facts, &store_status);

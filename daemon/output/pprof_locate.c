@@ -352,6 +352,9 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	if (r)
 		return r;
 	describe_mappings(&l);
+	r = pprof_tell_bad(spots, p);
+	if (r)
+		return r;
 	*ret = steal_ptr(&locations);
 	return 0;
 }

@@ -22,7 +22,11 @@ static uint64_t page_ceil(uint64_t value)
 	return page_floor(value + (uint64_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* What the whole mapping says, when there is no better. */
+/*
+ * What the whole mapping says, when there is no better. Anonymous memory has no offsets; but
+ * readers that merge take two mappings for one that are equal in file, length and offset (go tool
+ * pprof), so it is given one that nothing else has: where it lies.
+ */
 static struct pprof_segment segment_of_mapping(const struct mapping *m)
 {
 	struct pprof_segment s = {
@@ -151,7 +155,7 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 		struct profile_mapping mapping = {
 			.start = segment.start,
 			.limit = segment.start + segment.length,
-			.offset = place->mapping->image->kind == IMAGE_ANON ? 0 : segment.offset,
+			.offset = segment.offset,
 		};
 
 		r = add_mapping(m, p, &segment, &mapping, place->mapping->image->path,

@@ -156,6 +156,11 @@ const struct spot *spots_get(const struct spots *s, uint32_t i)
 	return &s->spots[i];
 }
 
+size_t spots_count(const struct spots *s)
+{
+	return s->n;
+}
+
 uint64_t spots_image(const struct spot *spot)
 {
 	const struct place *place = &spot->place;

@@ -38,6 +38,7 @@ int spots_name(struct spots *s, enum spot_name name, uint32_t *ret);
 const struct spot *spots_get(const struct spots *s, uint32_t i);
 /* Which image it is in: the same number, the same image; 0: in none. */
 uint64_t spots_image(const struct spot *spot);
+size_t spots_count(const struct spots *s);
 /*
  * All spots, those of one image in a row, and those of one process's generated code in a row;
  * malloc'ed, the caller's.
@@ -73,5 +74,16 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
  */
 int pprof_locate(const struct context *c, enum symbolize symbolize, const struct spots *spots,
 		 struct pprof_mappings *mappings, struct profile *p, uint32_t **ret);
+
+/* How many bad images a profile names; all are counted. */
+#define PPROF_BAD_MAX 8
+
+/*
+ * Comments that tell which of the images and files of names that the spots touch an image worker
+ * died of, so that they have no names, and why: "# profd ledger: bad_images=N", then "# profd bad
+ * image: PATH" for some of them, cleaned and cut. Nothing if there are none. Call it when names
+ * have been asked for. Returns 0 or negative errno.
+ */
+int pprof_tell_bad(const struct spots *spots, struct profile *p);
 
 #endif

@@ -96,8 +96,11 @@ static int name_below(int folder_fd, const char *path, uint64_t flags, uint64_t 
 	return (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
 }
 
-/* By way of the kernel's cache, and by the file systems themselves only if none can be FUSE. */
-static int walk(struct jit_folders *f, pid_t pid, int root_fd)
+/*
+ * By way of the kernel's cache, and by the file systems themselves only if none can be FUSE: then
+ * *ret_refused.
+ */
+static int walk(struct jit_folders *f, pid_t pid, int root_fd, bool *ret_refused)
 {
 	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 	int fd = name_below(root_fd, FOLDER, O_DIRECTORY, resolve | RESOLVE_CACHED);
@@ -108,7 +111,8 @@ static int walk(struct jit_folders *f, pid_t pid, int root_fd)
 	if (fd >= 0 || (errno != EAGAIN && errno != EINVAL))
 		return fd;
 	text = mount_root_read_mounts(f->proc_fd, pid, &length);
-	if (!text || mounts_may_have_fuse(text, length))
+	*ret_refused = text && mounts_may_have_fuse(text, length);
+	if (!text || *ret_refused)
 		return -1;
 	return name_below(root_fd, FOLDER, O_DIRECTORY, resolve);
 }
@@ -148,14 +152,14 @@ static struct jit_folder *find(struct jit_folders *f, const struct statx *stx)
 	return NULL;
 }
 
-/* One that is not known yet, whose descriptor is taken over. Its FUSE is not kept open. */
+/* One that is not known yet, whose descriptor is taken over. Returns as jit_folders_get(). */
 static int add(struct jit_folders *f, pid_t pid, int *fd, const struct statx *stx,
 	       struct jit_folder **ret)
 {
 	struct jit_folder *folder;
 
 	if (is_on_fuse(f, pid, stx->stx_mnt_id))
-		return 0;
+		return JIT_FOLDERS_E_REFUSED;
 	folder = calloc(1, sizeof(*folder));
 	if (!folder)
 		return error_origin(-ENOMEM);
@@ -170,36 +174,38 @@ static int add(struct jit_folders *f, pid_t pid, int *fd, const struct statx *st
 	make_room(f);
 	f->folders[f->n++] = folder;
 	*ret = folder;
-	return 0;
+	return JIT_FOLDERS_E_OK;
 }
 
 int jit_folders_get(struct jit_folders *f, pid_t pid, int pid_fd, struct jit_folder **ret)
 {
 	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(closep) int fd = -1;
+	bool is_refused = false;
 	struct jit_folder *folder;
 	struct statx stx;
-	int r = 0;
+	int r;
 
-	*ret = NULL;
 	if (root_fd >= 0)
-		fd = walk(f, pid, root_fd);
-	if (fd < 0 || !mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
-		return 0;
+		fd = walk(f, pid, root_fd, &is_refused);
+	if (fd < 0)
+		return is_refused ? JIT_FOLDERS_E_REFUSED : JIT_FOLDERS_E_NONE;
+	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
+		return JIT_FOLDERS_E_REFUSED;
 	folder = find(f, &stx);
-	if (!folder)
+	if (!folder) {
 		r = add(f, pid, &fd, &stx, &folder);
-	if (r || !folder)
-		return r;
+		if (r)
+			return r;
+	}
 	folder->used = ++f->n_calls;
 	*ret = jit_folder_ref(folder);
-	return 0;
+	return JIT_FOLDERS_E_OK;
 }
 
 int jit_folder_name(const struct jit_folder *folder, const char *name)
 {
-	if (folder->fd < 0)
-		return -1;
+	/* A closed folder's is EBADF. */
 	return name_below(folder->fd, name, O_NOFOLLOW,
 			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }

@@ -34,9 +34,15 @@ int jit_folders_new(struct jit_folders **ret, int proc_fd, size_t max);
 void jit_folders_free(struct jit_folders *folders);
 DEFINE_CLEANUP(struct jit_folders *, jit_folders_free)
 
+enum {
+	JIT_FOLDERS_E_OK,
+	JIT_FOLDERS_E_NONE,    /* it has none, or is gone */
+	JIT_FOLDERS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
+};
+
 /*
- * The folder of the process @pid, whose directory in /proc is @pid_fd. *ret is a new reference, or
- * NULL: it has none, or it cannot be reached without asking FUSE. Returns 0 or negative errno.
+ * The folder of the process @pid, whose directory in /proc is @pid_fd. *ret is a new reference.
+ * Returns JIT_FOLDERS_E_* or negative errno.
  */
 int jit_folders_get(struct jit_folders *folders, pid_t pid, int pid_fd, struct jit_folder **ret);
 /* Closes those that nobody else refers to. */
@@ -44,7 +50,8 @@ void jit_folders_sweep(struct jit_folders *folders);
 
 /*
  * The file @name in the folder itself, neither link nor mount: opened without asking anything of
- * its file system (O_PATH). -1: there is none.
+ * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the folder is closed;
+ * anything else: what bears the name is a mount, say.
  */
 int jit_folder_name(const struct jit_folder *folder, const char *name);
 

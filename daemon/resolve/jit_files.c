@@ -26,7 +26,7 @@ struct held {
 
 struct jit_files {
 	int proc_fd;
-	uint64_t next_id, n_looks;
+	uint64_t next_id, n_looks, n_refused;
 	struct jit_folders *folders;
 	struct held held[JIT_FILES_MAX];
 	size_t n;
@@ -86,6 +86,11 @@ void jit_files_sweep(struct jit_files *f)
 size_t jit_files_count(const struct jit_files *f)
 {
 	return f->n;
+}
+
+uint64_t jit_files_refused(const struct jit_files *f)
+{
+	return f->n_refused;
 }
 
 void jit_process_free(struct jit_process *jit)
@@ -154,6 +159,19 @@ static bool is_believed(const struct look *look, const struct stat *st)
 	       is_of_its_time(look->p, &st->st_mtim);
 }
 
+/* What was not looked at so closely: a folder out of reach, a mount in the file's place. */
+static const struct jit_refused folder_refused = {.inode = UINT64_MAX};
+static const struct jit_refused mount_refused = {.inode = UINT64_MAX - 1};
+
+/* @refused: what was refused before in the same place. */
+static void refuse(struct look *look, struct jit_refused *refused, struct jit_refused what)
+{
+	if (refused->device == what.device && refused->inode == what.inode)
+		return;
+	*refused = what;
+	look->files->n_refused++;
+}
+
 /* --- what was found --------------------------------------------------------------------------- */
 
 static struct held *find_held(struct jit_files *f, const struct jit_file *file)
@@ -217,6 +235,7 @@ static int open_named(int named)
 static int look_for_perf_map(struct look *look)
 {
 	struct jit_process *jit = look->jit;
+	struct jit_refused file;
 	cleanup(closep) int named = -1;
 	cleanup(closep) int fd = -1;
 	struct statx stx;
@@ -227,14 +246,22 @@ static int look_for_perf_map(struct look *look)
 		return 0;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->owner.inner_pid);
 	named = jit_folder_name(jit->folder, path + strlen("/tmp/"));
-	if (named < 0 || !mount_root_stat(named, &stx) || !S_ISREG(stx.stx_mode))
+	if (named < 0 && (errno == ENOENT || errno == EBADF))
 		return 0;
-	if (is_still(look->files, jit->perf_map, makedev(stx.stx_dev_major, stx.stx_dev_minor),
-		     stx.stx_ino))
+	if (named < 0 || !mount_root_stat(named, &stx)) {
+		refuse(look, &jit->refused_map, mount_refused);
 		return 0;
-	fd = open_named(named);
-	if (fd < 0 || fstat(fd, &st) < 0 || !is_believed(look, &st))
+	}
+	file.device = makedev(stx.stx_dev_major, stx.stx_dev_minor);
+	file.inode = stx.stx_ino;
+	if (is_still(look->files, jit->perf_map, file.device, file.inode))
 		return 0;
+	if (S_ISREG(stx.stx_mode))
+		fd = open_named(named);
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_believed(look, &st)) {
+		refuse(look, &jit->refused_map, file);
+		return 0;
+	}
 	return keep(look, &fd, &st, path, &jit->perf_map);
 }
 
@@ -255,18 +282,26 @@ static bool is_called_so(const struct look *look, const struct image *image)
 	return strcmp(slash + 1, name) == 0;
 }
 
-/* The image's file was opened with care already (image_open.h): it is the one that is mapped. */
+/*
+ * The image's file was opened with care already (image_open.h), or refused and counted there: it is
+ * the one that is mapped.
+ */
 static int take_jitdump(struct look *look, struct image *image)
 {
 	struct jit_process *jit = look->jit;
 	cleanup(closep) int fd = -1;
 	struct stat st;
 
-	if (image->fd < 0 || fstat(image->fd, &st) < 0 || !is_believed(look, &st) ||
+	if (image->fd < 0 || fstat(image->fd, &st) < 0 ||
 	    is_still(look->files, jit->jitdump, st.st_dev, st.st_ino))
 		return 0;
-	fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? 0 : keep(look, &fd, &st, image->path, &jit->jitdump);
+	if (is_believed(look, &st))
+		fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		return keep(look, &fd, &st, image->path, &jit->jitdump);
+	refuse(look, &jit->refused_dump,
+	       (struct jit_refused){.device = st.st_dev, .inode = st.st_ino});
+	return 0;
 }
 
 static int look_for_jitdump(struct look *look)
@@ -319,8 +354,10 @@ static int look_at_proc(struct look *look)
 	look->jit->owner = owner;
 	look->jit->has_owner = true;
 	r = jit_folders_get(look->files->folders, p->pid, pid_fd, &folder);
-	if (r || !folder)
-		return r;
+	if (r == JIT_FOLDERS_E_REFUSED)
+		refuse(look, &look->jit->refused_map, folder_refused);
+	if (r)
+		return r < 0 ? r : 0;
 	jit_folder_unref(look->jit->folder);
 	look->jit->folder = steal_ptr(&folder);
 	return 0;

@@ -49,6 +49,10 @@ struct jit_process {
 	struct jit_file_owner owner; /* as it was when it was last looked at and alive */
 	struct jit_folder *folder;   /* a reference: its /tmp, or NULL */
 	uint32_t version;            /* of the mappings that were searched for a jitdump; 0 none */
+	/* What was refused last of either kind, so that it counts once; inode 0: nothing. */
+	struct jit_refused {
+		uint64_t device, inode;
+	} refused_map, refused_dump;
 };
 
 /* Takes NULL. */
@@ -77,5 +81,11 @@ int jit_files_inherit(struct process *p, const struct process *parent);
 void jit_files_sweep(struct jit_files *files);
 /* Files that are open. */
 size_t jit_files_count(const struct jit_files *files);
+/*
+ * Total: files that bear the right name and were not read, because they are not believed or cannot
+ * be opened; once a process, as long as no other takes their place. Where the folder itself is out
+ * of reach there is no telling, so the folder counts.
+ */
+uint64_t jit_files_refused(const struct jit_files *files);
 
 #endif

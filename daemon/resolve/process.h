@@ -61,9 +61,10 @@ struct process_table_stats {
 	size_t n_images;
 	size_t bytes;
 	uint64_t rescans;
-	uint64_t unknown;          /* samples of processes that no record had announced */
-	uint64_t avoided_files;    /* images that were not opened: image_table.h */
-	uint64_t refused_mappings; /* beyond what one process, or all of them, may have */
+	uint64_t unknown;           /* samples of processes that no record had announced */
+	uint64_t avoided_files;     /* images that were not opened: image_table.h */
+	uint64_t refused_jit_files; /* that name generated code: jit_files.h */
+	uint64_t refused_mappings;  /* beyond what one process, or all of them, may have */
 };
 
 /*

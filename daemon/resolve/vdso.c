@@ -2,9 +2,10 @@
 #include "daemon/resolve/vdso.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,26 +15,31 @@
 /* It is some pages. */
 #define BYTES_MAX (1u << 20)
 
-/* Of the mapping that begins at @start; 0: there is no such. */
-static uint64_t mapping_length(uint64_t start)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	cleanup(fclosep) FILE *maps = fopen("/proc/self/maps", "re");
-	cleanup(freep) char *line = NULL;
-	uint64_t first, end;
-	size_t size = 0;
+	return a > b ? a : b;
+}
 
-	if (!maps)
+/*
+ * The whole file is mapped (arch/x86/entry/vdso/vma.c, arch/arm64/kernel/vdso.c). Its section
+ * headers come last; one without them ends with its segments.
+ */
+static uint64_t file_length(const ElfW(Ehdr) * header)
+{
+	const ElfW(Phdr) *segments = (const void *)((const char *)header + header->e_phoff);
+	uint64_t end = 0;
+
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return 0;
-	while (getline(&line, &size, maps) > 0)
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &first, &end) == 2 && first == start)
-			return end - start;
-	return 0;
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		end = larger(end, segments[i].p_offset + segments[i].p_filesz);
+	return larger(end, header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize);
 }
 
 int vdso_open(int *ret)
 {
 	const void *data = (const void *)getauxval(AT_SYSINFO_EHDR);
-	uint64_t length = data ? mapping_length((uintptr_t)data) : 0;
+	uint64_t length = data ? file_length(data) : 0;
 	cleanup(closep) int fd = -1;
 	char path[32];
 

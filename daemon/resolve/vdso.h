@@ -4,8 +4,8 @@
 
 /*
  * The vdso (vdso(7)) as a file, for those who read images from files. The kernel maps the same
- * pages into every 64-bit process, so our own is everybody's. Its length is told by
- * /proc/self/maps alone: nothing in it is looked at.
+ * pages into every 64-bit process, so our own is everybody's. The kernel made it: its headers are
+ * believed as far as they say where it ends, so that no /proc/PID/maps need be read for that.
  */
 
 enum {

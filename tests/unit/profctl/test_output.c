@@ -191,6 +191,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	memory.workers_bytes = 3 << 20;
 	cpu.user_seconds = 1.5;
 	cpu.system_seconds = 0.5;
+	cpu.workers_seconds = 3;
 	store.path = (char[]){"/var/lib/profd"};
 	store.bytes = 4096;
 	store.files = 12;
@@ -242,6 +243,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.n_sessions = 2;
 	s.unwinding = &unwinding;
 	s.avoided_files = 13;
+	s.refused_jit_files = 16;
 	names.workers_died = 14;
 	names.bad_images = 15;
 	names.last_bad_image = (char[]){"/evil\n"};
@@ -267,7 +269,8 @@ static void test_status_view(void **state)
 		"pid 77",
 		"up 1 min 40 s",
 		"cpu-clock at 99 Hz through bpf",
-		"0 images known; 13 not opened, on FUSE or an unknown device\n",
+		"0 images known; 13 not opened, on FUSE or an unknown device; ",
+		"; 16 perf maps and jitdumps not believed\n",
 		"warning: no PMU?[2J",
 		"unwind rules or names of new images: too slow?\n",
 		"warning: 14 image workers died and were replaced; 15 images killed one and are ",
@@ -283,7 +286,7 @@ static void test_status_view(void **state)
 		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
 		"5 tables of 6000 rows in 64 KiB; 8 samples wait\n  waited 21\n",
 		"50 % of the budget; 3.0 MiB of it in image workers; 9 images evicted",
-		"1.00 % of the machine",
+		" system + 3.0 s image workers: 2.50 % of the machine",
 		"disk full",
 		"7 files in 250 ms",
 		"error: No space left on device",
@@ -325,8 +328,10 @@ static void test_status_json(void **state)
 		"\":5,\"ring_full\":3},\"in_flight\":1},\"throttled\":0,\"memory\":{\"rss_bytes\":"
 		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9,"
 		"\"workers_bytes\":3145728},"
-		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0},",
-		"\"processes\":0,\"images\":0,\"avoided_files\":13,\"store\":{\"path\":\"/var/lib/"
+		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
+		"\"workers_seconds\":3},",
+		"\"processes\":0,\"images\":0,\"avoided_files\":13,"
+		"\"refused_jit_files\":16,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"
 		"\"2026-11-21T12:00:00Z\",\"seconds\":0.25,\"files\":7,\"error\":\"No space left "

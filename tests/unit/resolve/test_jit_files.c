@@ -261,6 +261,68 @@ static void test_fuse_is_left_alone(void **state)
 	says(look(f), "own");
 }
 
+/* What is found and not taken counts, once a process, until something else is in its place. */
+static void test_refused_files_count(void **state)
+{
+	struct fixture *f = *state;
+	int proc = f->world.proc.fd;
+	uint64_t n = 0;
+
+	assert_null(look(f)); /* there is none */
+	assert_int_equal(jit_files_refused(f->files), n);
+	write_text(proc, MAP, "own");
+	assert_int_equal(fchmodat(proc, MAP, 0666, 0), 0);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), ++n);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), n);
+	write_text(proc, "7/root/tmp/next", "own");
+	assert_int_equal(fchmodat(proc, "7/root/tmp/next", 0666, 0), 0);
+	assert_int_equal(renameat(proc, "7/root/tmp/next", proc, MAP), 0);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), ++n);
+
+	/* What was there is kept, as the number of a file that is deleted may come again. */
+	assert_int_equal(renameat(proc, MAP, proc, "7/root/tmp/next"), 0);
+	assert_int_equal(symlinkat("next", proc, MAP), 0);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), ++n);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), n);
+	assert_int_equal(renameat(proc, MAP, proc, "7/root/tmp/link"), 0);
+	assert_int_equal(mkdirat(proc, MAP, 0700), 0);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), ++n);
+	assert_int_equal(unlinkat(proc, MAP, AT_REMOVEDIR), 0);
+
+	/* One that is taken does not. */
+	write_text(proc, MAP, "own");
+	says(look(f), "own");
+	says(look(f), "own");
+	assert_int_equal(jit_files_refused(f->files), n);
+}
+
+/* Nobody knows what is in a folder that is not entered: it counts in the place of its files. */
+static void test_refused_folders_count(void **state)
+{
+	struct fixture *f = *state;
+	int proc = f->world.proc.fd;
+
+	/* Having none is no reason. */
+	assert_int_equal(renameat(proc, "7/root/tmp", proc, "7/root/elsewhere"), 0);
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), 0);
+	assert_int_equal(renameat(proc, "7/root/elsewhere", proc, "7/root/tmp"), 0);
+	write_text(proc, MAP, "own");
+	write_mounts(&f->world, PID, "fuse.evil", MINOR);
+	assert_null(look(f));
+	assert_null(look(f));
+	assert_int_equal(jit_files_refused(f->files), 1);
+	write_mounts(&f->world, PID, "ext4", MINOR);
+	says(look(f), "own");
+	assert_int_equal(jit_files_refused(f->files), 1);
+}
+
 static uint64_t clock_now(clockid_t clock)
 {
 	struct timespec ts;
@@ -430,6 +492,11 @@ static void test_jitdump(void **state)
 	map_file(f, "/cwd/jit-3.dump", 0x30000);
 	look(f);
 	assert_null(f->p.jit->jitdump);
+	assert_int_equal(jit_files_refused(f->files), 1);
+	/* The very same file, once more. */
+	map_file(f, "/cwd/jit-3.dump", 0x50000);
+	look(f);
+	assert_int_equal(jit_files_refused(f->files), 1);
 	assert_int_equal(fchmodat(f->world.proc.fd, "7/root/cwd/jit-3.dump", 0644, 0), 0);
 	/* It is searched for again when there are other mappings. */
 	map_file(f, "/cwd/jit-4.dump", 0x40000);
@@ -563,6 +630,8 @@ int main(void)
 		TEST(test_regular_files_only),
 		TEST(test_tmp_is_the_process_s),
 		TEST(test_fuse_is_left_alone),
+		TEST(test_refused_files_count),
+		TEST(test_refused_folders_count),
 		TEST(test_of_an_earlier_process),
 		TEST(test_of_a_later_process),
 		TEST(test_a_process_that_has_ended),
