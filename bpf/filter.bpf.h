@@ -3,10 +3,10 @@
 #define PROFD_BPF_FILTER_BPF_H
 
 /*
- * Whose ticks become samples. Idle CPUs never, profd's own only if asked to, else everybody when
- * the sampler says so, or the members of the hash: processes that profd put there, and, where a
- * member is inheriting, what it forks: the child joins in the fork tracepoint, before it first
- * runs. A member leaves when its task is freed, which is after its last sample.
+ * Whose ticks become samples. Idle CPUs never, profd's own and its children's only if asked to,
+ * else everybody when the sampler says so, or the members of the hash: processes that profd put
+ * there, and, where a member is inheriting, what it forks: the child joins in the fork tracepoint,
+ * before it first runs. A member leaves when its task is freed, which is after its last sample.
  */
 #include "bpf/abi.h"
 #include "bpf/stats.bpf.h"
@@ -21,6 +21,24 @@ struct {
 
 /* profd's pid, or 0 if it is not to be excluded. */
 const volatile __u32 self_pid;
+/* Whether its children and theirs are not to be sampled either. */
+const volatile bool exclude_children;
+
+/*
+ * profd and what it has forked: image workers, and what reads memory for it, which is a grandchild.
+ * Nobody else is its child, so no list of them need be kept while they come and go.
+ */
+static __always_inline bool is_own(__u32 pid)
+{
+	const struct task_struct *parent;
+
+	if (!self_pid)
+		return false;
+	if (pid == self_pid || !exclude_children)
+		return pid == self_pid;
+	parent = bpf_get_current_task_btf()->real_parent;
+	return parent->tgid == (int)self_pid || parent->real_parent->tgid == (int)self_pid;
+}
 
 /* Counts the tick in @c, and says whether it is to become a sample. */
 static __always_inline bool filter_tick(const volatile struct abi_sampler *config, __u32 sampler,
@@ -34,7 +52,7 @@ static __always_inline bool filter_tick(const volatile struct abi_sampler *confi
 		c->idle++;
 		return false;
 	}
-	if (self_pid && pid == self_pid) {
+	if (is_own(pid)) {
 		c->excluded++;
 		c->self++;
 		return false;

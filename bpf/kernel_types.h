@@ -96,6 +96,7 @@ struct task_struct {
 	__u64 start_boottime;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	unsigned in_execve : 1;
 } __attribute__((preserve_access_index));
 

@@ -277,6 +277,7 @@ static int start_source(struct daemon *d)
 	struct source_options options = {
 		.sink = unwinder_sink(d->unwinder),
 		.exclude_self = d->config->exclude_self,
+		.exclude_children = d->config->exclude_self,
 		.drain_ms = DRAIN_MS,
 		.memory_bytes = share(d, RING_SHARE),
 		.unwind_bytes = share(d, TABLE_SHARE),

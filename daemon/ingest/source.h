@@ -84,7 +84,8 @@ struct source_sink {
 
 struct source_options {
 	const struct source_sink *sink;
-	bool exclude_self;
+	bool exclude_self;     /* the caller's own ticks */
+	bool exclude_children; /* and those of what it forks, and that forks */
 	unsigned drain_ms;     /* how long samples may wait in a ring, e.g. 100 */
 	uint64_t memory_bytes; /* upper bound for all rings together */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */

@@ -116,6 +116,7 @@ static void configure(struct profile_bpf *skeleton, const struct source_options 
 		      unsigned n_cpus)
 {
 	skeleton->rodata->self_pid = options->exclude_self ? (__u32)getpid() : 0;
+	skeleton->rodata->exclude_children = options->exclude_children;
 	skeleton->rodata->witness_one_in = options->witness_one_in;
 	skeleton->rodata->measure_cost = options->measure_cost;
 	bpf_map__set_max_entries(skeleton->maps.scratches, n_cpus);

@@ -29,6 +29,7 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/members.h"
+#include "daemon/ingest/own_processes.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source_perf_plan.h"
@@ -54,6 +55,7 @@ struct perf_source {
 	struct source_sink sink; /* ours: follows fork before it hands on */
 	struct process_events *events;
 	struct members *members;
+	struct members *own; /* our children, and we; NULL: they are sampled */
 	int epoll;
 	unsigned next_index;
 	struct perf_sampler samplers[SAMPLERS_MAX];
@@ -74,7 +76,7 @@ static void on_process_event(void *userdata, const struct process_event *event)
 {
 	struct perf_source *s = userdata;
 
-	if (members_follow(s->members, event) < 0)
+	if (members_follow(s->members, event) < 0 || (s->own && members_follow(s->own, event) < 0))
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
 		perf_tasks_forget(&s->tasks, event->tid);
@@ -123,7 +125,8 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 		tick->idle++;
 		return false;
 	}
-	if (s->options.exclude_self && p->pid == getpid()) {
+	if ((s->options.exclude_self && p->pid == getpid()) ||
+	    (s->own && members_has(s->own, OWN_SAMPLER, p->pid))) {
 		sampler->stats.excluded++;
 		sampler->stats.self++;
 		return false;
@@ -433,6 +436,8 @@ static int perf_follow_cpus(struct source *source)
 	int r;
 
 	members_sweep(s->members, is_alive);
+	if (s->own)
+		members_sweep(s->own, is_alive);
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
@@ -486,6 +491,7 @@ static void perf_free(struct source *source)
 			ticker_deinit(&s->samplers[i].ticker);
 	process_events_free(s->events);
 	members_free(s->members);
+	members_free(s->own);
 	closep(&s->epoll);
 	closep(&s->tasks.proc_fd);
 	free(s);
@@ -530,6 +536,10 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	if (s->epoll < 0)
 		return error_origin(-errno);
 	r = members_new(&s->members);
+	if (r == 0 && options->exclude_children)
+		r = members_new(&s->own);
+	if (r == 0 && options->exclude_children)
+		r = own_processes_add(s->own, s->tasks.proc_fd, getpid());
 	if (r == 0)
 		r = cpus_read_online(&cpus);
 	if (r == 0)
