@@ -23,6 +23,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/session_ids.h"
 
@@ -446,7 +447,9 @@ int daemon_start(struct daemon *d)
 
 	raise_file_limit();
 	return_large_blocks();
-	r = load_config(d);
+	r = perf_admin_set_aside();
+	if (!r)
+		r = load_config(d);
 	if (!r)
 		r = choose_paths(d);
 	if (!r)

@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/sources.h"
 
 struct event_name {
@@ -45,11 +45,11 @@ static bool cycles_work(void)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = perf_admin_open(&attr, 0, -1);
 
 	if (fd < 0)
 		return false;
-	close((int)fd);
+	close(fd);
 	return true;
 }
 

@@ -4,18 +4,17 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "daemon/ingest/perf_admin.h"
 
 int perf_open(const struct perf_event_attr *attr, unsigned cpu)
 {
 	/* The kernel does not write to @attr but for its size, when that is wrong. */
 	struct perf_event_attr copy = *attr;
-	long fd = syscall(SYS_perf_event_open, &copy, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? -errno : (int)fd;
+	return perf_admin_open(&copy, -1, (int)cpu);
 }
 
 /* The largest 2^n pages that fit into @bytes. */

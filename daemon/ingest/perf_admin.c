@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/ingest/perf_admin.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+/* capset(2) and capget(2): the calling thread's. CAP_SYS_ADMIN is in the first of the two words. */
+struct capabilities {
+	struct __user_cap_header_struct header;
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+};
+
+static const uint32_t admin = UINT32_C(1) << CAP_SYS_ADMIN;
+
+static bool get(struct capabilities *ret)
+{
+	ret->header = (struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3};
+	return syscall(SYS_capget, &ret->header, ret->data) == 0;
+}
+
+static bool set(struct capabilities *c)
+{
+	return syscall(SYS_capset, &c->header, c->data) == 0;
+}
+
+int perf_admin_set_aside(void)
+{
+	struct capabilities c;
+
+	if (!geteuid())
+		return 0;
+	if (!get(&c))
+		return error_origin(-errno);
+	if (!(c.data[0].permitted & admin))
+		return 0;
+	c.data[0].effective &= ~admin;
+	c.data[0].inheritable &= ~admin; /* with it goes what is ambient (capabilities(7)) */
+	return set(&c) ? 0 : error_origin(-errno);
+}
+
+/* Whether it was set aside and is in effect now. */
+static bool take_up(struct capabilities *c)
+{
+	if (!get(c) || !(c->data[0].permitted & ~c->data[0].effective & admin))
+		return false;
+	c->data[0].effective |= admin;
+	return set(c);
+}
+
+static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	struct capabilities c;
+	int fd = try_open(attr, pid, cpu);
+
+	if ((fd != -EACCES && fd != -EPERM) || !take_up(&c))
+		return fd;
+	fd = try_open(attr, pid, cpu);
+	c.data[0].effective &= ~admin;
+	set(&c); /* giving up is always allowed */
+	return fd;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_PERF_ADMIN_H
+#define PROFD_INGEST_PERF_ADMIN_H
+
+/*
+ * Debian's kernels know a kernel.perf_event_paranoid above 2, and have it as their default:
+ * perf_event_open(2) then takes CAP_SYS_ADMIN, whatever else is held. Who was given that for this
+ * one call keeps it set aside and takes it up for the call alone.
+ */
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+/*
+ * For other users than root: from here on CAP_SYS_ADMIN is not in effect, and programs that are
+ * started do not get it. To be called before there are threads. Returns 0 or negative errno.
+ */
+int perf_admin_set_aside(void);
+
+/* perf_event_open(2), close-on-exec. Returns the fd or negative errno. */
+int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+
+#endif
