@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/error.h"
+#include "common/program_path.h"
 #include "common/worker/protocol.h"
 
 #define PROGRAM "profd-image-worker"
@@ -30,34 +29,7 @@ void worker_process_init(struct worker_process *p)
 
 int worker_process_path(char **ret)
 {
-	const char *chosen = secure_getenv("PROFD_IMAGE_WORKER");
-	char own[4096], *path = NULL;
-	ssize_t n;
-
-	if (chosen && chosen[0]) {
-		path = strdup(chosen);
-		if (!path)
-			return error_origin(-ENOMEM);
-		*ret = path;
-		return 0;
-	}
-	n = readlink("/proc/self/exe", own, sizeof(own));
-	if (n > 0 && (size_t)n < sizeof(own)) {
-		char *slash = memrchr(own, '/', (size_t)n);
-
-		if (slash && asprintf(&path, "%.*s/%s", (int)(slash - own), own, PROGRAM) < 0)
-			return error_origin(-ENOMEM);
-		if (path && access(path, X_OK) == 0) {
-			*ret = path;
-			return 0;
-		}
-		free(path);
-	}
-	path = strdup(PROFD_LIBEXECDIR "/" PROGRAM);
-	if (!path)
-		return error_origin(-ENOMEM);
-	*ret = path;
-	return 0;
+	return program_path("PROFD_IMAGE_WORKER", PROGRAM, ret);
 }
 
 /* What the program begins with. */

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -14,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/privileges.h"
 #include "common/worker/protocol.h"
 
 #define STACK_BYTES (8u << 20)
@@ -53,44 +52,6 @@ static int limit_resources(uint64_t memory_bytes)
 	for (size_t i = 0; !r && i < ARRAY_SIZE(limits); i++)
 		r = limit(limits[i].resource, limits[i].value);
 	return r;
-}
-
-/*
- * A root without CAP_SETUID, or in a user namespace that has no nobody (EINVAL), stays uid 0: it
- * has no capability then, and nothing that it owns can be opened from in here.
- */
-static int become_nobody(void)
-{
-	if (getuid() && geteuid())
-		return 0;
-	if ((setgroups(0, NULL) < 0 ||
-	     setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0 ||
-	     setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0) &&
-	    errno != EPERM && errno != EINVAL)
-		return error_origin(-errno);
-	return 0;
-}
-
-/*
- * The bounding set takes CAP_SETPCAP. Who lacks it cannot empty it, and does not have to: nothing
- * is gained from it without execve(2), nor with it where no new privileges are to be had.
- */
-static void empty_bounding_set(void)
-{
-	for (unsigned long i = 0; i < 64; i++)
-		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
-			return;
-}
-
-static int drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
-
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
-	    syscall(SYS_capset, &header, none) < 0)
-		return error_origin(-errno);
-	return 0;
 }
 
 /*
@@ -172,15 +133,13 @@ int sandbox_shut_in(uint64_t memory_bytes)
 	r = limit_resources(memory_bytes);
 	if (r)
 		return r;
-	empty_bounding_set();
-	r = become_nobody();
-	if (!r)
-		r = drop_capabilities();
-	if (!r)
+	/* Who stays uid 0 can open nothing that it owns in here. */
+	r = privileges_drop(&privileges_nobody);
+	if (r >= 0)
 		r = tie_leash();
 	if (r)
 		return r;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return error_origin(-errno);
 	return deny_files();
 }

@@ -7,9 +7,10 @@
  * that there is. In this order, so that each step can still be taken:
  *
  *   limits         address space, CPU time, size of files (memfds count), fds, processes, core
- *   who            uid 0 becomes nobody (65534) where it may; every capability goes
+ *   who            uid 0 becomes nobody (65534) where it may; every capability goes, and no new
+ *                  privileges are to be had (common/privileges.h)
  *   leash          protocol.h
- *   no new privileges, not traceable by others of its user
+ *   not traceable by others of its user
  *   landlock(7)    nothing allowed, of all that the kernel knows to forbid; without it in the
  *                  kernel, the next step has to do
  *   seccomp(2)     the system calls of sandbox_calls.c; any other kills the process
@@ -18,7 +19,9 @@
  */
 #include <stdint.h>
 
-#define SANDBOX_NOBODY 65534
+#include "common/privileges.h"
+
+#define SANDBOX_NOBODY PRIVILEGES_NOBODY
 
 /*
  * CPU time: between two requests a worker ends by itself after SANDBOX_CPU_ENOUGH_S; one request

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PRIVILEGES_H
+#define PROFD_COMMON_PRIVILEGES_H
+
+/*
+ * Giving up what a program was started with, for good: what reads strangers' files, and what speaks
+ * to strangers, does so before anything else. For programs of one thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PRIVILEGES_NOBODY 65534
+
+enum {
+	PRIVILEGES_E_OK,
+	/*
+	 * All of it, but uid 0 stays: there is no CAP_SETUID, or the user namespace has no such
+	 * uid. No capability is left, but what root owns can still be opened.
+	 */
+	PRIVILEGES_E_ROOT,
+};
+
+struct privileges_user {
+	uid_t uid;
+	gid_t gid;
+	const gid_t *groups; /* others that it is in */
+	size_t n_groups;
+};
+
+/* Who owns nothing and is in no group. */
+extern const struct privileges_user privileges_nobody;
+
+/*
+ * Whose real, effective or saved uid is 0 becomes @user; any other user stays. No capability is
+ * left, and none is to be had from execve(2): no_new_privs. Returns PRIVILEGES_E_* or negative
+ * errno; then it must not go on.
+ */
+int privileges_drop(const struct privileges_user *user);
+/* Whether the kernel says so: no capability that is permitted, effective, inheritable, ambient. */
+bool privileges_are_none(void);
+
+#endif
