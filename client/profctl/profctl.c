@@ -76,6 +76,18 @@ const struct verb verbs[] = {
 	 "but not at its best) or bad, with the remedy. Exit status 1 if anything is bad.\n"
 	 "\nExample: sudo profctl doctor\n",
 	 doctor_run},
+	{"symbolize", "[--lines] [--debuginfod URL]... -o FILE PROFILE",
+	 "give the addresses of a profile names",
+	 "Reads PROFILE (profile.proto, or a legacy CPU profile; - is standard input) and writes "
+	 "it,\n"
+	 "as gzip'ed profile.proto, with the names that the programs and libraries on this host\n"
+	 "have for its addresses. Files with other build ids than the profile's are not used.\n"
+	 "Needs no profd.\n"
+	 "      --lines            source lines and inlined functions, too\n"
+	 "      --debuginfod URL   ask this server for debug files that are not here\n"
+	 "  -o, --output FILE      - is standard output\n"
+	 "\nExample: profctl symbolize --lines -o named.pb.gz profile.pb.gz\n",
+	 symbolize_run},
 	{0},
 };
 
@@ -112,11 +124,11 @@ static void print_verb_help(const struct verb *verb, FILE *out)
 static void print_help(FILE *out)
 {
 	fputs("usage: profctl [--socket PATH | --user] VERB ...\n\n"
-	      "Controls profd, the always-on profiler.\n\n",
+	      "Controls profd, the always-on profiler, and works on profiles.\n\n",
 	      out);
 	for (const struct verb *verb = verbs; verb->name; verb++)
-		fprintf(out, "  %-8s %s\n", verb->name, verb->summary);
-	fputs("  help     this, or with a verb the verb's help\n\n"
+		fprintf(out, "  %-9s %s\n", verb->name, verb->summary);
+	fputs("  help      this, or with a verb the verb's help\n\n"
 	      "  --socket PATH  profd's socket; else $PROFD_SOCKET, else " SYSTEM_SOCKET "\n"
 	      "  --user         your own profd's socket, in $XDG_RUNTIME_DIR\n"
 	      "  --version\n\n"

@@ -49,6 +49,7 @@ int epoch_run(struct context *context, int argc, char **argv);
 int list_run(struct context *context, int argc, char **argv);
 int config_run(struct context *context, int argc, char **argv);
 int doctor_run(struct context *context, int argc, char **argv);
+int symbolize_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {

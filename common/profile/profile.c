@@ -37,6 +37,7 @@ struct profile_tables {
 	size_t n_strings;
 	struct profile_table string_table, comment_table, mapping_table, function_table,
 		location_table, sample_table;
+	bool locations_changed; /* since location_table was made */
 	size_t max_strings, max_comments, max_mappings, max_functions, max_locations, max_lines,
 		max_samples, max_sample_locations, max_sample_values, max_sample_labels;
 };
@@ -326,16 +327,36 @@ static int location_equal(const void *owner, uint32_t index, const void *key)
 	return 1;
 }
 
+static void rehash_locations(struct profile *p)
+{
+	struct profile_tables *t = p->tables;
+
+	profile_table_clear(&t->location_table);
+	for (uint32_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+		const struct location_key key = {.address = l->address,
+						 .mapping = l->mapping,
+						 .lines = l->n_lines ? &p->lines[l->first_line]
+								     : NULL,
+						 .n_lines = l->n_lines};
+
+		profile_table_insert(&t->location_table, location_hash(p, &key), i);
+	}
+	t->locations_changed = false;
+}
+
 int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 			 const struct profile_line *lines, uint32_t n_lines, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
 	const struct location_key key = {
 		.address = address, .mapping = mapping, .lines = lines, .n_lines = n_lines};
-	uint32_t hash = location_hash(p, &key);
-	uint32_t index = profile_table_find(&t->location_table, hash, location_equal, p, &key);
+	uint32_t hash = location_hash(p, &key), index;
 	int r;
 
+	if (t->locations_changed)
+		rehash_locations(p);
+	index = profile_table_find(&t->location_table, hash, location_equal, p, &key);
 	if (index != PROFILE_NONE) {
 		*ret = index;
 		return 0;
@@ -357,6 +378,59 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 	p->n_lines += n_lines;
 	profile_table_insert(&t->location_table, hash, index);
 	*ret = index;
+	return 0;
+}
+
+int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,
+		      uint32_t n_lines)
+{
+	struct profile_tables *t = p->tables;
+	struct profile_location *l = &p->locations[location];
+	int r;
+
+	if (n_lines > l->n_lines) {
+		r = MAKE_ROOM(p->lines, t->max_lines, p->n_lines, n_lines);
+		if (r)
+			return r;
+		l->first_line = p->n_lines;
+		p->n_lines += n_lines;
+	}
+	if (n_lines)
+		memcpy(&p->lines[l->first_line], lines, n_lines * sizeof(*lines));
+	l->n_lines = n_lines;
+	t->locations_changed = true;
+	return 0;
+}
+
+int profile_drop_unused_functions(struct profile *p)
+{
+	cleanup(freep) uint32_t *indices = malloc((p->n_functions + 1) * sizeof(*indices));
+	struct profile_tables *t = p->tables;
+	uint32_t n = 0;
+
+	if (!indices)
+		return error_origin(-ENOMEM);
+	memset(indices, 0xff, (p->n_functions + 1) * sizeof(*indices)); /* PROFILE_NONE */
+	for (size_t i = 0; i < p->n_locations; i++)
+		for (uint32_t j = 0; j < p->locations[i].n_lines; j++)
+			indices[p->lines[p->locations[i].first_line + j].function] = 0;
+	profile_table_clear(&t->function_table);
+	for (size_t i = 0; i < p->n_functions; i++) {
+		if (indices[i] == PROFILE_NONE)
+			continue;
+		indices[i] = n;
+		p->functions[n] = p->functions[i];
+		profile_table_insert(&t->function_table, function_hash(p, &p->functions[n]), n);
+		n++;
+	}
+	p->n_functions = n;
+	for (size_t i = 0; i < p->n_locations; i++)
+		for (uint32_t j = 0; j < p->locations[i].n_lines; j++) {
+			struct profile_line *line = &p->lines[p->locations[i].first_line + j];
+
+			line->function = indices[line->function];
+		}
+	t->locations_changed = true;
 	return 0;
 }
 
@@ -481,17 +555,7 @@ static void rehash_mappings_and_locations(struct profile *p)
 	profile_table_clear(&t->mapping_table);
 	for (uint32_t i = 0; i < p->n_mappings; i++)
 		profile_table_insert(&t->mapping_table, mapping_hash(p, &p->mappings[i]), i);
-	profile_table_clear(&t->location_table);
-	for (uint32_t i = 0; i < p->n_locations; i++) {
-		const struct profile_location *l = &p->locations[i];
-		const struct location_key key = {.address = l->address,
-						 .mapping = l->mapping,
-						 .lines = l->n_lines ? &p->lines[l->first_line]
-								     : NULL,
-						 .n_lines = l->n_lines};
-
-		profile_table_insert(&t->location_table, location_hash(p, &key), i);
-	}
+	rehash_locations(p);
 }
 
 void profile_set_main_mapping(struct profile *p, uint32_t mapping)

@@ -128,6 +128,14 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 			 const struct profile_line *lines, uint32_t n_lines, uint32_t *ret);
 /*
+ * Gives @location other @lines, which may not point into p->lines. It keeps its index, also where
+ * an equal one is there. Adding a location afterwards costs time for all of them, once.
+ */
+int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,
+		      uint32_t n_lines);
+/* Drops functions that no location's lines name. The others' indices change. */
+int profile_drop_unused_functions(struct profile *p);
+/*
  * Adds @values (n_sample_types of them) to the sample with this call chain and these labels (order
  * counts), or makes a new one. All indices must be valid, and the arrays not @p's own. A sum that
  * passes int64_t's range is clamped to it.

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profctl symbolize: reads a profile, has it named (client/symbolize), writes it. Memory is bounded
+ * while strangers' bytes are unpacked and packed again, by a limit on our own data: what a profile
+ * takes in memory cannot be told from its size.
+ */
+#include "client/symbolize/symbolize.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/profctl.h"
+#include "client/profctl/symbolize.h"
+#include "client/profctl/table.h"
+#include "client/symbolize/profile_file.h"
+#include "common/cleanup.h"
+#include "common/debuginfo/fetcher.h"
+#include "common/error.h"
+
+#define DATA_MAX     ((rlim_t)896 << 20)
+#define PPROF_LEVEL  6
+#define FAILURES_MAX 3 /* in a row: each may have taken minutes */
+
+enum { OPTION_LINES = OPTION_OWN, OPTION_DEBUGINFOD, OPTION_OUTPUT };
+
+static int add_url(struct symbolize_arguments *a, const char *url, struct usage_message *message)
+{
+	if (!strstr(url, "://") || strpbrk(url, " \t\r\n"))
+		return usage_error(message, "--debuginfod takes a URL, not '%s'", url);
+	if (a->n_urls == SYMBOLIZE_URLS_MAX)
+		return usage_error(message, "more than %d debuginfod servers", SYMBOLIZE_URLS_MAX);
+	a->urls[a->n_urls++] = url;
+	return 0;
+}
+
+static int take_option(int id, const char *argument, struct symbolize_arguments *a,
+		       struct usage_message *message)
+{
+	switch (id) {
+	case OPTION_LINES:
+		a->want_lines = true;
+		return 0;
+	case OPTION_DEBUGINFOD:
+		return add_url(a, argument, message);
+	case OPTION_OUTPUT:
+		if (a->output)
+			return usage_error(message, "-o is given twice");
+		a->output = argument;
+		return 0;
+	case OPTIONS_OPERAND:
+		if (a->profile)
+			return usage_error(message, "one PROFILE at a time; '%s' is the second",
+					   argument);
+		a->profile = argument;
+		return 0;
+	default:
+		return id;
+	}
+}
+
+int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret,
+		    struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		{OPTION_HELP, 'h', "help", false},
+		{OPTION_LINES, 0, "lines", false},
+		{OPTION_DEBUGINFOD, 0, "debuginfod", true},
+		{OPTION_OUTPUT, 'o', "output", true},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct symbolize_arguments arguments = {0};
+	const char *argument;
+	int id, r = 0;
+
+	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		if (id == OPTION_HELP)
+			return VERB_HELP;
+		r = take_option(id, argument, &arguments, message);
+	}
+	if (r)
+		return r;
+	if (!arguments.profile || !*arguments.profile)
+		return usage_error(message, "which PROFILE?");
+	if (!arguments.output || !*arguments.output)
+		return usage_error(message, "-o FILE says where the result goes");
+	*ret = arguments;
+	return 0;
+}
+
+/* --- debuginfod ------------------------------------------------------------------------------- */
+
+struct source {
+	struct context *context;
+	struct fetcher *fetcher;
+	unsigned n_failed; /* in a row; said once */
+	bool is_terminal;
+};
+
+static int fetch(void *context, const uint8_t *id, size_t length, const char *path)
+{
+	struct source *s = context;
+	struct fetcher_message message;
+	int fd = -1, r;
+
+	if (s->n_failed >= FAILURES_MAX)
+		return -1;
+	if (s->is_terminal) {
+		fputs("fetching what belongs to ", s->context->err);
+		print_safely(s->context->err, path);
+		fputs(" ...\r", s->context->err);
+		fflush(s->context->err);
+	}
+	r = fetcher_get(s->fetcher, id, length, &fd, &message);
+	if (s->is_terminal)
+		fputs("\033[K", s->context->err);
+	if (r == FETCHER_E_FAILED && !s->n_failed)
+		complain(s->context, STATUS_FAILED, "%s", message.text);
+	s->n_failed = r == FETCHER_E_FAILED ? s->n_failed + 1 : 0;
+	return r ? -1 : fd;
+}
+
+/* Returns 0 or negative errno. */
+static int open_source(struct source *s, const struct symbolize_arguments *arguments)
+{
+	struct fetcher_options options = {0};
+	cleanup(freep) char *urls = NULL;
+	size_t length = 1;
+	int r;
+
+	for (size_t i = 0; i < arguments->n_urls; i++)
+		length += strlen(arguments->urls[i]) + 1;
+	urls = calloc(length, 1);
+	if (!urls)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < arguments->n_urls; i++) {
+		strcat(urls, i ? " " : "");
+		strcat(urls, arguments->urls[i]);
+	}
+	options.urls = urls;
+	r = fetcher_new(&s->fetcher, &options);
+	s->is_terminal = s->context->color && fileno(s->context->err) >= 0 &&
+			 isatty(fileno(s->context->err));
+	return r;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+/* Sanitizers map more than any limit of ours. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+/* The image worker, which is started in between, has limits of its own. */
+static void bound_memory(struct rlimit *ret_before)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_DATA, ret_before);
+	limit = *ret_before;
+	if (!IS_SANITIZED && limit.rlim_cur > DATA_MAX)
+		limit.rlim_cur = DATA_MAX;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
+static int complain_memory(const struct context *context, const char *path, int error)
+{
+	if (error == -ENOMEM)
+		return complain(context, STATUS_FAILED, "%s takes more memory than there may be",
+				path);
+	return complain(context, STATUS_FAILED, "%s", error_describe(error));
+}
+
+/* Returns an exit status; *ret only with STATUS_DONE. */
+static int read_profile(const struct context *context, const char *path, struct profile **ret)
+{
+	struct profile_message message;
+	struct rlimit before;
+	int r;
+
+	bound_memory(&before);
+	r = profile_file_read(path, ret, &message);
+	setrlimit(RLIMIT_DATA, &before);
+	if (r < 0)
+		return complain_memory(context, path, r);
+	return r ? complain(context, STATUS_FAILED, "%s: %s", path, message.text) : STATUS_DONE;
+}
+
+static int write_profile(const struct context *context, const char *path, const struct profile *p)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	struct rlimit before;
+	size_t length;
+	int r;
+
+	bound_memory(&before);
+	r = pprof_write(p, PPROF_LEVEL, &data, &length);
+	setrlimit(RLIMIT_DATA, &before);
+	if (r)
+		return complain_memory(context, path, r);
+	if (strcmp(path, "-") == 0) {
+		if (fwrite(data, 1, length, context->out) != length)
+			return complain(context, STATUS_FAILED,
+					"standard output cannot be written");
+		return STATUS_DONE;
+	}
+	if (profile_file_save(path, data, length, &message))
+		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
+	return STATUS_DONE;
+}
+
+static void print_result(const struct context *context, const struct symbolize_result *result)
+{
+	for (size_t i = 0; i < result->notes.n; i++)
+		complain(context, 0, "%s", result->notes.lines[i]);
+	if (result->notes.n_more)
+		complain(context, 0, "%zu more like these", result->notes.n_more);
+	complain(context, 0, "%zu of %zu locations named, %zu of them now", result->n_named,
+		 result->n_locations, result->n_new);
+}
+
+/* Returns an exit status. */
+static int name(struct context *context, const struct symbolize_arguments *arguments,
+		struct profile *p)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
+	struct source source = {.context = context};
+	struct symbolize_options options = {
+		.want_lines = arguments->want_lines,
+		.root_fd = root_fd,
+		.fetch = arguments->n_urls ? fetch : NULL,
+		.context = &source,
+	};
+	int r = arguments->n_urls ? open_source(&source, arguments) : 0;
+
+	if (!r)
+		r = symbolize_profile(p, &options, &result);
+	fetcher_free(source.fetcher);
+	if (r < 0)
+		return complain_memory(context, arguments->profile, r);
+	if (r)
+		return complain(context, STATUS_FAILED,
+				"profd-image-worker, which reads programs, does not run: %s",
+				result.trouble);
+	print_result(context, &result);
+	return STATUS_DONE;
+}
+
+int symbolize_run(struct context *context, int argc, char **argv)
+{
+	cleanup(profile_freep) struct profile *p = NULL;
+	struct symbolize_arguments arguments;
+	struct usage_message message;
+	int status, r = symbolize_parse(argc, argv, &arguments, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	if (strcmp(arguments.output, "-") == 0 && context->terminal)
+		return complain(context, STATUS_USAGE,
+				"a profile is nothing for a terminal: redirect it, or use -o FILE");
+	status = read_profile(context, arguments.profile, &p);
+	if (!status)
+		status = name(context, &arguments, p);
+	return status ? status : write_profile(context, arguments.output, p);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/symbolize/asker.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+
+#define NS          UINT64_C(1000000000)
+#define DEADLINE_NS (60 * NS) /* somebody waits for it, and large programs have much to read */
+#define TRIES_MAX   4         /* of workers that never come up */
+/* Address space: the debug information of one large program, and what is made of it. */
+#define MEMORY_BYTES (UINT64_C(2) << 30)
+
+struct asker {
+	struct worker *worker;
+	int proven; /* process of the worker that has answered the harmless question */
+	struct worker_stats stats;
+};
+
+int asker_new(struct asker **ret, const char *path, uint64_t deadline_ns)
+{
+	const struct worker_options options = {
+		.path = path,
+		.name = "symbols",
+		.memory_bytes = MEMORY_BYTES,
+		.deadline_ns = deadline_ns ? deadline_ns : DEADLINE_NS,
+	};
+	cleanup(asker_freep) struct asker *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return error_origin(-ENOMEM);
+	r = worker_new(&a->worker, &options);
+	if (r)
+		return r;
+	*ret = steal_ptr(&a);
+	return 0;
+}
+
+void asker_free(struct asker *a)
+{
+	if (!a)
+		return;
+	worker_free(a->worker);
+	free(a);
+}
+
+const char *asker_why(const struct asker *a)
+{
+	return a->stats.why;
+}
+
+static void wait_for_rest(const struct worker *w)
+{
+	uint64_t at_ns = worker_rests_until(w);
+	const struct timespec at = {.tv_sec = (time_t)(at_ns / NS), .tv_nsec = (long)(at_ns % NS)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		continue;
+}
+
+static int prove(struct asker *a)
+{
+	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
+	int process = worker_pid(a->worker), r = WORKER_E_DIED;
+	struct worker_reply reply;
+
+	if (process && process == a->proven)
+		return ASKER_E_OK;
+	request.payload = "x";
+	request.payload_length = 2;
+	for (unsigned i = 0; i < TRIES_MAX && r; i++) {
+		wait_for_rest(a->worker);
+		r = worker_ask(a->worker, &request, &reply);
+		if (r < 0)
+			return r;
+	}
+	a->proven = r ? 0 : worker_pid(a->worker);
+	return r ? ASKER_E_NONE : ASKER_E_OK;
+}
+
+static int ask(struct asker *a, const struct worker_request *request, struct worker_reply *ret)
+{
+	int r = prove(a);
+
+	if (!r) {
+		r = worker_ask(a->worker, request, ret);
+		if (r > 0)
+			r = r == WORKER_E_DIED ? ASKER_E_DIED : ASKER_E_NONE;
+	}
+	if (r)
+		worker_get_stats(a->worker, &a->stats);
+	return r;
+}
+
+/* The answer is none that protocol.h describes. */
+static int condemn(struct asker *a)
+{
+	worker_condemn(a->worker);
+	worker_get_stats(a->worker, &a->stats);
+	return ASKER_E_DIED;
+}
+
+int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
+		  enum worker_outcome *ret_outcome)
+{
+	struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
+	struct worker_image facts;
+	struct worker_reply reply;
+	int r = ask(a, &request, &reply);
+
+	if (r)
+		return r;
+	if (reply.outcome == WORKER_DONE) {
+		if (!answer_image(reply.data, reply.length, &facts))
+			return condemn(a);
+		*ret = facts;
+	}
+	*ret_outcome = reply.outcome;
+	return ASKER_E_OK;
+}
+
+int asker_names(struct asker *a, struct worker_request *request, const uint64_t *addresses,
+		size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret)
+{
+	struct worker_reply reply;
+	int r;
+
+	request->payload = addresses;
+	request->payload_length = n * sizeof(*addresses);
+	r = ask(a, request, &reply);
+	if (r)
+		return r;
+	if (reply.outcome == WORKER_DONE &&
+	    !answer_names(reply.data, reply.length, addresses, n, ret))
+		return condemn(a);
+	*ret_outcome = reply.outcome;
+	return ASKER_E_OK;
+}
+
+int asker_demangle(struct asker *a, const char *name, const char **ret)
+{
+	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
+	struct worker_reply reply;
+	int r;
+
+	request.payload = name;
+	request.payload_length = strlen(name) + 1;
+	r = ask(a, &request, &reply);
+	if (r)
+		return r;
+	if (reply.outcome == WORKER_DONE && !answer_texts(reply.data, reply.length, 1))
+		return condemn(a);
+	*ret = reply.outcome == WORKER_DONE ? (const char *)reply.data : NULL;
+	return ASKER_E_OK;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/symbolize/namer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/profile_table.h"
+
+#define TEXT_BYTES_MAX ((size_t)64 << 20)
+
+/* A text of the answer in work, and what it is in the profile. */
+struct text {
+	uint32_t offset, string;
+};
+
+/* Of a mapping: how many locations there are, and of how many all lines have what. */
+struct tally {
+	size_t n, n_named, n_with_files, n_with_lines;
+	bool has_inlined, has_changed;
+};
+
+struct namer {
+	struct profile *p;
+	struct tally *tallies; /* by mapping */
+	struct profile_hash_key key;
+	const struct answer_names *answer;
+	struct profile_table table; /* of texts, by offset */
+	struct text *texts;
+	size_t n_texts, max_texts, text_bytes;
+	bool is_full, has_replaced;
+};
+
+int namer_new(struct namer **ret, struct profile *p)
+{
+	cleanup(namer_freep) struct namer *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return error_origin(-ENOMEM);
+	n->p = p;
+	n->tallies = calloc(p->n_mappings + 1, sizeof(*n->tallies));
+	if (!n->tallies)
+		return error_origin(-ENOMEM);
+	profile_hash_key_init(&n->key);
+	*ret = steal_ptr(&n);
+	return 0;
+}
+
+void namer_free(struct namer *n)
+{
+	if (!n)
+		return;
+	profile_table_deinit(&n->table);
+	free(n->texts);
+	free(n->tallies);
+	free(n);
+}
+
+bool namer_is_full(const struct namer *n)
+{
+	return n->is_full;
+}
+
+void namer_begin(struct namer *n, const struct answer_names *answer)
+{
+	n->answer = answer;
+	n->n_texts = 0;
+	profile_table_clear(&n->table);
+}
+
+static int text_equal(const void *owner, uint32_t index, const void *key)
+{
+	return ((const struct namer *)owner)->texts[index].offset == *(const uint32_t *)key;
+}
+
+static int make_room(struct namer *n)
+{
+	size_t wanted = n->max_texts ? 2 * n->max_texts : 256;
+	struct text *moved;
+
+	if (n->n_texts < n->max_texts)
+		return 0;
+	moved = reallocarray(n->texts, wanted, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	n->texts = moved;
+	n->max_texts = wanted;
+	return 0;
+}
+
+/* The profile's string for the answer's text at @offset. */
+static int add_text(struct namer *n, uint32_t offset, uint32_t *ret)
+{
+	uint32_t hash = profile_hash(&n->key, &offset, sizeof(offset));
+	uint32_t index = profile_table_find(&n->table, hash, text_equal, n, &offset);
+	const char *text = n->answer->text + offset;
+	size_t length, n_strings = profile_n_strings(n->p);
+	struct text *entry;
+	int r;
+
+	if (index != PROFILE_NONE) {
+		*ret = n->texts[index].string;
+		return 0;
+	}
+	r = make_room(n);
+	if (!r)
+		r = profile_table_reserve(&n->table);
+	if (r)
+		return r;
+	entry = &n->texts[n->n_texts];
+	entry->offset = offset;
+	length = strlen(text);
+	r = profile_add_string(n->p, text, length, &entry->string);
+	if (r)
+		return r;
+	profile_table_insert(&n->table, hash, (uint32_t)n->n_texts++);
+	if (profile_n_strings(n->p) > n_strings)
+		n->text_bytes += length;
+	n->is_full |= n->text_bytes > TEXT_BYTES_MAX;
+	*ret = entry->string;
+	return 0;
+}
+
+static int add_line(struct namer *n, const struct worker_frame *frame, struct profile_line *ret)
+{
+	struct profile_function f = {.start_line = frame->start_line};
+	int r = add_text(n, frame->name, &f.name);
+
+	if (!r)
+		r = add_text(n, frame->system_name, &f.system_name);
+	if (!r)
+		r = add_text(n, frame->file, &f.filename);
+	ret->line = frame->line;
+	return r ? r : profile_add_function(n->p, &f, &ret->function);
+}
+
+static int set_lines(struct namer *n, uint32_t location, const struct profile_line *lines,
+		     uint32_t n_lines)
+{
+	const struct profile_location *l = &n->p->locations[location];
+
+	n->has_replaced |= l->n_lines > 0;
+	if (l->mapping != PROFILE_NONE)
+		n->tallies[l->mapping].has_changed = true;
+	return profile_set_lines(n->p, location, lines, n_lines);
+}
+
+int namer_set(struct namer *n, uint32_t location, const struct worker_location *found,
+	      bool *ret_set)
+{
+	const struct worker_frame *frames = &n->answer->frames[found->first_frame];
+	struct profile_line lines[WORKER_FRAMES_MAX];
+	bool has_lines = false;
+	int r = 0;
+
+	*ret_set = false;
+	for (uint32_t i = 0; i < found->n_frames; i++)
+		has_lines |= frames[i].line != 0;
+	if (n->is_full || !found->n_frames || (n->p->locations[location].n_lines && !has_lines))
+		return 0;
+	for (uint32_t i = 0; i < found->n_frames && !r; i++)
+		r = add_line(n, &frames[i], &lines[i]);
+	if (!r)
+		r = set_lines(n, location, lines, found->n_frames);
+	*ret_set = !r;
+	return r;
+}
+
+int namer_set_function(struct namer *n, uint32_t location, const char *name,
+		       const char *system_name)
+{
+	struct profile_function f = {0};
+	struct profile_line line = {0};
+	int r = profile_add_text(n->p, name, &f.name);
+
+	if (!r)
+		r = profile_add_text(n->p, system_name, &f.system_name);
+	if (!r)
+		r = profile_add_function(n->p, &f, &line.function);
+	return r ? r : set_lines(n, location, &line, 1);
+}
+
+static void count(struct namer *n, const struct profile_location *l)
+{
+	struct tally *t = &n->tallies[l->mapping];
+	uint32_t n_files = 0, n_lines = 0;
+
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &n->p->lines[l->first_line + i];
+
+		n_files += n->p->functions[line->function].filename != 0;
+		n_lines += line->line != 0;
+	}
+	t->n++;
+	t->n_named += l->n_lines > 0;
+	t->n_with_files += l->n_lines && n_files == l->n_lines;
+	t->n_with_lines += l->n_lines && n_lines == l->n_lines;
+	t->has_inlined |= l->n_lines > 1;
+}
+
+int namer_finish(struct namer *n)
+{
+	for (size_t i = 0; i < n->p->n_locations; i++)
+		if (n->p->locations[i].mapping != PROFILE_NONE)
+			count(n, &n->p->locations[i]);
+	for (size_t i = 0; i < n->p->n_mappings; i++) {
+		struct profile_mapping *m = &n->p->mappings[i];
+		const struct tally *t = &n->tallies[i];
+
+		if (!t->has_changed)
+			continue;
+		m->has_functions = t->n_named == t->n;
+		m->has_filenames = t->n_with_files == t->n;
+		m->has_line_numbers = t->n_with_lines == t->n;
+		m->has_inline_frames |= t->has_inlined;
+	}
+	return n->has_replaced ? profile_drop_unused_functions(n->p) : 0;
+}

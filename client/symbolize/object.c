@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/symbolize/object.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DELETED      " (deleted)"
+#define ID_TEXT_SIZE (2 * ELF_BUILD_ID_MAX + 1)
+
+static void print_id(const struct elf_summary *elf, char ret[ID_TEXT_SIZE])
+{
+	*ret = '\0';
+	for (uint32_t i = 0; i < elf->build_id_length; i++)
+		snprintf(ret + (size_t)2 * i, 3, "%02x", elf->build_id[i]);
+}
+
+bool object_is_id(const char *text, const struct elf_summary *elf)
+{
+	char own[ID_TEXT_SIZE];
+	size_t length;
+
+	print_id(elf, own);
+	length = strlen(own);
+	if (!length || strncasecmp(text, own, length) != 0)
+		return false;
+	text += length;
+	/* One that long may have been cut. */
+	return elf->build_id_length == ELF_BUILD_ID_MAX || text[strspn(text, "0")] == '\0';
+}
+
+static int note_death(const struct object *o)
+{
+	notes_add(o->source->notes, "%s: skipped, the image worker could not read it: %s", o->path,
+		  asker_why(o->source->asker));
+	return OBJECT_E_NONE;
+}
+
+/* From ASKER_E_* or negative errno. */
+static int judge(const struct object *o, int r)
+{
+	return r <= 0 ? r : r == ASKER_E_DIED ? note_death(o) : OBJECT_E_NO_WORKER;
+}
+
+/*
+ * The file at the path, as it is or without what the kernel says behind it when the file that was
+ * mapped is gone: then another may be there.
+ */
+static int open_image(const struct object *o, bool *ret_deleted)
+{
+	size_t length = strlen(o->path), n_deleted = strlen(DELETED);
+	char path[PATH_MAX];
+	const char *why;
+	int fd = files_open(o->source->files, o->path, &why);
+
+	*ret_deleted = false;
+	if (fd < 0 && length > n_deleted && length - n_deleted < sizeof(path) &&
+	    strcmp(o->path + length - n_deleted, DELETED) == 0) {
+		snprintf(path, sizeof(path), "%.*s", (int)(length - n_deleted), o->path);
+		fd = files_open(o->source->files, path, &why);
+		*ret_deleted = true;
+	}
+	if (fd < 0)
+		notes_add(o->source->notes, "%s: %s", o->path, why);
+	return fd;
+}
+
+static const char *describe(enum worker_outcome outcome)
+{
+	return outcome == WORKER_NOT_ELF     ? "no ELF file"
+	       : outcome == WORKER_MALFORMED ? "a damaged ELF file"
+	       : outcome == WORKER_NO_MEMORY ? "takes too much memory"
+					     : "cannot be read";
+}
+
+static int identify(struct object *o, const char *build_id, bool is_deleted)
+{
+	char own[ID_TEXT_SIZE];
+
+	o->is_identified = object_is_id(build_id, &o->facts.elf);
+	if (o->is_identified)
+		return OBJECT_E_OK;
+	if (*build_id && o->facts.elf.build_id_length) {
+		print_id(&o->facts.elf, own);
+		notes_add(o->source->notes, "%s: build id %s, the file here has %s", o->path,
+			  build_id, own);
+		return OBJECT_E_NONE;
+	}
+	if (is_deleted) {
+		notes_add(o->source->notes, "%s: and no build id to know it by", o->path);
+		return OBJECT_E_NONE;
+	}
+	return OBJECT_E_OK;
+}
+
+/* --- what debug_choice.h wants ---------------------------------------------------------------- */
+
+static int choice_open(void *context, const char *path)
+{
+	const struct object *o = context;
+	const char *ignored;
+
+	return files_open(o->source->files, path, &ignored);
+}
+
+static int choice_inspect(void *context, int fd, struct worker_image *ret,
+			  enum worker_outcome *ret_outcome)
+{
+	const struct object *o = context;
+
+	return asker_inspect(o->source->asker, fd, ret, ret_outcome);
+}
+
+static int choice_fetch(void *context, const uint8_t *id, size_t length)
+{
+	const struct object *o = context;
+	int fd = files_open_fetched(o->source->files, id, length);
+
+	if (fd < 0 && o->source->fetch)
+		fd = o->source->fetch(o->source->context, id, length, o->path);
+	return fd;
+}
+
+static int find_debug(struct object *o)
+{
+	const struct debug_choice_world world = {
+		.context = o,
+		.open = choice_open,
+		.inspect = choice_inspect,
+		.fetch = choice_fetch,
+	};
+
+	return debug_choice_make(&world, o->path, &o->facts, o->source->want_lines, &o->debug);
+}
+
+int object_init(struct object *ret, const struct object_source *source, const char *path,
+		const char *build_id)
+{
+	enum worker_outcome outcome = WORKER_UNREADABLE;
+	bool is_deleted;
+	int r;
+
+	*ret = (struct object){
+		.source = source,
+		.path = path,
+		.fd = -1,
+		.debug = {.debug = -1, .alternate = -1},
+	};
+	ret->fd = open_image(ret, &is_deleted);
+	if (ret->fd < 0)
+		return OBJECT_E_NONE;
+	r = asker_inspect(source->asker, ret->fd, &ret->facts, &outcome);
+	if (r)
+		return judge(ret, r);
+	if (outcome != WORKER_DONE) {
+		notes_add(source->notes, "%s: %s", path, describe(outcome));
+		return OBJECT_E_NONE;
+	}
+	r = identify(ret, build_id, is_deleted);
+	return r ? r : judge(ret, find_debug(ret));
+}
+
+void object_deinit(struct object *o)
+{
+	debug_choice_close(&o->debug);
+	closep(&o->fd);
+	o->fd = -1;
+}
+
+bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint64_t address,
+		  uint64_t *ret)
+{
+	uint64_t offset;
+
+	return address >= m->start && address < m->limit &&
+	       !__builtin_add_overflow(address - m->start, m->offset, &offset) &&
+	       elf_summary_vaddr(&o->facts.elf, offset, ret);
+}
+
+int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+	       struct answer_names *ret)
+{
+	struct worker_request request = worker_request_of(WORKER_SYMBOLS, o->fd);
+	enum worker_outcome outcome;
+	int r;
+
+	request.key = key;
+	request.flags = (o->source->want_lines ? WORKER_WANT_LINES : 0) |
+			(o->debug.check_crc ? WORKER_CHECK_CRC : 0);
+	request.files[WORKER_FILE_DEBUG] = o->debug.debug;
+	request.files[WORKER_FILE_ALTERNATE] = o->debug.alternate;
+	r = asker_names(o->source->asker, &request, addresses, n, &outcome, ret);
+	if (r)
+		return judge(o, r);
+	if (outcome == WORKER_DONE)
+		return OBJECT_E_OK;
+	notes_add(o->source->notes, "%s: %s", o->path, describe(outcome));
+	return OBJECT_E_NONE;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_SYMBOLIZE_OBJECT_H
+#define PROFD_SYMBOLIZE_OBJECT_H
+
+/*
+ * The file on this host that a profile's mapping names, if it is the one that was mapped there, and
+ * its separate debug files. What it cannot be used for is noted.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/symbolize/asker.h"
+#include "client/symbolize/files.h"
+#include "client/symbolize/notes.h"
+#include "common/profile/profile.h"
+#include "common/worker/debug_choice.h"
+
+/* What objects are made with; all borrowed. */
+struct object_source {
+	struct files *files;
+	struct asker *asker;
+	struct notes *notes;
+	bool want_lines;
+	/* Of a build id that nothing here has: the fd of its debug file, or -1. May be NULL. */
+	int (*fetch)(void *context, const uint8_t *id, size_t length, const char *path);
+	void *context;
+};
+
+struct object {
+	const struct object_source *source;
+	const char *path; /* borrowed */
+	int fd;           /* or -1 */
+	struct worker_image facts;
+	struct debug_choice debug;
+	bool is_identified; /* it has the mapping's build id */
+};
+
+enum {
+	OBJECT_E_OK,
+	OBJECT_E_NONE,      /* not here, another one, or of no use: noted */
+	OBJECT_E_NO_WORKER, /* as ASKER_E_NONE: nothing more can be found out */
+};
+
+/*
+ * @path and @build_id (hexadecimal, "" unknown) as the profile has them; @path is borrowed as long
+ * as the object. Returns OBJECT_E_* or negative errno.
+ */
+int object_init(struct object *ret, const struct object_source *source, const char *path,
+		const char *build_id);
+/* Takes one that was not made. */
+void object_deinit(struct object *o);
+
+/* The link-time address of @address in @m, which maps the file. */
+bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint64_t address,
+		  uint64_t *ret);
+/*
+ * Asks for @addresses (link-time, ascending, @n, not more than WORKER_ADDRESSES_MAX). *ret is
+ * borrowed from the asker; without locations where there is nothing. Returns OBJECT_E_* or negative
+ * errno.
+ */
+int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+	       struct answer_names *ret);
+
+/*
+ * Pure: whether the build id of a profile, as text, is that of @elf, which holds no more than
+ * ELF_BUILD_ID_MAX bytes of it. Zeros behind the end count for nothing: some tools pad.
+ */
+bool object_is_id(const char *text, const struct elf_summary *elf);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_SYMBOLIZE_PROFILE_FILE_H
+#define PROFD_SYMBOLIZE_PROFILE_FILE_H
+
+/*
+ * Profiles in files of the user's: read whatever format they have, written whole or not at all.
+ */
+#include "common/profile/pprof.h" /* struct profile_message */
+#include "common/profile/profile.h"
+
+enum {
+	PROFILE_FILE_E_OK,
+	PROFILE_FILE_E_FAILED, /* the message says why */
+};
+
+/*
+ * profile.proto, gzip'ed or not, or a legacy CPU profile, as its first bytes tell; "-" is standard
+ * input. Refuses what is larger than some hundred MiB. Returns PROFILE_FILE_E_* or negative errno.
+ */
+int profile_file_read(const char *path, struct profile **ret, struct profile_message *message);
+
+/*
+ * Writes @data to @path: under a temporary name beside it, then renamed, with the mode that the
+ * umask leaves. What is there and no regular file is written to. Returns PROFILE_FILE_E_*.
+ */
+int profile_file_save(const char *path, const uint8_t *data, size_t length,
+		      struct profile_message *message);
+/* Writes all of @data to @fd. Returns 0 or negative errno. */
+int profile_file_put(int fd, const uint8_t *data, size_t length);
+
+#endif

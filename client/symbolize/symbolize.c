@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The locations that want names are put in order by the file of their mapping; each file is opened
+ * once, for all of them, and asked about addresses in ascending order, as many at a time as a
+ * question holds.
+ */
+#include "client/symbolize/symbolize.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/symbolize/asker.h"
+#include "client/symbolize/files.h"
+#include "client/symbolize/kernel.h"
+#include "client/symbolize/namer.h"
+#include "client/symbolize/object.h"
+#include "common/error.h"
+
+struct wanted {
+	uint64_t address; /* link-time, once its file is known */
+	uint32_t location;
+};
+
+struct work {
+	struct profile *p;
+	const struct symbolize_options *options;
+	struct symbolize_result *result;
+	struct files *files;
+	struct asker *asker;
+	struct kernel *kernel;
+	struct namer *namer;
+	struct object_source source;
+	uint64_t key;             /* of the object in work */
+	size_t n_unidentified;    /* files that were used for want of something better */
+	const char *unidentified; /* the first of them */
+};
+
+static void work_deinit(struct work *w)
+{
+	namer_free(w->namer);
+	kernel_free(w->kernel);
+	asker_free(w->asker);
+	files_free(w->files);
+}
+
+static int work_init(struct work *w)
+{
+	int r = files_new(&w->files, w->options->root_fd);
+
+	if (!r)
+		r = asker_new(&w->asker, w->options->worker_path, w->options->deadline_ns);
+	if (!r)
+		r = kernel_new(&w->kernel, w->files);
+	if (!r)
+		r = namer_new(&w->namer, w->p);
+	w->source = (struct object_source){
+		.files = w->files,
+		.asker = w->asker,
+		.notes = &w->result->notes,
+		.want_lines = w->options->want_lines,
+		.fetch = w->options->fetch,
+		.context = w->options->context,
+	};
+	return r;
+}
+
+static const struct profile_mapping *mapping_of(const struct profile *p, uint32_t location)
+{
+	return &p->mappings[p->locations[location].mapping];
+}
+
+static const char *path_of(const struct profile *p, uint32_t location)
+{
+	return profile_string(p, mapping_of(p, location)->path);
+}
+
+static bool is_kernel(const char *path)
+{
+	return strncmp(path, KERNEL_PATH, strlen(KERNEL_PATH)) == 0;
+}
+
+/* "//anon" is what perf calls memory without a file. */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
+static bool has_line(const struct profile *p, const struct profile_location *l)
+{
+	for (uint32_t i = 0; i < l->n_lines; i++)
+		if (p->lines[l->first_line + i].line)
+			return true;
+	return false;
+}
+
+static bool is_wanted(const struct work *w, const struct profile_location *l)
+{
+	const char *path;
+
+	if (l->mapping == PROFILE_NONE)
+		return false;
+	path = profile_string(w->p, w->p->mappings[l->mapping].path);
+	if (!l->n_lines)
+		return is_file(path) || is_kernel(path);
+	return w->options->want_lines && is_file(path) && !has_line(w->p, l);
+}
+
+/* By file, then by location: the order must not depend on addresses that are not known yet. */
+static int by_file(const void *a, const void *b, void *context)
+{
+	const struct profile *p = context;
+	uint32_t x = ((const struct wanted *)a)->location, y = ((const struct wanted *)b)->location;
+	const struct profile_mapping *m = mapping_of(p, x), *n = mapping_of(p, y);
+
+	if (m->path != n->path)
+		return m->path < n->path ? -1 : 1;
+	if (m->build_id != n->build_id)
+		return m->build_id < n->build_id ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->location < y->location ? -1 : x->location > y->location;
+}
+
+static int collect(const struct work *w, struct wanted **ret, size_t *ret_n)
+{
+	struct wanted *all = calloc(w->p->n_locations + 1, sizeof(*all));
+	size_t n = 0;
+
+	if (!all)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < w->p->n_locations; i++)
+		if (is_wanted(w, &w->p->locations[i]))
+			all[n++].location = i;
+	qsort_r(all, n, sizeof(*all), by_file, w->p);
+	*ret = all;
+	*ret_n = n;
+	return 0;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+static int name_kernel_function(struct work *w, uint32_t location, const char *name)
+{
+	const char *demangled = NULL;
+	int r = 0;
+
+	/* Rust's; a worker that is not to be had matters to nobody else. */
+	if (strncmp(name, "_R", 2) == 0)
+		r = asker_demangle(w->asker, name, &demangled);
+	if (r < 0)
+		return r;
+	w->result->n_new++;
+	return namer_set_function(w->namer, location, demangled ? demangled : name, name);
+}
+
+static int name_kernel(struct work *w, const struct wanted *run, size_t n)
+{
+	static const char *const whys[] = {
+		[KERNEL_E_OTHER] = "not known to be the kernel that runs here",
+		[KERNEL_E_HIDDEN] = "the kernel hides its addresses from you; try as root",
+		[KERNEL_E_PLACE] = "where it lay in memory is not known",
+	};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_location *l = &w->p->locations[run[i].location];
+		const struct profile_mapping *m = mapping_of(w->p, run[i].location);
+		struct symtab_symbol symbol;
+		uint64_t shift;
+		int r = kernel_place(w->kernel, m, profile_string(w->p, m->build_id), &shift);
+
+		if (r < 0)
+			return r;
+		if (r)
+			notes_add(&w->result->notes, KERNEL_PATH ": %s", whys[r]);
+		else if (l->address >= m->start && l->address < m->limit &&
+			 kernel_find(w->kernel, l->address + shift, &symbol))
+			r = name_kernel_function(w, run[i].location, symbol.name);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/*
+ * Keeps those whose addresses the object has, and puts them in order; what has names gets others
+ * only from the very file.
+ */
+static size_t find_addresses(const struct work *w, const struct object *o, struct wanted *run,
+			     size_t n)
+{
+	bool has_names = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_location *l = &w->p->locations[run[i].location];
+		struct wanted wanted = run[i];
+
+		has_names |= l->n_lines > 0;
+		if ((!l->n_lines || o->is_identified) &&
+		    object_vaddr(o, mapping_of(w->p, wanted.location), l->address, &wanted.address))
+			run[kept++] = wanted;
+	}
+	if (has_names && !o->is_identified)
+		notes_add(&w->result->notes,
+			  "%s: names stay as they are, no build id tells whether it is the file",
+			  o->path);
+	qsort(run, kept, sizeof(*run), by_address);
+	return kept;
+}
+
+static int set_names(struct work *w, const struct wanted *run, size_t n, const uint64_t *addresses,
+		     const struct answer_names *answer)
+{
+	size_t at = 0;
+
+	namer_begin(w->namer, answer);
+	for (size_t i = 0; i < n; i++) {
+		bool is_set;
+		int r;
+
+		while (addresses[at] != run[i].address)
+			at++;
+		r = namer_set(w->namer, run[i].location, &answer->locations[at], &is_set);
+		if (r)
+			return r;
+		w->result->n_new += is_set;
+	}
+	return 0;
+}
+
+/* The first of @run whose addresses fill one question: how many, and the addresses, each once. */
+static size_t take(const struct wanted *run, size_t n, uint64_t addresses[WORKER_ADDRESSES_MAX],
+		   size_t *ret_n)
+{
+	size_t i, n_addresses = 0;
+
+	for (i = 0; i < n; i++) {
+		if (n_addresses && addresses[n_addresses - 1] == run[i].address)
+			continue;
+		if (n_addresses == WORKER_ADDRESSES_MAX)
+			break;
+		addresses[n_addresses++] = run[i].address;
+	}
+	*ret_n = n_addresses;
+	return i;
+}
+
+static int ask_all(struct work *w, struct object *o, const struct wanted *run, size_t n)
+{
+	cleanup(freep) uint64_t *addresses = calloc(WORKER_ADDRESSES_MAX, sizeof(*addresses));
+	int r;
+
+	if (!addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
+		struct answer_names answer;
+		size_t n_addresses, n_taken = take(run + i, n - i, addresses, &n_addresses);
+
+		r = object_ask(o, w->key, addresses, n_addresses, &answer);
+		if (!r)
+			r = set_names(w, run + i, n_taken, addresses, &answer);
+		if (r)
+			return r;
+		i += n_taken;
+	}
+	return 0;
+}
+
+/* What was asked for and is nowhere. */
+static void note_success(struct work *w, const struct object *o, const struct wanted *run, size_t n)
+{
+	bool want_lines = w->options->want_lines;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_location *l = &w->p->locations[run[i].location];
+
+		if (want_lines ? has_line(w->p, l) : l->n_lines > 0)
+			return;
+	}
+	if (n && !namer_is_full(w->namer))
+		notes_add(&w->result->notes,
+			  "%s: no %s in it, and no debug file with such was found", o->path,
+			  want_lines ? "lines" : "names");
+}
+
+/* What nothing contradicts is used, but for names that are there already. */
+static void note_unidentified(struct work *w, const struct object *o, size_t n)
+{
+	if (o->is_identified || !n)
+		return;
+	if (!w->n_unidentified++)
+		w->unidentified = o->path;
+}
+
+static int name_file(struct work *w, struct wanted *run, size_t n)
+{
+	const struct profile_mapping *m = mapping_of(w->p, run[0].location);
+	cleanup(object_deinit) struct object object = {.fd = -1,
+						       .debug = {.debug = -1, .alternate = -1}};
+	int r = object_init(&object, &w->source, path_of(w->p, run[0].location),
+			    profile_string(w->p, m->build_id));
+
+	w->key++;
+	if (r)
+		return r;
+	n = find_addresses(w, &object, run, n);
+	note_unidentified(w, &object, n);
+	r = ask_all(w, &object, run, n);
+	if (!r)
+		note_success(w, &object, run, n);
+	return r;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static bool is_same_file(const struct profile *p, const struct wanted *a, const struct wanted *b)
+{
+	const struct profile_mapping *m = mapping_of(p, a->location);
+	const struct profile_mapping *n = mapping_of(p, b->location);
+
+	return m->path == n->path && m->build_id == n->build_id;
+}
+
+static int name_all(struct work *w, struct wanted *all, size_t n)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		int r;
+
+		for (end = i + 1; end < n && is_same_file(w->p, &all[i], &all[end]);)
+			end++;
+		if (is_kernel(path_of(w->p, all[i].location)))
+			r = name_kernel(w, all + i, end - i);
+		else
+			r = name_file(w, all + i, end - i);
+		if (r < 0 || r == OBJECT_E_NO_WORKER)
+			return r;
+	}
+	return 0;
+}
+
+static void conclude(struct work *w, int r)
+{
+	struct notes *notes = &w->result->notes;
+
+	if (w->n_unidentified == 1)
+		notes_add(notes, "%s: taken for the file that ran, no build id tells",
+			  w->unidentified);
+	else if (w->n_unidentified)
+		notes_add(notes,
+			  "%s and %zu more files: taken for those that ran, no build id tells",
+			  w->unidentified, w->n_unidentified - 1);
+	if (namer_is_full(w->namer))
+		notes_add(notes, "the names take too much memory, some are left out");
+	if (r == OBJECT_E_NO_WORKER)
+		snprintf(w->result->trouble, sizeof(w->result->trouble), "%s", asker_why(w->asker));
+	w->result->n_locations = w->p->n_locations;
+	for (size_t i = 0; i < w->p->n_locations; i++)
+		w->result->n_named += w->p->locations[i].n_lines > 0;
+}
+
+int symbolize_profile(struct profile *p, const struct symbolize_options *options,
+		      struct symbolize_result *ret)
+{
+	cleanup(work_deinit) struct work w = {.p = p, .options = options, .result = ret};
+	cleanup(freep) struct wanted *all = NULL;
+	size_t n = 0;
+	int r, finish;
+
+	*ret = (struct symbolize_result){0};
+	r = work_init(&w);
+	if (!r)
+		r = collect(&w, &all, &n);
+	if (r)
+		return r;
+	r = name_all(&w, all, n);
+	if (r < 0)
+		return r;
+	conclude(&w, r);
+	finish = namer_finish(w.namer);
+	return finish ? finish : r == OBJECT_E_NO_WORKER ? SYMBOLIZE_E_NO_WORKER : SYMBOLIZE_E_OK;
+}
+
+void symbolize_result_deinit(struct symbolize_result *result)
+{
+	notes_deinit(&result->notes);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/worker/debug_choice.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "common/worker/debug_files.h"
+
+/* The file at hand: the image at first, then its debug file. It may name an alternate one. */
+struct subject {
+	struct worker_image facts;
+	char path[PATH_MAX]; /* "" unknown */
+};
+
+static bool is_id(const struct worker_image *file, const uint8_t *id, size_t length)
+{
+	return length && file->elf.build_id_length == length &&
+	       memcmp(file->elf.build_id, id, length) == 0;
+}
+
+/* Whether @found can be the debug file of @image. */
+static bool is_debug_of(const struct worker_image *image, const struct worker_image *found,
+			enum debug_found how, bool *ret_check_crc)
+{
+	*ret_check_crc = false;
+	if (is_id(found, image->elf.build_id, image->elf.build_id_length))
+		return true;
+	*ret_check_crc = how == DEBUG_FOUND_LINK;
+	return how == DEBUG_FOUND_LINK &&
+	       (!found->elf.build_id_length || !image->elf.build_id_length);
+}
+
+/* The image's debug file; then it is the subject. */
+static int find_debug(const struct debug_choice_world *world, struct subject *subject,
+		      struct debug_choice *ret)
+{
+	const struct worker_image *image = &subject->facts;
+	char path[PATH_MAX];
+	enum debug_found how;
+	int r;
+
+	for (unsigned n = 0; (r = debug_files_path(subject->path, image, n, path, &how)); n++) {
+		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
+		enum worker_outcome outcome;
+		struct worker_image facts;
+		bool check_crc;
+
+		if (fd < 0)
+			continue;
+		r = world->inspect(world->context, fd, &facts, &outcome);
+		if (r)
+			return r;
+		if (outcome != WORKER_DONE || !is_debug_of(image, &facts, how, &check_crc))
+			continue;
+		ret->debug = steal_fd(&fd);
+		ret->check_crc = check_crc;
+		subject->facts = facts;
+		memcpy(subject->path, path, sizeof(path));
+		return 0;
+	}
+	return 0;
+}
+
+/* The alternate file that the subject names. */
+static int find_alternate(const struct debug_choice_world *world, const struct subject *subject,
+			  struct debug_choice *ret)
+{
+	const struct worker_image *facts = &subject->facts;
+	char path[PATH_MAX];
+	enum debug_found how;
+	int r;
+
+	for (unsigned n = 0; (r = debug_files_alternate_path(subject->path, facts, n, path, &how));
+	     n++) {
+		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
+		enum worker_outcome outcome;
+		struct worker_image found;
+
+		if (fd < 0)
+			continue;
+		r = world->inspect(world->context, fd, &found, &outcome);
+		if (r)
+			return r;
+		if (outcome != WORKER_DONE ||
+		    !is_id(&found, facts->alternate_id, facts->alternate_id_length))
+			continue;
+		ret->alternate = steal_fd(&fd);
+		return 0;
+	}
+	return 0;
+}
+
+/* *ret_fd stays as it is where nothing is to be had, or not what was asked for. */
+static int fetch(const struct debug_choice_world *world, const uint8_t *id, size_t length,
+		 int *ret_fd, struct worker_image *ret_facts)
+{
+	cleanup(closep) int fd = -1;
+	enum worker_outcome outcome;
+	struct worker_image facts;
+	int r;
+
+	if (!world->fetch || !length)
+		return 0;
+	fd = world->fetch(world->context, id, length);
+	if (fd < 0)
+		return 0;
+	r = world->inspect(world->context, fd, &facts, &outcome);
+	if (r || outcome != WORKER_DONE || !is_id(&facts, id, length))
+		return r;
+	*ret_fd = steal_fd(&fd);
+	*ret_facts = facts;
+	return 0;
+}
+
+/* Whether the image itself answers as well as a debug file could. */
+static bool is_enough(const struct worker_image *image, bool want_lines)
+{
+	return want_lines ? image->has_lines : image->has_symtab || image->has_debugdata;
+}
+
+int debug_choice_make(const struct debug_choice_world *world, const char *path,
+		      const struct worker_image *image, bool want_lines, struct debug_choice *ret)
+{
+	struct subject subject = {.facts = *image};
+	struct worker_image ignored;
+	size_t length = strlen(path);
+	int r;
+
+	*ret = (struct debug_choice){.debug = -1, .alternate = -1};
+	if (image->has_symtab && (!want_lines || image->has_lines) && !image->alternate[0])
+		return 0;
+	if (length < sizeof(subject.path))
+		memcpy(subject.path, path, length + 1);
+	r = find_debug(world, &subject, ret);
+	if (!r && ret->debug < 0 && !is_enough(image, want_lines)) {
+		r = fetch(world, image->elf.build_id, image->elf.build_id_length, &ret->debug,
+			  &subject.facts);
+		/* It lies nowhere from where a relative path could lead. */
+		if (!r && ret->debug >= 0)
+			subject.path[0] = '\0';
+	}
+	if (!r)
+		r = find_alternate(world, &subject, ret);
+	if (!r && want_lines && ret->alternate < 0 && subject.facts.alternate[0])
+		r = fetch(world, subject.facts.alternate_id, subject.facts.alternate_id_length,
+			  &ret->alternate, &ignored);
+	return r;
+}
+
+void debug_choice_close(struct debug_choice *choice)
+{
+	closep(&choice->debug);
+	closep(&choice->alternate);
+	*choice = (struct debug_choice){.debug = -1, .alternate = -1};
+}
