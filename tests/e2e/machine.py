@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""A Debian 12 that boots systemd, thrown away afterwards: systemd-nspawn over an overlay.
+
+What it boots from is made once by debootstrap and kept in a folder for all runs, CACHE. All mounts
+lie in a mount namespace of this process and end with it; the cgroups, two of our own in which PID 1
+finds itself, are removed by close(). The host's /proc lies in /hostproc, because BPF tells the pids
+of the outermost namespace: a service that samples is told to read that one. Perf's records have the
+pids that the machine sees, so in there processes are known from /proc alone.
+"""
+import ctypes
+import glob
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or "/var/cache", "profd-tests")
+SUITE = "bookworm"
+BASE = ["systemd", "systemd-sysv", "dbus", "procps", "python3-minimal"]
+# Where the kernel's controllers are mounted apart (version 1), systemd has a tree of its own.
+TREES = ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def enter_namespace():
+    """Starts this script again where mounts are its own."""
+    if os.environ.get("E2E_NAMESPACE") != str(os.getppid()):
+        os.environ["E2E_NAMESPACE"] = str(os.getpid())
+        os.execvp("unshare", ["unshare", "--mount", "--fork", "--kill-child", "--propagation",
+                              "private", sys.executable, *sys.argv])
+
+
+def call(*command, timeout=120, **options):
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                          timeout=timeout, **options)
+
+
+def must(*command, **options):
+    done = call(*command, **options)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def mirror():
+    """The one that apt takes SUITE from here."""
+    lines = must("apt-get", "indextargets", "--format", "$(CODENAME) $(SUITE) $(REPO_URI)",
+                 "Created-By: Packages")
+    for line in lines.splitlines():
+        codename, _, uri = line.split()
+        if codename == SUITE:
+            return uri
+    return "http://deb.debian.org/debian"
+
+
+def libraries(build):
+    """The packages of the libraries that the programs need."""
+    files = set()
+    for program in glob.glob(os.path.join(build, "bin", "*")):
+        files |= set(re.findall(r"=> (/\S+)", must("ldd", program)))
+    packages = set()
+    for file in files:
+        # dpkg knows some by their name before /lib became /usr/lib.
+        for name in (file, os.path.realpath(file), file.removeprefix("/usr")):
+            done = call("dpkg-query", "-S", name)
+            if done.returncode == 0:
+                packages.add(done.stdout.split(":")[0])
+                break
+        else:
+            raise RuntimeError(f"no package has {file}")
+    return sorted(packages)
+
+
+def base_system(build):
+    """Its folder, made if it is not there."""
+    packages = BASE + libraries(build)
+    number = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
+    root = os.path.join(CACHE, f"{SUITE}-{number}")
+    if os.path.isdir(root):
+        return root
+    print(f"making {root}", flush=True)
+    os.makedirs(CACHE, exist_ok=True)
+    half = tempfile.mkdtemp(prefix="half-", dir=CACHE)
+    try:
+        must("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE, half,
+             mirror(), timeout=500)
+        os.chmod(half, 0o755)
+        os.rename(half, root)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    return root
+
+
+class Cgroups:
+    """Cgroups of our own, entered by this process."""
+
+    def __init__(self):
+        self.before = {}
+        if os.path.exists("/sys/fs/cgroup/cgroup.procs"):
+            trees = TREES[2:]
+        else:
+            trees = [t for t in TREES[:2] if os.path.exists(f"{t}/cgroup.procs")]
+        with open("/proc/self/cgroup", encoding="ascii") as f:
+            lines = [line.strip().split(":", 2) for line in f]
+        for tree in trees:
+            mine = next(path for _, name, path in lines
+                        if name == ("name=systemd" if tree == TREES[0] else ""))
+            self.before[tree] = tree + mine
+        self.folders = [f"{tree}/profd-e2e-{os.getpid()}" for tree in trees]
+        for folder in self.folders:
+            os.mkdir(folder)
+            self.enter(folder)
+
+    @staticmethod
+    def enter(folder):
+        with open(f"{folder}/cgroup.procs", "w", encoding="ascii") as f:
+            f.write(str(os.getpid()))
+
+    def close(self):
+        for folder in self.before.values():
+            self.enter(folder)
+        for folder in self.folders:
+            for below, _, _ in os.walk(folder, topdown=False):
+                self.remove(below)
+
+    @staticmethod
+    def remove(folder):
+        """What ran there takes a moment to be gone."""
+        for _ in range(50):
+            try:
+                os.rmdir(folder)
+                return
+            except FileNotFoundError:
+                return
+            except OSError:
+                time.sleep(0.1)
+        print(f"{folder} stays", file=sys.stderr)
+
+
+class Machine:
+    """boot(), then run() and in_unit(); close() in any case."""
+
+    def __init__(self, build):
+        self.build, self.nspawn, self.leader, self.cgroups = build, None, None, None
+        self.name = f"profd-e2e-{os.getpid()}"
+        base = base_system(build)
+        self.work = tempfile.mkdtemp(prefix="profd-e2e-")
+        self.root = os.path.join(self.work, "root")
+        self.log = os.path.join(self.work, "console")
+        must("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", self.work)
+        for folder in ("root", "upper", "work"):
+            os.mkdir(os.path.join(self.work, folder))
+        must("mount", "-t", "overlay", "-o", f"lowerdir={base},upperdir={self.work}/upper,"
+             f"workdir={self.work}/work", "overlay", self.root)
+        must("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
+
+    def install(self):
+        must("cmake", "--install", self.build, env={**os.environ, "DESTDIR": self.root})
+
+    def path(self, inside):
+        """@inside, an absolute path of the machine's, from here."""
+        return self.root + inside
+
+    def write(self, inside, text):
+        os.makedirs(os.path.dirname(self.path(inside)), exist_ok=True)
+        with open(self.path(inside), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    @staticmethod
+    def die_with_parent():
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+    def boot(self, seconds=60):
+        self.cgroups = Cgroups()
+        variables = {"SYSTEMD_SECCOMP": "0", "PATH": PATH}  # its filter has no bpf(2)
+        if len(self.cgroups.folders) > 1:
+            variables["SYSTEMD_NSPAWN_UNIFIED_HIERARCHY"] = "1"
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.nspawn = subprocess.Popen(
+                ["systemd-nspawn", "-q", "-D", self.root, "--boot", "--console=read-only",
+                 "--register=no", "--keep-unit", f"--machine={self.name}", "--capability=all",
+                 "--bind-ro=/proc:/hostproc"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=variables,
+                preexec_fn=self.die_with_parent)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.nspawn.poll() is None:
+            if self.find_leader() and self.run("systemctl", "is-system-running").stdout.strip() in (
+                    "running", "degraded"):
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"does not boot: {self.console()}")
+
+    def find_leader(self):
+        """nspawn's child that has become PID 1."""
+        pid = self.nspawn.pid
+        for file in glob.glob(f"/proc/{pid}/task/*/children"):
+            with open(file, encoding="ascii") as f:
+                for child in f.read().split():
+                    try:
+                        program = os.readlink(f"/proc/{child}/exe")
+                    except OSError:
+                        continue
+                    if program.endswith("/lib/systemd/systemd"):
+                        self.leader = child
+                        return True
+        return False
+
+    def console(self):
+        with open(self.log, encoding="utf-8", errors="replace") as f:
+            return f.read()[-2000:]
+
+    def run(self, *command, timeout=60):
+        """As root in the machine, outside of all its units."""
+        return call("nsenter", "--target", self.leader, "--all", "env", "-i", f"PATH={PATH}",
+                    *command, timeout=timeout)
+
+    def out(self, *command, timeout=60):
+        return self.run(*command, timeout=timeout).stdout.strip()
+
+    def show(self, unit, *properties):
+        """What systemd says of a unit, one text for each property."""
+        values = {}
+        for line in self.out("systemctl", "show", unit).splitlines():
+            key, _, value = line.partition("=")
+            values[key] = value
+        return [values.get(p, "") for p in properties]
+
+    def start(self, unit, *command, options=()):
+        """As a service of this name."""
+        must_run = self.run("systemd-run", f"--unit={unit}", "--collect", *options, *command)
+        if must_run.returncode:
+            raise RuntimeError(must_run.stderr)
+
+    def host_pid(self, inside):
+        """Of a process of the machine, the pid that we see."""
+        for folder in glob.glob("/proc/[0-9]*"):
+            try:
+                with open(f"{folder}/status", encoding="utf-8", errors="replace") as f:
+                    numbers = re.search(r"^NSpid:\s*(.*)$", f.read(), re.M)[1].split()
+                same = os.stat(f"{folder}/ns/pid").st_ino == os.stat(
+                    f"/proc/{self.leader}/ns/pid").st_ino
+            except (OSError, TypeError):
+                continue
+            if same and numbers[-1] == str(inside):
+                return int(os.path.basename(folder))
+        return 0
+
+    def close(self):
+        try:
+            if self.nspawn and self.nspawn.poll() is None:
+                self.nspawn.send_signal(signal.SIGTERM)  # powers off
+                try:
+                    self.nspawn.wait(timeout=30)
+                except subprocess.TimeoutExpired:
+                    self.nspawn.kill()
+                    self.nspawn.wait()
+        finally:
+            if self.cgroups:
+                self.cgroups.close()
+            call("umount", "--lazy", self.root)
+            call("umount", "--lazy", self.work)
+            os.rmdir(self.work)
