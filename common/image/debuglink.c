@@ -100,3 +100,13 @@ bool debuglink_crc(int fd, uint32_t *ret)
 	}
 	return false;
 }
+
+bool debuglink_fits(int image, int debug)
+{
+	cleanup(elf_image_deinit) struct elf_image elf = {0};
+	struct debuglink link;
+	uint32_t crc;
+
+	return elf_image_open(&elf, image, SECTION_MAX) == ELF_IMAGE_E_OK &&
+	       debuglink_read(&elf, &link) && debuglink_crc(debug, &crc) && crc == link.crc;
+}

@@ -37,4 +37,10 @@ bool debugaltlink_read(struct elf_image *image, struct debugaltlink *ret);
 /* The CRC of the file @fd, which is read as a whole. False if that fails or it is too long. */
 bool debuglink_crc(int fd, uint32_t *ret);
 
+/*
+ * Whether the file @debug is what the debuglink of the ELF file @image says. False too where either
+ * cannot be read.
+ */
+bool debuglink_fits(int image, int debug);
+
 #endif

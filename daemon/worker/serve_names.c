@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
+#include "common/image/debuglink.h"
 #include "common/image/demangle.h"
 #include "common/image/dwarf_lines.h"
 #include "common/image/elf_names.h"
@@ -88,7 +89,7 @@ static int get_names(struct cache *cache, const struct request *request, struct 
 static int get_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret)
 {
 	const struct cache_key key = key_of(request, THING_LINES);
-	const struct dwarf_lines_files files = {
+	struct dwarf_lines_files files = {
 		.image = request->files[WORKER_FILE_IMAGE],
 		.debug = request->files[WORKER_FILE_DEBUG],
 		.alternate = request->files[WORKER_FILE_ALTERNATE],
@@ -98,6 +99,9 @@ static int get_lines(struct cache *cache, const struct request *request, struct 
 	*ret = cache_get(cache, &key);
 	if (*ret)
 		return WORKER_DONE;
+	if (request->header.flags & WORKER_CHECK_CRC && files.debug >= 0 &&
+	    !debuglink_fits(files.image, files.debug))
+		files.debug = files.alternate = -1;
 	r = dwarf_lines_new(ret, &files);
 	if (r == WORKER_DONE)
 		cache_put(cache, &key, &classes[THING_LINES], *ret);
