@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/proc.h"
 
 #define DRAIN_NS  100000000u
@@ -449,6 +450,7 @@ void daemon_free(struct daemon *d)
 	if (d->recorder && recorder_close(d->recorder) < 0)
 		log_warning("the recording %s is not complete", d->options.record_replay);
 	output_free(d->output);
+	file_opener_free(d->opener);
 	session_set_free(d->sessions);
 	process_table_free(d->processes);
 	sd_event_unref(d->loop);

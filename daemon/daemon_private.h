@@ -34,6 +34,7 @@ struct daemon {
 	struct source *source;
 	struct event event; /* the configured one, resolved */
 	struct process_table *processes;
+	struct file_opener *opener; /* the output's */
 	struct output *output;
 	struct session_set *sessions;
 	struct listener *listener;

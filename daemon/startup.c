@@ -24,6 +24,7 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/perf_admin.h"
+#include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/session_ids.h"
 
@@ -174,6 +175,7 @@ static void output_options_of(const struct daemon *d, struct output_options *ret
 		.keep_windows = c->store_keep_windows,
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = share(d, SYMBOLS_SHARE),
+		.opener = d->opener,
 		.fetched_path = c->debuginfod_enabled ? d->fetched_path : NULL,
 	};
 }
@@ -459,6 +461,8 @@ int daemon_start(struct daemon *d)
 	r = start_processes(d);
 	if (!r)
 		r = start_unwinder(d);
+	if (!r)
+		r = file_opener_new(&d->opener, 0);
 	if (r)
 		return r;
 	output_options_of(d, &output);

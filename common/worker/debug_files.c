@@ -112,7 +112,7 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 	return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
 }
 
-static int name_below(int root_fd, bool cross_mounts, const char *path)
+static int walk(int root_fd, bool cross_mounts, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -129,22 +129,32 @@ static int name_below(int root_fd, bool cross_mounts, const char *path)
 	return fd;
 }
 
-/*
- * Named first, judged, then opened through the name's descriptor, which is the same file whatever
- * is at the path by then. O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)).
- */
-int debug_files_open(int root_fd, bool cross_mounts, const char *path)
+int debug_files_name(int root_fd, bool cross_mounts, const char *path)
 {
-	cleanup(closep) int named = name_below(root_fd, cross_mounts, path);
+	cleanup(closep) int named = walk(root_fd, cross_mounts, path);
 	struct statx stx;
-	char again[32];
 
 	if (named < 0 ||
 	    statx(named, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stx) < 0 ||
 	    !S_ISREG(stx.stx_mode))
 		return -1;
+	return steal_fd(&named);
+}
+
+/* O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
+int debug_files_reopen(int named)
+{
+	char again[32];
+
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", named);
 	return open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int debug_files_open(int root_fd, bool cross_mounts, const char *path)
+{
+	cleanup(closep) int named = debug_files_name(root_fd, cross_mounts, path);
+
+	return named < 0 ? -1 : debug_files_reopen(named);
 }
 
 typedef int path_fn(const char *path, const struct worker_image *image, unsigned n,
@@ -159,7 +169,8 @@ static bool next(const struct debug_place *place, path_fn *fn, unsigned *cursor,
 		++*cursor;
 		if (r < 0)
 			continue;
-		ret->fd = debug_files_open(place->root_fd, place->cross_mounts, ret->path);
+		ret->fd = place->open ? place->open(place->userdata, place->root_fd, ret->path)
+				      : debug_files_open(place->root_fd, true, ret->path);
 		if (ret->fd >= 0)
 			return true;
 	}

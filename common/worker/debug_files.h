@@ -21,14 +21,15 @@
 #include "common/worker/protocol.h"
 
 struct debug_place {
-	int root_fd; /* "/" of the process that maps the image; borrowed */
-	/*
-	 * Other file systems than the root's are looked into as well. Not to be set where strangers
-	 * can mount FUSE: whoever serves that could keep us waiting.
-	 */
-	bool cross_mounts;
+	int root_fd;      /* "/" of the process that maps the image; borrowed */
 	const char *path; /* of the image, in that root */
 	const struct worker_image *image;
+	/*
+	 * Opens a path below root_fd as debug_files_open() does, but not for ever; NULL:
+	 * debug_files_open() itself.
+	 */
+	int (*open)(void *userdata, int root_fd, const char *path);
+	void *userdata;
 };
 
 enum debug_found {
@@ -62,9 +63,16 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 			       char ret[PATH_MAX], enum debug_found *ret_found);
 
 /*
- * Opens @path below @root_fd: symbolic links, ".." and mounts (but for cross_mounts) do not lead
- * out of there, and anything but a regular file is left alone, unopened. Returns the fd or -1.
+ * Opens @path below @root_fd: symbolic links and ".." (and mounts, but for @cross_mounts) do not
+ * lead out of there, and anything but a regular file is left alone, unopened. Returns the fd or -1.
+ * May block as long as the file systems on the way like.
  */
 int debug_files_open(int root_fd, bool cross_mounts, const char *path);
+/*
+ * Its two parts: a name for the regular file (O_PATH), which asks its file system nothing, or -1;
+ * and the same file, open, whatever is at the path by then. Async-signal-safe.
+ */
+int debug_files_name(int root_fd, bool cross_mounts, const char *path);
+int debug_files_reopen(int named);
 
 #endif

@@ -27,6 +27,7 @@ struct output_options {
 	uint32_t keep_windows, legacy_max_processes;
 	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
 	const char *fetched_path;    /* as in symbols.h */
+	struct file_opener *opener;  /* the same; not to be changed later */
 };
 
 /* What became of one request, in the order of requests. */

@@ -33,6 +33,7 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	s->window = 1;
 	s->fetched_fd = -1;
 	s->fetched_path = options->fetched_path;
+	s->opener = options->opener;
 	if (vdso_open(&s->vdso_fd) != VDSO_E_OK)
 		s->vdso_fd = -1;
 	r = worker_new(&s->worker, &worker);
@@ -111,7 +112,7 @@ void symbols_begin_window(struct symbols *s)
 	s->fetched_fd = -1;
 }
 
-/* What is known of @e's image is to be found out anew: it has a debug file now. */
+/* What is known of @e's image is to be found out anew: it may have a debug file now. */
 static void forget(struct symbols *s, struct symbols_entry *e)
 {
 	symbols_close_debug(s, e);
@@ -121,6 +122,7 @@ static void forget(struct symbols *s, struct symbols_entry *e)
 	}
 	e->is_nameless = false;
 	e->wanted.length = 0;
+	e->given_up = 0;
 }
 
 void symbols_set_fetched(struct symbols *s, const char *path)
@@ -314,7 +316,7 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 
 	shrink(s, NULL);
 	r = get_entry(s, &key, &e);
-	if (!r && symbols_has_come(s, e))
+	if (!r && (symbols_has_come(s, e) || symbols_may_look_again(s, e, image)))
 		forget(s, e);
 	if (!r)
 		r = find_missing(e, depth, addresses, n, &missing, &n_missing);

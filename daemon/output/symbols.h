@@ -12,7 +12,8 @@
  * 64-bit process of the host.
  *
  * An image that the worker died of, or took too long for, is bad: nobody asks for it again. What
- * cannot be asked for now stays unknown, and is asked for in the next window.
+ * cannot be asked for now stays unknown, and is asked for in the next window. Folders that do not
+ * answer in time are left alone for some minutes.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@
 #include "daemon/resolve/image.h"
 #include "daemon/resolve/jit_file.h"
 
+struct file_opener;
 struct symbols;
 
 struct symbols_build_id {
@@ -42,6 +44,11 @@ struct symbols_options {
 	 * Borrowed for good.
 	 */
 	const char *fetched_path;
+	/*
+	 * For debug files in other processes' folders; borrowed. NULL: opened directly, however
+	 * long that takes.
+	 */
+	struct file_opener *opener;
 };
 
 struct symbols_stats {
@@ -50,8 +57,9 @@ struct symbols_stats {
 	char last_bad_image[256];
 	uint64_t last_bad_ns;                   /* CLOCK_MONOTONIC of it; 0: none yet */
 	uint64_t images_asked, addresses_asked; /* an image counts once a window */
-	char trouble[64]; /* why the worker does not run at the moment; "" it does */
-	int worker;       /* its process, or 0 */
+	uint64_t slow_folders; /* roots in which a debug file did not open in time */
+	char trouble[64];      /* why the worker does not run at the moment; "" it does */
+	int worker;            /* its process, or 0 */
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options);

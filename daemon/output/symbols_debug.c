@@ -9,9 +9,13 @@
 
 #include "common/worker/debug_files.h"
 #include "daemon/output/symbols_private.h"
+#include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 
 #define DEBUG_OPEN_MAX 32 /* images */
+#define DEBUG_FOLDER   "/usr/lib/debug/"
+/* A root in which something did not open in time is left alone for so long. */
+#define SLOW_NS (600 * UINT64_C(1000000000))
 
 static bool is_open(const struct symbols_debug *d)
 {
@@ -40,6 +44,45 @@ static void close_oldest(struct symbols *s, const struct symbols_entry *keep)
 		if (e != keep && is_open(&e->debug))
 			symbols_close_debug(s, e);
 	}
+}
+
+/* Somebody's folders, which are asked through a process that may wait in our place. */
+struct opening {
+	struct symbols *symbols;
+	struct mount_root *root;
+	bool is_given_up; /* there may be more than was found */
+};
+
+static int open_below(void *userdata, int root_fd, const char *path)
+{
+	struct opening *opening = userdata;
+	struct symbols *s = opening->symbols;
+	struct mount_root *root = opening->root;
+	uint64_t begin_ns = symbols_now_ns();
+	enum mount_root_place where = strncmp(path, DEBUG_FOLDER, strlen(DEBUG_FOLDER)) == 0
+					      ? MOUNT_ROOT_DEBUG_FOLDER
+					      : MOUNT_ROOT_ELSEWHERE;
+	bool may_have_fuse = atomic_load(&root->may_have_fuse);
+	unsigned flags = (may_have_fuse ? 0 : FILE_OPENER_CROSS_MOUNTS) |
+			 (root->is_ours ? FILE_OPENER_TRUST_OVERLAYS : 0);
+	int fd = -1;
+
+	if (!s->opener)
+		return debug_files_open(root_fd, true, path);
+	/* Where anybody may mount, FUSE may be the root itself. */
+	if (may_have_fuse && !root->is_ours)
+		return -1;
+	if (root->slow_until_ns[where] > begin_ns || s->lost_ns >= SYMBOLS_LOST_MAX_NS) {
+		opening->is_given_up = true;
+		return -1;
+	}
+	if (file_opener_open(s->opener, root_fd, path, flags, &fd) != FILE_OPENER_E_SLOW)
+		return fd;
+	s->lost_ns += symbols_now_ns() - begin_ns;
+	s->stats.slow_folders++;
+	opening->is_given_up = true;
+	root->slow_until_ns[where] = symbols_now_ns() + SLOW_NS;
+	return -1;
 }
 
 static bool is_id(const struct worker_image *file, const uint8_t *id, size_t length)
@@ -147,11 +190,13 @@ static bool is_enough(const struct worker_image *facts, unsigned depth)
 static int find_files(struct symbols *s, struct symbols_entry *e, struct image *image,
 		      const struct worker_image *facts, int root_fd, unsigned depth)
 {
+	struct opening opening = {.symbols = s, .root = image->root};
 	struct debug_place place = {
 		.root_fd = root_fd,
-		.cross_mounts = image->root && !image->root->may_have_fuse,
 		.path = image->path,
 		.image = facts,
+		.open = open_below,
+		.userdata = &opening,
 	};
 	struct symbols_debug *debug = &e->debug;
 	struct worker_image debug_facts = *facts, ignored;
@@ -174,6 +219,7 @@ static int find_files(struct symbols *s, struct symbols_entry *e, struct image *
 	if (!r && depth == SYMBOLS_LINES && place.image->alternate[0] && debug->alternate < 0)
 		r = find_fetched(s, e, image, place.image->alternate_id,
 				 place.image->alternate_id_length, &debug->alternate, &ignored);
+	e->given_up = opening.is_given_up ? s->window : 0;
 	return r;
 }
 
@@ -195,6 +241,20 @@ static int take_facts(struct symbols *s, struct symbols_entry *e, struct image *
 	return r;
 }
 
+bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry *e,
+			    const struct image *image)
+{
+	uint64_t now_ns;
+
+	if (!e->given_up || e->given_up == s->window || !image->root)
+		return false;
+	now_ns = symbols_now_ns();
+	for (unsigned i = 0; i < N_MOUNT_ROOT_PLACES; i++)
+		if (image->root->slow_until_ns[i] > now_ns)
+			return false;
+	return true;
+}
+
 int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
 		       unsigned depth)
 {
@@ -203,6 +263,8 @@ int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image 
 
 	if (e->has_looked[depth] || is_open(&e->debug) || image->kind != IMAGE_FILE)
 		return ASK_OK;
+	if (!image->root && !s->fetched_path)
+		return ASK_OK; /* nowhere to look */
 	r = take_facts(s, e, image, fd, &facts);
 	if (r || e->is_nameless)
 		return r;

@@ -12,6 +12,8 @@
 #include "daemon/output/symbols.h"
 
 #define SYMBOLS_FILES_MAX 16u
+/* What a window may lose to files that workers die of, and to folders that do not answer. */
+#define SYMBOLS_LOST_MAX_NS UINT64_C(10000000000)
 
 enum symbols_domain { SYMBOLS_IMAGE, SYMBOLS_KERNEL, SYMBOLS_VDSO, SYMBOLS_JIT };
 
@@ -39,6 +41,7 @@ struct symbols_entry {
 	struct worker_image *facts;
 	bool has_looked[N_SYMBOLS_DEPTHS]; /* for debug files */
 	struct symbols_debug debug;
+	uint64_t given_up; /* the window in which a folder was too slow to look in it; 0: none */
 	struct symbols_build_id wanted; /* of a debug file that is not here; length 0: none */
 	uint64_t asked_after;           /* the window in which it was looked for last */
 	struct symtab *symtab;          /* kernel images; NULL also: no symbols */
@@ -64,11 +67,12 @@ struct symbols {
 	unsigned n_debug;         /* entries with open debug files */
 	const char *fetched_path; /* as in symbols.h; NULL: none */
 	int fetched_fd;           /* it, as a place; -1: not there yet */
+	struct file_opener *opener;
 	uint64_t window;
 
 	struct worker *worker;
 	int proven;       /* process of the worker that has inspected the vdso */
-	uint64_t lost_ns; /* to files that workers died of, in this window */
+	uint64_t lost_ns; /* in this window, see SYMBOLS_LOST_MAX_NS */
 	int vdso_fd;      /* read-only, or -1 */
 	bool has_vdso;
 	struct elf_summary vdso;
@@ -85,6 +89,8 @@ enum {
 	ASK_DIED,    /* of this request */
 };
 
+/* CLOCK_MONOTONIC. */
+uint64_t symbols_now_ns(void);
 /*
  * Asks, waits for the answer. Returns ASK_* or negative errno. The reply is the worker's until the
  * next request.
@@ -118,6 +124,9 @@ int symbols_inspect(struct symbols *s, struct image *image, int fd, struct worke
 int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
 		       unsigned depth);
 void symbols_close_debug(struct symbols *s, struct symbols_entry *e);
+/* Whether debug files of @image were not looked for where it took too long, and can be now. */
+bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry *e,
+			    const struct image *image);
 
 /* --- symbols_fetched.c ------------------------------------------------------------------------ */
 

@@ -94,6 +94,7 @@ static int open_symbols(struct writer *w, const struct output_options *options,
 		.worker_path = world->worker_path,
 		.deadline_ns = world->worker_deadline_ns,
 		.fetched_path = options->fetched_path,
+		.opener = options->opener,
 	};
 
 	return symbols_new(&w->symbols, &symbols);

@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -13,10 +16,12 @@
 #include "daemon/resolve/mounts.h"
 
 #define MOUNTS_BYTES (1u << 20)
+#define LOOK_NS      UINT64_C(5000000000)
 
 struct held {
 	struct mount_root *root; /* a reference */
 	uint64_t used;           /* the number of the newest call that asked for it */
+	uint64_t looked_ns;      /* for FUSE; CLOCK_MONOTONIC */
 };
 
 struct mount_roots {
@@ -147,6 +152,38 @@ static bool read_may_have_fuse(int proc_fd, pid_t pid)
 	return !text || mounts_may_have_fuse(text, length);
 }
 
+/* By the mounts of @pid, who is one of those that share it. */
+static void look_for_fuse(struct mount_roots *roots, struct held *held, pid_t pid)
+{
+	struct timespec ts;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	if (held->looked_ns && now_ns - held->looked_ns < LOOK_NS)
+		return;
+	held->looked_ns = now_ns;
+	atomic_store(&held->root->may_have_fuse, read_may_have_fuse(roots->proc_fd, pid));
+}
+
+/* ioctl_ns(2). What cannot be told is not ours. */
+static bool is_ours(int proc_fd, pid_t pid)
+{
+	cleanup(closep) int ns = -1;
+	cleanup(closep) int owner = -1;
+	struct stat theirs, ours;
+	char name[64];
+
+	name_below(name, pid, "ns/mnt");
+	ns = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
+	if (ns < 0)
+		return false;
+	owner = ioctl(ns, NS_GET_USERNS);
+	return owner >= 0 && fstat(owner, &theirs) == 0 &&
+	       fstatat(proc_fd, "self/ns/user", &ours, 0) == 0 && theirs.st_ino == ours.st_ino &&
+	       theirs.st_dev == ours.st_dev;
+}
+
 /*
  * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
  * but not as long as the folder is open.
@@ -218,10 +255,11 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 	if (!held) {
 		make_room(roots);
 		root->id = roots->next_id++;
-		root->may_have_fuse = read_may_have_fuse(roots->proc_fd, pid);
+		root->is_ours = is_ours(roots->proc_fd, pid);
 		held = &roots->held[roots->n++];
-		held->root = steal_ptr(&root);
+		*held = (struct held){.root = steal_ptr(&root)};
 	}
+	look_for_fuse(roots, held, pid);
 	held->used = ++roots->n_calls;
 	*ret = mount_root_ref(held->root);
 	return MOUNT_ROOT_E_OK;

@@ -23,14 +23,25 @@
 
 #define MOUNT_ROOTS_MAX 128
 
+/* Where debug files are looked for. On the host, only root can bring the first one to a halt. */
+enum mount_root_place { MOUNT_ROOT_DEBUG_FOLDER, MOUNT_ROOT_ELSEWHERE, N_MOUNT_ROOT_PLACES };
+
 struct mount_root {
 	atomic_uint n_references;
 	uint64_t id;           /* never reused */
 	uint64_t ns_inode;     /* of the mount namespace; 0 unknown */
 	uint64_t mount, inode; /* of the folder */
 	uint32_t device_major, device_minor;
-	/* FUSE was mounted somewhere in sight when it was opened, or that could not be told. */
-	bool may_have_fuse;
+	/*
+	 * The namespace is owned by our user namespace: who mounts there has its rights. Where
+	 * anybody may mount, an overlay can hide FUSE.
+	 */
+	bool is_ours;
+	/* FUSE is mounted somewhere in sight, or that cannot be told. Looked at every few seconds.
+	 */
+	atomic_bool may_have_fuse;
+	/* CLOCK_MONOTONIC until when debug files are not looked for: something did not answer. */
+	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
 	atomic_int fd; /* O_PATH, or -1; other threads borrow it */
 	atomic_uint n_lent;
 };

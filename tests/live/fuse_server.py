@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """fuse_server.py FOLDER FILE COMM: mounts a FUSE file system at FOLDER that holds FILE alone.
 
-It serves everyone but processes called COMM: their requests are never answered, and each is told on
+It serves everyone but processes whose names begin with COMM: their requests are never answered, and each is told on
 standard output as "hung OPCODE". "ready" comes before. Ends, and lets go who hangs, when killed.
 
 Speaks the kernel's protocol itself (linux/fuse.h): the structures are those of version 7.31.
@@ -85,7 +85,8 @@ class Server:
             _, opcode, unique, node, _, _, tid, _, _ = IN_HEADER.unpack_from(message)
             if opcode in WITHOUT_ANSWER:
                 continue
-            if opcode not in (INIT, RELEASE) and comm_of_process(tid) == self.comm:
+            if opcode not in (INIT, RELEASE) and comm_of_process(tid).startswith(
+                    self.comm):
                 print("hung", opcode, flush=True)
                 continue
             error, out = self.answer(opcode, node, message[IN_HEADER.size:])

@@ -17,11 +17,14 @@
 #include <sys/wait.h>
 
 #include "common/worker/debug_files.h"
+#include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/mount_root.h"
 #include "tests/support/temp_folder.h"
 
-#define SECONDS 20 /* whoever waits for FUSE is ended */
+#define SECONDS        20 /* whoever waits for FUSE is ended */
+#define OPENER_WAIT_NS UINT64_C(200000000)
+#define ANYWHERE       (FILE_OPENER_CROSS_MOUNTS | FILE_OPENER_TRUST_OVERLAYS)
 
 struct fixture {
 	struct temp_folder folder;
@@ -285,8 +288,10 @@ static void test_below_fuse_that_never_answers(void **state)
 	struct fixture *f = *state;
 	struct mount_roots *roots = NULL;
 	struct mount_root *root = NULL;
+	struct file_opener *opener = NULL;
 	char path[PATH_MAX];
 	struct image_key key;
+	int fd = -1;
 
 	start(f, map_and_hide_below_fuse);
 	key = key_of(f, "/program", path);
@@ -295,7 +300,14 @@ static void test_below_fuse_that_never_answers(void **state)
 	assert_int_equal(mount_roots_new(&roots, f->proc_fd), 0);
 	assert_int_equal(mount_roots_get(roots, f->pid, &root), 0);
 	assert_true(root->may_have_fuse);
-	assert_int_equal(debug_files_open(root->fd, !root->may_have_fuse, f->path), -1);
+	assert_true(root->is_ours);
+	assert_int_equal(file_opener_new(&opener, OPENER_WAIT_NS), 0);
+	assert_int_equal(file_opener_open(opener, root->fd, path, ANYWHERE, &fd),
+			 FILE_OPENER_E_SLOW);
+	assert_int_equal(file_opener_open(opener, root->fd, "/proc/version", ANYWHERE, &fd),
+			 FILE_OPENER_E_OK);
+	close(fd);
+	file_opener_free(opener);
 	mount_root_unref(root);
 	mount_roots_free(roots);
 	/* The file itself is not on FUSE, and map_files leads to it. */

@@ -4,8 +4,10 @@
 #include <link.h>
 
 #include "daemon/output/symbols.h"
+#include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 #include "tests/unit/output/fixture.h"
+#include "tests/unit/resolve/keeper_fixture.h"
 
 #define HOSTILE_DEADLINE (NS / 2)
 #define DEBUG_FOLDER     "usr/lib/debug"
@@ -335,7 +337,7 @@ static void put_debug_file(struct fixture *f, const char *folder, const struct s
 static void test_debug_file(void **state)
 {
 	struct fixture *f = *state;
-	struct mount_root root = {.n_references = 10, .fd = f->folder.fd, .may_have_fuse = false};
+	struct mount_root root = {.n_references = 10, .fd = f->folder.fd};
 	uint64_t address = vaddr_of(first_target);
 	struct symbols_build_id id;
 
@@ -357,6 +359,50 @@ static void test_debug_file(void **state)
 		else
 			assert_string_equal(name_at(s, image, address), "first_target");
 	}
+	assert_int_equal(root.n_lent, 0);
+}
+
+/* Debug files are opened by somebody who may wait in our place, and not again where he had to. */
+static void test_slow_folder(void **state)
+{
+	struct fixture *f = *state;
+	struct mount_root root = {.n_references = 10, .fd = f->folder.fd, .is_ours = true};
+	cleanup(file_opener_freep) struct file_opener *opener = NULL;
+	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
+	cleanup(symbols_freep) struct symbols *s = NULL;
+	cleanup(image_unrefp) struct image *first = make_copy(f, 10, 0);
+	cleanup(image_unrefp) struct image *second = make_copy(f, 11, 0);
+	cleanup(image_unrefp) struct image *third = make_copy(f, 12, 0);
+	cleanup(image_unrefp) struct image *fourth = make_copy(f, 13, 0);
+	uint64_t address = vaddr_of(first_target);
+	struct symbols_build_id id;
+	pid_t keeper;
+
+	assert_int_equal(file_opener_new(&opener, NS / 10), 0);
+	keeper = child_of(getpid(), 0);
+	options.opener = opener;
+	assert_int_equal(symbols_new(&s, &options), 0);
+	strip_copy(f, "copy-10");
+	strip_copy(f, "copy-11");
+	strip_copy(f, "copy-12");
+	strip_copy(f, "copy-13");
+	assert_true(symbols_build_id(s, first->fd, "copy", &id));
+	put_debug_file(f, DEBUG_FOLDER, &id, "/proc/self/exe");
+	first->root = second->root = third->root = fourth->root = &root;
+	make(servant_of(keeper, 0), SIGSTOP, 'T');
+	assert_string_equal(name_at(s, first, address), "");
+	assert_int_equal(stats_of(s).slow_folders, 1);
+	assert_string_equal(name_at(s, second, address), "");
+	assert_int_equal(stats_of(s).slow_folders, 1);
+	/* Later, he who took his place opens it. */
+	root.slow_until_ns[MOUNT_ROOT_DEBUG_FOLDER] = 0;
+	symbols_begin_window(s);
+	assert_string_equal(name_at(s, third, address), "first_target");
+	assert_string_equal(name_at(s, second, address), "first_target");
+	/* Where anybody may have mounted FUSE, nobody looks at all. */
+	root.is_ours = false;
+	root.may_have_fuse = true;
+	assert_string_equal(name_at(s, fourth, address), "");
 	assert_int_equal(root.n_lent, 0);
 }
 
@@ -485,10 +531,11 @@ static void test_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_names),   T(test_lines),         T(test_headers),
-		T(test_bound),   T(test_hostile),       T(test_hostile_build_id),
-		T(test_wrong),   T(test_no_worker),     T(test_debug_file),
-		T(test_fetched), T(test_fetched_wrong), T(test_wanted),
+		T(test_names),       T(test_lines),     T(test_headers),
+		T(test_bound),       T(test_hostile),   T(test_hostile_build_id),
+		T(test_wrong),       T(test_no_worker), T(test_debug_file),
+		T(test_slow_folder), T(test_fetched),   T(test_fetched_wrong),
+		T(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

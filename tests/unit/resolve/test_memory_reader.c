@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #include "daemon/resolve/memory_reader.h"
+#include "tests/unit/resolve/keeper_fixture.h"
 
 #define PAGE    4096u
 #define N_PAGES 20u
 #define MS      UINT64_C(1000000)
-#define PATIENT 10000 /* ms; for what takes microseconds */
 
 /* A process whose memory is known: N_PAGES at `bytes`, then nothing. */
 struct target {
@@ -80,96 +80,6 @@ static int stop_target(void **state)
 	munmap(t->bytes, (N_PAGES + 1) * PAGE);
 	free(t);
 	return 0;
-}
-
-/* The parent and state of @pid; false if it is not there. */
-static bool look(pid_t pid, pid_t *ret_parent, char *ret_state)
-{
-	char path[64], text[256], *after;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	closep(&fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	after = strrchr(text, ')');
-	return after && sscanf(after, ") %c %d", ret_state, ret_parent) == 2;
-}
-
-/* The living child of @parent that is not @but; 0: there is none. */
-static pid_t child_of(pid_t parent, pid_t but)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	pid_t found = 0, up;
-	char state;
-
-	assert_non_null(proc);
-	while ((entry = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(entry->d_name);
-
-		if (pid > 0 && pid != but && look(pid, &up, &state) && up == parent && state != 'Z')
-			found = pid;
-	}
-	closedir(proc);
-	return found;
-}
-
-static void nap(void)
-{
-	poll(NULL, 0, 5);
-}
-
-/* The keeper forks its reader when it gets to it. */
-static pid_t reader_of(pid_t keeper, pid_t but)
-{
-	pid_t pid = 0, parent;
-	char state = 0;
-
-	/* Asleep, it waits for work: it has arranged to die with its parent. */
-	for (int i = 0; state != 'S' && i < PATIENT / 5; i++) {
-		pid = child_of(keeper, but);
-		if (!pid || !look(pid, &parent, &state) || state != 'S')
-			nap();
-	}
-	assert_true(pid > 0 && state == 'S');
-	return pid;
-}
-
-/* Sends @signal to @pid and waits until it is in that state: 'T' stopped, 'Z' dead or gone. */
-static void make(pid_t pid, int signal, char wanted)
-{
-	pid_t parent;
-	char state = wanted;
-
-	assert_int_equal(kill(pid, signal), 0);
-	for (int i = 0; i < PATIENT / 5; i++) {
-		if (!look(pid, &parent, &state))
-			state = 'Z';
-		if (state == wanted)
-			return;
-		nap();
-	}
-	fail_msg("process %d is in state %c, not %c", pid, state, wanted);
-}
-
-static bool has_ended(pid_t pid)
-{
-	pid_t parent;
-	char state;
-
-	return !look(pid, &parent, &state) || state == 'Z';
-}
-
-static void await_end(pid_t pid)
-{
-	for (int i = 0; i < PATIENT / 5 && !has_ended(pid); i++)
-		nap();
-	assert_true(has_ended(pid));
 }
 
 static void ask(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at, size_t length)
@@ -267,7 +177,7 @@ static void test_order_and_limit(void **state)
 	pid_t reader;
 
 	assert_int_equal(memory_reader_new(&m), 0);
-	reader = reader_of(child_of(getpid(), t->pid), 0);
+	reader = servant_of(child_of(getpid(), t->pid), 0);
 	make(reader, SIGSTOP, 'T');
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
 		ask(m, i, t->pid, t->bytes + i, MEMORY_READ_MAX - i);
@@ -289,7 +199,7 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 
 	assert_int_equal(memory_reader_new(&m), 0);
 	keeper = child_of(getpid(), t->pid);
-	reader = reader_of(keeper, 0);
+	reader = servant_of(keeper, 0);
 	make(reader, signal, wanted);
 	ask(m, 1, t->pid, t->bytes, 8);
 	memory_reader_tick(m, 1000 * MS);
@@ -305,7 +215,7 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 	expect(m, t, 3, t->bytes + 3, 8);
 	expect_nothing(m);
 	await_end(reader);
-	next = reader_of(keeper, reader);
+	next = servant_of(keeper, reader);
 	assert_int_not_equal(next, reader);
 	/* And once more, by the same keeper. */
 	make(next, SIGSTOP, 'T');
@@ -337,14 +247,14 @@ static void test_a_late_caller_loses_nothing(void **state)
 
 	assert_int_equal(memory_reader_new(&m), 0);
 	keeper = child_of(getpid(), t->pid);
-	reader = reader_of(keeper, 0);
+	reader = servant_of(keeper, 0);
 	ask(m, 1, t->pid, t->bytes, 8);
 	memory_reader_tick(m, 1000 * MS);
 	assert_true(is_readable(m, PATIENT));
 	memory_reader_tick(m, 9000 * MS);
 	expect(m, t, 1, t->bytes, 8);
 	memory_reader_tick(m, 9001 * MS);
-	assert_int_equal(reader_of(keeper, 0), reader);
+	assert_int_equal(servant_of(keeper, 0), reader);
 }
 
 static void test_a_lost_keeper_comes_back(void **state)
@@ -358,7 +268,7 @@ static void test_a_lost_keeper_comes_back(void **state)
 
 	assert_int_equal(memory_reader_new(&m), 0);
 	keeper = child_of(getpid(), t->pid);
-	reader = reader_of(keeper, 0);
+	reader = servant_of(keeper, 0);
 	make(reader, SIGSTOP, 'T');
 	ask(m, 1, t->pid, t->bytes, 8);
 	make(keeper, SIGKILL, 'Z'); /* and the reader with it */
@@ -408,7 +318,7 @@ static void test_children_have_no_fds_and_end(void **state)
 
 	assert_int_equal(memory_reader_new(&m), 0);
 	keeper = child_of(getpid(), t->pid);
-	reader = reader_of(keeper, 0);
+	reader = servant_of(keeper, 0);
 	ask(m, 1, t->pid, t->bytes, 8);
 	expect(m, t, 1, t->bytes, 8); /* it is at its work */
 	assert_int_equal(count_fds(keeper), 2);
@@ -439,8 +349,8 @@ static void test_children_die_with_their_parent(void **state)
 		for (;;)
 			pause();
 	}
-	keeper = reader_of(profd, 0);
-	reader = reader_of(keeper, 0);
+	keeper = servant_of(profd, 0);
+	reader = servant_of(keeper, 0);
 	make(reader, SIGSTOP, 'T');
 	make(profd, SIGKILL, 'Z');
 	assert_int_equal(waitpid(profd, NULL, 0), profd);

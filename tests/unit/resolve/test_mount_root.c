@@ -93,6 +93,22 @@ static void test_fuse_in_sight(void **state)
 	assert_true(unknown->may_have_fuse);
 }
 
+/* Our own namespace is ours; what a /proc of the test's own says cannot be checked, and is not. */
+static void test_whose_it_is(void **state)
+{
+	cleanup(mount_root_unrefp) struct mount_root *own = NULL, *made_up = NULL;
+	cleanup(mount_roots_freep) struct mount_roots *roots = NULL;
+	cleanup(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct fixture *f = *state;
+
+	write_text(f->world.proc.fd, "7/ns/mnt", "");
+	made_up = get(f, 7);
+	assert_false(made_up->is_ours);
+	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
+	assert_int_equal(mount_roots_get(roots, 0, &own), MOUNT_ROOT_E_OK);
+	assert_true(own->is_ours);
+}
+
 static void test_unused_ones_are_closed(void **state)
 {
 	struct fixture *f = *state;
@@ -231,6 +247,7 @@ int main(void)
 		TEST(test_one_for_all_who_share_it),
 		TEST(test_namespaces_differ),
 		TEST(test_fuse_in_sight),
+		TEST(test_whose_it_is),
 		TEST(test_unused_ones_are_closed),
 		TEST(test_no_more_than_so_many),
 		cmocka_unit_test(test_given_up_under_way),

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_FILE_OPENER_H
+#define PROFD_RESOLVE_FILE_OPENER_H
+
+/*
+ * Opens files in folders that strangers rule. A walk to a file asks every file system on the way,
+ * and one of those may be served by whoever wants to see us wait (FUSE), or by a server that is
+ * gone (NFS). So the walk happens in a child process (keeper.h), and what takes too long is as good
+ * as not there.
+ *
+ * What is on FUSE is not opened at all: even close(2) would ask there. An overlay may lie over
+ * FUSE, and cannot be asked for that.
+ *
+ * A child that waits for FUSE cannot be killed before that answers or is gone, and is left behind:
+ * callers do well to avoid FUSE as far as they know of it.
+ *
+ * Reading what was opened can block as well: that is for the image worker. One thread at a time.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+#define FILE_OPENER_WAIT_NS UINT64_C(2000000000)
+
+struct file_opener;
+
+/* Forks: as keeper.h has it. @wait_ns: for one file; 0: FILE_OPENER_WAIT_NS. */
+int file_opener_new(struct file_opener **ret, uint64_t wait_ns);
+void file_opener_free(struct file_opener *o);
+DEFINE_CLEANUP(struct file_opener *, file_opener_free)
+
+enum {
+	FILE_OPENER_E_OK,
+	FILE_OPENER_E_NONE, /* no regular file, or on FUSE, or none that we may read */
+	FILE_OPENER_E_SLOW, /* it took too long; better not to ask in that folder again soon */
+	FILE_OPENER_E_LOST, /* there is no child at the moment */
+};
+
+enum {
+	FILE_OPENER_CROSS_MOUNTS = 1,   /* not only on the root's own file system */
+	FILE_OPENER_TRUST_OVERLAYS = 2, /* whoever made them would not hide FUSE below */
+};
+
+/*
+ * The regular file at @path below @root_fd, read-only: symbolic links and ".." do not lead out of
+ * there. @flags: the above. Blocks, but not longer than it was told. Returns FILE_OPENER_E_*.
+ */
+int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags,
+		     int *ret);
+
+#endif
