@@ -156,34 +156,3 @@ int debug_files_open(int root_fd, bool cross_mounts, const char *path)
 
 	return named < 0 ? -1 : debug_files_reopen(named);
 }
-
-typedef int path_fn(const char *path, const struct worker_image *image, unsigned n,
-		    char ret[PATH_MAX], enum debug_found *ret_found);
-
-static bool next(const struct debug_place *place, path_fn *fn, unsigned *cursor,
-		 struct debug_file *ret)
-{
-	int r;
-
-	while ((r = fn(place->path, place->image, *cursor, ret->path, &ret->found))) {
-		++*cursor;
-		if (r < 0)
-			continue;
-		ret->fd = place->open ? place->open(place->userdata, place->root_fd, ret->path)
-				      : debug_files_open(place->root_fd, true, ret->path);
-		if (ret->fd >= 0)
-			return true;
-	}
-	return false;
-}
-
-bool debug_files_next(const struct debug_place *place, unsigned *cursor, struct debug_file *ret)
-{
-	return next(place, debug_files_path, cursor, ret);
-}
-
-bool debug_files_next_alternate(const struct debug_place *place, unsigned *cursor,
-				struct debug_file *ret)
-{
-	return next(place, debug_files_alternate_path, cursor, ret);
-}

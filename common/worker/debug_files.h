@@ -20,42 +20,16 @@
 
 #include "common/worker/protocol.h"
 
-struct debug_place {
-	int root_fd;      /* "/" of the process that maps the image; borrowed */
-	const char *path; /* of the image, in that root */
-	const struct worker_image *image;
-	/*
-	 * Opens a path below root_fd as debug_files_open() does, but not for ever; NULL:
-	 * debug_files_open() itself.
-	 */
-	int (*open)(void *userdata, int root_fd, const char *path);
-	void *userdata;
-};
-
 enum debug_found {
 	DEBUG_FOUND_BUILD_ID, /* by a build id, which has to be the file's */
 	DEBUG_FOUND_LINK,     /* by .gnu_debuglink: WORKER_CHECK_CRC */
 	DEBUG_FOUND_PATH,     /* by .gnu_debugaltlink; has to have the build id that is there */
 };
 
-struct debug_file {
-	int fd; /* read-only, a regular file; the caller's */
-	enum debug_found found;
-	char path[PATH_MAX]; /* where it was, in the root */
-};
-
 /*
- * The next debug file of the image that there is. *cursor: 0 at first, then as it was left: ask
- * again when the one found was not the right one. False: there are no more. Blocks on the disk.
- */
-bool debug_files_next(const struct debug_place *place, unsigned *cursor, struct debug_file *ret);
-/* The same for the alternate file that the file at place->path, image or debug file, names. */
-bool debug_files_next_alternate(const struct debug_place *place, unsigned *cursor,
-				struct debug_file *ret);
-
-/*
- * The pure parts: the path number @n, in order. Returns 1, 0 if there is none of that number, or -1
- * if there is no such path for this image, but more may follow.
+ * The path number @n, in order, for the file at @path in the root of whoever maps it. Pure. Returns
+ * 1, 0 if there is none of that number, or -1 if there is no such path for this image, but more may
+ * follow.
  */
 int debug_files_path(const char *path, const struct worker_image *image, unsigned n,
 		     char ret[PATH_MAX], enum debug_found *ret_found);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Separate debug files, looked for in the mount namespace that the image was seen in. A file counts
- * if it has the image's build id; one without a build id, found by the image's debuglink, if its
- * CRC is the link's, which the worker finds out when it reads it. What is nowhere in there may have
- * been fetched from elsewhere (symbols_fetched.c).
+ * Separate debug files (debug_choice.h), looked for in the mount namespace that the image was seen
+ * in; what is nowhere in there may have been fetched from elsewhere (symbols_fetched.c).
  */
 #include <string.h>
 
@@ -17,7 +15,7 @@
 /* A root in which something did not open in time is left alone for so long. */
 #define SLOW_NS (600 * UINT64_C(1000000000))
 
-static bool is_open(const struct symbols_debug *d)
+static bool is_open(const struct debug_choice *d)
 {
 	return d->debug >= 0 || d->alternate >= 0;
 }
@@ -26,9 +24,7 @@ void symbols_close_debug(struct symbols *s, struct symbols_entry *e)
 {
 	if (is_open(&e->debug))
 		s->n_debug--;
-	closep(&e->debug.debug);
-	closep(&e->debug.alternate);
-	e->debug = (struct symbols_debug){.debug = -1, .alternate = -1};
+	debug_choice_close(&e->debug);
 	/* They would be found again. */
 	memset(e->has_looked, 0, sizeof(e->has_looked));
 }
@@ -46,18 +42,20 @@ static void close_oldest(struct symbols *s, const struct symbols_entry *keep)
 	}
 }
 
-/* Somebody's folders, which are asked through a process that may wait in our place. */
+/* The files of one image are looked for in the folders of whoever mapped it. */
 struct opening {
 	struct symbols *symbols;
-	struct mount_root *root;
+	struct symbols_entry *entry;
+	struct image *image;
+	int root_fd;      /* -1: nowhere */
 	bool is_given_up; /* there may be more than was found */
 };
 
-static int open_below(void *userdata, int root_fd, const char *path)
+/* By a process that may wait in our place. Returns the fd or -1. */
+static int open_below(struct opening *opening, const char *path)
 {
-	struct opening *opening = userdata;
 	struct symbols *s = opening->symbols;
-	struct mount_root *root = opening->root;
+	struct mount_root *root = opening->image->root;
 	uint64_t begin_ns = symbols_now_ns();
 	enum mount_root_place where = strncmp(path, DEBUG_FOLDER, strlen(DEBUG_FOLDER)) == 0
 					      ? MOUNT_ROOT_DEBUG_FOLDER
@@ -68,7 +66,7 @@ static int open_below(void *userdata, int root_fd, const char *path)
 	int fd = -1;
 
 	if (!s->opener)
-		return debug_files_open(root_fd, true, path);
+		return debug_files_open(opening->root_fd, true, path);
 	/* Where anybody may mount, FUSE may be the root itself. */
 	if (may_have_fuse && !root->is_ours)
 		return -1;
@@ -76,7 +74,7 @@ static int open_below(void *userdata, int root_fd, const char *path)
 		opening->is_given_up = true;
 		return -1;
 	}
-	if (file_opener_open(s->opener, root_fd, path, flags, &fd) != FILE_OPENER_E_SLOW)
+	if (file_opener_open(s->opener, opening->root_fd, path, flags, &fd) != FILE_OPENER_E_SLOW)
 		return fd;
 	s->lost_ns += symbols_now_ns() - begin_ns;
 	s->stats.slow_folders++;
@@ -85,141 +83,42 @@ static int open_below(void *userdata, int root_fd, const char *path)
 	return -1;
 }
 
-static bool is_id(const struct worker_image *file, const uint8_t *id, size_t length)
+static int open_path(void *context, const char *path)
 {
-	return length && file->elf.build_id_length == length &&
-	       memcmp(file->elf.build_id, id, length) == 0;
+	struct opening *opening = context;
+
+	return opening->root_fd >= 0 ? open_below(opening, path) : -1;
 }
 
-/* Whether @found can be the debug file of @image. */
-static bool is_debug_of(const struct worker_image *image, const struct worker_image *found,
-			enum debug_found how, bool *ret_check_crc)
+static int inspect(void *context, int fd, struct worker_image *ret,
+		   enum worker_outcome *ret_outcome)
 {
-	*ret_check_crc = false;
-	if (is_id(found, image->elf.build_id, image->elf.build_id_length))
-		return true;
-	*ret_check_crc = how == DEBUG_FOUND_LINK;
-	return how == DEBUG_FOUND_LINK &&
-	       (!found->elf.build_id_length || !image->elf.build_id_length);
+	struct opening *opening = context;
+
+	return symbols_inspect(opening->symbols, opening->image, fd, ret, ret_outcome);
 }
 
-/*
- * The debug file of @place->image into @ret, what it says to *ret_facts and its path to *ret_path
- * (both untouched if there is none). Returns ASK_* or negative errno.
- */
-static int find_debug(struct symbols *s, struct image *image, const struct debug_place *place,
-		      struct symbols_debug *ret, struct worker_image *ret_facts,
-		      char ret_path[PATH_MAX])
+static int fetch(void *context, const uint8_t *id, size_t length)
 {
-	struct debug_file file;
-	unsigned cursor = 0;
+	struct opening *opening = context;
 
-	while (debug_files_next(place, &cursor, &file)) {
-		cleanup(closep) int fd = file.fd;
-		enum worker_outcome outcome;
-		struct worker_image facts;
-		bool check_crc;
-		int r = symbols_inspect(s, image, fd, &facts, &outcome);
-
-		if (r)
-			return r;
-		if (outcome != WORKER_DONE ||
-		    !is_debug_of(place->image, &facts, file.found, &check_crc))
-			continue;
-		ret->debug = steal_fd(&fd);
-		ret->check_crc = check_crc;
-		*ret_facts = facts;
-		memcpy(ret_path, file.path, PATH_MAX);
-		return ASK_OK;
-	}
-	return ASK_OK;
+	return symbols_open_fetched(opening->symbols, opening->entry, id, length);
 }
 
-/* The same for the alternate file that @place->image names. */
-static int find_alternate(struct symbols *s, struct image *image, const struct debug_place *place,
-			  struct symbols_debug *ret)
+/* Returns ASK_* or negative errno. */
+static int find_files(struct opening *opening, const struct worker_image *facts, unsigned depth)
 {
-	const struct worker_image *names_it = place->image;
-	struct debug_file file;
-	unsigned cursor = 0;
-
-	while (names_it->alternate[0] && debug_files_next_alternate(place, &cursor, &file)) {
-		cleanup(closep) int fd = file.fd;
-		enum worker_outcome outcome;
-		struct worker_image facts;
-		int r = symbols_inspect(s, image, fd, &facts, &outcome);
-
-		if (r)
-			return r;
-		if (outcome != WORKER_DONE ||
-		    !is_id(&facts, names_it->alternate_id, names_it->alternate_id_length))
-			continue;
-		ret->alternate = steal_fd(&fd);
-		return ASK_OK;
-	}
-	return ASK_OK;
-}
-
-/*
- * The file with build id @id, if it was fetched and has that, into *ret (-1: none) and what it says
- * into *ret_facts. Returns ASK_* or negative errno.
- */
-static int find_fetched(struct symbols *s, struct symbols_entry *e, struct image *image,
-			const uint8_t *id, size_t length, int *ret, struct worker_image *ret_facts)
-{
-	cleanup(closep) int fd = symbols_open_fetched(s, e, id, length);
-	enum worker_outcome outcome;
-	int r;
-
-	if (fd < 0)
-		return ASK_OK;
-	r = symbols_inspect(s, image, fd, ret_facts, &outcome);
-	if (!r && outcome == WORKER_DONE && is_id(ret_facts, id, length))
-		*ret = steal_fd(&fd);
-	return r;
-}
-
-/* Whether the image itself answers a question of @depth as well as a debug file could. */
-static bool is_enough(const struct worker_image *facts, unsigned depth)
-{
-	return depth == SYMBOLS_LINES ? facts->has_lines
-				      : facts->has_symtab || facts->has_debugdata;
-}
-
-/* In the image's own world, then among what was fetched. Returns ASK_* or negative errno. */
-static int find_files(struct symbols *s, struct symbols_entry *e, struct image *image,
-		      const struct worker_image *facts, int root_fd, unsigned depth)
-{
-	struct opening opening = {.symbols = s, .root = image->root};
-	struct debug_place place = {
-		.root_fd = root_fd,
-		.path = image->path,
-		.image = facts,
-		.open = open_below,
-		.userdata = &opening,
+	const struct debug_choice_world world = {
+		.context = opening,
+		.open = open_path,
+		.inspect = inspect,
+		.fetch = fetch,
 	};
-	struct symbols_debug *debug = &e->debug;
-	struct worker_image debug_facts = *facts, ignored;
-	char path[PATH_MAX];
-	int r = 0;
+	struct symbols_entry *e = opening->entry;
+	int r = debug_choice_make(&world, opening->image->path, facts, depth == SYMBOLS_LINES,
+				  &e->debug);
 
-	if (root_fd >= 0)
-		r = find_debug(s, image, &place, debug, &debug_facts, path);
-	if (!r && debug->debug >= 0) {
-		place.path = path;
-		place.image = &debug_facts;
-	} else if (!r && !is_enough(facts, depth)) {
-		r = find_fetched(s, e, image, facts->elf.build_id, facts->elf.build_id_length,
-				 &debug->debug, &debug_facts);
-		place.path = "/";
-		place.image = &debug_facts;
-	}
-	if (!r && root_fd >= 0)
-		r = find_alternate(s, image, &place, debug);
-	if (!r && depth == SYMBOLS_LINES && place.image->alternate[0] && debug->alternate < 0)
-		r = find_fetched(s, e, image, place.image->alternate_id,
-				 place.image->alternate_id_length, &debug->alternate, &ignored);
-	e->given_up = opening.is_given_up ? s->window : 0;
+	e->given_up = opening->is_given_up ? opening->symbols->window : 0;
 	return r;
 }
 
@@ -258,8 +157,9 @@ bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry 
 int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
 		       unsigned depth)
 {
+	struct opening opening = {.symbols = s, .entry = e, .image = image, .root_fd = -1};
 	struct worker_image facts = {0};
-	int root_fd = -1, r;
+	int r;
 
 	if (e->has_looked[depth] || is_open(&e->debug) || image->kind != IMAGE_FILE)
 		return ASK_OK;
@@ -269,14 +169,11 @@ int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image 
 	if (r || e->is_nameless)
 		return r;
 	e->has_looked[depth] = true;
-	if (facts.has_symtab && (depth == SYMBOLS_FUNCTIONS || facts.has_lines) &&
-	    !facts.alternate[0])
-		return ASK_OK;
 	if (image->root)
-		root_fd = mount_root_borrow(image->root);
-	r = find_files(s, e, image, &facts, root_fd, depth);
+		opening.root_fd = mount_root_borrow(image->root);
+	r = find_files(&opening, &facts, depth);
 	if (image->root)
-		mount_root_return(image->root, root_fd);
+		mount_root_return(image->root, opening.root_fd);
 	if (is_open(&e->debug)) {
 		s->n_debug++;
 		close_oldest(s, e);

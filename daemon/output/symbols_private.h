@@ -8,6 +8,7 @@
 
 #include "common/symbols/symtab.h"
 #include "common/worker/answer.h"
+#include "common/worker/debug_choice.h"
 #include "common/worker/worker.h"
 #include "daemon/output/symbols.h"
 
@@ -24,12 +25,6 @@ struct symbols_key {
 
 enum { SYMBOLS_FUNCTIONS, SYMBOLS_LINES, N_SYMBOLS_DEPTHS };
 
-/* Separate debug files; -1: none. */
-struct symbols_debug {
-	int debug, alternate;
-	bool check_crc; /* debug was found by the name in the image's debuglink */
-};
-
 /* An image. */
 struct symbols_entry {
 	struct symbols_key key;
@@ -40,7 +35,7 @@ struct symbols_entry {
 	/* What was inspected and not used yet to look for debug files; owned, or NULL. */
 	struct worker_image *facts;
 	bool has_looked[N_SYMBOLS_DEPTHS]; /* for debug files */
-	struct symbols_debug debug;
+	struct debug_choice debug;         /* separate debug files */
 	uint64_t given_up; /* the window in which a folder was too slow to look in it; 0: none */
 	struct symbols_build_id wanted; /* of a debug file that is not here; length 0: none */
 	uint64_t asked_after;           /* the window in which it was looked for last */

@@ -151,42 +151,46 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void expect_next(const struct debug_place *place, bool is_alternate, unsigned *cursor,
-			const char *text)
+/* The next of the paths at which there is a file, and what is in it. */
+static void expect_next(struct fixture *f, const char *path, const struct worker_image *image,
+			bool is_alternate, unsigned *n, const char *text)
 {
-	struct debug_file file = {.fd = -1};
-	char found[64] = "";
-	bool any = is_alternate ? debug_files_next_alternate(place, cursor, &file)
-				: debug_files_next(place, cursor, &file);
+	char candidate[PATH_MAX], found[64] = "";
+	enum debug_found how;
+	int fd = -1, r = 1;
 
-	assert_int_equal(any, !!text);
-	if (!any)
+	while (fd < 0 && r) {
+		r = is_alternate ? debug_files_alternate_path(path, image, (*n)++, candidate, &how)
+				 : debug_files_path(path, image, (*n)++, candidate, &how);
+		if (r > 0)
+			fd = debug_files_open(f->root_fd, false, candidate);
+	}
+	assert_int_equal(fd >= 0, !!text);
+	if (fd < 0)
 		return;
-	assert_true(read(file.fd, found, sizeof(found) - 1) > 0);
+	assert_true(read(fd, found, sizeof(found) - 1) > 0);
 	assert_string_equal(found, text);
-	close(file.fd);
+	close(fd);
 }
 
 static void test_one_after_the_other(void **state)
 {
 	struct fixture *f = *state;
 	struct worker_image image = image_of("prog.debug", "../../.dwz/p.debug");
-	struct debug_place place = {.root_fd = f->root_fd, .path = "/bin/prog", .image = &image};
-	unsigned cursor = 0;
+	unsigned n = 0;
 
 	write_text(f->root_fd, "usr/lib/debug/.build-id/ab/cd0f.debug", "by id");
 	write_text(f->root_fd, "bin/.debug/prog.debug", "in the folder");
 	write_text(f->root_fd, "usr/lib/debug/bin/prog.debug", "below");
-	expect_next(&place, false, &cursor, "by id");
-	expect_next(&place, false, &cursor, "in the folder");
-	expect_next(&place, false, &cursor, "below");
-	expect_next(&place, false, &cursor, NULL);
-	expect_next(&place, false, &cursor, NULL);
+	expect_next(f, "/bin/prog", &image, false, &n, "by id");
+	expect_next(f, "/bin/prog", &image, false, &n, "in the folder");
+	expect_next(f, "/bin/prog", &image, false, &n, "below");
+	expect_next(f, "/bin/prog", &image, false, &n, NULL);
+	expect_next(f, "/bin/prog", &image, false, &n, NULL);
 
 	write_text(f->root_fd, "usr/lib/debug/.dwz/p.debug", "alternate");
-	place.path = "/usr/lib/debug/.build-id/ab/cd0f.debug";
-	cursor = 0;
-	expect_next(&place, true, &cursor, "alternate");
+	n = 0;
+	expect_next(f, "/usr/lib/debug/.build-id/ab/cd0f.debug", &image, true, &n, "alternate");
 }
 
 static void expect_open(struct fixture *f, const char *path, const char *text)
