@@ -26,9 +26,10 @@
 #include "common/image/dwarf_lines_private.h"
 #include "common/image/elf.h"
 
-/* Of all sections together, as they are in the file and inflated. */
-#define SECTIONS_BYTES_MAX (1u << 30)
-#define UNITS_MAX          (1u << 20)
+/* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
+#define SECTIONS_BYTES_MAX (512u << 20)
+/* libdw's word for a unit and the abbreviations that it begins with, and our own. */
+#define UNIT_BYTES (1024 + sizeof(struct dwarf_unit))
 
 /* Ranks in the index: who says where a unit's code is. */
 enum { INDEX_ARANGES, INDEX_UNIT };
@@ -81,8 +82,8 @@ static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char 
 	return memcmp(head, "ZLIB", 4) == 0 ? size : 0;
 }
 
-/* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY. *ret: it has DWARF. */
-static int check_sections(struct dwarf_file *f, bool *ret)
+/* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. *ret: it has DWARF. */
+static int check_sections(struct dwarf_file *f, uint64_t max, bool *ret)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -102,11 +103,11 @@ static int check_sections(struct dwarf_file *f, bool *ret)
 		    (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0))
 			continue;
 		*ret |= strcmp(strchr(name, '_'), "_info") == 0;
-		if (sh.sh_size > SECTIONS_BYTES_MAX - f->bytes)
+		if (sh.sh_size > max - f->bytes)
 			return WORKER_NO_MEMORY;
 		f->bytes += sh.sh_size;
 		size = decompressed_size(scn, &sh, name);
-		if (size > SECTIONS_BYTES_MAX - f->bytes)
+		if (size > max - f->bytes)
 			return WORKER_NO_MEMORY;
 		f->bytes += size;
 	}
@@ -153,7 +154,7 @@ static bool texts_end(Elf *elf)
 }
 
 /* Returns WORKER_DONE (f->dwarf: or NULL), another outcome, or -ENOTSUP. */
-static int file_open(struct dwarf_file *f, int fd)
+static int file_open(struct dwarf_file *f, int fd, uint64_t max)
 {
 	bool has_dwarf;
 	int r;
@@ -163,7 +164,7 @@ static int file_open(struct dwarf_file *f, int fd)
 	f->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return WORKER_NOT_ELF;
-	r = check_sections(f, &has_dwarf);
+	r = check_sections(f, max, &has_dwarf);
 	if (r != WORKER_DONE || !has_dwarf)
 		return r;
 	f->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
@@ -188,7 +189,7 @@ static int set_alternate(struct dwarf_lines *d, int fd)
 	length = dwelf_dwarf_gnu_debugaltlink(d->file.dwarf, &name, &wanted);
 	if (fd < 0 || length <= 0)
 		return 0;
-	r = file_open(&d->alternate, fd);
+	r = file_open(&d->alternate, fd, SECTIONS_BYTES_MAX - d->file.bytes);
 	if (r < 0)
 		return r;
 	if (r != WORKER_DONE || !d->alternate.dwarf ||
@@ -266,19 +267,30 @@ static int index_aranges(struct dwarf_lines *d)
 	return r;
 }
 
-static int build_index(struct dwarf_lines *d)
+/* Returns WORKER_DONE, _NO_MEMORY: more units than anybody compiles together, or -ENOMEM. */
+static int find_units(struct dwarf_lines *d)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
 	int r = 0;
 
-	while (r == 0 && d->n_units < UNITS_MAX &&
-	       dwarf_get_units(d->file.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+	while (r == 0 && dwarf_get_units(d->file.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
 		int tag = dwarf_tag(&die);
 
+		/* Whatever sort of unit it is: libdw has it in memory now. */
+		d->reader.bytes += UNIT_BYTES;
+		if (d->reader.bytes > DWARF_BYTES_MAX)
+			return WORKER_NO_MEMORY;
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
 			r = add_unit(d, &die);
 	}
+	return r;
+}
+
+static int build_index(struct dwarf_lines *d)
+{
+	int r = find_units(d);
+
 	for (uint32_t i = 0; r == 0 && i < d->n_units; i++)
 		r = dwarf_die_ranges(&d->reader, &d->units[i].die, INDEX_UNIT, i, &d->index);
 	if (r == 0)
@@ -292,10 +304,10 @@ static int open_files(struct dwarf_lines *d, const struct dwarf_lines_files *fil
 	int r = WORKER_DONE;
 
 	if (files->debug >= 0)
-		r = file_open(&d->file, files->debug);
+		r = file_open(&d->file, files->debug, SECTIONS_BYTES_MAX);
 	if (r == WORKER_DONE && !d->file.dwarf) {
 		file_deinit(&d->file);
-		r = file_open(&d->file, files->image);
+		r = file_open(&d->file, files->image, SECTIONS_BYTES_MAX);
 	}
 	if (r != WORKER_DONE || !d->file.dwarf)
 		return r;
@@ -326,6 +338,10 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 		d->reader.swap = (ident[EI_DATA] == ELFDATA2MSB) ==
 				 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 		d->reader.line_data = find_data(d->file.elf, "line");
+		d->reader.info_data[0] = find_data(d->file.elf, "info");
+		if (d->alternate.dwarf)
+			d->reader.info_data[1] = find_data(d->alternate.elf, "info");
+		d->reader.bytes = d->file.bytes + d->alternate.bytes;
 		r = build_index(d);
 		if (r)
 			return r;
@@ -351,8 +367,7 @@ void dwarf_lines_free(struct dwarf_lines *d)
 
 size_t dwarf_lines_bytes(const struct dwarf_lines *d)
 {
-	return sizeof(*d) + d->size * sizeof(*d->units) + d->index.size * sizeof(*d->index.items) +
-	       d->file.bytes + d->alternate.bytes + d->reader.bytes;
+	return sizeof(*d) + d->index.size * sizeof(*d->index.items) + d->reader.bytes;
 }
 
 /* The line table's row for @address. */

@@ -35,13 +35,6 @@ void flat_deinit(struct flat_ranges *f)
 	*f = (struct flat_ranges){0};
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct flat_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 static bool wins(const struct flat_range *a, const struct flat_range *b)
 {
 	uint64_t a_length = a->end - a->start, b_length = b->end - b->start;
@@ -51,6 +44,16 @@ static bool wins(const struct flat_range *a, const struct flat_range *b)
 	if (a_length != b_length)
 		return a_length < b_length;
 	return a->value < b->value;
+}
+
+/* Of those with one start, the winner first. */
+static int by_start(const void *a, const void *b)
+{
+	const struct flat_range *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return wins(x, y) ? -1 : wins(y, x);
 }
 
 /* Ranges that cover the place of the sweep, or have ended since; the winner first. */
@@ -131,6 +134,7 @@ int flat_build(struct flat_ranges *f)
 {
 	cleanup(flat_deinit) struct flat_ranges out = {0};
 	cleanup(freep) const struct flat_range **items = NULL;
+	const struct flat_range *last = NULL;
 	struct flat_ranges whole;
 	struct heap h;
 	int r;
@@ -142,9 +146,15 @@ int flat_build(struct flat_ranges *f)
 		qsort(f->items, f->n, sizeof(*f->items), by_start);
 	h = (struct heap){.items = items};
 	for (size_t i = 0; i < f->n; i++) {
-		heap_push(&h, &f->items[i]);
-		r = advance(&h, f->items[i].start,
-			    i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX, &out);
+		const struct flat_range *range = &f->items[i];
+
+		/* All of it is the last one's, whatever else is there: a list that many share. */
+		if (!last || range->start != last->start || range->end > last->end) {
+			heap_push(&h, range);
+			last = range;
+		}
+		r = advance(&h, range->start, i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX,
+			    &out);
 		if (r)
 			return r;
 	}

@@ -63,16 +63,19 @@ struct dwarf_unit {
 };
 
 /*
- * What reading DWARF of one image may use, and has used so far. Ranges are counted one by one,
- * because any number of functions can point at the same endless list.
+ * What reading DWARF of one image may use, and has used so far: sections, what libdw keeps of a
+ * unit, scopes, ranges, line tables. libdw ends the process when it gets no memory, so that this
+ * stays below what a worker has (common/worker/worker.h). Ranges are counted one by one, because
+ * any number of functions can point at the same endless list.
  */
-#define DWARF_BYTES_MAX  (512u << 20) /* scopes, ranges, rows of line tables */
-#define DWARF_RANGES_MAX (16u << 20)
+#define DWARF_BYTES_MAX  (768u << 20)
+#define DWARF_RANGES_MAX (4u << 20)
 
 struct dwarf_reader {
-	struct elf_summary elf;    /* where code can be */
-	const Elf_Data *line_data; /* .debug_line; NULL: none */
-	bool swap;                 /* the file's byte order is not ours */
+	struct elf_summary elf;       /* where code can be */
+	const Elf_Data *info_data[2]; /* .debug_info, and the alternate file's; NULL: none */
+	const Elf_Data *line_data;    /* .debug_line; NULL: none */
+	bool swap;                    /* the file's byte order is not ours */
 	size_t bytes;
 	uint64_t n_ranges;
 };

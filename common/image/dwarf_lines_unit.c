@@ -23,8 +23,9 @@
 /* One DIE's attributes: an abbreviation that lists thousands makes each DIE cost as much. */
 #define ABBREVIATION_BYTES_MAX 4096
 #define ABBREVIATIONS_MAX      65536
-/* Each byte of a line program can make a row, and libdw needs some 100 bytes for one. */
-#define LINE_PROGRAM_BYTES_MAX (16u << 20)
+/* Each byte of a line program can make a row: what libdw needs for one, and what it then keeps. */
+#define LINE_PROGRAM_BYTES_MAX (4u << 20)
+#define LINE_ROW_BYTES_MAX     160
 #define LINE_ROW_BYTES         48
 
 int dwarf_range_add(struct dwarf_reader *r, const struct flat_range *range, struct flat_ranges *ret)
@@ -118,8 +119,33 @@ static bool may_hold_functions(int tag)
 	}
 }
 
+/*
+ * Where the unit of @die ends, as dwarf_dieoffset() counts: by its header, which may say more than
+ * the section has. False: it is no unit of .debug_info.
+ */
+static bool find_unit_end(const struct dwarf_reader *r, Dwarf_Die *die, Dwarf_Off *ret)
+{
+	Dwarf_Off offset = dwarf_dieoffset(die), end;
+	const Elf_Data *data = NULL;
+	size_t header;
+
+	for (size_t i = 0; i < ARRAY_SIZE(r->info_data); i++) {
+		const Elf_Data *d = r->info_data[i];
+
+		if (d && d->d_buf && offset < d->d_size &&
+		    (const char *)d->d_buf + offset == (const char *)die->addr)
+			data = d;
+	}
+	if (!data || dwarf_nextcu(dwarf_cu_getdwarf(die->cu), offset - dwarf_cuoffset(die), &end,
+				  &header, NULL, NULL, NULL) != 0)
+		return false;
+	*ret = end < data->d_size ? end : data->d_size;
+	return *ret > offset;
+}
+
 /* The way from the unit down to where the walk is. */
 struct walk {
+	Dwarf_Off end; /* of the unit */
 	struct {
 		Dwarf_Die die;
 		uint32_t scope; /* of what holds the die */
@@ -127,20 +153,38 @@ struct walk {
 	uint32_t depth; /* of the last level */
 };
 
-/* To the next sibling, or that of what holds it, and so on. False: the walk is over. */
-static bool walk_on(struct walk *w)
+/*
+ * The DIE behind the list of children that ends at @at, or behind that of their parents if that
+ * ends there as well. To ask libdw for the parent's sibling would take it through all children
+ * again, and through theirs at each level. False: the walk is over.
+ */
+static bool walk_up(struct walk *w, const unsigned char *at)
 {
-	for (;;) {
-		Dwarf_Die *die = &w->levels[w->depth].die, next;
+	Dwarf_Die *die = &w->levels[w->depth].die;
+	Dwarf_Off offset = dwarf_dieoffset(die);
+	const unsigned char *start = die->addr, *end = start + (w->end - offset);
 
-		if (dwarf_siblingof(die, &next) == 0) {
-			*die = next;
-			return true;
-		}
+	offset += (Dwarf_Off)(at - start);
+	for (; at < end && *at == '\0'; at++, offset++) {
 		if (w->depth == 0)
 			return false;
 		w->depth--;
 	}
+	return at < end &&
+	       dwarf_offdie(dwarf_cu_getdwarf(die->cu), offset, &w->levels[w->depth].die) != NULL;
+}
+
+/* To the next sibling, or that of what holds it, and so on. False: the walk is over. */
+static bool walk_on(struct walk *w)
+{
+	Dwarf_Die *die = &w->levels[w->depth].die, next = {0};
+	int r = dwarf_siblingof(die, &next);
+
+	if (r == 0)
+		*die = next;
+	/* Where there is none, libdw leaves at @next.addr what ends the list (dwarf_siblingof.c).
+	 */
+	return r == 0 || (r == 1 && next.addr && walk_up(w, next.addr));
 }
 
 static int read_functions(struct dwarf_reader *r, struct dwarf_unit *u)
@@ -151,7 +195,7 @@ static int read_functions(struct dwarf_reader *r, struct dwarf_unit *u)
 	if (!w)
 		return error_origin(-ENOMEM);
 	w->levels[0].scope = DWARF_NO_SCOPE;
-	if (dwarf_child(&u->die, &w->levels[0].die) != 0)
+	if (!find_unit_end(r, &u->die, &w->end) || dwarf_child(&u->die, &w->levels[0].die) != 0)
 		return 0;
 	do {
 		Dwarf_Die *die = &w->levels[w->depth].die;
@@ -190,8 +234,8 @@ static bool abbreviations_are_sound(Dwarf_Die *unit)
 	return false;
 }
 
-/* Whether the unit's line program is there and short enough (DWARF 5, 6.2.4: unit_length). */
-static bool lines_are_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
+/* The length of the unit's line program (DWARF 5, 6.2.4: unit_length). False: there is none. */
+static bool find_line_length(const struct dwarf_reader *r, Dwarf_Die *unit, uint64_t *ret)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset;
@@ -206,35 +250,40 @@ static bool lines_are_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
 	memcpy(&length, (const char *)r->line_data->d_buf + offset, sizeof(length));
 	if (r->swap)
 		length = __builtin_bswap32(length);
+	*ret = length;
 	if (length != UINT32_MAX)
-		return length <= LINE_PROGRAM_BYTES_MAX;
+		return true;
 	memcpy(&length_64, (const char *)r->line_data->d_buf + offset + 4, sizeof(length_64));
-	if (r->swap)
-		length_64 = __builtin_bswap64(length_64);
-	return length_64 <= LINE_PROGRAM_BYTES_MAX;
+	*ret = r->swap ? __builtin_bswap64(length_64) : length_64;
+	return true;
+}
+
+/* Whether the unit's line program is there and short enough. */
+static bool lines_are_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
+{
+	uint64_t length;
+
+	return find_line_length(r, unit, &length) && length <= LINE_PROGRAM_BYTES_MAX &&
+	       r->bytes + length * LINE_ROW_BYTES_MAX <= DWARF_BYTES_MAX;
 }
 
 /*
  * A text attribute of @die itself. libdw checks offsets into the sections of texts; that a text
  * within the unit has its NUL there, is checked here.
  */
-static const char *own_text(Dwarf_Die *die, unsigned name)
+static const char *own_text(const struct dwarf_reader *r, Dwarf_Die *die, unsigned name)
 {
-	Dwarf_Off offset, next;
 	Dwarf_Attribute attribute;
-	size_t header;
 	ptrdiff_t rest;
+	Dwarf_Off end;
 
 	if (!dwarf_attr(die, name, &attribute))
 		return NULL;
 	if (dwarf_whatform(&attribute) != DW_FORM_string)
 		return dwarf_formstring(&attribute);
-	offset = dwarf_dieoffset(die);
-	if (dwarf_nextcu(dwarf_cu_getdwarf(die->cu), offset - dwarf_cuoffset(die), &next, &header,
-			 NULL, NULL, NULL) != 0 ||
-	    next <= offset)
+	if (!find_unit_end(r, die, &end))
 		return NULL;
-	rest = (const unsigned char *)die->addr + (next - offset) - attribute.valp;
+	rest = (const unsigned char *)die->addr + (end - dwarf_dieoffset(die)) - attribute.valp;
 	if (rest <= 0 || !memchr(attribute.valp, '\0', (size_t)rest))
 		return NULL;
 	return (const char *)attribute.valp;
@@ -251,7 +300,7 @@ static void read_lines(struct dwarf_reader *r, struct dwarf_unit *u)
 	if (dwarf_getsrcfiles(&u->die, &u->files, &n_files) != 0)
 		return;
 	r->bytes += n_lines * LINE_ROW_BYTES + n_files * sizeof(*u->paths);
-	u->folder = own_text(&u->die, DW_AT_comp_dir);
+	u->folder = own_text(r, &u->die, DW_AT_comp_dir);
 	u->paths = calloc(n_files ? n_files : 1, sizeof(*u->paths));
 	u->n_files = u->paths ? n_files : 0;
 }
@@ -368,11 +417,11 @@ void dwarf_scope_name(struct dwarf_reader *r, struct dwarf_unit *u, struct dwarf
 		s->call_file = dwarf_unit_file(r, u, own_number(&die, DW_AT_call_file));
 	}
 	for (unsigned i = 0; i < CHAIN_MAX && !linkage; i++) {
-		linkage = own_text(&die, DW_AT_linkage_name);
+		linkage = own_text(r, &die, DW_AT_linkage_name);
 		if (!linkage)
-			linkage = own_text(&die, DW_AT_MIPS_linkage_name);
+			linkage = own_text(r, &die, DW_AT_MIPS_linkage_name);
 		if (!plain)
-			plain = own_text(&die, DW_AT_name);
+			plain = own_text(r, &die, DW_AT_name);
 		if (!s->start_line)
 			s->start_line = own_number(&die, DW_AT_decl_line);
 		if (!next_in_chain(&die))

@@ -72,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	allow_files(0);
 	if (dwarf_lines_new(&d, &(struct dwarf_lines_files){image, -1, alternate}) == WORKER_DONE)
 		for (uint64_t i = 0; i < 0x140; i++) {
+			look_up(d, 0x400 + i); /* hostile_elf_dwarf.h */
 			look_up(d, 0x1000 + 8 * i);
 			look_up(d, 0x400000 + i);
 		}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * hostile_elf FOLDER: makes the folder, and in it each of hostile_elf.h's files under its name.
- * They take some 150 MB of disk, and claim some terabytes.
+ * hostile_elf FOLDER: makes the folder, and in it each of hostile_elf.h's and
+ * hostile_elf_dwarf*.h's files under its name. They take some 500 MB of disk, and claim some
+ * terabytes. hostile_elf -k FOLDER: those of hostile_elf_killers.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,35 +11,45 @@
 #include <sys/stat.h>
 
 #include "tests/support/hostile_elf.h"
+#include "tests/support/hostile_elf_killers.h"
 
-int main(int argc, char **argv)
+static int make_all(int folder, const struct hostile_case *cases, size_t n)
 {
-	cleanup(closep) int folder = -1;
-
-	if (argc != 2) {
-		fprintf(stderr, "usage: hostile_elf FOLDER\n");
-		return 2;
-	}
-	if (mkdir(argv[1], 0755) < 0 && errno != EEXIST)
-		perror(argv[1]);
-	folder = open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0) {
-		perror(argv[1]);
-		return 1;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(hostile_cases); i++) {
-		int fd = openat(folder, hostile_cases[i].name,
-				O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	for (size_t i = 0; i < n; i++) {
+		cleanup(closep) int fd = openat(folder, cases[i].name,
+						O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 		struct builder b;
 
 		if (fd < 0) {
-			perror(hostile_cases[i].name);
+			perror(cases[i].name);
 			return 1;
 		}
-		hostile_cases[i].make(&b);
+		cases[i].make(&b);
 		builder_write(&b, fd);
 		builder_deinit(&b);
-		close(fd);
 	}
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	bool killers = argc == 3 && strcmp(argv[1], "-k") == 0;
+	const char *path = argv[argc - 1];
+	cleanup(closep) int folder = -1;
+
+	if (argc != 2 && !killers) {
+		fprintf(stderr, "usage: hostile_elf [-k] FOLDER\n");
+		return 2;
+	}
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		perror(path);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0) {
+		perror(path);
+		return 1;
+	}
+	if (killers)
+		return make_all(folder, hostile_killers, ARRAY_SIZE(hostile_killers));
+	return make_all(folder, hostile_cases, ARRAY_SIZE(hostile_cases)) ||
+	       make_all(folder, hostile_dwarf_cases, ARRAY_SIZE(hostile_dwarf_cases));
 }

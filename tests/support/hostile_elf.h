@@ -479,11 +479,6 @@ static inline void hostile_links_without_end(struct builder *b)
 	hostile_links(b, text, sizeof(text) - 1, text, sizeof(text) - 1);
 }
 
-struct hostile_case {
-	const char *name;
-	void (*make)(struct builder *b); /* initializes it as well */
-};
-
 static const struct hostile_case hostile_cases[] = {
 	{"plain", hostile_plain},
 	{"empty", hostile_empty},

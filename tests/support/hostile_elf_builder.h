@@ -269,6 +269,12 @@ static inline int builder_memfd(const struct builder *b)
 	return fd;
 }
 
+/* A file by its name. */
+struct hostile_case {
+	const char *name;
+	void (*make)(struct builder *b); /* initializes it as well */
+};
+
 /* --- what hostile files begin with --------------------------------------------------------------
  */
 

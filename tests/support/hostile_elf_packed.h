@@ -37,7 +37,7 @@ static inline uint8_t *hostile_zeros(const void *first, size_t n_first, size_t n
 	uint8_t *data = malloc(room);
 	z_stream z = {0};
 
-	if (!data || deflateInit(&z, 1) != Z_OK)
+	if (!data || n_first > sizeof(chunk) || deflateInit(&z, 1) != Z_OK)
 		abort();
 	z.next_out = data;
 	z.avail_out = (uInt)room;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * picky_worker: an image worker without a sandbox that answers like the real one, but for files
- * that end with "picky:" and a letter:
+ * (images, or such as name generated code) that end with "picky:" and a letter:
  *
- *   d  it dies when it is asked for symbols     h  it hangs then
+ *   d  it dies when it is asked for names       h  it hangs then
  *   i  it dies when it inspects it              l  it lies then: locations that are out of bounds
  *   w  it names every address "wrong", in ranges that overlap
  *   f  it finds at addresses that divided by 4 leave 0: a function inlined in another, with files
@@ -124,8 +124,12 @@ static void name_all(const struct request *request, name_one *name, struct answe
 
 static void serve(struct server *server, const struct request *request, struct answer *ret)
 {
-	bool is_symbols = request->header.kind == WORKER_SYMBOLS;
-	char mark = mark_of(request->files[WORKER_FILE_IMAGE]);
+	bool is_jit = request->header.kind == WORKER_JIT;
+	bool is_symbols = request->header.kind == WORKER_SYMBOLS || is_jit;
+	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
+	char mark = mark_of(request->files[!is_jit      ? WORKER_FILE_IMAGE
+					   : is_jitdump ? WORKER_FILE_JITDUMP
+							: WORKER_FILE_PERF_MAP]);
 
 	if ((mark == 'd' && is_symbols) || (mark == 'i' && request->header.kind == WORKER_INSPECT))
 		abort();

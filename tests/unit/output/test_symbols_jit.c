@@ -3,13 +3,23 @@
 #include "daemon/output/symbols.h"
 #include "tests/unit/output/fixture.h"
 
-static struct symbols *open_symbols(void)
+/* @worker: its program; NULL: the real one. */
+static struct symbols *open_symbols_of(const char *worker, uint64_t deadline_ns)
 {
-	const struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
+	const struct symbols_options options = {
+		.max_bytes = 8 << 20,
+		.worker_path = worker,
+		.deadline_ns = deadline_ns,
+	};
 	struct symbols *s = NULL;
 
 	assert_int_equal(symbols_new(&s, &options), 0);
 	return s;
+}
+
+static struct symbols *open_symbols(void)
+{
+	return open_symbols_of(NULL, 60 * NS);
 }
 
 /* The file @name of the fixture's folder. */
@@ -39,12 +49,17 @@ static const char *name_at(struct symbols *s, struct jit_file *file, uint64_t ad
 	return n ? symbols_names_text(names, frames[0].name) : "";
 }
 
-static uint64_t asked(const struct symbols *s)
+static struct symbols_stats stats_of(const struct symbols *s)
 {
 	struct symbols_stats stats;
 
 	symbols_get_stats(s, &stats);
-	return stats.addresses_asked;
+	return stats;
+}
+
+static uint64_t asked(const struct symbols *s)
+{
+	return stats_of(s).addresses_asked;
 }
 
 /* Times of files are as coarse as the kernel's tick: a test can write twice within one. */
@@ -106,6 +121,73 @@ static void test_no_map(void **state)
 	atomic_store(&empty->is_bad, true);
 	(void)name_at(s, empty, 0x9999);
 	assert_int_equal(asked(s), 2);
+}
+
+/* The worker is lost over @bad, number @n: that file is to blame, and nothing else suffers. */
+static void assert_blamed(struct symbols *s, struct jit_file *bad, struct jit_file *good,
+			  unsigned n)
+{
+	uint64_t before;
+
+	assert_null(name_at(s, bad, 0x1080));
+	assert_true(bad->is_bad);
+	before = asked(s);
+	assert_null(name_at(s, bad, 0x1080));
+	assert_null(name_at(s, bad, 0x2080));
+	assert_int_equal(asked(s), before);
+	/* At once, in the same window. */
+	assert_string_equal(name_at(s, good, 0x1000 + n), "first");
+	assert_false(good->is_bad);
+	assert_int_equal(stats_of(s).workers_died, n);
+	assert_int_equal(stats_of(s).bad_images, n);
+	assert_string_equal(stats_of(s).last_bad_image, bad->path);
+	assert_string_equal(stats_of(s).trouble, "");
+}
+
+/* Files that a worker dies of, hangs over or lies about are bad (picky_worker.c). */
+static void test_hostile(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		bool is_jitdump;
+	} files[] = {
+		{"dies", "1000 100 first\npicky:d", false},
+		{"lies", "1000 100 first\npicky:l", false},
+		{"hangs", "1000 100 first\npicky:h", false},
+		{"dump", "a jitdump, picky:d", true},
+	};
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols_of(TEST_PROGRAMS "/picky_worker",
+								   NS);
+
+	for (unsigned i = 0; i < ARRAY_SIZE(files); i++) {
+		cleanup(jit_file_unrefp) struct jit_file *bad = NULL, *good = NULL;
+
+		write_text(f->folder.fd, "good", "1000 100 first\n");
+		write_text(f->folder.fd, files[i].name, files[i].text);
+		good = open_jit(f, 10 + i, "good");
+		bad = open_jit(f, 20 + i, files[i].name);
+		bad->is_jitdump = files[i].is_jitdump;
+		assert_blamed(s, bad, good, i + 1);
+	}
+}
+
+/* What a file said before the worker died of what was added to it, still holds. */
+static void test_hostile_later(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols_of(TEST_PROGRAMS "/picky_worker",
+								   NS);
+	cleanup(jit_file_unrefp) struct jit_file *file = NULL;
+
+	write_later(f, "map", "1000 100 first\n", 1);
+	file = open_jit(f, 1, "map");
+	assert_string_equal(name_at(s, file, 0x1080), "first");
+	write_later(f, "map", "1000 100 first\n2000 100 second\npicky:d", 2);
+	assert_null(name_at(s, file, 0x2080));
+	assert_true(file->is_bad);
+	assert_string_equal(name_at(s, file, 0x1080), "first");
+	assert_int_equal(stats_of(s).bad_images, 1);
 }
 
 /* jitdump-specification.txt: one piece of code. */
@@ -208,6 +290,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_it_is_read_when_it_changed),
 		T(test_no_map),
+		T(test_hostile),
+		T(test_hostile_later),
 		T(test_profile),
 	};
 
