@@ -80,7 +80,8 @@ struct abi_sampler {
 	X(idle)          /* runs on an idle CPU */                                                 \
 	X(excluded)      /* runs outside the filter, profd's own among them */                     \
 	X(self)          /* runs in profd */                                                       \
-	X(kernel_failed) /* kernel stacks that could not be had: one frame instead */
+	X(kernel_failed) /* kernel stacks that could not be had: one frame instead */              \
+	X(run_ns)        /* how long the runs took that became a sample */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
 
@@ -131,7 +132,7 @@ struct abi_cost {
 _Static_assert(sizeof(struct unwind_registers) == 88, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
 _Static_assert(sizeof(struct abi_cost) == 16 + 4 * 512 + 16 * 32, "struct abi_cost");

@@ -204,6 +204,7 @@ int profile_tick(struct bpf_perf_event_data *ctx)
 		cost_end(kernel_began, ABI_COST_KERNEL_STACK, s->record.n_kernel);
 	}
 	walk_and_send(s, task, ctx, sampler, user, c);
+	c->run_ns += bpf_ktime_get_ns() - s->record.time_ns;
 	cost_end(began, ABI_COST_TICK, s->record.n_kernel + s->record.n_user);
 	return 0;
 }

@@ -71,7 +71,7 @@ struct source_stats {
 	uint64_t self;     /* of these, profd's own */
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
-	uint64_t bpf_run_ns; /* of all samplers; counts only with kernel.bpf_stats_enabled */
+	uint64_t bpf_run_ns; /* that BPF programs took for the ticks seen, by their own clock */
 	uint64_t unfollowed; /* of all samplers: children that could not join the filter */
 	SOURCE_ROOT_COUNTERS(SOURCE_COUNTER_FIELD)
 };

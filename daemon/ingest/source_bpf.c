@@ -177,6 +177,7 @@ static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
 		stats.self += s->counters[i].self;
+		stats.bpf_run_ns += s->counters[i].run_ns;
 		for (unsigned j = 0; j < N_LOST; j++)
 			stats.lost[j] += s->counters[i].lost[j];
 	}
@@ -401,8 +402,6 @@ static int bpf_get_stats(struct source *source, unsigned index, struct source_st
 {
 	struct bpf_source *s = from_source(source);
 	struct bpf_sampler *sampler = &s->samplers[index];
-	struct bpf_prog_info info = {0};
-	__u32 size = sizeof(info);
 	int r;
 
 	if (sampler->used) {
@@ -413,9 +412,6 @@ static int bpf_get_stats(struct source *source, unsigned index, struct source_st
 	sampler->stats.unfollowed = s->skeleton->bss->unfollowed;
 	sampler->stats.uninherited = s->skeleton->bss->uninherited;
 	sampler->stats.unwithdrawn = s->skeleton->bss->unwithdrawn;
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(s->skeleton->progs.profile_tick), &info,
-				   &size) == 0)
-		sampler->stats.bpf_run_ns = info.run_time_ns;
 	*ret = sampler->stats;
 	return SOURCE_E_OK;
 }
