@@ -192,6 +192,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		r = session_set_tick(d->sessions, now);
 	if (r >= 0)
 		r = follow_wall_clock(d);
+	if (r >= 0)
+		r = daemon_pace_tick(d, now);
 	if (r < 0)
 		return r;
 	process_table_sweep(d->processes, now);
@@ -211,6 +213,8 @@ static int on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
 
 	(void)source, (void)usec;
 	r = session_set_close_windows(d->sessions);
+	if (!r)
+		r = daemon_pace_at_window_end(d);
 	return r ? r : arm_window_timer(d);
 }
 

@@ -13,6 +13,7 @@
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/lateness.h"
+#include "daemon/limiter.h"
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
@@ -46,6 +47,9 @@ struct daemon {
 	uint64_t drain_due_ns; /* CLOCK_MONOTONIC */
 	uint64_t scanned_ns;
 	struct lateness lateness;
+	struct limiter limiter;
+	uint64_t measured_ns; /* when profd's own share was, CLOCK_MONOTONIC; 0: not yet */
+	double used_seconds;  /* of CPU time, up to then */
 	uint64_t started_ns;
 	struct status_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
@@ -59,6 +63,12 @@ int daemon_start(struct daemon *d);
 int daemon_apply_config(struct daemon *d);
 /* Adds a line to `status`, and logs it. */
 void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* pace.c: measures profd's own share and lets sampling slow down. Return 0 or negative errno. */
+int daemon_pace_at_window_end(struct daemon *d);
+int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
+/* The rate in force of what is configured, Hz. */
+uint64_t daemon_rate(const struct daemon *d);
 
 /* operations.c */
 extern const struct control_ops daemon_control_ops;

@@ -305,8 +305,8 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 
 /* The warnings of the start, and those that numbers give at this moment. */
 struct warnings {
-	const char *lines[DAEMON_WARNINGS_MAX + 4];
-	char texts[3][160];
+	const char *lines[DAEMON_WARNINGS_MAX + 5];
+	char texts[4][160];
 };
 
 static void warn_of(struct warnings *w, size_t *n, unsigned i, uint64_t count, const char *what)
@@ -314,6 +314,17 @@ static void warn_of(struct warnings *w, size_t *n, unsigned i, uint64_t count, c
 	if (!count)
 		return;
 	snprintf(w->texts[i], sizeof(w->texts[i]), "%" PRIu64 " %s", count, what);
+	w->lines[(*n)++] = w->texts[i];
+}
+
+static void warn_of_rate(struct warnings *w, size_t *n, unsigned i, const struct daemon *d)
+{
+	if (!d->limiter.halvings)
+		return;
+	snprintf(w->texts[i], sizeof(w->texts[i]),
+		 "sampling at %" PRIu64 " Hz instead of %" PRIu64
+		 ": profd took more of the machine than max_cpu=%g%%",
+		 daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
 	w->lines[(*n)++] = w->texts[i];
 }
 
@@ -340,6 +351,7 @@ static void gather_warnings(struct daemon *d, struct warnings *ret)
 		"mappings were too many to keep: their addresses have no names");
 	warn_of(ret, &n, 2, source.unfollowed,
 		"children could not be followed: the filter was full or busy");
+	warn_of_rate(ret, &n, 3, d);
 }
 
 static int op_status(void *userdata, const struct peer *peer, struct reply *reply)
@@ -355,7 +367,7 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 		.lateness = &d->lateness,
 		.source_name = d->source->ops->name,
 		.event = d->event.name,
-		.frequency = d->config->frequency,
+		.frequency = daemon_rate(d),
 		.store_path = d->store_path,
 		.budget_bytes = d->config->memory_budget,
 		.started_ns = d->started_ns,

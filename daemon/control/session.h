@@ -51,7 +51,8 @@ struct session {
 	bool privileged; /* the owner sees other users' processes and kernel addresses */
 	struct session_target target;
 	struct sampler_spec spec;
-	unsigned sampler; /* index in the source, or SESSION_NO_SAMPLER */
+	uint64_t wanted_rate; /* what spec.rate is while nothing slows sampling down */
+	unsigned sampler;     /* index in the source, or SESSION_NO_SAMPLER */
 	unsigned formats, labels;
 	enum symbolize symbolize;
 	bool hide_kernel;

@@ -250,6 +250,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 			return error_origin(-ENOMEM);
 	}
 	session_default_spec(&set->defaults, &s->spec);
+	s->wanted_rate = s->spec.rate;
 	s->formats = set->defaults.formats;
 	s->labels = set->defaults.labels;
 	s->symbolize = set->defaults.symbolize;

@@ -14,6 +14,7 @@ struct session_set {
 	int (*settle)(void *userdata, unsigned sampler, bool is_last); /* or NULL */
 	void *settle_userdata;
 	struct session_defaults defaults;
+	unsigned halvings; /* of all rates */
 	struct session **sessions;
 	size_t n_sessions, capacity;
 	uint64_t next_id;

@@ -113,6 +113,7 @@ static int fill(struct session *s, const struct session_defaults *defaults, cons
 	/* The configured rate is not what policy has judged. */
 	if (!peer->privileged && !s->spec.is_period && s->spec.rate > POLICY_HZ_MAX)
 		s->spec.rate = POLICY_HZ_MAX;
+	s->wanted_rate = s->spec.rate;
 	s->privileged = peer->privileged;
 	s->hide_kernel = request->no_kernel;
 	if (request->no_kernel)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/error.h"
+#include "daemon/control/session_rate.h"
 #include "daemon/control/session_set_private.h"
 #include "daemon/resolve/proc.h"
 
@@ -95,9 +96,12 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 int session_windows_attach(struct session_set *set, struct session *s,
 			   struct source_message *message)
 {
+	/* Who had one before gave back as many as are taken now. */
+	bool may_take_all = s->privileged || s->attachment;
 	int r;
 
-	r = samplers_acquire(set->samplers, &s->spec, s->privileged ? 0 : SPARE_SAMPLERS,
+	s->spec.rate = session_rate(s->wanted_rate, s->spec.is_period, set->halvings);
+	r = samplers_acquire(set->samplers, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS,
 			     &s->sampler, message);
 	if (r)
 		return r;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, its
+ * image workers and its BPF programs count; as the writing of a window is a part of it, the share
+ * is measured from window to window, or minute by minute if windows are longer.
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "daemon/control/session_rate.h"
+#include "daemon/control/status_cpu.h"
+#include "daemon/daemon_private.h"
+#include "daemon/resolve/proc.h"
+
+#define MEASURE_NS UINT64_C(60000000000)
+
+static int used_seconds(struct daemon *d, double *ret)
+{
+	struct unwinder_stats unwinder;
+	struct symbols_stats symbols;
+	struct source_stats source;
+	struct ledger ledger;
+	struct rusage usage;
+	int r;
+
+	r = samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	if (r)
+		return r;
+	unwinder_get_stats(d->unwinder, &unwinder);
+	output_get_symbols_stats(d->output, &symbols);
+	getrusage(RUSAGE_SELF, &usage);
+	*ret = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime) +
+	       status_cpu_children((pid_t[]){unwinder.loader.worker, symbols.worker}, 2) +
+	       (double)source.bpf_run_ns / 1e9;
+	return 0;
+}
+
+/* The share of the whole machine since the last call; 0 the first time. */
+static int measure(struct daemon *d, uint64_t now_ns, double *ret)
+{
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	double used, seconds;
+	int r;
+
+	r = used_seconds(d, &used);
+	if (r)
+		return r;
+	seconds = (double)(now_ns - d->measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
+	*ret = d->measured_ns && seconds > 0 ? (used - d->used_seconds) / seconds : 0;
+	d->measured_ns = now_ns;
+	d->used_seconds = used;
+	return 0;
+}
+
+uint64_t daemon_rate(const struct daemon *d)
+{
+	return session_rate(d->config->frequency, false, d->limiter.halvings);
+}
+
+static void log_change(const struct daemon *d, unsigned before, double share)
+{
+	if (d->limiter.halvings > before)
+		log_warning("profd took %.2f %% of the machine, more than max_cpu=%g%%: sampling "
+			    "at %lu Hz instead of %lu from now on",
+			    100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
+			    (unsigned long)d->config->frequency);
+	else
+		log_info("profd took %.2f %% of the machine, max_cpu is %g%%: sampling at %lu Hz "
+			 "again",
+			 100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d));
+}
+
+static int judge(struct daemon *d, uint64_t now_ns)
+{
+	unsigned before = d->limiter.halvings;
+	double share;
+	int r;
+
+	r = measure(d, now_ns, &share);
+	if (r)
+		return r;
+	if (!limiter_judge(&d->limiter, share, d->config->max_cpu,
+			   session_set_can_slow_down(d->sessions)))
+		return 0;
+	log_change(d, before, share);
+	return session_set_slow_down(d->sessions, d->limiter.halvings);
+}
+
+/* A recording has the rate it was made with. */
+static bool may_judge(const struct daemon *d)
+{
+	return !d->replay && !d->stopping;
+}
+
+int daemon_pace_at_window_end(struct daemon *d)
+{
+	if (!may_judge(d) || d->config->interval_ns > MEASURE_NS)
+		return 0;
+	return judge(d, proc_now_ns());
+}
+
+int daemon_pace_tick(struct daemon *d, uint64_t now_ns)
+{
+	if (!may_judge(d) || d->config->interval_ns <= MEASURE_NS ||
+	    now_ns < d->measured_ns + MEASURE_NS)
+		return 0;
+	return judge(d, now_ns);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision alone: shares go in, one after the other, and halvings come out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "daemon/control/session_rate.h"
+#include "daemon/limiter.h"
+
+#define MAX_SHARE 0.01
+
+struct row {
+	const char *what;
+	double shares[8]; /* 0 ends them */
+	unsigned before, after;
+	bool cannot_slow;
+};
+
+static const struct row rows[] = {
+	{"within the limit", {0.01, 0.01, 0.01, 0.01}, 0, 0, false},
+	{"once above", {0.05, 0.01, 0.05, 0.01, 0.05}, 0, 0, false},
+	{"twice above", {0.02, 0.011}, 0, 1, false},
+	{"a step needs two more", {0.9, 0.9, 0.9}, 0, 1, false},
+	{"and so on", {0.9, 0.9, 0.9, 0.9, 0.9, 0.9}, 0, 3, false},
+	{"no rate is left to halve", {0.9, 0.9, 0.9, 0.9}, 1, 1, true},
+	{"the end", {0.9, 0.9}, LIMITER_HALVINGS_MAX, LIMITER_HALVINGS_MAX, false},
+	{"low, but not for long enough", {0.004, 0.004, 0.004, 0.004}, 2, 2, false},
+	{"low for long", {0.004, 0.004, 0.004, 0.004, 0.004}, 2, 1, false},
+	{"then it counts anew", {0.004, 0.004, 0.004, 0.004, 0.004, 0.004, 0.004}, 2, 1, false},
+	{"low, with a break", {0.004, 0.004, 0.005, 0.004, 0.004, 0.004, 0.004}, 2, 2, false},
+	{"twice as much would not do",
+	 {0.0041, 0.0041, 0.0041, 0.0041, 0.0041, 0.0041},
+	 2,
+	 2,
+	 false},
+	{"low at full rate", {0.001, 0.001, 0.001, 0.001, 0.001, 0.001}, 0, 0, false},
+	{"low where nothing can be slowed", {0.001, 0.001, 0.001, 0.001, 0.001}, 3, 2, true},
+};
+
+static void test_decisions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct limiter l = {.halvings = rows[i].before};
+		unsigned before = l.halvings;
+
+		for (const double *share = rows[i].shares; *share > 0; share++) {
+			bool changed = limiter_judge(&l, *share, MAX_SHARE, !rows[i].cannot_slow);
+
+			assert_int_equal(changed, l.halvings != before);
+			before = l.halvings;
+		}
+		if (l.halvings != rows[i].after)
+			fail_msg("%s: %u halvings, not %u", rows[i].what, l.halvings,
+				 rows[i].after);
+	}
+}
+
+/* Nothing that would be followed by a step back: with half the work a share is half as big. */
+static void test_it_does_not_swing(void **state)
+{
+	(void)state;
+	for (double at_full = 0.0005; at_full < 0.3; at_full *= 1.07) {
+		struct limiter l = {0};
+		unsigned n_changes = 0, halvings = 0;
+
+		for (unsigned i = 0; i < 200; i++)
+			n_changes += limiter_judge(&l, at_full / (1u << l.halvings), MAX_SHARE,
+						   true);
+		while (at_full / (1u << halvings) > MAX_SHARE)
+			halvings++;
+		assert_int_equal(l.halvings, halvings);
+		assert_int_equal(n_changes, halvings);
+	}
+}
+
+static void test_rates(void **state)
+{
+	(void)state;
+	assert_int_equal(session_rate(99, false, 0), 99);
+	assert_int_equal(session_rate(99, false, 1), 49);
+	assert_int_equal(session_rate(99, false, 3), 12);
+	assert_int_equal(session_rate(99, false, 4), SESSION_HZ_FLOOR);
+	assert_int_equal(session_rate(99, false, 10), SESSION_HZ_FLOOR);
+	assert_int_equal(session_rate(7, false, 3), 7);
+	assert_int_equal(session_rate(1000, true, 3), 8000);
+	assert_int_equal(session_rate(UINT64_MAX - 1, true, 3), UINT64_MAX - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_decisions),
+		cmocka_unit_test(test_it_does_not_swing),
+		cmocka_unit_test(test_rates),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
