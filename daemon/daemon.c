@@ -6,13 +6,11 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,7 +70,7 @@ static int daemon_stop(struct daemon *d)
 	if (d->stopping)
 		return sd_event_exit(d->loop, 0);
 	d->stopping = true;
-	sd_notify(0, "STOPPING=1\nSTATUS=Writing the last windows");
+	daemon_notify_stopping(d);
 	r = flush_new(&flush, on_stopped, d);
 	if (r)
 		return r;
@@ -138,16 +136,6 @@ static int on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static void announce(struct daemon *d)
-{
-	struct process_table_stats stats;
-
-	process_table_get_stats(d->processes, &stats);
-	sd_notifyf(0, "STATUS=Sampling %s at %" PRIu64 " Hz by %s; %zu processes, %zu sessions",
-		   d->event.name, d->config->frequency, d->source->ops->name, stats.n_processes,
-		   session_set_count(d->sessions));
-}
-
 static int rescan(struct daemon *d, uint64_t now)
 {
 	if (!process_table_wants_scan(d->processes) || now < d->scanned_ns + RESCAN_GAP_NS)
@@ -200,8 +188,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	r = unwinder_sweep(d->unwinder, now);
 	if (r < 0)
 		return r;
+	daemon_notify_tick(d, now);
 	if (usec / 1000000 % 10 == 0)
-		announce(d);
+		daemon_notify_state(d);
 	r = sd_event_source_set_time(source, now / 1000 + 1000000);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -245,6 +234,7 @@ static int on_output(sd_event_source *source, int fd, uint32_t events, void *use
 		if (r)
 			return r;
 	}
+	daemon_notify_state(d);
 	return 0;
 }
 
@@ -318,6 +308,16 @@ static int reload(struct daemon *d)
 	return r < 0 ? r : 0; /* at worst the system session is off until the next reload */
 }
 
+static int reload_and_tell(struct daemon *d)
+{
+	int r;
+
+	daemon_notify_reloading();
+	r = reload(d);
+	daemon_notify_ready(d);
+	return r;
+}
+
 static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
 	struct daemon *d = userdata;
@@ -325,7 +325,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)source;
 	switch (info->ssi_signo) {
 	case SIGHUP:
-		return d->stopping ? 0 : reload(d);
+		return d->stopping ? 0 : reload_and_tell(d);
 	case SIGUSR1:
 		return session_set_flush(d->sessions, NULL, NULL);
 	default:
@@ -427,8 +427,7 @@ int daemon_run(struct daemon *d)
 	int r;
 
 	sd_event_set_watchdog(d->loop, true);
-	announce(d);
-	sd_notify(0, "READY=1");
+	daemon_notify_ready(d);
 	r = sd_event_loop(d->loop);
 	return d->error ? d->error : r;
 }

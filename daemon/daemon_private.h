@@ -17,6 +17,7 @@
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
+#include "daemon/watch.h"
 
 #define DAEMON_WARNINGS_MAX 16
 
@@ -54,6 +55,8 @@ struct daemon {
 	struct status_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
 	bool stopping;
+	uint64_t stopping_ns; /* CLOCK_MONOTONIC */
+	enum watch output_state;
 	int error; /* of a callback that cannot return one */
 };
 
@@ -69,6 +72,15 @@ int daemon_pace_at_window_end(struct daemon *d);
 int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
 /* The rate in force of what is configured, Hz. */
 uint64_t daemon_rate(const struct daemon *d);
+
+/* notify.c: what the service manager is told. */
+void daemon_notify_ready(struct daemon *d);
+void daemon_notify_reloading(void);
+void daemon_notify_stopping(struct daemon *d);
+/* What profd does, in a line; nothing while it stops. */
+void daemon_notify_state(struct daemon *d);
+/* Once a second: watches the output thread, asks for time while it writes the last windows. */
+void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
 
 /* operations.c */
 extern const struct control_ops daemon_control_ops;

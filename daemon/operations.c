@@ -305,7 +305,7 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 
 /* The warnings of the start, and those that numbers give at this moment. */
 struct warnings {
-	const char *lines[DAEMON_WARNINGS_MAX + 5];
+	const char *lines[DAEMON_WARNINGS_MAX + 6];
 	char texts[4][160];
 };
 
@@ -352,6 +352,9 @@ static void gather_warnings(struct daemon *d, struct warnings *ret)
 	warn_of(ret, &n, 2, source.unfollowed,
 		"children could not be followed: the filter was full or busy");
 	warn_of_rate(ret, &n, 3, d);
+	if (d->output_state != WATCH_WELL)
+		ret->lines[n++] = "a window has been being written for more than a minute: the "
+				  "disk is slow or stuck";
 }
 
 static int op_status(void *userdata, const struct peer *peer, struct reply *reply)

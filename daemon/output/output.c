@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "common/log.h"
@@ -47,6 +48,8 @@ struct output {
 	unsigned n_jobs;
 	bool stop;
 	bool configure;
+	uint64_t busy_since_ns; /* CLOCK_MONOTONIC, 0: idle */
+	pid_t tid;
 	struct output_options options;
 	struct output_store_status status;
 	struct symbols_stats symbols;
@@ -147,6 +150,7 @@ static void answer(struct output *o, struct job *job)
 	writer_get_symbols_stats(o->writer, &symbols);
 	writer_get_wanted(o->writer, &wanted);
 	pthread_mutex_lock(&o->lock.mutex);
+	o->busy_since_ns = 0;
 	o->status = status;
 	o->symbols = symbols;
 	o->wanted = wanted;
@@ -167,6 +171,7 @@ static void *run(void *userdata)
 		struct job *job;
 
 		pthread_mutex_lock(&o->lock.mutex);
+		o->tid = gettid();
 		while (!o->requests.first && !o->stop && !o->configure)
 			pthread_cond_wait(&o->lock.wake, &o->lock.mutex);
 		configure = o->configure;
@@ -174,6 +179,7 @@ static void *run(void *userdata)
 		o->configure = false;
 		job = queue_pop(&o->requests);
 		stop = o->stop;
+		o->busy_since_ns = now_ns(CLOCK_MONOTONIC);
 		pthread_mutex_unlock(&o->lock.mutex);
 
 		if (configure)
@@ -313,6 +319,14 @@ int output_submit_list(struct output *o, const char *service, uint64_t since_ns,
 	if (!r)
 		job = NULL;
 	return r;
+}
+
+void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid)
+{
+	pthread_mutex_lock(&o->lock.mutex);
+	*ret_since_ns = o->busy_since_ns;
+	*ret_tid = o->tid;
+	pthread_mutex_unlock(&o->lock.mutex);
 }
 
 int output_fd(struct output *o)

@@ -73,6 +73,11 @@ int output_submit_list(struct output *o, const char *service, uint64_t since_ns,
 int output_fd(struct output *o);
 /* The next result, or NULL; the caller frees it. */
 struct output_result *output_take(struct output *o);
+/*
+ * Since when the thread has been at the request that it is at (CLOCK_MONOTONIC; 0: at none), and
+ * which thread that is.
+ */
+void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid);
 /* New limits, e.g. after SIGHUP; copied. */
 int output_configure(struct output *o, const struct output_options *options);
 /* A copy of what the store looked like after the last request. */

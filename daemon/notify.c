@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the service manager is told (sd_notify(3)): readiness, what profd does at the moment, that a
+ * stop takes longer, and by the watchdog's messages that it lives. The loop sends these by itself
+ * (sd_event_set_watchdog(3)); they end when the output thread is found hung.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/units.h"
+#include "daemon/daemon_private.h"
+#include "daemon/resolve/proc.h"
+
+/* A stop may take as long as this while the last windows are being written. */
+#define STOP_MAX_NS    UINT64_C(300000000000)
+#define STOP_MORE_USEC UINT64_C(15000000)
+
+static const char *describe_store(const struct daemon *d, char *text, size_t size)
+{
+	char bytes[UNITS_TEXT_MAX];
+	struct output_store_status store;
+
+	output_get_store_status(d->output, &store);
+	if (d->last_flush.error)
+		snprintf(text, size, "cannot write to %s: %s", d->store_path,
+			 strerrordesc_np(d->last_flush.error));
+	else
+		snprintf(text, size, "%" PRIu64 " files, %s", store.n_files,
+			 units_print_size_short(bytes, sizeof(bytes), store.bytes));
+	return text;
+}
+
+void daemon_notify_state(struct daemon *d)
+{
+	struct process_table_stats processes;
+	struct source_stats source;
+	struct ledger ledger = {0};
+	char store[512];
+
+	if (d->stopping)
+		return;
+	process_table_get_stats(d->processes, &processes);
+	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	sd_notifyf(0,
+		   "STATUS=Sampling %s at %" PRIu64 " Hz by %s: %" PRIu64
+		   " samples, %zu processes, %zu sessions; %s",
+		   d->event.name, daemon_rate(d), d->source->ops->name, ledger.seen,
+		   processes.n_processes, session_set_count(d->sessions),
+		   describe_store(d, store, sizeof(store)));
+}
+
+void daemon_notify_ready(struct daemon *d)
+{
+	daemon_notify_state(d);
+	sd_notify(0, "READY=1");
+}
+
+void daemon_notify_reloading(void)
+{
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nSTATUS=Reading the configuration",
+		   proc_now_ns() / 1000);
+}
+
+void daemon_notify_stopping(struct daemon *d)
+{
+	d->stopping_ns = proc_now_ns();
+	sd_notify(0, "STOPPING=1\nSTATUS=Writing the last windows");
+}
+
+static char thread_state(pid_t tid)
+{
+	char path[64], text[512];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	return watch_parse_state(text);
+}
+
+static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *ret_busy_ns)
+{
+	uint64_t since;
+	pid_t tid;
+
+	output_get_busy(d->output, &since, &tid);
+	*ret_busy_ns = since && since < now_ns ? now_ns - since : 0;
+	return watch_judge(*ret_busy_ns, *ret_busy_ns < WATCH_HUNG_NS ? 'D' : thread_state(tid));
+}
+
+/* Each state once, when it begins. */
+static void follow_output(struct daemon *d, uint64_t now_ns)
+{
+	uint64_t busy_ns;
+	enum watch state = look_at_output(d, now_ns, &busy_ns);
+	char span[UNITS_TEXT_MAX];
+
+	if (state == d->output_state)
+		return;
+	units_print_span(span, sizeof(span), (double)busy_ns / 1e9);
+	if (state == WATCH_SLOW)
+		log_warning("%s: a window has been being written for %s; the disk is slow or "
+			    "stuck, windows are kept in memory meanwhile",
+			    d->store_path, span);
+	if (state == WATCH_HUNG) {
+		log_error("%s: a window has been being written for %s without waiting for the "
+			  "disk; the watchdog is not fed any more, so that profd is restarted",
+			  d->store_path, span);
+		sd_event_set_watchdog(d->loop, false);
+	}
+	d->output_state = state;
+}
+
+void daemon_notify_tick(struct daemon *d, uint64_t now_ns)
+{
+	follow_output(d, now_ns);
+	if (d->stopping && now_ns - d->stopping_ns < STOP_MAX_NS)
+		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, STOP_MORE_USEC);
+}
