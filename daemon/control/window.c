@@ -230,7 +230,10 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 	if (r)
 		return r;
 	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
-	snapshot->start_ns = end->wall_ns - snapshot->duration_ns;
+	/* A wall clock may have been set back to its beginning. */
+	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
+				     ? end->wall_ns - snapshot->duration_ns
+				     : 0;
 	snapshot->aggregate = steal_ptr(&w->aggregate);
 	*ret_closing = closing;
 	return 0;

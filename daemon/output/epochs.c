@@ -24,11 +24,23 @@ static void forget(struct epochs *epochs)
 	epochs->other_boot = false;
 }
 
+static bool is_taken(const struct epochs *epochs, const char *name)
+{
+	for (size_t i = 0; i < epochs->index->n_epochs; i++)
+		if (strcmp(epochs->index->epochs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void begin(struct epochs *epochs, uint64_t begin_s)
 {
 	forget(epochs);
 	epochs->begin_s = begin_s - begin_s % 60;
 	names_epoch(epochs->begin_s, epochs->name);
+	while (is_taken(epochs, epochs->name)) {
+		epochs->begin_s += 60;
+		names_epoch(epochs->begin_s, epochs->name);
+	}
 }
 
 /* Takes event, period and ledger from the file that was written last. */
@@ -86,17 +98,27 @@ static int newest_file(int fd, char *ret, size_t size)
 	return 0;
 }
 
-int epochs_init(struct epochs *epochs, struct store *store, const char *host, uint64_t boot_s)
+/* The newest one that was begun by a clock that told about the time that it is now; or NULL. */
+static const struct index_epoch *find_newest(const struct index *index, uint64_t now_s)
+{
+	for (size_t i = index->n_epochs; i; i--)
+		if (index->epochs[i - 1].begin_s <= now_s + DAY_S)
+			return &index->epochs[i - 1];
+	return NULL;
+}
+
+int epochs_init(struct epochs *epochs, struct store *store, const char *host, uint64_t boot_s,
+		uint64_t now_s)
 {
 	const struct index_epoch *newest;
 	char path[STORE_PATH_SIZE], name[256];
 	cleanup(closep) int fd = -1;
 	int copy, r;
 
-	*epochs = (struct epochs){0};
-	if (!store->index.n_epochs)
+	*epochs = (struct epochs){.index = &store->index};
+	newest = find_newest(&store->index, now_s);
+	if (!newest)
 		return 0;
-	newest = &store->index.epochs[store->index.n_epochs - 1];
 	memcpy(epochs->name, newest->name, sizeof(epochs->name));
 	epochs->begin_s = newest->begin_s;
 
@@ -127,7 +149,7 @@ void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, u
 		     (strcmp(epochs->event, event) != 0 || epochs->period != period);
 
 	if (!epochs->name[0] || epochs->other_boot || other ||
-	    start_s / DAY_S > epochs->begin_s / DAY_S)
+	    start_s / DAY_S > epochs->begin_s / DAY_S || epochs->begin_s > start_s + DAY_S)
 		epochs_abandon(epochs, start_s);
 }
 
@@ -144,13 +166,15 @@ int epochs_wrote(struct epochs *epochs, const char *event, uint64_t period, cons
 
 void epochs_begin(struct epochs *epochs, uint64_t now_s)
 {
-	if (!epochs->name[0] || now_s / 60 > epochs->begin_s / 60)
+	if (!epochs->name[0] || now_s / 60 > epochs->begin_s / 60 ||
+	    epochs->begin_s > now_s + DAY_S)
 		begin(epochs, now_s);
 }
 
 void epochs_abandon(struct epochs *epochs, uint64_t start_s)
 {
 	uint64_t next_s = epochs->begin_s + 60;
+	bool set_back = epochs->begin_s > start_s + DAY_S;
 
-	begin(epochs, epochs->name[0] && start_s < next_s ? next_s : start_s);
+	begin(epochs, epochs->name[0] && start_s < next_s && !set_back ? next_s : start_s);
 }

@@ -9,6 +9,10 @@
  *
  * Nothing is kept beside the files: on opening, the newest folder is the epoch in use, and its
  * newest file tells event, period and ledger.
+ *
+ * A wall clock may jump. An epoch that begins more than a day after the window that is to be
+ * written, or after the moment of opening, is one of a clock that was wrong: it is left as it is.
+ * No name is used twice.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +21,7 @@
 #include "daemon/output/store.h"
 
 struct epochs {
+	const struct index *index;   /* the store's */
 	char name[NAMES_EPOCH_SIZE]; /* "": none yet */
 	uint64_t begin_s;
 	char *event; /* NULL: nothing was written in it yet */
@@ -25,8 +30,12 @@ struct epochs {
 	bool other_boot; /* from before the host started: not to be continued */
 };
 
-/* @boot_s: Unix time of the host's start: an older epoch is not continued. */
-int epochs_init(struct epochs *epochs, struct store *store, const char *host, uint64_t boot_s);
+/*
+ * @store must outlive it. @boot_s: Unix time of the host's start: an older epoch is not continued.
+ * @now_s: Unix time.
+ */
+int epochs_init(struct epochs *epochs, struct store *store, const char *host, uint64_t boot_s,
+		uint64_t now_s);
 void epochs_deinit(struct epochs *epochs);
 /* Makes sure that the epoch suits a window of @event and @period that began at @start_s. */
 void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, uint64_t period);

@@ -145,6 +145,18 @@ void index_pop(struct index *index, struct index_queue *queue)
 		queue->first = queue->end = 0;
 }
 
+void index_pop_last(struct index *index, struct index_queue *queue)
+{
+	struct index_file *file = &queue->files[--queue->end];
+
+	index->blocks -= file->blocks;
+	index->n_files--;
+	free(file->tail);
+	file->tail = NULL;
+	if (queue->first == queue->end)
+		queue->first = queue->end = 0;
+}
+
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf)
 {
 	if (index_queue_length(&shelf->windows) || index_queue_length(&shelf->legacy))
@@ -222,4 +234,26 @@ uint64_t index_oldest(const struct index *index)
 		take_oldest(&shelf->legacy, &oldest);
 	}
 	return oldest;
+}
+
+static void take_newest(const struct index_queue *queue, uint64_t *newest)
+{
+	const struct index_file *last;
+
+	if (!index_queue_length(queue))
+		return;
+	last = &queue->files[queue->end - 1];
+	if (last->start_s + last->seconds > *newest)
+		*newest = last->start_s + last->seconds;
+}
+
+uint64_t index_newest(const struct index *index)
+{
+	uint64_t newest = 0;
+
+	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
+		take_newest(&shelf->windows, &newest);
+		take_newest(&shelf->legacy, &newest);
+	}
+	return newest;
 }

@@ -63,6 +63,8 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 	      uint64_t blocks, uint64_t samples);
 /* Removes the oldest file of @queue, which must not be empty. */
 void index_pop(struct index *index, struct index_queue *queue);
+/* Removes the newest one. */
+void index_pop_last(struct index *index, struct index_queue *queue);
 /* An empty shelf is forgotten. Returns whether it was. */
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
 /* @blocks and @files may be negative as two's complement. */
@@ -87,5 +89,7 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 bool index_folder(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
 /* Start of the oldest window or epoch, Unix time; 0: nothing there. */
 uint64_t index_oldest(const struct index *index);
+/* End of the newest window, Unix time; 0: nothing there. */
+uint64_t index_newest(const struct index *index);
 
 #endif

@@ -111,6 +111,8 @@ static void log_conditions(struct output *o)
 {
 	unsigned conditions = writer_conditions(o->writer);
 
+	if (o->logged & WRITER_CANNOT_WRITE && !(conditions & WRITER_CANNOT_WRITE))
+		log_info("profiles are written again");
 	for (unsigned i = 0; i < WRITER_N_CONDITIONS; i++)
 		if (conditions & ~o->logged & 1u << i)
 			log_warning("%s", writer_describe(o->writer, 1u << i));
@@ -124,6 +126,7 @@ static void work(struct output *o, struct job *job)
 
 	result->request = job->request;
 	result->started_ns = now_ns(CLOCK_REALTIME);
+	writer_follow_clock(o->writer, result->started_ns, now_ns(CLOCK_BOOTTIME));
 	switch (job->kind) {
 	case JOB_WRITE:
 		writer_write(o->writer, steal_ptr(&job->snapshot), result->started_ns, result);
@@ -194,7 +197,9 @@ static void *run(void *userdata)
 
 int output_new(struct output **ret, const struct output_options *options)
 {
-	const struct writer_world world = {.proc_fd = -1, .sys_fd = -1};
+	const struct writer_world world = {.proc_fd = -1,
+					   .sys_fd = -1,
+					   .boot_ns = now_ns(CLOCK_BOOTTIME)};
 	cleanup(output_freep) struct output *o = calloc(1, sizeof(*o));
 	int r;
 

@@ -8,6 +8,8 @@
 
 #include "common/error.h"
 
+#define DAY_S 86400u
+
 struct run {
 	struct store *store;
 	const struct retention_limits *limits;
@@ -39,10 +41,11 @@ static size_t n_unprotected(const struct run *run, const struct index_shelf *she
 	return i - queue->first;
 }
 
-/* Deletes the oldest file of @queue, and the folders that are empty then. */
-static int delete_oldest(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
+/* Deletes the file @i of @queue, its first or its last, and the folders that are empty then. */
+static int delete_file(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
+		       size_t i)
 {
-	const struct index_file *file = &queue->files[queue->first];
+	const struct index_file *file = &queue->files[i];
 	char path[STORE_PATH_SIZE], folder[STORE_PATH_SIZE];
 
 	if (!index_path(shelf, file, path, sizeof(path)) ||
@@ -50,17 +53,49 @@ static int delete_oldest(struct run *run, struct index_shelf *shelf, struct inde
 		return error_origin(-ENAMETOOLONG);
 	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
 		return error_origin(-errno);
-	index_pop(&run->store->index, queue);
+	if (i == queue->first)
+		index_pop(&run->store->index, queue);
+	else
+		index_pop_last(&run->store->index, queue);
 	run->n_deleted++;
 	store_prune(run->store, folder);
 	return 0;
+}
+
+static int delete_oldest(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
+{
+	return delete_file(run, shelf, queue, queue->first);
+}
+
+static bool is_future(const struct run *run, uint64_t start_s)
+{
+	return start_s > run->now_s + DAY_S;
 }
 
 static bool is_older(const struct run *run, const struct index_file *file, uint64_t keep_s)
 {
 	uint64_t end_s = file->start_s + file->seconds;
 
-	return keep_s && end_s < run->now_s && run->now_s - end_s > keep_s;
+	if (!keep_s || (run->limits->clock_is_doubtful && keep_s == run->limits->max_age_s))
+		return false;
+	return end_s < run->now_s && run->now_s - end_s > keep_s;
+}
+
+/* Deletes from the end of @queue what has come from a clock that was wrong, when that is old. */
+static int expire_future(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
+{
+	uint64_t age = run->limits->max_age_s;
+
+	if (!age || run->limits->steady_s <= age)
+		return 0;
+	while (index_queue_length(queue) && is_future(run, queue->files[queue->end - 1].start_s) &&
+	       n_unprotected(run, shelf, queue)) {
+		int r = delete_file(run, shelf, queue, queue->end - 1);
+
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 /* Deletes from the front of @queue what is older than @keep_s. */
@@ -104,6 +139,10 @@ static int expire_windows(struct run *run)
 		r = expire_queue(run, shelf, &shelf->windows, age);
 		if (!r)
 			r = expire_queue(run, shelf, &shelf->legacy, legacy);
+		if (!r)
+			r = expire_future(run, shelf, &shelf->windows);
+		if (!r)
+			r = expire_future(run, shelf, &shelf->legacy);
 		index_drop_shelf(index, shelf);
 		if (r)
 			return r;
@@ -111,17 +150,28 @@ static int expire_windows(struct run *run)
 	return 0;
 }
 
-static int delete_oldest_epoch(struct run *run)
+/* How many epochs there are that a clock which was right has begun. */
+static size_t n_real_epochs(const struct run *run)
+{
+	const struct index *index = &run->store->index;
+	size_t n = index->n_epochs;
+
+	while (n && is_future(run, index->epochs[n - 1].begin_s))
+		n--;
+	return n;
+}
+
+static int delete_epoch(struct run *run, size_t i)
 {
 	struct index *index = &run->store->index;
 	char path[STORE_PATH_SIZE];
 	int r;
 
-	snprintf(path, sizeof(path), "images/%s", index->epochs[0].name);
+	snprintf(path, sizeof(path), "images/%s", index->epochs[i].name);
 	r = store_remove_tree(run->store, path);
 	if (r)
 		return r;
-	index_drop_epoch(index, 0);
+	index_drop_epoch(index, i);
 	run->n_deleted++;
 	return 0;
 }
@@ -130,15 +180,15 @@ static int expire_epochs(struct run *run)
 {
 	const struct index *index = &run->store->index;
 	uint64_t age = run->limits->max_age_s;
+	int r = 0;
 
-	while (age && index->n_epochs > RETENTION_EPOCHS_KEPT &&
-	       index->epochs[0].begin_s + age < run->now_s) {
-		int r = delete_oldest_epoch(run);
-
-		if (r)
-			return r;
-	}
-	return 0;
+	while (!r && age && !run->limits->clock_is_doubtful &&
+	       n_real_epochs(run) > RETENTION_EPOCHS_KEPT &&
+	       index->epochs[0].begin_s + age < run->now_s)
+		r = delete_epoch(run, 0);
+	while (!r && age && run->limits->steady_s > age && n_real_epochs(run) < index->n_epochs)
+		r = delete_epoch(run, index->n_epochs - 1);
+	return r;
 }
 
 /* The oldest thing that may go: a queue's front, or an epoch (then *ret_queue is NULL). */
@@ -148,7 +198,7 @@ static bool find_oldest(struct run *run, struct index_shelf **ret_shelf,
 	struct index *index = &run->store->index;
 	uint64_t oldest = UINT64_MAX;
 
-	if (index->n_epochs > RETENTION_EPOCHS_KEPT) {
+	if (n_real_epochs(run) > RETENTION_EPOCHS_KEPT) {
 		oldest = index->epochs[0].begin_s;
 		*ret_queue = NULL;
 	}
@@ -195,7 +245,7 @@ static int make_room(struct run *run, uint64_t need)
 		if (!find_oldest(run, &shelf, &queue))
 			return 0;
 		if (!queue) {
-			r = delete_oldest_epoch(run);
+			r = delete_epoch(run, 0);
 		} else {
 			r = delete_oldest(run, shelf, queue);
 			index_drop_shelf(&run->store->index, shelf);

@@ -14,6 +14,11 @@
  * none, the legacy ones. Sessions keep none: once somebody's session is old, all of it goes.
  * Ages count from a window's end. A limit of 0 is no limit.
  *
+ * Clocks may be wrong. max_age waits while the clock is doubtful (see steady.h); legacy_keep does
+ * not, as what it deletes is in the .pb.gz too. What lies more than a day in the future was written
+ * before the clock last jumped: that is how old it is, at least. Such epochs are none of the
+ * newest.
+ *
  * Works on the index alone; the only system calls are those that delete, and statvfs.
  */
 #include <stdint.h>
@@ -26,6 +31,8 @@ struct retention_limits {
 	uint64_t max_size, min_free; /* bytes */
 	uint64_t max_age_s, legacy_keep_s;
 	uint32_t keep_windows;
+	bool clock_is_doubtful;
+	uint64_t steady_s; /* for how long the clock has gone on without a jump */
 };
 
 /*

@@ -121,6 +121,8 @@ int store_open_folder(struct store *store, const char *path, uid_t owner, int *r
 				&made, &next);
 		if (r)
 			return r;
+		if (made && !from && store->index.n_files)
+			store->is_stale = true;
 		closep(&fd);
 		fd = next;
 		if (path[from + length] == '\0')
@@ -297,11 +299,24 @@ uint64_t store_get_samples(int fd)
 	return samples;
 }
 
-int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
+int store_make_folders(struct store *store)
 {
 	static const char *const folders[] = {"services", "sessions", "images"};
-	cleanup(store_freep) struct store *store = calloc(1, sizeof(*store));
 	bool given;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		cleanup(closep) int folder = -1;
+		int r = store_open_folder(store, folders[i], STORE_NOBODY, &folder, &given);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
+{
+	cleanup(store_freep) struct store *store = calloc(1, sizeof(*store));
 	int r;
 
 	if (!store)
@@ -311,14 +326,9 @@ int store_new(struct store **ret, int fd, const char *path, const struct file_op
 	store->path = strdup(path);
 	if (!store->path)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		cleanup(closep) int folder = -1;
-
-		r = store_open_folder(store, folders[i], STORE_NOBODY, &folder, &given);
-		if (r)
-			return r;
-	}
-	r = scan_store(store);
+	r = store_make_folders(store);
+	if (!r)
+		r = scan_store(store);
 	if (r)
 		return r;
 	*ret = steal_ptr(&store);

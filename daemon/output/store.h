@@ -35,6 +35,7 @@ struct store {
 	uint64_t n_temporary; /* names of temporary files so far */
 	uint64_t n_cleaned;   /* temporary files removed at start */
 	bool full;            /* the last write found no room */
+	bool is_stale;        /* folders are gone that the index has files in: rescan */
 	bool acl_refused;     /* a session's folder could not be opened to its owner */
 };
 
@@ -45,6 +46,17 @@ struct store {
 int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops);
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store *, store_free)
+
+/* store_new()'s part of making services/, sessions/ and images/. Returns 0 or negative errno. */
+int store_make_folders(struct store *store);
+/* Builds the index anew. Returns 0 or negative errno. */
+int store_rescan(struct store *store);
+/*
+ * If the state directory was removed: makes it again, or opens what is in its place by now, locks
+ * it, puts it under store->fd and builds the index (*ret_revived). Returns 0, also if it is there
+ * as it was, or negative errno, unlogged, if that cannot be done.
+ */
+int store_revive(struct store *store, bool *ret_revived);
 
 /*
  * Opens the folder @path (below the store) after making what is missing of it. @owner: who may

@@ -81,7 +81,11 @@ static int learn_host(struct writer *w, const char *host, int proc_fd)
 
 static void collect(struct writer *w, uint64_t now_ns, uint64_t need)
 {
-	if (retention_run(w->store, &w->limits, now_ns / NS, need, NULL) < 0)
+	struct retention_limits limits = w->limits;
+
+	limits.clock_is_doubtful = !steady_is_trusted(&w->clock);
+	limits.steady_s = steady_seconds(&w->clock);
+	if (retention_run(w->store, &limits, now_ns / NS, need, NULL) < 0)
 		w->conditions |= WRITER_NOT_COLLECTED;
 }
 
@@ -124,9 +128,10 @@ int writer_new(struct writer **ret, const struct output_options *options,
 			      world->ops ? world->ops : &file_ops_system);
 	if (!r)
 		r = epochs_init(&w->epochs, w->store, w->host_name,
-				(uint64_t)proc_number(proc_fd, "stat", "btime"));
+				(uint64_t)proc_number(proc_fd, "stat", "btime"), now_ns / NS);
 	if (r)
 		return r;
+	steady_begin(&w->clock, now_ns, world->boot_ns, index_newest(&w->store->index));
 	collect(w, now_ns, 0);
 	*ret = steal_ptr(&w);
 	return 0;
@@ -153,6 +158,11 @@ void writer_configure(struct writer *w, const struct output_options *options, ui
 	symbols_set_fetched(w->symbols, options->fetched_path);
 	w->conditions &= ~(unsigned)WRITER_NOT_COLLECTED;
 	collect(w, now_ns, 0);
+}
+
+void writer_follow_clock(struct writer *w, uint64_t now_ns, uint64_t boot_ns)
+{
+	steady_follow(&w->clock, now_ns, boot_ns);
 }
 
 /* One attempt at all files. *ret_bytes: how much had been written when it failed. */
@@ -188,7 +198,20 @@ static struct batch_outcome attempt(struct writing *g, struct output_result *res
 
 static bool is_full(int error)
 {
-	return error == -ENOSPC || error == -EDQUOT || error == -EROFS;
+	return error == -ENOSPC || error == -EDQUOT;
+}
+
+/* Before a write: whether there is a state directory to write to. */
+static int find_store(struct writer *w)
+{
+	bool revived;
+	int r = store_revive(w->store, &revived);
+
+	if (r)
+		w->conditions |= WRITER_GONE;
+	if (revived)
+		w->conditions |= WRITER_REVIVED;
+	return r;
 }
 
 static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -198,8 +221,10 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 	struct writing g = {.w = w, .snapshot = snapshot};
 	struct batch_outcome outcome;
 	uint64_t bytes;
-	int r = view_new(&view, snapshot);
+	int r = find_store(w);
 
+	if (!r)
+		r = view_new(&view, snapshot);
 	if (!r)
 		r = kernel_images_refresh(w->kernel);
 	if (r)
@@ -230,7 +255,7 @@ static void set_conditions(struct writer *w, int error, bool is_final)
 	w->store->full = error && !is_final && is_full(error);
 	if (w->store->full)
 		w->conditions |= WRITER_FULL;
-	else if (error)
+	else if (error && !(w->conditions & WRITER_GONE))
 		w->conditions |= is_final ? WRITER_INCOMPLETE : WRITER_FAILED;
 	if (w->store->acl_refused)
 		w->conditions |= WRITER_NO_ACL;
@@ -261,7 +286,10 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 		snapshot_free(snapshot);
 	else
 		result->unwritten = snapshot;
-	collect(w, now_ns, 0);
+	if (!r && w->store->is_stale)
+		(void)store_rescan(w->store);
+	if (!r || is_full(r))
+		collect(w, now_ns, 0);
 	set_conditions(w, r, is_final);
 }
 
@@ -304,6 +332,15 @@ const char *writer_describe(struct writer *w, unsigned condition)
 	case WRITER_FAILED:
 		snprintf(text, size, "%s: cannot write profiles, the window stays open: %s", path,
 			 error_describe(w->error));
+		break;
+	case WRITER_GONE:
+		snprintf(text, size,
+			 "%s was removed and cannot be made again: %s; the window stays open until "
+			 "it is there",
+			 path, error_describe(w->error));
+		break;
+	case WRITER_REVIVED:
+		snprintf(text, size, "%s was removed; profiles are written to a new one", path);
 		break;
 	case WRITER_INCOMPLETE:
 		snprintf(text, size, "%s: some image profiles lack a window: %s", path,

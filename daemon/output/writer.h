@@ -22,14 +22,19 @@ enum {
 	WRITER_NOT_COLLECTED = 1 << 5, /* something could not be deleted */
 	WRITER_NO_KALLSYMS = 1 << 6,   /* kernel addresses have no names */
 	WRITER_NO_WORKER = 1 << 7,     /* new addresses have no names */
+	WRITER_GONE = 1 << 8,          /* the state directory was removed, and cannot be made */
+	WRITER_REVIVED = 1 << 9,       /* it was removed, and was made again */
 };
-#define WRITER_N_CONDITIONS 8
+#define WRITER_N_CONDITIONS 10
+/* No file can be written while one of these holds. */
+#define WRITER_CANNOT_WRITE (WRITER_FULL | WRITER_FAILED | WRITER_GONE)
 
 /* The world around it; tests put their own in its place. Copied, what is pointed to borrowed. */
 struct writer_world {
 	const char *host;           /* NULL: this machine's name */
 	int proc_fd, sys_fd;        /* directory fds of /proc and /sys; -1: the real ones */
 	const struct file_ops *ops; /* NULL: the real ones */
+	uint64_t boot_ns;           /* CLOCK_BOOTTIME at the time of opening */
 	/* As in symbols.h. */
 	const char *worker_path;
 	uint64_t worker_deadline_ns;
@@ -44,6 +49,9 @@ void writer_free(struct writer *w);
 DEFINE_CLEANUP(struct writer *, writer_free)
 /* New limits; collects at once. */
 void writer_configure(struct writer *w, const struct output_options *options, uint64_t now_ns);
+
+/* What both clocks tell now (steady.h); before each of the calls below. */
+void writer_follow_clock(struct writer *w, uint64_t now_ns, uint64_t boot_ns);
 
 /*
  * Writes all that @snapshot asks for, in one go (see batch.h). Takes @snapshot over: it is freed,

@@ -7,6 +7,7 @@
 #include "daemon/output/context.h"
 #include "daemon/output/epochs.h"
 #include "daemon/output/retention.h"
+#include "daemon/output/steady.h"
 #include "daemon/output/view.h"
 #include "daemon/output/writer.h"
 
@@ -16,6 +17,7 @@ struct writer {
 	struct symbols *symbols;
 	struct epochs epochs;
 	struct retention_limits limits;
+	struct steady clock;
 	uint32_t legacy_max_processes;
 	uint32_t cpuspeed_mhz, cpucount;
 	char *host;

@@ -247,6 +247,72 @@ static void test_many(void **state)
 				 0);
 }
 
+/* A clock set forward by a year makes nothing old, until it has gone on like that for a day. */
+static void test_doubtful_clock(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {.max_age_s = 7 * DAY,
+					  .legacy_keep_s = 3600,
+					  .keep_windows = 3,
+					  .clock_is_doubtful = true};
+
+	for (unsigned i = 0; i < 10; i++) {
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+		put_window(store, "a", T0 + i * 60, "x-1.prof");
+		put(store, i % 2 ? "images/2611210900/h" : "images/2611220000/h", 0, NULL, 4);
+	}
+	put(store, "images/2611230000/h", 0, NULL, 4);
+	put(store, "images/2711210000/h", 0, NULL, 4);
+	put_window(store, "a", T0 + 365 * DAY, "pb.gz");
+	/* Legacy profiles are in the .pb.gz, too. */
+	assert_int_equal(run(store, limits, T0 + 365 * DAY), 10);
+	assert_true(has(f, "a", T0, "pb.gz"));
+	assert_true(exists(f, "images/2611210900"));
+	limits.clock_is_doubtful = false;
+	assert_int_equal(run(store, limits, T0 + 365 * DAY), 8 + 1);
+	assert_false(has(f, "a", T0, "pb.gz"));
+	assert_false(exists(f, "images/2611210900"));
+}
+
+/* Set back again: what was written meanwhile is as old as that is long ago, at least. */
+static void test_files_from_the_future(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {.max_age_s = 7 * DAY, .keep_windows = 3};
+
+	for (unsigned i = 0; i < 4; i++) {
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+		put_window(store, "a", T0 + 400 * DAY + i * 60, "pb.gz");
+	}
+	put_window(store, "only", T0 + 400 * DAY, "pb.gz");
+	put_window(store, "a", 60, "pb.gz"); /* and one of a clock that had stopped */
+	put(store, "images/2711260000/h", 0, NULL, 4);
+	put(store, "images/2711270000/h", 0, NULL, 4);
+	put(store, "images/2711280000/h", 0, NULL, 4);
+	put(store, "images/2611210900/h", 0, NULL, 4);
+	limits.steady_s = 7 * DAY;
+	assert_int_equal(run(store, limits, T0 + 300), 1); /* that of 1970 */
+	assert_true(has(f, "a", T0 + 400 * DAY, "pb.gz"));
+	/* The epoch in use is not the oldest, even when room is needed. */
+	limits.max_size = 1;
+	limits.keep_windows = 100;
+	run(store, limits, T0 + 300);
+	assert_true(exists(f, "images/2611210900"));
+	limits.max_size = 0;
+	limits.keep_windows = 3;
+	limits.steady_s = 7 * DAY + 1;
+	assert_int_equal(run(store, limits, T0 + 300), 4 + 3);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_true(has(f, "a", T0 + i * 60, "pb.gz"));
+		assert_false(has(f, "a", T0 + 400 * DAY + i * 60, "pb.gz"));
+	}
+	assert_true(has(f, "only", T0 + 400 * DAY, "pb.gz")); /* its newest */
+	assert_false(exists(f, "images/2711260000"));
+	assert_true(exists(f, "images/2611210900"));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -254,6 +320,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_age),
 		T(test_legacy),
+		T(test_doubtful_clock),
+		T(test_files_from_the_future),
 		T(test_size),
 		T(test_free_space),
 		T(test_epochs),

@@ -141,6 +141,40 @@ static void test_epoch_rules(void **state)
 	assert_int_equal(take_census(f).images, take_census(f).pprof);
 }
 
+/* Epochs of a clock that was wrong are left as they are; no name is used twice. */
+static void test_epochs_and_clocks(void **state)
+{
+	struct fixture *f = *state;
+	struct writer *w = open_writer(f, NULL, NULL, T0);
+
+	write_quietly(w, everything_at(f, T0), T0 + 60);
+	write_quietly(w, everything_at(f, T0 + 400 * DAY), T0 + 400 * DAY + 60);
+	assert_true(exists(f, "images/2712260900"));
+	/* Set right again: not the future's, and not the one before, which is complete. */
+	write_quietly(w, everything_at(f, T0 + 30), T0 + 90);
+	assert_true(exists(f, "images/2611210901"));
+	write_quietly(w, everything_at(f, T0 + 120), T0 + 180);
+	assert_false(exists(f, "images/2611210902"));
+	/* An hour back, as at a change of zones gone wrong, is none of an epoch's business. */
+	write_quietly(w, everything_at(f, T0 - 3600), T0 - 3540);
+	assert_false(exists(f, "images/2611210800"));
+	assert_int_equal(take_census(f).images, 5 * EVERYTHING);
+
+	/* A restart goes on with the newest that is not in the future. */
+	writer_free(w);
+	w = open_writer(f, NULL, NULL, T0 + 240);
+	write_quietly(w, everything_at(f, T0 + 240), T0 + 300);
+	assert_false(exists(f, "images/2611210904"));
+	assert_int_equal(image_total(f, "images/2611210901/host%2F1/unknown@host%2F1.cpu-clock"),
+			 4 * 6);
+	write_quietly(w, everything_at(f, 0), 60); /* 1970, which names without centuries are not */
+	write_quietly(w, everything_at(f, T0 + 360), T0 + 420);
+	assert_true(exists(f, "images/2611210906"));
+	assert_int_equal(take_census(f).images, 8 * EVERYTHING);
+	assert_int_equal(take_census(f).pprof, 8 * EVERYTHING);
+	writer_free(w);
+}
+
 /* A file that cannot be merged stays as it is; a new epoch takes the window, all of it. */
 static void test_damaged_image(void **state)
 {
@@ -192,7 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_images),        T(test_vdso),     T(test_epoch_rules),
-		T(test_damaged_image), T(test_overflow),
+		T(test_damaged_image), T(test_overflow), T(test_epochs_and_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
