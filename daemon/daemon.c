@@ -23,7 +23,9 @@
 #define DRAIN_NS  100000000u
 #define SECOND_NS 1000000000u
 /* Samples a wakeup handles before others get their turn. */
-#define DRAIN_BUDGET  8192
+#define DRAIN_BUDGET 8192
+/* What a restart may miss while the last windows are being written. */
+#define LONG_FLUSH_S  0.2
 #define RESCAN_GAP_NS (2u * SECOND_NS)
 
 #define PRIORITY_RINGS  (SD_EVENT_PRIORITY_IMPORTANT - 10)
@@ -61,16 +63,12 @@ static void on_stopped(void *userdata, struct flush *flush)
 	sd_event_exit(d->loop, 0);
 }
 
-/* Closes all windows and ends the loop when they are durable. The second time: at once. */
-static int daemon_stop(struct daemon *d)
+/* The last windows. */
+static int stop_sessions(struct daemon *d)
 {
 	struct flush *flush;
 	int r;
 
-	if (d->stopping)
-		return sd_event_exit(d->loop, 0);
-	d->stopping = true;
-	daemon_notify_stopping(d);
 	r = flush_new(&flush, on_stopped, d);
 	if (r)
 		return r;
@@ -78,6 +76,45 @@ static int daemon_stop(struct daemon *d)
 		r = session_set_stop(d->sessions, session_set_get(d->sessions, i), flush);
 	flush_release(flush);
 	return r;
+}
+
+static void on_flushed(void *userdata, struct flush *flush)
+{
+	struct daemon *d = userdata;
+	int r;
+
+	(void)flush; /* what could not be written is in the last windows */
+	r = stop_sessions(d);
+	if (r)
+		daemon_fail(d, r);
+}
+
+/*
+ * Where writing takes its time, most is written while sampling goes on, so that a restart misses
+ * little: what is left then are the windows of that time.
+ */
+static int flush_before_stop(struct daemon *d)
+{
+	struct flush *flush;
+	int r;
+
+	r = flush_new(&flush, on_flushed, d);
+	if (r)
+		return r;
+	r = session_set_flush(d->sessions, NULL, flush);
+	flush_release(flush);
+	return r;
+}
+
+/* Closes all windows and ends the loop when they are durable. The second time: at once. */
+static int daemon_stop(struct daemon *d)
+{
+	if (d->stopping)
+		return sd_event_exit(d->loop, 0);
+	d->stopping = true;
+	daemon_notify_stopping(d);
+	return d->last_flush.seconds > LONG_FLUSH_S && !d->replay ? flush_before_stop(d)
+								  : stop_sessions(d);
 }
 
 static int drain(struct daemon *d)

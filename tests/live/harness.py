@@ -64,6 +64,12 @@ def end_from_outside(*_):
     sys.exit("not ok ended from outside")
 
 
+def cpu_ns(pid):
+    """schedstat: time on a CPU (Documentation/scheduler/sched-stats.rst)."""
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
+        return int(f.read().split()[0])
+
+
 class Workshop:
     """A temporary folder that everyone may pass through, and the processes that were started."""
 
@@ -121,14 +127,15 @@ class Workshop:
 class Profd:
     """profd over a state directory of its own, started and answering."""
 
-    def __init__(self, shop, name, *conf, prefix=(), arguments=()):
+    def __init__(self, shop, name, *conf, prefix=(), arguments=(), options=None):
         self.shop = shop
         self.state, self.runtime = shop.path(name), shop.path(name + ".run")
         self.socket = os.path.join(self.runtime, "control.sock")
         self.conf = shop.write(name + ".conf", conf_text(*conf))
         self.log = shop.path(name + ".log")
         with open(self.log, "a", encoding="utf-8") as log:
-            self.process = shop.start(*prefix, *self.command(), *arguments, stderr=log)
+            self.process = shop.start(*prefix, *self.command(), *arguments, stderr=log,
+                                      **(options or {}))
 
     def command(self):
         return [f"{BUILD}/bin/profd", "-c", self.conf, "--state-directory", self.state,
@@ -169,6 +176,10 @@ class Profd:
         code = self.process.wait(timeout=60)
         self.shop.end(self.process)
         return code
+
+    def windows(self):
+        """All .pb.gz of services; a second one of a name ends in .1."""
+        return self.find("services/**/*.pb.gz") + self.find("services/**/*.pb.gz.[0-9]*")
 
     def find(self, pattern):
         return sorted(glob.glob(os.path.join(self.state, pattern), recursive=True))

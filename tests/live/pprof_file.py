@@ -51,6 +51,25 @@ def numbers(value):
     return found
 
 
+def process_totals(path, pid):
+    """(period, samples, nanoseconds, the window's length in nanoseconds) of one process."""
+    with gzip.open(path) as f:
+        data = list(fields(f.read()))
+    texts = [value.decode() for number, value in data if number == 6]
+    period, length = (next((v for k, v in data if k == field), 0) for field in (12, 10))
+    n = ns = 0
+    for number, value in data:
+        if number != 2:
+            continue
+        sample = list(fields(value))
+        labels = [dict(fields(v)) for k, v in sample if k == 3]
+        if any(texts[label.get(1, 0)] == "pid" and label.get(3) == pid for label in labels):
+            values = [v for k, part in sample if k == 2 for v in numbers(part)]
+            n += values[0]
+            ns += values[1]
+    return period, n, ns, length
+
+
 def plain(data, n):
     """Fields 1 to n, integers that occur once."""
     found = [0] * (n + 1)
