@@ -168,6 +168,8 @@ static void *run(void *userdata)
 {
 	struct output *o = userdata;
 
+	(void)writer_read_store(o->writer, now_ns(CLOCK_REALTIME)); /* a write tries it again */
+	answer(o, NULL);
 	for (;;) {
 		struct output_options options;
 		bool configure, stop;
@@ -197,9 +199,12 @@ static void *run(void *userdata)
 
 int output_new(struct output **ret, const struct output_options *options)
 {
-	const struct writer_world world = {.proc_fd = -1,
-					   .sys_fd = -1,
-					   .boot_ns = now_ns(CLOCK_BOOTTIME)};
+	const struct writer_world world = {
+		.proc_fd = -1,
+		.sys_fd = -1,
+		.boot_ns = now_ns(CLOCK_BOOTTIME),
+		.read_later = true,
+	};
 	cleanup(output_freep) struct output *o = calloc(1, sizeof(*o));
 	int r;
 

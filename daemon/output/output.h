@@ -56,7 +56,10 @@ struct output_store_status {
 
 struct output;
 
-/* Opens the store (removing what a dead profd left half-written) and starts the thread. */
+/*
+ * Opens the store and starts the thread, whose first work is to find out what is there and to
+ * remove what a dead profd left half-written: sampling need not wait for that.
+ */
 int output_new(struct output **ret, const struct output_options *options);
 /* Finishes what is queued, then stops the thread. Takes NULL. */
 void output_free(struct output *o);

@@ -314,7 +314,7 @@ int store_make_folders(struct store *store)
 	return 0;
 }
 
-int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
+int store_new_unread(struct store **ret, int fd, const char *path, const struct file_ops *ops)
 {
 	cleanup(store_freep) struct store *store = calloc(1, sizeof(*store));
 	int r;
@@ -327,6 +327,18 @@ int store_new(struct store **ret, int fd, const char *path, const struct file_op
 	if (!store->path)
 		return error_origin(-ENOMEM);
 	r = store_make_folders(store);
+	if (r)
+		return r;
+	*ret = steal_ptr(&store);
+	return 0;
+}
+
+int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
+{
+	cleanup(store_freep) struct store *store = NULL;
+	int r;
+
+	r = store_new_unread(&store, fd, path, ops);
 	if (!r)
 		r = scan_store(store);
 	if (r)

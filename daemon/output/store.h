@@ -44,6 +44,8 @@ struct store {
  * is left alone. @ops must outlive the store. Returns 0 or negative errno.
  */
 int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops);
+/* The same without looking at what is there; store_rescan() is to follow before anything else. */
+int store_new_unread(struct store **ret, int fd, const char *path, const struct file_ops *ops);
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store *, store_free)
 

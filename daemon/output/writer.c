@@ -104,6 +104,23 @@ static int open_symbols(struct writer *w, const struct output_options *options,
 	return symbols_new(&w->symbols, &symbols);
 }
 
+int writer_read_store(struct writer *w, uint64_t now_ns)
+{
+	int r;
+
+	if (w->is_read)
+		return 0;
+	r = store_rescan(w->store);
+	if (!r)
+		r = epochs_init(&w->epochs, w->store, w->host_name, w->boot_s, now_ns / NS);
+	if (r)
+		return r;
+	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
+	w->is_read = true;
+	collect(w, now_ns, 0);
+	return 0;
+}
+
 int writer_new(struct writer **ret, const struct output_options *options,
 	       const struct writer_world *world, uint64_t now_ns)
 {
@@ -124,15 +141,15 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	if (!r)
 		r = open_symbols(w, options, world);
 	if (!r)
-		r = store_new(&w->store, options->store_fd, options->store_path,
-			      world->ops ? world->ops : &file_ops_system);
-	if (!r)
-		r = epochs_init(&w->epochs, w->store, w->host_name,
-				(uint64_t)proc_number(proc_fd, "stat", "btime"), now_ns / NS);
+		r = store_new_unread(&w->store, options->store_fd, options->store_path,
+				     world->ops ? world->ops : &file_ops_system);
 	if (r)
 		return r;
-	steady_begin(&w->clock, now_ns, world->boot_ns, index_newest(&w->store->index));
-	collect(w, now_ns, 0);
+	w->boot_s = (uint64_t)proc_number(proc_fd, "stat", "btime");
+	w->boot_ns = world->boot_ns;
+	r = world->read_later ? 0 : writer_read_store(w, now_ns);
+	if (r)
+		return r;
 	*ret = steal_ptr(&w);
 	return 0;
 }
@@ -221,8 +238,10 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 	struct writing g = {.w = w, .snapshot = snapshot};
 	struct batch_outcome outcome;
 	uint64_t bytes;
-	int r = find_store(w);
+	int r = writer_read_store(w, now_ns);
 
+	if (!r)
+		r = find_store(w);
 	if (!r)
 		r = view_new(&view, snapshot);
 	if (!r)
@@ -295,6 +314,12 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 
 void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *result)
 {
+	int r = writer_read_store(w, now_ns);
+
+	if (r) {
+		result->error = -r;
+		return;
+	}
 	epochs_begin(&w->epochs, now_ns / NS);
 	result->paths = calloc(2, sizeof(*result->paths));
 	if (result->paths)
@@ -306,7 +331,8 @@ void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *resul
 void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
 		 struct output_result *result)
 {
-	int r = listing_new(&result->listing, w->store, service, since_ns, until_ns);
+	int r = w->is_read ? listing_new(&result->listing, w->store, service, since_ns, until_ns)
+			   : error_origin(-ENOMEM);
 
 	if (r)
 		result->error = -r;

@@ -35,6 +35,7 @@ struct writer_world {
 	int proc_fd, sys_fd;        /* directory fds of /proc and /sys; -1: the real ones */
 	const struct file_ops *ops; /* NULL: the real ones */
 	uint64_t boot_ns;           /* CLOCK_BOOTTIME at the time of opening */
+	bool read_later;            /* what is in the store: writer_read_store() */
 	/* As in symbols.h. */
 	const char *worker_path;
 	uint64_t worker_deadline_ns;
@@ -47,6 +48,12 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	       const struct writer_world *world, uint64_t now_ns);
 void writer_free(struct writer *w);
 DEFINE_CLEANUP(struct writer *, writer_free)
+/*
+ * Finds out what is in the store, and collects; a second or so where there are 100,000 files.
+ * Whoever asked for it (read_later) calls it before anything else. If it fails, which takes a lack
+ * of memory, so do writes and listings, which try it again first.
+ */
+int writer_read_store(struct writer *w, uint64_t now_ns);
 /* New limits; collects at once. */
 void writer_configure(struct writer *w, const struct output_options *options, uint64_t now_ns);
 

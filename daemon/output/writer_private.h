@@ -18,6 +18,9 @@ struct writer {
 	struct epochs epochs;
 	struct retention_limits limits;
 	struct steady clock;
+	bool is_read;     /* the store's index holds what is there */
+	uint64_t boot_ns; /* CLOCK_BOOTTIME of the opening */
+	uint64_t boot_s;  /* the host's start, Unix time */
 	uint32_t legacy_max_processes;
 	uint32_t cpuspeed_mhz, cpucount;
 	char *host;
