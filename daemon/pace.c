@@ -81,6 +81,9 @@ static int judge(struct daemon *d, uint64_t now_ns)
 	r = measure(d, now_ns, &share);
 	if (r)
 		return r;
+	/* A window that waits for the disk could not be taken back at another rate. */
+	if (d->last_flush.error)
+		return 0;
 	if (!limiter_judge(&d->limiter, share, d->config->max_cpu,
 			   session_set_can_slow_down(d->sessions)))
 		return 0;

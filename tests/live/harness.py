@@ -18,7 +18,8 @@ KERNEL = 1 << 63
 STRANGER = 61234  # no process of this user but ours
 OTHER_USER = 1
 KNOWN_WARNINGS = ("no usable cycle counter", "BPF programs loaded in")
-BASE_CONF = {"flush": {"interval": "1h"}, "store": {"min_free": "0"}}
+BASE_CONF = {"flush": {"interval": "1h"}, "store": {"min_free": "0"},
+             "sampling": {"max_cpu": "99%"}}
 
 
 class Results:
