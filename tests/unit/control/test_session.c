@@ -223,6 +223,28 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	process_unref(p);
 }
 
+/* A wall clock that was set to its beginning: no window begins before that, or in the far future.
+ */
+static void test_a_window_of_a_clock_that_was_set_back(void **state)
+{
+	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct process *p = make_process(10, 0, "a.service", "a");
+	struct ledger ledger = {.stacks.complete = 1, .seen = 1, .expected = 1};
+	struct window_closing closing;
+	struct snapshot *snapshot = NULL;
+
+	(void)state;
+	add(s, p, 10, 0, "a");
+	assert_int_equal(session_close_window(s, &(struct moment){60000, 500}, &ledger, &snapshot,
+					      &closing),
+			 SESSION_E_OK);
+	assert_int_equal(snapshot->start_ns, 0);
+	assert_true(snapshot->duration_ns <= 60000);
+	snapshot_free(snapshot);
+	session_free(s);
+	process_unref(p);
+}
+
 static void add_ended(struct session *s, struct process *p, uint64_t leaf, unsigned quality,
 		      unsigned reason)
 {
@@ -329,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_a_pid_is_followed_through_exec_and_fork),
 		cmocka_unit_test(test_the_unprivileged_see_their_own),
 		cmocka_unit_test(test_a_window_becomes_a_snapshot_and_comes_back),
+		cmocka_unit_test(test_a_window_of_a_clock_that_was_set_back),
 		cmocka_unit_test(test_stacks_are_counted_by_their_end),
 		cmocka_unit_test(test_a_window_that_does_not_fit_any_more),
 		cmocka_unit_test(test_a_full_window_refuses_without_routing),
