@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/cleanup.h"
+
 struct profile;
 
 enum {
@@ -28,6 +30,22 @@ struct profile_message {
  * 1 (fast) to 9. Returns 0 or negative errno.
  */
 int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_length);
+
+/*
+ * The same bit by bit: samples can be written, taken, and cleared from the profile, before more of
+ * them come in. What they refer to must keep its index until the end, and sample types may not
+ * change. One pprof_writer_samples() at least, then pprof_writer_finish() once. Return 0 or
+ * negative errno.
+ */
+struct pprof_writer;
+
+int pprof_writer_new(struct pprof_writer **ret, int level);
+void pprof_writer_free(struct pprof_writer *w);
+DEFINE_CLEANUP(struct pprof_writer *, pprof_writer_free)
+int pprof_writer_samples(struct pprof_writer *w, const struct profile *p);
+int pprof_writer_finish(struct pprof_writer *w, const struct profile *p);
+/* The bytes that are ready by now, one after the other the file; malloc'ed, the caller's. */
+int pprof_writer_take(struct pprof_writer *w, uint8_t **ret, size_t *ret_length);
 
 /*
  * Decodes @length bytes, gzip'ed or plain; unpacks to at most @max_bytes. Returns PPROF_E_*, then

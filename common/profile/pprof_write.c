@@ -21,10 +21,11 @@
 
 #define BATCH_BYTES ((size_t)64 << 10) /* handed to zlib at once */
 
-struct writer {
+struct pprof_writer {
 	z_stream z;
 	bool z_ready;
-	uint8_t *out;
+	bool has_types;
+	uint8_t *out; /* compressed, not yet taken */
 	size_t out_length, out_size;
 	uint8_t *batch; /* packed, not yet compressed */
 	size_t batch_length, batch_size;
@@ -36,8 +37,10 @@ struct writer {
 	size_t max_labels;
 };
 
-static void writer_deinit(struct writer *w)
+void pprof_writer_free(struct pprof_writer *w)
 {
+	if (!w)
+		return;
 	if (w->z_ready)
 		deflateEnd(&w->z);
 	free(w->out);
@@ -45,10 +48,11 @@ static void writer_deinit(struct writer *w)
 	free(w->location_ids);
 	free(w->lines);
 	free(w->labels);
+	free(w);
 }
 
 /* Compresses the batch; with Z_FINISH ends the file. */
-static int compress_batch(struct writer *w, int flush)
+static int compress_batch(struct pprof_writer *w, int flush)
 {
 	uint8_t *grown;
 	size_t size;
@@ -79,7 +83,7 @@ static int compress_batch(struct writer *w, int flush)
 }
 
 /* Appends one piece of the profile. */
-static int put(struct writer *w, const Perftools__Profiles__Profile *piece)
+static int put(struct pprof_writer *w, const Perftools__Profiles__Profile *piece)
 {
 	size_t size = perftools__profiles__profile__get_packed_size(piece);
 	uint8_t *grown;
@@ -103,8 +107,12 @@ static int put(struct writer *w, const Perftools__Profiles__Profile *piece)
 	return 0;
 }
 
-static int writer_init(struct writer *w, int level)
+int pprof_writer_new(struct pprof_writer **ret, int level)
 {
+	cleanup(pprof_writer_freep) struct pprof_writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return error_origin(-ENOMEM);
 	w->batch = malloc(BATCH_BYTES);
 	if (!w->batch)
 		return error_origin(-ENOMEM);
@@ -114,10 +122,11 @@ static int writer_init(struct writer *w, int level)
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return error_origin(-ENOMEM);
 	w->z_ready = true;
+	*ret = steal_ptr(&w);
 	return 0;
 }
 
-static int put_value_types(struct writer *w, const struct profile *p)
+static int put_value_types(struct pprof_writer *w, const struct profile *p)
 {
 	int r = 0;
 
@@ -160,7 +169,8 @@ static int make_pointers(void *array, size_t *max, size_t n, size_t size)
 	return 0;
 }
 
-static int fill_labels(struct writer *w, const struct profile *p, const struct profile_sample *s)
+static int fill_labels(struct pprof_writer *w, const struct profile *p,
+		       const struct profile_sample *s)
 {
 	int r = make_pointers(&w->labels, &w->max_labels, s->n_labels, sizeof(**w->labels));
 
@@ -176,7 +186,7 @@ static int fill_labels(struct writer *w, const struct profile *p, const struct p
 	return r;
 }
 
-static int put_sample(struct writer *w, const struct profile *p, size_t index)
+static int put_sample(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_sample *s = &p->samples[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -209,7 +219,7 @@ static int put_sample(struct writer *w, const struct profile *p, size_t index)
 	return put(w, &piece);
 }
 
-static int put_mapping(struct writer *w, const struct profile *p, size_t index)
+static int put_mapping(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_mapping *m = &p->mappings[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -231,7 +241,7 @@ static int put_mapping(struct writer *w, const struct profile *p, size_t index)
 	return put(w, &piece);
 }
 
-static int put_location(struct writer *w, const struct profile *p, size_t index)
+static int put_location(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_location *l = &p->locations[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -258,7 +268,7 @@ static int put_location(struct writer *w, const struct profile *p, size_t index)
 	return put(w, &piece);
 }
 
-static int put_function(struct writer *w, const struct profile *p, size_t index)
+static int put_function(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_function *f = &p->functions[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -275,7 +285,7 @@ static int put_function(struct writer *w, const struct profile *p, size_t index)
 	return put(w, &piece);
 }
 
-static int put_string(struct writer *w, const struct profile *p, size_t index)
+static int put_string(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
 	char *text = (char *)(uintptr_t)profile_string(p, (uint32_t)index);
@@ -286,7 +296,7 @@ static int put_string(struct writer *w, const struct profile *p, size_t index)
 }
 
 /* The numbers that stand in the profile itself. */
-static int put_rest(struct writer *w, const struct profile *p)
+static int put_rest(struct pprof_writer *w, const struct profile *p)
 {
 	cleanup(freep) int64_t *comments = NULL;
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -314,8 +324,8 @@ static int put_rest(struct writer *w, const struct profile *p)
 	return put(w, &piece);
 }
 
-static int put_each(struct writer *w, const struct profile *p, size_t n,
-		    int (*put_one)(struct writer *w, const struct profile *p, size_t index))
+static int put_each(struct pprof_writer *w, const struct profile *p, size_t n,
+		    int (*put_one)(struct pprof_writer *w, const struct profile *p, size_t index))
 {
 	int r = 0;
 
@@ -324,31 +334,49 @@ static int put_each(struct writer *w, const struct profile *p, size_t n,
 	return r;
 }
 
+int pprof_writer_samples(struct pprof_writer *w, const struct profile *p)
+{
+	int r = 0;
+
+	if (!w->has_types)
+		r = put_value_types(w, p);
+	w->has_types = true;
+	return r ? r : put_each(w, p, p->n_samples, put_sample);
+}
+
+int pprof_writer_finish(struct pprof_writer *w, const struct profile *p)
+{
+	int r = put_each(w, p, p->n_mappings, put_mapping);
+
+	if (!r)
+		r = put_each(w, p, p->n_locations, put_location);
+	if (!r)
+		r = put_each(w, p, p->n_functions, put_function);
+	if (!r)
+		r = put_each(w, p, profile_n_strings(p), put_string);
+	if (!r)
+		r = put_rest(w, p);
+	return r ? r : compress_batch(w, Z_FINISH);
+}
+
+int pprof_writer_take(struct pprof_writer *w, uint8_t **ret, size_t *ret_length)
+{
+	if (!w->out && !(w->out = malloc(1)))
+		return error_origin(-ENOMEM);
+	*ret = steal_ptr(&w->out);
+	*ret_length = w->out_length;
+	w->out_length = w->out_size = 0;
+	return 0;
+}
+
 int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(writer_deinit) struct writer w = {0};
-	int r;
+	cleanup(pprof_writer_freep) struct pprof_writer *w = NULL;
+	int r = pprof_writer_new(&w, level);
 
-	r = writer_init(&w, level);
 	if (!r)
-		r = put_value_types(&w, p);
+		r = pprof_writer_samples(w, p);
 	if (!r)
-		r = put_each(&w, p, p->n_samples, put_sample);
-	if (!r)
-		r = put_each(&w, p, p->n_mappings, put_mapping);
-	if (!r)
-		r = put_each(&w, p, p->n_locations, put_location);
-	if (!r)
-		r = put_each(&w, p, p->n_functions, put_function);
-	if (!r)
-		r = put_each(&w, p, profile_n_strings(p), put_string);
-	if (!r)
-		r = put_rest(&w, p);
-	if (!r)
-		r = compress_batch(&w, Z_FINISH);
-	if (r)
-		return r;
-	*ret = steal_ptr(&w.out);
-	*ret_length = w.out_length;
-	return 0;
+		r = pprof_writer_finish(w, p);
+	return r ? r : pprof_writer_take(w, ret, ret_length);
 }

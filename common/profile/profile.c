@@ -547,6 +547,23 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 	return 0;
 }
 
+void profile_clear_samples(struct profile *p)
+{
+	struct profile_tables *t = p->tables;
+
+	profile_table_deinit(&t->sample_table);
+	free(p->samples);
+	free(p->sample_locations);
+	free(p->sample_values);
+	free(p->sample_labels);
+	p->samples = NULL;
+	p->sample_locations = NULL;
+	p->sample_values = NULL;
+	p->sample_labels = NULL;
+	p->n_samples = p->n_sample_locations = p->n_sample_labels = 0;
+	t->max_samples = t->max_sample_locations = t->max_sample_values = t->max_sample_labels = 0;
+}
+
 /* What the two tables know of mappings and locations was hashed with the old indices. */
 static void rehash_mappings_and_locations(struct profile *p)
 {
@@ -583,4 +600,25 @@ int64_t profile_total(const struct profile *p, uint32_t type)
 	for (size_t i = 0; i < p->n_samples; i++)
 		total = add_clamped(total, p->sample_values[i * p->n_sample_types + type]);
 	return total;
+}
+
+static size_t table_bytes(const struct profile_table *table)
+{
+	return table->n_slots * sizeof(*table->slots);
+}
+
+size_t profile_bytes(const struct profile *p)
+{
+	const struct profile_tables *t = p->tables;
+
+	return sizeof(*p) + sizeof(*t) + t->arena.bytes + table_bytes(&t->string_table) +
+	       table_bytes(&t->comment_table) + table_bytes(&t->mapping_table) +
+	       table_bytes(&t->function_table) + table_bytes(&t->location_table) +
+	       table_bytes(&t->sample_table) + t->max_strings * sizeof(*t->strings) +
+	       t->max_comments * sizeof(*p->comments) + t->max_mappings * sizeof(*p->mappings) +
+	       t->max_functions * sizeof(*p->functions) + t->max_locations * sizeof(*p->locations) +
+	       t->max_lines * sizeof(*p->lines) + t->max_samples * sizeof(*p->samples) +
+	       t->max_sample_locations * sizeof(*p->sample_locations) +
+	       t->max_sample_values * sizeof(*p->sample_values) +
+	       t->max_sample_labels * sizeof(*p->sample_labels);
 }

@@ -143,10 +143,14 @@ int profile_drop_unused_functions(struct profile *p);
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels,
 		       uint32_t n_labels);
+/* Frees the samples, and keeps all that they were made of. */
+void profile_clear_samples(struct profile *p);
 /* Makes @mapping the first one (by convention the main binary) by swapping the two. */
 void profile_set_main_mapping(struct profile *p, uint32_t mapping);
 
 /* The sum of value @type over all samples, clamped to int64_t's range. */
 int64_t profile_total(const struct profile *p, uint32_t type);
+/* Heap memory held, bytes, nearly. */
+size_t profile_bytes(const struct profile *p);
 
 #endif

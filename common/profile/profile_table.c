@@ -137,6 +137,7 @@ static char *arena_own_chunk(struct profile_arena *arena, size_t size)
 	c = malloc(sizeof(*c) + size);
 	if (!c)
 		return NULL;
+	arena->bytes += sizeof(*c) + size;
 	if (arena->chunk) {
 		c->next = arena->chunk->next;
 		arena->chunk->next = c;
@@ -161,6 +162,7 @@ const char *profile_arena_copy(struct profile_arena *arena, const char *text, si
 			c = malloc(sizeof(*c) + ARENA_CHUNK);
 			if (!c)
 				return NULL;
+			arena->bytes += sizeof(*c) + ARENA_CHUNK;
 			c->next = arena->chunk;
 			arena->chunk = c;
 			arena->used = 0;

@@ -57,6 +57,7 @@ struct profile_arena_chunk;
 struct profile_arena {
 	struct profile_arena_chunk *chunk; /* the newest first */
 	size_t used, size;                 /* of the newest */
+	size_t bytes;                      /* of all chunks */
 };
 
 void profile_arena_deinit(struct profile_arena *arena);

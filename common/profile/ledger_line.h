@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_OUTPUT_LEDGER_LINE_H
-#define PROFD_OUTPUT_LEDGER_LINE_H
+#ifndef PROFD_COMMON_PROFILE_LEDGER_LINE_H
+#define PROFD_COMMON_PROFILE_LEDGER_LINE_H
 
 /*
  * A window's ledger as one line of words; a word "name=number" is a count. Lines of several

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/output/ledger_line.h"
+#include "common/profile/ledger_line.h"
 
 #include <errno.h>
 #include <inttypes.h>

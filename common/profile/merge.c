@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/profile/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/ledger_line.h"
+#include "common/profile/merge_private.h"
+#include "common/profile/message.h"
+
+#define NS          INT64_C(1000000000)
+#define KERNEL_HALF (UINT64_C(1) << 63)
+
+int merge_new(struct merge **ret, enum merge_windows windows)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return error_origin(-ENOMEM);
+	m->mode = windows;
+	profile_hash_key_init(&m->hash_key);
+	*ret = m;
+	return 0;
+}
+
+static void forget_from(struct merge *m)
+{
+	freep(&m->strings);
+	freep(&m->map_mappings);
+	freep(&m->map_functions);
+	freep(&m->map_locations);
+	m->strings = m->map_mappings = m->map_functions = m->map_locations = NULL;
+	profile_windows_deinit(&m->from_windows);
+	m->from = NULL;
+	m->select = NULL;
+}
+
+void merge_free(struct merge *m)
+{
+	if (!m)
+		return;
+	forget_from(m);
+	profile_free(m->p);
+	profile_table_deinit(&m->mappings);
+	profile_windows_deinit(&m->windows);
+	free(m->ledger);
+	free(m->chain);
+	free(m->labels);
+	free(m->lines);
+	free(m);
+}
+
+static int new_map(uint32_t **ret, size_t n)
+{
+	*ret = malloc((n + 1) * sizeof(**ret));
+	if (!*ret)
+		return error_origin(-ENOMEM);
+	memset(*ret, 0xff, (n + 1) * sizeof(**ret));
+	return 0;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static bool is_kernel(const struct profile *p, uint32_t location)
+{
+	const struct profile_location *l = &p->locations[location];
+
+	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
+		return true;
+	return l->address >= KERNEL_HALF;
+}
+
+/* What is left of a stack that had kernel frames only. */
+static int nothing_but_kernel(struct merge *m, uint32_t *ret)
+{
+	struct profile_function function = {0};
+	struct profile_line line = {0};
+	int r;
+
+	r = profile_add_text(m->p, "[kernel]", &function.name);
+	if (r)
+		return r;
+	function.system_name = function.name;
+	r = profile_add_function(m->p, &function, &line.function);
+	return r ? r : profile_add_location(m->p, PROFILE_NONE, 0, &line, 1, ret);
+}
+
+static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
+{
+	const uint32_t *chain = &m->from->sample_locations[s->first_location];
+	uint32_t n = 0;
+	int r = merge_make_room(&m->chain, &m->max_chain, (size_t)s->n_locations + 1,
+				sizeof(*m->chain));
+
+	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
+		if (m->select->no_kernel && is_kernel(m->from, chain[i]))
+			continue;
+		r = merge_take_location(m, chain[i], &m->chain[n++]);
+	}
+	if (!r && !n && s->n_locations)
+		r = nothing_but_kernel(m, &m->chain[n++]);
+	*ret_n = n;
+	return r;
+}
+
+/* By key, so that the order in a file does not tell samples apart. Equal keys keep theirs. */
+static void insert_label(struct profile_label *labels, uint32_t n, const struct profile_label *l)
+{
+	while (n && labels[n - 1].key > l->key) {
+		labels[n] = labels[n - 1];
+		n--;
+	}
+	labels[n] = *l;
+}
+
+static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
+{
+	bool has_window = false;
+	uint32_t n = 0;
+	int r = merge_make_room(&m->labels, &m->max_labels, (size_t)s->n_labels + 1,
+				sizeof(*m->labels));
+
+	for (uint32_t i = 0; i < s->n_labels && !r; i++) {
+		struct profile_label l = m->from->sample_labels[s->first_label + i];
+
+		if (l.key == m->from_window) {
+			has_window = true;
+			if (m->mode == MERGE_WINDOWS_DROPPED)
+				continue;
+		}
+		r = merge_take_string(m, l.key, &l.key);
+		if (!r)
+			r = merge_take_string(m, l.str, &l.str);
+		if (!r)
+			r = merge_take_string(m, l.num_unit, &l.num_unit);
+		if (!r)
+			insert_label(m->labels, n++, &l);
+	}
+	if (!r && !has_window && m->mode == MERGE_WINDOWS_SET)
+		insert_label(m->labels, n++,
+			     &(struct profile_label){.key = m->window_key,
+						     .num_unit = m->window_unit,
+						     .num = m->label_now});
+	*ret_n = n;
+	return r;
+}
+
+static bool overlaps(const struct merge *m, const struct profile_window *w)
+{
+	return profile_window_overlaps((uint64_t)(w->time_ns / NS),
+				       profile_window_seconds((uint64_t)w->duration_ns),
+				       m->select->since_ns, m->select->until_ns);
+}
+
+/* Windows of one second stand or fall together: a label tells no more. */
+static bool is_wanted_second(const struct merge *m, int64_t second)
+{
+	const struct profile_windows *w = &m->from_windows;
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->all[middle].time_ns / NS < second)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < w->n && w->all[low].time_ns / NS == second; low++)
+		if (overlaps(m, &w->all[low]))
+			return true;
+	return false;
+}
+
+static bool wants(const struct merge *m, const struct profile_sample *s)
+{
+	const struct profile_label *labels = &m->from->sample_labels[s->first_label];
+	bool has_pid = !m->select->has_pid;
+
+	for (uint32_t i = 0; i < s->n_labels; i++) {
+		if (labels[i].str)
+			continue;
+		if (m->from_windows.is_listed && labels[i].key == m->from_window &&
+		    !is_wanted_second(m, labels[i].num))
+			return false;
+		if (labels[i].key == m->from_pid && labels[i].num == m->select->pid)
+			has_pid = true;
+	}
+	return has_pid;
+}
+
+static bool is_zero(const int64_t *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (values[i])
+			return false;
+	return true;
+}
+
+static int take_samples(struct merge *m, int64_t *ret_samples)
+{
+	const struct profile *from = m->from;
+
+	for (size_t i = 0; i < from->n_samples; i++) {
+		const struct profile_sample *s = &from->samples[i];
+		const int64_t *values = &from->sample_values[i * from->n_sample_types];
+		uint32_t n_chain, n_labels;
+		int r;
+
+		if (is_zero(values, from->n_sample_types) || !wants(m, s))
+			continue;
+		r = take_chain(m, s, &n_chain);
+		if (!r)
+			r = take_labels(m, s, &n_labels);
+		if (!r)
+			r = profile_add_sample(m->p, m->chain, n_chain, values, m->labels,
+					       n_labels);
+		if (r)
+			return r;
+		*ret_samples += values[0];
+	}
+	return 0;
+}
+
+/* --- the profile itself ----------------------------------------------------------------------- */
+
+static int take_text(struct merge *m, uint32_t string, uint32_t *to)
+{
+	return *to ? 0 : merge_take_string(m, string, to);
+}
+
+/* The first profile says what the samples are. */
+static int begin(struct merge *m)
+{
+	const struct profile *from = m->from;
+	int r = profile_new(&m->p);
+
+	for (uint32_t i = 0; i < from->n_sample_types && !r; i++)
+		r = profile_add_sample_type(m->p, profile_string(from, from->sample_types[i].type),
+					    profile_string(from, from->sample_types[i].unit));
+	if (!r)
+		r = profile_add_text(m->p, profile_string(from, from->period_type.type),
+				     &m->p->period_type.type);
+	if (!r)
+		r = profile_add_text(m->p, profile_string(from, from->period_type.unit),
+				     &m->p->period_type.unit);
+	if (!r)
+		r = profile_add_text(m->p, profile_string(from, from->drop_frames),
+				     &m->p->drop_frames);
+	if (!r)
+		r = profile_add_text(m->p, profile_string(from, from->keep_frames),
+				     &m->p->keep_frames);
+	if (!r && m->mode == MERGE_WINDOWS_SET)
+		r = profile_add_text(m->p, WINDOWS_LABEL, &m->window_key);
+	if (!r && m->mode == MERGE_WINDOWS_SET)
+		r = profile_add_text(m->p, "seconds", &m->window_unit);
+	return r;
+}
+
+static bool same_type(const struct profile *a, const struct profile_value_type *x,
+		      const struct profile *b, const struct profile_value_type *y)
+{
+	return strcmp(profile_string(a, x->type), profile_string(b, y->type)) == 0 &&
+	       strcmp(profile_string(a, x->unit), profile_string(b, y->unit)) == 0;
+}
+
+static void print_types(const struct profile *p, char *ret, size_t size)
+{
+	size_t length = 0;
+
+	*ret = '\0';
+	for (uint32_t i = 0; i < p->n_sample_types && length < size; i++)
+		length += (size_t)snprintf(ret + length, size - length, "%s%s/%s", i ? " " : "",
+					   profile_string(p, p->sample_types[i].type),
+					   profile_string(p, p->sample_types[i].unit));
+}
+
+static int check_types(const struct merge *m, struct profile_message *message)
+{
+	const struct profile *a = m->p, *b = m->from;
+	char types_a[72], types_b[72];
+	bool same = a->n_sample_types == b->n_sample_types;
+
+	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
+		same = same_type(a, &a->sample_types[i], b, &b->sample_types[i]);
+	if (!same) {
+		print_types(a, types_a, sizeof(types_a));
+		print_types(b, types_b, sizeof(types_b));
+		return profile_refuse(message, MERGE_E_MISMATCH, "sample types differ: %s and %s",
+				      types_a, types_b);
+	}
+	if (!same_type(a, &a->period_type, b, &b->period_type))
+		return profile_refuse(message, MERGE_E_MISMATCH,
+				      "period types differ: %.40s/%.20s and %.40s/%.20s",
+				      profile_string(a, a->period_type.type),
+				      profile_string(a, a->period_type.unit),
+				      profile_string(b, b->period_type.type),
+				      profile_string(b, b->period_type.unit));
+	return 0;
+}
+
+static int take_windows(struct merge *m)
+{
+	const struct profile_windows *from = &m->from_windows;
+
+	for (size_t i = 0; i < from->n; i++) {
+		const struct profile_window *w = &from->all[i];
+		bool added;
+		int r;
+
+		if (from->is_listed && !is_wanted_second(m, w->time_ns / NS))
+			continue;
+		r = profile_windows_add(&m->windows, w, &added);
+		if (!r && added)
+			r = ledger_line_add(&m->ledger, w->ledger);
+		if (r)
+			return r;
+		if (added &&
+		    __builtin_add_overflow(m->duration_ns, w->duration_ns, &m->duration_ns))
+			m->duration_ns = INT64_MAX;
+		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
+			m->p->time_ns = w->time_ns;
+	}
+	return 0;
+}
+
+static int take_rest(struct merge *m)
+{
+	const struct profile *from = m->from;
+	int r;
+
+	if (from->period > m->p->period)
+		m->p->period = from->period;
+	r = take_text(m, from->default_sample_type, &m->p->default_sample_type);
+	if (!r)
+		r = take_text(m, from->doc_url, &m->p->doc_url);
+	for (size_t i = 0; i < from->n_comments && !r; i++) {
+		const char *comment = profile_string(from, from->comments[i]);
+
+		if (!profile_windows_is_line(comment))
+			r = profile_add_comment(m->p, comment);
+	}
+	return r;
+}
+
+/* Whether anything of the profile is in range. */
+static bool any_window(const struct merge *m)
+{
+	for (size_t i = 0; i < m->from_windows.n; i++)
+		if (overlaps(m, &m->from_windows.all[i]))
+			return true;
+	return false;
+}
+
+static uint32_t find_key(const struct profile *p, const char *key)
+{
+	for (size_t i = 0; i < p->n_sample_labels; i++)
+		if (strcmp(profile_string(p, p->sample_labels[i].key), key) == 0)
+			return p->sample_labels[i].key;
+	return PROFILE_NONE;
+}
+
+static int prepare(struct merge *m)
+{
+	const struct profile *from = m->from;
+	int r = new_map(&m->strings, profile_n_strings(from));
+
+	if (!r)
+		r = new_map(&m->map_mappings, from->n_mappings);
+	if (!r)
+		r = new_map(&m->map_functions, from->n_functions);
+	if (!r)
+		r = new_map(&m->map_locations, from->n_locations);
+	m->from_window = find_key(from, WINDOWS_LABEL);
+	m->from_pid = m->select->has_pid ? find_key(from, "pid") : PROFILE_NONE;
+	m->label_now = from->time_ns / NS;
+	return r;
+}
+
+static int add(struct merge *m, int64_t *ret_samples, struct profile_message *message)
+{
+	uint32_t main_mapping;
+	int r = profile_windows_of(m->from, &m->from_windows);
+
+	if (r || !any_window(m))
+		return r;
+	r = m->p ? check_types(m, message) : begin(m);
+	if (!r)
+		r = prepare(m);
+	/* The first mapping is the program, by convention. */
+	if (!r && !m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
+		r = merge_take_mapping(m, 0, &main_mapping);
+	if (!r)
+		r = take_samples(m, ret_samples);
+	if (!r)
+		r = take_windows(m);
+	return r ? r : take_rest(m);
+}
+
+int merge_add(struct merge *m, const struct profile *from, const struct merge_select *select,
+	      int64_t *ret_samples, struct profile_message *message)
+{
+	static const struct merge_select everything = {0};
+	int64_t samples = 0;
+	int r;
+
+	m->from = from;
+	m->select = select ? select : &everything;
+	r = add(m, &samples, message);
+	forget_from(m);
+	if (!r && ret_samples)
+		*ret_samples = samples;
+	return r;
+}
+
+struct profile *merge_profile(struct merge *m)
+{
+	return m->p;
+}
+
+size_t merge_bytes(const struct merge *m)
+{
+	size_t bytes = sizeof(*m) + (m->p ? profile_bytes(m->p) : 0) +
+		       m->windows.capacity * sizeof(*m->windows.all);
+
+	for (size_t i = 0; i < m->windows.n; i++)
+		bytes += m->windows.all[i].ledger ? strlen(m->windows.all[i].ledger) + 16 : 0;
+	return bytes;
+}
+
+int merge_finish(struct merge *m)
+{
+	cleanup(freep) char *line = NULL;
+	int r = 0;
+
+	m->p->duration_ns = m->duration_ns;
+	if (m->ledger) {
+		if (asprintf(&line, "# profd ledger: %s", m->ledger) < 0) {
+			line = NULL;
+			return error_origin(-ENOMEM);
+		}
+		r = profile_add_comment(m->p, line);
+	}
+	if (!r && m->mode == MERGE_WINDOWS_SET)
+		r = profile_windows_list(&m->windows, m->p);
+	return r;
+}
+
+struct profile *merge_take(struct merge *m)
+{
+	return steal_ptr(&m->p);
+}

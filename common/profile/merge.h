@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_MERGE_H
+#define PROFD_COMMON_PROFILE_MERGE_H
+
+/*
+ * Several profiles become one, as pprof's own merge does it: mappings of one build id (without one:
+ * of one path), equal in offset and size but for what pages round, are one mapping, and addresses
+ * move with it; equal locations, functions and samples are one; values add up. Only what samples
+ * refer to is taken over.
+ *
+ * Of times and comments: the earliest time, the longest period, the sum of all windows' durations
+ * (see windows.h; of other profiles the sum of theirs), comments without repeats, and one ledger
+ * line for all windows.
+ *
+ * A part of a profile can be taken: see struct merge_select. Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/profile/pprof.h" /* struct profile_message */
+#include "common/profile/profile.h"
+
+enum {
+	MERGE_E_OK,
+	MERGE_E_MISMATCH, /* other sample types or another period type: see the message */
+};
+
+/* What becomes of the label `window`. */
+enum merge_windows {
+	MERGE_WINDOWS_KEPT,
+	/* Samples that lack it get it: their profile's start. The comments then list the windows,
+	 * so that a part of them can be taken later. */
+	MERGE_WINDOWS_SET,
+	MERGE_WINDOWS_DROPPED, /* samples of different windows become one */
+};
+
+/* All zero: everything. */
+struct merge_select {
+	uint64_t since_ns, until_ns; /* windows that overlap it; Unix time, 0: no bound */
+	bool has_pid;                /* only samples whose label `pid` is @pid */
+	bool no_kernel;              /* without kernel frames: no kernel addresses */
+	int64_t pid;
+};
+
+struct merge;
+
+int merge_new(struct merge **ret, enum merge_windows windows);
+void merge_free(struct merge *m);
+DEFINE_CLEANUP(struct merge *, merge_free)
+
+/*
+ * Adds what @select (NULL: everything) takes of @from. On MERGE_E_MISMATCH nothing is added.
+ * *ret_samples (may be NULL): the first value of what was added. MERGE_E_* or negative errno, after
+ * which the merge is of no use.
+ */
+int merge_add(struct merge *m, const struct profile *from, const struct merge_select *select,
+	      int64_t *ret_samples, struct profile_message *message);
+
+/* What there is by now, still to be added to: its samples may be cleared. NULL: nothing yet. */
+struct profile *merge_profile(struct merge *m);
+/* Heap memory held, bytes, nearly. */
+size_t merge_bytes(const struct merge *m);
+/*
+ * Writes times and comments into the profile, which must be there; no more can be added. 0 or
+ * negative errno.
+ */
+int merge_finish(struct merge *m);
+/* Hands the profile over to the caller. */
+struct profile *merge_take(struct merge *m);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_MERGE_PRIVATE_H
+#define PROFD_COMMON_PROFILE_MERGE_PRIVATE_H
+
+/* What merge.c and merge_translate.c share. */
+#include "common/profile/merge.h"
+#include "common/profile/profile_table.h"
+#include "common/profile/windows.h"
+
+struct merge {
+	struct profile *p;
+	enum merge_windows mode;
+	struct profile_hash_key hash_key;
+	struct profile_table mappings; /* by struct mapping_key */
+	struct profile_windows windows;
+	char *ledger; /* of all windows */
+	int64_t duration_ns;
+	uint32_t window_key, window_unit;
+	/* The profile that is being added. */
+	const struct profile *from;
+	const struct merge_select *select;
+	struct profile_windows from_windows;
+	int64_t label_now; /* for samples without a label */
+	uint32_t *strings, *map_mappings, *map_functions, *map_locations;
+	uint32_t from_window, from_pid; /* strings; PROFILE_NONE: not in there */
+	/* Of one sample or location. */
+	uint32_t *chain;
+	size_t max_chain;
+	struct profile_label *labels;
+	size_t max_labels;
+	struct profile_line *lines;
+	size_t max_lines;
+};
+
+/*
+ * From an index in m->from to the one of the same thing in m->p, where it is added if need be.
+ * Return 0 or negative errno.
+ */
+int merge_take_string(struct merge *m, uint32_t string, uint32_t *ret);
+int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret);
+int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret);
+/* Makes the array of pointer type whose address is @array hold @n elements of @size bytes. */
+int merge_make_room(void *array, size_t *max, size_t n, size_t size);
+
+#endif

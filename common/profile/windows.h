@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_WINDOWS_H
+#define PROFD_COMMON_PROFILE_WINDOWS_H
+
+/*
+ * The windows of time that a profile's samples are from, and each one's ledger. profd writes them
+ * as comments:
+ *
+ *   # profd ledger: expected=5940 seen=5940 ...      of all samples of the file
+ *   # profd window: <time_ns>+<duration_ns> <ledger> one for each window in a file of several
+ *
+ * A file without window lines is one window, from time_ns on. The files of all services of one
+ * window say the same of it: it is one window, which counts once. What others wrote has no ledger,
+ * and each file is a window of its own. Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/profile/profile.h"
+
+#define WINDOWS_LABEL "window" /* num label of a sample: Unix seconds of its window's start */
+
+struct profile_window {
+	int64_t time_ns, duration_ns;
+	char *ledger; /* owned; NULL: not profd's */
+};
+
+/* All zero is empty. */
+struct profile_windows {
+	struct profile_window *all; /* by time, then duration */
+	size_t n, capacity;
+	bool is_listed; /* by window lines: samples have labels that tell which is theirs */
+};
+
+void profile_windows_deinit(struct profile_windows *windows);
+/* Those of @p, in a list that is all zero or that the caller frees anyway. 0 or negative errno. */
+int profile_windows_of(const struct profile *p, struct profile_windows *ret);
+/* Adds a window unless it is there; *ret_added tells. @ledger is copied. 0 or negative errno. */
+int profile_windows_add(struct profile_windows *windows, const struct profile_window *window,
+			bool *ret_added);
+/* Adds the lines that tell of the windows to the comments of @p. 0 or negative errno. */
+int profile_windows_list(const struct profile_windows *windows, struct profile *p);
+/* Whether @comment is one of the two lines above. */
+bool profile_windows_is_line(const char *comment);
+
+/*
+ * Whether a window that begins at @start_s (Unix seconds) and lasts for @seconds overlaps the time
+ * from @since_ns up to @until_ns; 0: no bound. Windows are told apart by whole seconds, as their
+ * files' names are.
+ */
+bool profile_window_overlaps(uint64_t start_s, uint64_t seconds, uint64_t since_ns,
+			     uint64_t until_ns);
+/* Whole seconds of a duration: rounded, at least 1. */
+uint64_t profile_window_seconds(uint64_t duration_ns);
+
+#endif
