@@ -32,21 +32,22 @@
 #define DRAIN_MS 100
 
 /*
- * The budget in sixteenths. Two are left for what is not counted: processes, images, the encoders,
+ * The budget in sixteenths. One is left for what is not counted: processes, images, the encoders,
  * and profd itself.
  */
 enum {
-	RING_SHARE = 2,     /* ring buffers, which are BPF or locked memory */
-	TABLE_SHARE = 4,    /* unwind tables and mappings for the kernel's walks: BPF memory */
-	UNWINDER_SHARE = 2, /* waiting samples with their stacks, tables being made */
-	WINDOW_SHARE = 3,   /* open windows and windows being written */
-	SYMBOLS_SHARE = 2,  /* symbol tables */
-	MAPPINGS_SHARE = 1, /* what processes have mapped */
+	RING_SHARE = 2,       /* ring buffers, which are BPF or locked memory */
+	TABLE_SHARE = 4,      /* unwind tables and mappings for the kernel's walks: BPF memory */
+	UNWINDER_SHARE = 2,   /* waiting samples with their stacks, tables being made */
+	WINDOW_SHARE = 3,     /* open windows and windows being written */
+	SYMBOLS_SHARE = 2,    /* symbol tables */
+	MAPPINGS_SHARE = 1,   /* what processes have mapped */
+	BACKGROUND_SHARE = 1, /* profiles being merged: rolled up, or collected for a client */
 	ALL_SHARES = 16,
 };
 
 _Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOLS_SHARE +
-			       MAPPINGS_SHARE <
+			       MAPPINGS_SHARE + BACKGROUND_SHARE <
 		       ALL_SHARES,
 	       "something is left");
 
@@ -172,6 +173,8 @@ static void output_options_of(const struct daemon *d, struct output_options *ret
 		.min_free = c->store_min_free,
 		.max_age_s = c->store_max_age_ns / 1000000000u,
 		.legacy_keep_s = c->store_legacy_keep_ns / 1000000000u,
+		.rollup_after_s = c->store_rollup_after_ns / 1000000000u,
+		.background_bytes = share(d, BACKGROUND_SHARE),
 		.keep_windows = c->store_keep_windows,
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = share(d, SYMBOLS_SHARE),

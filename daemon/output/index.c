@@ -112,7 +112,7 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 		.start_s = window->start_s,
 		.seconds = window->seconds,
 		.samples = samples,
-		.blocks = blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks,
+		.blocks = blocks > INDEX_BLOCKS_MAX ? INDEX_BLOCKS_MAX : (uint32_t)blocks,
 	};
 	size_t i;
 	int r = queue_reserve(queue);
@@ -155,6 +155,16 @@ void index_pop_last(struct index *index, struct index_queue *queue)
 	file->tail = NULL;
 	if (queue->first == queue->end)
 		queue->first = queue->end = 0;
+}
+
+void index_remove(struct index *index, struct index_queue *queue, size_t i)
+{
+	struct index_file removed = queue->files[i];
+
+	memmove(&queue->files[queue->first + 1], &queue->files[queue->first],
+		(i - queue->first) * sizeof(removed));
+	queue->files[queue->first] = removed;
+	index_pop(index, queue);
 }
 
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf)

@@ -18,13 +18,16 @@
 
 #define INDEX_SAMPLES_UNKNOWN UINT64_MAX
 #define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */
+#define INDEX_BLOCKS_MAX      0x7fffffffu
+#define INDEX_HOUR_S          3600u
 
 struct index_file {
 	uint64_t start_s;
 	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN */
 	char *tail;       /* owned; NULL: "pb.gz" */
 	uint32_t seconds;
-	uint32_t blocks;
+	uint32_t blocks : 31;
+	uint32_t stays : 1; /* roll-ups leave it alone: it cannot be read, or has no company */
 };
 
 struct index_queue {
@@ -65,6 +68,8 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 void index_pop(struct index *index, struct index_queue *queue);
 /* Removes the newest one. */
 void index_pop_last(struct index *index, struct index_queue *queue);
+/* Removes the file @i of @queue. */
+void index_remove(struct index *index, struct index_queue *queue, size_t i);
 /* An empty shelf is forgotten. Returns whether it was. */
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
 /* @blocks and @files may be negative as two's complement. */
@@ -80,6 +85,12 @@ static inline size_t index_queue_length(const struct index_queue *queue)
 static inline const char *index_tail(const struct index_file *file)
 {
 	return file->tail ? file->tail : "pb.gz";
+}
+
+/* Whether @file holds an hour: rolled up, or a window of that length. */
+static inline bool index_is_hour(const struct index_file *file)
+{
+	return file->seconds == INDEX_HOUR_S && file->start_s % INDEX_HOUR_S == 0;
 }
 
 /* Path of @file below the store; false if it does not fit (it always does in 1024 bytes). */

@@ -17,8 +17,9 @@
 #include "common/thread.h"
 #include "daemon/output/writer.h"
 
-#define REQUESTS_MAX 32
-#define NS           UINT64_C(1000000000)
+#define REQUESTS_MAX    32
+#define BACKGROUND_REST 3 /* background work takes one part of the time, then rests for so many */
+#define NS              UINT64_C(1000000000)
 
 enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST };
 
@@ -164,9 +165,40 @@ static void answer(struct output *o, struct job *job)
 		log_warning("output thread: cannot wake the main thread: %s", strerror(errno));
 }
 
+/*
+ * Waits for something to do; while there is background work only until @resume_ns (CLOCK_MONOTONIC;
+ * 0: there is none).
+ */
+static void wait_for_work(struct output *o, uint64_t resume_ns)
+{
+	const struct timespec resume = {.tv_sec = (time_t)(resume_ns / NS),
+					.tv_nsec = (long)(resume_ns % NS)};
+	int r = 0;
+
+	while (!o->requests.first && !o->stop && !o->configure && r != ETIMEDOUT) {
+		if (resume_ns)
+			r = pthread_cond_clockwait(&o->lock.wake, &o->lock.mutex, CLOCK_MONOTONIC,
+						   &resume);
+		else
+			pthread_cond_wait(&o->lock.wake, &o->lock.mutex);
+	}
+}
+
+/* A step of what nobody waits for; when to take the next one, 0: there is none. */
+static uint64_t background(struct output *o)
+{
+	uint64_t begin = now_ns(CLOCK_MONOTONIC), end;
+	bool more = writer_rollup(o->writer, now_ns(CLOCK_REALTIME));
+
+	log_conditions(o);
+	end = now_ns(CLOCK_MONOTONIC);
+	return more ? end + (end - begin) * BACKGROUND_REST : 0;
+}
+
 static void *run(void *userdata)
 {
 	struct output *o = userdata;
+	uint64_t resume_ns = now_ns(CLOCK_MONOTONIC);
 
 	(void)writer_read_store(o->writer, now_ns(CLOCK_REALTIME)); /* a write tries it again */
 	answer(o, NULL);
@@ -177,8 +209,7 @@ static void *run(void *userdata)
 
 		pthread_mutex_lock(&o->lock.mutex);
 		o->tid = gettid();
-		while (!o->requests.first && !o->stop && !o->configure)
-			pthread_cond_wait(&o->lock.wake, &o->lock.mutex);
+		wait_for_work(o, resume_ns);
 		configure = o->configure;
 		options = o->options;
 		o->configure = false;
@@ -193,6 +224,8 @@ static void *run(void *userdata)
 			work(o, job);
 		else if (stop && !configure)
 			return NULL;
+		/* Whatever was done may have left something to do. */
+		resume_ns = job || configure ? now_ns(CLOCK_MONOTONIC) : background(o);
 		answer(o, job);
 	}
 }

@@ -22,6 +22,8 @@ static void take_options(struct writer *w, const struct output_options *options)
 		.legacy_keep_s = options->legacy_keep_s,
 		.keep_windows = options->keep_windows,
 	};
+	w->rollup_after_s = options->rollup_after_s;
+	w->rollup_retry_ns = 0;
 	w->legacy_max_processes = options->legacy_max_processes;
 }
 
@@ -112,6 +114,8 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 		return 0;
 	r = store_rescan(w->store);
 	if (!r)
+		r = rollup_recover(w->rollup);
+	if (!r)
 		r = epochs_init(&w->epochs, w->store, w->host_name, w->boot_s, now_ns / NS);
 	if (r)
 		return r;
@@ -143,6 +147,8 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	if (!r)
 		r = store_new_unread(&w->store, options->store_fd, options->store_path,
 				     world->ops ? world->ops : &file_ops_system);
+	if (!r)
+		r = rollup_new(&w->rollup, w->store, options->background_bytes);
 	if (r)
 		return r;
 	w->boot_s = (uint64_t)proc_number(proc_fd, "stat", "btime");
@@ -158,6 +164,7 @@ void writer_free(struct writer *w)
 {
 	if (!w)
 		return;
+	rollup_free(w->rollup);
 	epochs_deinit(&w->epochs);
 	store_free(w->store);
 	symbols_free(w->symbols);
@@ -291,7 +298,7 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	bool is_final = false;
 	int r;
 
-	w->conditions = 0;
+	w->conditions &= WRITER_NOT_ROLLED_UP;
 	w->store->acl_refused = false;
 	w->error = 0;
 	result->request = snapshot->request;
@@ -398,6 +405,14 @@ const char *writer_describe(struct writer *w, unsigned condition)
 			 "new addresses have no names: the image worker for symbols does not run: "
 			 "%s; check that profd-image-worker is installed",
 			 symbols.trouble);
+		break;
+	case WRITER_DAMAGED:
+		snprintf(text, size, "%s/%s: cannot be read, is kept and not rolled up", path,
+			 rollup_path(w->rollup));
+		break;
+	case WRITER_NOT_ROLLED_UP:
+		snprintf(text, size, "%s: windows cannot be rolled up, tried again later: %s", path,
+			 error_describe(w->rollup_error));
 		break;
 	default:
 		text[0] = '\0';

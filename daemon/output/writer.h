@@ -6,6 +6,7 @@
  * The output thread's work without the thread: one call writes one snapshot, begins an epoch, or
  * lists. Blocks on the disk. Time is an argument.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
@@ -14,18 +15,20 @@
 
 /* Conditions that somebody should hear of, as bits; they hold for the last call. */
 enum {
-	WRITER_FULL = 1 << 0,          /* no room even after collecting */
-	WRITER_FAILED = 1 << 1,        /* another error kept files from being written */
-	WRITER_INCOMPLETE = 1 << 2,    /* some image profiles lack a window */
-	WRITER_NEW_EPOCH = 1 << 3,     /* an image profile was damaged or had no room for counts */
-	WRITER_NO_ACL = 1 << 4,        /* a session's files cannot be opened to their owner */
-	WRITER_NOT_COLLECTED = 1 << 5, /* something could not be deleted */
-	WRITER_NO_KALLSYMS = 1 << 6,   /* kernel addresses have no names */
-	WRITER_NO_WORKER = 1 << 7,     /* new addresses have no names */
-	WRITER_GONE = 1 << 8,          /* the state directory was removed, and cannot be made */
-	WRITER_REVIVED = 1 << 9,       /* it was removed, and was made again */
+	WRITER_FULL = 1 << 0,           /* no room even after collecting */
+	WRITER_FAILED = 1 << 1,         /* another error kept files from being written */
+	WRITER_INCOMPLETE = 1 << 2,     /* some image profiles lack a window */
+	WRITER_NEW_EPOCH = 1 << 3,      /* an image profile was damaged or had no room for counts */
+	WRITER_NO_ACL = 1 << 4,         /* a session's files cannot be opened to their owner */
+	WRITER_NOT_COLLECTED = 1 << 5,  /* something could not be deleted */
+	WRITER_NO_KALLSYMS = 1 << 6,    /* kernel addresses have no names */
+	WRITER_NO_WORKER = 1 << 7,      /* new addresses have no names */
+	WRITER_GONE = 1 << 8,           /* the state directory was removed, and cannot be made */
+	WRITER_REVIVED = 1 << 9,        /* it was removed, and was made again */
+	WRITER_DAMAGED = 1 << 10,       /* a file cannot be read and is not rolled up */
+	WRITER_NOT_ROLLED_UP = 1 << 11, /* an hour could not be written */
 };
-#define WRITER_N_CONDITIONS 10
+#define WRITER_N_CONDITIONS 12
 /* No file can be written while one of these holds. */
 #define WRITER_CANNOT_WRITE (WRITER_FULL | WRITER_FAILED | WRITER_GONE)
 
@@ -71,6 +74,12 @@ void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *resul
 /* @service NULL: all services. Unix time; 0 for no bound. */
 void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
 		 struct output_result *result);
+
+/*
+ * A step of what can wait (rollup.h): false: there is nothing to do now. Takes some milliseconds,
+ * or what it takes to write an hour's file.
+ */
+bool writer_rollup(struct writer *w, uint64_t now_ns);
 
 unsigned writer_conditions(const struct writer *w);
 /* One line about a condition, for the log. Lives until the next call. */

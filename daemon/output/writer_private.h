@@ -2,11 +2,12 @@
 #ifndef PROFD_OUTPUT_WRITER_PRIVATE_H
 #define PROFD_OUTPUT_WRITER_PRIVATE_H
 
-/* What writer.c and writer_files.c share. */
+/* What writer.c, writer_files.c and writer_background.c share. */
 #include "daemon/output/batch.h"
 #include "daemon/output/context.h"
 #include "daemon/output/epochs.h"
 #include "daemon/output/retention.h"
+#include "daemon/output/rollup.h"
 #include "daemon/output/steady.h"
 #include "daemon/output/view.h"
 #include "daemon/output/writer.h"
@@ -21,6 +22,10 @@ struct writer {
 	bool is_read;     /* the store's index holds what is there */
 	uint64_t boot_ns; /* CLOCK_BOOTTIME of the opening */
 	uint64_t boot_s;  /* the host's start, Unix time */
+	struct rollup *rollup;
+	uint64_t rollup_after_s;  /* 0: never */
+	uint64_t rollup_retry_ns; /* Unix time: not before */
+	int rollup_error;         /* behind WRITER_NOT_ROLLED_UP */
 	uint32_t legacy_max_processes;
 	uint32_t cpuspeed_mhz, cpucount;
 	char *host;

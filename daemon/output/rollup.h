@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_ROLLUP_H
+#define PROFD_OUTPUT_ROLLUP_H
+
+/*
+ * Windows that are old enough are merged into one file for each service and hour, named as a window
+ * of 3600 seconds from the hour's beginning, in which every sample has the label `window`, and
+ * comments list the windows (common/profile/windows.h). First the hour's file is there, durably,
+ * then its minutes go. A profd that dies in between leaves both: at the next start the minutes that
+ * the hour's file lists are removed, before anybody counts.
+ *
+ * An hour whose merged profile would take more than a given amount of memory becomes several files
+ * of that name (".1", ".2" ...), each with some of its windows; so does one that got another window
+ * later. A window alone in its hour stays as it is, as does a file that cannot be read.
+ *
+ * A step is one small file read and merged, or one hour written: so whoever steps can see to other
+ * work in between. Memory: the amount given, and what one window takes to be read.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/store.h"
+
+enum {
+	ROLLUP_E_OK,      /* a step was done; call again */
+	ROLLUP_E_IDLE,    /* nothing is due */
+	ROLLUP_E_DAMAGED, /* a step was done: a file cannot be read and stays, see rollup_path() */
+};
+
+struct rollup;
+
+int rollup_new(struct rollup **ret, struct store *store, size_t max_bytes);
+void rollup_free(struct rollup *r);
+DEFINE_CLEANUP(struct rollup *, rollup_free)
+/* Forgets what was begun; nothing is lost by it. */
+void rollup_reset(struct rollup *r);
+
+/* Removes minutes that are in an hour's file. Returns 0 or negative errno. */
+int rollup_recover(struct rollup *r);
+/* Hours that ended by @until_s (Unix time) are due. Returns ROLLUP_E_* or negative errno. */
+int rollup_step(struct rollup *r, uint64_t until_s);
+/* The file that was found damaged last, below the store. */
+const char *rollup_path(const struct rollup *r);
+
+#endif
