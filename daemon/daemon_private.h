@@ -2,7 +2,7 @@
 #ifndef PROFD_DAEMON_PRIVATE_H
 #define PROFD_DAEMON_PRIVATE_H
 
-/* What daemon.c (wiring and loop), startup.c and operations.c (control requests) share. */
+/* What daemon.c (wiring and loop), startup.c and operations*.c (control requests) share. */
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
@@ -54,6 +54,7 @@ struct daemon {
 	uint64_t started_ns;
 	struct status_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
+	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
 	uint64_t stopping_ns; /* CLOCK_MONOTONIC */
 	enum watch output_state;
@@ -84,6 +85,13 @@ void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
 
 /* operations.c */
 extern const struct control_ops daemon_control_ops;
+/* Answers with a fatal error, and notes it. Returns CONTROL_DONE. */
+int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
+
+/* operations_store.c */
+int daemon_op_collect(void *userdata, const struct peer *peer,
+		      const struct collect_request *request, struct reply *reply);
+int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
 
 /* daemon.c: notes a fatal error that a callback met; the loop ends with it. */
 void daemon_fail(struct daemon *d, int error);

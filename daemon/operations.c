@@ -18,7 +18,7 @@
 #include "daemon/output/names.h"
 #include "daemon/session_ids.h"
 
-static int answer_fatal(struct daemon *d, struct reply *reply, int error)
+int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 {
 	reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s", error_describe(error));
 	daemon_fail(d, error);
@@ -40,7 +40,7 @@ static int op_start(void *userdata, const struct peer *peer, const struct sessio
 	}
 	r = session_set_start(d->sessions, peer, request, &s, &message);
 	if (r < 0)
-		return answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, reply, r);
 	if (r > 0) {
 		reply_error(reply, CONTROL_ERROR_FAILED, "%s", message.text);
 		return CONTROL_DONE;
@@ -165,7 +165,7 @@ static void answer_stopped(struct waiter *w, int error)
 			session_set_remove(d->sessions, s);
 	}
 	if (r)
-		answer_fatal(d, w->reply, r);
+		daemon_answer_fatal(d, w->reply, r);
 	else if (error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s", d->store_path,
 			    strerror(error));
@@ -201,7 +201,7 @@ static int stop_sessions(struct daemon *d, const uint64_t *ids, size_t n, struct
 
 	r = waiter_new(&w, &flush, d, reply);
 	if (r)
-		return answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, reply, r);
 	w->kind = WAITS_FOR_STOP;
 	for (size_t i = 0; !r && i < n; i++) {
 		w->ids[w->n_ids++] = ids[i];
@@ -290,7 +290,7 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 
 	r = session_set_pause(d->sessions, pause);
 	if (r < 0)
-		return answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, reply, r);
 	if (r == SESSION_PAUSE_E_OFF)
 		reply_error(reply, CONTROL_ERROR_FAILED,
 			    "the system session is off; set enabled=yes in [system] and reload");
@@ -381,7 +381,7 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 
 	gather_warnings(d, &warnings);
 	r = status_reply(&facts, peer, reply);
-	return r ? answer_fatal(d, reply, r) : CONTROL_DONE;
+	return r ? daemon_answer_fatal(d, reply, r) : CONTROL_DONE;
 }
 
 static int op_flush(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply)
@@ -402,7 +402,7 @@ static int op_flush(void *userdata, const struct peer *peer, uint64_t id, struct
 	}
 	r = waiter_new(&w, &flush, d, reply);
 	if (r)
-		return answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, reply, r);
 	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++) {
 		struct session *s = session_set_get(d->sessions, i);
 
@@ -425,10 +425,10 @@ static int ask_output(struct daemon *d, struct reply *reply,
 	int r;
 
 	if (!item)
-		return answer_fatal(d, reply, error_origin(-ENOMEM));
+		return daemon_answer_fatal(d, reply, error_origin(-ENOMEM));
 	r = waiter_new(&w, &item->flush, d, reply);
 	if (r)
-		return answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, reply, r);
 	w->kind = WAITS_FOR_NAME;
 	r = submit(d->output, item, arguments);
 	if (r) {
@@ -494,7 +494,7 @@ static int op_config(void *userdata, struct reply *reply)
 			r = -ENOMEM;
 	}
 	if (r)
-		answer_fatal(d, reply, error_origin(r));
+		daemon_answer_fatal(d, reply, error_origin(r));
 	else
 		reply_text(reply, text);
 	free(text);
@@ -520,5 +520,7 @@ const struct control_ops daemon_control_ops = {
 	.config = op_config,
 	.list = op_list,
 	.wanted = op_wanted,
+	.collect = daemon_op_collect,
+	.vacuum = daemon_op_vacuum,
 	.n_sessions_of = op_n_sessions_of,
 };

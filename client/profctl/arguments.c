@@ -5,6 +5,17 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 
+int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
+		 struct usage_message *message)
+{
+	if (units_parse_moment(text, now_ns, ret_ns))
+		return usage_error(message,
+				   "%s takes a moment such as -10m, 14:30, today or "
+				   "2026-11-21T14:30:00Z, not '%s'",
+				   name, text);
+	return 0;
+}
+
 bool parse_session_id(const char *text, uint64_t *ret)
 {
 	uint64_t id;

@@ -70,6 +70,29 @@ struct list_arguments {
 int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
 	       struct usage_message *message);
 
+enum collect_format { COLLECT_PPROF, COLLECT_LEGACY, COLLECT_COLLAPSED };
+
+struct collect_arguments {
+	const char *service; /* "": not given */
+	uint64_t session;    /* or 0 */
+	int64_t pid;         /* or 0 */
+	uint64_t since_ns, until_ns;
+	enum collect_format format;
+	const char *output; /* "": the default of the format */
+	bool stored, json;
+};
+
+int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
+		  struct usage_message *message);
+
+struct vacuum_arguments {
+	uint64_t max_age_ns, max_size; /* 0: not given */
+	bool json;
+};
+
+int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
+		 struct usage_message *message);
+
 struct status_arguments {
 	bool watch, json;
 };
@@ -85,6 +108,9 @@ struct plain_arguments {
 int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
 		struct usage_message *message);
 
+/* A moment for the option @name. Returns 0 or OPTIONS_BAD. */
+int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
+		 struct usage_message *message);
 /* "s12" is session 12. */
 bool parse_session_id(const char *text, uint64_t *ret);
 

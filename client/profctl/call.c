@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/profctl/call.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "client/profctl/json.h"
@@ -9,6 +10,8 @@
 #include "common/error.h"
 #include "common/packet.h"
 #include "common/unixsock.h"
+
+#define FILE_SIZE_MAX ((uint64_t)1 << 32)
 
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
@@ -73,8 +76,10 @@ static int complain_error(const struct context *context, const Profd__Control__E
 	}
 }
 
-int call(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
-	 Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret)
+/* *ret_fd is the connection, on which more may come. */
+static int begin_call(const struct context *context, const Profd__Control__Request *request,
+		      int timeout_ms, Profd__Control__Response__ResultCase expected,
+		      Profd__Control__Response **ret, int *ret_fd)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	size_t size = profd__control__request__get_packed_size(request), answer_size;
@@ -102,6 +107,51 @@ int call(const struct context *context, const Profd__Control__Request *request, 
 				"answers; are they of one version?",
 				context->socket);
 	*ret = steal_ptr(&response);
+	*ret_fd = steal_fd(&fd);
+	return STATUS_DONE;
+}
+
+int call(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
+	 Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret)
+{
+	cleanup(closep) int fd = -1;
+
+	return begin_call(context, request, timeout_ms, expected, ret, &fd);
+}
+
+int call_file(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
+	      Profd__Control__Response **ret, uint8_t **ret_data)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	cleanup(closep) int fd = -1;
+	uint64_t size;
+	int r;
+
+	r = begin_call(context, request, timeout_ms, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED,
+		       &response, &fd);
+	if (r)
+		return r;
+	size = response->collected->bytes;
+	if (size <= FILE_SIZE_MAX)
+		data = malloc((size_t)size + 1);
+	if (!data)
+		return complain(context, STATUS_FAILED,
+				"no memory for a profile of %" PRIu64 " bytes", size);
+	for (uint64_t at = 0; at < size;) {
+		cleanup(freep) uint8_t *piece = NULL;
+		size_t length;
+
+		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &length);
+		if (!r && (!length || length > size - at))
+			r = UNIXSOCK_E_TOO_LARGE;
+		if (r)
+			return complain_exchange(context, r);
+		memcpy(data + at, piece, length);
+		at += length;
+	}
+	*ret = steal_ptr(&response);
+	*ret_data = steal_ptr(&data);
 	return STATUS_DONE;
 }
 

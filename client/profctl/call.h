@@ -17,6 +17,13 @@
 int call(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
 	 Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret);
 
+/*
+ * The same for a request whose response is PROFD__CONTROL__RESPONSE__RESULT_COLLECTED; *ret_data is
+ * the file behind it, allocated, of as many bytes as the response says.
+ */
+int call_file(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
+	      Profd__Control__Response **ret, uint8_t **ret_data);
+
 /* The same for a request without arguments. */
 int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
 	      Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret);

@@ -11,17 +11,6 @@
 
 enum { OPTION_SERVICE = OPTION_OWN, OPTION_SINCE, OPTION_UNTIL };
 
-static int parse_time(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
-		      struct usage_message *message)
-{
-	if (units_parse_moment(text, now_ns, ret_ns))
-		return usage_error(message,
-				   "%s takes a moment such as -10m, 14:30, today or "
-				   "2026-11-21T14:30:00Z, not '%s'",
-				   name, text);
-	return 0;
-}
-
 int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
 	       struct usage_message *message)
 {
@@ -48,9 +37,9 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 		else if (id == OPTION_SERVICE)
 			arguments.service = argument;
 		else if (id == OPTION_SINCE)
-			r = parse_time("--since", argument, now_ns, &arguments.since_ns, message);
+			r = parse_moment("--since", argument, now_ns, &arguments.since_ns, message);
 		else if (id == OPTION_UNTIL)
-			r = parse_time("--until", argument, now_ns, &arguments.until_ns, message);
+			r = parse_moment("--until", argument, now_ns, &arguments.until_ns, message);
 		else if (id == OPTIONS_OPERAND)
 			r = usage_error(message, "'%s' is one word too many; a service is -s %s",
 					argument, argument);

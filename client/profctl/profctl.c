@@ -66,6 +66,31 @@ const struct verb verbs[] = {
 	 "Times are local unless they end in Z.\n"
 	 "\nExample: profctl list -s cron.service --since -1h\n",
 	 list_run},
+	{"collect",
+	 "[-s SERVICE | --session ID | -p PID] [--since T] [--until T]\n"
+	 "                       [--format pprof|legacy|collapsed] [-o FILE] [--stored] [--json]",
+	 "merge what is stored, and the open window, into one profile",
+	 "Windows that overlap the range are merged; without -s, --session and -p those of the "
+	 "whole\nmachine. Prints the file's name.\n"
+	 "  -s, --service S     a service\n"
+	 "      --session ID    a session such as s1\n"
+	 "  -p, --pid PID       a process, in whatever service it was\n"
+	 "      --since T       from then on: -10m (ago), 14:30, today, yesterday, RFC 3339\n"
+	 "      --until T       up to then\n"
+	 "      --format F      pprof (the default), legacy (needs -p) or collapsed\n"
+	 "  -o, --output FILE   instead of ./profd.pb.gz (.prof, .collapsed); - is standard "
+	 "output\n"
+	 "      --stored        without the open window\n"
+	 "Without privileges: sessions of your own, and programs of your own that run now.\n"
+	 "\nExample: go tool pprof -top $(profctl collect -s nginx.service --since -1h)\n",
+	 collect_run},
+	{"vacuum", "[--max-age T] [--max-size S] [--json]", "delete old profiles now",
+	 "Limits that are not given are the configured ones; the newest windows of each service\n"
+	 "stay. Prints what was freed.\n"
+	 "      --max-age T    what is older goes, e.g. 12h or 3d\n"
+	 "      --max-size S   the oldest goes until the store is no bigger, e.g. 500M\n"
+	 "\nExample: profctl vacuum --max-size 500M\n",
+	 vacuum_run},
 	{"config", "[--json]", "the configuration in force",
 	 "Prints a file that profd would read back to the same.\n"
 	 "\nExample: profctl config --json | jq .sampling.frequency\n",

@@ -47,6 +47,8 @@ int status_run(struct context *context, int argc, char **argv);
 int flush_run(struct context *context, int argc, char **argv);
 int epoch_run(struct context *context, int argc, char **argv);
 int list_run(struct context *context, int argc, char **argv);
+int collect_run(struct context *context, int argc, char **argv);
+int vacuum_run(struct context *context, int argc, char **argv);
 int config_run(struct context *context, int argc, char **argv);
 int doctor_run(struct context *context, int argc, char **argv);
 int symbolize_run(struct context *context, int argc, char **argv);

@@ -51,6 +51,13 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 		     struct cpuprofile_stats *stats);
 
 /*
+ * The same from a profile of one process: its user frames, samples of one chain in one record.
+ * Samples without a user frame are left out, and counted in a comment. *ret as above. Returns 0 or
+ * negative errno.
+ */
+int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length);
+
+/*
  * Decodes a legacy profile into *ret, with sample types samples/count and cpu/nanoseconds, and the
  * executable mappings. "# profd" lines become comments. Of overlapping mappings a location gets
  * the one that starts last. Returns CPUPROFILE_E_* (then @message is filled) or negative errno.

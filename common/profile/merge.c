@@ -150,6 +150,8 @@ static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t
 
 static bool overlaps(const struct merge *m, const struct profile_window *w)
 {
+	if ((uint64_t)(w->time_ns / NS) < m->select->not_before_s)
+		return false;
 	return profile_window_overlaps((uint64_t)(w->time_ns / NS),
 				       profile_window_seconds((uint64_t)w->duration_ns),
 				       m->select->since_ns, m->select->until_ns);
@@ -429,6 +431,11 @@ size_t merge_bytes(const struct merge *m)
 	for (size_t i = 0; i < m->windows.n; i++)
 		bytes += m->windows.all[i].ledger ? strlen(m->windows.all[i].ledger) + 16 : 0;
 	return bytes;
+}
+
+size_t merge_n_windows(const struct merge *m)
+{
+	return m->windows.n;
 }
 
 int merge_finish(struct merge *m)

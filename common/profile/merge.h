@@ -38,6 +38,7 @@ enum merge_windows {
 /* All zero: everything. */
 struct merge_select {
 	uint64_t since_ns, until_ns; /* windows that overlap it; Unix time, 0: no bound */
+	uint64_t not_before_s;       /* windows that begin then or later */
 	bool has_pid;                /* only samples whose label `pid` is @pid */
 	bool no_kernel;              /* without kernel frames: no kernel addresses */
 	int64_t pid;
@@ -61,6 +62,8 @@ int merge_add(struct merge *m, const struct profile *from, const struct merge_se
 struct profile *merge_profile(struct merge *m);
 /* Heap memory held, bytes, nearly. */
 size_t merge_bytes(const struct merge *m);
+/* Windows that something was taken of. */
+size_t merge_n_windows(const struct merge *m);
 /*
  * Writes times and comments into the profile, which must be there; no more can be added. 0 or
  * negative errno.

@@ -25,6 +25,8 @@
 
 #define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
 #define REQUESTS_PER_TURN 4
+#define PIECE_SIZE        ((size_t)64 << 10) /* of a file */
+#define PIECES_PER_TURN   8
 
 struct connection {
 	struct connection_owner *owner;
@@ -40,6 +42,8 @@ struct connection {
 	size_t in_size;
 	uint8_t *out;
 	size_t out_size, out_sent;
+	int file; /* what of it is left goes behind `out`, piece by piece; or -1 */
+	uint64_t file_at, file_size;
 };
 
 enum {
@@ -67,6 +71,7 @@ void connection_free(struct connection *c)
 	sd_event_source_disable_unref(c->io);
 	sd_event_source_disable_unref(c->timer);
 	closep(&c->fd);
+	closep(&c->file);
 	free(c->in);
 	free(c);
 }
@@ -95,7 +100,34 @@ static void restart_timer(struct connection *c)
 		c->owner->stats.failed++;
 }
 
-static int write_some(struct connection *c)
+/* The file's next piece becomes the output. */
+static int next_piece(struct connection *c)
+{
+	uint64_t left = c->file_size - c->file_at;
+	size_t size = left < PIECE_SIZE ? (size_t)left : PIECE_SIZE;
+	uint8_t *data = malloc(PACKET_HEADER_SIZE + size);
+	ssize_t n;
+
+	if (!data)
+		return STEP_E_END;
+	n = pread(c->file, data + PACKET_HEADER_SIZE, size, (off_t)c->file_at);
+	if (n != (ssize_t)size) {
+		free(data);
+		return STEP_E_END;
+	}
+	packet_put_header(data, size);
+	c->file_at += size;
+	if (c->file_at == c->file_size) {
+		closep(&c->file);
+		c->file = -1;
+	}
+	c->out = data;
+	c->out_size = PACKET_HEADER_SIZE + size;
+	c->owner->queued += c->out_size;
+	return STEP_E_OK;
+}
+
+static int write_out(struct connection *c)
 {
 	while (c->out_sent < c->out_size) {
 		ssize_t n = send(c->fd, c->out + c->out_sent, c->out_size - c->out_sent,
@@ -114,18 +146,48 @@ static int write_some(struct connection *c)
 	return STEP_E_OK;
 }
 
+/* All of the answer, unless that would take long: then the socket is asked again. */
+static int write_some(struct connection *c)
+{
+	for (int n = 0; n < PIECES_PER_TURN; n++) {
+		int r = write_out(c);
+
+		if (r || c->file < 0)
+			return r;
+		r = next_piece(c);
+		if (r)
+			return r;
+	}
+	return STEP_E_WAIT;
+}
+
+void connection_attach(struct connection *c, int fd, uint64_t n_bytes)
+{
+	if (!n_bytes) {
+		close(fd);
+		return;
+	}
+	c->file = fd;
+	c->file_at = 0;
+	c->file_size = n_bytes;
+}
+
 void connection_answer(struct connection *c, uint8_t *data, size_t size)
 {
 	c->reply = NULL;
 	c->answered = true;
 	if (data && c->owner->queued + size > QUEUED_MAX) {
 		free(data);
+		closep(&c->file);
+		c->file = -1;
 		data = reply_pack_error(CONTROL_ERROR_FAILED,
 					"too many answers wait to be read; try again", &size);
 	}
 	if (!data) {
 		c->owner->stats.failed++;
 		c->closing = true;
+		closep(&c->file);
+		c->file = -1;
 	} else {
 		c->out = data;
 		c->out_size = size;
@@ -305,6 +367,7 @@ int connection_new(struct connection **ret, struct connection_owner *owner, int 
 	c->owner = owner;
 	c->peer = *peer;
 	c->fd = -1;
+	c->file = -1;
 	r = sd_event_add_io(owner->loop, &c->io, fd, EPOLLIN, on_io, c);
 	if (r < 0)
 		return error_origin(r);

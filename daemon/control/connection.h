@@ -41,4 +41,10 @@ const struct peer *connection_get_peer(const struct connection *c);
  */
 void connection_answer(struct connection *c, uint8_t *data, size_t size);
 
+/*
+ * For reply.c, before connection_answer(): behind the answer goes the first @n_bytes of the file
+ * @fd, taken over, in packets of its own.
+ */
+void connection_attach(struct connection *c, int fd, uint64_t n_bytes);
+
 #endif

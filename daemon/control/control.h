@@ -71,6 +71,16 @@ struct session_request {
 	uid_t owner;
 };
 
+/* What `profctl collect` asks for: a service, a session, a process, or (none of them) everything.
+ */
+struct collect_request {
+	const char *service;         /* or NULL; owned by the request */
+	uint64_t session;            /* or 0 */
+	pid_t pid;                   /* or 0; of an unprivileged peer: one that runs as it alone */
+	uint64_t since_ns, until_ns; /* Unix time, 0 for no bound */
+	bool stored;                 /* without the open window */
+};
+
 struct control_ops {
 	/* Each answers @reply with reply_*() below, now or later. @peer is borrowed. */
 	int (*start)(void *ud, const struct peer *peer, const struct session_request *request,
@@ -89,6 +99,11 @@ struct control_ops {
 	int (*list)(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
 		    struct reply *reply);
 	int (*wanted)(void *ud, struct reply *reply);
+	/* @peer's right to a session's profile is the operation's to check. */
+	int (*collect)(void *ud, const struct peer *peer, const struct collect_request *request,
+		       struct reply *reply);
+	/* 0: the configured limit. */
+	int (*vacuum)(void *ud, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
 	/* Sessions that @peer owns now, for policy's quota. */
 	unsigned (*n_sessions_of)(void *ud, uid_t uid);
 };
@@ -116,6 +131,14 @@ void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted);
 /* A status: a packed profd.control.Status message (common/control.proto), made by status.c. */
 struct Profd__Control__Status;
 void reply_status(struct reply *reply, const struct Profd__Control__Status *status);
+
+/*
+ * What was collected; its file, which @collected hands over, is sent after the answer, and closed
+ * when it is sent or the client has gone.
+ */
+struct collected;
+void reply_collected(struct reply *reply, struct collected *collected);
+void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes);
 
 struct listener;
 

@@ -5,6 +5,13 @@
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 
+static int answer_denied(int r, const struct request_message *message, struct reply *reply)
+{
+	reply_error(reply, r == POLICY_E_DENIED ? CONTROL_ERROR_DENIED : CONTROL_ERROR_FAILED, "%s",
+		    message->text);
+	return CONTROL_DONE;
+}
+
 static int start(const struct dispatcher *d, const struct peer *peer, struct request *request,
 		 struct reply *reply)
 {
@@ -15,13 +22,22 @@ static int start(const struct dispatcher *d, const struct peer *peer, struct req
 	r = policy_check_start(peer, d->proc_fd, n_sessions, &request->start, &message);
 	if (r < 0)
 		return r;
-	if (r) {
-		reply_error(reply,
-			    r == POLICY_E_DENIED ? CONTROL_ERROR_DENIED : CONTROL_ERROR_FAILED,
-			    "%s", message.text);
-		return CONTROL_DONE;
-	}
+	if (r)
+		return answer_denied(r, &message, reply);
 	return d->ops->start(d->userdata, peer, &request->start, reply);
+}
+
+static int collect(const struct dispatcher *d, const struct peer *peer, struct request *request,
+		   struct reply *reply)
+{
+	struct request_message message;
+	int r = policy_check_collect(peer, d->proc_fd, &request->collect, &message);
+
+	if (r < 0)
+		return r;
+	if (r)
+		return answer_denied(r, &message, reply);
+	return d->ops->collect(d->userdata, peer, &request->collect, reply);
 }
 
 static int call(const struct dispatcher *d, const struct peer *peer, struct request *request,
@@ -54,6 +70,10 @@ static int call(const struct dispatcher *d, const struct peer *peer, struct requ
 				 request->until_ns, reply);
 	case REQUEST_WANTED:
 		return ops->wanted(d->userdata, reply);
+	case REQUEST_COLLECT:
+		return collect(d, peer, request, reply);
+	case REQUEST_VACUUM:
+		return ops->vacuum(d->userdata, request->max_age_ns, request->max_size, reply);
 	}
 	reply_error(reply, CONTROL_ERROR_USAGE, "unknown request");
 	return CONTROL_DONE;

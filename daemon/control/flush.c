@@ -37,6 +37,7 @@ void flush_release(struct flush *flush)
 		free(flush->paths[i]);
 	free(flush->paths);
 	listing_free(flush->listing);
+	collected_free(flush->collected);
 	free(flush);
 }
 
@@ -71,6 +72,10 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 		r = flush_add_paths(item->flush, result->paths);
 		if (result->listing)
 			item->flush->listing = steal_ptr(&result->listing);
+		if (result->collected)
+			item->flush->collected = steal_ptr(&result->collected);
+		item->flush->freed_files += result->freed_files;
+		item->flush->freed_bytes += result->freed_bytes;
 		if (result->error && !item->flush->error)
 			item->flush->error = result->error;
 		flush_release(item->flush);
@@ -118,6 +123,11 @@ void flusher_retry(struct flusher *f)
 			f->last = &f->first;
 		free(w);
 	}
+}
+
+bool flusher_is_waiting(const struct flusher *f)
+{
+	return f->first;
 }
 
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item)

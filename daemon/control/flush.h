@@ -21,8 +21,11 @@ struct flush {
 	unsigned n_pending;
 	char **paths; /* NULL-terminated, once there is one */
 	size_t n_paths;
-	int error;               /* errno of the first write that failed */
-	struct listing *listing; /* what was asked for, if it was a listing; owned */
+	int error; /* errno of the first write that failed */
+	/* What was asked for, if it was that; owned. */
+	struct listing *listing;
+	struct collected *collected;
+	uint64_t freed_files, freed_bytes;
 	void (*done)(void *userdata, struct flush *flush);
 	void *userdata;
 };
@@ -52,6 +55,8 @@ DEFINE_CLEANUP(struct flusher *, flusher_free)
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item);
 /* Tries again what waits. */
 void flusher_retry(struct flusher *f);
+/* Whether snapshots wait for room in the queue. */
+bool flusher_is_waiting(const struct flusher *f);
 /* Gives what came of it to the flush that waits for it. The caller still frees @result. */
 int flush_item_finish(struct flush_item *item, struct output_result *result);
 

@@ -47,9 +47,13 @@ int policy_check_verb(const struct peer *peer, enum request_verb verb,
 		      struct request_message *message)
 {
 	static const char *const denied[] = {
-		[REQUEST_PAUSE] = "pause", [REQUEST_RESUME] = "resume",
-		[REQUEST_EPOCH] = "epoch", [REQUEST_CONFIG] = "config",
-		[REQUEST_LIST] = "list",   [REQUEST_WANTED] = "asking which debug files are wanted",
+		[REQUEST_PAUSE] = "pause",
+		[REQUEST_RESUME] = "resume",
+		[REQUEST_EPOCH] = "epoch",
+		[REQUEST_CONFIG] = "config",
+		[REQUEST_LIST] = "list",
+		[REQUEST_WANTED] = "asking which debug files are wanted",
+		[REQUEST_VACUUM] = "vacuum",
 	};
 
 	if (peer->privileged || verb >= ARRAY_SIZE(denied) || !denied[verb])
@@ -229,4 +233,23 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 		request->no_kernel = true;
 	}
 	return is_process ? check_process(peer, proc_fd, request, message) : POLICY_E_OK;
+}
+
+int policy_check_collect(const struct peer *peer, int proc_fd,
+			 const struct collect_request *request, struct request_message *message)
+{
+	struct session_request process = {.target = TARGET_PID,
+					  .number = request->pid,
+					  .pidfd = -1};
+	int r;
+
+	if (peer->privileged || request->session)
+		return POLICY_E_OK;
+	if (!request->pid)
+		return deny(message, POLICY_E_DENIED,
+			    "without privileges only -p of a process of your own, or --session of "
+			    "yours");
+	r = check_process(peer, proc_fd, &process, message);
+	closep(&process.pidfd);
+	return r;
 }

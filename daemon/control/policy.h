@@ -4,8 +4,9 @@
 
 /*
  * Who may do what. Privileged peers (control.h) may do everything. Others may start sessions for
- * processes and threads of their own uid, stop, flush and see what they started, and ask for the
- * status; their sessions see no kernel addresses, take at most POLICY_HZ_MAX samples per second
+ * processes and threads of their own uid, stop, flush and see what they started, collect that and
+ * what the system session knows of their own living processes, and ask for the status; their
+ * sessions see no kernel addresses, take at most POLICY_HZ_MAX samples per second
  * and number at most POLICY_SESSIONS_MAX.
  */
 #include "daemon/control/control.h"
@@ -27,6 +28,13 @@ int policy_check_verb(const struct peer *peer, enum request_verb verb,
  */
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
 		       struct session_request *request, struct request_message *message);
+
+/*
+ * Whether @peer may ask for this: without privileges for a session, whose owner the operation
+ * looks at, or for a living process of its own. Returns POLICY_E_* or negative errno.
+ */
+int policy_check_collect(const struct peer *peer, int proc_fd,
+			 const struct collect_request *request, struct request_message *message);
 
 /* Ids as a process's status file gives them: real, effective, saved, file system. */
 struct policy_ids {

@@ -8,6 +8,7 @@
 #include "common/packet.h"
 #include "control.pb-c.h"
 #include "daemon/control/connection.h"
+#include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
 #include "daemon/output/symbols.h"
 
@@ -39,9 +40,14 @@ uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret
 	return pack(&response, ret_size);
 }
 
-/* Releases @reply; its client, if it is still there, gets @response. */
-static void answer(struct reply *reply, const Profd__Control__Response *response)
+/*
+ * Releases @reply; its client, if it is still there, gets @response, and then the first @n_bytes of
+ * the file @fd, which is taken over (-1: none).
+ */
+static void answer_file(struct reply *reply, const Profd__Control__Response *response, int fd,
+			uint64_t n_bytes)
 {
+	cleanup(closep) int file = fd;
 	struct connection *connection = reply->connection;
 	uint8_t *data = NULL;
 	size_t size = 0;
@@ -54,7 +60,14 @@ static void answer(struct reply *reply, const Profd__Control__Response *response
 					"the answer is too long; ask for a smaller range", &size);
 	else
 		data = pack(response, &size);
+	if (file >= 0 && data)
+		connection_attach(connection, steal_fd(&file), n_bytes);
 	connection_answer(connection, data, size);
+}
+
+static void answer(struct reply *reply, const Profd__Control__Response *response)
+{
+	answer_file(reply, response, -1, 0);
 }
 
 void reply_ok(struct reply *reply)
@@ -163,6 +176,33 @@ void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
 	message.build_ids = ids;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS;
 	response.build_ids = &message;
+	answer(reply, &response);
+}
+
+void reply_collected(struct reply *reply, struct collected *collected)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Collected message = PROFD__CONTROL__COLLECTED__INIT;
+
+	message.bytes = collected->bytes;
+	message.samples = collected->samples;
+	message.windows = collected->n_windows;
+	message.unreadable_files = collected->n_unreadable;
+	message.in_pieces = collected->in_pieces;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_COLLECTED;
+	response.collected = &message;
+	answer_file(reply, &response, steal_fd(&collected->fd), message.bytes);
+}
+
+void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Vacuumed message = PROFD__CONTROL__VACUUMED__INIT;
+
+	message.files = files;
+	message.bytes = bytes;
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_VACUUMED;
+	response.vacuumed = &message;
 	answer(reply, &response);
 }
 

@@ -240,6 +240,34 @@ static int decode_list(const Profd__Control__List *list, struct request *ret,
 			    : 0;
 }
 
+static int decode_collect(const Profd__Control__Collect *collect, struct request *ret,
+			  struct request_message *message)
+{
+	struct collect_request *to = &ret->collect;
+
+	ret->verb = REQUEST_COLLECT;
+	to->since_ns = collect->since_ns;
+	to->until_ns = collect->until_ns;
+	to->stored = collect->stored;
+	if (collect->until_ns && collect->until_ns < collect->since_ns)
+		return invalid(message, "the range ends before it begins");
+	switch (collect->which_case) {
+	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
+		to->service = collect->service;
+		return check_text("the service", to->service, SERVICE_MAX_SIZE, message);
+	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
+		to->session = collect->session;
+		return to->session ? 0 : invalid(message, "sessions are counted from s1");
+	case PROFD__CONTROL__COLLECT__WHICH_PID:
+		if (collect->pid < 1 || collect->pid > INT32_MAX)
+			return invalid(message, "%" PRId64 " is no process id", collect->pid);
+		to->pid = (pid_t)collect->pid;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
 static int decode_verb(struct request *ret, struct request_message *message)
 {
 	const Profd__Control__Request *m = ret->message;
@@ -273,6 +301,13 @@ static int decode_verb(struct request *ret, struct request_message *message)
 		return decode_list(m->list, ret, message);
 	case PROFD__CONTROL__REQUEST__VERB_WANTED:
 		ret->verb = REQUEST_WANTED;
+		return 0;
+	case PROFD__CONTROL__REQUEST__VERB_COLLECT:
+		return decode_collect(m->collect, ret, message);
+	case PROFD__CONTROL__REQUEST__VERB_VACUUM:
+		ret->verb = REQUEST_VACUUM;
+		ret->max_age_ns = m->vacuum->max_age_ns;
+		ret->max_size = m->vacuum->max_size_bytes;
 		return 0;
 	default:
 		return invalid(message, "this profd (" PROFD_VERSION

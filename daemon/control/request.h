@@ -29,6 +29,8 @@ enum request_verb {
 	REQUEST_CONFIG,
 	REQUEST_LIST,
 	REQUEST_WANTED,
+	REQUEST_COLLECT,
+	REQUEST_VACUUM,
 };
 
 struct request_message {
@@ -44,6 +46,8 @@ struct request {
 	pid_t pid;                               /* STOP_PID */
 	const char *service;                     /* LIST, or NULL */
 	uint64_t since_ns, until_ns;             /* LIST */
+	struct collect_request collect;          /* COLLECT */
+	uint64_t max_age_ns, max_size;           /* VACUUM */
 	struct Profd__Control__Request *message; /* owns the texts */
 };
 

@@ -345,6 +345,29 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 	return SESSION_E_OK;
 }
 
+int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			bool (*wants)(void *userdata, const struct snapshot_process *p),
+			void *userdata, struct snapshot **ret)
+{
+	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	int r;
+
+	if (!s->window || !window_count(s->window))
+		return SESSION_E_EMPTY;
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
+		return error_origin(-ENOMEM);
+	r = fill_snapshot(s, snapshot);
+	if (!r)
+		r = window_copy(s->window, end, ledger, wants, userdata, snapshot);
+	if (r)
+		return r;
+	if (!aggregate_count(snapshot->aggregate))
+		return SESSION_E_EMPTY;
+	*ret = steal_ptr(&snapshot);
+	return SESSION_E_OK;
+}
+
 int session_take_back(struct session *s, struct snapshot *snapshot,
 		      const struct window_closing *closing)
 {

@@ -123,6 +123,10 @@ int session_open_window(struct session *s, uint64_t start_ns, const struct ledge
  */
 int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
 			 struct snapshot **ret, struct window_closing *ret_closing);
+/* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
+int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			bool (*wants)(void *userdata, const struct snapshot_process *p),
+			void *userdata, struct snapshot **ret);
 /*
  * Counts a snapshot that could not be written into the open window, which then begins where the
  * snapshot began.

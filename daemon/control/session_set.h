@@ -60,6 +60,15 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 int session_set_pause(struct session_set *set, bool pause);
 /* Closes the window of @s (NULL: of every running session) now. */
 int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
+/*
+ * A copy of the open window of @s, of the processes that @wants wants; *ret NULL if it has no
+ * sample of them. Returns 0 or negative errno.
+ */
+int session_set_copy_window(struct session_set *set, struct session *s,
+			    bool (*wants)(void *userdata, const struct snapshot_process *p),
+			    void *userdata, struct snapshot **ret);
+/* Whether a closed window still waits for its turn to be written. */
+bool session_set_is_waiting(const struct session_set *set);
 /* Forgets an ended session. */
 void session_set_remove(struct session_set *set, struct session *s);
 

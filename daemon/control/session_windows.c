@@ -77,6 +77,31 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	return flusher_submit(set->flusher, snapshot, &item);
 }
 
+int session_set_copy_window(struct session_set *set, struct session *s,
+			    bool (*wants)(void *userdata, const struct snapshot_process *p),
+			    void *userdata, struct snapshot **ret)
+{
+	struct moment end = now();
+	struct ledger ledger;
+	int r;
+
+	*ret = NULL;
+	if (!s->window)
+		return 0;
+	r = window_each_process(s->window, complete_process, set->processes);
+	if (!r)
+		r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	r = session_copy_window(s, &end, &ledger, wants, userdata, ret);
+	return r < 0 ? r : 0;
+}
+
+bool session_set_is_waiting(const struct session_set *set)
+{
+	return flusher_is_waiting(set->flusher);
+}
+
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
 {
 	struct ledger ledger;

@@ -9,11 +9,14 @@
 #include "common/error.h"
 #include "daemon/resolve/jit_files.h"
 
+#define AGGREGATE_COPY_MIN (256u * 1024)
+
 /* A process that the window counts: alive in the table, or taken back from a snapshot. */
 struct member {
 	uint64_t serial;
 	struct process *process;
 	struct snapshot_process taken_back; /* if there is no process */
+	bool is_copied;                     /* into the snapshot that is being made */
 	UT_hash_handle hh;
 };
 
@@ -198,12 +201,29 @@ static int by_serial(const void *a, const void *b)
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
 
+/* Times, and the ledger of the window up to @end. */
+static int describe_window(const struct window *w, const struct moment *end,
+			   const struct ledger *ledger, struct snapshot *snapshot,
+			   struct ledger *ret_since)
+{
+	char text[1024];
+
+	ledger_since(ledger, &w->ledger_then, ret_since);
+	ledger_add(ret_since, &w->carried);
+	ledger_format(ret_since, text, sizeof(text));
+	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
+	/* A wall clock may have been set back to its beginning. */
+	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
+				     ? end->wall_ns - snapshot->duration_ns
+				     : 0;
+	return copy_text(&snapshot->ledger, text);
+}
+
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
 		struct snapshot *snapshot, struct window_closing *ret_closing)
 {
 	struct window_closing closing = {.start_ns = w->start_ns};
 	struct member *m, *next;
-	char text[1024];
 	int r;
 
 	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
@@ -222,21 +242,102 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 		}
 	}
 	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
-
-	ledger_since(ledger, &w->ledger_then, &closing.since);
-	ledger_add(&closing.since, &w->carried);
-	ledger_format(&closing.since, text, sizeof(text));
-	r = copy_text(&snapshot->ledger, text);
+	r = describe_window(w, end, ledger, snapshot, &closing.since);
 	if (r)
 		return r;
-	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
-	/* A wall clock may have been set back to its beginning. */
-	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
-				     ? end->wall_ns - snapshot->duration_ns
-				     : 0;
 	snapshot->aggregate = steal_ptr(&w->aggregate);
 	*ret_closing = closing;
 	return 0;
+}
+
+static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
+{
+	int r;
+
+	*ret = *p;
+	ret->program = image_ref(p->program);
+	ret->mappings = mappings_ref(p->mappings);
+	ret->perf_map = jit_file_ref(p->perf_map);
+	ret->jitdump = jit_file_ref(p->jitdump);
+	ret->service = ret->cgroup = ret->container = NULL;
+	r = copy_text(&ret->service, p->service);
+	if (!r)
+		r = copy_text(&ret->cgroup, p->cgroup);
+	if (!r)
+		r = copy_text(&ret->container, p->container);
+	return r;
+}
+
+static int copy_processes(struct window *w,
+			  bool (*wants)(void *userdata, const struct snapshot_process *p),
+			  void *userdata, struct snapshot *snapshot)
+{
+	struct member *m, *next;
+	int r;
+
+	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
+	if (!snapshot->processes)
+		return error_origin(-ENOMEM);
+	HASH_ITER (hh, w->members, m, next) {
+		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
+
+		r = m->process ? describe_process(m->process, to)
+			       : copy_process(&m->taken_back, to);
+		if (r)
+			return r;
+		m->is_copied = wants(userdata, to);
+		if (m->is_copied)
+			continue;
+		snapshot_process_deinit(to);
+		*to = (struct snapshot_process){};
+		snapshot->n_processes--;
+	}
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
+	return 0;
+}
+
+static int copy_entries(const struct window *w, struct aggregate *to)
+{
+	const struct aggregate_entry *entries;
+	size_t n;
+
+	entries = aggregate_entries(w->aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct aggregate_entry *e = &entries[i];
+		const struct aggregate_key key = {
+			.process = e->process,
+			.generation = e->generation,
+			.tid = e->tid,
+			.thread_name = aggregate_thread_name(w->aggregate, e->thread_name),
+			.stack = aggregate_stack(w->aggregate, e->stack),
+		};
+		struct member *m;
+		int r;
+
+		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
+		if (!m || !m->is_copied)
+			continue;
+		r = aggregate_add_counts(to, &key, e->count, e->weight);
+		if (r)
+			return r < 0 ? r : error_origin(-ENOMEM);
+	}
+	return 0;
+}
+
+int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
+		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
+		struct snapshot *snapshot)
+{
+	struct ledger since;
+	int r = copy_processes(w, wants, userdata, snapshot);
+
+	/* As much again is enough for a part of it. */
+	if (!r)
+		r = aggregate_new(&snapshot->aggregate,
+				  2 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
+	if (!r)
+		r = copy_entries(w, snapshot->aggregate);
+	return r ? r : describe_window(w, end, ledger, snapshot, &since);
 }
 
 uint64_t window_count(const struct window *w)

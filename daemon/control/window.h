@@ -52,6 +52,13 @@ int window_each_process(struct window *w, int (*fn)(void *userdata, struct proce
 /* Moves aggregate, processes, times and the ledger line into @snapshot. */
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
 		struct snapshot *snapshot, struct window_closing *ret_closing);
+/*
+ * The same as a copy: the window stays as it is. Only processes that @wants wants, and their
+ * samples; the ledger is of all. Returns 0 or negative errno.
+ */
+int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
+		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
+		struct snapshot *snapshot);
 uint64_t window_count(const struct window *w);
 size_t window_bytes(const struct window *w);
 

@@ -21,7 +21,7 @@
 #define BACKGROUND_REST 3 /* background work takes one part of the time, then rests for so many */
 #define NS              UINT64_C(1000000000)
 
-enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST };
+enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST, JOB_COLLECT, JOB_VACUUM };
 
 /* A request, and later its result. */
 struct job {
@@ -30,6 +30,9 @@ struct job {
 	struct snapshot *snapshot;
 	char *service;
 	uint64_t since_ns, until_ns;
+	struct collect_options collect_options; /* service: see above */
+	struct collect *collect;
+	uint64_t max_age_s, max_size;
 	void *request;
 	struct output_result *result;
 };
@@ -41,6 +44,7 @@ struct queue {
 struct output {
 	struct writer *writer; /* the thread's, once it runs */
 	unsigned logged;       /* conditions that have been; the thread's */
+	struct queue collects; /* begun, the first in work; the thread's */
 	int fd;
 	pthread_t thread;
 	bool has_thread;
@@ -92,6 +96,7 @@ void output_result_free(struct output_result *r)
 		free(*path);
 	free(r->paths);
 	listing_free(r->listing);
+	collected_free(r->collected);
 	snapshot_free(r->unwritten);
 	free(r);
 }
@@ -102,6 +107,7 @@ static void job_free(struct job *job)
 		return;
 	snapshot_free(job->snapshot);
 	output_result_free(job->result);
+	collect_free(job->collect);
 	free(job->service);
 	free(job);
 }
@@ -118,6 +124,35 @@ static void log_conditions(struct output *o)
 		if (conditions & ~o->logged & 1u << i)
 			log_warning("%s", writer_describe(o->writer, 1u << i));
 	o->logged = conditions;
+}
+
+/* What came of a step: true if that was all, and it is answered. */
+static bool end_collect(struct job *job, int r)
+{
+	if (r == COLLECT_E_OK)
+		return false;
+	if (r < 0)
+		job->result->error = -r;
+	else
+		job->result->collected = collect_take(job->collect);
+	if (r == COLLECT_E_REFUSED)
+		job->result->error = E2BIG;
+	collect_free(steal_ptr(&job->collect));
+	return true;
+}
+
+/* Begins; it goes on when there is nothing else to do. True if it has ended already. */
+static bool begin_collect(struct output *o, struct job *job)
+{
+	int r;
+
+	job->result->request = job->request;
+	r = writer_collect(o->writer, &job->collect_options, job->snapshot, &job->collect);
+	snapshot_free(steal_ptr(&job->snapshot));
+	if (end_collect(job, r))
+		return true;
+	queue_push(&o->collects, job);
+	return false;
 }
 
 static void work(struct output *o, struct job *job)
@@ -137,6 +172,11 @@ static void work(struct output *o, struct job *job)
 		break;
 	case JOB_LIST:
 		writer_list(o->writer, job->service, job->since_ns, job->until_ns, result);
+		break;
+	case JOB_VACUUM:
+		writer_vacuum(o->writer, job->max_age_s, job->max_size, result->started_ns, result);
+		break;
+	case JOB_COLLECT: /* begin_collect() */
 		break;
 	}
 	result->seconds = (double)(now_ns(CLOCK_MONOTONIC) - begin) / 1e9;
@@ -195,6 +235,14 @@ static uint64_t background(struct output *o)
 	return more ? end + (end - begin) * BACKGROUND_REST : 0;
 }
 
+/* A step of the collection in work: the job if it has ended. */
+static struct job *go_on_collecting(struct output *o)
+{
+	struct job *job = o->collects.first;
+
+	return end_collect(job, collect_step(job->collect)) ? queue_pop(&o->collects) : NULL;
+}
+
 static void *run(void *userdata)
 {
 	struct output *o = userdata;
@@ -220,12 +268,18 @@ static void *run(void *userdata)
 
 		if (configure)
 			writer_configure(o->writer, &options, now_ns(CLOCK_REALTIME));
-		if (job)
+		/* Whatever was done may have left something to do. */
+		resume_ns = now_ns(CLOCK_MONOTONIC);
+		if (job && job->kind == JOB_COLLECT)
+			job = begin_collect(o, job) ? job : NULL;
+		else if (job)
 			work(o, job);
 		else if (stop && !configure)
 			return NULL;
-		/* Whatever was done may have left something to do. */
-		resume_ns = job || configure ? now_ns(CLOCK_MONOTONIC) : background(o);
+		else if (o->collects.first)
+			job = go_on_collecting(o);
+		else if (!configure)
+			resume_ns = background(o);
 		answer(o, job);
 	}
 }
@@ -244,6 +298,7 @@ int output_new(struct output **ret, const struct output_options *options)
 	if (!o)
 		return error_origin(-ENOMEM);
 	o->requests.last = &o->requests.first;
+	o->collects.last = &o->collects.first;
 	o->results.last = &o->results.first;
 	o->options = *options;
 	o->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -277,6 +332,8 @@ void output_free(struct output *o)
 		pthread_join(o->thread, NULL);
 	}
 	while ((job = queue_pop(&o->requests)))
+		job_free(job);
+	while ((job = queue_pop(&o->collects)))
 		job_free(job);
 	while ((job = queue_pop(&o->results)))
 		job_free(job);
@@ -370,6 +427,45 @@ void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid)
 	*ret_since_ns = o->busy_since_ns;
 	*ret_tid = o->tid;
 	pthread_mutex_unlock(&o->lock.mutex);
+}
+
+int output_submit_collect(struct output *o, const struct collect_options *options,
+			  struct snapshot *open, void *request)
+{
+	cleanup(job_freep) struct job *job = NULL;
+	int r = job_new(&job, JOB_COLLECT, request);
+
+	if (r)
+		return r;
+	job->collect_options = *options;
+	if (options->service) {
+		job->service = strdup(options->service);
+		if (!job->service)
+			return error_origin(-ENOMEM);
+		job->collect_options.service = job->service;
+	}
+	job->snapshot = open;
+	r = submit(o, job);
+	if (r)
+		job->snapshot = NULL; /* the caller's still */
+	else
+		job = NULL;
+	return r;
+}
+
+int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request)
+{
+	cleanup(job_freep) struct job *job = NULL;
+	int r = job_new(&job, JOB_VACUUM, request);
+
+	if (r)
+		return r;
+	job->max_age_s = max_age_s;
+	job->max_size = max_size;
+	r = submit(o, job);
+	if (!r)
+		job = NULL;
+	return r;
 }
 
 int output_fd(struct output *o)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/output/symbols.h"
@@ -43,6 +44,9 @@ struct output_result {
 	uint64_t no_user_samples; /* samples in no legacy profile: no user frame */
 	uint64_t legacy_dropped;  /* samples of processes past legacy_max_processes */
 	struct listing *listing;  /* answer to output_submit_list() */
+	/* Answer to output_submit_collect(); its message, if there is one, says why not. */
+	struct collected *collected;
+	uint64_t freed_bytes, freed_files; /* answer to output_submit_vacuum() */
 	/* Not NULL: the files could not be written (disk full after collecting): merge it back. */
 	struct snapshot *unwritten;
 };
@@ -74,6 +78,15 @@ int output_submit_epoch(struct output *o, void *request);
 /* Queues a listing (see listing.h); it comes in the result. @service is copied. Never blocks. */
 int output_submit_list(struct output *o, const char *service, uint64_t since_ns, uint64_t until_ns,
 		       void *request);
+/*
+ * Queues a collection of what is stored when its turn comes and of @open, which may be NULL and is
+ * the thread's on OUTPUT_E_OK. What is to be written goes before it, and in between. The texts of
+ * @options are copied. Never blocks.
+ */
+int output_submit_collect(struct output *o, const struct collect_options *options,
+			  struct snapshot *open, void *request);
+/* Queues a deletion of what is over these limits; 0: the configured one. Never blocks. */
+int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request);
 /* An eventfd, readable when results wait. */
 int output_fd(struct output *o);
 /* The next result, or NULL; the caller frees it. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "daemon/output/collect.h"
 #include "daemon/output/file_ops.h"
 #include "daemon/output/output.h"
 
@@ -80,6 +81,16 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
  * or what it takes to write an hour's file.
  */
 bool writer_rollup(struct writer *w, uint64_t now_ns);
+
+/*
+ * Begins to collect what @options tell (collect.h). @open: the windows that are no files yet, or
+ * NULL; borrowed. Returns COLLECT_E_OK or _REFUSED with *ret, or negative errno.
+ */
+int writer_collect(struct writer *w, const struct collect_options *options,
+		   const struct snapshot *open, struct collect **ret);
+/* Deletes what is older or bigger than these limits (0: the configured one). */
+void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint64_t now_ns,
+		   struct output_result *result);
 
 unsigned writer_conditions(const struct writer *w);
 /* One line about a condition, for the log. Lives until the next call. */

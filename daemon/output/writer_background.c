@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/error.h"
+#include "daemon/output/pprof.h"
 #include "daemon/output/writer_private.h"
 
 #define NS       UINT64_C(1000000000)
@@ -29,4 +30,67 @@ bool writer_rollup(struct writer *w, uint64_t now_ns)
 	if (r == ROLLUP_E_DAMAGED)
 		w->conditions |= WRITER_DAMAGED;
 	return r != ROLLUP_E_IDLE;
+}
+
+/* The open windows, service by service, as they would be written. */
+static int collect_open(struct writer *w, struct collect *c, const struct snapshot *open)
+{
+	const struct context context = {
+		.symbols = w->symbols,
+		.kernel = w->kernel,
+		.host = w->host,
+		.release = w->release,
+	};
+	cleanup(view_freep) struct view *view = NULL;
+	int r = view_new(&view, open);
+
+	if (!r)
+		r = kernel_images_refresh(w->kernel);
+	if (r)
+		return r;
+	symbols_begin_window(w->symbols);
+	for (size_t i = 0; i < view->n_groups && !r; i++) {
+		cleanup(profile_freep) struct profile *profile = NULL;
+
+		r = output_pprof(&context, view, &view->groups[i], &profile);
+		if (!r)
+			r = collect_add(c, profile);
+	}
+	kernel_images_release(w->kernel);
+	return r;
+}
+
+int writer_collect(struct writer *w, const struct collect_options *options,
+		   const struct snapshot *open, struct collect **ret)
+{
+	cleanup(collect_freep) struct collect *c = NULL;
+	int r;
+
+	rollup_reset(w->rollup); /* one of them at a time has the memory */
+	r = collect_new(&c, w->store, options);
+	if (!r && open)
+		r = collect_open(w, c, open);
+	if (r < 0)
+		return r;
+	*ret = steal_ptr(&c);
+	return r;
+}
+
+void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint64_t now_ns,
+		   struct output_result *result)
+{
+	const struct index *index = &w->store->index;
+	uint64_t blocks = index->blocks, n_files = index->n_files;
+	struct retention_limits limits = w->limits;
+	int r;
+
+	if (max_age_s)
+		limits.max_age_s = max_age_s;
+	if (max_size)
+		limits.max_size = max_size;
+	r = retention_run(w->store, &limits, now_ns / NS, 0, NULL);
+	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
+	result->freed_files = n_files - index->n_files;
+	if (r < 0)
+		result->error = -r;
 }

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profd merges, and hands over profile.proto; the other formats are made of that here. So the
+ * samples are the same in all.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
+#include "client/profctl/json.h"
+#include "client/profctl/output_file.h"
+#include "client/profctl/table.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/collapsed.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/pprof.h"
+#include "common/profile/profile.h"
+#include "common/units.h"
+
+#define UNPACKED_MAX ((size_t)4 << 30)
+#define GZIP_LEVEL   6
+
+enum {
+	OPTION_SERVICE = OPTION_OWN,
+	OPTION_SESSION,
+	OPTION_PID,
+	OPTION_SINCE,
+	OPTION_UNTIL,
+	OPTION_FORMAT,
+	OPTION_OUTPUT,
+	OPTION_STORED,
+};
+
+static const struct {
+	const char *name, *file;
+	bool is_text;
+} formats[] = {
+	[COLLECT_PPROF] = {"pprof", "./profd.pb.gz", false},
+	[COLLECT_LEGACY] = {"legacy", "./profd.prof", false},
+	[COLLECT_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
+};
+
+static int parse_format(const char *text, enum collect_format *ret, struct usage_message *message)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(text, formats[i].name) != 0)
+			continue;
+		*ret = (enum collect_format)i;
+		return 0;
+	}
+	return usage_error(message, "--format takes pprof, legacy or collapsed, not '%s'", text);
+}
+
+static int parse_pid(const char *text, int64_t *ret, struct usage_message *message)
+{
+	uint64_t pid;
+
+	if (units_parse_number(text, &pid) || pid == 0 || pid > INT32_MAX)
+		return usage_error(message, "'%s' is no process id", text);
+	*ret = (int64_t)pid;
+	return 0;
+}
+
+static int parse_option(int id, const char *argument, uint64_t now_ns,
+			struct collect_arguments *ret, struct usage_message *message)
+{
+	switch (id) {
+	case OPTION_JSON:
+		ret->json = true;
+		return 0;
+	case OPTION_SERVICE:
+		ret->service = argument;
+		return *argument ? 0 : usage_error(message, "the service's name is empty");
+	case OPTION_SESSION:
+		if (!parse_session_id(argument, &ret->session))
+			return usage_error(message, "'%s' is no session such as s1", argument);
+		return 0;
+	case OPTION_PID:
+		return parse_pid(argument, &ret->pid, message);
+	case OPTION_SINCE:
+		return parse_moment("--since", argument, now_ns, &ret->since_ns, message);
+	case OPTION_UNTIL:
+		return parse_moment("--until", argument, now_ns, &ret->until_ns, message);
+	case OPTION_FORMAT:
+		return parse_format(argument, &ret->format, message);
+	case OPTION_OUTPUT:
+		ret->output = argument;
+		return *argument ? 0 : usage_error(message, "the output file's name is empty");
+	case OPTION_STORED:
+		ret->stored = true;
+		return 0;
+	case OPTIONS_OPERAND:
+		return usage_error(message, "'%s' is one word too many; a process is -p %s",
+				   argument, argument);
+	default:
+		return id;
+	}
+}
+
+static int check(const struct collect_arguments *a, struct usage_message *message)
+{
+	if ((*a->service != '\0') + (a->session != 0) + (a->pid != 0) > 1)
+		return usage_error(message, "one of -s, --session and -p at a time");
+	if (a->until_ns && a->until_ns < a->since_ns)
+		return usage_error(message, "--until lies before --since");
+	if (a->format == COLLECT_LEGACY && !a->pid)
+		return usage_error(message, "a legacy profile is of one process: -p PID");
+	if (a->json && strcmp(a->output, "-") == 0)
+		return usage_error(message, "either --json or the profile on standard output");
+	return 0;
+}
+
+int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
+		  struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		COMMON_OPTIONS,
+		{OPTION_SERVICE, 's', "service", true},
+		{OPTION_SESSION, 0, "session", true},
+		{OPTION_PID, 'p', "pid", true},
+		{OPTION_SINCE, 0, "since", true},
+		{OPTION_UNTIL, 0, "until", true},
+		{OPTION_FORMAT, 0, "format", true},
+		{OPTION_OUTPUT, 'o', "output", true},
+		{OPTION_STORED, 0, "stored", false},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct collect_arguments arguments = {.service = "", .output = ""};
+	const char *argument;
+	int id, r = 0;
+
+	while (r == 0 && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		if (id == OPTION_HELP)
+			return VERB_HELP;
+		r = parse_option(id, argument, now_ns, &arguments, message);
+	}
+	if (!r)
+		r = check(&arguments, message);
+	if (r)
+		return r;
+	*ret = arguments;
+	return 0;
+}
+
+/* --- what is made of it ----------------------------------------------------------------------- */
+
+struct bytes {
+	uint8_t *data;
+	size_t length;
+};
+
+static int convert(const struct profile *p, enum collect_format format, struct bytes *ret)
+{
+	if (format == COLLECT_LEGACY)
+		return cpuprofile_from_profile(p, &ret->data, &ret->length);
+	if (format == COLLECT_COLLAPSED)
+		return collapsed_write(p, (char **)&ret->data, &ret->length);
+	return pprof_write(p, GZIP_LEVEL, &ret->data, &ret->length);
+}
+
+/* From what profd sent to what the user wants; *file is replaced if that is something else. */
+static int make_format(const struct context *context, enum collect_format format, bool in_pieces,
+		       struct bytes *file)
+{
+	cleanup(profile_freep) struct profile *profile = NULL;
+	struct profile_message message;
+	struct bytes made = {0};
+	int r;
+
+	if (format == COLLECT_PPROF && !in_pieces)
+		return STATUS_DONE;
+	r = pprof_read(file->data, file->length, UNPACKED_MAX, &profile, &message);
+	if (r > 0)
+		return complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
+				message.text);
+	if (!r)
+		r = convert(profile, format, &made);
+	if (r)
+		return complain(context, STATUS_FAILED, "cannot convert: %s", error_describe(r));
+	free(file->data);
+	*file = made;
+	return STATUS_DONE;
+}
+
+static int deliver(const struct context *context, const struct collect_arguments *a,
+		   const struct bytes *file, const char *path)
+{
+	int r;
+
+	if (strcmp(path, "-") == 0) {
+		fwrite(file->data, 1, file->length, context->out);
+		return STATUS_DONE; /* an error stays in the stream */
+	}
+	r = output_file_save(path, file->data, file->length);
+	if (r)
+		return complain(context, STATUS_FAILED, "%s: %s", path, strerror(-r));
+	if (!a->json)
+		fprintf(context->out, "%s\n", path);
+	return STATUS_DONE;
+}
+
+static void print_json(const struct context *context, const Profd__Control__Collected *collected,
+		       const char *path, size_t length)
+{
+	struct json j = {.out = context->out};
+
+	json_begin_object(&j, NULL);
+	json_text(&j, "file", path);
+	json_number(&j, "size_bytes", length);
+	json_number(&j, "samples", collected->samples);
+	json_number(&j, "windows", collected->windows);
+	json_number(&j, "unreadable_files", collected->unreadable_files);
+	json_end_object(&j);
+	json_end(&j);
+}
+
+static void fill_request(const struct collect_arguments *a, Profd__Control__Collect *ret)
+{
+	if (*a->service) {
+		ret->which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
+		ret->service = (char *)(uintptr_t)a->service;
+	} else if (a->session) {
+		ret->which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
+		ret->session = a->session;
+	} else if (a->pid) {
+		ret->which_case = PROFD__CONTROL__COLLECT__WHICH_PID;
+		ret->pid = a->pid;
+	}
+	ret->since_ns = a->since_ns;
+	ret->until_ns = a->until_ns;
+	ret->stored = a->stored;
+}
+
+int collect_run(struct context *context, int argc, char **argv)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	cleanup(freep) uint8_t *data = NULL;
+	struct collect_arguments arguments;
+	struct usage_message message;
+	struct timespec now;
+	struct bytes file;
+	const char *path;
+	int r;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	r = collect_parse(argc, argv, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+			  &arguments, &message);
+	if (r)
+		return parse_ended(context, r, &message);
+	path = *arguments.output ? arguments.output : formats[arguments.format].file;
+	if (strcmp(path, "-") == 0 && context->terminal && !formats[arguments.format].is_text)
+		return complain(context, STATUS_USAGE,
+				"a profile is nothing for a terminal; -o FILE, or a pipe");
+	fill_request(&arguments, &collect);
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
+	request.collect = &collect;
+	r = call_file(context, &request, CALL_LONG_MS, &response, &data);
+	if (r)
+		return r;
+	file = (struct bytes){.data = data, .length = (size_t)response->collected->bytes};
+	r = make_format(context, arguments.format, response->collected->in_pieces, &file);
+	data = file.data;
+	if (!r)
+		r = deliver(context, &arguments, &file, path);
+	if (r)
+		return r;
+	if (arguments.json)
+		print_json(context, response->collected, path, file.length);
+	if (response->collected->unreadable_files)
+		complain(context, STATUS_DONE,
+			 "%" PRIu64 " files of the store could not be read: their samples are "
+			 "missing",
+			 response->collected->unreadable_files);
+	return STATUS_DONE;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A legacy profile has one address space, of one process, and user frames only. A profile.proto of
+ * one process is nearly that, but what was merged from several windows or processes is laid over
+ * the layout that was seen first, image by image: mappings may overlap. Then the later one moves to
+ * where nothing is, and its addresses with it. Names are not taken over: readers look them up.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/profile.h"
+
+#define KERNEL_HALF   (UINT64_C(1) << 63)
+#define PAGE          UINT64_C(0x1000)
+#define ADDRESSES_MAX 65536u /* what cpuprofile_write() takes */
+
+struct chains {
+	struct cpuprofile_record *records;
+	uint64_t *addresses;
+	size_t n_records;
+	uint64_t without_user, samples;
+};
+
+static void chains_deinit(struct chains *c)
+{
+	free(c->records);
+	free(c->addresses);
+}
+
+static bool is_user(const struct profile *p, const struct profile_location *l)
+{
+	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
+		return false;
+	return l->address && l->address < KERNEL_HALF;
+}
+
+/* Where the mappings come to lie: new starts by index. */
+static int lay_out(const struct profile *p, uint64_t **ret)
+{
+	uint64_t *starts = calloc(p->n_mappings + 1, sizeof(*starts)), top = 0;
+
+	if (!starts)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < p->n_mappings; i++)
+		if (p->mappings[i].limit < KERNEL_HALF && p->mappings[i].limit > top)
+			top = p->mappings[i].limit;
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[i];
+		uint64_t size = m->limit - m->start;
+
+		starts[i] = m->start;
+		for (size_t j = 0; j < i; j++) {
+			uint64_t other = p->mappings[j].limit - p->mappings[j].start;
+
+			if (m->start >= KERNEL_HALF || starts[j] >= starts[i] + size ||
+			    starts[i] >= starts[j] + other)
+				continue;
+			top = (top + PAGE - 1) & ~(PAGE - 1);
+			starts[i] = top + PAGE;
+			top = starts[i] + size;
+			break;
+		}
+	}
+	*ret = starts;
+	return 0;
+}
+
+static int compare_chains(const struct cpuprofile_record *x, const struct cpuprofile_record *y)
+{
+	uint32_t n = x->n_addresses < y->n_addresses ? x->n_addresses : y->n_addresses;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (x->addresses[i] != y->addresses[i])
+			return x->addresses[i] < y->addresses[i] ? -1 : 1;
+	if (x->n_addresses != y->n_addresses)
+		return x->n_addresses < y->n_addresses ? -1 : 1;
+	return 0;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	return compare_chains(a, b);
+}
+
+static size_t unify(struct cpuprofile_record *records, size_t n)
+{
+	size_t kept = 0;
+
+	if (!n)
+		return 0;
+	qsort(records, n, sizeof(*records), by_chain);
+	for (size_t i = 1; i < n; i++) {
+		if (compare_chains(&records[kept], &records[i]) == 0)
+			records[kept].count += records[i].count;
+		else
+			records[++kept] = records[i];
+	}
+	return kept + 1;
+}
+
+static int collect_chains(const struct profile *p, const uint64_t *starts, struct chains *ret)
+{
+	size_t at = 0;
+
+	ret->records = calloc(p->n_samples + 1, sizeof(*ret->records));
+	ret->addresses = calloc(p->n_sample_locations + 1, sizeof(*ret->addresses));
+	if (!ret->records || !ret->addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		int64_t count = p->sample_values[i * p->n_sample_types];
+		struct cpuprofile_record record = {.addresses = ret->addresses + at};
+
+		if (count <= 0)
+			continue;
+		record.count = (uint64_t)count;
+		for (uint32_t j = 0; j < s->n_locations && record.n_addresses < ADDRESSES_MAX;
+		     j++) {
+			const struct profile_location *l =
+				&p->locations[p->sample_locations[s->first_location + j]];
+			uint64_t move = 0;
+
+			if (!is_user(p, l))
+				continue;
+			if (l->mapping != PROFILE_NONE)
+				move = starts[l->mapping] - p->mappings[l->mapping].start;
+			ret->addresses[at++] = l->address + move;
+			record.n_addresses++;
+		}
+		if (record.n_addresses)
+			ret->records[ret->n_records++] = record;
+		*(record.n_addresses ? &ret->samples : &ret->without_user) += record.count;
+	}
+	ret->n_records = unify(ret->records, ret->n_records);
+	return 0;
+}
+
+/* Paths come from strangers: a newline in one would be another line. */
+static void put_path(FILE *out, const char *path)
+{
+	for (; *path; path++)
+		fputc((unsigned char)*path < 0x20 ? '?' : *path, out);
+}
+
+static int print_maps(const struct profile *p, const uint64_t *starts, char **ret)
+{
+	size_t length;
+	FILE *out = open_memstream(ret, &length);
+
+	if (!out)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[i];
+		const char *path = profile_string(p, m->path);
+
+		if (m->start >= KERNEL_HALF || m->limit <= m->start)
+			continue;
+		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", starts[i],
+			starts[i] + (m->limit - m->start), m->offset);
+		put_path(out, *path ? path : "[anon]");
+		fputc('\n', out);
+	}
+	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+static int print_comments(const struct profile *p, const struct chains *chains, char **ret)
+{
+	static const char prefix[] = "# profd ";
+	size_t length;
+	FILE *out = open_memstream(ret, &length);
+
+	if (!out)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < p->n_comments; i++) {
+		const char *comment = profile_string(p, p->comments[i]);
+
+		if (strncmp(comment, prefix, strlen(prefix)) == 0 && !strchr(comment, '\n'))
+			fprintf(out, "%s\n", comment);
+	}
+	fprintf(out, "%sprocess: samples=%" PRIu64 " without_user_frames=%" PRIu64 "\n", prefix,
+		chains->samples, chains->without_user);
+	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+/* Microseconds between samples: from their values if the period is not of time. */
+static uint64_t period_us(const struct profile *p)
+{
+	bool is_time = strcmp(profile_string(p, p->period_type.unit), "nanoseconds") == 0;
+
+	return is_time && p->period > 0 ? ((uint64_t)p->period + 500) / 1000 : 1;
+}
+
+int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length)
+{
+	cleanup(chains_deinit) struct chains chains = {0};
+	cleanup(freep) char *maps = NULL, *comments = NULL;
+	cleanup(freep) uint64_t *starts = NULL;
+	struct cpuprofile c = {.slot_bytes = 8, .period_us = period_us(p)};
+	int r = p->n_sample_types ? lay_out(p, &starts) : -EINVAL;
+
+	if (!r)
+		r = collect_chains(p, starts, &chains);
+	if (!r)
+		r = print_maps(p, starts, &maps);
+	if (!r)
+		r = print_comments(p, &chains, &comments);
+	if (r)
+		return r;
+	c.records = chains.records;
+	c.n_records = chains.n_records;
+	c.maps = maps;
+	c.comments = comments;
+	return cpuprofile_write(&c, ret, ret_length, NULL);
+}

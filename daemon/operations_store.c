@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* The operations on what is stored: collect and vacuum. The output thread does the work. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "daemon/daemon_private.h"
+#include "daemon/resolve/proc.h"
+
+#define NS UINT64_C(1000000000)
+
+/* Profiles that are collected at the same time, and by how many without privileges. */
+#define COLLECTING_MAX              4
+#define COLLECTING_MAX_UNPRIVILEGED 1
+
+/* Parts of the memory budget. */
+#define MERGED_PART 16 /* samples, names and addresses while they are merged */
+#define RESULT_PART 8  /* the result, compressed */
+
+struct asker {
+	struct daemon *daemon;
+	struct reply *reply;
+	bool privileged, is_vacuum;
+};
+
+static void end_asking(struct asker *a)
+{
+	if (!a->is_vacuum) {
+		a->daemon->n_collecting--;
+		a->daemon->n_collecting_unprivileged -= !a->privileged;
+	}
+	free(a);
+}
+
+static void on_done(void *userdata, struct flush *flush)
+{
+	struct asker *a = userdata;
+	struct collected *c = flush->collected;
+
+	if (c && c->message.text[0])
+		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
+	else if (flush->error)
+		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s: %s", a->daemon->store_path,
+			    strerror(flush->error));
+	else if (a->is_vacuum)
+		reply_vacuumed(a->reply, flush->freed_files, flush->freed_bytes);
+	else if (c->fd < 0)
+		reply_error(a->reply, CONTROL_ERROR_FAILED,
+			    "no samples of that in this range (%" PRIu64
+			    " windows looked at); see profctl list",
+			    c->n_windows);
+	else
+		reply_collected(a->reply, c);
+	end_asking(a);
+}
+
+static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *reply, bool is_vacuum,
+		     bool privileged)
+{
+	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
+	cleanup(freep) struct asker *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!item || !a)
+		return error_origin(-ENOMEM);
+	*a = (struct asker){
+		.daemon = d, .reply = reply, .is_vacuum = is_vacuum, .privileged = privileged};
+	r = flush_new(&item->flush, on_done, a);
+	if (r)
+		return r;
+	if (!is_vacuum) {
+		d->n_collecting++;
+		d->n_collecting_unprivileged += !privileged;
+	}
+	steal_ptr(&a);
+	*ret = steal_ptr(&item);
+	return 0;
+}
+
+/* The output thread's queue took it (0), was full (positive), or it failed. */
+static int submitted(struct flush_item *item, int r)
+{
+	if (!r)
+		return CONTROL_PENDING;
+	item->flush->error = r < 0 ? -r : EBUSY;
+	flush_release(item->flush);
+	free(item);
+	return CONTROL_PENDING;
+}
+
+/* Whom the copy of the open window is of. */
+struct wanted {
+	const char *service; /* or NULL */
+	pid_t pid;           /* or 0 */
+	uint64_t serial;     /* only this program of the process; 0: all */
+};
+
+static bool wants_process(void *userdata, const struct snapshot_process *p)
+{
+	const struct wanted *w = userdata;
+
+	if (w->service)
+		return p->service && strcmp(p->service, w->service) == 0;
+	if (w->pid)
+		return p->pid == w->pid && (!w->serial || p->serial == w->serial);
+	return true;
+}
+
+/*
+ * Without privileges: only what the program that runs there now has done, because whatever was
+ * there before it may have been somebody else's. Nothing says of a stored sample which program it
+ * is of: so windows must have begun after it did.
+ */
+static int restrict_to_program(struct daemon *d, const struct collect_request *request,
+			       struct collect_options *options, struct wanted *wanted, bool *ret)
+{
+	uint64_t born_ns, now_ns = proc_now_ns();
+	struct timespec wall;
+	struct process *p;
+	int r = source_drain(d->source, UINT32_MAX); /* an exec may not have been seen yet */
+
+	if (r < 0)
+		return r;
+	p = process_table_living(d->processes, request->pid);
+	*ret = p;
+	if (!p)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	born_ns = p->born_ns ? p->born_ns : d->started_ns;
+	wanted->serial = p->serial;
+	options->service = p->service;
+	options->select.no_kernel = true;
+	/* A second more: windows are told apart by whole ones. */
+	options->select.not_before_s = (uint64_t)wall.tv_sec - (now_ns - born_ns) / NS + 1;
+	return 0;
+}
+
+/* The session whose open window belongs to it: the one that was asked for, or the system's. */
+static struct session *find_session(struct daemon *d, const struct collect_request *request)
+{
+	struct session *s;
+
+	if (request->session)
+		return session_set_find(d->sessions, request->session);
+	s = session_set_count(d->sessions) ? session_set_get(d->sessions, 0) : NULL;
+	return s && !s->id ? s : NULL;
+}
+
+static bool is_refused(struct daemon *d, const struct peer *peer,
+		       const struct collect_request *request, const struct session *s,
+		       struct reply *reply)
+{
+	if (d->n_collecting >= COLLECTING_MAX ||
+	    (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
+	    session_set_is_waiting(d->sessions)) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "profd is busy collecting; try again");
+		return true;
+	}
+	if (!request->session || peer->privileged || (s && policy_may_control(peer, s->owner)))
+		return false;
+	if (s)
+		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
+			    request->session);
+	else
+		reply_error(reply, CONTROL_ERROR_FAILED,
+			    "there is no session s%" PRIu64
+			    " now; the files of one of yours that has ended are yours to read",
+			    request->session);
+	return true;
+}
+
+int daemon_op_collect(void *userdata, const struct peer *peer,
+		      const struct collect_request *request, struct reply *reply)
+{
+	struct daemon *d = userdata;
+	struct session *s = find_session(d, request);
+	struct wanted wanted = {.service = request->service, .pid = request->pid};
+	struct collect_options options = {
+		.service = request->service,
+		.session = request->session,
+		.select = {.since_ns = request->since_ns,
+			   .until_ns = request->until_ns,
+			   .has_pid = request->pid != 0,
+			   .pid = request->pid},
+		.max_bytes = d->config->memory_budget / MERGED_PART,
+		.max_result = d->config->memory_budget / RESULT_PART,
+	};
+	cleanup(snapshot_freep) struct snapshot *open = NULL;
+	struct flush_item *item;
+	bool is_known = true;
+	int r;
+
+	if (is_refused(d, peer, request, s, reply))
+		return CONTROL_DONE;
+	if (!peer->privileged && request->pid) {
+		r = restrict_to_program(d, request, &options, &wanted, &is_known);
+		if (r)
+			return daemon_answer_fatal(d, reply, r);
+	}
+	if (!is_known) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "nothing is known of process %d",
+			    request->pid);
+		return CONTROL_DONE;
+	}
+	if (s && !request->stored) {
+		r = session_set_copy_window(d->sessions, s, wants_process, &wanted, &open);
+		if (r)
+			return daemon_answer_fatal(d, reply, r);
+	}
+	r = asker_new(&item, d, reply, false, peer->privileged);
+	if (r)
+		return daemon_answer_fatal(d, reply, r);
+	r = output_submit_collect(d->output, &options, open, item);
+	if (!r)
+		open = NULL;
+	return submitted(item, r);
+}
+
+int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply)
+{
+	struct daemon *d = userdata;
+	struct flush_item *item;
+	uint64_t max_age_s = max_age_ns / NS + (max_age_ns % NS != 0);
+	int r;
+
+	r = asker_new(&item, d, reply, true, true);
+	if (r)
+		return daemon_answer_fatal(d, reply, r);
+	return submitted(item, output_submit_vacuum(d->output, max_age_s, max_size, item));
+}
