@@ -113,7 +113,7 @@ static bool wants_process(void *userdata, const struct snapshot_process *p)
  * there before it may have been somebody else's. Nothing says of a stored sample which program it
  * is of: so windows must have begun after it did.
  */
-static int restrict_to_program(struct daemon *d, const struct collect_request *request,
+static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t pid,
 			       struct collect_options *options, struct wanted *wanted, bool *ret)
 {
 	uint64_t born_ns, now_ns = proc_now_ns();
@@ -123,10 +123,14 @@ static int restrict_to_program(struct daemon *d, const struct collect_request *r
 
 	if (r < 0)
 		return r;
-	p = process_table_living(d->processes, request->pid);
-	*ret = p;
+	*ret = false;
+	p = process_table_living(d->processes, pid);
 	if (!p)
 		return 0;
+	r = process_table_confirm_again(d->processes, p);
+	*ret = p->uid_known && p->only_uid && p->uid == peer->uid;
+	if (r || !*ret)
+		return r;
 	clock_gettime(CLOCK_REALTIME, &wall);
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
 	wanted->serial = p->serial;
@@ -195,7 +199,7 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 	if (is_refused(d, peer, request, s, reply))
 		return CONTROL_DONE;
 	if (!peer->privileged && request->pid) {
-		r = restrict_to_program(d, request, &options, &wanted, &is_known);
+		r = restrict_to_program(d, peer, request->pid, &options, &wanted, &is_known);
 		if (r)
 			return daemon_answer_fatal(d, reply, r);
 	}

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -22,6 +23,7 @@
 #include "common/unixsock.h"
 #include "control.pb-c.h"
 #include "daemon/control/control.h"
+#include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
 #include "daemon/output/symbols.h"
 #include "tests/support/says.h"
@@ -158,6 +160,33 @@ static inline int op_list(void *ud, const char *service, uint64_t since_ns, uint
 	return CONTROL_DONE;
 }
 
+/* A file of w->config_size bytes, each the low byte of its place's square. */
+static inline int op_collect(void *ud, const struct peer *peer,
+			     const struct collect_request *request, struct reply *reply)
+{
+	struct world *w = ud;
+	struct collected collected = {.fd = memfd_create("collected", MFD_CLOEXEC),
+				      .bytes = w->config_size,
+				      .samples = 7};
+	FILE *out = fdopen(dup(collected.fd), "w");
+
+	(void)peer, (void)request;
+	assert_non_null(out);
+	for (size_t i = 0; i < w->config_size; i++)
+		fputc((int)(i * i & 0xff), out);
+	fclose(out);
+	reply_collected(reply, &collected);
+	assert_int_equal(collected.fd, -1);
+	return CONTROL_DONE;
+}
+
+static inline int op_vacuum(void *ud, uint64_t max_age_ns, uint64_t max_size, struct reply *reply)
+{
+	(void)ud;
+	reply_vacuumed(reply, max_age_ns, max_size);
+	return CONTROL_DONE;
+}
+
 static inline unsigned op_n_sessions_of(void *ud, uid_t uid)
 {
 	(void)uid;
@@ -176,6 +205,8 @@ static const struct control_ops ops = {
 	.config = op_config,
 	.list = op_list,
 	.wanted = op_wanted,
+	.collect = op_collect,
+	.vacuum = op_vacuum,
 	.n_sessions_of = op_n_sessions_of,
 };
 

@@ -85,6 +85,49 @@ static void test_wanted(void **state)
 	profd__control__response__free_unpacked(response, NULL);
 }
 
+/* A file comes in pieces behind its answer, as fast as it is read; then the next answer. */
+static void test_files(void **state)
+{
+	static const size_t sizes[] = {0, 1, 65536, 65537, 3000000};
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+		Profd__Control__Response *response;
+		size_t at = 0;
+
+		w->config_size = sizes[s];
+		send_verb(fd, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+		send_stop(fd, 99);
+		run(w, 5);
+		response = receive(fd, 1000);
+		assert_non_null(response);
+		assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
+		assert_int_equal(response->collected->bytes, sizes[s]);
+		assert_int_equal(response->collected->samples, 7);
+		profd__control__response__free_unpacked(response, NULL);
+		while (at < sizes[s]) {
+			cleanup(freep) uint8_t *piece = NULL;
+			size_t length;
+
+			run(w, 2);
+			assert_int_equal(unixsock_receive(fd, 1 << 20, 1000, &piece, &length), 0);
+			assert_true(length > 0 && length <= sizes[s] - at);
+			for (size_t i = 0; i < length; i++, at++)
+				if (piece[i] != (at * at & 0xff))
+					fail_msg("byte %zu of %zu", at, sizes[s]);
+		}
+		run(w, 5);
+		expect_error(fd, 1, "no session s99");
+	}
+	/* Whoever goes in the middle takes nothing along. */
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+	run(w, 5);
+	close(steal_fd(&fd));
+	run(w, 5);
+	assert_int_equal(stats_of(w).failed, 0);
+}
+
 /* What an operation forgets or fails to answer is answered for it. */
 static void test_operation_fails(void **state)
 {
@@ -162,6 +205,7 @@ int main(void)
 		TEST(test_every_verb),
 		TEST(test_listing),
 		TEST(test_wanted),
+		TEST(test_files),
 		TEST(test_operation_fails),
 		IMPATIENT(test_pending_and_late_answer),
 		TEST(test_disconnect_while_pending),

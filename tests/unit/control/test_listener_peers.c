@@ -78,7 +78,8 @@ static int child_unprivileged(struct world *w, pid_t root_pid)
 	static const Profd__Control__Request__VerbCase denied[] = {
 		PROFD__CONTROL__REQUEST__VERB_PAUSE,  PROFD__CONTROL__REQUEST__VERB_RESUME,
 		PROFD__CONTROL__REQUEST__VERB_EPOCH,  PROFD__CONTROL__REQUEST__VERB_CONFIG,
-		PROFD__CONTROL__REQUEST__VERB_WANTED,
+		PROFD__CONTROL__REQUEST__VERB_WANTED, PROFD__CONTROL__REQUEST__VERB_COLLECT,
+		PROFD__CONTROL__REQUEST__VERB_VACUUM,
 	};
 	pid_t own = fork(), dead;
 	int fd;

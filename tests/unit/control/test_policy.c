@@ -140,6 +140,29 @@ static void test_whose_process(void **state)
 	assert_int_equal(check(f, &r), POLICY_E_OK);
 }
 
+static void test_who_may_collect(void **state)
+{
+	struct fake *f = *state;
+	struct collect_request own = {.pid = f->child}, session = {.session = 1}, all = {0},
+			       service = {.service = "a.service"};
+	struct request_message why;
+
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), POLICY_E_OK);
+	/* Whose it is is for the operation to know. */
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &session, &why), POLICY_E_OK);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &all, &why), POLICY_E_DENIED);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &service, &why),
+			 POLICY_E_DENIED);
+	fake_ids(f, "1000\t0\t0\t0", "1000\t1000\t1000\t1000");
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), POLICY_E_DENIED);
+	own.pid = 2147483647;
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), POLICY_E_GONE);
+	/* What is stored outlives the process. */
+	assert_int_equal(policy_check_collect(&root, f->proc.fd, &own, &why), POLICY_E_OK);
+	assert_int_equal(policy_check_collect(&root, f->proc.fd, &all, &why), POLICY_E_OK);
+}
+
 static void test_gone(void **state)
 {
 	struct fake *f = *state;
@@ -220,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status_text),
 		cmocka_unit_test_setup_teardown(test_whose_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_who_may_collect, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rates, setup, teardown),
 		cmocka_unit_test(test_real_proc),

@@ -170,6 +170,53 @@ static void test_stop_and_list(void **state)
 	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
 }
 
+static void test_collect_and_vacuum(void **state)
+{
+	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	Profd__Control__Vacuum vacuum = PROFD__CONTROL__VACUUM__INIT;
+	struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
+	message.collect = &collect;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_int_equal(request->verb, REQUEST_COLLECT);
+	assert_true(!request->collect.service && !request->collect.session &&
+		    !request->collect.pid && !request->collect.stored);
+	request_free(request);
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
+	collect.service = (char[]){"a\nb"};
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	collect.service = (char[]){""};
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
+	collect.session = 0;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_PID;
+	collect.pid = -1;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	collect.pid = 7;
+	collect.since_ns = 8;
+	collect.until_ns = 7;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	collect.until_ns = 9;
+	collect.stored = true;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_true(request->collect.pid == 7 && request->collect.stored);
+	assert_true(request->collect.since_ns == 8 && request->collect.until_ns == 9);
+	request_free(request);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_VACUUM;
+	message.vacuum = &vacuum;
+	vacuum.max_age_ns = 5;
+	vacuum.max_size_bytes = 6;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_int_equal(request->verb, REQUEST_VACUUM);
+	assert_true(request->max_age_ns == 5 && request->max_size == 6);
+	request_free(request);
+}
+
 static void test_garbage(void **state)
 {
 	static uint8_t large[PACKET_REQUEST_MAX + 1];
@@ -192,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_start_bounds),
 		cmocka_unit_test(test_images_are_refused),
 		cmocka_unit_test(test_stop_and_list),
+		cmocka_unit_test(test_collect_and_vacuum),
 		cmocka_unit_test(test_garbage),
 	};
 

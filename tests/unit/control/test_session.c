@@ -261,6 +261,64 @@ static void add_ended(struct session *s, struct process *p, uint64_t leaf, unsig
 }
 
 /* How the counted stacks ended, also after some of them are lost with their window. */
+static bool wants_pid(void *userdata, const struct snapshot_process *p)
+{
+	return p->pid == *(const pid_t *)userdata;
+}
+
+static void test_a_copy_leaves_the_window_as_it_is(void **state)
+{
+	struct process *a = make_process(10, 0, "a.service", "a");
+	struct process *b = make_process(11, 0, "b.service", "b");
+	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct snapshot *copy = NULL, *whole = NULL;
+	struct window_closing closing;
+	const struct ledger ledger = {.stacks.complete = 9, .seen = 9, .expected = 9};
+	pid_t pid = 12;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		add(s, a, 10, 0, "a");
+	add(s, a, 10, 0, "x");
+	add(s, b, 11, 0, "b");
+	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, wants_pid,
+					     &pid, &copy),
+			 SESSION_E_EMPTY);
+	pid = 10;
+	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, wants_pid,
+					     &pid, &copy),
+			 SESSION_E_OK);
+	assert_int_equal(aggregate_count(copy->aggregate), 4);
+	assert_int_equal(aggregate_weight(copy->aggregate), 40);
+	assert_int_equal(copy->n_processes, 1);
+	assert_string_equal(copy->processes[0].service, "a.service");
+	assert_int_equal(copy->start_ns, 3000);
+	assert_int_equal(copy->duration_ns, 2000);
+	assert_non_null(strstr(copy->ledger, "expected=9"));
+	add(s, a, 10, 0, "a");
+	assert_int_equal(session_close_window(s, &(struct moment){4000, 6000}, &ledger, &whole,
+					      &closing),
+			 SESSION_E_OK);
+	assert_int_equal(aggregate_count(whole->aggregate), 6);
+	assert_int_equal(whole->n_processes, 2);
+	assert_int_equal(aggregate_count(copy->aggregate), 4);
+	/* One that came back from a snapshot is copied like the others. */
+	assert_int_equal(session_open_window(s, 4000, &ledger), 0);
+	assert_int_equal(session_take_back(s, whole, &closing), 0);
+	snapshot_free(whole);
+	snapshot_free(copy);
+	pid = 11;
+	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, wants_pid,
+					     &pid, &copy),
+			 SESSION_E_OK);
+	assert_int_equal(aggregate_count(copy->aggregate), 1);
+	assert_string_equal(copy->processes[0].service, "b.service");
+	snapshot_free(copy);
+	session_free(s);
+	process_unref(a);
+	process_unref(b);
+}
+
 static void test_stacks_are_counted_by_their_end(void **state)
 {
 	struct session *s = make_session((struct session_request){.target = TARGET_UID});
@@ -352,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_the_unprivileged_see_their_own),
 		cmocka_unit_test(test_a_window_becomes_a_snapshot_and_comes_back),
 		cmocka_unit_test(test_a_window_of_a_clock_that_was_set_back),
+		cmocka_unit_test(test_a_copy_leaves_the_window_as_it_is),
 		cmocka_unit_test(test_stacks_are_counted_by_their_end),
 		cmocka_unit_test(test_a_window_that_does_not_fit_any_more),
 		cmocka_unit_test(test_a_full_window_refuses_without_routing),

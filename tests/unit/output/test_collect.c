@@ -293,7 +293,7 @@ static void test_one_second(void **state)
 		struct snapshot *s = minute_at(f, i == 2 ? 3 : 0);
 
 		s->start_ns += i * 300000000;
-		s->duration_ns = i == 0 ? 300000000 : 59 * NS;
+		s->duration_ns = i == 1 ? 300000000 : 59 * NS;
 		write_quietly(w, s, T0 + 200);
 	}
 	o.select.since_ns = (T0 + 30) * NS;

@@ -204,6 +204,78 @@ static void test_list(void **state)
 			fail_msg("%s was taken", bad[i]);
 }
 
+static int collect(const char *line, struct collect_arguments *ret)
+{
+	struct usage_message message;
+	char *argv[WORDS_MAX];
+	int argc = split(line, buffer, argv);
+
+	return collect_parse(argc, argv, NOW, ret, &message);
+}
+
+static void test_collect(void **state)
+{
+	static const char *const bad[] = {"collect x",
+					  "collect -s a -p 1",
+					  "collect -p 1 --session s1",
+					  "collect -p 0",
+					  "collect --session 1",
+					  "collect -s",
+					  "collect --format xml",
+					  "collect --format legacy",
+					  "collect --format legacy -s a",
+					  "collect --since -1m --until -2m",
+					  "collect --json -o -"};
+	struct collect_arguments a;
+
+	(void)state;
+	assert_int_equal(collect("collect", &a), 0);
+	assert_true(!*a.service && !a.session && !a.pid && !a.stored && !*a.output);
+	assert_int_equal(a.format, COLLECT_PPROF);
+	assert_int_equal(collect("collect -s a.service --since -10m --until -5m -o x --stored", &a),
+			 0);
+	assert_string_equal(a.service, "a.service");
+	assert_string_equal(a.output, "x");
+	assert_true(a.stored);
+	assert_int_equal(a.since_ns, NOW - UINT64_C(600000000000));
+	assert_int_equal(a.until_ns, NOW - UINT64_C(300000000000));
+	assert_int_equal(collect("collect -p12 --format=legacy -o -", &a), 0);
+	assert_int_equal(a.pid, 12);
+	assert_int_equal(a.format, COLLECT_LEGACY);
+	assert_int_equal(collect("collect --session s3 --format collapsed --json", &a), 0);
+	assert_int_equal(a.session, 3);
+	assert_int_equal(a.format, COLLECT_COLLAPSED);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (collect(bad[i], &a) != OPTIONS_BAD)
+			fail_msg("%s was taken", bad[i]);
+}
+
+static int vacuum(const char *line, struct vacuum_arguments *ret)
+{
+	struct usage_message message;
+	char *argv[WORDS_MAX];
+	int argc = split(line, buffer, argv);
+
+	return vacuum_parse(argc, argv, ret, &message);
+}
+
+static void test_vacuum(void **state)
+{
+	static const char *const bad[] = {"vacuum 3d", "vacuum --max-age 0", "vacuum --max-size x",
+					  "vacuum --max-age 3"};
+	struct vacuum_arguments a;
+
+	(void)state;
+	assert_int_equal(vacuum("vacuum", &a), 0);
+	assert_true(!a.max_age_ns && !a.max_size && !a.json);
+	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a), 0);
+	assert_int_equal(a.max_age_ns, UINT64_C(43200000000000));
+	assert_int_equal(a.max_size, 500 << 20);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (vacuum(bad[i], &a) != OPTIONS_BAD)
+			fail_msg("%s was taken", bad[i]);
+}
+
 static void test_others(void **state)
 {
 	char *watch[] = {(char[]){"status"}, (char[]){"-w"}, (char[]){"--json"}};
@@ -232,7 +304,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_start_options),  cmocka_unit_test(test_start_targets),
 		cmocka_unit_test(test_start_refusals), cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_list),           cmocka_unit_test(test_others),
+		cmocka_unit_test(test_list),           cmocka_unit_test(test_collect),
+		cmocka_unit_test(test_vacuum),         cmocka_unit_test(test_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
