@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "daemon/output/kernel_images.h"
 #include "common/profile/ledger_line.h"
+#include "daemon/output/kernel_images.h"
 #include "daemon/output/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
