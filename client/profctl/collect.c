@@ -10,8 +10,8 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
-#include "client/profctl/output_file.h"
 #include "client/profctl/table.h"
+#include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/collapsed.h"
@@ -192,15 +192,14 @@ static int make_format(const struct context *context, enum collect_format format
 static int deliver(const struct context *context, const struct collect_arguments *a,
 		   const struct bytes *file, const char *path)
 {
-	int r;
+	struct profile_message message;
 
 	if (strcmp(path, "-") == 0) {
 		fwrite(file->data, 1, file->length, context->out);
 		return STATUS_DONE; /* an error stays in the stream */
 	}
-	r = output_file_save(path, file->data, file->length);
-	if (r)
-		return complain(context, STATUS_FAILED, "%s: %s", path, strerror(-r));
+	if (profile_file_save(path, file->data, file->length, &message))
+		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
 	if (!a->json)
 		fprintf(context->out, "%s\n", path);
 	return STATUS_DONE;
