@@ -16,7 +16,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -412,10 +414,25 @@ static int start_sessions(struct daemon *d)
 	return daemon_apply_config(d);
 }
 
-/* sd_listen_fds(3): the socket that profd.socket keeps open over restarts, if there is one. */
-static int passed_socket(void)
+/*
+ * sd_listen_fds(3): the socket that profd.socket keeps open over restarts, if there is one; else -1.
+ * Its path is where clients are, whatever the configuration says.
+ */
+static int passed_socket(struct daemon *d)
 {
-	return sd_listen_fds(1) == 1 ? SD_LISTEN_FDS_START : -1;
+	struct sockaddr_un address = {};
+	socklen_t size = sizeof(address) - 1; /* what is left ends the path */
+	int fd = SD_LISTEN_FDS_START;
+
+	if (sd_listen_fds(1) != 1 || sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0)
+		return -1;
+	if (getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
+	    strcmp(address.sun_path, d->socket_path) != 0)
+		daemon_warn(d,
+			    "the control socket is %s, as profd.socket says, not %s; change "
+			    "ListenStream= there, or mask profd.socket",
+			    address.sun_path, d->socket_path);
+	return fd;
 }
 
 static int start_listener(struct daemon *d)
@@ -423,7 +440,7 @@ static int start_listener(struct daemon *d)
 	const struct listener_options options = {
 		.path = d->socket_path,
 		.mode = d->config->control_socket_mode,
-		.fd = passed_socket(),
+		.fd = passed_socket(d),
 		.group = d->config->store_group,
 		.ops = &daemon_control_ops,
 		.userdata = d,
@@ -431,7 +448,7 @@ static int start_listener(struct daemon *d)
 	char *slash = strrchr(d->socket_path, '/');
 	int r;
 
-	if (slash && slash != d->socket_path) {
+	if (options.fd < 0 && slash && slash != d->socket_path) {
 		*slash = '\0';
 		mkdir(d->socket_path, 0755);
 		*slash = '/';

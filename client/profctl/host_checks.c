@@ -234,11 +234,10 @@ static void check_paranoid(const struct host *host, struct check *c)
 		advise(c, "use a kernel with CONFIG_PERF_EVENTS=y");
 		return;
 	}
-	set(c, level > 2 ? CHECK_WARN : CHECK_OK, "kernel.perf_event_paranoid = %ld%s", level,
-	    level > 2 ? ": this distribution's kernel wants CAP_SYS_ADMIN for perf events" : "");
-	if (level > 2)
-		advise(c, "sysctl kernel.perf_event_paranoid=2, or let the unit have CAP_SYS_ADMIN "
-			  "while it opens them");
+	set(c, CHECK_OK, "kernel.perf_event_paranoid = %ld%s", level,
+	    level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has while it opens "
+			"them"
+		      : "");
 }
 
 static void check_rate(const struct host *host, struct check *c)

@@ -44,6 +44,20 @@ int perf_admin_set_aside(void)
 	return set(&c) ? 0 : error_origin(-errno);
 }
 
+int perf_admin_forgo(void)
+{
+	struct capabilities c;
+
+	if (!geteuid())
+		return 0;
+	if (!get(&c))
+		return -errno;
+	c.data[0].permitted &= ~admin;
+	c.data[0].effective &= ~admin;
+	c.data[0].inheritable &= ~admin;
+	return set(&c) ? 0 : -errno;
+}
+
 /* Whether it was set aside and is in effect now. */
 static bool take_up(struct capabilities *c)
 {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "daemon/ingest/perf_admin.h"
 
 #define REFORK_NS UINT64_C(1000000000) /* between two attempts after a loss */
 #define FREE_MS   200
@@ -99,6 +100,8 @@ static int fork_keeper(struct keeper *k)
 		prctl(PR_SET_NAME, k->job->keeper_name);
 		signal(SIGCHLD, SIG_DFL);
 		die_with(parent);
+		if (perf_admin_forgo())
+			_exit(1);
 		close_all_but(data[1], control[1]);
 		run_keeper(k->job, data[1], control[1]);
 	}
