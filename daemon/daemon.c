@@ -109,10 +109,15 @@ static int flush_before_stop(struct daemon *d)
 /* Closes all windows and ends the loop when they are durable. The second time: at once. */
 static int daemon_stop(struct daemon *d)
 {
+	int r;
+
 	if (d->stopping)
 		return sd_event_exit(d->loop, 0);
 	d->stopping = true;
 	daemon_notify_stopping(d);
+	r = d->listener ? listener_hand_over(d->listener) : 0;
+	if (r)
+		return r;
 	return d->last_flush.seconds > LONG_FLUSH_S && !d->replay ? flush_before_stop(d)
 								  : stop_sessions(d);
 }

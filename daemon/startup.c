@@ -415,8 +415,8 @@ static int start_sessions(struct daemon *d)
 }
 
 /*
- * sd_listen_fds(3): the socket that profd.socket keeps open over restarts, if there is one; else -1.
- * Its path is where clients are, whatever the configuration says.
+ * sd_listen_fds(3): the socket that profd.socket keeps open over restarts, if there is one; else
+ * -1. Its path is where clients are, whatever the configuration says.
  */
 static int passed_socket(struct daemon *d)
 {

@@ -178,6 +178,12 @@ enum {
  * most 64 KiB; at most 16 MiB of answers waiting to be read, all clients together.
  */
 int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options);
+/*
+ * Before an end: where the socket is systemd's, whoever connects from now on waits for the next one
+ * who takes it over, rather than to be dropped by this one. Clients that are there are served as
+ * before.
+ */
+int listener_hand_over(struct listener *l);
 /* Closes the socket and drops all clients; pending replies stay valid and answer nobody. */
 void listener_free(struct listener *l);
 DEFINE_CLEANUP(struct listener *, listener_free)

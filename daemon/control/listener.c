@@ -251,6 +251,18 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	return 0;
 }
 
+int listener_hand_over(struct listener *l)
+{
+	int r;
+
+	if (l->path)
+		return 0;
+	r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
+	return r < 0 ? error_origin(r) : 0;
+}
+
 void listener_free(struct listener *l)
 {
 	struct stat st;

@@ -17,8 +17,8 @@
 int perf_admin_set_aside(void);
 
 /*
- * What is set aside cannot be taken up any more: for children that go on as profd does. Returns 0 or
- * negative errno, not marked. Async-signal-safe.
+ * What is set aside cannot be taken up any more: for children that go on as profd does. Returns 0
+ * or negative errno, not marked. Async-signal-safe.
  */
 int perf_admin_forgo(void);
 

@@ -2,13 +2,19 @@
 /*
  * load system      system calls, page faults and a loop of its own, in turns
  * load generated   runs code that it made, and has named in /tmp/perf-PID.map
- * Both run until they are ended.
+ * load pid N       "system" in a child that is process N, in the pid namespace outside of ours, too
+ * All run until they are ended.
  */
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TURN        20000
@@ -80,12 +86,35 @@ static void run_generated(void)
 		((void (*)(void))memory)();
 }
 
+/* clone3(2), "set_tid": the pid in our namespace first, then outwards. */
+static int run_as(pid_t pid)
+{
+	const pid_t ids[] = {pid, pid};
+	struct clone_args args = {.exit_signal = SIGCHLD,
+				  .set_tid = (uintptr_t)ids,
+				  .set_tid_size = sizeof(ids) / sizeof(ids[0])};
+	long child = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (child < 0) {
+		perror("clone3");
+		return EXIT_FAILURE;
+	}
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		run_system();
+	}
+	waitpid((pid_t)child, NULL, 0);
+	return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "system") == 0)
 		run_system();
 	if (argc == 2 && strcmp(argv[1], "generated") == 0)
 		run_generated();
-	fputs("usage: load system|generated\n", stderr);
+	if (argc == 3 && strcmp(argv[1], "pid") == 0)
+		return run_as(atoi(argv[2]));
+	fputs("usage: load system|generated|pid N\n", stderr);
 	return 2;
 }

@@ -76,9 +76,9 @@ def libraries(build):
     return sorted(packages)
 
 
-def base_system(build):
-    """Its folder, made if it is not there."""
-    packages = BASE + libraries(build)
+def base_system(packages):
+    """The folder of one with these packages and what BASE says, made if it is not there."""
+    packages = BASE + packages
     number = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
     root = os.path.join(CACHE, f"{SUITE}-{number}")
     if os.path.isdir(root):
@@ -145,10 +145,11 @@ class Cgroups:
 class Machine:
     """boot(), then run() and in_unit(); close() in any case."""
 
-    def __init__(self, build):
+    def __init__(self, build, base=None):
+        """@base: of base_system(); without it one on which what @build has installed runs."""
         self.build, self.nspawn, self.leader, self.cgroups = build, None, None, None
         self.name = f"profd-e2e-{os.getpid()}"
-        base = base_system(build)
+        base = base or base_system(libraries(build))
         self.work = tempfile.mkdtemp(prefix="profd-e2e-")
         self.root = os.path.join(self.work, "root")
         self.log = os.path.join(self.work, "console")

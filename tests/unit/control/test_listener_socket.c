@@ -68,12 +68,50 @@ static void test_passed_socket(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+static void test_handed_over(void **state)
+{
+	struct world *w = *state;
+	struct listener_options options = options_of(w);
+	cleanup(closep) int before = -1, after = -1;
+	struct listener *passed;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/passed", w->folder);
+	assert_int_equal(unixsock_listen(path, 0600, (gid_t)-1, &fd), UNIXSOCK_E_OK);
+	options.fd = fd;
+	assert_int_equal(listener_new(&passed, w->loop, &options), 0);
+	assert_int_equal(unixsock_connect(path, &before), UNIXSOCK_E_OK);
+	expect_answer(w, before);
+	assert_int_equal(listener_hand_over(passed), 0);
+	assert_int_equal(unixsock_connect(path, &after), UNIXSOCK_E_OK);
+	send_verb(after, PROFD__CONTROL__REQUEST__VERB_EPOCH);
+	run(w, 5);
+	expect_answer(w, before);
+	listener_free(passed);
+	assert_int_equal(listener_new(&passed, w->loop, &options), 0);
+	run(w, 5);
+	expect_text(after, "2611211200");
+	listener_free(passed);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Its own socket ends with the listener: nobody would come for who waits there. */
+static void test_nobody_to_hand_over_to(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(listener_hand_over(w->listener), 0);
+	expect_serving(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_second_listener),
-		TEST(test_stale_socket),
-		TEST(test_passed_socket),
+		TEST(test_second_listener),        TEST(test_stale_socket),
+		TEST(test_passed_socket),          TEST(test_handed_over),
+		TEST(test_nobody_to_hand_over_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
