@@ -74,7 +74,7 @@ static void test_handed_over(void **state)
 	struct listener_options options = options_of(w);
 	cleanup(closep) int before = -1, after = -1;
 	struct listener *passed;
-	char path[64];
+	char path[64], byte;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/passed", w->folder);
@@ -88,6 +88,8 @@ static void test_handed_over(void **state)
 	send_verb(after, PROFD__CONTROL__REQUEST__VERB_EPOCH);
 	run(w, 5);
 	expect_answer(w, before);
+	assert_int_equal(recv(after, &byte, 1, MSG_PEEK | MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
 	listener_free(passed);
 	assert_int_equal(listener_new(&passed, w->loop, &options), 0);
 	run(w, 5);
