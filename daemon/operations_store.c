@@ -192,7 +192,7 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 		.max_result = d->config->memory_budget / RESULT_PART,
 	};
 	cleanup(snapshot_freep) struct snapshot *open = NULL;
-	struct flush_item *item;
+	struct flush_item *item = NULL;
 	bool is_known = true;
 	int r;
 
@@ -225,7 +225,7 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply)
 {
 	struct daemon *d = userdata;
-	struct flush_item *item;
+	struct flush_item *item = NULL;
 	uint64_t max_age_s = max_age_ns / NS + (max_age_ns % NS != 0);
 	int r;
 
