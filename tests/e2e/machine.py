@@ -55,7 +55,7 @@ def mirror():
         codename, _, uri = line.split()
         if codename == SUITE:
             return uri
-    return "http://deb.debian.org/debian"
+    raise RuntimeError(f"apt takes no {SUITE} from anywhere: add it to its sources")
 
 
 def libraries(build):
