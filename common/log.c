@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <systemd/sd-journal.h>
-
 /* systemd.exec(5), $JOURNAL_STREAM: device and inode of the stream that was handed to us. */
 static bool stderr_is_journal(void)
 {
@@ -36,9 +34,13 @@ void log_line(int priority, const char *format, ...)
 	for (char *c = line; *c; c++)
 		if (*c == '\n' || *c == '\r')
 			*c = ' ';
+	/*
+	 * Through the stream that the service manager made, not by a message of our own: the
+	 * journal looks up whose that is, and who has ended by then is of no unit any more.
+	 */
 	if (stderr_is_journal())
-		sd_journal_print(priority, "%s", line);
+		dprintf(STDERR_FILENO, "<%d>%s\n", LOG_PRI(priority), line);
 	else
-		fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
+		dprintf(STDERR_FILENO, "%s: %s\n", program_invocation_short_name, line);
 	errno = saved;
 }

@@ -4,9 +4,9 @@
 
 /*
  * One line a message: what happened, why, what to do. To the journal when standard error is
- * connected to it (systemd sets JOURNAL_STREAM), else to standard error as "profd: ...".
- * Only the top of a program logs: daemon.c, the output thread's head, the main files.
- * Thread-safe; may block on standard error.
+ * connected to it (systemd sets JOURNAL_STREAM), by its prefixes (sd-daemon(3)), else to standard
+ * error as "profd: ...". Only the top of a program logs: daemon.c, the output thread's head, the
+ * main files. Thread-safe; may block on standard error.
  */
 #include <syslog.h>
 

@@ -28,6 +28,7 @@
 #include "daemon/output/snapshot.h"
 
 #define DEFAULT_PATH  "/etc/profd/profd.conf"
+#define NO_GROUP      "none" /* no name of one */
 #define FILE_SIZE_MAX (1024 * 1024)
 #define LINE_MAX_SIZE 190 /* inih's buffer has 200 with line end and NUL */
 #define MS            UINT64_C(1000000)
@@ -311,16 +312,16 @@ static int apply_folder(struct config *c, const char *path, struct config_messag
 	return r;
 }
 
-int config_load(struct config **ret, const char *path, struct config_message *message)
+/* @path with its .d folder, or, without it, @standard, which need not exist. */
+static int apply_all(struct config *c, const char *path, const char *standard,
+		     struct config_message *message)
 {
-	cleanup(config_freep) struct config *c = NULL;
+	const char *file = path ? path : standard;
 	cleanup(freep) char *folder = NULL;
-	const char *file = path ? path : DEFAULT_PATH;
 	int r;
 
-	r = config_new(&c);
-	if (r)
-		return r;
+	if (!file)
+		return CONFIG_E_OK;
 	if (path || access(file, F_OK) == 0 || errno != ENOENT) {
 		r = apply_file(c, AT_FDCWD, file, file, message);
 		if (r)
@@ -330,7 +331,51 @@ int config_load(struct config **ret, const char *path, struct config_message *me
 		folder = NULL;
 		return error_origin(-ENOMEM);
 	}
-	r = apply_folder(c, folder, message);
+	return apply_folder(c, folder, message);
+}
+
+int config_load(struct config **ret, const char *path, struct config_message *message)
+{
+	cleanup(config_freep) struct config *c = NULL;
+	int r;
+
+	r = config_new(&c);
+	if (!r)
+		r = apply_all(c, path, DEFAULT_PATH, message);
+	if (r)
+		return r;
+	*ret = steal_ptr(&c);
+	return CONFIG_E_OK;
+}
+
+static int replace(char **text, const char *with)
+{
+	char *copy = strdup(with);
+
+	if (!copy)
+		return error_origin(-ENOMEM);
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int config_load_user(struct config **ret, const char *path, const struct config_user *user,
+		     struct config_message *message)
+{
+	cleanup(config_freep) struct config *c = NULL;
+	int r;
+
+	r = config_new(&c);
+	if (!r)
+		r = replace(&c->store_group, NO_GROUP);
+	if (!r && user->store_path)
+		r = replace(&c->store_path, user->store_path);
+	if (!r && user->control_socket)
+		r = replace(&c->control_socket, user->control_socket);
+	if (r)
+		return r;
+	c->control_socket_mode = 0600;
+	r = apply_all(c, path, user->file, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);

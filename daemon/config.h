@@ -59,6 +59,14 @@ struct config {
 
 /* Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d folder. */
 int config_load(struct config **ret, const char *path, struct config_message *message);
+/* What is otherwise for a user's own profd: defaults; NULL: there is none. */
+struct config_user {
+	const char *file; /* in the place of /etc/profd/profd.conf */
+	const char *store_path, *control_socket;
+};
+/* The same, with other defaults: the socket is for its owner, the store for no group. */
+int config_load_user(struct config **ret, const char *path, const struct config_user *user,
+		     struct config_message *message);
 /* The same from one text; @name stands in messages. Pure. */
 int config_parse(struct config **ret, const char *text, const char *name,
 		 struct config_message *message);

@@ -209,6 +209,18 @@ static int follow_wall_clock(struct daemon *d)
 	return arm_window_timer(d);
 }
 
+/* A host may refuse tomorrow what it allows today: perf events, fds. */
+static void follow_trouble(struct daemon *d)
+{
+	const char *trouble = session_set_trouble(d->sessions);
+
+	if (trouble && !d->in_trouble)
+		log_error("sampling cannot go on, tried again every minute: %s", trouble);
+	if (!trouble && d->in_trouble)
+		log_info("sampling goes on");
+	d->in_trouble = trouble != NULL;
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
@@ -226,6 +238,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		r = daemon_pace_tick(d, now);
 	if (r < 0)
 		return r;
+	follow_trouble(d);
 	process_table_sweep(d->processes, now);
 	r = unwinder_sweep(d->unwinder, now);
 	if (r < 0)
@@ -322,7 +335,7 @@ static int reload(struct daemon *d)
 	struct event event;
 	int r;
 
-	r = config_load(&config, d->options.config_path, &message);
+	r = daemon_load_config(d, &config, &message);
 	if (r == CONFIG_E_INVALID) {
 		log_error("configuration not reloaded: %s", message.text);
 		return 0;
@@ -468,6 +481,7 @@ int daemon_run(struct daemon *d)
 {
 	int r;
 
+	daemon_notify_init(d);
 	sd_event_set_watchdog(d->loop, true);
 	daemon_notify_ready(d);
 	r = sd_event_loop(d->loop);
@@ -502,6 +516,7 @@ void daemon_free(struct daemon *d)
 	config_free(d->config);
 	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++)
 		free(d->warnings[i]);
+	user_paths_deinit(&d->user_paths);
 	free(d->store_path);
 	free(d->fetched_path);
 	free(d->socket_path);

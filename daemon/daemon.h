@@ -6,6 +6,7 @@
  * Owns everything and only wires: configuration, store, source, processes, sessions, output,
  * control socket, timers and signals, in one sd-event loop.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
@@ -18,6 +19,7 @@ struct daemon_options {
 	const char *source;            /* "bpf", "perf", "replay:FILE"; NULL: the best there is */
 	const char *record_replay;     /* file, or NULL */
 	uint64_t duration_ns;          /* 0: until stopped */
+	bool user;                     /* for the processes of its own user, without privileges */
 };
 
 enum {

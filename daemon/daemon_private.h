@@ -17,6 +17,7 @@
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
+#include "daemon/user_paths.h"
 #include "daemon/watch.h"
 
 #define DAEMON_WARNINGS_MAX 16
@@ -25,7 +26,9 @@ struct daemon {
 	struct daemon_options options;
 	struct config *config;
 	char *store_path, *socket_path;
-	char *fetched_path; /* of debug files, made by profd-gateway */
+	struct user_paths user_paths; /* with --user */
+	bool is_idle;                 /* nothing may be sampled: a warning says why */
+	char *fetched_path;           /* of debug files, made by profd-gateway */
 	int store_fd, proc_fd;
 	bool replay;
 
@@ -56,13 +59,18 @@ struct daemon {
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
-	uint64_t stopping_ns; /* CLOCK_MONOTONIC */
+	uint64_t stopping_ns;  /* CLOCK_MONOTONIC */
+	uint64_t patience_ns;  /* with the output thread, see watch.h */
+	uint64_t disk_wait_ns; /* when that one was seen waiting for a disk, CLOCK_MONOTONIC */
 	enum watch output_state;
-	int error; /* of a callback that cannot return one */
+	bool in_trouble; /* the system session is off, and that is logged */
+	int error;       /* of a callback that cannot return one */
 };
 
 /* startup.c: everything up to the loop. Returns DAEMON_E_* or negative errno. */
 int daemon_start(struct daemon *d);
+/* Reads the configuration that applies. Returns CONFIG_E_* with @message, or negative errno. */
+int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message);
 /* Applies the configuration to what is made from it: sessions, store limits. */
 int daemon_apply_config(struct daemon *d);
 /* Adds a line to `status`, and logs it. */
@@ -74,7 +82,8 @@ int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
 /* The rate in force of what is configured, Hz. */
 uint64_t daemon_rate(const struct daemon *d);
 
-/* notify.c: what the service manager is told. */
+/* notify.c: what the service manager is told. First how long it has patience: */
+void daemon_notify_init(struct daemon *d);
 void daemon_notify_ready(struct daemon *d);
 void daemon_notify_reloading(void);
 void daemon_notify_stopping(struct daemon *d);

@@ -4,14 +4,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "common/error.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
+#include "daemon/user_paths.h"
 
 enum { EXIT_USAGE = 2 };
+
+/*
+ * What a failure at work ends with, which no person can be blamed for: a failure like any other,
+ * but for a service manager, which starts again what ended so (sysexits(3); the unit's
+ * RestartPreventExitStatus=).
+ */
+static int status_of_failure(void)
+{
+	return getenv("NOTIFY_SOCKET") ? EX_TEMPFAIL : EXIT_FAILURE;
+}
 
 static const char usage[] =
 	"usage: profd [OPTIONS]\n"
@@ -24,6 +36,8 @@ static const char usage[] =
 	"      --cache-directory DIR  where profd-gateway puts what it fetched (default\n"
 	"                             /var/cache/profd)\n"
 	"      --source SOURCE        bpf, perf or replay:FILE (default: the best there is)\n"
+	"      --user                 without privileges, for your own processes: state in\n"
+	"                             $XDG_STATE_HOME/profd, socket in $XDG_RUNTIME_DIR/profd\n"
 	"      --duration TIME        stop after TIME, e.g. 10s or 5m\n"
 	"      --record-replay FILE   record everything that is sampled, for --source replay:FILE\n"
 	"      --check-config         read the configuration and say what is wrong with it\n"
@@ -38,6 +52,7 @@ enum {
 	OPTION_RUNTIME,
 	OPTION_CACHE,
 	OPTION_SOURCE,
+	OPTION_USER,
 	OPTION_DURATION,
 	OPTION_RECORD,
 	OPTION_CHECK,
@@ -50,6 +65,7 @@ static const struct option options[] = {
 	{"runtime-directory", required_argument, NULL, OPTION_RUNTIME},
 	{"cache-directory", required_argument, NULL, OPTION_CACHE},
 	{"source", required_argument, NULL, OPTION_SOURCE},
+	{"user", no_argument, NULL, OPTION_USER},
 	{"duration", required_argument, NULL, OPTION_DURATION},
 	{"record-replay", required_argument, NULL, OPTION_RECORD},
 	{"check-config", no_argument, NULL, OPTION_CHECK},
@@ -96,6 +112,9 @@ static void take_option(struct arguments *a, int option)
 		if (!known_source(optarg))
 			a->status = usage_error("--source", optarg, "bpf, perf or replay:FILE");
 		return;
+	case OPTION_USER:
+		a->daemon.user = true;
+		return;
 	case OPTION_DURATION:
 		if (units_parse_duration(optarg, &a->daemon.duration_ns) != UNITS_E_OK ||
 		    !a->daemon.duration_ns)
@@ -131,15 +150,25 @@ static void parse_arguments(struct arguments *a, int argc, char **argv)
 		take_option(a, option);
 	if (a->status < 0 && optind < argc)
 		a->status = usage_error("arguments", argv[optind], "an option");
+	if (a->status < 0 && a->daemon.user && a->daemon.source &&
+	    strcmp(a->daemon.source, "bpf") == 0)
+		a->status = usage_error("--source", "bpf", "to be had with --user");
 }
 
-static int check_config(const char *path)
+static int check_config(const struct daemon_options *daemon)
 {
 	cleanup(config_freep) struct config *config = NULL;
+	cleanup(user_paths_deinit) struct user_paths paths = {};
+	struct user_environment environment;
 	struct config_message message;
 	int r;
 
-	r = config_load(&config, path, &message);
+	user_environment_get(&environment);
+	r = user_paths_find(&paths, &environment);
+	if (!r && daemon->user)
+		r = user_paths_load_config(&config, &paths, daemon->config_path, &message);
+	else if (!r)
+		r = config_load(&config, daemon->config_path, &message);
 	if (r == CONFIG_E_INVALID)
 		fprintf(stderr, "profd: %s\n", message.text);
 	else if (r)
@@ -159,13 +188,15 @@ int main(int argc, char **argv)
 	if (arguments.status >= 0)
 		return arguments.status;
 	if (arguments.check_config)
-		return check_config(arguments.daemon.config_path);
+		return check_config(&arguments.daemon);
 	r = daemon_block_signals();
 	if (!r)
 		r = daemon_new(&daemon, &arguments.daemon);
 	if (!r)
 		r = daemon_run(daemon);
-	if (r < 0)
+	if (r < 0) {
 		log_error("stopped by an error: %s", error_describe(r));
+		return status_of_failure();
+	}
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;
 }

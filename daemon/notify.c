@@ -40,10 +40,20 @@ void daemon_notify_state(struct daemon *d)
 	struct process_table_stats processes;
 	struct source_stats source;
 	struct ledger ledger = {0};
+	const char *trouble = session_set_trouble(d->sessions);
 	char store[512];
 
 	if (d->stopping)
 		return;
+	if (trouble) {
+		sd_notifyf(0, "STATUS=Not sampling: %s", trouble);
+		return;
+	}
+	if (d->is_idle) {
+		sd_notify(0, "STATUS=Idle: the kernel lets nothing be sampled, see profctl --user "
+			     "status");
+		return;
+	}
 	process_table_get_stats(d->processes, &processes);
 	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
 	sd_notifyf(0,
@@ -72,6 +82,15 @@ void daemon_notify_stopping(struct daemon *d)
 	sd_notify(0, "STOPPING=1\nSTATUS=Writing the last windows");
 }
 
+void daemon_notify_init(struct daemon *d)
+{
+	uint64_t usec;
+
+	d->patience_ns = WATCH_PATIENCE_NS;
+	if (sd_watchdog_enabled(false, &usec) > 0 && usec <= UINT64_MAX / 1000)
+		d->patience_ns = usec * 1000;
+}
+
 static char thread_state(pid_t tid)
 {
 	char path[64], text[512];
@@ -90,12 +109,15 @@ static char thread_state(pid_t tid)
 
 static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *ret_busy_ns)
 {
-	uint64_t since;
+	uint64_t since, own;
 	pid_t tid;
 
 	output_get_busy(d->output, &since, &tid);
 	*ret_busy_ns = since && since < now_ns ? now_ns - since : 0;
-	return watch_judge(*ret_busy_ns, *ret_busy_ns < WATCH_HUNG_NS ? 'D' : thread_state(tid));
+	if (*ret_busy_ns >= d->patience_ns && thread_state(tid) == 'D')
+		d->disk_wait_ns = now_ns;
+	own = now_ns - d->disk_wait_ns;
+	return watch_judge(*ret_busy_ns, own < *ret_busy_ns ? own : *ret_busy_ns, d->patience_ns);
 }
 
 /* Each state once, when it begins. */
@@ -116,8 +138,11 @@ static void follow_output(struct daemon *d, uint64_t now_ns)
 		log_error("%s: a window has been being written for %s without waiting for the "
 			  "disk; the watchdog is not fed any more, so that profd is restarted",
 			  d->store_path, span);
-		sd_event_set_watchdog(d->loop, false);
 	}
+	if (state == WATCH_WELL)
+		log_info("%s: windows are written in time again", d->store_path);
+	if (state == WATCH_HUNG || d->output_state == WATCH_HUNG)
+		sd_event_set_watchdog(d->loop, state != WATCH_HUNG);
 	d->output_state = state;
 }
 

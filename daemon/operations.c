@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -25,6 +26,18 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 	return CONTROL_DONE;
 }
 
+/* A user's own profd knows of no others' processes. */
+static bool is_in_reach(const struct daemon *d, const struct session_request *request)
+{
+	struct stat st;
+	char path[32];
+
+	if (!d->options.user || (request->target != TARGET_PID && request->target != TARGET_TID))
+		return true;
+	snprintf(path, sizeof(path), "%" PRId64, request->number);
+	return fstatat(d->proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
+}
+
 static int op_start(void *userdata, const struct peer *peer, const struct session_request *request,
 		    struct reply *reply)
 {
@@ -36,6 +49,18 @@ static int op_start(void *userdata, const struct peer *peer, const struct sessio
 
 	if (d->stopping) {
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd is stopping");
+		return CONTROL_DONE;
+	}
+	if (d->is_idle) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "nothing may be sampled: %s",
+			    d->warnings[0]);
+		return CONTROL_DONE;
+	}
+	if (!is_in_reach(d, request)) {
+		reply_error(reply, CONTROL_ERROR_DENIED,
+			    "%" PRId64 " is none of your own processes; profctl without --user "
+			    "asks the system's profd",
+			    request->number);
 		return CONTROL_DONE;
 	}
 	r = session_set_start(d->sessions, peer, request, &s, &message);
@@ -305,7 +330,7 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 
 /* The warnings of the start, and those that numbers give at this moment. */
 struct warnings {
-	const char *lines[DAEMON_WARNINGS_MAX + 6];
+	const char *lines[DAEMON_WARNINGS_MAX + 7];
 	char texts[4][160];
 };
 
@@ -352,9 +377,11 @@ static void gather_warnings(struct daemon *d, struct warnings *ret)
 	warn_of(ret, &n, 2, source.unfollowed,
 		"children could not be followed: the filter was full or busy");
 	warn_of_rate(ret, &n, 3, d);
+	if (session_set_trouble(d->sessions))
+		ret->lines[n++] = session_set_trouble(d->sessions);
 	if (d->output_state != WATCH_WELL)
-		ret->lines[n++] = "a window has been being written for more than a minute: the "
-				  "disk is slow or stuck";
+		ret->lines[n++] = "a window has been being written for long: the disk is slow or "
+				  "stuck";
 }
 
 static int op_status(void *userdata, const struct peer *peer, struct reply *reply)

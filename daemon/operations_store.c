@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "daemon/daemon_private.h"
+#include "daemon/output/names.h"
 #include "daemon/resolve/proc.h"
 
 #define NS UINT64_C(1000000000)
@@ -23,6 +24,7 @@ struct asker {
 	struct daemon *daemon;
 	struct reply *reply;
 	bool privileged, is_vacuum;
+	uint64_t since_ns, session; /* of what is collected */
 };
 
 static void end_asking(struct asker *a)
@@ -32,6 +34,25 @@ static void end_asking(struct asker *a)
 		a->daemon->n_collecting_unprivileged -= !a->privileged;
 	}
 	free(a);
+}
+
+static void answer_nothing(const struct asker *a, const struct collected *c)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (a->since_ns / NS > (uint64_t)now.tv_sec)
+		reply_error(a->reply, CONTROL_ERROR_FAILED,
+			    "no samples: the range begins in the future; a time without a day is "
+			    "of today");
+	else if (a->session)
+		reply_error(a->reply, CONTROL_ERROR_FAILED,
+			    "no samples of session s%" PRIu64 " in this range", a->session);
+	else
+		reply_error(a->reply, CONTROL_ERROR_FAILED,
+			    "no samples of that in this range (%" PRIu64
+			    " windows looked at); see profctl list",
+			    c->n_windows);
 }
 
 static void on_done(void *userdata, struct flush *flush)
@@ -47,17 +68,15 @@ static void on_done(void *userdata, struct flush *flush)
 	else if (a->is_vacuum)
 		reply_vacuumed(a->reply, flush->freed_files, flush->freed_bytes);
 	else if (c->fd < 0)
-		reply_error(a->reply, CONTROL_ERROR_FAILED,
-			    "no samples of that in this range (%" PRIu64
-			    " windows looked at); see profctl list",
-			    c->n_windows);
+		answer_nothing(a, c);
 	else
 		reply_collected(a->reply, c);
 	end_asking(a);
 }
 
-static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *reply, bool is_vacuum,
-		     bool privileged)
+/* @collect: what is to be collected; NULL: it is a vacuum. */
+static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *reply,
+		     const struct collect_options *collect, bool privileged)
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
 	cleanup(freep) struct asker *a = calloc(1, sizeof(*a));
@@ -66,11 +85,15 @@ static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *re
 	if (!item || !a)
 		return error_origin(-ENOMEM);
 	*a = (struct asker){
-		.daemon = d, .reply = reply, .is_vacuum = is_vacuum, .privileged = privileged};
+		.daemon = d, .reply = reply, .privileged = privileged, .is_vacuum = !collect};
+	if (collect) {
+		a->since_ns = collect->select.since_ns;
+		a->session = collect->session;
+	}
 	r = flush_new(&item->flush, on_done, a);
 	if (r)
 		return r;
-	if (!is_vacuum) {
+	if (!a->is_vacuum) {
 		d->n_collecting++;
 		d->n_collecting_unprivileged += !privileged;
 	}
@@ -102,9 +125,9 @@ static bool wants_process(void *userdata, const struct snapshot_process *p)
 	const struct wanted *w = userdata;
 
 	if (w->service)
-		return p->service && strcmp(p->service, w->service) == 0;
+		return p->service && names_means(w->service, p->service);
 	if (w->pid)
-		return p->pid == w->pid && (!w->serial || p->serial == w->serial);
+		return p->pid == w->pid && (!w->serial || p->program_serial == w->serial);
 	return true;
 }
 
@@ -134,7 +157,7 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
 	wanted->serial = p->serial;
-	options->service = p->service;
+	options->service = p->unit->service;
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
 	options->select.not_before_s = (uint64_t)wall.tv_sec - (now_ns - born_ns) / NS + 1;
@@ -213,7 +236,7 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 		if (r)
 			return daemon_answer_fatal(d, reply, r);
 	}
-	r = asker_new(&item, d, reply, false, peer->privileged);
+	r = asker_new(&item, d, reply, &options, peer->privileged);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	r = output_submit_collect(d->output, &options, open, item);
@@ -229,7 +252,7 @@ int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, str
 	uint64_t max_age_s = max_age_ns / NS + (max_age_ns % NS != 0);
 	int r;
 
-	r = asker_new(&item, d, reply, true, true);
+	r = asker_new(&item, d, reply, NULL, true);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	return submitted(item, output_submit_vacuum(d->output, max_age_s, max_size, item));

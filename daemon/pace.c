@@ -2,7 +2,8 @@
 /*
  * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, its
  * image workers and its BPF programs count; as the writing of a window is a part of it, the share
- * is measured from window to window, or minute by minute if windows are longer.
+ * is measured from window to window, or minute by minute if windows are longer. Rolling up does not
+ * count: it comes in bursts, once an hour, and sampling more slowly would not make it any shorter.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -33,7 +34,7 @@ static int used_seconds(struct daemon *d, double *ret)
 	getrusage(RUSAGE_SELF, &usage);
 	*ret = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime) +
 	       status_cpu_children((pid_t[]){unwinder.loader.worker, symbols.worker}, 2) +
-	       (double)source.bpf_run_ns / 1e9;
+	       (double)source.bpf_run_ns / 1e9 - (double)output_get_background_ns(d->output) / 1e9;
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/proc.h"
@@ -85,12 +86,19 @@ void daemon_warn(struct daemon *d, const char *format, ...)
 	}
 }
 
+int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message)
+{
+	if (d->options.user)
+		return user_paths_load_config(ret, &d->user_paths, d->options.config_path, message);
+	return config_load(ret, d->options.config_path, message);
+}
+
 static int load_config(struct daemon *d)
 {
 	struct config_message message;
 	int r;
 
-	r = config_load(&d->config, d->options.config_path, &message);
+	r = daemon_load_config(d, &d->config, &message);
 	if (r == CONFIG_E_INVALID) {
 		log_error("%s", message.text);
 		return DAEMON_E_REFUSED;
@@ -98,7 +106,40 @@ static int load_config(struct daemon *d)
 	return r;
 }
 
+/* What cannot be guessed without the environment must have been given. */
+static int find_user_paths(struct daemon *d)
+{
+	struct user_environment environment;
+	int r;
+
+	if (!d->options.user)
+		return 0;
+	user_environment_get(&environment);
+	r = user_paths_find(&d->user_paths, &environment);
+	if (r)
+		return r;
+	if (!d->user_paths.runtime && !d->options.runtime_directory) {
+		log_error("--user needs XDG_RUNTIME_DIR, which is not set; log in through systemd, "
+			  "or give --runtime-directory");
+		return DAEMON_E_REFUSED;
+	}
+	if (!d->user_paths.state && !d->options.state_directory) {
+		log_error("--user needs XDG_STATE_HOME or HOME, and neither is set; give "
+			  "--state-directory");
+		return DAEMON_E_REFUSED;
+	}
+	return 0;
+}
+
 #define CACHE_DIRECTORY "/var/cache/profd"
+
+/* Nobody else looks into what is a user's. */
+static int make_state_directory(const struct daemon *d, const char *path)
+{
+	if (d->options.user)
+		return user_paths_make(path);
+	return mkdir(path, 0751) < 0 ? -errno : 0;
+}
 
 static int choose_paths(struct daemon *d)
 {
@@ -106,11 +147,13 @@ static int choose_paths(struct daemon *d)
 	const char *given = d->options.state_directory;
 	const char *cache = d->options.cache_directory;
 
+	if (!cache && d->options.user)
+		cache = d->user_paths.cache;
 	if (asprintf(&d->fetched_path, "%s/debuginfo", cache ? cache : CACHE_DIRECTORY) < 0)
 		return error_origin(-ENOMEM);
 
 	if (given) {
-		mkdir(given, 0751);
+		make_state_directory(d, given);
 		d->store_path = realpath(given, NULL);
 		if (!d->store_path) {
 			log_error("cannot use the state directory %s: %s", given, strerror(errno));
@@ -143,7 +186,7 @@ static void give_to_group(struct daemon *d)
 /* The directory itself carries the lock: nothing else has to lie in it. */
 static int open_store(struct daemon *d)
 {
-	mkdir(d->store_path, 0751);
+	make_state_directory(d, d->store_path);
 	d->store_fd = open(d->store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->store_fd < 0) {
 		log_error("cannot open the state directory %s: %s", d->store_path, strerror(errno));
@@ -181,6 +224,7 @@ static void output_options_of(const struct daemon *d, struct output_options *ret
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
+		.no_kernel = d->options.user && event_paranoid_level() > 1,
 		.fetched_path = c->debuginfod_enabled ? d->fetched_path : NULL,
 	};
 }
@@ -258,6 +302,20 @@ static int open_replay(struct daemon *d, const struct source_options *options, c
 	return r;
 }
 
+/* Perf events of the user's own processes. What the kernel withholds can be given any time. */
+static int choose_user_source(struct daemon *d, const struct source_options *options,
+			      struct source_message *message)
+{
+	int r = source_perf_new(&d->source, options, message);
+
+	if (message->text[0] && (r == SOURCE_E_OK || r == SOURCE_E_DENIED))
+		daemon_warn(d, "%s", message->text);
+	if (r != SOURCE_E_DENIED)
+		return r;
+	d->is_idle = true;
+	return source_none_new(&d->source);
+}
+
 /* The source that was asked for; else BPF, and where that cannot be had, plain perf events. */
 static int choose_source(struct daemon *d, const struct source_options *options,
 			 struct source_message *message)
@@ -268,6 +326,8 @@ static int choose_source(struct daemon *d, const struct source_options *options,
 
 	if (d->replay)
 		return open_replay(d, options, wanted + strlen(REPLAY), message);
+	if (d->options.user)
+		return choose_user_source(d, options, message);
 	if (wanted && strcmp(wanted, "perf") == 0)
 		return source_perf_new(&d->source, options, message);
 	r = source_bpf_new(&d->source, options, message);
@@ -287,6 +347,7 @@ static int start_source(struct daemon *d)
 		.exclude_self = d->config->exclude_self,
 		.exclude_children = d->config->exclude_self,
 		.drain_ms = DRAIN_MS,
+		.own_only = d->options.user,
 		.memory_bytes = share(d, RING_SHARE),
 		.unwind_bytes = share(d, TABLE_SHARE),
 	};
@@ -316,13 +377,18 @@ static int start_source(struct daemon *d)
 /* The processes of a recording are none of this machine's, whatever their numbers. */
 static int start_processes(struct daemon *d)
 {
+	int r;
+
 	d->replay = d->options.source && strncmp(d->options.source, REPLAY, strlen(REPLAY)) == 0;
 	if (!d->replay) {
 		d->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (d->proc_fd < 0)
 			return error_origin(-errno);
 	}
-	return process_table_new(&d->processes, d->proc_fd, share(d, MAPPINGS_SHARE));
+	r = process_table_new(&d->processes, d->proc_fd, share(d, MAPPINGS_SHARE));
+	if (!r && d->options.user)
+		process_table_scan_only(d->processes, geteuid());
+	return r;
 }
 
 /* A recording is to be read by other processes, in which images have other numbers. */
@@ -450,7 +516,7 @@ static int start_listener(struct daemon *d)
 
 	if (options.fd < 0 && slash && slash != d->socket_path) {
 		*slash = '\0';
-		mkdir(d->socket_path, 0755);
+		mkdir(d->socket_path, d->options.user ? 0700 : 0755);
 		*slash = '/';
 	}
 	r = listener_new(&d->listener, d->loop, &options);
@@ -470,6 +536,8 @@ int daemon_start(struct daemon *d)
 	raise_file_limit();
 	return_large_blocks();
 	r = perf_admin_set_aside();
+	if (!r)
+		r = find_user_paths(d);
 	if (!r)
 		r = load_config(d);
 	if (!r)
@@ -495,6 +563,8 @@ int daemon_start(struct daemon *d)
 		r = start_listener(d);
 	if (r)
 		return r;
+	if (d->is_idle)
+		return DAEMON_E_OK;
 	log_info("sampling %s at %lu Hz by %s into %s; ready after %lu ms", d->event.name,
 		 (unsigned long)d->config->frequency, d->source->ops->name, d->store_path,
 		 (unsigned long)((proc_now_ns() - d->started_ns) / 1000000));

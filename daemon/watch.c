@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-enum watch watch_judge(uint64_t busy_ns, char state)
+enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns)
 {
-	if (busy_ns < WATCH_SLOW_NS)
+	if (busy_ns < patience_ns)
 		return WATCH_WELL;
-	return busy_ns < WATCH_HUNG_NS || state == 'D' ? WATCH_SLOW : WATCH_HUNG;
+	return own_ns / WATCH_HUNG_TIMES < patience_ns ? WATCH_SLOW : WATCH_HUNG;
 }
 
 char watch_parse_state(const char *stat)

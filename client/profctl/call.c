@@ -22,8 +22,8 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 		return STATUS_DONE;
 	case UNIXSOCK_E_NOBODY:
 		return complain(context, STATUS_NO_DAEMON,
-				"no profd answers at %s; start one: systemctl start profd",
-				context->socket);
+				"no profd answers at %s; start one: systemctl %sstart profd",
+				context->socket, context->user ? "--user " : "");
 	case UNIXSOCK_E_DENIED:
 		return complain(context, STATUS_DENIED,
 				"%s is not open to you; see socket_mode in profd.conf, or ask to "

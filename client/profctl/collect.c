@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
@@ -104,13 +103,11 @@ static int check(const struct collect_arguments *a, struct usage_message *messag
 {
 	if ((*a->service != '\0') + (a->session != 0) + (a->pid != 0) > 1)
 		return usage_error(message, "one of -s, --session and -p at a time");
-	if (a->until_ns && a->until_ns < a->since_ns)
-		return usage_error(message, "--until lies before --since");
 	if (a->format == COLLECT_LEGACY && !a->pid)
 		return usage_error(message, "a legacy profile is of one process: -p PID");
 	if (a->json && strcmp(a->output, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
-	return 0;
+	return check_range(a->since_ns, a->until_ns, message);
 }
 
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
@@ -245,14 +242,10 @@ int collect_run(struct context *context, int argc, char **argv)
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
 	struct usage_message message;
-	struct timespec now;
 	struct bytes file;
 	const char *path;
-	int r;
+	int r = collect_parse(argc, argv, context->now_ns, &arguments, &message);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	r = collect_parse(argc, argv, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-			  &arguments, &message);
 	if (r)
 		return parse_ended(context, r, &message);
 	path = *arguments.output ? arguments.output : formats[arguments.format].file;

@@ -55,7 +55,8 @@ static void check_daemon(const struct context *context, struct check *ret)
 		return;
 	}
 	snprintf(ret->finding, sizeof(ret->finding), "no profd answers at %s", context->socket);
-	snprintf(ret->remedy, sizeof(ret->remedy), "systemctl enable --now profd");
+	snprintf(ret->remedy, sizeof(ret->remedy), "systemctl %senable --now profd",
+		 context->user ? "--user " : "");
 }
 
 static void print_json(const struct check *checks, size_t n, FILE *out)

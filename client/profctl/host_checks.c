@@ -17,6 +17,7 @@
 #include "common/units.h"
 
 #define TEXT_SIZE     8192
+#define PARANOID_FILE "sys/kernel/perf_event_paranoid"
 #define RATE_GOOD     4000
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
 #define VERSION_BPF   KERNEL_VERSION_OF(5, 17, 0)
@@ -229,7 +230,7 @@ static void check_paranoid(const struct host *host, struct check *c)
 {
 	long level;
 
-	if (!read_long(host->proc_fd, "sys/kernel/perf_event_paranoid", &level)) {
+	if (!read_long(host->proc_fd, PARANOID_FILE, &level)) {
 		set(c, CHECK_BAD, "no /proc/sys/kernel/perf_event_paranoid: no perf events");
 		advise(c, "use a kernel with CONFIG_PERF_EVENTS=y");
 		return;
@@ -238,6 +239,29 @@ static void check_paranoid(const struct host *host, struct check *c)
 	    level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has while it opens "
 			"them"
 		      : "");
+}
+
+/* What a profd without privileges can do: nothing but perf events for its user's processes. */
+static void check_user(const struct host *host, struct check *c)
+{
+	long level;
+
+	if (!read_long(host->proc_fd, PARANOID_FILE, &level)) {
+		set(c, CHECK_WARN, "without perf events it samples nothing");
+		return;
+	}
+	if (level <= 1)
+		set(c, CHECK_OK, "samples your own processes, and the kernel's work for them");
+	else if (level == 2)
+		set(c, CHECK_OK,
+		    "samples your own processes in user mode, not the kernel's work for "
+		    "them");
+	else
+		set(c, CHECK_WARN, "samples nothing while kernel.perf_event_paranoid is above 2");
+	if (level == 2)
+		advise(c, "sysctl kernel.perf_event_paranoid=1 to have that, too");
+	else if (level > 2)
+		advise(c, "sysctl kernel.perf_event_paranoid=2, or use the system's profd");
 }
 
 static void check_rate(const struct host *host, struct check *c)
@@ -348,6 +372,7 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"lockdown", check_lockdown},
 		{"capabilities", check_capabilities},
 		{"perf paranoid", check_paranoid},
+		{"profd --user", check_user},
 		{"sample rate", check_rate},
 		{"locked memory", check_memlock},
 		{"kernel symbols", check_kallsyms},

@@ -5,41 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/*
- * Length of the well-formed UTF-8 sequence at @s (Unicode, table 3-7), 0 if there is none. A NUL
- * ends every sequence, so nothing behind the text's end is read.
- */
-static size_t utf8_length(const unsigned char *s)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t n;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	/* Overlong forms, surrogates and what lies past U+10FFFF show in the second byte. */
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	if (s[1] < low || s[1] > high)
-		return 0;
-	for (size_t i = 2; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
-}
+#include "common/utf8.h"
 
 static void put_text(FILE *out, const char *text)
 {
@@ -47,7 +13,7 @@ static void put_text(FILE *out, const char *text)
 
 	fputc('"', out);
 	while (*s) {
-		size_t n = utf8_length(s);
+		size_t n = utf8_character((const char *)s, strnlen((const char *)s, 4));
 
 		if (n == 0) {
 			fputs("\\ufffd", out);

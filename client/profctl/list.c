@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <time.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
@@ -46,10 +45,10 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 		else
 			return id;
 	}
+	if (!r)
+		r = check_range(arguments.since_ns, arguments.until_ns, message);
 	if (r)
 		return r;
-	if (arguments.until_ns && arguments.until_ns < arguments.since_ns)
-		return usage_error(message, "--until lies before --since");
 	*ret = arguments;
 	return 0;
 }
@@ -148,12 +147,8 @@ int list_run(struct context *context, int argc, char **argv)
 	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
 	struct list_arguments arguments;
 	struct usage_message message;
-	struct timespec now;
-	int r;
+	int r = list_parse(argc, argv, context->now_ns, &arguments, &message);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	r = list_parse(argc, argv, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-		       &arguments, &message);
 	if (r)
 		return parse_ended(context, r, &message);
 	list.service = (char *)arguments.service;

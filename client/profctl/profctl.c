@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
@@ -19,7 +20,7 @@ const struct verb verbs[] = {
 	 "Prints the session's id. Each TARGET opens a session of its own:\n"
 	 "  PID                  a process\n"
 	 "  -t, --tid TID        a thread\n"
-	 "  -s, --service S      a service, by its systemd unit\n"
+	 "  -s, --service S      a service, by its systemd unit; it need not run yet\n"
 	 "      --cgroup PATH    a cgroup, as in /proc/PID/cgroup\n"
 	 "      --uid UID        the processes of a user\n"
 	 "      --comm NAME      the threads of that name\n"
@@ -171,14 +172,22 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 			context->verb);
 }
 
+/* It may be one of another version. */
+static int no_verb(const struct context *context, const char *name)
+{
+	return complain(context, STATUS_USAGE,
+			"there is no verb '%s' in profctl " PROFD_VERSION
+			"; profctl help lists those there are",
+			name);
+}
+
 static int help_run(struct context *context, int argc, char **argv)
 {
 	const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
 
 	context->verb = NULL;
 	if (argc > 1 && !verb)
-		return complain(context, STATUS_USAGE, "there is no verb '%s'; see profctl help",
-				argv[1]);
+		return no_verb(context, argv[1]);
 	if (verb)
 		print_verb_help(verb, context->out);
 	else
@@ -198,8 +207,7 @@ static int run_verb(struct context *context, int argc, char **argv)
 		return help_run(context, argc, argv);
 	verb = find_verb(argv[0]);
 	if (!verb)
-		return complain(context, STATUS_USAGE, "there is no verb '%s'; see profctl help",
-				argv[0]);
+		return no_verb(context, argv[0]);
 	context->verb = verb->name;
 	return verb->run(context, argc, argv);
 }
@@ -259,6 +267,7 @@ static int find_socket(struct context *context, const struct global_arguments *a
 					"--socket");
 		snprintf(buffer, SOCKET_SIZE, "%s/profd/control.sock", environment->runtime_dir);
 		context->socket = buffer;
+		context->user = true;
 	} else if (arguments->socket) {
 		context->socket = arguments->socket;
 	} else if (environment->socket && *environment->socket) {
@@ -267,9 +276,17 @@ static int find_socket(struct context *context, const struct global_arguments *a
 	return 0;
 }
 
+static uint64_t wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out, FILE *err)
 {
-	struct context context = {.out = out, .err = err};
+	struct context context = {.out = out, .err = err, .now_ns = wall_ns()};
 	struct global_arguments arguments = {0};
 	struct usage_message message;
 	char socket[SOCKET_SIZE];

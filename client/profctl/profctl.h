@@ -8,6 +8,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define SYSTEM_SOCKET "/run/profd/control.sock"
@@ -23,8 +24,10 @@ enum {
 struct context {
 	const char *verb;
 	const char *socket;
+	bool user; /* that of a user's own profd */
 	FILE *out, *err;
-	bool terminal; /* out is one */
+	uint64_t now_ns; /* Unix time, when profctl was started */
+	bool terminal;   /* out is one */
 	bool color;
 };
 

@@ -107,7 +107,8 @@ static int add_number(struct start_arguments *ret, Profd__Control__TargetKind ki
 /* People copy the folder's path; the daemon knows cgroups as /proc/PID/cgroup names them. */
 static const char *strip_cgroup_mount(const char *path)
 {
-	static const char *const mounts[] = {"/sys/fs/cgroup/unified/", "/sys/fs/cgroup/"};
+	static const char *const mounts[] = {"/sys/fs/cgroup/unified/", "/sys/fs/cgroup/systemd/",
+					     "/sys/fs/cgroup/"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++)
 		if (strncmp(path, mounts[i], strlen(mounts[i])) == 0)

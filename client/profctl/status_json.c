@@ -137,6 +137,8 @@ static void put_names(struct json *j, const Profd__Control__Names *n)
 	json_begin_object(j, "names");
 	json_number(j, "workers_died", n->workers_died);
 	json_number(j, "bad_images", n->bad_images);
+	json_number(j, "slow_folders", n->slow_folders);
+	json_number(j, "openers_lost", n->openers_lost);
 	if (*n->last_bad_image)
 		json_text(j, "last_bad_image", n->last_bad_image);
 	else

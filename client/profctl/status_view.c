@@ -70,6 +70,13 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 		print_safely(v->out, n->trouble);
 		fputc('\n', v->out);
 	}
+	if (n->slow_folders) {
+		begin_warning(v);
+		fprintf(v->out,
+			"%" PRIu64 " folders of debug files did not answer in time and are left "
+			"alone for ten minutes\n",
+			n->slow_folders);
+	}
 	if (!n->workers_died && !n->bad_images)
 		return;
 	begin_warning(v);

@@ -14,6 +14,7 @@
 
 #include "client/symbolize/mount_list.h"
 #include "common/error.h"
+#include "common/read_end.h"
 #include "common/symbols/elf_summary.h"
 #include "common/worker/debug_files.h"
 
@@ -34,36 +35,7 @@ static const char *below_root(const char *path)
 
 int files_read_kernel(const struct files *f, const char *path, char **ret, size_t *ret_length)
 {
-	cleanup(closep) int fd = openat(f->root_fd, below_root(path),
-					O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	cleanup(freep) char *text = NULL;
-	size_t length = 0, size = 0;
-
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n;
-
-		if (length == size) {
-			char *moved = realloc(text, size ? size * 2 : 65536);
-
-			if (!moved)
-				return error_origin(-ENOMEM);
-			text = moved;
-			size = size ? size * 2 : 65536;
-		}
-		n = read(fd, text + length, size - length);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		length += n > 0 ? (size_t)n : 0;
-		if (n == 0)
-			break;
-		if (length > KERNEL_FILE_MAX)
-			return -EFBIG;
-	}
-	*ret = steal_ptr(&text);
-	*ret_length = length;
-	return 0;
+	return read_end_text(f->root_fd, below_root(path), KERNEL_FILE_MAX, ret, ret_length);
 }
 
 int files_new(struct files **ret, int root_fd)

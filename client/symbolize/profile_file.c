@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/read_end.h"
 
 /* Of a file, and of what one unpacks to. */
 #define BYTES_MAX ((size_t)384 << 20)
@@ -37,38 +38,6 @@ static int fail_errno(struct profile_message *message)
 	return fail(message, "%s", strerror_r(errno, buffer, sizeof(buffer)));
 }
 
-/* Pipes too, so no size is known. */
-static int read_all(int fd, uint8_t **ret, size_t *ret_length, struct profile_message *message)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0, size = 0;
-	ssize_t n;
-
-	for (;;) {
-		if (length == size) {
-			uint8_t *moved = realloc(data, size ? size * 2 : 1 << 20);
-
-			if (!moved)
-				return error_origin(-ENOMEM);
-			data = moved;
-			size = size ? size * 2 : 1 << 20;
-		}
-		n = read(fd, data + length, size - length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(message);
-		if (n == 0)
-			break;
-		length += (size_t)n;
-		if (length > BYTES_MAX)
-			return fail(message, "larger than %zu MiB", BYTES_MAX >> 20);
-	}
-	*ret = steal_ptr(&data);
-	*ret_length = length;
-	return 0;
-}
-
 int profile_file_read(const char *path, struct profile **ret, struct profile_message *message)
 {
 	cleanup(closep) int fd = strcmp(path, "-") == 0
@@ -80,9 +49,12 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 
 	if (fd < 0)
 		return fail_errno(message);
-	r = read_all(fd, &data, &length, message);
+	r = read_end(fd, BYTES_MAX, &data, &length);
+	if (r == -EFBIG)
+		return fail(message, "larger than %zu MiB", BYTES_MAX >> 20);
+	errno = -r;
 	if (r)
-		return r;
+		return r == -ENOMEM ? r : fail_errno(message);
 	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
 	r = length && !data[0] ? cpuprofile_read(data, length, ret, message)
 			       : pprof_read(data, length, BYTES_MAX, ret, message);

@@ -27,6 +27,12 @@ struct cpuprofile_record {
 	uint32_t n_addresses;      /* >= 1 */
 };
 
+/*
+ * Records of one call chain become one, with the sum of their counts; sorted by chain. Returns how
+ * many are left of @n.
+ */
+size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n);
+
 struct cpuprofile {
 	unsigned slot_bytes; /* 4 or 8: pointer size of the profiled program */
 	uint64_t period_us;  /* sampling period in microseconds, >= 1 (0 is written as 1) */

@@ -71,39 +71,6 @@ static int lay_out(const struct profile *p, uint64_t **ret)
 	return 0;
 }
 
-static int compare_chains(const struct cpuprofile_record *x, const struct cpuprofile_record *y)
-{
-	uint32_t n = x->n_addresses < y->n_addresses ? x->n_addresses : y->n_addresses;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (x->addresses[i] != y->addresses[i])
-			return x->addresses[i] < y->addresses[i] ? -1 : 1;
-	if (x->n_addresses != y->n_addresses)
-		return x->n_addresses < y->n_addresses ? -1 : 1;
-	return 0;
-}
-
-static int by_chain(const void *a, const void *b)
-{
-	return compare_chains(a, b);
-}
-
-static size_t unify(struct cpuprofile_record *records, size_t n)
-{
-	size_t kept = 0;
-
-	if (!n)
-		return 0;
-	qsort(records, n, sizeof(*records), by_chain);
-	for (size_t i = 1; i < n; i++) {
-		if (compare_chains(&records[kept], &records[i]) == 0)
-			records[kept].count += records[i].count;
-		else
-			records[++kept] = records[i];
-	}
-	return kept + 1;
-}
-
 static int collect_chains(const struct profile *p, const uint64_t *starts, struct chains *ret)
 {
 	size_t at = 0;
@@ -137,7 +104,7 @@ static int collect_chains(const struct profile *p, const uint64_t *starts, struc
 			ret->records[ret->n_records++] = record;
 		*(record.n_addresses ? &ret->samples : &ret->without_user) += record.count;
 	}
-	ret->n_records = unify(ret->records, ret->n_records);
+	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
 }
 

@@ -90,7 +90,8 @@ static int nothing_but_kernel(struct merge *m, uint32_t *ret)
 
 static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
 {
-	const uint32_t *chain = &m->from->sample_locations[s->first_location];
+	const uint32_t *chain = s->n_locations ? &m->from->sample_locations[s->first_location]
+					       : NULL;
 	uint32_t n = 0;
 	int r = merge_make_room(&m->chain, &m->max_chain, (size_t)s->n_locations + 1,
 				sizeof(*m->chain));
@@ -179,7 +180,8 @@ static bool is_wanted_second(const struct merge *m, int64_t second)
 
 static bool wants(const struct merge *m, const struct profile_sample *s)
 {
-	const struct profile_label *labels = &m->from->sample_labels[s->first_label];
+	const struct profile_label *labels = s->n_labels ? &m->from->sample_labels[s->first_label]
+							 : NULL;
 	bool has_pid = !m->select->has_pid;
 
 	for (uint32_t i = 0; i < s->n_labels; i++) {
@@ -202,11 +204,14 @@ static bool is_zero(const int64_t *values, uint32_t n)
 	return true;
 }
 
-static int take_samples(struct merge *m, int64_t *ret_samples)
+static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 {
 	const struct profile *from = m->from;
+	size_t end = n < from->n_samples - first ? first + n : from->n_samples;
 
-	for (size_t i = 0; i < from->n_samples; i++) {
+	if (!from->n_sample_types)
+		return 0;
+	for (size_t i = first; i < end; i++) {
 		const struct profile_sample *s = &from->samples[i];
 		const int64_t *values = &from->sample_values[i * from->n_sample_types];
 		uint32_t n_chain, n_labels;
@@ -357,11 +362,14 @@ static bool any_window(const struct merge *m)
 	return false;
 }
 
+/* Samples may come later: all that is known of keys is that they are strings. */
 static uint32_t find_key(const struct profile *p, const char *key)
 {
-	for (size_t i = 0; i < p->n_sample_labels; i++)
-		if (strcmp(profile_string(p, p->sample_labels[i].key), key) == 0)
-			return p->sample_labels[i].key;
+	size_t n = profile_n_strings(p);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(profile_string(p, (uint32_t)i), key) == 0)
+			return (uint32_t)i;
 	return PROFILE_NONE;
 }
 
@@ -382,36 +390,77 @@ static int prepare(struct merge *m)
 	return r;
 }
 
-static int add(struct merge *m, int64_t *ret_samples, struct profile_message *message)
+static int begin_from(struct merge *m, struct profile_message *message)
 {
 	uint32_t main_mapping;
 	int r = profile_windows_of(m->from, &m->from_windows);
 
-	if (r || !any_window(m))
+	if (r)
 		return r;
+	if (!any_window(m))
+		return MERGE_E_NOTHING;
 	r = m->p ? check_types(m, message) : begin(m);
 	if (!r)
 		r = prepare(m);
 	/* The first mapping is the program, by convention. */
 	if (!r && !m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
 		r = merge_take_mapping(m, 0, &main_mapping);
+	return r;
+}
+
+int merge_begin(struct merge *m, const struct profile *from, const struct merge_select *select,
+		struct profile_message *message)
+{
+	static const struct merge_select everything = {0};
+	int r;
+
+	m->from = from;
+	m->select = select ? select : &everything;
+	r = begin_from(m, message);
+	if (r)
+		forget_from(m);
+	return r;
+}
+
+int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
+{
+	int64_t samples = 0;
+	int r = take_samples(m, first, n, &samples);
+
+	if (r)
+		return r;
+	if (ret_samples)
+		*ret_samples = samples;
+	return 0;
+}
+
+int merge_end(struct merge *m)
+{
+	int r = take_windows(m);
+
 	if (!r)
-		r = take_samples(m, ret_samples);
-	if (!r)
-		r = take_windows(m);
-	return r ? r : take_rest(m);
+		r = take_rest(m);
+	forget_from(m);
+	return r;
+}
+
+void merge_drop(struct merge *m)
+{
+	forget_from(m);
 }
 
 int merge_add(struct merge *m, const struct profile *from, const struct merge_select *select,
 	      int64_t *ret_samples, struct profile_message *message)
 {
-	static const struct merge_select everything = {0};
 	int64_t samples = 0;
-	int r;
+	int r = merge_begin(m, from, select, message);
 
-	m->from = from;
-	m->select = select ? select : &everything;
-	r = add(m, &samples, message);
+	if (!r)
+		r = merge_samples(m, 0, SIZE_MAX, &samples);
+	if (!r)
+		r = merge_end(m);
+	if (r == MERGE_E_NOTHING)
+		r = MERGE_E_OK;
 	forget_from(m);
 	if (!r && ret_samples)
 		*ret_samples = samples;

@@ -24,6 +24,7 @@
 enum {
 	MERGE_E_OK,
 	MERGE_E_MISMATCH, /* other sample types or another period type: see the message */
+	MERGE_E_NOTHING,  /* no window of it is selected */
 };
 
 /* What becomes of the label `window`. */
@@ -51,12 +52,26 @@ void merge_free(struct merge *m);
 DEFINE_CLEANUP(struct merge *, merge_free)
 
 /*
- * Adds what @select (NULL: everything) takes of @from. On MERGE_E_MISMATCH nothing is added.
- * *ret_samples (may be NULL): the first value of what was added. MERGE_E_* or negative errno, after
- * which the merge is of no use.
+ * Adds what @select (NULL: everything) takes of @from. On MERGE_E_MISMATCH nothing is added;
+ * MERGE_E_NOTHING is none of its outcomes. *ret_samples (may be NULL): the first value of what was
+ * added. MERGE_E_* or negative errno, after which the merge is of no use.
  */
 int merge_add(struct merge *m, const struct profile *from, const struct merge_select *select,
 	      int64_t *ret_samples, struct profile_message *message);
+
+/*
+ * The same bit by bit, for a profile whose samples come bit by bit, or are many: merge_begin(),
+ * then merge_samples() for those that it has at that time, from the @first on at most @n of them,
+ * then merge_end(). @from, but for its samples, and @select are borrowed until then; what
+ * merge_begin() refuses is not to be gone on with. Before merge_end(), nothing is known of the
+ * windows and times of @from. merge_add() may not come in between; merge_drop() is the end of a
+ * profile that cannot be read to its end, of which nothing else can be taken back.
+ */
+int merge_begin(struct merge *m, const struct profile *from, const struct merge_select *select,
+		struct profile_message *message);
+int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples);
+int merge_end(struct merge *m);
+void merge_drop(struct merge *m);
 
 /* What there is by now, still to be added to: its samples may be cleared. NULL: nothing yet. */
 struct profile *merge_profile(struct merge *m);

@@ -7,6 +7,7 @@
  * every rule that `go tool pprof` enforces (string 0 is empty, ids nonzero and unique, no dangling
  * reference); the reader refuses what breaks them.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,8 +43,11 @@ struct pprof_writer;
 int pprof_writer_new(struct pprof_writer **ret, int level);
 void pprof_writer_free(struct pprof_writer *w);
 DEFINE_CLEANUP(struct pprof_writer *, pprof_writer_free)
-int pprof_writer_samples(struct pprof_writer *w, const struct profile *p);
+/* Of those that there are by now the ones from @first on, at most @n. */
+int pprof_writer_samples(struct pprof_writer *w, const struct profile *p, size_t first, size_t n);
 int pprof_writer_finish(struct pprof_writer *w, const struct profile *p);
+/* Instead, by steps of at most @max things, until *ret_done; the profile stays as it is. */
+int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t max, bool *ret_done);
 /* The bytes that are ready by now, one after the other the file; malloc'ed, the caller's. */
 int pprof_writer_take(struct pprof_writer *w, uint8_t **ret, size_t *ret_length);
 

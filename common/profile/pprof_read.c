@@ -5,10 +5,9 @@
  * only, then locations, then samples. Skipping a field costs some nanoseconds.
  *
  * protobuf-c unpacks the small submessages. It does not unpack the whole: a million samples would
- * be some ten million allocations and three gigabytes. For the same reason samples, nearly all
- * of a file, are decoded here, straight into the profile's arrays: packed and unpacked repeated
- * fields alike, each id translated once. Submessages that protobuf-c sees are limited in size,
- * because it takes up to forty times a message's bytes in memory.
+ * be some ten million allocations and three gigabytes. For the same reason samples are decoded
+ * without it (pprof_samples.c). Submessages that protobuf-c sees are limited in size, because it
+ * takes up to forty times a message's bytes in memory.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,19 +17,12 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/gunzip.h"
-#include "common/profile/message.h"
-#include "common/profile/pprof.h"
-#include "common/profile/pprof_ids.h"
-#include "common/profile/pprof_wire.h"
-#include "common/profile/profile.h"
+#include "common/profile/pprof_read_private.h"
 #include "profile.pb-c.h"
-
-#define SUBMESSAGE_MAX ((size_t)1 << 20)
 
 /* Field numbers of Profile, see common/profile.proto. */
 enum {
 	F_SAMPLE_TYPE = 1,
-	F_SAMPLE = 2,
 	F_MAPPING = 3,
 	F_LOCATION = 4,
 	F_FUNCTION = 5,
@@ -46,25 +38,7 @@ enum {
 	F_DOC_URL = 15,
 };
 
-struct reader {
-	struct profile *p;
-	struct profile_message *message;
-	struct wire data;
-	uint32_t *strings; /* number in the file to number in the profile */
-	size_t n_strings, max_strings;
-	struct pprof_ids mappings, functions, locations;
-	uint64_t n_time_nanos;
-	/* The sample being read. */
-	uint64_t n_samples;
-	uint32_t *sample_locations;
-	size_t n_sample_locations, max_sample_locations;
-	struct profile_label *labels;
-	size_t n_labels, max_labels;
-	int64_t values[PROFILE_TYPES_MAX];
-	size_t n_values;
-};
-
-static void reader_deinit(struct reader *r)
+void pprof_reading_deinit(struct pprof_reading *r)
 {
 	profile_free(r->p);
 	free(r->strings);
@@ -75,10 +49,7 @@ static void reader_deinit(struct reader *r)
 	free(r->labels);
 }
 
-#define REFUSE(r, ...) profile_refuse((r)->message, PPROF_E_MALFORMED, __VA_ARGS__)
-
-/* What cannot be represented is the file's fault, not ours. */
-static int checked(struct reader *r, int error)
+int pprof_reading_checked(struct pprof_reading *r, int error)
 {
 	if (error == -E2BIG)
 		return profile_refuse(r->message, PPROF_E_TOO_BIG,
@@ -86,16 +57,17 @@ static int checked(struct reader *r, int error)
 	return error;
 }
 
-static int string_of(struct reader *r, int64_t number, uint32_t *ret)
+int pprof_reading_string(struct pprof_reading *r, int64_t number, uint32_t *ret)
 {
 	if (number < 0 || (uint64_t)number >= r->n_strings)
-		return REFUSE(r, "string number %" PRId64 " is not among the %zu of the table",
-			      number, r->n_strings);
+		return PPROF_REFUSE(r,
+				    "string number %" PRId64 " is not among the %zu of the table",
+				    number, r->n_strings);
 	*ret = r->strings[number];
 	return 0;
 }
 
-static int grow_u32(uint32_t **array, size_t *max)
+int pprof_reading_grow(uint32_t **array, size_t *max)
 {
 	size_t wanted = *max ? *max * 2 : 64;
 	uint32_t *grown = reallocarray(*array, wanted, sizeof(*grown));
@@ -107,50 +79,50 @@ static int grow_u32(uint32_t **array, size_t *max)
 	return 0;
 }
 
-static int read_string(struct reader *r, const struct wire_field *f)
+static int read_string(struct pprof_reading *r, const struct wire_field *f)
 {
 	size_t length = (size_t)(f->bytes.end - f->bytes.at);
 	int e;
 
 	if (f->type != WIRE_BYTES)
-		return REFUSE(r, "string %zu of the table is not a text", r->n_strings);
+		return PPROF_REFUSE(r, "string %zu of the table is not a text", r->n_strings);
 	if (!r->n_strings && length)
-		return REFUSE(r, "the first string of the table is not empty");
+		return PPROF_REFUSE(r, "the first string of the table is not empty");
 	if (length && memchr(f->bytes.at, '\0', length))
-		return REFUSE(r, "string %zu of the table holds a NUL byte", r->n_strings);
+		return PPROF_REFUSE(r, "string %zu of the table holds a NUL byte", r->n_strings);
 	if (r->n_strings == r->max_strings) {
-		e = grow_u32(&r->strings, &r->max_strings);
+		e = pprof_reading_grow(&r->strings, &r->max_strings);
 		if (e)
 			return e;
 	}
 	e = profile_add_string(r->p, (const char *)f->bytes.at, length, &r->strings[r->n_strings]);
 	if (e)
-		return checked(r, e);
+		return pprof_reading_checked(r, e);
 	r->n_strings++;
 	return 0;
 }
 
-static int pass_strings(struct reader *r, const struct wire_field *f)
+static int pass_strings(struct pprof_reading *r, const struct wire_field *f)
 {
 	if (f->number == F_STRING_TABLE)
 		return read_string(r, f);
 	if (f->number == F_TIME_NANOS && ++r->n_time_nanos > 1)
-		return REFUSE(r, "more than one start time: several profiles in one file");
+		return PPROF_REFUSE(r, "more than one start time: several profiles in one file");
 	return 0;
 }
 
 /* protobuf-c's unpacked submessage of field @f in *ret, to be freed by protobuf-c. */
-static int unpack(struct reader *r, const struct wire_field *f,
+static int unpack(struct pprof_reading *r, const struct wire_field *f,
 		  const ProtobufCMessageDescriptor *descriptor, ProtobufCMessage **ret)
 {
 	size_t length = (size_t)(f->bytes.end - f->bytes.at);
 
-	if (f->type != WIRE_BYTES || length > SUBMESSAGE_MAX)
-		return REFUSE(r, "a %s is %s", descriptor->short_name,
-			      f->type != WIRE_BYTES ? "not a message" : "longer than 1 MiB");
+	if (f->type != WIRE_BYTES || length > PPROF_SUBMESSAGE_MAX)
+		return PPROF_REFUSE(r, "a %s is %s", descriptor->short_name,
+				    f->type != WIRE_BYTES ? "not a message" : "longer than 1 MiB");
 	*ret = protobuf_c_message_unpack(descriptor, NULL, length, f->bytes.at);
 	if (!*ret)
-		return REFUSE(r, "a %s cannot be decoded", descriptor->short_name);
+		return PPROF_REFUSE(r, "a %s cannot be decoded", descriptor->short_name);
 	return 0;
 }
 
@@ -160,7 +132,7 @@ static void message_freep(ProtobufCMessage **message)
 		protobuf_c_message_free_unpacked(*message, NULL);
 }
 
-static int read_value_type(struct reader *r, const struct wire_field *f,
+static int read_value_type(struct pprof_reading *r, const struct wire_field *f,
 			   struct profile_value_type *ret)
 {
 	cleanup(message_freep) ProtobufCMessage *message = NULL;
@@ -171,27 +143,27 @@ static int read_value_type(struct reader *r, const struct wire_field *f,
 	if (e)
 		return e;
 	t = (const Perftools__Profiles__ValueType *)message;
-	e = string_of(r, t->type, &ret->type);
-	return e ? e : string_of(r, t->unit, &ret->unit);
+	e = pprof_reading_string(r, t->type, &ret->type);
+	return e ? e : pprof_reading_string(r, t->unit, &ret->unit);
 }
 
-static int read_sample_type(struct reader *r, const struct wire_field *f)
+static int read_sample_type(struct pprof_reading *r, const struct wire_field *f)
 {
 	if (r->p->n_sample_types == PROFILE_TYPES_MAX)
-		return REFUSE(r, "more than %d sample types", PROFILE_TYPES_MAX);
+		return PPROF_REFUSE(r, "more than %d sample types", PROFILE_TYPES_MAX);
 	return read_value_type(r, f, &r->p->sample_types[r->p->n_sample_types++]);
 }
 
 /* Books @id, which must be nonzero, for @index. */
-static int book_id(struct reader *r, struct pprof_ids *ids, uint64_t id, uint32_t index,
+static int book_id(struct pprof_reading *r, struct pprof_ids *ids, uint64_t id, uint32_t index,
 		   const char *what)
 {
 	if (!id)
-		return REFUSE(r, "a %s has id 0", what);
+		return PPROF_REFUSE(r, "a %s has id 0", what);
 	return pprof_ids_add(ids, id, index);
 }
 
-static int read_mapping(struct reader *r, const struct wire_field *f)
+static int read_mapping(struct pprof_reading *r, const struct wire_field *f)
 {
 	cleanup(message_freep) ProtobufCMessage *message = NULL;
 	const Perftools__Profiles__Mapping *m;
@@ -210,17 +182,17 @@ static int read_mapping(struct reader *r, const struct wire_field *f)
 					   .has_filenames = m->has_filenames,
 					   .has_line_numbers = m->has_line_numbers,
 					   .has_inline_frames = m->has_inline_frames};
-	e = string_of(r, m->filename, &mapping.path);
+	e = pprof_reading_string(r, m->filename, &mapping.path);
 	if (e)
 		return e;
-	e = string_of(r, m->build_id, &mapping.build_id);
+	e = pprof_reading_string(r, m->build_id, &mapping.build_id);
 	if (e)
 		return e;
 	e = profile_add_mapping(r->p, &mapping, &index);
-	return e ? checked(r, e) : book_id(r, &r->mappings, m->id, index, "mapping");
+	return e ? pprof_reading_checked(r, e) : book_id(r, &r->mappings, m->id, index, "mapping");
 }
 
-static int read_function(struct reader *r, const struct wire_field *f)
+static int read_function(struct pprof_reading *r, const struct wire_field *f)
 {
 	cleanup(message_freep) ProtobufCMessage *message = NULL;
 	const Perftools__Profiles__Function *m;
@@ -233,31 +205,32 @@ static int read_function(struct reader *r, const struct wire_field *f)
 		return e;
 	m = (const Perftools__Profiles__Function *)message;
 	function.start_line = m->start_line;
-	e = string_of(r, m->name, &function.name);
+	e = pprof_reading_string(r, m->name, &function.name);
 	if (e)
 		return e;
-	e = string_of(r, m->system_name, &function.system_name);
+	e = pprof_reading_string(r, m->system_name, &function.system_name);
 	if (e)
 		return e;
-	e = string_of(r, m->filename, &function.filename);
+	e = pprof_reading_string(r, m->filename, &function.filename);
 	if (e)
 		return e;
 	e = profile_add_function(r->p, &function, &index);
-	return e ? checked(r, e) : book_id(r, &r->functions, m->id, index, "function");
+	return e ? pprof_reading_checked(r, e)
+		 : book_id(r, &r->functions, m->id, index, "function");
 }
 
-static int read_comment(struct reader *r, uint64_t number)
+static int read_comment(struct pprof_reading *r, uint64_t number)
 {
 	uint32_t string = 0;
 	int e;
 
-	e = string_of(r, (int64_t)number, &string);
+	e = pprof_reading_string(r, (int64_t)number, &string);
 	if (e)
 		return e;
-	return checked(r, profile_add_comment(r->p, profile_string(r->p, string)));
+	return pprof_reading_checked(r, profile_add_comment(r->p, profile_string(r->p, string)));
 }
 
-static int read_comments(struct reader *r, const struct wire_field *f)
+static int read_comments(struct pprof_reading *r, const struct wire_field *f)
 {
 	struct wire w = f->bytes;
 	uint64_t number;
@@ -266,10 +239,10 @@ static int read_comments(struct reader *r, const struct wire_field *f)
 	if (f->type == WIRE_VARINT)
 		return read_comment(r, f->value);
 	if (f->type != WIRE_BYTES)
-		return REFUSE(r, "a comment is not a number");
+		return PPROF_REFUSE(r, "a comment is not a number");
 	while (w.at < w.end) {
 		if (!wire_varint(&w, &number))
-			return REFUSE(r, "the comments end in the middle of a number");
+			return PPROF_REFUSE(r, "the comments end in the middle of a number");
 		e = read_comment(r, number);
 		if (e)
 			return e;
@@ -277,21 +250,21 @@ static int read_comments(struct reader *r, const struct wire_field *f)
 	return 0;
 }
 
-static int read_scalar(struct reader *r, const struct wire_field *f)
+static int read_scalar(struct pprof_reading *r, const struct wire_field *f)
 {
 	int64_t value = (int64_t)f->value;
 
 	if (f->type != WIRE_VARINT)
-		return REFUSE(r, "field %" PRIu32 " is not a number", f->number);
+		return PPROF_REFUSE(r, "field %" PRIu32 " is not a number", f->number);
 	switch (f->number) {
 	case F_DROP_FRAMES:
-		return string_of(r, value, &r->p->drop_frames);
+		return pprof_reading_string(r, value, &r->p->drop_frames);
 	case F_KEEP_FRAMES:
-		return string_of(r, value, &r->p->keep_frames);
+		return pprof_reading_string(r, value, &r->p->keep_frames);
 	case F_DEFAULT_SAMPLE_TYPE:
-		return string_of(r, value, &r->p->default_sample_type);
+		return pprof_reading_string(r, value, &r->p->default_sample_type);
 	case F_DOC_URL:
-		return string_of(r, value, &r->p->doc_url);
+		return pprof_reading_string(r, value, &r->p->doc_url);
 	case F_TIME_NANOS:
 		r->p->time_ns = value;
 		return 0;
@@ -305,7 +278,7 @@ static int read_scalar(struct reader *r, const struct wire_field *f)
 }
 
 /* What refers to nothing but strings. */
-static int pass_tables(struct reader *r, const struct wire_field *f)
+static int pass_tables(struct pprof_reading *r, const struct wire_field *f)
 {
 	switch (f->number) {
 	case F_SAMPLE_TYPE:
@@ -331,7 +304,7 @@ static int pass_tables(struct reader *r, const struct wire_field *f)
 	}
 }
 
-static int pass_locations(struct reader *r, const struct wire_field *f)
+static int pass_locations(struct pprof_reading *r, const struct wire_field *f)
 {
 	cleanup(message_freep) ProtobufCMessage *message = NULL;
 	cleanup(freep) struct profile_line *lines = NULL;
@@ -352,158 +325,22 @@ static int pass_locations(struct reader *r, const struct wire_field *f)
 		lines[i].function = pprof_ids_find(&r->functions, m->line[i]->function_id);
 		lines[i].line = m->line[i]->line;
 		if (lines[i].function == PROFILE_NONE)
-			return REFUSE(r,
-				      "location %" PRIu64 " names function %" PRIu64
-				      ", which does not exist",
-				      m->id, m->line[i]->function_id);
+			return PPROF_REFUSE(r,
+					    "location %" PRIu64 " names function %" PRIu64
+					    ", which does not exist",
+					    m->id, m->line[i]->function_id);
 	}
 	/* A mapping that does not exist is none: go tool pprof reads such files. */
 	e = profile_add_location(r->p, pprof_ids_find(&r->mappings, m->mapping_id), m->address,
 				 lines, (uint32_t)m->n_line, &index);
 	if (e)
-		return checked(r, e);
+		return pprof_reading_checked(r, e);
 	if (m->is_folded)
 		r->p->locations[index].is_folded = true;
 	return book_id(r, &r->locations, m->id, index, "location");
 }
 
-static int read_sample_location(struct reader *r, uint64_t id)
-{
-	uint32_t index = pprof_ids_find(&r->locations, id);
-	int e;
-
-	if (index == PROFILE_NONE)
-		return REFUSE(r,
-			      "sample %" PRIu64 " names location %" PRIu64 ", which does not exist",
-			      r->n_samples, id);
-	if (r->n_sample_locations == r->max_sample_locations) {
-		e = grow_u32(&r->sample_locations, &r->max_sample_locations);
-		if (e)
-			return e;
-	}
-	r->sample_locations[r->n_sample_locations++] = index;
-	return 0;
-}
-
-static int read_sample_value(struct reader *r, uint64_t value)
-{
-	if (r->n_values < PROFILE_TYPES_MAX)
-		r->values[r->n_values] = (int64_t)value;
-	r->n_values++;
-	return 0;
-}
-
-static int read_label(struct reader *r, const struct wire_field *f)
-{
-	size_t max = r->max_labels ? r->max_labels * 2 : 8;
-	struct wire w = f->bytes;
-	struct profile_label *grown, *l;
-	struct wire_field n;
-	int e = 0;
-
-	if (f->type != WIRE_BYTES)
-		return REFUSE(r, "a label of sample %" PRIu64 " is not a message", r->n_samples);
-	if (r->n_labels == r->max_labels) {
-		grown = reallocarray(r->labels, max, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		r->labels = grown;
-		r->max_labels = max;
-	}
-	l = &r->labels[r->n_labels++];
-	*l = (struct profile_label){0};
-	while (w.at < w.end && !e) {
-		if (!wire_next(&w, &n) || (n.number <= 4 && n.type != WIRE_VARINT))
-			return REFUSE(r, "a label of sample %" PRIu64 " cannot be decoded",
-				      r->n_samples);
-		if (n.number == 1)
-			e = string_of(r, (int64_t)n.value, &l->key);
-		else if (n.number == 2)
-			e = string_of(r, (int64_t)n.value, &l->str);
-		else if (n.number == 3)
-			l->num = (int64_t)n.value;
-		else if (n.number == 4)
-			e = string_of(r, (int64_t)n.value, &l->num_unit);
-	}
-	return e;
-}
-
-/* A repeated number, packed or not. */
-static int read_numbers(struct reader *r, const struct wire_field *f,
-			int (*take)(struct reader *r, uint64_t number))
-{
-	struct wire w = f->bytes;
-	uint64_t number;
-	int e;
-
-	if (f->type == WIRE_VARINT)
-		return take(r, f->value);
-	if (f->type != WIRE_BYTES)
-		return REFUSE(r, "sample %" PRIu64 " cannot be decoded", r->n_samples);
-	while (w.at < w.end) {
-		if (!wire_varint(&w, &number))
-			return REFUSE(r, "sample %" PRIu64 " ends in the middle of a number",
-				      r->n_samples);
-		e = take(r, number);
-		if (e)
-			return e;
-	}
-	return 0;
-}
-
-static int pass_samples(struct reader *r, const struct wire_field *f)
-{
-	struct wire w = f->bytes;
-	struct wire_field n;
-	int e = 0;
-
-	if (f->number != F_SAMPLE)
-		return 0;
-	if (f->type != WIRE_BYTES)
-		return REFUSE(r, "sample %" PRIu64 " is not a message", r->n_samples);
-	r->n_sample_locations = r->n_labels = r->n_values = 0;
-	while (w.at < w.end && !e) {
-		if (!wire_next(&w, &n))
-			return REFUSE(r, "sample %" PRIu64 " cannot be decoded", r->n_samples);
-		if (n.number == 1)
-			e = read_numbers(r, &n, read_sample_location);
-		else if (n.number == 2)
-			e = read_numbers(r, &n, read_sample_value);
-		else if (n.number == 3)
-			e = read_label(r, &n);
-	}
-	if (e)
-		return e;
-	if (r->n_values != r->p->n_sample_types)
-		return REFUSE(r, "sample %" PRIu64 " has %zu values for %" PRIu32 " sample types",
-			      r->n_samples, r->n_values, r->p->n_sample_types);
-	r->n_samples++;
-	if (r->n_sample_locations >= PROFILE_NONE || r->n_labels >= PROFILE_NONE)
-		return checked(r, -E2BIG);
-	return checked(r, profile_add_sample(r->p, r->sample_locations,
-					     (uint32_t)r->n_sample_locations, r->values, r->labels,
-					     (uint32_t)r->n_labels));
-}
-
-static int walk(struct reader *r, int (*visit)(struct reader *r, const struct wire_field *f))
-{
-	struct wire w = r->data;
-	struct wire_field f;
-	int e;
-
-	while (w.at < w.end) {
-		size_t offset = (size_t)(w.at - r->data.at);
-
-		if (!wire_next(&w, &f))
-			return REFUSE(r, "not a profile.proto: no field at byte %zu", offset);
-		e = visit(r, &f);
-		if (e)
-			return e;
-	}
-	return 0;
-}
-
-static int seal(struct reader *r, struct pprof_ids *ids, const char *what)
+static int seal(struct pprof_reading *r, struct pprof_ids *ids, const char *what)
 {
 	uint64_t duplicate;
 	int e;
@@ -512,52 +349,106 @@ static int seal(struct reader *r, struct pprof_ids *ids, const char *what)
 	if (e)
 		return e;
 	if (duplicate)
-		return REFUSE(r, "two %ss have id %" PRIu64, what, duplicate);
+		return PPROF_REFUSE(r, "two %ss have id %" PRIu64, what, duplicate);
 	return 0;
 }
 
-static int read_message(struct reader *r)
+static int end_strings(struct pprof_reading *r)
 {
+	if (!r->n_strings)
+		return PPROF_REFUSE(r, "not a profile.proto: it has no string table");
+	return 0;
+}
+
+static int end_tables(struct pprof_reading *r)
+{
+	int e = seal(r, &r->mappings, "mapping");
+
+	return e ? e : seal(r, &r->functions, "function");
+}
+
+static int end_locations(struct pprof_reading *r)
+{
+	return seal(r, &r->locations, "location");
+}
+
+static int end_samples(struct pprof_reading *r)
+{
+	(void)r;
+	return 0;
+}
+
+static const struct {
+	int (*visit)(struct pprof_reading *r, const struct wire_field *f);
+	int (*end)(struct pprof_reading *r);
+} walks[] = {
+	{pass_strings, end_strings},
+	{pass_tables, end_tables},
+	{pass_locations, end_locations},
+	{pprof_reading_sample, end_samples},
+};
+
+/* Goes on with the walk in work for at most @max_fields; *ret_n: how many it was. */
+static int walk(struct pprof_reading *r, size_t max_fields, size_t *ret_n)
+{
+	struct wire_field f;
+	size_t n = 0;
 	int e;
 
-	e = profile_new(&r->p);
-	if (e)
-		return e;
-	e = walk(r, pass_strings);
-	if (e)
-		return e;
-	if (!r->n_strings)
-		return REFUSE(r, "not a profile.proto: it has no string table");
-	e = walk(r, pass_tables);
-	if (e)
-		return e;
-	e = seal(r, &r->mappings, "mapping");
-	if (e)
-		return e;
-	e = seal(r, &r->functions, "function");
-	if (e)
-		return e;
-	e = walk(r, pass_locations);
-	if (e)
-		return e;
-	e = seal(r, &r->locations, "location");
-	if (e)
-		return e;
-	return walk(r, pass_samples);
+	for (; r->at.at < r->at.end && n < max_fields; n++) {
+		size_t offset = (size_t)(r->at.at - r->data.at);
+
+		if (!wire_next(&r->at, &f))
+			return PPROF_REFUSE(r, "not a profile.proto: no field at byte %zu", offset);
+		e = walks[r->walk].visit(r, &f);
+		if (e)
+			return e;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+int pprof_reading_step(struct pprof_reading *r, size_t max_fields, bool *ret_done)
+{
+	size_t n = 0;
+	int e;
+
+	if (!r->p) {
+		e = profile_new(&r->p);
+		if (e)
+			return e;
+		r->at = r->data;
+	}
+	for (; r->walk < ARRAY_SIZE(walks); max_fields -= n) {
+		e = walk(r, max_fields, &n);
+		if (!e && r->at.at < r->at.end) {
+			*ret_done = false;
+			return 0;
+		}
+		if (!e)
+			e = walks[r->walk].end(r);
+		if (e)
+			return e;
+		r->walk++;
+		r->at = r->data;
+	}
+	*ret_done = true;
+	return 0;
 }
 
 int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 	       struct profile_message *message)
 {
 	cleanup(freep) uint8_t *unpacked = NULL;
-	cleanup(reader_deinit) struct reader r = {.message = message};
+	cleanup(pprof_reading_deinit) struct pprof_reading r = {.message = message};
 	size_t offset;
+	bool done;
 	int e;
 
 	if (gunzip_is_gzip(data, length)) {
 		e = gunzip(data, length, max_bytes, &unpacked, &length, &offset);
 		if (e == GUNZIP_E_MALFORMED)
-			return REFUSE(&r, "broken gzip data at byte %zu", offset);
+			return PPROF_REFUSE(&r, "broken gzip data at byte %zu", offset);
 		if (e < 0)
 			return e;
 		data = unpacked;
@@ -568,9 +459,9 @@ int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct prof
 		return profile_refuse(message, PPROF_E_TOO_BIG, "unpacks to more than %zu bytes",
 				      max_bytes);
 	if (!length)
-		return REFUSE(&r, "the profile is empty");
+		return PPROF_REFUSE(&r, "the profile is empty");
 	r.data = (struct wire){.at = data, .end = data + length};
-	e = read_message(&r);
+	e = pprof_reading_step(&r, SIZE_MAX, &done);
 	if (e)
 		return e;
 	*ret = steal_ptr(&r.p);

@@ -17,6 +17,7 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 #include "profile.pb-c.h"
 
 #define BATCH_BYTES ((size_t)64 << 10) /* handed to zlib at once */
@@ -25,6 +26,9 @@ struct pprof_writer {
 	z_stream z;
 	bool z_ready;
 	bool has_types;
+	unsigned
+		part; /* of what comes behind the samples, and how many of its things are written */
+	size_t n_written;
 	uint8_t *out; /* compressed, not yet taken */
 	size_t out_length, out_size;
 	uint8_t *batch; /* packed, not yet compressed */
@@ -289,7 +293,14 @@ static int put_string(struct pprof_writer *w, const struct profile *p, size_t in
 {
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
 	char *text = (char *)(uintptr_t)profile_string(p, (uint32_t)index);
+	cleanup(freep) char *repaired = NULL;
 
+	/* Names may be any bytes, and the kernel cuts them anywhere; proto3 strings are UTF-8. */
+	if (!utf8_is_valid(text)) {
+		text = repaired = utf8_repair(text);
+		if (!text)
+			return error_origin(-ENOMEM);
+	}
 	piece.n_string_table = 1;
 	piece.string_table = &text;
 	return put(w, &piece);
@@ -324,39 +335,58 @@ static int put_rest(struct pprof_writer *w, const struct profile *p)
 	return put(w, &piece);
 }
 
-static int put_each(struct pprof_writer *w, const struct profile *p, size_t n,
-		    int (*put_one)(struct pprof_writer *w, const struct profile *p, size_t index))
+int pprof_writer_samples(struct pprof_writer *w, const struct profile *p, size_t first, size_t n)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < n && !r; i++)
-		r = put_one(w, p, i);
-	return r;
-}
-
-int pprof_writer_samples(struct pprof_writer *w, const struct profile *p)
-{
+	size_t end = n < p->n_samples - first ? first + n : p->n_samples;
 	int r = 0;
 
 	if (!w->has_types)
 		r = put_value_types(w, p);
 	w->has_types = true;
-	return r ? r : put_each(w, p, p->n_samples, put_sample);
+	for (size_t i = first; i < end && !r; i++)
+		r = put_sample(w, p, i);
+	return r;
+}
+
+/* What comes behind the samples: so many things of each kind. */
+static size_t n_things(const struct profile *p, unsigned part)
+{
+	const size_t n[] = {p->n_mappings, p->n_locations, p->n_functions, profile_n_strings(p)};
+
+	return n[part];
+}
+
+int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t max, bool *ret_done)
+{
+	static int (*const put_thing[])(struct pprof_writer * w, const struct profile *p,
+					size_t index) = {put_mapping, put_location, put_function,
+							 put_string};
+	int r = 0;
+
+	for (; w->part < ARRAY_SIZE(put_thing); w->part++, w->n_written = 0) {
+		for (size_t n = n_things(p, w->part); w->n_written < n; w->n_written++, max--) {
+			if (!max) {
+				*ret_done = false;
+				return 0;
+			}
+			r = put_thing[w->part](w, p, w->n_written);
+			if (r)
+				return r;
+		}
+	}
+	r = put_rest(w, p);
+	if (!r)
+		r = compress_batch(w, Z_FINISH);
+	if (!r)
+		*ret_done = true;
+	return r;
 }
 
 int pprof_writer_finish(struct pprof_writer *w, const struct profile *p)
 {
-	int r = put_each(w, p, p->n_mappings, put_mapping);
+	bool done;
 
-	if (!r)
-		r = put_each(w, p, p->n_locations, put_location);
-	if (!r)
-		r = put_each(w, p, p->n_functions, put_function);
-	if (!r)
-		r = put_each(w, p, profile_n_strings(p), put_string);
-	if (!r)
-		r = put_rest(w, p);
-	return r ? r : compress_batch(w, Z_FINISH);
+	return pprof_writer_step(w, p, SIZE_MAX, &done);
 }
 
 int pprof_writer_take(struct pprof_writer *w, uint8_t **ret, size_t *ret_length)
@@ -375,7 +405,7 @@ int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_l
 	int r = pprof_writer_new(&w, level);
 
 	if (!r)
-		r = pprof_writer_samples(w, p);
+		r = pprof_writer_samples(w, p, 0, SIZE_MAX);
 	if (!r)
 		r = pprof_writer_finish(w, p);
 	return r ? r : pprof_writer_take(w, ret, ret_length);

@@ -27,6 +27,8 @@
 #define REQUESTS_PER_TURN 4
 #define PIECE_SIZE        ((size_t)64 << 10) /* of a file */
 #define PIECES_PER_TURN   8
+/* Files that wait to be read, which are memory; one that is larger has to be the only one. */
+#define ATTACHED_MAX (UINT64_C(32) << 20)
 
 struct connection {
 	struct connection_owner *owner;
@@ -61,6 +63,15 @@ static void discard_output(struct connection *c)
 	c->out_size = c->out_sent = 0;
 }
 
+static void drop_file(struct connection *c)
+{
+	if (c->file < 0)
+		return;
+	closep(&c->file);
+	c->file = -1;
+	c->owner->attached[c->peer.privileged] -= c->file_size;
+}
+
 void connection_free(struct connection *c)
 {
 	if (!c)
@@ -71,7 +82,7 @@ void connection_free(struct connection *c)
 	sd_event_source_disable_unref(c->io);
 	sd_event_source_disable_unref(c->timer);
 	closep(&c->fd);
-	closep(&c->file);
+	drop_file(c);
 	free(c->in);
 	free(c);
 }
@@ -117,10 +128,8 @@ static int next_piece(struct connection *c)
 	}
 	packet_put_header(data, size);
 	c->file_at += size;
-	if (c->file_at == c->file_size) {
-		closep(&c->file);
-		c->file = -1;
-	}
+	if (c->file_at == c->file_size)
+		drop_file(c);
 	c->out = data;
 	c->out_size = PACKET_HEADER_SIZE + size;
 	c->owner->queued += c->out_size;
@@ -170,24 +179,32 @@ void connection_attach(struct connection *c, int fd, uint64_t n_bytes)
 	c->file = fd;
 	c->file_at = 0;
 	c->file_size = n_bytes;
+	c->owner->attached[c->peer.privileged] += n_bytes;
+}
+
+/* Whoever takes an answer reads it at their own pace: strangers keep nobody else from theirs. */
+static bool is_too_much(const struct connection *c, size_t size)
+{
+	uint64_t attached = c->owner->attached[c->peer.privileged];
+
+	return c->owner->queued + size > QUEUED_MAX ||
+	       (c->file >= 0 && attached > ATTACHED_MAX && attached != c->file_size);
 }
 
 void connection_answer(struct connection *c, uint8_t *data, size_t size)
 {
 	c->reply = NULL;
 	c->answered = true;
-	if (data && c->owner->queued + size > QUEUED_MAX) {
+	if (data && is_too_much(c, size)) {
 		free(data);
-		closep(&c->file);
-		c->file = -1;
+		drop_file(c);
 		data = reply_pack_error(CONTROL_ERROR_FAILED,
 					"too many answers wait to be read; try again", &size);
 	}
 	if (!data) {
 		c->owner->stats.failed++;
 		c->closing = true;
-		closep(&c->file);
-		c->file = -1;
+		drop_file(c);
 	} else {
 		c->out = data;
 		c->out_size = size;

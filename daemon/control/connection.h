@@ -20,7 +20,8 @@ struct connection_owner {
 	struct dispatcher dispatcher;
 	int64_t priority;
 	uint64_t stall_ns;
-	size_t queued; /* bytes of answers that wait to be read */
+	size_t queued;        /* bytes of answers that wait to be read */
+	uint64_t attached[2]; /* of files behind them: those of clients without privileges, with */
 	struct listener_stats stats;
 	/* @c ends: take it off the lists. It is freed right after. */
 	void (*gone)(struct connection_owner *owner, struct connection *c);

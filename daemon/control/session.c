@@ -15,6 +15,7 @@
 
 #include "common/error.h"
 #include "daemon/control/window.h"
+#include "daemon/output/names.h"
 
 struct members {
 	uint64_t serial;
@@ -178,9 +179,9 @@ bool session_wants_process(const struct session *s, const struct process *p)
 	case TARGET_UID:
 		return p->uid_known && (int64_t)p->uid == s->target.number;
 	case TARGET_SERVICE:
-		return strcmp(p->service, s->target.text) == 0;
+		return names_means(s->target.text, p->unit->service);
 	case TARGET_CGROUP:
-		return in_cgroup(p->cgroup, s->target.text);
+		return in_cgroup(p->unit->cgroup, s->target.text);
 	}
 	return false;
 }
@@ -232,7 +233,7 @@ static bool wants_sample(const struct session *s, const struct sample *sample,
 		return strcmp(sample->comm, s->target.text) == 0 ||
 		       strcmp(p->comm, s->target.text) == 0;
 	default:
-		return !in_list(s->exclude_services, p->service) &&
+		return !in_list(s->exclude_services, p->unit->service) &&
 		       !in_list(s->exclude_comms, p->comm);
 	}
 }
@@ -240,7 +241,7 @@ static bool wants_sample(const struct session *s, const struct sample *sample,
 int session_add(struct session *s, const struct sample *sample, struct process *p)
 {
 	struct aggregate_key key = {
-		.process = p->serial,
+		.process = p->stay,
 		.generation = mappings_generation(p->mappings, sample->time_ns),
 		.tid = s->labels & LABEL_TID ? (uint32_t)sample->tid : 0,
 		.thread_name = s->labels & LABEL_THREAD ? sample->comm : "",

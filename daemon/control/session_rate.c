@@ -38,7 +38,7 @@ int session_set_slow_down(struct session_set *set, unsigned halvings)
 		if (r < 0)
 			return r;
 		if (r > 0)
-			s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
+			session_windows_refused(set, s, &message);
 	}
 	return 0;
 }

@@ -19,7 +19,8 @@ uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings);
 
 /*
  * For all sessions from now on, those that will be started included. A session that the source does
- * not let go on ends with its last window. Returns 0 or negative errno.
+ * not let go on ends with its last window; the system session is tried again, see
+ * session_set_trouble(). Returns 0 or negative errno.
  */
 int session_set_slow_down(struct session_set *set, unsigned halvings);
 /* Whether one halving more would make any session that samples slower. */

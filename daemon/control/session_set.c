@@ -14,6 +14,7 @@
 
 #define SECOND_NS          1000000000u
 #define ENDED_SESSIONS_MAX 64
+#define ASK_PARTS          10u /* ticks until all processes were asked for their units */
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * SECOND_NS)
 
@@ -215,12 +216,6 @@ static void forget_ended(struct session_set *set)
 			session_set_remove(set, set->sessions[i]);
 }
 
-/* Without a sampler a session ends, at the latest when its last window is written. */
-static void settle(struct session *s)
-{
-	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
-}
-
 static struct session *system_session(const struct session_set *set)
 {
 	return session_set_find(set, 0);
@@ -263,9 +258,10 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 		steal_ptr(&made);
 	}
 	s->state = SESSION_RUNNING; /* again, if it had been stopped */
+	set->in_trouble = false;
 	r = s->paused ? 0 : session_windows_attach(set, s, message);
 	if (r > 0)
-		settle(s);
+		session_windows_refused(set, s, message);
 	return r;
 }
 
@@ -274,6 +270,11 @@ int session_set_stop_system(struct session_set *set)
 	struct session *s = system_session(set);
 
 	return s ? session_set_stop(set, s, NULL) : 0;
+}
+
+const char *session_set_trouble(const struct session_set *set)
+{
+	return set->in_trouble ? set->trouble.text : NULL;
 }
 
 int session_set_pause(struct session_set *set, bool pause)
@@ -375,13 +376,15 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 {
 	int r = 0;
 
+	if (!s->id)
+		set->in_trouble = false;
 	if (s->state == SESSION_STOPPING)
 		return wait_with(s, flush);
 	if (s->state == SESSION_ENDED)
 		return 0;
 	if (!s->paused)
 		r = session_windows_detach(set, s, flush);
-	settle(s);
+	session_settle(s);
 	/* The window in flight may be one that was closed before, without @flush. */
 	return !r && s->state == SESSION_STOPPING ? wait_with(s, flush) : r;
 }
@@ -472,6 +475,34 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 	return r;
 }
 
+static void confirm_part(void *userdata, struct process *p)
+{
+	struct session_set *set = userdata;
+
+	if ((unsigned)p->pid % ASK_PARTS == set->asked)
+		confirm(set, p);
+}
+
+/*
+ * A process that moves into a session's unit tells nothing of it, unless another session samples
+ * it. So all are asked, a part of them each time.
+ */
+static void follow_units(struct session_set *set)
+{
+	bool has_units = false;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
+
+		has_units |= session_takes_samples(s) &&
+			     (s->target.kind == TARGET_SERVICE || s->target.kind == TARGET_CGROUP);
+	}
+	if (!has_units)
+		return;
+	set->asked = (set->asked + 1) % ASK_PARTS;
+	process_table_each(set->processes, confirm_part, set);
+}
+
 int session_set_tick(struct session_set *set, uint64_t now_ns)
 {
 	int r;
@@ -488,6 +519,10 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 				return r;
 		}
 	}
+	r = session_windows_retry(set, now_ns);
+	if (r)
+		return r;
+	follow_units(set);
 	forget_ended(set);
 	flusher_retry(set->flusher);
 	r = set->error;

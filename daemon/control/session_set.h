@@ -43,10 +43,12 @@ void session_set_configure(struct session_set *set, const struct session_default
 
 /*
  * Starts the system session, or applies the defaults to it anew. Returns 0, SESSION_START_E_REFUSED
- * with @message (it is off then, until the next call), or negative errno.
+ * with @message (it is off then, and session_set_tick() tries again), or negative errno.
  */
 int session_set_start_system(struct session_set *set, struct source_message *message);
 int session_set_stop_system(struct session_set *set);
+/* Why the system session is off although nobody stopped it; NULL: it is not. */
+const char *session_set_trouble(const struct session_set *set);
 /* Returns SESSION_START_E_* with @message, or negative errno. *ret stays the set's. */
 int session_set_start(struct session_set *set, const struct peer *peer,
 		      const struct session_request *request, struct session **ret,
@@ -76,7 +78,7 @@ void session_set_remove(struct session_set *set, struct session *s);
 int session_set_route(struct session_set *set, const struct sample *sample);
 /* What the output thread reports. Frees @result. */
 int session_set_take_result(struct session_set *set, struct output_result *result);
-/* Once a second: ends what is due, forgets the dead, tries again what waits. */
+/* Once a second: ends what is due, forgets the dead, tries again what waits or was refused. */
 int session_set_tick(struct session_set *set, uint64_t now_ns);
 /* The wall clock reached a window's end. */
 int session_set_close_windows(struct session_set *set);

@@ -15,16 +15,26 @@ struct session_set {
 	void *settle_userdata;
 	struct session_defaults defaults;
 	unsigned halvings; /* of all rates */
+	bool in_trouble;   /* the system session is off, though it is wanted */
+	struct source_message trouble;
+	uint64_t retry_ns; /* CLOCK_MONOTONIC */
 	struct session **sessions;
 	size_t n_sessions, capacity;
 	uint64_t next_id;
-	int error; /* of an observer call, reported by the next tick */
+	unsigned asked; /* which part of all processes was asked for their units last */
+	int error;      /* of an observer call, reported by the next tick */
 };
 
 /* Running, and not paused. */
 static inline bool session_takes_samples(const struct session *s)
 {
 	return s->state == SESSION_RUNNING && !s->paused;
+}
+
+/* Without a sampler a session ends, at the latest when its last window is written. */
+static inline void session_settle(struct session *s)
+{
+	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
 }
 
 size_t session_set_count_running(const struct session_set *set);
@@ -34,6 +44,11 @@ int session_windows_attach(struct session_set *set, struct session *s,
 			   struct source_message *message);
 /* The reverse; the sampler's last samples still reach the window before it is closed. */
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush);
+/* This host does not let @s have a sampler (any more): it ends. The system session tries again. */
+void session_windows_refused(struct session_set *set, struct session *s,
+			     const struct source_message *message);
+/* The system session tries again, if it is time to. Returns 0 or negative errno. */
+int session_windows_retry(struct session_set *set, uint64_t now_ns);
 /* Closes the window of @s and opens the next. */
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush);
 /* The window is full: closes it early. SESSION_E_FULL: the one before is still in the way. */

@@ -15,6 +15,8 @@
 #define WINDOW_BYTES_MIN (256u * 1024)
 /* After a window that could not be written. */
 #define PATIENCE_NS UINT64_C(10000000000)
+/* Between two attempts to have the system session back. */
+#define RETRY_NS UINT64_C(60000000000)
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
 
@@ -154,6 +156,34 @@ int session_windows_detach(struct session_set *set, struct session *s, struct fl
 		return r;
 	s->sampler = SESSION_NO_SAMPLER;
 	return samplers_refilter(set->samplers, sampler);
+}
+
+void session_windows_refused(struct session_set *set, struct session *s,
+			     const struct source_message *message)
+{
+	session_settle(s);
+	if (s->id)
+		return;
+	set->in_trouble = true;
+	set->trouble = *message;
+	set->retry_ns = proc_now_ns() + RETRY_NS;
+}
+
+int session_windows_retry(struct session_set *set, uint64_t now_ns)
+{
+	struct session *s = session_set_find(set, 0);
+	struct source_message message;
+	int r;
+
+	if (!set->in_trouble || now_ns < set->retry_ns || !s || s->state != SESSION_ENDED)
+		return 0;
+	s->state = SESSION_RUNNING;
+	r = session_windows_attach(set, s, &message);
+	if (r > 0)
+		session_windows_refused(set, s, &message);
+	else
+		set->in_trouble = false;
+	return r < 0 ? r : 0;
 }
 
 int session_windows_make_room(struct session_set *set, struct session *s)

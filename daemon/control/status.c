@@ -154,6 +154,8 @@ static void fill_names(Profd__Control__Names *m, const struct table_loader_stats
 	*m = (Profd__Control__Names)PROFD__CONTROL__NAMES__INIT;
 	m->workers_died = tables->workers_died + symbols->workers_died;
 	m->bad_images = tables->bad_images + symbols->bad_images;
+	m->slow_folders = symbols->slow_folders;
+	m->openers_lost = symbols->openers_lost;
 	if (peer->privileged)
 		m->last_bad_image = (char *)last;
 	m->trouble = (char *)(*tables->trouble ? tables->trouble : symbols->trouble);

@@ -11,10 +11,11 @@
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
 
-/* A process that the window counts: alive in the table, or taken back from a snapshot. */
+/* A process in one unit that the window counts: of the table, or taken back from a snapshot. */
 struct member {
-	uint64_t serial;
+	uint64_t serial; /* its stay there */
 	struct process *process;
+	struct process_unit *unit;          /* with process */
 	struct snapshot_process taken_back; /* if there is no process */
 	bool is_copied;                     /* into the snapshot that is being made */
 	UT_hash_handle hh;
@@ -55,6 +56,7 @@ void window_free(struct window *w)
 	HASH_ITER (hh, w->members, m, next) {
 		HASH_DEL(w->members, m);
 		process_unref(m->process);
+		process_unit_unref(m->unit);
 		snapshot_process_deinit(&m->taken_back);
 		free(m);
 	}
@@ -88,11 +90,13 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	r = aggregate_add(w->aggregate, key, weight);
 	if (r)
 		return r;
-	r = member_get(w, p->serial, &m);
+	r = member_get(w, key->process, &m);
 	if (r)
 		return r;
-	if (!m->process)
+	if (!m->process) {
 		m->process = process_ref(p);
+		m->unit = process_unit_ref(p->unit);
+	}
 	return AGGREGATE_E_OK;
 }
 
@@ -172,12 +176,14 @@ static int copy_text(char **ret, const char *text)
 	return text && !*ret ? error_origin(-ENOMEM) : 0;
 }
 
-static int describe_process(const struct process *p, struct snapshot_process *ret)
+static int describe_member(const struct member *m, struct snapshot_process *ret)
 {
+	const struct process *p = m->process;
 	int r;
 
 	*ret = (struct snapshot_process){
-		.serial = p->serial,
+		.serial = m->serial,
+		.program_serial = p->serial,
 		.pid = p->pid,
 		.kernel_thread = p->kernel_thread,
 		.program = image_ref(p->program),
@@ -186,11 +192,11 @@ static int describe_process(const struct process *p, struct snapshot_process *re
 		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
 	};
 	memcpy(ret->comm, p->comm, sizeof(ret->comm));
-	r = copy_text(&ret->service, p->service);
+	r = copy_text(&ret->service, m->unit->service);
 	if (!r)
-		r = copy_text(&ret->cgroup, p->cgroup);
+		r = copy_text(&ret->cgroup, m->unit->cgroup);
 	if (!r)
-		r = copy_text(&ret->container, p->container);
+		r = copy_text(&ret->container, m->unit->container);
 	return r;
 }
 
@@ -233,7 +239,7 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
 
 		if (m->process) {
-			r = describe_process(m->process, to);
+			r = describe_member(m, to);
 			if (r)
 				return r;
 		} else {
@@ -281,8 +287,7 @@ static int copy_processes(struct window *w,
 	HASH_ITER (hh, w->members, m, next) {
 		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
 
-		r = m->process ? describe_process(m->process, to)
-			       : copy_process(&m->taken_back, to);
+		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
 		if (r)
 			return r;
 		m->is_copied = wants(userdata, to);

@@ -35,7 +35,8 @@ int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
 void window_free(struct window *w);
 DEFINE_CLEANUP(struct window *, window_free)
 
-/* Counts one sample of @p. Returns AGGREGATE_E_* or negative errno. */
+/* Counts one sample of @p, with @key->process = p->stay, as one of its unit now. Returns
+ * AGGREGATE_E_* or negative errno. */
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t weight);
 /* How the stacks of all samples of @aggregate ended. */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 
 #include <systemd/sd-daemon.h>
@@ -30,13 +31,14 @@ struct gateway {
 enum {
 	SETUP_DONE,
 	SETUP_NOTHING, /* the configuration asks for nothing */
-	SETUP_FAILED,  /* logged */
+	SETUP_FAILED,  /* logged; a person is needed */
+	SETUP_FATAL,   /* logged */
 };
 
 static int fail(int r)
 {
 	log_error("%s", error_describe(r));
-	return SETUP_FAILED;
+	return SETUP_FATAL;
 }
 
 /* What the configuration says. SETUP_DONE: *ret_urls is malloc'ed. */
@@ -126,7 +128,7 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
 		   (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
 	r = set_up(g);
-	if (r == SETUP_FAILED)
+	if (r == SETUP_FAILED || r == SETUP_FATAL)
 		log_warning("the old configuration stays in use");
 	sd_notify(0, "READY=1");
 	if (r != SETUP_NOTHING)
@@ -191,5 +193,7 @@ int gateway_run(const struct gateway_options *options)
 		debug_cache_sweep(g.cache);
 	debug_cache_close(g.cache);
 	sd_event_unref(g.loop);
+	if (r == SETUP_FATAL)
+		return getenv("NOTIFY_SOCKET") ? EX_TEMPFAIL : EXIT_FAILURE; /* daemon/main.c */
 	return r == SETUP_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -158,7 +158,7 @@ uint64_t event_ticks_per_second(const struct sampler_spec *spec)
 	return 1000; /* nobody knows how often a counter will overflow */
 }
 
-static int paranoid_level(void)
+int event_paranoid_level(void)
 {
 	cleanup(fclosep) FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	int level = 0;
@@ -175,9 +175,9 @@ int event_explain(int err, const struct sampler_spec *spec, struct source_messag
 	case EPERM:
 		snprintf(message->text, sizeof(message->text),
 			 "the kernel does not let profd sample %s: it takes CAP_PERFMON%s", name,
-			 paranoid_level() > 2 ? ", and CAP_SYS_ADMIN while "
-						"kernel.perf_event_paranoid is above 2"
-					      : "");
+			 event_paranoid_level() > 2 ? ", and CAP_SYS_ADMIN while "
+						      "kernel.perf_event_paranoid is above 2"
+						    : "");
 		return SOURCE_E_DENIED;
 	case ENOENT:
 	case ENODEV:

@@ -16,6 +16,8 @@ void event_attr(const struct sampler_spec *spec, struct perf_event_attr *ret);
 bool event_excludes_by_source(const struct event *event);
 /* Ticks a second on one CPU that @spec can be expected to cause at most. */
 uint64_t event_ticks_per_second(const struct sampler_spec *spec);
+/* kernel.perf_event_paranoid; 0 if it cannot be read. */
+int event_paranoid_level(void);
 /*
  * Puts what a failed perf_event_open(2) (negative errno) means into @message. Returns SOURCE_E_* or
  * @err, where it is nothing that the user can do something about.

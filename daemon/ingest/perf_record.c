@@ -123,10 +123,10 @@ static bool decode_task(struct reader *r, bool is_fork, struct process_event *e)
 	e->pid = (pid_t)take_u32(r);
 	e->parent = (pid_t)take_u32(r);
 	e->tid = (pid_t)take_u32(r);
-	take_u32(r);
+	e->parent_tid = (pid_t)take_u32(r);
 	take_u64(r);
 	if (!is_fork)
-		e->parent = 0;
+		e->parent = e->parent_tid = 0;
 	return true;
 }
 
@@ -295,6 +295,7 @@ int perf_record_sample(const uint8_t *record, size_t length, uint64_t sample_typ
 	ret->pid = (pid_t)take_u32(&r);
 	ret->tid = (pid_t)take_u32(&r);
 	ret->time_ns = take_u64(&r);
+	ret->id = sample_type & PERF_SAMPLE_ID ? take_u64(&r) : 0;
 	ret->cpu = take_u32(&r);
 	take_u32(&r);
 	ret->period = take_u64(&r);

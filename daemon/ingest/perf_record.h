@@ -26,7 +26,7 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 /* Only when it was made, for sorting. */
 int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret);
 
-/* Of an event that samples: with PERF_SAMPLE_STACK_USER if it copies stacks. */
+/* Of an event that samples: with PERF_SAMPLE_STACK_USER if it copies stacks, and PERF_SAMPLE_ID. */
 #define PERF_RECORD_SAMPLE_TYPE                                                  \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER)
@@ -49,6 +49,7 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret);
 
 struct perf_sample {
 	uint64_t time_ns, period;
+	uint64_t id; /* of the event, or of the one it was inherited from; 0: was not asked for */
 	pid_t pid, tid;
 	uint32_t cpu;
 	bool user_mode; /* the tick hit user mode */

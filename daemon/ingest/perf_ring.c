@@ -9,12 +9,28 @@
 #include "common/error.h"
 #include "daemon/ingest/perf_admin.h"
 
-int perf_open(const struct perf_event_attr *attr, unsigned cpu)
+int perf_open(const struct perf_event_attr *attr, pid_t tid, unsigned cpu)
 {
 	/* The kernel does not write to @attr but for its size, when that is wrong. */
 	struct perf_event_attr copy = *attr;
 
-	return perf_admin_open(&copy, -1, (int)cpu);
+	return perf_admin_open(&copy, tid, (int)cpu);
+}
+
+int perf_open_silent(const struct perf_event_attr *like, unsigned cpu)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.use_clockid = like->use_clockid,
+		.clockid = like->clockid,
+		.watermark = like->watermark,
+		.wakeup_watermark = like->wakeup_watermark,
+	};
+
+	return perf_open(&attr, 0, cpu);
 }
 
 /* The largest 2^n pages that fit into @bytes. */

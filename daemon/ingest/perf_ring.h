@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* A record's length is a 16-bit field. */
 #define PERF_RING_RECORD_MAX 65536
@@ -21,8 +22,15 @@ struct perf_ring {
 	uint64_t n_malformed; /* times the reader lost its place and skipped what there was */
 };
 
-/* Opens @attr for all processes on @cpu, close-on-exec. Returns the fd or negative errno. */
-int perf_open(const struct perf_event_attr *attr, unsigned cpu);
+#define PERF_ALL_TASKS (-1)
+
+/* Opens @attr for @tid on @cpu, close-on-exec. Returns the fd or negative errno. */
+int perf_open(const struct perf_event_attr *attr, pid_t tid, unsigned cpu);
+/*
+ * Opens an event on the calling thread that never happens, with @like's clock and wakeups: its ring
+ * is for events of other threads on @cpu (PERF_EVENT_IOC_SET_OUTPUT), and takes no privileges.
+ */
+int perf_open_silent(const struct perf_event_attr *like, unsigned cpu);
 
 /*
  * Maps the largest ring that the kernel grants (RLIMIT_MEMLOCK, perf_event_mlock_kb), from

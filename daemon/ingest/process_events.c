@@ -40,6 +40,7 @@ struct process_events {
 	const struct source_sink *sink;
 	int epoll;
 	size_t max_bytes;
+	bool elsewhere;
 	struct event_cpu *cpus;
 	size_t n_cpus;
 	uint8_t *bytes;
@@ -58,16 +59,16 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-int process_events_new(struct process_events **ret, const struct source_sink *sink, int epoll,
-		       size_t max_bytes)
+int process_events_new(struct process_events **ret, const struct process_events_options *options)
 {
 	struct process_events *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return error_origin(-ENOMEM);
-	p->sink = sink;
-	p->epoll = epoll;
-	p->max_bytes = max_bytes;
+	p->sink = options->sink;
+	p->epoll = options->epoll;
+	p->max_bytes = options->max_bytes;
+	p->elsewhere = options->elsewhere;
 	*ret = p;
 	return 0;
 }
@@ -96,11 +97,10 @@ void process_events_free(struct process_events *p)
  * are there for every file. wakeup_watermark, as wakeup_events counts samples, of which a dummy
  * event has none.
  */
-static int event_cpu_open(struct process_events *p, unsigned cpu, size_t ring_bytes,
-			  struct event_cpu *ret)
+void process_events_attr(struct perf_event_attr *ret)
 {
-	const struct perf_event_attr attr = {
-		.size = sizeof(attr),
+	*ret = (struct perf_event_attr){
+		.size = sizeof(*ret),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_RECORD_PROCESS_SAMPLE_TYPE,
@@ -116,11 +116,18 @@ static int event_cpu_open(struct process_events *p, unsigned cpu, size_t ring_by
 		.wakeup_watermark = WAKEUP_BYTES,
 		.disabled = 1,
 	};
+}
+
+static int event_cpu_open(struct process_events *p, unsigned cpu, size_t ring_bytes,
+			  struct event_cpu *ret)
+{
 	struct epoll_event wake = {.events = EPOLLIN};
 	struct event_cpu c = {.cpu = cpu};
+	struct perf_event_attr attr;
 	int r;
 
-	c.fd = perf_open(&attr, cpu);
+	process_events_attr(&attr);
+	c.fd = p->elsewhere ? perf_open_silent(&attr, cpu) : perf_open(&attr, PERF_ALL_TASKS, cpu);
 	if (c.fd < 0)
 		return c.fd == -ENODEV ? c.fd : error_origin(c.fd);
 	r = perf_ring_map(&c.ring, c.fd, ring_bytes, RING_LEAST);
@@ -200,12 +207,12 @@ static int collect(struct process_events *p, struct event_cpu *c, uint64_t now)
 	return 0;
 }
 
-static bool has_cpu(const struct process_events *p, unsigned cpu)
+int process_events_fd(const struct process_events *p, unsigned cpu)
 {
 	for (size_t i = 0; i < p->n_cpus; i++)
 		if (p->cpus[i].cpu == cpu)
-			return true;
-	return false;
+			return p->cpus[i].fd;
+	return -1;
 }
 
 static int add_cpu(struct process_events *p, unsigned cpu, size_t ring_bytes)
@@ -243,7 +250,7 @@ int process_events_follow(struct process_events *p, const struct cpus *cpus)
 	if (ring_bytes > RING_MOST)
 		ring_bytes = RING_MOST;
 	for (unsigned cpu = 0; p->n_cpus < cpus->n && cpu < CPUS_MAX; cpu++) {
-		if (!cpus_has(cpus, cpu) || has_cpu(p, cpu))
+		if (!cpus_has(cpus, cpu) || process_events_fd(p, cpu) >= 0)
 			continue;
 		r = add_cpu(p, cpu, ring_bytes);
 		if (r < 0)

@@ -10,18 +10,22 @@
  * was about to write while the rings were read can still be late, but never one that a sample
  * depends on: a task is not sampled in a mapping before the mapping's record is complete.
  */
+#include <linux/perf_event.h>
+
 #include "daemon/ingest/cpus.h"
 #include "daemon/ingest/source.h"
 
 struct process_events;
 
-/*
- * @sink: where events go, borrowed. @epoll: what is to wake up when events wait; borrowed.
- * @max_bytes: for all rings together; the kernel may grant less. Events begin with
- * process_events_follow(). Returns 0 or negative errno.
- */
-int process_events_new(struct process_events **ret, const struct source_sink *sink, int epoll,
-		       size_t max_bytes);
+struct process_events_options {
+	const struct source_sink *sink; /* where events go, borrowed */
+	int epoll;                      /* what is to wake up when events wait; borrowed */
+	size_t max_bytes;               /* for all rings together; the kernel may grant less */
+	bool elsewhere; /* the caller opens the events, for the threads that it wants */
+};
+
+/* Events begin with process_events_follow(). Returns 0 or negative errno. */
+int process_events_new(struct process_events **ret, const struct process_events_options *options);
 void process_events_free(struct process_events *p);
 DEFINE_CLEANUP(struct process_events *, process_events_free)
 
@@ -36,6 +40,9 @@ int process_events_follow(struct process_events *p, const struct cpus *cpus);
  * PROCESS_EVENT_LOST. Returns 0 or negative errno.
  */
 int process_events_drain(struct process_events *p, uint64_t *ret_until);
+/* Elsewhere: what to open (disabled), and whose ring to write into; -1: @cpu has none. */
+void process_events_attr(struct perf_event_attr *ret);
+int process_events_fd(const struct process_events *p, unsigned cpu);
 size_t process_events_bytes(const struct process_events *p);
 
 #endif

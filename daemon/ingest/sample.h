@@ -69,6 +69,7 @@ struct process_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	pid_t pid, tid;
 	pid_t parent;                /* FORK */
+	pid_t parent_tid;            /* FORK: the thread that called; 0 unknown */
 	char comm[SAMPLE_COMM_SIZE]; /* EXEC, COMM */
 	uint64_t lost;               /* LOST */
 	struct {

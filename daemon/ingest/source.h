@@ -56,10 +56,12 @@ struct sampler_spec {
 };
 
 /* X(name): see status --json, unwinding. Of all samplers. */
-#define SOURCE_ROOT_COUNTERS(X)                                                                 \
-	X(uninherited) /* children that could not have their parent's mappings for walks in the \
-			  kernel, and bring copies at first */                                  \
-	X(unwithdrawn) /* processes that ended and whose mappings the kernel could not forget */
+#define SOURCE_ROOT_COUNTERS(X)                                                                   \
+	X(uninherited) /* children that could not have their parent's mappings for walks in the   \
+			  kernel, and bring copies at first */                                    \
+	X(unwithdrawn) /* processes that ended and whose mappings the kernel could not forget */  \
+	X(unattached)  /* threads that a user's own profd could not sample: no more events may be \
+			  open, or the kernel refused */
 
 #define SOURCE_COUNTER_FIELD(n) uint64_t n;
 struct source_stats {
@@ -89,6 +91,7 @@ struct source_options {
 	unsigned drain_ms;     /* how long samples may wait in a ring, e.g. 100 */
 	uint64_t memory_bytes; /* upper bound for all rings together */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
+	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */
 	/* BPF, for tests and measurements only: */
 	uint32_t witness_one_in; /* every so many complete walks carry what repeats them; 0: none */
 	bool measure_cost;       /* see source_bpf_cost.h */

@@ -507,7 +507,11 @@ static int begin_process_events(struct bpf_source *s, struct source_message *mes
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
-	r = process_events_new(&s->events, s->options.sink, s->epoll, memory_limit(s) / 4);
+	r = process_events_new(&s->events, &(struct process_events_options){
+						   .sink = s->options.sink,
+						   .epoll = s->epoll,
+						   .max_bytes = memory_limit(s) / 4,
+					   });
 	if (r < 0)
 		return r;
 	r = process_events_follow(s->events, &cpus);

@@ -28,44 +28,12 @@
 
 #include "common/error.h"
 #include "daemon/ingest/event.h"
-#include "daemon/ingest/members.h"
 #include "daemon/ingest/own_processes.h"
 #include "daemon/ingest/perf_record.h"
-#include "daemon/ingest/process_events.h"
-#include "daemon/ingest/source_perf_plan.h"
-#include "daemon/ingest/source_perf_user.h"
+#include "daemon/ingest/source_perf_private.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/ingest/ticker.h"
 
-#define MEMORY_DEFAULT   (32u << 20)
-#define LOOK_INTERVAL_NS UINT64_C(1000000000)
-
-struct perf_sampler {
-	bool used;
-	struct sampler_spec spec;
-	struct ticker ticker;
-	struct perf_plan plan;
-	uint64_t sample_type;
-	struct source_stats stats;
-};
-
-struct perf_source {
-	struct source source;
-	struct source_options options;
-	struct source_sink sink; /* ours: follows fork before it hands on */
-	struct process_events *events;
-	struct members *members;
-	struct members *own; /* our children, and we; NULL: they are sampled */
-	int epoll;
-	unsigned next_index;
-	struct perf_sampler samplers[SAMPLERS_MAX];
-	struct perf_tasks tasks;
-	uint64_t events_until; /* process events up to here have been delivered */
-	uint64_t looked_ns;    /* when skipped ticks were last looked for */
-	uint64_t unfollowed;
-	struct perf_sample sample;
-	uint8_t record[PERF_RING_RECORD_MAX];
-};
+#define MEMORY_DEFAULT (32u << 20)
 
 static struct perf_source *from_source(struct source *source)
 {
@@ -80,6 +48,8 @@ static void on_process_event(void *userdata, const struct process_event *event)
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
 		perf_tasks_forget(&s->tasks, event->tid);
+	if (s->tasks_of_user && own_tasks_apply(s->tasks_of_user, event) < 0)
+		s->unfollowed++;
 	s->options.sink->process_event(s->options.sink->userdata, event);
 }
 
@@ -123,6 +93,10 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 
 	if (!p->pid && !p->tid) {
 		tick->idle++;
+		return false;
+	}
+	if (s->tasks_of_user && !own_tasks_counts(s->tasks_of_user, index, p->tid, p->id)) {
+		sampler->stats.excluded++;
 		return false;
 	}
 	if ((s->options.exclude_self && p->pid == getpid()) ||
@@ -234,14 +208,6 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
 	return 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
  * The counts must be older than the ticks that are compared with them: read before the rings are
  * drained, judged when they are empty. About once a second, as it interrupts each CPU.
@@ -249,12 +215,12 @@ static uint64_t monotonic_ns(void)
 static int perf_drain(struct source *source, unsigned budget)
 {
 	struct perf_source *s = from_source(source);
-	bool looks = monotonic_ns() - s->looked_ns >= LOOK_INTERVAL_NS;
+	bool looks = source_perf_now_ns() - s->looked_ns >= source_perf_look_interval_ns(s);
 	int r;
 
 	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used)
-			ticker_read(&s->samplers[i].ticker);
+			source_perf_read(s, &s->samplers[i]);
 	r = process_events_drain(s->events, &s->events_until);
 	for (unsigned i = 0; r == 0 && budget && i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used)
@@ -267,7 +233,7 @@ static int perf_drain(struct source *source, unsigned budget)
 		if (s->samplers[i].used)
 			ticker_judge(&s->samplers[i].ticker, false);
 	if (looks)
-		s->looked_ns = monotonic_ns();
+		s->looked_ns = source_perf_now_ns();
 	return SOURCE_E_OK;
 }
 
@@ -295,9 +261,12 @@ static struct perf_sampler *free_sampler(struct perf_source *s)
 	return NULL;
 }
 
-static void fill_attr(struct perf_sampler *sampler, struct perf_event_attr *ret)
+static void fill_attr(const struct perf_source *s, struct perf_sampler *sampler,
+		      struct perf_event_attr *ret)
 {
 	sampler->sample_type = PERF_RECORD_SAMPLE_TYPE;
+	if (s->tasks_of_user)
+		sampler->sample_type |= PERF_SAMPLE_ID;
 	if (sampler->plan.stack_bytes)
 		sampler->sample_type |= PERF_SAMPLE_STACK_USER;
 	event_attr(&sampler->spec, ret);
@@ -310,6 +279,7 @@ static void fill_attr(struct perf_sampler *sampler, struct perf_event_attr *ret)
 	ret->clockid = CLOCK_MONOTONIC;
 	ret->watermark = 1;
 	ret->wakeup_watermark = (uint32_t)(sampler->plan.ring_bytes / 2);
+	ret->exclude_kernel |= !s->sees_kernel;
 }
 
 /*
@@ -329,8 +299,9 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 		sampler->plan = perf_plan_make(most, ticks);
 		if (!sampler->plan.ring_bytes)
 			return SOURCE_E_FULL;
-		fill_attr(sampler, &attr);
+		fill_attr(s, sampler, &attr);
 		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes, attach, s);
+		sampler->ticker.counts_elsewhere = s->tasks_of_user;
 		r = ticker_follow(&sampler->ticker, cpus);
 		if (r < 0)
 			break;
@@ -363,6 +334,8 @@ static int perf_add_sampler(struct source *source, const struct sampler_spec *sp
 		return r;
 	sampler->spec = *spec;
 	r = open_sampler(s, sampler, &cpus);
+	if (r == SOURCE_E_OK)
+		r = source_perf_own_add(s, sampler);
 	if (r == SOURCE_E_FULL)
 		snprintf(message->text, sizeof(message->text),
 			 "no memory for another sampler's ring buffers: raise the budget");
@@ -391,7 +364,9 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 	if (!sampler->used)
 		return error_origin(-EINVAL);
 	ticker_stop(&sampler->ticker);
-	ticker_read(&sampler->ticker);
+	if (s->tasks_of_user)
+		own_tasks_remove_kind(s->tasks_of_user, index);
+	source_perf_read(s, sampler);
 	do {
 		r = perf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
@@ -456,7 +431,7 @@ static int perf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used && ticker_differs(&s->samplers[i].ticker, &cpus))
 			r = ticker_follow(&s->samplers[i].ticker, &cpus);
-	return r;
+	return r ? r : source_perf_own_follow(s, &cpus);
 }
 
 static int perf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
@@ -468,6 +443,8 @@ static int perf_get_stats(struct source *source, unsigned index, struct source_s
 		take_ticker_stats(sampler);
 	sampler->stats.expected = sampler->stats.seen + sampler->stats.lost[LOST_SKIPPED];
 	sampler->stats.unfollowed = s->unfollowed;
+	if (s->tasks_of_user)
+		sampler->stats.unattached = own_tasks_unattached(s->tasks_of_user);
 	*ret = sampler->stats;
 	return SOURCE_E_OK;
 }
@@ -489,6 +466,7 @@ static void perf_free(struct source *source)
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used)
 			ticker_deinit(&s->samplers[i].ticker);
+	own_tasks_free(s->tasks_of_user);
 	process_events_free(s->events);
 	members_free(s->members);
 	members_free(s->own);
@@ -527,6 +505,7 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	s->options = *options;
 	s->sink = (struct source_sink){.process_event = on_process_event, .userdata = s};
 	s->epoll = -1;
+	s->sees_kernel = true;
 	s->tasks.proc_fd = -1;
 	owner = &s->source;
 	s->tasks.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -535,7 +514,9 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return error_origin(-errno);
-	r = members_new(&s->members);
+	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
+	if (r == 0)
+		r = members_new(&s->members);
 	if (r == 0 && options->exclude_children)
 		r = members_new(&s->own);
 	if (r == 0 && options->exclude_children)
@@ -543,12 +524,21 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	if (r == 0)
 		r = cpus_read_online(&cpus);
 	if (r == 0)
-		r = process_events_new(&s->events, &s->sink, s->epoll, memory_limit(s) / 4);
-	if (r < 0)
+		r = process_events_new(&s->events, &(struct process_events_options){
+							   .sink = &s->sink,
+							   .epoll = s->epoll,
+							   .max_bytes = memory_limit(s) / 4,
+							   .elsewhere = options->own_only,
+						   });
+	if (r)
 		return r;
 	r = process_events_follow(s->events, &cpus);
 	if (r < 0)
 		return event_explain(r, &spec, message);
+	if (options->own_only)
+		r = source_perf_own_begin(s, &cpus);
+	if (r)
+		return r;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;
 }

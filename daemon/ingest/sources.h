@@ -9,6 +9,8 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 		   struct source_message *message);
 int source_perf_new(struct source **ret, const struct source_options *options,
 		    struct source_message *message);
+/* For a daemon that may sample nothing, and is to answer all the same: never delivers anything. */
+int source_none_new(struct source **ret);
 /* Delivers the file's records at once, as fast as they are drained. @fd is taken over. */
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
 		      struct source_message *message);

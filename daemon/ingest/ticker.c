@@ -81,7 +81,8 @@ static int tick_open(struct ticker *t, struct tick *tick)
 {
 	int r;
 
-	tick->fd = perf_open(&t->attr, tick->cpu);
+	tick->fd = t->counts_elsewhere ? perf_open_silent(&t->attr, tick->cpu)
+				       : perf_open(&t->attr, PERF_ALL_TASKS, tick->cpu);
 	if (tick->fd == -ENODEV) { /* went offline since we looked */
 		tick->fd = -1;
 		return 0;
@@ -147,7 +148,7 @@ static void read_idle(struct ticker *t, bool begins)
 {
 	struct idle_target target = {t, begins, idle_unit_ns()};
 
-	if (is_clock(&t->attr))
+	if (is_clock(&t->attr) && !t->counts_elsewhere)
 		idle_read(on_idle, &target);
 }
 
@@ -201,7 +202,7 @@ void ticker_stop(struct ticker *t)
 
 void ticker_read(struct ticker *t)
 {
-	for (size_t i = 0; i < t->n_ticks; i++) {
+	for (size_t i = 0; i < t->n_ticks && !t->counts_elsewhere; i++) {
 		struct tick *tick = &t->ticks[i];
 		uint64_t count;
 
@@ -244,6 +245,7 @@ void tick_judge(struct tick *tick, uint64_t period, bool exact)
 		period = tick->period_sum / tick->runs;
 	if (period && tick->events > tick->period_sum)
 		missing = (tick->events - tick->period_sum) / period;
+	missing -= missing < tick->undue ? missing : tick->undue;
 	sure = exact || missing < tick->missing ? missing : tick->missing;
 	tick->missing = missing;
 	if (sure <= found)

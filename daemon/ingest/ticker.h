@@ -47,6 +47,7 @@ struct tick {
 	uint64_t events;  /* counted, and what the open one had at ticker_read() */
 	uint64_t idle_since; /* the CPU's idle time less idle_ns, when the open one began */
 	uint64_t idle_ns;    /* how long the CPU was idle meanwhile; 0 too if it is no clock */
+	uint64_t undue;      /* of counts_elsewhere: partial periods that may be in events */
 	uint64_t missing;    /* ticks at the last look */
 	uint64_t skipped, idle_found; /* what they are, when they surely are missing */
 };
@@ -55,6 +56,11 @@ struct ticker {
 	struct perf_event_attr attr;
 	uint64_t period;   /* events, as long as no tick has said better; 0 unknown */
 	size_t ring_bytes; /* of each event */
+	/*
+	 * The ticks are those of other events, which the owner opens to write into the rings here;
+	 * then it also fills in events and undue after ticker_read(), and stops them by itself.
+	 */
+	bool counts_elsewhere;
 	struct tick *ticks;
 	size_t n_ticks;
 	uint64_t throttled; /* times; see ticker_drain_throttled() */

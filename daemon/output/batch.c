@@ -26,6 +26,7 @@ struct entry {
 	uint64_t blocks;
 	enum entry_state state;
 	bool replace;
+	bool is_synced;
 	bool existed;        /* replaced an older version ... */
 	uint64_t old_blocks; /* ... which had so many */
 };
@@ -48,6 +49,9 @@ struct batch {
 	size_t fd_folder;
 	bool given;
 	bool committed;
+	/* The file that comes bit by bit. */
+	int file_fd;
+	uint64_t file_bytes;
 };
 
 int batch_new(struct batch **ret, struct store *store)
@@ -57,7 +61,7 @@ int batch_new(struct batch **ret, struct store *store)
 	if (!batch)
 		return error_origin(-ENOMEM);
 	batch->store = store;
-	batch->fd = -1;
+	batch->fd = batch->file_fd = -1;
 	*ret = batch;
 	return 0;
 }
@@ -122,13 +126,10 @@ static int write_all(struct batch *batch, int fd, const uint8_t *data, size_t le
 	return 0;
 }
 
-/* Writes the temporary file and fills the entry's blocks. The caller removes it on an error. */
-static int write_file(struct batch *batch, struct entry *e, const char *temporary,
-		      const uint8_t *data, size_t length)
+/* Opens the temporary file. The caller removes it on an error. */
+static int open_file(struct batch *batch, const struct entry *e, const char *temporary, int *ret)
 {
 	cleanup(closep) int fd = -1;
-	struct stat st;
-	int r;
 
 	fd = batch->store->ops->open(batch->fd, temporary,
 				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -139,11 +140,15 @@ static int write_file(struct batch *batch, struct entry *e, const char *temporar
 		return error_origin(-errno);
 	if (batch->given && fchown(fd, batch->folders[e->folder].owner, (gid_t)-1) < 0)
 		batch->store->acl_refused = true;
-	r = write_all(batch, fd, data, length);
-	if (r)
-		return r;
-	if (!e->replace)
-		store_set_samples(fd, e->samples);
+	*ret = steal_fd(&fd);
+	return 0;
+}
+
+/* Fills the entry's blocks, which some file systems know only when they are on the disk. */
+static int measure_file(struct entry *e, int fd)
+{
+	struct stat st;
+
 	if (fstat(fd, &st) < 0)
 		return error_origin(-errno);
 	e->blocks = (uint64_t)st.st_blocks;
@@ -165,36 +170,111 @@ static int reserve(struct batch *batch)
 	return 0;
 }
 
-int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
-	      size_t length)
+/* All of an entry but its file; its name is the caller's then. */
+static int new_entry(struct batch *batch, const struct batch_file *file, struct entry *ret)
 {
 	struct entry e = {.samples = file->samples, .replace = file->replace};
-	char temporary[32];
 	int r = reserve(batch);
 
-	if (r)
-		return r;
-	r = find_folder(batch, file->folder, file->owner, &e.folder);
-	if (r)
-		return r;
-	r = enter(batch, e.folder);
+	if (!r)
+		r = find_folder(batch, file->folder, file->owner, &e.folder);
+	if (!r)
+		r = enter(batch, e.folder);
 	if (r)
 		return r;
 	e.name = strdup(file->name);
 	if (!e.name)
 		return error_origin(-ENOMEM);
-
 	e.temporary = batch->store->n_temporary++;
+	*ret = e;
+	return 0;
+}
+
+/* The next entry, and its file, which is empty yet. */
+static int begin_entry(struct batch *batch, const struct batch_file *file, int *ret)
+{
+	struct entry e;
+	char temporary[32];
+	int r = new_entry(batch, file, &e);
+
+	if (r)
+		return r;
 	temporary_name(e.temporary, temporary);
-	r = write_file(batch, &e, temporary, data, length);
+	r = open_file(batch, &e, temporary, ret);
 	if (r) {
 		(void)batch->store->ops->unlink(batch->fd, temporary, 0);
 		free(e.name);
 		return r;
 	}
 	batch->entries[batch->n_entries++] = e;
+	return 0;
+}
+
+int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
+	      size_t length)
+{
+	cleanup(closep) int fd = -1;
+	struct entry *e;
+	int r = begin_entry(batch, file, &fd);
+
+	if (r)
+		return r;
+	e = &batch->entries[batch->n_entries - 1];
+	r = write_all(batch, fd, data, length);
+	if (!r && !e->replace)
+		store_set_samples(fd, e->samples);
+	if (!r)
+		r = measure_file(e, fd);
+	if (r)
+		batch_rewind(batch, batch->n_entries - 1);
+	else
+		batch->bytes += length;
+	return r;
+}
+
+int batch_begin(struct batch *batch, const struct batch_file *file)
+{
+	batch->file_bytes = 0;
+	return begin_entry(batch, file, &batch->file_fd);
+}
+
+/* The file that comes bit by bit comes no more; an error takes it back. */
+static int close_file(struct batch *batch, int error)
+{
+	close(batch->file_fd);
+	batch->file_fd = -1;
+	if (error)
+		batch_rewind(batch, batch->n_entries - 1);
+	return error;
+}
+
+int batch_write(struct batch *batch, const uint8_t *data, size_t length)
+{
+	int r = write_all(batch, batch->file_fd, data, length);
+
+	if (r)
+		return close_file(batch, r);
+	/* Asks and does not wait; what cannot be begun now the end waits for. */
+	(void)sync_file_range(batch->file_fd, (off_t)batch->file_bytes, (off_t)length,
+			      SYNC_FILE_RANGE_WRITE);
+	batch->file_bytes += length;
 	batch->bytes += length;
 	return 0;
+}
+
+int batch_end(struct batch *batch, uint64_t samples)
+{
+	struct entry *e = &batch->entries[batch->n_entries - 1];
+	int r = 0;
+
+	e->samples = samples;
+	e->is_synced = true;
+	store_set_samples(batch->file_fd, samples);
+	if (batch->store->ops->sync_file(batch->file_fd) < 0)
+		r = error_origin(-errno);
+	if (!r)
+		r = measure_file(e, batch->file_fd);
+	return close_file(batch, r);
 }
 
 size_t batch_mark(const struct batch *batch)
@@ -396,6 +476,15 @@ static int index_all(struct batch *batch)
 	return 0;
 }
 
+/* Whether each file was waited for on its own. */
+static bool is_synced(const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->n_entries; i++)
+		if (!batch->entries[i].is_synced)
+			return false;
+	return true;
+}
+
 struct batch_outcome batch_commit(struct batch *batch)
 {
 	struct batch_outcome outcome = {0};
@@ -406,7 +495,7 @@ struct batch_outcome batch_commit(struct batch *batch)
 		outcome.is_final = true;
 		return outcome;
 	}
-	if (batch->store->ops->sync(batch->store->fd) < 0) {
+	if (!is_synced(batch) && batch->store->ops->sync(batch->store->fd) < 0) {
 		outcome.error = error_origin(-errno);
 		return outcome;
 	}
@@ -422,6 +511,8 @@ struct batch_outcome batch_commit(struct batch *batch)
 	if (r && !outcome.error)
 		outcome.error = r;
 	r = index_all(batch);
+	if (r)
+		batch->store->is_stale = true;
 	if (r && !outcome.error)
 		outcome.error = r;
 	return outcome;
@@ -455,6 +546,7 @@ void batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
+	closep(&batch->file_fd);
 	if (!batch->committed)
 		batch_rewind(batch, 0);
 	for (size_t i = 0; i < batch->n_entries; i++)

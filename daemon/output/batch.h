@@ -7,7 +7,7 @@
  *
  *   1. batch_add() writes each under a temporary name in its folder;
  *   2. batch_commit() syncs the file system once, so that every byte is on the disk before any
- *      file has a name;
+ *      file has a name (unless all files came bit by bit and are there already);
  *   3. renames them: new files first, never over an existing one (RENAME_NOREPLACE; a name that is
  *      taken gets ".1", ".2" ...), then those that replace their older version;
  *   4. syncs the folders, so that the names are on the disk too.
@@ -52,6 +52,15 @@ DEFINE_CLEANUP(struct batch *, batch_free)
 /* Writes one temporary file; texts and data are copied or written. 0 or negative errno. */
 int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
 	      size_t length);
+/*
+ * The same bit by bit, for who must not keep others waiting: batch_begin(), any number of
+ * batch_write(), by which the disk is set to work at once, and batch_end(), which waits for it and
+ * for no other file. In between nothing else may be added. 0 or negative errno, after which the
+ * file is gone.
+ */
+int batch_begin(struct batch *batch, const struct batch_file *file);
+int batch_write(struct batch *batch, const uint8_t *data, size_t length);
+int batch_end(struct batch *batch, uint64_t samples);
 /* The number of files so far; batch_rewind() takes back all files after that many. */
 size_t batch_mark(const struct batch *batch);
 void batch_rewind(struct batch *batch, size_t mark);

@@ -11,9 +11,11 @@
 #include "common/profile/message.h"
 #include "common/profile/pprof.h"
 #include "common/profile/windows.h"
+#include "daemon/output/stored.h"
 
-#define FILE_MAX   ((size_t)64 << 20) /* of a compressed file */
-#define GZIP_LEVEL 6
+#define GZIP_LEVEL   6
+#define STEP_SAMPLES 1000 /* compressed by a step; microseconds each */
+#define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 
 /* Files are remembered by what their names are made of: there may be tens of thousands. */
 struct file {
@@ -31,8 +33,13 @@ struct collect {
 	size_t n_shelves;
 	struct file *files;
 	size_t n_files, max_files, next;
+	struct stored *stored; /* the file before next, which is being read */
+	struct merge_select file_select;
+	bool has_tables; /* of that file */
 	struct merge *merge;
 	struct pprof_writer *writer;
+	bool is_spilling, is_finishing;
+	size_t n_spilled; /* samples, by now */
 	struct collected *result;
 };
 
@@ -54,7 +61,8 @@ void collect_free(struct collect *c)
 		free(c->files[i].tail);
 	free(c->shelves);
 	free(c->files);
-	merge_free(c->merge);
+	merge_free(c->merge); /* borrows the file */
+	stored_free(c->stored);
 	pprof_writer_free(c->writer);
 	collected_free(c->result);
 	free(c);
@@ -209,56 +217,73 @@ static int put_result(struct collect *c)
 	return COLLECT_E_OK;
 }
 
-/* Writes the samples away. */
-static int spill(struct collect *c)
+/* The samples are going to be written away: see spill_some(). */
+static int begin_spilling(struct collect *c)
 {
-	int r = 0;
-
-	if (!c->writer) {
-		c->result->fd = memfd_create("profd-collect", MFD_CLOEXEC);
-		if (c->result->fd < 0)
-			return error_origin(-errno);
-		r = pprof_writer_new(&c->writer, GZIP_LEVEL);
-	} else {
+	c->is_spilling = true;
+	c->n_spilled = 0;
+	if (c->writer) {
 		c->result->in_pieces = true;
+		return 0;
 	}
-	if (!r)
-		r = pprof_writer_samples(c->writer, merge_profile(c->merge));
-	if (r)
-		return r;
-	profile_clear_samples(merge_profile(c->merge));
-	return put_result(c);
+	c->result->fd = memfd_create("profd-collect", MFD_CLOEXEC);
+	if (c->result->fd < 0)
+		return error_origin(-errno);
+	return pprof_writer_new(&c->writer, GZIP_LEVEL);
 }
 
-static int merge_one(struct collect *c, const struct profile *profile,
-		     const struct merge_select *select)
+static int spill_some(struct collect *c)
 {
-	struct profile_message message;
-	int64_t samples = 0;
-	int r = merge_add(c->merge, profile, select, &samples, &message);
+	struct profile *profile = merge_profile(c->merge);
+	int r = pprof_writer_samples(c->writer, profile, c->n_spilled, STEP_SAMPLES);
 
-	if (r == MERGE_E_MISMATCH)
-		return refuse(c, message.text);
+	if (!r)
+		r = put_result(c);
 	if (r)
 		return r;
-	c->result->samples += (uint64_t)samples;
-	if (merge_bytes(c->merge) <= c->options.max_bytes)
+	c->n_spilled += STEP_SAMPLES;
+	if (c->n_spilled < profile->n_samples)
 		return COLLECT_E_OK;
-	r = spill(c);
-	if (!r && merge_bytes(c->merge) > c->options.max_bytes)
-		r = refuse(c, "there are too many different functions and addresses");
-	return r;
+	profile_clear_samples(profile);
+	c->is_spilling = false;
+	if (!c->is_finishing && merge_bytes(c->merge) > c->options.max_bytes)
+		return refuse(c, "there are too many different functions and addresses");
+	return COLLECT_E_OK;
+}
+
+static int spill_if_big(struct collect *c)
+{
+	return merge_bytes(c->merge) > c->options.max_bytes ? begin_spilling(c) : COLLECT_E_OK;
 }
 
 int collect_add(struct collect *c, const struct profile *profile)
 {
 	struct merge_select select = c->options.select;
+	struct profile_message message;
+	int64_t samples = 0;
+	int r;
 
 	select.not_before_s = 0;
-	return merge_one(c, profile, &select);
+	r = merge_add(c->merge, profile, &select, &samples, &message);
+	if (r == MERGE_E_MISMATCH)
+		return refuse(c, message.text);
+	if (r)
+		return r;
+	c->result->samples += (uint64_t)samples;
+	r = spill_if_big(c);
+	while (!r && c->is_spilling)
+		r = spill_some(c);
+	return r;
 }
 
-static int merge_file(struct collect *c, const struct file *file)
+static void close_file(struct collect *c)
+{
+	merge_drop(c->merge);
+	stored_free(c->stored);
+	c->stored = NULL;
+}
+
+static int open_file(struct collect *c, const struct file *file)
 {
 	const struct index_shelf shelf = {
 		.folder = c->shelves[file->shelf],
@@ -267,55 +292,109 @@ static int merge_file(struct collect *c, const struct file *file)
 	const struct index_file named = {.start_s = file->start_s,
 					 .seconds = file->seconds,
 					 .tail = file->tail};
-	struct merge_select select = c->options.select;
-	cleanup(profile_freep) struct profile *profile = NULL;
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
 	char path[STORE_PATH_SIZE];
-	size_t length;
 	int r;
 
 	if (!index_path(&shelf, &named, path, sizeof(path)))
 		return error_origin(-ENAMETOOLONG);
-	r = store_read(c->store->fd, path, FILE_MAX, &data, &length);
-	if (r == -ENOENT) /* too old by now */
-		return COLLECT_E_OK;
-	if (!r)
-		r = pprof_read(data, length, 4 * c->options.max_bytes, &profile, &message);
+	/* Unpacked it takes less than in memory: a file of ours fits. */
+	r = stored_open(&c->stored, c->store, path, 4 * c->options.max_bytes);
 	if (r == -ENOMEM)
 		return r;
-	if (r) {
+	if (r && r != -ENOENT) /* not there: too old by now */
 		c->result->n_unreadable++;
-		return COLLECT_E_OK;
-	}
-	if (file->whole)
-		select.since_ns = select.until_ns = 0;
-	return merge_one(c, profile, &select);
+	return COLLECT_E_OK;
 }
 
-static int finish(struct collect *c)
+/* What the samples refer to is there. */
+static int begin_file(struct collect *c, bool whole)
 {
-	struct profile *profile = merge_profile(c->merge);
+	struct profile_message message;
 	int r;
 
+	c->file_select = c->options.select;
+	if (whole)
+		c->file_select.since_ns = c->file_select.until_ns = 0;
+	r = merge_begin(c->merge, stored_profile(c->stored), &c->file_select, &message);
+	if (r == MERGE_E_MISMATCH)
+		return refuse(c, message.text);
+	if (r == MERGE_E_NOTHING)
+		close_file(c);
+	return r == MERGE_E_NOTHING ? COLLECT_E_OK : r;
+}
+
+/* Some of the samples are. */
+static int merge_some(struct collect *c)
+{
+	struct profile *profile = stored_profile(c->stored);
+	int64_t samples = 0;
+	int r = merge_samples(c->merge, 0, SIZE_MAX, &samples);
+
+	if (r)
+		return r;
+	profile_clear_samples(profile);
+	c->result->samples += (uint64_t)samples;
+	return spill_if_big(c);
+}
+
+static int read_file(struct collect *c, bool whole)
+{
+	int read = stored_step(c->stored), r = 0;
+
+	if (read < 0)
+		return read;
+	if (read == STORED_E_DAMAGED) {
+		c->result->n_unreadable++;
+		close_file(c);
+		return COLLECT_E_OK;
+	}
+	if (read == STORED_E_TABLES) {
+		c->has_tables = true;
+		return begin_file(c, whole);
+	}
+	if (c->has_tables)
+		r = merge_some(c);
+	if (!r && read == STORED_E_DONE) {
+		r = merge_end(c->merge);
+		close_file(c);
+	}
+	return r;
+}
+
+static int begin_finishing(struct collect *c)
+{
+	int r;
+
+	c->is_finishing = true;
 	c->result->n_windows = merge_n_windows(c->merge);
 	if (!c->result->samples)
 		return COLLECT_E_DONE;
 	r = merge_finish(c->merge);
-	if (!r)
-		r = spill(c);
-	if (!r)
-		r = pprof_writer_finish(c->writer, profile);
+	return r ? r : begin_spilling(c);
+}
+
+static int finish_some(struct collect *c)
+{
+	bool done;
+	int r = pprof_writer_step(c->writer, merge_profile(c->merge), STEP_THINGS, &done);
+
 	if (!r)
 		r = put_result(c);
-	return r ? r : COLLECT_E_DONE;
+	return r ? r : done ? COLLECT_E_DONE : COLLECT_E_OK;
 }
 
 int collect_step(struct collect *c)
 {
-	if (c->next < c->n_files)
-		return merge_file(c, &c->files[c->next++]);
-	return finish(c);
+	if (c->is_spilling)
+		return spill_some(c);
+	if (c->is_finishing)
+		return finish_some(c);
+	if (c->stored)
+		return read_file(c, c->files[c->next - 1].whole);
+	if (c->next == c->n_files)
+		return begin_finishing(c);
+	c->has_tables = false;
+	return open_file(c, &c->files[c->next++]);
 }
 
 struct collected *collect_take(struct collect *c)

@@ -4,9 +4,9 @@
 
 /*
  * One profile of what the store holds of a service, a session, a process or the whole machine in a
- * range of time. Which files those are is decided at the beginning; then each step reads one, and
- * the last one ends the result. A window is in range if it overlaps it, whether it is still a file
- * of its own or part of an hour's: the answer is the same before and after a roll-up.
+ * range of time. Which files those are is decided at the beginning; then each step reads a piece of
+ * one, and the last ones end the result. A window is in range if it overlaps it, whether it is
+ * still a file of its own or part of an hour's: the answer is the same before and after a roll-up.
  *
  * Memory: samples that have grown past max_bytes are written away, compressed, and forgotten; equal
  * ones may then stand in the result several times, and add up when it is read. What samples refer

@@ -121,43 +121,6 @@ void legacy_plan_deinit(struct legacy_plan *plan)
 	*plan = (struct legacy_plan){0};
 }
 
-static int compare_chains(const struct cpuprofile_record *x, const struct cpuprofile_record *y)
-{
-	uint32_t n = x->n_addresses < y->n_addresses ? x->n_addresses : y->n_addresses;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (x->addresses[i] != y->addresses[i])
-			return x->addresses[i] < y->addresses[i] ? -1 : 1;
-	if (x->n_addresses != y->n_addresses)
-		return x->n_addresses < y->n_addresses ? -1 : 1;
-	return 0;
-}
-
-static int by_chain(const void *a, const void *b)
-{
-	return compare_chains(a, b);
-}
-
-/*
- * Threads, and different kernel stacks above one user stack, become one record: the number of
- * records that are left.
- */
-static size_t merge_equal(struct cpuprofile_record *records, size_t n)
-{
-	size_t kept = 0;
-
-	if (!n)
-		return 0;
-	qsort(records, n, sizeof(*records), by_chain);
-	for (size_t i = 1; i < n; i++) {
-		if (compare_chains(&records[kept], &records[i]) == 0)
-			records[kept].count += records[i].count;
-		else
-			records[++kept] = records[i];
-	}
-	return kept + 1;
-}
-
 struct chains {
 	struct cpuprofile_record *records;
 	uint64_t *addresses;
@@ -199,7 +162,8 @@ static int collect(const struct view *view, const struct legacy_part *part, stru
 				return r;
 		}
 	}
-	ret->n_records = merge_equal(ret->records, ret->n_records);
+	/* Threads, and different kernel stacks above one user stack, become one record. */
+	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
 }
 

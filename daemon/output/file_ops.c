@@ -21,6 +21,7 @@ const struct file_ops file_ops_system = {
 	.open = system_open,
 	.write = write,
 	.sync = syncfs,
+	.sync_file = fsync,
 	.rename = system_rename,
 	.sync_folder = fsync,
 	.unlink = unlinkat,

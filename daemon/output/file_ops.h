@@ -13,6 +13,7 @@ struct file_ops {
 	int (*open)(int folder, const char *name, int flags, mode_t mode);
 	ssize_t (*write)(int fd, const void *data, size_t length);
 	int (*sync)(int fd); /* the whole file system */
+	int (*sync_file)(int fd);
 	int (*rename)(int folder, const char *from, const char *to, unsigned flags);
 	int (*sync_folder)(int fd);
 	int (*unlink)(int folder, const char *name, int flags);

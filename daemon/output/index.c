@@ -104,17 +104,21 @@ static int queue_reserve(struct index_queue *queue)
 	return 0;
 }
 
-int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
-	      uint64_t blocks, uint64_t samples)
+static struct index_queue *queue_of(struct index_shelf *shelf, const struct names_window *window)
 {
-	struct index_queue *queue = window->legacy ? &shelf->legacy : &shelf->windows;
+	return window->legacy ? &shelf->legacy : &shelf->windows;
+}
+
+int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
+		 uint64_t blocks, uint64_t samples)
+{
+	struct index_queue *queue = queue_of(shelf, window);
 	struct index_file file = {
 		.start_s = window->start_s,
 		.seconds = window->seconds,
 		.samples = samples,
 		.blocks = blocks > INDEX_BLOCKS_MAX ? INDEX_BLOCKS_MAX : (uint32_t)blocks,
 	};
-	size_t i;
 	int r = queue_reserve(queue);
 
 	if (r)
@@ -124,13 +128,52 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 		if (!file.tail)
 			return error_origin(-ENOMEM);
 	}
-	for (i = queue->end; i > queue->first && queue->files[i - 1].start_s > file.start_s; i--)
-		queue->files[i] = queue->files[i - 1];
-	queue->files[i] = file;
-	queue->end++;
+	queue->files[queue->end++] = file;
 	index->blocks += file.blocks;
 	index->n_files++;
 	return 0;
+}
+
+int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
+	      uint64_t blocks, uint64_t samples)
+{
+	struct index_queue *queue = queue_of(shelf, window);
+	int r = index_append(index, shelf, window, blocks, samples);
+	struct index_file file;
+	size_t i;
+
+	if (r)
+		return r;
+	/* It is mostly the newest. */
+	i = queue->end - 1;
+	file = queue->files[i];
+	for (; i > queue->first && queue->files[i - 1].start_s > file.start_s; i--)
+		queue->files[i] = queue->files[i - 1];
+	queue->files[i] = file;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct index_file *x = a, *y = b;
+
+	if (x->start_s != y->start_s)
+		return x->start_s < y->start_s ? -1 : 1;
+	return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
+}
+
+static void queue_sort(struct index_queue *queue)
+{
+	size_t n = index_queue_length(queue);
+
+	if (n)
+		qsort(queue->files + queue->first, n, sizeof(*queue->files), by_start);
+}
+
+void index_sort(struct index_shelf *shelf)
+{
+	queue_sort(&shelf->windows);
+	queue_sort(&shelf->legacy);
 }
 
 void index_pop(struct index *index, struct index_queue *queue)

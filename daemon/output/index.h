@@ -33,6 +33,7 @@ struct index_file {
 struct index_queue {
 	struct index_file *files; /* by start; the live ones are [first, end) */
 	size_t first, end, capacity;
+	bool is_stuck; /* retention's: the file at an end could not be deleted in this run */
 };
 
 struct index_shelf {
@@ -46,6 +47,7 @@ struct index_epoch {
 	char name[NAMES_EPOCH_SIZE];
 	uint64_t begin_s;
 	uint64_t blocks, n_files;
+	bool is_stuck; /* as above */
 };
 
 struct index {
@@ -64,6 +66,10 @@ int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct 
 /* Adds a file of @shelf. Returns 0 or negative errno. */
 int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 	      uint64_t blocks, uint64_t samples);
+/* The same, in any order, for many: @shelf is in none until index_sort(). */
+int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
+		 uint64_t blocks, uint64_t samples);
+void index_sort(struct index_shelf *shelf);
 /* Removes the oldest file of @queue, which must not be empty. */
 void index_pop(struct index *index, struct index_queue *queue);
 /* Removes the newest one. */
@@ -91,6 +97,18 @@ static inline const char *index_tail(const struct index_file *file)
 static inline bool index_is_hour(const struct index_file *file)
 {
 	return file->seconds == INDEX_HOUR_S && file->start_s % INDEX_HOUR_S == 0;
+}
+
+/* Whether roll-ups take it. */
+static inline bool index_is_minute(const struct index_file *file)
+{
+	return !file->stays && file->seconds < INDEX_HOUR_S;
+}
+
+/* The start of the hour that it begins in. */
+static inline uint64_t index_hour_of(const struct index_file *file)
+{
+	return file->start_s - file->start_s % INDEX_HOUR_S;
 }
 
 /* Path of @file below the store; false if it does not fit (it always does in 1024 bytes). */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/read_end.h"
 #include "daemon/output/names.h"
 
 #define KERNEL_HALF   UINT64_C(0x8000000000000000)
@@ -29,40 +30,6 @@ struct kernel_images {
 	size_t kallsyms_length;
 };
 
-/* The files of /proc and /sys tell no size. -ENOENT and the like where there is no such file. */
-static int read_text(int folder, const char *path, char **ret, size_t *ret_length)
-{
-	cleanup(closep) int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-	cleanup(freep) char *text = NULL;
-	size_t length = 0, size = 0;
-
-	if (fd < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n;
-
-		if (length == size) {
-			char *moved = realloc(text, size ? size * 2 : 65536);
-
-			if (!moved)
-				return error_origin(-ENOMEM);
-			text = moved;
-			size = size ? size * 2 : 65536;
-		}
-		n = read(fd, text + length, size - length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		length += (size_t)n;
-		if (n == 0 || length > FILE_SIZE_MAX)
-			break;
-	}
-	*ret = steal_ptr(&text);
-	*ret_length = length;
-	return 0;
-}
-
 static void image_deinit(struct kernel_image *image)
 {
 	free(image->name);
@@ -74,7 +41,7 @@ static int read_build_id(struct kernel_images *k, const char *path, struct kerne
 {
 	cleanup(freep) char *notes = NULL;
 	size_t length;
-	int r = read_text(k->sys_fd, path, &notes, &length);
+	int r = read_end_text(k->sys_fd, path, FILE_SIZE_MAX, &notes, &length);
 
 	if (r)
 		return r == -ENOMEM ? r : 0;
@@ -271,7 +238,8 @@ static int hold_kallsyms(struct kernel_images *k)
 {
 	if (k->kallsyms)
 		return 0;
-	return read_text(k->proc_fd, "kallsyms", &k->kallsyms, &k->kallsyms_length);
+	return read_end_text(k->proc_fd, "kallsyms", FILE_SIZE_MAX, &k->kallsyms,
+			     &k->kallsyms_length);
 }
 
 /* Takes _stext and _etext; where they cannot be had, the kernel stays the whole upper half. */
@@ -306,7 +274,7 @@ int kernel_images_refresh(struct kernel_images *k)
 		if (r)
 			return r;
 	}
-	r = read_text(k->proc_fd, "modules", &text, &length);
+	r = read_end_text(k->proc_fd, "modules", FILE_SIZE_MAX, &text, &length);
 	if (r == -ENOMEM)
 		return r;
 	if (r) /* a kernel without modules */

@@ -9,10 +9,12 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 #include "daemon/output/store.h"
+#include "daemon/output/stored.h"
 
-#define FILE_SIZE_MAX ((size_t)256 << 20)
-#define UNPACKED_MAX  ((size_t)1 << 30)
-#define NS            UINT64_C(1000000000)
+/* Of files that are read for their samples' sake; what is larger is listed without. */
+#define LEGACY_MAX ((size_t)16 << 20)
+#define TABLES_MAX ((size_t)32 << 20) /* what samples refer to */
+#define NS         UINT64_C(1000000000)
 
 struct range {
 	uint64_t since_ns, until_ns; /* until 0: no bound */
@@ -56,30 +58,39 @@ static int add_row(struct listing *listing, const char *service, struct listing_
 	return 0;
 }
 
-static int count_samples(const uint8_t *data, size_t length, bool legacy, uint64_t *ret)
+/* 0 if it is damaged: there is nothing to be had. */
+static int count_legacy(struct store *store, const char *path, uint64_t *ret)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
+	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
+	size_t length;
 	int r;
 
-	if (legacy)
+	r = store_read(store->fd, path, LEGACY_MAX, &data, &length);
+	if (!r)
 		r = cpuprofile_read(data, length, &profile, &message);
-	else
-		r = pprof_read(data, length, UNPACKED_MAX, &profile, &message);
-	if (r < 0)
-		return r;
-	*ret = r ? 0 : (uint64_t)profile_total(profile, 0); /* damaged: nothing to be had */
-	return 0;
+	*ret = r ? 0 : (uint64_t)profile_total(profile, 0);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int count_pprof(struct store *store, const char *path, uint64_t *ret)
+{
+	cleanup(stored_freep) struct stored *stored = NULL;
+	int r = stored_open(&stored, store, path, TABLES_MAX);
+
+	*ret = 0;
+	if (!r)
+		r = stored_count_samples(stored, ret);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* Fills file->samples: from the attribute, else by reading the file. */
 static int learn_samples(struct store *store, const char *path, bool legacy,
 			 struct index_file *file)
 {
-	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
 	uint64_t samples;
-	size_t length;
 	int r;
 
 	fd = openat(store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -87,10 +98,8 @@ static int learn_samples(struct store *store, const char *path, bool legacy,
 		return 0;
 	samples = store_get_samples(fd);
 	if (samples == INDEX_SAMPLES_UNKNOWN) {
-		r = store_read(store->fd, path, FILE_SIZE_MAX, &data, &length);
-		if (r)
-			return r == -ENOMEM ? r : 0;
-		r = count_samples(data, length, legacy, &samples);
+		r = legacy ? count_legacy(store, path, &samples)
+			   : count_pprof(store, path, &samples);
 		if (r)
 			return r;
 	}

@@ -29,7 +29,8 @@ struct store;
 /*
  * @service NULL: the services that have a window between @since_ns and @until_ns; else the
  * windows of one that overlap this range (0: no bound). Sessions are not listed. May read files
- * whose number of samples is not known yet. Returns 0 or negative errno.
+ * whose number of samples is not known yet, one at a time and no large ones: those of a file system
+ * without extended attributes. Returns 0 or negative errno.
  */
 int listing_new(struct listing **ret, struct store *store, const char *service, uint64_t since_ns,
 		uint64_t until_ns);

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#define HASH_DIGITS 17 /* '-' and 16 hex digits */
+#define HASH_DIGITS 17                       /* '-' and 16 hex digits */
+#define TIME_END_S  (INT64_MAX / 1000000000) /* of what nanoseconds in 64 bits can tell */
 
 static const char hex[] = "0123456789ABCDEF";
 
@@ -107,6 +108,19 @@ static struct tm utc(uint64_t seconds)
 	return tm;
 }
 
+bool names_means(const char *asked, const char *service)
+{
+	char escaped[NAMES_ESCAPED_MAX + 1], folder[NAMES_ESCAPED_MAX + 1];
+
+	if (strcmp(asked, service) == 0)
+		return true;
+	if (strlen(service) <= NAMES_ESCAPED_MAX / 3)
+		return false;
+	names_escape(asked, NAMES_ESCAPED_MAX, escaped);
+	names_escape(service, NAMES_ESCAPED_MAX, folder);
+	return strcmp(escaped, folder) == 0;
+}
+
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE])
 {
 	struct tm tm = utc(start_s);
@@ -200,6 +214,8 @@ bool names_parse_window(const char *name, struct names_window *ret)
 	while (*p >= '0' && *p <= '9' && seconds <= UINT32_MAX)
 		seconds = seconds * 10 + (uint64_t)(*p++ - '0');
 	if (seconds > UINT32_MAX || *p++ != 's' || *p++ != '.')
+		return false;
+	if (window.start_s + seconds > TIME_END_S)
 		return false;
 
 	window.seconds = (uint32_t)seconds;

@@ -19,7 +19,7 @@
 #define NAMES_EPOCH_SIZE  11  /* "2611210900" */
 #define NAMES_TEMPORARY   ".tmp-"
 
-/* One window's file: "<start>-<seconds>s.<tail>". */
+/* One window's file: "<start>-<seconds>s.<tail>"; both ends in int64_t nanoseconds, till 2262. */
 struct names_window {
 	uint64_t start_s; /* Unix time */
 	uint32_t seconds;
@@ -34,6 +34,11 @@ struct names_window {
 void names_escape(const char *text, size_t max, char *ret);
 /* The reverse; false when @name is no escaped text or does not fit into @size bytes. */
 bool names_unescape(const char *name, char *ret, size_t size);
+/*
+ * Whether @asked means @service: its name, or what its folder's name says, which is less where that
+ * was cut. Cheap unless the name is long.
+ */
+bool names_means(const char *asked, const char *service);
 
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE]);
 void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE]);

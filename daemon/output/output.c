@@ -19,6 +19,8 @@
 
 #define REQUESTS_MAX    32
 #define BACKGROUND_REST 3 /* background work takes one part of the time, then rests for so many */
+#define BACKGROUND_NS   (10 * NS / 1000) /* of work, unless a step takes longer */
+#define REST_MAX_NS     (NS / 10)        /* whatever a disk took */
 #define NS              UINT64_C(1000000000)
 
 enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST, JOB_COLLECT, JOB_VACUUM };
@@ -54,6 +56,7 @@ struct output {
 	bool stop;
 	bool configure;
 	uint64_t busy_since_ns; /* CLOCK_MONOTONIC, 0: idle */
+	uint64_t background_ns; /* of CPU */
 	pid_t tid;
 	struct output_options options;
 	struct output_store_status status;
@@ -224,15 +227,33 @@ static void wait_for_work(struct output *o, uint64_t resume_ns)
 	}
 }
 
-/* A step of what nobody waits for; when to take the next one, 0: there is none. */
+static bool is_wanted(struct output *o)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&o->lock.mutex);
+	wanted = o->requests.first || o->stop || o->configure;
+	pthread_mutex_unlock(&o->lock.mutex);
+	return wanted;
+}
+
+/* Some of what nobody waits for; when to go on with it, 0: there is no more. */
 static uint64_t background(struct output *o)
 {
-	uint64_t begin = now_ns(CLOCK_MONOTONIC), end;
-	bool more = writer_rollup(o->writer, now_ns(CLOCK_REALTIME));
+	uint64_t begin = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID), end, rest;
+	bool more;
 
-	log_conditions(o);
-	end = now_ns(CLOCK_MONOTONIC);
-	return more ? end + (end - begin) * BACKGROUND_REST : 0;
+	do {
+		more = writer_background(o->writer, now_ns(CLOCK_REALTIME));
+		log_conditions(o);
+		end = now_ns(CLOCK_MONOTONIC);
+	} while (more && end - begin < BACKGROUND_NS && !is_wanted(o));
+	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	pthread_mutex_lock(&o->lock.mutex);
+	o->background_ns += cpu;
+	pthread_mutex_unlock(&o->lock.mutex);
+	rest = (end - begin) * BACKGROUND_REST;
+	return more ? end + (rest < REST_MAX_NS ? rest : REST_MAX_NS) : 0;
 }
 
 /* A step of the collection in work: the job if it has ended. */
@@ -427,6 +448,16 @@ void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid)
 	*ret_since_ns = o->busy_since_ns;
 	*ret_tid = o->tid;
 	pthread_mutex_unlock(&o->lock.mutex);
+}
+
+uint64_t output_get_background_ns(struct output *o)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&o->lock.mutex);
+	ns = o->background_ns;
+	pthread_mutex_unlock(&o->lock.mutex);
+	return ns;
 }
 
 int output_submit_collect(struct output *o, const struct collect_options *options,

@@ -29,6 +29,7 @@ struct output_options {
 	uint64_t background_bytes; /* bound for profiles that are merged */
 	uint32_t keep_windows, legacy_max_processes;
 	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
+	bool no_kernel;              /* no frame is the kernel's: nobody needs names of that */
 	const char *fetched_path;    /* as in symbols.h */
 	struct file_opener *opener;  /* the same; not to be changed later */
 };
@@ -96,6 +97,8 @@ struct output_result *output_take(struct output *o);
  * which thread that is.
  */
 void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid);
+/* CPU time that rolling up has taken, which is put off at any time and at a quarter of one CPU. */
+uint64_t output_get_background_ns(struct output *o);
 /* New limits, e.g. after SIGHUP; copied. */
 int output_configure(struct output *o, const struct output_options *options);
 /* A copy of what the store looked like after the last request. */

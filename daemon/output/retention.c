@@ -15,7 +15,22 @@ struct run {
 	const struct retention_limits *limits;
 	uint64_t now_s;
 	uint64_t n_deleted;
+	int error; /* the first one */
 };
+
+static bool fail(struct run *run, int error, bool *is_stuck)
+{
+	if (!run->error)
+		run->error = error;
+	*is_stuck = true;
+	return false;
+}
+
+/* Whether the rest is for the next call. */
+static bool is_enough(const struct run *run)
+{
+	return run->limits->max_deleted && run->n_deleted >= run->limits->max_deleted;
+}
 
 /* How many of @queue's oldest files no rule protects. */
 static size_t n_unprotected(const struct run *run, const struct index_shelf *shelf,
@@ -41,28 +56,31 @@ static size_t n_unprotected(const struct run *run, const struct index_shelf *she
 	return i - queue->first;
 }
 
-/* Deletes the file @i of @queue, its first or its last, and the folders that are empty then. */
-static int delete_file(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
-		       size_t i)
+/*
+ * Deletes the file @i of @queue, its first or its last, and the folders that are empty then. False:
+ * it could not, and leaves the queue alone for the rest of this run.
+ */
+static bool delete_file(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
+			size_t i)
 {
 	const struct index_file *file = &queue->files[i];
 	char path[STORE_PATH_SIZE], folder[STORE_PATH_SIZE];
 
 	if (!index_path(shelf, file, path, sizeof(path)) ||
 	    !index_folder(shelf, file->start_s, folder, sizeof(folder)))
-		return error_origin(-ENAMETOOLONG);
+		return fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
 	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
-		return error_origin(-errno);
+		return fail(run, error_origin(-errno), &queue->is_stuck);
 	if (i == queue->first)
 		index_pop(&run->store->index, queue);
 	else
 		index_pop_last(&run->store->index, queue);
 	run->n_deleted++;
 	store_prune(run->store, folder);
-	return 0;
+	return true;
 }
 
-static int delete_oldest(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
+static bool delete_oldest(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
 {
 	return delete_file(run, shelf, queue, queue->first);
 }
@@ -82,40 +100,31 @@ static bool is_older(const struct run *run, const struct index_file *file, uint6
 }
 
 /* Deletes from the end of @queue what has come from a clock that was wrong, when that is old. */
-static int expire_future(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
+static void expire_future(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
 {
 	uint64_t age = run->limits->max_age_s;
 
 	if (!age || run->limits->steady_s <= age)
-		return 0;
-	while (index_queue_length(queue) && is_future(run, queue->files[queue->end - 1].start_s) &&
-	       n_unprotected(run, shelf, queue)) {
-		int r = delete_file(run, shelf, queue, queue->end - 1);
-
-		if (r)
-			return r;
-	}
-	return 0;
+		return;
+	while (!is_enough(run) && index_queue_length(queue) &&
+	       is_future(run, queue->files[queue->end - 1].start_s) &&
+	       n_unprotected(run, shelf, queue))
+		if (!delete_file(run, shelf, queue, queue->end - 1))
+			return;
 }
 
 /* Deletes from the front of @queue what is older than @keep_s. */
-static int expire_queue(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
-			uint64_t keep_s)
+static void expire_queue(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
+			 uint64_t keep_s)
 {
 	size_t n;
 
 	if (!index_queue_length(queue) || !is_older(run, &queue->files[queue->first], keep_s))
-		return 0;
-	for (n = n_unprotected(run, shelf, queue); n; n--) {
-		int r;
-
-		if (!is_older(run, &queue->files[queue->first], keep_s))
-			break;
-		r = delete_oldest(run, shelf, queue);
-		if (r)
-			return r;
-	}
-	return 0;
+		return;
+	for (n = n_unprotected(run, shelf, queue); n && !is_enough(run); n--)
+		if (!is_older(run, &queue->files[queue->first], keep_s) ||
+		    !delete_oldest(run, shelf, queue))
+			return;
 }
 
 static uint64_t shorter(uint64_t a, uint64_t b)
@@ -125,7 +134,7 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static int expire_windows(struct run *run)
+static void expire_windows(struct run *run)
 {
 	struct index *index = &run->store->index;
 	struct index_shelf *shelf, *next;
@@ -134,20 +143,14 @@ static int expire_windows(struct run *run)
 		uint64_t age = run->limits->max_age_s;
 		uint64_t legacy = shelf->is_session ? age
 						    : shorter(run->limits->legacy_keep_s, age);
-		int r;
 
-		r = expire_queue(run, shelf, &shelf->windows, age);
-		if (!r)
-			r = expire_queue(run, shelf, &shelf->legacy, legacy);
-		if (!r)
-			r = expire_future(run, shelf, &shelf->windows);
-		if (!r)
-			r = expire_future(run, shelf, &shelf->legacy);
+		shelf->windows.is_stuck = shelf->legacy.is_stuck = false;
+		expire_queue(run, shelf, &shelf->windows, age);
+		expire_queue(run, shelf, &shelf->legacy, legacy);
+		expire_future(run, shelf, &shelf->windows);
+		expire_future(run, shelf, &shelf->legacy);
 		index_drop_shelf(index, shelf);
-		if (r)
-			return r;
 	}
-	return 0;
 }
 
 /* How many epochs there are that a clock which was right has begun. */
@@ -161,7 +164,14 @@ static size_t n_real_epochs(const struct run *run)
 	return n;
 }
 
-static int delete_epoch(struct run *run, size_t i)
+/* Whether the epoch @i is none of those that stay. */
+static bool may_delete_epoch(const struct run *run, size_t i)
+{
+	return i + RETENTION_EPOCHS_KEPT < n_real_epochs(run);
+}
+
+/* Like delete_file(). */
+static bool delete_epoch(struct run *run, size_t i)
 {
 	struct index *index = &run->store->index;
 	char path[STORE_PATH_SIZE];
@@ -170,51 +180,62 @@ static int delete_epoch(struct run *run, size_t i)
 	snprintf(path, sizeof(path), "images/%s", index->epochs[i].name);
 	r = store_remove_tree(run->store, path);
 	if (r)
-		return r;
+		return fail(run, r, &index->epochs[i].is_stuck);
 	index_drop_epoch(index, i);
 	run->n_deleted++;
-	return 0;
+	return true;
 }
 
-static int expire_epochs(struct run *run)
+static void expire_epochs(struct run *run)
 {
 	const struct index *index = &run->store->index;
 	uint64_t age = run->limits->max_age_s;
-	int r = 0;
+	size_t i = 0;
 
-	while (!r && age && !run->limits->clock_is_doubtful &&
-	       n_real_epochs(run) > RETENTION_EPOCHS_KEPT &&
-	       index->epochs[0].begin_s + age < run->now_s)
-		r = delete_epoch(run, 0);
-	while (!r && age && run->limits->steady_s > age && n_real_epochs(run) < index->n_epochs)
-		r = delete_epoch(run, index->n_epochs - 1);
-	return r;
+	for (i = 0; i < index->n_epochs; i++)
+		index->epochs[i].is_stuck = false;
+	for (i = 0; age && !is_enough(run) && !run->limits->clock_is_doubtful &&
+		    may_delete_epoch(run, i) && index->epochs[i].begin_s + age < run->now_s;)
+		i += !delete_epoch(run, i);
+	if (!age || run->limits->steady_s <= age)
+		return;
+	for (i = index->n_epochs; i > n_real_epochs(run) && !is_enough(run); i--)
+		delete_epoch(run, i - 1);
 }
 
-/* The oldest thing that may go: a queue's front, or an epoch (then *ret_queue is NULL). */
-static bool find_oldest(struct run *run, struct index_shelf **ret_shelf,
-			struct index_queue **ret_queue)
+/* The oldest thing that may go: a queue's front, or an epoch (then queue is NULL). */
+struct oldest {
+	struct index_shelf *shelf;
+	struct index_queue *queue;
+	size_t epoch;
+};
+
+static bool find_oldest(struct run *run, struct oldest *ret)
 {
 	struct index *index = &run->store->index;
 	uint64_t oldest = UINT64_MAX;
+	size_t i = 0;
 
-	if (n_real_epochs(run) > RETENTION_EPOCHS_KEPT) {
-		oldest = index->epochs[0].begin_s;
-		*ret_queue = NULL;
+	*ret = (struct oldest){0};
+	while (may_delete_epoch(run, i) && index->epochs[i].is_stuck)
+		i++;
+	if (may_delete_epoch(run, i)) {
+		oldest = index->epochs[i].begin_s;
+		ret->epoch = i;
 	}
 	for (struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
 		struct index_queue *queues[] = {&shelf->legacy, &shelf->windows};
 
-		for (size_t i = 0; i < ARRAY_SIZE(queues); i++) {
+		for (i = 0; i < ARRAY_SIZE(queues); i++) {
 			struct index_queue *queue = queues[i];
 
-			if (!index_queue_length(queue) ||
+			if (!index_queue_length(queue) || queue->is_stuck ||
 			    queue->files[queue->first].start_s >= oldest ||
 			    !n_unprotected(run, shelf, queue))
 				continue;
 			oldest = queue->files[queue->first].start_s;
-			*ret_shelf = shelf;
-			*ret_queue = queue;
+			ret->shelf = shelf;
+			ret->queue = queue;
 		}
 	}
 	return oldest != UINT64_MAX;
@@ -233,41 +254,33 @@ static bool has_room(const struct run *run)
 	return (uint64_t)st.f_bavail * st.f_frsize >= limits->min_free;
 }
 
-static int make_room(struct run *run, uint64_t need)
+static void make_room(struct run *run, uint64_t need)
 {
 	uint64_t before = run->store->index.blocks;
+	struct oldest oldest;
 
-	while ((before - run->store->index.blocks) * INDEX_BLOCK < need || !has_room(run)) {
-		struct index_shelf *shelf = NULL;
-		struct index_queue *queue = NULL;
-		int r;
-
-		if (!find_oldest(run, &shelf, &queue))
-			return 0;
-		if (!queue) {
-			r = delete_epoch(run, 0);
-		} else {
-			r = delete_oldest(run, shelf, queue);
-			index_drop_shelf(&run->store->index, shelf);
+	while (!is_enough(run) &&
+	       ((before - run->store->index.blocks) * INDEX_BLOCK < need || !has_room(run))) {
+		if (!find_oldest(run, &oldest))
+			return;
+		if (!oldest.queue) {
+			delete_epoch(run, oldest.epoch);
+			continue;
 		}
-		if (r)
-			return r;
+		delete_oldest(run, oldest.shelf, oldest.queue);
+		index_drop_shelf(&run->store->index, oldest.shelf);
 	}
-	return 0;
 }
 
 int retention_run(struct store *store, const struct retention_limits *limits, uint64_t now_s,
 		  uint64_t need, uint64_t *ret_n)
 {
 	struct run run = {.store = store, .limits = limits, .now_s = now_s};
-	int r;
 
-	r = expire_windows(&run);
-	if (!r)
-		r = expire_epochs(&run);
-	if (!r)
-		r = make_room(&run, need);
+	expire_windows(&run);
+	expire_epochs(&run);
+	make_room(&run, need);
 	if (ret_n)
 		*ret_n = run.n_deleted;
-	return r;
+	return run.error;
 }

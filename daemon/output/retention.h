@@ -32,14 +32,16 @@ struct retention_limits {
 	uint64_t max_age_s, legacy_keep_s;
 	uint32_t keep_windows;
 	bool clock_is_doubtful;
-	uint64_t steady_s; /* for how long the clock has gone on without a jump */
+	uint64_t steady_s;    /* for how long the clock has gone on without a jump */
+	uint64_t max_deleted; /* files and epochs, by one call; 0: no bound */
 };
 
 /*
  * Deletes what the limits tell at @now_s. @need: bytes to free in any case, as far as there is
  * something to delete: after a write found no room (a quota does not show in statvfs).
- * *ret_n counts the files and epochs deleted; may be NULL. Returns 0 or negative errno when
- * something could not be deleted.
+ * *ret_n counts the files and epochs deleted; may be NULL: if there were max_deleted of them, there
+ * may be more to delete. What cannot be deleted keeps nothing else from being deleted; then the
+ * result is the negative errno of the first such thing, else 0.
  */
 int retention_run(struct store *store, const struct retention_limits *limits, uint64_t now_s,
 		  uint64_t need, uint64_t *ret_n);

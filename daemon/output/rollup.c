@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Samples of different windows never become one, because their labels differ. So nothing but what
+ * samples refer to has to be held for an hour: the samples of each window go to the hour's file,
+ * compressed, as soon as the window has been read, and what they refer to follows when all are
+ * there (the order of a message's fields is free). A window is read to its end before any of it
+ * goes anywhere, as what turns out to be damaged then could not be taken back.
+ */
 #include "daemon/output/rollup.h"
 
 #include <errno.h>
@@ -7,11 +14,23 @@
 
 #include "common/error.h"
 #include "common/profile/merge.h"
-#include "common/profile/windows.h"
 #include "daemon/output/batch.h"
+#include "daemon/output/stored.h"
 
-#define FILE_MAX   ((size_t)64 << 20) /* of a compressed file */
-#define GZIP_LEVEL 6
+#define GZIP_LEVEL   6
+#define STEP_SAMPLES 1000 /* merged and compressed by a step; microseconds each */
+#define STEP_THINGS  4000 /* of what samples refer to: written by a step */
+#define STEP_FILES   64   /* removed by a step */
+
+enum phase {
+	PHASE_NEXT,   /* the next minute is to be opened */
+	PHASE_READ,   /* it is being read */
+	PHASE_MERGE,  /* its samples go into the hour */
+	PHASE_FINISH, /* what samples refer to follows them */
+	PHASE_SYNC,   /* to the disk */
+	PHASE_RENAME, /* the hour appears; for the index, its minutes are gone */
+	PHASE_REMOVE, /* the minutes go */
+};
 
 /* A file by what the index knows it by: where it stands there may change between steps. */
 struct minute {
@@ -25,11 +44,19 @@ struct rollup {
 	struct store *store;
 	size_t max_bytes;
 	/* The hour in work. */
-	char *folder; /* the shelf's; NULL: there is none */
+	enum phase phase;
+	uint64_t n_scans; /* of the store, when it was begun */
+	char *folder;     /* the shelf's; NULL: there is none */
 	uint64_t hour_s;
 	struct minute *minutes;
 	size_t n_minutes, n_merged, next;
+	struct stored *file; /* of the minute before next */
+	size_t n_samples;    /* of it: merged */
 	struct merge *merge;
+	struct pprof_writer *writer;
+	struct batch *batch;
+	bool is_finished; /* its times and comments are written */
+	uint64_t samples; /* in the hour */
 	char path[STORE_PATH_SIZE];
 };
 
@@ -45,17 +72,33 @@ int rollup_new(struct rollup **ret, struct store *store, size_t max_bytes)
 	return 0;
 }
 
-void rollup_reset(struct rollup *r)
+/* All of the hour in work but the list of its minutes. */
+static void end_merging(struct rollup *r)
 {
+	merge_free(r->merge); /* borrows the minute */
+	stored_free(r->file);
+	pprof_writer_free(r->writer);
+	batch_free(r->batch);
+	r->merge = NULL;
+	r->file = NULL;
+	r->writer = NULL;
+	r->batch = NULL;
+}
+
+static void forget(struct rollup *r)
+{
+	end_merging(r);
 	for (size_t i = 0; i < r->n_minutes; i++)
 		free(r->minutes[i].tail);
 	free(r->minutes);
 	free(r->folder);
-	merge_free(r->merge);
 	r->minutes = NULL;
 	r->folder = NULL;
-	r->merge = NULL;
 	r->n_minutes = r->n_merged = r->next = 0;
+	r->n_samples = 0;
+	r->samples = 0;
+	r->is_finished = false;
+	r->phase = PHASE_NEXT;
 }
 
 void rollup_free(struct rollup *r)
@@ -71,14 +114,13 @@ const char *rollup_path(const struct rollup *r)
 	return r->path;
 }
 
-static uint64_t hour_of(const struct index_file *file)
+size_t rollup_bytes(const struct rollup *r)
 {
-	return file->start_s - file->start_s % INDEX_HOUR_S;
-}
+	size_t bytes = r->merge ? merge_bytes(r->merge) : 0;
 
-static bool is_minute(const struct index_file *file)
-{
-	return !file->stays && file->seconds < INDEX_HOUR_S;
+	if (r->file && stored_profile(r->file))
+		bytes += profile_bytes(stored_profile(r->file));
+	return bytes;
 }
 
 static struct index_shelf *find_shelf(const struct rollup *r)
@@ -102,31 +144,22 @@ static size_t find_file(const struct index_queue *queue, const struct minute *mi
 	return queue->end;
 }
 
-static int read_profile(const struct rollup *r, const char *path, size_t max_bytes,
-			struct profile **ret)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
-	size_t length;
-	int e = store_read(r->store->fd, path, FILE_MAX, &data, &length);
-
-	return e ? e : pprof_read(data, length, max_bytes, ret, &message);
-}
-
 /* --- which hour ------------------------------------------------------------------------------- */
 
 static int take_hour(struct rollup *r, const struct index_shelf *shelf, size_t first, size_t n)
 {
+	r->phase = PHASE_NEXT;
+	r->n_scans = r->store->n_scans;
 	r->folder = strdup(shelf->folder);
 	r->minutes = calloc(n, sizeof(*r->minutes));
 	if (!r->folder || !r->minutes)
 		return error_origin(-ENOMEM);
-	r->hour_s = hour_of(&shelf->windows.files[first]);
+	r->hour_s = index_hour_of(&shelf->windows.files[first]);
 	for (size_t i = first; r->n_minutes < n; i++) {
 		const struct index_file *file = &shelf->windows.files[i];
 		struct minute *minute = &r->minutes[r->n_minutes];
 
-		if (!is_minute(file))
+		if (!index_is_minute(file))
 			continue;
 		*minute = (struct minute){.start_s = file->start_s,
 					  .seconds = file->seconds,
@@ -148,14 +181,14 @@ static bool find_in_shelf(const struct index_shelf *shelf, uint64_t until_s, siz
 	for (size_t i = queue->first; i < queue->end; i++) {
 		const struct index_file *file = &queue->files[i];
 
-		if (n && hour_of(file) != hour_of(&queue->files[*ret_first])) {
+		if (n && index_hour_of(file) != index_hour_of(&queue->files[*ret_first])) {
 			if (n > 1)
 				break;
 			n = 0;
 		}
-		if (hour_of(file) + INDEX_HOUR_S > until_s)
+		if (index_hour_of(file) + INDEX_HOUR_S > until_s)
 			break;
-		if (!is_minute(file))
+		if (!index_is_minute(file))
 			continue;
 		if (!n++)
 			*ret_first = i;
@@ -175,95 +208,125 @@ static int find_hour(struct rollup *r, uint64_t until_s)
 	return ROLLUP_E_IDLE;
 }
 
-/* --- merging ---------------------------------------------------------------------------------- */
+/* --- a minute --------------------------------------------------------------------------------- */
 
-/* The next small file joins the hour. */
-static int merge_next(struct rollup *r, struct index_shelf *shelf)
+/* A minute that cannot be read stays as it is. */
+static int leave_damaged(struct rollup *r, struct index_shelf *shelf)
 {
-	struct minute *minute = &r->minutes[r->next++];
-	cleanup(profile_freep) struct profile *profile = NULL;
-	struct index_queue *queue = &shelf->windows;
-	size_t i = find_file(queue, minute);
-	struct profile_message message;
+	size_t at = find_file(&shelf->windows, &r->minutes[r->next - 1]);
+
+	if (at < shelf->windows.end)
+		shelf->windows.files[at].stays = true;
+	stored_free(r->file);
+	r->file = NULL;
+	r->phase = PHASE_NEXT;
+	return ROLLUP_E_DAMAGED;
+}
+
+/* Opens the next minute, if there is one, and memory for what its samples may refer to. */
+static int open_next(struct rollup *r, struct index_shelf *shelf)
+{
+	size_t at;
 	int e;
 
-	if (i == queue->end)
+	if (r->next == r->n_minutes || merge_bytes(r->merge) > r->max_bytes) {
+		r->phase = PHASE_FINISH;
+		return ROLLUP_E_OK;
+	}
+	at = find_file(&shelf->windows, &r->minutes[r->next++]);
+	if (at == shelf->windows.end)
 		return ROLLUP_E_OK; /* collected meanwhile */
-	if (!index_path(shelf, &queue->files[i], r->path, sizeof(r->path)))
+	if (!index_path(shelf, &shelf->windows.files[at], r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
-	e = read_profile(r, r->path, r->max_bytes, &profile);
+	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
 		return e;
 	if (e) {
-		queue->files[i].stays = true;
+		(void)leave_damaged(r, shelf);
 		return e == -ENOENT ? ROLLUP_E_OK : ROLLUP_E_DAMAGED;
 	}
-	e = merge_add(r->merge, profile, NULL, NULL, &message);
+	r->phase = PHASE_READ;
+	return ROLLUP_E_OK;
+}
+
+static int read_minute(struct rollup *r, struct index_shelf *shelf)
+{
+	struct profile_message message;
+	int e = stored_step(r->file);
+
+	if (e == STORED_E_DAMAGED)
+		return leave_damaged(r, shelf);
+	if (e != STORED_E_DONE)
+		return e < 0 ? e : ROLLUP_E_OK;
+	e = merge_begin(r->merge, stored_profile(r->file), NULL, &message);
 	if (e < 0)
 		return e;
-	/* Of another event than the first one: waits for its own kind. */
-	if (e == MERGE_E_OK) {
-		minute->merged = true;
-		r->n_merged++;
+	r->n_samples = 0;
+	r->phase = PHASE_MERGE;
+	if (e) {
+		/* Of another event than the first one: waits for its own kind. */
+		stored_free(r->file);
+		r->file = NULL;
+		r->phase = PHASE_NEXT;
 	}
 	return ROLLUP_E_OK;
 }
 
-/* The file of an hour is there: what went into it goes. */
-static int remove_minutes(struct rollup *r, struct index_shelf *shelf)
+/* What the encoder has ready goes into the file. */
+static int put_encoded(struct rollup *r)
 {
-	int first = 0;
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length;
+	int e = pprof_writer_take(r->writer, &data, &length);
 
-	for (size_t i = 0; i < r->n_minutes; i++) {
-		struct index_queue *queue = &shelf->windows;
-		size_t at = find_file(queue, &r->minutes[i]);
-
-		if (!r->minutes[i].merged || at == queue->end)
-			continue;
-		if (!index_path(shelf, &queue->files[at], r->path, sizeof(r->path)))
-			continue;
-		/* One that stays is counted no more; the next start tries again. */
-		if (r->store->ops->unlink(r->store->fd, r->path, 0) < 0 && errno != ENOENT &&
-		    !first)
-			first = error_origin(-errno);
-		index_remove(&r->store->index, queue, at);
-	}
-	return first;
+	return e || !length ? e : batch_write(r->batch, data, length);
 }
 
-static int write_hour(struct rollup *r, struct index_shelf *shelf)
+/* Under a temporary name, beside its minutes. */
+static int begin_file(struct rollup *r, const struct index_shelf *shelf)
 {
 	const struct names_window window = {.start_s = r->hour_s,
 					    .seconds = INDEX_HOUR_S,
 					    .tail = "pb.gz"};
-	cleanup(batch_freep) struct batch *batch = NULL;
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile *profile = merge_profile(r->merge);
 	char folder[STORE_PATH_SIZE], name[64];
-	struct batch_file file = {.folder = folder, .name = name, .owner = STORE_NOBODY};
-	struct batch_outcome outcome;
-	size_t length;
+	const struct batch_file file = {.folder = folder, .name = name, .owner = STORE_NOBODY};
 	int e;
 
 	if (!index_folder(shelf, r->hour_s, folder, sizeof(folder)) ||
 	    !names_window(&window, name, sizeof(name)))
 		return error_origin(-ENAMETOOLONG);
-	file.samples = (uint64_t)profile_total(profile, 0);
-	e = merge_finish(r->merge);
+	e = pprof_writer_new(&r->writer, GZIP_LEVEL);
 	if (!e)
-		e = pprof_write(profile, GZIP_LEVEL, &data, &length);
+		e = batch_new(&r->batch, r->store);
+	return e ? e : batch_begin(r->batch, &file);
+}
+
+static int merge_minute(struct rollup *r, struct index_shelf *shelf)
+{
+	int64_t samples = 0;
+	int e = r->writer ? 0 : begin_file(r, shelf);
+
 	if (!e)
-		e = batch_new(&batch, r->store);
+		e = merge_samples(r->merge, r->n_samples, STEP_SAMPLES, &samples);
 	if (!e)
-		e = batch_add(batch, &file, data, length);
+		e = pprof_writer_samples(r->writer, merge_profile(r->merge), 0, SIZE_MAX);
 	if (e)
 		return e;
-	outcome = batch_commit(batch);
-	if (!outcome.is_final)
-		return outcome.error;
-	e = remove_minutes(r, shelf);
-	return outcome.error ? outcome.error : e;
+	profile_clear_samples(merge_profile(r->merge));
+	r->samples += (uint64_t)samples;
+	r->n_samples += STEP_SAMPLES;
+	if (r->n_samples >= stored_profile(r->file)->n_samples) {
+		e = merge_end(r->merge);
+		stored_free(r->file);
+		r->file = NULL;
+		r->minutes[r->next - 1].merged = true;
+		r->n_merged++;
+		r->phase = PHASE_NEXT;
+	}
+	return e ? e : put_encoded(r);
 }
+
+/* --- the hour --------------------------------------------------------------------------------- */
 
 /* Nothing that went into the hour may have been collected meanwhile: it would come back. */
 static bool is_complete(const struct rollup *r, const struct index_shelf *shelf)
@@ -286,16 +349,118 @@ static void leave_alone(const struct rollup *r, const struct index_shelf *shelf)
 	}
 }
 
-static int finish(struct rollup *r, struct index_shelf *shelf)
+/* Times and comments are known once, when the first step begins; then there is no way back. */
+static int finish_file(struct rollup *r, struct index_shelf *shelf)
 {
-	int e = ROLLUP_E_OK;
+	bool done;
+	int e = 0;
 
-	if (r->n_merged == 1)
+	if (r->n_merged < 2) {
 		leave_alone(r, shelf);
-	else if (r->n_merged && is_complete(r, shelf))
-		e = write_hour(r, shelf);
-	rollup_reset(r);
+		forget(r);
+		return ROLLUP_E_OK;
+	}
+	if (!r->is_finished)
+		e = merge_finish(r->merge);
+	r->is_finished = true;
+	if (!e)
+		e = pprof_writer_step(r->writer, merge_profile(r->merge), STEP_THINGS, &done);
+	if (!e)
+		e = put_encoded(r);
+	if (!e && done)
+		r->phase = PHASE_SYNC;
 	return e;
+}
+
+static int sync_file(struct rollup *r)
+{
+	r->phase = PHASE_RENAME;
+	return batch_end(r->batch, r->samples);
+}
+
+/* For the index it is one step: what it says never counts anything twice. */
+static int rename_file(struct rollup *r, struct index_shelf *shelf)
+{
+	struct batch_outcome outcome;
+
+	if (!is_complete(r, shelf)) {
+		forget(r);
+		return ROLLUP_E_OK;
+	}
+	outcome = batch_commit(r->batch);
+	if (!outcome.is_final)
+		return outcome.error;
+	for (size_t i = 0; i < r->n_minutes; i++) {
+		size_t at = find_file(&shelf->windows, &r->minutes[i]);
+
+		if (r->minutes[i].merged && at < shelf->windows.end)
+			index_remove(&r->store->index, &shelf->windows, at);
+	}
+	end_merging(r);
+	r->next = 0;
+	r->phase = PHASE_REMOVE;
+	/* Without its name on the disk the hour may be gone one day: the next start decides. */
+	if (outcome.error)
+		forget(r);
+	return outcome.error;
+}
+
+/* Removes what went into the hour, at most @max files. One that stays the next start tries. */
+static int remove_minutes(struct rollup *r, size_t max)
+{
+	const struct index_shelf shelf = {.folder = r->folder};
+	int first = 0;
+
+	for (; r->next < r->n_minutes && max; r->next++, max--) {
+		const struct minute *minute = &r->minutes[r->next];
+		const struct index_file file = {.start_s = minute->start_s,
+						.seconds = minute->seconds,
+						.tail = minute->tail};
+		char path[STORE_PATH_SIZE];
+
+		if (!minute->merged || !index_path(&shelf, &file, path, sizeof(path)))
+			continue;
+		if (r->store->ops->unlink(r->store->fd, path, 0) < 0 && errno != ENOENT && !first)
+			first = error_origin(-errno);
+	}
+	return first;
+}
+
+void rollup_reset(struct rollup *r)
+{
+	if (r->phase == PHASE_REMOVE && r->n_scans == r->store->n_scans)
+		(void)remove_minutes(r, SIZE_MAX);
+	forget(r);
+}
+
+static int remove_some(struct rollup *r)
+{
+	int e = remove_minutes(r, STEP_FILES);
+
+	if (r->next == r->n_minutes)
+		forget(r);
+	return e;
+}
+
+static int go_on(struct rollup *r, struct index_shelf *shelf)
+{
+	switch (r->phase) {
+	case PHASE_NEXT:
+		return open_next(r, shelf);
+	case PHASE_READ:
+		return read_minute(r, shelf);
+	case PHASE_MERGE:
+		return merge_minute(r, shelf);
+	case PHASE_FINISH:
+		return finish_file(r, shelf);
+	case PHASE_SYNC:
+		return sync_file(r);
+	case PHASE_RENAME:
+		return rename_file(r, shelf);
+	case PHASE_REMOVE:
+		return remove_some(r);
+	}
+	return ROLLUP_E_OK;
 }
 
 int rollup_step(struct rollup *r, uint64_t until_s)
@@ -303,104 +468,18 @@ int rollup_step(struct rollup *r, uint64_t until_s)
 	struct index_shelf *shelf;
 	int e = ROLLUP_E_OK;
 
+	if (r->folder && r->n_scans != r->store->n_scans)
+		forget(r);
 	if (!r->folder)
 		e = find_hour(r, until_s);
 	if (!e) {
 		shelf = find_shelf(r);
-		if (!shelf)
-			rollup_reset(r); /* collected, all of it */
-		else if (r->next < r->n_minutes && merge_bytes(r->merge) <= r->max_bytes)
-			e = merge_next(r, shelf);
+		if (shelf)
+			e = go_on(r, shelf);
 		else
-			e = finish(r, shelf);
+			rollup_reset(r); /* collected, all of it */
 	}
 	if (e < 0)
 		rollup_reset(r);
 	return e;
-}
-
-/* --- after a crash ---------------------------------------------------------------------------- */
-
-static bool lists(const struct profile_windows *windows, const struct profile *p)
-{
-	for (size_t i = 0; i < windows->n; i++)
-		if (windows->all[i].time_ns == p->time_ns &&
-		    windows->all[i].duration_ns == p->duration_ns)
-			return true;
-	return false;
-}
-
-/* Removes the small files that the hour's file at @at lists. */
-static int recover_hour(struct rollup *r, struct index_shelf *shelf, uint64_t hour_s,
-			const char *path)
-{
-	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
-	cleanup(profile_freep) struct profile *hour = NULL;
-	struct index_queue *queue = &shelf->windows;
-	int e = read_profile(r, path, 2 * r->max_bytes, &hour);
-
-	if (!e)
-		e = profile_windows_of(hour, &windows);
-	if (e || !windows.is_listed)
-		return e == -ENOMEM ? e : 0; /* not rolled up, or not to be read: all stay */
-	for (size_t i = queue->first; i < queue->end; i++) {
-		cleanup(profile_freep) struct profile *minute = NULL;
-		struct index_file *file = &queue->files[i];
-
-		if (!is_minute(file) || hour_of(file) != hour_s)
-			continue;
-		if (!index_path(shelf, file, r->path, sizeof(r->path)) ||
-		    read_profile(r, r->path, r->max_bytes, &minute) || !lists(&windows, minute))
-			continue;
-		if (r->store->ops->unlink(r->store->fd, r->path, 0) < 0 && errno != ENOENT)
-			return error_origin(-errno);
-		index_remove(&r->store->index, queue, i);
-	}
-	return 0;
-}
-
-/* Whether there are small files in the hour of the hour's file @at. */
-static bool has_minutes(const struct index_queue *queue, size_t at)
-{
-	uint64_t hour_s = hour_of(&queue->files[at]);
-
-	while (at > queue->first && hour_of(&queue->files[at - 1]) == hour_s)
-		at--;
-	for (; at < queue->end && hour_of(&queue->files[at]) == hour_s; at++)
-		if (is_minute(&queue->files[at]))
-			return true;
-	return false;
-}
-
-/* Removing moves what is in front towards the end: an hour may be met twice, none is missed. */
-static int recover_shelf(struct rollup *r, struct index_shelf *shelf)
-{
-	struct index_queue *queue = &shelf->windows;
-
-	for (size_t i = queue->first; i < queue->end; i++) {
-		const struct index_file file = queue->files[i];
-		char path[STORE_PATH_SIZE];
-		int e;
-
-		if (!index_is_hour(&file) || !has_minutes(queue, i) ||
-		    !index_path(shelf, &file, path, sizeof(path)))
-			continue;
-		e = recover_hour(r, shelf, file.start_s, path);
-		if (e)
-			return e;
-	}
-	return 0;
-}
-
-int rollup_recover(struct rollup *r)
-{
-	struct index_shelf *shelf, *next;
-
-	HASH_ITER (hh, r->store->index.shelves, shelf, next) {
-		int e = shelf->is_session ? 0 : recover_shelf(r, shelf);
-
-		if (e)
-			return e;
-	}
-	return 0;
 }

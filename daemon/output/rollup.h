@@ -9,12 +9,14 @@
  * then its minutes go. A profd that dies in between leaves both: at the next start the minutes that
  * the hour's file lists are removed, before anybody counts.
  *
- * An hour whose merged profile would take more than a given amount of memory becomes several files
- * of that name (".1", ".2" ...), each with some of its windows; so does one that got another window
- * later. A window alone in its hour stays as it is, as does a file that cannot be read.
+ * An hour becomes several files of that name (".1", ".2" ...), each with some of its windows, where
+ * what its samples refer to takes more than a given amount of memory; so does one that got another
+ * window later, and one of several events. A window alone in its hour stays as it is, as does a
+ * file that cannot be read.
  *
- * A step is one small file read and merged, or one hour written: so whoever steps can see to other
- * work in between. Memory: the amount given, and what one window takes to be read.
+ * A step takes some milliseconds, however big windows are, and what the disk takes at the end of an
+ * hour to write the last of its bytes: so whoever steps can see to other work in between. Memory:
+ * the amount given, and one window.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,11 +36,16 @@ struct rollup;
 int rollup_new(struct rollup **ret, struct store *store, size_t max_bytes);
 void rollup_free(struct rollup *r);
 DEFINE_CLEANUP(struct rollup *, rollup_free)
-/* Forgets what was begun; nothing is lost by it. */
+/* Forgets what was begun; nothing is lost by it but time. */
 void rollup_reset(struct rollup *r);
+/* Heap memory held, bytes, nearly. */
+size_t rollup_bytes(const struct rollup *r);
 
-/* Removes minutes that are in an hour's file. Returns 0 or negative errno. */
-int rollup_recover(struct rollup *r);
+/*
+ * Removes minutes that are in an hour's file, after the index was built; no roll-up may be in work.
+ * @max_bytes as above. Takes as long as it takes. Returns 0 or negative errno.
+ */
+int rollup_recover(struct store *store, size_t max_bytes);
 /* Hours that ended by @until_s (Unix time) are due. Returns ROLLUP_E_* or negative errno. */
 int rollup_step(struct rollup *r, uint64_t until_s);
 /* The file that was found damaged last, below the store. */

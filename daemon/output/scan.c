@@ -72,15 +72,20 @@ static int scan_below(struct scan *scan, int folder, const char *name, scan_visi
 
 static int visit_window(struct scan *scan, int folder, const char *name)
 {
+	char expected[STORE_PATH_SIZE];
 	struct names_window window;
 	struct stat st;
 
-	if (!names_parse_window(name, &window))
+	/* One that lies in another day's folder would be looked for in its own. */
+	if (!names_parse_window(name, &window) ||
+	    !index_folder(scan->shelf, window.start_s, expected, sizeof(expected)) ||
+	    strcmp(expected, scan->path) != 0)
 		return 0;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	return index_add(&scan->store->index, scan->shelf, &window, (uint64_t)st.st_blocks,
-			 INDEX_SAMPLES_UNKNOWN);
+	/* Folders tell their files in no order. */
+	return index_append(&scan->store->index, scan->shelf, &window, (uint64_t)st.st_blocks,
+			    INDEX_SAMPLES_UNKNOWN);
 }
 
 static int visit_day(struct scan *scan, int folder, const char *name)
@@ -101,6 +106,7 @@ static int scan_shelf(struct scan *scan, int folder, const char *name, scan_visi
 	if (r)
 		return r;
 	r = scan_below(scan, folder, name, visit);
+	index_sort(scan->shelf);
 	index_drop_shelf(&scan->store->index, scan->shelf);
 	return r;
 }

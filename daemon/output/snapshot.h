@@ -33,9 +33,13 @@ enum {
 
 enum symbolize { SYMBOLIZE_NONE, SYMBOLIZE_FUNCTIONS, SYMBOLIZE_LINES };
 
-/* One program that ran in one process (an exec begins another); texts are owned. */
+/*
+ * One program that ran in one process (an exec begins another), as long as it was in one unit;
+ * texts are owned.
+ */
 struct snapshot_process {
-	uint64_t serial; /* as in the aggregate's entries */
+	uint64_t serial;         /* as in the aggregate's entries */
+	uint64_t program_serial; /* the same for all units that the program was in */
 	pid_t pid;
 	bool kernel_thread;
 	char comm[16];

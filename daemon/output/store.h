@@ -34,8 +34,9 @@ struct store {
 	struct index index;
 	uint64_t n_temporary; /* names of temporary files so far */
 	uint64_t n_cleaned;   /* temporary files removed at start */
+	uint64_t n_scans;     /* times the index was built anew, and all it said of files is void */
 	bool full;            /* the last write found no room */
-	bool is_stale;        /* folders are gone that the index has files in: rescan */
+	bool is_stale;        /* the index does not have what is there: rescan */
 	bool acl_refused;     /* a session's folder could not be opened to its owner */
 };
 

@@ -36,11 +36,12 @@ int store_rescan(struct store *store)
 	int r;
 
 	index_deinit(&store->index);
+	store->n_scans++;
 	store->is_stale = false;
 	r = store_make_folders(store);
 	if (!r)
 		r = scan_store(store);
-	store->is_stale = false;
+	store->is_stale = r != 0;
 	return r;
 }
 

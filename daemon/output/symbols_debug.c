@@ -63,7 +63,7 @@ static int open_below(struct opening *opening, const char *path)
 	bool may_have_fuse = atomic_load(&root->may_have_fuse);
 	unsigned flags = (may_have_fuse ? 0 : FILE_OPENER_CROSS_MOUNTS) |
 			 (root->is_ours ? FILE_OPENER_TRUST_OVERLAYS : 0);
-	int fd = -1;
+	int fd = -1, r;
 
 	if (!s->opener)
 		return debug_files_open(opening->root_fd, true, path);
@@ -74,11 +74,16 @@ static int open_below(struct opening *opening, const char *path)
 		opening->is_given_up = true;
 		return -1;
 	}
-	if (file_opener_open(s->opener, opening->root_fd, path, flags, &fd) != FILE_OPENER_E_SLOW)
+	r = file_opener_open(s->opener, opening->root_fd, path, flags, &fd);
+	if (r == FILE_OPENER_E_OK || r == FILE_OPENER_E_NONE)
 		return fd;
+	opening->is_given_up = true;
+	if (r == FILE_OPENER_E_LOST) {
+		s->stats.openers_lost++;
+		return -1;
+	}
 	s->lost_ns += symbols_now_ns() - begin_ns;
 	s->stats.slow_folders++;
-	opening->is_given_up = true;
 	root->slow_until_ns[where] = symbols_now_ns() + SLOW_NS;
 	return -1;
 }

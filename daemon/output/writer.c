@@ -12,6 +12,8 @@
 
 #define NS            UINT64_C(1000000000)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
+/* Files by one call, some tens of microseconds each: whoever comes next need not wait for all. */
+#define DELETED_AT_ONCE 1000u
 
 static void take_options(struct writer *w, const struct output_options *options)
 {
@@ -24,7 +26,9 @@ static void take_options(struct writer *w, const struct output_options *options)
 	};
 	w->rollup_after_s = options->rollup_after_s;
 	w->rollup_retry_ns = 0;
+	w->background_bytes = options->background_bytes;
 	w->legacy_max_processes = options->legacy_max_processes;
+	w->no_kernel = options->no_kernel;
 }
 
 /* The first number behind @key in a text file of /proc; 0 if there is none. */
@@ -81,14 +85,19 @@ static int learn_host(struct writer *w, const char *host, int proc_fd)
 	return 0;
 }
 
-static void collect(struct writer *w, uint64_t now_ns, uint64_t need)
+void writer_thin_out(struct writer *w, uint64_t now_ns, uint64_t need)
 {
 	struct retention_limits limits = w->limits;
+	uint64_t n = 0;
 
 	limits.clock_is_doubtful = !steady_is_trusted(&w->clock);
 	limits.steady_s = steady_seconds(&w->clock);
-	if (retention_run(w->store, &limits, now_ns / NS, need, NULL) < 0)
+	limits.max_deleted = need ? 0 : DELETED_AT_ONCE;
+	if (retention_run(w->store, &limits, now_ns / NS, need, &n) < 0) {
 		w->conditions |= WRITER_NOT_COLLECTED;
+		n = 0;
+	}
+	w->more_to_delete = limits.max_deleted && n >= limits.max_deleted;
 }
 
 static int open_symbols(struct writer *w, const struct output_options *options,
@@ -114,14 +123,14 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 		return 0;
 	r = store_rescan(w->store);
 	if (!r)
-		r = rollup_recover(w->rollup);
+		r = rollup_recover(w->store, w->background_bytes);
 	if (!r)
 		r = epochs_init(&w->epochs, w->store, w->host_name, w->boot_s, now_ns / NS);
 	if (r)
 		return r;
 	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
 	w->is_read = true;
-	collect(w, now_ns, 0);
+	writer_thin_out(w, now_ns, 0);
 	return 0;
 }
 
@@ -181,7 +190,7 @@ void writer_configure(struct writer *w, const struct output_options *options, ui
 	symbols_set_max(w->symbols, options->symbol_cache_bytes);
 	symbols_set_fetched(w->symbols, options->fetched_path);
 	w->conditions &= ~(unsigned)WRITER_NOT_COLLECTED;
-	collect(w, now_ns, 0);
+	writer_thin_out(w, now_ns, 0);
 }
 
 void writer_follow_clock(struct writer *w, uint64_t now_ns, uint64_t boot_ns)
@@ -235,7 +244,7 @@ static int find_store(struct writer *w)
 		w->conditions |= WRITER_GONE;
 	if (revived)
 		w->conditions |= WRITER_REVIVED;
-	return r;
+	return r || !revived ? r : rollup_recover(w->store, w->background_bytes);
 }
 
 static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -265,7 +274,8 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 	};
 	outcome = attempt(&g, result, &bytes);
 	if (!outcome.is_final && is_full(outcome.error)) {
-		collect(w, now_ns, 2 * bytes + NEED_AT_LEAST);
+		rollup_reset(w->rollup); /* what it has written by now */
+		writer_thin_out(w, now_ns, 2 * bytes + NEED_AT_LEAST);
 		outcome = attempt(&g, result, &bytes);
 	}
 	*ret_final = outcome.is_final;
@@ -285,11 +295,19 @@ static void set_conditions(struct writer *w, int error, bool is_final)
 		w->conditions |= is_final ? WRITER_INCOMPLETE : WRITER_FAILED;
 	if (w->store->acl_refused)
 		w->conditions |= WRITER_NO_ACL;
-	if (!kernel_images_main(w->kernel)->is_known)
+	if (!w->no_kernel && !kernel_images_main(w->kernel)->is_known)
 		w->conditions |= WRITER_NO_KALLSYMS;
 	symbols_get_stats(w->symbols, &symbols);
 	if (symbols.trouble[0])
 		w->conditions |= WRITER_NO_WORKER;
+}
+
+/* Somebody removed folders. */
+static void rescan(struct writer *w)
+{
+	rollup_reset(w->rollup); /* what it was going to remove must not be found again */
+	if (!store_rescan(w->store))
+		(void)rollup_recover(w->store, w->background_bytes);
 }
 
 void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -313,9 +331,9 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	else
 		result->unwritten = snapshot;
 	if (!r && w->store->is_stale)
-		(void)store_rescan(w->store);
+		rescan(w);
 	if (!r || is_full(r))
-		collect(w, now_ns, 0);
+		writer_thin_out(w, now_ns, 0);
 	set_conditions(w, r, is_final);
 }
 

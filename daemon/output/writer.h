@@ -77,10 +77,11 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
 		 struct output_result *result);
 
 /*
- * A step of what can wait (rollup.h): false: there is nothing to do now. Takes some milliseconds,
- * or what it takes to write an hour's file.
+ * A step of what can wait, deleting (retention.h) and rolling up (rollup.h); false: there is
+ * nothing to do now. Takes some milliseconds, or what a disk takes to write the end of an hour's
+ * file.
  */
-bool writer_rollup(struct writer *w, uint64_t now_ns);
+bool writer_background(struct writer *w, uint64_t now_ns);
 
 /*
  * Begins to collect what @options tell (collect.h). @open: the windows that are no files yet, or

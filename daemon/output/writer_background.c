@@ -9,14 +9,14 @@
 #define NS       UINT64_C(1000000000)
 #define RETRY_NS (600 * NS) /* after an hour that could not be written */
 
-bool writer_rollup(struct writer *w, uint64_t now_ns)
+static bool roll_up(struct writer *w, uint64_t now_ns)
 {
 	uint64_t now_s = now_ns / NS;
 	int r;
 
 	w->conditions &= ~(unsigned)WRITER_DAMAGED;
 	if (!w->is_read || !w->rollup_after_s || now_s < w->rollup_after_s ||
-	    now_ns < w->rollup_retry_ns)
+	    (now_ns < w->rollup_retry_ns && w->rollup_retry_ns <= now_ns + RETRY_NS)) /* no jump */
 		return false;
 	r = rollup_step(w->rollup, now_s - w->rollup_after_s);
 	if (r < 0) {
@@ -30,6 +30,14 @@ bool writer_rollup(struct writer *w, uint64_t now_ns)
 	if (r == ROLLUP_E_DAMAGED)
 		w->conditions |= WRITER_DAMAGED;
 	return r != ROLLUP_E_IDLE;
+}
+
+bool writer_background(struct writer *w, uint64_t now_ns)
+{
+	if (!w->more_to_delete)
+		return roll_up(w, now_ns);
+	writer_thin_out(w, now_ns, 0);
+	return true;
 }
 
 /* The open windows, service by service, as they would be written. */
@@ -66,7 +74,9 @@ int writer_collect(struct writer *w, const struct collect_options *options,
 	cleanup(collect_freep) struct collect *c = NULL;
 	int r;
 
-	rollup_reset(w->rollup); /* one of them at a time has the memory */
+	/* They share the memory. Who collects every minute keeps no hour from getting ready. */
+	if (rollup_bytes(w->rollup) > options->max_bytes / 4)
+		rollup_reset(w->rollup);
 	r = collect_new(&c, w->store, options);
 	if (!r && open)
 		r = collect_open(w, c, open);

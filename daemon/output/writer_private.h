@@ -19,14 +19,17 @@ struct writer {
 	struct epochs epochs;
 	struct retention_limits limits;
 	struct steady clock;
+	bool more_to_delete;
 	bool is_read;     /* the store's index holds what is there */
 	uint64_t boot_ns; /* CLOCK_BOOTTIME of the opening */
 	uint64_t boot_s;  /* the host's start, Unix time */
 	struct rollup *rollup;
+	size_t background_bytes;
 	uint64_t rollup_after_s;  /* 0: never */
 	uint64_t rollup_retry_ns; /* Unix time: not before */
 	int rollup_error;         /* behind WRITER_NOT_ROLLED_UP */
 	uint32_t legacy_max_processes;
+	bool no_kernel;
 	uint32_t cpuspeed_mhz, cpucount;
 	char *host;
 	char host_name[NAMES_ESCAPED_MAX + 1]; /* escaped: a folder */
@@ -47,6 +50,12 @@ struct writing {
 	uint64_t no_user, legacy_dropped;
 	bool has_images;
 };
+
+/*
+ * Deletes what the limits tell, as far as it is done at once; with @need (bytes, after a write
+ * found no room) all of it, and as much as that. What is left is for the time between snapshots.
+ */
+void writer_thin_out(struct writer *w, uint64_t now_ns, uint64_t need);
 
 /* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */
 int writing_add_files(struct writing *g);

@@ -237,6 +237,19 @@ static bool runs_as_one(const char *status, uid_t owner, uid_t *ret)
 	return ids[1] == ids[0] && ids[2] == ids[0] && ids[3] == ids[0] && owner == ids[0];
 }
 
+/*
+ * Groups of version 1 read as the root from when a process begins to exit (kernel/cgroup/cgroup.c,
+ * proc_cgroup_show()), which may be long before it is gone.
+ */
+static bool hides_groups(int proc_fd, pid_t pid, const struct unit *unit)
+{
+	struct maps_stat stat;
+
+	if (strcmp(unit->cgroup, "/") != 0)
+		return false;
+	return read_stat(proc_fd, pid, &stat) != PROC_E_OK || stat.flags & MAPS_STAT_EXITING;
+}
+
 int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret)
 {
 	cleanup(freep) char *status = NULL, *cgroup = NULL;
@@ -253,6 +266,8 @@ int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, s
 	if (r)
 		return r;
 	unit_parse(cgroup, length, uid, ret);
+	if (hides_groups(proc_fd, pid, ret))
+		ret->service[0] = '\0';
 	*ret_uid = uid;
 	*ret_only_uid = only;
 	return PROC_E_OK;

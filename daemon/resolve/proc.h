@@ -33,7 +33,8 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 /*
  * The unit by /proc/PID/cgroup, the real uid by /proc/PID/status. *ret_only_uid tells whether the
  * process runs as that user alone and the kernel lets him look into it: a set-id program, one with
- * capabilities or one that cannot be read is not his, whoever started it.
+ * capabilities or one that cannot be read is not his, whoever started it. An empty ret->service:
+ * the process is exiting and the kernel does not tell its groups any more.
  */
 int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret);
 

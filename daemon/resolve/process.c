@@ -16,7 +16,6 @@
 #include "daemon/resolve/jit_files.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process_private.h"
-#include "daemon/resolve/unit.h"
 
 /* Samples lie in a ring for at most the drain interval; ten times that is "for a while". */
 #define DEAD_KEEP_NS 2000000000u
@@ -53,9 +52,7 @@ void process_unref(struct process *p)
 	mappings_unref(p->mappings);
 	image_unref(p->program);
 	jit_process_free(p->jit);
-	free(p->service);
-	free(p->cgroup);
-	free(p->container);
+	process_unit_unref(p->unit);
 	free(p);
 }
 DEFINE_CLEANUP(struct process *, process_unref)
@@ -76,6 +73,7 @@ void process_table_free(struct process_table *t)
 		}
 		free(slot);
 	}
+	process_forget_groups(t);
 	image_table_free(t->images);
 	jit_files_free(t->jit_files);
 	free(t);
@@ -86,7 +84,7 @@ void process_table_observe(struct process_table *t, const struct process_observe
 	t->observer = *observer;
 }
 
-static struct process *newest_of(struct process_table *t, pid_t pid)
+struct process *process_newest(struct process_table *t, pid_t pid)
 {
 	struct slot *slot;
 
@@ -96,20 +94,9 @@ static struct process *newest_of(struct process_table *t, pid_t pid)
 
 struct process *process_table_living(struct process_table *t, pid_t pid)
 {
-	struct process *p = newest_of(t, pid);
+	struct process *p = process_newest(t, pid);
 
 	return p && !p->died_ns ? p : NULL;
-}
-
-static int copy_text(char **to, const char *from)
-{
-	char *copy = from ? strdup(from) : NULL;
-
-	if (from && !copy)
-		return error_origin(-ENOMEM);
-	free(*to);
-	*to = copy;
-	return 0;
 }
 
 void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
@@ -123,19 +110,19 @@ static int process_new(struct process_table *t, pid_t pid, const struct process 
 {
 	cleanup(process_unrefp) struct process *p = calloc(1, sizeof(*p));
 	struct slot *slot;
-	int r;
+	int r = 0;
 
 	if (!p)
 		return error_origin(-ENOMEM);
 	p->n_references = 1;
-	p->serial = p->life = t->next_serial++;
+	p->serial = p->life = p->stay = t->next_serial++;
 	p->pid = pid;
-	r = copy_text(&p->service, like ? like->service : "other");
-	if (!r && like) {
-		r = copy_text(&p->cgroup, like->cgroup);
-		if (!r)
-			r = copy_text(&p->container, like->container);
+	if (like) {
+		p->unit = process_unit_ref(like->unit);
+		p->cgroup_id = like->cgroup_id;
 		p->uid = like->uid;
+	} else {
+		r = process_unit_new(&p->unit, "other", "", "");
 	}
 	if (r)
 		return r;
@@ -174,6 +161,10 @@ static int apply_fork(struct process_table *t, const struct process_event *event
 	if (event->pid == event->parent)
 		return 0; /* a thread */
 	parent = process_table_living(t, event->parent);
+	/* The child may be gone before anybody can ask where it belongs. */
+	r = parent ? process_table_confirm(t, parent) : 0;
+	if (r)
+		return r;
 	p = process_table_living(t, event->pid);
 	if (p)
 		process_die(t, p, event->time_ns);
@@ -202,11 +193,12 @@ static int apply_fork(struct process_table *t, const struct process_event *event
 
 static int apply_exec(struct process_table *t, const struct process_event *event)
 {
-	struct process *before = newest_of(t, event->pid), *p;
+	struct process *before = process_newest(t, event->pid), *p;
 	bool alive = before && !before->died_ns;
 	int r;
 
-	r = process_new(t, event->pid, alive ? before : NULL, &p);
+	/* A program that the kernel starts is none of its own threads. */
+	r = process_new(t, event->pid, alive && !before->kernel_thread ? before : NULL, &p);
 	if (r)
 		return r;
 	p->born_ns = before ? event->time_ns : 0;
@@ -365,45 +357,6 @@ bool process_table_wants_scan(const struct process_table *t)
 	return t->wants_scan;
 }
 
-/* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
-int process_table_confirm(struct process_table *t, struct process *p)
-{
-	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
-	if (p->unit_confirmed || newest_of(t, p->pid) != p)
-		return 0;
-	return process_table_confirm_again(t, p);
-}
-
-int process_table_confirm_again(struct process_table *t, struct process *p)
-{
-	struct unit unit;
-	bool only_uid;
-	uid_t uid;
-	int r;
-
-	p->unit_confirmed = true;
-	if (p->kernel_thread)
-		return copy_text(&p->service, "kernel");
-	if (t->proc_fd < 0)
-		return 0;
-	r = proc_read_unit(t->proc_fd, p->pid, &uid, &only_uid, &unit);
-	if (r)
-		return r < 0 ? r : 0;
-	p->uid = uid;
-	p->uid_known = true;
-	p->only_uid = only_uid;
-	r = copy_text(&p->service, unit.service);
-	if (!r)
-		r = copy_text(&p->cgroup, unit.cgroup[0] ? unit.cgroup : NULL);
-	if (!r)
-		r = copy_text(&p->container, unit.container[0] ? unit.container : NULL);
-	if (r)
-		return r;
-	if (t->observer.changed)
-		t->observer.changed(t->observer.userdata, p);
-	return 0;
-}
-
 static void apply_to_table(void *userdata, const struct process_event *event)
 {
 	struct process_table *t = userdata;
@@ -417,7 +370,7 @@ static void apply_to_table(void *userdata, const struct process_event *event)
 static int make_unknown(struct process_table *t, const struct sample *sample, struct process **ret)
 {
 	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
-	struct process *p = newest_of(t, sample->pid);
+	struct process *p = process_newest(t, sample->pid);
 	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
 				      .pid = sample->pid,
 				      .tid = sample->pid};
@@ -430,7 +383,7 @@ static int make_unknown(struct process_table *t, const struct sample *sample, st
 	r = process_table_apply(t, &event);
 	if (r)
 		return r;
-	p = newest_of(t, sample->pid);
+	p = process_newest(t, sample->pid);
 	p->start_ns = sample->start_ns;
 	p->kernel_thread = sample->kernel_thread;
 	p->mappings_known = p->kernel_thread;
@@ -451,7 +404,7 @@ static int make_unknown(struct process_table *t, const struct sample *sample, st
  */
 static struct process *find_known(struct process_table *t, const struct sample *sample)
 {
-	struct process *newest = newest_of(t, sample->pid), *candidate = NULL;
+	struct process *newest = process_newest(t, sample->pid), *candidate = NULL;
 
 	for (struct process *p = newest; p; p = p->older) {
 		if (sample->start_ns && p->start_ns && sample->start_ns != p->start_ns)
@@ -477,11 +430,9 @@ int process_table_find(struct process_table *t, const struct sample *sample, str
 		if (r)
 			return r;
 	}
-	if (sample->kernel_thread)
-		p->kernel_thread = true;
 	if (!p->comm[0])
 		process_copy_comm(p->comm, sample->comm);
-	r = process_table_confirm(t, p);
+	r = process_place(t, p, sample);
 	if (r)
 		return r;
 	*ret = p;

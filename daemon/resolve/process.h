@@ -5,8 +5,8 @@
 /*
  * The processes of the machine as the kernel's records tell them: born by FORK with all that the
  * parent has, a new program at EXEC, mappings by MMAP, dead by EXIT. /proc is read once at the
- * start, once for a process that no record announced, and once to confirm the unit of a process
- * that was sampled.
+ * start, once for a process that no record announced, and for the unit of a process: when it is
+ * first sampled or first forks, again when samples show that it moved, and now and then.
  *
  * A struct process is one program in one process: an exec begins another one. It is found by pid,
  * start time and moment, never by a bare pid, and lives on after its death as long as somebody
@@ -23,27 +23,31 @@
 #include "daemon/ingest/sample.h"
 #include "daemon/ingest/source.h"
 #include "daemon/resolve/mappings.h"
+#include "daemon/resolve/process_unit.h"
 
 struct process {
 	uint64_t serial; /* never reused */
 	uint64_t life;   /* serial of the first program of this process */
+	uint64_t stay; /* serial; another number, from the same series, whenever its unit changed */
 	pid_t pid;
 	uint64_t start_ns; /* CLOCK_BOOTTIME, of the process; 0: not known yet */
 	uint64_t born_ns;  /* CLOCK_MONOTONIC, of this program; 0: before profd looked */
 	uint64_t died_ns;  /* 0: alive */
 	bool kernel_thread;
-	bool unit_confirmed; /* /proc was asked, once */
-	bool uid_known;      /* and told the uid: not merely inherited */
-	bool only_uid;       /* runs as uid alone, who may look into it (proc.h) */
-	bool leader_gone;    /* the first thread has ended, others may run */
-	bool mappings_known; /* all of them were announced or read */
-	bool may_generate;   /* it has memory for code that it generates */
+	bool unit_confirmed; /* /proc was asked */
+	bool unit_told;      /* by /proc, when it was asked last, or by the group; else inherited */
+	bool unit_is_of_group, group_known; /* of its group of version 2: process_place.c */
+	bool uid_known;                     /* and told the uid: not merely inherited */
+	bool only_uid;                      /* runs as uid alone, who may look into it (proc.h) */
+	bool leader_gone;                   /* the first thread has ended, others may run */
+	bool mappings_known;                /* all of them were announced or read */
+	bool may_generate;                  /* it has memory for code that it generates */
 	uid_t uid;
 	char comm[SAMPLE_COMM_SIZE];
-	char *service;         /* INTERFACE.md, <service>, unescaped; never NULL */
-	char *cgroup;          /* or NULL */
-	char *container;       /* or NULL */
-	struct image *program; /* owned reference, or NULL */
+	uint64_t asked_ns;         /* CLOCK_MONOTONIC, when /proc was asked last; 0: never */
+	uint64_t cgroup_id;        /* of the group that unit was told for; 0: not known */
+	struct process_unit *unit; /* owned reference, never NULL */
+	struct image *program;     /* owned reference, or NULL */
 	struct mappings *mappings;
 	struct jit_process *jit; /* where that code's names are: jit_files.h; owned, or NULL */
 
@@ -81,6 +85,8 @@ DEFINE_CLEANUP(struct process_table *, process_table_free)
  * are only completed. Blocks for about 50 us a process. Returns 0 or negative errno.
  */
 int process_table_scan(struct process_table *t, const struct source_sink *sink);
+/* From now on only processes of this user are read. */
+void process_table_scan_only(struct process_table *t, uid_t uid);
 /* Whether records were lost and a scan is due. */
 bool process_table_wants_scan(const struct process_table *t);
 

@@ -2,7 +2,7 @@
 #ifndef PROFD_RESOLVE_PROCESS_PRIVATE_H
 #define PROFD_RESOLVE_PROCESS_PRIVATE_H
 
-/* What process.c and process_scan.c share. */
+/* What process.c, process_place.c and process_scan.c share. */
 #include <uthash.h>
 
 #include "daemon/resolve/image_table.h"
@@ -14,10 +14,18 @@ struct slot {
 	UT_hash_handle hh;
 };
 
+/* A group of version 2 whose unit is known. */
+struct group {
+	uint64_t id;
+	struct process_unit *unit; /* owned reference */
+	UT_hash_handle hh;
+};
+
 struct process_table {
 	int proc_fd;
 	uint64_t next_serial;
 	struct slot *slots;
+	struct group *groups;
 	struct image_table *images;
 	struct jit_files *jit_files;
 	struct process_observer observer;
@@ -25,11 +33,18 @@ struct process_table {
 	size_t max_bytes;
 	size_t mapping_bytes; /* counted at the last sweep, and what came since */
 	bool wants_scan;
-	int error; /* of an event that /proc had told */
+	bool only_one;
+	uid_t only_uid; /* whose processes are scanned, if only_one */
+	int error;      /* of an event that /proc had told */
 };
 
+/* The last program that is known of @pid, even if it has ended; or NULL. */
+struct process *process_newest(struct process_table *t, pid_t pid);
 void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from);
 /* @p has ended at @time_ns: tells the observer. */
 void process_die(struct process_table *t, struct process *p, uint64_t time_ns);
+/* @p has @sample: asks where it belongs, if it is time to. Returns 0 or negative errno. */
+int process_place(struct process_table *t, struct process *p, const struct sample *sample);
+void process_forget_groups(struct process_table *t);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc says of all processes, told as events: at the start, and after records were lost. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/error.h"
 #include "daemon/resolve/proc.h"
@@ -53,11 +55,30 @@ static int scan_one(struct scan *scan, const struct maps_stat *stat)
 	return r < 0 ? r : 0;
 }
 
+static bool is_wanted(const struct process_table *t, pid_t pid)
+{
+	struct stat st;
+	char path[32];
+
+	if (!t->only_one)
+		return true;
+	snprintf(path, sizeof(path), "%d", pid);
+	return fstatat(t->proc_fd, path, &st, 0) == 0 && st.st_uid == t->only_uid;
+}
+
+void process_table_scan_only(struct process_table *t, uid_t uid)
+{
+	t->only_one = true;
+	t->only_uid = uid;
+}
+
 static int scan_visit(void *userdata, const struct maps_stat *stat)
 {
 	struct scan *scan = userdata;
 	struct slot *slot;
 
+	if (!is_wanted(scan->table, stat->pid))
+		return 0;
 	if (stat->state == 'Z' && stat->n_threads <= 1)
 		return 0; /* ended: not seen */
 	slot = calloc(1, sizeof(*slot));

@@ -212,14 +212,23 @@ static void copy_span(struct span s, char *ret, size_t size)
 	ret[n] = '\0';
 }
 
+static bool is_session(const struct unit_path *p)
+{
+	return span_starts(p->unit, "session-") && span_ends(p->unit, ".scope");
+}
+
+/* Whether the unit's name is a service's, not its user's. */
+static bool has_own_name(const struct unit_path *p)
+{
+	return p->unit.length > 0 && !is_session(p);
+}
+
 static void name_service(const struct unit_path *p, uid_t uid, char ret[UNIT_SERVICE_SIZE])
 {
-	bool is_session = span_starts(p->unit, "session-") && span_ends(p->unit, ".scope");
-
-	if (p->unit.length == 0 || is_session) {
+	if (!has_own_name(p)) {
 		if (p->has_slice_uid)
 			uid = p->slice_uid;
-		if (p->has_slice_uid || is_session || uid >= UID_FIRST_PERSON)
+		if (p->has_slice_uid || is_session(p) || uid >= UID_FIRST_PERSON)
 			snprintf(ret, UNIT_SERVICE_SIZE, "user-%u", (unsigned)uid);
 		else
 			snprintf(ret, UNIT_SERVICE_SIZE, "other");
@@ -234,6 +243,7 @@ static void name_service(const struct unit_path *p, uid_t uid, char ret[UNIT_SER
 void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 {
 	struct span rest = {text, length}, line, path, best_path = {"", 0}, container = {"", 0};
+	struct span in_v2 = {"", 0};
 	struct unit_path best = {0};
 	unsigned best_rank = 0;
 
@@ -245,6 +255,8 @@ void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 		if (!parse_line(line, &hierarchy, &path))
 			continue;
 		p = parse_path(path);
+		if (hierarchy == HIERARCHY_V2)
+			in_v2 = path;
 		rank = path_value(&p, path) * N_HIERARCHIES + (N_HIERARCHIES - hierarchy);
 		if (rank > best_rank) {
 			best_rank = rank;
@@ -257,6 +269,9 @@ void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 	if (best.container.length > 0)
 		container = best.container;
 	name_service(&best, uid, ret->service);
+	ret->is_of_group = (has_own_name(&best) || best.has_slice_uid) && best_path.length > 0 &&
+			   in_v2.length == best_path.length &&
+			   memcmp(in_v2.at, best_path.at, in_v2.length) == 0;
 	copy_span(best_path, ret->cgroup, sizeof(ret->cgroup));
 	copy_span(container, ret->container, sizeof(ret->container));
 }

@@ -15,6 +15,7 @@
  *   /system.slice/docker-<64 hex digits>.scope             docker-<64 hex digits>.scope
  *   /docker/<64 hex digits>, /                             user-<uid>, or other below uid 1000
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -26,6 +27,7 @@ struct unit {
 	char service[UNIT_SERVICE_SIZE];     /* never "" */
 	char cgroup[UNIT_CGROUP_SIZE];       /* the path the service was read from, or "" */
 	char container[UNIT_CONTAINER_SIZE]; /* 64 hex digits, or "" */
+	bool is_of_group;                    /* so is everybody in the same group of version 2 */
 };
 
 /*

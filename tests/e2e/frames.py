@@ -34,10 +34,10 @@ def functions(frames):
 
 
 class KernelNames:
-    """Judges kernel frames by what this machine's kernel says of the same addresses."""
+    """Judges kernel frames by what the kernel says of the same addresses, in a file of its."""
 
-    def __init__(self):
-        self.kernel = Kernel()
+    def __init__(self, symbols="/proc/kallsyms"):
+        self.kernel = Kernel(symbols)
 
     def named(self, location):
         return location.lines and location.lines[-1].system_name in self.kernel.at(location.address)

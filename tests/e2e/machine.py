@@ -143,7 +143,9 @@ class Cgroups:
 
 
 class Machine:
-    """boot(), then run() and in_unit(); close() in any case."""
+    """boot(), then run() and start(); close() in any case."""
+
+    patience = 1  # how many times longer than here things take
 
     def __init__(self, build, base=None):
         """@base: of base_system(); without it one on which what @build has installed runs."""
@@ -166,6 +168,19 @@ class Machine:
     def path(self, inside):
         """@inside, an absolute path of the machine's, from here."""
         return self.root + inside
+
+    def files(self, pattern):
+        """What there is in the machine of that name, in order."""
+        return sorted(path.removeprefix(self.root) for path in glob.glob(self.path(pattern)))
+
+    def fetch(self, files):
+        """Those files of the machine's, from here."""
+        return [self.path(file) for file in files]
+
+    @staticmethod
+    def kernel_symbols():
+        """A file with what its kernel's /proc/kallsyms says."""
+        return "/proc/kallsyms"
 
     def write(self, inside, text):
         os.makedirs(os.path.dirname(self.path(inside)), exist_ok=True)

@@ -44,6 +44,11 @@ def package(build):
     return found[0]
 
 
+def library(deb):
+    """The library's packages, which lie beside @deb."""
+    return sorted(glob.glob(os.path.join(os.path.dirname(deb), "libprofd[-0]*_*.deb")))
+
+
 def field(deb, name):
     return must("dpkg-deb", "--field", deb, name).strip()
 

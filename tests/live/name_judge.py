@@ -96,11 +96,11 @@ class Image:
 
 
 class Kernel:
-    """/proc/kallsyms, as root reads it."""
+    """/proc/kallsyms, as root reads it; or one of another machine."""
 
-    def __init__(self):
+    def __init__(self, path="/proc/kallsyms"):
         self.names = collections.defaultdict(set)
-        with open("/proc/kallsyms", encoding="utf-8") as f:
+        with open(path, encoding="utf-8") as f:
             for line in f:
                 address, kind, name, *_ = line.split()
                 if kind in "tTwW":

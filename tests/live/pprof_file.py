@@ -55,7 +55,7 @@ def process_totals(path, pid):
     """(period, samples, nanoseconds, the window's length in nanoseconds) of one process."""
     with gzip.open(path) as f:
         data = list(fields(f.read()))
-    texts = [value.decode() for number, value in data if number == 6]
+    texts = [value.decode(errors="replace") for number, value in data if number == 6]
     period, length = (next((v for k, v in data if k == field), 0) for field in (12, 10))
     n = ns = 0
     for number, value in data:

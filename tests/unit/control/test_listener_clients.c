@@ -96,6 +96,42 @@ static void test_output_is_bounded(void **state)
 	expect_error(second, 1, "too long");
 }
 
+/* So are the files behind them, which clients may read as slowly as they like. */
+static void test_files_are_bounded(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int first = client(w), second = client(w), third = -1;
+	Profd__Control__Response *response;
+
+	w->config_size = 17 << 20;
+	send_verb(first, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+	run(w, 5);
+	send_verb(second, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+	run(w, 5);
+	expect_error(second, 1, "try again");
+	w->config_size = 100;
+	send_verb(second, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+	run(w, 5);
+	response = receive(second, 1000);
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
+	profd__control__response__free_unpacked(response, NULL);
+	/* One that is too large by itself comes when no other is in the way. */
+	third = client(w);
+	w->config_size = 33 << 20;
+	send_verb(third, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+	run(w, 5);
+	expect_error(third, 1, "try again");
+	close(steal_fd(&first));
+	run(w, 5);
+	send_verb(third, PROFD__CONTROL__REQUEST__VERB_COLLECT);
+	run(w, 5);
+	response = receive(third, 1000);
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
+	profd__control__response__free_unpacked(response, NULL);
+}
+
 /* A slow reader of a large answer is served as long as it reads on. */
 static void test_slow_reader(void **state)
 {
@@ -160,6 +196,7 @@ int main(void)
 		TEST(test_pieces_and_batches),
 		IMPATIENT(test_never_reading_client),
 		TEST(test_output_is_bounded),
+		TEST(test_files_are_bounded),
 		IMPATIENT(test_slow_reader),
 		IMPATIENT(test_silent_and_half_sent),
 		TEST(test_too_many_clients),

@@ -63,6 +63,8 @@ static void test_start(void **state)
 	assert_int_equal(request->start.pidfd, -1);
 }
 
+#define KIND(name) PROFD__CONTROL__TARGET_KIND__##name
+
 static void test_start_bounds(void **state)
 {
 	static const struct {
@@ -74,31 +76,26 @@ static void test_start_bounds(void **state)
 		const char *why;
 	} cases[] = {
 		{99, 0, "", "", "", false, 0, 0, "kind of target"},
-		{PROFD__CONTROL__TARGET_KIND__PID, 0, "", "", "", false, 0, 0, "no process id"},
-		{PROFD__CONTROL__TARGET_KIND__PID, -1, "", "", "", false, 0, 0, "no process id"},
-		{PROFD__CONTROL__TARGET_KIND__TID, INT64_C(1) << 31, "", "", "", false, 0, 0,
-		 "no process id"},
-		{PROFD__CONTROL__TARGET_KIND__UID, UINT32_MAX, "", "", "", false, 0, 0,
-		 "no user id"},
-		{PROFD__CONTROL__TARGET_KIND__SERVICE, 0, "", "", "", false, 0, 0, "is missing"},
-		{PROFD__CONTROL__TARGET_KIND__SERVICE, 0, "a\x1b[2J", "", "", false, 0, 0,
-		 "control character"},
-		{PROFD__CONTROL__TARGET_KIND__COMM, 0, "0123456789abcdef", "", "", false, 0, 0,
-		 "longer than 15"},
-		{PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "a/b", "", "", false, 0, 0,
-		 "begin with /"},
-		{PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "/a/../b", "", "", false, 0, 0, ".."},
-		{PROFD__CONTROL__TARGET_KIND__CGROUP, 0, "/a/..", "", "", false, 0, 0, ".."},
-		{PROFD__CONTROL__TARGET_KIND__CPUS, 0, "3-1", "", "", false, 0, 0, "0-3,8"},
-		{PROFD__CONTROL__TARGET_KIND__CPUS, 0, "1,", "", "", false, 0, 0, "0-3,8"},
-		{PROFD__CONTROL__TARGET_KIND__CPUS, 0, "99999", "", "", false, 0, 0, "0-3,8"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "../x", "", false, 0, 0, "the event"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "a/b", false, 0, 0, "name may"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "..", false, 0, 0, "may not begin"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", false, 100001, 0, "100000 Hz"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", true, 0, 0, "at least 100"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", true, 99, 0, "at least 100"},
-		{PROFD__CONTROL__TARGET_KIND__ALL, 0, "", "", "", false, 9, UINT64_MAX, "hundred"},
+		{KIND(PID), 0, "", "", "", false, 0, 0, "no process id"},
+		{KIND(PID), -1, "", "", "", false, 0, 0, "no process id"},
+		{KIND(TID), INT64_C(1) << 31, "", "", "", false, 0, 0, "no process id"},
+		{KIND(UID), UINT32_MAX, "", "", "", false, 0, 0, "no user id"},
+		{KIND(SERVICE), 0, "", "", "", false, 0, 0, "is missing"},
+		{KIND(SERVICE), 0, "a\x1b[2J", "", "", false, 0, 0, "control character"},
+		{KIND(COMM), 0, "0123456789abcdef", "", "", false, 0, 0, "longer than 15"},
+		{KIND(CGROUP), 0, "a/b", "", "", false, 0, 0, "begin with /"},
+		{KIND(CGROUP), 0, "/a/../b", "", "", false, 0, 0, ".."},
+		{KIND(CGROUP), 0, "/a/..", "", "", false, 0, 0, ".."},
+		{KIND(CPUS), 0, "3-1", "", "", false, 0, 0, "0-3,8"},
+		{KIND(CPUS), 0, "1,", "", "", false, 0, 0, "0-3,8"},
+		{KIND(CPUS), 0, "99999", "", "", false, 0, 0, "0-3,8"},
+		{KIND(ALL), 0, "", "../x", "", false, 0, 0, "the event"},
+		{KIND(ALL), 0, "", "", "a/b", false, 0, 0, "name may"},
+		{KIND(ALL), 0, "", "", "..", false, 0, 0, "may not begin"},
+		{KIND(ALL), 0, "", "", "", false, 100001, 0, "100000 Hz"},
+		{KIND(ALL), 0, "", "", "", true, 0, 0, "at least 100"},
+		{KIND(ALL), 0, "", "", "", true, 99, 0, "at least 100"},
+		{KIND(ALL), 0, "", "", "", false, 9, UINT64_MAX, "hundred"},
 	};
 
 	(void)state;

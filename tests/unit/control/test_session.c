@@ -21,11 +21,11 @@ static struct process *make_process(pid_t pid, uid_t uid, const char *service, c
 
 	assert_non_null(p);
 	p->n_references = 1;
-	p->serial = p->life = ++serial;
+	p->serial = p->life = p->stay = ++serial;
 	p->pid = pid;
 	p->uid = uid;
 	p->uid_known = p->only_uid = true;
-	p->service = strdup(service);
+	assert_int_equal(process_unit_new(&p->unit, service, "", ""), 0);
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
 	assert_int_equal(mappings_new(&p->mappings), 0);
 	return p;
@@ -107,9 +107,9 @@ static void test_cgroups_hold_what_lies_below(void **state)
 		(struct session_request){.target = TARGET_CGROUP, .text = "/system.slice/"});
 
 	(void)state;
-	p->cgroup = strdup("/system.slice/a.service");
+	p->unit->cgroup = strdup("/system.slice/a.service");
 	assert_true(session_wants_process(s, p));
-	strcpy(p->cgroup, "/system.slicex");
+	strcpy(p->unit->cgroup, "/system.slicex");
 	assert_false(session_wants_process(s, p));
 	session_free(s);
 	s = make_session((struct session_request){.target = TARGET_CGROUP, .text = "/"});
@@ -218,6 +218,52 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_int_equal(n, 2);
 	assert_non_null(strstr(snapshot->ledger, "expected=3"));
 	check(s, 3, 0);
+	snapshot_free(snapshot);
+	session_free(s);
+	process_unref(p);
+}
+
+/* What was counted in a unit stays there when the process moves; and when it comes back. */
+static void test_a_process_that_moves_is_counted_where_it_was(void **state)
+{
+	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct process *p = make_process(10, 0, "a.service", "a");
+	struct process_unit *a = process_unit_ref(p->unit);
+	struct window_closing closing;
+	struct snapshot *snapshot = NULL;
+	uint64_t counts[3] = {};
+	const struct aggregate_entry *entries;
+	size_t n;
+
+	(void)state;
+	add(s, p, 10, 0, "a");
+	process_unit_unref(p->unit);
+	assert_int_equal(process_unit_new(&p->unit, "b.service", "/b.service", ""), 0);
+	p->stay = 1000;
+	add(s, p, 10, 0, "a");
+	add(s, p, 10, 0, "a");
+	process_unit_unref(p->unit);
+	p->unit = a;
+	p->stay = 1001;
+	add(s, p, 10, 0, "a");
+	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &no_ledger,
+					      &snapshot, &closing),
+			 SESSION_E_OK);
+	assert_int_equal(snapshot->n_processes, 3);
+	entries = aggregate_entries(snapshot->aggregate, &n);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < 3; j++)
+			if (entries[i].process == snapshot->processes[j].serial)
+				counts[j] += entries[i].count;
+	for (size_t j = 0; j < 3; j++) {
+		bool is_b = snapshot->processes[j].serial == 1000;
+
+		assert_int_equal(snapshot->processes[j].pid, 10);
+		assert_int_equal(snapshot->processes[j].program_serial, p->serial);
+		assert_string_equal(snapshot->processes[j].service,
+				    is_b ? "b.service" : "a.service");
+		assert_int_equal(counts[j], is_b ? 2 : 1);
+	}
 	snapshot_free(snapshot);
 	session_free(s);
 	process_unref(p);
@@ -409,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_a_pid_is_followed_through_exec_and_fork),
 		cmocka_unit_test(test_the_unprivileged_see_their_own),
 		cmocka_unit_test(test_a_window_becomes_a_snapshot_and_comes_back),
+		cmocka_unit_test(test_a_process_that_moves_is_counted_where_it_was),
 		cmocka_unit_test(test_a_window_of_a_clock_that_was_set_back),
 		cmocka_unit_test(test_a_copy_leaves_the_window_as_it_is),
 		cmocka_unit_test(test_stacks_are_counted_by_their_end),

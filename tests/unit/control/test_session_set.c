@@ -23,6 +23,7 @@
 #include "daemon/control/session_rate.h"
 #include "daemon/control/session_set.h"
 #include "daemon/ingest/sources.h"
+#include "daemon/resolve/proc.h"
 #include "tests/support/temp_folder.h"
 
 struct world {
@@ -483,6 +484,61 @@ static void test_slower_and_back(void **state)
 	check_ledgers(w);
 }
 
+static int refuse_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+			  struct source_message *message)
+{
+	(void)source, (void)spec, (void)ret;
+	strcpy(message->text, "no more perf events");
+	return SOURCE_E_DENIED;
+}
+
+/* A host that refuses from one moment to the next: that is said, and tried again. */
+static void test_refused_later(void **state)
+{
+	const uint64_t minute_ns = 61 * UINT64_C(1000000000);
+	struct source_message message;
+	struct world *w = *state;
+	const struct source_ops *before = w->source->ops;
+	struct source_ops refusing = *before;
+	uint64_t now_ns = proc_now_ns();
+	struct session *system;
+
+	refusing.add_sampler = refuse_sampler;
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	assert_null(session_set_trouble(w->set));
+	system = session_set_get(w->set, 0);
+	samples_of(w, system->sampler, 10, 7, 3);
+	w->source->ops = &refusing;
+	assert_int_equal(session_set_slow_down(w->set, 1), 0);
+	assert_string_equal(session_set_trouble(w->set), "no more perf events");
+	wait_for_output(w, 1);
+	assert_int_equal(system->state, SESSION_ENDED);
+	assert_int_equal(session_set_tick(w->set, now_ns + minute_ns), 0);
+	assert_non_null(session_set_trouble(w->set));
+	w->source->ops = before;
+	assert_int_equal(session_set_tick(w->set, now_ns), 0); /* not yet */
+	assert_int_equal(system->state, SESSION_ENDED);
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * minute_ns), 0);
+	assert_int_equal(system->state, SESSION_RUNNING);
+	assert_null(session_set_trouble(w->set));
+	assert_int_equal(system->spec.rate, 50);
+	samples_of(w, system->sampler, 10, 5, 3);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 1);
+	assert_int_equal(samples_written(w, "services"), 12);
+	check_ledgers(w);
+
+	/* Who is told to stop is not tried again. */
+	w->source->ops = &refusing;
+	assert_int_equal(session_set_slow_down(w->set, 2), 0);
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	w->source->ops = before;
+	assert_null(session_set_trouble(w->set));
+	assert_int_equal(session_set_tick(w->set, now_ns + 9 * minute_ns), 0);
+	assert_int_equal(system->state, SESSION_ENDED);
+}
+
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -496,6 +552,7 @@ int main(void)
 		WORLD(test_a_paused_system_session_counts_nothing),
 		WORLD(test_the_system_session_comes_back),
 		WORLD(test_slower_and_back),
+		WORLD(test_refused_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,14 +10,20 @@
 
 static void test_what_is_hung(void **state)
 {
+	const uint64_t patience = 7, hung = WATCH_HUNG_TIMES * patience;
+
 	(void)state;
-	assert_int_equal(watch_judge(0, 'S'), WATCH_WELL);
-	assert_int_equal(watch_judge(WATCH_SLOW_NS - 1, 'R'), WATCH_WELL);
-	assert_int_equal(watch_judge(WATCH_SLOW_NS, 'R'), WATCH_SLOW);
-	assert_int_equal(watch_judge(WATCH_HUNG_NS - 1, 'S'), WATCH_SLOW);
-	assert_int_equal(watch_judge(WATCH_HUNG_NS, 'S'), WATCH_HUNG);
-	assert_int_equal(watch_judge(WATCH_HUNG_NS, 'R'), WATCH_HUNG);
-	assert_int_equal(watch_judge(100 * WATCH_HUNG_NS, 'D'), WATCH_SLOW);
+	assert_int_equal(watch_judge(0, 0, patience), WATCH_WELL);
+	assert_int_equal(watch_judge(patience - 1, patience - 1, patience), WATCH_WELL);
+	assert_int_equal(watch_judge(patience, patience, patience), WATCH_SLOW);
+	assert_int_equal(watch_judge(hung - 1, hung - 1, patience), WATCH_SLOW);
+	assert_int_equal(watch_judge(hung, hung, patience), WATCH_HUNG);
+	/* It has waited for the disk, until a moment ago or not quite so long. */
+	assert_int_equal(watch_judge(100 * hung, 0, patience), WATCH_SLOW);
+	assert_int_equal(watch_judge(100 * hung, hung - 1, patience), WATCH_SLOW);
+	assert_int_equal(watch_judge(100 * hung, hung, patience), WATCH_HUNG);
+	/* As long as anybody can be told to have patience. */
+	assert_int_equal(watch_judge(UINT64_MAX, UINT64_MAX, UINT64_MAX), WATCH_SLOW);
 }
 
 static void test_states(void **state)

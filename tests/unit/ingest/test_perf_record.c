@@ -169,6 +169,7 @@ static void test_task_and_lost(void **state)
 		assert_int_equal(e.pid, 20);
 		assert_int_equal(e.tid, 21);
 		assert_int_equal(e.parent, type == PERF_RECORD_FORK ? 10 : 0);
+		assert_int_equal(e.parent_tid, type == PERF_RECORD_FORK ? 11 : 0);
 		assert_int_equal(e.time_ns, 556);
 	}
 	begin(&b, PERF_RECORD_LOST, 0);
@@ -293,6 +294,34 @@ static int decode_exact(const struct builder *b, size_t length, uint64_t type,
 			    ret->stack + ret->stack_length <= exact + length);
 	free(exact);
 	return r;
+}
+
+/* PERF_SAMPLE_ID stands between time and CPU. */
+static void test_sample_id(void **state)
+{
+	const struct registers registers = {.pc = 0x401000};
+	struct perf_sample s;
+	struct builder b;
+
+	(void)state;
+	begin(&b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	put_u64(&b, 0x401000);
+	put_u32(&b, 50);
+	put_u32(&b, 51);
+	put_u64(&b, 888);
+	put_u64(&b, 4711);
+	put_u32(&b, 1);
+	put_u32(&b, 0);
+	put_u64(&b, 1000000);
+	put_chain(&b, NULL, 0);
+	put_registers(&b, ABI_64, &registers);
+	finish(&b);
+	assert_int_equal(decode_exact(&b, b.length, PERF_RECORD_SAMPLE_TYPE | PERF_SAMPLE_ID, &s),
+			 PERF_RECORD_E_OK);
+	assert_int_equal(s.id, 4711);
+	assert_int_equal(s.cpu, 1);
+	assert_int_equal(s.period, 1000000);
+	assert_int_equal(s.registers.pc, 0x401000);
 }
 
 static const uint64_t kernel_chain[] = {
@@ -495,7 +524,8 @@ int main(void)
 		cmocka_unit_test(test_mmap),           cmocka_unit_test(test_comm),
 		cmocka_unit_test(test_task_and_lost),  cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_sample),         cmocka_unit_test(test_sample_bounds),
-		cmocka_unit_test(test_sample_without), cmocka_unit_test(test_is_return),
+		cmocka_unit_test(test_sample_without), cmocka_unit_test(test_sample_id),
+		cmocka_unit_test(test_is_return),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

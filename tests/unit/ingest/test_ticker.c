@@ -171,6 +171,18 @@ static void test_idle_never_falls(void **state)
 	assert_true(tick.skipped > 0 && tick.idle_found > 0);
 }
 
+/* Of many events, each is in the middle of a period that is not due. */
+static void test_many_partial_periods(void **state)
+{
+	struct tick tick = {.undue = 10};
+
+	(void)state;
+	judge(&tick, 100, 105 * PERIOD, true);
+	assert_int_equal(tick.skipped, 0);
+	judge(&tick, 100, 112 * PERIOD, true);
+	assert_int_equal(tick.skipped, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_half_idle),
 		cmocka_unit_test(test_idle_never_falls),
 		cmocka_unit_test(test_idle_out_of_proportion),
+		cmocka_unit_test(test_many_partial_periods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static void test_ranges(void **state)
 				}
 			}
 		}
-		while (writer_rollup(w, (T0 + 2 * HOUR) * NS))
+		while (writer_background(w, (T0 + 2 * HOUR) * NS))
 			;
 		assert_int_equal(take_census(f).n_pprof, 3);
 	}
@@ -300,7 +300,7 @@ static void test_one_second(void **state)
 	for (unsigned rolled = 0; rolled < 2; rolled++) {
 		free(say(w, &o, &samples));
 		assert_int_equal(samples, 3 * 66 + 1 + 1 + 4);
-		while (writer_rollup(w, (T0 + 2 * HOUR) * NS))
+		while (writer_background(w, (T0 + 2 * HOUR) * NS))
 			;
 	}
 	assert_int_equal(take_census(f).n_pprof, 3);

@@ -51,6 +51,26 @@ static void test_escape_long(void **state)
 	assert_int_equal(strlen(a), NAMES_ESCAPED_MAX);
 }
 
+/* By its name, and by what list says of a folder whose name was cut. */
+static void test_what_a_name_means(void **state)
+{
+	char service[256], folder[NAMES_ESCAPED_MAX + 1], listed[NAMES_ESCAPED_MAX + 1];
+
+	(void)state;
+	assert_true(names_means("a.service", "a.service"));
+	assert_false(names_means("a.servic", "a.service"));
+	assert_false(names_means("%2Ehidden", ".hidden"));
+	memset(service, ':', 255);
+	service[255] = '\0';
+	names_escape(service, NAMES_ESCAPED_MAX, folder);
+	assert_true(names_unescape(folder, listed, sizeof(listed)));
+	assert_string_not_equal(listed, service);
+	assert_true(names_means(service, service));
+	assert_true(names_means(listed, service));
+	service[254] = 'x';
+	assert_false(names_means(listed, service));
+}
+
 static void test_unescape_refuses(void **state)
 {
 	static const char *const bad[] = {"",    "%",    "%2", "%2g",     "a b", "%00",
@@ -126,6 +146,18 @@ static void test_times(void **state)
 	assert_int_equal(names_seconds(UINT64_MAX), UINT32_MAX);
 }
 
+/* Nanoseconds have 64 bits, and no clock of Linux can be set to what they cannot tell. */
+static void test_end_of_time(void **state)
+{
+	struct names_window w;
+
+	(void)state;
+	assert_true(names_parse_window("22620411T234700Z-16s.pb.gz", &w));
+	assert_false(names_parse_window("22620411T234700Z-17s.pb.gz", &w));
+	assert_false(names_parse_window("22620411T234716Z-4294967295s.pb.gz", &w));
+	assert_false(names_parse_window("99991231T235959Z-60s.pb.gz", &w));
+}
+
 static void test_epochs(void **state)
 {
 	char name[NAMES_EPOCH_SIZE];
@@ -148,9 +180,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_escape_long),
+		cmocka_unit_test(test_what_a_name_means),
 		cmocka_unit_test(test_unescape_refuses),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_end_of_time),
 		cmocka_unit_test(test_epochs),
 	};
 

@@ -201,6 +201,49 @@ static void test_order(void **state)
 	assert_int_equal(index_oldest(&store->index), T0);
 }
 
+/* A folder tells its files in an order of its own: the index has theirs. */
+static void test_order_after_a_start(void **state)
+{
+	struct fixture *f = *state;
+	struct store *store = open_store(f);
+	struct index_shelf *shelf;
+
+	for (unsigned i = 0; i < 200; i++) {
+		put_window(store, "a", T0 + i * 7 % 200 * 60, "pb.gz");
+		put_window(store, "a", T0 + i * 7 % 200 * 60, "x-1.prof");
+	}
+	store_free(store);
+	store = open_store(f);
+	assert_int_equal(index_shelf(&store->index, "services/a", &shelf), 0);
+	assert_int_equal(index_queue_length(&shelf->windows), 200);
+	assert_int_equal(index_queue_length(&shelf->legacy), 200);
+	for (size_t i = 0; i < 200; i++) {
+		assert_int_equal(shelf->windows.files[i].start_s, T0 + i * 60);
+		assert_int_equal(shelf->legacy.files[i].start_s, T0 + i * 60);
+	}
+	store_free(store);
+}
+
+/* A window in a folder of another day is none that profd has written. */
+static void test_wrong_day(void **state)
+{
+	struct fixture *f = *state;
+	struct store *store = open_store(f);
+	uint64_t n;
+
+	put(store, "services/a/20261122", T0, "pb.gz", 4);
+	put_window(store, "a", T0 + DAY, "pb.gz");
+	store_free(store);
+	store = open_store(f);
+	assert_int_equal(store->index.n_files, 1);
+	assert_int_equal(retention_run(store, &(struct retention_limits){.max_size = 1},
+				       T0 + 2 * DAY, 0, &n),
+			 0);
+	assert_int_equal(n, 1);
+	assert_true(exists(f, "services/a/20261122/20261121T090000Z-60s.pb.gz"));
+	store_free(store);
+}
+
 /* A file that somebody else removed is no error; one that cannot be removed is, once. */
 static void test_removed_by_others(void **state)
 {
@@ -215,6 +258,63 @@ static void test_removed_by_others(void **state)
 	assert_int_equal(store->index.n_files, 0);
 	assert_int_equal(store->index.blocks, 0);
 	assert_false(exists(f, "services/a"));
+}
+
+/* As if "a" and what is called "stuck" were immutable (chattr(1)). */
+static int refusing_unlink(int folder, const char *name, int flags)
+{
+	if (flags || (strncmp(name, "services/a/", 11) != 0 && strcmp(name, "stuck") != 0))
+		return unlinkat(folder, name, flags);
+	errno = EPERM;
+	return -1;
+}
+
+/* What cannot be deleted keeps nothing else from being deleted, and is tried again. */
+static void test_immutable(void **state)
+{
+	struct fixture *f = *state;
+	struct file_ops ops = file_ops_system;
+	struct retention_limits limits = {.max_age_s = 7 * DAY};
+	struct store *store = NULL;
+	uint64_t n;
+
+	ops.unlink = refusing_unlink;
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &ops), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+		put_window(store, "a", T0 + i * 60, "x-1.prof");
+		put_window(store, "b", T0 + i * 60, "pb.gz");
+		put_window(store, "c", T0 + 8 * DAY + i * 60, "pb.gz");
+	}
+	put(store, "images/2611210900/h", 0, NULL, 4);
+	assert_int_equal(renameat(f->store_fd, "images/2611210900/h/image", f->store_fd,
+				  "images/2611210900/h/stuck"),
+			 0);
+	for (unsigned i = 0; i < 6; i++) {
+		char folder[64];
+
+		snprintf(folder, sizeof(folder), "images/26112%u0900/h", i + 2);
+		put(store, folder, 0, NULL, 4);
+	}
+	assert_int_equal(retention_run(store, &limits, T0 + 8 * DAY, 0, &n), -EPERM);
+	assert_int_equal(n, 3); /* those of b */
+	assert_false(exists(f, "services/b"));
+	assert_true(has(f, "a", T0, "pb.gz"));
+	assert_int_equal(retention_run(store, &limits, T0 + 9 * DAY, 0, &n), -EPERM);
+	assert_int_equal(n, 1);
+	assert_true(exists(f, "images/2611210900/h/stuck"));
+	assert_false(exists(f, "images/2611220900"));
+
+	limits = (struct retention_limits){.max_size = 1};
+	assert_int_equal(retention_run(store, &limits, T0 + 9 * DAY, 0, &n), -EPERM);
+	assert_int_equal(n, 3 + 2);
+	assert_false(exists(f, "services/c"));
+	assert_int_equal(store->index.n_files, 6 + 1 + 3);
+
+	ops.unlink = unlinkat;
+	assert_int_equal(retention_run(store, &limits, T0 + 9 * DAY, 0, &n), 0);
+	assert_int_equal(store->index.n_files, 3); /* of the epochs that stay always */
+	store_free(store);
 }
 
 /* A day of 200 services by the minute: no tree walk, so it must be quick. */
@@ -245,6 +345,34 @@ static void test_many(void **state)
 							       .keep_windows = 3},
 				     T0 + DAY),
 				 0);
+}
+
+/* Nobody waits for all that is to be deleted: so much by one call, and in the end all of it. */
+static void test_by_parts(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {
+		.max_age_s = DAY, .legacy_keep_s = 3600, .keep_windows = 3, .max_deleted = 4};
+
+	for (unsigned i = 0; i < 10; i++) {
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+		put_window(store, "a", T0 + i * 60, "x-1.prof");
+	}
+	for (unsigned n = 17; n; n -= n < 4 ? n : 4) {
+		assert_int_equal(store->index.n_files, n + 3);
+		assert_int_equal(run(store, limits, T0 + 2 * DAY), n < 4 ? n : 4);
+	}
+	assert_int_equal(run(store, limits, T0 + 2 * DAY), 0);
+	for (unsigned i = 0; i < 10; i++)
+		put_window(store, "a", T0 + i * 60, "x-1.prof");
+	/* Newer windows are not taken for want of older ones. */
+	limits = (struct retention_limits){.max_size = 4096, .keep_windows = 1, .max_deleted = 4};
+	assert_int_equal(run(store, limits, T0), 4);
+	assert_int_equal(run(store, limits, T0), 4);
+	assert_int_equal(run(store, limits, T0), 4);
+	assert_int_equal(run(store, limits, T0), 0);
+	assert_true(has(f, "a", T0 + 9 * 60, "pb.gz"));
 }
 
 /* A clock set forward by a year makes nothing old, until it has gone on like that for a day. */
@@ -326,8 +454,12 @@ int main(void)
 		T(test_free_space),
 		T(test_epochs),
 		T(test_order),
+		T(test_order_after_a_start),
+		T(test_wrong_day),
 		T(test_removed_by_others),
+		T(test_immutable),
 		T(test_many),
+		T(test_by_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

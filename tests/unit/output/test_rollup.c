@@ -5,6 +5,7 @@
 #include "common/profile/merge.h"
 #include "common/profile/windows.h"
 #include "daemon/output/listing.h"
+#include "daemon/output/rollup.h"
 
 #define HOUR      3600u
 #define N_MINUTES 10
@@ -23,7 +24,7 @@ static unsigned roll(struct writer *w, uint64_t now_s)
 {
 	unsigned n = 0;
 
-	while (writer_rollup(w, now_s * NS))
+	while (writer_background(w, now_s * NS))
 		n++;
 	return n;
 }
@@ -189,7 +190,7 @@ static void test_damage(void **state)
 	write_minutes(f, w, 0, 5);
 	write_text(f->store_fd, minute_name(DAY_A, 1), "rubbish");
 	unlinkat(f->store_fd, minute_name(DAY_A, 2), 0);
-	while (writer_rollup(w, (T0 + 2 * HOUR) * NS)) {
+	while (writer_background(w, (T0 + 2 * HOUR) * NS)) {
 		if (!(writer_conditions(w) & WRITER_DAMAGED))
 			continue;
 		n_said++;
@@ -224,38 +225,267 @@ static void test_two_events(void **state)
 		write_quietly(w, s, T0 + i * 60 + 60);
 	}
 	before = take_census(f);
-	assert_true(roll(w, T0 + 2 * HOUR) < 60);
+	assert_true(roll(w, T0 + 2 * HOUR) < 600);
 	assert_int_equal(take_census(f).pprof, before.pprof);
 	assert_true(exists(f, HOUR_FILE));
 	assert_true(exists(f, HOUR_FILE ".1"));
 	assert_int_equal(take_census(f).n_pprof, 2 * 3);
 	/* One alone of its kind is not tried for ever. */
 	write_minutes(f, w, 9, 1);
-	assert_true(roll(w, T0 + 2 * HOUR) < 10);
+	assert_true(roll(w, T0 + 2 * HOUR) < 60);
 	assert_int_equal(take_census(f).n_pprof, 3 * 3);
 }
 
-/* An hour that does not fit into the memory is cut into files that do. */
-static void test_little_memory(void **state)
+#define BIG_FOLDER "services/big.service/20261121/"
+
+/* A window of @n_samples stacks, no two of which are equal, over functions @first up to @end. */
+static struct profile *make_window(uint64_t start_s, uint32_t n_samples, uint32_t first,
+				   uint32_t end)
+{
+	struct profile *p = NULL;
+	uint32_t *locations = calloc(end - first, sizeof(*locations));
+
+	assert_non_null(locations);
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	for (uint32_t i = first; i < end; i++) {
+		struct profile_function function = {0};
+		struct profile_line line = {0};
+		char name[64];
+
+		snprintf(name, sizeof(name), "a_function_with_a_rather_long_name_%u", i);
+		assert_int_equal(profile_add_text(p, name, &function.name), 0);
+		assert_int_equal(profile_add_function(p, &function, &line.function), 0);
+		assert_int_equal(profile_add_location(p, PROFILE_NONE, 0x1000 + i, &line, 1,
+						      &locations[i - first]),
+				 0);
+	}
+	for (uint32_t i = 0; i < n_samples; i++) {
+		uint32_t chain[16], n = end - first, rest = i;
+		const int64_t value = 1;
+
+		for (unsigned j = 0; j < ARRAY_SIZE(chain); j++, rest /= n)
+			chain[j] = locations[rest % n];
+		assert_int_equal(profile_add_sample(p, chain, ARRAY_SIZE(chain), &value, NULL, 0),
+				 0);
+	}
+	p->time_ns = (int64_t)(start_s * NS);
+	p->duration_ns = (int64_t)(60 * NS);
+	assert_int_equal(profile_add_comment(p, "# profd ledger: expected=7 seen=7"), 0);
+	free(locations);
+	return p;
+}
+
+/* As another profd left it. */
+static void put_window(const struct fixture *f, uint64_t start_s, const struct profile *p)
+{
+	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = "pb.gz"};
+	int services = folder_at(f->store_fd, "services");
+	int service = folder_at(services, "big.service");
+	int day = folder_at(service, "20261121");
+	cleanup(freep) uint8_t *data = NULL;
+	char name[64];
+	size_t length;
+
+	assert_true(names_window(&window, name, sizeof(name)));
+	assert_int_equal(pprof_write(p, 6, &data, &length), 0);
+	write_file(day, name, data, length);
+	close(day);
+	close(service);
+	close(services);
+}
+
+/* However many samples there are, an hour becomes one file, and little memory is enough. */
+static void test_many_samples(void **state)
 {
 	struct fixture *f = *state;
-	struct output_options o = rolling(f);
-	struct writer *w;
-	struct census before, after;
+	cleanup(store_freep) struct store *store = NULL;
+	cleanup(rollup_freep) struct rollup *r = NULL;
+	size_t bytes = 0, more, window = 0;
+	struct census census;
+	int e;
 
-	o.background_bytes = 100 << 10;
-	w = open_writer(f, &o, NULL, T0);
-	write_minutes(f, w, 0, 60);
-	before = take_census(f);
+	for (unsigned i = 0; i < 60; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 60, 2000 + i, 100,
+								       150);
+
+		window = profile_bytes(p);
+		put_window(f, T0 + i * 60, p);
+	}
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(rollup_new(&r, store, 256 << 10), 0);
+	do {
+		e = rollup_step(r, T0 + 2 * HOUR);
+		assert_true(e >= 0 && e != ROLLUP_E_DAMAGED);
+		more = rollup_bytes(r);
+		bytes = more > bytes ? more : bytes;
+	} while (e != ROLLUP_E_IDLE);
+	census = take_census(f);
+	assert_int_equal(census.n_pprof, 1);
+	assert_int_equal(census.pprof, 60 * 2000 + 59 * 60 / 2);
+	assert_int_equal(census.n_temporary, 0);
+	/* A window on its way takes more than it did when its size was known. */
+	assert_in_range(bytes, window / 2, 2 * window + (512 << 10));
+}
+
+/* An hour whose names do not fit into the memory is cut into files whose names do. */
+static void test_many_names(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct output_options little = o;
+	struct census census;
+	struct writer *w;
+
+	little.background_bytes = 800 << 10;
+	for (unsigned i = 0; i < 30; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 60, 600, i * 500,
+								       (i + 1) * 500);
+
+		put_window(f, T0 + i * 60, p);
+	}
+	w = open_writer(f, &little, NULL, T0);
 	roll(w, T0 + 2 * HOUR);
-	after = take_census(f);
-	assert_int_equal(after.pprof, before.pprof);
-	assert_true(after.n_pprof > 3 && after.n_pprof < 60);
+	assert_int_equal(writer_conditions(w), 0);
 	writer_free(w);
+	census = take_census(f);
+	assert_int_equal(census.pprof, 30 * 600);
+	assert_in_range(census.n_pprof, 2, 10);
+	/* None of them is taken for what is left of a killed roll-up. */
 	w = open_writer(f, &o, NULL, T0 + 2 * HOUR);
-	assert_int_equal(take_census(f).pprof, before.pprof);
-	assert_int_equal(take_census(f).n_pprof, after.n_pprof);
 	writer_free(w);
+	assert_int_equal(take_census(f).pprof, census.pprof);
+	assert_int_equal(take_census(f).n_pprof, census.n_pprof);
+}
+
+/* The calls that are still done; then the process is dead, and none of its calls does anything. */
+static unsigned calls_left;
+
+static bool is_dead(void)
+{
+	errno = EIO;
+	return calls_left == 0 || --calls_left == 0;
+}
+
+static int dying_open(int folder, const char *name, int flags, mode_t mode)
+{
+	return is_dead() ? -1 : file_ops_system.open(folder, name, flags, mode);
+}
+
+static ssize_t dying_write(int fd, const void *data, size_t length)
+{
+	return is_dead() ? -1 : file_ops_system.write(fd, data, length);
+}
+
+static int dying_sync_file(int fd)
+{
+	return is_dead() ? -1 : file_ops_system.sync_file(fd);
+}
+
+static int dying_rename(int folder, const char *from, const char *to, unsigned flags)
+{
+	return is_dead() ? -1 : file_ops_system.rename(folder, from, to, flags);
+}
+
+static int dying_sync_folder(int fd)
+{
+	return is_dead() ? -1 : file_ops_system.sync_folder(fd);
+}
+
+static int dying_unlink(int folder, const char *name, int flags)
+{
+	return is_dead() ? -1 : file_ops_system.unlink(folder, name, flags);
+}
+
+/* Killed before any of its calls that change the store, it leaves the minutes or the hour. */
+static void test_killed(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct file_ops ops = {.make_folder = file_ops_system.make_folder,
+			       .open = dying_open,
+			       .write = dying_write,
+			       .sync = file_ops_system.sync,
+			       .sync_file = dying_sync_file,
+			       .rename = dying_rename,
+			       .sync_folder = dying_sync_folder,
+			       .unlink = dying_unlink};
+	unsigned n_minutes = 0, n_hours = 0;
+	bool died = true;
+
+	for (unsigned n = 1; died; n++) {
+		uint64_t at = T0 + n * HOUR;
+		struct writer *w = open_writer(f, &o, &file_ops_system, at);
+		struct census before, after;
+
+		for (unsigned i = 0; i < 4; i++) {
+			struct snapshot *s = everything_at(f, at + i * 60);
+
+			s->formats = FORMAT_PPROF;
+			write_quietly(w, s, at + i * 60 + 60);
+		}
+		writer_free(w);
+		before = take_census(f);
+		calls_left = UINT_MAX;
+		w = open_writer(f, &o, &ops, at);
+		calls_left = n;
+		roll(w, at + 2 * HOUR);
+		died = calls_left == 0;
+		writer_free(w);
+		calls_left = UINT_MAX;
+
+		w = open_writer(f, &o, &file_ops_system, at);
+		after = take_census(f);
+		assert_int_equal(after.pprof, before.pprof);
+		assert_int_equal(after.n_temporary, 0);
+		assert_in_range(after.n_pprof, 3 * n, before.n_pprof);
+		n_minutes += after.n_pprof == before.n_pprof;
+		n_hours += after.n_pprof == 3 * n;
+		roll(w, at + 2 * HOUR);
+		assert_int_equal(take_census(f).n_pprof, 3 * n);
+		assert_int_equal(take_census(f).pprof, before.pprof);
+		writer_free(w);
+	}
+	assert_true(n_minutes >= 4 && n_hours >= 2);
+}
+
+/* Stopped after any number of steps, it leaves the minutes or the hour, and nothing else. */
+static void test_reset(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = NULL;
+	cleanup(rollup_freep) struct rollup *r = NULL;
+	int e = ROLLUP_E_OK;
+	uint64_t blocks;
+
+	for (unsigned i = 0; i < 130; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 20,
+								       i < 3 ? 2500 : 1, 0, 10);
+
+		put_window(f, T0 + i * 20, p);
+	}
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(rollup_new(&r, store, 1 << 20), 0);
+	for (unsigned n = 1; e != ROLLUP_E_IDLE; n++) {
+		struct census census;
+
+		for (unsigned i = 0; i < n && e == ROLLUP_E_OK; i++)
+			e = rollup_step(r, T0 + 2 * HOUR);
+		assert_true(e == ROLLUP_E_OK || e == ROLLUP_E_IDLE);
+		/* The index is right at any time: it is what lists and collections go by. */
+		blocks = store->index.n_files;
+		assert_true(blocks == 130 || blocks == 1);
+		if (n % 16 && blocks == 130)
+			continue;
+		rollup_reset(r);
+		census = take_census(f);
+		assert_int_equal(census.n_temporary, 0);
+		assert_int_equal(census.n_pprof, blocks);
+		assert_int_equal(census.pprof, 3 * 2500 + 127);
+		assert_int_equal(store->index.n_files, blocks);
+		assert_int_equal(store->index.blocks, census.blocks);
+	}
+	assert_int_equal(store->index.n_files, 1);
 }
 
 /* What retention deletes while an hour is in work does not come back with it. */
@@ -267,13 +497,37 @@ static void test_collected_meanwhile(void **state)
 
 	write_minutes(f, w, 0, 8);
 	for (unsigned i = 0; i < 4; i++)
-		assert_true(writer_rollup(w, (T0 + 2 * HOUR) * NS));
+		assert_true(writer_background(w, (T0 + 2 * HOUR) * NS));
 	o.max_age_s = HOUR;
 	writer_configure(w, &o, (T0 + HOUR + 400) * NS);
 	assert_int_equal(take_census(f).n_pprof, 3 * 3);
 	roll(w, T0 + 2 * HOUR);
 	assert_int_equal(take_census(f).n_pprof, 3);
 	assert_int_equal(take_census(f).pprof, 3 * EVERYTHING);
+}
+
+/* A profd that was away for long has much to delete: not at once, and before it rolls up. */
+static void test_much_to_delete(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct output_options strict = o;
+	struct writer *w;
+
+	for (unsigned i = 0; i < 1200; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 40, 1, 0, 1);
+
+		put_window(f, T0 + i * 40, p);
+	}
+	strict.max_age_s = HOUR;
+	w = open_writer(f, &strict, NULL, T0 + 1200 * 40 + 2 * HOUR);
+	assert_int_equal(take_census(f).n_pprof, 200);
+	assert_true(writer_background(w, (T0 + 1200 * 40 + 2 * HOUR) * NS));
+	assert_int_equal(take_census(f).n_pprof, 3);
+	roll(w, T0 + 1200 * 40 + 2 * HOUR);
+	assert_int_equal(take_census(f).n_pprof, 1);
+	assert_int_equal(take_census(f).pprof, 3);
+	writer_free(w);
 }
 
 static int failing_sync(int fd)
@@ -294,7 +548,7 @@ static void test_disk_error(void **state)
 	w = open_writer(f, &o, &ops, T0);
 	write_minutes(f, w, 0, 4);
 	before = take_census(f);
-	ops.sync = failing_sync;
+	ops.sync_file = failing_sync;
 	roll(w, T0 + 2 * HOUR);
 	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
 	assert_int_equal(take_census(f).n_pprof, before.n_pprof);
@@ -317,9 +571,13 @@ int main(void)
 		TEST(test_minutes_left_over),
 		TEST(test_damage),
 		TEST(test_two_events),
-		TEST(test_little_memory),
+		TEST(test_many_samples),
+		TEST(test_many_names),
+		TEST(test_killed),
+		TEST(test_reset),
 		TEST(test_collected_meanwhile),
 		TEST(test_disk_error),
+		TEST(test_much_to_delete),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

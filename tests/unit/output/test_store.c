@@ -62,6 +62,11 @@ static int fault_sync(int fd)
 	return fails() ? -1 : file_ops_system.sync(fd);
 }
 
+static int fault_sync_file(int fd)
+{
+	return fails() ? -1 : file_ops_system.sync_file(fd);
+}
+
 static int fault_rename(int folder, const char *from, const char *to, unsigned flags)
 {
 	return fails() ? -1 : file_ops_system.rename(folder, from, to, flags);
@@ -77,6 +82,7 @@ static const struct file_ops faulty = {
 	.open = fault_open,
 	.write = fault_write,
 	.sync = fault_sync,
+	.sync_file = fault_sync_file,
 	.rename = fault_rename,
 	.sync_folder = fault_sync_folder,
 	.unlink = unlinkat,

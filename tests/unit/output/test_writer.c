@@ -2,6 +2,9 @@
 /* What a window becomes, whatever the format: which files, and that nothing is missing. */
 #include "tests/unit/output/fixture.h"
 
+#include <sys/xattr.h>
+
+#include "daemon/output/batch.h"
 #include "daemon/output/retention.h"
 
 /* Every format has every sample it can have. */
@@ -135,6 +138,67 @@ static void test_list(void **state)
 	output_result_free(r);
 }
 
+/* Where there are no extended attributes, files tell their samples; no memory goes into large ones.
+ */
+static void test_list_without_attributes(void **state)
+{
+	static const char *const large = DAY_B "20261121T090100Z-60s.pb.gz";
+	struct fixture *f = *state;
+	struct writer *w = open_writer(f, NULL, NULL, T0);
+	cleanup(profile_freep) struct profile *p = NULL;
+	cleanup(freep) char *text = malloc((40 << 20) + 1);
+	cleanup(freep) uint8_t *data = NULL;
+	struct output_result r = {0};
+	const int64_t five = 5;
+	size_t length;
+
+	assert_non_null(text);
+	write_quietly(w, everything_at(f, T0), T0 + 60);
+	write_quietly(w, everything_at(f, T0 + 60), T0 + 120);
+	writer_free(w);
+	memset(text, 'x', 40 << 20);
+	text[40 << 20] = '\0';
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	assert_int_equal(profile_add_comment(p, text), 0);
+	assert_int_equal(profile_add_sample(p, NULL, 0, &five, NULL, 0), 0);
+	assert_int_equal(pprof_write(p, 1, &data, &length), 0);
+	assert_true(length < 1 << 20);
+	write_file(f->store_fd, large, data, length);
+	removexattr(path_of(f, large), STORE_SAMPLES_ATTRIBUTE);
+	removexattr(path_of(f, DAY_B "20261121T090000Z-60s.pb.gz"), STORE_SAMPLES_ATTRIBUTE);
+
+	w = open_writer(f, NULL, NULL, T0 + 300);
+	writer_list(w, "b/x", 0, 0, &r);
+	assert_int_equal(r.error, 0);
+	assert_int_equal(r.listing->n_rows, 4);
+	assert_string_equal(r.listing->rows[1].file, DAY_B "20261121T090000Z-60s.pb.gz");
+	assert_int_equal(r.listing->rows[1].samples, 13);
+	assert_string_equal(r.listing->rows[3].file, large);
+	assert_int_equal(r.listing->rows[3].samples, 0);
+	listing_free(r.listing);
+	writer_free(w);
+}
+
+/* What is on the disk and not in the index is found again. */
+static void test_index_is_incomplete(void **state)
+{
+	static const struct batch_file no_window = {.folder = DAY_A ".",
+						    .name = "rubbish",
+						    .owner = STORE_NOBODY};
+	cleanup(batch_freep) struct batch *batch = NULL;
+	cleanup(store_freep) struct store *store = NULL;
+	struct batch_outcome outcome;
+	struct fixture *f = *state;
+
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(batch_new(&batch, store), 0);
+	assert_int_equal(batch_add(batch, &no_window, (const uint8_t *)"", 0), 0);
+	outcome = batch_commit(batch);
+	assert_true(outcome.is_final && outcome.error);
+	assert_true(store->is_stale);
+}
+
 static void test_empty(void **state)
 {
 	struct fixture *f = *state;
@@ -155,6 +219,8 @@ int main(void)
 		T(test_never_overwrites),
 		T(test_no_kallsyms),
 		T(test_list),
+		T(test_list_without_attributes),
+		T(test_index_is_incomplete),
 		T(test_empty),
 	};
 

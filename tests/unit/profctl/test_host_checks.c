@@ -139,6 +139,11 @@ static void test_what_is_missing(void **state)
 
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "3\n");
 	expect(w, "perf paranoid", CHECK_OK, "CAP_SYS_ADMIN");
+	expect(w, "profd --user", CHECK_WARN, "samples nothing");
+	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
+	expect(w, "profd --user", CHECK_OK, "in user mode");
+	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "-1\n");
+	expect(w, "profd --user", CHECK_OK, "the kernel's work");
 	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "250\n");
 	expect(w, "sample rate", CHECK_WARN, "100000");
 	w->host.pmu_error = ENOENT;

@@ -246,6 +246,8 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.refused_jit_files = 16;
 	names.workers_died = 14;
 	names.bad_images = 15;
+	names.slow_folders = 17;
+	names.openers_lost = 18;
 	names.last_bad_image = (char[]){"/evil\n"};
 	names.trouble = (char[]){"too slow\n"};
 	s.names = &names;
@@ -345,6 +347,7 @@ static void test_status_json(void **state)
 		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6}}],\"unwinding\":{"
 		"\"tables\":5,\"rows\":6000,\"table_bytes\":65536,\"waiting\":8,\"waited\":21,"
 		"\"no_slot\":0},\"names\":{\"workers_died\":14,\"bad_images\":15,"
+		"\"slow_folders\":17,\"openers_lost\":18,"
 		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\"}}\n",
 	};
 	struct text t;

@@ -228,7 +228,7 @@ static void test_usage_and_help(void **state)
 	struct world *w = *state;
 
 	assert_int_equal(run(w, "nonsense"), 2);
-	assert_non_null(strstr(w->err, "no verb 'nonsense'"));
+	assert_non_null(strstr(w->err, "no verb 'nonsense' in profctl " PROFD_VERSION));
 	assert_int_equal(run(w, "status now"), 2);
 	assert_non_null(strstr(w->err, "profctl help status"));
 	assert_int_equal(run(w, "--user status"), 2);
@@ -277,6 +277,7 @@ static void test_which_socket(void **state)
 		fclose(err);
 		if (i != 1 || !*environment.socket)
 			assert_non_null(strstr(w->err, paths[i]));
+		assert_true((i == 2) == !!strstr(w->err, "systemctl --user start profd"));
 	}
 }
 

@@ -434,7 +434,7 @@ static void test_spilt_samples(void **state)
 		assert_true(merge_bytes(m) > before);
 		if (i == N_PARTS - 1)
 			assert_int_equal(merge_finish(m), 0);
-		assert_int_equal(pprof_writer_samples(w, merge_profile(m)), 0);
+		assert_int_equal(pprof_writer_samples(w, merge_profile(m), 0, SIZE_MAX), 0);
 		profile_clear_samples(merge_profile(m));
 		if (i == N_PARTS - 1)
 			assert_int_equal(pprof_writer_finish(w, merge_profile(m)), 0);
@@ -446,6 +446,35 @@ static void test_spilt_samples(void **state)
 	assert_int_equal(pprof_read(file, length, 64 << 20, &read, &message), 0);
 	assert_same(read, expected, true);
 	assert_int_equal(read->duration_ns, expected->duration_ns);
+}
+
+/* A profile whose samples come three by three. */
+static void test_in_pieces(void **state)
+{
+	struct parts *parts = *state;
+	cleanup(profile_freep) struct profile *expected = merge_in_order(parts, forward, N_PARTS,
+									 MERGE_WINDOWS_SET, NULL);
+	const struct merge_select late = {.since_ns = UINT64_MAX / 2};
+	cleanup(merge_freep) struct merge *m = NULL;
+	struct profile_message message;
+	int64_t samples, sum = 0;
+
+	assert_int_equal(merge_new(&m, MERGE_WINDOWS_SET), 0);
+	for (unsigned i = 0; i < N_PARTS; i++) {
+		const struct profile *part = parts->minutes[i];
+
+		assert_int_equal(merge_begin(m, part, &late, &message), MERGE_E_NOTHING);
+		assert_int_equal(merge_begin(m, part, NULL, &message), 0);
+		for (size_t j = 0; j < part->n_samples; j += 3) {
+			assert_int_equal(merge_samples(m, j, 3, &samples), 0);
+			sum += samples;
+		}
+		assert_int_equal(merge_end(m), 0);
+		assert_int_equal(merge_n_windows(m), i + 1);
+	}
+	assert_int_equal(merge_finish(m), 0);
+	assert_int_equal(sum, profile_total(expected, 0));
+	assert_same(merge_profile(m), expected, true);
 }
 
 static void test_window_lines(void **state)
@@ -494,6 +523,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_pid_without_the_kernel, setup, teardown),
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test_setup_teardown(test_spilt_samples, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_in_pieces, setup, teardown),
 		cmocka_unit_test(test_window_lines),
 	};
 

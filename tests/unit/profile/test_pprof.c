@@ -10,7 +10,9 @@
 #include <zlib.h>
 
 #include "common/profile/pprof.h"
+#include "common/profile/pprof_reader.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 #include "tests/support/says.h"
 
 #define MAX_BYTES ((size_t)1 << 24)
@@ -82,6 +84,50 @@ static void put_valid(struct bytes *b, unsigned function)
 	put_text(b, "main");
 }
 
+/* One of the two times; the samples stay in the profile. */
+static int feed_all(struct pprof_reader *reader, const struct bytes *b, size_t piece)
+{
+	struct profile_message message;
+	bool done = false;
+	int r = 0;
+
+	for (size_t i = 0; i < b->n && !r; i += piece)
+		r = pprof_reader_feed(reader, b->data + i, b->n - i < piece ? b->n - i : piece,
+				      &message);
+	while (!r && !done)
+		r = pprof_reader_end(reader, &done, &message);
+	return r;
+}
+
+static void assert_same_file(const struct profile *p, const struct profile *q)
+{
+	cleanup(freep) uint8_t *a = NULL, *b = NULL;
+	size_t n_a, n_b;
+
+	assert_int_equal(pprof_write(p, 1, &a, &n_a), 0);
+	assert_int_equal(pprof_write(q, 1, &b, &n_b), 0);
+	assert_int_equal(n_a, n_b);
+	assert_memory_equal(a, b, n_a);
+}
+
+/* Pieces of whatever size say the same as the whole. */
+static void read_in_pieces(const struct bytes *b, size_t piece, int outcome,
+			   const struct profile *whole)
+{
+	cleanup(pprof_reader_freep) struct pprof_reader *reader = NULL;
+	int r;
+
+	assert_int_equal(pprof_reader_new(&reader, MAX_BYTES), 0);
+	r = feed_all(reader, b, piece);
+	if (!r) {
+		assert_int_equal(pprof_reader_profile(reader)->n_samples, 0);
+		r = feed_all(reader, b, piece);
+	}
+	assert_int_equal(r, outcome);
+	if (!r)
+		assert_same_file(pprof_reader_profile(reader), whole);
+}
+
 static int read_bytes(const struct bytes *b, struct profile **ret, const char **ret_text)
 {
 	static struct profile_message message;
@@ -89,6 +135,9 @@ static int read_bytes(const struct bytes *b, struct profile **ret, const char **
 
 	message.text[0] = '\0';
 	r = pprof_read(b->data, b->n, MAX_BYTES, ret, &message);
+	for (size_t piece = 1; piece < 20; piece += 6)
+		read_in_pieces(b, piece, r, *ret);
+	read_in_pieces(b, sizeof(b->data), r, *ret);
 	*ret_text = message.text;
 	return r;
 }
@@ -324,6 +373,21 @@ static void test_round_trip(void **state)
 	assert_string_equal(profile_string(q, q->comments[0]), "# profd test");
 }
 
+/* proto3 strings are UTF-8; names are any bytes. */
+static void test_strings_are_utf8(void **state)
+{
+	cleanup(profile_freep) struct profile *p = sample_profile(), *q = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(profile_add_text(p, "cut\xe2\x80", &p->doc_url), 0);
+	assert_int_equal(pprof_write(p, 6, &data, &n), 0);
+	assert_int_equal(pprof_read(data, n, MAX_BYTES, &q, &message), PPROF_E_OK);
+	assert_string_equal(profile_string(q, q->doc_url), "cut" UTF8_REPLACEMENT UTF8_REPLACEMENT);
+}
+
 static size_t gzip_member(const uint8_t *data, size_t n, uint8_t *to, size_t size)
 {
 	z_stream z = {0};
@@ -366,6 +430,7 @@ static void test_gzip(void **state)
 static void test_bomb(void **state)
 {
 	cleanup(freep) uint8_t *zeros = calloc(1, (size_t)1 << 26);
+	cleanup(pprof_reader_freep) struct pprof_reader *reader = NULL;
 	struct bytes b = {.n = 0};
 	struct profile *p = NULL;
 	struct profile_message message;
@@ -375,6 +440,50 @@ static void test_bomb(void **state)
 	b.n = gzip_member(zeros, (size_t)1 << 24, b.data, sizeof(b.data));
 	assert_int_equal(pprof_read(b.data, b.n, 1000000, &p, &message), PPROF_E_TOO_BIG);
 	assert_string_equal(message.text, "unpacks to more than 1000000 bytes");
+	/* In pieces: as a field that never ends, and as strings without end. */
+	assert_int_equal(pprof_reader_new(&reader, 1000000), 0);
+	assert_int_equal(feed_all(reader, &b, 100), PPROF_E_MALFORMED);
+	pprof_reader_free(steal_ptr(&reader));
+	for (size_t i = 0; i < 1 << 24; i += 2)
+		zeros[i] = 6 << 3 | 2;
+	b.n = gzip_member(zeros, (size_t)1 << 24, b.data, sizeof(b.data));
+	assert_int_equal(pprof_reader_new(&reader, 1000000), 0);
+	assert_int_equal(feed_all(reader, &b, 100), PPROF_E_TOO_BIG);
+}
+
+/* Samples that are taken from the profile between two pieces are all there were. */
+static void test_taken_in_pieces(void **state)
+{
+	cleanup(pprof_reader_freep) struct pprof_reader *reader = NULL;
+	struct profile_message message;
+	struct bytes b = {.n = 0}, sample = {.n = 0};
+	int64_t sum = 0, n_left = 0;
+	bool done;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		sample.n = 0;
+		put_number(&sample, 1, 5 + i % 2);
+		put_number(&sample, 2, i);
+		put_bytes(&b, 2, sample.data, sample.n);
+	}
+	put_valid(&b, 7);
+	assert_int_equal(pprof_reader_new(&reader, 1000), 0);
+	assert_int_equal(feed_all(reader, &b, 11), 0);
+	for (size_t i = 0; i < b.n; i += 11) {
+		struct profile *p = pprof_reader_profile(reader);
+
+		assert_int_equal(pprof_reader_feed(reader, b.data + i, b.n - i < 11 ? b.n - i : 11,
+						   &message),
+				 0);
+		assert_true(p->n_samples < 4);
+		sum += profile_total(p, 0);
+		n_left += p->n_samples == 0;
+		profile_clear_samples(p);
+	}
+	assert_int_equal(pprof_reader_end(reader, &done, &message), 0);
+	assert_true(done && n_left);
+	assert_int_equal(sum, 999 * 1000 / 2);
 }
 
 int main(void)
@@ -384,8 +493,10 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_sparse_ids),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_strings_are_utf8),
 		cmocka_unit_test(test_gzip),
 		cmocka_unit_test(test_bomb),
+		cmocka_unit_test(test_taken_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

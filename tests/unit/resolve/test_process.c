@@ -153,7 +153,7 @@ static void test_an_unknown_process_is_made_up_once(void **state)
 	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
 	p = find(t, 40, 5, 100);
 	assert_string_equal(p->comm, "c");
-	assert_string_equal(p->service, "other");
+	assert_string_equal(p->unit->service, "other");
 	assert_ptr_equal(find(t, 40, 5, 110), p);
 	process_table_get_stats(t, &stats);
 	assert_int_equal(stats.unknown, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -136,6 +137,35 @@ static void test_expectations(void **state)
 	}
 }
 
+/* What the group of version 2 tells by itself holds for all in it. */
+static void test_what_groups_tell(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_of_group;
+	} cases[] = {
+		{"0::/system.slice/a.service\n", true},
+		{"1:name=systemd:/a.service\n0::/a.service\n", true},
+		{"1:name=systemd:/a.service\n0::/b.service\n", false},
+		{"1:name=systemd:/a.service\n0::/\n", false},
+		{"1:name=systemd:/a.service\n", false},
+		{"0::/user.slice/user-1000.slice/session-1.scope\n", true},
+		{"0::/session-1.scope\n", false},
+		{"0::/user.slice/user-1000.slice\n", true},
+		{"0::/plain\n", false},
+		{"0::/\n", false},
+		{"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct unit unit;
+
+		unit_parse(cases[i].text, strlen(cases[i].text), 1000, &unit);
+		assert_int_equal(unit.is_of_group, cases[i].is_of_group);
+	}
+}
+
 static void test_lengths(void **state)
 {
 	static char text[20000];
@@ -173,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_expectations),
+		cmocka_unit_test(test_what_groups_tell),
 		cmocka_unit_test(test_lengths),
 	};
 

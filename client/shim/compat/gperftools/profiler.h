@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* For programs that were written for gperftools. */
+#include <profd/profiler.h>

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/shim/image_table.h"
+#include "client/shim/maps.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+
+#define IMAGES_MAX   2048
+#define MAPPINGS_MAX 16384
+#define WORDS_MAX    (16u << 20)
+#define PAST_BYTES   (256u << 10)
+#define ENTER_TRIES  8
+
+struct images_view {
+	_Atomic unsigned n_readers;
+	unsigned n;
+	struct unwind_mapping mappings[MAPPINGS_MAX];
+	uint32_t line_at[MAPPINGS_MAX + 1]; /* in text: of mapping i up to that of the next one */
+	char *text;                         /* whole lines; owned */
+};
+
+struct image {
+	uint64_t device, inode;
+};
+
+struct images {
+	_Atomic int current; /* index into views plus 1; 0: none yet */
+	struct images_view views[2];
+	unsigned n_images;
+	struct image images[IMAGES_MAX]; /* by slot */
+	struct table_slot slots[IMAGES_MAX];
+	size_t n_words;
+	unsigned long long n_loads; /* of libraries, and unloads, as the loader counts them */
+	size_t n_past;
+	char past[PAST_BYTES]; /* whole lines of mappings that are gone */
+	uint64_t words[WORDS_MAX];
+};
+
+int images_new(struct images **ret)
+{
+	struct images *images = mmap(NULL, sizeof(*images), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (images == MAP_FAILED)
+		return error_origin(-ENOMEM);
+	*ret = images;
+	return 0;
+}
+
+void images_free(struct images *images)
+{
+	if (!images)
+		return;
+	free(images->views[0].text);
+	free(images->views[1].text);
+	munmap(images, sizeof(*images));
+}
+
+/* The table's slot of the image that @line maps, compiled unless it is there already. */
+static uint32_t slot_of(struct images *images, const struct maps_line *line)
+{
+	struct table_slot *slot = &images->slots[images->n_images];
+	bool is_vdso = line->path_length == 6 && !memcmp(line->path, "[vdso]", 6);
+	const void *vdso = is_vdso ? (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR) : NULL;
+
+	if (!is_vdso && (!line->path_length || line->path[0] != '/' || !line->inode))
+		return SLOT_NONE;
+	for (unsigned i = 0; i < images->n_images; i++)
+		if (images->images[i].inode == line->inode &&
+		    images->images[i].device == line->device)
+			return i;
+	if (images->n_images == IMAGES_MAX)
+		return SLOT_NONE;
+	image_table_make(line, vdso, images->words, WORDS_MAX, &images->n_words, slot);
+	images->images[images->n_images] = (struct image){line->device, line->inode};
+	return images->n_images++;
+}
+
+/* The line of a mapping without a name gets one: readers join it to its neighbour otherwise. */
+static void add_line(struct images_view *view, const struct maps_line *line, const char *text,
+		     size_t *at)
+{
+	view->line_at[view->n] = (uint32_t)*at;
+	memcpy(view->text + *at, text, line->length);
+	*at += line->length;
+	if (!line->path_length) {
+		memcpy(view->text + *at, "[anon]", 6);
+		*at += 6;
+	}
+	view->text[(*at)++] = '\n';
+}
+
+/* Fills in @view. False: there is no memory, it has no mappings then. */
+static bool look(struct images *images, struct images_view *view, const char *maps, size_t length)
+{
+	const char *end = maps + length;
+	struct maps_line line;
+	size_t at = 0;
+
+	free(view->text);
+	view->n = 0;
+	/* Six more bytes a line, which is longer than that. */
+	view->text = malloc(2 * length + 1);
+	if (!view->text)
+		return false;
+	for (const char *text = maps; text < end; text += line.length + 1) {
+		bool good = maps_parse(text, end, &line);
+
+		if (!good || !line.is_executable || view->n == MAPPINGS_MAX)
+			continue;
+		add_line(view, &line, text, &at);
+		view->mappings[view->n++] = (struct unwind_mapping){
+			.start = line.start,
+			.end = line.end,
+			.offset = line.offset,
+			.slot = slot_of(images, &line),
+		};
+	}
+	view->line_at[view->n] = (uint32_t)at;
+	return true;
+}
+
+static size_t line_length(const struct images_view *view, unsigned i)
+{
+	return view->line_at[i + 1] - view->line_at[i];
+}
+
+static bool has_line(const struct images_view *view, const char *text, size_t length)
+{
+	for (unsigned i = 0; i < view->n; i++)
+		if (line_length(view, i) == length &&
+		    !memcmp(view->text + view->line_at[i], text, length))
+			return true;
+	return false;
+}
+
+/* Keeps the lines of @before that @now has not. */
+static void keep_past(struct images *images, const struct images_view *before,
+		      const struct images_view *now)
+{
+	for (unsigned i = 0; i < before->n; i++) {
+		const char *text = before->text + before->line_at[i];
+		size_t length = line_length(before, i);
+
+		if (before->mappings[i].slot == SLOT_NONE || has_line(now, text, length) ||
+		    memmem(images->past, images->n_past, text, length) ||
+		    length > PAST_BYTES - images->n_past)
+			continue;
+		memcpy(images->past + images->n_past, text, length);
+		images->n_past += length;
+	}
+}
+
+static int count_loads(struct dl_phdr_info *info, size_t size, void *userdata)
+{
+	unsigned long long *ret = userdata;
+
+	(void)size;
+	*ret = info->dlpi_adds + info->dlpi_subs;
+	return 1;
+}
+
+void images_refresh(struct images *images, bool force)
+{
+	int current = atomic_load(&images->current);
+	struct images_view *view = &images->views[current == 1];
+	unsigned long long n_loads = 0;
+	cleanup(freep) char *maps = NULL;
+	size_t length;
+
+	if (!force) {
+		dl_iterate_phdr(count_loads, &n_loads);
+		if (current && n_loads == images->n_loads)
+			return;
+		images->n_loads = n_loads;
+	}
+	maps = maps_read(&length);
+	if (!maps)
+		return;
+	while (atomic_load(&view->n_readers))
+		sched_yield();
+	if (!look(images, view, maps, length))
+		return;
+	if (current)
+		keep_past(images, &images->views[current - 1], view);
+	atomic_store(&images->current, current == 1 ? 2 : 1);
+}
+
+struct images_view *images_enter(struct images *images)
+{
+	/* Once more only if a view was replaced that very moment. */
+	for (int i = 0; i < ENTER_TRIES; i++) {
+		int current = atomic_load(&images->current);
+		struct images_view *view;
+
+		if (!current)
+			return NULL;
+		view = &images->views[current - 1];
+		atomic_fetch_add(&view->n_readers, 1);
+		if (atomic_load(&images->current) == current)
+			return view;
+		atomic_fetch_sub(&view->n_readers, 1);
+	}
+	return NULL;
+}
+
+void images_leave(struct images_view *view)
+{
+	atomic_fetch_sub(&view->n_readers, 1);
+}
+
+void images_wait(struct images *images)
+{
+	while (atomic_load(&images->views[0].n_readers) || atomic_load(&images->views[1].n_readers))
+		sched_yield();
+}
+
+void images_after_fork(struct images *images)
+{
+	atomic_store(&images->views[0].n_readers, 0);
+	atomic_store(&images->views[1].n_readers, 0);
+}
+
+const struct unwind_mapping *images_find(const struct images_view *view, uint64_t address)
+{
+	unsigned low = 0, high = view->n;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (view->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < view->n && view->mappings[low].start <= address ? &view->mappings[low] : NULL;
+}
+
+struct table_slot *images_slots(struct images *images, size_t *ret_n)
+{
+	*ret_n = IMAGES_MAX;
+	return images->slots;
+}
+
+const uint64_t *images_words(const struct images *images, size_t *ret_n)
+{
+	*ret_n = WORDS_MAX;
+	return images->words;
+}
+
+struct lines {
+	char *text;
+	size_t length;
+};
+
+/* Whether a line in @lines is of addresses that @line has, too. */
+static bool overlaps(const struct lines *lines, const struct maps_line *line)
+{
+	const char *end = lines->text + lines->length;
+	struct maps_line other;
+
+	for (const char *at = lines->text; at < end; at += other.length + 1)
+		if (maps_parse(at, end, &other) && other.start < line->end &&
+		    line->start < other.end)
+			return true;
+	return false;
+}
+
+/* Those whose path is @program, or those whose is not. */
+static void put_current(struct lines *lines, const struct images_view *view, const char *program,
+			bool is_program)
+{
+	struct maps_line line;
+
+	for (unsigned i = 0; i < view->n; i++) {
+		const char *text = view->text + view->line_at[i];
+		size_t length = line_length(view, i);
+		bool same = maps_parse(text, text + length, &line) &&
+			    line.path_length == strlen(program) &&
+			    !memcmp(line.path, program, line.path_length);
+
+		if (same != is_program)
+			continue;
+		memcpy(lines->text + lines->length, text, length);
+		lines->length += length;
+	}
+}
+
+int images_lines(const struct images *images, char **ret)
+{
+	int current = atomic_load(&images->current);
+	const struct images_view *view = current ? &images->views[current - 1] : NULL;
+	const char *end = images->past + images->n_past;
+	struct lines lines = {.length = 0};
+	char program[4096] = "";
+	struct maps_line line;
+
+	lines.text = malloc((view ? view->line_at[view->n] : 0) + images->n_past + 1);
+	if (!lines.text)
+		return error_origin(-ENOMEM);
+	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
+		program[0] = '\0';
+	if (view) {
+		put_current(&lines, view, program, true);
+		put_current(&lines, view, program, false);
+	}
+	for (const char *at = images->past; at < end; at += line.length + 1) {
+		if (!maps_parse(at, end, &line) || overlaps(&lines, &line))
+			continue;
+		memcpy(lines.text + lines.length, at, line.length + 1);
+		lines.length += line.length + 1;
+	}
+	lines.text[lines.length] = '\0';
+	*ret = lines.text;
+	return 0;
+}

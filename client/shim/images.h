@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_SHIM_IMAGES_H
+#define PROFD_CLIENT_SHIM_IMAGES_H
+
+/*
+ * What code this process has mapped: for each executable mapping the table of its image's unwind
+ * rules, and its line of /proc/self/maps for the profile's file.
+ *
+ * A look at /proc/self/maps makes a view; the tables of images that no view had before are compiled
+ * for it. There are two views: handlers read the current one, the next is made in the other after
+ * its last reader has left. Tables are only ever added, so what a view refers to stays. Lines of
+ * mappings that are gone are kept for the file.
+ *
+ * The files are read, not the memory: that can vanish under the reader when another thread unmaps
+ * it.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/unwind/layout.h"
+
+struct images;
+struct images_view;
+
+/* Returns 0 or -ENOMEM. */
+int images_new(struct images **ret);
+void images_free(struct images *images);
+
+/*
+ * Makes a new view, if the one there is may be out of date: libraries were loaded or unloaded
+ * since, or @force. One caller at a time. Reads files, takes milliseconds the first time. Without
+ * /proc everything stays as it is.
+ */
+void images_refresh(struct images *images, bool force);
+
+/*
+ * The current view, to be given back; NULL if there is none, or none can be had without waiting.
+ * Async-signal-safe.
+ */
+struct images_view *images_enter(struct images *images);
+void images_leave(struct images_view *view);
+/* Waits until nobody is in a view that entered before. */
+void images_wait(struct images *images);
+/* In a forked child: whoever was in a view is not there any more. */
+void images_after_fork(struct images *images);
+
+/* The mapping at @address, or NULL. Async-signal-safe. */
+const struct unwind_mapping *images_find(const struct images_view *view, uint64_t address);
+/* The tables of all views (walk.h). */
+struct table_slot *images_slots(struct images *images, size_t *ret_n);
+const uint64_t *images_words(const struct images *images, size_t *ret_n);
+
+/*
+ * The lines of all executable mappings, the main program's first, then those that were there
+ * before. *ret is malloc'ed. Returns 0 or -ENOMEM.
+ */
+int images_lines(const struct images *images, char **ret);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/memory.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+/* Before each piece. */
+struct head {
+	alignas(max_align_t) size_t length; /* of the mapping */
+};
+
+void *__wrap_malloc(size_t size)
+{
+	struct head *head;
+	size_t length;
+
+	if (__builtin_add_overflow(size, sizeof(*head), &length)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	head = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (head == MAP_FAILED)
+		return NULL;
+	head->length = length;
+	return head + 1;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, size, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return __wrap_malloc(all);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	struct head *head;
+	size_t length;
+
+	if (!memory)
+		return __wrap_malloc(size);
+	if (__builtin_add_overflow(size, sizeof(*head), &length)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	head = (struct head *)memory - 1;
+	head = mremap(head, head->length, length, MREMAP_MAYMOVE);
+	if (head == MAP_FAILED)
+		return NULL;
+	head->length = length;
+	return head + 1;
+}
+
+void *__wrap_reallocarray(void *memory, size_t n, size_t size)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, size, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return __wrap_realloc(memory, all);
+}
+
+void __wrap_free(void *memory)
+{
+	struct head *head;
+
+	if (!memory)
+		return;
+	head = (struct head *)memory - 1;
+	munmap(head, head->length);
+}

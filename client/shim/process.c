@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of the profile as threads begin and end, the process forks, and is switched. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "client/shim/shim_private.h"
+
+/* --- threads ------------------------------------------------------------------------------ */
+
+/* At the end of a thread: pthread_key_create(3). */
+static void end_thread(void *slot)
+{
+	struct thread *thread = slot;
+	sigset_t mask;
+
+	lock_take(&shim.lock, &mask);
+	threads_disarm(thread);
+	threads_release(thread);
+	lock_release(&shim.lock, &mask);
+}
+
+struct thread *shim_thread_prepare(void *(*run)(void *), void *argument)
+{
+	struct threads *threads = atomic_load(&shim.threads);
+	struct thread *thread = NULL;
+	sigset_t mask;
+
+	if (shim.is_secure || !shim.has_key)
+		return NULL;
+	if (!threads) {
+		lock_take(&shim.lock, &mask);
+		shim_reserve();
+		threads = atomic_load(&shim.threads);
+		lock_release(&shim.lock, &mask);
+	}
+	if (threads)
+		thread = threads_claim(threads);
+	if (thread) {
+		thread->start = run;
+		thread->argument = argument;
+	}
+	return thread;
+}
+
+void shim_thread_cancel(struct thread *thread)
+{
+	threads_release(thread);
+}
+
+/* The bounds of this thread's stack; in the main thread they are not the kernel's. */
+static void measure_stack(struct thread *thread)
+{
+	pthread_attr_t attributes;
+	void *low;
+	size_t length;
+
+	if (getpid() == gettid() || pthread_getattr_np(pthread_self(), &attributes))
+		return;
+	if (pthread_attr_getstack(&attributes, &low, &length) == 0) {
+		thread->low = (uint64_t)(uintptr_t)low;
+		thread->end = thread->low + length;
+	}
+	pthread_attr_destroy(&attributes);
+}
+
+/* The lock is held. A slot that threads_scan() gave it, or that an older thread left, goes. */
+static void settle(struct thread *thread, int tid)
+{
+	const struct threads_timing when = shim_timing();
+	struct thread *other = threads_find(shim.threads, tid);
+
+	if (other) {
+		threads_disarm(other);
+		threads_release(other);
+	}
+	atomic_store(&thread->tid, tid);
+	if (atomic_load(&shim.is_on) && !threads_arm(shim.threads, thread, &when))
+		shim_say("a thread has got no timer and is not sampled");
+}
+
+void shim_thread_begin(struct thread *thread)
+{
+	sigset_t mask;
+
+	if (!thread)
+		thread = shim_thread_prepare(NULL, NULL);
+	if (!thread)
+		return;
+	measure_stack(thread);
+	lock_take(&shim.lock, &mask);
+	settle(thread, gettid());
+	if (atomic_load(&shim.is_on))
+		shim_admit_ticks(&mask);
+	lock_release(&shim.lock, &mask);
+	pthread_setspecific(shim.key, thread);
+}
+
+bool shim_thread_is_known(void)
+{
+	return shim.has_key && pthread_getspecific(shim.key);
+}
+
+void shim_libraries_changed(void)
+{
+	sigset_t mask;
+
+	if (!atomic_load(&shim.is_on))
+		return;
+	lock_take(&shim.lock, &mask);
+	if (atomic_load(&shim.is_on))
+		images_refresh(shim.images, false);
+	lock_release(&shim.lock, &mask);
+}
+
+/* --- the process -------------------------------------------------------------------------- */
+
+/* The lock is held over the fork, and with it no tick can interrupt that: a long one would begin
+ * again and again. */
+void shim_fork_prepare(void)
+{
+	struct threads *threads;
+	sigset_t mask;
+
+	lock_take(&shim.lock, &mask);
+	shim.fork_mask = mask;
+	threads = atomic_load(&shim.threads);
+	shim.forks = threads ? threads_find(threads, gettid()) : NULL;
+}
+
+void shim_fork_parent(void)
+{
+	sigset_t mask = shim.fork_mask;
+
+	lock_release(&shim.lock, &mask);
+}
+
+/* A profile of its own, in a file of its own, that is not made before it is written. */
+static void begin_as_child(int parent)
+{
+	const struct threads_timing when = shim_timing();
+
+	profile_file_close(&shim.file);
+	if (!settings_child_name(shim.file.path, shim.base, parent, shim.pid)) {
+		atomic_store(&shim.is_on, false);
+		return;
+	}
+	memcpy(shim.name, shim.file.path, sizeof(shim.name));
+	shim.start_time = time(NULL);
+	shim_reset();
+	if (!shim.forks)
+		shim_start_threads();
+	else if (!threads_arm(shim.threads, shim.forks, &when))
+		shim_say("process %d has got no timer and is not sampled", shim.pid);
+}
+
+void shim_fork_child(void)
+{
+	struct threads *threads = atomic_load(&shim.threads);
+	sigset_t mask = shim.fork_mask;
+	char path[PATH_MAX];
+	int parent = shim.pid;
+
+	shim.pid = getpid();
+	if (threads)
+		threads_after_fork(threads, shim.forks, gettid());
+	if (shim.images)
+		images_after_fork(shim.images);
+	if (atomic_load(&shim.is_on))
+		begin_as_child(parent);
+	if (shim.settings.switch_signal &&
+	    settings_child_name(path, shim.settings.path, parent, shim.pid))
+		memcpy(shim.settings.path, path, sizeof(path));
+	lock_release(&shim.lock, &mask);
+}
+
+/* Begins a profile or ends it. */
+static void on_switch(int number, siginfo_t *info, void *ucontext)
+{
+	char name[PATH_MAX], suffix[16];
+	int kept = errno;
+	sigset_t mask;
+
+	(void)number;
+	(void)info;
+	(void)ucontext;
+	lock_take(&shim.lock, &mask);
+	if (atomic_load(&shim.is_on)) {
+		shim_stop_locked();
+	} else {
+		snprintf(suffix, sizeof(suffix), ".%u", shim.n_switched++);
+		if (!settings_name(name, NULL, shim.settings.path, suffix) ||
+		    !shim_start_locked(name, NULL))
+			shim_say("there is no profile %s%s: %s", shim.settings.path, suffix,
+				 strerrordesc_np(errno));
+	}
+	lock_release(&shim.lock, &mask);
+	errno = kept;
+}
+
+void shim_begin(void)
+{
+	const struct settings *settings = &shim.settings;
+
+	shim.pid = getpid();
+	shim.is_secure = getauxval(AT_SECURE) != 0;
+	settings_read(&shim.settings, shim.is_secure ? NULL : getenv, shim.pid);
+	if (shim.is_secure)
+		return;
+	shim.has_key = pthread_key_create(&shim.key, end_thread) == 0;
+	pthread_atfork(shim_fork_prepare, shim_fork_parent, shim_fork_child);
+	if (settings->is_bad_signal)
+		shim_say("CPUPROFILESIGNAL or CPUPROFILE_TIMER_SIGNAL is no signal that can be "
+			 "used");
+	else if (!settings->path[0])
+		return;
+	else if (settings->switch_signal &&
+		 !shim_take_signal(settings->switch_signal, on_switch, 0))
+		shim_say("signal %d belongs to the program: it switches no profile",
+			 settings->switch_signal);
+	else if (!settings->switch_signal && !shim_start(settings->path, NULL))
+		shim_say("there is no profile %s: %s", settings->path, strerrordesc_np(errno));
+}
+
+void shim_end(void)
+{
+	if (atomic_load(&shim.is_on) && shim.pid == getpid())
+		shim_stop();
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/profile_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+/* Programs expect the low ones for themselves. */
+#define DESCRIPTOR_MIN 200
+#define MODE           0666
+
+/* Takes @fd over. */
+static bool adopt(struct profile_file *file, int fd)
+{
+	struct stat st;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
+
+	if (high >= 0) {
+		close(fd);
+		fd = high;
+	}
+	if (fstat(fd, &st) < 0) {
+		close(fd);
+		return false;
+	}
+	file->fd = fd;
+	file->device = st.st_dev;
+	file->inode = st.st_ino;
+	return true;
+}
+
+static bool open_with(struct profile_file *file, int flags)
+{
+	int fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, MODE);
+
+	return fd >= 0 && adopt(file, fd);
+}
+
+bool profile_file_open(struct profile_file *file)
+{
+	file->fd = -1;
+	return open_with(file, O_TRUNC);
+}
+
+/* Whether the descriptor is what it was; *ret is of the file then. */
+static bool is_ours(const struct profile_file *file, struct stat *ret)
+{
+	return file->fd >= 0 && fstat(file->fd, ret) == 0 && ret->st_dev == file->device &&
+	       ret->st_ino == file->inode;
+}
+
+static bool put(int fd, const uint8_t *bytes, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, bytes, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		bytes += n;
+		length -= (size_t)n;
+	}
+	return true;
+}
+
+/* Whether another file can take its place: its name is its own, and so is who owns it. */
+static bool is_replaceable(const struct profile_file *file, const struct stat *st)
+{
+	struct stat named;
+
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid() &&
+	       lstat(file->path, &named) == 0 && named.st_dev == st->st_dev &&
+	       named.st_ino == st->st_ino;
+}
+
+/* False: nothing has changed. */
+static bool replace(struct profile_file *file, const struct stat *st, const uint8_t *bytes,
+		    size_t length)
+{
+	cleanup(closep) int fd = -1;
+	struct profile_file next = *file;
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s.tmp-%d", file->path, getpid());
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return false;
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return false;
+	if (fchmod(fd, st->st_mode & 07777) < 0 || !put(fd, bytes, length) ||
+	    rename(path, file->path) < 0) {
+		n = errno;
+		unlink(path);
+		errno = n;
+		return false;
+	}
+	if (adopt(&next, steal_fd(&fd))) {
+		close(file->fd);
+		*file = next;
+	}
+	return true;
+}
+
+bool profile_file_write(struct profile_file *file, const uint8_t *bytes, size_t length,
+			bool is_last)
+{
+	struct stat st;
+
+	if (!is_ours(file, &st)) {
+		file->fd = -1;
+		if (!open_with(file, 0) || fstat(file->fd, &st) < 0)
+			return false;
+	}
+	if (!S_ISREG(st.st_mode))
+		return !is_last || put(file->fd, bytes, length);
+	if (is_replaceable(file, &st)) {
+		if (replace(file, &st, bytes, length))
+			return true;
+		/* What has been written before is better than half of this. */
+		if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+			return false;
+	}
+	return lseek(file->fd, 0, SEEK_SET) == 0 && put(file->fd, bytes, length) &&
+	       ftruncate(file->fd, (off_t)length) == 0;
+}
+
+void profile_file_close(struct profile_file *file)
+{
+	struct stat st;
+
+	if (is_ours(file, &st))
+		close(file->fd);
+	file->fd = -1;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_SHIM_PROFILE_FILE_H
+#define PROFD_CLIENT_SHIM_PROFILE_FILE_H
+
+/*
+ * The file of a profile. It is opened at the start, because later the program may have another root
+ * folder or other rights, and because who starts a profile wants to know whether there will be one.
+ * Each writing makes it whole: by a new file that takes its place where that is possible, else in
+ * place. What is no regular file is written once, at the end.
+ *
+ * Programs close descriptors that they do not know: it is looked at before it is used.
+ */
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct profile_file {
+	char path[PATH_MAX]; /* absolute */
+	int fd;              /* -1: not opened yet */
+	dev_t device;
+	ino_t inode;
+};
+
+/* Makes it, empty. @file->path is set. False: it cannot be, errno says why. */
+bool profile_file_open(struct profile_file *file);
+/* Writes all of it; opens it if it is not. @is_last: nothing follows. False: errno says why. */
+bool profile_file_write(struct profile_file *file, const uint8_t *bytes, size_t length,
+			bool is_last);
+/* Closes it, if the descriptor still is its. */
+void profile_file_close(struct profile_file *file);
+
+#endif

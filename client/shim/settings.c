@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/settings.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHILD_BIT  0x80
+#define SIGNAL_MAX 64
+
+/* "", "0" and what begins like a no are no. */
+static bool is_set(const char *text)
+{
+	return text && *text && !strchr("0fFnN", *text);
+}
+
+/* A whole number; false for anything else. */
+static bool parse(const char *text, int base, long *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtol(text, &end, base);
+	return end != text && !*end && !errno;
+}
+
+static unsigned frequency_of(const char *text)
+{
+	long n;
+
+	if (!text || !parse(text, 10, &n) || n < 1)
+		return SETTINGS_FREQUENCY_DEFAULT;
+	return n < SETTINGS_FREQUENCY_MAX ? (unsigned)n : SETTINGS_FREQUENCY_MAX;
+}
+
+/* @otherwise, where there is no such variable. */
+static int signal_of(const char *text, int base, int otherwise, bool *ret_bad)
+{
+	long n;
+
+	if (!text)
+		return otherwise;
+	if (parse(text, base, &n) && n >= 1 && n <= SIGNAL_MAX && n != SIGKILL && n != SIGSTOP)
+		return (int)n;
+	*ret_bad = true;
+	return otherwise;
+}
+
+static void take_path(struct settings *s, char *text, bool wants_pid, int pid)
+{
+	bool is_child = (unsigned char)text[0] & CHILD_BIT;
+	char suffix[16] = "";
+	int n;
+
+	if (is_child || wants_pid)
+		snprintf(suffix, sizeof(suffix), "_%d", pid);
+	n = snprintf(s->path, sizeof(s->path), "%c%s%s", text[0] & ~CHILD_BIT, text + 1, suffix);
+	if (n < 0 || (size_t)n >= sizeof(s->path))
+		s->path[0] = '\0';
+	text[0] = (char)(text[0] | CHILD_BIT);
+}
+
+void settings_read(struct settings *ret, char *(*get)(const char *name), int pid)
+{
+	char *path;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->frequency = SETTINGS_FREQUENCY_DEFAULT;
+	ret->tick_signal = SIGPROF;
+	if (!get)
+		return;
+	ret->frequency = frequency_of(get("CPUPROFILE_FREQUENCY"));
+	ret->is_realtime = get("CPUPROFILE_REALTIME") != NULL;
+	ret->tick_signal = signal_of(get("CPUPROFILE_TIMER_SIGNAL"), 0, SIGPROF,
+				     &ret->is_bad_signal);
+	path = get("CPUPROFILE");
+	if (!path || !*path)
+		return;
+	ret->switch_signal = signal_of(get("CPUPROFILESIGNAL"), 10, 0, &ret->is_bad_signal);
+	if (ret->switch_signal == ret->tick_signal)
+		ret->is_bad_signal = true;
+	take_path(ret, path, is_set(get("CPUPROFILE_USE_PID")), pid);
+}
+
+bool settings_name(char ret[PATH_MAX], const char *folder, const char *path, const char *suffix)
+{
+	bool is_absolute = path[0] == '/' || !folder;
+	int n = snprintf(ret, PATH_MAX, "%s%s%s%s", is_absolute ? "" : folder,
+			 is_absolute ? "" : "/", path, suffix);
+
+	return n >= 0 && n < PATH_MAX;
+}
+
+bool settings_child_name(char ret[PATH_MAX], const char *base, int parent_pid, int pid)
+{
+	size_t length = strlen(base), n;
+	char suffix[16];
+	int r;
+
+	n = (size_t)snprintf(suffix, sizeof(suffix), "_%d", parent_pid);
+	if (n < length && !strcmp(base + length - n, suffix))
+		length -= n;
+	r = snprintf(ret, PATH_MAX, "%.*s_%d", (int)length, base, pid);
+	return r >= 0 && r < PATH_MAX;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/shim.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "client/shim/shim_private.h"
+#include "client/shim/tick.h"
+#include "common/cleanup.h"
+#include "common/reasons.h"
+
+#define TALLY_WORDS (8u << 20)
+/* The kernel leaves at least this much below the main thread's stack (arch/x86/mm/mmap.c). */
+#define MAIN_STACK_GAP (64u << 20)
+
+_Static_assert(offsetof(struct ProfilerState, enabled) == 0, "as libprofiler has it");
+_Static_assert(offsetof(struct ProfilerState, start_time) == 8, "as libprofiler has it");
+_Static_assert(offsetof(struct ProfilerState, profile_name) == 16, "as libprofiler has it");
+_Static_assert(offsetof(struct ProfilerState, samples_gathered) == 1040, "as libprofiler has it");
+_Static_assert(sizeof(struct ProfilerState) == 1048, "as libprofiler has it");
+
+struct shim shim = {.file.fd = -1};
+
+void shim_say(const char *format, ...)
+{
+	char text[PATH_MAX + 256] = "libprofd: ";
+	size_t n = strlen(text);
+	ssize_t written;
+	va_list args;
+	int r;
+
+	va_start(args, format);
+	r = vsnprintf(text + n, sizeof(text) - n - 1, format, args);
+	va_end(args);
+	if (r < 0)
+		return;
+	n += (size_t)r < sizeof(text) - n - 1 ? (size_t)r : sizeof(text) - n - 2;
+	text[n++] = '\n';
+	written = write(STDERR_FILENO, text, n);
+	(void)written;
+}
+
+static void count(_Atomic uint64_t *counter, uint32_t weight)
+{
+	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
+}
+
+/* --- the handler -------------------------------------------------------------------------- */
+
+static void sample(const struct images_view *view, struct thread *thread, const void *ucontext,
+		   uint32_t weight)
+{
+	int (*filter)(void *) = atomic_load(&shim.filter);
+	struct unwind_registers registers;
+	struct tick_stack stack;
+
+	count(&shim.counters.seen, weight);
+	if (filter && !filter(atomic_load(&shim.filter_argument))) {
+		count(&shim.counters.filtered, weight);
+		return;
+	}
+	tick_registers(ucontext, &registers);
+	tick_walk(shim.images, view, thread, &registers, &stack);
+	if (stack.quality == STACK_COMPLETE)
+		count(&shim.counters.complete, weight);
+	else if (stack.quality == STACK_TRUNCATED)
+		count(&shim.counters.truncated, weight);
+	else
+		count(&shim.counters.broken, weight);
+	switch (tally_add(shim.tally, thread->frames, stack.n, weight)) {
+	case TALLY_CUT:
+		count(&shim.counters.cut, weight);
+		break;
+	case TALLY_FULL:
+		count(&shim.counters.lost, weight);
+		return;
+	}
+	atomic_fetch_add(&shim.samples, (int)weight);
+}
+
+/* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
+static void on_tick(int number, siginfo_t *info, void *ucontext)
+{
+	struct threads *threads = atomic_load(&shim.threads);
+	struct images_view *view;
+	struct thread *thread;
+	int kept = errno;
+
+	(void)number;
+	/* Others may send this signal as well. */
+	thread = info->si_code == SI_TIMER && threads && info->si_overrun >= 0
+			 ? threads_at(threads, info->si_value.sival_int)
+			 : NULL;
+	/* Of a timer whose thread has ended: older kernels let the last one through. */
+	if (thread && atomic_load(&thread->tid) != gettid())
+		thread = NULL;
+	view = thread ? images_enter(shim.images) : NULL;
+	if (view) {
+		if (atomic_load(&shim.is_on))
+			sample(view, thread, ucontext, 1 + (uint32_t)info->si_overrun);
+		images_leave(view);
+	} else if (thread && atomic_load(&shim.is_on)) {
+		count(&shim.counters.seen, 1 + (uint32_t)info->si_overrun);
+		count(&shim.counters.lost, 1 + (uint32_t)info->si_overrun);
+	}
+	errno = kept;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+/* The lock is held. */
+static void write_file(bool is_last)
+{
+	cleanup(freep) uint8_t *bytes = NULL;
+	struct profile_facts facts = {
+		.period_us = 1000000 / shim.settings.frequency,
+		.counters = &shim.counters,
+	};
+	size_t length;
+
+	/* A forked process that was never sampled is not worth a file. */
+	if (shim.file.fd < 0 && !atomic_load(&shim.samples))
+		return;
+	if (profile_encode(shim.tally, shim.images, &facts, &bytes, &length) < 0 ||
+	    !profile_file_write(&shim.file, bytes, length, is_last))
+		shim_say("%s cannot be written: %s", shim.file.path, strerrordesc_np(errno));
+}
+
+/* --- starting ----------------------------------------------------------------------------- */
+
+struct threads_timing shim_timing(void)
+{
+	return (struct threads_timing){
+		.period_ns = 1000000000 / shim.settings.frequency,
+		.signal = shim.settings.tick_signal,
+		.is_realtime = shim.settings.is_realtime,
+	};
+}
+
+bool shim_reserve(void)
+{
+	struct threads *threads = atomic_load(&shim.threads);
+
+	if (!threads && threads_new(&threads) == 0)
+		atomic_store(&shim.threads, threads);
+	if (!shim.images)
+		images_new(&shim.images);
+	if (!shim.tally)
+		tally_new(&shim.tally, TALLY_WORDS);
+	return threads && shim.images && shim.tally;
+}
+
+bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction action = {.sa_sigaction = handler}, before;
+
+	if (sigaction(number, NULL, &before) < 0)
+		return false;
+	if (before.sa_flags & SA_SIGINFO && before.sa_sigaction == handler)
+		return true;
+	if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+		return false;
+	action.sa_flags = SA_SIGINFO | SA_RESTART | flags;
+	sigfillset(&action.sa_mask);
+	return sigaction(number, &action, NULL) == 0;
+}
+
+static bool set_names(const char *name)
+{
+	char folder[PATH_MAX];
+
+	snprintf(shim.name, sizeof(shim.name), "%s", name);
+	return settings_name(shim.base, getcwd(folder, sizeof(folder)), name, "") &&
+	       settings_name(shim.file.path, NULL, shim.base, "");
+}
+
+void shim_start_threads(void)
+{
+	const struct threads_timing when = shim_timing();
+	struct thread *mine;
+	unsigned n;
+
+	n = threads_scan(shim.threads, &when);
+	if (n)
+		shim_say("%u threads have got no timer and are not sampled", n);
+	/* In the main thread the stack's end is known: what the kernel put there at the start. */
+	mine = threads_find(shim.threads, getpid());
+	if (mine && !mine->end) {
+		mine->end = getauxval(AT_RANDOM) & ~UINT64_C(7);
+		mine->low = mine->end - MAIN_STACK_GAP;
+	}
+}
+
+void shim_reset(void)
+{
+	tally_reset(shim.tally);
+	memset(&shim.counters, 0, sizeof(shim.counters));
+	atomic_store(&shim.samples, 0);
+}
+
+bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
+{
+	if (atomic_load(&shim.is_on) || shim.is_secure || !name || shim.settings.is_bad_signal)
+		return false;
+	/* Made by a system call of its own, this process has another's threads in its books. */
+	if (shim.pid != getpid())
+		return false;
+	if (!shim_reserve()) {
+		shim_say("there is no memory for a profile");
+		return false;
+	}
+	if (!shim_take_signal(shim.settings.tick_signal, on_tick, SA_ONSTACK)) {
+		shim_say("signal %d belongs to the program: there is no profile",
+			 shim.settings.tick_signal);
+		return false;
+	}
+	if (!set_names(name) || !profile_file_open(&shim.file))
+		return false;
+	shim.start_time = time(NULL);
+	shim_reset();
+	atomic_store(&shim.filter_argument, options ? options->filter_in_thread_arg : NULL);
+	atomic_store(&shim.filter, options ? options->filter_in_thread : NULL);
+	images_refresh(shim.images, true);
+	/* Whatever becomes of the program, there is a whole file. */
+	write_file(false);
+	atomic_store(&shim.is_on, true);
+	shim_start_threads();
+	return true;
+}
+
+void shim_admit_ticks(sigset_t *mask)
+{
+	sigdelset(mask, shim.settings.tick_signal);
+}
+
+bool shim_start(const char *name, const struct ProfilerOptions *options)
+{
+	sigset_t mask;
+	bool good;
+	int kept;
+
+	lock_take(&shim.lock, &mask);
+	good = shim_start_locked(name, options);
+	kept = errno;
+	if (good)
+		shim_admit_ticks(&mask);
+	lock_release(&shim.lock, &mask);
+	errno = kept;
+	return good;
+}
+
+void shim_stop_locked(void)
+{
+	if (!atomic_load(&shim.is_on) || shim.pid != getpid())
+		return;
+	threads_disarm_all(shim.threads);
+	atomic_store(&shim.is_on, false);
+	images_wait(shim.images);
+	images_refresh(shim.images, true);
+	write_file(true);
+	profile_file_close(&shim.file);
+}
+
+void shim_stop(void)
+{
+	int kept = errno;
+	sigset_t mask;
+
+	lock_take(&shim.lock, &mask);
+	shim_stop_locked();
+	lock_release(&shim.lock, &mask);
+	errno = kept;
+}
+
+void shim_flush(void)
+{
+	int kept = errno;
+	sigset_t mask;
+
+	lock_take(&shim.lock, &mask);
+	if (atomic_load(&shim.is_on) && shim.pid == getpid()) {
+		images_refresh(shim.images, true);
+		write_file(false);
+	}
+	lock_release(&shim.lock, &mask);
+	errno = kept;
+}
+
+/* --- questions ---------------------------------------------------------------------------- */
+
+bool shim_is_on(void)
+{
+	return atomic_load(&shim.is_on);
+}
+
+void shim_get_state(struct ProfilerState *ret)
+{
+	_Atomic int *samples = &shim.samples;
+	sigset_t mask;
+	size_t n;
+
+	memset(ret, 0, sizeof(*ret));
+	lock_take(&shim.lock, &mask);
+	if (atomic_load(&shim.is_on)) {
+		ret->enabled = 1;
+		ret->start_time = shim.start_time;
+		ret->samples_gathered = atomic_load(samples);
+		n = strnlen(shim.name, sizeof(ret->profile_name) - 1);
+		memcpy(ret->profile_name, shim.name, n);
+		if (n + 1 + sizeof(samples) <= sizeof(ret->profile_name))
+			memcpy(ret->profile_name + n + 1, &samples, sizeof(samples));
+	}
+	lock_release(&shim.lock, &mask);
+}
+
+static int trace(const struct unwind_registers *registers, void **result, int max_depth,
+		 int64_t skip)
+{
+	struct threads *threads = atomic_load(&shim.threads);
+	struct thread *room = threads ? threads_claim(threads) : NULL;
+	struct images_view *view = room && shim.images ? images_enter(shim.images) : NULL;
+	struct tick_stack stack;
+	int n = 0;
+
+	if (view) {
+		tick_walk(shim.images, view, room, registers, &stack);
+		for (; skip < stack.n && n < max_depth; skip++)
+			result[n++] = (void *)(uintptr_t)(room->frames[skip] + 1);
+		images_leave(view);
+	}
+	if (room)
+		threads_release(room);
+	return n;
+}
+
+/* Two frames are ours: this function and the interface's. */
+__attribute__((noinline)) int shim_stack_trace(void **result, int max_depth, int skip)
+{
+	struct unwind_registers registers;
+	sigset_t all, mask;
+	ucontext_t here;
+	int n;
+
+	getcontext(&here);
+	tick_registers(&here, &registers);
+	/* A handler that does not return must not keep what is held in between. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	n = trace(&registers, result, max_depth, 2 + (int64_t)skip);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return n;
+}

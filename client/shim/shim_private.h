@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_SHIM_SHIM_PRIVATE_H
+#define PROFD_CLIENT_SHIM_SHIM_PRIVATE_H
+
+/*
+ * For shim.c and process.c. A handler of signals has no argument of ours, and the functions of
+ * libprofiler's interface have no handle: so here is the one object of static storage that the
+ * library has.
+ *
+ * Who may touch what: `is_on`, the counters, tally and images are the handler's as well as
+ * everybody's, and atomic or made for it; the rest belongs to whoever holds the lock. A handler
+ * counts itself into a view of images before it looks at is_on, and leaves it when it is done: so
+ * after is_on is false and images_wait(), no handler is at work.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "client/shim/images.h"
+#include "client/shim/lock.h"
+#include "client/shim/profile_encode.h"
+#include "client/shim/profile_file.h"
+#include "client/shim/settings.h"
+#include "client/shim/shim.h"
+#include "client/shim/tally.h"
+#include "client/shim/threads.h"
+
+struct shim {
+	struct lock lock;
+	sigset_t fork_mask;   /* while a fork holds the lock */
+	struct thread *forks; /* the thread that does */
+
+	bool is_secure; /* a program with more rights than who started it */
+	bool has_key;
+	pthread_key_t key; /* ends threads: its value is the slot */
+	struct settings settings;
+	unsigned n_switched; /* profiles that the switching signal has begun */
+
+	struct threads *_Atomic threads;
+	struct images *images;
+	struct tally *tally;
+
+	_Atomic bool is_on;
+	_Atomic int samples;
+	struct profile_counters counters;
+	int (*_Atomic filter)(void *argument);
+	void *_Atomic filter_argument;
+
+	/* The running profile. */
+	int pid; /* this process; not that of a copy which we were not told of */
+	time_t start_time;
+	char name[PATH_MAX]; /* as it was asked for */
+	char base[PATH_MAX]; /* absolute */
+	struct profile_file file;
+};
+
+extern struct shim shim;
+
+/* A line on standard error. */
+__attribute__((format(printf, 1, 2))) void shim_say(const char *format, ...);
+
+/* With the lock held, all of these. */
+bool shim_start_locked(const char *name, const struct ProfilerOptions *options);
+void shim_stop_locked(void);
+/* Room for all that a profile needs, once. */
+bool shim_reserve(void);
+/* Nothing has been seen yet. */
+void shim_reset(void);
+/* Gives all threads timers. */
+void shim_start_threads(void);
+struct threads_timing shim_timing(void);
+/* Sets the handler of a signal that nobody handles. False: somebody does. */
+bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags);
+/* The timer's signal is the library's now: whoever has it blocked did so before. */
+void shim_admit_ticks(sigset_t *mask);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_SHIM_THREADS_H
+#define PROFD_CLIENT_SHIM_THREADS_H
+
+/*
+ * The threads of this process and their timers. Each thread has a timer of the kernel's on its own
+ * CPU clock (timer_create(2) with SIGEV_THREAD_ID), whose signal carries the number of the thread's
+ * slot: so the handler finds everything that belongs to its thread without thread-local memory.
+ *
+ * A slot is taken by whoever makes the thread (threads_claim()), or when a list of all threads
+ * shows one without (threads_scan()). All slots lie in one mapping whose pages are had by touching
+ * them; a slot that was ever used stays mapped.
+ *
+ * Claiming and releasing need no lock; all others are called with the library's lock held.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define THREADS_MAX        4096
+#define THREADS_FRAMES_MAX 1024
+#define THREADS_CHUNKS     4
+#define THREADS_CHUNK      1024
+
+struct thread {
+	_Atomic int tid; /* 0: the slot is free; -1: the thread is being made */
+	bool has_timer;
+	int timer;
+
+	/* Its stack is mapped from `low` (or further down: as far as it was used) to `end`. 0:
+	 * unknown. */
+	uint64_t low, end;
+
+	/* What pthread_create(3) was asked for. */
+	void *(*start)(void *argument);
+	void *argument;
+
+	/* The handler's: no stack of the program's is asked for that much. */
+	uint64_t frames[THREADS_FRAMES_MAX];
+	uint64_t chunks[THREADS_CHUNKS][THREADS_CHUNK / sizeof(uint64_t)];
+};
+
+struct threads;
+
+struct threads_timing {
+	uint64_t period_ns;
+	int signal;
+	bool is_realtime; /* else by CPU time */
+};
+
+/* Returns 0 or -ENOMEM. */
+int threads_new(struct threads **ret);
+void threads_free(struct threads *threads);
+
+/* A free slot, or NULL. Its tid is -1 then. */
+struct thread *threads_claim(struct threads *threads);
+/* Gives it back, without a timer. */
+void threads_release(struct thread *thread);
+/* The slot of a number that a signal carried, or NULL. Async-signal-safe. */
+struct thread *threads_at(struct threads *threads, int number);
+struct thread *threads_find(struct threads *threads, int tid);
+
+/* Starts or ends its timer; does nothing if it has one, or none. False: the kernel has no timer. */
+bool threads_arm(struct threads *threads, struct thread *thread,
+		 const struct threads_timing *timing);
+void threads_disarm(struct thread *thread);
+void threads_disarm_all(struct threads *threads);
+/*
+ * Gives all threads of this process slots and timers, and takes those of threads that are gone.
+ * Returns how many threads have got no timer.
+ */
+unsigned threads_scan(struct threads *threads, const struct threads_timing *timing);
+/* In a forked child: only this thread is left, under another number, and there are no timers. */
+void threads_after_fork(struct threads *threads, struct thread *mine, int tid);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/tick.h"
+
+#include <string.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "common/reasons.h"
+#include "common/unwind/walk.h"
+
+/* Of the ABI: what a function may use below its stack pointer. */
+#define RED_ZONE 128
+#define PAGE     4096
+/* Reads through the kernel that one walk may cost. */
+#define FETCHES_MAX 128
+
+struct tick {
+	const struct images_view *view;
+	struct unwind_mapping leaf; /* code that came after the view was made: it executes */
+	uint64_t pc;
+};
+
+#if defined(__x86_64__)
+static uint64_t reg(const ucontext_t *uc, int number)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[number];
+}
+
+void tick_registers(const void *ucontext, struct unwind_registers *ret)
+{
+	const ucontext_t *uc = ucontext;
+	static const struct {
+		int number;
+		unsigned base;
+	} others[] = {
+		{REG_RAX, RULE_BASE_AX}, {REG_RBX, RULE_BASE_BX},  {REG_RCX, RULE_BASE_CX},
+		{REG_RDX, RULE_BASE_DX}, {REG_R10, RULE_BASE_R10}, {REG_R11, RULE_BASE_R11},
+		{REG_RDI, RULE_BASE_DI},
+	};
+
+	memset(ret, 0, sizeof(*ret));
+	ret->pc = reg(uc, REG_RIP);
+	ret->sp = reg(uc, REG_RSP);
+	ret->fp = reg(uc, REG_RBP);
+	ret->known = UNWIND_KNOWN_FP;
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		ret->others[others[i].base - RULE_BASE_OTHER] = reg(uc, others[i].number);
+		ret->known |= UNWIND_KNOWN(others[i].base);
+	}
+}
+#elif defined(__aarch64__)
+void tick_registers(const void *ucontext, struct unwind_registers *ret)
+{
+	const ucontext_t *uc = ucontext;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->pc = uc->uc_mcontext.pc;
+	ret->sp = uc->uc_mcontext.sp;
+	ret->fp = uc->uc_mcontext.regs[29];
+	ret->others[RULE_BASE_LR - RULE_BASE_OTHER] = uc->uc_mcontext.regs[30];
+	ret->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_LR);
+}
+#else
+#error "no registers for this architecture"
+#endif
+
+static const struct unwind_mapping *find(void *userdata, uint64_t address)
+{
+	struct tick *tick = userdata;
+	const struct unwind_mapping *mapping = images_find(tick->view, address);
+
+	return mapping || address != tick->pc ? mapping : &tick->leaf;
+}
+
+/* Has the words around @address read into the next one of the chunks. */
+static bool fetch(struct walk *walk, struct thread *thread, unsigned n_fetched, uint64_t address)
+{
+	unsigned chunk = n_fetched % THREADS_CHUNKS, region = 1 + chunk;
+	uint64_t start = address & ~(uint64_t)(THREADS_CHUNK - 1);
+	struct iovec to = {thread->chunks[chunk], THREADS_CHUNK};
+	struct iovec from = {(void *)(uintptr_t)start, THREADS_CHUNK};
+
+	/* A chunk lies within one page: it can be read as a whole or not at all. */
+	if (address & 7 || n_fetched == FETCHES_MAX ||
+	    process_vm_readv(getpid(), &to, 1, &from, 1, 0) != THREADS_CHUNK)
+		return false;
+	walk->memory.regions[region] = (struct unwind_region){start, THREADS_CHUNK, to.iov_base};
+	if (walk->memory.n_regions <= region)
+		walk->memory.n_regions = region + 1;
+	return true;
+}
+
+/* The first region: the thread's own stack, as far as it is in use. Elsewhere: nothing. */
+static void use_stack(struct walk *walk, const struct thread *thread)
+{
+	uint64_t sp = walk->registers.sp, low = sp - RED_ZONE;
+
+	walk->memory.n_regions = 1;
+	if (!thread->end || sp < thread->low || sp >= thread->end)
+		return;
+	if (low < thread->low)
+		low = thread->low;
+	walk->memory.regions[0] = (struct unwind_region){low, (size_t)(thread->end - low),
+							 (const uint8_t *)(uintptr_t)low};
+}
+
+void tick_walk(struct images *images, const struct images_view *view, struct thread *thread,
+	       const struct unwind_registers *registers, struct tick_stack *ret)
+{
+	struct tick tick = {.view = view, .pc = registers->pc};
+	struct walk_maps maps = {.find = find, .userdata = &tick};
+	struct walk walk = {
+		.registers = *registers,
+		.frames = thread->frames,
+		.max_frames = THREADS_FRAMES_MAX,
+	};
+	unsigned n_fetched = 0;
+	int outcome;
+
+	tick.leaf =
+		(struct unwind_mapping){.start = tick.pc, .end = tick.pc + 1, .slot = SLOT_NONE};
+	maps.slots = images_slots(images, &maps.n_slots);
+	maps.words = images_words(images, &maps.n_words);
+	use_stack(&walk, thread);
+	while ((outcome = walk_go(&walk, &maps)) == WALK_MEMORY &&
+	       fetch(&walk, thread, n_fetched, walk.address))
+		n_fetched++;
+	if (outcome != WALK_ENDED)
+		walk_give_up(&walk, outcome);
+	/* In the vsyscall page, which no frame stands for. */
+	if (!walk.n_frames) {
+		thread->frames[0] = registers->pc;
+		walk.n_frames = 1;
+	}
+	ret->n = walk.n_frames;
+	ret->quality = walk.quality;
+}

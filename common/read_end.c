@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/read_end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+
+#define SIZE_FIRST 65536u
+
+/* Room for one byte more, and for the NUL behind it. */
+static int grow(uint8_t **data, size_t length, size_t *size)
+{
+	size_t bigger = *size ? *size * 2 : SIZE_FIRST;
+	uint8_t *moved;
+
+	if (length + 1 < *size)
+		return 0;
+	moved = realloc(*data, bigger);
+	if (!moved)
+		return error_origin(-ENOMEM);
+	*data = moved;
+	*size = bigger;
+	return 0;
+}
+
+int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0, size = 0;
+	ssize_t n;
+	int r;
+
+	do {
+		r = grow(&data, length, &size);
+		if (r)
+			return r;
+		n = read(fd, data + length, size - length - 1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		length += n > 0 ? (size_t)n : 0;
+		if (length > max)
+			return -EFBIG;
+	} while (n);
+	data[length] = '\0';
+	*ret = steal_ptr(&data);
+	*ret_length = length;
+	return 0;
+}
+
+int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length)
+{
+	cleanup(closep) int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint8_t *data;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = read_end(fd, max, &data, ret_length);
+	if (!r)
+		*ret = (char *)data;
+	return r;
+}

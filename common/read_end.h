@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_READ_END_H
+#define PROFD_COMMON_READ_END_H
+
+/* Reading what tells no size: files of the kernel's (/proc, /sys), pipes. */
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Everything up to the end of @fd: malloc'ed, the caller's, and ended by a NUL that is not counted.
+ * Blocks as read(2) does. Returns 0, -ENOMEM, or, unmarked because to some callers it is no error,
+ * -EFBIG if that is more than @max bytes, or negative errno of read(2).
+ */
+int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length);
+/* The same for the file @path below @folder, a text; does not wait for who writes to a pipe. */
+int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length);
+
+#endif

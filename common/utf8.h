@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_UTF8_H
+#define PROFD_COMMON_UTF8_H
+
+/* Which bytes are UTF-8 (RFC 3629: shortest forms, no surrogates, up to U+10FFFF). Pure. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/*
+ * How many bytes the character at the beginning of [text, text + length) has; 0: it is none. A NUL
+ * is one.
+ */
+size_t utf8_character(const char *text, size_t length);
+bool utf8_is_valid(const char *text);
+/* A copy in which each byte that is none is U+FFFD; malloc'ed, NULL if there is no memory. */
+char *utf8_repair(const char *text);
+
+#endif

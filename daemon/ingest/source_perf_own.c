@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The perf source without privileges: the same rings, but the events that write into them are those
+ * of the user's own threads (own_tasks.h).
+ */
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/ingest/event.h"
+#include "daemon/ingest/source_perf_private.h"
+
+#define LOOK_INTERVAL_NS UINT64_C(1000000000)
+#define EVENTS_PER_LOOK  512
+#define FIND_INTERVAL_NS UINT64_C(2000000000)
+/* A perf event is a kilobyte or two of the kernel's memory, which nobody bounds but us. */
+#define EVENTS_MAX 16384
+
+uint64_t source_perf_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static int ring_of(void *userdata, unsigned kind, unsigned cpu)
+{
+	const struct perf_source *s = userdata;
+	const struct ticker *ticker;
+
+	if (kind == OWN_TASKS_RECORDS)
+		return process_events_fd(s->events, cpu);
+	ticker = &s->samplers[kind].ticker;
+	for (size_t i = 0; i < ticker->n_ticks; i++)
+		if (ticker->ticks[i].cpu == cpu)
+			return ticker->ticks[i].fd;
+	return -1;
+}
+
+static void tell(void *userdata, const struct process_event *event)
+{
+	struct perf_source *s = userdata;
+
+	s->options.sink->process_event(s->options.sink->userdata, event);
+}
+
+/* Half of the file descriptors: images stay open, too. */
+static unsigned max_events(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > EVENTS_MAX)
+		return EVENTS_MAX;
+	return (unsigned)(limit.rlim_cur / 2);
+}
+
+int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus)
+{
+	struct own_tasks_options options = {
+		.proc_fd = s->tasks.proc_fd,
+		.uid = geteuid(),
+		.self = s->own,
+		.max_events = max_events(),
+		.ring = ring_of,
+		.tell = tell,
+		.userdata = s,
+	};
+	struct perf_event_attr attr;
+	int r;
+
+	r = own_tasks_new(&s->tasks_of_user, &options);
+	if (!r)
+		r = own_tasks_follow(s->tasks_of_user, cpus);
+	if (r)
+		return r;
+	process_events_attr(&attr);
+	attr.exclude_kernel = 1;
+	r = own_tasks_add_kind(s->tasks_of_user, OWN_TASKS_RECORDS, &attr);
+	s->found_ns = source_perf_now_ns();
+	return r ? r : own_tasks_look(s->tasks_of_user, s->found_ns);
+}
+
+int source_perf_own_add(struct perf_source *s, struct perf_sampler *sampler)
+{
+	unsigned index = (unsigned)(sampler - s->samplers);
+	int r;
+
+	if (!s->tasks_of_user)
+		return 0;
+	r = own_tasks_add_kind(s->tasks_of_user, index, &sampler->ticker.attr);
+	if (r < 0)
+		ticker_deinit(&sampler->ticker);
+	return r;
+}
+
+int source_perf_own_follow(struct perf_source *s, const struct cpus *cpus)
+{
+	uint64_t now = source_perf_now_ns();
+	int r;
+
+	if (!s->tasks_of_user)
+		return 0;
+	r = own_tasks_follow(s->tasks_of_user, cpus);
+	if (r || now - s->found_ns < FIND_INTERVAL_NS)
+		return r;
+	s->found_ns = now;
+	return own_tasks_look(s->tasks_of_user, now);
+}
+
+void source_perf_read(struct perf_source *s, struct perf_sampler *sampler)
+{
+	unsigned index = (unsigned)(sampler - s->samplers);
+
+	ticker_read(&sampler->ticker);
+	if (!s->tasks_of_user)
+		return;
+	own_tasks_read(s->tasks_of_user, index);
+	for (size_t i = 0; i < sampler->ticker.n_ticks; i++) {
+		struct tick *tick = &sampler->ticker.ticks[i];
+
+		tick->events = own_tasks_count(s->tasks_of_user, index, tick->cpu);
+		tick->undue = own_tasks_alive(s->tasks_of_user, index);
+	}
+}
+
+/* Those of many events take their time. */
+uint64_t source_perf_look_interval_ns(const struct perf_source *s)
+{
+	unsigned n = s->tasks_of_user ? own_tasks_events(s->tasks_of_user) : 0;
+
+	return LOOK_INTERVAL_NS * (1 + n / EVENTS_PER_LOOK);
+}

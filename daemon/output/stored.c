@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/stored.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/profile/pprof_reader.h"
+
+#define PIECE ((size_t)8 << 10) /* of a file; unpacked, mostly ten to thirty times as much */
+
+struct stored {
+	int fd;
+	off_t at;
+	bool at_end;     /* all pieces are read, for the first or the second time */
+	bool has_tables; /* it is the second time */
+	struct pprof_reader *reader;
+};
+
+void stored_free(struct stored *s)
+{
+	if (!s)
+		return;
+	closep(&s->fd);
+	pprof_reader_free(s->reader);
+	free(s);
+}
+
+int stored_open(struct stored **ret, const struct store *store, const char *path, size_t max_bytes)
+{
+	cleanup(stored_freep) struct stored *s = calloc(1, sizeof(*s));
+	struct stat st;
+	int r;
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->fd = openat(store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (s->fd < 0)
+		return errno == ELOOP ? STORED_E_DAMAGED : -errno;
+	if (fstat(s->fd, &st) < 0)
+		return error_origin(-errno);
+	if (!S_ISREG(st.st_mode))
+		return STORED_E_DAMAGED;
+	r = pprof_reader_new(&s->reader, max_bytes);
+	if (r)
+		return r;
+	*ret = steal_ptr(&s);
+	return STORED_E_OK;
+}
+
+/* What the reader refuses is the file's fault, as is a disk that cannot read it. */
+static int outcome(int r)
+{
+	return r == 0 || r == -ENOMEM ? r : STORED_E_DAMAGED;
+}
+
+static int read_piece(struct stored *s)
+{
+	struct profile_message message;
+	uint8_t data[PIECE];
+	ssize_t n;
+
+	do
+		n = pread(s->fd, data, sizeof(data), s->at);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return STORED_E_DAMAGED;
+	s->at += n;
+	s->at_end = n == 0;
+	return outcome(pprof_reader_feed(s->reader, data, (size_t)n, &message));
+}
+
+static int end_reading(struct stored *s)
+{
+	struct profile_message message;
+	bool done;
+	int r = outcome(pprof_reader_end(s->reader, &done, &message));
+
+	if (r || !done)
+		return r;
+	if (s->has_tables)
+		return STORED_E_DONE;
+	s->has_tables = true;
+	s->at_end = false;
+	s->at = 0;
+	return STORED_E_TABLES;
+}
+
+int stored_step(struct stored *s)
+{
+	return s->at_end ? end_reading(s) : read_piece(s);
+}
+
+int stored_read_tables(struct stored *s)
+{
+	int r;
+
+	do
+		r = stored_step(s);
+	while (r == STORED_E_OK);
+	return r;
+}
+
+int stored_count_samples(struct stored *s, uint64_t *ret)
+{
+	int64_t sum = 0, more;
+	int r;
+
+	do {
+		r = stored_step(s);
+		if (r < 0 || r == STORED_E_DAMAGED)
+			return r;
+		if (!s->has_tables)
+			continue;
+		more = stored_profile(s)->n_sample_types ? profile_total(stored_profile(s), 0) : 0;
+		profile_clear_samples(stored_profile(s));
+		if (more < 0 || __builtin_add_overflow(sum, more, &sum))
+			return STORED_E_DAMAGED;
+	} while (r != STORED_E_DONE);
+	*ret = (uint64_t)sum;
+	return STORED_E_DONE;
+}
+
+struct profile *stored_profile(struct stored *s)
+{
+	return pprof_reader_profile(s->reader);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_STORED_H
+#define PROFD_OUTPUT_STORED_H
+
+/*
+ * A window's or an hour's .pb.gz, read from the store by bounded steps: each takes some
+ * milliseconds, whatever the file holds. Its samples come last, a part with each step; whoever does
+ * not want to hold them all takes them and clears them from the profile.
+ */
+#include <stddef.h>
+
+#include "common/cleanup.h"
+#include "common/profile/profile.h"
+#include "daemon/output/store.h"
+
+enum {
+	STORED_E_OK,      /* a step was done; call again */
+	STORED_E_TABLES,  /* the profile is there, but for its samples; call again for these */
+	STORED_E_DONE,    /* it is whole */
+	STORED_E_DAMAGED, /* it cannot be read any further, or there is none (stored_open()) */
+};
+
+struct stored;
+
+/*
+ * Opens @path below @store. @max_bytes: bound for what samples refer to. STORED_E_OK, _DAMAGED for
+ * what is no file, -ENOENT, or another negative errno.
+ */
+int stored_open(struct stored **ret, const struct store *store, const char *path, size_t max_bytes);
+void stored_free(struct stored *s);
+DEFINE_CLEANUP(struct stored *, stored_free)
+
+/* STORED_E_* or negative errno. */
+int stored_step(struct stored *s);
+/* Goes on until STORED_E_TABLES or another end, without regard to time. */
+int stored_read_tables(struct stored *s);
+/* Goes on to the end, holds no samples: the sum of their first value. STORED_E_DONE or the like. */
+int stored_count_samples(struct stored *s, uint64_t *ret);
+/* From STORED_E_TABLES on; goes with @s. */
+struct profile *stored_profile(struct stored *s);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a process belongs: which unit, which user. A child begins where its parent was; /proc is
+ * asked when a program is first sampled or first forks, and again later, because processes move.
+ * What was counted before a move stays with the unit before.
+ *
+ * Who is gone when it would be asked may have moved since it was forked, as what a container
+ * manager runs in a container does. Its samples tell the id of its group of version 2, and others
+ * that were asked tell that group's unit. Such ids are never used again (kernfs has 64 bits for
+ * them).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/process.h"
+#include "daemon/resolve/process_private.h"
+#include "daemon/resolve/unit.h"
+
+/* Asking takes about 40 us. */
+#define ASK_MOVED_NS UINT64_C(100000000)
+#define ASK_AGAIN_NS UINT64_C(10000000000)
+#define GROUPS_MAX   4096
+
+/* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
+int process_table_confirm(struct process_table *t, struct process *p)
+{
+	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
+	if (p->unit_confirmed || process_newest(t, p->pid) != p)
+		return 0;
+	return process_table_confirm_again(t, p);
+}
+
+/* What was counted up to now was of the unit before. Takes the reference on @unit. */
+static void begin_stay(struct process_table *t, struct process *p, struct process_unit *unit)
+{
+	process_unit_unref(p->unit);
+	p->unit = unit;
+	p->stay = t->next_serial++;
+	p->group_known = false;
+}
+
+static int set_unit(struct process_table *t, struct process *p, const struct unit *unit,
+		    bool *ret_changed)
+{
+	struct process_unit *made = NULL;
+	int r;
+
+	p->unit_is_of_group = unit->is_of_group;
+	if (process_unit_is(p->unit, unit->service, unit->cgroup, unit->container))
+		return 0;
+	r = process_unit_new(&made, unit->service, unit->cgroup, unit->container);
+	if (r)
+		return r;
+	begin_stay(t, p, made);
+	*ret_changed = true;
+	return 0;
+}
+
+int process_table_confirm_again(struct process_table *t, struct process *p)
+{
+	struct unit unit = {.service = "kernel"};
+	bool only_uid, changed = false;
+	uid_t uid;
+	int r;
+
+	p->unit_confirmed = true;
+	p->unit_told = p->kernel_thread;
+	p->asked_ns = proc_now_ns();
+	if (p->kernel_thread)
+		return set_unit(t, p, &unit, &changed);
+	if (t->proc_fd < 0)
+		return 0;
+	r = proc_read_unit(t->proc_fd, p->pid, &uid, &only_uid, &unit);
+	if (r)
+		return r < 0 ? r : 0;
+	changed = !p->uid_known || p->uid != uid || p->only_uid != only_uid;
+	p->uid = uid;
+	p->uid_known = true;
+	p->only_uid = only_uid;
+	p->unit_told = unit.service[0];
+	r = p->unit_told ? set_unit(t, p, &unit, &changed) : 0;
+	if (r)
+		return r;
+	if (changed && t->observer.changed)
+		t->observer.changed(t->observer.userdata, p);
+	return 0;
+}
+
+/*
+ * Whether /proc is to be asked where @p belongs: for the first sample; soon after the kernel showed
+ * it in another group of version 2; and now and then, because there are hierarchies without ids,
+ * groups can be renamed there, and uids change. The threads of a process may be in several groups,
+ * so that ids alone would have it asked for each sample.
+ */
+static bool is_due(const struct process *p, const struct sample *sample)
+{
+	bool same_group = sample->cgroup_id == p->cgroup_id;
+
+	return !p->unit_confirmed ||
+	       sample->time_ns > p->asked_ns + (same_group ? ASK_AGAIN_NS : ASK_MOVED_NS);
+}
+
+static void forget_group(struct process_table *t, struct group *group)
+{
+	HASH_DEL(t->groups, group);
+	process_unit_unref(group->unit);
+	free(group);
+}
+
+void process_forget_groups(struct process_table *t)
+{
+	struct group *group, *next;
+
+	HASH_ITER (hh, t->groups, group, next)
+		forget_group(t, group);
+}
+
+/*
+ * Remembers the unit of the group that @p is in. It was there before /proc told its unit, and has a
+ * sample there since.
+ */
+static int remember_group(struct process_table *t, struct process *p)
+{
+	struct group *group;
+
+	p->group_known = true;
+	HASH_FIND(hh, t->groups, &p->cgroup_id, sizeof(p->cgroup_id), group);
+	if (group)
+		return 0;
+	group = calloc(1, sizeof(*group));
+	if (!group)
+		return error_origin(-ENOMEM);
+	group->id = p->cgroup_id;
+	group->unit = process_unit_ref(p->unit);
+	HASH_ADD(hh, t->groups, id, sizeof(group->id), group);
+	if (HASH_COUNT(t->groups) > GROUPS_MAX)
+		forget_group(t, t->groups); /* the one that came first */
+	return 0;
+}
+
+/* /proc told nothing of @p: perhaps its group is known. */
+static void place_by_group(struct process_table *t, struct process *p, uint64_t id)
+{
+	struct group *group;
+
+	HASH_FIND(hh, t->groups, &id, sizeof(id), group);
+	if (!group)
+		return;
+	p->unit_told = true;
+	p->cgroup_id = id;
+	if (group->unit != p->unit)
+		begin_stay(t, p, process_unit_ref(group->unit));
+}
+
+int process_place(struct process_table *t, struct process *p, const struct sample *sample)
+{
+	uint64_t id = sample->cgroup_id;
+	int r;
+
+	if (sample->kernel_thread && !p->kernel_thread) {
+		p->kernel_thread = true;
+		p->unit_confirmed = false;
+	}
+	/* /proc tells of the newest program of a pid; the others keep what they were known as. */
+	if (is_due(p, sample) && process_newest(t, p->pid) == p) {
+		r = process_table_confirm_again(t, p);
+		if (r)
+			return r;
+		if (p->unit_told)
+			p->cgroup_id = id;
+	} else if (p->unit_is_of_group && !p->group_known && id && id == p->cgroup_id &&
+		   sample->time_ns > p->asked_ns) {
+		return remember_group(t, p);
+	}
+	if (!p->unit_told && id && id != p->cgroup_id)
+		place_by_group(t, p, id);
+	return 0;
+}

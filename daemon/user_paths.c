@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/user_paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+
+void user_environment_get(struct user_environment *ret)
+{
+	*ret = (struct user_environment){
+		.home = getenv("HOME"),
+		.state_home = getenv("XDG_STATE_HOME"),
+		.cache_home = getenv("XDG_CACHE_HOME"),
+		.config_home = getenv("XDG_CONFIG_HOME"),
+		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
+	};
+}
+
+static bool is_absolute(const char *path)
+{
+	return path && path[0] == '/';
+}
+
+/* @xdg/@name, else @home/@below/@name, else NULL. */
+static int choose(char **ret, const char *xdg, const char *home, const char *below,
+		  const char *name)
+{
+	int n = 0;
+
+	*ret = NULL;
+	if (is_absolute(xdg))
+		n = asprintf(ret, "%s/%s", xdg, name);
+	else if (is_absolute(home) && below)
+		n = asprintf(ret, "%s/%s/%s", home, below, name);
+	if (n < 0)
+		*ret = NULL;
+	return n < 0 ? error_origin(-ENOMEM) : 0;
+}
+
+int user_paths_find(struct user_paths *ret, const struct user_environment *e)
+{
+	struct user_paths p = {};
+	int r;
+
+	r = choose(&p.state, e->state_home, e->home, ".local/state", "profd");
+	if (!r)
+		r = choose(&p.cache, e->cache_home, e->home, ".cache", "profd");
+	if (!r)
+		r = choose(&p.config, e->config_home, e->home, ".config", "profd/profd.conf");
+	if (!r)
+		r = choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd");
+	if (!r)
+		r = choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
+	if (r)
+		user_paths_deinit(&p);
+	else
+		*ret = p;
+	return r;
+}
+
+void user_paths_deinit(struct user_paths *p)
+{
+	free(p->state);
+	free(p->cache);
+	free(p->config);
+	free(p->runtime);
+	free(p->socket);
+	*p = (struct user_paths){};
+}
+
+int user_paths_load_config(struct config **ret, const struct user_paths *p, const char *path,
+			   struct config_message *message)
+{
+	const struct config_user user = {
+		.file = p->config,
+		.store_path = p->state,
+		.control_socket = p->socket,
+	};
+
+	return config_load_user(ret, path, &user, message);
+}
+
+int user_paths_make(const char *path)
+{
+	cleanup(freep) char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = copy; (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(copy, 0700);
+		*slash = '/';
+	}
+	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}

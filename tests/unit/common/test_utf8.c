@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/utf8.h"
+
+static void test_characters(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t length, n;
+	} cases[] = {
+		{"", 0, 0},
+		{"", 1, 1}, /* a NUL */
+		{"a", 1, 1},
+		{"\x7f", 1, 1},
+		{"\x80", 1, 0},
+		{"\xc3\xa9", 2, 2},
+		{"\xc3\xa9", 1, 0}, /* cut */
+		{"\xc1\xbf", 2, 0}, /* not the shortest form */
+		{"\xe0\x9f\xbf", 3, 0},
+		{"\xe0\xa0\x80", 3, 3},
+		{"\xed\x9f\xbf", 3, 3},
+		{"\xed\xa0\x80", 3, 0}, /* a surrogate */
+		{"\xe2\x80\xa6", 3, 3},
+		{"\xe2\x80", 2, 0},
+		{"\xe2\x80x", 3, 0},
+		{"\xf0\x8f\xbf\xbf", 4, 0},
+		{"\xf0\x90\x80\x80", 4, 4},
+		{"\xf4\x8f\xbf\xbf", 4, 4},
+		{"\xf4\x90\x80\x80", 4, 0}, /* past U+10FFFF */
+		{"\xf5\x80\x80\x80", 4, 0},
+		{"\xff", 1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(utf8_character(cases[i].text, cases[i].length), cases[i].n);
+}
+
+static void check_repair(const char *text, const char *wanted)
+{
+	char *repaired = utf8_repair(text);
+
+	assert_non_null(repaired);
+	assert_string_equal(repaired, wanted);
+	assert_true(utf8_is_valid(repaired));
+	assert_int_equal(utf8_is_valid(text), strcmp(text, wanted) == 0);
+	free(repaired);
+}
+
+static void test_repair(void **state)
+{
+	(void)state;
+	check_repair("", "");
+	check_repair("caf\xc3\xa9 \n", "caf\xc3\xa9 \n");
+	check_repair("\xff\xfe", UTF8_REPLACEMENT UTF8_REPLACEMENT);
+	/* As the kernel cuts names. */
+	check_repair("name\xe2\x80", "name" UTF8_REPLACEMENT UTF8_REPLACEMENT);
+	check_repair("a\xc3z", "a" UTF8_REPLACEMENT "z");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_characters),
+		cmocka_unit_test(test_repair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
