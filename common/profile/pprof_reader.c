@@ -114,9 +114,11 @@ static int take_fields(struct pprof_reader *r)
 	}
 	if (e)
 		return e;
-	r->n_buffer -= done;
-	r->offset += done;
-	memmove(r->buffer, r->buffer + done, r->n_buffer);
+	if (done) {
+		r->n_buffer -= done;
+		r->offset += done;
+		memmove(r->buffer, r->buffer + done, r->n_buffer);
+	}
 	if (r->n_buffer > FIELD_MAX)
 		return PPROF_REFUSE(&r->reading, "a field at byte %llu is longer than 1 MiB",
 				    (unsigned long long)r->offset);
@@ -229,7 +231,9 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 			*ret_done = true;
 		return e;
 	}
-	r->reading.data = (struct wire){.at = r->tables, .end = r->tables + r->n_tables};
+	/* Of a file that holds samples alone nothing was kept. */
+	r->reading.data = (struct wire){.at = r->tables,
+					.end = r->tables ? r->tables + r->n_tables : NULL};
 	e = pprof_reading_step(&r->reading, END_FIELDS, ret_done);
 	if (e || !*ret_done)
 		return e;

@@ -200,6 +200,9 @@ static void test_refusals(void **state)
 	put_number(&b, 9, 1);
 	assert_refused(&b, "no string table");
 	b.n = 0;
+	put_bytes(&b, 2, no_value, sizeof(no_value)); /* a sample, and nothing else */
+	assert_refused(&b, "no string table");
+	b.n = 0;
 	put_text(&b, "x");
 	assert_refused(&b, "first string");
 	b.n = 0;
