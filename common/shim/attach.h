@@ -18,10 +18,12 @@
 #include "common/packet.h"
 
 #define ATTACH_REQUEST_SIZE (PACKET_HEADER_SIZE + 2)
+#define ATTACH_ANSWER_SIZE  (PACKET_HEADER_SIZE + 2)
 #define ATTACH_ANSWER_MAX   512 /* of an answer's packet, header counted */
 
-/* Packet and all. */
+/* Packets and all. */
 extern const uint8_t attach_request[ATTACH_REQUEST_SIZE];
+extern const uint8_t attach_answer[ATTACH_ANSWER_SIZE]; /* `ok` */
 
 /* --- the server ------------------------------------------------------------------------------- */
 
@@ -36,9 +38,13 @@ struct attach_ring {
 	int bell;
 };
 
+#define ATTACH_RING_NONE ((struct attach_ring){.memory_fd = -1, .bell_fd = -1, .bell = -1})
+
 /* @n_words as in ring_layout.h. Returns 0 or negative errno. */
 int attach_ring_init(struct attach_ring *ret, uint32_t n_words);
-/* Closes and unmaps all; takes one that is {0} with fds of -1, or was deinit'ed. */
+/* The fds that were sent. */
+void attach_ring_close_sent(struct attach_ring *ring);
+/* Closes and unmaps all; takes ATTACH_RING_NONE. */
 void attach_ring_deinit(struct attach_ring *ring);
 
 /*
@@ -52,12 +58,13 @@ bool attach_send(int socket, const struct attach_ring *ring);
 enum {
 	ATTACH_E_OK,
 	ATTACH_E_NOBODY,  /* nobody is there, or none that speaks like this */
+	ATTACH_E_DENIED,  /* the permissions of the socket or its folders forbid it */
 	ATTACH_E_TIMEOUT, /* not within the time */
 	ATTACH_E_REFUSED, /* see the reason */
 };
 
 struct attach_reason {
-	char text[160]; /* one line of printable ASCII */
+	char text[160]; /* one line of printable ASCII; may be "" */
 };
 
 /*
