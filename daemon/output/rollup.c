@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/profile/merge.h"
 #include "daemon/output/batch.h"
+#include "daemon/output/setbacks.h"
 #include "daemon/output/stored.h"
 
 #define GZIP_LEVEL   6
@@ -57,6 +58,7 @@ struct rollup {
 	struct batch *batch;
 	bool is_finished; /* its times and comments are written */
 	uint64_t samples; /* in the hour */
+	struct setbacks setbacks;
 	char path[STORE_PATH_SIZE];
 };
 
@@ -106,12 +108,18 @@ void rollup_free(struct rollup *r)
 	if (!r)
 		return;
 	rollup_reset(r);
+	setbacks_deinit(&r->setbacks);
 	free(r);
 }
 
 const char *rollup_path(const struct rollup *r)
 {
 	return r->path;
+}
+
+bool rollup_is_behind(const struct rollup *r)
+{
+	return r->setbacks.n > 0;
 }
 
 size_t rollup_bytes(const struct rollup *r)
@@ -146,16 +154,22 @@ static size_t find_file(const struct index_queue *queue, const struct minute *mi
 
 /* --- which hour ------------------------------------------------------------------------------- */
 
-static int take_hour(struct rollup *r, const struct index_shelf *shelf, size_t first, size_t n)
+/* An hour of a shelf: @n small files among its files [first, end). */
+struct hour {
+	uint64_t start_s;
+	size_t first, end, n;
+};
+
+static int take_hour(struct rollup *r, const struct index_shelf *shelf, const struct hour *h)
 {
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
 	r->folder = strdup(shelf->folder);
-	r->minutes = calloc(n, sizeof(*r->minutes));
+	r->minutes = calloc(h->n, sizeof(*r->minutes));
 	if (!r->folder || !r->minutes)
 		return error_origin(-ENOMEM);
-	r->hour_s = index_hour_of(&shelf->windows.files[first]);
-	for (size_t i = first; r->n_minutes < n; i++) {
+	r->hour_s = h->start_s;
+	for (size_t i = h->first; i < h->end; i++) {
 		const struct index_file *file = &shelf->windows.files[i];
 		struct minute *minute = &r->minutes[r->n_minutes];
 
@@ -171,41 +185,67 @@ static int take_hour(struct rollup *r, const struct index_shelf *shelf, size_t f
 	return merge_new(&r->merge, MERGE_WINDOWS_SET);
 }
 
-/* The first hour of @shelf that has several small files; false: none. */
-static bool find_in_shelf(const struct index_shelf *shelf, uint64_t until_s, size_t *ret_first,
-			  size_t *ret_n)
+/* The hour that begins where @h ends; false: there is none. */
+static bool next_hour(const struct index_queue *queue, struct hour *h)
 {
-	const struct index_queue *queue = &shelf->windows;
-	size_t n = 0;
+	const struct index_file *files = queue->files;
+	size_t i = h->end;
 
-	for (size_t i = queue->first; i < queue->end; i++) {
-		const struct index_file *file = &queue->files[i];
-
-		if (n && index_hour_of(file) != index_hour_of(&queue->files[*ret_first])) {
-			if (n > 1)
-				break;
-			n = 0;
-		}
-		if (index_hour_of(file) + INDEX_HOUR_S > until_s)
-			break;
-		if (!index_is_minute(file))
-			continue;
-		if (!n++)
-			*ret_first = i;
-	}
-	*ret_n = n;
-	return n > 1;
+	if (i == queue->end)
+		return false;
+	*h = (struct hour){.start_s = index_hour_of(&files[i])};
+	for (; i < queue->end && index_hour_of(&files[i]) == h->start_s; i++)
+		if (index_is_minute(&files[i]) && !h->n++)
+			h->first = i;
+	h->end = i;
+	return true;
 }
 
-static int find_hour(struct rollup *r, uint64_t until_s)
+/* Takes the first hour of @shelf that has several small files and never failed. */
+static int take_first(struct rollup *r, const struct index_shelf *shelf, uint64_t until_s)
 {
-	for (const struct index_shelf *s = r->store->index.shelves; s; s = s->hh.next) {
-		size_t first = 0, n;
+	struct hour h = {.end = shelf->windows.first};
 
-		if (!s->is_session && find_in_shelf(s, until_s, &first, &n))
-			return take_hour(r, s, first, n);
-	}
+	while (next_hour(&shelf->windows, &h) && h.start_s + INDEX_HOUR_S <= until_s)
+		if (h.n > 1 && !setbacks_has(&r->setbacks, shelf->folder, h.start_s))
+			return take_hour(r, shelf, &h);
 	return ROLLUP_E_IDLE;
+}
+
+static int take_again(struct rollup *r, const struct setback *failed)
+{
+	struct index_shelf *shelf;
+	struct hour h;
+
+	HASH_FIND_STR(r->store->index.shelves, failed->folder, shelf);
+	h.end = shelf ? shelf->windows.first : 0;
+	while (shelf && next_hour(&shelf->windows, &h))
+		if (h.n > 1 && h.start_s == failed->hour_s)
+			return take_hour(r, shelf, &h);
+	setbacks_remove(&r->setbacks, failed->folder, failed->hour_s); /* done, or collected */
+	return ROLLUP_E_IDLE;
+}
+
+/*
+ * What failed comes behind what did not, and so does what else is on its shelf, as that may fail
+ * for the same reason: nothing that lasts keeps another service waiting.
+ */
+static int find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
+{
+	const struct setback *failed;
+	int e = ROLLUP_E_IDLE;
+
+	for (int behind = 0; behind < 2; behind++) {
+		const struct index_shelf *s = r->store->index.shelves;
+
+		for (; s && e == ROLLUP_E_IDLE; s = s->hh.next)
+			if (!s->is_session &&
+			    setbacks_has_folder(&r->setbacks, s->folder) == behind)
+				e = take_first(r, s, until_s);
+	}
+	while (e == ROLLUP_E_IDLE && (failed = setbacks_due(&r->setbacks, now_s)))
+		e = take_again(r, failed);
+	return e;
 }
 
 /* --- a minute --------------------------------------------------------------------------------- */
@@ -463,7 +503,20 @@ static int go_on(struct rollup *r, struct index_shelf *shelf)
 	return ROLLUP_E_OK;
 }
 
-int rollup_step(struct rollup *r, uint64_t until_s)
+/* What is not even begun, or is written and not tidied up after, did not fail. */
+static void set_back(struct rollup *r, uint64_t now_s)
+{
+	const struct index_shelf shelf = {.folder = r->folder};
+	const struct index_file hour = {.start_s = r->hour_s, .seconds = INDEX_HOUR_S};
+
+	if (!index_path(&shelf, &hour, r->path, sizeof(r->path)))
+		r->path[0] = '\0';
+	/* Without memory for it, it is merely the first one again. */
+	if (r->phase != PHASE_REMOVE)
+		(void)setbacks_add(&r->setbacks, r->folder, r->hour_s, now_s);
+}
+
+int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 {
 	struct index_shelf *shelf;
 	int e = ROLLUP_E_OK;
@@ -471,7 +524,7 @@ int rollup_step(struct rollup *r, uint64_t until_s)
 	if (r->folder && r->n_scans != r->store->n_scans)
 		forget(r);
 	if (!r->folder)
-		e = find_hour(r, until_s);
+		e = find_hour(r, until_s, now_s);
 	if (!e) {
 		shelf = find_shelf(r);
 		if (shelf)
@@ -479,6 +532,8 @@ int rollup_step(struct rollup *r, uint64_t until_s)
 		else
 			rollup_reset(r); /* collected, all of it */
 	}
+	if (e < 0 && r->folder)
+		set_back(r, now_s);
 	if (e < 0)
 		rollup_reset(r);
 	return e;

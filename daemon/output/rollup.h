@@ -14,6 +14,9 @@
  * window later, and one of several events. A window alone in its hour stays as it is, as does a
  * file that cannot be read.
  *
+ * An hour that cannot be written waits, as do the others of its service, until there is nothing
+ * else to roll up; it is tried again after ever longer pauses (setbacks.h).
+ *
  * A step takes some milliseconds, however big windows are, and what the disk takes at the end of an
  * hour to write the last of its bytes: so whoever steps can see to other work in between. Memory:
  * the amount given, and one window.
@@ -46,9 +49,15 @@ size_t rollup_bytes(const struct rollup *r);
  * @max_bytes as above. Takes as long as it takes. Returns 0 or negative errno.
  */
 int rollup_recover(struct store *store, size_t max_bytes);
-/* Hours that ended by @until_s (Unix time) are due. Returns ROLLUP_E_* or negative errno. */
-int rollup_step(struct rollup *r, uint64_t until_s);
-/* The file that was found damaged last, below the store. */
+/*
+ * Hours that ended by @until_s are due; it is @now_s (both Unix time). Returns ROLLUP_E_* or
+ * negative errno: an hour could not be written, or its minutes not be removed. Why may be the
+ * disk's affair as well as the hour's: better wait before the next step.
+ */
+int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s);
+/* The file that was found damaged or could not be written last, below the store. */
 const char *rollup_path(const struct rollup *r);
+/* Whether an hour waits because it could not be written. */
+bool rollup_is_behind(const struct rollup *r);
 
 #endif

@@ -429,8 +429,8 @@ const char *writer_describe(struct writer *w, unsigned condition)
 			 rollup_path(w->rollup));
 		break;
 	case WRITER_NOT_ROLLED_UP:
-		snprintf(text, size, "%s: windows cannot be rolled up, tried again later: %s", path,
-			 error_describe(w->rollup_error));
+		snprintf(text, size, "%s/%s: windows cannot be rolled up, tried again later: %s",
+			 path, rollup_path(w->rollup), error_describe(w->rollup_error));
 		break;
 	default:
 		text[0] = '\0';

@@ -27,7 +27,7 @@ enum {
 	WRITER_GONE = 1 << 8,           /* the state directory was removed, and cannot be made */
 	WRITER_REVIVED = 1 << 9,        /* it was removed, and was made again */
 	WRITER_DAMAGED = 1 << 10,       /* a file cannot be read and is not rolled up */
-	WRITER_NOT_ROLLED_UP = 1 << 11, /* an hour could not be written */
+	WRITER_NOT_ROLLED_UP = 1 << 11, /* an hour could not be written, and waits */
 };
 #define WRITER_N_CONDITIONS 12
 /* No file can be written while one of these holds. */

@@ -7,7 +7,7 @@
 #include "daemon/output/writer_private.h"
 
 #define NS       UINT64_C(1000000000)
-#define RETRY_NS (600 * NS) /* after an hour that could not be written */
+#define RETRY_NS (600 * NS) /* after an hour that could not be written: for another one */
 
 static bool roll_up(struct writer *w, uint64_t now_ns)
 {
@@ -18,7 +18,7 @@ static bool roll_up(struct writer *w, uint64_t now_ns)
 	if (!w->is_read || !w->rollup_after_s || now_s < w->rollup_after_s ||
 	    (now_ns < w->rollup_retry_ns && w->rollup_retry_ns <= now_ns + RETRY_NS)) /* no jump */
 		return false;
-	r = rollup_step(w->rollup, now_s - w->rollup_after_s);
+	r = rollup_step(w->rollup, now_s - w->rollup_after_s, now_s);
 	if (r < 0) {
 		w->rollup_retry_ns = now_ns + RETRY_NS;
 		w->rollup_error = r;
@@ -26,7 +26,8 @@ static bool roll_up(struct writer *w, uint64_t now_ns)
 		return false;
 	}
 	w->rollup_retry_ns = 0;
-	w->conditions &= ~(unsigned)WRITER_NOT_ROLLED_UP;
+	if (!rollup_is_behind(w->rollup))
+		w->conditions &= ~(unsigned)WRITER_NOT_ROLLED_UP;
 	if (r == ROLLUP_E_DAMAGED)
 		w->conditions |= WRITER_DAMAGED;
 	return r != ROLLUP_E_IDLE;

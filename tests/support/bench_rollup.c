@@ -200,7 +200,7 @@ static double roll_up(struct bench *b, uint64_t until_s)
 	while (r != ROLLUP_E_IDLE && b->n_steps < STEPS_MAX) {
 		begin = end;
 		cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
-		r = rollup_step(b->rollup, until_s);
+		r = rollup_step(b->rollup, until_s, until_s);
 		must(r, "step");
 		end = seconds(CLOCK_MONOTONIC);
 		cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;

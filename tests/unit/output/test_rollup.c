@@ -315,7 +315,7 @@ static void test_many_samples(void **state)
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
 	assert_int_equal(rollup_new(&r, store, 256 << 10), 0);
 	do {
-		e = rollup_step(r, T0 + 2 * HOUR);
+		e = rollup_step(r, T0 + 2 * HOUR, T0 + 3 * HOUR);
 		assert_true(e >= 0 && e != ROLLUP_E_DAMAGED);
 		more = rollup_bytes(r);
 		bytes = more > bytes ? more : bytes;
@@ -470,7 +470,7 @@ static void test_reset(void **state)
 		struct census census;
 
 		for (unsigned i = 0; i < n && e == ROLLUP_E_OK; i++)
-			e = rollup_step(r, T0 + 2 * HOUR);
+			e = rollup_step(r, T0 + 2 * HOUR, T0 + 3 * HOUR);
 		assert_true(e == ROLLUP_E_OK || e == ROLLUP_E_IDLE);
 		/* The index is right at any time: it is what lists and collections go by. */
 		blocks = store->index.n_files;
@@ -561,6 +561,115 @@ static void test_disk_error(void **state)
 	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
 }
 
+/* Nobody can write to the folders of a.service, if @is_refused; of the others everybody can. */
+static bool is_refused;
+static unsigned n_refused;
+
+static int refusing_open(int folder, const char *name, int flags, mode_t mode)
+{
+	char link[64], path[PATH_MAX + 1] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	assert_true(readlink(link, path, PATH_MAX) > 0);
+	if (is_refused && strstr(path, "/services/a.service/")) {
+		n_refused++;
+		errno = EACCES;
+		return -1;
+	}
+	return file_ops_system.open(folder, name, flags, mode);
+}
+
+/* Goes on till @until_s; *n_said: how often the log told that hours wait. */
+static void roll_till(struct writer *w, uint64_t *now_s, uint64_t until_s, unsigned *n_said)
+{
+	for (; *now_s < until_s; *now_s += 60) {
+		bool logged = writer_conditions(w) & WRITER_NOT_ROLLED_UP, more;
+
+		do {
+			more = writer_background(w, *now_s * NS);
+			if (!logged && writer_conditions(w) & WRITER_NOT_ROLLED_UP) {
+				++*n_said;
+				assert_non_null(strstr(writer_describe(w, WRITER_NOT_ROLLED_UP),
+						       HOUR_FILE ": "));
+			}
+			logged = writer_conditions(w) & WRITER_NOT_ROLLED_UP;
+		} while (more);
+	}
+}
+
+/* A service whose hours cannot be written keeps no other from being rolled up, nor the log busy. */
+static void test_trouble_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct file_ops ops = file_ops_system;
+	cleanup(writer_freep) struct writer *w = open_writer(f, &o, &ops, T0);
+	uint64_t now = T0 + 3 * HOUR;
+	unsigned n_said = 0;
+	struct census before;
+
+	for (unsigned hour = 0; hour < 2; hour++)
+		write_minutes(f, w, hour * 60, 4);
+	before = take_census(f);
+	assert_int_equal(before.n_pprof, 2 * 3 * 4);
+	ops.open = refusing_open;
+	is_refused = true;
+	n_refused = 0;
+	roll_till(w, &now, now + 1200, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2);
+	assert_true(exists(f, minute_name(DAY_A, 0)));
+	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+
+	/* Every pause is longer than the one before it, up to six hours. */
+	roll_till(w, &now, T0 + 27 * HOUR, &n_said);
+	assert_in_range(n_refused, 2 * 6, 2 * 9);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2);
+	assert_int_equal(n_said, 1);
+
+	/* What comes later goes first. */
+	is_refused = false;
+	write_minutes(f, w, 26 * 60, 3);
+	is_refused = true;
+	roll_till(w, &now, T0 + 28 * HOUR, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2 + 3 * 3);
+	roll_till(w, &now, T0 + 28 * HOUR + 1200, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2 + 3 + 2);
+	assert_int_equal(n_said, 1);
+
+	is_refused = false;
+	roll_till(w, &now, now + 6 * HOUR + 1200, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 3 * 3);
+	assert_int_equal(take_census(f).pprof, before.pprof / 8 * 11);
+	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	assert_int_equal(n_said, 1);
+}
+
+/* What waits for another try and is deleted meanwhile is waited for no more. */
+static void test_failed_and_collected(void **state)
+{
+	struct fixture *f = *state;
+	struct output_options o = rolling(f);
+	struct file_ops ops = file_ops_system;
+	cleanup(writer_freep) struct writer *w = open_writer(f, &o, &ops, T0);
+	uint64_t now = T0 + 3 * HOUR;
+	unsigned n_said = 0;
+
+	write_minutes(f, w, 0, 8);
+	ops.open = refusing_open;
+	is_refused = true;
+	roll_till(w, &now, now + 60, &n_said);
+	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	o.max_age_s = HOUR;
+	o.keep_windows = 1;
+	writer_configure(w, &o, now * NS);
+	assert_false(exists(f, minute_name(DAY_A, 1)));
+	n_refused = 0;
+	roll_till(w, &now, now + 1200, &n_said);
+	assert_int_equal(n_refused, 0);
+	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	is_refused = false;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -577,6 +686,8 @@ int main(void)
 		TEST(test_reset),
 		TEST(test_collected_meanwhile),
 		TEST(test_disk_error),
+		TEST(test_trouble_of_its_own),
+		TEST(test_failed_and_collected),
 		TEST(test_much_to_delete),
 	};
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/output/setbacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+void setbacks_deinit(struct setbacks *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->all[i].folder);
+	free(s->all);
+	*s = (struct setbacks){0};
+}
+
+/* Where it stands, or s->n. */
+static size_t find(const struct setbacks *s, const char *folder, uint64_t hour_s)
+{
+	size_t i = 0;
+
+	while (i < s->n && (s->all[i].hour_s != hour_s || strcmp(s->all[i].folder, folder) != 0))
+		i++;
+	return i;
+}
+
+static void remove_at(struct setbacks *s, size_t i)
+{
+	free(s->all[i].folder);
+	s->all[i] = s->all[--s->n];
+}
+
+static void forget_first_due(struct setbacks *s)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < s->n; i++)
+		if (s->all[i].due_s < s->all[first].due_s)
+			first = i;
+	remove_at(s, first);
+}
+
+static int append(struct setbacks *s, const char *folder, uint64_t hour_s)
+{
+	struct setback *moved;
+
+	if (s->n == SETBACKS_MAX)
+		forget_first_due(s);
+	moved = reallocarray(s->all, s->n + 1, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	s->all = moved;
+	moved[s->n] = (struct setback){.folder = strdup(folder), .hour_s = hour_s};
+	if (!moved[s->n].folder)
+		return error_origin(-ENOMEM);
+	s->n++;
+	return 0;
+}
+
+int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64_t now_s)
+{
+	struct setback *b;
+	int r = setbacks_has(s, folder, hour_s) ? 0 : append(s, folder, hour_s);
+
+	if (r)
+		return r;
+	b = &s->all[find(s, folder, hour_s)];
+	b->pause_s = b->pause_s ? 2 * b->pause_s : SETBACKS_PAUSE_S;
+	if (b->pause_s > SETBACKS_PAUSE_MAX_S)
+		b->pause_s = SETBACKS_PAUSE_MAX_S;
+	b->due_s = now_s + b->pause_s;
+	return 0;
+}
+
+void setbacks_remove(struct setbacks *s, const char *folder, uint64_t hour_s)
+{
+	size_t i = find(s, folder, hour_s);
+
+	if (i < s->n)
+		remove_at(s, i);
+}
+
+bool setbacks_has(const struct setbacks *s, const char *folder, uint64_t hour_s)
+{
+	return find(s, folder, hour_s) < s->n;
+}
+
+bool setbacks_has_folder(const struct setbacks *s, const char *folder)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->all[i].folder, folder) == 0)
+			return true;
+	return false;
+}
+
+const struct setback *setbacks_due(const struct setbacks *s, uint64_t now_s)
+{
+	const struct setback *first = NULL;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct setback *b = &s->all[i];
+		bool jumped = b->due_s > now_s + b->pause_s;
+
+		if ((b->due_s <= now_s || jumped) && (!first || b->due_s < first->due_s))
+			first = b;
+	}
+	return first;
+}
