@@ -9,7 +9,10 @@
 #define SECOND (1000 * MS)
 /* A sample of then comes after whatever the test did up to now, and soon. */
 #define LATER   (9 * SECOND)
+#define SOON    (5 * SECOND)
 #define EXITING 4
+/* Groups that are remembered; process_place.c. */
+#define GROUPS_MAX 4096
 
 struct world {
 	struct temp_folder proc;
@@ -38,6 +41,16 @@ static void end(struct world *w)
 	temp_folder_remove(&w->proc);
 }
 
+/* Its real and its effective user. */
+static void say_users(struct world *w, pid_t pid, unsigned uid, unsigned euid)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "%d/status", pid);
+	snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n", uid, euid, euid, euid);
+	write_text(w->proc.fd, path, text);
+}
+
 /* /proc says this of @pid; with NULL that it is gone. */
 static void say(struct world *w, pid_t pid, const char *cgroup, unsigned uid, unsigned flags)
 {
@@ -49,9 +62,7 @@ static void say(struct world *w, pid_t pid, const char *cgroup, unsigned uid, un
 		return;
 	}
 	write_text(w->proc.fd, path, cgroup);
-	snprintf(path, sizeof(path), "%d/status", pid);
-	snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n", uid, uid, uid, uid);
-	write_text(w->proc.fd, path, text);
+	say_users(w, pid, uid, uid);
 	snprintf(path, sizeof(path), "%d/stat", pid);
 	snprintf(text, sizeof(text), "%d (x) S 1 1 1 0 -1 %u 0 0 0 0 0 0 0 0 0 0 1 0 1\n", pid,
 		 flags);
@@ -210,6 +221,199 @@ static void test_what_a_group_does_not_tell(void **state)
 	}
 }
 
+/* @pid was forked by @parent and is gone: the service of its sample in @group. */
+static const char *service_of_the_dead(struct world *w, pid_t pid, pid_t parent, uint64_t group)
+{
+	uint64_t now = proc_now_ns();
+
+	happen(w, PROCESS_EVENT_FORK, pid, parent, now);
+	return sampled(w, pid, group, now)->unit->service;
+}
+
+/* A manager, and somebody else in group 8, who was sampled there often enough. */
+static struct world begin_with_group_8(void)
+{
+	struct world w = begin();
+	uint64_t now = proc_now_ns();
+
+	say(&w, 10, "0::/manager.service\n", 0, 0);
+	say(&w, 20, "0::/inside.service\n", 0, 0);
+	sampled(&w, 10, 7, now);
+	sampled(&w, 20, 8, now);
+	sampled(&w, 20, 8, now + SOON);
+	return w;
+}
+
+static void test_groups_of_who_moves_are_known_both(void **state)
+{
+	struct world w = begin_with_group_8();
+	uint64_t now = proc_now_ns();
+
+	(void)state;
+	say(&w, 20, "0::/second.service\n", 0, 0);
+	sampled(&w, 20, 9, now + SOON);
+	sampled(&w, 20, 9, now + SOON + MS);
+	assert_string_equal(service_of_the_dead(&w, 11, 10, 8), "inside.service");
+	assert_string_equal(service_of_the_dead(&w, 12, 10, 9), "second.service");
+	end(&w);
+}
+
+/* What was sampled before /proc was read may have been somewhere else. */
+static void test_what_is_no_evidence_of_a_group(void **state)
+{
+	struct world w = begin();
+	uint64_t now = proc_now_ns(), asked;
+
+	(void)state;
+	say(&w, 10, "0::/manager.service\n", 0, 0);
+	sampled(&w, 10, 7, now);
+	say(&w, 20, "0::/inside.service\n", 0, 0);
+	asked = sampled(&w, 20, 8, now)->asked_ns;
+	sampled(&w, 20, 8, asked);
+	assert_string_equal(service_of_the_dead(&w, 11, 10, 8), "manager.service");
+	/* It had moved to another group before. */
+	assert_int_equal(sampled(&w, 20, 9, asked + 50 * MS)->asked_ns, asked);
+	assert_string_equal(service_of_the_dead(&w, 12, 10, 8), "manager.service");
+	assert_string_equal(service_of_the_dead(&w, 13, 10, 9), "manager.service");
+	/* Where samples tell no group, nothing is known of the groups of later ones either. */
+	say(&w, 30, "0::/third.service\n", 0, 0);
+	sampled(&w, 30, 0, now);
+	sampled(&w, 30, 0, now + SOON);
+	sampled(&w, 30, 6, now + SOON);
+	sampled(&w, 30, 6, now + SOON + MS);
+	assert_string_equal(service_of_the_dead(&w, 14, 10, 6), "third.service");
+	end(&w);
+}
+
+/* Whoever /proc, or once its group, has told is not asked for by the group of each sample. */
+static void test_who_was_told_does_not_go_by_groups(void **state)
+{
+	struct world w = begin_with_group_8();
+	struct process *p = process_table_living(w.table, 10);
+	uint64_t stay = p->stay, asked;
+
+	(void)state;
+	assert_int_equal(sampled(&w, 10, 8, p->asked_ns + 50 * MS)->stay, stay);
+	assert_string_equal(p->unit->service, "manager.service");
+
+	/* The manager's own group gets known; then one that is gone has samples of both. */
+	sampled(&w, 10, 7, p->asked_ns + SECOND);
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, p->asked_ns);
+	p = sampled(&w, 11, 8, p->asked_ns + MS);
+	assert_string_equal(p->unit->service, "inside.service");
+	stay = p->stay;
+	asked = p->asked_ns;
+	assert_int_equal(sampled(&w, 11, 7, asked + 50 * MS)->stay, stay);
+	assert_string_equal(p->unit->service, "inside.service");
+	/* Group 8 is where it is: another sample there is no reason to ask. */
+	assert_int_equal(sampled(&w, 11, 8, asked + SOON)->asked_ns, asked);
+	end(&w);
+}
+
+/* Counted apart for no reason, a process would have two rows where it has one. */
+static void test_one_unit_is_one_stay(void **state)
+{
+	struct world w = begin();
+	uint64_t now = proc_now_ns(), stay;
+	struct process *p;
+
+	(void)state;
+	/* Two who were asked for one by one; the second one's unit is what group 7 is known by. */
+	say(&w, 10, "0::/a.service\n", 0, 0);
+	say(&w, 20, "0::/a.service\n", 0, 0);
+	sampled(&w, 10, 7, now);
+	sampled(&w, 20, 7, now);
+	sampled(&w, 20, 7, now + SOON);
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	stay = process_table_living(w.table, 11)->stay;
+	p = sampled(&w, 11, 7, now);
+	assert_int_equal(p->stay, stay);
+	assert_ptr_equal(p->unit, process_table_living(w.table, 10)->unit);
+
+	/* Group 9 has the same name, and is known by a child of the first one. */
+	happen(&w, PROCESS_EVENT_FORK, 12, 10, now);
+	say(&w, 12, "0::/a.service\n", 0, 0);
+	sampled(&w, 12, 9, now);
+	sampled(&w, 12, 9, now + SOON);
+	happen(&w, PROCESS_EVENT_FORK, 13, 10, now);
+	stay = process_table_living(w.table, 13)->stay;
+	p = sampled(&w, 13, 9, now);
+	assert_int_equal(p->stay, stay);
+	assert_true(p->unit_told && p->cgroup_id == 9);
+	end(&w);
+}
+
+/* It moves, and is sampled there often enough. Written anew, as cutting short waits for the disk.
+ */
+static void move(struct world *w, const char *service, uint64_t group)
+{
+	uint64_t now = proc_now_ns();
+	char text[64];
+
+	snprintf(text, sizeof(text), "0::/%s\n", service);
+	assert_int_equal(unlinkat(w->proc.fd, "20/cgroup", 0), 0);
+	write_text(w->proc.fd, "20/cgroup", text);
+	sampled(w, 20, group, now + SOON);
+	sampled(w, 20, group, now + SOON + MS);
+}
+
+static void test_groups_have_an_end(void **state)
+{
+	struct world w = begin_with_group_8();
+	char service[32];
+
+	(void)state;
+	/* However often the same ones are found, */
+	for (uint64_t i = 0; i < GROUPS_MAX + 2; i++)
+		move(&w, i % 2 ? "x.service" : "y.service", 100 + i % 2);
+	assert_string_equal(service_of_the_dead(&w, 11, 10, 8), "inside.service");
+	/* but not however many there are. */
+	for (uint64_t i = 0; i < GROUPS_MAX; i++) {
+		snprintf(service, sizeof(service), "n%u.service", (unsigned)i);
+		move(&w, service, 200 + i);
+	}
+	assert_string_equal(service_of_the_dead(&w, 12, 10, 8), "manager.service");
+	assert_string_equal(service_of_the_dead(&w, 13, 10, 200), "n0.service");
+	end(&w);
+}
+
+/* /proc tells of the newest program of a pid. */
+static void test_programs_before_the_newest_stay(void **state)
+{
+	struct world w = begin();
+	uint64_t now = proc_now_ns();
+	struct process *before;
+
+	(void)state;
+	say(&w, 10, "0::/a.service\n", 0, 0);
+	happen(&w, PROCESS_EVENT_EXEC, 10, 0, 0);
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	before = process_table_living(w.table, 11);
+	happen(&w, PROCESS_EVENT_EXEC, 11, 0, now + 2 * MS);
+	say(&w, 11, "0::/b.service\n", 0, 0);
+	assert_ptr_equal(sampled(&w, 11, 0, now + MS), before);
+	assert_string_equal(before->unit->service, "a.service");
+	assert_int_equal(process_table_confirm(w.table, before), 0);
+	assert_string_equal(before->unit->service, "a.service");
+	assert_string_equal(sampled(&w, 11, 0, now + 3 * MS)->unit->service, "b.service");
+	end(&w);
+}
+
+/* A fork is no reason to ask for a parent that was asked for. */
+static void test_parents_are_asked_for_once(void **state)
+{
+	struct world w = begin();
+
+	(void)state;
+	say(&w, 10, "0::/a.service\n", 0, 0);
+	happen(&w, PROCESS_EVENT_EXEC, 10, 0, 0);
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, 1);
+	say(&w, 10, "0::/b.service\n", 0, 0);
+	happen(&w, PROCESS_EVENT_FORK, 12, 10, 2);
+	assert_string_equal(process_table_living(w.table, 12)->unit->service, "a.service");
+	end(&w);
+}
+
 /* Groups of version 1 read as the root while a process exits. */
 static void test_who_exits_stays_where_it_was(void **state)
 {
@@ -224,6 +428,9 @@ static void test_who_exits_stays_where_it_was(void **state)
 	p = sampled(&w, 10, 0, now + 60 * SECOND);
 	assert_string_equal(p->unit->service, "a.service");
 	assert_int_equal(p->uid, 1001);
+	/* What it forks then is of the same unit. */
+	happen(&w, PROCESS_EVENT_FORK, 12, 10, now);
+	assert_string_equal(sampled(&w, 12, 0, now)->unit->service, "a.service");
 	/* Who is really there is. */
 	say(&w, 11, "1:name=systemd:/\n", 1001, 0);
 	assert_string_equal(sampled(&w, 11, 0, now)->unit->service, "user-1001");
@@ -260,6 +467,25 @@ static void test_kernel_threads_and_what_they_start(void **state)
 	end(&w);
 }
 
+/* Work that the kernel does on behalf of a group is the kernel's. */
+static void test_kernel_threads_in_groups(void **state)
+{
+	struct world w = begin_with_group_8();
+	struct sample sample = {.pid = 3,
+				.tid = 3,
+				.start_ns = 10 * MS,
+				.time_ns = proc_now_ns(),
+				.cgroup_id = 8,
+				.kernel_thread = true,
+				.comm = "kworker"};
+	struct process *p;
+
+	(void)state;
+	assert_int_equal(process_table_find(w.table, &sample, &p), 0);
+	assert_string_equal(p->unit->service, "kernel");
+	end(&w);
+}
+
 static void test_observers_hear_of_changes_only(void **state)
 {
 	struct world w = begin();
@@ -285,6 +511,38 @@ static void test_observers_hear_of_changes_only(void **state)
 	end(&w);
 }
 
+/*
+ * Of users: who it is, and whether it runs as nobody else. The files of this /proc are whoever's
+ * the test is, which is one more user.
+ */
+static void test_observers_hear_of_users(void **state)
+{
+	struct world w = begin();
+	uint64_t now = proc_now_ns();
+	unsigned me = getuid();
+
+	(void)state;
+	process_table_observe(w.table,
+			      &(struct process_observer){.changed = count_changed, .userdata = &w});
+	/* Like what a process begins with, but told. */
+	say(&w, 10, "", 0, 0);
+	say_users(&w, 10, 0, 1234);
+	assert_false(sampled(&w, 10, 0, now)->only_uid);
+	assert_int_equal(w.changed, 1);
+	say_users(&w, 10, 33, 1234); /* of no other unit */
+	assert_int_equal(sampled(&w, 10, 0, now + 60 * SECOND)->uid, 33);
+	assert_int_equal(w.changed, 2);
+	say_users(&w, 10, me, 1234);
+	sampled(&w, 10, 0, now + 120 * SECOND);
+	assert_int_equal(w.changed, 3);
+	say_users(&w, 10, me, me);
+	assert_true(sampled(&w, 10, 0, now + 180 * SECOND)->only_uid);
+	assert_int_equal(w.changed, 4);
+	sampled(&w, 10, 0, now + 240 * SECOND);
+	assert_int_equal(w.changed, 4);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,9 +552,18 @@ int main(void)
 		cmocka_unit_test(test_children_have_the_unit_of_a_parent_that_was_never_sampled),
 		cmocka_unit_test(test_who_is_gone_is_of_the_unit_of_its_group),
 		cmocka_unit_test(test_what_a_group_does_not_tell),
+		cmocka_unit_test(test_groups_of_who_moves_are_known_both),
+		cmocka_unit_test(test_what_is_no_evidence_of_a_group),
+		cmocka_unit_test(test_who_was_told_does_not_go_by_groups),
+		cmocka_unit_test(test_one_unit_is_one_stay),
+		cmocka_unit_test(test_groups_have_an_end),
+		cmocka_unit_test(test_programs_before_the_newest_stay),
+		cmocka_unit_test(test_parents_are_asked_for_once),
 		cmocka_unit_test(test_who_exits_stays_where_it_was),
 		cmocka_unit_test(test_kernel_threads_and_what_they_start),
+		cmocka_unit_test(test_kernel_threads_in_groups),
 		cmocka_unit_test(test_observers_hear_of_changes_only),
+		cmocka_unit_test(test_observers_hear_of_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
