@@ -382,6 +382,47 @@ int config_load_user(struct config **ret, const char *path, const struct config_
 	return CONFIG_E_OK;
 }
 
+int config_set_paths(struct config *c, const char *store_path, const char *control_socket)
+{
+	int r = store_path ? replace(&c->store_path, store_path) : 0;
+
+	return r || !control_socket ? r : replace(&c->control_socket, control_socket);
+}
+
+static bool exchange_texts(char **a, char **b)
+{
+	bool differ = strcmp(*a, *b) != 0;
+	char *text = *a;
+
+	*a = *b;
+	*b = text;
+	return differ;
+}
+
+static bool exchange_numbers(void *a, void *b, size_t size)
+{
+	bool differ = memcmp(a, b, size) != 0;
+	uint64_t number;
+
+	memcpy(&number, a, size);
+	memcpy(a, b, size);
+	memcpy(b, &number, size);
+	return differ;
+}
+
+bool config_exchange_lasting(struct config *a, struct config *b)
+{
+	bool differ = exchange_texts(&a->store_path, &b->store_path);
+
+	differ |= exchange_texts(&a->store_group, &b->store_group);
+	differ |= exchange_texts(&a->control_socket, &b->control_socket);
+	differ |= exchange_numbers(&a->control_socket_mode, &b->control_socket_mode,
+				   sizeof(a->control_socket_mode));
+	differ |= exchange_numbers(&a->memory_budget, &b->memory_budget, sizeof(a->memory_budget));
+	differ |= exchange_numbers(&a->exclude_self, &b->exclude_self, sizeof(a->exclude_self));
+	return differ;
+}
+
 void config_free(struct config *c)
 {
 	if (!c)

@@ -70,8 +70,16 @@ int config_load_user(struct config **ret, const char *path, const struct config_
 /* The same from one text; @name stands in messages. Pure. */
 int config_parse(struct config **ret, const char *text, const char *name,
 		 struct config_message *message);
+/* Where things are, if the command line told (else NULL). Returns 0 or -ENOMEM. */
+int config_set_paths(struct config *c, const char *store_path, const char *control_socket);
 void config_free(struct config *c);
 DEFINE_CLEANUP(struct config *, config_free)
+
+/*
+ * What is made once, at the start, and keeps its value until the next one: exchanges that between
+ * the two. Returns whether it differed.
+ */
+bool config_exchange_lasting(struct config *a, struct config *b);
 
 /* Writes the effective configuration as a file that config_load() reads back to the same. */
 int config_print(const struct config *c, FILE *out);

@@ -308,24 +308,6 @@ static int exchange_config(struct daemon *d, struct config **config, struct even
 	return r ? r : arm_window_timer(d);
 }
 
-static bool same(const char *a, const char *b)
-{
-	return strcmp(a, b) == 0;
-}
-
-/* What is made once, at the start, keeps its old value until then. */
-static void warn_of_restart(const struct config *now, const struct config *before)
-{
-	if (!same(now->store_path, before->store_path) ||
-	    !same(now->store_group, before->store_group) ||
-	    !same(now->control_socket, before->control_socket) ||
-	    now->control_socket_mode != before->control_socket_mode ||
-	    now->memory_budget != before->memory_budget ||
-	    now->exclude_self != before->exclude_self)
-		log_warning("changes of path, group, socket, socket_mode, budget and exclude_self "
-			    "take effect when profd is restarted");
-}
-
 /* A refused configuration changes nothing. */
 static int reload(struct daemon *d)
 {
@@ -333,6 +315,7 @@ static int reload(struct daemon *d)
 	struct source_message event_message;
 	struct config_message message;
 	struct event event;
+	bool differ;
 	int r;
 
 	r = daemon_load_config(d, &config, &message);
@@ -350,15 +333,18 @@ static int reload(struct daemon *d)
 	}
 	if (r)
 		return r;
+	differ = config_exchange_lasting(config, d->config);
 	r = exchange_config(d, &config, &event);
-	if (!r) {
+	if (!r)
 		log_info("configuration reloaded");
-		warn_of_restart(d->config, config);
-	}
+	if (!r && differ)
+		log_warning("changes of path, group, socket, socket_mode, budget and exclude_self "
+			    "take effect when profd is restarted");
 	if (r <= 0)
 		return r;
 	/* What this host refuses shows only when it is tried, and was logged then. */
 	log_error("configuration not reloaded: the one before it stays in force");
+	config_exchange_lasting(d->config, config);
 	r = exchange_config(d, &config, &event);
 	return r < 0 ? r : 0; /* at worst the system session is off until the next reload */
 }

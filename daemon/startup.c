@@ -88,9 +88,22 @@ void daemon_warn(struct daemon *d, const char *format, ...)
 
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message)
 {
+	cleanup(config_freep) struct config *config = NULL;
+	int r;
+
 	if (d->options.user)
-		return user_paths_load_config(ret, &d->user_paths, d->options.config_path, message);
-	return config_load(ret, d->options.config_path, message);
+		r = user_paths_load_config(&config, &d->user_paths, d->options.config_path,
+					   message);
+	else
+		r = config_load(&config, d->options.config_path, message);
+	/* At the start they are not chosen yet. */
+	if (!r)
+		r = config_set_paths(config, d->options.state_directory ? d->store_path : NULL,
+				     d->options.runtime_directory ? d->socket_path : NULL);
+	if (r)
+		return r;
+	*ret = steal_ptr(&config);
+	return CONFIG_E_OK;
 }
 
 static int load_config(struct daemon *d)
@@ -141,11 +154,28 @@ static int make_state_directory(const struct daemon *d, const char *path)
 	return mkdir(path, 0751) < 0 ? -errno : 0;
 }
 
+/* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
+static int choose_socket(struct daemon *d, const char *folder)
+{
+	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+	cleanup(freep) char *here = folder[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
+	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, folder) : 0;
+
+	if (n < 0)
+		whole = NULL;
+	else if (n > 0 && (size_t)n < size)
+		d->socket_path = steal_ptr(&whole);
+	else if (asprintf(&d->socket_path, "%s/control.sock", folder) < 0)
+		d->socket_path = NULL;
+	return d->socket_path ? 0 : error_origin(-ENOMEM);
+}
+
 static int choose_paths(struct daemon *d)
 {
 	const char *path = d->config->store_path;
 	const char *given = d->options.state_directory;
 	const char *cache = d->options.cache_directory;
+	int r = 0;
 
 	if (!cache && d->options.user)
 		cache = d->user_paths.cache;
@@ -162,13 +192,13 @@ static int choose_paths(struct daemon *d)
 	} else {
 		d->store_path = strdup(path);
 	}
-	if (d->options.runtime_directory) {
-		if (asprintf(&d->socket_path, "%s/control.sock", d->options.runtime_directory) < 0)
-			return error_origin(-ENOMEM);
-	} else {
+	if (d->options.runtime_directory)
+		r = choose_socket(d, d->options.runtime_directory);
+	else
 		d->socket_path = strdup(d->config->control_socket);
-	}
-	return d->store_path && d->socket_path ? 0 : error_origin(-ENOMEM);
+	if (r || !d->store_path || !d->socket_path)
+		return r ? r : error_origin(-ENOMEM);
+	return config_set_paths(d->config, d->store_path, d->socket_path);
 }
 
 /* The store's group, inherited by all that is made below through the set-group-id bit. */

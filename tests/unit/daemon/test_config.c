@@ -235,13 +235,65 @@ static void test_load_with_drop_ins(void **state)
 	temp_folder_remove(&folder);
 }
 
+static void test_paths_of_the_command_line(void **state)
+{
+	cleanup(config_freep) struct config *c = parse("[store]\npath=/a\n[control]\nsocket=/b\n");
+	cleanup(freep) char *text = NULL;
+
+	(void)state;
+	assert_int_equal(config_set_paths(c, NULL, NULL), 0);
+	assert_string_equal(c->store_path, "/a");
+	assert_int_equal(config_set_paths(c, NULL, "/run/x"), 0);
+	assert_string_equal(c->store_path, "/a");
+	assert_int_equal(config_set_paths(c, "/var/x", NULL), 0);
+	text = print(c);
+	assert_non_null(strstr(text, "path = /var/x\n"));
+	assert_non_null(strstr(text, "socket = /run/x\n"));
+}
+
+/* Each of them makes a difference, and nothing else does. */
+static void test_what_lasts_till_a_restart(void **state)
+{
+	static const char *const lasting[] = {
+		"[store]\npath=/a\n",     "[store]\ngroup=staff\n",
+		"[control]\nsocket=/b\n", "[control]\nsocket_mode=0600\n",
+		"[memory]\nbudget=64M\n", "[sampling]\nexclude_self=no\n",
+	};
+	cleanup(config_freep) struct config *others = parse("[sampling]\nfrequency=7\n"
+							    "[store]\nmax_size=3G\n"
+							    "[system]\nexclude_comms=x\n");
+	cleanup(config_freep) struct config *standard = parse("");
+	cleanup(freep) char *standard_text = print(standard), *others_text = print(others);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lasting); i++) {
+		cleanup(config_freep) struct config *c = parse(lasting[i]), *in_force = parse("");
+		cleanup(freep) char *asked = print(c), *now = NULL, *kept = NULL;
+
+		assert_true(config_exchange_lasting(c, in_force));
+		now = print(c);
+		kept = print(in_force);
+		assert_string_equal(now, standard_text);
+		assert_string_equal(kept, asked);
+	}
+	assert_false(config_exchange_lasting(others, standard));
+	freep(&standard_text);
+	standard_text = print(others);
+	assert_string_equal(standard_text, others_text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),           cmocka_unit_test(test_values),
-		cmocka_unit_test(test_refusals),           cmocka_unit_test(test_long_lines),
-		cmocka_unit_test(test_print_reads_back),   cmocka_unit_test(test_shipped_file),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_print_reads_back),
+		cmocka_unit_test(test_shipped_file),
 		cmocka_unit_test(test_load_with_drop_ins),
+		cmocka_unit_test(test_paths_of_the_command_line),
+		cmocka_unit_test(test_what_lasts_till_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
