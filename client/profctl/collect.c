@@ -63,9 +63,16 @@ static int parse_pid(const char *text, int64_t *ret, struct usage_message *messa
 	return 0;
 }
 
+static bool has_selector(const struct collect_arguments *a)
+{
+	return *a->service || a->session || a->pid;
+}
+
 static int parse_option(int id, const char *argument, uint64_t now_ns,
 			struct collect_arguments *ret, struct usage_message *message)
 {
+	if ((id == OPTION_SERVICE || id == OPTION_SESSION || id == OPTION_PID) && has_selector(ret))
+		return usage_error(message, "one of -s, --session and -p at a time");
 	switch (id) {
 	case OPTION_JSON:
 		ret->json = true;
@@ -101,8 +108,6 @@ static int parse_option(int id, const char *argument, uint64_t now_ns,
 
 static int check(const struct collect_arguments *a, struct usage_message *message)
 {
-	if ((*a->service != '\0') + (a->session != 0) + (a->pid != 0) > 1)
-		return usage_error(message, "one of -s, --session and -p at a time");
 	if (a->format == COLLECT_LEGACY && !a->pid)
 		return usage_error(message, "a legacy profile is of one process: -p PID");
 	if (a->json && strcmp(a->output, "-") == 0)

@@ -33,6 +33,8 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 			return VERB_HELP;
 		if (id == OPTION_JSON)
 			arguments.json = true;
+		else if (id == OPTION_SERVICE && !*argument)
+			r = usage_error(message, "the service's name is empty");
 		else if (id == OPTION_SERVICE)
 			arguments.service = argument;
 		else if (id == OPTION_SINCE)
@@ -140,6 +142,18 @@ static int print_services(const Profd__Control__Listing *listing, FILE *out)
 	return table_print(t, out);
 }
 
+/* A heading with nothing below it would look as if something had gone wrong. */
+static void say_nothing(const struct context *context, const struct list_arguments *a)
+{
+	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
+
+	if (*a->service)
+		fprintf(context->err, "profctl list: no windows of %s%s; see profctl list\n",
+			a->service, range);
+	else
+		fprintf(context->err, "profctl list: nothing is stored%s\n", range);
+}
+
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
@@ -162,6 +176,8 @@ int list_run(struct context *context, int argc, char **argv)
 		return r;
 	if (arguments.json)
 		print_json(response->listing, *arguments.service, context->out);
+	else if (!response->listing->n_rows)
+		say_nothing(context, &arguments);
 	else if (*arguments.service)
 		r = print_windows(response->listing, context->out);
 	else

@@ -187,8 +187,9 @@ static int list(const char *line, struct list_arguments *ret)
 
 static void test_list(void **state)
 {
-	static const char *const bad[] = {"list x", "list --since", "list --since soon",
-					  "list --since -1m --until -2m", "list -s"};
+	static const char *const bad[] = {
+		"list x",  "list --since",   "list --since soon", "list --since -1m --until -2m",
+		"list -s", "list --service="};
 	struct list_arguments a;
 
 	(void)state;
@@ -218,6 +219,10 @@ static void test_collect(void **state)
 	static const char *const bad[] = {"collect x",
 					  "collect -s a -p 1",
 					  "collect -p 1 --session s1",
+					  "collect -p 1 -p 2",
+					  "collect -s a -s a",
+					  "collect --session s1 --session s2",
+					  "collect --service=",
 					  "collect -p 0",
 					  "collect --session 1",
 					  "collect -s",

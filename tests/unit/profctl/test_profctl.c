@@ -170,6 +170,18 @@ static void test_answers(void **state)
 	assert_non_null(strstr(w->out, "\"samples\": 31"));
 	assert_non_null(strstr(w->out, "\"duration_seconds\": 60,"));
 	assert_non_null(strstr(w->out, "\"started\": \"2026-11-21T12:00:00Z\""));
+	l.n_rows = 0;
+	start_daemon(w, &listing);
+	assert_int_equal(run(w, "list --json"), 0);
+	assert_string_equal(w->out, "[]\n");
+	assert_string_equal(w->err, "");
+	assert_int_equal(run(w, "list"), 0);
+	assert_string_equal(w->out, "");
+	assert_string_equal(w->err, "profctl list: nothing is stored\n");
+	assert_int_equal(run(w, "list -s cron.service --since -10m"), 0);
+	assert_string_equal(w->out, "");
+	assert_string_equal(w->err, "profctl list: no windows of cron.service in this range; see "
+				    "profctl list\n");
 }
 
 static void test_errors(void **state)
