@@ -54,6 +54,10 @@ void daemon_notify_state(struct daemon *d)
 			     "status");
 		return;
 	}
+	if (session_set_is_paused(d->sessions)) {
+		sd_notify(0, "STATUS=Paused, until profctl resume; other sessions go on");
+		return;
+	}
 	process_table_get_stats(d->processes, &processes);
 	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
 	sd_notifyf(0,

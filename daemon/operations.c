@@ -325,12 +325,13 @@ static int op_pause(void *userdata, bool pause, struct reply *reply)
 			    d->event.name);
 	else
 		reply_ok(reply);
+	daemon_notify_state(d);
 	return CONTROL_DONE;
 }
 
 /* The warnings of the start, and those that numbers give at this moment. */
 struct warnings {
-	const char *lines[DAEMON_WARNINGS_MAX + 7];
+	const char *lines[DAEMON_WARNINGS_MAX + 8];
 	char texts[4][160];
 };
 
@@ -379,6 +380,8 @@ static void gather_warnings(struct daemon *d, struct warnings *ret)
 	warn_of_rate(ret, &n, 3, d);
 	if (session_set_trouble(d->sessions))
 		ret->lines[n++] = session_set_trouble(d->sessions);
+	if (session_set_is_paused(d->sessions))
+		ret->lines[n++] = "the system session is paused: profctl resume";
 	if (d->output_state != WATCH_WELL)
 		ret->lines[n++] = "a window has been being written for long: the disk is slow or "
 				  "stuck";

@@ -300,6 +300,13 @@ int session_set_pause(struct session_set *set, bool pause)
 	return SESSION_PAUSE_E_REFUSED;
 }
 
+bool session_set_is_paused(const struct session_set *set)
+{
+	const struct session *s = system_session(set);
+
+	return s && s->state == SESSION_RUNNING && s->paused;
+}
+
 static void confirm(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;

@@ -60,6 +60,7 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
  * negative errno.
  */
 int session_set_pause(struct session_set *set, bool pause);
+bool session_set_is_paused(const struct session_set *set);
 /* Closes the window of @s (NULL: of every running session) now. */
 int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
 /*

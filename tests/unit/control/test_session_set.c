@@ -371,11 +371,14 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	s = session_set_get(w->set, 0);
 	exec_of(w, 10, "a");
 	samples_of(w, 0, 10, 10, 1);
+	assert_false(session_set_is_paused(w->set));
 	assert_int_equal(session_set_pause(w->set, true), 0);
+	assert_true(session_set_is_paused(w->set));
 	wait_for_output(w, 1);
 	assert_int_equal(s->counted, 10);
 	assert_int_equal(s->sampler, SESSION_NO_SAMPLER);
 	assert_int_equal(session_set_pause(w->set, false), 0);
+	assert_false(session_set_is_paused(w->set));
 	assert_int_equal(s->sampler, 0);
 	samples_of(w, 0, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
