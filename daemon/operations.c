@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/ingest/cpus.h"
 #include "daemon/output/names.h"
 #include "daemon/session_ids.h"
 
@@ -38,12 +39,29 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 	return fstatat(d->proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
 }
 
+/* Whether the CPUs asked for are there, or may be plugged in; else *ret_missing is not. */
+static bool has_cpus(const struct session_request *request, unsigned *ret_missing)
+{
+	struct cpus possible, wanted;
+
+	if (request->target != TARGET_CPUS || !request->text || cpus_read_possible(&possible) ||
+	    cpus_parse((const uint8_t *)request->text, strlen(request->text), &wanted))
+		return true; /* judged by others */
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
+		*ret_missing = cpu;
+		if (cpus_has(&wanted, cpu) && !cpus_has(&possible, cpu))
+			return false;
+	}
+	return true;
+}
+
 static int op_start(void *userdata, const struct peer *peer, const struct session_request *request,
 		    struct reply *reply)
 {
 	struct source_message message = {};
 	struct daemon *d = userdata;
 	struct session *s;
+	unsigned cpu;
 	char id[24];
 	int r;
 
@@ -61,6 +79,11 @@ static int op_start(void *userdata, const struct peer *peer, const struct sessio
 			    "%" PRId64 " is none of your own processes; profctl without --user "
 			    "asks the system's profd",
 			    request->number);
+		return CONTROL_DONE;
+	}
+	/* A recording is of whatever machine. */
+	if (!d->replay && !has_cpus(request, &cpu)) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
 		return CONTROL_DONE;
 	}
 	r = session_set_start(d->sessions, peer, request, &s, &message);

@@ -65,13 +65,13 @@ bool cpus_has(const struct cpus *cpus, unsigned cpu)
 	return cpu < CPUS_MAX && cpus->bits[cpu / 64] >> cpu % 64 & 1;
 }
 
-int cpus_read_online(struct cpus *ret)
+static int read_list(const char *path, struct cpus *ret)
 {
 	uint8_t text[4096]; /* sysfs gives at most one page */
 	cleanup(closep) int fd = -1;
 	ssize_t length;
 
-	fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_origin(-errno);
 	length = read(fd, text, sizeof(text));
@@ -80,4 +80,14 @@ int cpus_read_online(struct cpus *ret)
 	if (cpus_parse(text, (size_t)length, ret) != CPUS_E_OK)
 		return error_origin(-EPROTO);
 	return 0;
+}
+
+int cpus_read_online(struct cpus *ret)
+{
+	return read_list("/sys/devices/system/cpu/online", ret);
+}
+
+int cpus_read_possible(struct cpus *ret)
+{
+	return read_list("/sys/devices/system/cpu/possible", ret);
 }

@@ -3,7 +3,7 @@
 #define PROFD_INGEST_CPUS_H
 
 /*
- * Sets of CPUs, as the kernel lists them in /sys/devices/system/cpu/online: "0-3,8"
+ * Sets of CPUs, as the kernel lists them in /sys/devices/system/cpu/: "0-3,8"
  * (Documentation/admin-guide/cputopology.rst).
  */
 #include <stdbool.h>
@@ -25,7 +25,8 @@ struct cpus {
 /* Pure. A newline at the end is allowed; the empty list is a list. Returns CPUS_E_*. */
 int cpus_parse(const uint8_t *text, size_t length, struct cpus *ret);
 bool cpus_has(const struct cpus *cpus, unsigned cpu);
-/* The CPUs that are online now. Returns 0 or negative errno. */
+/* The CPUs that are online now, and those that may ever be. Return 0 or negative errno. */
 int cpus_read_online(struct cpus *ret);
+int cpus_read_possible(struct cpus *ret);
 
 #endif

@@ -47,11 +47,14 @@ static void test_malformed(void **state)
 
 static void test_online(void **state)
 {
-	struct cpus cpus;
+	struct cpus cpus, possible;
 
 	(void)state;
 	assert_int_equal(cpus_read_online(&cpus), 0);
 	assert_true(cpus.n >= 1);
+	assert_int_equal(cpus_read_possible(&possible), 0);
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
+		assert_true(!cpus_has(&cpus, cpu) || cpus_has(&possible, cpu));
 }
 
 int main(void)
