@@ -546,7 +546,11 @@ static int start_listener(struct daemon *d)
 
 	if (options.fd < 0 && slash && slash != d->socket_path) {
 		*slash = '\0';
-		mkdir(d->socket_path, d->options.user ? 0700 : 0755);
+		if (mkdir(d->socket_path, d->options.user ? 0700 : 0755) < 0 && errno != EEXIST) {
+			log_error("cannot make the folder %s for the control socket: %s",
+				  d->socket_path, strerror(errno));
+			return DAEMON_E_REFUSED;
+		}
 		*slash = '/';
 	}
 	r = listener_new(&d->listener, d->loop, &options);
