@@ -93,6 +93,19 @@ struct vacuum_arguments {
 int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
 		 struct usage_message *message);
 
+enum run_format { RUN_PPROF, RUN_LEGACY, RUN_COLLAPSED };
+
+struct run_arguments {
+	uint32_t frequency; /* Hz */
+	const char *output;
+	enum run_format format; /* as the name of the output ends */
+	char *const *command;   /* up to NULL; not empty */
+};
+
+/* @argv ends in NULL. */
+int run_parse(int argc, char *const *argv, struct run_arguments *ret,
+	      struct usage_message *message);
+
 struct status_arguments {
 	bool watch, json;
 };

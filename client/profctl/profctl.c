@@ -114,6 +114,23 @@ const struct verb verbs[] = {
 	 "  -o, --output FILE      - is standard output\n"
 	 "\nExample: profctl symbolize --lines -o named.pb.gz profile.pb.gz\n",
 	 symbolize_run},
+	{"run", "[-F HZ] [-o FILE] [--] COMMAND...",
+	 "run a command and profile it and its children: no profd, no privileges",
+	 "Runs COMMAND with libprofd.so loaded into it and every program that it starts, until it "
+	 "ends.\n"
+	 "What was gathered is written then, however it ended; what it leaves running in the\n"
+	 "background is not sampled any longer. The exit status is COMMAND's, and a signal that "
+	 "ended\n"
+	 "it ends this, too; 125, 126 and 127 are as env(1) has them.\n"
+	 "  -F, --frequency HZ   samples per second of each thread's CPU time, 1 to 4000 (99)\n"
+	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
+	 "in\n"
+	 "                       .collapsed: collapsed stacks\n"
+	 "Programs that are linked statically, use musl, or run with other rights than yours are "
+	 "run,\n"
+	 "but not sampled.\n"
+	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && go tool pprof -top sort.pb.gz\n",
+	 run_run},
 	{0},
 };
 

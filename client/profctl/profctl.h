@@ -19,6 +19,10 @@ enum {
 	STATUS_USAGE = 2,
 	STATUS_NO_DAEMON = 3,
 	STATUS_DENIED = 4,
+	/* Of `run`, as env(1) has them; else its status is the command's. */
+	STATUS_RUN_FAILED = 125,
+	STATUS_RUN_CANNOT = 126,
+	STATUS_RUN_NOT_FOUND = 127,
 };
 
 struct context {
@@ -55,6 +59,7 @@ int vacuum_run(struct context *context, int argc, char **argv);
 int config_run(struct context *context, int argc, char **argv);
 int doctor_run(struct context *context, int argc, char **argv);
 int symbolize_run(struct context *context, int argc, char **argv);
+int run_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {

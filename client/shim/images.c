@@ -25,6 +25,7 @@
 
 struct images_view {
 	_Atomic unsigned n_readers;
+	uint32_t number;
 	unsigned n;
 	struct unwind_mapping mappings[MAPPINGS_MAX];
 	uint32_t line_at[MAPPINGS_MAX + 1]; /* in text: of mapping i up to that of the next one */
@@ -37,6 +38,7 @@ struct image {
 
 struct images {
 	_Atomic int current; /* index into views plus 1; 0: none yet */
+	uint32_t n_views;    /* that were ever made */
 	struct images_view views[2];
 	unsigned n_images;
 	struct image images[IMAGES_MAX]; /* by slot */
@@ -195,6 +197,7 @@ void images_refresh(struct images *images, bool force)
 		return;
 	if (current)
 		keep_past(images, &images->views[current - 1], view);
+	view->number = ++images->n_views;
 	atomic_store(&images->current, current == 1 ? 2 : 1);
 }
 
@@ -246,6 +249,13 @@ const struct unwind_mapping *images_find(const struct images_view *view, uint64_
 			high = middle;
 	}
 	return low < view->n && view->mappings[low].start <= address ? &view->mappings[low] : NULL;
+}
+
+uint32_t images_view_lines(const struct images_view *view, const char **ret, size_t *ret_length)
+{
+	*ret = view->text;
+	*ret_length = view->line_at[view->n];
+	return view->number;
 }
 
 struct table_slot *images_slots(struct images *images, size_t *ret_n)

@@ -48,6 +48,11 @@ void images_after_fork(struct images *images);
 
 /* The mapping at @address, or NULL. Async-signal-safe. */
 const struct unwind_mapping *images_find(const struct images_view *view, uint64_t address);
+/*
+ * The lines of @view's mappings, as of /proc/self/maps. Returns its number: views are counted from
+ * 1 on. Async-signal-safe.
+ */
+uint32_t images_view_lines(const struct images_view *view, const char **ret, size_t *ret_length);
 /* The tables of all views (walk.h). */
 struct table_slot *images_slots(struct images *images, size_t *ret_n);
 const uint64_t *images_words(const struct images *images, size_t *ret_n);

@@ -2,23 +2,12 @@
 #ifndef PROFD_CLIENT_SHIM_MAPS_H
 #define PROFD_CLIENT_SHIM_MAPS_H
 
-/* Lines of /proc/PID/maps (proc(5)). */
-#include <stdbool.h>
+/* This process's mappings. */
 #include <stddef.h>
-#include <stdint.h>
 
-struct maps_line {
-	uint64_t start, end, offset, device, inode;
-	bool is_executable;
-	const char *path; /* behind the blanks, to the end of the line; not terminated */
-	size_t path_length;
-	size_t length; /* of the line, without its newline */
-};
+#include "common/shim/maps_lines.h"
 
-/* The line at @text, which ends in a newline or at @end. False: it is none. */
-bool maps_parse(const char *text, const char *end, struct maps_line *ret);
-
-/* All of the file, with a 0 behind; malloc'ed. NULL: it cannot be had. */
+/* All of /proc/self/maps, with a 0 behind; malloc'ed. NULL: it cannot be had. */
 char *maps_read(size_t *ret_length);
 
 #endif

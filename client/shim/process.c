@@ -70,15 +70,19 @@ static void measure_stack(struct thread *thread)
 /* The lock is held. A slot that threads_scan() gave it, or that an older thread left, goes. */
 static void settle(struct thread *thread, int tid)
 {
-	const struct threads_timing when = shim_timing();
 	struct thread *other = threads_find(shim.threads, tid);
+	struct threads_timing when;
 
 	if (other) {
 		threads_disarm(other);
 		threads_release(other);
 	}
 	atomic_store(&thread->tid, tid);
-	if (atomic_load(&shim.is_on) && !threads_arm(shim.threads, thread, &when))
+	/* Made by a system call of its own, this process has another's profile. */
+	if (!shim_wants_ticks() || shim.pid != getpid())
+		return;
+	when = shim_timing();
+	if (when.frequency && !threads_arm(shim.threads, thread, &when))
 		shim_say("a thread has got no timer and is not sampled");
 }
 
@@ -93,7 +97,7 @@ void shim_thread_begin(struct thread *thread)
 	measure_stack(thread);
 	lock_take(&shim.lock, &mask);
 	settle(thread, gettid());
-	if (atomic_load(&shim.is_on))
+	if (shim_wants_ticks())
 		shim_admit_ticks(&mask);
 	lock_release(&shim.lock, &mask);
 	pthread_setspecific(shim.key, thread);
@@ -108,10 +112,10 @@ void shim_libraries_changed(void)
 {
 	sigset_t mask;
 
-	if (!atomic_load(&shim.is_on))
+	if (!shim_wants_ticks())
 		return;
 	lock_take(&shim.lock, &mask);
-	if (atomic_load(&shim.is_on))
+	if (shim_wants_ticks())
 		images_refresh(shim.images, false);
 	lock_release(&shim.lock, &mask);
 }
@@ -141,8 +145,6 @@ void shim_fork_parent(void)
 /* A profile of its own, in a file of its own, that is not made before it is written. */
 static void begin_as_child(int parent)
 {
-	const struct threads_timing when = shim_timing();
-
 	profile_file_close(&shim.file);
 	if (!settings_child_name(shim.file.path, shim.base, parent, shim.pid)) {
 		atomic_store(&shim.is_on, false);
@@ -151,9 +153,15 @@ static void begin_as_child(int parent)
 	memcpy(shim.name, shim.file.path, sizeof(shim.name));
 	shim.start_time = time(NULL);
 	shim_reset();
+}
+
+static void arm_child(void)
+{
+	const struct threads_timing when = shim_timing();
+
 	if (!shim.forks)
 		shim_start_threads();
-	else if (!threads_arm(shim.threads, shim.forks, &when))
+	else if (when.frequency && !threads_arm(shim.threads, shim.forks, &when))
 		shim_say("process %d has got no timer and is not sampled", shim.pid);
 }
 
@@ -169,8 +177,11 @@ void shim_fork_child(void)
 		threads_after_fork(threads, shim.forks, gettid());
 	if (shim.images)
 		images_after_fork(shim.images);
+	link_after_fork(&shim.link);
 	if (atomic_load(&shim.is_on))
 		begin_as_child(parent);
+	if (shim_wants_ticks())
+		arm_child();
 	if (shim.settings.switch_signal &&
 	    settings_child_name(path, shim.settings.path, parent, shim.pid))
 		memcpy(shim.settings.path, path, sizeof(path));
@@ -212,6 +223,8 @@ void shim_begin(void)
 		return;
 	shim.has_key = pthread_key_create(&shim.key, end_thread) == 0;
 	pthread_atfork(shim_fork_prepare, shim_fork_parent, shim_fork_child);
+	if (settings->socket)
+		shim_start_link(settings->socket);
 	if (settings->is_bad_signal)
 		shim_say("CPUPROFILESIGNAL or CPUPROFILE_TIMER_SIGNAL is no signal that can be "
 			 "used");
@@ -225,8 +238,30 @@ void shim_begin(void)
 		shim_say("there is no profile %s: %s", settings->path, strerrordesc_np(errno));
 }
 
+/* What was mapped since the last look, such as generated code: samples are there already. */
+static void end_link(void)
+{
+	struct images_view *view;
+	sigset_t mask;
+
+	lock_take(&shim.lock, &mask);
+	if (atomic_load(&shim.link.ring.page->counters.seen)) {
+		images_refresh(shim.images, true);
+		view = images_enter(shim.images);
+		if (view) {
+			link_maps(&shim.link, view);
+			images_leave(view);
+		}
+	}
+	lock_release(&shim.lock, &mask);
+}
+
 void shim_end(void)
 {
-	if (atomic_load(&shim.is_on) && shim.pid == getpid())
+	if (shim.pid != getpid())
+		return;
+	if (atomic_load(&shim.is_on))
 		shim_stop();
+	if (link_is_on(&shim.link))
+		end_link();
 }

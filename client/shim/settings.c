@@ -62,6 +62,16 @@ static void take_path(struct settings *s, char *text, bool wants_pid, int pid)
 	text[0] = (char)(text[0] | CHILD_BIT);
 }
 
+/* @text: a path; 1 for that of the system, or the one that profctl is told to ask. */
+static const char *socket_of(const char *text, const char *chosen)
+{
+	if (!text || !*text || !strcmp(text, "0"))
+		return NULL;
+	if (strcmp(text, "1") != 0)
+		return text;
+	return chosen && *chosen ? chosen : SETTINGS_SOCKET_DEFAULT;
+}
+
 void settings_read(struct settings *ret, char *(*get)(const char *name), int pid)
 {
 	char *path;
@@ -75,6 +85,7 @@ void settings_read(struct settings *ret, char *(*get)(const char *name), int pid
 	ret->is_realtime = get("CPUPROFILE_REALTIME") != NULL;
 	ret->tick_signal = signal_of(get("CPUPROFILE_TIMER_SIGNAL"), 0, SIGPROF,
 				     &ret->is_bad_signal);
+	ret->socket = socket_of(get("PROFD_CONNECT"), get("PROFD_SOCKET"));
 	path = get("CPUPROFILE");
 	if (!path || !*path)
 		return;

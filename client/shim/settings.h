@@ -3,7 +3,8 @@
 #define PROFD_CLIENT_SHIM_SETTINGS_H
 
 /*
- * What the environment asks for: the variables of gperftools' libprofiler, and the names of files.
+ * What the environment asks for: the variables of gperftools' libprofiler, the names of files, and
+ * whether a server is to have the samples.
  *
  * Who is the first process that has CPUPROFILE, and whose child? The first one sets the highest bit
  * of the variable's first byte, in its environment, where processes that it starts inherit it.
@@ -16,6 +17,7 @@
 
 #define SETTINGS_FREQUENCY_DEFAULT 100
 #define SETTINGS_FREQUENCY_MAX     4000
+#define SETTINGS_SOCKET_DEFAULT    "/run/profd/control.sock"
 
 struct settings {
 	unsigned frequency;  /* samples a second */
@@ -24,6 +26,7 @@ struct settings {
 	int switch_signal;   /* begins and ends profiles; 0: none */
 	bool is_bad_signal;  /* one of the two is no signal: nothing can be profiled */
 	char path[PATH_MAX]; /* the file, or what its names begin with; "": none */
+	const char *socket;  /* of a server that samples are wanted by; borrowed; NULL: none */
 };
 
 /*

@@ -17,6 +17,8 @@
 #include "common/reasons.h"
 
 #define TALLY_WORDS (8u << 20)
+/* Ticks a second of CPU time that look whether the server wants samples again. */
+#define IDLE_FREQUENCY 10
 /* The kernel leaves at least this much below the main thread's stack (arch/x86/mm/mmap.c). */
 #define MAIN_STACK_GAP (64u << 20)
 
@@ -54,27 +56,69 @@ static void count(_Atomic uint64_t *counter, uint32_t weight)
 
 /* --- the handler -------------------------------------------------------------------------- */
 
-static void sample(const struct images_view *view, struct thread *thread, const void *ucontext,
-		   uint32_t weight)
-{
-	int (*filter)(void *) = atomic_load(&shim.filter);
-	struct unwind_registers registers;
-	struct tick_stack stack;
+/* Who has a tick. */
+struct uses {
+	bool own, link;
+	uint32_t frequency; /* that the thread's timer ran at */
+	uint32_t wanted;    /* that it is to run at */
+};
 
-	count(&shim.counters.seen, weight);
-	if (filter && !filter(atomic_load(&shim.filter_argument))) {
-		count(&shim.counters.filtered, weight);
-		return;
+static uint32_t wanted_frequency(void)
+{
+	uint32_t frequency;
+
+	if (atomic_load(&shim.is_on))
+		return shim.settings.frequency;
+	frequency = link_frequency(&shim.link);
+	if (frequency)
+		return frequency;
+	return shim_wants_ticks() ? IDLE_FREQUENCY : 0;
+}
+
+/* A tick of a timer that ran at another frequency stands for something else, and is nobody's. */
+static struct uses uses_of(const struct thread *thread)
+{
+	struct uses uses = {
+		.frequency = atomic_load(&thread->frequency),
+		.wanted = wanted_frequency(),
+	};
+
+	if (uses.frequency != uses.wanted)
+		return uses;
+	uses.own = atomic_load(&shim.is_on);
+	uses.link = link_is_on(&shim.link) && link_frequency(&shim.link) &&
+		    !(uses.own && shim.settings.is_realtime);
+	return uses;
+}
+
+static void lose(const struct uses *uses, uint32_t weight)
+{
+	if (uses->own) {
+		count(&shim.counters.seen, weight);
+		count(&shim.counters.lost, weight);
 	}
-	tick_registers(ucontext, &registers);
-	tick_walk(shim.images, view, thread, &registers, &stack);
-	if (stack.quality == STACK_COMPLETE)
+	if (uses->link)
+		link_lost(&shim.link, weight);
+}
+
+static void filter_out(const struct uses *uses, uint32_t weight)
+{
+	count(&shim.counters.seen, weight);
+	count(&shim.counters.filtered, weight);
+	if (uses->link)
+		link_filtered(&shim.link, weight);
+}
+
+static void keep(const struct thread *thread, const struct tick_stack *stack, uint32_t weight)
+{
+	count(&shim.counters.seen, weight);
+	if (stack->quality == STACK_COMPLETE)
 		count(&shim.counters.complete, weight);
-	else if (stack.quality == STACK_TRUNCATED)
+	else if (stack->quality == STACK_TRUNCATED)
 		count(&shim.counters.truncated, weight);
 	else
 		count(&shim.counters.broken, weight);
-	switch (tally_add(shim.tally, thread->frames, stack.n, weight)) {
+	switch (tally_add(shim.tally, thread->frames, stack->n, weight)) {
 	case TALLY_CUT:
 		count(&shim.counters.cut, weight);
 		break;
@@ -85,11 +129,60 @@ static void sample(const struct images_view *view, struct thread *thread, const 
 	atomic_fetch_add(&shim.samples, (int)weight);
 }
 
+static void sample(const struct images_view *view, struct thread *thread, const void *ucontext,
+		   const struct uses *uses, uint32_t weight)
+{
+	int (*filter)(void *) = uses->own ? atomic_load(&shim.filter) : NULL;
+	struct unwind_registers registers;
+	struct tick_stack stack;
+
+	if (filter && !filter(atomic_load(&shim.filter_argument))) {
+		filter_out(uses, weight);
+		return;
+	}
+	tick_registers(ucontext, &registers);
+	tick_walk(shim.images, view, thread, &registers, &stack);
+	if (uses->own)
+		keep(thread, &stack, weight);
+	if (uses->link) {
+		struct ring_sample to_link = {
+			.tid = (uint32_t)atomic_load(&thread->tid),
+			.weight = weight,
+			.frequency = (uint16_t)uses->frequency,
+			.quality = stack.quality,
+			.frames = thread->frames,
+			.n_frames = stack.n,
+		};
+
+		link_maps(&shim.link, view);
+		link_sample(&shim.link, view, &to_link);
+	}
+}
+
+static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
+{
+	struct attach_reason reason;
+	struct images_view *view;
+	struct uses uses;
+
+	/* In a forked process the first tick is the first that asks. */
+	link_ask(&shim.link, &reason);
+	view = images_enter(shim.images);
+	uses = uses_of(thread);
+	if (!view)
+		lose(&uses, weight);
+	else if (uses.own || uses.link)
+		sample(view, thread, ucontext, &uses, weight);
+	if (view)
+		images_leave(view);
+	if (uses.wanted != uses.frequency)
+		threads_retime(thread, uses.wanted);
+}
+
 /* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
 static void on_tick(int number, siginfo_t *info, void *ucontext)
 {
 	struct threads *threads = atomic_load(&shim.threads);
-	struct images_view *view;
 	struct thread *thread;
 	int kept = errno;
 
@@ -101,15 +194,8 @@ static void on_tick(int number, siginfo_t *info, void *ucontext)
 	/* Of a timer whose thread has ended: older kernels let the last one through. */
 	if (thread && atomic_load(&thread->tid) != gettid())
 		thread = NULL;
-	view = thread ? images_enter(shim.images) : NULL;
-	if (view) {
-		if (atomic_load(&shim.is_on))
-			sample(view, thread, ucontext, 1 + (uint32_t)info->si_overrun);
-		images_leave(view);
-	} else if (thread && atomic_load(&shim.is_on)) {
-		count(&shim.counters.seen, 1 + (uint32_t)info->si_overrun);
-		count(&shim.counters.lost, 1 + (uint32_t)info->si_overrun);
-	}
+	if (thread)
+		tick(thread, ucontext, 1 + (uint32_t)info->si_overrun);
 	errno = kept;
 }
 
@@ -138,10 +224,15 @@ static void write_file(bool is_last)
 struct threads_timing shim_timing(void)
 {
 	return (struct threads_timing){
-		.period_ns = 1000000000 / shim.settings.frequency,
+		.frequency = wanted_frequency(),
 		.signal = shim.settings.tick_signal,
-		.is_realtime = shim.settings.is_realtime,
+		.is_realtime = atomic_load(&shim.is_on) && shim.settings.is_realtime,
 	};
+}
+
+bool shim_wants_ticks(void)
+{
+	return atomic_load(&shim.is_on) || atomic_load(&shim.link.state) != LINK_NONE;
 }
 
 bool shim_reserve(void)
@@ -152,9 +243,7 @@ bool shim_reserve(void)
 		atomic_store(&shim.threads, threads);
 	if (!shim.images)
 		images_new(&shim.images);
-	if (!shim.tally)
-		tally_new(&shim.tally, TALLY_WORDS);
-	return threads && shim.images && shim.tally;
+	return threads && shim.images;
 }
 
 bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -212,7 +301,7 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 	/* Made by a system call of its own, this process has another's threads in its books. */
 	if (shim.pid != getpid())
 		return false;
-	if (!shim_reserve()) {
+	if (!shim_reserve() || (!shim.tally && tally_new(&shim.tally, TALLY_WORDS) < 0)) {
 		shim_say("there is no memory for a profile");
 		return false;
 	}
@@ -230,9 +319,55 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 	images_refresh(shim.images, true);
 	/* Whatever becomes of the program, there is a whole file. */
 	write_file(false);
+	/* Timers that run for a server run as the profile says from now on. */
+	threads_disarm_all(shim.threads);
 	atomic_store(&shim.is_on, true);
 	shim_start_threads();
 	return true;
+}
+
+/* Returns ATTACH_E_*, or -1. */
+static int start_link_locked(const char *socket, struct attach_reason *ret_reason)
+{
+	int r;
+
+	if (shim.settings.is_bad_signal || strlen(socket) >= LINK_PATH_SIZE || !shim_reserve() ||
+	    !shim_take_signal(shim.settings.tick_signal, on_tick, SA_ONSTACK))
+		return -1;
+	link_init(&shim.link, socket);
+	r = link_ask(&shim.link, ret_reason);
+	if (r)
+		return r;
+	images_refresh(shim.images, true);
+	shim_start_threads();
+	return 0;
+}
+
+/*
+ * In files and pipes what a program writes to standard error is read by other programs, or sent by
+ * mail: they are told nothing that the program would not say without us.
+ */
+void shim_start_link(const char *socket)
+{
+	static const char *const outcomes[] = {
+		[ATTACH_E_NOBODY] = "nobody answers there",
+		[ATTACH_E_DENIED] = "permission denied",
+		[ATTACH_E_TIMEOUT] = "it does not answer in time",
+		[ATTACH_E_REFUSED] = "it refuses",
+	};
+	struct attach_reason reason = {""};
+	sigset_t mask;
+	int r;
+
+	lock_take(&shim.lock, &mask);
+	r = start_link_locked(socket, &reason);
+	if (!r)
+		shim_admit_ticks(&mask);
+	lock_release(&shim.lock, &mask);
+	if (r && isatty(STDERR_FILENO))
+		shim_say("%s does not get this program's samples: %s%s%s", socket,
+			 r < 0 ? "they cannot be taken" : outcomes[r], *reason.text ? ": " : "",
+			 reason.text);
 }
 
 void shim_admit_ticks(sigset_t *mask)
@@ -266,6 +401,8 @@ void shim_stop_locked(void)
 	images_refresh(shim.images, true);
 	write_file(true);
 	profile_file_close(&shim.file);
+	if (shim_wants_ticks())
+		shim_start_threads();
 }
 
 void shim_stop(void)

@@ -7,7 +7,7 @@
  * libprofiler's interface have no handle: so here is the one object of static storage that the
  * library has.
  *
- * Who may touch what: `is_on`, the counters, tally and images are the handler's as well as
+ * Who may touch what: `is_on`, the counters, tally, images and link are the handler's as well as
  * everybody's, and atomic or made for it; the rest belongs to whoever holds the lock. A handler
  * counts itself into a view of images before it looks at is_on, and leaves it when it is done: so
  * after is_on is false and images_wait(), no handler is at work.
@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "client/shim/images.h"
+#include "client/shim/link.h"
 #include "client/shim/lock.h"
 #include "client/shim/profile_encode.h"
 #include "client/shim/profile_file.h"
@@ -43,7 +44,9 @@ struct shim {
 	struct images *images;
 	struct tally *tally;
 
-	_Atomic bool is_on;
+	struct link link; /* a server that has the samples, too, or alone */
+
+	_Atomic bool is_on; /* a profile of our own runs */
 	_Atomic int samples;
 	struct profile_counters counters;
 	int (*_Atomic filter)(void *argument);
@@ -65,8 +68,12 @@ __attribute__((format(printf, 1, 2))) void shim_say(const char *format, ...);
 /* With the lock held, all of these. */
 bool shim_start_locked(const char *name, const struct ProfilerOptions *options);
 void shim_stop_locked(void);
-/* Room for all that a profile needs, once. */
+/* Room for threads and images, once. */
 bool shim_reserve(void);
+/* Has the server ask for samples from now on; says why not if somebody is there to read it. */
+void shim_start_link(const char *socket);
+/* Whether threads are to have timers: for a profile, or a server, be it to hear what that wants. */
+bool shim_wants_ticks(void);
 /* Nothing has been seen yet. */
 void shim_reset(void);
 /* Gives all threads timers. */

@@ -77,16 +77,23 @@ struct thread *threads_find(struct threads *threads, int tid)
 	return NULL;
 }
 
+static struct itimerspec times_of(uint32_t frequency)
+{
+	uint64_t period_ns = frequency ? 1000000000 / frequency : 0;
+	const struct timespec period = {
+		.tv_sec = (time_t)(period_ns / 1000000000),
+		.tv_nsec = (long)(period_ns % 1000000000),
+	};
+
+	return (struct itimerspec){.it_interval = period, .it_value = period};
+}
+
 /* The kernel's own calls: its library takes a lock to make a timer. */
 bool threads_arm(struct threads *threads, struct thread *thread,
 		 const struct threads_timing *timing)
 {
 	int tid = atomic_load(&thread->tid), timer;
-	struct timespec period = {
-		.tv_sec = (time_t)(timing->period_ns / 1000000000),
-		.tv_nsec = (long)(timing->period_ns % 1000000000),
-	};
-	const struct itimerspec when = {.it_interval = period, .it_value = period};
+	const struct itimerspec when = times_of(timing->frequency);
 	struct sigevent event = {0};
 
 	if (thread->has_timer)
@@ -103,8 +110,18 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 		return false;
 	}
 	thread->timer = timer;
+	atomic_store(&thread->frequency, timing->frequency);
 	thread->has_timer = true;
 	return true;
+}
+
+/* Who holds the lock may end the timer meanwhile: its number is of no use then. */
+void threads_retime(struct thread *thread, uint32_t frequency)
+{
+	const struct itimerspec when = times_of(frequency);
+
+	syscall(SYS_timer_settime, thread->timer, 0, &when, NULL);
+	atomic_store(&thread->frequency, frequency);
 }
 
 void threads_disarm(struct thread *thread)

@@ -26,6 +26,7 @@ struct thread {
 	_Atomic int tid; /* 0: the slot is free; -1: the thread is being made */
 	bool has_timer;
 	int timer;
+	_Atomic uint32_t frequency; /* of its timer; 0: it does not run */
 
 	/* Its stack is mapped from `low` (or further down: as far as it was used) to `end`. 0:
 	 * unknown. */
@@ -43,7 +44,7 @@ struct thread {
 struct threads;
 
 struct threads_timing {
-	uint64_t period_ns;
+	uint32_t frequency; /* a second; not 0 */
 	int signal;
 	bool is_realtime; /* else by CPU time */
 };
@@ -64,6 +65,8 @@ struct thread *threads_find(struct threads *threads, int tid);
 bool threads_arm(struct threads *threads, struct thread *thread,
 		 const struct threads_timing *timing);
 void threads_disarm(struct thread *thread);
+/* The calling thread's timer runs at @frequency from now on; 0: not at all. Async-signal-safe. */
+void threads_retime(struct thread *thread, uint32_t frequency);
 void threads_disarm_all(struct threads *threads);
 /*
  * Gives all threads of this process slots and timers, and takes those of threads that are gone.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/shim/ring_writer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -92,10 +93,16 @@ uint32_t ring_writer_frequency(const struct ring_writer *w)
 	return frequency < RING_FREQUENCY_MAX ? frequency : RING_FREQUENCY_MAX;
 }
 
-static void ring_bell(const struct ring_writer *w)
+/* False: nobody can hear it. */
+static bool ring_bell(const struct ring_writer *w)
 {
-	if (has_bell(w))
-		send(w->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return !has_bell(w) || send(w->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ||
+	       errno != EPIPE;
+}
+
+bool ring_writer_has_server(const struct ring_writer *w)
+{
+	return ring_bell(w);
 }
 
 /* Takes @n words, and leaves their number there. False: so many are not free. */

@@ -45,6 +45,12 @@ bool ring_writer_open(struct ring_writer *ret, int fd, int bell);
 /* Unmaps, and closes the bell if it still is that. Nobody writes any more. */
 void ring_writer_close(struct ring_writer *w);
 
+/*
+ * False: the server has closed its end of the bell, so nobody reads any more. True if that cannot
+ * be known.
+ */
+bool ring_writer_has_server(const struct ring_writer *w);
+
 /* What the server wants now: samples per second of CPU time, 0 for none. */
 uint32_t ring_writer_frequency(const struct ring_writer *w);
 /* False: the ring is full. */

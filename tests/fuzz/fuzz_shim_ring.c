@@ -11,6 +11,7 @@
 #include "common/frame.h"
 #include "common/reasons.h"
 #include "common/shim/attach.h"
+#include "common/shim/maps_lines.h"
 #include "common/shim/ring_reader.h"
 
 #define FIXED  5
@@ -34,10 +35,17 @@ static void on_sample(void *userdata, const struct ring_sample *s)
 
 static void on_maps(void *userdata, uint32_t generation, const char *text, size_t length)
 {
+	const char *end = text + length;
+	struct maps_line line;
+
 	(void)userdata;
 	(void)generation;
 	if (!length || length > RING_MAPS_MAX || memchr(text, 0, length))
 		abort();
+	for (; text < end; text += line.length + 1)
+		if (maps_parse(text, end, &line) &&
+		    (line.start >= line.end || line.path_length > line.length))
+			abort();
 }
 
 static void fill(uint8_t *memory, const uint8_t *data, size_t size)

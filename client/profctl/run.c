@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* A command under libprofd.so, from its start to the file. */
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/profctl.h"
+#include "client/run/family.h"
+#include "client/run/gather.h"
+#include "client/run/launch.h"
+#include "client/run/program.h"
+#include "client/symbolize/profile_file.h"
+#include "client/symbolize/symbolize.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/collapsed.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/pprof.h"
+#include "common/program_path.h"
+#include "common/shim/ring_layout.h"
+#include "common/units.h"
+
+#include <fcntl.h>
+
+#define FREQUENCY_DEFAULT 99
+#define OUTPUT_DEFAULT    "./profd.pb.gz"
+#define LIBRARY           "libprofd.so.0"
+#define GZIP_LEVEL        6
+
+enum { OPTION_FREQUENCY = OPTION_OWN, OPTION_OUTPUT };
+
+static int take_frequency(const char *text, uint32_t *ret, struct usage_message *message)
+{
+	uint64_t hz;
+
+	if (units_parse_number(text, &hz) || hz < 1 || hz > RING_FREQUENCY_MAX)
+		return usage_error(message, "-F takes 1 to %d Hz, not '%s'", RING_FREQUENCY_MAX,
+				   text);
+	*ret = (uint32_t)hz;
+	return 0;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), n = strlen(end);
+
+	return length > n && !strcmp(text + length - n, end);
+}
+
+static int take_output(const char *text, struct run_arguments *a, struct usage_message *message)
+{
+	if (!*text)
+		return usage_error(message, "the output file's name is empty");
+	if (strcmp(text, "-") == 0)
+		return usage_error(message, "standard output is the command's: -o FILE");
+	a->output = text;
+	a->format = ends_in(text, ".prof")        ? RUN_LEGACY
+		    : ends_in(text, ".collapsed") ? RUN_COLLAPSED
+						  : RUN_PPROF;
+	return 0;
+}
+
+int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		{OPTION_HELP, 'h', "help", false},
+		{OPTION_FREQUENCY, 'F', "frequency", true},
+		{OPTION_OUTPUT, 'o', "output", true},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct run_arguments a = {.frequency = FREQUENCY_DEFAULT, .output = OUTPUT_DEFAULT};
+	const char *argument;
+	int id, r = 0;
+
+	while (!r && !a.command && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		switch (id) {
+		case OPTION_HELP:
+			return VERB_HELP;
+		case OPTION_FREQUENCY:
+			r = take_frequency(argument, &a.frequency, message);
+			break;
+		case OPTION_OUTPUT:
+			r = take_output(argument, &a, message);
+			break;
+		case OPTIONS_OPERAND:
+			/* What follows is the command's. */
+			a.command = argv + o.at - 1;
+			break;
+		default:
+			r = id;
+		}
+	}
+	if (r)
+		return r;
+	if (!a.command || !**a.command)
+		return usage_error(message, "which COMMAND?");
+	*ret = a;
+	return 0;
+}
+
+/* --- before ----------------------------------------------------------------------------------- */
+
+/* Better now than when the command has run for hours. */
+static int check_output(const struct context *context, const char *path)
+{
+	char folder[PATH_MAX];
+
+	if (access(path, F_OK) == 0 ? access(path, W_OK) == 0
+				    : (snprintf(folder, sizeof(folder), "%s", path),
+				       access(dirname(folder), W_OK | X_OK) == 0))
+		return 0;
+	return complain(context, STATUS_RUN_FAILED, "%s cannot be written: %s", path,
+			strerror(errno));
+}
+
+static int find_library(const struct context *context, char **ret)
+{
+	cleanup(freep) char *path = NULL;
+	int r = library_path("PROFD_LIBRARY", LIBRARY, &path);
+
+	if (r)
+		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	if (access(path, R_OK) < 0)
+		return complain(context, STATUS_RUN_FAILED, "%s, which samples, is not there: %s",
+				path, strerror(errno));
+	/* What separates names there cannot be in one (ld.so(8)). */
+	if (strpbrk(path, " :"))
+		return complain(context, STATUS_RUN_FAILED,
+				"%s: LD_PRELOAD takes no path with a blank or a colon", path);
+	*ret = steal_ptr(&path);
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* --- after ------------------------------------------------------------------------------------ */
+
+static void name(const struct context *context, struct profile *p)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
+	const struct symbolize_options options = {.root_fd = root_fd};
+	int r = symbolize_profile(p, &options, &result);
+
+	if (r < 0)
+		complain(context, 0, "functions have no names: %s", error_describe(r));
+	else if (r)
+		complain(context, 0,
+			 "functions have no names: profd-image-worker, which reads programs, does "
+			 "not run: %s",
+			 result.trouble);
+}
+
+static int save(const struct context *context, const struct run_arguments *a, struct profile *p)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	size_t length;
+	int r;
+
+	if (a->format != RUN_LEGACY)
+		name(context, p);
+	if (a->format == RUN_LEGACY)
+		r = cpuprofile_from_profile(p, &data, &length);
+	else if (a->format == RUN_COLLAPSED)
+		r = collapsed_write(p, (char **)&data, &length);
+	else
+		r = pprof_write(p, GZIP_LEVEL, &data, &length);
+	if (r)
+		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	if (profile_file_save(a->output, data, length, &message))
+		return complain(context, STATUS_RUN_FAILED, "%s: %s", a->output, message.text);
+	return 0;
+}
+
+static void report(const struct context *context, const struct run_arguments *a,
+		   const struct gather *g, const struct family *f, enum program_kind kind)
+{
+	struct family_totals family;
+	struct gather_totals totals;
+
+	family_get_totals(f, &family);
+	gather_get_totals(g, &totals);
+	if (!family.n_attached)
+		complain(context, 0, "nothing was sampled: %s %s", a->command[0],
+			 program_reason(kind));
+	else if (!totals.samples)
+		complain(context, 0,
+			 "no samples: so little CPU time was used; -F takes more a second");
+	if (family.n_refused)
+		complain(context, 0, "%" PRIu64 " processes could not be sampled: too many at once",
+			 family.n_refused);
+	if (family.n_broken)
+		complain(context, 0,
+			 "%" PRIu64 " processes wrote over the memory in which samples are kept: "
+			 "later ones are missing",
+			 family.n_broken);
+	if (family.n_left)
+		complain(context, 0, "%" PRIu64 " processes go on; they are not sampled any longer",
+			 family.n_left);
+	if (totals.lost)
+		complain(context, 0, "%" PRIu64 " samples were lost", totals.lost);
+	complain(context, 0, "%" PRIu64 " samples of %zu processes in %s", totals.samples,
+		 totals.n_sampled, a->output);
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+/* As the command did, so that a shell sees what it would have seen of that. */
+static int end_as(int status)
+{
+	const struct rlimit no_core = {0, 0};
+	sigset_t one;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	raise(WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	return 128 + WTERMSIG(status);
+}
+
+static int complain_exec(const struct context *context, const char *command, int error)
+{
+	return complain(context, error == ENOENT ? STATUS_RUN_NOT_FOUND : STATUS_RUN_CANNOT,
+			"%s: %s", command, strerror(error));
+}
+
+/* Returns an exit status, with STATUS_DONE that of the command in *ret_status. */
+static int run(const struct context *context, const struct run_arguments *a, struct launch *l,
+	       int *ret_status)
+{
+	cleanup(gather_freep) struct gather *g = NULL;
+	cleanup(family_freep) struct family *f = NULL;
+	cleanup(profile_freep) struct profile *p = NULL;
+	enum program_kind kind = program_find(a->command[0], getenv("PATH"));
+	int r, error = 0;
+	pid_t pid;
+
+	r = gather_new(&g, a->frequency, now_ns());
+	if (!r)
+		r = family_new(&f, g, a->frequency);
+	if (r)
+		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	l->socket = family_socket(f);
+	/* Others warn of what they cannot load, or do not even start. */
+	if (kind == PROGRAM_OTHER_LIBC || kind == PROGRAM_OTHER_MACHINE)
+		l->preload = NULL;
+	r = launch(l, &pid, &error);
+	if (r == LAUNCH_E_FAILED)
+		return complain_exec(context, a->command[0], error);
+	if (!r)
+		r = family_serve(f, pid, ret_status);
+	if (!r)
+		r = gather_profile(g, now_ns(), &p);
+	if (r)
+		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	r = save(context, a, p);
+	if (!r)
+		report(context, a, g, f, kind);
+	return r;
+}
+
+int run_run(struct context *context, int argc, char **argv)
+{
+	cleanup(freep) char *library = NULL;
+	struct run_arguments arguments;
+	struct usage_message message;
+	struct rlimit fds, raised;
+	sigset_t signals, mask;
+	struct launch l;
+	int status = 0, r = run_parse(argc, argv, &arguments, &message);
+
+	if (r == VERB_HELP)
+		return parse_ended(context, r, &message);
+	if (r)
+		return complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
+				message.text);
+	r = check_output(context, arguments.output);
+	if (!r)
+		r = find_library(context, &library);
+	if (r)
+		return r;
+	getrlimit(RLIMIT_NOFILE, &fds);
+	raised = (struct rlimit){fds.rlim_max, fds.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &raised);
+	family_signals(&signals);
+	sigprocmask(SIG_BLOCK, &signals, &mask);
+	l = (struct launch){arguments.command, library, NULL, &mask, &fds};
+	r = run(context, &arguments, &l, &status);
+	return r ? r : end_as(status);
+}

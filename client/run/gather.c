@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/run/gather.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "common/error.h"
+#include "common/reasons.h"
+#include "common/shim/maps_lines.h"
+
+#define BYTES_MAX    ((size_t)1 << 30)
+#define MAPPINGS_MAX 65536u
+/* Of mappings that lay at one address one after the other, this many are looked at. */
+#define OVERLAPS_MAX 64
+#define LABELS_MAX   4
+/* Mappings that one is compared with, to see whether it was there before. */
+#define LOOKS_MAX 1024
+
+struct mapping {
+	uint64_t start, end, offset, device, inode;
+	uint32_t path;        /* string of the raw profile */
+	uint32_t first, last; /* generations */
+	bool is_placed;
+	uint32_t placed; /* mapping of the profile */
+};
+
+/* A part of an image's file: where it lies in the profile. */
+struct segment {
+	uint64_t device, inode, offset, length;
+	uint32_t path, mapping;
+};
+
+struct gather {
+	struct profile *profile;
+	uint64_t start_ns;
+	uint32_t frequency;
+	struct segment *segments;
+	size_t n_segments, max_segments;
+	struct ring_ledger ledger; /* of all */
+	uint64_t dropped;          /* no memory was left for them */
+	size_t n_processes, n_sampled;
+	char *program; /* of the process with the most samples */
+	uint64_t program_weight;
+	int error;
+};
+
+struct gather_process {
+	struct gather *gather;
+	int pid;
+	char comm[RING_COMM];
+	char *program;
+	/* Stacks of addresses. Labels: generation, thread, quality. */
+	struct profile *raw;
+	uint32_t key_generation, key_thread, key_quality;
+	uint64_t weight;
+	struct mapping *mappings; /* sorted by start once finished */
+	size_t n_mappings, max_mappings;
+	uint32_t generation;
+};
+
+static int keep_error(struct gather *g, int r)
+{
+	if (r < 0 && !g->error)
+		g->error = r;
+	return r;
+}
+
+int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
+{
+	cleanup(gather_freep) struct gather *g = calloc(1, sizeof(*g));
+	int r;
+
+	if (!g)
+		return error_origin(-ENOMEM);
+	g->frequency = frequency;
+	g->start_ns = start_ns;
+	r = profile_new(&g->profile);
+	if (!r)
+		r = profile_add_sample_type(g->profile, "samples", "count");
+	if (!r)
+		r = profile_add_sample_type(g->profile, "cpu", "nanoseconds");
+	if (r)
+		return r;
+	*ret = steal_ptr(&g);
+	return 0;
+}
+
+void gather_free(struct gather *g)
+{
+	if (!g)
+		return;
+	profile_free(g->profile);
+	free(g->segments);
+	free(g->program);
+	free(g);
+}
+
+int gather_process_new(struct gather_process **ret, struct gather *g, int pid, const char *comm,
+		       const char *program)
+{
+	cleanup(gather_process_freep) struct gather_process *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	p->gather = g;
+	p->pid = pid;
+	snprintf(p->comm, sizeof(p->comm), "%s", comm);
+	p->program = strdup(program);
+	if (!p->program)
+		return error_origin(-ENOMEM);
+	r = profile_new(&p->raw);
+	if (!r)
+		r = profile_add_sample_type(p->raw, "samples", "count");
+	if (!r)
+		r = profile_add_sample_type(p->raw, "cpu", "nanoseconds");
+	if (!r)
+		r = profile_add_text(p->raw, "generation", &p->key_generation);
+	if (!r)
+		r = profile_add_text(p->raw, "thread", &p->key_thread);
+	if (!r)
+		r = profile_add_text(p->raw, "quality", &p->key_quality);
+	if (r)
+		return r;
+	*ret = steal_ptr(&p);
+	return 0;
+}
+
+void gather_process_free(struct gather_process *p)
+{
+	if (!p)
+		return;
+	profile_free(p->raw);
+	free(p->mappings);
+	free(p->program);
+	free(p);
+}
+
+/* --- what comes out of a ring ------------------------------------------------------------- */
+
+static int add_raw(struct gather_process *p, const struct ring_sample *sample)
+{
+	const int64_t values[] = {sample->weight, (int64_t)(sample->weight * UINT64_C(1000000000) /
+							    sample->frequency)};
+	struct profile_label labels[] = {
+		{.key = p->key_generation, .num = sample->generation},
+		{.key = p->key_thread},
+		{.key = p->key_quality, .num = sample->quality},
+	};
+	uint32_t locations[RING_FRAMES_MAX];
+	int r;
+
+	r = profile_add_text(p->raw, sample->comm, &labels[1].str);
+	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
+		r = profile_add_location(p->raw, PROFILE_NONE, sample->frames[i], NULL, 0,
+					 &locations[i]);
+	return r ? r
+		 : profile_add_sample(p->raw, locations, sample->n_frames, values, labels,
+				      ARRAY_SIZE(labels));
+}
+
+void gather_sample(void *process, const struct ring_sample *sample)
+{
+	struct gather_process *p = process;
+
+	if (profile_bytes(p->raw) + profile_bytes(p->gather->profile) > BYTES_MAX) {
+		p->gather->dropped += sample->weight;
+		return;
+	}
+	p->weight += sample->weight;
+	/* The main thread's name is the process's. */
+	if (sample->tid == (uint32_t)p->pid)
+		memcpy(p->comm, sample->comm, sizeof(p->comm));
+	keep_error(p->gather, add_raw(p, sample));
+}
+
+static int add_mapping(struct gather_process *p, const struct mapping *mapping)
+{
+	if (p->n_mappings == p->max_mappings) {
+		size_t bigger = p->max_mappings ? p->max_mappings * 2 : 64;
+		struct mapping *moved = reallocarray(p->mappings, bigger, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		p->mappings = moved;
+		p->max_mappings = bigger;
+	}
+	p->mappings[p->n_mappings++] = *mapping;
+	return 0;
+}
+
+/* The newest ones come last; those that stay are mostly in the same order. */
+static bool is_kept(struct gather_process *p, const struct mapping *mapping, size_t n, size_t *hint)
+{
+	for (size_t i = 0; i < n && i < LOOKS_MAX; i++) {
+		struct mapping *m = &p->mappings[(*hint + i) % n];
+
+		if (m->start != mapping->start || m->end != mapping->end ||
+		    m->offset != mapping->offset || m->inode != mapping->inode ||
+		    m->device != mapping->device || m->path != mapping->path ||
+		    m->last != p->generation)
+			continue;
+		m->last = mapping->last;
+		*hint = (*hint + i + 1) % n;
+		return true;
+	}
+	return false;
+}
+
+static int add_line(struct gather_process *p, const struct maps_line *line, uint32_t generation,
+		    size_t n_before, size_t *hint)
+{
+	struct mapping mapping = {
+		.start = line->start,
+		.end = line->end,
+		.offset = line->offset,
+		.device = line->device,
+		.inode = line->inode,
+		.first = generation,
+		.last = generation,
+	};
+	int r;
+
+	r = profile_add_string(p->raw, line->path, line->path_length, &mapping.path);
+	if (r || (n_before && is_kept(p, &mapping, n_before, hint)))
+		return r;
+	return p->n_mappings < MAPPINGS_MAX ? add_mapping(p, &mapping) : 0;
+}
+
+void gather_maps(void *process, uint32_t generation, const char *text, size_t length)
+{
+	struct gather_process *p = process;
+	const char *end = text + length;
+	size_t n_before = p->n_mappings, hint = 0;
+	struct maps_line line;
+
+	for (; text < end; text += line.length + 1) {
+		if (!maps_parse(text, end, &line) || !line.is_executable ||
+		    line.path_length > PATH_MAX)
+			continue;
+		if (keep_error(p->gather, add_line(p, &line, generation, n_before, &hint)))
+			return;
+	}
+	p->generation = generation;
+}
+
+/* --- the end of a process ----------------------------------------------------------------- */
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct mapping *m = a, *n = b;
+
+	if (m->start != n->start)
+		return m->start < n->start ? -1 : 1;
+	return m->first < n->first ? -1 : m->first > n->first;
+}
+
+/* What lay at @address at @generation; else what did so last. NULL: nothing ever. */
+static struct mapping *find_mapping(const struct gather_process *p, uint64_t address,
+				    uint32_t generation)
+{
+	struct mapping *found = NULL;
+	size_t low = 0, high = p->n_mappings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->mappings[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
+		struct mapping *m = &p->mappings[low - 1 - i];
+
+		if (address >= m->end)
+			continue;
+		if (m->first <= generation && generation <= m->last)
+			return m;
+		if (!found || m->last > found->last)
+			found = m;
+	}
+	return found;
+}
+
+static bool is_segment(const struct segment *s, const struct segment *t)
+{
+	return s->offset == t->offset && s->length == t->length && s->inode == t->inode &&
+	       s->device == t->device && s->path == t->path;
+}
+
+/* Memory that is no file's is nowhere else. */
+static int place(struct gather_process *p, struct mapping *m)
+{
+	struct gather *g = p->gather;
+	struct profile_mapping made = {
+		.start = m->start,
+		.limit = m->end,
+		.offset = m->inode ? m->offset : m->start,
+	};
+	struct segment segment = {m->device, m->inode, m->offset, m->end - m->start, 0, 0};
+	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
+
+	if (r)
+		return r;
+	segment.path = made.path;
+	for (size_t i = g->n_segments; m->inode && i; i--) {
+		if (!is_segment(&g->segments[i - 1], &segment))
+			continue;
+		m->placed = g->segments[i - 1].mapping;
+		m->is_placed = true;
+		return 0;
+	}
+	r = profile_add_mapping(g->profile, &made, &m->placed);
+	if (r)
+		return r;
+	m->is_placed = true;
+	segment.mapping = m->placed;
+	if (g->n_segments == g->max_segments) {
+		size_t bigger = g->max_segments ? g->max_segments * 2 : 256;
+		struct segment *moved = reallocarray(g->segments, bigger, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		g->segments = moved;
+		g->max_segments = bigger;
+	}
+	g->segments[g->n_segments++] = segment;
+	return 0;
+}
+
+static int locate(struct gather_process *p, uint64_t address, uint32_t generation, uint32_t *ret)
+{
+	struct mapping *m = find_mapping(p, address, generation);
+	struct profile *profile = p->gather->profile;
+	int r;
+
+	if (!m)
+		return profile_add_location(profile, PROFILE_NONE, address, NULL, 0, ret);
+	r = m->is_placed ? 0 : place(p, m);
+	if (r)
+		return r;
+	address += profile->mappings[m->placed].start - m->start;
+	return profile_add_location(profile, m->placed, address, NULL, 0, ret);
+}
+
+static int add_label(struct profile *p, const char *key, const char *text,
+		     struct profile_label *labels, uint32_t *n)
+{
+	struct profile_label *label = &labels[*n];
+	int r;
+
+	if (!text || !*text)
+		return 0;
+	*label = (struct profile_label){0};
+	r = profile_add_text(p, key, &label->key);
+	if (!r)
+		r = profile_add_text(p, text, &label->str);
+	*n += !r;
+	return r;
+}
+
+/* Named as in profd's own files. */
+static int make_labels(struct gather_process *p, const struct profile_label *raw,
+		       struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
+{
+	struct profile *profile = p->gather->profile;
+	const char *quality = raw[2].num == STACK_TRUNCATED ? "truncated"
+			      : raw[2].num == STACK_BROKEN  ? "broken"
+							    : NULL;
+	int r;
+
+	labels[0] = (struct profile_label){.num = p->pid};
+	*ret_n = 1;
+	r = profile_add_text(profile, "pid", &labels[0].key);
+	if (!r)
+		r = add_label(profile, "comm", p->comm, labels, ret_n);
+	if (!r)
+		r = add_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n);
+	return r ? r : add_label(profile, "stack", quality, labels, ret_n);
+}
+
+static int place_sample(struct gather_process *p, size_t i)
+{
+	const struct profile_sample *s = &p->raw->samples[i];
+	const struct profile_label *raw = &p->raw->sample_labels[s->first_label];
+	struct profile_label labels[LABELS_MAX];
+	uint32_t locations[RING_FRAMES_MAX], n_labels;
+	int r = make_labels(p, raw, labels, &n_labels);
+
+	for (uint32_t j = 0; j < s->n_locations && !r; j++) {
+		uint32_t location = p->raw->sample_locations[s->first_location + j];
+
+		r = locate(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
+			   &locations[j]);
+	}
+	return r ? r
+		 : profile_add_sample(p->gather->profile, locations, s->n_locations,
+				      &p->raw->sample_values[i * 2], labels, n_labels);
+}
+
+static void add_ledger(struct ring_ledger *sum, const struct ring_ledger *ledger)
+{
+#define ADD(name) sum->name += ledger->name;
+	RING_COUNTERS(ADD)
+	ADD(taken)
+	ADD(malformed)
+	ADD(torn)
+#undef ADD
+}
+
+int gather_finish(struct gather_process *p, const struct ring_ledger *ledger)
+{
+	struct gather *g = p->gather;
+	int r = 0;
+
+	add_ledger(&g->ledger, ledger);
+	g->n_processes++;
+	g->n_sampled += p->weight != 0;
+	if (p->weight > g->program_weight) {
+		free(g->program);
+		g->program = steal_ptr(&p->program);
+		g->program_weight = p->weight;
+	}
+	if (p->n_mappings)
+		qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), compare_mappings);
+	for (size_t i = 0; i < p->raw->n_samples && !r; i++)
+		r = place_sample(p, i);
+	profile_clear_samples(p->raw);
+	return keep_error(g, r);
+}
+
+/* --- the end of all ----------------------------------------------------------------------- */
+
+void gather_get_totals(const struct gather *g, struct gather_totals *ret)
+{
+	*ret = (struct gather_totals){
+		.samples = g->ledger.taken - g->dropped,
+		.lost = g->dropped,
+		.n_processes = g->n_processes,
+		.n_sampled = g->n_sampled,
+	};
+	if (g->ledger.seen > g->ledger.taken + g->ledger.filtered)
+		ret->lost += g->ledger.seen - g->ledger.taken - g->ledger.filtered;
+}
+
+static int add_comments(struct gather *g)
+{
+	const struct ring_ledger *l = &g->ledger;
+	struct gather_totals totals;
+	char text[512];
+	struct utsname host;
+	int r;
+
+	gather_get_totals(g, &totals);
+	if (uname(&host) < 0)
+		return error_origin(-errno);
+	r = profile_add_comment(g->profile, "# profd version: " PROFD_VERSION);
+	snprintf(text, sizeof(text), "# profd host: %s", host.nodename);
+	if (!r)
+		r = profile_add_comment(g->profile, text);
+	snprintf(text, sizeof(text), "# profd kernel: %s", host.release);
+	if (!r)
+		r = profile_add_comment(g->profile, text);
+	if (!r)
+		r = profile_add_comment(g->profile, "# profd event: cpu-clock:u");
+	snprintf(text, sizeof(text), "# profd frequency: %" PRIu32 " Hz", g->frequency);
+	if (!r)
+		r = profile_add_comment(g->profile, text);
+	snprintf(text, sizeof(text),
+		 "# profd ledger: seen=%" PRIu64 " complete=%" PRIu64 " truncated=%" PRIu64
+		 " broken=%" PRIu64 " filtered=%" PRIu64 " lost=%" PRIu64 " malformed=%" PRIu64,
+		 l->seen, l->complete, l->truncated, l->broken, l->filtered, totals.lost,
+		 l->malformed);
+	return r ? r : profile_add_comment(g->profile, text);
+}
+
+/* The program that has most of the samples: readers take the first mapping for it. */
+static void set_main_mapping(struct gather *g)
+{
+	for (uint32_t i = 0; g->program && i < g->profile->n_mappings; i++) {
+		const char *path = profile_string(g->profile, g->profile->mappings[i].path);
+
+		if (strcmp(path, g->program) != 0)
+			continue;
+		profile_set_main_mapping(g->profile, i);
+		return;
+	}
+}
+
+int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret)
+{
+	struct profile *p = g->profile;
+	int r = g->error;
+
+	if (!r)
+		r = profile_add_text(p, "cpu", &p->period_type.type);
+	if (!r)
+		r = profile_add_text(p, "nanoseconds", &p->period_type.unit);
+	if (!r)
+		r = add_comments(g);
+	if (r)
+		return r;
+	p->period = 1000000000 / g->frequency;
+	p->time_ns = (int64_t)g->start_ns;
+	p->duration_ns = end_ns > g->start_ns ? (int64_t)(end_ns - g->start_ns) : 0;
+	set_main_mapping(g);
+	*ret = steal_ptr(&g->profile);
+	return 0;
+}

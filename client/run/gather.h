@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RUN_GATHER_H
+#define PROFD_RUN_GATHER_H
+
+/*
+ * From the samples of many processes to one struct profile. While a process lives its distinct
+ * stacks are counted as they came, addresses and all; when it has ended they are placed in its
+ * mappings, of which it may have told the last only then. An image that lies elsewhere in each
+ * process is laid over where it was seen first.
+ *
+ * What processes say is bounded, not believed.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/profile/profile.h"
+#include "common/shim/ring_reader.h"
+
+struct gather;
+struct gather_process;
+
+/* @frequency: that was asked for. Returns 0 or negative errno. */
+int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns);
+/* Takes NULL; after all processes. */
+void gather_free(struct gather *g);
+DEFINE_CLEANUP(struct gather *, gather_free)
+
+/* @program: the path of what it executes, or "". Texts are copied. Returns 0 or negative errno. */
+int gather_process_new(struct gather_process **ret, struct gather *g, int pid, const char *comm,
+		       const char *program);
+/* Takes NULL. What was not finished is forgotten. */
+void gather_process_free(struct gather_process *process);
+DEFINE_CLEANUP(struct gather_process *, gather_process_free)
+
+/* For a ring's sink, with the process for userdata. The first failure is kept for the end. */
+void gather_sample(void *process, const struct ring_sample *sample);
+void gather_maps(void *process, uint32_t generation, const char *text, size_t length);
+
+/* All of @process is there: places its stacks and adds its account. Returns 0 or negative errno. */
+int gather_finish(struct gather_process *process, const struct ring_ledger *ledger);
+
+struct gather_totals {
+	uint64_t samples;   /* ticks that are in the profile */
+	uint64_t lost;      /* that are not */
+	size_t n_processes; /* that were finished */
+	size_t n_sampled;   /* of which there is a sample */
+};
+
+void gather_get_totals(const struct gather *g, struct gather_totals *ret);
+/* Ends it. *ret is the caller's. Returns 0 or negative errno. */
+int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret);
+
+#endif
