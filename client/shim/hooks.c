@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
+#include "client/shim/hooks.h"
 #include "client/shim/shim.h"
 #include "client/shim/threads.h"
 
-/* Names that the program's calls find before the C library's. */
-#define EXPORTED __attribute__((visibility("default")))
 /* A call whose frame the callee takes over. */
 #ifdef __clang__
 #define JUMPS
@@ -30,10 +30,12 @@
 #endif
 
 typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int thrd_function(thrd_t *, thrd_start_t, void *);
 typedef void *open_function(const char *, int);
 
 /* Asked for once, at the beginning if possible: dlsym(3) takes a lock. */
 static create_function *_Atomic real_create;
+static thrd_function *_Atomic real_thrd_create;
 
 static create_function *find_create(void)
 {
@@ -46,9 +48,23 @@ static create_function *find_create(void)
 	return found;
 }
 
+static thrd_function *find_thrd_create(void)
+{
+	thrd_function *found = atomic_load(&real_thrd_create);
+
+	if (!found) {
+		found = (thrd_function *)dlsym(RTLD_NEXT, "thrd_create");
+		atomic_store(&real_thrd_create, found);
+	}
+	return found;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	find_create();
+	find_thrd_create();
+	hooks_signal_begin();
+	hooks_exec_begin();
 	shim_begin();
 }
 
@@ -78,6 +94,32 @@ EXPORTED int pthread_create(pthread_t *ret, const pthread_attr_t *attributes,
 		return real(ret, attributes, start, argument);
 	r = real(ret, attributes, run_thread, thread);
 	if (r)
+		shim_thread_cancel(thread);
+	return r;
+}
+
+/* C11's threads return a number. */
+static int run_thrd(void *slot)
+{
+	struct thread *thread = slot;
+	thrd_start_t start = (thrd_start_t)(void (*)(void))thread->start;
+	void *argument = thread->argument;
+
+	shim_thread_begin(thread);
+	return start(argument);
+}
+
+EXPORTED int thrd_create(thrd_t *ret, thrd_start_t start, void *argument)
+{
+	thrd_function *real = find_thrd_create();
+	struct thread *thread = shim_thread_prepare((void *(*)(void *))(void (*)(void))start,
+						    argument);
+	int r;
+
+	if (!thread)
+		return real(ret, start, argument);
+	r = real(ret, run_thrd, thread);
+	if (r != thrd_success)
 		shim_thread_cancel(thread);
 	return r;
 }

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <link.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -14,6 +16,7 @@
 
 #include "client/shim/image_table.h"
 #include "client/shim/maps.h"
+#include "client/shim/ranges.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
@@ -22,6 +25,7 @@
 #define WORDS_MAX    (16u << 20)
 #define PAST_BYTES   (256u << 10)
 #define ENTER_TRIES  8
+#define ANON_BYTES   72 /* of a line without a file */
 
 struct images_view {
 	_Atomic unsigned n_readers;
@@ -46,7 +50,9 @@ struct images {
 	size_t n_words;
 	unsigned long long n_loads; /* of libraries, and unloads, as the loader counts them */
 	size_t n_past;
-	char past[PAST_BYTES]; /* whole lines of mappings that are gone */
+	char past[PAST_BYTES];   /* whole lines of mappings that are gone */
+	struct ranges past_anon; /* those of no file: compilers' */
+	struct ranges scratch;   /* put_anon()'s: too large for a stack */
 	uint64_t words[WORDS_MAX];
 };
 
@@ -156,7 +162,12 @@ static void keep_past(struct images *images, const struct images_view *before,
 		const char *text = before->text + before->line_at[i];
 		size_t length = line_length(before, i);
 
-		if (before->mappings[i].slot == SLOT_NONE || has_line(now, text, length) ||
+		if (before->mappings[i].slot == SLOT_NONE) {
+			ranges_add(&images->past_anon, before->mappings[i].start,
+				   before->mappings[i].end);
+			continue;
+		}
+		if (has_line(now, text, length) ||
 		    memmem(images->past, images->n_past, text, length) ||
 		    length > PAST_BYTES - images->n_past)
 			continue;
@@ -308,7 +319,25 @@ static void put_current(struct lines *lines, const struct images_view *view, con
 	}
 }
 
-int images_lines(const struct images *images, char **ret)
+/* Code of no file that is gone, where nothing else is in @lines. */
+static void put_anon(struct lines *lines, struct images *images)
+{
+	struct ranges *scratch = &images->scratch;
+	const char *end = lines->text + lines->length;
+	struct maps_line line;
+
+	*scratch = images->past_anon;
+	for (const char *at = lines->text; at < end; at += line.length + 1)
+		if (maps_parse(at, end, &line))
+			ranges_remove(scratch, line.start, line.end);
+	for (unsigned i = 0; i < scratch->n; i++)
+		lines->length += (size_t)sprintf(lines->text + lines->length,
+						 "%" PRIx64 "-%" PRIx64
+						 " r-xp 00000000 00:00 0 [anon]\n",
+						 scratch->at[i].start, scratch->at[i].end);
+}
+
+int images_lines(struct images *images, char **ret)
 {
 	int current = atomic_load(&images->current);
 	const struct images_view *view = current ? &images->views[current - 1] : NULL;
@@ -317,7 +346,8 @@ int images_lines(const struct images *images, char **ret)
 	char program[4096] = "";
 	struct maps_line line;
 
-	lines.text = malloc((view ? view->line_at[view->n] : 0) + images->n_past + 1);
+	lines.text = malloc((view ? view->line_at[view->n] : 0) + images->n_past +
+			    RANGES_MAX * ANON_BYTES + 1);
 	if (!lines.text)
 		return error_origin(-ENOMEM);
 	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
@@ -332,6 +362,7 @@ int images_lines(const struct images *images, char **ret)
 		memcpy(lines.text + lines.length, at, line.length + 1);
 		lines.length += line.length + 1;
 	}
+	put_anon(&lines, images);
 	lines.text[lines.length] = '\0';
 	*ret = lines.text;
 	return 0;

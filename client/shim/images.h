@@ -59,8 +59,8 @@ const uint64_t *images_words(const struct images *images, size_t *ret_n);
 
 /*
  * The lines of all executable mappings, the main program's first, then those that were there
- * before. *ret is malloc'ed. Returns 0 or -ENOMEM.
+ * before. *ret is malloc'ed. One caller at a time. Returns 0 or -ENOMEM.
  */
-int images_lines(const struct images *images, char **ret);
+int images_lines(struct images *images, char **ret);
 
 #endif

@@ -18,6 +18,8 @@ static void end_thread(void *slot)
 	sigset_t mask;
 
 	lock_take(&shim.lock, &mask);
+	if (thread->has_timer)
+		shim_count_end(thread);
 	threads_disarm(thread);
 	threads_release(thread);
 	lock_release(&shim.lock, &mask);
@@ -71,7 +73,6 @@ static void measure_stack(struct thread *thread)
 static void settle(struct thread *thread, int tid)
 {
 	struct thread *other = threads_find(shim.threads, tid);
-	struct threads_timing when;
 
 	if (other) {
 		threads_disarm(other);
@@ -79,11 +80,8 @@ static void settle(struct thread *thread, int tid)
 	}
 	atomic_store(&thread->tid, tid);
 	/* Made by a system call of its own, this process has another's profile. */
-	if (!shim_wants_ticks() || shim.pid != getpid())
-		return;
-	when = shim_timing();
-	if (when.frequency && !threads_arm(shim.threads, thread, &when))
-		shim_say("a thread has got no timer and is not sampled");
+	if (shim_wants_ticks() && shim.pid == getpid())
+		shim_start_thread(thread);
 }
 
 void shim_thread_begin(struct thread *thread)
@@ -157,12 +155,10 @@ static void begin_as_child(int parent)
 
 static void arm_child(void)
 {
-	const struct threads_timing when = shim_timing();
-
-	if (!shim.forks)
+	if (shim.forks)
+		shim_start_thread(shim.forks);
+	else
 		shim_start_threads();
-	else if (when.frequency && !threads_arm(shim.threads, shim.forks, &when))
-		shim_say("process %d has got no timer and is not sampled", shim.pid);
 }
 
 void shim_fork_child(void)
@@ -178,6 +174,7 @@ void shim_fork_child(void)
 	if (shim.images)
 		images_after_fork(shim.images);
 	link_after_fork(&shim.link);
+	shim.itimer.is_on = false;
 	if (atomic_load(&shim.is_on))
 		begin_as_child(parent);
 	if (shim_wants_ticks())
@@ -200,7 +197,7 @@ static void on_switch(int number, siginfo_t *info, void *ucontext)
 	(void)ucontext;
 	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on)) {
-		shim_stop_locked();
+		shim_work(shim_stop_locked);
 	} else {
 		snprintf(suffix, sizeof(suffix), ".%u", shim.n_switched++);
 		if (!settings_name(name, NULL, shim.settings.path, suffix) ||
@@ -238,30 +235,68 @@ void shim_begin(void)
 		shim_say("there is no profile %s: %s", settings->path, strerrordesc_np(errno));
 }
 
-/* What was mapped since the last look, such as generated code: samples are there already. */
+/*
+ * Hands over what is owed to the server: ticks of threads that go on until the process ends, and
+ * what was mapped since the last look, such as generated code. The lock is held.
+ */
 static void end_link(void)
 {
+	uint32_t frequency = link_frequency(&shim.link);
 	struct images_view *view;
-	sigset_t mask;
+	struct thread *thread;
 
-	lock_take(&shim.lock, &mask);
-	if (atomic_load(&shim.link.ring.page->counters.seen)) {
-		images_refresh(shim.images, true);
-		view = images_enter(shim.images);
-		if (view) {
-			link_maps(&shim.link, view);
-			images_leave(view);
-		}
+	atomic_store(&shim.link.state, LINK_NONE);
+	images_wait(shim.images);
+	for (int i = 0; frequency && (thread = threads_at(shim.threads, i)) != NULL; i++)
+		if (thread->has_timer && atomic_load(&thread->frequency) == frequency)
+			shim_count_untold(thread, false, true);
+	if (!atomic_load(&shim.link.ring.page->counters.seen))
+		return;
+	images_refresh(shim.images, true);
+	view = images_enter(shim.images);
+	if (view) {
+		link_maps(&shim.link, view);
+		images_leave(view);
 	}
-	lock_release(&shim.lock, &mask);
 }
 
 void shim_end(void)
 {
-	if (shim.pid != getpid())
+	sigset_t mask;
+
+	if (!shim_wants_ticks() || shim.pid != getpid())
 		return;
+	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on))
-		shim_stop();
+		shim_work(shim_stop_locked);
 	if (link_is_on(&shim.link))
-		end_link();
+		shim_work(end_link);
+	lock_release(&shim.lock, &mask);
+}
+
+/* The process's timer, and signals of it that wait, would go on and end the next program. */
+void shim_exec_begin(void)
+{
+	sigset_t mask;
+
+	if (!shim_wants_ticks() || shim.pid != getpid())
+		return;
+	lock_take(&shim.lock, &mask);
+	itimer_stop(&shim.itimer);
+	lock_release(&shim.lock, &mask);
+	shim_flush();
+}
+
+void shim_exec_failed(void)
+{
+	int kept = errno;
+	sigset_t mask;
+
+	if (!shim_wants_ticks() || shim.pid != getpid())
+		return;
+	lock_take(&shim.lock, &mask);
+	if (shim.uses_itimer)
+		itimer_start(&shim.itimer, shim_timing().frequency);
+	lock_release(&shim.lock, &mask);
+	errno = kept;
 }

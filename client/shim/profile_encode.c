@@ -50,7 +50,7 @@ static void put_comment(const struct profile_counters *counters, char ret[COMMEN
 	PROFILE_COUNTERS(PUT_COUNTER)
 }
 
-int profile_encode(const struct tally *tally, const struct images *images,
+int profile_encode(const struct tally *tally, struct images *images,
 		   const struct profile_facts *facts, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) struct cpuprofile_record *records = NULL;

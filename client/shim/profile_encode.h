@@ -13,16 +13,18 @@ struct tally;
 /*
  * X(name): what became of the ticks, each as often as its timer had run out.
  *
- *   seen = complete + truncated + broken + filtered + what was lost before the walk
+ *   seen = complete + truncated + broken + filtered + unseen + what was lost before the walk
  */
-#define PROFILE_COUNTERS(X)                                                    \
-	X(seen)                                                                \
-	X(complete)                                                            \
-	X(truncated) /* more frames than there is room for */                  \
-	X(broken)    /* no root was reached */                                 \
-	X(filtered)  /* the program's own filter would not have it */          \
-	X(cut)       /* the table of stacks is full: only the leaf was kept */ \
-	X(lost)      /* the same, of the leaf as well; or the mappings just changed */
+#define PROFILE_COUNTERS(X)                                                                \
+	X(seen)                                                                            \
+	X(complete)                                                                        \
+	X(truncated) /* more frames than there is room for */                              \
+	X(broken)    /* no root was reached */                                             \
+	X(filtered)  /* the program's own filter would not have it */                      \
+	X(cut)       /* the table of stacks is full: only the leaf was kept */             \
+	X(lost)      /* the same, of the leaf as well; or the mappings just changed */     \
+	X(unseen)    /* of threads too short for a tick: count for what they began with */ \
+	X(untold)    /* of those seen: count for the last stack of a thread */
 
 #define PROFILE_COUNTER_FIELD(name) _Atomic uint64_t name;
 struct profile_counters {
@@ -35,7 +37,7 @@ struct profile_facts {
 };
 
 /* *ret is malloc'ed. Returns 0 or negative errno. */
-int profile_encode(const struct tally *tally, const struct images *images,
+int profile_encode(const struct tally *tally, struct images *images,
 		   const struct profile_facts *facts, uint8_t **ret, size_t *ret_length);
 
 #endif

@@ -11,14 +11,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "client/shim/fatal.h"
 #include "client/shim/shim_private.h"
 #include "client/shim/tick.h"
 #include "common/cleanup.h"
-#include "common/reasons.h"
 
 #define TALLY_WORDS (8u << 20)
-/* Ticks a second of CPU time that look whether the server wants samples again. */
-#define IDLE_FREQUENCY 10
 /* The kernel leaves at least this much below the main thread's stack (arch/x86/mm/mmap.c). */
 #define MAIN_STACK_GAP (64u << 20)
 
@@ -49,156 +47,6 @@ void shim_say(const char *format, ...)
 	(void)written;
 }
 
-static void count(_Atomic uint64_t *counter, uint32_t weight)
-{
-	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
-}
-
-/* --- the handler -------------------------------------------------------------------------- */
-
-/* Who has a tick. */
-struct uses {
-	bool own, link;
-	uint32_t frequency; /* that the thread's timer ran at */
-	uint32_t wanted;    /* that it is to run at */
-};
-
-static uint32_t wanted_frequency(void)
-{
-	uint32_t frequency;
-
-	if (atomic_load(&shim.is_on))
-		return shim.settings.frequency;
-	frequency = link_frequency(&shim.link);
-	if (frequency)
-		return frequency;
-	return shim_wants_ticks() ? IDLE_FREQUENCY : 0;
-}
-
-/* A tick of a timer that ran at another frequency stands for something else, and is nobody's. */
-static struct uses uses_of(const struct thread *thread)
-{
-	struct uses uses = {
-		.frequency = atomic_load(&thread->frequency),
-		.wanted = wanted_frequency(),
-	};
-
-	if (uses.frequency != uses.wanted)
-		return uses;
-	uses.own = atomic_load(&shim.is_on);
-	uses.link = link_is_on(&shim.link) && link_frequency(&shim.link) &&
-		    !(uses.own && shim.settings.is_realtime);
-	return uses;
-}
-
-static void lose(const struct uses *uses, uint32_t weight)
-{
-	if (uses->own) {
-		count(&shim.counters.seen, weight);
-		count(&shim.counters.lost, weight);
-	}
-	if (uses->link)
-		link_lost(&shim.link, weight);
-}
-
-static void filter_out(const struct uses *uses, uint32_t weight)
-{
-	count(&shim.counters.seen, weight);
-	count(&shim.counters.filtered, weight);
-	if (uses->link)
-		link_filtered(&shim.link, weight);
-}
-
-static void keep(const struct thread *thread, const struct tick_stack *stack, uint32_t weight)
-{
-	count(&shim.counters.seen, weight);
-	if (stack->quality == STACK_COMPLETE)
-		count(&shim.counters.complete, weight);
-	else if (stack->quality == STACK_TRUNCATED)
-		count(&shim.counters.truncated, weight);
-	else
-		count(&shim.counters.broken, weight);
-	switch (tally_add(shim.tally, thread->frames, stack->n, weight)) {
-	case TALLY_CUT:
-		count(&shim.counters.cut, weight);
-		break;
-	case TALLY_FULL:
-		count(&shim.counters.lost, weight);
-		return;
-	}
-	atomic_fetch_add(&shim.samples, (int)weight);
-}
-
-static void sample(const struct images_view *view, struct thread *thread, const void *ucontext,
-		   const struct uses *uses, uint32_t weight)
-{
-	int (*filter)(void *) = uses->own ? atomic_load(&shim.filter) : NULL;
-	struct unwind_registers registers;
-	struct tick_stack stack;
-
-	if (filter && !filter(atomic_load(&shim.filter_argument))) {
-		filter_out(uses, weight);
-		return;
-	}
-	tick_registers(ucontext, &registers);
-	tick_walk(shim.images, view, thread, &registers, &stack);
-	if (uses->own)
-		keep(thread, &stack, weight);
-	if (uses->link) {
-		struct ring_sample to_link = {
-			.tid = (uint32_t)atomic_load(&thread->tid),
-			.weight = weight,
-			.frequency = (uint16_t)uses->frequency,
-			.quality = stack.quality,
-			.frames = thread->frames,
-			.n_frames = stack.n,
-		};
-
-		link_maps(&shim.link, view);
-		link_sample(&shim.link, view, &to_link);
-	}
-}
-
-static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
-{
-	struct attach_reason reason;
-	struct images_view *view;
-	struct uses uses;
-
-	/* In a forked process the first tick is the first that asks. */
-	link_ask(&shim.link, &reason);
-	view = images_enter(shim.images);
-	uses = uses_of(thread);
-	if (!view)
-		lose(&uses, weight);
-	else if (uses.own || uses.link)
-		sample(view, thread, ucontext, &uses, weight);
-	if (view)
-		images_leave(view);
-	if (uses.wanted != uses.frequency)
-		threads_retime(thread, uses.wanted);
-}
-
-/* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
-static void on_tick(int number, siginfo_t *info, void *ucontext)
-{
-	struct threads *threads = atomic_load(&shim.threads);
-	struct thread *thread;
-	int kept = errno;
-
-	(void)number;
-	/* Others may send this signal as well. */
-	thread = info->si_code == SI_TIMER && threads && info->si_overrun >= 0
-			 ? threads_at(threads, info->si_value.sival_int)
-			 : NULL;
-	/* Of a timer whose thread has ended: older kernels let the last one through. */
-	if (thread && atomic_load(&thread->tid) != gettid())
-		thread = NULL;
-	if (thread)
-		tick(thread, ucontext, 1 + (uint32_t)info->si_overrun);
-	errno = kept;
-}
-
 /* --- writing ------------------------------------------------------------------------------ */
 
 /* The lock is held. */
@@ -224,7 +72,7 @@ static void write_file(bool is_last)
 struct threads_timing shim_timing(void)
 {
 	return (struct threads_timing){
-		.frequency = wanted_frequency(),
+		.frequency = shim_wanted_frequency(),
 		.signal = shim.settings.tick_signal,
 		.is_realtime = atomic_load(&shim.is_on) && shim.settings.is_realtime,
 	};
@@ -243,7 +91,9 @@ bool shim_reserve(void)
 		atomic_store(&shim.threads, threads);
 	if (!shim.images)
 		images_new(&shim.images);
-	return threads && shim.images;
+	if (!shim.stack)
+		shim.stack = malloc(SHIM_STACK_BYTES);
+	return threads && shim.images && shim.stack;
 }
 
 bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -270,15 +120,45 @@ static bool set_names(const char *name)
 	       settings_name(shim.file.path, NULL, shim.base, "");
 }
 
+/* Why threads have got none, errno says. */
+static void lack_timers(void)
+{
+	int why = errno;
+
+	if (shim.itimer.is_on)
+		return;
+	/* Of all or none: what has both would count twice. */
+	if (!shim.has_timers && !shim_timing().is_realtime &&
+	    shim.settings.tick_signal == SIGPROF) {
+		shim.uses_itimer = itimer_start(&shim.itimer, shim_timing().frequency);
+		if (shim.uses_itimer)
+			return;
+	}
+	if (!shim.said_no_timer)
+		shim_say("threads have got no timer and are not sampled: %s", strerrordesc_np(why));
+	shim.said_no_timer = true;
+}
+
+void shim_start_thread(struct thread *thread)
+{
+	const struct threads_timing when = shim_timing();
+
+	if (shim.itimer.is_on || !when.frequency)
+		return;
+	if (threads_arm(shim.threads, thread, &when))
+		shim.has_timers = true;
+	else
+		lack_timers();
+}
+
 void shim_start_threads(void)
 {
 	const struct threads_timing when = shim_timing();
 	struct thread *mine;
-	unsigned n;
 
-	n = threads_scan(shim.threads, &when);
-	if (n)
-		shim_say("%u threads have got no timer and are not sampled", n);
+	shim.has_timers = shim.uses_itimer = shim.said_no_timer = false;
+	if (threads_scan(shim.threads, &when, &shim.has_timers))
+		lack_timers();
 	/* In the main thread the stack's end is known: what the kernel put there at the start. */
 	mine = threads_find(shim.threads, getpid());
 	if (mine && !mine->end) {
@@ -305,7 +185,7 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 		shim_say("there is no memory for a profile");
 		return false;
 	}
-	if (!shim_take_signal(shim.settings.tick_signal, on_tick, SA_ONSTACK)) {
+	if (!shim_take_signal(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK)) {
 		shim_say("signal %d belongs to the program: there is no profile",
 			 shim.settings.tick_signal);
 		return false;
@@ -321,8 +201,12 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 	write_file(false);
 	/* Timers that run for a server run as the profile says from now on. */
 	threads_disarm_all(shim.threads);
+	itimer_stop(&shim.itimer);
+	atomic_store(&shim.look_ns, 0);
+	shim.look_wait_ns = 0;
 	atomic_store(&shim.is_on, true);
 	shim_start_threads();
+	fatal_begin();
 	return true;
 }
 
@@ -332,7 +216,7 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 	int r;
 
 	if (shim.settings.is_bad_signal || strlen(socket) >= LINK_PATH_SIZE || !shim_reserve() ||
-	    !shim_take_signal(shim.settings.tick_signal, on_tick, SA_ONSTACK))
+	    !shim_take_signal(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK))
 		return -1;
 	link_init(&shim.link, socket);
 	r = link_ask(&shim.link, ret_reason);
@@ -393,11 +277,18 @@ bool shim_start(const char *name, const struct ProfilerOptions *options)
 
 void shim_stop_locked(void)
 {
+	struct thread *thread;
+
 	if (!atomic_load(&shim.is_on) || shim.pid != getpid())
 		return;
-	threads_disarm_all(shim.threads);
 	atomic_store(&shim.is_on, false);
 	images_wait(shim.images);
+	for (int i = 0; (thread = threads_at(shim.threads, i)) != NULL; i++)
+		if (thread->has_timer)
+			shim_count_untold(thread, true, false);
+	threads_disarm_all(shim.threads);
+	itimer_stop(&shim.itimer);
+	fatal_end();
 	images_refresh(shim.images, true);
 	write_file(true);
 	profile_file_close(&shim.file);
@@ -431,6 +322,11 @@ void shim_flush(void)
 }
 
 /* --- questions ---------------------------------------------------------------------------- */
+
+int shim_tick_signal(void)
+{
+	return shim_wants_ticks() ? shim.settings.tick_signal : 0;
+}
 
 bool shim_is_on(void)
 {
@@ -489,8 +385,8 @@ __attribute__((noinline)) int shim_stack_trace(void **result, int max_depth, int
 	tick_registers(&here, &registers);
 	/* A handler that does not return must not keep what is held in between. */
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	lock_set_mask(&all, &mask);
 	n = trace(&registers, result, max_depth, 2 + (int64_t)skip);
-	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	lock_set_mask(&mask, NULL);
 	return n;
 }

@@ -18,7 +18,9 @@ struct thread;
 
 /* Once, before anything else: reads the environment, and starts what that says. */
 void shim_begin(void);
-/* At the end of the process: ends the profile, unless it is that of a process we were forked from.
+/*
+ * At the end of the process: ends the profile, unless it is that of a process we were forked from.
+ * Needs little of the caller's stack.
  */
 void shim_end(void);
 
@@ -40,6 +42,13 @@ bool shim_thread_is_known(void);
 
 /* Libraries may have been loaded. */
 void shim_libraries_changed(void);
+
+/* The signal that threads must not block: 0 while no profile runs. */
+int shim_tick_signal(void);
+
+/* Before exec(3), and after one that failed. */
+void shim_exec_begin(void);
+void shim_exec_failed(void);
 
 /* For pthread_atfork(3). */
 void shim_fork_prepare(void);

@@ -3,9 +3,9 @@
 #define PROFD_CLIENT_SHIM_SHIM_PRIVATE_H
 
 /*
- * For shim.c and process.c. A handler of signals has no argument of ours, and the functions of
- * libprofiler's interface have no handle: so here is the one object of static storage that the
- * library has.
+ * For shim.c, process.c, handler.c and look.c. A handler of signals has no argument of ours, and
+ * the functions of libprofiler's interface have no handle: so here is the one object of static
+ * storage that the library has.
  *
  * Who may touch what: `is_on`, the counters, tally, images and link are the handler's as well as
  * everybody's, and atomic or made for it; the rest belongs to whoever holds the lock. A handler
@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "client/shim/images.h"
+#include "client/shim/itimer.h"
 #include "client/shim/link.h"
 #include "client/shim/lock.h"
 #include "client/shim/profile_encode.h"
@@ -44,7 +45,14 @@ struct shim {
 	struct images *images;
 	struct tally *tally;
 
-	struct link link; /* a server that has the samples, too, or alone */
+	struct link link;     /* a server that has the samples, too, or alone */
+	struct itimer itimer; /* where threads can have no timers */
+	bool has_timers, uses_itimer, said_no_timer;
+	void *stack; /* SHIM_STACK_BYTES for work in handlers: whoever holds the lock */
+
+	/* When handlers look for what nobody told us of; CLOCK_MONOTONIC. */
+	_Atomic uint64_t look_ns; /* not before */
+	uint64_t look_wait_ns, scanned_ns;
 
 	_Atomic bool is_on; /* a profile of our own runs */
 	_Atomic int samples;
@@ -59,6 +67,8 @@ struct shim {
 	char base[PATH_MAX]; /* absolute */
 	struct profile_file file;
 };
+
+#define SHIM_STACK_BYTES (256u << 10)
 
 extern struct shim shim;
 
@@ -76,6 +86,24 @@ void shim_start_link(const char *socket);
 bool shim_wants_ticks(void);
 /* Nothing has been seen yet. */
 void shim_reset(void);
+/*
+ * What the timer of a thread that ends, or whose timer has ended, had still to tell counts for the
+ * stack that it had last; for the function that it began with if there was none. In our own profile
+ * (@own), and at the server (@link).
+ */
+void shim_count_untold(struct thread *thread, bool own, bool link);
+/* The same of a thread that ends while it is sampled. */
+void shim_count_end(struct thread *thread);
+/* At which frequency timers are to run; 0: not at all. */
+uint32_t shim_wanted_frequency(void);
+/* The handler of their signal. */
+void shim_on_tick(int number, siginfo_t *info, void *ucontext);
+/* Calls @work on a stack that is large enough, whatever the handler that wants it runs on. */
+void shim_work(void (*work)(void));
+/* In a handler that samples: threads that nobody told us of; if @wants, new code as well. */
+void shim_look_around(bool wants);
+/* This thread gets a timer, or the process does if it has had none. */
+void shim_start_thread(struct thread *thread);
 /* Gives all threads timers. */
 void shim_start_threads(void);
 struct threads_timing shim_timing(void);

@@ -61,6 +61,9 @@ struct thread *threads_claim(struct threads *threads)
 void threads_release(struct thread *thread)
 {
 	thread->low = thread->end = 0;
+	thread->first_ns = 0;
+	thread->n_frames = 0;
+	thread->start = NULL;
 	atomic_store(&thread->tid, 0);
 }
 
@@ -77,15 +80,34 @@ struct thread *threads_find(struct threads *threads, int tid)
 	return NULL;
 }
 
-static struct itimerspec times_of(uint32_t frequency)
+static uint64_t ns_of(clockid_t clock)
 {
-	uint64_t period_ns = frequency ? 1000000000 / frequency : 0;
-	const struct timespec period = {
-		.tv_sec = (time_t)(period_ns / 1000000000),
-		.tv_nsec = (long)(period_ns % 1000000000),
-	};
+	struct timespec t;
 
-	return (struct itimerspec){.it_interval = period, .it_value = period};
+	return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct timespec time_of(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000),
+	};
+}
+
+static uint64_t period_of(uint32_t frequency)
+{
+	return frequency ? 1000000000 / frequency : 0;
+}
+
+/* Above 0 and up to @period_ns: any. */
+static uint64_t part_of(uint64_t period_ns, int tid)
+{
+	uint64_t seed = (ns_of(CLOCK_MONOTONIC) << 20) + (uint64_t)tid;
+
+	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9u;
+	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebu;
+	return 1 + (seed ^ seed >> 31) % period_ns;
 }
 
 /* The kernel's own calls: its library takes a lock to make a timer. */
@@ -93,7 +115,13 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 		 const struct threads_timing *timing)
 {
 	int tid = atomic_load(&thread->tid), timer;
-	const struct itimerspec when = times_of(timing->frequency);
+	uint64_t period_ns = period_of(timing->frequency);
+	clockid_t clock = timing->is_realtime ? CLOCK_MONOTONIC : CLOCK_OF_THREAD(tid);
+	uint64_t first_ns = ns_of(clock) + part_of(period_ns, tid);
+	const struct itimerspec when = {
+		.it_interval = time_of(period_ns),
+		.it_value = time_of(first_ns),
+	};
 	struct sigevent event = {0};
 
 	if (thread->has_timer)
@@ -102,15 +130,17 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	event.sigev_signo = timing->signal;
 	event.sigev_value.sival_int = (int)(thread - threads->at);
 	event._sigev_un._tid = tid;
-	if (syscall(SYS_timer_create, timing->is_realtime ? CLOCK_MONOTONIC : CLOCK_OF_THREAD(tid),
-		    &event, &timer) < 0)
+	if (syscall(SYS_timer_create, clock, &event, &timer) < 0)
 		return false;
-	if (syscall(SYS_timer_settime, timer, 0, &when, NULL) < 0) {
+	thread->first_ns = timing->is_realtime ? 0 : first_ns;
+	atomic_store(&thread->frequency, timing->frequency);
+	atomic_store(&thread->n_told, 0);
+	thread->n_frames = 0;
+	if (syscall(SYS_timer_settime, timer, TIMER_ABSTIME, &when, NULL) < 0) {
 		syscall(SYS_timer_delete, timer);
 		return false;
 	}
 	thread->timer = timer;
-	atomic_store(&thread->frequency, timing->frequency);
 	thread->has_timer = true;
 	return true;
 }
@@ -118,10 +148,17 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 /* Who holds the lock may end the timer meanwhile: its number is of no use then. */
 void threads_retime(struct thread *thread, uint32_t frequency)
 {
-	const struct itimerspec when = times_of(frequency);
+	uint64_t period_ns = period_of(frequency);
+	const struct itimerspec when = {
+		.it_interval = time_of(period_ns),
+		.it_value = time_of(period_ns),
+	};
 
-	syscall(SYS_timer_settime, thread->timer, 0, &when, NULL);
+	if (thread->first_ns)
+		thread->first_ns = ns_of(CLOCK_OF_THREAD(gettid())) + period_ns;
+	atomic_store(&thread->n_told, 0);
 	atomic_store(&thread->frequency, frequency);
+	syscall(SYS_timer_settime, thread->timer, 0, &when, NULL);
 }
 
 void threads_disarm(struct thread *thread)
@@ -135,6 +172,20 @@ void threads_disarm_all(struct threads *threads)
 {
 	for (int i = 0; i < atomic_load(&threads->n); i++)
 		threads_disarm(&threads->at[i]);
+}
+
+uint64_t threads_untold(const struct thread *thread)
+{
+	uint64_t period_ns = period_of(atomic_load(&thread->frequency)), now_ns, n;
+	int tid = atomic_load(&thread->tid);
+
+	if (tid <= 0 || !thread->first_ns || !period_ns)
+		return 0;
+	now_ns = ns_of(CLOCK_OF_THREAD(tid));
+	if (now_ns < thread->first_ns)
+		return 0;
+	n = 1 + (now_ns - thread->first_ns) / period_ns;
+	return n > atomic_load(&thread->n_told) ? n - atomic_load(&thread->n_told) : 0;
 }
 
 /* False: it has got no timer. */
@@ -168,27 +219,30 @@ static void release_the_gone(struct threads *threads)
 }
 
 /* readdir(3) allocates. */
-unsigned threads_scan(struct threads *threads, const struct threads_timing *timing)
+unsigned threads_scan(struct threads *threads, const struct threads_timing *timing, bool *ret_any)
 {
 	_Alignas(struct dirent64) char bytes[DIRECTORY_BYTES];
 	cleanup(closep) int fd = -1;
-	unsigned n_without = 0;
+	unsigned n_without = 0, n_with = 0;
 	long n;
 
 	release_the_gone(threads);
 	fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return scan_one(threads, (int)syscall(SYS_gettid), timing) ? 0 : 1;
+	if (fd < 0) {
+		*ret_any = scan_one(threads, (int)syscall(SYS_gettid), timing);
+		return *ret_any ? 0 : 1;
+	}
 	while ((n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0) {
 		for (long at = 0; at < n;) {
 			const struct dirent64 *entry = (const void *)(bytes + at);
 			int tid = atoi(entry->d_name);
 
-			if (tid > 0 && !scan_one(threads, tid, timing))
-				n_without++;
+			if (tid > 0)
+				*(scan_one(threads, tid, timing) ? &n_with : &n_without) += 1;
 			at += entry->d_reclen;
 		}
 	}
+	*ret_any = n_with;
 	return n_without;
 }
 

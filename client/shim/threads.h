@@ -28,6 +28,14 @@ struct thread {
 	int timer;
 	_Atomic uint32_t frequency; /* of its timer; 0: it does not run */
 
+	/*
+	 * The clock of the thread's CPU time when its timer ran out first (0: it counts something
+	 * else), and how often the handler was told that it had. The kernel tells at its own ticks
+	 * only: a thread that ends owes the rest.
+	 */
+	uint64_t first_ns;
+	_Atomic uint64_t n_told;
+
 	/* Its stack is mapped from `low` (or further down: as far as it was used) to `end`. 0:
 	 * unknown. */
 	uint64_t low, end;
@@ -38,6 +46,8 @@ struct thread {
 
 	/* The handler's: no stack of the program's is asked for that much. */
 	uint64_t frames[THREADS_FRAMES_MAX];
+	uint32_t n_frames; /* of the last sample; 0: there was none */
+	uint8_t quality;
 	uint64_t chunks[THREADS_CHUNKS][THREADS_CHUNK / sizeof(uint64_t)];
 };
 
@@ -61,18 +71,23 @@ void threads_release(struct thread *thread);
 struct thread *threads_at(struct threads *threads, int number);
 struct thread *threads_find(struct threads *threads, int tid);
 
-/* Starts or ends its timer; does nothing if it has one, or none. False: the kernel has no timer. */
+/*
+ * Starts or ends its timer; does nothing if it has one, or none. False: the kernel has no timer.
+ * The first period is cut short at random, so that short threads count as often as they should.
+ */
 bool threads_arm(struct threads *threads, struct thread *thread,
 		 const struct threads_timing *timing);
 void threads_disarm(struct thread *thread);
 /* The calling thread's timer runs at @frequency from now on; 0: not at all. Async-signal-safe. */
 void threads_retime(struct thread *thread, uint32_t frequency);
 void threads_disarm_all(struct threads *threads);
+/* How often its timer has run out, or would have by now, without the handler being told. */
+uint64_t threads_untold(const struct thread *thread);
 /*
  * Gives all threads of this process slots and timers, and takes those of threads that are gone.
- * Returns how many threads have got no timer.
+ * Returns how many threads have got no timer; *ret_any: whether others have.
  */
-unsigned threads_scan(struct threads *threads, const struct threads_timing *timing);
+unsigned threads_scan(struct threads *threads, const struct threads_timing *timing, bool *ret_any);
 /* In a forked child: only this thread is left, under another number, and there are no timers. */
 void threads_after_fork(struct threads *threads, struct thread *mine, int tid);
 

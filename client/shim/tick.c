@@ -19,6 +19,7 @@ struct tick {
 	const struct images_view *view;
 	struct unwind_mapping leaf; /* code that came after the view was made: it executes */
 	uint64_t pc;
+	bool is_outside;
 };
 
 #if defined(__x86_64__)
@@ -70,6 +71,7 @@ static const struct unwind_mapping *find(void *userdata, uint64_t address)
 	struct tick *tick = userdata;
 	const struct unwind_mapping *mapping = images_find(tick->view, address);
 
+	tick->is_outside |= !mapping;
 	return mapping || address != tick->pc ? mapping : &tick->leaf;
 }
 
@@ -135,4 +137,5 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 	}
 	ret->n = walk.n_frames;
 	ret->quality = walk.quality;
+	ret->is_outside = tick.is_outside;
 }

@@ -22,6 +22,11 @@
  * Programs that run with more rights than who started them (AT_SECURE of getauxval(3)) are never
  * profiled.
  *
+ * A profile is written when it is stopped, at the end of the program, before exec(3), and when a
+ * signal ends the program that it does not handle; after SIGKILL the file is what it was before.
+ * Programs that are linked statically load nothing, and are not profiled by LD_PRELOAD; those of
+ * another C library (musl) are refused by their loader.
+ *
  * All functions may be called by any thread. Those that sample need the timer's signal: while the
  * program has a handler of its own for it, nothing can be profiled.
  */

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handler of the timers' signal: whose tick it is, the walk, and who has the stack then, our
+ * own profile, a server, or both. Async-signal-safe, all of it.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "client/shim/shim_private.h"
+#include "client/shim/tick.h"
+#include "common/reasons.h"
+
+/* Ticks a second of CPU time that look whether the server wants samples again. */
+#define IDLE_FREQUENCY 10
+
+/* Who has a tick. */
+struct uses {
+	bool own, link;
+	uint32_t frequency; /* that the timer ran at */
+	uint32_t wanted;    /* that it is to run at */
+};
+
+static void count(_Atomic uint64_t *counter, uint32_t weight)
+{
+	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
+}
+
+uint32_t shim_wanted_frequency(void)
+{
+	uint32_t frequency;
+
+	if (atomic_load(&shim.is_on))
+		return shim.settings.frequency;
+	frequency = link_frequency(&shim.link);
+	if (frequency)
+		return frequency;
+	return shim_wants_ticks() ? IDLE_FREQUENCY : 0;
+}
+
+/* A tick of a timer that ran at another frequency stands for something else, and is nobody's. */
+static struct uses uses_of(const struct thread *thread)
+{
+	struct uses uses = {
+		.frequency = shim.itimer.is_on ? atomic_load(&shim.itimer.frequency)
+					       : atomic_load(&thread->frequency),
+		.wanted = shim_wanted_frequency(),
+	};
+
+	if (uses.frequency != uses.wanted)
+		return uses;
+	uses.own = atomic_load(&shim.is_on);
+	uses.link = link_is_on(&shim.link) && link_frequency(&shim.link) &&
+		    !(uses.own && shim.settings.is_realtime);
+	return uses;
+}
+
+static void retime(struct thread *thread, uint32_t frequency)
+{
+	if (shim.itimer.is_on)
+		itimer_retime(&shim.itimer, frequency);
+	else
+		threads_retime(thread, frequency);
+}
+
+static void lose(const struct uses *uses, uint32_t weight)
+{
+	if (uses->own) {
+		count(&shim.counters.seen, weight);
+		count(&shim.counters.lost, weight);
+	}
+	if (uses->link)
+		link_lost(&shim.link, weight);
+}
+
+static void filter_out(const struct uses *uses, uint32_t weight)
+{
+	count(&shim.counters.seen, weight);
+	count(&shim.counters.filtered, weight);
+	if (uses->link)
+		link_filtered(&shim.link, weight);
+}
+
+/* The stack in @thread. */
+static void keep_stack(struct thread *thread, uint32_t weight)
+{
+	switch (tally_add(shim.tally, thread->frames, thread->n_frames, weight)) {
+	case TALLY_CUT:
+		count(&shim.counters.cut, weight);
+		break;
+	case TALLY_FULL:
+		count(&shim.counters.lost, weight);
+		return;
+	}
+	atomic_fetch_add(&shim.samples, (int)weight);
+}
+
+static void add_stack(struct thread *thread, uint32_t weight)
+{
+	if (thread->quality == STACK_COMPLETE)
+		count(&shim.counters.complete, weight);
+	else if (thread->quality == STACK_TRUNCATED)
+		count(&shim.counters.truncated, weight);
+	else
+		count(&shim.counters.broken, weight);
+	keep_stack(thread, weight);
+}
+
+static void send_stack(const struct images_view *view, const struct thread *thread,
+		       uint32_t frequency, uint32_t weight)
+{
+	struct ring_sample sample = {
+		.tid = (uint32_t)atomic_load(&thread->tid),
+		.weight = weight,
+		.frequency = (uint16_t)frequency,
+		.quality = thread->quality,
+		.frames = thread->frames,
+		.n_frames = thread->n_frames,
+	};
+
+	link_maps(&shim.link, view);
+	link_sample(&shim.link, view, &sample);
+}
+
+/* Returns whether there is code that the view does not have. */
+static bool sample(const struct images_view *view, struct thread *thread, const void *ucontext,
+		   const struct uses *uses, uint32_t weight)
+{
+	int (*filter)(void *) = uses->own ? atomic_load(&shim.filter) : NULL;
+	struct unwind_registers registers;
+	struct tick_stack stack;
+
+	if (filter && !filter(atomic_load(&shim.filter_argument))) {
+		filter_out(uses, weight);
+		return false;
+	}
+	tick_registers(ucontext, &registers);
+	tick_walk(shim.images, view, thread, &registers, &stack);
+	thread->n_frames = stack.n;
+	thread->quality = stack.quality;
+	if (uses->own) {
+		count(&shim.counters.seen, weight);
+		add_stack(thread, weight);
+	}
+	if (uses->link)
+		send_stack(view, thread, uses->frequency, weight);
+	return stack.is_outside;
+}
+
+/* The slot of the thread that a tick is for, and how many periods it stands for; or NULL. */
+static struct thread *find_thread(const siginfo_t *info, uint32_t *ret_weight)
+{
+	struct threads *threads = atomic_load(&shim.threads);
+	struct thread *thread = NULL;
+
+	/* Others may send this signal as well. */
+	if (info->si_code == SI_TIMER && threads && info->si_overrun >= 0) {
+		thread = threads_at(threads, info->si_value.sival_int);
+		/* Of a timer whose thread has ended: older kernels let the last one through. */
+		if (!thread || atomic_load(&thread->tid) != gettid())
+			return NULL;
+		*ret_weight = 1 + (uint32_t)info->si_overrun;
+		atomic_fetch_add(&thread->n_told, *ret_weight);
+	} else if (info->si_code == SI_KERNEL && threads && shim.itimer.is_on) {
+		*ret_weight = itimer_take(&shim.itimer);
+		thread = *ret_weight ? threads_find(threads, gettid()) : NULL;
+		if (!thread && *ret_weight && (thread = threads_claim(threads)) != NULL)
+			atomic_store(&thread->tid, gettid());
+	}
+	return thread;
+}
+
+static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
+{
+	struct attach_reason reason;
+	struct images_view *view;
+	struct uses uses;
+	bool wants_look = false;
+
+	/* In a forked process the first tick is the first that asks. */
+	link_ask(&shim.link, &reason);
+	view = images_enter(shim.images);
+	uses = uses_of(thread);
+	if (!view)
+		lose(&uses, weight);
+	else if (uses.own || uses.link)
+		wants_look = sample(view, thread, ucontext, &uses, weight);
+	if (view)
+		images_leave(view);
+	if (uses.wanted != uses.frequency)
+		retime(thread, uses.wanted);
+	shim_look_around(wants_look);
+}
+
+/* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
+void shim_on_tick(int number, siginfo_t *info, void *ucontext)
+{
+	int kept = errno;
+	uint32_t weight = 0;
+	struct thread *thread = find_thread(info, &weight);
+
+	(void)number;
+	if (thread)
+		tick(thread, ucontext, weight);
+	errno = kept;
+}
+
+/* --- what no tick told ------------------------------------------------------------------------ */
+
+static void send_untold(const struct thread *thread, uint32_t n)
+{
+	struct images_view *view = images_enter(shim.images);
+
+	if (view) {
+		send_stack(view, thread, atomic_load(&thread->frequency), n);
+		images_leave(view);
+	} else {
+		link_lost(&shim.link, n);
+	}
+}
+
+void shim_count_untold(struct thread *thread, bool own, bool link)
+{
+	uint64_t n = threads_untold(thread);
+	bool was_seen = thread->n_frames;
+
+	/* A filter is asked in the thread, and of the moment. */
+	if (!n || n > INT32_MAX || (own && atomic_load(&shim.filter)))
+		return;
+	if (!was_seen) {
+		if (!thread->start)
+			return;
+		thread->frames[0] = (uint64_t)(uintptr_t)thread->start;
+		thread->n_frames = 1;
+		thread->quality = STACK_BROKEN;
+	}
+	if (own) {
+		count(&shim.counters.seen, (uint32_t)n);
+		count(&shim.counters.untold, (uint32_t)n);
+		if (!was_seen)
+			count(&shim.counters.unseen, (uint32_t)n);
+	}
+	if (own && was_seen)
+		add_stack(thread, (uint32_t)n);
+	else if (own)
+		keep_stack(thread, (uint32_t)n);
+	if (link)
+		send_untold(thread, (uint32_t)n);
+}
+
+void shim_count_end(struct thread *thread)
+{
+	struct uses uses = uses_of(thread);
+
+	if (uses.own || uses.link)
+		shim_count_untold(thread, uses.own, uses.link);
+}

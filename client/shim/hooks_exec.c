@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec(3): the profile's file is written before the program becomes another one. In a child of
+ * vfork(2) the profile is the parent's, and nothing is done.
+ *
+ * The C library's own functions call each other inside: each one has to be stood before.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "client/shim/hooks.h"
+#include "client/shim/shim.h"
+
+/* Of execl(3) and its kin: POSIX wants 4096 bytes of arguments at least. */
+#define ARGUMENTS_MAX 4096
+
+typedef int plain_function(const char *, char *const[]);
+typedef int with_environment_function(const char *, char *const[], char *const[]);
+typedef int by_fd_function(int, char *const[], char *const[]);
+typedef int at_function(int, const char *, char *const[], char *const[], int);
+
+#define REALS(X)                              \
+	X(plain_function, execv)              \
+	X(plain_function, execvp)             \
+	X(with_environment_function, execve)  \
+	X(with_environment_function, execvpe) \
+	X(by_fd_function, fexecve)            \
+	X(at_function, execveat)
+
+#define REAL(type, name)                                         \
+	static type *_Atomic real_##name;                        \
+	static type *find_##name(void)                           \
+	{                                                        \
+		type *found = atomic_load(&real_##name);         \
+                                                                 \
+		if (!found) {                                    \
+			found = (type *)dlsym(RTLD_NEXT, #name); \
+			atomic_store(&real_##name, found);       \
+		}                                                \
+		return found;                                    \
+	}
+REALS(REAL)
+
+#define FIND(type, name) find_##name();
+void hooks_exec_begin(void){REALS(FIND)}
+
+/* What @call returns is that it failed. */
+#define EXEC(call)                  \
+	({                          \
+		shim_exec_begin();  \
+		int r = (call);     \
+                                    \
+		shim_exec_failed(); \
+		r;                  \
+	})
+
+EXPORTED int execve(const char *path, char *const arguments[], char *const environment[])
+{
+	return EXEC(find_execve()(path, arguments, environment));
+}
+
+EXPORTED int execv(const char *path, char *const arguments[])
+{
+	return EXEC(find_execv()(path, arguments));
+}
+
+EXPORTED int execvp(const char *file, char *const arguments[])
+{
+	return EXEC(find_execvp()(file, arguments));
+}
+
+EXPORTED int execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+	return EXEC(find_execvpe()(file, arguments, environment));
+}
+
+EXPORTED int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+	return EXEC(find_fexecve()(fd, arguments, environment));
+}
+
+EXPORTED int execveat(int fd, const char *path, char *const arguments[], char *const environment[],
+		      int flags)
+{
+	return EXEC(find_execveat()(fd, path, arguments, environment, flags));
+}
+
+/* False: there are too many, errno says so. */
+static bool gather(const char *first, va_list list, char *ret[ARGUMENTS_MAX])
+{
+	size_t n = 0;
+
+	ret[n++] = (char *)(uintptr_t)first;
+	while (ret[n - 1]) {
+		if (n == ARGUMENTS_MAX) {
+			errno = E2BIG;
+			return false;
+		}
+		ret[n++] = va_arg(list, char *);
+	}
+	return true;
+}
+
+EXPORTED int execl(const char *path, const char *argument, ...)
+{
+	char *arguments[ARGUMENTS_MAX];
+	va_list list;
+	bool good;
+
+	va_start(list, argument);
+	good = gather(argument, list, arguments);
+	va_end(list);
+	return good ? execv(path, arguments) : -1;
+}
+
+EXPORTED int execlp(const char *file, const char *argument, ...)
+{
+	char *arguments[ARGUMENTS_MAX];
+	va_list list;
+	bool good;
+
+	va_start(list, argument);
+	good = gather(argument, list, arguments);
+	va_end(list);
+	return good ? execvp(file, arguments) : -1;
+}
+
+EXPORTED int execle(const char *path, const char *argument, ...)
+{
+	char *arguments[ARGUMENTS_MAX];
+	char *const *environment = NULL;
+	va_list list;
+	bool good;
+
+	va_start(list, argument);
+	good = gather(argument, list, arguments);
+	if (good)
+		environment = va_arg(list, char *const *);
+	va_end(list);
+	return good ? execve(path, arguments, environment) : -1;
+}

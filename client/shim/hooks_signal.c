@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals: the program is not to see which ones we have taken (fatal.h), and threads that block all
+ * of them go on being sampled. Else their ticks would be what sigwait(3) returns.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "client/shim/fatal.h"
+#include "client/shim/hooks.h"
+#include "client/shim/shim.h"
+
+typedef int action_function(int, const struct sigaction *, struct sigaction *);
+typedef void (*handler)(int);
+typedef handler signal_function(int, handler);
+typedef int mask_function(int, const sigset_t *, sigset_t *);
+
+static action_function *_Atomic real_sigaction;
+static signal_function *_Atomic real_signal;
+static mask_function *_Atomic real_sigprocmask, *_Atomic real_pthread_sigmask;
+
+#define FIND(type, real, name)                                  \
+	static type *find_##real(void)                          \
+	{                                                       \
+		type *found = atomic_load(&real);               \
+                                                                \
+		if (!found) {                                   \
+			found = (type *)dlsym(RTLD_NEXT, name); \
+			atomic_store(&real, found);             \
+		}                                               \
+		return found;                                   \
+	}
+FIND(action_function, real_sigaction, "sigaction")
+FIND(signal_function, real_signal, "signal")
+FIND(mask_function, real_sigprocmask, "sigprocmask")
+FIND(mask_function, real_pthread_sigmask, "pthread_sigmask")
+
+void hooks_signal_begin(void)
+{
+	find_real_sigaction();
+	find_real_signal();
+	find_real_sigprocmask();
+	find_real_pthread_sigmask();
+}
+
+int hooks_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+	return find_real_sigaction()(number, action, before);
+}
+
+EXPORTED int sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+	int r = hooks_sigaction(number, action, before);
+
+	if (r == 0 && before && fatal_is(before))
+		*before = (struct sigaction){.sa_handler = SIG_DFL};
+	return r;
+}
+
+EXPORTED handler signal(int number, handler action)
+{
+	struct sigaction before;
+	bool was_ours = hooks_sigaction(number, NULL, &before) == 0 && fatal_is(&before);
+	handler r = find_real_signal()(number, action);
+
+	return was_ours && r != SIG_ERR ? SIG_DFL : r;
+}
+
+/* @set without the tick's signal, in @room; or as it is. */
+static const sigset_t *admit_ticks(int how, const sigset_t *set, sigset_t *room)
+{
+	int tick = shim_tick_signal();
+
+	if (!set || how == SIG_UNBLOCK || !tick || sigismember(set, tick) != 1)
+		return set;
+	*room = *set;
+	sigdelset(room, tick);
+	return room;
+}
+
+EXPORTED int sigprocmask(int how, const sigset_t *set, sigset_t *before)
+{
+	sigset_t room;
+
+	return find_real_sigprocmask()(how, admit_ticks(how, set, &room), before);
+}
+
+EXPORTED int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+	sigset_t room;
+
+	return find_real_pthread_sigmask()(how, admit_ticks(how, set, &room), before);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What nobody tells the library of: threads that were not made by pthread_create(3) or
+ * thrd_create(3), and code that was not loaded by dlopen(3), or by one that had to be left to its
+ * caller (hooks.c); JIT compilers' for one. Handlers that sample look for it: for threads every
+ * second, for code as a sample shows some that is not known, less and less often.
+ */
+#include <time.h>
+#include <unistd.h>
+
+#include "client/shim/own_stack.h"
+#include "client/shim/shim_private.h"
+
+#define SECOND_NS     UINT64_C(1000000000)
+#define LOOK_FIRST_NS (SECOND_NS / 100)
+
+void shim_work(void (*work)(void))
+{
+	own_stack_call(shim.stack, SHIM_STACK_BYTES, work);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+static void look_for_threads(void)
+{
+	const struct threads_timing when = shim_timing();
+	bool any;
+
+	if (!shim.itimer.is_on && when.frequency)
+		threads_scan(shim.threads, &when, &any);
+}
+
+static void look_for_code(void)
+{
+	images_refresh(shim.images, true);
+}
+
+/* The lock is held. */
+static void look(bool wants, uint64_t now)
+{
+	if (wants) {
+		shim_work(look_for_code);
+		shim.look_wait_ns = shim.look_wait_ns ? shim.look_wait_ns * 2 : LOOK_FIRST_NS;
+		if (shim.look_wait_ns > SECOND_NS)
+			shim.look_wait_ns = SECOND_NS;
+	}
+	if (now - shim.scanned_ns >= SECOND_NS) {
+		shim_work(look_for_threads);
+		shim.scanned_ns = now;
+	}
+	atomic_store(&shim.look_ns, now + (shim.look_wait_ns ? shim.look_wait_ns : LOOK_FIRST_NS));
+}
+
+void shim_look_around(bool wants)
+{
+	uint64_t now = now_ns(), due = atomic_load(&shim.look_ns);
+
+	if (now < due || (!wants && now - due < SECOND_NS) || !lock_try(&shim.lock))
+		return;
+	if (shim_wants_ticks() && shim.pid == getpid())
+		look(wants, now);
+	lock_release_only(&shim.lock);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/shim/ranges.h"
+
+#include <string.h>
+
+/* The first range that ends at @address or behind. */
+static unsigned find(const struct ranges *ranges, uint64_t address)
+{
+	unsigned low = 0, high = ranges->n;
+
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+
+		if (ranges->at[middle].end < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Puts @n of @with in the place of those from @from up to @to. */
+static bool replace(struct ranges *ranges, unsigned from, unsigned to, const struct range *with,
+		    unsigned n)
+{
+	unsigned n_all = ranges->n - (to - from) + n;
+
+	if (n_all > RANGES_MAX)
+		return false;
+	memmove(&ranges->at[from + n], &ranges->at[to], (ranges->n - to) * sizeof(*with));
+	memcpy(&ranges->at[from], with, n * sizeof(*with));
+	ranges->n = n_all;
+	return true;
+}
+
+bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	unsigned from = find(ranges, start), to;
+	struct range all = {start, end};
+
+	for (to = from; to < ranges->n && ranges->at[to].start <= end; to++) {
+		if (ranges->at[to].start < all.start)
+			all.start = ranges->at[to].start;
+		if (ranges->at[to].end > all.end)
+			all.end = ranges->at[to].end;
+	}
+	return replace(ranges, from, to, &all, 1);
+}
+
+bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	unsigned from = find(ranges, start + 1), to, n = 0;
+	struct range left[2];
+
+	for (to = from; to < ranges->n && ranges->at[to].start < end; to++) {
+		if (ranges->at[to].start < start)
+			left[n++] = (struct range){ranges->at[to].start, start};
+		if (ranges->at[to].end > end)
+			left[n++] = (struct range){end, ranges->at[to].end};
+	}
+	return replace(ranges, from, to, left, n);
+}
