@@ -285,6 +285,16 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t events, void *user
 	return r;
 }
 
+/* Those that want a ring say so at once: it is the one that least looks like it. */
+static void drop_oldest(struct family *f)
+{
+	struct connection *c = f->connections;
+
+	while (c->next)
+		c = c->next;
+	drop_connection(c);
+}
+
 static int on_connect(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct family *f = userdata;
@@ -295,7 +305,9 @@ static int on_connect(sd_event_source *source, int fd, uint32_t events, void *us
 	(void)events;
 	if (peer < 0)
 		return 0;
-	c = f->n_connections < CONNECTIONS_MAX ? calloc(1, sizeof(*c)) : NULL;
+	if (f->n_connections == CONNECTIONS_MAX)
+		drop_oldest(f);
+	c = calloc(1, sizeof(*c));
 	if (!c || sd_event_add_io(f->loop, &c->on_bytes, peer, EPOLLIN, on_bytes, c) < 0) {
 		f->totals.n_refused++;
 		close(peer);

@@ -182,6 +182,8 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 	link_ask(&shim.link, &reason);
 	view = images_enter(shim.images);
 	uses = uses_of(thread);
+	if (uses.wanted == IDLE_FREQUENCY)
+		link_check(&shim.link);
 	if (!view)
 		lose(&uses, weight);
 	else if (uses.own || uses.link)

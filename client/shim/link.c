@@ -66,6 +66,13 @@ uint32_t link_frequency(const struct link *link)
 	}
 }
 
+void link_check(struct link *link)
+{
+	/* The memory stays mapped: others may be writing to it. */
+	if (link_is_on(link) && !ring_writer_has_server(&link->ring))
+		atomic_store(&link->state, LINK_NONE);
+}
+
 void link_maps(struct link *link, const struct images_view *view)
 {
 	uint32_t generation;
@@ -111,8 +118,7 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {
 		count(&counters->lost, sample->weight);
-		if (!ring_writer_has_server(&link->ring))
-			atomic_store(&link->state, LINK_NONE);
+		link_check(link);
 	} else if (sample->quality == STACK_COMPLETE) {
 		count(&counters->complete, sample->weight);
 	} else if (sample->quality == STACK_TRUNCATED) {

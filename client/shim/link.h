@@ -59,6 +59,9 @@ bool link_is_on(const struct link *link);
  */
 uint32_t link_frequency(const struct link *link);
 
+/* Looks whether the server is still there, and gives it up if not. */
+void link_check(struct link *link);
+
 /* The rest with link_is_on(). */
 
 /* Makes the server know the mappings of @view, as far as there is room. */

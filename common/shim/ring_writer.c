@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/shim/ring_writer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -93,16 +92,17 @@ uint32_t ring_writer_frequency(const struct ring_writer *w)
 	return frequency < RING_FREQUENCY_MAX ? frequency : RING_FREQUENCY_MAX;
 }
 
-/* False: nobody can hear it. */
-static bool ring_bell(const struct ring_writer *w)
+static void ring_bell(const struct ring_writer *w)
 {
-	return !has_bell(w) || send(w->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ||
-	       errno != EPIPE;
+	if (has_bell(w))
+		send(w->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 bool ring_writer_has_server(const struct ring_writer *w)
 {
-	return ring_bell(w);
+	char byte;
+
+	return !has_bell(w) || recv(w->bell, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
 }
 
 /* Takes @n words, and leaves their number there. False: so many are not free. */

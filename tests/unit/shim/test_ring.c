@@ -195,7 +195,22 @@ static void test_full(void **state)
 	sample = make_sample(1, 5000, frames);
 	assert_true(ring_writer_sample(&ends.writer, &sample));
 	end(&ends);
-	/* The process has gone, and its end with it. */
+}
+
+static void test_server(void **state)
+{
+	struct ends ends;
+
+	(void)state;
+	begin(&ends, RING_WORDS_MIN);
+	assert_true(ring_writer_has_server(&ends.writer));
+	close(ends.ring.bell);
+	ends.ring.bell = -1;
+	assert_false(ring_writer_has_server(&ends.writer));
+	/* That cannot be known. */
+	close(ends.writer.bell);
+	assert_true(ring_writer_has_server(&ends.writer));
+	end(&ends);
 }
 
 static void test_bell(void **state)
@@ -548,13 +563,13 @@ static void test_not_a_ring(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ends),  cmocka_unit_test(test_frequency),
-		cmocka_unit_test(test_full),       cmocka_unit_test(test_bell),
-		cmocka_unit_test(test_maps),       cmocka_unit_test(test_many_producers),
-		cmocka_unit_test(test_torn),       cmocka_unit_test(test_ledger),
-		cmocka_unit_test(test_malformed),  cmocka_unit_test(test_malformed_maps),
-		cmocka_unit_test(test_broken),     cmocka_unit_test(test_scribbled),
-		cmocka_unit_test(test_not_a_ring),
+		cmocka_unit_test(test_both_ends),      cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_full),           cmocka_unit_test(test_server),
+		cmocka_unit_test(test_bell),           cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_many_producers), cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_ledger),         cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_malformed_maps), cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_scribbled),      cmocka_unit_test(test_not_a_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

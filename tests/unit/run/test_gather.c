@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples that were taken here and there, and what one profile makes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/run/gather.h"
+#include "common/reasons.h"
+
+#define LIBRARY_A "7f0000001000-7f0000003000 r-xp 00001000 08:01 77 /lib/liba.so\n"
+#define LIBRARY_B "7f0000001000-7f0000003000 r-xp 00001000 08:01 78 /lib/libb.so\n"
+#define PROGRAM   "400000-402000 r-xp 00000000 08:01 5 /bin/program\n"
+
+static struct gather *begin(void)
+{
+	struct gather *g;
+
+	assert_int_equal(gather_new(&g, 100, 1000), 0);
+	return g;
+}
+
+static struct gather_process *add_process(struct gather *g, int pid)
+{
+	struct gather_process *p;
+
+	assert_int_equal(gather_process_new(&p, g, pid, "before", "/bin/program"), 0);
+	return p;
+}
+
+static void give_maps(struct gather_process *p, uint32_t generation, const char *text)
+{
+	gather_maps(p, generation, text, strlen(text));
+}
+
+static void give(struct gather_process *p, uint32_t tid, uint32_t generation, uint32_t weight,
+		 uint64_t leaf)
+{
+	const uint64_t frames[] = {leaf, 0x400100};
+	struct ring_sample sample = {
+		.tid = tid,
+		.weight = weight,
+		.generation = generation,
+		.frequency = 200,
+		.quality = weight == 3 ? STACK_TRUNCATED : STACK_COMPLETE,
+		.comm = "thread",
+		.frames = frames,
+		.n_frames = 2,
+	};
+
+	gather_sample(p, &sample);
+}
+
+static void finish(struct gather_process *p, uint64_t taken, uint64_t seen)
+{
+	const struct ring_ledger ledger = {.taken = taken, .seen = seen, .complete = taken};
+
+	assert_int_equal(gather_finish(p, &ledger), 0);
+	gather_process_free(p);
+}
+
+static struct profile *end(struct gather *g)
+{
+	struct profile *p;
+
+	assert_int_equal(gather_profile(g, 5000, &p), 0);
+	return p;
+}
+
+static const char *path_of(const struct profile *p, size_t sample, uint32_t frame)
+{
+	const struct profile_sample *s = &p->samples[sample];
+	uint32_t mapping = p->locations[p->sample_locations[s->first_location + frame]].mapping;
+
+	return mapping == PROFILE_NONE ? "" : profile_string(p, p->mappings[mapping].path);
+}
+
+static uint64_t address_of(const struct profile *p, size_t sample, uint32_t frame)
+{
+	return p->locations[p->sample_locations[p->samples[sample].first_location + frame]].address;
+}
+
+static const struct profile_label *label_of(const struct profile *p, size_t sample, const char *key)
+{
+	const struct profile_sample *s = &p->samples[sample];
+
+	for (uint32_t i = 0; i < s->n_labels; i++) {
+		const struct profile_label *label = &p->sample_labels[s->first_label + i];
+
+		if (strcmp(profile_string(p, label->key), key) == 0)
+			return label;
+	}
+	return NULL;
+}
+
+static void test_one(void **state)
+{
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10);
+	struct gather_totals totals;
+	struct profile *p;
+
+	(void)state;
+	give_maps(process, 1, LIBRARY_A PROGRAM);
+	give(process, 10, 1, 1, 0x7f0000001010);
+	give(process, 11, 1, 4, 0x7f0000001010);
+	give(process, 11, 1, 3, 0x7f0000001010);
+	finish(process, 8, 10);
+	gather_get_totals(g, &totals);
+	assert_int_equal(totals.samples, 8);
+	assert_int_equal(totals.lost, 2);
+	assert_int_equal(totals.n_processes, 1);
+	p = end(g);
+	/* The name of the thread does not tell these two apart; the end of the stack does. */
+	assert_int_equal(p->n_samples, 2);
+	assert_int_equal(p->sample_values[0], 5);
+	assert_int_equal(p->sample_values[1], 5 * 5000000);
+	assert_int_equal(label_of(p, 0, "pid")->num, 10);
+	assert_string_equal(profile_string(p, label_of(p, 0, "comm")->str), "thread");
+	assert_string_equal(profile_string(p, label_of(p, 0, "thread")->str), "thread");
+	assert_null(label_of(p, 0, "stack"));
+	assert_string_equal(profile_string(p, label_of(p, 1, "stack")->str), "truncated");
+	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
+	assert_string_equal(path_of(p, 0, 1), "/bin/program");
+	/* The program comes first, though it lies behind in the maps. */
+	assert_string_equal(profile_string(p, p->mappings[0].path), "/bin/program");
+	assert_int_equal(p->duration_ns, 4000);
+	assert_int_equal(p->period, 10000000);
+	profile_free(p);
+	gather_free(g);
+}
+
+/* One library in place of another: the sample's generation tells which. */
+static void test_generations(void **state)
+{
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10);
+	struct profile *p;
+
+	(void)state;
+	/* Before anything is known. */
+	give(process, 10, 1, 1, 0x7f0000001010);
+	give_maps(process, 1, PROGRAM LIBRARY_A);
+	give_maps(process, 2, PROGRAM);
+	give_maps(process, 3, PROGRAM LIBRARY_B);
+	give(process, 10, 3, 2, 0x7f0000001010);
+	give(process, 10, 1, 4, 0x7f0000001020);
+	/* Nothing was there then: what was there last. */
+	give(process, 10, 2, 5, 0x7f0000001030);
+	give(process, 10, 3, 6, 0x500000);
+	finish(process, 18, 18);
+	p = end(g);
+	assert_int_equal(p->n_samples, 5);
+	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
+	assert_string_equal(path_of(p, 1, 0), "/lib/libb.so");
+	assert_string_equal(path_of(p, 2, 0), "/lib/liba.so");
+	assert_string_equal(path_of(p, 3, 0), "/lib/libb.so");
+	assert_string_equal(path_of(p, 4, 0), "");
+	assert_int_equal(address_of(p, 4, 0), 0x500000);
+	/* The program's mapping is one, through all of them. */
+	assert_int_equal(p->n_mappings, 3);
+	profile_free(p);
+	gather_free(g);
+}
+
+/* The same library elsewhere, in another process: it is laid over the first. */
+static void test_processes(void **state)
+{
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10), *other = add_process(g, 20);
+	struct profile *p;
+
+	(void)state;
+	give_maps(process, 1, PROGRAM LIBRARY_A "600000-601000 r-xp 00000000 00:00 0 \n");
+	give(process, 10, 1, 1, 0x7f0000001010);
+	give(process, 10, 1, 2, 0x600010);
+	finish(process, 3, 3);
+	give_maps(other, 1,
+		  PROGRAM "7f1111101000-7f1111103000 r-xp 00001000 08:01 77 /lib/liba.so\n"
+			  "700000-701000 r-xp 00000000 00:00 0 \n");
+	give(other, 20, 1, 1, 0x7f1111101010);
+	give(other, 20, 1, 2, 0x700010);
+	finish(other, 3, 3);
+	p = end(g);
+	assert_int_equal(p->n_samples, 4);
+	assert_int_equal(address_of(p, 0, 0), address_of(p, 2, 0));
+	assert_string_equal(path_of(p, 2, 0), "/lib/liba.so");
+	assert_int_equal(label_of(p, 2, "pid")->num, 20);
+	/* Memory that is no file's is not. */
+	assert_int_equal(address_of(p, 1, 0), 0x600010);
+	assert_int_equal(address_of(p, 3, 0), 0x700010);
+	profile_free(p);
+	gather_free(g);
+}
+
+/* What a process may say that is not so. */
+static void test_nonsense(void **state)
+{
+	static const char *const texts[] = {
+		"\n\n\n",
+		"400000-402000 r-xp 00000000 08:01 5 /bin/program",
+		"402000-400000 r-xp 00000000 08:01 5 /bin/program\n",
+		"0-ffffffffffffffff r-xp 00000000 08:01 5 /all\n400000-402000 r-xp 0 08:01 5 /b\n",
+		"400000-402000 r-xp\n",
+		"nothing of the kind\n\xff\xfe\n",
+	};
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10);
+	struct profile *p;
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		give_maps(process, i + 1, texts[i]);
+		give(process, 10, i + 1, 1, 0x400010 + i);
+		give(process, 10, UINT32_MAX, 1, 0);
+	}
+	finish(process, 12, UINT64_MAX / 16);
+	p = end(g);
+	assert_int_equal(profile_total(p, 0), 12);
+	profile_free(p);
+	gather_free(g);
+}
+
+static void test_nothing(void **state)
+{
+	struct gather *g = begin();
+	struct gather_totals totals;
+	struct profile *p;
+
+	(void)state;
+	gather_process_free(add_process(g, 1));
+	finish(add_process(g, 2), 0, 0);
+	gather_get_totals(g, &totals);
+	assert_int_equal(totals.n_processes, 1);
+	assert_int_equal(totals.n_sampled, 0);
+	p = end(g);
+	assert_int_equal(p->n_samples, 0);
+	assert_int_equal(p->n_sample_types, 2);
+	profile_free(p);
+	gather_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one),       cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_processes), cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
