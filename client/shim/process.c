@@ -284,7 +284,9 @@ void shim_exec_begin(void)
 	lock_take(&shim.lock, &mask);
 	itimer_stop(&shim.itimer);
 	lock_release(&shim.lock, &mask);
-	shim_flush();
+	/* Most forked processes become other programs before they are sampled once. */
+	if (shim.file.fd >= 0 || atomic_load(&shim.samples))
+		shim_flush();
 }
 
 void shim_exec_failed(void)
