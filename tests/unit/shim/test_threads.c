@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Timers of threads and of the process, by what their clocks say. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client/shim/itimer.h"
+#include "client/shim/threads.h"
+
+#define MS      UINT64_C(1000000)
+#define N_FIRST 2000
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t end = now_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+		;
+}
+
+/* Its signals are ignored: all of its ticks are untold. */
+static struct thread *arm(struct threads *threads, const struct threads_timing *timing)
+{
+	struct thread *thread = threads_claim(threads);
+
+	assert_non_null(thread);
+	thread->tid = gettid();
+	assert_true(threads_arm(threads, thread, timing));
+	return thread;
+}
+
+static void test_untold(void **state)
+{
+	const struct threads_timing timing = {.period_ns = MS, .signal = SIGUSR1};
+	struct threads *threads;
+	struct thread *thread;
+	uint64_t begin, due, n;
+
+	(void)state;
+	assert_int_equal(threads_new(&threads), 0);
+	thread = arm(threads, &timing);
+	begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	burn(50 * MS);
+	n = threads_untold(thread);
+	due = (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / MS;
+	assert_in_range(n, due > 2 ? due - 2 : 0, due + 2);
+	thread->n_told = n - 10;
+	assert_in_range(threads_untold(thread), 10, 10 + due);
+	thread->n_told = 1000000;
+	assert_int_equal(threads_untold(thread), 0);
+	threads_disarm(thread);
+	threads_release(thread);
+	assert_int_equal(threads_untold(thread), 0);
+	threads_free(threads);
+}
+
+/* However short a thread is: of those that live for a tenth of a period, one in ten is seen. */
+static void test_first_period(void **state)
+{
+	const struct threads_timing timing = {.period_ns = 1000 * MS, .signal = SIGUSR1};
+	struct threads *threads;
+	unsigned n_short = 0, n_long = 0;
+
+	(void)state;
+	assert_int_equal(threads_new(&threads), 0);
+	for (int i = 0; i < N_FIRST; i++) {
+		uint64_t before = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		struct thread *thread = arm(threads, &timing);
+		uint64_t first = thread->first_ns - before;
+
+		assert_in_range(first, 1, timing.period_ns + 100 * MS);
+		n_short += first < timing.period_ns / 10;
+		n_long += first > timing.period_ns / 2;
+		threads_disarm(thread);
+		threads_release(thread);
+	}
+	assert_in_range(n_short, N_FIRST / 10 * 7 / 10, N_FIRST / 10 * 13 / 10);
+	assert_in_range(n_long, N_FIRST / 2 * 8 / 10, N_FIRST / 2 * 12 / 10);
+	threads_free(threads);
+}
+
+static void test_itimer(void **state)
+{
+	struct itimer itimer = {.is_on = false}, other = {.is_on = false};
+	uint64_t begin, due, n;
+
+	(void)state;
+	assert_true(itimer_start(&itimer, MS));
+	begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	assert_false(itimer_start(&other, MS));
+	burn(30 * MS);
+	n = itimer_take(&itimer);
+	burn(20 * MS);
+	n += itimer_take(&itimer);
+	due = (now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / MS;
+	assert_in_range(n, due > 2 ? due - 2 : 0, due + 2);
+	itimer_stop(&itimer);
+	assert_true(itimer_start(&other, MS));
+	itimer_stop(&other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_untold),
+		cmocka_unit_test(test_first_period),
+		cmocka_unit_test(test_itimer),
+	};
+
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGPROF, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
