@@ -176,7 +176,7 @@ static int hand_over(struct ring_reader *r, uint64_t head, const struct ring_sin
 			sink->sample(sink->userdata, &sample);
 		}
 	} else if (RING_TYPE(head) == RING_MAPS) {
-		outcome = take_maps(r, RING_LENGTH(head), sink);
+		outcome = sink->maps ? take_maps(r, RING_LENGTH(head), sink) : 0;
 	}
 	if (outcome > 0)
 		r->malformed++;

@@ -28,7 +28,7 @@ struct ring_sink {
 	 * All executable mappings of the process, as lines of /proc/PID/maps, though the process
 	 * may have written anything: any bytes but NUL. Samples with this generation or a higher
 	 * one, until the next, were taken with them; some may come before. Each generation comes at
-	 * most once.
+	 * most once. NULL: for who asks the kernel instead; then no parts are kept.
 	 */
 	void (*maps)(void *userdata, uint32_t generation, const char *text, size_t length);
 	void *userdata;
