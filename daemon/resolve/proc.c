@@ -75,7 +75,7 @@ static int read_file(int proc_fd, pid_t pid, const char *name, char **ret, size_
 	return read_file_owner(proc_fd, pid, name, ret, ret_length, &owner);
 }
 
-static int read_stat(int proc_fd, pid_t pid, struct maps_stat *ret)
+int proc_read_stat(int proc_fd, pid_t pid, struct maps_stat *ret)
 {
 	cleanup(freep) char *text = NULL;
 	size_t length;
@@ -85,6 +85,16 @@ static int read_stat(int proc_fd, pid_t pid, struct maps_stat *ret)
 	if (r)
 		return r;
 	return maps_parse_stat(text, length, ret) == MAPS_E_OK ? PROC_E_OK : PROC_E_GONE;
+}
+
+static uint64_t tick_ns(void)
+{
+	return 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+uint64_t proc_start_ns(const struct maps_stat *stat)
+{
+	return stat->start_ticks * tick_ns();
 }
 
 int proc_each(int proc_fd, int (*fn)(void *userdata, const struct maps_stat *stat), void *userdata)
@@ -107,7 +117,7 @@ int proc_each(int proc_fd, int (*fn)(void *userdata, const struct maps_stat *sta
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		r = read_stat(proc_fd, atoi(entry->d_name), &stat);
+		r = proc_read_stat(proc_fd, atoi(entry->d_name), &stat);
 		if (r == PROC_E_OK)
 			r = fn(userdata, &stat);
 		else if (r == PROC_E_GONE)
@@ -119,12 +129,11 @@ int proc_each(int proc_fd, int (*fn)(void *userdata, const struct maps_stat *sta
 
 bool proc_is_process(int proc_fd, pid_t pid, uint64_t start_ns)
 {
-	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct maps_stat stat;
 
-	if (read_stat(proc_fd, pid, &stat) != PROC_E_OK)
+	if (proc_read_stat(proc_fd, pid, &stat) != PROC_E_OK)
 		return false;
-	return !start_ns || stat.start_ticks == start_ns / tick_ns;
+	return !start_ns || stat.start_ticks == start_ns / tick_ns();
 }
 
 int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct source_sink *sink)
@@ -187,7 +196,7 @@ enum proc_life proc_life(int proc_fd, pid_t pid)
 {
 	struct maps_stat stat;
 
-	if (read_stat(proc_fd, pid, &stat) != PROC_E_OK)
+	if (proc_read_stat(proc_fd, pid, &stat) != PROC_E_OK)
 		return PROC_LIFE_ENDED;
 	if (stat.state != 'Z' && stat.state != 'X' && !(stat.flags & MAPS_STAT_EXITING))
 		return PROC_LIFE_ALIVE;
@@ -247,7 +256,7 @@ static bool hides_groups(int proc_fd, pid_t pid, const struct unit *unit)
 
 	if (strcmp(unit->cgroup, "/") != 0)
 		return false;
-	return read_stat(proc_fd, pid, &stat) != PROC_E_OK || stat.flags & MAPS_STAT_EXITING;
+	return proc_read_stat(proc_fd, pid, &stat) != PROC_E_OK || stat.flags & MAPS_STAT_EXITING;
 }
 
 int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret)

@@ -22,6 +22,10 @@ enum {
 
 /* CLOCK_MONOTONIC, nanoseconds. */
 uint64_t proc_now_ns(void);
+/* /proc/PID/stat. */
+int proc_read_stat(int proc_fd, pid_t pid, struct maps_stat *ret);
+/* When the process of @stat began, CLOCK_BOOTTIME, as far as /proc knows (10 ms steps). */
+uint64_t proc_start_ns(const struct maps_stat *stat);
 /* Calls @fn for each process; a nonzero return ends the walk and is returned. */
 int proc_each(int proc_fd, int (*fn)(void *userdata, const struct maps_stat *stat), void *userdata);
 /* The thread group (process) of the thread @tid. */

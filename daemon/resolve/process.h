@@ -58,6 +58,11 @@ struct process {
 void process_unref(struct process *process);
 struct process *process_ref(struct process *process);
 
+enum {
+	PROCESS_E_OK,
+	PROCESS_E_GONE, /* there is no such process any more */
+};
+
 struct process_table;
 
 struct process_table_stats {
@@ -85,6 +90,16 @@ DEFINE_CLEANUP(struct process_table *, process_table_free)
  * are only completed. Blocks for about 50 us a process. Returns 0 or negative errno.
  */
 int process_table_scan(struct process_table *t, const struct source_sink *sink);
+/*
+ * For processes that no record announces: tells @sink in the same way that @pid runs another
+ * program, as the child of its parent if it is new and that one is known, and what it has mapped.
+ * *ret_start_ns as in struct sample. Returns 0, PROCESS_E_GONE, or negative errno.
+ */
+int process_table_begin(struct process_table *t, pid_t pid, const struct source_sink *sink,
+			uint64_t *ret_start_ns);
+/* Tells @sink what the living process @pid has mapped now, as of @time_ns. 0 or negative errno. */
+int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
+		       const struct source_sink *sink);
 /* From now on only processes of this user are read. */
 void process_table_scan_only(struct process_table *t, uid_t uid);
 /* Whether records were lost and a scan is due. */

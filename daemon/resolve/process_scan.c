@@ -121,3 +121,60 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 	}
 	return r;
 }
+
+int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
+		       const struct source_sink *sink)
+{
+	int r;
+
+	if (!process_table_living(t, pid))
+		return 0;
+	r = proc_emit_mappings(t->proc_fd, pid, time_ns, sink);
+	return r < 0 ? r : 0;
+}
+
+/* It is known as the child of somebody before it is known as what it runs. */
+static void tell_birth(struct process_table *t, const struct maps_stat *stat, uint64_t time_ns,
+		       const struct source_sink *sink)
+{
+	struct process_event event = {.kind = PROCESS_EVENT_FORK,
+				      .time_ns = time_ns,
+				      .pid = stat->pid,
+				      .tid = stat->pid,
+				      .parent = stat->ppid};
+
+	if (process_table_living(t, stat->ppid))
+		sink->process_event(sink->userdata, &event);
+}
+
+int process_table_begin(struct process_table *t, pid_t pid, const struct source_sink *sink,
+			uint64_t *ret_start_ns)
+{
+	struct process_event event = {
+		.kind = PROCESS_EVENT_EXEC, .time_ns = proc_now_ns(), .pid = pid, .tid = pid};
+	struct process *p = process_table_living(t, pid);
+	struct maps_stat stat;
+	uint64_t start_ns;
+	int r;
+
+	r = proc_read_stat(t->proc_fd, pid, &stat);
+	if (r)
+		return r < 0 ? r : PROCESS_E_GONE;
+	start_ns = proc_start_ns(&stat);
+	if (p && p->start_ns && p->start_ns != start_ns) {
+		process_die(t, p, event.time_ns);
+		p = NULL;
+	}
+	if (!p)
+		tell_birth(t, &stat, event.time_ns, sink);
+	process_copy_comm(event.comm, stat.comm);
+	sink->process_event(sink->userdata, &event);
+	*ret_start_ns = start_ns;
+	p = process_table_living(t, pid);
+	if (!p)
+		return 0;
+	p->start_ns = start_ns;
+	/* Now, as the process may be gone when its first sample is here. */
+	r = process_table_confirm(t, p);
+	return r ? r : process_table_look(t, pid, event.time_ns, sink);
+}

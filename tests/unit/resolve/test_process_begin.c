@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that no record announces, such as those with libprofd: told from the real /proc. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/resolve/proc.h"
+#include "daemon/resolve/process.h"
+
+struct world {
+	int proc_fd;
+	struct process_table *table;
+	struct source_sink sink;
+	unsigned n[N_PROCESS_EVENTS];
+	unsigned n_born;
+	pid_t parent; /* of the last one that was born */
+};
+
+static void on_event(void *userdata, const struct process_event *event)
+{
+	struct world *w = userdata;
+
+	w->n[event->kind]++;
+	assert_int_equal(process_table_apply(w->table, event), 0);
+}
+
+static void on_born(void *userdata, struct process *p, struct process *parent)
+{
+	struct world *w = userdata;
+
+	(void)p;
+	w->n_born++;
+	w->parent = parent ? parent->pid : 0;
+}
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	w->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(w->proc_fd >= 0);
+	assert_int_equal(process_table_new(&w->table, w->proc_fd, 1 << 20), 0);
+	process_table_observe(w->table, &(struct process_observer){.born = on_born, .userdata = w});
+	w->sink = (struct source_sink){.process_event = on_event, .userdata = w};
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	process_table_free(w->table);
+	close(w->proc_fd);
+	free(w);
+	return 0;
+}
+
+static pid_t make_child(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static const struct mapping *mapping_now(const struct process *p, const void *address)
+{
+	return mappings_find(p->mappings, mappings_generation(p->mappings, UINT64_MAX),
+			     (uint64_t)(uintptr_t)address);
+}
+
+static void test_ourselves(void **state)
+{
+	struct world *w = *state;
+	const struct process *p;
+	uint64_t start_ns;
+	void *page;
+
+	assert_int_equal(process_table_begin(w->table, getpid(), &w->sink, &start_ns), 0);
+	p = process_table_living(w->table, getpid());
+	assert_non_null(p);
+	assert_int_equal(p->start_ns, start_ns);
+	assert_true(proc_is_process(w->proc_fd, getpid(), start_ns));
+	assert_true(p->uid_known && p->uid == getuid());
+	assert_true(p->comm[0]);
+	assert_int_equal(w->n[PROCESS_EVENT_FORK], 0);
+	assert_int_equal(w->n[PROCESS_EVENT_EXEC], 1);
+	assert_non_null(mapping_now(p, (const void *)(uintptr_t)test_ourselves));
+	assert_non_null(p->program);
+	/* What comes later is told when somebody looks. */
+	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	assert_null(mapping_now(p, page));
+	assert_int_equal(process_table_look(w->table, getpid(), proc_now_ns(), &w->sink), 0);
+	assert_non_null(mapping_now(p, page));
+	assert_int_equal(process_table_living(w->table, getpid())->serial, p->serial);
+	munmap(page, 4096);
+}
+
+static void test_families(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = make_child();
+	const struct process *p;
+	uint64_t start_ns, serial;
+
+	assert_int_equal(process_table_begin(w->table, getpid(), &w->sink, &start_ns), 0);
+	assert_int_equal(process_table_begin(w->table, pid, &w->sink, &start_ns), 0);
+	assert_int_equal(w->n[PROCESS_EVENT_FORK], 1);
+	/* First as our child, then as the program that it runs. */
+	assert_int_equal(w->n_born, 3);
+	assert_int_equal(w->parent, pid);
+	serial = process_table_living(w->table, pid)->serial;
+	/* Another program of the same process. */
+	assert_int_equal(process_table_begin(w->table, pid, &w->sink, &start_ns), 0);
+	p = process_table_living(w->table, pid);
+	assert_int_equal(w->n[PROCESS_EVENT_FORK], 1);
+	assert_int_equal(w->parent, pid);
+	assert_true(p->serial > serial);
+	assert_int_equal(p->start_ns, start_ns);
+	end_child(pid);
+	assert_int_equal(process_table_begin(w->table, pid, &w->sink, &start_ns), PROCESS_E_GONE);
+	assert_int_equal(process_table_look(w->table, pid, 1, &w->sink), 0);
+	/* Its end is the source's to tell. */
+	on_event(w, &(struct process_event){
+			    .kind = PROCESS_EVENT_EXIT, .time_ns = 1, .pid = pid, .tid = pid});
+	assert_null(process_table_living(w->table, pid));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_ourselves, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_families, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
