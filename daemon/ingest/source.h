@@ -4,8 +4,8 @@
 
 /*
  * A source delivers samples and process events. Implementations: source_bpf.c (the ordinary one),
- * source_perf.c (plain perf rings, where BPF cannot be had), source_replay.c (a recorded file),
- * source_scripted.c (tests).
+ * source_perf.c (plain perf rings, where BPF cannot be had), source_shim.c (programs that sample
+ * themselves), source_replay.c (a recorded file), source_scripted.c (tests).
  *
  * Order: before a sample is delivered, every process event with an earlier time stamp has been.
  *
@@ -61,7 +61,8 @@ struct sampler_spec {
 			  kernel, and bring copies at first */                                    \
 	X(unwithdrawn) /* processes that ended and whose mappings the kernel could not forget */  \
 	X(unattached)  /* threads that a user's own profd could not sample: no more events may be \
-			  open, or the kernel refused */
+			  open, or the kernel refused */                                          \
+	X(disbelieved) /* ticks that processes with libprofd told, and had no CPU time for */
 
 #define SOURCE_COUNTER_FIELD(n) uint64_t n;
 struct source_stats {

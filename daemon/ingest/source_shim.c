@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes that have rings, and the samplers that want them. There are no process events but
+ * those that its host tells: another program when a process is attached, its mappings when it says
+ * that they changed, and here its end.
+ *
+ * A process that executes another program closes its bell and is attached again, by the same
+ * number: it is the same process for whoever follows it. One that is not attached again may live
+ * on: its pidfd tells when it ends.
+ */
+#include "daemon/ingest/source_shim.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "daemon/ingest/event.h"
+#include "daemon/ingest/source_shim_private.h"
+#include "daemon/ingest/sources.h"
+
+#define SECOND_NS      UINT64_C(1000000000)
+#define MEMORY_DEFAULT (32u << 20)
+/* So many words for each CPU hold what it samples between two drains, at some hundred Hz. */
+#define WORDS_PER_CPU 4096
+#define WORDS_LEAST   (1u << 14)
+#define WORDS_MOST    (1u << 16)
+/* Each target has a pidfd and a bell. */
+#define FDS_PER_TARGET 2
+#define FDS_PART       8
+#define TARGETS_MOST   1024
+/* Of all places, those for strangers, and for each of them. */
+#define STRANGERS_PART(n) ((n) / 4 * 3)
+#define STRANGER_PART(n)  ((n) / 4)
+/* Strangers wake profd by their bells no more often. */
+#define GATE_NS UINT64_C(10000000)
+/* Events that one drain handles. */
+#define EVENTS_MAX 64
+
+/* What is no target's number. */
+enum { NUMBER_GATE, NUMBER_BELLS, NUMBER_FIRST };
+
+static struct shim_source *from_source(struct source *source)
+{
+	return (struct shim_source *)source;
+}
+
+static struct shim_target *find_number(const struct shim_source *s, uint64_t number)
+{
+	for (unsigned i = 0; i < s->n_targets; i++)
+		if (s->targets[i]->number == number)
+			return s->targets[i];
+	return NULL;
+}
+
+static struct shim_target *find_pid(const struct shim_source *s, pid_t pid)
+{
+	for (unsigned i = 0; i < s->n_targets; i++)
+		if (s->targets[i]->process.pid == pid)
+			return s->targets[i];
+	return NULL;
+}
+
+static void remove_target(struct shim_source *s, struct shim_target *t)
+{
+	for (unsigned i = 0; i < s->n_targets; i++)
+		if (s->targets[i] == t)
+			s->targets[i] = s->targets[--s->n_targets];
+	shim_target_free(t);
+}
+
+/* As fast as the fastest sampler that wants it. */
+static void set_frequency(struct shim_source *s, struct shim_target *t)
+{
+	uint32_t hz = 0;
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (shim_wants(s, i, t) && s->samplers[i].hz > hz)
+			hz = s->samplers[i].hz;
+	shim_target_set_frequency(t, hz);
+}
+
+static void set_frequencies(struct shim_source *s)
+{
+	for (unsigned i = 0; i < s->n_targets; i++)
+		set_frequency(s, s->targets[i]);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+/* Takes the last out of its ring. Returns 0 or negative errno. */
+static int leave(struct shim_source *s, struct shim_target *t)
+{
+	unsigned budget = UINT_MAX;
+	int r = source_shim_drain_one(s, t, true, &budget);
+
+	shim_target_leave(t);
+	return r < 0 ? r : 0;
+}
+
+static int end(struct shim_source *s, struct shim_target *t)
+{
+	const struct source_sink *sink = s->options.source.sink;
+	struct process_event event = {.kind = PROCESS_EVENT_EXIT,
+				      .pid = t->process.pid,
+				      .tid = t->process.pid};
+	int r = leave(s, t);
+
+	event.time_ns = source_shim_now_ns();
+	if (!s->options.is_idle)
+		sink->process_event(sink->userdata, &event);
+	remove_target(s, t);
+	return r;
+}
+
+static bool has_ended(const struct shim_target *t)
+{
+	struct pollfd fd = {.fd = t->pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+static bool has_room(const struct shim_source *s, const struct source_shim_process *process)
+{
+	unsigned n_strangers = 0, n_same = 0;
+
+	if (s->n_targets >= s->max_targets)
+		return false;
+	if (process->privileged)
+		return true;
+	for (unsigned i = 0; i < s->n_targets; i++) {
+		const struct source_shim_process *other = &s->targets[i]->process;
+
+		n_strangers += !other->privileged;
+		n_same += !other->privileged && other->uid == process->uid;
+	}
+	return n_strangers < STRANGERS_PART(s->max_targets) &&
+	       n_same < STRANGER_PART(s->max_targets);
+}
+
+static int watch(int epoll, int fd, uint32_t events, uint64_t number)
+{
+	struct epoll_event event = {.events = events, .data.u64 = number};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int refuse(struct source_message *message, int outcome, const char *text)
+{
+	snprintf(message->text, sizeof(message->text), "%s", text);
+	return outcome;
+}
+
+/* Takes @pidfd over. Makes room in the array as well. */
+static int make_target(struct shim_source *s, const struct source_shim_process *process, int pidfd,
+		       struct shim_target **ret)
+{
+	const struct shim_target_plan plan = {.number = s->next_number,
+					      .now_ns = source_shim_now_ns(),
+					      .n_words = s->n_words};
+	cleanup(shim_target_freep) struct shim_target *t = NULL;
+	struct shim_target **moved;
+	int r;
+
+	r = shim_target_new(&t, process, pidfd, &plan);
+	if (r)
+		return r;
+	moved = reallocarray(s->targets, s->n_targets + 1, sizeof(struct shim_target *));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	s->targets = moved;
+	if (watch(s->epoll, t->pidfd, EPOLLIN, t->number) < 0 ||
+	    watch(s->bells, t->ring.bell, EPOLLIN, t->number) < 0)
+		return SOURCE_E_FULL;
+	s->next_number++;
+	s->targets[s->n_targets++] = t;
+	*ret = steal_ptr(&t);
+	return 0;
+}
+
+/* What was attached of that number before has executed another program, or is gone. */
+static int make_way(struct shim_source *s, pid_t pid, struct shim_target **ret_before)
+{
+	struct shim_target *t = find_pid(s, pid);
+
+	*ret_before = NULL;
+	if (!t)
+		return 0;
+	if (has_ended(t))
+		return end(s, t);
+	*ret_before = t;
+	return leave(s, t);
+}
+
+static int begin(struct shim_source *s, struct shim_target *t)
+{
+	const struct source_shim_host *host = &s->options.host;
+	int r = 0, ended;
+
+	if (!s->options.is_idle)
+		r = host->begin(host->userdata, t->process.pid, &t->start_ns);
+	/* The number may be another's by now, and what was told that one's. */
+	if (!r && has_ended(t))
+		r = SOURCE_E_GONE;
+	ended = r ? end(s, t) : 0;
+	return ended ? ended : r;
+}
+
+int source_shim_attach(struct source *source, const struct source_shim_process *process, int pidfd,
+		       const struct attach_ring **ret_ring, struct source_message *message)
+{
+	cleanup(closep) int owned = pidfd;
+	struct shim_source *s = from_source(source);
+	struct shim_target *before, *t = NULL;
+	int r;
+
+	r = make_way(s, process->pid, &before);
+	if (r)
+		return r;
+	if (!before && !has_room(s, process))
+		return refuse(message, SOURCE_E_FULL, "too many processes are attached");
+	r = make_target(s, process, steal_fd(&owned), &t);
+	if (!r && before)
+		remove_target(s, before);
+	if (!r)
+		r = begin(s, t);
+	if (r == SOURCE_E_FULL)
+		return refuse(message, r, "no memory or file descriptors for another ring");
+	if (r == SOURCE_E_GONE)
+		return refuse(message, r, "the process has ended");
+	if (r)
+		return r;
+	set_frequency(s, t);
+	*ret_ring = &t->ring;
+	return SOURCE_E_OK;
+}
+
+void source_shim_sent(struct source *source, pid_t pid)
+{
+	struct shim_target *t = find_pid(from_source(source), pid);
+
+	if (t)
+		attach_ring_close_sent(&t->ring);
+}
+
+void source_shim_drop(struct source *source, pid_t pid)
+{
+	struct shim_target *t = find_pid(from_source(source), pid);
+
+	if (t)
+		shim_target_leave(t);
+}
+
+bool source_shim_has(struct source *source, pid_t pid)
+{
+	const struct shim_target *t = find_pid(from_source(source), pid);
+
+	return t && t->reader;
+}
+
+unsigned source_shim_count(struct source *source)
+{
+	const struct shim_source *s = from_source(source);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->n_targets; i++)
+		n += s->targets[i]->reader != NULL;
+	return n;
+}
+
+/* --- draining --------------------------------------------------------------------------------- */
+
+static int open_gate(struct shim_source *s)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = NUMBER_BELLS};
+	uint64_t n;
+
+	if (read(s->gate, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		return error_origin(-errno);
+	if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->bells, &event) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static int close_gate(const struct shim_source *s)
+{
+	const struct itimerspec after = {.it_value.tv_nsec = GATE_NS};
+
+	return timerfd_settime(s->gate, 0, &after, NULL) < 0 ? error_origin(-errno) : 0;
+}
+
+static int hear_bells(struct shim_source *s)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int n = epoll_wait(s->bells, events, EVENTS_MAX, 0), r = 0;
+
+	for (int i = 0; !r && i < n; i++) {
+		struct shim_target *t = find_number(s, events[i].data.u64);
+
+		if (t && t->reader && !shim_target_hear(t))
+			r = leave(s, t);
+	}
+	return r;
+}
+
+/* Who has rung, left or ended. Returns 0 or negative errno. */
+static int take_events(struct shim_source *s)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0), r = 0;
+
+	for (int i = 0; !r && i < n; i++) {
+		uint64_t number = events[i].data.u64;
+		struct shim_target *t = number < NUMBER_FIRST ? NULL : find_number(s, number);
+
+		if (number == NUMBER_GATE)
+			r = open_gate(s);
+		else if (number == NUMBER_BELLS)
+			r = close_gate(s);
+		else if (t)
+			r = end(s, t);
+	}
+	return r ? r : hear_bells(s);
+}
+
+/* A ring that makes no sense is no use to anybody. */
+static int drain_one(struct shim_source *s, struct shim_target *t, unsigned *budget)
+{
+	int r = source_shim_drain_one(s, t, false, budget);
+
+	if (r == SOURCE_E_GONE)
+		shim_target_leave(t);
+	return r < 0 ? r : 0;
+}
+
+static bool has_samplers(const struct shim_source *s)
+{
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->samplers[i].used)
+			return true;
+	return false;
+}
+
+static int drain_rings(struct shim_source *s, unsigned budget)
+{
+	int r = 0;
+
+	for (unsigned n = s->n_targets; !r && n; n--) {
+		if (!budget)
+			return SOURCE_E_MORE;
+		s->turn = (s->turn + 1) % s->n_targets;
+		r = drain_one(s, s->targets[s->turn], &budget);
+	}
+	return r;
+}
+
+static int shim_drain(struct source *source, unsigned budget)
+{
+	struct shim_source *s = from_source(source);
+	int r = take_events(s);
+
+	return r || !has_samplers(s) ? r : drain_rings(s, budget);
+}
+
+/* --- samplers --------------------------------------------------------------------------------- */
+
+static int refuse_spec(const struct sampler_spec *spec, struct source_message *message)
+{
+	const struct event *event = &spec->event;
+
+	if (!event->is_clock || event->exclude_user || event->exclude_kernel) {
+		snprintf(message->text, sizeof(message->text),
+			 "%s%s%s cannot be sampled: programs with libprofd sample their CPU time; "
+			 "use -e cpu-clock",
+			 event->name, event->exclude_kernel ? ":u" : "",
+			 event->exclude_user ? ":k" : "");
+		return SOURCE_E_UNSUPPORTED;
+	}
+	if (event_ticks_per_second(spec) > RING_FREQUENCY_MAX) {
+		snprintf(message->text, sizeof(message->text),
+			 "programs with libprofd sample themselves at most %d times a second",
+			 RING_FREQUENCY_MAX);
+		return SOURCE_E_UNSUPPORTED;
+	}
+	return SOURCE_E_OK;
+}
+
+static int shim_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
+			    struct source_message *message)
+{
+	struct shim_source *s = from_source(source);
+	int r = refuse_spec(spec, message);
+
+	if (r)
+		return r;
+	for (unsigned n = 0; n < SAMPLERS_MAX; n++) {
+		unsigned index = (s->next_index + n) % SAMPLERS_MAX;
+		uint64_t hz = event_ticks_per_second(spec);
+
+		if (s->samplers[index].used)
+			continue;
+		s->next_index = index + 1;
+		s->samplers[index] = (struct shim_sampler){
+			.used = true,
+			.spec = *spec,
+			.hz = hz ? (uint32_t)hz : 1,
+			.period_ns = spec->is_period ? spec->rate : SECOND_NS / spec->rate,
+		};
+		for (unsigned i = 0; i < s->n_targets; i++) {
+			s->targets[i]->wanted &= (uint16_t) ~(1u << index);
+			s->targets[i]->rest_ns[index] = s->targets[i]->lost_rest_ns[index] = 0;
+		}
+		set_frequencies(s);
+		*ret = index;
+		return SOURCE_E_OK;
+	}
+	snprintf(message->text, sizeof(message->text), "all %d samplers are in use", SAMPLERS_MAX);
+	return SOURCE_E_FULL;
+}
+
+static int shim_remove_sampler(struct source *source, unsigned sampler)
+{
+	struct shim_source *s = from_source(source);
+	int r;
+
+	if (!s->samplers[sampler].used)
+		return error_origin(-EINVAL);
+	r = drain_rings(s, UINT_MAX);
+	s->samplers[sampler].used = false;
+	set_frequencies(s);
+	return r;
+}
+
+static int shim_set_all(struct source *source, unsigned sampler, bool all)
+{
+	struct shim_source *s = from_source(source);
+
+	s->samplers[sampler].spec.all = all;
+	set_frequencies(s);
+	return SOURCE_E_OK;
+}
+
+/* Of processes that are not attached there is nothing to sample; their children may be. */
+static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
+{
+	struct shim_source *s = from_source(source);
+	struct shim_target *t = find_pid(s, pid);
+
+	(void)children; /* each is told to the sessions when it is attached */
+	if (!t)
+		return SOURCE_E_GONE;
+	t->wanted |= (uint16_t)(1u << sampler);
+	set_frequency(s, t);
+	return SOURCE_E_OK;
+}
+
+static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
+{
+	struct shim_source *s = from_source(source);
+	struct shim_target *t = find_pid(s, pid);
+
+	if (!t)
+		return SOURCE_E_OK;
+	t->wanted &= (uint16_t) ~(1u << sampler);
+	set_frequency(s, t);
+	return SOURCE_E_OK;
+}
+
+static int shim_follow_cpus(struct source *source)
+{
+	(void)source;
+	return SOURCE_E_OK;
+}
+
+/*
+ * What still lies in the rings is not seen yet. Timers do not skip: what one missed is the weight
+ * of its next tick.
+ */
+static int shim_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
+{
+	const struct shim_source *s = from_source(source);
+
+	*ret = s->samplers[sampler].stats;
+	ret->expected = ret->seen;
+	ret->disbelieved = s->disbelieved;
+	return SOURCE_E_OK;
+}
+
+/* --- the source ------------------------------------------------------------------------------- */
+
+static int shim_fd(struct source *source)
+{
+	return from_source(source)->epoll;
+}
+
+/* What of the rings we touched is in RSS. */
+static uint64_t shim_memory_bytes(struct source *source)
+{
+	(void)source;
+	return 0;
+}
+
+static void shim_free(struct source *source)
+{
+	struct shim_source *s = from_source(source);
+
+	for (unsigned i = 0; i < s->n_targets; i++)
+		shim_target_free(s->targets[i]);
+	free(s->targets);
+	closep(&s->gate);
+	closep(&s->bells);
+	closep(&s->epoll);
+	free(s);
+}
+
+static const struct source_ops shim_ops = {
+	.name = "shim",
+	.free = shim_free,
+	.fd = shim_fd,
+	.drain = shim_drain,
+	.add_sampler = shim_add_sampler,
+	.remove_sampler = shim_remove_sampler,
+	.set_all = shim_set_all,
+	.add_pid = shim_add_pid,
+	.remove_pid = shim_remove_pid,
+	.follow_cpus = shim_follow_cpus,
+	.get_stats = shim_get_stats,
+	.memory_bytes = shim_memory_bytes,
+};
+
+static uint32_t words_for_cpus(void)
+{
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t n = WORDS_LEAST;
+
+	while (n < WORDS_MOST && n_cpus > (long)(n / WORDS_PER_CPU))
+		n *= 2;
+	return n;
+}
+
+static unsigned count_places(const struct source_shim_options *options, uint32_t n_words)
+{
+	uint64_t bytes = options->source.memory_bytes ? options->source.memory_bytes
+						      : MEMORY_DEFAULT;
+	uint64_t each = RING_PAGE + (options->is_idle ? 0 : (uint64_t)n_words * sizeof(uint64_t));
+	uint64_t n = bytes / each;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && n > limit.rlim_cur / FDS_PART / FDS_PER_TARGET)
+		n = limit.rlim_cur / FDS_PART / FDS_PER_TARGET;
+	return n < TARGETS_MOST ? (unsigned)n : TARGETS_MOST;
+}
+
+int source_shim_new(struct source **ret, const struct source_shim_options *options)
+{
+	cleanup(source_freep) struct source *owner = NULL;
+	struct shim_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->source.ops = &shim_ops;
+	owner = &s->source;
+	s->options = *options;
+	s->next_number = NUMBER_FIRST;
+	s->n_words = options->is_idle ? RING_WORDS_MIN : words_for_cpus();
+	s->max_targets = count_places(options, s->n_words);
+	s->gate = s->bells = -1;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll >= 0)
+		s->bells = epoll_create1(EPOLL_CLOEXEC);
+	if (s->bells >= 0)
+		s->gate = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->gate < 0 || watch(s->epoll, s->gate, EPOLLIN, NUMBER_GATE) < 0 ||
+	    watch(s->epoll, s->bells, EPOLLIN | EPOLLONESHOT, NUMBER_BELLS) < 0)
+		return error_origin(-errno);
+	*ret = steal_ptr(&owner);
+	return SOURCE_E_OK;
+}

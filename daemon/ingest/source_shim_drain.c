@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a ring to samples. Processes tick at one rate, samplers have several: a sampler's sample
+ * comes whenever the ticks have summed up to its period, and stands for whole periods.
+ *
+ * A tick that stands for several, as timers of CPU time tick with the kernel's own tick at most,
+ * is one sample of so much more weight, and counts once. Of what a process says it lost, each tick
+ * counts as one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "daemon/ingest/source_shim_private.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* Mappings of one process are not looked at more often; all such looks take a tenth of the time. */
+#define LOOK_GAP_NS UINT64_C(100000000)
+#define LOOK_PART   10
+
+struct draining {
+	struct shim_source *source;
+	struct shim_target *target;
+	uint64_t now_ns;
+	bool is_last;
+	unsigned n_delivered;
+	int error;
+};
+
+uint64_t source_shim_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * The process says that it has other mappings. What those are only the kernel tells, and only while
+ * the process is there: after an exec it would be those of another program.
+ */
+static int look_at_mappings(struct draining *d, uint32_t generation, uint64_t time_ns)
+{
+	const struct source_shim_host *host = &d->source->options.host;
+	struct shim_target *t = d->target;
+	uint64_t begun_ns, done_ns;
+	int r;
+
+	if ((t->has_generation && generation == t->generation) || d->is_last)
+		return 0;
+	begun_ns = source_shim_now_ns();
+	if (begun_ns < t->look_after_ns || begun_ns < d->source->look_after_ns)
+		return 0; /* its next sample asks again */
+	r = host->look(host->userdata, t->process.pid, time_ns);
+	done_ns = source_shim_now_ns();
+	t->look_after_ns = done_ns + LOOK_GAP_NS;
+	d->source->look_after_ns = done_ns + (done_ns - begun_ns) * LOOK_PART;
+	t->has_generation = true;
+	t->generation = generation;
+	return r;
+}
+
+/* As many of @n ticks of @hz as the process had CPU time for. */
+static uint64_t believe(struct draining *d, uint64_t n, uint32_t hz)
+{
+	uint64_t believed = 0;
+
+	if (n && hz) {
+		shim_target_look_at_account(d->target, d->now_ns);
+		believed = shim_account_take(&d->target->account, n, SECOND_NS / hz);
+	}
+	d->source->disbelieved += n - believed;
+	return believed;
+}
+
+/* What @ticks of @hz are to a sampler that may have set that rate. */
+static uint64_t time_of(const struct shim_sampler *sampler, uint64_t ticks, uint32_t hz)
+{
+	return ticks * (sampler->hz == hz ? sampler->period_ns : SECOND_NS / hz);
+}
+
+static void set_quality(struct sample *sample, uint8_t quality)
+{
+	sample->quality = quality;
+	if (quality == STACK_TRUNCATED)
+		sample->reason = TRUNCATED_DEPTH;
+	if (quality == STACK_BROKEN)
+		sample->reason = BROKEN_UNKNOWN;
+}
+
+static void deliver(struct draining *d, unsigned index, const struct sample *from,
+		    uint64_t n_periods)
+{
+	const struct source_sink *sink = d->source->options.source.sink;
+	struct shim_sampler *sampler = &d->source->samplers[index];
+	struct sample sample = *from;
+
+	sample.sampler = (uint16_t)index;
+	sample.weight = n_periods * sampler->period_ns;
+	if (sample.n_frames > sampler->spec.max_depth && sampler->spec.max_depth) {
+		sample.n_frames = sampler->spec.max_depth;
+		set_quality(&sample, STACK_TRUNCATED);
+	}
+	sampler->stats.seen++;
+	d->n_delivered++;
+	sink->sample(sink->userdata, &sample);
+}
+
+static void on_sample(void *userdata, const struct ring_sample *told)
+{
+	struct draining *d = userdata;
+	struct shim_target *t = d->target;
+	uint64_t ticks = believe(d, told->weight, told->frequency);
+	struct sample sample = {
+		.time_ns = told->time_ns,
+		.start_ns = t->start_ns,
+		.pid = t->process.pid,
+		.tid = told->tid && told->tid <= INT32_MAX ? (pid_t)told->tid : t->process.pid,
+		.cpu = UINT32_MAX, /* unknown */
+		.n_frames = told->n_frames,
+		.frames = told->frames,
+	};
+	uint64_t n;
+
+	if (!ticks || d->error)
+		return;
+	if (sample.time_ns < t->attached_ns)
+		sample.time_ns = t->attached_ns;
+	if (sample.time_ns > d->now_ns)
+		sample.time_ns = d->now_ns;
+	set_quality(&sample, told->quality);
+	_Static_assert(sizeof(sample.comm) == sizeof(told->comm), "threads' names");
+	memcpy(sample.comm, told->comm, sizeof(sample.comm));
+	d->error = look_at_mappings(d, told->generation, sample.time_ns);
+	for (unsigned i = 0; !d->error && i < SAMPLERS_MAX; i++) {
+		const struct shim_sampler *sampler = &d->source->samplers[i];
+
+		if (!shim_wants(d->source, i, t))
+			continue;
+		n = shim_account_periods(&t->rest_ns[i], time_of(sampler, ticks, told->frequency),
+					 sampler->period_ns);
+		if (n)
+			deliver(d, i, &sample, n);
+	}
+}
+
+/* What rose since it was counted last; what fell is no count. */
+static uint64_t rise(uint64_t *counted, uint64_t now)
+{
+	uint64_t n = now > *counted ? now - *counted : 0;
+
+	*counted += n;
+	return n;
+}
+
+static void count_lost(struct draining *d, uint64_t n, enum lost_reason reason)
+{
+	struct shim_target *t = d->target;
+	uint64_t ticks = believe(d, n, t->last);
+
+	for (unsigned i = 0; ticks && i < SAMPLERS_MAX; i++) {
+		struct shim_sampler *sampler = &d->source->samplers[i];
+		uint64_t lost;
+
+		if (!shim_wants(d->source, i, t))
+			continue;
+		lost = shim_account_periods(&t->lost_rest_ns[i], time_of(sampler, ticks, t->last),
+					    sampler->period_ns);
+		sampler->stats.seen += lost;
+		sampler->stats.lost[reason] += lost;
+	}
+}
+
+static void count_filtered(struct draining *d, uint64_t n)
+{
+	if (n > UINT32_MAX)
+		n = UINT32_MAX;
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (shim_wants(d->source, i, d->target))
+			d->source->samplers[i].stats.excluded += n;
+}
+
+/* What became of ticks that are in no record, or in none that can be read. */
+static void count_told(struct draining *d)
+{
+	struct ring_ledger *counted = &d->target->told, now;
+	uint64_t settled;
+
+	ring_reader_ledger(d->target->reader, &now);
+	count_lost(d, rise(&counted->lost, now.lost), LOST_RING_FULL);
+	count_lost(d, rise(&counted->malformed, now.malformed + now.torn), LOST_MALFORMED);
+	count_filtered(d, rise(&counted->filtered, now.filtered));
+	if (!d->is_last)
+		return;
+	/* Seen, and then nothing: the process was killed meanwhile. */
+	settled = counted->lost + counted->malformed + counted->filtered + now.taken;
+	if (now.seen > settled)
+		count_lost(d, now.seen - settled, LOST_MALFORMED);
+}
+
+int source_shim_drain_one(struct shim_source *s, struct shim_target *t, bool is_last,
+			  unsigned *budget)
+{
+	struct draining d = {
+		.source = s, .target = t, .now_ns = source_shim_now_ns(), .is_last = is_last};
+	const struct ring_sink sink = {.sample = on_sample, .userdata = &d};
+	int r;
+
+	if (!t->reader)
+		return 0;
+	r = ring_reader_drain(t->reader, s->n_words, is_last, &sink);
+	if (r < 0 || d.error)
+		return r < 0 ? r : d.error;
+	count_told(&d);
+	*budget -= d.n_delivered < *budget ? d.n_delivered : *budget;
+	return r == RING_READER_E_BROKEN ? SOURCE_E_GONE : 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_SOURCE_SHIM_PRIVATE_H
+#define PROFD_INGEST_SOURCE_SHIM_PRIVATE_H
+
+/* What source_shim.c (samplers, processes) and source_shim_drain.c (rings) share. */
+#include "daemon/ingest/shim_target.h"
+
+struct shim_sampler {
+	bool used;
+	struct sampler_spec spec;
+	uint64_t period_ns;
+	uint32_t hz; /* that a process must tick with at least */
+	struct source_stats stats;
+};
+
+struct shim_source {
+	struct source source;
+	struct source_shim_options options;
+	/*
+	 * Of the fds that wake profd, `bells` holds the rings' bells, which strangers ring. It
+	 * fires once, and again when `gate`, a timer, has run out: so nobody is woken without end.
+	 */
+	int epoll, bells, gate;
+	uint32_t n_words; /* of each ring */
+	unsigned max_targets;
+	uint64_t next_number;
+	struct shim_target **targets; /* owned */
+	unsigned n_targets;
+	unsigned turn; /* whose ring is drained first */
+	struct shim_sampler samplers[SAMPLERS_MAX];
+	unsigned next_index;
+	uint64_t look_after_ns; /* no process's mappings are looked at before */
+	uint64_t disbelieved;
+};
+
+static inline bool shim_wants(const struct shim_source *s, unsigned sampler,
+			      const struct shim_target *t)
+{
+	const struct shim_sampler *sampler_of = &s->samplers[sampler];
+
+	return sampler_of->used && (sampler_of->spec.all || t->wanted >> sampler & 1);
+}
+
+uint64_t source_shim_now_ns(void);
+
+/*
+ * Delivers what is in the ring of @t, at most as much as the ring holds. @is_last: nothing more
+ * will come. *budget falls by what was delivered. Returns 0, SOURCE_E_GONE (the ring makes no sense
+ * any more) or negative errno.
+ */
+int source_shim_drain_one(struct shim_source *s, struct shim_target *t, bool is_last,
+			  unsigned *budget);
+
+#endif
