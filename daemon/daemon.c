@@ -157,6 +157,15 @@ static int on_source(sd_event_source *source, int fd, uint32_t events, void *use
 	return drain(userdata);
 }
 
+/* Programs that another source samples: they come and go. */
+static int on_shim(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct daemon *d = userdata;
+
+	(void)source, (void)fd, (void)events;
+	return source_drain(d->shim, DRAIN_BUDGET);
+}
+
 /*
  * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
  * runs is how late samples are drained at worst.
@@ -325,7 +334,7 @@ static int reload(struct daemon *d)
 	}
 	if (r)
 		return r;
-	r = event_parse(config->event, &event, &event_message);
+	r = daemon_parse_event(d, config->event, &event, &event_message);
 	if (r > 0) {
 		log_error("configuration not reloaded: event=%s: %s", config->event,
 			  event_message.text);
@@ -413,6 +422,8 @@ static int add_sources(struct daemon *d)
 	int r;
 
 	r = add_io(d, &d->source_io, source_fd(d->source), on_source, PRIORITY_RINGS);
+	if (!r && d->shim && d->shim != d->source)
+		r = add_io(d, &d->shim_io, source_fd(d->shim), on_shim, PRIORITY_TIMERS);
 	if (!r)
 		r = add_io(d, &d->unwinder_io, unwinder_fd(d->unwinder), on_unwinder,
 			   PRIORITY_RINGS);
@@ -482,6 +493,7 @@ void daemon_free(struct daemon *d)
 	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
 		sd_event_source_unref(d->signals[i]);
 	sd_event_source_unref(d->source_io);
+	sd_event_source_unref(d->shim_io);
 	sd_event_source_unref(d->unwinder_io);
 	sd_event_source_unref(d->output_io);
 	sd_event_source_unref(d->drain_timer);
@@ -490,6 +502,8 @@ void daemon_free(struct daemon *d)
 	sd_event_source_unref(d->duration_timer);
 	if (d->unwinder)
 		unwinder_detach(d->unwinder);
+	if (d->shim != d->source)
+		source_free(d->shim);
 	source_free(d->source);
 	unwinder_free(d->unwinder);
 	if (d->recorder && recorder_close(d->recorder) < 0)

@@ -27,7 +27,6 @@ struct daemon {
 	struct config *config;
 	char *store_path, *socket_path;
 	struct user_paths user_paths; /* with --user */
-	bool is_idle;                 /* nothing may be sampled: a warning says why */
 	char *fetched_path;           /* of debug files, made by profd-gateway */
 	int store_fd, proc_fd;
 	bool replay;
@@ -37,7 +36,8 @@ struct daemon {
 	struct recorder *recorder;
 	struct unwinder *unwinder;
 	struct source *source;
-	struct event event; /* the configured one, resolved */
+	struct source *shim; /* of programs with libprofd: `source`, or one beside it; or NULL */
+	struct event event;  /* the configured one, resolved */
 	struct process_table *processes;
 	struct file_opener *opener; /* the output's */
 	struct output *output;
@@ -45,7 +45,7 @@ struct daemon {
 	struct listener *listener;
 
 	sd_event *loop;
-	sd_event_source *source_io, *unwinder_io, *output_io, *drain_timer, *tick_timer,
+	sd_event_source *source_io, *shim_io, *unwinder_io, *output_io, *drain_timer, *tick_timer,
 		*window_timer;
 	sd_event_source *duration_timer, *signals[4];
 	uint64_t drain_due_ns; /* CLOCK_MONOTONIC */
@@ -73,6 +73,9 @@ int daemon_start(struct daemon *d);
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message);
 /* Applies the configuration to what is made from it: sessions, store limits. */
 int daemon_apply_config(struct daemon *d);
+/* What an event is by its name, for the source that there is. As event_parse() (sources.h). */
+int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
+		       struct source_message *message);
 /* Adds a line to `status`, and logs it. */
 void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -101,6 +104,10 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 int daemon_op_collect(void *userdata, const struct peer *peer,
 		      const struct collect_request *request, struct reply *reply);
 int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
+
+/* operations_shim.c */
+int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle);
+int daemon_op_attach(void *userdata, const struct peer *peer, int pidfd, struct reply *reply);
 
 /* daemon.c: notes a fatal error that a callback met; the loop ends with it. */
 void daemon_fail(struct daemon *d, int error);

@@ -35,7 +35,8 @@ static const char usage[] =
 	"      --runtime-directory DIR  where the control socket is made (default /run/profd)\n"
 	"      --cache-directory DIR  where profd-gateway puts what it fetched (default\n"
 	"                             /var/cache/profd)\n"
-	"      --source SOURCE        bpf, perf or replay:FILE (default: the best there is)\n"
+	"      --source SOURCE        bpf, perf, shim (programs with libprofd.so alone) or\n"
+	"                             replay:FILE (default: the best there is)\n"
 	"      --user                 without privileges, for your own processes: state in\n"
 	"                             $XDG_STATE_HOME/profd, socket in $XDG_RUNTIME_DIR/profd\n"
 	"      --duration TIME        stop after TIME, e.g. 10s or 5m\n"
@@ -82,7 +83,7 @@ struct arguments {
 
 static bool known_source(const char *name)
 {
-	return strcmp(name, "bpf") == 0 || strcmp(name, "perf") == 0 ||
+	return strcmp(name, "bpf") == 0 || strcmp(name, "perf") == 0 || strcmp(name, "shim") == 0 ||
 	       (strncmp(name, "replay:", 7) == 0 && name[7]);
 }
 
@@ -110,7 +111,8 @@ static void take_option(struct arguments *a, int option)
 	case OPTION_SOURCE:
 		a->daemon.source = optarg;
 		if (!known_source(optarg))
-			a->status = usage_error("--source", optarg, "bpf, perf or replay:FILE");
+			a->status = usage_error("--source", optarg,
+						"bpf, perf, shim or replay:FILE");
 		return;
 	case OPTION_USER:
 		a->daemon.user = true;

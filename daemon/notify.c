@@ -49,11 +49,6 @@ void daemon_notify_state(struct daemon *d)
 		sd_notifyf(0, "STATUS=Not sampling: %s", trouble);
 		return;
 	}
-	if (d->is_idle) {
-		sd_notify(0, "STATUS=Idle: the kernel lets nothing be sampled, see profctl --user "
-			     "status");
-		return;
-	}
 	if (session_set_is_paused(d->sessions)) {
 		sd_notify(0, "STATUS=Paused, until profctl resume; other sessions go on");
 		return;

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/cpus.h"
+#include "daemon/ingest/source_shim.h"
 #include "daemon/output/names.h"
 #include "daemon/session_ids.h"
 
@@ -55,6 +56,13 @@ static bool has_cpus(const struct session_request *request, unsigned *ret_missin
 	return true;
 }
 
+/* Without another source, only programs with libprofd can be looked at. */
+static bool is_attached(const struct daemon *d, const struct session_request *request)
+{
+	return d->source != d->shim || request->target != TARGET_PID ||
+	       source_shim_has(d->shim, (pid_t)request->number);
+}
+
 static int op_start(void *userdata, const struct peer *peer, const struct session_request *request,
 		    struct reply *reply)
 {
@@ -69,11 +77,6 @@ static int op_start(void *userdata, const struct peer *peer, const struct sessio
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd is stopping");
 		return CONTROL_DONE;
 	}
-	if (d->is_idle) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "nothing may be sampled: %s",
-			    d->warnings[0]);
-		return CONTROL_DONE;
-	}
 	if (!is_in_reach(d, request)) {
 		reply_error(reply, CONTROL_ERROR_DENIED,
 			    "%" PRId64 " is none of your own processes; profctl without --user "
@@ -84,6 +87,13 @@ static int op_start(void *userdata, const struct peer *peer, const struct sessio
 	/* A recording is of whatever machine. */
 	if (!d->replay && !has_cpus(request, &cpu)) {
 		reply_error(reply, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
+		return CONTROL_DONE;
+	}
+	if (!is_attached(d, request)) {
+		reply_error(reply, CONTROL_ERROR_FAILED,
+			    "process %" PRId64 " does not sample itself; start it with LD_PRELOAD="
+			    "libprofd.so PROFD_CONNECT=%s",
+			    request->number, d->socket_path);
 		return CONTROL_DONE;
 	}
 	r = session_set_start(d->sessions, peer, request, &s, &message);
@@ -575,5 +585,6 @@ const struct control_ops daemon_control_ops = {
 	.wanted = op_wanted,
 	.collect = daemon_op_collect,
 	.vacuum = daemon_op_vacuum,
+	.attach = daemon_op_attach,
 	.n_sessions_of = op_n_sessions_of,
 };

@@ -54,6 +54,9 @@ _Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOL
 		       ALL_SHARES,
 	       "something is left");
 
+/* Of the rings' memory, while another source has the rest. */
+#define IDLE_RINGS_PART 8
+
 #define REPLAY "replay:"
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
@@ -332,7 +335,28 @@ static int open_replay(struct daemon *d, const struct source_options *options, c
 	return r;
 }
 
-/* Perf events of the user's own processes. What the kernel withholds can be given any time. */
+/* What the kernel's walks would need is the rings': each process has its own. */
+static int use_shim(struct daemon *d, const struct source_options *options)
+{
+	struct source_options more = *options;
+	int r;
+
+	more.memory_bytes += more.unwind_bytes;
+	r = daemon_make_shim(d, &more, false);
+	d->source = d->shim;
+	return r;
+}
+
+/* Programs with libprofd that ask for a ring where another source samples them already. */
+static int add_idle_shim(struct daemon *d, const struct source_options *options)
+{
+	struct source_options less = *options;
+
+	less.memory_bytes /= IDLE_RINGS_PART;
+	return daemon_make_shim(d, &less, true);
+}
+
+/* Perf events of the user's own processes. Where the kernel withholds them: what has libprofd. */
 static int choose_user_source(struct daemon *d, const struct source_options *options,
 			      struct source_message *message)
 {
@@ -340,10 +364,7 @@ static int choose_user_source(struct daemon *d, const struct source_options *opt
 
 	if (message->text[0] && (r == SOURCE_E_OK || r == SOURCE_E_DENIED))
 		daemon_warn(d, "%s", message->text);
-	if (r != SOURCE_E_DENIED)
-		return r;
-	d->is_idle = true;
-	return source_none_new(&d->source);
+	return r == SOURCE_E_DENIED ? use_shim(d, options) : r;
 }
 
 /* The source that was asked for; else BPF, and where that cannot be had, plain perf events. */
@@ -356,6 +377,8 @@ static int choose_source(struct daemon *d, const struct source_options *options,
 
 	if (d->replay)
 		return open_replay(d, options, wanted + strlen(REPLAY), message);
+	if (wanted && strcmp(wanted, "shim") == 0)
+		return use_shim(d, options);
 	if (d->options.user)
 		return choose_user_source(d, options, message);
 	if (wanted && strcmp(wanted, "perf") == 0)
@@ -368,6 +391,14 @@ static int choose_source(struct daemon *d, const struct source_options *options,
 	if (r == SOURCE_E_OK)
 		daemon_warn(d, "sampling by plain perf events, stacks are poorer: %s", why.text);
 	return r;
+}
+
+int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
+		       struct source_message *message)
+{
+	bool is_clock = d->shim && d->source == d->shim && strcmp(name, "auto") == 0;
+
+	return event_parse(is_clock ? "cpu-clock" : name, ret, message);
 }
 
 static int start_source(struct daemon *d)
@@ -391,10 +422,12 @@ static int start_source(struct daemon *d)
 	}
 	if (!r)
 		r = unwinder_attach(d->unwinder, source_unwind_host(d->source));
+	if (!r && !d->shim && !d->replay)
+		r = add_idle_shim(d, &options);
 	if (r)
 		return r;
 	message = (struct source_message){};
-	r = event_parse(d->config->event, &d->event, &message);
+	r = daemon_parse_event(d, d->config->event, &d->event, &message);
 	if (r > 0) {
 		log_error("event=%s: %s", d->config->event, message.text);
 		return DAEMON_E_REFUSED;
@@ -502,7 +535,8 @@ static int start_sessions(struct daemon *d)
 		return r;
 	session_set_settle_by(d->sessions, settle, d);
 	samplers_record(session_set_samplers(d->sessions), d->recorder);
-	if (!d->replay) {
+	/* Of those that are never attached nobody would tell that they end. */
+	if (!d->replay && d->source != d->shim) {
 		r = process_table_scan(d->processes, unwinder_sink(d->unwinder));
 		if (r)
 			return r;
@@ -597,8 +631,6 @@ int daemon_start(struct daemon *d)
 		r = start_listener(d);
 	if (r)
 		return r;
-	if (d->is_idle)
-		return DAEMON_E_OK;
 	log_info("sampling %s at %lu Hz by %s into %s; ready after %lu ms", d->event.name,
 		 (unsigned long)d->config->frequency, d->source->ops->name, d->store_path,
 		 (unsigned long)((proc_now_ns() - d->started_ns) / 1000000));

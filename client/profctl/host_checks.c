@@ -247,7 +247,7 @@ static void check_user(const struct host *host, struct check *c)
 	long level;
 
 	if (!read_long(host->proc_fd, PARANOID_FILE, &level)) {
-		set(c, CHECK_WARN, "without perf events it samples nothing");
+		set(c, CHECK_WARN, "without perf events it samples programs with libprofd alone");
 		return;
 	}
 	if (level <= 1)
@@ -257,7 +257,9 @@ static void check_user(const struct host *host, struct check *c)
 		    "samples your own processes in user mode, not the kernel's work for "
 		    "them");
 	else
-		set(c, CHECK_WARN, "samples nothing while kernel.perf_event_paranoid is above 2");
+		set(c, CHECK_WARN,
+		    "samples programs with libprofd alone while kernel.perf_event_paranoid is "
+		    "above 2");
 	if (level == 2)
 		advise(c, "sysctl kernel.perf_event_paranoid=1 to have that, too");
 	else if (level > 2)

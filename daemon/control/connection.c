@@ -21,6 +21,7 @@
 
 #include "common/error.h"
 #include "common/packet.h"
+#include "common/shim/attach.h"
 #include "daemon/control/reply.h"
 
 #define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
@@ -219,6 +220,18 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size)
 		write_some(c);
 	if (sd_event_source_set_io_events(c->io, EPOLLOUT) < 0)
 		shutdown(c->fd, SHUT_RDWR);
+}
+
+bool connection_send_ring(struct connection *c, const struct attach_ring *ring)
+{
+	bool is_sent = attach_send(c->fd, ring);
+
+	c->reply = NULL;
+	c->answered = true;
+	c->closing = true;
+	if (!is_sent)
+		c->owner->stats.failed++;
+	return is_sent;
 }
 
 /* Reads until one packet is whole. */

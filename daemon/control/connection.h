@@ -48,4 +48,10 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size);
  */
 void connection_attach(struct connection *c, int fd, uint64_t n_bytes);
 
+/*
+ * For reply.c: answers the request in hand with @ring's fds, within its operation; the connection
+ * ends after that. False: the client did not take them.
+ */
+bool connection_send_ring(struct connection *c, const struct attach_ring *ring);
+
 #endif

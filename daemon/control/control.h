@@ -104,6 +104,11 @@ struct control_ops {
 		       struct reply *reply);
 	/* 0: the configured limit. */
 	int (*vacuum)(void *ud, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
+	/*
+	 * @peer has libprofd and wants a ring. @pidfd: the process, which runs as @peer's uid
+	 * alone; taken over.
+	 */
+	int (*attach)(void *ud, const struct peer *peer, int pidfd, struct reply *reply);
 	/* Sessions that @peer owns now, for policy's quota. */
 	unsigned (*n_sessions_of)(void *ud, uid_t uid);
 };
@@ -139,6 +144,12 @@ void reply_status(struct reply *reply, const struct Profd__Control__Status *stat
 struct collected;
 void reply_collected(struct reply *reply, struct collected *collected);
 void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes);
+/*
+ * The ring's fds, which stay the caller's; the connection ends then. Only within the operation.
+ * False: the client did not take them.
+ */
+struct attach_ring;
+bool reply_attached(struct reply *reply, const struct attach_ring *ring);
 
 struct listener;
 

@@ -40,6 +40,19 @@ static int collect(const struct dispatcher *d, const struct peer *peer, struct r
 	return d->ops->collect(d->userdata, peer, &request->collect, reply);
 }
 
+static int attach(const struct dispatcher *d, const struct peer *peer, struct reply *reply)
+{
+	struct request_message message;
+	int pidfd, r;
+
+	r = policy_check_attach(peer, d->proc_fd, &pidfd, &message);
+	if (r < 0)
+		return r;
+	if (r)
+		return answer_denied(r, &message, reply);
+	return d->ops->attach(d->userdata, peer, pidfd, reply);
+}
+
 static int call(const struct dispatcher *d, const struct peer *peer, struct request *request,
 		struct reply *reply)
 {
@@ -74,6 +87,8 @@ static int call(const struct dispatcher *d, const struct peer *peer, struct requ
 		return collect(d, peer, request, reply);
 	case REQUEST_VACUUM:
 		return ops->vacuum(d->userdata, request->max_age_ns, request->max_size, reply);
+	case REQUEST_ATTACH:
+		return attach(d, peer, reply);
 	}
 	reply_error(reply, CONTROL_ERROR_USAGE, "unknown request");
 	return CONTROL_DONE;

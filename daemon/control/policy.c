@@ -235,6 +235,25 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 	return is_process ? check_process(peer, proc_fd, request, message) : POLICY_E_OK;
 }
 
+int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
+			struct request_message *message)
+{
+	struct session_request process = {.target = TARGET_PID, .number = peer->pid, .pidfd = -1};
+	const struct peer alone = {.uid = peer->uid, .gid = peer->gid, .pid = peer->pid};
+	int r;
+
+	/* socket(7): a peer of a namespace that is none of ours has no number here. */
+	if (peer->pid <= 0)
+		return deny(message, POLICY_E_GONE, "the process cannot be seen from here");
+	r = check_process(&alone, proc_fd, &process, message);
+	if (r) {
+		closep(&process.pidfd);
+		return r;
+	}
+	*ret_pidfd = process.pidfd;
+	return POLICY_E_OK;
+}
+
 int policy_check_collect(const struct peer *peer, int proc_fd,
 			 const struct collect_request *request, struct request_message *message)
 {

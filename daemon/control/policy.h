@@ -36,6 +36,15 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 int policy_check_collect(const struct peer *peer, int proc_fd,
 			 const struct collect_request *request, struct request_message *message);
 
+/*
+ * Whether @peer itself may have a ring: it must run as its uid alone, whoever that is, so that what
+ * it writes is about nobody else. *ret_pidfd is the caller's. (A process that inherited the
+ * connection of one that is gone could pass for another of the same user; nobody is betrayed.)
+ * Returns POLICY_E_* or negative errno.
+ */
+int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
+			struct request_message *message);
+
 /* Ids as a process's status file gives them: real, effective, saved, file system. */
 struct policy_ids {
 	uint32_t uids[4], gids[4];

@@ -206,6 +206,14 @@ void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes)
 	answer(reply, &response);
 }
 
+bool reply_attached(struct reply *reply, const struct attach_ring *ring)
+{
+	struct connection *connection = reply->connection;
+
+	free(reply);
+	return connection && connection_send_ring(connection, ring);
+}
+
 void reply_status(struct reply *reply, const struct Profd__Control__Status *status)
 {
 	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;

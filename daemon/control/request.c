@@ -309,6 +309,9 @@ static int decode_verb(struct request *ret, struct request_message *message)
 		ret->max_age_ns = m->vacuum->max_age_ns;
 		ret->max_size = m->vacuum->max_size_bytes;
 		return 0;
+	case PROFD__CONTROL__REQUEST__VERB_ATTACH_SHIM:
+		ret->verb = REQUEST_ATTACH;
+		return 0;
 	default:
 		return invalid(message, "this profd (" PROFD_VERSION
 					") does not know that request; is profctl newer?");

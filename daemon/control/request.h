@@ -31,6 +31,7 @@ enum request_verb {
 	REQUEST_WANTED,
 	REQUEST_COLLECT,
 	REQUEST_VACUUM,
+	REQUEST_ATTACH,
 };
 
 struct request_message {

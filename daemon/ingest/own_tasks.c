@@ -75,7 +75,9 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 		return error_origin(fd);
 	snprintf(message->text, sizeof(message->text),
 		 "the kernel lets nobody sample his own processes (kernel.perf_event_paranoid = %d)"
-		 ": profd waits idle; sysctl kernel.perf_event_paranoid=2, then restart profd",
+		 ": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
+		 "then "
+		 "restart profd",
 		 event_paranoid_level());
 	return SOURCE_E_DENIED;
 }

@@ -2,15 +2,14 @@
 #ifndef PROFD_INGEST_SOURCES_H
 #define PROFD_INGEST_SOURCES_H
 
-/* How the sources come into being. Each returns SOURCE_E_* with @message, or negative errno. */
+/* How the sources come into being (but source_shim.h's). Each returns SOURCE_E_* with @message, or
+ * negative errno. */
 #include "daemon/ingest/source.h"
 
 int source_bpf_new(struct source **ret, const struct source_options *options,
 		   struct source_message *message);
 int source_perf_new(struct source **ret, const struct source_options *options,
 		    struct source_message *message);
-/* For a daemon that may sample nothing, and is to answer all the same: never delivers anything. */
-int source_none_new(struct source **ret);
 /* Delivers the file's records at once, as fast as they are drained. @fd is taken over. */
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
 		      struct source_message *message);

@@ -20,6 +20,8 @@
 #include <cmocka.h>
 
 #include "common/packet.h"
+#include "common/shim/attach.h"
+#include "common/shim/ring_reader.h"
 #include "common/unixsock.h"
 #include "control.pb-c.h"
 #include "daemon/control/control.h"
@@ -43,6 +45,10 @@ struct world {
 	size_t config_size;
 	uint64_t stall_ns; /* 0: the default, longer than any test */
 	bool fail, silent;
+	pid_t attached; /* whose is ring, if that is sent */
+	uid_t attached_uid;
+	struct attach_ring ring;
+	bool ring_sent;
 };
 
 static inline int op_start(void *ud, const struct peer *peer, const struct session_request *request,
@@ -188,6 +194,29 @@ static inline int op_vacuum(void *ud, uint64_t max_age_ns, uint64_t max_size, st
 	return CONTROL_DONE;
 }
 
+static inline int op_attach(void *ud, const struct peer *peer, int pidfd, struct reply *reply)
+{
+	struct ring_reader *reader;
+	struct world *w = ud;
+
+	assert_true(pidfd >= 0);
+	close(pidfd);
+	w->n_calls++;
+	if (w->fail) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "too many");
+		return CONTROL_DONE;
+	}
+	attach_ring_deinit(&w->ring);
+	assert_int_equal(attach_ring_init(&w->ring, RING_WORDS_MIN), 0);
+	assert_int_equal(ring_reader_new(&reader, w->ring.memory, w->ring.length), 0);
+	ring_reader_free(reader);
+	w->attached = peer->pid;
+	w->attached_uid = peer->uid;
+	w->ring_sent = reply_attached(reply, &w->ring);
+	attach_ring_close_sent(&w->ring);
+	return CONTROL_DONE;
+}
+
 static inline unsigned op_n_sessions_of(void *ud, uid_t uid)
 {
 	(void)uid;
@@ -208,6 +237,7 @@ static const struct control_ops ops = {
 	.wanted = op_wanted,
 	.collect = op_collect,
 	.vacuum = op_vacuum,
+	.attach = op_attach,
 	.n_sessions_of = op_n_sessions_of,
 };
 
@@ -236,6 +266,7 @@ static inline int setup_with(void **state, uint64_t stall_ns)
 	snprintf(w->path, sizeof(w->path), "%s/socket", w->folder);
 	w->config_size = 10;
 	w->stall_ns = stall_ns;
+	w->ring = ATTACH_RING_NONE;
 	assert_true(sd_event_new(&w->loop) >= 0);
 	options = options_of(w);
 	assert_int_equal(listener_new(&w->listener, w->loop, &options), 0);
@@ -261,6 +292,7 @@ static inline int teardown(void **state)
 	sd_event_unref(w->loop);
 	assert_int_equal(access(w->path, F_OK), -1);
 	assert_int_equal(rmdir(w->folder), 0);
+	attach_ring_deinit(&w->ring);
 	free(w);
 	return 0;
 }

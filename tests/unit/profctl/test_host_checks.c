@@ -139,7 +139,7 @@ static void test_what_is_missing(void **state)
 
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "3\n");
 	expect(w, "perf paranoid", CHECK_OK, "CAP_SYS_ADMIN");
-	expect(w, "profd --user", CHECK_WARN, "samples nothing");
+	expect(w, "profd --user", CHECK_WARN, "libprofd alone");
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
 	expect(w, "profd --user", CHECK_OK, "in user mode");
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "-1\n");

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs with libprofd.so: what the source that takes their samples needs of the process table,
+ * and the request by which one is attached.
+ */
+#include <errno.h>
+
+#include "common/error.h"
+#include "daemon/daemon_private.h"
+#include "daemon/ingest/source_shim.h"
+
+static int tell_begin(void *userdata, pid_t pid, uint64_t *ret_start_ns)
+{
+	struct daemon *d = userdata;
+	int r;
+
+	r = process_table_begin(d->processes, pid, unwinder_sink(d->unwinder), ret_start_ns);
+	return r == PROCESS_E_GONE ? SOURCE_E_GONE : r;
+}
+
+static int tell_mappings(void *userdata, pid_t pid, uint64_t time_ns)
+{
+	struct daemon *d = userdata;
+
+	return process_table_look(d->processes, pid, time_ns, unwinder_sink(d->unwinder));
+}
+
+int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle)
+{
+	return source_shim_new(
+		&d->shim,
+		&(struct source_shim_options){
+			.source = *options,
+			.host = {.begin = tell_begin, .look = tell_mappings, .userdata = d},
+			.is_idle = is_idle,
+		});
+}
+
+int daemon_op_attach(void *userdata, const struct peer *peer, int pidfd, struct reply *reply)
+{
+	const struct source_shim_process process = {.pid = peer->pid,
+						    .uid = peer->uid,
+						    .privileged = peer->privileged};
+	cleanup(closep) int owned = pidfd;
+	const struct attach_ring *ring;
+	struct source_message message;
+	struct daemon *d = userdata;
+	int r;
+
+	if (d->stopping || !d->shim) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "%s",
+			    d->stopping ? "profd is stopping" : "profd replays a recording");
+		return CONTROL_DONE;
+	}
+	r = source_shim_attach(d->shim, &process, steal_fd(&owned), &ring, &message);
+	if (r < 0)
+		return daemon_answer_fatal(d, reply, r);
+	if (r > 0) {
+		reply_error(reply, CONTROL_ERROR_FAILED, "%s", message.text);
+		return CONTROL_DONE;
+	}
+	if (reply_attached(reply, ring))
+		source_shim_sent(d->shim, process.pid);
+	else
+		source_shim_drop(d->shim, process.pid);
+	return CONTROL_DONE;
+}
