@@ -221,6 +221,8 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 	struct shim_target *before, *t = NULL;
 	int r;
 
+	if (!process->privileged && !shim_pace_allows(&s->pace, process->uid, source_shim_now_ns()))
+		return refuse(message, SOURCE_E_FULL, "too many processes of yours ask");
 	r = make_way(s, process->pid, &before);
 	if (r)
 		return r;

@@ -3,6 +3,7 @@
 #define PROFD_INGEST_SOURCE_SHIM_PRIVATE_H
 
 /* What source_shim.c (samplers, processes) and source_shim_drain.c (rings) share. */
+#include "daemon/ingest/shim_pace.h"
 #include "daemon/ingest/shim_target.h"
 
 struct shim_sampler {
@@ -31,6 +32,7 @@ struct shim_source {
 	unsigned next_index;
 	uint64_t look_after_ns; /* no process's mappings are looked at before */
 	uint64_t disbelieved;
+	struct shim_pace pace;
 };
 
 static inline bool shim_wants(const struct shim_source *s, unsigned sampler,

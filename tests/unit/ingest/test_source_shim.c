@@ -531,8 +531,9 @@ static void test_ends(void **state)
 	struct world *w = *state;
 	struct ring_writer writer, again;
 	pid_t pid = make_child();
+	unsigned sampler = add_sampler(w, 100, true);
+	size_t done = 0;
 
-	add_sampler(w, 100, true);
 	attach(w, pid, &writer);
 	put(&writer, 100, 4);
 	/* Another program of the same process: what the first one left is not lost. */
@@ -543,9 +544,13 @@ static void test_ends(void **state)
 	assert_int_equal(source_shim_count(w->source), 1);
 	ring_writer_close(&writer);
 	put(&again, 100, 3);
+	/* Of the mappings that it tells nothing is kept, and nothing is lost by them. */
+	assert_true(ring_writer_maps(&again, 1, "1000-2000 r-xp 0 0:0 0 x\n", 24, &done));
 	end_child(pid); /* though we have the bell, as a child of its own would */
 	drain(w);
 	assert_int_equal(w->n_samples, 7);
+	assert_closed(w, sampler);
+	assert_int_equal(stats_of(w, sampler).seen, 7);
 	assert_int_equal(w->n_exits, 1);
 	assert_int_equal(w->exited, pid);
 	assert_int_equal(source_shim_count(w->source), 0);
@@ -621,6 +626,21 @@ static void test_places(void **state)
 	drain(w);
 	assert_int_equal(source_shim_count(w->source), 0);
 	assert_int_equal(count_fds(), n_fds);
+}
+
+/* One that asks again and again, as if it executed one program after the other. */
+static void test_pace(void **state)
+{
+	struct world *w = *state;
+	struct source_shim_process process = {.pid = getpid(), .uid = 1000};
+	unsigned n = 0;
+
+	for (int i = 0; i < 1000; i++)
+		n += try_attach(w, process, NULL) == 0;
+	assert_in_range(n, 100, 200);
+	assert_int_equal(w->n_begun, n);
+	process.privileged = true;
+	assert_int_equal(try_attach(w, process, NULL), 0);
 }
 
 /* Words of any kind, all over the ring and its page, while another process is sampled. */
@@ -723,6 +743,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pace, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scribbles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ringing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beside_another_source, setup, teardown),
