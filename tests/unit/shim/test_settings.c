@@ -129,6 +129,33 @@ static void test_who_is_a_child(void **state)
 	assert_string_equal(read_them("CPUPROFILE=", NULL, NULL).path, "");
 }
 
+static void test_server(void **state)
+{
+	static const struct {
+		const char *connect, *chosen, *socket;
+	} cases[] = {
+		{"PROFD_CONNECT=1", NULL, SETTINGS_SOCKET_DEFAULT},
+		{"PROFD_CONNECT=1", "PROFD_SOCKET=", SETTINGS_SOCKET_DEFAULT},
+		{"PROFD_CONNECT=1", "PROFD_SOCKET=/run/other", "/run/other"},
+		{"PROFD_CONNECT=/run/mine", "PROFD_SOCKET=/run/other", "/run/mine"},
+		{"PROFD_CONNECT=", "PROFD_SOCKET=/run/other", NULL},
+		{"PROFD_CONNECT=0", "PROFD_SOCKET=/run/other", NULL},
+		{"PROFD_SOCKET=/run/other", NULL, NULL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct settings s = read_them(cases[i].connect, cases[i].chosen, NULL);
+
+		if (cases[i].socket)
+			assert_string_equal(s.socket, cases[i].socket);
+		else
+			assert_null(s.socket);
+		settings_read(&s, NULL, PID);
+		assert_null(s.socket);
+	}
+}
+
 static void test_names(void **state)
 {
 	char name[PATH_MAX], long_name[PATH_MAX];
@@ -169,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_frequency),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_who_is_a_child),
+		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_names_of_children),
 	};

@@ -18,6 +18,9 @@
  *   CPUPROFILE_TIMER_SIGNAL=N     the signal that samples, default SIGPROF
  *   CPUPROFILE_USE_PID=1          FILE_PID for the first process, too
  *   CPUPROFILE_PER_THREAD_TIMERS  is always so here
+ *   PROFD_CONNECT=PATH            hands samples to the server at the Unix socket PATH, too; 1: to
+ *                                 the one that PROFD_SOCKET names, or profd. `profctl run` does it.
+ *                                 A server that is not there makes no difference.
  *
  * Programs that run with more rights than who started them (AT_SECURE of getauxval(3)) are never
  * profiled.
