@@ -40,7 +40,7 @@ uint32_t shim_wanted_frequency(void)
 }
 
 /* A tick of a timer that ran at another frequency stands for something else, and is nobody's. */
-static struct uses uses_of(const struct thread *thread)
+static struct uses uses_of(const struct thread *thread, bool has_server)
 {
 	struct uses uses = {
 		.frequency = shim.itimer.is_on ? atomic_load(&shim.itimer.frequency)
@@ -51,7 +51,7 @@ static struct uses uses_of(const struct thread *thread)
 	if (uses.frequency != uses.wanted)
 		return uses;
 	uses.own = atomic_load(&shim.is_on);
-	uses.link = link_is_on(&shim.link) && link_frequency(&shim.link) &&
+	uses.link = has_server && link_frequency(&shim.link) &&
 		    !(uses.own && shim.settings.is_realtime);
 	return uses;
 }
@@ -173,23 +173,22 @@ static struct thread *find_thread(const siginfo_t *info, uint32_t *ret_weight)
 
 static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 {
-	struct attach_reason reason;
+	bool has_server, wants_look = false;
 	struct images_view *view;
 	struct uses uses;
-	bool wants_look = false;
 
-	/* In a forked process the first tick is the first that asks. */
-	link_ask(&shim.link, &reason);
+	link_tick(&shim.link);
+	has_server = link_enter(&shim.link);
 	view = images_enter(shim.images);
-	uses = uses_of(thread);
-	if (uses.wanted == IDLE_FREQUENCY)
-		link_check(&shim.link);
+	uses = uses_of(thread, has_server);
 	if (!view)
 		lose(&uses, weight);
 	else if (uses.own || uses.link)
 		wants_look = sample(view, thread, ucontext, &uses, weight);
 	if (view)
 		images_leave(view);
+	if (has_server)
+		link_leave(&shim.link);
 	if (uses.wanted != uses.frequency)
 		retime(thread, uses.wanted);
 	shim_look_around(wants_look);
@@ -253,8 +252,11 @@ void shim_count_untold(struct thread *thread, bool own, bool link)
 
 void shim_count_end(struct thread *thread)
 {
-	struct uses uses = uses_of(thread);
+	bool has_server = link_enter(&shim.link);
+	struct uses uses = uses_of(thread, has_server);
 
 	if (uses.own || uses.link)
 		shim_count_untold(thread, uses.own, uses.link);
+	if (has_server)
+		link_leave(&shim.link);
 }

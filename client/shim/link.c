@@ -8,20 +8,12 @@
 
 #include "common/reasons.h"
 
-void link_init(struct link *link, const char *path)
+/* In LINK_ASKING. @otherwise: the state when there is no ring. */
+static int ask(struct link *link, int timeout_ms, int otherwise, struct attach_reason *reason)
 {
-	memcpy(link->path, path, strnlen(path, LINK_PATH_SIZE - 1) + 1);
-	atomic_store(&link->state, LINK_WANTED);
-}
-
-int link_ask(struct link *link, struct attach_reason *ret_reason)
-{
-	int wanted = LINK_WANTED, memory, bell, r;
+	int memory, bell, r = attach_ask(link->path, timeout_ms, &memory, &bell, reason);
 	bool good;
 
-	if (!atomic_compare_exchange_strong(&link->state, &wanted, LINK_ASKING))
-		return ATTACH_E_OK;
-	r = attach_ask(link->path, LINK_TIMEOUT_MS, &memory, &bell, ret_reason);
 	if (!r) {
 		good = ring_writer_open(&link->ring, memory, bell);
 		close(memory);
@@ -30,8 +22,24 @@ int link_ask(struct link *link, struct attach_reason *ret_reason)
 			r = ATTACH_E_NOBODY;
 		}
 	}
-	atomic_store(&link->state, r ? LINK_NONE : LINK_ON);
+	atomic_store(&link->state, r ? otherwise : LINK_ON);
 	return r;
+}
+
+int link_init(struct link *link, const char *path, struct attach_reason *ret_reason)
+{
+	memcpy(link->path, path, strnlen(path, LINK_PATH_SIZE - 1) + 1);
+	atomic_store(&link->state, LINK_ASKING);
+	return ask(link, LINK_TIMEOUT_MS, LINK_NONE, ret_reason);
+}
+
+/* Nobody has entered. */
+static void forget_ring(struct link *link)
+{
+	ring_writer_close(&link->ring);
+	atomic_store(&link->generation, 0);
+	atomic_store(&link->is_writing, false);
+	link->next = 0;
 }
 
 void link_after_fork(struct link *link)
@@ -41,36 +49,97 @@ void link_after_fork(struct link *link)
 	if (state == LINK_NONE)
 		return;
 	link->guess = link_frequency(link);
-	if (state == LINK_ON)
-		ring_writer_close(&link->ring);
-	atomic_store(&link->generation, 0);
-	atomic_store(&link->is_writing, false);
-	link->next = 0;
-	atomic_store(&link->state, LINK_WANTED);
+	/* Of other threads, which are not here. */
+	atomic_store(&link->n_users, 0);
+	/* What one of those was just opening stays as it is. */
+	if (state == LINK_ASKING)
+		link->ring = (struct ring_writer){.bell = -1};
+	forget_ring(link);
+	atomic_store(&link->state, state == LINK_LOST ? LINK_LOST : LINK_WANTED);
 }
 
-bool link_is_on(const struct link *link)
+bool link_enter(struct link *link)
 {
-	return atomic_load(&link->state) == LINK_ON;
+	if (atomic_load(&link->state) != LINK_ON)
+		return false;
+	atomic_fetch_add(&link->n_users, 1);
+	if (atomic_load(&link->state) == LINK_ON)
+		return true;
+	link_leave(link);
+	return false;
 }
 
-uint32_t link_frequency(const struct link *link)
+void link_leave(struct link *link)
 {
-	switch (atomic_load(&link->state)) {
-	case LINK_ON:
-		return ring_writer_frequency(&link->ring);
-	case LINK_NONE:
-		return 0;
-	default:
-		return link->guess;
+	atomic_fetch_sub(&link->n_users, 1);
+}
+
+uint32_t link_frequency(struct link *link)
+{
+	uint32_t frequency = 0;
+	int state;
+
+	if (link_enter(link)) {
+		frequency = ring_writer_frequency(&link->ring);
+		link_leave(link);
+		return frequency;
 	}
+	state = atomic_load(&link->state);
+	return state == LINK_WANTED || state == LINK_ASKING ? link->guess : 0;
 }
 
-void link_check(struct link *link)
+/* True for one caller, when @interval_s have passed since it was last. */
+static bool is_time(struct link *link, int64_t interval_s)
 {
-	/* The memory stays mapped: others may be writing to it. */
-	if (link_is_on(link) && !ring_writer_has_server(&link->ring))
-		atomic_store(&link->state, LINK_NONE);
+	int64_t looked_s = atomic_load(&link->looked_s);
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec - looked_s >= interval_s &&
+	       atomic_compare_exchange_strong(&link->looked_s, &looked_s, now.tv_sec);
+}
+
+static void look_again(struct link *link)
+{
+	struct attach_reason reason;
+	int lost = LINK_LOST;
+
+	if (!is_time(link, LINK_AGAIN_S) ||
+	    !atomic_compare_exchange_strong(&link->state, &lost, LINK_ASKING))
+		return;
+	link->guess = 0;
+	/* Who entered before it was lost is still in there: another time. */
+	if (atomic_load(&link->n_users)) {
+		atomic_store(&link->state, LINK_LOST);
+		return;
+	}
+	forget_ring(link);
+	ask(link, LINK_AGAIN_TIMEOUT_MS, LINK_LOST, &reason);
+}
+
+static void look_whether_there(struct link *link)
+{
+	int on = LINK_ON;
+
+	if (!is_time(link, 1) || !link_enter(link))
+		return;
+	if (!ring_writer_has_server(&link->ring))
+		atomic_compare_exchange_strong(&link->state, &on, LINK_LOST);
+	link_leave(link);
+}
+
+void link_tick(struct link *link)
+{
+	int state = atomic_load(&link->state);
+	struct attach_reason reason;
+
+	if (state == LINK_ON)
+		look_whether_there(link);
+	else if (state == LINK_LOST)
+		look_again(link);
+	else if (state == LINK_WANTED &&
+		 atomic_compare_exchange_strong(&link->state, &state, LINK_ASKING))
+		ask(link, LINK_TIMEOUT_MS, LINK_LOST, &reason);
 }
 
 void link_maps(struct link *link, const struct images_view *view)
@@ -118,7 +187,6 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {
 		count(&counters->lost, sample->weight);
-		link_check(link);
 	} else if (sample->quality == STACK_COMPLETE) {
 		count(&counters->complete, sample->weight);
 	} else if (sample->quality == STACK_TRUNCATED) {
@@ -138,4 +206,9 @@ void link_filtered(struct link *link, uint32_t weight)
 {
 	count(&link->ring.page->counters.seen, weight);
 	count(&link->ring.page->counters.filtered, weight);
+}
+
+bool link_has_samples(const struct link *link)
+{
+	return atomic_load(&link->ring.page->counters.seen) != 0;
 }

@@ -4,8 +4,8 @@
 
 /*
  * The connection of this process to a server that gathers its samples (common/shim): asked for, or
- * to be asked for at the first tick, or there. A process has one, besides the profile that it may
- * write itself.
+ * to be asked for at the next tick, or there. A process has one, besides the profile that it may
+ * write itself. When the server goes (profd is started anew), it is looked for again.
  *
  * All but link_init() and link_after_fork() may be called by handlers of many threads at once.
  */
@@ -19,12 +19,16 @@
 #include "common/shim/ring_writer.h"
 
 #define LINK_PATH_SIZE sizeof(((struct sockaddr_un *)0)->sun_path)
-/* A process is kept waiting for an answer no longer than that. */
-#define LINK_TIMEOUT_MS 1000
+/* A process is kept waiting for an answer no longer than that; in the middle of its work: */
+#define LINK_TIMEOUT_MS       1000
+#define LINK_AGAIN_TIMEOUT_MS 20
+/* Between two times that a server that went is looked for. */
+#define LINK_AGAIN_S 10
 
 enum link_state {
-	LINK_NONE,   /* not asked for, refused, or the server has gone */
+	LINK_NONE,   /* not asked for, or not had when the program began */
 	LINK_WANTED, /* nobody was asked yet */
+	LINK_LOST,   /* there was a server, for this process or its parent */
 	LINK_ASKING,
 	LINK_ON,
 };
@@ -32,8 +36,12 @@ enum link_state {
 struct link {
 	_Atomic int state; /* enum link_state */
 	char path[LINK_PATH_SIZE];
+	uint32_t guess;           /* while there is no server: what the parent's wanted */
+	_Atomic int64_t looked_s; /* CLOCK_MONOTONIC: when the server was looked for */
+
+	/* Not touched but by those who have entered; taken away when there are none. */
+	_Atomic unsigned n_users;
 	struct ring_writer ring;
-	uint32_t guess; /* while there is no server: what the parent's wanted */
 
 	/* The mappings that the server has: all of this generation, and a part of the next. */
 	_Atomic uint32_t generation;
@@ -42,27 +50,27 @@ struct link {
 	size_t n_done;
 };
 
-/* A server is wanted, at @path. */
-void link_init(struct link *link, const char *path);
-/*
- * Asks for a ring if one is wanted and nobody else is asking: at most LINK_TIMEOUT_MS. Returns
- * ATTACH_E_*; ATTACH_E_OK also when nothing was to be done.
- */
-int link_ask(struct link *link, struct attach_reason *ret_reason);
+/* A server is wanted, at @path: asks it. Returns ATTACH_E_*. */
+int link_init(struct link *link, const char *path, struct attach_reason *ret_reason);
 /* In a forked child: the ring is its parent's; it wants one of its own. */
 void link_after_fork(struct link *link);
 
-bool link_is_on(const struct link *link);
+/*
+ * At each tick, before anything else: asks a server that is wanted, sees when it goes, and looks
+ * for it again. Seldom takes longer than a microsecond, and never longer than the times above.
+ */
+void link_tick(struct link *link);
 /*
  * What the server wants, samples per second of CPU time: 0 for none. While it is still to be asked:
  * what it may want.
  */
-uint32_t link_frequency(const struct link *link);
+uint32_t link_frequency(struct link *link);
 
-/* Looks whether the server is still there, and gives it up if not. */
-void link_check(struct link *link);
+/* Whether there is a server; then it stays until link_leave(). */
+bool link_enter(struct link *link);
+void link_leave(struct link *link);
 
-/* The rest with link_is_on(). */
+/* The rest in between. */
 
 /* Makes the server know the mappings of @view, as far as there is room. */
 void link_maps(struct link *link, const struct images_view *view);
@@ -72,5 +80,7 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 void link_lost(struct link *link, uint32_t weight);
 /* Counts @weight ticks that the program's filter would not have. */
 void link_filtered(struct link *link, uint32_t weight);
+/* Whether the server has been given any. */
+bool link_has_samples(const struct link *link);
 
 #endif

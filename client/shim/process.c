@@ -250,7 +250,7 @@ static void end_link(void)
 	for (int i = 0; frequency && (thread = threads_at(shim.threads, i)) != NULL; i++)
 		if (thread->has_timer && atomic_load(&thread->frequency) == frequency)
 			shim_count_untold(thread, false, true);
-	if (!atomic_load(&shim.link.ring.page->counters.seen))
+	if (!link_has_samples(&shim.link))
 		return;
 	images_refresh(shim.images, true);
 	view = images_enter(shim.images);
@@ -269,8 +269,10 @@ void shim_end(void)
 	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on))
 		shim_work(shim_stop_locked);
-	if (link_is_on(&shim.link))
+	if (link_enter(&shim.link)) {
 		shim_work(end_link);
+		link_leave(&shim.link);
+	}
 	lock_release(&shim.lock, &mask);
 }
 

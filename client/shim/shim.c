@@ -218,8 +218,7 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 	if (shim.settings.is_bad_signal || strlen(socket) >= LINK_PATH_SIZE || !shim_reserve() ||
 	    !shim_take_signal(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK))
 		return -1;
-	link_init(&shim.link, socket);
-	r = link_ask(&shim.link, ret_reason);
+	r = link_init(&shim.link, socket, ret_reason);
 	if (r)
 		return r;
 	images_refresh(shim.images, true);
