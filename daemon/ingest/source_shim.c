@@ -400,6 +400,9 @@ static int shim_add_sampler(struct source *source, const struct sampler_spec *sp
 	struct shim_source *s = from_source(source);
 	int r = refuse_spec(spec, message);
 
+	/* What came before is not the new one's. */
+	if (!r)
+		r = drain_rings(s, UINT_MAX);
 	if (r)
 		return r;
 	for (unsigned n = 0; n < SAMPLERS_MAX; n++) {

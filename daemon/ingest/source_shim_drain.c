@@ -67,6 +67,9 @@ static uint64_t believe(struct draining *d, uint64_t n, uint32_t hz)
 {
 	uint64_t believed = 0;
 
+	/* Sums of what is told stay sums. */
+	if (n > UINT32_MAX)
+		n = UINT32_MAX;
 	if (n && hz) {
 		shim_target_look_at_account(d->target, d->now_ns);
 		believed = shim_account_take(&d->target->account, n, SECOND_NS / hz);

@@ -358,9 +358,11 @@ static void test_who_wants_what(void **state)
 	/* What comes after is nobody's. */
 	put(&writer, 1000, 2);
 	drain(w);
-	add_sampler(w, 500, true);
+	slow = add_sampler(w, 500, true);
 	drain(w);
 	assert_int_equal(stats_of(w, fast).seen, 5);
+	assert_int_equal(stats_of(w, slow).seen, 0);
+	assert_int_equal(w->n_samples, 5);
 	ring_writer_close(&writer);
 }
 
