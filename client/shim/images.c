@@ -63,6 +63,8 @@ int images_new(struct images **ret)
 
 	if (images == MAP_FAILED)
 		return error_origin(-ENOMEM);
+	/* The program's core files are not to be larger for us. */
+	madvise(images, sizeof(*images), MADV_DONTDUMP);
 	*ret = images;
 	return 0;
 }

@@ -47,6 +47,8 @@ int tally_new(struct tally **ret, size_t n_words)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (tally == MAP_FAILED)
 		return error_origin(-ENOMEM);
+	/* The program's core files are not to be larger for us. */
+	madvise(tally, length, MADV_DONTDUMP);
 	tally->n_words = n_words;
 	tally->n_buckets = n_buckets;
 	tally->length = length;

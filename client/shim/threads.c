@@ -31,6 +31,8 @@ int threads_new(struct threads **ret)
 
 	if (threads == MAP_FAILED)
 		return error_origin(-ENOMEM);
+	/* The program's core files are not to be larger for us. */
+	madvise(threads, sizeof(*threads), MADV_DONTDUMP);
 	*ret = threads;
 	return 0;
 }
