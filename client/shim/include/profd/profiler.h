@@ -32,8 +32,8 @@
  *
  * All functions may be called by any thread. Those that sample need the timer's signal: while the
  * program has a handler of its own for it, nothing can be profiled.
- * While a profile runs, no thread blocks it; of one that had done so before, all CPU time counts for
- * the function that it began with.
+ * While a profile runs, no thread blocks it; of one that had done so before, all CPU time counts
+ * for the function that it began with.
  */
 #include <time.h>
 
