@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A command under libprofd.so, from its start to the file. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
@@ -27,8 +28,6 @@
 #include "common/program_path.h"
 #include "common/shim/ring_layout.h"
 #include "common/units.h"
-
-#include <fcntl.h>
 
 #define FREQUENCY_DEFAULT 99
 #define OUTPUT_DEFAULT    "./profd.pb.gz"
@@ -206,20 +205,21 @@ static void report(const struct context *context, const struct run_arguments *a,
 		complain(context, 0,
 			 "no samples: so little CPU time was used; -F takes more a second");
 	if (family.n_refused)
-		complain(context, 0, "%" PRIu64 " processes could not be sampled: too many at once",
+		complain(context, 0, "processes that could not be sampled: %" PRIu64,
 			 family.n_refused);
 	if (family.n_broken)
 		complain(context, 0,
-			 "%" PRIu64 " processes wrote over the memory in which samples are kept: "
-			 "later ones are missing",
+			 "processes that wrote over the memory in which samples are kept: %" PRIu64
+			 "; later ones are missing",
 			 family.n_broken);
 	if (family.n_left)
-		complain(context, 0, "%" PRIu64 " processes go on; they are not sampled any longer",
+		complain(context, 0,
+			 "processes that go on: %" PRIu64 "; they are not sampled any longer",
 			 family.n_left);
 	if (totals.lost)
-		complain(context, 0, "%" PRIu64 " samples were lost", totals.lost);
-	complain(context, 0, "%" PRIu64 " samples of %zu processes in %s", totals.samples,
-		 totals.n_sampled, a->output);
+		complain(context, 0, "samples that were lost: %" PRIu64, totals.lost);
+	complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals.samples,
+		 totals.n_sampled, totals.n_sampled == 1 ? "process" : "processes", a->output);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
