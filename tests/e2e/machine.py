@@ -7,7 +7,9 @@ finds itself, are removed by close(). The host's /proc lies in /hostproc, becaus
 of the outermost namespace: a service that samples is told to read that one. Perf's records have the
 pids that the machine sees, so in there processes are known from /proc alone.
 """
+import contextlib
 import ctypes
+import fcntl
 import glob
 import hashlib
 import os
@@ -81,19 +83,33 @@ def base_system(packages):
     packages = BASE + packages
     number = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
     root = os.path.join(CACHE, f"{SUITE}-{number}")
-    if os.path.isdir(root):
-        return root
-    print(f"making {root}", flush=True)
-    os.makedirs(CACHE, exist_ok=True)
-    half = tempfile.mkdtemp(prefix="half-", dir=CACHE)
-    try:
-        must("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE, half,
-             mirror(), timeout=500)
-        os.chmod(half, 0o755)
-        os.rename(half, root)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+    with making(root) as half:
+        if half:
+            must("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE,
+                 half, mirror(), timeout=500)
     return root
+
+
+@contextlib.contextmanager
+def making(folder):
+    """Gives what becomes @folder, which is kept between runs, in the end; None: it is there.
+
+    Tests that run at the same time make it once.
+    """
+    os.makedirs(CACHE, exist_ok=True)
+    with open(folder + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.isdir(folder):
+            yield None
+            return
+        print(f"making {folder}", flush=True)
+        half = tempfile.mkdtemp(prefix="half-", dir=CACHE)
+        try:
+            yield half
+            os.chmod(half, 0o755)
+            os.rename(half, folder)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
 
 
 class Cgroups:

@@ -75,20 +75,13 @@ def dependencies(deb, base):
     """A folder with the packages that apt would install with @deb in @base; kept between runs."""
     key = hashlib.sha256(field(deb, "Depends").encode()).hexdigest()[:12]
     folder = f"{base}.debs-{key}"
-    if os.path.isdir(folder):
-        return folder
-    print(f"making {folder}", flush=True)
-    half = tempfile.mkdtemp(prefix="half-", dir=machine.CACHE)
-    try:
-        os.mkdir(os.path.join(half, "partial"))
-        must("apt-get", "--quiet", "--yes", "--download-only", "--no-install-recommends",
-             "-o", f"Dir::State::status={base}/var/lib/dpkg/status",
-             "-o", f"Dir::Cache::archives={half}", "-o", "APT::Sandbox::User=",
-             "-o", "Acquire::Retries=3", "install", deb, timeout=300)
-        os.chmod(half, 0o755)
-        os.rename(half, folder)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+    with machine.making(folder) as half:
+        if half:
+            os.mkdir(os.path.join(half, "partial"))
+            must("apt-get", "--quiet", "--yes", "--download-only", "--no-install-recommends",
+                 "-o", f"Dir::State::status={base}/var/lib/dpkg/status",
+                 "-o", f"Dir::Cache::archives={half}", "-o", "APT::Sandbox::User=",
+                 "-o", "Acquire::Retries=3", "install", deb, timeout=300)
     return folder
 
 
