@@ -236,20 +236,19 @@ void shim_begin(void)
 }
 
 /*
- * Hands over what is owed to the server: ticks of threads that go on until the process ends, and
- * what was mapped since the last look, such as generated code. The lock is held.
+ * Hands over what is owed to the server: ticks of this thread, whose name stands in its samples,
+ * and what was mapped since the last look, such as generated code. The lock is held.
  */
 static void end_link(void)
 {
+	struct thread *mine = threads_find(shim.threads, gettid());
 	uint32_t frequency = link_frequency(&shim.link);
 	struct images_view *view;
-	struct thread *thread;
 
 	atomic_store(&shim.link.state, LINK_NONE);
 	images_wait(shim.images);
-	for (int i = 0; frequency && (thread = threads_at(shim.threads, i)) != NULL; i++)
-		if (thread->has_timer && atomic_load(&thread->frequency) == frequency)
-			shim_count_untold(thread, false, true);
+	if (frequency && mine && mine->has_timer && atomic_load(&mine->frequency) == frequency)
+		shim_count_untold(mine, false, true);
 	if (!link_has_samples(&shim.link))
 		return;
 	images_refresh(shim.images, true);

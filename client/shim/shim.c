@@ -157,7 +157,8 @@ void shim_start_threads(void)
 	struct thread *mine;
 
 	shim.has_timers = shim.uses_itimer = shim.said_no_timer = false;
-	if (threads_scan(shim.threads, &when, &shim.has_timers))
+	/* The server may have gone in this moment: then nobody wants ticks. */
+	if (when.frequency && threads_scan(shim.threads, &when, &shim.has_timers))
 		lack_timers();
 	/* In the main thread the stack's end is known: what the kernel put there at the start. */
 	mine = threads_find(shim.threads, getpid());
