@@ -437,7 +437,7 @@ int jit_files_complete(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
 	struct jit_process *jit = p->jit;
 
-	if (!jit || !jit->is_wanted || now_ns < jit->looked_ns + JIT_LOOK_NS)
+	if (!jit || !jit->is_wanted || now_ns < jit->looked_ns + JIT_LOOK_END_NS)
 		return 0;
 	jit->is_wanted = false;
 	return look_now(f, p, now_ns);

@@ -31,8 +31,13 @@
 
 #define JIT_FILES_MAX   128
 #define JIT_FOLDERS_MAX 64
-/* A process is looked at once in such a time: while there is nothing to be found, less often. */
+/*
+ * Samples make us look at a process once in such a time: while there is nothing to be found, less
+ * often. At the end of a window, when the file may have come just now, only what is as good as the
+ * same time counts as once: several sessions' windows end together.
+ */
 #define JIT_LOOK_NS     UINT64_C(250000000)
+#define JIT_LOOK_END_NS UINT64_C(10000000)
 #define JIT_LOOK_MAX_NS UINT64_C(4000000000)
 
 struct process;

@@ -408,7 +408,7 @@ static void test_when_it_is_looked_for(void **state)
 	assert_int_equal(jit_files_see(f->files, &f->p, now), 0);
 	write_text(f->world.proc.fd, MAP, "1");
 	assert_int_equal(jit_files_see(f->files, &f->p, now + JIT_LOOK_NS - 1), 0);
-	assert_int_equal(jit_files_complete(f->files, &f->p, now + JIT_LOOK_NS - 1), 0);
+	assert_int_equal(jit_files_complete(f->files, &f->p, now + JIT_LOOK_END_NS - 1), 0);
 	assert_null(f->p.jit->perf_map);
 	assert_int_equal(jit_files_see(f->files, &f->p, now + JIT_LOOK_NS), 0);
 	says(f->p.jit->perf_map, "1");
@@ -447,9 +447,9 @@ static void test_looks_become_rare(void **state)
 	}
 	assert_in_range(n_looks, 5, 25);
 	write_text(f->world.proc.fd, MAP, "own");
-	assert_int_equal(jit_files_see(f->files, &f->p, looked + JIT_LOOK_NS), 0);
+	assert_int_equal(jit_files_see(f->files, &f->p, looked + JIT_LOOK_END_NS), 0);
 	assert_null(f->p.jit->perf_map);
-	assert_int_equal(jit_files_complete(f->files, &f->p, looked + JIT_LOOK_NS), 0);
+	assert_int_equal(jit_files_complete(f->files, &f->p, looked + JIT_LOOK_END_NS), 0);
 	says(f->p.jit->perf_map, "own");
 }
 
