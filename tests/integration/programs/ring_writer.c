@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_writer SOCKET SECONDS MODE: a process that asks for a ring as libprofd does and then does
- * what it likes. Prints "attached" (or "refused") when it was answered, and at its end whatever its
- * mode has to say, a line each.
+ * ring_writer SOCKET SECONDS MODE [N]: a process that asks for a ring as libprofd does and then
+ * does what it likes. Prints "attached" (or "refused") when it was answered, and at its end
+ * whatever its mode has to say, a line each.
  *
  *   honest    samples of busy() for its CPU time, as often as it is told
  *   scribble  any words anywhere, and rings without end
@@ -12,7 +12,7 @@
  *   fork      ends, and leaves a child behind that goes on writing
  *   leave     closes what it was given, and asks again, for ever
  *   vanish    asks, and hangs up before it is answered, for ever
- *   crowd     as many processes as it may have, each with a ring
+ *   crowd     as many processes as it may have (at most N or 1500), each with a ring
  *   hoard     as many connections as it may have that ask nothing, or half a question
  *   throw     sends descriptors along with its questions
  */
@@ -49,6 +49,7 @@ struct ring {
 
 static const char *socket_path;
 static uint64_t end_ns;
+static unsigned n_crowd = CROWD;
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -294,7 +295,7 @@ static void crowd(void)
 
 	if (pipe2(ends, O_NONBLOCK) < 0)
 		exit(1);
-	for (; n_children < CROWD; n_children++) {
+	for (; n_children < n_crowd; n_children++) {
 		pid_t pid = fork();
 		struct ring ring;
 
@@ -377,8 +378,10 @@ int main(int argc, char **argv)
 	struct rlimit limit;
 	struct ring ring;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
+	if (argc == 5)
+		n_crowd = (unsigned)atoi(argv[4]);
 	socket_path = argv[1];
 	end_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)(atof(argv[2]) * (double)S);
 	getrlimit(RLIMIT_NOFILE, &limit);
