@@ -180,6 +180,11 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 	link_tick(&shim.link);
 	has_server = link_enter(&shim.link);
 	view = images_enter(shim.images);
+	/* The server came after the program had begun. */
+	if (!view && has_server) {
+		shim_look_around(true);
+		view = images_enter(shim.images);
+	}
 	uses = uses_of(thread, has_server);
 	if (!view)
 		lose(&uses, weight);
@@ -191,7 +196,8 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 		link_leave(&shim.link);
 	if (uses.wanted != uses.frequency)
 		retime(thread, uses.wanted);
-	shim_look_around(wants_look);
+	if (has_server || atomic_load(&shim.is_on))
+		shim_look_around(wants_look);
 }
 
 /* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
