@@ -17,7 +17,7 @@
 #define MAPPINGS_MAX 65536u
 /* Of mappings that lay at one address one after the other, this many are looked at. */
 #define OVERLAPS_MAX 64
-#define LABELS_MAX   4
+#define LABELS_MAX   5
 /* Mappings that one is compared with, to see whether it was there before. */
 #define LOOKS_MAX 1024
 
@@ -54,9 +54,9 @@ struct gather_process {
 	int pid;
 	char comm[RING_COMM];
 	char *program;
-	/* Stacks of addresses. Labels: generation, thread, quality. */
+	/* Stacks of addresses. Labels: generation, thread, quality, reason. */
 	struct profile *raw;
-	uint32_t key_generation, key_thread, key_quality;
+	uint32_t key_generation, key_thread, key_quality, key_reason;
 	uint64_t weight;
 	struct mapping *mappings; /* sorted by start once finished */
 	size_t n_mappings, max_mappings;
@@ -125,6 +125,8 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 		r = profile_add_text(p->raw, "thread", &p->key_thread);
 	if (!r)
 		r = profile_add_text(p->raw, "quality", &p->key_quality);
+	if (!r)
+		r = profile_add_text(p->raw, "reason", &p->key_reason);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);
@@ -151,6 +153,7 @@ static int add_raw(struct gather_process *p, const struct ring_sample *sample)
 		{.key = p->key_generation, .num = sample->generation},
 		{.key = p->key_thread},
 		{.key = p->key_quality, .num = sample->quality},
+		{.key = p->key_reason, .num = sample->reason},
 	};
 	uint32_t locations[RING_FRAMES_MAX];
 	int r;
@@ -365,14 +368,33 @@ static int add_label(struct profile *p, const char *key, const char *text,
 	return r;
 }
 
+/* How the stack ended, unless at its root. */
+static int add_end(struct profile *profile, const struct profile_label *raw,
+		   struct profile_label *labels, uint32_t *n)
+{
+	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
+	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
+	const char *quality, *reason;
+	int r;
+
+	if (raw[2].num == STACK_TRUNCATED) {
+		quality = "truncated";
+		reason = truncated[raw[3].num];
+	} else if (raw[2].num == STACK_BROKEN) {
+		quality = "broken";
+		reason = broken[raw[3].num];
+	} else {
+		return 0;
+	}
+	r = add_label(profile, "stack", quality, labels, n);
+	return r ? r : add_label(profile, "reason", reason, labels, n);
+}
+
 /* Named as in profd's own files. */
 static int make_labels(struct gather_process *p, const struct profile_label *raw,
 		       struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
 {
 	struct profile *profile = p->gather->profile;
-	const char *quality = raw[2].num == STACK_TRUNCATED ? "truncated"
-			      : raw[2].num == STACK_BROKEN  ? "broken"
-							    : NULL;
 	int r;
 
 	labels[0] = (struct profile_label){.num = p->pid};
@@ -382,7 +404,7 @@ static int make_labels(struct gather_process *p, const struct profile_label *raw
 		r = add_label(profile, "comm", p->comm, labels, ret_n);
 	if (!r)
 		r = add_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n);
-	return r ? r : add_label(profile, "stack", quality, labels, ret_n);
+	return r ? r : add_end(profile, raw, labels, ret_n);
 }
 
 static int place_sample(struct gather_process *p, size_t i)

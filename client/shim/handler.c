@@ -115,6 +115,7 @@ static void send_stack(const struct images_view *view, const struct thread *thre
 		.weight = weight,
 		.frequency = (uint16_t)frequency,
 		.quality = thread->quality,
+		.reason = thread->reason,
 		.frames = thread->frames,
 		.n_frames = thread->n_frames,
 	};
@@ -139,6 +140,7 @@ static bool sample(const struct images_view *view, struct thread *thread, const 
 	tick_walk(shim.images, view, thread, &registers, &stack);
 	thread->n_frames = stack.n;
 	thread->quality = stack.quality;
+	thread->reason = stack.reason;
 	if (uses->own) {
 		count(&shim.counters.seen, weight);
 		add_stack(thread, weight);
@@ -241,6 +243,7 @@ void shim_count_untold(struct thread *thread, bool own, bool link)
 		thread->frames[0] = (uint64_t)(uintptr_t)thread->start;
 		thread->n_frames = 1;
 		thread->quality = STACK_BROKEN;
+		thread->reason = BROKEN_UNKNOWN;
 	}
 	if (own) {
 		count(&shim.counters.seen, (uint32_t)n);

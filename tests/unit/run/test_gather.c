@@ -44,7 +44,12 @@ static void give(struct gather_process *p, uint32_t tid, uint32_t generation, ui
 		.weight = weight,
 		.generation = generation,
 		.frequency = 200,
-		.quality = weight == 3 ? STACK_TRUNCATED : STACK_COMPLETE,
+		.quality = weight == 2   ? STACK_BROKEN
+			   : weight == 3 ? STACK_TRUNCATED
+					 : STACK_COMPLETE,
+		.reason = weight == 2   ? BROKEN_RULE
+			  : weight == 3 ? TRUNCATED_DEPTH
+					: 0,
 		.comm = "thread",
 		.frames = frames,
 		.n_frames = 2,
@@ -107,21 +112,26 @@ static void test_one(void **state)
 	give(process, 10, 1, 1, 0x7f0000001010);
 	give(process, 11, 1, 4, 0x7f0000001010);
 	give(process, 11, 1, 3, 0x7f0000001010);
-	finish(process, 8, 10);
+	give(process, 11, 1, 2, 0x7f0000001010);
+	finish(process, 10, 12);
 	gather_get_totals(g, &totals);
-	assert_int_equal(totals.samples, 8);
+	assert_int_equal(totals.samples, 10);
 	assert_int_equal(totals.lost, 2);
 	assert_int_equal(totals.n_processes, 1);
 	p = end(g);
-	/* The name of the thread does not tell these two apart; the end of the stack does. */
-	assert_int_equal(p->n_samples, 2);
+	/* The name of the thread does not tell these apart; the end of the stack does. */
+	assert_int_equal(p->n_samples, 3);
 	assert_int_equal(p->sample_values[0], 5);
 	assert_int_equal(p->sample_values[1], 5 * 5000000);
 	assert_int_equal(label_of(p, 0, "pid")->num, 10);
 	assert_string_equal(profile_string(p, label_of(p, 0, "comm")->str), "thread");
 	assert_string_equal(profile_string(p, label_of(p, 0, "thread")->str), "thread");
 	assert_null(label_of(p, 0, "stack"));
+	assert_null(label_of(p, 0, "reason"));
 	assert_string_equal(profile_string(p, label_of(p, 1, "stack")->str), "truncated");
+	assert_string_equal(profile_string(p, label_of(p, 1, "reason")->str), "depth");
+	assert_string_equal(profile_string(p, label_of(p, 2, "stack")->str), "broken");
+	assert_string_equal(profile_string(p, label_of(p, 2, "reason")->str), "rule");
 	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
 	assert_string_equal(path_of(p, 0, 1), "/bin/program");
 	/* The program comes first, though it lies behind in the maps. */
