@@ -19,6 +19,7 @@
 #include "client/run/launch.h"
 #include "client/run/preload.h"
 #include "client/run/program.h"
+#include "client/symbolize/build_ids.h"
 #include "client/symbolize/profile_file.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
@@ -150,6 +151,13 @@ static int find_library(const struct context *context, enum program_kind kind, c
 	if (kind != PROGRAM_OTHER_MACHINE && (kind != PROGRAM_OTHER_LIBC || r == PRELOAD_E_OK))
 		*ret = steal_ptr(&preload);
 	return 0;
+}
+
+static int find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		   char ret[GATHER_ID_SIZE])
+{
+	_Static_assert(GATHER_ID_SIZE >= OBJECT_ID_SIZE, "room for a build id");
+	return build_ids_find(userdata, path, device, inode, ret);
 }
 
 static uint64_t now_ns(void)
@@ -292,6 +300,8 @@ static int complain_exec(const struct context *context, const char *command, int
 static int run(const struct context *context, const struct run_arguments *a, enum program_kind kind,
 	       struct launch *l, int *ret_status)
 {
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(build_ids_freep) struct build_ids *ids = NULL;
 	cleanup(gather_freep) struct gather *g = NULL;
 	cleanup(family_freep) struct family *f = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
@@ -299,11 +309,14 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	int r, error = 0;
 	pid_t pid;
 
-	r = gather_new(&g, a->frequency, now_ns());
+	r = build_ids_new(&ids, root_fd, NULL);
+	if (!r)
+		r = gather_new(&g, a->frequency, now_ns());
 	if (!r)
 		r = family_new(&f, g, a->frequency);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	gather_set_ids(g, &(struct gather_ids){find_id, ids});
 	l->socket = family_socket(f);
 	r = launch(l, &pid, &error);
 	if (r == LAUNCH_E_FAILED)

@@ -39,6 +39,7 @@ struct gather {
 	struct profile *profile;
 	uint64_t start_ns;
 	uint32_t frequency;
+	struct gather_ids ids;
 	struct segment *segments;
 	size_t n_segments, max_segments;
 	struct ring_ledger ledger; /* of all */
@@ -88,6 +89,11 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 		return r;
 	*ret = steal_ptr(&g);
 	return 0;
+}
+
+void gather_set_ids(struct gather *g, const struct gather_ids *ids)
+{
+	g->ids = *ids;
 }
 
 void gather_free(struct gather *g)
@@ -297,6 +303,16 @@ static bool is_segment(const struct segment *s, const struct segment *t)
 	       s->device == t->device && s->path == t->path;
 }
 
+static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
+{
+	char id[GATHER_ID_SIZE] = "";
+	int r = 0;
+
+	if (g->ids.find && m->inode)
+		r = g->ids.find(g->ids.userdata, path, m->device, m->inode, id);
+	return r ? r : profile_add_text(g->profile, id, ret);
+}
+
 /* Memory that is no file's is nowhere else. */
 static int place(struct gather_process *p, struct mapping *m)
 {
@@ -319,7 +335,9 @@ static int place(struct gather_process *p, struct mapping *m)
 		m->is_placed = true;
 		return 0;
 	}
-	r = profile_add_mapping(g->profile, &made, &m->placed);
+	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
+	if (!r)
+		r = profile_add_mapping(g->profile, &made, &m->placed);
 	if (r)
 		return r;
 	m->is_placed = true;

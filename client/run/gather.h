@@ -26,6 +26,21 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns);
 void gather_free(struct gather *g);
 DEFINE_CLEANUP(struct gather *, gather_free)
 
+#define GATHER_ID_SIZE 128
+
+/*
+ * Has mappings get build ids: @find is called once for each file that samples lie in, soon after a
+ * process has ended that had mapped it, and writes the build id of the file at @path with @inode of
+ * @device (as struct maps_line has them) as text, or "". It returns 0 or negative errno.
+ */
+struct gather_ids {
+	int (*find)(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		    char ret[GATHER_ID_SIZE]);
+	void *userdata;
+};
+
+void gather_set_ids(struct gather *g, const struct gather_ids *ids);
+
 /* @program: the path of what it executes, or "". Texts are copied. Returns 0 or negative errno. */
 int gather_process_new(struct gather_process **ret, struct gather *g, int pid, const char *comm,
 		       const char *program);

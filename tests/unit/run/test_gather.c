@@ -252,12 +252,59 @@ static void test_nothing(void **state)
 	gather_free(g);
 }
 
+struct asked {
+	unsigned n;
+	bool is_ended;
+};
+
+static int find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		   char ret[GATHER_ID_SIZE])
+{
+	struct asked *asked = userdata;
+
+	asked->n++;
+	assert_true(asked->is_ended);
+	assert_int_equal(device, UINT64_C(8) << 32 | 1);
+	if (strcmp(path, "/lib/liba.so") == 0) {
+		assert_int_equal(inode, 77);
+		snprintf(ret, GATHER_ID_SIZE, "abcdef");
+	}
+	return 0;
+}
+
+static void test_ids(void **state)
+{
+	struct asked asked = {0};
+	const struct gather_ids ids = {find_id, &asked};
+	struct gather *g = begin();
+	struct profile *p;
+
+	(void)state;
+	gather_set_ids(g, &ids);
+	for (int pid = 10; pid < 12; pid++) {
+		struct gather_process *process = add_process(g, pid);
+
+		asked.is_ended = false;
+		give_maps(process, 1, LIBRARY_A PROGRAM);
+		give(process, 10, 1, 1, 0x7f0000001010);
+		asked.is_ended = true;
+		finish(process, 1, 1);
+	}
+	assert_int_equal(asked.n, 2);
+	p = end(g);
+	assert_string_equal(profile_string(p, p->mappings[0].path), "/bin/program");
+	assert_string_equal(profile_string(p, p->mappings[0].build_id), "");
+	assert_string_equal(profile_string(p, p->mappings[1].build_id), "abcdef");
+	profile_free(p);
+	gather_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),       cmocka_unit_test(test_generations),
-		cmocka_unit_test(test_processes), cmocka_unit_test(test_nonsense),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_ids),         cmocka_unit_test(test_one),
+		cmocka_unit_test(test_generations), cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
