@@ -62,6 +62,7 @@ struct gather_process {
 	struct mapping *mappings; /* sorted by start once finished */
 	size_t n_mappings, max_mappings;
 	uint32_t generation;
+	bool wants_look;
 };
 
 static int keep_error(struct gather *g, int r)
@@ -151,6 +152,25 @@ void gather_process_free(struct gather_process *p)
 
 /* --- what comes out of a ring ------------------------------------------------------------- */
 
+static bool is_mapped(const struct gather_process *p, uint64_t address)
+{
+	/* The newest ones come last. */
+	for (size_t i = p->n_mappings; i; i--)
+		if (p->mappings[i - 1].start <= address && address < p->mappings[i - 1].end)
+			return true;
+	return false;
+}
+
+static int add_address(struct gather_process *p, uint64_t address, uint32_t *ret)
+{
+	size_t n_before = p->raw->n_locations;
+	int r = profile_add_location(p->raw, PROFILE_NONE, address, NULL, 0, ret);
+
+	if (!r && p->raw->n_locations > n_before && address && !is_mapped(p, address))
+		p->wants_look = true;
+	return r;
+}
+
 static int add_raw(struct gather_process *p, const struct ring_sample *sample)
 {
 	const int64_t values[] = {sample->weight, (int64_t)(sample->weight * UINT64_C(1000000000) /
@@ -166,8 +186,7 @@ static int add_raw(struct gather_process *p, const struct ring_sample *sample)
 
 	r = profile_add_text(p->raw, sample->comm, &labels[1].str);
 	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
-		r = profile_add_location(p->raw, PROFILE_NONE, sample->frames[i], NULL, 0,
-					 &locations[i]);
+		r = add_address(p, sample->frames[i], &locations[i]);
 	return r ? r
 		 : profile_add_sample(p->raw, locations, sample->n_frames, values, labels,
 				      ARRAY_SIZE(labels));
@@ -235,7 +254,10 @@ static int add_line(struct gather_process *p, const struct maps_line *line, uint
 	};
 	int r;
 
-	r = profile_add_string(p->raw, line->path, line->path_length, &mapping.path);
+	if (line->path_length)
+		r = profile_add_string(p->raw, line->path, line->path_length, &mapping.path);
+	else
+		r = profile_add_text(p->raw, "[anon]", &mapping.path);
 	if (r || (n_before && is_kept(p, &mapping, n_before, hint)))
 		return r;
 	return p->n_mappings < MAPPINGS_MAX ? add_mapping(p, &mapping) : 0;
@@ -256,6 +278,17 @@ void gather_maps(void *process, uint32_t generation, const char *text, size_t le
 			return;
 	}
 	p->generation = generation;
+}
+
+bool gather_wants_look(const struct gather_process *p)
+{
+	return p->wants_look;
+}
+
+void gather_look(struct gather_process *p, const char *text, size_t length)
+{
+	p->wants_look = false;
+	gather_maps(p, p->generation, text, length);
 }
 
 /* --- the end of a process ----------------------------------------------------------------- */

@@ -10,6 +10,7 @@
  *
  * What processes say is bounded, not believed.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,14 @@ DEFINE_CLEANUP(struct gather_process *, gather_process_free)
 /* For a ring's sink, with the process for userdata. The first failure is kept for the end. */
 void gather_sample(void *process, const struct ring_sample *sample);
 void gather_maps(void *process, uint32_t generation, const char *text, size_t length);
+
+/*
+ * Whether a sample has come since gather_look() that lies in no mapping: libprofd looks for
+ * generated code less and less often, and a process that is killed meanwhile tells of none. Then
+ * gather_look() wants what the kernel shows, /proc/PID/maps of the process while it runs.
+ */
+bool gather_wants_look(const struct gather_process *process);
+void gather_look(struct gather_process *process, const char *text, size_t length);
 
 /* All of @process is there: places its stacks and adds its account. Returns 0 or negative errno. */
 int gather_finish(struct gather_process *process, const struct ring_ledger *ledger);

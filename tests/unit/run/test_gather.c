@@ -252,6 +252,40 @@ static void test_nothing(void **state)
 	gather_free(g);
 }
 
+/* What libprofd did not tell of the kernel does, while the process runs. */
+static void test_look(void **state)
+{
+	static const char later[] = LIBRARY_A PROGRAM
+		"7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n";
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10);
+	struct profile *p;
+
+	(void)state;
+	give_maps(process, 1, LIBRARY_A PROGRAM);
+	give(process, 10, 1, 1, 0x7f0000001010);
+	assert_false(gather_wants_look(process));
+	give(process, 10, 1, 1, 0x7f0000009010);
+	assert_true(gather_wants_look(process));
+	gather_look(process, later, strlen(later));
+	assert_false(gather_wants_look(process));
+	/* Once for each address. */
+	give(process, 10, 1, 1, 0x7f0000008010);
+	assert_true(gather_wants_look(process));
+	gather_look(process, later, strlen(later));
+	give(process, 10, 1, 1, 0x7f0000008010);
+	assert_false(gather_wants_look(process));
+	finish(process, 4, 4);
+	p = end(g);
+	assert_int_equal(p->n_samples, 3);
+	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
+	assert_string_equal(path_of(p, 1, 0), "[anon]");
+	assert_string_equal(path_of(p, 2, 0), "");
+	assert_int_equal(p->n_mappings, 3);
+	profile_free(p);
+	gather_free(g);
+}
+
 struct asked {
 	unsigned n;
 	bool is_ended;
@@ -302,9 +336,10 @@ static void test_ids(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids),         cmocka_unit_test(test_one),
-		cmocka_unit_test(test_generations), cmocka_unit_test(test_processes),
-		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_ids),       cmocka_unit_test(test_look),
+		cmocka_unit_test(test_one),       cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_processes), cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
