@@ -434,6 +434,7 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 		.source_name = d->source->ops->name,
 		.event = d->event.name,
 		.frequency = daemon_rate(d),
+		.attached = d->shim ? source_shim_count(d->shim) : 0,
 		.store_path = d->store_path,
 		.budget_bytes = d->config->memory_budget,
 		.started_ns = d->started_ns,

@@ -128,9 +128,7 @@ const struct verb verbs[] = {
 	 "                       .collapsed: collapsed stacks\n"
 	 "Programs that are linked statically, use musl, or run with other rights than yours are "
 	 "run,\n"
-	 "but not sampled. A program of musl that COMMAND starts does not start: its loader "
-	 "refuses\n"
-	 "libraries that are not its own.\n"
+	 "but not sampled; of much CPU time that was not, the last lines tell.\n"
 	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && go tool pprof -top sort.pb.gz\n",
 	 run_run},
 	{0},

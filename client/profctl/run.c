@@ -17,7 +17,9 @@
 #include "client/run/family.h"
 #include "client/run/gather.h"
 #include "client/run/launch.h"
+#include "client/run/preload.h"
 #include "client/run/program.h"
+#include "client/symbolize/build_ids.h"
 #include "client/symbolize/profile_file.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
@@ -33,6 +35,9 @@
 #define OUTPUT_DEFAULT    "./profd.pb.gz"
 #define LIBRARY           "libprofd.so.0"
 #define GZIP_LEVEL        6
+/* CPU time that was not sampled is worth a line when it is more than both, the latter of all. */
+#define UNSAMPLED_SECONDS 0.1
+#define UNSAMPLED_SHARE   0.1
 
 enum { OPTION_FREQUENCY = OPTION_OWN, OPTION_OUTPUT };
 
@@ -124,9 +129,10 @@ static int check_output(const struct context *context, const char *path)
 			strerror(errno));
 }
 
-static int find_library(const struct context *context, char **ret)
+/* What is to be put into LD_PRELOAD of a program of that @kind: NULL if nothing is. */
+static int find_library(const struct context *context, enum program_kind kind, char **ret)
 {
-	cleanup(freep) char *path = NULL;
+	cleanup(freep) char *path = NULL, *preload = NULL;
 	int r = library_path("PROFD_LIBRARY", LIBRARY, &path);
 
 	if (r)
@@ -138,8 +144,20 @@ static int find_library(const struct context *context, char **ret)
 	if (strpbrk(path, " :"))
 		return complain(context, STATUS_RUN_FAILED,
 				"%s: LD_PRELOAD takes no path with a blank or a colon", path);
-	*ret = steal_ptr(&path);
+	r = preload_path(path, &preload);
+	if (r < 0)
+		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	/* Others warn of what they cannot load, or do not even start. */
+	if (kind != PROGRAM_OTHER_MACHINE && (kind != PROGRAM_OTHER_LIBC || r == PRELOAD_E_OK))
+		*ret = steal_ptr(&preload);
 	return 0;
+}
+
+static int find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		   char ret[GATHER_ID_SIZE])
+{
+	_Static_assert(GATHER_ID_SIZE >= OBJECT_ID_SIZE, "room for a build id");
+	return build_ids_find(userdata, path, device, inode, ret);
 }
 
 static uint64_t now_ns(void)
@@ -190,36 +208,67 @@ static int save(const struct context *context, const struct run_arguments *a, st
 	return 0;
 }
 
-static void report(const struct context *context, const struct run_arguments *a,
-		   const struct gather *g, const struct family *f, enum program_kind kind)
-{
+struct ended {
+	enum program_kind kind;
+	double cpu_s; /* of the command, and of all that it and its children waited for */
+	struct gather_totals gather;
 	struct family_totals family;
-	struct gather_totals totals;
+};
 
-	family_get_totals(f, &family);
-	gather_get_totals(g, &totals);
-	if (!family.n_attached)
+static double children_seconds(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Which program it was nobody knows, when another one that was sampled started it. */
+static void report_unsampled(const struct context *context, const struct ended *ended,
+			     uint32_t frequency)
+{
+	uint64_t n = ended->gather.samples + ended->gather.lost;
+	double unsampled_s = ended->cpu_s - (double)n / frequency;
+
+	if (unsampled_s < UNSAMPLED_SECONDS || unsampled_s < ended->cpu_s * UNSAMPLED_SHARE)
+		return;
+	complain(context, 0,
+		 "CPU time that was not sampled: %.1f of %.1f s; programs that are linked "
+		 "statically, use another C library than glibc, or end at once are not",
+		 unsampled_s, ended->cpu_s);
+}
+
+static void report(const struct context *context, const struct run_arguments *a,
+		   const struct ended *ended)
+{
+	const struct gather_totals *totals = &ended->gather;
+	const struct family_totals *family = &ended->family;
+
+	if (!family->n_attached)
 		complain(context, 0, "nothing was sampled: %s %s", a->command[0],
-			 program_reason(kind));
-	else if (!totals.samples)
+			 program_reason(ended->kind));
+	else if (!totals->samples)
 		complain(context, 0,
 			 "no samples: so little CPU time was used; -F takes more a second");
-	if (family.n_refused)
+	if (family->n_refused)
 		complain(context, 0, "processes that could not be sampled: %" PRIu64,
-			 family.n_refused);
-	if (family.n_broken)
+			 family->n_refused);
+	if (family->n_broken)
 		complain(context, 0,
 			 "processes that wrote over the memory in which samples are kept: %" PRIu64
 			 "; later ones are missing",
-			 family.n_broken);
-	if (family.n_left)
+			 family->n_broken);
+	if (family->n_left)
 		complain(context, 0,
 			 "processes that go on: %" PRIu64 "; they are not sampled any longer",
-			 family.n_left);
-	if (totals.lost)
-		complain(context, 0, "samples that were lost: %" PRIu64, totals.lost);
-	complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals.samples,
-		 totals.n_sampled, totals.n_sampled == 1 ? "process" : "processes", a->output);
+			 family->n_left);
+	if (family->n_attached)
+		report_unsampled(context, ended, a->frequency);
+	if (totals->lost)
+		complain(context, 0, "samples that were lost: %" PRIu64, totals->lost);
+	complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals->samples,
+		 totals->n_sampled, totals->n_sampled == 1 ? "process" : "processes", a->output);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
@@ -248,44 +297,50 @@ static int complain_exec(const struct context *context, const char *command, int
 }
 
 /* Returns an exit status, with STATUS_DONE that of the command in *ret_status. */
-static int run(const struct context *context, const struct run_arguments *a, struct launch *l,
-	       int *ret_status)
+static int run(const struct context *context, const struct run_arguments *a, enum program_kind kind,
+	       struct launch *l, int *ret_status)
 {
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(build_ids_freep) struct build_ids *ids = NULL;
 	cleanup(gather_freep) struct gather *g = NULL;
 	cleanup(family_freep) struct family *f = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
-	enum program_kind kind = program_find(a->command[0], getenv("PATH"));
+	struct ended ended = {.kind = kind};
 	int r, error = 0;
 	pid_t pid;
 
-	r = gather_new(&g, a->frequency, now_ns());
+	r = build_ids_new(&ids, root_fd, NULL);
+	if (!r)
+		r = gather_new(&g, a->frequency, now_ns());
 	if (!r)
 		r = family_new(&f, g, a->frequency);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+	gather_set_ids(g, &(struct gather_ids){find_id, ids});
 	l->socket = family_socket(f);
-	/* Others warn of what they cannot load, or do not even start. */
-	if (kind == PROGRAM_OTHER_LIBC || kind == PROGRAM_OTHER_MACHINE)
-		l->preload = NULL;
 	r = launch(l, &pid, &error);
 	if (r == LAUNCH_E_FAILED)
 		return complain_exec(context, a->command[0], error);
 	if (!r)
 		r = family_serve(f, pid, ret_status);
+	ended.cpu_s = children_seconds();
 	if (!r)
 		r = gather_profile(g, now_ns(), &p);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	r = save(context, a, p);
+	gather_get_totals(g, &ended.gather);
+	family_get_totals(f, &ended.family);
 	if (!r)
-		report(context, a, g, f, kind);
+		report(context, a, &ended);
 	return r;
 }
 
 int run_run(struct context *context, int argc, char **argv)
 {
-	cleanup(freep) char *library = NULL;
+	cleanup(freep) char *preload = NULL;
 	struct run_arguments arguments;
+	enum program_kind kind;
 	struct usage_message message;
 	struct rlimit fds, raised;
 	sigset_t signals, mask;
@@ -297,9 +352,10 @@ int run_run(struct context *context, int argc, char **argv)
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
 				message.text);
+	kind = program_find(arguments.command[0], getenv("PATH"));
 	r = check_output(context, arguments.output);
 	if (!r)
-		r = find_library(context, &library);
+		r = find_library(context, kind, &preload);
 	if (r)
 		return r;
 	getrlimit(RLIMIT_NOFILE, &fds);
@@ -307,7 +363,7 @@ int run_run(struct context *context, int argc, char **argv)
 	setrlimit(RLIMIT_NOFILE, &raised);
 	family_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
-	l = (struct launch){arguments.command, library, NULL, &mask, &fds};
-	r = run(context, &arguments, &l, &status);
+	l = (struct launch){arguments.command, preload, NULL, &mask, &fds};
+	r = run(context, &arguments, kind, &l, &status);
 	return r ? r : end_as(status);
 }

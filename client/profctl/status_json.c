@@ -184,6 +184,7 @@ void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
 	json_number(&j, "throttled", s->throttled);
 	put_costs(&j, s);
 	json_number(&j, "processes", s->processes);
+	json_number(&j, "attached", s->attached);
 	json_number(&j, "images", s->images);
 	json_number(&j, "avoided_files", s->avoided_files);
 	json_number(&j, "refused_jit_files", s->refused_jit_files);

@@ -110,6 +110,9 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 	print_safely(v->out, s->source);
 	fprintf(v->out, "; %" PRIu64 " processes, %" PRIu64 " images known", s->processes,
 		s->images);
+	if (s->attached)
+		fprintf(v->out, "; %" PRIu64 " %s libprofd", s->attached,
+			s->attached == 1 ? "process has" : "processes have");
 	if (s->avoided_files)
 		fprintf(v->out, "; %" PRIu64 " not opened, on FUSE or an unknown device",
 			s->avoided_files);

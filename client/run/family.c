@@ -96,6 +96,38 @@ static bool drain(struct member *m, size_t budget, bool is_last)
 	return r == RING_READER_E_MORE;
 }
 
+/* All of a file below /proc, malloc'ed; NULL: it is not there, or too long to be read. */
+static char *read_all(const char *path, size_t *ret_length)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup(freep) char *text = fd < 0 ? NULL : malloc(RING_MAPS_MAX);
+	size_t length = 0;
+	ssize_t n = 0;
+
+	while (text && length < RING_MAPS_MAX &&
+	       (n = read(fd, text + length, RING_MAPS_MAX - length)) > 0)
+		length += (size_t)n;
+	if (!text || n || !length)
+		return NULL;
+	*ret_length = length;
+	return steal_ptr(&text);
+}
+
+/* The mappings are the ring's program's as long as that has its end of the bell. */
+static void look_at_mappings(struct member *m)
+{
+	cleanup(freep) char *text = NULL;
+	char path[64], byte;
+	size_t length;
+
+	if (!gather_wants_look(m->process))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/maps", m->pid);
+	text = read_all(path, &length);
+	if (text && recv(m->ring.bell, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		gather_look(m->process, text, length);
+}
+
 /* Nothing more comes, or is to come. Frees it. */
 static int finish(struct member *m)
 {
@@ -331,8 +363,10 @@ static int on_time(sd_event_source *source, uint64_t now_us, void *userdata)
 	bool more = false;
 
 	(void)now_us;
-	for (struct member *m = f->members; m; m = m->next)
+	for (struct member *m = f->members; m; m = m->next) {
 		more |= drain(m, BUDGET, false);
+		look_at_mappings(m);
+	}
 	for (struct connection *c = f->connections; c; c = next) {
 		next = c->next;
 		if (++c->age > PATIENCE)

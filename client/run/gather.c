@@ -17,7 +17,7 @@
 #define MAPPINGS_MAX 65536u
 /* Of mappings that lay at one address one after the other, this many are looked at. */
 #define OVERLAPS_MAX 64
-#define LABELS_MAX   4
+#define LABELS_MAX   5
 /* Mappings that one is compared with, to see whether it was there before. */
 #define LOOKS_MAX 1024
 
@@ -39,6 +39,7 @@ struct gather {
 	struct profile *profile;
 	uint64_t start_ns;
 	uint32_t frequency;
+	struct gather_ids ids;
 	struct segment *segments;
 	size_t n_segments, max_segments;
 	struct ring_ledger ledger; /* of all */
@@ -54,13 +55,14 @@ struct gather_process {
 	int pid;
 	char comm[RING_COMM];
 	char *program;
-	/* Stacks of addresses. Labels: generation, thread, quality. */
+	/* Stacks of addresses. Labels: generation, thread, quality, reason. */
 	struct profile *raw;
-	uint32_t key_generation, key_thread, key_quality;
+	uint32_t key_generation, key_thread, key_quality, key_reason;
 	uint64_t weight;
 	struct mapping *mappings; /* sorted by start once finished */
 	size_t n_mappings, max_mappings;
 	uint32_t generation;
+	bool wants_look;
 };
 
 static int keep_error(struct gather *g, int r)
@@ -88,6 +90,11 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 		return r;
 	*ret = steal_ptr(&g);
 	return 0;
+}
+
+void gather_set_ids(struct gather *g, const struct gather_ids *ids)
+{
+	g->ids = *ids;
 }
 
 void gather_free(struct gather *g)
@@ -125,6 +132,8 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 		r = profile_add_text(p->raw, "thread", &p->key_thread);
 	if (!r)
 		r = profile_add_text(p->raw, "quality", &p->key_quality);
+	if (!r)
+		r = profile_add_text(p->raw, "reason", &p->key_reason);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);
@@ -143,6 +152,25 @@ void gather_process_free(struct gather_process *p)
 
 /* --- what comes out of a ring ------------------------------------------------------------- */
 
+static bool is_mapped(const struct gather_process *p, uint64_t address)
+{
+	/* The newest ones come last. */
+	for (size_t i = p->n_mappings; i; i--)
+		if (p->mappings[i - 1].start <= address && address < p->mappings[i - 1].end)
+			return true;
+	return false;
+}
+
+static int add_address(struct gather_process *p, uint64_t address, uint32_t *ret)
+{
+	size_t n_before = p->raw->n_locations;
+	int r = profile_add_location(p->raw, PROFILE_NONE, address, NULL, 0, ret);
+
+	if (!r && p->raw->n_locations > n_before && address && !is_mapped(p, address))
+		p->wants_look = true;
+	return r;
+}
+
 static int add_raw(struct gather_process *p, const struct ring_sample *sample)
 {
 	const int64_t values[] = {sample->weight, (int64_t)(sample->weight * UINT64_C(1000000000) /
@@ -151,14 +179,14 @@ static int add_raw(struct gather_process *p, const struct ring_sample *sample)
 		{.key = p->key_generation, .num = sample->generation},
 		{.key = p->key_thread},
 		{.key = p->key_quality, .num = sample->quality},
+		{.key = p->key_reason, .num = sample->reason},
 	};
 	uint32_t locations[RING_FRAMES_MAX];
 	int r;
 
 	r = profile_add_text(p->raw, sample->comm, &labels[1].str);
 	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
-		r = profile_add_location(p->raw, PROFILE_NONE, sample->frames[i], NULL, 0,
-					 &locations[i]);
+		r = add_address(p, sample->frames[i], &locations[i]);
 	return r ? r
 		 : profile_add_sample(p->raw, locations, sample->n_frames, values, labels,
 				      ARRAY_SIZE(labels));
@@ -226,7 +254,10 @@ static int add_line(struct gather_process *p, const struct maps_line *line, uint
 	};
 	int r;
 
-	r = profile_add_string(p->raw, line->path, line->path_length, &mapping.path);
+	if (line->path_length)
+		r = profile_add_string(p->raw, line->path, line->path_length, &mapping.path);
+	else
+		r = profile_add_text(p->raw, "[anon]", &mapping.path);
 	if (r || (n_before && is_kept(p, &mapping, n_before, hint)))
 		return r;
 	return p->n_mappings < MAPPINGS_MAX ? add_mapping(p, &mapping) : 0;
@@ -247,6 +278,17 @@ void gather_maps(void *process, uint32_t generation, const char *text, size_t le
 			return;
 	}
 	p->generation = generation;
+}
+
+bool gather_wants_look(const struct gather_process *p)
+{
+	return p->wants_look;
+}
+
+void gather_look(struct gather_process *p, const char *text, size_t length)
+{
+	p->wants_look = false;
+	gather_maps(p, p->generation, text, length);
 }
 
 /* --- the end of a process ----------------------------------------------------------------- */
@@ -294,6 +336,16 @@ static bool is_segment(const struct segment *s, const struct segment *t)
 	       s->device == t->device && s->path == t->path;
 }
 
+static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
+{
+	char id[GATHER_ID_SIZE] = "";
+	int r = 0;
+
+	if (g->ids.find && m->inode)
+		r = g->ids.find(g->ids.userdata, path, m->device, m->inode, id);
+	return r ? r : profile_add_text(g->profile, id, ret);
+}
+
 /* Memory that is no file's is nowhere else. */
 static int place(struct gather_process *p, struct mapping *m)
 {
@@ -316,7 +368,9 @@ static int place(struct gather_process *p, struct mapping *m)
 		m->is_placed = true;
 		return 0;
 	}
-	r = profile_add_mapping(g->profile, &made, &m->placed);
+	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
+	if (!r)
+		r = profile_add_mapping(g->profile, &made, &m->placed);
 	if (r)
 		return r;
 	m->is_placed = true;
@@ -365,14 +419,33 @@ static int add_label(struct profile *p, const char *key, const char *text,
 	return r;
 }
 
+/* How the stack ended, unless at its root. */
+static int add_end(struct profile *profile, const struct profile_label *raw,
+		   struct profile_label *labels, uint32_t *n)
+{
+	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
+	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
+	const char *quality, *reason;
+	int r;
+
+	if (raw[2].num == STACK_TRUNCATED) {
+		quality = "truncated";
+		reason = truncated[raw[3].num];
+	} else if (raw[2].num == STACK_BROKEN) {
+		quality = "broken";
+		reason = broken[raw[3].num];
+	} else {
+		return 0;
+	}
+	r = add_label(profile, "stack", quality, labels, n);
+	return r ? r : add_label(profile, "reason", reason, labels, n);
+}
+
 /* Named as in profd's own files. */
 static int make_labels(struct gather_process *p, const struct profile_label *raw,
 		       struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
 {
 	struct profile *profile = p->gather->profile;
-	const char *quality = raw[2].num == STACK_TRUNCATED ? "truncated"
-			      : raw[2].num == STACK_BROKEN  ? "broken"
-							    : NULL;
 	int r;
 
 	labels[0] = (struct profile_label){.num = p->pid};
@@ -382,7 +455,7 @@ static int make_labels(struct gather_process *p, const struct profile_label *raw
 		r = add_label(profile, "comm", p->comm, labels, ret_n);
 	if (!r)
 		r = add_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n);
-	return r ? r : add_label(profile, "stack", quality, labels, ret_n);
+	return r ? r : add_end(profile, raw, labels, ret_n);
 }
 
 static int place_sample(struct gather_process *p, size_t i)

@@ -10,6 +10,7 @@
  *
  * What processes say is bounded, not believed.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,21 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns);
 void gather_free(struct gather *g);
 DEFINE_CLEANUP(struct gather *, gather_free)
 
+#define GATHER_ID_SIZE 128
+
+/*
+ * Has mappings get build ids: @find is called once for each file that samples lie in, soon after a
+ * process has ended that had mapped it, and writes the build id of the file at @path with @inode of
+ * @device (as struct maps_line has them) as text, or "". It returns 0 or negative errno.
+ */
+struct gather_ids {
+	int (*find)(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		    char ret[GATHER_ID_SIZE]);
+	void *userdata;
+};
+
+void gather_set_ids(struct gather *g, const struct gather_ids *ids);
+
 /* @program: the path of what it executes, or "". Texts are copied. Returns 0 or negative errno. */
 int gather_process_new(struct gather_process **ret, struct gather *g, int pid, const char *comm,
 		       const char *program);
@@ -36,6 +52,14 @@ DEFINE_CLEANUP(struct gather_process *, gather_process_free)
 /* For a ring's sink, with the process for userdata. The first failure is kept for the end. */
 void gather_sample(void *process, const struct ring_sample *sample);
 void gather_maps(void *process, uint32_t generation, const char *text, size_t length);
+
+/*
+ * Whether a sample has come since gather_look() that lies in no mapping: libprofd looks for
+ * generated code less and less often, and a process that is killed meanwhile tells of none. Then
+ * gather_look() wants what the kernel shows, /proc/PID/maps of the process while it runs.
+ */
+bool gather_wants_look(const struct gather_process *process);
+void gather_look(struct gather_process *process, const char *text, size_t length);
 
 /* All of @process is there: places its stacks and adds its account. Returns 0 or negative errno. */
 int gather_finish(struct gather_process *process, const struct ring_ledger *ledger);

@@ -9,8 +9,7 @@
 enum program_kind {
 	PROGRAM_GOOD, /* or nothing is known that speaks against it */
 	PROGRAM_STATIC,
-	PROGRAM_OTHER_LIBC, /* musl's loader does not start programs whose preloads it cannot load
-			     */
+	PROGRAM_OTHER_LIBC,
 	PROGRAM_OTHER_MACHINE,
 	PROGRAM_PRIVILEGED, /* runs with more rights than its caller's: ld.so loads nothing */
 	PROGRAM_SCRIPT,     /* another program's: its path is the interpreter */

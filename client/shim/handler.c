@@ -115,6 +115,7 @@ static void send_stack(const struct images_view *view, const struct thread *thre
 		.weight = weight,
 		.frequency = (uint16_t)frequency,
 		.quality = thread->quality,
+		.reason = thread->reason,
 		.frames = thread->frames,
 		.n_frames = thread->n_frames,
 	};
@@ -139,6 +140,7 @@ static bool sample(const struct images_view *view, struct thread *thread, const 
 	tick_walk(shim.images, view, thread, &registers, &stack);
 	thread->n_frames = stack.n;
 	thread->quality = stack.quality;
+	thread->reason = stack.reason;
 	if (uses->own) {
 		count(&shim.counters.seen, weight);
 		add_stack(thread, weight);
@@ -180,6 +182,11 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 	link_tick(&shim.link);
 	has_server = link_enter(&shim.link);
 	view = images_enter(shim.images);
+	/* The server came after the program had begun. */
+	if (!view && has_server) {
+		shim_look_around(true);
+		view = images_enter(shim.images);
+	}
 	uses = uses_of(thread, has_server);
 	if (!view)
 		lose(&uses, weight);
@@ -191,7 +198,8 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 		link_leave(&shim.link);
 	if (uses.wanted != uses.frequency)
 		retime(thread, uses.wanted);
-	shim_look_around(wants_look);
+	if (has_server || atomic_load(&shim.is_on))
+		shim_look_around(wants_look);
 }
 
 /* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
@@ -235,6 +243,7 @@ void shim_count_untold(struct thread *thread, bool own, bool link)
 		thread->frames[0] = (uint64_t)(uintptr_t)thread->start;
 		thread->n_frames = 1;
 		thread->quality = STACK_BROKEN;
+		thread->reason = BROKEN_UNKNOWN;
 	}
 	if (own) {
 		count(&shim.counters.seen, (uint32_t)n);

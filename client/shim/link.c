@@ -8,8 +8,8 @@
 
 #include "common/reasons.h"
 
-/* In LINK_ASKING. @otherwise: the state when there is no ring. */
-static int ask(struct link *link, int timeout_ms, int otherwise, struct attach_reason *reason)
+/* In LINK_ASKING. */
+static int ask(struct link *link, int timeout_ms, struct attach_reason *reason)
 {
 	int memory, bell, r = attach_ask(link->path, timeout_ms, &memory, &bell, reason);
 	bool good;
@@ -22,15 +22,25 @@ static int ask(struct link *link, int timeout_ms, int otherwise, struct attach_r
 			r = ATTACH_E_NOBODY;
 		}
 	}
-	atomic_store(&link->state, r ? otherwise : LINK_ON);
+	atomic_store(&link->state, r ? LINK_ALONE : LINK_ON);
 	return r;
+}
+
+static int64_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
 }
 
 int link_init(struct link *link, const char *path, struct attach_reason *ret_reason)
 {
 	memcpy(link->path, path, strnlen(path, LINK_PATH_SIZE - 1) + 1);
+	link->ring = (struct ring_writer){.bell = -1};
+	atomic_store(&link->looked_s, now_s());
 	atomic_store(&link->state, LINK_ASKING);
-	return ask(link, LINK_TIMEOUT_MS, LINK_NONE, ret_reason);
+	return ask(link, LINK_TIMEOUT_MS, ret_reason);
 }
 
 /* Nobody has entered. */
@@ -55,7 +65,7 @@ void link_after_fork(struct link *link)
 	if (state == LINK_ASKING)
 		link->ring = (struct ring_writer){.bell = -1};
 	forget_ring(link);
-	atomic_store(&link->state, state == LINK_LOST ? LINK_LOST : LINK_WANTED);
+	atomic_store(&link->state, state == LINK_ALONE ? LINK_ALONE : LINK_WANTED);
 }
 
 bool link_enter(struct link *link)
@@ -91,30 +101,28 @@ uint32_t link_frequency(struct link *link)
 /* True for one caller, when @interval_s have passed since it was last. */
 static bool is_time(struct link *link, int64_t interval_s)
 {
-	int64_t looked_s = atomic_load(&link->looked_s);
-	struct timespec now;
+	int64_t looked_s = atomic_load(&link->looked_s), now = now_s();
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec - looked_s >= interval_s &&
-	       atomic_compare_exchange_strong(&link->looked_s, &looked_s, now.tv_sec);
+	return now - looked_s >= interval_s &&
+	       atomic_compare_exchange_strong(&link->looked_s, &looked_s, now);
 }
 
 static void look_again(struct link *link)
 {
 	struct attach_reason reason;
-	int lost = LINK_LOST;
+	int alone = LINK_ALONE;
 
 	if (!is_time(link, LINK_AGAIN_S) ||
-	    !atomic_compare_exchange_strong(&link->state, &lost, LINK_ASKING))
+	    !atomic_compare_exchange_strong(&link->state, &alone, LINK_ASKING))
 		return;
 	link->guess = 0;
-	/* Who entered before it was lost is still in there: another time. */
+	/* Who entered before the server went is still in there: another time. */
 	if (atomic_load(&link->n_users)) {
-		atomic_store(&link->state, LINK_LOST);
+		atomic_store(&link->state, LINK_ALONE);
 		return;
 	}
 	forget_ring(link);
-	ask(link, LINK_AGAIN_TIMEOUT_MS, LINK_LOST, &reason);
+	ask(link, LINK_AGAIN_TIMEOUT_MS, &reason);
 }
 
 static void look_whether_there(struct link *link)
@@ -124,7 +132,7 @@ static void look_whether_there(struct link *link)
 	if (!is_time(link, 1) || !link_enter(link))
 		return;
 	if (!ring_writer_has_server(&link->ring))
-		atomic_compare_exchange_strong(&link->state, &on, LINK_LOST);
+		atomic_compare_exchange_strong(&link->state, &on, LINK_ALONE);
 	link_leave(link);
 }
 
@@ -135,11 +143,11 @@ void link_tick(struct link *link)
 
 	if (state == LINK_ON)
 		look_whether_there(link);
-	else if (state == LINK_LOST)
+	else if (state == LINK_ALONE)
 		look_again(link);
 	else if (state == LINK_WANTED &&
 		 atomic_compare_exchange_strong(&link->state, &state, LINK_ASKING))
-		ask(link, LINK_TIMEOUT_MS, LINK_LOST, &reason);
+		ask(link, LINK_TIMEOUT_MS, &reason);
 }
 
 void link_maps(struct link *link, const struct images_view *view)

@@ -5,7 +5,8 @@
 /*
  * The connection of this process to a server that gathers its samples (common/shim): asked for, or
  * to be asked for at the next tick, or there. A process has one, besides the profile that it may
- * write itself. When the server goes (profd is started anew), it is looked for again.
+ * write itself. A server that is not there yet, or goes (profd is started anew), is looked for
+ * again, at ticks: they are of CPU time, so a process that is idle is not woken for it.
  *
  * All but link_init() and link_after_fork() may be called by handlers of many threads at once.
  */
@@ -22,13 +23,13 @@
 /* A process is kept waiting for an answer no longer than that; in the middle of its work: */
 #define LINK_TIMEOUT_MS       1000
 #define LINK_AGAIN_TIMEOUT_MS 20
-/* Between two times that a server that went is looked for. */
+/* Between two times that a server is looked for. */
 #define LINK_AGAIN_S 10
 
 enum link_state {
-	LINK_NONE,   /* not asked for, or not had when the program began */
+	LINK_NONE,   /* not asked for */
 	LINK_WANTED, /* nobody was asked yet */
-	LINK_LOST,   /* there was a server, for this process or its parent */
+	LINK_ALONE,  /* nobody was there, or is any longer: looked for now and then */
 	LINK_ASKING,
 	LINK_ON,
 };
@@ -50,7 +51,10 @@ struct link {
 	size_t n_done;
 };
 
-/* A server is wanted, at @path: asks it. Returns ATTACH_E_*. */
+/*
+ * A server is wanted, at @path: asks it. Returns ATTACH_E_*; if it is not there, link_tick() looks
+ * for it from now on.
+ */
 int link_init(struct link *link, const char *path, struct attach_reason *ret_reason);
 /* In a forked child: the ring is its parent's; it wants one of its own. */
 void link_after_fork(struct link *link);

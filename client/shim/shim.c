@@ -220,11 +220,11 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 	    !shim_take_signal(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK))
 		return -1;
 	r = link_init(&shim.link, socket, ret_reason);
-	if (r)
-		return r;
-	images_refresh(shim.images, true);
+	/* Else at the first tick that somebody wants. */
+	if (!r)
+		images_refresh(shim.images, true);
 	shim_start_threads();
-	return 0;
+	return r;
 }
 
 /*
@@ -245,7 +245,7 @@ void shim_start_link(const char *socket)
 
 	lock_take(&shim.lock, &mask);
 	r = start_link_locked(socket, &reason);
-	if (!r)
+	if (r >= 0)
 		shim_admit_ticks(&mask);
 	lock_release(&shim.lock, &mask);
 	if (r && isatty(STDERR_FILENO))

@@ -47,7 +47,7 @@ struct thread {
 	/* The handler's: no stack of the program's is asked for that much. */
 	uint64_t frames[THREADS_FRAMES_MAX];
 	uint32_t n_frames; /* of the last sample; 0: there was none */
-	uint8_t quality;
+	uint8_t quality, reason;
 	uint64_t chunks[THREADS_CHUNKS][THREADS_CHUNK / sizeof(uint64_t)];
 };
 

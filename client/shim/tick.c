@@ -137,5 +137,6 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 	}
 	ret->n = walk.n_frames;
 	ret->quality = walk.quality;
+	ret->reason = walk.reason;
 	ret->is_outside = tick.is_outside;
 }

@@ -20,6 +20,7 @@
 struct tick_stack {
 	uint32_t n;      /* frames in thread->frames, lookup addresses, leaf first; at least 1 */
 	uint8_t quality; /* enum stack_quality */
+	uint8_t reason;  /* of its list */
 	bool is_outside; /* of some code no mapping was found */
 };
 

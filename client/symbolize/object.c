@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DELETED      " (deleted)"
-#define ID_TEXT_SIZE (2 * ELF_BUILD_ID_MAX + 1)
+#define DELETED " (deleted)"
 
-static void print_id(const struct elf_summary *elf, char ret[ID_TEXT_SIZE])
+void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE])
 {
 	*ret = '\0';
 	for (uint32_t i = 0; i < elf->build_id_length; i++)
@@ -18,10 +17,10 @@ static void print_id(const struct elf_summary *elf, char ret[ID_TEXT_SIZE])
 
 bool object_is_id(const char *text, const struct elf_summary *elf)
 {
-	char own[ID_TEXT_SIZE];
+	char own[OBJECT_ID_SIZE];
 	size_t length;
 
-	print_id(elf, own);
+	object_print_id(elf, own);
 	length = strlen(own);
 	if (!length || strncasecmp(text, own, length) != 0)
 		return false;
@@ -76,13 +75,13 @@ static const char *describe(enum worker_outcome outcome)
 
 static int identify(struct object *o, const char *build_id, bool is_deleted)
 {
-	char own[ID_TEXT_SIZE];
+	char own[OBJECT_ID_SIZE];
 
 	o->is_identified = object_is_id(build_id, &o->facts.elf);
 	if (o->is_identified)
 		return OBJECT_E_OK;
 	if (*build_id && o->facts.elf.build_id_length) {
-		print_id(&o->facts.elf, own);
+		object_print_id(&o->facts.elf, own);
 		notes_add(o->source->notes, "%s: build id %s, the file here has %s", o->path,
 			  build_id, own);
 		return OBJECT_E_NONE;

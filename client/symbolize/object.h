@@ -16,6 +16,8 @@
 #include "common/profile/profile.h"
 #include "common/worker/debug_choice.h"
 
+#define OBJECT_ID_SIZE (2 * ELF_BUILD_ID_MAX + 1) /* of a build id as text */
+
 /* What objects are made with; all borrowed. */
 struct object_source {
 	struct files *files;
@@ -67,5 +69,7 @@ int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t
  * ELF_BUILD_ID_MAX bytes of it. Zeros behind the end count for nothing: some tools pad.
  */
 bool object_is_id(const char *text, const struct elf_summary *elf);
+/* Pure: as profiles have it, lower-case hexadecimal; "" if there is none. */
+void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE]);
 
 #endif

@@ -38,7 +38,8 @@
 enum ring_type {
 	/*
 	 * A sample. Words: time (CLOCK_MONOTONIC, ns); thread's number << 32 | weight; generation
-	 * << 32 | frequency << 16 | quality; two words of the thread's name; then the frames.
+	 * << 32 | frequency << 16 | reason << 8 | quality (common/reasons.h); two words of the
+	 * thread's name; then the frames.
 	 */
 	RING_SAMPLE = 1,
 	/*

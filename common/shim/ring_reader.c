@@ -84,6 +84,20 @@ static void take(struct ring_reader *r, uint32_t n)
 	atomic_store_explicit(&r->page->tail, r->tail, memory_order_release);
 }
 
+static bool is_end(uint8_t quality, uint8_t reason)
+{
+	switch (quality) {
+	case STACK_COMPLETE:
+		return !reason;
+	case STACK_TRUNCATED:
+		return reason < N_TRUNCATED;
+	case STACK_BROKEN:
+		return reason < N_BROKEN;
+	default:
+		return false;
+	}
+}
+
 static bool sample_of(uint64_t *record, uint32_t n, struct ring_sample *ret)
 {
 	if (n <= RING_SAMPLE_FIXED)
@@ -95,6 +109,7 @@ static bool sample_of(uint64_t *record, uint32_t n, struct ring_sample *ret)
 		.generation = (uint32_t)(record[3] >> 32),
 		.frequency = (uint16_t)(record[3] >> 16),
 		.quality = (uint8_t)record[3],
+		.reason = (uint8_t)(record[3] >> 8),
 		.frames = record + RING_SAMPLE_FIXED,
 		.n_frames = n - RING_SAMPLE_FIXED,
 	};
@@ -104,9 +119,7 @@ static bool sample_of(uint64_t *record, uint32_t n, struct ring_sample *ret)
 		if (frame_kind(record[i]) != FRAME_USER)
 			record[i] = 0;
 	return ret->weight && ret->weight <= WEIGHT_MAX && ret->frequency &&
-	       ret->frequency <= RING_FREQUENCY_MAX && !(record[3] & 0xff00) &&
-	       (ret->quality == STACK_COMPLETE || ret->quality == STACK_TRUNCATED ||
-		ret->quality == STACK_BROKEN);
+	       ret->frequency <= RING_FREQUENCY_MAX && is_end(ret->quality, ret->reason);
 }
 
 static void drop_parts(struct ring_reader *r)

@@ -157,7 +157,7 @@ bool ring_writer_sample(struct ring_writer *w, const struct ring_sample *sample)
 	put(w, at + 2, (uint64_t)sample->tid << 32 | sample->weight);
 	put(w, at + 3,
 	    (uint64_t)sample->generation << 32 | (uint64_t)sample->frequency << 16 |
-		    sample->quality);
+		    (uint64_t)sample->reason << 8 | sample->quality);
 	put(w, at + 4, comm[0]);
 	put(w, at + 5, comm[1]);
 	for (uint32_t i = 0; i < sample->n_frames; i++)

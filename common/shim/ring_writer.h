@@ -32,6 +32,7 @@ struct ring_sample {
 	uint32_t generation;
 	uint16_t frequency;     /* of the ticks, 1 .. RING_FREQUENCY_MAX */
 	uint8_t quality;        /* enum stack_quality */
+	uint8_t reason;         /* of the quality's list; 0 where that has none */
 	char comm[RING_COMM];   /* the thread's name; anything behind the NUL */
 	const uint64_t *frames; /* borrowed: lookup addresses of the process, leaf first */
 	uint32_t n_frames;      /* 1 .. RING_FRAMES_MAX */

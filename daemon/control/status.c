@@ -261,6 +261,7 @@ static void fill_head(Profd__Control__Status *status, const struct status_facts 
 	while (facts->warnings[status->n_warnings])
 		status->n_warnings++;
 	status->processes = processes->n_processes;
+	status->attached = facts->attached;
 	status->images = processes->n_images;
 	status->avoided_files = processes->avoided_files;
 	status->refused_jit_files = processes->refused_jit_files;

@@ -28,6 +28,7 @@ struct status_facts {
 	const char *source_name;
 	const char *event;
 	uint64_t frequency;
+	uint64_t attached; /* processes with libprofd */
 	const char *store_path;
 	uint64_t budget_bytes;
 	uint64_t started_ns;         /* CLOCK_MONOTONIC */

@@ -84,15 +84,6 @@ static uint64_t time_of(const struct shim_sampler *sampler, uint64_t ticks, uint
 	return ticks * (sampler->hz == hz ? sampler->period_ns : SECOND_NS / hz);
 }
 
-static void set_quality(struct sample *sample, uint8_t quality)
-{
-	sample->quality = quality;
-	if (quality == STACK_TRUNCATED)
-		sample->reason = TRUNCATED_DEPTH;
-	if (quality == STACK_BROKEN)
-		sample->reason = BROKEN_UNKNOWN;
-}
-
 static void deliver(struct draining *d, unsigned index, const struct sample *from,
 		    uint64_t n_periods)
 {
@@ -104,7 +95,8 @@ static void deliver(struct draining *d, unsigned index, const struct sample *fro
 	sample.weight = n_periods * sampler->period_ns;
 	if (sample.n_frames > sampler->spec.max_depth && sampler->spec.max_depth) {
 		sample.n_frames = sampler->spec.max_depth;
-		set_quality(&sample, STACK_TRUNCATED);
+		sample.quality = STACK_TRUNCATED;
+		sample.reason = TRUNCATED_DEPTH;
 	}
 	sampler->stats.seen++;
 	d->n_delivered++;
@@ -122,6 +114,8 @@ static void on_sample(void *userdata, const struct ring_sample *told)
 		.pid = t->process.pid,
 		.tid = told->tid && told->tid <= INT32_MAX ? (pid_t)told->tid : t->process.pid,
 		.cpu = UINT32_MAX, /* unknown */
+		.quality = told->quality,
+		.reason = told->reason,
 		.n_frames = told->n_frames,
 		.frames = told->frames,
 	};
@@ -133,7 +127,6 @@ static void on_sample(void *userdata, const struct ring_sample *told)
 		sample.time_ns = t->attached_ns;
 	if (sample.time_ns > d->now_ns)
 		sample.time_ns = d->now_ns;
-	set_quality(&sample, told->quality);
 	_Static_assert(sizeof(sample.comm) == sizeof(told->comm), "threads' names");
 	memcpy(sample.comm, told->comm, sizeof(sample.comm));
 	d->error = look_at_mappings(d, told->generation, sample.time_ns);

@@ -25,7 +25,10 @@ static void on_sample(void *userdata, const struct ring_sample *s)
 
 	if (!s->weight || !s->frequency || s->frequency > RING_FREQUENCY_MAX || !s->n_frames ||
 	    s->n_frames > RING_FRAMES_MAX || strlen(s->comm) >= RING_COMM ||
-	    s->quality >= N_STACK_QUALITY)
+	    s->reason >= (s->quality == STACK_COMPLETE    ? 1
+			  : s->quality == STACK_TRUNCATED ? N_TRUNCATED
+			  : s->quality == STACK_BROKEN    ? N_BROKEN
+							  : 0))
 		abort();
 	for (uint32_t i = 0; i < s->n_frames; i++)
 		if (frame_kind(s->frames[i]) != FRAME_USER)

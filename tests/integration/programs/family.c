@@ -11,6 +11,8 @@
  *   close MS       closes all descriptors that it did not open, opens others, and burns
  *   load FILE MS   burns in the library FILE, profiled_library.c
  *   unload FILE MS the same, and closes the library again
+ *   generate N MS  burns MS each in N pieces of code that it makes one after the other, then kills
+ *                  itself
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,11 +22,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/shim/ring_layout.h"
+
+#define CODE_BYTES 4096
+#define SPIN_BYTES 256 /* more than it is long */
 
 static volatile uint64_t sink;
 static volatile sig_atomic_t is_told;
@@ -174,6 +180,32 @@ static int load(const char *path, double ms, int is_unloaded)
 	return is_unloaded ? dlclose(library) : 0;
 }
 
+/* Wherever it lies: nothing but its stack is touched. */
+__attribute__((noinline, aligned(64))) static void spin(unsigned n)
+{
+	for (volatile unsigned i = 0; i < n; i++)
+		;
+}
+
+static int generate(int n, double ms)
+{
+	for (int i = 0; i < n; i++) {
+		uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		double end = cpu_ms() + ms;
+
+		if (code == MAP_FAILED)
+			return 1;
+		/* Else it and the next one are one mapping. */
+		mmap(NULL, CODE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memcpy(code, (const void *)(uintptr_t)spin, SPIN_BYTES);
+		__builtin___clear_cache((char *)code, (char *)code + SPIN_BYTES);
+		while (cpu_ms() < end)
+			((void (*)(unsigned))(uintptr_t)code)(100000);
+	}
+	return raise(SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -185,6 +217,8 @@ int main(int argc, char **argv)
 		return forks(atoi(argv[2]), ms);
 	if (!strcmp(what, "scribble"))
 		return scribble(ms);
+	if (!strcmp(what, "generate"))
+		return generate(atoi(argv[2]), ms);
 	if (!strcmp(what, "fill"))
 		return fill(ms);
 	if (!strcmp(what, "close"))

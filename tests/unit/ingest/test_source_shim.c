@@ -290,11 +290,12 @@ static void test_a_sample(void **state)
 	assert_true(ring_writer_sample(&writer, &sample));
 	sample.time_ns = UINT64_MAX;
 	sample.quality = STACK_BROKEN;
+	sample.reason = BROKEN_RULE;
 	assert_true(ring_writer_sample(&writer, &sample));
 	drain(w);
 	assert_true(w->samples[1].sample.time_ns >= before);
 	assert_true(w->samples[2].sample.time_ns <= now_ns());
-	assert_int_equal(w->samples[2].sample.reason, BROKEN_UNKNOWN);
+	assert_int_equal(w->samples[2].sample.reason, BROKEN_RULE);
 	ring_writer_close(&writer);
 }
 

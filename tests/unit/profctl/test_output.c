@@ -242,6 +242,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.sessions = sessions;
 	s.n_sessions = 2;
 	s.unwinding = &unwinding;
+	s.attached = 3;
 	s.avoided_files = 13;
 	s.refused_jit_files = 16;
 	names.workers_died = 14;
@@ -271,7 +272,7 @@ static void test_status_view(void **state)
 		"pid 77",
 		"up 1 min 40 s",
 		"cpu-clock at 99 Hz through bpf",
-		"0 images known; 13 not opened, on FUSE or an unknown device; ",
+		" known; 3 processes have libprofd; 13 not opened, on FUSE or an unknown device; ",
 		"; 16 perf maps and jitdumps not believed\n",
 		"warning: no PMU?[2J",
 		"unwind rules or names of new images: too slow?\n",
@@ -332,7 +333,7 @@ static void test_status_json(void **state)
 		"\"workers_bytes\":3145728},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
 		"\"workers_seconds\":3},",
-		"\"processes\":0,\"images\":0,\"avoided_files\":13,"
+		"\"processes\":0,\"attached\":3,\"images\":0,\"avoided_files\":13,"
 		"\"refused_jit_files\":16,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"

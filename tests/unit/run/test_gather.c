@@ -44,7 +44,12 @@ static void give(struct gather_process *p, uint32_t tid, uint32_t generation, ui
 		.weight = weight,
 		.generation = generation,
 		.frequency = 200,
-		.quality = weight == 3 ? STACK_TRUNCATED : STACK_COMPLETE,
+		.quality = weight == 2   ? STACK_BROKEN
+			   : weight == 3 ? STACK_TRUNCATED
+					 : STACK_COMPLETE,
+		.reason = weight == 2   ? BROKEN_RULE
+			  : weight == 3 ? TRUNCATED_DEPTH
+					: 0,
 		.comm = "thread",
 		.frames = frames,
 		.n_frames = 2,
@@ -107,21 +112,26 @@ static void test_one(void **state)
 	give(process, 10, 1, 1, 0x7f0000001010);
 	give(process, 11, 1, 4, 0x7f0000001010);
 	give(process, 11, 1, 3, 0x7f0000001010);
-	finish(process, 8, 10);
+	give(process, 11, 1, 2, 0x7f0000001010);
+	finish(process, 10, 12);
 	gather_get_totals(g, &totals);
-	assert_int_equal(totals.samples, 8);
+	assert_int_equal(totals.samples, 10);
 	assert_int_equal(totals.lost, 2);
 	assert_int_equal(totals.n_processes, 1);
 	p = end(g);
-	/* The name of the thread does not tell these two apart; the end of the stack does. */
-	assert_int_equal(p->n_samples, 2);
+	/* The name of the thread does not tell these apart; the end of the stack does. */
+	assert_int_equal(p->n_samples, 3);
 	assert_int_equal(p->sample_values[0], 5);
 	assert_int_equal(p->sample_values[1], 5 * 5000000);
 	assert_int_equal(label_of(p, 0, "pid")->num, 10);
 	assert_string_equal(profile_string(p, label_of(p, 0, "comm")->str), "thread");
 	assert_string_equal(profile_string(p, label_of(p, 0, "thread")->str), "thread");
 	assert_null(label_of(p, 0, "stack"));
+	assert_null(label_of(p, 0, "reason"));
 	assert_string_equal(profile_string(p, label_of(p, 1, "stack")->str), "truncated");
+	assert_string_equal(profile_string(p, label_of(p, 1, "reason")->str), "depth");
+	assert_string_equal(profile_string(p, label_of(p, 2, "stack")->str), "broken");
+	assert_string_equal(profile_string(p, label_of(p, 2, "reason")->str), "rule");
 	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
 	assert_string_equal(path_of(p, 0, 1), "/bin/program");
 	/* The program comes first, though it lies behind in the maps. */
@@ -242,9 +252,91 @@ static void test_nothing(void **state)
 	gather_free(g);
 }
 
+/* What libprofd did not tell of the kernel does, while the process runs. */
+static void test_look(void **state)
+{
+	static const char later[] = LIBRARY_A PROGRAM
+		"7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n";
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10);
+	struct profile *p;
+
+	(void)state;
+	give_maps(process, 1, LIBRARY_A PROGRAM);
+	give(process, 10, 1, 1, 0x7f0000001010);
+	assert_false(gather_wants_look(process));
+	give(process, 10, 1, 1, 0x7f0000009010);
+	assert_true(gather_wants_look(process));
+	gather_look(process, later, strlen(later));
+	assert_false(gather_wants_look(process));
+	/* Once for each address. */
+	give(process, 10, 1, 1, 0x7f0000008010);
+	assert_true(gather_wants_look(process));
+	gather_look(process, later, strlen(later));
+	give(process, 10, 1, 1, 0x7f0000008010);
+	assert_false(gather_wants_look(process));
+	finish(process, 4, 4);
+	p = end(g);
+	assert_int_equal(p->n_samples, 3);
+	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
+	assert_string_equal(path_of(p, 1, 0), "[anon]");
+	assert_string_equal(path_of(p, 2, 0), "");
+	assert_int_equal(p->n_mappings, 3);
+	profile_free(p);
+	gather_free(g);
+}
+
+struct asked {
+	unsigned n;
+	bool is_ended;
+};
+
+static int find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		   char ret[GATHER_ID_SIZE])
+{
+	struct asked *asked = userdata;
+
+	asked->n++;
+	assert_true(asked->is_ended);
+	assert_int_equal(device, UINT64_C(8) << 32 | 1);
+	if (strcmp(path, "/lib/liba.so") == 0) {
+		assert_int_equal(inode, 77);
+		snprintf(ret, GATHER_ID_SIZE, "abcdef");
+	}
+	return 0;
+}
+
+static void test_ids(void **state)
+{
+	struct asked asked = {0};
+	const struct gather_ids ids = {find_id, &asked};
+	struct gather *g = begin();
+	struct profile *p;
+
+	(void)state;
+	gather_set_ids(g, &ids);
+	for (int pid = 10; pid < 12; pid++) {
+		struct gather_process *process = add_process(g, pid);
+
+		asked.is_ended = false;
+		give_maps(process, 1, LIBRARY_A PROGRAM);
+		give(process, 10, 1, 1, 0x7f0000001010);
+		asked.is_ended = true;
+		finish(process, 1, 1);
+	}
+	assert_int_equal(asked.n, 2);
+	p = end(g);
+	assert_string_equal(profile_string(p, p->mappings[0].path), "/bin/program");
+	assert_string_equal(profile_string(p, p->mappings[0].build_id), "");
+	assert_string_equal(profile_string(p, p->mappings[1].build_id), "abcdef");
+	profile_free(p);
+	gather_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ids),       cmocka_unit_test(test_look),
 		cmocka_unit_test(test_one),       cmocka_unit_test(test_generations),
 		cmocka_unit_test(test_processes), cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_nothing),

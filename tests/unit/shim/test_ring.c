@@ -66,7 +66,8 @@ static struct ring_sample make_sample(uint32_t tid, uint64_t i, uint64_t frames[
 		.weight = 1 + (uint32_t)(i % 3),
 		.generation = (uint32_t)(i / 100),
 		.frequency = (uint16_t)(1 + i % RING_FREQUENCY_MAX),
-		.quality = i % 5 ? STACK_COMPLETE : STACK_TRUNCATED,
+		.quality = i % 5 ? STACK_COMPLETE : STACK_BROKEN,
+		.reason = i % 5 ? 0 : (uint8_t)(i / 5 % N_BROKEN),
 		.frames = frames,
 		.n_frames = 1 + (uint32_t)((i * 7 + tid) % 40),
 	};
@@ -84,7 +85,8 @@ static bool is_as_made(const struct ring_sample *s)
 
 	return s->weight == made.weight && s->generation == made.generation &&
 	       s->frequency == made.frequency && s->quality == made.quality &&
-	       s->n_frames == made.n_frames && !strcmp(s->comm, "thread") &&
+	       s->reason == made.reason && s->n_frames == made.n_frames &&
+	       !strcmp(s->comm, "thread") &&
 	       !memcmp(s->frames, frames, s->n_frames * sizeof(*frames));
 }
 
@@ -416,7 +418,9 @@ static void test_malformed(void **state)
 		SAMPLE_WORDS(1, RING_FREQUENCY_MAX + 1, STACK_COMPLETE),
 		SAMPLE_WORDS(1, 99, STACK_NO_USER),
 		SAMPLE_WORDS(1, 99, N_STACK_QUALITY),
-		SAMPLE_WORDS(1, 99, 0x100),
+		SAMPLE_WORDS(1, 99, 1 << 8 | STACK_COMPLETE),
+		SAMPLE_WORDS(1, 99, N_TRUNCATED << 8 | STACK_TRUNCATED),
+		SAMPLE_WORDS(1, 99, N_BROKEN << 8 | STACK_BROKEN),
 	};
 	static const uint64_t kernel[] = {5, 7ull << 32 | 1, 99 << 16, 0, 0, UINT64_MAX - 5};
 	const size_t n_bad = sizeof(bad) / sizeof(bad[0]);

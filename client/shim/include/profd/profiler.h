@@ -20,7 +20,8 @@
  *   CPUPROFILE_PER_THREAD_TIMERS  is always so here
  *   PROFD_CONNECT=PATH            hands samples to the server at the Unix socket PATH, too; 1: to
  *                                 the one that PROFD_SOCKET names, or profd. `profctl run` does it.
- *                                 A server that is not there makes no difference.
+ *                                 A server that is not there makes no difference, and is found
+ *                                 when it starts, by programs that use CPU time.
  *
  * Programs that run with more rights than who started them (AT_SECURE of getauxval(3)) are never
  * profiled.

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/symbolize/build_ids.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "client/symbolize/asker.h"
+#include "client/symbolize/files.h"
+#include "common/error.h"
+
+/* For one answer: somebody is kept waiting who reads rings. */
+#define DEADLINE_NS UINT64_C(2000000000)
+
+struct build_ids {
+	struct files *files;
+	struct asker *asker;
+	bool is_lost; /* no worker is to be had */
+};
+
+int build_ids_new(struct build_ids **ret, int root_fd, const char *worker_path)
+{
+	cleanup(build_ids_freep) struct build_ids *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return error_origin(-ENOMEM);
+	r = files_new(&b->files, root_fd);
+	if (!r)
+		r = asker_new(&b->asker, worker_path, DEADLINE_NS);
+	if (r)
+		return r;
+	*ret = steal_ptr(&b);
+	return 0;
+}
+
+void build_ids_free(struct build_ids *b)
+{
+	if (!b)
+		return;
+	asker_free(b->asker);
+	files_free(b->files);
+	free(b);
+}
+
+static bool is_file(int fd, uint64_t device, uint64_t inode)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_ino == inode && major(st.st_dev) == device >> 32 &&
+	       minor(st.st_dev) == (uint32_t)device;
+}
+
+int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint64_t inode,
+		   char ret[OBJECT_ID_SIZE])
+{
+	enum worker_outcome outcome = WORKER_UNREADABLE;
+	cleanup(closep) int fd = -1;
+	struct worker_image facts;
+	const char *ignored;
+	int r;
+
+	*ret = '\0';
+	if (b->is_lost || *path != '/')
+		return 0;
+	fd = files_open(b->files, path, &ignored);
+	if (fd < 0 || !is_file(fd, device, inode))
+		return 0;
+	r = asker_inspect(b->asker, fd, &facts, &outcome);
+	b->is_lost = r == ASKER_E_NONE;
+	if (!r && outcome == WORKER_DONE)
+		object_print_id(&facts.elf, ret);
+	return r < 0 ? r : 0;
+}
