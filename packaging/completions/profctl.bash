@@ -75,8 +75,14 @@ _profctl_value()
 	--format) _profctl_choose <<<$'pprof\nlegacy\ncollapsed' ;;
 	--formats) _profctl_choose <<<$'pprof\nlegacy\npprof,legacy' ;;
 	--since | --until) _profctl_choose <<<$'today\nyesterday\n-10m\n-1h\n-1d' ;;
-	-o | --output | --socket) _filedir ;;
-	*) [[ $help =~ (^|[^a-z-])"$1"(, --[a-z-]+)?" "[A-Z] ]] ;;
+	--socket) _filedir ;;
+	*)
+		[[ $help =~ (^|[^A-Za-z0-9_-])"$1"(, --[a-z_-]+)?[\ =]([A-Z]+) ]] || return
+		case ${BASH_REMATCH[3]} in
+		FILE) _filedir ;;
+		DIR) _filedir -d ;;
+		esac
+		;;
 	esac
 }
 
@@ -135,7 +141,7 @@ _profctl()
 	elif $split; then
 		return
 	elif [[ $cur == -* ]]; then
-		_profctl_choose < <(grep -oE '(^|[][ |,])--?[A-Za-z][a-z-]*' <<<"$help" |
+		_profctl_choose < <(grep -oE '(^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' <<<"$help" |
 			tr -d '][ |,' | sort -u)
 	elif [[ -z $verb || $verb == help ]]; then
 		_profctl_choose < <(_profctl_ask help | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p')
@@ -143,7 +149,7 @@ _profctl()
 		_profctl_choose < <(_profctl_pids)
 	elif [[ $verb == stop || $verb == flush ]]; then
 		_profctl_choose < <(_profctl_sessions)
-	elif [[ $help == *PROFILE* ]]; then
+	elif [[ $help =~ PROFILE|BASE ]]; then
 		_filedir
 	fi
 } &&

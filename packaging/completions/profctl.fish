@@ -28,7 +28,7 @@ function __profctl_value
         case --comm
             sort -u /proc/*/comm 2>/dev/null
         case --cgroup
-            __fish_complete_directories (commandline -ct | string replace -r '^--[a-z-]+=' '')
+            __fish_complete_directories (commandline -ct | string replace -r '^--[a-z_-]+=' '')
         case -e --event
             for event in cpu-clock task-clock cycles instructions cache-misses branch-misses \
                 page-faults context-switches
@@ -42,21 +42,27 @@ function __profctl_value
             printf '%s\n' pprof legacy pprof,legacy
         case --since --until
             printf '%s\n' today yesterday -10m -1h -1d
-        case -o --output --socket
-            __fish_complete_path (commandline -ct | string replace -r '^--[a-z-]+=' '')
+        case --socket
+            __fish_complete_path (commandline -ct | string replace -r '^--[a-z_-]+=' '')
         case '*'
-            string match -qr -- "(^|[^a-z-])$argv(, --[a-z-]+)? [A-Z]" $__profctl_help
-            return
+            set -l what (string match -rg -- "(?:^|[^A-Za-z0-9_-])$argv(?:, --[a-z_-]+)?[ =]([A-Z]+)" $__profctl_help)
+            or return
+            switch $what[1]
+                case FILE
+                    __fish_complete_path (commandline -ct | string replace -r '^--[a-z_-]+=' '')
+                case DIR
+                    __fish_complete_directories (commandline -ct | string replace -r '^--[a-z_-]+=' '')
+            end
     end
     return 0
 end
 
 # The options in the help, with what is said of them.
 function __profctl_options
-    set -l options (string match -ra -- '(?:^|[][ |,])--?[A-Za-z][a-z-]*' $argv |
+    set -l options (string match -ra -- '(?:^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' $argv |
         string replace -ra '[][ |,]' '' | sort -u)
     for option in $options
-        set -l said (string match -rg -- "^ +(?:-[A-Za-z], )?$option(?:, --[a-z-]+)?(?: [A-Z]+)?  +(.*)" $argv)
+        set -l said (string match -rg -- "^ +(?:-[A-Za-z], )?$option(?:, --[a-z_-]+)?(?:[ =][A-Z]+)?  +(.*)" $argv)
         printf '%s\t%s\n' $option "$said[1]"
     end
 end
@@ -107,7 +113,7 @@ function __profctl_complete
         end
     end
     set -g __profctl_help (__profctl_ask help $verb | string match -rv '^$' | sed '/^Example/,$d')
-    set -l option (string match -rg '^(--[a-z-]+)=' -- $current)
+    set -l option (string match -rg '^(--[a-z_-]+)=' -- $current)
     if test -n "$option"
         string replace -r -- '^' "$option=" (__profctl_value $option)
     else if string match -q -- '-*' "$words[-1]"; and __profctl_value $words[-1]
@@ -123,7 +129,7 @@ function __profctl_complete
         __fish_complete_pids
     else if test "$verb" = stop -o "$verb" = flush
         __profctl_value --session
-    else if string match -q '*PROFILE*' $__profctl_help
+    else if string match -qr 'PROFILE|BASE' $__profctl_help
         __fish_complete_path $current
     end
 end
