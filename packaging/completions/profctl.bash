@@ -138,7 +138,7 @@ _profctl()
 	help=${help%%$'\nExample'*}
 	if [[ $prev == -* ]] && _profctl_value "$prev"; then
 		return
-	elif $split; then
+	elif [[ $split == true ]]; then
 		return
 	elif [[ $cur == -* ]]; then
 		_profctl_choose < <(grep -oE '(^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' <<<"$help" |
