@@ -13,12 +13,18 @@ function __profctl_texts
         string replace -ra '\\\\(["\\\\])' '$1' | sort -u
 end
 
+# What is typed of a value, behind --option= as well.
+function __profctl_word
+    commandline -ct | string replace -r '^--[a-z_-]+=' ''
+end
+
 # The values of option $argv; 1: it takes none.
 function __profctl_value
     switch $argv
         case -s --service
             __profctl_texts service list
-            systemctl list-units --type=service --plain --no-legend 2>/dev/null | string replace -r ' .*' ''
+            systemctl list-units --type=service --plain --no-legend 2>/dev/null |
+                string replace -r ' .*' ''
         case -p --pid
             __fish_complete_pids
         case -t --tid
@@ -28,7 +34,7 @@ function __profctl_value
         case --comm
             sort -u /proc/*/comm 2>/dev/null
         case --cgroup
-            __fish_complete_directories (commandline -ct | string replace -r '^--[a-z_-]+=' '')
+            __fish_complete_directories (__profctl_word)
         case -e --event
             for event in cpu-clock task-clock cycles instructions cache-misses branch-misses \
                 page-faults context-switches
@@ -43,15 +49,16 @@ function __profctl_value
         case --since --until
             printf '%s\n' today yesterday -10m -1h -1d
         case --socket
-            __fish_complete_path (commandline -ct | string replace -r '^--[a-z_-]+=' '')
+            __fish_complete_path (__profctl_word)
         case '*'
-            set -l what (string match -rg -- "(?:^|[^A-Za-z0-9_-])$argv(?:, --[a-z_-]+)?[ =]([A-Z]+)" $__profctl_help)
+            set -l pattern "(?:^|[^A-Za-z0-9_-])$argv(?:, --[a-z_-]+)?[ =]([A-Z]+)"
+            set -l what (string match -rg -- $pattern $__profctl_help)
             or return
             switch $what[1]
                 case FILE
-                    __fish_complete_path (commandline -ct | string replace -r '^--[a-z_-]+=' '')
+                    __fish_complete_path (__profctl_word)
                 case DIR
-                    __fish_complete_directories (commandline -ct | string replace -r '^--[a-z_-]+=' '')
+                    __fish_complete_directories (__profctl_word)
             end
     end
     return 0
@@ -62,7 +69,8 @@ function __profctl_options
     set -l options (string match -ra -- '(?:^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' $argv |
         string replace -ra '[][ |,]' '' | sort -u)
     for option in $options
-        set -l said (string match -rg -- "^ +(?:-[A-Za-z], )?$option(?:, --[a-z_-]+)?(?:[ =][A-Z]+)?  +(.*)" $argv)
+        set -l pattern "^ +(?:-[A-Za-z], )?$option(?:, --[a-z_-]+)?(?:[ =][A-Z]+)?  +(.*)"
+        set -l said (string match -rg -- $pattern $argv)
         printf '%s\t%s\n' $option "$said[1]"
     end
 end
@@ -107,7 +115,8 @@ function __profctl_complete
             complete -C (string join ' ' -- (string escape -- $words[$i..-1]) $current)
             return
         end
-        if not string match -q -- '-*' $current; and not contains -- "$words[-1]" -F -o --frequency --output
+        if not string match -q -- '-*' $current
+            and not contains -- "$words[-1]" -F -o --frequency --output
             complete -C "$current"
             return
         end
