@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/view.h"
 
+#include <string.h>
+
+#include "common/profile/profile.h"
+
 int view_new(struct view **ret, const struct view_class *class, const struct view_options *options,
 	     struct profile_message *message)
 {
@@ -39,4 +43,9 @@ void view_options_init(struct view_options *options)
 		.nodefraction = .005,
 		.edgefraction = .001,
 	};
+}
+
+bool view_is_base_label(const struct profile *p, const struct profile_label *label)
+{
+	return label->str && strcmp(profile_string(p, label->key), "pprof::base") == 0;
 }

@@ -28,6 +28,7 @@
 
 struct frame;
 struct profile;
+struct profile_label;
 struct profile_message;
 struct stack;
 struct view;
@@ -115,10 +116,13 @@ int view_end(struct view *view, const struct view_input *input, FILE *out, bool 
 /* pprof's defaults. */
 void view_options_init(struct view_options *options);
 
+/* Whether @label only says that its sample is of the base that a profile is compared with. */
+bool view_is_base_label(const struct profile *p, const struct profile_label *label);
+
 /*
  * --raw: the tables as they are, every sample with the numbers of its locations. Not a view of
- * stacks: filters must have made @p. Numbers begin with 1.
+ * stacks: filters must have made @p. Numbers begin with 1. 0 or negative errno.
  */
-void raw_write(const struct profile *p, FILE *out);
+int raw_write(const struct profile *p, FILE *out);
 
 #endif
