@@ -17,6 +17,7 @@
 #include "client/run/family.h"
 #include "client/run/gather.h"
 #include "client/run/launch.h"
+#include "client/run/perf_maps.h"
 #include "client/run/preload.h"
 #include "client/run/program.h"
 #include "client/symbolize/build_ids.h"
@@ -153,11 +154,39 @@ static int find_library(const struct context *context, enum program_kind kind, c
 	return 0;
 }
 
+struct world {
+	struct build_ids *ids;
+	struct perf_maps *perf_maps;
+	const struct gather *gather; /* borrowed */
+};
+
+static void world_deinit(struct world *w)
+{
+	build_ids_free(w->ids);
+	perf_maps_free(w->perf_maps);
+}
+
 static int find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
 		   char ret[GATHER_ID_SIZE])
 {
+	const struct world *w = userdata;
+
 	_Static_assert(GATHER_ID_SIZE >= OBJECT_ID_SIZE, "room for a build id");
-	return build_ids_find(userdata, path, device, inode, ret);
+	return build_ids_find(w->ids, path, device, inode, ret);
+}
+
+static int tell_memory(void *userdata, int pid, uint32_t mapping)
+{
+	const struct world *w = userdata;
+
+	return perf_maps_add(w->perf_maps, pid, mapping);
+}
+
+static int find_perf_map(void *context, uint32_t mapping)
+{
+	const struct world *w = context;
+
+	return perf_maps_find(w->perf_maps, gather_told(w->gather, mapping));
 }
 
 static uint64_t now_ns(void)
@@ -170,11 +199,15 @@ static uint64_t now_ns(void)
 
 /* --- after ------------------------------------------------------------------------------------ */
 
-static void name(const struct context *context, struct profile *p)
+static void name(const struct context *context, struct profile *p, struct world *world)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
-	const struct symbolize_options options = {.root_fd = root_fd};
+	const struct symbolize_options options = {
+		.root_fd = root_fd,
+		.perf_map = find_perf_map,
+		.context = world,
+	};
 	int r = symbolize_profile(p, &options, &result);
 
 	if (r < 0)
@@ -186,7 +219,8 @@ static void name(const struct context *context, struct profile *p)
 			 result.trouble);
 }
 
-static int save(const struct context *context, const struct run_arguments *a, struct profile *p)
+static int save(const struct context *context, const struct run_arguments *a, struct profile *p,
+		struct world *world)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
@@ -194,7 +228,7 @@ static int save(const struct context *context, const struct run_arguments *a, st
 	int r;
 
 	if (a->format != RUN_LEGACY)
-		name(context, p);
+		name(context, p, world);
 	if (a->format == RUN_LEGACY)
 		r = cpuprofile_from_profile(p, &data, &length);
 	else if (a->format == RUN_COLLAPSED)
@@ -301,7 +335,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	       struct launch *l, int *ret_status)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(build_ids_freep) struct build_ids *ids = NULL;
+	cleanup(world_deinit) struct world world = {0};
 	cleanup(gather_freep) struct gather *g = NULL;
 	cleanup(family_freep) struct family *f = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
@@ -309,14 +343,17 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	int r, error = 0;
 	pid_t pid;
 
-	r = build_ids_new(&ids, root_fd, NULL);
+	r = build_ids_new(&world.ids, root_fd, NULL);
+	if (!r)
+		r = perf_maps_new(&world.perf_maps, "/tmp", now_ns());
 	if (!r)
 		r = gather_new(&g, a->frequency, now_ns());
 	if (!r)
 		r = family_new(&f, g, a->frequency);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	gather_set_ids(g, &(struct gather_ids){find_id, ids});
+	world.gather = g;
+	gather_set_world(g, &(struct gather_world){find_id, tell_memory, &world});
 	l->socket = family_socket(f);
 	r = launch(l, &pid, &error);
 	if (r == LAUNCH_E_FAILED)
@@ -328,7 +365,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		r = gather_profile(g, now_ns(), &p);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	r = save(context, a, p);
+	r = save(context, a, p, &world);
 	gather_get_totals(g, &ended.gather);
 	family_get_totals(f, &ended.family);
 	if (!r)

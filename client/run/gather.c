@@ -39,7 +39,7 @@ struct gather {
 	struct profile *profile;
 	uint64_t start_ns;
 	uint32_t frequency;
-	struct gather_ids ids;
+	struct gather_world world;
 	struct segment *segments;
 	size_t n_segments, max_segments;
 	struct ring_ledger ledger; /* of all */
@@ -47,6 +47,7 @@ struct gather {
 	size_t n_processes, n_sampled;
 	char *program; /* of the process with the most samples */
 	uint64_t program_weight;
+	uint32_t main; /* mapping that was swapped with the first */
 	int error;
 };
 
@@ -92,9 +93,9 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 	return 0;
 }
 
-void gather_set_ids(struct gather *g, const struct gather_ids *ids)
+void gather_set_world(struct gather *g, const struct gather_world *world)
 {
-	g->ids = *ids;
+	g->world = *world;
 }
 
 void gather_free(struct gather *g)
@@ -341,8 +342,8 @@ static int add_id(struct gather *g, const struct mapping *m, const char *path, u
 	char id[GATHER_ID_SIZE] = "";
 	int r = 0;
 
-	if (g->ids.find && m->inode)
-		r = g->ids.find(g->ids.userdata, path, m->device, m->inode, id);
+	if (g->world.find_id && m->inode)
+		r = g->world.find_id(g->world.userdata, path, m->device, m->inode, id);
 	return r ? r : profile_add_text(g->profile, id, ret);
 }
 
@@ -371,6 +372,8 @@ static int place(struct gather_process *p, struct mapping *m)
 	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
 	if (!r)
 		r = profile_add_mapping(g->profile, &made, &m->placed);
+	if (!r && g->world.tell_memory && !m->inode)
+		r = g->world.tell_memory(g->world.userdata, p->pid, m->placed);
 	if (r)
 		return r;
 	m->is_placed = true;
@@ -562,8 +565,14 @@ static void set_main_mapping(struct gather *g)
 		if (strcmp(path, g->program) != 0)
 			continue;
 		profile_set_main_mapping(g->profile, i);
+		g->main = i;
 		return;
 	}
+}
+
+uint32_t gather_told(const struct gather *g, uint32_t mapping)
+{
+	return mapping == 0 ? g->main : mapping == g->main ? 0 : mapping;
 }
 
 int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret)

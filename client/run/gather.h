@@ -30,17 +30,22 @@ DEFINE_CLEANUP(struct gather *, gather_free)
 #define GATHER_ID_SIZE 128
 
 /*
- * Has mappings get build ids: @find is called once for each file that samples lie in, soon after a
- * process has ended that had mapped it, and writes the build id of the file at @path with @inode of
- * @device (as struct maps_line has them) as text, or "". It returns 0 or negative errno.
+ * What is known of mappings outside of here, asked soon after a process has ended that had them,
+ * for those that samples lie in. Both return 0 or negative errno.
  */
-struct gather_ids {
-	int (*find)(void *userdata, const char *path, uint64_t device, uint64_t inode,
-		    char ret[GATHER_ID_SIZE]);
+struct gather_world {
+	/*
+	 * Once for each file: writes the build id of the file at @path with @inode of @device (as
+	 * struct maps_line has them) as text, or "".
+	 */
+	int (*find_id)(void *userdata, const char *path, uint64_t device, uint64_t inode,
+		       char ret[GATHER_ID_SIZE]);
+	/* Memory of @pid that is no file's is @mapping of the profile: ascending. */
+	int (*tell_memory)(void *userdata, int pid, uint32_t mapping);
 	void *userdata;
 };
 
-void gather_set_ids(struct gather *g, const struct gather_ids *ids);
+void gather_set_world(struct gather *g, const struct gather_world *world);
 
 /* @program: the path of what it executes, or "". Texts are copied. Returns 0 or negative errno. */
 int gather_process_new(struct gather_process **ret, struct gather *g, int pid, const char *comm,
@@ -74,5 +79,7 @@ struct gather_totals {
 void gather_get_totals(const struct gather *g, struct gather_totals *ret);
 /* Ends it. *ret is the caller's. Returns 0 or negative errno. */
 int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret);
+/* As which world->tell_memory() was told of @mapping of that profile: the main one comes first. */
+uint32_t gather_told(const struct gather *g, uint32_t mapping);
 
 #endif

@@ -86,6 +86,13 @@ static bool is_file(const char *path)
 	return path[0] == '/' && path[1] != '/';
 }
 
+static int perf_map_of(const struct work *w, uint32_t location)
+{
+	uint32_t mapping = w->p->locations[location].mapping;
+
+	return w->options->perf_map ? w->options->perf_map(w->options->context, mapping) : -1;
+}
+
 static bool has_line(const struct profile *p, const struct profile_location *l)
 {
 	for (uint32_t i = 0; i < l->n_lines; i++)
@@ -102,7 +109,8 @@ static bool is_wanted(const struct work *w, const struct profile_location *l)
 		return false;
 	path = profile_string(w->p, w->p->mappings[l->mapping].path);
 	if (!l->n_lines)
-		return is_file(path) || is_kernel(path);
+		return is_file(path) || is_kernel(path) ||
+		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
 	return w->options->want_lines && is_file(path) && !has_line(w->p, l);
 }
 
@@ -321,6 +329,65 @@ static int name_file(struct work *w, struct wanted *run, size_t n)
 	return r;
 }
 
+/* --- generated code --------------------------------------------------------------------------- */
+
+/* All of one perf map. */
+static int name_by_perf_map(struct work *w, int fd, const struct wanted *run, size_t n)
+{
+	cleanup(freep) uint64_t *addresses = calloc(WORKER_ADDRESSES_MAX, sizeof(*addresses));
+	struct worker_request request = worker_request_of(WORKER_JIT, -1);
+
+	if (!addresses)
+		return error_origin(-ENOMEM);
+	request.key = w->key++;
+	request.files[WORKER_FILE_PERF_MAP] = fd;
+	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
+		enum worker_outcome outcome;
+		struct answer_names answer;
+		size_t n_addresses, n_taken = take(run + i, n - i, addresses, &n_addresses);
+		int r = asker_names(w->asker, &request, addresses, n_addresses, &outcome, &answer);
+
+		if (r == ASKER_E_DIED)
+			notes_add(&w->result->notes,
+				  "a perf map: skipped, the image worker could not read it: %s",
+				  asker_why(w->asker));
+		if (r)
+			return r < 0 ? r : r == ASKER_E_DIED ? OBJECT_E_NONE : OBJECT_E_NO_WORKER;
+		if (outcome != WORKER_DONE)
+			return OBJECT_E_NONE;
+		r = set_names(w, run + i, n_taken, addresses, &answer);
+		if (r)
+			return r;
+		i += n_taken;
+	}
+	return 0;
+}
+
+static int by_perf_map(const void *a, const void *b, void *context)
+{
+	const struct wanted *x = a, *y = b;
+	int m = perf_map_of(context, x->location), n = perf_map_of(context, y->location);
+
+	return m != n ? (m < n ? -1 : 1) : by_address(a, b);
+}
+
+static int name_generated(struct work *w, struct wanted *run, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		run[i].address = w->p->locations[run[i].location].address;
+	qsort_r(run, n, sizeof(*run), by_perf_map, w);
+	for (size_t i = 0, end; i < n; i = end) {
+		int fd = perf_map_of(w, run[i].location), r;
+
+		for (end = i + 1; end < n && perf_map_of(w, run[end].location) == fd;)
+			end++;
+		r = name_by_perf_map(w, fd, run + i, end - i);
+		if (r < 0 || r == OBJECT_E_NO_WORKER)
+			return r;
+	}
+	return 0;
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 static bool is_same_file(const struct profile *p, const struct wanted *a, const struct wanted *b)
@@ -340,6 +407,8 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 			end++;
 		if (is_kernel(path_of(w->p, all[i].location)))
 			r = name_kernel(w, all + i, end - i);
+		else if (!is_file(path_of(w->p, all[i].location)))
+			r = name_generated(w, all + i, end - i);
 		else
 			r = name_file(w, all + i, end - i);
 		if (r < 0 || r == OBJECT_E_NO_WORKER)

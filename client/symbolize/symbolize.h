@@ -6,8 +6,8 @@
  * Names for the locations of a profile, from the files on this host that its mappings name, which
  * an image worker reads. What has names keeps them, unless lines are asked for and there are none:
  * then the location is looked up anew, in a file that has the mapping's build id. The kernel's get
- * functions if it is the one that runs here; the vdso, generated code and what is in no mapping
- * stay as they are. Samples are not touched.
+ * functions if it is the one that runs here, and generated code those of its perf map; the vdso and
+ * what is in no mapping stay as they are. Samples are not touched.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +26,11 @@ struct symbolize_options {
 	 * given away, or -1. May block. NULL: there is no other source.
 	 */
 	int (*fetch)(void *context, const uint8_t *id, size_t length, const char *path);
+	/*
+	 * The perf map that has names for code in @mapping of the profile, memory without a file:
+	 * an fd that stays the owner's, or -1. NULL: there are none.
+	 */
+	int (*perf_map)(void *context, uint32_t mapping);
 	void *context;
 };
 

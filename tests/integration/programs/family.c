@@ -11,8 +11,8 @@
  *   close MS       closes all descriptors that it did not open, opens others, and burns
  *   load FILE MS   burns in the library FILE, profiled_library.c
  *   unload FILE MS the same, and closes the library again
- *   generate N MS  burns MS each in N pieces of code that it makes one after the other, then kills
- *                  itself
+ *   generate N MS  burns MS each in N pieces of code that it makes one after the other, and names
+ * in a perf map, then kills itself
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -189,13 +189,20 @@ __attribute__((noinline, aligned(64))) static void spin(unsigned n)
 
 static int generate(int n, double ms)
 {
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
 	for (int i = 0; i < n; i++) {
 		uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		double end = cpu_ms() + ms;
 
-		if (code == MAP_FAILED)
+		if (code == MAP_FAILED || !map)
 			return 1;
+		fprintf(map, "%lx %x made_%d\n", (unsigned long)code, SPIN_BYTES, i);
+		fflush(map);
 		/* Else it and the next one are one mapping. */
 		mmap(NULL, CODE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		memcpy(code, (const void *)(uintptr_t)spin, SPIN_BYTES);

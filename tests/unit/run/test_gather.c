@@ -252,22 +252,34 @@ static void test_nothing(void **state)
 	gather_free(g);
 }
 
+static int tell_memory(void *userdata, int pid, uint32_t mapping)
+{
+	assert_int_equal(pid, 10);
+	assert_int_equal(*(uint32_t *)userdata, PROFILE_NONE);
+	*(uint32_t *)userdata = mapping;
+	return 0;
+}
+
 /* What libprofd did not tell of the kernel does, while the process runs. */
 static void test_look(void **state)
 {
 	static const char later[] = LIBRARY_A PROGRAM
 		"7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n";
+	uint32_t told = PROFILE_NONE;
+	const struct gather_world world = {NULL, tell_memory, &told};
 	struct gather *g = begin();
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
+	uint32_t n = 0;
 
 	(void)state;
+	gather_set_world(g, &world);
 	give_maps(process, 1, LIBRARY_A PROGRAM);
-	give(process, 10, 1, 1, 0x7f0000001010);
-	assert_false(gather_wants_look(process));
 	give(process, 10, 1, 1, 0x7f0000009010);
 	assert_true(gather_wants_look(process));
 	gather_look(process, later, strlen(later));
+	assert_false(gather_wants_look(process));
+	give(process, 10, 1, 1, 0x7f0000001010);
 	assert_false(gather_wants_look(process));
 	/* Once for each address. */
 	give(process, 10, 1, 1, 0x7f0000008010);
@@ -278,10 +290,19 @@ static void test_look(void **state)
 	finish(process, 4, 4);
 	p = end(g);
 	assert_int_equal(p->n_samples, 3);
-	assert_string_equal(path_of(p, 0, 0), "/lib/liba.so");
-	assert_string_equal(path_of(p, 1, 0), "[anon]");
+	assert_string_equal(path_of(p, 0, 0), "[anon]");
+	assert_string_equal(path_of(p, 1, 0), "/lib/liba.so");
 	assert_string_equal(path_of(p, 2, 0), "");
 	assert_int_equal(p->n_mappings, 3);
+	/* The program's took the place of another. */
+	assert_string_equal(path_of(p, 0, 1), profile_string(p, p->mappings[0].path));
+	for (uint32_t i = 0; i < p->n_mappings; i++) {
+		if (gather_told(g, i) != told)
+			continue;
+		n++;
+		assert_string_equal(profile_string(p, p->mappings[i].path), "[anon]");
+	}
+	assert_int_equal(n, 1);
 	profile_free(p);
 	gather_free(g);
 }
@@ -309,12 +330,12 @@ static int find_id(void *userdata, const char *path, uint64_t device, uint64_t i
 static void test_ids(void **state)
 {
 	struct asked asked = {0};
-	const struct gather_ids ids = {find_id, &asked};
+	const struct gather_world world = {find_id, NULL, &asked};
 	struct gather *g = begin();
 	struct profile *p;
 
 	(void)state;
-	gather_set_ids(g, &ids);
+	gather_set_world(g, &world);
 	for (int pid = 10; pid < 12; pid++) {
 		struct gather_process *process = add_process(g, pid);
 

@@ -89,7 +89,8 @@ static void test_of_the_file(void **state)
 
 	(void)state;
 	dl_iterate_phdr(read_own, own);
-	assert_int_equal(strlen(own), 40);
+	/* Linkers differ in how long they make it. */
+	assert_true(strlen(own) >= 16);
 	begin(&w, NULL);
 	assert_string_equal(find(&w, w.path, device_of(&w), w.st.st_ino), own);
 	/* Another file is there by now. */

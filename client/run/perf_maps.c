@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/run/perf_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+#define FILES_MAX 64 /* further processes that generate code have no names in it */
+
+struct place {
+	uint32_t mapping; /* ascending */
+	int file;
+};
+
+struct perf_maps {
+	char folder[64];
+	uint64_t start_ns;
+	int pid, file; /* that were added last */
+	unsigned n_files;
+	int files[FILES_MAX];
+	struct place *places;
+	size_t n_places, max_places;
+};
+
+int perf_maps_new(struct perf_maps **ret, const char *folder, uint64_t start_ns)
+{
+	struct perf_maps *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	snprintf(p->folder, sizeof(p->folder), "%s", folder);
+	p->start_ns = start_ns;
+	*ret = p;
+	return 0;
+}
+
+void perf_maps_free(struct perf_maps *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; i < p->n_files; i++)
+		close(p->files[i]);
+	free(p->places);
+	free(p);
+}
+
+static bool is_believed(const struct perf_maps *p, int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	       st.st_mtim.tv_sec >= (time_t)(p->start_ns / 1000000000);
+}
+
+/* Of the process that has just ended. */
+static int open_file(struct perf_maps *p, int pid)
+{
+	char path[128];
+	int fd;
+
+	if (p->n_files == FILES_MAX)
+		return -1;
+	snprintf(path, sizeof(path), "%s/perf-%d.map", p->folder, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || !is_believed(p, fd)) {
+		closep(&fd);
+		return -1;
+	}
+	p->files[p->n_files++] = fd;
+	return fd;
+}
+
+int perf_maps_add(struct perf_maps *p, int pid, uint32_t mapping)
+{
+	if (pid != p->pid) {
+		p->pid = pid;
+		p->file = open_file(p, pid);
+	}
+	if (p->file < 0)
+		return 0;
+	if (p->n_places == p->max_places) {
+		size_t bigger = p->max_places ? p->max_places * 2 : 64;
+		struct place *moved = reallocarray(p->places, bigger, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		p->places = moved;
+		p->max_places = bigger;
+	}
+	p->places[p->n_places++] = (struct place){mapping, p->file};
+	return 0;
+}
+
+int perf_maps_find(const struct perf_maps *p, uint32_t mapping)
+{
+	size_t low = 0, high = p->n_places;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->places[middle].mapping == mapping)
+			return p->places[middle].file;
+		if (p->places[middle].mapping < mapping)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return -1;
+}
