@@ -15,18 +15,22 @@ static const unsigned char numbers[] = {
 	SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGSYS,
 };
 
-/* All signals are blocked: the one that is sent comes when this returns. */
-static void on_fatal(int number, siginfo_t *info, void *ucontext)
+void fatal_send_again(int number, siginfo_t *info)
 {
 	const struct sigaction otherwise = {.sa_handler = SIG_DFL};
 	int kept = errno;
 
-	(void)ucontext;
 	shim_end();
 	hooks_sigaction(number, &otherwise, NULL);
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), number, info) < 0)
 		syscall(SYS_tgkill, getpid(), gettid(), number);
 	errno = kept;
+}
+
+static void on_fatal(int number, siginfo_t *info, void *ucontext)
+{
+	(void)ucontext;
+	fatal_send_again(number, info);
 }
 
 bool fatal_is(const struct sigaction *action)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "client/shim/program_action.h"
 #include "client/shim/shim_private.h"
 #include "client/shim/tick.h"
 #include "common/reasons.h"
@@ -156,9 +157,8 @@ static struct thread *find_thread(const siginfo_t *info, uint32_t *ret_weight)
 	struct threads *threads = atomic_load(&shim.threads);
 	struct thread *thread = NULL;
 
-	/* Others may send this signal as well. */
 	if (info->si_code == SI_TIMER && threads && info->si_overrun >= 0) {
-		thread = threads_at(threads, info->si_value.sival_int);
+		thread = threads_of_value(threads, info->si_value.sival_int);
 		/* Of a timer whose thread has ended: older kernels let the last one through. */
 		if (!thread || atomic_load(&thread->tid) != gettid())
 			return NULL;
@@ -202,14 +202,28 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 		shim_look_around(wants_look);
 }
 
-/* All signals are blocked: nothing interrupts it, and nothing leaves it but its end. */
+/* Others send this signal as well. The kernel's own is of setitimer(2), whoever called that. */
+static bool is_tick(const siginfo_t *info)
+{
+	return (info->si_code == SI_TIMER && threads_is_value(info->si_value.sival_int)) ||
+	       (info->si_code == SI_KERNEL && shim.uses_itimer);
+}
+
+/*
+ * All signals are blocked: nothing interrupts it, and nothing leaves it but its end, or what the
+ * program wants done with a signal that is no tick.
+ */
 void shim_on_tick(int number, siginfo_t *info, void *ucontext)
 {
 	int kept = errno;
 	uint32_t weight = 0;
-	struct thread *thread = find_thread(info, &weight);
+	struct thread *thread;
 
-	(void)number;
+	if (!is_tick(info)) {
+		program_action_run(number, info, ucontext);
+		return;
+	}
+	thread = find_thread(info, &weight);
 	if (thread)
 		tick(thread, ucontext, weight);
 	errno = kept;

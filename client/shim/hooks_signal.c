@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals: the program is not to see which ones we have taken (fatal.h), and threads that block all
- * of them go on being sampled. Else their ticks would be what sigwait(3) returns.
+ * Signals: the program is not to see which ones we have taken (fatal.h, program_action.h), and
+ * threads that block all of them go on being sampled. Else their ticks would be what sigwait(3)
+ * returns.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 
 #include "client/shim/fatal.h"
 #include "client/shim/hooks.h"
+#include "client/shim/program_action.h"
 #include "client/shim/shim.h"
 
 typedef int action_function(int, const struct sigaction *, struct sigaction *);
@@ -19,7 +21,7 @@ typedef handler signal_function(int, handler);
 typedef int mask_function(int, const sigset_t *, sigset_t *);
 
 static action_function *_Atomic real_sigaction;
-static signal_function *_Atomic real_signal;
+static signal_function *_Atomic real_signal, *_Atomic real_sysv_signal;
 static mask_function *_Atomic real_sigprocmask, *_Atomic real_pthread_sigmask;
 
 #define FIND(type, real, name)                                  \
@@ -35,6 +37,7 @@ static mask_function *_Atomic real_sigprocmask, *_Atomic real_pthread_sigmask;
 	}
 FIND(action_function, real_sigaction, "sigaction")
 FIND(signal_function, real_signal, "signal")
+FIND(signal_function, real_sysv_signal, "__sysv_signal")
 FIND(mask_function, real_sigprocmask, "sigprocmask")
 FIND(mask_function, real_pthread_sigmask, "pthread_sigmask")
 
@@ -42,6 +45,7 @@ void hooks_signal_begin(void)
 {
 	find_real_sigaction();
 	find_real_signal();
+	find_real_sysv_signal();
 	find_real_sigprocmask();
 	find_real_pthread_sigmask();
 }
@@ -53,20 +57,44 @@ int hooks_sigaction(int number, const struct sigaction *action, struct sigaction
 
 EXPORTED int sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-	int r = hooks_sigaction(number, action, before);
+	int r;
 
+	if (shim_has_signal(number)) {
+		program_action(action, before);
+		return 0;
+	}
+	r = hooks_sigaction(number, action, before);
 	if (r == 0 && before && fatal_is(before))
 		*before = (struct sigaction){.sa_handler = SIG_DFL};
 	return r;
 }
 
+static handler set_handler(signal_function *real, int number, handler action, int flags)
+{
+	struct sigaction now = {.sa_handler = action, .sa_flags = flags}, before;
+	bool was_ours;
+	handler r;
+
+	if (action != SIG_ERR && shim_has_signal(number)) {
+		if (!(flags & SA_NODEFER))
+			sigaddset(&now.sa_mask, number);
+		program_action(&now, &before);
+		return before.sa_handler;
+	}
+	was_ours = hooks_sigaction(number, NULL, &before) == 0 && fatal_is(&before);
+	r = real(number, action);
+	return was_ours && r != SIG_ERR ? SIG_DFL : r;
+}
+
 EXPORTED handler signal(int number, handler action)
 {
-	struct sigaction before;
-	bool was_ours = hooks_sigaction(number, NULL, &before) == 0 && fatal_is(&before);
-	handler r = find_real_signal()(number, action);
+	return set_handler(find_real_signal(), number, action, SA_RESTART);
+}
 
-	return was_ours && r != SIG_ERR ? SIG_DFL : r;
+/* signal(3) of programs that are compiled for X/Open. */
+EXPORTED handler __sysv_signal(int number, handler action)
+{
+	return set_handler(find_real_sysv_signal(), number, action, (int)SA_RESETHAND | SA_NODEFER);
 }
 
 /* @set without the tick's signal, in @room; or as it is. */

@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "client/shim/program_action.h"
 #include "client/shim/shim_private.h"
 
 /* --- threads ------------------------------------------------------------------------------ */
@@ -128,6 +129,7 @@ void shim_fork_prepare(void)
 	sigset_t mask;
 
 	lock_take(&shim.lock, &mask);
+	program_action_hold();
 	shim.fork_mask = mask;
 	threads = atomic_load(&shim.threads);
 	shim.forks = threads ? threads_find(threads, gettid()) : NULL;
@@ -137,6 +139,7 @@ void shim_fork_parent(void)
 {
 	sigset_t mask = shim.fork_mask;
 
+	program_action_let_go();
 	lock_release(&shim.lock, &mask);
 }
 
@@ -168,6 +171,7 @@ void shim_fork_child(void)
 	char path[PATH_MAX];
 	int parent = shim.pid;
 
+	program_action_let_go();
 	shim.pid = getpid();
 	if (threads)
 		threads_after_fork(threads, shim.forks, gettid());

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "client/shim/fatal.h"
+#include "client/shim/hooks.h"
+#include "client/shim/program_action.h"
 #include "client/shim/shim_private.h"
 #include "client/shim/tick.h"
 #include "common/cleanup.h"
@@ -100,7 +102,7 @@ bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int
 {
 	struct sigaction action = {.sa_sigaction = handler}, before;
 
-	if (sigaction(number, NULL, &before) < 0)
+	if (hooks_sigaction(number, NULL, &before) < 0)
 		return false;
 	if (before.sa_flags & SA_SIGINFO && before.sa_sigaction == handler)
 		return true;
@@ -108,7 +110,9 @@ bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int
 		return false;
 	action.sa_flags = SA_SIGINFO | SA_RESTART | flags;
 	sigfillset(&action.sa_mask);
-	return sigaction(number, &action, NULL) == 0;
+	if (handler == shim_on_tick)
+		program_action(&before, NULL);
+	return hooks_sigaction(number, &action, NULL) == 0;
 }
 
 static bool set_names(const char *name)
@@ -322,6 +326,16 @@ void shim_flush(void)
 }
 
 /* --- questions ---------------------------------------------------------------------------- */
+
+/* A child of vfork(2) has actions of its own, in its parent's memory. */
+bool shim_has_signal(int number)
+{
+	struct sigaction now;
+
+	return number == shim.settings.tick_signal && shim.pid == getpid() &&
+	       hooks_sigaction(number, NULL, &now) == 0 && now.sa_flags & SA_SIGINFO &&
+	       now.sa_sigaction == shim_on_tick;
+}
 
 int shim_tick_signal(void)
 {

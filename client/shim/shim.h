@@ -45,6 +45,8 @@ void shim_libraries_changed(void);
 
 /* The signal that threads must not block: 0 while no profile runs. */
 int shim_tick_signal(void);
+/* Whether that signal is @number, and the library's handler is there, for this process. */
+bool shim_has_signal(int number);
 
 /* Before exec(3), and after one that failed. */
 void shim_exec_begin(void);

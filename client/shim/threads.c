@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/shim/threads.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,11 @@
 /* linux/posix-timers.h: the CPU clock of one thread, by its number. */
 #define CLOCK_OF_THREAD(tid) ((clockid_t)(~(unsigned)(tid) << 3 | 6))
 #define DIRECTORY_BYTES      4096
+/* What our timers' signals carry: this, and the slot's number. Programs have timers, too. */
+#define VALUE_OURS  0x70f10000
+#define VALUE_SLOTS 0x10000
+
+static_assert(THREADS_MAX <= VALUE_SLOTS, "a slot's number is a part of the value");
 
 struct threads {
 	_Atomic int n; /* slots that were ever used */
@@ -72,6 +78,16 @@ void threads_release(struct thread *thread)
 struct thread *threads_at(struct threads *threads, int number)
 {
 	return number >= 0 && number < atomic_load(&threads->n) ? &threads->at[number] : NULL;
+}
+
+bool threads_is_value(int value)
+{
+	return (value & ~(VALUE_SLOTS - 1)) == VALUE_OURS;
+}
+
+struct thread *threads_of_value(struct threads *threads, int value)
+{
+	return threads_at(threads, value & (VALUE_SLOTS - 1));
 }
 
 struct thread *threads_find(struct threads *threads, int tid)
@@ -130,7 +146,7 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 		return true;
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event.sigev_signo = timing->signal;
-	event.sigev_value.sival_int = (int)(thread - threads->at);
+	event.sigev_value.sival_int = VALUE_OURS | (int)(thread - threads->at);
 	event._sigev_un._tid = tid;
 	if (syscall(SYS_timer_create, clock, &event, &timer) < 0)
 		return false;

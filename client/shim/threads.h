@@ -67,8 +67,14 @@ void threads_free(struct threads *threads);
 struct thread *threads_claim(struct threads *threads);
 /* Gives it back, without a timer. */
 void threads_release(struct thread *thread);
-/* The slot of a number that a signal carried, or NULL. Async-signal-safe. */
+/* The slot of that number, from 0 on, or NULL if there are not so many. */
 struct thread *threads_at(struct threads *threads, int number);
+/*
+ * Whether a timer of ours sends signals with that value; then the slot of its thread, or NULL.
+ * Async-signal-safe, both.
+ */
+bool threads_is_value(int value);
+struct thread *threads_of_value(struct threads *threads, int value);
 struct thread *threads_find(struct threads *threads, int tid);
 
 /*

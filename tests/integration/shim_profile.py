@@ -68,7 +68,7 @@ def records(file):
 def build(source, folder, library, *flags):
     """Links programs/@source with ours and with Debian's library: the two programs' paths."""
     name = os.path.join(folder, os.path.splitext(source)[0])
-    command = ["gcc", *FLAGS, *flags, os.path.join(HERE, "programs", source), "-o"]
+    command = ["gcc", *FLAGS, "-I" + os.path.dirname(os.path.dirname(HERE)), *flags, os.path.join(HERE, "programs", source), "-o"]
     subprocess.check_call([*command, f"{name}-ours", library,
                            "-Wl,-rpath," + os.path.dirname(library)])
     # By its file: Debian's package with the headers and the other name is not needed.

@@ -27,7 +27,14 @@
 
 static volatile unsigned long sink;
 static siginfo_t tick;
-static struct sigaction profiler;
+/* As the kernel has it (rt_sigaction(2)): sigaction(2) does not show or replace libprofd's handler.
+ */
+static struct kernel_action {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+} profiler;
 static volatile sig_atomic_t has_tick;
 static unsigned rounds;
 static unsigned char *cold;
@@ -135,20 +142,27 @@ static uint32_t median(uint32_t *values)
 	return values[rounds / 2];
 }
 
+static long set_action(int number, const struct kernel_action *action, struct kernel_action *before)
+{
+	return syscall(SYS_rt_sigaction, number, action, before, sizeof(action->mask));
+}
+
 /* The profiler's handler keeps its flags and mask; the empty one gets the same. */
 static bool capture(void)
 {
-	struct sigaction first = {.sa_sigaction = on_first, .sa_flags = SA_SIGINFO};
+	struct kernel_action first;
 	int number = getenv("CPUPROFILE_REALTIME") ? SIGALRM : SIGPROF;
 
-	if (sigaction(number, NULL, &profiler) || profiler.sa_handler == SIG_DFL)
+	if (set_action(number, NULL, &profiler) || !profiler.handler)
 		return false;
-	sigaction(number, &first, NULL);
+	first = profiler;
+	first.handler = on_first;
+	set_action(number, &first, NULL);
 	for (uint64_t end = now_ns() + 3000000000; !has_tick && now_ns() < end;)
 		sink++;
-	sigaction(number, &profiler, NULL);
-	profiler.sa_sigaction = on_nothing;
-	sigaction(SIGUSR1, &profiler, NULL);
+	set_action(number, &profiler, NULL);
+	profiler.handler = on_nothing;
+	set_action(SIGUSR1, &profiler, NULL);
 	return has_tick;
 }
 

@@ -19,29 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/integration/programs/burn.h"
+
 #include <gperftools/profiler.h>
 
 extern char **environ;
-static volatile unsigned long sink;
 
-static long cpu_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-#define BURN(name)                                               \
-	__attribute__((noinline)) void name(long ms);            \
-	void name(long ms)                                       \
-	{                                                        \
-		long end = cpu_ms(CLOCK_THREAD_CPUTIME_ID) + ms; \
-                                                                 \
-		while (cpu_ms(CLOCK_THREAD_CPUTIME_ID) < end)    \
-			for (int i = 0; i < 200000; i++)         \
-				sink += (unsigned long)i;        \
-	}
 BURN(burn_main)
 BURN(burn_child)
 BURN(burn_first)

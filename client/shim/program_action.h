@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_SHIM_PROGRAM_ACTION_H
+#define PROFD_CLIENT_SHIM_PROGRAM_ACTION_H
+
+/*
+ * What the program itself wants done with the signal of our timers. Many programs set an action for
+ * every signal, to clean up before they end (sort(1)), or the default, before they start another
+ * program; ticks would then end them. So ours stays in place, the program is told what it has set,
+ * and gets the signals that are not our timers': its own timers', kill(2)'s, raise(3)'s.
+ *
+ * Not like the kernel's: SA_RESTART always holds, and a handler may run on the alternate stack
+ * without SA_ONSTACK.
+ */
+#include <signal.h>
+#include <stdbool.h>
+
+/*
+ * As sigaction(2) of that signal, which ours is the action of; first of all with what ours took the
+ * place of. By any thread, in handlers, with the library's lock held or not.
+ */
+void program_action(const struct sigaction *action, struct sigaction *ret_before);
+
+/*
+ * In the handler of that signal, all signals blocked, of one that is not our timers': what the
+ * program wants. May not return, as the program's handlers may not.
+ */
+void program_action_run(int number, siginfo_t *info, void *ucontext);
+
+/* Around a fork(2), whose child has no other threads. All signals are blocked. */
+void program_action_hold(void);
+void program_action_let_go(void);
+
+#endif
