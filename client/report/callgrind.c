@@ -4,7 +4,8 @@
  * Specification"), as KCachegrind and callgrind_annotate read it: addresses and lines, each with
  * what it weighs and what its calls weigh. Names are written once and then called by their number;
  * addresses are relative to the line before, where that is shorter. How often something was called
- * nobody counted: it is 0 times.
+ * nobody counted. It is said to be once, and not 0 times as pprof says, of which callgrind_annotate
+ * makes no calls, and of what they weigh the caller's own weight.
  *
  * Callgrind takes functions of one name and file for one; where they are not (of other objects, or
  * with call_tree on other ways), their names end in [1/2].
@@ -235,7 +236,7 @@ static int put_node(const struct writer *w, uint32_t id, uint32_t before)
 
 		if (r)
 			return r;
-		fputs("calls=0 ", w->out);
+		fputs("calls=1 ", w->out);
 		put_address(w, callee->address, &info->address);
 		fprintf(w->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
 			scaled(w, call->weight));
