@@ -73,8 +73,8 @@ struct view_input {
 
 struct view_class {
 	const char *name;
-	/* Frames are to be told apart by their addresses, with inlined functions, whatever the
-	 * user asked for. */
+	/* Frames are to tell addresses and objects, with inlined functions, whatever the user asked
+	 * for. */
 	bool wants_addresses;
 	int (*make)(struct view **ret, const struct view_options *options,
 		    struct profile_message *message);
