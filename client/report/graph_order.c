@@ -157,6 +157,16 @@ static int compare_digits(int64_t a, int64_t b)
 	return strcmp(x, y);
 }
 
+/* The end of what pprof prints of a node, and compares, is a brace: no object comes last. */
+static int compare_objects(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return (*a ? (unsigned char)*a : '}') - (*b ? (unsigned char)*b : '}');
+}
+
 /*
  * Nodes of one name and equal weights: by what else tells them apart. pprof compares numbers as the
  * texts that they are printed as.
@@ -176,7 +186,7 @@ static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 	if (!c)
 		c = compare_digits(x->line, y->line);
 	if (!c)
-		c = strcmp(profile_string(p, x->object), profile_string(p, y->object));
+		c = compare_objects(profile_string(p, x->object), profile_string(p, y->object));
 	return c ? c : a < b ? -1 : a > b;
 }
 
