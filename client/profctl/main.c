@@ -9,6 +9,8 @@ int main(int argc, char **argv)
 	struct environment environment = {
 		.socket = getenv("PROFD_SOCKET"),
 		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		.state_home = getenv("XDG_STATE_HOME"),
+		.home = getenv("HOME"),
 		.no_color = no_color && *no_color,
 	};
 

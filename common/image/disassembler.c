@@ -52,8 +52,8 @@ int disassembler_new(struct disassembler **ret, uint16_t machine, bool intel)
 		return e == CS_ERR_MEM ? error_origin(-ENOMEM) : DISASSEMBLER_E_UNKNOWN;
 	d->arch = m->arch;
 	if (cs_option(d->handle, CS_OPT_DETAIL, CS_OPT_ON) ||
-	    (m->arch == CS_ARCH_X86 && cs_option(d->handle, CS_OPT_SYNTAX,
-				    intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT)))
+	    (m->arch == CS_ARCH_X86 &&
+	     cs_option(d->handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT)))
 		return error_origin(-EINVAL);
 	d->instruction = cs_malloc(d->handle);
 	if (!d->instruction)

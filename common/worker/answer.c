@@ -186,10 +186,10 @@ bool answer_code(const uint8_t *data, size_t length, const struct worker_range *
 	if (length < sizeof(header))
 		return false;
 	memcpy(&header, data, sizeof(header));
-	if (!header.text_length || length != sizeof(header) +
-						     (uint64_t)header.n_instructions *
-							     sizeof(*code.instructions) +
-						     header.text_length)
+	if (!header.text_length ||
+	    length != sizeof(header) +
+			      (uint64_t)header.n_instructions * sizeof(*code.instructions) +
+			      header.text_length)
 		return false;
 	code.n_instructions = header.n_instructions;
 	code.instructions = (const void *)(data + sizeof(header));
