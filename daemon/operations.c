@@ -15,10 +15,10 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/store/names.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/cpus.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/output/names.h"
 #include "daemon/session_ids.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)

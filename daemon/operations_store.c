@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/store/names.h"
 #include "daemon/daemon_private.h"
-#include "daemon/output/names.h"
 #include "daemon/resolve/proc.h"
 
 #define NS UINT64_C(1000000000)

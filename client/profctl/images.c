@@ -17,8 +17,7 @@
 #include "common/error.h"
 #include "common/units.h"
 
-#define SYSTEM_DB "/var/lib/profd/images"
-#define NS        UINT64_C(1000000000)
+#define NS UINT64_C(1000000000)
 
 enum {
 	OPTION_DB = OPTION_OWN,
@@ -163,20 +162,6 @@ static int cat(struct context *context, const char *path)
 
 /* --- the database ----------------------------------------------------------------------------- */
 
-/* Whose it is: the user's own, or the system's. */
-static const char *find_db(const struct context *context, char buffer[PATH_MAX])
-{
-	const struct environment *e = context->environment;
-
-	if (!context->user)
-		return SYSTEM_DB;
-	if (e->state_home && e->state_home[0] == '/')
-		snprintf(buffer, PATH_MAX, "%s/profd/images", e->state_home);
-	else
-		snprintf(buffer, PATH_MAX, "%s/.local/state/profd/images", e->home ? e->home : "");
-	return buffer;
-}
-
 static int gather(void *context, const char *name, struct image_profile *p)
 {
 	int r = image_gather_add(context, name, p);
@@ -218,11 +203,16 @@ static int read_set(const struct images_job *job, const struct database *db, con
 static int open_db(const struct context *context, const struct images_arguments *a,
 		   struct database **ret, const char **ret_epoch)
 {
-	char buffer[PATH_MAX];
-	const char *path = a->db ? a->db : find_db(context, buffer);
 	struct profile_message message;
-	int r = database_open(ret, path, &message);
+	const char *path = a->db;
+	char buffer[PATH_MAX];
+	int r;
 
+	if (!path) {
+		snprintf(buffer, sizeof(buffer), "%s/images", context->store);
+		path = buffer;
+	}
+	r = database_open(ret, path, &message);
 	if (r)
 		return fail(context, r, &message);
 	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS);

@@ -3,36 +3,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
-#include "common/utf8.h"
-
-static void put_text(FILE *out, const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	fputc('"', out);
-	while (*s) {
-		size_t n = utf8_character((const char *)s, strnlen((const char *)s, 4));
-
-		if (n == 0) {
-			fputs("\\ufffd", out);
-			n = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(out, "\\%c", *s);
-		} else if (*s == '\n') {
-			fputs("\\n", out);
-		} else if (*s == '\t') {
-			fputs("\\t", out);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			fprintf(out, "\\u%04x", *s);
-		} else {
-			fwrite(s, 1, n, out);
-		}
-		s += n;
-	}
-	fputc('"', out);
-}
+#include "common/json_text.h"
 
 static void put_break(struct json *j)
 {
@@ -51,7 +23,7 @@ static void begin_value(struct json *j, const char *key)
 	if (j->depth)
 		put_break(j);
 	if (key) {
-		put_text(j->out, key);
+		json_text_write(j->out, key);
 		fputs(j->compact ? ":" : ": ", j->out);
 	}
 	j->has_items = true;
@@ -97,7 +69,7 @@ void json_end_array(struct json *j)
 void json_text(struct json *j, const char *key, const char *text)
 {
 	begin_value(j, key);
-	put_text(j->out, text);
+	json_text_write(j->out, text);
 }
 
 void json_number(struct json *j, const char *key, uint64_t number)

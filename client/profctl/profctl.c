@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/profctl/profctl.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/table.h"
+#include "client/report/options.h"
 #include "common/cleanup.h"
 
 #define SOCKET_SIZE 256
@@ -136,6 +138,32 @@ const struct verb verbs[] = {
 	 "The store's profiles are for root and the members of the group profd.\n"
 	 "\nExample: profctl images --top=10; profctl images libc.so.6 --list='^memcpy'\n",
 	 images_run},
+	{"report",
+	 "[OPTIONS] [PROGRAM] PROFILE...\n"
+	 "       profctl report [OPTIONS] -s SERVICE [--since T] [--until T]",
+	 "where the time went: text, graphs, flame graphs, annotated source",
+	 "Reads profile.proto, legacy CPU profiles, image profiles, what perf script prints and\n"
+	 "collapsed stacks, gzip'ed or not; several are merged, and a folder stands for all in "
+	 "it.\n"
+	 "- is standard input. PROGRAM, when given first, is where names come from. With -s it is\n"
+	 "what the store holds of a service. Needs no profd. On a terminal, without a view, it\n"
+	 "asks for commands; else it is --text. One dash is as good as two.\n"
+	 "\nExamples: profctl report --text profile.pb.gz\n"
+	 "          profctl report --flame -o flame.html -s nginx.service --since -1h\n"
+	 "          profctl report --peek=malloc ./program program.prof\n"
+	 "          profctl report --diff_base=before.pb.gz --cum after.pb.gz\n\n",
+	 report_run},
+	{"diff", "[OPTIONS] BASE NEW", "what a profile has more, and less, than another",
+	 "The short form of report --diff_base=BASE NEW, and takes its options: percentages are\n"
+	 "of BASE's total. --normalize scales NEW to it first.\n"
+	 "\nExample: profctl diff --cum before.pb.gz after.pb.gz\n",
+	 diff_run},
+	{"convert", "--to FORMAT [-o FILE] PROFILE...", "write profiles in another format, merged",
+	 "  -t, --to FORMAT     pprof, legacy, collapsed or speedscope\n"
+	 "  -o, --output FILE   instead of standard output\n"
+	 "Legacy profiles have user frames only; collapsed stacks have names only.\n"
+	 "\nExample: perf script | profctl convert --to pprof -o perf.pb.gz -\n",
+	 convert_run},
 	{"run", "[-F HZ] [-o FILE] [--] COMMAND...",
 	 "run a command and profile it and its children: no profd, no privileges",
 	 "Runs COMMAND with libprofd.so loaded into it and every program that it starts, until it "
@@ -186,6 +214,8 @@ static void print_verb_help(const struct verb *verb, FILE *out)
 	fprintf(out, "usage: profctl %s%s%s\n\n%c%s.\n%s", verb->name, *verb->synopsis ? " " : "",
 		verb->synopsis, verb->summary[0] - ('a' <= verb->summary[0]) * ('a' - 'A'),
 		verb->summary + 1, verb->help);
+	if (verb->run == report_run)
+		report_options_help(out);
 }
 
 static void print_help(FILE *out)
@@ -317,6 +347,22 @@ static int find_socket(struct context *context, const struct global_arguments *a
 	return 0;
 }
 
+/* As the user's own profd does it; where nothing is known of the user, none is found there. */
+static void find_store(struct context *context, const struct environment *environment,
+		       char buffer[PATH_MAX])
+{
+	const char *state = environment->state_home, *home = environment->home;
+
+	context->store = SYSTEM_STORE;
+	if (!context->user)
+		return;
+	if (state && *state == '/')
+		snprintf(buffer, PATH_MAX, "%s/profd", state);
+	else
+		snprintf(buffer, PATH_MAX, "%s/.local/state/profd", home ? home : "");
+	context->store = buffer;
+}
+
 static uint64_t wall_ns(void)
 {
 	struct timespec ts;
@@ -327,11 +373,10 @@ static uint64_t wall_ns(void)
 
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out, FILE *err)
 {
-	struct context context = {
-		.out = out, .err = err, .now_ns = wall_ns(), .environment = environment};
+	struct context context = {.out = out, .err = err, .now_ns = wall_ns()};
 	struct global_arguments arguments = {0};
 	struct usage_message message;
-	char socket[SOCKET_SIZE];
+	char socket[SOCKET_SIZE], store[PATH_MAX];
 	int status;
 
 	context.terminal = fileno(out) >= 0 && isatty(fileno(out));
@@ -348,6 +393,7 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	status = find_socket(&context, &arguments, environment, socket);
 	if (status)
 		return status;
+	find_store(&context, environment, store);
 	status = run_verb(&context, argc - arguments.at, argv + arguments.at);
 	if ((fflush(out) || ferror(out)) && status == STATUS_DONE)
 		return complain(&context, STATUS_FAILED, "standard output cannot be written");

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #define SYSTEM_SOCKET "/run/profd/control.sock"
+#define SYSTEM_STORE  "/var/lib/profd"
 
 enum {
 	STATUS_DONE = 0,
@@ -25,20 +26,11 @@ enum {
 	STATUS_RUN_NOT_FOUND = 127,
 };
 
-/* What the program is told by its environment: injected for tests. */
-struct environment {
-	const char *socket;      /* $PROFD_SOCKET, or NULL */
-	const char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
-	const char *state_home;  /* $XDG_STATE_HOME, or NULL */
-	const char *home;        /* $HOME, or NULL */
-	bool no_color;           /* $NO_COLOR is set and not empty */
-};
-
 struct context {
 	const char *verb;
 	const char *socket;
-	bool user; /* that of a user's own profd */
-	const struct environment *environment;
+	bool user;         /* that of a user's own profd */
+	const char *store; /* that profd's, unless it is configured otherwise */
 	FILE *out, *err;
 	uint64_t now_ns; /* Unix time, when profctl was started */
 	bool terminal;   /* out is one */
@@ -69,8 +61,20 @@ int vacuum_run(struct context *context, int argc, char **argv);
 int config_run(struct context *context, int argc, char **argv);
 int doctor_run(struct context *context, int argc, char **argv);
 int symbolize_run(struct context *context, int argc, char **argv);
+int report_run(struct context *context, int argc, char **argv);
+int diff_run(struct context *context, int argc, char **argv);
+int convert_run(struct context *context, int argc, char **argv);
 int images_run(struct context *context, int argc, char **argv);
 int run_run(struct context *context, int argc, char **argv);
+
+/* What the program is told by its environment: injected for tests. */
+struct environment {
+	const char *socket;      /* $PROFD_SOCKET, or NULL */
+	const char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
+	const char *state_home;  /* $XDG_STATE_HOME, or NULL */
+	const char *home;        /* $HOME, or NULL */
+	bool no_color;           /* $NO_COLOR is set and not empty */
+};
 
 /* The whole program but for the environment: returns the exit status. */
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out,

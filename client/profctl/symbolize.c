@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
+#include "client/profctl/memory.h"
 #include "client/profctl/profctl.h"
 #include "client/profctl/symbolize.h"
 #include "client/profctl/table.h"
@@ -22,7 +22,6 @@
 #include "common/debuginfo/fetcher.h"
 #include "common/error.h"
 
-#define DATA_MAX     ((rlim_t)896 << 20)
 #define PPROF_LEVEL  6
 #define FAILURES_MAX 3 /* in a row: each may have taken minutes */
 
@@ -154,30 +153,6 @@ static int open_source(struct source *s, const struct symbolize_arguments *argum
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* Sanitizers map more than any limit of ours. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
-/* The image worker, which is started in between, has limits of its own. */
-static void bound_memory(struct rlimit *ret_before)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_DATA, ret_before);
-	limit = *ret_before;
-	if (!IS_SANITIZED && limit.rlim_cur > DATA_MAX)
-		limit.rlim_cur = DATA_MAX;
-	setrlimit(RLIMIT_DATA, &limit);
-}
-
 static int complain_memory(const struct context *context, const char *path, int error)
 {
 	if (error == -ENOMEM)
@@ -190,12 +165,12 @@ static int complain_memory(const struct context *context, const char *path, int 
 static int read_profile(const struct context *context, const char *path, struct profile **ret)
 {
 	struct profile_message message;
-	struct rlimit before;
+	struct memory_bound bound;
 	int r;
 
-	bound_memory(&before);
+	memory_bound(&bound);
 	r = profile_file_read(path, ret, &message);
-	setrlimit(RLIMIT_DATA, &before);
+	memory_unboundp(&bound);
 	if (r < 0)
 		return complain_memory(context, path, r);
 	return r ? complain(context, STATUS_FAILED, "%s: %s", path, message.text) : STATUS_DONE;
@@ -205,13 +180,14 @@ static int write_profile(const struct context *context, const char *path, const 
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
-	struct rlimit before;
+	struct memory_bound bound;
 	size_t length;
 	int r;
 
-	bound_memory(&before);
+	/* The image worker, which was started in between, has limits of its own. */
+	memory_bound(&bound);
 	r = pprof_write(p, PPROF_LEVEL, &data, &length);
-	setrlimit(RLIMIT_DATA, &before);
+	memory_unboundp(&bound);
 	if (r)
 		return complain_memory(context, path, r);
 	if (strcmp(path, "-") == 0) {

@@ -14,8 +14,8 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/store/names.h"
 #include "daemon/control/window.h"
-#include "daemon/output/names.h"
 
 struct members {
 	uint64_t serial;

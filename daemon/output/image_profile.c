@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/profile/image_id.h"
-#include "daemon/output/names.h"
+#include "common/store/names.h"
 #include "daemon/output/places.h"
 
 #define KERNEL_BIT (UINT64_C(1) << 63)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
-#include "daemon/output/names.h"
+#include "common/store/names.h"
 
 #define INDEX_SAMPLES_UNKNOWN UINT64_MAX
 #define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */

@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 #include "common/read_end.h"
-#include "daemon/output/names.h"
+#include "common/store/names.h"
 
 #define KERNEL_HALF   UINT64_C(0x8000000000000000)
 #define FILE_SIZE_MAX ((size_t)256 << 20)

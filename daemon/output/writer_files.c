@@ -7,9 +7,9 @@
 #include "common/error.h"
 #include "common/profile/ledger_line.h"
 #include "common/profile/pprof.h"
+#include "common/store/names.h"
 #include "daemon/output/cpuprofile.h"
 #include "daemon/output/image_profile.h"
-#include "daemon/output/names.h"
 #include "daemon/output/pprof.h"
 #include "daemon/output/writer_private.h"
 

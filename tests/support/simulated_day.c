@@ -26,9 +26,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/store/names.h"
 #include "daemon/control/session_set.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/output/names.h"
 
 #define NS         UINT64_C(1000000000)
 #define MINUTE     (60 * NS)

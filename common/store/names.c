@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/output/names.h"
+#include "common/store/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

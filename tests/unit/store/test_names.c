@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/output/fixture.h"
 
-#include "daemon/output/names.h"
+#include "common/store/names.h"
 
 static void check_escape(const char *text, const char *name)
 {

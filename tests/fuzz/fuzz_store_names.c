@@ -9,8 +9,8 @@
 
 #include "common/cleanup.h"
 #include "common/profile/ledger_line.h"
+#include "common/store/names.h"
 #include "daemon/output/kernel_images.h"
-#include "daemon/output/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_OUTPUT_NAMES_H
-#define PROFD_OUTPUT_NAMES_H
+#ifndef PROFD_COMMON_STORE_NAMES_H
+#define PROFD_COMMON_STORE_NAMES_H
 
 /*
  * The names of files and folders in the store: made and parsed here and nowhere else. Pure.

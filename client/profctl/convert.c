@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profctl convert: profiles of any format, merged, in another one, as they are: without filters,
+ * without looking for names.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/memory.h"
+#include "client/profctl/report.h"
+#include "client/report/load.h"
+#include "client/report/produce.h"
+#include "client/symbolize/profile_file.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/collapsed.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/pprof.h"
+
+#define GZIP_LEVEL 6
+
+enum { OPTION_TO = OPTION_OWN, OPTION_OUTPUT };
+
+enum format { FORMAT_PPROF, FORMAT_LEGACY, FORMAT_COLLAPSED, FORMAT_SPEEDSCOPE, N_FORMATS };
+
+static const struct {
+	const char *name;
+	bool is_text;
+} formats[N_FORMATS] = {
+	[FORMAT_PPROF] = {"pprof", false},
+	[FORMAT_LEGACY] = {"legacy", false},
+	[FORMAT_COLLAPSED] = {"collapsed", true},
+	[FORMAT_SPEEDSCOPE] = {"speedscope", true},
+};
+
+struct arguments {
+	enum format format;
+	const char *output;
+	const char **profiles; /* owned */
+	size_t n_profiles;
+};
+
+static void arguments_deinit(struct arguments *a)
+{
+	free(a->profiles);
+}
+
+static int parse_format(const char *text, enum format *ret, struct usage_message *message)
+{
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		if (strcmp(text, formats[i].name) != 0)
+			continue;
+		*ret = (enum format)i;
+		return 0;
+	}
+	return usage_error(message, "--to takes pprof, legacy, collapsed or speedscope, not '%s'",
+			   text);
+}
+
+static int take_option(int id, const char *argument, struct arguments *a,
+		       struct usage_message *message)
+{
+	switch (id) {
+	case OPTION_TO:
+		return parse_format(argument, &a->format, message);
+	case OPTION_OUTPUT:
+		a->output = argument;
+		return *argument ? 0 : usage_error(message, "the output file's name is empty");
+	case OPTIONS_OPERAND:
+		a->profiles[a->n_profiles++] = argument;
+		return 0;
+	default:
+		return id;
+	}
+}
+
+static int parse(int argc, char *const *argv, struct arguments *ret, struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		{OPTION_HELP, 'h', "help", false},
+		{OPTION_TO, 't', "to", true},
+		{OPTION_OUTPUT, 'o', "output", true},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	const char *argument;
+	int id, r = 0;
+
+	*ret = (struct arguments){.format = N_FORMATS, .output = "-"};
+	ret->profiles = calloc((size_t)argc + 1, sizeof(*ret->profiles));
+	if (!ret->profiles)
+		return usage_error(message, "out of memory");
+	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		if (id == OPTION_HELP)
+			return VERB_HELP;
+		r = take_option(id, argument, ret, message);
+	}
+	if (!r && ret->format == N_FORMATS)
+		return usage_error(message, "--to FORMAT says which");
+	if (!r && !ret->n_profiles)
+		return usage_error(message, "which PROFILE?");
+	return r;
+}
+
+struct bytes {
+	uint8_t *data;
+	size_t length;
+};
+
+static void bytes_deinit(struct bytes *b)
+{
+	free(b->data);
+}
+
+static int speedscope(struct load *l, struct bytes *ret, struct profile_message *message)
+{
+	const struct produce_context c = {0};
+	struct report_options o;
+	FILE *out = open_memstream((char **)&ret->data, &ret->length);
+	int r;
+
+	if (!out)
+		return error_origin(-ENOMEM);
+	report_options_init(&o);
+	o.view = REPORT_SPEEDSCOPE;
+	r = produce(l, &o, &c, out, message);
+	if (fclose(out) != 0 && !r)
+		r = error_origin(-ENOMEM);
+	return r;
+}
+
+static int convert(struct load *l, enum format format, struct bytes *ret,
+		   struct profile_message *message)
+{
+	const struct profile *p = load_profile(l);
+
+	if (format == FORMAT_SPEEDSCOPE)
+		return speedscope(l, ret, message);
+	if (format == FORMAT_LEGACY)
+		return cpuprofile_from_profile(p, &ret->data, &ret->length);
+	if (format == FORMAT_COLLAPSED)
+		return collapsed_write(p, (char **)&ret->data, &ret->length);
+	return pprof_write(p, GZIP_LEVEL, &ret->data, &ret->length);
+}
+
+static int run(struct context *context, const struct arguments *a)
+{
+	struct report_inputs inputs = {.profiles = a->profiles,
+				       .n_profiles = a->n_profiles,
+				       .symbolize = "none",
+				       .buildid = "",
+				       .lib_prefix = "",
+				       .service = "",
+				       .since = "",
+				       .until = "",
+				       .store = ""};
+	cleanup(memory_unboundp) struct memory_bound bound;
+	cleanup(bytes_deinit) struct bytes made = {0};
+	cleanup(load_freep) struct load *l = NULL;
+	struct profile_message message;
+	int r;
+
+	memory_bound(&bound);
+	r = report_load(context, &inputs, &l);
+	if (r)
+		return r;
+	r = convert(l, a->format, &made, &message);
+	if (r < 0)
+		return report_complain(context, r);
+	if (r)
+		return complain(context, STATUS_FAILED, "%s", message.text);
+	if (strcmp(a->output, "-") == 0)
+		fwrite(made.data, 1, made.length, context->out); /* an error stays in the stream */
+	else if (profile_file_save(a->output, made.data, made.length, &message))
+		return complain(context, STATUS_FAILED, "%s: %s", a->output, message.text);
+	return STATUS_DONE;
+}
+
+int convert_run(struct context *context, int argc, char **argv)
+{
+	cleanup(arguments_deinit) struct arguments a;
+	struct usage_message message;
+	int r = parse(argc, argv, &a, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	if (strcmp(a.output, "-") == 0 && context->terminal && !formats[a.format].is_text)
+		return complain(context, STATUS_USAGE,
+				"a profile is nothing for a terminal; -o FILE, or a pipe");
+	return run(context, &a);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/profctl/memory.h"
+
+/* Sanitizers map more than any limit of ours. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+void memory_bound(struct memory_bound *ret)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_DATA, &ret->before);
+	limit = ret->before;
+	if (!IS_SANITIZED && limit.rlim_cur > MEMORY_BOUND)
+		limit.rlim_cur = MEMORY_BOUND;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
+void memory_unboundp(const struct memory_bound *bound)
+{
+	setrlimit(RLIMIT_DATA, &bound->before);
+}

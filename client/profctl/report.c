@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profctl report, and diff and convert, which are short forms of it: the command line (options.h),
+ * the inputs (load.h), the report (produce.h), and where it goes.
+ */
+#include "client/profctl/report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/memory.h"
+#include "client/report/load.h"
+#include "client/report/produce.h"
+#include "client/report/prompt.h"
+#include "client/symbolize/profile_file.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+
+static void note(void *context, const char *text)
+{
+	(void)complain(context, STATUS_DONE, "%s", text);
+}
+
+int report_complain(const struct context *context, int error)
+{
+	if (error == -ENOMEM)
+		return complain(context, STATUS_FAILED,
+				"this takes more memory than there may be (%zu MiB)",
+				MEMORY_BOUND >> 20);
+	return complain(context, STATUS_FAILED, "%s", error_describe(error));
+}
+
+/* --- where it goes ---------------------------------------------------------------------------- */
+
+static int status_of(const struct context *context, int r, const struct profile_message *message)
+{
+	if (r < 0)
+		return report_complain(context, r);
+	if (r)
+		return complain(context, r == PRODUCE_E_BAD_OPTION ? STATUS_USAGE : STATUS_FAILED,
+				"%s", message->text);
+	return STATUS_DONE;
+}
+
+static int save(const struct context *context, const char *path, const char *data, size_t length)
+{
+	struct profile_message message;
+
+	if (profile_file_save(path, (const uint8_t *)data, length, &message))
+		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
+	return STATUS_DONE;
+}
+
+/* To a file that appears whole, or not at all. */
+static int report_to_file(struct context *context, struct load *l, const struct report_options *o,
+			  const struct produce_context *c)
+{
+	struct profile_message message;
+	cleanup(freep) char *data = NULL;
+	size_t length;
+	FILE *out = open_memstream(&data, &length);
+	int r;
+
+	if (!out)
+		return report_complain(context, -ENOMEM);
+	r = produce(l, o, c, out, &message);
+	if (fclose(out) != 0 && !r)
+		r = -ENOMEM;
+	return r ? status_of(context, r, &message) : save(context, o->output, data, length);
+}
+
+static int report_once(struct context *context, struct load *l, const struct report_options *o)
+{
+	const struct produce_context c = {.note = note, .context = context};
+	struct profile_message message;
+	int r;
+
+	if (*o->output && strcmp(o->output, "-") != 0)
+		return report_to_file(context, l, o, &c);
+	if (produce_is_binary(o) && context->terminal)
+		return complain(context, STATUS_USAGE,
+				"--%s is nothing for a terminal: redirect it, or use -o FILE",
+				report_view_name(o->view));
+	r = produce(l, o, &c, context->out, &message);
+	return status_of(context, r, &message);
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+/* Of the store. Returns 0 or an exit status. */
+static int parse_range(struct context *context, const struct report_arguments *a,
+		       struct load_options *ret)
+{
+	struct usage_message message;
+	int r = 0;
+
+	if (*a->inputs.since)
+		r = parse_moment("--since", a->inputs.since, context->now_ns, &ret->since_ns,
+				 &message);
+	if (!r && *a->inputs.until)
+		r = parse_moment("--until", a->inputs.until, context->now_ns, &ret->until_ns,
+				 &message);
+	if (!r)
+		r = check_range(ret->since_ns, ret->until_ns, &message);
+	return r ? parse_ended(context, r, &message) : 0;
+}
+
+static int load(struct context *context, const struct load_options *options, struct load **ret)
+{
+	struct profile_message message;
+	int r = load_new(ret, options, &message);
+
+	if (r < 0)
+		return report_complain(context, r);
+	if (r)
+		return complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED, "%s",
+				message.text);
+	return STATUS_DONE;
+}
+
+int report_load(struct context *context, const struct report_inputs *inputs, struct load **ret)
+{
+	struct load_options options = {
+		.inputs = inputs,
+		.store = context->store,
+		.hold = true,
+		.note = note,
+		.context = context,
+	};
+
+	return load(context, &options, ret);
+}
+
+int report_on(struct context *context, const struct report_arguments *a)
+{
+	struct report_options o = a->options;
+	bool asks = a->inputs.interactive ||
+		    (!o.view && !*o.output && context->terminal && isatty(STDIN_FILENO));
+	struct load_options options = {
+		.inputs = &a->inputs,
+		.store = *a->inputs.store ? a->inputs.store : context->store,
+		.hold = asks || produce_wants_held(&o),
+		.want_lines = asks || produce_wants_lines(&o),
+		.note = note,
+		.context = context,
+	};
+	cleanup(load_freep) struct load *l = NULL;
+	cleanup(memory_unboundp) struct memory_bound bound;
+	int status = parse_range(context, a, &options);
+
+	memory_bound(&bound);
+	if (!status)
+		status = load(context, &options, &l);
+	if (status)
+		return status;
+	if (!o.view && !asks)
+		o.view = REPORT_TEXT;
+	if (!asks)
+		return report_once(context, l, &o);
+	return prompt_run(l, &o,
+			  &(struct prompt_streams){.in = stdin,
+						   .out = context->out,
+						   .err = context->err,
+						   .is_terminal = context->terminal})
+		       ? report_complain(context, -ENOMEM)
+		       : STATUS_DONE;
+}
+
+bool report_begin(const struct context *context, int argc, char **argv,
+		  struct report_arguments *ret, int *ret_status)
+{
+	struct profile_message message;
+	struct usage_message usage;
+	int r = report_parse(argc, argv, ret, &message);
+
+	if (!r)
+		return true;
+	if (r < 0) {
+		*ret_status = report_complain(context, r);
+		return false;
+	}
+	if (r == REPORT_OPTIONS_BAD)
+		(void)usage_error(&usage, "%s", message.text);
+	*ret_status = parse_ended(context, r == REPORT_OPTIONS_HELP ? VERB_HELP : OPTIONS_BAD,
+				  &usage);
+	return false;
+}
+
+int report_run(struct context *context, int argc, char **argv)
+{
+	struct report_arguments a;
+	int status;
+
+	if (report_begin(context, argc, argv, &a, &status))
+		status = report_on(context, &a);
+	report_arguments_deinit(&a);
+	return status;
+}

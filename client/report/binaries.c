@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/binaries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "client/symbolize/symbolize.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+
+#define NOTES_SHOWN 3
+
+enum mode { MODE_NONE, MODE_FAST, MODE_LOCAL, MODE_FORCE };
+
+/* As pprof's, words with colons between them; the last one counts. */
+static enum mode mode_of(const struct report_inputs *in)
+{
+	const char *colon = strrchr(in->symbolize, ':');
+	const char *word = colon ? colon + 1 : in->symbolize;
+
+	if (strcmp(word, "none") == 0 || strcmp(word, "no") == 0)
+		return MODE_NONE;
+	return strcmp(word, "fastlocal") == 0 ? MODE_FAST
+	       : strcmp(word, "force") == 0   ? MODE_FORCE
+					      : MODE_LOCAL;
+}
+
+bool binaries_is_program(const char *path)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char magic[4];
+
+	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       memcmp(magic, "\177ELF", sizeof(magic)) == 0;
+}
+
+/* --- where they lie --------------------------------------------------------------------------- */
+
+static int set_path(struct profile *p, size_t mapping, const char *path)
+{
+	char real[PATH_MAX];
+
+	return profile_add_text(p, realpath(path, real) ? real : path, &p->mappings[mapping].path);
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_there(char ret[PATH_MAX], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Makes a path; false if no program lies there. */
+static bool is_there(char ret[PATH_MAX], const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(ret, PATH_MAX, format, args);
+	va_end(args);
+	return length < PATH_MAX && binaries_is_program(ret);
+}
+
+/* The places below @folder where pprof looks: by build id, by name, by path. */
+static bool find_below(const char *folder, const char *path, const char *build_id,
+		       char ret[PATH_MAX])
+{
+	const char *base = base_of(path);
+	bool has_id = *build_id && !strchr(build_id, '/');
+
+	if (has_id && *base && is_there(ret, "%s/%s/%s", folder, build_id, base))
+		return true;
+	if (has_id && *path == '/' && is_there(ret, "%s%s/%s", folder, path, build_id))
+		return true;
+	if (*base && is_there(ret, "%s/%s", folder, base))
+		return true;
+	return *path == '/' && is_there(ret, "%s%s", folder, path);
+}
+
+/* Of the @list of folders, with @separator between them. */
+static bool find_in(const char *list, char separator, const char *path, const char *build_id,
+		    char ret[PATH_MAX])
+{
+	char folder[PATH_MAX];
+
+	while (*list) {
+		size_t length = strcspn(list, (char[]){separator, '\0'});
+
+		if (length && length < sizeof(folder)) {
+			snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
+			if (find_below(folder, path, build_id, ret))
+				return true;
+		}
+		list += length + (list[length] != '\0');
+	}
+	return false;
+}
+
+static bool find_library(const struct report_inputs *in, const char *path, char ret[PATH_MAX])
+{
+	for (size_t i = 0; i < in->n_libraries; i++) {
+		if (strcmp(base_of(in->libraries[i]), base_of(path)) != 0)
+			continue;
+		snprintf(ret, PATH_MAX, "%s", in->libraries[i]);
+		return true;
+	}
+	return false;
+}
+
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
+static int find_mapping(struct profile *p, size_t mapping, const struct report_inputs *in)
+{
+	const char *path = profile_string(p, p->mappings[mapping].path);
+	const char *build_id = profile_string(p, p->mappings[mapping].build_id);
+	const char *places = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
+	char usual[PATH_MAX], found[PATH_MAX];
+
+	if (!is_file(path) && !*build_id)
+		return 0;
+	if (find_library(in, path, found) || find_in(in->lib_prefix, ',', path, build_id, found))
+		return set_path(p, mapping, found);
+	if (!places || !*places) {
+		snprintf(usual, sizeof(usual), "%s/pprof/binaries", home ? home : "");
+		places = usual;
+	}
+	return find_in(places, ':', path, build_id, found) ? set_path(p, mapping, found) : 0;
+}
+
+/* The first mapping is the program's, by convention; without any, there is one for all. */
+static int set_program(struct profile *p, const char *program, const char *build_id)
+{
+	struct profile_mapping all = {.limit = UINT64_MAX};
+	uint32_t mapping;
+	int r = 0;
+
+	if (!program && !*build_id)
+		return 0;
+	if (!p->n_mappings) {
+		r = profile_add_mapping(p, &all, &mapping);
+		for (size_t i = 0; i < p->n_locations && !r; i++)
+			p->locations[i].mapping = mapping;
+	}
+	if (!r && program)
+		r = set_path(p, 0, program);
+	if (!r && *build_id)
+		r = profile_add_text(p, build_id, &p->mappings[0].build_id);
+	return r;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static bool has_line(const struct profile *p, const struct profile_location *l)
+{
+	for (uint32_t i = 0; i < l->n_lines; i++)
+		if (p->lines[l->first_line + i].line)
+			return true;
+	return false;
+}
+
+static bool is_nameable(const char *path)
+{
+	return is_file(path) || strncmp(path, "[kernel", 7) == 0;
+}
+
+/* Whether names, or lines, may be found that nobody has looked for before. */
+static bool any_wanted(const struct profile *p, bool want_lines)
+{
+	for (size_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+		const struct profile_mapping *m;
+
+		if (l->mapping == PROFILE_NONE)
+			continue;
+		m = &p->mappings[l->mapping];
+		if (!l->n_lines && !m->has_functions && is_nameable(profile_string(p, m->path)))
+			return true;
+		if (want_lines && !m->has_line_numbers && !has_line(p, l) &&
+		    is_file(profile_string(p, m->path)))
+			return true;
+	}
+	return false;
+}
+
+bool binaries_are_wanted(const struct profile *p, const struct report_inputs *in,
+			 const char *program)
+{
+	return program || *in->buildid || mode_of(in) == MODE_FORCE ||
+	       (mode_of(in) != MODE_NONE && any_wanted(p, false));
+}
+
+static int forget_names(struct profile *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_locations && !r; i++) {
+		uint32_t mapping = p->locations[i].mapping;
+
+		if (mapping != PROFILE_NONE &&
+		    is_file(profile_string(p, p->mappings[mapping].path)))
+			r = profile_set_lines(p, (uint32_t)i, NULL, 0);
+	}
+	return r;
+}
+
+static void tell(const struct binaries_options *o, const struct symbolize_result *result)
+{
+	size_t n = result->notes.n < NOTES_SHOWN ? result->notes.n : NOTES_SHOWN;
+	char text[64];
+
+	if (!o->note)
+		return;
+	for (size_t i = 0; i < n; i++)
+		o->note(o->context, result->notes.lines[i]);
+	if (result->notes.n + result->notes.n_more > n) {
+		snprintf(text, sizeof(text), "%zu more like these",
+			 result->notes.n + result->notes.n_more - n);
+		o->note(o->context, text);
+	}
+}
+
+static bool has_names(const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_locations; i++)
+		if (p->locations[i].n_lines)
+			return true;
+	return false;
+}
+
+/* Where there are no names yet, lines come with them, and inlined functions with the lines. */
+static int symbolize(struct profile *p, const struct binaries_options *o, bool want_lines)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
+	struct symbolize_options options = {.want_lines = want_lines, .root_fd = root_fd};
+	char text[160];
+	int r = symbolize_profile(p, &options, &result);
+
+	if (r < 0)
+		return r;
+	if (r && o->note) {
+		snprintf(text, sizeof(text),
+			 "no names: profd-image-worker, which reads programs, does not run: %s",
+			 result.trouble);
+		o->note(o->context, text);
+		return 0;
+	}
+	tell(o, &result);
+	return 0;
+}
+
+int binaries_name(struct profile *p, const struct binaries_options *o)
+{
+	const struct report_inputs *in = o->inputs;
+	enum mode mode = mode_of(in);
+	bool lines;
+	int r = set_program(p, o->program, in->buildid);
+
+	if (r || mode == MODE_NONE)
+		return r;
+	if (mode == MODE_FORCE)
+		r = forget_names(p);
+	if (r || !any_wanted(p, o->want_lines))
+		return r;
+	lines = mode != MODE_FAST && (o->want_lines || !has_names(p));
+	for (size_t i = o->program ? 1 : 0; i < p->n_mappings && !r; i++)
+		r = find_mapping(p, i, in);
+	return r ? r : symbolize(p, o, lines);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The picture. What is seen is an interval [from, to) of the tree's values, as wide as the canvas:
+ * zooming changes the interval and nothing else, and those who lie around it, the callers, fill it
+ * by themselves. Boxes below half a pixel are not drawn, nor is what lies below them; where many
+ * stand side by side, a grey line tells of them. The canvas is as large as the window's part of it,
+ * however deep the stacks are, and scrolls over the rest.
+ */
+const ROW = 20;
+const LEAST = 0.5;      /* pixels: the narrowest box that is drawn */
+const LEAST_TEXT = 24;  /* pixels: the narrowest one with a name */
+const PADDING = 5;
+
+/* Widths of texts from those of their characters, measured once each. */
+class TextMeter {
+	constructor(context) {
+		this.context = context;
+		this.widths = new Map();
+	}
+
+	clear() {
+		this.widths.clear();
+	}
+
+	widthOf(character) {
+		let w = this.widths.get(character);
+
+		if (w === undefined) {
+			w = this.context.measureText(character).width;
+			this.widths.set(character, w);
+		}
+		return w;
+	}
+
+	/* As much of @text as @room pixels hold, or nothing if that tells nobody anything. */
+	fit(text, room) {
+		const dots = this.widthOf("…");
+		let used = 0, fits = 0;
+
+		for (const character of text) {
+			used += this.widthOf(character);
+			if (used <= room - dots)
+				fits += character.length;
+			if (used > room)
+				return fits < 2 ? "" : `${text.slice(0, fits)}…`;
+		}
+		return text;
+	}
+}
+
+class Flame {
+	/* @canvas and @overlay lie on each other in @scroller, whose contents @spacer makes as high
+	 * as the picture is. */
+	constructor(canvas, overlay, scroller, spacer) {
+		this.canvas = canvas;
+		this.overlay = overlay;
+		this.scroller = scroller;
+		this.spacer = spacer;
+		this.context = canvas.getContext("2d", { alpha: false });
+		this.over = overlay.getContext("2d");
+		this.meter = new TextMeter(this.context);
+		this.from = 0;
+		this.to = 1;
+		this.zoomed = 0;
+		this.icicle = true;
+		this.matched = null;
+		this.hovered = -1;
+		this.selected = -1;
+		this.rows = []; /* what was drawn: per level, nodes from left to right */
+	}
+
+	/* --- what is shown ------------------------------------------------------------------- */
+
+	setTree(tree, labels, colours) {
+		this.tree = tree;
+		this.labels = labels;
+		this.colours = colours;
+		this.zoomed = 0;
+		this.hovered = this.selected = -1;
+		this.setInterval(0, tree.w[0] || 1);
+	}
+
+	setTheme(theme) {
+		this.theme = theme;
+		this.meter.clear();
+	}
+
+	setInterval(from, to) {
+		this.from = from;
+		this.to = to > from ? to : from + 1;
+	}
+
+	intervalOf(node) {
+		return [this.tree.x[node], this.tree.x[node] + (this.tree.w[node] || 1)];
+	}
+
+	levels() {
+		return this.tree.depths[this.zoomed] + this.tree.heights[this.zoomed] + 1;
+	}
+
+	resize() {
+		const box = this.scroller.getBoundingClientRect();
+		const scale = window.devicePixelRatio || 1;
+
+		this.width = Math.max(1, this.scroller.clientWidth);
+		this.height = Math.max(1, Math.floor(box.height));
+		for (const c of [this.canvas, this.overlay]) {
+			c.width = Math.round(this.width * scale);
+			c.height = Math.round(this.height * scale);
+			c.style.width = `${this.width}px`;
+			c.style.height = `${this.height}px`;
+			c.getContext("2d").setTransform(scale, 0, 0, scale, 0, 0);
+		}
+		this.meter.clear();
+		this.setHeight();
+	}
+
+	setHeight() {
+		this.contentHeight = Math.max(this.height, this.levels() * ROW + 2 * PADDING);
+		this.spacer.style.height = `${this.contentHeight}px`;
+	}
+
+	top(level) {
+		const y = this.icicle
+			? PADDING + level * ROW
+			: this.contentHeight - PADDING - (level + 1) * ROW;
+
+		return y - this.scroller.scrollTop;
+	}
+
+	levelAt(y) {
+		const down = y + this.scroller.scrollTop - PADDING;
+
+		return Math.floor((this.icicle ? down : this.contentHeight - 2 * PADDING - down) / ROW);
+	}
+
+	/* Pixels from the left, clipped to the canvas. */
+	boxOf(node) {
+		const scale = this.width / (this.to - this.from);
+		const left = (this.tree.x[node] - this.from) * scale;
+
+		return [Math.max(left, 0), Math.min(left + this.tree.w[node] * scale, this.width)];
+	}
+
+	/* --- drawing ------------------------------------------------------------------------- */
+
+	draw() {
+		const c = this.context;
+		const t = this.tree;
+		const scale = this.width / (this.to - this.from);
+
+		c.fillStyle = this.theme.background;
+		c.fillRect(0, 0, this.width, this.height);
+		c.font = this.theme.font;
+		c.textBaseline = "middle";
+		this.rows = [];
+		this.greys = [];
+		for (let i = 0; i < t.n;) {
+			const left = (t.x[i] - this.from) * scale;
+			const width = t.w[i] * scale;
+			const y = this.top(t.depths[i]);
+
+			if (left + width <= 0 || left >= this.width || width <= 0 ||
+			    (this.icicle ? y > this.height : y + ROW < 0)) {
+				i = t.ends[i];
+			} else if (width < LEAST) {
+				this.addGrey(t.depths[i], left, width);
+				i = t.ends[i];
+			} else {
+				if (y > -ROW && y < this.height)
+					this.drawBox(i, Math.max(left, 0),
+						Math.min(left + width, this.width), y);
+				i++;
+			}
+		}
+		for (let level = 0; level < this.greys.length; level++)
+			this.drawGrey(level);
+		this.drawOver();
+	}
+
+	addGrey(level, left, width) {
+		const grey = this.greys[level];
+
+		if (grey && left - grey[1] < 1) {
+			grey[1] = left + width;
+			return;
+		}
+		if (grey)
+			this.drawGrey(level);
+		this.greys[level] = [left, left + width];
+	}
+
+	drawGrey(level) {
+		const grey = this.greys[level];
+
+		if (!grey || grey[1] - grey[0] < LEAST)
+			return;
+		this.context.fillStyle = this.theme.faint;
+		this.context.fillRect(grey[0], this.top(level), grey[1] - grey[0], ROW - 1);
+	}
+
+	fillOf(node) {
+		const f = this.tree.frames[node];
+
+		if (this.matched && f !== CUT)
+			return this.matched[f] ? this.theme.match : this.theme.faint;
+		if (node === 0)
+			return this.theme.root;
+		if (f === CUT)
+			return this.theme.faint;
+		return this.colours(node);
+	}
+
+	drawBox(node, left, right, y) {
+		const c = this.context;
+		const t = this.tree;
+		const width = right - left;
+		const around = t.depths[node] < t.depths[this.zoomed];
+		let text;
+
+		(this.rows[t.depths[node]] ||= []).push(node);
+		c.fillStyle = this.fillOf(node);
+		c.globalAlpha = around ? 0.55 : 1;
+		/* A gap between neighbours, as long as there is something left of them. */
+		c.fillRect(left, y, width > 3 ? width - 1 : width, ROW - 1);
+		if (width >= LEAST_TEXT) {
+			text = this.meter.fit(this.labels(node), width - 2 * PADDING);
+			c.globalAlpha = 1;
+			c.fillStyle = this.matched && t.frames[node] !== CUT && !this.matched[t.frames[node]]
+				? this.theme.dim
+				: node && this.matched && t.frames[node] !== CUT ? this.theme.matchText : this.theme.text;
+			if (text)
+				c.fillText(text, left + PADDING, y + ROW / 2);
+		}
+		c.globalAlpha = 1;
+	}
+
+	drawOver() {
+		const c = this.over;
+
+		c.clearRect(0, 0, this.width, this.height);
+		if (this.selected >= 0)
+			this.outline(this.selected, this.theme.text, 2);
+		if (this.hovered >= 0 && this.hovered !== this.selected)
+			this.outline(this.hovered, this.theme.text, 1.25);
+	}
+
+	outline(node, style, line) {
+		const [left, right] = this.boxOf(node);
+
+		if (right - left < LEAST)
+			return;
+		this.over.strokeStyle = style;
+		this.over.lineWidth = line;
+		this.over.strokeRect(left + line / 2, this.top(this.tree.depths[node]) + line / 2,
+			Math.max(right - left - 1 - line, 1), ROW - 1 - line);
+	}
+
+	/* --- where things are ---------------------------------------------------------------- */
+
+	/* The node drawn at a point of the canvas, or -1. */
+	nodeAt(x, y) {
+		const row = this.rows[this.levelAt(y)] || [];
+		const value = this.from + (x / this.width) * (this.to - this.from);
+		let low = 0, high = row.length;
+
+		while (low < high) {
+			const middle = (low + high) >> 1;
+
+			if (this.tree.x[row[middle]] + this.tree.w[row[middle]] > value)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		return low < row.length && this.tree.x[row[low]] <= value ? row[low] : -1;
+	}
+
+	isVisible(node) {
+		const [left, right] = this.boxOf(node);
+
+		return right - left >= 3;
+	}
+
+	scrollTo(node) {
+		const level = this.tree.depths[node];
+		const y = this.top(level);
+
+		if (y < ROW || y + 2 * ROW > this.height)
+			this.scroller.scrollTop += y - this.height / 2;
+	}
+
+	scrollToRoot() {
+		this.scroller.scrollTop = this.icicle ? 0 : this.contentHeight;
+	}
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tree of stacks as parallel arrays, each node before its children and one subtree after the
+ * other: node i's subtree is i up to ends[i]. Node 0 is the root, which stands for everything.
+ *
+ * What the page holds is depths, frames (twice the frame's number, and 1 if it was inlined; -1: what
+ * was too light to be kept) and values; the rest follows from them here.
+ */
+const CUT = -1;
+
+function makeTree(n) {
+	return {
+		n,
+		frames: new Int32Array(n),
+		inlined: new Uint8Array(n),
+		depths: new Uint32Array(n),
+		parents: new Int32Array(n),
+		ends: new Uint32Array(n),
+		heights: new Uint32Array(n), /* levels below the node */
+		selfs: new Float64Array(n),
+		bases: new Float64Array(n),
+		sums: new Float64Array(n),
+		baseSums: new Float64Array(n),
+		x: new Float64Array(n), /* left edge and width, in the unit of values */
+		w: new Float64Array(n),
+	};
+}
+
+/* From depths, frames and own values to all the rest but x and w. */
+function finishTree(t) {
+	const path = [];
+
+	for (let i = 0; i < t.n; i++) {
+		t.parents[i] = i ? path[t.depths[i] - 1] : -1;
+		path[t.depths[i]] = i;
+		t.sums[i] = t.selfs[i];
+		t.baseSums[i] = t.bases[i];
+		t.ends[i] = i + 1;
+	}
+	for (let i = t.n - 1; i > 0; i--) {
+		const p = t.parents[i];
+
+		t.sums[p] += t.sums[i];
+		t.baseSums[p] += t.baseSums[i];
+		t.ends[p] = Math.max(t.ends[p], t.ends[i]);
+		t.heights[p] = Math.max(t.heights[p], t.heights[i] + 1);
+	}
+	return t;
+}
+
+function treeFromPage(nodes) {
+	const n = nodes.depth.length;
+	const t = makeTree(n + 1);
+
+	t.frames[0] = CUT;
+	t.selfs[0] = nodes.root[0];
+	t.bases[0] = nodes.root[1];
+	for (let i = 0; i < n; i++) {
+		const frame = nodes.frame[i];
+
+		t.frames[i + 1] = frame < 0 ? CUT : frame >> 1;
+		t.inlined[i + 1] = frame < 0 ? 0 : frame & 1;
+		t.depths[i + 1] = nodes.depth[i] + 1;
+		t.selfs[i + 1] = nodes.self[i];
+		t.bases[i + 1] = nodes.base ? nodes.base[i] : 0;
+	}
+	return finishTree(t);
+}
+
+/* Which widths boxes have, where there is something to compare with. Values may be negative. */
+const WIDTHS = {
+	after: (self, base) => Math.max(self, 0),
+	before: (self, base) => Math.max(base, 0),
+	both: (self, base) => Math.max(self, base, 0),
+};
+
+/* Children stand side by side from their parent's left edge on; the rest of it is its own. */
+function layOut(t, widthOf) {
+	const next = new Float64Array(t.n);
+
+	for (let i = 0; i < t.n; i++)
+		t.w[i] = widthOf(t.selfs[i], t.bases[i]);
+	for (let i = t.n - 1; i > 0; i--)
+		t.w[t.parents[i]] += t.w[i];
+	for (let i = 0; i < t.n; i++) {
+		const p = t.parents[i];
+
+		t.x[i] = i ? next[p] : 0;
+		next[i] = t.x[i];
+		if (i)
+			next[p] += t.w[i];
+	}
+}
+
+/* --- callers: the same stacks, read from their leaves ------------------------------------------ */
+
+/* Finds, or adds, the child of @parent for @frame: open addressing over numbers only. */
+class ChildTable {
+	constructor() {
+		this.slots = new Int32Array(1 << 12).fill(-1);
+		this.parents = [-1];
+		this.frames = [CUT];
+		this.inlined = [0];
+		this.selfs = [0];
+		this.bases = [0];
+	}
+
+	slotOf(parent, frame) {
+		const mask = this.slots.length - 1;
+		let h = Math.imul(parent ^ Math.imul(frame + 1, 0x9e3779b1), 0x85ebca6b);
+
+		h = (h ^ (h >>> 15)) & mask;
+		for (;;) {
+			const node = this.slots[h];
+
+			if (node < 0 || (this.parents[node] === parent && this.frames[node] === frame))
+				return h;
+			h = (h + 1) & mask;
+		}
+	}
+
+	child(parent, frame) {
+		let slot = this.slotOf(parent, frame);
+
+		if (this.slots[slot] >= 0)
+			return this.slots[slot];
+		if (this.parents.length * 2 > this.slots.length) {
+			this.slots = new Int32Array(this.slots.length * 2).fill(-1);
+			for (let i = 1; i < this.parents.length; i++)
+				this.slots[this.slotOf(this.parents[i], this.frames[i])] = i;
+			slot = this.slotOf(parent, frame);
+		}
+		this.slots[slot] = this.parents.length;
+		this.parents.push(parent);
+		this.frames.push(frame);
+		this.inlined.push(0);
+		this.selfs.push(0);
+		this.bases.push(0);
+		return this.slots[slot];
+	}
+}
+
+/* Numbers of @table's nodes in the order of a tree: the heaviest child first. */
+function depthFirst(table) {
+	const n = table.parents.length;
+	const weights = new Float64Array(n);
+	const children = Array.from({ length: n }, () => null);
+	const order = [];
+	const pending = [0];
+
+	for (let i = n - 1; i >= 0; i--) {
+		weights[i] += Math.abs(table.selfs[i]) + Math.abs(table.bases[i]);
+		if (i)
+			weights[table.parents[i]] += weights[i];
+	}
+	for (let i = 1; i < n; i++)
+		(children[table.parents[i]] ||= []).push(i);
+	while (pending.length) {
+		const node = pending.pop();
+		const list = children[node] || [];
+
+		order.push(node);
+		list.sort((a, b) => weights[a] - weights[b] || b - a);
+		for (const child of list)
+			pending.push(child);
+	}
+	return order;
+}
+
+/* A tree whose first level is the functions that ran, and below each its callers. */
+function reverseTree(t) {
+	const table = new ChildTable();
+
+	for (let i = 0; i < t.n; i++) {
+		let node = 0;
+
+		if (!t.selfs[i] && !t.bases[i])
+			continue;
+		for (let up = i; up > 0; up = t.parents[up]) {
+			node = table.child(node, t.frames[up]);
+			table.inlined[node] |= t.inlined[up];
+		}
+		table.selfs[node] += t.selfs[i];
+		table.bases[node] += t.bases[i];
+	}
+
+	const order = depthFirst(table);
+	const places = new Int32Array(order.length);
+	const reversed = makeTree(order.length);
+
+	order.forEach((node, place) => {
+		places[node] = place;
+		reversed.frames[place] = table.frames[node];
+		reversed.inlined[place] = table.inlined[node];
+		reversed.selfs[place] = table.selfs[node];
+		reversed.bases[place] = table.bases[node];
+		reversed.depths[place] = node ? reversed.depths[places[table.parents[node]]] + 1 : 0;
+	});
+	return finishTree(reversed);
+}
+
+/* --- what is asked of a tree ------------------------------------------------------------------- */
+
+/* Per frame: its own values, and those of all stacks that it is in, each once. */
+function sumFrames(t, nFrames) {
+	const rows = {
+		flats: new Float64Array(nFrames),
+		cums: new Float64Array(nFrames),
+		baseFlats: new Float64Array(nFrames),
+		baseCums: new Float64Array(nFrames),
+	};
+	const within = new Uint32Array(nFrames); /* where the subtree ends that counted for it */
+
+	for (let i = 1; i < t.n; i++) {
+		const f = t.frames[i];
+
+		if (f === CUT)
+			continue;
+		rows.flats[f] += t.selfs[i];
+		rows.baseFlats[f] += t.bases[i];
+		if (i >= within[f]) {
+			rows.cums[f] += t.sums[i];
+			rows.baseCums[f] += t.baseSums[i];
+			within[f] = t.ends[i];
+		}
+	}
+	return rows;
+}
+
+/* The values of all stacks with one of the frames of @matched (a byte a frame). */
+function sumMatches(t, matched) {
+	let sum = 0, base = 0;
+
+	for (let i = 1; i < t.n;) {
+		if (t.frames[i] !== CUT && matched[t.frames[i]]) {
+			sum += t.sums[i];
+			base += t.baseSums[i];
+			i = t.ends[i];
+		} else {
+			i++;
+		}
+	}
+	return { sum, base };
+}
+
+function pathTo(t, node) {
+	const path = [];
+
+	for (; node >= 0; node = t.parents[node])
+		path.push(node);
+	return path.reverse();
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_REPORT_HEADER_H
+#define PROFD_CLIENT_REPORT_HEADER_H
+
+/*
+ * What stands above a report: pprof's lines of which program, what was measured, when and for how
+ * long, what is shown of it and what was left out; and, where profd tells it, what of the samples
+ * was lost. Texts of the profile have no control characters in it.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+struct graph;
+struct values;
+struct view_input;
+struct view_options;
+
+/* The profile alone. */
+void header_of_profile(FILE *out, const struct view_input *input, const struct values *values);
+/* The profile, unless the options want no header, and what of it the graph shows. */
+void header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
+		     const struct values *values, const struct graph *g);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/profile/message.h"
+#include "common/profile/pprof_reader.h"
+#include "common/read_end.h"
+
+#define PIECE ((size_t)64 << 10) /* of a file, at once */
+/* Of a file, of what one unpacks to, and of what samples refer to. */
+#define BYTES_MAX ((size_t)384 << 20)
+
+struct input {
+	int fd;
+	enum any_format format;
+	struct pprof_reader *reader; /* NULL: all is in @profile */
+	struct profile *profile;
+	off_t at;
+	bool is_told; /* what is not a stream */
+};
+
+void input_free(struct input *in)
+{
+	if (!in)
+		return;
+	closep(&in->fd);
+	pprof_reader_free(in->reader);
+	profile_free(in->profile);
+	free(in);
+}
+
+static int fail_errno(struct profile_message *message, int error)
+{
+	char buffer[128];
+
+	return profile_refuse(message, error == EACCES ? INPUT_E_DENIED : INPUT_E_BAD, "%s",
+			      strerror_r(error, buffer, sizeof(buffer)));
+}
+
+/* --- in batches ------------------------------------------------------------------------------- */
+
+/* What a reader says of a file. */
+static int outcome(int r)
+{
+	return r > 0 ? INPUT_E_BAD : r;
+}
+
+static int feed(struct input *in, size_t *ret_n, struct profile_message *message)
+{
+	uint8_t data[PIECE];
+	ssize_t n;
+
+	do
+		n = pread(in->fd, data, sizeof(data), in->at);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return fail_errno(message, errno);
+	in->at += n;
+	*ret_n = (size_t)n;
+	return outcome(pprof_reader_feed(in->reader, data, (size_t)n, message));
+}
+
+static int read_tables(struct input *in, struct profile_message *message)
+{
+	bool done = false;
+	size_t n;
+	int r = pprof_reader_new(&in->reader, BYTES_MAX);
+
+	do
+		r = r ? r : feed(in, &n, message);
+	while (!r && n);
+	while (!r && !done)
+		r = outcome(pprof_reader_end(in->reader, &done, message));
+	in->at = 0;
+	return r;
+}
+
+static int next_batch(struct input *in, bool *ret_any, struct profile_message *message)
+{
+	struct profile *p = input_profile(in);
+	bool done;
+	size_t n;
+	int r;
+
+	profile_clear_samples(p);
+	do {
+		r = feed(in, &n, message);
+		if (r)
+			return r;
+		if (!n)
+			r = outcome(pprof_reader_end(in->reader, &done, message));
+	} while (!r && n && !p->n_samples);
+	*ret_any = p->n_samples > 0;
+	return r;
+}
+
+/* --- all at once ------------------------------------------------------------------------------ */
+
+static int read_whole(struct input *in, struct profile_message *message)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length;
+	int r = read_end(in->fd, BYTES_MAX, &data, &length);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r == -EFBIG)
+		return profile_refuse(message, INPUT_E_BAD, "larger than %zu MiB", BYTES_MAX >> 20);
+	if (r)
+		return fail_errno(message, -r);
+	return outcome(any_read(data, length, BYTES_MAX, &in->profile, &in->format, message));
+}
+
+/* --- any -------------------------------------------------------------------------------------- */
+
+/* Whether it is a profile.proto that can be read twice. */
+static bool may_stream(struct input *in)
+{
+	uint8_t head[ANY_HEAD_BYTES];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode) || lseek(in->fd, 0, SEEK_CUR) != 0)
+		return false;
+	n = pread(in->fd, head, sizeof(head), 0);
+	return n > 0 && any_format_of_file(head, (size_t)n) == ANY_PPROF;
+}
+
+int input_open(struct input **ret, const char *path, struct profile_message *message)
+{
+	cleanup(input_freep) struct input *in = calloc(1, sizeof(*in));
+	int r;
+
+	if (!in)
+		return error_origin(-ENOMEM);
+	in->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (in->fd < 0)
+		return fail_errno(message, errno);
+	r = may_stream(in) ? read_tables(in, message) : read_whole(in, message);
+	if (r)
+		return r;
+	*ret = steal_ptr(&in);
+	return INPUT_E_OK;
+}
+
+struct profile *input_profile(struct input *in)
+{
+	return in->reader ? pprof_reader_profile(in->reader) : in->profile;
+}
+
+enum any_format input_format(const struct input *in)
+{
+	return in->format;
+}
+
+bool input_is_stream(const struct input *in)
+{
+	return in->reader != NULL;
+}
+
+int input_next(struct input *in, bool *ret_any, struct profile_message *message)
+{
+	if (in->reader)
+		return next_batch(in, ret_any, message);
+	*ret_any = !in->is_told && in->profile->n_samples;
+	in->is_told = true;
+	return INPUT_E_OK;
+}
+
+int input_rewind(struct input *in)
+{
+	in->is_told = false;
+	in->at = 0;
+	return INPUT_E_OK;
+}

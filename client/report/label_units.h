@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_REPORT_LABEL_UNITS_H
+#define PROFD_CLIENT_REPORT_LABEL_UNITS_H
+
+/*
+ * The units of number labels, one a key, as pprof has them: the first unit that a label of the key
+ * names; without any, "bytes" for what allocators tell, else the key is the unit.
+ */
+#include <stdint.h>
+
+#include "client/report/pair_table.h"
+
+struct profile;
+struct stack;
+
+/* All zero knows none. */
+struct label_units {
+	struct pair_table by_key;
+};
+
+void label_units_deinit(struct label_units *u);
+/* Learns from the labels of a stack. 0 or negative errno. */
+int label_units_learn(struct label_units *u, const struct stack *stack);
+/* The unit of @key (a string of @p); the profile's, or static. */
+const char *label_units_of(const struct label_units *u, const struct profile *p, uint32_t key);
+
+#endif

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything goes through a merge, a single file as well: that drops what no sample refers to, and
+ * makes equal samples one, as pprof does. Of a stream, the merged samples of each batch are told
+ * and forgotten; what they refer to stays, so that indices hold from one time through the file to
+ * the next.
+ */
+#include "client/report/load.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/report/binaries.h"
+#include "client/report/input.h"
+#include "client/report/signal_frames.h"
+#include "client/report/sources.h"
+#include "common/error.h"
+#include "common/profile/compare.h"
+#include "common/profile/merge.h"
+#include "common/profile/message.h"
+
+#define SHOWN 90 /* bytes of a path in a message */
+
+struct load {
+	struct load_options options;
+	const char *program; /* operand, or NULL */
+	size_t n_files;
+	bool is_legacy;
+
+	/* A stream. */
+	struct input *input;
+	struct merge *merge;
+	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
+
+	/* Held. */
+	struct profile *profile;
+	bool is_told;
+};
+
+void load_free(struct load *l)
+{
+	if (!l)
+		return;
+	merge_free(l->merge); /* borrows the input */
+	input_free(l->input);
+	profile_free(l->profile);
+	free(l);
+}
+
+static void note(const struct load *l, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void note(const struct load *l, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!l->options.note)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	l->options.note(l->options.context, text);
+}
+
+/* Puts the path, or its end, before the message. */
+static int name_path(struct profile_message *message, const char *path, int r)
+{
+	struct profile_message text = *message;
+	size_t length = strlen(path);
+
+	if (r > 0)
+		profile_refuse(message, r, "%s: %s", length > SHOWN ? path + length - SHOWN : path,
+			       text.text);
+	return r;
+}
+
+static int outcome(int input)
+{
+	return input == INPUT_E_DENIED ? LOAD_E_DENIED : input > 0 ? LOAD_E_BAD : input;
+}
+
+/* --- merging ---------------------------------------------------------------------------------- */
+
+/* All samples of @in; MERGE_E_NOTHING is none of its outcomes. */
+static int merge_input(struct merge *m, struct input *in, const struct merge_select *select,
+		       struct profile_message *message)
+{
+	int r = merge_begin(m, input_profile(in), select, message);
+	bool any = true;
+
+	if (r == MERGE_E_NOTHING)
+		return LOAD_E_OK;
+	if (r)
+		return r < 0 ? r : LOAD_E_BAD;
+	while (!r && any) {
+		r = outcome(input_next(in, &any, message));
+		if (!r && any)
+			r = merge_samples(m, 0, SIZE_MAX, NULL);
+	}
+	if (!r)
+		return merge_end(m);
+	merge_drop(m);
+	return r;
+}
+
+struct gathering {
+	struct load *l;
+	struct merge *merge;
+	struct merge_select range; /* of files that are not in it as a whole */
+	size_t n, n_legacy;
+	struct profile_message *message;
+};
+
+static int gather_file(struct gathering *g, const struct source *source)
+{
+	cleanup(input_freep) struct input *in = NULL;
+	int r = outcome(input_open(&in, source->path, g->message));
+
+	if (!r)
+		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
+	if (r > 0) {
+		name_path(g->message, source->path, r);
+		if (!source->is_found || r == LOAD_E_DENIED)
+			return r;
+		note(g->l, "passed over: %s", g->message->text);
+		return LOAD_E_OK;
+	}
+	if (r)
+		return r;
+	g->n++;
+	g->n_legacy += input_format(in) == ANY_CPUPROFILE;
+	return LOAD_E_OK;
+}
+
+static int gather(struct gathering *g, const struct sources *sources, enum merge_windows windows,
+		  struct profile **ret)
+{
+	cleanup(merge_freep) struct merge *m = NULL;
+	int r = merge_new(&m, windows);
+
+	g->merge = m;
+	for (size_t i = 0; i < sources->n && !r; i++)
+		r = gather_file(g, &sources->all[i]);
+	if (r)
+		return r;
+	if (!merge_profile(m))
+		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
+				      sources->n ? sources->all[0].path : "");
+	r = merge_finish(m);
+	if (!r)
+		*ret = merge_take(m);
+	return r;
+}
+
+/* --- held ------------------------------------------------------------------------------------- */
+
+static int load_bases(struct load *l, struct profile **ret, struct profile_message *message)
+{
+	const struct report_inputs *in = l->options.inputs;
+	cleanup(sources_deinit) struct sources sources = {0};
+	struct gathering g = {.l = l, .message = message};
+	int r = 0;
+
+	for (size_t i = 0; i < in->n_bases && !r; i++) {
+		r = sources_add(&sources, in->bases[i], message);
+		if (r > 0)
+			r = r == SOURCES_E_DENIED ? LOAD_E_DENIED : LOAD_E_BAD;
+	}
+	if (!r)
+		r = gather(&g, &sources, MERGE_WINDOWS_KEPT, ret);
+	l->is_legacy &= g.n_legacy == g.n;
+	l->n_files += g.n;
+	return r;
+}
+
+/* The ratios that @p is to be scaled by, so that both have the same units. */
+static int join(struct profile *p, struct profile *base, double *ret_p, double *ret_base,
+		struct profile_message *message)
+{
+	cleanup(profile_freep) struct profile *joined = NULL;
+	int r = profile_new(&joined);
+
+	if (!r)
+		r = compare_types_join(joined, p, message);
+	if (!r)
+		r = compare_types_join(joined, base, message);
+	if (!r)
+		r = compare_types_apply(p, joined, ret_p);
+	return r ? r : compare_types_apply(base, joined, ret_base);
+}
+
+static void totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
+{
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		ret[i] = profile_total(p, i);
+}
+
+static void normalize(struct profile *p, const struct profile *base)
+{
+	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
+	double ratios[PROFILE_TYPES_MAX];
+
+	totals(p, of_p);
+	totals(base, of_base);
+	compare_normalize(of_p, of_base, p->n_sample_types, ratios);
+	compare_scale(p, 0, p->n_samples, ratios);
+}
+
+/* Scales both so that they can be merged. LOAD_E_* or negative errno. */
+static int oppose(struct profile *p, struct profile *base, const struct report_inputs *in,
+		  struct profile_message *message)
+{
+	double of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
+	int r = join(p, base, of_p, of_base, message);
+
+	if (r)
+		return r < 0 ? r : LOAD_E_BAD;
+	compare_scale(p, 0, p->n_samples, of_p);
+	compare_scale(base, 0, base->n_samples, of_base);
+	if (in->normalize)
+		normalize(p, base);
+	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
+		of_base[i] = -1;
+	compare_scale(base, 0, base->n_samples, of_base);
+	return in->is_diff ? compare_label_base(base) : 0;
+}
+
+static int subtract_bases(struct load *l, struct profile_message *message)
+{
+	cleanup(profile_freep) struct profile *base = NULL;
+	cleanup(merge_freep) struct merge *m = NULL;
+	int r = load_bases(l, &base, message);
+
+	if (!r)
+		r = oppose(l->profile, base, l->options.inputs, message);
+	if (!r)
+		r = merge_new(&m, MERGE_WINDOWS_KEPT);
+	if (!r)
+		r = merge_add(m, l->profile, NULL, NULL, message);
+	profile_free(l->profile);
+	l->profile = NULL;
+	if (!r)
+		r = merge_add(m, base, NULL, NULL, message);
+	if (r > 0)
+		return LOAD_E_BAD;
+	if (!r)
+		r = merge_finish(m);
+	if (!r)
+		l->profile = merge_take(m);
+	return r;
+}
+
+static int hold(struct load *l, const struct sources *sources, struct profile_message *message)
+{
+	const struct report_inputs *in = l->options.inputs;
+	struct gathering g = {.l = l,
+			      .message = message,
+			      .range = {.since_ns = l->options.since_ns,
+					.until_ns = l->options.until_ns}};
+	int r = gather(&g, sources, *in->service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT,
+		       &l->profile);
+
+	l->n_files = g.n;
+	l->is_legacy = g.n_legacy == g.n;
+	if (!r && in->n_bases)
+		r = subtract_bases(l, message);
+	if (!r)
+		r = binaries_name(l->profile, &(struct binaries_options){
+						      .inputs = in,
+						      .program = l->program,
+						      .want_lines = l->options.want_lines,
+						      .note = l->options.note,
+						      .context = l->options.context,
+					      });
+	if (!r && in->auto_signal_frames && l->is_legacy)
+		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
+	return r;
+}
+
+/* --- a stream --------------------------------------------------------------------------------- */
+
+/* Whether the one file there is can be told as it is read; *ret is that file, opened. */
+static int open_stream(struct load *l, const struct sources *sources, struct input **ret,
+		       struct profile_message *message)
+{
+	const struct report_inputs *in = l->options.inputs;
+	cleanup(input_freep) struct input *input = NULL;
+	int r;
+
+	if (l->options.hold || sources->n != 1 || in->n_bases || in->auto_signal_frames ||
+	    *in->service)
+		return LOAD_E_OK;
+	r = outcome(input_open(&input, sources->all[0].path, message));
+	if (r)
+		return name_path(message, sources->all[0].path, r);
+	if (input_is_stream(input) && !binaries_are_wanted(input_profile(input), in, l->program))
+		*ret = steal_ptr(&input);
+	return LOAD_E_OK;
+}
+
+static int begin_stream(struct load *l, struct profile_message *message)
+{
+	int r = merge_begin(l->merge, input_profile(l->input), NULL, message);
+
+	if (r)
+		return r < 0 ? r : LOAD_E_BAD;
+	l->is_begun = true;
+	return input_rewind(l->input);
+}
+
+static int end_stream(struct load *l)
+{
+	int r = 0;
+
+	l->is_begun = false;
+	if (l->is_known) {
+		merge_drop(l->merge);
+		return LOAD_E_OK;
+	}
+	l->is_known = true;
+	r = merge_end(l->merge);
+	return r ? r : merge_finish(l->merge);
+}
+
+static int next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
+{
+	struct profile *p;
+	int r = 0;
+
+	if (!l->is_begun)
+		r = begin_stream(l, message);
+	if (r)
+		return r;
+	p = merge_profile(l->merge);
+	profile_clear_samples(p);
+	do {
+		r = outcome(input_next(l->input, ret_any, message));
+		if (!r && *ret_any)
+			r = merge_samples(l->merge, 0, SIZE_MAX, NULL);
+	} while (!r && *ret_any && !p->n_samples);
+	return r || *ret_any ? r : end_stream(l);
+}
+
+/* --- any -------------------------------------------------------------------------------------- */
+
+/* The operands but for the program; those of the store instead. */
+static int find_sources(struct load *l, struct sources *ret, struct profile_message *message)
+{
+	const struct report_inputs *in = l->options.inputs;
+	size_t first = 0;
+	int r = 0;
+
+	if (*in->service)
+		r = sources_add_service(ret, l->options.store, in->service, l->options.since_ns,
+					l->options.until_ns, message);
+	if (in->n_profiles > 1 && binaries_is_program(in->profiles[0])) {
+		l->program = in->profiles[0];
+		first = 1;
+	}
+	for (size_t i = first; i < in->n_profiles && !r; i++)
+		r = sources_add(ret, in->profiles[i], message);
+	if (!r && ret->n_double)
+		note(l,
+		     "%zu legacy profiles passed over: the same samples are in the windows "
+		     "beside them",
+		     ret->n_double);
+	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
+}
+
+int load_new(struct load **ret, const struct load_options *options, struct profile_message *message)
+{
+	cleanup(load_freep) struct load *l = calloc(1, sizeof(*l));
+	cleanup(sources_deinit) struct sources sources = {0};
+	int r;
+
+	if (!l)
+		return error_origin(-ENOMEM);
+	l->options = *options;
+	r = find_sources(l, &sources, message);
+	if (!r)
+		r = open_stream(l, &sources, &l->input, message);
+	if (!r && l->input) {
+		l->n_files = 1;
+		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
+		/* So that there is a profile. */
+		if (!r)
+			r = begin_stream(l, message);
+		if (r > 0)
+			name_path(message, sources.all[0].path, r);
+	} else if (!r) {
+		r = hold(l, &sources, message);
+	}
+	l->options.inputs = NULL; /* the caller's */
+	l->program = NULL;
+	if (r)
+		return r;
+	*ret = steal_ptr(&l);
+	return LOAD_E_OK;
+}
+
+struct profile *load_profile(struct load *l)
+{
+	return l->merge ? merge_profile(l->merge) : l->profile;
+}
+
+bool load_is_legacy(const struct load *l)
+{
+	return l->is_legacy;
+}
+
+bool load_is_held(const struct load *l)
+{
+	return !l->merge;
+}
+
+size_t load_n_files(const struct load *l)
+{
+	return l->n_files;
+}
+
+int load_next(struct load *l, bool *ret_any, struct profile_message *message)
+{
+	if (l->merge)
+		return next_of_stream(l, ret_any, message);
+	*ret_any = !l->is_told && l->profile->n_samples;
+	l->is_told = *ret_any;
+	return LOAD_E_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_LOAD_H
+#define PROFD_REPORT_LOAD_H
+
+/*
+ * All that a report is of, as one profile: files of any format and folders of them, or what the
+ * store holds of a service; merged, less a base, with names. Samples come in batches while a single
+ * file of profile.proto is all there is, and nothing needs them at once; else they are held.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/report/options.h"
+#include "common/cleanup.h"
+#include "common/profile/profile.h"
+
+enum {
+	LOAD_E_OK,
+	LOAD_E_BAD,    /* the message says what and why */
+	LOAD_E_DENIED, /* by permissions */
+};
+
+struct load_options {
+	const struct report_inputs *inputs; /* borrowed by load_new() */
+	uint64_t since_ns, until_ns;        /* of the store; 0: no bound */
+	const char *store;                  /* where it is */
+	bool hold;                          /* all samples at once */
+	bool want_lines;                    /* of what has no names, lines as well */
+	/* Something for the user to know, a line; may be NULL. */
+	void (*note)(void *context, const char *text);
+	void *context;
+};
+
+struct load;
+
+/* Blocks on files and the image worker. LOAD_E_* or negative errno. */
+int load_new(struct load **ret, const struct load_options *options,
+	     struct profile_message *message);
+void load_free(struct load *l);
+DEFINE_CLEANUP(struct load *, load_free)
+
+/*
+ * The load's, as long as it lives. Its tables may grow with each batch; times and comments are
+ * known when the samples have come to their end for the first time.
+ */
+struct profile *load_profile(struct load *l);
+/* Whether all inputs were legacy CPU profiles. */
+bool load_is_legacy(const struct load *l);
+/* Whether all samples stay in the profile, from the first load_next() on. */
+bool load_is_held(const struct load *l);
+/* How many files. */
+size_t load_n_files(const struct load *l);
+/*
+ * The next samples, instead of those before. *ret_any false: there are no more, and the next call
+ * begins with the first ones again. As load_new().
+ */
+int load_next(struct load *l, bool *ret_any, struct profile_message *message);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/message.h"
+
+#define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
+
+void report_options_init(struct report_options *o)
+{
+	*o = (struct report_options){
+		.nodecount = REPORT_NODECOUNT_DEFAULT,
+		.nodefraction = 0.005,
+		.edgefraction = 0.001,
+		.trim = true,
+		.divide_by = 1,
+		.pattern = "",
+	};
+	for (const struct report_option *option = report_options_all; option->name; option++)
+		if (option->kind == REPORT_OPTION_TEXT && !option->is_input)
+			*(const char **)((char *)o + option->offset) = "";
+	o->unit = "minimum";
+}
+
+const struct report_option *report_option_find(const char *name, size_t length)
+{
+	for (const struct report_option *o = report_options_all; o->name; o++) {
+		if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+			return o;
+		if (o->alias && strlen(o->alias) == length && memcmp(o->alias, name, length) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+bool report_option_is_setting(const struct report_option *option)
+{
+	return !option->is_input && option->kind != REPORT_OPTION_VIEW &&
+	       option->kind != REPORT_OPTION_VIEW_PATTERN;
+}
+
+const char *report_view_name(int view)
+{
+	for (const struct report_option *o = report_options_all; o->name; o++)
+		if ((o->kind == REPORT_OPTION_VIEW || o->kind == REPORT_OPTION_VIEW_PATTERN) &&
+		    o->value == view)
+			return o->name;
+	return "text";
+}
+
+/* --- one value -------------------------------------------------------------------------------- */
+
+/* The words that pprof takes. */
+static bool parse_flag(const char *text, bool *ret)
+{
+	static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
+	static const char *const no[] = {"false", "f", "no", "n", "0"};
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		if (strcasecmp(text, yes[i]) == 0) {
+			*ret = true;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		if (strcasecmp(text, no[i]) == 0) {
+			*ret = false;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_integer(const char *text, int64_t *ret)
+{
+	char *end;
+	long long value;
+
+	if (!isdigit((unsigned char)text[*text == '-']))
+		return false;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno || *end || value < INT32_MIN || value > INT32_MAX)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static bool parse_number(const char *text, double *ret)
+{
+	char *end;
+	double value;
+
+	if (!*text || isspace((unsigned char)*text))
+		return false;
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || *end || !isfinite(value))
+		return false;
+	*ret = value;
+	return true;
+}
+
+static int set_value(void *object, const struct report_option *option, const char *value,
+		     struct profile_message *message)
+{
+	void *at = (char *)object + option->offset;
+	bool flag = true;
+	double number;
+
+	if (option->kind == REPORT_OPTION_TEXT) {
+		*(const char **)at = value ? value : "";
+	} else if (option->kind == REPORT_OPTION_INTEGER) {
+		if (!value || !parse_integer(value, at))
+			return BAD(message, "%s takes a whole number, not '%.60s'", option->name,
+				   value ? value : "");
+	} else if (option->kind == REPORT_OPTION_NUMBER) {
+		if (!value || !parse_number(value, &number) || number < 0)
+			return BAD(message, "%s takes a number from 0 on, not '%.60s'",
+				   option->name, value ? value : "");
+		if (number == 0 && option->offset == offsetof(struct report_options, divide_by))
+			return BAD(message, "divide_by 0 is nothing that can be done");
+		*(double *)at = number;
+	} else {
+		if (value && !parse_flag(value, &flag))
+			return BAD(message, "%s is true or false, not '%.60s'", option->name,
+				   value);
+		if (option->kind == REPORT_OPTION_FLAG)
+			*(bool *)at = flag;
+		else if (flag)
+			*(int *)at = option->value;
+	}
+	return REPORT_OPTIONS_OK;
+}
+
+int report_option_set(struct report_options *o, const struct report_option *option,
+		      const char *value, struct profile_message *message)
+{
+	return set_value(o, option, value, message);
+}
+
+static const char *choice_name(const struct report_options *o, const struct report_option *option)
+{
+	int value = *(const int *)((const char *)o + option->offset);
+
+	for (const struct report_option *other = report_options_all; other->name; other++)
+		if (other->kind == REPORT_OPTION_CHOICE && other->offset == option->offset &&
+		    other->value == value)
+			return other->name;
+	return "";
+}
+
+void report_option_print(const struct report_options *o, const struct report_option *option,
+			 FILE *out)
+{
+	const void *at = (const char *)o + option->offset;
+
+	if (option->kind == REPORT_OPTION_CHOICE)
+		fputs(choice_name(o, option), out);
+	else if (option->kind == REPORT_OPTION_FLAG)
+		fputs(*(const bool *)at ? "true" : "false", out);
+	else if (option->kind == REPORT_OPTION_INTEGER)
+		fprintf(out, "%" PRId64, *(const int64_t *)at);
+	else if (option->kind == REPORT_OPTION_NUMBER)
+		fprintf(out, "%g", *(const double *)at);
+	else
+		fputs(*(const char *const *)at, out);
+}
+
+/* --- a command line --------------------------------------------------------------------------- */
+
+struct line {
+	char *const *argv;
+	int argc, at;
+	struct report_arguments *a;
+	struct profile_message *message;
+	const struct report_option *view;        /* the one that was given */
+	const struct report_option *granularity; /* and so these */
+	const struct report_option *order;
+	const struct report_option *base;
+};
+
+static int add_text(const char ***texts, size_t *n, const char *text)
+{
+	const char **grown = reallocarray(*texts, *n + 1, sizeof(*grown));
+
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*texts = grown;
+	grown[(*n)++] = text;
+	return 0;
+}
+
+/* Of what excludes each other, one is given. */
+static int set_once(struct line *l, const struct report_option **set,
+		    const struct report_option *option)
+{
+	if (*set && *set != option)
+		return BAD(l->message, "either --%s or --%s", (*set)->name, option->name);
+	*set = option;
+	return 0;
+}
+
+static int take_view(struct line *l, const struct report_option *option, const char *value)
+{
+	struct report_options *o = &l->a->options;
+	bool flag = true;
+
+	if (option->kind == REPORT_OPTION_VIEW && value && !parse_flag(value, &flag))
+		return BAD(l->message, "--%s takes no argument", option->name);
+	if (!flag)
+		return 0;
+	if (option->kind == REPORT_OPTION_VIEW_PATTERN) {
+		if (!*value)
+			return BAD(l->message, "--%s needs a regular expression", option->name);
+		o->pattern = value;
+	}
+	o->view = option->value;
+	return set_once(l, &l->view, option);
+}
+
+static int take_list(struct line *l, const struct report_option *option, const char *value)
+{
+	struct report_inputs *in = &l->a->inputs;
+	int r;
+
+	if (!*value)
+		return BAD(l->message, "--%s needs a file", option->name);
+	if (option->offset == offsetof(struct report_inputs, libraries))
+		return add_text(&in->libraries, &in->n_libraries, value);
+	r = set_once(l, &l->base, option);
+	if (r)
+		return r;
+	in->is_diff = strcmp(option->name, "diff_base") == 0;
+	return add_text(&in->bases, &in->n_bases, value);
+}
+
+static int take_option(struct line *l, const struct report_option *option, const char *value)
+{
+	struct report_arguments *a = l->a;
+	int r = 0;
+
+	switch (option->kind) {
+	case REPORT_OPTION_HELP:
+		return REPORT_OPTIONS_HELP;
+	case REPORT_OPTION_VIEW:
+	case REPORT_OPTION_VIEW_PATTERN:
+		return take_view(l, option, value);
+	case REPORT_OPTION_LIST:
+		return take_list(l, option, value);
+	case REPORT_OPTION_CHOICE:
+		if (!value || strcmp(value, "false") != 0)
+			r = set_once(l,
+				     option->group == REPORT_GROUP_ORDER ? &l->order
+									 : &l->granularity,
+				     option);
+		break;
+	default:
+		break;
+	}
+	if (r)
+		return r;
+	return set_value(option->is_input ? (void *)&a->inputs : (void *)&a->options, option, value,
+			 l->message);
+}
+
+static bool takes_argument(const struct report_option *option)
+{
+	return option->argument != NULL;
+}
+
+static int take_word(struct line *l, const char *word)
+{
+	const char *name = word + (word[1] == '-' ? 2 : 1);
+	const char *value = strchr(name, '=');
+	size_t length = value ? (size_t)(value - name) : strlen(name);
+	const struct report_option *option = report_option_find(name, length);
+
+	if (!option)
+		return BAD(l->message, "unknown option %.*s", (int)(name - word) + (int)length,
+			   word);
+	if (value)
+		value++;
+	if (!value && takes_argument(option)) {
+		if (l->at >= l->argc)
+			return BAD(l->message, "%s needs an argument", word);
+		value = l->argv[l->at++];
+	}
+	return take_option(l, option, value);
+}
+
+static int check(const struct line *l)
+{
+	const struct report_inputs *in = &l->a->inputs;
+
+	if (*in->service && in->n_profiles)
+		return BAD(l->message, "either -s SERVICE or files; '%.80s' is one",
+			   in->profiles[0]);
+	if (!*in->service && (*in->since || *in->until || *in->store))
+		return BAD(l->message, "--since, --until and --store go with -s SERVICE");
+	if (!*in->service && !in->n_profiles)
+		return BAD(l->message, "which PROFILE?");
+	if (in->normalize && !in->n_bases)
+		return BAD(l->message, "--normalize needs a --base or --diff_base");
+	if (in->interactive && l->view)
+		return BAD(l->message, "either --interactive or --%s", l->view->name);
+	return 0;
+}
+
+int report_parse(int argc, char *const *argv, struct report_arguments *ret,
+		 struct profile_message *message)
+{
+	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
+	struct report_inputs *in = &ret->inputs;
+	bool only_operands = false;
+	int r = 0;
+
+	report_options_init(&ret->options);
+	*in = (struct report_inputs){0};
+	for (const struct report_option *option = report_options_all; option->name; option++)
+		if (option->kind == REPORT_OPTION_TEXT && option->is_input)
+			*(const char **)((char *)in + option->offset) = "";
+	while (!r && l.at < argc) {
+		const char *word = argv[l.at++];
+
+		if (only_operands || word[0] != '-' || !word[1])
+			r = add_text(&in->profiles, &in->n_profiles, word);
+		else if (strcmp(word, "--") == 0)
+			only_operands = true;
+		else
+			r = take_word(&l, word);
+	}
+	return r ? r : check(&l);
+}
+
+void report_arguments_deinit(struct report_arguments *a)
+{
+	free(a->inputs.profiles);
+	free(a->inputs.bases);
+	free(a->inputs.libraries);
+	a->inputs.profiles = a->inputs.bases = a->inputs.libraries = NULL;
+}
+
+/* --- the help text ---------------------------------------------------------------------------- */
+
+void report_options_help(FILE *out)
+{
+	static const char *const headings[REPORT_N_GROUPS] = {
+		[REPORT_GROUP_VIEWS] = "Views",
+		[REPORT_GROUP_CONVERSIONS] = "Conversions",
+		[REPORT_GROUP_GRANULARITY] = "What is one line or node",
+		[REPORT_GROUP_ORDER] = "Which are shown",
+		[REPORT_GROUP_FILTERS] = "Which samples and frames count",
+		[REPORT_GROUP_VALUES] = "Values",
+		[REPORT_GROUP_COMPARISON] = "Comparison",
+		[REPORT_GROUP_SOURCES] = "Sources and output",
+	};
+
+	for (int group = 0; group < REPORT_N_GROUPS; group++) {
+		fprintf(out, "%s:\n", headings[group]);
+		for (const struct report_option *o = report_options_all; o->name; o++) {
+			char name[64];
+
+			if ((int)o->group != group)
+				continue;
+			snprintf(name, sizeof(name), "%s%s%s--%s%s%s",
+				 o->alias && strlen(o->alias) == 1 ? "-"
+				 : o->alias                        ? "--"
+								   : "",
+				 o->alias ? o->alias : "", o->alias ? ", " : "", o->name,
+				 o->argument ? "=" : "", o->argument ? o->argument : "");
+			fprintf(out, "  %-24s %s\n", name, o->summary);
+		}
+	}
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_OPTIONS_H
+#define PROFD_REPORT_OPTIONS_H
+
+/*
+ * What can be set about a report, in one table: the command line reads it (`--focus=RE`, `-focus
+ * RE`), and so do the prompt (`focus=RE`, `o`, `help focus`) and the help text. The names are
+ * pprof's. Pure; texts are borrowed from whoever gave them.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/profile/pprof.h" /* struct profile_message */
+
+enum report_view {
+	REPORT_NO_VIEW,
+	REPORT_TEXT,
+	REPORT_TREE,
+	REPORT_PEEK,
+	REPORT_TRACES,
+	REPORT_TAGS,
+	REPORT_RAW,
+	REPORT_COMMENTS,
+	REPORT_DOT,
+	REPORT_SVG,
+	REPORT_PDF,
+	REPORT_PNG,
+	REPORT_GIF,
+	REPORT_PS,
+	REPORT_GV,
+	REPORT_WEB,
+	REPORT_CALLGRIND,
+	REPORT_KCACHEGRIND,
+	REPORT_FLAME,
+	REPORT_LIST,
+	REPORT_WEBLIST,
+	REPORT_DISASM,
+	REPORT_COLLAPSED,
+	REPORT_SPEEDSCOPE,
+	REPORT_PROTO,
+	REPORT_LEGACY,
+};
+
+#define REPORT_NODECOUNT_DEFAULT (-1) /* as the view has it */
+
+/* Texts that are not set are "". */
+struct report_options {
+	int view;            /* enum report_view */
+	const char *pattern; /* of the views that take one: a regular expression */
+	const char *output;
+
+	int granularity; /* enum shape_granularity */
+	bool noinlines, call_tree, compact_labels, intel_syntax;
+
+	int cum; /* ordered by cumulative values, else by flat ones */
+	int64_t nodecount, maxdegree;
+	double nodefraction, edgefraction;
+	bool trim, drop_negative, relative_percentages;
+
+	const char *focus, *ignore, *hide, *show, *show_from, *prune_from;
+	const char *tagfocus, *tagignore, *tagshow, *taghide, *tagroot, *tagleaf;
+
+	const char *sample_index, *unit;
+	bool mean;
+	double divide_by;
+
+	const char *source_path, *trim_path;
+};
+
+/* What is about where the samples come from: not to be changed at the prompt. */
+struct report_inputs {
+	const char **profiles; /* owned array of borrowed texts, and so the others */
+	size_t n_profiles;
+	const char **bases;
+	size_t n_bases;
+	const char **libraries; /* --add_lib */
+	size_t n_libraries;
+	bool is_diff; /* the bases are those of --diff_base */
+	bool normalize, auto_signal_frames, interactive;
+	const char *symbolize, *buildid, *lib_prefix;
+	const char *service, *since, *until, *store;
+};
+
+struct report_arguments {
+	struct report_options options;
+	struct report_inputs inputs;
+};
+
+enum report_option_kind {
+	REPORT_OPTION_VIEW,         /* sets `view` to `value` */
+	REPORT_OPTION_VIEW_PATTERN, /* and `pattern` */
+	REPORT_OPTION_CHOICE,       /* sets an int to `value` */
+	REPORT_OPTION_FLAG,
+	REPORT_OPTION_TEXT,
+	REPORT_OPTION_INTEGER,
+	REPORT_OPTION_NUMBER,
+	REPORT_OPTION_LIST, /* may be given several times */
+	REPORT_OPTION_HELP,
+};
+
+enum report_option_group {
+	REPORT_GROUP_VIEWS,
+	REPORT_GROUP_CONVERSIONS,
+	REPORT_GROUP_GRANULARITY,
+	REPORT_GROUP_ORDER,
+	REPORT_GROUP_FILTERS,
+	REPORT_GROUP_VALUES,
+	REPORT_GROUP_COMPARISON,
+	REPORT_GROUP_SOURCES,
+	REPORT_N_GROUPS,
+};
+
+struct report_option {
+	const char *name;
+	const char *alias; /* or NULL */
+	enum report_option_kind kind;
+	enum report_option_group group;
+	bool is_input;        /* lies in struct report_inputs: of the command line alone */
+	size_t offset;        /* in struct report_options or _inputs */
+	int value;            /* of a view or a choice */
+	const char *argument; /* what stands for it in help texts, or NULL */
+	const char *summary;  /* a line */
+	const char *details;  /* more lines, or NULL */
+};
+
+/* All of them; the last has no name. */
+extern const struct report_option report_options_all[];
+
+enum {
+	REPORT_OPTIONS_OK,
+	REPORT_OPTIONS_BAD, /* see the message */
+	REPORT_OPTIONS_HELP,
+};
+
+void report_options_init(struct report_options *o);
+const struct report_option *report_option_find(const char *name, size_t length);
+/* Whether the prompt can set it, and `o` shows it. */
+bool report_option_is_setting(const struct report_option *option);
+/*
+ * Sets what is no view and no input. @value NULL is a flag or choice without one: true. The text
+ * is kept as it is, not copied. REPORT_OPTIONS_OK or _BAD.
+ */
+int report_option_set(struct report_options *o, const struct report_option *option,
+		      const char *value, struct profile_message *message);
+/* What a setting has by now, as it would be set; of a choice, the name of what is chosen. */
+void report_option_print(const struct report_options *o, const struct report_option *option,
+			 FILE *out);
+const char *report_view_name(int view);
+
+/*
+ * A command line as pprof's users type it: one dash or two, `-name`, `-name=value`, `-name value`
+ * for what takes a text or a number; flags take only `-name=false`. @argv from the verb on. *ret is
+ * written in any case, to be freed with report_arguments_deinit(). REPORT_OPTIONS_*.
+ */
+int report_parse(int argc, char *const *argv, struct report_arguments *ret,
+		 struct profile_message *message);
+void report_arguments_deinit(struct report_arguments *a);
+/* The options, a line each, for the help text. */
+void report_options_help(FILE *out);
+
+#endif

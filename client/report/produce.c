@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/produce.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/report/collapsed_view.h"
+#include "client/report/flame.h"
+#include "client/report/speedscope.h"
+#include "client/report/view.h"
+#include "common/error.h"
+#include "common/profile/compare.h"
+#include "common/profile/cpuprofile.h"
+#include "common/profile/message.h"
+#include "common/profile/pprof.h"
+#include "common/profile/shape.h"
+#include "common/profile/shape_profile.h"
+
+#define FILTERS_MAX 16
+#define NOTES_MAX   4
+#define GZIP_LEVEL  6
+
+/* What a view is made by, and what it asks of its stacks beyond what it says itself. */
+struct maker {
+	const struct view_class *class; /* NULL: a conversion */
+	bool binary;
+	bool addresses; /* the profile as it is, but for the filters */
+	bool objects;   /* tells files and modules, whatever the granularity */
+	bool held;      /* all samples at once */
+};
+
+static const struct maker makers[] = {
+	[REPORT_TEXT] = {.class = &view_text},
+	[REPORT_TREE] = {.class = &view_tree},
+	[REPORT_PEEK] = {.class = &view_peek},
+	[REPORT_TRACES] = {.class = &view_traces, .held = true},
+	[REPORT_TAGS] = {.class = &view_tags, .held = true},
+	[REPORT_COMMENTS] = {.class = &view_comments},
+	[REPORT_FLAME] = {.class = &view_flame, .objects = true},
+	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true},
+	[REPORT_COLLAPSED] = {.class = &view_collapsed},
+	[REPORT_RAW] = {.addresses = true, .held = true},
+	[REPORT_PROTO] = {.addresses = true, .held = true, .binary = true},
+	[REPORT_LEGACY] = {.addresses = true, .held = true, .binary = true},
+};
+
+static bool is_set(const char *text)
+{
+	return *text != '\0';
+}
+
+static const struct maker *maker_of(const struct report_options *o)
+{
+	static const struct maker none;
+
+	return (size_t)o->view < ARRAY_SIZE(makers) ? &makers[o->view] : &none;
+}
+
+/* The units of labels are those of all samples together. */
+bool produce_wants_held(const struct report_options *o)
+{
+	return maker_of(o)->held || is_set(o->tagfocus) || is_set(o->tagignore) ||
+	       is_set(o->tagroot) || is_set(o->tagleaf);
+}
+
+bool produce_wants_lines(const struct report_options *o)
+{
+	return o->granularity == SHAPE_LINES || o->granularity == SHAPE_FILES ||
+	       o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
+}
+
+bool produce_is_binary(const struct report_options *o)
+{
+	return maker_of(o)->binary;
+}
+
+/* --- which value ------------------------------------------------------------------------------ */
+
+static int bad_type(const struct profile *p, const char *name, struct profile_message *message)
+{
+	char names[120] = "";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < p->n_sample_types && length < sizeof(names); i++)
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+					   i ? ", " : "",
+					   profile_string(p, p->sample_types[i].type));
+	return profile_refuse(message, PRODUCE_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
+			      name, names);
+}
+
+static bool is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* pprof calls types of heap profiles by two names. */
+static bool is_type(const char *type, const char *name)
+{
+	static const char prefix[] = "inuse_";
+	size_t length = sizeof(prefix) - 1;
+
+	return strcmp(type, name) == 0 ||
+	       (strncmp(name, prefix, length) == 0 && strcmp(type, name + length) == 0);
+}
+
+int produce_sample_type(struct load *l, const char *name, unsigned *ret,
+			struct profile_message *message)
+{
+	const struct profile *p = load_profile(l);
+	const char *wanted = name;
+
+	if (!p->n_sample_types)
+		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
+	if (is_number(name)) {
+		unsigned long number = strtoul(name, NULL, 10);
+
+		if (number >= p->n_sample_types)
+			return bad_type(p, name, message);
+		*ret = (unsigned)number;
+		return PRODUCE_E_OK;
+	}
+	/* What google-pprof shows of its own format. */
+	*ret = load_is_legacy(l) ? 0 : p->n_sample_types - 1;
+	if (!*wanted)
+		wanted = profile_string(p, p->default_sample_type);
+	for (uint32_t i = 0; i < p->n_sample_types && *wanted; i++) {
+		if (!is_type(profile_string(p, p->sample_types[i].type), wanted))
+			continue;
+		*ret = i;
+		return PRODUCE_E_OK;
+	}
+	return *name ? bad_type(p, name, message) : PRODUCE_E_OK;
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
+
+struct work {
+	struct load *load;
+	const struct report_options *o;
+	const struct produce_context *context;
+	const struct maker *maker;
+	struct profile_message *message;
+	struct shape *shape;
+	struct view *view;
+	struct view_options view_options;
+	struct view_input input;
+	struct compare_total all, taken; /* before and after the filters */
+	bool has_totals;
+	char filters_text[FILTERS_MAX][128];
+	const char *filters[FILTERS_MAX];
+	char notes_text[NOTES_MAX][128];
+	const char *notes[NOTES_MAX];
+};
+
+static void work_deinit(struct work *w)
+{
+	view_free(w->view);
+	shape_free(w->shape);
+}
+
+static void add_filter(struct work *w, const char *name, const char *value)
+{
+	size_t n = w->view_options.n_filters;
+
+	if (!*value)
+		return;
+	snprintf(w->filters_text[n], sizeof(w->filters_text[n]), "%s=%s", name, value);
+	w->filters[n] = w->filters_text[n];
+	w->view_options.n_filters++;
+}
+
+static void set_view_options(struct work *w)
+{
+	const struct report_options *o = w->o;
+	struct view_options *v = &w->view_options;
+
+	view_options_init(v);
+	v->pattern = is_set(o->pattern) ? o->pattern : NULL;
+	v->unit = o->unit;
+	v->divide_by = o->divide_by;
+	v->by_cum = o->cum;
+	v->no_trim = !o->trim;
+	v->nodecount = (int)o->nodecount;
+	v->nodefraction = o->nodefraction;
+	v->edgefraction = o->edgefraction;
+	v->maxdegree = o->maxdegree > 0 ? (unsigned)o->maxdegree : 0;
+	v->call_tree = o->call_tree;
+	v->drop_negative = o->drop_negative;
+	v->compact_labels = o->compact_labels;
+	add_filter(w, "focus", o->focus);
+	add_filter(w, "ignore", o->ignore);
+	add_filter(w, "hide", o->hide);
+	add_filter(w, "show", o->show);
+	add_filter(w, "show_from", o->show_from);
+	add_filter(w, "tagfocus", o->tagfocus);
+	add_filter(w, "tagignore", o->tagignore);
+	add_filter(w, "tagshow", o->tagshow);
+	add_filter(w, "taghide", o->taghide);
+	v->filters = w->filters;
+}
+
+static void set_notes(struct work *w)
+{
+	size_t n = load_n_files(w->load);
+
+	w->input.notes = w->notes;
+	if (n < 2)
+		return;
+	snprintf(w->notes_text[0], sizeof(w->notes_text[0]), "Files: %zu", n);
+	w->notes[w->input.n_notes++] = w->notes_text[0];
+}
+
+static bool wants_addresses(const struct maker *maker)
+{
+	return maker->addresses || (maker->class && maker->class->wants_addresses);
+}
+
+static enum shape_granularity granularity_of(const struct work *w)
+{
+	enum shape_granularity asked = (enum shape_granularity)w->o->granularity;
+
+	if (wants_addresses(w->maker))
+		return SHAPE_ADDRESSES;
+	return w->maker->objects && asked == SHAPE_FUNCTIONS ? SHAPE_FILEFUNCTIONS : asked;
+}
+
+static int make_shape(struct work *w)
+{
+	const struct report_options *o = w->o;
+	bool addresses = wants_addresses(w->maker);
+	const struct shape_options options = {
+		.focus = o->focus,
+		.ignore = o->ignore,
+		.hide = o->hide,
+		.show = o->show,
+		.show_from = o->show_from,
+		.prune_from = o->prune_from,
+		.tagfocus = o->tagfocus,
+		.tagignore = o->tagignore,
+		.tagshow = o->tagshow,
+		.taghide = o->taghide,
+		.tagroot = o->tagroot,
+		.tagleaf = o->tagleaf,
+		.unit = o->unit,
+		.trim_path = o->trim_path,
+		.source_path = o->source_path,
+		.granularity = granularity_of(w),
+		.no_inlines = !addresses && o->noinlines,
+		.with_objects = addresses || w->maker->objects,
+		.nameless_addresses = load_is_legacy(w->load),
+	};
+	int r = shape_new(&w->shape, &options, w->message);
+
+	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
+}
+
+static bool is_zero(const struct profile *p, size_t sample)
+{
+	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
+
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		if (values[i])
+			return false;
+	return true;
+}
+
+static void count(const struct work *w, struct compare_total *t, const struct profile *p,
+		  size_t sample)
+{
+	if (!w->has_totals)
+		compare_total_add(t, p, sample, w->input.type, w->input.mean);
+}
+
+/* What becomes of one stack: a view, or a profile, takes it. */
+typedef int (*stack_taker)(struct work *w, const struct stack *stack, void *context);
+
+static int take_batch(struct work *w, struct profile *p, stack_taker take, void *context)
+{
+	int r = shape_bind(w->shape, p);
+
+	w->input.profile = p;
+	for (size_t i = 0; i < p->n_samples && !r; i++) {
+		struct stack stack;
+
+		if (is_zero(p, i))
+			continue;
+		count(w, &w->all, p, i);
+		r = shape_stack(w->shape, p, i, &stack);
+		if (r == SHAPE_E_DROPPED) {
+			r = 0;
+			continue;
+		}
+		if (r)
+			break;
+		count(w, &w->taken, p, i);
+		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
+		r = take(w, &stack, context);
+	}
+	return r;
+}
+
+/* All samples, once. */
+static int take_all(struct work *w, stack_taker take, void *context)
+{
+	bool any = true;
+	int r = 0;
+
+	while (!r && any) {
+		r = load_next(w->load, &any, w->message);
+		if (r > 0)
+			return PRODUCE_E_BAD_INPUT;
+		if (!r && any)
+			r = take_batch(w, load_profile(w->load), take, context);
+	}
+	w->has_totals = true;
+	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
+	w->input.profile = load_profile(w->load);
+	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
+	return r;
+}
+
+static int feed_view(struct work *w, const struct stack *stack, void *context)
+{
+	(void)context;
+	return view_add(w->view, &w->input, stack);
+}
+
+static int view_outcome(int r)
+{
+	return r == VIEW_E_NO_MATCH ? PRODUCE_E_NOTHING : r > 0 ? PRODUCE_E_BAD_OPTION : r;
+}
+
+static int run_view(struct work *w, FILE *out)
+{
+	bool again = true;
+	int r = view_outcome(view_new(&w->view, w->maker->class, &w->view_options, w->message));
+
+	while (!r && again) {
+		again = false;
+		r = take_all(w, feed_view, NULL);
+		if (!r)
+			r = view_outcome(view_end(w->view, &w->input, out, &again, w->message));
+	}
+	return r;
+}
+
+/* --- conversions ------------------------------------------------------------------------------ */
+
+static int feed_profile(struct work *w, const struct stack *stack, void *context)
+{
+	(void)w;
+	return shape_profile_add(context, stack);
+}
+
+static void divide(struct profile *p, double by)
+{
+	double ratios[PROFILE_TYPES_MAX];
+
+	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
+		ratios[i] = 1 / by;
+	compare_scale(p, 0, p->n_samples, ratios);
+}
+
+static int write_profile(const struct work *w, const struct profile *p, FILE *out)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	int r;
+
+	if (w->o->view == REPORT_RAW) {
+		raw_write(p, out);
+		return 0;
+	}
+	r = w->o->view == REPORT_LEGACY ? cpuprofile_from_profile(p, &data, &length)
+					: pprof_write(p, GZIP_LEVEL, &data, &length);
+	if (!r)
+		fwrite(data, 1, length, out);
+	return r;
+}
+
+/* What the filters leave, as a profile. */
+static int run_conversion(struct work *w, FILE *out)
+{
+	cleanup(shape_profile_freep) struct shape_profile *to = NULL;
+	cleanup(profile_freep) struct profile *p = NULL;
+	int r = shape_profile_new(&to, w->shape, load_profile(w->load));
+
+	if (!r)
+		r = take_all(w, feed_profile, to);
+	if (!r)
+		r = shape_profile_finish(to, &p);
+	if (r)
+		return r;
+	if (w->o->divide_by != 1)
+		divide(p, w->o->divide_by);
+	return write_profile(w, p, out);
+}
+
+/* --- what is said of it ----------------------------------------------------------------------- */
+
+static void tell(const struct work *w, const char *text)
+{
+	if (w->context->note)
+		w->context->note(w->context->context, text);
+}
+
+/* Each line of what the shape has to say. */
+static int tell_warnings(struct work *w)
+{
+	cleanup(freep) char *text = NULL;
+	char *line, *rest;
+	int r = shape_warnings(w->shape, &text);
+
+	if (r)
+		return r;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		tell(w, line);
+	return 0;
+}
+
+int produce(struct load *l, const struct report_options *o, const struct produce_context *c,
+	    FILE *out, struct profile_message *message)
+{
+	cleanup(work_deinit) struct work w = {
+		.load = l, .o = o, .context = c, .maker = maker_of(o), .message = message};
+	int r = produce_sample_type(l, o->sample_index, &w.input.type, message);
+
+	w.input.mean = o->mean;
+	if (!r)
+		r = make_shape(&w);
+	if (r)
+		return r;
+	set_view_options(&w);
+	set_notes(&w);
+	r = w.maker->class ? run_view(&w, out) : run_conversion(&w, out);
+	if (r > 0 && r != PRODUCE_E_NOTHING)
+		return r;
+	if (r >= 0 && tell_warnings(&w))
+		return error_origin(-ENOMEM);
+	return r;
+}

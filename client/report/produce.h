@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_PRODUCE_H
+#define PROFD_REPORT_PRODUCE_H
+
+/*
+ * One report: samples from load.h through a shape into a view, or into another format. Views are
+ * found by their option's name here and nowhere else.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "client/report/load.h"
+#include "client/report/options.h"
+
+enum {
+	PRODUCE_E_OK,
+	PRODUCE_E_BAD_OPTION, /* an expression, a sample type ...: the message says which */
+	PRODUCE_E_BAD_INPUT,  /* see the message */
+	PRODUCE_E_NOTHING,    /* nothing matched: see the message */
+};
+
+struct produce_context {
+	/* Something for the user to know, a line; may be NULL. */
+	void (*note)(void *context, const char *text);
+	void *context;
+};
+
+/* Whether the view needs all samples at once, see load.h. */
+bool produce_wants_held(const struct report_options *o);
+/* Whether it needs lines of what has no names. */
+bool produce_wants_lines(const struct report_options *o);
+/* Whether what it writes is nothing for a terminal. */
+bool produce_is_binary(const struct report_options *o);
+
+/*
+ * Writes the report to @out, whose errors are the caller's to look for. PRODUCE_E_* or negative
+ * errno.
+ */
+int produce(struct load *l, const struct report_options *o, const struct produce_context *c,
+	    FILE *out, struct profile_message *message);
+/*
+ * The number of the sample type that @name means: its name, its number, or "" for the default.
+ * PRODUCE_E_OK or _BAD_OPTION.
+ */
+int produce_sample_type(struct load *l, const char *name, unsigned *ret,
+			struct profile_message *message);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/prompt.h"
+
+#include <errno.h>
+#include <histedit.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/report/produce.h"
+#include "client/report/prompt_complete.h"
+#include "client/report/prompt_line.h"
+#include "client/symbolize/profile_file.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+
+#define HISTORY_LINES 500
+#define PROMPT        "(profctl) "
+
+struct prompt {
+	struct load *load;
+	const struct prompt_streams *streams;
+	struct prompt_settings settings;
+	const char *types[PROFILE_TYPES_MAX];
+	EditLine *edit; /* NULL: no terminal */
+	History *history;
+	char *line; /* getline()'s */
+	size_t line_size;
+};
+
+static void prompt_deinit(struct prompt *p)
+{
+	if (p->history)
+		history_end(p->history);
+	if (p->edit)
+		el_end(p->edit);
+	free(p->line);
+	prompt_settings_deinit(&p->settings);
+}
+
+static void say(const struct prompt *p, const char *text)
+{
+	fflush(p->streams->out);
+	fputs("profctl: ", p->streams->err);
+	for (; *text; text++)
+		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, p->streams->err);
+	fputc('\n', p->streams->err);
+}
+
+static void note(void *context, const char *text)
+{
+	say(context, text);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static char *prompt_text(EditLine *edit)
+{
+	static char text[] = PROMPT;
+
+	(void)edit;
+	return text;
+}
+
+static unsigned char complete(EditLine *edit, int key)
+{
+	const LineInfo *line = el_line(edit);
+	char text[256];
+	struct prompt *p;
+
+	(void)key;
+	el_get(edit, EL_CLIENTDATA, &p);
+	if (!prompt_complete(load_profile(p->load), line->buffer,
+			     (size_t)(line->cursor - line->buffer), text, sizeof(text)) ||
+	    el_insertstr(edit, text) != 0)
+		return CC_REFRESH_BEEP;
+	return CC_REFRESH;
+}
+
+static int open_editor(struct prompt *p)
+{
+	HistEvent event;
+
+	p->edit = el_init("profctl", p->streams->in, p->streams->out, p->streams->err);
+	p->history = history_init();
+	if (!p->edit || !p->history)
+		return error_origin(-ENOMEM);
+	history(p->history, &event, H_SETSIZE, HISTORY_LINES);
+	history(p->history, &event, H_SETUNIQUE, 1);
+	el_set(p->edit, EL_CLIENTDATA, p);
+	el_set(p->edit, EL_PROMPT, prompt_text);
+	el_set(p->edit, EL_EDITOR, "emacs");
+	el_set(p->edit, EL_HIST, history, p->history);
+	el_set(p->edit, EL_SIGNAL, 1);
+	el_set(p->edit, EL_ADDFN, "profctl-complete", "completes a name", complete);
+	el_set(p->edit, EL_BIND, "^I", "profctl-complete", NULL);
+	el_source(p->edit, NULL);
+	return 0;
+}
+
+/* The next line, or NULL at the end. */
+static const char *next_line(struct prompt *p)
+{
+	HistEvent event;
+	const char *line;
+	int n;
+
+	fflush(p->streams->out);
+	if (!p->edit)
+		return getline(&p->line, &p->line_size, p->streams->in) < 0 ? NULL : p->line;
+	line = el_gets(p->edit, &n);
+	if (!line || n <= 0) {
+		fputc('\n', p->streams->out);
+		return NULL;
+	}
+	if (line[strspn(line, " \t\r\n")])
+		history(p->history, &event, H_ENTER, line);
+	return line;
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static int write_file(const struct prompt *p, const struct report_options *o, const char *data,
+		      size_t length)
+{
+	struct profile_message message;
+	char text[512];
+
+	if (profile_file_save(o->output, (const uint8_t *)data, length, &message)) {
+		snprintf(text, sizeof(text), "%s: %s", o->output, message.text);
+		say(p, text);
+	}
+	return 0;
+}
+
+/* All of it or nothing, whether it goes to a file or is printed. */
+static int report(struct prompt *p, const struct report_options *o)
+{
+	const struct produce_context c = {.note = note, .context = p};
+	bool to_file = *o->output && strcmp(o->output, "-") != 0;
+	struct profile_message message;
+	cleanup(freep) char *data = NULL;
+	size_t length;
+	FILE *out;
+	int r;
+
+	if (produce_is_binary(o) && !to_file && p->streams->is_terminal) {
+		say(p, "that is nothing for a terminal: end the command with >FILE");
+		return 0;
+	}
+	out = open_memstream(&data, &length);
+	if (!out)
+		return error_origin(-ENOMEM);
+	r = produce(p->load, o, &c, out, &message);
+	if (fclose(out) != 0 && !r)
+		r = error_origin(-ENOMEM);
+	if (r > 0)
+		say(p, message.text);
+	if (r)
+		return r > 0 ? 0 : r;
+	if (to_file)
+		return write_file(p, o, data, length);
+	fwrite(data, 1, length, p->streams->out);
+	return 0;
+}
+
+static void print_settings(const struct prompt *p)
+{
+	const struct report_options *o = &p->settings.options;
+	size_t last_choice = SIZE_MAX;
+
+	for (const struct report_option *option = report_options_all; option->name; option++) {
+		const char *name = option->name;
+
+		if (!report_option_is_setting(option))
+			continue;
+		if (option->kind == REPORT_OPTION_CHOICE) {
+			if (option->offset == last_choice)
+				continue;
+			last_choice = option->offset;
+			name = option->group == REPORT_GROUP_ORDER ? "sort" : "granularity";
+		}
+		fprintf(p->streams->out, "  %-22s = ", name);
+		report_option_print(o, option, p->streams->out);
+		fputc('\n', p->streams->out);
+	}
+	fputs("  sample types:", p->streams->out);
+	for (size_t i = 0; i < p->settings.n_types; i++)
+		fprintf(p->streams->out, "%s %s", i ? "," : "", p->types[i]);
+	fputc('\n', p->streams->out);
+}
+
+static void print_commands(const struct prompt *p)
+{
+	FILE *out = p->streams->out;
+
+	fputs("Commands, with how many rows, -cum, what to look at, -what to leave out, >FILE:\n",
+	      out);
+	for (const struct report_option *option = report_options_all; option->name; option++)
+		if (option->kind == REPORT_OPTION_VIEW ||
+		    option->kind == REPORT_OPTION_VIEW_PATTERN)
+			fprintf(out, "  %s%s%-*s %s\n", option->name, option->argument ? " " : "",
+				15 - (int)strlen(option->name),
+				option->argument ? option->argument : "", option->summary);
+	fputs("  o                lists the settings\n"
+	      "  NAME=VALUE       sets one; help NAME says what it is\n"
+	      "  TYPE             shows that sample type; mean_TYPE its mean\n"
+	      "  :                takes all filters off\n"
+	      "  quit             or ^D\n"
+	      "Example: top20 -cum parse -lock >parse.txt\n",
+	      out);
+}
+
+static void print_help(const struct prompt *p, const char *topic)
+{
+	const struct report_option *option = report_option_find(topic, strlen(topic));
+	char text[256];
+
+	if (!*topic) {
+		print_commands(p);
+		return;
+	}
+	if (!option || option->is_input) {
+		snprintf(text, sizeof(text), "nothing is called '%.80s'; help lists the commands",
+			 topic);
+		say(p, text);
+		return;
+	}
+	fprintf(p->streams->out, "%s%s%s: %s\n%s", option->name,
+		!option->argument                  ? ""
+		: report_option_is_setting(option) ? "="
+						   : " ",
+		option->argument ? option->argument : "", option->summary,
+		option->details ? option->details : "");
+}
+
+/* *ret_quit: it was the last one. 0 or negative errno. */
+static int obey(struct prompt *p, const char *line, bool *ret_quit)
+{
+	struct profile_message message;
+	struct prompt_command command;
+	int r = prompt_line(&p->settings, line, &command, &message);
+
+	if (r > 0)
+		say(p, message.text);
+	if (r)
+		return r > 0 ? 0 : r;
+	switch (command.kind) {
+	case PROMPT_REPORT:
+		return report(p, &command.options);
+	case PROMPT_OPTIONS:
+		print_settings(p);
+		break;
+	case PROMPT_HELP:
+		print_help(p, command.topic);
+		break;
+	case PROMPT_QUIT:
+		*ret_quit = true;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static void greet(const struct prompt *p)
+{
+	const struct profile *profile = load_profile(p->load);
+	const char *path = profile->n_mappings ? profile_string(profile, profile->mappings[0].path)
+					       : "";
+	const char *slash = strrchr(path, '/');
+
+	fprintf(p->streams->out,
+		"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
+		slash ? slash + 1 : path, *path ? ": " : "", profile->n_samples,
+		profile->n_functions);
+}
+
+int prompt_run(struct load *l, const struct report_options *o, const struct prompt_streams *s)
+{
+	cleanup(prompt_deinit) struct prompt p = {.load = l, .streams = s};
+	const struct profile *profile = load_profile(l);
+	const char *line;
+	bool quit = false;
+	int r = 0;
+
+	for (uint32_t i = 0; i < profile->n_sample_types; i++)
+		p.types[i] = profile_string(profile, profile->sample_types[i].type);
+	p.settings.options = *o;
+	p.settings.options.compact_labels = true;
+	p.settings.types = p.types;
+	p.settings.n_types = profile->n_sample_types;
+	if (isatty(fileno(s->in)))
+		r = open_editor(&p);
+	if (!r)
+		greet(&p);
+	while (!r && !quit && (line = next_line(&p)))
+		r = obey(&p, line, &quit);
+	return r;
+}

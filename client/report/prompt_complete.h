@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_PROMPT_COMPLETE_H
+#define PROFD_REPORT_PROMPT_COMPLETE_H
+
+/* How a line at the prompt goes on. Pure. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/profile/profile.h"
+
+/*
+ * The text that is to be inserted behind the first @length bytes of a line: what all names have in
+ * common that the last word may be, and behind the only one that is left a blank, or = for
+ * settings. Commands, settings and sample types first, then the profile's functions. False: there
+ * is nothing to insert.
+ */
+bool prompt_complete(const struct profile *p, const char *line, size_t length, char *ret,
+		     size_t size);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/prompt_line.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/message.h"
+
+#define BLANKS " \t\r\n"
+#define TOP    10 /* rows of text, where nobody says how many */
+
+#define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
+
+void prompt_settings_deinit(struct prompt_settings *s)
+{
+	profile_arena_deinit(&s->texts);
+}
+
+static int copy(struct prompt_settings *s, const char *text, size_t length, const char **ret)
+{
+	*ret = profile_arena_copy(&s->texts, text, length);
+	return *ret ? 0 : error_origin(-ENOMEM);
+}
+
+/* Without the blanks at both ends. */
+static void trim(const char **text, size_t *length)
+{
+	while (*length && isspace((unsigned char)**text)) {
+		(*text)++;
+		(*length)--;
+	}
+	while (*length && isspace((unsigned char)(*text)[*length - 1]))
+		(*length)--;
+}
+
+static bool is(const char *text, size_t length, const char *name)
+{
+	return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+static int set(struct prompt_settings *s, const struct report_option *option, const char *value,
+	       size_t length, struct profile_message *message)
+{
+	const char *text;
+	int r = copy(s, value, length, &text);
+
+	return r ? r : report_option_set(&s->options, option, text, message);
+}
+
+/* pprof's names of the two settings whose values are names of options. */
+static const struct report_option *find_choice(const char *name, size_t length, const char *value,
+					       size_t value_length)
+{
+	const struct report_option *option = report_option_find(value, value_length);
+	enum report_option_group group = is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
+					 : is(name, length, "sort")      ? REPORT_GROUP_ORDER
+									 : REPORT_N_GROUPS;
+
+	return option && option->kind == REPORT_OPTION_CHOICE && option->group == group ? option
+											: NULL;
+}
+
+/* `name=value`; *ret_done false: it is none. */
+static int assign(struct prompt_settings *s, const char *line, bool *ret_done,
+		  struct profile_message *message)
+{
+	const char *equals = strchr(line, '='), *comment;
+	const char *name = line, *value = equals ? equals + 1 : "";
+	size_t length = equals ? (size_t)(equals - line) : strlen(line);
+	size_t value_length = strlen(value);
+	const struct report_option *option;
+
+	*ret_done = false;
+	trim(&name, &length);
+	comment = strstr(value, "//:"); /* as `o` prints it */
+	if (comment)
+		value_length = (size_t)(comment - value);
+	trim(&value, &value_length);
+	if (equals && (is(name, length, "granularity") || is(name, length, "sort"))) {
+		*ret_done = true;
+		option = find_choice(name, length, value, value_length);
+		if (!option)
+			return BAD(message, "%.*s cannot be '%.*s'", (int)length, name,
+				   (int)value_length, value);
+		return report_option_set(&s->options, option, NULL, message);
+	}
+	option = report_option_find(name, length);
+	if (!option || !report_option_is_setting(option))
+		return 0;
+	*ret_done = true;
+	if (!equals && option->argument)
+		return BAD(message, "%s=VALUE sets it", option->name);
+	if (value_length == 2 && memcmp(value, "\"\"", 2) == 0)
+		value_length = 0;
+	return set(s, option, value, value_length, message);
+}
+
+static void show_type(struct prompt_settings *s, size_t type, bool set_mean, bool mean)
+{
+	s->options.sample_index = s->types[type];
+	if (set_mean)
+		s->options.mean = mean;
+}
+
+/* A type's name, perhaps behind total_ or mean_. */
+static bool choose_type(struct prompt_settings *s, const char *word, size_t length)
+{
+	static const char total[] = "total_", mean[] = "mean_";
+
+	for (size_t i = 0; i < s->n_types; i++) {
+		size_t n = strlen(s->types[i]);
+
+		if (length < n || memcmp(word + length - n, s->types[i], n) != 0)
+			continue;
+		if (length == n)
+			show_type(s, i, false, false);
+		else if (is(word, length - n, total))
+			show_type(s, i, true, false);
+		else if (is(word, length - n, mean))
+			show_type(s, i, true, true);
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+static void clear_filters(struct report_options *o)
+{
+	o->focus = o->ignore = o->hide = o->tagfocus = o->tagignore = "";
+}
+
+/* --- views ------------------------------------------------------------------------------------ */
+
+static bool is_view(const struct report_option *option)
+{
+	return option &&
+	       (option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN);
+}
+
+/* `a|b` of what was said before and @word. */
+static int also(struct prompt_settings *s, const char **to, const char *word)
+{
+	cleanup(freep) char *both = NULL;
+
+	if (asprintf(&both, "%s%s%s", *to, **to && *word ? "|" : "", word) < 0) {
+		both = NULL;
+		return error_origin(-ENOMEM);
+	}
+	return copy(s, both, strlen(both), to);
+}
+
+struct words {
+	char *rest; /* strtok_r()'s */
+	const char *focus, *ignore;
+};
+
+static bool parse_count(const char *word, int64_t *ret)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(word, &end, 10);
+	if (end == word || *end || errno || value < INT32_MIN || value > INT32_MAX)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static int take_word(struct prompt_settings *s, struct words *w, const char *word,
+		     struct report_options *o, struct profile_message *message)
+{
+	if (parse_count(word, &o->nodecount))
+		return 0;
+	if (*word == '>') {
+		word = word[1] ? word + 1 : strtok_r(NULL, BLANKS, &w->rest);
+		if (!word)
+			return BAD(message, "which file, behind >?");
+		return copy(s, word, strlen(word), &o->output);
+	}
+	if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0) {
+		o->cum = 1;
+		return 0;
+	}
+	return *word == '-' ? also(s, &w->ignore, word + 1) : also(s, &w->focus, word);
+}
+
+static int take_view(struct prompt_settings *s, const struct report_option *view, struct words *w,
+		     struct report_options *o, struct profile_message *message)
+{
+	bool is_tags = view->value == REPORT_TAGS;
+	const char *word;
+	int r = 0;
+
+	o->view = view->value;
+	if (view->kind == REPORT_OPTION_VIEW_PATTERN) {
+		word = strtok_r(NULL, BLANKS, &w->rest);
+		if (!word)
+			return BAD(message, "%s needs a regular expression: %s RE", view->name,
+				   view->name);
+		r = copy(s, word, strlen(word), &o->pattern);
+	}
+	w->focus = w->ignore = "";
+	while (!r && (word = strtok_r(NULL, BLANKS, &w->rest)))
+		r = take_word(s, w, word, o, message);
+	if (*w->focus)
+		*(is_tags ? &o->tagfocus : &o->focus) = w->focus;
+	if (*w->ignore)
+		*(is_tags ? &o->tagignore : &o->ignore) = w->ignore;
+	if (o->view == REPORT_TEXT && o->nodecount == REPORT_NODECOUNT_DEFAULT)
+		o->nodecount = TOP;
+	return r;
+}
+
+/* The view that @word names, perhaps with a number behind it. */
+static const struct report_option *find_view(const char *word, int64_t *ret_count)
+{
+	const struct report_option *option = report_option_find(word, strlen(word));
+	size_t length = strlen(word);
+
+	if (is_view(option))
+		return option;
+	while (length && isdigit((unsigned char)word[length - 1]))
+		length--;
+	option = report_option_find(word, length);
+	if (!is_view(option) || !parse_count(word + length, ret_count))
+		return NULL;
+	return option;
+}
+
+static int command(struct prompt_settings *s, char *line, struct prompt_command *ret,
+		   struct profile_message *message)
+{
+	struct words w = {0};
+	char *word = strtok_r(line, BLANKS, &w.rest);
+	const struct report_option *view;
+
+	if (strcmp(word, "o") == 0 || strcmp(word, "options") == 0) {
+		ret->kind = PROMPT_OPTIONS;
+		return 0;
+	}
+	if (strcmp(word, "q") == 0 || strcmp(word, "quit") == 0 || strcmp(word, "exit") == 0) {
+		ret->kind = PROMPT_QUIT;
+		return 0;
+	}
+	if (strcmp(word, "help") == 0) {
+		word = strtok_r(NULL, BLANKS, &w.rest);
+		ret->kind = PROMPT_HELP;
+		return copy(s, word ? word : "", word ? strlen(word) : 0, &ret->topic);
+	}
+	ret->options = s->options;
+	view = find_view(word, &ret->options.nodecount);
+	if (!view)
+		return BAD(message, "there is no command '%.80s'; help lists them", word);
+	ret->kind = PROMPT_REPORT;
+	return take_view(s, view, &w, &ret->options, message);
+}
+
+int prompt_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
+		struct profile_message *message)
+{
+	cleanup(freep) char *own = NULL;
+	size_t length = strlen(line);
+	bool done;
+	int r;
+
+	*ret = (struct prompt_command){.kind = PROMPT_NOTHING, .topic = ""};
+	trim(&line, &length);
+	if (!length)
+		return 0;
+	own = strndup(line, length);
+	if (!own)
+		return error_origin(-ENOMEM);
+	if (strcmp(own, ":") == 0) {
+		clear_filters(&s->options);
+		return 0;
+	}
+	if (choose_type(s, own, length))
+		return 0;
+	r = assign(s, own, &done, message);
+	return r || done ? r : command(s, own, ret, message);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_PROMPT_LINE_H
+#define PROFD_REPORT_PROMPT_LINE_H
+
+/*
+ * What a line at the prompt means, as pprof has it:
+ *
+ *	top10 -cum foo -bar >file     a view, with options for this time: how many, the order, focus
+ *	                              and ignore, and where it goes
+ *	list RE, peek RE ...          views that take an expression first
+ *	name=value, lines, cum        a setting from now on
+ *	cpu, total_cpu, mean_cpu      which value is shown, by the names of the profile's types
+ *	:                             no filters any more
+ *	o, help [NAME], quit
+ *
+ * Pure.
+ */
+#include <stddef.h>
+
+#include "client/report/options.h"
+#include "common/profile/profile_table.h"
+
+enum prompt_kind {
+	PROMPT_NOTHING, /* or a setting that has been made */
+	PROMPT_REPORT,  /* of prompt_command.options */
+	PROMPT_OPTIONS,
+	PROMPT_HELP, /* on prompt_command.topic */
+	PROMPT_QUIT,
+};
+
+struct prompt_command {
+	enum prompt_kind kind;
+	struct report_options options;
+	const char *topic;
+};
+
+struct prompt_settings {
+	struct report_options options;
+	const char *const *types; /* the names of the sample types; borrowed */
+	size_t n_types;
+	struct profile_arena texts; /* what was typed */
+};
+
+void prompt_settings_deinit(struct prompt_settings *s);
+
+/*
+ * @line changes @s, or is what *ret says; its texts live as long as @s. 0, REPORT_OPTIONS_BAD with
+ * a message, or negative errno.
+ */
+int prompt_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
+		struct profile_message *message);
+
+#endif

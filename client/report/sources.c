@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/sources.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/message.h"
+#include "common/profile/windows.h"
+#include "common/store/names.h"
+
+#define DEPTH_MAX 8 /* folders in folders */
+#define HOUR_S    3600u
+#define SHOWN     110 /* bytes of a path in a message */
+
+void sources_deinit(struct sources *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->all[i].path);
+	free(s->all);
+}
+
+static int add(struct sources *s, const char *path, bool is_found, bool is_whole)
+{
+	struct source *source;
+
+	if (s->n == s->capacity) {
+		size_t bigger = s->capacity ? s->capacity * 2 : 16;
+		struct source *grown = reallocarray(s->all, bigger, sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		s->all = grown;
+		s->capacity = bigger;
+	}
+	source = &s->all[s->n];
+	*source = (struct source){.path = strdup(path), .is_found = is_found, .is_whole = is_whole};
+	if (!source->path)
+		return error_origin(-ENOMEM);
+	s->n++;
+	return SOURCES_E_OK;
+}
+
+/* The end of a path tells more than its beginning. */
+static const char *shown(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > SHOWN ? path + length - SHOWN : path;
+}
+
+static int refuse(struct profile_message *message, const char *path, int error)
+{
+	char buffer[128];
+
+	return profile_refuse(message, error == EACCES ? SOURCES_E_DENIED : SOURCES_E_NONE,
+			      "%s: %s", shown(path), strerror_r(error, buffer, sizeof(buffer)));
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+struct entries {
+	struct dirent **all;
+	int n;
+};
+
+static void entries_deinit(struct entries *e)
+{
+	for (int i = 0; i < e->n; i++)
+		free(e->all[i]);
+	free(e->all);
+}
+
+static int list(const char *folder, struct entries *ret, struct profile_message *message)
+{
+	ret->n = scandir(folder, &ret->all, visible, alphasort);
+	if (ret->n >= 0)
+		return 0;
+	ret->n = 0;
+	return errno == ENOMEM ? error_origin(-ENOMEM) : refuse(message, folder, errno);
+}
+
+static bool is_window(const char *name, bool legacy)
+{
+	struct names_window window;
+
+	return names_parse_window(name, &window) && window.legacy == legacy;
+}
+
+/* A folder of profd's store has its samples twice: the windows, and each process of them. */
+static bool has_windows(const struct entries *entries)
+{
+	for (int i = 0; i < entries->n; i++)
+		if (is_window(entries->all[i]->d_name, false))
+			return true;
+	return false;
+}
+
+static int add_folder(struct sources *s, const char *folder, int depth,
+		      struct profile_message *message)
+{
+	cleanup(entries_deinit) struct entries entries = {0};
+	int r = list(folder, &entries, message);
+	bool has = has_windows(&entries);
+
+	for (int i = 0; i < entries.n && !r; i++) {
+		const char *name = entries.all[i]->d_name;
+		char path[PATH_MAX];
+		struct stat st;
+
+		if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path) ||
+		    lstat(path, &st) < 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+			r = add_folder(s, path, depth + 1, message);
+		else if (S_ISREG(st.st_mode) && has && is_window(name, true))
+			s->n_double++;
+		else if (S_ISREG(st.st_mode))
+			r = add(s, path, true, true);
+	}
+	return r;
+}
+
+int sources_add(struct sources *s, const char *path, struct profile_message *message)
+{
+	size_t before = s->n;
+	struct stat st;
+	int r;
+
+	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return add(s, path, false, true);
+	r = add_folder(s, path, 0, message);
+	if (!r && s->n == before)
+		return profile_refuse(message, SOURCES_E_NONE, "%s: no files in this folder",
+				      shown(path));
+	return r;
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
+
+struct range {
+	uint64_t since_ns, until_ns;
+};
+
+static bool is_hour(const struct names_window *w)
+{
+	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
+}
+
+static bool overlaps(const struct range *range, uint64_t start_s, uint64_t seconds)
+{
+	return profile_window_overlaps(start_s, seconds, range->since_ns, range->until_ns);
+}
+
+/* Files of one start are neighbours by name: how many from @first on. */
+static int same_start(const struct entries *entries, int first)
+{
+	int n = 1;
+
+	while (first + n < entries->n &&
+	       strncmp(entries->all[first]->d_name, entries->all[first + n]->d_name,
+		       NAMES_START_SIZE - 1) == 0)
+		n++;
+	return n;
+}
+
+/*
+ * Windows of one start stand or fall together, as profd's own answer has it. What an hour's file
+ * holds begins in this hour, and may end in the next.
+ */
+static int add_start(struct sources *s, const char *folder, struct dirent *const *entries, int n,
+		     const struct range *range)
+{
+	struct names_window w;
+	char path[PATH_MAX];
+	bool any = false;
+	int r = 0;
+
+	for (int i = 0; i < n; i++)
+		any |= names_parse_window(entries[i]->d_name, &w) && !w.legacy && !is_hour(&w) &&
+		       overlaps(range, w.start_s, w.seconds);
+	for (int i = 0; i < n && !r; i++) {
+		if (!names_parse_window(entries[i]->d_name, &w) || w.legacy ||
+		    !(is_hour(&w) ? overlaps(range, w.start_s, 2 * HOUR_S) : any))
+			continue;
+		if (snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) <
+		    (int)sizeof(path))
+			r = add(s, path, true, !is_hour(&w));
+	}
+	return r;
+}
+
+static int add_day(struct sources *s, const char *folder, const struct range *range,
+		   struct profile_message *message)
+{
+	cleanup(entries_deinit) struct entries entries = {0};
+	int r = list(folder, &entries, message), n;
+
+	for (int i = 0; i < entries.n && !r; i += n) {
+		n = same_start(&entries, i);
+		r = add_start(s, folder, &entries.all[i], n, range);
+	}
+	return r;
+}
+
+int sources_add_service(struct sources *s, const char *store, const char *service,
+			uint64_t since_ns, uint64_t until_ns, struct profile_message *message)
+{
+	cleanup(entries_deinit) struct entries days = {0};
+	const struct range range = {since_ns, until_ns};
+	char escaped[NAMES_ESCAPED_MAX + 1], folder[PATH_MAX], day[PATH_MAX];
+	size_t before = s->n;
+	struct stat st;
+	int r;
+
+	names_escape(service, NAMES_ESCAPED_MAX, escaped);
+	if (snprintf(folder, sizeof(folder), "%s/services/%s", store, escaped) >=
+	    (int)sizeof(folder))
+		return refuse(message, store, ENAMETOOLONG);
+	if (stat(folder, &st) < 0 && errno == ENOENT && stat(store, &st) == 0)
+		return profile_refuse(message, SOURCES_E_NONE,
+				      "the store %.60s has nothing of a service '%.60s'", store,
+				      service);
+	r = list(folder, &days, message);
+	for (int i = 0; i < days.n && !r; i++) {
+		if (!names_parse_day(days.all[i]->d_name))
+			continue;
+		if (snprintf(day, sizeof(day), "%s/%s", folder, days.all[i]->d_name) <
+		    (int)sizeof(day))
+			r = add_day(s, day, &range, message);
+	}
+	if (!r && s->n == before)
+		return profile_refuse(message, SOURCES_E_NONE,
+				      "the store %.60s has no windows of '%.60s' in this range",
+				      store, service);
+	return r;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_SOURCES_H
+#define PROFD_REPORT_SOURCES_H
+
+/* Which files a report is of: files as they are named, those in folders, and windows of the store.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/profile/pprof.h" /* struct profile_message */
+
+struct source {
+	char *path; /* owned */
+	/* It was found, not named: what is no profile is passed over. */
+	bool is_found;
+	/* Of the store, and in the range as a whole; else its windows have to be looked at. */
+	bool is_whole;
+};
+
+/* All zero is empty. */
+struct sources {
+	struct source *all;
+	size_t n, capacity;
+	size_t n_double; /* legacy windows in folders that hold the same as profile.proto */
+};
+
+enum {
+	SOURCES_E_OK,
+	SOURCES_E_NONE,   /* there is nothing: the message says what was looked for */
+	SOURCES_E_DENIED, /* the message says where */
+};
+
+void sources_deinit(struct sources *s);
+/* A file, or all files below a folder, by name. SOURCES_E_* or negative errno. */
+int sources_add(struct sources *s, const char *path, struct profile_message *message);
+/*
+ * The windows of @service in the store at @store that overlap the time from @since_ns up to
+ * @until_ns (0: no bound). SOURCES_E_* or negative errno.
+ */
+int sources_add_service(struct sources *s, const char *store, const char *service,
+			uint64_t since_ns, uint64_t until_ns, struct profile_message *message);
+
+#endif

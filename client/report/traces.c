@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --traces: every stack with its labels, in the order in which they come. Nothing of them is kept:
+ * the first time the units of labels are learned, the second time they are written.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/report/graph.h"
+#include "client/report/header.h"
+#include "client/report/label_units.h"
+#include "client/report/node_name.h"
+#include "client/report/values.h"
+#include "client/report/view.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/profile/shape.h"
+
+static const char separator[] =
+	"-----------+-------------------------------------------------------";
+
+struct traces {
+	struct view view;
+	struct view_options options;
+	struct label_units units;
+	struct values values;
+	FILE *out;    /* NULL the first time; borrowed */
+	char **names; /* by frame, made when first needed */
+	size_t n_names;
+};
+
+static void traces_destroy(struct view *view)
+{
+	struct traces *t = (struct traces *)view;
+
+	if (!t)
+		return;
+	label_units_deinit(&t->units);
+	for (size_t i = 0; i < t->n_names; i++)
+		free(t->names[i]);
+	free(t->names);
+	free(t);
+}
+
+static int traces_make(struct view **ret, const struct view_options *options,
+		       struct profile_message *message)
+{
+	struct traces *t = calloc(1, sizeof(*t));
+
+	(void)message;
+	if (!t)
+		return error_origin(-ENOMEM);
+	t->view.class = &view_traces;
+	t->options = *options;
+	*ret = &t->view;
+	return 0;
+}
+
+/* All labels of one key, "key:  value value"; *ret malloc'ed. */
+static int print_label(const struct traces *t, const struct profile *p, const struct stack *stack,
+		       const struct profile_label *first, char **ret)
+{
+	cleanup(freep) char *key = node_name_plain(profile_string(p, first->key));
+	const char *unit = label_units_of(&t->units, p, first->key);
+	const char *before = "  ";
+	size_t length;
+	FILE *out = open_memstream(ret, &length);
+
+	if (!key || !out) {
+		if (out)
+			fclose(out);
+		return error_origin(-ENOMEM);
+	}
+	fprintf(out, "%10s:", key);
+	for (const struct profile_label *l = first; l < stack->labels + stack->n_labels; l++) {
+		char number[MEASURE_TEXT_MAX];
+
+		if (l->key != first->key || !l->str != !first->str)
+			continue;
+		if (l->str) {
+			cleanup(freep) char *text = node_name_plain(profile_string(p, l->str));
+
+			fprintf(out, "%s%s", before, text ? text : "");
+		} else {
+			fprintf(out, "%s%s", before,
+				measure_print(number, sizeof(number), l->num, unit, "auto"));
+		}
+		before = " ";
+	}
+	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Whether an earlier label of the stack has the same key, and is a text or number as well. */
+static bool is_repeated(const struct stack *stack, uint32_t label)
+{
+	const struct profile_label *l = &stack->labels[label];
+
+	for (uint32_t i = 0; i < label; i++)
+		if (stack->labels[i].key == l->key && !stack->labels[i].str == !l->str)
+			return true;
+	return false;
+}
+
+static int put_labels(const struct traces *t, const struct profile *p, const struct stack *stack,
+		      bool are_texts)
+{
+	cleanup(freep) char **lines = calloc(stack->n_labels + 1, sizeof(*lines));
+	size_t n = 0;
+	int r = lines ? 0 : error_origin(-ENOMEM);
+
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
+		if (!stack->labels[i].str == !are_texts && !is_repeated(stack, i))
+			r = print_label(t, p, stack, &stack->labels[i], &lines[n++]);
+	if (!r)
+		qsort(lines, n, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < n; i++) {
+		if (!r)
+			fprintf(t->out, "%s\n", lines[i]);
+		free(lines[i]);
+	}
+	return r;
+}
+
+/* Has the name of a frame in names[], where it is made once. */
+static int know_name(struct traces *t, const struct view_input *input, uint32_t frame)
+{
+	if (frame >= t->n_names) {
+		char **grown = reallocarray(t->names, input->n_frames, sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		memset(grown + t->n_names, 0, (input->n_frames - t->n_names) * sizeof(*grown));
+		t->names = grown;
+		t->n_names = input->n_frames;
+	}
+	return t->names[frame] ? 0
+			       : node_name(input->profile, &input->frames[frame], &t->names[frame]);
+}
+
+static int traces_add(struct view *view, const struct view_input *input, const struct stack *stack)
+{
+	struct traces *t = (struct traces *)view;
+	int64_t divisor = input->mean ? stack->values[0] : 0;
+	char value[MEASURE_TEXT_MAX];
+	int r;
+
+	if (!t->out)
+		return label_units_learn(&t->units, stack);
+	fprintf(t->out, "%s\n", separator);
+	r = put_labels(t, input->profile, stack, true);
+	if (!r)
+		r = put_labels(t, input->profile, stack, false);
+	values_print(&t->values, value,
+		     graph_mean(graph_add_clamped(stack->values[input->type], 0), divisor));
+	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
+		r = know_name(t, input, stack->frames[i]);
+		if (!r)
+			fprintf(t->out, "%10s   %s%s\n", i ? "" : value, t->names[stack->frames[i]],
+				stack->is_inlined[i] ? " (inline)" : "");
+	}
+	return r;
+}
+
+static int traces_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		      struct profile_message *message)
+{
+	struct traces *t = (struct traces *)view;
+
+	(void)message;
+	*ret_again = !t->out;
+	if (t->out) {
+		fprintf(out, "%s\n", separator);
+		return 0;
+	}
+	t->out = out;
+	values_init(&t->values, input, &t->options);
+	header_of_profile(out, input, &t->values);
+	return 0;
+}
+
+const struct view_class view_traces = {
+	.name = "traces",
+	.make = traces_make,
+	.add = traces_add,
+	.end = traces_end,
+	.destroy = traces_destroy,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/profile/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/measure.h"
+#include "common/profile/message.h"
+
+/* --- types ------------------------------------------------------------------------------------ */
+
+/* Makes *a, of @joined, the finer one of itself and @b. COMPARE_E_MISMATCH: they differ. */
+static int join_type(struct profile *joined, struct profile_value_type *a, const struct profile *p,
+		     const struct profile_value_type *b, struct profile_message *message)
+{
+	const char *unit_a = profile_string(joined, a->unit), *unit_b = profile_string(p, b->unit);
+	const char *type_a = profile_string(joined, a->type), *type_b = profile_string(p, b->type);
+	double ratio = measure_ratio(unit_b, unit_a);
+
+	if (strcmp(type_a, type_b) != 0 || !ratio)
+		return profile_refuse(message, COMPARE_E_MISMATCH,
+				      "types of values differ: %.40s/%.30s and %.40s/%.30s", type_a,
+				      unit_a, type_b, unit_b);
+	return ratio < 1 ? profile_add_text(joined, unit_b, &a->unit) : COMPARE_E_OK;
+}
+
+static int begin_types(struct profile *joined, const struct profile *p)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->n_sample_types && !r; i++)
+		r = profile_add_sample_type(joined, profile_string(p, p->sample_types[i].type),
+					    profile_string(p, p->sample_types[i].unit));
+	if (!r)
+		r = profile_add_text(joined, profile_string(p, p->period_type.type),
+				     &joined->period_type.type);
+	return r ? r
+		 : profile_add_text(joined, profile_string(p, p->period_type.unit),
+				    &joined->period_type.unit);
+}
+
+int compare_types_join(struct profile *joined, const struct profile *p,
+		       struct profile_message *message)
+{
+	int r = 0;
+
+	if (!joined->n_sample_types)
+		return begin_types(joined, p);
+	if (joined->n_sample_types != p->n_sample_types)
+		return profile_refuse(message, COMPARE_E_MISMATCH,
+				      "one has %u types of values, the other one %u",
+				      joined->n_sample_types, p->n_sample_types);
+	for (uint32_t i = 0; i < p->n_sample_types && !r; i++)
+		r = join_type(joined, &joined->sample_types[i], p, &p->sample_types[i], message);
+	return r ? r : join_type(joined, &joined->period_type, p, &p->period_type, message);
+}
+
+static int64_t scale(int64_t value, double ratio)
+{
+	double scaled = round((double)value * ratio);
+
+	if (ratio == 1)
+		return value;
+	if (ratio == -1)
+		return value == INT64_MIN ? INT64_MAX : -value;
+	if (scaled >= 0x1p63)
+		return INT64_MAX;
+	return scaled <= -0x1p63 ? INT64_MIN : (int64_t)scaled;
+}
+
+static int apply_type(struct profile *p, struct profile_value_type *type,
+		      const struct profile *joined, uint32_t unit, double *ret)
+{
+	const char *to = profile_string(joined, unit);
+
+	*ret = measure_ratio(profile_string(p, type->unit), to);
+	return profile_add_text(p, to, &type->unit);
+}
+
+int compare_types_apply(struct profile *p, const struct profile *joined, double *ret)
+{
+	double period;
+	int r = 0;
+
+	for (uint32_t i = 0; i < p->n_sample_types && !r; i++)
+		r = apply_type(p, &p->sample_types[i], joined, joined->sample_types[i].unit,
+			       &ret[i]);
+	if (!r)
+		r = apply_type(p, &p->period_type, joined, joined->period_type.unit, &period);
+	if (!r)
+		p->period = scale(p->period, period);
+	return r;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+void compare_scale(struct profile *p, size_t first, size_t n, const double *ratios)
+{
+	uint32_t n_types = p->n_sample_types;
+	size_t end = n < p->n_samples - first ? first + n : p->n_samples;
+
+	for (uint32_t type = 0; type < n_types; type++)
+		for (size_t i = first; i < end && ratios[type] != 1; i++)
+			p->sample_values[i * n_types + type] =
+				scale(p->sample_values[i * n_types + type], ratios[type]);
+}
+
+void compare_normalize(const int64_t *source, const int64_t *base, uint32_t n, double *ret)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = source[i] ? (double)base[i] / (double)source[i] : 0;
+}
+
+/* --- the base's label ------------------------------------------------------------------------- */
+
+/* Samples as they were, taken out of the profile. */
+struct samples {
+	struct profile_sample *all;
+	uint32_t *locations;
+	int64_t *values;
+	struct profile_label *labels;
+	size_t n;
+};
+
+static void samples_deinit(struct samples *s)
+{
+	free(s->all);
+	free(s->locations);
+	free(s->values);
+	free(s->labels);
+}
+
+static struct samples take_samples(struct profile *p)
+{
+	struct samples s = {
+		.all = steal_ptr(&p->samples),
+		.locations = steal_ptr(&p->sample_locations),
+		.values = steal_ptr(&p->sample_values),
+		.labels = steal_ptr(&p->sample_labels),
+		.n = p->n_samples,
+	};
+
+	profile_clear_samples(p);
+	return s;
+}
+
+int compare_label_base(struct profile *p)
+{
+	cleanup(freep) struct profile_label *labels = NULL;
+	cleanup(samples_deinit) struct samples old = {0};
+	struct profile_label mark = {0};
+	uint32_t max = 0;
+	int r = profile_add_text(p, COMPARE_LABEL, &mark.key);
+
+	if (!r)
+		r = profile_add_text(p, "true", &mark.str);
+	if (r)
+		return r;
+	for (size_t i = 0; i < p->n_samples; i++)
+		if (p->samples[i].n_labels > max)
+			max = p->samples[i].n_labels;
+	labels = calloc((size_t)max + 1, sizeof(*labels));
+	if (!labels)
+		return error_origin(-ENOMEM);
+	old = take_samples(p);
+	for (size_t i = 0; i < old.n && !r; i++) {
+		const struct profile_sample *s = &old.all[i];
+		uint32_t n = 0;
+
+		for (uint32_t j = 0; j < s->n_labels; j++)
+			if (old.labels[s->first_label + j].key != mark.key)
+				labels[n++] = old.labels[s->first_label + j];
+		labels[n++] = mark;
+		r = profile_add_sample(p, s->n_locations ? &old.locations[s->first_location] : NULL,
+				       s->n_locations,
+				       p->n_sample_types ? &old.values[i * p->n_sample_types]
+							 : NULL,
+				       labels, n);
+	}
+	return r;
+}
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+static bool is_base(const struct profile *p, const struct profile_sample *s)
+{
+	for (uint32_t i = 0; i < s->n_labels; i++) {
+		const struct profile_label *l = &p->sample_labels[s->first_label + i];
+
+		if (l->str && strcmp(profile_string(p, l->key), COMPARE_LABEL) == 0 &&
+		    strcmp(profile_string(p, l->str), "true") == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+void compare_total_add(struct compare_total *t, const struct profile *p, size_t sample,
+		       uint32_t type, bool is_mean)
+{
+	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
+	int64_t value = values[type];
+
+	if (value < 0)
+		value = value == INT64_MIN ? INT64_MAX : -value;
+	add(&t->total, value);
+	if (is_mean)
+		add(&t->divisor, values[0]);
+	if (!is_base(p, &p->samples[sample]))
+		return;
+	add(&t->base_total, value);
+	if (is_mean)
+		add(&t->base_divisor, values[0]);
+}
+
+int64_t compare_total(const struct compare_total *t)
+{
+	int64_t total = t->base_total > 0 ? t->base_total : t->total;
+	int64_t divisor = t->base_total > 0 ? t->base_divisor : t->divisor;
+
+	return divisor ? total / divisor : total;
+}
