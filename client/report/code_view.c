@@ -88,6 +88,9 @@ int code_view_sources(struct code_view *v, struct source_files **ret)
 
 int code_view_no_match(const struct code_view *v, struct profile_message *message)
 {
+	/* What was of interest could not be read. */
+	if (v->objects && *objects_why(v->objects))
+		return profile_refuse(message, VIEW_E_NO_MATCH, "%s", objects_why(v->objects));
 	return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
 			      v->options.pattern ? v->options.pattern : "");
 }

@@ -44,6 +44,7 @@ static const struct maker makers[] = {
 	[REPORT_FLAME] = {.class = &view_flame, .objects = true},
 	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true},
 	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
+	[REPORT_WEBLIST] = {.class = &view_weblist},
 	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
 	[REPORT_COLLAPSED] = {.class = &view_collapsed},
 	[REPORT_RAW] = {.addresses = true, .held = true},

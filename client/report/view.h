@@ -102,6 +102,7 @@ extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
 extern const struct view_class view_list;
 extern const struct view_class view_disasm;
+extern const struct view_class view_weblist;
 
 /* @options NULL: pprof's defaults. VIEW_E_* or negative errno. */
 int view_new(struct view **ret, const struct view_class *class, const struct view_options *options,
