@@ -86,8 +86,10 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 	const struct frame *info = &w->v->graph->infos[node->info];
 	struct code_spot spot = {
 		.mapping = mapping,
-		.flat = graph_mean(node->flat, node->flat_divisor),
-		.cum = graph_mean(node->cum, node->cum_divisor),
+		.flat = node->flat,
+		.flat_divisor = node->flat_divisor,
+		.cum = node->cum,
+		.cum_divisor = node->cum_divisor,
 		.is_wanted = is_node_wanted(w, id),
 	};
 	int r = objects_get(w->v->objects, p, mapping, &spot.file);
@@ -113,8 +115,12 @@ static void fold_spots(struct code_symbols *s)
 			continue;
 		}
 		last->flat = graph_add_clamped(last->flat, s->spots[i].flat);
-		if (llabs(s->spots[i].cum) > llabs(last->cum))
+		last->flat_divisor = graph_add_clamped(last->flat_divisor,
+						       s->spots[i].flat_divisor);
+		if (llabs(s->spots[i].cum) > llabs(last->cum)) {
 			last->cum = s->spots[i].cum;
+			last->cum_divisor = s->spots[i].cum_divisor;
+		}
 		last->is_wanted |= s->spots[i].is_wanted;
 	}
 	s->n_spots = s->n_spots ? kept + 1 : 0;

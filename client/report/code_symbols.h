@@ -15,8 +15,8 @@
 struct code_spot {
 	uint32_t mapping;
 	struct objects_file *file;
-	uint64_t address; /* link-time */
-	int64_t flat, cum;
+	uint64_t address;                             /* link-time */
+	int64_t flat, flat_divisor, cum, cum_divisor; /* as in graph.h */
 	bool is_wanted; /* a function that matches is there, inlined or not */
 };
 

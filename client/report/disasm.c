@@ -46,8 +46,9 @@ static void print_row(FILE *out, const struct values *values, const struct code_
 		code_view_source(out, place);
 		fputc('\n', out);
 	}
-	fprintf(out, "%10s %10s %10" PRIx64 ": ", code_view_value(values, flat, sum->flat),
-		code_view_value(values, cum, sum->cum), row->address);
+	fprintf(out, "%10s %10s %10" PRIx64 ": ",
+		code_view_value(values, flat, graph_mean(sum->flat, sum->flat_divisor)),
+		code_view_value(values, cum, graph_mean(sum->cum, sum->cum_divisor)), row->address);
 	code_view_source(out, text);
 	if (*place && is_short) {
 		fprintf(out, "%*s;", TEXT_COLUMN - (int)strlen(text), "");
@@ -68,7 +69,9 @@ static void print_rows(FILE *out, const struct code_symbols *s, const struct val
 
 		for (; spot < end && spot->address < row->address + row->size; spot++) {
 			sum.flat = graph_add_clamped(sum.flat, spot->flat);
+			sum.flat_divisor = graph_add_clamped(sum.flat_divisor, spot->flat_divisor);
 			sum.cum = graph_add_clamped(sum.cum, spot->cum);
+			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
 		}
 		print_place(place, sizeof(place), symbol, list, row, i ? &list->rows[i - 1] : NULL);
 		print_row(out, values, row, code_list_text(list, row->text), &sum, place);

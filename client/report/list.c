@@ -55,8 +55,9 @@ static int collect(const struct code_view *v, const struct view_input *input, st
 			.file = profile_string(input->profile, info->filename),
 			.line = info->line,
 			.start_line = info->start_line,
-			.flat = graph_mean(node->flat, node->flat_divisor),
-			.cum = graph_mean(node->cum, node->cum_divisor),
+			/* With means, too, pprof tells sums here. */
+			.flat = node->flat,
+			.cum = node->cum,
 		};
 	}
 	if (n)

@@ -132,8 +132,12 @@ static void weigh(const struct work *w, const struct code_symbol *symbol,
 	place->flat = place->cum = 0;
 	for (; *at < symbol->first + symbol->n && spots[*at].address < row->address + row->size;
 	     ++*at) {
-		place->flat = graph_add_clamped(place->flat, spots[*at].flat);
-		place->cum = graph_add_clamped(place->cum, spots[*at].cum);
+		const struct code_spot *spot = &spots[*at];
+
+		place->flat = graph_add_clamped(place->flat,
+						graph_mean(spot->flat, spot->flat_divisor));
+		place->cum = graph_add_clamped(place->cum,
+					       graph_mean(spot->cum, spot->cum_divisor));
 	}
 }
 

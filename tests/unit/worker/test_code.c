@@ -104,7 +104,7 @@ static void test_function(void **state)
 static void test_targets(void **state)
 {
 	uint64_t start = link_time((const void *)(uintptr_t)test_function);
-	const struct worker_range range = {start, start + 200};
+	const struct worker_range range = {start, start + 8192};
 	struct worker *w = new_worker();
 	struct answer_code code = code_of(w, range, 0);
 	bool is_named = false;
