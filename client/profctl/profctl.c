@@ -133,6 +133,29 @@ const struct verb verbs[] = {
 	 "libraries that are not its own.\n"
 	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && go tool pprof -top sort.pb.gz\n",
 	 run_run},
+	{"record",
+	 "[-F HZ] [-e EVENT] [-d TIME] [-o FILE] (-a | -p PID | -s SERVICE |\n"
+	 "                      [--] COMMAND...)",
+	 "record into one file what runs now, or a command",
+	 "A session of the profd that runs, else of one that runs for as long as this takes. Ends "
+	 "after\n"
+	 "-d, on Ctrl-C, with the process or with COMMAND, and writes the file then, whole or not "
+	 "at\n"
+	 "all. COMMAND is sampled from its first instruction, with what it starts; the exit status "
+	 "is\n"
+	 "COMMAND's then, and 125, 126 and 127 are as env(1) has them.\n"
+	 "  -a, --all            everything; where profd is one of your own, your own processes\n"
+	 "  -p, --pid PID        a process\n"
+	 "  -s, --service S      a service, by its systemd unit\n"
+	 "  -F, --frequency HZ   samples per second and CPU\n"
+	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for one side only\n"
+	 "  -d, --duration TIME  e.g. 30s; a COMMAND goes on after that\n"
+	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
+	 "of\n"
+	 "                       one process; in .collapsed: collapsed stacks; - is standard "
+	 "output\n"
+	 "\nExample: profctl record -d 10s -a && go tool pprof -top profd.pb.gz\n",
+	 record_run},
 	{0},
 };
 
@@ -289,6 +312,7 @@ static int find_socket(struct context *context, const struct global_arguments *a
 		context->user = true;
 	} else if (arguments->socket) {
 		context->socket = arguments->socket;
+		context->named_socket = true;
 	} else if (environment->socket && *environment->socket) {
 		context->socket = environment->socket;
 	}
@@ -313,6 +337,7 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 
 	context.terminal = fileno(out) >= 0 && isatty(fileno(out));
 	context.color = context.terminal && !environment->no_color;
+	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color;
 	if (parse_globals(argc, argv, &arguments, &message))
 		return complain(&context, STATUS_USAGE, "%s; see profctl help", message.text);
 	if (arguments.help || arguments.version) {

@@ -19,7 +19,7 @@ enum {
 	STATUS_USAGE = 2,
 	STATUS_NO_DAEMON = 3,
 	STATUS_DENIED = 4,
-	/* Of `run`, as env(1) has them; else its status is the command's. */
+	/* Of `run`, and `record` of a command, as env(1) has them; else that is the command's. */
 	STATUS_RUN_FAILED = 125,
 	STATUS_RUN_CANNOT = 126,
 	STATUS_RUN_NOT_FOUND = 127,
@@ -28,11 +28,13 @@ enum {
 struct context {
 	const char *verb;
 	const char *socket;
-	bool user; /* that of a user's own profd */
+	bool user;         /* that of a user's own profd */
+	bool named_socket; /* with --socket: no other will do */
 	FILE *out, *err;
 	uint64_t now_ns; /* Unix time, when profctl was started */
 	bool terminal;   /* out is one */
 	bool color;
+	bool progress; /* err is a terminal, and nobody minds what moves there */
 };
 
 struct verb {
@@ -60,6 +62,7 @@ int config_run(struct context *context, int argc, char **argv);
 int doctor_run(struct context *context, int argc, char **argv);
 int symbolize_run(struct context *context, int argc, char **argv);
 int run_run(struct context *context, int argc, char **argv);
+int record_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {
