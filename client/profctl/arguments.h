@@ -121,6 +121,18 @@ struct record_arguments {
 int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		 struct usage_message *message);
 
+struct top_arguments {
+	Profd__Control__TargetKind target;
+	int64_t pid;
+	const char *service;
+	uint64_t interval_ns;
+	uint64_t rows; /* 0: not given */
+	bool once, json;
+};
+
+int top_parse(int argc, char *const *argv, struct top_arguments *ret,
+	      struct usage_message *message);
+
 struct status_arguments {
 	bool watch, json;
 };

@@ -133,6 +133,22 @@ const struct verb verbs[] = {
 	 "libraries that are not its own.\n"
 	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && go tool pprof -top sort.pb.gz\n",
 	 run_run},
+	{"top", "[-s SERVICE | -p PID] [-d SECONDS] [--rows N] [--once] [--json]",
+	 "the hottest functions, as they run",
+	 "Shares of the last interval and since the beginning: flat is what functions cost "
+	 "themselves,\n"
+	 "cum what they cost with all that they call. On a terminal it fills the screen, h shows "
+	 "the\n"
+	 "keys; otherwise a table an interval. Nothing of it is stored.\n"
+	 "  -s, --service S   a service, by its systemd unit\n"
+	 "  -p, --pid PID     a process\n"
+	 "  -d, --delay TIME  the interval: seconds, or e.g. 500ms (2 s)\n"
+	 "      --rows N      as many functions at most, where it is no screen (20)\n"
+	 "      --once        one table, of one interval\n"
+	 "      --json        each interval an object\n"
+	 "Without privileges: -p with a process of your own, or profctl --user top.\n"
+	 "\nExample: profctl top -s nginx.service --once -d 10\n",
+	 top_run},
 	{"record",
 	 "[-F HZ] [-e EVENT] [-d TIME] [-o FILE] (-a | -p PID | -s SERVICE |\n"
 	 "                      [--] COMMAND...)",

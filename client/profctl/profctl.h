@@ -63,6 +63,7 @@ int doctor_run(struct context *context, int argc, char **argv);
 int symbolize_run(struct context *context, int argc, char **argv);
 int run_run(struct context *context, int argc, char **argv);
 int record_run(struct context *context, int argc, char **argv);
+int top_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {
