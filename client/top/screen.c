@@ -26,8 +26,7 @@ static const char *const help[] = {
 	"",
 	"  q        ends",
 	"  space    pauses the display, and goes on",
-	"  s, c     dearest first: by flat, what functions cost themselves; by cum, with what they "
-	"call",
+	"  s, c     dearest first: by flat, what functions cost themselves; by cum, with callees",
 	"  + -      longer and shorter intervals",
 	"  /        only functions whose names contain a text; Enter keeps it, Esc forgets it",
 	"  arrows, page keys, Home, End   scroll",
