@@ -287,6 +287,27 @@ static int op_stop(void *userdata, const struct peer *peer, uint64_t id, struct 
 	return stop_sessions(d, &id, 1, reply);
 }
 
+static int op_hold(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply)
+{
+	struct daemon *d = userdata;
+	struct session *s = session_set_find(d->sessions, id);
+
+	if (!s)
+		reply_error(reply, CONTROL_ERROR_FAILED, "there is no session s%" PRIu64, id);
+	else if (!policy_may_control(peer, s->owner))
+		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours", id);
+	else if (s->holder && !reply_is_abandoned(s->holder))
+		reply_error(reply, CONTROL_ERROR_FAILED, "session s%" PRIu64 " is held already",
+			    id);
+	else {
+		if (s->holder)
+			reply_ok(s->holder);
+		s->holder = reply;
+		return CONTROL_PENDING;
+	}
+	return CONTROL_DONE;
+}
+
 struct selection {
 	uint64_t ids[512];
 	size_t n;
@@ -577,6 +598,7 @@ const struct control_ops daemon_control_ops = {
 	.stop = op_stop,
 	.stop_pid = op_stop_pid,
 	.stop_all = op_stop_all,
+	.hold = op_hold,
 	.pause = op_pause,
 	.status = op_status,
 	.flush = op_flush,

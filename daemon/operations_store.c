@@ -198,6 +198,14 @@ static bool is_refused(struct daemon *d, const struct peer *peer,
 	return true;
 }
 
+/* What the open window of @s knows; *ret NULL: nothing. */
+static int get_open(struct daemon *d, struct session *s, const struct collect_request *request,
+		    struct wanted *wanted, struct snapshot **ret)
+{
+	return request->take ? session_set_take_window(d->sessions, s, ret)
+			     : session_set_copy_window(d->sessions, s, wants_process, wanted, ret);
+}
+
 int daemon_op_collect(void *userdata, const struct peer *peer,
 		      const struct collect_request *request, struct reply *reply)
 {
@@ -215,6 +223,7 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 		.max_result = d->config->memory_budget / RESULT_PART,
 	};
 	cleanup(snapshot_freep) struct snapshot *open = NULL;
+	struct collected nothing = {.fd = -1};
 	struct flush_item *item = NULL;
 	bool is_known = true;
 	int r;
@@ -231,10 +240,18 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 			    request->pid);
 		return CONTROL_DONE;
 	}
-	if (s && !request->stored) {
-		r = session_set_copy_window(d->sessions, s, wants_process, &wanted, &open);
-		if (r)
-			return daemon_answer_fatal(d, reply, r);
+	if (request->take && (!s || !s->is_live)) {
+		reply_error(reply, CONTROL_ERROR_FAILED,
+			    "session s%" PRIu64 " writes its windows: they cannot be taken",
+			    request->session);
+		return CONTROL_DONE;
+	}
+	r = s && !request->stored ? get_open(d, s, request, &wanted, &open) : 0;
+	if (r)
+		return daemon_answer_fatal(d, reply, r);
+	if (request->take && !open) {
+		reply_collected(reply, &nothing);
+		return CONTROL_DONE;
 	}
 	r = asker_new(&item, d, reply, &options, peer->privileged);
 	if (r)

@@ -106,6 +106,33 @@ struct run_arguments {
 int run_parse(int argc, char *const *argv, struct run_arguments *ret,
 	      struct usage_message *message);
 
+struct record_arguments {
+	Profd__Control__TargetKind target; /* with a command: PID */
+	int64_t pid;
+	const char *service;
+	uint64_t frequency, duration_ns; /* 0: not given */
+	const char *event;               /* "": not given */
+	const char *output;
+	enum run_format format; /* as the name of the output ends */
+	char *const *command;   /* up to NULL; NULL: none */
+};
+
+/* @argv ends in NULL. */
+int record_parse(int argc, char *const *argv, struct record_arguments *ret,
+		 struct usage_message *message);
+
+struct top_arguments {
+	Profd__Control__TargetKind target;
+	int64_t pid;
+	const char *service;
+	uint64_t interval_ns;
+	uint64_t rows; /* 0: not given */
+	bool once, json;
+};
+
+int top_parse(int argc, char *const *argv, struct top_arguments *ret,
+	      struct usage_message *message);
+
 struct status_arguments {
 	bool watch, json;
 };

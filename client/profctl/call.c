@@ -155,6 +155,26 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 	return STATUS_DONE;
 }
 
+int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd)
+{
+	size_t size = profd__control__request__get_packed_size(request);
+	cleanup(freep) uint8_t *data = malloc(size + 1);
+	cleanup(closep) int fd = -1;
+	int r;
+
+	if (!data)
+		return complain(context, STATUS_FAILED, "no memory");
+	profd__control__request__pack(request, data);
+	r = connect_to_daemon(context, &fd);
+	if (r)
+		return r;
+	r = unixsock_send(fd, data, size, CALL_SHORT_MS);
+	if (r)
+		return complain_exchange(context, r);
+	*ret_fd = steal_fd(&fd);
+	return STATUS_DONE;
+}
+
 int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
 	      Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret)
 {

@@ -24,7 +24,13 @@ int call(const struct context *context, const Profd__Control__Request *request, 
 int call_file(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
 	      Profd__Control__Response **ret, uint8_t **ret_data);
 
-/* The same for a request without arguments. */
+/*
+ * Sends a request whose answer is to come much later, or never: *ret_fd, the caller's, becomes
+ * readable with it, or when profd has gone. Returns STATUS_DONE, or as call().
+ */
+int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd);
+
+/* As call(), for a request without arguments. */
 int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
 	      Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret);
 

@@ -181,6 +181,45 @@ const struct verb verbs[] = {
 	 "but not sampled; of much CPU time that was not, the last lines tell.\n"
 	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && go tool pprof -top sort.pb.gz\n",
 	 run_run},
+	{"top", "[-s SERVICE | -p PID] [-d SECONDS] [--rows N] [--once] [--json]",
+	 "the hottest functions, as they run",
+	 "Shares of the last interval and since the beginning: flat is what functions cost "
+	 "themselves,\n"
+	 "cum what they cost with all that they call. On a terminal it fills the screen, h shows "
+	 "the\n"
+	 "keys; otherwise a table an interval. Nothing of it is stored.\n"
+	 "  -s, --service S   a service, by its systemd unit\n"
+	 "  -p, --pid PID     a process\n"
+	 "  -d, --delay TIME  the interval: seconds, or e.g. 500ms (2 s)\n"
+	 "      --rows N      as many functions at most, where it is no screen (20)\n"
+	 "      --once        one table, of one interval\n"
+	 "      --json        each interval an object\n"
+	 "Without privileges: -p with a process of your own, or profctl --user top.\n"
+	 "\nExample: profctl top -s nginx.service --once -d 10\n",
+	 top_run},
+	{"record",
+	 "[-F HZ] [-e EVENT] [-d TIME] [-o FILE] (-a | -p PID | -s SERVICE |\n"
+	 "                      [--] COMMAND...)",
+	 "record into one file what runs now, or a command",
+	 "A session of the profd that runs, else of one that runs for as long as this takes. Ends "
+	 "after\n"
+	 "-d, on Ctrl-C, with the process or with COMMAND, and writes the file then, whole or not "
+	 "at\n"
+	 "all. COMMAND is sampled from its first instruction, with what it starts; the exit status "
+	 "is\n"
+	 "COMMAND's then, and 125, 126 and 127 are as env(1) has them.\n"
+	 "  -a, --all            everything; where profd is one of your own, your own processes\n"
+	 "  -p, --pid PID        a process\n"
+	 "  -s, --service S      a service, by its systemd unit\n"
+	 "  -F, --frequency HZ   samples per second and CPU\n"
+	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for one side only\n"
+	 "  -d, --duration TIME  e.g. 30s; a COMMAND goes on after that\n"
+	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
+	 "of\n"
+	 "                       one process; in .collapsed: collapsed stacks; - is standard "
+	 "output\n"
+	 "\nExample: profctl record -d 10s -a && go tool pprof -top profd.pb.gz\n",
+	 record_run},
 	{0},
 };
 
@@ -339,6 +378,7 @@ static int find_socket(struct context *context, const struct global_arguments *a
 		context->user = true;
 	} else if (arguments->socket) {
 		context->socket = arguments->socket;
+		context->named_socket = true;
 	} else if (environment->socket && *environment->socket) {
 		context->socket = environment->socket;
 	}
@@ -379,6 +419,7 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 
 	context.terminal = fileno(out) >= 0 && isatty(fileno(out));
 	context.color = context.terminal && !environment->no_color;
+	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color;
 	if (parse_globals(argc, argv, &arguments, &message))
 		return complain(&context, STATUS_USAGE, "%s; see profctl help", message.text);
 	if (arguments.help || arguments.version) {

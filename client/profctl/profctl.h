@@ -20,7 +20,7 @@ enum {
 	STATUS_USAGE = 2,
 	STATUS_NO_DAEMON = 3,
 	STATUS_DENIED = 4,
-	/* Of `run`, as env(1) has them; else its status is the command's. */
+	/* Of `run`, and `record` of a command, as env(1) has them; else that is the command's. */
 	STATUS_RUN_FAILED = 125,
 	STATUS_RUN_CANNOT = 126,
 	STATUS_RUN_NOT_FOUND = 127,
@@ -31,10 +31,12 @@ struct context {
 	const char *socket;
 	bool user;         /* that of a user's own profd */
 	const char *store; /* that profd's, unless it is configured otherwise */
+	bool named_socket; /* with --socket: no other will do */
 	FILE *out, *err;
 	uint64_t now_ns; /* Unix time, when profctl was started */
 	bool terminal;   /* out is one */
 	bool color;
+	bool progress; /* err is a terminal, and nobody minds what moves there */
 };
 
 struct verb {
@@ -66,6 +68,8 @@ int diff_run(struct context *context, int argc, char **argv);
 int convert_run(struct context *context, int argc, char **argv);
 int images_run(struct context *context, int argc, char **argv);
 int run_run(struct context *context, int argc, char **argv);
+int record_run(struct context *context, int argc, char **argv);
+int top_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {

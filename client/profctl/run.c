@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,29 +11,23 @@
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
+#include "client/profctl/command.h"
+#include "client/profctl/output.h"
 #include "client/profctl/profctl.h"
 #include "client/run/family.h"
 #include "client/run/gather.h"
 #include "client/run/launch.h"
 #include "client/run/perf_maps.h"
-#include "client/run/preload.h"
 #include "client/run/program.h"
 #include "client/symbolize/build_ids.h"
-#include "client/symbolize/profile_file.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/collapsed.h"
-#include "common/profile/cpuprofile.h"
-#include "common/profile/pprof.h"
 #include "common/program_path.h"
 #include "common/shim/ring_layout.h"
 #include "common/units.h"
 
 #define FREQUENCY_DEFAULT 99
-#define OUTPUT_DEFAULT    "./profd.pb.gz"
-#define LIBRARY           "libprofd.so.0"
-#define GZIP_LEVEL        6
 /* CPU time that was not sampled is worth a line when it is more than both, the latter of all. */
 #define UNSAMPLED_SECONDS 0.1
 #define UNSAMPLED_SHARE   0.1
@@ -53,13 +45,6 @@ static int take_frequency(const char *text, uint32_t *ret, struct usage_message 
 	return 0;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	size_t length = strlen(text), n = strlen(end);
-
-	return length > n && !strcmp(text + length - n, end);
-}
-
 static int take_output(const char *text, struct run_arguments *a, struct usage_message *message)
 {
 	if (!*text)
@@ -67,9 +52,7 @@ static int take_output(const char *text, struct run_arguments *a, struct usage_m
 	if (strcmp(text, "-") == 0)
 		return usage_error(message, "standard output is the command's: -o FILE");
 	a->output = text;
-	a->format = ends_in(text, ".prof")        ? RUN_LEGACY
-		    : ends_in(text, ".collapsed") ? RUN_COLLAPSED
-						  : RUN_PPROF;
+	a->format = output_format(text);
 	return 0;
 }
 
@@ -116,43 +99,6 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 }
 
 /* --- before ----------------------------------------------------------------------------------- */
-
-/* Better now than when the command has run for hours. */
-static int check_output(const struct context *context, const char *path)
-{
-	char folder[PATH_MAX];
-
-	if (access(path, F_OK) == 0 ? access(path, W_OK) == 0
-				    : (snprintf(folder, sizeof(folder), "%s", path),
-				       access(dirname(folder), W_OK | X_OK) == 0))
-		return 0;
-	return complain(context, STATUS_RUN_FAILED, "%s cannot be written: %s", path,
-			strerror(errno));
-}
-
-/* What is to be put into LD_PRELOAD of a program of that @kind: NULL if nothing is. */
-static int find_library(const struct context *context, enum program_kind kind, char **ret)
-{
-	cleanup(freep) char *path = NULL, *preload = NULL;
-	int r = library_path("PROFD_LIBRARY", LIBRARY, &path);
-
-	if (r)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	if (access(path, R_OK) < 0)
-		return complain(context, STATUS_RUN_FAILED, "%s, which samples, is not there: %s",
-				path, strerror(errno));
-	/* What separates names there cannot be in one (ld.so(8)). */
-	if (strpbrk(path, " :"))
-		return complain(context, STATUS_RUN_FAILED,
-				"%s: LD_PRELOAD takes no path with a blank or a colon", path);
-	r = preload_path(path, &preload);
-	if (r < 0)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	/* Others warn of what they cannot load, or do not even start. */
-	if (kind != PROGRAM_OTHER_MACHINE && (kind != PROGRAM_OTHER_LIBC || r == PRELOAD_E_OK))
-		*ret = steal_ptr(&preload);
-	return 0;
-}
 
 struct world {
 	struct build_ids *ids;
@@ -217,29 +163,6 @@ static void name(const struct context *context, struct profile *p, struct world 
 			 "functions have no names: profd-image-worker, which reads programs, does "
 			 "not run: %s",
 			 result.trouble);
-}
-
-static int save(const struct context *context, const struct run_arguments *a, struct profile *p,
-		struct world *world)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
-	size_t length;
-	int r;
-
-	if (a->format != RUN_LEGACY)
-		name(context, p, world);
-	if (a->format == RUN_LEGACY)
-		r = cpuprofile_from_profile(p, &data, &length);
-	else if (a->format == RUN_COLLAPSED)
-		r = collapsed_write(p, (char **)&data, &length);
-	else
-		r = pprof_write(p, GZIP_LEVEL, &data, &length);
-	if (r)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	if (profile_file_save(a->output, data, length, &message))
-		return complain(context, STATUS_RUN_FAILED, "%s: %s", a->output, message.text);
-	return 0;
 }
 
 struct ended {
@@ -307,29 +230,6 @@ static void report(const struct context *context, const struct run_arguments *a,
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* As the command did, so that a shell sees what it would have seen of that. */
-static int end_as(int status)
-{
-	const struct rlimit no_core = {0, 0};
-	sigset_t one;
-
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	setrlimit(RLIMIT_CORE, &no_core);
-	signal(WTERMSIG(status), SIG_DFL);
-	sigemptyset(&one);
-	sigaddset(&one, WTERMSIG(status));
-	raise(WTERMSIG(status));
-	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	return 128 + WTERMSIG(status);
-}
-
-static int complain_exec(const struct context *context, const char *command, int error)
-{
-	return complain(context, error == ENOENT ? STATUS_RUN_NOT_FOUND : STATUS_RUN_CANNOT,
-			"%s: %s", command, strerror(error));
-}
-
 /* Returns an exit status, with STATUS_DONE that of the command in *ret_status. */
 static int run(const struct context *context, const struct run_arguments *a, enum program_kind kind,
 	       struct launch *l, int *ret_status)
@@ -357,7 +257,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	l->socket = family_socket(f);
 	r = launch(l, &pid, &error);
 	if (r == LAUNCH_E_FAILED)
-		return complain_exec(context, a->command[0], error);
+		return command_complain(context, a->command[0], error);
 	if (!r)
 		r = family_serve(f, pid, ret_status);
 	ended.cpu_s = children_seconds();
@@ -365,7 +265,9 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		r = gather_profile(g, now_ns(), &p);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	r = save(context, a, p, &world);
+	if (a->format != RUN_LEGACY)
+		name(context, p, &world);
+	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
 	gather_get_totals(g, &ended.gather);
 	family_get_totals(f, &ended.family);
 	if (!r)
@@ -390,9 +292,9 @@ int run_run(struct context *context, int argc, char **argv)
 		return complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
 				message.text);
 	kind = program_find(arguments.command[0], getenv("PATH"));
-	r = check_output(context, arguments.output);
+	r = output_check(context, STATUS_RUN_FAILED, arguments.output);
 	if (!r)
-		r = find_library(context, kind, &preload);
+		r = command_preload(context, kind, &preload);
 	if (r)
 		return r;
 	getrlimit(RLIMIT_NOFILE, &fds);
@@ -402,5 +304,5 @@ int run_run(struct context *context, int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	l = (struct launch){arguments.command, preload, NULL, &mask, &fds};
 	r = run(context, &arguments, kind, &l, &status);
-	return r ? r : end_as(status);
+	return r ? r : command_end_as(status);
 }

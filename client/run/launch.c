@@ -4,57 +4,110 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "common/cleanup.h"
 #include "common/error.h"
 
-static void become(const struct launch *l, const char *preload)
+static void become(const struct launch *l, const char *preload, int gate)
 {
+	char word;
+
+	if (read(gate, &word, 1) != 1)
+		_exit(1);
 	if ((preload && setenv("LD_PRELOAD", preload, 1) < 0) ||
-	    setenv("PROFD_CONNECT", l->socket, 1) < 0 || setrlimit(RLIMIT_NOFILE, l->fds) < 0 ||
-	    sigprocmask(SIG_SETMASK, l->mask, NULL) < 0)
+	    (l->socket && setenv("PROFD_CONNECT", l->socket, 1) < 0) ||
+	    setrlimit(RLIMIT_NOFILE, l->fds) < 0 || sigprocmask(SIG_SETMASK, l->mask, NULL) < 0)
 		return;
 	execvp(l->argv[0], l->argv);
 }
 
-int launch(const struct launch *l, pid_t *ret_pid, int *ret_error)
+/* Both pairs, or neither. */
+static int make_pairs(int gate[2], int outcome[2])
+{
+	int error;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
+		return error_origin(-errno);
+	if (pipe2(outcome, O_CLOEXEC) == 0)
+		return 0;
+	error = errno;
+	close(gate[0]);
+	close(gate[1]);
+	return error_origin(-error);
+}
+
+int launch_begin(const struct launch *l, struct launched *ret)
 {
 	const char *others = getenv("LD_PRELOAD");
 	cleanup(freep) char *preload = NULL;
-	int pipes[2], error = 0;
+	/* The second is ended by a successful execve(2). */
+	int gate[2], outcome[2], error, r;
 	ssize_t n;
 	pid_t pid;
 
 	if (l->preload && asprintf(&preload, "%s%s%s", l->preload, others && *others ? ":" : "",
 				   others ? others : "") < 0)
 		return error_origin(-ENOMEM);
-	/* Ended by a successful execve(2). */
-	if (pipe2(pipes, O_CLOEXEC) < 0)
-		return error_origin(-errno);
+	r = make_pairs(gate, outcome);
+	if (r)
+		return r;
 	pid = fork();
-	if (pid < 0) {
-		error = errno;
-		close(pipes[0]);
-		close(pipes[1]);
-		return error_origin(-error);
-	}
+	error = errno;
 	if (pid == 0) {
-		become(l, preload);
+		close(gate[1]);
+		become(l, preload, gate[0]);
 		error = errno;
-		n = write(pipes[1], &error, sizeof(error));
+		n = write(outcome[1], &error, sizeof(error));
 		_exit(n == sizeof(error) ? 0 : 1);
 	}
-	close(pipes[1]);
-	do
-		n = read(pipes[0], &error, sizeof(error));
-	while (n < 0 && errno == EINTR);
-	close(pipes[0]);
-	if (n == sizeof(error)) {
-		waitpid(pid, NULL, 0);
-		*ret_error = error;
-		return LAUNCH_E_FAILED;
+	close(gate[0]);
+	close(outcome[1]);
+	if (pid < 0) {
+		close(gate[1]);
+		close(outcome[0]);
+		return error_origin(-error);
 	}
-	*ret_pid = pid;
-	return LAUNCH_E_OK;
+	*ret = (struct launched){pid, gate[1], outcome[0]};
+	return 0;
+}
+
+int launch_go(struct launched *launched, int *ret_error)
+{
+	int error = 0;
+	/* Somebody may have killed it. */
+	ssize_t n = send(launched->gate, "", 1, MSG_NOSIGNAL);
+
+	close(steal_fd(&launched->gate));
+	do
+		n = read(launched->outcome, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(steal_fd(&launched->outcome));
+	if (n != sizeof(error))
+		return LAUNCH_E_OK;
+	waitpid(launched->pid, NULL, 0);
+	*ret_error = error;
+	return LAUNCH_E_FAILED;
+}
+
+void launch_cancel(struct launched *launched)
+{
+	if (launched->gate < 0)
+		return;
+	close(steal_fd(&launched->gate));
+	close(steal_fd(&launched->outcome));
+	waitpid(launched->pid, NULL, 0);
+}
+
+int launch(const struct launch *l, pid_t *ret_pid, int *ret_error)
+{
+	struct launched launched;
+	int r = launch_begin(l, &launched);
+
+	if (!r)
+		r = launch_go(&launched, ret_error);
+	if (!r)
+		*ret_pid = launched.pid;
+	return r;
 }

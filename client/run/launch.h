@@ -10,7 +10,7 @@
 struct launch {
 	char *const *argv;        /* NULL behind the last; argv[0] as execvp(3) takes it */
 	const char *preload;      /* put before what LD_PRELOAD names; NULL: not */
-	const char *socket;       /* for PROFD_CONNECT */
+	const char *socket;       /* for PROFD_CONNECT; NULL: not */
 	const sigset_t *mask;     /* of signals, as it was */
 	const struct rlimit *fds; /* RLIMIT_NOFILE, as it was */
 };
@@ -20,7 +20,25 @@ enum {
 	LAUNCH_E_FAILED, /* it cannot be executed: *ret_error says why */
 };
 
-/* Returns LAUNCH_E_* or negative errno (there is no process, or no memory). */
+/* A process that has not executed the command yet. */
+struct launched {
+	pid_t pid;
+	int gate, outcome;
+};
+
+#define LAUNCHED_NONE ((struct launched){.gate = -1, .outcome = -1})
+
+/*
+ * Makes the process, which waits for a word of ours, and ends if we do before that. @l is copied
+ * with it. 0 or negative errno (there is no process, or no memory).
+ */
+int launch_begin(const struct launch *l, struct launched *ret);
+/* It executes the command. Returns LAUNCH_E_*; after _FAILED the process is gone. */
+int launch_go(struct launched *launched, int *ret_error);
+/* It ends instead, unless it was told to go. */
+void launch_cancel(struct launched *launched);
+
+/* Both at once. Returns LAUNCH_E_* or negative errno. */
 int launch(const struct launch *l, pid_t *ret_pid, int *ret_error);
 
 #endif

@@ -68,6 +68,8 @@ struct session_request {
 	const char *name;     /* NULL: made from the target */
 	unsigned formats;     /* FORMAT_*; 0: the configured ones */
 	bool no_kernel;       /* also set by policy for unprivileged owners */
+	bool held;            /* ends when nobody holds it */
+	bool live;            /* writes no files */
 	uid_t owner;
 };
 
@@ -79,6 +81,7 @@ struct collect_request {
 	pid_t pid;                   /* or 0; of an unprivileged peer: one that runs as it alone */
 	uint64_t since_ns, until_ns; /* Unix time, 0 for no bound */
 	bool stored;                 /* without the open window */
+	bool take;                   /* of a live session: empties the window */
 };
 
 struct control_ops {
@@ -89,6 +92,9 @@ struct control_ops {
 	int (*stop)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
 	int (*stop_pid)(void *ud, const struct peer *peer, pid_t pid, struct reply *reply);
 	int (*stop_all)(void *ud, const struct peer *peer, struct reply *reply);
+	/* Answered when the session has ended; until then, or until it goes, the client holds it.
+	 */
+	int (*hold)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
 	int (*pause)(void *ud, bool pause, struct reply *reply);
 	int (*status)(void *ud, const struct peer *peer, struct reply *reply);
 	/* @id 0: everything the peer may control. */
@@ -150,6 +156,9 @@ void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes);
  */
 struct attach_ring;
 bool reply_attached(struct reply *reply, const struct attach_ring *ring);
+
+/* Whether nobody would get the answer any more. */
+bool reply_is_abandoned(const struct reply *reply);
 
 struct listener;
 

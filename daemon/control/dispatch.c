@@ -89,6 +89,8 @@ static int call(const struct dispatcher *d, const struct peer *peer, struct requ
 		return ops->vacuum(d->userdata, request->max_age_ns, request->max_size, reply);
 	case REQUEST_ATTACH:
 		return attach(d, peer, reply);
+	case REQUEST_HOLD:
+		return ops->hold(d->userdata, peer, request->id, reply);
 	}
 	reply_error(reply, CONTROL_ERROR_USAGE, "unknown request");
 	return CONTROL_DONE;

@@ -70,6 +70,11 @@ static void answer(struct reply *reply, const Profd__Control__Response *response
 	answer_file(reply, response, -1, 0);
 }
 
+bool reply_is_abandoned(const struct reply *reply)
+{
+	return !reply->connection;
+}
+
 void reply_ok(struct reply *reply)
 {
 	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;

@@ -202,6 +202,10 @@ static int decode_start(const Profd__Control__Start *start, struct session_reque
 	ret->name = *start->name ? start->name : NULL;
 	ret->duration_ns = start->duration_ns;
 	ret->no_kernel = start->no_kernel;
+	ret->held = start->held;
+	ret->live = start->live;
+	if (ret->live && ret->formats)
+		return invalid(message, "a live session writes no files, of no format");
 	return 0;
 }
 
@@ -249,6 +253,10 @@ static int decode_collect(const Profd__Control__Collect *collect, struct request
 	to->since_ns = collect->since_ns;
 	to->until_ns = collect->until_ns;
 	to->stored = collect->stored;
+	to->take = collect->take;
+	if (collect->take &&
+	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
+		return invalid(message, "only a session's open window can be taken");
 	if (collect->until_ns && collect->until_ns < collect->since_ns)
 		return invalid(message, "the range ends before it begins");
 	switch (collect->which_case) {
@@ -312,6 +320,10 @@ static int decode_verb(struct request *ret, struct request_message *message)
 	case PROFD__CONTROL__REQUEST__VERB_ATTACH_SHIM:
 		ret->verb = REQUEST_ATTACH;
 		return 0;
+	case PROFD__CONTROL__REQUEST__VERB_HOLD:
+		ret->verb = REQUEST_HOLD;
+		ret->id = m->hold->id;
+		return ret->id ? 0 : invalid(message, "sessions are counted from s1");
 	default:
 		return invalid(message, "this profd (" PROFD_VERSION
 					") does not know that request; is profctl newer?");

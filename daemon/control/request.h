@@ -32,6 +32,7 @@ enum request_verb {
 	REQUEST_COLLECT,
 	REQUEST_VACUUM,
 	REQUEST_ATTACH,
+	REQUEST_HOLD,
 };
 
 struct request_message {
@@ -43,7 +44,7 @@ struct Profd__Control__Request;
 struct request {
 	enum request_verb verb;
 	struct session_request start;            /* START; pidfd is owned, owner is not set */
-	uint64_t id;                             /* STOP_ID, FLUSH (0: everything) */
+	uint64_t id;                             /* STOP_ID, HOLD, FLUSH (0: everything) */
 	pid_t pid;                               /* STOP_PID */
 	const char *service;                     /* LIST, or NULL */
 	uint64_t since_ns, until_ns;             /* LIST */

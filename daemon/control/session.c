@@ -90,6 +90,8 @@ void session_free(struct session *s)
 		member_remove(s, m);
 	window_free(s->window);
 	free(s->waiting);
+	if (s->holder)
+		reply_ok(s->holder);
 	free(s->target.text);
 	free(s->name);
 	free(s->directory);
@@ -344,6 +346,11 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 		return r;
 	*ret = steal_ptr(&snapshot);
 	return SESSION_E_OK;
+}
+
+void session_discard_window(struct session *s)
+{
+	window_free(steal_ptr(&s->window));
 }
 
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,

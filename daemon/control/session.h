@@ -57,11 +57,14 @@ struct session {
 	enum symbolize symbolize;
 	bool hide_kernel;
 	bool paused;
+	bool is_live; /* its windows are for whoever takes them: none is written */
+	bool is_held; /* ends without a holder */
 	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
 
 	enum session_state state;
 	uint64_t started_ns; /* Unix time */
 	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
+	uint64_t unheld_ns;  /* the same, while nobody holds it, if it is to be held */
 	uint64_t routed, counted, filtered, dropped[N_DROPPED];
 	struct stack_counts stacks; /* of those that are counted */
 	uint64_t windows_written, early_closes;
@@ -69,6 +72,7 @@ struct session {
 	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
 
 	unsigned attachment;    /* times it got a sampler: snapshots of an earlier one differ */
+	struct reply *holder;   /* answered when the session has ended; owned; or NULL */
 	struct flush **waiting; /* stops that came while the last window was being written */
 	size_t n_waiting;
 
@@ -123,6 +127,8 @@ int session_open_window(struct session *s, uint64_t start_ns, const struct ledge
  */
 int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
 			 struct snapshot **ret, struct window_closing *ret_closing);
+/* Forgets what the open window counts, and leaves the session without one. */
+void session_discard_window(struct session *s);
 /* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
 			bool (*wants)(void *userdata, const struct snapshot_process *p),

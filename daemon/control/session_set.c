@@ -205,14 +205,14 @@ void session_set_remove(struct session_set *set, struct session *s)
 	}
 }
 
-/* The oldest ended sessions are forgotten when there are many. */
+/* The oldest ended sessions are forgotten when there are many, live ones have nothing to tell. */
 static void forget_ended(struct session_set *set)
 {
 	size_t n = 0;
 
 	for (size_t i = set->n_sessions; i-- > 0;)
 		if (set->sessions[i]->state == SESSION_ENDED && set->sessions[i]->id &&
-		    ++n > ENDED_SESSIONS_MAX)
+		    (set->sessions[i]->is_live || ++n > ENDED_SESSIONS_MAX))
 			session_set_remove(set, set->sessions[i]);
 }
 
@@ -406,7 +406,7 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if ((only && s != only) || !session_takes_samples(s))
+		if ((only && s != only) || !session_writes(s))
 			continue;
 		r = session_windows_next(set, s, flush);
 		if (r)
@@ -510,6 +510,17 @@ static void follow_units(struct session_set *set)
 	process_table_each(set->processes, confirm_part, set);
 }
 
+/* Whether nobody holds a session that is to be held. */
+static bool is_let_go(struct session *s, uint64_t now_ns)
+{
+	if (!s->holder)
+		return s->is_held && s->unheld_ns <= now_ns;
+	if (!reply_is_abandoned(s->holder))
+		return false;
+	reply_ok(steal_ptr(&s->holder));
+	return s->is_held;
+}
+
 int session_set_tick(struct session_set *set, uint64_t now_ns)
 {
 	int r;
@@ -518,9 +529,12 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		struct session *s = set->sessions[i];
 
 		session_sweep(s, now_ns > DEAD_MEMBER_NS ? now_ns - DEAD_MEMBER_NS : 0);
+		if (s->state == SESSION_ENDED && s->holder)
+			reply_ok(steal_ptr(&s->holder));
 		if (s->state != SESSION_RUNNING)
 			continue;
-		if (session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns)) {
+		if (session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns) ||
+		    is_let_go(s, now_ns)) {
 			r = session_set_stop(set, s, NULL);
 			if (r)
 				return r;
@@ -549,7 +563,7 @@ int session_set_close_windows(struct session_set *set)
 		struct session *s = set->sessions[i];
 
 		/* With a slow disk windows grow longer instead of piling up. */
-		if (!session_takes_samples(s) || s->n_in_flight || s->patience_ns > now)
+		if (!session_writes(s) || s->n_in_flight || s->patience_ns > now)
 			continue;
 		r = session_windows_next(set, s, NULL);
 		if (r)

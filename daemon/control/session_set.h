@@ -70,6 +70,11 @@ int session_set_flush(struct session_set *set, struct session *s, struct flush *
 int session_set_copy_window(struct session_set *set, struct session *s,
 			    bool (*wants)(void *userdata, const struct snapshot_process *p),
 			    void *userdata, struct snapshot **ret);
+/*
+ * The open window of @s, a live session, which begins another one; *ret NULL if it has no sample.
+ * Returns 0 or negative errno.
+ */
+int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret);
 /* Whether a closed window still waits for its turn to be written. */
 bool session_set_is_waiting(const struct session_set *set);
 /* Forgets an ended session. */

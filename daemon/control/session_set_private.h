@@ -31,6 +31,12 @@ static inline bool session_takes_samples(const struct session *s)
 	return s->state == SESSION_RUNNING && !s->paused;
 }
 
+/* And its windows become files. */
+static inline bool session_writes(const struct session *s)
+{
+	return session_takes_samples(s) && !s->is_live;
+}
+
 /* Without a sampler a session ends, at the latest when its last window is written. */
 static inline void session_settle(struct session *s)
 {

@@ -124,6 +124,9 @@ static int fill(struct session *s, const struct session_defaults *defaults, cons
 	s->symbolize = defaults->symbolize;
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	s->is_live = request->live;
+	s->is_held = request->held;
+	s->unheld_ns = proc_now_ns() + SESSION_UNHELD_NS;
 	if (request->duration_ns)
 		s->ends_ns = proc_now_ns() + request->duration_ns;
 	return SESSION_START_E_OK;

@@ -28,6 +28,9 @@ struct session_defaults {
 	char **exclude_services, **exclude_comms;
 };
 
+/* How long a session that is to be held goes on with nobody who does. */
+#define SESSION_UNHELD_NS UINT64_C(10000000000)
+
 enum {
 	SESSION_START_E_OK,
 	SESSION_START_E_REFUSED, /* see the message */

@@ -69,6 +69,10 @@ static int close_window(struct session_set *set, struct session *s, const struct
 
 	if (!s->window)
 		return 0;
+	if (s->is_live) {
+		session_discard_window(s);
+		return 0;
+	}
 	r = window_each_process(s->window, complete_process, set->processes);
 	if (r)
 		return r;
@@ -97,6 +101,27 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		return r;
 	r = session_copy_window(s, &end, &ledger, wants, userdata, ret);
 	return r < 0 ? r : 0;
+}
+
+int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret)
+{
+	struct window_closing closing;
+	struct moment end = now();
+	struct ledger ledger;
+	int r;
+
+	*ret = NULL;
+	if (!s->window)
+		return 0;
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	r = window_each_process(s->window, complete_process, set->processes);
+	if (!r)
+		r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (!r)
+		r = session_close_window(s, &end, &ledger, ret, &closing);
+	return r < 0 ? r : open_window(set, s);
 }
 
 bool session_set_is_waiting(const struct session_set *set)
@@ -188,7 +213,7 @@ int session_windows_retry(struct session_set *set, uint64_t now_ns)
 
 int session_windows_make_room(struct session_set *set, struct session *s)
 {
-	if (s->n_in_flight || (s->patience_ns && s->patience_ns > proc_now_ns()))
+	if (s->is_live || s->n_in_flight || (s->patience_ns && s->patience_ns > proc_now_ns()))
 		return SESSION_E_FULL;
 	s->early_closes++;
 	return session_windows_next(set, s, NULL);

@@ -78,6 +78,11 @@ static inline int op_stop(void *ud, const struct peer *peer, uint64_t id, struct
 	return CONTROL_PENDING;
 }
 
+static inline int op_hold(void *ud, const struct peer *peer, uint64_t id, struct reply *reply)
+{
+	return op_stop(ud, peer, id, reply);
+}
+
 static inline int op_stop_pid(void *ud, const struct peer *peer, pid_t pid, struct reply *reply)
 {
 	(void)ud;
@@ -228,6 +233,7 @@ static const struct control_ops ops = {
 	.stop = op_stop,
 	.stop_pid = op_stop_pid,
 	.stop_all = op_stop_all,
+	.hold = op_hold,
 	.pause = op_pause,
 	.status = op_status,
 	.flush = op_flush,

@@ -214,6 +214,46 @@ static void test_collect_and_vacuum(void **state)
 	request_free(request);
 }
 
+static void test_live_sessions(void **state)
+{
+	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Format format = PROFD__CONTROL__FORMAT__PPROF;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	Profd__Control__Hold hold = PROFD__CONTROL__HOLD__INIT;
+	struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
+	message.start = &start;
+	start.live = start.held = true;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_true(request->start.live && request->start.held);
+	request_free(request);
+	start.formats = &format;
+	start.n_formats = 1;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_HOLD;
+	message.hold = &hold;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	hold.id = 3;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_true(request->verb == REQUEST_HOLD && request->id == 3);
+	request_free(request);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
+	message.collect = &collect;
+	collect.take = true;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
+	collect.session = 3;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_true(request->collect.take && request->collect.session == 3);
+	request_free(request);
+	collect.stored = true;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
+}
+
 static void test_garbage(void **state)
 {
 	static uint8_t large[PACKET_REQUEST_MAX + 1];
@@ -237,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_images_are_refused),
 		cmocka_unit_test(test_stop_and_list),
 		cmocka_unit_test(test_collect_and_vacuum),
+		cmocka_unit_test(test_live_sessions),
 		cmocka_unit_test(test_garbage),
 	};
 

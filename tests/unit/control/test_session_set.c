@@ -20,6 +20,7 @@
 
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "daemon/control/reply.h"
 #include "daemon/control/session_rate.h"
 #include "daemon/control/session_set.h"
 #include "daemon/ingest/sources.h"
@@ -542,6 +543,98 @@ static void test_refused_later(void **state)
 	assert_int_equal(system->state, SESSION_ENDED);
 }
 
+static uint64_t take(struct world *w, struct session *s)
+{
+	struct snapshot *snapshot;
+	struct stack_counts counts;
+	uint64_t n;
+
+	assert_int_equal(session_set_take_window(w->set, s, &snapshot), 0);
+	if (!snapshot)
+		return 0;
+	window_stack_counts(snapshot->aggregate, &counts);
+	n = stack_counts_total(&counts);
+	snapshot_free(snapshot);
+	return n;
+}
+
+/* Each sample is taken once or dropped when nobody takes it in time; none becomes a file. */
+static void test_live_sessions_write_nothing(void **state)
+{
+	const struct session_request request = {.target = TARGET_ALL, .live = true, .pidfd = -1};
+	struct session_defaults defaults = make_defaults(2 << 20);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+	uint64_t taken;
+
+	session_set_configure(w->set, &defaults);
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	samples_of(w, s->sampler, 10, 40, 2);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	assert_int_equal(session_set_close_windows(w->set), 0);
+	assert_int_equal(take(w, s), 40);
+	assert_int_equal(take(w, s), 0);
+	samples_of(w, s->sampler, 10, 30, 3);
+	assert_int_equal(take(w, s), 30);
+	check_ledgers(w);
+	/* Ten thousand stacks. */
+	samples_of(w, s->sampler, 10, 10000, 10000);
+	taken = take(w, s);
+	assert_true(taken > 0 && s->dropped[DROPPED_MEMORY] > 0);
+	assert_int_equal(s->early_closes, 0);
+	assert_int_equal(taken + s->dropped[DROPPED_MEMORY], 10000);
+	samples_of(w, s->sampler, 10, 5, 1);
+	assert_int_equal(session_set_slow_down(w->set, 1), 0);
+	assert_int_equal(take(w, s), 0);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(s->state, SESSION_ENDED);
+	assert_int_equal(samples_written(w, "sessions"), 0);
+	/* It has no files to tell of. */
+	assert_int_equal(session_set_tick(w->set, proc_now_ns()), 0);
+	assert_null(session_set_find(w->set, 1));
+}
+
+/* A reply to nobody, or, until it is taken away again, to somebody. */
+static struct reply *make_reply(bool is_abandoned)
+{
+	struct reply *reply = calloc(1, sizeof(*reply));
+
+	assert_non_null(reply);
+	reply->connection = is_abandoned ? NULL : (struct connection *)reply;
+	return reply;
+}
+
+static void test_held_sessions_end_without_a_holder(void **state)
+{
+	struct session_request request = {.target = TARGET_ALL, .held = true, .pidfd = -1};
+	const uint64_t now_ns = proc_now_ns();
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *held, *never, *plain;
+
+	assert_int_equal(session_set_start(w->set, &root, &request, &held, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &never, &message), 0);
+	request.held = false;
+	assert_int_equal(session_set_start(w->set, &root, &request, &plain, &message), 0);
+	held->holder = make_reply(false);
+	plain->holder = make_reply(true);
+	assert_int_equal(session_set_tick(w->set, now_ns + 1), 0);
+	assert_int_equal(never->state, SESSION_RUNNING);
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
+	assert_int_equal(held->state, SESSION_RUNNING);
+	assert_int_equal(never->state, SESSION_ENDED);
+	assert_int_equal(plain->state, SESSION_RUNNING);
+	assert_null(plain->holder);
+	held->holder->connection = NULL;
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
+	assert_int_equal(held->state, SESSION_ENDED);
+	assert_int_equal(plain->state, SESSION_RUNNING);
+}
+
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -556,6 +649,8 @@ int main(void)
 		WORLD(test_the_system_session_comes_back),
 		WORLD(test_slower_and_back),
 		WORLD(test_refused_later),
+		WORLD(test_live_sessions_write_nothing),
+		WORLD(test_held_sessions_end_without_a_holder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/profctl/record_session.h"
+
+#include <string.h>
+
+#include "client/profctl/command.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+
+/* Not one of profctl's: whoever answers cannot sample what we want; a profd of our own might. */
+#define STATUS_OTHER (-1)
+
+static int begin_command(struct record_session *s, const char *library)
+{
+	const struct launch launch = {s->arguments->command, library,
+				      library ? s->context.socket : NULL, s->mask, s->fds};
+	int r = launch_begin(&launch, &s->command);
+
+	return r ? complain(&s->context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+}
+
+/*
+ * A source of programs that sample themselves has no events of the kernel's: so the command is made
+ * to. Its processes are then all that a profd of our own knows; another's may know more.
+ */
+static int prepare(struct record_session *s, bool is_shim, Profd__Control__Start *start)
+{
+	cleanup(freep) char *library = NULL;
+	int r;
+
+	if (!s->arguments->command) {
+		if (is_shim && s->profd)
+			return complain(&s->context, STATUS_DENIED,
+					"perf events are refused to you here, so that only a "
+					"COMMAND can be recorded; see profctl doctor");
+		return STATUS_DONE;
+	}
+	if (is_shim && !s->profd)
+		return STATUS_OTHER;
+	r = is_shim ? command_preload(&s->context,
+				      program_find(s->arguments->command[0], getenv("PATH")),
+				      &library)
+		    : STATUS_DONE;
+	if (!r)
+		r = begin_command(s, library);
+	if (r)
+		return r;
+	start->number = s->command.pid;
+	start->children = s->arguments->format != RUN_LEGACY;
+	if (is_shim)
+		start->target = PROFD__CONTROL__TARGET_KIND__ALL;
+	return STATUS_DONE;
+}
+
+static int open_here(struct record_session *s)
+{
+	const struct record_arguments *a = s->arguments;
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	Profd__Control__Format format = PROFD__CONTROL__FORMAT__PPROF;
+	int r;
+
+	r = call_verb(&s->context, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
+		      PROFD__CONTROL__RESPONSE__RESULT_STATUS, &response);
+	if (r)
+		return r;
+	start.target = a->target;
+	start.number = a->pid;
+	start.text = (char *)(uintptr_t)a->service;
+	start.event = (char *)(uintptr_t)a->event;
+	start.rate = a->frequency;
+	start.name = (char[]){"record"};
+	start.formats = &format;
+	start.n_formats = 1;
+	r = prepare(s, !strcmp(response->status->source, "shim"), &start);
+	if (!r)
+		r = held_start(&s->context, &start, &s->held);
+	if (r)
+		launch_cancel(&s->command);
+	return r;
+}
+
+static int open_private(struct record_session *s)
+{
+	struct private_profd_message message;
+	int r = private_profd_new(&s->profd, &message);
+
+	if (r > 0)
+		return complain(&s->context, STATUS_FAILED,
+				"a profd for the meanwhile does not start: %s", message.text);
+	if (r)
+		return complain(&s->context, STATUS_FAILED,
+				"a profd for the meanwhile does not start: %s", error_describe(r));
+	s->context.socket = private_profd_socket(s->profd);
+	return open_here(s);
+}
+
+int record_session_open(struct record_session *s)
+{
+	FILE *err = s->context.err, *said;
+	cleanup(freep) char *text = NULL;
+	size_t length;
+	int r;
+
+	s->held = HELD_NONE;
+	s->command = LAUNCHED_NONE;
+	/* What is wrong with one profd is not told if another one will do. */
+	said = open_memstream(&text, &length);
+	if (!said)
+		return complain(&s->context, STATUS_FAILED, "no memory");
+	s->context.err = said;
+	r = open_here(s);
+	s->context.err = err;
+	if (fclose(said))
+		return complain(&s->context, STATUS_FAILED, "no memory");
+	if ((r == STATUS_NO_DAEMON || r == STATUS_DENIED || r == STATUS_OTHER) &&
+	    !s->context.named_socket)
+		return open_private(s);
+	if (r == STATUS_OTHER)
+		return complain(&s->context, STATUS_FAILED,
+				"the profd at %s knows only programs that sample themselves",
+				s->context.socket);
+	fputs(text, err);
+	return r;
+}
+
+void record_session_deinit(struct record_session *s)
+{
+	held_deinit(&s->held);
+	launch_cancel(&s->command);
+	private_profd_free(s->profd);
+}
+
+bool record_session_count(const struct record_session *s, uint64_t *ret_counted,
+			  uint64_t *ret_dropped)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	cleanup(fclosep) FILE *nowhere = fopen("/dev/null", "we");
+	struct context quiet = s->context;
+
+	quiet.err = nowhere;
+	if (!nowhere || call_verb(&quiet, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
+				  PROFD__CONTROL__RESPONSE__RESULT_STATUS, &response))
+		return false;
+	for (size_t i = 0; i < response->status->n_sessions; i++) {
+		const Profd__Control__Session *session = response->status->sessions[i];
+
+		if (session->id != s->held.id)
+			continue;
+		*ret_counted = session->counted;
+		*ret_dropped = 0;
+		for (size_t k = 0; k < session->n_dropped; k++)
+			*ret_dropped += session->dropped[k]->count;
+		return true;
+	}
+	return false;
+}

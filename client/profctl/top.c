@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A live session, whose samples are taken every interval: profd hands out each of them once, so
+ * that a look costs it what was sampled since the last one, whatever there was before.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
+#include "client/profctl/held.h"
+#include "client/profctl/json.h"
+#include "client/top/keys.h"
+#include "client/top/screen.h"
+#include "client/top/terminal.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/packet.h"
+#include "common/profile/pprof.h"
+#include "common/units.h"
+#include "common/unixsock.h"
+
+#define NS             UINT64_C(1000000000)
+#define INTERVAL_NS    (2 * NS)
+#define INTERVAL_MIN   (NS / 10)
+#define INTERVAL_MAX   (3600 * NS)
+#define ROWS_DEFAULT   20
+#define UNPACKED_MAX   ((size_t)1 << 30)
+#define TROUBLE_SIZE   256
+#define CURSOR_TO_HOME "\x1b[H"
+
+enum {
+	OPTION_SERVICE = OPTION_OWN,
+	OPTION_PID,
+	OPTION_DELAY,
+	OPTION_ROWS,
+	OPTION_ONCE,
+};
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+/* `2`, `0.5`, and what durations are elsewhere. */
+static int take_delay(const char *text, uint64_t *ret, struct usage_message *message)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+	uint64_t ns = 0;
+
+	if (*text >= '0' && *text <= '9' && !*end && seconds <= (double)INTERVAL_MAX / (double)NS)
+		ns = (uint64_t)(seconds * (double)NS);
+	else if (units_parse_duration(text, &ns))
+		ns = 0;
+	if (ns < INTERVAL_MIN || ns > INTERVAL_MAX)
+		return usage_error(message,
+				   "-d takes 0.1 to 3600 seconds, or such as 500ms or 1m, "
+				   "not '%s'",
+				   text);
+	*ret = ns;
+	return 0;
+}
+
+static int parse_option(int id, const char *argument, struct top_arguments *a,
+			struct usage_message *message)
+{
+	uint64_t number;
+
+	if ((id == OPTION_SERVICE || id == OPTION_PID) && (*a->service || a->pid))
+		return usage_error(message, "one of -s and -p");
+	switch (id) {
+	case OPTION_JSON:
+		a->json = true;
+		return 0;
+	case OPTION_SERVICE:
+		a->target = PROFD__CONTROL__TARGET_KIND__SERVICE;
+		a->service = argument;
+		return *argument ? 0 : usage_error(message, "the service's name is empty");
+	case OPTION_PID:
+		if (units_parse_number(argument, &number) || !number || number > INT32_MAX)
+			return usage_error(message, "'%s' is no process id", argument);
+		a->target = PROFD__CONTROL__TARGET_KIND__PID;
+		a->pid = (int64_t)number;
+		return 0;
+	case OPTION_DELAY:
+		return take_delay(argument, &a->interval_ns, message);
+	case OPTION_ROWS:
+		if (units_parse_number(argument, &a->rows) || !a->rows)
+			return usage_error(message, "--rows takes a number above 0, not '%s'",
+					   argument);
+		return 0;
+	case OPTION_ONCE:
+		a->once = true;
+		return 0;
+	case OPTIONS_OPERAND:
+		return usage_error(message, "'%s' is one word too many; a process is -p %s",
+				   argument, argument);
+	default:
+		return id;
+	}
+}
+
+int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		COMMON_OPTIONS,
+		{OPTION_SERVICE, 's', "service", true},
+		{OPTION_PID, 'p', "pid", true},
+		{OPTION_DELAY, 'd', "delay", true},
+		{OPTION_ROWS, 0, "rows", true},
+		{OPTION_ONCE, 0, "once", false},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct top_arguments a = {.target = PROFD__CONTROL__TARGET_KIND__ALL,
+				  .service = "",
+				  .interval_ns = INTERVAL_NS};
+	const char *argument;
+	int id, r = 0;
+
+	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		if (id == OPTION_HELP)
+			return VERB_HELP;
+		r = parse_option(id, argument, &a, message);
+	}
+	if (r)
+		return r;
+	*ret = a;
+	return 0;
+}
+
+/* --- what is known ---------------------------------------------------------------------------- */
+
+struct top {
+	const struct context *context;
+	const struct top_arguments *arguments;
+	struct held held;
+	int signals; /* signalfd(2) */
+	struct top_functions *functions;
+	struct top_view view;
+	struct top_facts facts;
+	char target[320], trouble[TROUBLE_SIZE];
+	const struct top_function *const *sorted;
+	size_t n_sorted;
+	uint64_t begin_ns, taken_ns; /* CLOCK_MONOTONIC */
+	bool on_screen;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+}
+
+/* The last line without what complain() puts before it. */
+static void note_trouble(struct top *t, const char *said)
+{
+	const char *colon = strstr(said, ": ");
+
+	snprintf(t->trouble, sizeof(t->trouble), "%s", colon ? colon + 2 : said);
+	t->trouble[strcspn(t->trouble, "\n")] = '\0';
+	t->facts.trouble = *t->trouble ? t->trouble : NULL;
+}
+
+/* *ret NULL: there was no sample. STATUS_DONE or as call(). */
+static int take_profile(const struct context *context, uint64_t id, struct profile **ret)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	int r;
+
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
+	collect.session = id;
+	collect.take = true;
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
+	request.collect = &collect;
+	r = call_file(context, &request, CALL_SHORT_MS, &response, &data);
+	if (r || !response->collected->bytes)
+		return r;
+	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, ret, &message);
+	if (r > 0)
+		return complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
+				message.text);
+	return r ? complain(context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+}
+
+static int sort(struct top *t)
+{
+	int r = top_functions_sort(t->functions, t->view.order, t->view.filter, &t->sorted,
+				   &t->n_sorted);
+
+	return r ? complain(t->context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+}
+
+static int add(struct top *t, struct profile *p)
+{
+	uint64_t now_ns = monotonic_ns();
+	int r = top_functions_next(t->functions, p);
+
+	if (r)
+		return complain(t->context, STATUS_FAILED, "%s", error_describe(r));
+	top_functions_sums(t->functions, &t->facts.sums);
+	t->facts.interval_ns = now_ns - t->taken_ns;
+	t->facts.all_ns = now_ns - t->begin_ns;
+	t->taken_ns = now_ns;
+	if (p && p->n_sample_types)
+		t->facts.is_time =
+			!strcmp(profile_string(p, p->sample_types[p->n_sample_types - 1].unit),
+				"nanoseconds");
+	return sort(t);
+}
+
+/*
+ * What happened since the last time. A profd that has gone is the end; where it refuses, because it
+ * is busy, the next time may be better.
+ */
+static int take(struct top *t)
+{
+	cleanup(profile_freep) struct profile *p = NULL;
+	struct context quiet = *t->context;
+	cleanup(freep) char *said = NULL;
+	size_t length;
+	int r;
+
+	quiet.err = open_memstream(&said, &length);
+	if (!quiet.err)
+		return complain(t->context, STATUS_FAILED, "no memory");
+	r = take_profile(&quiet, t->held.id, &p);
+	fclose(quiet.err);
+	if (r == STATUS_FAILED && t->on_screen) {
+		note_trouble(t, said);
+		return STATUS_DONE;
+	}
+	note_trouble(t, "");
+	if (!r)
+		return add(t, p);
+	terminal_give_back();
+	fputs(said, t->context->err);
+	return r;
+}
+
+/* The session has ended. Its process has, or profd. */
+static int hear_of_end(struct top *t)
+{
+	cleanup(freep) uint8_t *answer = NULL;
+	size_t size;
+
+	if (unixsock_receive(t->held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size)) {
+		terminal_give_back();
+		return complain(t->context, STATUS_NO_DAEMON, "profd at %s has gone",
+				t->context->socket);
+	}
+	held_deinit(&t->held);
+	note_trouble(t, ": it has ended; q quits");
+	return STATUS_DONE;
+}
+
+/* --- on a screen ------------------------------------------------------------------------------ */
+
+static void draw(struct top *t)
+{
+	int fd = fileno(t->context->out);
+	unsigned rows, columns;
+	cleanup(freep) char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return;
+	terminal_size(fd, &rows, &columns);
+	fputs(CURSOR_TO_HOME, out);
+	top_draw(&t->view, &t->facts, t->sorted, t->n_sorted, rows, columns, out);
+	if (fclose(out))
+		return;
+	/* At once: halves would flicker. */
+	fwrite(text, 1, length, t->context->out);
+	fflush(t->context->out);
+}
+
+/* Returns TOP_*. */
+static int take_keys(struct top *t)
+{
+	unsigned rows, columns;
+	char bytes[64];
+	int outcome = TOP_GOES_ON;
+	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+
+	/* It has been hung up. */
+	if (n <= 0)
+		return TOP_QUITS;
+	terminal_size(fileno(t->context->out), &rows, &columns);
+	for (size_t at = 0, used; at < (size_t)n; at += used) {
+		int key = key_parse(bytes + at, (size_t)n - at, &used);
+		int what = key == KEY_NONE ? TOP_GOES_ON
+					   : top_key(&t->view, key, rows, t->n_sorted);
+
+		if (what == TOP_QUITS)
+			return what;
+		if (what == TOP_REDRAWS)
+			outcome = what;
+	}
+	return outcome;
+}
+
+/* Returns TOP_*; a terminal that is not to be had any more is its end. */
+static int take_signal(struct top *t)
+{
+	struct signalfd_siginfo info;
+
+	if (read(t->signals, &info, sizeof(info)) != sizeof(info))
+		return TOP_GOES_ON;
+	switch (info.ssi_signo) {
+	case SIGWINCH:
+		return TOP_REDRAWS;
+	case SIGTSTP:
+		terminal_give_back();
+		raise(SIGSTOP);
+		/* fall through */
+	case SIGCONT:
+		/* Others have had it meanwhile. */
+		terminal_give_back();
+		return terminal_take(STDIN_FILENO, fileno(t->context->out)) ? TOP_QUITS
+									    : TOP_REDRAWS;
+	default:
+		return TOP_QUITS;
+	}
+}
+
+static int patience_ms(const struct top *t)
+{
+	uint64_t due_ns = t->taken_ns + t->view.interval_ns, now_ns = monotonic_ns();
+
+	if (t->view.is_paused || t->held.fd < 0)
+		return -1;
+	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000 + 1) : 0;
+}
+
+/* Waits, and does what came. *ret_outcome: TOP_*. Returns an exit status. */
+static int turn(struct top *t, int *ret_outcome)
+{
+	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+			       {.fd = t->signals, .events = POLLIN},
+			       {.fd = t->held.fd, .events = POLLIN}};
+	int n = poll(fds, ARRAY_SIZE(fds), patience_ms(t)), r = STATUS_DONE;
+
+	*ret_outcome = TOP_REDRAWS;
+	if (n < 0)
+		return errno == EINTR ? STATUS_DONE : STATUS_FAILED;
+	if (n == 0)
+		return take(t);
+	if (fds[1].revents)
+		*ret_outcome = take_signal(t);
+	if (fds[2].revents)
+		r = hear_of_end(t);
+	if (!r && fds[0].revents && *ret_outcome != TOP_QUITS)
+		*ret_outcome = take_keys(t);
+	return r || *ret_outcome != TOP_REDRAWS ? r : sort(t);
+}
+
+static int run_on_screen(struct top *t)
+{
+	int outcome, r;
+
+	r = terminal_take(STDIN_FILENO, fileno(t->context->out));
+	if (r)
+		return complain(t->context, STATUS_FAILED, "the terminal cannot be used: %s",
+				error_describe(r));
+	t->on_screen = true;
+	r = sort(t);
+	do {
+		if (r)
+			break;
+		draw(t);
+		r = turn(t, &outcome);
+	} while (!r && outcome != TOP_QUITS);
+	terminal_give_back();
+	return r;
+}
+
+/* --- as text ---------------------------------------------------------------------------------- */
+
+static void print_json(const struct top *t, size_t rows)
+{
+	const struct top_sums *sums = &t->facts.sums;
+	struct json j = {.out = t->context->out, .compact = !t->arguments->once};
+	const char *unit = t->facts.is_time ? "cpu_ns" : "events";
+
+	json_begin_object(&j, NULL);
+	json_text(&j, "target", t->target);
+	json_text(&j, "unit", unit);
+	json_real(&j, "interval_seconds", (double)t->facts.interval_ns / (double)NS);
+	json_number(&j, "samples", (uint64_t)sums->samples);
+	json_number(&j, "value", (uint64_t)sums->value);
+	json_number(&j, "all_samples", (uint64_t)sums->all_samples);
+	json_number(&j, "all_value", (uint64_t)sums->all_value);
+	json_begin_array(&j, "functions");
+	for (size_t i = 0; i < t->n_sorted && i < rows && t->sorted[i]->interval.cum; i++) {
+		const struct top_function *f = t->sorted[i];
+
+		json_begin_object(&j, NULL);
+		json_text(&j, "name", f->name);
+		json_number(&j, "flat", (uint64_t)f->interval.flat);
+		json_number(&j, "cum", (uint64_t)f->interval.cum);
+		json_number(&j, "all_flat", (uint64_t)f->all.flat);
+		json_number(&j, "all_cum", (uint64_t)f->all.cum);
+		json_end_object(&j);
+	}
+	json_end_array(&j);
+	json_end_object(&j);
+	json_end(&j);
+}
+
+static int print(const struct top *t)
+{
+	size_t rows = t->arguments->rows ? t->arguments->rows : ROWS_DEFAULT;
+
+	if (t->arguments->json)
+		print_json(t, rows);
+	else
+		top_print(&t->facts, t->sorted, t->n_sorted, rows, t->context->out);
+	if (!t->arguments->once && !t->arguments->json)
+		fputc('\n', t->context->out);
+	return fflush(t->context->out) ? STATUS_FAILED : STATUS_DONE;
+}
+
+static int run_as_text(struct top *t)
+{
+	int r = STATUS_DONE;
+
+	while (!r) {
+		struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
+				       {.fd = t->held.fd, .events = POLLIN}};
+		int n = poll(fds, ARRAY_SIZE(fds), patience_ms(t));
+
+		if (n > 0 && fds[1].revents)
+			r = hear_of_end(t);
+		/* Whoever interrupts wants no more; a process that has ended has none. */
+		if (r || n > 0)
+			return r;
+		r = take(t);
+		if (!r)
+			r = print(t);
+		if (t->arguments->once)
+			return r;
+	}
+	return r;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static int start(struct top *t)
+{
+	const struct top_arguments *a = t->arguments;
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+
+	start.target = a->target;
+	start.number = a->pid;
+	start.text = (char *)(uintptr_t)a->service;
+	start.name = (char[]){"top"};
+	start.live = true;
+	if (a->pid)
+		snprintf(t->target, sizeof(t->target), "pid %" PRId64, a->pid);
+	else
+		snprintf(t->target, sizeof(t->target), "%s",
+			 *a->service ? a->service : "everything");
+	t->facts.target = t->target;
+	return held_start(t->context, &start, &t->held);
+}
+
+static int watch_signals(struct top *t, bool on_screen)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	if (on_screen) {
+		sigaddset(&signals, SIGWINCH);
+		sigaddset(&signals, SIGTSTP);
+		sigaddset(&signals, SIGCONT);
+	}
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	t->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return t->signals < 0 ? complain(t->context, STATUS_FAILED, "%s", strerror(errno))
+			      : STATUS_DONE;
+}
+
+int top_run(struct context *context, int argc, char **argv)
+{
+	struct top_arguments arguments;
+	struct usage_message message;
+	struct top t = {.context = context, .arguments = &arguments, .held = HELD_NONE};
+	bool on_screen;
+	int r = top_parse(argc, argv, &arguments, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	on_screen = context->terminal && isatty(STDIN_FILENO) && !arguments.once && !arguments.json;
+	t.view.interval_ns = arguments.interval_ns;
+	r = top_functions_new(&t.functions);
+	if (r)
+		return complain(context, STATUS_FAILED, "%s", error_describe(r));
+	r = watch_signals(&t, on_screen);
+	if (!r)
+		r = start(&t);
+	t.begin_ns = t.taken_ns = monotonic_ns();
+	if (!r)
+		r = on_screen ? run_on_screen(&t) : run_as_text(&t);
+	held_deinit(&t.held);
+	closep(&t.signals);
+	top_functions_free(t.functions);
+	return r;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/record/private_profd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/program_path.h"
+#include "common/read_end.h"
+#include "common/unixsock.h"
+
+#define START_MS 60000 /* a busy machine with thousands of processes */
+#define ASK_MS   10
+#define END_MS   10000
+#define LOG_MAX  ((size_t)1 << 20)
+
+/* What is asked for is what is to be had: there is nobody whom it could slow down but who asked. */
+static const char config[] = "[sampling]\nmax_cpu = 100%\n"
+			     "[system]\nenabled = no\n"
+			     "[flush]\nformats = pprof\n"
+			     "[store]\nmin_free = 0\ngroup = none\n"
+			     "[memory]\nbudget = 256M\n";
+
+struct private_profd {
+	char folder[64], socket[96];
+	pid_t keeper;
+	int life;  /* closed when we end */
+	int ended; /* readable when profd has */
+};
+
+/* --- the keeper ------------------------------------------------------------------------------- */
+
+/* What the keeper needs; it shares nothing else with whoever made it. */
+struct charge {
+	const char *program, *folder;
+	int life, ended; /* the other ends */
+	sigset_t mask;   /* of signals, as it was */
+};
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+static int open_at(const char *folder, const char *name, int flags)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static _Noreturn void become_profd(const struct charge *c, pid_t keeper)
+{
+	char file[128], state[128], runtime[128], cache[128];
+	const char *argv[] = {"profd", "-c",
+			      file,    "--state-directory",
+			      state,   "--runtime-directory",
+			      runtime, "--cache-directory",
+			      cache,   geteuid() ? "--user" : NULL,
+			      NULL};
+	int log = open_at(c->folder, "log", O_WRONLY | O_CREAT | O_APPEND);
+
+	snprintf(file, sizeof(file), "%s/profd.conf", c->folder);
+	snprintf(state, sizeof(state), "%s/state", c->folder);
+	snprintf(runtime, sizeof(runtime), "%s/run", c->folder);
+	snprintf(cache, sizeof(cache), "%s/cache", c->folder);
+	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
+		_exit(1);
+	/* Whoever kills the keeper does not get rid of it alone. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != keeper)
+		_exit(1);
+	unsetenv("NOTIFY_SOCKET");
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("LISTEN_FDS");
+	sigprocmask(SIG_SETMASK, &c->mask, NULL);
+	execv(c->program, (char *const *)argv);
+	fprintf(stderr, "%s: %s\n", c->program, strerror(errno));
+	_exit(1);
+}
+
+static void end_profd(pid_t profd, int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+
+	kill(profd, SIGTERM);
+	if (pidfd < 0 || poll(&fd, 1, END_MS) != 1)
+		kill(profd, SIGKILL);
+	waitpid(profd, NULL, 0);
+}
+
+static _Noreturn void keep(const struct charge *c)
+{
+	struct pollfd fds[2] = {{.fd = c->life, .events = POLLIN}, {.events = POLLIN}};
+	pid_t self = getpid(), profd;
+	int null;
+
+	setsid();
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	for (int fd = STDERR_FILENO + 1; fd < c->life || fd < c->ended; fd++)
+		if (fd != c->life && fd != c->ended)
+			close(fd);
+	syscall(SYS_close_range, (c->life > c->ended ? c->life : c->ended) + 1, ~0u, 0);
+	profd = fork();
+	if (profd == 0)
+		become_profd(c, self);
+	fds[1].fd = profd < 0 ? -1 : (int)syscall(SYS_pidfd_open, profd, 0);
+	while (profd >= 0 && poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	if (profd >= 0 && !fds[0].revents)
+		waitpid(profd, NULL, 0);
+	else if (profd >= 0)
+		end_profd(profd, fds[1].fd);
+	close(c->ended);
+	/* The log is still to be read. */
+	while (!fds[0].revents && poll(fds, 1, -1) < 0 && errno == EINTR)
+		;
+	nftw(c->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	_exit(0);
+}
+
+/* --- its maker -------------------------------------------------------------------------------- */
+
+static int find_program(char **ret)
+{
+	cleanup(freep) char *path = NULL;
+	int r = program_path("PROFD_DAEMON", "profd", &path);
+
+	if (r)
+		return r;
+	if (access(path, X_OK) < 0) {
+		free(path);
+		path = strdup(PROFD_SBINDIR "/profd");
+	}
+	if (!path)
+		return error_origin(-ENOMEM);
+	*ret = steal_ptr(&path);
+	return 0;
+}
+
+static bool make_folder(struct private_profd *p, const char *below)
+{
+	int n = snprintf(p->folder, sizeof(p->folder), "%s/profd-record-XXXXXX", below);
+
+	/* 0700, as mkdtemp(3) makes it. */
+	if (n < (int)sizeof(p->folder) && mkdtemp(p->folder))
+		return true;
+	p->folder[0] = '\0';
+	return false;
+}
+
+static int make_folders(struct private_profd *p)
+{
+	const char *below = getenv("TMPDIR");
+	cleanup(closep) int fd = -1;
+	char path[96];
+
+	if (!(below && *below == '/' && make_folder(p, below)) && !make_folder(p, "/tmp"))
+		return error_origin(-errno);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = {"state", "run", "cache"};
+
+		snprintf(path, sizeof(path), "%s/%s", p->folder, names[i]);
+		if (mkdir(path, 0700) < 0)
+			return error_origin(-errno);
+	}
+	snprintf(p->socket, sizeof(p->socket), "%s/run/control.sock", p->folder);
+	fd = open_at(p->folder, "profd.conf", O_WRONLY | O_CREAT | O_EXCL);
+	if (fd < 0 || write(fd, config, sizeof(config) - 1) != (ssize_t)sizeof(config) - 1)
+		return error_origin(fd < 0 ? -errno : -ENOSPC);
+	return 0;
+}
+
+static int start_keeper(struct private_profd *p, const char *program)
+{
+	struct charge charge = {.program = program, .folder = p->folder};
+	int life[2], ended[2], error;
+	sigset_t all;
+
+	if (pipe2(life, O_CLOEXEC) < 0)
+		return error_origin(-errno);
+	if (pipe2(ended, O_CLOEXEC) < 0) {
+		error = errno;
+		close(life[0]);
+		close(life[1]);
+		return error_origin(-error);
+	}
+	charge.life = life[0];
+	charge.ended = ended[1];
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &charge.mask);
+	p->keeper = fork();
+	error = errno;
+	if (p->keeper == 0)
+		keep(&charge);
+	sigprocmask(SIG_SETMASK, &charge.mask, NULL);
+	close(life[0]);
+	close(ended[1]);
+	p->life = life[1];
+	p->ended = ended[0];
+	return p->keeper < 0 ? error_origin(-error) : 0;
+}
+
+/* The last line of its log that tells something, without what stands before the message. */
+static void tell_why(const struct private_profd *p, struct private_profd_message *message)
+{
+	cleanup(closep) int fd = open_at(p->folder, "log", O_RDONLY);
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	const char *line;
+
+	snprintf(message->text, sizeof(message->text), "it has said nothing");
+	if (fd < 0 || read_end(fd, LOG_MAX, &data, &length))
+		return;
+	while (length && data[length - 1] == '\n')
+		length--;
+	if (!length)
+		return;
+	line = memrchr(data, '\n', length);
+	line = line ? line + 1 : (const char *)data;
+	length -= (size_t)(line - (const char *)data);
+	if (length > 7 && !memcmp(line, "profd: ", 7)) {
+		line += 7;
+		length -= 7;
+	}
+	snprintf(message->text, sizeof(message->text), "%.*s", (int)length, line);
+}
+
+static int wait_until_it_answers(const struct private_profd *p,
+				 struct private_profd_message *message)
+{
+	struct pollfd fd = {.fd = p->ended, .events = POLLIN};
+	int connection;
+
+	for (int ms = 0; ms < START_MS; ms += ASK_MS) {
+		if (!unixsock_connect(p->socket, &connection)) {
+			close(connection);
+			return PRIVATE_PROFD_E_OK;
+		}
+		if (poll(&fd, 1, ASK_MS) > 0) {
+			tell_why(p, message);
+			return PRIVATE_PROFD_E_REFUSED;
+		}
+	}
+	snprintf(message->text, sizeof(message->text), "it has not begun to work for %d s",
+		 START_MS / 1000);
+	return PRIVATE_PROFD_E_REFUSED;
+}
+
+int private_profd_new(struct private_profd **ret, struct private_profd_message *message)
+{
+	cleanup(private_profd_freep) struct private_profd *p = calloc(1, sizeof(*p));
+	cleanup(freep) char *program = NULL;
+	int r;
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	p->life = p->ended = -1;
+	r = find_program(&program);
+	if (!r)
+		r = make_folders(p);
+	if (!r)
+		r = start_keeper(p, program);
+	if (!r)
+		r = wait_until_it_answers(p, message);
+	if (r)
+		return r;
+	*ret = steal_ptr(&p);
+	return PRIVATE_PROFD_E_OK;
+}
+
+void private_profd_free(struct private_profd *p)
+{
+	if (!p)
+		return;
+	closep(&p->life);
+	if (p->keeper > 0)
+		while (waitpid(p->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	else if (*p->folder)
+		nftw(p->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	closep(&p->ended);
+	free(p);
+}
+
+const char *private_profd_socket(const struct private_profd *p)
+{
+	return p->socket;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/top/functions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "common/profile/shape.h"
+
+struct entry {
+	struct top_function function;
+	UT_hash_handle hh;
+};
+
+struct top_functions {
+	struct entry *entries; /* by name */
+	const struct top_function **sorted;
+	size_t n_sorted_max;
+	uint64_t n_stacks;
+	struct top_sums sums;
+};
+
+int top_functions_new(struct top_functions **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : error_origin(-ENOMEM);
+}
+
+static void entry_remove(struct top_functions *f, struct entry *e)
+{
+	HASH_DEL(f->entries, e);
+	free(e->function.name);
+	free(e);
+}
+
+void top_functions_free(struct top_functions *f)
+{
+	struct entry *e, *next;
+
+	if (!f)
+		return;
+	HASH_ITER (hh, f->entries, e, next)
+		entry_remove(f, e);
+	free(f->sorted);
+	free(f);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int name_frame(const struct profile *p, const struct frame *frame, char **ret)
+{
+	const char *object = profile_string(p, frame->object);
+	int n = 0;
+
+	if (frame->name)
+		*ret = strdup(profile_string(p, frame->name));
+	else if (*object == '[')
+		*ret = strdup(object);
+	else
+		n = asprintf(ret, "[%s]", *object ? last_part(object) : "unknown");
+	return n < 0 || !*ret ? error_origin(-ENOMEM) : 0;
+}
+
+static int find(struct top_functions *f, const struct profile *p, const struct frame *frame,
+		struct entry **ret)
+{
+	cleanup(freep) char *name = NULL;
+	struct entry *e;
+	int r = name_frame(p, frame, &name);
+
+	if (r)
+		return r;
+	HASH_FIND_STR(f->entries, name, e);
+	if (!e) {
+		e = calloc(1, sizeof(*e));
+		if (!e)
+			return error_origin(-ENOMEM);
+		e->function.name = steal_ptr(&name);
+		HASH_ADD_KEYPTR(hh, f->entries, e->function.name, strlen(e->function.name), e);
+	}
+	*ret = e;
+	return 0;
+}
+
+/* @entries: of the profile's frames, by index; NULL where it is not known yet. */
+static int add_stack(struct top_functions *f, const struct profile *p, const struct shape *shape,
+		     const struct stack *stack, struct entry **entries)
+{
+	int64_t value = stack->values[p->n_sample_types - 1];
+	size_t n_frames;
+	const struct frame *frames = shape_frames(shape, &n_frames);
+
+	f->n_stacks++;
+	f->sums.samples += stack->values[0];
+	f->sums.value += value;
+	for (uint32_t i = 0; i < stack->n_frames; i++) {
+		struct entry **e = &entries[stack->frames[i]];
+		int r = *e ? 0 : find(f, p, &frames[stack->frames[i]], e);
+
+		if (r)
+			return r;
+		if (i == 0)
+			(*e)->function.interval.flat += value;
+		/* Once a stack, however often it is in there. */
+		if ((*e)->function.stack != f->n_stacks)
+			(*e)->function.interval.cum += value;
+		(*e)->function.stack = f->n_stacks;
+	}
+	return 0;
+}
+
+static int add_profile(struct top_functions *f, struct profile *p)
+{
+	static const struct shape_options options;
+	cleanup(shape_freep) struct shape *shape = NULL;
+	cleanup(freep) struct entry **entries = NULL;
+	struct profile_message message;
+	size_t n_frames;
+	int r = shape_new(&shape, &options, &message);
+
+	if (!r)
+		r = shape_bind(shape, p);
+	if (r)
+		return r < 0 ? r : error_origin(-EINVAL);
+	/* Without tagroot and tagleaf, samples add no frames. */
+	shape_frames(shape, &n_frames);
+	entries = calloc(n_frames + 1, sizeof(struct entry *));
+	if (!entries)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < p->n_samples; i++) {
+		struct stack stack;
+
+		r = shape_stack(shape, p, i, &stack);
+		if (!r)
+			r = add_stack(f, p, shape, &stack, entries);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void forget_cheap(struct top_functions *f)
+{
+	struct entry *e, *next;
+
+	for (int64_t limit = 1; HASH_COUNT(f->entries) > TOP_FUNCTIONS_MAX; limit *= 2) {
+		size_t n_left = 0;
+
+		HASH_ITER (hh, f->entries, e, next) {
+			const struct top_function *function = &e->function;
+
+			if (HASH_COUNT(f->entries) <= TOP_FUNCTIONS_MAX)
+				return;
+			if (function->interval.cum)
+				continue;
+			if (function->all.cum > limit) {
+				n_left++;
+				continue;
+			}
+			entry_remove(f, e);
+			f->sums.n_forgotten++;
+		}
+		if (!n_left || limit > INT64_MAX / 2)
+			return;
+	}
+}
+
+int top_functions_next(struct top_functions *f, struct profile *p)
+{
+	struct entry *e, *next;
+	int r;
+
+	HASH_ITER (hh, f->entries, e, next)
+		e->function.interval = (struct top_cost){0};
+	f->sums.samples = f->sums.value = 0;
+	r = p && p->n_sample_types ? add_profile(f, p) : 0;
+	if (r)
+		return r;
+	HASH_ITER (hh, f->entries, e, next) {
+		e->function.all.flat += e->function.interval.flat;
+		e->function.all.cum += e->function.interval.cum;
+	}
+	f->sums.all_samples += f->sums.samples;
+	f->sums.all_value += f->sums.value;
+	forget_cheap(f);
+	return 0;
+}
+
+void top_functions_sums(const struct top_functions *f, struct top_sums *ret)
+{
+	*ret = f->sums;
+}
+
+static int compare_costs(int64_t a, int64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare(const struct top_function *x, const struct top_function *y, bool by_cum)
+{
+	const struct top_cost *costs[2][2] = {{&x->interval, &y->interval}, {&x->all, &y->all}};
+
+	for (int i = 0; i < 2; i++) {
+		const struct top_cost *a = costs[i][0], *b = costs[i][1];
+		int flat = compare_costs(a->flat, b->flat), cum = compare_costs(a->cum, b->cum);
+
+		if (by_cum ? cum : flat)
+			return by_cum ? cum : flat;
+		if (flat || cum)
+			return flat ? flat : cum;
+	}
+	return strcmp(x->name, y->name);
+}
+
+static int by_flat(const void *a, const void *b)
+{
+	return compare(*(const struct top_function *const *)a,
+		       *(const struct top_function *const *)b, false);
+}
+
+static int by_cum(const void *a, const void *b)
+{
+	return compare(*(const struct top_function *const *)a,
+		       *(const struct top_function *const *)b, true);
+}
+
+int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,
+		       const struct top_function *const **ret, size_t *ret_n)
+{
+	size_t n = 0, n_entries = HASH_COUNT(f->entries);
+	struct entry *e, *next;
+
+	if (n_entries > f->n_sorted_max || !f->sorted) {
+		const struct top_function **moved = reallocarray(f->sorted, n_entries + 1,
+								 sizeof(*f->sorted));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		f->sorted = moved;
+		f->n_sorted_max = n_entries;
+	}
+	HASH_ITER (hh, f->entries, e, next)
+		if (strstr(e->function.name, filter))
+			f->sorted[n++] = &e->function;
+	if (n)
+		qsort(f->sorted, n, sizeof(*f->sorted), order == TOP_BY_CUM ? by_cum : by_flat);
+	*ret = f->sorted;
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_TOP_FUNCTIONS_H
+#define PROFD_TOP_FUNCTIONS_H
+
+/*
+ * What functions have cost, in the last interval and since the beginning: one profile after the
+ * other, each of one interval, folded to functions as `report` does it (shape.h). Pure.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/profile/profile.h"
+
+struct top_cost {
+	int64_t flat, cum; /* in it, and in it or what it called */
+};
+
+struct top_function {
+	char *name; /* of what nobody knows the name of: its file's, in [] */
+	struct top_cost interval, all;
+	uint64_t stack; /* that counted it last */
+};
+
+struct top_functions;
+
+/* What a sum is of: a sample's last value, as in every view of a profile. */
+struct top_sums {
+	int64_t samples, value; /* of the interval */
+	int64_t all_samples, all_value;
+	uint64_t n_forgotten; /* functions, see below */
+};
+
+/* Functions that are kept. Past that, those that cost nothing now are forgotten, cheapest first. */
+#define TOP_FUNCTIONS_MAX 50000
+
+int top_functions_new(struct top_functions **ret);
+void top_functions_free(struct top_functions *f);
+DEFINE_CLEANUP(struct top_functions *, top_functions_free)
+
+/*
+ * A new interval begins, and @p is what it cost (NULL: nothing). Strings may be added to @p.
+ * Returns 0 or negative errno.
+ */
+int top_functions_next(struct top_functions *f, struct profile *p);
+void top_functions_sums(const struct top_functions *f, struct top_sums *ret);
+
+enum top_order { TOP_BY_FLAT, TOP_BY_CUM };
+
+/*
+ * Those whose names contain @filter ("": all), dearest in the interval first, then since the
+ * beginning, then by name. Borrowed until the next call of anything here. 0 or negative errno.
+ */
+int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,
+		       const struct top_function *const **ret, size_t *ret_n);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What `record` is told, and the line that shows how far it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/profctl/arguments.h"
+#include "client/profctl/progress.h"
+#include "common/cleanup.h"
+
+#define WORDS_MAX 16
+
+static char *words[WORDS_MAX + 1];
+
+static int parse(const char *line, struct record_arguments *ret, struct usage_message *message)
+{
+	static char buffer[256];
+	char *rest = NULL;
+	int n = 0;
+
+	snprintf(buffer, sizeof(buffer), "%s", line);
+	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		words[n++] = word;
+	words[n] = NULL;
+	message->text[0] = '\0';
+	return record_parse(n, words, ret, message);
+}
+
+static void test_targets(void **state)
+{
+	struct usage_message message;
+	struct record_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("record -a", &a, &message), 0);
+	assert_int_equal(a.target, PROFD__CONTROL__TARGET_KIND__ALL);
+	assert_string_equal(a.output, "./profd.pb.gz");
+	assert_int_equal(a.format, RUN_PPROF);
+	assert_true(!a.frequency && !a.duration_ns && !*a.event && !a.command);
+	assert_int_equal(parse("record -p 12 -F 999 -e cpu-clock:u -d 10s -o x.prof", &a, &message),
+			 0);
+	assert_int_equal(a.target, PROFD__CONTROL__TARGET_KIND__PID);
+	assert_int_equal(a.pid, 12);
+	assert_int_equal(a.frequency, 999);
+	assert_int_equal(a.duration_ns, 10000000000);
+	assert_string_equal(a.event, "cpu-clock:u");
+	assert_int_equal(a.format, RUN_LEGACY);
+	assert_int_equal(parse("record --service=a.service --output=-", &a, &message), 0);
+	assert_int_equal(a.target, PROFD__CONTROL__TARGET_KIND__SERVICE);
+	assert_string_equal(a.service, "a.service");
+	assert_string_equal(a.output, "-");
+}
+
+/* Its options are its own, with and without the dashes before it. */
+static void test_command(void **state)
+{
+	struct usage_message message;
+	struct record_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("record -o c.collapsed sort -p 3 -a", &a, &message), 0);
+	assert_ptr_equal(a.command, words + 3);
+	assert_int_equal(a.format, RUN_COLLAPSED);
+	assert_int_equal(a.pid, 0);
+	assert_int_equal(parse("record -F5 -- -odd -a", &a, &message), 0);
+	assert_ptr_equal(a.command, words + 3);
+	assert_string_equal(a.command[0], "-odd");
+}
+
+static void test_refused(void **state)
+{
+	static const char *const lines[] = {
+		"record",
+		"record --",
+		"record -a -p 3",
+		"record -p 3 -s x",
+		"record -a sort",
+		"record -p 0",
+		"record -p x",
+		"record -p 4294967297",
+		"record -a -F 0",
+		"record -a -F -1",
+		"record -a -d 0",
+		"record -a -d 10",
+		"record -a -o x.prof",
+		"record -s a -o x.prof",
+		"record -o - sort",
+		"record -a --json",
+		"record -a -o",
+		"record -s",
+	};
+	struct usage_message message;
+	struct record_arguments a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (parse(lines[i], &a, &message) != OPTIONS_BAD)
+			fail_msg("%s: not refused", lines[i]);
+		assert_true(*message.text);
+	}
+	assert_int_equal(parse("record --help", &a, &message), VERB_HELP);
+}
+
+static void test_progress_line(void **state)
+{
+	char line[128];
+
+	(void)state;
+	assert_int_equal(progress_line(line, sizeof(line), 80, 0.5, "5 s of 10 s"), 44);
+	assert_string_equal(line, "[############            ]  50 % 5 s of 10 s");
+	progress_line(line, sizeof(line), 80, 3, "x");
+	assert_string_equal(line, "[########################] 100 % x");
+	progress_line(line, sizeof(line), 80, PROGRESS_UNKNOWN, "3 s");
+	assert_string_equal(line, "3 s");
+	/* It never fills the last column. */
+	assert_int_equal(progress_line(line, sizeof(line), 10, 0, "long"), 9);
+	assert_int_equal(strlen(line), 9);
+	assert_int_equal(progress_line(line, sizeof(line), 0, 0, "long"), 0);
+	assert_int_equal(progress_line(line, 8, 80, 0, "long"), 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_progress_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles of intervals become functions' costs. */
+#include "client/top/functions.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* "leaf;caller;root value ..." with a location a name; a name that begins with / is a mapping's. */
+static struct profile *make(const char *text)
+{
+	struct profile *p;
+	char copy[512], *rest = NULL;
+
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	assert_int_equal(profile_add_sample_type(p, "cpu", "nanoseconds"), 0);
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *chain = strtok_r(copy, " ", &rest); chain; chain = strtok_r(NULL, " ", &rest)) {
+		const int64_t ns = strtoll(strtok_r(NULL, " ", &rest), NULL, 10);
+		const int64_t values[] = {1, ns};
+		uint32_t locations[16], n = 0, string;
+		char *names = NULL;
+
+		for (char *name = strtok_r(chain, ";", &names); name;
+		     name = strtok_r(NULL, ";", &names)) {
+			struct profile_mapping mapping = {.start = 0x1000, .limit = 0x2000};
+			struct profile_function function = {0};
+			struct profile_line line = {0};
+			uint32_t m = PROFILE_NONE;
+
+			assert_int_equal(profile_add_text(p, name, &string), 0);
+			if (*name == '/') {
+				mapping.path = string;
+				assert_int_equal(profile_add_mapping(p, &mapping, &m), 0);
+				assert_int_equal(profile_add_location(p, m, 0x1234, NULL, 0,
+								      &locations[n++]),
+						 0);
+				continue;
+			}
+			function.name = function.system_name = string;
+			assert_int_equal(profile_add_function(p, &function, &line.function), 0);
+			assert_int_equal(
+				profile_add_location(p, m, string, &line, 1, &locations[n++]), 0);
+		}
+		assert_int_equal(profile_add_sample(p, locations, n, values, NULL, 0), 0);
+	}
+	return p;
+}
+
+static void next(struct top_functions *f, const char *text)
+{
+	struct profile *p = make(text);
+
+	assert_int_equal(top_functions_next(f, p), 0);
+	profile_free(p);
+}
+
+/* "name flat cum all_flat all_cum" a function, in order. */
+static void expect(struct top_functions *f, enum top_order order, const char *filter,
+		   const char *text)
+{
+	const struct top_function *const *functions;
+	char got[512] = "";
+	size_t n, length = 0;
+
+	assert_int_equal(top_functions_sort(f, order, filter, &functions, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		length += (size_t)snprintf(got + length, sizeof(got) - length, "%s%s %d %d %d %d",
+					   i ? "; " : "", functions[i]->name,
+					   (int)functions[i]->interval.flat,
+					   (int)functions[i]->interval.cum,
+					   (int)functions[i]->all.flat, (int)functions[i]->all.cum);
+	assert_string_equal(got, text);
+}
+
+static void test_intervals_add_up(void **state)
+{
+	struct top_functions *f;
+	struct top_sums sums;
+
+	(void)state;
+	assert_int_equal(top_functions_new(&f), 0);
+	expect(f, TOP_BY_FLAT, "", "");
+	next(f, "a;main 10 b;a;main 5");
+	expect(f, TOP_BY_FLAT, "", "a 10 15 10 15; b 5 5 5 5; main 0 15 0 15");
+	expect(f, TOP_BY_CUM, "", "a 10 15 10 15; main 0 15 0 15; b 5 5 5 5");
+	next(f, "b;main 3");
+	expect(f, TOP_BY_FLAT, "", "b 3 3 8 8; main 0 3 0 18; a 0 0 10 15");
+	top_functions_sums(f, &sums);
+	assert_int_equal(sums.samples, 1);
+	assert_int_equal(sums.value, 3);
+	assert_int_equal(sums.all_samples, 3);
+	assert_int_equal(sums.all_value, 18);
+	assert_int_equal(top_functions_next(f, NULL), 0);
+	expect(f, TOP_BY_FLAT, "", "a 0 0 10 15; b 0 0 8 8; main 0 0 0 18");
+	expect(f, TOP_BY_FLAT, "ai", "main 0 0 0 18");
+	expect(f, TOP_BY_CUM, "none", "");
+	top_functions_free(f);
+	top_functions_free(NULL);
+}
+
+/* Recursion counts once a stack; what has no name is its file's. */
+static void test_stacks(void **state)
+{
+	struct top_functions *f;
+
+	(void)state;
+	assert_int_equal(top_functions_new(&f), 0);
+	next(f, "r;r;x;r;main 7");
+	expect(f, TOP_BY_FLAT, "", "r 7 7 7 7; main 0 7 0 7; x 0 7 0 7");
+	next(f, "/usr/bin/dash;main 2");
+	expect(f, TOP_BY_FLAT, "[", "[dash] 2 2 2 2");
+	top_functions_free(f);
+}
+
+static void test_forgets_the_cheapest(void **state)
+{
+	const struct top_function *const *functions;
+	struct top_functions *f;
+	struct top_sums sums;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(top_functions_new(&f), 0);
+	next(f, "dear 1000");
+	for (unsigned i = 0; i < TOP_FUNCTIONS_MAX / 25 + 2; i++) {
+		char text[512] = "";
+		size_t length = 0;
+
+		for (unsigned k = 0; k < 25; k++)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "f%u 5 ",
+						   i * 25 + k);
+		next(f, text);
+	}
+	top_functions_sums(f, &sums);
+	assert_int_equal(sums.n_forgotten, 51);
+	assert_int_equal(top_functions_sort(f, TOP_BY_FLAT, "", &functions, &n), 0);
+	assert_int_equal(n, TOP_FUNCTIONS_MAX);
+	/* The last interval's come first, then what was dear once. */
+	assert_string_equal(functions[25]->name, "dear");
+	top_functions_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_intervals_add_up),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_forgets_the_cheapest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

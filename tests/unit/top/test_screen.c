@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* What is drawn, and what keys do: a screen is played back onto a field of characters. */
+#include "client/top/screen.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/profctl/arguments.h"
+#include "client/top/keys.h"
+
+#define ROWS_MAX    40
+#define COLUMNS_MAX 200
+
+static const struct top_function functions[] = {
+	{.name = (char[]){"hot"}, .interval = {75, 75}, .all = {150, 150}},
+	{.name = (char[]){"\x1b[31mred\x9b\xc2\x9b\n\t"}, .interval = {25, 25}, .all = {50, 50}},
+	{.name = (char[]){"main"}, .interval = {0, 100}, .all = {0, 200}},
+	{.name = (char[]){"gone"}, .all = {0, 1}},
+};
+
+static const struct top_facts facts = {
+	.target = "everything",
+	.interval_ns = 2000000000,
+	.all_ns = 4000000000,
+	.sums = {.samples = 4, .value = 100, .all_samples = 8, .all_value = 200},
+};
+
+static size_t list(const struct top_function *ret[4])
+{
+	for (size_t i = 0; i < 4; i++)
+		ret[i] = &functions[i];
+	return 4;
+}
+
+/* Plays the few sequences that are to come; fails at others, and where a line is too long. */
+static void play(const char *text, unsigned rows, unsigned columns,
+		 char field[ROWS_MAX][COLUMNS_MAX + 1])
+{
+	unsigned row = 0, column = 0;
+
+	memset(field, 0, ROWS_MAX * (COLUMNS_MAX + 1));
+	for (; *text; text++) {
+		if (!strncmp(text, "\x1b[K", 3) || !strncmp(text, "\x1b[m", 3)) {
+			text += 2;
+		} else if (!strncmp(text, "\x1b[7m", 4)) {
+			text += 3;
+		} else if (!strncmp(text, "\r\n", 2)) {
+			text++;
+			row++;
+			column = 0;
+			assert_true(row < rows);
+		} else {
+			assert_true((unsigned char)*text >= 0x20 && *text != 0x7f);
+			assert_true(column < columns);
+			field[row][column++] = *text;
+		}
+	}
+	assert_int_equal(row + 1, rows);
+}
+
+static void draw(const struct top_view *view, unsigned rows, unsigned columns,
+		 char field[ROWS_MAX][COLUMNS_MAX + 1])
+{
+	const struct top_function *all[4];
+	size_t n = list(all), length;
+	char *text;
+	FILE *out = open_memstream(&text, &length);
+
+	assert_non_null(out);
+	top_draw(view, &facts, all, n, rows, columns, out);
+	assert_int_equal(fclose(out), 0);
+	play(text, rows, columns, field);
+	free(text);
+}
+
+static void test_screen(void **state)
+{
+	struct top_view view = {.interval_ns = 2000000000};
+	char field[ROWS_MAX][COLUMNS_MAX + 1];
+
+	(void)state;
+	draw(&view, 10, 80, field);
+	assert_string_equal(field[0], "profd top: everything");
+	assert_string_equal(field[1], "last 2.0 s: 4 samples; all 4.0 s: 8 samples");
+	assert_string_equal(field[2], "    flat      cum |  flat all   cum all  function");
+	assert_string_equal(field[3], "  75.00%   75.00% |    75.00%    75.00%  hot");
+	assert_string_equal(field[4], "  25.00%   25.00% |    25.00%    25.00%  ?[31mred????");
+	assert_string_equal(field[5], "   0.00%  100.00% |     0.00%   100.00%  main");
+	assert_string_equal(field[6], "   0.00%    0.00% |     0.00%     0.50%  gone");
+	assert_string_equal(field[7], "");
+	assert_string_equal(field[9], "4 functions, by flat, every 2s  (h help, q quit)");
+	view.first = 2;
+	draw(&view, 10, 80, field);
+	assert_string_equal(field[3] + 41, "main");
+	view.has_help = true;
+	draw(&view, 16, 80, field);
+	assert_non_null(strstr(field[4], "q        ends"));
+}
+
+/* Whatever size it has: nothing is drawn outside of it. */
+static void test_sizes(void **state)
+{
+	struct top_view view = {.interval_ns = 1};
+	char field[ROWS_MAX][COLUMNS_MAX + 1];
+
+	(void)state;
+	for (unsigned help = 0; help < 2; help++) {
+		view.has_help = help;
+		for (unsigned rows = 1; rows <= ROWS_MAX; rows++)
+			for (unsigned columns = 1; columns <= 120; columns++)
+				draw(&view, rows, columns, field);
+	}
+	view.has_help = false;
+	draw(&view, 10, 43, field);
+	assert_string_equal(field[3] + 41, "h~");
+	assert_int_equal(strlen(field[0]), strlen("profd top: everything"));
+}
+
+static void test_table(void **state)
+{
+	const struct top_function *all[4];
+	struct top_facts cpu = facts;
+	size_t n = list(all), length;
+	char *text;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	assert_non_null(out);
+	cpu.is_time = true;
+	cpu.sums.value = 3000000000;
+	top_print(&cpu, all, n, 20, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "last 2.0 s: 4 samples, 1.50 CPUs; "));
+	assert_non_null(strstr(text, "%  main\n"));
+	assert_null(strstr(text, "gone"));
+	assert_null(strchr(text, '\x1b'));
+	free(text);
+}
+
+static void press(struct top_view *view, const char *keys, unsigned rows, size_t n)
+{
+	for (; *keys; keys++)
+		assert_int_equal(top_key(view, *keys, rows, n), TOP_REDRAWS);
+}
+
+static void test_keys(void **state)
+{
+	struct top_view v = {.interval_ns = 2000000000};
+
+	(void)state;
+	assert_int_equal(top_key(&v, 'q', 24, 100), TOP_QUITS);
+	assert_int_equal(top_key(&v, 'x', 24, 100), TOP_GOES_ON);
+	press(&v, "c", 24, 100);
+	assert_int_equal(v.order, TOP_BY_CUM);
+	press(&v, "s ", 24, 100);
+	assert_true(v.order == TOP_BY_FLAT && v.is_paused);
+	press(&v, " +", 24, 100);
+	assert_true(!v.is_paused && v.interval_ns == 5000000000);
+	press(&v, "--", 24, 100);
+	assert_int_equal(v.interval_ns, 1000000000);
+	v.interval_ns = 3000000000;
+	press(&v, "-", 24, 100);
+	assert_int_equal(v.interval_ns, 2000000000);
+	press(&v, "----------", 24, 100);
+	assert_int_equal(v.interval_ns, 250000000);
+	press(&v, "+++++++++++++", 24, 100);
+	assert_int_equal(v.interval_ns, 60000000000);
+	press(&v, "h", 24, 100);
+	assert_true(v.has_help);
+	press(&v, "h", 24, 100);
+	assert_false(v.has_help);
+}
+
+static void test_scrolling(void **state)
+{
+	struct top_view v = {0};
+
+	(void)state;
+	top_key(&v, KEY_UP, 24, 100);
+	assert_int_equal(v.first, 0);
+	top_key(&v, KEY_DOWN, 24, 100);
+	top_key(&v, KEY_PAGE_DOWN, 24, 100);
+	assert_int_equal(v.first, 21);
+	top_key(&v, KEY_END, 24, 100);
+	assert_int_equal(v.first, 80);
+	top_key(&v, KEY_PAGE_DOWN, 24, 100);
+	assert_int_equal(v.first, 80);
+	top_key(&v, KEY_PAGE_UP, 24, 100);
+	assert_int_equal(v.first, 60);
+	top_key(&v, KEY_HOME, 24, 100);
+	assert_int_equal(v.first, 0);
+	top_key(&v, KEY_DOWN, 24, 3);
+	assert_int_equal(v.first, 0);
+}
+
+static void test_filter(void **state)
+{
+	struct top_view v = {.first = 7};
+
+	(void)state;
+	press(&v, "/mainq", 24, 100);
+	assert_string_equal(v.filter, "mainq");
+	assert_true(v.is_typing && v.first == 0);
+	top_key(&v, KEY_BACKSPACE, 24, 100);
+	top_key(&v, KEY_UP, 24, 100);
+	press(&v, "\r", 24, 100);
+	assert_false(v.is_typing);
+	assert_string_equal(v.filter, "main");
+	press(&v, "/", 24, 100);
+	for (unsigned i = 0; i < 2 * TOP_FILTER_SIZE; i++)
+		press(&v, "x", 24, 100);
+	assert_int_equal(strlen(v.filter), TOP_FILTER_SIZE - 1);
+	top_key(&v, KEY_ESCAPE, 24, 100);
+	assert_true(!v.is_typing && !*v.filter);
+	press(&v, "/", 24, 100);
+	top_key(&v, KEY_BACKSPACE, 24, 100);
+	assert_string_equal(v.filter, "");
+}
+
+static void test_bytes_of_keys(void **state)
+{
+	static const struct {
+		const char *bytes;
+		int key;
+		size_t used;
+	} cases[] = {
+		{"q", 'q', 1},
+		{"\x1b", KEY_ESCAPE, 1},
+		{"\x1bq", KEY_ESCAPE, 1},
+		{"\x1b[A", KEY_UP, 3},
+		{"\x1bOB", KEY_DOWN, 3},
+		{"\x1b[5~x", KEY_PAGE_UP, 4},
+		{"\x1b[6~", KEY_PAGE_DOWN, 4},
+		{"\x1b[1;5A", KEY_UP, 6},
+		{"\x1b[H", KEY_HOME, 3},
+		{"\x1b[4~", KEY_END, 4},
+		{"\x1b[99999999999~", KEY_NONE, 14},
+		{"\x1b[", KEY_NONE, 2},
+		{"\x1b[1;", KEY_NONE, 4},
+		{"\b", KEY_BACKSPACE, 1},
+		{"\x80", KEY_NONE, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t used = 0;
+
+		assert_int_equal(key_parse(cases[i].bytes, strlen(cases[i].bytes), &used),
+				 cases[i].key);
+		assert_int_equal(used, cases[i].used);
+	}
+}
+
+static int parse(const char *line, struct top_arguments *ret, struct usage_message *message)
+{
+	static char buffer[128];
+	char *words[16], *rest = NULL;
+	int n = 0;
+
+	snprintf(buffer, sizeof(buffer), "%s", line);
+	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		words[n++] = word;
+	message->text[0] = '\0';
+	return top_parse(n, words, ret, message);
+}
+
+static void test_arguments(void **state)
+{
+	static const char *const refused[] = {
+		"top -d 0",      "top -d 0.05", "top -d 3601",  "top -d x",    "top -d nan",
+		"top -d -1",     "top -d 1e9",  "top --rows 0", "top -p 0",    "top -p x",
+		"top -p 1 -s a", "top -s",      "top 12",       "top --twice", "top -d inf",
+	};
+	struct usage_message message;
+	struct top_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("top", &a, &message), 0);
+	assert_true(a.target == PROFD__CONTROL__TARGET_KIND__ALL && !a.once && !a.json && !a.rows);
+	assert_int_equal(a.interval_ns, 2000000000);
+	assert_int_equal(parse("top -p 12 -d 0.5 --rows 7 --once --json", &a, &message), 0);
+	assert_true(a.target == PROFD__CONTROL__TARGET_KIND__PID && a.pid == 12 && a.rows == 7);
+	assert_true(a.once && a.json && a.interval_ns == 500000000);
+	assert_int_equal(parse("top -s x.service -d 500ms", &a, &message), 0);
+	assert_string_equal(a.service, "x.service");
+	assert_int_equal(a.interval_ns, 500000000);
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (parse(refused[i], &a, &message) != OPTIONS_BAD || !*message.text)
+			fail_msg("%s: not refused", refused[i]);
+	assert_int_equal(parse("top -h", &a, &message), VERB_HELP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_screen),        cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_table),         cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_scrolling),     cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_bytes_of_keys), cmocka_unit_test(test_arguments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
