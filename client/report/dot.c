@@ -19,6 +19,7 @@
 #include "client/report/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 #define FONT_MIN    8
 #define FONT_GROWTH 16.0
@@ -81,16 +82,27 @@ static int dot_add(struct view *view, const struct view_input *input, const stru
 	return graph_add(((struct dot *)view)->graph, input, stack);
 }
 
-/* Inside of quotes: @newline is what ends a line, \n centred or \l to the left. */
+/*
+ * Inside of quotes: @newline is what ends a line, \\n centred or \\l to the left. One byte that is
+ * no UTF-8 would make graphviz take all of the text for Latin-1.
+ */
 static void put_escaped(FILE *out, const char *text, const char *newline)
 {
-	for (const char *c = text; *c; c++) {
-		if (*c == '"' || *c == '\\')
+	const char *end = text + strlen(text);
+	size_t n;
+
+	for (const char *c = text; c < end; c += n ? n : 1) {
+		n = utf8_character(c, (size_t)(end - c));
+		if (!n)
+			fputs(UTF8_REPLACEMENT, out);
+		else if (*c == '"' || *c == '\\')
 			fprintf(out, "\\%c", *c);
 		else if (*c == '\n')
 			fputs(newline, out);
+		else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			fputc('?', out);
 		else
-			fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+			fwrite(c, 1, n, out);
 	}
 }
 

@@ -179,7 +179,7 @@ struct work {
 
 static void work_deinit(struct work *w)
 {
-	view_free(w->view);
+	report_view_free(w->view);
 	shape_free(w->shape);
 }
 
@@ -348,7 +348,7 @@ static int take_all(struct work *w, stack_taker take, void *context)
 static int feed_view(struct work *w, const struct stack *stack, void *context)
 {
 	(void)context;
-	return view_add(w->view, &w->input, stack);
+	return report_view_add(w->view, &w->input, stack);
 }
 
 static int view_outcome(int r)
@@ -359,13 +359,15 @@ static int view_outcome(int r)
 static int run_view(struct work *w, FILE *out)
 {
 	bool again = true;
-	int r = view_outcome(view_new(&w->view, w->maker->class, &w->view_options, w->message));
+	int r = view_outcome(
+		report_view_new(&w->view, w->maker->class, &w->view_options, w->message));
 
 	while (!r && again) {
 		again = false;
 		r = take_all(w, feed_view, NULL);
 		if (!r)
-			r = view_outcome(view_end(w->view, &w->input, out, &again, w->message));
+			r = view_outcome(
+				report_view_end(w->view, &w->input, out, &again, w->message));
 	}
 	return r;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/report/view.h"
 #include "common/profile/pprof.h"
@@ -156,7 +157,7 @@ static inline int fixture_try(struct fixture *f, const struct view_class *class,
 			      const struct view_options *options, const struct view_input *input,
 			      char **ret)
 {
-	cleanup(view_freep) struct view *view = NULL;
+	cleanup(report_view_freep) struct view *view = NULL;
 	struct profile_message message;
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
@@ -164,15 +165,15 @@ static inline int fixture_try(struct fixture *f, const struct view_class *class,
 	int r;
 
 	assert_non_null(out);
-	assert_int_equal(view_new(&view, class, options, &message), 0);
+	assert_int_equal(report_view_new(&view, class, options, &message), 0);
 	f->n_passes = 0;
 	do {
 		for (size_t i = 0; i < f->n_stacks; i++) {
 			struct stack stack = fixture_get(f, i);
 
-			assert_int_equal(view_add(view, input, &stack), 0);
+			assert_int_equal(report_view_add(view, input, &stack), 0);
 		}
-		r = view_end(view, input, out, &again, &message);
+		r = report_view_end(view, input, out, &again, &message);
 		f->n_passes++;
 	} while (!r && again);
 	assert_int_equal(fclose(out), 0);
