@@ -136,10 +136,11 @@ int report_load(struct context *context, const struct report_inputs *inputs, str
 int report_on(struct context *context, const struct report_arguments *a)
 {
 	struct report_options o = a->options;
+	struct report_inputs inputs = a->inputs;
 	bool asks = a->inputs.interactive ||
 		    (!o.view && !*o.output && context->terminal && isatty(STDIN_FILENO));
 	struct load_options options = {
-		.inputs = &a->inputs,
+		.inputs = &inputs,
 		.store = *a->inputs.store ? a->inputs.store : context->store,
 		.hold = asks || produce_wants_held(&o),
 		.want_lines = asks || produce_wants_lines(&o),
@@ -151,6 +152,8 @@ int report_on(struct context *context, const struct report_arguments *a)
 	int status = parse_range(context, a, &options);
 
 	memory_bound(&bound);
+	if (o.view == REPORT_COMMENTS)
+		inputs.symbolize = "none"; /* there is nothing to name */
 	if (!status)
 		status = load(context, &options, &l);
 	if (status)

@@ -18,7 +18,7 @@ struct frame_names {
 	size_t n;
 };
 
-/* @input as view_end() has it. 0 or negative errno; then nothing is to be freed. */
+/* @input as report_view_end() has it. 0 or negative errno; then nothing is to be freed. */
 int frame_names_init(struct frame_names *names, const struct view_input *input,
 		     const struct stack_tree *tree);
 void frame_names_deinit(struct frame_names *names);

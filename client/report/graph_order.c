@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,7 +148,29 @@ static int compare_numbers(int64_t a, int64_t b)
 	return a > b ? -1 : a < b;
 }
 
-/* Nodes of one name and equal weights: by what else tells them apart. */
+static int compare_digits(int64_t a, int64_t b)
+{
+	char x[24], y[24];
+
+	snprintf(x, sizeof(x), "%" PRId64, a);
+	snprintf(y, sizeof(y), "%" PRId64, b);
+	return strcmp(x, y);
+}
+
+/* The end of what pprof prints of a node, and compares, is a brace: no object comes last. */
+static int compare_objects(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return (*a ? (unsigned char)*a : '}') - (*b ? (unsigned char)*b : '}');
+}
+
+/*
+ * Nodes of one name and equal weights: by what else tells them apart. pprof compares numbers as the
+ * texts that they are printed as.
+ */
 static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 {
 	const struct frame *x = &g->infos[g->nodes[a].info], *y = &g->infos[g->nodes[b].info];
@@ -155,15 +178,15 @@ static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 	int c = strcmp(profile_string(p, x->name), profile_string(p, y->name));
 
 	if (!c)
-		c = compare_numbers((int64_t)y->address, (int64_t)x->address);
+		c = compare_digits((int64_t)x->address, (int64_t)y->address);
 	if (!c)
 		c = strcmp(profile_string(p, x->filename), profile_string(p, y->filename));
 	if (!c)
-		c = compare_numbers(y->start_line, x->start_line);
+		c = compare_digits(x->start_line, y->start_line);
 	if (!c)
-		c = compare_numbers(y->line, x->line);
+		c = compare_digits(x->line, y->line);
 	if (!c)
-		c = strcmp(profile_string(p, x->object), profile_string(p, y->object));
+		c = compare_objects(profile_string(p, x->object), profile_string(p, y->object));
 	return c ? c : a < b ? -1 : a > b;
 }
 

@@ -73,27 +73,25 @@ static void sum_up(const char *line, struct losses *l)
 	}
 }
 
-/* The reasons of one ledger line: " (skipped 3, ring_full 1)". */
-static void put_reasons(FILE *out, const char *line)
+/* The reasons of one ledger line: " (skipped 3, ring_full 1"; *before goes before the next one. */
+static void put_reasons(FILE *out, const char *line, const char **before)
 {
-	const char *before = " (";
 	size_t name, length;
 	uint64_t n;
 
 	for (line += strspn(line, " \t\n"); *line; line += strspn(line, " \t\n")) {
-		if (parse_word(line, &name, &length, &n) && begins(line, "lost.") && n) {
-			fprintf(out, "%s%.*s %" PRIu64, before, (int)(name - 5), line + 5, n);
-			before = ", ";
+		if (parse_word(line, &name, &length, &n) && begins(line, "lost.") && name > 5 && n) {
+			fprintf(out, "%s%.*s %" PRIu64, *before, (int)(name - 5), line + 5, n);
+			*before = ", ";
 		}
 		line += length;
 	}
-	if (before[0] == ',')
-		fputc(')', out);
 }
 
 /* profd's ledger is of all that ran at the time, not of this profile alone. */
 static void put_losses(FILE *out, const struct profile *p)
 {
+	const char *before = " (";
 	struct losses l = {0};
 
 	for (size_t i = 0; i < p->n_comments; i++) {
@@ -109,8 +107,10 @@ static void put_losses(FILE *out, const struct profile *p)
 		const char *comment = profile_string(p, p->comments[i]);
 
 		if (begins(comment, LEDGER))
-			put_reasons(out, comment + strlen(LEDGER));
+			put_reasons(out, comment + strlen(LEDGER), &before);
 	}
+	if (before[0] == ',')
+		fputc(')', out);
 	if (l.truncated || l.broken)
 		fprintf(out, "; stacks without a root: %" PRIu64, l.truncated + l.broken);
 	fputc('\n', out);

@@ -302,6 +302,16 @@ static int open_stream(struct load *l, const struct sources *sources, struct inp
 	return LOAD_E_OK;
 }
 
+/* Which value is shown has to be known before the end, where the merge takes the rest over. */
+static int take_default(struct load *l)
+{
+	const struct profile *from = input_profile(l->input);
+	struct profile *to = merge_profile(l->merge);
+
+	return profile_add_text(to, profile_string(from, from->default_sample_type),
+				&to->default_sample_type);
+}
+
 static int begin_stream(struct load *l, struct profile_message *message)
 {
 	int r = merge_begin(l->merge, input_profile(l->input), NULL, message);
@@ -309,7 +319,8 @@ static int begin_stream(struct load *l, struct profile_message *message)
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	l->is_begun = true;
-	return input_rewind(l->input);
+	r = input_rewind(l->input);
+	return r || l->is_known ? r : take_default(l);
 }
 
 static int end_stream(struct load *l)

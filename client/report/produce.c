@@ -4,11 +4,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/report/collapsed_view.h"
 #include "client/report/flame.h"
+#include "client/report/picture.h"
 #include "client/report/speedscope.h"
 #include "client/report/view.h"
 #include "common/error.h"
@@ -25,8 +27,12 @@
 
 /* What a view is made by, and what it asks of its stacks beyond what it says itself. */
 struct maker {
-	const struct view_class *class; /* NULL: a conversion */
-	bool binary;
+	const struct view_class *class; /* NULL: what is left becomes a profile */
+	bool converts;
+	const char *draws; /* what graphviz makes of it, or NULL */
+	const char *shows; /* how a file of it is called, which a window shows; or NULL */
+	enum picture_window window;
+	bool binary;    /* nothing for a terminal */
 	bool addresses; /* the profile as it is, but for the filters */
 	bool objects;   /* tells files and modules, whatever the granularity */
 	bool held;      /* all samples at once */
@@ -41,15 +47,30 @@ static const struct maker makers[] = {
 	[REPORT_TRACES] = {.class = &view_traces, .held = true},
 	[REPORT_TAGS] = {.class = &view_tags, .held = true},
 	[REPORT_COMMENTS] = {.class = &view_comments},
-	[REPORT_FLAME] = {.class = &view_flame, .objects = true},
+	[REPORT_DOT] = {.class = &view_dot},
+	[REPORT_SVG] = {.class = &view_dot, .draws = "svg"},
+	[REPORT_PDF] = {.class = &view_dot, .draws = "pdf", .binary = true},
+	[REPORT_PNG] = {.class = &view_dot, .draws = "png", .binary = true},
+	[REPORT_GIF] = {.class = &view_dot, .draws = "gif", .binary = true},
+	[REPORT_PS] = {.class = &view_dot, .draws = "ps"},
+	[REPORT_GV] = {.class = &view_dot, .draws = "ps", .shows = ".ps", .window = PICTURE_GV},
+	[REPORT_WEB] = {.class = &view_dot,
+			.draws = "svg",
+			.shows = ".svg",
+			.window = PICTURE_BROWSER},
+	[REPORT_CALLGRIND] = {.class = &view_callgrind},
+	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
+				.shows = ".callgrind",
+				.window = PICTURE_KCACHEGRIND},
+	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true},
 	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true},
 	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
 	[REPORT_WEBLIST] = {.class = &view_weblist},
 	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
 	[REPORT_COLLAPSED] = {.class = &view_collapsed},
-	[REPORT_RAW] = {.addresses = true, .held = true},
-	[REPORT_PROTO] = {.addresses = true, .held = true, .binary = true},
-	[REPORT_LEGACY] = {.addresses = true, .held = true, .binary = true},
+	[REPORT_RAW] = {.converts = true, .addresses = true, .held = true},
+	[REPORT_PROTO] = {.converts = true, .addresses = true, .held = true, .binary = true},
+	[REPORT_LEGACY] = {.converts = true, .addresses = true, .held = true, .binary = true},
 };
 
 static bool is_set(const char *text)
@@ -163,7 +184,7 @@ struct work {
 
 static void work_deinit(struct work *w)
 {
-	view_free(w->view);
+	report_view_free(w->view);
 	shape_free(w->shape);
 }
 
@@ -261,6 +282,7 @@ static int make_shape(struct work *w)
 		.granularity = granularity_of(w),
 		.no_inlines = w->maker->outermost || (!addresses && o->noinlines),
 		.with_objects = addresses || w->maker->objects,
+		.whole_filenames = o->view == REPORT_TRACES,
 		.nameless_addresses = load_is_legacy(w->load),
 	};
 	int r = shape_new(&w->shape, &options, w->message);
@@ -336,7 +358,7 @@ static int take_all(struct work *w, stack_taker take, void *context)
 static int feed_view(struct work *w, const struct stack *stack, void *context)
 {
 	(void)context;
-	return view_add(w->view, &w->input, stack);
+	return report_view_add(w->view, &w->input, stack);
 }
 
 static int view_outcome(int r)
@@ -347,14 +369,95 @@ static int view_outcome(int r)
 static int run_view(struct work *w, FILE *out)
 {
 	bool again = true;
-	int r = view_outcome(view_new(&w->view, w->maker->class, &w->view_options, w->message));
+	int r = view_outcome(
+		report_view_new(&w->view, w->maker->class, &w->view_options, w->message));
 
 	while (!r && again) {
 		again = false;
 		r = take_all(w, feed_view, NULL);
 		if (!r)
-			r = view_outcome(view_end(w->view, &w->input, out, &again, w->message));
+			r = view_outcome(
+				report_view_end(w->view, &w->input, out, &again, w->message));
 	}
+	return r;
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static void tell(const struct work *w, const char *text)
+{
+	if (w->context->note)
+		w->context->note(w->context->context, text);
+}
+
+struct text {
+	char *text;
+	size_t length;
+	FILE *out;
+};
+
+static void text_deinit(struct text *t)
+{
+	if (t->out)
+		fclose(t->out);
+	free(t->text);
+}
+
+static int text_open(struct text *t)
+{
+	t->out = open_memstream(&t->text, &t->length);
+	return t->out ? 0 : error_origin(-ENOMEM);
+}
+
+static int text_close(struct text *t)
+{
+	FILE *out = t->out;
+
+	t->out = NULL;
+	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+static int picture_outcome(int r)
+{
+	return r > 0 ? PRODUCE_E_BAD_INPUT : r;
+}
+
+static int draw(struct work *w, FILE *out)
+{
+	cleanup(text_deinit) struct text graph = {0};
+	int r = text_open(&graph);
+
+	if (!r)
+		r = run_view(w, graph.out);
+	if (!r)
+		r = text_close(&graph);
+	if (!r)
+		r = picture_outcome(
+			picture_draw(w->maker->draws, graph.text, graph.length, out, w->message));
+	return r;
+}
+
+static int make(struct work *w, FILE *out)
+{
+	return w->maker->draws ? draw(w, out) : run_view(w, out);
+}
+
+/* In a window, with a line that tells where the file is. */
+static int show(struct work *w)
+{
+	cleanup(text_deinit) struct text file = {0};
+	cleanup(freep) char *path = NULL;
+	int r = text_open(&file);
+
+	if (!r)
+		r = make(w, file.out);
+	if (!r)
+		r = text_close(&file);
+	if (!r)
+		r = picture_outcome(picture_show(w->maker->window, w->maker->shows, file.text,
+						 file.length, &path, w->message));
+	if (!r)
+		tell(w, path);
 	return r;
 }
 
@@ -366,13 +469,16 @@ static int feed_profile(struct work *w, const struct stack *stack, void *context
 	return shape_profile_add(context, stack);
 }
 
+/* pprof cuts what it divides, and rounds what it scales otherwise. */
 static void divide(struct profile *p, double by)
 {
-	double ratios[PROFILE_TYPES_MAX];
+	for (size_t i = 0; i < p->n_samples * p->n_sample_types; i++) {
+		double value = trunc((double)p->sample_values[i] * (1 / by));
 
-	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
-		ratios[i] = 1 / by;
-	compare_scale(p, 0, p->n_samples, ratios);
+		p->sample_values[i] = value >= 0x1p63    ? INT64_MAX
+				      : value <= -0x1p63 ? INT64_MIN
+							 : (int64_t)value;
+	}
 }
 
 static int write_profile(const struct work *w, const struct profile *p, FILE *out)
@@ -392,31 +498,42 @@ static int write_profile(const struct work *w, const struct profile *p, FILE *ou
 	return r;
 }
 
+/* Whether what is left would be all there is. */
+static bool is_plain(const struct work *w, const struct profile *p)
+{
+	const struct report_options *o = w->o;
+
+	if (w->view_options.n_filters || *o->prune_from || *o->tagroot || *o->tagleaf ||
+	    p->drop_frames || *o->trim_path || o->divide_by != 1)
+		return false;
+	for (size_t i = 0; i < p->n_samples; i++)
+		if (is_zero(p, i))
+			return false;
+	return true;
+}
+
 /* What the filters leave, as a profile. */
 static int run_conversion(struct work *w, FILE *out)
 {
 	cleanup(shape_profile_freep) struct shape_profile *to = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
-	int r = shape_profile_new(&to, w->shape, load_profile(w->load));
+	int r;
 
+	if (is_plain(w, load_profile(w->load)))
+		return write_profile(w, load_profile(w->load), out);
+	r = shape_profile_new(&to, w->shape, load_profile(w->load));
 	if (!r)
 		r = take_all(w, feed_profile, to);
 	if (!r)
 		r = shape_profile_finish(to, &p);
 	if (r)
 		return r;
-	if (w->o->divide_by != 1)
+	if (w->o->divide_by != 1 && w->o->view != REPORT_RAW)
 		divide(p, w->o->divide_by);
 	return write_profile(w, p, out);
 }
 
 /* --- what is said of it ----------------------------------------------------------------------- */
-
-static void tell(const struct work *w, const char *text)
-{
-	if (w->context->note)
-		w->context->note(w->context->context, text);
-}
 
 /* Each line of what the shape has to say. */
 static int tell_warnings(struct work *w)
@@ -437,8 +554,12 @@ int produce(struct load *l, const struct report_options *o, const struct produce
 {
 	cleanup(work_deinit) struct work w = {
 		.load = l, .o = o, .context = c, .maker = maker_of(o), .message = message};
-	int r = produce_sample_type(l, o->sample_index, &w.input.type, message);
+	int r;
 
+	if (!w.maker->class && !w.maker->converts)
+		return profile_refuse(message, PRODUCE_E_BAD_OPTION, "there is no --%s",
+				      report_view_name(o->view));
+	r = produce_sample_type(l, o->sample_index, &w.input.type, message);
 	w.input.mean = o->mean;
 	if (!r)
 		r = make_shape(&w);
@@ -446,7 +567,7 @@ int produce(struct load *l, const struct report_options *o, const struct produce
 		return r;
 	set_view_options(&w);
 	set_notes(&w);
-	r = w.maker->class ? run_view(&w, out) : run_conversion(&w, out);
+	r = w.maker->converts ? run_conversion(&w, out) : w.maker->shows ? show(&w) : make(&w, out);
 	if (r > 0 && r != PRODUCE_E_NOTHING)
 		return r;
 	if (r >= 0 && tell_warnings(&w))

@@ -62,6 +62,18 @@ static void try_functions(struct completion *c, const struct profile *p)
 		try_name(c, profile_string(p, p->functions[i].name), ' ');
 }
 
+/* A name is read as an expression, in which arguments would mean something else. */
+static void cut_arguments(struct completion *c)
+{
+	size_t n = c->match ? strcspn(c->match + c->length, "(") : 0;
+
+	if (!c->match || c->length + n >= c->common)
+		return;
+	c->common = c->length + n;
+	c->several = false;
+	c->end = ' ';
+}
+
 bool prompt_complete(const struct profile *p, const char *line, size_t length, char *ret,
 		     size_t size)
 {
@@ -85,6 +97,7 @@ bool prompt_complete(const struct profile *p, const char *line, size_t length, c
 		try_commands(&c, p);
 	else if (c.length)
 		try_functions(&c, p);
+	cut_arguments(&c);
 	if (!c.match || (c.several && c.common == c.length) || c.common - c.length + 2 > size)
 		return false;
 	memcpy(ret, c.match + c.length, c.common - c.length);

@@ -91,7 +91,8 @@ static int assign(struct prompt_settings *s, const char *line, bool *ret_done,
 		return report_option_set(&s->options, option, NULL, message);
 	}
 	option = report_option_find(name, length);
-	if (!option || !report_option_is_setting(option))
+	/* A letter alone is a command. */
+	if (!option || !report_option_is_setting(option) || (!equals && length == 1))
 		return 0;
 	*ret_done = true;
 	if (!equals && option->argument)

@@ -149,7 +149,7 @@ static int make_lines(const struct tags *t, const struct profile *p, struct line
 		if (last && strcmp(last->key, lines[i].key) == 0 &&
 		    strcmp(last->value, lines[i].value) == 0) {
 			last->weight = graph_add_clamped(last->weight, lines[i].weight);
-			freep(&lines[i].value);
+			free(steal_ptr(&lines[i].value));
 		} else if (i != (*ret_n)++) {
 			lines[*ret_n - 1] = lines[i];
 			lines[i].value = NULL;

@@ -5,8 +5,8 @@
 
 #include "common/profile/profile.h"
 
-int view_new(struct view **ret, const struct view_class *class, const struct view_options *options,
-	     struct profile_message *message)
+int report_view_new(struct view **ret, const struct view_class *class,
+		    const struct view_options *options, struct profile_message *message)
 {
 	struct view_options defaults;
 
@@ -17,19 +17,19 @@ int view_new(struct view **ret, const struct view_class *class, const struct vie
 	return class->make(ret, options, message);
 }
 
-void view_free(struct view *view)
+void report_view_free(struct view *view)
 {
 	if (view)
 		view->class->destroy(view);
 }
 
-int view_add(struct view *view, const struct view_input *input, const struct stack *stack)
+int report_view_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	return view->class->add(view, input, stack);
 }
 
-int view_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-	     struct profile_message *message)
+int report_view_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		    struct profile_message *message)
 {
 	return view->class->end(view, input, out, ret_again, message);
 }

@@ -9,12 +9,12 @@
  * functions are left out is known at the end only, and what is called by which of the others not
  * before that.
  *
- *	view_new(&v, &view_tree, &options, &message);
+ *	report_view_new(&v, &view_tree, &options, &message);
  *	do {
- *		for each stack: view_add(v, &input, &stack);
- *		view_end(v, &input, out, &again);
+ *		for each stack: report_view_add(v, &input, &stack);
+ *		report_view_end(v, &input, out, &again);
  *	} while (again);
- *	view_free(v);
+ *	report_view_free(v);
  *
  * The stacks must be the same each time, in the same order, as indices of the same frames. Twice is
  * what it mostly takes, three times the most.
@@ -69,15 +69,15 @@ struct view_input {
 	size_t n_frames;
 	unsigned type; /* which of a stack's values is told */
 	bool mean;     /* divided by the stack's first value */
-	int64_t total; /* what percentages are of; matters from the first view_end() on */
+	int64_t total; /* what percentages are of; matters from the first report_view_end() on */
 	const char *const *notes; /* lines for the header, such as from which files this is */
 	size_t n_notes;
 };
 
 struct view_class {
 	const char *name;
-	/* Frames are to be told apart by their addresses, with inlined functions, whatever the
-	 * user asked for. */
+	/* Frames are to tell addresses and objects, with inlined functions, whatever the user asked
+	 * for. */
 	bool wants_addresses;
 	int (*make)(struct view **ret, const struct view_options *options,
 		    struct profile_message *message);
@@ -105,19 +105,19 @@ extern const struct view_class view_disasm;
 extern const struct view_class view_weblist;
 
 /* @options NULL: pprof's defaults. VIEW_E_* or negative errno. */
-int view_new(struct view **ret, const struct view_class *class, const struct view_options *options,
-	     struct profile_message *message);
-void view_free(struct view *view);
-DEFINE_CLEANUP(struct view *, view_free)
+int report_view_new(struct view **ret, const struct view_class *class,
+		    const struct view_options *options, struct profile_message *message);
+void report_view_free(struct view *view);
+DEFINE_CLEANUP(struct view *, report_view_free)
 
 /* Folds @stack, which is borrowed for the call. 0 or negative errno. */
-int view_add(struct view *view, const struct view_input *input, const struct stack *stack);
+int report_view_add(struct view *view, const struct view_input *input, const struct stack *stack);
 /*
  * All stacks were added. *ret_again: they must be added once more; else all has been written to
  * @out, whose errors are the caller's to look for. VIEW_E_* or negative errno.
  */
-int view_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-	     struct profile_message *message);
+int report_view_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		    struct profile_message *message);
 
 /* pprof's defaults. */
 void view_options_init(struct view_options *options);

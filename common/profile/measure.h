@@ -28,7 +28,7 @@ double measure_scale(int64_t value, const char *from, const char *to, const char
 /* The same as a text: at most two decimals, "0" without a unit. */
 const char *measure_print(char *buffer, size_t size, int64_t value, const char *from,
 			  const char *to);
-/* The share of @total, in five columns and a %, without its sign; of 0: " 0%", of all "  100%". */
+/* The share of @total, in five columns and a %, without its sign: " 1.23%", "  100%". */
 const char *measure_print_percentage(char *buffer, size_t size, int64_t value, int64_t total);
 /*
  * The one unit for a report whose smallest value (but 0) and largest value are these, of unit

@@ -125,6 +125,7 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 	s->no_inlines = o->no_inlines;
 	s->ignore_drop_frames = o->ignore_drop_frames;
 	s->with_objects = o->with_objects;
+	s->whole_filenames = o->whole_filenames;
 	s->nameless_addresses = o->nameless_addresses;
 	frames_init(&s->frames);
 	profile_hash_key_init(&s->hash_key);

@@ -66,6 +66,8 @@ struct shape_options {
 	/* Frames tell mappings and functions' first lines whatever the granularity: for views that
 	 * open files. */
 	bool with_objects;
+	/* Nothing is taken off the front of files' names: pprof's -traces forgets to. */
+	bool whole_filenames;
 	/* Frames without a name keep their address, as in google-pprof, whatever the granularity.
 	 */
 	bool nameless_addresses;

@@ -325,8 +325,10 @@ static int bind_drop_frames(struct shape *s, const struct profile *p)
 int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, uint32_t *ret)
 {
 	cleanup(freep) char *clean = NULL;
-	const char *path = source_path_trim(profile_string(p, file), s->trim_path, s->source_path);
+	const char *path = profile_string(p, file);
 
+	if (!s->whole_filenames)
+		path = source_path_trim(path, s->trim_path, s->source_path);
 	if (!*path) {
 		*ret = 0;
 		return 0;

@@ -87,6 +87,7 @@ struct label_frame {
 struct shape {
 	enum shape_granularity granularity;
 	bool no_inlines, ignore_drop_frames, with_objects, nameless_addresses;
+	bool whole_filenames;
 	char *unit, *trim_path, *source_path;
 	struct regex *regexes[N_SHAPE_REGEXES];
 	struct tag_filter *tagfocus, *tagignore;

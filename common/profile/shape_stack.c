@@ -46,7 +46,7 @@ static int make_chain(struct shape *s, struct profile *p, size_t index)
 	const struct profile_sample *sample = &p->samples[index];
 	uint32_t seen = 0, n = sample->n_locations;
 	const uint32_t *locations = n ? &p->sample_locations[sample->first_location] : NULL;
-	size_t max = (size_t)n + s->leaves.n + s->roots.n;
+	size_t max = (size_t)n + s->leaves.n + s->roots.n + 1;
 	int r = shape_make_room(&s->chain, &s->max_chain, max, sizeof(*s->chain));
 
 	if (r)

@@ -11,8 +11,9 @@
  *	                `:32kb` that or less, `4mb:` that or more, `4mb:32mb` what is between
  *
  * A number without a unit is in the unit of other samples' labels of its key, or in a unit that is
- * called as the key; memory ("alignment", "request") in bytes. What a key's unit is must be known
- * before the first sample is asked about: see tag_units_learn(). Internal to common/profile.
+ * called as the key; memory ("alignment", "request") in bytes. (A number in a unit that is no
+ * unit of measure.h counts as if it were in the range's own.) What a key's unit is must be known
+ * before the first sample is asked about: see tag_filter_learn_units(). Internal to common/profile.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,8 @@
  * integration/shape-pprof, which has go tool pprof do the same. Options are called as pprof's;
  * --granularity=functions|filefunctions|lines|files|addresses, --type=N is the number of the sample
  * type, --mean, --base=FILE, --diff_base=FILE, --normalize; --proto=OUT writes the profile that is
- * left, --time says how long shaping took. Prints `total N`, then a line for each frame whose
+ * left, --time says how long shaping took; --print=UNIT prints values in this unit ("minimum": the
+ * report's choice) and percentages as texts. Prints `total N`, then a line for each frame whose
  * values are not both 0: flat, cum and name as pprof has them. Warnings go to standard error.
  */
 #include <getopt.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 
 #include "common/profile/compare.h"
+#include "common/profile/measure.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"
 #include "common/profile/shape.h"
@@ -25,7 +27,7 @@
 
 struct settings {
 	struct shape_options shape;
-	const char *base, *proto;
+	const char *base, *proto, *print_unit;
 	unsigned type;
 	bool diff_base, normalize, is_mean, is_timed, is_relative;
 };
@@ -207,20 +209,67 @@ static void print_name(const struct profile *p, const struct frame *f)
 	putchar('\n');
 }
 
-static void print(const struct graph *g, const struct shape *s, const struct profile *p)
+static int64_t magnitude(int64_t value)
+{
+	return value < 0 ? -value : value;
+}
+
+/* The unit for a report of these nodes, as pprof chooses it. */
+static const char *choose_unit(const struct graph *g, size_t n, const char *unit)
+{
+	int64_t smallest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t value = magnitude(g->nodes[i].flat ? g->nodes[i].flat : g->nodes[i].cum);
+
+		if (value && (!smallest || value < smallest))
+			smallest = value;
+	}
+	return measure_choose_unit(smallest, compare_total(&g->total), unit);
+}
+
+struct printing {
+	int64_t total;
+	const char *from, *to; /* units; to NULL: numbers */
+};
+
+static void print_values(const struct printing *o, int64_t flat, int64_t cum)
+{
+	char text[MEASURE_TEXT_MAX];
+
+	if (!o->to) {
+		printf("%" PRId64 " %" PRId64 " ", flat, cum);
+		return;
+	}
+	printf("%s ", measure_print(text, sizeof(text), flat, o->from, o->to));
+	printf("%s ", measure_print_percentage(text, sizeof(text), flat, o->total));
+	printf("%s ", measure_print(text, sizeof(text), cum, o->from, o->to));
+	printf("%s ", measure_print_percentage(text, sizeof(text), cum, o->total));
+}
+
+static void print(const struct graph *g, const struct settings *o, const struct shape *s,
+		  const struct profile *p)
 {
 	size_t n;
 	const struct frame *frames = shape_frames(s, &n);
+	struct printing how = {
+		.total = compare_total(&g->total),
+		.from = profile_string(p, p->sample_types[o->type].unit),
+		.to = o->print_unit,
+	};
 
-	printf("total %" PRId64 "\n", compare_total(&g->total));
-	for (size_t i = 0; i < n && i < g->n_nodes; i++) {
+	n = n < g->n_nodes ? n : g->n_nodes;
+	if (how.to && strcmp(how.to, "minimum") == 0)
+		how.to = choose_unit(g, n, how.from);
+	printf("total %" PRId64 "\n", how.total);
+	for (size_t i = 0; i < n; i++) {
 		const struct node *node = &g->nodes[i];
 
 		if (!node->flat && !node->cum)
 			continue;
-		printf("%" PRId64 " %" PRId64 " ",
-		       node->flat_divisor ? node->flat / node->flat_divisor : node->flat,
-		       node->cum_divisor ? node->cum / node->cum_divisor : node->cum);
+		print_values(&how,
+			     node->flat_divisor ? node->flat / node->flat_divisor : node->flat,
+			     node->cum_divisor ? node->cum / node->cum_divisor : node->cum);
 		print_name(p, &frames[i]);
 	}
 }
@@ -269,6 +318,7 @@ enum {
 	O_NORMALIZE,
 	O_RELATIVE,
 	O_PROTO,
+	O_PRINT,
 	O_TIME,
 };
 
@@ -297,6 +347,7 @@ static const struct option options[] = {
 	{"normalize", no_argument, NULL, O_NORMALIZE},
 	{"relative_percentages", no_argument, NULL, O_RELATIVE},
 	{"proto", required_argument, NULL, O_PROTO},
+	{"print", required_argument, NULL, O_PRINT},
 	{"time", no_argument, NULL, O_TIME},
 	{0},
 };
@@ -357,6 +408,8 @@ static void parse(struct settings *o, int argc, char **argv)
 			o->is_relative = true;
 		else if (option == O_PROTO)
 			o->proto = optarg;
+		else if (option == O_PRINT)
+			o->print_unit = optarg;
 		else if (option == O_TIME)
 			o->is_timed = true;
 		else
@@ -414,7 +467,7 @@ int main(int argc, char **argv)
 	if (o.proto)
 		check(shape_profile_new(&to, s, p), "profile");
 	fold(&g, &o, s, p, to);
-	print(&g, s, p);
+	print(&g, &o, s, p);
 	if (to)
 		write_profile(to, o.proto);
 	check(shape_warnings(s, &warnings), "warnings");

@@ -1,176 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Each test is a profile and what some options make of its stacks, as text: `a<b c=5` is function
- * a, inlined into b, called by c, with value 5. The expected texts are what go tool pprof (1.19)
- * does, read off its -traces and -raw; tests/integration/shape-pprof asks it itself.
- */
-#include <errno.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "common/profile/shape.h"
-
-#define PATH_A "/usr/bin/a"
-#define PATH_B "/usr/lib/libb.so"
-
-struct fixture {
-	struct profile *p;
-	uint32_t mapping_a, mapping_b;
-};
-
-static uint32_t text(struct profile *p, const char *t)
-{
-	uint32_t ret;
-
-	assert_int_equal(profile_add_text(p, t, &ret), 0);
-	return ret;
-}
-
-static struct fixture begin(void)
-{
-	struct fixture f = {0};
-	struct profile_mapping m = {.start = 0x1000, .limit = 0x9000};
-
-	assert_int_equal(profile_new(&f.p), 0);
-	assert_int_equal(profile_add_sample_type(f.p, "samples", "count"), 0);
-	m.path = text(f.p, PATH_A);
-	m.build_id = text(f.p, "aa");
-	assert_int_equal(profile_add_mapping(f.p, &m, &f.mapping_a), 0);
-	m.start += 0x100000;
-	m.limit += 0x100000;
-	m.path = text(f.p, PATH_B);
-	assert_int_equal(profile_add_mapping(f.p, &m, &f.mapping_b), 0);
-	return f;
-}
-
-/* @lines: NAME or NAME@FILE or NAME@FILE:LINE, innermost first, with commas; "": unsymbolized. */
-static uint32_t place(struct fixture *f, uint32_t mapping, uint64_t address, const char *lines)
-{
-	struct profile_line all[8];
-	char copy[400], *rest, *one;
-	uint32_t n = 0, ret;
-
-	snprintf(copy, sizeof(copy), "%s", lines);
-	for (one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
-		struct profile_function function = {.start_line = 7};
-		char *file = strchr(one, '@'), *line = strrchr(one, ':');
-
-		if (file)
-			*file++ = '\0';
-		if (file && line)
-			*line++ = '\0';
-		function.name = function.system_name = text(f->p, strcmp(one, "-") ? one : "");
-		function.filename = text(f->p, file ? file : "");
-		assert_int_equal(profile_add_function(f->p, &function, &all[n].function), 0);
-		all[n++].line = file && line ? atoi(line) : 0;
-	}
-	assert_int_equal(profile_add_location(f->p, mapping, address, all, n, &ret), 0);
-	return ret;
-}
-
-static struct profile_label text_label(struct fixture *f, const char *key, const char *value)
-{
-	return (struct profile_label){.key = text(f->p, key), .str = text(f->p, value)};
-}
-
-static struct profile_label number_label(struct fixture *f, const char *key, int64_t number,
-					 const char *unit)
-{
-	return (struct profile_label){.key = text(f->p, key),
-				      .num = number,
-				      .num_unit = text(f->p, unit)};
-}
-
-/* Leaf first. */
-static void sample(struct fixture *f, int64_t value, const struct profile_label *labels,
-		   uint32_t n_labels, unsigned n, ...)
-{
-	uint32_t chain[16];
-	va_list places;
-
-	va_start(places, n);
-	for (unsigned i = 0; i < n; i++)
-		chain[i] = va_arg(places, uint32_t);
-	va_end(places);
-	assert_int_equal(profile_add_sample(f->p, chain, n, &value, labels, n_labels), 0);
-}
-
-static void put_frame(FILE *out, const struct profile *p, const struct frame *f)
-{
-	if (f->address)
-		fprintf(out, "%" PRIx64 "!", f->address);
-	fputs(profile_string(p, f->name), out);
-	if (f->filename)
-		fprintf(out, "@%s", profile_string(p, f->filename));
-	if (f->line)
-		fprintf(out, ":%" PRId64, f->line);
-	if (f->object)
-		fprintf(out, "[%s]", profile_string(p, f->object));
-	if (f->start_line)
-		fprintf(out, "#%" PRId64, f->start_line);
-	if (f->build_id)
-		fprintf(out, "{%s}", profile_string(p, f->build_id));
-}
-
-static void put_stack(FILE *out, const struct shape *s, const struct profile *p,
-		      const struct stack *stack)
-{
-	size_t n;
-	const struct frame *frames = shape_frames(s, &n);
-
-	for (uint32_t i = 0; i < stack->n_frames; i++) {
-		assert_true(stack->frames[i] < n);
-		if (i)
-			fputc(stack->is_inlined[i - 1] ? '<' : ' ', out);
-		put_frame(out, p, &frames[stack->frames[i]]);
-	}
-	assert_false(stack->is_inlined[stack->n_frames - 1]);
-	fprintf(out, "=%" PRId64, stack->values[0]);
-	for (uint32_t i = 0; i < stack->n_labels; i++)
-		fprintf(out, " %s", profile_string(p, stack->labels[i].key));
-	fputc('\n', out);
-}
-
-/* All stacks, a line each; then the warnings. */
-static void check(struct fixture *f, const struct shape_options *o, const char *expected)
-{
-	cleanup(shape_freep) struct shape *s = NULL;
-	cleanup(freep) char *got = NULL, *warnings = NULL;
-	struct profile_message message = {""};
-	size_t length;
-	FILE *out = open_memstream(&got, &length);
-
-	assert_non_null(out);
-	assert_int_equal(shape_new(&s, o, &message), SHAPE_E_OK);
-	assert_int_equal(shape_bind(s, f->p), 0);
-	for (size_t i = 0; i < f->p->n_samples; i++) {
-		struct stack stack;
-		int r = shape_stack(s, f->p, i, &stack);
-
-		assert_true(r == SHAPE_E_OK || r == SHAPE_E_DROPPED);
-		if (r == SHAPE_E_OK)
-			put_stack(out, s, f->p, &stack);
-	}
-	assert_int_equal(shape_warnings(s, &warnings), 0);
-	fputs(warnings, out);
-	assert_int_equal(fclose(out), 0);
-	assert_string_equal(got, expected);
-}
-
-#define CHECK(f, expected, ...) check(f, &(const struct shape_options){__VA_ARGS__}, expected)
-
-static void end(struct fixture *f)
-{
-	profile_free(f->p);
-}
+#include "tests/unit/profile/shape_fixture.h"
 
 /* --- granularity ------------------------------------------------------------------------------ */
 
@@ -298,6 +127,279 @@ static void test_empty_samples(void **state)
 	end(&f);
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+/*
+ * Two stacks: a, inlined into b, called by c (in library b), d and main; and e called by main.
+ * Files are called as the functions' mappings are not.
+ */
+static struct fixture two_stacks(void)
+{
+	struct fixture f = begin();
+	uint32_t main_place = place(&f, f.mapping_a, 0x2000, "main@m.c");
+
+	sample(&f, 5, NULL, 0, 4, place(&f, f.mapping_a, 0x1010, "a@a.c,b@b.c"),
+	       place(&f, f.mapping_b, 0x101010, "c@c.c"), place(&f, f.mapping_a, 0x1020, "d@d.c"),
+	       main_place);
+	sample(&f, 3, NULL, 0, 2, place(&f, f.mapping_a, 0x1030, "e@e.c"), main_place);
+	return f;
+}
+
+static void test_focus_and_ignore(void **state)
+{
+	struct fixture f = two_stacks();
+
+	(void)state;
+	CHECK(&f, "a<b c d main=5\n", .focus = "^c$");
+	CHECK(&f, "a<b c d main=5\n", .focus = "libb"); /* a mapping */
+	CHECK(&f, "e main=3\n", .focus = "e\\.c");      /* a file */
+	CHECK(&f, "a<b c d main=5\n", .focus = "^b$");  /* what another one is inlined into */
+	CHECK(&f, "Focus expression matched no samples\n", .focus = "^x$");
+	CHECK(&f, "e main=3\n", .ignore = "^c$");
+	CHECK(&f, "", .ignore = "main");
+	CHECK(&f, "a<b c d main=5\ne main=3\nIgnore expression matched no samples\n",
+	      .ignore = "^x$");
+	CHECK(&f, "e main=3\n", .focus = "main", .ignore = "^d$");
+	/* A place that is to be ignored is not focused on. */
+	CHECK(&f, "Focus expression matched no samples\n", .focus = "^e$", .ignore = "^e$");
+	CHECK(&f, "a<b c d main=5\ne main=3\n", .focus = "");
+	end(&f);
+}
+
+static void test_hide_and_show(void **state)
+{
+	struct fixture f = two_stacks();
+
+	(void)state;
+	CHECK(&f, "b c d main=5\ne main=3\n", .hide = "^a$");
+	CHECK(&f, "a c d main=5\ne main=3\n", .hide = "^b$");
+	CHECK(&f, "c d main=5\nmain=3\n", .hide = "^[abe]$");
+	CHECK(&f, "c=5\n", .hide = "/a$"); /* a mapping: all that is left of one stack is c */
+	CHECK(&f, "", .hide = ".");
+	CHECK(&f, "a<b c d main=5\ne main=3\nHide expression matched no samples\n", .hide = "^x$");
+	CHECK(&f, "a d=5\n", .show = "^[ad]$");
+	CHECK(&f, "c=5\n", .show = "libb");
+	CHECK(&f, "Show expression matched no samples\n", .show = "^x$");
+	CHECK(&f, "b=5\n", .show = "^[ab]$", .hide = "^a$");
+	/* Focus looks at frames before they are hidden. */
+	CHECK(&f, "b c d main=5\n", .focus = "^a$", .hide = "^a$");
+	end(&f);
+}
+
+static void test_unsymbolized_places(void **state)
+{
+	struct fixture f = begin();
+
+	(void)state;
+	sample(&f, 1, NULL, 0, 3, place(&f, f.mapping_b, 0x101010, ""),
+	       place(&f, PROFILE_NONE, 0x77, ""), place(&f, f.mapping_a, 0x1010, "main@m.c"));
+	CHECK(&f, "[" PATH_B "]  main=1\n");
+	CHECK(&f, "[" PATH_B "]  main=1\n", .focus = "libb");
+	CHECK(&f, " main=1\n", .hide = "libb");
+	/* It has no line that could be shown. */
+	CHECK(&f, "Show expression matched no samples\n", .show = "libb");
+	CHECK(&f, "main=1\n", .show = "main|libb");
+	CHECK(&f, "[" PATH_B "]=1\n", .show_from = "libb");
+	end(&f);
+}
+
+static void test_show_from(void **state)
+{
+	struct fixture f = two_stacks();
+
+	(void)state;
+	CHECK(&f, "a<b c=5\n", .show_from = "^c$");
+	CHECK(&f, "a=5\n", .show_from = "^a$"); /* a part of a place */
+	CHECK(&f, "a<b c d main=5\ne main=3\n", .show_from = "main");
+	CHECK(&f, "ShowFrom expression matched no samples\n", .show_from = "^x$");
+	/* Nearest to the root, and what is hidden is not there any more. */
+	CHECK(&f, "a<b c d=5\n", .show_from = "^[bd]$");
+	CHECK(&f, "a<b c=5\n", .show_from = "^[cd]$", .hide = "^d$");
+	end(&f);
+}
+
+static void test_prune_from(void **state)
+{
+	struct fixture f = two_stacks();
+
+	(void)state;
+	CHECK(&f, "c d main=5\ne main=3\n", .prune_from = "^c$");
+	CHECK(&f, "b c d main=5\ne main=3\n", .prune_from = "^b$");
+	CHECK(&f, "a<b c d main=5\ne main=3\n", .prune_from = "^x$"); /* and not a word */
+	CHECK(&f, "a<b c d main=5\ne main=3\n", .prune_from = "c\\.c|libb");
+	CHECK(&f, "b c d main=5\nmain=3\n", .prune_from = "^(b|d|main)$");
+	end(&f);
+}
+
+/* prune_from and drop_frames see names without arguments, the others whole ones. */
+static void test_names_without_arguments(void **state)
+{
+	struct fixture f = begin();
+
+	(void)state;
+	sample(&f, 1, NULL, 0, 2, place(&f, f.mapping_a, 0x1010, "leaf"),
+	       place(&f, f.mapping_a, 0x1020, "ns::f(int)"));
+	sample(&f, 2, NULL, 0, 2, place(&f, f.mapping_a, 0x1010, "leaf"),
+	       place(&f, f.mapping_a, 0x1030, "(anonymous namespace)::g(int)"));
+	sample(&f, 4, NULL, 0, 2, place(&f, f.mapping_a, 0x1010, "leaf"),
+	       place(&f, f.mapping_a, 0x1040, "ns::operator()(int)"));
+	sample(&f, 8, NULL, 0, 2, place(&f, f.mapping_a, 0x1010, "leaf"),
+	       place(&f, f.mapping_a, 0x1050, ".h(int)"));
+	CHECK(&f,
+	      "ns::f(int)=1\n(anonymous namespace)::g(int)=2\nns::operator()(int)=4\n.h(int)=8\n",
+	      .prune_from = "^(ns::f|\\(anonymous namespace\\)::g|ns::operator\\(\\)|h)$");
+	CHECK(&f,
+	      "leaf ns::f(int)=1\nleaf (anonymous namespace)::g(int)=2\n"
+	      "leaf ns::operator()(int)=4\nleaf .h(int)=8\n",
+	      .prune_from = "int|^ns::f\\(");
+	CHECK(&f, "leaf ns::f(int)=1\n", .focus = "^ns::f\\(");
+	end(&f);
+}
+
+/* --- what the profile drops ------------------------------------------------------------------- */
+
+static struct fixture with_drops(const char *drop, const char *keep)
+{
+	struct fixture f = begin();
+	uint32_t main_place = place(&f, f.mapping_a, 0x2000, "main"),
+		 malloc_place = place(&f, f.mapping_b, 0x101010, "malloc(unsigned long)"),
+		 hook = place(&f, f.mapping_b, 0x101020, "malloc_hook"),
+		 inlined = place(&f, f.mapping_a, 0x1010, "malloc,user");
+
+	f.p->drop_frames = text(f.p, drop);
+	f.p->keep_frames = text(f.p, keep);
+	sample(&f, 1, NULL, 0, 3, hook, malloc_place, main_place);
+	sample(&f, 2, NULL, 0, 2, hook, main_place);
+	sample(&f, 4, NULL, 0, 3, hook, inlined, main_place);
+	/* Nothing that is not dropped calls them. */
+	sample(&f, 8, NULL, 0, 2, hook, malloc_place);
+	sample(&f, 16, NULL, 0, 3, main_place, hook, malloc_place);
+	return f;
+}
+
+static void test_drop_frames(void **state)
+{
+	struct fixture f = with_drops("malloc.*", "");
+
+	(void)state;
+	CHECK(&f, "main=1\nmain=2\nuser main=4\nmalloc_hook malloc(unsigned long)=8\n"
+		  "main malloc_hook malloc(unsigned long)=16\n");
+	CHECK(&f,
+	      "malloc_hook malloc(unsigned long) main=1\nmalloc_hook main=2\n"
+	      "malloc_hook malloc<user main=4\nmalloc_hook malloc(unsigned long)=8\n"
+	      "main malloc_hook malloc(unsigned long)=16\n",
+	      .ignore_drop_frames = true);
+	/* What was dropped is no match, but not unheard of either. */
+	CHECK(&f,
+	      "malloc_hook malloc(unsigned long)=8\nmain malloc_hook malloc(unsigned long)=16\n",
+	      .focus = "hook");
+	end(&f);
+	f = with_drops("malloc.*", "malloc_hook");
+	CHECK(&f, "main=1\nmalloc_hook main=2\nuser main=4\nmalloc_hook malloc(unsigned long)=8\n"
+		  "main malloc_hook malloc(unsigned long)=16\n");
+	end(&f);
+	f = with_drops("malloc", ""); /* the whole name has to match */
+	CHECK(&f, "main=1\nmalloc_hook main=2\nuser main=4\nmalloc_hook malloc(unsigned long)=8\n"
+		  "main malloc_hook malloc(unsigned long)=16\n");
+	end(&f);
+	f = with_drops("malloc(", "");
+	CHECK(&f, "malloc_hook malloc(unsigned long) main=1\nmalloc_hook main=2\n"
+		  "malloc_hook malloc<user main=4\nmalloc_hook malloc(unsigned long)=8\n"
+		  "main malloc_hook malloc(unsigned long)=16\n"
+		  "The profile's drop_frames or keep_frames is not a regular expression: "
+		  "no frames are dropped\n");
+	end(&f);
+}
+
+/* --- refusals and limits ---------------------------------------------------------------------- */
+
+static void test_bad_options(void **state)
+{
+	const struct shape_options all[] = {
+		{.focus = "("},
+		{.ignore = "["},
+		{.hide = "*a"},
+		{.show = "a{2,1}"},
+		{.show_from = "\\"},
+		{.prune_from = "(?<"},
+		{.tagfocus = "a,("},
+		{.tagignore = "k=["},
+		{.tagshow = "("},
+		{.taghide = "a)"},
+		{.tagfocus = "99999999999999999999kb"},
+		{.focus = "\xff"},
+		{.tagignore = ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"},
+	};
+	struct profile_message message;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct shape *s = NULL;
+
+		message.text[0] = '\0';
+		assert_int_equal(shape_new(&s, &all[i], &message), SHAPE_E_BAD_OPTION);
+		assert_null(s);
+		assert_true(message.text[0]);
+		assert_null(strchr(message.text, '\n'));
+	}
+}
+
+/* An expression that PCRE2 would never be done with. */
+static void test_expensive_expressions(void **state)
+{
+	struct fixture f = begin();
+	cleanup(shape_freep) struct shape *s = NULL;
+	cleanup(freep) char *warnings = NULL;
+	const struct shape_options o = {.focus = "^(a+)+$"};
+	struct stack stack;
+	char name[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		memset(name, 'a', 40);
+		snprintf(name + 40, sizeof(name) - 40, "%u", i);
+		sample(&f, 1, NULL, 0, 1, place(&f, f.mapping_a, 0x1000 + i, name));
+	}
+	assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
+	assert_int_equal(shape_bind(s, f.p), 0);
+	assert_int_equal(shape_stack(s, f.p, 0, &stack), SHAPE_E_DROPPED);
+	assert_int_equal(shape_warnings(s, &warnings), 0);
+	assert_string_equal(warnings, "Focus expression matched no samples\n"
+				      "Focus expression takes too long: 50 or more texts count as "
+				      "not matched by it\n");
+	end(&f);
+}
+
+/* Stacks of more frames than there may be lose those at the root. */
+static void test_frames_are_bounded(void **state)
+{
+	cleanup(freep) uint32_t *chain = malloc((SHAPE_FRAMES_MAX + 5) * sizeof(*chain));
+	const struct shape_options o = {0};
+	cleanup(shape_freep) struct shape *s = NULL;
+	cleanup(freep) char *warnings = NULL;
+	struct fixture f = begin();
+	int64_t value = 1;
+	uint32_t x = place(&f, f.mapping_a, 0x1010, "x"), two = place(&f, f.mapping_a, 4, "y,z");
+	struct stack stack;
+
+	(void)state;
+	assert_non_null(chain);
+	for (uint32_t i = 0; i < SHAPE_FRAMES_MAX + 5; i++)
+		chain[i] = x;
+	chain[SHAPE_FRAMES_MAX - 1] = two;
+	assert_int_equal(profile_add_sample(f.p, chain, SHAPE_FRAMES_MAX + 5, &value, NULL, 0), 0);
+	assert_int_equal(profile_add_sample(f.p, chain, SHAPE_FRAMES_MAX - 1, &value, NULL, 0), 0);
+	assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
+	assert_int_equal(shape_bind(s, f.p), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(shape_stack(s, f.p, i, &stack), SHAPE_E_OK);
+		assert_int_equal(stack.n_frames, SHAPE_FRAMES_MAX - 1);
+	}
+	assert_int_equal(shape_warnings(s, &warnings), 0);
+	assert_string_equal(warnings, "1 stacks of more than 1048576 frames lack their roots\n");
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,9 +407,17 @@ int main(void)
 		cmocka_unit_test(test_finer),
 		cmocka_unit_test(test_frames_are_interned),
 		cmocka_unit_test(test_empty_samples),
+		cmocka_unit_test(test_focus_and_ignore),
+		cmocka_unit_test(test_hide_and_show),
+		cmocka_unit_test(test_unsymbolized_places),
+		cmocka_unit_test(test_show_from),
+		cmocka_unit_test(test_prune_from),
+		cmocka_unit_test(test_names_without_arguments),
+		cmocka_unit_test(test_drop_frames),
+		cmocka_unit_test(test_bad_options),
+		cmocka_unit_test(test_expensive_expressions),
+		cmocka_unit_test(test_frames_are_bounded),
 	};
 
-	(void)text_label;
-	(void)number_label;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program is given a file in memory to read and another one to write, not pipes: neither side can
+ * then wait for the other.
+ */
+#include "client/report/picture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/message.h"
+
+extern char **environ;
+
+static int write_all(int fd, const void *data, size_t length)
+{
+	const char *at = data;
+
+	while (length) {
+		ssize_t n = write(fd, at, length);
+
+		if (n < 0 && errno != EINTR)
+			return error_origin(-errno);
+		at += n > 0 ? n : 0;
+		length -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int copy_out(int fd, FILE *out)
+{
+	char buffer[16384];
+	off_t offset = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buffer, sizeof(buffer), offset)) != 0) {
+		if (n < 0)
+			return error_origin(-errno);
+		fwrite(buffer, 1, (size_t)n, out);
+		offset += n;
+	}
+	return 0;
+}
+
+/*
+ * Starts @argv with @in and @out (-1: /dev/null) as standard input and output. A window
+ * (@is_window) outlives what started it, and does not end with what the terminal ends. Returns 0 or
+ * a positive errno, as posix_spawn(3)'s family does.
+ */
+static int start(char *const *argv, int in, int out, bool is_window, pid_t *ret)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return r;
+	r = posix_spawnattr_init(&attributes);
+	if (r) {
+		posix_spawn_file_actions_destroy(&actions);
+		return r;
+	}
+	r = posix_spawnattr_setflags(&attributes, is_window ? POSIX_SPAWN_SETSID : 0);
+	if (!r && in < 0)
+		r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
+						     0);
+	else if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+	if (!r && out < 0)
+		r = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
+						     0);
+	else if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (!r)
+		r = posix_spawnp(ret, argv[0], &actions, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+/* Whether it ended well. */
+static int wait_for(pid_t pid, bool *ret)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return error_origin(-errno);
+	*ret = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return 0;
+}
+
+int picture_draw(const char *format, const char *graph, size_t length, FILE *out,
+		 struct profile_message *message)
+{
+	cleanup(closep) int in = memfd_create("graph", MFD_CLOEXEC);
+	cleanup(closep) int drawn = memfd_create("picture", MFD_CLOEXEC);
+	char program[] = "dot", option[16];
+	char *argv[] = {program, option, NULL};
+	bool is_well = false;
+	pid_t pid;
+	int r;
+
+	if (in < 0 || drawn < 0)
+		return error_origin(-errno);
+	snprintf(option, sizeof(option), "-T%s", format);
+	r = write_all(in, graph, length);
+	if (r)
+		return r;
+	if (lseek(in, 0, SEEK_SET) < 0)
+		return error_origin(-errno);
+	r = start(argv, in, drawn, false, &pid);
+	if (r == ENOENT || r == EACCES)
+		return profile_refuse(message, PICTURE_E_NO_PROGRAM,
+				      "pictures are drawn by graphviz's `dot`, which is not in "
+				      "$PATH: install the package graphviz, or use --dot");
+	if (r)
+		return error_origin(-r);
+	r = wait_for(pid, &is_well);
+	if (r)
+		return r;
+	if (!is_well)
+		return profile_refuse(message, PICTURE_E_FAILED,
+				      "graphviz's `dot -T%s` failed: its own message says why",
+				      format);
+	return copy_out(drawn, out);
+}
+
+/* A new file of the user's alone. */
+static int save(const char *suffix, const void *data, size_t length, char **ret_path)
+{
+	const char *folder = getenv("TMPDIR");
+	cleanup(freep) char *path = NULL;
+	cleanup(closep) int fd = -1;
+	int r;
+
+	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix) < 0)
+		return error_origin(-ENOMEM);
+	fd = mkostemps(path, (int)strlen(suffix), O_CLOEXEC);
+	if (fd < 0)
+		return error_origin(-errno);
+	r = write_all(fd, data, length);
+	if (r) {
+		unlink(path);
+		return r;
+	}
+	*ret_path = steal_ptr(&path);
+	return 0;
+}
+
+int picture_show(enum picture_window window, const char *suffix, const void *data, size_t length,
+		 char **ret_path, struct profile_message *message)
+{
+	/* The first one that is there. */
+	static const char *const programs[][4] = {
+		[PICTURE_BROWSER] = {"xdg-open", "sensible-browser", "firefox"},
+		[PICTURE_GV] = {"gv", "xdg-open"},
+		[PICTURE_KCACHEGRIND] = {"kcachegrind", "qcachegrind"},
+	};
+	const char *browser = window == PICTURE_BROWSER ? getenv("BROWSER") : NULL;
+	cleanup(freep) char *path = NULL;
+	pid_t pid;
+	int r = save(suffix, data, length, &path), started = ENOENT;
+
+	if (r)
+		return r;
+	for (size_t i = 0; started && i <= ARRAY_SIZE(programs[0]); i++) {
+		const char *name = i ? programs[window][i - 1] : browser;
+		cleanup(freep) char *program = name && *name ? strdup(name) : NULL;
+		char *argv[] = {program, path, NULL};
+
+		if (program)
+			started = start(argv, -1, -1, true, &pid);
+	}
+	if (started) {
+		r = profile_refuse(message, PICTURE_E_NO_PROGRAM,
+				   "no program to show it is in $PATH (%s): it is in %s",
+				   programs[window][0], path);
+	}
+	*ret_path = steal_ptr(&path);
+	return r;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* What is left of a profile, as a profile: shaped once more without filters, it says the same. */
+#include "common/profile/shape_profile.h"
+#include "tests/unit/profile/shape_fixture.h"
+
+/* *ret_left is what @o leaves of @f, whose stacks are @expected then. */
+static void check_left(struct fixture *f, const struct shape_options *o, const char *expected,
+		       struct profile **ret_left)
+{
+	cleanup(shape_profile_freep) struct shape_profile *to = NULL;
+	cleanup(shape_freep) struct shape *s = NULL;
+	struct fixture left = {0};
+
+	assert_int_equal(shape_new(&s, o, NULL), SHAPE_E_OK);
+	assert_int_equal(shape_bind(s, f->p), 0);
+	assert_int_equal(shape_profile_new(&to, s, f->p), 0);
+	for (size_t i = 0; i < f->p->n_samples; i++) {
+		struct stack stack;
+		int r = shape_stack(s, f->p, i, &stack);
+
+		if (r == SHAPE_E_OK)
+			r = shape_profile_add(to, &stack);
+		assert_true(r == 0 || r == SHAPE_E_DROPPED);
+	}
+	assert_int_equal(shape_profile_finish(to, &left.p), 0);
+	CHECK(&left, expected, .granularity = SHAPE_ADDRESSES, .ignore_drop_frames = true);
+	*ret_left = left.p;
+}
+
+#define LEFT(f, ret, expected, ...) \
+	check_left(f, &(const struct shape_options){__VA_ARGS__}, expected, ret)
+
+static struct fixture full(void)
+{
+	struct fixture f = begin();
+	uint32_t main_place = place(&f, f.mapping_a, 0x2000, "main@m.c:9");
+	struct profile_label label = text_label(&f, "user", "io");
+
+	f.p->time_ns = 1000;
+	f.p->duration_ns = 2000;
+	f.p->period = 3;
+	f.p->period_type = f.p->sample_types[0];
+	f.p->default_sample_type = text(f.p, "samples");
+	f.p->drop_frames = text(f.p, "malloc");
+	assert_int_equal(profile_add_comment(f.p, "a comment"), 0);
+	sample(&f, 5, &label, 1, 3, place(&f, f.mapping_a, 0x1010, "a@a.c:1,b@b.c:2"),
+	       place(&f, f.mapping_b, 0x101010, "c@c.c:3"), main_place);
+	sample(&f, 3, NULL, 0, 2, place(&f, f.mapping_b, 0x101020, ""), main_place);
+	sample(&f, 4, NULL, 0, 2, place(&f, PROFILE_NONE, 0x77, "unused@u.c:1"), main_place);
+	return f;
+}
+
+static void test_everything_is_taken(void **state)
+{
+	cleanup(profile_freep) struct profile *left = NULL;
+	struct fixture f = full();
+
+	(void)state;
+	LEFT(&f, &left,
+	     "1010!a@a.c:1<1010!b@b.c:2 101010!c@c.c:3 2000!main@m.c:9=5 user\n"
+	     "101020![" PATH_B "] 2000!main@m.c:9=3\n"
+	     "77!unused@u.c:1 2000!main@m.c:9=4\n",
+	     .trim_path = "/not/in/profiles");
+	assert_int_equal(left->time_ns, 1000);
+	assert_int_equal(left->duration_ns, 2000);
+	assert_int_equal(left->period, 3);
+	assert_string_equal(profile_string(left, left->period_type.type), "samples");
+	assert_string_equal(profile_string(left, left->default_sample_type), "samples");
+	assert_string_equal(profile_string(left, left->drop_frames), "malloc");
+	assert_int_equal(left->n_comments, 1);
+	assert_string_equal(profile_string(left, left->mappings[0].path), PATH_A);
+	assert_string_equal(profile_string(left, left->mappings[0].build_id), "aa");
+	assert_int_equal(left->mappings[1].start, 0x101000);
+	assert_int_equal(left->functions[0].start_line, 7);
+	end(&f);
+}
+
+static void test_what_filters_leave(void **state)
+{
+	cleanup(profile_freep) struct profile *left = NULL, *hidden = NULL, *labels = NULL;
+	struct fixture f = full();
+
+	(void)state;
+	LEFT(&f, &left, "101010!c@c.c:3=5 user\n101020![" PATH_B "]=3\n", .focus = "libb",
+	     .hide = "bin");
+	assert_int_equal(left->n_functions, 1);
+	assert_int_equal(left->n_locations, 2);
+	assert_int_equal(left->n_mappings, 2); /* the program's stays the first */
+	LEFT(&f, &hidden, "2000!main@m.c:9=12\n", .prune_from = "main", .tagshow = "x",
+	     .show = "main");
+	assert_int_equal(hidden->n_samples, 1);
+	LEFT(&f, &labels, "1010!b@b.c:2 101010!c@c.c:3 2000!main@m.c:9 io@user=5\n",
+	     .tagroot = "user", .hide = "^a$", .taghide = "user", .tagfocus = "io");
+	end(&f);
+}
+
+static void test_nothing_is_left(void **state)
+{
+	cleanup(profile_freep) struct profile *left = NULL;
+	struct fixture f = full();
+
+	(void)state;
+	LEFT(&f, &left, "", .focus = "nothing");
+	assert_int_equal(left->n_samples, 0);
+	assert_int_equal(left->n_mappings, 1);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_everything_is_taken),
+		cmocka_unit_test(test_what_filters_leave),
+		cmocka_unit_test(test_nothing_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

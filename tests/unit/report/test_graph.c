@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* The call graph of hand-made stacks: what is counted, what is trimmed, and in which order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/report/graph.h"
+#include "tests/unit/report/fixture.h"
+
+#define DEEP 10000u
+
+static struct graph *fold_with(struct fixture *f, const struct graph_options *options,
+			       const struct view_input *input)
+{
+	struct graph *g;
+	bool again;
+
+	assert_int_equal(graph_new(&g, options), 0);
+	f->n_passes = 0;
+	do {
+		for (size_t i = 0; i < f->n_stacks; i++) {
+			struct stack stack = fixture_get(f, i);
+
+			assert_int_equal(graph_add(g, input, &stack), 0);
+		}
+		assert_int_equal(graph_end(g, input, &again), 0);
+		f->n_passes++;
+	} while (again);
+	return g;
+}
+
+static struct graph *fold(struct fixture *f, const struct graph_options *options)
+{
+	struct view_input input = fixture_input(f);
+
+	return fold_with(f, options, &input);
+}
+
+/* The names in order, "a b c". */
+static void assert_order(const struct graph *g, const char *names)
+{
+	char text[1024] = "";
+	int n = 0;
+
+	for (size_t i = 0; i < g->n_order; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s", i ? " " : "",
+			      graph_name(g, g->order[i]));
+	assert_string_equal(text, names);
+}
+
+static uint32_t find(const struct graph *g, const char *name)
+{
+	for (size_t i = 0; i < g->n_order; i++)
+		if (strcmp(graph_name(g, g->order[i]), name) == 0)
+			return g->order[i];
+	fail_msg("no %s", name);
+	return 0;
+}
+
+static void assert_node(const struct graph *g, const char *name, int64_t flat, int64_t cum)
+{
+	const struct graph_node *node = &g->nodes[find(g, name)];
+
+	assert_int_equal(node->flat, flat);
+	assert_int_equal(node->cum, cum);
+}
+
+/* The call, or NULL; the same from both of its ends. */
+static const struct graph_call *find_call(const struct graph *g, const char *caller,
+					  const char *callee)
+{
+	uint32_t from = find(g, caller), to = find(g, callee);
+	const struct graph_call *found = NULL, *other = NULL;
+	size_t n;
+	const uint32_t *calls = graph_callees(g, from, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (g->calls[calls[i]].callee == to)
+			found = &g->calls[calls[i]];
+	calls = graph_callers(g, to, &n);
+	for (size_t i = 0; i < n; i++)
+		if (g->calls[calls[i]].caller == from)
+			other = &g->calls[calls[i]];
+	assert_ptr_equal(found, other);
+	return found;
+}
+
+static void assert_call(const struct graph *g, const char *caller, const char *callee,
+			int64_t weight, bool is_residual)
+{
+	const struct graph_call *call = find_call(g, caller, callee);
+
+	assert_non_null(call);
+	assert_int_equal(call->weight, weight);
+	assert_int_equal(call->is_residual, is_residual);
+}
+
+static void test_sums(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a;b", 3);
+	fixture_stack(f, "main;a", 4);
+	fixture_stack(f, "main;b", 5);
+	g = fold(f, &options);
+	assert_int_equal(f->n_passes, 1);
+	assert_order(g, "b a main");
+	assert_node(g, "main", 0, 12);
+	assert_node(g, "a", 4, 7);
+	assert_node(g, "b", 8, 8);
+	assert_call(g, "main", "a", 7, false);
+	assert_call(g, "main", "b", 5, false);
+	assert_call(g, "a", "b", 3, false);
+	assert_null(find_call(g, "b", "a"));
+	graph_free(g);
+}
+
+/* However often a function or a call is in a stack, it counts once. */
+static void test_recursion(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a;a;b;a;b;a", 10);
+	g = fold(f, &options);
+	assert_node(g, "main", 0, 10);
+	assert_node(g, "a", 10, 10);
+	assert_node(g, "b", 0, 10);
+	assert_call(g, "a", "b", 10, false);
+	assert_call(g, "b", "a", 10, false);
+	assert_null(find_call(g, "a", "a"));
+	graph_free(g);
+	/* Pictures show what calls itself. */
+	options.is_picture = true;
+	g = fold(f, &options);
+	assert_call(g, "a", "a", 10, false);
+	graph_free(g);
+}
+
+static void test_deep_recursion(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	struct fixture_stack *s = fixture_push(f, DEEP, 7);
+	struct graph *g;
+
+	for (uint32_t i = 0; i < DEEP; i++)
+		s->frames[i] = fixture_frame(f, i % 3 ? "down" : "up");
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 2);
+	assert_node(g, "up", 7, 7);
+	assert_node(g, "down", 0, 7);
+	graph_free(g);
+	options.is_tree = true;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, DEEP);
+	assert_int_equal(g->n_calls, DEEP - 1);
+	graph_free(g);
+}
+
+static void test_overflow(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a", INT64_MAX - 1);
+	fixture_stack(f, "main;a", 0)->values[0] = 100;
+	fixture_stack(f, "other;b", 1);
+	fixture_stack(f, "other;b", 0)->values[0] = INT64_MIN;
+	fixture_stack(f, "other;b", 0)->values[0] = INT64_MIN;
+	g = fold(f, &options);
+	assert_node(g, "a", INT64_MAX, INT64_MAX);
+	assert_node(g, "main", 0, INT64_MAX);
+	assert_node(g, "b", -INT64_MAX, -INT64_MAX);
+	assert_call(g, "main", "a", INT64_MAX, false);
+	graph_free(g);
+}
+
+/* By flat or cum, without signs; then by name. */
+static void test_order(void **state)
+{
+	struct graph_options options = {0};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "m;z", 5);
+	fixture_stack(f, "m;y", -7);
+	fixture_stack(f, "m;x", 5);
+	fixture_stack(f, "m", 1);
+	g = fold(f, &options);
+	assert_order(g, "y x z m");
+	graph_free(g);
+	fixture_stack(f, "m;w", 6);
+	options.by_cum = true;
+	g = fold(f, &options);
+	assert_order(g, "m y w x z");
+	graph_free(g);
+	options.drop_negative = true;
+	g = fold(f, &options);
+	assert_order(g, "m w x z");
+	graph_free(g);
+}
+
+static void test_nothing_is_left(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	struct graph *g = fold(f, &options);
+
+	assert_int_equal(g->n_order, 0);
+	graph_free(g);
+	fixture_stack(f, "a;b", 5);
+	fixture_stack(f, "a;b", -5);
+	fixture_stack(f, "a;c", 0);
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 0);
+	graph_free(g);
+}
+
+/* What is below the fraction goes, and calls over it are residual. */
+static void test_fraction(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .nodefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;thin1;leaf", 9);
+	fixture_stack(f, "main;thin2;leaf", 9);
+	fixture_stack(f, "main;thick;leaf", 11);
+	fixture_stack(f, "main;thick", 70);
+	fixture_stack(f, "main;tiny", 1);
+	g = fold(f, &options);
+	assert_int_equal(f->n_passes, 2);
+	assert_order(g, "thick leaf main");
+	assert_int_equal(g->n_dropped, 3);
+	assert_int_equal(g->n_before, 3);
+	assert_node(g, "leaf", 29, 29);
+	assert_node(g, "main", 0, 100);
+	assert_call(g, "main", "leaf", 18, true);
+	assert_call(g, "main", "thick", 81, false);
+	assert_call(g, "thick", "leaf", 11, false);
+	graph_free(g);
+	/* Exactly the fraction is not below it; then nothing goes. */
+	options.nodefraction = .01;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 6);
+	assert_int_equal(g->n_dropped, 0);
+	graph_free(g);
+}
+
+static void test_count(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .nodecount = 2, .by_cum = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a;b;c", 10);
+	fixture_stack(f, "main;d", 2);
+	fixture_stack(f, "main;c", 3);
+	g = fold(f, &options);
+	assert_order(g, "main c");
+	assert_int_equal(g->n_before, 5);
+	/* Residual in one stack is enough. */
+	assert_call(g, "main", "c", 13, true);
+	graph_free(g);
+	/* What leaves out weighs nothing for what is above it. */
+	options.nodecount = 1;
+	g = fold(f, &options);
+	assert_node(g, "main", 0, 15);
+	graph_free(g);
+}
+
+static void test_edge_fraction(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .edgefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a;b", 5);
+	fixture_stack(f, "main;a", 50);
+	fixture_stack(f, "main;b", 45);
+	g = fold(f, &options);
+	assert_int_equal(f->n_passes, 1);
+	assert_int_equal(g->n_dropped_calls, 1);
+	assert_null(find_call(g, "a", "b"));
+	assert_call(g, "main", "b", 45, false);
+	graph_free(g);
+}
+
+static void test_inlined(void **state)
+{
+	struct graph_options options = {0};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;+always;+sometimes", 1);
+	fixture_stack(f, "main;+always;sometimes", 2);
+	fixture_stack(f, "other;sometimes", 3);
+	g = fold(f, &options);
+	/* Nobody wants calls, but which functions are inlined only they can tell. */
+	assert_int_equal(f->n_passes, 2);
+	assert_true(find_call(g, "main", "always")->is_inlined);
+	assert_false(find_call(g, "always", "sometimes")->is_inlined);
+	assert_false(find_call(g, "other", "sometimes")->is_inlined);
+	graph_free(g);
+}
+
+/* Frames may tell more than the report does. */
+static void test_objects(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	struct fixture_stack *s = fixture_push(f, 3, 1);
+	struct graph *g;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		f->frames[i] = (struct frame){.name = fixture_text(f, "same"),
+					      .object = fixture_text(f, i ? "libx.so" : "liby.so"),
+					      .start_line = i,
+					      .build_id = i};
+		s->frames[i] = i;
+	}
+	f->n_frames = 3;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 1);
+	assert_node(g, "same", 1, 1);
+	graph_free(g);
+	options.tells_objects = true;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 3);
+	graph_free(g);
+}
+
+static void test_tree(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .is_tree = true, .by_cum = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a;x", 5);
+	fixture_stack(f, "main;b;x", 7);
+	fixture_stack(f, "main;b;+c;x", 1);
+	g = fold(f, &options);
+	assert_int_equal(f->n_passes, 1);
+	assert_order(g, "main b x a x c x");
+	assert_int_equal(g->n_calls, 6);
+	assert_true(find_call(g, "b", "c")->is_inlined);
+	graph_free(g);
+	options.nodefraction = .2;
+	g = fold(f, &options);
+	assert_order(g, "main b x a x");
+	assert_int_equal(g->n_dropped, 2);
+	graph_free(g);
+	/* What hung below a node that is gone hangs below the one above it. */
+	options.nodefraction = 0;
+	options.nodecount = 4;
+	options.by_cum = false;
+	fixture_stack(f, "main", 20);
+	g = fold(f, &options);
+	assert_order(g, "main x x x");
+	for (size_t i = 0; i < g->n_calls; i++)
+		assert_true(g->calls[i].is_residual);
+	assert_int_equal(g->n_calls, 3);
+	graph_free(g);
+}
+
+static void test_mean(void **state)
+{
+	struct graph_options options = {.wants_calls = true};
+	struct fixture *f = *state;
+	const struct graph_node *node;
+	struct view_input input;
+	struct graph *g;
+
+	fixture_stack(f, "main;a", 1)->values[1] = 100;
+	fixture_stack(f, "main;a", 3)->values[1] = 500;
+	fixture_stack(f, "main", 4)->values[1] = 40;
+	input = fixture_input(f);
+	input.type = 1;
+	input.mean = true;
+	g = fold_with(f, &options, &input);
+	node = &g->nodes[find(g, "a")];
+	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 150);
+	node = &g->nodes[find(g, "main")];
+	assert_int_equal(graph_mean(node->flat, node->flat_divisor), 10);
+	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 80);
+	graph_free(g);
+}
+
+/* A picture has no arrow over boxes that are left out if there is another way. */
+static void test_redundant(void **state)
+{
+	struct graph_options options = {.wants_calls = true,
+					.is_picture = true,
+					.nodefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a;b", 60);
+	fixture_stack(f, "main;tiny;b", 3);
+	fixture_stack(f, "main;tiny;c", 3);
+	fixture_stack(f, "c", 40);
+	g = fold(f, &options);
+	assert_int_equal(f->n_passes, 2);
+	assert_null(find_call(g, "main", "b"));
+	assert_call(g, "a", "b", 60, false);
+	assert_call(g, "main", "c", 3, true);
+	graph_free(g);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_sums),     TEST(test_recursion), TEST(test_deep_recursion),
+		TEST(test_overflow), TEST(test_order),     TEST(test_nothing_is_left),
+		TEST(test_fraction), TEST(test_count),     TEST(test_edge_fraction),
+		TEST(test_inlined),  TEST(test_objects),   TEST(test_tree),
+		TEST(test_mean),     TEST(test_redundant),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

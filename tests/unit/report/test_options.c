@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The one table of options, as the command line and the prompt read it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/report/options.h"
+#include "common/cleanup.h"
+#include "common/profile/shape.h"
+
+#define WORDS_MAX 16
+
+/* Parses @line, split at blanks. */
+static int parse(const char *line, struct report_arguments *ret, struct profile_message *message)
+{
+	static char text[512];
+	char *words[WORDS_MAX] = {(char *)(uintptr_t) "report"};
+	char *rest;
+	int n = 1;
+
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		words[n++] = word;
+	return report_parse(n, words, ret, message);
+}
+
+static void test_dashes_and_arguments(void **state)
+{
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("-focus=a --ignore b -nodecount 7 --nodefraction=.25 -trim=false "
+			       "p.pb.gz -tree --cum",
+			       &a, &message),
+			 REPORT_OPTIONS_OK);
+	assert_string_equal(a.options.focus, "a");
+	assert_string_equal(a.options.ignore, "b");
+	assert_string_equal(a.options.hide, "");
+	assert_int_equal(a.options.nodecount, 7);
+	assert_true(a.options.nodefraction > .249 && a.options.nodefraction < .251);
+	assert_false(a.options.trim);
+	assert_int_equal(a.options.view, REPORT_TREE);
+	assert_int_equal(a.options.cum, 1);
+	assert_int_equal(a.inputs.n_profiles, 1);
+	report_arguments_deinit(&a);
+}
+
+static void test_defaults(void **state)
+{
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("-- -text", &a, &message), REPORT_OPTIONS_OK);
+	assert_string_equal(a.inputs.profiles[0], "-text");
+	assert_int_equal(a.options.view, REPORT_NO_VIEW);
+	assert_int_equal(a.options.nodecount, REPORT_NODECOUNT_DEFAULT);
+	assert_int_equal(a.options.granularity, SHAPE_FUNCTIONS);
+	assert_string_equal(a.options.unit, "minimum");
+	assert_true(a.options.trim);
+	report_arguments_deinit(&a);
+}
+
+static void test_lists(void **state)
+{
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("--base=a -base b --add_lib=/x/l.so p q -", &a, &message),
+			 REPORT_OPTIONS_OK);
+	assert_int_equal(a.inputs.n_bases, 2);
+	assert_string_equal(a.inputs.bases[1], "b");
+	assert_false(a.inputs.is_diff);
+	assert_int_equal(a.inputs.n_libraries, 1);
+	assert_int_equal(a.inputs.n_profiles, 3);
+	report_arguments_deinit(&a);
+}
+
+static void test_refusals(void **state)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{"", "PROFILE"},
+		{"--nothing p", "unknown option --nothing"},
+		{"-focus", "needs an argument"},
+		{"-text=maybe p", "takes no argument"},
+		{"-text -tree p", "either --text or --tree"},
+		{"-lines -files p", "either --lines or --files"},
+		{"-cum -flat p", "either --cum or --flat"},
+		{"-base=a -diff_base=b p", "either --base or --diff_base"},
+		{"-nodecount=many p", "whole number"},
+		{"-nodecount=99999999999 p", "whole number"},
+		{"-nodefraction=-1 p", "from 0 on"},
+		{"-nodefraction=nan p", "from 0 on"},
+		{"-divide_by=0 p", "divide_by"},
+		{"-cum=perhaps p", "true or false"},
+		{"-normalize p", "--normalize needs"},
+		{"--since=-1h p", "go with -s"},
+		{"-s nginx.service p", "either -s SERVICE or files"},
+		{"-peek= p", "needs a regular expression"},
+		{"-interactive -text p", "either --interactive or --text"},
+	};
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (parse(cases[i].line, &a, &message) != REPORT_OPTIONS_BAD)
+			fail_msg("'%s' is not refused", cases[i].line);
+		if (!strstr(message.text, cases[i].why))
+			fail_msg("'%s': '%s'", cases[i].line, message.text);
+		report_arguments_deinit(&a);
+	}
+	assert_int_equal(parse("-h", &a, &message), REPORT_OPTIONS_HELP);
+	report_arguments_deinit(&a);
+}
+
+/* Names are unique, settings keep what they print, and every line of help has its summary. */
+static void test_table(void **state)
+{
+	struct report_options o, back;
+	struct profile_message message;
+
+	(void)state;
+	report_options_init(&o);
+	for (const struct report_option *option = report_options_all; option->name; option++) {
+		char text[128] = "";
+		FILE *out;
+
+		assert_ptr_equal(report_option_find(option->name, strlen(option->name)), option);
+		if (option->alias)
+			assert_ptr_equal(report_option_find(option->alias, strlen(option->alias)),
+					 option);
+		assert_true(option->summary && *option->summary);
+		if (!report_option_is_setting(option) || option->kind == REPORT_OPTION_CHOICE)
+			continue;
+		out = fmemopen(text, sizeof(text), "w");
+		assert_non_null(out);
+		report_option_print(&o, option, out);
+		fclose(out);
+		back = o;
+		memset((char *)&back + option->offset, 0,
+		       option->kind == REPORT_OPTION_FLAG ? sizeof(bool) : 8);
+		assert_int_equal(report_option_set(&back, option, text, &message),
+				 REPORT_OPTIONS_OK);
+		if (option->kind != REPORT_OPTION_TEXT)
+			assert_memory_equal(&back, &o, sizeof(o));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dashes_and_arguments),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
