@@ -116,6 +116,28 @@ const struct verb verbs[] = {
 	 "  -o, --output FILE      - is standard output\n"
 	 "\nExample: profctl symbolize --lines -o named.pb.gz profile.pb.gz\n",
 	 symbolize_run},
+	{"images",
+	 "[IMAGE] [--db DIR] [--epoch E|all] [-e EVENT] [--json]\n"
+	 "                      [--list=RE | --top=N | --diff EPOCH]\n"
+	 "       profctl images --cat FILE",
+	 "samples of each program and library, from the image profiles of the store",
+	 "Without IMAGE: a line for each image that was sampled. With it: a line for each of its\n"
+	 "procedures. IMAGE is a path, a name, or an id (its first eight digits do). Names and "
+	 "code\n"
+	 "come from the file here, if it is the one that was sampled. Needs no profd.\n"
+	 "      --db DIR          instead of /var/lib/profd/images (--user: your own profd's)\n"
+	 "      --epoch E         YYMMDDHHMM, UTC, instead of the newest; or all\n"
+	 "  -e, --event EVENT     where an epoch has more than one\n"
+	 "      --list=RE         source lines and instructions of the procedures that match RE\n"
+	 "      --top=N           the N hottest instructions, of IMAGE or of all\n"
+	 "      --diff EPOCH      what changed since then\n"
+	 "      --intel_syntax    instructions as Intel writes them\n"
+	 "      --source_path P   folders in which sources are looked for, : between them\n"
+	 "      --trim_path P     what is taken off the front of their names\n"
+	 "      --cat FILE        one image profile as text: its header, then address and count\n"
+	 "The store's profiles are for root and the members of the group profd.\n"
+	 "\nExample: profctl images --top=10; profctl images libc.so.6 --list='^memcpy'\n",
+	 images_run},
 	{"report",
 	 "[OPTIONS] [PROGRAM] PROFILE...\n"
 	 "       profctl report [OPTIONS] -s SERVICE [--since T] [--until T]",

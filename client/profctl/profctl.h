@@ -64,6 +64,7 @@ int symbolize_run(struct context *context, int argc, char **argv);
 int report_run(struct context *context, int argc, char **argv);
 int diff_run(struct context *context, int argc, char **argv);
 int convert_run(struct context *context, int argc, char **argv);
+int images_run(struct context *context, int argc, char **argv);
 int run_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */

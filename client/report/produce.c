@@ -36,6 +36,8 @@ struct maker {
 	bool addresses; /* the profile as it is, but for the filters */
 	bool objects;   /* tells files and modules, whatever the granularity */
 	bool held;      /* all samples at once */
+	bool lines;     /* tells lines, whatever the granularity */
+	bool outermost; /* no inlined functions: what is inlined lies at the same address */
 };
 
 static const struct maker makers[] = {
@@ -62,6 +64,9 @@ static const struct maker makers[] = {
 				.window = PICTURE_KCACHEGRIND},
 	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true},
 	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true},
+	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
+	[REPORT_WEBLIST] = {.class = &view_weblist},
+	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
 	[REPORT_COLLAPSED] = {.class = &view_collapsed},
 	[REPORT_RAW] = {.converts = true, .addresses = true, .held = true},
 	[REPORT_PROTO] = {.converts = true, .addresses = true, .held = true, .binary = true},
@@ -212,6 +217,9 @@ static void set_view_options(struct work *w)
 	v->call_tree = o->call_tree;
 	v->drop_negative = o->drop_negative;
 	v->compact_labels = o->compact_labels;
+	v->intel_syntax = o->intel_syntax;
+	v->source_path = o->source_path;
+	v->trim_path = o->trim_path;
 	add_filter(w, "focus", o->focus);
 	add_filter(w, "ignore", o->ignore);
 	add_filter(w, "hide", o->hide);
@@ -246,6 +254,8 @@ static enum shape_granularity granularity_of(const struct work *w)
 
 	if (wants_addresses(w->maker))
 		return SHAPE_ADDRESSES;
+	if (w->maker->lines)
+		return SHAPE_LINES;
 	return w->maker->objects && asked == SHAPE_FUNCTIONS ? SHAPE_FILEFUNCTIONS : asked;
 }
 
@@ -270,7 +280,7 @@ static int make_shape(struct work *w)
 		.trim_path = o->trim_path,
 		.source_path = o->source_path,
 		.granularity = granularity_of(w),
-		.no_inlines = !addresses && o->noinlines,
+		.no_inlines = w->maker->outermost || (!addresses && o->noinlines),
 		.with_objects = addresses || w->maker->objects,
 		.whole_filenames = o->view == REPORT_TRACES,
 		.nameless_addresses = load_is_legacy(w->load),

@@ -43,7 +43,7 @@ enum {
 
 /* Borrowed, as all texts in it, for as long as the view lives. */
 struct view_options {
-	const char *pattern; /* peek: regular expression of names; NULL: none */
+	const char *pattern; /* peek, list ...: regular expression of names; NULL: none */
 	const char *unit;    /* as pprof's: "minimum", "auto", or a unit's name */
 	double divide_by;    /* all values, when printed; not 0 */
 	bool by_cum;
@@ -53,7 +53,10 @@ struct view_options {
 	unsigned maxdegree; /* calls into, and out of, a box of a graph; 0: any number */
 	bool call_tree;     /* graphs: a function once for each way to it */
 	bool drop_negative;
-	bool compact_labels;        /* no header */
+	bool compact_labels; /* no header */
+	bool intel_syntax;   /* disasm, weblist */
+	/* Where sources are looked for, see client/code/source_file.h; NULL or "": not said. */
+	const char *source_path, *trim_path;
 	const char *const *filters; /* active ones, "focus=RE", as the header is to tell them */
 	size_t n_filters;
 };
@@ -97,6 +100,9 @@ extern const struct view_class view_tags;
 extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
+extern const struct view_class view_list;
+extern const struct view_class view_disasm;
+extern const struct view_class view_weblist;
 
 /* @options NULL: pprof's defaults. VIEW_E_* or negative errno. */
 int report_view_new(struct view **ret, const struct view_class *class,

@@ -140,6 +140,23 @@ int asker_names(struct asker *a, struct worker_request *request, const uint64_t 
 	return ASKER_E_OK;
 }
 
+int asker_code(struct asker *a, struct worker_request *request, const struct worker_range *range,
+	       enum worker_outcome *ret_outcome, struct answer_code *ret)
+{
+	struct worker_reply reply;
+	int r;
+
+	request->payload = range;
+	request->payload_length = sizeof(*range);
+	r = ask(a, request, &reply);
+	if (r)
+		return r;
+	if (reply.outcome == WORKER_DONE && !answer_code(reply.data, reply.length, range, ret))
+		return condemn(a);
+	*ret_outcome = reply.outcome;
+	return ASKER_E_OK;
+}
+
 int asker_demangle(struct asker *a, const char *name, const char **ret)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);

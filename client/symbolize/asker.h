@@ -38,6 +38,9 @@ int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
  */
 int asker_names(struct asker *a, struct worker_request *request, const uint64_t *addresses,
 		size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret);
+/* WORKER_INSTRUCTIONS, @request, of @range. *ret is written if *ret_outcome is WORKER_DONE. */
+int asker_code(struct asker *a, struct worker_request *request, const struct worker_range *range,
+	       enum worker_outcome *ret_outcome, struct answer_code *ret);
 /* WORKER_DEMANGLE of one name; NULL where it has no other. */
 int asker_demangle(struct asker *a, const char *name, const char **ret);
 

@@ -24,6 +24,7 @@ enum {
 	KERNEL_E_OTHER,  /* not the one that runs here, as far as can be told */
 	KERNEL_E_HIDDEN, /* kallsyms shows no addresses: kptr_restrict, no privileges */
 	KERNEL_E_PLACE,  /* where it lay then is not known */
+	KERNEL_E_GONE,   /* the module is not loaded */
 };
 
 /* Reads nothing yet. @files: borrowed. Returns 0 or negative errno. */

@@ -178,23 +178,48 @@ bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint6
 	       elf_summary_vaddr(&o->facts.elf, offset, ret);
 }
 
-int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
-	       struct answer_names *ret)
+static struct worker_request request_of(const struct object *o, enum worker_kind kind, uint64_t key)
 {
-	struct worker_request request = worker_request_of(WORKER_SYMBOLS, o->fd);
-	enum worker_outcome outcome;
-	int r;
+	struct worker_request request = worker_request_of(kind, o->fd);
 
 	request.key = key;
-	request.flags = (o->source->want_lines ? WORKER_WANT_LINES : 0) |
-			(o->debug.check_crc ? WORKER_CHECK_CRC : 0);
+	request.flags = o->debug.check_crc ? WORKER_CHECK_CRC : 0;
 	request.files[WORKER_FILE_DEBUG] = o->debug.debug;
 	request.files[WORKER_FILE_ALTERNATE] = o->debug.alternate;
-	r = asker_names(o->source->asker, &request, addresses, n, &outcome, ret);
+	return request;
+}
+
+/* @r: of the asker, ASKER_E_* or negative errno. */
+static int conclude(const struct object *o, int r, enum worker_outcome outcome)
+{
 	if (r)
 		return judge(o, r);
 	if (outcome == WORKER_DONE)
 		return OBJECT_E_OK;
 	notes_add(o->source->notes, "%s: %s", o->path, describe(outcome));
 	return OBJECT_E_NONE;
+}
+
+int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+	       struct answer_names *ret)
+{
+	struct worker_request request = request_of(o, WORKER_SYMBOLS, key);
+	enum worker_outcome outcome = WORKER_DONE;
+	int r;
+
+	request.flags |= o->source->want_lines ? WORKER_WANT_LINES : 0;
+	r = asker_names(o->source->asker, &request, addresses, n, &outcome, ret);
+	return conclude(o, r, outcome);
+}
+
+int object_code(struct object *o, uint64_t key, const struct worker_range *range, uint32_t flags,
+		struct answer_code *ret)
+{
+	struct worker_request request = request_of(o, WORKER_INSTRUCTIONS, key);
+	enum worker_outcome outcome = WORKER_DONE;
+	int r;
+
+	request.flags |= flags;
+	r = asker_code(o->source->asker, &request, range, &outcome, ret);
+	return conclude(o, r, outcome);
 }

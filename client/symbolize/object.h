@@ -63,6 +63,13 @@ int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t
 	       struct answer_names *ret);
 
 /*
+ * Asks for the instructions of @range (link-time; protocol.h has its limit); @flags: those of
+ * WORKER_INSTRUCTIONS. *ret is borrowed from the asker. Returns OBJECT_E_* or negative errno.
+ */
+int object_code(struct object *o, uint64_t key, const struct worker_range *range, uint32_t flags,
+		struct answer_code *ret);
+
+/*
  * Pure: whether the build id of a profile, as text, is that of @elf, which holds no more than
  * ELF_BUILD_ID_MAX bytes of it. Zeros behind the end count for nothing: some tools pad.
  */

@@ -104,16 +104,17 @@ static bool is_location(const struct worker_location *l, uint64_t address, uint3
 }
 
 /* A text begins with the beginning of a character: text that is clean has no others but those. */
-static bool is_text(const struct answer_names *names, uint32_t text_length, uint32_t offset)
+static bool is_text(const char *text, uint32_t text_length, uint32_t offset)
 {
-	return offset < text_length && ((uint8_t)names->text[offset] & 0xc0) != 0x80;
+	return offset < text_length && ((uint8_t)text[offset] & 0xc0) != 0x80;
 }
 
 static bool is_frame(const struct answer_names *names, uint32_t text_length,
 		     const struct worker_frame *f)
 {
-	return is_text(names, text_length, f->name) &&
-	       is_text(names, text_length, f->system_name) && is_text(names, text_length, f->file);
+	return is_text(names->text, text_length, f->name) &&
+	       is_text(names->text, text_length, f->system_name) &&
+	       is_text(names->text, text_length, f->file);
 }
 
 /* Returns the number of texts, each with its NUL, that [text, text + length) consists of; 0: not of
@@ -173,4 +174,38 @@ bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses,
 bool answer_texts(const uint8_t *data, size_t length, size_t n)
 {
 	return count_texts((const char *)data, length) == n && (n > 0) == (length > 0);
+}
+
+bool answer_code(const uint8_t *data, size_t length, const struct worker_range *range,
+		 struct answer_code *ret)
+{
+	uint64_t at = range->start;
+	struct worker_code header;
+	struct answer_code code;
+
+	if (length < sizeof(header))
+		return false;
+	memcpy(&header, data, sizeof(header));
+	if (!header.text_length ||
+	    length != sizeof(header) +
+			      (uint64_t)header.n_instructions * sizeof(*code.instructions) +
+			      header.text_length)
+		return false;
+	code.n_instructions = header.n_instructions;
+	code.instructions = (const void *)(data + sizeof(header));
+	code.text = (const char *)(code.instructions + code.n_instructions);
+	if (code.text[0] || !count_texts(code.text, header.text_length))
+		return false;
+	for (size_t i = 0; i < code.n_instructions; i++) {
+		const struct worker_instruction *c = &code.instructions[i];
+
+		if (c->address < at || c->address >= range->end || !c->size ||
+		    c->size > WORKER_INSTRUCTION_BYTES || c->address > UINT64_MAX - c->size ||
+		    !is_text(code.text, header.text_length, c->text) ||
+		    !is_text(code.text, header.text_length, c->file))
+			return false;
+		at = c->address + c->size;
+	}
+	*ret = code;
+	return true;
 }

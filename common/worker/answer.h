@@ -42,4 +42,18 @@ bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses,
 /* WORKER_DEMANGLE's: @n texts, one behind the other. */
 bool answer_texts(const uint8_t *data, size_t length, size_t n);
 
+/* Borrowed from the data of the answer. */
+struct answer_code {
+	const struct worker_instruction *instructions;
+	const char *text;
+	uint32_t n_instructions;
+};
+
+/*
+ * The answer to the question for @range: instructions that begin in it, in order, each behind the
+ * end of the one before it; texts as above. @data: aligned to 8 bytes.
+ */
+bool answer_code(const uint8_t *data, size_t length, const struct worker_range *range,
+		 struct answer_code *ret);
+
 #endif

@@ -48,6 +48,11 @@ enum worker_kind {
 	/* Payload: raw names, each with its NUL, one behind the other; the same order comes back.
 	 */
 	WORKER_DEMANGLE,
+	/*
+	 * IMAGE, and DEBUG and ALTERNATE where there are such: the machine instructions of a range
+	 * of link-time addresses; payload: struct worker_range; answers struct worker_code ...
+	 */
+	WORKER_INSTRUCTIONS,
 	N_WORKER_KINDS,
 };
 
@@ -61,12 +66,12 @@ enum worker_file {
 	N_WORKER_FILES,
 };
 
-/* Flags of a request. */
-#define WORKER_WANT_LINES                                                      \
-	1u /* SYMBOLS: source lines and inlined functions, not functions alone \
-	    */
-/* SYMBOLS: DEBUG was found by debuglink, and counts only if its CRC is that of the image's link. */
+/* Flags of a request. SYMBOLS: source lines and inlined functions, too; INSTRUCTIONS: lines. */
+#define WORKER_WANT_LINES 1u
+/* Both: DEBUG was found by debuglink, and counts only if its CRC is that of the image's link. */
 #define WORKER_CHECK_CRC 2u
+/* INSTRUCTIONS of x86: Intel's syntax, not AT&T's. */
+#define WORKER_INTEL 4u
 
 struct worker_request_header {
 	uint32_t magic; /* WORKER_MAGIC */
@@ -84,7 +89,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647731u
+#define WORKER_MAGIC 0x70647732u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -180,10 +185,46 @@ struct worker_frame {
 	uint32_t start_line;  /* of the function; 0 unknown */
 };
 
+/* WORKER_INSTRUCTIONS' payload: from start to before end, at most WORKER_CODE_MAX bytes, not none.
+ */
+#define WORKER_CODE_MAX          (128u << 10)
+#define WORKER_INSTRUCTION_BYTES 16u /* no instruction is longer */
+
+struct worker_range {
+	uint64_t start, end;
+};
+
+/*
+ * The payload of WORKER_INSTRUCTIONS: this, n_instructions struct worker_instruction, text_length
+ * bytes of text that end with a NUL; texts as above. Without instructions where the file has no
+ * bytes for the range's start, or where its machine is not known.
+ */
+struct worker_code {
+	uint32_t n_instructions, text_length;
+};
+
+/*
+ * One that begins within the range, in ascending order, none overlapping. What is no instruction is
+ * "(bad)", and as long as the machine's instructions are aligned.
+ */
+struct worker_instruction {
+	uint64_t address;
+	uint32_t size; /* bytes, 1 to WORKER_INSTRUCTION_BYTES */
+	/*
+	 * Mnemonic and operands; behind a direct jump or call "<function+0x12>", where the target
+	 * has a name; behind an operand relative to the instruction "# 0x1234", what it refers to.
+	 */
+	uint32_t text;
+	uint32_t file, line; /* of the innermost function there; 0 unknown */
+};
+
 _Static_assert(sizeof(struct worker_request_header) == 48, "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
 _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");
+_Static_assert(sizeof(struct worker_range) == 16, "struct worker_range");
+_Static_assert(sizeof(struct worker_code) == 8, "struct worker_code");
+_Static_assert(sizeof(struct worker_instruction) == 24, "struct worker_instruction");
 
 #endif

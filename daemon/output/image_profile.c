@@ -7,12 +7,12 @@
 #include "daemon/output/image_profile.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/profile/image_id.h"
 #include "common/store/names.h"
 #include "daemon/output/places.h"
 
@@ -141,28 +141,17 @@ static int get_kernel(struct image_parts *parts, const struct kernel_image *imag
 	};
 
 	context_build_id(image->build_id, image->build_id_length, id);
-	if (!image->build_id_length) {
-		uint64_t hash = names_hash(image->file, strlen(image->file), NAMES_HASH_INIT);
-
-		hash = names_hash(parts->c->release, strlen(parts->c->release), hash);
-		snprintf(id, sizeof(id), "%016" PRIx64, hash);
-	}
+	if (!image->build_id_length)
+		image_id_of_kernel(image->file, parts->c->release, id);
 	return get_file(parts, &spec, ret);
 }
 
-/* FORMATS: without a build id, path, size and mtime make the id; a rebuilt file has another. */
 static void image_id(const struct image *image, const struct elf_summary *elf,
 		     char ret[BUILD_ID_HEX_SIZE])
 {
-	const uint64_t numbers[] = {image->size, image->mtime_ns};
-	uint64_t hash;
-
 	context_build_id(elf->build_id, elf->build_id_length, ret);
-	if (elf->build_id_length)
-		return;
-	hash = names_hash(image->path, strlen(image->path), NAMES_HASH_INIT);
-	hash = names_hash(numbers, sizeof(numbers), hash);
-	snprintf(ret, BUILD_ID_HEX_SIZE, "%016" PRIx64, hash);
+	if (!elf->build_id_length)
+		image_id_of_file(image->path, image->size, image->mtime_ns, ret);
 }
 
 static int get_image(struct image_parts *parts, const struct image *image,

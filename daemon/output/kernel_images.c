@@ -91,64 +91,6 @@ void kernel_images_free(struct kernel_images *k)
 	free(k);
 }
 
-static bool parse_number(const char **at, const char *end, unsigned base, uint64_t *ret)
-{
-	const char *start = *at;
-	uint64_t value = 0;
-
-	for (; *at < end; ++*at) {
-		unsigned c = (unsigned char)**at, digit = 16;
-
-		if (c - '0' < 10)
-			digit = c - '0';
-		else if ((c | 0x20) - 'a' < 6)
-			digit = (c | 0x20) - 'a' + 10;
-		if (digit >= base)
-			break;
-		if (value > (UINT64_MAX - digit) / base)
-			return false;
-		value = value * base + digit;
-	}
-	*ret = value;
-	return *at > start;
-}
-
-/* Moves past the rest of a word and the blanks behind it. */
-static void skip_word(const char **at, const char *end)
-{
-	while (*at < end && **at != ' ')
-		++*at;
-	while (*at < end && **at == ' ')
-		++*at;
-}
-
-bool kernel_images_parse_module(const char **at, const char *end, struct kernel_module_line *ret)
-{
-	const char *p = *at, *line_end;
-
-	*ret = (struct kernel_module_line){0};
-	if (p >= end)
-		return false;
-	line_end = memchr(p, '\n', (size_t)(end - p));
-	*at = line_end ? line_end + 1 : end;
-	if (!line_end)
-		line_end = end;
-
-	ret->name = p;
-	skip_word(&p, line_end);
-	if (!parse_number(&p, line_end, 10, &ret->size))
-		return true;
-	for (unsigned i = 0; i < 4; i++) /* the size's end, uses, users, state */
-		skip_word(&p, line_end);
-	if (line_end - p < 3 || p[0] != '0' || p[1] != 'x')
-		return true;
-	p += 2;
-	if (!parse_number(&p, line_end, 16, &ret->start))
-		return true;
-	ret->name_length = strcspn(ret->name, " \n");
-	return true;
-}
-
 /* A module that was there before keeps its id, for the sake of its cached symbols. */
 static uint64_t module_id(struct kernel_images *k, const struct kernel_image *image)
 {
@@ -205,7 +147,7 @@ static int load_modules(struct kernel_images *k, const char *text, size_t length
 	struct kernel_module_line line;
 	size_t n = 0;
 
-	while (kernel_images_parse_module(&at, end, &line)) {
+	while (kernel_module_next(&at, end, &line)) {
 		struct kernel_image *moved;
 		int r;
 

@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/symbols/elf_summary.h"
+#include "common/symbols/kernel_modules.h"
 #include "common/symbols/symtab.h"
 
 struct kernel_image {
@@ -50,17 +51,5 @@ const struct kernel_image *kernel_images_main(const struct kernel_images *k);
 int kernel_images_symbols(struct kernel_images *k, const struct kernel_image *image,
 			  struct symtab **ret);
 void kernel_images_release(struct kernel_images *k);
-
-/*
- * Pure: one line of /proc/modules, "name size uses users state address" (address hexadecimal).
- * *at moves behind it; false at the end of the text. A line that is not understood yields an
- * empty name.
- */
-struct kernel_module_line {
-	const char *name;
-	size_t name_length;
-	uint64_t start, size;
-};
-bool kernel_images_parse_module(const char **at, const char *end, struct kernel_module_line *ret);
 
 #endif

@@ -4,8 +4,7 @@
 
 /*
  * Makes the payload of WORKER_SYMBOLS and WORKER_JIT (common/worker/protocol.h), location by
- * location. Texts are kept once; bytes that are not UTF-8, and control characters, become U+FFFD;
- * longer ones than WORKER_TEXT_MAX are cut.
+ * location. Texts are as text_pool.h has them.
  */
 #include <stddef.h>
 #include <stdint.h>

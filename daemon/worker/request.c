@@ -21,6 +21,10 @@ static const struct shape {
 	/* One of the two: see below. */
 	[WORKER_JIT] = {.may_have = BIT(PERF_MAP) | BIT(JITDUMP), .has_payload = true},
 	[WORKER_DEMANGLE] = {.has_payload = true},
+	[WORKER_INSTRUCTIONS] = {.needs = BIT(IMAGE),
+				 .may_have = BIT(DEBUG) | BIT(ALTERNATE),
+				 .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL,
+				 .has_payload = true},
 };
 
 _Static_assert(ARRAY_SIZE(shapes) == N_WORKER_KINDS, "a shape for each kind");
@@ -43,11 +47,28 @@ static bool are_names(const struct request *r)
 	return r->header.payload_length && !r->payload[r->header.payload_length - 1];
 }
 
+static bool is_range(const struct request *r)
+{
+	struct worker_range range;
+
+	if (r->header.payload_length != sizeof(range))
+		return false;
+	memcpy(&range, r->payload, sizeof(range));
+	return range.start < range.end && range.end - range.start <= WORKER_CODE_MAX;
+}
+
 static bool is_payload(const struct request *r)
 {
 	if (!shapes[r->header.kind].has_payload)
 		return !r->header.payload_length;
-	return r->header.kind == WORKER_DEMANGLE ? are_names(r) : are_addresses(r);
+	switch (r->header.kind) {
+	case WORKER_DEMANGLE:
+		return are_names(r);
+	case WORKER_INSTRUCTIONS:
+		return is_range(r);
+	default:
+		return are_addresses(r);
+	}
 }
 
 /* Hands each file its descriptor, in the order of enum worker_file. */

@@ -78,6 +78,8 @@ static int serve(struct server *s, const struct request *request, struct answer 
 		return serve_jit(s->cache, request, ret);
 	case WORKER_DEMANGLE:
 		return serve_demangle(request, ret);
+	case WORKER_INSTRUCTIONS:
+		return serve_instructions(s->cache, request, ret);
 	case N_WORKER_KINDS:
 		break;
 	}

@@ -40,5 +40,7 @@ int serve_symbols(struct cache *cache, const struct request *request,
 		  struct answer *ret); /* _names.c */
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret);
 int serve_demangle(const struct request *request, struct answer *ret);
+int serve_instructions(struct cache *cache, const struct request *request,
+		       struct answer *ret); /* _code.c */
 
 #endif

@@ -1,133 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Names of addresses, from what was read of the files now or for an earlier request with the same
- * key (cache.h).
- */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/error.h"
-#include "common/image/debuglink.h"
 #include "common/image/demangle.h"
-#include "common/image/dwarf_lines.h"
-#include "common/image/elf_names.h"
-#include "common/image/jit_names.h"
 #include "common/worker/text.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/serve.h"
-
-enum thing { THING_NAMES, THING_LINES, THING_JIT };
-
-static void free_names(void *thing)
-{
-	elf_names_free(thing);
-}
-
-static size_t names_bytes(const void *thing)
-{
-	return elf_names_bytes(thing);
-}
-
-static void free_lines(void *thing)
-{
-	dwarf_lines_free(thing);
-}
-
-static size_t lines_bytes(const void *thing)
-{
-	return dwarf_lines_bytes(thing);
-}
-
-static void free_jit(void *thing)
-{
-	jit_names_free(thing);
-}
-
-static size_t jit_bytes(const void *thing)
-{
-	return jit_names_bytes(thing);
-}
-
-static const struct cache_class classes[] = {
-	[THING_NAMES] = {.free = free_names, .bytes = names_bytes},
-	[THING_LINES] = {.free = free_lines, .bytes = lines_bytes},
-	[THING_JIT] = {.free = free_jit, .bytes = jit_bytes},
-};
-
-static struct cache_key key_of(const struct request *request, enum thing type)
-{
-	return (struct cache_key){
-		.key = request->header.key,
-		.type = type,
-		.made_of = request->header.files | (request->header.flags & WORKER_CHECK_CRC)
-							   << N_WORKER_FILES,
-	};
-}
-
-/* Each of these returns enum worker_outcome or -ENOMEM; *ret is the cache's. */
-static int get_names(struct cache *cache, const struct request *request, struct elf_names **ret)
-{
-	const struct cache_key key = key_of(request, THING_NAMES);
-	const struct elf_names_files files = {
-		.image = request->files[WORKER_FILE_IMAGE],
-		.debug = request->files[WORKER_FILE_DEBUG],
-		.check_crc = request->header.flags & WORKER_CHECK_CRC,
-	};
-	int r;
-
-	*ret = cache_get(cache, &key);
-	if (*ret)
-		return WORKER_DONE;
-	r = elf_names_new(ret, &files);
-	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_NAMES], *ret);
-	return r;
-}
-
-static int get_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret)
-{
-	const struct cache_key key = key_of(request, THING_LINES);
-	struct dwarf_lines_files files = {
-		.image = request->files[WORKER_FILE_IMAGE],
-		.debug = request->files[WORKER_FILE_DEBUG],
-		.alternate = request->files[WORKER_FILE_ALTERNATE],
-	};
-	int r;
-
-	*ret = cache_get(cache, &key);
-	if (*ret)
-		return WORKER_DONE;
-	if (request->header.flags & WORKER_CHECK_CRC && files.debug >= 0 &&
-	    !debuglink_fits(files.image, files.debug))
-		files.debug = files.alternate = -1;
-	r = dwarf_lines_new(ret, &files);
-	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_LINES], *ret);
-	return r;
-}
-
-static int get_jit(struct cache *cache, const struct request *request, struct jit_names **ret)
-{
-	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
-	int fd = request->files[is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP], r;
-	struct cache_key key = key_of(request, THING_JIT);
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return WORKER_UNREADABLE;
-	/* Measured before it is read: what is written meanwhile is found the next time. */
-	key.size = (uint64_t)st.st_size;
-	key.mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-	*ret = cache_get(cache, &key);
-	if (*ret)
-		return WORKER_DONE;
-	r = jit_names_read(ret, fd, is_jitdump);
-	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_JIT], *ret);
-	return r;
-}
+#include "daemon/worker/sources.h"
 
 static const uint64_t *addresses_of(const struct request *request, size_t *ret_n)
 {
@@ -199,15 +80,13 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 	size_t n;
 	int r;
 
-	r = get_names(cache, request, &names);
+	r = sources_names(cache, request, &names);
 	if (r)
 		return r;
 	if (request->header.flags & WORKER_WANT_LINES) {
-		r = get_lines(cache, request, &lines);
+		r = sources_lines(cache, request, &lines);
 		if (r < 0)
 			return r;
-		if (r) /* none that can be used: names alone */
-			lines = NULL;
 	}
 	r = answer_builder_new(&b);
 	addresses = addresses_of(request, &n);
@@ -227,7 +106,7 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 	size_t n;
 	int r;
 
-	r = get_jit(cache, request, &names);
+	r = sources_jit(cache, request, &names);
 	if (r)
 		return r;
 	r = answer_builder_new(&b);

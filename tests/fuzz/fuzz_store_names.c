@@ -50,7 +50,7 @@ static void fuzz_modules(const char *data, size_t size)
 	const char *at = data, *end = data + size;
 	struct kernel_module_line line;
 
-	while (kernel_images_parse_module(&at, end, &line)) {
+	while (kernel_module_next(&at, end, &line)) {
 		check(at <= end);
 		check(line.name + line.name_length <= at);
 	}

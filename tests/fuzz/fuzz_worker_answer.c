@@ -94,6 +94,25 @@ static void use_texts(const uint8_t *data, size_t size, size_t n)
 		abort();
 }
 
+static void use_code(const uint8_t *data, size_t size, size_t n)
+{
+	const struct worker_range range = {0x10, 0x10 + (uint64_t)n * 0x10};
+	struct answer_code code;
+	uint64_t at = range.start;
+
+	if (!answer_code(data, size, &range, &code))
+		return;
+	for (size_t i = 0; i < code.n_instructions; i++) {
+		const struct worker_instruction *c = &code.instructions[i];
+
+		if (c->address < at || c->address >= range.end || !c->size)
+			abort();
+		at = c->address + c->size;
+		use_text(code.text + c->text);
+		use_text(code.text + c->file);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *aligned;
@@ -106,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!aligned)
 		return 0;
 	memcpy(aligned, data + 2, size - 2);
-	switch (data[0] % 4) {
+	switch (data[0] % 5) {
 	case 0:
 		use_image(aligned, size - 2);
 		break;
@@ -118,6 +137,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		use_texts(aligned, size - 2, n);
+		break;
+	case 4:
+		use_code(aligned, size - 2, n);
 		break;
 	}
 	free(aligned);

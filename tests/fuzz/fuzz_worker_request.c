@@ -31,8 +31,10 @@ static void check(const struct request *request, const struct answer *answer)
 {
 	const struct worker_request_header *h = &request->header;
 	struct answer_names names;
+	struct worker_range range;
 	struct worker_image image;
 	struct worker_table table;
+	struct answer_code code;
 	const uint64_t *words;
 	bool ok = true;
 
@@ -52,6 +54,10 @@ static void check(const struct request *request, const struct answer *answer)
 	case WORKER_JIT:
 		ok = answer_names(answer->data, answer->length, (const void *)request->payload,
 				  (size_t)h->payload_length / 8, &names);
+		break;
+	case WORKER_INSTRUCTIONS:
+		memcpy(&range, request->payload, sizeof(range));
+		ok = answer_code(answer->data, answer->length, &range, &code);
 		break;
 	}
 	if (!ok)

@@ -99,14 +99,14 @@ static void test_parse_module(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		const char *at = bad[i];
 
-		assert_true(kernel_images_parse_module(&at, bad[i] + strlen(bad[i]), &line));
+		assert_true(kernel_module_next(&at, bad[i] + strlen(bad[i]), &line));
 		assert_int_equal(line.name_length, 0);
 		assert_ptr_equal(at, bad[i] + strlen(bad[i]));
 	}
 	const char *text = "a_b 1 2 c,d, Live 0xffffffffc0300000 (OE)\nnext";
 	const char *at = text;
 
-	assert_true(kernel_images_parse_module(&at, text + strlen(text), &line));
+	assert_true(kernel_module_next(&at, text + strlen(text), &line));
 	assert_int_equal(line.name_length, 3);
 	assert_int_equal(line.size, 1);
 	assert_int_equal(line.start, 0xffffffffc0300000);

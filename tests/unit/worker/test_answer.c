@@ -359,13 +359,94 @@ static void test_texts(void **state)
 	assert_false(answer_texts(NULL, 0, 1));
 }
 
+#define CODE_TEXT "\0ret\0\xc3\xa4"
+
+struct code_answer {
+	struct worker_code header;
+	struct worker_instruction instructions[2];
+	char text[sizeof(CODE_TEXT)];
+};
+
+#define CODE_LENGTH (offsetof(struct code_answer, text) + sizeof(CODE_TEXT))
+
+static struct code_answer make_code(void)
+{
+	struct code_answer answer = {
+		.header = {.n_instructions = 2, .text_length = sizeof(CODE_TEXT)},
+		.instructions = {{.address = 0x1000, .size = 4, .text = 1, .file = 5, .line = 7},
+				 {.address = 0x1004, .size = WORKER_INSTRUCTION_BYTES, .text = 1}},
+	};
+
+	memcpy(answer.text, CODE_TEXT, sizeof(CODE_TEXT));
+	return answer;
+}
+
+static bool code_passes(const struct code_answer *answer, size_t length, struct worker_range range)
+{
+	struct answer_code code;
+
+	return answer_code((const uint8_t *)answer, length, &range, &code);
+}
+
+static void test_code(void **state)
+{
+	const struct worker_range range = {0x1000, 0x1005};
+	struct code_answer answer = make_code();
+	struct answer_code code;
+
+	(void)state;
+	assert_true(answer_code((const uint8_t *)&answer, CODE_LENGTH, &range, &code));
+	assert_int_equal(code.n_instructions, 2);
+	assert_string_equal(code.text + code.instructions[0].text, "ret");
+	assert_string_equal(code.text + code.instructions[0].file, "\xc3\xa4");
+	assert_string_equal(code.text + code.instructions[1].file, "");
+	assert_false(code_passes(&answer, CODE_LENGTH - 1, range));
+	assert_false(code_passes(&answer, CODE_LENGTH + 1, range));
+	assert_false(code_passes(&answer, sizeof(answer.header) - 1, range));
+	/* Outside of what was asked for. */
+	assert_false(code_passes(&answer, CODE_LENGTH, (struct worker_range){0x1000, 0x1004}));
+	assert_false(code_passes(&answer, CODE_LENGTH, (struct worker_range){0x1001, 0x1005}));
+	/* None at all. */
+	answer.header.n_instructions = 0;
+	memcpy(answer.instructions, CODE_TEXT, sizeof(CODE_TEXT));
+	assert_true(code_passes(&answer, sizeof(answer.header) + sizeof(CODE_TEXT), range));
+}
+
+#define BREAKS_CODE(...)                                                                           \
+	do {                                                                                       \
+		struct code_answer answer = make_code();                                           \
+		__VA_ARGS__;                                                                       \
+		assert_false(                                                                      \
+			code_passes(&answer, CODE_LENGTH, (struct worker_range){0x1000, 0x2000})); \
+	} while (0)
+
+static void test_broken_code(void **state)
+{
+	(void)state;
+	BREAKS_CODE(answer.header.n_instructions = 1);
+	BREAKS_CODE(answer.header.n_instructions = UINT32_MAX);
+	BREAKS_CODE(answer.header.text_length = 0);
+	BREAKS_CODE(answer.header.text_length--);
+	BREAKS_CODE(answer.instructions[0].size = 0);
+	BREAKS_CODE(answer.instructions[1].size++);
+	BREAKS_CODE(answer.instructions[0].size = 5);
+	BREAKS_CODE(answer.instructions[1].address = 0x1003);
+	BREAKS_CODE(answer.instructions[1].address = 0x2000);
+	BREAKS_CODE(answer.instructions[1].address = UINT64_MAX);
+	BREAKS_CODE(answer.instructions[0].text = sizeof(CODE_TEXT));
+	BREAKS_CODE(answer.instructions[0].file = 6);
+	BREAKS_CODE(answer.text[0] = 'x');
+	BREAKS_CODE(answer.text[1] = '\x1b');
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_image),        cmocka_unit_test(test_table),
 		cmocka_unit_test(test_no_table),     cmocka_unit_test(test_names),
 		cmocka_unit_test(test_broken_names), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_texts),        cmocka_unit_test(test_code),
+		cmocka_unit_test(test_broken_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,9 +86,12 @@ static void check_answers(struct worker *w, const struct hostile_case *file, int
 {
 	struct worker_request table = worker_request_of(WORKER_TABLE, fd);
 	struct worker_request facts = worker_request_of(WORKER_INSPECT, fd);
+	struct worker_request code = worker_request_of(WORKER_INSTRUCTIONS, fd);
+	const struct worker_range range = {BUILDER_FIRST, BUILDER_FIRST + WORKER_CODE_MAX};
 	struct answer_names names;
 	struct worker_image image;
 	struct worker_reply reply;
+	struct answer_code text;
 
 	table.max_words = 1 << 20;
 	(void)worker_ask(w, &facts, &reply);
@@ -101,6 +104,14 @@ static void check_answers(struct worker *w, const struct hostile_case *file, int
 	assert_true(
 		reply.outcome != WORKER_DONE ||
 		answer_names(reply.data, reply.length, addresses, ARRAY_SIZE(addresses), &names));
+	code.flags = WORKER_WANT_LINES;
+	code.files[WORKER_FILE_DEBUG] = code.files[WORKER_FILE_ALTERNATE] = fd;
+	code.payload = &range;
+	code.payload_length = sizeof(range);
+	(void)ask(w, &code, &reply);
+	assert_died_never(w, file->name);
+	assert_true(reply.outcome != WORKER_DONE ||
+		    answer_code(reply.data, reply.length, &range, &text));
 }
 
 static void test_dwarf(void **state)

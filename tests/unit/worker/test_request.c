@@ -36,6 +36,11 @@ static struct message make(enum worker_kind kind, uint32_t files)
 
 	if (kind == WORKER_SYMBOLS || kind == WORKER_JIT || kind == WORKER_DEMANGLE)
 		m.header.payload_length = sizeof(m.payload);
+	if (kind == WORKER_INSTRUCTIONS) {
+		m.payload[0] = 1;
+		m.payload[1] = 2;
+		m.header.payload_length = sizeof(struct worker_range);
+	}
 	return m;
 }
 
@@ -48,6 +53,8 @@ static void test_files(void **state)
 		[WORKER_SYMBOLS] = {IMAGE, IMAGE | DEBUG, IMAGE | ALTERNATE,
 				    IMAGE | DEBUG | ALTERNATE},
 		[WORKER_JIT] = {PERF_MAP, JITDUMP, PERF_MAP, JITDUMP},
+		[WORKER_INSTRUCTIONS] = {IMAGE, IMAGE | DEBUG, IMAGE | ALTERNATE,
+					 IMAGE | DEBUG | ALTERNATE},
 	};
 	struct request request;
 
@@ -136,13 +143,40 @@ static void test_payload(void **state)
 	assert_false(parse(&m, 0, &request));
 }
 
+static void test_range(void **state)
+{
+	struct message m = make(WORKER_INSTRUCTIONS, IMAGE);
+	struct request request;
+
+	(void)state;
+	m.header.flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL;
+	assert_true(parse(&m, 1, &request));
+	m.header.flags = 8;
+	assert_false(parse(&m, 1, &request));
+	m.header.flags = 0;
+	m.payload[1] = 1 + WORKER_CODE_MAX;
+	assert_true(parse(&m, 1, &request));
+	m.payload[1]++;
+	assert_false(parse(&m, 1, &request));
+	m.payload[1] = m.payload[0];
+	assert_false(parse(&m, 1, &request));
+	m.payload[1] = 0;
+	assert_false(parse(&m, 1, &request));
+	m.payload[0] = UINT64_MAX - 1;
+	m.payload[1] = UINT64_MAX;
+	assert_true(parse(&m, 1, &request));
+	m.header.payload_length = 8;
+	assert_false(parse(&m, 1, &request));
+	m.header.payload_length = 24;
+	assert_false(parse(&m, 1, &request));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_header),
-		cmocka_unit_test(test_payload),
+		cmocka_unit_test(test_files),  cmocka_unit_test(test_order),
+		cmocka_unit_test(test_header), cmocka_unit_test(test_payload),
+		cmocka_unit_test(test_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

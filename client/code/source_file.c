@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/code/source_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "common/profile/source_path.h"
+#include "common/read_end.h"
+
+#define BYTES_MAX ((size_t)64 << 20)
+
+struct entry {
+	UT_hash_handle hh;
+	struct source_file file;
+	char name[];
+};
+
+struct source_files {
+	const struct files *files;
+	char *source_path;
+	const char *trim_path;
+	struct entry *entries;
+};
+
+int source_files_new(struct source_files **ret, const struct source_options *options)
+{
+	cleanup(source_files_freep) struct source_files *s = calloc(1, sizeof(*s));
+	const char *given = options->source_path;
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->files = options->files;
+	s->trim_path = options->trim_path;
+	/* A working directory that was removed has no name, and no sources. */
+	s->source_path = given && *given ? strdup(given) : getcwd(NULL, 0);
+	if (!s->source_path)
+		s->source_path = strdup("/");
+	if (!s->source_path)
+		return error_origin(-ENOMEM);
+	*ret = steal_ptr(&s);
+	return 0;
+}
+
+void source_files_free(struct source_files *s)
+{
+	struct entry *entry, *next;
+
+	if (!s)
+		return;
+	HASH_ITER (hh, s->entries, entry, next) {
+		HASH_DEL(s->entries, entry);
+		free(entry->file.lines);
+		free(entry->file.data);
+		free(entry);
+	}
+	free(s->source_path);
+	free(s);
+}
+
+/* In the folder [folder, folder + n), then in those above it. Returns an fd or -1. */
+static int open_above(const struct source_files *s, const char *folder, size_t n, const char *name,
+		      const char **ret_why)
+{
+	char path[PATH_MAX], real[PATH_MAX];
+
+	if (n >= sizeof(path))
+		return -1;
+	snprintf(path, sizeof(path), "%.*s", (int)n, folder);
+	if (!realpath(n ? path : ".", real))
+		return -1;
+	for (;;) {
+		int fd;
+
+		if (snprintf(path, sizeof(path), "%s/%s", real[1] ? real : "", name) <
+		    (int)sizeof(path)) {
+			fd = files_open(s->files, path, ret_why);
+			if (fd >= 0)
+				return fd;
+		}
+		if (!real[1])
+			return -1;
+		*strrchr(real, '/') = '\0';
+		if (!real[0])
+			strcpy(real, "/");
+	}
+}
+
+static int open_source(const struct source_files *s, const char *name, const char **ret_why)
+{
+	const char *path = source_path_trim(name, s->trim_path, s->source_path);
+
+	*ret_why = "no such file here";
+	if (path[0] == '/')
+		return files_open(s->files, path, ret_why);
+	for (const char *at = s->source_path; *at;) {
+		size_t n = strcspn(at, ":");
+		int fd = open_above(s, at, n, path, ret_why);
+
+		if (fd >= 0)
+			return fd;
+		at += n + (at[n] == ':');
+	}
+	return -1;
+}
+
+static int split(struct source_file *file, size_t length)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < length; i++)
+		n += file->data[i] == '\n' || i + 1 == length;
+	file->lines = calloc(n + 1, sizeof(*file->lines));
+	if (!file->lines)
+		return error_origin(-ENOMEM);
+	for (char *at = file->data, *end = at + length; at < end;) {
+		char *newline = memchr(at, '\n', (size_t)(end - at)),
+		     *last = newline ? newline : end;
+
+		file->lines[file->n_lines++] = at;
+		*last = '\0';
+		if (last > at && last[-1] == '\r')
+			last[-1] = '\0';
+		at = last + 1;
+	}
+	return 0;
+}
+
+static int read_source(const struct source_files *s, struct source_file *file)
+{
+	cleanup(closep) int fd = open_source(s, file->name, &file->why);
+	uint8_t *data;
+	size_t length;
+	int r;
+
+	if (fd < 0)
+		return 0;
+	file->why = NULL;
+	r = read_end(fd, BYTES_MAX, &data, &length);
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		file->why = r == -EFBIG ? "too large for a source file" : "cannot be read";
+		return 0;
+	}
+	file->data = (char *)data;
+	return split(file, length);
+}
+
+int source_files_get(struct source_files *s, const char *name, const struct source_file **ret)
+{
+	struct entry *entry;
+	int r;
+
+	HASH_FIND_STR(s->entries, name, entry);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
+		if (!entry)
+			return error_origin(-ENOMEM);
+		strcpy(entry->name, name);
+		entry->file.name = entry->name;
+		HASH_ADD_KEYPTR(hh, s->entries, entry->name, strlen(entry->name), entry);
+		r = read_source(s, &entry->file);
+		if (r)
+			return r;
+	}
+	*ret = &entry->file;
+	return 0;
+}
+
+const char *source_file_line(const struct source_file *file, uint64_t line)
+{
+	return line && line <= file->n_lines ? file->lines[line - 1] : NULL;
+}

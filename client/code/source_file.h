@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CODE_SOURCE_FILE_H
+#define PROFD_CODE_SOURCE_FILE_H
+
+/*
+ * Source files for annotation, found as `go tool pprof` finds them, and kept. Their names come from
+ * debug information, which strangers wrote: only regular files are opened
+ * (client/symbolize/files.h).
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/symbolize/files.h"
+#include "common/cleanup.h"
+
+struct source_files;
+
+struct source_options {
+	const struct files *files; /* borrowed */
+	const char *source_path;   /* folders, `:` between them; NULL: the working directory */
+	const char *trim_path;     /* see common/profile/source_path.h */
+};
+
+/* Texts are borrowed. Returns 0 or negative errno. */
+int source_files_new(struct source_files **ret, const struct source_options *options);
+void source_files_free(struct source_files *s);
+DEFINE_CLEANUP(struct source_files *, source_files_free)
+
+struct source_file {
+	const char *name; /* as it was asked for */
+	const char *why;  /* why there are no lines; NULL: there are */
+	size_t n_lines;
+	char **lines; /* without their ends; line 1 is lines[0] */
+	char *data;
+};
+
+/*
+ * The file that debug information calls @name; owned by @s. A file that is not to be had has no
+ * lines. Returns 0 or negative errno.
+ */
+int source_files_get(struct source_files *s, const char *name, const struct source_file **ret);
+/* NULL where there is no such line. */
+const char *source_file_line(const struct source_file *file, uint64_t line);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_IMAGES_DATABASE_H
+#define PROFD_IMAGES_DATABASE_H
+
+/*
+ * A folder of image profiles: EPOCH/PLATFORM/FILE, as profd's store has it (images/) and the tools
+ * of DCPI before it. An epoch is named YYMMDDHHMM, or with seconds, or with the century, in UTC.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/symbolize/notes.h"
+#include "common/cleanup.h"
+#include "common/profile/image_profile.h"
+
+struct database;
+
+enum {
+	DATABASE_E_OK,
+	DATABASE_E_FAILED, /* the message says why */
+};
+
+/* Reads the names of its epochs. Returns DATABASE_E_* or negative errno. */
+int database_open(struct database **ret, const char *path, struct profile_message *message);
+void database_free(struct database *db);
+DEFINE_CLEANUP(struct database *, database_free)
+
+/* Oldest first. */
+const char *const *database_epochs(const struct database *db, size_t *ret_n);
+/*
+ * The newest one. Those that begin more than a day after @now_s (Unix time) are a wrong clock's,
+ * and count only if there are no others. NULL: there are none at all.
+ */
+const char *database_newest(const struct database *db, uint64_t now_s);
+
+/* @name: the file's; @p is given away. Returns 0 or negative errno, which ends the reading. */
+typedef int (*database_visit)(void *context, const char *name, struct image_profile *p);
+/*
+ * Reads all profiles of @epoch, one after the other, in the order of their names. What is none is
+ * noted and left out. Returns DATABASE_E_* or negative errno.
+ */
+int database_read(const struct database *db, const char *epoch, database_visit visit, void *context,
+		  struct notes *notes, struct profile_message *message);
+
+/* One profile: of the file @path, "-" is standard input. DATABASE_E_* or negative errno. */
+int database_read_file(const char *path, struct image_profile **ret,
+		       struct profile_message *message);
+
+#endif

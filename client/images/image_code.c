@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/images/image_code.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/profile/image_id.h"
+
+_Static_assert((int)IMAGE_CODE_E_OK == (int)OBJECT_E_OK &&
+		       (int)IMAGE_CODE_E_NONE == (int)OBJECT_E_NONE &&
+		       (int)IMAGE_CODE_E_NO_WORKER == (int)OBJECT_E_NO_WORKER,
+	       "what becomes of an object becomes of the image");
+
+int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
+{
+	int r;
+
+	*ret = (struct image_world){.notes = notes};
+	r = files_new(&ret->files, root_fd);
+	return r ? r : asker_new(&ret->asker, NULL, 0);
+}
+
+void image_world_deinit(struct image_world *w)
+{
+	asker_free(w->asker);
+	files_free(w->files);
+}
+
+void image_code_close(struct image_code *c)
+{
+	object_deinit(&c->object);
+	kernel_part_deinit(&c->kernel);
+	free(c->path);
+	c->path = NULL;
+}
+
+static int open_kernel(struct image_code *c, const char *path)
+{
+	static const char *const whys[] = {
+		[KERNEL_E_OTHER] = "not known to be the kernel that runs here",
+		[KERNEL_E_HIDDEN] = "the kernel hides its addresses from you; try as root",
+		[KERNEL_E_PLACE] = "the kernel does not say where it begins",
+		[KERNEL_E_GONE] = "no such module is loaded",
+	};
+	int r = kernel_part_init(&c->kernel, c->world->files, path, c->image->id);
+
+	c->is_kernel = true;
+	if (r <= 0)
+		return r;
+	notes_add(c->world->notes, "%s: %s", path, whys[r]);
+	return IMAGE_CODE_E_NONE;
+}
+
+/* A file without a build id is known by its path, size and time. */
+static bool is_by_hash(const struct image_code *c)
+{
+	char id[IMAGE_ID_SIZE];
+	struct stat st;
+
+	if (c->object.facts.elf.build_id_length || fstat(c->object.fd, &st) < 0)
+		return false;
+	image_id_of_file(c->path, (uint64_t)st.st_size,
+			 (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
+			 id);
+	return strcmp(id, c->image->id) == 0;
+}
+
+static int open_file(struct image_code *c)
+{
+	int r = object_init(&c->object, &c->source, c->path, c->image->id);
+
+	c->key = ++c->world->n_keys;
+	if (r || c->object.is_identified || is_by_hash(c))
+		return r;
+	notes_add(c->world->notes, "%s: the file here is not the one with the id %s", c->path,
+		  c->image->id);
+	return IMAGE_CODE_E_NONE;
+}
+
+int image_code_open(struct image_code *ret, struct image_world *w, const struct image *image)
+{
+	const char *at = image->paths;
+	int r = IMAGE_CODE_E_NONE;
+
+	*ret = (struct image_code){
+		.world = w,
+		.image = image,
+		.source = {.files = w->files,
+			   .asker = w->asker,
+			   .notes = w->notes,
+			   .want_lines = true},
+		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}},
+	};
+	if (!at)
+		notes_add(w->notes, "%s: which file it is, the profile does not say", image->name);
+	else if (at[0] == '[')
+		return open_kernel(ret, at);
+	while (at && *at && r == IMAGE_CODE_E_NONE) {
+		size_t n = strcspn(at, "\n");
+
+		image_code_close(ret);
+		ret->path = strndup(at, n);
+		if (!ret->path)
+			return error_origin(-ENOMEM);
+		r = open_file(ret);
+		at += n + (at[n] == '\n');
+	}
+	return r;
+}
+
+static int name_kernel(struct image_code *c, const uint64_t *addresses, size_t n,
+		       image_code_visit visit, void *context)
+{
+	uint64_t shift = c->kernel.start - c->image->tstart;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		struct image_place place = {.name = "", .start = addresses[i], .size = 1};
+		struct symtab_symbol symbol;
+
+		if (symtab_find(c->kernel.symtab, addresses[i] + shift, &symbol))
+			place = (struct image_place){
+				.name = symbol.name,
+				.start = symbol.start - shift,
+				.size = symbol.size,
+			};
+		r = visit(context, i, &place);
+	}
+	return r;
+}
+
+/*
+ * Functions are asked for without lines: the symbols' answer is the function around the address,
+ * whatever is inlined there.
+ */
+static int ask(struct image_code *c, const uint64_t *addresses, size_t n, struct answer_names *ret)
+{
+	int r;
+
+	c->source.want_lines = false;
+	r = object_ask(&c->object, c->key, addresses, n, ret);
+	c->source.want_lines = true;
+	return r;
+}
+
+int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
+		     image_code_visit visit, void *context)
+{
+	int r = 0;
+
+	if (c->is_kernel)
+		return name_kernel(c, addresses, n, visit, context);
+	for (size_t at = 0; !r && at < n;) {
+		size_t n_asked = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
+		struct answer_names answer;
+
+		r = ask(c, addresses + at, n_asked, &answer);
+		for (size_t i = 0; !r && i < n_asked; i++) {
+			const struct worker_location *l = &answer.locations[i];
+			struct image_place place = {.name = "", .start = l->start, .size = l->size};
+
+			if (l->n_frames)
+				place.name = answer.text +
+					     answer.frames[l->first_frame + l->n_frames - 1].name;
+			r = visit(context, at + i, &place);
+		}
+		at += n_asked;
+	}
+	return r;
+}
+
+int image_code_instructions(struct image_code *c, const struct worker_range *range, uint32_t flags,
+			    struct answer_code *ret)
+{
+	if (c->is_kernel) {
+		*ret = (struct answer_code){.text = ""};
+		return IMAGE_CODE_E_OK;
+	}
+	return object_code(&c->object, c->key, range, flags, ret);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/images/image_set.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "common/profile/message.h"
+
+#define ID_PREFIX_MIN 8
+#define ID_DIGITS     12 /* in messages */
+
+struct entry {
+	UT_hash_handle hh;
+	struct image image;
+	size_t n_allocated;
+	char key[];
+};
+
+struct image_gather {
+	struct entry *entries;
+	const char *event; /* asked for, or NULL */
+	bool keep_counts;
+	struct image_set set; /* without its images */
+	char *other_event;    /* a second one that was seen; NULL: none */
+};
+
+static void image_deinit(struct image *image)
+{
+	free(image->name);
+	free(image->id);
+	free(image->paths);
+	free(image->counts);
+}
+
+void image_set_deinit(struct image_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		image_deinit(&set->images[i]);
+	free(set->images);
+	free(set->event);
+	free(set->platforms);
+	*set = (struct image_set){0};
+}
+
+int image_gather_new(struct image_gather **ret, const char *event, bool keep_counts)
+{
+	struct image_gather *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return error_origin(-ENOMEM);
+	g->event = event;
+	g->keep_counts = keep_counts;
+	*ret = g;
+	return 0;
+}
+
+void image_gather_free(struct image_gather *g)
+{
+	struct entry *entry, *next;
+
+	if (!g)
+		return;
+	HASH_ITER (hh, g->entries, entry, next) {
+		HASH_DEL(g->entries, entry);
+		image_deinit(&entry->image);
+		free(entry);
+	}
+	image_set_deinit(&g->set);
+	free(g->other_event);
+	free(g);
+}
+
+/* Whether @text, of @length bytes, ends in ".@end"; then *length is what stands before. */
+static void cut_end(const char *text, size_t *length, const char *end)
+{
+	size_t n = strlen(end);
+
+	if (*length > n + 1 && text[*length - n - 1] == '.' &&
+	    memcmp(text + *length - n, end, n) == 0)
+		*length -= n + 1;
+}
+
+/* The image's name from the file's: NAME.ID.EVENT, or NAME.EVENT of what has no id. */
+static char *image_name(const char *file, const struct image_profile *p)
+{
+	size_t length = strlen(file);
+
+	cut_end(file, &length, p->event);
+	cut_end(file, &length, p->image);
+	return strndup(file, length);
+}
+
+/* @list is words with @separator between them, NULL for none. Adds @word if it is not there. */
+static int add_word(char **list, const char *word, size_t n, char separator)
+{
+	size_t length = *list ? strlen(*list) : 0;
+	char *grown;
+
+	for (const char *at = *list; at;
+	     at = strchr(at, separator) ? strchr(at, separator) + 1 : NULL) {
+		const char *end = strchrnul(at, separator);
+
+		if ((size_t)(end - at) == n && memcmp(at, word, n) == 0)
+			return 0;
+	}
+	grown = realloc(*list, length + n + 2);
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*list = grown;
+	if (length)
+		grown[length++] = separator;
+	memcpy(grown + length, word, n);
+	grown[length + n] = '\0';
+	return 0;
+}
+
+static int add_paths(struct image *image, const char *paths)
+{
+	int r = 0;
+
+	while (!r && paths && *paths) {
+		size_t n = strcspn(paths, "\n");
+
+		r = add_word(&image->paths, paths, n, '\n');
+		paths += n + (paths[n] == '\n');
+	}
+	return r;
+}
+
+static int get_entry(struct image_gather *g, const char *file, const struct image_profile *p,
+		     struct entry **ret)
+{
+	cleanup(freep) char *name = image_name(file, p), *key = NULL;
+	struct entry *entry;
+
+	if (!name ||
+	    asprintf(&key, "%s/%s/%llx", name, p->image, (unsigned long long)p->tstart) < 0)
+		return error_origin(-ENOMEM);
+	HASH_FIND_STR(g->entries, key, entry);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
+		if (!entry)
+			return error_origin(-ENOMEM);
+		strcpy(entry->key, key);
+		entry->image.tstart = p->tstart;
+		HASH_ADD_KEYPTR(hh, g->entries, entry->key, strlen(entry->key), entry);
+		entry->image.name = steal_ptr(&name);
+		entry->image.id = strdup(p->image);
+		if (!entry->image.id)
+			return error_origin(-ENOMEM);
+	}
+	*ret = entry;
+	return 0;
+}
+
+static int add_counts(struct entry *entry, const struct image_profile *p)
+{
+	struct image *image = &entry->image;
+	size_t needed = image->n_counts + p->n_counts;
+
+	if (needed > entry->n_allocated) {
+		size_t n = 2 * entry->n_allocated > needed ? 2 * entry->n_allocated : needed;
+		struct image_count *grown = reallocarray(image->counts, n, sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		image->counts = grown;
+		entry->n_allocated = n;
+	}
+	for (size_t i = 0; i < p->n_counts; i++)
+		image->counts[image->n_counts++] = (struct image_count){
+			.offset = p->counts[i].offset,
+			.count = p->counts[i].count,
+		};
+	return 0;
+}
+
+/* Takes what holds for all profiles. *ret: whether this one counts. */
+static int add_header(struct image_gather *g, const struct image_profile *p, bool *ret)
+{
+	*ret = false;
+	if (g->event && strcmp(p->event, g->event) != 0)
+		return 0;
+	if (!g->set.event) {
+		g->set.event = strdup(p->event);
+		g->set.period = p->period;
+	} else if (strcmp(g->set.event, p->event) != 0) {
+		if (!g->other_event)
+			g->other_event = strdup(p->event);
+		return g->other_event ? 0 : error_origin(-ENOMEM);
+	}
+	if (!g->set.event)
+		return error_origin(-ENOMEM);
+	g->set.has_other_periods |= p->period != g->set.period;
+	*ret = true;
+	return add_word(&g->set.platforms, p->platform, strlen(p->platform), ' ');
+}
+
+int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p)
+{
+	struct entry *entry = NULL;
+	bool counts;
+	int r;
+
+	r = add_header(g, p, &counts);
+	if (r || !counts)
+		return r;
+	r = get_entry(g, name, p, &entry);
+	if (!r)
+		r = add_paths(&entry->image, p->path);
+	if (!r && g->keep_counts)
+		r = add_counts(entry, p);
+	if (r)
+		return r;
+	if (p->tsize > entry->image.tsize)
+		entry->image.tsize = p->tsize;
+	entry->image.total += p->total;
+	g->set.total += p->total;
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct image_count *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void fold_counts(struct image *image)
+{
+	size_t kept = 0;
+
+	if (!image->n_counts)
+		return;
+	qsort(image->counts, image->n_counts, sizeof(*image->counts), by_offset);
+	for (size_t i = 1; i < image->n_counts; i++) {
+		if (image->counts[i].offset == image->counts[kept].offset)
+			image->counts[kept].count += image->counts[i].count;
+		else
+			image->counts[++kept] = image->counts[i];
+	}
+	image->n_counts = kept + 1;
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+	int r;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	r = strcmp(x->name, y->name);
+	return r ? r : strcmp(x->id, y->id);
+}
+
+int image_gather_finish(struct image_gather *g, struct image_set *ret,
+			struct profile_message *message)
+{
+	struct image_set *set = &g->set;
+	struct entry *entry;
+
+	if (g->other_event)
+		return profile_refuse(message, IMAGE_SET_E_EVENTS,
+				      "profiles of %s and of %s: choose with --event", set->event,
+				      g->other_event);
+	set->images = calloc(HASH_COUNT(g->entries) + 1, sizeof(*set->images));
+	if (!set->images)
+		return error_origin(-ENOMEM);
+	for (entry = g->entries; entry; entry = entry->hh.next) {
+		fold_counts(&entry->image);
+		set->images[set->n++] = entry->image;
+		entry->image = (struct image){0};
+	}
+	if (set->n)
+		qsort(set->images, set->n, sizeof(*set->images), by_total);
+	*ret = *set;
+	*set = (struct image_set){0};
+	return IMAGE_SET_E_OK;
+}
+
+const char *image_title(const struct image *image, size_t *ret_length)
+{
+	const char *title = image->paths ? image->paths : image->name;
+
+	*ret_length = strcspn(title, "\n");
+	return title;
+}
+
+/* Whether @what is one of the image's paths, or the end of one behind a slash. */
+static bool has_path(const struct image *image, const char *what)
+{
+	size_t length = strlen(what);
+
+	for (const char *at = image->paths; at && *at;) {
+		size_t n = strcspn(at, "\n");
+
+		if (n >= length && memcmp(at + n - length, what, length) == 0 &&
+		    (n == length || (what[0] != '/' && at[n - length - 1] == '/')))
+			return true;
+		at += n + (at[n] == '\n');
+	}
+	return false;
+}
+
+static bool has_id(const struct image *image, const char *what)
+{
+	size_t length = strlen(what);
+
+	return length >= ID_PREFIX_MIN && strncasecmp(image->id, what, length) == 0;
+}
+
+static int refuse_many(const struct image *a, const struct image *b, const char *what,
+		       struct profile_message *message)
+{
+	size_t n_a, n_b;
+	const char *title_a = image_title(a, &n_a), *title_b = image_title(b, &n_b);
+
+	return profile_refuse(message, IMAGE_SET_E_NONE,
+			      "'%s' is more than one image: %.*s (%.*s) and %.*s (%.*s)", what,
+			      (int)n_a, title_a, ID_DIGITS, a->id, (int)n_b, title_b, ID_DIGITS,
+			      b->id);
+}
+
+int image_set_find(const struct image_set *set, const char *what, const struct image **ret,
+		   struct profile_message *message)
+{
+	const struct image *found = NULL;
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct image *image = &set->images[i];
+
+		if (strcmp(image->name, what) != 0 && !has_path(image, what) &&
+		    !has_id(image, what))
+			continue;
+		if (found)
+			return refuse_many(found, image, what, message);
+		found = image;
+	}
+	if (!found)
+		return profile_refuse(message, IMAGE_SET_E_NONE, "no image '%s' has samples", what);
+	*ret = found;
+	return IMAGE_SET_E_OK;
+}

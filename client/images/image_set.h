@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_IMAGES_IMAGE_SET_H
+#define PROFD_IMAGES_IMAGE_SET_H
+
+/*
+ * The images of one or more epochs and platforms: profiles of the same image, event and start are
+ * one, their counts added. An image is told by its name and id together, because copies of one file
+ * have one build id. Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "common/profile/image_profile.h"
+
+struct image_count {
+	uint32_t offset;
+	uint64_t count;
+};
+
+struct image {
+	char *name;  /* of the file, without id and event */
+	char *id;    /* hexadecimal */
+	char *paths; /* where it lay, "\n" between them; NULL: not said */
+	uint64_t tstart, tsize;
+	uint64_t total;
+	struct image_count *counts; /* ascending offsets; NULL unless they are kept */
+	size_t n_counts;
+};
+
+struct image_set {
+	struct image *images; /* most samples first, then by name and id */
+	size_t n;
+	char *event;     /* of all; NULL: no profile */
+	uint64_t period; /* of the first profile */
+	bool has_other_periods;
+	char *platforms; /* blanks between them */
+	uint64_t total;
+};
+
+/* Being put together. */
+struct image_gather;
+
+enum {
+	IMAGE_SET_E_OK,
+	IMAGE_SET_E_EVENTS, /* of several events, none was asked for: see the message */
+	IMAGE_SET_E_NONE,   /* no such image, or more than one: see the message */
+};
+
+/* @event: which one, NULL: that which all have. Borrowed. */
+int image_gather_new(struct image_gather **ret, const char *event, bool keep_counts);
+void image_gather_free(struct image_gather *g);
+DEFINE_CLEANUP(struct image_gather *, image_gather_free)
+/* A profile of the file @name; both are borrowed for the call. Returns 0 or negative errno. */
+int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p);
+/* Ends it: *ret is to be deinitialized. IMAGE_SET_E_OK, _EVENTS or negative errno. */
+int image_gather_finish(struct image_gather *g, struct image_set *ret,
+			struct profile_message *message);
+/* Takes one of zeroes. */
+void image_set_deinit(struct image_set *set);
+
+/* What to call it: its first path, else its name. Borrowed, up to a "\n" or the end. */
+const char *image_title(const struct image *image, size_t *ret_length);
+/*
+ * The image that @what means: one of its paths, its name, or its id, of which the first eight
+ * digits do if no other begins so. IMAGE_SET_E_OK or _NONE.
+ */
+int image_set_find(const struct image_set *set, const char *what, const struct image **ret,
+		   struct profile_message *message);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/images/procedures.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+struct making {
+	struct procedures *made;
+	size_t n_allocated;
+	const struct image *image;
+	size_t nameless; /* index + 1 of that without a name; 0: none yet */
+};
+
+void procedures_deinit(struct procedures *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->all[i].name);
+	free(p->all);
+	*p = (struct procedures){0};
+}
+
+static int append(struct making *m, const struct image_place *place)
+{
+	struct procedures *made = m->made;
+	struct procedure *new;
+
+	if (made->n == m->n_allocated) {
+		size_t n = m->n_allocated ? 2 * m->n_allocated : 64;
+		struct procedure *grown = reallocarray(made->all, n, sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		made->all = grown;
+		m->n_allocated = n;
+	}
+	new = &made->all[made->n];
+	*new = (struct procedure){.name = strdup(place->name)};
+	if (!new->name)
+		return error_origin(-ENOMEM);
+	if (place->name[0]) {
+		new->start = place->start;
+		new->size = place->size;
+	} else {
+		m->nameless = made->n + 1;
+	}
+	made->n++;
+	return 0;
+}
+
+/* Addresses ascend: it is the last function again, a new one, or none. */
+static int count(void *context, size_t i, const struct image_place *place)
+{
+	struct making *m = context;
+	struct procedures *made = m->made;
+	size_t at = made->n;
+	int r = 0;
+
+	if (!place->name[0] && m->nameless)
+		at = m->nameless - 1;
+	else if (made->n && made->all[made->n - 1].name[0] && place->name[0] &&
+		 made->all[made->n - 1].start == place->start)
+		at = made->n - 1;
+	if (at == made->n)
+		r = append(m, place);
+	if (!r)
+		made->all[at].count += m->image->counts[i].count;
+	return r;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct procedure *x = a, *y = b;
+	int r;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	r = strcmp(x->name, y->name);
+	return r ? r : x->start < y->start ? -1 : x->start > y->start;
+}
+
+int procedures_init(struct procedures *ret, struct image_code *code, const struct image *image)
+{
+	cleanup(freep) uint64_t *addresses = calloc(image->n_counts + 1, sizeof(*addresses));
+	struct making m = {.made = ret, .image = image};
+	int r;
+
+	*ret = (struct procedures){0};
+	if (!addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < image->n_counts; i++)
+		addresses[i] = image->tstart + image->counts[i].offset;
+	r = image_code_names(code, addresses, image->n_counts, count, &m);
+	if (ret->n)
+		qsort(ret->all, ret->n, sizeof(*ret->all), by_count);
+	return r;
+}

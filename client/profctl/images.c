@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profctl images: what DCPI's tools did, on a folder of image profiles. Reads the profiles of the
+ * epochs that were asked for into sets of images (client/images), and hands them to what prints.
+ */
+#include "client/profctl/images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/images/database.h"
+#include "client/profctl/arguments.h"
+#include "common/error.h"
+#include "common/units.h"
+
+#define NS UINT64_C(1000000000)
+
+enum {
+	OPTION_DB = OPTION_OWN,
+	OPTION_EPOCH,
+	OPTION_EVENT,
+	OPTION_LIST,
+	OPTION_TOP,
+	OPTION_CAT,
+	OPTION_DIFF,
+	OPTION_INTEL,
+	OPTION_SOURCE,
+	OPTION_TRIM,
+};
+
+static bool is_epoch(const char *text)
+{
+	size_t length = strlen(text);
+
+	return text[strspn(text, "0123456789")] == '\0' &&
+	       (length == 10 || length == 12 || length == 14);
+}
+
+static int take_number(const char *text, uint64_t *ret, struct usage_message *message)
+{
+	if (units_parse_number(text, ret) || !*ret || *ret > IMAGES_TOP_MAX)
+		return usage_error(message, "--top takes a number from 1 to %d, not '%s'",
+				   IMAGES_TOP_MAX, text);
+	return 0;
+}
+
+static int take_option(int id, const char *argument, struct images_arguments *a,
+		       struct usage_message *message)
+{
+	const char **const texts[] = {
+		[OPTION_DB] = &a->db,
+		[OPTION_EPOCH] = &a->epoch,
+		[OPTION_EVENT] = &a->event,
+		[OPTION_LIST] = &a->list,
+		[OPTION_CAT] = &a->cat,
+		[OPTION_DIFF] = &a->diff,
+		[OPTION_SOURCE] = &a->source_path,
+		[OPTION_TRIM] = &a->trim_path,
+	};
+
+	switch (id) {
+	case OPTION_JSON:
+		a->json = true;
+		return 0;
+	case OPTION_INTEL:
+		a->intel = true;
+		return 0;
+	case OPTION_TOP:
+		return take_number(argument, &a->top, message);
+	case OPTIONS_OPERAND:
+		if (a->image)
+			return usage_error(message, "one IMAGE at a time; '%s' is the second",
+					   argument);
+		a->image = argument;
+		return *argument ? 0 : usage_error(message, "the image's name is empty");
+	default:
+		if (id < 0)
+			return id;
+		if (!*argument)
+			return usage_error(message, "an option's argument is empty");
+		*texts[id] = argument;
+		return 0;
+	}
+}
+
+static int check(const struct images_arguments *a, struct usage_message *message)
+{
+	bool is_all = a->epoch && strcmp(a->epoch, "all") == 0;
+
+	if ((a->list != NULL) + (a->cat != NULL) + (a->diff != NULL) + (a->top > 0) > 1)
+		return usage_error(message, "one of --list, --top, --cat and --diff at a time");
+	if (a->cat && (a->image || a->json || a->db || a->epoch || a->event))
+		return usage_error(message, "--cat FILE goes with nothing else");
+	if (a->list && !a->image)
+		return usage_error(message, "--list is of one image: which IMAGE?");
+	if (a->epoch && !is_all && !is_epoch(a->epoch))
+		return usage_error(message, "--epoch takes YYMMDDHHMM or all, not '%s'", a->epoch);
+	if (a->diff && !is_epoch(a->diff))
+		return usage_error(message, "--diff takes an epoch, YYMMDDHHMM, not '%s'", a->diff);
+	if (a->diff && is_all)
+		return usage_error(message, "--diff is of two epochs, not of all");
+	return 0;
+}
+
+int images_parse(int argc, char *const *argv, struct images_arguments *ret,
+		 struct usage_message *message)
+{
+	static const struct option_spec specs[] = {
+		COMMON_OPTIONS,
+		{OPTION_DB, 0, "db", true},
+		{OPTION_EPOCH, 0, "epoch", true},
+		{OPTION_EVENT, 'e', "event", true},
+		{OPTION_LIST, 0, "list", true},
+		{OPTION_TOP, 0, "top", true},
+		{OPTION_CAT, 0, "cat", true},
+		{OPTION_DIFF, 0, "diff", true},
+		{OPTION_INTEL, 0, "intel_syntax", false},
+		{OPTION_SOURCE, 0, "source_path", true},
+		{OPTION_TRIM, 0, "trim_path", true},
+	};
+	struct options o = {.argc = argc,
+			    .argv = argv,
+			    .specs = specs,
+			    .n_specs = ARRAY_SIZE(specs),
+			    .message = message};
+	struct images_arguments arguments = {0};
+	const char *argument;
+	int id, r = 0;
+
+	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
+		if (id == OPTION_HELP)
+			return VERB_HELP;
+		r = take_option(id, argument, &arguments, message);
+	}
+	if (!r)
+		r = check(&arguments, message);
+	if (r)
+		return r;
+	*ret = arguments;
+	return 0;
+}
+
+/* --- --cat ------------------------------------------------------------------------------------ */
+
+static int cat(struct context *context, const char *path)
+{
+	cleanup(image_profile_freep) struct image_profile *p = NULL;
+	struct profile_message message;
+	int r = database_read_file(path, &p, &message);
+
+	if (r < 0)
+		return complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
+	if (r)
+		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
+	images_cat(p, context->out);
+	return STATUS_DONE;
+}
+
+/* --- the database ----------------------------------------------------------------------------- */
+
+static int gather(void *context, const char *name, struct image_profile *p)
+{
+	int r = image_gather_add(context, name, p);
+
+	image_profile_free(p);
+	return r;
+}
+
+static int fail(const struct context *context, int r, const struct profile_message *message)
+{
+	return complain(context, STATUS_FAILED, "%s", r < 0 ? error_describe(r) : message->text);
+}
+
+/* One epoch's images, or all's (@epoch "all"). Returns an exit status. */
+static int read_set(const struct images_job *job, const struct database *db, const char *epoch,
+		    bool keep_counts, struct image_set *ret)
+{
+	cleanup(image_gather_freep) struct image_gather *g = NULL;
+	const char *const *epochs = &epoch;
+	struct profile_message message;
+	size_t n = 1;
+	int r = image_gather_new(&g, job->arguments->event, keep_counts);
+
+	if (strcmp(epoch, "all") == 0)
+		epochs = database_epochs(db, &n);
+	for (size_t i = 0; !r && i < n; i++)
+		r = database_read(db, epochs[i], gather, g, job->notes, &message);
+	if (!r)
+		r = image_gather_finish(g, ret, &message);
+	if (r)
+		return fail(job->context, r, &message);
+	if (ret->n)
+		return STATUS_DONE;
+	return complain(job->context, STATUS_FAILED, "no samples%s%s in epoch %s",
+			job->arguments->event ? " of " : "",
+			job->arguments->event ? job->arguments->event : "", epoch);
+}
+
+static int open_db(const struct context *context, const struct images_arguments *a,
+		   struct database **ret, const char **ret_epoch)
+{
+	struct profile_message message;
+	const char *path = a->db;
+	char buffer[PATH_MAX];
+	int r;
+
+	if (!path) {
+		snprintf(buffer, sizeof(buffer), "%s/images", context->store);
+		path = buffer;
+	}
+	r = database_open(ret, path, &message);
+	if (r)
+		return fail(context, r, &message);
+	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS);
+	if (!*ret_epoch)
+		return complain(context, STATUS_FAILED, "%s holds no image profiles", path);
+	return STATUS_DONE;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+/* Returns an exit status; *ret NULL where none was asked for. */
+static int find_image(const struct images_job *job, const struct image **ret)
+{
+	struct profile_message message;
+	int r;
+
+	*ret = NULL;
+	if (!job->arguments->image)
+		return STATUS_DONE;
+	r = image_set_find(job->set, job->arguments->image, ret, &message);
+	return r ? complain(job->context, STATUS_FAILED, "%s in epoch %s", message.text, job->epoch)
+		 : STATUS_DONE;
+}
+
+/* In the other epoch: the image there of the same name, which may be a rebuilt one. */
+static const struct image *find_base(const struct images_job *job, const struct image *image)
+{
+	const struct image *found = NULL, *same = NULL;
+	size_t n, m;
+
+	for (size_t i = 0; i < job->base->n; i++) {
+		const struct image *other = &job->base->images[i];
+		const char *a = image_title(image, &n), *b = image_title(other, &m);
+
+		if (n != m || memcmp(a, b, n) != 0)
+			continue;
+		if (strcmp(other->id, image->id) == 0)
+			same = other;
+		found = found ? found : other;
+	}
+	return same ? same : found;
+}
+
+/* Returns 0, IMAGE_CODE_E_* or negative errno. */
+static int print(struct images_job *job, const struct image *image)
+{
+	const struct images_arguments *a = job->arguments;
+
+	if (a->top)
+		return images_print_top(job, image);
+	if (a->list)
+		return images_print_list(job, image);
+	if (a->diff)
+		return image ? images_diff_procedures(job, image, find_base(job, image))
+			     : images_diff_all(job);
+	return image ? images_print_procedures(job, image) : images_print_all(job);
+}
+
+static void print_notes(const struct images_job *job)
+{
+	for (size_t i = 0; i < job->notes->n; i++)
+		complain(job->context, 0, "%s", job->notes->lines[i]);
+	if (job->notes->n_more)
+		complain(job->context, 0, "%zu more like these", job->notes->n_more);
+	job->notes->n_more = 0;
+}
+
+static int conclude(const struct images_job *job, int r)
+{
+	if (r < 0)
+		return complain(job->context, STATUS_FAILED, "%s", error_describe(r));
+	if (r == IMAGE_CODE_E_NO_WORKER)
+		return complain(job->context, STATUS_FAILED,
+				"profd-image-worker, which reads programs, does not run: %s",
+				asker_why(job->world->asker));
+	return r ? STATUS_FAILED : STATUS_DONE;
+}
+
+static int run_sets(struct images_job *job, const struct database *db)
+{
+	const struct images_arguments *a = job->arguments;
+	cleanup(image_set_deinit) struct image_set set = {0}, base = {0};
+	bool keep_counts = a->image || a->top;
+	const struct image *image;
+	int status = read_set(job, db, job->epoch, keep_counts, &set);
+
+	job->set = &set;
+	if (!status && a->diff) {
+		job->base = &base;
+		status = read_set(job, db, a->diff, keep_counts, &base);
+	}
+	if (!status && job->base && strcmp(set.event, base.event) != 0)
+		status = complain(job->context, STATUS_FAILED,
+				  "epoch %s is of %s, epoch %s of %s: choose with --event", a->diff,
+				  base.event, job->epoch, set.event);
+	if (!status)
+		status = find_image(job, &image);
+	return status ? status : conclude(job, print(job, image));
+}
+
+static int run(struct context *context, const struct images_arguments *a)
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(image_world_deinit) struct image_world world = {0};
+	cleanup(database_freep) struct database *db = NULL;
+	cleanup(notes_deinit) struct notes notes = {0};
+	struct images_job job = {
+		.context = context, .arguments = a, .world = &world, .notes = &notes};
+	int r, status = open_db(context, a, &db, &job.epoch);
+
+	if (status)
+		return status;
+	r = image_world_init(&world, root_fd, &notes);
+	status = r ? conclude(&job, r) : run_sets(&job, db);
+	print_notes(&job);
+	return status;
+}
+
+int images_run(struct context *context, int argc, char **argv)
+{
+	struct images_arguments arguments;
+	struct usage_message message;
+	int r = images_parse(argc, argv, &arguments, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	if (arguments.cat)
+		return cat(context, arguments.cat);
+	return run(context, &arguments);
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples by source line and by instruction. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/code/code_list.h"
+#include "client/code/source_file.h"
+#include "client/images/procedures.h"
+#include "client/profctl/images.h"
+#include "client/profctl/json.h"
+#include "client/profctl/table.h"
+#include "common/error.h"
+#include "common/profile/regex.h"
+
+#define GAP_MAX    8 /* source lines without code that are shown between such with code */
+#define TAB        8
+#define LINE_BYTES 2048 /* of a source line, as printed */
+
+/* --- what is listed --------------------------------------------------------------------------- */
+
+struct line_count {
+	const char *file; /* borrowed from the list */
+	uint32_t line;
+	uint64_t count;
+	uint64_t file_count; /* of all lines of the file */
+};
+
+/* A procedure's instructions and lines with their samples. */
+struct listing {
+	const struct procedure *procedure;
+	const struct image *image;
+	struct code_list code;
+	uint64_t *counts;         /* of each row of the code */
+	struct line_count *lines; /* by file, the hottest first, then by line */
+	size_t n_lines;
+	uint64_t n_elsewhere; /* samples of the procedure where nothing is known to be */
+};
+
+static void listing_deinit(struct listing *l)
+{
+	code_list_deinit(&l->code);
+	free(l->counts);
+	free(l->lines);
+}
+
+struct asking {
+	struct image_code *code;
+	uint32_t flags;
+};
+
+static int ask(void *context, const struct worker_range *range, struct answer_code *ret)
+{
+	const struct asking *a = context;
+
+	return image_code_instructions(a->code, range, a->flags, ret);
+}
+
+/* Puts the samples of the procedure's addresses to its instructions. */
+static int count_rows(struct listing *l)
+{
+	const struct image *image = l->image;
+	uint64_t end = l->procedure->start + l->procedure->size;
+
+	l->counts = calloc(l->code.n + 1, sizeof(*l->counts));
+	if (!l->counts)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < image->n_counts; i++) {
+		uint64_t address = image->tstart + image->counts[i].offset;
+		const struct code_row *row;
+
+		if (address < l->procedure->start || address >= end)
+			continue;
+		row = code_list_find(&l->code, address);
+		if (row)
+			l->counts[row - l->code.rows] += image->counts[i].count;
+		else
+			l->n_elsewhere += image->counts[i].count;
+	}
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct line_count *x = a, *y = b;
+	int r = strcmp(x->file, y->file);
+
+	return r ? r : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int by_file_count(const void *a, const void *b)
+{
+	const struct line_count *x = a, *y = b;
+
+	if (x->file_count != y->file_count)
+		return x->file_count > y->file_count ? -1 : 1;
+	return by_place(a, b);
+}
+
+static void fold_lines(struct listing *l)
+{
+	size_t kept = 0;
+
+	qsort(l->lines, l->n_lines, sizeof(*l->lines), by_place);
+	for (size_t i = 1; i < l->n_lines; i++) {
+		if (by_place(&l->lines[kept], &l->lines[i]) == 0)
+			l->lines[kept].count += l->lines[i].count;
+		else
+			l->lines[++kept] = l->lines[i];
+	}
+	l->n_lines = kept + 1;
+	for (size_t i = 0, end; i < l->n_lines; i = end) {
+		uint64_t count = 0;
+
+		for (end = i; end < l->n_lines && !strcmp(l->lines[end].file, l->lines[i].file);)
+			count += l->lines[end++].count;
+		for (size_t k = i; k < end; k++)
+			l->lines[k].file_count = count;
+	}
+	qsort(l->lines, l->n_lines, sizeof(*l->lines), by_file_count);
+}
+
+static int count_lines(struct listing *l)
+{
+	l->lines = calloc(l->code.n + 1, sizeof(*l->lines));
+	if (!l->lines)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < l->code.n; i++) {
+		const struct code_row *row = &l->code.rows[i];
+
+		if (row->line)
+			l->lines[l->n_lines++] = (struct line_count){
+				.file = code_list_text(&l->code, row->file),
+				.line = row->line,
+				.count = l->counts[i],
+			};
+	}
+	if (l->n_lines)
+		fold_lines(l);
+	return 0;
+}
+
+/* Returns 0, IMAGE_CODE_E_* or negative errno. */
+static int listing_init(struct listing *ret, struct image_code *code, const struct image *image,
+			const struct procedure *procedure, uint32_t flags)
+{
+	const struct worker_range range = {procedure->start, procedure->start + procedure->size};
+	struct asking asking = {code, flags};
+	int r;
+
+	*ret = (struct listing){.procedure = procedure, .image = image};
+	r = code_list_add(&ret->code, &range, ask, &asking);
+	if (!r)
+		r = count_rows(ret);
+	return r ? r : count_lines(ret);
+}
+
+/* --- as text ---------------------------------------------------------------------------------- */
+
+/* Tabs become blanks; the rest is print_safely()'s. */
+static void print_source(FILE *out, const char *line)
+{
+	char expanded[LINE_BYTES];
+	size_t n = 0;
+
+	for (; *line && n + TAB < sizeof(expanded); line++) {
+		if (*line != '\t') {
+			expanded[n++] = *line;
+			continue;
+		}
+		do
+			expanded[n++] = ' ';
+		while (n % TAB);
+	}
+	expanded[n] = '\0';
+	print_safely(out, expanded);
+}
+
+static void print_count(FILE *out, uint64_t count, uint64_t total)
+{
+	if (count)
+		fprintf(out, "%10" PRIu64 "  %6.2f", count, images_share(count, total));
+	else
+		fprintf(out, "%10s  %6s", ".", ".");
+}
+
+static void print_line(FILE *out, const struct listing *l, uint64_t count, uint32_t line,
+		       const struct source_file *source)
+{
+	const char *text = source_file_line(source, line);
+
+	print_count(out, count, l->image->total);
+	fprintf(out, "  %7" PRIu32, line);
+	if (text && *text) {
+		fputs("  ", out);
+		print_source(out, text);
+	}
+	fputc('\n', out);
+}
+
+/* The lines of one file; returns the index behind them. */
+static size_t print_file(FILE *out, const struct listing *l, size_t i,
+			 const struct source_file *source)
+{
+	const char *file = l->lines[i].file;
+
+	fputs("\n# source ", out);
+	print_safely(out, file);
+	if (source->why)
+		fprintf(out, "  (%s)", source->why);
+	fprintf(out, "\n%10s  %6s  %7s  %s\n", "SAMPLES", "%", "LINE", "SOURCE");
+	for (; i < l->n_lines && strcmp(l->lines[i].file, file) == 0; i++) {
+		const struct line_count *last = i ? &l->lines[i - 1] : NULL;
+		uint32_t gap = last && strcmp(last->file, file) == 0
+				       ? l->lines[i].line - last->line - 1
+				       : 0;
+
+		if (gap > GAP_MAX)
+			fprintf(out, "%10s\n", "...");
+		else
+			for (uint32_t k = gap; k > 0; k--)
+				print_line(out, l, 0, l->lines[i].line - k, source);
+		print_line(out, l, l->lines[i].count, l->lines[i].line, source);
+	}
+	return i;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void print_instructions(FILE *out, const struct listing *l)
+{
+	fprintf(out, "\n%10s  %6s  %12s  %-48s  %s\n", "SAMPLES", "%", "ADDRESS", "INSTRUCTION",
+		"LINE");
+	for (size_t i = 0; i < l->code.n; i++) {
+		const struct code_row *row = &l->code.rows[i];
+		const char *text = code_list_text(&l->code, row->text);
+
+		print_count(out, l->counts[i], l->image->total);
+		fprintf(out, "  %12" PRIx64 "  ", row->address);
+		print_safely(out, text);
+		if (row->line) {
+			size_t length = strlen(text);
+
+			fprintf(out, "%*s", length < 48 ? (int)(50 - length) : 2, "");
+			print_safely(out, last_part(code_list_text(&l->code, row->file)));
+			fprintf(out, ":%" PRIu32, row->line);
+		}
+		fputc('\n', out);
+	}
+}
+
+/* Addresses alone, where there are no instructions to be had. */
+static void print_addresses(FILE *out, const struct listing *l)
+{
+	const struct image *image = l->image;
+
+	fprintf(out, "\n%10s  %6s  %12s\n", "SAMPLES", "%", "ADDRESS");
+	for (size_t i = 0; i < image->n_counts; i++) {
+		uint64_t address = image->tstart + image->counts[i].offset;
+
+		if (address < l->procedure->start ||
+		    address - l->procedure->start >= l->procedure->size)
+			continue;
+		print_count(out, image->counts[i].count, image->total);
+		fprintf(out, "  %12" PRIx64 "\n", address);
+	}
+}
+
+static int print_listing(const struct images_job *job, const struct listing *l,
+			 struct source_files *sources)
+{
+	FILE *out = job->context->out;
+
+	fputs("\n# procedure ", out);
+	print_safely(out, l->procedure->name);
+	fprintf(out, "  address %" PRIx64 "  size %" PRIu64 "  samples %" PRIu64 " (%.2f%%)\n",
+		l->procedure->start, l->procedure->size, l->procedure->count,
+		images_share(l->procedure->count, l->image->total));
+	for (size_t i = 0; i < l->n_lines;) {
+		const struct source_file *source;
+		int r = source_files_get(sources, l->lines[i].file, &source);
+
+		if (r)
+			return r;
+		i = print_file(out, l, i, source);
+	}
+	if (l->code.n)
+		print_instructions(out, l);
+	else
+		print_addresses(out, l);
+	return 0;
+}
+
+/* --- as JSON ---------------------------------------------------------------------------------- */
+
+static void put_address(struct json *j, const char *key, uint64_t address)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	json_text(j, key, text);
+}
+
+static void put_code(struct json *j, const struct listing *l, size_t i)
+{
+	const struct code_row *row = &l->code.rows[i];
+
+	json_begin_object(j, NULL);
+	put_address(j, "address", row->address);
+	json_number(j, "size_bytes", row->size);
+	json_number(j, "samples", l->counts[i]);
+	json_text(j, "instruction", code_list_text(&l->code, row->text));
+	json_text(j, "file", code_list_text(&l->code, row->file));
+	json_number(j, "line", row->line);
+	json_end_object(j);
+}
+
+static int put_listing(struct json *j, const struct listing *l, struct source_files *sources)
+{
+	json_begin_object(j, NULL);
+	json_text(j, "name", l->procedure->name);
+	put_address(j, "address", l->procedure->start);
+	json_number(j, "size_bytes", l->procedure->size);
+	json_number(j, "samples", l->procedure->count);
+	json_begin_array(j, "lines");
+	for (size_t i = 0; i < l->n_lines; i++) {
+		const struct source_file *source;
+		const char *text;
+		int r = source_files_get(sources, l->lines[i].file, &source);
+
+		if (r)
+			return r;
+		text = source_file_line(source, l->lines[i].line);
+		json_begin_object(j, NULL);
+		json_text(j, "file", l->lines[i].file);
+		json_number(j, "line", l->lines[i].line);
+		json_number(j, "samples", l->lines[i].count);
+		if (text)
+			json_text(j, "source", text);
+		else
+			json_null(j, "source");
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_begin_array(j, "instructions");
+	for (size_t i = 0; i < l->code.n; i++)
+		put_code(j, l, i);
+	json_end_array(j);
+	json_end_object(j);
+	return 0;
+}
+
+/* --- --list ----------------------------------------------------------------------------------- */
+
+struct list_work {
+	struct images_job *job;
+	const struct image *image;
+	struct image_code code;
+	struct procedures procedures;
+	struct regex *regex;
+	struct source_files *sources;
+};
+
+static void list_work_deinit(struct list_work *w)
+{
+	source_files_free(w->sources);
+	regex_free(w->regex);
+	procedures_deinit(&w->procedures);
+	image_code_close(&w->code);
+}
+
+static int list_one(struct list_work *w, const struct procedure *p, struct json *j)
+{
+	uint32_t flags = WORKER_WANT_LINES | (w->job->arguments->intel ? WORKER_INTEL : 0);
+	cleanup(listing_deinit) struct listing listing = {0};
+	int r = listing_init(&listing, &w->code, w->image, p, flags);
+
+	if (!r)
+		r = w->job->arguments->json ? put_listing(j, &listing, w->sources)
+					    : print_listing(w->job, &listing, w->sources);
+	return r;
+}
+
+static int list_all(struct list_work *w)
+{
+	struct json j = {.out = w->job->context->out};
+	bool json = w->job->arguments->json;
+	size_t n = 0;
+	int r = 0;
+
+	if (json) {
+		json_begin_object(&j, NULL);
+		images_put_header(w->job, &j);
+		images_put_image(&j, w->image);
+		json_number(&j, "image_samples", w->image->total);
+		json_begin_array(&j, "procedures");
+	} else {
+		images_print_image(w->job, w->image);
+	}
+	for (size_t i = 0; !r && i < w->procedures.n; i++) {
+		const struct procedure *p = &w->procedures.all[i];
+
+		if (!*p->name || !regex_matches(w->regex, p->name))
+			continue;
+		n++;
+		r = list_one(w, p, &j);
+	}
+	if (json) {
+		json_end_array(&j);
+		json_end_object(&j);
+		json_end(&j);
+	}
+	if (r || n)
+		return r;
+	notes_add(w->job->notes, "no procedure with samples matches '%s'", w->job->arguments->list);
+	return IMAGE_CODE_E_NONE;
+}
+
+int images_print_list(struct images_job *job, const struct image *image)
+{
+	const struct source_options options = {
+		.files = job->world->files,
+		.source_path = job->arguments->source_path,
+		.trim_path = job->arguments->trim_path,
+	};
+	cleanup(list_work_deinit) struct list_work w = {
+		.job = job,
+		.image = image,
+		.code = {.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}},
+	};
+	struct profile_message message;
+	int r = regex_new(&w.regex, "--list", job->arguments->list, &message);
+
+	if (r > 0) {
+		notes_add(job->notes, "%s", message.text);
+		return IMAGE_CODE_E_NONE;
+	}
+	if (!r)
+		r = source_files_new(&w.sources, &options);
+	if (!r)
+		r = image_code_open(&w.code, job->world, image);
+	if (!r)
+		r = procedures_init(&w.procedures, &w.code, image);
+	return r ? r : list_all(&w);
+}

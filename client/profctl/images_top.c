@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hottest instructions. Chosen by their counts alone; then each image that has some is opened
+ * once, for all of its own.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/profctl/images.h"
+#include "client/profctl/json.h"
+#include "client/profctl/table.h"
+#include "common/error.h"
+
+struct hot {
+	const struct image *image;
+	uint64_t address, count;
+	size_t rank;
+	char *procedure, *text, *file; /* owned; NULL unknown */
+	uint64_t offset;               /* in the procedure */
+	uint32_t line;
+};
+
+static void hots_free(struct hot *hots, size_t n)
+{
+	for (size_t i = 0; hots && i < n; i++) {
+		free(hots[i].procedure);
+		free(hots[i].text);
+		free(hots[i].file);
+	}
+	free(hots);
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* The hottest of all counts of @image, or of all images. */
+static int choose(const struct images_job *job, const struct image *image, struct hot **ret,
+		  size_t *ret_n)
+{
+	const struct image *images = image ? image : job->set->images;
+	size_t n_images = image ? 1 : job->set->n, n = 0, max = 1;
+	struct hot *hots;
+
+	for (size_t i = 0; i < n_images; i++)
+		max += images[i].n_counts;
+	hots = calloc(max, sizeof(*hots));
+	if (!hots)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n_images; i++)
+		for (size_t k = 0; k < images[i].n_counts; k++)
+			hots[n++] = (struct hot){
+				.image = &images[i],
+				.address = images[i].tstart + images[i].counts[k].offset,
+				.count = images[i].counts[k].count,
+			};
+	qsort(hots, n, sizeof(*hots), by_count);
+	if (n > job->arguments->top)
+		n = (size_t)job->arguments->top;
+	for (size_t i = 0; i < n; i++)
+		hots[i].rank = i;
+	*ret = hots;
+	*ret_n = n;
+	return 0;
+}
+
+static int set_name(void *context, size_t i, const struct image_place *place)
+{
+	struct hot *hot = (struct hot *)context + i;
+
+	if (!*place->name)
+		return 0;
+	hot->procedure = strdup(place->name);
+	hot->offset = hot->address - place->start;
+	return hot->procedure ? 0 : error_origin(-ENOMEM);
+}
+
+static int set_instruction(const struct images_job *job, struct image_code *code, struct hot *hot)
+{
+	const struct worker_range range = {hot->address, hot->address + 1};
+	uint32_t flags = WORKER_WANT_LINES | (job->arguments->intel ? WORKER_INTEL : 0);
+	struct answer_code answer;
+	int r;
+
+	if (range.end < range.start)
+		return 0;
+	r = image_code_instructions(code, &range, flags, &answer);
+	if (r || !answer.n_instructions)
+		return r;
+	hot->text = strdup(answer.text + answer.instructions[0].text);
+	hot->file = strdup(answer.text + answer.instructions[0].file);
+	hot->line = answer.instructions[0].line;
+	return hot->text && hot->file ? 0 : error_origin(-ENOMEM);
+}
+
+/* Those of one image, in order of their addresses. */
+static int describe(const struct images_job *job, struct hot *hots, size_t n)
+{
+	cleanup(image_code_close) struct image_code code = {
+		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}};
+	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
+	int r;
+
+	if (!addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = hots[i].address;
+	r = image_code_open(&code, job->world, hots[0].image);
+	if (!r)
+		r = image_code_names(&code, addresses, n, set_name, hots);
+	for (size_t i = 0; !r && i < n; i++)
+		r = set_instruction(job, &code, &hots[i]);
+	/* What is not here stays without names; that is noted. */
+	return r == IMAGE_CODE_E_NONE ? 0 : r;
+}
+
+static int describe_all(const struct images_job *job, struct hot *hots, size_t n)
+{
+	int r = 0;
+
+	qsort(hots, n, sizeof(*hots), by_place);
+	for (size_t i = 0, end; !r && i < n; i = end) {
+		for (end = i + 1; end < n && hots[end].image == hots[i].image;)
+			end++;
+		r = describe(job, hots + i, end - i);
+	}
+	qsort(hots, n, sizeof(*hots), by_rank);
+	return r;
+}
+
+static int print(const struct images_job *job, const struct hot *hots, size_t n, uint64_t total)
+{
+	static const char *const columns[] = {">SAMPLES",    ">%",    ">CUM%",
+					      ">ADDRESS",    "IMAGE", "PROCEDURE",
+					      "INSTRUCTION", "LINE",  NULL};
+	cleanup(table_freep) struct table *t = NULL;
+	uint64_t sum = 0;
+	int r = table_new(&t, columns);
+
+	for (size_t i = 0; !r && i < n; i++) {
+		const struct hot *hot = &hots[i];
+		const char *slash = hot->file ? strrchr(hot->file, '/') : NULL;
+
+		sum += hot->count;
+		table_cell(t, "%" PRIu64, hot->count);
+		table_cell(t, "%.2f", images_share(hot->count, total));
+		table_cell(t, "%.2f", images_share(sum, total));
+		table_cell(t, "%" PRIx64, hot->address);
+		table_cell(t, "%s", hot->image->name);
+		if (hot->procedure)
+			table_cell(t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
+		else
+			table_cell(t, "%s", "");
+		table_cell(t, "%s", hot->text ? hot->text : "");
+		if (hot->line)
+			table_cell(t, "%s:%" PRIu32, slash ? slash + 1 : hot->file, hot->line);
+		else
+			table_cell(t, "%s", "");
+	}
+	return r ? r : table_print(t, job->context->out);
+}
+
+static void put(struct json *j, const struct hot *hots, size_t n, uint64_t total)
+{
+	char address[32];
+
+	json_begin_array(j, "instructions");
+	for (size_t i = 0; i < n; i++) {
+		const struct hot *hot = &hots[i];
+
+		json_begin_object(j, NULL);
+		json_number(j, "samples", hot->count);
+		json_real(j, "percent", images_share(hot->count, total));
+		snprintf(address, sizeof(address), "0x%" PRIx64, hot->address);
+		json_text(j, "address", address);
+		images_put_image(j, hot->image);
+		json_text(j, "procedure", hot->procedure ? hot->procedure : "");
+		json_number(j, "offset_bytes", hot->offset);
+		json_text(j, "instruction", hot->text ? hot->text : "");
+		json_text(j, "file", hot->file ? hot->file : "");
+		json_number(j, "line", hot->line);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+int images_print_top(struct images_job *job, const struct image *image)
+{
+	uint64_t total = image ? image->total : job->set->total;
+	struct json j = {.out = job->context->out};
+	struct hot *hots = NULL;
+	size_t n = 0;
+	int r = choose(job, image, &hots, &n);
+
+	if (!r)
+		r = describe_all(job, hots, n);
+	if (!r && job->arguments->json) {
+		json_begin_object(&j, NULL);
+		images_put_header(job, &j);
+		put(&j, hots, n, total);
+		json_end_object(&j);
+		json_end(&j);
+	} else if (!r) {
+		if (image)
+			images_print_image(job, image);
+		else
+			images_print_header(job);
+		r = print(job, hots, n, total);
+	}
+	hots_free(hots, n);
+	return r;
+}

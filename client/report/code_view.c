@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/code_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/message.h"
+
+void code_view_destroy(struct view *view)
+{
+	struct code_view *v = (struct code_view *)view;
+
+	if (v) {
+		graph_free(v->graph);
+		regex_free(v->regex);
+		objects_free(v->objects);
+	}
+	free(v);
+}
+
+static void parse_address(struct code_view *v, const char *pattern)
+{
+	char *end;
+
+	errno = 0;
+	v->address = strtoull(pattern, &end, 0);
+	v->has_address = pattern[0] >= '0' && pattern[0] <= '9' && !*end && !errno;
+}
+
+static int make(struct code_view *v, const struct view_options *options,
+		struct profile_message *message)
+{
+	const char *pattern = options->pattern ? options->pattern : "";
+	struct graph_options graph_options;
+	int r;
+
+	v->options = *options;
+	v->options.no_trim = true;
+	graph_options_from(&graph_options, &v->options, false);
+	graph_options.tells_objects = true;
+	r = regex_new(&v->regex, v->view.class->name, pattern, message);
+	if (r)
+		return r < 0 ? r : VIEW_E_BAD_OPTION;
+	parse_address(v, pattern);
+	return graph_new(&v->graph, &graph_options);
+}
+
+int code_view_make(struct view **ret, const struct view_class *class,
+		   const struct view_options *options, struct profile_message *message)
+{
+	struct code_view *v = calloc(1, sizeof(*v));
+	int r;
+
+	if (!v)
+		return error_origin(-ENOMEM);
+	v->view.class = class;
+	r = make(v, options, message);
+	if (r) {
+		code_view_destroy(&v->view);
+		return r;
+	}
+	*ret = &v->view;
+	return 0;
+}
+
+int code_view_add(struct view *view, const struct view_input *input, const struct stack *stack)
+{
+	return graph_add(((struct code_view *)view)->graph, input, stack);
+}
+
+int code_view_open(struct code_view *v)
+{
+	return objects_new(&v->objects);
+}
+
+int code_view_sources(struct code_view *v, struct source_files **ret)
+{
+	const struct source_options options = {
+		.files = objects_files(v->objects),
+		.source_path = v->options.source_path,
+		.trim_path = v->options.trim_path,
+	};
+
+	return source_files_new(ret, &options);
+}
+
+int code_view_no_match(const struct code_view *v, struct profile_message *message)
+{
+	/* What was of interest could not be read. */
+	if (v->objects && *objects_why(v->objects))
+		return profile_refuse(message, VIEW_E_NO_MATCH, "%s", objects_why(v->objects));
+	return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
+			      v->options.pattern ? v->options.pattern : "");
+}
+
+const char *code_view_value(const struct values *values, char *buffer, int64_t value)
+{
+	return value ? values_print(values, buffer, value) : ".";
+}
+
+void code_view_total(FILE *out, const struct view_input *input, const struct values *values)
+{
+	char total[MEASURE_TEXT_MAX];
+
+	fprintf(out, "Total: %s\n", values_print(values, total, input->total));
+}
+
+void code_view_sums(FILE *out, const struct view_input *input, const struct values *values,
+		    int64_t flat, int64_t cum)
+{
+	char f[MEASURE_TEXT_MAX], c[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+
+	fprintf(out, "%10s %10s (flat, cum) %s of Total\n", values_print(values, f, flat),
+		values_print(values, c, cum),
+		measure_print_percentage(share, sizeof(share), cum, input->total));
+}
+
+void code_view_source(FILE *out, const char *text)
+{
+	for (; text && *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		fputc((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c, out);
+	}
+}

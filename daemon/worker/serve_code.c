@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instructions of a range, one behind the other from its start on. The last may reach past the
+ * range's end: that is where it begins that counts.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/image/code.h"
+#include "common/image/demangle.h"
+#include "common/image/disassembler.h"
+#include "common/image/elf.h"
+#include "daemon/worker/serve.h"
+#include "daemon/worker/sources.h"
+#include "daemon/worker/text_pool.h"
+
+#define TARGET_TEXT_MAX 200 /* bytes of a name behind an instruction */
+
+struct code {
+	struct worker_range range;
+	uint8_t *bytes; /* from range.start on */
+	size_t n_bytes;
+	struct disassembler *disassembler;
+	struct elf_names *names;   /* the cache's */
+	struct dwarf_lines *lines; /* the cache's; or NULL */
+	struct text_pool *texts;
+	struct worker_instruction *instructions;
+	size_t n, n_allocated;
+};
+
+static void code_deinit(struct code *c)
+{
+	free(c->bytes);
+	disassembler_free(c->disassembler);
+	text_pool_free(c->texts);
+	free(c->instructions);
+}
+
+/* Returns enum worker_outcome or negative errno; *ret_is_known: whether there is anything to show.
+ */
+static int open_code(struct code *c, const struct request *request, bool *ret_is_known)
+{
+	size_t max = (size_t)(c->range.end - c->range.start) + WORKER_INSTRUCTION_BYTES - 1;
+	int fd = request->files[WORKER_FILE_IMAGE], r;
+	struct elf_summary elf;
+
+	*ret_is_known = false;
+	r = elf_summary_read(fd, &elf);
+	if (r)
+		return r == ELF_SUMMARY_E_NOT_ELF     ? WORKER_NOT_ELF
+		       : r == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
+						      : WORKER_UNREADABLE;
+	r = disassembler_new(&c->disassembler, elf.machine, request->header.flags & WORKER_INTEL);
+	if (r)
+		return r < 0 ? r : WORKER_DONE;
+	c->bytes = malloc(max);
+	if (!c->bytes)
+		return error_origin(-ENOMEM);
+	c->n_bytes = code_read(fd, &elf, c->range.start, c->bytes, max);
+	*ret_is_known = true;
+	return WORKER_DONE;
+}
+
+/* "<name+0x12>", or "" where the target has no name. */
+static int name_target(const struct code *c, uint64_t target, char *ret, size_t size)
+{
+	cleanup(freep) char *demangled = NULL;
+	struct elf_name name;
+
+	*ret = '\0';
+	if (!elf_names_find(c->names, target, &name))
+		return 0;
+	demangled = demangle(name.name);
+	if (!demangled)
+		return error_origin(-ENOMEM);
+	if (target > name.start)
+		snprintf(ret, size, " <%.*s+0x%" PRIx64 ">", TARGET_TEXT_MAX, demangled,
+			 target - name.start);
+	else
+		snprintf(ret, size, " <%.*s>", TARGET_TEXT_MAX, demangled);
+	return 0;
+}
+
+static int add_text(struct code *c, const struct instruction *instruction, uint32_t *ret)
+{
+	char target[TARGET_TEXT_MAX + 32] = "", text[sizeof(instruction->text) + sizeof(target)];
+	int r = 0;
+
+	if (instruction->target_kind == TARGET_CODE)
+		r = name_target(c, instruction->target, target, sizeof(target));
+	else if (instruction->target_kind == TARGET_DATA)
+		snprintf(target, sizeof(target), " # 0x%" PRIx64, instruction->target);
+	if (r)
+		return r;
+	snprintf(text, sizeof(text), "%s%s", instruction->text, target);
+	return text_pool_add(c->texts, text, ret);
+}
+
+static int add_line(struct code *c, struct worker_instruction *i)
+{
+	struct frame_name frames[WORKER_FRAMES_MAX];
+	uint64_t start, size;
+
+	if (!c->lines ||
+	    !dwarf_lines_find(c->lines, i->address, frames, WORKER_FRAMES_MAX, &start, &size))
+		return 0;
+	i->line = frames[0].line;
+	return text_pool_add(c->texts, frames[0].file, &i->file);
+}
+
+static uint64_t payload_length(const struct code *c)
+{
+	return sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
+	       text_pool_length(c->texts);
+}
+
+static int append(struct code *c, const struct worker_instruction *i)
+{
+	if (c->n == c->n_allocated) {
+		size_t n = c->n_allocated ? 2 * c->n_allocated : 64;
+		struct worker_instruction *grown = reallocarray(c->instructions, n, sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		c->instructions = grown;
+		c->n_allocated = n;
+	}
+	c->instructions[c->n++] = *i;
+	/* An outcome, no error: too much was asked for at once. */
+	return payload_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+}
+
+static int add_all(struct code *c)
+{
+	size_t end = (size_t)(c->range.end - c->range.start);
+	int r = 0;
+
+	for (size_t at = 0; !r && at < end && at < c->n_bytes;) {
+		struct worker_instruction i = {.address = c->range.start + at};
+		struct instruction instruction;
+
+		disassembler_get(c->disassembler, c->bytes + at, c->n_bytes - at, i.address,
+				 &instruction);
+		i.size = instruction.size;
+		r = add_text(c, &instruction, &i.text);
+		if (!r)
+			r = add_line(c, &i);
+		if (!r)
+			r = append(c, &i);
+		at += i.size;
+	}
+	return r;
+}
+
+static int finish(const struct code *c, struct answer *ret)
+{
+	const struct worker_code header = {
+		.n_instructions = (uint32_t)c->n,
+		.text_length = (uint32_t)text_pool_length(c->texts),
+	};
+	size_t n = c->n * sizeof(*c->instructions);
+	uint8_t *payload;
+
+	ret->length = (size_t)payload_length(c);
+	payload = malloc(ret->length);
+	if (!payload)
+		return error_origin(-ENOMEM);
+	memcpy(payload, &header, sizeof(header));
+	if (n)
+		memcpy(payload + sizeof(header), c->instructions, n);
+	text_pool_write(c->texts, payload + sizeof(header) + n);
+	ret->data = payload;
+	return WORKER_DONE;
+}
+
+int serve_instructions(struct cache *cache, const struct request *request, struct answer *ret)
+{
+	cleanup(code_deinit) struct code c = {0};
+	bool is_known;
+	int r;
+
+	memcpy(&c.range, request->payload, sizeof(c.range));
+	r = open_code(&c, request, &is_known);
+	if (!r)
+		r = sources_names(cache, request, &c.names);
+	if (!r && request->header.flags & WORKER_WANT_LINES)
+		r = sources_lines(cache, request, &c.lines);
+	if (!r)
+		r = text_pool_new(&c.texts);
+	if (!r && is_known)
+		r = add_all(&c);
+	return r ? r : finish(&c, ret);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/worker/sources.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "common/image/debuglink.h"
+
+enum thing { THING_NAMES, THING_LINES, THING_JIT };
+
+static void free_names(void *thing)
+{
+	elf_names_free(thing);
+}
+
+static size_t names_bytes(const void *thing)
+{
+	return elf_names_bytes(thing);
+}
+
+static void free_lines(void *thing)
+{
+	dwarf_lines_free(thing);
+}
+
+static size_t lines_bytes(const void *thing)
+{
+	return dwarf_lines_bytes(thing);
+}
+
+static void free_jit(void *thing)
+{
+	jit_names_free(thing);
+}
+
+static size_t jit_bytes(const void *thing)
+{
+	return jit_names_bytes(thing);
+}
+
+static const struct cache_class classes[] = {
+	[THING_NAMES] = {.free = free_names, .bytes = names_bytes},
+	[THING_LINES] = {.free = free_lines, .bytes = lines_bytes},
+	[THING_JIT] = {.free = free_jit, .bytes = jit_bytes},
+};
+
+static struct cache_key key_of(const struct request *request, enum thing type)
+{
+	return (struct cache_key){
+		.key = request->header.key,
+		.type = type,
+		.made_of = request->header.files | (request->header.flags & WORKER_CHECK_CRC)
+							   << N_WORKER_FILES,
+	};
+}
+
+int sources_names(struct cache *cache, const struct request *request, struct elf_names **ret)
+{
+	const struct cache_key key = key_of(request, THING_NAMES);
+	const struct elf_names_files files = {
+		.image = request->files[WORKER_FILE_IMAGE],
+		.debug = request->files[WORKER_FILE_DEBUG],
+		.check_crc = request->header.flags & WORKER_CHECK_CRC,
+	};
+	int r;
+
+	*ret = cache_get(cache, &key);
+	if (*ret)
+		return WORKER_DONE;
+	r = elf_names_new(ret, &files);
+	if (r == WORKER_DONE)
+		cache_put(cache, &key, &classes[THING_NAMES], *ret);
+	return r;
+}
+
+int sources_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret)
+{
+	const struct cache_key key = key_of(request, THING_LINES);
+	struct dwarf_lines_files files = {
+		.image = request->files[WORKER_FILE_IMAGE],
+		.debug = request->files[WORKER_FILE_DEBUG],
+		.alternate = request->files[WORKER_FILE_ALTERNATE],
+	};
+	int r;
+
+	*ret = cache_get(cache, &key);
+	if (*ret)
+		return WORKER_DONE;
+	if (request->header.flags & WORKER_CHECK_CRC && files.debug >= 0 &&
+	    !debuglink_fits(files.image, files.debug))
+		files.debug = files.alternate = -1;
+	r = dwarf_lines_new(ret, &files);
+	if (r == WORKER_DONE)
+		cache_put(cache, &key, &classes[THING_LINES], *ret);
+	else
+		*ret = NULL;
+	return r < 0 ? r : WORKER_DONE;
+}
+
+int sources_jit(struct cache *cache, const struct request *request, struct jit_names **ret)
+{
+	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
+	int fd = request->files[is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP], r;
+	struct cache_key key = key_of(request, THING_JIT);
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return WORKER_UNREADABLE;
+	/* Measured before it is read: what is written meanwhile is found the next time. */
+	key.size = (uint64_t)st.st_size;
+	key.mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	*ret = cache_get(cache, &key);
+	if (*ret)
+		return WORKER_DONE;
+	r = jit_names_read(ret, fd, is_jitdump);
+	if (r == WORKER_DONE)
+		cache_put(cache, &key, &classes[THING_JIT], *ret);
+	return r;
+}
