@@ -195,11 +195,10 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 	return false;
 }
 
-bool binaries_are_wanted(const struct profile *p, const struct report_inputs *in,
-			 const char *program)
+bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o)
 {
-	return program || *in->buildid || mode_of(in) == MODE_FORCE ||
-	       (mode_of(in) != MODE_NONE && any_wanted(p, false));
+	return o->program || *o->inputs->buildid || mode_of(o->inputs) == MODE_FORCE ||
+	       (mode_of(o->inputs) != MODE_NONE && any_wanted(p, o->want_lines));
 }
 
 static int forget_names(struct profile *p)
