@@ -252,8 +252,8 @@ uint64_t tag_filter_n_given_up(const struct tag_filter *f)
 /* The first unit of a key is that of all its numbers. */
 static int learn_unit(struct tag_filter *f, const struct profile_label *l, uint32_t *ret)
 {
-	struct pair *pair;
-	bool added;
+	struct pair *pair = NULL;
+	bool added = false;
 	int r = find_pair(&f->pairs, l->key, 0, &pair, &added);
 
 	if (r)
@@ -323,8 +323,8 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 		       const struct profile_label *labels, uint32_t n_labels, bool *ret)
 {
 	uint32_t matched = 0, all = (uint32_t)((UINT64_C(1) << f->n_regexes) - 1);
-	struct pair *pair;
-	bool added;
+	struct pair *pair = NULL;
+	bool added = false;
 	int r = 0;
 
 	*ret = false;
