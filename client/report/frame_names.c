@@ -79,7 +79,7 @@ void frame_names_deinit(struct frame_names *names)
 {
 	for (size_t i = 0; names->texts && i < names->n; i++)
 		free(names->texts[i]);
-	freep(&names->texts);
-	freep(&names->ranks);
-	names->n = 0;
+	free(names->texts);
+	free(names->ranks);
+	*names = (struct frame_names){0};
 }

@@ -96,7 +96,8 @@ static int thread_name(const struct profile *p, const struct stack *stack, char 
 	write_label(p, stack, "thread", "thread ", out);
 	write_label(p, stack, "tid", "tid ", out);
 	if (fclose(out) != 0) {
-		freep(ret);
+		free(*ret);
+		*ret = NULL;
 		return error_origin(-ENOMEM);
 	}
 	return 0;
@@ -114,7 +115,7 @@ static int find_thread(struct speedscope *s, const struct profile *p, const stru
 	while (i < s->n_threads && strcmp(s->threads[i], name) != 0)
 		i++;
 	if (i == s->n_threads && i == SPEEDSCOPE_THREADS_MAX - 1) {
-		freep(&name);
+		free(name);
 		name = strdup("other threads");
 		if (!name)
 			return error_origin(-ENOMEM);

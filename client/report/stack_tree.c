@@ -440,7 +440,7 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 
 void stack_tree_order_deinit(struct stack_tree_order *order)
 {
-	freep(&order->nodes);
-	freep(&order->depths);
-	order->n = 0;
+	free(order->nodes);
+	free(order->depths);
+	*order = (struct stack_tree_order){0};
 }

@@ -306,15 +306,17 @@ function search(what) {
 
 			matched = Uint8Array.from(frames, (f, i) =>
 				regex.test(field === "name" ? labels[i] : f[field]) ? 1 : 0);
-			out.textContent = `${share(sumMatches(trees.down, matched).sum)}` +
-				` of ${matched.reduce((a, b) => a + b, 0)}`;
-			out.title = "";
+			const n = matched.reduce((a, b) => a + b, 0);
+
+			out.textContent = n
+				? `${share(sumMatches(trees.down, matched).sum)} · ${digits(n)}` : "no match";
 		}
 	} catch {
 		out.className = "bad";
 		out.textContent = "no pattern";
 	}
 	flame.matched = matched;
+	hover(-1);
 	showRows();
 	keepView();
 	redraw();
@@ -691,7 +693,8 @@ function begin() {
 
 	document.title = `${data.title} – flame graph`;
 	$("title").textContent = data.title;
-	$("facts").textContent = [`${value(data.total)} of ${data.type}`, ...data.facts, ...data.filters].join(" · ");
+	$("facts").textContent = [`${value(tree.sums[0])} of ${data.type}` +
+		(isDiff ? `, ${value(tree.baseSums[0])} before` : ""), ...data.facts, ...data.filters].join(" · ");
 	$("facts").title = $("facts").textContent;
 	$("notes").replaceChildren(...[...data.notes, ...data.comments].map((note) => element("li", "", note)));
 	$("width-choice").hidden = !isDiff;
@@ -699,7 +702,7 @@ function begin() {
 	for (const o of $("colour").options)
 		o.hidden = o.disabled = o.value === "change" && !isDiff;
 	$("flame").setAttribute("aria-label",
-		`Flame graph of ${data.title}: ${value(data.total)} of ${data.type} in ` +
+		`Flame graph of ${data.title}: ${value(tree.sums[0])} of ${data.type} in ` +
 		`${digits(trees.down.n - 1)} boxes` + (frames.length
 			? `, most of it, ${share(sums.flats[hottest])}, in ${frames[hottest].name}. ` : ". ") +
 		"Arrow keys go from box to box, Enter zooms; the table beside it has the same figures.");

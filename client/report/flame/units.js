@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Values for people: three to four digits and a unit that suits them. */
+/* [name, size, from where on if not from one of it on]: 75 s say more than 1.25 min. */
 const SCALES = {
-	nanoseconds: [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9], ["min", 60e9], ["h", 3600e9]],
+	nanoseconds: [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9], ["min", 60e9, 300e9],
+		["h", 3600e9, 3 * 3600e9]],
 	bytes: [["B", 1], ["KiB", 1024], ["MiB", 1024 ** 2], ["GiB", 1024 ** 3], ["TiB", 1024 ** 4]],
 };
 const SAME_AS = {
@@ -39,7 +41,7 @@ function formatter(unit, divideBy, shown) {
 
 		if (!scale)
 			return unit && unit !== "count" ? `${digits(v)}\u202f${unit}` : digits(v);
-		while (best + 1 < scale.length && Math.abs(v) >= scale[best + 1][1])
+		while (best + 1 < scale.length && Math.abs(v) >= (scale[best + 1][2] || scale[best + 1][1]))
 			best++;
 		return v ? `${digits(v / scale[best][1])}\u202f${scale[best][0]}` : "0";
 	};
