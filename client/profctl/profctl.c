@@ -148,10 +148,10 @@ const struct verb verbs[] = {
 	 "- is standard input. PROGRAM, when given first, is where names come from. With -s it is\n"
 	 "what the store holds of a service. Needs no profd. On a terminal, without a view, it\n"
 	 "asks for commands; else it is --text. One dash is as good as two.\n"
-	 "\nExamples: profctl report --text profile.pb.gz\n"
-	 "          profctl report --flame -o flame.html -s nginx.service --since -1h\n"
-	 "          profctl report --peek=malloc ./program program.prof\n"
-	 "          profctl report --diff_base=before.pb.gz --cum after.pb.gz\n\n",
+	 "\nExample: profctl report --text profile.pb.gz\n"
+	 "         profctl report --flame -o flame.html -s nginx.service --since -1h\n"
+	 "         profctl report --peek=malloc ./program program.prof\n"
+	 "         profctl report --diff_base=before.pb.gz --cum after.pb.gz\n\n",
 	 report_run},
 	{"diff", "[OPTIONS] BASE NEW", "what a profile has more, and less, than another",
 	 "The short form of report --diff_base=BASE NEW, and takes its options: percentages are\n"

@@ -220,6 +220,7 @@ static inline int count_call(struct graph *g, uint32_t caller, uint32_t callee,
 	call->weight = graph_add_clamped(call->weight, w->value);
 	call->weight_divisor = graph_add_clamped(call->weight_divisor, w->divisor);
 	call->is_residual |= is_residual;
+	call->is_direct |= !is_residual;
 	call->is_inlined &= is_inlined;
 	return 0;
 }

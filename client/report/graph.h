@@ -61,7 +61,8 @@ struct graph_call {
 	uint32_t caller, callee; /* nodes */
 	int64_t weight, weight_divisor;
 	uint64_t seen;    /* private */
-	bool is_residual; /* functions in between were left out */
+	bool is_residual; /* functions in between were left out, in some stack */
+	bool is_direct;   /* none was, in some stack */
 	bool is_inlined;  /* into the caller, wherever it was seen */
 	bool is_gone;     /* trimmed, or private */
 };

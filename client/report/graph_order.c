@@ -371,7 +371,7 @@ int graph_drop_redundant(struct graph *g)
 				continue;
 			if (!call->is_residual)
 				break;
-			call->is_gone = is_redundant(g, callers[j], &s);
+			call->is_gone = !call->is_direct && is_redundant(g, callers[j], &s);
 		}
 	}
 	return graph_connect(g);

@@ -29,7 +29,8 @@ size_t graph_trim_calls(struct graph *g);
 int graph_connect(struct graph *g);
 /*
  * Takes residual calls away whose callee is reached on another way, too; the lightest first, and
- * none that is heavier than a call of the callee that is not residual. 0 or negative errno.
+ * none that is heavier than a call of the callee that is not residual. What some stack has as a
+ * call (pprof takes that away as well) stays. 0 or negative errno.
  */
 int graph_drop_redundant(struct graph *g);
 

@@ -80,7 +80,8 @@ static void put_reasons(FILE *out, const char *line, const char **before)
 	uint64_t n;
 
 	for (line += strspn(line, " \t\n"); *line; line += strspn(line, " \t\n")) {
-		if (parse_word(line, &name, &length, &n) && begins(line, "lost.") && name > 5 && n) {
+		if (parse_word(line, &name, &length, &n) && begins(line, "lost.") && name > 5 &&
+		    n) {
 			fprintf(out, "%s%.*s %" PRIu64, *before, (int)(name - 5), line + 5, n);
 			*before = ", ";
 		}

@@ -14,6 +14,7 @@ static void keys_deinit(struct shape_keys *keys)
 {
 	free(keys->text);
 	free(keys->all);
+	free(keys->strings);
 }
 
 void shape_free(struct shape *s)
@@ -41,6 +42,7 @@ void shape_free(struct shape *s)
 	free(s->stack_inlined);
 	free(s->labels);
 	free(s->lines);
+	free(s->text);
 	free(s->unit);
 	free(s->trim_path);
 	free(s->source_path);
@@ -72,7 +74,8 @@ static int split_keys(struct shape_keys *keys, const char *list)
 		max += *c == ',';
 	keys->text = strdup(list);
 	keys->all = calloc(max, sizeof(*keys->all));
-	if (!keys->text || !keys->all)
+	keys->strings = calloc(max, sizeof(*keys->strings));
+	if (!keys->text || !keys->all || !keys->strings)
 		return error_origin(-ENOMEM);
 	for (key = strtok_r(keys->text, ",", &rest); key; key = strtok_r(NULL, ",", &rest))
 		keys->all[keys->n++] = key;

@@ -3,11 +3,8 @@
  * A key of tagroot or tagleaf makes a frame in every stack: its function is called as the values
  * that the sample has of this key, its file as the key. Equal ones are one place.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/shape_private.h"
 
@@ -64,55 +61,79 @@ struct label_set {
 	uint32_t n;
 };
 
-static bool has_key(const struct profile *p, const struct profile_label *l, const char *key)
+static int put_value(struct shape *s, size_t *length, const char *value)
 {
-	return strcmp(profile_string(p, l->key), key) == 0;
+	size_t n = strlen(value), separator = *length ? 1 : 0;
+	int r = shape_make_room(&s->text, &s->max_text, *length + separator + n + 1, 1);
+
+	if (r)
+		return r;
+	if (separator)
+		s->text[(*length)++] = ',';
+	memcpy(s->text + *length, value, n);
+	*length += n;
+	return 0;
 }
 
 /* Texts first, then numbers: in the unit that reports are in, if one of them has a unit. */
-static void put_values(FILE *out, const struct shape *s, const struct profile *p,
-		       const struct label_set *labels, const char *key)
+static int join_values(struct shape *s, struct profile *p, const struct label_set *labels,
+		       uint32_t key, uint32_t *ret)
 {
-	const char *separator = "", *to = "";
-	char text[MEASURE_TEXT_MAX];
+	char number[MEASURE_TEXT_MAX];
+	const char *to = "";
+	size_t length = 0;
+	int r = 0;
 
-	for (uint32_t i = 0; i < labels->n; i++) {
+	for (uint32_t i = 0; i < labels->n && !r; i++) {
 		const struct profile_label *l = &labels->all[i];
 
-		if (!has_key(p, l, key))
+		if (l->key != key)
 			continue;
-		if (l->str) {
-			fprintf(out, "%s%s", separator, profile_string(p, l->str));
-			separator = ",";
-		} else if (l->num_unit) {
+		if (l->str)
+			r = put_value(s, &length, profile_string(p, l->str));
+		else if (l->num_unit)
 			to = s->unit;
-		}
 	}
-	for (uint32_t i = 0; i < labels->n; i++) {
+	for (uint32_t i = 0; i < labels->n && !r; i++) {
 		const struct profile_label *l = &labels->all[i];
 
-		if (!tag_is_number(l) || !has_key(p, l, key))
-			continue;
-		fprintf(out, "%s%s", separator,
-			measure_print(text, sizeof(text), l->num, profile_string(p, l->num_unit),
-				      to));
-		separator = ",";
+		if (l->key == key && tag_is_number(l))
+			r = put_value(s, &length,
+				      measure_print(number, sizeof(number), l->num,
+						    profile_string(p, l->num_unit), to));
 	}
+	return r ? r : profile_add_string(p, s->text, length, ret);
 }
 
-static int join_values(const struct shape *s, struct profile *p, const struct label_set *labels,
-		       const char *key, uint32_t *ret)
+/* One text, or nothing, is there already. */
+static int name_of(struct shape *s, struct profile *p, const struct label_set *labels, uint32_t key,
+		   uint32_t *ret, bool *ret_any)
 {
-	cleanup(freep) char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	const struct profile_label *only = NULL;
+	uint32_t n = 0;
 
-	if (!out)
-		return error_origin(-ENOMEM);
-	put_values(out, s, p, labels, key);
-	if (fclose(out) != 0)
-		return error_origin(-ENOMEM);
-	return profile_add_string(p, text, length, ret);
+	for (uint32_t i = 0; i < labels->n; i++) {
+		const struct profile_label *l = &labels->all[i];
+
+		if (l->key != key || (!l->str && !tag_is_number(l)))
+			continue;
+		only = l;
+		n++;
+	}
+	*ret_any |= n > 0;
+	if (n > 1 || (n && !only->str))
+		return join_values(s, p, labels, key, ret);
+	*ret = n ? only->str : 0;
+	return 0;
+}
+
+int shape_bind_keys(struct shape_keys *keys, struct profile *p)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < keys->n && !r; i++)
+		r = profile_add_text(p, keys->all[i], &keys->strings[i]);
+	return r;
 }
 
 int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shape_keys *keys,
@@ -126,19 +147,13 @@ int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shap
 
 	/* The first key comes next to the root. */
 	for (uint32_t j = 0; j < keys->n; j++) {
-		const char *key = keys->all[keys->n - 1 - j];
-		struct label_frame f;
-		int r = join_values(s, p, &labels, key, &f.name);
+		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
+		int r = name_of(s, p, &labels, f.key, &f.name, &keys->matched);
 
-		if (!r)
-			r = profile_add_text(p, key, &f.key);
 		if (!r)
 			r = find_label_frame(s, p, &f, &chain[j]);
 		if (r)
 			return r;
-		for (uint32_t k = 0; k < labels.n && !keys->matched; k++)
-			keys->matched = has_key(p, &labels.all[k], key) &&
-					(labels.all[k].str || tag_is_number(&labels.all[k]));
 	}
 	return 0;
 }

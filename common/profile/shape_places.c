@@ -413,6 +413,10 @@ int shape_bind(struct shape *s, struct profile *p)
 	int r = s->is_bound ? 0 : bind_drop_frames(s, p);
 
 	if (!r)
+		r = shape_bind_keys(&s->roots, p);
+	if (!r)
+		r = shape_bind_keys(&s->leaves, p);
+	if (!r)
 		r = bind_functions(s, p);
 	if (!r)
 		r = bind_mappings(s, p);

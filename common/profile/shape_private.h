@@ -75,6 +75,7 @@ struct shape_spot {
 struct shape_keys {
 	char *text; /* that the others lie in */
 	const char **all;
+	uint32_t *strings; /* of the profile */
 	uint32_t n;
 	bool matched;
 };
@@ -115,6 +116,8 @@ struct shape {
 	size_t max_stack;
 	struct profile_label *labels;
 	size_t max_labels;
+	char *text; /* of one frame made of labels */
+	size_t max_text;
 	struct shape_line *lines; /* of one location */
 	size_t max_lines;
 
@@ -138,6 +141,8 @@ int shape_add_place(struct shape *s, struct places *places, const struct shape_s
 		    struct shape_line *lines, uint32_t n);
 void shape_places_deinit(struct places *places);
 
+/* Finds the keys in @p, or adds them. 0 or negative errno. */
+int shape_bind_keys(struct shape_keys *keys, struct profile *p);
 /*
  * Puts the frames that the labels of sample @i are to @chain, leaf first, one per key; @keys is
  * told whether there was one. 0 or negative errno.

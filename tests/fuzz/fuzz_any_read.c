@@ -18,6 +18,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Sums that are cut depend on the order. */
+static bool is_moderate(const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_samples * p->n_sample_types; i++)
+		if (p->sample_values[i] > (INT64_C(1) << 40) ||
+		    p->sample_values[i] < -(INT64_C(1) << 40))
+			return false;
+	return true;
+}
+
 static void check(const struct profile *p)
 {
 	cleanup(profile_freep) struct profile *back = NULL;
@@ -29,7 +39,10 @@ static void check(const struct profile *p)
 		assert(p->sample_locations[i] < p->n_locations);
 	assert(!pprof_write(p, 1, &out, &n));
 	assert(!pprof_read(out, n, (size_t)256 << 20, &back, &message));
-	assert(back->n_samples == p->n_samples && back->n_sample_types == p->n_sample_types);
+	/* Texts that are no UTF-8 may become one. */
+	assert(back->n_samples <= p->n_samples && back->n_sample_types == p->n_sample_types);
+	if (!is_moderate(p))
+		return;
 	for (uint32_t type = 0; type < p->n_sample_types; type++)
 		assert(profile_total(back, type) == profile_total(p, type));
 }
@@ -43,16 +56,6 @@ static int64_t text_total(const char *text, size_t length)
 		return 0;
 	assert(!collapsed_read((const uint8_t *)text, length, &p, &message));
 	return profile_total(p, 0);
-}
-
-/* Sums that are cut depend on the order. */
-static bool is_moderate(const struct profile *p)
-{
-	for (size_t i = 0; i < p->n_samples; i++)
-		if (p->sample_values[i] > (INT64_C(1) << 40) ||
-		    p->sample_values[i] < -(INT64_C(1) << 40))
-			return false;
-	return true;
 }
 
 /* Collapsed stacks that were read come back with the same total when they are written. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is left of a profile, as a profile: shaped once more without filters, it says the same. */
+/*
+ * What is left of a profile, as a profile: shaped once more without filters, it says the same. And
+ * profiles whose samples come bit by bit and go: their stacks are those of the whole.
+ */
+#include "common/profile/pprof_reader.h"
 #include "common/profile/shape_profile.h"
 #include "tests/unit/profile/shape_fixture.h"
 
@@ -106,12 +110,106 @@ static void test_nothing_is_left(void **state)
 	end(&f);
 }
 
+/* --- bit by bit ------------------------------------------------------------------------------- */
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+static struct fixture many_samples(void)
+{
+	struct fixture f = begin();
+	uint32_t places[40], chain[12], state = 3;
+	char lines[40];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(lines, sizeof(lines), i % 3 ? "f%u@x.c:%u" : "f%u@x.c:%u,g@y.c", i % 17,
+			 i);
+		places[i] = place(&f, i % 2 ? f.mapping_a : f.mapping_b, 0x1000 + i, lines);
+	}
+	for (int64_t i = 0; i < 3000; i++) {
+		uint32_t n = 1 + next_random(&state) % ARRAY_SIZE(chain);
+		struct profile_label labels[] = {text_label(&f, "user", i % 5 ? "io" : "net"),
+						 number_label(&f, "size", i % 100, "bytes")};
+
+		for (uint32_t j = 0; j < n; j++)
+			chain[j] = places[next_random(&state) % ARRAY_SIZE(places)];
+		assert_int_equal(profile_add_sample(f.p, chain, n, &i, labels, 2), 0);
+	}
+	return f;
+}
+
+/* Feeds all of @data, and has the samples that each piece brings shaped and cleared. */
+static void feed(struct pprof_reader *reader, const uint8_t *data, size_t n, struct shape *s,
+		 FILE *out)
+{
+	struct profile_message message;
+	bool done = false;
+
+	for (size_t i = 0; i < n; i += 999) {
+		struct profile *p;
+
+		assert_int_equal(pprof_reader_feed(reader, data + i, n - i < 999 ? n - i : 999,
+						   &message),
+				 0);
+		if (!s)
+			continue;
+		p = pprof_reader_profile(reader);
+		assert_int_equal(shape_bind(s, p), 0);
+		for (size_t j = 0; j < p->n_samples; j++) {
+			struct stack stack;
+
+			if (shape_stack(s, p, j, &stack) == SHAPE_E_OK)
+				put_stack(out, s, p, &stack);
+		}
+		profile_clear_samples(p);
+	}
+	while (!done)
+		assert_int_equal(pprof_reader_end(reader, &done, &message), 0);
+}
+
+static void test_bit_by_bit(void **state)
+{
+	const struct shape_options o = {.ignore = "^f1$",
+					.hide = "^g$",
+					.tagroot = "user,size",
+					.show_from = "^f[0-9]$",
+					.taghide = "user",
+					.tagfocus = "size=10b:90b",
+					.granularity = SHAPE_LINES};
+	cleanup(pprof_reader_freep) struct pprof_reader *reader = NULL;
+	cleanup(shape_freep) struct shape *s = NULL;
+	cleanup(freep) char *got = NULL, *warnings = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct fixture f = many_samples();
+	size_t n, length;
+	FILE *out;
+
+	(void)state;
+	assert_int_equal(pprof_write(f.p, 1, &data, &n), 0);
+	assert_int_equal(pprof_reader_new(&reader, 1 << 24), 0);
+	assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
+	out = open_memstream(&got, &length);
+	assert_non_null(out);
+	feed(reader, data, n, NULL, NULL);
+	feed(reader, data, n, s, out);
+	assert_int_equal(shape_warnings(s, &warnings), 0);
+	fputs(warnings, out);
+	assert_int_equal(fclose(out), 0);
+	assert_true(length > 10000);
+	check(&f, &o, got);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_everything_is_taken),
 		cmocka_unit_test(test_what_filters_leave),
 		cmocka_unit_test(test_nothing_is_left),
+		cmocka_unit_test(test_bit_by_bit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -413,6 +413,11 @@ static void test_redundant(void **state)
 	assert_call(g, "a", "b", 60, false);
 	assert_call(g, "main", "c", 3, true);
 	graph_free(g);
+	/* What some stack has as a call stays, though others come over the box that is gone. */
+	fixture_stack(f, "main;b", 1);
+	g = fold(f, &options);
+	assert_call(g, "main", "b", 4, true);
+	graph_free(g);
 }
 
 int main(void)
