@@ -195,20 +195,22 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 	return false;
 }
 
-bool binaries_are_wanted(const struct profile *p, const struct report_inputs *in,
-			 const char *program)
+bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o)
 {
-	return program || *in->buildid || mode_of(in) == MODE_FORCE ||
-	       (mode_of(in) != MODE_NONE && any_wanted(p, false));
+	return o->program || *o->inputs->buildid || mode_of(o->inputs) == MODE_FORCE ||
+	       (mode_of(o->inputs) != MODE_NONE && any_wanted(p, o->want_lines));
 }
 
-static int forget_names(struct profile *p)
+/* Of all files, or of the program alone: what has no lines then. */
+static int forget_names(struct profile *p, bool program_alone)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < p->n_locations && !r; i++) {
 		uint32_t mapping = p->locations[i].mapping;
 
+		if (program_alone && (mapping != 0 || has_line(p, &p->locations[i])))
+			continue;
 		if (mapping != PROFILE_NONE &&
 		    is_file(profile_string(p, p->mappings[mapping].path)))
 			r = profile_set_lines(p, (uint32_t)i, NULL, 0);
@@ -271,8 +273,9 @@ int binaries_name(struct profile *p, const struct binaries_options *o)
 
 	if (r || mode == MODE_NONE)
 		return r;
-	if (mode == MODE_FORCE)
-		r = forget_names(p);
+	/* Whoever names the program knows that it is the one, also where no build id tells. */
+	if (mode == MODE_FORCE || (o->program && o->want_lines))
+		r = forget_names(p, mode != MODE_FORCE);
 	if (r || !any_wanted(p, o->want_lines))
 		return r;
 	lines = mode != MODE_FAST && (o->want_lines || !has_names(p));

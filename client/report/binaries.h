@@ -22,8 +22,7 @@ struct binaries_options {
 /* Whether @path is a program or library: an ELF file. */
 bool binaries_is_program(const char *path);
 /* Whether there is anything that binaries_name() would do. */
-bool binaries_are_wanted(const struct profile *p, const struct report_inputs *in,
-			 const char *program);
+bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o);
 /* Blocks on files and the image worker. 0 or negative errno. */
 int binaries_name(struct profile *p, const struct binaries_options *options);
 

@@ -254,9 +254,21 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	return r;
 }
 
+static struct binaries_options binaries_of(const struct load *l)
+{
+	return (struct binaries_options){
+		.inputs = l->options.inputs,
+		.program = l->program,
+		.want_lines = l->options.want_lines,
+		.note = l->options.note,
+		.context = l->options.context,
+	};
+}
+
 static int hold(struct load *l, const struct sources *sources, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
+	const struct binaries_options binaries = binaries_of(l);
 	struct gathering g = {.l = l,
 			      .message = message,
 			      .range = {.since_ns = l->options.since_ns,
@@ -269,13 +281,7 @@ static int hold(struct load *l, const struct sources *sources, struct profile_me
 	if (!r && in->n_bases)
 		r = subtract_bases(l, message);
 	if (!r)
-		r = binaries_name(l->profile, &(struct binaries_options){
-						      .inputs = in,
-						      .program = l->program,
-						      .want_lines = l->options.want_lines,
-						      .note = l->options.note,
-						      .context = l->options.context,
-					      });
+		r = binaries_name(l->profile, &binaries);
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
 	return r;
@@ -288,6 +294,7 @@ static int open_stream(struct load *l, const struct sources *sources, struct inp
 		       struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
+	const struct binaries_options binaries = binaries_of(l);
 	cleanup(input_freep) struct input *input = NULL;
 	int r;
 
@@ -297,7 +304,7 @@ static int open_stream(struct load *l, const struct sources *sources, struct inp
 	r = outcome(input_open(&input, sources->all[0].path, message));
 	if (r)
 		return name_path(message, sources->all[0].path, r);
-	if (input_is_stream(input) && !binaries_are_wanted(input_profile(input), in, l->program))
+	if (input_is_stream(input) && !binaries_are_wanted(input_profile(input), &binaries))
 		*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }

@@ -507,7 +507,7 @@ static bool is_plain(const struct work *w, const struct profile *p)
 	    p->drop_frames || *o->trim_path || o->divide_by != 1)
 		return false;
 	for (size_t i = 0; i < p->n_samples; i++)
-		if (is_zero(p, i))
+		if (is_zero(p, i) || !p->samples[i].n_locations)
 			return false;
 	return true;
 }

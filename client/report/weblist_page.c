@@ -158,8 +158,8 @@ static void put_instructions(const struct weblist_page *page, const struct webli
 		/* A gap between this and the one before it. */
 		if (i && (places[i - 1].address + places[i - 1].size != p->address ||
 			  places[i - 1].key != p->key))
-			fprintf(out, "%40s&#8942;\n", "");
-		fprintf(out, "%8s %10s %10s %10" PRIx64 ": ", "",
+			fprintf(out, "%39s&#8942;\n", "");
+		fprintf(out, "%7s %10s %10s %10" PRIx64 ": ", "",
 			code_view_value(page->values, flat, p->flat),
 			code_view_value(page->values, cum, p->cum), p->address);
 		put_text(out, p->text);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "common/json_text.h"
 

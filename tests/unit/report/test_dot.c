@@ -162,6 +162,30 @@ static void test_labels(void **state)
 	assert_int_equal(count(text, "shape=box3d"), 4);
 }
 
+/* What is left out below a box is told by the box's labels, if it calls nothing else. */
+static void test_labels_of_what_is_left_out(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	char *text;
+
+	view_options_init(&options);
+	options.nodefraction = .1;
+	fixture_stack(f, "main", 80);
+	fixture_label(f, fixture_stack(f, "main;work;thin1", 8), "thread", "a", 0, NULL);
+	fixture_label(f, fixture_stack(f, "main;work;thin2", 7), "thread", "a", 0, NULL);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "[label=\"thread:a\" fontsize=8 shape=box3d tooltip=\"15\"]");
+	/* main has callees, and of its own nothing with labels. */
+	assert_int_equal(count(text, "shape=box3d"), 1);
+	free(text);
+	fixture_stack(f, "main;work;other", 50);
+	text = fixture_view(f, &view_dot, &options);
+	/* Now work has a callee, too: its labels tell what is its own, and that is nothing. */
+	assert_int_equal(count(text, "shape=box3d"), 0);
+	free(text);
+}
+
 static void test_numbers(void **state)
 {
 	static const int64_t bytes[] = {16, 24, 32, 4096, 4100, 1 << 20};
@@ -241,8 +265,14 @@ static void test_namesakes(void **state)
 	}
 	f->frames[2] = (struct frame){.object = fixture_text(f, "/c.so")};
 	fixture_push(f, 1, 1)->frames[0] = 2;
-	f->n_frames = 3;
+	f->frames[3] = (struct frame){.name = fixture_text(f, "twice"), .start_line = 1};
+	f->frames[4] = (struct frame){.name = fixture_text(f, "twice"), .start_line = 2};
+	for (uint32_t i = 3; i < 5; i++)
+		fixture_push(f, 1, 1)->frames[0] = i;
+	f->n_frames = 5;
 	text = fixture_view(f, &view_callgrind, NULL);
+	assert_contains(text, " twice [1/2]\n");
+	assert_contains(text, " twice [2/2]\n");
 	assert_contains(text, "ob=(1) /a.so\nfl=\nfn=(1) same [1/2]\n");
 	assert_contains(text, "ob=(2) /b.so\nfl=\nfn=(2) same [2/2]\n");
 	assert_contains(text, "fn=(3) [c.so]\n");
@@ -286,10 +316,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_boxes),         TEST(test_trimmed),     TEST(test_degree),
-		TEST(test_hostile_names), TEST(test_bad_picture), TEST(test_labels),
-		TEST(test_numbers),       TEST(test_call_tree),   TEST(test_callgrind),
-		TEST(test_namesakes),     TEST(test_short_names),
+		TEST(test_boxes),
+		TEST(test_trimmed),
+		TEST(test_degree),
+		TEST(test_hostile_names),
+		TEST(test_bad_picture),
+		TEST(test_labels),
+		TEST(test_labels_of_what_is_left_out),
+		TEST(test_numbers),
+		TEST(test_call_tree),
+		TEST(test_callgrind),
+		TEST(test_namesakes),
+		TEST(test_short_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,12 +285,14 @@ static void test_edge_fraction(void **state)
 
 	fixture_stack(f, "main;a;b", 5);
 	fixture_stack(f, "main;a", 50);
-	fixture_stack(f, "main;b", 45);
+	fixture_stack(f, "main;b", 35);
+	fixture_stack(f, "main;c", 10);
 	g = fold(f, &options);
 	assert_int_equal(f->n_passes, 1);
 	assert_int_equal(g->n_dropped_calls, 1);
 	assert_null(find_call(g, "a", "b"));
-	assert_call(g, "main", "b", 45, false);
+	assert_call(g, "main", "b", 35, false);
+	assert_call(g, "main", "c", 10, false);
 	graph_free(g);
 }
 
@@ -371,6 +373,26 @@ static void test_tree(void **state)
 	graph_free(g);
 }
 
+/* A call over what is gone is inlined if all that it goes over is. */
+static void test_inlined_in_trees(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .is_tree = true, .nodecount = 2};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;called;+inlined", 5);
+	fixture_stack(f, "main", 6);
+	g = fold(f, &options);
+	assert_order(g, "main inlined");
+	assert_call(g, "main", "inlined", 5, true);
+	assert_false(find_call(g, "main", "inlined")->is_inlined);
+	graph_free(g);
+	f->stacks[0].is_inlined[1] = 1;
+	g = fold(f, &options);
+	assert_true(find_call(g, "main", "inlined")->is_inlined);
+	graph_free(g);
+}
+
 static void test_mean(void **state)
 {
 	struct graph_options options = {.wants_calls = true};
@@ -382,6 +404,8 @@ static void test_mean(void **state)
 	fixture_stack(f, "main;a", 1)->values[1] = 100;
 	fixture_stack(f, "main;a", 3)->values[1] = 500;
 	fixture_stack(f, "main", 4)->values[1] = 40;
+	/* Nothing, but it is one more that the sum is divided by. */
+	fixture_stack(f, "main;b", 2)->values[1] = 0;
 	input = fixture_input(f);
 	input.type = 1;
 	input.mean = true;
@@ -390,7 +414,7 @@ static void test_mean(void **state)
 	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 150);
 	node = &g->nodes[find(g, "main")];
 	assert_int_equal(graph_mean(node->flat, node->flat_divisor), 10);
-	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 80);
+	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 64);
 	graph_free(g);
 }
 
@@ -420,15 +444,36 @@ static void test_redundant(void **state)
 	graph_free(g);
 }
 
+/* None goes that is heavier than a call that stays. */
+static void test_heavy_residual(void **state)
+{
+	struct graph_options options = {.wants_calls = true,
+					.is_picture = true,
+					.nodefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;tiny1;b", 5);
+	fixture_stack(f, "main;tiny2;b", 5);
+	fixture_stack(f, "main;tiny3;b", 5);
+	fixture_stack(f, "main;a;b", 12);
+	fixture_stack(f, "main", 73);
+	g = fold(f, &options);
+	assert_call(g, "main", "b", 15, true);
+	assert_call(g, "a", "b", 12, false);
+	graph_free(g);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_sums),     TEST(test_recursion), TEST(test_deep_recursion),
-		TEST(test_overflow), TEST(test_order),     TEST(test_nothing_is_left),
-		TEST(test_fraction), TEST(test_count),     TEST(test_edge_fraction),
-		TEST(test_inlined),  TEST(test_objects),   TEST(test_tree),
-		TEST(test_mean),     TEST(test_redundant),
+		TEST(test_sums),           TEST(test_recursion), TEST(test_deep_recursion),
+		TEST(test_overflow),       TEST(test_order),     TEST(test_nothing_is_left),
+		TEST(test_fraction),       TEST(test_count),     TEST(test_edge_fraction),
+		TEST(test_inlined),        TEST(test_objects),   TEST(test_tree),
+		TEST(test_mean),           TEST(test_redundant), TEST(test_inlined_in_trees),
+		TEST(test_heavy_residual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
 
 #include "client/report/stack_tree.h"
 #include "common/profile/shape.h"

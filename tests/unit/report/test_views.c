@@ -201,8 +201,12 @@ static void test_peek(void **state)
 	char *text;
 
 	push_three(f);
+	fixture_stack(f, "corner", 1);
+	fixture_stack(f, "other", 1000);
 	options.pattern = "^co";
 	text = fixture_view(f, &view_peek, &options);
+	/* However little it weighs. */
+	assert_contains(text, "| corner\n");
 	assert_contains(text, "|   work\n");
 	assert_contains(text, "| copy\n");
 	assert_lacks(text, "main");
@@ -230,6 +234,8 @@ static void test_traces(void **state)
 	fixture_label(f, s, "thread", "c", 0, NULL);
 	fixture_label(f, s, "cpu", NULL, 7, NULL);
 	fixture_label(f, fixture_stack(f, "main", -2), "cpu", NULL, 9, "things");
+	/* A key's unit is the first one that is named. */
+	fixture_label(f, fixture_stack(f, "main", 1), "cpu", NULL, 1, "ms");
 	text = fixture_view(f, &view_traces, &options);
 	assert_int_equal(f->n_passes, 2);
 	assert_contains(text,
