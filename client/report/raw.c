@@ -121,7 +121,7 @@ static int compare_texts(const void *a, const void *b)
 static int put_labels(FILE *out, const struct profile *p, const struct profile_sample *s,
 		      bool are_texts)
 {
-	const struct profile_label *labels = p->sample_labels + s->first_label;
+	const struct profile_label *labels = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
 	cleanup(freep) char **texts = calloc(s->n_labels + 1, sizeof(*texts));
 	size_t n = 0, length;
 	int r = texts ? 0 : -ENOMEM;

@@ -103,10 +103,10 @@ static int remake(struct profile *p,
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < taken.n && !r; i++) {
 		const struct profile_sample *s = &taken.samples[i];
-		uint32_t n = take(p, taken.locations + s->first_location, s->n_locations, chain);
+		uint32_t n = take(p, taken_chain(&taken, i), s->n_locations, chain);
 
 		r = profile_add_sample(p, chain, n, &taken.values[i * p->n_sample_types],
-				       taken.labels + s->first_label, s->n_labels);
+				       taken_labels(&taken, i), s->n_labels);
 	}
 	return r;
 }

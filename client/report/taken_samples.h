@@ -34,6 +34,21 @@ static inline void taken_samples_init(struct taken_samples *t, struct profile *p
 	profile_clear_samples(p);
 }
 
+/* Nothing has no place. */
+static inline const struct profile_label *taken_labels(const struct taken_samples *t, size_t sample)
+{
+	const struct profile_sample *s = &t->samples[sample];
+
+	return s->n_labels ? t->labels + s->first_label : NULL;
+}
+
+static inline const uint32_t *taken_chain(const struct taken_samples *t, size_t sample)
+{
+	const struct profile_sample *s = &t->samples[sample];
+
+	return s->n_locations ? t->locations + s->first_location : NULL;
+}
+
 static inline void taken_samples_deinit(struct taken_samples *t)
 {
 	free(t->samples);
