@@ -43,16 +43,17 @@ const struct verb verbs[] = {
 	{"stop", "ID|PID|--all [--json]", "end a session and print its files",
 	 "Writes what the session has counted since its last window, then prints every file\n"
 	 "that it wrote, a path a line.\n"
-	 "\nExample: go tool pprof -top $(profctl stop s1 | grep pb.gz)\n",
+	 "\nExample: profctl report $(profctl stop s1 | grep pb.gz)\n",
 	 stop_run},
 	{"pause", "", "pause the system session",
 	 "Samples stop until `profctl resume`; sessions from `profctl start` go on.\n"
 	 "\nExample: profctl pause && make benchmark; profctl resume\n",
 	 pause_run},
 	{"resume", "", "resume the system session", "\nExample: profctl resume\n", resume_run},
-	{"status", "[--watch] [--json]", "what profd does and how well",
+	{"status", "[-w] [--json]", "what profd does and how well",
 	 "Shows where every tick went (the ledger), how many stacks are whole, what profd costs,\n"
-	 "the store, warnings and sessions. --watch shows it again every two seconds.\n"
+	 "the store, warnings and sessions.\n"
+	 "  -w, --watch   again every two seconds\n"
 	 "\nExample: profctl status --json | jq .ledger\n",
 	 status_run},
 	{"flush", "[ID] [--json]", "write the open window now and print its files",
@@ -85,7 +86,7 @@ const struct verb verbs[] = {
 	 "output\n"
 	 "      --stored        without the open window\n"
 	 "Without privileges: sessions of your own, and programs of your own that run now.\n"
-	 "\nExample: go tool pprof -top $(profctl collect -s nginx.service --since -1h)\n",
+	 "\nExample: profctl report --top $(profctl collect -s nginx.service --since -1h)\n",
 	 collect_run},
 	{"vacuum", "[--max-age T] [--max-size S] [--json]", "delete old profiles now",
 	 "Limits that are not given are the configured ones; the newest windows of each service\n"
@@ -151,7 +152,7 @@ const struct verb verbs[] = {
 	 "\nExample: profctl report --text profile.pb.gz\n"
 	 "         profctl report --flame -o flame.html -s nginx.service --since -1h\n"
 	 "         profctl report --peek=malloc ./program program.prof\n"
-	 "         profctl report --diff_base=before.pb.gz --cum after.pb.gz\n\n",
+	 "         profctl report --diff_base=before.pb.gz --cum after.pb.gz\n",
 	 report_run},
 	{"diff", "[OPTIONS] BASE NEW", "what a profile has more, and less, than another",
 	 "The short form of report --diff_base=BASE NEW, and takes its options: percentages are\n"
@@ -179,7 +180,7 @@ const struct verb verbs[] = {
 	 "Programs that are linked statically, use musl, or run with other rights than yours are "
 	 "run,\n"
 	 "but not sampled; of much CPU time that was not, the last lines tell.\n"
-	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && go tool pprof -top sort.pb.gz\n",
+	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && profctl report sort.pb.gz\n",
 	 run_run},
 	{"top", "[-s SERVICE | -p PID] [-d SECONDS] [--rows N] [--once] [--json]",
 	 "the hottest functions, as they run",
@@ -218,7 +219,7 @@ const struct verb verbs[] = {
 	 "of\n"
 	 "                       one process; in .collapsed: collapsed stacks; - is standard "
 	 "output\n"
-	 "\nExample: profctl record -d 10s -a && go tool pprof -top profd.pb.gz\n",
+	 "\nExample: profctl record -d 10s -a && profctl report profd.pb.gz\n",
 	 record_run},
 	{0},
 };
@@ -248,11 +249,17 @@ int complain(const struct context *context, int status, const char *format, ...)
 
 static void print_verb_help(const struct verb *verb, FILE *out)
 {
-	fprintf(out, "usage: profctl %s%s%s\n\n%c%s.\n%s", verb->name, *verb->synopsis ? " " : "",
+	const char *example = strstr(verb->help, "\nExample");
+	int before = example ? (int)(example - verb->help) : (int)strlen(verb->help);
+
+	fprintf(out, "usage: profctl %s%s%s\n\n%c%s.\n%.*s", verb->name, *verb->synopsis ? " " : "",
 		verb->synopsis, verb->summary[0] - ('a' <= verb->summary[0]) * ('a' - 'A'),
-		verb->summary + 1, verb->help);
-	if (verb->run == report_run)
+		verb->summary + 1, before, verb->help);
+	if (verb->run == report_run) {
+		fputc('\n', out);
 		report_options_help(out);
+	}
+	fputs(verb->help + before, out);
 }
 
 static void print_help(FILE *out)

@@ -171,33 +171,24 @@ int report_on(struct context *context, const struct report_arguments *a)
 		       : STATUS_DONE;
 }
 
-bool report_begin(const struct context *context, int argc, char **argv,
-		  struct report_arguments *ret, int *ret_status)
+int report_parse_ended(const struct context *context, int r, const struct profile_message *message)
 {
-	struct profile_message message;
-	struct usage_message usage;
-	int r = report_parse(argc, argv, ret, &message);
+	struct usage_message usage = {0};
 
-	if (!r)
-		return true;
-	if (r < 0) {
-		*ret_status = report_complain(context, r);
-		return false;
-	}
-	if (r == REPORT_OPTIONS_BAD)
-		(void)usage_error(&usage, "%s", message.text);
-	*ret_status = parse_ended(context, r == REPORT_OPTIONS_HELP ? VERB_HELP : OPTIONS_BAD,
-				  &usage);
-	return false;
+	if (r < 0)
+		return report_complain(context, r);
+	if (r == REPORT_OPTIONS_HELP)
+		return parse_ended(context, VERB_HELP, &usage);
+	return parse_ended(context, usage_error(&usage, "%s", message->text), &usage);
 }
 
 int report_run(struct context *context, int argc, char **argv)
 {
+	struct profile_message message;
 	struct report_arguments a;
-	int status;
+	int r = report_parse(argc, argv, &a, &message);
+	int status = r ? report_parse_ended(context, r, &message) : report_on(context, &a);
 
-	if (report_begin(context, argc, argv, &a, &status))
-		status = report_on(context, &a);
 	report_arguments_deinit(&a);
 	return status;
 }

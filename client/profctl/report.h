@@ -12,11 +12,10 @@
  */
 int report_on(struct context *context, const struct report_arguments *a);
 /*
- * Reads a command line. False: that is all there is to do, and *ret_status is the exit status,
- * after the help or a complaint. *ret is to be freed with report_arguments_deinit() in any case.
+ * What a verb does when report_parse() or report_parse_diff() returned @r instead of 0: prints its
+ * help, or the complaint. Returns the exit status.
  */
-bool report_begin(const struct context *context, int argc, char **argv,
-		  struct report_arguments *ret, int *ret_status);
+int report_parse_ended(const struct context *context, int r, const struct profile_message *message);
 /* Loads @inputs, all at once. Returns the exit status, after a line to the user. */
 struct load;
 int report_load(struct context *context, const struct report_inputs *inputs, struct load **ret);

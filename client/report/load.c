@@ -22,7 +22,8 @@
 #include "common/profile/merge.h"
 #include "common/profile/message.h"
 
-#define SHOWN 90 /* bytes of a path in a message */
+#define SHOWN        90 /* bytes of a path in a message */
+#define PASSED_SHOWN 3  /* files in folders that are no profiles */
 
 struct load {
 	struct load_options options;
@@ -111,7 +112,7 @@ struct gathering {
 	struct load *l;
 	struct merge *merge;
 	struct merge_select range; /* of files that are not in it as a whole */
-	size_t n, n_legacy;
+	size_t n, n_legacy, n_passed;
 	struct profile_message *message;
 };
 
@@ -126,7 +127,8 @@ static int gather_file(struct gathering *g, const struct source *source)
 		name_path(g->message, source->path, r);
 		if (!source->is_found || r == LOAD_E_DENIED)
 			return r;
-		note(g->l, "passed over: %s", g->message->text);
+		if (g->n_passed++ < PASSED_SHOWN)
+			note(g->l, "passed over: %s", g->message->text);
 		return LOAD_E_OK;
 	}
 	if (r)
@@ -147,6 +149,8 @@ static int gather(struct gathering *g, const struct sources *sources, enum merge
 		r = gather_file(g, &sources->all[i]);
 	if (r)
 		return r;
+	if (g->n_passed > PASSED_SHOWN)
+		note(g->l, "%zu more passed over", g->n_passed - PASSED_SHOWN);
 	if (!merge_profile(m))
 		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
 				      sources->n ? sources->all[0].path : "");

@@ -314,29 +314,68 @@ static int check(const struct line *l)
 	return 0;
 }
 
-int report_parse(int argc, char *const *argv, struct report_arguments *ret,
-		 struct profile_message *message)
+/* The operand before the last one. */
+static int take_base(struct line *l)
 {
-	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
-	struct report_inputs *in = &ret->inputs;
+	struct report_inputs *in = &l->a->inputs;
+	size_t at;
+	int r;
+
+	if (in->n_bases)
+		return BAD(l->message, "BASE is an operand here: profctl diff BASE NEW");
+	if (*in->service || in->n_profiles < 2 || in->n_profiles > 3)
+		return BAD(l->message, "which two profiles? profctl diff BASE NEW");
+	at = in->n_profiles - 2;
+	in->is_diff = true;
+	r = add_text(&in->bases, &in->n_bases, in->profiles[at]);
+	if (r)
+		return r;
+	in->profiles[at] = in->profiles[at + 1];
+	in->n_profiles--;
+	return REPORT_OPTIONS_OK;
+}
+
+static int parse(struct line *l)
+{
+	struct report_inputs *in = &l->a->inputs;
 	bool only_operands = false;
 	int r = 0;
 
-	report_options_init(&ret->options);
+	report_options_init(&l->a->options);
 	*in = (struct report_inputs){0};
 	for (const struct report_option *option = report_options_all; option->name; option++)
 		if (option->kind == REPORT_OPTION_TEXT && option->is_input)
 			*(const char **)((char *)in + option->offset) = "";
-	while (!r && l.at < argc) {
-		const char *word = argv[l.at++];
+	while (!r && l->at < l->argc) {
+		const char *word = l->argv[l->at++];
 
 		if (only_operands || word[0] != '-' || !word[1])
 			r = add_text(&in->profiles, &in->n_profiles, word);
 		else if (strcmp(word, "--") == 0)
 			only_operands = true;
 		else
-			r = take_word(&l, word);
+			r = take_word(l, word);
 	}
+	return r;
+}
+
+int report_parse(int argc, char *const *argv, struct report_arguments *ret,
+		 struct profile_message *message)
+{
+	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
+	int r = parse(&l);
+
+	return r ? r : check(&l);
+}
+
+int report_parse_diff(int argc, char *const *argv, struct report_arguments *ret,
+		      struct profile_message *message)
+{
+	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
+	int r = parse(&l);
+
+	if (!r)
+		r = take_base(&l);
 	return r ? r : check(&l);
 }
 

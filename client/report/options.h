@@ -156,6 +156,9 @@ const char *report_view_name(int view);
  */
 int report_parse(int argc, char *const *argv, struct report_arguments *ret,
 		 struct profile_message *message);
+/* As that, of a line whose last two operands are the base of a comparison and a profile. */
+int report_parse_diff(int argc, char *const *argv, struct report_arguments *ret,
+		      struct profile_message *message);
 void report_arguments_deinit(struct report_arguments *a);
 /* The options, a line each, for the help text. */
 void report_options_help(FILE *out);

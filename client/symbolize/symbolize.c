@@ -425,8 +425,7 @@ static void conclude(struct work *w, int r)
 		notes_add(notes, "%s: taken for the file that ran, no build id tells",
 			  w->unidentified);
 	else if (w->n_unidentified)
-		notes_add(notes,
-			  "%s and %zu more files: taken for those that ran, no build id tells",
+		notes_add(notes, "%s and %zu more: taken for those that ran, no build id tells",
 			  w->unidentified, w->n_unidentified - 1);
 	if (namer_is_full(w->namer))
 		notes_add(notes, "the names take too much memory, some are left out");

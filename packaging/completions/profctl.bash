@@ -60,9 +60,21 @@ _profctl_events()
 	done
 }
 
+# The options in $help; what begins with one dash has one, where that is as good as two.
+_profctl_options()
+{
+	local dashes=--
+
+	[[ $cur != -[A-Za-z]* || $verb != @(report|diff) ]] || dashes=-
+	grep -oE '(^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' <<<"$help" | tr -d '][ |,' |
+		sed "s/^--/$dashes/" | sort -u
+}
+
 # The values of option $1; 1: it takes none.
 _profctl_value()
 {
+	[[ $verb != @(report|diff) || $1 != -[a-z][a-z]* ]] || set -- "-$1"
+	[[ $verb$1 != convert-t ]] || set -- --to
 	case $1 in
 	-s | --service) _profctl_choose < <(_profctl_services) ;;
 	-p | --pid) _profctl_choose < <(_profctl_pids) ;;
@@ -74,26 +86,35 @@ _profctl_value()
 	--session) _profctl_choose < <(_profctl_sessions) ;;
 	--format) _profctl_choose <<<$'pprof\nlegacy\ncollapsed' ;;
 	--formats) _profctl_choose <<<$'pprof\nlegacy\npprof,legacy' ;;
+	--to) _profctl_choose <<<$'pprof\nlegacy\ncollapsed\nspeedscope' ;;
+	--symbolize) _profctl_choose <<<$'none\nfastlocal\nlocal\nforce' ;;
+	--sample_index)
+		_profctl_choose < <(printf '%s\n' samples cpu alloc_objects alloc_space \
+			inuse_objects inuse_space contentions delay)
+		;;
+	--unit) _profctl_choose < <(printf '%s\n' auto minimum ns us ms s B kB MB GB) ;;
 	--since | --until) _profctl_choose <<<$'today\nyesterday\n-10m\n-1h\n-1d' ;;
 	--socket) _filedir ;;
 	*)
 		[[ $help =~ (^|[^A-Za-z0-9_-])"$1"(, --[a-z_-]+)?[\ =]([A-Z]+) ]] || return
 		case ${BASH_REMATCH[3]} in
 		FILE) _filedir ;;
-		DIR) _filedir -d ;;
+		DIR | DIRS) _filedir -d ;;
 		esac
 		;;
 	esac
 }
 
-# Where the command of `run` begins; 1: not yet.
+# Where the command of `run` or `record` begins; 1: not yet.
 _profctl_find_command()
 {
 	local i
 
 	for ((i = $1; i <= cword; i++)); do
 		case ${words[i]} in
-		-F | -o | --frequency | --output) ((i++)) ;;
+		-[Fdeops] | --frequency | --output | --duration | --event | --pid | --service)
+			((i++))
+			;;
 		--)
 			((i++ < cword)) && at=$i
 			return
@@ -129,27 +150,29 @@ _profctl()
 			;;
 		esac
 	done
-	if [[ $verb == run ]] && _profctl_find_command $((i + 1)); then
+	if [[ $verb == @(run|record) ]] && _profctl_find_command $((i + 1)); then
 		_command_offset "$at"
 		return
 	fi
 	# Neither the verb nor what belongs to nothing has a help: then it is that of profctl.
-	help=$(_profctl_ask help $verb)
+	help=$(_profctl_ask help ${verb/#diff/report})
 	help=${help%%$'\nExample'*}
+	# Its base is an operand.
+	[[ $verb != diff ]] || help=$(sed -E '/(^|[ ,[])(-s|--(diff_)?base|--since)([ =]|$)/d
+		/--(service|until|store)=/d' <<<"$help")
 	if [[ $prev == -* ]] && _profctl_value "$prev"; then
 		return
 	elif [[ $split == true ]]; then
 		return
 	elif [[ $cur == -* ]]; then
-		_profctl_choose < <(grep -oE '(^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' <<<"$help" |
-			tr -d '][ |,' | sort -u)
+		_profctl_choose < <(_profctl_options)
 	elif [[ -z $verb || $verb == help ]]; then
 		_profctl_choose < <(_profctl_ask help | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p')
 	elif [[ $verb == start ]]; then
 		_profctl_choose < <(_profctl_pids)
 	elif [[ $verb == stop || $verb == flush ]]; then
 		_profctl_choose < <(_profctl_sessions)
-	elif [[ $help =~ PROFILE|BASE ]]; then
+	elif [[ $help =~ PROFILE|BASE|IMAGE ]]; then
 		_filedir
 	fi
 } &&

@@ -15,12 +15,18 @@ end
 
 # What is typed of a value, behind --option= as well.
 function __profctl_word
-    commandline -ct | string replace -r '^--[a-z_-]+=' ''
+    commandline -ct | string replace -r '^--?[a-z_-]+=' ''
 end
 
-# The values of option $argv; 1: it takes none.
+# The values of the option $argv[1] of the verb $argv[2]; 1: it takes none.
 function __profctl_value
-    switch $argv
+    set -l option $argv[1]
+    if contains -- "$argv[2]" report diff
+        set option (string replace -r '^-(?=[a-z][a-z])' -- -- $option)
+    else if test "$argv[2]$option" = convert-t
+        set option --to
+    end
+    switch $option
         case -s --service
             __profctl_texts service list
             systemctl list-units --type=service --plain --no-legend 2>/dev/null |
@@ -46,32 +52,41 @@ function __profctl_value
             printf '%s\n' pprof legacy collapsed
         case --formats
             printf '%s\n' pprof legacy pprof,legacy
+        case --to
+            printf '%s\n' pprof legacy collapsed speedscope
+        case --symbolize
+            printf '%s\n' none fastlocal local force
+        case --sample_index
+            printf '%s\n' samples cpu alloc_objects alloc_space inuse_objects inuse_space \
+                contentions delay
+        case --unit
+            printf '%s\n' auto minimum ns us ms s B kB MB GB
         case --since --until
             printf '%s\n' today yesterday -10m -1h -1d
         case --socket
             __fish_complete_path (__profctl_word)
         case '*'
-            set -l pattern "(?:^|[^A-Za-z0-9_-])$argv(?:, --[a-z_-]+)?[ =]([A-Z]+)"
+            set -l pattern "(?:^|[^A-Za-z0-9_-])$option(?:, --[a-z_-]+)?[ =]([A-Z]+)"
             set -l what (string match -rg -- $pattern $__profctl_help)
             or return
             switch $what[1]
                 case FILE
                     __fish_complete_path (__profctl_word)
-                case DIR
+                case DIR DIRS
                     __fish_complete_directories (__profctl_word)
             end
     end
     return 0
 end
 
-# The options in the help, with what is said of them.
+# The options in the help $argv[2..], with what is said of them; their dashes are $argv[1].
 function __profctl_options
-    set -l options (string match -ra -- '(?:^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' $argv |
+    set -l options (string match -ra -- '(?:^|[][ |,])--?[A-Za-z][A-Za-z0-9_-]*' $argv[2..-1] |
         string replace -ra '[][ |,]' '' | sort -u)
     for option in $options
         set -l pattern "^ +(?:-[A-Za-z], )?$option(?:, --[a-z_-]+)?(?:[ =][A-Z]+)?  +(.*)"
-        set -l said (string match -rg -- $pattern $argv)
-        printf '%s\t%s\n' $option "$said[1]"
+        set -l said (string match -rg -- $pattern $argv[2..-1])
+        printf '%s\t%s\n' (string replace -r '^--' -- $argv[1] $option) "$said[1]"
     end
 end
 
@@ -95,11 +110,12 @@ function __profctl_complete
         end
         set i (math $i + 1)
     end
-    if test "$verb" = run
+    if contains -- "$verb" run record
+        set -l valued -F -d -e -o -p -s --frequency --duration --event --output --pid --service
         set i (math $i + 1)
         while test $i -le (count $words)
             switch $words[$i]
-                case -F -o --frequency --output
+                case $valued
                     set i (math $i + 1)
                 case --
                     set i (math $i + 1)
@@ -116,19 +132,28 @@ function __profctl_complete
             return
         end
         if not string match -q -- '-*' $current
-            and not contains -- "$words[-1]" -F -o --frequency --output
+            and not contains -- "$words[-1]" $valued
             complete -C "$current"
             return
         end
     end
-    set -g __profctl_help (__profctl_ask help $verb | string match -rv '^$' | sed '/^Example/,$d')
-    set -l option (string match -rg '^(--[a-z_-]+)=' -- $current)
+    set -l helper $verb
+    set -l without '^$'
+    if test "$verb" = diff # its base is an operand
+        set helper report
+        set without '^$|(^|[ ,[])(-s|--(diff_)?base|--since)([ =]|$)|--(service|until|store)='
+    end
+    set -g __profctl_help (__profctl_ask help $helper | string match -rv -- $without |
+        sed '/^Example/,$d')
+    set -l option (string match -rg '^(--?[a-z_-]+)=' -- $current)
     if test -n "$option"
-        string replace -r -- '^' "$option=" (__profctl_value $option)
-    else if string match -q -- '-*' "$words[-1]"; and __profctl_value $words[-1]
+        string replace -r -- '^' "$option=" (__profctl_value $option $verb)
+    else if string match -q -- '-*' "$words[-1]"; and __profctl_value $words[-1] "$verb"
         return
+    else if string match -qr -- '^-[A-Za-z]' $current; and contains -- "$verb" report diff
+        __profctl_options - $__profctl_help
     else if string match -q -- '-*' $current
-        __profctl_options $__profctl_help
+        __profctl_options -- $__profctl_help
     else if test -z "$verb" -o "$verb" = help
         __profctl_ask help | string match -rg '^  ([a-z]+) +(.*)' | while read -l name
             read -l said
@@ -138,7 +163,7 @@ function __profctl_complete
         __fish_complete_pids
     else if test "$verb" = stop -o "$verb" = flush
         __profctl_value --session
-    else if string match -qr 'PROFILE|BASE' $__profctl_help
+    else if string match -qr -- 'PROFILE|BASE|IMAGE' $__profctl_help
         __fish_complete_path $current
     end
 end
