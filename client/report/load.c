@@ -113,13 +113,14 @@ struct gathering {
 	struct merge *merge;
 	struct merge_select range; /* of files that are not in it as a whole */
 	size_t n, n_legacy, n_passed;
+	struct input *opened; /* the only one, if it is open */
 	struct profile_message *message;
 };
 
 static int gather_file(struct gathering *g, const struct source *source)
 {
-	cleanup(input_freep) struct input *in = NULL;
-	int r = outcome(input_open(&in, source->path, g->message));
+	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
+	int r = in ? LOAD_E_OK : outcome(input_open(&in, source->path, g->message));
 
 	if (!r)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
@@ -269,17 +270,21 @@ static struct binaries_options binaries_of(const struct load *l)
 	};
 }
 
-static int hold(struct load *l, const struct sources *sources, struct profile_message *message)
+/* Takes @opened, the only one of @sources, or NULL. */
+static int hold(struct load *l, const struct sources *sources, struct input *opened,
+		struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
 	const struct binaries_options binaries = binaries_of(l);
 	struct gathering g = {.l = l,
+			      .opened = opened,
 			      .message = message,
 			      .range = {.since_ns = l->options.since_ns,
 					.until_ns = l->options.until_ns}};
 	int r = gather(&g, sources, *in->service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT,
 		       &l->profile);
 
+	input_free(g.opened);
 	l->n_files = g.n;
 	l->is_legacy = g.n_legacy == g.n;
 	if (!r && in->n_bases)
@@ -293,23 +298,28 @@ static int hold(struct load *l, const struct sources *sources, struct profile_me
 
 /* --- a stream --------------------------------------------------------------------------------- */
 
-/* Whether the one file there is can be told as it is read; *ret is that file, opened. */
-static int open_stream(struct load *l, const struct sources *sources, struct input **ret,
-		       struct profile_message *message)
+/*
+ * If there is one file alone, *ret is that file, opened, from which *ret_stream tells whether it
+ * can be told as it is read. It may be a pipe: nobody can open it again.
+ */
+static int open_single(struct load *l, const struct sources *sources, struct input **ret,
+		       bool *ret_stream, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
 	const struct binaries_options binaries = binaries_of(l);
 	cleanup(input_freep) struct input *input = NULL;
 	int r;
 
+	*ret_stream = false;
 	if (l->options.hold || sources->n != 1 || in->n_bases || in->auto_signal_frames ||
 	    *in->service)
 		return LOAD_E_OK;
 	r = outcome(input_open(&input, sources->all[0].path, message));
 	if (r)
 		return name_path(message, sources->all[0].path, r);
-	if (input_is_stream(input) && !binaries_are_wanted(input_profile(input), &binaries))
-		*ret = steal_ptr(&input);
+	*ret_stream = input_is_stream(input) &&
+		      !binaries_are_wanted(input_profile(input), &binaries);
+	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }
 
@@ -397,6 +407,8 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 {
 	cleanup(load_freep) struct load *l = calloc(1, sizeof(*l));
 	cleanup(sources_deinit) struct sources sources = {0};
+	cleanup(input_freep) struct input *input = NULL;
+	bool is_stream = false;
 	int r;
 
 	if (!l)
@@ -404,8 +416,9 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	l->options = *options;
 	r = find_sources(l, &sources, message);
 	if (!r)
-		r = open_stream(l, &sources, &l->input, message);
-	if (!r && l->input) {
+		r = open_single(l, &sources, &input, &is_stream, message);
+	if (!r && is_stream) {
+		l->input = steal_ptr(&input);
 		l->n_files = 1;
 		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
 		/* So that there is a profile. */
@@ -414,7 +427,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 		if (r > 0)
 			name_path(message, sources.all[0].path, r);
 	} else if (!r) {
-		r = hold(l, &sources, message);
+		r = hold(l, &sources, steal_ptr(&input), message);
 	}
 	l->options.inputs = NULL; /* the caller's */
 	l->program = NULL;
