@@ -161,7 +161,7 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 {
 	/* The first one that is there. */
 	static const char *const programs[][4] = {
-		[PICTURE_BROWSER] = {"xdg-open", "sensible-browser", "firefox"},
+		[PICTURE_BROWSER] = {"xdg-open", "x-www-browser", "firefox"},
 		[PICTURE_GV] = {"gv", "xdg-open"},
 		[PICTURE_KCACHEGRIND] = {"kcachegrind", "qcachegrind"},
 	};
