@@ -93,8 +93,7 @@ static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t 
 	const uint32_t *chain = s->n_locations ? &m->from->sample_locations[s->first_location]
 					       : NULL;
 	uint32_t n = 0;
-	int r = merge_make_room(&m->chain, &m->max_chain, (size_t)s->n_locations + 1,
-				sizeof(*m->chain));
+	int r = room_make(&m->chain, &m->max_chain, (size_t)s->n_locations + 1, sizeof(*m->chain));
 
 	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
 		if (m->select->no_kernel && is_kernel(m->from, chain[i]))
@@ -121,8 +120,7 @@ static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t
 {
 	bool has_window = false;
 	uint32_t n = 0;
-	int r = merge_make_room(&m->labels, &m->max_labels, (size_t)s->n_labels + 1,
-				sizeof(*m->labels));
+	int r = room_make(&m->labels, &m->max_labels, (size_t)s->n_labels + 1, sizeof(*m->labels));
 
 	for (uint32_t i = 0; i < s->n_labels && !r; i++) {
 		struct profile_label l = m->from->sample_labels[s->first_label + i];

@@ -5,6 +5,7 @@
 /* What merge.c and merge_translate.c share. */
 #include "common/profile/merge.h"
 #include "common/profile/profile_table.h"
+#include "common/profile/room.h"
 #include "common/profile/windows.h"
 
 struct merge {
@@ -39,7 +40,5 @@ struct merge {
 int merge_take_string(struct merge *m, uint32_t string, uint32_t *ret);
 int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret);
 int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret);
-/* Makes the array of pointer type whose address is @array hold @n elements of @size bytes. */
-int merge_make_room(void *array, size_t *max, size_t n, size_t size);
 
 #endif

@@ -3,11 +3,7 @@
  * Things of the profile that is added are translated when the first sample refers to them: four
  * arrays, by index there, hold the index here.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "common/error.h"
 #include "common/profile/merge_private.h"
 
 #define SIZE_ROUND UINT64_C(0x1000) /* pprof's: mapped sizes differ in the last page */
@@ -106,26 +102,9 @@ static int take_function(struct merge *m, uint32_t function, uint32_t *ret)
 	return r;
 }
 
-/* Makes *array hold at least @n elements. */
-int merge_make_room(void *array, size_t *max, size_t n, size_t size)
-{
-	void *old, *grown;
-
-	if (n <= *max)
-		return 0;
-	n += n / 2 + 16;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, n, size);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	memcpy(array, &grown, sizeof(grown));
-	*max = n;
-	return 0;
-}
-
 static int take_lines(struct merge *m, const struct profile_location *l)
 {
-	int r = merge_make_room(&m->lines, &m->max_lines, l->n_lines, sizeof(*m->lines));
+	int r = room_make(&m->lines, &m->max_lines, l->n_lines, sizeof(*m->lines));
 
 	for (uint32_t i = 0; i < l->n_lines && !r; i++) {
 		m->lines[i] = m->from->lines[l->first_line + i];

@@ -20,8 +20,8 @@ static int add_label_frame(struct shape *s, struct profile *p, const struct labe
 {
 	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
 	const struct shape_spot spot = {.is_label = true};
-	int r = shape_make_room(&s->label_frames, &s->max_label_frames, s->n_label_frames + 1,
-				sizeof(*s->label_frames));
+	int r = room_make(&s->label_frames, &s->max_label_frames, s->n_label_frames + 1,
+			  sizeof(*s->label_frames));
 
 	if (!r)
 		r = profile_table_reserve(&s->label_frame_table);
@@ -64,7 +64,7 @@ struct label_set {
 static int put_value(struct shape *s, size_t *length, const char *value)
 {
 	size_t n = strlen(value), separator = *length ? 1 : 0;
-	int r = shape_make_room(&s->text, &s->max_text, *length + separator + n + 1, 1);
+	int r = room_make(&s->text, &s->max_text, *length + separator + n + 1, 1);
 
 	if (r)
 		return r;

@@ -14,22 +14,6 @@
 
 #define BIT(regex) ((uint8_t)(1U << (regex)))
 
-int shape_make_room(void *array, size_t *max, size_t n, size_t size)
-{
-	void *old, *grown;
-
-	if (n <= *max)
-		return 0;
-	n += n / 2 + 16;
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, n, size);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	memcpy(array, &grown, sizeof(grown));
-	*max = n;
-	return 0;
-}
-
 void shape_places_deinit(struct places *places)
 {
 	free(places->all);
@@ -228,12 +212,12 @@ static int add_frame(struct shape *s, struct places *places, const struct frame 
 
 	if (n >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	r = shape_make_room(&places->frames, &frames_max, n + 1, sizeof(*places->frames));
+	r = room_make(&places->frames, &frames_max, n + 1, sizeof(*places->frames));
 	if (!r)
-		r = shape_make_room(&places->lines, &lines_max, n + 1, sizeof(*places->lines));
+		r = room_make(&places->lines, &lines_max, n + 1, sizeof(*places->lines));
 	if (!r)
-		r = shape_make_room(&places->is_inlined, &places->max_frames, n + 1,
-				    sizeof(*places->is_inlined));
+		r = room_make(&places->is_inlined, &places->max_frames, n + 1,
+			      sizeof(*places->is_inlined));
 	if (!r)
 		r = frames_intern(&s->frames, frame, &places->frames[n]);
 	if (r)
@@ -270,7 +254,7 @@ int shape_add_place(struct shape *s, struct places *places, const struct shape_s
 
 	if (places->n >= SHAPE_LABEL_BIT)
 		return error_origin(-E2BIG);
-	r = shape_make_room(&places->all, &places->max, places->n + 1, sizeof(*places->all));
+	r = room_make(&places->all, &places->max, places->n + 1, sizeof(*places->all));
 	if (r)
 		return r;
 	if (!spot->is_label)
@@ -344,10 +328,10 @@ static int bind_functions(struct shape *s, struct profile *p)
 	size_t bits_max = s->n_functions, files_max = s->n_functions;
 	int r;
 
-	r = shape_make_room(&s->function_bits, &bits_max, p->n_functions, 1);
+	r = room_make(&s->function_bits, &bits_max, p->n_functions, 1);
 	if (!r)
-		r = shape_make_room(&s->function_files, &files_max, p->n_functions,
-				    sizeof(*s->function_files));
+		r = room_make(&s->function_files, &files_max, p->n_functions,
+			      sizeof(*s->function_files));
 	for (size_t i = s->n_functions; i < p->n_functions && !r; i++) {
 		const struct profile_function *f = &p->functions[i];
 
@@ -365,7 +349,7 @@ static int bind_functions(struct shape *s, struct profile *p)
 static int bind_mappings(struct shape *s, const struct profile *p)
 {
 	size_t max = s->n_mappings;
-	int r = shape_make_room(&s->mapping_bits, &max, p->n_mappings, 1);
+	int r = room_make(&s->mapping_bits, &max, p->n_mappings, 1);
 
 	for (; s->n_mappings < p->n_mappings && !r; s->n_mappings++)
 		s->mapping_bits[s->n_mappings] =
@@ -376,7 +360,7 @@ static int bind_mappings(struct shape *s, const struct profile *p)
 static int bind_location(struct shape *s, const struct profile *p, const struct profile_location *l)
 {
 	struct shape_spot spot = {.address = l->address};
-	int r = shape_make_room(&s->lines, &s->max_lines, l->n_lines, sizeof(*s->lines));
+	int r = room_make(&s->lines, &s->max_lines, l->n_lines, sizeof(*s->lines));
 
 	if (r)
 		return r;

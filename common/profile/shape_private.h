@@ -11,6 +11,7 @@
  * what to do there.
  */
 #include "common/profile/regex.h"
+#include "common/profile/room.h"
 #include "common/profile/shape.h"
 #include "common/profile/tags.h"
 
@@ -128,9 +129,6 @@ struct shape {
 };
 
 #define SHAPE_LABEL_BIT (UINT32_C(1) << 31)
-
-/* Makes the array whose pointer's address is @array hold @n elements of @size at least. */
-int shape_make_room(void *array, size_t *max, size_t n, size_t size);
 
 /* Bits of the expressions that match a function of these names. 0 or negative errno. */
 int shape_match_function(struct shape *s, const char *name, const char *filename, uint8_t *ret);

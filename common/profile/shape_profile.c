@@ -47,7 +47,7 @@ void shape_profile_free(struct shape_profile *to)
 static int find(struct index_map *map, size_t index, uint32_t **ret)
 {
 	size_t n = map->n;
-	int r = shape_make_room(&map->to, &n, index + 1, sizeof(*map->to));
+	int r = room_make(&map->to, &n, index + 1, sizeof(*map->to));
 
 	if (r)
 		return r;
@@ -126,7 +126,7 @@ static int add_location(struct shape_profile *to, uint32_t location, uint32_t *r
 	int r = take_mapping(to, l->mapping, &mapping);
 
 	if (!r)
-		r = shape_make_room(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
+		r = room_make(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
 	for (uint32_t i = 0; i < place->n && !r; i++) {
 		if (numbers[i] == PROFILE_NONE)
 			continue;
@@ -167,7 +167,7 @@ static int take_link(struct shape_profile *to, uint32_t link, uint32_t *ret)
 
 static int take_labels(struct shape_profile *to, const struct stack *stack)
 {
-	int r = shape_make_room(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
+	int r = room_make(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
 		to->labels[i] = stack->labels[i];
@@ -184,7 +184,7 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 {
 	const struct shape *s = to->s;
 	uint32_t n = (uint32_t)(s->n_chain - s->chain_start);
-	int r = shape_make_room(&to->chain, &to->max_chain, n, sizeof(*to->chain));
+	int r = room_make(&to->chain, &to->max_chain, n, sizeof(*to->chain));
 
 	for (uint32_t i = 0; i < n && !r; i++)
 		r = take_link(to, s->chain[s->chain_start + i], &to->chain[i]);

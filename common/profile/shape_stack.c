@@ -47,7 +47,7 @@ static int make_chain(struct shape *s, struct profile *p, size_t index)
 	uint32_t seen = 0, n = sample->n_locations;
 	const uint32_t *locations = n ? &p->sample_locations[sample->first_location] : NULL;
 	size_t max = (size_t)n + s->leaves.n + s->roots.n + 1;
-	int r = shape_make_room(&s->chain, &s->max_chain, max, sizeof(*s->chain));
+	int r = room_make(&s->chain, &s->max_chain, max, sizeof(*s->chain));
 
 	if (r)
 		return r;
@@ -154,7 +154,7 @@ static int filter_labels(struct shape *s, const struct profile *p, struct stack 
 {
 	struct regex *show = s->regexes[SHAPE_TAGSHOW], *hide_regex = s->regexes[SHAPE_TAGHIDE];
 	uint32_t n = 0;
-	int r = shape_make_room(&s->labels, &s->max_labels, stack->n_labels, sizeof(*s->labels));
+	int r = room_make(&s->labels, &s->max_labels, stack->n_labels, sizeof(*s->labels));
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
 		const struct profile_label *l = &stack->labels[i];
@@ -183,9 +183,9 @@ static int filter_labels(struct shape *s, const struct profile *p, struct stack 
 static int grow_stack(struct shape *s, size_t n)
 {
 	size_t max = s->max_stack;
-	int r = shape_make_room(&s->stack_frames, &max, n, sizeof(*s->stack_frames));
+	int r = room_make(&s->stack_frames, &max, n, sizeof(*s->stack_frames));
 
-	return r ? r : shape_make_room(&s->stack_inlined, &s->max_stack, n, 1);
+	return r ? r : room_make(&s->stack_inlined, &s->max_stack, n, 1);
 }
 
 static int write_frames(struct shape *s, struct stack *stack)
