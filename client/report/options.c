@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
 
@@ -296,10 +297,33 @@ static int take_word(struct line *l, const char *word)
 	return take_option(l, option, value);
 }
 
+/* Words that binaries.h knows, with colons between them. */
+static bool is_symbolize(const char *text)
+{
+	static const char *const words[] = {"", "none", "no", "fastlocal", "local", "force"};
+
+	for (;; text++) {
+		size_t length = strcspn(text, ":"), i = 0;
+
+		while (i < ARRAY_SIZE(words) &&
+		       (strlen(words[i]) != length || memcmp(words[i], text, length) != 0))
+			i++;
+		if (i == ARRAY_SIZE(words))
+			return false;
+		text += length;
+		if (!*text)
+			return true;
+	}
+}
+
 static int check(const struct line *l)
 {
 	const struct report_inputs *in = &l->a->inputs;
 
+	if (!is_symbolize(in->symbolize))
+		return BAD(l->message,
+			   "--symbolize takes none, fastlocal, local or force, not '%.80s'",
+			   in->symbolize);
 	if (*in->service && in->n_profiles)
 		return BAD(l->message, "either -s SERVICE or files; '%.80s' is one",
 			   in->profiles[0]);

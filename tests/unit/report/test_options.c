@@ -103,6 +103,8 @@ static void test_refusals(void **state)
 		{"-divide_by=0 p", "divide_by"},
 		{"-cum=perhaps p", "true or false"},
 		{"-normalize p", "--normalize needs"},
+		{"-symbolize=nonsense p", "--symbolize takes none"},
+		{"-symbolize=local:remote p", "not 'local:remote'"},
 		{"--since=-1h p", "go with -s"},
 		{"-s nginx.service p", "either -s SERVICE or files"},
 		{"-peek= p", "needs a regular expression"},
