@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Plain arrays hold the things; beside each array stands a table from content to index (see
- * profile_table.h). What an entry is equal by is stated in one hash function and one comparison
- * each, which stand together below. Structs with padding are hashed field by field.
- */
+/* All that samples refer to: texts, mappings, functions, locations and their lines. */
 #include "common/profile/profile.h"
 
 #include <errno.h>
@@ -11,12 +7,8 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/profile/profile_table.h"
-
-struct text {
-	const char *text;
-	size_t length;
-};
+#include "common/profile/profile_private.h"
+#include "common/profile/room.h"
 
 struct location_key {
 	uint64_t address;
@@ -24,53 +16,8 @@ struct location_key {
 	uint32_t mapping, n_lines;
 };
 
-struct sample_key {
-	const uint32_t *locations;
-	const struct profile_label *labels;
-	uint32_t n_locations, n_labels;
-};
-
-struct profile_tables {
-	struct profile_hash_key hash_key;
-	struct profile_arena arena;
-	struct text *strings;
-	size_t n_strings;
-	struct profile_table string_table, comment_table, mapping_table, function_table,
-		location_table, sample_table;
-	bool locations_changed; /* since location_table was made */
-	size_t max_strings, max_comments, max_mappings, max_functions, max_locations, max_lines,
-		max_samples, max_sample_locations, max_sample_values, max_sample_labels;
-};
-
-/*
- * Makes room for @n more elements after the first @used; doubles, so that adding is cheap. @array
- * is the address of a pointer of any type: memcpy() is how such a one may be read and written.
- */
-static int make_room(void *array, size_t *max, size_t used, size_t n, size_t size)
-{
-	size_t wanted = *max ? *max : 16;
-	void *old, *grown;
-
-	if (n <= *max - used)
-		return 0;
-	if (n > SIZE_MAX / 2 / size - used)
-		return error_origin(-ENOMEM);
-	while (wanted - used < n)
-		wanted *= 2;
-	memcpy(&old, array, sizeof(old));
-	grown = realloc(old, wanted * size);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	memcpy(array, &grown, sizeof(grown));
-	*max = wanted;
-	return 0;
-}
-
-#define MAKE_ROOM(array, max, used, n) make_room(&(array), &(max), (used), (n), sizeof(*(array)))
-
-/* Room for one more thing and its table entry, and an index left to give it. */
-static int make_room_for_one(void *array, size_t *max, size_t used, size_t size,
-			     struct profile_table *table)
+int profile_make_room(void *array, size_t *max, size_t used, size_t size,
+		      struct profile_table *table)
 {
 	int r;
 
@@ -79,7 +26,7 @@ static int make_room_for_one(void *array, size_t *max, size_t used, size_t size,
 	r = profile_table_reserve(table);
 	if (r)
 		return r;
-	return make_room(array, max, used, 1, size);
+	return room_make(array, max, used + 1, size);
 }
 
 int profile_new(struct profile **ret)
@@ -131,8 +78,8 @@ void profile_free(struct profile *p)
 static int string_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct profile *p = owner;
-	const struct text *a = &p->tables->strings[index];
-	const struct text *b = key;
+	const struct profile_text *a = &p->tables->strings[index];
+	const struct profile_text *b = key;
 
 	return a->length == b->length && !memcmp(a->text, b->text, a->length);
 }
@@ -140,14 +87,14 @@ static int string_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_string(struct profile *p, const char *text, size_t length, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	const struct text key = {.text = text, .length = length};
+	const struct profile_text key = {.text = text, .length = length};
 	uint32_t hash = profile_hash(&t->hash_key, text, length);
 	uint32_t index = profile_table_find(&t->string_table, hash, string_equal, p, &key);
 	const char *copy;
 	int r;
 
 	if (index == PROFILE_NONE) {
-		r = make_room_for_one(&t->strings, &t->max_strings, t->n_strings,
+		r = profile_make_room(&t->strings, &t->max_strings, t->n_strings,
 				      sizeof(*t->strings), &t->string_table);
 		if (r)
 			return r;
@@ -155,7 +102,7 @@ int profile_add_string(struct profile *p, const char *text, size_t length, uint3
 		if (!copy)
 			return error_origin(-ENOMEM);
 		index = (uint32_t)t->n_strings++;
-		t->strings[index] = (struct text){.text = copy, .length = length};
+		t->strings[index] = (struct profile_text){.text = copy, .length = length};
 		profile_table_insert(&t->string_table, hash, index);
 	}
 	*ret = index;
@@ -215,7 +162,7 @@ int profile_add_comment(struct profile *p, const char *text)
 	hash = profile_hash(&t->hash_key, &string, sizeof(string));
 	if (profile_table_find(&t->comment_table, hash, comment_equal, p, &string) != PROFILE_NONE)
 		return 0;
-	r = make_room_for_one(&p->comments, &t->max_comments, p->n_comments, sizeof(*p->comments),
+	r = profile_make_room(&p->comments, &t->max_comments, p->n_comments, sizeof(*p->comments),
 			      &t->comment_table);
 	if (r)
 		return r;
@@ -248,7 +195,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 	int r;
 
 	if (index == PROFILE_NONE) {
-		r = make_room_for_one(&p->mappings, &t->max_mappings, p->n_mappings,
+		r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
 				      sizeof(*p->mappings), &t->mapping_table);
 		if (r)
 			return r;
@@ -284,7 +231,7 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 	int r;
 
 	if (index == PROFILE_NONE) {
-		r = make_room_for_one(&p->functions, &t->max_functions, p->n_functions,
+		r = profile_make_room(&p->functions, &t->max_functions, p->n_functions,
 				      sizeof(*p->functions), &t->function_table);
 		if (r)
 			return r;
@@ -361,11 +308,11 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 		*ret = index;
 		return 0;
 	}
-	r = make_room_for_one(&p->locations, &t->max_locations, p->n_locations,
+	r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
 			      sizeof(*p->locations), &t->location_table);
 	if (r)
 		return r;
-	r = MAKE_ROOM(p->lines, t->max_lines, p->n_lines, n_lines);
+	r = room_make(&p->lines, &t->max_lines, p->n_lines + n_lines, sizeof(*p->lines));
 	if (r)
 		return r;
 	index = (uint32_t)p->n_locations++;
@@ -389,7 +336,7 @@ int profile_set_lines(struct profile *p, uint32_t location, const struct profile
 	int r;
 
 	if (n_lines > l->n_lines) {
-		r = MAKE_ROOM(p->lines, t->max_lines, p->n_lines, n_lines);
+		r = room_make(&p->lines, &t->max_lines, p->n_lines + n_lines, sizeof(*p->lines));
 		if (r)
 			return r;
 		l->first_line = p->n_lines;
@@ -434,136 +381,6 @@ int profile_drop_unused_functions(struct profile *p)
 	return 0;
 }
 
-static uint32_t sample_hash(const struct profile *p, const struct sample_key *key)
-{
-	const struct profile_hash_key *k = &p->tables->hash_key;
-	uint32_t hash = profile_hash(k, key->locations, key->n_locations * sizeof(*key->locations));
-
-	for (uint32_t i = 0; i < key->n_labels; i++) {
-		const struct profile_label *l = &key->labels[i];
-		const uint64_t words[] = {hash, l->key, l->str, l->num_unit, (uint64_t)l->num};
-
-		hash = profile_hash(k, words, sizeof(words));
-	}
-	return hash;
-}
-
-static int sample_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct profile *p = owner;
-	const struct profile_sample *a = &p->samples[index];
-	const struct sample_key *b = key;
-
-	if (a->n_locations != b->n_locations || a->n_labels != b->n_labels)
-		return 0;
-	if (b->n_locations && memcmp(&p->sample_locations[a->first_location], b->locations,
-				     b->n_locations * sizeof(*b->locations)))
-		return 0;
-	for (uint32_t i = 0; i < b->n_labels; i++) {
-		const struct profile_label *la = &p->sample_labels[a->first_label + i];
-		const struct profile_label *lb = &b->labels[i];
-
-		if (la->key != lb->key || la->str != lb->str || la->num_unit != lb->num_unit ||
-		    la->num != lb->num)
-			return 0;
-	}
-	return 1;
-}
-
-static int sample_make_room(struct profile *p, const struct sample_key *key)
-{
-	struct profile_tables *t = p->tables;
-	int r;
-
-	r = make_room_for_one(&p->samples, &t->max_samples, p->n_samples, sizeof(*p->samples),
-			      &t->sample_table);
-	if (r)
-		return r;
-	r = MAKE_ROOM(p->sample_locations, t->max_sample_locations, p->n_sample_locations,
-		      key->n_locations);
-	if (r)
-		return r;
-	r = MAKE_ROOM(p->sample_labels, t->max_sample_labels, p->n_sample_labels, key->n_labels);
-	if (r)
-		return r;
-	return MAKE_ROOM(p->sample_values, t->max_sample_values, p->n_samples * p->n_sample_types,
-			 p->n_sample_types);
-}
-
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b < 0 ? INT64_MIN : INT64_MAX;
-	return sum;
-}
-
-static void sample_append(struct profile *p, const struct sample_key *key, const int64_t *values)
-{
-	p->samples[p->n_samples] = (struct profile_sample){.first_location = p->n_sample_locations,
-							   .first_label = p->n_sample_labels,
-							   .n_locations = key->n_locations,
-							   .n_labels = key->n_labels};
-	if (key->n_locations)
-		memcpy(&p->sample_locations[p->n_sample_locations], key->locations,
-		       key->n_locations * sizeof(*key->locations));
-	if (key->n_labels)
-		memcpy(&p->sample_labels[p->n_sample_labels], key->labels,
-		       key->n_labels * sizeof(*key->labels));
-	if (p->n_sample_types)
-		memcpy(&p->sample_values[p->n_samples * p->n_sample_types], values,
-		       p->n_sample_types * sizeof(*values));
-	p->n_sample_locations += key->n_locations;
-	p->n_sample_labels += key->n_labels;
-	p->n_samples++;
-}
-
-int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
-		       const int64_t *values, const struct profile_label *labels, uint32_t n_labels)
-{
-	const struct sample_key key = {.locations = locations,
-				       .labels = labels,
-				       .n_locations = n_locations,
-				       .n_labels = n_labels};
-	struct profile_table *table = &p->tables->sample_table;
-	uint32_t hash = sample_hash(p, &key);
-	uint32_t index = profile_table_find(table, hash, sample_equal, p, &key);
-	size_t first;
-	int r;
-
-	if (index != PROFILE_NONE) {
-		first = (size_t)index * p->n_sample_types;
-		for (uint32_t i = 0; i < p->n_sample_types; i++)
-			p->sample_values[first + i] = add_clamped(p->sample_values[first + i],
-								  values[i]);
-		return 0;
-	}
-	r = sample_make_room(p, &key);
-	if (r)
-		return r;
-	profile_table_insert(table, hash, (uint32_t)p->n_samples);
-	sample_append(p, &key, values);
-	return 0;
-}
-
-void profile_clear_samples(struct profile *p)
-{
-	struct profile_tables *t = p->tables;
-
-	profile_table_deinit(&t->sample_table);
-	free(p->samples);
-	free(p->sample_locations);
-	free(p->sample_values);
-	free(p->sample_labels);
-	p->samples = NULL;
-	p->sample_locations = NULL;
-	p->sample_values = NULL;
-	p->sample_labels = NULL;
-	p->n_samples = p->n_sample_locations = p->n_sample_labels = 0;
-	t->max_samples = t->max_sample_locations = t->max_sample_values = t->max_sample_labels = 0;
-}
-
 /* What the two tables know of mappings and locations was hashed with the old indices. */
 static void rehash_mappings_and_locations(struct profile *p)
 {
@@ -591,15 +408,6 @@ void profile_set_main_mapping(struct profile *p, uint32_t mapping)
 			p->locations[i].mapping = 0;
 	}
 	rehash_mappings_and_locations(p);
-}
-
-int64_t profile_total(const struct profile *p, uint32_t type)
-{
-	int64_t total = 0;
-
-	for (size_t i = 0; i < p->n_samples; i++)
-		total = add_clamped(total, p->sample_values[i * p->n_sample_types + type]);
-	return total;
 }
 
 static size_t table_bytes(const struct profile_table *table)

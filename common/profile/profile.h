@@ -99,7 +99,7 @@ struct profile {
 	struct profile_label *sample_labels;
 	size_t n_sample_labels;
 
-	struct profile_tables *tables; /* private to profile.c */
+	struct profile_tables *tables; /* see profile_private.h */
 };
 
 int profile_new(struct profile **ret);

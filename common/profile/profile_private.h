@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROFILE_PROFILE_PRIVATE_H
+#define PROFD_COMMON_PROFILE_PROFILE_PRIVATE_H
+
+/*
+ * What profile.c and profile_samples.c share. Plain arrays hold the things; beside each array
+ * stands a table from content to index (see profile_table.h). What an entry is equal by is stated
+ * in one hash function and one comparison each, which stand together. Structs with padding are
+ * hashed field by field.
+ */
+#include "common/profile/profile.h"
+#include "common/profile/profile_table.h"
+
+struct profile_text {
+	const char *text;
+	size_t length;
+};
+
+struct profile_tables {
+	struct profile_hash_key hash_key;
+	struct profile_arena arena;
+	struct profile_text *strings;
+	size_t n_strings;
+	struct profile_table string_table, comment_table, mapping_table, function_table,
+		location_table, sample_table;
+	bool locations_changed; /* since location_table was made */
+	size_t max_strings, max_comments, max_mappings, max_functions, max_locations, max_lines,
+		max_samples, max_sample_locations, max_sample_values, max_sample_labels;
+};
+
+/*
+ * Room in *@array, of which @used are taken, and in its @table for one more thing, and an index
+ * left to give it. Returns 0, -ENOMEM or -E2BIG.
+ */
+int profile_make_room(void *array, size_t *max, size_t used, size_t size,
+		      struct profile_table *table);
+
+#endif
