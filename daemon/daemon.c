@@ -16,6 +16,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/proc.h"

@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/units.h"
+#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/proc.h"
 

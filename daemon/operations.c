@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/store/names.h"
+#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/cpus.h"
 #include "daemon/ingest/source_shim.h"

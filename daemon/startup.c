@@ -24,6 +24,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"

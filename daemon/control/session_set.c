@@ -1,121 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/control/session_set_private.h"
+#include "daemon/control/session_set.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
+#include "daemon/control/session_processes.h"
+#include "daemon/control/session_set_private.h"
 #include "daemon/control/session_start.h"
-#include "daemon/resolve/proc.h"
 
 #define SECOND_NS          1000000000u
 #define ENDED_SESSIONS_MAX 64
-#define ASK_PARTS          10u /* ticks until all processes were asked for their units */
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * SECOND_NS)
 
-static uint64_t wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
-}
-
-static bool needs_all(const struct session *s)
-{
-	return s->target.kind == TARGET_ALL || s->target.kind == TARGET_UID ||
-	       s->target.kind == TARGET_COMM || s->target.kind == TARGET_CPUS;
-}
-
-static bool policy_wants_all(void *userdata, unsigned sampler)
-{
-	struct session_set *set = userdata;
-
-	for (size_t i = 0; i < set->n_sessions; i++) {
-		const struct session *s = set->sessions[i];
-
-		if (s->sampler == sampler && session_takes_samples(s) && needs_all(s))
-			return true;
-	}
-	return false;
-}
-
-static enum samplers_want policy_wants(void *userdata, unsigned sampler, const struct process *p)
-{
-	struct session_set *set = userdata;
-	enum samplers_want want = WANT_NOT;
-
-	for (size_t i = 0; i < set->n_sessions; i++) {
-		const struct session *s = set->sessions[i];
-		bool thread_only = s->target.kind == TARGET_PID || s->target.kind == TARGET_TID;
-
-		if (s->sampler != sampler || !session_takes_samples(s) ||
-		    !session_wants_process(s, p))
-			continue;
-		/* A unit's processes fork into the unit. */
-		if (!thread_only || s->target.children)
-			return WANT_CHILDREN;
-		want = WANT_PROCESS;
-	}
-	return want;
-}
-
-static int policy_settle(void *userdata, unsigned sampler, bool is_last)
+static int settle_samplers(void *userdata, unsigned sampler, bool is_last)
 {
 	struct session_set *set = userdata;
 
 	return set->settle ? set->settle(set->settle_userdata, sampler, is_last) : 0;
-}
-
-/* Whether a new program's unit or uid decides at once who may see it. */
-static bool asks_for_units(const struct session_set *set)
-{
-	for (size_t i = 0; i < set->n_sessions; i++) {
-		const struct session *s = set->sessions[i];
-
-		if (session_takes_samples(s) &&
-		    (!s->privileged || s->target.kind == TARGET_SERVICE ||
-		     s->target.kind == TARGET_CGROUP))
-			return true;
-	}
-	return false;
-}
-
-static void note_error(struct session_set *set, int r)
-{
-	if (r < 0 && !set->error)
-		set->error = r;
-}
-
-static void on_born(void *userdata, struct process *p, struct process *parent)
-{
-	struct session_set *set = userdata;
-
-	for (size_t i = 0; i < set->n_sessions; i++)
-		note_error(set, session_process_born(set->sessions[i], p, parent));
-	/* systemd moves a service's process into its group before it execs. */
-	if (parent && parent->pid == p->pid && asks_for_units(set))
-		note_error(set, process_table_confirm(set->processes, p));
-	note_error(set, samplers_refilter_process(set->samplers, p));
-}
-
-static void on_changed(void *userdata, struct process *p)
-{
-	struct session_set *set = userdata;
-
-	note_error(set, samplers_refilter_process(set->samplers, p));
-}
-
-static void on_died(void *userdata, struct process *p)
-{
-	struct session_set *set = userdata;
-
-	note_error(set, samplers_forget_process(set->samplers, p));
 }
 
 int session_set_new(struct session_set **ret, struct source *source,
@@ -132,19 +38,16 @@ int session_set_new(struct session_set **ret, struct source *source,
 	set->proc_fd = proc_fd;
 	set->next_id = next_id;
 	r = samplers_new(&set->samplers, source, processes,
-			 &(struct samplers_policy){.wants_all = policy_wants_all,
-						   .wants = policy_wants,
-						   .settle = policy_settle,
+			 &(struct samplers_policy){.wants_all = session_processes_want_all,
+						   .wants = session_processes_want,
+						   .settle = settle_samplers,
 						   .userdata = set});
 	if (r)
 		return r;
 	r = flusher_new(&set->flusher, output);
 	if (r)
 		return r;
-	process_table_observe(processes, &(struct process_observer){.born = on_born,
-								    .changed = on_changed,
-								    .died = on_died,
-								    .userdata = set});
+	session_processes_observe(set);
 	*ret = steal_ptr(&set);
 	return 0;
 }
@@ -176,7 +79,7 @@ void session_set_configure(struct session_set *set, const struct session_default
 	set->defaults = *defaults;
 }
 
-static int add_session(struct session_set *set, struct session *s)
+int session_set_add(struct session_set *set, struct session *s)
 {
 	if (set->n_sessions == set->capacity) {
 		size_t capacity = set->capacity ? set->capacity * 2 : 8;
@@ -216,104 +119,6 @@ static void forget_ended(struct session_set *set)
 			session_set_remove(set, set->sessions[i]);
 }
 
-static struct session *system_session(const struct session_set *set)
-{
-	return session_set_find(set, 0);
-}
-
-int session_set_start_system(struct session_set *set, struct source_message *message)
-{
-	const struct session_request request = {.target = TARGET_ALL};
-	cleanup(session_freep) struct session *made = NULL;
-	struct session *s = system_session(set);
-	int r;
-
-	if (s && s->sampler != SESSION_NO_SAMPLER) {
-		r = session_windows_detach(set, s, NULL);
-		if (r)
-			return r;
-	}
-	if (!s) {
-		r = session_new(&made, 0, &request);
-		if (r)
-			return r;
-		s = made;
-		s->privileged = true;
-		s->started_ns = wall_ns();
-		s->name = strdup("system");
-		if (!s->name)
-			return error_origin(-ENOMEM);
-	}
-	session_default_spec(&set->defaults, &s->spec);
-	s->wanted_rate = s->spec.rate;
-	s->formats = set->defaults.formats;
-	s->labels = set->defaults.labels;
-	s->symbolize = set->defaults.symbolize;
-	s->exclude_services = set->defaults.exclude_services;
-	s->exclude_comms = set->defaults.exclude_comms;
-	if (made) {
-		r = add_session(set, made);
-		if (r)
-			return r;
-		steal_ptr(&made);
-	}
-	s->state = SESSION_RUNNING; /* again, if it had been stopped */
-	set->in_trouble = false;
-	r = s->paused ? 0 : session_windows_attach(set, s, message);
-	if (r > 0)
-		session_windows_refused(set, s, message);
-	return r;
-}
-
-int session_set_stop_system(struct session_set *set)
-{
-	struct session *s = system_session(set);
-
-	return s ? session_set_stop(set, s, NULL) : 0;
-}
-
-const char *session_set_trouble(const struct session_set *set)
-{
-	return set->in_trouble ? set->trouble.text : NULL;
-}
-
-int session_set_pause(struct session_set *set, bool pause)
-{
-	struct session *s = system_session(set);
-	struct source_message message;
-	int r;
-
-	if (!s || s->state != SESSION_RUNNING)
-		return SESSION_PAUSE_E_OFF;
-	if (s->paused == pause)
-		return SESSION_PAUSE_E_OK;
-	if (pause) {
-		r = session_windows_detach(set, s, NULL);
-		s->paused = true;
-		return r;
-	}
-	s->paused = false;
-	r = session_windows_attach(set, s, &message);
-	if (r <= 0)
-		return r;
-	s->paused = true;
-	return SESSION_PAUSE_E_REFUSED;
-}
-
-bool session_set_is_paused(const struct session_set *set)
-{
-	const struct session *s = system_session(set);
-
-	return s && s->state == SESSION_RUNNING && s->paused;
-}
-
-static void confirm(void *userdata, struct process *p)
-{
-	struct session_set *set = userdata;
-
-	note_error(set, process_table_confirm_again(set->processes, p));
-}
-
 size_t session_set_count_running(const struct session_set *set)
 {
 	size_t n = 0;
@@ -349,8 +154,8 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 	}
 	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP ||
 	    request->target == TARGET_UID)
-		process_table_each(set->processes, confirm, set);
-	r = add_session(set, s);
+		session_processes_confirm(set);
+	r = session_set_add(set, s);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);
@@ -482,34 +287,6 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 	return r;
 }
 
-static void confirm_part(void *userdata, struct process *p)
-{
-	struct session_set *set = userdata;
-
-	if ((unsigned)p->pid % ASK_PARTS == set->asked)
-		confirm(set, p);
-}
-
-/*
- * A process that moves into a session's unit tells nothing of it, unless another session samples
- * it. So all are asked, a part of them each time.
- */
-static void follow_units(struct session_set *set)
-{
-	bool has_units = false;
-
-	for (size_t i = 0; i < set->n_sessions; i++) {
-		const struct session *s = set->sessions[i];
-
-		has_units |= session_takes_samples(s) &&
-			     (s->target.kind == TARGET_SERVICE || s->target.kind == TARGET_CGROUP);
-	}
-	if (!has_units)
-		return;
-	set->asked = (set->asked + 1) % ASK_PARTS;
-	process_table_each(set->processes, confirm_part, set);
-}
-
 /* Whether nobody holds a session that is to be held. */
 static bool is_let_go(struct session *s, uint64_t now_ns)
 {
@@ -540,10 +317,10 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 				return r;
 		}
 	}
-	r = session_windows_retry(set, now_ns);
+	r = session_system_retry(set, now_ns);
 	if (r)
 		return r;
-	follow_units(set);
+	session_processes_follow(set);
 	forget_ended(set);
 	flusher_retry(set->flusher);
 	r = set->error;
@@ -553,7 +330,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 
 int session_set_close_windows(struct session_set *set)
 {
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	r = source_drain(set->source, UINT32_MAX);
@@ -574,7 +351,8 @@ int session_set_close_windows(struct session_set *set)
 
 uint64_t session_set_next_boundary(const struct session_set *set)
 {
-	return (wall_ns() / set->defaults.interval_ns + 1) * set->defaults.interval_ns;
+	return (clock_ns(CLOCK_REALTIME) / set->defaults.interval_ns + 1) *
+	       set->defaults.interval_ns;
 }
 
 size_t session_set_count(const struct session_set *set)

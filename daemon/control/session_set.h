@@ -16,12 +16,6 @@
 #include "daemon/control/session_start.h"
 #include "daemon/output/output.h"
 
-enum {
-	SESSION_PAUSE_E_OK,
-	SESSION_PAUSE_E_OFF,     /* there is no system session */
-	SESSION_PAUSE_E_REFUSED, /* this host does not let it go on: it stays paused */
-};
-
 struct session_set;
 
 /* All pointers are borrowed and outlive the set. @next_id: the first id to give out. */
@@ -41,26 +35,12 @@ void session_set_settle_by(struct session_set *set,
 /* For sessions and windows from now on. */
 void session_set_configure(struct session_set *set, const struct session_defaults *defaults);
 
-/*
- * Starts the system session, or applies the defaults to it anew. Returns 0, SESSION_START_E_REFUSED
- * with @message (it is off then, and session_set_tick() tries again), or negative errno.
- */
-int session_set_start_system(struct session_set *set, struct source_message *message);
-int session_set_stop_system(struct session_set *set);
-/* Why the system session is off although nobody stopped it; NULL: it is not. */
-const char *session_set_trouble(const struct session_set *set);
 /* Returns SESSION_START_E_* with @message, or negative errno. *ret stays the set's. */
 int session_set_start(struct session_set *set, const struct peer *peer,
 		      const struct session_request *request, struct session **ret,
 		      struct source_message *message);
 /* Stops ticking, closes the last window; @flush (may be NULL) ends when its files are durable. */
 int session_set_stop(struct session_set *set, struct session *s, struct flush *flush);
-/*
- * The system session counts nothing, and does not tick, while paused. Returns SESSION_PAUSE_E_* or
- * negative errno.
- */
-int session_set_pause(struct session_set *set, bool pause);
-bool session_set_is_paused(const struct session_set *set);
 /* Closes the window of @s (NULL: of every running session) now. */
 int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
 /*

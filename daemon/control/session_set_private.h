@@ -2,7 +2,11 @@
 #ifndef PROFD_CONTROL_SESSION_SET_PRIVATE_H
 #define PROFD_CONTROL_SESSION_SET_PRIVATE_H
 
-/* What session_set.c (which sessions there are) and session_windows.c (their windows) share. */
+/*
+ * What the parts of a session set share: session_set.c (which sessions there are, and their
+ * samples), session_processes.c (which processes they want), session_system.c (the first one),
+ * session_windows.c (their windows) and session_rate.c (their rates).
+ */
 #include "daemon/control/session_set.h"
 
 struct session_set {
@@ -43,7 +47,14 @@ static inline void session_settle(struct session *s)
 	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
 }
 
+/* @s is the set's from now on, unless there is no memory. Returns 0 or negative errno. */
+int session_set_add(struct session_set *set, struct session *s);
 size_t session_set_count_running(const struct session_set *set);
+
+/* This host does not let the system session have a sampler: it is in trouble. */
+void session_system_refused(struct session_set *set, const struct source_message *message);
+/* It tries again, if it is time to. Returns 0 or negative errno. */
+int session_system_retry(struct session_set *set, uint64_t now_ns);
 
 /* Lets @s take samples: gets it a sampler, opens its window, widens the filter. SOURCE_E_*. */
 int session_windows_attach(struct session_set *set, struct session *s,
@@ -53,8 +64,6 @@ int session_windows_detach(struct session_set *set, struct session *s, struct fl
 /* This host does not let @s have a sampler (any more): it ends. The system session tries again. */
 void session_windows_refused(struct session_set *set, struct session *s,
 			     const struct source_message *message);
-/* The system session tries again, if it is time to. Returns 0 or negative errno. */
-int session_windows_retry(struct session_set *set, uint64_t now_ns);
 /* Closes the window of @s and opens the next. */
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush);
 /* The window is full: closes it early. SESSION_E_FULL: the one before is still in the way. */

@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/resolve/proc.h"
@@ -97,7 +97,6 @@ int session_aim(struct session *s, struct process_table *processes, int proc_fd,
 static int fill(struct session *s, const struct session_defaults *defaults, const struct peer *peer,
 		const struct session_request *request, struct source_message *message)
 {
-	struct timespec now;
 	int r;
 
 	session_default_spec(defaults, &s->spec);
@@ -122,13 +121,12 @@ static int fill(struct session *s, const struct session_defaults *defaults, cons
 	s->formats &= FORMAT_PPROF | FORMAT_LEGACY;
 	s->labels = defaults->labels;
 	s->symbolize = defaults->symbolize;
-	clock_gettime(CLOCK_REALTIME, &now);
-	s->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	s->started_ns = clock_ns(CLOCK_REALTIME);
 	s->is_live = request->live;
 	s->is_held = request->held;
-	s->unheld_ns = proc_now_ns() + SESSION_UNHELD_NS;
+	s->unheld_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
 	if (request->duration_ns)
-		s->ends_ns = proc_now_ns() + request->duration_ns;
+		s->ends_ns = clock_ns(CLOCK_MONOTONIC) + request->duration_ns;
 	return SESSION_START_E_OK;
 }
 

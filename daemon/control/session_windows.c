@@ -5,28 +5,22 @@
  * CLOCK_MONOTONIC and becomes wall time only when a window is closed.
  */
 #include <errno.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/control/session_rate.h"
 #include "daemon/control/session_set_private.h"
-#include "daemon/resolve/proc.h"
 
 #define WINDOW_BYTES_MIN (256u * 1024)
 /* After a window that could not be written. */
 #define PATIENCE_NS UINT64_C(10000000000)
-/* Between two attempts to have the system session back. */
-#define RETRY_NS UINT64_C(60000000000)
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
 
 static struct moment now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (struct moment){.monotonic_ns = proc_now_ns(),
-			       .wall_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec};
+	return (struct moment){.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+			       .wall_ns = clock_ns(CLOCK_REALTIME)};
 }
 
 /*
@@ -50,7 +44,7 @@ static int open_window(struct session_set *set, struct session *s)
 	if (r)
 		return r;
 	s->window_max_bytes = window_share(set);
-	return session_open_window(s, proc_now_ns(), &ledger);
+	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
 }
 
 static int complete_process(void *userdata, struct process *p)
@@ -142,7 +136,7 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 		return r;
 	/* With the same ledger: what is lost meanwhile belongs to the next window. */
 	s->window_max_bytes = window_share(set);
-	return session_open_window(s, proc_now_ns(), &ledger);
+	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,
@@ -187,33 +181,14 @@ void session_windows_refused(struct session_set *set, struct session *s,
 			     const struct source_message *message)
 {
 	session_settle(s);
-	if (s->id)
-		return;
-	set->in_trouble = true;
-	set->trouble = *message;
-	set->retry_ns = proc_now_ns() + RETRY_NS;
-}
-
-int session_windows_retry(struct session_set *set, uint64_t now_ns)
-{
-	struct session *s = session_set_find(set, 0);
-	struct source_message message;
-	int r;
-
-	if (!set->in_trouble || now_ns < set->retry_ns || !s || s->state != SESSION_ENDED)
-		return 0;
-	s->state = SESSION_RUNNING;
-	r = session_windows_attach(set, s, &message);
-	if (r > 0)
-		session_windows_refused(set, s, &message);
-	else
-		set->in_trouble = false;
-	return r < 0 ? r : 0;
+	if (!s->id)
+		session_system_refused(set, message);
 }
 
 int session_windows_make_room(struct session_set *set, struct session *s)
 {
-	if (s->is_live || s->n_in_flight || (s->patience_ns && s->patience_ns > proc_now_ns()))
+	if (s->is_live || s->n_in_flight ||
+	    (s->patience_ns && s->patience_ns > clock_ns(CLOCK_MONOTONIC)))
 		return SESSION_E_FULL;
 	s->early_closes++;
 	return session_windows_next(set, s, NULL);
@@ -226,7 +201,7 @@ int session_windows_make_room(struct session_set *set, struct session *s)
 int session_windows_keep(struct session *s, struct snapshot *snapshot,
 			 const struct flush_item *item)
 {
-	s->patience_ns = proc_now_ns() + PATIENCE_NS;
+	s->patience_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
 	if (s->window && session_takes_samples(s) && item->attachment == s->attachment)
 		return session_take_back(s, snapshot, &item->closing);
 	session_lose(s, snapshot->aggregate);

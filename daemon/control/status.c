@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "control.pb-c.h"
 #include "daemon/control/status_cpu.h"
@@ -253,7 +254,7 @@ static void fill_head(Profd__Control__Status *status, const struct status_facts 
 {
 	status->version = (char *)PROFD_VERSION;
 	status->pid = getpid();
-	status->uptime_seconds = (double)(proc_now_ns() - facts->started_ns) / 1e9;
+	status->uptime_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - facts->started_ns) / 1e9;
 	status->source = (char *)facts->source_name;
 	status->event = (char *)facts->event;
 	status->frequency = facts->frequency;

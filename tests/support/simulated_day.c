@@ -28,6 +28,7 @@
 #include "common/cleanup.h"
 #include "common/store/names.h"
 #include "daemon/control/session_set.h"
+#include "daemon/control/session_system.h"
 #include "daemon/ingest/sources.h"
 
 #define NS         UINT64_C(1000000000)
