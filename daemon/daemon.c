@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/resolve/proc.h"
 
 #define DRAIN_NS  100000000u
 #define SECOND_NS 1000000000u
@@ -130,7 +130,7 @@ static int drain(struct daemon *d)
 	drained = source_drain(d->source, DRAIN_BUDGET);
 	if (drained < 0)
 		return drained;
-	r = unwinder_after_drain(d->unwinder, proc_now_ns());
+	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = unwinder_error(d->unwinder);
 	if (r || drained != SOURCE_E_END)
@@ -174,7 +174,7 @@ static int on_shim(sd_event_source *source, int fd, uint32_t events, void *userd
 static int on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
-	uint64_t now = proc_now_ns(), due = usec * 1000;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = usec * 1000;
 	int r;
 
 	lateness_add(&d->lateness, now > due ? now - due : 0);
@@ -234,7 +234,7 @@ static void follow_trouble(struct daemon *d)
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	r = source_follow_cpus(d->source);
@@ -419,7 +419,7 @@ static int add_io(struct daemon *d, sd_event_source **ret, int fd, sd_event_io_h
 
 static int add_sources(struct daemon *d)
 {
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	r = add_io(d, &d->source_io, source_fd(d->source), on_source, PRIORITY_RINGS);
@@ -460,7 +460,7 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options)
 	d->options = *options;
 	d->store_fd = -1;
 	d->proc_fd = -1;
-	d->started_ns = proc_now_ns();
+	d->started_ns = clock_ns(CLOCK_MONOTONIC);
 	r = sd_event_default(&d->loop);
 	if (r < 0)
 		return error_origin(r);

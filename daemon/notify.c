@@ -11,11 +11,11 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/units.h"
 #include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
-#include "daemon/resolve/proc.h"
 
 /* A stop may take as long as this while the last windows are being written. */
 #define STOP_MAX_NS    UINT64_C(300000000000)
@@ -73,12 +73,12 @@ void daemon_notify_ready(struct daemon *d)
 void daemon_notify_reloading(void)
 {
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nSTATUS=Reading the configuration",
-		   proc_now_ns() / 1000);
+		   clock_ns(CLOCK_MONOTONIC) / 1000);
 }
 
 void daemon_notify_stopping(struct daemon *d)
 {
-	d->stopping_ns = proc_now_ns();
+	d->stopping_ns = clock_ns(CLOCK_MONOTONIC);
 	sd_notify(0, "STOPPING=1\nSTATUS=Writing the last windows");
 }
 

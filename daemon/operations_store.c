@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/store/names.h"
 #include "daemon/daemon_private.h"
-#include "daemon/resolve/proc.h"
 
 #define NS UINT64_C(1000000000)
 
@@ -38,10 +38,7 @@ static void end_asking(struct asker *a)
 
 static void answer_nothing(const struct asker *a, const struct collected *c)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (a->since_ns / NS > (uint64_t)now.tv_sec)
+	if (a->since_ns / NS > clock_ns(CLOCK_REALTIME) / NS)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
 			    "no samples: the range begins in the future; a time without a day is "
 			    "of today");
@@ -139,8 +136,7 @@ static bool wants_process(void *userdata, const struct snapshot_process *p)
 static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t pid,
 			       struct collect_options *options, struct wanted *wanted, bool *ret)
 {
-	uint64_t born_ns, now_ns = proc_now_ns();
-	struct timespec wall;
+	uint64_t born_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct process *p;
 	int r = source_drain(d->source, UINT32_MAX); /* an exec may not have been seen yet */
 
@@ -154,13 +150,12 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	*ret = p->uid_known && p->only_uid && p->uid == peer->uid;
 	if (r || !*ret)
 		return r;
-	clock_gettime(CLOCK_REALTIME, &wall);
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
 	wanted->serial = p->serial;
 	options->service = p->unit->service;
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
-	options->select.not_before_s = (uint64_t)wall.tv_sec - (now_ns - born_ns) / NS + 1;
+	options->select.not_before_s = clock_ns(CLOCK_REALTIME) / NS - (now_ns - born_ns) / NS + 1;
 	return 0;
 }
 

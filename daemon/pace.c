@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "daemon/control/session_rate.h"
 #include "daemon/control/status_cpu.h"
 #include "daemon/daemon_private.h"
-#include "daemon/resolve/proc.h"
 
 #define MEASURE_NS UINT64_C(60000000000)
 
@@ -102,7 +102,7 @@ int daemon_pace_at_window_end(struct daemon *d)
 {
 	if (!may_judge(d) || d->config->interval_ns > MEASURE_NS)
 		return 0;
-	return judge(d, proc_now_ns());
+	return judge(d, clock_ns(CLOCK_MONOTONIC));
 }
 
 int daemon_pace_tick(struct daemon *d, uint64_t now_ns)

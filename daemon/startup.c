@@ -22,6 +22,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/control/session_system.h"
@@ -29,7 +30,6 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/resolve/proc.h"
 #include "daemon/session_ids.h"
 
 /* How long samples may wait in a ring. */
@@ -634,6 +634,6 @@ int daemon_start(struct daemon *d)
 		return r;
 	log_info("sampling %s at %lu Hz by %s into %s; ready after %lu ms", d->event.name,
 		 (unsigned long)d->config->frequency, d->source->ops->name, d->store_path,
-		 (unsigned long)((proc_now_ns() - d->started_ns) / 1000000));
+		 (unsigned long)((clock_ns(CLOCK_MONOTONIC) - d->started_ns) / 1000000));
 	return DAEMON_E_OK;
 }

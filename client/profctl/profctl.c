@@ -4,13 +4,13 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/table.h"
 #include "client/report/options.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define SOCKET_SIZE 256
 
@@ -408,17 +408,9 @@ static void find_store(struct context *context, const struct environment *enviro
 	context->store = buffer;
 }
 
-static uint64_t wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out, FILE *err)
 {
-	struct context context = {.out = out, .err = err, .now_ns = wall_ns()};
+	struct context context = {.out = out, .err = err, .now_ns = clock_ns(CLOCK_REALTIME)};
 	struct global_arguments arguments = {0};
 	struct usage_message message;
 	char socket[SOCKET_SIZE], store[PATH_MAX];

@@ -9,7 +9,6 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
@@ -19,6 +18,7 @@
 #include "client/profctl/record_session.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/packet.h"
 #include "common/profile/merge.h"
@@ -168,14 +168,6 @@ struct recording {
 
 enum { WAIT_ENDED, WAIT_LOST };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
-}
-
 static void record_signals(sigset_t *ret)
 {
 	static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
@@ -254,7 +246,7 @@ static int hear_of_session(struct recording *r)
 static int wait_for_end(struct recording *r)
 {
 	for (;;) {
-		uint64_t now_ns = monotonic_ns();
+		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
 				       {.fd = r->session.held.fd, .events = POLLIN},
 				       {.fd = r->command, .events = POLLIN}};
@@ -338,7 +330,7 @@ static int make_empty(const struct recording *r, struct profile **ret)
 	p->period_type = p->sample_types[1];
 	p->period = (int64_t)(NS / frequency);
 	p->time_ns = (int64_t)r->session.context.now_ns;
-	p->duration_ns = (int64_t)(monotonic_ns() - r->start_ns);
+	p->duration_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - r->start_ns);
 	*ret = steal_ptr(&p);
 	return 0;
 }
@@ -416,7 +408,7 @@ static int go(struct recording *r)
 {
 	int error = 0;
 
-	r->start_ns = monotonic_ns();
+	r->start_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r->arguments->command)
 		return STATUS_DONE;
 	if (launch_go(&r->session.command, &error) == LAUNCH_E_FAILED)

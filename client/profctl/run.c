@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
@@ -22,6 +21,7 @@
 #include "client/symbolize/build_ids.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/program_path.h"
 #include "common/shim/ring_layout.h"
@@ -135,14 +135,6 @@ static int find_perf_map(void *context, uint32_t mapping)
 	return perf_maps_find(w->perf_maps, gather_told(w->gather, mapping));
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* --- after ------------------------------------------------------------------------------------ */
 
 static void name(const struct context *context, struct profile *p, struct world *world)
@@ -245,9 +237,9 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 
 	r = build_ids_new(&world.ids, root_fd, NULL);
 	if (!r)
-		r = perf_maps_new(&world.perf_maps, "/tmp", now_ns());
+		r = perf_maps_new(&world.perf_maps, "/tmp", clock_ns(CLOCK_REALTIME));
 	if (!r)
-		r = gather_new(&g, a->frequency, now_ns());
+		r = gather_new(&g, a->frequency, clock_ns(CLOCK_REALTIME));
 	if (!r)
 		r = family_new(&f, g, a->frequency);
 	if (r)
@@ -262,7 +254,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		r = family_serve(f, pid, ret_status);
 	ended.cpu_s = children_seconds();
 	if (!r)
-		r = gather_profile(g, now_ns(), &p);
+		r = gather_profile(g, clock_ns(CLOCK_REALTIME), &p);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	if (a->format != RUN_LEGACY)

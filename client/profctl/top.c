@@ -20,6 +20,7 @@
 #include "client/top/screen.h"
 #include "client/top/terminal.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/packet.h"
 #include "common/profile/pprof.h"
@@ -153,14 +154,6 @@ struct top {
 	bool on_screen;
 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
-}
-
 /* The last line without what complain() puts before it. */
 static void note_trouble(struct top *t, const char *said)
 {
@@ -206,7 +199,7 @@ static int sort(struct top *t)
 
 static int add(struct top *t, struct profile *p)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	int r = top_functions_next(t->functions, p);
 
 	if (r)
@@ -340,7 +333,7 @@ static int take_signal(struct top *t)
 
 static int patience_ms(const struct top *t)
 {
-	uint64_t due_ns = t->taken_ns + t->view.interval_ns, now_ns = monotonic_ns();
+	uint64_t due_ns = t->taken_ns + t->view.interval_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (t->view.is_paused || t->held.fd < 0)
 		return -1;
@@ -517,7 +510,7 @@ int top_run(struct context *context, int argc, char **argv)
 	r = watch_signals(&t, on_screen);
 	if (!r)
 		r = start(&t);
-	t.begin_ns = t.taken_ns = monotonic_ns();
+	t.begin_ns = t.taken_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r)
 		r = on_screen ? run_on_screen(&t) : run_as_text(&t);
 	held_deinit(&t.held);

@@ -2,15 +2,8 @@
 #include "client/shim/itimer.h"
 
 #include <sys/time.h>
-#include <time.h>
 
-static uint64_t process_ns(void)
-{
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+#include "common/clock.h"
 
 static bool set(uint32_t frequency)
 {
@@ -31,14 +24,14 @@ bool itimer_start(struct itimer *itimer, uint32_t frequency)
 	if (getitimer(ITIMER_PROF, &now) < 0 || now.it_value.tv_sec || now.it_value.tv_usec)
 		return false;
 	atomic_store(&itimer->frequency, frequency);
-	atomic_store(&itimer->told_ns, process_ns());
+	atomic_store(&itimer->told_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	itimer->is_on = set(frequency);
 	return itimer->is_on;
 }
 
 void itimer_retime(struct itimer *itimer, uint32_t frequency)
 {
-	atomic_store(&itimer->told_ns, process_ns());
+	atomic_store(&itimer->told_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	atomic_store(&itimer->frequency, frequency);
 	set(frequency);
 }
@@ -52,7 +45,8 @@ void itimer_stop(struct itimer *itimer)
 
 uint32_t itimer_take(struct itimer *itimer)
 {
-	uint64_t told = atomic_load(&itimer->told_ns), now = process_ns(), period_ns, n;
+	uint64_t told = atomic_load(&itimer->told_ns), now = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+		 period_ns, n;
 	uint32_t frequency = atomic_load(&itimer->frequency);
 
 	if (!frequency)

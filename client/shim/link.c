@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/reasons.h"
 
 /* In LINK_ASKING. */
@@ -28,10 +29,7 @@ static int ask(struct link *link, int timeout_ms, struct attach_reason *reason)
 
 static int64_t now_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec;
+	return (int64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000);
 }
 
 int link_init(struct link *link, const char *path, struct attach_reason *ret_reason)

@@ -5,11 +5,11 @@
  * caller (hooks.c); JIT compilers' for one. Handlers that sample look for it: for threads every
  * second, for code as a sample shows some that is not known, less and less often.
  */
-#include <time.h>
 #include <unistd.h>
 
 #include "client/shim/own_stack.h"
 #include "client/shim/shim_private.h"
+#include "common/clock.h"
 
 #define SECOND_NS     UINT64_C(1000000000)
 #define LOOK_FIRST_NS (SECOND_NS / 100)
@@ -17,14 +17,6 @@
 void shim_work(void (*work)(void))
 {
 	own_stack_call(shim.stack, SHIM_STACK_BYTES, work);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
 static void look_for_threads(void)
@@ -59,7 +51,7 @@ static void look(bool wants, uint64_t now)
 
 void shim_look_around(bool wants)
 {
-	uint64_t now = now_ns(), due = atomic_load(&shim.look_ns);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&shim.look_ns);
 
 	if (now < due || (!wants && now - due < SECOND_NS) || !lock_try(&shim.lock))
 		return;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 /* Before it is tried again where too many are waiting to be let in. */
 #define PAUSE_NS 2000000
@@ -18,10 +19,7 @@
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* The server cannot be reached like this: what becomes of it. */

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/worker/worker_process.h"
 
@@ -58,14 +59,6 @@ struct worker {
 	uint8_t *data;
 	struct worker_stats stats;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static int watch(struct worker *w, int fd)
 {
@@ -178,7 +171,7 @@ static void rest(struct worker *w)
 		rest_ns *= 2;
 	if (rest_ns > REST_MAX_NS)
 		rest_ns = REST_MAX_NS;
-	w->rests_until_ns = now_ns() + rest_ns;
+	w->rests_until_ns = clock_ns(CLOCK_MONOTONIC) + rest_ns;
 }
 
 /* It died, or has to: @why, or NULL: its end tells. */
@@ -208,7 +201,7 @@ static int start(struct worker *w)
 
 	if (w->process.socket >= 0)
 		return WORKER_E_OK;
-	if (w->rests_until_ns && now_ns() < w->rests_until_ns)
+	if (w->rests_until_ns && clock_ns(CLOCK_MONOTONIC) < w->rests_until_ns)
 		return WORKER_E_REST;
 	w->rests_until_ns = 0;
 	if (!worker_process_reap(&w->process, 0, &status)) {
@@ -398,7 +391,7 @@ static int advance(struct worker *w, struct worker_reply *ret)
 			return WORKER_E_OK;
 		}
 	}
-	if (r == PACKET_NONE && w->owes && now_ns() >= w->until_ns)
+	if (r == PACKET_NONE && w->owes && clock_ns(CLOCK_MONOTONIC) >= w->until_ns)
 		why = "too slow";
 	else if (r == PACKET_NONE && w->process.pidfd >= 0) {
 		struct pollfd ended = {.fd = w->process.pidfd, .events = POLLIN};
@@ -488,7 +481,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	if (r)
 		return r;
 	w->owes = true;
-	w->until_ns = now_ns() + w->deadline_ns;
+	w->until_ns = clock_ns(CLOCK_MONOTONIC) + w->deadline_ns;
 	set_timer(w, w->until_ns);
 	return WORKER_E_OK;
 }

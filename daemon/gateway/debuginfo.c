@@ -10,6 +10,7 @@
 
 #include <systemd/sd-daemon.h>
 
+#include "common/clock.h"
 #include "common/debuginfo/fetcher.h"
 #include "common/error.h"
 #include "common/log.h"
@@ -36,14 +37,6 @@ struct debuginfo {
 	int profd;   /* WANTED_E_* as it was told last; -1: nothing yet */
 	uint64_t n_files, n_none, n_failed;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * S + (uint64_t)now.tv_nsec;
-}
 
 struct id_text {
 	char text[2 * WANTED_ID_MAX + 1];
@@ -85,7 +78,8 @@ static int begin_fetch(struct debuginfo *d);
 static int note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
 {
 	uint64_t rest_ns;
-	int r = attempts_failed(d->attempts, id->bytes, id->length, now_ns(), &rest_ns);
+	int r = attempts_failed(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC),
+				&rest_ns);
 
 	if (r)
 		return r;
@@ -97,7 +91,7 @@ static int note_failure(struct debuginfo *d, const struct wanted_id *id, const c
 
 static int note_answer(struct debuginfo *d, const struct wanted_id *id)
 {
-	return attempts_answered(d->attempts, id->bytes, id->length, now_ns());
+	return attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
 }
 
 static int store(struct debuginfo *d, const struct wanted_id *id, int fd)
@@ -193,14 +187,14 @@ static int wait_for_answer(struct debuginfo *d)
 static bool is_to_be_fetched(const struct debuginfo *d, const struct wanted_id *id)
 {
 	return id->length >= DEBUG_CACHE_ID_MIN &&
-	       attempts_may_for(d->attempts, id->bytes, id->length, now_ns()) &&
+	       attempts_may_for(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC)) &&
 	       !debug_cache_has(d->cache, id->bytes, id->length);
 }
 
 /* Begins with the next one of the list; when there is none, the fetcher is not needed. */
 static int begin_fetch(struct debuginfo *d)
 {
-	while (d->next < d->wanted.n && attempts_may(d->attempts, now_ns())) {
+	while (d->next < d->wanted.n && attempts_may(d->attempts, clock_ns(CLOCK_MONOTONIC))) {
 		const struct wanted_id *id = &d->wanted.ids[d->next++];
 		struct fetcher_message why;
 		int r;
@@ -241,7 +235,7 @@ static int ask_profd(struct debuginfo *d)
 	struct wanted_message message;
 	int r;
 
-	if (d->answer || !attempts_may(d->attempts, now_ns()))
+	if (d->answer || !attempts_may(d->attempts, clock_ns(CLOCK_MONOTONIC)))
 		return 0;
 	d->next = d->wanted.n = 0;
 	r = wanted_ask(d->socket, &d->wanted, &message);

@@ -6,12 +6,12 @@
 #include <signal.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/config.h"
@@ -119,14 +119,11 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 			 void *userdata)
 {
 	struct gateway *g = userdata;
-	struct timespec now;
 	int r;
 
 	(void)source;
 	(void)info;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-		   (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns(CLOCK_MONOTONIC) / 1000);
 	r = set_up(g);
 	if (r == SETUP_FAILED || r == SETUP_FATAL)
 		log_warning("the old configuration stays in use");

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <utlist.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/own_tasks_private.h"
@@ -19,14 +19,6 @@
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
 #define BIRTH_NS UINT64_C(10000000)
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int own_tasks_new(struct own_tasks **ret, const struct own_tasks_options *options)
 {
@@ -155,7 +147,7 @@ static int attachment_new(struct own_tasks *t, unsigned kind, pid_t tid, struct 
 		free(a);
 		return r;
 	}
-	a->since_ns = monotonic_ns();
+	a->since_ns = clock_ns(CLOCK_MONOTONIC);
 	DL_APPEND(t->attachments, a);
 	t->n_attachments++;
 	*ret = a;

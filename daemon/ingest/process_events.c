@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/perf_ring.h"
@@ -50,14 +51,6 @@ struct process_events {
 	uint64_t sequence;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int process_events_new(struct process_events **ret, const struct process_events_options *options)
 {
@@ -241,7 +234,7 @@ int process_events_follow(struct process_events *p, const struct cpus *cpus)
 			i++;
 			continue;
 		}
-		r = collect(p, &p->cpus[i], monotonic_ns());
+		r = collect(p, &p->cpus[i], clock_ns(CLOCK_MONOTONIC));
 		if (r < 0)
 			return r;
 		event_cpu_close(&p->cpus[i]);
@@ -310,7 +303,7 @@ static void compact(struct process_events *p, size_t first)
 
 int process_events_drain(struct process_events *p, uint64_t *ret_until)
 {
-	uint64_t until = monotonic_ns();
+	uint64_t until = clock_ns(CLOCK_MONOTONIC);
 	size_t i;
 	int r;
 

@@ -6,13 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf/abi.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/ingest/source_bpf_unwind.h"
@@ -45,14 +45,6 @@ DEFINE_CLEANUP(struct profile_bpf *, profile_bpf__destroy)
 struct verifier {
 	char says[PROGRAMS_MAX][VERIFIER_SAYS];
 };
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 static void verifier_listen(struct verifier *v, struct profile_bpf *skeleton)
 {
@@ -139,10 +131,10 @@ static int load(struct profile_bpf **ret, const struct source_options *options, 
 	for (unsigned i = 0; tracepoint(skeleton, i); i++)
 		bpf_program__set_autoload(tracepoint(skeleton, i), with_tracepoints);
 	verifier_listen(&verifier, skeleton);
-	began = now_us();
+	began = clock_ns(CLOCK_MONOTONIC) / 1000;
 	r = profile_bpf__load(skeleton);
 	if (r == 0)
-		verifier_report(&verifier, skeleton, now_us() - began);
+		verifier_report(&verifier, skeleton, clock_ns(CLOCK_MONOTONIC) / 1000 - began);
 	if (r == 0 && with_tracepoints)
 		r = attach_tracepoints(skeleton);
 	if (r < 0)

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/own_processes.h"
@@ -215,7 +216,7 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
 static int perf_drain(struct source *source, unsigned budget)
 {
 	struct perf_source *s = from_source(source);
-	bool looks = source_perf_now_ns() - s->looked_ns >= source_perf_look_interval_ns(s);
+	bool looks = clock_ns(CLOCK_MONOTONIC) - s->looked_ns >= source_perf_look_interval_ns(s);
 	int r;
 
 	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
@@ -233,7 +234,7 @@ static int perf_drain(struct source *source, unsigned budget)
 		if (s->samplers[i].used)
 			ticker_judge(&s->samplers[i].ticker, false);
 	if (looks)
-		s->looked_ns = source_perf_now_ns();
+		s->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	return SOURCE_E_OK;
 }
 

@@ -5,9 +5,9 @@
  */
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/source_perf_private.h"
@@ -17,14 +17,6 @@
 #define FIND_INTERVAL_NS UINT64_C(2000000000)
 /* A perf event is a kilobyte or two of the kernel's memory, which nobody bounds but us. */
 #define EVENTS_MAX 16384
-
-uint64_t source_perf_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int ring_of(void *userdata, unsigned kind, unsigned cpu)
 {
@@ -79,7 +71,7 @@ int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus)
 	process_events_attr(&attr);
 	attr.exclude_kernel = 1;
 	r = own_tasks_add_kind(s->tasks_of_user, OWN_TASKS_RECORDS, &attr);
-	s->found_ns = source_perf_now_ns();
+	s->found_ns = clock_ns(CLOCK_MONOTONIC);
 	return r ? r : own_tasks_look(s->tasks_of_user, s->found_ns);
 }
 
@@ -98,7 +90,7 @@ int source_perf_own_add(struct perf_source *s, struct perf_sampler *sampler)
 
 int source_perf_own_follow(struct perf_source *s, const struct cpus *cpus)
 {
-	uint64_t now = source_perf_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	if (!s->tasks_of_user)

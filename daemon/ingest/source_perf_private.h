@@ -42,8 +42,6 @@ struct perf_source {
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
 
-/* CLOCK_MONOTONIC. */
-uint64_t source_perf_now_ns(void);
 /* Finds the user's processes, and begins to follow them. Returns 0 or negative errno. */
 int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus);
 /*

@@ -21,6 +21,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/source_shim_private.h"
@@ -113,7 +114,7 @@ static int end(struct shim_source *s, struct shim_target *t)
 				      .tid = t->process.pid};
 	int r = leave(s, t);
 
-	event.time_ns = source_shim_now_ns();
+	event.time_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!s->options.is_idle)
 		sink->process_event(sink->userdata, &event);
 	remove_target(s, t);
@@ -163,7 +164,7 @@ static int make_target(struct shim_source *s, const struct source_shim_process *
 		       struct shim_target **ret)
 {
 	const struct shim_target_plan plan = {.number = s->next_number,
-					      .now_ns = source_shim_now_ns(),
+					      .now_ns = clock_ns(CLOCK_MONOTONIC),
 					      .n_words = s->n_words};
 	cleanup(shim_target_freep) struct shim_target *t = NULL;
 	struct shim_target **moved;
@@ -221,7 +222,8 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 	struct shim_target *before, *t = NULL;
 	int r;
 
-	if (!process->privileged && !shim_pace_allows(&s->pace, process->uid, source_shim_now_ns()))
+	if (!process->privileged &&
+	    !shim_pace_allows(&s->pace, process->uid, clock_ns(CLOCK_MONOTONIC)))
 		return refuse(message, SOURCE_E_FULL, "too many processes of yours ask");
 	r = make_way(s, process->pid, &before);
 	if (r)

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/source_shim_private.h"
 
@@ -29,14 +29,6 @@ struct draining {
 	int error;
 };
 
-uint64_t source_shim_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 /*
  * The process says that it has other mappings. What those are only the kernel tells, and only while
  * the process is there: after an exec it would be those of another program.
@@ -50,11 +42,11 @@ static int look_at_mappings(struct draining *d, uint32_t generation, uint64_t ti
 
 	if ((t->has_generation && generation == t->generation) || d->is_last)
 		return 0;
-	begun_ns = source_shim_now_ns();
+	begun_ns = clock_ns(CLOCK_MONOTONIC);
 	if (begun_ns < t->look_after_ns || begun_ns < d->source->look_after_ns)
 		return 0; /* its next sample asks again */
 	r = host->look(host->userdata, t->process.pid, time_ns);
-	done_ns = source_shim_now_ns();
+	done_ns = clock_ns(CLOCK_MONOTONIC);
 	t->look_after_ns = done_ns + LOOK_GAP_NS;
 	d->source->look_after_ns = done_ns + (done_ns - begun_ns) * LOOK_PART;
 	t->has_generation = true;
@@ -200,7 +192,7 @@ int source_shim_drain_one(struct shim_source *s, struct shim_target *t, bool is_
 			  unsigned *budget)
 {
 	struct draining d = {
-		.source = s, .target = t, .now_ns = source_shim_now_ns(), .is_last = is_last};
+		.source = s, .target = t, .now_ns = clock_ns(CLOCK_MONOTONIC), .is_last = is_last};
 	const struct ring_sink sink = {.sample = on_sample, .userdata = &d};
 	int r;
 

@@ -43,8 +43,6 @@ static inline bool shim_wants(const struct shim_source *s, unsigned sampler,
 	return sampler_of->used && (sampler_of->spec.all || t->wanted >> sampler & 1);
 }
 
-uint64_t source_shim_now_ns(void);
-
 /*
  * Delivers what is in the ring of @t, at most as much as the ring holds. @is_last: nothing more
  * will come. *budget falls by what was delivered. Returns 0, SOURCE_E_GONE (the ring makes no sense

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/thread.h"
@@ -63,14 +64,6 @@ struct output {
 	struct symbols_stats symbols;
 	struct symbols_wanted wanted;
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
-}
 
 static void queue_push(struct queue *q, struct job *job)
 {
@@ -161,11 +154,11 @@ static bool begin_collect(struct output *o, struct job *job)
 static void work(struct output *o, struct job *job)
 {
 	struct output_result *result = job->result;
-	uint64_t begin = now_ns(CLOCK_MONOTONIC);
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
 
 	result->request = job->request;
-	result->started_ns = now_ns(CLOCK_REALTIME);
-	writer_follow_clock(o->writer, result->started_ns, now_ns(CLOCK_BOOTTIME));
+	result->started_ns = clock_ns(CLOCK_REALTIME);
+	writer_follow_clock(o->writer, result->started_ns, clock_ns(CLOCK_BOOTTIME));
 	switch (job->kind) {
 	case JOB_WRITE:
 		writer_write(o->writer, steal_ptr(&job->snapshot), result->started_ns, result);
@@ -182,7 +175,7 @@ static void work(struct output *o, struct job *job)
 	case JOB_COLLECT: /* begin_collect() */
 		break;
 	}
-	result->seconds = (double)(now_ns(CLOCK_MONOTONIC) - begin) / 1e9;
+	result->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
 	log_conditions(o);
 }
 
@@ -240,15 +233,16 @@ static bool is_wanted(struct output *o)
 /* Some of what nobody waits for; when to go on with it, 0: there is no more. */
 static uint64_t background(struct output *o)
 {
-	uint64_t begin = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID), end, rest;
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), end,
+		 rest;
 	bool more;
 
 	do {
-		more = writer_background(o->writer, now_ns(CLOCK_REALTIME));
+		more = writer_background(o->writer, clock_ns(CLOCK_REALTIME));
 		log_conditions(o);
-		end = now_ns(CLOCK_MONOTONIC);
+		end = clock_ns(CLOCK_MONOTONIC);
 	} while (more && end - begin < BACKGROUND_NS && !is_wanted(o));
-	cpu = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	pthread_mutex_lock(&o->lock.mutex);
 	o->background_ns += cpu;
 	pthread_mutex_unlock(&o->lock.mutex);
@@ -267,9 +261,9 @@ static struct job *go_on_collecting(struct output *o)
 static void *run(void *userdata)
 {
 	struct output *o = userdata;
-	uint64_t resume_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t resume_ns = clock_ns(CLOCK_MONOTONIC);
 
-	(void)writer_read_store(o->writer, now_ns(CLOCK_REALTIME)); /* a write tries it again */
+	(void)writer_read_store(o->writer, clock_ns(CLOCK_REALTIME)); /* a write tries it again */
 	answer(o, NULL);
 	for (;;) {
 		struct output_options options;
@@ -284,13 +278,13 @@ static void *run(void *userdata)
 		o->configure = false;
 		job = queue_pop(&o->requests);
 		stop = o->stop;
-		o->busy_since_ns = now_ns(CLOCK_MONOTONIC);
+		o->busy_since_ns = clock_ns(CLOCK_MONOTONIC);
 		pthread_mutex_unlock(&o->lock.mutex);
 
 		if (configure)
-			writer_configure(o->writer, &options, now_ns(CLOCK_REALTIME));
+			writer_configure(o->writer, &options, clock_ns(CLOCK_REALTIME));
 		/* Whatever was done may have left something to do. */
-		resume_ns = now_ns(CLOCK_MONOTONIC);
+		resume_ns = clock_ns(CLOCK_MONOTONIC);
 		if (job && job->kind == JOB_COLLECT)
 			job = begin_collect(o, job) ? job : NULL;
 		else if (job)
@@ -310,7 +304,7 @@ int output_new(struct output **ret, const struct output_options *options)
 	const struct writer_world world = {
 		.proc_fd = -1,
 		.sys_fd = -1,
-		.boot_ns = now_ns(CLOCK_BOOTTIME),
+		.boot_ns = clock_ns(CLOCK_BOOTTIME),
 		.read_later = true,
 	};
 	cleanup(output_freep) struct output *o = calloc(1, sizeof(*o));
@@ -327,7 +321,7 @@ int output_new(struct output **ret, const struct output_options *options)
 		return error_origin(-errno);
 	r = thread_lock_init(&o->lock);
 	if (!r)
-		r = writer_new(&o->writer, options, &world, now_ns(CLOCK_REALTIME));
+		r = writer_new(&o->writer, options, &world, clock_ns(CLOCK_REALTIME));
 	if (r)
 		return r;
 	writer_get_status(o->writer, &o->status);

@@ -10,20 +10,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/worker/text.h"
 #include "daemon/output/symbols_private.h"
 
 #define NS          UINT64_C(1000000000)
 #define REST_MAX_NS (NS / 2)
-
-uint64_t symbols_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
-}
 
 /* No file's fault. */
 static void note_trouble(struct symbols *s)
@@ -37,13 +30,13 @@ static void note_trouble(struct symbols *s)
 /* Returns ASK_* or negative errno. */
 static int ask(struct symbols *s, const struct worker_request *request, struct worker_reply *ret)
 {
-	uint64_t begin_ns = symbols_now_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	int r = worker_ask(s->worker, request, ret);
 
 	if (r < 0)
 		return r;
 	if (r == WORKER_E_DIED)
-		s->lost_ns += symbols_now_ns() - begin_ns;
+		s->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
 	if (r == WORKER_E_OK)
 		s->stats.trouble[0] = '\0';
 	return r == WORKER_E_OK ? ASK_OK : r == WORKER_E_DIED ? ASK_DIED : ASK_NOT_NOW;
@@ -52,7 +45,7 @@ static int ask(struct symbols *s, const struct worker_request *request, struct w
 /* A short rest after one that could be proven is waited for. False: it is too long. */
 static bool wait_for_rest(struct symbols *s)
 {
-	uint64_t until_ns = worker_rests_until(s->worker), now = symbols_now_ns();
+	uint64_t until_ns = worker_rests_until(s->worker), now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t rest_ns = until_ns > now ? until_ns - now : 0;
 	struct timespec rest = {.tv_nsec = (long)rest_ns};
 
@@ -142,7 +135,7 @@ static void log_loss(struct symbols *s, const char *path)
 	worker_get_stats(s->worker, &worker);
 	text_clean(path, strlen(path), s->stats.last_bad_image,
 		   sizeof(s->stats.last_bad_image) - 1);
-	s->stats.last_bad_ns = symbols_now_ns();
+	s->stats.last_bad_ns = clock_ns(CLOCK_MONOTONIC);
 	log_warning("image worker for symbols: %s over %s, which is not read again", worker.why,
 		    s->stats.last_bad_image);
 }

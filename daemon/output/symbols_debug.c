@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/worker/debug_files.h"
 #include "daemon/output/symbols_private.h"
 #include "daemon/resolve/file_opener.h"
@@ -56,7 +57,7 @@ static int open_below(struct opening *opening, const char *path)
 {
 	struct symbols *s = opening->symbols;
 	struct mount_root *root = opening->image->root;
-	uint64_t begin_ns = symbols_now_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	enum mount_root_place where = strncmp(path, DEBUG_FOLDER, strlen(DEBUG_FOLDER)) == 0
 					      ? MOUNT_ROOT_DEBUG_FOLDER
 					      : MOUNT_ROOT_ELSEWHERE;
@@ -82,9 +83,9 @@ static int open_below(struct opening *opening, const char *path)
 		s->stats.openers_lost++;
 		return -1;
 	}
-	s->lost_ns += symbols_now_ns() - begin_ns;
+	s->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
 	s->stats.slow_folders++;
-	root->slow_until_ns[where] = symbols_now_ns() + SLOW_NS;
+	root->slow_until_ns[where] = clock_ns(CLOCK_MONOTONIC) + SLOW_NS;
 	return -1;
 }
 
@@ -152,7 +153,7 @@ bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry 
 
 	if (!e->given_up || e->given_up == s->window || !image->root)
 		return false;
-	now_ns = symbols_now_ns();
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < N_MOUNT_ROOT_PLACES; i++)
 		if (image->root->slow_until_ns[i] > now_ns)
 			return false;

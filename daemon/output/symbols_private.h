@@ -84,8 +84,6 @@ enum {
 	ASK_DIED,    /* of this request */
 };
 
-/* CLOCK_MONOTONIC. */
-uint64_t symbols_now_ns(void);
 /*
  * Asks, waits for the answer. Returns ASK_* or negative errno. The reply is the worker's until the
  * next request.

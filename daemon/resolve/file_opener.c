@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
@@ -125,14 +126,6 @@ static void serve(int data_fd, uint64_t first_id, void *memory)
 
 /* --- profd's side ----------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
-}
-
 int file_opener_new(struct file_opener **ret, uint64_t wait_ns)
 {
 	cleanup(file_opener_freep) struct file_opener *o = calloc(1, sizeof(*o));
@@ -166,13 +159,13 @@ void file_opener_free(struct file_opener *o)
 /* Returns FILE_OPENER_E_OK: an answer, whose file is *ret_fd or -1; or _SLOW or _LOST. */
 static int await_answer(struct file_opener *o, uint64_t id, int *ret_fd)
 {
-	uint64_t until_ns = now_ns() + o->wait_ns, now, answered;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + o->wait_ns, now, answered;
 	struct pollfd data = {.fd = o->keeper.data_fd, .events = POLLIN};
 	struct timespec left;
 	ssize_t r;
 
 	for (;;) {
-		now = now_ns();
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (now >= until_ns)
 			return FILE_OPENER_E_SLOW;
 		left.tv_sec = (time_t)((until_ns - now) / NS);
@@ -198,7 +191,7 @@ int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsig
 	if (length >= sizeof(o->request.path))
 		return FILE_OPENER_E_NONE;
 	if (o->keeper.data_fd < 0)
-		keeper_refork(&o->keeper, now_ns());
+		keeper_refork(&o->keeper, clock_ns(CLOCK_MONOTONIC));
 	if (o->keeper.data_fd < 0)
 		return FILE_OPENER_E_LOST;
 	o->request.id = o->next_id++;

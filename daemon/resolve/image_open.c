@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/mounts.h"
 
@@ -74,14 +75,6 @@ void image_opener_sweep(struct image_opener *o)
 	mount_roots_sweep(o->roots);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void keep_verdict(struct image_opener *o, const struct image_key *key, bool is_fuse,
 			 uint64_t now)
 {
@@ -131,7 +124,7 @@ static bool looks_like_fuse(struct image_opener *o, const struct image_key *key,
 /* FUSE has no block device, but for fuseblk, which only root can mount. */
 static bool is_on_fuse(struct image_opener *o, const struct image_key *key)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (key->device_major)
 		return false;

@@ -10,6 +10,7 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/image_open.h"
 #include "daemon/resolve/lent_fd.h"
@@ -117,14 +118,6 @@ static enum image_kind kind_of(const struct image_key *key)
 	if (key->path[0] != '/' || strncmp(key->path, "//anon", 6) == 0 || key->inode == 0)
 		return IMAGE_ANON;
 	return IMAGE_FILE;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* Closes the file that was not used for the longest time. */
@@ -347,7 +340,7 @@ int image_table_get(struct image_table *t, const struct image_key *key, struct i
 {
 	enum image_kind kind = kind_of(key);
 	struct entry *found[2], *e, *old = NULL;
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct image *image;
 	int r;
 

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/jit_file_folder.h"
 #include "daemon/resolve/mount_root.h"
@@ -120,14 +121,6 @@ static void make_room(struct jit_files *f)
 
 /* --- which files are believed ----------------------------------------------------------------- */
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /*
  * Whether the file was written during the program's life, as far as that is known. start_ns counts
  * what the machine slept, born_ns and died_ns do not: they are taken as if it had slept after the
@@ -136,8 +129,8 @@ static int64_t clock_ns(clockid_t clock)
 static bool is_of_its_time(const struct process *p, const struct timespec *written)
 {
 	int64_t written_ns = (int64_t)written->tv_sec * 1000000000 + written->tv_nsec;
-	int64_t booted_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	int64_t slept_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	int64_t booted_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
+	int64_t slept_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
 	int64_t born_ns = (int64_t)(p->start_ns > p->born_ns ? p->start_ns : p->born_ns);
 
 	if (born_ns && written_ns + TIME_SLACK_NS < booted_ns + born_ns)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mounts.h"
@@ -155,11 +156,8 @@ static bool read_may_have_fuse(int proc_fd, pid_t pid)
 /* By the mounts of @pid, who is one of those that share it. */
 static void look_for_fuse(struct mount_roots *roots, struct held *held, pid_t pid)
 {
-	struct timespec ts;
-	uint64_t now_ns;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	if (held->looked_ns && now_ns - held->looked_ns < LOOK_NS)
 		return;
 	held->looked_ns = now_ns;

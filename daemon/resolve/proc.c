@@ -19,14 +19,6 @@
 /* A maps file of 200,000 mappings; longer ones are cut at a line's end by the parser. */
 #define FILE_BYTES_MAX (32u << 20)
 
-uint64_t proc_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* *ret is malloc'ed and NUL-terminated. PROC_E_GONE for whatever keeps it from being read. */
 static int read_file_owner(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length,
 			   uid_t *ret_owner)

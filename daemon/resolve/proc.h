@@ -20,8 +20,6 @@ enum {
 	PROC_E_GONE,
 };
 
-/* CLOCK_MONOTONIC, nanoseconds. */
-uint64_t proc_now_ns(void);
 /* /proc/PID/stat. */
 int proc_read_stat(int proc_fd, pid_t pid, struct maps_stat *ret);
 /* When the process of @stat began, CLOCK_BOOTTIME, as far as /proc knows (10 ms steps). */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/frame.h"
 #include "daemon/resolve/jit_files.h"
@@ -459,12 +460,12 @@ int process_table_see_sample(struct process_table *t, struct process *p,
 {
 	if (!p->may_generate || !is_in_generated_code(p, sample))
 		return 0;
-	return jit_files_see(t->jit_files, p, proc_now_ns());
+	return jit_files_see(t->jit_files, p, clock_ns(CLOCK_MONOTONIC));
 }
 
 int process_table_complete(struct process_table *t, struct process *p)
 {
-	return jit_files_complete(t->jit_files, p, proc_now_ns());
+	return jit_files_complete(t->jit_files, p, clock_ns(CLOCK_MONOTONIC));
 }
 
 void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
@@ -67,7 +68,7 @@ int process_table_confirm_again(struct process_table *t, struct process *p)
 
 	p->unit_confirmed = true;
 	p->unit_told = p->kernel_thread;
-	p->asked_ns = proc_now_ns();
+	p->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (p->kernel_thread)
 		return set_unit(t, p, &unit, &changed);
 	if (t->proc_fd < 0)

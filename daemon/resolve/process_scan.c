@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
@@ -91,8 +92,10 @@ static int scan_visit(void *userdata, const struct maps_stat *stat)
 
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
 {
-	struct scan scan = {
-		.table = t, .sink = sink, .time_ns = proc_now_ns(), .again = t->wants_scan};
+	struct scan scan = {.table = t,
+			    .sink = sink,
+			    .time_ns = clock_ns(CLOCK_MONOTONIC),
+			    .again = t->wants_scan};
 	struct slot *slot, *next, *seen;
 	int r;
 
@@ -150,8 +153,10 @@ static void tell_birth(struct process_table *t, const struct maps_stat *stat, ui
 int process_table_begin(struct process_table *t, pid_t pid, const struct source_sink *sink,
 			uint64_t *ret_start_ns)
 {
-	struct process_event event = {
-		.kind = PROCESS_EVENT_EXEC, .time_ns = proc_now_ns(), .pid = pid, .tid = pid};
+	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
+				      .time_ns = clock_ns(CLOCK_MONOTONIC),
+				      .pid = pid,
+				      .tid = pid};
 	struct process *p = process_table_living(t, pid);
 	struct maps_stat stat;
 	uint64_t start_ns;

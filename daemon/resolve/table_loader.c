@@ -13,8 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/worker/answer.h"
@@ -146,11 +146,9 @@ static bool is_settled(const struct table_loader *l, const struct image *image,
 static void blame(struct table_loader *l, struct image *image)
 {
 	struct worker_stats worker;
-	struct timespec now;
 
 	worker_get_stats(l->worker, &worker);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	l->stats.last_bad_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	l->stats.last_bad_ns = clock_ns(CLOCK_MONOTONIC);
 	strcpy(l->told, worker.why);
 	text_clean(image->path, strlen(image->path), l->stats.last_bad_image,
 		   sizeof(l->stats.last_bad_image) - 1);

@@ -8,8 +8,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
-#include "daemon/resolve/proc.h"
 #include "daemon/resolve/unwinder_private.h"
 
 /* Of unwinder_options.memory_bytes, where the tables are in our own memory; and at least so much.
@@ -60,7 +60,7 @@ static void on_sample(void *userdata, const struct sample *sample)
 		walk_pass(u, sample);
 		return;
 	}
-	u->now_ns = proc_now_ns();
+	u->now_ns = clock_ns(CLOCK_MONOTONIC);
 	walk_sample(u, sample);
 }
 
@@ -163,7 +163,7 @@ int unwinder_attach(struct unwinder *u, const struct unwind_host *host)
 {
 	int r;
 
-	u->now_ns = proc_now_ns();
+	u->now_ns = clock_ns(CLOCK_MONOTONIC);
 	u->host = host;
 	u->is_attached = true;
 	r = make_parts(u);
@@ -349,7 +349,7 @@ int unwinder_dispatch(struct unwinder *u)
 	size_t length;
 	int r;
 
-	u->now_ns = proc_now_ns();
+	u->now_ns = clock_ns(CLOCK_MONOTONIC);
 	r = take_tables(u);
 	if (r)
 		return r;
@@ -391,7 +391,8 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
 
 int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms)
 {
-	uint64_t now_ns = proc_now_ns(), end_ns = now_ns + timeout_ms * UINT64_C(1000000);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC),
+		 end_ns = now_ns + timeout_ms * UINT64_C(1000000);
 	struct pollfd fd = {.fd = u->epoll_fd, .events = POLLIN};
 	int r = 0;
 
@@ -402,7 +403,7 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms)
 		    errno != EINTR)
 			return error_origin(-errno);
 		r = unwinder_dispatch(u);
-		now_ns = proc_now_ns();
+		now_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	u->now_ns = now_ns;
 	return r ? r : u->error;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -148,14 +148,6 @@ static int send_answer(int socket, uint64_t id, const struct answer *answer, boo
 	return send_header(socket, &header, memfd);
 }
 
-static uint64_t cpu_time_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 /* What was freed within the heap, but cannot go back to the kernel, counts as well. */
 static uint64_t held_bytes(void)
 {
@@ -187,7 +179,7 @@ int serve_loop(struct server *s, int socket, const struct serve_limits *limits)
 		else
 			answer = (struct answer){.outcome = WORKER_BAD_REQUEST};
 		message_close(&message);
-		is_last = cpu_time_ns() >= limits->cpu_ns ||
+		is_last = clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= limits->cpu_ns ||
 			  held_bytes() > limits->keep_bytes + answer.length;
 		r = send_answer(socket, request.header.id, &answer, is_last);
 		free(answer.data);

@@ -30,9 +30,9 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 #include "tests/support/files.h"
@@ -252,7 +252,7 @@ static int drain(struct tool *t)
 		r = source_drain(t->source, DRAIN_BUDGET);
 		d = r < 0 ? r : unwinder_dispatch(t->unwinder);
 		if (!d)
-			d = unwinder_after_drain(t->unwinder, proc_now_ns());
+			d = unwinder_after_drain(t->unwinder, clock_ns(CLOCK_MONOTONIC));
 		if (!d)
 			d = unwinder_error(t->unwinder);
 		if (!d)
@@ -263,7 +263,7 @@ static int drain(struct tool *t)
 
 static int each_second(struct tool *t)
 {
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	process_table_sweep(t->processes, now);
@@ -283,7 +283,7 @@ static int run(struct tool *t)
 		{.fd = source_fd(t->source), .events = POLLIN},
 		{.fd = unwinder_fd(t->unwinder), .events = POLLIN},
 	};
-	uint64_t start = proc_now_ns(), second = start, now;
+	uint64_t start = clock_ns(CLOCK_MONOTONIC), second = start, now;
 	int r = 0;
 
 	t->drained_ns = start;
@@ -292,7 +292,7 @@ static int run(struct tool *t)
 		if (poll(fds, ARRAY_SIZE(fds), DRAIN_MS) < 0 && errno != EINTR)
 			return error_origin(-errno);
 		r = drain(t);
-		now = proc_now_ns();
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (now - t->drained_ns > t->longest_ns)
 			t->longest_ns = now - t->drained_ns;
 		t->drained_ns = now;

@@ -12,15 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/symbols/symtab.h"
-#include "daemon/resolve/proc.h"
 #include "tests/support/files.h"
 
 static int load(const char *path, const char *module, struct symtab **ret, uint64_t *ret_ns)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	cleanup(freep) uint8_t *text = NULL;
-	uint64_t start = proc_now_ns();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	char magic[4] = "";
 	size_t length;
 	int r;
@@ -33,10 +33,10 @@ static int load(const char *path, const char *module, struct symtab **ret, uint6
 		text = read_file(path, &length);
 		if (!text)
 			return -1;
-		start = proc_now_ns();
+		start = clock_ns(CLOCK_MONOTONIC);
 		r = symtab_from_kallsyms(ret, (const char *)text, length, module);
 	}
-	*ret_ns = proc_now_ns() - start;
+	*ret_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	return r;
 }
 
@@ -51,11 +51,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
-		uint64_t address = strtoull(line, NULL, 16), start = proc_now_ns();
+		uint64_t address = strtoull(line, NULL, 16), start = clock_ns(CLOCK_MONOTONIC);
 		struct symtab_symbol symbol;
 		bool found = symtab_find(s, address, &symbol);
 
-		find_ns += proc_now_ns() - start;
+		find_ns += clock_ns(CLOCK_MONOTONIC) - start;
 		n++;
 		if (found)
 			printf("%" PRIx64 " %" PRIx64 " %s\n", symbol.start, symbol.size,

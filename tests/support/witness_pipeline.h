@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 #include "tests/support/files.h"
@@ -100,7 +100,7 @@ static inline int pipeline_open_source(struct pipeline *p)
 	if (!r)
 		r = process_table_scan(p->processes, &p->tap);
 	if (!r)
-		r = unwinder_after_drain(p->unwinder, proc_now_ns());
+		r = unwinder_after_drain(p->unwinder, clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = event_parse("cpu-clock", &spec.event, &message);
 	if (!r)
@@ -158,7 +158,7 @@ static inline int pipeline_turn(struct pipeline *p)
 	r = source_drain(p->source, PIPELINE_BUDGET);
 	if (r < 0)
 		return r;
-	now = proc_now_ns();
+	now = clock_ns(CLOCK_MONOTONIC);
 	r = unwinder_after_drain(p->unwinder, now);
 	if (!r)
 		r = unwinder_dispatch(p->unwinder);
@@ -171,10 +171,10 @@ static inline int pipeline_turn(struct pipeline *p)
 
 static inline int pipeline_run(struct pipeline *p, double seconds)
 {
-	uint64_t end = proc_now_ns() + (uint64_t)(seconds * 1e9);
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
 	int r = 0;
 
-	while (!r && proc_now_ns() < end)
+	while (!r && clock_ns(CLOCK_MONOTONIC) < end)
 		r = pipeline_turn(p);
 	return r;
 }
@@ -185,7 +185,7 @@ static inline int pipeline_stop(struct pipeline *p)
 	int r = source_remove_sampler(p->source, p->sampler);
 
 	if (!r)
-		r = unwinder_after_drain(p->unwinder, proc_now_ns());
+		r = unwinder_after_drain(p->unwinder, clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = unwinder_settle(p->unwinder, UNWINDER_ALL, PIPELINE_SETTLE_MS);
 	if (!r)

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 
@@ -114,7 +115,8 @@ static void test_ourselves(void **state)
 	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_null(mapping_now(p, page));
-	assert_int_equal(process_table_look(w->table, getpid(), proc_now_ns(), &w->sink), 0);
+	assert_int_equal(
+		process_table_look(w->table, getpid(), clock_ns(CLOCK_MONOTONIC), &w->sink), 0);
 	assert_non_null(mapping_now(p, page));
 	assert_int_equal(process_table_living(w->table, getpid())->serial, p->serial);
 	munmap(page, 4096);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where processes belong, by a /proc that the test writes. */
+#include "common/clock.h"
 #include "tests/support/temp_folder.h"
 
-#include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 
 #define MS     UINT64_C(1000000)
@@ -99,7 +99,7 @@ static struct process *sampled(struct world *w, pid_t pid, uint64_t group, uint6
 static void test_a_move_shows_in_the_next_samples(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns(), serial, stay;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), serial, stay;
 	struct process *p;
 
 	(void)state;
@@ -128,7 +128,7 @@ static void test_a_move_shows_in_the_next_samples(void **state)
 static void test_a_move_without_ids_shows_later(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	(void)state;
 	say(&w, 10, "1:name=systemd:/a.service\n0::/\n", 0, 0);
@@ -143,7 +143,7 @@ static void test_a_move_without_ids_shows_later(void **state)
 static void test_threads_in_several_groups(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns(), stay;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), stay;
 
 	(void)state;
 	say(&w, 10, "0::/a.service/leader\n", 0, 0);
@@ -156,7 +156,7 @@ static void test_threads_in_several_groups(void **state)
 static void test_children_have_the_unit_of_a_parent_that_was_never_sampled(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	(void)state;
 	say(&w, 10, "0::/a.service\n", 33, 0);
@@ -175,7 +175,7 @@ static void test_children_have_the_unit_of_a_parent_that_was_never_sampled(void 
 static void test_who_is_gone_is_of_the_unit_of_its_group(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	(void)state;
 	say(&w, 10, "0::/system.slice/manager.service\n", 0, 0);
@@ -207,7 +207,7 @@ static void test_what_a_group_does_not_tell(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct world w = begin();
-		uint64_t now = proc_now_ns();
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 		say(&w, 10, "0::/manager.service\n", 0, 0);
 		say(&w, 20, texts[i], 1000, 0);
@@ -224,7 +224,7 @@ static void test_what_a_group_does_not_tell(void **state)
 /* @pid was forked by @parent and is gone: the service of its sample in @group. */
 static const char *service_of_the_dead(struct world *w, pid_t pid, pid_t parent, uint64_t group)
 {
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	happen(w, PROCESS_EVENT_FORK, pid, parent, now);
 	return sampled(w, pid, group, now)->unit->service;
@@ -234,7 +234,7 @@ static const char *service_of_the_dead(struct world *w, pid_t pid, pid_t parent,
 static struct world begin_with_group_8(void)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	say(&w, 10, "0::/manager.service\n", 0, 0);
 	say(&w, 20, "0::/inside.service\n", 0, 0);
@@ -247,7 +247,7 @@ static struct world begin_with_group_8(void)
 static void test_groups_of_who_moves_are_known_both(void **state)
 {
 	struct world w = begin_with_group_8();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	(void)state;
 	say(&w, 20, "0::/second.service\n", 0, 0);
@@ -262,7 +262,7 @@ static void test_groups_of_who_moves_are_known_both(void **state)
 static void test_what_is_no_evidence_of_a_group(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns(), asked;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), asked;
 
 	(void)state;
 	say(&w, 10, "0::/manager.service\n", 0, 0);
@@ -314,7 +314,7 @@ static void test_who_was_told_does_not_go_by_groups(void **state)
 static void test_one_unit_is_one_stay(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns(), stay;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), stay;
 	struct process *p;
 
 	(void)state;
@@ -347,7 +347,7 @@ static void test_one_unit_is_one_stay(void **state)
  */
 static void move(struct world *w, const char *service, uint64_t group)
 {
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	char text[64];
 
 	snprintf(text, sizeof(text), "0::/%s\n", service);
@@ -381,7 +381,7 @@ static void test_groups_have_an_end(void **state)
 static void test_programs_before_the_newest_stay(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct process *before;
 
 	(void)state;
@@ -418,7 +418,7 @@ static void test_parents_are_asked_for_once(void **state)
 static void test_who_exits_stays_where_it_was(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct process *p;
 
 	(void)state;
@@ -474,7 +474,7 @@ static void test_kernel_threads_in_groups(void **state)
 	struct sample sample = {.pid = 3,
 				.tid = 3,
 				.start_ns = 10 * MS,
-				.time_ns = proc_now_ns(),
+				.time_ns = clock_ns(CLOCK_MONOTONIC),
 				.cgroup_id = 8,
 				.kernel_thread = true,
 				.comm = "kworker"};
@@ -489,7 +489,7 @@ static void test_kernel_threads_in_groups(void **state)
 static void test_observers_hear_of_changes_only(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	(void)state;
 	process_table_observe(w.table,
@@ -518,7 +518,7 @@ static void test_observers_hear_of_changes_only(void **state)
 static void test_observers_hear_of_users(void **state)
 {
 	struct world w = begin();
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	unsigned me = getuid();
 
 	(void)state;

@@ -3,6 +3,7 @@
  * Walks of this program's own stack, in the unwinder alone. The truth is backtrace(3), which goes
  * by the same call frame information in its own way.
  */
+#include "common/clock.h"
 #include "tests/unit/resolve/unwinder_fixture.h"
 
 #include <execinfo.h>
@@ -66,7 +67,7 @@ static __attribute__((noinline)) void stack_take(struct stack *s, unsigned numbe
 	read_memory(sp, s->copy, s->rest.stack_length);
 	s->frames[0] = UINT64_C(0xffffffff81000000);
 	s->sample = (struct sample){
-		.time_ns = proc_now_ns(),
+		.time_ns = clock_ns(CLOCK_MONOTONIC),
 		.weight = number,
 		.pid = getpid(),
 		.tid = getpid(),
@@ -228,7 +229,7 @@ static void test_what_waits_too_long_goes_as_it_is(void **state)
 {
 	struct fixture *f = fixture_new(false, true, true, 64 << 20);
 	int worker = stats_of(f).loader.worker;
-	uint64_t now = proc_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	static struct stack s;
 
 	(void)state;
@@ -553,14 +554,17 @@ static void test_each_sample_once(void **state)
 			if (rand() % 4 == 0)
 				assert_int_equal(unwinder_dispatch(f->unwinder), 0);
 			if (rand() % 8 == 0)
-				assert_int_equal(unwinder_after_drain(f->unwinder, proc_now_ns()),
+				assert_int_equal(unwinder_after_drain(f->unwinder,
+								      clock_ns(CLOCK_MONOTONIC)),
 						 0);
 			if (rand() % 64 == 0)
 				assert_int_equal(unwinder_after_drain(f->unwinder,
-								      proc_now_ns() + 2 * SECOND),
+								      clock_ns(CLOCK_MONOTONIC) +
+									      2 * SECOND),
 						 0);
 			if (rand() % 64 == 0)
-				assert_int_equal(unwinder_sweep(f->unwinder, proc_now_ns()), 0);
+				assert_int_equal(
+					unwinder_sweep(f->unwinder, clock_ns(CLOCK_MONOTONIC)), 0);
 			for (unsigned i = 0; i < n; i++)
 				assert_true(f->times[i] <= 1);
 		}

@@ -22,7 +22,6 @@
 #include <cmocka.h>
 
 #include "daemon/resolve/memory_reader.h"
-#include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 
