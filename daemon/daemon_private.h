@@ -2,7 +2,7 @@
 #ifndef PROFD_DAEMON_PRIVATE_H
 #define PROFD_DAEMON_PRIVATE_H
 
-/* What daemon.c (wiring and loop), startup.c and operations*.c (control requests) share. */
+/* What daemon.c (wiring and loop), startup*.c and operations*.c (control requests) share. */
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
@@ -73,11 +73,30 @@ int daemon_start(struct daemon *d);
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message);
 /* Applies the configuration to what is made from it: sessions, store limits. */
 int daemon_apply_config(struct daemon *d);
+/* Adds a line to `status`, and logs it. */
+void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* startup_paths.c. All return DAEMON_E_*, after a line on what was refused, or negative errno. */
+/* With --user: what cannot be guessed without the environment must have been given. */
+int daemon_find_user_paths(struct daemon *d);
+/* Of the store, the control socket and fetched files; the configuration then has the same. */
+int daemon_choose_paths(struct daemon *d);
+/* Makes the store's directory if need be, locks it, and gives it to its group. */
+int daemon_open_store(struct daemon *d);
+
+/* startup_source.c: the recording that is to be played back; NULL: none. */
+const char *daemon_replay_path(const struct daemon *d);
+/*
+ * Makes the source that was asked for; else BPF, and where that cannot be had, plain perf events.
+ * Returns SOURCE_E_* with @message, or negative errno.
+ */
+int daemon_choose_source(struct daemon *d, const struct source_options *options,
+			 struct source_message *message);
+/* For programs with libprofd that ask for a ring where another source samples them already. */
+int daemon_add_idle_shim(struct daemon *d, const struct source_options *options);
 /* What an event is by its name, for the source that there is. As event_parse() (sources.h). */
 int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
 		       struct source_message *message);
-/* Adds a line to `status`, and logs it. */
-void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* pace.c: measures profd's own share and lets sampling slow down. Return 0 or negative errno. */
 int daemon_pace_at_window_end(struct daemon *d);
@@ -99,6 +118,15 @@ void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
 extern const struct control_ops daemon_control_ops;
 /* Answers with a fatal error, and notes it. Returns CONTROL_DONE. */
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
+
+/* operations_files.c: see control.h. */
+int daemon_op_stop(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply);
+int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struct reply *reply);
+int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *reply);
+int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply);
+int daemon_op_epoch(void *userdata, struct reply *reply);
+int daemon_op_list(void *userdata, const char *service, uint64_t since_ns, uint64_t until_ns,
+		   struct reply *reply);
 
 /* operations_store.c */
 int daemon_op_collect(void *userdata, const struct peer *peer,

@@ -7,14 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -54,11 +51,6 @@ _Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOL
 			       MAPPINGS_SHARE + BACKGROUND_SHARE <
 		       ALL_SHARES,
 	       "something is left");
-
-/* Of the rings' memory, while another source has the rest. */
-#define IDLE_RINGS_PART 8
-
-#define REPLAY "replay:"
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
 
@@ -121,124 +113,6 @@ static int load_config(struct daemon *d)
 		return DAEMON_E_REFUSED;
 	}
 	return r;
-}
-
-/* What cannot be guessed without the environment must have been given. */
-static int find_user_paths(struct daemon *d)
-{
-	struct user_environment environment;
-	int r;
-
-	if (!d->options.user)
-		return 0;
-	user_environment_get(&environment);
-	r = user_paths_find(&d->user_paths, &environment);
-	if (r)
-		return r;
-	if (!d->user_paths.runtime && !d->options.runtime_directory) {
-		log_error("--user needs XDG_RUNTIME_DIR, which is not set; log in through systemd, "
-			  "or give --runtime-directory");
-		return DAEMON_E_REFUSED;
-	}
-	if (!d->user_paths.state && !d->options.state_directory) {
-		log_error("--user needs XDG_STATE_HOME or HOME, and neither is set; give "
-			  "--state-directory");
-		return DAEMON_E_REFUSED;
-	}
-	return 0;
-}
-
-#define CACHE_DIRECTORY "/var/cache/profd"
-
-/* Nobody else looks into what is a user's. */
-static int make_state_directory(const struct daemon *d, const char *path)
-{
-	if (d->options.user)
-		return user_paths_make(path);
-	return mkdir(path, 0751) < 0 ? -errno : 0;
-}
-
-/* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
-static int choose_socket(struct daemon *d, const char *folder)
-{
-	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
-	cleanup(freep) char *here = folder[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
-	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, folder) : 0;
-
-	if (n < 0)
-		whole = NULL;
-	else if (n > 0 && (size_t)n < size)
-		d->socket_path = steal_ptr(&whole);
-	else if (asprintf(&d->socket_path, "%s/control.sock", folder) < 0)
-		d->socket_path = NULL;
-	return d->socket_path ? 0 : error_origin(-ENOMEM);
-}
-
-static int choose_paths(struct daemon *d)
-{
-	const char *path = d->config->store_path;
-	const char *given = d->options.state_directory;
-	const char *cache = d->options.cache_directory;
-	int r = 0;
-
-	if (!cache && d->options.user)
-		cache = d->user_paths.cache;
-	if (asprintf(&d->fetched_path, "%s/debuginfo", cache ? cache : CACHE_DIRECTORY) < 0)
-		return error_origin(-ENOMEM);
-
-	if (given) {
-		make_state_directory(d, given);
-		d->store_path = realpath(given, NULL);
-		if (!d->store_path) {
-			log_error("cannot use the state directory %s: %s", given, strerror(errno));
-			return DAEMON_E_REFUSED;
-		}
-	} else {
-		d->store_path = strdup(path);
-	}
-	if (d->options.runtime_directory)
-		r = choose_socket(d, d->options.runtime_directory);
-	else
-		d->socket_path = strdup(d->config->control_socket);
-	if (r || !d->store_path || !d->socket_path)
-		return r ? r : error_origin(-ENOMEM);
-	return config_set_paths(d->config, d->store_path, d->socket_path);
-}
-
-/* The store's group, inherited by all that is made below through the set-group-id bit. */
-static void give_to_group(struct daemon *d)
-{
-	const struct group *group = getgrnam(d->config->store_group);
-	struct stat st;
-
-	if (!group || fstat(d->store_fd, &st) < 0 || st.st_gid == group->gr_gid)
-		return;
-	if (fchown(d->store_fd, (uid_t)-1, group->gr_gid) == 0)
-		fchmod(d->store_fd, 02751);
-}
-
-/* The directory itself carries the lock: nothing else has to lie in it. */
-static int open_store(struct daemon *d)
-{
-	make_state_directory(d, d->store_path);
-	d->store_fd = open(d->store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->store_fd < 0) {
-		log_error("cannot open the state directory %s: %s", d->store_path, strerror(errno));
-		return DAEMON_E_REFUSED;
-	}
-	if (flock(d->store_fd, LOCK_EX | LOCK_NB) < 0) {
-		log_error("another profd uses the state directory %s; stop it, or choose another "
-			  "one with --state-directory",
-			  d->store_path);
-		return DAEMON_E_REFUSED;
-	}
-	if (faccessat(d->store_fd, ".", W_OK, AT_EACCESS) < 0) {
-		log_error("cannot write to the state directory %s: %s", d->store_path,
-			  strerror(errno));
-		return DAEMON_E_REFUSED;
-	}
-	give_to_group(d);
-	return DAEMON_E_OK;
 }
 
 static void output_options_of(const struct daemon *d, struct output_options *ret)
@@ -319,89 +193,6 @@ static int start_recorder(struct daemon *d)
 	return recorder_new(&d->recorder, fd, &d->sink);
 }
 
-static int open_replay(struct daemon *d, const struct source_options *options, const char *path,
-		       struct source_message *message)
-{
-	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int r;
-
-	if (fd < 0) {
-		snprintf(message->text, sizeof(message->text), "cannot read %s: %s", path,
-			 strerror(errno));
-		return SOURCE_E_UNSUPPORTED;
-	}
-	r = source_replay_new(&d->source, options, fd, message);
-	if (r == SOURCE_E_OK)
-		steal_fd(&fd);
-	return r;
-}
-
-/* What the kernel's walks would need is the rings': each process has its own. */
-static int use_shim(struct daemon *d, const struct source_options *options)
-{
-	struct source_options more = *options;
-	int r;
-
-	more.memory_bytes += more.unwind_bytes;
-	r = daemon_make_shim(d, &more, false);
-	d->source = d->shim;
-	return r;
-}
-
-/* Programs with libprofd that ask for a ring where another source samples them already. */
-static int add_idle_shim(struct daemon *d, const struct source_options *options)
-{
-	struct source_options less = *options;
-
-	less.memory_bytes /= IDLE_RINGS_PART;
-	return daemon_make_shim(d, &less, true);
-}
-
-/* Perf events of the user's own processes. Where the kernel withholds them: what has libprofd. */
-static int choose_user_source(struct daemon *d, const struct source_options *options,
-			      struct source_message *message)
-{
-	int r = source_perf_new(&d->source, options, message);
-
-	if (message->text[0] && (r == SOURCE_E_OK || r == SOURCE_E_DENIED))
-		daemon_warn(d, "%s", message->text);
-	return r == SOURCE_E_DENIED ? use_shim(d, options) : r;
-}
-
-/* The source that was asked for; else BPF, and where that cannot be had, plain perf events. */
-static int choose_source(struct daemon *d, const struct source_options *options,
-			 struct source_message *message)
-{
-	const char *wanted = d->options.source;
-	struct source_message why = {};
-	int r;
-
-	if (d->replay)
-		return open_replay(d, options, wanted + strlen(REPLAY), message);
-	if (wanted && strcmp(wanted, "shim") == 0)
-		return use_shim(d, options);
-	if (d->options.user)
-		return choose_user_source(d, options, message);
-	if (wanted && strcmp(wanted, "perf") == 0)
-		return source_perf_new(&d->source, options, message);
-	r = source_bpf_new(&d->source, options, message);
-	if (r <= 0 || wanted)
-		return r;
-	why = *message;
-	r = source_perf_new(&d->source, options, message);
-	if (r == SOURCE_E_OK)
-		daemon_warn(d, "sampling by plain perf events, stacks are poorer: %s", why.text);
-	return r;
-}
-
-int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
-		       struct source_message *message)
-{
-	bool is_clock = d->shim && d->source == d->shim && strcmp(name, "auto") == 0;
-
-	return event_parse(is_clock ? "cpu-clock" : name, ret, message);
-}
-
 static int start_source(struct daemon *d)
 {
 	struct source_options options = {
@@ -416,7 +207,7 @@ static int start_source(struct daemon *d)
 	struct source_message message = {};
 	int r;
 
-	r = choose_source(d, &options, &message);
+	r = daemon_choose_source(d, &options, &message);
 	if (r > 0) {
 		log_error("%s", message.text);
 		return DAEMON_E_REFUSED;
@@ -424,7 +215,7 @@ static int start_source(struct daemon *d)
 	if (!r)
 		r = unwinder_attach(d->unwinder, source_unwind_host(d->source));
 	if (!r && !d->shim && !d->replay)
-		r = add_idle_shim(d, &options);
+		r = daemon_add_idle_shim(d, &options);
 	if (r)
 		return r;
 	message = (struct source_message){};
@@ -443,7 +234,7 @@ static int start_processes(struct daemon *d)
 {
 	int r;
 
-	d->replay = d->options.source && strncmp(d->options.source, REPLAY, strlen(REPLAY)) == 0;
+	d->replay = daemon_replay_path(d) != NULL;
 	if (!d->replay) {
 		d->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (d->proc_fd < 0)
@@ -606,13 +397,13 @@ int daemon_start(struct daemon *d)
 	return_large_blocks();
 	r = perf_admin_set_aside();
 	if (!r)
-		r = find_user_paths(d);
+		r = daemon_find_user_paths(d);
 	if (!r)
 		r = load_config(d);
 	if (!r)
-		r = choose_paths(d);
+		r = daemon_choose_paths(d);
 	if (!r)
-		r = open_store(d);
+		r = daemon_open_store(d);
 	if (r)
 		return r;
 	r = start_processes(d);

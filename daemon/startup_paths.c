@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where profd keeps its things: by its options, else by the configuration, else, for a user, by the
+ * environment. The store's directory itself carries the lock: nothing else has to lie in it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "daemon/daemon_private.h"
+
+#define CACHE_DIRECTORY "/var/cache/profd"
+
+int daemon_find_user_paths(struct daemon *d)
+{
+	struct user_environment environment;
+	int r;
+
+	if (!d->options.user)
+		return 0;
+	user_environment_get(&environment);
+	r = user_paths_find(&d->user_paths, &environment);
+	if (r)
+		return r;
+	if (!d->user_paths.runtime && !d->options.runtime_directory) {
+		log_error("--user needs XDG_RUNTIME_DIR, which is not set; log in through systemd, "
+			  "or give --runtime-directory");
+		return DAEMON_E_REFUSED;
+	}
+	if (!d->user_paths.state && !d->options.state_directory) {
+		log_error("--user needs XDG_STATE_HOME or HOME, and neither is set; give "
+			  "--state-directory");
+		return DAEMON_E_REFUSED;
+	}
+	return 0;
+}
+
+/* Nobody else looks into what is a user's. */
+static int make_state_directory(const struct daemon *d, const char *path)
+{
+	if (d->options.user)
+		return user_paths_make(path);
+	return mkdir(path, 0751) < 0 ? -errno : 0;
+}
+
+/* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
+static int choose_socket(struct daemon *d, const char *folder)
+{
+	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+	cleanup(freep) char *here = folder[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
+	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, folder) : 0;
+
+	if (n < 0)
+		whole = NULL;
+	else if (n > 0 && (size_t)n < size)
+		d->socket_path = steal_ptr(&whole);
+	else if (asprintf(&d->socket_path, "%s/control.sock", folder) < 0)
+		d->socket_path = NULL;
+	return d->socket_path ? 0 : error_origin(-ENOMEM);
+}
+
+int daemon_choose_paths(struct daemon *d)
+{
+	const char *path = d->config->store_path;
+	const char *given = d->options.state_directory;
+	const char *cache = d->options.cache_directory;
+	int r = 0;
+
+	if (!cache && d->options.user)
+		cache = d->user_paths.cache;
+	if (asprintf(&d->fetched_path, "%s/debuginfo", cache ? cache : CACHE_DIRECTORY) < 0)
+		return error_origin(-ENOMEM);
+
+	if (given) {
+		make_state_directory(d, given);
+		d->store_path = realpath(given, NULL);
+		if (!d->store_path) {
+			log_error("cannot use the state directory %s: %s", given, strerror(errno));
+			return DAEMON_E_REFUSED;
+		}
+	} else {
+		d->store_path = strdup(path);
+	}
+	if (d->options.runtime_directory)
+		r = choose_socket(d, d->options.runtime_directory);
+	else
+		d->socket_path = strdup(d->config->control_socket);
+	if (r || !d->store_path || !d->socket_path)
+		return r ? r : error_origin(-ENOMEM);
+	return config_set_paths(d->config, d->store_path, d->socket_path);
+}
+
+/* The store's group, inherited by all that is made below through the set-group-id bit. */
+static void give_to_group(struct daemon *d)
+{
+	const struct group *group = getgrnam(d->config->store_group);
+	struct stat st;
+
+	if (!group || fstat(d->store_fd, &st) < 0 || st.st_gid == group->gr_gid)
+		return;
+	if (fchown(d->store_fd, (uid_t)-1, group->gr_gid) == 0)
+		fchmod(d->store_fd, 02751);
+}
+
+int daemon_open_store(struct daemon *d)
+{
+	make_state_directory(d, d->store_path);
+	d->store_fd = open(d->store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->store_fd < 0) {
+		log_error("cannot open the state directory %s: %s", d->store_path, strerror(errno));
+		return DAEMON_E_REFUSED;
+	}
+	if (flock(d->store_fd, LOCK_EX | LOCK_NB) < 0) {
+		log_error("another profd uses the state directory %s; stop it, or choose another "
+			  "one with --state-directory",
+			  d->store_path);
+		return DAEMON_E_REFUSED;
+	}
+	if (faccessat(d->store_fd, ".", W_OK, AT_EACCESS) < 0) {
+		log_error("cannot write to the state directory %s: %s", d->store_path,
+			  strerror(errno));
+		return DAEMON_E_REFUSED;
+	}
+	give_to_group(d);
+	return DAEMON_E_OK;
+}

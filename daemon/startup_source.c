@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Which source there is: what was asked for, else the best that this host lets profd have. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "daemon/daemon_private.h"
+#include "daemon/ingest/event.h"
+
+#define REPLAY "replay:"
+
+/* Of the rings' memory, while another source has the rest. */
+#define IDLE_RINGS_PART 8
+
+const char *daemon_replay_path(const struct daemon *d)
+{
+	const char *wanted = d->options.source;
+
+	return wanted && strncmp(wanted, REPLAY, strlen(REPLAY)) == 0 ? wanted + strlen(REPLAY)
+								      : NULL;
+}
+
+static int open_replay(struct daemon *d, const struct source_options *options, const char *path,
+		       struct source_message *message)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0) {
+		snprintf(message->text, sizeof(message->text), "cannot read %s: %s", path,
+			 strerror(errno));
+		return SOURCE_E_UNSUPPORTED;
+	}
+	r = source_replay_new(&d->source, options, fd, message);
+	if (r == SOURCE_E_OK)
+		steal_fd(&fd);
+	return r;
+}
+
+/* What the kernel's walks would need is the rings': each process has its own. */
+static int use_shim(struct daemon *d, const struct source_options *options)
+{
+	struct source_options more = *options;
+	int r;
+
+	more.memory_bytes += more.unwind_bytes;
+	r = daemon_make_shim(d, &more, false);
+	d->source = d->shim;
+	return r;
+}
+
+int daemon_add_idle_shim(struct daemon *d, const struct source_options *options)
+{
+	struct source_options less = *options;
+
+	less.memory_bytes /= IDLE_RINGS_PART;
+	return daemon_make_shim(d, &less, true);
+}
+
+/* Perf events of the user's own processes. Where the kernel withholds them: what has libprofd. */
+static int choose_user_source(struct daemon *d, const struct source_options *options,
+			      struct source_message *message)
+{
+	int r = source_perf_new(&d->source, options, message);
+
+	if (message->text[0] && (r == SOURCE_E_OK || r == SOURCE_E_DENIED))
+		daemon_warn(d, "%s", message->text);
+	return r == SOURCE_E_DENIED ? use_shim(d, options) : r;
+}
+
+int daemon_choose_source(struct daemon *d, const struct source_options *options,
+			 struct source_message *message)
+{
+	const char *wanted = d->options.source;
+	struct source_message why = {};
+	int r;
+
+	if (d->replay)
+		return open_replay(d, options, daemon_replay_path(d), message);
+	if (wanted && strcmp(wanted, "shim") == 0)
+		return use_shim(d, options);
+	if (d->options.user)
+		return choose_user_source(d, options, message);
+	if (wanted && strcmp(wanted, "perf") == 0)
+		return source_perf_new(&d->source, options, message);
+	r = source_bpf_new(&d->source, options, message);
+	if (r <= 0 || wanted)
+		return r;
+	why = *message;
+	r = source_perf_new(&d->source, options, message);
+	if (r == SOURCE_E_OK)
+		daemon_warn(d, "sampling by plain perf events, stacks are poorer: %s", why.text);
+	return r;
+}
+
+int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
+		       struct source_message *message)
+{
+	bool is_clock = d->shim && d->source == d->shim && strcmp(name, "auto") == 0;
+
+	return event_parse(is_clock ? "cpu-clock" : name, ret, message);
+}
