@@ -100,39 +100,43 @@ bool ledger_closes(const struct ledger *l)
 	       l->seen == settled(l) + l->in_flight;
 }
 
-static void append(char *text, size_t size, size_t *length, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+struct line {
+	char *text;
+	size_t size, length; /* what does not fit is cut off */
+};
 
-static void append(char *text, size_t size, size_t *length, const char *format, ...)
+static void append(struct line *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void append(struct line *line, const char *format, ...)
 {
+	size_t left = line->size - line->length;
 	va_list args;
 	int n;
 
 	va_start(args, format);
-	n = vsnprintf(text + *length, size - *length, format, args);
+	n = vsnprintf(line->text + line->length, left, format, args);
 	va_end(args);
 	if (n > 0)
-		*length += (size_t)n < size - *length ? (size_t)n : size - *length - 1;
+		line->length += (size_t)n < left ? (size_t)n : left - 1;
 }
 
-static void append_reasons(char *text, size_t size, size_t *length, const char *group,
-			   const char *const *names, const uint64_t *counts, size_t n)
+static void append_reasons(struct line *line, const char *group, const char *const *names,
+			   const uint64_t *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (counts[i])
-			append(text, size, length, " %s.%s=%" PRIu64, group, names[i], counts[i]);
+			append(line, " %s.%s=%" PRIu64, group, names[i], counts[i]);
 }
 
 void ledger_format(const struct ledger *l, char *text, size_t size)
 {
-	size_t length = 0;
+	struct line line = {.text = text, .size = size};
 
-	append(text, size, &length,
-	       "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
+	append(&line, "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
 	       l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
-	append_reasons(text, size, &length, "truncated", truncated_names, l->stacks.truncated,
-		       N_TRUNCATED);
-	append_reasons(text, size, &length, "broken", broken_names, l->stacks.broken, N_BROKEN);
-	append_reasons(text, size, &length, "lost", lost_names, l->lost, N_LOST);
-	append(text, size, &length, " in_flight=%" PRIu64, l->in_flight);
+	append_reasons(&line, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
+	append_reasons(&line, "broken", broken_names, l->stacks.broken, N_BROKEN);
+	append_reasons(&line, "lost", lost_names, l->lost, N_LOST);
+	append(&line, " in_flight=%" PRIu64, l->in_flight);
 }

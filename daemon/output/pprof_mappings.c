@@ -96,20 +96,26 @@ static const struct pprof_segment *find_segment(const struct pprof_mappings *m,
 	return NULL;
 }
 
+/* Which file a mapping is of. */
+struct file {
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_length;
+};
+
+/* @mapping: its range; what is missing is filled in. */
 static int add_mapping(struct pprof_mappings *m, struct profile *p, struct pprof_segment *segment,
-		       const struct profile_mapping *like, const char *path, const uint8_t *id,
-		       size_t id_length)
+		       struct profile_mapping *mapping, const struct file *file)
 {
-	struct profile_mapping mapping = *like;
 	char build_id[BUILD_ID_HEX_SIZE];
 	int r;
 
-	context_build_id(id, id_length, build_id);
-	r = profile_add_text(p, path, &mapping.path);
+	context_build_id(file->build_id, file->build_id_length, build_id);
+	r = profile_add_text(p, file->path, &mapping->path);
 	if (!r)
-		r = profile_add_text(p, build_id, &mapping.build_id);
+		r = profile_add_text(p, build_id, &mapping->build_id);
 	if (!r)
-		r = profile_add_mapping(p, &mapping, &segment->mapping);
+		r = profile_add_mapping(p, mapping, &segment->mapping);
 	return r ? r : add_segment(m, segment);
 }
 
@@ -126,8 +132,9 @@ static int place_kernel(struct pprof_mappings *m, struct profile *p,
 	int r;
 
 	if (!found) {
-		r = add_mapping(m, p, &segment, &mapping, image->name, image->build_id,
-				image->build_id_length);
+		r = add_mapping(m, p, &segment, &mapping,
+				&(struct file){image->name, image->build_id,
+					       image->build_id_length});
 		if (r)
 			return r;
 		found = &segment;
@@ -157,10 +164,13 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 			.limit = segment.start + segment.length,
 			.offset = segment.offset,
 		};
+		struct file file = {.path = place->mapping->image->path};
 
-		r = add_mapping(m, p, &segment, &mapping, place->mapping->image->path,
-				place->elf ? place->elf->build_id : NULL,
-				place->elf ? place->elf->build_id_length : 0);
+		if (place->elf) {
+			file.build_id = place->elf->build_id;
+			file.build_id_length = place->elf->build_id_length;
+		}
+		r = add_mapping(m, p, &segment, &mapping, &file);
 		if (r)
 			return r;
 		found = &segment;

@@ -224,37 +224,48 @@ int symbols_headers(struct symbols *s, struct image *image)
 	return r;
 }
 
+/* Whom to ask, and how much is wanted; all borrowed. */
+struct question {
+	struct symbols_entry *e;
+	struct image *image;
+	int fd; /* open on it */
+	unsigned depth;
+};
+
 /* One request for @addresses. Returns ASK_* or negative errno. */
-static int ask_names(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
-		     unsigned depth, const uint64_t *addresses, size_t n)
+static int ask_names(struct symbols *s, const struct question *q, const uint64_t *addresses,
+		     size_t n)
 {
-	struct worker_request request = worker_request_of(WORKER_SYMBOLS, fd);
+	struct worker_request request = worker_request_of(WORKER_SYMBOLS, q->fd);
+	const bool wants_lines = q->depth == SYMBOLS_LINES;
+	struct symbols_entry *e = q->e;
 	struct answer_names answer;
 	enum worker_outcome outcome;
 	int r;
 
-	request.key = image->id;
-	request.flags = (depth == SYMBOLS_LINES ? WORKER_WANT_LINES : 0) |
+	request.key = q->image->id;
+	request.flags = (wants_lines ? WORKER_WANT_LINES : 0) |
 			(e->debug.check_crc ? WORKER_CHECK_CRC : 0);
 	request.files[WORKER_FILE_DEBUG] = e->debug.debug;
 	request.files[WORKER_FILE_ALTERNATE] = e->debug.alternate;
 	r = symbols_ask_names(s, &request, addresses, n, &outcome, &answer);
 	if (r == ASK_DIED)
-		symbols_blame(s, image);
+		symbols_blame(s, q->image);
 	if (r)
 		return r;
 	e->is_nameless = outcome != WORKER_DONE;
 	if (e->is_nameless)
 		return ASK_OK;
-	return symbols_names_add(e->names[depth], addresses, &answer, depth == SYMBOLS_LINES);
+	return symbols_names_add(e->names[q->depth], addresses, &answer, wants_lines);
 }
 
 /* Asks for @addresses, none of which is known. Returns 0 or negative errno. */
-static int complete(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
-		    unsigned depth, const uint64_t *addresses, size_t n)
+static int complete(struct symbols *s, const struct question *q, const uint64_t *addresses,
+		    size_t n)
 {
 	size_t most = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX;
-	int r = symbols_open_debug(s, e, image, fd, depth);
+	int r = symbols_open_debug(s, q->e, q->image, q->fd, q->depth);
+	struct symbols_entry *e = q->e;
 
 	if (e->counted != s->window)
 		s->stats.images_asked++;
@@ -262,9 +273,9 @@ static int complete(struct symbols *s, struct symbols_entry *e, struct image *im
 	for (size_t at = 0; at < n && !r && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
 		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
 
-		if (symbols_names_bytes(e->names[depth]) > most)
+		if (symbols_names_bytes(e->names[q->depth]) > most)
 			break;
-		r = ask_names(s, e, image, fd, depth, addresses + at, now);
+		r = ask_names(s, q, addresses + at, now);
 	}
 	return r < 0 ? r : 0;
 }
@@ -325,7 +336,8 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 	if (n_missing && !e->is_nameless && !atomic_load(&image->is_bad)) {
 		fd = borrow_file(s, image);
 		if (fd >= 0)
-			r = complete(s, e, image, fd, depth, missing, n_missing);
+			r = complete(s, &(struct question){e, image, fd, depth}, missing,
+				     n_missing);
 		return_file(image, fd);
 	}
 	settle(s, e);

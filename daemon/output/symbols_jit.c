@@ -13,32 +13,41 @@
 /* Past this, one file gets no more names. */
 #define NAMES_BYTES_MAX ((size_t)64 << 20)
 
-/* One request. Adds to @names. Returns ASK_* or negative errno. */
-static int ask_names(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
-		     const uint64_t *addresses, size_t n, struct symbols_names *names)
+/* Whom to ask, and what to add the answer to; all borrowed. */
+struct question {
+	struct symbols_entry *e;
+	struct jit_file *file;
+	int fd; /* open on it */
+	struct symbols_names *names;
+};
+
+/* One request. Returns ASK_* or negative errno. */
+static int ask_names(struct symbols *s, const struct question *q, const uint64_t *addresses,
+		     size_t n)
 {
+	struct jit_file *file = q->file;
 	struct worker_request request = worker_request_of(WORKER_JIT, -1);
 	struct answer_names answer;
 	enum worker_outcome outcome;
 	int r;
 
 	request.key = file->id;
-	request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
+	request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = q->fd;
 	r = symbols_ask_names(s, &request, addresses, n, &outcome, &answer);
 	if (r == ASK_DIED)
 		symbols_blame_jit(s, file);
 	if (r)
 		return r;
-	e->is_nameless = outcome != WORKER_DONE;
-	if (e->is_nameless)
+	q->e->is_nameless = outcome != WORKER_DONE;
+	if (q->e->is_nameless)
 		return ASK_OK;
 	/* A jitdump has lines, which differ within one range of code. */
-	return symbols_names_add(names, addresses, &answer, file->is_jitdump);
+	return symbols_names_add(q->names, addresses, &answer, file->is_jitdump);
 }
 
-static int ask_all(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
-		   const uint64_t *addresses, size_t n, struct symbols_names *names)
+static int ask_all(struct symbols *s, const struct question *q, const uint64_t *addresses, size_t n)
 {
+	struct symbols_entry *e = q->e;
 	int r = ASK_OK;
 
 	if (e->counted != s->window)
@@ -47,18 +56,17 @@ static int ask_all(struct symbols *s, struct symbols_entry *e, struct jit_file *
 	for (size_t at = 0; at < n && !r && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
 		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
 
-		if (symbols_names_bytes(names) > NAMES_BYTES_MAX)
+		if (symbols_names_bytes(q->names) > NAMES_BYTES_MAX)
 			break;
-		r = ask_names(s, e, file, fd, addresses + at, now, names);
+		r = ask_names(s, q, addresses + at, now);
 	}
 	return r;
 }
 
 /* The file is what it was: asks for what is not known of it. */
-static int add_missing(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
-		       const uint64_t *addresses, size_t n)
+static int add_missing(struct symbols *s, const struct question *q, const uint64_t *addresses,
+		       size_t n)
 {
-	struct symbols_names *names = e->names[SYMBOLS_FUNCTIONS];
 	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
 	const struct symbols_frame *ignored;
 	uint32_t n_ignored;
@@ -67,22 +75,24 @@ static int add_missing(struct symbols *s, struct symbols_entry *e, struct jit_fi
 	if (!missing)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
-		if (!symbols_names_find(names, addresses[i], &ignored, &n_ignored))
+		if (!symbols_names_find(q->names, addresses[i], &ignored, &n_ignored))
 			missing[n_missing++] = addresses[i];
-	return n_missing ? ask_all(s, e, file, fd, missing, n_missing, names) : ASK_OK;
+	return n_missing ? ask_all(s, q, missing, n_missing) : ASK_OK;
 }
 
 /* What was known stays if there is no answer now. */
-static int read_anew(struct symbols *s, struct symbols_entry *e, struct jit_file *file, int fd,
-		     const struct stat *st, const uint64_t *addresses, size_t n)
+static int read_anew(struct symbols *s, struct question *q, const struct stat *st,
+		     const uint64_t *addresses, size_t n)
 {
+	struct symbols_entry *e = q->e;
 	cleanup(symbols_names_freep) struct symbols_names *names = NULL;
 	int r = symbols_names_new(&names);
 
 	if (r)
 		return r;
+	q->names = names;
 	e->is_nameless = false;
-	r = ask_all(s, e, file, fd, addresses, n, names);
+	r = ask_all(s, q, addresses, n);
 	if (r)
 		return r;
 	e->file_size = st->st_size;
@@ -101,22 +111,24 @@ static bool has_changed(const struct symbols_entry *e, const struct stat *st)
 int symbols_add_jit(struct symbols *s, struct symbols_entry *e, struct jit_file *file,
 		    const uint64_t *addresses, size_t n)
 {
+	struct question q = {.e = e, .file = file};
 	bool is_new = !e->names[SYMBOLS_FUNCTIONS];
-	int fd, r = 0;
+	int r = 0;
 	struct stat st;
 
 	if (is_new)
 		r = symbols_names_new(&e->names[SYMBOLS_FUNCTIONS]);
 	if (r || !n || atomic_load(&file->is_bad))
 		return r;
-	fd = jit_file_borrow(file);
+	q.names = e->names[SYMBOLS_FUNCTIONS];
+	q.fd = jit_file_borrow(file);
 	/* Looked at before it is read: what comes meanwhile is found the next time. */
-	if (fd >= 0 && fstat(fd, &st) == 0) {
+	if (q.fd >= 0 && fstat(q.fd, &st) == 0) {
 		if (is_new || has_changed(e, &st))
-			r = read_anew(s, e, file, fd, &st, addresses, n);
+			r = read_anew(s, &q, &st, addresses, n);
 		else if (!e->is_nameless)
-			r = add_missing(s, e, file, fd, addresses, n);
+			r = add_missing(s, &q, addresses, n);
 	}
-	jit_file_return(file, fd);
+	jit_file_return(file, q.fd);
 	return r < 0 ? r : 0;
 }
