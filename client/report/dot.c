@@ -220,18 +220,26 @@ static void put_arrow(const struct writer *w, const struct graph_call *call)
 		w->has_tags[call->caller] ? " minlen=2" : "");
 }
 
-/* A small box that hangs below @parent ("N1", "N1_0"), the @index'th of its kind. */
-static void put_tag(const struct writer *w, const char *parent, const char *kind, size_t index,
-		    const char *name, int64_t weight, const char *style)
+/* A small box that hangs below a larger one. */
+struct tag_box {
+	const char *parent; /* "N1", "N1_t0" */
+	char kind;          /* 't'ext or 'n'umber */
+	size_t index;       /* of its kind */
+	bool is_dotted;
+};
+
+static void put_tag(const struct writer *w, const struct tag_box *box, const char *name,
+		    int64_t weight)
 {
+	const char *style = box->is_dotted ? " style=\"dotted\"" : "";
 	char value[MEASURE_TEXT_MAX];
 
 	values_print(&w->values, value, weight);
-	fprintf(w->out, "%s_%s%zu [label=\"", parent, kind, index);
+	fprintf(w->out, "%s_%c%zu [label=\"", box->parent, box->kind, box->index);
 	put_escaped(w->out, name, "\\n");
 	fprintf(w->out, "\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", value);
-	fprintf(w->out, "%s -> %s_%s%zu [label=\" %s\" weight=100 tooltip=\"%s\"%s]\n", parent,
-		parent, kind, index, value, value, style);
+	fprintf(w->out, "%s -> %s_%c%zu [label=\" %s\" weight=100 tooltip=\"%s\"%s]\n", box->parent,
+		box->parent, box->kind, box->index, value, value, style);
 }
 
 static int64_t tag_flat(const struct graph_tag *tag)
@@ -306,7 +314,7 @@ static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, cons
 			snprintf(range, sizeof(range), "%s..%s", from, to);
 		if (!weight)
 			continue;
-		put_tag(w, parent, "n", i, range, weight, is_flat ? "" : " style=\"dotted\"");
+		put_tag(w, &(struct tag_box){parent, 'n', i, !is_flat}, range, weight);
 		*ret_some = true;
 	}
 	return 0;
@@ -333,7 +341,7 @@ static int put_tags(const struct writer *w, uint32_t id)
 		if (!weight)
 			continue;
 		snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-		put_tag(w, parent, "t", i, tags[i].name, weight, "");
+		put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].name, weight);
 		*has_tags = true;
 		snprintf(parent, sizeof(parent), "N%" PRIu32 "_t%zu", w->numbers[id], i);
 		r = put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);

@@ -90,43 +90,49 @@ static int tree_add(struct view *view, const struct view_input *input, const str
 	return graph_add(((struct tree *)view)->graph, input, stack);
 }
 
+struct writer {
+	FILE *out;
+	const struct graph *g;
+	struct values values;
+	int64_t sum, total; /* of flat: down to here, and of all samples */
+};
+
 /* Calls of a node, as shares of its @cum. */
-static void put_calls(FILE *out, const struct graph *g, const struct values *values,
-		      const uint32_t *calls, size_t n, bool of_callers, int64_t cum)
+static void put_calls(const struct writer *w, const uint32_t *calls, size_t n, bool of_callers,
+		      int64_t cum)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct graph_call *call = &g->calls[calls[i]];
+		const struct graph_call *call = &w->g->calls[calls[i]];
 		struct values_column c;
 
 		/* pprof prints sums here, also of means. */
-		values_column(values, &c, call->weight, cum);
-		fprintf(out, "%50s %s |   %s%s\n", c.value, c.share,
-			graph_name(g, of_callers ? call->caller : call->callee),
+		values_column(&w->values, &c, call->weight, cum);
+		fprintf(w->out, "%50s %s |   %s%s\n", c.value, c.share,
+			graph_name(w->g, of_callers ? call->caller : call->callee),
 			call->is_inlined ? " (inline)" : "");
 	}
 }
 
-static void put_node(FILE *out, const struct graph *g, const struct values *values, uint32_t id,
-		     int64_t *sum, int64_t total)
+static void put_node(struct writer *w, uint32_t id)
 {
-	const struct graph_node *node = &g->nodes[id];
+	const struct graph_node *node = &w->g->nodes[id];
 	int64_t flat = graph_mean(node->flat, node->flat_divisor);
 	int64_t cum = graph_mean(node->cum, node->cum_divisor);
 	struct values_column f, s, c;
 	const uint32_t *calls;
 	size_t n;
 
-	fprintf(out, "%s\n", separator);
-	calls = graph_callers(g, id, &n);
-	put_calls(out, g, values, calls, n, true, cum);
-	*sum = graph_add_clamped(*sum, flat);
-	values_column(values, &f, flat, total);
-	values_column(values, &s, *sum, total);
-	values_column(values, &c, cum, total);
-	fprintf(out, "%10s %s %s %10s %s                | %s\n", f.value, f.share, s.share, c.value,
-		c.share, graph_name(g, id));
-	calls = graph_callees(g, id, &n);
-	put_calls(out, g, values, calls, n, false, cum);
+	fprintf(w->out, "%s\n", separator);
+	calls = graph_callers(w->g, id, &n);
+	put_calls(w, calls, n, true, cum);
+	w->sum = graph_add_clamped(w->sum, flat);
+	values_column(&w->values, &f, flat, w->total);
+	values_column(&w->values, &s, w->sum, w->total);
+	values_column(&w->values, &c, cum, w->total);
+	fprintf(w->out, "%10s %s %s %10s %s                | %s\n", f.value, f.share, s.share,
+		c.value, c.share, graph_name(w->g, id));
+	calls = graph_callees(w->g, id, &n);
+	put_calls(w, calls, n, false, cum);
 }
 
 static int tree_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
@@ -134,8 +140,7 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 {
 	struct tree *t = (struct tree *)view;
 	const struct graph *g = t->graph;
-	struct values values;
-	int64_t sum = 0;
+	struct writer w = {.out = out, .g = g, .total = input->total};
 	size_t n_shown = 0;
 	int r = graph_end(t->graph, input, ret_again);
 
@@ -146,12 +151,12 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 	if (t->regex && !n_shown)
 		return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
 				      t->options.pattern ? t->options.pattern : "");
-	values_init_for(&values, input, &t->options, g, false);
-	header_of_graph(out, input, &t->options, &values, g);
+	values_init_for(&w.values, input, &t->options, g, false);
+	header_of_graph(out, input, &t->options, &w.values, g);
 	fprintf(out, "%s\n%s\n", separator, legend);
 	for (size_t i = 0; i < g->n_order; i++)
 		if (!t->regex || regex_matches(t->regex, graph_name(g, g->order[i])))
-			put_node(out, g, &values, g->order[i], &sum, input->total);
+			put_node(&w, g->order[i]);
 	if (g->n_order)
 		fprintf(out, "%s\n", separator);
 	return 0;
