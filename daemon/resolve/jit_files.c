@@ -19,6 +19,8 @@
 #define STATUS_BYTES 8192
 /* File systems round times, and clocks are set. */
 #define TIME_SLACK_NS INT64_C(2000000000)
+/* Far beyond whatever is compared with it. */
+#define TIME_MAX_S (INT64_MAX / 4 / 1000000000)
 
 struct held {
 	struct jit_file *file; /* a reference */
@@ -121,6 +123,16 @@ static void make_room(struct jit_files *f)
 
 /* --- which files are believed ----------------------------------------------------------------- */
 
+/* A file's owner gives it any time, up to years that nanoseconds cannot count. */
+static int64_t bounded_ns(const struct timespec *t)
+{
+	int64_t s = t->tv_sec < -TIME_MAX_S  ? -TIME_MAX_S
+		    : t->tv_sec > TIME_MAX_S ? TIME_MAX_S
+					     : t->tv_sec;
+
+	return s * 1000000000 + t->tv_nsec;
+}
+
 /*
  * Whether the file was written during the program's life, as far as that is known. start_ns counts
  * what the machine slept, born_ns and died_ns do not: they are taken as if it had slept after the
@@ -128,7 +140,7 @@ static void make_room(struct jit_files *f)
  */
 static bool is_of_its_time(const struct process *p, const struct timespec *written)
 {
-	int64_t written_ns = (int64_t)written->tv_sec * 1000000000 + written->tv_nsec;
+	int64_t written_ns = bounded_ns(written);
 	int64_t booted_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 	int64_t slept_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
 	int64_t born_ns = (int64_t)(p->start_ns > p->born_ns ? p->start_ns : p->born_ns);

@@ -371,6 +371,22 @@ static void test_of_a_later_process(void **state)
 	says(look(f), "own");
 }
 
+/* The year 2446 is what an ext4 can have; as nanoseconds it would be one long before 1970. */
+static void test_of_no_time_at_all(void **state)
+{
+	const struct timespec late[] = {{.tv_sec = INT64_C(15032385535)},
+					{.tv_sec = INT64_C(15032385535)}};
+	struct fixture *f = *state;
+
+	assert_null(look(f));
+	write_text(f->world.proc.fd, MAP, "own");
+	f->p.died_ns = clock_now(CLOCK_MONOTONIC);
+	assert_int_equal(utimensat(f->world.proc.fd, MAP, late, 0), 0);
+	assert_null(look(f));
+	set_written(f, -1);
+	says(look(f), "own");
+}
+
 static void test_a_process_that_has_ended(void **state)
 {
 	struct fixture *f = *state;
@@ -634,6 +650,7 @@ int main(void)
 		TEST(test_refused_folders_count),
 		TEST(test_of_an_earlier_process),
 		TEST(test_of_a_later_process),
+		TEST(test_of_no_time_at_all),
 		TEST(test_a_process_that_has_ended),
 		TEST(test_a_pid_that_is_used_again),
 		TEST(test_when_it_is_looked_for),
