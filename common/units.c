@@ -151,18 +151,18 @@ static bool take_char(const char **text, const char *of)
 	return true;
 }
 
-/* HH:MM[:SS[.digits]]; leap seconds are taken. */
+/* HH:MM[:SS[.digits]]; leap seconds are taken, and 24:00, the end of a day. */
 static bool take_clock(const char **text, struct tm *tm)
 {
-	if (!take_digits(text, 2, 23, &tm->tm_hour) || !take_char(text, ":") ||
-	    !take_digits(text, 2, 59, &tm->tm_min))
+	if (!take_digits(text, 2, 24, &tm->tm_hour) || !take_char(text, ":") ||
+	    !take_digits(text, 2, tm->tm_hour == 24 ? 0 : 59, &tm->tm_min))
 		return false;
 	tm->tm_sec = 0;
 	if (!take_char(text, ":"))
 		return true;
-	if (!take_digits(text, 2, 60, &tm->tm_sec))
+	if (!take_digits(text, 2, tm->tm_hour == 24 ? 0 : 60, &tm->tm_sec))
 		return false;
-	if (!take_char(text, "."))
+	if (tm->tm_hour == 24 || !take_char(text, "."))
 		return true;
 	if (!is_digit(**text))
 		return false;
@@ -193,7 +193,18 @@ static bool take_zone(const char **text, bool *ret_local, long *ret_offset_s)
 	return true;
 }
 
-/* Unix time of a broken-down time; a day that does not exist (30 February) is out of range. */
+/* Not 30 February; a day 0 is the last of the month before. */
+static bool is_day(const struct tm *asked)
+{
+	struct tm day = {.tm_year = asked->tm_year,
+			 .tm_mon = asked->tm_mon,
+			 .tm_mday = asked->tm_mday};
+
+	timegm(&day);
+	return day.tm_mon == asked->tm_mon || asked->tm_mday <= 28;
+}
+
+/* Unix time of a broken-down time; a day that does not exist is out of range. */
 static int moment_of(const struct tm *asked, bool local, long offset_s, uint64_t *ret_ns)
 {
 	struct tm tm = *asked;
@@ -201,7 +212,7 @@ static int moment_of(const struct tm *asked, bool local, long offset_s, uint64_t
 
 	tm.tm_isdst = -1;
 	seconds = local ? mktime(&tm) : timegm(&tm);
-	if (tm.tm_mon != asked->tm_mon && asked->tm_mday > 28)
+	if (!is_day(asked))
 		return UNITS_E_RANGE;
 	seconds -= offset_s;
 	if (seconds < 0 || (uint64_t)seconds > UINT64_MAX / NS_PER_S)
@@ -278,6 +289,10 @@ int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 		if (ago > now_ns)
 			return UNITS_E_RANGE;
 		*ret_ns = now_ns - ago;
+		return UNITS_E_OK;
+	}
+	if (strcmp(text, "now") == 0) {
+		*ret_ns = now_ns;
 		return UNITS_E_OK;
 	}
 	if (is_digit(text[0]) && strlen(text) > 4 && text[4] == '-')

@@ -4,9 +4,9 @@
 
 /*
  * The units of the configuration and the command line: durations `500ms 10s 5m 1h 7d`, sizes
- * `64K 512M 2G` (powers of 1024), shares `1%`, moments `-10m HH:MM today yesterday` and RFC 3339.
- * Parsers take the whole text, without blanks, and write the result only on success. Pure, but
- * that local time is the time zone's ($TZ, tzset(3)).
+ * `64K 512M 2G` (powers of 1024), shares `1%`, moments `-10m HH:MM now today yesterday` and RFC
+ * 3339. Parsers take the whole text, without blanks, and write the result only on success. Pure,
+ * but that local time is the time zone's ($TZ, tzset(3)).
  *
  * Printers fill @buffer, always NUL-terminated, and return it; UNITS_TEXT_MAX bytes suffice.
  */
@@ -32,8 +32,9 @@ int units_parse_size(const char *text, uint64_t *ret_bytes);
 int units_parse_share(const char *text, double *ret);
 /*
  * Nanoseconds of Unix time. @now_ns is the present. `-DURATION` is that long ago; `HH:MM[:SS]` is
- * today; `today` and `yesterday` are their midnights; RFC 3339 dates may lack the time, the
- * seconds or the zone (then local). A trailing `Z` makes any clock time or date UTC.
+ * today, 24:00 its end; `now` is the present; `today` and `yesterday` are their midnights; RFC 3339
+ * dates may lack the time, the seconds or the zone (then local). A trailing `Z` makes any clock
+ * time or date UTC.
  */
 int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns);
 

@@ -187,13 +187,16 @@ int call_verb(const struct context *context, Profd__Control__Request__VerbCase v
 	return call(context, &request, timeout_ms, expected, ret);
 }
 
-void print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json)
+void print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
+		 const char *none)
 {
 	struct json j = {.out = context->out};
 
 	if (!json) {
 		for (size_t i = 0; i < paths->n_paths; i++)
 			fprintf(context->out, "%s\n", paths->paths[i]);
+		if (!paths->n_paths)
+			complain(context, STATUS_DONE, "%s", none);
 		return;
 	}
 	json_begin_object(&j, NULL);

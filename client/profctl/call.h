@@ -40,7 +40,9 @@ static inline void response_freep(Profd__Control__Response **response)
 		profd__control__response__free_unpacked(*response, NULL);
 }
 
-/* Prints paths, one a line or as {"files": [...]}. */
-void print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json);
+/* Prints paths, one a line or as {"files": [...]}; where there is no line, tells @none to people.
+ */
+void print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
+		 const char *none);
 
 #endif

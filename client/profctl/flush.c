@@ -56,6 +56,7 @@ int flush_run(struct context *context, int argc, char **argv)
 		 &response);
 	if (r)
 		return r;
-	print_paths(context, response->paths, arguments.json);
+	print_paths(context, response->paths, arguments.json,
+		    "no files: there are no samples since the last flush");
 	return STATUS_DONE;
 }

@@ -144,6 +144,7 @@ int report_on(struct context *context, const struct report_arguments *a)
 		.store = *a->inputs.store ? a->inputs.store : context->store,
 		.hold = asks || produce_wants_held(&o),
 		.want_lines = asks || produce_wants_lines(&o),
+		.want_code = asks || produce_wants_code(&o),
 		.note = note,
 		.context = context,
 	};

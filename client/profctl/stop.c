@@ -88,6 +88,8 @@ int stop_run(struct context *context, int argc, char **argv)
 		 &response);
 	if (r)
 		return r;
-	print_paths(context, response->paths, arguments.json);
+	print_paths(context, response->paths, arguments.json,
+		    arguments.all ? "no files: no session runs, or none has any samples"
+				  : "no files: the session has no samples");
 	return STATUS_DONE;
 }

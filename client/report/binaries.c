@@ -197,7 +197,8 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 
 bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o)
 {
-	return o->program || *o->inputs->buildid || mode_of(o->inputs) == MODE_FORCE ||
+	return o->program || *o->inputs->buildid || o->want_code ||
+	       mode_of(o->inputs) == MODE_FORCE ||
 	       (mode_of(o->inputs) != MODE_NONE && any_wanted(p, o->want_lines));
 }
 
@@ -211,9 +212,11 @@ static int forget_names(struct profile *p, bool program_alone)
 
 		if (program_alone && (mapping != 0 || has_line(p, &p->locations[i])))
 			continue;
-		if (mapping != PROFILE_NONE &&
-		    is_file(profile_string(p, p->mappings[mapping].path)))
-			r = profile_set_lines(p, (uint32_t)i, NULL, 0);
+		if (mapping == PROFILE_NONE ||
+		    !is_file(profile_string(p, p->mappings[mapping].path)))
+			continue;
+		p->mappings[mapping].has_functions = false; /* or nobody would look for them */
+		r = profile_set_lines(p, (uint32_t)i, NULL, 0);
 	}
 	return r;
 }
@@ -268,18 +271,20 @@ int binaries_name(struct profile *p, const struct binaries_options *o)
 {
 	const struct report_inputs *in = o->inputs;
 	enum mode mode = mode_of(in);
-	bool lines;
+	bool lines, is_wanted;
 	int r = set_program(p, o->program, in->buildid);
 
-	if (r || mode == MODE_NONE)
+	if (r || (mode == MODE_NONE && !o->want_code))
 		return r;
 	/* Whoever names the program knows that it is the one, also where no build id tells. */
-	if (mode == MODE_FORCE || (o->program && o->want_lines))
+	if (mode == MODE_FORCE || (o->program && o->want_lines && mode != MODE_NONE))
 		r = forget_names(p, mode != MODE_FORCE);
-	if (r || !any_wanted(p, o->want_lines))
+	if (r)
 		return r;
+	is_wanted = mode != MODE_NONE && any_wanted(p, o->want_lines);
 	lines = mode != MODE_FAST && (o->want_lines || !has_names(p));
-	for (size_t i = o->program ? 1 : 0; i < p->n_mappings && !r; i++)
+	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
+	     i++)
 		r = find_mapping(p, i, in);
-	return r ? r : symbolize(p, o, lines);
+	return r || !is_wanted ? r : symbolize(p, o, lines);
 }

@@ -15,6 +15,7 @@ struct binaries_options {
 	const struct report_inputs *inputs;
 	const char *program; /* or NULL */
 	bool want_lines;
+	bool want_code; /* mappings shall have the paths of programs that can be read */
 	void (*note)(void *context, const char *text);
 	void *context;
 };

@@ -265,6 +265,7 @@ static struct binaries_options binaries_of(const struct load *l)
 		.inputs = l->options.inputs,
 		.program = l->program,
 		.want_lines = l->options.want_lines,
+		.want_code = l->options.want_code,
 		.note = l->options.note,
 		.context = l->options.context,
 	};

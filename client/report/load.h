@@ -26,6 +26,7 @@ struct load_options {
 	const char *store;                  /* where it is */
 	bool hold;                          /* all samples at once */
 	bool want_lines;                    /* of what has no names, lines as well */
+	bool want_code;                     /* programs will be read, also with all names */
 	/* Something for the user to know, a line; may be NULL. */
 	void (*note)(void *context, const char *text);
 	void *context;

@@ -55,6 +55,19 @@ const struct files *objects_files(const struct objects *o)
 	return o->files;
 }
 
+/* Why there is nothing to open. */
+static void note_no_file(struct objects *o, const char *path)
+{
+	if (strncmp(path, "[kernel", 7) == 0)
+		notes_add(&o->notes,
+			  "%s: the kernel's code as it runs is in no file: its functions can be "
+			  "shown, not its instructions",
+			  path);
+	else
+		notes_add(&o->notes, "%s: is no file with instructions that could be shown",
+			  *path ? path : "code without a name");
+}
+
 static int open_file(struct objects *o, const struct profile *p, const struct profile_mapping *m,
 		     struct objects_file **ret)
 {
@@ -73,8 +86,14 @@ static int open_file(struct objects *o, const struct profile *p, const struct pr
 	f->path_id = m->path;
 	f->build_id = m->build_id;
 	f->key = o->n;
+	f->object = (struct object){.fd = -1, .debug = {.debug = -1, .alternate = -1}};
 	f->source = (struct object_source){
 		.files = o->files, .asker = o->asker, .notes = &o->notes, .want_lines = true};
+	if (f->path[0] != '/' || f->path[1] == '/') {
+		note_no_file(o, f->path);
+		*ret = f;
+		return 0;
+	}
 	r = object_init(&f->object, &f->source, f->path, profile_string(p, m->build_id));
 	if (r == OBJECT_E_NO_WORKER)
 		notes_add(&o->notes, "profd-image-worker, which reads programs, does not run: %s",

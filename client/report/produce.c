@@ -92,10 +92,15 @@ bool produce_wants_held(const struct report_options *o)
 	       is_set(o->tagroot) || is_set(o->tagleaf);
 }
 
+bool produce_wants_code(const struct report_options *o)
+{
+	return o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
+}
+
 bool produce_wants_lines(const struct report_options *o)
 {
 	return o->granularity == SHAPE_LINES || o->granularity == SHAPE_FILES ||
-	       o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
+	       produce_wants_code(o);
 }
 
 bool produce_is_binary(const struct report_options *o)

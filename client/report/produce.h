@@ -27,6 +27,8 @@ struct produce_context {
 
 /* Whether the view needs all samples at once, see load.h. */
 bool produce_wants_held(const struct report_options *o);
+/* Whether it reads programs. */
+bool produce_wants_code(const struct report_options *o);
 /* Whether it needs lines of what has no names. */
 bool produce_wants_lines(const struct report_options *o);
 /* Whether what it writes is nothing for a terminal. */

@@ -34,6 +34,9 @@ struct work {
 	uint64_t key;             /* of the object in work */
 	size_t n_unidentified;    /* files that were used for want of something better */
 	const char *unidentified; /* the first of them */
+	size_t n_nameless;        /* files that have nothing of what was asked for */
+	const char *nameless;     /* of them, the one that most locations are in */
+	size_t nameless_locations;
 };
 
 static void work_deinit(struct work *w)
@@ -284,7 +287,7 @@ static int ask_all(struct work *w, struct object *o, const struct wanted *run, s
 	return 0;
 }
 
-/* What was asked for and is nowhere. */
+/* What was asked for and is nowhere: of a whole machine's profile that is a file in three. */
 static void note_success(struct work *w, const struct object *o, const struct wanted *run, size_t n)
 {
 	bool want_lines = w->options->want_lines;
@@ -295,10 +298,13 @@ static void note_success(struct work *w, const struct object *o, const struct wa
 		if (want_lines ? has_line(w->p, l) : l->n_lines > 0)
 			return;
 	}
-	if (n && !namer_is_full(w->namer))
-		notes_add(&w->result->notes,
-			  "%s: no %s in it, and no debug file with such was found", o->path,
-			  want_lines ? "lines" : "names");
+	if (!n || namer_is_full(w->namer))
+		return;
+	w->n_nameless++;
+	if (n > w->nameless_locations) {
+		w->nameless = o->path;
+		w->nameless_locations = n;
+	}
 }
 
 /* What nothing contradicts is used, but for names that are there already. */
@@ -419,8 +425,17 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 
 static void conclude(struct work *w, int r)
 {
+	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
 
+	if (w->n_nameless == 1)
+		notes_add(notes, "%s: no %s in it, and no debug file with such was found",
+			  w->nameless, what);
+	else if (w->n_nameless)
+		notes_add(notes,
+			  "%s and %zu more: no %s in them, and no debug files with such were "
+			  "found",
+			  w->nameless, w->n_nameless - 1, what);
 	if (w->n_unidentified == 1)
 		notes_add(notes, "%s: taken for the file that ran, no build id tells",
 			  w->unidentified);

@@ -99,8 +99,8 @@ static uint64_t moment(const char *text)
 
 static void test_moments_utc(void **state)
 {
-	static const char *const invalid[] = {"",           "now",         "12",
-					      "1:30",       "24:00",       "12:60",
+	static const char *const invalid[] = {"",           "nowZ",        "12",
+					      "1:30",       "24:01",       "12:60",
 					      "12:00:61",   "12:00x",      "-10",
 					      "2026-11-2",  "tomorrow",    "todayish",
 					      "2026/11/21", "2026-11-21T", "2026-11-21T12:00+1"};
@@ -113,6 +113,11 @@ static void test_moments_utc(void **state)
 	tzset();
 	assert_int_equal(moment("-10m"), NOON - 600 * S);
 	assert_int_equal(moment("11:30"), NOON - 1800 * S);
+	assert_int_equal(moment("now"), NOON);
+	assert_int_equal(moment("24:00"), NOON + 12 * 3600 * S);
+	assert_int_equal(moment("24:00:00Z"), NOON + 12 * 3600 * S);
+	assert_int_equal(moment("2026-10-31T24:00"), moment("2026-11-01"));
+	assert_int_equal(moment("2026-12-31T24:00:00+01:00"), moment("2026-12-31T23:00:00Z"));
 	assert_int_equal(moment("11:59:59"), NOON - S);
 	assert_int_equal(moment("today"), NOON - 12 * 3600 * S);
 	assert_int_equal(moment("yesterday"), NOON - 36 * 3600 * S);

@@ -106,6 +106,9 @@ static void test_start_targets(void **state)
 		assert_int_equal(a.targets[0].number, cases[i].number);
 		assert_string_equal(a.targets[0].text, cases[i].text);
 	}
+	/* Equal numbers of different things. */
+	assert_int_equal(start("start 1 -t 1 --uid 1 -s 1", &a, &message), 0);
+	assert_int_equal(a.n_targets, 4);
 	assert_int_equal(start("start 1 2 -s x -c 500 --json", &a, &message), 0);
 	assert_int_equal(a.n_targets, 3);
 	assert_true(a.is_period && a.json);
@@ -122,6 +125,9 @@ static void test_start_refusals(void **state)
 		{"start 12x", "no process id"},
 		{"start 2147483648", "no process id"},
 		{"start --uid 4294967295", "no user id"},
+		{"start 1 2 01", "1 is named twice"},
+		{"start -s a -s a", "'a' is named twice"},
+		{"start --all --all", "--all is given twice"},
 		{"start 1 -F", "-F needs an argument"},
 		{"start 1 --event", "--event needs an argument"},
 		{"start 1 -F 0", "-F must be"},

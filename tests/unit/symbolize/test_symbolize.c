@@ -256,6 +256,25 @@ static void test_names_stay(void **state)
 	fail_msg("no build id");
 }
 
+/* A machine has hundreds of files without names: one line for all. */
+static void test_files_without_names(void **state)
+{
+	static const char *const paths[] = {"/a", "/b", "/b", "/c"};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		put_program(w, paths[i] + 1, 'f');
+		add_rest(w, add_mapping(w, paths[i], "", (i + 1) * BASE), 3);
+		symbolize(w, PICKY, false);
+		if (!i)
+			assert_true(has_note(w, "/a: no names in it, and no debug file"));
+	}
+	assert_true(has_note(w, "/b and 2 more: no names in them, and no debug files"));
+	assert_int_equal(w->result.notes.n, 2); /* nothing tells whether they are the files */
+	symbolize(w, PICKY, true);
+	assert_true(has_note(w, "/b and 2 more: no lines in them, and no debug files"));
+}
+
 static void test_other_build_id(void **state)
 {
 	struct world *w = *state;
@@ -406,9 +425,11 @@ static void test_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_names),          TEST(test_flags_are_truthful), TEST(test_names_stay),
-		TEST(test_other_build_id), TEST(test_files_of_no_use),    TEST(test_slow_mounts),
-		TEST(test_bad_files),      TEST(test_no_worker),          TEST(test_kernel),
+		TEST(test_names),           TEST(test_flags_are_truthful),
+		TEST(test_names_stay),      TEST(test_other_build_id),
+		TEST(test_files_of_no_use), TEST(test_slow_mounts),
+		TEST(test_bad_files),       TEST(test_no_worker),
+		TEST(test_kernel),          TEST(test_files_without_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the programs of a profile are looked for, in which order, and what of it may be changed:
+ * the programs are copies of this test, which the real image worker reads.
+ */
+#include <elf.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "client/report/binaries.h"
+#include "common/cleanup.h"
+#include "tests/support/files.h"
+#include "tests/support/temp_folder.h"
+
+#define BASE UINT64_C(0x7f0000000000)
+#define ID   "000102030405060708090a0b0c0d0e0f10111213"
+#define GONE "/no/such/folder/prog"
+
+static __attribute__((noinline, used)) int the_target(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+struct world {
+	struct temp_folder folder;
+	struct profile *p;
+	struct report_inputs inputs;
+	struct binaries_options options;
+	ElfW(Phdr) text; /* this program's executable segment */
+	uint64_t bias;
+	unsigned n_notes;
+};
+
+static int note_text(struct dl_phdr_info *info, size_t size, void *userdata)
+{
+	struct world *w = userdata;
+
+	(void)size;
+	w->bias = info->dlpi_addr;
+	for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+			w->text = info->dlpi_phdr[i];
+	return 1; /* the program comes first */
+}
+
+static void note(void *context, const char *text)
+{
+	(void)text;
+	((struct world *)context)->n_notes++;
+}
+
+static int world_make(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	temp_folder_make(&w->folder);
+	assert_int_equal(profile_new(&w->p), 0);
+	assert_int_equal(profile_add_sample_type(w->p, "samples", "count"), 0);
+	dl_iterate_phdr(note_text, w);
+	w->inputs = (struct report_inputs){.symbolize = "", .buildid = "", .lib_prefix = ""};
+	w->options = (struct binaries_options){.inputs = &w->inputs, .note = note, .context = w};
+	assert_int_equal(unsetenv("PPROF_BINARY_PATH"), 0);
+	assert_int_equal(setenv("HOME", w->folder.path, 1), 0);
+	*state = w;
+	return 0;
+}
+
+static int world_remove(void **state)
+{
+	struct world *w = *state;
+
+	profile_free(w->p);
+	temp_folder_remove(&w->folder);
+	free(w);
+	return 0;
+}
+
+static const char *at(const struct world *w, const char *name)
+{
+	static char path[8][512];
+	static unsigned next;
+
+	next = (next + 1) % 8;
+	snprintf(path[next], sizeof(path[next]), "%s/%s", w->folder.path, name);
+	return path[next];
+}
+
+static void put_program(const struct world *w, const char *path)
+{
+	size_t length = 0;
+	cleanup(freep) uint8_t *data = read_file("/proc/self/exe", &length);
+
+	assert_non_null(data);
+	write_file(w->folder.fd, path, data, length);
+}
+
+/* The location of the_target() in a mapping of the program's text, named @name or "". */
+static uint32_t add(struct world *w, const char *path, const char *build_id, const char *name)
+{
+	struct profile_mapping m = {
+		.start = BASE * (w->p->n_mappings + 1),
+		.offset = w->text.p_offset,
+		.has_functions = *name,
+	};
+	struct profile_function function = {0};
+	struct profile_line line = {.line = 7};
+	uint32_t mapping, location;
+
+	m.limit = m.start + w->text.p_memsz;
+	assert_int_equal(profile_add_text(w->p, path, &m.path), 0);
+	assert_int_equal(profile_add_text(w->p, build_id, &m.build_id), 0);
+	assert_int_equal(profile_add_mapping(w->p, &m, &mapping), 0);
+	assert_int_equal(profile_add_text(w->p, name, &function.name), 0);
+	assert_int_equal(profile_add_function(w->p, &function, &line.function), 0);
+	assert_int_equal(profile_add_location(w->p, mapping,
+					      (uintptr_t)the_target - w->bias - w->text.p_vaddr +
+						      m.start,
+					      &line, *name ? 1 : 0, &location),
+			 0);
+	return location;
+}
+
+static void name(struct world *w)
+{
+	assert_int_equal(binaries_name(w->p, &w->options), 0);
+}
+
+static void expect_path(const struct world *w, size_t mapping, const char *expected)
+{
+	assert_string_equal(profile_string(w->p, w->p->mappings[mapping].path), expected);
+}
+
+static void expect_name(const struct world *w, uint32_t location, const char *expected)
+{
+	const struct profile_location *l = &w->p->locations[location];
+
+	assert_int_equal(l->n_lines != 0, *expected != '\0');
+	if (*expected)
+		assert_string_equal(
+			profile_string(w->p,
+				       w->p->functions[w->p->lines[l->first_line].function].name),
+			expected);
+}
+
+static void test_is_program(void **state)
+{
+	struct world *w = *state;
+
+	put_program(w, "prog");
+	write_text(w->folder.fd, "text", "no program");
+	write_text(w->folder.fd, "short", "\177EL");
+	assert_int_equal(mkfifoat(w->folder.fd, "fifo", 0600), 0);
+	assert_true(binaries_is_program(at(w, "prog")));
+	assert_false(binaries_is_program(at(w, "text")));
+	assert_false(binaries_is_program(at(w, "short")));
+	assert_false(binaries_is_program(at(w, "fifo")));
+	assert_false(binaries_is_program(at(w, "none")));
+	assert_false(binaries_is_program(w->folder.path));
+}
+
+/* Best last: each is found before those that were put there earlier. */
+static void test_order_below_a_folder(void **state)
+{
+	static const char *const places[] = {"lib" GONE, "lib/prog", "lib" GONE "/" ID,
+					     "lib/" ID "/prog"};
+	struct world *w = *state;
+
+	w->inputs.symbolize = "none";
+	w->options.want_code = true;
+	w->inputs.lib_prefix = at(w, "lib");
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		/* No file is a folder, too. */
+		if (i == 2)
+			assert_int_equal(unlinkat(w->folder.fd, places[0], 0), 0);
+		put_program(w, places[i]);
+		add(w, GONE, ID, "named");
+		name(w);
+		expect_path(w, i, at(w, places[i]));
+	}
+	/* Without an id there is none to look for; one with a slash is none. */
+	add(w, GONE, "", "named");
+	add(w, "/no/such/folder/other", "../" ID, "named");
+	name(w);
+	expect_path(w, 4, at(w, "lib/prog"));
+	expect_path(w, 5, "/no/such/folder/other");
+}
+
+static void test_order_of_folders(void **state)
+{
+	struct world *w = *state;
+	const char *library = at(w, "given/prog");
+	char folders[1024];
+
+	w->inputs.symbolize = "none";
+	w->options.want_code = true;
+	put_program(w, "pprof/binaries/prog");
+	add(w, GONE, "", "named");
+	name(w);
+	expect_path(w, 0, at(w, "pprof/binaries/prog"));
+
+	/* The variable is instead of that, and its folders are in order. */
+	snprintf(folders, sizeof(folders), "%s::%s", at(w, "none"), at(w, "b"));
+	assert_int_equal(setenv("PPROF_BINARY_PATH", folders, 1), 0);
+	add(w, GONE, "", "named");
+	name(w);
+	expect_path(w, 1, GONE);
+	put_program(w, "b/prog");
+	name(w);
+	expect_path(w, 1, at(w, "b/prog"));
+
+	snprintf(folders, sizeof(folders), "%s,%s", at(w, "none"), at(w, "a"));
+	w->inputs.lib_prefix = folders;
+	put_program(w, "a/prog");
+	add(w, GONE, "", "named");
+	name(w);
+	expect_path(w, 2, at(w, "a/prog"));
+
+	/* Whoever names a library means it, also where it is none. */
+	w->inputs.libraries = &library;
+	w->inputs.n_libraries = 1;
+	add(w, GONE, "", "named");
+	add(w, "/no/such/folder/progs", "", "named");
+	name(w);
+	expect_path(w, 3, at(w, "given/prog"));
+	expect_path(w, 4, "/no/such/folder/progs");
+}
+
+/* What is no file keeps its name, whatever lies about. */
+static void test_no_files(void **state)
+{
+	static const char *const paths[] = {"[vdso]", "//anon", "[kernel.kallsyms]", ""};
+	struct world *w = *state;
+
+	w->options.want_code = true;
+	w->inputs.lib_prefix = w->folder.path;
+	put_program(w, "[vdso]");
+	put_program(w, "anon");
+	put_program(w, "[kernel.kallsyms]");
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		add(w, paths[i], "", "named");
+	name(w);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		expect_path(w, i, paths[i]);
+}
+
+/* Programs are looked for while names are wanted, or who reads them. */
+static void test_when(void **state)
+{
+	struct world *w = *state;
+
+	w->inputs.lib_prefix = w->folder.path;
+	put_program(w, "prog");
+	add(w, GONE, "", "named");
+	w->options.want_lines = true;
+	assert_false(binaries_are_wanted(w->p, &w->options));
+	name(w);
+	expect_path(w, 0, GONE);
+	w->options.want_code = true;
+	assert_true(binaries_are_wanted(w->p, &w->options));
+	name(w);
+	expect_path(w, 0, at(w, "prog"));
+	expect_name(w, 0, "named");
+	assert_int_equal(w->n_notes, 0);
+}
+
+static void test_names(void **state)
+{
+	struct world *w = *state;
+	uint32_t location = add(w, GONE, "", "");
+
+	w->inputs.lib_prefix = w->folder.path;
+	put_program(w, "prog");
+	assert_true(binaries_are_wanted(w->p, &w->options));
+	w->inputs.symbolize = "none";
+	assert_false(binaries_are_wanted(w->p, &w->options));
+	name(w);
+	expect_name(w, location, "");
+	expect_path(w, 0, GONE);
+	w->inputs.symbolize = "force:fastlocal";
+	name(w);
+	expect_name(w, location, "the_target");
+	assert_int_equal(w->p->lines[w->p->locations[location].first_line].line, 0);
+}
+
+static void test_force(void **state)
+{
+	struct world *w = *state;
+	uint32_t location = add(w, GONE, "", "wrong");
+
+	w->inputs.lib_prefix = w->folder.path;
+	put_program(w, "prog");
+	w->inputs.symbolize = "local";
+	assert_false(binaries_are_wanted(w->p, &w->options));
+	name(w);
+	expect_name(w, location, "wrong");
+	w->inputs.symbolize = "force";
+	assert_true(binaries_are_wanted(w->p, &w->options));
+	name(w);
+	expect_name(w, location, "the_target");
+}
+
+/* The program that is named is the first mapping, wherever others of its name lie. */
+static void test_program(void **state)
+{
+	struct world *w = *state;
+	uint32_t location = add(w, GONE, "", "");
+
+	w->inputs.lib_prefix = at(w, "lib");
+	put_program(w, "lib/prog");
+	put_program(w, "mine");
+	w->options.program = at(w, "mine");
+	name(w);
+	expect_path(w, 0, at(w, "mine"));
+	expect_name(w, location, "the_target");
+}
+
+/* A legacy profile of addresses alone gets a mapping for them. */
+static void test_program_without_mappings(void **state)
+{
+	struct world *w = *state;
+	uint32_t location;
+
+	assert_int_equal(profile_add_location(w->p, PROFILE_NONE, 1, NULL, 0, &location), 0);
+	w->inputs.symbolize = "none";
+	w->options.program = "/bin/sh";
+	w->inputs.buildid = ID;
+	name(w);
+	assert_int_equal(w->p->n_mappings, 1);
+	assert_int_equal(w->p->locations[location].mapping, 0);
+	assert_string_equal(profile_string(w->p, w->p->mappings[0].build_id), ID);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_make, world_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_is_program),
+		TEST(test_order_below_a_folder),
+		TEST(test_order_of_folders),
+		TEST(test_no_files),
+		TEST(test_when),
+		TEST(test_names),
+		TEST(test_force),
+		TEST(test_program),
+		TEST(test_program_without_mappings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
