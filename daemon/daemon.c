@@ -125,6 +125,7 @@ static int daemon_stop(struct daemon *d)
 
 static int drain(struct daemon *d)
 {
+	const char *complaint;
 	int drained, r;
 
 	drained = source_drain(d->source, DRAIN_BUDGET);
@@ -139,6 +140,9 @@ static int drain(struct daemon *d)
 	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
 	if (r < 0)
 		return error_origin(r);
+	complaint = source_replay_complaint(d->source);
+	if (complaint)
+		log_warning("%s", complaint);
 	return d->stopping ? 0 : daemon_stop(d);
 }
 

@@ -25,18 +25,14 @@ const char *daemon_replay_path(const struct daemon *d)
 static int open_replay(struct daemon *d, const struct source_options *options, const char *path,
 		       struct source_message *message)
 {
-	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int r;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
 		snprintf(message->text, sizeof(message->text), "cannot read %s: %s", path,
 			 strerror(errno));
 		return SOURCE_E_UNSUPPORTED;
 	}
-	r = source_replay_new(&d->source, options, fd, message);
-	if (r == SOURCE_E_OK)
-		steal_fd(&fd);
-	return r;
+	return source_replay_new(&d->source, options, fd, message);
 }
 
 /* What the kernel's walks would need is the rings': each process has its own. */

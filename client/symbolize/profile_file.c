@@ -61,7 +61,8 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 	return r > 0 ? PROFILE_FILE_E_FAILED : r;
 }
 
-int profile_file_put(int fd, const uint8_t *data, size_t length)
+/* Returns 0 or negative errno. */
+static int put(int fd, const uint8_t *data, size_t length)
 {
 	while (length) {
 		ssize_t n = write(fd, data, length);
@@ -108,7 +109,7 @@ static int save_beside(const char *path, const uint8_t *data, size_t length)
 
 	if (fd < 0)
 		return -errno;
-	r = profile_file_put(fd, data, length);
+	r = put(fd, data, length);
 	/* A file system may tell only now that it is full (close(2)). */
 	if (close(fd) < 0 && !r)
 		r = -errno;
@@ -123,7 +124,7 @@ static int save_into(const char *path, const uint8_t *data, size_t length)
 {
 	cleanup(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 
-	return fd < 0 ? -errno : profile_file_put(fd, data, length);
+	return fd < 0 ? -errno : put(fd, data, length);
 }
 
 int profile_file_save(const char *path, const uint8_t *data, size_t length,

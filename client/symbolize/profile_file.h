@@ -25,7 +25,5 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
  */
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		      struct profile_message *message);
-/* Writes all of @data to @fd. Returns 0 or negative errno. */
-int profile_file_put(int fd, const uint8_t *data, size_t length);
 
 #endif

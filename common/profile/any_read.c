@@ -71,17 +71,6 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length)
 	return format;
 }
 
-const char *any_format_name(enum any_format format)
-{
-	static const char *const names[] = {
-		[ANY_PPROF] = "profile.proto",         [ANY_CPUPROFILE] = "legacy CPU profile",
-		[ANY_IMAGE_PROFILE] = "image profile", [ANY_PERF_SCRIPT] = "perf script",
-		[ANY_COLLAPSED] = "collapsed stacks",
-	};
-
-	return names[format];
-}
-
 /* --- image profiles --------------------------------------------------------------------------- */
 
 static bool is_time_event(const char *event)

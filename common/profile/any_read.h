@@ -36,8 +36,6 @@ enum {
 enum any_format any_format_of(const uint8_t *data, size_t length);
 /* The same of the first bytes of a file that may be gzip'ed. */
 enum any_format any_format_of_file(const uint8_t *data, size_t length);
-/* What people call it. */
-const char *any_format_name(enum any_format format);
 
 /*
  * @length bytes, which unpack to at most @max_bytes. *ret_format is written in any case. ANY_E_* or

@@ -80,16 +80,3 @@ int image_profile_add(struct image_profile *p, const struct image_profile_count 
 	p->total = total;
 	return IMAGE_PROFILE_E_OK;
 }
-
-static bool same(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
-int image_profile_merge(struct image_profile *p, const struct image_profile *from)
-{
-	if (!same(p->image, from->image) || !same(p->platform, from->platform) ||
-	    !same(p->event, from->event) || p->period != from->period || p->tstart != from->tstart)
-		return IMAGE_PROFILE_E_MISMATCH;
-	return image_profile_add(p, from->counts, from->n_counts);
-}

@@ -70,10 +70,5 @@ int image_profile_read(const uint8_t *data, size_t length, struct image_profile 
  */
 int image_profile_add(struct image_profile *p, const struct image_profile_count *counts,
 		      size_t n_counts);
-/*
- * Adds the counts of @from to @p, which keeps its header. IMAGE_PROFILE_E_MISMATCH when image,
- * platform, event, period or tstart differ; else as image_profile_add().
- */
-int image_profile_merge(struct image_profile *p, const struct image_profile *from);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "common/utf8.h"
 
-size_t text_character(const char *text, size_t length)
+/* How many bytes the character at the beginning of [text, text + length) has; 0: it may not be. */
+static size_t text_character(const char *text, size_t length)
 {
 	const uint8_t *bytes = (const uint8_t *)text;
 	size_t n = utf8_character(text, length);

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many bytes the character at the beginning of [text, text + length) has; 0: it may not be. */
-size_t text_character(const char *text, size_t length);
 bool text_is_clean(const char *text, size_t length);
 /*
  * Copies [text, text + length) to @ret, of which it fills at most @max bytes, and a NUL behind

@@ -205,11 +205,6 @@ struct stack aggregate_stack(const struct aggregate *a, uint32_t stack)
 	return stacks_get(a->stacks, stack);
 }
 
-uint32_t aggregate_n_stacks(const struct aggregate *a)
-{
-	return stacks_count(a->stacks);
-}
-
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name)
 {
 	return a->names[thread_name].text;

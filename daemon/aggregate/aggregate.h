@@ -57,7 +57,6 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 /* Entries are 0 .. n - 1, in order of first appearance; the array lives until the next add. */
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n);
 struct stack aggregate_stack(const struct aggregate *a, uint32_t stack);
-uint32_t aggregate_n_stacks(const struct aggregate *a);
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name);
 /* Sums over all entries. */
 uint64_t aggregate_count(const struct aggregate *a);

@@ -10,7 +10,10 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 		   struct source_message *message);
 int source_perf_new(struct source **ret, const struct source_options *options,
 		    struct source_message *message);
-/* Delivers the file's records at once, as fast as they are drained. @fd is taken over. */
+/*
+ * Delivers the file's records at once, as fast as they are drained. @fd is taken over, also on
+ * failure.
+ */
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
 		      struct source_message *message);
 /*

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,7 +193,9 @@ static int replay_open(struct replay *r, int fd)
 	outcome = source_replay_new(&r->source, &options, fd, &message);
 	if (outcome) {
 		r->source = NULL;
-		close(fd);
+		/* It was taken over. */
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+		assert_int_equal(errno, EBADF);
 	}
 	return outcome;
 }
