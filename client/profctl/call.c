@@ -2,16 +2,20 @@
 #include "client/profctl/call.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
 #include "client/profctl/json.h"
+#include "client/profctl/progress.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/packet.h"
+#include "common/units.h"
 #include "common/unixsock.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
+#define PIECE_MS      200 /* of waiting */
 
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
@@ -37,14 +41,32 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 			error_describe(r));
 }
 
-static int exchange(int fd, const uint8_t *data, size_t size, int timeout_ms, uint8_t **ret,
-		    size_t *ret_size)
+/* Until there is something to be received, or too late. Returns how long that may take. */
+static int wait_for_answer(int fd, int timeout_ms, struct progress *progress)
+{
+	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+
+	for (int waited_ms = 0; progress->out && waited_ms < timeout_ms; waited_ms += PIECE_MS) {
+		char text[128], span[UNITS_TEXT_MAX];
+
+		if (poll(&pollfd, 1, PIECE_MS) != 0)
+			return timeout_ms;
+		units_print_span(span, sizeof(span), waited_ms / 1000.);
+		snprintf(text, sizeof(text), "profd works on it, since %s", span);
+		progress_tell(progress, PROGRESS_UNKNOWN, text);
+	}
+	return progress->out ? 1 : timeout_ms;
+}
+
+static int exchange(int fd, const uint8_t *data, size_t size, int timeout_ms,
+		    struct progress *progress, uint8_t **ret, size_t *ret_size)
 {
 	int r = unixsock_send(fd, data, size, timeout_ms);
 
 	/* A daemon that closed without reading may have said why. */
 	if (r && r != UNIXSOCK_E_CLOSED)
 		return r;
+	timeout_ms = wait_for_answer(fd, timeout_ms, progress);
 	return unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, ret, ret_size);
 }
 
@@ -81,12 +103,14 @@ static int begin_call(const struct context *context, const Profd__Control__Reque
 		      int timeout_ms, Profd__Control__Response__ResultCase expected,
 		      Profd__Control__Response **ret, int *ret_fd)
 {
+	struct progress progress;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	size_t size = profd__control__request__get_packed_size(request), answer_size;
 	cleanup(freep) uint8_t *data = malloc(size + 1), *answer = NULL;
 	cleanup(closep) int fd = -1;
 	int r;
 
+	progress_init(&progress, context);
 	if (!data)
 		return complain(context, STATUS_FAILED, "no memory");
 	if (size > PACKET_REQUEST_MAX)
@@ -95,7 +119,8 @@ static int begin_call(const struct context *context, const Profd__Control__Reque
 	r = connect_to_daemon(context, &fd);
 	if (r)
 		return r;
-	r = exchange(fd, data, size, timeout_ms, &answer, &answer_size);
+	r = exchange(fd, data, size, timeout_ms, &progress, &answer, &answer_size);
+	progress_clear(&progress);
 	if (r)
 		return complain_exchange(context, r);
 	response = profd__control__response__unpack(NULL, answer_size, answer);
@@ -125,6 +150,7 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
+	struct progress progress;
 	uint64_t size;
 	int r;
 
@@ -138,18 +164,23 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 	if (!data)
 		return complain(context, STATUS_FAILED,
 				"no memory for a profile of %" PRIu64 " bytes", size);
+	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size;) {
 		cleanup(freep) uint8_t *piece = NULL;
 		size_t length;
 
+		progress_tell(&progress, (double)at / (double)size, "of what profd collected");
 		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &length);
 		if (!r && (!length || length > size - at))
 			r = UNIXSOCK_E_TOO_LARGE;
-		if (r)
+		if (r) {
+			progress_clear(&progress);
 			return complain_exchange(context, r);
+		}
 		memcpy(data + at, piece, length);
 		at += length;
 	}
+	progress_clear(&progress);
 	*ret = steal_ptr(&response);
 	*ret_data = steal_ptr(&data);
 	return STATUS_DONE;

@@ -418,7 +418,8 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 
 	context.terminal = fileno(out) >= 0 && isatty(fileno(out));
 	context.color = context.terminal && !environment->no_color;
-	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color;
+	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color &&
+			   !environment->is_dumb;
 	if (parse_globals(argc, argv, &arguments, &message))
 		return complain(&context, STATUS_USAGE, "%s; see profctl help", message.text);
 	if (arguments.help || arguments.version) {

@@ -78,6 +78,7 @@ struct environment {
 	const char *state_home;  /* $XDG_STATE_HOME, or NULL */
 	const char *home;        /* $HOME, or NULL */
 	bool no_color;           /* $NO_COLOR is set and not empty */
+	bool is_dumb;            /* $TERM says that the terminal can do nothing */
 };
 
 /* The whole program but for the environment: returns the exit status. */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/profctl/progress.h"
 
+#include "client/profctl/table.h"
+
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
+#define NS           UINT64_C(1000000000)
+#define PATIENCE_NS  NS
+#define PERIOD_NS    (NS / 5)
 #define BAR_COLUMNS  24
 #define LINE_COLUMNS 512
 #define ERASE_LINE   "\r\x1b[K"
@@ -34,9 +40,20 @@ size_t progress_line(char *line, size_t size, unsigned columns, double done, con
 	return (size_t)n;
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+}
+
 void progress_init(struct progress *p, const struct context *context)
 {
-	*p = (struct progress){.out = context->progress ? context->err : NULL};
+	*p = (struct progress){
+		.out = context->progress ? context->err : NULL,
+		.next_ns = monotonic_ns() + PATIENCE_NS,
+	};
 }
 
 void progress_show(struct progress *p, double done, const char *text)
@@ -49,9 +66,23 @@ void progress_show(struct progress *p, double done, const char *text)
 	if (ioctl(fileno(p->out), TIOCGWINSZ, &size) < 0 || !size.ws_col)
 		size.ws_col = 80;
 	progress_line(line, sizeof(line), size.ws_col, done, text);
-	fprintf(p->out, ERASE_LINE "%s", line);
+	fputs(ERASE_LINE, p->out);
+	print_safely(p->out, line);
 	fflush(p->out);
 	p->is_shown = true;
+}
+
+void progress_tell(struct progress *p, double done, const char *text)
+{
+	uint64_t now_ns;
+
+	if (!p->out)
+		return;
+	now_ns = monotonic_ns();
+	if (now_ns < p->next_ns)
+		return;
+	p->next_ns = now_ns + PERIOD_NS;
+	progress_show(p, done, text);
 }
 
 void progress_clear(struct progress *p)

@@ -11,6 +11,7 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
+#include "client/profctl/progress.h"
 #include "client/report/load.h"
 #include "client/report/produce.h"
 #include "client/report/prompt.h"
@@ -18,9 +19,28 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
+/* What a load and a report of it tell while they go on. */
+struct telling {
+	const struct context *context;
+	struct progress progress;
+};
+
 static void note(void *context, const char *text)
 {
-	(void)complain(context, STATUS_DONE, "%s", text);
+	struct telling *t = context;
+
+	progress_clear(&t->progress);
+	(void)complain(t->context, STATUS_DONE, "%s", text);
+}
+
+static void tell_progress(void *context, double done, const char *text)
+{
+	struct telling *t = context;
+
+	if (text)
+		progress_tell(&t->progress, done, text);
+	else
+		progress_clear(&t->progress);
 }
 
 int report_complain(const struct context *context, int error)
@@ -66,14 +86,16 @@ static int report_to_file(struct context *context, struct load *l, const struct 
 	if (!out)
 		return report_complain(context, -ENOMEM);
 	r = produce(l, o, c, out, &message);
+	progress_clear(&((struct telling *)c->context)->progress);
 	if (fclose(out) != 0 && !r)
 		r = -ENOMEM;
 	return r ? status_of(context, r, &message) : save(context, o->output, data, length);
 }
 
-static int report_once(struct context *context, struct load *l, const struct report_options *o)
+static int report_once(struct context *context, struct telling *telling, struct load *l,
+		       const struct report_options *o)
 {
-	const struct produce_context c = {.note = note, .context = context};
+	const struct produce_context c = {.note = note, .context = telling};
 	struct profile_message message;
 	int r;
 
@@ -84,6 +106,7 @@ static int report_once(struct context *context, struct load *l, const struct rep
 				"--%s is nothing for a terminal: redirect it, or use -o FILE",
 				report_view_name(o->view));
 	r = produce(l, o, &c, context->out, &message);
+	progress_clear(&telling->progress);
 	return status_of(context, r, &message);
 }
 
@@ -109,9 +132,12 @@ static int parse_range(struct context *context, const struct report_arguments *a
 
 static int load(struct context *context, const struct load_options *options, struct load **ret)
 {
+	struct telling *telling = options->context;
 	struct profile_message message;
-	int r = load_new(ret, options, &message);
+	int r;
 
+	progress_init(&telling->progress, context);
+	r = load_new(ret, options, &message);
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
@@ -122,12 +148,14 @@ static int load(struct context *context, const struct load_options *options, str
 
 int report_load(struct context *context, const struct report_inputs *inputs, struct load **ret)
 {
+	struct telling telling = {.context = context};
 	struct load_options options = {
 		.inputs = inputs,
 		.store = context->store,
-		.hold = true,
+		.hold = true, /* so that nothing is told later */
 		.note = note,
-		.context = context,
+		.progress = tell_progress,
+		.context = &telling,
 	};
 
 	return load(context, &options, ret);
@@ -137,6 +165,7 @@ int report_on(struct context *context, const struct report_arguments *a)
 {
 	struct report_options o = a->options;
 	struct report_inputs inputs = a->inputs;
+	struct telling telling = {.context = context};
 	bool asks = a->inputs.interactive ||
 		    (!o.view && !*o.output && context->terminal && isatty(STDIN_FILENO));
 	struct load_options options = {
@@ -146,7 +175,8 @@ int report_on(struct context *context, const struct report_arguments *a)
 		.want_lines = asks || produce_wants_lines(&o),
 		.want_code = asks || produce_wants_code(&o),
 		.note = note,
-		.context = context,
+		.progress = tell_progress,
+		.context = &telling,
 	};
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct memory_bound bound;
@@ -162,7 +192,7 @@ int report_on(struct context *context, const struct report_arguments *a)
 	if (!o.view && !asks)
 		o.view = REPORT_TEXT;
 	if (!asks)
-		return report_once(context, l, &o);
+		return report_once(context, &telling, l, &o);
 	return prompt_run(l, &o,
 			  &(struct prompt_streams){.in = stdin,
 						   .out = context->out,

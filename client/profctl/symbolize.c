@@ -15,8 +15,8 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/profctl.h"
+#include "client/profctl/progress.h"
 #include "client/profctl/symbolize.h"
-#include "client/profctl/table.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/debuginfo/fetcher.h"
@@ -101,30 +101,35 @@ struct source {
 	struct context *context;
 	struct fetcher *fetcher;
 	unsigned n_failed; /* in a row; said once */
-	bool is_terminal;
+	struct progress progress;
 };
 
 static int fetch(void *context, const uint8_t *id, size_t length, const char *path)
 {
 	struct source *s = context;
 	struct fetcher_message message;
+	char text[160];
 	int fd = -1, r;
 
 	if (s->n_failed >= FAILURES_MAX)
 		return -1;
-	if (s->is_terminal) {
-		fputs("fetching what belongs to ", s->context->err);
-		print_safely(s->context->err, path);
-		fputs(" ...\r", s->context->err);
-		fflush(s->context->err);
-	}
+	snprintf(text, sizeof(text), "fetching what belongs to %.100s", path);
+	progress_show(&s->progress, PROGRESS_UNKNOWN, text);
 	r = fetcher_get(s->fetcher, id, length, &fd, &message);
-	if (s->is_terminal)
-		fputs("\033[K", s->context->err);
+	progress_clear(&s->progress);
 	if (r == FETCHER_E_FAILED && !s->n_failed)
 		complain(s->context, STATUS_FAILED, "%s", message.text);
 	s->n_failed = r == FETCHER_E_FAILED ? s->n_failed + 1 : 0;
 	return r ? -1 : fd;
+}
+
+static void tell_progress(void *context, const struct symbolize_progress *progress)
+{
+	struct source *s = context;
+	char text[SYMBOLIZE_PROGRESS_MAX];
+
+	symbolize_progress_print(progress, text);
+	progress_tell(&s->progress, (double)progress->done / (double)progress->n, text);
 }
 
 /* Returns 0 or negative errno. */
@@ -146,8 +151,6 @@ static int open_source(struct source *s, const struct symbolize_arguments *argum
 	}
 	options.urls = urls;
 	r = fetcher_new(&s->fetcher, &options);
-	s->is_terminal = s->context->color && fileno(s->context->err) >= 0 &&
-			 isatty(fileno(s->context->err));
 	return r;
 }
 
@@ -222,12 +225,15 @@ static int name(struct context *context, const struct symbolize_arguments *argum
 		.want_lines = arguments->want_lines,
 		.root_fd = root_fd,
 		.fetch = arguments->n_urls ? fetch : NULL,
+		.progress = tell_progress,
 		.context = &source,
 	};
 	int r = arguments->n_urls ? open_source(&source, arguments) : 0;
 
+	progress_init(&source.progress, context);
 	if (!r)
 		r = symbolize_profile(p, &options, &result);
+	progress_clear(&source.progress);
 	fetcher_free(source.fetcher);
 	if (r < 0)
 		return complain_memory(context, arguments->profile, r);

@@ -245,15 +245,31 @@ static bool has_names(const struct profile *p)
 	return false;
 }
 
+static void tell_progress(void *context, const struct symbolize_progress *progress)
+{
+	const struct binaries_options *o = context;
+	char text[SYMBOLIZE_PROGRESS_MAX];
+
+	symbolize_progress_print(progress, text);
+	o->progress(o->context, (double)progress->done / (double)progress->n, text);
+}
+
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
 static int symbolize(struct profile *p, const struct binaries_options *o, bool want_lines)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
-	struct symbolize_options options = {.want_lines = want_lines, .root_fd = root_fd};
+	struct symbolize_options options = {
+		.want_lines = want_lines,
+		.root_fd = root_fd,
+		.progress = o->progress ? tell_progress : NULL,
+		.context = (void *)(uintptr_t)o,
+	};
 	char text[160];
 	int r = symbolize_profile(p, &options, &result);
 
+	if (o->progress)
+		o->progress(o->context, 1, NULL);
 	if (r < 0)
 		return r;
 	if (r && o->note) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "client/report/options.h"
+#include "client/report/reading.h"
 #include "common/profile/profile.h"
 
 struct binaries_options {
@@ -17,6 +18,7 @@ struct binaries_options {
 	bool want_lines;
 	bool want_code; /* mappings shall have the paths of programs that can be read */
 	void (*note)(void *context, const char *text);
+	reading_tell progress; /* or NULL */
 	void *context;
 };
 

@@ -20,6 +20,7 @@ struct input {
 	enum any_format format;
 	struct pprof_reader *reader; /* NULL: all is in @profile */
 	struct profile *profile;
+	struct reading *reading;
 	off_t at;
 	bool is_told; /* what is not a stream */
 };
@@ -61,6 +62,7 @@ static int feed(struct input *in, size_t *ret_n, struct profile_message *message
 	if (n < 0)
 		return fail_errno(message, errno);
 	in->at += n;
+	reading_at(in->reading, (uint64_t)in->at);
 	*ret_n = (size_t)n;
 	return outcome(pprof_reader_feed(in->reader, data, (size_t)n, message));
 }
@@ -131,7 +133,8 @@ static bool may_stream(struct input *in)
 	return n > 0 && any_format_of_file(head, (size_t)n) == ANY_PPROF;
 }
 
-int input_open(struct input **ret, const char *path, struct profile_message *message)
+int input_open(struct input **ret, const char *path, struct reading *reading,
+	       struct profile_message *message)
 {
 	cleanup(input_freep) struct input *in = calloc(1, sizeof(*in));
 	int r;
@@ -142,9 +145,12 @@ int input_open(struct input **ret, const char *path, struct profile_message *mes
 					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (in->fd < 0)
 		return fail_errno(message, errno);
+	in->reading = reading;
+	reading_file(reading, path);
 	r = may_stream(in) ? read_tables(in, message) : read_whole(in, message);
 	if (r)
 		return r;
+	reading_samples(reading);
 	*ret = steal_ptr(&in);
 	return INPUT_E_OK;
 }

@@ -9,6 +9,7 @@
  */
 #include <stdbool.h>
 
+#include "client/report/reading.h"
 #include "common/cleanup.h"
 #include "common/profile/any_read.h"
 #include "common/profile/profile.h"
@@ -21,8 +22,12 @@ enum {
 
 struct input;
 
-/* @path "-" is standard input. INPUT_E_* or negative errno, of which only -ENOMEM is ours. */
-int input_open(struct input **ret, const char *path, struct profile_message *message);
+/*
+ * @path "-" is standard input. @reading is told how far it is, as long as the input lives.
+ * INPUT_E_* or negative errno, of which only -ENOMEM is ours.
+ */
+int input_open(struct input **ret, const char *path, struct reading *reading,
+	       struct profile_message *message);
 void input_free(struct input *in);
 DEFINE_CLEANUP(struct input *, input_free)
 

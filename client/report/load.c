@@ -27,6 +27,7 @@
 
 struct load {
 	struct load_options options;
+	struct reading reading;
 	const char *program; /* operand, or NULL */
 	size_t n_files;
 	bool is_legacy;
@@ -120,10 +121,11 @@ struct gathering {
 static int gather_file(struct gathering *g, const struct source *source)
 {
 	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
-	int r = in ? LOAD_E_OK : outcome(input_open(&in, source->path, g->message));
+	int r = in ? LOAD_E_OK : outcome(input_open(&in, source->path, &g->l->reading, g->message));
 
 	if (!r)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
+	reading_file_end(&g->l->reading);
 	if (r > 0) {
 		name_path(g->message, source->path, r);
 		if (!source->is_found || r == LOAD_E_DENIED)
@@ -148,6 +150,7 @@ static int gather(struct gathering *g, const struct sources *sources, enum merge
 	g->merge = m;
 	for (size_t i = 0; i < sources->n && !r; i++)
 		r = gather_file(g, &sources->all[i]);
+	reading_end(&g->l->reading);
 	if (r)
 		return r;
 	if (g->n_passed > PASSED_SHOWN)
@@ -175,6 +178,7 @@ static int load_bases(struct load *l, struct profile **ret, struct profile_messa
 		if (r > 0)
 			r = r == SOURCES_E_DENIED ? LOAD_E_DENIED : LOAD_E_BAD;
 	}
+	reading_begin(&l->reading, &sources, l->options.progress, l->options.context);
 	if (!r)
 		r = gather(&g, &sources, MERGE_WINDOWS_KEPT, ret);
 	l->is_legacy &= g.n_legacy == g.n;
@@ -267,6 +271,7 @@ static struct binaries_options binaries_of(const struct load *l)
 		.want_lines = l->options.want_lines,
 		.want_code = l->options.want_code,
 		.note = l->options.note,
+		.progress = l->options.progress,
 		.context = l->options.context,
 	};
 }
@@ -315,7 +320,7 @@ static int open_single(struct load *l, const struct sources *sources, struct inp
 	if (l->options.hold || sources->n != 1 || in->n_bases || in->auto_signal_frames ||
 	    *in->service)
 		return LOAD_E_OK;
-	r = outcome(input_open(&input, sources->all[0].path, message));
+	r = outcome(input_open(&input, sources->all[0].path, &l->reading, message));
 	if (r)
 		return name_path(message, sources->all[0].path, r);
 	*ret_stream = input_is_stream(input) &&
@@ -355,6 +360,8 @@ static int end_stream(struct load *l)
 		return LOAD_E_OK;
 	}
 	l->is_known = true;
+	reading_file_end(&l->reading);
+	reading_end(&l->reading);
 	r = merge_end(l->merge);
 	return r ? r : merge_finish(l->merge);
 }
@@ -416,6 +423,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 		return error_origin(-ENOMEM);
 	l->options = *options;
 	r = find_sources(l, &sources, message);
+	reading_begin(&l->reading, &sources, options->progress, options->context);
 	if (!r)
 		r = open_single(l, &sources, &input, &is_stream, message);
 	if (!r && is_stream) {
@@ -432,8 +440,10 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	}
 	l->options.inputs = NULL; /* the caller's */
 	l->program = NULL;
-	if (r)
+	if (r) {
+		reading_end(&l->reading);
 		return r;
+	}
 	*ret = steal_ptr(&l);
 	return LOAD_E_OK;
 }

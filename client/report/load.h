@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "client/report/options.h"
+#include "client/report/reading.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
@@ -29,6 +30,8 @@ struct load_options {
 	bool want_code;                     /* programs will be read, also with all names */
 	/* Something for the user to know, a line; may be NULL. */
 	void (*note)(void *context, const char *text);
+	/* How far reading and naming are, see reading.h; may be NULL. */
+	reading_tell progress;
 	void *context;
 };
 

@@ -404,6 +404,25 @@ static bool is_same_file(const struct profile *p, const struct wanted *a, const 
 	return m->path == n->path && m->build_id == n->build_id;
 }
 
+void symbolize_progress_print(const struct symbolize_progress *progress,
+			      char ret[SYMBOLIZE_PROGRESS_MAX])
+{
+	const char *slash = strrchr(progress->path, '/');
+
+	snprintf(ret, SYMBOLIZE_PROGRESS_MAX, "%zu of %zu addresses have been looked up: %.60s",
+		 progress->done, progress->n, slash ? slash + 1 : progress->path);
+}
+
+static void tell_progress(const struct work *w, const struct wanted *all, size_t done, size_t n)
+{
+	const struct symbolize_progress progress = {.done = done,
+						    .n = n,
+						    .path = path_of(w->p, all[done].location)};
+
+	if (w->options->progress)
+		w->options->progress(w->options->context, &progress);
+}
+
 static int name_all(struct work *w, struct wanted *all, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
@@ -411,6 +430,7 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 
 		for (end = i + 1; end < n && is_same_file(w->p, &all[i], &all[end]);)
 			end++;
+		tell_progress(w, all, i, n);
 		if (is_kernel(path_of(w->p, all[i].location)))
 			r = name_kernel(w, all + i, end - i);
 		else if (!is_file(path_of(w->p, all[i].location)))

@@ -16,6 +16,17 @@
 #include "client/symbolize/notes.h"
 #include "common/profile/profile.h"
 
+/* How far it is: before each file, with what was done before it. */
+struct symbolize_progress {
+	size_t done, n; /* locations that wanted names; @n is not 0 */
+	const char *path;
+};
+
+#define SYMBOLIZE_PROGRESS_MAX 160
+/* In words, which hold what strangers wrote: print_safely(). */
+void symbolize_progress_print(const struct symbolize_progress *progress,
+			      char ret[SYMBOLIZE_PROGRESS_MAX]);
+
 struct symbolize_options {
 	bool want_lines;         /* source lines and inlined functions, not functions alone */
 	int root_fd;             /* where paths begin: "/"; borrowed */
@@ -31,6 +42,7 @@ struct symbolize_options {
 	 * an fd that stays the owner's, or -1. NULL: there are none.
 	 */
 	int (*perf_map)(void *context, uint32_t mapping);
+	void (*progress)(void *context, const struct symbolize_progress *progress); /* or NULL */
 	void *context;
 };
 

@@ -2,7 +2,6 @@
 #include "common/profile/compare.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,9 +57,10 @@ int compare_types_join(struct profile *joined, const struct profile *p,
 	return r ? r : join_type(joined, &joined->period_type, p, &p->period_type, message);
 }
 
-static int64_t scale(int64_t value, double ratio)
+int64_t compare_scaled(int64_t value, double ratio)
 {
-	double scaled = round((double)value * ratio);
+	double scaled = (double)value * ratio, rest;
+	int64_t whole;
 
 	if (ratio == 1)
 		return value;
@@ -68,7 +68,12 @@ static int64_t scale(int64_t value, double ratio)
 		return value == INT64_MIN ? INT64_MAX : -value;
 	if (scaled >= 0x1p63)
 		return INT64_MAX;
-	return scaled <= -0x1p63 ? INT64_MIN : (int64_t)scaled;
+	if (scaled <= -0x1p63)
+		return INT64_MIN;
+	/* As round(3), without the library that has it: profd merges, too. */
+	whole = (int64_t)scaled;
+	rest = scaled - (double)whole;
+	return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
 static int apply_type(struct profile *p, struct profile_value_type *type,
@@ -91,7 +96,7 @@ int compare_types_apply(struct profile *p, const struct profile *joined, double 
 	if (!r)
 		r = apply_type(p, &p->period_type, joined, joined->period_type.unit, &period);
 	if (!r)
-		p->period = scale(p->period, period);
+		p->period = compare_scaled(p->period, period);
 	return r;
 }
 
@@ -105,7 +110,7 @@ void compare_scale(struct profile *p, size_t first, size_t n, const double *rati
 	for (uint32_t type = 0; type < n_types; type++)
 		for (size_t i = first; i < end && ratios[type] != 1; i++)
 			p->sample_values[i * n_types + type] =
-				scale(p->sample_values[i * n_types + type], ratios[type]);
+				compare_scaled(p->sample_values[i * n_types + type], ratios[type]);
 }
 
 void compare_normalize(const int64_t *source, const int64_t *base, uint32_t n, double *ret)

@@ -42,9 +42,11 @@ int compare_types_join(struct profile *joined, const struct profile *p,
  */
 int compare_types_apply(struct profile *p, const struct profile *joined, double *ret);
 
+/* Rounded, and clamped to int64_t's range. */
+int64_t compare_scaled(int64_t value, double ratio);
 /*
  * Multiplies the values of the samples from the @first on, at most @n of them, by @ratios, one per
- * sample type; they are rounded, and clamped to int64_t's range.
+ * sample type.
  */
 void compare_scale(struct profile *p, size_t first, size_t n, const double *ratios);
 /*

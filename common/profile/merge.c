@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/profile/compare.h"
 #include "common/profile/ledger_line.h"
+#include "common/profile/measure.h"
 #include "common/profile/merge_private.h"
 #include "common/profile/message.h"
 
@@ -211,10 +213,13 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 		return 0;
 	for (size_t i = first; i < end; i++) {
 		const struct profile_sample *s = &from->samples[i];
-		const int64_t *values = &from->sample_values[i * from->n_sample_types];
+		int64_t values[PROFILE_TYPES_MAX];
 		uint32_t n_chain, n_labels;
 		int r;
 
+		for (uint32_t j = 0; j < from->n_sample_types; j++)
+			values[j] = compare_scaled(
+				from->sample_values[i * from->n_sample_types + j], m->ratios[j]);
 		if (is_zero(values, from->n_sample_types) || !wants(m, s))
 			continue;
 		r = take_chain(m, s, &n_chain);
@@ -283,27 +288,82 @@ static void print_types(const struct profile *p, char *ret, size_t size)
 					   profile_string(p, p->sample_types[i].unit));
 }
 
-static int check_types(const struct merge *m, struct profile_message *message)
+static bool same_types(const struct profile *a, const struct profile *b)
+{
+	bool same = a->n_sample_types == b->n_sample_types;
+
+	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
+		same = same_type(a, &a->sample_types[i], b, &b->sample_types[i]);
+	return same;
+}
+
+/* But for their units. */
+static bool is_comparable(const struct profile *a, const struct profile_value_type *x,
+			  const struct profile *b, const struct profile_value_type *y)
+{
+	return strcmp(profile_string(a, x->type), profile_string(b, y->type)) == 0 &&
+	       measure_ratio(profile_string(a, x->unit), profile_string(b, y->unit)) != 0;
+}
+
+static int refuse_types(const struct merge *m, struct profile_message *message)
 {
 	const struct profile *a = m->p, *b = m->from;
 	char types_a[72], types_b[72];
 	bool same = a->n_sample_types == b->n_sample_types;
 
 	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
-		same = same_type(a, &a->sample_types[i], b, &b->sample_types[i]);
+		same = is_comparable(a, &a->sample_types[i], b, &b->sample_types[i]);
 	if (!same) {
 		print_types(a, types_a, sizeof(types_a));
 		print_types(b, types_b, sizeof(types_b));
 		return profile_refuse(message, MERGE_E_MISMATCH, "sample types differ: %s and %s",
 				      types_a, types_b);
 	}
-	if (!same_type(a, &a->period_type, b, &b->period_type))
-		return profile_refuse(message, MERGE_E_MISMATCH,
-				      "period types differ: %.40s/%.20s and %.40s/%.20s",
-				      profile_string(a, a->period_type.type),
-				      profile_string(a, a->period_type.unit),
-				      profile_string(b, b->period_type.type),
-				      profile_string(b, b->period_type.unit));
+	return profile_refuse(
+		message, MERGE_E_MISMATCH, "period types differ: %.40s/%.20s and %.40s/%.20s",
+		profile_string(a, a->period_type.type), profile_string(a, a->period_type.unit),
+		profile_string(b, b->period_type.type), profile_string(b, b->period_type.unit));
+}
+
+/* What is there already gets the finest units of both. */
+static int refine(struct merge *m, struct profile_message *message)
+{
+	cleanup(profile_freep) struct profile *joined = NULL;
+	double ratios[PROFILE_TYPES_MAX];
+	struct profile_message ignored;
+	int r = profile_new(&joined);
+
+	if (!r)
+		r = compare_types_join(joined, m->p, &ignored);
+	if (!r)
+		r = compare_types_join(joined, m->from, &ignored);
+	if (r > 0)
+		return refuse_types(m, message);
+	if (!r)
+		r = compare_types_apply(m->p, joined, ratios);
+	if (!r)
+		compare_scale(m->p, 0, m->p->n_samples, ratios);
+	return r;
+}
+
+static double ratio_of(const struct merge *m, const struct profile_value_type *from,
+		       const struct profile_value_type *to)
+{
+	return measure_ratio(profile_string(m->from, from->unit), profile_string(m->p, to->unit));
+}
+
+/* Makes the units of what is there and of what is added the same. */
+static int agree(struct merge *m, struct profile_message *message)
+{
+	bool same = same_types(m->p, m->from) &&
+		    same_type(m->p, &m->p->period_type, m->from, &m->from->period_type);
+	int r = same ? 0 : refine(m, message);
+
+	if (r)
+		return r;
+	for (uint32_t i = 0; i < m->p->n_sample_types; i++)
+		m->ratios[i] = ratio_of(m, &m->from->sample_types[i], &m->p->sample_types[i]);
+	m->period_ratio = ratio_of(m, &m->from->period_type, &m->p->period_type);
 	return 0;
 }
 
@@ -335,10 +395,11 @@ static int take_windows(struct merge *m)
 static int take_rest(struct merge *m)
 {
 	const struct profile *from = m->from;
+	int64_t period = compare_scaled(from->period, m->period_ratio);
 	int r;
 
-	if (from->period > m->p->period)
-		m->p->period = from->period;
+	if (period > m->p->period)
+		m->p->period = period;
 	r = take_text(m, from->default_sample_type, &m->p->default_sample_type);
 	if (!r)
 		r = take_text(m, from->doc_url, &m->p->doc_url);
@@ -397,7 +458,9 @@ static int begin_from(struct merge *m, struct profile_message *message)
 		return r;
 	if (!any_window(m))
 		return MERGE_E_NOTHING;
-	r = m->p ? check_types(m, message) : begin(m);
+	r = m->p ? 0 : begin(m);
+	if (!r)
+		r = agree(m, message);
 	if (!r)
 		r = prepare(m);
 	/* The first mapping is the program, by convention. */

@@ -5,8 +5,8 @@
 /*
  * Several profiles become one, as pprof's own merge does it: mappings of one build id (without one:
  * of one path), equal in offset and size but for what pages round, are one mapping, and addresses
- * move with it; equal locations, functions and samples are one; values add up. Only what samples
- * refer to is taken over.
+ * move with it; equal locations, functions and samples are one; values add up, in the finest unit
+ * that any of the profiles has (compare.h). Only what samples refer to is taken over.
  *
  * Of times and comments: the earliest time, the longest period, the sum of all windows' durations
  * (see windows.h; of other profiles the sum of theirs), comments without repeats, and one ledger
@@ -23,8 +23,9 @@
 
 enum {
 	MERGE_E_OK,
-	MERGE_E_MISMATCH, /* other sample types or another period type: see the message */
-	MERGE_E_NOTHING,  /* no window of it is selected */
+	/* Other sample types or another period type, in more than their units: see the message. */
+	MERGE_E_MISMATCH,
+	MERGE_E_NOTHING, /* no window of it is selected */
 };
 
 /* What becomes of the label `window`. */
@@ -52,7 +53,8 @@ void merge_free(struct merge *m);
 DEFINE_CLEANUP(struct merge *, merge_free)
 
 /*
- * Adds what @select (NULL: everything) takes of @from. On MERGE_E_MISMATCH nothing is added;
+ * Adds what @select (NULL: everything) takes of @from; what is there already changes its units if
+ * need be. On MERGE_E_MISMATCH nothing is added;
  * MERGE_E_NOTHING is none of its outcomes. *ret_samples (may be NULL): the first value of what was
  * added. MERGE_E_* or negative errno, after which the merge is of no use.
  */

@@ -21,7 +21,8 @@ struct merge {
 	const struct profile *from;
 	const struct merge_select *select;
 	struct profile_windows from_windows;
-	int64_t label_now; /* for samples without a label */
+	double ratios[PROFILE_TYPES_MAX], period_ratio; /* to the units of @p */
+	int64_t label_now;                              /* for samples without a label */
 	uint32_t *strings, *map_mappings, *map_functions, *map_locations;
 	uint32_t from_window, from_pid; /* strings; PROFILE_NONE: not in there */
 	/* Of one sample or location. */

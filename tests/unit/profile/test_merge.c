@@ -411,6 +411,92 @@ static void test_mismatch(void **state)
 	assert_int_equal(profile_total(merge_profile(m), 0), 3);
 }
 
+/* A profile of one sample, whose time and period are in @unit. */
+static struct profile *in_unit(const char *unit, int64_t time, int64_t period)
+{
+	const int64_t values[] = {1, time};
+	struct profile *p = NULL;
+	uint32_t chain;
+
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	assert_int_equal(profile_add_sample_type(p, "cpu", unit), 0);
+	p->period_type = p->sample_types[1];
+	p->period = period;
+	chain = locate(p, map_image(p, 1, 0), 5);
+	assert_int_equal(profile_add_sample(p, &chain, 1, values, NULL, 0), 0);
+	return p;
+}
+
+/* Values of one kind add up in the finest unit, whichever comes first. */
+static void test_units(void **state)
+{
+	static const struct {
+		const char *units[3], *unit;
+		int64_t times[3], total, period;
+	} cases[] = {
+		{{"milliseconds", "nanoseconds", "seconds"},
+		 "nanoseconds",
+		 {3, 500, 2},
+		 2003000500,
+		 INT64_C(7000000000)},
+		{{"nanoseconds", "seconds", "ms"},
+		 "nanoseconds",
+		 {500, 2, 3},
+		 2003000500,
+		 INT64_C(7000000000)},
+		{{"seconds", "ms", "us"}, "us", {2, 3, -5}, 2002995, 7000000},
+		/* What has no place is as much as has. */
+		{{"nanoseconds", "hours", "ns"},
+		 "nanoseconds",
+		 {0, INT64_MAX / 2, 0},
+		 INT64_MAX,
+		 INT64_C(25200000000000)},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(merge_freep) struct merge *m = NULL;
+		struct profile_message message;
+		const struct profile *p;
+
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		for (size_t j = 0; j < 3; j++) {
+			cleanup(profile_freep) struct profile *from = in_unit(cases[i].units[j],
+									      cases[i].times[j], 7);
+
+			assert_int_equal(merge_add(m, from, NULL, NULL, &message), 0);
+		}
+		p = merge_profile(m);
+		assert_int_equal(p->n_samples, 1);
+		assert_int_equal(p->sample_values[0], 3);
+		assert_int_equal(p->sample_values[1], cases[i].total);
+		assert_string_equal(profile_string(p, p->sample_types[1].unit), cases[i].unit);
+		assert_string_equal(profile_string(p, p->period_type.unit), cases[i].unit);
+		assert_int_equal(p->period, cases[i].period);
+	}
+}
+
+/* Times and bytes do not; nothing has changed then. */
+static void test_units_of_other_kinds(void **state)
+{
+	cleanup(profile_freep) struct profile *a = in_unit("ms", 3, 7), *b = in_unit("kb", 3, 7);
+	cleanup(profile_freep) struct profile *c = in_unit("ns", 3, 7);
+	cleanup(merge_freep) struct merge *m = NULL;
+	struct profile_message message;
+
+	(void)state;
+	c->period_type.unit = text(c, "kb");
+	assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+	assert_int_equal(merge_add(m, a, NULL, NULL, &message), 0);
+	assert_int_equal(merge_add(m, b, NULL, NULL, &message), MERGE_E_MISMATCH);
+	assert_string_equal(message.text,
+			    "sample types differ: samples/count cpu/ms and samples/count cpu/kb");
+	assert_int_equal(merge_add(m, c, NULL, NULL, &message), MERGE_E_MISMATCH);
+	assert_string_equal(message.text, "period types differ: cpu/ms and cpu/kb");
+	assert_int_equal(profile_total(merge_profile(m), 1), 3);
+}
+
 /* Samples can be written and forgotten in between: the file is the same profile. */
 static void test_spilt_samples(void **state)
 {
@@ -522,6 +608,8 @@ int main(void)
 		cmocka_unit_test(test_what_others_wrote),
 		cmocka_unit_test_setup_teardown(test_one_pid_without_the_kernel, setup, teardown),
 		cmocka_unit_test(test_mismatch),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_units_of_other_kinds),
 		cmocka_unit_test_setup_teardown(test_spilt_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_pieces, setup, teardown),
 		cmocka_unit_test(test_window_lines),

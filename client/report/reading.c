@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/reading.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "common/units.h"
+
+/* Pipes have no size that would be known. */
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size;
+}
+
+void reading_begin(struct reading *r, const struct sources *sources, reading_tell tell,
+		   void *context)
+{
+	*r = (struct reading){.tell = tell, .context = context, .n_files = sources->n};
+	for (size_t i = 0; tell && i < sources->n; i++)
+		r->bytes += size_of(sources->all[i].path);
+}
+
+void reading_file(struct reading *r, const char *path)
+{
+	if (!r->tell)
+		return;
+	r->size = size_of(path);
+	r->round = 0;
+	reading_at(r, 0);
+}
+
+void reading_samples(struct reading *r)
+{
+	r->round = 1;
+}
+
+void reading_at(struct reading *r, uint64_t bytes)
+{
+	char read[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX], text[160];
+	uint64_t done;
+	int length;
+
+	if (!r->tell)
+		return;
+	/* A file that grows meanwhile is as large as it was. */
+	bytes = bytes < r->size ? bytes : r->size;
+	done = r->before + r->round * (r->size - r->size / 2) + bytes / 2;
+	length = snprintf(text, sizeof(text), "read %s of %s",
+			  units_print_size_short(read, sizeof(read), done),
+			  units_print_size_short(all, sizeof(all), r->bytes));
+	if (r->n_files > 1)
+		snprintf(text + length, sizeof(text) - (size_t)length, ", %zu of %zu files", r->n,
+			 r->n_files);
+	r->tell(r->context, r->bytes ? (double)done / (double)r->bytes : 0, text);
+}
+
+void reading_file_end(struct reading *r)
+{
+	r->before += r->size;
+	r->size = 0;
+	r->n++;
+}
+
+void reading_end(struct reading *r)
+{
+	if (r->tell)
+		r->tell(r->context, 1, NULL);
+	r->tell = NULL;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* How far reading is, in words and as a share that only grows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/report/reading.h"
+#include "tests/support/temp_folder.h"
+
+#define KIB 1024u
+
+struct told {
+	double done;
+	char text[200];
+	unsigned n, n_ends;
+};
+
+static void tell(void *context, double done, const char *text)
+{
+	struct told *t = context;
+
+	assert_true(done >= t->done && done <= 1);
+	t->done = done;
+	t->n++;
+	t->n_ends += !text;
+	if (text)
+		snprintf(t->text, sizeof(t->text), "%s", text);
+}
+
+static void expect(const struct told *t, double done, const char *text)
+{
+	assert_true(t->done > done - 1e-9 && t->done < done + 1e-9);
+	assert_string_equal(t->text, text);
+}
+
+static void test_files(void **state)
+{
+	static const char zeros[3 * KIB];
+	struct temp_folder folder;
+	char a[300], b[300];
+	struct source all[2] = {{.path = a}, {.path = b}};
+	const struct sources sources = {.all = all, .n = 2};
+	struct told told = {0};
+	struct reading r;
+
+	(void)state;
+	temp_folder_make(&folder);
+	write_file(folder.fd, "a", zeros, KIB);
+	write_file(folder.fd, "b", zeros, 3 * KIB);
+	snprintf(a, sizeof(a), "%s/a", folder.path);
+	snprintf(b, sizeof(b), "%s/b", folder.path);
+	reading_begin(&r, &sources, tell, &told);
+	reading_file(&r, a);
+	expect(&told, 0, "read 0 B of 4.0 KiB, 0 of 2 files");
+	reading_at(&r, KIB);
+	expect(&told, .125, "read 512 B of 4.0 KiB, 0 of 2 files");
+	reading_samples(&r);
+	reading_at(&r, KIB);
+	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 0 of 2 files");
+	reading_file_end(&r);
+	/* One whose samples are there at once, and that has grown. */
+	reading_file(&r, b);
+	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 1 of 2 files");
+	reading_samples(&r);
+	reading_at(&r, 100 * KIB);
+	expect(&told, 1, "read 4.0 KiB of 4.0 KiB, 1 of 2 files");
+	reading_file_end(&r);
+	assert_int_equal(told.n_ends, 0);
+	reading_end(&r);
+	assert_int_equal(told.n_ends, 1);
+	/* The same bytes once more are nothing new. */
+	reading_at(&r, 0);
+	reading_end(&r);
+	assert_int_equal(told.n_ends, 1);
+	assert_int_equal(told.n, 6);
+	temp_folder_remove(&folder);
+}
+
+/* What has no size, or is not there, is as good as nothing. */
+static void test_no_size(void **state)
+{
+	struct source all[2] = {{.path = (char *)(uintptr_t) "-"},
+				{.path = (char *)(uintptr_t) "/dev/null"}};
+	const struct sources sources = {.all = all, .n = 1};
+	struct told told = {0};
+	struct reading r;
+
+	(void)state;
+	reading_begin(&r, &sources, tell, &told);
+	reading_file(&r, "-");
+	reading_at(&r, 5 * KIB);
+	expect(&told, 0, "read 0 B of 0 B");
+	reading_file_end(&r);
+	reading_end(&r);
+	reading_begin(&r, &sources, NULL, NULL);
+	reading_file(&r, "-");
+	reading_at(&r, 1);
+	reading_end(&r);
+	assert_int_equal(told.n_ends, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_no_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
