@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/profctl/profctl.h"
+
+/*
+ * glibc raises this bound when something large is freed, and arrays of megabytes then grow by being
+ * copied within its heap, which keeps the holes. Above a bound that stays they grow by mremap(2),
+ * and what is freed is gone.
+ */
+#define MAPPED_ALONE (128 << 10) /* bytes; where glibc begins */
 
 int main(int argc, char **argv)
 {
@@ -16,5 +24,6 @@ int main(int argc, char **argv)
 		.is_dumb = terminal && strcmp(terminal, "dumb") == 0,
 	};
 
+	mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE);
 	return profctl_main(argc, argv, &environment, stdout, stderr);
 }

@@ -3,7 +3,8 @@
  * Everything goes through a merge, a single file as well: that drops what no sample refers to, and
  * makes equal samples one, as pprof does. Of a stream, the merged samples of each batch are told
  * and forgotten; what they refer to stays, so that indices hold from one time through the file to
- * the next.
+ * the next. Where the merge of a stream would hold the same once more, the stream's own profile
+ * stands for it.
  */
 #include "client/report/load.h"
 
@@ -34,7 +35,7 @@ struct load {
 
 	/* A stream. */
 	struct input *input;
-	struct merge *merge;
+	struct merge *merge;     /* NULL: it would change nothing */
 	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
 
 	/* Held. */
@@ -341,13 +342,13 @@ static int take_default(struct load *l)
 
 static int begin_stream(struct load *l, struct profile_message *message)
 {
-	int r = merge_begin(l->merge, input_profile(l->input), NULL, message);
+	int r = l->merge ? merge_begin(l->merge, input_profile(l->input), NULL, message) : 0;
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	l->is_begun = true;
 	r = input_rewind(l->input);
-	return r || l->is_known ? r : take_default(l);
+	return r || l->is_known || !l->merge ? r : take_default(l);
 }
 
 static int end_stream(struct load *l)
@@ -355,6 +356,8 @@ static int end_stream(struct load *l)
 	int r = 0;
 
 	l->is_begun = false;
+	if (!l->merge)
+		return LOAD_E_OK;
 	if (l->is_known) {
 		merge_drop(l->merge);
 		return LOAD_E_OK;
@@ -368,21 +371,33 @@ static int end_stream(struct load *l)
 
 static int next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
 {
-	struct profile *p;
+	struct profile *p = load_profile(l);
 	int r = 0;
 
 	if (!l->is_begun)
 		r = begin_stream(l, message);
 	if (r)
 		return r;
-	p = merge_profile(l->merge);
 	profile_clear_samples(p);
 	do {
 		r = outcome(input_next(l->input, ret_any, message));
-		if (!r && *ret_any)
+		if (!r && *ret_any && l->merge)
 			r = merge_samples(l->merge, 0, SIZE_MAX, NULL);
 	} while (!r && *ret_any && !p->n_samples);
 	return r || *ret_any ? r : end_stream(l);
+}
+
+/* So that there is a profile. Takes @input. */
+static int new_stream(struct load *l, struct input *input, struct profile_message *message)
+{
+	bool is_alone = false;
+	int r = merge_alone(input_profile(input), &is_alone);
+
+	l->input = input;
+	l->n_files = 1;
+	if (!r && !is_alone)
+		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
+	return r ? r : begin_stream(l, message);
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -426,18 +441,11 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	reading_begin(&l->reading, &sources, options->progress, options->context);
 	if (!r)
 		r = open_single(l, &sources, &input, &is_stream, message);
-	if (!r && is_stream) {
-		l->input = steal_ptr(&input);
-		l->n_files = 1;
-		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
-		/* So that there is a profile. */
-		if (!r)
-			r = begin_stream(l, message);
-		if (r > 0)
-			name_path(message, sources.all[0].path, r);
-	} else if (!r) {
+	if (!r && is_stream)
+		r = name_path(message, sources.all[0].path,
+			      new_stream(l, steal_ptr(&input), message));
+	else if (!r)
 		r = hold(l, &sources, steal_ptr(&input), message);
-	}
 	l->options.inputs = NULL; /* the caller's */
 	l->program = NULL;
 	if (r) {
@@ -450,7 +458,9 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 
 struct profile *load_profile(struct load *l)
 {
-	return l->merge ? merge_profile(l->merge) : l->profile;
+	if (!l->input)
+		return l->profile;
+	return l->merge ? merge_profile(l->merge) : input_profile(l->input);
 }
 
 bool load_is_legacy(const struct load *l)
@@ -460,7 +470,7 @@ bool load_is_legacy(const struct load *l)
 
 bool load_is_held(const struct load *l)
 {
-	return !l->merge;
+	return !l->input;
 }
 
 size_t load_n_files(const struct load *l)
@@ -470,7 +480,7 @@ size_t load_n_files(const struct load *l)
 
 int load_next(struct load *l, bool *ret_any, struct profile_message *message)
 {
-	if (l->merge)
+	if (l->input)
 		return next_of_stream(l, ret_any, message);
 	*ret_any = !l->is_told && l->profile->n_samples;
 	l->is_told = *ret_any;

@@ -570,3 +570,39 @@ struct profile *merge_take(struct merge *m)
 {
 	return steal_ptr(&m->p);
 }
+
+/* --- a profile alone -------------------------------------------------------------------------- */
+
+/* What is said of the profile as a whole. */
+static int take_over(struct profile *p, const struct profile *merged)
+{
+	int r = 0;
+
+	p->time_ns = merged->time_ns;
+	p->duration_ns = merged->duration_ns;
+	p->period = merged->period;
+	profile_clear_comments(p);
+	for (size_t i = 0; i < merged->n_comments && !r; i++)
+		r = profile_add_comment(p, profile_string(merged, merged->comments[i]));
+	profile_settle(p);
+	return r;
+}
+
+int merge_alone(struct profile *p, bool *ret_done)
+{
+	cleanup(merge_freep) struct merge *m = NULL;
+	struct profile_message message;
+	uint32_t mapping;
+	int r = merge_new(&m, MERGE_WINDOWS_KEPT);
+
+	if (!r)
+		r = merge_begin(m, p, NULL, &message);
+	for (uint32_t i = 0; i < p->n_mappings && !r; i++)
+		r = merge_take_mapping(m, i, &mapping);
+	if (!r)
+		r = merge_end(m);
+	if (!r)
+		r = merge_finish(m);
+	*ret_done = !r && merge_profile(m)->n_mappings == p->n_mappings;
+	return *ret_done ? take_over(p, m->p) : r < 0 ? r : 0;
+}

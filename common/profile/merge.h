@@ -75,6 +75,14 @@ int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 int merge_end(struct merge *m);
 void merge_drop(struct merge *m);
 
+/*
+ * A profile that nothing is merged with mostly stays what it is: *ret_done tells that @p may stand
+ * for a merge of itself alone, with windows kept. Its times and comments are then those of the
+ * merge; what no sample refers to stays, and its samples, which may come later, keep the order of
+ * their labels. Else two of its mappings are one, and nothing was changed. 0 or negative errno.
+ */
+int merge_alone(struct profile *p, bool *ret_done);
+
 /* What there is by now, still to be added to: its samples may be cleared. NULL: nothing yet. */
 struct profile *merge_profile(struct merge *m);
 /* Heap memory held, bytes, nearly. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/profile/pprof_ids.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/cleanup.h"
+#include "common/profile/room.h"
 
 void pprof_ids_deinit(struct pprof_ids *ids)
 {
@@ -14,20 +14,25 @@ void pprof_ids_deinit(struct pprof_ids *ids)
 	*ids = (struct pprof_ids){0};
 }
 
+static int add_dense(struct pprof_ids *ids, uint32_t index)
+{
+	int r = room_make(&ids->dense, &ids->max_dense, ids->n_dense + 1, sizeof(*ids->dense));
+
+	if (!r)
+		ids->dense[ids->n_dense++] = index;
+	return r;
+}
+
 int pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t index)
 {
-	size_t max = ids->max_pairs ? ids->max_pairs * 2 : 64;
-	struct pprof_id *grown;
+	int r;
 
-	if (ids->n_pairs == ids->max_pairs) {
-		grown = reallocarray(ids->pairs, max, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		ids->pairs = grown;
-		ids->max_pairs = max;
-	}
-	ids->pairs[ids->n_pairs++] = (struct pprof_id){.id = id, .index = index};
-	return 0;
+	if (id == ids->n_dense + 1)
+		return add_dense(ids, index);
+	r = room_make(&ids->pairs, &ids->max_pairs, ids->n_pairs + 1, sizeof(*ids->pairs));
+	if (!r)
+		ids->pairs[ids->n_pairs++] = (struct pprof_id){.id = id, .index = index};
+	return r;
 }
 
 static int compare(const void *a, const void *b)
@@ -38,35 +43,42 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Makes pairs dense, too, if numbers that are no id are few enough. */
+static int spread(struct pprof_ids *ids)
+{
+	uint64_t last = ids->pairs[ids->n_pairs - 1].id;
+	int r;
+
+	if (last / 4 > ids->n_pairs + ids->n_dense)
+		return 0;
+	r = room_make(&ids->dense, &ids->max_dense, (size_t)last, sizeof(*ids->dense));
+	if (r)
+		return r;
+	memset(ids->dense + ids->n_dense, 0xff, (last - ids->n_dense) * sizeof(*ids->dense));
+	for (size_t i = 0; i < ids->n_pairs; i++)
+		ids->dense[ids->pairs[i].id - 1] = ids->pairs[i].index;
+	ids->n_dense = (size_t)last;
+	freep(&ids->pairs);
+	ids->pairs = NULL;
+	ids->n_pairs = ids->max_pairs = 0;
+	return 0;
+}
+
 int pprof_ids_seal(struct pprof_ids *ids, uint64_t *ret_duplicate)
 {
-	bool sorted = true;
-	uint64_t last;
-
 	*ret_duplicate = 0;
 	if (!ids->n_pairs)
 		return 0;
-	for (size_t i = 1; i < ids->n_pairs && sorted; i++)
-		sorted = ids->pairs[i - 1].id <= ids->pairs[i].id;
-	if (!sorted)
-		qsort(ids->pairs, ids->n_pairs, sizeof(*ids->pairs), compare);
-	for (size_t i = 1; i < ids->n_pairs; i++) {
-		if (ids->pairs[i - 1].id == ids->pairs[i].id) {
-			*ret_duplicate = ids->pairs[i].id;
+	qsort(ids->pairs, ids->n_pairs, sizeof(*ids->pairs), compare);
+	for (size_t i = 0; i < ids->n_pairs; i++) {
+		uint64_t id = ids->pairs[i].id;
+
+		if (id <= ids->n_dense || (i && ids->pairs[i - 1].id == id)) {
+			*ret_duplicate = id;
 			return 0;
 		}
 	}
-	last = ids->pairs[ids->n_pairs - 1].id;
-	if (last / 4 > ids->n_pairs)
-		return 0;
-	ids->n_dense = (size_t)last + 1;
-	ids->dense = malloc(ids->n_dense * sizeof(*ids->dense));
-	if (!ids->dense)
-		return error_origin(-ENOMEM);
-	memset(ids->dense, 0xff, ids->n_dense * sizeof(*ids->dense));
-	for (size_t i = 0; i < ids->n_pairs; i++)
-		ids->dense[ids->pairs[i].id] = ids->pairs[i].index;
-	return 0;
+	return spread(ids);
 }
 
 uint32_t pprof_ids_bisect(const struct pprof_ids *ids, uint64_t id)

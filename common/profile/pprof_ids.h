@@ -5,7 +5,9 @@
 /*
  * profile.proto's ids (any nonzero 64-bit numbers) to our indices. Writers number from 1, as a
  * rule: then the ids are an index themselves, which the thirty million look-ups of a big profile
- * need. Other ids are sorted and bisected: slower, but no choice of ids makes it worse than that.
+ * need. Those that are not the next number are kept as pairs, which take four times the memory;
+ * where ids are few for their size, they are bisected: slower, but no choice of ids makes it worse
+ * than that.
  * Internal to common/profile.
  */
 #include <stdbool.h>
@@ -19,14 +21,14 @@ struct pprof_id {
 
 /* All zero is an empty map. */
 struct pprof_ids {
-	struct pprof_id *pairs; /* sorted by id after pprof_ids_seal() */
+	uint32_t *dense; /* index by id - 1 */
+	size_t n_dense, max_dense;
+	struct pprof_id *pairs; /* the others; sorted by id after pprof_ids_seal() */
 	size_t n_pairs, max_pairs;
-	uint32_t *dense; /* index by id, or NULL */
-	size_t n_dense;
 };
 
 void pprof_ids_deinit(struct pprof_ids *ids);
-/* Returns 0 or -ENOMEM. */
+/* @id is not 0. Returns 0 or -ENOMEM. */
 int pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t index);
 /* Readies the map for look-ups; *ret_duplicate is an id that came twice, or 0. 0 or -ENOMEM. */
 int pprof_ids_seal(struct pprof_ids *ids, uint64_t *ret_duplicate);
@@ -35,9 +37,7 @@ uint32_t pprof_ids_bisect(const struct pprof_ids *ids, uint64_t id);
 /* The index of @id, or PROFILE_NONE (all bits set). */
 static inline uint32_t pprof_ids_find(const struct pprof_ids *ids, uint64_t id)
 {
-	if (ids->dense)
-		return id < ids->n_dense ? ids->dense[id] : UINT32_MAX;
-	return pprof_ids_bisect(ids, id);
+	return id - 1 < ids->n_dense ? ids->dense[id - 1] : pprof_ids_bisect(ids, id);
 }
 
 #endif

@@ -26,7 +26,6 @@ enum {
 	F_MAPPING = 3,
 	F_LOCATION = 4,
 	F_FUNCTION = 5,
-	F_STRING_TABLE = 6,
 	F_DROP_FRAMES = 7,
 	F_KEEP_FRAMES = 8,
 	F_TIME_NANOS = 9,
@@ -79,7 +78,7 @@ int pprof_reading_grow(uint32_t **array, size_t *max)
 	return 0;
 }
 
-static int read_string(struct pprof_reading *r, const struct wire_field *f)
+int pprof_reading_add_string(struct pprof_reading *r, const struct wire_field *f)
 {
 	size_t length = (size_t)(f->bytes.end - f->bytes.at);
 	int e;
@@ -104,8 +103,8 @@ static int read_string(struct pprof_reading *r, const struct wire_field *f)
 
 static int pass_strings(struct pprof_reading *r, const struct wire_field *f)
 {
-	if (f->number == F_STRING_TABLE)
-		return read_string(r, f);
+	if (f->number == PPROF_F_STRING)
+		return pprof_reading_add_string(r, f);
 	if (f->number == F_TIME_NANOS && ++r->n_time_nanos > 1)
 		return PPROF_REFUSE(r, "more than one start time: several profiles in one file");
 	return 0;
@@ -413,12 +412,11 @@ int pprof_reading_step(struct pprof_reading *r, size_t max_fields, bool *ret_don
 	size_t n = 0;
 	int e;
 
-	if (!r->p) {
-		e = profile_new(&r->p);
-		if (e)
-			return e;
+	e = r->p ? 0 : profile_new(&r->p);
+	if (e)
+		return e;
+	if (!r->at.at)
 		r->at = r->data;
-	}
 	for (; r->walk < ARRAY_SIZE(walks); max_fields -= n) {
 		e = walk(r, max_fields, &n);
 		if (!e && r->at.at < r->at.end) {

@@ -18,10 +18,11 @@
 
 #define PPROF_SUBMESSAGE_MAX ((size_t)1 << 20)
 
-/* Field number of Profile, see common/profile.proto. */
+/* Field numbers of Profile, see common/profile.proto. */
 #define PPROF_F_SAMPLE 2u
+#define PPROF_F_STRING 6u
 
-/* All zero but for message and data: nothing is read yet. */
+/* All zero but for message and data, and for p if strings come first: nothing is read yet. */
 struct pprof_reading {
 	struct profile *p;
 	struct profile_message *message;
@@ -51,6 +52,11 @@ void pprof_reading_deinit(struct pprof_reading *r);
  * are over (*ret_done). PPROF_E_* or negative errno.
  */
 int pprof_reading_step(struct pprof_reading *r, size_t max_fields, bool *ret_done);
+/*
+ * Adds the string that field @f is. All of them may be added like this, in their order, before
+ * the walks, which then find none.
+ */
+int pprof_reading_add_string(struct pprof_reading *r, const struct wire_field *f);
 /* Adds the sample that field @f is; does nothing if it is none. Everything else has been read. */
 int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is unpacked goes to the end of a buffer; the fields of the message that are whole are taken
- * from its front, and the rest moves there. The first time they are copied, without the samples,
- * into a message of their own, which is read when it is complete: by bounded steps, and as if it
- * were a file.
+ * from its front, and the rest moves there. The first time strings are taken at once, and all else
+ * but the samples is copied into a message of its own, which is read when it is complete: by
+ * bounded steps, and as if it were a file.
  */
 #include "common/profile/pprof_reader.h"
 
@@ -32,14 +32,16 @@ struct pprof_reader {
 	uint8_t *buffer;
 	size_t n_buffer, buffer_size;
 	uint64_t offset; /* of the buffer in the message */
-	uint8_t *tables; /* the message without samples */
-	size_t n_tables, tables_size, max_bytes;
-	bool has_tables; /* it is the second time */
+	uint8_t *tables; /* the message without strings and samples */
+	size_t n_tables, tables_size;
+	size_t n_bytes, max_bytes; /* of what samples refer to */
+	bool has_tables;           /* it is the second time */
 };
 
 int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
 {
 	cleanup(pprof_reader_freep) struct pprof_reader *r = calloc(1, sizeof(*r));
+	int e;
 
 	if (!r)
 		return error_origin(-ENOMEM);
@@ -47,6 +49,9 @@ int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
 	if (inflateInit2(&r->z, 15 + 16) != Z_OK) /* gzip's framing, as in gunzip.c */
 		return error_origin(-ENOMEM);
 	r->z_ready = true;
+	e = profile_new(&r->reading.p);
+	if (e)
+		return e;
 	*ret = steal_ptr(&r);
 	return 0;
 }
@@ -81,14 +86,19 @@ static int make_room(uint8_t **bytes, size_t *size, size_t used, size_t n)
 	return 0;
 }
 
-static int keep(struct pprof_reader *r, const uint8_t *from, size_t n)
+/* The field @f, which is the @n bytes at @from, of what samples refer to. */
+static int take_table(struct pprof_reader *r, const struct wire_field *f, const uint8_t *from,
+		      size_t n)
 {
 	int e;
 
-	if (n > r->max_bytes - r->n_tables)
+	if (n > r->max_bytes - r->n_bytes)
 		return profile_refuse(r->reading.message, PPROF_E_TOO_BIG,
 				      "what its samples refer to takes more than %zu bytes",
 				      r->max_bytes);
+	r->n_bytes += n;
+	if (f->number == PPROF_F_STRING)
+		return pprof_reading_add_string(&r->reading, f);
 	e = make_room(&r->tables, &r->tables_size, r->n_tables, n);
 	if (e)
 		return e;
@@ -109,7 +119,7 @@ static int take_fields(struct pprof_reader *r)
 		if (r->has_tables)
 			e = pprof_reading_sample(&r->reading, &f);
 		else if (f.number != PPROF_F_SAMPLE)
-			e = keep(r, r->buffer + done, (size_t)(w.at - r->buffer) - done);
+			e = take_table(r, &f, r->buffer + done, (size_t)(w.at - r->buffer) - done);
 		done = (size_t)(w.at - r->buffer);
 	}
 	if (e)
@@ -239,6 +249,9 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 		return e;
 	freep(&r->tables);
 	r->tables = NULL;
+	pprof_ids_deinit(&r->reading.mappings);
+	pprof_ids_deinit(&r->reading.functions);
+	profile_settle(r->reading.p);
 	r->has_tables = true;
 	r->offset = 0;
 	return 0;

@@ -29,6 +29,23 @@ int profile_make_room(void *array, size_t *max, size_t used, size_t size,
 	return room_make(array, max, used + 1, size);
 }
 
+/* Makes a table that was freed anew, of the @n things that there are. */
+static int restore(struct profile_table *table, size_t n, const struct profile *p,
+		   uint32_t (*hash_of)(const struct profile *p, uint32_t index))
+{
+	int r = 0;
+
+	if (table->n_used == n)
+		return 0;
+	profile_table_clear(table);
+	for (uint32_t i = 0; i < n && !r; i++) {
+		r = profile_table_reserve(table);
+		if (!r)
+			profile_table_insert(table, hash_of(p, i), i);
+	}
+	return r;
+}
+
 int profile_new(struct profile **ret)
 {
 	cleanup(profile_freep) struct profile *p = calloc(1, sizeof(*p));
@@ -75,6 +92,13 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
+static uint32_t string_hash(const struct profile *p, uint32_t index)
+{
+	const struct profile_text *s = &p->tables->strings[index];
+
+	return profile_hash(&p->tables->hash_key, s->text, s->length);
+}
+
 static int string_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct profile *p = owner;
@@ -88,11 +112,13 @@ int profile_add_string(struct profile *p, const char *text, size_t length, uint3
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_text key = {.text = text, .length = length};
-	uint32_t hash = profile_hash(&t->hash_key, text, length);
-	uint32_t index = profile_table_find(&t->string_table, hash, string_equal, p, &key);
+	uint32_t hash = profile_hash(&t->hash_key, text, length), index;
 	const char *copy;
-	int r;
+	int r = restore(&t->string_table, t->n_strings, p, string_hash);
 
+	if (r)
+		return r;
+	index = profile_table_find(&t->string_table, hash, string_equal, p, &key);
 	if (index == PROFILE_NONE) {
 		r = profile_make_room(&t->strings, &t->max_strings, t->n_strings,
 				      sizeof(*t->strings), &t->string_table);
@@ -171,11 +197,22 @@ int profile_add_comment(struct profile *p, const char *text)
 	return 0;
 }
 
+void profile_clear_comments(struct profile *p)
+{
+	profile_table_deinit(&p->tables->comment_table);
+	p->n_comments = 0;
+}
+
 static uint32_t mapping_hash(const struct profile *p, const struct profile_mapping *m)
 {
 	const uint64_t words[] = {m->start, m->limit, m->offset, m->path, m->build_id};
 
 	return profile_hash(&p->tables->hash_key, words, sizeof(words));
+}
+
+static uint32_t mapping_hash_at(const struct profile *p, uint32_t index)
+{
+	return mapping_hash(p, &p->mappings[index]);
 }
 
 static int mapping_equal(const void *owner, uint32_t index, const void *key)
@@ -190,10 +227,12 @@ static int mapping_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	uint32_t hash = mapping_hash(p, m);
-	uint32_t index = profile_table_find(&t->mapping_table, hash, mapping_equal, p, m);
-	int r;
+	uint32_t hash = mapping_hash(p, m), index;
+	int r = restore(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
 
+	if (r)
+		return r;
+	index = profile_table_find(&t->mapping_table, hash, mapping_equal, p, m);
 	if (index == PROFILE_NONE) {
 		r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
 				      sizeof(*p->mappings), &t->mapping_table);
@@ -214,6 +253,11 @@ static uint32_t function_hash(const struct profile *p, const struct profile_func
 	return profile_hash(&p->tables->hash_key, words, sizeof(words));
 }
 
+static uint32_t function_hash_at(const struct profile *p, uint32_t index)
+{
+	return function_hash(p, &p->functions[index]);
+}
+
 static int function_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct profile_function *a = &((const struct profile *)owner)->functions[index];
@@ -226,10 +270,12 @@ static int function_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	uint32_t hash = function_hash(p, f);
-	uint32_t index = profile_table_find(&t->function_table, hash, function_equal, p, f);
-	int r;
+	uint32_t hash = function_hash(p, f), index;
+	int r = restore(&t->function_table, p->n_functions, p, function_hash_at);
 
+	if (r)
+		return r;
+	index = profile_table_find(&t->function_table, hash, function_equal, p, f);
 	if (index == PROFILE_NONE) {
 		r = profile_make_room(&p->functions, &t->max_functions, p->n_functions,
 				      sizeof(*p->functions), &t->function_table);
@@ -274,22 +320,15 @@ static int location_equal(const void *owner, uint32_t index, const void *key)
 	return 1;
 }
 
-static void rehash_locations(struct profile *p)
+static uint32_t location_hash_at(const struct profile *p, uint32_t index)
 {
-	struct profile_tables *t = p->tables;
+	const struct profile_location *l = &p->locations[index];
+	const struct location_key key = {.address = l->address,
+					 .mapping = l->mapping,
+					 .lines = l->n_lines ? &p->lines[l->first_line] : NULL,
+					 .n_lines = l->n_lines};
 
-	profile_table_clear(&t->location_table);
-	for (uint32_t i = 0; i < p->n_locations; i++) {
-		const struct profile_location *l = &p->locations[i];
-		const struct location_key key = {.address = l->address,
-						 .mapping = l->mapping,
-						 .lines = l->n_lines ? &p->lines[l->first_line]
-								     : NULL,
-						 .n_lines = l->n_lines};
-
-		profile_table_insert(&t->location_table, location_hash(p, &key), i);
-	}
-	t->locations_changed = false;
+	return location_hash(p, &key);
 }
 
 int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
@@ -299,10 +338,10 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 	const struct location_key key = {
 		.address = address, .mapping = mapping, .lines = lines, .n_lines = n_lines};
 	uint32_t hash = location_hash(p, &key), index;
-	int r;
+	int r = restore(&t->location_table, p->n_locations, p, location_hash_at);
 
-	if (t->locations_changed)
-		rehash_locations(p);
+	if (r)
+		return r;
 	index = profile_table_find(&t->location_table, hash, location_equal, p, &key);
 	if (index != PROFILE_NONE) {
 		*ret = index;
@@ -345,14 +384,13 @@ int profile_set_lines(struct profile *p, uint32_t location, const struct profile
 	if (n_lines)
 		memcpy(&p->lines[l->first_line], lines, n_lines * sizeof(*lines));
 	l->n_lines = n_lines;
-	t->locations_changed = true;
+	profile_table_deinit(&t->location_table);
 	return 0;
 }
 
 int profile_drop_unused_functions(struct profile *p)
 {
 	cleanup(freep) uint32_t *indices = malloc((p->n_functions + 1) * sizeof(*indices));
-	struct profile_tables *t = p->tables;
 	uint32_t n = 0;
 
 	if (!indices)
@@ -361,14 +399,11 @@ int profile_drop_unused_functions(struct profile *p)
 	for (size_t i = 0; i < p->n_locations; i++)
 		for (uint32_t j = 0; j < p->locations[i].n_lines; j++)
 			indices[p->lines[p->locations[i].first_line + j].function] = 0;
-	profile_table_clear(&t->function_table);
 	for (size_t i = 0; i < p->n_functions; i++) {
 		if (indices[i] == PROFILE_NONE)
 			continue;
 		indices[i] = n;
-		p->functions[n] = p->functions[i];
-		profile_table_insert(&t->function_table, function_hash(p, &p->functions[n]), n);
-		n++;
+		p->functions[n++] = p->functions[i];
 	}
 	p->n_functions = n;
 	for (size_t i = 0; i < p->n_locations; i++)
@@ -377,19 +412,19 @@ int profile_drop_unused_functions(struct profile *p)
 
 			line->function = indices[line->function];
 		}
-	t->locations_changed = true;
+	profile_table_deinit(&p->tables->function_table);
+	profile_table_deinit(&p->tables->location_table);
 	return 0;
 }
 
-/* What the two tables know of mappings and locations was hashed with the old indices. */
-static void rehash_mappings_and_locations(struct profile *p)
+void profile_settle(struct profile *p)
 {
 	struct profile_tables *t = p->tables;
 
-	profile_table_clear(&t->mapping_table);
-	for (uint32_t i = 0; i < p->n_mappings; i++)
-		profile_table_insert(&t->mapping_table, mapping_hash(p, &p->mappings[i]), i);
-	rehash_locations(p);
+	profile_table_deinit(&t->string_table);
+	profile_table_deinit(&t->mapping_table);
+	profile_table_deinit(&t->function_table);
+	profile_table_deinit(&t->location_table);
 }
 
 void profile_set_main_mapping(struct profile *p, uint32_t mapping)
@@ -407,7 +442,9 @@ void profile_set_main_mapping(struct profile *p, uint32_t mapping)
 		else if (p->locations[i].mapping == mapping)
 			p->locations[i].mapping = 0;
 	}
-	rehash_mappings_and_locations(p);
+	/* They were made of the old indices. */
+	profile_table_deinit(&p->tables->mapping_table);
+	profile_table_deinit(&p->tables->location_table);
 }
 
 static size_t table_bytes(const struct profile_table *table)

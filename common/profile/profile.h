@@ -145,6 +145,12 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 		       uint32_t n_labels);
 /* Frees the samples, and keeps all that they were made of. */
 void profile_clear_samples(struct profile *p);
+void profile_clear_comments(struct profile *p);
+/*
+ * Frees what only adding needs, once all is there that samples refer to. Things may still be added:
+ * the first one of a kind costs time for all of that kind.
+ */
+void profile_settle(struct profile *p);
 /* Makes @mapping the first one (by convention the main binary) by swapping the two. */
 void profile_set_main_mapping(struct profile *p, uint32_t mapping);
 

@@ -6,7 +6,8 @@
  * What profile.c and profile_samples.c share. Plain arrays hold the things; beside each array
  * stands a table from content to index (see profile_table.h). What an entry is equal by is stated
  * in one hash function and one comparison each, which stand together. Structs with padding are
- * hashed field by field.
+ * hashed field by field. A table is freed when what it was made of changes, or nothing more is
+ * expected; if something is added after all, it is made anew.
  */
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
@@ -23,7 +24,6 @@ struct profile_tables {
 	size_t n_strings;
 	struct profile_table string_table, comment_table, mapping_table, function_table,
 		location_table, sample_table;
-	bool locations_changed; /* since location_table was made */
 	size_t max_strings, max_comments, max_mappings, max_functions, max_locations, max_lines,
 		max_samples, max_sample_locations, max_sample_values, max_sample_labels;
 };

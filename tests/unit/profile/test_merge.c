@@ -563,6 +563,53 @@ static void test_in_pieces(void **state)
 	assert_same(merge_profile(m), expected, true);
 }
 
+/* What stands for the merge of one profile says what the merge says. */
+static void test_alone(void **state)
+{
+	(void)state;
+	for (unsigned listed = 0; listed < 2; listed++) {
+		cleanup(profile_freep) struct profile *p = make_minute(3, NULL);
+		cleanup(merge_freep) struct merge *m = NULL;
+		struct profile_message message;
+		bool done = false;
+
+		if (listed) {
+			assert_int_equal(profile_add_comment(p, "# profd window: 5+3 b=2"), 0);
+			assert_int_equal(profile_add_comment(p, "# profd window: 2+9 b=3"), 0);
+			p->period = -4;
+		}
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(m, p, NULL, NULL, &message), 0);
+		assert_int_equal(merge_finish(m), 0);
+		assert_int_equal(merge_alone(p, &done), 0);
+		assert_true(done);
+		assert_same(p, merge_profile(m), true);
+		assert_int_equal(p->time_ns, merge_profile(m)->time_ns);
+		assert_int_equal(p->duration_ns, merge_profile(m)->duration_ns);
+		assert_int_equal(p->period, merge_profile(m)->period);
+		assert_int_equal(p->n_comments, merge_profile(m)->n_comments);
+		for (size_t i = 0; i < p->n_comments; i++)
+			assert_string_equal(profile_string(p, p->comments[i]),
+					    profile_string(merge_profile(m),
+							   merge_profile(m)->comments[i]));
+	}
+}
+
+/* One program at two places is one program: nothing can stand for that. */
+static void test_not_alone(void **state)
+{
+	cleanup(profile_freep) struct profile *p = make_minute(3, NULL);
+	size_t n_comments = p->n_comments;
+	bool done = true;
+
+	(void)state;
+	map_image(p, 1, 0x7000000);
+	assert_int_equal(merge_alone(p, &done), 0);
+	assert_false(done);
+	assert_int_equal(p->n_comments, n_comments);
+	assert_int_equal(p->time_ns, (T0 + 3 * 60) * NS);
+}
+
 static void test_window_lines(void **state)
 {
 	cleanup(profile_windows_deinit) struct profile_windows w = {0};
@@ -612,6 +659,8 @@ int main(void)
 		cmocka_unit_test(test_units_of_other_kinds),
 		cmocka_unit_test_setup_teardown(test_spilt_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_pieces, setup, teardown),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_not_alone),
 		cmocka_unit_test(test_window_lines),
 	};
 

@@ -286,6 +286,68 @@ static void test_sparse_ids(void **state)
 	assert_refused(&b, "location 12345");
 }
 
+/* Locations of these @ids, and a sample of each. */
+static void put_numbered(struct bytes *b, const uint64_t *ids, unsigned n)
+{
+	put_message(b, 1, 1u, 1u, 2u, 2u, 0u);
+	put_text(b, "");
+	put_text(b, "samples");
+	put_text(b, "count");
+	for (unsigned i = 0; i < n; i++) {
+		struct bytes location = {.n = 0}, sample = {.n = 0};
+
+		put_number(&location, 1, ids[i]);
+		put_number(&location, 3, i);
+		put_bytes(b, 4, location.data, location.n);
+		put_number(&sample, 1, ids[i]);
+		put_number(&sample, 2, i + 1);
+		put_bytes(b, 2, sample.data, sample.n);
+	}
+}
+
+/* Numbers in no order, with and without gaps, and some that count up from 1. */
+static void test_orders_of_ids(void **state)
+{
+	static const uint64_t orders[][6] = {
+		{1, 2, 3, 4, 5, 6},  {6, 5, 4, 3, 2, 1},  {1, 2, 4, 3, 6, 5},
+		{2, 1, 3, 4, 5, 7},  {1, 2, 9, 3, 4, 30}, {1, 2, 3, 40, 1ULL << 40, UINT64_MAX},
+		{5, 1, 40, 2, 9, 3},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
+		cleanup(profile_freep) struct profile *p = NULL;
+		uint64_t again[7];
+
+		for (unsigned j = 0; j < 7; j++) {
+			struct bytes b = {.n = 0};
+			uint64_t none = j == 6 ? 1000 : orders[i][j];
+
+			/* Each one twice, and one that no location has. */
+			memcpy(again, orders[i], sizeof(orders[i]));
+			again[6] = none;
+			put_numbered(&b, again, j == 6 ? 6 : 7);
+			if (j == 6) {
+				struct bytes sample = {.n = 0};
+
+				put_number(&sample, 1, none);
+				put_number(&sample, 2, 1);
+				put_bytes(&b, 2, sample.data, sample.n);
+			}
+			assert_refused(&b, j == 6 ? "which does not exist" : "two locations");
+		}
+		{
+			struct bytes b = {.n = 0};
+
+			put_numbered(&b, orders[i], 6);
+			assert_accepted(&b, &p);
+		}
+		assert_int_equal(p->n_samples, 6);
+		for (unsigned j = 0; j < 6; j++)
+			assert_int_equal(p->locations[p->sample_locations[j]].address, j);
+	}
+}
+
 static struct profile *sample_profile(void)
 {
 	struct profile *p = NULL;
@@ -495,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_packed_and_unpacked),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_sparse_ids),
+		cmocka_unit_test(test_orders_of_ids),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_strings_are_utf8),
 		cmocka_unit_test(test_gzip),

@@ -91,6 +91,66 @@ static void test_things_are_interned(void **state)
 	assert_int_equal(p->n_comments, 2);
 }
 
+/* What was forgotten is found again, whatever is asked for first. */
+static void test_settled(void **state)
+{
+	(void)state;
+	for (unsigned first = 0; first < 4; first++) {
+		cleanup(profile_freep) struct profile *p = new_profile();
+		struct profile_line line = {.line = 3};
+		const int64_t values[] = {1, 2};
+		uint32_t text, index, location = 0;
+
+		for (unsigned round = 0; round < 3; round++) {
+			for (unsigned i = 0; i < 800; i++) {
+				unsigned n = i / 4, what = (i + first) % 4;
+				struct profile_mapping m = {.start = n};
+				struct profile_function f = {.start_line = n};
+				char name[16];
+
+				snprintf(name, sizeof(name), "name %u", n);
+				if (what == 0)
+					assert_int_equal(profile_add_text(p, name, &text), 0);
+				else if (what == 1)
+					assert_int_equal(profile_add_mapping(p, &m, &index), 0);
+				else if (what == 2)
+					assert_int_equal(profile_add_function(p, &f, &index), 0);
+				else
+					assert_int_equal(profile_add_location(p, PROFILE_NONE, n,
+									      &line, 1, &location),
+							 0);
+			}
+			assert_string_equal(profile_string(p, text), "name 199");
+			assert_int_equal(index, 199);
+			assert_int_equal(location, 199);
+			assert_int_equal(profile_add_sample(p, &location, 1, values, NULL, 0), 0);
+			profile_settle(p);
+		}
+		assert_int_equal(profile_n_strings(p), 1 + 4 + 200);
+		assert_int_equal(p->n_mappings, 200);
+		assert_int_equal(p->n_functions, 200);
+		assert_int_equal(p->n_locations, 200);
+		assert_int_equal(p->n_samples, 1);
+		assert_int_equal(profile_total(p, 0), 3);
+	}
+}
+
+static void test_comments(void **state)
+{
+	cleanup(profile_freep) struct profile *p = new_profile();
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(profile_add_comment(p, "one"), 0);
+		assert_int_equal(profile_add_comment(p, "two"), 0);
+		assert_int_equal(profile_add_comment(p, "one"), 0);
+		assert_int_equal(p->n_comments, 2);
+		assert_string_equal(profile_string(p, p->comments[1]), "two");
+		profile_clear_comments(p);
+		assert_int_equal(p->n_comments, 0);
+	}
+}
+
 static void test_equal_samples_add_up(void **state)
 {
 	cleanup(profile_freep) struct profile *p = new_profile();
@@ -183,6 +243,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings_are_interned),
 		cmocka_unit_test(test_things_are_interned),
+		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_comments),
 		cmocka_unit_test(test_equal_samples_add_up),
 		cmocka_unit_test(test_many_samples),
 		cmocka_unit_test(test_main_mapping),

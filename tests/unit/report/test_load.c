@@ -129,6 +129,44 @@ static void test_stream_again_and_again(void **state)
 	assert_true(load_profile(l)->duration_ns == 60 * INT64_C(1000000000));
 }
 
+/* One program at two places: addresses of both are those of one, and the same each time. */
+static void test_stream_of_two_places(void **state)
+{
+	const char *profiles[] = {at("places.pb.gz")};
+	struct report_inputs inputs = inputs_of(profiles, 1);
+	struct load_options options = {.inputs = &inputs, .store = ""};
+	cleanup(profile_freep) struct profile *p = NULL;
+	cleanup(load_freep) struct load *l = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	const int64_t value = 3;
+	size_t length, n;
+
+	(void)state;
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	for (unsigned i = 0; i < 40000; i++) {
+		uint64_t start = i % 2 ? 0x70000000 : 0x40000000;
+		struct profile_mapping m = {.start = start, .limit = start + 0x1000000};
+		uint32_t mapping, location;
+
+		assert_int_equal(profile_add_text(p, "/usr/bin/p", &m.path), 0);
+		assert_int_equal(profile_add_mapping(p, &m, &mapping), 0);
+		assert_int_equal(
+			profile_add_location(p, mapping, start + i / 2, NULL, 0, &location), 0);
+		assert_int_equal(profile_add_sample(p, &location, 1, &value, NULL, 0), 0);
+	}
+	assert_int_equal(pprof_write(p, 1, &data, &length), 0);
+	write_bytes("places.pb.gz", data, length);
+	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
+	assert_false(load_is_held(l));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(total(l, &n), 120000);
+		assert_int_equal(load_profile(l)->n_mappings, 1);
+		assert_int_equal(load_profile(l)->n_locations, 20000);
+	}
+}
+
 static void test_held_when_asked(void **state)
 {
 	const char *profiles[] = {at("one.pb.gz")};
@@ -284,6 +322,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_stream_again_and_again),
+		TEST(test_stream_of_two_places),
 		TEST(test_held_when_asked),
 		TEST(test_several_and_a_folder),
 		TEST(test_base),
