@@ -34,6 +34,7 @@ struct load {
 	/* A stream. */
 	struct input *input;
 	struct merge *merge;
+	char *path;              /* for messages */
 	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
 
 	/* Held. */
@@ -47,6 +48,7 @@ void load_free(struct load *l)
 		return;
 	merge_free(l->merge); /* borrows the input */
 	input_free(l->input);
+	free(l->path);
 	profile_free(l->profile);
 	free(l);
 }
@@ -370,7 +372,7 @@ static int next_of_stream(struct load *l, bool *ret_any, struct profile_message 
 	p = merge_profile(l->merge);
 	profile_clear_samples(p);
 	do {
-		r = outcome(input_next(l->input, ret_any, message));
+		r = name_path(message, l->path, outcome(input_next(l->input, ret_any, message)));
 		if (!r && *ret_any)
 			r = merge_samples(l->merge, 0, SIZE_MAX, NULL);
 	} while (!r && *ret_any && !p->n_samples);
@@ -420,7 +422,8 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!r && is_stream) {
 		l->input = steal_ptr(&input);
 		l->n_files = 1;
-		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
+		l->path = strdup(sources.all[0].path);
+		r = l->path ? merge_new(&l->merge, MERGE_WINDOWS_KEPT) : error_origin(-ENOMEM);
 		/* So that there is a profile. */
 		if (!r)
 			r = begin_stream(l, message);
