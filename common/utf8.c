@@ -53,6 +53,30 @@ bool utf8_is_valid(const char *text)
 	return true;
 }
 
+size_t utf8_harmless(const char *text)
+{
+	size_t n = utf8_character(text, strnlen(text, 4));
+	uint8_t first = (uint8_t)text[0];
+
+	if (first < 0x20 || first == 0x7f || (!n && is_between(first, 0x80, 0x9f)))
+		return 0;
+	/* U+0080 to U+009F. */
+	if (n == 2 && first == 0xc2 && (uint8_t)text[1] < 0xa0)
+		return 0;
+	return n ? n : 1;
+}
+
+void utf8_make_harmless(char *text)
+{
+	size_t n;
+
+	for (; *text; text += n ? n : 1) {
+		n = utf8_harmless(text);
+		if (!n)
+			*text = '?';
+	}
+}
+
 char *utf8_repair(const char *text)
 {
 	const size_t n_replacement = strlen(UTF8_REPLACEMENT);

@@ -17,4 +17,14 @@ bool utf8_is_valid(const char *text);
 /* A copy in which each byte that is none is U+FFFD; malloc'ed, NULL if there is no memory. */
 char *utf8_repair(const char *text);
 
+/*
+ * How many bytes at the beginning of @text, which is not empty, make one character that does
+ * nothing to a terminal; 0: the first byte is a control character, or begins one, or is one of a
+ * terminal's that knows no UTF-8 and stands in no character (C1, ECMA-48). Other bytes that are no
+ * UTF-8 count as characters.
+ */
+size_t utf8_harmless(const char *text);
+/* Puts '?' in place of the bytes of @text that are not. */
+void utf8_make_harmless(char *text);
+
 #endif

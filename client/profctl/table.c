@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/utf8.h"
 
 struct table {
 	const char *const *columns;
@@ -14,19 +15,13 @@ struct table {
 	bool incomplete;
 };
 
-/* Bytes 0x80 to 0x9f begin no character of UTF-8, and alone some terminals obey them (C1). */
 void print_safely(FILE *out, const char *text)
 {
-	bool in_character = false;
+	size_t n;
 
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		bool bad = c < 0x20 || c == 0x7f || (c >= 0x80 && c < 0xa0 && !in_character) ||
-			   /* C1 in UTF-8: c2 80 to c2 9f */
-			   (c == 0xc2 && (unsigned char)text[1] < 0xa0);
-
-		fputc(bad ? '?' : c, out);
-		in_character = !bad && c >= 0x80;
+	for (; *text; text += n ? n : 1) {
+		n = utf8_harmless(text);
+		fwrite(n ? text : "?", 1, n ? n : 1, out);
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/profile/message.h"
+#include "common/utf8.h"
 
 void code_view_destroy(struct view *view)
 {
@@ -119,9 +120,11 @@ void code_view_sums(FILE *out, const struct view_input *input, const struct valu
 
 void code_view_source(FILE *out, const char *text)
 {
-	for (; text && *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	size_t n;
 
-		fputc((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c, out);
+	for (; text && *text; text += n) {
+		n = utf8_harmless(text);
+		fwrite(n || *text == '\t' ? text : "?", 1, n ? n : 1, out);
+		n = n ? n : 1;
 	}
 }

@@ -65,12 +65,9 @@ static int intern_name(struct collapsed_view *c, const struct view_input *input,
 
 	if (r)
 		return r;
-	for (char *s = name; *s; s++) {
+	for (char *s = name; *s; s++)
 		if (*s == ';')
 			*s = ':';
-		else if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-	}
 	return profile_add_text(c->texts, name, &c->text_of[frame]);
 }
 

@@ -12,6 +12,7 @@
 #include "client/report/values.h"
 #include "client/report/view.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 #define LEDGER         "# profd ledger: " /* see windows.h */
 #define FILTER_MAX     80
@@ -20,9 +21,13 @@
 /* One line, of texts of strangers. */
 static void put_line(FILE *out, const char *what, const char *text)
 {
+	size_t n;
+
 	fputs(what, out);
-	for (const char *c = text; *c; c++)
-		fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+	for (; *text; text += n ? n : 1) {
+		n = utf8_harmless(text);
+		fwrite(n ? text : "?", 1, n ? n : 1, out);
+	}
 	fputc('\n', out);
 }
 

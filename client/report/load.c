@@ -36,6 +36,7 @@ struct load {
 	/* A stream. */
 	struct input *input;
 	struct merge *merge;     /* NULL: it would change nothing */
+	char *path;              /* for messages */
 	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
 
 	/* Held. */
@@ -49,6 +50,7 @@ void load_free(struct load *l)
 		return;
 	merge_free(l->merge); /* borrows the input */
 	input_free(l->input);
+	free(l->path);
 	profile_free(l->profile);
 	free(l);
 }
@@ -380,7 +382,7 @@ static int next_of_stream(struct load *l, bool *ret_any, struct profile_message 
 		return r;
 	profile_clear_samples(p);
 	do {
-		r = outcome(input_next(l->input, ret_any, message));
+		r = name_path(message, l->path, outcome(input_next(l->input, ret_any, message)));
 		if (!r && *ret_any && l->merge)
 			r = merge_samples(l->merge, 0, SIZE_MAX, NULL);
 	} while (!r && *ret_any && !p->n_samples);
@@ -388,13 +390,17 @@ static int next_of_stream(struct load *l, bool *ret_any, struct profile_message 
 }
 
 /* So that there is a profile. Takes @input. */
-static int new_stream(struct load *l, struct input *input, struct profile_message *message)
+static int new_stream(struct load *l, const char *path, struct input *input,
+		      struct profile_message *message)
 {
 	bool is_alone = false;
 	int r = merge_alone(input_profile(input), &is_alone);
 
 	l->input = input;
 	l->n_files = 1;
+	l->path = strdup(path);
+	if (!l->path)
+		return error_origin(-ENOMEM);
 	if (!r && !is_alone)
 		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
 	return r ? r : begin_stream(l, message);
@@ -443,7 +449,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 		r = open_single(l, &sources, &input, &is_stream, message);
 	if (!r && is_stream)
 		r = name_path(message, sources.all[0].path,
-			      new_stream(l, steal_ptr(&input), message));
+			      new_stream(l, sources.all[0].path, steal_ptr(&input), message));
 	else if (!r)
 		r = hold(l, &sources, steal_ptr(&input), message);
 	l->options.inputs = NULL; /* the caller's */

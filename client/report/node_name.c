@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/profile/frames.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 const char *node_name_base(const char *path)
 {
@@ -24,9 +25,8 @@ char *node_name_plain(const char *text)
 {
 	char *plain = strdup(text);
 
-	for (char *c = plain; c && *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	if (plain)
+		utf8_make_harmless(plain);
 	return plain;
 }
 
@@ -34,12 +34,15 @@ char *node_name_plain(const char *text)
 static int join(const struct profile *p, const struct frame *f, const char *function,
 		const char *file, char separator, char **ret)
 {
-	const char *object = node_name_base(profile_string(p, f->object));
+	cleanup(freep) char *object = node_name_plain(node_name_base(profile_string(p, f->object)));
 	char address[20] = "", line[24] = "";
 	const char *first, *second, *third;
-	bool has_object = !*file && !f->line && !*function && *object;
+	bool has_object;
 	int r;
 
+	if (!object)
+		return error_origin(-ENOMEM);
+	has_object = !*file && !f->line && !*function && *object;
 	if (f->address)
 		snprintf(address, sizeof(address), "%016" PRIx64, f->address);
 	if (f->line)

@@ -13,6 +13,7 @@
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/utf8.h"
 
 #define HISTORY_LINES 500
 #define PROMPT        "(profctl) "
@@ -40,10 +41,14 @@ static void prompt_deinit(struct prompt *p)
 
 static void say(const struct prompt *p, const char *text)
 {
+	size_t n;
+
 	fflush(p->streams->out);
 	fputs("profctl: ", p->streams->err);
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, p->streams->err);
+	for (; *text; text += n ? n : 1) {
+		n = utf8_harmless(text);
+		fwrite(n ? text : "?", 1, n ? n : 1, p->streams->err);
+	}
 	fputc('\n', p->streams->err);
 }
 

@@ -9,16 +9,22 @@
 #include "client/report/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 #define NANOS_A_SECOND INT64_C(1000000000)
 
 /* A text of strangers; of control characters only those pass that make lines. */
 static void put_text(FILE *out, const char *text, bool lines)
 {
-	for (const char *c = text; *c; c++) {
-		bool is_control = (unsigned char)*c < 0x20 || *c == 0x7f;
+	size_t n;
 
-		fputc(is_control && !(lines && (*c == '\n' || *c == '\t')) ? '?' : *c, out);
+	for (; *text; text += n) {
+		bool is_kept;
+
+		n = utf8_harmless(text);
+		is_kept = n || (lines && (*text == '\n' || *text == '\t'));
+		n = n ? n : 1;
+		fwrite(is_kept ? text : "?", 1, n, out);
 	}
 }
 

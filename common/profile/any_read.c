@@ -64,7 +64,9 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length)
 	z.avail_in = (uInt)(length < UINT32_MAX ? length : UINT32_MAX);
 	z.next_out = head;
 	z.avail_out = sizeof(head);
-	(void)inflate(&z, Z_SYNC_FLUSH);
+	/* Each of its members may be shorter than that. */
+	while (inflate(&z, Z_SYNC_FLUSH) == Z_STREAM_END && z.avail_in && z.avail_out)
+		inflateReset(&z);
 	if (z.avail_out < sizeof(head))
 		format = any_format_of(head, sizeof(head) - z.avail_out);
 	inflateEnd(&z);

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 struct line {
 	const char *text;
@@ -18,10 +19,11 @@ struct line {
 
 static void put_name(FILE *out, const char *name)
 {
-	for (; *name; name++) {
-		unsigned char c = (unsigned char)*name;
+	size_t n;
 
-		fputc(c == ';' ? ':' : c < 0x20 || c == 0x7f ? '?' : c, out);
+	for (; *name; name += n ? n : 1) {
+		n = utf8_harmless(name);
+		fwrite(*name == ';' ? ":" : n ? name : "?", 1, n ? n : 1, out);
 	}
 }
 

@@ -230,7 +230,8 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 					       n_labels);
 		if (r)
 			return r;
-		*ret_samples += values[0];
+		if (__builtin_add_overflow(*ret_samples, values[0], ret_samples))
+			*ret_samples = values[0] < 0 ? INT64_MIN : INT64_MAX;
 	}
 	return 0;
 }

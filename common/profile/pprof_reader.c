@@ -28,7 +28,8 @@ struct pprof_reader {
 	bool has_first;
 	z_stream z;
 	bool z_ready;
-	bool z_ended; /* a gzip member has; another one may follow */
+	bool z_ended;  /* a gzip member has; another one may follow */
+	uint64_t n_in; /* packed bytes that are unpacked */
 	uint8_t *buffer;
 	size_t n_buffer, buffer_size;
 	uint64_t offset; /* of the buffer in the message */
@@ -107,6 +108,18 @@ static int take_table(struct pprof_reader *r, const struct wire_field *f, const 
 	return 0;
 }
 
+/* Adds where in the message the field is that was refused. */
+static int tell_place(struct profile_message *message, uint64_t offset)
+{
+	struct profile_message what;
+
+	if (!message)
+		return PPROF_E_MALFORMED;
+	what = *message;
+	return profile_refuse(message, PPROF_E_MALFORMED, "%.150s, at byte %llu", what.text,
+			      (unsigned long long)offset);
+}
+
 /* Takes the fields that are whole. A field that never gets whole ends with the file, or here. */
 static int take_fields(struct pprof_reader *r)
 {
@@ -120,6 +133,8 @@ static int take_fields(struct pprof_reader *r)
 			e = pprof_reading_sample(&r->reading, &f);
 		else if (f.number != PPROF_F_SAMPLE)
 			e = take_table(r, &f, r->buffer + done, (size_t)(w.at - r->buffer) - done);
+		if (e == PPROF_E_MALFORMED)
+			return tell_place(r->reading.message, r->offset + done);
 		done = (size_t)(w.at - r->buffer);
 	}
 	if (e)
@@ -157,6 +172,7 @@ static int take_plain(struct pprof_reader *r, const uint8_t *data, size_t length
 static int take_gzip(struct pprof_reader *r, const uint8_t *data, size_t length)
 {
 	int e, z = Z_OK;
+	uInt before;
 
 	r->z.next_in = (z_const Bytef *)(uintptr_t)data;
 	r->z.avail_in = (uInt)length;
@@ -170,12 +186,15 @@ static int take_gzip(struct pprof_reader *r, const uint8_t *data, size_t length)
 			return e;
 		r->z.next_out = r->buffer + r->n_buffer;
 		r->z.avail_out = (uInt)ROOM;
+		before = r->z.avail_in;
 		z = inflate(&r->z, Z_NO_FLUSH);
+		r->n_in += before - r->z.avail_in;
 		r->n_buffer += ROOM - r->z.avail_out;
 		if (z == Z_MEM_ERROR)
 			return error_origin(-ENOMEM);
 		if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
-			return PPROF_REFUSE(&r->reading, "broken gzip data");
+			return PPROF_REFUSE(&r->reading, "broken gzip data at byte %llu",
+					    (unsigned long long)r->n_in);
 		r->z_ended = z == Z_STREAM_END;
 		e = take_fields(r);
 		if (e)
@@ -223,7 +242,8 @@ int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length
 static int check_end(struct pprof_reader *r)
 {
 	if (r->packing == PACKING_GZIP ? !r->z_ended : r->packing == PACKING_UNKNOWN)
-		return PPROF_REFUSE(&r->reading, "the file ends in its middle");
+		return PPROF_REFUSE(&r->reading, "the file ends in its middle, at byte %llu",
+				    (unsigned long long)r->n_in + r->has_first);
 	if (r->n_buffer)
 		return PPROF_REFUSE(&r->reading, "not a profile.proto: no field at byte %llu",
 				    (unsigned long long)r->offset);
@@ -253,7 +273,7 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 	pprof_ids_deinit(&r->reading.functions);
 	profile_settle(r->reading.p);
 	r->has_tables = true;
-	r->offset = 0;
+	r->offset = r->n_in = 0;
 	return 0;
 }
 

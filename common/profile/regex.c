@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -12,9 +13,15 @@
 #define PATTERN_MAX  ((size_t)64 << 10)
 #define STEPS_MAX    250000
 #define HEAP_MAX_KIB 16384
+/*
+ * Of the bytes of a text, times the places in it where a match may begin: steps do not count what a
+ * repetition takes that never gives back, and that may be the whole rest at each of them.
+ */
+#define BYTES_MAX ((size_t)1 << 28)
 /* RE2's $ is the end alone, and it has no \C. */
-#define OPTIONS \
-	(PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C)
+#define OPTIONS                                                                                 \
+	(PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | \
+	 PCRE2_USE_OFFSET_LIMIT)
 
 struct regex {
 	pcre2_code *code;
@@ -86,14 +93,16 @@ int regex_new(struct regex **ret, const char *what, const char *pattern,
 
 bool regex_matches(struct regex *r, const char *text)
 {
+	size_t length = strlen(text);
+	bool is_long = length > BYTES_MAX / (length + 1);
 	int n;
 
 	if (r->n_given_up >= REGEX_GIVE_UP_MAX)
 		return false;
-	n = pcre2_match(r->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, r->data,
-			r->context);
+	pcre2_set_offset_limit(r->context, is_long ? BYTES_MAX / length : PCRE2_UNSET);
+	n = pcre2_match(r->code, (PCRE2_SPTR)text, length, 0, 0, r->data, r->context);
 	/* Whatever else it says: limits, memory, what it has no name for. */
-	if (n < 0 && n != PCRE2_ERROR_NOMATCH)
+	if (n < 0 && (n != PCRE2_ERROR_NOMATCH || is_long))
 		r->n_given_up++;
 	return n >= 0;
 }

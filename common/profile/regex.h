@@ -8,8 +8,9 @@
  * as far as they can be.
  *
  * PCRE2 goes back where RE2 does not, which can take for ever. It is stopped after as many steps as
- * take some ten milliseconds. A text that needs more does not match, is counted, and after
- * REGEX_GIVE_UP_MAX of them nothing matches any more: the caller has a warning to print.
+ * take some ten milliseconds, and in texts of more than 16 KiB a match may begin near the start
+ * only. A text that needs more does not match, is counted, and after REGEX_GIVE_UP_MAX of them
+ * nothing matches any more: the caller has a warning to print.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -66,11 +66,40 @@ static void test_repair(void **state)
 	check_repair("a\xc3z", "a" UTF8_REPLACEMENT "z");
 }
 
+static void check_harmless(const char *text, const char *wanted)
+{
+	char copy[64];
+
+	assert_true(strlen(text) < sizeof(copy));
+	strcpy(copy, text);
+	utf8_make_harmless(copy);
+	assert_string_equal(copy, wanted);
+}
+
+static void test_harmless(void **state)
+{
+	(void)state;
+	check_harmless("", "");
+	check_harmless("caf\xc3\xa9 \xe2\x82\xac", "caf\xc3\xa9 \xe2\x82\xac");
+	check_harmless("\x1b[31m\t\r\n\x7f", "?[31m????");
+	/* CSI as terminals of 8 bits know it, and as those of UTF-8 do. */
+	check_harmless("\x9b"
+		       "31m",
+		       "?31m");
+	check_harmless("\xc2\x9b"
+		       "31m",
+		       "??31m");
+	check_harmless("\xc3\x9b \xc2\xa0", "\xc3\x9b \xc2\xa0");
+	check_harmless("\xc3\xa9\x9b", "\xc3\xa9?");
+	check_harmless("\xff\xe9", "\xff\xe9");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters),
 		cmocka_unit_test(test_repair),
+		cmocka_unit_test(test_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,12 +80,35 @@ static void test_giving_up(void **state)
 	assert_false(regex_matches(r, "aaa"));
 }
 
+/* Such repetitions never give back: "a++", which is a step, at every place. */
+static void test_long_text(void **state)
+{
+	const size_t length = 1 << 20;
+	cleanup(regex_freep) struct regex *r = NULL;
+	cleanup(freep) char *text = malloc(length + 1);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'a', length);
+	text[length] = '\0';
+	assert_int_equal(regex_new(&r, "x", "a+[bc]", NULL), REGEX_E_OK);
+	assert_false(regex_matches(r, text));
+	assert_int_equal(regex_n_given_up(r), 1);
+	text[200] = 'b';
+	assert_true(regex_matches(r, text));
+	text[16000] = '\0';
+	memset(text, 'a', 16000);
+	assert_false(regex_matches(r, text));
+	assert_int_equal(regex_n_given_up(r), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_matches),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_giving_up),
+		cmocka_unit_test(test_long_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
