@@ -423,8 +423,9 @@ int daemon_start(struct daemon *d)
 		r = start_listener(d);
 	if (r)
 		return r;
-	log_info("sampling %s at %lu Hz by %s into %s; ready after %lu ms", d->event.name,
-		 (unsigned long)d->config->frequency, d->source->ops->name, d->store_path,
+	log_info("sampling %s at %lu Hz by %s into %s; socket %s; ready after %lu ms",
+		 d->event.name, (unsigned long)d->config->frequency, d->source->ops->name,
+		 d->store_path, d->socket_path,
 		 (unsigned long)((clock_ns(CLOCK_MONOTONIC) - d->started_ns) / 1000000));
 	return DAEMON_E_OK;
 }

@@ -64,7 +64,7 @@ const struct verb verbs[] = {
 	 "\nExample: profctl epoch && systemctl restart myservice\n", epoch_run},
 	{"list", "[-s SERVICE] [--since T] [--until T] [--json]",
 	 "the services in the store, or the windows of one",
-	 "  -s, --service S   the windows of S\n"
+	 "  -s, --service S   the windows of S; nginx is nginx.service\n"
 	 "      --since T     from then on: -10m (ago), 14:30, today, yesterday, RFC 3339\n"
 	 "      --until T     up to then\n"
 	 "Times are local unless they end in Z.\n"

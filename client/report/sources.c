@@ -228,10 +228,18 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 	if (snprintf(folder, sizeof(folder), "%s/services/%s", store, escaped) >=
 	    (int)sizeof(folder))
 		return refuse(message, store, ENAMETOOLONG);
-	if (stat(folder, &st) < 0 && errno == ENOENT && stat(store, &st) == 0)
+	if (!strchr(service, '.') && stat(folder, &st) < 0 && errno == ENOENT &&
+	    snprintf(folder, sizeof(folder), "%s/services/%s.service", store, escaped) >=
+		    (int)sizeof(folder))
+		return refuse(message, store, ENAMETOOLONG);
+	if (stat(store, &st) < 0 && errno == ENOENT)
 		return profile_refuse(message, SOURCES_E_NONE,
-				      "the store %.60s has nothing of a service '%.60s'", store,
-				      service);
+				      "there is no store %.80s; --store says where it is", store);
+	if (stat(folder, &st) < 0 && errno == ENOENT)
+		return profile_refuse(message, SOURCES_E_NONE,
+				      "the store %.60s has nothing of a service '%.60s'; "
+				      "profctl list names those it has",
+				      store, service);
 	r = list(folder, &days, message);
 	for (int i = 0; i < days.n && !r; i++) {
 		if (!names_parse_day(days.all[i]->d_name))

@@ -269,6 +269,38 @@ static void test_store(void **state)
 	inputs.service = "other.service";
 	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
 	assert_non_null(strstr(message.text, "nothing of a service"));
+	options.store = at("nowhere");
+	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
+	assert_non_null(strstr(message.text, "there is no store"));
+}
+
+/* nginx is nginx.service, as with systemctl, unless a service has that very name. */
+static void test_service_without_its_suffix(void **state)
+{
+	struct report_inputs inputs = inputs_of(NULL, 0);
+	struct load_options options = {.inputs = &inputs};
+	const int64_t hour = 1795251600;
+	cleanup(load_freep) struct load *l = NULL;
+	struct profile_message message;
+	size_t n;
+
+	(void)state;
+	write_profile("units/services/x.service/20261121/20261121T090000Z-60s.pb.gz", 0, 1, 1,
+		      hour);
+	inputs.service = "x";
+	options.store = at("units");
+	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
+	assert_int_equal(total(l, &n), 1);
+	load_free(l);
+	l = NULL;
+	write_profile("units/services/x/20261121/20261121T090000Z-60s.pb.gz", 0, 1, 10, hour);
+	options.store = at("units");
+	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
+	assert_int_equal(total(l, &n), 10);
+	load_free(l);
+	l = NULL;
+	inputs.service = "x.socket";
+	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
 }
 
 /* Of a folder of the store, windows count and not the same samples by process. */
@@ -327,6 +359,7 @@ int main(void)
 		TEST(test_several_and_a_folder),
 		TEST(test_base),
 		TEST(test_store),
+		TEST(test_service_without_its_suffix),
 		TEST(test_folder_of_the_store),
 		TEST(test_what_is_not_there),
 	};
