@@ -137,7 +137,7 @@ const struct verb verbs[] = {
 	 "      --trim_path P     what is taken off the front of their names\n"
 	 "      --cat FILE        one image profile as text: its header, then address and count\n"
 	 "The store's profiles are for root and the members of the group profd.\n"
-	 "\nExample: profctl images --top=10; profctl images libc.so.6 --list='^memcpy'\n",
+	 "\nExample: profctl images --top=10; profctl images libc.so.6 --list=malloc\n",
 	 images_run},
 	{"report",
 	 "[OPTIONS] [PROGRAM] PROFILE...\n"

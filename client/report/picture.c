@@ -98,6 +98,22 @@ static int wait_for(pid_t pid, bool *ret)
 	return 0;
 }
 
+/* A window stays open for as long as people like: it is nobody's child here. As posix_spawn(3). */
+static int start_window(char *const argv[])
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return errno;
+	if (!pid)
+		_exit(start(argv, -1, -1, true, &pid));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+}
+
 int picture_draw(const char *format, const char *graph, size_t length, FILE *out,
 		 struct profile_message *message)
 {
@@ -167,7 +183,6 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 	};
 	const char *browser = window == PICTURE_BROWSER ? getenv("BROWSER") : NULL;
 	cleanup(freep) char *path = NULL;
-	pid_t pid;
 	int r = save(suffix, data, length, &path), started = ENOENT;
 
 	if (r)
@@ -178,7 +193,7 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 		char *argv[] = {program, path, NULL};
 
 		if (program)
-			started = start(argv, -1, -1, true, &pid);
+			started = start_window(argv);
 	}
 	if (started) {
 		r = profile_refuse(message, PICTURE_E_NO_PROGRAM,
