@@ -199,7 +199,7 @@ int remote_names_note(struct remote_names *n, struct input *in, const struct sou
 		struct profile_mapping *m = &p->mappings[i];
 
 		if (!*file_of(p, m))
-			r = profile_add_text(p, source->url->request, &m->path);
+			r = profile_add_text(p, source->url->shown, &m->path);
 		if (!r)
 			r = note_place(n, p, m, source);
 	}
@@ -242,46 +242,35 @@ int remote_names_look_up(struct remote_names *n, const struct profile *p)
 /* --- one server ------------------------------------------------------------------------------- */
 
 /*
- * What the server says at @url: malloc'ed, up to @max bytes. *ret NULL: it says nothing of use, and
- * the note was taken.
+ * What the server says at @url: malloc'ed, up to @max bytes; *ret NULL: nothing of use, and @why
+ * says why.
  */
-static int get(struct remote_names *n, const struct source *source, const char *url,
-	       const char *body, size_t length, size_t max, uint8_t **ret, size_t *ret_length)
+static int get(const struct remote_names *n, const struct source *source,
+	       struct http_request request, uint8_t **ret, size_t *ret_length,
+	       struct http_message *why)
 {
 	const struct report_inputs *in = n->options.inputs;
-	const struct http_request request = {
-		.url = url,
-		.body = (const uint8_t *)body,
-		.length = length,
-		.timeout_ms = source->url->names_ms,
-		.max_bytes = max,
-		.certificate = in->tls_cert,
-		.key = in->tls_key,
-		.authorities = in->tls_ca,
-		.is_insecure = source->url->is_insecure,
-	};
 	cleanup(http_freep) struct http *http = NULL;
-	struct http_message why;
 	struct http_answer answer;
 	int r = http_new(&http, NULL);
 
+	request.timeout_ms = source->url->names_ms;
+	request.certificate = in->tls_cert;
+	request.key = in->tls_key;
+	request.authorities = in->tls_ca;
+	request.is_insecure = source->url->is_insecure;
 	if (!r)
-		r = http_send(http, &request, &why);
+		r = http_send(http, &request, why);
 	if (!r)
-		r = http_receive(http, &answer, &why);
-	if (r < 0)
-		return r;
-	if (!r && answer.status == STATUS_OK) {
-		r = read_end(answer.fd, max, ret, ret_length);
-		close(answer.fd);
-		return r ? error_origin(r) : 0;
-	}
-	if (!r) {
-		remote_describe(answer.status, answer.fd, why.text, sizeof(why.text));
-		close(answer.fd);
-	}
-	remote_note(&n->options, "no names from %.200s: %s", source->url->shown, why.text);
-	return 0;
+		r = http_receive(http, &answer, why);
+	if (r)
+		return r < 0 ? r : 0;
+	if (answer.status == STATUS_OK)
+		r = read_end(answer.fd, request.max_bytes, ret, ret_length);
+	else
+		remote_describe(answer.status, answer.fd, why->text, sizeof(why->text));
+	close(answer.fd);
+	return r ? error_origin(r) : 0;
 }
 
 /* Its questions are sorted by address; the same one is asked once. malloc'ed. */
@@ -350,12 +339,16 @@ static int ask_one(struct remote_names *n, struct namer *namer, struct question 
 	const struct source *source = q->source;
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(freep) char *body = NULL;
-	size_t length, body_length, n_named = 0;
-	int r = write_question(q, count, &body, &body_length);
+	struct http_request request = {.url = source->url->symbols, .max_bytes = ANSWER_MAX};
+	size_t length, n_named = 0;
+	struct http_message why;
+	int r = write_question(q, count, &body, &request.length);
 
+	request.body = (uint8_t *)body;
 	if (!r)
-		r = get(n, source, source->url->symbols, body, body_length, ANSWER_MAX, &data,
-			&length);
+		r = get(n, source, request, &data, &length, &why);
+	if (!r && !data)
+		remote_note(&n->options, "no names from %.200s: %s", source->url->shown, why.text);
 	if (r || !data)
 		return r;
 	if (!take_answer(q, count, data, length))
@@ -438,7 +431,7 @@ static void take_urls_back(const struct remote_names *n, struct profile *p)
 		const struct source *source = n->mappings[i].source;
 		struct profile_mapping *m = &p->mappings[i];
 
-		if (source && strcmp(profile_string(p, m->path), source->url->request) == 0)
+		if (source && strcmp(profile_string(p, m->path), source->url->shown) == 0)
 			m->path = 0;
 	}
 }
@@ -446,13 +439,16 @@ static void take_urls_back(const struct remote_names *n, struct profile *p)
 /* A legacy profile may tell no program; the server does. */
 static int name_program(struct remote_names *n, struct profile *p)
 {
+	struct http_request request = {.max_bytes = COMMAND_MAX};
 	cleanup(freep) uint8_t *data = NULL;
+	struct http_message why;
 	size_t length;
 	int r;
 
 	if (!n->legacy || !n->legacy->url->command || !p->n_mappings || p->mappings[0].path)
 		return 0;
-	r = get(n, n->legacy, n->legacy->url->command, NULL, 0, COMMAND_MAX, &data, &length);
+	request.url = n->legacy->url->command;
+	r = get(n, n->legacy, request, &data, &length, &why);
 	if (r || !data)
 		return r;
 	data[strcspn((char *)data, "\r\n")] = '\0';

@@ -87,7 +87,7 @@ static bool is_host_and_port(const char *text)
 		return false;
 	port--;
 	if (*c == '[')
-		return port > c + 1 && port[-1] == ']' &&
+		return port > c + 2 && port[-1] == ']' &&
 		       strspn(c + 1, "0123456789abcdefABCDEF:.") == (size_t)(port - c) - 2;
 	while (c < port && (isalnum((unsigned char)*c) || strchr("-._", *c)))
 		c++;
@@ -162,13 +162,16 @@ static unsigned seconds_of(struct piece query)
 {
 	while (query.length) {
 		struct piece value = next_value(&query);
+		const char *number = value.at + strlen("seconds=");
 		unsigned long seconds;
 		char *end;
 
 		if (!is_seconds(&value))
 			continue;
-		seconds = strtoul(value.at + strcspn(value.at, "=") + 1, &end, 10);
-		if (end != value.at + value.length || !isdigit((unsigned char)end[-1]))
+		if (value.length <= strlen("seconds=") || !isdigit((unsigned char)*number))
+			return 0;
+		seconds = strtoul(number, &end, 10);
+		if (end != value.at + value.length)
 			return 0;
 		return seconds < SOURCE_URL_SECONDS_MAX ? (unsigned)seconds
 							: SOURCE_URL_SECONDS_MAX;
