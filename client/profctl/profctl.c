@@ -146,12 +146,14 @@ const struct verb verbs[] = {
 	 "Reads profile.proto, legacy CPU profiles, image profiles, what perf script prints and\n"
 	 "collapsed stacks, gzip'ed or not; several are merged, and a folder stands for all in "
 	 "it.\n"
-	 "- is standard input. PROGRAM, when given first, is where names come from. With -s it is\n"
-	 "what the store holds of a service. Needs no profd. On a terminal, without a view, it\n"
-	 "asks for commands; else it is --text. One dash is as good as two.\n"
+	 "- is standard input. http://, https:// and HOST:PORT are fetched. PROGRAM, when given\n"
+	 "first, is where names come from. With -s it is what the store holds of a service. Needs\n"
+	 "no profd. On a terminal, without a view, it asks for commands; else it is --text. One\n"
+	 "dash is as good as two.\n"
 	 "\nExample: profctl report --text profile.pb.gz\n"
 	 "         profctl report --flame -o flame.html -s nginx.service --since -1h\n"
 	 "         profctl report --peek=malloc ./program program.prof\n"
+	 "         profctl report --seconds=10 localhost:6060\n"
 	 "         profctl report --diff_base=before.pb.gz --cum after.pb.gz\n",
 	 report_run},
 	{"diff", "[OPTIONS] BASE NEW", "what a profile has more, and less, than another",

@@ -10,25 +10,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "client/report/symbolize_mode.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
 #define NOTES_SHOWN 3
 
-enum mode { MODE_NONE, MODE_FAST, MODE_LOCAL, MODE_FORCE };
-
-/* As pprof's, words with colons between them; the last one counts. */
-static enum mode mode_of(const struct report_inputs *in)
+static struct symbolize_mode mode_of(const struct report_inputs *in)
 {
-	const char *colon = strrchr(in->symbolize, ':');
-	const char *word = colon ? colon + 1 : in->symbolize;
+	struct symbolize_mode mode = {0};
 
-	if (strcmp(word, "none") == 0 || strcmp(word, "no") == 0)
-		return MODE_NONE;
-	return strcmp(word, "fastlocal") == 0 ? MODE_FAST
-	       : strcmp(word, "force") == 0   ? MODE_FORCE
-					      : MODE_LOCAL;
+	(void)symbolize_mode_parse(in->symbolize, &mode);
+	return mode;
 }
 
 bool binaries_is_program(const char *path)
@@ -197,9 +191,10 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 
 bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o)
 {
+	struct symbolize_mode mode = mode_of(o->inputs);
+
 	return o->program || *o->inputs->buildid || o->want_code ||
-	       mode_of(o->inputs) == MODE_FORCE ||
-	       (mode_of(o->inputs) != MODE_NONE && any_wanted(p, o->want_lines));
+	       (mode.is_local && (mode.is_forced || any_wanted(p, o->want_lines)));
 }
 
 /* Of all files, or of the program alone: what has no lines then. */
@@ -286,19 +281,19 @@ static int symbolize(struct profile *p, const struct binaries_options *o, bool w
 int binaries_name(struct profile *p, const struct binaries_options *o)
 {
 	const struct report_inputs *in = o->inputs;
-	enum mode mode = mode_of(in);
+	struct symbolize_mode mode = mode_of(in);
 	bool lines, is_wanted;
 	int r = set_program(p, o->program, in->buildid);
 
-	if (r || (mode == MODE_NONE && !o->want_code))
+	if (r || (!mode.is_local && !o->want_code))
 		return r;
 	/* Whoever names the program knows that it is the one, also where no build id tells. */
-	if (mode == MODE_FORCE || (o->program && o->want_lines && mode != MODE_NONE))
-		r = forget_names(p, mode != MODE_FORCE);
+	if (mode.is_local && (mode.is_forced || (o->program && o->want_lines)))
+		r = forget_names(p, !mode.is_forced);
 	if (r)
 		return r;
-	is_wanted = mode != MODE_NONE && any_wanted(p, o->want_lines);
-	lines = mode != MODE_FAST && (o->want_lines || !has_names(p));
+	is_wanted = mode.is_local && any_wanted(p, o->want_lines);
+	lines = !mode.is_fast && (o->want_lines || !has_names(p));
 	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
 	     i++)
 		r = find_mapping(p, i, in);

@@ -13,7 +13,7 @@
 
 #define PIECE ((size_t)64 << 10) /* of a file, at once */
 /* Of a file, of what one unpacks to, and of what samples refer to. */
-#define BYTES_MAX ((size_t)384 << 20)
+#define BYTES_MAX INPUT_BYTES_MAX
 
 struct input {
 	int fd;
@@ -136,17 +136,24 @@ static bool may_stream(struct input *in)
 int input_open(struct input **ret, const char *path, struct reading *reading,
 	       struct profile_message *message)
 {
+	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? fail_errno(message, errno) : input_take(ret, fd, reading, message);
+}
+
+int input_take(struct input **ret, int fd, struct reading *reading, struct profile_message *message)
+{
 	cleanup(input_freep) struct input *in = calloc(1, sizeof(*in));
 	int r;
 
-	if (!in)
+	if (!in) {
+		close(fd);
 		return error_origin(-ENOMEM);
-	in->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (in->fd < 0)
-		return fail_errno(message, errno);
+	}
+	in->fd = fd;
 	in->reading = reading;
-	reading_file(reading, path);
+	reading_file(reading, fd);
 	r = may_stream(in) ? read_tables(in, message) : read_whole(in, message);
 	if (r)
 		return r;

@@ -14,6 +14,8 @@
 #include "common/profile/any_read.h"
 #include "common/profile/profile.h"
 
+#define INPUT_BYTES_MAX ((size_t)384 << 20) /* of a file, and of what it unpacks to */
+
 enum {
 	INPUT_E_OK,
 	INPUT_E_BAD,    /* it cannot be read: the message says why */
@@ -27,6 +29,9 @@ struct input;
  * INPUT_E_* or negative errno, of which only -ENOMEM is ours.
  */
 int input_open(struct input **ret, const char *path, struct reading *reading,
+	       struct profile_message *message);
+/* The same of an open file, at its beginning; @fd is the input's, also if this fails. */
+int input_take(struct input **ret, int fd, struct reading *reading,
 	       struct profile_message *message);
 void input_free(struct input *in);
 DEFINE_CLEANUP(struct input *, input_free)

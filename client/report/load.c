@@ -16,6 +16,8 @@
 
 #include "client/report/binaries.h"
 #include "client/report/input.h"
+#include "client/report/remote.h"
+#include "client/report/remote_names.h"
 #include "client/report/signal_frames.h"
 #include "client/report/sources.h"
 #include "common/error.h"
@@ -30,6 +32,8 @@ struct load {
 	struct load_options options;
 	struct reading reading;
 	const char *program; /* operand, or NULL */
+	struct sources sources, bases;
+	struct remote_names *names;
 	size_t n_files;
 	bool is_legacy;
 
@@ -52,6 +56,9 @@ void load_free(struct load *l)
 	input_free(l->input);
 	free(l->path);
 	profile_free(l->profile);
+	remote_names_free(l->names);
+	sources_deinit(&l->sources);
+	sources_deinit(&l->bases);
 	free(l);
 }
 
@@ -88,6 +95,13 @@ static int outcome(int input)
 	return input == INPUT_E_DENIED ? LOAD_E_DENIED : input > 0 ? LOAD_E_BAD : input;
 }
 
+static int open_input(struct load *l, struct source *source, struct input **ret,
+		      struct profile_message *message)
+{
+	return outcome(source->url ? input_take(ret, steal_fd(&source->fd), &l->reading, message)
+				   : input_open(ret, source->path, &l->reading, message));
+}
+
 /* --- merging ---------------------------------------------------------------------------------- */
 
 /* All samples of @in; MERGE_E_NOTHING is none of its outcomes. */
@@ -121,11 +135,13 @@ struct gathering {
 	struct profile_message *message;
 };
 
-static int gather_file(struct gathering *g, const struct source *source)
+static int gather_file(struct gathering *g, struct source *source)
 {
 	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
-	int r = in ? LOAD_E_OK : outcome(input_open(&in, source->path, &g->l->reading, g->message));
+	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
 
+	if (!r)
+		r = remote_names_note(g->l->names, in, source);
 	if (!r)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
@@ -144,7 +160,7 @@ static int gather_file(struct gathering *g, const struct source *source)
 	return LOAD_E_OK;
 }
 
-static int gather(struct gathering *g, const struct sources *sources, enum merge_windows windows,
+static int gather(struct gathering *g, struct sources *sources, enum merge_windows windows,
 		  struct profile **ret)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
@@ -171,19 +187,11 @@ static int gather(struct gathering *g, const struct sources *sources, enum merge
 
 static int load_bases(struct load *l, struct profile **ret, struct profile_message *message)
 {
-	const struct report_inputs *in = l->options.inputs;
-	cleanup(sources_deinit) struct sources sources = {0};
 	struct gathering g = {.l = l, .message = message};
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; i < in->n_bases && !r; i++) {
-		r = sources_add(&sources, in->bases[i], message);
-		if (r > 0)
-			r = r == SOURCES_E_DENIED ? LOAD_E_DENIED : LOAD_E_BAD;
-	}
-	reading_begin(&l->reading, &sources, l->options.progress, l->options.context);
-	if (!r)
-		r = gather(&g, &sources, MERGE_WINDOWS_KEPT, ret);
+	reading_begin(&l->reading, &l->bases, l->options.progress, l->options.context);
+	r = gather(&g, &l->bases, MERGE_WINDOWS_KEPT, ret);
 	l->is_legacy &= g.n_legacy == g.n;
 	l->n_files += g.n;
 	return r;
@@ -279,9 +287,8 @@ static struct binaries_options binaries_of(const struct load *l)
 	};
 }
 
-/* Takes @opened, the only one of @sources, or NULL. */
-static int hold(struct load *l, const struct sources *sources, struct input *opened,
-		struct profile_message *message)
+/* Takes @opened, the only one of the sources, or NULL. */
+static int hold(struct load *l, struct input *opened, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
 	const struct binaries_options binaries = binaries_of(l);
@@ -290,7 +297,7 @@ static int hold(struct load *l, const struct sources *sources, struct input *ope
 			      .message = message,
 			      .range = {.since_ns = l->options.since_ns,
 					.until_ns = l->options.until_ns}};
-	int r = gather(&g, sources, *in->service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT,
+	int r = gather(&g, &l->sources, *in->service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT,
 		       &l->profile);
 
 	input_free(g.opened);
@@ -299,7 +306,11 @@ static int hold(struct load *l, const struct sources *sources, struct input *ope
 	if (!r && in->n_bases)
 		r = subtract_bases(l, message);
 	if (!r)
+		r = remote_names_look_up(l->names, l->profile);
+	if (!r)
 		r = binaries_name(l->profile, &binaries);
+	if (!r)
+		r = remote_names_ask(l->names, l->profile);
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
 	return r;
@@ -311,23 +322,25 @@ static int hold(struct load *l, const struct sources *sources, struct input *ope
  * If there is one file alone, *ret is that file, opened, from which *ret_stream tells whether it
  * can be told as it is read. It may be a pipe: nobody can open it again.
  */
-static int open_single(struct load *l, const struct sources *sources, struct input **ret,
-		       bool *ret_stream, struct profile_message *message)
+static int open_single(struct load *l, struct input **ret, bool *ret_stream,
+		       struct profile_message *message)
 {
+	struct source *source = l->sources.all;
 	const struct report_inputs *in = l->options.inputs;
 	const struct binaries_options binaries = binaries_of(l);
 	cleanup(input_freep) struct input *input = NULL;
 	int r;
 
 	*ret_stream = false;
-	if (l->options.hold || sources->n != 1 || in->n_bases || in->auto_signal_frames ||
+	if (l->options.hold || l->sources.n != 1 || in->n_bases || in->auto_signal_frames ||
 	    *in->service)
 		return LOAD_E_OK;
-	r = outcome(input_open(&input, sources->all[0].path, &l->reading, message));
+	r = open_input(l, source, &input, message);
 	if (r)
-		return name_path(message, sources->all[0].path, r);
+		return name_path(message, source->path, r);
 	*ret_stream = input_is_stream(input) &&
-		      !binaries_are_wanted(input_profile(input), &binaries);
+		      !binaries_are_wanted(input_profile(input), &binaries) &&
+		      !remote_names_are_wanted(input_profile(input), source, in);
 	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }
@@ -408,34 +421,80 @@ static int new_stream(struct load *l, const char *path, struct input *input,
 
 /* --- any -------------------------------------------------------------------------------------- */
 
+/* Takes @texts from @first on. */
+static int add_sources(struct sources *s, const struct report_inputs *in, const char **texts,
+		       size_t first, size_t n, struct profile_message *message)
+{
+	int r = 0;
+
+	s->times = (struct source_url_times){.seconds = in->seconds, .timeout_s = in->timeout};
+	for (size_t i = first; i < n && !r; i++) {
+		r = sources_add(s, texts[i], message);
+		if (r == SOURCES_E_BAD) /* not with a password */
+			name_path(message, strchr(texts[i], '@') ? "a URL" : texts[i], r);
+	}
+	return r;
+}
+
 /* The operands but for the program; those of the store instead. */
-static int find_sources(struct load *l, struct sources *ret, struct profile_message *message)
+static int find_sources(struct load *l, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
+	struct sources *sources = &l->sources;
 	size_t first = 0;
 	int r = 0;
 
 	if (*in->service)
-		r = sources_add_service(ret, l->options.store, in->service, l->options.since_ns,
+		r = sources_add_service(sources, l->options.store, in->service, l->options.since_ns,
 					l->options.until_ns, message);
 	if (in->n_profiles > 1 && binaries_is_program(in->profiles[0])) {
 		l->program = in->profiles[0];
 		first = 1;
 	}
-	for (size_t i = first; i < in->n_profiles && !r; i++)
-		r = sources_add(ret, in->profiles[i], message);
-	if (!r && ret->n_double)
+	if (!r)
+		r = add_sources(sources, in, in->profiles, first, in->n_profiles, message);
+	if (!r && sources->n_double)
 		note(l,
 		     "%zu legacy profiles passed over: the same samples are in the windows "
 		     "beside them",
-		     ret->n_double);
+		     sources->n_double);
+	if (!r)
+		r = add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
 	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
+}
+
+static bool has_url(const struct sources *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->all[i].url)
+			return true;
+	return false;
+}
+
+/* Gets what is at URLs, and says what the options cannot do. */
+static int fetch(struct load *l, struct profile_message *message)
+{
+	const struct report_inputs *in = l->options.inputs;
+	const struct remote_options options = {
+		.inputs = in,
+		.note = l->options.note,
+		.context = l->options.context,
+	};
+	int r;
+
+	if (*in->tools)
+		note(l, "--tools does nothing: no binutils are needed");
+	if ((in->seconds || in->timeout) && !has_url(&l->sources) && !has_url(&l->bases))
+		note(l, "--seconds and --timeout do nothing: no profile is fetched from a URL");
+	r = remote_names_new(&l->names, &options);
+	if (!r)
+		r = remote_fetch(&l->sources, &l->bases, &options, message);
+	return r == REMOTE_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
 }
 
 int load_new(struct load **ret, const struct load_options *options, struct profile_message *message)
 {
 	cleanup(load_freep) struct load *l = calloc(1, sizeof(*l));
-	cleanup(sources_deinit) struct sources sources = {0};
 	cleanup(input_freep) struct input *input = NULL;
 	bool is_stream = false;
 	int r;
@@ -443,15 +502,18 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!l)
 		return error_origin(-ENOMEM);
 	l->options = *options;
-	r = find_sources(l, &sources, message);
-	reading_begin(&l->reading, &sources, options->progress, options->context);
+	r = find_sources(l, message);
 	if (!r)
-		r = open_single(l, &sources, &input, &is_stream, message);
+		r = fetch(l, message);
+	if (!r)
+		reading_begin(&l->reading, &l->sources, options->progress, options->context);
+	if (!r)
+		r = open_single(l, &input, &is_stream, message);
 	if (!r && is_stream)
-		r = name_path(message, sources.all[0].path,
-			      new_stream(l, sources.all[0].path, steal_ptr(&input), message));
+		r = name_path(message, l->sources.all[0].path,
+			      new_stream(l, l->sources.all[0].path, steal_ptr(&input), message));
 	else if (!r)
-		r = hold(l, &sources, steal_ptr(&input), message);
+		r = hold(l, steal_ptr(&input), message);
 	l->options.inputs = NULL; /* the caller's */
 	l->program = NULL;
 	if (r) {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/report/source_url.h"
+#include "client/report/symbolize_mode.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -297,32 +299,27 @@ static int take_word(struct line *l, const char *word)
 	return take_option(l, option, value);
 }
 
-/* Words that binaries.h knows, with colons between them. */
-static bool is_symbolize(const char *text)
+/* What is said of fetching. */
+static int check_fetching(const struct line *l)
 {
-	static const char *const words[] = {"", "none", "no", "fastlocal", "local", "force"};
+	const struct report_inputs *in = &l->a->inputs;
 
-	for (;; text++) {
-		size_t length = strcspn(text, ":"), i = 0;
-
-		while (i < ARRAY_SIZE(words) &&
-		       (strlen(words[i]) != length || memcmp(words[i], text, length) != 0))
-			i++;
-		if (i == ARRAY_SIZE(words))
-			return false;
-		text += length;
-		if (!*text)
-			return true;
-	}
+	if (in->seconds < 0 || in->seconds > SOURCE_URL_SECONDS_MAX)
+		return BAD(l->message, "--seconds takes 0 to %d", SOURCE_URL_SECONDS_MAX);
+	if (in->timeout < 0 || in->timeout > SOURCE_URL_SECONDS_MAX)
+		return BAD(l->message, "--timeout takes 0 to %d", SOURCE_URL_SECONDS_MAX);
+	if (!*in->tls_cert != !*in->tls_key)
+		return BAD(l->message, "--tls_cert and --tls_key go together");
+	return 0;
 }
 
 static int check(const struct line *l)
 {
 	const struct report_inputs *in = &l->a->inputs;
+	struct symbolize_mode mode;
 
-	if (!is_symbolize(in->symbolize))
-		return BAD(l->message,
-			   "--symbolize takes none, fastlocal, local or force, not '%.80s'",
+	if (!symbolize_mode_parse(in->symbolize, &mode))
+		return BAD(l->message, "--symbolize takes " SYMBOLIZE_MODE_WORDS ", not '%.80s'",
 			   in->symbolize);
 	if (*in->service && in->n_profiles)
 		return BAD(l->message, "either -s SERVICE or files; '%.80s' is one",
@@ -335,7 +332,7 @@ static int check(const struct line *l)
 		return BAD(l->message, "--normalize needs a --base or --diff_base");
 	if (in->interactive && l->view)
 		return BAD(l->message, "either --interactive or --%s", l->view->name);
-	return 0;
+	return check_fetching(l);
 }
 
 /* The operand before the last one. */

@@ -79,7 +79,9 @@ struct report_inputs {
 	size_t n_libraries;
 	bool is_diff; /* the bases are those of --diff_base */
 	bool normalize, auto_signal_frames, interactive;
-	const char *symbolize, *buildid, *lib_prefix;
+	const char *symbolize, *buildid, *lib_prefix, *tools;
+	int64_t seconds, timeout; /* of what is fetched; 0: as usual */
+	const char *tls_cert, *tls_key, *tls_ca;
 	const char *service, *since, *until, *store;
 };
 

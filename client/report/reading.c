@@ -7,27 +7,33 @@
 
 #include "common/units.h"
 
-/* Pipes have no size that would be known. */
-static uint64_t size_of(const char *path)
+/* Pipes have no size that would be known. @r: what stat() returned. */
+static uint64_t size_of(int r, const struct stat *st)
 {
-	struct stat st;
-
-	return stat(path, &st) < 0 || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size;
+	return r < 0 || !S_ISREG(st->st_mode) ? 0 : (uint64_t)st->st_size;
 }
 
 void reading_begin(struct reading *r, const struct sources *sources, reading_tell tell,
 		   void *context)
 {
+	struct stat st;
+
 	*r = (struct reading){.tell = tell, .context = context, .n_files = sources->n};
-	for (size_t i = 0; tell && i < sources->n; i++)
-		r->bytes += size_of(sources->all[i].path);
+	for (size_t i = 0; tell && i < sources->n; i++) {
+		const struct source *s = &sources->all[i];
+
+		/* What was fetched is open already. */
+		r->bytes += size_of(s->url ? fstat(s->fd, &st) : stat(s->path, &st), &st);
+	}
 }
 
-void reading_file(struct reading *r, const char *path)
+void reading_file(struct reading *r, int fd)
 {
+	struct stat st;
+
 	if (!r->tell)
 		return;
-	r->size = size_of(path);
+	r->size = size_of(fstat(fd, &st), &st);
 	r->round = 0;
 	reading_at(r, 0);
 }

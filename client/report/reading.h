@@ -30,7 +30,7 @@ struct reading {
 void reading_begin(struct reading *r, const struct sources *sources, reading_tell tell,
 		   void *context);
 /* One of them begins; or, once more, its samples do. */
-void reading_file(struct reading *r, const char *path);
+void reading_file(struct reading *r, int fd);
 void reading_samples(struct reading *r);
 /* So many bytes of it were read in this round. */
 void reading_at(struct reading *r, uint64_t bytes);

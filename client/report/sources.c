@@ -21,8 +21,11 @@
 
 void sources_deinit(struct sources *s)
 {
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		free(s->all[i].path);
+		source_url_free(s->all[i].url);
+		closep(&s->all[i].fd);
+	}
 	free(s->all);
 }
 
@@ -40,7 +43,8 @@ static int add(struct sources *s, const char *path, bool is_found, bool is_whole
 		s->capacity = bigger;
 	}
 	source = &s->all[s->n];
-	*source = (struct source){.path = strdup(path), .is_found = is_found, .is_whole = is_whole};
+	*source = (struct source){
+		.path = strdup(path), .fd = -1, .is_found = is_found, .is_whole = is_whole};
 	if (!source->path)
 		return error_origin(-ENOMEM);
 	s->n++;
@@ -132,13 +136,33 @@ static int add_folder(struct sources *s, const char *folder, int depth,
 	return r;
 }
 
+/* Of what is no file: a URL, or else a file that is not there. */
+static int add_url(struct sources *s, const char *text, struct profile_message *message)
+{
+	cleanup(source_url_freep) struct source_url *url = NULL;
+	int r = source_url_parse(text, &s->times, &url, message);
+
+	if (r == SOURCE_URL_E_BAD)
+		return SOURCES_E_BAD;
+	if (r < 0)
+		return r;
+	r = add(s, url ? url->shown : text, false, true);
+	if (!r)
+		s->all[s->n - 1].url = steal_ptr(&url);
+	return r;
+}
+
 int sources_add(struct sources *s, const char *path, struct profile_message *message)
 {
 	size_t before = s->n;
 	struct stat st;
 	int r;
 
-	if (strcmp(path, "-") == 0 || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (strcmp(path, "-") == 0)
+		return add(s, path, false, true);
+	if (stat(path, &st) < 0)
+		return add_url(s, path, message);
+	if (!S_ISDIR(st.st_mode))
 		return add(s, path, false, true);
 	r = add_folder(s, path, 0, message);
 	if (!r && s->n == before)

@@ -2,16 +2,21 @@
 #ifndef PROFD_REPORT_SOURCES_H
 #define PROFD_REPORT_SOURCES_H
 
-/* Which files a report is of: files as they are named, those in folders, and windows of the store.
+/*
+ * Which files a report is of: files as they are named, those in folders, windows of the store, and
+ * what is at a URL (source_url.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/report/source_url.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 
 struct source {
-	char *path; /* owned */
+	char *path;             /* owned; of a URL, what may be shown of it */
+	struct source_url *url; /* owned; NULL: it is a file */
+	int fd;                 /* owned: what was fetched from the URL, else -1 */
 	/* It was found, not named: what is no profile is passed over. */
 	bool is_found;
 	/* Of the store, and in the range as a whole; else its windows have to be looked at. */
@@ -23,16 +28,21 @@ struct sources {
 	struct source *all;
 	size_t n, capacity;
 	size_t n_double; /* legacy windows in folders that hold the same as profile.proto */
+	struct source_url_times times; /* of the URLs that are added */
 };
 
 enum {
 	SOURCES_E_OK,
 	SOURCES_E_NONE,   /* there is nothing: the message says what was looked for */
 	SOURCES_E_DENIED, /* the message says where */
+	SOURCES_E_BAD,    /* a URL of no use: the message says why */
 };
 
 void sources_deinit(struct sources *s);
-/* A file, or all files below a folder, by name. SOURCES_E_* or negative errno. */
+/*
+ * A file, all files below a folder, by name, or a URL, unless there is a file of that name; nothing
+ * is fetched. SOURCES_E_* or negative errno.
+ */
 int sources_add(struct sources *s, const char *path, struct profile_message *message);
 /*
  * The windows of @service in the store at @store that overlap the time from @since_ns up to

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "common/debuginfo/fetch_packet.h"
 #include "common/debuginfo/fetch_protocol.h"
 #include "common/debuginfo/fetcher_process.h"
 #include "common/error.h"
@@ -114,7 +115,7 @@ static int start(struct fetcher *f, struct fetcher_message *message)
 		.urls = f->urls,
 		.cache_directory = f->cache_directory,
 	};
-	int r = fetcher_process_start(&f->process, f->path, &options);
+	int r = fetcher_process_start(&f->process, f->path, "--fetch", &options);
 
 	if (r == -ENOMEM)
 		return error_origin(r);
@@ -144,8 +145,8 @@ int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 			if (r)
 				return r;
 		}
-		if (send(f->process.socket, &request, sizeof(request),
-			 MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(request)) {
+		if (!fetch_packet_send(f->process.socket, &request, sizeof(request), NULL, 0,
+				       MSG_DONTWAIT)) {
 			f->is_asked = true;
 			return FETCHER_E_OK;
 		}
@@ -154,44 +155,13 @@ int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 	return r;
 }
 
-/* Where more than one comes, none is taken. */
-static int take_fd(struct msghdr *header)
-{
-	int fds[2], fd = -1;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n && i < ARRAY_SIZE(fds); i++) {
-			memcpy(&fds[i], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (n > 1)
-				close(fds[i]);
-			else
-				fd = fds[i];
-		}
-	}
-	return fd;
-}
-
-/* Returns bytes, 0 at the end, or -1. */
+/* Returns bytes, 0 at the end, or negative errno. Where more than one fd comes, none is taken. */
 static ssize_t receive(int socket, struct fetch_answer *ret, int *ret_fd)
 {
-	char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
-	struct iovec part = {.iov_base = ret, .iov_len = sizeof(*ret)};
-	struct msghdr header = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t n;
+	cleanup(fetch_packet_fds_deinit) struct fetch_packet_fds fds;
+	ssize_t n = fetch_packet_receive(socket, ret, sizeof(*ret), &fds);
 
-	do
-		n = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	*ret_fd = n > 0 ? take_fd(&header) : -1;
+	*ret_fd = fds.n == 1 ? steal_fd(&fds.all[0]) : -1;
 	return n;
 }
 

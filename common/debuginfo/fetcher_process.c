@@ -121,10 +121,10 @@ static int spawn(pid_t *ret, const char *path, char *const *argv, char *const *e
 	return r;
 }
 
-int fetcher_process_start(struct fetcher_process *p, const char *path,
+int fetcher_process_start(struct fetcher_process *p, const char *path, const char *mode,
 			  const struct fetcher_options *options)
 {
-	char *const argv[] = {(char *)(uintptr_t) "profd-gateway", (char *)(uintptr_t) "--fetch",
+	char *const argv[] = {(char *)(uintptr_t) "profd-gateway", (char *)(uintptr_t)mode,
 			      (char *)(uintptr_t)(options->cache_directory ? "--cache-directory"
 									   : NULL),
 			      (char *)(uintptr_t)options->cache_directory, NULL};

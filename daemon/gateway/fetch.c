@@ -19,6 +19,7 @@
 #include <elfutils/debuginfod.h>
 
 #include "common/cleanup.h"
+#include "common/debuginfo/fetch_packet.h"
 #include "common/debuginfo/fetch_protocol.h"
 #include "common/error.h"
 
@@ -178,27 +179,6 @@ static int ask(struct fetch *f, const struct fetch_request *request, struct fetc
 	return fd;
 }
 
-/* Returns 0, or negative errno. */
-static int send_answer(int socket, const struct fetch_answer *answer, int fd)
-{
-	char control[CMSG_SPACE(sizeof(fd))] __attribute__((aligned(8))) = {0};
-	struct iovec part = {.iov_base = (void *)(uintptr_t)answer, .iov_len = sizeof(*answer)};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		struct cmsghdr *c;
-
-		header.msg_control = control;
-		header.msg_controllen = sizeof(control);
-		c = CMSG_FIRSTHDR(&header);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	}
-	return sendmsg(socket, &header, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
 /* Returns 1 when it was answered, 0 when the other end is gone, or negative errno. */
 static int serve_one(struct fetch *f)
 {
@@ -221,7 +201,7 @@ static int serve_one(struct fetch *f)
 	fd = ask(f, &request, &answer);
 	if (f->is_alone)
 		return 0;
-	r = send_answer(f->socket, &answer, fd);
+	r = fetch_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return 0;
 	return r ? error_origin(r) : 1;

@@ -26,6 +26,7 @@
 #include "common/privileges.h"
 #include "daemon/gateway/fetch.h"
 #include "daemon/gateway/gateway.h"
+#include "daemon/gateway/requests.h"
 #include "daemon/gateway/user_cache.h"
 
 #define USER            "profd-gateway"
@@ -44,6 +45,7 @@ static const char usage[] =
 	"      --cache-directory DIR  where they are kept (default $CACHE_DIRECTORY, else\n"
 	"                             " CACHE_DIRECTORY ")\n"
 	"      --fetch                fetch for the program that started this one\n"
+	"      --http                 make HTTP requests for the program that started this one\n"
 	"      --version              print the version\n"
 	"  -h, --help                 print this\n"
 	"\n"
@@ -52,6 +54,7 @@ static const char usage[] =
 enum {
 	OPTION_CACHE = 256,
 	OPTION_FETCH,
+	OPTION_HTTP,
 	OPTION_VERSION,
 };
 
@@ -59,6 +62,7 @@ static const struct option options[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"cache-directory", required_argument, NULL, OPTION_CACHE},
 	{"fetch", no_argument, NULL, OPTION_FETCH},
+	{"http", no_argument, NULL, OPTION_HTTP},
 	{"version", no_argument, NULL, OPTION_VERSION},
 	{"help", no_argument, NULL, 'h'},
 	{},
@@ -66,7 +70,7 @@ static const struct option options[] = {
 
 struct arguments {
 	const char *config_path, *cache_directory;
-	bool fetch;
+	bool fetch, http;
 	int status; /* >= 0: exit with it now */
 };
 
@@ -81,6 +85,9 @@ static void take_option(struct arguments *a, int option)
 		return;
 	case OPTION_FETCH:
 		a->fetch = true;
+		return;
+	case OPTION_HTTP:
+		a->http = true;
 		return;
 	case OPTION_VERSION:
 		printf("profd-gateway %s\n", PROFD_VERSION);
@@ -179,23 +186,26 @@ static char *cache_directory(const struct arguments *a)
 }
 
 /*
- * Signals to the whole terminal or unit are for who started us, and closes the socket then.
- * @as_root: the home in the environment is not ours.
+ * For who started us. Signals to the whole terminal or unit are for that one, and it closes the
+ * socket then. @as_root: the home in the environment is not ours.
  */
-static int fetch(const struct arguments *a, bool as_root)
+static int serve_starter(const struct arguments *a, bool as_root)
 {
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
 	struct stat st;
 	int r;
 
 	if (fstat(FETCH_SOCKET_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
-		fprintf(stderr, "profd-gateway --fetch is started by other programs\n");
+		fprintf(stderr, "profd-gateway --%s is started by other programs\n",
+			a->http ? "http" : "fetch");
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
 	umask(022);
-	r = fetch_serve(FETCH_SOCKET_FD, a->cache_directory, !as_root && user_cache_is_usable());
+	r = a->http ? requests_serve(FETCH_SOCKET_FD)
+		    : fetch_serve(FETCH_SOCKET_FD, a->cache_directory,
+				  !as_root && user_cache_is_usable());
 	return r ? complain("fetching", error_describe(r)) : EXIT_SUCCESS;
 }
 
@@ -227,11 +237,12 @@ int main(int argc, char **argv)
 		return complain("starting", "no memory");
 	if (as_root)
 		user = find_user(groups);
-	if (!arguments.fetch)
+	if (!arguments.fetch && !arguments.http)
 		status = make_cache_directory(directory, &user);
 	if (!status)
 		status = give_up_privileges(&user);
 	if (status)
 		return status;
-	return arguments.fetch ? fetch(&arguments, as_root) : serve(&arguments, directory);
+	return arguments.fetch || arguments.http ? serve_starter(&arguments, as_root)
+						 : serve(&arguments, directory);
 }

@@ -87,7 +87,7 @@ _profctl_value()
 	--format) _profctl_choose <<<$'pprof\nlegacy\ncollapsed' ;;
 	--formats) _profctl_choose <<<$'pprof\nlegacy\npprof,legacy' ;;
 	--to) _profctl_choose <<<$'pprof\nlegacy\ncollapsed\nspeedscope' ;;
-	--symbolize) _profctl_choose <<<$'none\nfastlocal\nlocal\nforce' ;;
+	--symbolize) _profctl_choose <<<$'none\nlocal\nfastlocal\nremote\nforce' ;;
 	--sample_index)
 		_profctl_choose < <(printf '%s\n' samples cpu alloc_objects alloc_space \
 			inuse_objects inuse_space contentions delay)

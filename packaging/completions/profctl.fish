@@ -55,7 +55,7 @@ function __profctl_value
         case --to
             printf '%s\n' pprof legacy collapsed speedscope
         case --symbolize
-            printf '%s\n' none fastlocal local force
+            printf '%s\n' none local fastlocal remote force
         case --sample_index
             printf '%s\n' samples cpu alloc_objects alloc_space inuse_objects inuse_space \
                 contentions delay

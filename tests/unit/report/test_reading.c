@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* How far reading is, in words and as a share that only grows. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -47,6 +49,7 @@ static void test_files(void **state)
 	const struct sources sources = {.all = all, .n = 2};
 	struct told told = {0};
 	struct reading r;
+	int fd;
 
 	(void)state;
 	temp_folder_make(&folder);
@@ -55,7 +58,9 @@ static void test_files(void **state)
 	snprintf(a, sizeof(a), "%s/a", folder.path);
 	snprintf(b, sizeof(b), "%s/b", folder.path);
 	reading_begin(&r, &sources, tell, &told);
-	reading_file(&r, a);
+	fd = open(a, O_RDONLY | O_CLOEXEC);
+	reading_file(&r, fd);
+	close(fd);
 	expect(&told, 0, "read 0 B of 4.0 KiB, 0 of 2 files");
 	reading_at(&r, KIB);
 	expect(&told, .125, "read 512 B of 4.0 KiB, 0 of 2 files");
@@ -64,7 +69,9 @@ static void test_files(void **state)
 	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 0 of 2 files");
 	reading_file_end(&r);
 	/* One whose samples are there at once, and that has grown. */
-	reading_file(&r, b);
+	fd = open(b, O_RDONLY | O_CLOEXEC);
+	reading_file(&r, fd);
+	close(fd);
 	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 1 of 2 files");
 	reading_samples(&r);
 	reading_at(&r, 100 * KIB);
@@ -89,18 +96,20 @@ static void test_no_size(void **state)
 	const struct sources sources = {.all = all, .n = 1};
 	struct told told = {0};
 	struct reading r;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
 	reading_begin(&r, &sources, tell, &told);
-	reading_file(&r, "-");
+	reading_file(&r, fd);
 	reading_at(&r, 5 * KIB);
 	expect(&told, 0, "read 0 B of 0 B");
 	reading_file_end(&r);
 	reading_end(&r);
 	reading_begin(&r, &sources, NULL, NULL);
-	reading_file(&r, "-");
+	reading_file(&r, fd);
 	reading_at(&r, 1);
 	reading_end(&r);
+	close(fd);
 	assert_int_equal(told.n_ends, 1);
 }
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/remote.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/report/input.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/http/http.h"
+#include "common/profile/message.h"
+
+#define AT_ONCE    32  /* each is a process while it lasts */
+#define LINE_SHOWN 120 /* bytes of what a server says */
+
+enum { STATUS_OK = 200, STATUS_UNAUTHORIZED = 401, STATUS_FORBIDDEN = 403, STATUS_NONE = 404 };
+
+void remote_note(const struct remote_options *o, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!o->note)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	o->note(o->context, text);
+}
+
+/* Pages for browsers say nothing in their first line. */
+static bool is_readable(const char *line)
+{
+	if (!*line || *line == '<')
+		return false;
+	for (; *line; line++)
+		if (!isprint((unsigned char)*line) && *line != '\t')
+			return false;
+	return true;
+}
+
+void remote_describe(unsigned status, int fd, char *ret, size_t size)
+{
+	char line[LINE_SHOWN + 1];
+	ssize_t n = pread(fd, line, LINE_SHOWN, 0);
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	snprintf(ret, size, "the server answers with status %u%s%s", status,
+		 is_readable(line) ? ": " : "", is_readable(line) ? line : "");
+}
+
+/* --- one ------------------------------------------------------------------------------------- */
+
+struct fetch {
+	struct source *source;
+	struct http *http;
+};
+
+static void announce(const struct remote_options *o, const struct source_url *url)
+{
+	size_t length = strcspn(url->shown, "?");
+
+	if (url->seconds)
+		remote_note(o, "fetching profile from %.400s (%u s)", url->shown, url->seconds);
+	else if (length > 8 && memcmp(url->shown + length - 8, "/profile", 8) == 0)
+		remote_note(o,
+			    "fetching profile from %.400s (the server says how long, often 30 s)",
+			    url->shown);
+	else
+		remote_note(o, "fetching profile from %.400s", url->shown);
+}
+
+static int refuse(const struct fetch *f, int outcome, const char *why,
+		  struct profile_message *message)
+{
+	return profile_refuse(message, outcome, "%.90s: %.150s", f->source->url->shown, why);
+}
+
+static int ask(struct fetch *f, const struct remote_options *o, struct profile_message *message)
+{
+	const struct report_inputs *in = o->inputs;
+	const struct source_url *url = f->source->url;
+	const struct http_request request = {
+		.url = url->request,
+		.timeout_ms = url->timeout_ms,
+		.max_bytes = INPUT_BYTES_MAX,
+		.certificate = in->tls_cert,
+		.key = in->tls_key,
+		.authorities = in->tls_ca,
+		.is_insecure = url->is_insecure,
+	};
+	struct http_message why;
+	int r = f->http ? 0 : http_new(&f->http, NULL);
+
+	if (r)
+		return r;
+	announce(o, url);
+	r = http_send(f->http, &request, &why);
+	return r > 0 ? refuse(f, REMOTE_E_BAD, why.text, message) : r;
+}
+
+/* The URL that a server may know in place of the usual one. */
+static int fall_back(struct source *source, const struct report_inputs *in,
+		     struct profile_message *message)
+{
+	const struct source_url_times times = {.seconds = in->seconds, .timeout_s = in->timeout};
+	struct source_url *other;
+	char *path;
+	int r = source_url_parse(source->url->fallback, &times, &other, message);
+
+	if (r)
+		return r < 0 ? r : REMOTE_E_BAD;
+	source_url_free(source->url);
+	source->url = other;
+	path = strdup(other->shown);
+	if (!path)
+		return error_origin(-ENOMEM);
+	free(source->path);
+	source->path = path;
+	return REMOTE_E_OK;
+}
+
+static int await(struct fetch *f, const struct remote_options *o, struct profile_message *message)
+{
+	struct http_answer answer = {.fd = -1};
+	struct http_message why;
+	char text[160];
+	int r = http_receive(f->http, &answer, &why);
+
+	if (!r && answer.status == STATUS_NONE && f->source->url->fallback) {
+		close(answer.fd);
+		answer.fd = -1;
+		r = fall_back(f->source, o->inputs, message);
+		if (!r)
+			r = ask(f, o, message);
+		if (r)
+			return r;
+		r = http_receive(f->http, &answer, &why);
+	}
+	if (r)
+		return r < 0 ? r : refuse(f, REMOTE_E_BAD, why.text, message);
+	if (answer.status == STATUS_OK) {
+		f->source->fd = answer.fd;
+		return REMOTE_E_OK;
+	}
+	remote_describe(answer.status, answer.fd, text, sizeof(text));
+	close(answer.fd);
+	return refuse(f,
+		      answer.status == STATUS_UNAUTHORIZED || answer.status == STATUS_FORBIDDEN
+			      ? REMOTE_E_DENIED
+			      : REMOTE_E_BAD,
+		      text, message);
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+struct fetches {
+	struct fetch all[AT_ONCE];
+	size_t n;
+};
+
+static void fetches_deinit(struct fetches *fetches)
+{
+	for (size_t i = 0; i < fetches->n; i++)
+		http_free(fetches->all[i].http);
+	fetches->n = 0;
+}
+
+/* All of @fetches at once. */
+static int fetch_some(struct fetches *fetches, const struct remote_options *o,
+		      struct profile_message *message)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < fetches->n && !r; i++)
+		r = ask(&fetches->all[i], o, message);
+	for (size_t i = 0; i < fetches->n && !r; i++)
+		r = await(&fetches->all[i], o, message);
+	fetches_deinit(fetches);
+	return r;
+}
+
+int remote_fetch(struct sources *sources, struct sources *more, const struct remote_options *o,
+		 struct profile_message *message)
+{
+	cleanup(fetches_deinit) struct fetches fetches = {0};
+	struct sources *const both[] = {sources, more};
+	int r = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(both); k++) {
+		for (size_t i = 0; i < both[k]->n && !r; i++) {
+			if (!both[k]->all[i].url)
+				continue;
+			fetches.all[fetches.n++] = (struct fetch){.source = &both[k]->all[i]};
+			if (fetches.n == AT_ONCE)
+				r = fetch_some(&fetches, o, message);
+		}
+	}
+	return r ? r : fetch_some(&fetches, o, message);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_REPORT_REMOTE_H
+#define PROFD_REPORT_REMOTE_H
+
+/*
+ * Gets the profiles that sources name by URLs, all at once, so that they are of the same time.
+ * Nothing here speaks to servers: see common/http.
+ */
+#include <stddef.h>
+
+#include "client/report/options.h"
+#include "client/report/sources.h"
+
+enum {
+	REMOTE_E_OK,
+	REMOTE_E_BAD,    /* the message says what and why */
+	REMOTE_E_DENIED, /* the server does not let us */
+};
+
+struct remote_options {
+	const struct report_inputs *inputs;
+	void (*note)(void *context, const char *text); /* may be NULL */
+	void *context;
+};
+
+/*
+ * Fetches what is at the URLs of @sources and @more, which may be empty: their fds are open then.
+ * Says before what is fetched and how long that takes. Blocks until all are there, or one fails.
+ * REMOTE_E_* or negative errno.
+ */
+int remote_fetch(struct sources *sources, struct sources *more,
+		 const struct remote_options *options, struct profile_message *message);
+
+/* One answer of a server, as a message: its status, and the first line of what @fd holds. */
+void remote_describe(unsigned status, int fd, char *ret, size_t size);
+/* A line for the user. */
+void remote_note(const struct remote_options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

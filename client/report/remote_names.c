@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/remote_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/report/symbol_answer.h"
+#include "client/report/symbolize_mode.h"
+#include "client/symbolize/namer.h"
+#include "common/error.h"
+#include "common/http/http.h"
+#include "common/read_end.h"
+#include "common/utf8.h"
+
+#define ANSWER_MAX  ((size_t)64 << 20) /* bytes of names */
+#define COMMAND_MAX ((size_t)64 << 10)
+#define ASKED_MAX   ((size_t)1 << 18) /* addresses a server */
+#define PAGE        4096              /* what merge.h lets sizes of one mapping differ by */
+
+enum { STATUS_OK = 200 };
+
+/* A mapping of a fetched profile. */
+struct place {
+	const struct source *source;
+	char *file; /* its build id, else its path */
+	uint64_t start, offset, n_pages;
+};
+
+/* The same of a mapping of the merged profile. */
+struct mapping_source {
+	const struct source *source; /* NULL: none */
+	uint64_t moved;              /* what the process's addresses are more than the profile's */
+};
+
+/* What is asked for. */
+struct question {
+	const struct source *source;
+	uint64_t address; /* the process's */
+	uint32_t location;
+	const char *name; /* answered, or NULL */
+	size_t length;
+};
+
+struct remote_names {
+	struct remote_options options;
+	struct symbolize_mode mode;
+	struct place *places;
+	size_t n_places, places_size;
+	struct mapping_source *mappings;
+	size_t n_mappings;
+	const struct source *legacy; /* the first one of a legacy profile */
+
+	struct question *questions;
+	size_t n_questions, questions_size, n_too_many;
+};
+
+int remote_names_new(struct remote_names **ret, const struct remote_options *options)
+{
+	struct remote_names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return error_origin(-ENOMEM);
+	n->options = *options;
+	(void)symbolize_mode_parse(options->inputs->symbolize, &n->mode);
+	*ret = n;
+	return 0;
+}
+
+void remote_names_free(struct remote_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->n_places; i++)
+		free(n->places[i].file);
+	free(n->places);
+	free(n->mappings);
+	free(n->questions);
+	free(n);
+}
+
+/* --- what has no names ------------------------------------------------------------------------ */
+
+/* What the kernel put there, or a device: no server knows it. */
+static bool is_strange(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	return *base == '[' || strncmp(base, "linux-vdso", 10) == 0 ||
+	       strncmp(path, "/dev/dri/", 9) == 0;
+}
+
+static bool is_wanted(const struct profile *p, const struct profile_location *l,
+		      const struct symbolize_mode *mode)
+{
+	const struct profile_mapping *m;
+
+	if (l->n_lines || !l->address)
+		return false;
+	if (l->mapping == PROFILE_NONE)
+		return !p->n_mappings;
+	m = &p->mappings[l->mapping];
+	return (mode->is_forced || !m->has_functions) && !is_strange(profile_string(p, m->path));
+}
+
+bool remote_names_are_wanted(const struct profile *p, const struct source *source,
+			     const struct report_inputs *inputs)
+{
+	struct symbolize_mode mode = {0};
+
+	(void)symbolize_mode_parse(inputs->symbolize, &mode);
+	if (!source->url || !mode.is_remote)
+		return false;
+	for (size_t i = 0; i < p->n_locations; i++)
+		if (is_wanted(p, &p->locations[i], &mode))
+			return true;
+	return false;
+}
+
+/* --- before and after the merge --------------------------------------------------------------- */
+
+static uint64_t pages_of(const struct profile_mapping *m)
+{
+	uint64_t size = m->limit - m->start;
+
+	return size / PAGE + (size % PAGE != 0);
+}
+
+static const char *file_of(const struct profile *p, const struct profile_mapping *m)
+{
+	return profile_string(p, m->build_id ? m->build_id : m->path);
+}
+
+/* Room for one more of @size bytes in *@array, which is a pointer. */
+static int make_room(void *array, size_t *room, size_t n, size_t size)
+{
+	size_t bigger = *room ? *room * 2 : 64;
+	void *grown;
+
+	if (n < *room)
+		return 0;
+	grown = reallocarray(*(void **)array, bigger, size);
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*(void **)array = grown;
+	*room = bigger;
+	return 0;
+}
+
+static int note_place(struct remote_names *n, const struct profile *p,
+		      const struct profile_mapping *m, const struct source *source)
+{
+	struct place *place;
+	int r = make_room(&n->places, &n->places_size, n->n_places, sizeof(*place));
+
+	if (r)
+		return r;
+	place = &n->places[n->n_places];
+	*place = (struct place){
+		.source = source,
+		.file = strdup(file_of(p, m)),
+		.start = m->start,
+		.offset = m->offset,
+		.n_pages = pages_of(m),
+	};
+	if (!place->file)
+		return error_origin(-ENOMEM);
+	n->n_places++;
+	return 0;
+}
+
+static int add_mapping_for_all(struct profile *p)
+{
+	const struct profile_mapping all = {.limit = UINT64_MAX};
+	uint32_t mapping;
+	int r = profile_add_mapping(p, &all, &mapping);
+
+	for (size_t i = 0; i < p->n_locations && !r; i++)
+		p->locations[i].mapping = mapping;
+	return r;
+}
+
+int remote_names_note(struct remote_names *n, struct input *in, const struct source *source)
+{
+	struct profile *p = input_profile(in);
+	int r = 0;
+
+	if (!source->url || !n->mode.is_remote)
+		return 0;
+	if (!n->legacy && input_format(in) == ANY_CPUPROFILE)
+		n->legacy = source;
+	if (!p->n_mappings)
+		r = add_mapping_for_all(p);
+	for (size_t i = 0; i < p->n_mappings && !r; i++) {
+		struct profile_mapping *m = &p->mappings[i];
+
+		if (!*file_of(p, m))
+			r = profile_add_text(p, source->url->shown, &m->path);
+		if (!r)
+			r = note_place(n, p, m, source);
+	}
+	return r;
+}
+
+static const struct place *find_place(const struct remote_names *n, const struct profile *p,
+				      const struct profile_mapping *m)
+{
+	const char *file = file_of(p, m);
+
+	for (size_t i = 0; i < n->n_places; i++) {
+		const struct place *place = &n->places[i];
+
+		if (place->offset == m->offset && place->n_pages == pages_of(m) &&
+		    strcmp(place->file, file) == 0)
+			return place;
+	}
+	return NULL;
+}
+
+int remote_names_look_up(struct remote_names *n, const struct profile *p)
+{
+	if (!n->n_places)
+		return 0;
+	n->mappings = calloc(p->n_mappings + 1, sizeof(*n->mappings));
+	if (!n->mappings)
+		return error_origin(-ENOMEM);
+	n->n_mappings = p->n_mappings;
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct place *place = find_place(n, p, &p->mappings[i]);
+
+		if (place)
+			n->mappings[i] = (struct mapping_source){
+				place->source, place->start - p->mappings[i].start};
+	}
+	return 0;
+}
+
+/* --- one server ------------------------------------------------------------------------------- */
+
+/*
+ * What the server says at @url: malloc'ed, up to @max bytes; *ret NULL: nothing of use, and @why
+ * says why.
+ */
+static int get(const struct remote_names *n, const struct source *source,
+	       struct http_request request, uint8_t **ret, size_t *ret_length,
+	       struct http_message *why)
+{
+	const struct report_inputs *in = n->options.inputs;
+	cleanup(http_freep) struct http *http = NULL;
+	struct http_answer answer;
+	int r = http_new(&http, NULL);
+
+	request.timeout_ms = source->url->names_ms;
+	request.certificate = in->tls_cert;
+	request.key = in->tls_key;
+	request.authorities = in->tls_ca;
+	request.is_insecure = source->url->is_insecure;
+	if (!r)
+		r = http_send(http, &request, why);
+	if (!r)
+		r = http_receive(http, &answer, why);
+	if (r)
+		return r < 0 ? r : 0;
+	if (answer.status == STATUS_OK)
+		r = read_end(answer.fd, request.max_bytes, ret, ret_length);
+	else
+		remote_describe(answer.status, answer.fd, why->text, sizeof(why->text));
+	close(answer.fd);
+	return r ? error_origin(r) : 0;
+}
+
+/* Its questions are sorted by address; the same one is asked once. malloc'ed. */
+static int write_question(const struct question *q, size_t n, char **ret, size_t *ret_length)
+{
+	FILE *out = open_memstream(ret, ret_length);
+
+	if (!out)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		if (!i || q[i].address != q[i - 1].address)
+			fprintf(out, "%s0x%" PRIx64, i ? "+" : "", q[i].address);
+	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+/* The first one of @address or what comes after it. */
+static size_t lower_bound(const struct question *q, size_t n, uint64_t address)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (q[middle].address < address)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* Of several names for an address, the last one, as in pprof. */
+static bool take_answer(struct question *q, size_t n, const uint8_t *data, size_t length)
+{
+	struct symbol_answer answer;
+	struct symbol_line line;
+
+	symbol_answer_init(&answer, data, length);
+	while (symbol_answer_next(&answer, &line)) {
+		size_t i = lower_bound(q, n, line.address);
+
+		for (; i < n && q[i].address == line.address; i++) {
+			q[i].name = line.name;
+			q[i].length = line.length;
+		}
+	}
+	return !answer.has_none;
+}
+
+static int set_name(struct namer *namer, const struct question *q)
+{
+	cleanup(freep) char *name = strndup(q->name, q->length);
+
+	if (name && !utf8_is_valid(name)) {
+		char *repaired = utf8_repair(name);
+
+		free(name);
+		name = repaired;
+	}
+	return name ? namer_set_function(namer, q->location, name, name) : error_origin(-ENOMEM);
+}
+
+/* The @count questions from @q on are for one server. */
+static int ask_one(struct remote_names *n, struct namer *namer, struct question *q, size_t count)
+{
+	const struct source *source = q->source;
+	cleanup(freep) uint8_t *data = NULL;
+	cleanup(freep) char *body = NULL;
+	struct http_request request = {.url = source->url->symbols, .max_bytes = ANSWER_MAX};
+	size_t length, n_named = 0;
+	struct http_message why;
+	int r = write_question(q, count, &body, &request.length);
+
+	request.body = (uint8_t *)body;
+	if (!r)
+		r = get(n, source, request, &data, &length, &why);
+	if (!r && !data)
+		remote_note(&n->options, "no names from %.200s: %s", source->url->shown, why.text);
+	if (r || !data)
+		return r;
+	if (!take_answer(q, count, data, length))
+		remote_note(&n->options, "no names from %.200s: the program has no symbols",
+			    source->url->shown);
+	for (size_t i = 0; i < count && !r; i++) {
+		if (!q[i].name)
+			continue;
+		r = set_name(namer, &q[i]);
+		n_named++;
+	}
+	if (!r && !n_named)
+		remote_note(&n->options, "the server at %.200s knows none of %zu addresses",
+			    source->url->shown, count);
+	return r;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static int compare_questions(const void *a, const void *b)
+{
+	const struct question *x = a, *y = b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int collect(struct remote_names *n, const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+		const struct mapping_source *from;
+		int r;
+
+		if (l->mapping >= n->n_mappings || !is_wanted(p, l, &n->mode))
+			continue;
+		from = &n->mappings[l->mapping];
+		if (!from->source)
+			continue;
+		if (n->n_questions == ASKED_MAX) {
+			n->n_too_many++;
+			continue;
+		}
+		r = make_room(&n->questions, &n->questions_size, n->n_questions,
+			      sizeof(*n->questions));
+		if (r)
+			return r;
+		n->questions[n->n_questions++] = (struct question){
+			.source = from->source,
+			.address = l->address + from->moved,
+			.location = (uint32_t)i,
+		};
+	}
+	return 0;
+}
+
+static int ask_all(struct remote_names *n, struct profile *p)
+{
+	cleanup(namer_freep) struct namer *namer = NULL;
+	int r = namer_new(&namer, p);
+
+	qsort(n->questions, n->n_questions, sizeof(*n->questions), compare_questions);
+	for (size_t i = 0, count; i < n->n_questions && !r; i += count) {
+		for (count = 1; i + count < n->n_questions &&
+				n->questions[i + count].source == n->questions[i].source;)
+			count++;
+		r = ask_one(n, namer, &n->questions[i], count);
+	}
+	if (n->n_too_many)
+		remote_note(&n->options, "%zu addresses stay without names: too many to ask for",
+			    n->n_too_many);
+	return r ? r : namer_finish(namer);
+}
+
+/* What was named after its URL is without a name again. */
+static void take_urls_back(const struct remote_names *n, struct profile *p)
+{
+	for (size_t i = 0; i < p->n_mappings && i < n->n_mappings; i++) {
+		const struct source *source = n->mappings[i].source;
+		struct profile_mapping *m = &p->mappings[i];
+
+		if (source && strcmp(profile_string(p, m->path), source->url->shown) == 0)
+			m->path = 0;
+	}
+}
+
+/* A legacy profile may tell no program; the server does. */
+static int name_program(struct remote_names *n, struct profile *p)
+{
+	struct http_request request = {.max_bytes = COMMAND_MAX};
+	cleanup(freep) uint8_t *data = NULL;
+	struct http_message why;
+	size_t length;
+	int r;
+
+	if (!n->legacy || !n->legacy->url->command || !p->n_mappings || p->mappings[0].path)
+		return 0;
+	request.url = n->legacy->url->command;
+	r = get(n, n->legacy, request, &data, &length, &why);
+	if (r || !data)
+		return r;
+	data[strcspn((char *)data, "\r\n")] = '\0';
+	return utf8_is_valid((char *)data) ? profile_add_text(p, (char *)data, &p->mappings[0].path)
+					   : 0;
+}
+
+int remote_names_ask(struct remote_names *n, struct profile *p)
+{
+	int r = collect(n, p);
+
+	if (!r && n->n_questions)
+		r = ask_all(n, p);
+	take_urls_back(n, p);
+	return r ? r : name_program(n, p);
+}

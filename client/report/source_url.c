@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/source_url.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/error.h"
+#include "common/http/http_protocol.h"
+#include "common/profile/message.h"
+
+#define GO_PROFILE     "/debug/pprof/profile"
+#define GO_FOLDER      "/debug/pprof/"
+#define LEGACY_PROFILE "/pprof/profile"
+#define LOCALHOST      "localhost"
+#define USUAL_S        60 /* if nobody says how long */
+#define MORE_S         5  /* for everything but the profile itself, as pprof has it */
+#define MS_PER_S       1000
+#define PORT_DIGITS    5
+
+/* A piece of a text. */
+struct piece {
+	const char *at;
+	size_t length;
+};
+
+#define P(piece) (int)(piece).length, (piece).at
+
+struct parts {
+	const char *scheme;
+	struct piece user; /* with its @ */
+	struct piece host; /* with its port */
+	struct piece path, query;
+	bool is_insecure;
+};
+
+void source_url_free(struct source_url *url)
+{
+	if (!url)
+		return;
+	free(url->request);
+	free(url->shown);
+	free(url->fallback);
+	free(url->symbols);
+	free(url->command);
+	free(url);
+}
+
+/* --- splitting -------------------------------------------------------------------------------- */
+
+static struct piece piece_to(const char *from, const char *end)
+{
+	return (struct piece){from, (size_t)(end - from)};
+}
+
+static bool equals(const struct piece *p, const char *text)
+{
+	return p->length == strlen(text) && strncasecmp(p->at, text, p->length) == 0;
+}
+
+static bool starts(const struct piece *p, const char *text)
+{
+	return p->length >= strlen(text) && memcmp(p->at, text, strlen(text)) == 0;
+}
+
+static bool ends(const struct piece *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	return p->length >= n && memcmp(p->at + p->length - n, text, n) == 0;
+}
+
+/* HOST:PORT, which may be followed by a path or a query; the host may be missing, or in brackets.
+ */
+static bool is_host_and_port(const char *text)
+{
+	const char *end = text + strcspn(text, "/?#"), *port = end;
+	const char *c = text;
+
+	while (port > text && isdigit((unsigned char)port[-1]))
+		port--;
+	if (port == end || end - port > PORT_DIGITS || port == text || port[-1] != ':')
+		return false;
+	port--;
+	if (*c == '[')
+		return port > c + 2 && port[-1] == ']' &&
+		       strspn(c + 1, "0123456789abcdefABCDEF:.") == (size_t)(port - c) - 2;
+	while (c < port && (isalnum((unsigned char)*c) || strchr("-._", *c)))
+		c++;
+	return c == port;
+}
+
+/* SOURCE_URL_E_*. @text without its scheme, if it had one. */
+static int split(const char *text, struct parts *p, struct profile_message *message)
+{
+	const char *end = text + strcspn(text, "/?#");
+	const char *at = memrchr(text, '@', (size_t)(end - text));
+
+	p->user = piece_to(text, at ? at + 1 : text);
+	p->host = piece_to(at ? at + 1 : text, end);
+	p->path = piece_to(end, end + strcspn(end, "?#"));
+	p->query = (struct piece){"", 0};
+	end = p->path.at + p->path.length;
+	if (*end == '?')
+		p->query = piece_to(end + 1, end + 1 + strcspn(end + 1, "#"));
+	if (!p->host.length)
+		return profile_refuse(message, SOURCE_URL_E_BAD, "this URL names no host");
+	for (const char *c = text; *c; c++)
+		if (isspace((unsigned char)*c) || iscntrl((unsigned char)*c))
+			return profile_refuse(message, SOURCE_URL_E_BAD,
+					      "a URL has no blanks; write %%20");
+	return SOURCE_URL_E_OK;
+}
+
+static int parse_scheme(const char *text, struct parts *ret, const char **ret_rest,
+			struct profile_message *message)
+{
+	const char *colon = strstr(text, "://");
+	struct piece scheme;
+
+	*ret = (struct parts){.scheme = "http"};
+	*ret_rest = text;
+	if (!colon || colon == text)
+		return is_host_and_port(text) ? SOURCE_URL_E_OK : SOURCE_URL_E_NONE;
+	scheme = piece_to(text, colon);
+	for (size_t i = 0; i < scheme.length; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("+-.", text[i]))
+			return SOURCE_URL_E_NONE;
+	*ret_rest = colon + 3;
+	ret->is_insecure = equals(&scheme, "https+insecure");
+	if (equals(&scheme, "https") || ret->is_insecure)
+		ret->scheme = "https";
+	else if (!equals(&scheme, "http"))
+		return profile_refuse(message, SOURCE_URL_E_BAD,
+				      "profiles are fetched by http and https, not by %.*s",
+				      (int)(scheme.length < 20 ? scheme.length : 20), text);
+	return SOURCE_URL_E_OK;
+}
+
+/* --- the query -------------------------------------------------------------------------------- */
+
+static struct piece next_value(struct piece *rest)
+{
+	const char *end = memchr(rest->at, '&', rest->length);
+	struct piece value = piece_to(rest->at, end ? end : rest->at + rest->length);
+	size_t used = value.length + (end != NULL);
+
+	*rest = (struct piece){rest->at + used, rest->length - used};
+	return value;
+}
+
+static bool is_seconds(const struct piece *value)
+{
+	return starts(value, "seconds=") || equals(value, "seconds");
+}
+
+static unsigned seconds_of(struct piece query)
+{
+	while (query.length) {
+		struct piece value = next_value(&query);
+		const char *number = value.at + strlen("seconds=");
+		unsigned long seconds;
+		char *end;
+
+		if (!is_seconds(&value))
+			continue;
+		if (value.length <= strlen("seconds=") || !isdigit((unsigned char)*number))
+			return 0;
+		seconds = strtoul(number, &end, 10);
+		if (end != value.at + value.length)
+			return 0;
+		return seconds < SOURCE_URL_SECONDS_MAX ? (unsigned)seconds
+							: SOURCE_URL_SECONDS_MAX;
+	}
+	return 0;
+}
+
+/* With its question mark, and @seconds in place of what says that; malloc'ed, or NULL. */
+static char *make_query(struct piece query, int64_t seconds)
+{
+	cleanup(freep) char *made = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&made, &length);
+	char before = '?';
+
+	if (!out)
+		return NULL;
+	while (query.length) {
+		struct piece value = next_value(&query);
+
+		if (!value.length || (seconds && is_seconds(&value)))
+			continue;
+		fprintf(out, "%c%.*s", before, P(value));
+		before = '&';
+	}
+	if (seconds)
+		fprintf(out, "%cseconds=%lld", before, (long long)seconds);
+	return fclose(out) == 0 ? steal_ptr(&made) : NULL;
+}
+
+/* --- what is made of them --------------------------------------------------------------------- */
+
+static bool is_legacy(const struct piece *path)
+{
+	static const char *const pages[] = {"/pprof/heap", "/pprof/growth", LEGACY_PROFILE,
+					    "/pprof/pmuprofile", "/pprof/contention"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
+		if (ends(path, pages[i]))
+			return true;
+	return false;
+}
+
+static bool is_go(const struct piece *path)
+{
+	return memmem(path->at, path->length, GO_FOLDER, strlen(GO_FOLDER));
+}
+
+/* The folder of a path, with its slash. */
+static struct piece folder_of(struct piece path)
+{
+	while (path.length > 1 && path.at[path.length - 1] == '/')
+		path.length--;
+	while (path.length > 1 && path.at[path.length - 1] != '/')
+		path.length--;
+	return path;
+}
+
+static int make(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int make(char **ret, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(ret, format, args);
+	va_end(args);
+	if (length >= 0)
+		return 0;
+	*ret = NULL;
+	return error_origin(-ENOMEM);
+}
+
+static int make_pages(struct source_url *url, const struct parts *p, const char *host)
+{
+	struct piece folder = folder_of(p->path);
+	int r;
+
+	if (!is_go(&p->path) && !is_legacy(&p->path))
+		return make(&url->symbols, "%s://%.*s%s/symbolz", p->scheme, P(p->user), host);
+	r = make(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host, P(folder));
+	if (!r)
+		r = make(&url->command, "%s://%.*s%s%.*scmdline", p->scheme, P(p->user), host,
+			 P(folder));
+	return r;
+}
+
+static int make_url(struct source_url *url, struct parts *p, int64_t seconds)
+{
+	const char *here = p->host.at[0] == ':' ? LOCALHOST : "";
+	cleanup(freep) char *query = make_query(p->query, seconds), *host = NULL;
+	int r = query ? make(&host, "%s%.*s", here, P(p->host)) : error_origin(-ENOMEM);
+
+	if (!r && (!p->path.length || equals(&p->path, "/"))) {
+		p->path = (struct piece){GO_PROFILE, strlen(GO_PROFILE)};
+		r = make(&url->fallback, "%s%s://%.*s%s%s%s", p->scheme,
+			 p->is_insecure ? "+insecure" : "", P(p->user), host, LEGACY_PROFILE,
+			 query);
+	}
+	if (!r)
+		r = make(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user), host,
+			 P(p->path), query);
+	if (!r)
+		r = make(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path), query);
+	return r ? r : make_pages(url, p, host);
+}
+
+static void set_times(struct source_url *url, const struct parts *p,
+		      const struct source_url_times *times)
+{
+	uint64_t timeout_s = (uint64_t)times->timeout_s;
+
+	url->seconds = times->seconds ? (unsigned)times->seconds : seconds_of(p->query);
+	url->names_ms = ((timeout_s ? timeout_s : USUAL_S) + MORE_S) * MS_PER_S;
+	if (!timeout_s)
+		timeout_s = url->seconds ? url->seconds + url->seconds / 2 : USUAL_S;
+	url->timeout_ms = (timeout_s + MORE_S) * MS_PER_S;
+}
+
+int source_url_parse(const char *text, const struct source_url_times *times,
+		     struct source_url **ret, struct profile_message *message)
+{
+	cleanup(source_url_freep) struct source_url *url = NULL;
+	struct parts parts;
+	const char *rest;
+	int r = parse_scheme(text, &parts, &rest, message);
+
+	if (!r)
+		r = split(rest, &parts, message);
+	if (r)
+		return r;
+	url = calloc(1, sizeof(*url));
+	if (!url)
+		return error_origin(-ENOMEM);
+	url->is_insecure = parts.is_insecure;
+	set_times(url, &parts, times);
+	r = make_url(url, &parts, times->seconds);
+	if (r)
+		return r;
+	if (strlen(url->request) > HTTP_URL_MAX)
+		return profile_refuse(message, SOURCE_URL_E_BAD, "a URL of more than %u bytes",
+				      HTTP_URL_MAX);
+	*ret = steal_ptr(&url);
+	return SOURCE_URL_E_OK;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/report/symbolize_mode.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && strncasecmp(text, word, length) == 0;
+}
+
+/* False: it is no word for a place. */
+static bool take_place(const char *text, size_t length, struct symbolize_mode *mode)
+{
+	bool is_fast = is_word(text, length, "fastlocal");
+	bool is_remote = is_word(text, length, "remote");
+
+	if (!is_fast && !is_remote && !is_word(text, length, "local"))
+		return false;
+	mode->is_remote = is_remote;
+	mode->is_local = !is_remote;
+	mode->is_fast |= is_fast;
+	return true;
+}
+
+bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
+{
+	struct symbolize_mode mode = {.is_local = true, .is_remote = true};
+	bool is_none = false;
+
+	for (;; text++) {
+		size_t length = strcspn(text, ":");
+
+		if (is_word(text, length, "none") || is_word(text, length, "no"))
+			is_none = true;
+		else if (is_word(text, length, "force"))
+			mode.is_forced = true;
+		else if (length && !take_place(text, length, &mode))
+			return false;
+		text += length;
+		if (!*text)
+			break;
+	}
+	*ret = is_none ? (struct symbolize_mode){0} : mode;
+	return true;
+}
