@@ -21,8 +21,8 @@ UNSET = {
 
 
 def environment(folder, **more):
-    return dict(os.environ, PPROF_TMPDIR=folder, HOME=folder, PPROF_BINARY_PATH=folder, TZ="UTC",
-                **more)
+    return {**os.environ, "PPROF_TMPDIR": folder, "HOME": folder, "PPROF_BINARY_PATH": folder,
+            "TZ": "UTC", **more}
 
 
 class Report:
@@ -57,8 +57,8 @@ class Report:
 
 
 def ask(reports, files, folder, before=()):
-    """What pprof prints for each of them, None for one that it refuses; and its complaints. All have
-    a sample_index, or none has: at the prompt it cannot be unset."""
+    """What pprof prints for each of them, None for one that it refuses; and its complaints. All
+    have a sample_index, or none has: at the prompt it cannot be unset."""
     outputs = [os.path.join(folder, f"report{i}.txt") for i in range(len(reports))]
     script = [line for report, output in zip(reports, outputs)
               for line in report.command(output)]
@@ -149,8 +149,8 @@ def graph_of(lines):
 
 
 def costs_of(lines, is_pprof):
-    """--callgrind in words: what each place weighs, and its calls. A callee's address is relative to
-    the line before, as callgrind has it; pprof takes the line before its caller's."""
+    """--callgrind in words: what each place weighs, and its calls. A callee's address is relative
+    to the line before, as callgrind has it; pprof takes the line before its caller's."""
     texts, place, out, at, before = {"ob": {}, "fl": {}, "fn": {}}, {}, collections.Counter(), 0, 0
     kinds = {"ob": "ob", "cob": "ob", "fl": "fl", "cfi": "fl", "cfl": "fl", "fn": "fn", "cfn": "fn"}
 

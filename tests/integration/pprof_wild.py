@@ -77,7 +77,8 @@ class Wild:
             self.locations.append((mapping, address, lines, rng.random() < .05))
         self.depths = rng.choice([[1, 2, 3], [0, 1, 2, 3, 4, 5, 8, 12] + [6] * 4, [30, 60]])
         self.recursive = rng.choice([0, .2, .6])
-        self.sizes = rng.choice([[1, 2, 3], [0, 0, 1], NUMBERS, [4096, 1 << 20, 10 ** 9, 61 * 10 ** 9]])
+        self.sizes = rng.choice([[1, 2, 3], [0, 0, 1], NUMBERS,
+                                 [4096, 1 << 20, 10 ** 9, 61 * 10 ** 9]])
         self.negative = rng.choice([0, 0, 0, .3, 1])
         self.labelled = rng.choice([0, 0, .5, 1])
         # Whether numbers of one key come in several units.
@@ -125,7 +126,8 @@ class Wild:
                 sample += part(2, value)
             body += part(2, sample + b"".join(part(3, m) for m in self.labels(rng, text)))
         for i, (start, limit, offset, path, build_id) in enumerate(self.mappings, 1):
-            body += part(3, message(i, start, limit, offset, text(path), text(build_id), 1, 1, 1, 1))
+            body += part(3, message(i, start, limit, offset, text(path), text(build_id),
+                                    1, 1, 1, 1))
         for i, (mapping, address, lines, folded) in enumerate(self.locations, 1):
             location = message(i, mapping, address)
             location += b"".join(part(4, message(*line)) for line in lines)
@@ -137,7 +139,8 @@ class Wild:
         body += b"".join(part(9 + i, t) for i, t in enumerate(self.times) if t)
         if self.period:
             name, unit, period = self.period
-            body += part(11, message(text(name), text(unit))) + (part(12, period) if period else b"")
+            body += part(11, message(text(name), text(unit)))
+            body += part(12, period) if period else b""
         body += b"".join(part(13, text(c)) for c in self.comments)
         if self.default:
             body += part(14, text(self.default))
@@ -171,7 +174,7 @@ KEY_FILTERS = ["thread", "bytes|pid", "^k", "nothing", ".", "mixed", "latency"]
 KEY_LISTS = ["thread", "thread,user", "bytes", "user,,pid", "nokey", "latency,request,thread",
              "k=v", "mixed", "latency", "pid,mixed,bytes"]
 VIEWS = ["text"] * 5 + ["tree", "tree", "traces", "raw", "tags", "peek", "dot", "callgrind",
-                                                                       "comments"]
+                        "comments"]
 
 
 def settings(rng, wild):
