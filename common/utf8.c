@@ -96,3 +96,21 @@ char *utf8_repair(const char *text)
 	ret[end] = '\0';
 	return ret;
 }
+
+size_t utf8_length(const char *text)
+{
+	size_t length = strlen(text), n = 0;
+
+	for (; length; n++) {
+		size_t bytes = utf8_character(text, length);
+
+		text += bytes ? bytes : 1;
+		length -= bytes ? bytes : 1;
+	}
+	return n;
+}
+
+int utf8_field(const char *text, int width)
+{
+	return width + (int)(strlen(text) - utf8_length(text));
+}

@@ -266,8 +266,8 @@ static int compare_tags(const void *a, const void *b, void *userdata)
 }
 
 /*
- * Numbers below a box. More than four are told as four ranges: each one joins that of the four
- * heaviest ones that it is nearest to.
+ * Numbers below a box. More than four are told as four ranges, each in units of its own: each one
+ * joins that of the four heaviest ones that it is nearest to.
  */
 static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
 		       bool by_flat, bool *ret_some)
@@ -308,7 +308,9 @@ static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, cons
 
 		measure_print(from, sizeof(from), least[i].number, least[i].unit, "auto");
 		measure_print(to, sizeof(to), most[i].number, most[i].unit, "auto");
-		if (least[i].number == most[i].number)
+		if (n == n_groups)
+			snprintf(range, sizeof(range), "%s", least[i].name);
+		else if (least[i].number == most[i].number)
 			snprintf(range, sizeof(range), "%s", from);
 		else
 			snprintf(range, sizeof(range), "%s..%s", from, to);
@@ -320,19 +322,29 @@ static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, cons
 	return 0;
 }
 
+static bool calls_others(const struct graph *g, uint32_t id)
+{
+	size_t n;
+	const uint32_t *calls = graph_callees(g, id, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (g->calls[calls[i]].callee != id)
+			return true;
+	return false;
+}
+
 /* Of a box that calls others its own weight is told by labels, else all of it. */
 static int put_tags(const struct writer *w, uint32_t id)
 {
 	cleanup(freep) struct graph_tag *tags = NULL;
 	bool *has_tags = &w->has_tags[id], by_flat;
-	size_t n, n_callees;
+	size_t n;
 	char parent[32];
 	int r = graph_tags_of(w->g->tags, id, false, GRAPH_TAG_NONE, &tags, &n);
 
 	if (r)
 		return r;
-	graph_callees(w->g, id, &n_callees);
-	by_flat = n_callees > 0;
+	by_flat = calls_others(w->g, id);
 	if (n)
 		qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
 	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN && !r; i++) {

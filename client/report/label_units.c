@@ -6,17 +6,16 @@
 
 #include "common/error.h"
 #include "common/profile/profile.h"
-#include "common/profile/shape.h"
 
 void label_units_deinit(struct label_units *u)
 {
 	pair_table_deinit(&u->by_key);
 }
 
-int label_units_learn(struct label_units *u, const struct stack *stack)
+int label_units_learn(struct label_units *u, const struct profile_label *labels, size_t n)
 {
-	for (uint32_t i = 0; i < stack->n_labels; i++) {
-		const struct profile_label *l = &stack->labels[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_label *l = &labels[i];
 		struct pair_table_slot *slot;
 
 		if (l->str || !l->num_unit)
@@ -32,7 +31,7 @@ int label_units_learn(struct label_units *u, const struct stack *stack)
 
 const char *label_units_of(const struct label_units *u, const struct profile *p, uint32_t key)
 {
-	uint32_t unit = pair_table_get(&u->by_key, key, 0);
+	uint32_t unit = u ? pair_table_get(&u->by_key, key, 0) : PAIR_TABLE_NONE;
 	const char *name = profile_string(p, key);
 
 	if (unit != PAIR_TABLE_NONE)

@@ -10,6 +10,7 @@
 
 #include "client/report/collapsed_view.h"
 #include "client/report/flame.h"
+#include "client/report/label_units.h"
 #include "client/report/picture.h"
 #include "client/report/speedscope.h"
 #include "client/report/view.h"
@@ -36,6 +37,7 @@ struct maker {
 	bool addresses; /* the profile as it is, but for the filters */
 	bool objects;   /* tells files and modules, whatever the granularity */
 	bool held;      /* all samples at once */
+	bool units;     /* prints labels' numbers */
 	bool lines;     /* tells lines, whatever the granularity */
 	bool outermost; /* no inlined functions: what is inlined lies at the same address */
 };
@@ -44,8 +46,8 @@ static const struct maker makers[] = {
 	[REPORT_TEXT] = {.class = &view_text},
 	[REPORT_TREE] = {.class = &view_tree},
 	[REPORT_PEEK] = {.class = &view_peek},
-	[REPORT_TRACES] = {.class = &view_traces, .held = true},
-	[REPORT_TAGS] = {.class = &view_tags, .held = true},
+	[REPORT_TRACES] = {.class = &view_traces, .held = true, .units = true},
+	[REPORT_TAGS] = {.class = &view_tags, .held = true, .units = true},
 	[REPORT_COMMENTS] = {.class = &view_comments},
 	[REPORT_DOT] = {.class = &view_dot},
 	[REPORT_SVG] = {.class = &view_dot, .draws = "svg"},
@@ -180,6 +182,7 @@ struct work {
 	struct view_options view_options;
 	struct view_input input;
 	struct compare_total all, taken; /* before and after the filters */
+	struct label_units label_units;
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
@@ -191,6 +194,7 @@ static void work_deinit(struct work *w)
 {
 	report_view_free(w->view);
 	shape_free(w->shape);
+	label_units_deinit(&w->label_units);
 }
 
 static void add_filter(struct work *w, const char *name, const char *value)
@@ -305,6 +309,16 @@ static bool is_zero(const struct profile *p, size_t sample)
 	return true;
 }
 
+/* Before any filter: what a number means does not depend on which of them are shown. */
+static int learn_units(struct work *w, const struct profile *p, size_t sample)
+{
+	const struct profile_sample *s = &p->samples[sample];
+
+	if (!w->maker->units || w->has_totals || !s->n_labels)
+		return 0;
+	return label_units_learn(&w->label_units, &p->sample_labels[s->first_label], s->n_labels);
+}
+
 static void count(const struct work *w, struct compare_total *t, const struct profile *p,
 		  size_t sample)
 {
@@ -326,7 +340,9 @@ static int take_batch(struct work *w, struct profile *p, stack_taker take, void 
 		if (is_zero(p, i))
 			continue;
 		count(w, &w->all, p, i);
-		r = shape_stack(w->shape, p, i, &stack);
+		r = learn_units(w, p, i);
+		if (!r)
+			r = shape_stack(w->shape, p, i, &stack);
 		if (r == SHAPE_E_DROPPED) {
 			r = 0;
 			continue;
@@ -572,6 +588,7 @@ int produce(struct load *l, const struct report_options *o, const struct produce
 		return r;
 	set_view_options(&w);
 	set_notes(&w);
+	w.input.label_units = &w.label_units;
 	r = w.maker->converts ? run_conversion(&w, out) : w.maker->shows ? show(&w) : make(&w, out);
 	if (r > 0 && r != PRODUCE_E_NOTHING)
 		return r;

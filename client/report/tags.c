@@ -13,6 +13,7 @@
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
 #include "common/profile/shape.h"
+#include "common/utf8.h"
 
 /* What a label says, and what the stacks weigh that have it. */
 struct said {
@@ -23,7 +24,6 @@ struct said {
 struct tags {
 	struct view view;
 	struct view_options options;
-	struct label_units units;
 	struct said *said;
 	size_t n_said, capacity;
 	struct profile_table table;
@@ -43,7 +43,6 @@ static void tags_destroy(struct view *view)
 
 	if (!t)
 		return;
-	label_units_deinit(&t->units);
 	profile_table_deinit(&t->table);
 	free(t->said);
 	free(t);
@@ -96,7 +95,7 @@ static int add_label(struct tags *t, const struct profile_label *label, int64_t 
 static int tags_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct tags *t = (struct tags *)view;
-	int r = label_units_learn(&t->units, stack);
+	int r = 0;
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
 		r = add_label(t, &stack->labels[i], stack->values[input->type]);
@@ -120,10 +119,11 @@ static int compare_weights(const void *a, const void *b)
 }
 
 /* Lines by key and value; numbers that are printed alike are one. */
-static int make_lines(const struct tags *t, const struct profile *p, struct line *lines,
+static int make_lines(const struct tags *t, const struct view_input *input, struct line *lines,
 		      size_t *ret_n)
 {
 	const char *unit = t->options.unit && *t->options.unit ? t->options.unit : "minimum";
+	const struct profile *p = input->profile;
 	size_t n = 0;
 
 	for (; n < t->n_said; n++) {
@@ -131,7 +131,7 @@ static int make_lines(const struct tags *t, const struct profile *p, struct line
 		char number[MEASURE_TEXT_MAX];
 
 		measure_print(number, sizeof(number), said->num,
-			      label_units_of(&t->units, p, said->key), unit);
+			      label_units_of(input->label_units, p, said->key), unit);
 		lines[n] = (struct line){.key = profile_string(p, said->key),
 					 .value = said->str ? node_name_plain(
 								      profile_string(p, said->str))
@@ -192,13 +192,13 @@ static int put_key(FILE *out, struct line *lines, size_t n, const struct values 
 	qsort(lines, n, sizeof(*lines), compare_weights);
 	for (size_t i = 0; i < n && !r; i++) {
 		r = print_weight(v, lines[i].weight, total, &weights[i]);
-		if (!r && strlen(weights[i]) > width)
-			width = strlen(weights[i]);
+		if (!r && utf8_length(weights[i]) > width)
+			width = utf8_length(weights[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!r)
-			fprintf(out, "%*s%*s %s\n", (int)strlen(key) + 2, "", (int)width + 1,
-				weights[i], lines[i].value);
+			fprintf(out, "%*s%*s %s\n", (int)utf8_length(key) + 2, "",
+				utf8_field(weights[i], (int)width + 1), weights[i], lines[i].value);
 		free(weights[i]);
 	}
 	fputc('\n', out);
@@ -219,7 +219,7 @@ static int tags_end(struct view *view, const struct view_input *input, FILE *out
 	if (!lines)
 		return error_origin(-ENOMEM);
 	values_init(&values, input, &t->options);
-	r = make_lines(t, input->profile, lines, &n);
+	r = make_lines(t, input, lines, &n);
 	for (size_t i = 0; i < n && !r; i = next) {
 		for (next = i + 1; next < n && strcmp(lines[next].key, lines[i].key) == 0;)
 			next++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --traces: every stack with its labels, in the order in which they come. Nothing of them is kept:
- * the first time the units of labels are learned, the second time they are written.
+ * the first time totals and units become known, the second time the stacks are written.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/shape.h"
+#include "common/utf8.h"
 
 static const char separator[] =
 	"-----------+-------------------------------------------------------";
@@ -23,7 +24,6 @@ static const char separator[] =
 struct traces {
 	struct view view;
 	struct view_options options;
-	struct label_units units;
 	struct values values;
 	FILE *out;    /* NULL the first time; borrowed */
 	char **names; /* by frame, made when first needed */
@@ -36,7 +36,6 @@ static void traces_destroy(struct view *view)
 
 	if (!t)
 		return;
-	label_units_deinit(&t->units);
 	for (size_t i = 0; i < t->n_names; i++)
 		free(t->names[i]);
 	free(t->names);
@@ -58,11 +57,12 @@ static int traces_make(struct view **ret, const struct view_options *options,
 }
 
 /* All labels of one key, "key:  value value"; *ret malloc'ed. */
-static int print_label(const struct traces *t, const struct profile *p, const struct stack *stack,
+static int print_label(const struct view_input *input, const struct stack *stack,
 		       const struct profile_label *first, char **ret)
 {
+	const struct profile *p = input->profile;
 	cleanup(freep) char *key = node_name_plain(profile_string(p, first->key));
-	const char *unit = label_units_of(&t->units, p, first->key);
+	const char *unit = label_units_of(input->label_units, p, first->key);
 	const char *before = "  ";
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
@@ -72,7 +72,7 @@ static int print_label(const struct traces *t, const struct profile *p, const st
 			fclose(out);
 		return error_origin(-ENOMEM);
 	}
-	fprintf(out, "%10s:", key);
+	fprintf(out, "%*s:", utf8_field(key, 10), key);
 	for (const struct profile_label *l = first; l < stack->labels + stack->n_labels; l++) {
 		char number[MEASURE_TEXT_MAX];
 
@@ -107,8 +107,8 @@ static bool is_repeated(const struct stack *stack, uint32_t label)
 	return false;
 }
 
-static int put_labels(const struct traces *t, const struct profile *p, const struct stack *stack,
-		      bool are_texts)
+static int put_labels(const struct traces *t, const struct view_input *input,
+		      const struct stack *stack, bool are_texts)
 {
 	cleanup(freep) char **lines = calloc(stack->n_labels + 1, sizeof(*lines));
 	size_t n = 0;
@@ -116,7 +116,7 @@ static int put_labels(const struct traces *t, const struct profile *p, const str
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
 		if (!stack->labels[i].str == !are_texts && !is_repeated(stack, i))
-			r = print_label(t, p, stack, &stack->labels[i], &lines[n++]);
+			r = print_label(input, stack, &stack->labels[i], &lines[n++]);
 	if (!r)
 		qsort(lines, n, sizeof(*lines), compare_lines);
 	for (size_t i = 0; i < n; i++) {
@@ -151,11 +151,11 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	int r;
 
 	if (!t->out)
-		return label_units_learn(&t->units, stack);
+		return 0;
 	fprintf(t->out, "%s\n", separator);
-	r = put_labels(t, input->profile, stack, true);
+	r = put_labels(t, input, stack, true);
 	if (!r)
-		r = put_labels(t, input->profile, stack, false);
+		r = put_labels(t, input, stack, false);
 	values_print(&t->values, value,
 		     graph_mean(graph_add_clamped(stack->values[input->type], 0), divisor));
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {

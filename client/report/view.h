@@ -27,6 +27,7 @@
 #include "common/cleanup.h"
 
 struct frame;
+struct label_units;
 struct profile;
 struct profile_label;
 struct profile_message;
@@ -70,6 +71,9 @@ struct view_input {
 	unsigned type; /* which of a stack's values is told */
 	bool mean;     /* divided by the stack's first value */
 	int64_t total; /* what percentages are of; matters from the first report_view_end() on */
+	/* Of all labels of the profile, also those that filters leave out; known when the total is.
+	 */
+	const struct label_units *label_units;
 	const char *const *notes; /* lines for the header, such as from which files this is */
 	size_t n_notes;
 };

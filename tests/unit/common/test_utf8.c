@@ -94,12 +94,23 @@ static void test_harmless(void **state)
 	check_harmless("\xff\xe9", "\xff\xe9");
 }
 
+static void test_width(void **state)
+{
+	(void)state;
+	assert_int_equal(utf8_length(""), 0);
+	assert_int_equal(utf8_length("caf\xc3\xa9"), 4);
+	assert_int_equal(utf8_length("\xff\xe2\x82\xac"), 2);
+	assert_int_equal(utf8_field("cafe", 10), 10);
+	assert_int_equal(utf8_field("caf\xc3\xa9", 10), 11);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters),
 		cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_harmless),
+		cmocka_unit_test(test_width),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/report/label_units.h"
 #include "client/report/view.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
@@ -31,6 +32,7 @@ struct fixture {
 	size_t n_frames;
 	struct fixture_stack stacks[FIXTURE_STACKS_MAX];
 	size_t n_stacks;
+	struct label_units label_units;
 	int64_t total;
 	unsigned n_passes; /* of the last view */
 };
@@ -63,6 +65,7 @@ static inline int fixture_teardown(void **state)
 		free(f->stacks[i].frames);
 		free(f->stacks[i].is_inlined);
 	}
+	label_units_deinit(&f->label_units);
 	profile_free(f->p);
 	free(f);
 	return 0;
@@ -136,8 +139,11 @@ static inline void fixture_label(struct fixture *f, struct fixture_stack *s, con
 
 static inline struct view_input fixture_input(const struct fixture *f)
 {
-	return (struct view_input){
-		.profile = f->p, .frames = f->frames, .n_frames = f->n_frames, .total = f->total};
+	return (struct view_input){.profile = f->p,
+				   .frames = f->frames,
+				   .n_frames = f->n_frames,
+				   .total = f->total,
+				   .label_units = &f->label_units};
 }
 
 static inline struct stack fixture_get(const struct fixture *f, size_t i)
@@ -171,6 +177,9 @@ static inline int fixture_try(struct fixture *f, const struct view_class *class,
 		for (size_t i = 0; i < f->n_stacks; i++) {
 			struct stack stack = fixture_get(f, i);
 
+			assert_int_equal(label_units_learn(&f->label_units, stack.labels,
+							   stack.n_labels),
+					 0);
 			assert_int_equal(report_view_add(view, input, &stack), 0);
 		}
 		r = report_view_end(view, input, out, &again, &message);

@@ -186,6 +186,38 @@ static void test_labels_of_what_is_left_out(void **state)
 	free(text);
 }
 
+/* A function that calls itself alone calls nothing else. */
+static void test_labels_of_recursion(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	view_options_init(&options);
+	options.nodefraction = .1;
+	fixture_stack(f, "main;work;work", 100);
+	fixture_label(f, fixture_stack(f, "main;work;thin1", 8), "thread", "a", 0, NULL);
+	fixture_label(f, fixture_stack(f, "main;work;thin2", 7), "thread", "a", 0, NULL);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "[label=\"thread:a\" fontsize=8 shape=box3d tooltip=\"15\"]");
+}
+
+/* Up to four come in the unit that was asked for. */
+static void test_few_numbers(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	view_options_init(&options);
+	options.unit = "kb";
+	fixture_label(f, fixture_stack(f, "work", 10), "bytes", NULL, 3 << 20, "bytes");
+	fixture_label(f, fixture_stack(f, "work", 9), "bytes", NULL, 512, "bytes");
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "[label=\"3072kB\"");
+	assert_contains(text, "[label=\"0.50kB\"");
+}
+
 static void test_numbers(void **state)
 {
 	static const int64_t bytes[] = {16, 24, 32, 4096, 4100, 1 << 20};
@@ -323,6 +355,8 @@ int main(void)
 		TEST(test_bad_picture),
 		TEST(test_labels),
 		TEST(test_labels_of_what_is_left_out),
+		TEST(test_labels_of_recursion),
+		TEST(test_few_numbers),
 		TEST(test_numbers),
 		TEST(test_call_tree),
 		TEST(test_callgrind),
