@@ -25,6 +25,11 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 	case UNIXSOCK_E_OK:
 		return STATUS_DONE;
 	case UNIXSOCK_E_NOBODY:
+		if (!context->user && strcmp(context->socket, SYSTEM_SOCKET) != 0)
+			return complain(context, STATUS_NO_DAEMON,
+					"no profd answers at %s, which --socket or PROFD_SOCKET "
+					"names",
+					context->socket);
 		return complain(context, STATUS_NO_DAEMON,
 				"no profd answers at %s; start one: systemctl %sstart profd",
 				context->socket, context->user ? "--user " : "");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
@@ -156,24 +154,6 @@ static void say_nothing(const struct context *context, const struct list_argumen
 		fprintf(context->err, "profctl list: nothing is stored%s\n", range);
 }
 
-/* As systemctl takes names of units: what has no suffix may be a service without it. */
-static int list_unit(struct context *context, Profd__Control__Request *request,
-		     Profd__Control__Response **ret)
-{
-	cleanup(freep) char *unit = NULL;
-	char *given = request->list->service;
-	int r;
-
-	if (asprintf(&unit, "%s.service", given) < 0) {
-		unit = NULL;
-		return complain(context, STATUS_FAILED, "no memory");
-	}
-	request->list->service = unit;
-	r = call(context, request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_LISTING, ret);
-	request->list->service = given;
-	return r;
-}
-
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
@@ -192,12 +172,6 @@ int list_run(struct context *context, int argc, char **argv)
 	request.list = &list;
 	r = call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_LISTING,
 		 &response);
-	if (!r && !response->listing->n_rows && *arguments.service &&
-	    !strchr(arguments.service, '.')) {
-		response_freep(&response);
-		response = NULL;
-		r = list_unit(context, &request, &response);
-	}
 	if (r)
 		return r;
 	if (arguments.json)

@@ -180,17 +180,20 @@ int report_on(struct context *context, const struct report_arguments *a)
 	};
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct memory_bound bound;
+	struct profile_message message;
 	int status = parse_range(context, a, &options);
 
 	memory_bound(&bound);
+	if (!o.view && !asks)
+		o.view = REPORT_TEXT;
 	if (o.view == REPORT_COMMENTS)
 		inputs.symbolize = "none"; /* there is nothing to name */
+	if (!status)
+		status = status_of(context, produce_check(&o, &message), &message);
 	if (!status)
 		status = load(context, &options, &l);
 	if (status)
 		return status;
-	if (!o.view && !asks)
-		o.view = REPORT_TEXT;
 	if (!asks)
 		return report_once(context, &telling, l, &o);
 	return prompt_run(l, &o,

@@ -292,7 +292,7 @@ static int make_shape(struct work *w)
 		.no_inlines = w->maker->outermost || (!addresses && o->noinlines),
 		.with_objects = addresses || w->maker->objects,
 		.whole_filenames = o->view == REPORT_TRACES,
-		.nameless_addresses = load_is_legacy(w->load),
+		.nameless_addresses = w->load && load_is_legacy(w->load),
 	};
 	int r = shape_new(&w->shape, &options, w->message);
 
@@ -568,6 +568,13 @@ static int tell_warnings(struct work *w)
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		tell(w, line);
 	return 0;
+}
+
+int produce_check(const struct report_options *o, struct profile_message *message)
+{
+	cleanup(work_deinit) struct work w = {.o = o, .maker = maker_of(o), .message = message};
+
+	return make_shape(&w);
 }
 
 int produce(struct load *l, const struct report_options *o, const struct produce_context *c,

@@ -35,6 +35,11 @@ bool produce_wants_lines(const struct report_options *o);
 bool produce_is_binary(const struct report_options *o);
 
 /*
+ * Looks at what can be wrong with a report before anything was read for it: its expressions.
+ * PRODUCE_E_OK, _BAD_OPTION or negative errno.
+ */
+int produce_check(const struct report_options *o, struct profile_message *message);
+/*
  * Writes the report to @out, whose errors are the caller's to look for. PRODUCE_E_* or negative
  * errno.
  */

@@ -249,12 +249,8 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 	int r;
 
 	names_escape(service, NAMES_ESCAPED_MAX, escaped);
-	if (snprintf(folder, sizeof(folder), "%s/services/%s", store, escaped) >=
-	    (int)sizeof(folder))
-		return refuse(message, store, ENAMETOOLONG);
-	if (!strchr(service, '.') && stat(folder, &st) < 0 && errno == ENOENT &&
-	    snprintf(folder, sizeof(folder), "%s/services/%s.service", store, escaped) >=
-		    (int)sizeof(folder))
+	if (snprintf(folder, sizeof(folder), "%s/services/%s%s", store, escaped,
+		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(folder))
 		return refuse(message, store, ENAMETOOLONG);
 	if (stat(store, &st) < 0 && errno == ENOENT)
 		return profile_refuse(message, SOURCES_E_NONE,

@@ -46,8 +46,8 @@ void sources_deinit(struct sources *s);
 int sources_add(struct sources *s, const char *path, struct profile_message *message);
 /*
  * The windows of @service in the store at @store that overlap the time from @since_ns up to
- * @until_ns (0: no bound). As systemctl takes names, nginx is nginx.service where the store has no
- * nginx. SOURCES_E_* or negative errno.
+ * @until_ns (0: no bound). nginx is nginx.service (names_lacks_suffix()). SOURCES_E_* or
+ * negative errno.
  */
 int sources_add_service(struct sources *s, const char *store, const char *service,
 			uint64_t since_ns, uint64_t until_ns, struct profile_message *message);

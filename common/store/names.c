@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/cleanup.h"
+
 #define HASH_DIGITS 17                       /* '-' and 16 hex digits */
 #define TIME_END_S  (INT64_MAX / 1000000000) /* of what nanoseconds in 64 bits can tell */
 
@@ -119,6 +121,19 @@ bool names_means(const char *asked, const char *service)
 	names_escape(asked, NAMES_ESCAPED_MAX, escaped);
 	names_escape(service, NAMES_ESCAPED_MAX, folder);
 	return strcmp(escaped, folder) == 0;
+}
+
+bool names_lacks_suffix(const char *asked)
+{
+	static const char *const own[] = {"", "kernel", "other", "transient"};
+	const char *uid = strncmp(asked, "user-", 5) == 0 ? asked + 5 : "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (strcmp(asked, own[i]) == 0)
+			return false;
+	if (*uid && strspn(uid, "0123456789") == strlen(uid))
+		return false;
+	return !strchr(asked, '.');
 }
 
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE])

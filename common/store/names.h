@@ -39,6 +39,11 @@ bool names_unescape(const char *name, char *ret, size_t size);
  * was cut. Cheap unless the name is long.
  */
 bool names_means(const char *asked, const char *service);
+/*
+ * Whether @asked leaves out ".service", as one may with systemctl: units have a suffix, and of what
+ * profd names itself only kernel, other, transient and user-UID have none.
+ */
+bool names_lacks_suffix(const char *asked);
 
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE]);
 void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE]);

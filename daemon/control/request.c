@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/packet.h"
+#include "common/store/names.h"
 #include "control.pb-c.h"
 #include "daemon/output/snapshot.h"
 
@@ -330,6 +333,28 @@ static int decode_verb(struct request *ret, struct request_message *message)
 	}
 }
 
+/* nginx is nginx.service. */
+static int complete_service(Profd__Control__Request *m)
+{
+	char **name = NULL, *unit;
+
+	if (m->verb_case == PROFD__CONTROL__REQUEST__VERB_START &&
+	    m->start->target == PROFD__CONTROL__TARGET_KIND__SERVICE)
+		name = &m->start->text;
+	else if (m->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST)
+		name = &m->list->service;
+	else if (m->verb_case == PROFD__CONTROL__REQUEST__VERB_COLLECT &&
+		 m->collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE)
+		name = &m->collect->service;
+	if (!name || !names_lacks_suffix(*name))
+		return 0;
+	if (asprintf(&unit, "%s.service", *name) < 0)
+		return error_origin(-ENOMEM);
+	free(*name); /* one that is not empty is protobuf-c's, of malloc() */
+	*name = unit;
+	return 0;
+}
+
 int request_decode(const uint8_t *data, size_t size, struct request **ret,
 		   struct request_message *message)
 {
@@ -345,7 +370,9 @@ int request_decode(const uint8_t *data, size_t size, struct request **ret,
 	request->message = profd__control__request__unpack(NULL, size, data);
 	if (!request->message)
 		return REQUEST_E_GARBAGE;
-	r = decode_verb(request, message);
+	r = complete_service(request->message);
+	if (!r)
+		r = decode_verb(request, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&request);

@@ -167,6 +167,43 @@ static void test_stop_and_list(void **state)
 	assert_int_equal(decode(&message, &request, &why), REQUEST_E_INVALID);
 }
 
+/* As systemctl takes names of services. */
+static void test_services_without_suffix(void **state)
+{
+	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	struct request *request = NULL;
+	struct request_message why;
+
+	(void)state;
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
+	message.start = &start;
+	start.target = PROFD__CONTROL__TARGET_KIND__SERVICE;
+	start.text = (char[]){"nginx"};
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_string_equal(request->start.text, "nginx.service");
+	request_free(request);
+	start.target = PROFD__CONTROL__TARGET_KIND__COMM;
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_string_equal(request->start.text, "nginx");
+	request_free(request);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
+	message.list = &list;
+	list.service = (char[]){"other"};
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_string_equal(request->service, "other");
+	request_free(request);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
+	message.collect = &collect;
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
+	collect.service = (char[]){"getty@tty1"};
+	assert_int_equal(decode(&message, &request, &why), REQUEST_E_OK);
+	assert_string_equal(request->collect.service, "getty@tty1.service");
+	request_free(request);
+}
+
 static void test_collect_and_vacuum(void **state)
 {
 	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
@@ -276,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_start_bounds),
 		cmocka_unit_test(test_images_are_refused),
 		cmocka_unit_test(test_stop_and_list),
+		cmocka_unit_test(test_services_without_suffix),
 		cmocka_unit_test(test_collect_and_vacuum),
 		cmocka_unit_test(test_live_sessions),
 		cmocka_unit_test(test_garbage),

@@ -175,6 +175,22 @@ static void test_epochs(void **state)
 	assert_false(names_parse_epoch("", &begin_s));
 }
 
+static void test_suffix(void **state)
+{
+	(void)state;
+	assert_true(names_lacks_suffix("nginx"));
+	assert_true(names_lacks_suffix("user-x"));
+	assert_true(names_lacks_suffix("user-"));
+	assert_true(names_lacks_suffix("getty@tty1"));
+	assert_false(names_lacks_suffix("nginx.service"));
+	assert_false(names_lacks_suffix("docker-ab.scope"));
+	assert_false(names_lacks_suffix(""));
+	assert_false(names_lacks_suffix("kernel"));
+	assert_false(names_lacks_suffix("other"));
+	assert_false(names_lacks_suffix("transient"));
+	assert_false(names_lacks_suffix("user-1000"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_end_of_time),
 		cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_suffix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
