@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/debuginfo/fetch_packet.h"
 #include "common/debuginfo/fetcher.h"
 #include "common/debuginfo/fetcher_process.h"
@@ -22,7 +22,6 @@
 #define PEM_MAX     ((size_t)1 << 20) /* bytes of a file */
 #define GRACE_MS    5000              /* past the timeout, which the gateway should have kept */
 #define SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-#define MS_PER_S    UINT64_C(1000)
 #define NS_PER_MS   1000000
 #define POLL_MAX_MS 3600000
 
@@ -79,10 +78,7 @@ void http_free(struct http *h)
 
 static uint64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * MS_PER_S + (uint64_t)ts.tv_nsec / NS_PER_MS;
+	return clock_ns(CLOCK_MONOTONIC) / NS_PER_MS;
 }
 
 /* It ended, or is no use any more. */

@@ -48,6 +48,31 @@ void pprof_reading_deinit(struct pprof_reading *r)
 	free(r->labels);
 }
 
+int pprof_reading_place(struct pprof_reading *r, uint64_t offset)
+{
+	struct profile_message what;
+
+	if (!r->message)
+		return PPROF_E_MALFORMED;
+	what = *r->message;
+	return PPROF_REFUSE(r, "%.150s, at byte %" PRIu64, what.text, offset);
+}
+
+/* Of the field at @at of the data. */
+static int tell_place(struct pprof_reading *r, size_t at)
+{
+	const struct pprof_places *places = r->places;
+	size_t i;
+
+	if (!places)
+		return pprof_reading_place(r, at);
+	if (at >= places->end)
+		return PPROF_E_MALFORMED;
+	for (i = places->n - 1; places->pieces[i].at > at; i--)
+		;
+	return pprof_reading_place(r, places->pieces[i].offset + (at - places->pieces[i].at));
+}
+
 int pprof_reading_checked(struct pprof_reading *r, int error)
 {
 	if (error == -E2BIG)
@@ -401,7 +426,7 @@ static int walk(struct pprof_reading *r, size_t max_fields, size_t *ret_n)
 			return PPROF_REFUSE(r, "not a profile.proto: no field at byte %zu", offset);
 		e = walks[r->walk].visit(r, &f);
 		if (e)
-			return e;
+			return e == PPROF_E_MALFORMED ? tell_place(r, offset) : e;
 	}
 	*ret_n = n;
 	return 0;

@@ -22,12 +22,27 @@
 #define PPROF_F_SAMPLE 2u
 #define PPROF_F_STRING 6u
 
+/*
+ * Where in the message parts of it are that were put together: from the byte @at of them on, those
+ * from @offset on. Programs write things of a kind one after the other, so that these are few; what
+ * more there are is not remembered.
+ */
+struct pprof_places {
+	struct {
+		size_t at;
+		uint64_t offset;
+	} pieces[64];
+	size_t n;
+	size_t end; /* bytes whose place is known */
+};
+
 /* All zero but for message and data, and for p if strings come first: nothing is read yet. */
 struct pprof_reading {
 	struct profile *p;
 	struct profile_message *message;
 	struct wire data;
-	struct wire at; /* of the walk in work */
+	const struct pprof_places *places; /* of data; NULL: it is the message */
+	struct wire at;                    /* of the walk in work */
 	unsigned walk;
 	uint32_t *strings; /* number in the file to number in the profile */
 	size_t n_strings, max_strings;
@@ -47,6 +62,11 @@ struct pprof_reading {
 #define PPROF_REFUSE(r, ...) profile_refuse((r)->message, PPROF_E_MALFORMED, __VA_ARGS__)
 
 void pprof_reading_deinit(struct pprof_reading *r);
+/*
+ * Adds to the message where in the file, unpacked, the field begins that was refused. Returns
+ * PPROF_E_MALFORMED.
+ */
+int pprof_reading_place(struct pprof_reading *r, uint64_t offset);
 /*
  * Walks over at most @max_fields of the message at r->data, which stays where it is until all walks
  * are over (*ret_done). PPROF_E_* or negative errno.

@@ -35,8 +35,9 @@ struct pprof_reader {
 	uint64_t offset; /* of the buffer in the message */
 	uint8_t *tables; /* the message without strings and samples */
 	size_t n_tables, tables_size;
-	size_t n_bytes, max_bytes; /* of what samples refer to */
-	bool has_tables;           /* it is the second time */
+	struct pprof_places places; /* of the tables */
+	size_t n_bytes, max_bytes;  /* of what samples refer to */
+	bool has_tables;            /* it is the second time */
 };
 
 int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
@@ -87,6 +88,23 @@ static int make_room(uint8_t **bytes, size_t *size, size_t used, size_t n)
 	return 0;
 }
 
+/* The next @n bytes of the tables are from @offset of the message on. */
+static void note_place(struct pprof_reader *r, uint64_t offset, size_t n)
+{
+	struct pprof_places *p = &r->places;
+	size_t at = r->n_tables;
+
+	if (at != p->end)
+		return; /* there were too many before it */
+	if (!p->n || p->pieces[p->n - 1].offset + (at - p->pieces[p->n - 1].at) != offset) {
+		if (p->n == ARRAY_SIZE(p->pieces))
+			return;
+		p->pieces[p->n].at = at;
+		p->pieces[p->n++].offset = offset;
+	}
+	p->end += n;
+}
+
 /* The field @f, which is the @n bytes at @from, of what samples refer to. */
 static int take_table(struct pprof_reader *r, const struct wire_field *f, const uint8_t *from,
 		      size_t n)
@@ -104,20 +122,9 @@ static int take_table(struct pprof_reader *r, const struct wire_field *f, const 
 	if (e)
 		return e;
 	memcpy(r->tables + r->n_tables, from, n);
+	note_place(r, r->offset + (size_t)(from - r->buffer), n);
 	r->n_tables += n;
 	return 0;
-}
-
-/* Adds where in the message the field is that was refused. */
-static int tell_place(struct profile_message *message, uint64_t offset)
-{
-	struct profile_message what;
-
-	if (!message)
-		return PPROF_E_MALFORMED;
-	what = *message;
-	return profile_refuse(message, PPROF_E_MALFORMED, "%.150s, at byte %llu", what.text,
-			      (unsigned long long)offset);
 }
 
 /* Takes the fields that are whole. A field that never gets whole ends with the file, or here. */
@@ -134,7 +141,7 @@ static int take_fields(struct pprof_reader *r)
 		else if (f.number != PPROF_F_SAMPLE)
 			e = take_table(r, &f, r->buffer + done, (size_t)(w.at - r->buffer) - done);
 		if (e == PPROF_E_MALFORMED)
-			return tell_place(r->reading.message, r->offset + done);
+			return pprof_reading_place(&r->reading, r->offset + done);
 		done = (size_t)(w.at - r->buffer);
 	}
 	if (e)
@@ -264,6 +271,7 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 	/* Of a file that holds samples alone nothing was kept. */
 	r->reading.data = (struct wire){.at = r->tables,
 					.end = r->tables ? r->tables + r->n_tables : NULL};
+	r->reading.places = &r->places;
 	e = pprof_reading_step(&r->reading, END_FIELDS, ret_done);
 	if (e || !*ret_done)
 		return e;

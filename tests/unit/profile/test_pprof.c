@@ -85,17 +85,17 @@ static void put_valid(struct bytes *b, unsigned function)
 }
 
 /* One of the two times; the samples stay in the profile. */
-static int feed_all(struct pprof_reader *reader, const struct bytes *b, size_t piece)
+static int feed_all(struct pprof_reader *reader, const struct bytes *b, size_t piece,
+		    struct profile_message *message)
 {
-	struct profile_message message;
 	bool done = false;
 	int r = 0;
 
 	for (size_t i = 0; i < b->n && !r; i += piece)
 		r = pprof_reader_feed(reader, b->data + i, b->n - i < piece ? b->n - i : piece,
-				      &message);
+				      message);
 	while (!r && !done)
-		r = pprof_reader_end(reader, &done, &message);
+		r = pprof_reader_end(reader, &done, message);
 	return r;
 }
 
@@ -110,20 +110,23 @@ static void assert_same_file(const struct profile *p, const struct profile *q)
 	assert_memory_equal(a, b, n_a);
 }
 
-/* Pieces of whatever size say the same as the whole. */
+/* Pieces of whatever size say the same as the whole, and @text of the same place. */
 static void read_in_pieces(const struct bytes *b, size_t piece, int outcome,
-			   const struct profile *whole)
+			   const struct profile *whole, const char *text)
 {
 	cleanup(pprof_reader_freep) struct pprof_reader *reader = NULL;
+	struct profile_message message;
 	int r;
 
 	assert_int_equal(pprof_reader_new(&reader, MAX_BYTES), 0);
-	r = feed_all(reader, b, piece);
+	r = feed_all(reader, b, piece, &message);
 	if (!r) {
 		assert_int_equal(pprof_reader_profile(reader)->n_samples, 0);
-		r = feed_all(reader, b, piece);
+		r = feed_all(reader, b, piece, &message);
 	}
 	assert_int_equal(r, outcome);
+	if (r && strstr(text, ", at byte "))
+		assert_string_equal(message.text, text);
 	if (!r)
 		assert_same_file(pprof_reader_profile(reader), whole);
 }
@@ -136,8 +139,8 @@ static int read_bytes(const struct bytes *b, struct profile **ret, const char **
 	message.text[0] = '\0';
 	r = pprof_read(b->data, b->n, MAX_BYTES, ret, &message);
 	for (size_t piece = 1; piece < 20; piece += 6)
-		read_in_pieces(b, piece, r, *ret);
-	read_in_pieces(b, sizeof(b->data), r, *ret);
+		read_in_pieces(b, piece, r, *ret, message.text);
+	read_in_pieces(b, sizeof(b->data), r, *ret, message.text);
 	*ret_text = message.text;
 	return r;
 }
@@ -193,6 +196,7 @@ static void test_refusals(void **state)
 	static const uint8_t dangling[] = {0x08, 8, 0x10, 3}, no_value[] = {0x08, 5};
 	static const uint8_t cut[] = {0x0a, 2, 5, 0x80};
 	struct bytes b = {.n = 0}, valid = {.n = 0};
+	char place[40];
 
 	(void)state;
 	put_valid(&valid, 7);
@@ -237,6 +241,15 @@ static void test_refusals(void **state)
 	b = valid;
 	put_message(&b, 5, 1u, 8u, 2u, 99u, 0u);
 	assert_refused(&b, "string number 99");
+	snprintf(place, sizeof(place), ", at byte %zu", valid.n);
+	assert_refused(&b, place);
+	/* Samples and strings before it have their places, too. */
+	b = valid;
+	put_bytes(&b, 2, (const uint8_t[]){0x08, 5, 0x10, 3}, 4);
+	put_text(&b, "text");
+	snprintf(place, sizeof(place), ", at byte %zu", b.n);
+	put_message(&b, 3, 1u, 8u, 5u, 98u, 0u);
+	assert_refused(&b, place);
 	b.n = 0;
 	put_valid(&b, 8);
 	assert_refused(&b, "function 8");
@@ -249,6 +262,28 @@ static void test_refusals(void **state)
 	b = valid;
 	b.data[b.n++] = 0x0b; /* a group */
 	assert_refused(&b, "no field at byte");
+}
+
+/* Of tables in many pieces; in more than are remembered, the last have no place. */
+static void test_places(void **state)
+{
+	cleanup(profile_freep) struct profile *p = NULL;
+	struct bytes b = {.n = 0};
+	char place[40];
+
+	(void)state;
+	put_valid(&b, 7);
+	for (unsigned i = 0; i < 100; i++) {
+		struct bytes bad = b;
+
+		put_message(&bad, 3, 1u, 1000u, 5u, 98u, 0u);
+		snprintf(place, sizeof(place), "byte %zu", b.n);
+		if (i < 60)
+			assert_refused(&bad, place);
+		put_bytes(&b, 2, (const uint8_t[]){0x08, 5, 0x10, 3}, 4);
+		put_message(&b, 3, 1u, 100u + i, 2u, 10u * i, 0u);
+	}
+	assert_accepted(&b, &p);
 }
 
 /* Numbers that are far apart must be found all the same. */
@@ -507,13 +542,13 @@ static void test_bomb(void **state)
 	assert_string_equal(message.text, "unpacks to more than 1000000 bytes");
 	/* In pieces: as a field that never ends, and as strings without end. */
 	assert_int_equal(pprof_reader_new(&reader, 1000000), 0);
-	assert_int_equal(feed_all(reader, &b, 100), PPROF_E_MALFORMED);
+	assert_int_equal(feed_all(reader, &b, 100, &message), PPROF_E_MALFORMED);
 	pprof_reader_free(steal_ptr(&reader));
 	for (size_t i = 0; i < 1 << 24; i += 2)
 		zeros[i] = 6 << 3 | 2;
 	b.n = gzip_member(zeros, (size_t)1 << 24, b.data, sizeof(b.data));
 	assert_int_equal(pprof_reader_new(&reader, 1000000), 0);
-	assert_int_equal(feed_all(reader, &b, 100), PPROF_E_TOO_BIG);
+	assert_int_equal(feed_all(reader, &b, 100, &message), PPROF_E_TOO_BIG);
 }
 
 /* Samples that are taken from the profile between two pieces are all there were. */
@@ -534,7 +569,7 @@ static void test_taken_in_pieces(void **state)
 	}
 	put_valid(&b, 7);
 	assert_int_equal(pprof_reader_new(&reader, 1000), 0);
-	assert_int_equal(feed_all(reader, &b, 11), 0);
+	assert_int_equal(feed_all(reader, &b, 11, &message), 0);
 	for (size_t i = 0; i < b.n; i += 11) {
 		struct profile *p = pprof_reader_profile(reader);
 
@@ -556,6 +591,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packed_and_unpacked),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_sparse_ids),
 		cmocka_unit_test(test_orders_of_ids),
 		cmocka_unit_test(test_round_trip),
