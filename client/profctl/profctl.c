@@ -29,7 +29,7 @@ const struct verb verbs[] = {
 	 "  -C, --cpus LIST      CPUs, such as 0-3,8\n"
 	 "      --all            everything\n"
 	 "Options:\n"
-	 "  -F, --frequency HZ   samples per second and CPU\n"
+	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -c, --period N       one sample every N events\n"
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for one side only\n"
 	 "  -d, --duration TIME  stop by itself, e.g. after 30s\n"
@@ -214,7 +214,7 @@ const struct verb verbs[] = {
 	 "  -a, --all            everything; where profd is one of your own, your own processes\n"
 	 "  -p, --pid PID        a process\n"
 	 "  -s, --service S      a service, by its systemd unit\n"
-	 "  -F, --frequency HZ   samples per second and CPU\n"
+	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for one side only\n"
 	 "  -d, --duration TIME  e.g. 30s; a COMMAND goes on after that\n"
 	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
@@ -289,9 +289,21 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 			context->verb);
 }
 
-/* It may be one of another version. */
+/* It may be one of another version, or what others have. */
 static int no_verb(const struct context *context, const char *name)
 {
+	static const struct {
+		const char *name, *hint;
+	} others[] = {
+		{"version", "profctl --version"},       {"reload", "systemctl reload profd"},
+		{"restart", "systemctl restart profd"}, {"enable", "systemctl enable profd"},
+		{"logs", "journalctl -u profd"},        {"stat", "profctl status"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(name, others[i].name) == 0)
+			return complain(context, STATUS_USAGE, "there is no verb '%s'; try: %s",
+					name, others[i].hint);
 	return complain(context, STATUS_USAGE,
 			"there is no verb '%s' in profctl " PROFD_VERSION
 			"; profctl help lists those there are",

@@ -241,6 +241,8 @@ static void test_usage_and_help(void **state)
 
 	assert_int_equal(run(w, "nonsense"), 2);
 	assert_non_null(strstr(w->err, "no verb 'nonsense' in profctl " PROFD_VERSION));
+	assert_int_equal(run(w, "logs"), 2);
+	assert_non_null(strstr(w->err, "try: journalctl -u profd"));
 	assert_int_equal(run(w, "status now"), 2);
 	assert_non_null(strstr(w->err, "profctl help status"));
 	assert_int_equal(run(w, "--user status"), 2);
