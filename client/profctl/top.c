@@ -445,6 +445,10 @@ static int run_as_text(struct top *t)
 		r = take(t);
 		if (!r)
 			r = print(t);
+		/* An empty table would look as if something had gone wrong. */
+		if (!r && t->arguments->once && !t->facts.sums.samples)
+			complain(t->context, STATUS_DONE, "no samples: %s used no CPU time",
+				 t->target);
 		if (t->arguments->once)
 			return r;
 	}

@@ -133,7 +133,7 @@ bool names_lacks_suffix(const char *asked)
 			return false;
 	if (*uid && strspn(uid, "0123456789") == strlen(uid))
 		return false;
-	return !strchr(asked, '.');
+	return !strchr(asked, '.') && strlen(asked) < NAMES_ESCAPED_MAX;
 }
 
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE])

@@ -41,7 +41,8 @@ bool names_unescape(const char *name, char *ret, size_t size);
 bool names_means(const char *asked, const char *service);
 /*
  * Whether @asked leaves out ".service", as one may with systemctl: units have a suffix, and of what
- * profd names itself only kernel, other, transient and user-UID have none.
+ * profd names itself only kernel, other, transient and user-UID have none. A name as long as the
+ * longest folder's may be one, whose end was cut.
  */
 bool names_lacks_suffix(const char *asked);
 

@@ -201,27 +201,28 @@ function reverseTree(t) {
 
 /* --- what is asked of a tree ------------------------------------------------------------------- */
 
-/* Per frame: its own values, and those of all stacks that it is in, each once. */
-function sumFrames(t, nFrames) {
+/* Per frame, or group of frames: its own values, and those of all stacks that it is in, each once. */
+function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 	const rows = {
-		flats: new Float64Array(nFrames),
-		cums: new Float64Array(nFrames),
-		baseFlats: new Float64Array(nFrames),
-		baseCums: new Float64Array(nFrames),
+		flats: new Float64Array(nGroups),
+		cums: new Float64Array(nGroups),
+		baseFlats: new Float64Array(nGroups),
+		baseCums: new Float64Array(nGroups),
 	};
-	const within = new Uint32Array(nFrames); /* where the subtree ends that counted for it */
+	const within = new Uint32Array(nGroups); /* where the subtree ends that counted for it */
 
 	for (let i = 1; i < t.n; i++) {
-		const f = t.frames[i];
-
-		if (f === CUT)
+		if (t.frames[i] === CUT)
 			continue;
-		rows.flats[f] += t.selfs[i];
-		rows.baseFlats[f] += t.bases[i];
-		if (i >= within[f]) {
-			rows.cums[f] += t.sums[i];
-			rows.baseCums[f] += t.baseSums[i];
-			within[f] = t.ends[i];
+
+		const g = groupOf(t.frames[i]);
+
+		rows.flats[g] += t.selfs[i];
+		rows.baseFlats[g] += t.bases[i];
+		if (i >= within[g]) {
+			rows.cums[g] += t.sums[i];
+			rows.baseCums[g] += t.baseSums[i];
+			within[g] = t.ends[i];
 		}
 	}
 	return rows;

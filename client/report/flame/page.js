@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page around the picture. `view` is all that a user has chosen; it lies in the address after
- * '#', so that a link to the page, or reloading it, shows the same.
+ * '#', so that a link to the page, or reloading it, shows the same. Zooming is a step that the
+ * browser's Back undoes.
  */
 const $ = (id) => document.getElementById(id);
 const ROWS_MAX = 250;
@@ -153,7 +154,7 @@ function zoomTo(node, animate = true) {
 	moveTo(node, animate);
 	flame.scrollTo(node);
 	showCrumbs();
-	keepView();
+	keepView(animate);
 	redraw();
 }
 
@@ -177,14 +178,21 @@ function signed(v, show) {
 	return (v > 0 ? "+" : v < 0 ? "\u2212" : "") + show(Math.abs(v));
 }
 
+/* +20 s (+200 %) from 10 s */
+function changeOf(v, base) {
+	const part = base && v !== base ? ` (${signed(v - base, (d) => percent(d, Math.abs(base)))})` : "";
+
+	return `${signed(v - base, value)}${part} from ${value(base)}`;
+}
+
 /* [label, value, share, change] for the node's own and all below. */
 function valuesOf(node) {
 	const t = tree;
 	const rows = [["Total", t.sums[node], t.baseSums[node]], ["Self", t.selfs[node], t.bases[node]]];
 	const cells = rows.map(([label, v, base]) => [label, value(v), share(v),
-		isDiff ? `${signed(v - base, value)} from ${value(base)}` : ""]);
+		isDiff ? changeOf(v, base) : ""]);
 
-	if (view.zoom && !isDiff)
+	if (view.zoom)
 		cells.push(["Of zoomed", percent(t.sums[node], t.sums[view.zoom]), "", ""]);
 	return cells;
 }
@@ -299,7 +307,8 @@ function search(what) {
 	view.search = what;
 	matched = null;
 	out.className = "";
-	out.textContent = "";
+	out.textContent = out.title = "";
+	$("search").removeAttribute("aria-invalid");
 	try {
 		if (what) {
 			const { field, regex } = parseSearch(what);
@@ -311,9 +320,11 @@ function search(what) {
 			out.textContent = n
 				? `${share(sumMatches(trees.down, matched).sum)} · ${digits(n)}` : "no match";
 		}
-	} catch {
+	} catch (error) {
 		out.className = "bad";
 		out.textContent = "no pattern";
+		out.title = error.message;
+		$("search").setAttribute("aria-invalid", "true");
 	}
 	flame.matched = matched;
 	hover(-1);
@@ -358,22 +369,19 @@ function functionRows() {
 }
 
 function moduleRows() {
-	const modules = new Map();
-
-	frames.forEach((f, i) => {
-		let row = modules.get(f.module);
-
-		if (!row) {
-			row = { name: f.module ? basename(f.module) : "(none)", frame: i, flat: 0, cum: 0, change: 0,
-				search: `module:^${escapeRegex(f.module)}$`, title: f.module, module: true };
-			modules.set(f.module, row);
-		}
-		row.flat += sums.flats[i];
-		row.change += sums.flats[i] - sums.baseFlats[i];
+	const firsts = new Map(); /* of each module, a frame; in the order of groups */
+	const groups = frames.map((f, i) => {
+		if (!firsts.has(f.module))
+			firsts.set(f.module, { frame: i, group: firsts.size });
+		return firsts.get(f.module).group;
 	});
-	for (const [module, row] of modules)
-		row.cum = sumMatches(trees.down, Uint8Array.from(frames, (f) => f.module === module)).sum;
-	return [...modules.values()];
+	const of = sumFrames(trees.down, firsts.size, (frame) => groups[frame]);
+
+	return [...firsts].map(([module, { frame, group }]) => ({
+		name: module ? basename(module) : "(none)", frame, flat: of.flats[group],
+		cum: of.cums[group], change: of.flats[group] - of.baseFlats[group],
+		search: `module:^${escapeRegex(module)}$`, title: module, module: true,
+	}));
 }
 
 function numberCell(v, content, className = "") {
@@ -428,7 +436,7 @@ function showRows() {
 
 /* --- choices ----------------------------------------------------------------------------------- */
 
-function keepView() {
+function keepView(isStep = false) {
 	const kept = new URLSearchParams();
 
 	if (view.search)
@@ -446,7 +454,10 @@ function keepView() {
 	if (!view.table)
 		kept.set("t", "0");
 	try {
-		history.replaceState(null, "", `#${kept}`);
+		if (isStep && `#${kept}` !== (location.hash || "#"))
+			history.pushState(null, "", `#${kept}`);
+		else
+			history.replaceState(null, "", `#${kept}`);
 	} catch {
 		/* Not everywhere that files are shown. */
 	}
@@ -459,14 +470,28 @@ function readView() {
 	view.icicle = kept.get("i") !== "1";
 	view.callers = kept.get("b") === "1";
 	view.table = kept.get("t") !== "0" && innerWidth > 760;
-	if (["module", "namespace", "change"].includes(kept.get("c")))
-		view.colour = kept.get("c");
-	if (isDiff && WIDTHS[kept.get("w")])
-		view.width = kept.get("w");
+	view.colour = ["module", "namespace", "change"].includes(kept.get("c"))
+		? kept.get("c") : defaultColour();
+	if (isDiff)
+		view.width = WIDTHS[kept.get("w")] ? kept.get("w") : "both";
 	useTree();
 	if (Number.isInteger(zoom) && zoom > 0 && zoom < tree.n)
 		view.zoom = zoom;
 	$("search").value = kept.get("s") || "";
+}
+
+/* What the address says, at the beginning and when somebody goes back. */
+function showKept() {
+	readView();
+
+	const zoom = view.zoom;
+
+	view.search = $("search").value; /* refresh() keeps it */
+	flame.selected = -1;
+	refresh();
+	search(view.search);
+	if (zoom)
+		zoomTo(zoom, false);
 }
 
 function useTree() {
@@ -485,6 +510,9 @@ function showChoices() {
 	$("colour").value = view.colour;
 	$("width").value = view.width;
 	$("side").hidden = !view.table;
+	$("legend").hidden = view.colour !== "change";
+	$("scale").style.background = `linear-gradient(to right, ${[[0, 1], [1, 2], [1, 1], [2, 1], [1, 0]]
+		.map(([after, before]) => changeColour(theme, after, before)).join(", ")})`;
 	flame.icicle = view.icicle;
 }
 
@@ -553,6 +581,20 @@ function goTo(where) {
 		select(next);
 }
 
+/* Of the chosen box, or else of the one below the pointer. */
+async function copyName() {
+	const node = flame.selected > 0 ? flame.selected : flame.hovered;
+
+	if (!(node > 0))
+		return;
+	try {
+		await navigator.clipboard.writeText(describe(node).name);
+		$("details").textContent = `copied: ${describe(node).name}`;
+	} catch {
+		$("details").textContent = "nothing may be copied from here";
+	}
+}
+
 function escape() {
 	if ($("search").value && document.activeElement === $("search")) {
 		$("search").value = "";
@@ -576,6 +618,7 @@ const KEYS = {
 	t: () => $("table").click(),
 	c: () => chooseNext("colour"),
 	w: () => isDiff && chooseNext("width"),
+	y: copyName,
 	"?": () => $("keys").showModal(),
 	Escape: escape,
 	Enter: () => flame.selected >= 0 && zoomTo(flame.selected),
@@ -678,6 +721,7 @@ function listen() {
 			showRows();
 		});
 	document.addEventListener("keydown", onKey);
+	addEventListener("popstate", showKept);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 		readTheme();
 		refresh();
@@ -707,17 +751,8 @@ function begin() {
 			? `, most of it, ${share(sums.flats[hottest])}, in ${frames[hottest].name}. ` : ". ") +
 		"Arrow keys go from box to box, Enter zooms; the table beside it has the same figures.");
 	readTheme();
-	view.colour = defaultColour();
-	readView();
-
-	const zoom = view.zoom;
-
-	showChoices();
 	listen();
-	refresh();
-	search($("search").value);
-	if (zoom)
-		zoomTo(zoom, false);
+	showKept();
 }
 
 begin();

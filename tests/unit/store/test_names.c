@@ -177,7 +177,11 @@ static void test_epochs(void **state)
 
 static void test_suffix(void **state)
 {
+	char cut[NAMES_ESCAPED_MAX + 1] = "";
+
 	(void)state;
+	memset(cut, 'L', NAMES_ESCAPED_MAX);
+	assert_false(names_lacks_suffix(cut));
 	assert_true(names_lacks_suffix("nginx"));
 	assert_true(names_lacks_suffix("user-x"));
 	assert_true(names_lacks_suffix("user-"));
