@@ -188,7 +188,7 @@ int report_on(struct context *context, const struct report_arguments *a)
 		o.view = REPORT_TEXT;
 	if (o.view == REPORT_COMMENTS)
 		inputs.symbolize = "none"; /* there is nothing to name */
-	if (!status)
+	if (!status && o.view)
 		status = status_of(context, produce_check(&o, &message), &message);
 	if (!status)
 		status = load(context, &options, &l);

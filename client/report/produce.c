@@ -40,6 +40,7 @@ struct maker {
 	bool units;     /* prints labels' numbers */
 	bool lines;     /* tells lines, whatever the granularity */
 	bool outermost; /* no inlined functions: what is inlined lies at the same address */
+	bool adds_up;   /* what a function calls is part of it, which means are not */
 };
 
 static const struct maker makers[] = {
@@ -64,12 +65,12 @@ static const struct maker makers[] = {
 	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
 				.shows = ".callgrind",
 				.window = PICTURE_KCACHEGRIND},
-	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true},
-	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true},
+	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true, .adds_up = true},
+	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true, .adds_up = true},
 	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
 	[REPORT_WEBLIST] = {.class = &view_weblist},
 	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
-	[REPORT_COLLAPSED] = {.class = &view_collapsed},
+	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
 	[REPORT_RAW] = {.converts = true, .addresses = true, .held = true},
 	[REPORT_PROTO] = {.converts = true, .addresses = true, .held = true, .binary = true},
 	[REPORT_LEGACY] = {.converts = true, .addresses = true, .held = true, .binary = true},
@@ -297,6 +298,19 @@ static int make_shape(struct work *w)
 	int r = shape_new(&w->shape, &options, w->message);
 
 	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
+}
+
+/* What can be told before anything is read. Makes the shape. */
+static int check_options(struct work *w)
+{
+	if (!w->maker->class && !w->maker->converts)
+		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
+				      report_view_name(w->o->view));
+	if (w->o->mean && w->maker->adds_up)
+		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION,
+				      "--mean is nothing for --%s, whose parts add up",
+				      report_view_name(w->o->view));
+	return make_shape(w);
 }
 
 static bool is_zero(const struct profile *p, size_t sample)
@@ -574,7 +588,7 @@ int produce_check(const struct report_options *o, struct profile_message *messag
 {
 	cleanup(work_deinit) struct work w = {.o = o, .maker = maker_of(o), .message = message};
 
-	return make_shape(&w);
+	return check_options(&w);
 }
 
 int produce(struct load *l, const struct report_options *o, const struct produce_context *c,
@@ -584,13 +598,10 @@ int produce(struct load *l, const struct report_options *o, const struct produce
 		.load = l, .o = o, .context = c, .maker = maker_of(o), .message = message};
 	int r;
 
-	if (!w.maker->class && !w.maker->converts)
-		return profile_refuse(message, PRODUCE_E_BAD_OPTION, "there is no --%s",
-				      report_view_name(o->view));
 	r = produce_sample_type(l, o->sample_index, &w.input.type, message);
 	w.input.mean = o->mean;
 	if (!r)
-		r = make_shape(&w);
+		r = check_options(&w);
 	if (r)
 		return r;
 	set_view_options(&w);

@@ -31,7 +31,7 @@ const view = {
 	colour: "module",
 	width: isDiff ? "both" : "after",
 	table: true,
-	sort: "flat",
+	sort: isDiff ? "change" : "flat",
 	tab: "functions",
 };
 let tree = trees.down;
