@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/profctl/progress.h"
 
-#include "client/profctl/table.h"
-
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
+
+#include "client/profctl/table.h"
+#include "common/clock.h"
 
 #define NS           UINT64_C(1000000000)
 #define PATIENCE_NS  NS
@@ -40,19 +40,11 @@ size_t progress_line(char *line, size_t size, unsigned columns, double done, con
 	return (size_t)n;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
-}
-
 void progress_init(struct progress *p, const struct context *context)
 {
 	*p = (struct progress){
 		.out = context->progress ? context->err : NULL,
-		.next_ns = monotonic_ns() + PATIENCE_NS,
+		.next_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS,
 	};
 }
 
@@ -78,7 +70,7 @@ void progress_tell(struct progress *p, double done, const char *text)
 
 	if (!p->out)
 		return;
-	now_ns = monotonic_ns();
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	if (now_ns < p->next_ns)
 		return;
 	p->next_ns = now_ns + PERIOD_NS;

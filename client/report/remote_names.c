@@ -13,6 +13,7 @@
 #include "client/symbolize/namer.h"
 #include "common/error.h"
 #include "common/http/http.h"
+#include "common/profile/room.h"
 #include "common/read_end.h"
 #include "common/utf8.h"
 
@@ -28,6 +29,7 @@ struct place {
 	const struct source *source;
 	char *file; /* its build id, else its path */
 	uint64_t start, offset, n_pages;
+	size_t number; /* in the order that they were noted */
 };
 
 /* The same of a mapping of the merged profile. */
@@ -135,27 +137,11 @@ static const char *file_of(const struct profile *p, const struct profile_mapping
 	return profile_string(p, m->build_id ? m->build_id : m->path);
 }
 
-/* Room for one more of @size bytes in *@array, which is a pointer. */
-static int make_room(void *array, size_t *room, size_t n, size_t size)
-{
-	size_t bigger = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (n < *room)
-		return 0;
-	grown = reallocarray(*(void **)array, bigger, size);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*(void **)array = grown;
-	*room = bigger;
-	return 0;
-}
-
 static int note_place(struct remote_names *n, const struct profile *p,
 		      const struct profile_mapping *m, const struct source *source)
 {
 	struct place *place;
-	int r = make_room(&n->places, &n->places_size, n->n_places, sizeof(*place));
+	int r = room_make(&n->places, &n->places_size, n->n_places + 1, sizeof(*place));
 
 	if (r)
 		return r;
@@ -166,6 +152,7 @@ static int note_place(struct remote_names *n, const struct profile *p,
 		.start = m->start,
 		.offset = m->offset,
 		.n_pages = pages_of(m),
+		.number = n->n_places,
 	};
 	if (!place->file)
 		return error_origin(-ENOMEM);
@@ -206,19 +193,46 @@ int remote_names_note(struct remote_names *n, struct input *in, const struct sou
 	return r;
 }
 
+/* What makes two of them the same file's. */
+static int compare_files(const struct place *a, const struct place *b)
+{
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	if (a->n_pages != b->n_pages)
+		return a->n_pages < b->n_pages ? -1 : 1;
+	return strcmp(a->file, b->file);
+}
+
+/* Of equal ones the first that was noted is the first. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int r = compare_files(x, y);
+
+	return r ? r : x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Servers decide how many there are: they are sorted. */
 static const struct place *find_place(const struct remote_names *n, const struct profile *p,
 				      const struct profile_mapping *m)
 {
-	const char *file = file_of(p, m);
+	const struct place wanted = {
+		.file = (char *)(uintptr_t)file_of(p, m),
+		.offset = m->offset,
+		.n_pages = pages_of(m),
+	};
+	size_t low = 0, high = n->n_places;
 
-	for (size_t i = 0; i < n->n_places; i++) {
-		const struct place *place = &n->places[i];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
 
-		if (place->offset == m->offset && place->n_pages == pages_of(m) &&
-		    strcmp(place->file, file) == 0)
-			return place;
+		if (compare_files(&n->places[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low < n->n_places && compare_files(&n->places[low], &wanted) == 0 ? &n->places[low]
+										 : NULL;
 }
 
 int remote_names_look_up(struct remote_names *n, const struct profile *p)
@@ -229,6 +243,7 @@ int remote_names_look_up(struct remote_names *n, const struct profile *p)
 	if (!n->mappings)
 		return error_origin(-ENOMEM);
 	n->n_mappings = p->n_mappings;
+	qsort(n->places, n->n_places, sizeof(*n->places), compare_places);
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		const struct place *place = find_place(n, p, &p->mappings[i]);
 
@@ -393,7 +408,7 @@ static int collect(struct remote_names *n, const struct profile *p)
 			n->n_too_many++;
 			continue;
 		}
-		r = make_room(&n->questions, &n->questions_size, n->n_questions,
+		r = room_make(&n->questions, &n->questions_size, n->n_questions + 1,
 			      sizeof(*n->questions));
 		if (r)
 			return r;

@@ -2,7 +2,7 @@
 #ifndef PROFD_COMMON_PROFILE_ROOM_H
 #define PROFD_COMMON_PROFILE_ROOM_H
 
-/* Arrays that grow, of whatever they hold. Internal to common/profile. */
+/* Arrays that grow, of whatever they hold. */
 #include <stddef.h>
 
 /*
