@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/error.h"
-#include "common/profile/image_id.h"
 
 _Static_assert((int)IMAGE_CODE_E_OK == (int)OBJECT_E_OK &&
 		       (int)IMAGE_CODE_E_NONE == (int)OBJECT_E_NONE &&
@@ -53,26 +51,12 @@ static int open_kernel(struct image_code *c, const char *path)
 	return IMAGE_CODE_E_NONE;
 }
 
-/* A file without a build id is known by its path, size and time. */
-static bool is_by_hash(const struct image_code *c)
-{
-	char id[IMAGE_ID_SIZE];
-	struct stat st;
-
-	if (c->object.facts.elf.build_id_length || fstat(c->object.fd, &st) < 0)
-		return false;
-	image_id_of_file(c->path, (uint64_t)st.st_size,
-			 (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
-			 id);
-	return strcmp(id, c->image->id) == 0;
-}
-
 static int open_file(struct image_code *c)
 {
 	int r = object_init(&c->object, &c->source, c->path, c->image->id);
 
 	c->key = ++c->world->n_keys;
-	if (r || c->object.is_identified || is_by_hash(c))
+	if (r || c->object.is_identified)
 		return r;
 	notes_add(c->world->notes, "%s: the file here is not the one with the id %s", c->path,
 		  c->image->id);

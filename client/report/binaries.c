@@ -14,6 +14,7 @@
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/profile/image_id.h"
 
 #define NOTES_SHOWN 3
 
@@ -36,10 +37,14 @@ bool binaries_is_program(const char *path)
 
 /* --- where they lie --------------------------------------------------------------------------- */
 
+/* An id that is made of the path, the size and the time of a file tells nothing of one elsewhere.
+ */
 static int set_path(struct profile *p, size_t mapping, const char *path)
 {
 	char real[PATH_MAX];
 
+	if (image_id_is_hash(profile_string(p, p->mappings[mapping].build_id)))
+		p->mappings[mapping].build_id = 0;
 	return profile_add_text(p, realpath(path, real) ? real : path, &p->mappings[mapping].path);
 }
 

@@ -5,6 +5,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "common/profile/image_id.h"
 
 #define DELETED " (deleted)"
 
@@ -73,17 +77,36 @@ static const char *describe(enum worker_outcome outcome)
 					     : "cannot be read";
 }
 
+/* What image profiles have in place of a build id: it is no other file's, and no other time's. */
+static bool is_by_hash(const struct object *o, const char *id)
+{
+	char own[IMAGE_ID_SIZE];
+	struct stat st;
+
+	if (o->facts.elf.build_id_length || fstat(o->fd, &st) < 0)
+		return false;
+	image_id_of_file(o->path, (uint64_t)st.st_size,
+			 (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
+			 own);
+	return strcasecmp(id, own) == 0;
+}
+
 static int identify(struct object *o, const char *build_id, bool is_deleted)
 {
 	char own[OBJECT_ID_SIZE];
 
-	o->is_identified = object_is_id(build_id, &o->facts.elf);
+	o->is_identified = object_is_id(build_id, &o->facts.elf) || is_by_hash(o, build_id);
 	if (o->is_identified)
 		return OBJECT_E_OK;
 	if (*build_id && o->facts.elf.build_id_length) {
 		object_print_id(&o->facts.elf, own);
 		notes_add(o->source->notes, "%s: build id %s, the file here has %s", o->path,
 			  build_id, own);
+		return OBJECT_E_NONE;
+	}
+	if (image_id_is_hash(build_id)) {
+		notes_add(o->source->notes, "%s: the file here is not the one with the id %s",
+			  o->path, build_id);
 		return OBJECT_E_NONE;
 	}
 	if (is_deleted) {
@@ -172,6 +195,10 @@ bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint6
 {
 	uint64_t offset;
 
+	if (profile_is_whole_mapping(m)) {
+		*ret = address;
+		return true;
+	}
 	return address >= m->start && address < m->limit &&
 	       !__builtin_add_overflow(address - m->start, m->offset, &offset) &&
 	       elf_summary_vaddr(&o->facts.elf, offset, ret);

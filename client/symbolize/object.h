@@ -35,7 +35,7 @@ struct object {
 	int fd;           /* or -1 */
 	struct worker_image facts;
 	struct debug_choice debug;
-	bool is_identified; /* it has the mapping's build id */
+	bool is_identified; /* it has the mapping's build id, or id of image_id.h */
 };
 
 enum {

@@ -93,16 +93,24 @@ static int image_types(struct profile *p, const struct image_profile *image)
 	return e;
 }
 
+/*
+ * Addresses are link-time, and where in the file their segment lies the profile does not say: they
+ * have a mapping of the whole address space. The kernel and its modules ("[name]") are told by the
+ * range they take, and have none but that.
+ */
 static int image_mapping(struct profile *p, const struct image_profile *image, uint32_t *ret)
 {
-	struct profile_mapping m = {.start = image->tstart, .offset = image->tstart};
+	struct profile_mapping m = {.limit = UINT64_MAX};
 	const char *path = image->path ? image->path : "";
 	int e = profile_add_string(p, path, strcspn(path, "\n"), &m.path);
 
 	if (!e && strspn(image->image, "0") != strlen(image->image))
 		e = profile_add_text(p, image->image, &m.build_id);
-	if (__builtin_add_overflow(image->tstart, image->tsize, &m.limit))
-		m.limit = UINT64_MAX;
+	if (path[0] == '[') {
+		m.start = image->tstart;
+		if (__builtin_add_overflow(image->tstart, image->tsize, &m.limit))
+			m.limit = UINT64_MAX;
+	}
 	return e ? e : profile_add_mapping(p, &m, ret);
 }
 

@@ -7,8 +7,8 @@
  * image profile, what perf-script(1) prints, collapsed stacks; each gzip'ed or not. Pure.
  *
  * An image profile has stacks of one frame: addresses from tstart on, in one mapping whose build id
- * is the image's id; values are samples/count and, by the period, nanoseconds of CPU time or
- * events.
+ * is the image's id (of the whole address space, profile_is_whole_mapping(), but for the kernel's);
+ * values are samples/count and, by the period, nanoseconds of CPU time or events.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,38 +41,87 @@ static bool is_user(const struct profile *p, const struct profile_location *l)
 	return l->address && l->address < KERNEL_HALF;
 }
 
-/* Where the mappings come to lie: new starts by index. */
-static int lay_out(const struct profile *p, uint64_t **ret)
+/* A mapping, as far as it has to do with this process: [start, limit), and where it comes to lie.
+ */
+struct place {
+	uint64_t start, limit, moved;
+};
+
+/* Of one of the whole address space, what there is in it, in pages. */
+static void shrink_places(const struct profile *p, struct place *places)
 {
-	uint64_t *starts = calloc(p->n_mappings + 1, sizeof(*starts)), top = 0;
-
-	if (!starts)
-		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < p->n_mappings; i++)
-		if (p->mappings[i].limit < KERNEL_HALF && p->mappings[i].limit > top)
-			top = p->mappings[i].limit;
-	for (size_t i = 0; i < p->n_mappings; i++) {
-		const struct profile_mapping *m = &p->mappings[i];
-		uint64_t size = m->limit - m->start;
+		if (profile_is_whole_mapping(&p->mappings[i]))
+			places[i] = (struct place){.start = UINT64_MAX};
+	for (size_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+		uint64_t page = l->address & ~(PAGE - 1);
+		struct place *place = l->mapping == PROFILE_NONE ? NULL : &places[l->mapping];
 
-		starts[i] = m->start;
-		for (size_t j = 0; j < i; j++) {
-			uint64_t other = p->mappings[j].limit - p->mappings[j].start;
-
-			if (m->start >= KERNEL_HALF || starts[j] >= starts[i] + size ||
-			    starts[i] >= starts[j] + other)
-				continue;
-			top = (top + PAGE - 1) & ~(PAGE - 1);
-			starts[i] = top + PAGE;
-			top = starts[i] + size;
-			break;
-		}
+		if (!place || !profile_is_whole_mapping(&p->mappings[l->mapping]) ||
+		    l->address >= KERNEL_HALF)
+			continue;
+		place->start = page < place->start ? page : place->start;
+		place->limit = page + PAGE > place->limit ? page + PAGE : place->limit;
 	}
-	*ret = starts;
-	return 0;
 }
 
-static int collect_chains(const struct profile *p, const uint64_t *starts, struct chains *ret)
+/* Those that overlap are equal: among some that do not, this is an order. */
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->limit <= y->start ? -1 : y->limit <= x->start ? 1 : 0;
+}
+
+static void ignore(void *place)
+{
+	(void)place;
+}
+
+/* Who comes first stays; others go behind all. */
+static int move_places(struct place *places, size_t n)
+{
+	uint64_t top = 0;
+	void *tree = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (places[i].limit < KERNEL_HALF && places[i].limit > top)
+			top = places[i].limit;
+	for (size_t i = 0; i < n && !r; i++) {
+		struct place **found;
+
+		places[i].moved = places[i].start;
+		if (places[i].start >= KERNEL_HALF || places[i].limit <= places[i].start)
+			continue;
+		found = tsearch(&places[i], &tree, by_place);
+		if (!found)
+			r = error_origin(-ENOMEM);
+		if (r || *found == &places[i])
+			continue;
+		places[i].moved = ((top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
+		top = places[i].moved + (places[i].limit - places[i].start);
+	}
+	tdestroy(tree, ignore);
+	return r;
+}
+
+static int lay_out(const struct profile *p, struct place **ret)
+{
+	struct place *places = calloc(p->n_mappings + 1, sizeof(*places));
+
+	if (!places)
+		return error_origin(-ENOMEM);
+	*ret = places;
+	for (size_t i = 0; i < p->n_mappings; i++)
+		places[i] = (struct place){.start = p->mappings[i].start,
+					   .limit = p->mappings[i].limit};
+	shrink_places(p, places);
+	return move_places(places, p->n_mappings);
+}
+
+static int collect_chains(const struct profile *p, const struct place *places, struct chains *ret)
 {
 	size_t at = 0;
 
@@ -96,7 +146,7 @@ static int collect_chains(const struct profile *p, const uint64_t *starts, struc
 			if (!is_user(p, l))
 				continue;
 			if (l->mapping != PROFILE_NONE)
-				move = starts[l->mapping] - p->mappings[l->mapping].start;
+				move = places[l->mapping].moved - places[l->mapping].start;
 			ret->addresses[at++] = l->address + move;
 			record.n_addresses++;
 		}
@@ -115,7 +165,7 @@ static void put_path(FILE *out, const char *path)
 		fputc((unsigned char)*path < 0x20 ? '?' : *path, out);
 }
 
-static int print_maps(const struct profile *p, const uint64_t *starts, char **ret)
+static int print_maps(const struct profile *p, const struct place *places, char **ret)
 {
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
@@ -125,11 +175,14 @@ static int print_maps(const struct profile *p, const uint64_t *starts, char **re
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
 		const char *path = profile_string(p, m->path);
+		const struct place *place = &places[i];
 
-		if (m->start >= KERNEL_HALF || m->limit <= m->start)
+		if (place->start >= KERNEL_HALF || place->limit <= place->start)
 			continue;
-		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", starts[i],
-			starts[i] + (m->limit - m->start), m->offset);
+		/* Of a whole one the file's offset is not known: mostly it is as the address. */
+		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", place->moved,
+			place->moved + (place->limit - place->start),
+			profile_is_whole_mapping(m) ? place->start : m->offset);
 		put_path(out, *path ? path : "[anon]");
 		fputc('\n', out);
 	}
@@ -167,14 +220,14 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 {
 	cleanup(chains_deinit) struct chains chains = {0};
 	cleanup(freep) char *maps = NULL, *comments = NULL;
-	cleanup(freep) uint64_t *starts = NULL;
+	cleanup(freep) struct place *places = NULL;
 	struct cpuprofile c = {.slot_bytes = 8, .period_us = period_us(p)};
-	int r = p->n_sample_types ? lay_out(p, &starts) : -EINVAL;
+	int r = p->n_sample_types ? lay_out(p, &places) : -EINVAL;
 
 	if (!r)
-		r = collect_chains(p, starts, &chains);
+		r = collect_chains(p, places, &chains);
 	if (!r)
-		r = print_maps(p, starts, &maps);
+		r = print_maps(p, places, &maps);
 	if (!r)
 		r = print_comments(p, &chains, &comments);
 	if (r)

@@ -32,3 +32,9 @@ void image_id_of_kernel(const char *file, const char *release, char ret[IMAGE_ID
 {
 	print(hash(release, strlen(release), hash(file, strlen(file), HASH_INIT)), ret);
 }
+
+bool image_id_is_hash(const char *id)
+{
+	return strlen(id) == IMAGE_ID_SIZE - 1 &&
+	       strspn(id, "0123456789abcdefABCDEF") == IMAGE_ID_SIZE - 1;
+}

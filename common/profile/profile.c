@@ -203,6 +203,11 @@ void profile_clear_comments(struct profile *p)
 	p->n_comments = 0;
 }
 
+bool profile_is_whole_mapping(const struct profile_mapping *m)
+{
+	return !m->start && !m->offset && (!m->limit || m->limit == UINT64_MAX);
+}
+
 static uint32_t mapping_hash(const struct profile *p, const struct profile_mapping *m)
 {
 	const uint64_t words[] = {m->start, m->limit, m->offset, m->path, m->build_id};

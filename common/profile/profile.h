@@ -118,6 +118,11 @@ size_t profile_n_strings(const struct profile *p);
 /* Sample types must all be added before the first sample. */
 int profile_add_sample_type(struct profile *p, const char *type, const char *unit);
 int profile_add_comment(struct profile *p, const char *text);
+/*
+ * Whether @m spans the whole address space: addresses in it are those that its file was linked for,
+ * wherever that lay. pprof takes such mappings so, too (GetBase() of its elfexec).
+ */
+bool profile_is_whole_mapping(const struct profile_mapping *m);
 /* Equal means: same range, offset, path and build id; the has_ flags of the first one stay. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);

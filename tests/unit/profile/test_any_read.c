@@ -210,6 +210,7 @@ static void test_image_profile(void **state)
 	assert_int_equal(profile_total(p, 0), 7);
 	assert_int_equal(profile_total(p, 1), 7000);
 	assert_true(p->locations[0].address == 0x400010);
+	assert_true(profile_is_whole_mapping(&p->mappings[0]));
 	assert_string_equal(profile_string(p, p->mappings[0].path), "/bin/x");
 	assert_string_equal(profile_string(p, p->mappings[0].build_id), "00ab");
 	profile_free(p);

@@ -147,6 +147,53 @@ static void test_legacy(void **state)
 			    "# profd process: samples=59 without_user_frames=13");
 }
 
+/* Image profiles have mappings of the whole address space; in a legacy one they lie side by side.
+ */
+static void test_whole_mappings(void **state)
+{
+	static const char *const paths[] = {"/bin/a", "/bin/b"};
+	cleanup(profile_freep) struct profile *p = NULL, *read = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct profile_mapping all = {.limit = UINT64_MAX};
+		const int64_t count = 5 + i;
+		uint32_t mapping, location;
+
+		assert_int_equal(profile_add_text(p, paths[i], &all.path), 0);
+		assert_int_equal(profile_add_mapping(p, &all, &mapping), 0);
+		location = locate(p, mapping, 0x401136, NULL);
+		assert_int_equal(profile_add_sample(p, &location, 1, &count, NULL, 0), 0);
+		location = locate(p, mapping, 0x403010, NULL);
+		assert_int_equal(profile_add_sample(p, &location, 1, &count, NULL, 0), 0);
+	}
+	assert_int_equal(cpuprofile_from_profile(p, &data, &length), 0);
+	assert_int_equal(cpuprofile_read(data, length, &read, &message), 0);
+	assert_int_equal(profile_total(read, 0), 2 * (5 + 6));
+	assert_int_equal(read->n_mappings, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct profile_mapping *m = &read->mappings[i];
+
+		assert_string_equal(profile_string(read, m->path), paths[i]);
+		assert_int_equal(m->limit - m->start, 0x3000);
+		assert_int_equal(m->offset, 0x401000);
+	}
+	assert_int_equal(read->mappings[0].start, 0x401000);
+	assert_true(read->mappings[1].start >= 0x404000);
+	for (size_t i = 0; i < read->n_samples; i++) {
+		const struct profile_sample *s = &read->samples[i];
+		const struct profile_location *l =
+			&read->locations[read->sample_locations[s->first_location]];
+
+		assert_int_equal(l->mapping, read->sample_values[2 * i] == 6);
+	}
+}
+
 static void test_nothing(void **state)
 {
 	cleanup(profile_freep) struct profile *p = NULL, *read = NULL;
@@ -170,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_collapsed),
 		cmocka_unit_test(test_legacy),
+		cmocka_unit_test(test_whole_mappings),
 		cmocka_unit_test(test_nothing),
 	};
 
