@@ -15,7 +15,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/held.h"
-#include "client/profctl/json.h"
+#include "client/profctl/top_json.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
 #include "client/top/terminal.h"
@@ -28,114 +28,10 @@
 #include "common/unixsock.h"
 
 #define NS             UINT64_C(1000000000)
-#define INTERVAL_NS    (2 * NS)
-#define INTERVAL_MIN   (NS / 10)
-#define INTERVAL_MAX   (3600 * NS)
 #define ROWS_DEFAULT   20
 #define UNPACKED_MAX   ((size_t)1 << 30)
 #define TROUBLE_SIZE   256
 #define CURSOR_TO_HOME "\x1b[H"
-
-enum {
-	OPTION_SERVICE = OPTION_OWN,
-	OPTION_PID,
-	OPTION_DELAY,
-	OPTION_ROWS,
-	OPTION_ONCE,
-};
-
-/* --- arguments -------------------------------------------------------------------------------- */
-
-/* `2`, `0.5`, and what durations are elsewhere. */
-static int take_delay(const char *text, uint64_t *ret, struct usage_message *message)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-	uint64_t ns = 0;
-
-	if (*text >= '0' && *text <= '9' && !*end && seconds <= (double)INTERVAL_MAX / (double)NS)
-		ns = (uint64_t)(seconds * (double)NS);
-	else if (units_parse_duration(text, &ns))
-		ns = 0;
-	if (ns < INTERVAL_MIN || ns > INTERVAL_MAX)
-		return usage_error(message,
-				   "-d takes 0.1 to 3600 seconds, or such as 500ms or 1m, "
-				   "not '%s'",
-				   text);
-	*ret = ns;
-	return 0;
-}
-
-static int parse_option(int id, const char *argument, struct top_arguments *a,
-			struct usage_message *message)
-{
-	uint64_t number;
-
-	if ((id == OPTION_SERVICE || id == OPTION_PID) && (*a->service || a->pid))
-		return usage_error(message, "one of -s and -p");
-	switch (id) {
-	case OPTION_JSON:
-		a->json = true;
-		return 0;
-	case OPTION_SERVICE:
-		a->target = PROFD__CONTROL__TARGET_KIND__SERVICE;
-		a->service = argument;
-		return *argument ? 0 : usage_error(message, "the service's name is empty");
-	case OPTION_PID:
-		if (units_parse_number(argument, &number) || !number || number > INT32_MAX)
-			return usage_error(message, "'%s' is no process id", argument);
-		a->target = PROFD__CONTROL__TARGET_KIND__PID;
-		a->pid = (int64_t)number;
-		return 0;
-	case OPTION_DELAY:
-		return take_delay(argument, &a->interval_ns, message);
-	case OPTION_ROWS:
-		if (units_parse_number(argument, &a->rows) || !a->rows)
-			return usage_error(message, "--rows takes a number above 0, not '%s'",
-					   argument);
-		return 0;
-	case OPTION_ONCE:
-		a->once = true;
-		return 0;
-	case OPTIONS_OPERAND:
-		return usage_error(message, "'%s' is one word too many; a process is -p %s",
-				   argument, argument);
-	default:
-		return id;
-	}
-}
-
-int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usage_message *message)
-{
-	static const struct option_spec specs[] = {
-		COMMON_OPTIONS,
-		{OPTION_SERVICE, 's', "service", true},
-		{OPTION_PID, 'p', "pid", true},
-		{OPTION_DELAY, 'd', "delay", true},
-		{OPTION_ROWS, 0, "rows", true},
-		{OPTION_ONCE, 0, "once", false},
-	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
-	struct top_arguments a = {.target = PROFD__CONTROL__TARGET_KIND__ALL,
-				  .service = "",
-				  .interval_ns = INTERVAL_NS};
-	const char *argument;
-	int id, r = 0;
-
-	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		r = parse_option(id, argument, &a, message);
-	}
-	if (r)
-		return r;
-	*ret = a;
-	return 0;
-}
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
@@ -210,8 +106,8 @@ static int add(struct top *t, struct profile *p)
 	t->taken_ns = now_ns;
 	if (p && p->n_sample_types)
 		t->facts.is_time =
-			!strcmp(profile_string(p, p->sample_types[p->n_sample_types - 1].unit),
-				"nanoseconds");
+			strcmp(profile_string(p, p->sample_types[profile_default_type(p)].unit),
+			       "nanoseconds") == 0;
 	return sort(t);
 }
 
@@ -384,43 +280,13 @@ static int run_on_screen(struct top *t)
 
 /* --- as text ---------------------------------------------------------------------------------- */
 
-static void print_json(const struct top *t, size_t rows)
-{
-	const struct top_sums *sums = &t->facts.sums;
-	struct json j = {.out = t->context->out, .compact = !t->arguments->once};
-	const char *unit = t->facts.is_time ? "cpu_ns" : "events";
-
-	json_begin_object(&j, NULL);
-	json_text(&j, "target", t->target);
-	json_text(&j, "unit", unit);
-	json_real(&j, "interval_seconds", (double)t->facts.interval_ns / (double)NS);
-	json_number(&j, "samples", (uint64_t)sums->samples);
-	json_number(&j, "value", (uint64_t)sums->value);
-	json_number(&j, "all_samples", (uint64_t)sums->all_samples);
-	json_number(&j, "all_value", (uint64_t)sums->all_value);
-	json_begin_array(&j, "functions");
-	for (size_t i = 0; i < t->n_sorted && i < rows && t->sorted[i]->interval.cum; i++) {
-		const struct top_function *f = t->sorted[i];
-
-		json_begin_object(&j, NULL);
-		json_text(&j, "name", f->name);
-		json_number(&j, "flat", (uint64_t)f->interval.flat);
-		json_number(&j, "cum", (uint64_t)f->interval.cum);
-		json_number(&j, "all_flat", (uint64_t)f->all.flat);
-		json_number(&j, "all_cum", (uint64_t)f->all.cum);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	json_end_object(&j);
-	json_end(&j);
-}
-
 static int print(const struct top *t)
 {
 	size_t rows = t->arguments->rows ? t->arguments->rows : ROWS_DEFAULT;
 
 	if (t->arguments->json)
-		print_json(t, rows);
+		top_json(&t->facts, t->sorted, t->n_sorted, rows, !t->arguments->once,
+			 t->context->out);
 	else
 		top_print(&t->facts, t->sorted, t->n_sorted, rows, t->context->out);
 	if (!t->arguments->once && !t->arguments->json)

@@ -131,21 +131,10 @@ static bool is_number(const char *text)
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-/* pprof calls types of heap profiles by two names. */
-static bool is_type(const char *type, const char *name)
-{
-	static const char prefix[] = "inuse_";
-	size_t length = sizeof(prefix) - 1;
-
-	return strcmp(type, name) == 0 ||
-	       (strncmp(name, prefix, length) == 0 && strcmp(type, name + length) == 0);
-}
-
 int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 			struct profile_message *message)
 {
 	const struct profile *p = load_profile(l);
-	const char *wanted = name;
 
 	if (!p->n_sample_types)
 		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
@@ -157,17 +146,11 @@ int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 		*ret = (unsigned)number;
 		return PRODUCE_E_OK;
 	}
+	if (*name)
+		return profile_find_type(p, name, ret) ? PRODUCE_E_OK : bad_type(p, name, message);
 	/* What google-pprof shows of its own format. */
-	*ret = load_is_legacy(l) ? 0 : p->n_sample_types - 1;
-	if (!*wanted)
-		wanted = profile_string(p, p->default_sample_type);
-	for (uint32_t i = 0; i < p->n_sample_types && *wanted; i++) {
-		if (!is_type(profile_string(p, p->sample_types[i].type), wanted))
-			continue;
-		*ret = i;
-		return PRODUCE_E_OK;
-	}
-	return *name ? bad_type(p, name, message) : PRODUCE_E_OK;
+	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
+	return PRODUCE_E_OK;
 }
 
 /* --- the work --------------------------------------------------------------------------------- */

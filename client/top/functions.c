@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "client/report/node_name.h"
 #include "common/error.h"
 #include "common/profile/shape.h"
 
@@ -19,6 +20,7 @@ struct top_functions {
 	const struct top_function **sorted;
 	size_t n_sorted_max;
 	uint64_t n_stacks;
+	unsigned type; /* of the values, in the profile in work */
 	struct top_sums sums;
 };
 
@@ -47,33 +49,12 @@ void top_functions_free(struct top_functions *f)
 	free(f);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static int name_frame(const struct profile *p, const struct frame *frame, char **ret)
-{
-	const char *object = profile_string(p, frame->object);
-	int n = 0;
-
-	if (frame->name)
-		*ret = strdup(profile_string(p, frame->name));
-	else if (*object == '[')
-		*ret = strdup(object);
-	else
-		n = asprintf(ret, "[%s]", *object ? last_part(object) : "unknown");
-	return n < 0 || !*ret ? error_origin(-ENOMEM) : 0;
-}
-
 static int find(struct top_functions *f, const struct profile *p, const struct frame *frame,
 		struct entry **ret)
 {
 	cleanup(freep) char *name = NULL;
 	struct entry *e;
-	int r = name_frame(p, frame, &name);
+	int r = node_name(p, frame, &name);
 
 	if (r)
 		return r;
@@ -93,7 +74,7 @@ static int find(struct top_functions *f, const struct profile *p, const struct f
 static int add_stack(struct top_functions *f, const struct profile *p, const struct shape *shape,
 		     const struct stack *stack, struct entry **entries)
 {
-	int64_t value = stack->values[p->n_sample_types - 1];
+	int64_t value = stack->values[f->type];
 	size_t n_frames;
 	const struct frame *frames = shape_frames(shape, &n_frames);
 
@@ -129,6 +110,7 @@ static int add_profile(struct top_functions *f, struct profile *p)
 		r = shape_bind(shape, p);
 	if (r)
 		return r < 0 ? r : error_origin(-EINVAL);
+	f->type = profile_default_type(p);
 	/* Without tagroot and tagleaf, samples add no frames. */
 	shape_frames(shape, &n_frames);
 	entries = calloc(n_frames + 1, sizeof(struct entry *));

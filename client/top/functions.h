@@ -17,14 +17,14 @@ struct top_cost {
 };
 
 struct top_function {
-	char *name; /* of what nobody knows the name of: its file's, in [] */
+	char *name; /* as reports have it (node_name.h) */
 	struct top_cost interval, all;
 	uint64_t stack; /* that counted it last */
 };
 
 struct top_functions;
 
-/* What a sum is of: a sample's last value, as in every view of a profile. */
+/* Values are those that reports show, profile_default_type(). */
 struct top_sums {
 	int64_t samples, value; /* of the interval */
 	int64_t all_samples, all_value;

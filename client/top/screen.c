@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "client/top/fit_name.h"
 #include "client/top/keys.h"
+#include "common/cleanup.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
@@ -233,6 +235,7 @@ static void put_line(struct canvas *c, const char *text, bool is_first, bool is_
 static void put_function(struct canvas *c, const struct top_facts *facts,
 			 const struct top_function *function)
 {
+	cleanup(freep) char *fitting = NULL;
 	char numbers[NUMBERS_SIZE + 8];
 	size_t n;
 
@@ -241,8 +244,10 @@ static void put_function(struct canvas *c, const struct top_facts *facts,
 	format_numbers(facts, function, numbers);
 	n = strlen(numbers);
 	top_put_name(c->out, numbers, c->columns);
-	if (n < c->columns)
-		top_put_name(c->out, function->name, c->columns - n);
+	if (n < c->columns) {
+		fitting = fit_name(function->name, c->columns - n);
+		top_put_name(c->out, fitting ? fitting : function->name, c->columns - n);
+	}
 	fputs(ERASE_REST, c->out);
 }
 

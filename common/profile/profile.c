@@ -176,6 +176,33 @@ static int comment_equal(const void *owner, uint32_t index, const void *key)
 	return p->comments[index] == *(const uint32_t *)key;
 }
 
+bool profile_find_type(const struct profile *p, const char *name, unsigned *ret)
+{
+	static const char prefix[] = "inuse_";
+	const size_t length = sizeof(prefix) - 1;
+	const char *other = strncmp(name, prefix, length) == 0 ? name + length : name;
+
+	for (uint32_t i = 0; i < p->n_sample_types; i++) {
+		const char *type = profile_string(p, p->sample_types[i].type);
+
+		if (strcmp(type, name) != 0 && strcmp(type, other) != 0)
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+unsigned profile_default_type(const struct profile *p)
+{
+	const char *name = profile_string(p, p->default_sample_type);
+	unsigned type = p->n_sample_types ? p->n_sample_types - 1 : 0;
+
+	if (*name)
+		(void)profile_find_type(p, name, &type);
+	return type;
+}
+
 int profile_add_comment(struct profile *p, const char *text)
 {
 	struct profile_tables *t = p->tables;

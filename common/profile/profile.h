@@ -117,6 +117,14 @@ size_t profile_n_strings(const struct profile *p);
 
 /* Sample types must all be added before the first sample. */
 int profile_add_sample_type(struct profile *p, const char *type, const char *unit);
+/*
+ * The sample type of that name; of a heap profile's also by pprof's other name for it,
+ * "inuse_space" for "space". False: there is none.
+ */
+bool profile_find_type(const struct profile *p, const char *name, unsigned *ret);
+/* What is shown when nobody says what is to be: the profile's default, else the last, as in pprof.
+ */
+unsigned profile_default_type(const struct profile *p);
 int profile_add_comment(struct profile *p, const char *text);
 /*
  * Whether @m spans the whole address space: addresses in it are those that its file was linked for,

@@ -117,6 +117,21 @@ static void test_stacks(void **state)
 	top_functions_free(f);
 }
 
+/* The value is the one that reports show: the profile says which. */
+static void test_default_value(void **state)
+{
+	struct top_functions *f;
+	struct profile *p = make("a;main 10 a;main 10 b;main 50");
+
+	(void)state;
+	assert_int_equal(profile_add_text(p, "samples", &p->default_sample_type), 0);
+	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_next(f, p), 0);
+	expect(f, TOP_BY_FLAT, "", "a 2 2 2 2; b 1 1 1 1; main 0 3 0 3");
+	top_functions_free(f);
+	profile_free(p);
+}
+
 static void test_forgets_the_cheapest(void **state)
 {
 	const struct top_function *const *functions;
@@ -150,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals_add_up),
 		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_default_value),
 		cmocka_unit_test(test_forgets_the_cheapest),
 	};
 
