@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,12 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 
-#define KERNEL_HALF   (UINT64_C(1) << 63)
-#define PAGE          UINT64_C(0x1000)
-#define ADDRESSES_MAX 65536u /* what cpuprofile_write() takes */
+#define KERNEL_HALF (UINT64_C(1) << 63)
+#define PAGE        UINT64_C(0x1000)
+/* What cpuprofile_write() takes, and of lines less. */
+#define ADDRESSES_MAX     65536u
+#define PATH_BYTES_MAX    16384u /* what cpuprofile_read() takes */
+#define COMMENT_BYTES_MAX 65000u
 
 struct chains {
 	struct cpuprofile_record *records;
@@ -40,35 +44,69 @@ static bool is_user(const struct profile *p, const struct profile_location *l)
 	return l->address && l->address < KERNEL_HALF;
 }
 
+/* Mappings that overlap are equal: of such, a tree by this order holds one. */
+static int by_place(const void *a, const void *b)
+{
+	const struct profile_mapping *x = a, *y = b;
+
+	return x->limit <= y->start ? -1 : y->limit <= x->start;
+}
+
+static void keep(void *mapping)
+{
+	(void)mapping; /* it is the profile's */
+}
+
+static bool is_user_mapping(const struct profile_mapping *m)
+{
+	return m->start < m->limit && m->limit <= KERNEL_HALF;
+}
+
+/* Above all mappings; where there is no room left, it stays. */
+static uint64_t move(const struct profile_mapping *m, uint64_t *top)
+{
+	const uint64_t start = ((*top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
+
+	if (start > KERNEL_HALF || m->limit - m->start > KERNEL_HALF - start)
+		return m->start;
+	*top = start + (m->limit - m->start);
+	return start;
+}
+
 /* Where the mappings come to lie: new starts by index. */
 static int lay_out(const struct profile *p, uint64_t **ret)
 {
-	uint64_t *starts = calloc(p->n_mappings + 1, sizeof(*starts)), top = 0;
+	cleanup(freep) uint64_t *starts = calloc(p->n_mappings + 1, sizeof(*starts));
+	uint64_t top = 0;
+	void *in_place = NULL;
+	int r = starts ? 0 : error_origin(-ENOMEM);
 
-	if (!starts)
-		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < p->n_mappings; i++)
-		if (p->mappings[i].limit < KERNEL_HALF && p->mappings[i].limit > top)
+		if (is_user_mapping(&p->mappings[i]) && p->mappings[i].limit > top)
 			top = p->mappings[i].limit;
-	for (size_t i = 0; i < p->n_mappings; i++) {
+	for (size_t i = 0; i < p->n_mappings && !r; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
-		uint64_t size = m->limit - m->start;
+		void *const *found;
 
 		starts[i] = m->start;
-		for (size_t j = 0; j < i; j++) {
-			uint64_t other = p->mappings[j].limit - p->mappings[j].start;
-
-			if (m->start >= KERNEL_HALF || starts[j] >= starts[i] + size ||
-			    starts[i] >= starts[j] + other)
-				continue;
-			top = (top + PAGE - 1) & ~(PAGE - 1);
-			starts[i] = top + PAGE;
-			top = starts[i] + size;
-			break;
-		}
+		if (!is_user_mapping(m))
+			continue;
+		found = tsearch(m, &in_place, by_place);
+		if (!found)
+			r = error_origin(-ENOMEM);
+		else if (*found != m)
+			starts[i] = move(m, &top);
 	}
-	*ret = starts;
-	return 0;
+	tdestroy(in_place, keep);
+	if (!r)
+		*ret = steal_ptr(&starts);
+	return r;
+}
+
+static void count(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
 }
 
 static int collect_chains(const struct profile *p, const uint64_t *starts, struct chains *ret)
@@ -79,39 +117,39 @@ static int collect_chains(const struct profile *p, const uint64_t *starts, struc
 	ret->addresses = calloc(p->n_sample_locations + 1, sizeof(*ret->addresses));
 	if (!ret->records || !ret->addresses)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < p->n_samples; i++) {
+	for (size_t i = 0; i < p->n_samples && p->n_sample_types; i++) {
 		const struct profile_sample *s = &p->samples[i];
-		int64_t count = p->sample_values[i * p->n_sample_types];
+		int64_t value = p->sample_values[i * p->n_sample_types];
 		struct cpuprofile_record record = {.addresses = ret->addresses + at};
 
-		if (count <= 0)
+		if (value <= 0)
 			continue;
-		record.count = (uint64_t)count;
+		record.count = (uint64_t)value;
 		for (uint32_t j = 0; j < s->n_locations && record.n_addresses < ADDRESSES_MAX;
 		     j++) {
 			const struct profile_location *l =
 				&p->locations[p->sample_locations[s->first_location + j]];
-			uint64_t move = 0;
+			uint64_t moved = 0;
 
 			if (!is_user(p, l))
 				continue;
 			if (l->mapping != PROFILE_NONE)
-				move = starts[l->mapping] - p->mappings[l->mapping].start;
-			ret->addresses[at++] = l->address + move;
+				moved = starts[l->mapping] - p->mappings[l->mapping].start;
+			ret->addresses[at++] = l->address + moved;
 			record.n_addresses++;
 		}
 		if (record.n_addresses)
 			ret->records[ret->n_records++] = record;
-		*(record.n_addresses ? &ret->samples : &ret->without_user) += record.count;
+		count(record.n_addresses ? &ret->samples : &ret->without_user, record.count);
 	}
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
 }
 
-/* Paths come from strangers: a newline in one would be another line. */
+/* Paths come from strangers: a newline in one would be another line, and lines have a limit. */
 static void put_path(FILE *out, const char *path)
 {
-	for (; *path; path++)
+	for (size_t n = 0; *path && n < PATH_BYTES_MAX; path++, n++)
 		fputc((unsigned char)*path < 0x20 ? '?' : *path, out);
 }
 
@@ -126,7 +164,7 @@ static int print_maps(const struct profile *p, const uint64_t *starts, char **re
 		const struct profile_mapping *m = &p->mappings[i];
 		const char *path = profile_string(p, m->path);
 
-		if (m->start >= KERNEL_HALF || m->limit <= m->start)
+		if (!is_user_mapping(m))
 			continue;
 		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", starts[i],
 			starts[i] + (m->limit - m->start), m->offset);
@@ -147,7 +185,8 @@ static int print_comments(const struct profile *p, const struct chains *chains, 
 	for (size_t i = 0; i < p->n_comments; i++) {
 		const char *comment = profile_string(p, p->comments[i]);
 
-		if (strncmp(comment, prefix, strlen(prefix)) == 0 && !strchr(comment, '\n'))
+		if (strncmp(comment, prefix, strlen(prefix)) == 0 && !strchr(comment, '\n') &&
+		    strlen(comment) <= COMMENT_BYTES_MAX)
 			fprintf(out, "%s\n", comment);
 	}
 	fprintf(out, "%sprocess: samples=%" PRIu64 " without_user_frames=%" PRIu64 "\n", prefix,
@@ -169,7 +208,7 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 	cleanup(freep) char *maps = NULL, *comments = NULL;
 	cleanup(freep) uint64_t *starts = NULL;
 	struct cpuprofile c = {.slot_bytes = 8, .period_us = period_us(p)};
-	int r = p->n_sample_types ? lay_out(p, &starts) : -EINVAL;
+	int r = lay_out(p, &starts);
 
 	if (!r)
 		r = collect_chains(p, starts, &chains);
