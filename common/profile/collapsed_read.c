@@ -68,7 +68,7 @@ static int read_lines(const uint8_t *data, size_t length, struct profile *p,
 		      struct profile_message *message)
 {
 	cleanup(frame_list_deinit) struct frame_list list = {0};
-	struct text_lines lines = {.at = (const char *)data, .end = (const char *)data + length};
+	struct text_lines lines = text_lines_of(data, length);
 	struct text_line line;
 	bool any = false;
 	int r = 0;

@@ -28,8 +28,8 @@ struct cpuprofile_record {
 };
 
 /*
- * Records of one call chain become one, with the sum of their counts; sorted by chain. Returns how
- * many are left of @n.
+ * Records of one call chain become one, with the sum of their counts, INT64_MAX at most (readers
+ * take counts for signed); sorted by chain. Returns how many are left of @n.
  */
 size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n);
 
@@ -58,8 +58,8 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 
 /*
  * The same from a profile of one process: its user frames, samples of one chain in one record.
- * Samples without a user frame are left out, and counted in a comment. *ret as above. Returns 0 or
- * negative errno.
+ * Samples without a user frame are left out, and counted in a comment; paths are cut after 16 KiB,
+ * and comments of 64 KiB left out. *ret as above. Returns 0 or negative errno.
  */
 int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length);
 

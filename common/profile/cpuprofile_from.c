@@ -17,9 +17,12 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 
-#define KERNEL_HALF   (UINT64_C(1) << 63)
-#define PAGE          UINT64_C(0x1000)
-#define ADDRESSES_MAX 65536u /* what cpuprofile_write() takes */
+#define KERNEL_HALF (UINT64_C(1) << 63)
+#define PAGE        UINT64_C(0x1000)
+/* What cpuprofile_write() takes, and of lines less. */
+#define ADDRESSES_MAX     65536u
+#define PATH_BYTES_MAX    16384u /* what cpuprofile_read() takes */
+#define COMMENT_BYTES_MAX 65000u
 
 struct chains {
 	struct cpuprofile_record *records;
@@ -41,13 +44,12 @@ static bool is_user(const struct profile *p, const struct profile_location *l)
 	return l->address && l->address < KERNEL_HALF;
 }
 
-/* A mapping, as far as it has to do with this process: [start, limit), and where it comes to lie.
- */
+/* A mapping of the process, [start, limit), and where it comes to lie. */
 struct place {
 	uint64_t start, limit, moved;
 };
 
-/* Of one of the whole address space, what there is in it, in pages. */
+/* Of a mapping of the whole address space: what there is in it, in pages. */
 static void shrink_places(const struct profile *p, struct place *places)
 {
 	for (size_t i = 0; i < p->n_mappings; i++)
@@ -66,47 +68,61 @@ static void shrink_places(const struct profile *p, struct place *places)
 	}
 }
 
-/* Those that overlap are equal: among some that do not, this is an order. */
+/* Those that overlap are equal: of such, a tree by this order holds one. */
 static int by_place(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	return x->limit <= y->start ? -1 : y->limit <= x->start ? 1 : 0;
+	return x->limit <= y->start ? -1 : y->limit <= x->start;
 }
 
-static void ignore(void *place)
+static void keep(void *place)
 {
-	(void)place;
+	(void)place; /* it is lay_out()'s */
 }
 
-/* Who comes first stays; others go behind all. */
+static bool is_user_place(const struct place *place)
+{
+	return place->start < place->limit && place->limit <= KERNEL_HALF;
+}
+
+/* Above all mappings; where there is no room left, it stays. */
+static void move(struct place *place, uint64_t *top)
+{
+	const uint64_t start = ((*top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
+
+	if (start > KERNEL_HALF || place->limit - place->start > KERNEL_HALF - start)
+		return;
+	*top = start + (place->limit - place->start);
+	place->moved = start;
+}
+
 static int move_places(struct place *places, size_t n)
 {
 	uint64_t top = 0;
-	void *tree = NULL;
+	void *in_place = NULL;
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (places[i].limit < KERNEL_HALF && places[i].limit > top)
+		if (is_user_place(&places[i]) && places[i].limit > top)
 			top = places[i].limit;
 	for (size_t i = 0; i < n && !r; i++) {
-		struct place **found;
+		void *const *found;
 
 		places[i].moved = places[i].start;
-		if (places[i].start >= KERNEL_HALF || places[i].limit <= places[i].start)
+		if (!is_user_place(&places[i]))
 			continue;
-		found = tsearch(&places[i], &tree, by_place);
+		found = tsearch(&places[i], &in_place, by_place);
 		if (!found)
 			r = error_origin(-ENOMEM);
-		if (r || *found == &places[i])
-			continue;
-		places[i].moved = ((top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
-		top = places[i].moved + (places[i].limit - places[i].start);
+		else if (*found != &places[i])
+			move(&places[i], &top);
 	}
-	tdestroy(tree, ignore);
+	tdestroy(in_place, keep);
 	return r;
 }
 
+/* Where the mappings come to lie, by index. */
 static int lay_out(const struct profile *p, struct place **ret)
 {
 	struct place *places = calloc(p->n_mappings + 1, sizeof(*places));
@@ -121,6 +137,12 @@ static int lay_out(const struct profile *p, struct place **ret)
 	return move_places(places, p->n_mappings);
 }
 
+static void count(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
 static int collect_chains(const struct profile *p, const struct place *places, struct chains *ret)
 {
 	size_t at = 0;
@@ -129,39 +151,39 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 	ret->addresses = calloc(p->n_sample_locations + 1, sizeof(*ret->addresses));
 	if (!ret->records || !ret->addresses)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < p->n_samples; i++) {
+	for (size_t i = 0; i < p->n_samples && p->n_sample_types; i++) {
 		const struct profile_sample *s = &p->samples[i];
-		int64_t count = p->sample_values[i * p->n_sample_types];
+		int64_t value = p->sample_values[i * p->n_sample_types];
 		struct cpuprofile_record record = {.addresses = ret->addresses + at};
 
-		if (count <= 0)
+		if (value <= 0)
 			continue;
-		record.count = (uint64_t)count;
+		record.count = (uint64_t)value;
 		for (uint32_t j = 0; j < s->n_locations && record.n_addresses < ADDRESSES_MAX;
 		     j++) {
 			const struct profile_location *l =
 				&p->locations[p->sample_locations[s->first_location + j]];
-			uint64_t move = 0;
+			uint64_t moved = 0;
 
 			if (!is_user(p, l))
 				continue;
 			if (l->mapping != PROFILE_NONE)
-				move = places[l->mapping].moved - places[l->mapping].start;
-			ret->addresses[at++] = l->address + move;
+				moved = places[l->mapping].moved - places[l->mapping].start;
+			ret->addresses[at++] = l->address + moved;
 			record.n_addresses++;
 		}
 		if (record.n_addresses)
 			ret->records[ret->n_records++] = record;
-		*(record.n_addresses ? &ret->samples : &ret->without_user) += record.count;
+		count(record.n_addresses ? &ret->samples : &ret->without_user, record.count);
 	}
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
 }
 
-/* Paths come from strangers: a newline in one would be another line. */
+/* Paths come from strangers: a newline in one would be another line, and lines have a limit. */
 static void put_path(FILE *out, const char *path)
 {
-	for (; *path; path++)
+	for (size_t n = 0; *path && n < PATH_BYTES_MAX; path++, n++)
 		fputc((unsigned char)*path < 0x20 ? '?' : *path, out);
 }
 
@@ -177,7 +199,7 @@ static int print_maps(const struct profile *p, const struct place *places, char 
 		const char *path = profile_string(p, m->path);
 		const struct place *place = &places[i];
 
-		if (place->start >= KERNEL_HALF || place->limit <= place->start)
+		if (!is_user_place(place))
 			continue;
 		/* Of a whole one the file's offset is not known: mostly it is as the address. */
 		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", place->moved,
@@ -200,7 +222,8 @@ static int print_comments(const struct profile *p, const struct chains *chains, 
 	for (size_t i = 0; i < p->n_comments; i++) {
 		const char *comment = profile_string(p, p->comments[i]);
 
-		if (strncmp(comment, prefix, strlen(prefix)) == 0 && !strchr(comment, '\n'))
+		if (strncmp(comment, prefix, strlen(prefix)) == 0 && !strchr(comment, '\n') &&
+		    strlen(comment) <= COMMENT_BYTES_MAX)
 			fprintf(out, "%s\n", comment);
 	}
 	fprintf(out, "%sprocess: samples=%" PRIu64 " without_user_frames=%" PRIu64 "\n", prefix,
@@ -222,7 +245,7 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 	cleanup(freep) char *maps = NULL, *comments = NULL;
 	cleanup(freep) struct place *places = NULL;
 	struct cpuprofile c = {.slot_bytes = 8, .period_us = period_us(p)};
-	int r = p->n_sample_types ? lay_out(p, &places) : -EINVAL;
+	int r = lay_out(p, &places);
 
 	if (!r)
 		r = collect_chains(p, places, &chains);

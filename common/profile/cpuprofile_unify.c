@@ -20,6 +20,11 @@ static int by_chain(const void *a, const void *b)
 	return compare_chains(a, b);
 }
 
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > INT64_MAX || b > INT64_MAX - a ? INT64_MAX : a + b;
+}
+
 size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
 {
 	size_t kept = 0;
@@ -29,7 +34,7 @@ size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
 	qsort(records, n, sizeof(*records), by_chain);
 	for (size_t i = 1; i < n; i++) {
 		if (compare_chains(&records[kept], &records[i]) == 0)
-			records[kept].count += records[i].count;
+			records[kept].count = sum(records[kept].count, records[i].count);
 		else
 			records[++kept] = records[i];
 	}

@@ -11,6 +11,11 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
+#define LINE_BYTES_MAX   4096
+#define WORDS_MAX        128
+#define COUNT_DIGITS_MAX 19
+#define COUNT_MAX        UINT64_C(9999999999999999999)
+
 struct word {
 	const char *text;
 	size_t length, name_length; /* name: before '=' */
@@ -33,7 +38,7 @@ static bool next_word(const char **p, struct word *ret)
 		return true;
 	ret->name_length = (size_t)(equals - ret->text);
 	for (const char *c = equals + 1; c < *p; c++) {
-		if (*c < '0' || *c > '9' || c - equals > 19) {
+		if (*c < '0' || *c > '9' || c - equals > COUNT_DIGITS_MAX) {
 			ret->is_count = false;
 			return true;
 		}
@@ -52,32 +57,59 @@ static bool find_count(const char *line, const struct word *like, struct word *r
 	return false;
 }
 
+/* As many of the words of @line (NULL: none) as are taken. */
+static void bound(const char *line, char ret[LINE_BYTES_MAX + 1])
+{
+	size_t n = line ? strnlen(line, LINE_BYTES_MAX + 1) : 0;
+
+	if (n > LINE_BYTES_MAX)
+		for (n = LINE_BYTES_MAX; n && !strchr(" \t\n", line[n]);)
+			n--;
+	if (n)
+		memcpy(ret, line, n);
+	ret[n] = '\0';
+}
+
+static void put_words(FILE *out, const char *old, const char *line)
+{
+	struct word w, other;
+	unsigned n = 0;
+	uint64_t sum;
+
+	for (const char *p = line; n < WORDS_MAX && next_word(&p, &w); n++) {
+		if (n)
+			fputc(' ', out);
+		if (w.is_count && find_count(old, &w, &other)) {
+			if (__builtin_add_overflow(w.count, other.count, &sum) || sum > COUNT_MAX)
+				sum = COUNT_MAX;
+			fprintf(out, "%.*s=%" PRIu64, (int)w.name_length, w.text, sum);
+		} else {
+			fprintf(out, "%.*s", (int)w.length, w.text);
+		}
+	}
+	/* Counts that only the older windows had. */
+	for (const char *p = old; n < WORDS_MAX && next_word(&p, &w);) {
+		if (!w.is_count || find_count(line, &w, &other))
+			continue;
+		fprintf(out, "%s%.*s", n++ ? " " : "", (int)w.length, w.text);
+	}
+}
+
 int ledger_line_add(char **sum, const char *line)
 {
+	char old[LINE_BYTES_MAX + 1], newest[LINE_BYTES_MAX + 1];
 	cleanup(freep) char *text = NULL;
-	const char *old = *sum ? *sum : "", *p;
-	struct word w, other;
 	size_t size;
 	FILE *out;
 
 	if (!line || !*line)
 		return 0;
+	bound(*sum, old);
+	bound(line, newest);
 	out = open_memstream(&text, &size);
 	if (!out)
 		return error_origin(-ENOMEM);
-	for (p = line; next_word(&p, &w);) {
-		if (ftell(out) > 0)
-			fputc(' ', out);
-		if (w.is_count && find_count(old, &w, &other))
-			fprintf(out, "%.*s=%" PRIu64, (int)w.name_length, w.text,
-				w.count + other.count);
-		else
-			fprintf(out, "%.*s", (int)w.length, w.text);
-	}
-	/* Counts that only the older windows had. */
-	for (p = old; next_word(&p, &w);)
-		if (w.is_count && !find_count(line, &w, &other))
-			fprintf(out, " %.*s", (int)w.length, w.text);
+	put_words(out, old, newest);
 	if (fclose(out) != 0)
 		return error_origin(-ENOMEM);
 	free(*sum);

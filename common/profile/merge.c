@@ -8,12 +8,8 @@
 
 #include "common/error.h"
 #include "common/profile/compare.h"
-#include "common/profile/ledger_line.h"
-#include "common/profile/measure.h"
 #include "common/profile/merge_private.h"
-#include "common/profile/message.h"
 
-#define NS          INT64_C(1000000000)
 #define KERNEL_HALF (UINT64_C(1) << 63)
 
 int merge_new(struct merge **ret, enum merge_windows windows)
@@ -34,7 +30,9 @@ static void forget_from(struct merge *m)
 	freep(&m->map_mappings);
 	freep(&m->map_functions);
 	freep(&m->map_locations);
+	freep(&m->selected);
 	m->strings = m->map_mappings = m->map_functions = m->map_locations = NULL;
+	m->selected = NULL;
 	profile_windows_deinit(&m->from_windows);
 	m->from = NULL;
 	m->select = NULL;
@@ -108,21 +106,57 @@ static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t 
 	return r;
 }
 
-/* By key, so that the order in a file does not tell samples apart. Equal keys keep theirs. */
-static void insert_label(struct profile_label *labels, uint32_t n, const struct profile_label *l)
+static bool is_in_order(const struct profile_label *labels, uint32_t n)
 {
-	while (n && labels[n - 1].key > l->key) {
-		labels[n] = labels[n - 1];
-		n--;
+	for (uint32_t i = 1; i < n; i++)
+		if (labels[i].key < labels[i - 1].key)
+			return false;
+	return true;
+}
+
+/* Each two runs of @width labels become one. */
+static void merge_runs(const struct profile_label *from, struct profile_label *to, size_t width,
+		       size_t n)
+{
+	for (size_t left = 0; left < n; left += 2 * width) {
+		size_t middle = left + width < n ? left + width : n;
+		size_t end = middle + width < n ? middle + width : n;
+		size_t a = left, b = middle;
+
+		for (size_t i = left; i < end; i++) {
+			bool is_a = a < middle && (b == end || from[a].key <= from[b].key);
+
+			to[i] = from[is_a ? a++ : b++];
+		}
 	}
-	labels[n] = *l;
+}
+
+/*
+ * By key, so that the order in a file does not tell samples apart. Equal keys keep theirs. There is
+ * as much room again behind the @n labels. A stranger's samples may have 10^5 of them.
+ */
+static void sort_labels(struct profile_label *labels, uint32_t n)
+{
+	struct profile_label *from = labels, *to = labels + n, *swap;
+
+	if (is_in_order(labels, n))
+		return;
+	for (size_t width = 1; width < n; width *= 2) {
+		merge_runs(from, to, width, n);
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != labels)
+		memcpy(labels, from, n * sizeof(*labels));
 }
 
 static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
 {
 	bool has_window = false;
 	uint32_t n = 0;
-	int r = room_make(&m->labels, &m->max_labels, (size_t)s->n_labels + 1, sizeof(*m->labels));
+	int r = room_make(&m->labels, &m->max_labels, 2 * ((size_t)s->n_labels + 1),
+			  sizeof(*m->labels));
 
 	for (uint32_t i = 0; i < s->n_labels && !r; i++) {
 		struct profile_label l = m->from->sample_labels[s->first_label + i];
@@ -138,44 +172,17 @@ static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t
 		if (!r)
 			r = merge_take_string(m, l.num_unit, &l.num_unit);
 		if (!r)
-			insert_label(m->labels, n++, &l);
+			m->labels[n++] = l;
 	}
-	if (!r && !has_window && m->mode == MERGE_WINDOWS_SET)
-		insert_label(m->labels, n++,
-			     &(struct profile_label){.key = m->window_key,
-						     .num_unit = m->window_unit,
-						     .num = m->label_now});
+	if (r)
+		return r;
+	if (!has_window && m->mode == MERGE_WINDOWS_SET)
+		m->labels[n++] = (struct profile_label){.key = m->window_key,
+							.num_unit = m->window_unit,
+							.num = m->label_now};
+	sort_labels(m->labels, n);
 	*ret_n = n;
-	return r;
-}
-
-static bool overlaps(const struct merge *m, const struct profile_window *w)
-{
-	if ((uint64_t)(w->time_ns / NS) < m->select->not_before_s)
-		return false;
-	return profile_window_overlaps((uint64_t)(w->time_ns / NS),
-				       profile_window_seconds((uint64_t)w->duration_ns),
-				       m->select->since_ns, m->select->until_ns);
-}
-
-/* Windows of one second stand or fall together: a label tells no more. */
-static bool is_wanted_second(const struct merge *m, int64_t second)
-{
-	const struct profile_windows *w = &m->from_windows;
-	size_t low = 0, high = w->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->all[middle].time_ns / NS < second)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < w->n && w->all[low].time_ns / NS == second; low++)
-		if (overlaps(m, &w->all[low]))
-			return true;
-	return false;
+	return 0;
 }
 
 static bool wants(const struct merge *m, const struct profile_sample *s)
@@ -188,7 +195,7 @@ static bool wants(const struct merge *m, const struct profile_sample *s)
 		if (labels[i].str)
 			continue;
 		if (m->from_windows.is_listed && labels[i].key == m->from_window &&
-		    !is_wanted_second(m, labels[i].num))
+		    !merge_is_selected(m, labels[i].num))
 			return false;
 		if (labels[i].key == m->from_pid && labels[i].num == m->select->pid)
 			has_pid = true;
@@ -243,156 +250,6 @@ static int take_text(struct merge *m, uint32_t string, uint32_t *to)
 	return *to ? 0 : merge_take_string(m, string, to);
 }
 
-/* The first profile says what the samples are. */
-static int begin(struct merge *m)
-{
-	const struct profile *from = m->from;
-	int r = profile_new(&m->p);
-
-	for (uint32_t i = 0; i < from->n_sample_types && !r; i++)
-		r = profile_add_sample_type(m->p, profile_string(from, from->sample_types[i].type),
-					    profile_string(from, from->sample_types[i].unit));
-	if (!r)
-		r = profile_add_text(m->p, profile_string(from, from->period_type.type),
-				     &m->p->period_type.type);
-	if (!r)
-		r = profile_add_text(m->p, profile_string(from, from->period_type.unit),
-				     &m->p->period_type.unit);
-	if (!r)
-		r = profile_add_text(m->p, profile_string(from, from->drop_frames),
-				     &m->p->drop_frames);
-	if (!r)
-		r = profile_add_text(m->p, profile_string(from, from->keep_frames),
-				     &m->p->keep_frames);
-	if (!r && m->mode == MERGE_WINDOWS_SET)
-		r = profile_add_text(m->p, WINDOWS_LABEL, &m->window_key);
-	if (!r && m->mode == MERGE_WINDOWS_SET)
-		r = profile_add_text(m->p, "seconds", &m->window_unit);
-	return r;
-}
-
-static bool same_type(const struct profile *a, const struct profile_value_type *x,
-		      const struct profile *b, const struct profile_value_type *y)
-{
-	return strcmp(profile_string(a, x->type), profile_string(b, y->type)) == 0 &&
-	       strcmp(profile_string(a, x->unit), profile_string(b, y->unit)) == 0;
-}
-
-static void print_types(const struct profile *p, char *ret, size_t size)
-{
-	size_t length = 0;
-
-	*ret = '\0';
-	for (uint32_t i = 0; i < p->n_sample_types && length < size; i++)
-		length += (size_t)snprintf(ret + length, size - length, "%s%s/%s", i ? " " : "",
-					   profile_string(p, p->sample_types[i].type),
-					   profile_string(p, p->sample_types[i].unit));
-}
-
-static bool same_types(const struct profile *a, const struct profile *b)
-{
-	bool same = a->n_sample_types == b->n_sample_types;
-
-	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
-		same = same_type(a, &a->sample_types[i], b, &b->sample_types[i]);
-	return same;
-}
-
-/* But for their units. */
-static bool is_comparable(const struct profile *a, const struct profile_value_type *x,
-			  const struct profile *b, const struct profile_value_type *y)
-{
-	return strcmp(profile_string(a, x->type), profile_string(b, y->type)) == 0 &&
-	       measure_ratio(profile_string(a, x->unit), profile_string(b, y->unit)) != 0;
-}
-
-static int refuse_types(const struct merge *m, struct profile_message *message)
-{
-	const struct profile *a = m->p, *b = m->from;
-	char types_a[72], types_b[72];
-	bool same = a->n_sample_types == b->n_sample_types;
-
-	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
-		same = is_comparable(a, &a->sample_types[i], b, &b->sample_types[i]);
-	if (!same) {
-		print_types(a, types_a, sizeof(types_a));
-		print_types(b, types_b, sizeof(types_b));
-		return profile_refuse(message, MERGE_E_MISMATCH, "sample types differ: %s and %s",
-				      types_a, types_b);
-	}
-	return profile_refuse(
-		message, MERGE_E_MISMATCH, "period types differ: %.40s/%.20s and %.40s/%.20s",
-		profile_string(a, a->period_type.type), profile_string(a, a->period_type.unit),
-		profile_string(b, b->period_type.type), profile_string(b, b->period_type.unit));
-}
-
-/* What is there already gets the finest units of both. */
-static int refine(struct merge *m, struct profile_message *message)
-{
-	cleanup(profile_freep) struct profile *joined = NULL;
-	double ratios[PROFILE_TYPES_MAX];
-	struct profile_message ignored;
-	int r = profile_new(&joined);
-
-	if (!r)
-		r = compare_types_join(joined, m->p, &ignored);
-	if (!r)
-		r = compare_types_join(joined, m->from, &ignored);
-	if (r > 0)
-		return refuse_types(m, message);
-	if (!r)
-		r = compare_types_apply(m->p, joined, ratios);
-	if (!r)
-		compare_scale(m->p, 0, m->p->n_samples, ratios);
-	return r;
-}
-
-static double ratio_of(const struct merge *m, const struct profile_value_type *from,
-		       const struct profile_value_type *to)
-{
-	return measure_ratio(profile_string(m->from, from->unit), profile_string(m->p, to->unit));
-}
-
-/* Makes the units of what is there and of what is added the same. */
-static int agree(struct merge *m, struct profile_message *message)
-{
-	bool same = same_types(m->p, m->from) &&
-		    same_type(m->p, &m->p->period_type, m->from, &m->from->period_type);
-	int r = same ? 0 : refine(m, message);
-
-	if (r)
-		return r;
-	for (uint32_t i = 0; i < m->p->n_sample_types; i++)
-		m->ratios[i] = ratio_of(m, &m->from->sample_types[i], &m->p->sample_types[i]);
-	m->period_ratio = ratio_of(m, &m->from->period_type, &m->p->period_type);
-	return 0;
-}
-
-static int take_windows(struct merge *m)
-{
-	const struct profile_windows *from = &m->from_windows;
-
-	for (size_t i = 0; i < from->n; i++) {
-		const struct profile_window *w = &from->all[i];
-		bool added;
-		int r;
-
-		if (from->is_listed && !is_wanted_second(m, w->time_ns / NS))
-			continue;
-		r = profile_windows_add(&m->windows, w, &added);
-		if (!r && added)
-			r = ledger_line_add(&m->ledger, w->ledger);
-		if (r)
-			return r;
-		if (added &&
-		    __builtin_add_overflow(m->duration_ns, w->duration_ns, &m->duration_ns))
-			m->duration_ns = INT64_MAX;
-		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
-			m->p->time_ns = w->time_ns;
-	}
-	return 0;
-}
-
 static int take_rest(struct merge *m)
 {
 	const struct profile *from = m->from;
@@ -411,15 +268,6 @@ static int take_rest(struct merge *m)
 			r = profile_add_comment(m->p, comment);
 	}
 	return r;
-}
-
-/* Whether anything of the profile is in range. */
-static bool any_window(const struct merge *m)
-{
-	for (size_t i = 0; i < m->from_windows.n; i++)
-		if (overlaps(m, &m->from_windows.all[i]))
-			return true;
-	return false;
 }
 
 /* Samples may come later: all that is known of keys is that they are strings. */
@@ -446,7 +294,7 @@ static int prepare(struct merge *m)
 		r = new_map(&m->map_locations, from->n_locations);
 	m->from_window = find_key(from, WINDOWS_LABEL);
 	m->from_pid = m->select->has_pid ? find_key(from, "pid") : PROFILE_NONE;
-	m->label_now = from->time_ns / NS;
+	m->label_now = from->time_ns / MERGE_NS;
 	return r;
 }
 
@@ -455,13 +303,12 @@ static int begin_from(struct merge *m, struct profile_message *message)
 	uint32_t main_mapping;
 	int r = profile_windows_of(m->from, &m->from_windows);
 
-	if (r)
-		return r;
-	if (!any_window(m))
-		return MERGE_E_NOTHING;
-	r = m->p ? 0 : begin(m);
 	if (!r)
-		r = agree(m, message);
+		r = merge_select_windows(m);
+	if (!r && !m->p)
+		r = merge_begin_types(m);
+	if (!r)
+		r = merge_agree_types(m, message);
 	if (!r)
 		r = prepare(m);
 	/* The first mapping is the program, by convention. */
@@ -498,7 +345,7 @@ int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 
 int merge_end(struct merge *m)
 {
-	int r = take_windows(m);
+	int r = merge_take_windows(m);
 
 	if (!r)
 		r = take_rest(m);

@@ -2,11 +2,13 @@
 #ifndef PROFD_COMMON_PROFILE_MERGE_PRIVATE_H
 #define PROFD_COMMON_PROFILE_MERGE_PRIVATE_H
 
-/* What merge.c and merge_translate.c share. */
+/* What merge.c, merge_types.c, merge_windows.c and merge_translate.c share. */
 #include "common/profile/merge.h"
 #include "common/profile/profile_table.h"
 #include "common/profile/room.h"
 #include "common/profile/windows.h"
+
+#define MERGE_NS INT64_C(1000000000) /* of a second */
 
 struct merge {
 	struct profile *p;
@@ -21,6 +23,7 @@ struct merge {
 	const struct profile *from;
 	const struct merge_select *select;
 	struct profile_windows from_windows;
+	bool *selected;                                 /* which of them are */
 	double ratios[PROFILE_TYPES_MAX], period_ratio; /* to the units of @p */
 	int64_t label_now;                              /* for samples without a label */
 	uint32_t *strings, *map_mappings, *map_functions, *map_locations;
@@ -41,5 +44,21 @@ struct merge {
 int merge_take_string(struct merge *m, uint32_t string, uint32_t *ret);
 int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret);
 int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret);
+
+/*
+ * The sample types of the first profile. Then the finest units, of what is there and of what is
+ * added: MERGE_E_* or negative errno.
+ */
+int merge_begin_types(struct merge *m);
+int merge_agree_types(struct merge *m, struct profile_message *message);
+
+/*
+ * Finds which windows of m->from are selected: MERGE_E_NOTHING: none; or negative errno. Then,
+ * whether those that begin in the @second (Unix time) are.
+ */
+int merge_select_windows(struct merge *m);
+bool merge_is_selected(const struct merge *m, int64_t second);
+/* Adds the selected ones, their ledgers and durations, and the earliest time. Once. */
+int merge_take_windows(struct merge *m);
 
 #endif

@@ -131,7 +131,7 @@ static bool parse_head(struct text_span line, struct head *ret)
 
 bool perf_script_is(const uint8_t *data, size_t length)
 {
-	struct text_lines lines = {.at = (const char *)data, .end = (const char *)data + length};
+	struct text_lines lines = text_lines_of(data, length);
 	struct text_line line;
 	struct head head;
 
@@ -397,8 +397,7 @@ int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 		     struct profile_message *message)
 {
 	cleanup(reader_deinit) struct reader r = {.message = message};
-	int e = read_all(&r, (struct text_lines){.at = (const char *)data,
-						 .end = (const char *)data + length});
+	int e = read_all(&r, text_lines_of(data, length));
 
 	if (e == -E2BIG)
 		return REFUSE(message, "more names or addresses than can be numbered");

@@ -16,7 +16,6 @@ struct text_span {
 	const char *at, *end;
 };
 
-/* All zero but for the text: before its first line. */
 struct text_lines {
 	const char *at, *end;
 	size_t number, offset; /* lines, bytes that were taken */
@@ -31,6 +30,16 @@ struct text_line {
 static inline size_t text_length(struct text_span span)
 {
 	return (size_t)(span.end - span.at);
+}
+
+/* Before the first line. The mark that editors put before UTF-8 is no part of it. */
+static inline struct text_lines text_lines_of(const uint8_t *data, size_t length)
+{
+	size_t mark = length >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	return (struct text_lines){.at = (const char *)data + mark,
+				   .end = (const char *)data + length,
+				   .offset = mark};
 }
 
 static inline bool text_next(struct text_lines *lines, struct text_line *ret)
@@ -67,13 +76,18 @@ static inline struct text_span text_trim(struct text_span span)
 	return span;
 }
 
-/* The first word, and what is behind it in *rest. Empty: there is none. */
+/*
+ * The first word, and what is behind it in *rest. Empty: there is none. Never looks at what is
+ * behind the word, so that a line costs its length, however it is made.
+ */
 static inline struct text_span text_word(struct text_span *rest)
 {
-	struct text_span word = text_trim(*rest);
+	struct text_span word;
 
-	rest->at = word.at;
-	while (rest->at < word.end && !text_is_blank(*rest->at))
+	while (rest->at < rest->end && text_is_blank(*rest->at))
+		rest->at++;
+	word.at = rest->at;
+	while (rest->at < rest->end && !text_is_blank(*rest->at))
 		rest->at++;
 	word.end = rest->at;
 	return word;

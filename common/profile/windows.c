@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/profile/ledger_line.h"
+#include "common/profile/room.h"
 
 #define LEDGER "# profd ledger: "
 #define WINDOW "# profd window: "
@@ -60,33 +61,64 @@ static bool is_before(const struct profile_window *a, const struct profile_windo
 	return a->duration_ns < b->duration_ns;
 }
 
-int profile_windows_add(struct profile_windows *windows, const struct profile_window *window,
-			bool *ret_added)
+/* Whether @window, which is not before @a, is what @a is. What others wrote is never the same. */
+static bool is_same(const struct profile_window *a, const struct profile_window *window)
+{
+	return window->ledger && a->ledger && !is_before(a, window);
+}
+
+static int make_room(struct profile_windows *windows, size_t n)
+{
+	return room_make(&windows->all, &windows->capacity, windows->n + n, sizeof(*windows->all));
+}
+
+/* Puts a copy of @window, which is not before any other, to the end, unless it is there. */
+static int append(struct profile_windows *windows, const struct profile_window *window,
+		  bool *ret_added)
 {
 	struct profile_window copy = *window;
-	size_t i = windows->n, bigger = windows->capacity ? windows->capacity * 2 : 4;
-	struct profile_window *moved;
+	int r;
 
 	*ret_added = false;
-	/* They mostly come in order. */
-	while (i && is_before(window, &windows->all[i - 1]))
-		i--;
-	if (i && window->ledger && windows->all[i - 1].ledger &&
-	    !is_before(&windows->all[i - 1], window))
+	if (windows->n && is_same(&windows->all[windows->n - 1], window))
 		return 0;
-	if (windows->n == windows->capacity) {
-		moved = reallocarray(windows->all, bigger, sizeof(*moved));
-		if (!moved)
-			return error_origin(-ENOMEM);
-		windows->all = moved;
-		windows->capacity = bigger;
-	}
+	r = make_room(windows, 1);
+	if (r)
+		return r;
 	if (window->ledger && !(copy.ledger = strdup(window->ledger)))
 		return error_origin(-ENOMEM);
-	memmove(&windows->all[i + 1], &windows->all[i], (windows->n - i) * sizeof(copy));
-	windows->all[i] = copy;
-	windows->n++;
+	windows->all[windows->n++] = copy;
 	*ret_added = true;
+	return 0;
+}
+
+int profile_windows_merge(struct profile_windows *windows, const struct profile_windows *from,
+			  bool *which)
+{
+	cleanup(profile_windows_deinit) struct profile_windows merged = {
+		.is_listed = windows->is_listed,
+	};
+	size_t at = 0;
+	int r = make_room(&merged, windows->n + from->n);
+
+	for (size_t i = 0; i < from->n && !r; i++) {
+		if (!which[i])
+			continue;
+		while (at < windows->n && !is_before(&from->all[i], &windows->all[at])) {
+			merged.all[merged.n++] = windows->all[at];
+			windows->all[at++].ledger = NULL;
+		}
+		r = append(&merged, &from->all[i], &which[i]);
+	}
+	if (r)
+		return r;
+	for (; at < windows->n; at++) {
+		merged.all[merged.n++] = windows->all[at];
+		windows->all[at].ledger = NULL;
+	}
+	profile_windows_deinit(windows);
+	*windows = merged;
+	merged = (struct profile_windows){0};
 	return 0;
 }
 
@@ -98,14 +130,45 @@ static int add_whole(const struct profile *p, char *ledger, struct profile_windo
 					      .ledger = ledger};
 	bool added;
 
-	return profile_windows_add(ret, &window, &added);
+	return append(ret, &window, &added);
+}
+
+/* A window line's, whose ledger is the comment's; and which line it is. */
+struct listed {
+	struct profile_window window;
+	size_t number;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	if (is_before(&x->window, &y->window))
+		return -1;
+	if (is_before(&y->window, &x->window))
+		return 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int add_listed(struct listed *listed, size_t n, struct profile_windows *ret)
+{
+	bool added;
+	int r = 0;
+
+	if (n)
+		qsort(listed, n, sizeof(*listed), by_time);
+	for (size_t i = 0; i < n && !r; i++)
+		r = append(ret, &listed[i].window, &added);
+	ret->is_listed = n > 0;
+	return r;
 }
 
 int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 {
+	cleanup(freep) struct listed *listed = NULL;
 	cleanup(freep) char *ledger = NULL;
+	size_t n = 0, max = 0;
 	const char *text;
-	bool added;
 	int r = 0;
 
 	profile_windows_deinit(ret);
@@ -118,12 +181,13 @@ int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 		} else if (strncmp(comment, WINDOW, strlen(WINDOW)) == 0 &&
 			   parse_window(comment + strlen(WINDOW), &window, &text)) {
 			window.ledger = (char *)(uintptr_t)text;
-			r = profile_windows_add(ret, &window, &added);
-			ret->is_listed = true;
+			r = room_make(&listed, &max, n + 1, sizeof(*listed));
+			if (!r)
+				listed[n++] = (struct listed){.window = window, .number = i};
 		}
 	}
-	if (!r && !ret->is_listed)
-		r = add_whole(p, ledger, ret);
+	if (!r)
+		r = n ? add_listed(listed, n, ret) : add_whole(p, ledger, ret);
 	if (r)
 		profile_windows_deinit(ret);
 	return r;

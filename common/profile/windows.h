@@ -36,9 +36,12 @@ struct profile_windows {
 void profile_windows_deinit(struct profile_windows *windows);
 /* Those of @p, in a list that is all zero or that the caller frees anyway. 0 or negative errno. */
 int profile_windows_of(const struct profile *p, struct profile_windows *ret);
-/* Adds a window unless it is there; *ret_added tells. @ledger is copied. 0 or negative errno. */
-int profile_windows_add(struct profile_windows *windows, const struct profile_window *window,
-			bool *ret_added);
+/*
+ * Adds copies of those of @from that @which tells (one for each), unless they are there; which[i]
+ * tells then whether it was added. 0 or negative errno, after which windows may be missing.
+ */
+int profile_windows_merge(struct profile_windows *windows, const struct profile_windows *from,
+			  bool *which);
 /* Adds the lines that tell of the windows to the comments of @p. 0 or negative errno. */
 int profile_windows_list(const struct profile_windows *windows, struct profile *p);
 /* Whether @comment is one of the two lines above. */

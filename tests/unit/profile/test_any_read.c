@@ -94,6 +94,24 @@ static void test_collapsed_takes_what_others_write(void **state)
 	profile_free(p);
 }
 
+/* Editors put it there; it is no part of the first name. */
+static void test_mark_of_utf8(void **state)
+{
+	struct profile *p = read_text("\xef\xbb\xbf"
+				      "a;b 5\n",
+				      ANY_COLLAPSED);
+
+	(void)state;
+	assert_collapsed(p, "a;b 5\n");
+	profile_free(p);
+	p = read_text("\xef\xbb\xbf# made by perf\nsh 9 1.5: 7 cycles: \n\t 7f01 f (/x)\n",
+		      ANY_PERF_SCRIPT);
+	assert_collapsed(p, "f 1\n");
+	profile_free(p);
+	refuse_text("\xef\xbb\xbfhello\n", "line 1 (byte 3)");
+	refuse_text("\xef\xbb\xbf", "no stacks");
+}
+
 static void test_collapsed_refuses(void **state)
 {
 	(void)state;
@@ -260,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_collapsed_comes_back),
 		cmocka_unit_test(test_collapsed_takes_what_others_write),
 		cmocka_unit_test(test_collapsed_refuses),
+		cmocka_unit_test(test_mark_of_utf8),
 		cmocka_unit_test(test_perf_script),
 		cmocka_unit_test(test_perf_script_without_chains),
 		cmocka_unit_test(test_perf_script_refuses),

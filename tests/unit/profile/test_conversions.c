@@ -212,6 +212,36 @@ static void test_nothing(void **state)
 	assert_int_equal(read->n_samples, 0);
 }
 
+/* What no process has: sums that no number holds, paths and comments that no line does. */
+static void test_extremes(void **state)
+{
+	static char big[70000];
+	cleanup(profile_freep) struct profile *p = make(), *back = NULL, *empty = NULL;
+	cleanup(freep) uint8_t *data = NULL, *nothing = NULL;
+	struct profile_message message;
+	uint32_t location;
+	size_t length;
+
+	(void)state;
+	memset(big, '/', sizeof(big) - 1);
+	location = locate(p, map(p, 0x10000, 0x20000, big), 0x10004, NULL);
+	memcpy(big, "# profd ", 8);
+	assert_int_equal(profile_add_comment(p, big), 0);
+	for (int64_t label = 1; label < 4; label++)
+		add(p, &location, 1, INT64_MAX / 1000, label);
+	p->sample_values[2 * (p->n_samples - 1)] = INT64_MAX;
+	p->sample_values[2 * (p->n_samples - 2)] = INT64_MAX;
+	map(p, (UINT64_C(1) << 63) - 0x1000, UINT64_C(1) << 63, "/last");
+	map(p, (UINT64_C(1) << 63) - 0x1000, UINT64_C(1) << 63, "/over it");
+	assert_int_equal(cpuprofile_from_profile(p, &data, &length), 0);
+	assert_int_equal(cpuprofile_read(data, length, &back, &message), 0);
+	assert_true(profile_total(back, 0) == INT64_MAX);
+
+	assert_int_equal(profile_new(&empty), 0);
+	assert_int_equal(profile_add_sample(empty, NULL, 0, NULL, NULL, 0), 0);
+	assert_int_equal(cpuprofile_from_profile(empty, &nothing, &length), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +249,7 @@ int main(void)
 		cmocka_unit_test(test_legacy),
 		cmocka_unit_test(test_whole_mappings),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,9 +30,34 @@ static void test_sums(void **state)
 	check("words only", "and others", "and others");
 }
 
+/* What no ledger of profd's is costs no more than one. */
+static void test_bounds(void **state)
+{
+	static char words[1 << 20];
+	cleanup(freep) char *line = NULL;
+	size_t length = 0, n = 0;
+
+	(void)state;
+	for (unsigned i = 0; length + 16 < sizeof(words); i++)
+		length += (size_t)snprintf(words + length, 16, "a%u=1 ", i);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(ledger_line_add(&line, words), 0);
+	for (const char *c = line; *c; c++)
+		n += *c == '=';
+	assert_int_equal(n, 128);
+	assert_memory_equal(line, "a0=2 a1=2 ", 10);
+	assert_int_equal(ledger_line_add(&line, "a0=5 b=1"), 0);
+	assert_memory_equal(line, "a0=7 b=1 a1=2 ", 14);
+	memset(words, 'x', sizeof(words) - 1);
+	assert_int_equal(ledger_line_add(&line, words), 0);
+	assert_memory_equal(line, "a0=7 b=1 a1=2 ", 14);
+	check("a=9999999999999999999", "a=9999999999999999999", "a=9999999999999999999");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
+					   cmocka_unit_test(test_bounds)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -610,11 +610,53 @@ static void test_not_alone(void **state)
 	assert_int_equal(p->time_ns, (T0 + 3 * 60) * NS);
 }
 
+/* Whatever the order in the file: by key, and equal keys in theirs. */
+static void test_order_of_labels(void **state)
+{
+	enum { N = 101 };
+	cleanup(merge_freep) struct merge *m = NULL;
+	cleanup(profile_freep) struct profile *up = empty_profile(T0, 60, NULL);
+	cleanup(profile_freep) struct profile *down = empty_profile(T0, 60, NULL);
+	struct profile_label labels[N], reversed[N];
+	const int64_t values[] = {1, 2};
+	struct profile_message message;
+	const struct profile *p;
+	char key[16];
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(key, sizeof(key), "k%u", i / 2);
+		labels[i] = (struct profile_label){.key = text(up, key), .num = i};
+	}
+	for (unsigned i = 0; i < N; i++) {
+		reversed[i] = labels[N - 1 - i];
+		reversed[i].num ^= i > 0; /* the two of a key in the same order as there */
+		snprintf(key, sizeof(key), "k%u", (N - 1 - i) / 2);
+		reversed[i].key = text(down, key);
+	}
+	assert_int_equal(profile_add_sample(up, NULL, 0, values, labels, N), 0);
+	assert_int_equal(profile_add_sample(down, NULL, 0, values, reversed, N), 0);
+	assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+	assert_int_equal(merge_add(m, up, NULL, NULL, &message), 0);
+	assert_int_equal(merge_add(m, down, NULL, NULL, &message), 0);
+	p = merge_profile(m);
+	assert_int_equal(p->n_samples, 1);
+	assert_int_equal(p->samples[0].n_labels, N);
+	for (unsigned i = 0; i < N; i++)
+		assert_int_equal(p->sample_labels[i].num, i);
+	assert_int_equal(profile_total(p, 1), 4);
+}
+
 static void test_window_lines(void **state)
 {
 	cleanup(profile_windows_deinit) struct profile_windows w = {0};
 	cleanup(profile_freep) struct profile *p = empty_profile(T0, 60, "a=1");
-	bool added;
+	struct profile_window listed[] = {{2, 9, (char *)""},
+					  {4, 1, (char *)"c=3"},
+					  {5, 3, (char *)"b=2"}};
+	const struct profile_windows others = {.all = listed, .n = 3};
+	struct profile_window alone = {3, 1, NULL};
+	const struct profile_windows strange = {.all = &alone, .n = 1};
 
 	(void)state;
 	assert_int_equal(profile_windows_of(p, &w), 0);
@@ -623,15 +665,23 @@ static void test_window_lines(void **state)
 	assert_string_equal(w.all[0].ledger, "a=1");
 	profile_windows_deinit(&w);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(profile_windows_add(
-					 &w, &(struct profile_window){5, 3, (char *)"b=2"}, &added),
-				 0);
-		assert_int_equal(added, !i);
-		assert_int_equal(profile_windows_add(&w, &(struct profile_window){2, 9, (char *)""},
-						     &added),
-				 0);
-		assert_int_equal(added, !i);
+		bool which[] = {true, false, true};
+
+		assert_int_equal(profile_windows_merge(&w, &others, which), 0);
+		assert_int_equal(which[0], !i);
+		assert_int_equal(which[2], !i);
 	}
+	assert_int_equal(w.n, 2);
+	/* Without a ledger, each is a window of its own. */
+	assert_int_equal(profile_windows_merge(&w, &strange, &(bool){true}), 0);
+	assert_int_equal(profile_windows_merge(&w, &strange, &(bool){true}), 0);
+	assert_int_equal(w.n, 4);
+	assert_int_equal(w.all[0].time_ns, 2);
+	assert_int_equal(w.all[1].time_ns, 3);
+	assert_int_equal(w.all[2].time_ns, 3);
+	assert_int_equal(w.all[3].time_ns, 5);
+	profile_windows_deinit(&w);
+	assert_int_equal(profile_windows_merge(&w, &others, (bool[]){true, false, true}), 0);
 	assert_int_equal(profile_windows_list(&w, p), 0);
 	assert_true(has_comment(p, "# profd window: 2+9"));
 	assert_true(has_comment(p, "# profd window: 5+3 b=2"));
@@ -661,6 +711,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_pieces, setup, teardown),
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_not_alone),
+		cmocka_unit_test(test_order_of_labels),
 		cmocka_unit_test(test_window_lines),
 	};
 

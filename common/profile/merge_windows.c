@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which windows of the profile that is added are selected is found once for all of them: a label
+ * tells of a window's second alone, so that those of one second stand or fall together.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/ledger_line.h"
+#include "common/profile/merge_private.h"
+
+static bool overlaps(const struct merge *m, const struct profile_window *w)
+{
+	if ((uint64_t)(w->time_ns / MERGE_NS) < m->select->not_before_s)
+		return false;
+	return profile_window_overlaps((uint64_t)(w->time_ns / MERGE_NS),
+				       profile_window_seconds((uint64_t)w->duration_ns),
+				       m->select->since_ns, m->select->until_ns);
+}
+
+static int64_t second_of(const struct profile_windows *windows, size_t i)
+{
+	return windows->all[i].time_ns / MERGE_NS;
+}
+
+int merge_select_windows(struct merge *m)
+{
+	const struct profile_windows *w = &m->from_windows;
+	bool any = false;
+
+	m->selected = calloc(w->n + 1, sizeof(*m->selected));
+	if (!m->selected)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0, end; i < w->n; i = end) {
+		bool selected = false;
+
+		for (end = i; end < w->n && second_of(w, end) == second_of(w, i); end++)
+			selected |= overlaps(m, &w->all[end]);
+		memset(&m->selected[i], selected, end - i);
+		any |= selected;
+	}
+	return any ? MERGE_E_OK : MERGE_E_NOTHING;
+}
+
+bool merge_is_selected(const struct merge *m, int64_t second)
+{
+	const struct profile_windows *w = &m->from_windows;
+	size_t low = 0, high = w->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (second_of(w, middle) < second)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->n && second_of(w, low) == second && m->selected[low];
+}
+
+int merge_take_windows(struct merge *m)
+{
+	const struct profile_windows *from = &m->from_windows;
+	bool *added = m->selected;
+	int r = profile_windows_merge(&m->windows, from, added);
+
+	for (size_t i = 0; i < from->n && !r; i++) {
+		const struct profile_window *w = &from->all[i];
+
+		if (!added[i])
+			continue;
+		r = ledger_line_add(&m->ledger, w->ledger);
+		if (__builtin_add_overflow(m->duration_ns, w->duration_ns, &m->duration_ns))
+			m->duration_ns = INT64_MAX;
+		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
+			m->p->time_ns = w->time_ns;
+	}
+	return r;
+}
