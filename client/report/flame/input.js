@@ -70,6 +70,7 @@ const KEYS = {
 	t: () => $("table").click(),
 	c: () => chooseNext("colour"),
 	w: () => isDiff && chooseNext("width"),
+	v: () => types.length > 1 && chooseNext("type"),
 	y: copyName,
 	"?": () => $("keys").showModal(),
 	Escape: escape,
@@ -154,6 +155,10 @@ function listen() {
 		view.callers = !view.callers;
 		refresh({ rebuild: true });
 	});
+	on("type", "change", () => {
+		view.type = types.find((t) => String(t.index) === $("type").value);
+		changeType();
+	});
 	on("colour", "change", () => {
 		view.colour = $("colour").value;
 		refresh();
@@ -174,6 +179,9 @@ function listen() {
 		});
 	document.addEventListener("keydown", onKey);
 	addEventListener("popstate", showKept);
+	addEventListener("beforeprint", () => setPaper(true));
+	addEventListener("afterprint", () => setPaper(false));
+	matchMedia("print").addEventListener("change", (e) => setPaper(e.matches));
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 		readTheme();
 		refresh();

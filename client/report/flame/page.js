@@ -5,7 +5,7 @@
  */
 const ZOOM_MS = 160;
 const flame = new Flame($("flame"), $("over"), $("scroller"), $("spacer"));
-let tree = trees.down; /* that is shown */
+let tree; /* that is shown */
 let pendingFrame = 0;
 
 function redraw() {
@@ -58,6 +58,7 @@ function resetZoom() {
 }
 
 function useTree() {
+	useType(view.type);
 	if (view.callers)
 		trees.up ||= reverseTree(trees.down);
 	tree = view.callers ? trees.up : trees.down;
@@ -72,11 +73,28 @@ function showChoices() {
 	$("table").setAttribute("aria-pressed", String(view.table));
 	$("colour").value = view.colour;
 	$("width").value = view.width;
+	$("type").value = String(view.type.index);
 	$("side").hidden = !view.table;
 	$("legend").hidden = view.colour !== "change";
 	$("scale").style.background = `linear-gradient(to right, ${[[0, 1], [1, 2], [1, 1], [2, 1], [1, 0]]
 		.map(([after, before]) => changeColour(theme, after, before)).join(", ")})`;
 	flame.icicle = view.icicle;
+}
+
+/* The line below the title, and what those hear who do not see the picture. */
+function showFacts() {
+	const of = `${value(trees.down.sums[0])} of ${type.type}`;
+	const hottest = sums.flats.reduce((best, v, i) => v > sums.flats[best] ? i : best, 0);
+	const noted = (what) => (data.notes.find(([heading]) => heading === what) || ["", ""])[1];
+	const duration = noted("Duration");
+
+	$("facts").textContent = [of + (isDiff ? `, ${value(trees.down.baseSums[0])} before` : ""),
+		noted("Time"), duration && `over ${duration}`, ...data.filters].filter(Boolean).join(" · ");
+	$("facts").title = $("facts").textContent;
+	$("flame").setAttribute("aria-label",
+		`Flame graph of ${data.title}: ${of} in ${digits(trees.down.n - 1)} boxes` + (frames.length
+			? `, most of it, ${share(sums.flats[hottest])}, in ${frames[hottest].name}. ` : ". ") +
+		"Arrow keys go from box to box, Enter zooms; the table beside it has the same figures.");
 }
 
 /* After a choice that changes what stands where. */
@@ -85,6 +103,7 @@ function refresh({ rebuild = false } = {}) {
 
 	if (rebuild)
 		useTree();
+	showFacts();
 	showChoices();
 	view.zoom = flame.zoomed = zoom;
 	flame.resize();
@@ -97,6 +116,16 @@ function refresh({ rebuild = false } = {}) {
 	showRows();
 	keepView();
 	redraw();
+}
+
+/* Other values of the same stacks: what was zoomed to stays, as far as it has any of them. */
+function changeType() {
+	const path = pathTo(tree, view.zoom).slice(1).map((node) => tree.frames[node]);
+
+	useTree();
+	view.zoom = follow(tree, path);
+	refresh();
+	search(view.search);
 }
 
 /* What the address says, at the beginning and when somebody goes back. */
@@ -129,23 +158,16 @@ function resetAll() {
 }
 
 function begin() {
-	const hottest = sums.flats.reduce((best, v, i) => v > sums.flats[best] ? i : best, 0);
-
 	document.title = `${data.title} – flame graph`;
 	$("title").textContent = data.title;
-	$("facts").textContent = [`${value(tree.sums[0])} of ${data.type}` +
-		(isDiff ? `, ${value(tree.baseSums[0])} before` : ""), ...data.facts, ...data.filters].join(" · ");
-	$("facts").title = $("facts").textContent;
-	$("notes").replaceChildren(...[...data.notes, ...data.comments].map((note) => element("li", "", note)));
+	$("notes").replaceChildren(...definitions(
+		data.notes.map(([heading, note]) => [heading || "Comment", note])));
+	$("type").replaceChildren(...types.map((t) => new Option(t.type, String(t.index))));
+	$("type-choice").hidden = types.length < 2;
 	$("width-choice").hidden = !isDiff;
 	$("change-head").hidden = !isDiff;
 	for (const o of $("colour").options)
 		o.hidden = o.disabled = o.value === "change" && !isDiff;
-	$("flame").setAttribute("aria-label",
-		`Flame graph of ${data.title}: ${value(tree.sums[0])} of ${data.type} in ` +
-		`${digits(trees.down.n - 1)} boxes` + (frames.length
-			? `, most of it, ${share(sums.flats[hottest])}, in ${frames[hottest].name}. ` : ". ") +
-		"Arrow keys go from box to box, Enter zooms; the table beside it has the same figures.");
 	readTheme();
 	listen();
 	showKept();

@@ -10,7 +10,8 @@ function functionRows() {
 		name: labels[i], frame: i, flat: sums.flats[i], cum: sums.cums[i],
 		change: sums.flats[i] - sums.baseFlats[i],
 		search: `^${escapeRegex(labels[i])}$`, title: [labels[i], placeOf(f), f.module].join("\n"),
-	})).filter((row) => !matched || matched[row.frame]);
+	})).filter((row) => (!matched || matched[row.frame]) &&
+		(row.flat || row.cum || row.change || sums.baseCums[row.frame]));
 }
 
 function moduleRows() {
@@ -31,7 +32,7 @@ function moduleRows() {
 
 function numberCell(v, content, className = "") {
 	const cell = element("td", `number ${className}`, content);
-	const part = data.total ? Math.min(100, Math.abs((100 * v) / data.total)) : 0;
+	const part = type.total ? Math.min(100, Math.abs((100 * v) / type.total)) : 0;
 
 	cell.style.setProperty("--share", `${part.toFixed(1)}%`);
 	return cell;
@@ -48,7 +49,7 @@ function rowElement(row) {
 	name.append(swatch, row.name);
 	tr.append(numberCell(row.flat, share(row.flat)), numberCell(row.cum, share(row.cum)));
 	if (isDiff)
-		tr.append(numberCell(0, row.change && data.total ? signed(row.change, share) : "0",
+		tr.append(numberCell(0, row.change && type.total ? signed(row.change, share) : "0",
 			row.change > 0 ? "more" : row.change < 0 ? "less" : ""));
 	tr.append(name);
 	tr.title = `${row.title}\nself ${value(row.flat)}, total ${value(row.cum)}`;

@@ -6,7 +6,7 @@
 let theme = "light";
 
 /* When nearly all is of one module, its colour tells nothing. */
-function defaultColour() {
+function findUsualColour() {
 	const of = new Map();
 	let most = 0, all = 0;
 
@@ -22,6 +22,8 @@ function defaultColour() {
 	});
 	return most > 0.95 * all ? "namespace" : "module";
 }
+
+const usualColour = findUsualColour();
 
 const colourCache = new Map();
 
@@ -53,7 +55,7 @@ function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const get = (name) => style.getPropertyValue(`--${name}`).trim();
 
-	theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+	theme = !flame.paper && matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 	flame.setTheme({
 		background: get("background"), text: get("box-text"), root: get("root"),
 		faint: get("faint"), dim: get("dim"), match: get("match"),

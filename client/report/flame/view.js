@@ -5,6 +5,7 @@
  * see to.
  */
 const view = {
+	type: data.chosen,
 	search: "",
 	zoom: 0,
 	icicle: true,
@@ -19,6 +20,8 @@ const view = {
 function keepView(isStep = false) {
 	const kept = new URLSearchParams();
 
+	if (view.type !== data.chosen)
+		kept.set("v", view.type.type);
 	if (view.search)
 		kept.set("s", view.search);
 	if (view.zoom)
@@ -27,7 +30,7 @@ function keepView(isStep = false) {
 		kept.set("i", "1");
 	if (view.callers)
 		kept.set("b", "1");
-	if (view.colour !== defaultColour())
+	if (view.colour !== usualColour)
 		kept.set("c", view.colour);
 	if (isDiff && view.width !== "both")
 		kept.set("w", view.width);
@@ -49,13 +52,14 @@ function readView() {
 	const kept = new URLSearchParams(location.hash.slice(1));
 	const zoom = Number(kept.get("z"));
 
+	view.type = types.find((t) => t.type === kept.get("v")) || data.chosen;
 	view.search = kept.get("s") || "";
 	view.zoom = Number.isInteger(zoom) && zoom > 0 ? zoom : 0;
 	view.icicle = kept.get("i") !== "1";
 	view.callers = kept.get("b") === "1";
 	view.table = kept.get("t") !== "0" && innerWidth > 760;
 	view.colour = ["module", "namespace", "change"].includes(kept.get("c"))
-		? kept.get("c") : defaultColour();
+		? kept.get("c") : usualColour;
 	if (isDiff)
 		view.width = WIDTHS[kept.get("w")] ? kept.get("w") : "both";
 }
