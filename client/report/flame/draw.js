@@ -12,15 +12,17 @@ const LEAST = 0.5;      /* pixels: the narrowest box that is drawn */
 const LEAST_TEXT = 24;  /* pixels: the narrowest one with a name */
 const PADDING = 5;
 
-/* Widths of texts from those of their characters, measured once each. */
+/* Widths of texts from those of their characters, measured once each, as are forms of names. */
 class TextMeter {
 	constructor(context) {
 		this.context = context;
 		this.widths = new Map();
+		this.forms = new Map();
 	}
 
 	clear() {
 		this.widths.clear();
+		this.forms.clear();
 	}
 
 	widthOf(character) {
@@ -33,8 +35,35 @@ class TextMeter {
 		return w;
 	}
 
+	widthOfText(text) {
+		let w = 0;
+
+		for (const character of text)
+			w += this.widthOf(character);
+		return w;
+	}
+
+	/* [form, its width] from the whole name to the shortest. */
+	formsOf(name) {
+		let forms = this.forms.get(name);
+
+		if (!forms) {
+			forms = shortForms(name).map((form) => [form, this.widthOfText(form)]);
+			this.forms.set(name, forms);
+		}
+		return forms;
+	}
+
+	/* The longest form of @name that @room pixels hold. */
+	fit(name, room) {
+		const forms = this.formsOf(name);
+		const form = forms.find(([, width]) => width <= room);
+
+		return form ? form[0] : this.cut(forms.at(-1)[0], room);
+	}
+
 	/* As much of @text as @room pixels hold, or nothing if that tells nobody anything. */
-	fit(text, room) {
+	cut(text, room) {
 		const dots = this.widthOf("…");
 		let used = 0, fits = 0;
 
