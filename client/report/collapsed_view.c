@@ -45,7 +45,7 @@ static int collapsed_make(struct view **ret, const struct view_options *options,
 	if (!c)
 		return error_origin(-ENOMEM);
 	c->view.class = &view_collapsed;
-	r = stack_tree_new(&c->tree, STACK_TREE_NODES_MAX);
+	r = stack_tree_new(&c->tree, STACK_TREE_NODES_MAX, 1);
 	if (!r)
 		r = profile_new(&c->texts);
 	if (r) {
@@ -106,7 +106,7 @@ static int collapsed_add(struct view *view, const struct view_input *input,
 	if (r)
 		return r;
 	named.frames = c->stack;
-	return stack_tree_add(c->tree, STACK_TREE_NO_GROUP, &named, stack->values[input->type], 0);
+	return stack_tree_add(c->tree, STACK_TREE_NO_GROUP, &named, &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -140,23 +140,28 @@ static int rank_texts(struct profile *texts, uint32_t **ret)
 static int write_lines(const struct collapsed_view *c, const struct stack_tree_order *order,
 		       FILE *out)
 {
-	cleanup(freep) const char **path = calloc(order->n + 1, sizeof(*path));
-	size_t n;
+	size_t n, deepest = 0;
 	const struct stack_tree_node *nodes = stack_tree_nodes(c->tree, &n);
+	cleanup(freep) const char **path = NULL;
 
+	for (size_t i = 0; i < order->n; i++)
+		if (order->depths[i] > deepest)
+			deepest = order->depths[i];
+	path = calloc(deepest + 1, sizeof(*path));
 	if (!path)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < order->n; i++) {
 		const struct stack_tree_node *node = &nodes[order->nodes[i]];
+		int64_t value = stack_tree_value(c->tree, node, 0);
 		uint32_t depth = order->depths[i];
 
 		path[depth] = node->frame == STACK_TREE_CUT ? "(too light to be kept)"
 							    : profile_string(c->texts, node->frame);
-		if (!node->self)
+		if (!value)
 			continue;
 		for (uint32_t d = 0; d <= depth; d++)
 			fprintf(out, "%s%s", d ? ";" : "", path[d]);
-		fprintf(out, " %" PRId64 "\n", node->self);
+		fprintf(out, " %" PRId64 "\n", value);
 	}
 	return 0;
 }

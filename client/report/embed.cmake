@@ -28,7 +28,8 @@ function(base64_of_hash hex ret)
 endfunction()
 
 set(script "(() => {\n\"use strict\";\n")
-foreach(part model colour units draw page)
+foreach(part model colour units shorten draw data view theme tell search table paper input
+             page)
   file(READ ${FOLDER}/${part}.js text)
   string(APPEND script "${text}\n")
 endforeach()

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the page holds, as flame/model.js takes it: nodes in stack_tree_order(), four arrays of
+ * What the page holds, as flame/data.js takes it: nodes in stack_tree_order(), four arrays of
  * numbers; frames numbered as they come there, and texts interned, so that numbers are short.
+ * Values of other types than the chosen one stand apart from them, for those nodes alone that have
+ * any: mostly the ends of stacks, one in ten.
  */
 #include "client/report/flame.h"
 
@@ -9,8 +11,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "client/report/flame_notes.h"
 #include "client/report/flame_page.h"
 #include "client/report/frame_names.h"
 #include "client/report/node_name.h"
@@ -23,7 +25,10 @@
 struct flame {
 	struct view view;
 	struct view_options options;
+	/* From the first stack on. Of each type its value and that of its base. */
 	struct stack_tree *tree;
+	unsigned types[FLAME_TYPES_MAX]; /* of the profile's; the chosen one first */
+	unsigned n_types;
 	bool has_base;
 };
 
@@ -49,20 +54,26 @@ static int flame_make(struct view **ret, const struct view_options *options,
 		      struct profile_message *message)
 {
 	struct flame *f = calloc(1, sizeof(*f));
-	int r;
 
 	(void)message;
 	if (!f)
 		return error_origin(-ENOMEM);
 	f->view.class = &view_flame;
 	f->options = *options;
-	r = stack_tree_new(&f->tree, STACK_TREE_NODES_MAX);
-	if (r) {
-		flame_destroy(&f->view);
-		return r;
-	}
 	*ret = &f->view;
 	return 0;
+}
+
+/* Now that it is known which types there are. */
+static int make_tree(struct flame *f, const struct view_input *input)
+{
+	if (f->tree)
+		return 0;
+	f->types[f->n_types++] = input->type;
+	for (unsigned i = 0; i < input->profile->n_sample_types && input->totals; i++)
+		if (i != input->type && !f->options.one_type && f->n_types < FLAME_TYPES_MAX)
+			f->types[f->n_types++] = i;
+	return stack_tree_new(&f->tree, STACK_TREE_NODES_MAX, f->n_types * 2);
 }
 
 static bool is_base(const struct profile *p, const struct stack *stack)
@@ -80,13 +91,22 @@ static bool is_base(const struct profile *p, const struct stack *stack)
 static int flame_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct flame *f = (struct flame *)view;
-	int64_t value = stack->values[input->type];
+	bool base = is_base(input->profile, stack);
+	int64_t values[FLAME_TYPES_MAX * 2] = {0};
+	int r = make_tree(f, input);
 
-	if (!is_base(input->profile, stack))
-		return stack_tree_add(f->tree, STACK_TREE_NO_GROUP, stack, value, 0);
-	f->has_base = true;
-	return stack_tree_add(f->tree, STACK_TREE_NO_GROUP, stack, 0,
-			      value == INT64_MIN ? INT64_MAX : -value);
+	if (r)
+		return r;
+	f->has_base |= base;
+	for (unsigned i = 0; i < f->n_types; i++) {
+		int64_t value = stack->values[f->types[i]];
+
+		if (base)
+			values[2 * i + 1] = value == INT64_MIN ? INT64_MAX : -value;
+		else
+			values[2 * i] = value;
+	}
+	return stack_tree_add(f->tree, STACK_TREE_NO_GROUP, stack, values);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -207,8 +227,8 @@ static int write_frames(struct flame_numbers *n, const struct view_input *input,
 	return 0;
 }
 
-static void write_node(const struct flame_numbers *n, const struct stack_tree_node *node,
-		       uint32_t depth, char array, FILE *out)
+static void write_node(const struct flame *f, const struct flame_numbers *n,
+		       const struct stack_tree_node *node, uint32_t depth, char array, FILE *out)
 {
 	switch (array) {
 	case 'd':
@@ -221,7 +241,7 @@ static void write_node(const struct flame_numbers *n, const struct stack_tree_no
 			fprintf(out, "%" PRIu32, n->numbers[node->frame] * 2 + node->is_inlined);
 		break;
 	default:
-		fprintf(out, "%" PRId64, array == 's' ? node->self : node->base);
+		fprintf(out, "%" PRId64, stack_tree_value(f->tree, node, array == 'b'));
 	}
 }
 
@@ -231,18 +251,106 @@ static void write_nodes(const struct flame *f, const struct flame_numbers *n, FI
 	size_t n_nodes;
 	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
 
-	fprintf(out, "\"nodes\":{\"root\":[%" PRId64 ",%" PRId64 "]", nodes[0].self, nodes[0].base);
+	fprintf(out, "\"nodes\":{\"root\":[%" PRId64 ",%" PRId64 "]",
+		stack_tree_value(f->tree, nodes, 0), stack_tree_value(f->tree, nodes, 1));
 	for (size_t k = 0; k < (f->has_base ? 4 : 3); k++) {
 		fprintf(out, ",\n\"%s\":[", keys[k]);
 		for (size_t i = 0; i < n->order.n; i++) {
 			fputs(i ? "," : "", out);
-			write_node(n, &nodes[n->order.nodes[i]], n->order.depths[i], keys[k][0],
+			write_node(f, n, &nodes[n->order.nodes[i]], n->order.depths[i], keys[k][0],
 				   out);
 		}
 		fputc(']', out);
 	}
-	fputs("}}", out);
+	fputc('}', out);
 }
+
+/* --- other types ------------------------------------------------------------------------------ */
+
+static bool has_others(const struct flame *f, const struct stack_tree_node *node)
+{
+	for (unsigned i = 2; node->values && i < f->n_types * 2; i++)
+		if (stack_tree_value(f->tree, node, i))
+			return true;
+	return false;
+}
+
+/* As many of the types as there is room for in the page. */
+static void fit_types(struct flame *f)
+{
+	size_t n, n_with = 0;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n);
+
+	for (size_t i = 0; i < n; i++)
+		n_with += has_others(f, &nodes[i]);
+	n_with *= f->has_base ? 2 : 1;
+	while (f->n_types > 1 && n_with * (f->n_types - 1) > FLAME_OTHERS_MAX)
+		f->n_types--;
+}
+
+/* "key": the @value'th of all nodes that have values of other types. */
+static void write_values(const struct flame *f, const struct flame_numbers *n, const char *key,
+			 unsigned value, FILE *out)
+{
+	size_t n_nodes;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const char *separator = "";
+
+	fprintf(out, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < n->order.n; i++) {
+		const struct stack_tree_node *node = &nodes[n->order.nodes[i]];
+
+		if (!has_others(f, node))
+			continue;
+		fprintf(out, "%s%" PRId64, separator, stack_tree_value(f->tree, node, value));
+		separator = ",";
+	}
+	fputc(']', out);
+}
+
+static void write_type(const struct profile *p, unsigned type, int64_t total, FILE *out)
+{
+	fprintf(out, "{\"index\":%u,\"type\":", type);
+	json_text_write(out, profile_string(p, p->sample_types[type].type));
+	fputs(",\"unit\":", out);
+	json_text_write(out, profile_string(p, p->sample_types[type].unit));
+	fprintf(out, ",\"total\":%" PRId64, total);
+}
+
+/* Which nodes have values, each counted from the one before, and those of each type. */
+static void write_others(const struct flame *f, const struct flame_numbers *n,
+			 const struct view_input *input, FILE *out)
+{
+	size_t n_nodes, last = 0;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const char *separator = "";
+
+	if (f->n_types < 2)
+		return;
+	fputs(",\n\"others\":{\"at\":[", out);
+	for (size_t i = 0; i < n->order.n; i++) {
+		if (!has_others(f, &nodes[n->order.nodes[i]]))
+			continue;
+		fprintf(out, "%s%zu", separator, i - last);
+		separator = ",";
+		last = i;
+	}
+	fputs("],\n\"types\":[", out);
+	for (unsigned i = 1; i < f->n_types; i++) {
+		fputs(i > 1 ? ",\n" : "", out);
+		write_type(input->profile, f->types[i], input->totals[f->types[i]], out);
+		fprintf(out, ",\"root\":[%" PRId64 ",%" PRId64 "]",
+			stack_tree_value(f->tree, nodes, 2 * i),
+			stack_tree_value(f->tree, nodes, 2 * i + 1));
+		write_values(f, n, "self", 2 * i, out);
+		if (f->has_base)
+			write_values(f, n, "base", 2 * i + 1, out);
+		fputc('}', out);
+	}
+	fputs("]}", out);
+}
+
+/* --- what else there is to say ---------------------------------------------------------------- */
 
 static void write_texts(const char *key, const char *const *texts, size_t n, FILE *out)
 {
@@ -254,52 +362,24 @@ static void write_texts(const char *key, const char *const *texts, size_t n, FIL
 	fputs("],\n", out);
 }
 
-/* When, for how long, and of what this is only a part. */
-static void write_facts(const struct flame *f, const struct view_input *input, FILE *out)
+static int write_head(const struct flame *f, const struct view_input *input, FILE *out)
 {
 	const struct profile *p = input->profile;
-	char when[64] = "", duration[48] = "";
-	const char *facts[2];
-	size_t n = 0;
-	time_t seconds = (time_t)(p->time_ns / 1000000000);
-	struct tm tm;
-
-	if (p->time_ns > 0 && localtime_r(&seconds, &tm) &&
-	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %Z", &tm))
-		facts[n++] = when;
-	if (p->duration_ns > 0) {
-		snprintf(duration, sizeof(duration), "over %.4g s", (double)p->duration_ns / 1e9);
-		facts[n++] = duration;
-	}
-	write_texts("facts", facts, n, out);
-	write_texts("filters", f->options.filters, f->options.n_filters, out);
-	write_texts("notes", input->notes, input->n_notes, out);
-	fputs("\"comments\":[", out);
-	for (size_t i = 0; i < p->n_comments; i++) {
-		fputs(i ? "," : "", out);
-		json_text_write(out, profile_string(p, p->comments[i]));
-	}
-	fputs("],\n", out);
-}
-
-static void write_head(const struct flame *f, const struct view_input *input, FILE *out)
-{
-	const struct profile *p = input->profile;
-	const struct profile_value_type *type = &p->sample_types[input->type];
 	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
 					    : "";
+	int r;
 
 	fputs("{\"title\":", out);
 	json_text_write(out, *program ? program : "Profile");
-	fputs(",\n\"type\":", out);
-	json_text_write(out, profile_string(p, type->type));
-	fputs(",\n\"unit\":", out);
-	json_text_write(out, profile_string(p, type->unit));
-	fputs(",\n\"shown_unit\":", out);
+	fputs(",\n\"chosen\":", out);
+	write_type(p, input->type, input->total, out);
+	fputs("},\n\"shown_unit\":", out);
 	json_text_write(out, f->options.unit ? f->options.unit : "auto");
-	fprintf(out, ",\n\"divide_by\":%.17g,\n\"total\":%" PRId64 ",\n", f->options.divide_by,
-		input->total);
-	write_facts(f, input, out);
+	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->options.divide_by);
+	write_texts("filters", f->options.filters, f->options.n_filters, out);
+	r = flame_notes_write(input, out);
+	fputs(",\n", out);
+	return r;
 }
 
 static int flame_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
@@ -307,18 +387,24 @@ static int flame_end(struct view *view, const struct view_input *input, FILE *ou
 {
 	struct flame *f = (struct flame *)view;
 	struct flame_numbers numbers = {0};
-	int r = stack_tree_shrink(f->tree, FLAME_NODES_MAX);
+	int r = make_tree(f, input);
 
 	(void)message;
+	if (!r)
+		r = stack_tree_shrink(f->tree, FLAME_NODES_MAX);
 	if (!r)
 		r = numbers_init(&numbers, f, input);
 	if (!r) {
 		fwrite(flame_page_head, 1, flame_page_head_length, out);
-		write_head(f, input, out);
-		r = write_frames(&numbers, input, out);
+		fit_types(f);
+		r = write_head(f, input, out);
 	}
+	if (!r)
+		r = write_frames(&numbers, input, out);
 	if (!r) {
 		write_nodes(f, &numbers, out);
+		write_others(f, &numbers, input, out);
+		fputc('}', out);
 		fwrite(flame_page_tail, 1, flame_page_tail_length, out);
 		*ret_again = false;
 	}
@@ -328,6 +414,7 @@ static int flame_end(struct view *view, const struct view_input *input, FILE *ou
 
 const struct view_class view_flame = {
 	.name = "flame",
+	.tells_all_types = true,
 	.make = flame_make,
 	.add = flame_add,
 	.end = flame_end,

@@ -17,12 +17,18 @@
  * (SHAPE_FILEFUNCTIONS). Of options matter `unit` ("auto" and "minimum" let the page choose),
  * `divide_by` and `filters`; means are not drawn, since they do not add up.
  *
+ * A profile of several sample types shows the one of view_input.type, and lets its reader go to the
+ * others, unless options.one_type. Which boxes are kept, and are first, goes by the former.
+ *
  * Limits: FLAME_NODES_MAX boxes; the lightest beyond them are told as one grey box below their
- * caller, with their sum.
+ * caller, with their sum. FLAME_TYPES_MAX sample types, and fewer of them where they would have
+ * more values than FLAME_OTHERS_MAX.
  */
 #include "client/report/view.h"
 
-#define FLAME_NODES_MAX ((size_t)1 << 20) /* some 15 bytes of the page each */
+#define FLAME_NODES_MAX  ((size_t)1 << 20) /* some 15 bytes of the page each */
+#define FLAME_TYPES_MAX  8
+#define FLAME_OTHERS_MAX ((size_t)1 << 19) /* some 10 bytes each */
 
 extern const struct view_class view_flame;
 

@@ -94,8 +94,7 @@ static void put_reasons(FILE *out, const char *line, const char **before)
 	}
 }
 
-/* profd's ledger is of all that ran at the time, not of this profile alone. */
-static void put_losses(FILE *out, const struct profile *p)
+void header_of_losses(FILE *out, const struct profile *p)
 {
 	const char *before = " (";
 	struct losses l = {0};
@@ -173,7 +172,7 @@ void header_of_profile(FILE *out, const struct view_input *input, const struct v
 	if (p->time_ns)
 		put_time(out, p->time_ns);
 	put_total(out, input, values);
-	put_losses(out, p);
+	header_of_losses(out, p);
 }
 
 static void put_dropped(FILE *out, size_t n, const char *what, const char *limit_of, int64_t limit,

@@ -11,10 +11,14 @@
 #include <stdio.h>
 
 struct graph;
+struct profile;
 struct values;
 struct view_input;
 struct view_options;
 
+/* What was lost, a line, if profd tells: its ledger is of all that ran at the time, not of this
+ * profile alone. */
+void header_of_losses(FILE *out, const struct profile *p);
 /* The profile alone. */
 void header_of_profile(FILE *out, const struct view_input *input, const struct values *values);
 /* The profile, unless the options want no header, and what of it the graph shows. */

@@ -166,6 +166,8 @@ struct work {
 	struct view_options view_options;
 	struct view_input input;
 	struct compare_total all, taken; /* before and after the filters */
+	struct compare_total *of_types;  /* as either of them, per sample type; NULL: no matter */
+	int64_t *totals;
 	struct label_units label_units;
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
@@ -178,6 +180,8 @@ static void work_deinit(struct work *w)
 {
 	report_view_free(w->view);
 	shape_free(w->shape);
+	free(w->of_types);
+	free(w->totals);
 	label_units_deinit(&w->label_units);
 }
 
@@ -211,6 +215,7 @@ static void set_view_options(struct work *w)
 	v->drop_negative = o->drop_negative;
 	v->compact_labels = o->compact_labels;
 	v->intel_syntax = o->intel_syntax;
+	v->one_type = is_set(o->sample_index);
 	v->source_path = o->source_path;
 	v->trim_path = o->trim_path;
 	add_filter(w, "focus", o->focus);
@@ -316,11 +321,14 @@ static int learn_units(struct work *w, const struct profile *p, size_t sample)
 	return label_units_learn(&w->label_units, &p->sample_labels[s->first_label], s->n_labels);
 }
 
-static void count(const struct work *w, struct compare_total *t, const struct profile *p,
-		  size_t sample)
+static void count(struct work *w, struct compare_total *t, const struct profile *p, size_t sample)
 {
-	if (!w->has_totals)
-		compare_total_add(t, p, sample, w->input.type, w->input.mean);
+	if (w->has_totals)
+		return;
+	compare_total_add(t, p, sample, w->input.type, w->input.mean);
+	for (uint32_t i = 0; w->of_types && i < p->n_sample_types; i++)
+		if ((t == &w->taken) == w->o->relative_percentages)
+			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
 }
 
 /* What becomes of one stack: a view, or a profile, takes it. */
@@ -368,6 +376,8 @@ static int take_all(struct work *w, stack_taker take, void *context)
 	}
 	w->has_totals = true;
 	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
+	for (uint32_t i = 0; w->of_types && i < load_profile(w->load)->n_sample_types; i++)
+		w->totals[i] = compare_total(&w->of_types[i]);
 	w->input.profile = load_profile(w->load);
 	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 	return r;
@@ -384,12 +394,27 @@ static int view_outcome(int r)
 	return r == VIEW_E_NO_MATCH ? PRODUCE_E_NOTHING : r > 0 ? PRODUCE_E_BAD_OPTION : r;
 }
 
+/* Of each type, where the view tells of all of them. */
+static int make_totals(struct work *w)
+{
+	size_t n = load_profile(w->load)->n_sample_types;
+
+	if (!w->maker->class->tells_all_types || w->view_options.one_type)
+		return 0;
+	w->of_types = calloc(n, sizeof(*w->of_types));
+	w->totals = calloc(n, sizeof(*w->totals));
+	w->input.totals = w->totals;
+	return w->of_types && w->totals ? 0 : error_origin(-ENOMEM);
+}
+
 static int run_view(struct work *w, FILE *out)
 {
 	bool again = true;
-	int r = view_outcome(
-		report_view_new(&w->view, w->maker->class, &w->view_options, w->message));
+	int r = make_totals(w);
 
+	if (!r)
+		r = view_outcome(
+			report_view_new(&w->view, w->maker->class, &w->view_options, w->message));
 	while (!r && again) {
 		again = false;
 		r = take_all(w, feed_view, NULL);

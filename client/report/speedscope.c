@@ -25,6 +25,7 @@ struct speedscope {
 /* What is written: numbers of frames as they come in the order of nodes. */
 struct speedscope_file {
 	const struct view_input *input;
+	const struct stack_tree *tree;
 	const struct stack_tree_node *nodes;
 	struct frame_names names;
 	struct stack_tree_order order;
@@ -55,7 +56,7 @@ static int speedscope_make(struct view **ret, const struct view_options *options
 	if (!s)
 		return error_origin(-ENOMEM);
 	s->view.class = &view_speedscope;
-	r = stack_tree_new(&s->tree, STACK_TREE_NODES_MAX);
+	r = stack_tree_new(&s->tree, STACK_TREE_NODES_MAX, 1);
 	if (r) {
 		speedscope_destroy(&s->view);
 		return r;
@@ -135,7 +136,7 @@ static int speedscope_add(struct view *view, const struct view_input *input,
 	uint32_t thread = 0;
 	int r = find_thread(s, input->profile, stack, &thread);
 
-	return r ? r : stack_tree_add(s->tree, thread, stack, stack->values[input->type], 0);
+	return r ? r : stack_tree_add(s->tree, thread, stack, &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -160,6 +161,7 @@ static int file_init(struct speedscope_file *f, const struct speedscope *s,
 	if (r)
 		return r;
 	f->input = input;
+	f->tree = s->tree;
 	f->nodes = stack_tree_nodes(s->tree, &n);
 	f->out = out;
 	f->cut = PROFILE_NONE;
@@ -227,15 +229,16 @@ static int64_t write_samples(struct speedscope_file *f, size_t begin, size_t end
 	fputs(",\"samples\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
 		const struct stack_tree_node *node = &f->nodes[f->order.nodes[i]];
+		int64_t self = stack_tree_value(f->tree, node, 0);
 		uint32_t depth = f->order.depths[i];
 
 		if (depth)
 			f->path[depth - 1] = node->frame == STACK_TREE_CUT
 						     ? f->cut
 						     : f->numbers[node->frame];
-		if (node->self <= 0)
+		if (self <= 0)
 			continue;
-		if (__builtin_add_overflow(sum, node->self, &sum))
+		if (__builtin_add_overflow(sum, self, &sum))
 			sum = INT64_MAX;
 		fprintf(f->out, "%s[", separator);
 		for (uint32_t d = 0; d < depth; d++)
@@ -246,7 +249,7 @@ static int64_t write_samples(struct speedscope_file *f, size_t begin, size_t end
 	separator = "";
 	fputs("],\"weights\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		int64_t self = f->nodes[f->order.nodes[i]].self;
+		int64_t self = stack_tree_value(f->tree, &f->nodes[f->order.nodes[i]], 0);
 
 		if (self <= 0)
 			continue;

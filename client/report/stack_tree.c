@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes lie in one array and are found through a table of (parent, frame). A stack mostly shares
- * its first frames with the one before it, whose nodes are remembered: only where the two part is
- * the table asked.
+ * Nodes lie in one array. A stack mostly shares its first frames with the one before it, whose
+ * nodes are remembered; from where the two part, its nodes are new and follow each other. Therefore
+ * the child of a node is looked for right behind it, and in a table of (parent, frame) for those
+ * alone that are not: of all children but one. Values lie in an array of their own, n_values for
+ * each node that has some, since most have none; the first ones of it are nobody's, and 0.
  */
 #include "client/report/stack_tree.h"
 
@@ -17,12 +19,17 @@
 
 #define ROOT         0u
 #define NODES_MIN    ((size_t)1024)
+#define OWNERS_MIN   ((size_t)64)
+#define N_WEIGHING   2 /* values that make a weight */
 #define MANTISSA     6 /* bits of a weight that are told apart below its highest */
 #define WEIGHT_KINDS (64u << MANTISSA)
 
 struct stack_tree {
 	struct stack_tree_node *nodes;
 	size_t n_nodes, n_allocated, max_nodes;
+	int64_t *values;
+	size_t n_owners, owners_allocated; /* of n_values values each */
+	unsigned n_values;
 	struct profile_table table;
 	struct profile_hash_key key;
 	uint32_t *path; /* the nodes of the last stack, from the root's child on */
@@ -47,7 +54,7 @@ static uint64_t add_weight(uint64_t a, uint64_t b)
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-int stack_tree_new(struct stack_tree **ret, size_t max_nodes)
+int stack_tree_new(struct stack_tree **ret, size_t max_nodes, unsigned n_values)
 {
 	cleanup(stack_tree_freep) struct stack_tree *t = calloc(1, sizeof(*t));
 
@@ -55,9 +62,13 @@ int stack_tree_new(struct stack_tree **ret, size_t max_nodes)
 		return error_origin(-ENOMEM);
 	t->n_allocated = max_nodes < NODES_MIN ? max_nodes : NODES_MIN;
 	t->nodes = calloc(t->n_allocated, sizeof(*t->nodes));
-	if (!t->nodes)
+	t->n_values = n_values;
+	t->owners_allocated = OWNERS_MIN;
+	t->values = calloc(t->owners_allocated, n_values * sizeof(*t->values));
+	if (!t->nodes || !t->values)
 		return error_origin(-ENOMEM);
 	t->n_nodes = 1;
+	t->n_owners = 1;
 	t->max_nodes = max_nodes;
 	profile_hash_key_init(&t->key);
 	*ret = steal_ptr(&t);
@@ -70,6 +81,7 @@ void stack_tree_free(struct stack_tree *t)
 		return;
 	profile_table_deinit(&t->table);
 	free(t->nodes);
+	free(t->values);
 	free(t->path);
 	free(t);
 }
@@ -108,14 +120,24 @@ static int grow_nodes(struct stack_tree *t)
 	return 0;
 }
 
+static bool is_behind(const struct stack_tree *t, uint32_t node)
+{
+	return t->nodes[node].parent + 1 == node;
+}
+
 /* The child of @parent for @frame, which the caller saw to there being room for. */
-static int find_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *ret)
+static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
 	struct edge edge = {parent, frame};
-	uint32_t hash = hash_edge(t, edge);
-	uint32_t node = profile_table_find(&t->table, hash, is_edge, t, &edge);
+	uint32_t node = parent + 1, hash;
 	int r;
 
+	if (node < t->n_nodes && is_behind(t, node) && t->nodes[node].frame == frame) {
+		*ret = node;
+		return 0;
+	}
+	hash = hash_edge(t, edge);
+	node = profile_table_find(&t->table, hash, is_edge, t, &edge);
 	if (node == PROFILE_NONE) {
 		r = profile_table_reserve(&t->table);
 		if (!r)
@@ -125,9 +147,40 @@ static int find_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uin
 		node = (uint32_t)t->n_nodes++;
 		t->nodes[node] = (struct stack_tree_node){.parent = parent,
 							  .frame = frame & STACK_TREE_CUT};
-		profile_table_insert(&t->table, hash, node);
+		if (!is_behind(t, node))
+			profile_table_insert(&t->table, hash, node);
 	}
 	*ret = node;
+	return 0;
+}
+
+/* Adds to the values of @node, which gets some if it has none and there is anything to add. */
+static int add_values(struct stack_tree *t, struct stack_tree_node *node, const int64_t *values)
+{
+	int64_t *own;
+	bool any = false;
+
+	for (unsigned i = 0; i < t->n_values; i++)
+		any |= values[i] != 0;
+	if (!any)
+		return 0;
+	if (!node->values && t->n_owners == t->owners_allocated) {
+		size_t n = t->owners_allocated + t->owners_allocated / 2;
+		int64_t *grown = reallocarray(t->values, n, t->n_values * sizeof(*grown));
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		t->values = grown;
+		t->owners_allocated = n;
+	}
+	if (!node->values) {
+		node->values = (uint32_t)t->n_owners++;
+		memset(&t->values[(size_t)node->values * t->n_values], 0,
+		       t->n_values * sizeof(*t->values));
+	}
+	own = &t->values[(size_t)node->values * t->n_values];
+	for (unsigned i = 0; i < t->n_values; i++)
+		own[i] = add(own[i], values[i]);
 	return 0;
 }
 
@@ -160,15 +213,15 @@ static int step(struct stack_tree *t, size_t depth, uint32_t parent, uint32_t fr
 		}
 		t->n_path = depth;
 	}
-	r = find_child(t, parent, frame, ret);
+	r = get_child(t, parent, frame, ret);
 	if (r)
 		return r;
 	t->path[t->n_path++] = *ret;
 	return 0;
 }
 
-int stack_tree_add(struct stack_tree *t, uint32_t group, const struct stack *stack, int64_t self,
-		   int64_t base)
+int stack_tree_add(struct stack_tree *t, uint32_t group, const struct stack *stack,
+		   const int64_t *values)
 {
 	size_t n = stack->n_frames, room, depth = 0;
 	uint32_t node = ROOT;
@@ -196,9 +249,7 @@ int stack_tree_add(struct stack_tree *t, uint32_t group, const struct stack *sta
 	if (r)
 		return r;
 	t->n_path = depth;
-	t->nodes[node].self = add(t->nodes[node].self, self);
-	t->nodes[node].base = add(t->nodes[node].base, base);
-	return 0;
+	return add_values(t, &t->nodes[node], values);
 }
 
 const struct stack_tree_node *stack_tree_nodes(const struct stack_tree *t, size_t *ret_n)
@@ -207,18 +258,9 @@ const struct stack_tree_node *stack_tree_nodes(const struct stack_tree *t, size_
 	return t->nodes;
 }
 
-void stack_tree_get_cut(const struct stack_tree *t, int64_t *ret_self, int64_t *ret_base)
+int64_t stack_tree_value(const struct stack_tree *t, const struct stack_tree_node *node, unsigned i)
 {
-	int64_t self = 0, base = 0;
-
-	for (size_t i = 1; i < t->n_nodes; i++) {
-		if (t->nodes[i].frame == STACK_TREE_CUT) {
-			self = add(self, t->nodes[i].self);
-			base = add(base, t->nodes[i].base);
-		}
-	}
-	*ret_self = self;
-	*ret_base = base;
+	return t->values[(size_t)node->values * t->n_values + i];
 }
 
 /* --- cutting ---------------------------------------------------------------------------------- */
@@ -231,8 +273,9 @@ static uint64_t *weigh(const struct stack_tree *t)
 	for (size_t i = t->n_nodes; weights && i--;) {
 		const struct stack_tree_node *node = &t->nodes[i];
 
-		weights[i] = add_weight(weights[i],
-					add_weight(magnitude(node->self), magnitude(node->base)));
+		for (unsigned k = 0; k < t->n_values && k < N_WEIGHING; k++)
+			weights[i] = add_weight(weights[i],
+						magnitude(stack_tree_value(t, node, k)));
 		if (i != ROOT)
 			weights[node->parent] = add_weight(weights[node->parent], weights[i]);
 	}
@@ -278,24 +321,60 @@ static size_t choose(const struct stack_tree *t, const uint64_t *weights, size_t
 	return n;
 }
 
-/* All nodes' table, anew. There is room, as there were more. */
-static void index_nodes(struct stack_tree *t)
+/* All nodes' table, anew. */
+static int index_nodes(struct stack_tree *t)
 {
+	int r = 0;
+
 	profile_table_clear(&t->table);
-	for (uint32_t i = 1; i < t->n_nodes; i++)
-		profile_table_insert(
-			&t->table,
-			hash_edge(t, (struct edge){t->nodes[i].parent, t->nodes[i].frame}), i);
+	for (uint32_t i = 1; i < t->n_nodes && !r; i++) {
+		struct edge edge = {t->nodes[i].parent, t->nodes[i].frame};
+
+		if (is_behind(t, i))
+			continue;
+		r = profile_table_reserve(&t->table);
+		if (!r)
+			profile_table_insert(&t->table, hash_edge(t, edge), i);
+	}
+	return r;
+}
+
+/* Values without those that no node has any more. */
+static int keep_values(struct stack_tree *t)
+{
+	size_t row = t->n_values * sizeof(*t->values), n = 1;
+	int64_t *kept;
+
+	for (size_t i = 0; i < t->n_nodes; i++)
+		n += t->nodes[i].values != 0;
+	kept = calloc(n, row);
+	if (!kept)
+		return error_origin(-ENOMEM);
+	t->owners_allocated = n;
+	n = 1;
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		struct stack_tree_node *node = &t->nodes[i];
+
+		if (!node->values)
+			continue;
+		memcpy(&kept[n * t->n_values], &t->values[(size_t)node->values * t->n_values], row);
+		node->values = (uint32_t)n++;
+	}
+	free(t->values);
+	t->values = kept;
+	t->n_owners = n;
+	return 0;
 }
 
 /*
  * Moves those that stay to the front. @places is changed to where each node's values went: for one
- * that stays, itself; for any other, the nearest node above that does.
+ * that stays, itself; for any other, the nearest node above that does. There they become those of a
+ * child of its own.
  */
 static int move_nodes(struct stack_tree *t, uint32_t *places, size_t n)
 {
-	cleanup(freep) struct stack_tree_node *cut = calloc(n, sizeof(*cut));
-	size_t n_cut = n;
+	cleanup(freep) uint32_t *cut = calloc(n, sizeof(*cut)); /* values of that child */
+	size_t n_all = n;
 
 	if (!cut)
 		return error_origin(-ENOMEM);
@@ -303,26 +382,28 @@ static int move_nodes(struct stack_tree *t, uint32_t *places, size_t n)
 		struct stack_tree_node node = t->nodes[i];
 		uint32_t place = places[i];
 
-		if (place == PROFILE_NONE) {
-			place = places[i] = places[node.parent];
-			cut[place].is_inlined = 1; /* there is one */
-			cut[place].self = add(cut[place].self, node.self);
-			cut[place].base = add(cut[place].base, node.base);
-		} else {
+		if (place != PROFILE_NONE) {
 			node.parent = i == ROOT ? ROOT : places[node.parent];
 			t->nodes[place] = node;
-		}
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		if (!cut[i].is_inlined)
 			continue;
-		t->nodes[n_cut++] = (struct stack_tree_node){.parent = i,
-							     .frame = STACK_TREE_CUT,
-							     .self = cut[i].self,
-							     .base = cut[i].base};
+		}
+		place = places[i] = places[node.parent];
+		if (!cut[place])
+			cut[place] = node.values;
+		else if (node.values)
+			for (unsigned k = 0; k < t->n_values; k++) {
+				int64_t *sum = &t->values[(size_t)cut[place] * t->n_values + k];
+
+				*sum = add(*sum, stack_tree_value(t, &node, k));
+			}
 	}
-	t->n_nodes = n_cut;
-	return 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (cut[i])
+			t->nodes[n_all++] = (struct stack_tree_node){.parent = i,
+								     .frame = STACK_TREE_CUT,
+								     .values = cut[i]};
+	t->n_nodes = n_all;
+	return keep_values(t);
 }
 
 int stack_tree_shrink(struct stack_tree *t, size_t max_nodes)
@@ -342,8 +423,7 @@ int stack_tree_shrink(struct stack_tree *t, size_t max_nodes)
 	if (r)
 		return r;
 	t->n_path = 0;
-	index_nodes(t);
-	return 0;
+	return index_nodes(t);
 }
 
 /* --- order ------------------------------------------------------------------------------------ */
@@ -389,22 +469,36 @@ static void list_children(const struct stack_tree *t, uint32_t *starts, uint32_t
 		children[starts[t->nodes[i].parent + 1]++] = i;
 }
 
-/* From children's lists to one list; @pending is room for as many. */
-static void list_depth_first(const uint32_t *starts, const uint32_t *children, uint32_t *pending,
-			     struct stack_tree_order *order, const struct stack_tree_node *nodes,
-			     uint32_t *depth_of)
+/* From children's lists to one list. */
+static int list_depth_first(const uint32_t *starts, const uint32_t *children,
+			    struct stack_tree_order *order)
 {
-	size_t n_pending = 0;
+	/* Ways still to go: the next child of each node on the path to the last one, and the end
+	 * of its children. */
+	struct way {
+		uint32_t next, end;
+	};
+	cleanup(freep) struct way *ways = NULL;
+	size_t n_allocated = 0, n = 0;
 	uint32_t node = ROOT;
 
 	for (;;) {
-		for (uint32_t i = starts[node + 1]; i > starts[node]; i--)
-			pending[n_pending++] = children[i - 1];
-		if (!n_pending)
-			return;
-		node = pending[--n_pending];
-		depth_of[node] = nodes[node].parent == ROOT ? 0 : depth_of[nodes[node].parent] + 1;
-		order->depths[order->n] = depth_of[node];
+		if (n == n_allocated) {
+			struct way *grown;
+
+			n_allocated = n_allocated ? n_allocated * 2 : 128;
+			grown = reallocarray(ways, n_allocated, sizeof(*ways));
+			if (!grown)
+				return error_origin(-ENOMEM);
+			ways = grown;
+		}
+		ways[n++] = (struct way){starts[node], starts[node + 1]};
+		while (n && ways[n - 1].next == ways[n - 1].end)
+			n--;
+		if (!n)
+			return 0;
+		node = children[ways[n - 1].next++];
+		order->depths[order->n] = (uint32_t)n - 1;
 		order->nodes[order->n++] = node;
 	}
 }
@@ -416,26 +510,30 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 	cleanup(freep) uint64_t *weights = by_rank ? NULL : weigh(t);
 	cleanup(freep) uint32_t *starts = calloc(n + 2, sizeof(*starts));
 	cleanup(freep) uint32_t *children = calloc(n, sizeof(*children));
-	cleanup(freep) uint32_t *pending = calloc(n, sizeof(*pending));
-	cleanup(freep) uint32_t *depth_of = calloc(n, sizeof(*depth_of));
 	struct ranking ranking = {t->nodes, weights, ranks, t->has_groups};
 	struct stack_tree_order order = {0};
+	int r = 0;
 
-	order.nodes = calloc(n, sizeof(*order.nodes));
-	order.depths = calloc(n, sizeof(*order.depths));
-	if ((!by_rank && !weights) || !starts || !children || !pending || !depth_of ||
-	    !order.nodes || !order.depths) {
-		stack_tree_order_deinit(&order);
+	if ((!by_rank && !weights) || !starts || !children)
 		return error_origin(-ENOMEM);
-	}
 	list_children(t, starts, children);
 	for (size_t i = 0; i < n; i++)
 		if (starts[i + 1] - starts[i] > 1)
 			qsort_r(children + starts[i], starts[i + 1] - starts[i], sizeof(*children),
 				compare_siblings, &ranking);
-	list_depth_first(starts, children, pending, &order, t->nodes, depth_of);
-	*ret = order;
-	return 0;
+	free(weights);
+	weights = NULL;
+	order.nodes = calloc(n, sizeof(*order.nodes));
+	order.depths = calloc(n, sizeof(*order.depths));
+	if (!order.nodes || !order.depths)
+		r = error_origin(-ENOMEM);
+	if (!r)
+		r = list_depth_first(starts, children, &order);
+	if (r)
+		stack_tree_order_deinit(&order);
+	else
+		*ret = order;
+	return r;
 }
 
 void stack_tree_order_deinit(struct stack_tree_order *order)

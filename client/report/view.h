@@ -56,6 +56,7 @@ struct view_options {
 	bool drop_negative;
 	bool compact_labels; /* no header */
 	bool intel_syntax;   /* disasm, weblist */
+	bool one_type;       /* flame: of the sample types, the user asked for this one */
 	/* Where sources are looked for, see client/code/source_file.h; NULL or "": not said. */
 	const char *source_path, *trim_path;
 	const char *const *filters; /* active ones, "focus=RE", as the header is to tell them */
@@ -71,6 +72,7 @@ struct view_input {
 	unsigned type; /* which of a stack's values is told */
 	bool mean;     /* divided by the stack's first value */
 	int64_t total; /* what percentages are of; matters from the first report_view_end() on */
+	const int64_t *totals; /* the same per sample type, for a view of class->tells_all_types */
 	/* Of all labels of the profile, also those that filters leave out; known when the total is.
 	 */
 	const struct label_units *label_units;
@@ -83,6 +85,7 @@ struct view_class {
 	/* Frames are to tell addresses and objects, with inlined functions, whatever the user asked
 	 * for. */
 	bool wants_addresses;
+	bool tells_all_types; /* and not `type` alone, unless options.one_type */
 	int (*make)(struct view **ret, const struct view_options *options,
 		    struct profile_message *message);
 	int (*add)(struct view *view, const struct view_input *input, const struct stack *stack);

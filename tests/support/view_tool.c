@@ -5,10 +5,10 @@
  *
  *	type TYPE UNIT
  *	frame NAME FILE LINE MODULE
- *	stack VALUE IS_BASE THREAD FRAME...    the root first; FRAMEi: inlined into the one before
- *it
+ *	comment TEXT
+ *	stack VALUE,... IS_BASE THREAD FRAME...    a value a type; the root first; FRAMEi: inlined
  *
- * "-" is an empty text. THREAD: the text of a label `thread`.
+ * "-" is an empty text. THREAD: the text of a label `thread`. The last type is the chosen one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@
 #include "common/profile/shape.h"
 
 #define FRAMES_MAX 4096 /* of a stack */
+#define TYPES_MAX  8
 
 struct tool {
 	struct profile *profile;
@@ -34,6 +35,7 @@ struct tool {
 	size_t n_frames, n_allocated;
 	uint32_t stack[FRAMES_MAX];
 	uint8_t is_inlined[FRAMES_MAX];
+	int64_t totals[TYPES_MAX];
 };
 
 static uint32_t text(struct tool *t, const char *hex)
@@ -75,13 +77,28 @@ static void add_frame(struct tool *t, char *rest)
 	t->input.n_frames = t->n_frames;
 }
 
+/* A value for each type. */
+static void read_values(struct tool *t, const char *w, int64_t *ret)
+{
+	for (unsigned i = 0; i < TYPES_MAX && *w; i++) {
+		char *end;
+
+		ret[i] = strtoll(w, &end, 10);
+		if (__builtin_add_overflow(t->totals[i], llabs(ret[i]), &t->totals[i]))
+			abort();
+		w = end + (*end == ',');
+	}
+	t->input.total = t->totals[t->input.type];
+}
+
 static int add_stack(struct tool *t, char *rest)
 {
-	int64_t value = strtoll(word(&rest), NULL, 10);
+	int64_t values[TYPES_MAX] = {0};
 	struct profile_label labels[2] = {0};
-	struct stack stack = {.values = &value, .labels = labels};
+	struct stack stack = {.values = values, .labels = labels};
 	uint32_t n = 0;
 
+	read_values(t, word(&rest), values);
 	if (*word(&rest) == '1') {
 		if (profile_add_text(t->profile, "pprof::base", &labels[0].key) != 0 ||
 		    profile_add_text(t->profile, "true", &labels[0].str) != 0)
@@ -103,8 +120,6 @@ static int add_stack(struct tool *t, char *rest)
 	stack.frames = &t->stack[FRAMES_MAX - n];
 	stack.is_inlined = &t->is_inlined[FRAMES_MAX - n];
 	stack.n_frames = n;
-	if (__builtin_add_overflow(t->input.total, value < 0 ? -value : value, &t->input.total))
-		abort();
 	return t->view->class->add(t->view, &t->input, &stack);
 }
 
@@ -122,6 +137,11 @@ static int read_all(struct tool *t)
 			const char *type = word(&rest);
 
 			r = profile_add_sample_type(t->profile, type, word(&rest));
+			t->input.type = t->profile->n_sample_types - 1;
+		} else if (strcmp(what, "comment") == 0) {
+			const char *comment = profile_string(t->profile, text(t, word(&rest)));
+
+			r = profile_add_comment(t->profile, comment);
 		} else if (strcmp(what, "frame") == 0) {
 			add_frame(t, rest);
 		} else if (strcmp(what, "stack") == 0) {
@@ -147,6 +167,7 @@ int main(int argc, char **argv)
 	if (!r)
 		r = profile_new(&t.profile);
 	t.input.profile = t.profile;
+	t.input.totals = t.totals;
 	if (!r)
 		r = read_all(&t);
 	if (!r)

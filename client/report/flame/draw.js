@@ -4,22 +4,25 @@
  * zooming changes the interval and nothing else, and those who lie around it, the callers, fill it
  * by themselves. Boxes below half a pixel are not drawn, nor is what lies below them; where many
  * stand side by side, a grey line tells of them. The canvas is as large as the window's part of it,
- * however deep the stacks are, and scrolls over the rest.
+ * however deep the stacks are, and scrolls over the rest. On paper it is what could be seen when it
+ * was laid there, whatever becomes of the window.
  */
 const ROW = 20;
 const LEAST = 0.5;      /* pixels: the narrowest box that is drawn */
 const LEAST_TEXT = 24;  /* pixels: the narrowest one with a name */
 const PADDING = 5;
 
-/* Widths of texts from those of their characters, measured once each. */
+/* Widths of texts from those of their characters, measured once each, as are forms of names. */
 class TextMeter {
 	constructor(context) {
 		this.context = context;
 		this.widths = new Map();
+		this.forms = new Map();
 	}
 
 	clear() {
 		this.widths.clear();
+		this.forms.clear();
 	}
 
 	widthOf(character) {
@@ -32,8 +35,35 @@ class TextMeter {
 		return w;
 	}
 
+	widthOfText(text) {
+		let w = 0;
+
+		for (const character of text)
+			w += this.widthOf(character);
+		return w;
+	}
+
+	/* [form, its width] from the whole name to the shortest. */
+	formsOf(name) {
+		let forms = this.forms.get(name);
+
+		if (!forms) {
+			forms = shortForms(name).map((form) => [form, this.widthOfText(form)]);
+			this.forms.set(name, forms);
+		}
+		return forms;
+	}
+
+	/* The longest form of @name that @room pixels hold. */
+	fit(name, room) {
+		const forms = this.formsOf(name);
+		const form = forms.find(([, width]) => width <= room);
+
+		return form ? form[0] : this.cut(forms.at(-1)[0], room);
+	}
+
 	/* As much of @text as @room pixels hold, or nothing if that tells nobody anything. */
-	fit(text, room) {
+	cut(text, room) {
 		const dots = this.widthOf("…");
 		let used = 0, fits = 0;
 
@@ -66,6 +96,7 @@ class Flame {
 		this.matched = null;
 		this.hovered = -1;
 		this.selected = -1;
+		this.paper = null; /* { scale, scrolled, height } while it is printed */
 		this.rows = []; /* what was drawn: per level, nodes from left to right */
 	}
 
@@ -94,16 +125,29 @@ class Flame {
 		return [this.tree.x[node], this.tree.x[node] + (this.tree.w[node] || 1)];
 	}
 
+	/* @scale: pixels of the picture for one of CSS; 0: back to the window. */
+	setPaper(scale) {
+		const left = this.levels() * ROW + 2 * PADDING - (this.icicle ? this.scrolled() : 0);
+
+		this.paper = scale
+			? { scale, scrolled: this.scrolled(), height: Math.min(this.height, left) }
+			: null;
+	}
+
+	scrolled() {
+		return this.paper ? this.paper.scrolled : this.scroller.scrollTop;
+	}
+
 	levels() {
 		return this.tree.depths[this.zoomed] + this.tree.heights[this.zoomed] + 1;
 	}
 
 	resize() {
 		const box = this.scroller.getBoundingClientRect();
-		const scale = window.devicePixelRatio || 1;
+		const scale = this.paper ? this.paper.scale : window.devicePixelRatio || 1;
 
 		this.width = Math.max(1, this.scroller.clientWidth);
-		this.height = Math.max(1, Math.floor(box.height));
+		this.height = Math.max(1, Math.floor(this.paper ? this.paper.height : box.height));
 		for (const c of [this.canvas, this.overlay]) {
 			c.width = Math.round(this.width * scale);
 			c.height = Math.round(this.height * scale);
@@ -125,11 +169,11 @@ class Flame {
 			? PADDING + level * ROW
 			: this.contentHeight - PADDING - (level + 1) * ROW;
 
-		return y - this.scroller.scrollTop;
+		return y - this.scrolled();
 	}
 
 	levelAt(y) {
-		const down = y + this.scroller.scrollTop - PADDING;
+		const down = y + this.scrolled() - PADDING;
 
 		return Math.floor((this.icicle ? down : this.contentHeight - 2 * PADDING - down) / ROW);
 	}

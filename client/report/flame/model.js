@@ -92,7 +92,7 @@ function layOut(t, widthOf) {
 	}
 }
 
-/* --- callers: the same stacks, read from their leaves ------------------------------------------ */
+/* --- other orders: by other values, and callers: the same stacks, read from their leaves -------- */
 
 /* Finds, or adds, the child of @parent for @frame: open addressing over numbers only. */
 class ChildTable {
@@ -140,10 +140,11 @@ class ChildTable {
 	}
 }
 
-/* Numbers of @table's nodes in the order of a tree: the heaviest child first. */
+/* Numbers of @table's nodes in the order of a tree: the heaviest child first, what was cut last. */
 function depthFirst(table) {
 	const n = table.parents.length;
 	const weights = new Float64Array(n);
+	const isCut = (node) => table.frames[node] === CUT;
 	const children = Array.from({ length: n }, () => null);
 	const order = [];
 	const pending = [0];
@@ -160,11 +161,32 @@ function depthFirst(table) {
 		const list = children[node] || [];
 
 		order.push(node);
-		list.sort((a, b) => weights[a] - weights[b] || b - a);
+		list.sort((a, b) => isCut(b) - isCut(a) || weights[a] - weights[b] || b - a);
 		for (const child of list)
 			pending.push(child);
 	}
 	return order;
+}
+
+/* The tree that @table's nodes are, where @order has each before its children. */
+function treeInOrder(table, order) {
+	const places = new Int32Array(order.length);
+	const t = makeTree(order.length);
+
+	order.forEach((node, place) => {
+		places[node] = place;
+		t.frames[place] = table.frames[node];
+		t.inlined[place] = table.inlined[node];
+		t.selfs[place] = table.selfs[node];
+		t.bases[place] = table.bases[node];
+		t.depths[place] = node ? t.depths[places[table.parents[node]]] + 1 : 0;
+	});
+	return finishTree(t);
+}
+
+/* The same tree, whose children may have been in the order of other values. */
+function heaviestFirst(t) {
+	return treeInOrder(t, depthFirst(t));
 }
 
 /* A tree whose first level is the functions that ran, and below each its callers. */
@@ -183,20 +205,7 @@ function reverseTree(t) {
 		table.selfs[node] += t.selfs[i];
 		table.bases[node] += t.bases[i];
 	}
-
-	const order = depthFirst(table);
-	const places = new Int32Array(order.length);
-	const reversed = makeTree(order.length);
-
-	order.forEach((node, place) => {
-		places[node] = place;
-		reversed.frames[place] = table.frames[node];
-		reversed.inlined[place] = table.inlined[node];
-		reversed.selfs[place] = table.selfs[node];
-		reversed.bases[place] = table.bases[node];
-		reversed.depths[place] = node ? reversed.depths[places[table.parents[node]]] + 1 : 0;
-	});
-	return finishTree(reversed);
+	return treeInOrder(table, depthFirst(table));
 }
 
 /* --- what is asked of a tree ------------------------------------------------------------------- */
@@ -250,4 +259,20 @@ function pathTo(t, node) {
 	for (; node >= 0; node = t.parents[node])
 		path.push(node);
 	return path.reverse();
+}
+
+/* The node that a path of frames leads to from the root, as far as there are boxes on it. */
+function follow(t, path) {
+	let node = 0;
+
+	for (const frame of path) {
+		let child = node + 1;
+
+		while (child < t.ends[node] && t.frames[child] !== frame)
+			child = t.ends[child];
+		if (child >= t.ends[node] || !t.w[child])
+			break;
+		node = child;
+	}
+	return node;
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the page was made with: frames with their names, and values of one or several types. It gives
+ * all others `frames` and `labels`, which go by the numbers of frames, and of the type that is shown,
+ * which useType() says, `trees` and `sums`, and `value` and `share`, which make texts of values.
+ */
+const $ = (id) => document.getElementById(id);
+const data = JSON.parse($("data").textContent);
+const text = (string) => data.strings[string];
+const frames = data.frames.name.map((name, i) => ({
+	name: text(name),
+	file: text(data.frames.file[i]),
+	line: data.frames.line[i],
+	module: text(data.frames.module[i]),
+}));
+const isDiff = !!data.nodes.base;
+/* As the profile has them; the nodes' own values are of data.chosen. */
+const types = [data.chosen, ...(data.others ? data.others.types : [])]
+	.sort((a, b) => a.index - b.index);
+
+function placeOf(frame) {
+	return frame.file && frame.line ? `${frame.file}:${frame.line}` : frame.file;
+}
+
+/* Where lines tell frames apart, a box has to say which one it is. */
+const labels = frames.map((f) => data.by_line && f.file
+	? `${f.name} ${basename(f.file)}:${f.line}` : f.name);
+
+function treeOf(type) {
+	const n = data.nodes.depth.length;
+	const self = new Float64Array(n), base = new Float64Array(n);
+	let at = 0;
+
+	if (type === data.chosen)
+		return treeFromPage(data.nodes);
+	data.others.at.forEach((step, i) => {
+		at += step;
+		self[at] = type.self[i];
+		base[at] = isDiff ? type.base[i] : 0;
+	});
+	return heaviestFirst(treeFromPage({ ...data.nodes, root: type.root, self, base }));
+}
+
+let type, trees, sums, value;
+const share = (v) => percent(v, type.total);
+
+function useType(which) {
+	type = which;
+	type.trees ||= { down: treeOf(type), up: null };
+	trees = type.trees;
+	type.sums ||= sumFrames(trees.down, frames.length);
+	sums = type.sums;
+	value = formatter(type.unit, data.divide_by, data.shown_unit);
+}
+
+useType(data.chosen);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What users do: keys, which go from box to box or do what a button does, the pointer, the wheel,
+ * and what is chosen. All that listens is here, and hands on to the others.
+ */
+const ARROWS = {
+	ArrowLeft: "before", ArrowRight: "after", ArrowUp: "up", ArrowDown: "down",
+};
+
+function neighbour(node, where) {
+	const towardsRoot = (where === "up") === view.icicle;
+	const parent = tree.parents[node];
+
+	if (where === "up" || where === "down") {
+		if (towardsRoot)
+			return parent;
+		return node + 1 < tree.ends[node] ? node + 1 : -1;
+	}
+	if (parent < 0)
+		return -1;
+	if (where === "after")
+		return tree.ends[node] < tree.ends[parent] ? tree.ends[node] : -1;
+	for (let i = parent + 1, last = -1; i < tree.ends[parent]; last = i, i = tree.ends[i])
+		if (i === node)
+			return last;
+	return -1;
+}
+
+function goTo(where) {
+	const next = flame.selected < 0 ? view.zoom : neighbour(flame.selected, where);
+
+	if (next >= 0)
+		select(next);
+}
+
+/* Of the chosen box, or else of the one below the pointer. */
+async function copyName() {
+	const node = flame.selected > 0 ? flame.selected : flame.hovered;
+
+	if (!(node > 0))
+		return;
+	try {
+		await navigator.clipboard.writeText(describe(node).name);
+		$("details").textContent = `copied: ${describe(node).name}`;
+	} catch {
+		$("details").textContent = "nothing may be copied from here";
+	}
+}
+
+function escape() {
+	if ($("search").value && document.activeElement === $("search")) {
+		$("search").value = "";
+		search("");
+	} else if (document.activeElement === $("search")) {
+		$("flame").focus();
+	} else if (view.zoom || flame.selected >= 0) {
+		resetZoom();
+	} else {
+		resetAll();
+	}
+}
+
+const KEYS = {
+	"/": () => $("search").select() || $("search").focus(),
+	n: () => goToMatch(1),
+	N: () => goToMatch(-1),
+	i: () => $("invert").click(),
+	b: () => $("callers").click(),
+	r: resetAll,
+	t: () => $("table").click(),
+	c: () => chooseNext("colour"),
+	w: () => isDiff && chooseNext("width"),
+	v: () => types.length > 1 && chooseNext("type"),
+	y: copyName,
+	"?": () => $("keys").showModal(),
+	Escape: escape,
+	Enter: () => flame.selected >= 0 && zoomTo(flame.selected),
+};
+
+function onKey(e) {
+	const typing = e.target === $("search");
+
+	if (e.ctrlKey || e.metaKey || e.altKey || $("keys").open)
+		return;
+	if (typing && e.key === "Enter") {
+		$("flame").focus();
+		goToMatch(1);
+	} else if (typing && e.key === "Escape") {
+		escape();
+	} else if (typing || e.target.tagName === "SELECT" ||
+		(e.key === "Enter" && e.target !== $("flame") && e.target !== document.body)) {
+		return;
+	} else if (ARROWS[e.key]) {
+		goTo(ARROWS[e.key]);
+	} else if (Object.hasOwn(KEYS, e.key)) {
+		KEYS[e.key]();
+	} else {
+		return;
+	}
+	e.preventDefault();
+}
+
+/* Holding Ctrl, the wheel zooms around the pointer; without it, it scrolls. */
+function onWheel(e) {
+	const all = tree.w[0] || 1;
+
+	if (!e.ctrlKey)
+		return;
+	e.preventDefault();
+
+	const x = e.clientX - $("flame").getBoundingClientRect().left;
+	const at = flame.from + (x / flame.width) * (flame.to - flame.from);
+	const part = Math.min(Math.max(1.0025 ** e.deltaY, 0.5), 2);
+	const size = Math.min(Math.max((flame.to - flame.from) * part, all * 1e-9), all);
+	const from = Math.min(Math.max(at - (x / flame.width) * size, 0), all - size);
+
+	cancelAnimationFrame(animation);
+	flame.setInterval(from, from + size);
+	redraw();
+}
+
+function nodeUnder(e) {
+	const box = $("flame").getBoundingClientRect();
+
+	return flame.nodeAt(e.clientX - box.left, e.clientY - box.top);
+}
+
+function listen() {
+	const on = (id, event, handler) => $(id).addEventListener(event, handler);
+
+	on("flame", "mousemove", (e) => hover(nodeUnder(e), e.clientX, e.clientY));
+	on("flame", "mouseleave", () => hover(-1));
+	on("flame", "click", (e) => {
+		const node = nodeUnder(e);
+
+		flame.selected = -1;
+		if (node >= 0 && e.detail < 2)
+			zoomTo(node);
+	});
+	on("flame", "dblclick", resetZoom);
+	on("flame", "wheel", onWheel);
+	on("scroller", "scroll", () => {
+		hover(-1);
+		redraw();
+	});
+	on("search", "input", () => search($("search").value));
+	on("reset", "click", resetAll);
+	on("help", "click", () => $("keys").showModal());
+	for (const [id, key] of [["invert", "icicle"], ["table", "table"]])
+		on(id, "click", () => {
+			view[key] = !view[key];
+			refresh();
+		});
+	on("callers", "click", () => {
+		view.callers = !view.callers;
+		refresh({ rebuild: true });
+	});
+	on("type", "change", () => {
+		view.type = types.find((t) => String(t.index) === $("type").value);
+		changeType();
+	});
+	on("colour", "change", () => {
+		view.colour = $("colour").value;
+		refresh();
+	});
+	on("width", "change", () => {
+		view.width = $("width").value;
+		refresh({ rebuild: true });
+	});
+	for (const by of ["flat", "cum", "change"])
+		on(`by-${by}`, "click", () => {
+			view.sort = by;
+			showRows();
+		});
+	for (const tab of ["functions", "modules"])
+		on(`tab-${tab}`, "click", () => {
+			view.tab = tab;
+			showRows();
+		});
+	document.addEventListener("keydown", onKey);
+	addEventListener("popstate", showKept);
+	addEventListener("beforeprint", () => setPaper(true));
+	addEventListener("afterprint", () => setPaper(false));
+	matchMedia("print").addEventListener("change", (e) => setPaper(e.matches));
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+		readTheme();
+		refresh();
+	});
+	new ResizeObserver(() => {
+		flame.resize();
+		flame.draw();
+	}).observe($("scroller"));
+}

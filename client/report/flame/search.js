@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Searching: an expression, and which frames it matches. `matched` has a byte for each of them, or
+ * is null where nothing is searched for; the picture and the table go by it.
+ */
+let matched = null; /* per frame, or null: nothing is searched for */
+
+/* What a search looks at, and for what: `module:RE`, `file:RE`, or names. */
+function parseSearch(search) {
+	const [, field, pattern] = /^(?:(module|file):)?(.*)$/su.exec(search);
+	const flags = /\p{Lu}/u.test(pattern.replace(/\\./gsu, "")) ? "u" : "iu";
+	let regex;
+
+	try {
+		regex = new RegExp(pattern, flags);
+	} catch {
+		regex = new RegExp(pattern, flags.replace("u", "")); /* what only Unicode mode refuses */
+	}
+	return { field: field || "name", regex };
+}
+
+function search(what) {
+	const out = $("matches");
+
+	view.search = what;
+	matched = null;
+	out.className = "";
+	out.textContent = out.title = "";
+	$("search").removeAttribute("aria-invalid");
+	try {
+		if (what) {
+			const { field, regex } = parseSearch(what);
+
+			matched = Uint8Array.from(frames, (f, i) =>
+				regex.test(field === "name" ? labels[i] : f[field]) ? 1 : 0);
+			const n = matched.reduce((a, b) => a + b, 0);
+
+			out.textContent = n
+				? `${share(sumMatches(trees.down, matched).sum)} · ${digits(n)}` : "no match";
+		}
+	} catch (error) {
+		out.className = "bad";
+		out.textContent = "no pattern";
+		out.title = error.message;
+		$("search").setAttribute("aria-invalid", "true");
+	}
+	flame.matched = matched;
+	hover(-1);
+	showRows();
+	keepView();
+	redraw();
+}
+
+function goToMatch(direction) {
+	if (!matched)
+		return;
+	const start = flame.selected < 0 ? view.zoom : flame.selected;
+
+	for (let k = 1; k <= tree.n; k++) {
+		const node = (start + direction * k + tree.n * 2) % tree.n;
+		const f = tree.frames[node];
+
+		if (node && f !== CUT && matched[f]) {
+			select(node);
+			return;
+		}
+	}
+}
+
+function escapeRegex(name) {
+	return name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+function searchFor(what) {
+	$("search").value = view.search === what ? "" : what;
+	search($("search").value);
+}
