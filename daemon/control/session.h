@@ -71,14 +71,15 @@ struct session {
 	uint64_t routed, counted, filtered, dropped[N_DROPPED];
 	struct stack_counts stacks; /* of those that are counted */
 	uint64_t windows_written, early_closes;
-	unsigned n_in_flight; /* snapshots that are being written, or are on their way to who took them */
+	unsigned n_in_flight; /* snapshots that are being written, or are on their way to who took
+				 them */
 	/* Of a live session: closed windows that nobody has taken yet, the oldest first. */
 	struct snapshot *untaken[SESSION_UNTAKEN_MAX];
 	unsigned n_untaken;
 	uint64_t untaken_until_ns; /* CLOCK_MONOTONIC; they are dropped then, when it is stopping */
 	bool is_over;              /* and nobody is going to take any more */
 	uint64_t lost;             /* by its sampler, in windows that are closed */
-	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
+	uint64_t patience_ns;      /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
 
 	unsigned attachment;    /* times it got a sampler: snapshots of an earlier one differ */
 	struct reply *holder;   /* answered when the session has ended; owned; or NULL */

@@ -222,7 +222,8 @@ int session_windows_keep(struct session *s, struct snapshot *snapshot,
 			 const struct flush_item *item)
 {
 	s->patience_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-	if (!s->is_live && s->window && session_takes_samples(s) && item->attachment == s->attachment)
+	if (!s->is_live && s->window && session_takes_samples(s) &&
+	    item->attachment == s->attachment)
 		return session_take_back(s, snapshot, &item->closing);
 	session_lose(s, snapshot->aggregate);
 	return 0;

@@ -48,8 +48,8 @@ struct output_result {
 	/* Answer to output_submit_collect(); its message, if there is one, says why not. */
 	struct collected *collected;
 	uint64_t freed_bytes, freed_files; /* answer to output_submit_vacuum() */
-	/* Not NULL: the files could not be written (disk full after collecting): merge it back. Or it
-	 * could not be collected. */
+	/* Not NULL: the files could not be written (disk full after collecting): merge it back. Or
+	 * it could not be collected. */
 	struct snapshot *unwritten;
 };
 
