@@ -50,15 +50,6 @@ enum {
 	WAIT_FAILED, /* see the samples' trouble */
 };
 
-static void record_signals(sigset_t *ret)
-{
-	static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-	sigemptyset(ret);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		sigaddset(ret, numbers[i]);
-}
-
 /* A command gets what is meant for it; a terminal has sent it that already. True: it is ours. */
 static bool take_signal(struct recording *r)
 {
@@ -286,9 +277,8 @@ static int record(struct recording *r)
 	progress_init(&r->progress, &r->session.context);
 	outcome = wait_for_end(r);
 	progress_clear(&r->progress);
-	/* Whoever is tired of waiting for the file may end us as usual. */
-	if (r->command < 0)
-		sigprocmask(SIG_SETMASK, r->session.mask, NULL);
+	if (r->command < 0 || r->has_ended)
+		command_release_signals(r->session.mask);
 	status = write_file(r, outcome);
 	wait_for_command(r);
 	return status;
@@ -321,7 +311,7 @@ int record_run(struct context *context, int argc, char **argv)
 	if (status)
 		return arguments.command ? status_beside_command(status) : status;
 	getrlimit(RLIMIT_NOFILE, &fds);
-	record_signals(&signals);
+	launch_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	r.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (r.signals < 0)
