@@ -208,7 +208,7 @@ const struct verb verbs[] = {
 	 "after\n"
 	 "-d, on Ctrl-C, with the process or with COMMAND, and writes the file then, whole or not "
 	 "at\n"
-	 "all. COMMAND is sampled from its first instruction, with what it starts; the exit status "
+	 "all; nothing is in profd's store. COMMAND is sampled from its first instruction, with what it starts; the exit status "
 	 "is\n"
 	 "COMMAND's then, and 125, 126 and 127 are as env(1) has them.\n"
 	 "  -a, --all            everything; where profd is one of your own, your own processes\n"
