@@ -292,7 +292,7 @@ static int on_output(sd_event_source *source, int fd, uint32_t events, void *use
 	while ((result = output_take(d->output))) {
 		struct flush_item *item = result->request;
 
-		if (item->session)
+		if (item->session && !item->session->is_live)
 			d->last_flush = (struct status_last_flush){
 				.started_ns = result->started_ns,
 				.seconds = result->seconds,

@@ -24,12 +24,13 @@ struct asker {
 	struct daemon *daemon;
 	struct reply *reply;
 	bool privileged, is_vacuum;
+	bool is_take, more;
 	uint64_t since_ns, session; /* of what is collected */
 };
 
 static void end_asking(struct asker *a)
 {
-	if (!a->is_vacuum) {
+	if (!a->is_vacuum && !a->is_take) {
 		a->daemon->n_collecting--;
 		a->daemon->n_collecting_unprivileged -= !a->privileged;
 	}
@@ -52,11 +53,26 @@ static void answer_nothing(const struct asker *a, const struct collected *c)
 			    c->n_windows);
 }
 
+/* What is to be known of the session whose window was taken. */
+static void tell_session(const struct asker *a, struct collected *c)
+{
+	const struct session *s = session_set_find(a->daemon->sessions, a->session);
+
+	c->more = a->more;
+	if (!s)
+		return;
+	c->lost = s->lost;
+	for (unsigned i = 0; i < N_DROPPED; i++)
+		c->dropped += s->dropped[i];
+}
+
 static void on_done(void *userdata, struct flush *flush)
 {
 	struct asker *a = userdata;
 	struct collected *c = flush->collected;
 
+	if (c && a->is_take)
+		tell_session(a, c);
 	if (c && c->message.text[0])
 		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
 	else if (flush->error)
@@ -86,11 +102,12 @@ static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *re
 	if (collect) {
 		a->since_ns = collect->select.since_ns;
 		a->session = collect->session;
+		a->is_take = collect->open_only;
 	}
 	r = flush_new(&item->flush, on_done, a);
 	if (r)
 		return r;
-	if (!a->is_vacuum) {
+	if (!a->is_vacuum && !a->is_take) {
 		d->n_collecting++;
 		d->n_collecting_unprivileged += !privileged;
 	}
@@ -174,9 +191,10 @@ static bool is_refused(struct daemon *d, const struct peer *peer,
 		       const struct collect_request *request, const struct session *s,
 		       struct reply *reply)
 {
-	if (d->n_collecting >= COLLECTING_MAX ||
-	    (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
-	    session_set_is_waiting(d->sessions)) {
+	if (!request->take &&
+	    (d->n_collecting >= COLLECTING_MAX ||
+	     (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
+	     session_set_is_waiting(d->sessions))) {
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd is busy collecting; try again");
 		return true;
 	}
@@ -193,12 +211,54 @@ static bool is_refused(struct daemon *d, const struct peer *peer,
 	return true;
 }
 
-/* What the open window of @s knows; *ret NULL: nothing. */
-static int get_open(struct daemon *d, struct session *s, const struct collect_request *request,
-		    struct wanted *wanted, struct snapshot **ret)
+/*
+ * One window of a live session. It is no more work than to write one, and waits for none of those
+ * who collect from the store: whoever takes would lose what comes meanwhile.
+ */
+static int take(struct daemon *d, struct session *s, uint64_t id, struct reply *reply)
 {
-	return request->take ? session_set_take_window(d->sessions, s, ret)
-			     : session_set_copy_window(d->sessions, s, wants_process, wanted, ret);
+	const struct collect_options options = {
+		.session = id,
+		.max_bytes = d->config->memory_budget / MERGED_PART,
+		.max_result = d->config->memory_budget / RESULT_PART,
+		.open_only = true,
+	};
+	struct asker nothing = {.daemon = d, .session = id};
+	struct collected collected = {.fd = -1};
+	struct flush_item *item = NULL;
+	struct snapshot *taken;
+	struct asker *a;
+	bool more;
+	int r;
+
+	if (!s || !s->is_live || s->n_in_flight) {
+		reply_error(reply, CONTROL_ERROR_FAILED,
+			    s && s->is_live ? "session s%" PRIu64 " is being taken from already"
+					    : "session s%" PRIu64
+					      " writes its windows: they cannot be taken",
+			    id);
+		return CONTROL_DONE;
+	}
+	r = session_set_take_window(d->sessions, s, &taken, &more);
+	if (r)
+		return daemon_answer_fatal(d, reply, r);
+	if (!taken) {
+		tell_session(&nothing, &collected);
+		reply_collected(reply, &collected);
+		return CONTROL_DONE;
+	}
+	r = asker_new(&item, d, reply, &options, true);
+	if (r) {
+		session_set_give_back(s, taken);
+		return daemon_answer_fatal(d, reply, r);
+	}
+	a = item->flush->userdata;
+	a->more = more;
+	item->session = s;
+	r = output_submit_collect(d->output, &options, taken, item);
+	if (r)
+		session_set_give_back(s, taken);
+	return submitted(item, r);
 }
 
 int daemon_op_collect(void *userdata, const struct peer *peer,
@@ -218,13 +278,14 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 		.max_result = d->config->memory_budget / RESULT_PART,
 	};
 	cleanup(snapshot_freep) struct snapshot *open = NULL;
-	struct collected nothing = {.fd = -1};
 	struct flush_item *item = NULL;
 	bool is_known = true;
 	int r;
 
 	if (is_refused(d, peer, request, s, reply))
 		return CONTROL_DONE;
+	if (request->take)
+		return take(d, s, request->session, reply);
 	if (!peer->privileged && request->pid) {
 		r = restrict_to_program(d, peer, request->pid, &options, &wanted, &is_known);
 		if (r)
@@ -235,19 +296,12 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 			    request->pid);
 		return CONTROL_DONE;
 	}
-	if (request->take && (!s || !s->is_live)) {
-		reply_error(reply, CONTROL_ERROR_FAILED,
-			    "session s%" PRIu64 " writes its windows: they cannot be taken",
-			    request->session);
-		return CONTROL_DONE;
-	}
-	r = s && !request->stored ? get_open(d, s, request, &wanted, &open) : 0;
+	if (s && !request->stored)
+		r = session_set_copy_window(d->sessions, s, wants_process, &wanted, &open);
+	else
+		r = 0;
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
-	if (request->take && !open) {
-		reply_collected(reply, &nothing);
-		return CONTROL_DONE;
-	}
 	r = asker_new(&item, d, reply, &options, peer->privileged);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);

@@ -117,7 +117,7 @@ struct record_arguments {
 	char *const *command;   /* up to NULL; NULL: none */
 };
 
-/* @argv ends in NULL. */
+/* @argv ends in NULL. Of what is refused, @ret has the command, where it has come to that. */
 int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		 struct usage_message *message);
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client/run/launch.h"
 #include "client/run/preload.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -36,6 +37,17 @@ int command_preload(const struct context *context, enum program_kind kind, char 
 	if (kind != PROGRAM_OTHER_MACHINE && (kind != PROGRAM_OTHER_LIBC || r == PRELOAD_E_OK))
 		*ret = steal_ptr(&preload);
 	return 0;
+}
+
+void command_release_signals(const sigset_t *mask)
+{
+	sigset_t waiting, blocked = *mask;
+
+	launch_signals(&waiting);
+	while (sigtimedwait(&waiting, NULL, &(struct timespec){0}) > 0)
+		;
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
 int command_end_as(int status)

@@ -5,6 +5,8 @@
 #include <libgen.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "client/symbolize/profile_file.h"
 #include "common/error.h"
@@ -28,13 +30,32 @@ enum run_format output_format(const char *path)
 					     : RUN_PPROF;
 }
 
-int output_check(const struct context *context, int status, const char *path)
+/* Whether a file can be made beside @path. */
+static bool has_room_beside(const char *path)
 {
 	char folder[PATH_MAX];
 
-	if (access(path, F_OK) == 0 ? access(path, W_OK) == 0
-				    : (snprintf(folder, sizeof(folder), "%s", path),
-				       access(dirname(folder), W_OK | X_OK) == 0))
+	snprintf(folder, sizeof(folder), "%s", path);
+	return access(dirname(folder), W_OK | X_OK) == 0;
+}
+
+static bool can_be_written(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno == ENOENT && has_room_beside(path);
+	if (S_ISDIR(st.st_mode)) {
+		errno = EISDIR;
+		return false;
+	}
+	/* A regular one is going to be replaced. */
+	return access(path, W_OK) == 0 && (!S_ISREG(st.st_mode) || has_room_beside(path));
+}
+
+int output_check(const struct context *context, int status, const char *path)
+{
+	if (can_be_written(path))
 		return 0;
 	return complain(context, status, "%s cannot be written: %s", path, strerror(errno));
 }

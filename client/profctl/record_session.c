@@ -57,7 +57,6 @@ static int open_here(struct record_session *s)
 	const struct record_arguments *a = s->arguments;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	Profd__Control__Format format = PROFD__CONTROL__FORMAT__PPROF;
 	int r;
 
 	r = call_verb(&s->context, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
@@ -70,8 +69,7 @@ static int open_here(struct record_session *s)
 	start.event = (char *)(uintptr_t)a->event;
 	start.rate = a->frequency;
 	start.name = (char[]){"record"};
-	start.formats = &format;
-	start.n_formats = 1;
+	start.live = true;
 	r = prepare(s, !strcmp(response->status->source, "shim"), &start);
 	if (!r)
 		r = held_start(&s->context, &start, &s->held);
@@ -131,8 +129,7 @@ void record_session_deinit(struct record_session *s)
 	private_profd_free(s->profd);
 }
 
-bool record_session_count(const struct record_session *s, uint64_t *ret_counted,
-			  uint64_t *ret_dropped)
+void record_session_count(const struct record_session *s, uint64_t *ret_counted)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(fclosep) FILE *nowhere = fopen("/dev/null", "we");
@@ -141,17 +138,8 @@ bool record_session_count(const struct record_session *s, uint64_t *ret_counted,
 	quiet.err = nowhere;
 	if (!nowhere || call_verb(&quiet, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
 				  PROFD__CONTROL__RESPONSE__RESULT_STATUS, &response))
-		return false;
-	for (size_t i = 0; i < response->status->n_sessions; i++) {
-		const Profd__Control__Session *session = response->status->sessions[i];
-
-		if (session->id != s->held.id)
-			continue;
-		*ret_counted = session->counted;
-		*ret_dropped = 0;
-		for (size_t k = 0; k < session->n_dropped; k++)
-			*ret_dropped += session->dropped[k]->count;
-		return true;
-	}
-	return false;
+		return;
+	for (size_t i = 0; i < response->status->n_sessions; i++)
+		if (response->status->sessions[i]->id == s->held.id)
+			*ret_counted = response->status->sessions[i]->counted;
 }

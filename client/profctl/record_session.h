@@ -3,8 +3,8 @@
 #define PROFD_PROFCTL_RECORD_SESSION_H
 
 /*
- * Where `record` has its samples from: a held session of the profd that there is, or, where none
- * answers or lets us, of a private one. A command waits to be executed until it is sampled.
+ * Where `record` has its samples from: a live session, held, of the profd that there is, or, where
+ * none answers or lets us, of a private one. A command waits to be executed until it is sampled.
  */
 #include "client/profctl/arguments.h"
 #include "client/profctl/held.h"
@@ -29,8 +29,7 @@ int record_session_open(struct record_session *s);
 /* Ends what is still there: the private profd, and a command that was not told to go. */
 void record_session_deinit(struct record_session *s);
 
-/* What the session has counted by now; false: profd does not tell. */
-bool record_session_count(const struct record_session *s, uint64_t *ret_counted,
-			  uint64_t *ret_dropped);
+/* What the session has counted by now, if profd tells. */
+void record_session_count(const struct record_session *s, uint64_t *ret_counted);
 
 #endif

@@ -252,6 +252,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		return command_complain(context, a->command[0], error);
 	if (!r)
 		r = family_serve(f, pid, ret_status);
+	command_release_signals(l->mask);
 	ended.cpu_s = children_seconds();
 	if (!r)
 		r = gather_profile(g, clock_ns(CLOCK_REALTIME), &p);
@@ -292,7 +293,7 @@ int run_run(struct context *context, int argc, char **argv)
 	getrlimit(RLIMIT_NOFILE, &fds);
 	raised = (struct rlimit){fds.rlim_max, fds.rlim_max};
 	setrlimit(RLIMIT_NOFILE, &raised);
-	family_signals(&signals);
+	launch_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	l = (struct launch){arguments.command, preload, NULL, &mask, &fds};
 	r = run(context, &arguments, kind, &l, &status);

@@ -10,7 +10,6 @@
  * Processes may do what they like with their rings: a ring that makes no sense is left alone, and
  * none is read for longer than the others can wait.
  */
-#include <signal.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,11 +31,10 @@ const char *family_socket(const struct family *f);
 
 /*
  * Serves until the child @pid has ended, and reads all rings to their ends. Signals that are meant
- * for @pid are passed on to it: the caller has blocked them, family_signals(). *ret_status as of
+ * for @pid are passed on to it: the caller has blocked them, launch_signals(). *ret_status as of
  * waitpid(2). Returns 0 or negative errno.
  */
 int family_serve(struct family *f, pid_t pid, int *ret_status);
-void family_signals(sigset_t *ret);
 
 struct family_totals {
 	uint64_t n_attached; /* processes, and programs that one executed after the other */

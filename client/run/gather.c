@@ -9,69 +9,14 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "client/run/gather_private.h"
 #include "common/error.h"
-#include "common/reasons.h"
 #include "common/shim/maps_lines.h"
 
 #define BYTES_MAX    ((size_t)1 << 30)
 #define MAPPINGS_MAX 65536u
-/* Of mappings that lay at one address one after the other, this many are looked at. */
-#define OVERLAPS_MAX 64
-#define LABELS_MAX   5
 /* Mappings that one is compared with, to see whether it was there before. */
 #define LOOKS_MAX 1024
-
-struct mapping {
-	uint64_t start, end, offset, device, inode;
-	uint32_t path;        /* string of the raw profile */
-	uint32_t first, last; /* generations */
-	bool is_placed;
-	uint32_t placed; /* mapping of the profile */
-};
-
-/* A part of an image's file: where it lies in the profile. */
-struct segment {
-	uint64_t device, inode, offset, length;
-	uint32_t path, mapping;
-};
-
-struct gather {
-	struct profile *profile;
-	uint64_t start_ns;
-	uint32_t frequency;
-	struct gather_world world;
-	struct segment *segments;
-	size_t n_segments, max_segments;
-	struct ring_ledger ledger; /* of all */
-	uint64_t dropped;          /* no memory was left for them */
-	size_t n_processes, n_sampled;
-	char *program; /* of the process with the most samples */
-	uint64_t program_weight;
-	uint32_t main; /* mapping that was swapped with the first */
-	int error;
-};
-
-struct gather_process {
-	struct gather *gather;
-	int pid;
-	char comm[RING_COMM];
-	char *program;
-	/* Stacks of addresses. Labels: generation, thread, quality, reason. */
-	struct profile *raw;
-	uint32_t key_generation, key_thread, key_quality, key_reason;
-	uint64_t weight;
-	struct mapping *mappings; /* sorted by start once finished */
-	size_t n_mappings, max_mappings;
-	uint32_t generation;
-	bool wants_look;
-};
-
-static int keep_error(struct gather *g, int r)
-{
-	if (r < 0 && !g->error)
-		g->error = r;
-	return r;
-}
 
 int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 {
@@ -205,7 +150,7 @@ void gather_sample(void *process, const struct ring_sample *sample)
 	/* The main thread's name is the process's. */
 	if (sample->tid == (uint32_t)p->pid)
 		memcpy(p->comm, sample->comm, sizeof(p->comm));
-	keep_error(p->gather, add_raw(p, sample));
+	gather_keep_error(p->gather, add_raw(p, sample));
 }
 
 static int add_mapping(struct gather_process *p, const struct mapping *mapping)
@@ -275,7 +220,7 @@ void gather_maps(void *process, uint32_t generation, const char *text, size_t le
 		if (!maps_parse(text, end, &line) || !line.is_executable ||
 		    line.path_length > PATH_MAX)
 			continue;
-		if (keep_error(p->gather, add_line(p, &line, generation, n_before, &hint)))
+		if (gather_keep_error(p->gather, add_line(p, &line, generation, n_before, &hint)))
 			return;
 	}
 	p->generation = generation;
@@ -290,225 +235,6 @@ void gather_look(struct gather_process *p, const char *text, size_t length)
 {
 	p->wants_look = false;
 	gather_maps(p, p->generation, text, length);
-}
-
-/* --- the end of a process ----------------------------------------------------------------- */
-
-static int compare_mappings(const void *a, const void *b)
-{
-	const struct mapping *m = a, *n = b;
-
-	if (m->start != n->start)
-		return m->start < n->start ? -1 : 1;
-	return m->first < n->first ? -1 : m->first > n->first;
-}
-
-/* What lay at @address at @generation; else what did so last. NULL: nothing ever. */
-static struct mapping *find_mapping(const struct gather_process *p, uint64_t address,
-				    uint32_t generation)
-{
-	struct mapping *found = NULL;
-	size_t low = 0, high = p->n_mappings;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
-		struct mapping *m = &p->mappings[low - 1 - i];
-
-		if (address >= m->end)
-			continue;
-		if (m->first <= generation && generation <= m->last)
-			return m;
-		if (!found || m->last > found->last)
-			found = m;
-	}
-	return found;
-}
-
-static bool is_segment(const struct segment *s, const struct segment *t)
-{
-	return s->offset == t->offset && s->length == t->length && s->inode == t->inode &&
-	       s->device == t->device && s->path == t->path;
-}
-
-static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
-{
-	char id[GATHER_ID_SIZE] = "";
-	int r = 0;
-
-	if (g->world.find_id && m->inode)
-		r = g->world.find_id(g->world.userdata, path, m->device, m->inode, id);
-	return r ? r : profile_add_text(g->profile, id, ret);
-}
-
-/* Memory that is no file's is nowhere else. */
-static int place(struct gather_process *p, struct mapping *m)
-{
-	struct gather *g = p->gather;
-	struct profile_mapping made = {
-		.start = m->start,
-		.limit = m->end,
-		.offset = m->inode ? m->offset : m->start,
-	};
-	struct segment segment = {m->device, m->inode, m->offset, m->end - m->start, 0, 0};
-	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
-
-	if (r)
-		return r;
-	segment.path = made.path;
-	for (size_t i = g->n_segments; m->inode && i; i--) {
-		if (!is_segment(&g->segments[i - 1], &segment))
-			continue;
-		m->placed = g->segments[i - 1].mapping;
-		m->is_placed = true;
-		return 0;
-	}
-	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
-	if (!r)
-		r = profile_add_mapping(g->profile, &made, &m->placed);
-	if (!r && g->world.tell_memory && !m->inode)
-		r = g->world.tell_memory(g->world.userdata, p->pid, m->placed);
-	if (r)
-		return r;
-	m->is_placed = true;
-	segment.mapping = m->placed;
-	if (g->n_segments == g->max_segments) {
-		size_t bigger = g->max_segments ? g->max_segments * 2 : 256;
-		struct segment *moved = reallocarray(g->segments, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		g->segments = moved;
-		g->max_segments = bigger;
-	}
-	g->segments[g->n_segments++] = segment;
-	return 0;
-}
-
-static int locate(struct gather_process *p, uint64_t address, uint32_t generation, uint32_t *ret)
-{
-	struct mapping *m = find_mapping(p, address, generation);
-	struct profile *profile = p->gather->profile;
-	int r;
-
-	if (!m)
-		return profile_add_location(profile, PROFILE_NONE, address, NULL, 0, ret);
-	r = m->is_placed ? 0 : place(p, m);
-	if (r)
-		return r;
-	address += profile->mappings[m->placed].start - m->start;
-	return profile_add_location(profile, m->placed, address, NULL, 0, ret);
-}
-
-static int add_label(struct profile *p, const char *key, const char *text,
-		     struct profile_label *labels, uint32_t *n)
-{
-	struct profile_label *label = &labels[*n];
-	int r;
-
-	if (!text || !*text)
-		return 0;
-	*label = (struct profile_label){0};
-	r = profile_add_text(p, key, &label->key);
-	if (!r)
-		r = profile_add_text(p, text, &label->str);
-	*n += !r;
-	return r;
-}
-
-/* How the stack ended, unless at its root. */
-static int add_end(struct profile *profile, const struct profile_label *raw,
-		   struct profile_label *labels, uint32_t *n)
-{
-	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
-	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
-	const char *quality, *reason;
-	int r;
-
-	if (raw[2].num == STACK_TRUNCATED) {
-		quality = "truncated";
-		reason = truncated[raw[3].num];
-	} else if (raw[2].num == STACK_BROKEN) {
-		quality = "broken";
-		reason = broken[raw[3].num];
-	} else {
-		return 0;
-	}
-	r = add_label(profile, "stack", quality, labels, n);
-	return r ? r : add_label(profile, "reason", reason, labels, n);
-}
-
-/* Named as in profd's own files. */
-static int make_labels(struct gather_process *p, const struct profile_label *raw,
-		       struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
-{
-	struct profile *profile = p->gather->profile;
-	int r;
-
-	labels[0] = (struct profile_label){.num = p->pid};
-	*ret_n = 1;
-	r = profile_add_text(profile, "pid", &labels[0].key);
-	if (!r)
-		r = add_label(profile, "comm", p->comm, labels, ret_n);
-	if (!r)
-		r = add_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n);
-	return r ? r : add_end(profile, raw, labels, ret_n);
-}
-
-static int place_sample(struct gather_process *p, size_t i)
-{
-	const struct profile_sample *s = &p->raw->samples[i];
-	const struct profile_label *raw = &p->raw->sample_labels[s->first_label];
-	struct profile_label labels[LABELS_MAX];
-	uint32_t locations[RING_FRAMES_MAX], n_labels;
-	int r = make_labels(p, raw, labels, &n_labels);
-
-	for (uint32_t j = 0; j < s->n_locations && !r; j++) {
-		uint32_t location = p->raw->sample_locations[s->first_location + j];
-
-		r = locate(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
-			   &locations[j]);
-	}
-	return r ? r
-		 : profile_add_sample(p->gather->profile, locations, s->n_locations,
-				      &p->raw->sample_values[i * 2], labels, n_labels);
-}
-
-static void add_ledger(struct ring_ledger *sum, const struct ring_ledger *ledger)
-{
-#define ADD(name) sum->name += ledger->name;
-	RING_COUNTERS(ADD)
-	ADD(taken)
-	ADD(malformed)
-	ADD(torn)
-#undef ADD
-}
-
-int gather_finish(struct gather_process *p, const struct ring_ledger *ledger)
-{
-	struct gather *g = p->gather;
-	int r = 0;
-
-	add_ledger(&g->ledger, ledger);
-	g->n_processes++;
-	g->n_sampled += p->weight != 0;
-	if (p->weight > g->program_weight) {
-		free(g->program);
-		g->program = steal_ptr(&p->program);
-		g->program_weight = p->weight;
-	}
-	if (p->n_mappings)
-		qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), compare_mappings);
-	for (size_t i = 0; i < p->raw->n_samples && !r; i++)
-		r = place_sample(p, i);
-	profile_clear_samples(p->raw);
-	return keep_error(g, r);
 }
 
 /* --- the end of all ----------------------------------------------------------------------- */

@@ -100,6 +100,15 @@ void launch_cancel(struct launched *launched)
 	waitpid(launched->pid, NULL, 0);
 }
 
+void launch_signals(sigset_t *ret)
+{
+	static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+	sigemptyset(ret);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		sigaddset(ret, numbers[i]);
+}
+
 int launch(const struct launch *l, pid_t *ret_pid, int *ret_error)
 {
 	struct launched launched;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,26 +106,42 @@ static int open_temporary(const char *path, char ret[PATH_MAX])
 static int save_beside(const char *path, const uint8_t *data, size_t length)
 {
 	char temporary[PATH_MAX];
-	int fd = open_temporary(path, temporary), r;
+	sigset_t all, mask;
+	int fd, r;
 
-	if (fd < 0)
-		return -errno;
-	r = put(fd, data, length);
+	/* Whoever interrupts leaves no half file. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &mask);
+	fd = open_temporary(path, temporary);
+	r = fd < 0 ? -errno : put(fd, data, length);
 	/* A file system may tell only now that it is full (close(2)). */
-	if (close(fd) < 0 && !r)
+	if (fd >= 0 && close(fd) < 0 && !r)
 		r = -errno;
 	if (!r && rename(temporary, path) < 0)
 		r = -errno;
-	if (r)
+	if (r && fd >= 0)
 		unlink(temporary);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	return r;
 }
 
 static int save_into(const char *path, const uint8_t *data, size_t length)
 {
 	cleanup(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	sigset_t broken_pipe, mask;
+	int r;
 
-	return fd < 0 ? -errno : put(fd, data, length);
+	if (fd < 0)
+		return -errno;
+	sigemptyset(&broken_pipe);
+	sigaddset(&broken_pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &broken_pipe, &mask);
+	r = put(fd, data, length);
+	/* Of a pipe that nobody reads any more we hear by the error. */
+	if (r == -EPIPE && !sigismember(&mask, SIGPIPE))
+		sigtimedwait(&broken_pipe, NULL, &(struct timespec){0});
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return r;
 }
 
 int profile_file_save(const char *path, const uint8_t *data, size_t length,

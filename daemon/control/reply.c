@@ -194,6 +194,9 @@ void reply_collected(struct reply *reply, struct collected *collected)
 	message.windows = collected->n_windows;
 	message.unreadable_files = collected->n_unreadable;
 	message.in_pieces = collected->in_pieces;
+	message.more = collected->more;
+	message.dropped = collected->dropped;
+	message.lost = collected->lost;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_COLLECTED;
 	response.collected = &message;
 	answer_file(reply, &response, steal_fd(&collected->fd), message.bytes);

@@ -89,6 +89,8 @@ void session_free(struct session *s)
 	HASH_ITER (hh, s->members, m, next)
 		member_remove(s, m);
 	window_free(s->window);
+	while (s->n_untaken)
+		snapshot_free(s->untaken[--s->n_untaken]);
 	free(s->waiting);
 	if (s->holder)
 		reply_ok(s->holder);
@@ -334,6 +336,8 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	int r;
 
+	if (window)
+		s->lost += window_lost(window, ledger);
 	if (!window || !window_count(window))
 		return SESSION_E_EMPTY;
 	snapshot = calloc(1, sizeof(*snapshot));
@@ -348,9 +352,36 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 	return SESSION_E_OK;
 }
 
-void session_discard_window(struct session *s)
+struct snapshot *session_take_untaken(struct session *s)
 {
-	window_free(steal_ptr(&s->window));
+	struct snapshot *snapshot = s->untaken[0];
+
+	if (!s->n_untaken)
+		return NULL;
+	s->n_untaken--;
+	memmove(s->untaken, s->untaken + 1, s->n_untaken * sizeof(*s->untaken));
+	return snapshot;
+}
+
+static void drop_oldest(struct session *s)
+{
+	cleanup(snapshot_freep) struct snapshot *snapshot = session_take_untaken(s);
+
+	session_lose(s, snapshot->aggregate);
+}
+
+void session_keep_untaken(struct session *s, struct snapshot *snapshot)
+{
+	if (s->n_untaken == SESSION_UNTAKEN_MAX)
+		drop_oldest(s);
+	s->untaken[s->n_untaken++] = snapshot;
+}
+
+void session_drop_untaken(struct session *s)
+{
+	while (s->n_untaken)
+		drop_oldest(s);
+	s->is_over = true;
 }
 
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
@@ -391,5 +422,9 @@ int session_take_back(struct session *s, struct snapshot *snapshot,
 
 size_t session_bytes(const struct session *s)
 {
-	return sizeof(*s) + (s->window ? window_bytes(s->window) : 0);
+	size_t bytes = sizeof(*s) + (s->window ? window_bytes(s->window) : 0);
+
+	for (unsigned i = 0; i < s->n_untaken; i++)
+		bytes += aggregate_bytes(s->untaken[i]->aggregate);
+	return bytes;
 }

@@ -39,9 +39,12 @@ struct session_target {
 
 enum session_state {
 	SESSION_RUNNING,
-	SESSION_STOPPING, /* the last window is being written */
+	SESSION_STOPPING, /* the last windows are being written, or wait for their taker */
 	SESSION_ENDED,    /* kept so that `stop` can tell its files */
 };
+
+/* One that was full, and one that ended with its sampler. */
+#define SESSION_UNTAKEN_MAX 2
 
 struct session {
 	uint64_t id; /* 0: the system session */
@@ -57,7 +60,7 @@ struct session {
 	enum symbolize symbolize;
 	bool hide_kernel;
 	bool paused;
-	bool is_live; /* its windows are for whoever takes them: none is written */
+	bool is_live; /* its windows are for whoever takes them: none becomes a file */
 	bool is_held; /* ends without a holder */
 	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
 
@@ -68,8 +71,15 @@ struct session {
 	uint64_t routed, counted, filtered, dropped[N_DROPPED];
 	struct stack_counts stacks; /* of those that are counted */
 	uint64_t windows_written, early_closes;
-	unsigned n_in_flight; /* snapshots that are being written */
-	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
+	unsigned n_in_flight; /* snapshots that are being written, or are on their way to who took
+				 them */
+	/* Of a live session: closed windows that nobody has taken yet, the oldest first. */
+	struct snapshot *untaken[SESSION_UNTAKEN_MAX];
+	unsigned n_untaken;
+	uint64_t untaken_until_ns; /* CLOCK_MONOTONIC; they are dropped then, when it is stopping */
+	bool is_over;              /* and nobody is going to take any more */
+	uint64_t lost;             /* by its sampler, in windows that are closed */
+	uint64_t patience_ns;      /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
 
 	unsigned attachment;    /* times it got a sampler: snapshots of an earlier one differ */
 	struct reply *holder;   /* answered when the session has ended; owned; or NULL */
@@ -127,8 +137,15 @@ int session_open_window(struct session *s, uint64_t start_ns, const struct ledge
  */
 int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
 			 struct snapshot **ret, struct window_closing *ret_closing);
-/* Forgets what the open window counts, and leaves the session without one. */
-void session_discard_window(struct session *s);
+/*
+ * Keeps @snapshot, a closed window, for whoever takes it. The oldest is dropped if there are too
+ * many of them.
+ */
+void session_keep_untaken(struct session *s, struct snapshot *snapshot);
+/* The oldest of them, the caller's; NULL: there is none. */
+struct snapshot *session_take_untaken(struct session *s);
+/* Nobody is going to take any more: those that there are are dropped. */
+void session_drop_untaken(struct session *s);
 /* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
 			bool (*wants)(void *userdata, const struct snapshot_process *p),

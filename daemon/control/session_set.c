@@ -173,7 +173,8 @@ static int wait_with(struct session *s, struct flush *flush)
 {
 	struct flush **moved;
 
-	if (!flush)
+	/* Who stops a live one may be who takes what is left of it. */
+	if (!flush || s->is_live)
 		return 0;
 	moved = reallocarray(s->waiting, s->n_waiting + 1, sizeof(struct flush *));
 	if (!moved)
@@ -196,7 +197,7 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 		return 0;
 	if (!s->paused)
 		r = session_windows_detach(set, s, flush);
-	session_settle(s);
+	session_end(s);
 	/* The window in flight may be one that was closed before, without @flush. */
 	return !r && s->state == SESSION_STOPPING ? wait_with(s, flush) : r;
 }
@@ -264,10 +265,11 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 		s->n_in_flight--;
 		if (result->unwritten)
 			r = session_windows_keep(s, result->unwritten, item);
-		else if (!result->error)
+		else if (!result->error && !s->is_live)
 			s->windows_written++;
-		if (s->state == SESSION_STOPPING && !s->n_in_flight) {
-			s->state = SESSION_ENDED;
+		if (s->state == SESSION_STOPPING)
+			session_settle(s);
+		if (s->state == SESSION_ENDED) {
 			waiting = steal_ptr(&s->waiting);
 			n_waiting = s->n_waiting;
 		}
@@ -298,6 +300,17 @@ static bool is_let_go(struct session *s, uint64_t now_ns)
 	return s->is_held;
 }
 
+static int end_if_due(struct session_set *set, struct session *s, uint64_t now_ns)
+{
+	bool is_over = session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns);
+	bool is_left = !is_over && is_let_go(s, now_ns);
+	int r = is_over || is_left ? session_set_stop(set, s, NULL) : 0;
+
+	if (is_left)
+		s->untaken_until_ns = now_ns;
+	return r;
+}
+
 int session_set_tick(struct session_set *set, uint64_t now_ns)
 {
 	int r;
@@ -306,16 +319,16 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		struct session *s = set->sessions[i];
 
 		session_sweep(s, now_ns > DEAD_MEMBER_NS ? now_ns - DEAD_MEMBER_NS : 0);
-		if (s->state == SESSION_ENDED && s->holder)
-			reply_ok(steal_ptr(&s->holder));
-		if (s->state != SESSION_RUNNING)
-			continue;
-		if (session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns) ||
-		    is_let_go(s, now_ns)) {
-			r = session_set_stop(set, s, NULL);
-			if (r)
-				return r;
+		r = s->state == SESSION_RUNNING ? end_if_due(set, s, now_ns) : 0;
+		if (r)
+			return r;
+		if (s->state == SESSION_STOPPING && s->is_live && s->untaken_until_ns <= now_ns) {
+			session_drop_untaken(s);
+			session_settle(s);
 		}
+		if (s->holder &&
+		    (s->state == SESSION_ENDED || (s->state == SESSION_STOPPING && s->is_live)))
+			reply_ok(steal_ptr(&s->holder));
 	}
 	r = session_system_retry(set, now_ns);
 	if (r)

@@ -51,10 +51,13 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 			    bool (*wants)(void *userdata, const struct snapshot_process *p),
 			    void *userdata, struct snapshot **ret);
 /*
- * The open window of @s, a live session, which begins another one; *ret NULL if it has no sample.
- * Returns 0 or negative errno.
+ * The oldest window of @s, a live session, if need be the open one, which begins another one; *ret
+ * NULL if there is no sample. *ret_more: there is more, already. It is in flight until its result
+ * comes, or it is given back, at once. Returns 0 or negative errno.
  */
-int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret);
+int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
+			    bool *ret_more);
+void session_set_give_back(struct session *s, struct snapshot *snapshot);
 /* Whether a closed window still waits for its turn to be written. */
 bool session_set_is_waiting(const struct session_set *set);
 /* Forgets an ended session. */

@@ -7,6 +7,7 @@
  * samples), session_processes.c (which processes they want), session_system.c (the first one),
  * session_windows.c (their windows) and session_rate.c (their rates).
  */
+#include "common/clock.h"
 #include "daemon/control/session_set.h"
 
 struct session_set {
@@ -41,10 +42,19 @@ static inline bool session_writes(const struct session *s)
 	return session_takes_samples(s) && !s->is_live;
 }
 
-/* Without a sampler a session ends, at the latest when its last window is written. */
+/* Without a sampler a session ends, at the latest when its last window is written or taken. */
 static inline void session_settle(struct session *s)
 {
-	s->state = s->n_in_flight ? SESSION_STOPPING : SESSION_ENDED;
+	bool is_awaited = s->is_live && !s->is_over;
+
+	s->state = s->n_in_flight || is_awaited ? SESSION_STOPPING : SESSION_ENDED;
+}
+
+/* It has no sampler any more. */
+static inline void session_end(struct session *s)
+{
+	s->untaken_until_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
+	session_settle(s);
 }
 
 /* @s is the set's from now on, unless there is no memory. Returns 0 or negative errno. */

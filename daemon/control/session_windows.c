@@ -5,6 +5,7 @@
  * CLOCK_MONOTONIC and becomes wall time only when a window is closed.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -63,16 +64,16 @@ static int close_window(struct session_set *set, struct session *s, const struct
 
 	if (!s->window)
 		return 0;
-	if (s->is_live) {
-		session_discard_window(s);
-		return 0;
-	}
 	r = window_each_process(s->window, complete_process, set->processes);
 	if (r)
 		return r;
 	r = session_close_window(s, &end, ledger, &snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
+	if (s->is_live) {
+		session_keep_untaken(s, snapshot);
+		return 0;
+	}
 	s->n_in_flight++;
 	return flusher_submit(set->flusher, snapshot, &item);
 }
@@ -97,25 +98,43 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	return r < 0 ? r : 0;
 }
 
-int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret)
+/* An empty one goes on, so that its time and its losses are the next one's. */
+static int close_for_taker(struct session_set *set, struct session *s)
 {
-	struct window_closing closing;
-	struct moment end = now();
-	struct ledger ledger;
-	int r;
+	int r = source_drain(set->source, UINT32_MAX);
 
-	*ret = NULL;
-	if (!s->window)
-		return 0;
-	r = source_drain(set->source, UINT32_MAX);
 	if (r < 0)
 		return r;
-	r = window_each_process(s->window, complete_process, set->processes);
-	if (!r)
-		r = samplers_ledger(set->samplers, s->sampler, &ledger);
-	if (!r)
-		r = session_close_window(s, &end, &ledger, ret, &closing);
-	return r < 0 ? r : open_window(set, s);
+	/* What came made it full, and there is another one already. */
+	if (s->n_untaken || !window_count(s->window))
+		return 0;
+	return session_windows_next(set, s, NULL);
+}
+
+int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
+			    bool *ret_more)
+{
+	int r = s->window && !s->n_untaken ? close_for_taker(set, s) : 0;
+
+	if (r)
+		return r;
+	*ret = session_take_untaken(s);
+	*ret_more = s->n_untaken || (*ret && s->window && window_count(s->window));
+	s->n_in_flight += *ret != NULL;
+	if (s->state == SESSION_STOPPING) {
+		s->is_over = !s->n_untaken;
+		session_settle(s);
+	}
+	return 0;
+}
+
+void session_set_give_back(struct session *s, struct snapshot *snapshot)
+{
+	memmove(s->untaken + 1, s->untaken, s->n_untaken * sizeof(*s->untaken));
+	s->untaken[0] = snapshot;
+	s->n_untaken++;
+	s->n_in_flight--;
+	s->is_over = false;
 }
 
 bool session_set_is_waiting(const struct session_set *set)
@@ -180,15 +199,16 @@ int session_windows_detach(struct session_set *set, struct session *s, struct fl
 void session_windows_refused(struct session_set *set, struct session *s,
 			     const struct source_message *message)
 {
-	session_settle(s);
+	session_end(s);
 	if (!s->id)
 		session_system_refused(set, message);
 }
 
 int session_windows_make_room(struct session_set *set, struct session *s)
 {
-	if (s->is_live || s->n_in_flight ||
-	    (s->patience_ns && s->patience_ns > clock_ns(CLOCK_MONOTONIC)))
+	if (s->is_live)
+		return s->n_untaken ? SESSION_E_FULL : session_windows_next(set, s, NULL);
+	if (s->n_in_flight || (s->patience_ns && s->patience_ns > clock_ns(CLOCK_MONOTONIC)))
 		return SESSION_E_FULL;
 	s->early_closes++;
 	return session_windows_next(set, s, NULL);
@@ -196,13 +216,14 @@ int session_windows_make_room(struct session_set *set, struct session *s)
 
 /*
  * The open window takes it back. Without one, or if its samples are of another event or rate by
- * now, it is lost, and counted.
+ * now, or were on their way to who took them, it is lost, and counted.
  */
 int session_windows_keep(struct session *s, struct snapshot *snapshot,
 			 const struct flush_item *item)
 {
 	s->patience_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-	if (s->window && session_takes_samples(s) && item->attachment == s->attachment)
+	if (!s->is_live && s->window && session_takes_samples(s) &&
+	    item->attachment == s->attachment)
 		return session_take_back(s, snapshot, &item->closing);
 	session_lose(s, snapshot->aggregate);
 	return 0;

@@ -350,6 +350,17 @@ uint64_t window_count(const struct window *w)
 	return aggregate_count(w->aggregate);
 }
 
+uint64_t window_lost(const struct window *w, const struct ledger *ledger)
+{
+	struct ledger since;
+	uint64_t lost = 0;
+
+	ledger_since(ledger, &w->ledger_then, &since);
+	for (unsigned i = 0; i < N_LOST; i++)
+		lost += since.lost[i];
+	return lost;
+}
+
 size_t window_bytes(const struct window *w)
 {
 	return sizeof(*w) + w->n_members * sizeof(struct member) + aggregate_bytes(w->aggregate);

@@ -61,6 +61,8 @@ int window_copy(struct window *w, const struct moment *end, const struct ledger 
 		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
 		struct snapshot *snapshot);
 uint64_t window_count(const struct window *w);
+/* What was lost since it was opened, with @ledger as it stands now. */
+uint64_t window_lost(const struct window *w, const struct ledger *ledger);
 size_t window_bytes(const struct window *w);
 
 #endif

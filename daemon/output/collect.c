@@ -175,7 +175,7 @@ int collect_new(struct collect **ret, struct store *store, const struct collect_
 	c->result->fd = -1;
 	r = merge_new(&c->merge, MERGE_WINDOWS_DROPPED);
 	for (const struct index_shelf *s = store->index.shelves; s && !r; s = s->hh.next)
-		if (wants_shelf(c, s))
+		if (!options->open_only && wants_shelf(c, s))
 			r = add_shelf(c, s);
 	c->options.service = NULL; /* the caller's */
 	if (r)

@@ -26,6 +26,7 @@ struct collect_options {
 	uint64_t session;    /* 0: services */
 	struct merge_select select;
 	size_t max_bytes, max_result;
+	bool open_only; /* nothing of the store */
 };
 
 enum {
@@ -42,6 +43,9 @@ struct collected {
 	uint64_t n_windows;
 	uint64_t n_unreadable; /* files */
 	bool in_pieces;        /* equal samples may stand there several times */
+	/* Of a window that was taken: see common/control.proto. */
+	bool more;
+	uint64_t dropped, lost;
 	struct profile_message message;
 };
 

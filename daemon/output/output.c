@@ -144,6 +144,11 @@ static bool begin_collect(struct output *o, struct job *job)
 
 	job->result->request = job->request;
 	r = writer_collect(o->writer, &job->collect_options, job->snapshot, &job->collect);
+	/* A window is no more work than to write it. */
+	while (job->collect_options.open_only && r == COLLECT_E_OK)
+		r = collect_step(job->collect);
+	if (job->collect_options.open_only && r != COLLECT_E_DONE)
+		job->result->unwritten = steal_ptr(&job->snapshot);
 	snapshot_free(steal_ptr(&job->snapshot));
 	if (end_collect(job, r))
 		return true;

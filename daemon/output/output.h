@@ -48,7 +48,8 @@ struct output_result {
 	/* Answer to output_submit_collect(); its message, if there is one, says why not. */
 	struct collected *collected;
 	uint64_t freed_bytes, freed_files; /* answer to output_submit_vacuum() */
-	/* Not NULL: the files could not be written (disk full after collecting): merge it back. */
+	/* Not NULL: the files could not be written (disk full after collecting): merge it back. Or
+	 * it could not be collected. */
 	struct snapshot *unwritten;
 };
 
@@ -81,7 +82,8 @@ int output_submit_list(struct output *o, const char *service, uint64_t since_ns,
 		       void *request);
 /*
  * Queues a collection of what is stored when its turn comes and of @open, which may be NULL and is
- * the thread's on OUTPUT_E_OK. What is to be written goes before it, and in between. The texts of
+ * the thread's on OUTPUT_E_OK. What is to be written goes before it, and in between. With open_only
+ * it has its turn among what is to be written, and @open comes back if that fails. The texts of
  * @options are copied. Never blocks.
  */
 int output_submit_collect(struct output *o, const struct collect_options *options,

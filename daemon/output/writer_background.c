@@ -75,8 +75,11 @@ int writer_collect(struct writer *w, const struct collect_options *options,
 	cleanup(collect_freep) struct collect *c = NULL;
 	int r;
 
-	/* They share the memory. Who collects every minute keeps no hour from getting ready. */
-	if (rollup_bytes(w->rollup) > options->max_bytes / 4)
+	/*
+	 * They share the memory. Who collects every minute keeps no hour from getting ready, nor
+	 * does who takes windows, which are small, every second.
+	 */
+	if (!options->open_only && rollup_bytes(w->rollup) > options->max_bytes / 4)
 		rollup_reset(w->rollup);
 	r = collect_new(&c, w->store, options);
 	if (!r && open)

@@ -182,19 +182,29 @@ static void test_samples_that_wait(void **state)
 	assert_int_equal(samples_written(w, "sessions"), 9);
 }
 
-static uint64_t take(struct world *w, struct session *s)
+/* As if it were on its way to who takes it, and arrived. */
+static uint64_t take(struct world *w, struct session *s, bool wants_more)
 {
+	struct output_result *result = calloc(1, sizeof(*result));
+	struct flush_item *item = calloc(1, sizeof(*item));
 	struct snapshot *snapshot;
-	struct stack_counts counts;
-	uint64_t n;
+	struct stack_counts counts = {0};
+	bool more;
 
-	assert_int_equal(session_set_take_window(w->set, s, &snapshot), 0);
-	if (!snapshot)
-		return 0;
-	window_stack_counts(snapshot->aggregate, &counts);
-	n = stack_counts_total(&counts);
+	assert_int_equal(session_set_take_window(w->set, s, &snapshot, &more), 0);
+	assert_int_equal(more, wants_more);
+	if (snapshot) {
+		assert_int_equal(s->n_in_flight, 1);
+		window_stack_counts(snapshot->aggregate, &counts);
+		item->session = s;
+		result->request = item;
+		assert_int_equal(session_set_take_result(w->set, steal_ptr(&result)), 0);
+	} else {
+		free(item);
+	}
 	snapshot_free(snapshot);
-	return n;
+	free(result);
+	return stack_counts_total(&counts);
 }
 
 /* Each sample is taken once or dropped when nobody takes it in time; none becomes a file. */
@@ -206,7 +216,7 @@ static void test_live_sessions_write_nothing(void **state)
 	struct source_message message;
 	struct world *w = *state;
 	struct session *s;
-	uint64_t taken;
+	uint64_t first, second;
 
 	session_set_configure(w->set, &defaults);
 	exec_of(w, 10, "a");
@@ -214,26 +224,72 @@ static void test_live_sessions_write_nothing(void **state)
 	samples_of(w, s->sampler, 10, 40, 2);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	assert_int_equal(session_set_close_windows(w->set), 0);
-	assert_int_equal(take(w, s), 40);
-	assert_int_equal(take(w, s), 0);
+	assert_int_equal(take(w, s, false), 40);
+	assert_int_equal(take(w, s, false), 0);
 	samples_of(w, s->sampler, 10, 30, 3);
-	assert_int_equal(take(w, s), 30);
+	assert_int_equal(take(w, s, false), 30);
 	check_ledgers(w);
-	/* Ten thousand stacks. */
+	/* Ten thousand stacks: two windows are kept, the rest is dropped. */
 	samples_of(w, s->sampler, 10, 10000, 10000);
-	taken = take(w, s);
-	assert_true(taken > 0 && s->dropped[DROPPED_MEMORY] > 0);
+	first = take(w, s, true);
+	second = take(w, s, false);
+	assert_true(first > 0 && second > first / 2 && s->dropped[DROPPED_MEMORY] > 0);
 	assert_int_equal(s->early_closes, 0);
-	assert_int_equal(taken + s->dropped[DROPPED_MEMORY], 10000);
+	assert_int_equal(first + second + s->dropped[DROPPED_MEMORY], 10000);
+	/* What was counted at another rate stays a window of its own. */
 	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_slow_down(w->set, 1), 0);
-	assert_int_equal(take(w, s), 0);
+	samples_of(w, s->sampler, 10, 6, 1);
+	assert_int_equal(source_drain(w->source, UINT32_MAX) < 0, 0);
+	assert_int_equal(take(w, s, true), 5);
+	assert_int_equal(take(w, s, false), 6);
+	/* The last of it waits. */
+	samples_of(w, s->sampler, 10, 7, 1);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_int_equal(session_set_tick(w->set, clock_ns(CLOCK_MONOTONIC)), 0);
+	assert_int_equal(take(w, s, false), 7);
 	assert_int_equal(s->state, SESSION_ENDED);
+	check_ledgers(w);
 	assert_int_equal(samples_written(w, "sessions"), 0);
 	/* It has no files to tell of. */
 	assert_int_equal(session_set_tick(w->set, clock_ns(CLOCK_MONOTONIC)), 0);
 	assert_null(session_set_find(w->set, 1));
+}
+
+static void test_what_nobody_takes_is_dropped(void **state)
+{
+	const struct session_request request = {.target = TARGET_ALL, .live = true, .pidfd = -1};
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct snapshot *snapshot;
+	struct session *s;
+	bool more;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	/* More often than there is room, without anybody who takes: the oldest goes. */
+	for (unsigned i = 1; i <= 3; i++) {
+		samples_of(w, s->sampler, 10, 10 * i, 1);
+		assert_int_equal(session_set_slow_down(w->set, i), 0);
+	}
+	assert_int_equal(s->dropped[DROPPED_UNWRITTEN], 10);
+	assert_int_equal(s->counted, 50);
+	check_ledgers(w);
+	/* What cannot go its way is there again. */
+	assert_int_equal(session_set_take_window(w->set, s, &snapshot, &more), 0);
+	assert_true(more);
+	session_set_give_back(s, snapshot);
+	assert_int_equal(take(w, s, true), 20);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(session_set_tick(w->set, now_ns + SESSION_UNHELD_NS / 2), 0);
+	assert_int_equal(s->n_untaken, 1);
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
+	assert_int_equal(session_set_count(w->set), 0);
+	assert_int_equal(samples_written(w, "sessions"), 0);
 }
 
 /* A reply to nobody, or, until it is taken away again, to somebody. */
@@ -283,6 +339,7 @@ int main(void)
 		WORLD(test_samples_that_wait),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_live_sessions_write_nothing),
+		WORLD(test_what_nobody_takes_is_dropped),
 		WORLD(test_held_sessions_end_without_a_holder),
 	};
 

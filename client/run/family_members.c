@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client/run/family_private.h"
+#include "common/error.h"
+#include "common/shim/attach.h"
+
+#define RING_WORDS (1u << 17) /* 1 MiB; pages that are never used cost nothing */
+#define BUDGET     ((size_t)RING_WORDS / 4)
+
+struct member {
+	struct family *family;
+	struct member *next;
+	int pid, pidfd;
+	struct attach_ring ring;
+	struct ring_reader *reader;
+	struct gather_process *process;
+	sd_event_source *on_bell, *on_end;
+	bool is_broken;
+};
+
+static void member_free(struct member *m)
+{
+	if (!m)
+		return;
+	sd_event_source_disable_unref(m->on_bell);
+	sd_event_source_disable_unref(m->on_end);
+	ring_reader_free(m->reader);
+	attach_ring_deinit(&m->ring);
+	gather_process_free(m->process);
+	closep(&m->pidfd);
+	free(m);
+}
+DEFINE_CLEANUP(struct member *, member_free)
+
+/* True: there may be more. */
+static bool drain(struct member *m, size_t budget, bool is_last)
+{
+	const struct ring_sink sink = {gather_sample, gather_maps, m->process};
+	int r;
+
+	if (m->is_broken)
+		return false;
+	r = ring_reader_drain(m->reader, budget, is_last, &sink);
+	if (r == RING_READER_E_BROKEN) {
+		m->is_broken = true;
+		m->family->totals.n_broken++;
+		ring_reader_set_frequency(m->reader, 0);
+	}
+	return r == RING_READER_E_MORE;
+}
+
+/* All of a file below /proc, malloc'ed; NULL: it is not there, or too long to be read. */
+static char *read_all(const char *path, size_t *ret_length)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup(freep) char *text = fd < 0 ? NULL : malloc(RING_MAPS_MAX);
+	size_t length = 0;
+	ssize_t n = 0;
+
+	while (text && length < RING_MAPS_MAX &&
+	       (n = read(fd, text + length, RING_MAPS_MAX - length)) > 0)
+		length += (size_t)n;
+	if (!text || n || !length)
+		return NULL;
+	*ret_length = length;
+	return steal_ptr(&text);
+}
+
+/* The mappings are the ring's program's as long as that has its end of the bell. */
+static void look_at_mappings(struct member *m)
+{
+	cleanup(freep) char *text = NULL;
+	char path[64], byte;
+	size_t length;
+
+	if (!gather_wants_look(m->process))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/maps", m->pid);
+	text = read_all(path, &length);
+	if (text && recv(m->ring.bell, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		gather_look(m->process, text, length);
+}
+
+/* Nothing more comes, or is to come. Frees it. */
+static int finish(struct member *m)
+{
+	struct family *f = m->family;
+	struct member **at = &f->members;
+	struct ring_ledger ledger;
+	int r;
+
+	ring_reader_set_frequency(m->reader, 0);
+	/* Not for ever: somebody else may have the memory. */
+	drain(m, 2 * (size_t)RING_WORDS, true);
+	ring_reader_ledger(m->reader, &ledger);
+	r = gather_finish(m->process, &ledger);
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	member_free(m);
+	return r;
+}
+
+static int on_bell(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct member *m = userdata;
+	char bytes[256];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+
+	(void)events;
+	/* The other end is closed, which says nothing yet: it may execute another program. */
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	drain(m, BUDGET, false);
+	return 0;
+}
+
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source;
+	(void)fd;
+	(void)events;
+	return finish(userdata);
+}
+
+/* The text of a file below /proc, to its first newline; "" if there is none. */
+static void read_proc(int pid, const char *name, char *ret, size_t size)
+{
+	cleanup(closep) int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	ret[n < 0 ? 0 : n] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+}
+
+static int begin_gathering(struct member *m)
+{
+	char comm[RING_COMM], path[64], program[4096];
+	ssize_t n;
+
+	read_proc(m->pid, "comm", comm, sizeof(comm));
+	snprintf(path, sizeof(path), "/proc/%d/exe", m->pid);
+	n = readlink(path, program, sizeof(program) - 1);
+	program[n < 0 ? 0 : n] = '\0';
+	return gather_process_new(&m->process, m->family->gather, m->pid, comm, program);
+}
+
+/* Takes @pidfd over. Returns 0 or negative errno: no descriptors, no memory. */
+static int add_member(struct family *f, pid_t pid, int pidfd, int connection)
+{
+	cleanup(member_freep) struct member *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m) {
+		close(pidfd);
+		return error_origin(-ENOMEM);
+	}
+	m->family = f;
+	m->pid = pid;
+	m->pidfd = pidfd;
+	m->ring = ATTACH_RING_NONE;
+	r = attach_ring_init(&m->ring, RING_WORDS);
+	if (!r)
+		r = ring_reader_new(&m->reader, m->ring.memory, m->ring.length);
+	if (!r)
+		r = begin_gathering(m);
+	if (!r)
+		r = sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m);
+	if (!r)
+		r = sd_event_add_io(f->loop, &m->on_end, m->pidfd, EPOLLIN, on_end, m);
+	if (r)
+		return r;
+	ring_reader_set_frequency(m->reader, f->frequency);
+	if (!attach_send(connection, &m->ring))
+		return 0;
+	attach_ring_close_sent(&m->ring);
+	f->totals.n_attached++;
+	m->next = f->members;
+	f->members = steal_ptr(&m);
+	return 0;
+}
+
+int family_add_member(struct family *f, pid_t pid, int pidfd, int connection)
+{
+	struct member *next;
+	int r = 0;
+
+	/* It executes another program now: the ring of the one before is whole. */
+	for (struct member *m = f->members; m && !r; m = next) {
+		next = m->next;
+		r = m->pid == pid ? finish(m) : 0;
+	}
+	if (r)
+		close(pidfd);
+	else if (add_member(f, pid, pidfd, connection))
+		f->totals.n_refused++; /* of this one there are no samples */
+	return r;
+}
+
+bool family_drain_members(struct family *f)
+{
+	bool more = false;
+
+	for (struct member *m = f->members; m; m = m->next) {
+		more |= drain(m, BUDGET, false);
+		look_at_mappings(m);
+	}
+	return more;
+}
+
+int family_finish_members(struct family *f)
+{
+	struct pollfd pollfd = {.events = POLLIN};
+	int r = 0;
+
+	while (f->members && !r) {
+		pollfd.fd = f->members->pidfd;
+		f->totals.n_left += poll(&pollfd, 1, 0) == 0;
+		r = finish(f->members);
+	}
+	return r;
+}
+
+void family_drop_members(struct family *f)
+{
+	struct member *next;
+
+	for (struct member *m = f->members; m; m = next) {
+		next = m->next;
+		member_free(m);
+	}
+	f->members = NULL;
+}

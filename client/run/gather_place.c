@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/run/gather_private.h"
+#include "common/error.h"
+#include "common/reasons.h"
+
+/* Of mappings that lay at one address one after the other, this many are looked at. */
+#define OVERLAPS_MAX 64
+#define LABELS_MAX   5
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct mapping *m = a, *n = b;
+
+	if (m->start != n->start)
+		return m->start < n->start ? -1 : 1;
+	return m->first < n->first ? -1 : m->first > n->first;
+}
+
+/* What lay at @address at @generation; else what did so last. NULL: nothing ever. */
+static struct mapping *find_mapping(const struct gather_process *p, uint64_t address,
+				    uint32_t generation)
+{
+	struct mapping *found = NULL;
+	size_t low = 0, high = p->n_mappings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->mappings[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
+		struct mapping *m = &p->mappings[low - 1 - i];
+
+		if (address >= m->end)
+			continue;
+		if (m->first <= generation && generation <= m->last)
+			return m;
+		if (!found || m->last > found->last)
+			found = m;
+	}
+	return found;
+}
+
+static bool is_segment(const struct segment *s, const struct segment *t)
+{
+	return s->offset == t->offset && s->length == t->length && s->inode == t->inode &&
+	       s->device == t->device && s->path == t->path;
+}
+
+static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
+{
+	char id[GATHER_ID_SIZE] = "";
+	int r = 0;
+
+	if (g->world.find_id && m->inode)
+		r = g->world.find_id(g->world.userdata, path, m->device, m->inode, id);
+	return r ? r : profile_add_text(g->profile, id, ret);
+}
+
+/* Memory that is no file's is nowhere else. */
+static int place(struct gather_process *p, struct mapping *m)
+{
+	struct gather *g = p->gather;
+	struct profile_mapping made = {
+		.start = m->start,
+		.limit = m->end,
+		.offset = m->inode ? m->offset : m->start,
+	};
+	struct segment segment = {m->device, m->inode, m->offset, m->end - m->start, 0, 0};
+	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
+
+	if (r)
+		return r;
+	segment.path = made.path;
+	for (size_t i = g->n_segments; m->inode && i; i--) {
+		if (!is_segment(&g->segments[i - 1], &segment))
+			continue;
+		m->placed = g->segments[i - 1].mapping;
+		m->is_placed = true;
+		return 0;
+	}
+	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
+	if (!r)
+		r = profile_add_mapping(g->profile, &made, &m->placed);
+	if (!r && g->world.tell_memory && !m->inode)
+		r = g->world.tell_memory(g->world.userdata, p->pid, m->placed);
+	if (r)
+		return r;
+	m->is_placed = true;
+	segment.mapping = m->placed;
+	if (g->n_segments == g->max_segments) {
+		size_t bigger = g->max_segments ? g->max_segments * 2 : 256;
+		struct segment *moved = reallocarray(g->segments, bigger, sizeof(*moved));
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		g->segments = moved;
+		g->max_segments = bigger;
+	}
+	g->segments[g->n_segments++] = segment;
+	return 0;
+}
+
+static int locate(struct gather_process *p, uint64_t address, uint32_t generation, uint32_t *ret)
+{
+	struct mapping *m = find_mapping(p, address, generation);
+	struct profile *profile = p->gather->profile;
+	int r;
+
+	if (!m)
+		return profile_add_location(profile, PROFILE_NONE, address, NULL, 0, ret);
+	r = m->is_placed ? 0 : place(p, m);
+	if (r)
+		return r;
+	address += profile->mappings[m->placed].start - m->start;
+	return profile_add_location(profile, m->placed, address, NULL, 0, ret);
+}
+
+static int add_label(struct profile *p, const char *key, const char *text,
+		     struct profile_label *labels, uint32_t *n)
+{
+	struct profile_label *label = &labels[*n];
+	int r;
+
+	if (!text || !*text)
+		return 0;
+	*label = (struct profile_label){0};
+	r = profile_add_text(p, key, &label->key);
+	if (!r)
+		r = profile_add_text(p, text, &label->str);
+	*n += !r;
+	return r;
+}
+
+/* How the stack ended, unless at its root. */
+static int add_end(struct profile *profile, const struct profile_label *raw,
+		   struct profile_label *labels, uint32_t *n)
+{
+	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
+	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
+	const char *quality, *reason;
+	int r;
+
+	if (raw[2].num == STACK_TRUNCATED) {
+		quality = "truncated";
+		reason = truncated[raw[3].num];
+	} else if (raw[2].num == STACK_BROKEN) {
+		quality = "broken";
+		reason = broken[raw[3].num];
+	} else {
+		return 0;
+	}
+	r = add_label(profile, "stack", quality, labels, n);
+	return r ? r : add_label(profile, "reason", reason, labels, n);
+}
+
+/* Named as in profd's own files. */
+static int make_labels(struct gather_process *p, const struct profile_label *raw,
+		       struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
+{
+	struct profile *profile = p->gather->profile;
+	int r;
+
+	labels[0] = (struct profile_label){.num = p->pid};
+	*ret_n = 1;
+	r = profile_add_text(profile, "pid", &labels[0].key);
+	if (!r)
+		r = add_label(profile, "comm", p->comm, labels, ret_n);
+	if (!r)
+		r = add_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n);
+	return r ? r : add_end(profile, raw, labels, ret_n);
+}
+
+static int place_sample(struct gather_process *p, size_t i)
+{
+	const struct profile_sample *s = &p->raw->samples[i];
+	const struct profile_label *raw = &p->raw->sample_labels[s->first_label];
+	struct profile_label labels[LABELS_MAX];
+	uint32_t locations[RING_FRAMES_MAX], n_labels;
+	int r = make_labels(p, raw, labels, &n_labels);
+
+	for (uint32_t j = 0; j < s->n_locations && !r; j++) {
+		uint32_t location = p->raw->sample_locations[s->first_location + j];
+
+		r = locate(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
+			   &locations[j]);
+	}
+	return r ? r
+		 : profile_add_sample(p->gather->profile, locations, s->n_locations,
+				      &p->raw->sample_values[i * 2], labels, n_labels);
+}
+
+static void add_ledger(struct ring_ledger *sum, const struct ring_ledger *ledger)
+{
+#define ADD(name) sum->name += ledger->name;
+	RING_COUNTERS(ADD)
+	ADD(taken)
+	ADD(malformed)
+	ADD(torn)
+#undef ADD
+}
+
+int gather_finish(struct gather_process *p, const struct ring_ledger *ledger)
+{
+	struct gather *g = p->gather;
+	int r = 0;
+
+	add_ledger(&g->ledger, ledger);
+	g->n_processes++;
+	g->n_sampled += p->weight != 0;
+	if (p->weight > g->program_weight) {
+		free(g->program);
+		g->program = steal_ptr(&p->program);
+		g->program_weight = p->weight;
+	}
+	if (p->n_mappings)
+		qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), compare_mappings);
+	for (size_t i = 0; i < p->raw->n_samples && !r; i++)
+		r = place_sample(p, i);
+	profile_clear_samples(p->raw);
+	return gather_keep_error(g, r);
+}
