@@ -14,24 +14,9 @@
 
 #define NANOS_A_SECOND INT64_C(1000000000)
 
-/* A text of strangers; of control characters only those pass that make lines. */
-static void put_text(FILE *out, const char *text, bool lines)
-{
-	size_t n;
-
-	for (; *text; text += n) {
-		bool is_kept;
-
-		n = utf8_harmless(text);
-		is_kept = n || (lines && (*text == '\n' || *text == '\t'));
-		n = n ? n : 1;
-		fwrite(is_kept ? text : "?", 1, n, out);
-	}
-}
-
 static void put_string(FILE *out, const struct profile *p, uint32_t string)
 {
-	put_text(out, profile_string(p, string), false);
+	utf8_write_harmless(out, profile_string(p, string), "");
 }
 
 /* As Go's time.Time prints itself. */
@@ -233,7 +218,7 @@ int raw_write(const struct profile *p, FILE *out)
 {
 	for (size_t i = 0; i < p->n_comments; i++) {
 		fputs("Comment: ", out);
-		put_text(out, profile_string(p, p->comments[i]), true);
+		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
 	if (p->period_type.type || p->period_type.unit) {
@@ -303,7 +288,7 @@ static int comments_end(struct view *view, const struct view_input *input, FILE 
 	(void)message;
 	*ret_again = false;
 	for (size_t i = 0; i < p->n_comments; i++) {
-		put_text(out, profile_string(p, p->comments[i]), true);
+		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
 	return 0;
