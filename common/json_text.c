@@ -1,56 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/json_text.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "common/utf8.h"
 
-/* How many of the bytes at @s are passed on as they are, all of them one character; 0: none. */
-static size_t plain_character(const unsigned char *s)
-{
-	size_t n = utf8_character((const char *)s, strnlen((const char *)s, 4));
+#define LINE_SEPARATOR      "\xe2\x80\xa8" /* U+2028 */
+#define PARAGRAPH_SEPARATOR "\xe2\x80\xa9"
 
-	if (*s < 0x20 || *s == 0x7f || *s == '"' || *s == '\\' || *s == '<')
-		return 0;
-	if (n == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9))
-		return 0;
-	return n;
+static bool is_plain(const char *text, bool is_harmless)
+{
+	return is_harmless && !strchr("\"\\<", *text) && strncmp(text, LINE_SEPARATOR, 3) != 0 &&
+	       strncmp(text, PARAGRAPH_SEPARATOR, 3) != 0;
 }
 
-/* Writes the character at @s escaped; how many bytes it had. */
-static size_t write_escaped(FILE *out, const unsigned char *s)
+/* The character at @text, whose @n bytes utf8_character() counts. */
+static void write_escaped(FILE *out, const char *text, size_t n)
 {
-	if (*s == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9)) {
-		fprintf(out, "\\u20%02x", s[2] - 0x80);
-		return 3;
-	}
-	if (*s >= 0x80)
+	if (!n)
 		fputs("\\ufffd", out);
-	else if (*s == '"' || *s == '\\')
-		fprintf(out, "\\%c", *s);
-	else if (*s == '\n')
+	else if (*text == '"' || *text == '\\')
+		fprintf(out, "\\%c", *text);
+	else if (*text == '\n')
 		fputs("\\n", out);
-	else if (*s == '\t')
+	else if (*text == '\t')
 		fputs("\\t", out);
 	else
-		fprintf(out, "\\u%04x", *s);
-	return 1;
+		fprintf(out, "\\u%04" PRIx32, utf8_code_point(text, n));
 }
 
 void json_text_write(FILE *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	bool is_harmless;
 
 	fputc('"', out);
-	while (*s) {
-		size_t n = plain_character(s);
+	for (size_t n; *text; text += n) {
+		size_t n_valid;
 
-		if (n) {
-			fwrite(s, 1, n, out);
-			s += n;
-		} else {
-			s += write_escaped(out, s);
-		}
+		n = utf8_next(text, &is_harmless);
+		n_valid = utf8_character(text, n);
+		if (n_valid && is_plain(text, is_harmless))
+			fwrite(text, 1, n, out);
+		else
+			write_escaped(out, text, n_valid);
 	}
 	fputc('"', out);
 }

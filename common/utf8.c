@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/utf8.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +40,16 @@ size_t utf8_character(const char *text, size_t length)
 	return n;
 }
 
+uint32_t utf8_code_point(const char *text, size_t n)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	uint32_t code = n == 1 ? bytes[0] : bytes[0] & (0x7fu >> n);
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | (bytes[i] & 0x3fu);
+	return code;
+}
+
 bool utf8_is_valid(const char *text)
 {
 	size_t length = strlen(text), n;
@@ -53,27 +62,48 @@ bool utf8_is_valid(const char *text)
 	return true;
 }
 
-size_t utf8_harmless(const char *text)
+static bool is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code <= 0x9f);
+}
+
+/* U+061C, the marks, embeddings and overrides, the isolates. */
+static bool is_direction(uint32_t code)
+{
+	return code == 0x61c || code == 0x200e || code == 0x200f ||
+	       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+size_t utf8_next(const char *text, bool *ret_harmless)
 {
 	size_t n = utf8_character(text, strnlen(text, 4));
-	uint8_t first = (uint8_t)text[0];
+	uint32_t code = n ? utf8_code_point(text, n) : (uint8_t)*text;
 
-	if (first < 0x20 || first == 0x7f || (!n && is_between(first, 0x80, 0x9f)))
-		return 0;
-	/* U+0080 to U+009F. */
-	if (n == 2 && first == 0xc2 && (uint8_t)text[1] < 0xa0)
-		return 0;
+	*ret_harmless = !is_control(code) && !is_direction(code);
 	return n ? n : 1;
 }
 
 void utf8_make_harmless(char *text)
 {
-	size_t n;
+	char *to = text;
+	bool is_harmless;
 
-	for (; *text; text += n ? n : 1) {
-		n = utf8_harmless(text);
-		if (!n)
-			*text = '?';
+	for (size_t n; *text; text += n) {
+		n = utf8_next(text, &is_harmless);
+		memmove(to, is_harmless ? text : "?", is_harmless ? n : 1);
+		to += is_harmless ? n : 1;
+	}
+	*to = '\0';
+}
+
+void utf8_write_harmless(FILE *out, const char *text, const char *kept)
+{
+	bool is_harmless;
+
+	for (size_t n; *text; text += n) {
+		n = utf8_next(text, &is_harmless);
+		is_harmless |= n == 1 && strchr(kept, *text);
+		fwrite(is_harmless ? text : "?", 1, is_harmless ? n : 1, out);
 	}
 }
 

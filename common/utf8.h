@@ -5,6 +5,8 @@
 /* Which bytes are UTF-8 (RFC 3629: shortest forms, no surrogates, up to U+10FFFF). Pure. */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
@@ -13,6 +15,8 @@
  * is one.
  */
 size_t utf8_character(const char *text, size_t length);
+/* Which character those @n bytes are, n being what utf8_character() says. */
+uint32_t utf8_code_point(const char *text, size_t n);
 bool utf8_is_valid(const char *text);
 /* How many characters that are; a byte that is none counts as one. */
 size_t utf8_length(const char *text);
@@ -22,13 +26,18 @@ int utf8_field(const char *text, int width);
 char *utf8_repair(const char *text);
 
 /*
- * How many bytes at the beginning of @text, which is not empty, make one character that does
- * nothing to a terminal; 0: the first byte is a control character, or begins one, or is one of a
- * terminal's that knows no UTF-8 and stands in no character (C1, ECMA-48). Other bytes that are no
- * UTF-8 count as characters.
+ * How many bytes the character at the beginning of @text, which is not empty, has; a byte that is
+ * no UTF-8 counts as one. *ret_harmless: it does nothing to a terminal, nor to what stands beside
+ * it. Harmful are control characters, also those of a terminal that knows no UTF-8 (C1, ECMA-48),
+ * and what changes the direction of writing (Unicode Standard Annex #9, section 2).
  */
-size_t utf8_harmless(const char *text);
-/* Puts '?' in place of the bytes of @text that are not. */
+size_t utf8_next(const char *text, bool *ret_harmless);
+/* Puts '?' in place of the characters of @text that are harmful; it may be shorter then. */
 void utf8_make_harmless(char *text);
+/*
+ * Writes @text with '?' in their place; those of @kept (of ASCII, may be "") pass. Errors stay in
+ * the stream.
+ */
+void utf8_write_harmless(FILE *out, const char *text, const char *kept);
 
 #endif

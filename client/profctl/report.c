@@ -92,6 +92,18 @@ static int report_to_file(struct context *context, struct load *l, const struct 
 	return r ? status_of(context, r, &message) : save(context, o->output, data, length);
 }
 
+/* Before anything is read, or fetched. */
+static int check_output(const struct context *context, const struct report_options *o)
+{
+	if (*o->output && strcmp(o->output, "-") != 0)
+		return STATUS_DONE;
+	if (produce_is_binary(o) && context->terminal)
+		return complain(context, STATUS_USAGE,
+				"--%s is nothing for a terminal: redirect it, or use -o FILE",
+				report_view_name(o->view));
+	return STATUS_DONE;
+}
+
 static int report_once(struct context *context, struct telling *telling, struct load *l,
 		       const struct report_options *o)
 {
@@ -101,10 +113,6 @@ static int report_once(struct context *context, struct telling *telling, struct 
 
 	if (*o->output && strcmp(o->output, "-") != 0)
 		return report_to_file(context, l, o, &c);
-	if (produce_is_binary(o) && context->terminal)
-		return complain(context, STATUS_USAGE,
-				"--%s is nothing for a terminal: redirect it, or use -o FILE",
-				report_view_name(o->view));
 	r = produce(l, o, &c, context->out, &message);
 	progress_clear(&telling->progress);
 	return status_of(context, r, &message);
@@ -190,6 +198,8 @@ int report_on(struct context *context, const struct report_arguments *a)
 		inputs.symbolize = "none"; /* there is nothing to name */
 	if (!status && o.view)
 		status = status_of(context, produce_check(&o, &message), &message);
+	if (!status && !asks)
+		status = check_output(context, &o);
 	if (!status)
 		status = load(context, &options, &l);
 	if (status)

@@ -194,7 +194,7 @@ static int write_profile(const struct context *context, const char *path, const 
 	if (r)
 		return complain_memory(context, path, r);
 	if (strcmp(path, "-") == 0) {
-		if (fwrite(data, 1, length, context->out) != length)
+		if (fwrite(data, 1, length, context->out) != length || fflush(context->out))
 			return complain(context, STATUS_FAILED,
 					"standard output cannot be written");
 		return STATUS_DONE;
@@ -216,10 +216,9 @@ static void print_result(const struct context *context, const struct symbolize_r
 
 /* Returns an exit status. */
 static int name(struct context *context, const struct symbolize_arguments *arguments,
-		struct profile *p)
+		struct profile *p, struct symbolize_result *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	struct source source = {.context = context};
 	struct symbolize_options options = {
 		.want_lines = arguments->want_lines,
@@ -232,7 +231,7 @@ static int name(struct context *context, const struct symbolize_arguments *argum
 
 	progress_init(&source.progress, context);
 	if (!r)
-		r = symbolize_profile(p, &options, &result);
+		r = symbolize_profile(p, &options, ret);
 	progress_clear(&source.progress);
 	fetcher_free(source.fetcher);
 	if (r < 0)
@@ -240,13 +239,13 @@ static int name(struct context *context, const struct symbolize_arguments *argum
 	if (r)
 		return complain(context, STATUS_FAILED,
 				"profd-image-worker, which reads programs, does not run: %s",
-				result.trouble);
-	print_result(context, &result);
+				ret->trouble);
 	return STATUS_DONE;
 }
 
 int symbolize_run(struct context *context, int argc, char **argv)
 {
+	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	cleanup(profile_freep) struct profile *p = NULL;
 	struct symbolize_arguments arguments;
 	struct usage_message message;
@@ -259,6 +258,11 @@ int symbolize_run(struct context *context, int argc, char **argv)
 				"a profile is nothing for a terminal: redirect it, or use -o FILE");
 	status = read_profile(context, arguments.profile, &p);
 	if (!status)
-		status = name(context, &arguments, p);
-	return status ? status : write_profile(context, arguments.output, p);
+		status = name(context, &arguments, p, &result);
+	if (!status)
+		status = write_profile(context, arguments.output, p);
+	/* Where it fails, why is all there is to say. */
+	if (!status)
+		print_result(context, &result);
+	return status;
 }

@@ -17,12 +17,7 @@ struct table {
 
 void print_safely(FILE *out, const char *text)
 {
-	size_t n;
-
-	for (; *text; text += n ? n : 1) {
-		n = utf8_harmless(text);
-		fwrite(n ? text : "?", 1, n ? n : 1, out);
-	}
+	utf8_write_harmless(out, text, "");
 }
 
 int table_new(struct table **ret, const char *const *columns)

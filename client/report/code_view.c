@@ -120,11 +120,6 @@ void code_view_sums(FILE *out, const struct view_input *input, const struct valu
 
 void code_view_source(FILE *out, const char *text)
 {
-	size_t n;
-
-	for (; text && *text; text += n) {
-		n = utf8_harmless(text);
-		fwrite(n || *text == '\t' ? text : "?", 1, n ? n : 1, out);
-		n = n ? n : 1;
-	}
+	if (text)
+		utf8_write_harmless(out, text, "\t");
 }

@@ -8,26 +8,34 @@
 #include <string.h>
 
 #include "client/report/code_symbols.h"
+#include "client/report/node_name.h"
 
 #define TEXT_COLUMN 40
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
+/* What is needed while writing. */
+struct writer {
+	FILE *out;
+	const struct code_view *view;
+	const struct view_input *input;
+	struct values values;
+	struct code_symbols symbols;
+};
 
-	return slash ? slash + 1 : path;
+static void writer_deinit(struct writer *w)
+{
+	code_symbols_deinit(&w->symbols);
 }
 
-/* "function file:line", "" where it is as before. */
+/* "function file:line", "" where it is as in the row before. */
 static void print_place(char *ret, size_t size, const struct code_symbol *symbol,
-			const struct code_list *list, const struct code_row *row,
-			const struct code_row *last)
+			const struct code_list *list, size_t i)
 {
-	const char *file = last_part(code_list_text(list, row->file));
+	const struct code_row *row = &list->rows[i], *last = i ? row - 1 : NULL;
+	const char *file = node_name_base(code_list_text(list, row->file));
 
 	*ret = '\0';
 	if (last && last->line == row->line &&
-	    strcmp(last_part(code_list_text(list, last->file)), file) == 0)
+	    strcmp(node_name_base(code_list_text(list, last->file)), file) == 0)
 		return;
 	if (row->line)
 		snprintf(ret, size, "%s %s:%" PRIu32, symbol->name, file, row->line);
@@ -35,32 +43,32 @@ static void print_place(char *ret, size_t size, const struct code_symbol *symbol
 		snprintf(ret, size, "%s %s", symbol->name, file);
 }
 
-static void print_row(FILE *out, const struct values *values, const struct code_row *row,
-		      const char *text, const struct code_spot *sum, const char *place)
+static void print_row(const struct writer *w, uint64_t address, const char *text,
+		      const struct code_spot *sum, const char *place)
 {
 	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 	bool is_short = strlen(text) < TEXT_COLUMN;
 
 	if (*place && !is_short) {
-		fprintf(out, "%74s;", "");
-		code_view_source(out, place);
-		fputc('\n', out);
+		fprintf(w->out, "%74s;", "");
+		code_view_source(w->out, place);
+		fputc('\n', w->out);
 	}
-	fprintf(out, "%10s %10s %10" PRIx64 ": ",
-		code_view_value(values, flat, graph_mean(sum->flat, sum->flat_divisor)),
-		code_view_value(values, cum, graph_mean(sum->cum, sum->cum_divisor)), row->address);
-	code_view_source(out, text);
+	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
+		code_view_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
+		code_view_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)), address);
+	code_view_source(w->out, text);
 	if (*place && is_short) {
-		fprintf(out, "%*s;", TEXT_COLUMN - (int)strlen(text), "");
-		code_view_source(out, place);
+		fprintf(w->out, "%*s;", TEXT_COLUMN - (int)strlen(text), "");
+		code_view_source(w->out, place);
 	}
-	fputc('\n', out);
+	fputc('\n', w->out);
 }
 
-static void print_rows(FILE *out, const struct code_symbols *s, const struct values *values,
-		       const struct code_symbol *symbol, const struct code_list *list)
+static void print_rows(const struct writer *w, const struct code_symbol *symbol,
+		       const struct code_list *list)
 {
-	const struct code_spot *spot = &s->spots[symbol->first], *end = spot + symbol->n;
+	const struct code_spot *spot = &w->symbols.spots[symbol->first], *end = spot + symbol->n;
 	char place[512];
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -73,32 +81,30 @@ static void print_rows(FILE *out, const struct code_symbols *s, const struct val
 			sum.cum = graph_add_clamped(sum.cum, spot->cum);
 			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
 		}
-		print_place(place, sizeof(place), symbol, list, row, i ? &list->rows[i - 1] : NULL);
-		print_row(out, values, row, code_list_text(list, row->text), &sum, place);
+		print_place(place, sizeof(place), symbol, list, i);
+		print_row(w, row->address, code_list_text(list, row->text), &sum, place);
 	}
 }
 
-static int print_symbol(FILE *out, const struct code_view *v, const struct view_input *input,
-			const struct values *values, const struct code_symbols *s,
-			const struct code_symbol *symbol)
+static int print_symbol(const struct writer *w, const struct code_symbol *symbol)
 {
 	cleanup(code_list_deinit) struct code_list list = {0};
 	int64_t flat = 0, cum = 0;
-	int r = code_symbols_list(symbol, v, &list);
+	int r = code_symbols_list(symbol, w->view, &list);
 
 	if (r)
 		return r;
 	for (size_t i = symbol->first; i < symbol->first + symbol->n; i++) {
-		flat = graph_add_clamped(flat, s->spots[i].flat);
-		cum = graph_add_clamped(cum, s->spots[i].cum);
+		flat = graph_add_clamped(flat, w->symbols.spots[i].flat);
+		cum = graph_add_clamped(cum, w->symbols.spots[i].cum);
 	}
-	fputs("ROUTINE ======================== ", out);
-	code_view_source(out, symbol->name);
-	fputc('\n', out);
-	code_view_sums(out, input, values, flat, cum);
+	fputs("ROUTINE ======================== ", w->out);
+	code_view_source(w->out, symbol->name);
+	fputc('\n', w->out);
+	code_view_sums(w->out, w->input, &w->values, flat, cum);
 	if (!list.n)
-		fputs(" Error: its instructions cannot be read\n", out);
-	print_rows(out, s, values, symbol, &list);
+		fputs(" Error: its instructions cannot be read\n", w->out);
+	print_rows(w, symbol, &list);
 	return 0;
 }
 
@@ -106,23 +112,22 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 		      struct profile_message *message)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(code_symbols_deinit) struct code_symbols symbols = {0};
-	struct values values;
+	cleanup(writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
 	int r = graph_end(v->graph, input, ret_again);
 
 	if (r || *ret_again)
 		return r;
 	r = code_view_open(v);
 	if (!r)
-		r = code_symbols_init(&symbols, v, input, false);
+		r = code_symbols_init(&w.symbols, v, input, false);
 	if (r)
 		return r;
-	if (!symbols.n_symbols)
+	if (!w.symbols.n_symbols)
 		return code_view_no_match(v, message);
-	values_init(&values, input, &v->options);
-	code_view_total(out, input, &values);
-	for (size_t i = 0; !r && i < symbols.n_symbols; i++)
-		r = print_symbol(out, v, input, &values, &symbols, &symbols.symbols[i]);
+	values_init(&w.values, input, &v->options);
+	code_view_total(out, input, &w.values);
+	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
+		r = print_symbol(&w, &w.symbols.symbols[i]);
 	return r;
 }
 

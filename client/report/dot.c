@@ -86,21 +86,20 @@ static int dot_add(struct view *view, const struct view_input *input, const stru
  * Inside of quotes: @newline is what ends a line, \\n centred or \\l to the left. One byte that is
  * no UTF-8 would make graphviz take all of the text for Latin-1.
  */
-static void put_escaped(FILE *out, const char *text, const char *newline)
+static void put_escaped(FILE *out, const char *c, const char *newline)
 {
-	const char *end = text + strlen(text);
-	size_t n;
+	bool is_harmless;
 
-	for (const char *c = text; c < end; c += n ? n : 1) {
-		n = utf8_character(c, (size_t)(end - c));
-		if (!n)
-			fputs(UTF8_REPLACEMENT, out);
-		else if (*c == '"' || *c == '\\')
+	for (size_t n; *c; c += n) {
+		n = utf8_next(c, &is_harmless);
+		if (*c == '"' || *c == '\\')
 			fprintf(out, "\\%c", *c);
 		else if (*c == '\n')
 			fputs(newline, out);
-		else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+		else if (!is_harmless)
 			fputc('?', out);
+		else if (!utf8_character(c, n))
+			fputs(UTF8_REPLACEMENT, out);
 		else
 			fwrite(c, 1, n, out);
 	}

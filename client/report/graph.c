@@ -328,29 +328,47 @@ int graph_add(struct graph *g, const struct view_input *input, const struct stac
 				  : add_to_graph(g, input, stack, &w);
 }
 
+/* The next node above that is still there. */
+struct above {
+	uint32_t node;   /* GRAPH_NONE: none is */
+	bool is_inlined; /* all the way to it */
+};
+
+/* As far as @i's parent is known already: parents come before what they call. */
+static struct above find_above(const struct graph *g, const struct above *known, uint32_t i)
+{
+	const struct graph_node *node = &g->nodes[i];
+	struct above above = {.node = node->parent, .is_inlined = node->calls_inline};
+
+	if (node->parent != GRAPH_NONE && !g->nodes[node->parent].is_kept) {
+		above.node = known[node->parent].node;
+		above.is_inlined &= known[node->parent].is_inlined;
+	}
+	return above;
+}
+
 /* A tree's calls are its nodes: from each to the next one above that is still there. */
 static int make_tree_calls(struct graph *g)
 {
+	cleanup(freep) struct above *above = calloc(g->n_nodes + 1, sizeof(*above));
+
+	if (!above)
+		return error_origin(-ENOMEM);
 	g->n_calls = 0;
 	for (uint32_t i = 0; i < g->n_nodes; i++) {
 		const struct graph_node *node = &g->nodes[i];
-		bool is_inlined = node->calls_inline;
-		uint32_t above = node->parent;
 		struct graph_call *call;
 
-		while (above != GRAPH_NONE && !g->nodes[above].is_kept) {
-			is_inlined &= g->nodes[above].calls_inline;
-			above = g->nodes[above].parent;
-		}
-		if (above == GRAPH_NONE || !node->is_kept)
+		above[i] = find_above(g, above, i);
+		if (above[i].node == GRAPH_NONE || !node->is_kept)
 			continue;
-		call = push_call(g, above, i);
+		call = push_call(g, above[i].node, i);
 		if (!call)
 			return error_origin(-ENOMEM);
 		call->weight = node->cum;
 		call->weight_divisor = node->cum_divisor;
-		call->is_inlined = is_inlined;
-		call->is_residual = above != node->parent;
+		call->is_inlined = above[i].is_inlined;
+		call->is_residual = above[i].node != node->parent;
 	}
 	return graph_connect(g);
 }

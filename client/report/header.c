@@ -21,13 +21,8 @@
 /* One line, of texts of strangers. */
 static void put_line(FILE *out, const char *what, const char *text)
 {
-	size_t n;
-
 	fputs(what, out);
-	for (; *text; text += n ? n : 1) {
-		n = utf8_harmless(text);
-		fwrite(n ? text : "?", 1, n ? n : 1, out);
-	}
+	utf8_write_harmless(out, text, "");
 	fputc('\n', out);
 }
 

@@ -84,7 +84,8 @@ static void find_range(const struct spot *spots, size_t n, int64_t *ret_start, i
 {
 	*ret_start = INT64_MAX;
 	for (size_t i = 0; i < n; i++) {
-		int64_t start = spots[i].start_line ? spots[i].start_line : spots[i].line - MARGIN;
+		int64_t line = spots[i].line > MARGIN ? spots[i].line - MARGIN : 1;
+		int64_t start = spots[i].start_line ? spots[i].start_line : line;
 
 		*ret_start = start < *ret_start ? start : *ret_start;
 	}

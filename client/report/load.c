@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "client/report/binaries.h"
+#include "client/report/fetched.h"
 #include "client/report/input.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
@@ -287,6 +288,14 @@ static struct binaries_options binaries_of(const struct load *l)
 	};
 }
 
+static bool has_url(const struct sources *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->all[i].url)
+			return true;
+	return false;
+}
+
 /* Takes @opened, the only one of the sources, or NULL. */
 static int hold(struct load *l, struct input *opened, struct profile_message *message)
 {
@@ -311,6 +320,12 @@ static int hold(struct load *l, struct input *opened, struct profile_message *me
 		r = binaries_name(l->profile, &binaries);
 	if (!r)
 		r = remote_names_ask(l->names, l->profile);
+	if (!r && (has_url(&l->sources) || has_url(&l->bases)))
+		r = fetched_keep(l->profile, &(struct remote_options){
+						     .inputs = in,
+						     .note = l->options.note,
+						     .context = l->options.context,
+					     });
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
 	return r;
@@ -338,9 +353,9 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 	r = open_input(l, source, &input, message);
 	if (r)
 		return name_path(message, source->path, r);
-	*ret_stream = input_is_stream(input) &&
-		      !binaries_are_wanted(input_profile(input), &binaries) &&
-		      !remote_names_are_wanted(input_profile(input), source, in);
+	/* What was fetched is kept, with its names. */
+	*ret_stream = !source->url && input_is_stream(input) &&
+		      !binaries_are_wanted(input_profile(input), &binaries);
 	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }
@@ -461,14 +476,6 @@ static int find_sources(struct load *l, struct profile_message *message)
 	if (!r)
 		r = add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
 	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
-}
-
-static bool has_url(const struct sources *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->all[i].url)
-			return true;
-	return false;
 }
 
 /* Gets what is at URLs, and says what the options cannot do. */

@@ -530,10 +530,8 @@ static int write_profile(const struct work *w, const struct profile *p, FILE *ou
 	size_t length = 0;
 	int r;
 
-	if (w->o->view == REPORT_RAW) {
-		raw_write(p, out);
-		return 0;
-	}
+	if (w->o->view == REPORT_RAW)
+		return raw_write(p, out);
 	r = w->o->view == REPORT_LEGACY ? cpuprofile_from_profile(p, &data, &length)
 					: pprof_write(p, GZIP_LEVEL, &data, &length);
 	if (!r)

@@ -41,14 +41,9 @@ static void prompt_deinit(struct prompt *p)
 
 static void say(const struct prompt *p, const char *text)
 {
-	size_t n;
-
 	fflush(p->streams->out);
 	fputs("profctl: ", p->streams->err);
-	for (; *text; text += n ? n : 1) {
-		n = utf8_harmless(text);
-		fwrite(n ? text : "?", 1, n ? n : 1, p->streams->err);
-	}
+	utf8_write_harmless(p->streams->err, text, "");
 	fputc('\n', p->streams->err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/report/label_order.h"
 #include "client/report/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
@@ -13,24 +14,9 @@
 
 #define NANOS_A_SECOND INT64_C(1000000000)
 
-/* A text of strangers; of control characters only those pass that make lines. */
-static void put_text(FILE *out, const char *text, bool lines)
-{
-	size_t n;
-
-	for (; *text; text += n) {
-		bool is_kept;
-
-		n = utf8_harmless(text);
-		is_kept = n || (lines && (*text == '\n' || *text == '\t'));
-		n = n ? n : 1;
-		fwrite(is_kept ? text : "?", 1, n, out);
-	}
-}
-
 static void put_string(FILE *out, const struct profile *p, uint32_t string)
 {
-	put_text(out, profile_string(p, string), false);
+	utf8_write_harmless(out, profile_string(p, string), "");
 }
 
 /* As Go's time.Time prints itself. */
@@ -91,26 +77,26 @@ static void put_duration(FILE *out, int64_t ns)
 	fputc('\n', out);
 }
 
-/* "key:[value value]" of all labels of the key that @first is the first one of. */
-static void put_label(FILE *out, const struct profile *p, const struct profile_label *first,
-		      const struct profile_label *end)
+/* "key:[value value]" of the @n labels of one key. */
+static void put_label(FILE *out, const struct profile *p, const struct profile_label *const *labels,
+		      size_t n)
 {
-	const char *before = ":[";
 	bool has_unit = false;
 
-	for (const struct profile_label *l = first; l < end; l++)
-		has_unit |= l->key == first->key && !l->str && l->num_unit;
-	put_string(out, p, first->key);
-	for (const struct profile_label *l = first; l < end; l++) {
-		if (l->key != first->key || !l->str != !first->str)
-			continue;
-		fputs(before, out);
-		before = " ";
+	for (size_t i = 0; i < n; i++)
+		has_unit |= !labels[i]->str && labels[i]->num_unit;
+	put_string(out, p, labels[0]->key);
+	fputs(":[", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_label *l = labels[i];
+
+		if (i)
+			fputc(' ', out);
 		if (l->str)
 			put_string(out, p, l->str);
 		else
 			fprintf(out, "%" PRId64, l->num);
-		if (!l->str && has_unit) {
+		if (has_unit) {
 			fputc(' ', out);
 			put_string(out, p, l->num_unit);
 		}
@@ -127,25 +113,21 @@ static int compare_texts(const void *a, const void *b)
 static int put_labels(FILE *out, const struct profile *p, const struct profile_sample *s,
 		      bool are_texts)
 {
-	const struct profile_label *labels = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
+	const struct profile_label *all = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
+	cleanup(freep) const struct profile_label **labels = NULL;
 	cleanup(freep) char **texts = calloc(s->n_labels + 1, sizeof(*texts));
-	size_t n = 0, length;
-	int r = texts ? 0 : -ENOMEM;
+	size_t n_labels, n = 0, length;
+	int r = texts ? label_order(all, s->n_labels, are_texts, &labels, &n_labels)
+		      : error_origin(-ENOMEM);
 
-	for (uint32_t i = 0; i < s->n_labels && !r; i++) {
-		bool is_first = !labels[i].str == !are_texts;
-		FILE *text;
+	for (size_t i = 0, same; !r && i < n_labels; i += same) {
+		FILE *text = open_memstream(&texts[n++], &length);
 
-		for (uint32_t j = 0; j < i && is_first; j++)
-			is_first = labels[j].key != labels[i].key || !labels[j].str != !are_texts;
-		if (!is_first)
-			continue;
-		text = open_memstream(&texts[n], &length);
+		same = label_order_same(labels + i, n_labels - i);
 		if (text)
-			put_label(text, p, &labels[i], labels + s->n_labels);
-		n++;
+			put_label(text, p, labels + i, same);
 		if (!text || fclose(text) != 0)
-			r = -ENOMEM;
+			r = error_origin(-ENOMEM);
 	}
 	if (!r)
 		qsort(texts, n, sizeof(*texts), compare_texts);
@@ -156,7 +138,7 @@ static int put_labels(FILE *out, const struct profile *p, const struct profile_s
 	}
 	if (n && !r)
 		fputc('\n', out);
-	return r ? error_origin(r) : 0;
+	return r;
 }
 
 static int put_sample(FILE *out, const struct profile *p, size_t index)
@@ -236,7 +218,7 @@ int raw_write(const struct profile *p, FILE *out)
 {
 	for (size_t i = 0; i < p->n_comments; i++) {
 		fputs("Comment: ", out);
-		put_text(out, profile_string(p, p->comments[i]), true);
+		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
 	if (p->period_type.type || p->period_type.unit) {
@@ -306,7 +288,7 @@ static int comments_end(struct view *view, const struct view_input *input, FILE 
 	(void)message;
 	*ret_again = false;
 	for (size_t i = 0; i < p->n_comments; i++) {
-		put_text(out, profile_string(p, p->comments[i]), true);
+		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
 	return 0;

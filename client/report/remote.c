@@ -60,6 +60,7 @@ void remote_describe(unsigned status, int fd, char *ret, size_t size)
 struct fetch {
 	struct source *source;
 	struct http *http;
+	bool is_alone; /* its report is of nothing else */
 };
 
 static void announce(const struct remote_options *o, const struct source_url *url)
@@ -163,6 +164,8 @@ static int await(struct fetch *f, const struct remote_options *o, struct profile
 struct fetches {
 	struct fetch all[AT_ONCE];
 	size_t n;
+	const struct remote_options *options;
+	int outcome; /* of those that failed: denied, if all were */
 };
 
 static void fetches_deinit(struct fetches *fetches)
@@ -172,35 +175,76 @@ static void fetches_deinit(struct fetches *fetches)
 	fetches->n = 0;
 }
 
-/* All of @fetches at once. */
-static int fetch_some(struct fetches *fetches, const struct remote_options *o,
-		      struct profile_message *message)
+/* What becomes of @r, the outcome of one: where there are others, they may do. */
+static int settle(struct fetches *fetches, struct fetch *f, int r, struct profile_message *message)
 {
+	if (r <= 0 || f->is_alone)
+		return r;
+	remote_note(fetches->options, "%s", message->text);
+	f->source->is_missing = true;
+	fetches->outcome = !fetches->outcome || r == REMOTE_E_BAD ? r : fetches->outcome;
+	return REMOTE_E_OK;
+}
+
+/* All of @fetches at once. */
+static int fetch_some(struct fetches *fetches, struct profile_message *message)
+{
+	const struct remote_options *o = fetches->options;
 	int r = 0;
 
-	for (size_t i = 0; i < fetches->n && !r; i++)
-		r = ask(&fetches->all[i], o, message);
-	for (size_t i = 0; i < fetches->n && !r; i++)
-		r = await(&fetches->all[i], o, message);
+	for (size_t i = 0; i < fetches->n && !r; i++) {
+		struct fetch *f = &fetches->all[i];
+
+		r = settle(fetches, f, ask(f, o, message), message);
+	}
+	for (size_t i = 0; i < fetches->n && !r; i++) {
+		struct fetch *f = &fetches->all[i];
+
+		if (!f->source->is_missing)
+			r = settle(fetches, f, await(f, o, message), message);
+	}
 	fetches_deinit(fetches);
 	return r;
+}
+
+/* Goes on with what is there. */
+static int drop_missing(struct sources *s, const struct fetches *fetches,
+			struct profile_message *message)
+{
+	size_t n = s->n, n_missing = sources_drop_missing(s);
+
+	if (n_missing && !s->n)
+		return profile_refuse(message, fetches->outcome,
+				      "none of the %zu profiles could be fetched", n);
+	if (n_missing)
+		remote_note(fetches->options, "%zu of %zu profiles could not be fetched", n_missing,
+			    n);
+	return REMOTE_E_OK;
 }
 
 int remote_fetch(struct sources *sources, struct sources *more, const struct remote_options *o,
 		 struct profile_message *message)
 {
-	cleanup(fetches_deinit) struct fetches fetches = {0};
+	cleanup(fetches_deinit) struct fetches fetches = {.options = o};
 	struct sources *const both[] = {sources, more};
 	int r = 0;
 
 	for (size_t k = 0; k < ARRAY_SIZE(both); k++) {
 		for (size_t i = 0; i < both[k]->n && !r; i++) {
-			if (!both[k]->all[i].url)
+			struct source *source = &both[k]->all[i];
+
+			if (!source->url)
 				continue;
-			fetches.all[fetches.n++] = (struct fetch){.source = &both[k]->all[i]};
+			source->is_found = both[k]->n > 1;
+			fetches.all[fetches.n++] = (struct fetch){.source = source,
+								  .is_alone = both[k]->n == 1};
 			if (fetches.n == AT_ONCE)
-				r = fetch_some(&fetches, o, message);
+				r = fetch_some(&fetches, message);
 		}
 	}
-	return r ? r : fetch_some(&fetches, o, message);
+	if (!r)
+		r = fetch_some(&fetches, message);
+	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++)
+		r = drop_missing(both[k], &fetches, message);
+	return r;
 }

@@ -25,7 +25,8 @@ struct remote_options {
 
 /*
  * Fetches what is at the URLs of @sources and @more, which may be empty: their fds are open then.
- * Says before what is fetched and how long that takes. Blocks until all are there, or one fails.
+ * Says before what is fetched and how long that takes. Of several, those that fail are left out
+ * with a line for each, as pprof does it; it fails where none is left. Blocks until all have ended.
  * REMOTE_E_* or negative errno.
  */
 int remote_fetch(struct sources *sources, struct sources *more,

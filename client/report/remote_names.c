@@ -19,7 +19,7 @@
 
 #define ANSWER_MAX  ((size_t)64 << 20) /* bytes of names */
 #define COMMAND_MAX ((size_t)64 << 10)
-#define ASKED_MAX   ((size_t)1 << 18) /* addresses a server */
+#define ASKED_MAX   ((size_t)1 << 18) /* addresses, of all servers */
 #define PAGE        4096              /* what merge.h lets sizes of one mapping differ by */
 
 enum { STATUS_OK = 200 };
@@ -107,20 +107,6 @@ static bool is_wanted(const struct profile *p, const struct profile_location *l,
 		return !p->n_mappings;
 	m = &p->mappings[l->mapping];
 	return (mode->is_forced || !m->has_functions) && !is_strange(profile_string(p, m->path));
-}
-
-bool remote_names_are_wanted(const struct profile *p, const struct source *source,
-			     const struct report_inputs *inputs)
-{
-	struct symbolize_mode mode = {0};
-
-	(void)symbolize_mode_parse(inputs->symbolize, &mode);
-	if (!source->url || !mode.is_remote)
-		return false;
-	for (size_t i = 0; i < p->n_locations; i++)
-		if (is_wanted(p, &p->locations[i], &mode))
-			return true;
-	return false;
 }
 
 /* --- before and after the merge --------------------------------------------------------------- */

@@ -14,10 +14,6 @@
 
 struct remote_names;
 
-/* Whether anything would be asked for, of a profile that came from @source. */
-bool remote_names_are_wanted(const struct profile *p, const struct source *source,
-			     const struct report_inputs *inputs);
-
 /* @options is copied; what it refers to is borrowed. Returns 0 or negative errno. */
 int remote_names_new(struct remote_names **ret, const struct remote_options *options);
 void remote_names_free(struct remote_names *n);

@@ -19,14 +19,32 @@
 #define HOUR_S    3600u
 #define SHOWN     110 /* bytes of a path in a message */
 
+static void source_deinit(struct source *source)
+{
+	free(source->path);
+	source_url_free(source->url);
+	closep(&source->fd);
+}
+
 void sources_deinit(struct sources *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		free(s->all[i].path);
-		source_url_free(s->all[i].url);
-		closep(&s->all[i].fd);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		source_deinit(&s->all[i]);
 	free(s->all);
+}
+
+size_t sources_drop_missing(struct sources *s)
+{
+	size_t n = s->n, n_kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s->all[i].is_missing)
+			source_deinit(&s->all[i]);
+		else
+			s->all[n_kept++] = s->all[i];
+	}
+	s->n = n_kept;
+	return n - n_kept;
 }
 
 static int add(struct sources *s, const char *path, bool is_found, bool is_whole)

@@ -17,8 +17,9 @@ struct source {
 	char *path;             /* owned; of a URL, what may be shown of it */
 	struct source_url *url; /* owned; NULL: it is a file */
 	int fd;                 /* owned: what was fetched from the URL, else -1 */
-	/* It was found, not named: what is no profile is passed over. */
+	/* It was found, not named, or is one of several: what is no profile is passed over. */
 	bool is_found;
+	bool is_missing; /* it could not be fetched */
 	/* Of the store, and in the range as a whole; else its windows have to be looked at. */
 	bool is_whole;
 };
@@ -39,6 +40,8 @@ enum {
 };
 
 void sources_deinit(struct sources *s);
+/* Those that could not be fetched are none any more. How many that were. */
+size_t sources_drop_missing(struct sources *s);
 /*
  * A file, all files below a folder, by name, or a URL, unless there is a file of that name; nothing
  * is fetched. SOURCES_E_* or negative errno.

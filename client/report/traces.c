@@ -9,6 +9,7 @@
 
 #include "client/report/graph.h"
 #include "client/report/header.h"
+#include "client/report/label_order.h"
 #include "client/report/label_units.h"
 #include "client/report/node_name.h"
 #include "client/report/values.h"
@@ -56,14 +57,13 @@ static int traces_make(struct view **ret, const struct view_options *options,
 	return 0;
 }
 
-/* All labels of one key, "key:  value value"; *ret malloc'ed. */
-static int print_label(const struct view_input *input, const struct stack *stack,
-		       const struct profile_label *first, char **ret)
+/* The @n labels of one key, "key:  value value"; *ret malloc'ed. */
+static int print_labels(const struct view_input *input, const struct profile_label *const *labels,
+			size_t n, char **ret)
 {
 	const struct profile *p = input->profile;
-	cleanup(freep) char *key = node_name_plain(profile_string(p, first->key));
-	const char *unit = label_units_of(input->label_units, p, first->key);
-	const char *before = "  ";
+	cleanup(freep) char *key = node_name_plain(profile_string(p, labels[0]->key));
+	const char *unit = label_units_of(input->label_units, p, labels[0]->key);
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
 
@@ -73,11 +73,11 @@ static int print_label(const struct view_input *input, const struct stack *stack
 		return error_origin(-ENOMEM);
 	}
 	fprintf(out, "%*s:", utf8_field(key, 10), key);
-	for (const struct profile_label *l = first; l < stack->labels + stack->n_labels; l++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_label *l = labels[i];
+		const char *before = i ? " " : "  ";
 		char number[MEASURE_TEXT_MAX];
 
-		if (l->key != first->key || !l->str != !first->str)
-			continue;
 		if (l->str) {
 			cleanup(freep) char *text = node_name_plain(profile_string(p, l->str));
 
@@ -86,7 +86,6 @@ static int print_label(const struct view_input *input, const struct stack *stack
 			fprintf(out, "%s%s", before,
 				measure_print(number, sizeof(number), l->num, unit, "auto"));
 		}
-		before = " ";
 	}
 	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
 }
@@ -96,27 +95,19 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Whether an earlier label of the stack has the same key, and is a text or number as well. */
-static bool is_repeated(const struct stack *stack, uint32_t label)
-{
-	const struct profile_label *l = &stack->labels[label];
-
-	for (uint32_t i = 0; i < label; i++)
-		if (stack->labels[i].key == l->key && !stack->labels[i].str == !l->str)
-			return true;
-	return false;
-}
-
 static int put_labels(const struct traces *t, const struct view_input *input,
 		      const struct stack *stack, bool are_texts)
 {
+	cleanup(freep) const struct profile_label **labels = NULL;
 	cleanup(freep) char **lines = calloc(stack->n_labels + 1, sizeof(*lines));
-	size_t n = 0;
-	int r = lines ? 0 : error_origin(-ENOMEM);
+	size_t n_labels, n = 0;
+	int r = lines ? label_order(stack->labels, stack->n_labels, are_texts, &labels, &n_labels)
+		      : error_origin(-ENOMEM);
 
-	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
-		if (!stack->labels[i].str == !are_texts && !is_repeated(stack, i))
-			r = print_label(input, stack, &stack->labels[i], &lines[n++]);
+	for (size_t i = 0, same; !r && i < n_labels; i += same) {
+		same = label_order_same(labels + i, n_labels - i);
+		r = print_labels(input, labels + i, same, &lines[n++]);
+	}
 	if (!r)
 		qsort(lines, n, sizeof(*lines), compare_lines);
 	for (size_t i = 0; i < n; i++) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "client/report/code_symbols.h"
+#include "client/report/node_name.h"
 #include "client/report/weblist_page.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
@@ -74,13 +75,6 @@ static bool is_wanted(const struct work *w, const struct answer_names *answer,
 	       (frame->file && regex_matches(regex, answer->text + frame->file));
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The way from the frame @at down to the innermost one: what is inlined, and the line there. */
 static void print_chain(char *ret, size_t size, const struct answer_names *answer,
 			const struct worker_frame *frames, uint32_t at)
@@ -91,7 +85,8 @@ static void print_chain(char *ret, size_t size, const struct answer_names *answe
 	while (at-- > 0 && n < size)
 		n += (size_t)snprintf(ret + n, size - n, "%s%s %s:%" PRIu32, n ? " > " : "",
 				      answer->text + frames[at].name,
-				      last_part(answer->text + frames[at].file), frames[at].line);
+				      node_name_base(answer->text + frames[at].file),
+				      frames[at].line);
 }
 
 /* An instruction, at each of its frames that is wanted; at the function itself if none is. */

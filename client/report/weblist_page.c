@@ -11,6 +11,7 @@
 #include "client/report/values.h"
 #include "client/report/view.h"
 #include "common/error.h"
+#include "common/utf8.h"
 
 #define MARGIN 5 /* lines around those that have instructions */
 #define TAB    8
@@ -70,15 +71,15 @@ void weblist_page_deinit(struct weblist_page *page)
 	*page = (struct weblist_page){0};
 }
 
-/* For text and attributes; control characters but newlines become "?", tabs blanks. */
+/* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
 static void put_text(FILE *out, const char *text)
 {
 	size_t column = 0;
+	bool is_harmless;
 
-	for (; text && *text; text++, column++) {
-		unsigned char c = (unsigned char)*text;
-
-		switch (c) {
+	for (size_t n; text && *text; text += n, column++) {
+		n = utf8_next(text, &is_harmless);
+		switch (*text) {
 		case '<':
 			fputs("&lt;", out);
 			break;
@@ -92,14 +93,14 @@ static void put_text(FILE *out, const char *text)
 			fputs("&quot;", out);
 			break;
 		case '\n':
-			fputc(c, out);
+			fputc('\n', out);
 			break;
 		case '\t':
 			fprintf(out, "%*s", (int)(TAB - column % TAB), "");
 			column += TAB - 1 - column % TAB;
 			break;
 		default:
-			fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+			fwrite(is_harmless ? text : "?", 1, is_harmless ? n : 1, out);
 		}
 	}
 }
@@ -241,7 +242,7 @@ static int put_function(const struct weblist_page *page, const struct weblist_pl
 				next = line - MARGIN;
 			}
 			put_gap(page, file, next, line, out);
-			next = line + 1;
+			next = line < INT64_MAX - MARGIN ? line + 1 : INT64_MAX - MARGIN;
 		}
 		put_line(page, line, source_file_line(file, (uint64_t)line), places + i, end - i,
 			 out);

@@ -17,6 +17,7 @@
 #include "common/debuginfo/fetcher_process.h"
 #include "common/error.h"
 #include "common/program_path.h"
+#include "common/utf8.h"
 
 struct fetcher {
 	char *path, *urls, *cache_directory;
@@ -169,9 +170,7 @@ static ssize_t receive(int socket, struct fetch_answer *ret, int *ret_fd)
 static void take_text(struct fetch_answer *answer, struct fetcher_message *message)
 {
 	answer->text[sizeof(answer->text) - 1] = '\0';
-	for (char *c = answer->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	utf8_make_harmless(answer->text);
 	say(message, "%s", answer->text);
 }
 

@@ -18,6 +18,7 @@
 #include "common/error.h"
 #include "common/program_path.h"
 #include "common/read_end.h"
+#include "common/utf8.h"
 
 #define PEM_MAX     ((size_t)1 << 20) /* bytes of a file */
 #define GRACE_MS    5000              /* past the timeout, which the gateway should have kept */
@@ -247,9 +248,7 @@ static bool is_body(int fd, uint64_t max_bytes)
 static void take_text(struct http_answer_packet *answer, struct http_message *message)
 {
 	answer->text[sizeof(answer->text) - 1] = '\0';
-	for (char *c = answer->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	utf8_make_harmless(answer->text);
 	memcpy(message->text, answer->text, sizeof(message->text));
 }
 

@@ -19,11 +19,14 @@ struct line {
 
 static void put_name(FILE *out, const char *name)
 {
-	size_t n;
+	bool is_harmless;
 
-	for (; *name; name += n ? n : 1) {
-		n = utf8_harmless(name);
-		fwrite(*name == ';' ? ":" : n ? name : "?", 1, n ? n : 1, out);
+	for (size_t n; *name; name += n) {
+		n = utf8_next(name, &is_harmless);
+		if (*name == ';')
+			fputc(':', out);
+		else
+			fwrite(is_harmless ? name : "?", 1, is_harmless ? n : 1, out);
 	}
 }
 

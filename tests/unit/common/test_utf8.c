@@ -68,12 +68,19 @@ static void test_repair(void **state)
 
 static void check_harmless(const char *text, const char *wanted)
 {
-	char copy[64];
+	char copy[64], *written;
+	size_t length;
+	FILE *out = open_memstream(&written, &length);
 
+	assert_non_null(out);
 	assert_true(strlen(text) < sizeof(copy));
 	strcpy(copy, text);
 	utf8_make_harmless(copy);
 	assert_string_equal(copy, wanted);
+	utf8_write_harmless(out, text, "");
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(written, wanted);
+	free(written);
 }
 
 static void test_harmless(void **state)
@@ -88,7 +95,11 @@ static void test_harmless(void **state)
 		       "?31m");
 	check_harmless("\xc2\x9b"
 		       "31m",
-		       "??31m");
+		       "?31m");
+	/* What turns texts around, and its neighbours, which do not. */
+	check_harmless("a\xe2\x80\xaez\xd8\x9c\xe2\x81\xa6\xe2\x81\xa9\xe2\x80\x8e", "a?z????");
+	check_harmless("\xe2\x80\xaf\xe2\x81\xa5\xe2\x80\x8d",
+		       "\xe2\x80\xaf\xe2\x81\xa5\xe2\x80\x8d");
 	check_harmless("\xc3\x9b \xc2\xa0", "\xc3\x9b \xc2\xa0");
 	check_harmless("\xc3\xa9\x9b", "\xc3\xa9?");
 	check_harmless("\xff\xe9", "\xff\xe9");
