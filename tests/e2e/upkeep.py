@@ -11,6 +11,7 @@ import threading
 import time
 
 from frames import count_frames, functions, in_kernel
+from harness import wait_for
 from machine import must
 from pprof_file import Pprof, process_totals
 
@@ -24,15 +25,6 @@ KEPT = 3       # windows of each service
 AGE, AGE_S = "1m", 60  # the least that max_age may be
 BARE = "bare.service"
 BARE_FUNCTIONS = {"load_user", "load_calls", "main"}
-
-
-def wait_for(condition, seconds=30, pause=0.1):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(pause)
-    return True
 
 
 def same_pid():

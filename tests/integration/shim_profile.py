@@ -11,12 +11,19 @@ FLAGS = ["-O1", "-g", "-Wall", "-Werror", "-D_GNU_SOURCE", "-fomit-frame-pointer
          "-pthread", "-I" + os.path.join(SHIM, "compat"), "-I" + os.path.join(SHIM, "include")]
 
 
-class Profile:
-    """google-pprof's view of a file: samples of each function, its own and with its callees'."""
+# Programs with many symbols take google-pprof seconds.
+NAMELESS = "--tools=" + ",".join(f"{tool}:/bin/true" for tool in ("nm", "addr2line", "objdump",
+                                                                  "c++filt"))
 
-    def __init__(self, program, file):
+
+class Profile:
+    """google-pprof's view of a file: samples of each function, its own and with its callees'; or
+    of each address, if nobody wants names."""
+
+    def __init__(self, program, file, has_names=True):
         done = subprocess.run(["google-pprof", "--text", "--nodecount=1000", "--nodefraction=0",
-                               "--edgefraction=0", program, file], capture_output=True, text=True,
+                               "--edgefraction=0", *([] if has_names else [NAMELESS]), program,
+                               file], capture_output=True, text=True,
                               errors="replace", check=False, timeout=120,
                               env=dict(os.environ, PPROF_TMPDIR=os.path.dirname(file)))
         self.error = done.stderr if done.returncode else ""

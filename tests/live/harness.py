@@ -52,6 +52,14 @@ def run(*command, **options):
                           timeout=120, **options)
 
 
+def wait_for(condition, seconds=30):
+    """What the condition says at last: nothing true if it does not come to that in time."""
+    end = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
+
+
 def conf_text(*parts):
     merged = {}
     for part in (BASE_CONF, *parts):

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "common/debuginfo/fetch_packet.h"
 #include "common/debuginfo/fetch_protocol.h"
 
 #define FAKE_ELF "\177ELF, more or less: longer than its magic number"
@@ -43,22 +44,7 @@ static inline int fake_file(const char *folder, const char *text, int flags)
 
 static inline void fake_send(const void *answer, size_t size, const int *fds, size_t n_fds)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(8))) = {0};
-	struct iovec part = {.iov_base = (void *)(uintptr_t)answer, .iov_len = size};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (n_fds) {
-		struct cmsghdr *c;
-
-		header.msg_control = control;
-		header.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-		c = CMSG_FIRSTHDR(&header);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
-	}
-	if (sendmsg(FETCH_SOCKET_FD, &header, MSG_NOSIGNAL) < 0)
+	if (fetch_packet_send(FETCH_SOCKET_FD, answer, size, fds, n_fds, 0))
 		_exit(91);
 }
 

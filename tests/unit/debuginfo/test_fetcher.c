@@ -2,46 +2,13 @@
 /* What a fetcher makes of whatever its gateway answers: it leaves no fd and no process behind. */
 #include "tests/unit/debuginfo/fake_gateway.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "common/debuginfo/fetcher.h"
+#include "tests/support/leftovers.h"
 #include "tests/support/says.h"
 
 static const uint8_t id[] = {0xab, 0xcd, 0xef};
-
-static unsigned count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
-static int note_before(void **state)
-{
-	static unsigned n_fds;
-
-	n_fds = count_fds();
-	*state = &n_fds;
-	return 0;
-}
-
-static int check_after(void **state)
-{
-	const unsigned *n_fds = *state;
-
-	assert_int_equal(count_fds(), *n_fds);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
-	return 0;
-}
 
 static struct fetcher *new_fetcher(const char *mode, const char *folder)
 {
@@ -218,15 +185,13 @@ static void test_environment(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-#define FETCHER_TEST(test) cmocka_unit_test_setup_teardown(test, note_before, check_after)
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		FETCHER_TEST(test_file),      FETCHER_TEST(test_other_outcomes),
-		FETCHER_TEST(test_nonsense),  FETCHER_TEST(test_death),
-		FETCHER_TEST(test_restart),   FETCHER_TEST(test_no_program),
-		FETCHER_TEST(test_two_steps), FETCHER_TEST(test_environment),
+		LEFTOVERS_TEST(test_file),      LEFTOVERS_TEST(test_other_outcomes),
+		LEFTOVERS_TEST(test_nonsense),  LEFTOVERS_TEST(test_death),
+		LEFTOVERS_TEST(test_restart),   LEFTOVERS_TEST(test_no_program),
+		LEFTOVERS_TEST(test_two_steps), LEFTOVERS_TEST(test_environment),
 	};
 
 	fake_gateway(argc, argv);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What is made of whatever the gateway answers; this program stands in for it (see main()). */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,6 +19,7 @@
 #include "common/debuginfo/fetch_packet.h"
 #include "common/debuginfo/fetch_protocol.h"
 #include "common/http/http.h"
+#include "tests/support/leftovers.h"
 #include "tests/support/says.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -103,37 +101,6 @@ static void be_gateway(void)
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
-
-static unsigned count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
-static int note_before(void **state)
-{
-	static unsigned n_fds;
-
-	n_fds = count_fds();
-	*state = &n_fds;
-	return 0;
-}
-
-static int check_after(void **state)
-{
-	const unsigned *n_fds = *state;
-
-	assert_int_equal(count_fds(), *n_fds);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
-	return 0;
-}
 
 static struct http *new_http(void)
 {
@@ -284,13 +251,12 @@ static void test_no_gateway(void **state)
 	http_free(NULL);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, note_before, check_after)
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answers), TEST(test_failures), TEST(test_hang),
-		TEST(test_parts),   TEST(test_limits),   TEST(test_no_gateway),
+		LEFTOVERS_TEST(test_answers), LEFTOVERS_TEST(test_failures),
+		LEFTOVERS_TEST(test_hang),    LEFTOVERS_TEST(test_parts),
+		LEFTOVERS_TEST(test_limits),  LEFTOVERS_TEST(test_no_gateway),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--http") == 0)

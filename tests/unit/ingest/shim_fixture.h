@@ -29,6 +29,7 @@
 #include "common/shim/ring_writer.h"
 #include "daemon/ingest/source_shim.h"
 #include "daemon/ledger.h"
+#include "tests/support/child.h"
 
 #define MS            UINT64_C(1000000)
 #define S             UINT64_C(1000000000)
@@ -253,26 +254,6 @@ static inline void burn(uint64_t ns)
 {
 	for (uint64_t until = cpu_ns() + ns; cpu_ns() < until;)
 		;
-}
-
-/* A child that waits for its end. */
-static inline pid_t make_child(void)
-{
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	return pid;
-}
-
-static inline void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 #endif

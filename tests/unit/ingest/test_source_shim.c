@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who is attached and let go, and what samplers ask of them. */
+#include "tests/support/leftovers.h"
 #include "tests/unit/ingest/shim_fixture.h"
 
 static void test_who_wants_what(void **state)
@@ -145,15 +146,6 @@ static void test_gone_at_once(void **state)
 	end_child(pid);
 	drain(w);
 	assert_int_equal(w->n_exits, 2);
-}
-
-static unsigned count_fds(void)
-{
-	unsigned n = 0;
-
-	for (int fd = 0; fd < 4096; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
 }
 
 static void test_places(void **state)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Names from image workers: the real one, and one that some files are too much for. */
 #include <elf.h>
-#include <link.h>
 
 #include "daemon/output/symbols.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
+#include "tests/support/own_text.h"
 #include "tests/unit/output/fixture.h"
 #include "tests/unit/resolve/keeper_fixture.h"
 
@@ -25,21 +25,11 @@ static __attribute__((noinline, used)) int second_target(int x)
 	return x * 3;
 }
 
-static int note_bias(struct dl_phdr_info *info, size_t size, void *userdata)
-{
-	(void)size;
-	*(uint64_t *)userdata = info->dlpi_addr;
-	return 1; /* the program comes first */
-}
-
 /* The link-time address of something in this program. */
 static uint64_t vaddr_of(int (*function)(int))
 {
-	uint64_t bias = 0;
-
-	dl_iterate_phdr(note_bias, &bias);
 	assert_int_equal(function(1) > 0, 1);
-	return (uint64_t)(uintptr_t)function - bias;
+	return (uint64_t)(uintptr_t)function - own_text_find().bias;
 }
 
 static struct symbols *open_symbols(const char *worker)

@@ -10,31 +10,17 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "tests/support/words.h"
 
-#define WORDS_MAX 16
-#define NOW       UINT64_C(1795262400000000000)
+#define NOW UINT64_C(1795262400000000000)
 
-/* Splits at blanks; the words live in @buffer. */
-static int split(const char *line, char buffer[256], char *argv[WORDS_MAX])
-{
-	char *rest = NULL;
-	int n = 0;
-
-	snprintf(buffer, 256, "%s", line);
-	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		argv[n++] = word;
-	return n;
-}
-
-static char buffer[256]; /* of the line that was parsed last: arguments borrow from it */
+static struct words words; /* of the line that was parsed last: arguments borrow from it */
 
 static int start(const char *line, struct start_arguments *ret, struct usage_message *message)
 {
-	char *argv[WORDS_MAX];
-	int argc = split(line, buffer, argv);
-
+	words_split(&words, line);
 	message->text[0] = '\0';
-	return start_parse(argc, argv, ret, message);
+	return start_parse(words.argc, words.argv, ret, message);
 }
 
 static void test_start_options(void **state)
@@ -157,10 +143,9 @@ static void test_start_refusals(void **state)
 static int stop(const char *line, struct stop_arguments *ret)
 {
 	struct usage_message message;
-	char *argv[WORDS_MAX];
-	int argc = split(line, buffer, argv);
 
-	return stop_parse(argc, argv, ret, &message);
+	words_split(&words, line);
+	return stop_parse(words.argc, words.argv, ret, &message);
 }
 
 static void test_stop(void **state)
@@ -185,10 +170,9 @@ static void test_stop(void **state)
 static int list(const char *line, struct list_arguments *ret)
 {
 	struct usage_message message;
-	char *argv[WORDS_MAX];
-	int argc = split(line, buffer, argv);
 
-	return list_parse(argc, argv, NOW, ret, &message);
+	words_split(&words, line);
+	return list_parse(words.argc, words.argv, NOW, ret, &message);
 }
 
 static void test_list(void **state)
@@ -214,10 +198,9 @@ static void test_list(void **state)
 static int collect(const char *line, struct collect_arguments *ret)
 {
 	struct usage_message message;
-	char *argv[WORDS_MAX];
-	int argc = split(line, buffer, argv);
 
-	return collect_parse(argc, argv, NOW, ret, &message);
+	words_split(&words, line);
+	return collect_parse(words.argc, words.argv, NOW, ret, &message);
 }
 
 static void test_collect(void **state)
@@ -264,10 +247,9 @@ static void test_collect(void **state)
 static int vacuum(const char *line, struct vacuum_arguments *ret)
 {
 	struct usage_message message;
-	char *argv[WORDS_MAX];
-	int argc = split(line, buffer, argv);
 
-	return vacuum_parse(argc, argv, ret, &message);
+	words_split(&words, line);
+	return vacuum_parse(words.argc, words.argv, ret, &message);
 }
 
 static void test_vacuum(void **state)

@@ -16,8 +16,7 @@
 #include "common/packet.h"
 #include "common/unixsock.h"
 #include "control.pb-c.h"
-
-#define WORDS_MAX 12
+#include "tests/support/words.h"
 
 struct world {
 	char folder[32], socket[48];
@@ -97,19 +96,18 @@ static void start_daemon(struct world *w, const Profd__Control__Response *answer
 static int run(struct world *w, const char *line)
 {
 	struct environment environment = {0};
-	char buffer[256], *argv[WORDS_MAX] = {(char[]){"profctl"}, (char[]){"--socket"}, w->socket};
-	char *rest = NULL;
-	int argc = 3, status;
+	struct words words;
+	int status;
 	FILE *out, *err;
 
-	snprintf(buffer, sizeof(buffer), "%s", line);
-	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		argv[argc++] = word;
+	words_split(&words, "profctl --socket");
+	words_add(&words, w->socket);
+	words_add(&words, line);
 	free(w->out);
 	free(w->err);
 	out = open_memstream(&w->out, &w->out_size);
 	err = open_memstream(&w->err, &w->err_size);
-	status = profctl_main(argc, argv, &environment, out, err);
+	status = profctl_main(words.argc, words.argv, &environment, out, err);
 	fclose(out);
 	fclose(err);
 	/* One line for what is wrong; none when nothing is. */

@@ -12,23 +12,15 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/progress.h"
 #include "common/cleanup.h"
+#include "tests/support/words.h"
 
-#define WORDS_MAX 16
-
-static char *words[WORDS_MAX + 1];
+static struct words words; /* arguments borrow from it */
 
 static int parse(const char *line, struct record_arguments *ret, struct usage_message *message)
 {
-	static char buffer[256];
-	char *rest = NULL;
-	int n = 0;
-
-	snprintf(buffer, sizeof(buffer), "%s", line);
-	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		words[n++] = word;
-	words[n] = NULL;
 	message->text[0] = '\0';
-	return record_parse(n, words, ret, message);
+	words_split(&words, line);
+	return record_parse(words.argc, words.argv, ret, message);
 }
 
 static void test_targets(void **state)
@@ -64,11 +56,11 @@ static void test_command(void **state)
 
 	(void)state;
 	assert_int_equal(parse("record -o c.collapsed sort -p 3 -a", &a, &message), 0);
-	assert_ptr_equal(a.command, words + 3);
+	assert_ptr_equal(a.command, words.argv + 3);
 	assert_int_equal(a.format, RUN_COLLAPSED);
 	assert_int_equal(a.pid, 0);
 	assert_int_equal(parse("record -F5 -- -odd -a", &a, &message), 0);
-	assert_ptr_equal(a.command, words + 3);
+	assert_ptr_equal(a.command, words.argv + 3);
 	assert_string_equal(a.command[0], "-odd");
 }
 

@@ -8,21 +8,14 @@
 #include <cmocka.h>
 
 #include "client/profctl/arguments.h"
-
-#define WORDS_MAX 16
-
-static char text[256];
-static char *words[WORDS_MAX + 1];
+#include "tests/support/words.h"
 
 static int parse(const char *line, struct run_arguments *ret, struct usage_message *message)
 {
-	int n = 0;
+	static struct words words; /* arguments borrow from it */
 
-	strncpy(text, line, sizeof(text) - 1);
-	for (char *word = strtok(text, " "); word && n < WORDS_MAX; word = strtok(NULL, " "))
-		words[n++] = word;
-	words[n] = NULL;
-	return run_parse(n, words, ret, message);
+	words_split(&words, line);
+	return run_parse(words.argc, words.argv, ret, message);
 }
 
 static void test_good(void **state)

@@ -12,20 +12,15 @@
 
 #include "client/profctl/arguments.h"
 #include "common/cleanup.h"
-
-#define WORDS_MAX 64
+#include "tests/support/words.h"
 
 static int parse(const char *line, struct symbolize_arguments *ret, struct usage_message *message)
 {
-	static char buffer[1024]; /* arguments borrow from it */
-	char *argv[WORDS_MAX], *rest = NULL;
-	int argc = 0;
+	static struct words words; /* arguments borrow from it */
 
 	message->text[0] = '\0';
-	snprintf(buffer, sizeof(buffer), "%s", line);
-	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		argv[argc++] = word;
-	return symbolize_parse(argc, argv, ret, message);
+	words_split(&words, line);
+	return symbolize_parse(words.argc, words.argv, ret, message);
 }
 
 static void test_options(void **state)

@@ -19,6 +19,7 @@
 #include "client/report/binaries.h"
 #include "common/cleanup.h"
 #include "tests/support/files.h"
+#include "tests/support/own_text.h"
 #include "tests/support/temp_folder.h"
 
 #define BASE UINT64_C(0x7f0000000000)
@@ -36,22 +37,9 @@ struct world {
 	struct profile *p;
 	struct report_inputs inputs;
 	struct binaries_options options;
-	ElfW(Phdr) text; /* this program's executable segment */
-	uint64_t bias;
+	struct own_text text;
 	unsigned n_notes;
 };
-
-static int note_text(struct dl_phdr_info *info, size_t size, void *userdata)
-{
-	struct world *w = userdata;
-
-	(void)size;
-	w->bias = info->dlpi_addr;
-	for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
-			w->text = info->dlpi_phdr[i];
-	return 1; /* the program comes first */
-}
 
 static void note(void *context, const char *text)
 {
@@ -67,7 +55,7 @@ static int world_make(void **state)
 	temp_folder_make(&w->folder);
 	assert_int_equal(profile_new(&w->p), 0);
 	assert_int_equal(profile_add_sample_type(w->p, "samples", "count"), 0);
-	dl_iterate_phdr(note_text, w);
+	w->text = own_text_find();
 	w->inputs = (struct report_inputs){.symbolize = "", .buildid = "", .lib_prefix = ""};
 	w->options = (struct binaries_options){.inputs = &w->inputs, .note = note, .context = w};
 	assert_int_equal(unsetenv("PPROF_BINARY_PATH"), 0);
@@ -110,22 +98,22 @@ static uint32_t add(struct world *w, const char *path, const char *build_id, con
 {
 	struct profile_mapping m = {
 		.start = BASE * (w->p->n_mappings + 1),
-		.offset = w->text.p_offset,
+		.offset = w->text.segment.p_offset,
 		.has_functions = *name,
 	};
 	struct profile_function function = {0};
 	struct profile_line line = {.line = 7};
 	uint32_t mapping, location;
 
-	m.limit = m.start + w->text.p_memsz;
+	m.limit = m.start + w->text.segment.p_memsz;
 	assert_int_equal(profile_add_text(w->p, path, &m.path), 0);
 	assert_int_equal(profile_add_text(w->p, build_id, &m.build_id), 0);
 	assert_int_equal(profile_add_mapping(w->p, &m, &mapping), 0);
 	assert_int_equal(profile_add_text(w->p, name, &function.name), 0);
 	assert_int_equal(profile_add_function(w->p, &function, &line.function), 0);
 	assert_int_equal(profile_add_location(w->p, mapping,
-					      (uintptr_t)the_target - w->bias - w->text.p_vaddr +
-						      m.start,
+					      (uintptr_t)the_target - w->text.bias -
+						      w->text.segment.p_vaddr + m.start,
 					      &line, *name ? 1 : 0, &location),
 			 0);
 	return location;

@@ -12,21 +12,15 @@
 #include "client/report/options.h"
 #include "common/cleanup.h"
 #include "common/profile/shape.h"
+#include "tests/support/words.h"
 
-#define WORDS_MAX 16
-
-/* Parses @line, split at blanks. */
 static int parse(const char *line, struct report_arguments *ret, struct profile_message *message)
 {
-	static char text[512];
-	char *words[WORDS_MAX] = {(char *)(uintptr_t) "report"};
-	char *rest;
-	int n = 1;
+	static struct words words; /* arguments borrow from it */
 
-	snprintf(text, sizeof(text), "%s", line);
-	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		words[n++] = word;
-	return report_parse(n, words, ret, message);
+	words_split(&words, "report");
+	words_add(&words, line);
+	return report_parse(words.argc, words.argv, ret, message);
 }
 
 static void test_dashes_and_arguments(void **state)

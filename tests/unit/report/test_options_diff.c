@@ -10,21 +10,15 @@
 #include <cmocka.h>
 
 #include "client/report/options.h"
-
-#define WORDS_MAX 8
+#include "tests/support/words.h"
 
 /* Parses @line, split at blanks. */
 static int parse(const char *line, struct report_arguments *ret, struct profile_message *message)
 {
-	static char text[128];
-	char *words[WORDS_MAX], *rest;
-	int n = 0;
+	static struct words words; /* arguments borrow from it */
 
-	snprintf(text, sizeof(text), "%s", line);
-	for (char *word = strtok_r(text, " ", &rest); word && n < WORDS_MAX;
-	     word = strtok_r(NULL, " ", &rest))
-		words[n++] = word;
-	return report_parse_diff(n, words, ret, message);
+	words_split(&words, line);
+	return report_parse_diff(words.argc, words.argv, ret, message);
 }
 
 static void test_operands(void **state)

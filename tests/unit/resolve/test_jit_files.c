@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files name a process's generated code, and which others lie there to be found. */
-#include <dirent.h>
 #include <errno.h>
 #include <sys/inotify.h>
 #include <time.h>
 
 #include "daemon/resolve/jit_files.h"
 #include "daemon/resolve/process.h"
+#include "tests/support/leftovers.h"
 #include "tests/unit/resolve/image_fixture.h"
 
 #define INNER   3 /* what PID is called inside of its pid namespace */
@@ -20,20 +20,8 @@ struct fixture {
 	struct jit_files *files;
 	struct process p;
 	uint64_t now_ns; /* of the next look */
-	size_t n_open;   /* descriptors of ours before anything was opened */
+	unsigned n_open; /* descriptors of ours before anything was opened */
 };
-
-static size_t count_open(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	size_t n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 static void write_status(struct fixture *f, pid_t pid, uid_t uid)
 {
@@ -61,7 +49,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	f->n_open = count_open();
+	f->n_open = count_fds();
 	world_make(&f->world);
 	write_status(f, PID, getuid());
 	write_stat(f, PID);
@@ -82,7 +70,7 @@ static int tear_down(void **state)
 	mappings_unref(f->p.mappings);
 	jit_files_free(f->files);
 	world_remove(&f->world);
-	assert_int_equal(count_open(), f->n_open);
+	assert_int_equal(count_fds(), f->n_open);
 	free(f);
 	return 0;
 }
@@ -578,7 +566,7 @@ static void test_so_many_are_open(void **state)
 		assert_non_null(all[i].jit->perf_map);
 	}
 	assert_int_equal(jit_files_count(f->files), JIT_FILES_MAX);
-	assert_in_range(count_open(), 1, f->n_open + JIT_FILES_MAX + JIT_FOLDERS_MAX + 4);
+	assert_in_range(count_fds(), 1, f->n_open + JIT_FILES_MAX + JIT_FOLDERS_MAX + 4);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(all[i].jit->perf_map->fd >= 0, i >= 3);
 	assert_int_equal(jit_file_borrow(all[0].jit->perf_map), -1);

@@ -2,14 +2,11 @@
 /* Processes that no record announces, such as those with libprofd: told from the real /proc. */
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +14,7 @@
 #include "common/clock.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
+#include "tests/support/child.h"
 
 struct world {
 	int proc_fd;
@@ -66,25 +64,6 @@ static int teardown(void **state)
 	close(w->proc_fd);
 	free(w);
 	return 0;
-}
-
-static pid_t make_child(void)
-{
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	return pid;
-}
-
-static void end_child(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static const struct mapping *mapping_now(const struct process *p, const void *address)

@@ -9,6 +9,7 @@
 
 #include "client/symbolize/symbolize.h"
 #include "tests/support/files.h"
+#include "tests/support/own_text.h"
 #include "tests/support/temp_folder.h"
 
 #define NS       UINT64_C(1000000000)
@@ -27,21 +28,8 @@ struct world {
 	struct temp_folder folder;
 	struct profile *p;
 	struct symbolize_result result;
-	ElfW(Phdr) text; /* this program's executable segment */
-	uint64_t bias;
+	struct own_text text;
 };
-
-static int note_text(struct dl_phdr_info *info, size_t size, void *userdata)
-{
-	struct world *w = userdata;
-
-	(void)size;
-	w->bias = info->dlpi_addr;
-	for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
-			w->text = info->dlpi_phdr[i];
-	return 1; /* the program comes first */
-}
 
 static int world_make(void **state)
 {
@@ -50,7 +38,7 @@ static int world_make(void **state)
 	assert_non_null(w);
 	temp_folder_make(&w->folder);
 	assert_int_equal(profile_new(&w->p), 0);
-	dl_iterate_phdr(note_text, w);
+	w->text = own_text_find();
 	*state = w;
 	return 0;
 }
@@ -86,8 +74,8 @@ static uint32_t add_mapping(struct world *w, const char *path, const char *build
 {
 	struct profile_mapping m = {
 		.start = start,
-		.limit = start + w->text.p_memsz,
-		.offset = w->text.p_offset,
+		.limit = start + w->text.segment.p_memsz,
+		.offset = w->text.segment.p_offset,
 	};
 	uint32_t mapping;
 
@@ -102,7 +90,7 @@ static uint32_t add_location(struct world *w, uint32_t mapping, uint64_t address
 {
 	uint32_t location;
 
-	address = address - w->bias - w->text.p_vaddr + w->p->mappings[mapping].start;
+	address = address - w->text.bias - w->text.segment.p_vaddr + w->p->mappings[mapping].start;
 	assert_int_equal(profile_add_location(w->p, mapping, address, NULL, 0, &location), 0);
 	return location;
 }
@@ -110,9 +98,9 @@ static uint32_t add_location(struct world *w, uint32_t mapping, uint64_t address
 /* One whose link-time address divided by 4 leaves @rest. */
 static uint32_t add_rest(struct world *w, uint32_t mapping, unsigned rest)
 {
-	uint64_t vaddr = w->text.p_vaddr + 64;
+	uint64_t vaddr = w->text.segment.p_vaddr + 64;
 
-	return add_location(w, mapping, (vaddr & ~UINT64_C(3)) + rest + w->bias);
+	return add_location(w, mapping, (vaddr & ~UINT64_C(3)) + rest + w->text.bias);
 }
 
 static int symbolize_with(struct world *w, const char *worker, bool want_lines)

@@ -12,6 +12,7 @@
 
 #include "client/profctl/arguments.h"
 #include "client/top/keys.h"
+#include "tests/support/words.h"
 
 #define ROWS_MAX    40
 #define COLUMNS_MAX 200
@@ -258,15 +259,11 @@ static void test_bytes_of_keys(void **state)
 
 static int parse(const char *line, struct top_arguments *ret, struct usage_message *message)
 {
-	static char buffer[128];
-	char *words[16], *rest = NULL;
-	int n = 0;
+	static struct words words; /* arguments borrow from it */
 
-	snprintf(buffer, sizeof(buffer), "%s", line);
-	for (char *word = strtok_r(buffer, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		words[n++] = word;
 	message->text[0] = '\0';
-	return top_parse(n, words, ret, message);
+	words_split(&words, line);
+	return top_parse(words.argc, words.argv, ret, message);
 }
 
 static void test_arguments(void **state)

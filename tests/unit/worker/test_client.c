@@ -369,20 +369,20 @@ static void test_ends_with_parent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKER_TEST(test_lies),
-		WORKER_TEST(test_honest),
-		WORKER_TEST(test_too_slow),
-		WORKER_TEST(test_leaves_heir),
-		WORKER_TEST(test_never_up),
-		WORKER_TEST(test_no_program),
-		WORKER_TEST(test_rest_grows),
-		WORKER_TEST(test_dies_after_answer),
-		WORKER_TEST(test_last),
-		WORKER_TEST(test_twice),
-		WORKER_TEST(test_condemn),
-		WORKER_TEST(test_busy),
-		WORKER_TEST(test_kill_without_cap_kill),
-		WORKER_TEST(test_ends_with_parent),
+		LEFTOVERS_TEST(test_lies),
+		LEFTOVERS_TEST(test_honest),
+		LEFTOVERS_TEST(test_too_slow),
+		LEFTOVERS_TEST(test_leaves_heir),
+		LEFTOVERS_TEST(test_never_up),
+		LEFTOVERS_TEST(test_no_program),
+		LEFTOVERS_TEST(test_rest_grows),
+		LEFTOVERS_TEST(test_dies_after_answer),
+		LEFTOVERS_TEST(test_last),
+		LEFTOVERS_TEST(test_twice),
+		LEFTOVERS_TEST(test_condemn),
+		LEFTOVERS_TEST(test_busy),
+		LEFTOVERS_TEST(test_kill_without_cap_kill),
+		LEFTOVERS_TEST(test_ends_with_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,9 +5,9 @@
  * lines of this file that they were made of.
  */
 #include <dlfcn.h>
-#include <link.h>
 
 #include "common/worker/answer.h"
+#include "tests/support/own_text.h"
 #include "tests/unit/worker/worker_fixture.h"
 
 #define HERE "unit/worker/test_code.c"
@@ -25,19 +25,9 @@ __attribute__((noinline)) static unsigned collatz(unsigned n, unsigned steps)
 
 static const unsigned last_line = __LINE__;
 
-static int note_base(struct dl_phdr_info *info, size_t size, void *context)
-{
-	(void)size;
-	*(uint64_t *)context = info->dlpi_addr;
-	return 1;
-}
-
 static uint64_t link_time(const void *function)
 {
-	uint64_t base = 0;
-
-	dl_iterate_phdr(note_base, &base);
-	return (uint64_t)(uintptr_t)function - base;
+	return (uint64_t)(uintptr_t)function - own_text_find().bias;
 }
 
 static void ask(struct worker *w, const char *path, struct worker_range range, uint32_t flags,
@@ -156,10 +146,10 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKER_TEST(test_function),
-		WORKER_TEST(test_targets),
-		WORKER_TEST(test_syntax),
-		WORKER_TEST(test_nothing),
+		LEFTOVERS_TEST(test_function),
+		LEFTOVERS_TEST(test_targets),
+		LEFTOVERS_TEST(test_syntax),
+		LEFTOVERS_TEST(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,8 +173,8 @@ static void test_killers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKER_TEST(test_dwarf),
-		WORKER_TEST(test_killers),
+		LEFTOVERS_TEST(test_dwarf),
+		LEFTOVERS_TEST(test_killers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -397,17 +397,17 @@ static void test_keeps_no_more_than_it_may(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKER_TEST(test_inspect),
-		WORKER_TEST(test_table),
-		WORKER_TEST(test_symbols),
-		WORKER_TEST(test_lines),
-		WORKER_TEST(test_many),
-		WORKER_TEST(test_perf_map),
-		WORKER_TEST(test_demangle),
-		WORKER_TEST(test_strange_files),
-		WORKER_TEST(test_bad_requests),
-		WORKER_TEST(test_ignores_signals),
-		WORKER_TEST(test_keeps_no_more_than_it_may),
+		LEFTOVERS_TEST(test_inspect),
+		LEFTOVERS_TEST(test_table),
+		LEFTOVERS_TEST(test_symbols),
+		LEFTOVERS_TEST(test_lines),
+		LEFTOVERS_TEST(test_many),
+		LEFTOVERS_TEST(test_perf_map),
+		LEFTOVERS_TEST(test_demangle),
+		LEFTOVERS_TEST(test_strange_files),
+		LEFTOVERS_TEST(test_bad_requests),
+		LEFTOVERS_TEST(test_ignores_signals),
+		LEFTOVERS_TEST(test_keeps_no_more_than_it_may),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

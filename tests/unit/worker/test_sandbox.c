@@ -111,9 +111,9 @@ static void test_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORKER_TEST(test_as_we_are),      WORKER_TEST(test_as_nobody),
-		WORKER_TEST(test_without_filter), WORKER_TEST(test_drops_capabilities),
-		WORKER_TEST(test_status),
+		LEFTOVERS_TEST(test_as_we_are),      LEFTOVERS_TEST(test_as_nobody),
+		LEFTOVERS_TEST(test_without_filter), LEFTOVERS_TEST(test_drops_capabilities),
+		LEFTOVERS_TEST(test_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

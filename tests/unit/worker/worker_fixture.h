@@ -3,8 +3,6 @@
 #define PROFD_TESTS_WORKER_FIXTURE_H
 
 /* What tests of workers have in common: each leaves no process and no fd behind. */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,48 +18,7 @@
 #include <cmocka.h>
 
 #include "common/worker/worker.h"
-
-static inline unsigned count_fds(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
-static inline void assert_no_children(void)
-{
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
-}
-
-struct before {
-	unsigned n_fds;
-};
-
-static inline int note_before(void **state)
-{
-	static struct before before;
-
-	before.n_fds = count_fds();
-	*state = &before;
-	return 0;
-}
-
-static inline int check_after(void **state)
-{
-	struct before *before = *state;
-
-	assert_int_equal(count_fds(), before->n_fds);
-	assert_no_children();
-	return 0;
-}
-
-#define WORKER_TEST(test) cmocka_unit_test_setup_teardown(test, note_before, check_after)
+#include "tests/support/leftovers.h"
 
 /* The real worker. */
 static inline struct worker *new_worker(void)
