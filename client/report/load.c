@@ -15,11 +15,13 @@
 #include <string.h>
 
 #include "client/report/binaries.h"
+#include "client/report/function_names.h"
 #include "client/report/input.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
 #include "client/report/signal_frames.h"
 #include "client/report/sources.h"
+#include "client/report/symbolize_mode.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/merge.h"
@@ -287,6 +289,14 @@ static struct binaries_options binaries_of(const struct load *l)
 	};
 }
 
+static enum symbolize_names names_of(const struct report_inputs *in)
+{
+	struct symbolize_mode mode = {0};
+
+	(void)symbolize_mode_parse(in->symbolize, &mode);
+	return mode.names;
+}
+
 /* Takes @opened, the only one of the sources, or NULL. */
 static int hold(struct load *l, struct input *opened, struct profile_message *message)
 {
@@ -311,6 +321,9 @@ static int hold(struct load *l, struct input *opened, struct profile_message *me
 		r = binaries_name(l->profile, &binaries);
 	if (!r)
 		r = remote_names_ask(l->names, l->profile);
+	if (!r)
+		r = function_names_set(l->profile, names_of(in), l->options.note,
+				       l->options.context);
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
 	return r;
@@ -340,7 +353,8 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		return name_path(message, source->path, r);
 	*ret_stream = input_is_stream(input) &&
 		      !binaries_are_wanted(input_profile(input), &binaries) &&
-		      !remote_names_are_wanted(input_profile(input), source, in);
+		      !remote_names_are_wanted(input_profile(input), source, in) &&
+		      !function_names_are_wanted(input_profile(input), names_of(in));
 	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }
