@@ -202,17 +202,15 @@ bool binaries_are_wanted(const struct profile *p, const struct binaries_options 
 	       (mode.is_local && (mode.is_forced || any_wanted(p, o->want_lines)));
 }
 
-/* Of all files, or of the program alone: what has no lines then. */
-static int forget_names(struct profile *p, bool program_alone)
+/* Of the program: what has no lines then. */
+static int forget_names(struct profile *p)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < p->n_locations && !r; i++) {
 		uint32_t mapping = p->locations[i].mapping;
 
-		if (program_alone && (mapping != 0 || has_line(p, &p->locations[i])))
-			continue;
-		if (mapping == PROFILE_NONE ||
+		if (mapping != 0 || has_line(p, &p->locations[i]) ||
 		    !is_file(profile_string(p, p->mappings[mapping].path)))
 			continue;
 		p->mappings[mapping].has_functions = false; /* or nobody would look for them */
@@ -255,12 +253,14 @@ static void tell_progress(void *context, const struct symbolize_progress *progre
 }
 
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
-static int symbolize(struct profile *p, const struct binaries_options *o, bool want_lines)
+static int symbolize(struct profile *p, const struct binaries_options *o, bool want_lines,
+		     bool is_forced)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	struct symbolize_options options = {
 		.want_lines = want_lines,
+		.is_forced = is_forced,
 		.root_fd = root_fd,
 		.progress = o->progress ? tell_progress : NULL,
 		.context = (void *)(uintptr_t)o,
@@ -293,14 +293,14 @@ int binaries_name(struct profile *p, const struct binaries_options *o)
 	if (r || (!mode.is_local && !o->want_code))
 		return r;
 	/* Whoever names the program knows that it is the one, also where no build id tells. */
-	if (mode.is_local && (mode.is_forced || (o->program && o->want_lines)))
-		r = forget_names(p, !mode.is_forced);
+	if (mode.is_local && o->program && o->want_lines && !mode.is_forced)
+		r = forget_names(p);
 	if (r)
 		return r;
-	is_wanted = mode.is_local && any_wanted(p, o->want_lines);
-	lines = !mode.is_fast && (o->want_lines || !has_names(p));
+	is_wanted = mode.is_local && (mode.is_forced || any_wanted(p, o->want_lines));
+	lines = !mode.is_fast && (mode.is_forced || o->want_lines || !has_names(p));
 	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
 	     i++)
 		r = find_mapping(p, i, in);
-	return r || !is_wanted ? r : symbolize(p, o, lines);
+	return r || !is_wanted ? r : symbolize(p, o, lines, mode.is_forced);
 }

@@ -16,11 +16,13 @@
 
 #include "client/report/binaries.h"
 #include "client/report/fetched.h"
+#include "client/report/function_names.h"
 #include "client/report/input.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
 #include "client/report/signal_frames.h"
 #include "client/report/sources.h"
+#include "client/report/symbolize_mode.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/merge.h"
@@ -296,6 +298,14 @@ static bool has_url(const struct sources *s)
 	return false;
 }
 
+static enum symbolize_names names_of(const struct report_inputs *in)
+{
+	struct symbolize_mode mode = {0};
+
+	(void)symbolize_mode_parse(in->symbolize, &mode);
+	return mode.names;
+}
+
 /* Takes @opened, the only one of the sources, or NULL. */
 static int hold(struct load *l, struct input *opened, struct profile_message *message)
 {
@@ -320,6 +330,9 @@ static int hold(struct load *l, struct input *opened, struct profile_message *me
 		r = binaries_name(l->profile, &binaries);
 	if (!r)
 		r = remote_names_ask(l->names, l->profile);
+	if (!r)
+		r = function_names_set(l->profile, names_of(in), l->options.note,
+				       l->options.context);
 	if (!r && (has_url(&l->sources) || has_url(&l->bases)))
 		r = fetched_keep(l->profile, &(struct remote_options){
 						     .inputs = in,
@@ -355,7 +368,8 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		return name_path(message, source->path, r);
 	/* What was fetched is kept, with its names. */
 	*ret_stream = !source->url && input_is_stream(input) &&
-		      !binaries_are_wanted(input_profile(input), &binaries);
+		      !binaries_are_wanted(input_profile(input), &binaries) &&
+		      !function_names_are_wanted(input_profile(input), names_of(in));
 	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }

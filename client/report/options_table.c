@@ -166,7 +166,8 @@ const struct report_option report_options_all[] = {
 	INPUT(REPORT_OPTION_TEXT, "tls_ca", NULL, REPORT_GROUP_SOURCES, tls_ca, "FILE",
 	      "certificates of those who vouch for servers", NULL),
 	INPUT(REPORT_OPTION_TEXT, "symbolize", NULL, REPORT_GROUP_SOURCES, symbolize, "MODE",
-	      "none, local (files here), fastlocal (no lines), remote (servers), force (anew)",
+	      "none, local (files here), fastlocal (no lines), remote (servers), force (anew),\n"
+	      "                           demangle=none|full|templates; colons between several",
 	      NULL),
 	INPUT(REPORT_OPTION_TEXT, "buildid", NULL, REPORT_GROUP_SOURCES, buildid, "ID",
 	      "the program's build id, instead of the profile's", NULL),
@@ -175,7 +176,7 @@ const struct report_option report_options_all[] = {
 	INPUT(REPORT_OPTION_TEXT, "lib_prefix", NULL, REPORT_GROUP_SOURCES, lib_prefix, "DIRS",
 	      "look for programs and libraries below these, too", NULL),
 	INPUT(REPORT_OPTION_TEXT, "tools", NULL, REPORT_GROUP_SOURCES, tools, "DIR",
-	      "taken as pprof takes it, and not needed: there are no binutils", NULL),
+	      "does nothing; taken for scripts that have it: no binutils are run", NULL),
 	INPUT(REPORT_OPTION_FLAG, "auto_signal_frames", NULL, REPORT_GROUP_SOURCES,
 	      auto_signal_frames, NULL, "drop second frames that all samples share",
 	      "As google-pprof does with legacy profiles, which takes them for the signal's.\n"),

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/cleanup.h"
+
 static bool is_word(const char *text, size_t length, const char *word)
 {
 	return strlen(word) == length && strncasecmp(text, word, length) == 0;
@@ -24,9 +26,32 @@ static bool take_place(const char *text, size_t length, struct symbolize_mode *m
 	return true;
 }
 
+/* The same for how names are demangled. */
+static bool take_names(const char *text, size_t length, struct symbolize_mode *mode)
+{
+	static const struct {
+		const char *word;
+		enum symbolize_names names;
+	} words[] = {
+		{"demangle=none", SYMBOLIZE_NAMES_RAW},
+		{"demangle=full", SYMBOLIZE_NAMES_FULL},
+		{"demangle=templates", SYMBOLIZE_NAMES_TEMPLATES},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (is_word(text, length, words[i].word)) {
+			mode->names = words[i].names;
+			mode->is_forced = true;
+			return true;
+		}
+	return is_word(text, length, "demangle=default");
+}
+
 bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
 {
-	struct symbolize_mode mode = {.is_local = true, .is_remote = true};
+	struct symbolize_mode mode = {.is_local = true,
+				      .is_remote = true,
+				      .names = SYMBOLIZE_NAMES_DEFAULT};
 	bool is_none = false;
 
 	for (;; text++) {
@@ -36,7 +61,8 @@ bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
 			is_none = true;
 		else if (is_word(text, length, "force"))
 			mode.is_forced = true;
-		else if (length && !take_place(text, length, &mode))
+		else if (length && !take_place(text, length, &mode) &&
+			 !take_names(text, length, &mode))
 			return false;
 		text += length;
 		if (!*text)

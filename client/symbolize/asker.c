@@ -157,18 +157,20 @@ int asker_code(struct asker *a, struct worker_request *request, const struct wor
 	return ASKER_E_OK;
 }
 
-int asker_demangle(struct asker *a, const char *name, const char **ret)
+int asker_demangle(struct asker *a, uint32_t flags, const char *names, size_t length, size_t n,
+		   const char **ret)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
 	struct worker_reply reply;
 	int r;
 
-	request.payload = name;
-	request.payload_length = strlen(name) + 1;
+	request.flags = flags;
+	request.payload = names;
+	request.payload_length = length;
 	r = ask(a, &request, &reply);
 	if (r)
 		return r;
-	if (reply.outcome == WORKER_DONE && !answer_texts(reply.data, reply.length, 1))
+	if (reply.outcome == WORKER_DONE && !answer_texts(reply.data, reply.length, n))
 		return condemn(a);
 	*ret = reply.outcome == WORKER_DONE ? (const char *)reply.data : NULL;
 	return ASKER_E_OK;

@@ -41,8 +41,13 @@ int asker_names(struct asker *a, struct worker_request *request, const uint64_t 
 /* WORKER_INSTRUCTIONS, @request, of @range. *ret is written if *ret_outcome is WORKER_DONE. */
 int asker_code(struct asker *a, struct worker_request *request, const struct worker_range *range,
 	       enum worker_outcome *ret_outcome, struct answer_code *ret);
-/* WORKER_DEMANGLE of one name; NULL where it has no other. */
-int asker_demangle(struct asker *a, const char *name, const char **ret);
+/*
+ * WORKER_DEMANGLE of @n names, each with its NUL, in the @length bytes at @names (at most
+ * ASKER_NAMES_MAX): as many texts, one behind the other; NULL: they are too much for the worker.
+ */
+#define ASKER_NAMES_MAX (WORKER_REQUEST_MAX - sizeof(struct worker_request_header))
+int asker_demangle(struct asker *a, uint32_t flags, const char *names, size_t length, size_t n,
+		   const char **ret);
 
 /* Of the last ASKER_E_DIED or _NONE: "killed by signal 11", "too slow". */
 const char *asker_why(const struct asker *a);

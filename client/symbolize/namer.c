@@ -146,7 +146,7 @@ static int set_lines(struct namer *n, uint32_t location, const struct profile_li
 }
 
 int namer_set(struct namer *n, uint32_t location, const struct worker_location *found,
-	      bool *ret_set)
+	      bool is_forced, bool *ret_set)
 {
 	const struct worker_frame *frames = &n->answer->frames[found->first_frame];
 	struct profile_line lines[WORKER_FRAMES_MAX];
@@ -156,7 +156,8 @@ int namer_set(struct namer *n, uint32_t location, const struct worker_location *
 	*ret_set = false;
 	for (uint32_t i = 0; i < found->n_frames; i++)
 		has_lines |= frames[i].line != 0;
-	if (n->is_full || !found->n_frames || (n->p->locations[location].n_lines && !has_lines))
+	if (n->is_full || !found->n_frames ||
+	    (n->p->locations[location].n_lines && !has_lines && !is_forced))
 		return 0;
 	for (uint32_t i = 0; i < found->n_frames && !r; i++)
 		r = add_line(n, &frames[i], &lines[i]);

@@ -114,7 +114,8 @@ static bool is_wanted(const struct work *w, const struct profile_location *l)
 	if (!l->n_lines)
 		return is_file(path) || is_kernel(path) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
-	return w->options->want_lines && is_file(path) && !has_line(w->p, l);
+	return is_file(path) &&
+	       (w->options->is_forced || (w->options->want_lines && !has_line(w->p, l)));
 }
 
 /* By file, then by location: the order must not depend on addresses that are not known yet. */
@@ -165,7 +166,7 @@ static int name_kernel_function(struct work *w, uint32_t location, const char *n
 
 	/* Rust's; a worker that is not to be had matters to nobody else. */
 	if (strncmp(name, "_R", 2) == 0)
-		r = asker_demangle(w->asker, name, &demangled);
+		r = asker_demangle(w->asker, 0, name, strlen(name) + 1, 1, &demangled);
 	if (r < 0)
 		return r;
 	w->result->n_new++;
@@ -216,8 +217,8 @@ static size_t find_addresses(const struct work *w, const struct object *o, struc
 		const struct profile_location *l = &w->p->locations[run[i].location];
 		struct wanted wanted = run[i];
 
-		has_names |= l->n_lines > 0;
-		if ((!l->n_lines || o->is_identified) &&
+		has_names |= l->n_lines > 0 && !w->options->is_forced;
+		if ((!l->n_lines || o->is_identified || w->options->is_forced) &&
 		    object_vaddr(o, mapping_of(w->p, wanted.location), l->address, &wanted.address))
 			run[kept++] = wanted;
 	}
@@ -241,7 +242,8 @@ static int set_names(struct work *w, const struct wanted *run, size_t n, const u
 
 		while (addresses[at] != run[i].address)
 			at++;
-		r = namer_set(w->namer, run[i].location, &answer->locations[at], &is_set);
+		r = namer_set(w->namer, run[i].location, &answer->locations[at],
+			      w->options->is_forced, &is_set);
 		if (r)
 			return r;
 		w->result->n_new += is_set;

@@ -4,10 +4,10 @@
 
 /*
  * Names for the locations of a profile, from the files on this host that its mappings name, which
- * an image worker reads. What has names keeps them, unless lines are asked for and there are none:
- * then the location is looked up anew, in a file that has the mapping's build id. The kernel's get
- * functions if it is the one that runs here, and generated code those of its perf map; the vdso and
- * what is in no mapping stay as they are. Samples are not touched.
+ * an image worker reads. What has names keeps them, unless it is forced, or lines are asked for and
+ * there are none: then the location is looked up anew, in a file that has the mapping's build id.
+ * The kernel's get functions if it is the one that runs here, and generated code those of its perf
+ * map; the vdso and what is in no mapping stay as they are. Samples are not touched.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +29,7 @@ void symbolize_progress_print(const struct symbolize_progress *progress,
 
 struct symbolize_options {
 	bool want_lines;         /* source lines and inlined functions, not functions alone */
+	bool is_forced;          /* files' names for what has names, too, also by path alone */
 	int root_fd;             /* where paths begin: "/"; borrowed */
 	const char *worker_path; /* as in worker.h */
 	uint64_t deadline_ns;    /* for one answer of the worker; 0: a minute */

@@ -67,12 +67,12 @@ static void add(const char *piece, size_t length, void *opaque)
 typedef int demangler(const char *, int, demangle_callbackref, void *);
 
 /* Whether @language knows the name and *t is all of it. */
-static bool print(demangler *language, const char *name, struct text *t)
+static bool print(demangler *language, const char *name, int options, struct text *t)
 {
 	t->length = 0;
 	if (setjmp(t->enough))
 		return false;
-	return language(name, OPTIONS, add, t) && t->length > 0;
+	return language(name, options, add, t) && t->length > 0;
 }
 
 /*
@@ -152,8 +152,27 @@ static char *join(const char *name, const char *system_name, size_t from)
 	return text;
 }
 
-static char *demangle_mangled(const char *system_name)
+/* libiberty writes each as " [clone .x]", at the end. */
+static void drop_clones(char *name)
 {
+	static const char words[] = " [clone ";
+
+	for (char *clone = strstr(name, words); clone; clone = strstr(clone + 1, words)) {
+		const char *at = clone;
+
+		while (strncmp(at, words, sizeof(words) - 1) == 0 && strchr(at, ']'))
+			at = strchr(at, ']') + 1;
+		if (!*at) {
+			*clone = '\0';
+			return;
+		}
+	}
+}
+
+static char *demangle_mangled(const char *system_name, enum demangle_style style)
+{
+	/* Without DMGL_PARAMS, C++'s demangler stops where parameters and clones would begin. */
+	int options = style == DEMANGLE_NO_PARAMETERS ? OPTIONS & ~DMGL_PARAMS : OPTIONS;
 	cleanup(freep) char *name = NULL, *d = NULL;
 	struct text t = {0};
 	const char *result = NULL;
@@ -164,11 +183,13 @@ static char *demangle_mangled(const char *system_name)
 	name = strndup(system_name, mangled);
 	if (!name)
 		return NULL;
-	if (print(rust_demangle_callback, name, &t) ||
-	    (!t.failed && print(cplus_demangle_v3_callback, name, &t)))
+	if (print(rust_demangle_callback, name, OPTIONS, &t) ||
+	    (!t.failed && print(cplus_demangle_v3_callback, name, options, &t)))
 		result = t.bytes;
 	else if (name[1] == 'D')
 		result = d = demangle_d(name);
+	if (result && result == t.bytes && style != DEMANGLE_WHOLE)
+		drop_clones(t.bytes);
 	if (t.failed)
 		joined = NULL;
 	else if (result)
@@ -179,10 +200,46 @@ static char *demangle_mangled(const char *system_name)
 	return joined;
 }
 
-char *demangle(const char *system_name)
+/* Whether a demangler of C++ has probably been here: pprof's rule, by which Java and Go go free. */
+static bool looks_demangled(const char *name)
 {
-	/* Every mangled name begins so, and most names are not mangled. */
-	if (system_name[0] != '_' || strlen(system_name) > DEMANGLE_INPUT_MAX)
+	return !strstr(name, ".<") && !strstr(name, "]).") &&
+	       (strpbrk(name, "<>[]") || strstr(name, "::"));
+}
+
+/* @name without what is in parentheses; in place. As it is where they do not match. */
+static void drop_parameters(char *name)
+{
+	char *out = name;
+	size_t depth = 0;
+
+	for (const char *c = name; *c; c++) {
+		depth += *c == '(';
+		if (!depth && *c == ')')
+			return;
+		depth -= *c == ')';
+	}
+	if (depth)
+		return;
+	for (const char *c = name; *c; c++) {
+		depth += *c == '(';
+		if (!depth)
+			*out++ = *c;
+		depth -= *c == ')';
+	}
+	*out = '\0';
+}
+
+char *demangle(const char *system_name, enum demangle_style style)
+{
+	char *name;
+
+	if (strlen(system_name) > DEMANGLE_INPUT_MAX)
 		return strdup(system_name);
-	return demangle_mangled(system_name);
+	/* Every mangled name begins so, and most names are not mangled. */
+	name = system_name[0] == '_' ? demangle_mangled(system_name, style) : strdup(system_name);
+	if (name && style == DEMANGLE_NO_PARAMETERS && strcmp(name, system_name) == 0 &&
+	    looks_demangled(name))
+		drop_parameters(name);
+	return name;
 }

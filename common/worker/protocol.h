@@ -72,6 +72,9 @@ enum worker_file {
 #define WORKER_CHECK_CRC 2u
 /* INSTRUCTIONS of x86: Intel's syntax, not AT&T's. */
 #define WORKER_INTEL 4u
+/* DEMANGLE: as common/image/demangle.h has them. */
+#define WORKER_NO_CLONES     8u
+#define WORKER_NO_PARAMETERS 16u
 
 struct worker_request_header {
 	uint32_t magic; /* WORKER_MAGIC */

@@ -20,7 +20,7 @@ static const struct shape {
 			    .has_payload = true},
 	/* One of the two: see below. */
 	[WORKER_JIT] = {.may_have = BIT(PERF_MAP) | BIT(JITDUMP), .has_payload = true},
-	[WORKER_DEMANGLE] = {.has_payload = true},
+	[WORKER_DEMANGLE] = {.flags = WORKER_NO_CLONES | WORKER_NO_PARAMETERS, .has_payload = true},
 	[WORKER_INSTRUCTIONS] = {.needs = BIT(IMAGE),
 				 .may_have = BIT(DEBUG) | BIT(ALTERNATE),
 				 .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL,

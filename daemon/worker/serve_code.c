@@ -74,7 +74,7 @@ static int name_target(const struct code *c, uint64_t target, char *ret, size_t 
 	*ret = '\0';
 	if (!elf_names_find(c->names, target, &name))
 		return 0;
-	demangled = demangle(name.name);
+	demangled = demangle(name.name, DEMANGLE_WHOLE);
 	if (!demangled)
 		return error_origin(-ENOMEM);
 	if (target > name.start)

@@ -148,15 +148,23 @@ static int texts_add(struct texts *texts, const char *text)
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
+static enum demangle_style style_of(uint32_t flags)
+{
+	return flags & WORKER_NO_PARAMETERS ? DEMANGLE_NO_PARAMETERS
+	       : flags & WORKER_NO_CLONES   ? DEMANGLE_NO_CLONES
+					    : DEMANGLE_WHOLE;
+}
+
 int serve_demangle(const struct request *request, struct answer *ret)
 {
 	const char *at = (const char *)request->payload;
 	const char *end = at + request->header.payload_length;
+	enum demangle_style style = style_of(request->header.flags);
 	struct texts texts = {0};
 	int r = 0;
 
 	while (!r && at < end) {
-		cleanup(freep) char *demangled = demangle(at);
+		cleanup(freep) char *demangled = demangle(at, style);
 
 		r = demangled ? texts_add(&texts, demangled) : error_origin(-ENOMEM);
 		at += strlen(at) + 1;

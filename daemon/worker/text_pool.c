@@ -105,7 +105,7 @@ int text_pool_add_name(struct text_pool *pool, const char *raw, uint32_t *ret_sy
 	if (r || !text)
 		return r;
 	if (!text->name) {
-		demangled = demangle(raw);
+		demangled = demangle(raw, DEMANGLE_WHOLE);
 		if (!demangled)
 			return error_origin(-ENOMEM);
 		r = text_pool_add(pool, demangled, &text->name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Any text as a mangled name; each of the languages' prefixes is tried before it, too. */
+/* Any text as a mangled name; each of the languages' prefixes is tried before it, too, in
+ * each style. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(name, prefixes[i], length);
 		memcpy(name + length, data, size);
 		name[length + size] = '\0';
-		result = demangle(name);
-		if (!result || (strlen(result) > WORKER_TEXT_MAX && strcmp(result, name) != 0))
-			abort();
-		free(result);
+		for (int style = DEMANGLE_WHOLE; style <= DEMANGLE_NO_PARAMETERS; style++) {
+			result = demangle(name, style);
+			if (!result ||
+			    (strlen(result) > WORKER_TEXT_MAX && strcmp(result, name) != 0))
+				abort();
+			free(result);
+		}
 		free(name);
 	}
 	return 0;

@@ -50,16 +50,60 @@ static void test_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		cleanup(freep) char *name = demangle(names[i][0]);
+		cleanup(freep) char *name = demangle(names[i][0], DEMANGLE_WHOLE);
 
 		assert_non_null(name);
 		assert_string_equal(name, names[i][1]);
 	}
 }
 
+/* As go tool pprof 1.19 prints them with --symbolize=demangle=full and =templates. */
+static void test_styles(void **state)
+{
+	static const struct {
+		const char *raw, *full, *templates;
+	} names[] = {
+		{"main", "main", "main"},
+		{"", "", ""},
+		{"_Z", "_Z", "_Z"},
+		{"_Z3foov", "foo()", "foo"},
+		{"_Z3foov.part.0", "foo()", "foo"},
+		{"_Z3foov.constprop.0.isra.1", "foo()", "foo"},
+		{"_ZN1AIiE1fIdEEvT_", "void A<int>::f<double>(double)", "A<int>::f<double>"},
+		{"_ZNK3foo3barEv", "foo::bar() const", "foo::bar"},
+		{"_ZZNK3foo3barEvE1x", "foo::bar() const::x", "foo::bar() const::x"},
+		{"_ZTV3foo", "vtable for foo", "vtable for foo"},
+		{"_ZN4core3fmt17h0123456789abcdefE.llvm.99", "core::fmt", "core::fmt"},
+		{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>",
+		 "std::mem::align_of::<f64>"},
+		{"std::f(g(int))::{lambda()}", "std::f(g(int))::{lambda()}", "std::f::{lambda}"},
+		{"a::b)(", "a::b)(", "a::b)("},
+		{"a::b(", "a::b(", "a::b("},
+		{"operator<(int)", "operator<(int)", "operator<"},
+		{"java.<init>(x)", "java.<init>(x)", "java.<init>(x)"},
+		{"pkg.(*T[...]).M", "pkg.(*T[...]).M", "pkg.(*T[...]).M"},
+		{"f(int)", "f(int)", "f(int)"},
+		/* pprof's own has no notion of these. */
+		{"_Z3foov.cold@plt", "foo()@plt", "foo@plt"},
+		{"_D8demangle4testFS8demangle1SZv", "demangle.test(demangle.S)",
+		 "demangle.test(demangle.S)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		cleanup(freep) char *full = demangle(names[i].raw, DEMANGLE_NO_CLONES);
+		cleanup(freep) char *templates = demangle(names[i].raw, DEMANGLE_NO_PARAMETERS);
+
+		assert_non_null(full);
+		assert_non_null(templates);
+		assert_string_equal(full, names[i].full);
+		assert_string_equal(templates, names[i].templates);
+	}
+}
+
 static void expect_itself(const char *name)
 {
-	cleanup(freep) char *result = demangle(name);
+	cleanup(freep) char *result = demangle(name, DEMANGLE_WHOLE);
 
 	assert_non_null(result);
 	assert_string_equal(result, name);
@@ -76,7 +120,7 @@ static void test_length(void **state)
 	name[n] = 'x';
 	name[DEMANGLE_INPUT_MAX] = '\0';
 	{
-		cleanup(freep) char *result = demangle(name);
+		cleanup(freep) char *result = demangle(name, DEMANGLE_WHOLE);
 
 		assert_memory_equal(result, "foo()@xxx", 9);
 	}
@@ -152,7 +196,7 @@ static void test_doubling(void **state)
 		cleanup(freep) char *result = NULL;
 		size_t length = put[i](name, 8);
 
-		result = demangle(name);
+		result = demangle(name, DEMANGLE_WHOLE);
 		assert_non_null(result);
 		assert_true(strlen(result) > 10 * length);
 		assert_true(strlen(result) <= WORKER_TEXT_MAX);
@@ -176,7 +220,7 @@ static void test_deep(void **state)
 			memset(name, letters[i], sizeof(name));
 			memcpy(name, starts[i], strlen(starts[i]));
 			strcpy(name + length - 4, i == 2 ? "iZv" : "i");
-			result = demangle(name);
+			result = demangle(name, DEMANGLE_WHOLE);
 			assert_non_null(result);
 		}
 }
@@ -184,9 +228,8 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_length),
-		cmocka_unit_test(test_doubling),
+		cmocka_unit_test(test_names),  cmocka_unit_test(test_styles),
+		cmocka_unit_test(test_length), cmocka_unit_test(test_doubling),
 		cmocka_unit_test(test_deep),
 	};
 

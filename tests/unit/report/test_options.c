@@ -99,7 +99,7 @@ static void test_refusals(void **state)
 		{"-normalize p", "--normalize needs"},
 		{"-symbolize=nonsense p", "--symbolize takes none"},
 		{"-symbolize=local:far p", "not 'local:far'"},
-		{"-symbolize=demangle=full p", "not 'demangle=full'"},
+		{"-symbolize=demangle=all p", "not 'demangle=all'"},
 		{"-seconds=-1 p", "--seconds takes 0 to"},
 		{"-timeout=604801 p", "--timeout takes 0 to"},
 		{"-tls_cert=c p", "go together"},

@@ -10,7 +10,8 @@
 #include "client/report/symbolize_mode.h"
 #include "common/cleanup.h"
 
-/* What pprof's internal/symbolizer makes of the same words: l, f, r, ! for the four. */
+/* What pprof's internal/symbolizer makes of the same words: l, f, r, ! for the four
+ * places and ways, then the style of names where it is not the default. */
 static const struct {
 	const char *text, *want;
 } modes[] = {
@@ -30,6 +31,13 @@ static const struct {
 	{"remote:local", "l"},
 	{":local:", "l"},
 	{"fastlocal:remote:local", "lf"},
+	{"demangle=none", "lr!N"},
+	{"local:demangle=full", "l!F"},
+	{"Demangle=Templates:remote", "r!T"},
+	{"demangle=full:demangle=templates", "lr!T"},
+	{"demangle=default", "lr"},
+	{"demangle=full:demangle=default", "lr!F"},
+	{"demangle=full:none", ""},
 };
 
 static void test_modes(void **state)
@@ -37,6 +45,7 @@ static void test_modes(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		struct symbolize_mode m;
+		static const char *const names[] = {"", "", "N", "F", "T"};
 		char got[8] = "";
 
 		assert_true(symbolize_mode_parse(modes[i].text, &m));
@@ -44,6 +53,8 @@ static void test_modes(void **state)
 		strcat(got, m.is_fast ? "f" : "");
 		strcat(got, m.is_remote ? "r" : "");
 		strcat(got, m.is_forced ? "!" : "");
+		strcat(got, names[m.names]);
+		assert_int_equal(m.names == SYMBOLIZE_NAMES_KEPT, !m.is_local && !m.is_remote);
 		if (strcmp(got, modes[i].want) != 0)
 			fail_msg("'%s': '%s'", modes[i].text, got);
 	}
@@ -51,8 +62,9 @@ static void test_modes(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const words[] = {"locally", "local,remote", "local:x", "demangle=full",
-					    "force local"};
+	static const char *const words[] = {"locally",      "local,remote", "local:x",
+					    "demangle=",    "force local",  "demangle",
+					    "demangle=all", "full",         "demangle=full,local"};
 	struct symbolize_mode m;
 
 	(void)state;

@@ -137,6 +137,11 @@ static void test_payload(void **state)
 	memcpy(m.payload, "abc", 4);
 	m.header.payload_length = 4;
 	assert_true(parse(&m, 0, &request));
+	m.header.flags = WORKER_NO_CLONES | WORKER_NO_PARAMETERS;
+	assert_true(parse(&m, 0, &request));
+	m.header.flags = WORKER_INTEL;
+	assert_false(parse(&m, 0, &request));
+	m.header.flags = 0;
 	m.header.payload_length = 3;
 	assert_false(parse(&m, 0, &request));
 	m.header.payload_length = 0;
@@ -151,7 +156,7 @@ static void test_range(void **state)
 	(void)state;
 	m.header.flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL;
 	assert_true(parse(&m, 1, &request));
-	m.header.flags = 8;
+	m.header.flags = WORKER_NO_CLONES;
 	assert_false(parse(&m, 1, &request));
 	m.header.flags = 0;
 	m.payload[1] = 1 + WORKER_CODE_MAX;
