@@ -195,37 +195,47 @@ int daemon_op_stop(void *userdata, const struct peer *peer, uint64_t id, struct 
 }
 
 struct selection {
-	uint64_t ids[512];
+	uint64_t *ids;
 	size_t n;
-	char text[512]; /* "s1 s2 ..." */
+	char text[512]; /* "s1 s2 ...", or how it begins */
 };
 
-static void select_sessions(struct daemon *d, const struct peer *peer, pid_t pid,
-			    struct selection *ret)
+static void selection_deinit(struct selection *s)
+{
+	free(s->ids);
+}
+
+/* Those of the peer's for @pid, or all of them. 0 or negative errno. */
+static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid,
+			   struct selection *ret)
 {
 	size_t length = 0;
 
-	*ret = (struct selection){};
+	ret->ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ret->ids));
+	if (!ret->ids)
+		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < session_set_count(d->sessions); i++) {
 		const struct session *s = session_set_get(d->sessions, i);
 		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
 
-		if (!s->id || !wanted || !policy_may_control(peer, s->owner) ||
-		    ret->n == ARRAY_SIZE(ret->ids))
+		if (!s->id || !wanted || !policy_may_control(peer, s->owner))
 			continue;
 		ret->ids[ret->n++] = s->id;
 		if (length < sizeof(ret->text))
 			length += (size_t)snprintf(ret->text + length, sizeof(ret->text) - length,
 						   " s%" PRIu64, s->id);
 	}
+	return 0;
 }
 
 int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struct reply *reply)
 {
+	cleanup(selection_deinit) struct selection selection = {};
 	struct daemon *d = userdata;
-	struct selection selection;
+	int r = select_sessions(d, peer, pid, &selection);
 
-	select_sessions(d, peer, pid, &selection);
+	if (r)
+		return daemon_answer_fatal(d, reply, r);
 	if (selection.n == 0) {
 		reply_error(reply, CONTROL_ERROR_FAILED, "no session of yours is for pid %d", pid);
 		return CONTROL_DONE;
@@ -241,10 +251,12 @@ int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struc
 
 int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *reply)
 {
+	cleanup(selection_deinit) struct selection selection = {};
 	struct daemon *d = userdata;
-	struct selection selection;
+	int r = select_sessions(d, peer, 0, &selection);
 
-	select_sessions(d, peer, 0, &selection);
+	if (r)
+		return daemon_answer_fatal(d, reply, r);
 	return stop_sessions(d, selection.ids, selection.n, reply);
 }
 

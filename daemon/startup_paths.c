@@ -44,12 +44,18 @@ int daemon_find_user_paths(struct daemon *d)
 	return 0;
 }
 
-/* Nobody else looks into what is a user's. */
+/* Nobody else looks into what is a user's. 0 or negative errno: it is not there, and why. */
 static int make_state_directory(const struct daemon *d, const char *path)
 {
 	if (d->options.user)
 		return user_paths_make(path);
-	return mkdir(path, 0751) < 0 ? -errno : 0;
+	return mkdir(path, 0751) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* That what cannot be made is not there says less than why it cannot. */
+static const char *why(int made, int error)
+{
+	return strerror(made && error == ENOENT ? -made : error);
 }
 
 /* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
@@ -73,7 +79,7 @@ int daemon_choose_paths(struct daemon *d)
 	const char *path = d->config->store_path;
 	const char *given = d->options.state_directory;
 	const char *cache = d->options.cache_directory;
-	int r = 0;
+	int made, r = 0;
 
 	if (!cache && d->options.user)
 		cache = d->user_paths.cache;
@@ -81,10 +87,10 @@ int daemon_choose_paths(struct daemon *d)
 		return error_origin(-ENOMEM);
 
 	if (given) {
-		make_state_directory(d, given);
+		made = make_state_directory(d, given);
 		d->store_path = realpath(given, NULL);
 		if (!d->store_path) {
-			log_error("cannot use the state directory %s: %s", given, strerror(errno));
+			log_error("cannot use the state directory %s: %s", given, why(made, errno));
 			return DAEMON_E_REFUSED;
 		}
 	} else {
@@ -113,16 +119,22 @@ static void give_to_group(struct daemon *d)
 
 int daemon_open_store(struct daemon *d)
 {
-	make_state_directory(d, d->store_path);
+	int made = make_state_directory(d, d->store_path);
+
 	d->store_fd = open(d->store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->store_fd < 0) {
-		log_error("cannot open the state directory %s: %s", d->store_path, strerror(errno));
+		log_error("cannot open the state directory %s: %s", d->store_path,
+			  why(made, errno));
 		return DAEMON_E_REFUSED;
 	}
 	if (flock(d->store_fd, LOCK_EX | LOCK_NB) < 0) {
-		log_error("another profd uses the state directory %s; stop it, or choose another "
-			  "one with --state-directory",
-			  d->store_path);
+		if (errno == EWOULDBLOCK)
+			log_error("another profd uses the state directory %s; stop it, or choose "
+				  "another one with --state-directory",
+				  d->store_path);
+		else
+			log_error("cannot lock the state directory %s: %s", d->store_path,
+				  strerror(errno));
 		return DAEMON_E_REFUSED;
 	}
 	if (faccessat(d->store_fd, ".", W_OK, AT_EACCESS) < 0) {

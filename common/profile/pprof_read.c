@@ -364,7 +364,38 @@ static int pass_locations(struct pprof_reading *r, const struct wire_field *f)
 	return book_id(r, &r->locations, m->id, index, "location");
 }
 
-static int seal(struct pprof_reading *r, struct pprof_ids *ids, const char *what)
+/* The id of a mapping, a function or a location: of each the first field. */
+static uint64_t id_of(const struct wire_field *thing)
+{
+	struct wire w = thing->bytes;
+	struct wire_field f;
+	uint64_t id = 0;
+
+	while (wire_next(&w, &f))
+		if (f.number == 1)
+			id = f.value;
+	return id;
+}
+
+/* Tells of the second one of the things in field @number that have this id. */
+static int refuse_duplicate(struct pprof_reading *r, uint32_t number, uint64_t id, const char *what)
+{
+	struct wire w = r->data;
+	struct wire_field f;
+	size_t offset = 0;
+	unsigned n = 0;
+
+	PPROF_REFUSE(r, "two %ss have id %" PRIu64, what, id);
+	while (n < 2) {
+		offset = (size_t)(w.at - r->data.at);
+		if (!wire_next(&w, &f))
+			return PPROF_E_MALFORMED;
+		n += f.number == number && id_of(&f) == id;
+	}
+	return tell_place(r, offset);
+}
+
+static int seal(struct pprof_reading *r, struct pprof_ids *ids, uint32_t number, const char *what)
 {
 	uint64_t duplicate;
 	int e;
@@ -372,9 +403,7 @@ static int seal(struct pprof_reading *r, struct pprof_ids *ids, const char *what
 	e = pprof_ids_seal(ids, &duplicate);
 	if (e)
 		return e;
-	if (duplicate)
-		return PPROF_REFUSE(r, "two %ss have id %" PRIu64, what, duplicate);
-	return 0;
+	return duplicate ? refuse_duplicate(r, number, duplicate, what) : 0;
 }
 
 static int end_strings(struct pprof_reading *r)
@@ -386,14 +415,14 @@ static int end_strings(struct pprof_reading *r)
 
 static int end_tables(struct pprof_reading *r)
 {
-	int e = seal(r, &r->mappings, "mapping");
+	int e = seal(r, &r->mappings, F_MAPPING, "mapping");
 
-	return e ? e : seal(r, &r->functions, "function");
+	return e ? e : seal(r, &r->functions, F_FUNCTION, "function");
 }
 
 static int end_locations(struct pprof_reading *r)
 {
-	return seal(r, &r->locations, "location");
+	return seal(r, &r->locations, F_LOCATION, "location");
 }
 
 static int end_samples(struct pprof_reading *r)
