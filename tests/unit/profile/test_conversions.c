@@ -245,10 +245,8 @@ static void test_extremes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_collapsed),
-		cmocka_unit_test(test_legacy),
-		cmocka_unit_test(test_whole_mappings),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_collapsed),      cmocka_unit_test(test_legacy),
+		cmocka_unit_test(test_whole_mappings), cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_extremes),
 	};
 
