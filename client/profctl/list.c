@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <string.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
@@ -94,27 +95,68 @@ static void print_json(const Profd__Control__Listing *listing, bool windows, FIL
 	json_end(&j);
 }
 
+static void print_window(struct table *t, const Profd__Control__ListingRow *row, uint64_t samples,
+			 uint64_t bytes, uint64_t n_files)
+{
+	uint64_t length_ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
+	const char *slash = strrchr(row->file, '/');
+	size_t length = strlen(row->file);
+	char buffer[UNITS_TEXT_MAX];
+
+	/* <start>-<seconds>s.<comm>-<pid>.prof, in which comm has no slash */
+	if (n_files > 1)
+		length = (size_t)(strchrnul(slash ? slash : row->file, '.') - row->file);
+	table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
+	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns));
+	table_cell(t, "%s", row->format);
+	table_cell(t, "%" PRIu64, samples);
+	table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), bytes));
+	table_cell(t, "%" PRIu64, n_files);
+	table_cell(t, "%.*s%s", (int)length, row->file, n_files > 1 ? ".*.prof" : "");
+}
+
+static bool is_same_window(const Profd__Control__ListingRow *a, const Profd__Control__ListingRow *b)
+{
+	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
+}
+
+/*
+ * One window, the @n rows from @rows on: each file of all processes, then those of one process each
+ * in a line, because there may be dozens.
+ */
+static void print_group(struct table *t, Profd__Control__ListingRow *const *rows, size_t n)
+{
+	const Profd__Control__ListingRow *legacy = NULL;
+	uint64_t samples = 0, bytes = 0, n_files = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(rows[i]->format, "legacy") != 0) {
+			print_window(t, rows[i], rows[i]->samples, rows[i]->bytes, 1);
+			continue;
+		}
+		legacy = legacy ? legacy : rows[i];
+		samples += rows[i]->samples;
+		bytes += rows[i]->bytes;
+		n_files++;
+	}
+	if (legacy)
+		print_window(t, legacy, samples, bytes, n_files);
+}
+
 static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 {
 	static const char *const columns[] = {"TIME",  ">LENGTH", "FORMAT", ">SAMPLES",
-					      ">SIZE", "FILE",    NULL};
+					      ">SIZE", ">FILES",  "FILE",   NULL};
 	cleanup(table_freep) struct table *t = NULL;
-	char buffer[UNITS_TEXT_MAX];
 	int r = table_new(&t, columns);
 
 	if (r)
 		return r;
-	for (size_t i = 0; i < listing->n_rows; i++) {
-		const Profd__Control__ListingRow *row = listing->rows[i];
-		uint64_t length_ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
-
-		table_cell(t, "%s",
-			   units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
-		table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns));
-		table_cell(t, "%s", row->format);
-		table_cell(t, "%" PRIu64, row->samples);
-		table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), row->bytes));
-		table_cell(t, "%s", row->file);
+	for (size_t i = 0, end; i < listing->n_rows; i = end) {
+		for (end = i + 1;
+		     end < listing->n_rows && is_same_window(listing->rows[i], listing->rows[end]);)
+			end++;
+		print_group(t, listing->rows + i, end - i);
 	}
 	return table_print(t, out);
 }

@@ -180,7 +180,7 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	reason_rows(v, "truncated", l->truncated, l->n_truncated, "", l->seen);
 	reason_rows(v, "broken", l->broken, l->n_broken, "", l->seen);
 	reason_rows(v, "lost", l->lost, l->n_lost, "skipped", l->seen);
-	row(v, 1, "in flight", l->in_flight, l->seen);
+	row(v, 1, "not settled yet", l->in_flight, l->seen);
 	print_check(v, l->seen + skipped, l->expected, "expected = seen + skipped");
 	print_check(v,
 		    l->complete + truncated + broken + l->no_user + (lost - skipped) + l->in_flight,
@@ -240,25 +240,54 @@ static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 		print_session_stacks(v, s->sessions[i]);
 }
 
+/* What a counter of --json's `unwinding` counts; its name, if profd is newer than we are. */
+static const char *counted_what(const char *name)
+{
+	static const char *const words[][2] = {
+		{"finished", "stacks finished by profd, where the kernel's part could not"},
+		{"waited", "of these waited for unwind rules or memory"},
+		{"gave_up", "waited in vain: kept as they were"},
+		{"no_room", "could not wait: too many did already"},
+		{"tables_loaded", "programs and libraries whose unwind rules were compiled"},
+		{"tables_evicted", "tables dropped to make room"},
+		{"tables_refused", "images whose rules are too big or malformed"},
+		{"images_over_4g", "of these with code past 4 GiB"},
+		{"no_slot", "images that found no place for their rules"},
+		{"rules_expression", "rules by expressions, which no walk can follow"},
+		{"rules_unfit", "rules whose numbers are too large to be followed"},
+		{"published", "times that a process's mappings were handed to the kernel's part"},
+		{"publish_failed", "times that there was no room for them"},
+		{"publish_evicted", "processes whose mappings gave their room to others'"},
+		{"stale", "walks by mappings that had just been replaced"},
+		{"memory_reads", "looks into a process's memory for what a copy lacked"},
+		{"memory_failed", "of these in vain"},
+		{"uninherited", "children that could not have their parent's mappings"},
+		{"unwithdrawn", "processes that the kernel's part could not forget"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(name, words[i][0]) == 0)
+			return words[i][1];
+	return name;
+}
+
 static void print_unwinding(const struct view *v, const Profd__Control__Unwinding *u)
 {
 	char size[UNITS_TEXT_MAX];
-	const char *before = "  ";
 
 	heading(v, "Unwinding");
 	fprintf(v->out,
-		"  %" PRIu64 " tables of %" PRIu64 " rows in %s; %" PRIu64 " samples wait\n",
+		"  unwind rules of %" PRIu64 " images: %" PRIu64 " rows, %s; %" PRIu64
+		" samples wait for more\n",
 		u->tables, u->rows, units_print_size_short(size, sizeof(size), u->table_bytes),
 		u->waiting);
 	for (size_t i = 0; i < u->n_counters; i++) {
 		if (!u->counters[i]->count)
 			continue;
-		fprintf(v->out, "%s%s %" PRIu64, before, u->counters[i]->name,
-			u->counters[i]->count);
-		before = ", ";
-	}
-	if (*before == ',')
+		fprintf(v->out, "  %10" PRIu64 "  ", u->counters[i]->count);
+		print_safely(v->out, counted_what(u->counters[i]->name));
 		fputc('\n', v->out);
+	}
 }
 
 static void print_memory(const struct view *v, const Profd__Control__Memory *m)
@@ -313,7 +342,10 @@ static void print_costs(const struct view *v, const Profd__Control__Status *s)
 	if (s->cpu)
 		print_cpu(v, s);
 	if (l && l->count)
-		fprintf(v->out, "  drains late by %s (p50), %s (p99), %s (p99.9), %s at most\n",
+		fprintf(v->out,
+			"  samples reach profd late by %s (median), %s (99 %%), %s (99.9 %%), %s "
+			"at "
+			"most\n",
 			units_print_span(p50, sizeof(p50), l->p50_seconds),
 			units_print_span(p99, sizeof(p99), l->p99_seconds),
 			units_print_span(p999, sizeof(p999), l->p999_seconds),

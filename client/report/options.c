@@ -279,6 +279,42 @@ static bool takes_argument(const struct report_option *option)
 	return option->argument != NULL;
 }
 
+/* pprof's short forms of --sample_index. False: it is none of them. */
+static bool take_type(struct line *l, const char *name, size_t length, const char *value)
+{
+	static const struct {
+		const char *name, *type;
+		bool mean;
+	} types[] = {
+		{"inuse_space", "inuse_space", false}, {"inuse_objects", "inuse_objects", false},
+		{"alloc_space", "alloc_space", false}, {"alloc_objects", "alloc_objects", false},
+		{"contentions", "contentions", false}, {"total_delay", "delay", false},
+		{"mean_delay", "delay", true},
+	};
+	struct report_options *o = &l->a->options;
+	bool flag = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		if (strlen(types[i].name) != length || memcmp(types[i].name, name, length) != 0)
+			continue;
+		if (value && !parse_flag(value, &flag))
+			return false;
+		if (flag) {
+			o->sample_index = types[i].type;
+			o->mean = types[i].mean;
+		}
+		return true;
+	}
+	return false;
+}
+
+static int refuse_word(struct line *l, const char *word, const char *name, size_t length)
+{
+	if (length == 4 && memcmp(name, "http", 4) == 0)
+		return BAD(l->message, "no page is served: --flame -o FILE.html writes one");
+	return BAD(l->message, "unknown option %.*s", (int)(name - word) + (int)length, word);
+}
+
 static int take_word(struct line *l, const char *word)
 {
 	const char *name = word + (word[1] == '-' ? 2 : 1);
@@ -286,11 +322,10 @@ static int take_word(struct line *l, const char *word)
 	size_t length = value ? (size_t)(value - name) : strlen(name);
 	const struct report_option *option = report_option_find(name, length);
 
-	if (!option)
-		return BAD(l->message, "unknown option %.*s", (int)(name - word) + (int)length,
-			   word);
 	if (value)
 		value++;
+	if (!option)
+		return take_type(l, name, length, value) ? 0 : refuse_word(l, word, name, length);
 	if (!value && takes_argument(option)) {
 		if (l->at >= l->argc)
 			return BAD(l->message, "%s needs an argument", word);

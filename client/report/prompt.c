@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <histedit.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "client/report/produce.h"
@@ -77,6 +79,15 @@ static unsigned char complete(EditLine *edit, int key)
 	return CC_REFRESH;
 }
 
+/* As the terminal would; EL_SIGNAL puts it in order before and after. */
+static unsigned char suspend(EditLine *edit, int key)
+{
+	(void)edit;
+	(void)key;
+	kill(0, SIGTSTP);
+	return CC_REFRESH;
+}
+
 static int open_editor(struct prompt *p)
 {
 	HistEvent event;
@@ -92,6 +103,11 @@ static int open_editor(struct prompt *p)
 	el_set(p->edit, EL_EDITOR, "emacs");
 	el_set(p->edit, EL_HIST, history, p->history);
 	el_set(p->edit, EL_SIGNAL, 1);
+	/* At the prompt Ctrl-C empties the line; while a report is made, it ends profctl. */
+	el_set(p->edit, EL_SETTY, "-d", "-isig", NULL);
+	el_set(p->edit, EL_BIND, "^C", "em-kill-line", NULL);
+	el_set(p->edit, EL_ADDFN, "profctl-suspend", "stops until continued", suspend);
+	el_set(p->edit, EL_BIND, "^Z", "profctl-suspend", NULL);
 	el_set(p->edit, EL_ADDFN, "profctl-complete", "completes a name", complete);
 	el_set(p->edit, EL_BIND, "^I", "profctl-complete", NULL);
 	el_source(p->edit, NULL);
@@ -133,8 +149,33 @@ static int write_file(const struct prompt *p, const struct report_options *o, co
 	return 0;
 }
 
-/* All of it or nothing, whether it goes to a file or is printed. */
-static int report(struct prompt *p, const struct report_options *o)
+/* Blocks until @command ends, which Ctrl-C is for meanwhile (system(3)). 0 or negative errno. */
+static int pipe_to(const struct prompt *p, const char *command, const char *data, size_t length)
+{
+	cleanup(closep) int fd = memfd_create("report", 0); /* the shell's as well */
+	cleanup(freep) char *line = NULL;
+
+	if (fd < 0)
+		return error_origin(-errno);
+	if (asprintf(&line, "{ %s\n} </dev/fd/%d %d<&-", command, fd, fd) < 0) {
+		line = NULL;
+		return error_origin(-ENOMEM);
+	}
+	for (size_t done = 0; done < length;) {
+		ssize_t n = write(fd, data + done, length - done);
+
+		if (n <= 0)
+			return error_origin(n < 0 ? -errno : -EIO);
+		done += (size_t)n;
+	}
+	fflush(p->streams->out);
+	if (system(line) == -1)
+		return error_origin(-errno);
+	return 0;
+}
+
+/* All of it or nothing, whether it goes to a file, to @command or is printed. */
+static int report(struct prompt *p, const struct report_options *o, const char *command)
 {
 	const struct produce_context c = {.note = note, .context = p};
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
@@ -144,7 +185,7 @@ static int report(struct prompt *p, const struct report_options *o)
 	FILE *out;
 	int r;
 
-	if (produce_is_binary(o) && !to_file && p->streams->is_terminal) {
+	if (produce_is_binary(o) && !to_file && !*command && p->streams->is_terminal) {
 		say(p, "that is nothing for a terminal: end the command with >FILE");
 		return 0;
 	}
@@ -160,6 +201,8 @@ static int report(struct prompt *p, const struct report_options *o)
 		return r > 0 ? 0 : r;
 	if (to_file)
 		return write_file(p, o, data, length);
+	if (*command)
+		return pipe_to(p, command, data, length);
 	fwrite(data, 1, length, p->streams->out);
 	return 0;
 }
@@ -194,7 +237,8 @@ static void print_commands(const struct prompt *p)
 {
 	FILE *out = p->streams->out;
 
-	fputs("Commands, with how many rows, -cum, what to look at, -what to leave out, >FILE:\n",
+	fputs("Commands, with how many rows, -cum, what to look at, -what to leave out, >FILE, | "
+	      "COMMAND:\n",
 	      out);
 	for (const struct report_option *option = report_options_all; option->name; option++)
 		if (option->kind == REPORT_OPTION_VIEW ||
@@ -247,7 +291,7 @@ static int obey(struct prompt *p, const char *line, bool *ret_quit)
 		return r > 0 ? 0 : r;
 	switch (command.kind) {
 	case PROMPT_REPORT:
-		return report(p, &command.options);
+		return report(p, &command.options, command.pipe);
 	case PROMPT_OPTIONS:
 		print_settings(p);
 		break;

@@ -159,7 +159,7 @@ static int also(struct prompt_settings *s, const char **to, const char *word)
 
 struct words {
 	char *rest; /* strtok_r()'s */
-	const char *focus, *ignore;
+	const char *focus, *ignore, *pipe;
 };
 
 static bool parse_count(const char *word, int64_t *ret)
@@ -175,6 +175,25 @@ static bool parse_count(const char *word, int64_t *ret)
 	return true;
 }
 
+/* All that follows the bar, as it was typed. */
+static int take_pipe(struct prompt_settings *s, struct words *w, const char *word,
+		     struct profile_message *message)
+{
+	cleanup(freep) char *command = NULL;
+	const char *text;
+	size_t length;
+
+	if (asprintf(&command, "%s %s", word + 1, w->rest ? w->rest : "") < 0) {
+		command = NULL;
+		return error_origin(-ENOMEM);
+	}
+	w->rest = NULL;
+	text = command;
+	length = strlen(command);
+	trim(&text, &length);
+	return length ? copy(s, text, length, &w->pipe) : BAD(message, "which command, behind |?");
+}
+
 static int take_word(struct prompt_settings *s, struct words *w, const char *word,
 		     struct report_options *o, struct profile_message *message)
 {
@@ -186,6 +205,8 @@ static int take_word(struct prompt_settings *s, struct words *w, const char *wor
 			return BAD(message, "which file, behind >?");
 		return copy(s, word, strlen(word), &o->output);
 	}
+	if (*word == '|')
+		return take_pipe(s, w, word, message);
 	if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0) {
 		o->cum = 1;
 		return 0;
@@ -209,7 +230,7 @@ static int take_view(struct prompt_settings *s, const struct report_option *view
 		r = copy(s, word, strlen(word), &o->pattern);
 	}
 	w->focus = w->ignore = "";
-	while (!r && (word = strtok_r(NULL, BLANKS, &w->rest)))
+	while (!r && w->rest && (word = strtok_r(NULL, BLANKS, &w->rest)))
 		r = take_word(s, w, word, o, message);
 	if (*w->focus)
 		*(is_tags ? &o->tagfocus : &o->focus) = w->focus;
@@ -242,6 +263,7 @@ static int command(struct prompt_settings *s, char *line, struct prompt_command 
 	struct words w = {0};
 	char *word = strtok_r(line, BLANKS, &w.rest);
 	const struct report_option *view;
+	int r;
 
 	if (strcmp(word, "o") == 0 || strcmp(word, "options") == 0) {
 		ret->kind = PROMPT_OPTIONS;
@@ -258,10 +280,17 @@ static int command(struct prompt_settings *s, char *line, struct prompt_command 
 	}
 	ret->options = s->options;
 	view = find_view(word, &ret->options.nodecount);
+	if (!view && strchr(word, '='))
+		return BAD(message, "there is no setting '%.*s'; o lists them",
+			   (int)strcspn(word, "=") < 80 ? (int)strcspn(word, "=") : 80, word);
 	if (!view)
 		return BAD(message, "there is no command '%.80s'; help lists them", word);
 	ret->kind = PROMPT_REPORT;
-	return take_view(s, view, &w, &ret->options, message);
+	r = take_view(s, view, &w, &ret->options, message);
+	if (!r && w.pipe && *ret->options.output)
+		return BAD(message, "either >%.80s or a command", ret->options.output);
+	ret->pipe = w.pipe ? w.pipe : "";
+	return r;
 }
 
 int prompt_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
@@ -272,7 +301,7 @@ int prompt_line(struct prompt_settings *s, const char *line, struct prompt_comma
 	bool done;
 	int r;
 
-	*ret = (struct prompt_command){.kind = PROMPT_NOTHING, .topic = ""};
+	*ret = (struct prompt_command){.kind = PROMPT_NOTHING, .topic = "", .pipe = ""};
 	trim(&line, &length);
 	if (!length)
 		return 0;

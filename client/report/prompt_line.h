@@ -7,6 +7,7 @@
  *
  *	top10 -cum foo -bar >file     a view, with options for this time: how many, the order, focus
  *	                              and ignore, and where it goes
+ *	top10 | less                  the same, into a command of the shell
  *	list RE, peek RE ...          views that take an expression first
  *	name=value, lines, cum        a setting from now on
  *	cpu, total_cpu, mean_cpu      which value is shown, by the names of the profile's types
@@ -32,6 +33,7 @@ struct prompt_command {
 	enum prompt_kind kind;
 	struct report_options options;
 	const char *topic;
+	const char *pipe; /* the shell's command that takes the report; "": none */
 };
 
 struct prompt_settings {

@@ -34,10 +34,36 @@ static bool is_image(const uint8_t *data, size_t length)
 	return length >= sizeof(version) - 1 && memcmp(data, version, sizeof(version) - 1) == 0;
 }
 
+/*
+ * What people hand over for a profile. NULL: none of these. perf.data's header begins with a magic
+ * number (tools/perf/Documentation/perf.data-file-format.txt), an ELF file with its own.
+ */
+static const char *strange_file(const uint8_t *data, size_t length)
+{
+	static const struct {
+		const char *magic, *what;
+	} files[] = {
+		{"PERFILE2", "perf's own file; perf script -i FILE prints what can be read"},
+		{"\177ELF", "a program or a library; a PROFILE of it is missing"},
+		{"{\"", "JSON; speedscope's can be written, but not read"},
+		{"<!DOCTYPE html>", "a page, and no profile"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		size_t n = strlen(files[i].magic);
+
+		if (length >= n && memcmp(data, files[i].magic, n) == 0)
+			return files[i].what;
+	}
+	return NULL;
+}
+
 enum any_format any_format_of(const uint8_t *data, size_t length)
 {
 	size_t head = length < ANY_HEAD_BYTES ? length : ANY_HEAD_BYTES;
 
+	if (strange_file(data, length))
+		return ANY_NONE;
 	if (is_image(data, length))
 		return ANY_IMAGE_PROFILE;
 	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
@@ -174,6 +200,8 @@ static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, stru
 	int r;
 
 	switch (format) {
+	case ANY_NONE:
+		return profile_refuse(message, ANY_E_MALFORMED, "%s", strange_file(data, length));
 	case ANY_CPUPROFILE:
 		r = cpuprofile_read(data, length, ret, message);
 		break;

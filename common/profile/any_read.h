@@ -22,6 +22,7 @@ enum any_format {
 	ANY_IMAGE_PROFILE,
 	ANY_PERF_SCRIPT,
 	ANY_COLLAPSED,
+	ANY_NONE, /* another kind of file that is often taken for a profile */
 };
 
 enum {

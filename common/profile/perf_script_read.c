@@ -22,6 +22,7 @@
 
 #define EVENTS_MAX  (PROFILE_TYPES_MAX - 1)
 #define INLINED_MAX 256 /* in one frame; perf knows fewer */
+#define COMM_MAX    15
 
 #define REFUSE(message, ...) profile_refuse(message, PERF_SCRIPT_E_MALFORMED, __VA_ARGS__)
 
@@ -42,6 +43,7 @@ struct reader {
 	struct head head; /* of the sample that is being read */
 	bool has_head;
 	uint32_t key_pid, key_tid, key_comm;
+	uint32_t program; /* mapping of the first program that a process is named after */
 };
 
 static void reader_deinit(struct reader *r)
@@ -211,6 +213,21 @@ static int function_of(struct reader *r, struct text_span symbol, uint32_t *ret)
 	return e ? e : profile_add_function(r->p, &function, ret);
 }
 
+/* The kernel names a process after the file that it executes, by 15 bytes at most (proc(5)). */
+static bool is_program(struct text_span object, struct text_span comm)
+{
+	const char *base = object.end;
+	size_t length;
+
+	while (base > object.at && base[-1] != '/')
+		base--;
+	length = (size_t)(object.end - base);
+	if (length > COMM_MAX)
+		length = COMM_MAX;
+	return base > object.at && length == text_length(comm) &&
+	       memcmp(base, comm.at, length) == 0;
+}
+
 static int mapping_of(struct reader *r, struct text_span object, uint32_t *ret)
 {
 	struct profile_mapping mapping = {.has_functions = true};
@@ -220,7 +237,11 @@ static int mapping_of(struct reader *r, struct text_span object, uint32_t *ret)
 	if (!text_length(object))
 		return 0;
 	e = profile_add_string(r->p, object.at, text_length(object), &mapping.path);
-	return e ? e : profile_add_mapping(r->p, &mapping, ret);
+	if (!e)
+		e = profile_add_mapping(r->p, &mapping, ret);
+	if (!e && r->program == PROFILE_NONE && is_program(object, r->head.comm))
+		r->program = *ret;
+	return e;
 }
 
 static int add_frame(struct reader *r, const struct frame *frame)
@@ -390,13 +411,17 @@ static int read_all(struct reader *r, struct text_lines lines)
 		e = set_types(r);
 	while (!e && text_next(&lines, &line))
 		e = read_line(r, &line);
-	return e ? e : end_sample(r);
+	if (!e)
+		e = end_sample(r);
+	if (!e && r->program != PROFILE_NONE)
+		profile_set_main_mapping(r->p, r->program);
+	return e;
 }
 
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 		     struct profile_message *message)
 {
-	cleanup(reader_deinit) struct reader r = {.message = message};
+	cleanup(reader_deinit) struct reader r = {.message = message, .program = PROFILE_NONE};
 	int e = read_all(&r, text_lines_of(data, length));
 
 	if (e == -E2BIG)

@@ -182,6 +182,44 @@ static void test_answers(void **state)
 				    "profctl list\n");
 }
 
+/* Files of one process each are one line a window. */
+static void test_windows(void **state)
+{
+	static const struct {
+		const char *file, *format;
+		uint64_t minute;
+	} files[] = {
+		{"a/1-60s.c-8.prof", "legacy", 0}, {"a/1-60s.d.e-9.prof", "legacy", 0},
+		{"a/1-60s.pb.gz", "pprof", 0},     {"a/2-60s.x.y-3.prof", "legacy", 1},
+		{"a/2-60s.pb.gz", "pprof", 1},
+	};
+	Profd__Control__Response listing = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Listing l = PROFD__CONTROL__LISTING__INIT;
+	Profd__Control__ListingRow rows[ARRAY_SIZE(files)], *all[ARRAY_SIZE(files)];
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		profd__control__listing_row__init(&rows[i]);
+		rows[i].file = (char *)(uintptr_t)files[i].file;
+		rows[i].format = (char *)(uintptr_t)files[i].format;
+		rows[i].start_ns = files[i].minute * UINT64_C(60000000000);
+		rows[i].end_ns = rows[i].start_ns + UINT64_C(60000000000);
+		rows[i].samples = 31;
+		rows[i].bytes = 4096;
+		all[i] = &rows[i];
+	}
+	listing.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
+	listing.listing = &l;
+	l.n_rows = ARRAY_SIZE(files);
+	l.rows = all;
+	start_daemon(w, &listing);
+	assert_int_equal(run(w, "list -s cron.service"), 0);
+	assert_non_null(strstr(w->out, "pprof        31  4.0 KiB      1  a/1-60s.pb.gz\n"));
+	assert_non_null(strstr(w->out, "legacy       62  8.0 KiB      2  a/1-60s.*.prof\n"));
+	assert_non_null(strstr(w->out, "legacy       31  4.0 KiB      1  a/2-60s.x.y-3.prof\n"));
+	assert_null(strstr(w->out, "d.e-9"));
+}
+
 static void test_errors(void **state)
 {
 	static const struct {
@@ -314,8 +352,9 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answers),        TEST(test_errors),       TEST(test_no_daemon),
-		TEST(test_usage_and_help), TEST(test_which_socket), TEST(test_full_disk),
+		TEST(test_answers),   TEST(test_windows),        TEST(test_errors),
+		TEST(test_no_daemon), TEST(test_usage_and_help), TEST(test_which_socket),
+		TEST(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,23 @@ static void test_perf_script_without_chains(void **state)
 	profile_free(p);
 }
 
+/* What the process was called after is the program, though others came first. */
+static void test_perf_script_program(void **state)
+{
+	struct profile *p = read_text("a_long_name_that 4 1.5: 1 cycles: \n"
+				      "\t 10 f (/lib/libc.so.6)\n"
+				      "\t 20 main (/opt/a_long_name_tha)\n\n"
+				      "a_long_name_tha 4 1.6: 1 cycles: \n"
+				      "\t 10 f (/lib/libc.so.6)\n"
+				      "\t 20 main (/opt/a_long_name_that_is_cut)\n",
+				      ANY_PERF_SCRIPT);
+
+	(void)state;
+	assert_string_equal(profile_string(p, p->mappings[0].path), "/opt/a_long_name_that_is_cut");
+	assert_collapsed(p, "main;f 2\n");
+	profile_free(p);
+}
+
 static void test_perf_script_refuses(void **state)
 {
 	char many[4096] = "";
@@ -197,6 +214,16 @@ static void test_perf_script_refuses(void **state)
 	for (unsigned i = 0; i < PROFILE_TYPES_MAX; i++)
 		snprintf(many + strlen(many), sizeof(many) - strlen(many), "a 1 1.5: e%u:\n", i);
 	refuse_text(many, "line 16");
+}
+
+static void test_other_files(void **state)
+{
+	(void)state;
+	refuse_text("PERFILE2\1\2\3", "perf script -i");
+	refuse_text("\177ELF\2\1\1", "a program or a library");
+	refuse_text("{\"shared\":{\"frames\":[]}}\n", "speedscope");
+	refuse_text("<!DOCTYPE html>\n<html>\n", "a page");
+	profile_free(read_text("{main};f 3\n", ANY_COLLAPSED)); /* PHP's */
 }
 
 /* --- telling them apart ----------------------------------------------------------------------- */
@@ -267,7 +294,7 @@ static void test_formats(void **state)
 	(void)state;
 	assert_int_equal(any_format_of(legacy, sizeof(legacy)), ANY_CPUPROFILE);
 	assert_int_equal(any_format_of((const uint8_t *)"\x0a\x04\x08\x01\x10\x02", 6), ANY_PPROF);
-	assert_int_equal(any_format_of((const uint8_t *)"PERFILE2\x68\0\0", 11), ANY_PPROF);
+	assert_int_equal(any_format_of((const uint8_t *)"PERFILE2\x68\0\0", 11), ANY_NONE);
 	refuse_text("", "empty");
 	refuse_text("\x0a\x7f\x08", "");
 }
@@ -281,6 +308,8 @@ int main(void)
 		cmocka_unit_test(test_mark_of_utf8),
 		cmocka_unit_test(test_perf_script),
 		cmocka_unit_test(test_perf_script_without_chains),
+		cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_perf_script_program),
 		cmocka_unit_test(test_perf_script_refuses),
 		cmocka_unit_test(test_image_profile),
 		cmocka_unit_test(test_gzip_of_anything),

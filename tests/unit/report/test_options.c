@@ -77,6 +77,32 @@ static void test_lists(void **state)
 	report_arguments_deinit(&a);
 }
 
+static void test_types(void **state)
+{
+	static const struct {
+		const char *line, *type;
+		bool mean;
+	} cases[] = {
+		{"p", "", false},
+		{"-inuse_space p", "inuse_space", false},
+		{"--alloc_objects p", "alloc_objects", false},
+		{"-total_delay p", "delay", false},
+		{"-mean_delay p", "delay", true},
+		{"-mean_delay=true -contentions p", "contentions", false},
+		{"-alloc_space=false p", "", false},
+	};
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_OPTIONS_OK);
+		assert_string_equal(a.options.sample_index, cases[i].type);
+		assert_int_equal(a.options.mean, cases[i].mean);
+		report_arguments_deinit(&a);
+	}
+}
+
 static void test_refusals(void **state)
 {
 	static const struct {
@@ -84,6 +110,9 @@ static void test_refusals(void **state)
 	} cases[] = {
 		{"", "PROFILE"},
 		{"--nothing p", "unknown option --nothing"},
+		{"-http=:8080 p", "no page is served"},
+		{"-httpd p", "unknown option -httpd"},
+		{"-inuse_space=maybe p", "unknown option -inuse_space"},
 		{"-focus", "needs an argument"},
 		{"-text=maybe p", "takes no argument"},
 		{"-text -tree p", "either --text or --tree"},
@@ -162,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_dashes_and_arguments),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_table),
 	};

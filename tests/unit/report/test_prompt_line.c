@@ -64,6 +64,13 @@ static void test_views(void **state)
 	assert_string_equal(o->ignore, "baz");
 	assert_string_equal(o->output, "out.txt");
 	/* For that time alone. */
+	assert_string_equal(f->command.pipe, "");
+	assert_int_equal(read_line(f, "top3 foo |  less -S 'a  b' | x "), PROMPT_REPORT);
+	assert_string_equal(f->command.pipe, "less -S 'a  b' | x");
+	assert_string_equal(o->focus, "foo");
+	assert_int_equal(read_line(f, "list a|b |head"), PROMPT_REPORT);
+	assert_string_equal(f->command.pipe, "head");
+	assert_string_equal(o->pattern, "a|b");
 	assert_int_equal(read_line(f, "tree > out"), PROMPT_REPORT);
 	assert_int_equal(o->view, REPORT_TREE);
 	assert_int_equal(o->nodecount, REPORT_NODECOUNT_DEFAULT);
@@ -135,7 +142,7 @@ static void test_rest(void **state)
 	refuse(f, "sort=lines", "sort");
 	refuse(f, "peek", "regular expression");
 	refuse(f, "top >", "which file");
-	refuse(f, "service=x", "no command");
+	refuse(f, "service=x", "no setting 'service'");
 }
 
 static struct profile *functions(const char *const *names, size_t n)
