@@ -53,10 +53,22 @@ static void dot_destroy(struct view *view)
 	free(d);
 }
 
+/* With an empty graph. */
+static int begin(struct dot *d)
+{
+	struct graph_options options;
+
+	graph_free(d->graph);
+	d->graph = NULL;
+	graph_options_from(&options, &d->options, true);
+	options.wants_calls = options.is_picture = true;
+	options.is_tree = d->options.call_tree;
+	return graph_new(&d->graph, &options);
+}
+
 static int dot_make(struct view **ret, const struct view_options *options,
 		    struct profile_message *message)
 {
-	struct graph_options graph_options;
 	struct dot *d = calloc(1, sizeof(*d));
 	int r;
 
@@ -65,10 +77,7 @@ static int dot_make(struct view **ret, const struct view_options *options,
 		return error_origin(-ENOMEM);
 	d->view.class = &view_dot;
 	d->options = *options;
-	graph_options_from(&graph_options, options, true);
-	graph_options.wants_calls = graph_options.is_picture = true;
-	graph_options.is_tree = options->call_tree;
-	r = graph_new(&d->graph, &graph_options);
+	r = begin(d);
 	if (r) {
 		dot_destroy(&d->view);
 		return r;
@@ -439,9 +448,11 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out,
 	cleanup(freep) uint32_t *numbers = NULL;
 	cleanup(freep) bool *has_tags = NULL;
 	struct writer w = {.out = out, .g = d->graph, .input = input};
-	int r = graph_end(d->graph, input, ret_again);
+	int r;
 
 	(void)message;
+	*ret_again = graph_tags_are_wrong(d->graph->tags, input);
+	r = *ret_again ? begin(d) : graph_end(d->graph, input, ret_again);
 	if (r || *ret_again)
 		return r;
 	w.numbers = numbers = calloc(d->graph->n_nodes + 1, sizeof(*numbers));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "client/report/graph_private.h"
+#include "client/report/label_units.h"
 #include "client/report/node_name.h"
 #include "client/report/view.h"
 #include "common/error.h"
@@ -31,7 +32,9 @@ struct tag {
 
 struct graph_tags {
 	const char *unit;
-	struct profile *texts; /* only its strings */
+	const char *first_unit; /* that a number was taken to have; NULL: none was met */
+	uint32_t key;           /* of that number */
+	struct profile *texts;  /* only its strings */
 	struct kind *kinds;
 	size_t n_kinds, capacity_kinds;
 	struct pair_table by_name; /* what it is below, and text, to kind */
@@ -113,6 +116,12 @@ static int push_current(struct graph_tags *t, uint32_t kind)
 	return r;
 }
 
+bool graph_tags_are_wrong(const struct graph_tags *t, const struct view_input *input)
+{
+	return t->first_unit && strcmp(t->first_unit, label_units_of(input->label_units,
+								     input->profile, t->key)) != 0;
+}
+
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -151,20 +160,25 @@ static int join_labels(const struct profile *p, const struct stack *stack, char 
 	return r ? error_origin(r) : 0;
 }
 
-static int begin_numbers(struct graph_tags *t, const struct profile *p, const struct stack *stack,
-			 uint32_t below)
+static int begin_numbers(struct graph_tags *t, const struct view_input *input,
+			 const struct stack *stack, uint32_t below)
 {
+	const struct profile *p = input->profile;
+
 	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
-		struct kind like = {.unit = "bytes", .number = l->num, .below = below};
+		struct kind like = {.number = l->num, .below = below};
 		char text[MEASURE_TEXT_MAX];
 		uint32_t kind;
 		int r;
 
 		if (l->str || strcmp(profile_string(p, l->key), "bytes") != 0)
 			continue;
-		if (l->num_unit)
-			like.unit = profile_string(p, l->num_unit);
+		like.unit = label_units_of(input->label_units, p, l->key);
+		if (!t->first_unit) {
+			t->first_unit = like.unit;
+			t->key = l->key;
+		}
 		measure_print(text, sizeof(text), l->num, like.unit, t->unit);
 		r = find_kind(t, text, &like, &kind);
 		if (!r)
@@ -193,7 +207,7 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 		if (!r)
 			r = push_current(t, kind);
 	}
-	return r ? r : begin_numbers(t, p, stack, kind);
+	return r ? r : begin_numbers(t, input, stack, kind);
 }
 
 /* The nodes' first tags, up to @node. */

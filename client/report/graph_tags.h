@@ -5,7 +5,7 @@
 /*
  * What of each node's weight has which labels: in pictures, small boxes below the node. The text
  * labels of a stack are one tag together. Of number labels only `bytes` is told, as a tag of its
- * own below that one.
+ * own below that one, in the key's unit (label_units.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +40,11 @@ void graph_tags_clear(struct graph_tags *t);
 /* What is counted from now on has the labels of @stack. 0 or negative errno. */
 int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 		     const struct stack *stack);
+/*
+ * Whether numbers were counted in another unit than their key turned out to have: all stacks are
+ * needed once more, by tags that are new.
+ */
+bool graph_tags_are_wrong(const struct graph_tags *t, const struct view_input *input);
 /* Once for a node's cum, once more for its flat weight. 0 or negative errno. */
 int graph_tags_count(struct graph_tags *t, uint32_t node, int64_t value, int64_t divisor,
 		     bool is_flat);

@@ -125,7 +125,7 @@ static void test_table(void **state)
 	assert_int_equal(table_print(table, t.out), 0);
 	expect(&t, "NAME       N  LAST\n"
 		   "h\xc3\xa9llo      5  x\n"
-		   "?[31m??  1234  ?y\n");
+		   "?[31m?  1234  ?y\n");
 }
 
 static void test_config(void **state)
