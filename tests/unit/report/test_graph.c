@@ -365,6 +365,32 @@ static void test_namesakes_in_order(void **state)
 	graph_free(g);
 }
 
+/* Before that by what they weigh with their callees, then by their lines, as texts. */
+static void test_namesakes_by_line(void **state)
+{
+	static const uint32_t lines[] = {9, 10, 7}, sorted[] = {7, 10, 9};
+	struct graph_options options = {.wants_calls = true, .tells_objects = true};
+	struct fixture *f = *state;
+	uint32_t callee = fixture_frame(f, "callee");
+	struct fixture_stack *s;
+	struct graph *g;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		f->frames[callee + 1 + i] = (struct frame){.name = fixture_text(f, "same"),
+							   .start_line = lines[i]};
+		fixture_push(f, 1, 1)->frames[0] = callee + 1 + i;
+	}
+	f->n_frames = callee + 4;
+	s = fixture_push(f, 2, 1);
+	s->frames[0] = callee;
+	s->frames[1] = callee + 3;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 4);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(g->infos[g->nodes[g->order[i + 1]].info].start_line, sorted[i]);
+	graph_free(g);
+}
+
 static void test_tree(void **state)
 {
 	struct graph_options options = {.wants_calls = true, .is_tree = true, .by_cum = true};
@@ -510,6 +536,7 @@ int main(void)
 		TEST(test_inlined_in_trees),
 		TEST(test_heavy_residual),
 		TEST(test_namesakes_in_order),
+		TEST(test_namesakes_by_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
