@@ -87,6 +87,11 @@ static void test_choose_unit(void **state)
 	assert_string_equal(measure_choose_unit(10000000, 30000000000, "nanoseconds"), "s");
 	assert_string_equal(measure_choose_unit(1000, 30000000000, "nanoseconds"), "us");
 	assert_string_equal(measure_choose_unit(100000000, 2000000000, "nanoseconds"), "ms");
+	/* A hundred times the smallest is just the largest, and less. */
+	assert_string_equal(measure_choose_unit(10000000, 1000000000, "ns"), "ms");
+	assert_string_equal(measure_choose_unit(10000000, 1000000001, "ns"), "s");
+	/* There is no smallest. */
+	assert_string_equal(measure_choose_unit(0, 5000, "ns"), "us");
 	assert_string_equal(measure_choose_unit(0, 2000000000, "nanoseconds"), "s");
 	assert_string_equal(measure_choose_unit(1, 5, "samples"), "samples");
 	assert_string_equal(measure_choose_unit(0, 0, "bytes"), "B");

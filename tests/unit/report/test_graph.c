@@ -202,6 +202,8 @@ static void test_order(void **state)
 	g = fold(f, &options);
 	assert_order(g, "m y w x z");
 	graph_free(g);
+	/* What has nothing of its own is as negative as what it calls. */
+	fixture_stack(f, "n;y", -1);
 	options.drop_negative = true;
 	g = fold(f, &options);
 	assert_order(g, "m w x z");
@@ -340,6 +342,55 @@ static void test_objects(void **state)
 	graph_free(g);
 }
 
+/* Of one name and weight: by their objects, and those without come last, as pprof has them. */
+static void test_namesakes_in_order(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .tells_objects = true};
+	static const char *const objects[] = {"", "libz.so", "liba.so"};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		f->frames[i] = (struct frame){.name = fixture_text(f, "same"),
+					      .object = fixture_text(f, objects[i])};
+		fixture_push(f, 1, 1)->frames[0] = i;
+	}
+	f->n_frames = 3;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(profile_string(f->p,
+						   g->infos[g->nodes[g->order[i]].info].object),
+				    objects[2 - i]);
+	graph_free(g);
+}
+
+/* Before that by what they weigh with their callees, then by their lines, as texts. */
+static void test_namesakes_by_line(void **state)
+{
+	static const uint32_t lines[] = {9, 10, 7}, sorted[] = {7, 10, 9};
+	struct graph_options options = {.wants_calls = true, .tells_objects = true};
+	struct fixture *f = *state;
+	uint32_t callee = fixture_frame(f, "callee");
+	struct fixture_stack *s;
+	struct graph *g;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		f->frames[callee + 1 + i] = (struct frame){.name = fixture_text(f, "same"),
+							   .start_line = lines[i]};
+		fixture_push(f, 1, 1)->frames[0] = callee + 1 + i;
+	}
+	f->n_frames = callee + 4;
+	s = fixture_push(f, 2, 1);
+	s->frames[0] = callee;
+	s->frames[1] = callee + 3;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 4);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(g->infos[g->nodes[g->order[i + 1]].info].start_line, sorted[i]);
+	graph_free(g);
+}
+
 static void test_tree(void **state)
 {
 	struct graph_options options = {.wants_calls = true, .is_tree = true, .by_cum = true};
@@ -468,12 +519,24 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_sums),           TEST(test_recursion), TEST(test_deep_recursion),
-		TEST(test_overflow),       TEST(test_order),     TEST(test_nothing_is_left),
-		TEST(test_fraction),       TEST(test_count),     TEST(test_edge_fraction),
-		TEST(test_inlined),        TEST(test_objects),   TEST(test_tree),
-		TEST(test_mean),           TEST(test_redundant), TEST(test_inlined_in_trees),
+		TEST(test_sums),
+		TEST(test_recursion),
+		TEST(test_deep_recursion),
+		TEST(test_overflow),
+		TEST(test_order),
+		TEST(test_nothing_is_left),
+		TEST(test_fraction),
+		TEST(test_count),
+		TEST(test_edge_fraction),
+		TEST(test_inlined),
+		TEST(test_objects),
+		TEST(test_tree),
+		TEST(test_mean),
+		TEST(test_redundant),
+		TEST(test_inlined_in_trees),
 		TEST(test_heavy_residual),
+		TEST(test_namesakes_in_order),
+		TEST(test_namesakes_by_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,18 +332,90 @@ static void test_comments(void **state)
 }
 
 /* Views of no stacks say so, and nothing else. */
+/* What a function weighs with its callees counts for the unit, if it has nothing of its own. */
+static void test_smallest(void **state)
+{
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+	struct view_input input;
+
+	options.nodefraction = 0;
+	fixture_stack(f, "rare;work", 1)->values[1] = MS;
+	fixture_stack(f, "main;work", 1)->values[1] = 5000 * MS;
+	input = fixture_input(f);
+	input.type = 1;
+	input.total = 5001 * MS;
+	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	assert_contains(text, "    5001ms   100%   100%     5001ms   100%  work\n");
+	assert_contains(text, "         0     0%   100%        1ms  0.02%  rare\n");
+}
+
+/* One key with texts and numbers has a line of each; means are divided by their sample's count. */
+static void test_traces_mean(void **state)
+{
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+	struct view_input input;
+	struct fixture_stack *s = fixture_stack(f, "main", 4);
+
+	s->values[1] = 20 * MS;
+	fixture_label(f, s, "both", "x", 0, NULL);
+	fixture_label(f, s, "both", NULL, 5, NULL);
+	input = fixture_input(f);
+	input.type = 1;
+	input.mean = true;
+	assert_int_equal(fixture_try(f, &view_traces, &options, &input, &text), 0);
+	assert_contains(text, "      both:  x\n      both:  5\n       5ms   main\n");
+}
+
+/* The heaviest first, whatever its sign; equal ones by what they say. Below 0 there are no shares.
+ */
+static void test_tags_in_order(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		int64_t weight;
+	} labels[] = {{"order", "b", 5},
+		      {"order", "a", 5},
+		      {"order", "c", -9},
+		      {"sign", "x", -3},
+		      {"sign", "y", -4}};
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		fixture_label(f, fixture_stack(f, "main", labels[i].weight), labels[i].key,
+			      labels[i].value, 0, NULL);
+	text = fixture_view(f, &view_tags, &options);
+	assert_string_equal(text, " order: Total 1.0\n"
+				  "        -9.0 (900.00%): c\n"
+				  "         5.0 (500.00%): a\n"
+				  "         5.0 (500.00%): b\n"
+				  "\n"
+				  " sign: Total -7.0\n"
+				  "       -4.0: y\n"
+				  "       -3.0: x\n"
+				  "\n");
+}
+
 static void test_nothing(void **state)
 {
 	static const struct view_class *const classes[] = {
 		&view_text, &view_tree, &view_traces, &view_tags, &view_dot, &view_callgrind,
 	};
 	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		free(fixture_view(f, classes[i], NULL));
 	fixture_stack(f, "zero", 0);
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		free(fixture_view(f, classes[i], NULL));
+	text = fixture_view(f, &view_tree, NULL);
+	assert_string_equal(text + strlen(text) - strlen("context\n"), "context\n");
 }
 
 static void test_names(void **state)
@@ -376,11 +448,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_text),   TEST(test_text_trimmed),   TEST(test_units),
-		TEST(test_header), TEST(test_hostile_ledger), TEST(test_tree),
-		TEST(test_peek),   TEST(test_traces),         TEST(test_tags),
-		TEST(test_raw),    TEST(test_comments),       TEST(test_nothing),
-		TEST(test_names),
+		TEST(test_text),          TEST(test_text_trimmed),   TEST(test_units),
+		TEST(test_header),        TEST(test_hostile_ledger), TEST(test_tree),
+		TEST(test_peek),          TEST(test_traces),         TEST(test_tags),
+		TEST(test_raw),           TEST(test_comments),       TEST(test_nothing),
+		TEST(test_names),         TEST(test_smallest),       TEST(test_traces_mean),
+		TEST(test_tags_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
