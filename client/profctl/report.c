@@ -64,32 +64,21 @@ static int status_of(const struct context *context, int r, const struct profile_
 	return STATUS_DONE;
 }
 
-static int save(const struct context *context, const char *path, const char *data, size_t length)
-{
-	struct profile_message message;
-
-	if (profile_file_save(path, (const uint8_t *)data, length, &message))
-		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
-	return STATUS_DONE;
-}
-
 /* To a file that appears whole, or not at all. */
 static int report_to_file(struct context *context, struct load *l, const struct report_options *o,
 			  const struct produce_context *c)
 {
-	struct profile_message message;
-	cleanup(freep) char *data = NULL;
-	size_t length;
-	FILE *out = open_memstream(&data, &length);
+	struct profile_message message, of_file;
+	struct profile_file_saving saving;
 	int r;
 
-	if (!out)
-		return report_complain(context, -ENOMEM);
-	r = produce(l, o, c, out, &message);
+	if (profile_file_begin(&saving, o->output, &of_file))
+		return complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
+	r = produce(l, o, c, saving.out, &message);
 	progress_clear(&((struct telling *)c->context)->progress);
-	if (fclose(out) != 0 && !r)
-		r = -ENOMEM;
-	return r ? status_of(context, r, &message) : save(context, o->output, data, length);
+	if (profile_file_end(&saving, r == 0, &of_file))
+		return complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
+	return status_of(context, r, &message);
 }
 
 static int report_once(struct context *context, struct telling *telling, struct load *l,

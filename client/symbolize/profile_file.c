@@ -61,79 +61,117 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 	return r > 0 ? PROFILE_FILE_E_FAILED : r;
 }
 
-/* Returns 0 or negative errno. */
-static int put(int fd, const uint8_t *data, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, data, length);
+/* --- saving ----------------------------------------------------------------------------------- */
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
-/* Beside @path, so that it can be renamed to it. */
-static int open_temporary(const char *path, char ret[PATH_MAX])
+static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int folder = slash ? (int)(slash + 1 - path) : 0;
 
+	return slash ? (int)(slash + 1 - path) : 0;
+}
+
+/* Makes a file of a new name beside @path, or gives the one that @fd is such a name. */
+static int make_temporary(const char *path, int fd, char ret[PATH_MAX])
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	for (unsigned i = 0; i < TRIES_MAX; i++) {
 		uint64_t number = 0;
-		int fd, n;
+		int n, r;
 
 		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
 			number = (uint64_t)getpid() * TRIES_MAX + i;
-		n = snprintf(ret, PATH_MAX, "%.*s.profctl-%016llx", folder, path,
+		n = snprintf(ret, PATH_MAX, "%.*s.profctl-%016llx", folder_length(path), path,
 			     (unsigned long long)number);
 		if (n >= PATH_MAX) {
 			errno = ENAMETOOLONG;
-			return -1;
+			break;
 		}
-		fd = open(ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
+		r = fd < 0 ? open(ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+			   : linkat(AT_FDCWD, self, AT_FDCWD, ret, AT_SYMLINK_FOLLOW);
+		if (r >= 0)
+			return r;
+		if (errno != EEXIST)
+			break;
 	}
+	ret[0] = '\0';
 	return -1;
 }
 
-static int save_beside(const char *path, const uint8_t *data, size_t length)
+/* A file without a name, in the folder of @path. Not all file systems have those (open(2)). */
+static int open_nameless(const char *path)
 {
-	char temporary[PATH_MAX];
-	int fd = open_temporary(path, temporary), r;
+	char folder[PATH_MAX];
+	int n = snprintf(folder, sizeof(folder), "%.*s.", folder_length(path), path);
 
-	if (fd < 0)
-		return -errno;
-	r = put(fd, data, length);
-	/* A file system may tell only now that it is full (close(2)). */
-	if (close(fd) < 0 && !r)
-		r = -errno;
-	if (!r && rename(temporary, path) < 0)
-		r = -errno;
-	if (r)
-		unlink(temporary);
-	return r;
+	if (n >= PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
-static int save_into(const char *path, const uint8_t *data, size_t length)
+int profile_file_begin(struct profile_file_saving *ret, const char *path,
+		       struct profile_message *message)
 {
-	cleanup(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+	int fd;
 
-	return fd < 0 ? -errno : put(fd, data, length);
+	ret->path = path;
+	ret->temporary[0] = '\0';
+	ret->is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	fd = ret->is_special ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_nameless(path);
+	if (fd < 0 && !ret->is_special)
+		fd = make_temporary(path, -1, ret->temporary);
+	if (fd < 0)
+		return fail_errno(message);
+	ret->out = fdopen(fd, "w");
+	if (ret->out)
+		return PROFILE_FILE_E_OK;
+	if (*ret->temporary)
+		unlink(ret->temporary);
+	close(fd);
+	return fail_errno(message);
+}
+
+/* 0, or an errno. Why something before the last bytes was not written is asked for once more. */
+static int finish(struct profile_file_saving *s)
+{
+	int error = fflush(s->out) != 0 ? errno : 0;
+
+	if (!error && ferror(s->out))
+		error = write(fileno(s->out), "", 1) < 0 ? errno : EIO;
+	if (!error && !s->is_special && !*s->temporary &&
+	    make_temporary(s->path, fileno(s->out), s->temporary) < 0)
+		error = errno;
+	return error;
+}
+
+int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message)
+{
+	int error = keep ? finish(s) : 0;
+
+	/* A file system may tell only now that it is full (close(2)). */
+	if (fclose(s->out) != 0 && keep && !error)
+		error = errno;
+	s->out = NULL;
+	if (keep && !error && *s->temporary && rename(s->temporary, s->path) < 0)
+		error = errno;
+	if ((!keep || error) && *s->temporary)
+		unlink(s->temporary);
+	errno = error;
+	return error ? fail_errno(message) : PROFILE_FILE_E_OK;
 }
 
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		      struct profile_message *message)
 {
-	struct stat st;
-	bool is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-	int r = is_special ? save_into(path, data, length) : save_beside(path, data, length);
+	struct profile_file_saving saving;
+	int r = profile_file_begin(&saving, path, message);
 
-	errno = -r;
-	return r ? fail_errno(message) : PROFILE_FILE_E_OK;
+	if (r)
+		return r;
+	fwrite(data, 1, length, saving.out);
+	return profile_file_end(&saving, true, message);
 }

@@ -5,6 +5,10 @@
 /*
  * Profiles in files of the user's: read whatever format they have, written whole or not at all.
  */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "common/profile/pprof.h" /* struct profile_message */
 #include "common/profile/profile.h"
 
@@ -25,5 +29,22 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
  */
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		      struct profile_message *message);
+
+/*
+ * The same of what is not held in memory: written to `out`, whose errors profile_file_end() looks
+ * for. Until then it has no name, where file systems can do that, and is gone if the program ends.
+ * Unless @keep nothing of it is left, but in what is no regular file. Each begun one must be ended.
+ * Returns PROFILE_FILE_E_*.
+ */
+struct profile_file_saving {
+	FILE *out;
+	const char *path;         /* borrowed */
+	char temporary[PATH_MAX]; /* "": it has none yet */
+	bool is_special;
+};
+
+int profile_file_begin(struct profile_file_saving *ret, const char *path,
+		       struct profile_message *message);
+int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message);
 
 #endif

@@ -30,9 +30,7 @@ function definitions(pairs) {
 }
 
 function setPaper(on) {
-	const { scroller, paper } = flame;
-
-	if (on === !!paper)
+	if (on === !!flame.paper)
 		return;
 	hover(-1);
 	flame.setPaper(on ? PAPER_SCALE : 0);
@@ -41,7 +39,5 @@ function setPaper(on) {
 	readTheme();
 	showChoices();
 	flame.resize();
-	if (paper)
-		scroller.scrollTop = paper.scrolled;
 	flame.draw();
 }
