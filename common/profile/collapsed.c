@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/profile/text_lines.h"
 #include "common/utf8.h"
 
 struct line {
@@ -22,6 +23,12 @@ static void put_name(FILE *out, const char *name)
 	size_t n;
 
 	for (; *name; name += n ? n : 1) {
+		/* At the beginning of a text it would be no part of it: see text_lines.h. */
+		if (strncmp(name, TEXT_MARK, strlen(TEXT_MARK)) == 0) {
+			fputc('?', out);
+			n = strlen(TEXT_MARK);
+			continue;
+		}
 		n = utf8_harmless(name);
 		fwrite(*name == ';' ? ":" : n ? name : "?", 1, n ? n : 1, out);
 	}
