@@ -59,7 +59,8 @@ static void put_location(FILE *out, const struct profile *p, const struct profil
 
 		if (i < l->n_lines)
 			fputc(';', out);
-		if (*name)
+		/* Blanks alone would be read as the end of the line. */
+		if (name[strspn(name, " ")])
 			put_name(out, name);
 		else
 			put_nameless(out, p, l);
