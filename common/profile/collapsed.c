@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/profile/text_lines.h"
 #include "common/utf8.h"
 
 struct line {
@@ -22,11 +23,16 @@ static void put_name(FILE *out, const char *name)
 	bool is_harmless;
 
 	for (size_t n; *name; name += n) {
+		/* At the beginning of a text it would be no part of it: see text_lines.h. */
+		const bool is_mark = strncmp(name, TEXT_MARK, strlen(TEXT_MARK)) == 0;
+
 		n = utf8_next(name, &is_harmless);
 		if (*name == ';')
 			fputc(':', out);
+		else if (is_harmless && !is_mark)
+			fwrite(name, 1, n, out);
 		else
-			fwrite(is_harmless ? name : "?", 1, is_harmless ? n : 1, out);
+			fputc('?', out);
 	}
 }
 
@@ -55,7 +61,8 @@ static void put_location(FILE *out, const struct profile *p, const struct profil
 
 		if (i < l->n_lines)
 			fputc(';', out);
-		if (*name)
+		/* Blanks alone would be read as the end of the line. */
+		if (name[strspn(name, " ")])
 			put_name(out, name);
 		else
 			put_nameless(out, p, l);

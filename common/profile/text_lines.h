@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define TEXT_MARK "\xef\xbb\xbf" /* U+FEFF: what editors put before UTF-8 */
+
 struct text_span {
 	const char *at, *end;
 };
@@ -32,10 +34,10 @@ static inline size_t text_length(struct text_span span)
 	return (size_t)(span.end - span.at);
 }
 
-/* Before the first line. The mark that editors put before UTF-8 is no part of it. */
+/* Before the first line, of which TEXT_MARK is no part. */
 static inline struct text_lines text_lines_of(const uint8_t *data, size_t length)
 {
-	size_t mark = length >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	size_t mark = length >= 3 && memcmp(data, TEXT_MARK, 3) == 0 ? 3 : 0;
 
 	return (struct text_lines){.at = (const char *)data + mark,
 				   .end = (const char *)data + length,

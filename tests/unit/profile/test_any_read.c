@@ -108,6 +108,14 @@ static void test_mark_of_utf8(void **state)
 		      ANY_PERF_SCRIPT);
 	assert_collapsed(p, "f 1\n");
 	profile_free(p);
+	/* A name of blanks is none. */
+	p = read_text("; ; 7\n", ANY_COLLAPSED);
+	assert_collapsed(p, "0x0 7\n");
+	profile_free(p);
+	/* Behind a blank it is a name, which must not be lost when it is written. */
+	p = read_text(" \xef\xbb\xbf 5\n", ANY_COLLAPSED);
+	assert_collapsed(p, "? 5\n");
+	profile_free(p);
 	refuse_text("\xef\xbb\xbfhello\n", "line 1 (byte 3)");
 	refuse_text("\xef\xbb\xbf", "no stacks");
 }
