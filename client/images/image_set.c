@@ -282,6 +282,23 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 	return IMAGE_SET_E_OK;
 }
 
+size_t image_first_count(const struct image *image, uint64_t address)
+{
+	size_t first = 0, n = image->n_counts;
+
+	while (n) {
+		size_t half = n / 2;
+
+		if (image->tstart + image->counts[first + half].offset < address) {
+			first += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return first;
+}
+
 const char *image_title(const struct image *image, size_t *ret_length)
 {
 	const char *title = image->paths ? image->paths : image->name;

@@ -11,6 +11,7 @@
 #include "client/profctl/images.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
+#include "client/report/node_name.h"
 #include "common/error.h"
 #include "common/profile/regex.h"
 
@@ -66,12 +67,12 @@ static int count_rows(struct listing *l)
 	l->counts = calloc(l->code.n + 1, sizeof(*l->counts));
 	if (!l->counts)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < image->n_counts; i++) {
+	for (size_t i = image_first_count(image, l->procedure->start); i < image->n_counts; i++) {
 		uint64_t address = image->tstart + image->counts[i].offset;
 		const struct code_row *row;
 
-		if (address < l->procedure->start || address >= end)
-			continue;
+		if (address >= end)
+			break;
 		row = code_list_find(&l->code, address);
 		if (row)
 			l->counts[row - l->code.rows] += image->counts[i].count;
@@ -226,13 +227,6 @@ static size_t print_file(FILE *out, const struct listing *l, size_t i,
 	return i;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void print_instructions(FILE *out, const struct listing *l)
 {
 	fprintf(out, "\n%10s  %6s  %12s  %-48s  %s\n", "SAMPLES", "%", "ADDRESS", "INSTRUCTION",
@@ -248,7 +242,7 @@ static void print_instructions(FILE *out, const struct listing *l)
 			size_t length = strlen(text);
 
 			fprintf(out, "%*s", length < 48 ? (int)(50 - length) : 2, "");
-			print_safely(out, last_part(code_list_text(&l->code, row->file)));
+			print_safely(out, node_name_base(code_list_text(&l->code, row->file)));
 			fprintf(out, ":%" PRIu32, row->line);
 		}
 		fputc('\n', out);
@@ -261,12 +255,11 @@ static void print_addresses(FILE *out, const struct listing *l)
 	const struct image *image = l->image;
 
 	fprintf(out, "\n%10s  %6s  %12s\n", "SAMPLES", "%", "ADDRESS");
-	for (size_t i = 0; i < image->n_counts; i++) {
+	for (size_t i = image_first_count(image, l->procedure->start); i < image->n_counts; i++) {
 		uint64_t address = image->tstart + image->counts[i].offset;
 
-		if (address < l->procedure->start ||
-		    address - l->procedure->start >= l->procedure->size)
-			continue;
+		if (address - l->procedure->start >= l->procedure->size)
+			break;
 		print_count(out, image->counts[i].count, image->total);
 		fprintf(out, "  %12" PRIx64 "\n", address);
 	}

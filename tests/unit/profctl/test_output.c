@@ -287,8 +287,8 @@ static void test_status_view(void **state)
 		"  system   none yet\n",
 		"  s4       complete 3 (20.00 %), no user stack 2 (13.33 %), ",
 		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
-		"unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples wait for more\n"
-		"          21  of these waited for unwind rules or memory\n",
+		("unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples wait for more\n"
+		 "          21  of these waited for unwind rules or memory\n"),
 		"50 % of the budget; 3.0 MiB of it in image workers; 9 images evicted",
 		" system + 3.0 s image workers: 2.50 % of the machine",
 		"disk full",
