@@ -217,12 +217,11 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 }
 
 static int start_one(const struct context *context, struct start_arguments *arguments,
-		     const struct start_target *target)
+		     const struct start_target *target, struct json *j)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	struct json j = {.out = context->out};
 	int r;
 
 	start.target = target->kind;
@@ -247,10 +246,9 @@ static int start_one(const struct context *context, struct start_arguments *argu
 		fprintf(context->out, "%s\n", response->text);
 		return STATUS_DONE;
 	}
-	json_begin_object(&j, NULL);
-	json_text(&j, "id", response->text);
-	json_end_object(&j);
-	json_end(&j);
+	json_begin_object(j, NULL);
+	json_text(j, "id", response->text);
+	json_end_object(j);
 	return STATUS_DONE;
 }
 
@@ -258,14 +256,20 @@ int start_run(struct context *context, int argc, char **argv)
 {
 	struct start_arguments arguments;
 	struct usage_message message;
+	struct json j = {.out = context->out};
 	int r = start_parse(argc, argv, &arguments, &message);
+	bool is_array = !r && arguments.json && arguments.n_targets > 1;
 
 	if (r)
 		return parse_ended(context, r, &message);
-	for (size_t i = 0; i < arguments.n_targets; i++) {
-		r = start_one(context, &arguments, &arguments.targets[i]);
-		if (r)
-			return r;
-	}
-	return STATUS_DONE;
+	if (is_array)
+		json_begin_array(&j, NULL);
+	for (size_t i = 0; i < arguments.n_targets && !r; i++)
+		r = start_one(context, &arguments, &arguments.targets[i], &j);
+	/* Those before one that was refused have begun. */
+	if (is_array)
+		json_end_array(&j);
+	if (is_array || (arguments.json && !r))
+		json_end(&j);
+	return r;
 }

@@ -134,6 +134,9 @@ static void test_answers(void **state)
 	assert_string_equal(w->out, "s7\ns7\n");
 	assert_int_equal(run(w, "start --all --json"), 0);
 	assert_string_equal(w->out, "{\n  \"id\": \"s7\"\n}\n");
+	assert_int_equal(run(w, "start 1 2 --json"), 0);
+	assert_string_equal(w->out,
+			    "[\n  {\n    \"id\": \"s7\"\n  },\n  {\n    \"id\": \"s7\"\n  }\n]\n");
 	assert_int_equal(run(w, "epoch"), 0);
 	assert_string_equal(w->out, "s7\n");
 	assert_string_equal(w->err, "");
