@@ -108,7 +108,7 @@ def judge_enable(m):
 
 def judge_profiles(m):
     wait_for(lambda: all(len(windows(m, s, ".pb.gz")) >= 3 and len(windows(m, s, ".prof")) >= 2
-                         for s in LOADS), 30 * m.patience, 0.1 * m.patience)
+                         for s in LOADS), 30 * m.patience, pause=0.1 * m.patience)
     names = KernelNames(m.kernel_symbols())
     # google-pprof looks for programs where they were mapped.
     machine.must("mount", "--bind", m.path(REDIS), REDIS)

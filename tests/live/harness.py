@@ -52,11 +52,11 @@ def run(*command, **options):
                           timeout=120, **options)
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=30, pause=0.05):
     """What the condition says at last: nothing true if it does not come to that in time."""
     end = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
+        time.sleep(pause)
     return value
 
 
