@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/produce.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/report/collapsed_view.h"
-#include "client/report/flame.h"
 #include "client/report/label_units.h"
-#include "client/report/picture.h"
-#include "client/report/speedscope.h"
-#include "client/report/view.h"
+#include "client/report/makers.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/cpuprofile.h"
@@ -25,140 +20,6 @@
 #define FILTERS_MAX 16
 #define NOTES_MAX   4
 #define GZIP_LEVEL  6
-
-/* What a view is made by, and what it asks of its stacks beyond what it says itself. */
-struct maker {
-	const struct view_class *class; /* NULL: what is left becomes a profile */
-	bool converts;
-	const char *draws; /* what graphviz makes of it, or NULL */
-	const char *shows; /* how a file of it is called, which a window shows; or NULL */
-	enum picture_window window;
-	bool binary;    /* nothing for a terminal */
-	bool addresses; /* the profile as it is, but for the filters */
-	bool objects;   /* tells files and modules, whatever the granularity */
-	bool held;      /* all samples at once */
-	bool units;     /* prints labels' numbers */
-	bool lines;     /* tells lines, whatever the granularity */
-	bool outermost; /* no inlined functions: what is inlined lies at the same address */
-	bool adds_up;   /* what a function calls is part of it, which means are not */
-};
-
-static const struct maker makers[] = {
-	[REPORT_TEXT] = {.class = &view_text},
-	[REPORT_TREE] = {.class = &view_tree},
-	[REPORT_PEEK] = {.class = &view_peek},
-	[REPORT_TRACES] = {.class = &view_traces, .held = true, .units = true},
-	[REPORT_TAGS] = {.class = &view_tags, .held = true, .units = true},
-	[REPORT_COMMENTS] = {.class = &view_comments},
-	[REPORT_DOT] = {.class = &view_dot, .units = true},
-	[REPORT_SVG] = {.class = &view_dot, .units = true, .draws = "svg", .binary = true},
-	[REPORT_PDF] = {.class = &view_dot, .units = true, .draws = "pdf", .binary = true},
-	[REPORT_PNG] = {.class = &view_dot, .units = true, .draws = "png", .binary = true},
-	[REPORT_GIF] = {.class = &view_dot, .units = true, .draws = "gif", .binary = true},
-	[REPORT_PS] = {.class = &view_dot, .units = true, .draws = "ps", .binary = true},
-	[REPORT_GV] = {.class = &view_dot,
-		       .units = true,
-		       .draws = "ps",
-		       .shows = ".ps",
-		       .window = PICTURE_GV},
-	[REPORT_WEB] = {.class = &view_dot,
-			.units = true,
-			.draws = "svg",
-			.shows = ".svg",
-			.window = PICTURE_BROWSER},
-	[REPORT_CALLGRIND] = {.class = &view_callgrind},
-	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
-				.shows = ".callgrind",
-				.window = PICTURE_KCACHEGRIND},
-	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true, .adds_up = true},
-	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true, .adds_up = true},
-	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
-	[REPORT_WEBLIST] = {.class = &view_weblist, .binary = true},
-	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
-	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
-	[REPORT_RAW] = {.converts = true, .addresses = true, .held = true},
-	[REPORT_PROTO] = {.converts = true, .addresses = true, .held = true, .binary = true},
-	[REPORT_LEGACY] = {.converts = true, .addresses = true, .held = true, .binary = true},
-};
-
-static bool is_set(const char *text)
-{
-	return *text != '\0';
-}
-
-static const struct maker *maker_of(const struct report_options *o)
-{
-	static const struct maker none;
-
-	return (size_t)o->view < ARRAY_SIZE(makers) ? &makers[o->view] : &none;
-}
-
-/* The units of labels are those of all samples together. */
-bool produce_wants_held(const struct report_options *o)
-{
-	return maker_of(o)->held || is_set(o->tagfocus) || is_set(o->tagignore) ||
-	       is_set(o->tagroot) || is_set(o->tagleaf);
-}
-
-bool produce_wants_code(const struct report_options *o)
-{
-	return o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
-}
-
-bool produce_wants_lines(const struct report_options *o)
-{
-	return o->granularity == SHAPE_LINES || o->granularity == SHAPE_FILES ||
-	       produce_wants_code(o);
-}
-
-bool produce_is_binary(const struct report_options *o)
-{
-	return maker_of(o)->binary;
-}
-
-/* --- which value ------------------------------------------------------------------------------ */
-
-static int bad_type(const struct profile *p, const char *name, struct profile_message *message)
-{
-	char names[120] = "";
-	size_t length = 0;
-
-	for (uint32_t i = 0; i < p->n_sample_types && length < sizeof(names); i++)
-		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
-					   i ? ", " : "",
-					   profile_string(p, p->sample_types[i].type));
-	return profile_refuse(message, PRODUCE_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
-			      name, names);
-}
-
-static bool is_number(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text);
-}
-
-int produce_sample_type(struct load *l, const char *name, unsigned *ret,
-			struct profile_message *message)
-{
-	const struct profile *p = load_profile(l);
-
-	if (!p->n_sample_types)
-		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
-	if (is_number(name)) {
-		unsigned long number = strtoul(name, NULL, 10);
-
-		if (number >= p->n_sample_types)
-			return bad_type(p, name, message);
-		*ret = (unsigned)number;
-		return PRODUCE_E_OK;
-	}
-	if (*name)
-		return profile_find_type(p, name, ret) ? PRODUCE_E_OK : bad_type(p, name, message);
-	/* What google-pprof shows of its own format. */
-	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
-	return PRODUCE_E_OK;
-}
-
-/* --- the work --------------------------------------------------------------------------------- */
 
 struct work {
 	struct load *load;
@@ -207,7 +68,7 @@ static void set_view_options(struct work *w)
 	struct view_options *v = &w->view_options;
 
 	view_options_init(v);
-	v->pattern = is_set(o->pattern) ? o->pattern : NULL;
+	v->pattern = *o->pattern ? o->pattern : NULL;
 	v->unit = o->unit;
 	v->divide_by = o->divide_by;
 	v->by_cum = o->cum;
@@ -220,7 +81,7 @@ static void set_view_options(struct work *w)
 	v->drop_negative = o->drop_negative;
 	v->compact_labels = o->compact_labels;
 	v->intel_syntax = o->intel_syntax;
-	v->one_type = is_set(o->sample_index);
+	v->one_type = *o->sample_index;
 	v->source_path = o->source_path;
 	v->trim_path = o->trim_path;
 	add_filter(w, "focus", o->focus);
