@@ -252,6 +252,9 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		return command_complain(context, a->command[0], error);
 	if (!r)
 		r = family_serve(f, pid, ret_status);
+	family_get_totals(f, &ended.family);
+	/* Its folder: from now on signals may end us. */
+	family_free(steal_ptr(&f));
 	command_release_signals(l->mask);
 	ended.cpu_s = children_seconds();
 	if (!r)
@@ -262,7 +265,6 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		name(context, p, &world);
 	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
 	gather_get_totals(g, &ended.gather);
-	family_get_totals(f, &ended.family);
 	if (!r)
 		report(context, a, &ended);
 	return r;
