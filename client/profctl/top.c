@@ -61,7 +61,8 @@ static void note_trouble(struct top *t, const char *said)
 }
 
 /* *ret NULL: there was no sample. STATUS_DONE or as call(). */
-static int take_profile(const struct context *context, uint64_t id, struct profile **ret)
+static int take_profile(const struct context *context, uint64_t id, struct profile **ret,
+			uint64_t *ret_lost)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
@@ -76,8 +77,11 @@ static int take_profile(const struct context *context, uint64_t id, struct profi
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
 	request.collect = &collect;
 	r = call_file(context, &request, CALL_SHORT_MS, &response, &data);
-	if (r || !response->collected->bytes)
+	if (r)
 		return r;
+	*ret_lost = response->collected->dropped + response->collected->lost;
+	if (!response->collected->bytes)
+		return STATUS_DONE;
 	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, ret, &message);
 	if (r > 0)
 		return complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
@@ -126,7 +130,7 @@ static int take(struct top *t)
 	quiet.err = open_memstream(&said, &length);
 	if (!quiet.err)
 		return complain(t->context, STATUS_FAILED, "no memory");
-	r = take_profile(&quiet, t->held.id, &p);
+	r = take_profile(&quiet, t->held.id, &p, &t->facts.n_lost);
 	fclose(quiet.err);
 	if (r == STATUS_FAILED && t->on_screen) {
 		note_trouble(t, said);
@@ -302,11 +306,12 @@ static int run_as_text(struct top *t)
 		struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
 				       {.fd = t->held.fd, .events = POLLIN}};
 		int n = poll(fds, ARRAY_SIZE(fds), patience_ms(t));
+		bool has_ended = n > 0 && fds[1].revents;
 
-		if (n > 0 && fds[1].revents)
+		if (has_ended)
 			r = hear_of_end(t);
-		/* Whoever interrupts wants no more; a process that has ended has none. */
-		if (r || n > 0)
+		/* Whoever interrupts wants no more; of what has ended there is the rest. */
+		if (r || (n > 0 && !has_ended))
 			return r;
 		r = take(t);
 		if (!r)
@@ -315,7 +320,7 @@ static int run_as_text(struct top *t)
 		if (!r && t->arguments->once && !t->facts.sums.samples)
 			complain(t->context, STATUS_DONE, "no samples: %s used no CPU time",
 				 t->target);
-		if (t->arguments->once)
+		if (t->arguments->once || has_ended)
 			return r;
 	}
 	return r;

@@ -28,6 +28,7 @@ void top_json(const struct top_facts *facts, const struct top_function *const *f
 	json_number(&j, "value", (uint64_t)sums->value);
 	json_number(&j, "all_samples", (uint64_t)sums->all_samples);
 	json_number(&j, "all_value", (uint64_t)sums->all_value);
+	json_number(&j, "lost_samples", facts->n_lost);
 	json_begin_array(&j, "functions");
 	for (size_t i = 0; i < n && i < max && functions[i]->interval.cum; i++)
 		put_function(&j, functions[i]);

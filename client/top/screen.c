@@ -42,15 +42,12 @@ void top_put_name(FILE *out, const char *text, size_t columns)
 	size_t length = strlen(text), at = 0;
 
 	for (size_t column = 0; at < length && column < columns; column++) {
-		size_t n = utf8_character(text + at, length - at);
-		unsigned char c = (unsigned char)text[at];
-		bool is_bad = !n || c < 0x20 || c == 0x7f ||
-			      (c == 0xc2 && (unsigned char)text[at + 1] < 0xa0);
+		bool is_harmless;
+		size_t n = utf8_next(text + at, &is_harmless);
 
-		n = n ? n : 1;
 		if (column + 1 == columns && at + n < length)
 			fputc('~', out);
-		else if (is_bad)
+		else if (!is_harmless || !utf8_character(text + at, n))
 			fputc('?', out);
 		else
 			fwrite(text + at, 1, n, out);
@@ -187,6 +184,8 @@ static void format_facts(const struct top_facts *f, char text[256])
 	format_amount(f, f->sums.samples, f->sums.value, f->interval_ns, interval);
 	format_amount(f, f->sums.all_samples, f->sums.all_value, f->all_ns, all);
 	snprintf(text, 256, "last %s; all %s", interval, all);
+	if (f->n_lost)
+		snprintf(text + strlen(text), 256 - strlen(text), "; %" PRIu64 " lost", f->n_lost);
 }
 
 static double share(int64_t part, int64_t whole)

@@ -29,7 +29,8 @@ struct top_facts {
 	const char *trouble;          /* a line; NULL: none */
 	uint64_t interval_ns, all_ns; /* that were measured */
 	struct top_sums sums;
-	bool is_time; /* values are nanoseconds of CPU time */
+	uint64_t n_lost; /* samples, since the beginning */
+	bool is_time;    /* values are nanoseconds of CPU time */
 };
 
 enum { TOP_GOES_ON, TOP_REDRAWS, TOP_QUITS };

@@ -24,7 +24,7 @@ static const struct top_function functions[] = {
 	{.name = (char[]){"gone"}, .all = {0, 1}},
 };
 
-static const struct top_facts facts = {
+static struct top_facts facts = {
 	.target = "everything",
 	.interval_ns = 2000000000,
 	.all_ns = 4000000000,
@@ -95,6 +95,10 @@ static void test_screen(void **state)
 	assert_string_equal(field[6], "   0.00%    0.00% |     0.00%     0.50%  gone");
 	assert_string_equal(field[7], "");
 	assert_string_equal(field[9], "4 functions, by flat, every 2s  (h help, q quit)");
+	facts.n_lost = 3;
+	draw(&view, 10, 80, field);
+	assert_string_equal(field[1], "last 2.0 s: 4 samples; all 4.0 s: 8 samples; 3 lost");
+	facts.n_lost = 0;
 	view.first = 2;
 	draw(&view, 10, 80, field);
 	assert_string_equal(field[3] + 41, "main");
