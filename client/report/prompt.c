@@ -114,6 +114,22 @@ static int open_editor(struct prompt *p)
 	return 0;
 }
 
+/*
+ * Ctrl-C is a key for the editor, but not yet when its prompt is there and the terminal is not its
+ * own: then it is for nobody.
+ */
+static const char *edit_line(EditLine *edit, int *ret_length)
+{
+	const struct sigaction ignored = {.sa_handler = SIG_IGN};
+	struct sigaction before;
+	const char *line;
+
+	sigaction(SIGINT, &ignored, &before);
+	line = el_gets(edit, ret_length);
+	sigaction(SIGINT, &before, NULL);
+	return line;
+}
+
 /* The next line, or NULL at the end. */
 static const char *next_line(struct prompt *p)
 {
@@ -124,7 +140,7 @@ static const char *next_line(struct prompt *p)
 	fflush(p->streams->out);
 	if (!p->edit)
 		return getline(&p->line, &p->line_size, p->streams->in) < 0 ? NULL : p->line;
-	line = el_gets(p->edit, &n);
+	line = edit_line(p->edit, &n);
 	if (!line || n <= 0) {
 		fputc('\n', p->streams->out);
 		return NULL;
