@@ -5,17 +5,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/profctl/call.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/profile/pprof.h"
 
 #define NS           UINT64_C(1000000000)
 #define INTERVAL_MIN (NS / 10)
 #define INTERVAL     (NS / 4)
 #define INTERVAL_MAX (4 * NS)
-#define UNPACKED_MAX ((size_t)1 << 30)
 /* As long as a session waits, nearly. */
 #define PATIENCE_NS (8 * NS)
 #define RETRY_NS    (NS / 5)
@@ -33,54 +30,12 @@ void record_samples_deinit(struct record_samples *s)
 	merge_free(s->merge);
 }
 
-/* What was complained of, without who did. */
-static void note(struct record_samples *s, const char *said)
+static int add(struct record_samples *s, const struct profile *p)
 {
-	const char *colon = strstr(said, ": ");
-
-	snprintf(s->trouble, sizeof(s->trouble), "%s", colon ? colon + 2 : said);
-	s->trouble[strcspn(s->trouble, "\n")] = '\0';
-}
-
-/* RECORD_SAMPLES_E_* or negative errno. */
-static int ask(struct record_samples *s, const struct context *context, uint64_t session,
-	       Profd__Control__Response **ret, uint8_t **ret_data)
-{
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
-	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
-	struct context quiet = *context;
-	cleanup(freep) char *said = NULL;
-	size_t length;
-	int status;
-
-	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
-	collect.session = session;
-	collect.take = true;
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
-	request.collect = &collect;
-	quiet.progress = false;
-	quiet.err = open_memstream(&said, &length);
-	if (!quiet.err)
-		return error_origin(-ENOMEM);
-	status = call_file(&quiet, &request, CALL_SHORT_MS, ret, ret_data);
-	if (fclose(quiet.err))
-		return error_origin(-ENOMEM);
-	if (status)
-		note(s, said);
-	return status == STATUS_DONE        ? RECORD_SAMPLES_E_OK
-	       : status == STATUS_NO_DAEMON ? RECORD_SAMPLES_E_GONE
-					    : RECORD_SAMPLES_E_LATER;
-}
-
-static int add(struct record_samples *s, const uint8_t *data, size_t length)
-{
-	cleanup(profile_freep) struct profile *p = NULL;
 	struct profile_message message;
 	int64_t samples = 0;
-	int r = pprof_read(data, length, UNPACKED_MAX, &p, &message);
+	int r = merge_add(s->merge, p, NULL, &samples, &message);
 
-	if (!r)
-		r = merge_add(s->merge, p, NULL, &samples, &message);
 	if (r > 0) {
 		snprintf(s->trouble, sizeof(s->trouble), "what profd sent is of no use: %s",
 			 message.text);
@@ -90,18 +45,21 @@ static int add(struct record_samples *s, const uint8_t *data, size_t length)
 	return r;
 }
 
-static int take_window(struct record_samples *s, const struct context *context, uint64_t session,
-		       bool *ret_more)
+static int take_one(struct record_samples *s, const struct context *context, uint64_t session,
+		    bool *ret_more)
 {
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	cleanup(freep) uint8_t *data = NULL;
-	int r = ask(s, context, session, &response, &data);
+	struct taken taken;
+	int r = take_window(context, session, &taken);
 
-	if (r)
+	if (r) {
+		memcpy(s->trouble, taken.trouble, sizeof(s->trouble));
 		return r;
-	s->lost = response->collected->dropped + response->collected->lost;
-	*ret_more = response->collected->more;
-	return response->collected->bytes ? add(s, data, response->collected->bytes) : 0;
+	}
+	s->lost = taken.lost;
+	*ret_more = taken.more;
+	r = taken.profile ? add(s, taken.profile) : 0;
+	profile_free(taken.profile);
+	return r;
 }
 
 int record_samples_take(struct record_samples *s, const struct context *context, uint64_t session)
@@ -111,7 +69,7 @@ int record_samples_take(struct record_samples *s, const struct context *context,
 	int r = 0;
 
 	while (!r && more) {
-		r = take_window(s, context, session, &more);
+		r = take_one(s, context, session, &more);
 		if (!r && more)
 			interval_ns = s->interval_ns / 2;
 	}

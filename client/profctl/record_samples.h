@@ -9,6 +9,7 @@
  * as soon as a window was full before it was taken.
  */
 #include "client/profctl/profctl.h"
+#include "client/profctl/take.h"
 #include "common/profile/merge.h"
 
 struct record_samples {
@@ -20,10 +21,10 @@ struct record_samples {
 };
 
 enum {
-	RECORD_SAMPLES_E_OK,
-	RECORD_SAMPLES_E_LATER, /* profd refuses for now: see trouble */
-	RECORD_SAMPLES_E_GONE,  /* profd does not answer: see trouble */
-	RECORD_SAMPLES_E_BAD,   /* what it gave is of no use: see trouble */
+	RECORD_SAMPLES_E_OK = TAKE_E_OK,
+	RECORD_SAMPLES_E_LATER = TAKE_E_LATER, /* see trouble, in all of these */
+	RECORD_SAMPLES_E_GONE = TAKE_E_GONE,
+	RECORD_SAMPLES_E_BAD = TAKE_E_BAD,
 };
 
 /* Returns 0 or negative errno. */

@@ -15,6 +15,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/held.h"
+#include "client/profctl/take.h"
 #include "client/profctl/top_json.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
@@ -23,13 +24,11 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/packet.h"
-#include "common/profile/pprof.h"
 #include "common/units.h"
 #include "common/unixsock.h"
 
 #define NS             UINT64_C(1000000000)
 #define ROWS_DEFAULT   20
-#define UNPACKED_MAX   ((size_t)1 << 30)
 #define TROUBLE_SIZE   256
 #define CURSOR_TO_HOME "\x1b[H"
 
@@ -50,43 +49,11 @@ struct top {
 	bool on_screen;
 };
 
-/* The last line without what complain() puts before it. */
-static void note_trouble(struct top *t, const char *said)
+/* "": there is none. */
+static void note_trouble(struct top *t, const char *text)
 {
-	const char *colon = strstr(said, ": ");
-
-	snprintf(t->trouble, sizeof(t->trouble), "%s", colon ? colon + 2 : said);
-	t->trouble[strcspn(t->trouble, "\n")] = '\0';
+	snprintf(t->trouble, sizeof(t->trouble), "%s", text);
 	t->facts.trouble = *t->trouble ? t->trouble : NULL;
-}
-
-/* *ret NULL: there was no sample. STATUS_DONE or as call(). */
-static int take_profile(const struct context *context, uint64_t id, struct profile **ret,
-			uint64_t *ret_lost)
-{
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
-	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
-	int r;
-
-	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
-	collect.session = id;
-	collect.take = true;
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
-	request.collect = &collect;
-	r = call_file(context, &request, CALL_SHORT_MS, &response, &data);
-	if (r)
-		return r;
-	*ret_lost = response->collected->dropped + response->collected->lost;
-	if (!response->collected->bytes)
-		return STATUS_DONE;
-	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, ret, &message);
-	if (r > 0)
-		return complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
-				message.text);
-	return r ? complain(context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
 }
 
 static int sort(struct top *t)
@@ -121,27 +88,22 @@ static int add(struct top *t, struct profile *p)
  */
 static int take(struct top *t)
 {
-	cleanup(profile_freep) struct profile *p = NULL;
-	struct context quiet = *t->context;
-	cleanup(freep) char *said = NULL;
-	size_t length;
-	int r;
+	struct taken taken;
+	int r = take_window(t->context, t->held.id, &taken);
+	cleanup(profile_freep) struct profile *p = taken.profile;
 
-	quiet.err = open_memstream(&said, &length);
-	if (!quiet.err)
-		return complain(t->context, STATUS_FAILED, "no memory");
-	r = take_profile(&quiet, t->held.id, &p, &t->facts.n_lost);
-	fclose(quiet.err);
-	if (r == STATUS_FAILED && t->on_screen) {
-		note_trouble(t, said);
+	if (r > 0 && r != TAKE_E_GONE && t->on_screen) {
+		note_trouble(t, taken.trouble);
 		return STATUS_DONE;
 	}
 	note_trouble(t, "");
-	if (!r)
+	if (!r) {
+		t->facts.n_lost = taken.lost;
 		return add(t, p);
+	}
 	terminal_give_back();
-	fputs(said, t->context->err);
-	return r;
+	return complain(t->context, r == TAKE_E_GONE ? STATUS_NO_DAEMON : STATUS_FAILED, "%s",
+			r < 0 ? error_describe(r) : taken.trouble);
 }
 
 /* The session has ended. Its process has, or profd. */
@@ -156,7 +118,7 @@ static int hear_of_end(struct top *t)
 				t->context->socket);
 	}
 	held_deinit(&t->held);
-	note_trouble(t, ": it has ended; q quits");
+	note_trouble(t, "it has ended; q quits");
 	return STATUS_DONE;
 }
 

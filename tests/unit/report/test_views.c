@@ -331,7 +331,6 @@ static void test_comments(void **state)
 	assert_string_equal(text, "one?\n# two\n");
 }
 
-/* Views of no stacks say so, and nothing else. */
 /* What a function weighs with its callees counts for the unit, if it has nothing of its own. */
 static void test_smallest(void **state)
 {
@@ -401,6 +400,7 @@ static void test_tags_in_order(void **state)
 				  "\n");
 }
 
+/* Views of no stacks say so, and nothing else. */
 static void test_nothing(void **state)
 {
 	static const struct view_class *const classes[] = {
