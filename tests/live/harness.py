@@ -60,6 +60,11 @@ def wait_for(condition, seconds=30, pause=0.05):
     return value
 
 
+def of_format(paths, suffix=".pb.gz"):
+    """Those of such files: a second one of a name ends in .1."""
+    return [p for p in paths if re.search(re.escape(suffix) + r"(\.\d+)?$", p)]
+
+
 def conf_text(*parts):
     merged = {}
     for part in (BASE_CONF, *parts):
@@ -204,8 +209,8 @@ class Profd:
         return code
 
     def windows(self):
-        """All .pb.gz of services; a second one of a name ends in .1."""
-        return self.find("services/**/*.pb.gz") + self.find("services/**/*.pb.gz.[0-9]*")
+        """All profiles of services."""
+        return of_format(self.find("services/**/*"))
 
     def find(self, pattern):
         return sorted(glob.glob(os.path.join(self.state, pattern), recursive=True))

@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 
-from harness import OTHER_USER, STRANGER, Results, as_user
+from harness import OTHER_USER, STRANGER, Results, as_user, of_format
 
 check = Results()
 
@@ -44,7 +44,7 @@ def ended(profd, name, number, uid=0):
     check(good, f"stop: {name} prints files that exist", f"{done.returncode} {files} {done.stderr}")
     check(all(f"/sessions/{number}-" in f for f in files), f"stop: {name} prints its own files",
           files)
-    return ([f for f in files if f.endswith(".pb.gz")], [f for f in files if f.endswith(".prof")])
+    return of_format(files), of_format(files, ".prof")
 
 
 class Programs:
