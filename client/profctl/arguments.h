@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "client/profctl/options.h"
+#include "client/profctl/output.h"
 #include "control.pb-c.h"
 
 #define TARGETS_MAX 32
@@ -70,14 +71,12 @@ struct list_arguments {
 int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
 	       struct usage_message *message);
 
-enum collect_format { COLLECT_PPROF, COLLECT_LEGACY, COLLECT_COLLAPSED };
-
 struct collect_arguments {
 	const char *service; /* "": not given */
 	uint64_t session;    /* or 0 */
 	int64_t pid;         /* or 0 */
 	uint64_t since_ns, until_ns;
-	enum collect_format format;
+	enum output_format format;
 	const char *output; /* "": the default of the format */
 	bool stored, json;
 };
@@ -93,13 +92,11 @@ struct vacuum_arguments {
 int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
 		 struct usage_message *message);
 
-enum run_format { RUN_PPROF, RUN_LEGACY, RUN_COLLAPSED };
-
 struct run_arguments {
 	uint32_t frequency; /* Hz */
 	const char *output;
-	enum run_format format; /* as the name of the output ends */
-	char *const *command;   /* up to NULL; not empty */
+	enum output_format format; /* as the name of the output ends */
+	char *const *command;      /* up to NULL; not empty */
 };
 
 /* @argv ends in NULL. */
@@ -113,8 +110,8 @@ struct record_arguments {
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
 	const char *output;
-	enum run_format format; /* as the name of the output ends */
-	char *const *command;   /* up to NULL; NULL: none */
+	enum output_format format; /* as the name of the output ends */
+	char *const *command;      /* up to NULL; NULL: none */
 };
 
 /* @argv ends in NULL. Of what is refused, @ret has the command, where it has come to that. */

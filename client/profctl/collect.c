@@ -10,17 +10,13 @@
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
-#include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/collapsed.h"
-#include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/units.h"
 
 #define UNPACKED_MAX ((size_t)4 << 30)
-#define GZIP_LEVEL   6
 
 enum {
 	OPTION_SERVICE = OPTION_OWN,
@@ -32,26 +28,6 @@ enum {
 	OPTION_OUTPUT,
 	OPTION_STORED,
 };
-
-static const struct {
-	const char *name, *file;
-	bool is_text;
-} formats[] = {
-	[COLLECT_PPROF] = {"pprof", "./profd.pb.gz", false},
-	[COLLECT_LEGACY] = {"legacy", "./profd.prof", false},
-	[COLLECT_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
-};
-
-static int parse_format(const char *text, enum collect_format *ret, struct usage_message *message)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (strcmp(text, formats[i].name) != 0)
-			continue;
-		*ret = (enum collect_format)i;
-		return 0;
-	}
-	return usage_error(message, "--format takes pprof, legacy or collapsed, not '%s'", text);
-}
 
 static int parse_pid(const char *text, int64_t *ret, struct usage_message *message)
 {
@@ -91,7 +67,11 @@ static int parse_option(int id, const char *argument, uint64_t now_ns,
 	case OPTION_UNTIL:
 		return parse_moment("--until", argument, now_ns, &ret->until_ns, message);
 	case OPTION_FORMAT:
-		return parse_format(argument, &ret->format, message);
+		return output_find_format(argument, &ret->format)
+			       ? 0
+			       : usage_error(message,
+					     "--format takes pprof, legacy or collapsed, not '%s'",
+					     argument);
 	case OPTION_OUTPUT:
 		ret->output = argument;
 		return *argument ? 0 : usage_error(message, "the output file's name is empty");
@@ -108,7 +88,7 @@ static int parse_option(int id, const char *argument, uint64_t now_ns,
 
 static int check(const struct collect_arguments *a, struct usage_message *message)
 {
-	if (a->format == COLLECT_LEGACY && !a->pid)
+	if (a->format == OUTPUT_LEGACY && !a->pid)
 		return usage_error(message, "a legacy profile is of one process: -p PID");
 	if (a->json && strcmp(a->output, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
@@ -158,17 +138,8 @@ struct bytes {
 	size_t length;
 };
 
-static int convert(const struct profile *p, enum collect_format format, struct bytes *ret)
-{
-	if (format == COLLECT_LEGACY)
-		return cpuprofile_from_profile(p, &ret->data, &ret->length);
-	if (format == COLLECT_COLLAPSED)
-		return collapsed_write(p, (char **)&ret->data, &ret->length);
-	return pprof_write(p, GZIP_LEVEL, &ret->data, &ret->length);
-}
-
 /* From what profd sent to what the user wants; *file is replaced if that is something else. */
-static int make_format(const struct context *context, enum collect_format format, bool in_pieces,
+static int make_format(const struct context *context, enum output_format format, bool in_pieces,
 		       struct bytes *file)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
@@ -176,34 +147,18 @@ static int make_format(const struct context *context, enum collect_format format
 	struct bytes made = {0};
 	int r;
 
-	if (format == COLLECT_PPROF && !in_pieces)
+	if (format == OUTPUT_PPROF && !in_pieces)
 		return STATUS_DONE;
 	r = pprof_read(file->data, file->length, UNPACKED_MAX, &profile, &message);
 	if (r > 0)
 		return complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
 				message.text);
 	if (!r)
-		r = convert(profile, format, &made);
+		r = output_make(profile, format, &made.data, &made.length);
 	if (r)
 		return complain(context, STATUS_FAILED, "cannot convert: %s", error_describe(r));
 	free(file->data);
 	*file = made;
-	return STATUS_DONE;
-}
-
-static int deliver(const struct context *context, const struct collect_arguments *a,
-		   const struct bytes *file, const char *path)
-{
-	struct profile_message message;
-
-	if (strcmp(path, "-") == 0) {
-		fwrite(file->data, 1, file->length, context->out);
-		return STATUS_DONE; /* an error stays in the stream */
-	}
-	if (profile_file_save(path, file->data, file->length, &message))
-		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
-	if (!a->json)
-		fprintf(context->out, "%s\n", path);
 	return STATUS_DONE;
 }
 
@@ -253,10 +208,10 @@ int collect_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	path = *arguments.output ? arguments.output : formats[arguments.format].file;
-	if (strcmp(path, "-") == 0 && context->terminal && !formats[arguments.format].is_text)
-		return complain(context, STATUS_USAGE,
-				"a profile is nothing for a terminal; -o FILE, or a pipe");
+	path = *arguments.output ? arguments.output : output_default(arguments.format);
+	r = output_check(context, STATUS_FAILED, path, output_is_text(arguments.format));
+	if (r)
+		return r;
 	fill_request(&arguments, &collect);
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
 	request.collect = &collect;
@@ -267,11 +222,13 @@ int collect_run(struct context *context, int argc, char **argv)
 	r = make_format(context, arguments.format, response->collected->in_pieces, &file);
 	data = file.data;
 	if (!r)
-		r = deliver(context, &arguments, &file, path);
+		r = output_write(context, STATUS_FAILED, path, file.data, file.length);
 	if (r)
 		return r;
 	if (arguments.json)
 		print_json(context, response->collected, path, file.length);
+	else if (strcmp(path, "-") != 0)
+		fprintf(context->out, "%s\n", path);
 	if (response->collected->unreadable_files)
 		complain(context, STATUS_DONE,
 			 "%" PRIu64 " files of the store could not be read: their samples are "

@@ -9,34 +9,18 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
+#include "client/profctl/output.h"
 #include "client/profctl/report.h"
 #include "client/report/load.h"
 #include "client/report/produce.h"
-#include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/collapsed.h"
-#include "common/profile/cpuprofile.h"
-#include "common/profile/pprof.h"
-
-#define GZIP_LEVEL 6
 
 enum { OPTION_TO = OPTION_OWN, OPTION_OUTPUT };
 
-enum format { FORMAT_PPROF, FORMAT_LEGACY, FORMAT_COLLAPSED, FORMAT_SPEEDSCOPE, N_FORMATS };
-
-static const struct {
-	const char *name;
-	bool is_text;
-} formats[N_FORMATS] = {
-	[FORMAT_PPROF] = {"pprof", false},
-	[FORMAT_LEGACY] = {"legacy", false},
-	[FORMAT_COLLAPSED] = {"collapsed", true},
-	[FORMAT_SPEEDSCOPE] = {"speedscope", true},
-};
-
 struct arguments {
-	enum format format;
+	enum output_format format; /* if not: */
+	bool speedscope, has_format;
 	const char *output;
 	const char **profiles; /* owned */
 	size_t n_profiles;
@@ -47,14 +31,11 @@ static void arguments_deinit(struct arguments *a)
 	free(a->profiles);
 }
 
-static int parse_format(const char *text, enum format *ret, struct usage_message *message)
+static int parse_format(const char *text, struct arguments *a, struct usage_message *message)
 {
-	for (size_t i = 0; i < N_FORMATS; i++) {
-		if (strcmp(text, formats[i].name) != 0)
-			continue;
-		*ret = (enum format)i;
+	a->speedscope = strcmp(text, "speedscope") == 0;
+	if (a->speedscope || output_find_format(text, &a->format))
 		return 0;
-	}
 	return usage_error(message, "--to takes pprof, legacy, collapsed or speedscope, not '%s'",
 			   text);
 }
@@ -64,7 +45,8 @@ static int take_option(int id, const char *argument, struct arguments *a,
 {
 	switch (id) {
 	case OPTION_TO:
-		return parse_format(argument, &a->format, message);
+		a->has_format = true;
+		return parse_format(argument, a, message);
 	case OPTION_OUTPUT:
 		a->output = argument;
 		return *argument ? 0 : usage_error(message, "the output file's name is empty");
@@ -91,7 +73,7 @@ static int parse(int argc, char *const *argv, struct arguments *ret, struct usag
 	const char *argument;
 	int id, r = 0;
 
-	*ret = (struct arguments){.format = N_FORMATS, .output = "-"};
+	*ret = (struct arguments){.output = "-"};
 	ret->profiles = calloc((size_t)argc + 1, sizeof(*ret->profiles));
 	if (!ret->profiles)
 		return usage_error(message, "out of memory");
@@ -100,7 +82,7 @@ static int parse(int argc, char *const *argv, struct arguments *ret, struct usag
 			return VERB_HELP;
 		r = take_option(id, argument, ret, message);
 	}
-	if (!r && ret->format == N_FORMATS)
+	if (!r && !ret->has_format)
 		return usage_error(message, "--to FORMAT says which");
 	if (!r && !ret->n_profiles)
 		return usage_error(message, "which PROFILE?");
@@ -134,20 +116,6 @@ static int speedscope(struct load *l, struct bytes *ret, struct profile_message 
 	return r;
 }
 
-static int convert(struct load *l, enum format format, struct bytes *ret,
-		   struct profile_message *message)
-{
-	const struct profile *p = load_profile(l);
-
-	if (format == FORMAT_SPEEDSCOPE)
-		return speedscope(l, ret, message);
-	if (format == FORMAT_LEGACY)
-		return cpuprofile_from_profile(p, &ret->data, &ret->length);
-	if (format == FORMAT_COLLAPSED)
-		return collapsed_write(p, (char **)&ret->data, &ret->length);
-	return pprof_write(p, GZIP_LEVEL, &ret->data, &ret->length);
-}
-
 static int run(struct context *context, const struct arguments *a)
 {
 	struct report_inputs inputs = {.profiles = a->profiles,
@@ -173,16 +141,13 @@ static int run(struct context *context, const struct arguments *a)
 	r = report_load(context, &inputs, &l);
 	if (r)
 		return r;
-	r = convert(l, a->format, &made, &message);
+	r = a->speedscope ? speedscope(l, &made, &message)
+			  : output_make(load_profile(l), a->format, &made.data, &made.length);
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
 		return complain(context, STATUS_FAILED, "%s", message.text);
-	if (strcmp(a->output, "-") == 0)
-		fwrite(made.data, 1, made.length, context->out); /* an error stays in the stream */
-	else if (profile_file_save(a->output, made.data, made.length, &message))
-		return complain(context, STATUS_FAILED, "%s: %s", a->output, message.text);
-	return STATUS_DONE;
+	return output_write(context, STATUS_FAILED, a->output, made.data, made.length);
 }
 
 int convert_run(struct context *context, int argc, char **argv)
@@ -193,8 +158,7 @@ int convert_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	if (strcmp(a.output, "-") == 0 && context->terminal && !formats[a.format].is_text)
-		return complain(context, STATUS_USAGE,
-				"a profile is nothing for a terminal; -o FILE, or a pipe");
-	return run(context, &a);
+	r = output_check(context, STATUS_FAILED, a.output,
+			 a.speedscope || output_is_text(a.format));
+	return r ? r : run(context, &a);
 }

@@ -56,6 +56,11 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 	return 0;
 }
 
+static uint64_t length_ns(const Profd__Control__ListingRow *row)
+{
+	return row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
+}
+
 static void put_moment(struct json *j, const char *key, uint64_t ns)
 {
 	char buffer[UNITS_TEXT_MAX];
@@ -80,8 +85,7 @@ static void print_json(const Profd__Control__Listing *listing, bool windows, FIL
 			json_text(&j, "file", row->file);
 			json_text(&j, "format", row->format);
 			put_moment(&j, "started", row->start_ns);
-			json_real(&j, "duration_seconds",
-				  (double)(row->end_ns - row->start_ns) / 1e9);
+			json_real(&j, "duration_seconds", (double)length_ns(row) / 1e9);
 			json_number(&j, "samples", row->samples);
 		} else {
 			put_moment(&j, "oldest", row->start_ns);
@@ -98,7 +102,6 @@ static void print_json(const Profd__Control__Listing *listing, bool windows, FIL
 static void print_window(struct table *t, const Profd__Control__ListingRow *row, uint64_t samples,
 			 uint64_t bytes, uint64_t n_files)
 {
-	uint64_t length_ns = row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
 	const char *slash = strrchr(row->file, '/');
 	size_t length = strlen(row->file);
 	char buffer[UNITS_TEXT_MAX];
@@ -107,7 +110,7 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
 	if (n_files > 1)
 		length = (size_t)(strchrnul(slash ? slash : row->file, '.') - row->file);
 	table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
-	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns));
+	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns(row)));
 	table_cell(t, "%s", row->format);
 	table_cell(t, "%" PRIu64, samples);
 	table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), bytes));

@@ -23,11 +23,41 @@ static bool ends_in(const char *text, const char *end)
 	return length > n && !strcmp(text + length - n, end);
 }
 
-enum run_format output_format(const char *path)
+static const struct {
+	const char *name, *file;
+	bool is_text;
+} formats[] = {
+	[OUTPUT_PPROF] = {"pprof", OUTPUT_DEFAULT, false},
+	[OUTPUT_LEGACY] = {"legacy", "./profd.prof", false},
+	[OUTPUT_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
+};
+
+bool output_find_format(const char *text, enum output_format *ret)
 {
-	return ends_in(path, ".prof")        ? RUN_LEGACY
-	       : ends_in(path, ".collapsed") ? RUN_COLLAPSED
-					     : RUN_PPROF;
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (strcmp(text, formats[i].name) != 0)
+			continue;
+		*ret = (enum output_format)i;
+		return true;
+	}
+	return false;
+}
+
+enum output_format output_format_of(const char *path)
+{
+	return ends_in(path, ".prof")        ? OUTPUT_LEGACY
+	       : ends_in(path, ".collapsed") ? OUTPUT_COLLAPSED
+					     : OUTPUT_PPROF;
+}
+
+const char *output_default(enum output_format format)
+{
+	return formats[format].file;
+}
+
+bool output_is_text(enum output_format format)
+{
+	return formats[format].is_text;
 }
 
 /* Whether a file can be made beside @path. */
@@ -53,34 +83,52 @@ static bool can_be_written(const char *path)
 	return access(path, W_OK) == 0 && (!S_ISREG(st.st_mode) || has_room_beside(path));
 }
 
-int output_check(const struct context *context, int status, const char *path)
+int output_check(const struct context *context, int status, const char *path, bool is_text)
 {
+	if (strcmp(path, "-") == 0)
+		return is_text || !context->terminal
+			       ? 0
+			       : complain(context, STATUS_USAGE,
+					  "a profile is nothing for a terminal; -o FILE, or a "
+					  "pipe");
 	if (can_be_written(path))
 		return 0;
 	return complain(context, status, "%s cannot be written: %s", path, strerror(errno));
 }
 
-int output_save(const struct context *context, int status, const char *path, enum run_format format,
-		const struct profile *p)
+int output_make(const struct profile *p, enum output_format format, uint8_t **ret_data,
+		size_t *ret_length)
 {
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
-	size_t length;
-	int r;
-
-	if (format == RUN_LEGACY)
-		r = cpuprofile_from_profile(p, &data, &length);
-	else if (format == RUN_COLLAPSED)
-		r = collapsed_write(p, (char **)&data, &length);
-	else
-		r = pprof_write(p, GZIP_LEVEL, &data, &length);
-	if (r)
-		return complain(context, status, "%s", error_describe(r));
-	if (strcmp(path, "-") == 0) {
-		fwrite(data, 1, length, context->out);
-		return 0; /* an error stays in the stream */
+	switch (format) {
+	case OUTPUT_LEGACY:
+		return cpuprofile_from_profile(p, ret_data, ret_length);
+	case OUTPUT_COLLAPSED:
+		return collapsed_write(p, (char **)ret_data, ret_length);
+	default:
+		return pprof_write(p, GZIP_LEVEL, ret_data, ret_length);
 	}
-	if (profile_file_save(path, data, length, &message))
+}
+
+int output_write(const struct context *context, int status, const char *path, const uint8_t *data,
+		 size_t length)
+{
+	struct profile_message message;
+
+	if (strcmp(path, "-") == 0)
+		fwrite(data, 1, length, context->out);
+	else if (profile_file_save(path, data, length, &message))
 		return complain(context, status, "%s: %s", path, message.text);
 	return 0;
+}
+
+int output_save(const struct context *context, int status, const char *path,
+		enum output_format format, const struct profile *p)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length;
+	int r = output_make(p, format, &data, &length);
+
+	if (r)
+		return complain(context, status, "%s", error_describe(r));
+	return output_write(context, status, path, data, length);
 }

@@ -2,24 +2,42 @@
 #ifndef PROFD_PROFCTL_OUTPUT_H
 #define PROFD_PROFCTL_OUTPUT_H
 
-/* The one file that a verb writes a profile to: its format is what its name ends in. */
-#include "client/profctl/arguments.h"
+/* Where a verb writes a profile to, and in which format. "-" is standard output. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "client/profctl/profctl.h"
 #include "common/profile/profile.h"
 
 #define OUTPUT_DEFAULT "./profd.pb.gz"
 
-enum run_format output_format(const char *path);
+enum output_format { OUTPUT_PPROF, OUTPUT_LEGACY, OUTPUT_COLLAPSED };
+
+/* By its name: whether there is one called @text. */
+bool output_find_format(const char *text, enum output_format *ret);
+/* As the name of a file ends: .prof, .collapsed; else it is pprof. */
+enum output_format output_format_of(const char *path);
+/* In the working directory, for who says nothing. */
+const char *output_default(enum output_format format);
+bool output_is_text(enum output_format format);
+
 /*
- * Whether @path can be written, better known before than after hours. Returns 0, or @status after a
- * complaint.
+ * Whether @path can be written, better known before than after hours; bytes are nothing for a
+ * terminal. Returns 0, or @status after a complaint (for a terminal STATUS_USAGE).
  */
-int output_check(const struct context *context, int status, const char *path);
+int output_check(const struct context *context, int status, const char *path, bool is_text);
+/* @p as the bytes of such a file: @ret_data is for free(). Returns 0 or negative errno. */
+int output_make(const struct profile *p, enum output_format format, uint8_t **ret_data,
+		size_t *ret_length);
 /*
- * Writes @p to @path, whole or not at all; "-" is standard output. Returns 0, or @status after a
- * complaint.
+ * Writes @data to @path, whole or not at all; an error of standard output stays in the stream,
+ * where main() looks for it. Returns 0, or @status after a complaint.
  */
-int output_save(const struct context *context, int status, const char *path, enum run_format format,
-		const struct profile *p);
+int output_write(const struct context *context, int status, const char *path, const uint8_t *data,
+		 size_t length);
+/* Both. */
+int output_save(const struct context *context, int status, const char *path,
+		enum output_format format, const struct profile *p);
 
 #endif

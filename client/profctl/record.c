@@ -303,11 +303,8 @@ int record_run(struct context *context, int argc, char **argv)
 		status = parse_ended(context, status, &message);
 		return arguments.command ? status_beside_command(status) : status;
 	}
-	if (strcmp(arguments.output, "-") != 0)
-		status = output_check(context, STATUS_FAILED, arguments.output);
-	else if (context->terminal && arguments.format != RUN_COLLAPSED)
-		status = complain(context, STATUS_USAGE,
-				  "a profile is nothing for a terminal; -o FILE, or a pipe");
+	status = output_check(context, STATUS_FAILED, arguments.output,
+			      output_is_text(arguments.format));
 	if (status)
 		return arguments.command ? status_beside_command(status) : status;
 	getrlimit(RLIMIT_NOFILE, &fds);

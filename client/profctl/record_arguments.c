@@ -81,8 +81,8 @@ static int check(struct record_arguments *a, bool has_target, struct usage_messa
 	if (!has_target || (a->command && !**a->command))
 		return usage_error(message, "what is to be recorded: -a, -p PID, -s SERVICE, or a "
 					    "COMMAND?");
-	a->format = output_format(a->output);
-	if (a->format == RUN_LEGACY && !a->command && !a->pid)
+	a->format = output_format_of(a->output);
+	if (a->format == OUTPUT_LEGACY && !a->command && !a->pid)
 		return usage_error(message, "a legacy profile (.prof) is of one process: -p PID, "
 					    "or a COMMAND");
 	if (a->command && strcmp(a->output, "-") == 0)

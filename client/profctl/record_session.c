@@ -46,7 +46,7 @@ static int prepare(struct record_session *s, bool is_shim, Profd__Control__Start
 	if (r)
 		return r;
 	start->number = s->command.pid;
-	start->children = s->arguments->format != RUN_LEGACY;
+	start->children = s->arguments->format != OUTPUT_LEGACY;
 	if (is_shim)
 		start->target = PROFD__CONTROL__TARGET_KIND__ALL;
 	return STATUS_DONE;

@@ -11,6 +11,7 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
+#include "client/profctl/output.h"
 #include "client/profctl/progress.h"
 #include "client/report/load.h"
 #include "client/report/produce.h"
@@ -85,7 +86,7 @@ static int report_to_file(struct context *context, struct load *l, const struct 
 static int check_output(const struct context *context, const struct report_options *o)
 {
 	if (*o->output && strcmp(o->output, "-") != 0)
-		return STATUS_DONE;
+		return output_check(context, STATUS_FAILED, o->output, false);
 	if (produce_is_binary(o) && context->terminal)
 		return complain(context, STATUS_USAGE,
 				"--%s is nothing for a terminal: redirect it, or use -o FILE",

@@ -52,7 +52,7 @@ static int take_output(const char *text, struct run_arguments *a, struct usage_m
 	if (strcmp(text, "-") == 0)
 		return usage_error(message, "standard output is the command's: -o FILE");
 	a->output = text;
-	a->format = output_format(text);
+	a->format = output_format_of(text);
 	return 0;
 }
 
@@ -261,7 +261,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 		r = gather_profile(g, clock_ns(CLOCK_REALTIME), &p);
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	if (a->format != RUN_LEGACY)
+	if (a->format != OUTPUT_LEGACY)
 		name(context, p, &world);
 	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
 	gather_get_totals(g, &ended.gather);
@@ -287,7 +287,7 @@ int run_run(struct context *context, int argc, char **argv)
 		return complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
 				message.text);
 	kind = program_find(arguments.command[0], getenv("PATH"));
-	r = output_check(context, STATUS_RUN_FAILED, arguments.output);
+	r = output_check(context, STATUS_RUN_FAILED, arguments.output, false);
 	if (!r)
 		r = command_preload(context, kind, &preload);
 	if (r)

@@ -14,6 +14,7 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
+#include "client/profctl/output.h"
 #include "client/profctl/profctl.h"
 #include "client/profctl/progress.h"
 #include "client/profctl/symbolize.h"
@@ -22,7 +23,6 @@
 #include "common/debuginfo/fetcher.h"
 #include "common/error.h"
 
-#define PPROF_LEVEL  6
 #define FAILURES_MAX 3 /* in a row: each may have taken minutes */
 
 enum { OPTION_LINES = OPTION_OWN, OPTION_DEBUGINFOD, OPTION_OUTPUT };
@@ -182,26 +182,17 @@ static int read_profile(const struct context *context, const char *path, struct 
 static int write_profile(const struct context *context, const char *path, const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
 	struct memory_bound bound;
 	size_t length;
 	int r;
 
 	/* The image worker, which was started in between, has limits of its own. */
 	memory_bound(&bound);
-	r = pprof_write(p, PPROF_LEVEL, &data, &length);
+	r = output_make(p, OUTPUT_PPROF, &data, &length);
 	memory_unboundp(&bound);
 	if (r)
 		return complain_memory(context, path, r);
-	if (strcmp(path, "-") == 0) {
-		if (fwrite(data, 1, length, context->out) != length || fflush(context->out))
-			return complain(context, STATUS_FAILED,
-					"standard output cannot be written");
-		return STATUS_DONE;
-	}
-	if (profile_file_save(path, data, length, &message))
-		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
-	return STATUS_DONE;
+	return output_write(context, STATUS_FAILED, path, data, length);
 }
 
 static void print_result(const struct context *context, const struct symbolize_result *result)
@@ -253,16 +244,15 @@ int symbolize_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	if (strcmp(arguments.output, "-") == 0 && context->terminal)
-		return complain(context, STATUS_USAGE,
-				"a profile is nothing for a terminal: redirect it, or use -o FILE");
-	status = read_profile(context, arguments.profile, &p);
+	status = output_check(context, STATUS_FAILED, arguments.output, false);
+	if (!status)
+		status = read_profile(context, arguments.profile, &p);
 	if (!status)
 		status = name(context, &arguments, p, &result);
 	if (!status)
 		status = write_profile(context, arguments.output, p);
-	/* Where it fails, why is all there is to say. */
-	if (!status)
+	/* Where it fails, why is all there is to say: of standard output main() says it. */
+	if (!status && fflush(context->out) == 0 && !ferror(context->out))
 		print_result(context, &result);
 	return status;
 }

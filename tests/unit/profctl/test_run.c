@@ -23,14 +23,14 @@ static void test_good(void **state)
 	static const struct {
 		const char *line, *output, *command;
 		uint32_t frequency;
-		enum run_format format;
+		enum output_format format;
 	} cases[] = {
-		{"run ls", "./profd.pb.gz", "ls", 99, RUN_PPROF},
-		{"run -F 1 -o a.prof ls -F 7", "a.prof", "ls", 1, RUN_LEGACY},
+		{"run ls", "./profd.pb.gz", "ls", 99, OUTPUT_PPROF},
+		{"run -F 1 -o a.prof ls -F 7", "a.prof", "ls", 1, OUTPUT_LEGACY},
 		{"run --frequency=4000 --output b.collapsed -- ls -l", "b.collapsed", "ls", 4000,
-		 RUN_COLLAPSED},
-		{"run -o .prof -- -strange", ".prof", "-strange", 99, RUN_PPROF},
-		{"run -oprof -- --help", "prof", "--help", 99, RUN_PPROF},
+		 OUTPUT_COLLAPSED},
+		{"run -o .prof -- -strange", ".prof", "-strange", 99, OUTPUT_PPROF},
+		{"run -oprof -- --help", "prof", "--help", 99, OUTPUT_PPROF},
 	};
 	struct usage_message message;
 	struct run_arguments a;
