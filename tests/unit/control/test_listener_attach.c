@@ -1,46 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A process asks for a ring over the control socket, as libprofd does: common/shim/attach.h. */
-#include "tests/unit/control/listener_fixture.h"
-
-#include <grp.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-
-#include "common/shim/ring_writer.h"
-
-enum { CHILD_GOT_RING = 40, CHILD_REFUSED, CHILD_OTHER };
-
-/* What a child does, and ends with. */
-static int ask(const char *path, const char *reason)
-{
-	struct attach_reason said = {""};
-	struct ring_writer writer;
-	int memory, bell, r;
-
-	r = attach_ask(path, 5000, &memory, &bell, &said);
-	if (r == ATTACH_E_REFUSED)
-		return reason && strstr(said.text, reason) ? CHILD_REFUSED : CHILD_OTHER;
-	if (r || !ring_writer_open(&writer, memory, bell))
-		return CHILD_OTHER;
-	return atomic_load(&writer.page->frequency) == 0 ? CHILD_GOT_RING : CHILD_OTHER;
-}
-
-static int run_child(struct world *w, int (*child)(struct world *w), pid_t *ret_pid)
-{
-	pid_t pid = fork();
-	int status;
-
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		alarm(20);
-		_exit(child(w));
-	}
-	while (waitpid(pid, &status, WNOHANG) == 0)
-		run(w, 1);
-	assert_true(WIFEXITED(status));
-	*ret_pid = pid;
-	return WEXITSTATUS(status);
-}
+#include "tests/unit/control/attach_fixture.h"
 
 static int child_asks(struct world *w)
 {
@@ -110,44 +70,13 @@ static void test_gone_before(void **state)
 	expect_serving(w);
 }
 
-static int child_of_another(struct world *w, bool is_dumpable)
-{
-	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
-		return CHILD_OTHER;
-	prctl(PR_SET_DUMPABLE, is_dumpable);
-	return ask(w->path, "does not run as you alone");
-}
-
-static int child_dumpable(struct world *w)
-{
-	return child_of_another(w, true);
-}
-
-static int child_undumpable(struct world *w)
-{
-	return child_of_another(w, false);
-}
-
-/* Others get rings for what is theirs alone: what a set-id program does is not its user's. */
-static void test_others(void **state)
-{
-	struct world *w = *state;
-	pid_t pid;
-
-	if (geteuid() != 0)
-		fail_msg("only root can become somebody else: run the tests as root");
-	assert_int_equal(run_child(w, child_dumpable, &pid), CHILD_GOT_RING);
-	assert_int_equal(w->attached_uid, NOBODY);
-	assert_int_equal(run_child(w, child_undumpable, &pid), CHILD_REFUSED);
-	assert_int_equal(w->n_calls, 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_ring),      TEST(test_refused), TEST(test_ends_after),
-		TEST(test_gone_before), TEST(test_others),
+		TEST(test_a_ring),
+		TEST(test_refused),
+		TEST(test_ends_after),
+		TEST(test_gone_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
