@@ -21,6 +21,7 @@
 #include "client/report/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 struct callgrind {
 	struct view view;
@@ -244,6 +245,18 @@ static int put_node(const struct writer *w, uint32_t id, uint32_t before)
 	return 0;
 }
 
+/* A word: blanks stand between the names of events. */
+static void put_event(FILE *out, const char *text)
+{
+	bool is_harmless;
+
+	for (size_t n; *text; text += n) {
+		n = utf8_next(text, &is_harmless);
+		is_harmless &= *text != ' ';
+		fwrite(is_harmless ? text : "_", 1, is_harmless ? n : 1, out);
+	}
+}
+
 static int put_graph(struct writer *w, const struct view_input *input)
 {
 	const struct graph *g = w->g;
@@ -256,10 +269,12 @@ static int put_graph(struct writer *w, const struct view_input *input)
 			r = find_function(w, i);
 	for (size_t i = 0; i < g->n_calls && !r; i++)
 		r = find_function(w, g->calls[i].callee);
-	fprintf(w->out,
-		"# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
-		"\npositions: instr line\nevents: %s(%s)\n",
-		values_type(input, type, sizeof(type)), w->values.to);
+	fprintf(w->out, "# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
+			"\npositions: instr line\nevents: ");
+	put_event(w->out, values_type(input, type, sizeof(type)));
+	fputc('(', w->out);
+	put_event(w->out, w->values.to);
+	fputs(")\n", w->out);
 	for (size_t i = 0; i < g->n_order && !r; i++)
 		r = put_node(w, g->order[i], i ? g->order[i - 1] : GRAPH_NONE);
 	return r;

@@ -28,7 +28,7 @@ static void put_line(FILE *out, const char *what, const char *text)
 
 /* What one ledger line says of what is missing. */
 struct losses {
-	uint64_t expected, lost, truncated, broken;
+	uint64_t expected, lost, rootless;
 	bool is_known;
 };
 
@@ -48,6 +48,11 @@ static bool parse_word(const char *word, size_t *ret_name, size_t *ret_length, u
 	return true;
 }
 
+static void add(uint64_t *sum, uint64_t n)
+{
+	*sum = n > UINT64_MAX - *sum ? UINT64_MAX : *sum + n;
+}
+
 static bool begins(const char *word, const char *with)
 {
 	return strncmp(word, with, strlen(with)) == 0;
@@ -62,13 +67,11 @@ static void sum_up(const char *line, struct losses *l)
 		if (!parse_word(line, &name, &length, &n))
 			n = 0;
 		else if (begins(line, "expected="))
-			l->is_known = true, l->expected += n;
+			l->is_known = true, add(&l->expected, n);
 		else if (begins(line, "lost."))
-			l->lost += n;
-		else if (begins(line, "truncated."))
-			l->truncated += n;
-		else if (begins(line, "broken."))
-			l->broken += n;
+			add(&l->lost, n);
+		else if (begins(line, "truncated.") || begins(line, "broken."))
+			add(&l->rootless, n);
 		line += length;
 	}
 }
@@ -111,8 +114,8 @@ void header_of_losses(FILE *out, const struct profile *p)
 	}
 	if (before[0] == ',')
 		fputc(')', out);
-	if (l.truncated || l.broken)
-		fprintf(out, "; stacks without a root: %" PRIu64, l.truncated + l.broken);
+	if (l.rootless)
+		fprintf(out, "; stacks without a root: %" PRIu64, l.rootless);
 	fputc('\n', out);
 }
 

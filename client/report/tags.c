@@ -169,7 +169,10 @@ static int print_weight(const struct values *v, int64_t weight, int64_t total, c
 	measure_print_percentage(share, sizeof(share), weight, total);
 	n = total > 0 ? asprintf(ret, "%.1f%s (%s):", scaled, unit, share)
 		      : asprintf(ret, "%.1f%s:", scaled, unit);
-	return n < 0 ? error_origin(-ENOMEM) : 0;
+	if (n < 0)
+		return error_origin(-ENOMEM);
+	measure_make_harmless(*ret);
+	return 0;
 }
 
 /* One key's lines: as a table, its columns aligned at the right. */

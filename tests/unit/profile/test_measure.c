@@ -55,6 +55,14 @@ static void test_cut(void **state)
 	assert_string_equal(measure_print(text, sizeof(text), 123, "x", "parsecs"), "123pars");
 }
 
+/* A unit is whatever somebody wrote into a profile. */
+static void test_harmless(void **state)
+{
+	(void)state;
+	check_print(5, "x", "\"<b>&\\'\x1b[1m\n", "5??b?????[1m?");
+	check_print(5, "x", "\xc2\xb5W", "5\xc2\xb5W");
+}
+
 static void check_percentage(int64_t value, int64_t total, const char *expected)
 {
 	char text[MEASURE_TEXT_MAX];
@@ -114,7 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_print),      cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_percentage), cmocka_unit_test(test_choose_unit),
-		cmocka_unit_test(test_ratio),
+		cmocka_unit_test(test_ratio),      cmocka_unit_test(test_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
