@@ -51,7 +51,7 @@ static struct mapping *find_mapping(const struct gather_process *p, uint64_t add
 static bool is_segment(const struct segment *s, const struct segment *t)
 {
 	return s->offset == t->offset && s->length == t->length && s->inode == t->inode &&
-	       s->device == t->device && s->path == t->path;
+	       s->device == t->device && s->path == t->path && s->owner == t->owner;
 }
 
 static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
@@ -64,37 +64,19 @@ static int add_id(struct gather *g, const struct mapping *m, const char *path, u
 	return r ? r : profile_add_text(g->profile, id, ret);
 }
 
-/* Memory that is no file's is nowhere else. */
-static int place(struct gather_process *p, struct mapping *m)
+static bool knows_memory(struct gather_process *p)
 {
-	struct gather *g = p->gather;
-	struct profile_mapping made = {
-		.start = m->start,
-		.limit = m->end,
-		.offset = m->inode ? m->offset : m->start,
-	};
-	struct segment segment = {m->device, m->inode, m->offset, m->end - m->start, 0, 0};
-	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
+	const struct gather_world *world = &p->gather->world;
 
-	if (r)
-		return r;
-	segment.path = made.path;
-	for (size_t i = g->n_segments; m->inode && i; i--) {
-		if (!is_segment(&g->segments[i - 1], &segment))
-			continue;
-		m->placed = g->segments[i - 1].mapping;
-		m->is_placed = true;
-		return 0;
-	}
-	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
-	if (!r)
-		r = profile_add_mapping(g->profile, &made, &m->placed);
-	if (!r && g->world.tell_memory && !m->inode)
-		r = g->world.tell_memory(g->world.userdata, p->pid, m->placed);
-	if (r)
-		return r;
-	m->is_placed = true;
-	segment.mapping = m->placed;
+	if (!p->is_asked)
+		p->knows_memory = world->knows_memory &&
+				  world->knows_memory(world->userdata, p->pid);
+	p->is_asked = true;
+	return p->knows_memory;
+}
+
+static int keep_segment(struct gather *g, const struct segment *segment)
+{
 	if (g->n_segments == g->max_segments) {
 		size_t bigger = g->max_segments ? g->max_segments * 2 : 256;
 		struct segment *moved = reallocarray(g->segments, bigger, sizeof(*moved));
@@ -104,8 +86,52 @@ static int place(struct gather_process *p, struct mapping *m)
 		g->segments = moved;
 		g->max_segments = bigger;
 	}
-	g->segments[g->n_segments++] = segment;
+	g->segments[g->n_segments++] = *segment;
 	return 0;
+}
+
+/*
+ * Memory that is no file's is nowhere else. The kernel and the process may tell of it one after the
+ * other, in an order of their own: then it is here twice, and one mapping all the same.
+ */
+static int place(struct gather_process *p, struct mapping *m)
+{
+	struct gather *g = p->gather;
+	struct profile_mapping made = {
+		.start = m->start,
+		.limit = m->end,
+		.offset = m->inode ? m->offset : m->start,
+	};
+	bool is_own = !m->inode && knows_memory(p);
+	struct segment segment = {
+		.device = m->device,
+		.inode = m->inode,
+		.offset = made.offset,
+		.length = m->end - m->start,
+		.owner = is_own ? g->n_processes : 0,
+	};
+	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
+
+	if (r)
+		return r;
+	segment.path = made.path;
+	for (size_t i = g->n_segments; i; i--) {
+		if (!is_segment(&g->segments[i - 1], &segment))
+			continue;
+		m->placed = g->segments[i - 1].mapping;
+		m->is_placed = true;
+		return 0;
+	}
+	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
+	if (!r)
+		r = profile_append_mapping(g->profile, &made, &m->placed);
+	if (!r && is_own)
+		r = g->world.tell_memory(g->world.userdata, m->placed);
+	if (r)
+		return r;
+	m->is_placed = true;
+	segment.mapping = m->placed;
+	return keep_segment(g, &segment);
 }
 
 static int locate(struct gather_process *p, uint64_t address, uint32_t generation, uint32_t *ret)
