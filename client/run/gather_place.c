@@ -5,6 +5,7 @@
 
 #include "client/run/gather_private.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/reasons.h"
 
 /* Of mappings that lay at one address one after the other, this many are looked at. */
@@ -25,18 +26,10 @@ static struct mapping *find_mapping(const struct gather_process *p, uint64_t add
 				    uint32_t generation)
 {
 	struct mapping *found = NULL;
-	size_t low = 0, high = p->n_mappings;
+	size_t n = partition_point(p->n_mappings, i, p->mappings[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
-		struct mapping *m = &p->mappings[low - 1 - i];
+	for (size_t i = 0; i < OVERLAPS_MAX && i < n; i++) {
+		struct mapping *m = &p->mappings[n - 1 - i];
 
 		if (address >= m->end)
 			continue;

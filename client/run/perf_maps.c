@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 
 #define FILES_MAX 64 /* further processes that generate code have no names in it */
 
@@ -89,17 +90,7 @@ int perf_maps_add(struct perf_maps *p, uint32_t mapping)
 
 int perf_maps_find(const struct perf_maps *p, uint32_t mapping)
 {
-	size_t low = 0, high = p->n_places;
+	size_t at = partition_point(p->n_places, i, p->places[i].mapping < mapping);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->places[middle].mapping == mapping)
-			return p->places[middle].file;
-		if (p->places[middle].mapping < mapping)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
+	return at < p->n_places && p->places[at].mapping == mapping ? p->places[at].file : -1;
 }

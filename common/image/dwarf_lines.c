@@ -25,6 +25,7 @@
 #include "common/error.h"
 #include "common/image/dwarf_lines_private.h"
 #include "common/image/elf.h"
+#include "common/partition_point.h"
 
 /* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
 #define SECTIONS_BYTES_MAX (512u << 20)
@@ -219,22 +220,12 @@ static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
 /* Units are in the order of their offsets. */
 static bool find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
 {
-	uint32_t low = 0, high = (uint32_t)d->n_units;
+	size_t at = partition_point(d->n_units, i, dwarf_dieoffset(&d->units[i].die) < offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		Dwarf_Off at = dwarf_dieoffset(&d->units[middle].die);
-
-		if (at == offset) {
-			*ret = middle;
-			return true;
-		}
-		if (at < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	if (at == d->n_units || dwarf_dieoffset(&d->units[at].die) != offset)
+		return false;
+	*ret = (uint32_t)at;
+	return true;
 }
 
 /*

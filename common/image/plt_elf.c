@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/image/plt.h"
+#include "common/partition_point.h"
 
 #define CODE_MAX        (4u << 20)   /* bytes of a section of stubs; 65,000 make 1 MiB */
 #define RELOCATIONS_MAX (128u << 20) /* bytes of a section; nearly all of them are no slots */
@@ -43,17 +44,9 @@ static enum slot_kind kind_of(uint16_t machine, const GElf_Rela *rela)
 static const struct symtab_entry *find_start(const struct symtab_entry *entries, size_t n,
 					     uint64_t address)
 {
-	size_t low = 0, high = n;
+	size_t before = partition_point(n, i, entries[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entries[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && entries[low - 1].start == address ? &entries[low - 1] : NULL;
+	return before > 0 && entries[before - 1].start == address ? &entries[before - 1] : NULL;
 }
 
 static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *functions,

@@ -17,6 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
@@ -287,18 +288,11 @@ static int sort_mappings(struct reader *r)
 
 static uint32_t mapping_of(const struct reader *r, uint64_t address)
 {
-	size_t low = 0, high = r->n_mappings;
+	size_t n = partition_point(r->n_mappings, i,
+				   r->p->mappings[r->mappings[i]].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->p->mappings[r->mappings[middle]].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && address < r->p->mappings[r->mappings[low - 1]].limit)
-		return r->mappings[low - 1];
+	if (n && address < r->p->mappings[r->mappings[n - 1]].limit)
+		return r->mappings[n - 1];
 	return PROFILE_NONE;
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/symbols/symtab_build.h"
 
 /* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
@@ -296,37 +297,18 @@ static uint64_t distance_of(const struct symtab *s, uint32_t i)
 /* The number of symbols that start at or before @distance from the base. */
 static uint32_t count_before(const struct symtab *s, uint64_t distance)
 {
-	uint32_t low = 0, high = s->n_symbols;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (distance_of(s, middle) <= distance)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(s->n_symbols, i, distance_of(s, i) <= distance);
 }
 
 /* Where @from's link leads, or false. */
 static bool follow(const struct symtab *s, uint32_t from, uint32_t *ret)
 {
-	uint32_t low = 0, high = s->n_links;
+	size_t at = partition_point(s->n_links, i, s->links[i].from < from);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->links[middle].from == from) {
-			*ret = s->links[middle].to;
-			return true;
-		}
-		if (s->links[middle].from < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	if (at == s->n_links || s->links[at].from != from)
+		return false;
+	*ret = s->links[at].to;
+	return true;
 }
 
 bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret)
