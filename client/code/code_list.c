@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
 
@@ -102,17 +103,9 @@ int code_list_add(struct code_list *list, const struct worker_range *range, code
 
 const struct code_row *code_list_find(const struct code_list *list, uint64_t address)
 {
-	size_t low = 0, high = list->n;
+	size_t n = partition_point(list->n, i, list->rows[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - list->rows[low - 1].address >= list->rows[low - 1].size)
+	if (!n || address - list->rows[n - 1].address >= list->rows[n - 1].size)
 		return NULL;
-	return &list->rows[low - 1];
+	return &list->rows[n - 1];
 }
