@@ -63,11 +63,7 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 		{OPTION_FREQUENCY, 'F', "frequency", true},
 		{OPTION_OUTPUT, 'o', "output", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct run_arguments a = {.frequency = FREQUENCY_DEFAULT, .output = OUTPUT_DEFAULT};
 	const char *argument;
 	int id, r = 0;
