@@ -14,8 +14,8 @@
 #include "common/error.h"
 #include "common/http/http.h"
 #include "common/partition_point.h"
-#include "common/profile/room.h"
 #include "common/read_end.h"
+#include "common/room.h"
 #include "common/utf8.h"
 
 #define ANSWER_MAX  ((size_t)64 << 20) /* bytes of names */

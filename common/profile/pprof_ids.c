@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/partition_point.h"
-#include "common/profile/room.h"
+#include "common/room.h"
 
 void pprof_ids_deinit(struct pprof_ids *ids)
 {

@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile_private.h"
-#include "common/profile/room.h"
+#include "common/room.h"
 
 struct location_key {
 	uint64_t address;
