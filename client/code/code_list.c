@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
 
@@ -65,15 +66,8 @@ static int add_row(struct code_list *list, const struct answer_code *code,
 		r = add_file(list, code->text + i->file, &row.file);
 	if (r)
 		return r;
-	if (list->n == list->n_allocated) {
-		size_t n = list->n_allocated ? 2 * list->n_allocated : 256;
-		struct code_row *grown = reallocarray(list->rows, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		list->rows = grown;
-		list->n_allocated = n;
-	}
+	if (room_make(&list->rows, &list->n_allocated, list->n + 1, sizeof(*list->rows)))
+		return -ENOMEM;
 	list->rows[list->n++] = row;
 	return 0;
 }

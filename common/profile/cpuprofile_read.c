@@ -21,6 +21,7 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
 #define PATH_BYTES_MAX   16384 /* PATH_MAX, each byte escaped as the kernel does */
@@ -300,16 +301,10 @@ static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t 
 {
 	int64_t values[2];
 	uint64_t address;
-	uint32_t *grown;
-	int e;
+	int e = room_make(&r->chain, &r->max_chain, n, sizeof(*r->chain));
 
-	if (n > r->max_chain) {
-		grown = reallocarray(r->chain, n, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		r->chain = grown;
-		r->max_chain = n;
-	}
+	if (e)
+		return e;
 	for (uint32_t i = 0; i < n; i++) {
 		address = slot(r, first + i);
 		if (i && r->is_shifted && address)
