@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "client/run/gather_private.h"
-#include "common/error.h"
 #include "common/partition_point.h"
 #include "common/reasons.h"
+#include "common/room.h"
 
 /* Of mappings that lay at one address one after the other, this many are looked at. */
 #define OVERLAPS_MAX 64
@@ -70,15 +70,8 @@ static bool knows_memory(struct gather_process *p)
 
 static int keep_segment(struct gather *g, const struct segment *segment)
 {
-	if (g->n_segments == g->max_segments) {
-		size_t bigger = g->max_segments ? g->max_segments * 2 : 256;
-		struct segment *moved = reallocarray(g->segments, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		g->segments = moved;
-		g->max_segments = bigger;
-	}
+	if (room_make(&g->segments, &g->max_segments, g->n_segments + 1, sizeof(*g->segments)))
+		return -ENOMEM;
 	g->segments[g->n_segments++] = *segment;
 	return 0;
 }

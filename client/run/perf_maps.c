@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 #define FILES_MAX 64 /* further processes that generate code have no names in it */
 
@@ -75,15 +76,8 @@ bool perf_maps_open(struct perf_maps *p, int pid)
 
 int perf_maps_add(struct perf_maps *p, uint32_t mapping)
 {
-	if (p->n_places == p->max_places) {
-		size_t bigger = p->max_places ? p->max_places * 2 : 64;
-		struct place *moved = reallocarray(p->places, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		p->places = moved;
-		p->max_places = bigger;
-	}
+	if (room_make(&p->places, &p->max_places, p->n_places + 1, sizeof(*p->places)))
+		return -ENOMEM;
 	p->places[p->n_places++] = (struct place){mapping, p->files[p->n_files - 1]};
 	return 0;
 }

@@ -26,6 +26,7 @@
 #include "common/image/dwarf_lines_private.h"
 #include "common/image/elf.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 /* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
 #define SECTIONS_BYTES_MAX (512u << 20)
@@ -204,15 +205,8 @@ static int set_alternate(struct dwarf_lines *d, int fd)
 
 static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
 {
-	if (d->n_units == d->size) {
-		size_t size = d->size ? 2 * d->size : 64;
-		struct dwarf_unit *units = reallocarray(d->units, size, sizeof(*units));
-
-		if (!units)
-			return error_origin(-ENOMEM);
-		d->units = units;
-		d->size = size;
-	}
+	if (room_make(&d->units, &d->size, d->n_units + 1, sizeof(*d->units)))
+		return -ENOMEM;
 	d->units[d->n_units++] = (struct dwarf_unit){.die = *die};
 	return 0;
 }

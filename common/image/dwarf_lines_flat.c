@@ -12,20 +12,14 @@
 #include "common/error.h"
 #include "common/image/dwarf_lines_private.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 int flat_add(struct flat_ranges *f, const struct flat_range *range)
 {
 	if (range->start >= range->end)
 		return 0;
-	if (f->n == f->size) {
-		size_t size = f->size ? 2 * f->size : 16;
-		struct flat_range *items = reallocarray(f->items, size, sizeof(*items));
-
-		if (!items)
-			return error_origin(-ENOMEM);
-		f->items = items;
-		f->size = size;
-	}
+	if (room_make(&f->items, &f->size, f->n + 1, sizeof(*f->items)))
+		return -ENOMEM;
 	f->items[f->n++] = *range;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/image/plt.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 #define CODE_MAX        (4u << 20)   /* bytes of a section of stubs; 65,000 make 1 MiB */
 #define RELOCATIONS_MAX (128u << 20) /* bytes of a section; nearly all of them are no slots */
@@ -71,15 +72,8 @@ static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *fu
 
 static int add_slot(struct slots *slots, const struct plt_slot *slot)
 {
-	if (slots->n == slots->n_allocated) {
-		size_t n = slots->n_allocated ? 2 * slots->n_allocated : 256;
-		struct plt_slot *items = reallocarray(slots->items, n, sizeof(*items));
-
-		if (!items)
-			return error_origin(-ENOMEM);
-		slots->items = items;
-		slots->n_allocated = n;
-	}
+	if (room_make(&slots->items, &slots->n_allocated, slots->n + 1, sizeof(*slots->items)))
+		return -ENOMEM;
 	slots->items[slots->n++] = *slot;
 	return 0;
 }
