@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
 
@@ -64,15 +66,8 @@ static int add_row(struct code_list *list, const struct answer_code *code,
 		r = add_file(list, code->text + i->file, &row.file);
 	if (r)
 		return r;
-	if (list->n == list->n_allocated) {
-		size_t n = list->n_allocated ? 2 * list->n_allocated : 256;
-		struct code_row *grown = reallocarray(list->rows, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		list->rows = grown;
-		list->n_allocated = n;
-	}
+	if (room_make(&list->rows, &list->n_allocated, list->n + 1, sizeof(*list->rows)))
+		return -ENOMEM;
 	list->rows[list->n++] = row;
 	return 0;
 }
@@ -102,17 +97,9 @@ int code_list_add(struct code_list *list, const struct worker_range *range, code
 
 const struct code_row *code_list_find(const struct code_list *list, uint64_t address)
 {
-	size_t low = 0, high = list->n;
+	size_t n = partition_point(list->n, i, list->rows[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - list->rows[low - 1].address >= list->rows[low - 1].size)
+	if (!n || address - list->rows[n - 1].address >= list->rows[n - 1].size)
 		return NULL;
-	return &list->rows[low - 1];
+	return &list->rows[n - 1];
 }

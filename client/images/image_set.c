@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/profile/message.h"
+#include "common/room.h"
 
 #define ID_PREFIX_MIN 8
 #define ID_DIGITS     12 /* in messages */
@@ -160,17 +161,10 @@ static int get_entry(struct image_gather *g, const char *file, const struct imag
 static int add_counts(struct entry *entry, const struct image_profile *p)
 {
 	struct image *image = &entry->image;
-	size_t needed = image->n_counts + p->n_counts;
 
-	if (needed > entry->n_allocated) {
-		size_t n = 2 * entry->n_allocated > needed ? 2 * entry->n_allocated : needed;
-		struct image_count *grown = reallocarray(image->counts, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		image->counts = grown;
-		entry->n_allocated = n;
-	}
+	if (room_make(&image->counts, &entry->n_allocated, image->n_counts + p->n_counts,
+		      sizeof(*image->counts)))
+		return -ENOMEM;
 	for (size_t i = 0; i < p->n_counts; i++)
 		image->counts[image->n_counts++] = (struct image_count){
 			.offset = p->counts[i].offset,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
 struct making {
 	struct procedures *made;
@@ -27,15 +28,8 @@ static int append(struct making *m, const struct image_place *place)
 	struct procedures *made = m->made;
 	struct procedure *new;
 
-	if (made->n == m->n_allocated) {
-		size_t n = m->n_allocated ? 2 * m->n_allocated : 64;
-		struct procedure *grown = reallocarray(made->all, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		made->all = grown;
-		m->n_allocated = n;
-	}
+	if (room_make(&made->all, &m->n_allocated, made->n + 1, sizeof(*made->all)))
+		return -ENOMEM;
 	new = &made->all[made->n];
 	*new = (struct procedure){.name = strdup(place->name)};
 	if (!new->name)

@@ -37,11 +37,7 @@ int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
 		struct usage_message *message)
 {
 	static const struct option_spec specs[] = {COMMON_OPTIONS};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct plain_arguments arguments = {0};
 	const char *argument;
 	int id;

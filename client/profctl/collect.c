@@ -109,11 +109,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		{OPTION_OUTPUT, 'o', "output", true},
 		{OPTION_STORED, 0, "stored", false},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct collect_arguments arguments = {.service = "", .output = ""};
 	const char *argument;
 	int id, r = 0;

@@ -65,11 +65,7 @@ static int parse(int argc, char *const *argv, struct arguments *ret, struct usag
 		{OPTION_TO, 't', "to", true},
 		{OPTION_OUTPUT, 'o', "output", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	const char *argument;
 	int id, r = 0;
 

@@ -7,11 +7,7 @@ int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
 		struct usage_message *message)
 {
 	static const struct option_spec specs[] = {COMMON_OPTIONS};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct flush_arguments arguments = {0};
 	const char *argument;
 	int id;

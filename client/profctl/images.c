@@ -122,11 +122,7 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 		{OPTION_SOURCE, 0, "source_path", true},
 		{OPTION_TRIM, 0, "trim_path", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct images_arguments arguments = {0};
 	const char *argument;
 	int id, r = 0;

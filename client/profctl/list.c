@@ -20,11 +20,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 		{OPTION_SINCE, 0, "since", true},
 		{OPTION_UNTIL, 0, "until", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct list_arguments arguments = {.service = ""};
 	const char *argument;
 	int id, r = 0;

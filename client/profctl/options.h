@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/cleanup.h"
+
 struct option_spec {
 	int id;                /* above 0 */
 	char short_name;       /* or 0 */
@@ -36,6 +38,14 @@ struct options {
 	const char *cluster; /* the rest of a word such as -ab */
 	bool only_operands;
 };
+
+/* Before the first word; @options_specs is an array. */
+#define OPTIONS_OF(options_argc, options_argv, options_specs, usage)                      \
+	(struct options)                                                                  \
+	{                                                                                 \
+		.argv = (options_argv), .argc = (options_argc), .specs = (options_specs), \
+		.n_specs = ARRAY_SIZE(options_specs), .message = (usage),                 \
+	}
 
 /* Returns the id of the next option, or OPTIONS_*; *ret_argument is borrowed from argv. */
 int options_next(struct options *o, const char **ret_argument);

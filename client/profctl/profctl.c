@@ -359,11 +359,7 @@ static int parse_globals(int argc, char **argv, struct global_arguments *ret,
 		{GLOBAL_HELP, 'h', "help", false},
 		{GLOBAL_VERSION, 'V', "version", false},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	const char *argument;
 	int id;
 

@@ -99,11 +99,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{OPTION_OUTPUT, 'o', "output", true}, {OPTION_ALL, 'a', "all", false},
 		{OPTION_PID, 'p', "pid", true},       {OPTION_SERVICE, 's', "service", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct record_arguments a = {.service = "", .event = "", .output = OUTPUT_DEFAULT};
 	bool has_target = false;
 	const char *argument;

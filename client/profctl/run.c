@@ -63,11 +63,7 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 		{OPTION_FREQUENCY, 'F', "frequency", true},
 		{OPTION_OUTPUT, 'o', "output", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct run_arguments a = {.frequency = FREQUENCY_DEFAULT, .output = OUTPUT_DEFAULT};
 	const char *argument;
 	int id, r = 0;
@@ -121,11 +117,18 @@ static int find_id(void *userdata, const char *path, uint64_t device, uint64_t i
 	return build_ids_find(w->ids, path, device, inode, ret);
 }
 
-static int tell_memory(void *userdata, int pid, uint32_t mapping)
+static bool knows_memory(void *userdata, int pid)
 {
 	const struct world *w = userdata;
 
-	return perf_maps_add(w->perf_maps, pid, mapping);
+	return perf_maps_open(w->perf_maps, pid);
+}
+
+static int tell_memory(void *userdata, uint32_t mapping)
+{
+	const struct world *w = userdata;
+
+	return perf_maps_add(w->perf_maps, mapping);
 }
 
 static int find_perf_map(void *context, uint32_t mapping)
@@ -245,7 +248,7 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	if (r)
 		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	world.gather = g;
-	gather_set_world(g, &(struct gather_world){find_id, tell_memory, &world});
+	gather_set_world(g, &(struct gather_world){find_id, knows_memory, tell_memory, &world});
 	l->socket = family_socket(f);
 	r = launch(l, &pid, &error);
 	if (r == LAUNCH_E_FAILED)

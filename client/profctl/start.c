@@ -194,11 +194,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		struct usage_message *message)
 {
 	struct start_arguments arguments = {.event = "", .name = ""};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	const char *argument = NULL;
 	int id;
 

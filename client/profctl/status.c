@@ -16,11 +16,7 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 {
 	static const struct option_spec specs[] = {COMMON_OPTIONS,
 						   {OPTION_WATCH, 'w', "watch", false}};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct status_arguments arguments = {0};
 	const char *argument;
 	int id;

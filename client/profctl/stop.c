@@ -25,11 +25,7 @@ int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 	       struct usage_message *message)
 {
 	static const struct option_spec specs[] = {COMMON_OPTIONS, {OPTION_ALL, 0, "all", false}};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct stop_arguments arguments = {0};
 	const char *argument;
 	int id;

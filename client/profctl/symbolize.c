@@ -71,11 +71,7 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 		{OPTION_DEBUGINFOD, 0, "debuginfod", true},
 		{OPTION_OUTPUT, 'o', "output", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct symbolize_arguments arguments = {0};
 	const char *argument;
 	int id, r = 0;

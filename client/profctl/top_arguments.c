@@ -88,11 +88,7 @@ int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usa
 		{OPTION_ROWS, 0, "rows", true},
 		{OPTION_ONCE, 0, "once", false},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct top_arguments a = {.target = PROFD__CONTROL__TARGET_KIND__ALL,
 				  .service = "",
 				  .interval_ns = INTERVAL_NS};

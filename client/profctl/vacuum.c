@@ -33,11 +33,7 @@ int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
 		{OPTION_MAX_AGE, 0, "max-age", true},
 		{OPTION_MAX_SIZE, 0, "max-size", true},
 	};
-	struct options o = {.argc = argc,
-			    .argv = argv,
-			    .specs = specs,
-			    .n_specs = ARRAY_SIZE(specs),
-			    .message = message};
+	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct vacuum_arguments arguments = {0};
 	const char *argument;
 	int id, r = 0;

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 struct work {
 	struct code_view *v;
@@ -159,15 +160,9 @@ static int add_symbol(struct work *w, const struct code_symbol *symbol)
 		last->n += symbol->n;
 		return 0;
 	}
-	if (w->to->n_symbols == w->n_allocated) {
-		size_t n = w->n_allocated ? 2 * w->n_allocated : 16;
-		struct code_symbol *grown = reallocarray(w->to->symbols, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		w->to->symbols = grown;
-		w->n_allocated = n;
-	}
+	if (room_make(&w->to->symbols, &w->n_allocated, w->to->n_symbols + 1,
+		      sizeof(*w->to->symbols)))
+		return -ENOMEM;
 	w->to->symbols[w->to->n_symbols] = *symbol;
 	w->to->symbols[w->to->n_symbols].name = strdup(symbol->name);
 	return w->to->symbols[w->to->n_symbols++].name ? 0 : error_origin(-ENOMEM);

@@ -13,8 +13,9 @@
 #include "client/symbolize/namer.h"
 #include "common/error.h"
 #include "common/http/http.h"
-#include "common/profile/room.h"
+#include "common/partition_point.h"
 #include "common/read_end.h"
+#include "common/room.h"
 #include "common/utf8.h"
 
 #define ANSWER_MAX  ((size_t)64 << 20) /* bytes of names */
@@ -207,18 +208,10 @@ static const struct place *find_place(const struct remote_names *n, const struct
 		.offset = m->offset,
 		.n_pages = pages_of(m),
 	};
-	size_t low = 0, high = n->n_places;
+	size_t at = partition_point(n->n_places, i, compare_files(&n->places[i], &wanted) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_files(&n->places[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n->n_places && compare_files(&n->places[low], &wanted) == 0 ? &n->places[low]
-										 : NULL;
+	return at < n->n_places && compare_files(&n->places[at], &wanted) == 0 ? &n->places[at]
+									       : NULL;
 }
 
 int remote_names_look_up(struct remote_names *n, const struct profile *p)
@@ -290,17 +283,7 @@ static int write_question(const struct question *q, size_t n, char **ret, size_t
 /* The first one of @address or what comes after it. */
 static size_t lower_bound(const struct question *q, size_t n, uint64_t address)
 {
-	size_t low = 0;
-
-	while (low < n) {
-		size_t middle = low + (n - low) / 2;
-
-		if (q[middle].address < address)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
+	return partition_point(n, i, q[i].address < address);
 }
 
 /* Of several names for an address, the last one, as in pprof. */

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/profile/message.h"
 #include "common/profile/windows.h"
+#include "common/room.h"
 #include "common/store/names.h"
 
 #define DEPTH_MAX 8 /* folders in folders */
@@ -51,15 +52,8 @@ static int add(struct sources *s, const char *path, bool is_found, bool is_whole
 {
 	struct source *source;
 
-	if (s->n == s->capacity) {
-		size_t bigger = s->capacity ? s->capacity * 2 : 16;
-		struct source *grown = reallocarray(s->all, bigger, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		s->all = grown;
-		s->capacity = bigger;
-	}
+	if (room_make(&s->all, &s->capacity, s->n + 1, sizeof(*s->all)))
+		return -ENOMEM;
 	source = &s->all[s->n];
 	*source = (struct source){
 		.path = strdup(path), .fd = -1, .is_found = is_found, .is_whole = is_whole};

@@ -16,6 +16,7 @@
 #include "client/report/weblist_page.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 #define PLACES_MAX 200000 /* more is nothing for a browser */
 #define CHAIN_MAX  1024
@@ -44,15 +45,8 @@ static int add(struct work *w, const struct weblist_place *place)
 		page->is_cut = true;
 		return 0;
 	}
-	if (page->n == w->n_allocated) {
-		size_t n = w->n_allocated ? 2 * w->n_allocated : 256;
-		struct weblist_place *grown = reallocarray(page->places, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		page->places = grown;
-		w->n_allocated = n;
-	}
+	if (room_make(&page->places, &w->n_allocated, page->n + 1, sizeof(*page->places)))
+		return -ENOMEM;
 	to = &page->places[page->n++];
 	*to = *place;
 	to->function = strdup(place->function);

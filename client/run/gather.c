@@ -11,6 +11,7 @@
 
 #include "client/run/gather_private.h"
 #include "common/error.h"
+#include "common/room.h"
 #include "common/shim/maps_lines.h"
 
 #define BYTES_MAX    ((size_t)1 << 30)
@@ -155,15 +156,8 @@ void gather_sample(void *process, const struct ring_sample *sample)
 
 static int add_mapping(struct gather_process *p, const struct mapping *mapping)
 {
-	if (p->n_mappings == p->max_mappings) {
-		size_t bigger = p->max_mappings ? p->max_mappings * 2 : 64;
-		struct mapping *moved = reallocarray(p->mappings, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		p->mappings = moved;
-		p->max_mappings = bigger;
-	}
+	if (room_make(&p->mappings, &p->max_mappings, p->n_mappings + 1, sizeof(*p->mappings)))
+		return -ENOMEM;
 	p->mappings[p->n_mappings++] = *mapping;
 	return 0;
 }

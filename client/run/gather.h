@@ -31,7 +31,7 @@ DEFINE_CLEANUP(struct gather *, gather_free)
 
 /*
  * What is known of mappings outside of here, asked soon after a process has ended that had them,
- * for those that samples lie in. Both return 0 or negative errno.
+ * for those that samples lie in. What returns int returns 0 or negative errno.
  */
 struct gather_world {
 	/*
@@ -40,8 +40,13 @@ struct gather_world {
 	 */
 	int (*find_id)(void *userdata, const char *path, uint64_t device, uint64_t inode,
 		       char ret[GATHER_ID_SIZE]);
-	/* Memory of @pid that is no file's is @mapping of the profile: ascending. */
-	int (*tell_memory)(void *userdata, int pid, uint32_t mapping);
+	/*
+	 * Asked at most once of each process: whether it has told what its memory that is no file's
+	 * holds. Only then such memory has a mapping of the process's own, and
+	 */
+	bool (*knows_memory)(void *userdata, int pid);
+	/* it is @mapping of the profile: of the process last asked about; ascending. */
+	int (*tell_memory)(void *userdata, uint32_t mapping);
 	void *userdata;
 };
 

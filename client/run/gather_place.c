@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "client/run/gather_private.h"
-#include "common/error.h"
+#include "common/partition_point.h"
 #include "common/reasons.h"
+#include "common/room.h"
 
 /* Of mappings that lay at one address one after the other, this many are looked at. */
 #define OVERLAPS_MAX 64
@@ -25,18 +26,10 @@ static struct mapping *find_mapping(const struct gather_process *p, uint64_t add
 				    uint32_t generation)
 {
 	struct mapping *found = NULL;
-	size_t low = 0, high = p->n_mappings;
+	size_t n = partition_point(p->n_mappings, i, p->mappings[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = 0; i < OVERLAPS_MAX && i < low; i++) {
-		struct mapping *m = &p->mappings[low - 1 - i];
+	for (size_t i = 0; i < OVERLAPS_MAX && i < n; i++) {
+		struct mapping *m = &p->mappings[n - 1 - i];
 
 		if (address >= m->end)
 			continue;
@@ -51,7 +44,7 @@ static struct mapping *find_mapping(const struct gather_process *p, uint64_t add
 static bool is_segment(const struct segment *s, const struct segment *t)
 {
 	return s->offset == t->offset && s->length == t->length && s->inode == t->inode &&
-	       s->device == t->device && s->path == t->path;
+	       s->device == t->device && s->path == t->path && s->owner == t->owner;
 }
 
 static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
@@ -64,7 +57,29 @@ static int add_id(struct gather *g, const struct mapping *m, const char *path, u
 	return r ? r : profile_add_text(g->profile, id, ret);
 }
 
-/* Memory that is no file's is nowhere else. */
+static bool knows_memory(struct gather_process *p)
+{
+	const struct gather_world *world = &p->gather->world;
+
+	if (!p->is_asked)
+		p->knows_memory = world->knows_memory &&
+				  world->knows_memory(world->userdata, p->pid);
+	p->is_asked = true;
+	return p->knows_memory;
+}
+
+static int keep_segment(struct gather *g, const struct segment *segment)
+{
+	if (room_make(&g->segments, &g->max_segments, g->n_segments + 1, sizeof(*g->segments)))
+		return -ENOMEM;
+	g->segments[g->n_segments++] = *segment;
+	return 0;
+}
+
+/*
+ * Memory that is no file's is nowhere else. The kernel and the process may tell of it one after the
+ * other, in an order of their own: then it is here twice, and one mapping all the same.
+ */
 static int place(struct gather_process *p, struct mapping *m)
 {
 	struct gather *g = p->gather;
@@ -73,13 +88,20 @@ static int place(struct gather_process *p, struct mapping *m)
 		.limit = m->end,
 		.offset = m->inode ? m->offset : m->start,
 	};
-	struct segment segment = {m->device, m->inode, m->offset, m->end - m->start, 0, 0};
+	bool is_own = !m->inode && knows_memory(p);
+	struct segment segment = {
+		.device = m->device,
+		.inode = m->inode,
+		.offset = made.offset,
+		.length = m->end - m->start,
+		.owner = is_own ? g->n_processes : 0,
+	};
 	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
 
 	if (r)
 		return r;
 	segment.path = made.path;
-	for (size_t i = g->n_segments; m->inode && i; i--) {
+	for (size_t i = g->n_segments; i; i--) {
 		if (!is_segment(&g->segments[i - 1], &segment))
 			continue;
 		m->placed = g->segments[i - 1].mapping;
@@ -88,24 +110,14 @@ static int place(struct gather_process *p, struct mapping *m)
 	}
 	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
 	if (!r)
-		r = profile_add_mapping(g->profile, &made, &m->placed);
-	if (!r && g->world.tell_memory && !m->inode)
-		r = g->world.tell_memory(g->world.userdata, p->pid, m->placed);
+		r = profile_append_mapping(g->profile, &made, &m->placed);
+	if (!r && is_own)
+		r = g->world.tell_memory(g->world.userdata, m->placed);
 	if (r)
 		return r;
 	m->is_placed = true;
 	segment.mapping = m->placed;
-	if (g->n_segments == g->max_segments) {
-		size_t bigger = g->max_segments ? g->max_segments * 2 : 256;
-		struct segment *moved = reallocarray(g->segments, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		g->segments = moved;
-		g->max_segments = bigger;
-	}
-	g->segments[g->n_segments++] = segment;
-	return 0;
+	return keep_segment(g, &segment);
 }
 
 static int locate(struct gather_process *p, uint64_t address, uint32_t generation, uint32_t *ret)

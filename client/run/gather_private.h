@@ -16,9 +16,13 @@ struct mapping {
 	uint32_t placed; /* mapping of the profile */
 };
 
-/* A part of an image's file: where it lies in the profile. */
+/*
+ * A part of an image's file, or memory: where it lies in the profile. @owner is the number of the
+ * process whose memory it is, 0 for files and what no process tells of.
+ */
 struct segment {
 	uint64_t device, inode, offset, length;
+	size_t owner;
 	uint32_t path, mapping;
 };
 
@@ -51,6 +55,7 @@ struct gather_process {
 	size_t n_mappings, max_mappings;
 	uint32_t generation;
 	bool wants_look;
+	bool is_asked, knows_memory; /* as the world says */
 };
 
 /* The first failure is kept for the end. Returns @r. */

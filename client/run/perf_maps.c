@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 
 #define FILES_MAX 64 /* further processes that generate code have no names in it */
 
@@ -20,7 +21,6 @@ struct place {
 struct perf_maps {
 	char folder[64];
 	uint64_t start_ns;
-	int pid, file; /* that were added last */
 	unsigned n_files;
 	int files[FILES_MAX];
 	struct place *places;
@@ -57,58 +57,34 @@ static bool is_believed(const struct perf_maps *p, int fd)
 	       st.st_mtim.tv_sec >= (time_t)(p->start_ns / 1000000000);
 }
 
-/* Of the process that has just ended. */
-static int open_file(struct perf_maps *p, int pid)
+bool perf_maps_open(struct perf_maps *p, int pid)
 {
 	char path[128];
 	int fd;
 
 	if (p->n_files == FILES_MAX)
-		return -1;
+		return false;
 	snprintf(path, sizeof(path), "%s/perf-%d.map", p->folder, pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || !is_believed(p, fd)) {
 		closep(&fd);
-		return -1;
+		return false;
 	}
 	p->files[p->n_files++] = fd;
-	return fd;
+	return true;
 }
 
-int perf_maps_add(struct perf_maps *p, int pid, uint32_t mapping)
+int perf_maps_add(struct perf_maps *p, uint32_t mapping)
 {
-	if (pid != p->pid) {
-		p->pid = pid;
-		p->file = open_file(p, pid);
-	}
-	if (p->file < 0)
-		return 0;
-	if (p->n_places == p->max_places) {
-		size_t bigger = p->max_places ? p->max_places * 2 : 64;
-		struct place *moved = reallocarray(p->places, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		p->places = moved;
-		p->max_places = bigger;
-	}
-	p->places[p->n_places++] = (struct place){mapping, p->file};
+	if (room_make(&p->places, &p->max_places, p->n_places + 1, sizeof(*p->places)))
+		return -ENOMEM;
+	p->places[p->n_places++] = (struct place){mapping, p->files[p->n_files - 1]};
 	return 0;
 }
 
 int perf_maps_find(const struct perf_maps *p, uint32_t mapping)
 {
-	size_t low = 0, high = p->n_places;
+	size_t at = partition_point(p->n_places, i, p->places[i].mapping < mapping);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->places[middle].mapping == mapping)
-			return p->places[middle].file;
-		if (p->places[middle].mapping < mapping)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
+	return at < p->n_places && p->places[at].mapping == mapping ? p->places[at].file : -1;
 }

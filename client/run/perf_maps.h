@@ -8,6 +8,7 @@
  * if it is a regular file of this user's that was written since the command began: what lies there
  * may be of an older process of that number.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
@@ -20,8 +21,13 @@ int perf_maps_new(struct perf_maps **ret, const char *folder, uint64_t start_ns)
 void perf_maps_free(struct perf_maps *p);
 DEFINE_CLEANUP(struct perf_maps *, perf_maps_free)
 
-/* @mapping of the profile is memory of @pid, which has ended. Returns 0 or -ENOMEM. */
-int perf_maps_add(struct perf_maps *p, int pid, uint32_t mapping);
+/* @pid has ended, or executes another program: whether it has left a file. */
+bool perf_maps_open(struct perf_maps *p, int pid);
+/*
+ * @mapping of the profile, higher than all before, is memory of the process whose file was opened
+ * last. Returns 0 or -ENOMEM.
+ */
+int perf_maps_add(struct perf_maps *p, uint32_t mapping);
 /* The file for @mapping, borrowed, or -1. */
 int perf_maps_find(const struct perf_maps *p, uint32_t mapping);
 

@@ -19,6 +19,7 @@
 #include "client/shim/ranges.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 
 #define IMAGES_MAX   2048
 #define MAPPINGS_MAX 16384
@@ -251,17 +252,9 @@ void images_after_fork(struct images *images)
 
 const struct unwind_mapping *images_find(const struct images_view *view, uint64_t address)
 {
-	unsigned low = 0, high = view->n;
+	size_t at = partition_point(view->n, i, view->mappings[i].end <= address);
 
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (view->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < view->n && view->mappings[low].start <= address ? &view->mappings[low] : NULL;
+	return at < view->n && view->mappings[at].start <= address ? &view->mappings[at] : NULL;
 }
 
 uint32_t images_view_lines(const struct images_view *view, const char **ret, size_t *ret_length)

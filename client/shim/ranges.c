@@ -3,20 +3,12 @@
 
 #include <string.h>
 
+#include "common/partition_point.h"
+
 /* The first range that ends at @address or behind. */
 static unsigned find(const struct ranges *ranges, uint64_t address)
 {
-	unsigned low = 0, high = ranges->n;
-
-	while (low < high) {
-		unsigned middle = low + (high - low) / 2;
-
-		if (ranges->at[middle].end < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(ranges->n, i, ranges->at[i].end < address);
 }
 
 /* Puts @n of @with in the place of those from @from up to @to. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
 struct mount {
 	char *point;
@@ -59,23 +60,17 @@ static bool is_type(const char *type, const char *end, const char *name)
 static int add_mount(struct mount_list *m, const char *point, size_t length, const char *type,
 		     const char *type_end)
 {
-	size_t wanted = m->n_allocated ? 2 * m->n_allocated : 64;
-	struct mount *moved;
+	struct mount *mount;
 
-	if (m->n == m->n_allocated) {
-		moved = reallocarray(m->mounts, wanted, sizeof(*moved));
-		if (!moved)
-			return error_origin(-ENOMEM);
-		m->mounts = moved;
-		m->n_allocated = wanted;
-	}
-	moved = &m->mounts[m->n];
-	*moved = (struct mount){
+	if (room_make(&m->mounts, &m->n_allocated, m->n + 1, sizeof(*m->mounts)))
+		return -ENOMEM;
+	mount = &m->mounts[m->n];
+	*mount = (struct mount){
 		.point = unescape(point, length),
 		.is_fuse = is_type(type, type_end, "fuse"),
 		.is_autofs = is_type(type, type_end, "autofs"),
 	};
-	if (!moved->point)
+	if (!mount->point)
 		return error_origin(-ENOMEM);
 	m->n++;
 	return 0;

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile_table.h"
+#include "common/room.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
@@ -73,21 +74,6 @@ static int text_equal(const void *owner, uint32_t index, const void *key)
 	return ((const struct namer *)owner)->texts[index].offset == *(const uint32_t *)key;
 }
 
-static int make_room(struct namer *n)
-{
-	size_t wanted = n->max_texts ? 2 * n->max_texts : 256;
-	struct text *moved;
-
-	if (n->n_texts < n->max_texts)
-		return 0;
-	moved = reallocarray(n->texts, wanted, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	n->texts = moved;
-	n->max_texts = wanted;
-	return 0;
-}
-
 /* The profile's string for the answer's text at @offset. */
 static int add_text(struct namer *n, uint32_t offset, uint32_t *ret)
 {
@@ -102,7 +88,7 @@ static int add_text(struct namer *n, uint32_t offset, uint32_t *ret)
 		*ret = n->texts[index].string;
 		return 0;
 	}
-	r = make_room(n);
+	r = room_make(&n->texts, &n->max_texts, n->n_texts + 1, sizeof(*n->texts));
 	if (!r)
 		r = profile_table_reserve(&n->table);
 	if (r)

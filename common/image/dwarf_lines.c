@@ -25,6 +25,8 @@
 #include "common/error.h"
 #include "common/image/dwarf_lines_private.h"
 #include "common/image/elf.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 
 /* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
 #define SECTIONS_BYTES_MAX (512u << 20)
@@ -203,15 +205,8 @@ static int set_alternate(struct dwarf_lines *d, int fd)
 
 static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
 {
-	if (d->n_units == d->size) {
-		size_t size = d->size ? 2 * d->size : 64;
-		struct dwarf_unit *units = reallocarray(d->units, size, sizeof(*units));
-
-		if (!units)
-			return error_origin(-ENOMEM);
-		d->units = units;
-		d->size = size;
-	}
+	if (room_make(&d->units, &d->size, d->n_units + 1, sizeof(*d->units)))
+		return -ENOMEM;
 	d->units[d->n_units++] = (struct dwarf_unit){.die = *die};
 	return 0;
 }
@@ -219,22 +214,12 @@ static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
 /* Units are in the order of their offsets. */
 static bool find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
 {
-	uint32_t low = 0, high = (uint32_t)d->n_units;
+	size_t at = partition_point(d->n_units, i, dwarf_dieoffset(&d->units[i].die) < offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		Dwarf_Off at = dwarf_dieoffset(&d->units[middle].die);
-
-		if (at == offset) {
-			*ret = middle;
-			return true;
-		}
-		if (at < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	if (at == d->n_units || dwarf_dieoffset(&d->units[at].die) != offset)
+		return false;
+	*ret = (uint32_t)at;
+	return true;
 }
 
 /*

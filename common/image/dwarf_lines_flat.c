@@ -11,20 +11,15 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/image/dwarf_lines_private.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 
 int flat_add(struct flat_ranges *f, const struct flat_range *range)
 {
 	if (range->start >= range->end)
 		return 0;
-	if (f->n == f->size) {
-		size_t size = f->size ? 2 * f->size : 16;
-		struct flat_range *items = reallocarray(f->items, size, sizeof(*items));
-
-		if (!items)
-			return error_origin(-ENOMEM);
-		f->items = items;
-		f->size = size;
-	}
+	if (room_make(&f->items, &f->size, f->n + 1, sizeof(*f->items)))
+		return -ENOMEM;
 	f->items[f->n++] = *range;
 	return 0;
 }
@@ -166,17 +161,9 @@ int flat_build(struct flat_ranges *f)
 
 const struct flat_range *flat_find(const struct flat_ranges *f, uint64_t address)
 {
-	size_t low = 0, high = f->n;
+	size_t n = partition_point(f->n, i, f->items[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address >= f->items[low - 1].end)
+	if (n == 0 || address >= f->items[n - 1].end)
 		return NULL;
-	return &f->items[low - 1];
+	return &f->items[n - 1];
 }

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/image/dwarf_lines_private.h"
+#include "common/room.h"
 
 /* Deeper than compilers nest; in Rust and templates some fifty blocks and inlined functions. */
 #define DEPTH_MAX 256
@@ -80,15 +81,8 @@ static int add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dwarf_Die *di
 		if (result)
 			return result;
 	}
-	if (u->n_scopes == u->size) {
-		size_t size = u->size ? 2 * u->size : 64;
-		struct dwarf_scope *scopes = reallocarray(u->scopes, size, sizeof(*scopes));
-
-		if (!scopes)
-			return error_origin(-ENOMEM);
-		u->scopes = scopes;
-		u->size = size;
-	}
+	if (room_make(&u->scopes, &u->size, u->n_scopes + 1, sizeof(*u->scopes)))
+		return -ENOMEM;
 	u->scopes[u->n_scopes++] = (struct dwarf_scope){
 		.die = *die,
 		.parent = inlined ? parent : DWARF_NO_SCOPE,

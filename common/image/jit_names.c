@@ -17,6 +17,7 @@
 
 #include "common/error.h"
 #include "common/image/jit_names_private.h"
+#include "common/partition_point.h"
 
 #define READ_STEP (1u << 20)
 
@@ -268,17 +269,7 @@ size_t jit_names_count(const struct jit_names *j)
 /* How many spans start at or below @address. */
 static size_t spans_below(const struct jit_names *j, uint64_t address)
 {
-	size_t low = 0, high = j->n_spans;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (j->spans[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(j->n_spans, i, j->spans[i].start <= address);
 }
 
 /* The last line that begins at or before @offset, or NULL. */
@@ -286,17 +277,9 @@ static const struct jit_line *find_line(const struct jit_draft *d, const struct 
 					uint64_t offset)
 {
 	const struct jit_line *all = d->lines ? d->lines + lines->first : NULL;
-	size_t low = 0, high = lines->n;
+	size_t n = partition_point(lines->n, i, all[i].offset <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &all[low - 1] : NULL;
+	return n ? &all[n - 1] : NULL;
 }
 
 bool jit_names_find(const struct jit_names *j, uint64_t address, struct frame_name *ret,

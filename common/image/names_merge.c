@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/error.h"
+#include "common/room.h"
 
 struct stack {
 	uint32_t *items; /* indices of entries */
@@ -36,15 +36,8 @@ static void sweep_deinit(struct sweep *s)
 
 static int push(struct stack *stack, size_t entry)
 {
-	if (stack->n == stack->n_allocated) {
-		size_t n = stack->n_allocated ? 2 * stack->n_allocated : 64;
-		uint32_t *items = reallocarray(stack->items, n, sizeof(*items));
-
-		if (!items)
-			return error_origin(-ENOMEM);
-		stack->items = items;
-		stack->n_allocated = n;
-	}
+	if (room_make(&stack->items, &stack->n_allocated, stack->n + 1, sizeof(*stack->items)))
+		return -ENOMEM;
 	stack->items[stack->n++] = (uint32_t)entry;
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/image/plt.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 
 #define CODE_MAX        (4u << 20)   /* bytes of a section of stubs; 65,000 make 1 MiB */
 #define RELOCATIONS_MAX (128u << 20) /* bytes of a section; nearly all of them are no slots */
@@ -43,17 +45,9 @@ static enum slot_kind kind_of(uint16_t machine, const GElf_Rela *rela)
 static const struct symtab_entry *find_start(const struct symtab_entry *entries, size_t n,
 					     uint64_t address)
 {
-	size_t low = 0, high = n;
+	size_t before = partition_point(n, i, entries[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (entries[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && entries[low - 1].start == address ? &entries[low - 1] : NULL;
+	return before > 0 && entries[before - 1].start == address ? &entries[before - 1] : NULL;
 }
 
 static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *functions,
@@ -78,15 +72,8 @@ static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *fu
 
 static int add_slot(struct slots *slots, const struct plt_slot *slot)
 {
-	if (slots->n == slots->n_allocated) {
-		size_t n = slots->n_allocated ? 2 * slots->n_allocated : 256;
-		struct plt_slot *items = reallocarray(slots->items, n, sizeof(*items));
-
-		if (!items)
-			return error_origin(-ENOMEM);
-		slots->items = items;
-		slots->n_allocated = n;
-	}
+	if (room_make(&slots->items, &slots->n_allocated, slots->n + 1, sizeof(*slots->items)))
+		return -ENOMEM;
 	slots->items[slots->n++] = *slot;
 	return 0;
 }

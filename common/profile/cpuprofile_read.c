@@ -17,9 +17,11 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
 #define PATH_BYTES_MAX   16384 /* PATH_MAX, each byte escaped as the kernel does */
@@ -287,18 +289,11 @@ static int sort_mappings(struct reader *r)
 
 static uint32_t mapping_of(const struct reader *r, uint64_t address)
 {
-	size_t low = 0, high = r->n_mappings;
+	size_t n = partition_point(r->n_mappings, i,
+				   r->p->mappings[r->mappings[i]].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->p->mappings[r->mappings[middle]].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && address < r->p->mappings[r->mappings[low - 1]].limit)
-		return r->mappings[low - 1];
+	if (n && address < r->p->mappings[r->mappings[n - 1]].limit)
+		return r->mappings[n - 1];
 	return PROFILE_NONE;
 }
 
@@ -306,16 +301,10 @@ static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t 
 {
 	int64_t values[2];
 	uint64_t address;
-	uint32_t *grown;
-	int e;
+	int e = room_make(&r->chain, &r->max_chain, n, sizeof(*r->chain));
 
-	if (n > r->max_chain) {
-		grown = reallocarray(r->chain, n, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		r->chain = grown;
-		r->max_chain = n;
-	}
+	if (e)
+		return e;
 	for (uint32_t i = 0; i < n; i++) {
 		address = slot(r, first + i);
 		if (i && r->is_shifted && address)

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 void frames_init(struct frames *f)
 {
@@ -59,15 +60,8 @@ int frames_intern(struct frames *f, const struct frame *key, uint32_t *ret)
 	r = profile_table_reserve(&f->table);
 	if (r)
 		return r;
-	if (f->n == f->max) {
-		size_t max = f->max ? f->max * 2 : 64;
-		struct frame *grown = reallocarray(f->all, max, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		f->all = grown;
-		f->max = max;
-	}
+	if (room_make(&f->all, &f->max, f->n + 1, sizeof(*f->all)))
+		return -ENOMEM;
 	index = (uint32_t)f->n++;
 	f->all[index] = *key;
 	profile_table_insert(&f->table, hash, index);

@@ -5,8 +5,8 @@
 /* What merge.c, merge_types.c, merge_windows.c and merge_translate.c share. */
 #include "common/profile/merge.h"
 #include "common/profile/profile_table.h"
-#include "common/profile/room.h"
 #include "common/profile/windows.h"
+#include "common/room.h"
 
 #define MERGE_NS INT64_C(1000000000) /* of a second */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/ledger_line.h"
 #include "common/profile/merge_private.h"
 
@@ -47,17 +48,9 @@ int merge_select_windows(struct merge *m)
 bool merge_is_selected(const struct merge *m, int64_t second)
 {
 	const struct profile_windows *w = &m->from_windows;
-	size_t low = 0, high = w->n;
+	size_t at = partition_point(w->n, i, second_of(w, i) < second);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (second_of(w, middle) < second)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->n && second_of(w, low) == second && m->selected[low];
+	return at < w->n && second_of(w, at) == second && m->selected[at];
 }
 
 int merge_take_windows(struct merge *m)

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/profile/room.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 
 void pprof_ids_deinit(struct pprof_ids *ids)
 {
@@ -83,17 +84,9 @@ int pprof_ids_seal(struct pprof_ids *ids, uint64_t *ret_duplicate)
 
 uint32_t pprof_ids_bisect(const struct pprof_ids *ids, uint64_t id)
 {
-	size_t low = 0, high = ids->n_pairs;
+	size_t at = partition_point(ids->n_pairs, i, ids->pairs[i].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ids->pairs[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < ids->n_pairs && ids->pairs[low].id == id)
-		return ids->pairs[low].index;
+	if (at < ids->n_pairs && ids->pairs[at].id == id)
+		return ids->pairs[at].index;
 	return UINT32_MAX;
 }

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/error.h"
 #include "common/profile/pprof_read_private.h"
+#include "common/room.h"
 
 static int read_sample_location(struct pprof_reading *r, uint64_t id)
 {
@@ -39,22 +39,16 @@ static int read_sample_value(struct pprof_reading *r, uint64_t value)
 
 static int read_label(struct pprof_reading *r, const struct wire_field *f)
 {
-	size_t max = r->max_labels ? r->max_labels * 2 : 8;
 	struct wire w = f->bytes;
-	struct profile_label *grown, *l;
+	struct profile_label *l;
 	struct wire_field n;
 	int e = 0;
 
 	if (f->type != WIRE_BYTES)
 		return PPROF_REFUSE(r, "a label of sample %" PRIu64 " is not a message",
 				    r->n_samples);
-	if (r->n_labels == r->max_labels) {
-		grown = reallocarray(r->labels, max, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		r->labels = grown;
-		r->max_labels = max;
-	}
+	if (room_make(&r->labels, &r->max_labels, r->n_labels + 1, sizeof(*r->labels)))
+		return -ENOMEM;
 	l = &r->labels[r->n_labels++];
 	*l = (struct profile_label){0};
 	while (w.at < w.end && !e) {

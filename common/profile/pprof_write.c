@@ -17,6 +17,7 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 #include "common/utf8.h"
 #include "profile.pb-c.h"
 
@@ -196,16 +197,12 @@ static int put_sample(struct pprof_writer *w, const struct profile *p, size_t in
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
 	Perftools__Profiles__Sample *pointer = &sample;
-	uint64_t *grown;
 	int r;
 
-	if (s->n_locations > w->max_location_ids) {
-		grown = reallocarray(w->location_ids, s->n_locations, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		w->location_ids = grown;
-		w->max_location_ids = s->n_locations;
-	}
+	r = room_make(&w->location_ids, &w->max_location_ids, s->n_locations,
+		      sizeof(*w->location_ids));
+	if (r)
+		return r;
 	for (uint32_t i = 0; i < s->n_locations; i++)
 		w->location_ids[i] = (uint64_t)p->sample_locations[s->first_location + i] + 1;
 	r = fill_labels(w, p, s);

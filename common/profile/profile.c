@@ -8,7 +8,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile_private.h"
-#include "common/profile/room.h"
+#include "common/room.h"
 
 struct location_key {
 	uint64_t address;
@@ -259,22 +259,31 @@ static int mapping_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	uint32_t hash = mapping_hash(p, m), index;
+	uint32_t index;
 	int r = restore(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
 
 	if (r)
 		return r;
-	index = profile_table_find(&t->mapping_table, hash, mapping_equal, p, m);
-	if (index == PROFILE_NONE) {
+	index = profile_table_find(&t->mapping_table, mapping_hash(p, m), mapping_equal, p, m);
+	if (index == PROFILE_NONE)
+		return profile_append_mapping(p, m, ret);
+	*ret = index;
+	return 0;
+}
+
+int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
+{
+	struct profile_tables *t = p->tables;
+	int r = restore(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
+
+	if (!r)
 		r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
 				      sizeof(*p->mappings), &t->mapping_table);
-		if (r)
-			return r;
-		index = (uint32_t)p->n_mappings++;
-		p->mappings[index] = *m;
-		profile_table_insert(&t->mapping_table, hash, index);
-	}
-	*ret = index;
+	if (r)
+		return r;
+	profile_table_insert(&t->mapping_table, mapping_hash(p, m), (uint32_t)p->n_mappings);
+	p->mappings[p->n_mappings] = *m;
+	*ret = (uint32_t)p->n_mappings++;
 	return 0;
 }
 

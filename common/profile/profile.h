@@ -133,6 +133,8 @@ int profile_add_comment(struct profile *p, const char *text);
 bool profile_is_whole_mapping(const struct profile_mapping *m);
 /* Equal means: same range, offset, path and build id; the has_ flags of the first one stay. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
+/* A new one, whatever there is: memory of two processes may lie at the same place. */
+int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret);
 /*
  * Equal means: same mapping, address and lines. (Lines count, because profiles that were stripped

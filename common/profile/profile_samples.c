@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "common/profile/profile_private.h"
-#include "common/profile/room.h"
+#include "common/room.h"
 
 struct sample_key {
 	const uint32_t *locations;

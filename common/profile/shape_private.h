@@ -11,9 +11,9 @@
  * what to do there.
  */
 #include "common/profile/regex.h"
-#include "common/profile/room.h"
 #include "common/profile/shape.h"
 #include "common/profile/tags.h"
+#include "common/room.h"
 
 enum shape_regex {
 	SHAPE_FOCUS,

@@ -15,6 +15,7 @@
 #include "common/profile/message.h"
 #include "common/profile/profile_table.h"
 #include "common/profile/regex.h"
+#include "common/room.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
 
@@ -70,15 +71,8 @@ static int find_pair(struct pairs *pairs, uint32_t key, uint32_t str, struct pai
 		r = profile_table_reserve(&pairs->table);
 		if (r)
 			return r;
-		if (pairs->n == pairs->max) {
-			size_t max = pairs->max ? pairs->max * 2 : 16;
-			struct pair *grown = reallocarray(pairs->all, max, sizeof(*grown));
-
-			if (!grown)
-				return error_origin(-ENOMEM);
-			pairs->all = grown;
-			pairs->max = max;
-		}
+		if (room_make(&pairs->all, &pairs->max, pairs->n + 1, sizeof(*pairs->all)))
+			return -ENOMEM;
 		index = (uint32_t)pairs->n++;
 		pairs->all[index] = wanted;
 		profile_table_insert(&pairs->table, hash, index);

@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/profile/ledger_line.h"
-#include "common/profile/room.h"
+#include "common/room.h"
 
 #define LEDGER "# profd ledger: "
 #define WINDOW "# profd window: "

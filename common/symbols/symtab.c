@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
+#include "common/room.h"
 #include "common/symbols/symtab_build.h"
 
 /* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
@@ -46,15 +48,8 @@ void symtab_entries_deinit(struct symtab_entries *list)
 
 int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *entry)
 {
-	if (list->n == list->n_allocated) {
-		size_t n = list->n_allocated ? list->n_allocated * 2 : 256;
-		struct symtab_entry *entries = reallocarray(list->entries, n, sizeof(*entries));
-
-		if (!entries)
-			return error_origin(-ENOMEM);
-		list->entries = entries;
-		list->n_allocated = n;
-	}
+	if (room_make(&list->entries, &list->n_allocated, list->n + 1, sizeof(*list->entries)))
+		return -ENOMEM;
 	list->entries[list->n++] = *entry;
 	return 0;
 }
@@ -190,15 +185,8 @@ static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
 		while (n_open > 0 && entry_end(&entries[open[n_open - 1]]) <= end)
 			n_open--;
 		if (n_open > 0) {
-			if (s->n_links == n_allocated) {
-				size_t n = n_allocated ? n_allocated * 2 : 16;
-				struct link *links = reallocarray(s->links, n, sizeof(*links));
-
-				if (!links)
-					return error_origin(-ENOMEM);
-				s->links = links;
-				n_allocated = n;
-			}
+			if (room_make(&s->links, &n_allocated, s->n_links + 1, sizeof(*s->links)))
+				return -ENOMEM;
 			s->links[s->n_links++] = (struct link){i, open[n_open - 1]};
 		}
 		open[n_open++] = i;
@@ -296,37 +284,18 @@ static uint64_t distance_of(const struct symtab *s, uint32_t i)
 /* The number of symbols that start at or before @distance from the base. */
 static uint32_t count_before(const struct symtab *s, uint64_t distance)
 {
-	uint32_t low = 0, high = s->n_symbols;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (distance_of(s, middle) <= distance)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(s->n_symbols, i, distance_of(s, i) <= distance);
 }
 
 /* Where @from's link leads, or false. */
 static bool follow(const struct symtab *s, uint32_t from, uint32_t *ret)
 {
-	uint32_t low = 0, high = s->n_links;
+	size_t at = partition_point(s->n_links, i, s->links[i].from < from);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (s->links[middle].from == from) {
-			*ret = s->links[middle].to;
-			return true;
-		}
-		if (s->links[middle].from < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	if (at == s->n_links || s->links[at].from != from)
+		return false;
+	*ret = s->links[at].to;
+	return true;
 }
 
 bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret)

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/room.h"
 #include "daemon/control/session_processes.h"
 #include "daemon/control/session_set_private.h"
 #include "daemon/control/session_start.h"
@@ -81,18 +82,11 @@ void session_set_configure(struct session_set *set, const struct session_default
 
 int session_set_add(struct session_set *set, struct session *s)
 {
-	if (set->n_sessions == set->capacity) {
-		size_t capacity = set->capacity ? set->capacity * 2 : 8;
-		struct session **moved = reallocarray(set->sessions, capacity,
-						      sizeof(*set->sessions));
+	int r = room_make(&set->sessions, &set->capacity, set->n_sessions + 1, sizeof(s));
 
-		if (!moved)
-			return error_origin(-ENOMEM);
-		set->sessions = moved;
-		set->capacity = capacity;
-	}
-	set->sessions[set->n_sessions++] = s;
-	return 0;
+	if (!r)
+		set->sessions[set->n_sessions++] = s;
+	return r;
 }
 
 void session_set_remove(struct session_set *set, struct session *s)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
 #define FILES          "debuginfo/.build-id"
 #define FETCH_PREFIX   ".fetch-"
@@ -99,15 +100,8 @@ static int add_entry(struct entries *e, const char *folder, const char *name, co
 {
 	struct entry *entry;
 
-	if (e->n == e->size) {
-		size_t size = e->size ? 2 * e->size : 64;
-		struct entry *grown = reallocarray(e->all, size, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		e->all = grown;
-		e->size = size;
-	}
+	if (room_make(&e->all, &e->size, e->n + 1, sizeof(*e->all)))
+		return -ENOMEM;
 	entry = &e->all[e->n++];
 	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", folder, FILE_NAME_MAX, name);
 	entry->bytes = (uint64_t)st->st_blocks * 512;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
 #define MODE_FILE  0640
 #define SUFFIX_MAX 1000 /* windows of one second that a service can have */
@@ -155,26 +156,12 @@ static int measure_file(struct entry *e, int fd)
 	return 0;
 }
 
-static int reserve(struct batch *batch)
-{
-	size_t bigger = batch->capacity ? batch->capacity * 2 : 64;
-	struct entry *moved;
-
-	if (batch->n_entries < batch->capacity)
-		return 0;
-	moved = reallocarray(batch->entries, bigger, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	batch->entries = moved;
-	batch->capacity = bigger;
-	return 0;
-}
-
 /* All of an entry but its file; its name is the caller's then. */
 static int new_entry(struct batch *batch, const struct batch_file *file, struct entry *ret)
 {
 	struct entry e = {.samples = file->samples, .replace = file->replace};
-	int r = reserve(batch);
+	int r = room_make(&batch->entries, &batch->capacity, batch->n_entries + 1,
+			  sizeof(*batch->entries));
 
 	if (!r)
 		r = find_folder(batch, file->folder, file->owner, &e.folder);

@@ -11,6 +11,7 @@
 #include "common/profile/message.h"
 #include "common/profile/pprof.h"
 #include "common/profile/windows.h"
+#include "common/room.h"
 #include "daemon/output/stored.h"
 
 #define GZIP_LEVEL   6
@@ -74,15 +75,8 @@ static int add_file(struct collect *c, const struct index_file *from, bool whole
 {
 	struct file *file;
 
-	if (c->n_files == c->max_files) {
-		size_t bigger = c->max_files ? c->max_files * 2 : 64;
-		struct file *moved = reallocarray(c->files, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		c->files = moved;
-		c->max_files = bigger;
-	}
+	if (room_make(&c->files, &c->max_files, c->n_files + 1, sizeof(*c->files)))
+		return -ENOMEM;
 	file = &c->files[c->n_files];
 	*file = (struct file){
 		.start_s = from->start_s,

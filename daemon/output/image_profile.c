@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/profile/image_id.h"
+#include "common/room.h"
 #include "common/store/names.h"
 #include "daemon/output/places.h"
 
@@ -229,16 +230,8 @@ static int count(struct file *file, uint64_t offset, uint64_t n)
 {
 	struct image_part *part = &file->part;
 
-	if (part->n_counts == file->capacity) {
-		size_t bigger = file->capacity ? file->capacity * 2 : 16;
-		struct image_profile_count *moved = reallocarray(part->counts, bigger,
-								 sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		part->counts = moved;
-		file->capacity = bigger;
-	}
+	if (room_make(&part->counts, &file->capacity, part->n_counts + 1, sizeof(*part->counts)))
+		return -ENOMEM;
 	part->total += n;
 	if (part->total > UINT32_MAX)
 		return IMAGE_PROFILE_E_OVERFLOW;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/read_end.h"
 #include "common/store/names.h"
 
@@ -232,18 +233,10 @@ int kernel_images_refresh(struct kernel_images *k)
 
 const struct kernel_image *kernel_images_find(const struct kernel_images *k, uint64_t address)
 {
-	size_t low = 0, high = k->n_modules;
+	size_t n = partition_point(k->n_modules, i, k->modules[i].start <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->modules[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && address < k->modules[low - 1].end)
-		return &k->modules[low - 1];
+	if (n && address < k->modules[n - 1].end)
+		return &k->modules[n - 1];
 	if (address >= k->kernel.start && address < k->kernel.end)
 		return &k->kernel;
 	return NULL;

@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/frame.h"
+#include "common/partition_point.h"
 
 #define KIND_MASK (UINT64_C(0xf) << 60)
 
@@ -125,18 +126,10 @@ static bool is_behind(const struct range *r, uint64_t image, unsigned rank, uint
 static const struct mapping *search(const struct places *p, uint64_t image, unsigned rank,
 				    uint64_t offset)
 {
-	size_t low = 0, high = p->n_ranges;
+	size_t n = partition_point(p->n_ranges, i, !is_behind(&p->ranges[i], image, rank, offset));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (is_behind(&p->ranges[middle], image, rank, offset))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	for (; low; low--) {
-		const struct range *r = &p->ranges[low - 1];
+	for (; n; n--) {
+		const struct range *r = &p->ranges[n - 1];
 
 		if (r->mapping->image->id != image || r->rank != rank || r->reach <= offset)
 			break;

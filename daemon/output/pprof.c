@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "common/reasons.h"
+#include "common/room.h"
 #include "daemon/output/pprof_spots.h"
 
 #define LABELS_MAX 10
@@ -46,15 +46,8 @@ static void builder_deinit(struct builder *b)
 
 static int add_frame(struct builder *b, uint32_t spot)
 {
-	if (b->n_frames == b->max_frames) {
-		size_t bigger = b->max_frames ? b->max_frames * 2 : 1024;
-		uint32_t *moved = reallocarray(b->frames, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		b->frames = moved;
-		b->max_frames = bigger;
-	}
+	if (room_make(&b->frames, &b->max_frames, b->n_frames + 1, sizeof(*b->frames)))
+		return -ENOMEM;
 	b->frames[b->n_frames++] = spot;
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/room.h"
 #include "common/worker/text.h"
 #include "daemon/output/pprof_spots.h"
 
@@ -31,15 +31,8 @@ static int add(struct bads *b, const void *file, const char *path)
 {
 	if (b->n && b->all[b->n - 1].file == file)
 		return 0;
-	if (b->n == b->capacity) {
-		size_t bigger = b->capacity ? b->capacity * 2 : 16;
-		struct bad *moved = reallocarray(b->all, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		b->all = moved;
-		b->capacity = bigger;
-	}
+	if (room_make(&b->all, &b->capacity, b->n + 1, sizeof(*b->all)))
+		return -ENOMEM;
 	b->all[b->n++] = (struct bad){.file = file, .path = path};
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
 
@@ -143,17 +144,7 @@ void symbols_names_free(struct symbols_names *n)
 /* The number of ranges that begin at or before @address. */
 static size_t count_before(const struct symbols_names *n, uint64_t address)
 {
-	size_t low = 0, high = n->n_ranges;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(n->n_ranges, i, n->ranges[i].start <= address);
 }
 
 bool symbols_names_find(const struct symbols_names *n, uint64_t address,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "daemon/output/places.h"
 
 #define NO_SERVICE "other"
@@ -36,19 +37,10 @@ static int by_service(const void *a, const void *b)
 static const struct snapshot_process *find_process(const struct view *view, uint64_t serial)
 {
 	const struct snapshot *s = view->snapshot;
-	size_t low = 0, high = s->n_processes;
+	size_t at = partition_point(s->n_processes, i, s->processes[i].serial < serial);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->processes[middle].serial == serial)
-			return &s->processes[middle];
-		if (s->processes[middle].serial < serial)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return &view->nobody;
+	return at < s->n_processes && s->processes[at].serial == serial ? &s->processes[at]
+									: &view->nobody;
 }
 
 static int make_groups(struct view *view)

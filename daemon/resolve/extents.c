@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 
 struct run {
 	size_t first, n;
@@ -60,32 +61,24 @@ void extents_free(struct extents *e)
 /* Joins @run to the gaps around it. */
 static void add_gap(struct extents *e, struct run run)
 {
-	size_t low = 0, high = e->n_gaps;
+	size_t n = partition_point(e->n_gaps, i, e->gaps[i].first < run.first);
 	struct run *before, *after;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (e->gaps[middle].first < run.first)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	before = low > 0 ? &e->gaps[low - 1] : NULL;
-	after = low < e->n_gaps ? &e->gaps[low] : NULL;
+	before = n > 0 ? &e->gaps[n - 1] : NULL;
+	after = n < e->n_gaps ? &e->gaps[n] : NULL;
 	if (before && before->first + before->n == run.first) {
 		before->n += run.n;
 		if (after && run.first + run.n == after->first) {
 			before->n += after->n;
 			e->n_gaps--;
-			memmove(after, after + 1, (e->n_gaps - low) * sizeof(*after));
+			memmove(after, after + 1, (e->n_gaps - n) * sizeof(*after));
 		}
 	} else if (after && run.first + run.n == after->first) {
 		after->first = run.first;
 		after->n += run.n;
 	} else {
-		memmove(&e->gaps[low + 1], &e->gaps[low], (e->n_gaps - low) * sizeof(*e->gaps));
-		e->gaps[low] = run;
+		memmove(&e->gaps[n + 1], &e->gaps[n], (e->n_gaps - n) * sizeof(*e->gaps));
+		e->gaps[n] = run;
 		e->n_gaps++;
 	}
 }

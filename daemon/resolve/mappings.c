@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 
 #define OPEN_MAX        4096
 #define CLOSED_MAX      512
@@ -97,17 +98,7 @@ static int make_private(struct mappings **m)
 /* Index of the first open mapping that ends after @address. */
 static uint32_t first_ending_after(const struct mappings *m, uint64_t address)
 {
-	uint32_t low = 0, high = m->n_open;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (m->all[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return partition_point(m->n_open, i, m->all[i].end <= address);
 }
 
 static uint32_t newest_generation(const struct mappings *m)

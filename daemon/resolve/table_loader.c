@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/room.h"
 #include "common/worker/answer.h"
 #include "common/worker/text.h"
 #include "common/worker/worker.h"
@@ -73,15 +74,8 @@ static void swap(struct request *a, struct request *b)
 
 static int queue_push(struct table_loader *l, struct request request)
 {
-	if (l->n == l->n_allocated) {
-		size_t n = l->n_allocated ? 2 * l->n_allocated : 64;
-		struct request *moved = reallocarray(l->queue, n, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		l->queue = moved;
-		l->n_allocated = n;
-	}
+	if (room_make(&l->queue, &l->n_allocated, l->n + 1, sizeof(*l->queue)))
+		return -ENOMEM;
 	l->queue[l->n] = request;
 	for (size_t i = l->n++; i > 0; i = (i - 1) / 2) {
 		if (!is_before(&l->queue[i], &l->queue[(i - 1) / 2]))

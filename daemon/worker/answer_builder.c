@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "daemon/worker/text_pool.h"
 
 struct array {
@@ -43,15 +44,8 @@ void answer_builder_free(struct answer_builder *b)
 
 static int array_add(struct array *array, const void *element, size_t size)
 {
-	if (array->n == array->n_allocated) {
-		size_t n = array->n_allocated ? 2 * array->n_allocated : 64;
-		void *grown = reallocarray(array->data, n, size);
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		array->data = grown;
-		array->n_allocated = n;
-	}
+	if (room_make(&array->data, &array->n_allocated, array->n + 1, size))
+		return -ENOMEM;
 	memcpy((char *)array->data + array->n++ * size, element, size);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "common/image/demangle.h"
 #include "common/image/disassembler.h"
 #include "common/image/elf.h"
+#include "common/room.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
 #include "daemon/worker/text_pool.h"
@@ -120,15 +121,8 @@ static uint64_t payload_length(const struct code *c)
 
 static int append(struct code *c, const struct worker_instruction *i)
 {
-	if (c->n == c->n_allocated) {
-		size_t n = c->n_allocated ? 2 * c->n_allocated : 64;
-		struct worker_instruction *grown = reallocarray(c->instructions, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		c->instructions = grown;
-		c->n_allocated = n;
-	}
+	if (room_make(&c->instructions, &c->n_allocated, c->n + 1, sizeof(*c->instructions)))
+		return -ENOMEM;
 	c->instructions[c->n++] = *i;
 	/* An outcome, no error: too much was asked for at once. */
 	return payload_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;

@@ -13,6 +13,8 @@
  *   unload FILE MS the same, and closes the library again
  *   generate N MS  burns MS each in N pieces of code that it makes one after the other, and names
  * in a perf map, then kills itself
+ *   siblings N MS  N children, one after the other, do so in one piece, which has another name in
+ * each, and lies at the same place
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -187,14 +189,14 @@ __attribute__((noinline, aligned(64))) static void spin(unsigned n)
 		;
 }
 
-static int generate(int n, double ms)
+static int generate(int first, int n, double ms)
 {
 	char path[64];
 	FILE *map;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	map = fopen(path, "w");
-	for (int i = 0; i < n; i++) {
+	for (int i = first; i < first + n; i++) {
 		uint8_t *code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		double end = cpu_ms() + ms;
@@ -213,6 +215,19 @@ static int generate(int n, double ms)
 	return raise(SIGKILL);
 }
 
+static int siblings(int n, double ms)
+{
+	for (int i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			exit(generate(i, 1, ms));
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
@@ -225,7 +240,9 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "scribble"))
 		return scribble(ms);
 	if (!strcmp(what, "generate"))
-		return generate(atoi(argv[2]), ms);
+		return generate(0, atoi(argv[2]), ms);
+	if (!strcmp(what, "siblings"))
+		return siblings(atoi(argv[2]), ms);
 	if (!strcmp(what, "fill"))
 		return fill(ms);
 	if (!strcmp(what, "close"))

@@ -68,6 +68,10 @@ static void test_things_are_interned(void **state)
 	m.offset = 1;
 	assert_int_equal(profile_add_mapping(p, &m, &b), 0);
 	assert_int_equal(b, 1);
+	assert_int_equal(profile_append_mapping(p, &m, &b), 0);
+	assert_int_equal(b, 2);
+	assert_int_equal(profile_add_mapping(p, &m, &b), 0);
+	assert_int_equal(b, 1);
 	assert_int_equal(profile_add_function(p, &f, &a), 0);
 	assert_int_equal(profile_add_function(p, &f, &b), 0);
 	assert_int_equal(a, b);

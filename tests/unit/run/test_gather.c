@@ -252,11 +252,30 @@ static void test_nothing(void **state)
 	gather_free(g);
 }
 
-static int tell_memory(void *userdata, int pid, uint32_t mapping)
+/* Who was asked about last, and the mappings that were told of. */
+struct told {
+	int pid, pids[8];
+	uint32_t mappings[8];
+	size_t n;
+};
+
+static bool knows_memory(void *userdata, int pid)
 {
-	assert_int_equal(pid, 10);
-	assert_int_equal(*(uint32_t *)userdata, PROFILE_NONE);
-	*(uint32_t *)userdata = mapping;
+	struct told *told = userdata;
+
+	assert_int_not_equal(pid, told->pid);
+	told->pid = pid;
+	return pid < 90;
+}
+
+static int tell_memory(void *userdata, uint32_t mapping)
+{
+	struct told *told = userdata;
+
+	assert_true(told->n < 8);
+	assert_true(!told->n || told->mappings[told->n - 1] < mapping);
+	told->pids[told->n] = told->pid;
+	told->mappings[told->n++] = mapping;
 	return 0;
 }
 
@@ -265,8 +284,8 @@ static void test_look(void **state)
 {
 	static const char later[] = LIBRARY_A PROGRAM
 		"7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n";
-	uint32_t told = PROFILE_NONE;
-	const struct gather_world world = {NULL, tell_memory, &told};
+	struct told told = {0};
+	const struct gather_world world = {NULL, knows_memory, tell_memory, &told};
 	struct gather *g = begin();
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
@@ -297,12 +316,71 @@ static void test_look(void **state)
 	/* The program's took the place of another. */
 	assert_string_equal(path_of(p, 0, 1), profile_string(p, p->mappings[0].path));
 	for (uint32_t i = 0; i < p->n_mappings; i++) {
-		if (gather_told(g, i) != told)
+		if (gather_told(g, i) != told.mappings[0])
 			continue;
 		n++;
 		assert_string_equal(profile_string(p, p->mappings[i].path), "[anon]");
 	}
 	assert_int_equal(n, 1);
+	assert_int_equal(told.n, 1);
+	profile_free(p);
+	gather_free(g);
+}
+
+#define FIRST_CODE  "7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n"
+#define SECOND_CODE "7f0000007000-7f0000008000 rwxp 00000000 00:00 0 \n"
+
+/* What the process tells was read before what the kernel showed: code is there, not, and is. */
+static void test_generated_twice(void **state)
+{
+	struct told told = {0};
+	const struct gather_world world = {NULL, knows_memory, tell_memory, &told};
+	struct gather *g = begin();
+	struct gather_process *process = add_process(g, 10);
+	struct profile *p;
+
+	(void)state;
+	gather_set_world(g, &world);
+	give_maps(process, 1, PROGRAM);
+	give(process, 10, 1, 1, 0x7f0000009010);
+	gather_look(process, PROGRAM FIRST_CODE, strlen(PROGRAM FIRST_CODE));
+	give_maps(process, 2, PROGRAM);
+	give_maps(process, 3, PROGRAM FIRST_CODE SECOND_CODE);
+	give(process, 10, 3, 1, 0x7f0000007010);
+	give(process, 10, 3, 1, 0x7f0000009010);
+	finish(process, 3, 3);
+	p = end(g);
+	assert_int_equal(p->n_mappings, 3);
+	assert_int_equal(told.n, 2);
+	profile_free(p);
+	gather_free(g);
+}
+
+/* Children generate code of their own at the same place; not all tell of it. */
+static void test_generated_at_one_place(void **state)
+{
+	static const int pids[] = {10, 11, 90, 91, 12};
+	struct told told = {0};
+	const struct gather_world world = {NULL, knows_memory, tell_memory, &told};
+	struct gather *g = begin();
+	struct profile *p;
+
+	(void)state;
+	gather_set_world(g, &world);
+	for (size_t i = 0; i < 5; i++) {
+		struct gather_process *process = add_process(g, pids[i]);
+
+		give_maps(process, 1, PROGRAM FIRST_CODE SECOND_CODE);
+		give(process, (uint32_t)pids[i], 1, 1, 0x7f0000009010);
+		give(process, (uint32_t)pids[i], 1, 1, 0x7f0000007010);
+		finish(process, 2, 2);
+	}
+	p = end(g);
+	/* The program, two of each that tells, two of the others together. */
+	assert_int_equal(p->n_mappings, 1 + 3 * 2 + 2);
+	assert_int_equal(told.n, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(told.pids[i], 10 + i / 2);
 	profile_free(p);
 	gather_free(g);
 }
@@ -330,7 +408,7 @@ static int find_id(void *userdata, const char *path, uint64_t device, uint64_t i
 static void test_ids(void **state)
 {
 	struct asked asked = {0};
-	const struct gather_world world = {find_id, NULL, &asked};
+	const struct gather_world world = {.find_id = find_id, .userdata = &asked};
 	struct gather *g = begin();
 	struct profile *p;
 
@@ -357,10 +435,15 @@ static void test_ids(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ids),       cmocka_unit_test(test_look),
-		cmocka_unit_test(test_one),       cmocka_unit_test(test_generations),
-		cmocka_unit_test(test_processes), cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_generated_twice),
+		cmocka_unit_test(test_generated_at_one_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

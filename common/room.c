@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/profile/room.h"
+#include "common/room.h"
 
 #include <errno.h>
 #include <stdlib.h>

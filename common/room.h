@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_PROFILE_ROOM_H
-#define PROFD_COMMON_PROFILE_ROOM_H
+#ifndef PROFD_COMMON_ROOM_H
+#define PROFD_COMMON_ROOM_H
 
 /* Arrays that grow, of whatever they hold. */
 #include <stddef.h>
