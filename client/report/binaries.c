@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "client/report/symbolize_mode.h"
+#include "client/symbolize/kernel.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -170,9 +171,11 @@ static bool has_line(const struct profile *p, const struct profile_location *l)
 	return false;
 }
 
-static bool is_nameable(const char *path)
+static bool is_nameable(const struct profile *p, const struct profile_mapping *m)
 {
-	return is_file(path) || strncmp(path, "[kernel", 7) == 0;
+	const char *path = profile_string(p, m->path);
+
+	return is_file(path) || kernel_is_mapping(m, path);
 }
 
 /* Whether names, or lines, may be found that nobody has looked for before. */
@@ -185,7 +188,7 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 		if (l->mapping == PROFILE_NONE)
 			continue;
 		m = &p->mappings[l->mapping];
-		if (!l->n_lines && !m->has_functions && is_nameable(profile_string(p, m->path)))
+		if (!l->n_lines && !m->has_functions && is_nameable(p, m))
 			return true;
 		if (want_lines && !m->has_line_numbers && !has_line(p, l) &&
 		    is_file(profile_string(p, m->path)))
