@@ -13,7 +13,7 @@
 
 struct code_row {
 	uint64_t address;
-	uint32_t size;       /* bytes; 0: what lies there is not known */
+	uint32_t size;       /* bytes, not 0 */
 	uint32_t line;       /* 0 unknown */
 	uint32_t text, file; /* offsets into code_list.text; file: 0 unknown */
 };

@@ -13,6 +13,8 @@
 #include "common/read_end.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
+/* Of all files that are kept: many names may lead to one large file. */
+#define KEPT_MAX ((size_t)128 << 20)
 
 struct entry {
 	UT_hash_handle hh;
@@ -25,6 +27,7 @@ struct source_files {
 	char *source_path;
 	const char *trim_path;
 	struct entry *entries;
+	size_t bytes; /* of all of them */
 };
 
 int source_files_new(struct source_files **ret, const struct source_options *options)
@@ -46,18 +49,24 @@ int source_files_new(struct source_files **ret, const struct source_options *opt
 	return 0;
 }
 
-void source_files_free(struct source_files *s)
+static void forget_all(struct source_files *s)
 {
 	struct entry *entry, *next;
 
-	if (!s)
-		return;
 	HASH_ITER (hh, s->entries, entry, next) {
 		HASH_DEL(s->entries, entry);
 		free(entry->file.lines);
 		free(entry->file.data);
 		free(entry);
 	}
+	s->bytes = 0;
+}
+
+void source_files_free(struct source_files *s)
+{
+	if (!s)
+		return;
+	forget_all(s);
 	free(s->source_path);
 	free(s);
 }
@@ -121,7 +130,7 @@ static int split(struct source_file *file, size_t length)
 		char *newline = memchr(at, '\n', (size_t)(end - at)),
 		     *last = newline ? newline : end;
 
-		file->lines[file->n_lines++] = at;
+		file->lines[file->n_lines++] = (uint32_t)(at - file->data);
 		*last = '\0';
 		if (last > at && last[-1] == '\r')
 			last[-1] = '\0';
@@ -130,7 +139,7 @@ static int split(struct source_file *file, size_t length)
 	return 0;
 }
 
-static int read_source(const struct source_files *s, struct source_file *file)
+static int read_source(struct source_files *s, struct source_file *file)
 {
 	cleanup(closep) int fd = open_source(s, file->name, &file->why);
 	uint8_t *data;
@@ -148,7 +157,9 @@ static int read_source(const struct source_files *s, struct source_file *file)
 		return 0;
 	}
 	file->data = (char *)data;
-	return split(file, length);
+	r = split(file, length);
+	s->bytes += length + file->n_lines * sizeof(*file->lines);
+	return r;
 }
 
 int source_files_get(struct source_files *s, const char *name, const struct source_file **ret)
@@ -158,6 +169,8 @@ int source_files_get(struct source_files *s, const char *name, const struct sour
 
 	HASH_FIND_STR(s->entries, name, entry);
 	if (!entry) {
+		if (s->bytes > KEPT_MAX)
+			forget_all(s);
 		entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
 		if (!entry)
 			return error_origin(-ENOMEM);
@@ -174,5 +187,5 @@ int source_files_get(struct source_files *s, const char *name, const struct sour
 
 const char *source_file_line(const struct source_file *file, uint64_t line)
 {
-	return line && line <= file->n_lines ? file->lines[line - 1] : NULL;
+	return line && line <= file->n_lines ? file->data + file->lines[line - 1] : NULL;
 }

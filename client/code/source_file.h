@@ -3,9 +3,9 @@
 #define PROFD_CODE_SOURCE_FILE_H
 
 /*
- * Source files for annotation, found as `go tool pprof` finds them, and kept. Their names come from
- * debug information, which strangers wrote: only regular files are opened
- * (client/symbolize/files.h).
+ * Source files for annotation, found as `go tool pprof` finds them, and kept as long as they are
+ * not too many. Their names come from debug information, which strangers wrote: only regular files
+ * are opened (client/symbolize/files.h).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,13 +30,13 @@ struct source_file {
 	const char *name; /* as it was asked for */
 	const char *why;  /* why there are no lines; NULL: there are */
 	size_t n_lines;
-	char **lines; /* without their ends; line 1 is lines[0] */
-	char *data;
+	uint32_t *lines; /* where they begin in `data`; line 1 is lines[0] */
+	char *data;      /* a NUL at the end of each line */
 };
 
 /*
- * The file that debug information calls @name; owned by @s. A file that is not to be had has no
- * lines. Returns 0 or negative errno.
+ * The file that debug information calls @name; borrowed until the next call. A file that is not to
+ * be had has no lines. Blocks on the disk. Returns 0 or negative errno.
  */
 int source_files_get(struct source_files *s, const char *name, const struct source_file **ret);
 /* NULL where there is no such line. */

@@ -80,6 +80,7 @@ static int read_names(int fd, bool (*is_wanted)(const char *),
 	char **names = NULL;
 	struct dirent *entry;
 	DIR *dir;
+	int r;
 
 	dir = copy < 0 ? NULL : fdopendir(copy);
 	if (!dir) {
@@ -88,7 +89,8 @@ static int read_names(int fd, bool (*is_wanted)(const char *),
 		closep(&copy);
 		return -e;
 	}
-	while ((entry = readdir(dir))) {
+	/* At the end of the folder it stays 0 (readdir(3)). */
+	while (errno = 0, (entry = readdir(dir))) {
 		char **grown = names;
 
 		if (!is_wanted(entry->d_name))
@@ -108,7 +110,12 @@ static int read_names(int fd, bool (*is_wanted)(const char *),
 		}
 		n++;
 	}
+	r = -errno;
 	closedir(dir);
+	if (r) {
+		free_names(names, n);
+		return r;
+	}
 	if (n)
 		qsort(names, n, sizeof(*names), compare);
 	*ret = names;
@@ -217,11 +224,12 @@ static int read_one(const struct place *place, const char *name, database_visit 
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct profile_message message = {.text = "not a regular file"};
 	struct image_profile *p;
+	char buffer[128];
 	struct stat st;
 	int r = DATABASE_E_FAILED;
 
 	if (fd < 0)
-		strerror_r(errno, message.text, sizeof(message.text));
+		r = profile_refuse(&message, r, "%s", strerror_r(errno, buffer, sizeof(buffer)));
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = read_profile(fd, &p, &message);
 	if (!r)
@@ -266,7 +274,8 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 
 	r = fd < 0 ? -errno : read_names(fd, is_visible, by_name, &platforms, &n);
 	if (r == -ENOENT)
-		return FAIL("%s has no epoch %s", db->path, epoch);
+		return profile_refuse(message, DATABASE_E_GONE, "%s has no epoch %s", db->path,
+				      epoch);
 	if (r) {
 		char path[4096];
 

@@ -18,6 +18,7 @@ struct database;
 enum {
 	DATABASE_E_OK,
 	DATABASE_E_FAILED, /* the message says why */
+	DATABASE_E_GONE,   /* there is no such epoch (any more), as the message says */
 };
 
 /* Reads the names of its epochs. Returns DATABASE_E_* or negative errno. */

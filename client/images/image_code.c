@@ -17,37 +17,33 @@ int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
 
 	*ret = (struct image_world){.notes = notes};
 	r = files_new(&ret->files, root_fd);
+	if (!r)
+		r = kernel_new(&ret->kernel, ret->files);
 	return r ? r : asker_new(&ret->asker, NULL, 0);
 }
 
 void image_world_deinit(struct image_world *w)
 {
 	asker_free(w->asker);
+	kernel_free(w->kernel);
 	files_free(w->files);
 }
 
 void image_code_close(struct image_code *c)
 {
 	object_deinit(&c->object);
-	kernel_part_deinit(&c->kernel);
 	free(c->path);
 	c->path = NULL;
 }
 
 static int open_kernel(struct image_code *c, const char *path)
 {
-	static const char *const whys[] = {
-		[KERNEL_E_OTHER] = "not known to be the kernel that runs here",
-		[KERNEL_E_HIDDEN] = "the kernel hides its addresses from you; try as root",
-		[KERNEL_E_PLACE] = "the kernel does not say where it begins",
-		[KERNEL_E_GONE] = "no such module is loaded",
-	};
-	int r = kernel_part_init(&c->kernel, c->world->files, path, c->image->id);
+	int r = kernel_get(c->world->kernel, path, c->image->id, &c->kernel);
 
-	c->is_kernel = true;
 	if (r <= 0)
 		return r;
-	notes_add(c->world->notes, "%s: %s", path, whys[r]);
+	notes_add(c->world->notes, "%s: %s", path,
+		  kernel_is_path(path) ? kernel_why(r) : "is no file that could be read");
 	return IMAGE_CODE_E_NONE;
 }
 
@@ -97,14 +93,14 @@ int image_code_open(struct image_code *ret, struct image_world *w, const struct 
 static int name_kernel(struct image_code *c, const uint64_t *addresses, size_t n,
 		       image_code_visit visit, void *context)
 {
-	uint64_t shift = c->kernel.start - c->image->tstart;
+	uint64_t shift = c->kernel->start - c->image->tstart;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++) {
 		struct image_place place = {.name = "", .start = addresses[i], .size = 1};
 		struct symtab_symbol symbol;
 
-		if (symtab_find(c->kernel.symtab, addresses[i] + shift, &symbol))
+		if (kernel_part_find(c->kernel, addresses[i] + shift, &symbol))
 			place = (struct image_place){
 				.name = symbol.name,
 				.start = symbol.start - shift,
@@ -134,7 +130,7 @@ int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
 {
 	int r = 0;
 
-	if (c->is_kernel)
+	if (c->kernel)
 		return name_kernel(c, addresses, n, visit, context);
 	for (size_t at = 0; !r && at < n;) {
 		size_t n_asked = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
@@ -158,7 +154,7 @@ int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
 int image_code_instructions(struct image_code *c, const struct worker_range *range, uint32_t flags,
 			    struct answer_code *ret)
 {
-	if (c->is_kernel) {
+	if (c->kernel) {
 		*ret = (struct answer_code){.text = ""};
 		return IMAGE_CODE_E_OK;
 	}

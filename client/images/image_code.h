@@ -13,13 +13,14 @@
 #include "client/images/image_set.h"
 #include "client/symbolize/asker.h"
 #include "client/symbolize/files.h"
-#include "client/symbolize/kernel_part.h"
+#include "client/symbolize/kernel.h"
 #include "client/symbolize/object.h"
 
 /* What all images are read with. */
 struct image_world {
 	struct files *files;
 	struct asker *asker;
+	struct kernel *kernel;
 	struct notes *notes; /* borrowed: what could not be used, and why */
 	uint64_t n_keys;     /* files that the worker was asked about */
 };
@@ -34,9 +35,8 @@ struct image_code {
 	struct object_source source;
 	struct object object; /* of a file */
 	uint64_t key;
-	char *path;                /* of the file */
-	struct kernel_part kernel; /* of the kernel */
-	bool is_kernel;
+	char *path;                       /* of the file */
+	const struct kernel_part *kernel; /* the world's; NULL: it is a file */
 };
 
 enum {

@@ -13,6 +13,9 @@
 
 #define ID_PREFIX_MIN 8
 #define ID_DIGITS     12 /* in messages */
+/* Of an image, and of a set; a header has room for a hundred thousand. */
+#define PATHS_MAX     64
+#define PLATFORMS_MAX 1000
 
 struct entry {
 	UT_hash_handle hh;
@@ -95,17 +98,15 @@ static char *image_name(const char *file, const struct image_profile *p)
 	return strndup(file, length);
 }
 
-/* @list is words with @separator between them, NULL for none. Adds @word if it is not there. */
-static int add_word(char **list, const char *word, size_t n, char separator)
+/* @list is lines, NULL for none. Adds [line, line + n) if it is not there, up to @max of them. */
+static int add_line(char **list, const char *line, size_t n, size_t max)
 {
 	size_t length = *list ? strlen(*list) : 0;
 	char *grown;
 
-	for (const char *at = *list; at;
-	     at = strchr(at, separator) ? strchr(at, separator) + 1 : NULL) {
-		const char *end = strchrnul(at, separator);
-
-		if ((size_t)(end - at) == n && memcmp(at, word, n) == 0)
+	for (const char *at = *list, *end; at; at = *end ? end + 1 : NULL) {
+		end = strchrnul(at, '\n');
+		if (((size_t)(end - at) == n && memcmp(at, line, n) == 0) || !--max)
 			return 0;
 	}
 	grown = realloc(*list, length + n + 2);
@@ -113,8 +114,8 @@ static int add_word(char **list, const char *word, size_t n, char separator)
 		return error_origin(-ENOMEM);
 	*list = grown;
 	if (length)
-		grown[length++] = separator;
-	memcpy(grown + length, word, n);
+		grown[length++] = '\n';
+	memcpy(grown + length, line, n);
 	grown[length + n] = '\0';
 	return 0;
 }
@@ -126,7 +127,7 @@ static int add_paths(struct image *image, const char *paths)
 	while (!r && paths && *paths) {
 		size_t n = strcspn(paths, "\n");
 
-		r = add_word(&image->paths, paths, n, '\n');
+		r = add_line(&image->paths, paths, n, PATHS_MAX);
 		paths += n + (paths[n] == '\n');
 	}
 	return r;
@@ -191,7 +192,7 @@ static int add_header(struct image_gather *g, const struct image_profile *p, boo
 		return error_origin(-ENOMEM);
 	g->set.has_other_periods |= p->period != g->set.period;
 	*ret = true;
-	return add_word(&g->set.platforms, p->platform, strlen(p->platform), ' ');
+	return add_line(&g->set.platforms, p->platform, strlen(p->platform), PLATFORMS_MAX);
 }
 
 int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p)
@@ -271,6 +272,8 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 	}
 	if (set->n)
 		qsort(set->images, set->n, sizeof(*set->images), by_total);
+	for (char *at = set->platforms; at && (at = strchr(at, '\n'));)
+		*at = ' ';
 	*ret = *set;
 	*set = (struct image_set){0};
 	return IMAGE_SET_E_OK;

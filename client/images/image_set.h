@@ -22,7 +22,7 @@ struct image_count {
 struct image {
 	char *name;  /* of the file, without id and event */
 	char *id;    /* hexadecimal */
-	char *paths; /* where it lay, "\n" between them; NULL: not said */
+	char *paths; /* where it lay, "\n" between them, not endlessly many; NULL: not said */
 	uint64_t tstart, tsize;
 	uint64_t total;
 	struct image_count *counts; /* ascending offsets; NULL unless they are kept */
@@ -35,7 +35,7 @@ struct image_set {
 	char *event;     /* of all; NULL: no profile */
 	uint64_t period; /* of the first profile */
 	bool has_other_periods;
-	char *platforms; /* blanks between them */
+	char *platforms; /* blanks between them; NULL: no profile */
 	uint64_t total;
 };
 

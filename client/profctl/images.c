@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +92,8 @@ static int check(const struct images_arguments *a, struct usage_message *message
 
 	if ((a->list != NULL) + (a->cat != NULL) + (a->diff != NULL) + (a->top > 0) > 1)
 		return usage_error(message, "one of --list, --top, --cat and --diff at a time");
-	if (a->cat && (a->image || a->json || a->db || a->epoch || a->event))
+	if (a->cat && (a->image || a->json || a->db || a->epoch || a->event || a->intel ||
+		       a->source_path || a->trim_path))
 		return usage_error(message, "--cat FILE goes with nothing else");
 	if (a->list && !a->image)
 		return usage_error(message, "--list is of one image: which IMAGE?");
@@ -148,12 +148,11 @@ static int cat(struct context *context, const char *path)
 	struct profile_message message;
 	int r = database_read_file(path, &p, &message);
 
+	if (!r)
+		r = images_cat(p, context->out);
 	if (r < 0)
 		return complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
-	if (r)
-		return complain(context, STATUS_FAILED, "%s: %s", path, message.text);
-	images_cat(p, context->out);
-	return STATUS_DONE;
+	return r ? complain(context, STATUS_FAILED, "%s: %s", path, message.text) : STATUS_DONE;
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
@@ -178,13 +177,18 @@ static int read_set(const struct images_job *job, const struct database *db, con
 	cleanup(image_gather_freep) struct image_gather *g = NULL;
 	const char *const *epochs = &epoch;
 	struct profile_message message;
+	bool is_all = strcmp(epoch, "all") == 0;
 	size_t n = 1;
 	int r = image_gather_new(&g, job->arguments->event, keep_counts);
 
-	if (strcmp(epoch, "all") == 0)
+	if (is_all)
 		epochs = database_epochs(db, &n);
-	for (size_t i = 0; !r && i < n; i++)
+	for (size_t i = 0; !r && i < n; i++) {
 		r = database_read(db, epochs[i], gather, g, job->notes, &message);
+		/* profd has deleted it meanwhile. */
+		if (r == DATABASE_E_GONE && is_all)
+			r = 0;
+	}
 	if (!r)
 		r = image_gather_finish(g, ret, &message);
 	if (r)
@@ -199,16 +203,18 @@ static int read_set(const struct images_job *job, const struct database *db, con
 static int open_db(const struct context *context, const struct images_arguments *a,
 		   struct database **ret, const char **ret_epoch)
 {
+	cleanup(freep) char *in_store = NULL;
 	struct profile_message message;
 	const char *path = a->db;
-	char buffer[PATH_MAX];
-	int r;
+	int r = 0;
 
-	if (!path) {
-		snprintf(buffer, sizeof(buffer), "%s/images", context->store);
-		path = buffer;
+	if (!path && asprintf(&in_store, "%s/images", context->store) < 0) {
+		in_store = NULL;
+		r = error_origin(-ENOMEM);
 	}
-	r = database_open(ret, path, &message);
+	path = path ? path : in_store;
+	if (!r)
+		r = database_open(ret, path, &message);
 	if (r)
 		return fail(context, r, &message);
 	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS);

@@ -56,8 +56,8 @@ void images_put_header(const struct images_job *job, struct json *j);
 void images_print_image(const struct images_job *job, const struct image *image);
 void images_put_image(struct json *j, const struct image *image);
 
-/* --cat: the header's lines, then "0xPC count" for each address. */
-void images_cat(const struct image_profile *p, FILE *out);
+/* --cat: the header's lines, then "0xPC count" for each address. Returns 0 or negative errno. */
+int images_cat(const struct image_profile *p, FILE *out);
 /* Each prints its part and returns 0, IMAGE_CODE_E_* or negative errno. */
 int images_print_all(struct images_job *job);
 int images_print_procedures(struct images_job *job, const struct image *image);

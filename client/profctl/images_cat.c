@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* An image profile as text. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "client/profctl/images.h"
 #include "client/profctl/table.h"
+#include "common/error.h"
+#include "common/utf8.h"
 
 static void print_text(FILE *out, const char *key, const char *text)
 {
@@ -13,26 +16,24 @@ static void print_text(FILE *out, const char *key, const char *text)
 	fputc('\n', out);
 }
 
-/* Lines of @text, each with @key before it if there is one. */
-static void print_lines(FILE *out, const char *key, const char *text)
+static int print_paths(FILE *out, const char *paths)
 {
-	char line[4096];
+	while (paths && *paths) {
+		size_t n = strcspn(paths, "\n");
+		cleanup(freep) char *path = strndup(paths, n);
 
-	while (text && *text) {
-		size_t n = strcspn(text, "\n");
-
-		snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1),
-			 text);
-		if (key)
-			fprintf(out, "%s ", key);
-		print_safely(out, line);
-		fputc('\n', out);
-		text += n + (text[n] == '\n');
+		if (!path)
+			return error_origin(-ENOMEM);
+		print_text(out, "path", path);
+		paths += n + (paths[n] == '\n');
 	}
+	return 0;
 }
 
-void images_cat(const struct image_profile *p, FILE *out)
+int images_cat(const struct image_profile *p, FILE *out)
 {
+	int r;
+
 	print_text(out, "image", p->image);
 	print_text(out, "epoch", p->epoch);
 	print_text(out, "platform", p->platform);
@@ -42,12 +43,16 @@ void images_cat(const struct image_profile *p, FILE *out)
 		p->period, p->tstart, p->tsize, p->cpuspeed_mhz);
 	if (p->cpucount)
 		fprintf(out, "cpucount %" PRIu32 "\n", p->cpucount);
-	print_lines(out, "path", p->path);
+	r = print_paths(out, p->path);
+	if (r)
+		return r;
 	if (p->ledger)
 		print_text(out, "ledger", p->ledger);
-	print_lines(out, NULL, p->unknown);
+	if (p->unknown)
+		utf8_write_harmless(out, p->unknown, "\n");
 	fprintf(out, "addresses %zu\nsamples %" PRIu64 "\n", p->n_counts, p->total);
 	for (size_t i = 0; i < p->n_counts; i++)
 		fprintf(out, "0x%" PRIx64 " %" PRIu32 "\n", p->tstart + p->counts[i].offset,
 			p->counts[i].count);
+	return 0;
 }

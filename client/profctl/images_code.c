@@ -36,7 +36,7 @@ struct listing {
 	uint64_t *counts;         /* of each row of the code */
 	struct line_count *lines; /* by file, the hottest first, then by line */
 	size_t n_lines;
-	uint64_t n_elsewhere; /* samples of the procedure where nothing is known to be */
+	bool has_bare; /* there are samples at addresses without an instruction */
 };
 
 static void listing_deinit(struct listing *l)
@@ -58,26 +58,35 @@ static int ask(void *context, const struct worker_range *range, struct answer_co
 	return image_code_instructions(a->code, range, a->flags, ret);
 }
 
+/* The next of the procedure's addresses that have samples, from the count *@at on; false: none. */
+static bool next_address(const struct listing *l, size_t *at, uint64_t *ret_address,
+			 uint64_t *ret_count)
+{
+	const struct image *image = l->image;
+
+	if (*at >= image->n_counts)
+		return false;
+	*ret_address = image->tstart + image->counts[*at].offset;
+	*ret_count = image->counts[(*at)++].count;
+	return *ret_address - l->procedure->start < l->procedure->size;
+}
+
 /* Puts the samples of the procedure's addresses to its instructions. */
 static int count_rows(struct listing *l)
 {
-	const struct image *image = l->image;
-	uint64_t end = l->procedure->start + l->procedure->size;
+	size_t at = image_first_count(l->image, l->procedure->start);
+	uint64_t address, count;
 
 	l->counts = calloc(l->code.n + 1, sizeof(*l->counts));
 	if (!l->counts)
 		return error_origin(-ENOMEM);
-	for (size_t i = image_first_count(image, l->procedure->start); i < image->n_counts; i++) {
-		uint64_t address = image->tstart + image->counts[i].offset;
-		const struct code_row *row;
+	while (next_address(l, &at, &address, &count)) {
+		const struct code_row *row = code_list_find(&l->code, address);
 
-		if (address >= end)
-			break;
-		row = code_list_find(&l->code, address);
 		if (row)
-			l->counts[row - l->code.rows] += image->counts[i].count;
+			l->counts[row - l->code.rows] += count;
 		else
-			l->n_elsewhere += image->counts[i].count;
+			l->has_bare = true;
 	}
 	return 0;
 }
@@ -250,17 +259,16 @@ static void print_instructions(FILE *out, const struct listing *l)
 }
 
 /* Addresses alone, where there are no instructions to be had. */
-static void print_addresses(FILE *out, const struct listing *l)
+static void print_bare(FILE *out, const struct listing *l)
 {
-	const struct image *image = l->image;
+	size_t at = image_first_count(l->image, l->procedure->start);
+	uint64_t address, count;
 
 	fprintf(out, "\n%10s  %6s  %12s\n", "SAMPLES", "%", "ADDRESS");
-	for (size_t i = image_first_count(image, l->procedure->start); i < image->n_counts; i++) {
-		uint64_t address = image->tstart + image->counts[i].offset;
-
-		if (address - l->procedure->start >= l->procedure->size)
-			break;
-		print_count(out, image->counts[i].count, image->total);
+	while (next_address(l, &at, &address, &count)) {
+		if (code_list_find(&l->code, address))
+			continue;
+		print_count(out, count, l->image->total);
 		fprintf(out, "  %12" PRIx64 "\n", address);
 	}
 }
@@ -285,8 +293,8 @@ static int print_listing(const struct images_job *job, const struct listing *l,
 	}
 	if (l->code.n)
 		print_instructions(out, l);
-	else
-		print_addresses(out, l);
+	if (l->has_bare)
+		print_bare(out, l);
 	return 0;
 }
 
@@ -300,18 +308,33 @@ static void put_address(struct json *j, const char *key, uint64_t address)
 	json_text(j, key, text);
 }
 
-static void put_code(struct json *j, const struct listing *l, size_t i)
+static void put_row(struct json *j, const struct listing *l, const struct code_row *row,
+		    uint64_t count)
 {
-	const struct code_row *row = &l->code.rows[i];
-
 	json_begin_object(j, NULL);
 	put_address(j, "address", row->address);
 	json_number(j, "size_bytes", row->size);
-	json_number(j, "samples", l->counts[i]);
+	json_number(j, "samples", count);
 	json_text(j, "instruction", code_list_text(&l->code, row->text));
 	json_text(j, "file", code_list_text(&l->code, row->file));
 	json_number(j, "line", row->line);
 	json_end_object(j);
+}
+
+/* What is no instruction has no size. */
+static void put_code(struct json *j, const struct listing *l)
+{
+	size_t at = image_first_count(l->image, l->procedure->start);
+	struct code_row bare = {0};
+	uint64_t count;
+
+	json_begin_array(j, "instructions");
+	for (size_t i = 0; i < l->code.n; i++)
+		put_row(j, l, &l->code.rows[i], l->counts[i]);
+	while (next_address(l, &at, &bare.address, &count))
+		if (!code_list_find(&l->code, bare.address))
+			put_row(j, l, &bare, count);
+	json_end_array(j);
 }
 
 static int put_listing(struct json *j, const struct listing *l, struct source_files *sources)
@@ -341,10 +364,7 @@ static int put_listing(struct json *j, const struct listing *l, struct source_fi
 		json_end_object(j);
 	}
 	json_end_array(j);
-	json_begin_array(j, "instructions");
-	for (size_t i = 0; i < l->code.n; i++)
-		put_code(j, l, i);
-	json_end_array(j);
+	put_code(j, l);
 	json_end_object(j);
 	return 0;
 }

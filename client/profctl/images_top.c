@@ -59,33 +59,59 @@ static int by_rank(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Those asked for among what was seen so far. */
+struct chosen {
+	struct hot *hots; /* of twice as many as asked for */
+	size_t n, top;
+	uint64_t least; /* colder ones are none of them */
+};
+
+static void keep_top(struct chosen *c)
+{
+	qsort(c->hots, c->n, sizeof(*c->hots), by_count);
+	if (!c->n || c->n < c->top)
+		return;
+	c->n = c->top;
+	c->least = c->hots[c->n - 1].count;
+}
+
+static void consider(struct chosen *c, const struct image *image)
+{
+	for (size_t i = 0; i < image->n_counts; i++) {
+		if (image->counts[i].count < c->least)
+			continue;
+		if (c->n == 2 * c->top)
+			keep_top(c);
+		c->hots[c->n++] = (struct hot){
+			.image = image,
+			.address = image->tstart + image->counts[i].offset,
+			.count = image->counts[i].count,
+		};
+	}
+}
+
 /* The hottest of all counts of @image, or of all images. */
 static int choose(const struct images_job *job, const struct image *image, struct hot **ret,
 		  size_t *ret_n)
 {
 	const struct image *images = image ? image : job->set->images;
-	size_t n_images = image ? 1 : job->set->n, n = 0, max = 1;
-	struct hot *hots;
+	struct chosen c = {.top = (size_t)job->arguments->top};
+	size_t n_images = image ? 1 : job->set->n, n = 0;
 
 	for (size_t i = 0; i < n_images; i++)
-		max += images[i].n_counts;
-	hots = calloc(max, sizeof(*hots));
-	if (!hots)
+		n += images[i].n_counts;
+	if (c.top > n)
+		c.top = n;
+	c.hots = calloc(2 * c.top + 1, sizeof(*c.hots));
+	if (!c.hots)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n_images; i++)
-		for (size_t k = 0; k < images[i].n_counts; k++)
-			hots[n++] = (struct hot){
-				.image = &images[i],
-				.address = images[i].tstart + images[i].counts[k].offset,
-				.count = images[i].counts[k].count,
-			};
-	qsort(hots, n, sizeof(*hots), by_count);
-	if (n > job->arguments->top)
-		n = (size_t)job->arguments->top;
-	for (size_t i = 0; i < n; i++)
-		hots[i].rank = i;
-	*ret = hots;
-	*ret_n = n;
+		consider(&c, &images[i]);
+	keep_top(&c);
+	for (size_t i = 0; i < c.n; i++)
+		c.hots[i].rank = i;
+	*ret = c.hots;
+	*ret_n = c.n;
 	return 0;
 }
 

@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "client/report/symbolize_mode.h"
+#include "client/symbolize/build_ids.h"
+#include "client/symbolize/kernel.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -37,15 +41,64 @@ bool binaries_is_program(const char *path)
 
 /* --- where they lie --------------------------------------------------------------------------- */
 
-/* An id that is made of the path, the size and the time of a file tells nothing of one elsewhere.
- */
-static int set_path(struct profile *p, size_t mapping, const char *path)
-{
-	char real[PATH_MAX];
+struct work {
+	struct profile *p;
+	const struct binaries_options *options;
+	struct build_ids *ids; /* once one is asked for */
+};
 
-	if (image_id_is_hash(profile_string(p, p->mappings[mapping].build_id)))
-		p->mappings[mapping].build_id = 0;
-	return profile_add_text(p, realpath(path, real) ? real : path, &p->mappings[mapping].path);
+static void work_deinit(struct work *w)
+{
+	build_ids_free(w->ids);
+}
+
+/* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
+static int ask_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
+{
+	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+	int r = w->ids ? 0 : build_ids_new(&w->ids, root_fd, NULL);
+
+	*ret = '\0';
+	if (r || stat(path, &st) < 0)
+		return r;
+	return build_ids_find(w->ids, path, (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev),
+			      st.st_ino, ret);
+}
+
+/*
+ * An id that is made of the path, the size and the time of a file tells nothing of one elsewhere;
+ * it may be a build id of that length as well, though.
+ */
+static int judge_hash(struct work *w, size_t mapping, const char *path)
+{
+	const char *id = profile_string(w->p, w->p->mappings[mapping].build_id);
+	char own[OBJECT_ID_SIZE], text[PATH_MAX + 128];
+	int r = ask_build_id(w, path, own);
+
+	if (r || strcasecmp(own, id) == 0)
+		return r;
+	if (image_id_is_hash(own) && w->options->note) {
+		snprintf(text, sizeof(text),
+			 "%s: its build id is %s, the profile's %s: names may be wrong", path, own,
+			 id);
+		w->options->note(w->options->context, text);
+	}
+	w->p->mappings[mapping].build_id = 0;
+	return 0;
+}
+
+static int set_path(struct work *w, size_t mapping, const char *path)
+{
+	struct profile_mapping *m = &w->p->mappings[mapping];
+	char buffer[PATH_MAX];
+	const char *real = realpath(path, buffer) ? buffer : path;
+	int r = 0;
+
+	if (image_id_is_hash(profile_string(w->p, m->build_id)) &&
+	    strcmp(real, profile_string(w->p, m->path)) != 0)
+		r = judge_hash(w, mapping, real);
+	return r ? r : profile_add_text(w->p, real, &m->path);
 }
 
 static const char *base_of(const char *path)
@@ -121,8 +174,10 @@ static bool is_file(const char *path)
 	return path[0] == '/' && path[1] != '/';
 }
 
-static int find_mapping(struct profile *p, size_t mapping, const struct report_inputs *in)
+static int find_mapping(struct work *w, size_t mapping)
 {
+	const struct report_inputs *in = w->options->inputs;
+	const struct profile *p = w->p;
 	const char *path = profile_string(p, p->mappings[mapping].path);
 	const char *build_id = profile_string(p, p->mappings[mapping].build_id);
 	const char *places = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
@@ -131,17 +186,19 @@ static int find_mapping(struct profile *p, size_t mapping, const struct report_i
 	if (!is_file(path) && !*build_id)
 		return 0;
 	if (find_library(in, path, found) || find_in(in->lib_prefix, ',', path, build_id, found))
-		return set_path(p, mapping, found);
+		return set_path(w, mapping, found);
 	if (!places || !*places) {
 		snprintf(usual, sizeof(usual), "%s/pprof/binaries", home ? home : "");
 		places = usual;
 	}
-	return find_in(places, ':', path, build_id, found) ? set_path(p, mapping, found) : 0;
+	return find_in(places, ':', path, build_id, found) ? set_path(w, mapping, found) : 0;
 }
 
 /* The first mapping is the program's, by convention; without any, there is one for all. */
-static int set_program(struct profile *p, const char *program, const char *build_id)
+static int set_program(struct work *w)
 {
+	const char *program = w->options->program, *build_id = w->options->inputs->buildid;
+	struct profile *p = w->p;
 	struct profile_mapping all = {.limit = UINT64_MAX};
 	uint32_t mapping;
 	int r = 0;
@@ -154,7 +211,7 @@ static int set_program(struct profile *p, const char *program, const char *build
 			p->locations[i].mapping = mapping;
 	}
 	if (!r && program)
-		r = set_path(p, 0, program);
+		r = set_path(w, 0, program);
 	if (!r && *build_id)
 		r = profile_add_text(p, build_id, &p->mappings[0].build_id);
 	return r;
@@ -170,9 +227,11 @@ static bool has_line(const struct profile *p, const struct profile_location *l)
 	return false;
 }
 
-static bool is_nameable(const char *path)
+static bool is_nameable(const struct profile *p, const struct profile_mapping *m)
 {
-	return is_file(path) || strncmp(path, "[kernel", 7) == 0;
+	const char *path = profile_string(p, m->path);
+
+	return is_file(path) || kernel_is_mapping(m, path);
 }
 
 /* Whether names, or lines, may be found that nobody has looked for before. */
@@ -185,7 +244,7 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 		if (l->mapping == PROFILE_NONE)
 			continue;
 		m = &p->mappings[l->mapping];
-		if (!l->n_lines && !m->has_functions && is_nameable(profile_string(p, m->path)))
+		if (!l->n_lines && !m->has_functions && is_nameable(p, m))
 			return true;
 		if (want_lines && !m->has_line_numbers && !has_line(p, l) &&
 		    is_file(profile_string(p, m->path)))
@@ -285,10 +344,10 @@ static int symbolize(struct profile *p, const struct binaries_options *o, bool w
 
 int binaries_name(struct profile *p, const struct binaries_options *o)
 {
-	const struct report_inputs *in = o->inputs;
-	struct symbolize_mode mode = mode_of(in);
+	cleanup(work_deinit) struct work w = {.p = p, .options = o};
+	struct symbolize_mode mode = mode_of(o->inputs);
 	bool lines, is_wanted;
-	int r = set_program(p, o->program, in->buildid);
+	int r = set_program(&w);
 
 	if (r || (!mode.is_local && !o->want_code))
 		return r;
@@ -301,6 +360,6 @@ int binaries_name(struct profile *p, const struct binaries_options *o)
 	lines = !mode.is_fast && (mode.is_forced || o->want_lines || !has_names(p));
 	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
 	     i++)
-		r = find_mapping(p, i, in);
+		r = find_mapping(&w, i);
 	return r || !is_wanted ? r : symbolize(p, o, lines, mode.is_forced);
 }

@@ -58,7 +58,7 @@ static int find_mappings(struct work *w, bool **ret)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct frame *info = &g->infos[g->nodes[g->order[i]].info];
-		uint32_t mapping = objects_mapping(p, info->object, info->address);
+		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 
 		if (mapping != PROFILE_NONE && is_node_wanted(w, g->order[i]))
 			wanted[mapping] = true;
@@ -93,7 +93,7 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 		.cum_divisor = node->cum_divisor,
 		.is_wanted = is_node_wanted(w, id),
 	};
-	int r = objects_get(w->v->objects, p, mapping, &spot.file);
+	int r = objects_get(w->v->objects, mapping, &spot.file);
 
 	if (r)
 		return r;
@@ -140,7 +140,7 @@ static int collect(struct work *w)
 	for (size_t i = 0; !r && i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
 		const struct frame *info = &g->infos[node->info];
-		uint32_t mapping = objects_mapping(w->input->profile, info->object, info->address);
+		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 
 		if (mapping != PROFILE_NONE && wanted[mapping])
 			r = add_spot(w, mapping, g->order[i]);

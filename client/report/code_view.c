@@ -71,9 +71,9 @@ int code_view_add(struct view *view, const struct view_input *input, const struc
 	return graph_add(((struct code_view *)view)->graph, input, stack);
 }
 
-int code_view_open(struct code_view *v)
+int code_view_open(struct code_view *v, const struct view_input *input)
 {
-	return objects_new(&v->objects);
+	return objects_new(&v->objects, input->profile);
 }
 
 int code_view_sources(struct code_view *v, struct source_files **ret)

@@ -32,7 +32,7 @@ int code_view_add(struct view *view, const struct view_input *input, const struc
 void code_view_destroy(struct view *view);
 
 /* Gets ready for reading files. 0 or negative errno. */
-int code_view_open(struct code_view *v);
+int code_view_open(struct code_view *v, const struct view_input *input);
 /* Afterwards: where sources are looked for. 0 or negative errno. */
 int code_view_sources(struct code_view *v, struct source_files **ret);
 /* Says that nothing matches; returns VIEW_E_NO_MATCH. */

@@ -117,7 +117,7 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 
 	if (r || *ret_again)
 		return r;
-	r = code_view_open(v);
+	r = code_view_open(v, input);
 	if (!r)
 		r = code_symbols_init(&w.symbols, v, input, false);
 	if (r)

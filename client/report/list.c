@@ -163,7 +163,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 	if (!r && !n)
 		return code_view_no_match(v, message);
 	if (!r)
-		r = code_view_open(v);
+		r = code_view_open(v, input);
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (r)

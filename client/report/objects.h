@@ -7,6 +7,7 @@
  * by the image worker, if it is the one that was mapped.
  */
 #include <stdint.h>
+#include <uthash.h>
 
 #include "client/symbolize/files.h"
 #include "client/symbolize/object.h"
@@ -14,8 +15,8 @@
 
 struct objects;
 
-/* Opens nothing yet. Returns 0 or negative errno. */
-int objects_new(struct objects **ret);
+/* Those of @p, which is borrowed and keeps its mappings. Opens nothing yet. 0 or negative errno. */
+int objects_new(struct objects **ret, const struct profile *p);
 void objects_free(struct objects *o);
 DEFINE_CLEANUP(struct objects *, objects_free)
 /* For whoever opens other files. */
@@ -23,9 +24,10 @@ const struct files *objects_files(const struct objects *o);
 
 /* One file. */
 struct objects_file {
-	struct objects *owner;
-	const char *path; /* of the mapping */
-	uint32_t path_id, build_id;
+	UT_hash_handle hh;
+	struct objects_file_id {
+		uint32_t path, build_id; /* strings of the profile */
+	} id;
 	bool is_usable;
 	uint64_t key;
 	struct object object;
@@ -33,15 +35,17 @@ struct objects_file {
 };
 
 /*
- * The file of @mapping of @p. *ret NULL: not to be had; objects_why() says why. Blocks on the disk
- * and the worker. Returns 0 or negative errno.
+ * The file of @mapping. *ret NULL: not to be had; objects_why() says why. Blocks on the disk and
+ * the worker. Returns 0 or negative errno.
  */
-int objects_get(struct objects *o, const struct profile *p, uint32_t mapping,
-		struct objects_file **ret);
+int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret);
 /* Of the first file that was not to be had, a line; "" there is none. */
 const char *objects_why(const struct objects *o);
-/* The mapping of the path @path (a string of @p) around @address, or PROFILE_NONE. */
-uint32_t objects_mapping(const struct profile *p, uint32_t path, uint64_t address);
+/*
+ * The mapping of the path @path (a string of the profile) around @address, or PROFILE_NONE; of
+ * several, as different processes have them, the one that begins last.
+ */
+uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address);
 /*
  * Names of @addresses (link-time, ascending, @n, at most WORKER_ADDRESSES_MAX), with lines and
  * inlined functions or without. *ret is borrowed until the next question of any file, without

@@ -11,6 +11,8 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
+#define NOTES_SHOWN 10
+
 /* The names that google-pprof takes for those of handlers. */
 static const char *const handlers[] = {
 	"ProfileData::Add", "ProfileData::prof_handler", "CpuProfiler::prof_handler",
@@ -36,58 +38,66 @@ static bool is_handler(const struct profile *p, uint32_t location)
 	return false;
 }
 
+/*
+ * Which frames of each sample go: those from its second on to before `first`, which grows with each
+ * frame that is dropped from all. So each is looked at once, however many that are.
+ */
+struct cuts {
+	const struct profile *p;
+	uint32_t *first; /* by sample; 1: nothing */
+};
+
 /* The location that is every sample's second one, or PROFILE_NONE. */
-static uint32_t shared_second(const struct profile *p)
+static uint32_t shared_second(const struct cuts *c)
 {
+	const struct profile *p = c->p;
 	uint32_t second = PROFILE_NONE;
 
 	for (size_t i = 0; i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 
-		if (s->n_locations < 2)
+		if (c->first[i] >= s->n_locations)
 			return PROFILE_NONE;
-		if (i && p->sample_locations[s->first_location + 1] != second)
+		if (i && p->sample_locations[s->first_location + c->first[i]] != second)
 			return PROFILE_NONE;
-		second = p->sample_locations[s->first_location + 1];
+		second = p->sample_locations[s->first_location + c->first[i]];
 	}
 	return second;
 }
 
 /*
- * The chain of @s without its second frame, and without the one that then is the second if it is
- * the leaf once more, as the address that a call to it would return to: how long.
+ * Takes the second frame off, and the one that then is the second if it is the leaf once more, as
+ * the address that a call to it would return to.
  */
-static uint32_t without_second(const struct profile *p, const uint32_t *chain, uint32_t n,
-			       uint32_t *ret)
+static void drop_second(struct cuts *c)
 {
-	uint32_t kept = 0;
+	const struct profile *p = c->p;
 
-	for (uint32_t i = 0; i < n; i++) {
-		bool is_again = i == 2 && n > 3 &&
-				p->locations[chain[2]].address + 1 ==
-					p->locations[chain[0]].address;
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		const uint32_t *chain = &p->sample_locations[s->first_location];
+		uint32_t next = ++c->first[i];
 
-		if (i != 1 && !is_again)
-			ret[kept++] = chain[i];
+		if (s->n_locations - next > 1 &&
+		    p->locations[chain[next]].address + 1 == p->locations[chain[0]].address)
+			c->first[i]++;
 	}
-	return kept;
 }
 
-static uint32_t without_handlers(const struct profile *p, const uint32_t *chain, uint32_t n,
-				 uint32_t *ret)
+/* What stays of a chain of @n. Returns how long it is. */
+static uint32_t keep(const struct profile *p, const uint32_t *chain, uint32_t n, uint32_t first,
+		     uint32_t *ret)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (!is_handler(p, chain[i]))
+		if ((!i || i >= first) && !is_handler(p, chain[i]))
 			ret[kept++] = chain[i];
 	return kept;
 }
 
 /* Makes every sample's chain anew. */
-static int remake(struct profile *p,
-		  uint32_t (*take)(const struct profile *p, const uint32_t *chain, uint32_t n,
-				   uint32_t *ret))
+static int remake(struct profile *p, const struct cuts *c)
 {
 	cleanup(taken_samples_deinit) struct taken_samples taken;
 	cleanup(freep) uint32_t *chain = NULL;
@@ -103,7 +113,7 @@ static int remake(struct profile *p,
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < taken.n && !r; i++) {
 		const struct profile_sample *s = &taken.samples[i];
-		uint32_t n = take(p, taken_chain(&taken, i), s->n_locations, chain);
+		uint32_t n = keep(p, taken_chain(&taken, i), s->n_locations, c->first[i], chain);
 
 		r = profile_add_sample(p, chain, n, &taken.values[i * p->n_sample_types],
 				       taken_labels(&taken, i), s->n_labels);
@@ -114,18 +124,27 @@ static int remake(struct profile *p,
 int signal_frames_drop(struct profile *p, void (*note)(void *context, const char *text),
 		       void *context)
 {
+	cleanup(freep) uint32_t *first = calloc(p->n_samples + 1, sizeof(*first));
+	struct cuts c = {.p = p, .first = first};
 	uint32_t second;
+	size_t n = 0;
 	char text[256];
-	int r = 0;
 
-	while (!r && (second = shared_second(p)) != PROFILE_NONE) {
+	if (!first)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < p->n_samples; i++)
+		first[i] = 1;
+	while ((second = shared_second(&c)) != PROFILE_NONE) {
 		const char *name = name_of(p, second);
 
 		snprintf(text, sizeof(text), "removed from all stacks: %.100s (0x%" PRIx64 ")",
 			 *name ? name : "a frame without a name", p->locations[second].address);
-		if (note)
+		if (note && n++ < NOTES_SHOWN)
 			note(context, text);
-		r = remake(p, without_second);
+		drop_second(&c);
 	}
-	return r ? r : remake(p, without_handlers);
+	snprintf(text, sizeof(text), "%zu more removed from all stacks", n - NOTES_SHOWN);
+	if (n > NOTES_SHOWN)
+		note(context, text);
+	return remake(p, &c);
 }

@@ -11,7 +11,7 @@
 
 /*
  * Takes them out of the samples of @p, which have their names. @note tells which second frames
- * went; may be NULL. 0 or negative errno.
+ * went, or of many the first ones; may be NULL. 0 or negative errno.
  */
 int signal_frames_drop(struct profile *p, void (*note)(void *context, const char *text),
 		       void *context);

@@ -180,7 +180,7 @@ static int add_node(struct work *w, uint32_t id)
 	const struct graph_node *node = &g->nodes[id];
 	const struct frame *info = &g->infos[node->info];
 	const struct profile *p = w->input->profile;
-	uint32_t mapping = objects_mapping(p, info->object, info->address);
+	uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 	struct objects_file *file = NULL;
 	struct weblist_place place = {
 		.function = (char *)profile_string(p, info->name),
@@ -196,7 +196,7 @@ static int add_node(struct work *w, uint32_t id)
 	if (!info->name || !code_symbols_want(w->v, w->input, id))
 		return 0;
 	if (mapping != PROFILE_NONE)
-		r = objects_get(w->v->objects, p, mapping, &file);
+		r = objects_get(w->v->objects, mapping, &file);
 	return r || file ? r : add(w, &place);
 }
 
@@ -223,7 +223,7 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 
 	if (r || *ret_again)
 		return r;
-	r = code_view_open(v);
+	r = code_view_open(v, input);
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (!r)

@@ -3,9 +3,10 @@
 #define PROFD_SYMBOLIZE_KERNEL_H
 
 /*
- * Names of the kernel that runs here, from kallsyms, for a profile of the same kernel: that is what
- * the build id says (/sys/kernel/notes). It may have lain elsewhere in memory then: a mapping that
- * begins at _stext, or is as long as from there to _etext, tells where.
+ * Names of the kernel that runs here and of its modules, from kallsyms, for a profile of the same
+ * kernel: that is what the build ids say (/sys/kernel/notes, /sys/module/NAME/notes), or the ids of
+ * image_id.h where there are none. They may have lain elsewhere in memory then, or be told by the
+ * offset from their start, as image profiles do.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@
 #include "common/profile/profile.h"
 #include "common/symbols/symtab.h"
 
-/* Of the mapping of the kernel proper; perf appends the name of a symbol. */
+/* Of the mapping of the kernel proper; perf appends the name of a symbol. A module's: "[name]". */
 #define KERNEL_PATH "[kernel.kallsyms]"
 
 struct kernel;
@@ -27,15 +28,38 @@ enum {
 	KERNEL_E_GONE,   /* the module is not loaded */
 };
 
+/* The kernel proper, or a module. */
+struct kernel_part {
+	struct symtab *symtab;
+	uint64_t start, end; /* as it lies in memory now */
+	bool is_module;
+};
+
+/*
+ * Pure. Whether @path is the kernel proper's or may be a module's: what else the kernel writes in
+ * brackets ("[vdso]") is not.
+ */
+bool kernel_is_path(const char *path);
+/* Pure. The same of @m, which is at @path: in the kernel's half of the address space, or at 0. */
+bool kernel_is_mapping(const struct profile_mapping *m, const char *path);
+
 /* Reads nothing yet. @files: borrowed. Returns 0 or negative errno. */
 int kernel_new(struct kernel **ret, const struct files *files);
 void kernel_free(struct kernel *k);
 DEFINE_CLEANUP(struct kernel *, kernel_free)
 
-/* Whether @m, with @build_id, is our kernel. Returns KERNEL_E_* or negative errno. */
-int kernel_place(struct kernel *k, const struct profile_mapping *m, const char *build_id,
-		 uint64_t *ret_shift);
-/* After KERNEL_E_OK: the function at @address + @shift. */
-bool kernel_find(const struct kernel *k, uint64_t address, struct symtab_symbol *ret);
+/*
+ * What @path, with @id (hexadecimal, "" unknown), is of this kernel; *ret is the kernel's. Blocks
+ * on /proc and /sys. Returns KERNEL_E_* (but for _PLACE) or negative errno.
+ */
+int kernel_get(struct kernel *k, const char *path, const char *id, const struct kernel_part **ret);
+/* Pure. What to add to addresses of @m, which is @part. KERNEL_E_OK or _PLACE. */
+int kernel_part_place(const struct kernel_part *part, const struct profile_mapping *m,
+		      uint64_t *ret_shift);
+/* The function at @address, as it lies in memory now. */
+bool kernel_part_find(const struct kernel_part *part, uint64_t address, struct symtab_symbol *ret);
+
+/* A line for people, behind "PATH: ". */
+const char *kernel_why(int outcome);
 
 #endif

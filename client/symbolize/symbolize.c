@@ -78,9 +78,9 @@ static const char *path_of(const struct profile *p, uint32_t location)
 	return profile_string(p, mapping_of(p, location)->path);
 }
 
-static bool is_kernel(const char *path)
+static bool is_kernel(const struct profile *p, const struct profile_mapping *m)
 {
-	return strncmp(path, KERNEL_PATH, strlen(KERNEL_PATH)) == 0;
+	return kernel_is_mapping(m, profile_string(p, m->path));
 }
 
 /* "//anon" is what perf calls memory without a file. */
@@ -106,13 +106,15 @@ static bool has_line(const struct profile *p, const struct profile_location *l)
 
 static bool is_wanted(const struct work *w, const struct profile_location *l)
 {
+	const struct profile_mapping *m;
 	const char *path;
 
 	if (l->mapping == PROFILE_NONE)
 		return false;
-	path = profile_string(w->p, w->p->mappings[l->mapping].path);
+	m = &w->p->mappings[l->mapping];
+	path = profile_string(w->p, m->path);
 	if (!l->n_lines)
-		return is_file(path) || is_kernel(path) ||
+		return is_file(path) || is_kernel(w->p, m) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
 	return is_file(path) &&
 	       (w->options->is_forced || (w->options->want_lines && !has_line(w->p, l)));
@@ -173,32 +175,37 @@ static int name_kernel_function(struct work *w, uint32_t location, const char *n
 	return namer_set_function(w->namer, location, demangled ? demangled : name, name);
 }
 
+static int name_kernel_address(struct work *w, const struct kernel_part *part, uint32_t location)
+{
+	const struct profile_location *l = &w->p->locations[location];
+	const struct profile_mapping *m = mapping_of(w->p, location);
+	struct symtab_symbol symbol;
+	uint64_t shift;
+	int r = kernel_part_place(part, m, &shift);
+
+	if (r)
+		notes_add(&w->result->notes, "%s: %s", path_of(w->p, location), kernel_why(r));
+	if (r || l->address < m->start || l->address >= m->limit ||
+	    !kernel_part_find(part, l->address + shift, &symbol))
+		return 0;
+	return name_kernel_function(w, location, symbol.name);
+}
+
+/* All of the kernel proper, or of a module. */
 static int name_kernel(struct work *w, const struct wanted *run, size_t n)
 {
-	static const char *const whys[] = {
-		[KERNEL_E_OTHER] = "not known to be the kernel that runs here",
-		[KERNEL_E_HIDDEN] = "the kernel hides its addresses from you; try as root",
-		[KERNEL_E_PLACE] = "where it lay in memory is not known",
-	};
+	const struct profile_mapping *m = mapping_of(w->p, run[0].location);
+	const char *path = path_of(w->p, run[0].location);
+	const struct kernel_part *part;
+	int r = kernel_get(w->kernel, path, profile_string(w->p, m->build_id), &part);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct profile_location *l = &w->p->locations[run[i].location];
-		const struct profile_mapping *m = mapping_of(w->p, run[i].location);
-		struct symtab_symbol symbol;
-		uint64_t shift;
-		int r = kernel_place(w->kernel, m, profile_string(w->p, m->build_id), &shift);
-
-		if (r < 0)
-			return r;
-		if (r)
-			notes_add(&w->result->notes, KERNEL_PATH ": %s", whys[r]);
-		else if (l->address >= m->start && l->address < m->limit &&
-			 kernel_find(w->kernel, l->address + shift, &symbol))
-			r = name_kernel_function(w, run[i].location, symbol.name);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (r > 0)
+		notes_add(&w->result->notes, "%s: %s", path, kernel_why(r));
+	if (r)
+		return r < 0 ? r : 0;
+	for (size_t i = 0; !r && i < n; i++)
+		r = name_kernel_address(w, part, run[i].location);
+	return r;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -433,7 +440,7 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 		for (end = i + 1; end < n && is_same_file(w->p, &all[i], &all[end]);)
 			end++;
 		tell_progress(w, all, i, n);
-		if (is_kernel(path_of(w->p, all[i].location)))
+		if (is_kernel(w->p, mapping_of(w->p, all[i].location)))
 			r = name_kernel(w, all + i, end - i);
 		else if (!is_file(path_of(w->p, all[i].location)))
 			r = name_generated(w, all + i, end - i);

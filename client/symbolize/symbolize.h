@@ -6,8 +6,9 @@
  * Names for the locations of a profile, from the files on this host that its mappings name, which
  * an image worker reads. What has names keeps them, unless it is forced, or lines are asked for and
  * there are none: then the location is looked up anew, in a file that has the mapping's build id.
- * The kernel's get functions if it is the one that runs here, and generated code those of its perf
- * map; the vdso and what is in no mapping stay as they are. Samples are not touched.
+ * The kernel's and its modules' get functions if it is the one that runs here, and generated code
+ * those of its perf map; the vdso and what is in no mapping stay as they are. Samples are not
+ * touched.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,7 +56,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {"a.c", "project/b.c", "project", "empty.c", "fifo", ""};
+	static const char *const names[] = {"a.c",  "project/b.c", "project", "empty.c",
+					    "fifo", "large.c",     ""};
 	struct world *w = *state;
 	char path[PATH_MAX + 64];
 
@@ -144,6 +146,28 @@ static void test_places(void **state)
 	source_files_free(s);
 }
 
+/* Many names of one large file: not all of them are kept. */
+static void test_many_names(void **state)
+{
+	const struct world *w = *state;
+	struct source_files *s = make(w, w->folder, NULL);
+	char path[PATH_MAX + 64];
+	int fd;
+
+	put(w, "large.c", "large\n", 6);
+	snprintf(path, sizeof(path), "%s/large.c", w->folder);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(ftruncate(fd, 40 << 20), 0);
+	close(fd);
+	for (size_t i = 0, end = strlen(path); i < 12; i++) {
+		assert_string_equal(first(s, path), "large");
+		memmove(path + 1, path, ++end);
+	}
+	/* Of twelve, four at most, in up to twice the memory each. */
+	assert_true(mallinfo2().hblkhd < ((size_t)400 << 20));
+	source_files_free(s);
+}
+
 static void test_no_file(void **state)
 {
 	const struct world *w = *state;
@@ -169,6 +193,7 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_many_names),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -92,6 +92,34 @@ static void test_sums(void **state)
 	image_set_deinit(&set);
 }
 
+/* Words of a platform's name are no platforms, and a header of endless paths is not kept. */
+static void test_lists(void **state)
+{
+	struct given three[] = {all[0], all[0], all[0]};
+	char *paths = NULL;
+	struct image_set set;
+	size_t length, n = 0;
+	FILE *out = open_memstream(&paths, &length);
+
+	(void)state;
+	assert_non_null(out);
+	for (unsigned i = 0; i < 200000; i++)
+		fprintf(out, "%s/%u", i ? "\n" : "", i);
+	fclose(out);
+	three[0].platform = "a b";
+	three[1].platform = "b";
+	three[2].platform = "a b";
+	three[2].path = paths;
+	set = gather(three, 3, NULL, false);
+	assert_string_equal(set.platforms, "a b b");
+	for (const char *at = set.images[0].paths; at; at = strchr(at + 1, '\n'))
+		n++;
+	assert_int_equal(n, 64);
+	assert_int_equal(strncmp(set.images[0].paths, "/bin/a\n/0\n/1\n", 13), 0);
+	image_set_deinit(&set);
+	free(paths);
+}
+
 static void test_events(void **state)
 {
 	struct given two[] = {all[0], all[2]};
@@ -166,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_find),
 	};

@@ -192,6 +192,25 @@ static void test_leaf_again_is_root(void **state)
 	expect(w, "Aa 1;bc 2;");
 }
 
+/* A recursion of a hundred thousand calls is looked at once. */
+static void test_deep(void **state)
+{
+	enum { DEPTH = 100000 };
+	struct world *w = *state;
+	uint32_t *chain = calloc(DEPTH, sizeof(*chain));
+	int64_t value = 7;
+
+	assert_non_null(chain);
+	for (uint32_t i = 0; i < DEPTH; i++)
+		chain[i] = location_of(w->p, (char)('a' + i % 20), "f");
+	assert_int_equal(profile_add_sample(w->p, chain, DEPTH, &value, NULL, 0), 0);
+	drop(w);
+	expect(w, "a 7;");
+	assert_int_equal(w->n_notes, 11);
+	assert_string_equal(w->notes, "99989 more removed from all stacks");
+	free(chain);
+}
+
 static void test_no_name(void **state)
 {
 	struct world *w = *state;
@@ -222,9 +241,11 @@ static void test_handlers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_shared_second),      TEST(test_all_shared),    TEST(test_nothing_shared),
-		TEST(test_short_stacks),       TEST(test_single_frames), TEST(test_leaf_again),
-		TEST(test_leaf_again_is_root), TEST(test_no_name),       TEST(test_handlers),
+		TEST(test_shared_second),      TEST(test_all_shared),
+		TEST(test_nothing_shared),     TEST(test_short_stacks),
+		TEST(test_single_frames),      TEST(test_leaf_again),
+		TEST(test_leaf_again_is_root), TEST(test_no_name),
+		TEST(test_handlers),           TEST(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

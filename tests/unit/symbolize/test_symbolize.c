@@ -5,9 +5,11 @@
  */
 #include <elf.h>
 #include <link.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "client/symbolize/symbolize.h"
+#include "common/profile/image_id.h"
 #include "tests/support/files.h"
 #include "tests/support/own_text.h"
 #include "tests/support/temp_folder.h"
@@ -16,6 +18,7 @@
 #define PICKY    TEST_PROGRAMS "/picky_worker"
 #define BASE     UINT64_C(0x7f0000000000)
 #define KERNEL   UINT64_C(0xffffffff81000000)
+#define MODULE   UINT64_C(0xffffffffc0200000)
 #define OTHER_ID "000102030405060708090a0b0c0d0e0f10111213"
 
 static __attribute__((noinline, used)) int the_target(int x)
@@ -408,6 +411,92 @@ static void test_kernel(void **state)
 	assert_true(has_note(w, "hides"));
 }
 
+/* What a case of test_kernel_parts() says of a location, and what is to become of it. */
+struct part_case {
+	const char *path, *build_id;
+	uint64_t start, size, offset;
+	const char *name, *note; /* NULL: none */
+};
+
+static void check_part(struct world *w, const struct part_case *c)
+{
+	struct profile_mapping m = {.start = c->start, .limit = c->start + c->size};
+	uint32_t mapping, location;
+
+	assert_int_equal(profile_add_text(w->p, c->path, &m.path), 0);
+	assert_int_equal(profile_add_text(w->p, c->build_id, &m.build_id), 0);
+	assert_int_equal(profile_add_mapping(w->p, &m, &mapping), 0);
+	assert_int_equal(
+		profile_add_location(w->p, mapping, c->start + c->offset, NULL, 0, &location), 0);
+	symbolize(w, "/bin/false", false);
+	if (c->name)
+		assert_string_equal(name_of(w, location), c->name);
+	else
+		assert_null(name_of(w, location));
+	if (c->note)
+		assert_true(has_note(w, c->note));
+	else
+		for (size_t i = 0; i < w->result.notes.n; i++)
+			assert_true(strncmp(w->result.notes.lines[i], c->path, strlen(c->path)));
+	/* The next one is told by itself. */
+	w->p->locations[location].mapping = PROFILE_NONE;
+}
+
+/* Modules, by their addresses or as image profiles have them; the kernel as those have it. */
+static void test_kernel_parts(void **state)
+{
+	static const uint8_t notes[] = {4, 0, 0,   0,   3,   0, 0,    0,    3,    0,
+					0, 0, 'G', 'N', 'U', 0, 0x12, 0x34, 0x56, 0};
+	char of_kernel[IMAGE_ID_SIZE], of_plain[IMAGE_ID_SIZE];
+	const struct part_case cases[] = {
+		{"[ext9]", "123456", 0, 0x2000, 0x10, "ext9_init", NULL},
+		{"[ext9]", "123456", 0, 0x2000, 0x1008, "ext9_read", NULL},
+		{"[ext9]", "123456", MODULE, 0x2000, 0x1008, "ext9_read", NULL},
+		{"[ext9]", "123456", MODULE + 0x70000, 0x2000, 0x1008, "ext9_read", NULL},
+		/* The last one has no end but the module's. */
+		{"[ext9]", "123456", 0, 0x2001, 0x1fff, "ext9_read", NULL},
+		{"[ext9]", "123456", 0, 0x2001, 0x2000, NULL, NULL},
+		{"[ext9]", "123457", 0, 0x2000, 0x10, NULL, "[ext9]: not known to be"},
+		{"[ext9]", "", 0, 0x2000, 0x10, NULL, "[ext9]: not known to be"},
+		{"[plain_2]", of_plain, 0, 0x1000, 0x20, "plain_go", NULL},
+		{"[plain_2]", of_kernel, 0, 0x1000, 0x20, NULL, "[plain_2]: not known to be"},
+		{"[gone]", "123456", 0, 0x2000, 0x10, NULL, "[gone]: no such module is loaded"},
+		{"[hidden]", of_plain, 0, 0x2000, 0x10, NULL, "[hidden]: not known to be"},
+		/* None of these is a module: nothing to say. */
+		{"[vdso]", "123456", 0, 0x2000, 0x10, NULL, NULL},
+		{"[stack]", "", 0, 0x2000, 0x10, NULL, NULL},
+		{"[ext9]", "123456", BASE, 0x2000, 0x10, NULL, NULL},
+		{"[ext9", "123456", 0, 0x2000, 0x10, NULL, NULL},
+		{"[../x]", "123456", 0, 0x2000, 0x10, NULL, NULL},
+		{"[ext9] (deleted)", "123456", 0, 0x2000, 0x10, NULL, NULL},
+		{"[]", "123456", 0, 0x2000, 0x10, NULL, NULL},
+		{"[kernel.kallsyms]", of_kernel, 0, 0x3000, 0x1010, "open_it", NULL},
+		{"[kernel.kallsyms]_text", of_kernel, KERNEL, 0x3000, 0x1010, "open_it", NULL},
+		{"[kernel.kallsyms]", of_plain, 0, 0x3000, 0x1010, NULL, "[kernel.kallsyms]: not"},
+	};
+	struct world *w = *state;
+	struct utsname name;
+
+	assert_int_equal(uname(&name), 0);
+	image_id_of_kernel("vmlinux", name.release, of_kernel);
+	image_id_of_kernel("plain_2.ko", name.release, of_plain);
+	write_file(w->folder.fd, "sys/module/ext9/notes/.note.gnu.build-id", notes, sizeof(notes));
+	write_text(w->folder.fd, "proc/modules",
+		   "plain_2 4096 0 - Live 0xffffffffc0100000\n"
+		   "ext9 8192 2 plain_2, Live 0xffffffffc0200000 (OE)\n"
+		   "hidden 8192 0 - Live 0x0000000000000000\n");
+	write_text(w->folder.fd, "proc/kallsyms",
+		   "ffffffff81000000 T _stext\nffffffff81001000 t open_it\n"
+		   "ffffffff81003000 T _etext\nffffffffc0100000 t plain_go\t[plain_2]\n"
+		   "ffffffffc0200000 t ext9_init\t[ext9]\n"
+		   "ffffffffc0201000 t ext9_read\t[ext9]\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		check_part(w, &cases[i]);
+	image_id_of_kernel("hidden.ko", name.release, of_plain);
+	check_part(w, &(struct part_case){"[hidden]", of_plain, 0, 0x2000, 0x10, NULL,
+					  "[hidden]: the kernel hides"});
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_make, world_remove)
 
 int main(void)
@@ -418,6 +507,7 @@ int main(void)
 		TEST(test_files_of_no_use), TEST(test_slow_mounts),
 		TEST(test_bad_files),       TEST(test_no_worker),
 		TEST(test_kernel),          TEST(test_files_without_names),
+		TEST(test_kernel_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
