@@ -496,6 +496,40 @@ static void test_redundant(void **state)
 }
 
 /* None goes that is heavier than a call that stays. */
+/*
+ * Boxes come by their weight times how much happens in them: 1 for one that nothing leads to, and 1
+ * for one that leads nowhere; else the entropy of the ways. The orders are those of go tool pprof.
+ */
+static void test_picture_order(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .is_picture = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "z_alone", 10);   /* 30 */
+	fixture_stack(f, "root;leaf", 10); /* 10, 20 */
+	fixture_stack(f, "fork;left", 4);  /* 1 + 0.97 times 10, and the leaves 8 and 12 */
+	fixture_stack(f, "fork;right", 6);
+	g = fold(f, &options);
+	assert_order(g, "z_alone leaf fork right root left");
+	graph_free(g);
+}
+
+/* What is less than nothing is no part of what comes in. */
+static void test_picture_order_of_less(void **state)
+{
+	struct graph_options options = {.wants_calls = true, .is_picture = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "m;more", 30);
+	fixture_stack(f, "m;less", -10);
+	fixture_stack(f, "x", 7);
+	g = fold(f, &options);
+	assert_order(g, "more m x less");
+	graph_free(g);
+}
+
 static void test_heavy_residual(void **state)
 {
 	struct graph_options options = {.wants_calls = true,
@@ -535,6 +569,8 @@ int main(void)
 		TEST(test_redundant),
 		TEST(test_inlined_in_trees),
 		TEST(test_heavy_residual),
+		TEST(test_picture_order),
+		TEST(test_picture_order_of_less),
 		TEST(test_namesakes_in_order),
 		TEST(test_namesakes_by_line),
 	};
