@@ -296,9 +296,17 @@ static int no_verb(const struct context *context, const char *name)
 	static const struct {
 		const char *name, *hint;
 	} others[] = {
-		{"version", "profctl --version"},       {"reload", "systemctl reload profd"},
-		{"restart", "systemctl restart profd"}, {"enable", "systemctl enable profd"},
-		{"logs", "journalctl -u profd"},        {"stat", "profctl status"},
+		{"version", "profctl --version"},
+		{"reload", "systemctl reload profd"},
+		{"restart", "systemctl restart profd"},
+		{"enable", "systemctl enable profd"},
+		{"logs", "journalctl -u profd"},
+		{"stat", "profctl status"},
+		{"annotate", "profctl report --list=RE, or --disasm=RE"},
+		{"script", "profctl report --traces"},
+		{"flamegraph", "profctl report --flame -o FILE"},
+		{"merge", "profctl convert --to pprof -o FILE"},
+		{"pprof", "profctl report"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)

@@ -14,6 +14,7 @@ enum {
 	OPTION_ALL,
 	OPTION_PID,
 	OPTION_SERVICE,
+	OPTION_STACKS,
 };
 
 static int take_number(const char *what, const char *text, uint64_t max, uint64_t *ret,
@@ -59,6 +60,9 @@ static int parse_option(int id, const char *argument, struct record_arguments *a
 	case OPTION_OUTPUT:
 		a->output = argument;
 		return *argument ? 0 : usage_error(message, "the output file's name is empty");
+	case OPTION_STACKS: /* perf record's */
+		return usage_error(message, "stacks are always recorded, to their root: leave it "
+					    "out");
 	case OPTION_ALL:
 		return take_target(a, PROFD__CONTROL__TARGET_KIND__ALL, has_target, message);
 	case OPTION_PID:
@@ -98,6 +102,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{OPTION_EVENT, 'e', "event", true},   {OPTION_DURATION, 'd', "duration", true},
 		{OPTION_OUTPUT, 'o', "output", true}, {OPTION_ALL, 'a', "all", false},
 		{OPTION_PID, 'p', "pid", true},       {OPTION_SERVICE, 's', "service", true},
+		{OPTION_STACKS, 'g', NULL, false},    {OPTION_STACKS, 0, "call-graph", true},
 	};
 	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct record_arguments a = {.service = "", .event = "", .output = OUTPUT_DEFAULT};

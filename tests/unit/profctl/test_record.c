@@ -96,6 +96,11 @@ static void test_refused(void **state)
 		assert_true(*message.text);
 	}
 	assert_int_equal(parse("record --help", &a, &message), VERB_HELP);
+	/* As perf's users know them. */
+	assert_int_equal(parse("record -g ls", &a, &message), OPTIONS_BAD);
+	assert_non_null(strstr(message.text, "always recorded"));
+	assert_int_equal(parse("record --call-graph=dwarf ls", &a, &message), OPTIONS_BAD);
+	assert_non_null(strstr(message.text, "always recorded"));
 }
 
 static void test_progress_line(void **state)
