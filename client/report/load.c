@@ -465,6 +465,23 @@ static int add_sources(struct sources *s, const struct report_inputs *in, const 
 	return r;
 }
 
+static void note_left_out(const struct load *l)
+{
+	size_t n_double = l->sources.n_double + l->bases.n_double;
+	size_t n_too_far = l->sources.n_too_far + l->bases.n_too_far;
+
+	if (n_double)
+		note(l,
+		     "%zu legacy profiles passed over: the same samples are in the windows "
+		     "beside them",
+		     n_double);
+	if (n_too_far)
+		note(l,
+		     "%zu files or folders passed over: they lie too deep in folders, or their "
+		     "paths are too long",
+		     n_too_far);
+}
+
 /* The operands but for the program; those of the store instead. */
 static int find_sources(struct load *l, struct profile_message *message)
 {
@@ -482,13 +499,9 @@ static int find_sources(struct load *l, struct profile_message *message)
 	}
 	if (!r)
 		r = add_sources(sources, in, in->profiles, first, in->n_profiles, message);
-	if (!r && sources->n_double)
-		note(l,
-		     "%zu legacy profiles passed over: the same samples are in the windows "
-		     "beside them",
-		     sources->n_double);
 	if (!r)
 		r = add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
+	note_left_out(l);
 	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
 }
 
