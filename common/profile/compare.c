@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
@@ -202,12 +203,6 @@ static bool is_base(const struct profile *p, const struct profile_sample *s)
 	return false;
 }
 
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value < 0 ? INT64_MIN : INT64_MAX;
-}
-
 void compare_total_add(struct compare_total *t, const struct profile *p, size_t sample,
 		       uint32_t type, bool is_mean)
 {
@@ -216,14 +211,14 @@ void compare_total_add(struct compare_total *t, const struct profile *p, size_t 
 
 	if (value < 0)
 		value = value == INT64_MIN ? INT64_MAX : -value;
-	add(&t->total, value);
+	t->total = clamped_add(t->total, value);
 	if (is_mean)
-		add(&t->divisor, values[0]);
+		t->divisor = clamped_add(t->divisor, values[0]);
 	if (!is_base(p, &p->samples[sample]))
 		return;
-	add(&t->base_total, value);
+	t->base_total = clamped_add(t->base_total, value);
 	if (is_mean)
-		add(&t->base_divisor, values[0]);
+		t->base_divisor = clamped_add(t->base_divisor, values[0]);
 }
 
 int64_t compare_total(const struct compare_total *t)

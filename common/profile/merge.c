@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/merge_private.h"
@@ -237,8 +238,7 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 					       n_labels);
 		if (r)
 			return r;
-		if (__builtin_add_overflow(*ret_samples, values[0], ret_samples))
-			*ret_samples = values[0] < 0 ? INT64_MIN : INT64_MAX;
+		*ret_samples = clamped_add(*ret_samples, values[0]);
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile_private.h"
 #include "common/profile/room.h"
@@ -72,15 +73,6 @@ static int sample_make_room(struct profile *p, const struct sample_key *key)
 			 sizeof(*p->sample_values));
 }
 
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b < 0 ? INT64_MIN : INT64_MAX;
-	return sum;
-}
-
 static void sample_append(struct profile *p, const struct sample_key *key, const int64_t *values)
 {
 	p->samples[p->n_samples] = (struct profile_sample){.first_location = p->n_sample_locations,
@@ -117,7 +109,7 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 	if (index != PROFILE_NONE) {
 		first = (size_t)index * p->n_sample_types;
 		for (uint32_t i = 0; i < p->n_sample_types; i++)
-			p->sample_values[first + i] = add_clamped(p->sample_values[first + i],
+			p->sample_values[first + i] = clamped_add(p->sample_values[first + i],
 								  values[i]);
 		return 0;
 	}
@@ -151,6 +143,6 @@ int64_t profile_total(const struct profile *p, uint32_t type)
 	int64_t total = 0;
 
 	for (size_t i = 0; i < p->n_samples; i++)
-		total = add_clamped(total, p->sample_values[i * p->n_sample_types + type]);
+		total = clamped_add(total, p->sample_values[i * p->n_sample_types + type]);
 	return total;
 }
