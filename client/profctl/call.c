@@ -63,16 +63,28 @@ static int wait_for_answer(int fd, int timeout_ms, struct progress *progress)
 	return progress->out ? 1 : timeout_ms;
 }
 
-static int exchange(int fd, const uint8_t *data, size_t size, int timeout_ms,
-		    struct progress *progress, uint8_t **ret, size_t *ret_size)
-{
-	int r = unixsock_send(fd, data, size, timeout_ms);
+/* A packet's bytes. */
+struct bytes {
+	uint8_t *data; /* owned */
+	size_t size;
+};
 
-	/* A daemon that closed without reading may have said why. */
-	if (r && r != UNIXSOCK_E_CLOSED)
-		return r;
-	timeout_ms = wait_for_answer(fd, timeout_ms, progress);
-	return unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, ret, ret_size);
+static void bytes_deinit(struct bytes *b)
+{
+	free(b->data);
+}
+
+/* UNIXSOCK_E_* or negative errno. */
+static int receive(const struct context *context, int fd, int timeout_ms, struct bytes *ret)
+{
+	struct progress progress;
+	int r;
+
+	progress_init(&progress, context);
+	timeout_ms = wait_for_answer(fd, timeout_ms, &progress);
+	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &ret->data, &ret->size);
+	progress_clear(&progress);
+	return r;
 }
 
 static int complain_exchange(const struct context *context, int r)
@@ -103,32 +115,56 @@ static int complain_error(const struct context *context, const Profd__Control__E
 	}
 }
 
-/* *ret_fd is the connection, on which more may come. */
-static int begin_call(const struct context *context, const Profd__Control__Request *request,
-		      int timeout_ms, Profd__Control__Response__ResultCase expected,
-		      Profd__Control__Response **ret, int *ret_fd)
+/*
+ * Sends @request over a new connection, *ret_fd. Returns STATUS_DONE, also where profd has closed
+ * it without reading: it may have said why. Or another exit status after a complaint.
+ */
+static int send_request(const struct context *context, const Profd__Control__Request *request,
+			int timeout_ms, int *ret_fd)
 {
-	struct progress progress;
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	size_t size = profd__control__request__get_packed_size(request), answer_size;
-	cleanup(freep) uint8_t *data = malloc(size + 1), *answer = NULL;
+	size_t size = profd__control__request__get_packed_size(request);
+	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
 	int r;
 
-	progress_init(&progress, context);
-	if (!data)
-		return complain(context, STATUS_FAILED, "no memory");
 	if (size > PACKET_REQUEST_MAX)
 		return complain(context, STATUS_USAGE, "that is too long for a request");
+	data = malloc(size + 1);
+	if (!data)
+		return complain(context, STATUS_FAILED, "no memory");
 	profd__control__request__pack(request, data);
 	r = connect_to_daemon(context, &fd);
 	if (r)
 		return r;
-	r = exchange(fd, data, size, timeout_ms, &progress, &answer, &answer_size);
-	progress_clear(&progress);
+	r = unixsock_send(fd, data, size, timeout_ms);
+	if (r && r != UNIXSOCK_E_CLOSED)
+		return complain_exchange(context, r);
+	*ret_fd = steal_fd(&fd);
+	return STATUS_DONE;
+}
+
+/* *ret_fd is the connection, on which more may come. */
+static int begin_call(const struct context *context, const Profd__Control__Request *request,
+		      int timeout_ms, Profd__Control__Response **ret, int *ret_fd)
+{
+	cleanup(bytes_deinit) struct bytes answer = {0};
+	cleanup(closep) int fd = -1;
+	int r = send_request(context, request, timeout_ms, &fd);
+
+	if (r)
+		return r;
+	r = receive(context, fd, timeout_ms, &answer);
 	if (r)
 		return complain_exchange(context, r);
-	response = profd__control__response__unpack(NULL, answer_size, answer);
+	*ret = profd__control__response__unpack(NULL, answer.size, answer.data);
+	*ret_fd = steal_fd(&fd);
+	return STATUS_DONE;
+}
+
+/* @response, or NULL, is to be what the caller can use: STATUS_DONE, or as call(). */
+static int check_case(const struct context *context, const Profd__Control__Response *response,
+		      Profd__Control__Response__ResultCase expected)
+{
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
 		return complain_error(context, response->error);
 	if (!response || response->result_case != expected)
@@ -136,79 +172,73 @@ static int begin_call(const struct context *context, const Profd__Control__Reque
 				"profctl " PROFD_VERSION " does not understand what profd at %s "
 				"answers; are they of one version?",
 				context->socket);
-	*ret = steal_ptr(&response);
-	*ret_fd = steal_fd(&fd);
 	return STATUS_DONE;
 }
 
 int call(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
 	 Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret)
 {
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
+	int r = begin_call(context, request, timeout_ms, &response, &fd);
 
-	return begin_call(context, request, timeout_ms, expected, ret, &fd);
+	if (!r)
+		r = check_case(context, response, expected);
+	if (!r)
+		*ret = steal_ptr(&response);
+	return r;
+}
+
+/* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call(). */
+static int receive_file(const struct context *context, int fd, uint64_t size, int timeout_ms,
+			uint8_t **ret)
+{
+	cleanup(freep) uint8_t *data = size <= FILE_SIZE_MAX ? malloc((size_t)size + 1) : NULL;
+	struct progress progress;
+	int r = 0;
+
+	if (!data)
+		return complain(context, STATUS_FAILED,
+				"no memory for a profile of %" PRIu64 " bytes", size);
+	progress_init(&progress, context);
+	for (uint64_t at = 0; at < size && !r;) {
+		cleanup(bytes_deinit) struct bytes piece = {0};
+
+		progress_tell(&progress, (double)at / (double)size, "of what profd collected");
+		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece.data, &piece.size);
+		if (!r && (!piece.size || piece.size > size - at))
+			r = UNIXSOCK_E_TOO_LARGE;
+		if (r)
+			continue;
+		memcpy(data + at, piece.data, piece.size);
+		at += piece.size;
+	}
+	progress_clear(&progress);
+	if (r)
+		return complain_exchange(context, r);
+	*ret = steal_ptr(&data);
+	return STATUS_DONE;
 }
 
 int call_file(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
 	      Profd__Control__Response **ret, uint8_t **ret_data)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
-	struct progress progress;
-	uint64_t size;
-	int r;
+	int r = begin_call(context, request, timeout_ms, &response, &fd);
 
-	r = begin_call(context, request, timeout_ms, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED,
-		       &response, &fd);
-	if (r)
-		return r;
-	size = response->collected->bytes;
-	if (size <= FILE_SIZE_MAX)
-		data = malloc((size_t)size + 1);
-	if (!data)
-		return complain(context, STATUS_FAILED,
-				"no memory for a profile of %" PRIu64 " bytes", size);
-	progress_init(&progress, context);
-	for (uint64_t at = 0; at < size;) {
-		cleanup(freep) uint8_t *piece = NULL;
-		size_t length;
-
-		progress_tell(&progress, (double)at / (double)size, "of what profd collected");
-		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &length);
-		if (!r && (!length || length > size - at))
-			r = UNIXSOCK_E_TOO_LARGE;
-		if (r) {
-			progress_clear(&progress);
-			return complain_exchange(context, r);
-		}
-		memcpy(data + at, piece, length);
-		at += length;
-	}
-	progress_clear(&progress);
-	*ret = steal_ptr(&response);
-	*ret_data = steal_ptr(&data);
-	return STATUS_DONE;
+	if (!r)
+		r = check_case(context, response, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
+	if (!r)
+		r = receive_file(context, fd, response->collected->bytes, timeout_ms, ret_data);
+	if (!r)
+		*ret = steal_ptr(&response);
+	return r;
 }
 
 int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd)
 {
-	size_t size = profd__control__request__get_packed_size(request);
-	cleanup(freep) uint8_t *data = malloc(size + 1);
-	cleanup(closep) int fd = -1;
-	int r;
-
-	if (!data)
-		return complain(context, STATUS_FAILED, "no memory");
-	profd__control__request__pack(request, data);
-	r = connect_to_daemon(context, &fd);
-	if (r)
-		return r;
-	r = unixsock_send(fd, data, size, CALL_SHORT_MS);
-	if (r)
-		return complain_exchange(context, r);
-	*ret_fd = steal_fd(&fd);
-	return STATUS_DONE;
+	return send_request(context, request, CALL_SHORT_MS, ret_fd);
 }
 
 int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,

@@ -17,16 +17,15 @@
 #include "client/report/graph_private.h"
 #include "client/report/graph_tags.h"
 #include "client/report/view.h"
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/shape.h"
 
 int64_t graph_add_clamped(int64_t a, int64_t b)
 {
-	int64_t sum;
+	int64_t sum = clamped_add(a, b);
 
-	if (__builtin_add_overflow(a, b, &sum))
-		return b > 0 ? INT64_MAX : -INT64_MAX;
 	return sum == INT64_MIN ? -INT64_MAX : sum;
 }
 

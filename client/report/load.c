@@ -163,8 +163,9 @@ static int gather_file(struct gathering *g, struct source *source)
 	return LOAD_E_OK;
 }
 
+/* *ret is finished. */
 static int gather(struct gathering *g, struct sources *sources, enum merge_windows windows,
-		  struct profile **ret)
+		  struct merge **ret)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
 	int r = merge_new(&m, windows);
@@ -182,7 +183,7 @@ static int gather(struct gathering *g, struct sources *sources, enum merge_windo
 				      sources->n ? sources->all[0].path : "");
 	r = merge_finish(m);
 	if (!r)
-		*ret = merge_take(m);
+		*ret = steal_ptr(&m);
 	return r;
 }
 
@@ -191,13 +192,17 @@ static int gather(struct gathering *g, struct sources *sources, enum merge_windo
 static int load_bases(struct load *l, struct profile **ret, struct profile_message *message)
 {
 	struct gathering g = {.l = l, .message = message};
+	cleanup(merge_freep) struct merge *m = NULL;
 	int r;
 
 	reading_begin(&l->reading, &l->bases, l->options.progress, l->options.context);
-	r = gather(&g, &l->bases, MERGE_WINDOWS_KEPT, ret);
+	r = gather(&g, &l->bases, MERGE_WINDOWS_KEPT, &m);
+	if (r)
+		return r;
 	l->is_legacy &= g.n_legacy == g.n;
 	l->n_files += g.n;
-	return r;
+	*ret = merge_take(m);
+	return LOAD_E_OK;
 }
 
 /* The ratios that @p is to be scaled by, so that both have the same units. */
@@ -252,29 +257,21 @@ static int oppose(struct profile *p, struct profile *base, const struct report_i
 	return in->is_diff ? compare_label_base(base) : 0;
 }
 
-static int subtract_bases(struct load *l, struct profile_message *message)
+/* @m is finished, before and after it. */
+static int subtract_bases(struct load *l, struct merge *m, struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *base = NULL;
-	cleanup(merge_freep) struct merge *m = NULL;
 	int r = load_bases(l, &base, message);
 
 	if (!r)
-		r = oppose(l->profile, base, l->options.inputs, message);
+		r = oppose(merge_profile(m), base, l->options.inputs, message);
 	if (!r)
-		r = merge_new(&m, MERGE_WINDOWS_KEPT);
-	if (!r)
-		r = merge_add(m, l->profile, NULL, NULL, message);
-	profile_free(l->profile);
-	l->profile = NULL;
+		r = merge_again(m);
 	if (!r)
 		r = merge_add(m, base, NULL, NULL, message);
-	if (r > 0)
-		return LOAD_E_BAD;
-	if (!r)
-		r = merge_finish(m);
-	if (!r)
-		l->profile = merge_take(m);
-	return r;
+	if (r)
+		return r < 0 ? r : LOAD_E_BAD;
+	return merge_finish(m);
 }
 
 static struct binaries_options binaries_of(const struct load *l)
@@ -316,16 +313,19 @@ static int hold(struct load *l, struct input *opened, struct profile_message *me
 			      .message = message,
 			      .range = {.since_ns = l->options.since_ns,
 					.until_ns = l->options.until_ns}};
+	cleanup(merge_freep) struct merge *m = NULL;
 	int r = gather(&g, &l->sources, *in->service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT,
-		       &l->profile);
+		       &m);
 
 	input_free(g.opened);
 	l->n_files = g.n;
 	l->is_legacy = g.n_legacy == g.n;
 	if (!r && in->n_bases)
-		r = subtract_bases(l, message);
-	if (!r)
-		r = remote_names_look_up(l->names, l->profile);
+		r = subtract_bases(l, m, message);
+	if (r)
+		return r;
+	l->profile = merge_take(m);
+	r = remote_names_look_up(l->names, l->profile);
 	if (!r)
 		r = binaries_name(l->profile, &binaries);
 	if (!r)
@@ -465,6 +465,23 @@ static int add_sources(struct sources *s, const struct report_inputs *in, const 
 	return r;
 }
 
+static void note_left_out(const struct load *l)
+{
+	size_t n_double = l->sources.n_double + l->bases.n_double;
+	size_t n_too_far = l->sources.n_too_far + l->bases.n_too_far;
+
+	if (n_double)
+		note(l,
+		     "%zu legacy profiles passed over: the same samples are in the windows "
+		     "beside them",
+		     n_double);
+	if (n_too_far)
+		note(l,
+		     "%zu files or folders passed over: they lie too deep in folders, or their "
+		     "paths are too long",
+		     n_too_far);
+}
+
 /* The operands but for the program; those of the store instead. */
 static int find_sources(struct load *l, struct profile_message *message)
 {
@@ -482,13 +499,9 @@ static int find_sources(struct load *l, struct profile_message *message)
 	}
 	if (!r)
 		r = add_sources(sources, in, in->profiles, first, in->n_profiles, message);
-	if (!r && sources->n_double)
-		note(l,
-		     "%zu legacy profiles passed over: the same samples are in the windows "
-		     "beside them",
-		     sources->n_double);
 	if (!r)
 		r = add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
+	note_left_out(l);
 	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
 }
 

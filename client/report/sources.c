@@ -16,7 +16,7 @@
 #include "common/room.h"
 #include "common/store/names.h"
 
-#define DEPTH_MAX 8 /* folders in folders */
+#define DEPTH_MAX 8 /* folders in folders; no circle of mounts holds us for long */
 #define HOUR_S    3600u
 #define SHOWN     110 /* bytes of a path in a message */
 
@@ -123,6 +123,15 @@ static bool has_windows(const struct entries *entries)
 	return false;
 }
 
+/* Whether the path of @name in @folder has room. */
+static bool join_path(struct sources *s, const char *folder, const char *name, char ret[PATH_MAX])
+{
+	if (snprintf(ret, PATH_MAX, "%s/%s", folder, name) < PATH_MAX)
+		return true;
+	s->n_too_far++;
+	return false;
+}
+
 static int add_folder(struct sources *s, const char *folder, int depth,
 		      struct profile_message *message)
 {
@@ -135,10 +144,11 @@ static int add_folder(struct sources *s, const char *folder, int depth,
 		char path[PATH_MAX];
 		struct stat st;
 
-		if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path) ||
-		    lstat(path, &st) < 0)
+		if (!join_path(s, folder, name, path) || lstat(path, &st) < 0)
 			continue;
-		if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
+		if (S_ISDIR(st.st_mode) && depth == DEPTH_MAX)
+			s->n_too_far++;
+		else if (S_ISDIR(st.st_mode))
 			r = add_folder(s, path, depth + 1, message);
 		else if (S_ISREG(st.st_mode) && has && is_window(name, true))
 			s->n_double++;
@@ -230,8 +240,7 @@ static int add_start(struct sources *s, const char *folder, struct dirent *const
 		if (!names_parse_window(entries[i]->d_name, &w) || w.legacy ||
 		    !(is_hour(&w) ? overlaps(range, w.start_s, 2 * HOUR_S) : any))
 			continue;
-		if (snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) <
-		    (int)sizeof(path))
+		if (join_path(s, folder, entries[i]->d_name, path))
 			r = add(s, path, true, !is_hour(&w));
 	}
 	return r;
@@ -274,10 +283,8 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 				      store, service);
 	r = list(folder, &days, message);
 	for (int i = 0; i < days.n && !r; i++) {
-		if (!names_parse_day(days.all[i]->d_name))
-			continue;
-		if (snprintf(day, sizeof(day), "%s/%s", folder, days.all[i]->d_name) <
-		    (int)sizeof(day))
+		if (names_parse_day(days.all[i]->d_name) &&
+		    join_path(s, folder, days.all[i]->d_name, day))
 			r = add_day(s, day, &range, message);
 	}
 	if (!r && s->n == before)

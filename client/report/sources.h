@@ -28,7 +28,8 @@ struct source {
 struct sources {
 	struct source *all;
 	size_t n, capacity;
-	size_t n_double; /* legacy windows in folders that hold the same as profile.proto */
+	size_t n_double;  /* legacy windows in folders that hold the same as profile.proto */
+	size_t n_too_far; /* files and folders whose path is too long, or that lie too deep */
 	struct source_url_times times; /* of the URLs that are added */
 };
 

@@ -10,6 +10,7 @@
 #include "client/report/frame_names.h"
 #include "client/report/node_name.h"
 #include "client/report/stack_tree.h"
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/profile/profile.h"
@@ -238,8 +239,7 @@ static int64_t write_samples(struct speedscope_file *f, size_t begin, size_t end
 						     : f->numbers[node->frame];
 		if (self <= 0)
 			continue;
-		if (__builtin_add_overflow(sum, self, &sum))
-			sum = INT64_MAX;
+		sum = clamped_add(sum, self);
 		fprintf(f->out, "%s[", separator);
 		for (uint32_t d = 0; d < depth; d++)
 			fprintf(f->out, "%s%" PRIu32, d ? "," : "", f->path[d]);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
@@ -36,13 +37,6 @@ struct stack_tree {
 	size_t n_path, path_allocated;
 	bool has_groups;
 };
-
-static int64_t add(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
-}
 
 static uint64_t magnitude(int64_t value)
 {
@@ -180,7 +174,7 @@ static int add_values(struct stack_tree *t, struct stack_tree_node *node, const 
 	}
 	own = &t->values[(size_t)node->values * t->n_values];
 	for (unsigned i = 0; i < t->n_values; i++)
-		own[i] = add(own[i], values[i]);
+		own[i] = clamped_add(own[i], values[i]);
 	return 0;
 }
 
@@ -394,7 +388,7 @@ static int move_nodes(struct stack_tree *t, uint32_t *places, size_t n)
 			for (unsigned k = 0; k < t->n_values; k++) {
 				int64_t *sum = &t->values[(size_t)cut[place] * t->n_values + k];
 
-				*sum = add(*sum, stack_tree_value(t, &node, k));
+				*sum = clamped_add(*sum, stack_tree_value(t, &node, k));
 			}
 	}
 	for (uint32_t i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/text_lines.h"
@@ -137,10 +138,8 @@ int collapsed_write(const struct profile *p, char **ret, size_t *ret_length)
 		r = intern_stack(p, &p->samples[i], texts, &text);
 		if (r)
 			return r;
-		if (__builtin_add_overflow(lines[text].count,
-					   p->sample_values[i * p->n_sample_types],
-					   &lines[text].count))
-			lines[text].count = INT64_MAX;
+		lines[text].count = clamped_add(lines[text].count,
+						p->sample_values[i * p->n_sample_types]);
 	}
 	n = profile_n_strings(texts);
 	for (uint32_t i = 0; i < n; i++)

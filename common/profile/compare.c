@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
+#include "common/profile/profile_private.h"
+#include "common/profile/room.h"
 
 /* --- types ------------------------------------------------------------------------------------ */
 
@@ -121,71 +124,41 @@ void compare_normalize(const int64_t *source, const int64_t *base, uint32_t n, d
 
 /* --- the base's label ------------------------------------------------------------------------- */
 
-/* Samples as they were, taken out of the profile. */
-struct samples {
-	struct profile_sample *all;
-	uint32_t *locations;
-	int64_t *values;
-	struct profile_label *labels;
-	size_t n;
-};
-
-static void samples_deinit(struct samples *s)
+/* All labels anew: those of sample @i but for any of its key, and @mark, from @n on. */
+static void mark_sample(struct profile *p, size_t i, const struct profile_label *mark,
+			struct profile_label *labels, size_t *n)
 {
-	free(s->all);
-	free(s->locations);
-	free(s->values);
-	free(s->labels);
-}
+	struct profile_sample *s = &p->samples[i];
+	size_t first = *n;
 
-static struct samples take_samples(struct profile *p)
-{
-	struct samples s = {
-		.all = steal_ptr(&p->samples),
-		.locations = steal_ptr(&p->sample_locations),
-		.values = steal_ptr(&p->sample_values),
-		.labels = steal_ptr(&p->sample_labels),
-		.n = p->n_samples,
-	};
-
-	profile_clear_samples(p);
-	return s;
+	for (uint32_t j = 0; j < s->n_labels; j++)
+		if (p->sample_labels[s->first_label + j].key != mark->key)
+			labels[(*n)++] = p->sample_labels[s->first_label + j];
+	labels[(*n)++] = *mark;
+	s->first_label = first;
+	s->n_labels = (uint32_t)(*n - first);
 }
 
 int compare_label_base(struct profile *p)
 {
 	cleanup(freep) struct profile_label *labels = NULL;
-	cleanup(samples_deinit) struct samples old = {0};
 	struct profile_label mark = {0};
-	uint32_t max = 0;
+	size_t n = 0, max = 0;
 	int r = profile_add_text(p, COMPARE_LABEL, &mark.key);
 
 	if (!r)
 		r = profile_add_text(p, "true", &mark.str);
+	if (!r)
+		r = room_make(&labels, &max, p->n_sample_labels + p->n_samples, sizeof(*labels));
 	if (r)
 		return r;
 	for (size_t i = 0; i < p->n_samples; i++)
-		if (p->samples[i].n_labels > max)
-			max = p->samples[i].n_labels;
-	labels = calloc((size_t)max + 1, sizeof(*labels));
-	if (!labels)
-		return error_origin(-ENOMEM);
-	old = take_samples(p);
-	for (size_t i = 0; i < old.n && !r; i++) {
-		const struct profile_sample *s = &old.all[i];
-		uint32_t n = 0;
-
-		for (uint32_t j = 0; j < s->n_labels; j++)
-			if (old.labels[s->first_label + j].key != mark.key)
-				labels[n++] = old.labels[s->first_label + j];
-		labels[n++] = mark;
-		r = profile_add_sample(p, s->n_locations ? &old.locations[s->first_location] : NULL,
-				       s->n_locations,
-				       p->n_sample_types ? &old.values[i * p->n_sample_types]
-							 : NULL,
-				       labels, n);
-	}
-	return r;
+		mark_sample(p, i, &mark, labels, &n);
+	free(p->sample_labels);
+	p->sample_labels = steal_ptr(&labels);
+	p->n_sample_labels = n;
+	p->tables->max_sample_labels = max;
+	return profile_repack_samples(p);
 }
 
 /* --- totals ----------------------------------------------------------------------------------- */
@@ -202,12 +175,6 @@ static bool is_base(const struct profile *p, const struct profile_sample *s)
 	return false;
 }
 
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value < 0 ? INT64_MIN : INT64_MAX;
-}
-
 void compare_total_add(struct compare_total *t, const struct profile *p, size_t sample,
 		       uint32_t type, bool is_mean)
 {
@@ -216,14 +183,14 @@ void compare_total_add(struct compare_total *t, const struct profile *p, size_t 
 
 	if (value < 0)
 		value = value == INT64_MIN ? INT64_MAX : -value;
-	add(&t->total, value);
+	t->total = clamped_add(t->total, value);
 	if (is_mean)
-		add(&t->divisor, values[0]);
+		t->divisor = clamped_add(t->divisor, values[0]);
 	if (!is_base(p, &p->samples[sample]))
 		return;
-	add(&t->base_total, value);
+	t->base_total = clamped_add(t->base_total, value);
 	if (is_mean)
-		add(&t->base_divisor, values[0]);
+		t->base_divisor = clamped_add(t->base_divisor, values[0]);
 }
 
 int64_t compare_total(const struct compare_total *t)

@@ -56,7 +56,8 @@ void compare_scale(struct profile *p, size_t first, size_t n, const double *rati
 void compare_normalize(const int64_t *source, const int64_t *base, uint32_t n, double *ret);
 /*
  * Gives each sample of @p the label pprof::base, `true`, instead of any that it has of that key.
- * Samples that become equal become one. 0 or negative errno, after which samples are lost.
+ * Samples that become equal become one, those of 0 go. 0 or negative errno, after which samples are
+ * lost.
  */
 int compare_label_base(struct profile *p);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/merge_private.h"
@@ -237,8 +238,7 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 					       n_labels);
 		if (r)
 			return r;
-		if (__builtin_add_overflow(*ret_samples, values[0], ret_samples))
-			*ret_samples = values[0] < 0 ? INT64_MIN : INT64_MAX;
+		*ret_samples = clamped_add(*ret_samples, values[0]);
 	}
 	return 0;
 }
@@ -412,6 +412,44 @@ int merge_finish(struct merge *m)
 	if (!r && m->mode == MERGE_WINDOWS_SET)
 		r = profile_windows_list(&m->windows, m->p);
 	return r;
+}
+
+/* merge_finish() writes those of windows again. */
+static int drop_window_lines(struct profile *p)
+{
+	cleanup(freep) uint32_t *comments = NULL;
+	size_t n = p->n_comments, max = 0;
+	int r = room_make(&comments, &max, n, sizeof(*comments));
+
+	if (r || !n)
+		return r;
+	memcpy(comments, p->comments, n * sizeof(*comments));
+	profile_clear_comments(p);
+	for (size_t i = 0; i < n && !r; i++)
+		if (!profile_windows_is_line(profile_string(p, comments[i])))
+			r = profile_add_comment(p, profile_string(p, comments[i]));
+	return r;
+}
+
+int merge_again(struct merge *m)
+{
+	static const struct merge_select everything = {0};
+	int r = profile_windows_of(m->p, &m->from_windows);
+
+	profile_windows_deinit(&m->windows);
+	freep(&m->ledger);
+	m->ledger = NULL;
+	m->duration_ns = 0;
+	m->mode = MERGE_WINDOWS_KEPT;
+	m->select = &everything;
+	if (!r)
+		r = merge_select_windows(m);
+	if (!r)
+		r = merge_take_windows(m);
+	forget_from(m);
+	if (!r)
+		r = drop_window_lines(m->p);
+	return r ? r : profile_repack_samples(m->p);
 }
 
 struct profile *merge_take(struct merge *m)

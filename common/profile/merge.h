@@ -94,6 +94,12 @@ size_t merge_n_windows(const struct merge *m);
  * negative errno.
  */
 int merge_finish(struct merge *m);
+/*
+ * After merge_finish(): goes on as a new merge, with windows kept, that @m's profile was the first
+ * one to be added to, and holds it once for that. Its values may have been scaled in between. 0 or
+ * negative errno, after which the merge is of no use.
+ */
+int merge_again(struct merge *m);
 /* Hands the profile over to the caller. */
 struct profile *merge_take(struct merge *m);
 

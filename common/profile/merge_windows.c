@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/partition_point.h"
 #include "common/profile/ledger_line.h"
@@ -65,8 +66,7 @@ int merge_take_windows(struct merge *m)
 		if (!added[i])
 			continue;
 		r = ledger_line_add(&m->ledger, w->ledger);
-		if (__builtin_add_overflow(m->duration_ns, w->duration_ns, &m->duration_ns))
-			m->duration_ns = INT64_MAX;
+		m->duration_ns = clamped_add(m->duration_ns, w->duration_ns);
 		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
 			m->p->time_ns = w->time_ns;
 	}

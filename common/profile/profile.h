@@ -158,6 +158,11 @@ int profile_drop_unused_functions(struct profile *p);
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels,
 		       uint32_t n_labels);
+/*
+ * After values or labels were changed where they stand: equal samples become one, those of 0 go. 0
+ * or negative errno, after which samples are lost.
+ */
+int profile_repack_samples(struct profile *p);
 /* Frees the samples, and keeps all that they were made of. */
 void profile_clear_samples(struct profile *p);
 void profile_clear_comments(struct profile *p);

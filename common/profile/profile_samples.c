@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile_private.h"
 #include "common/room.h"
@@ -72,15 +73,6 @@ static int sample_make_room(struct profile *p, const struct sample_key *key)
 			 sizeof(*p->sample_values));
 }
 
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b < 0 ? INT64_MIN : INT64_MAX;
-	return sum;
-}
-
 static void sample_append(struct profile *p, const struct sample_key *key, const int64_t *values)
 {
 	p->samples[p->n_samples] = (struct profile_sample){.first_location = p->n_sample_locations,
@@ -101,6 +93,14 @@ static void sample_append(struct profile *p, const struct sample_key *key, const
 	p->n_samples++;
 }
 
+static void sample_add(struct profile *p, uint32_t index, const int64_t *values)
+{
+	int64_t *sums = &p->sample_values[(size_t)index * p->n_sample_types];
+
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		sums[i] = clamped_add(sums[i], values[i]);
+}
+
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels, uint32_t n_labels)
 {
@@ -111,14 +111,10 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 	struct profile_table *table = &p->tables->sample_table;
 	uint32_t hash = sample_hash(p, &key);
 	uint32_t index = profile_table_find(table, hash, sample_equal, p, &key);
-	size_t first;
 	int r;
 
 	if (index != PROFILE_NONE) {
-		first = (size_t)index * p->n_sample_types;
-		for (uint32_t i = 0; i < p->n_sample_types; i++)
-			p->sample_values[first + i] = add_clamped(p->sample_values[first + i],
-								  values[i]);
+		sample_add(p, index, values);
 		return 0;
 	}
 	r = sample_make_room(p, &key);
@@ -127,6 +123,60 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 	profile_table_insert(table, hash, (uint32_t)p->n_samples);
 	sample_append(p, &key, values);
 	return 0;
+}
+
+/* Of the samples before the @n'th, one that is equal gets the values of the @i'th; else it goes
+ * there. */
+static int repack_sample(struct profile *p, size_t i, size_t *n)
+{
+	const struct profile_sample *s = &p->samples[i];
+	const int64_t *values = &p->sample_values[i * p->n_sample_types];
+	const struct sample_key key = {
+		.locations = s->n_locations ? &p->sample_locations[s->first_location] : NULL,
+		.labels = s->n_labels ? &p->sample_labels[s->first_label] : NULL,
+		.n_locations = s->n_locations,
+		.n_labels = s->n_labels};
+	struct profile_table *table = &p->tables->sample_table;
+	uint32_t hash = sample_hash(p, &key);
+	uint32_t index = profile_table_find(table, hash, sample_equal, p, &key);
+	int r;
+
+	if (index != PROFILE_NONE) {
+		sample_add(p, index, values);
+		return 0;
+	}
+	r = profile_table_reserve(table);
+	if (r)
+		return r;
+	profile_table_insert(table, hash, (uint32_t)*n);
+	p->samples[*n] = *s;
+	memmove(&p->sample_values[*n * p->n_sample_types], values,
+		p->n_sample_types * sizeof(*values));
+	(*n)++;
+	return 0;
+}
+
+static bool is_zero(const struct profile *p, size_t sample)
+{
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		if (p->sample_values[sample * p->n_sample_types + i])
+			return false;
+	return true;
+}
+
+int profile_repack_samples(struct profile *p)
+{
+	size_t n = 0;
+	int r = 0;
+
+	if (!p->n_sample_types)
+		return 0;
+	profile_table_clear(&p->tables->sample_table);
+	for (size_t i = 0; i < p->n_samples && !r; i++)
+		if (!is_zero(p, i))
+			r = repack_sample(p, i, &n);
+	p->n_samples = n;
+	return r;
 }
 
 void profile_clear_samples(struct profile *p)
@@ -151,6 +201,6 @@ int64_t profile_total(const struct profile *p, uint32_t type)
 	int64_t total = 0;
 
 	for (size_t i = 0; i < p->n_samples; i++)
-		total = add_clamped(total, p->sample_values[i * p->n_sample_types + type]);
+		total = clamped_add(total, p->sample_values[i * p->n_sample_types + type]);
 	return total;
 }

@@ -106,6 +106,40 @@ static void test_collapsed(void **state)
 	assert_int_equal(length, strlen(text));
 }
 
+/* Two threads' samples of one stack, at the ends of what numbers there are. */
+static void test_collapsed_sums(void **state)
+{
+	static const struct {
+		int64_t a, b;
+		const char *text;
+	} all[] = {
+		{INT64_MAX, 1, "0x10 9223372036854775807\n"},
+		{INT64_MIN, -1, "0x10 -9223372036854775808\n"},
+		{INT64_MAX, -INT64_MAX, ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cleanup(profile_freep) struct profile *p = NULL;
+		cleanup(freep) char *text = NULL;
+		uint32_t location;
+		size_t length;
+
+		assert_int_equal(profile_new(&p), 0);
+		assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+		location = locate(p, PROFILE_NONE, 0x10, NULL);
+		for (int64_t thread = 1; thread <= 2; thread++) {
+			struct profile_label l = {.num = thread};
+			int64_t value = thread == 1 ? all[i].a : all[i].b;
+
+			assert_int_equal(profile_add_text(p, "tid", &l.key), 0);
+			assert_int_equal(profile_add_sample(p, &location, 1, &value, &l, 1), 0);
+		}
+		assert_int_equal(collapsed_write(p, &text, &length), 0);
+		assert_string_equal(text, all[i].text);
+	}
+}
+
 static void test_legacy(void **state)
 {
 	cleanup(profile_freep) struct profile *p = make(), *read = NULL;
@@ -245,9 +279,9 @@ static void test_extremes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_collapsed),      cmocka_unit_test(test_legacy),
-		cmocka_unit_test(test_whole_mappings), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_collapsed), cmocka_unit_test(test_collapsed_sums),
+		cmocka_unit_test(test_legacy),    cmocka_unit_test(test_whole_mappings),
+		cmocka_unit_test(test_nothing),   cmocka_unit_test(test_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

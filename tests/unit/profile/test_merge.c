@@ -563,6 +563,17 @@ static void test_in_pieces(void **state)
 	assert_same(merge_profile(m), expected, true);
 }
 
+static void assert_same_rest(const struct profile *a, const struct profile *b)
+{
+	assert_int_equal(a->time_ns, b->time_ns);
+	assert_int_equal(a->duration_ns, b->duration_ns);
+	assert_int_equal(a->period, b->period);
+	assert_int_equal(a->n_comments, b->n_comments);
+	for (size_t i = 0; i < a->n_comments; i++)
+		assert_string_equal(profile_string(a, a->comments[i]),
+				    profile_string(b, b->comments[i]));
+}
+
 /* What stands for the merge of one profile says what the merge says. */
 static void test_alone(void **state)
 {
@@ -584,14 +595,42 @@ static void test_alone(void **state)
 		assert_int_equal(merge_alone(p, &done), 0);
 		assert_true(done);
 		assert_same(p, merge_profile(m), true);
-		assert_int_equal(p->time_ns, merge_profile(m)->time_ns);
-		assert_int_equal(p->duration_ns, merge_profile(m)->duration_ns);
-		assert_int_equal(p->period, merge_profile(m)->period);
-		assert_int_equal(p->n_comments, merge_profile(m)->n_comments);
-		for (size_t i = 0; i < p->n_comments; i++)
-			assert_string_equal(profile_string(p, p->comments[i]),
-					    profile_string(merge_profile(m),
-							   merge_profile(m)->comments[i]));
+		assert_same_rest(p, merge_profile(m));
+	}
+}
+
+/* A merge that goes on with what it has made is one that begins with that. */
+static void test_again(void **state)
+{
+	struct parts *parts = *state;
+
+	for (enum merge_windows mode = MERGE_WINDOWS_KEPT; mode <= MERGE_WINDOWS_DROPPED; mode++) {
+		cleanup(merge_freep) struct merge *on = NULL, *anew = NULL;
+		cleanup(profile_freep) struct profile *first = NULL;
+		struct profile_message message;
+
+		first = merge_in_order(parts, forward, 2, mode, NULL);
+		assert_int_equal(merge_new(&on, mode), 0);
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(
+				merge_add(on, parts->minutes[forward[i]], NULL, NULL, &message), 0);
+		assert_int_equal(merge_finish(on), 0);
+		for (unsigned i = 0; i < 2; i++)
+			first->sample_values[i] = merge_profile(on)->sample_values[i] = 0;
+		assert_int_equal(merge_again(on), 0);
+		assert_int_equal(merge_profile(on)->n_samples, first->n_samples - 1);
+		assert_int_equal(merge_new(&anew, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(anew, first, NULL, NULL, &message), 0);
+		for (unsigned i = 1; i < 3; i++) {
+			const struct profile *next = parts->minutes[forward[i]];
+
+			assert_int_equal(merge_add(on, next, NULL, NULL, &message), 0);
+			assert_int_equal(merge_add(anew, next, NULL, NULL, &message), 0);
+		}
+		assert_int_equal(merge_finish(on), 0);
+		assert_int_equal(merge_finish(anew), 0);
+		assert_same(merge_profile(on), merge_profile(anew), true);
+		assert_same_rest(merge_profile(on), merge_profile(anew));
 	}
 }
 
@@ -710,6 +749,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_spilt_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_pieces, setup, teardown),
 		cmocka_unit_test(test_alone),
+		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
 		cmocka_unit_test(test_not_alone),
 		cmocka_unit_test(test_order_of_labels),
 		cmocka_unit_test(test_window_lines),

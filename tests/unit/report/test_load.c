@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files, folders and the store as one profile: which files, and that no sample counts twice. */
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -315,6 +317,53 @@ static void test_folder_of_the_store(void **state)
 	assert_int_equal(s.n_double, 1);
 }
 
+/* What is left out is told. */
+static void test_too_deep(void **state)
+{
+	const char *profiles[] = {at("deep")};
+	struct report_inputs inputs = inputs_of(profiles, 1);
+	struct load_options options = {.inputs = &inputs, .store = "", .note = note};
+	cleanup(load_freep) struct load *l = NULL;
+	struct profile_message message;
+	size_t n;
+
+	(void)state;
+	n_notes = 0;
+	write_profile("deep/1/2/3/4/5/6/7/8/in.pb.gz", 0, 3, 1, 1000);
+	write_profile("deep/1/2/3/4/5/6/7/8/9/out.pb.gz", 0, 3, 1, 1000);
+	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
+	assert_int_equal(total(l, &n), 3);
+	assert_int_equal(n_notes, 1);
+}
+
+static void test_too_long_a_path(void **state)
+{
+	enum { STEP = 251, N_STEPS = 16 };
+	cleanup(sources_deinit) struct sources s = {0};
+	char path[PATH_MAX], name[NAME_MAX + 1] = "";
+	struct profile_message message;
+	cleanup(closep) int fd = -1;
+	size_t length;
+
+	(void)state;
+	length = (size_t)snprintf(path, sizeof(path), "%s", folder.path);
+	assert_true(length + N_STEPS * STEP < sizeof(path));
+	for (unsigned i = 0; i < N_STEPS; i++, length += STEP) {
+		path[length] = '/';
+		memset(path + length + 1, 'd', STEP - 1);
+		path[length + STEP] = '\0';
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	memset(name, 'n', NAME_MAX);
+	write_text(fd, name, "f 1\n");
+	write_text(fd, "in", "f 1\n");
+	assert_int_equal(sources_add(&s, path, &message), SOURCES_E_OK);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.n_too_far, 1);
+	assert_int_equal(unlinkat(fd, name, 0), 0);
+}
+
 static void test_what_is_not_there(void **state)
 {
 	const char *profiles[] = {at("nothing")};
@@ -359,6 +408,8 @@ int main(void)
 		TEST(test_store),
 		TEST(test_service_without_its_suffix),
 		TEST(test_folder_of_the_store),
+		TEST(test_too_deep),
+		TEST(test_too_long_a_path),
 		TEST(test_what_is_not_there),
 	};
 
