@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/binaries.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -52,17 +53,34 @@ static void work_deinit(struct work *w)
 	build_ids_free(w->ids);
 }
 
+static void note(const struct work *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void note(const struct work *w, const char *format, ...)
+{
+	char text[PATH_MAX + 256];
+	va_list args;
+
+	if (!w->options->note)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	w->options->note(w->options->context, text);
+}
+
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
 static int ask_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char real[PATH_MAX];
 	struct stat st;
 	int r = w->ids ? 0 : build_ids_new(&w->ids, root_fd, NULL);
 
 	*ret = '\0';
-	if (r || stat(path, &st) < 0)
+	if (r || !realpath(path, real) || stat(real, &st) < 0)
 		return r;
-	return build_ids_find(w->ids, path, (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev),
+	return build_ids_find(w->ids, real, (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev),
 			      st.st_ino, ret);
 }
 
@@ -73,17 +91,14 @@ static int ask_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZ
 static int judge_hash(struct work *w, size_t mapping, const char *path)
 {
 	const char *id = profile_string(w->p, w->p->mappings[mapping].build_id);
-	char own[OBJECT_ID_SIZE], text[PATH_MAX + 128];
+	char own[OBJECT_ID_SIZE];
 	int r = ask_build_id(w, path, own);
 
-	if (r || strcasecmp(own, id) == 0)
+	if (r || object_is_same_id(id, own))
 		return r;
-	if (image_id_is_hash(own) && w->options->note) {
-		snprintf(text, sizeof(text),
-			 "%s: its build id is %s, the profile's %s: names may be wrong", path, own,
-			 id);
-		w->options->note(w->options->context, text);
-	}
+	if (image_id_is_hash(own))
+		note(w, "%s: its build id is %s, the profile's %s: names may be wrong", path, own,
+		     id);
 	w->p->mappings[mapping].build_id = 0;
 	return 0;
 }
@@ -108,40 +123,86 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_there(char ret[PATH_MAX], const char *format, ...)
+/* For the file of a mapping. */
+struct search {
+	struct work *w;
+	const char *path, *build_id; /* as the profile has them; "" unknown */
+	char found[PATH_MAX];
+	int error; /* a negative errno, which ends it */
+};
+
+/* Whether what was found has not another build id. */
+static bool is_it(struct search *s)
+{
+	char own[OBJECT_ID_SIZE];
+
+	if (!*s->build_id)
+		return true;
+	s->error = ask_build_id(s->w, s->found, own);
+	if (s->error)
+		return false;
+	if (!*own || object_is_same_id(s->build_id, own) ||
+	    (image_id_is_hash(s->build_id) && !image_id_is_hash(own)))
+		return true;
+	note(s->w, "%s: passed over: its build id is %s, the profile's %s", s->found, own,
+	     s->build_id);
+	return false;
+}
+
+static bool is_there(struct search *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Makes a path; false if no program lies there. */
-static bool is_there(char ret[PATH_MAX], const char *format, ...)
+/* Makes a path; false if the program does not lie there. */
+static bool is_there(struct search *s, const char *format, ...)
 {
 	va_list args;
 	int length;
 
 	va_start(args, format);
-	length = vsnprintf(ret, PATH_MAX, format, args);
+	length = vsnprintf(s->found, sizeof(s->found), format, args);
 	va_end(args);
-	return length < PATH_MAX && binaries_is_program(ret);
+	return !s->error && length < (int)sizeof(s->found) && binaries_is_program(s->found) &&
+	       is_it(s);
+}
+
+/* Whatever it is called in the folder of its build id. */
+static bool find_by_id(struct search *s, const char *folder)
+{
+	struct dirent **entries;
+	char path[PATH_MAX];
+	bool found = false;
+	int n = -1;
+
+	if (snprintf(path, sizeof(path), "%s/%s", folder, s->build_id) < (int)sizeof(path))
+		n = scandir(path, &entries, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		found = found || is_there(s, "%s/%s", path, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return found;
 }
 
 /* The places below @folder where pprof looks: by build id, by name, by path. */
-static bool find_below(const char *folder, const char *path, const char *build_id,
-		       char ret[PATH_MAX])
+static bool find_below(struct search *s, const char *folder)
 {
-	const char *base = base_of(path);
-	bool has_id = *build_id && !strchr(build_id, '/');
+	const char *base = base_of(s->path);
+	bool has_id = *s->build_id && !strchr(s->build_id, '/');
 
-	if (has_id && *base && is_there(ret, "%s/%s/%s", folder, build_id, base))
+	if (has_id && *base && is_there(s, "%s/%s/%s", folder, s->build_id, base))
 		return true;
-	if (has_id && *path == '/' && is_there(ret, "%s%s/%s", folder, path, build_id))
+	if (has_id && find_by_id(s, folder))
 		return true;
-	if (*base && is_there(ret, "%s/%s", folder, base))
+	if (has_id && *s->path == '/' && is_there(s, "%s%s/%s", folder, s->path, s->build_id))
 		return true;
-	return *path == '/' && is_there(ret, "%s%s", folder, path);
+	if (*base && is_there(s, "%s/%s", folder, base))
+		return true;
+	return *s->path == '/' && is_there(s, "%s%s", folder, s->path);
 }
 
 /* Of the @list of folders, with @separator between them. */
-static bool find_in(const char *list, char separator, const char *path, const char *build_id,
-		    char ret[PATH_MAX])
+static bool find_in(struct search *s, const char *list, char separator)
 {
 	char folder[PATH_MAX];
 
@@ -150,7 +211,7 @@ static bool find_in(const char *list, char separator, const char *path, const ch
 
 		if (length && length < sizeof(folder)) {
 			snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
-			if (find_below(folder, path, build_id, ret))
+			if (find_below(s, folder))
 				return true;
 		}
 		list += length + (list[length] != '\0');
@@ -158,12 +219,13 @@ static bool find_in(const char *list, char separator, const char *path, const ch
 	return false;
 }
 
-static bool find_library(const struct report_inputs *in, const char *path, char ret[PATH_MAX])
+/* Whoever names a library means it, whatever it is. */
+static bool find_library(struct search *s, const struct report_inputs *in)
 {
 	for (size_t i = 0; i < in->n_libraries; i++) {
-		if (strcmp(base_of(in->libraries[i]), base_of(path)) != 0)
+		if (strcmp(base_of(in->libraries[i]), base_of(s->path)) != 0)
 			continue;
-		snprintf(ret, PATH_MAX, "%s", in->libraries[i]);
+		snprintf(s->found, sizeof(s->found), "%s", in->libraries[i]);
 		return true;
 	}
 	return false;
@@ -177,21 +239,27 @@ static bool is_file(const char *path)
 static int find_mapping(struct work *w, size_t mapping)
 {
 	const struct report_inputs *in = w->options->inputs;
-	const struct profile *p = w->p;
-	const char *path = profile_string(p, p->mappings[mapping].path);
-	const char *build_id = profile_string(p, p->mappings[mapping].build_id);
+	const struct profile_mapping *m = &w->p->mappings[mapping];
+	struct search s = {
+		.w = w,
+		.path = profile_string(w->p, m->path),
+		.build_id = profile_string(w->p, m->build_id),
+	};
 	const char *places = getenv("PPROF_BINARY_PATH"), *home = getenv("HOME");
-	char usual[PATH_MAX], found[PATH_MAX];
+	char usual[PATH_MAX];
+	bool found;
 
-	if (!is_file(path) && !*build_id)
+	if (!is_file(s.path) && !*s.build_id)
 		return 0;
-	if (find_library(in, path, found) || find_in(in->lib_prefix, ',', path, build_id, found))
-		return set_path(w, mapping, found);
 	if (!places || !*places) {
 		snprintf(usual, sizeof(usual), "%s/pprof/binaries", home ? home : "");
 		places = usual;
 	}
-	return find_in(places, ':', path, build_id, found) ? set_path(w, mapping, found) : 0;
+	found = find_library(&s, in) || find_in(&s, in->lib_prefix, ',') ||
+		find_in(&s, places, ':');
+	if (s.error)
+		return s.error;
+	return found ? set_path(w, mapping, s.found) : 0;
 }
 
 /* The first mapping is the program's, by convention; without any, there is one for all. */

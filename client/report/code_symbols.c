@@ -31,12 +31,22 @@ static bool is_wanted(const struct code_view *v, const char *name)
 	return regex_matches(v->regex, name);
 }
 
-bool code_symbols_want(const struct code_view *v, const struct view_input *input, uint32_t node)
+/* By the name with its address and line, as pprof has it, or by itself. */
+static bool is_name_wanted(const struct code_view *v, const struct view_input *input, uint32_t node)
 {
 	const struct graph *g = v->graph;
 	const struct frame *info = &g->infos[g->nodes[node].info];
 
 	return is_wanted(v, graph_name(g, node)) ||
+	       (info->name && is_wanted(v, profile_string(input->profile, info->name)));
+}
+
+bool code_symbols_want(const struct code_view *v, const struct view_input *input, uint32_t node)
+{
+	const struct graph *g = v->graph;
+	const struct frame *info = &g->infos[g->nodes[node].info];
+
+	return is_name_wanted(v, input, node) ||
 	       (info->filename && is_wanted(v, profile_string(input->profile, info->filename))) ||
 	       (v->has_address && info->address == v->address);
 }
@@ -44,7 +54,7 @@ bool code_symbols_want(const struct code_view *v, const struct view_input *input
 static bool is_node_wanted(const struct work *w, uint32_t node)
 {
 	return w->by_nodes ? code_symbols_want(w->v, w->input, node)
-			   : is_wanted(w->v, graph_name(w->v->graph, node));
+			   : is_name_wanted(w->v, w->input, node);
 }
 
 /* The mappings that a matching function lies in. */
@@ -79,6 +89,14 @@ static int by_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
+static int by_memory(const void *a, const void *b)
+{
+	const struct code_spot *x = a, *y = b;
+	int r = by_place(a, b);
+
+	return r ? r : x->lay < y->lay ? -1 : x->lay > y->lay;
+}
+
 /* Takes a node if its file is to be had. */
 static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 {
@@ -87,6 +105,7 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 	const struct frame *info = &w->v->graph->infos[node->info];
 	struct code_spot spot = {
 		.mapping = mapping,
+		.lay = info->address,
 		.flat = node->flat,
 		.flat_divisor = node->flat_divisor,
 		.cum = node->cum,
@@ -103,26 +122,42 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 	return 0;
 }
 
-/* One spot an address: what is inlined there are several nodes, of which one has the flat value. */
-static void fold_spots(struct code_symbols *s)
+static void add_flat(struct code_spot *to, const struct code_spot *from)
+{
+	to->flat = graph_add_clamped(to->flat, from->flat);
+	to->flat_divisor = graph_add_clamped(to->flat_divisor, from->flat_divisor);
+	to->is_wanted |= from->is_wanted;
+}
+
+/* What is inlined at an address are several nodes, which the same stacks go through. */
+static void add_inlined(struct code_spot *to, const struct code_spot *from)
+{
+	add_flat(to, from);
+	if (llabs(from->cum) <= llabs(to->cum))
+		return;
+	to->cum = from->cum;
+	to->cum_divisor = from->cum_divisor;
+}
+
+/* The same address of the file, which lay elsewhere in another process. */
+static void add_other(struct code_spot *to, const struct code_spot *from)
+{
+	add_flat(to, from);
+	to->cum = graph_add_clamped(to->cum, from->cum);
+	to->cum_divisor = graph_add_clamped(to->cum_divisor, from->cum_divisor);
+}
+
+/* One spot of those that are the same to @compare, which they are in the order of. */
+static void fold_spots(struct code_symbols *s, int (*compare)(const void *, const void *),
+		       void (*add)(struct code_spot *to, const struct code_spot *from))
 {
 	size_t kept = 0;
 
 	for (size_t i = 1; i < s->n_spots; i++) {
-		struct code_spot *last = &s->spots[kept];
-
-		if (by_place(last, &s->spots[i]) != 0) {
+		if (compare(&s->spots[kept], &s->spots[i]) == 0)
+			add(&s->spots[kept], &s->spots[i]);
+		else
 			s->spots[++kept] = s->spots[i];
-			continue;
-		}
-		last->flat = graph_add_clamped(last->flat, s->spots[i].flat);
-		last->flat_divisor = graph_add_clamped(last->flat_divisor,
-						       s->spots[i].flat_divisor);
-		if (llabs(s->spots[i].cum) > llabs(last->cum)) {
-			last->cum = s->spots[i].cum;
-			last->cum_divisor = s->spots[i].cum_divisor;
-		}
-		last->is_wanted |= s->spots[i].is_wanted;
 	}
 	s->n_spots = s->n_spots ? kept + 1 : 0;
 }
@@ -146,8 +181,9 @@ static int collect(struct work *w)
 			r = add_spot(w, mapping, g->order[i]);
 	}
 	if (!r && w->to->n_spots)
-		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots), by_place);
-	fold_spots(w->to);
+		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots), by_memory);
+	fold_spots(w->to, by_memory, add_inlined);
+	fold_spots(w->to, by_place, add_other);
 	return r;
 }
 
@@ -184,13 +220,15 @@ static int take_symbol(struct work *w, size_t first, size_t n, const struct work
 		.n = n,
 	};
 	uint64_t address;
-	bool wanted = is_wanted(w->v, symbol.name) ||
-		      is_wanted(w->v, answer->text + frame->system_name);
+	bool wanted;
 
+	symbol.is_named = is_wanted(w->v, symbol.name) ||
+			  is_wanted(w->v, answer->text + frame->system_name);
+	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
+		symbol.is_named |= address >= l->start && address - l->start < l->size;
+	wanted = symbol.is_named;
 	for (size_t i = first; w->by_nodes && i < first + n; i++)
 		wanted |= w->to->spots[i].is_wanted;
-	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
-		wanted |= address >= l->start && address - l->start < l->size;
 	return wanted ? add_symbol(w, &symbol) : 0;
 }
 

@@ -16,13 +16,15 @@ struct code_spot {
 	uint32_t mapping;
 	struct objects_file *file;
 	uint64_t address;                             /* link-time */
+	uint64_t lay;                                 /* where it was mapped */
 	int64_t flat, flat_divisor, cum, cum_divisor; /* as in graph.h */
 	bool is_wanted; /* a function that matches is there, inlined or not */
 };
 
 struct code_symbol {
 	struct objects_file *file;
-	char *name; /* owned */
+	char *name;    /* owned */
+	bool is_named; /* it matches itself, or the address that is asked for lies in it */
 	uint64_t start, size;
 	size_t first, n; /* of the spots in it */
 };

@@ -9,6 +9,8 @@
 #include "common/profile/message.h"
 #include "common/utf8.h"
 
+#define MISSING_SHOWN 3
+
 void code_view_destroy(struct view *view)
 {
 	struct code_view *v = (struct code_view *)view;
@@ -89,11 +91,27 @@ int code_view_sources(struct code_view *v, struct source_files **ret)
 
 int code_view_no_match(const struct code_view *v, struct profile_message *message)
 {
+	const struct notes *notes = v->objects ? objects_notes(v->objects) : NULL;
+
 	/* What was of interest could not be read. */
-	if (v->objects && *objects_why(v->objects))
-		return profile_refuse(message, VIEW_E_NO_MATCH, "%s", objects_why(v->objects));
+	if (notes && notes->n)
+		return profile_refuse(message, VIEW_E_NO_MATCH, "%s", notes->lines[0]);
 	return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
 			      v->options.pattern ? v->options.pattern : "");
+}
+
+void code_view_missing(const struct code_view *v, FILE *out)
+{
+	const struct notes *notes = objects_notes(v->objects);
+	size_t n = notes->n < MISSING_SHOWN ? notes->n : MISSING_SHOWN;
+
+	for (size_t i = 0; i < n; i++) {
+		fputs(" Error: ", out);
+		code_view_source(out, notes->lines[i]);
+		fputc('\n', out);
+	}
+	if (notes->n + notes->n_more > n)
+		fprintf(out, " Error: %zu more like these\n", notes->n + notes->n_more - n);
 }
 
 const char *code_view_value(const struct values *values, char *buffer, int64_t value)

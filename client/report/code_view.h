@@ -38,6 +38,9 @@ int code_view_sources(struct code_view *v, struct source_files **ret);
 /* Says that nothing matches; returns VIEW_E_NO_MATCH. */
 int code_view_no_match(const struct code_view *v, struct profile_message *message);
 
+/* Says which of the files that were asked for could not be read. */
+void code_view_missing(const struct code_view *v, FILE *out);
+
 /* "." for nothing. */
 const char *code_view_value(const struct values *values, char *buffer, int64_t value);
 /* The lines above all, and of a function. */

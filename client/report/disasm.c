@@ -10,7 +10,8 @@
 #include "client/report/code_symbols.h"
 #include "client/report/node_name.h"
 
-#define TEXT_COLUMN 40
+#define TEXT_AT     34 /* where instructions begin */
+#define TEXT_COLUMN 40 /* and where, from there, lines do */
 
 /* What is needed while writing. */
 struct writer {
@@ -26,42 +27,47 @@ static void writer_deinit(struct writer *w)
 	code_symbols_deinit(&w->symbols);
 }
 
-/* "function file:line", "" where it is as in the row before. */
-static void print_place(char *ret, size_t size, const struct code_symbol *symbol,
-			const struct code_list *list, size_t i)
+/* Whether the line is another one than that of the row before. */
+static bool has_new_place(const struct code_list *list, size_t i)
 {
-	const struct code_row *row = &list->rows[i], *last = i ? row - 1 : NULL;
-	const char *file = node_name_base(code_list_text(list, row->file));
+	const struct code_row *row = &list->rows[i], *last = row - 1;
 
-	*ret = '\0';
-	if (last && last->line == row->line &&
-	    strcmp(node_name_base(code_list_text(list, last->file)), file) == 0)
-		return;
-	if (row->line)
-		snprintf(ret, size, "%s %s:%" PRIu32, symbol->name, file, row->line);
-	else
-		snprintf(ret, size, "%s %s", symbol->name, file);
+	return !i || last->line != row->line ||
+	       strcmp(node_name_base(code_list_text(list, last->file)),
+		      node_name_base(code_list_text(list, row->file))) != 0;
 }
 
-static void print_row(const struct writer *w, uint64_t address, const char *text,
-		      const struct code_spot *sum, const char *place)
+/* ";function file:line" */
+static void print_place(FILE *out, int column, const struct code_symbol *symbol,
+			const struct code_list *list, const struct code_row *row)
 {
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
-	bool is_short = strlen(text) < TEXT_COLUMN;
+	fprintf(out, "%*s;", column, "");
+	code_view_source(out, symbol->name);
+	fputc(' ', out);
+	code_view_source(out, node_name_base(code_list_text(list, row->file)));
+	if (row->line)
+		fprintf(out, ":%" PRIu32, row->line);
+}
 
-	if (*place && !is_short) {
-		fprintf(w->out, "%74s;", "");
-		code_view_source(w->out, place);
+static void print_row(const struct writer *w, const struct code_symbol *symbol,
+		      const struct code_list *list, size_t i, const struct code_spot *sum)
+{
+	const struct code_row *row = &list->rows[i];
+	const char *text = code_list_text(list, row->text);
+	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
+	bool is_new = has_new_place(list, i), is_short = strlen(text) < TEXT_COLUMN;
+
+	if (is_new && !is_short) {
+		print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, list, row);
 		fputc('\n', w->out);
 	}
 	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
 		code_view_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
-		code_view_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)), address);
+		code_view_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)),
+		row->address);
 	code_view_source(w->out, text);
-	if (*place && is_short) {
-		fprintf(w->out, "%*s;", TEXT_COLUMN - (int)strlen(text), "");
-		code_view_source(w->out, place);
-	}
+	if (is_new && is_short)
+		print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
 	fputc('\n', w->out);
 }
 
@@ -69,7 +75,6 @@ static void print_rows(const struct writer *w, const struct code_symbol *symbol,
 		       const struct code_list *list)
 {
 	const struct code_spot *spot = &w->symbols.spots[symbol->first], *end = spot + symbol->n;
-	char place[512];
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct code_row *row = &list->rows[i];
@@ -81,8 +86,7 @@ static void print_rows(const struct writer *w, const struct code_symbol *symbol,
 			sum.cum = graph_add_clamped(sum.cum, spot->cum);
 			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
 		}
-		print_place(place, sizeof(place), symbol, list, i);
-		print_row(w, row->address, code_list_text(list, row->text), &sum, place);
+		print_row(w, symbol, list, i, &sum);
 	}
 }
 
@@ -128,6 +132,7 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 	code_view_total(out, input, &w.values);
 	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
 		r = print_symbol(&w, &w.symbols.symbols[i]);
+	code_view_missing(v, out);
 	return r;
 }
 

@@ -161,9 +161,9 @@ int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret)
 	return r;
 }
 
-const char *objects_why(const struct objects *o)
+const struct notes *objects_notes(const struct objects *o)
 {
-	return o->notes.n ? o->notes.lines[0] : "";
+	return &o->notes;
 }
 
 /* How many places there are up to those of @path that begin at @address. */

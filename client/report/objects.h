@@ -35,12 +35,12 @@ struct objects_file {
 };
 
 /*
- * The file of @mapping. *ret NULL: not to be had; objects_why() says why. Blocks on the disk and
+ * The file of @mapping. *ret NULL: not to be had; objects_notes() say why. Blocks on the disk and
  * the worker. Returns 0 or negative errno.
  */
 int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret);
-/* Of the first file that was not to be had, a line; "" there is none. */
-const char *objects_why(const struct objects *o);
+/* Of files that were not to be had, why. */
+const struct notes *objects_notes(const struct objects *o);
 /*
  * The mapping of the path @path (a string of the profile) around @address, or PROFILE_NONE; of
  * several, as different processes have them, the one that begins last.

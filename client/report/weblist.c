@@ -70,20 +70,23 @@ static bool is_wanted(const struct work *w, const struct answer_names *answer,
 }
 
 /* The way from the frame @at down to the innermost one: what is inlined, and the line there. */
-static void print_chain(char *ret, size_t size, const struct answer_names *answer,
+static void print_chain(char ret[CHAIN_MAX], const struct answer_names *answer,
 			const struct worker_frame *frames, uint32_t at)
 {
+	static const char cut[] = "...";
 	size_t n = 0;
 
 	*ret = '\0';
-	while (at-- > 0 && n < size)
-		n += (size_t)snprintf(ret + n, size - n, "%s%s %s:%" PRIu32, n ? " > " : "",
+	while (at-- > 0 && n < CHAIN_MAX)
+		n += (size_t)snprintf(ret + n, CHAIN_MAX - n, "%s%s %s:%" PRIu32, n ? " > " : "",
 				      answer->text + frames[at].name,
 				      node_name_base(answer->text + frames[at].file),
 				      frames[at].line);
+	if (n >= CHAIN_MAX)
+		memcpy(ret + CHAIN_MAX - sizeof(cut), cut, sizeof(cut));
 }
 
-/* An instruction, at each of its frames that is wanted; at the function itself if none is. */
+/* An instruction, at each of its frames that is wanted; at the function's if the symbol is. */
 static int add_row(struct work *w, const struct code_symbol *symbol, struct weblist_place *place,
 		   const struct answer_names *answer, const struct worker_location *l)
 {
@@ -92,11 +95,11 @@ static int add_row(struct work *w, const struct code_symbol *symbol, struct webl
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < l->n_frames; i++) {
-		bool is_symbol = i + 1 == l->n_frames && w->v->has_address;
+		bool is_symbol = i + 1 == l->n_frames && symbol->is_named;
 
 		if (!is_symbol && !is_wanted(w, answer, &frames[i]))
 			continue;
-		print_chain(chain, sizeof(chain), answer, frames, i);
+		print_chain(chain, answer, frames, i);
 		place->function = (char *)answer->text + frames[i].name;
 		place->file = (char *)answer->text + frames[i].file;
 		place->line = frames[i].line;

@@ -19,18 +19,23 @@ void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE])
 		snprintf(ret + (size_t)2 * i, 3, "%02x", elf->build_id[i]);
 }
 
-bool object_is_id(const char *text, const struct elf_summary *elf)
+bool object_is_same_id(const char *text, const char *own)
 {
-	char own[OBJECT_ID_SIZE];
-	size_t length;
+	size_t length = strlen(own);
 
-	object_print_id(elf, own);
-	length = strlen(own);
 	if (!length || strncasecmp(text, own, length) != 0)
 		return false;
 	text += length;
 	/* One that long may have been cut. */
-	return elf->build_id_length == ELF_BUILD_ID_MAX || text[strspn(text, "0")] == '\0';
+	return length == OBJECT_ID_SIZE - 1 || text[strspn(text, "0")] == '\0';
+}
+
+bool object_is_id(const char *text, const struct elf_summary *elf)
+{
+	char own[OBJECT_ID_SIZE];
+
+	object_print_id(elf, own);
+	return object_is_same_id(text, own);
 }
 
 static int note_death(const struct object *o)

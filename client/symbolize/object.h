@@ -76,6 +76,8 @@ int object_code(struct object *o, uint64_t key, const struct worker_range *range
  * ELF_BUILD_ID_MAX bytes of it. Zeros behind the end count for nothing: some tools pad.
  */
 bool object_is_id(const char *text, const struct elf_summary *elf);
+/* Pure: the same of what object_print_id() makes of one. */
+bool object_is_same_id(const char *text, const char *own);
 /* Pure: as profiles have it, lower-case hexadecimal; "" if there is none. */
 void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE]);
 

@@ -17,14 +17,15 @@
 #include <cmocka.h>
 
 #include "client/report/binaries.h"
+#include "client/symbolize/object.h"
 #include "common/cleanup.h"
 #include "tests/support/files.h"
 #include "tests/support/own_text.h"
 #include "tests/support/temp_folder.h"
 
-#define BASE UINT64_C(0x7f0000000000)
-#define ID   "000102030405060708090a0b0c0d0e0f10111213"
-#define GONE "/no/such/folder/prog"
+#define BASE     UINT64_C(0x7f0000000000)
+#define OTHER_ID "000102030405060708090a0b0c0d0e0f10111213"
+#define GONE     "/no/such/folder/prog"
 
 static __attribute__((noinline, used)) int the_target(int x)
 {
@@ -34,6 +35,7 @@ static __attribute__((noinline, used)) int the_target(int x)
 
 struct world {
 	struct temp_folder folder;
+	char id[OBJECT_ID_SIZE]; /* of the test's own program */
 	struct profile *p;
 	struct report_inputs inputs;
 	struct binaries_options options;
@@ -47,6 +49,23 @@ static void note(void *context, const char *text)
 	((struct world *)context)->n_notes++;
 }
 
+static int find_id(struct dl_phdr_info *info, size_t size, void *userdata)
+{
+	struct elf_summary elf = {0};
+
+	(void)size;
+	for (ElfW(Half) i = 0; i < info->dlpi_phnum && !elf.build_id_length; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_NOTE)
+			elf.build_id_length = elf_notes_build_id(
+				(const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
+				segment->p_memsz, false, elf.build_id);
+	}
+	object_print_id(&elf, userdata);
+	return 1; /* the program comes first */
+}
+
 static int world_make(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -56,6 +75,8 @@ static int world_make(void **state)
 	assert_int_equal(profile_new(&w->p), 0);
 	assert_int_equal(profile_add_sample_type(w->p, "samples", "count"), 0);
 	w->text = own_text_find();
+	dl_iterate_phdr(find_id, w->id);
+	assert_true(strlen(w->id) > 16);
 	w->inputs = (struct report_inputs){.symbolize = "", .buildid = "", .lib_prefix = ""};
 	w->options = (struct binaries_options){.inputs = &w->inputs, .note = note, .context = w};
 	assert_int_equal(unsetenv("PPROF_BINARY_PATH"), 0);
@@ -160,10 +181,13 @@ static void test_is_program(void **state)
 /* Best last: each is found before those that were put there earlier. */
 static void test_order_below_a_folder(void **state)
 {
-	static const char *const places[] = {"lib" GONE, "lib/prog", "lib" GONE "/" ID,
-					     "lib/" ID "/prog"};
 	struct world *w = *state;
+	char by_path[128], by_id[128], by_both[128];
+	const char *const places[] = {"lib" GONE, "lib/prog", by_path, by_id, by_both};
 
+	snprintf(by_path, sizeof(by_path), "lib" GONE "/%s", w->id);
+	snprintf(by_id, sizeof(by_id), "lib/%s/whatever", w->id);
+	snprintf(by_both, sizeof(by_both), "lib/%s/prog", w->id);
 	w->inputs.symbolize = "none";
 	w->options.want_code = true;
 	w->inputs.lib_prefix = at(w, "lib");
@@ -172,16 +196,53 @@ static void test_order_below_a_folder(void **state)
 		if (i == 2)
 			assert_int_equal(unlinkat(w->folder.fd, places[0], 0), 0);
 		put_program(w, places[i]);
-		add(w, GONE, ID, "named");
+		add(w, GONE, w->id, "named");
 		name(w);
 		expect_path(w, i, at(w, places[i]));
 	}
+	/* By the id alone. */
+	add(w, "", w->id, "named");
+	name(w);
+	expect_path(w, 5, at(w, by_both));
 	/* Without an id there is none to look for; one with a slash is none. */
 	add(w, GONE, "", "named");
-	add(w, "/no/such/folder/other", "../" ID, "named");
+	add(w, "/no/such/folder/other", "../" OTHER_ID, "named");
 	name(w);
-	expect_path(w, 4, at(w, "lib/prog"));
-	expect_path(w, 5, "/no/such/folder/other");
+	expect_path(w, 6, at(w, "lib/prog"));
+	expect_path(w, 7, "/no/such/folder/other");
+	assert_int_equal(w->n_notes, 0);
+}
+
+/* Another build of the program is passed over, be it the first or the only one. */
+static void test_other_builds(void **state)
+{
+	struct world *w = *state;
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	const char *old = at(w, "old/prog");
+	char folders[1024];
+
+	data = read_file("/bin/sh", &length);
+	assert_non_null(data);
+	write_file(w->folder.fd, "old/prog", data, length);
+	put_program(w, "new/prog");
+	w->options.want_code = true;
+	snprintf(folders, sizeof(folders), "%s,%s", at(w, "old"), at(w, "new"));
+	w->inputs.lib_prefix = folders;
+	add(w, GONE, w->id, "named");
+	add(w, GONE, "", "named");
+	name(w);
+	expect_path(w, 0, at(w, "new/prog"));
+	expect_path(w, 1, at(w, "old/prog"));
+	assert_int_equal(w->n_notes, 1);
+	add(w, GONE, OTHER_ID, "named");
+	name(w);
+	expect_path(w, 2, GONE);
+	/* Whoever names one means it. */
+	w->inputs.libraries = &old;
+	w->inputs.n_libraries = 1;
+	name(w);
+	expect_path(w, 2, old);
 }
 
 static void test_order_of_folders(void **state)
@@ -322,11 +383,11 @@ static void test_program_without_mappings(void **state)
 	assert_int_equal(profile_add_location(w->p, PROFILE_NONE, 1, NULL, 0, &location), 0);
 	w->inputs.symbolize = "none";
 	w->options.program = "/bin/sh";
-	w->inputs.buildid = ID;
+	w->inputs.buildid = OTHER_ID;
 	name(w);
 	assert_int_equal(w->p->n_mappings, 1);
 	assert_int_equal(w->p->locations[location].mapping, 0);
-	assert_string_equal(profile_string(w->p, w->p->mappings[0].build_id), ID);
+	assert_string_equal(profile_string(w->p, w->p->mappings[0].build_id), OTHER_ID);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_make, world_remove)
@@ -337,6 +398,7 @@ int main(void)
 		TEST(test_is_program),
 		TEST(test_order_below_a_folder),
 		TEST(test_order_of_folders),
+		TEST(test_other_builds),
 		TEST(test_no_files),
 		TEST(test_when),
 		TEST(test_names),
