@@ -50,6 +50,17 @@ uint32_t utf8_code_point(const char *text, size_t n)
 	return code;
 }
 
+size_t utf8_write(char text[UTF8_SIZE], uint32_t code)
+{
+	size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+	text[n] = '\0';
+	for (size_t i = n - 1; i > 0; i--, code >>= 6)
+		text[i] = (char)(0x80 | (code & 0x3f));
+	text[0] = (char)(n == 1 ? code : (0xf00u >> n & 0xf0) | code);
+	return n;
+}
+
 bool utf8_is_valid(const char *text)
 {
 	size_t length = strlen(text), n;

@@ -17,6 +17,9 @@
 size_t utf8_character(const char *text, size_t length);
 /* Which character those @n bytes are, n being what utf8_character() says. */
 uint32_t utf8_code_point(const char *text, size_t n);
+#define UTF8_SIZE 5
+/* Makes @text the character @code, at most U+10FFFF and no surrogate. Returns its bytes: 1 to 4. */
+size_t utf8_write(char text[UTF8_SIZE], uint32_t code);
 bool utf8_is_valid(const char *text);
 /* How many characters that are; a byte that is none counts as one. */
 size_t utf8_length(const char *text);

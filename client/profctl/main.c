@@ -12,16 +12,23 @@
  */
 #define MAPPED_ALONE (128 << 10) /* bytes; where glibc begins */
 
+/* Of the names in $TERM these are for terminals that nothing is known of (terminfo(5)). */
+static bool is_dumb(const char *terminal)
+{
+	return !terminal || !*terminal || strcmp(terminal, "dumb") == 0 ||
+	       strcmp(terminal, "unknown") == 0;
+}
+
 int main(int argc, char **argv)
 {
-	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR");
 	struct environment environment = {
 		.socket = getenv("PROFD_SOCKET"),
 		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
 		.state_home = getenv("XDG_STATE_HOME"),
 		.home = getenv("HOME"),
 		.no_color = no_color && *no_color,
-		.is_dumb = terminal && strcmp(terminal, "dumb") == 0,
+		.is_dumb = is_dumb(getenv("TERM")),
 	};
 
 	mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE);

@@ -190,7 +190,8 @@ const struct verb verbs[] = {
 	 "themselves,\n"
 	 "cum what they cost with all that they call. On a terminal it fills the screen, h shows "
 	 "the\n"
-	 "keys; otherwise a table an interval. Nothing of it is stored.\n"
+	 "keys; otherwise, and with TERM=dumb, a plain table an interval. Nothing of it is "
+	 "stored.\n"
 	 "  -s, --service S   a service, by its systemd unit\n"
 	 "  -p, --pid PID     a process\n"
 	 "  -d, --delay TIME  the interval: seconds, or e.g. 500ms (2 s)\n"
@@ -436,7 +437,8 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	int status;
 
 	context.terminal = fileno(out) >= 0 && isatty(fileno(out));
-	context.color = context.terminal && !environment->no_color;
+	context.screen = context.terminal && !environment->is_dumb;
+	context.color = context.screen && !environment->no_color;
 	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color &&
 			   !environment->is_dumb;
 	if (parse_globals(argc, argv, &arguments, &message))

@@ -35,6 +35,7 @@ struct context {
 	FILE *out, *err;
 	uint64_t now_ns; /* Unix time, when profctl was started */
 	bool terminal;   /* out is one */
+	bool screen;     /* the same, and it knows control sequences */
 	bool color;
 	bool progress; /* err is a terminal, and nobody minds what moves there */
 };
@@ -78,7 +79,7 @@ struct environment {
 	const char *state_home;  /* $XDG_STATE_HOME, or NULL */
 	const char *home;        /* $HOME, or NULL */
 	bool no_color;           /* $NO_COLOR is set and not empty */
-	bool is_dumb;            /* $TERM says that the terminal can do nothing */
+	bool is_dumb;            /* $TERM does not say that the terminal can do anything */
 };
 
 /* The whole program but for the environment: returns the exit status. */

@@ -55,7 +55,7 @@ static int show(const struct context *context, const struct status_arguments *ar
 		return STATUS_DONE;
 	}
 	if (arguments->watch)
-		fputs(context->terminal ? CLEAR_SCREEN : "\n", context->out);
+		fputs(context->screen ? CLEAR_SCREEN : "\n", context->out);
 	if (status_print(response->status, context->color, context->out))
 		return complain(context, STATUS_FAILED, "no memory");
 	return STATUS_DONE;

@@ -17,6 +17,7 @@
 #include "client/profctl/held.h"
 #include "client/profctl/take.h"
 #include "client/profctl/top_json.h"
+#include "client/top/characters.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
 #include "client/top/terminal.h"
@@ -31,6 +32,13 @@
 #define ROWS_DEFAULT   20
 #define TROUBLE_SIZE   256
 #define CURSOR_TO_HOME "\x1b[H"
+/* Windows that are taken at once: profd keeps two, and the open one. What comes meanwhile waits. */
+#define WINDOWS_MAX 4
+/* After a refusal, and how many of them in a row end what is no screen. */
+#define RETRY_NS     NS
+#define REFUSALS_MAX 5
+/* How long the rest of a key may take, on a slow line; after that ESC was one. */
+#define KEY_PATIENCE_NS (50 * UINT64_C(1000000))
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
@@ -42,12 +50,21 @@ struct top {
 	struct top_functions *functions;
 	struct top_view view;
 	struct top_facts facts;
+	struct top_table table; /* as it was sorted last */
 	char target[320], trouble[TROUBLE_SIZE];
-	const struct top_function *const *sorted;
-	size_t n_sorted;
-	uint64_t begin_ns, taken_ns; /* CLOCK_MONOTONIC */
+	uint64_t begin_ns, taken_ns, retry_ns; /* CLOCK_MONOTONIC */
+	unsigned n_refused;                    /* in a row */
+	struct keys keys;
+	uint64_t keys_ns; /* when the last of them came */
 	bool on_screen;
 };
+
+/* What is complained of on another screen nobody would see. */
+static int fail(const struct top *t, int status, const char *why)
+{
+	terminal_give_back();
+	return complain(t->context, status, "%s", why);
+}
 
 /* "": there is none. */
 static void note_trouble(struct top *t, const char *text)
@@ -58,52 +75,82 @@ static void note_trouble(struct top *t, const char *text)
 
 static int sort(struct top *t)
 {
-	int r = top_functions_sort(t->functions, t->view.order, t->view.filter, &t->sorted,
-				   &t->n_sorted);
+	int r = top_functions_sort(t->functions, t->view.order, t->view.filter, &t->table.functions,
+				   &t->table.n);
 
-	return r ? complain(t->context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+	return r ? fail(t, STATUS_FAILED, error_describe(r)) : STATUS_DONE;
 }
 
 static int add(struct top *t, struct profile *p)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	int r = top_functions_next(t->functions, p);
+	uint32_t unit;
 
-	if (r)
-		return complain(t->context, STATUS_FAILED, "%s", error_describe(r));
+	if (!p || !p->n_sample_types)
+		return 0;
+	unit = p->sample_types[profile_default_type(p)].unit;
+	t->facts.is_time = strcmp(profile_string(p, unit), "nanoseconds") == 0;
+	return top_functions_add(t->functions, p);
+}
+
+/*
+ * All that waits, as one interval; *ret_n: how many windows that was. As take_window(), whose
+ * @taken is of the last one.
+ */
+static int take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
+{
+	unsigned n = 0;
+	int r;
+
+	do {
+		r = take_window(t->context, t->held.id, taken);
+		if (r)
+			break;
+		if (n++ == 0)
+			top_functions_next(t->functions);
+		t->facts.n_lost = taken->lost;
+		r = add(t, taken->profile);
+		profile_free(taken->profile);
+	} while (!r && taken->more && n < WINDOWS_MAX);
+	*ret_n = n;
+	return r;
+}
+
+/* An interval has come. */
+static void note_interval(struct top *t)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
 	top_functions_sums(t->functions, &t->facts.sums);
 	t->facts.interval_ns = now_ns - t->taken_ns;
 	t->facts.all_ns = now_ns - t->begin_ns;
 	t->taken_ns = now_ns;
-	if (p && p->n_sample_types)
-		t->facts.is_time =
-			strcmp(profile_string(p, p->sample_types[profile_default_type(p)].unit),
-			       "nanoseconds") == 0;
-	return sort(t);
+	t->n_refused = 0;
 }
 
 /*
- * What happened since the last time. A profd that has gone is the end; where it refuses, because it
- * is busy, the next time may be better.
+ * What happened since the last time; *ret_is_new: something came. A profd that has gone is the end;
+ * where it refuses, because it is busy, the next time may be better. Returns an exit status.
  */
-static int take(struct top *t)
+static int take(struct top *t, bool *ret_is_new)
 {
 	struct taken taken;
-	int r = take_window(t->context, t->held.id, &taken);
-	cleanup(profile_freep) struct profile *p = taken.profile;
+	unsigned n;
+	int r = take_windows(t, &taken, &n);
 
-	if (r > 0 && r != TAKE_E_GONE && t->on_screen) {
-		note_trouble(t, taken.trouble);
+	*ret_is_new = n;
+	if (r < 0)
+		return fail(t, STATUS_FAILED, error_describe(r));
+	if (r == TAKE_E_GONE)
+		return fail(t, STATUS_NO_DAEMON, taken.trouble);
+	if (n)
+		note_interval(t);
+	note_trouble(t, r ? taken.trouble : "");
+	if (!r)
 		return STATUS_DONE;
-	}
-	note_trouble(t, "");
-	if (!r) {
-		t->facts.n_lost = taken.lost;
-		return add(t, p);
-	}
-	terminal_give_back();
-	return complain(t->context, r == TAKE_E_GONE ? STATUS_NO_DAEMON : STATUS_FAILED, "%s",
-			r < 0 ? error_describe(r) : taken.trouble);
+	t->retry_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
+	if (++t->n_refused >= REFUSALS_MAX && !t->on_screen)
+		return fail(t, STATUS_FAILED, t->trouble);
+	return STATUS_DONE;
 }
 
 /* The session has ended. Its process has, or profd. */
@@ -111,55 +158,73 @@ static int hear_of_end(struct top *t)
 {
 	cleanup(freep) uint8_t *answer = NULL;
 	size_t size;
+	char text[TROUBLE_SIZE];
 
 	if (unixsock_receive(t->held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size)) {
-		terminal_give_back();
-		return complain(t->context, STATUS_NO_DAEMON, "profd at %s has gone",
-				t->context->socket);
+		snprintf(text, sizeof(text), "profd at %s has gone", t->context->socket);
+		return fail(t, STATUS_NO_DAEMON, text);
 	}
 	held_deinit(&t->held);
-	note_trouble(t, "it has ended; q quits");
 	return STATUS_DONE;
+}
+
+/* When the next interval is to be taken; UINT64_MAX: never. */
+static uint64_t due_ns(const struct top *t)
+{
+	uint64_t ns = t->taken_ns + t->view.interval_ns;
+
+	if (t->view.is_paused || t->held.fd < 0)
+		return UINT64_MAX;
+	return ns > t->retry_ns ? ns : t->retry_ns;
+}
+
+/* For poll(2), up to @ns. */
+static int patience_ms(uint64_t ns)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (ns == UINT64_MAX)
+		return -1;
+	return ns > now_ns ? (int)((ns - now_ns) / 1000000 + 1) : 0;
 }
 
 /* --- on a screen ------------------------------------------------------------------------------ */
 
-static void draw(struct top *t)
+static int draw(struct top *t)
 {
-	int fd = fileno(t->context->out);
+	int fd = fileno(t->context->out), r = sort(t);
 	unsigned rows, columns;
 	cleanup(freep) char *text = NULL;
 	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	FILE *out;
 
+	/* Others have it: it is drawn when we have it again. */
+	if (r || !terminal_is_taken())
+		return r;
+	out = open_memstream(&text, &length);
 	if (!out)
-		return;
+		return fail(t, STATUS_FAILED, strerror(errno));
 	terminal_size(fd, &rows, &columns);
+	top_settle(&t->view, rows, t->table.n);
 	fputs(CURSOR_TO_HOME, out);
-	top_draw(&t->view, &t->facts, t->sorted, t->n_sorted, rows, columns, out);
+	top_draw(&t->view, &t->table, rows, columns, out);
 	if (fclose(out))
-		return;
+		return fail(t, STATUS_FAILED, strerror(errno));
 	/* At once: halves would flicker. */
 	fwrite(text, 1, length, t->context->out);
 	fflush(t->context->out);
+	return STATUS_DONE;
 }
 
 /* Returns TOP_*. */
-static int take_keys(struct top *t)
+static int use_keys(struct top *t, bool is_all)
 {
 	unsigned rows, columns;
-	char bytes[64];
-	int outcome = TOP_GOES_ON;
-	ssize_t n = read(STDIN_FILENO, bytes, sizeof(bytes));
+	int key, outcome = TOP_GOES_ON;
 
-	/* It has been hung up. */
-	if (n <= 0)
-		return TOP_QUITS;
 	terminal_size(fileno(t->context->out), &rows, &columns);
-	for (size_t at = 0, used; at < (size_t)n; at += used) {
-		int key = key_parse(bytes + at, (size_t)n - at, &used);
-		int what = key == KEY_NONE ? TOP_GOES_ON
-					   : top_key(&t->view, key, rows, t->n_sorted);
+	while ((key = keys_next(&t->keys, is_all)) != KEY_INCOMPLETE) {
+		int what = top_key(&t->view, key, rows, t->table.n);
 
 		if (what == TOP_QUITS)
 			return what;
@@ -169,7 +234,52 @@ static int take_keys(struct top *t)
 	return outcome;
 }
 
-/* Returns TOP_*; a terminal that is not to be had any more is its end. */
+/* Returns TOP_*; a terminal that has been hung up is the end. */
+static int take_keys(struct top *t, bool is_hung_up)
+{
+	struct keys *k = &t->keys;
+	ssize_t n = read(STDIN_FILENO, k->bytes + k->n, sizeof(k->bytes) - k->n);
+
+	if (n <= 0)
+		return is_hung_up || (n < 0 && errno != EINTR && errno != EAGAIN) ? TOP_QUITS
+										  : TOP_GOES_ON;
+	k->n += (size_t)n;
+	t->keys_ns = clock_ns(CLOCK_MONOTONIC);
+	return use_keys(t, false);
+}
+
+/* Does what signal @number, which is blocked, does to those that leave it alone; true: it stopped.
+ */
+static bool stop_by(int number)
+{
+	sigset_t set, before, pending;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &set, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigpending(&pending);
+	return sigismember(&pending, SIGCONT) == 1;
+}
+
+/*
+ * Returns TOP_*; a terminal that is not to be had any more is its end. In the background it waits,
+ * stopped, as others do that would use the terminal there; but not within terminal_take(), where
+ * SIGTERM would wait, too.
+ */
+static int go_on(struct top *t)
+{
+	if (!terminal_is_for_us(STDIN_FILENO)) {
+		stop_by(SIGTTOU);
+		return TOP_GOES_ON;
+	}
+	/* Others have had it meanwhile. */
+	terminal_give_back();
+	return terminal_take(STDIN_FILENO, fileno(t->context->out)) ? TOP_QUITS : TOP_REDRAWS;
+}
+
+/* Returns TOP_*. */
 static int take_signal(struct top *t)
 {
 	struct signalfd_siginfo info;
@@ -181,25 +291,26 @@ static int take_signal(struct top *t)
 		return TOP_REDRAWS;
 	case SIGTSTP:
 		terminal_give_back();
-		raise(SIGSTOP);
-		/* fall through */
+		/* SIGCONT is next. Where nobody could send it, the kernel stops nothing. */
+		return stop_by(SIGTSTP) ? TOP_GOES_ON : go_on(t);
 	case SIGCONT:
-		/* Others have had it meanwhile. */
-		terminal_give_back();
-		return terminal_take(STDIN_FILENO, fileno(t->context->out)) ? TOP_QUITS
-									    : TOP_REDRAWS;
+		return go_on(t);
 	default:
 		return TOP_QUITS;
 	}
 }
 
-static int patience_ms(const struct top *t)
+/* Its rest is shown, and stays. */
+static int end_session(struct top *t)
 {
-	uint64_t due_ns = t->taken_ns + t->view.interval_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
+	bool is_new;
+	int r = hear_of_end(t);
 
-	if (t->view.is_paused || t->held.fd < 0)
-		return -1;
-	return due_ns > now_ns ? (int)((due_ns - now_ns) / 1000000 + 1) : 0;
+	if (!r)
+		r = take(t, &is_new);
+	if (!r && is_new)
+		note_trouble(t, "it has ended; q quits");
+	return r;
 }
 
 /* Waits, and does what came. *ret_outcome: TOP_*. Returns an exit status. */
@@ -208,83 +319,111 @@ static int turn(struct top *t, int *ret_outcome)
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
 			       {.fd = t->signals, .events = POLLIN},
 			       {.fd = t->held.fd, .events = POLLIN}};
-	int n = poll(fds, ARRAY_SIZE(fds), patience_ms(t)), r = STATUS_DONE;
+	uint64_t take_ns = due_ns(t);
+	uint64_t keys_ns = t->keys.n ? t->keys_ns + KEY_PATIENCE_NS : UINT64_MAX;
+	int n = poll(fds, ARRAY_SIZE(fds), patience_ms(keys_ns < take_ns ? keys_ns : take_ns));
+	bool is_new;
 
-	*ret_outcome = TOP_REDRAWS;
+	*ret_outcome = TOP_GOES_ON;
 	if (n < 0)
-		return errno == EINTR ? STATUS_DONE : STATUS_FAILED;
-	if (n == 0)
-		return take(t);
-	if (fds[1].revents)
+		return errno == EINTR ? STATUS_DONE : fail(t, STATUS_FAILED, strerror(errno));
+	/* Alone: after some of them another program has the terminal, and has read the keys. */
+	if (fds[1].revents) {
 		*ret_outcome = take_signal(t);
-	if (fds[2].revents)
-		r = hear_of_end(t);
-	if (!r && fds[0].revents && *ret_outcome != TOP_QUITS)
-		*ret_outcome = take_keys(t);
-	return r || *ret_outcome != TOP_REDRAWS ? r : sort(t);
+		return STATUS_DONE;
+	}
+	if (fds[0].revents)
+		*ret_outcome = take_keys(t, fds[0].revents & (POLLHUP | POLLERR));
+	else if (clock_ns(CLOCK_MONOTONIC) >= keys_ns)
+		*ret_outcome = use_keys(t, true);
+	if (*ret_outcome == TOP_QUITS)
+		return STATUS_DONE;
+	if (fds[2].revents) {
+		*ret_outcome = TOP_REDRAWS;
+		return end_session(t);
+	}
+	if (clock_ns(CLOCK_MONOTONIC) < due_ns(t))
+		return STATUS_DONE;
+	*ret_outcome = TOP_REDRAWS;
+	return take(t, &is_new);
 }
 
 static int run_on_screen(struct top *t)
 {
-	int outcome, r;
+	int outcome = TOP_REDRAWS;
+	int r = terminal_take(STDIN_FILENO, fileno(t->context->out));
 
-	r = terminal_take(STDIN_FILENO, fileno(t->context->out));
 	if (r)
 		return complain(t->context, STATUS_FAILED, "the terminal cannot be used: %s",
 				error_describe(r));
-	t->on_screen = true;
-	r = sort(t);
-	do {
-		if (r)
-			break;
-		draw(t);
-		r = turn(t, &outcome);
-	} while (!r && outcome != TOP_QUITS);
+	while (!r && outcome != TOP_QUITS) {
+		if (outcome == TOP_REDRAWS)
+			r = draw(t);
+		if (!r)
+			r = turn(t, &outcome);
+	}
 	terminal_give_back();
 	return r;
 }
 
 /* --- as text ---------------------------------------------------------------------------------- */
 
-static int print(const struct top *t)
+/* Where nothing can be written any more it is over, which profctl_main() tells. */
+static int print(struct top *t, bool *ret_is_over)
 {
 	size_t rows = t->arguments->rows ? t->arguments->rows : ROWS_DEFAULT;
+	int r = sort(t);
 
+	if (r)
+		return r;
 	if (t->arguments->json)
-		top_json(&t->facts, t->sorted, t->n_sorted, rows, !t->arguments->once,
-			 t->context->out);
+		top_json(&t->table, rows, !t->arguments->once, t->context->out);
 	else
-		top_print(&t->facts, t->sorted, t->n_sorted, rows, t->context->out);
+		top_print(&t->table, rows, t->context->out);
 	if (!t->arguments->once && !t->arguments->json)
 		fputc('\n', t->context->out);
-	return fflush(t->context->out) ? STATUS_FAILED : STATUS_DONE;
+	if (fflush(t->context->out))
+		*ret_is_over = true;
+	return STATUS_DONE;
+}
+
+/* Waits for the next interval and prints it; *ret_is_over: it was the last. An exit status. */
+static int print_next(struct top *t, bool *ret_is_over)
+{
+	struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
+			       {.fd = t->held.fd, .events = POLLIN}};
+	int n = poll(fds, ARRAY_SIZE(fds), patience_ms(due_ns(t)));
+	bool is_new = false;
+	int r = STATUS_DONE;
+
+	if (n < 0)
+		return errno == EINTR ? r : fail(t, STATUS_FAILED, strerror(errno));
+	if (n > 0 && fds[1].revents)
+		r = hear_of_end(t);
+	*ret_is_over = n > 0;
+	/* Whoever interrupts wants no more; of what has ended there is the rest. */
+	if (r || (n > 0 && !fds[1].revents))
+		return r;
+	r = take(t, &is_new);
+	if (r)
+		return r;
+	if (!is_new)
+		return *ret_is_over ? fail(t, STATUS_FAILED, t->trouble) : STATUS_DONE;
+	*ret_is_over |= t->arguments->once;
+	r = print(t, ret_is_over);
+	/* An empty table would look as if something had gone wrong. */
+	if (!r && t->arguments->once && !t->facts.sums.samples)
+		complain(t->context, STATUS_DONE, "no samples: %s used no CPU time", t->target);
+	return r;
 }
 
 static int run_as_text(struct top *t)
 {
+	bool is_over = false;
 	int r = STATUS_DONE;
 
-	while (!r) {
-		struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
-				       {.fd = t->held.fd, .events = POLLIN}};
-		int n = poll(fds, ARRAY_SIZE(fds), patience_ms(t));
-		bool has_ended = n > 0 && fds[1].revents;
-
-		if (has_ended)
-			r = hear_of_end(t);
-		/* Whoever interrupts wants no more; of what has ended there is the rest. */
-		if (r || (n > 0 && !has_ended))
-			return r;
-		r = take(t);
-		if (!r)
-			r = print(t);
-		/* An empty table would look as if something had gone wrong. */
-		if (!r && t->arguments->once && !t->facts.sums.samples)
-			complain(t->context, STATUS_DONE, "no samples: %s used no CPU time",
-				 t->target);
-		if (t->arguments->once || has_ended)
-			return r;
-	}
+	while (!r && !is_over)
+		r = print_next(t, &is_over);
 	return r;
 }
 
@@ -309,7 +448,7 @@ static int start(struct top *t)
 	return held_start(t->context, &start, &t->held);
 }
 
-static int watch_signals(struct top *t, bool on_screen)
+static int watch_signals(struct top *t)
 {
 	sigset_t signals;
 
@@ -318,7 +457,7 @@ static int watch_signals(struct top *t, bool on_screen)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIGQUIT);
-	if (on_screen) {
+	if (t->on_screen) {
 		sigaddset(&signals, SIGWINCH);
 		sigaddset(&signals, SIGTSTP);
 		sigaddset(&signals, SIGCONT);
@@ -334,22 +473,23 @@ int top_run(struct context *context, int argc, char **argv)
 	struct top_arguments arguments;
 	struct usage_message message;
 	struct top t = {.context = context, .arguments = &arguments, .held = HELD_NONE};
-	bool on_screen;
 	int r = top_parse(argc, argv, &arguments, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	on_screen = context->terminal && isatty(STDIN_FILENO) && !arguments.once && !arguments.json;
+	characters_begin();
+	t.on_screen = context->screen && isatty(STDIN_FILENO) && !arguments.once && !arguments.json;
 	t.view.interval_ns = arguments.interval_ns;
+	t.table.facts = &t.facts;
 	r = top_functions_new(&t.functions);
 	if (r)
 		return complain(context, STATUS_FAILED, "%s", error_describe(r));
-	r = watch_signals(&t, on_screen);
+	r = watch_signals(&t);
 	if (!r)
 		r = start(&t);
 	t.begin_ns = t.taken_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r)
-		r = on_screen ? run_on_screen(&t) : run_as_text(&t);
+		r = t.on_screen ? run_on_screen(&t) : run_as_text(&t);
 	held_deinit(&t.held);
 	closep(&t.signals);
 	top_functions_free(t.functions);

@@ -14,9 +14,9 @@ static void put_function(struct json *j, const struct top_function *f)
 	json_end_object(j);
 }
 
-void top_json(const struct top_facts *facts, const struct top_function *const *functions, size_t n,
-	      size_t max, bool compact, FILE *out)
+void top_json(const struct top_table *t, size_t max, bool compact, FILE *out)
 {
+	const struct top_facts *facts = t->facts;
 	const struct top_sums *sums = &facts->sums;
 	struct json j = {.out = out, .compact = compact};
 
@@ -30,8 +30,8 @@ void top_json(const struct top_facts *facts, const struct top_function *const *f
 	json_number(&j, "all_value", (uint64_t)sums->all_value);
 	json_number(&j, "lost_samples", facts->n_lost);
 	json_begin_array(&j, "functions");
-	for (size_t i = 0; i < n && i < max && functions[i]->interval.cum; i++)
-		put_function(&j, functions[i]);
+	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++)
+		put_function(&j, t->functions[i]);
 	json_end_array(&j);
 	json_end_object(&j);
 	json_end(&j);

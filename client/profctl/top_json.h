@@ -8,8 +8,7 @@
 
 #include "client/top/screen.h"
 
-/* At most @max of the @n functions: those that cost something in it. @compact: in one line. */
-void top_json(const struct top_facts *facts, const struct top_function *const *functions, size_t n,
-	      size_t max, bool compact, FILE *out);
+/* At most @max functions: those that cost something in it. @compact: in one line. */
+void top_json(const struct top_table *table, size_t max, bool compact, FILE *out);
 
 #endif

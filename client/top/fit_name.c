@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "client/top/characters.h"
 
 #define OPERATOR   "operator"
 #define LENGTH_MAX 4096 /* of names that are looked into: it takes time by the square of it */
@@ -101,9 +101,9 @@ char *fit_name(const char *name, size_t columns)
 
 	if (!ret || strlen(ret) > LENGTH_MAX)
 		return ret;
-	for (const char *open = "<("; *open && utf8_length(ret) > columns; open++)
+	for (const char *open = "<("; *open && characters_columns(ret) > columns; open++)
 		empty(ret, *open);
-	while (utf8_length(ret) > columns && (rest = inner(ret)))
+	while (characters_columns(ret) > columns && (rest = inner(ret)))
 		memmove(ret, rest, strlen(rest) + 1);
 	return ret;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /*
- * @name in at most @columns characters if that is enough, else as short as it gets: to be cut.
+ * @name in at most @columns (characters.h) if that is enough, else as short as it gets: to be cut.
  * malloc'ed, the caller's; NULL without memory.
  */
 char *fit_name(const char *name, size_t columns);

@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "client/report/node_name.h"
+#include "client/top/name_filter.h"
 #include "common/error.h"
 #include "common/profile/shape.h"
 
@@ -70,6 +71,21 @@ static int find(struct top_functions *f, const struct profile *p, const struct f
 	return 0;
 }
 
+/* @stack: its number. */
+static void add_value(struct top_function *function, int64_t value, bool is_leaf, uint64_t stack)
+{
+	if (is_leaf) {
+		function->interval.flat += value;
+		function->all.flat += value;
+	}
+	/* Once a stack, however often it is in there. */
+	if (function->stack == stack)
+		return;
+	function->interval.cum += value;
+	function->all.cum += value;
+	function->stack = stack;
+}
+
 /* @entries: of the profile's frames, by index; NULL where it is not known yet. */
 static int add_stack(struct top_functions *f, const struct profile *p, const struct shape *shape,
 		     const struct stack *stack, struct entry **entries)
@@ -81,18 +97,15 @@ static int add_stack(struct top_functions *f, const struct profile *p, const str
 	f->n_stacks++;
 	f->sums.samples += stack->values[0];
 	f->sums.value += value;
+	f->sums.all_samples += stack->values[0];
+	f->sums.all_value += value;
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
 		struct entry **e = &entries[stack->frames[i]];
 		int r = *e ? 0 : find(f, p, &frames[stack->frames[i]], e);
 
 		if (r)
 			return r;
-		if (i == 0)
-			(*e)->function.interval.flat += value;
-		/* Once a stack, however often it is in there. */
-		if ((*e)->function.stack != f->n_stacks)
-			(*e)->function.interval.cum += value;
-		(*e)->function.stack = f->n_stacks;
+		add_value(&(*e)->function, value, i == 0, f->n_stacks);
 	}
 	return 0;
 }
@@ -154,23 +167,21 @@ static void forget_cheap(struct top_functions *f)
 	}
 }
 
-int top_functions_next(struct top_functions *f, struct profile *p)
+void top_functions_next(struct top_functions *f)
 {
 	struct entry *e, *next;
-	int r;
 
 	HASH_ITER (hh, f->entries, e, next)
 		e->function.interval = (struct top_cost){0};
 	f->sums.samples = f->sums.value = 0;
-	r = p && p->n_sample_types ? add_profile(f, p) : 0;
+}
+
+int top_functions_add(struct top_functions *f, struct profile *p)
+{
+	int r = p->n_sample_types ? add_profile(f, p) : 0;
+
 	if (r)
 		return r;
-	HASH_ITER (hh, f->entries, e, next) {
-		e->function.all.flat += e->function.interval.flat;
-		e->function.all.cum += e->function.interval.cum;
-	}
-	f->sums.all_samples += f->sums.samples;
-	f->sums.all_value += f->sums.value;
 	forget_cheap(f);
 	return 0;
 }
@@ -229,7 +240,7 @@ int top_functions_sort(struct top_functions *f, enum top_order order, const char
 		f->n_sorted_max = n_entries;
 	}
 	HASH_ITER (hh, f->entries, e, next)
-		if (strstr(e->function.name, filter))
+		if (name_filter_matches(filter, e->function.name))
 			f->sorted[n++] = &e->function;
 	if (n)
 		qsort(f->sorted, n, sizeof(*f->sorted), order == TOP_BY_CUM ? by_cum : by_flat);

@@ -3,8 +3,8 @@
 #define PROFD_TOP_FUNCTIONS_H
 
 /*
- * What functions have cost, in the last interval and since the beginning: one profile after the
- * other, each of one interval, folded to functions as `report` does it (shape.h). Pure.
+ * What functions have cost, in the last interval and since the beginning: profiles, folded to
+ * functions as `report` does it (shape.h). Pure.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,18 +38,18 @@ int top_functions_new(struct top_functions **ret);
 void top_functions_free(struct top_functions *f);
 DEFINE_CLEANUP(struct top_functions *, top_functions_free)
 
-/*
- * A new interval begins, and @p is what it cost (NULL: nothing). Strings may be added to @p.
- * Returns 0 or negative errno.
- */
-int top_functions_next(struct top_functions *f, struct profile *p);
+/* A new interval begins. */
+void top_functions_next(struct top_functions *f);
+/* @p is of the interval; one of several, maybe. Strings may be added to it. 0 or negative errno. */
+int top_functions_add(struct top_functions *f, struct profile *p);
 void top_functions_sums(const struct top_functions *f, struct top_sums *ret);
 
 enum top_order { TOP_BY_FLAT, TOP_BY_CUM };
 
 /*
- * Those whose names contain @filter ("": all), dearest in the interval first, then since the
- * beginning, then by name. Borrowed until the next call of anything here. 0 or negative errno.
+ * Those whose names @filter means (name_filter.h; "": all), dearest in the interval first, then
+ * since the beginning, then by name. Borrowed until the next call of anything here. 0 or negative
+ * errno.
  */
 int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,
 		       const struct top_function *const **ret, size_t *ret_n);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "client/top/characters.h"
 #include "client/top/fit_name.h"
 #include "client/top/keys.h"
 #include "common/cleanup.h"
@@ -13,7 +14,11 @@
 #define NS           UINT64_C(1000000000)
 #define HEAD_LINES   3 /* two of facts, one of headings */
 #define FOOT_LINES   1
-#define NUMBERS_SIZE 40 /* columns before the name */
+#define NUMBERS_SIZE 128
+#define NAME_WANTED  16 /* columns; numbers are left out for them, */
+#define NAME_LEAST   8  /* the last one for these */
+#define MARKS_MAX    8  /* that combine with one character */
+#define FUNCTION     "function"
 #define ERASE_REST   "\x1b[K"
 #define REVERSE      "\x1b[7m"
 #define PLAIN        "\x1b[m"
@@ -22,7 +27,14 @@ static const uint64_t intervals_ns[] = {
 	NS / 4, NS / 2, NS, 2 * NS, 5 * NS, 10 * NS, 30 * NS, 60 * NS,
 };
 
-static const char headings[] = "    flat      cum |  flat all   cum all  function";
+/* The numbers of a function. */
+enum { FLAT, CUM, FLAT_ALL, CUM_ALL, N_NUMBERS };
+#define EVERY_NUMBER (1u << FLAT | 1u << CUM | 1u << FLAT_ALL | 1u << CUM_ALL)
+
+static const struct {
+	const char *heading;
+	int columns;
+} numbers[N_NUMBERS] = {{"flat", 8}, {"cum", 8}, {"flat all", 9}, {"cum all", 9}};
 
 static const char *const help[] = {
 	"",
@@ -30,29 +42,41 @@ static const char *const help[] = {
 	"  space    pauses the display, and goes on",
 	"  s, c     dearest first: by flat, what functions cost themselves; by cum, with callees",
 	"  + -      longer and shorter intervals",
-	"  /        only functions whose names contain a text; Enter keeps it, Esc forgets it",
+	"  /        only functions whose names contain a text, in any case if it has no capitals;",
+	"           Enter keeps it, Esc forgets it",
 	"  arrows, page keys, Home, End   scroll",
 	"  h        this",
 	"",
 	"  flat and cum are shares of the last interval, \"all\" of the whole time.",
 };
 
+static void put_character(FILE *out, const char *text, const struct character *c)
+{
+	if (c->is_printable)
+		fwrite(text, 1, c->n, out);
+	else
+		fputc('?', out);
+}
+
 void top_put_name(FILE *out, const char *text, size_t columns)
 {
-	size_t length = strlen(text), at = 0;
+	bool is_cut = characters_columns(text) > columns;
+	size_t left = is_cut && columns ? columns - 1 : columns, n_marks = 0;
 
-	for (size_t column = 0; at < length && column < columns; column++) {
-		bool is_harmless;
-		size_t n = utf8_next(text + at, &is_harmless);
+	while (*text) {
+		struct character c = character_at(text);
 
-		if (column + 1 == columns && at + n < length)
-			fputc('~', out);
-		else if (!is_harmless || !utf8_character(text + at, n))
-			fputc('?', out);
-		else
-			fwrite(text + at, 1, n, out);
-		at += n;
+		if (c.columns > left)
+			break;
+		/* Heaps of them reach into other lines. */
+		n_marks = c.columns ? 0 : n_marks + 1;
+		if (n_marks <= MARKS_MAX)
+			put_character(out, text, &c);
+		left -= c.columns;
+		text += c.n;
 	}
+	if (is_cut && columns)
+		fputc('~', out);
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -62,25 +86,54 @@ static size_t page(unsigned rows)
 	return rows > HEAD_LINES + FOOT_LINES ? rows - HEAD_LINES - FOOT_LINES : 1;
 }
 
+/* The first line of the last page. */
+static size_t last_page(unsigned rows, size_t n)
+{
+	return n > page(rows) ? n - page(rows) : 0;
+}
+
+void top_settle(struct top_view *v, unsigned rows, size_t n)
+{
+	size_t last = last_page(rows, n);
+
+	if (v->first > last)
+		v->first = last;
+}
+
 static void scroll(struct top_view *v, int key, unsigned rows, size_t n)
 {
-	size_t visible = page(rows), last = n > visible ? n - visible : 0;
-	size_t step = key == KEY_UP || key == KEY_DOWN ? 1 : visible;
+	size_t step = key == KEY_UP || key == KEY_DOWN ? 1 : page(rows);
 
 	if (key == KEY_UP || key == KEY_PAGE_UP)
 		v->first -= v->first > step ? step : v->first;
 	else if (key == KEY_DOWN || key == KEY_PAGE_DOWN)
 		v->first += step;
 	else
-		v->first = key == KEY_HOME ? 0 : last;
-	if (v->first > last)
-		v->first = last;
+		v->first = key == KEY_HOME ? 0 : last_page(rows, n);
+	top_settle(v, rows, n);
+}
+
+static void append(struct top_view *v, int key)
+{
+	size_t length = strlen(v->filter);
+	char text[UTF8_SIZE];
+	size_t n = utf8_write(text, (uint32_t)key);
+
+	if (length + n < sizeof(v->filter) && character_at(text).is_printable)
+		memcpy(v->filter + length, text, n + 1);
+}
+
+static void take_back(char *text)
+{
+	size_t last = 0;
+
+	for (size_t at = 0; text[at]; at += character_at(text + at).n)
+		last = at;
+	text[last] = '\0';
 }
 
 static void type(struct top_view *v, int key)
 {
-	size_t length = strlen(v->filter);
-
 	v->first = 0;
 	if (key == '\r' || key == '\n') {
 		v->is_typing = false;
@@ -88,10 +141,9 @@ static void type(struct top_view *v, int key)
 		v->is_typing = false;
 		v->filter[0] = '\0';
 	} else if (key == KEY_BACKSPACE) {
-		v->filter[length ? length - 1 : 0] = '\0';
-	} else if (key >= 0x20 && key < 0x7f && length + 1 < sizeof(v->filter)) {
-		v->filter[length] = (char)key;
-		v->filter[length + 1] = '\0';
+		take_back(v->filter);
+	} else if (key < KEY_UP) {
+		append(v, key);
 	}
 }
 
@@ -193,14 +245,73 @@ static double share(int64_t part, int64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void format_numbers(const struct top_facts *f, const struct top_function *function,
-			   char text[NUMBERS_SIZE + 8])
+/* @texts of the numbers that are @shown, a bit each, in their columns. */
+static void format_numbers(unsigned shown, const char *const texts[N_NUMBERS],
+			   char text[NUMBERS_SIZE])
 {
-	snprintf(text, NUMBERS_SIZE + 8, "%7.2f%% %7.2f%% | %8.2f%% %8.2f%%  ",
-		 share(function->interval.flat, f->sums.value),
-		 share(function->interval.cum, f->sums.value),
-		 share(function->all.flat, f->sums.all_value),
-		 share(function->all.cum, f->sums.all_value));
+	int length = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < N_NUMBERS && length < NUMBERS_SIZE; i++) {
+		unsigned before = shown & ((1u << i) - 1);
+		bool is_first_of_all = i >= FLAT_ALL && before && before < 1u << FLAT_ALL;
+
+		if (shown & 1u << i)
+			length += snprintf(text + length, (size_t)(NUMBERS_SIZE - length), "%s%*s",
+					   is_first_of_all ? " | "
+					   : before        ? " "
+							   : "",
+					   numbers[i].columns, texts[i]);
+	}
+	if (shown && length < NUMBERS_SIZE)
+		snprintf(text + length, (size_t)(NUMBERS_SIZE - length), "  ");
+}
+
+static void format_headings(unsigned shown, char text[NUMBERS_SIZE])
+{
+	const char *texts[N_NUMBERS];
+
+	for (int i = 0; i < N_NUMBERS; i++)
+		texts[i] = numbers[i].heading;
+	format_numbers(shown, texts, text);
+}
+
+static void format_shares(const struct top_facts *f, const struct top_function *function,
+			  unsigned shown, char text[NUMBERS_SIZE])
+{
+	const double shares[N_NUMBERS] = {
+		[FLAT] = share(function->interval.flat, f->sums.value),
+		[CUM] = share(function->interval.cum, f->sums.value),
+		[FLAT_ALL] = share(function->all.flat, f->sums.all_value),
+		[CUM_ALL] = share(function->all.cum, f->sums.all_value),
+	};
+	const char *texts[N_NUMBERS];
+	char formatted[N_NUMBERS][32];
+
+	for (int i = 0; i < N_NUMBERS; i++) {
+		snprintf(formatted[i], sizeof(formatted[i]), "%.2f%%", shares[i]);
+		texts[i] = formatted[i];
+	}
+	format_numbers(shown, texts, text);
+}
+
+/* What leaves enough room for names, a bit each. What is sorted by stays longest. */
+static unsigned choose_numbers(enum top_order order, unsigned columns)
+{
+	bool by_cum = order == TOP_BY_CUM;
+	const unsigned main = 1u << (by_cum ? CUM : FLAT), both = 1u << FLAT | 1u << CUM;
+	const unsigned choices[] = {EVERY_NUMBER, both | 1u << (by_cum ? CUM_ALL : FLAT_ALL), both,
+				    main};
+	char text[NUMBERS_SIZE];
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		size_t name = choices[i] == main ? NAME_LEAST : NAME_WANTED;
+
+		format_headings(choices[i], text);
+		if (strlen(text) + name <= columns)
+			return choices[i];
+	}
+	return 0;
 }
 
 struct canvas {
@@ -232,17 +343,17 @@ static void put_line(struct canvas *c, const char *text, bool is_first, bool is_
 }
 
 static void put_function(struct canvas *c, const struct top_facts *facts,
-			 const struct top_function *function)
+			 const struct top_function *function, unsigned shown)
 {
 	cleanup(freep) char *fitting = NULL;
-	char numbers[NUMBERS_SIZE + 8];
+	char text[NUMBERS_SIZE];
 	size_t n;
 
 	if (!next_line(c, false))
 		return;
-	format_numbers(facts, function, numbers);
-	n = strlen(numbers);
-	top_put_name(c->out, numbers, c->columns);
+	format_shares(facts, function, shown, text);
+	n = strlen(text);
+	top_put_name(c->out, text, c->columns);
 	if (n < c->columns) {
 		fitting = fit_name(function->name, c->columns - n);
 		top_put_name(c->out, fitting ? fitting : function->name, c->columns - n);
@@ -267,42 +378,43 @@ static void format_foot(const struct top_view *v, const struct top_facts *f, siz
 			 v->is_paused ? ", paused" : "");
 }
 
-void top_draw(const struct top_view *v, const struct top_facts *facts,
-	      const struct top_function *const *functions, size_t n, unsigned rows,
-	      unsigned columns, FILE *out)
+void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows, unsigned columns,
+	      FILE *out)
 {
 	struct canvas c = {out, columns, rows > FOOT_LINES ? rows - FOOT_LINES : 0};
-	char text[256];
+	unsigned shown = choose_numbers(v->order, columns);
+	char text[512];
 
-	snprintf(text, sizeof(text), "profd top: %s", facts->target);
+	snprintf(text, sizeof(text), "profd top: %s", t->facts->target);
 	put_line(&c, text, true, false);
-	format_facts(facts, text);
+	format_facts(t->facts, text);
 	put_line(&c, text, false, false);
-	put_line(&c, headings, false, true);
+	format_headings(shown, text);
+	strcat(text, FUNCTION);
+	put_line(&c, text, false, true);
 	for (size_t i = 0; v->has_help && i < ARRAY_SIZE(help); i++)
 		put_line(&c, help[i], false, false);
-	for (size_t i = v->first; !v->has_help && i < n && c.left; i++)
-		put_function(&c, facts, functions[i]);
+	for (size_t i = v->first; !v->has_help && i < t->n && c.left; i++)
+		put_function(&c, t->facts, t->functions[i], shown);
 	while (c.left)
 		put_line(&c, "", false, false);
 	c.left = rows ? 1 : 0;
-	format_foot(v, facts, n, text);
+	format_foot(v, t->facts, t->n, text);
 	put_line(&c, text, rows <= FOOT_LINES, true);
 }
 
-void top_print(const struct top_facts *facts, const struct top_function *const *functions, size_t n,
-	       size_t max, FILE *out)
+void top_print(const struct top_table *t, size_t max, FILE *out)
 {
 	char text[256];
 
-	format_facts(facts, text);
-	fprintf(out, "%s\n%s\n", text, headings);
-	for (size_t i = 0; i < n && i < max && functions[i]->interval.cum; i++) {
-		char numbers[NUMBERS_SIZE + 8];
-
-		format_numbers(facts, functions[i], numbers);
-		fputs(numbers, out);
-		top_put_name(out, functions[i]->name, SIZE_MAX);
+	format_facts(t->facts, text);
+	fprintf(out, "%s\n", text);
+	format_headings(EVERY_NUMBER, text);
+	fprintf(out, "%s" FUNCTION "\n", text);
+	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
+		format_shares(t->facts, t->functions[i], EVERY_NUMBER, text);
+		fputs(text, out);
+		top_put_name(out, t->functions[i]->name, SIZE_MAX);
 		fputc('\n', out);
 	}
 }

@@ -16,8 +16,8 @@
 /* What is asked for, by keys or options. */
 struct top_view {
 	enum top_order order;
-	char filter[TOP_FILTER_SIZE];
-	size_t first; /* line of the table that is shown first */
+	char filter[TOP_FILTER_SIZE]; /* name_filter.h */
+	size_t first;                 /* line of the table that is shown first */
 	uint64_t interval_ns;
 	bool is_typing; /* the filter */
 	bool is_paused, has_help;
@@ -33,6 +33,13 @@ struct top_facts {
 	bool is_time;    /* values are nanoseconds of CPU time */
 };
 
+/* Functions in their order, borrowed, and what is told beside them. */
+struct top_table {
+	const struct top_facts *facts;
+	const struct top_function *const *functions;
+	size_t n;
+};
+
 enum { TOP_GOES_ON, TOP_REDRAWS, TOP_QUITS };
 
 /*
@@ -40,19 +47,21 @@ enum { TOP_GOES_ON, TOP_REDRAWS, TOP_QUITS };
  * Returns TOP_*.
  */
 int top_key(struct top_view *view, int key, unsigned rows, size_t n);
+/* Scrolls back to where a table of @n functions ends now, if it has become shorter. */
+void top_settle(struct top_view *view, unsigned rows, size_t n);
 
 /*
  * Writes the lines of a screen of @rows times @columns to @out, each with what erases the rest of
- * it, from where the cursor is.
+ * it, from where the cursor is. Where there is little room, numbers give way to names.
  */
-void top_draw(const struct top_view *view, const struct top_facts *facts,
-	      const struct top_function *const *functions, size_t n, unsigned rows,
+void top_draw(const struct top_view *view, const struct top_table *table, unsigned rows,
 	      unsigned columns, FILE *out);
 /* The same as a table of at most @max functions that cost something in the interval. */
-void top_print(const struct top_facts *facts, const struct top_function *const *functions, size_t n,
-	       size_t max, FILE *out);
+void top_print(const struct top_table *table, size_t max, FILE *out);
 
-/* @text in at most @columns columns, without what is no character; what is cut ends in "~". */
+/*
+ * @text in at most @columns (characters.h), without what is no character; what is cut ends in "~".
+ */
 void top_put_name(FILE *out, const char *text, size_t columns);
 
 #endif

@@ -27,6 +27,18 @@ static struct {
 	struct termios before;
 } taken;
 
+bool terminal_is_taken(void)
+{
+	return taken.is_taken;
+}
+
+bool terminal_is_for_us(int in)
+{
+	pid_t foreground = tcgetpgrp(in);
+
+	return foreground < 0 || foreground == getpgrp();
+}
+
 void terminal_give_back(void)
 {
 	ssize_t n;
@@ -36,7 +48,8 @@ void terminal_give_back(void)
 	taken.is_taken = 0;
 	n = write(taken.out, leave, sizeof(leave) - 1);
 	(void)n;
-	tcsetattr(taken.in, TCSANOW, &taken.before);
+	if (terminal_is_for_us(taken.in))
+		tcsetattr(taken.in, TCSANOW, &taken.before);
 }
 
 static void on_fault(int number)

@@ -7,22 +7,36 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
+#include "client/top/characters.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
+#include "common/utf8.h"
+
+#define PIECE_MAX 16
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void press(struct top_view *view, const char *bytes, size_t n, unsigned rows)
+/* In pieces of @piece bytes, after each of which time may pass. */
+static void press(struct top_view *view, const char *bytes, size_t n, size_t piece, unsigned rows)
 {
-	for (size_t at = 0, used; at < n; at += used) {
-		int key = key_parse(bytes + at, n - at, &used);
+	struct keys keys = {0};
+	int key;
 
-		if (!used || used > n - at)
-			abort();
-		top_key(view, key, rows, 3);
-		if (view->first > 3 || strlen(view->filter) >= sizeof(view->filter))
-			abort();
+	for (size_t at = 0, size; at < n; at += size) {
+		size = n - at < piece ? n - at : piece;
+		memcpy(keys.bytes + keys.n, bytes + at, size);
+		keys.n += size;
+		while ((key = keys_next(&keys, at % 3 == 0)) != KEY_INCOMPLETE) {
+			top_key(view, key, rows, 3);
+			if (view->first > 3 || strlen(view->filter) >= sizeof(view->filter) ||
+			    !utf8_is_valid(view->filter))
+				abort();
+		}
+		/* There is always room for the next. */
+		if (keys.n > sizeof(keys.bytes) - PIECE_MAX)
+			keys_next(&keys, true);
 	}
 }
 
@@ -35,6 +49,13 @@ static size_t sequence(const char *text)
 		if (!strncmp(text, known[i], strlen(known[i])))
 			return strlen(known[i]);
 	return 0;
+}
+
+static unsigned columns_of(const char *text, size_t n)
+{
+	int columns = wcwidth((wchar_t)utf8_code_point(text, n));
+
+	return columns < 0 ? 1 : (unsigned)columns;
 }
 
 static void look(const char *text, size_t length, unsigned rows, unsigned columns)
@@ -52,12 +73,14 @@ static void look(const char *text, size_t length, unsigned rows, unsigned column
 			if (c < 0x20 || c == 0x7f ||
 			    (c == 0xc2 && (unsigned char)text[at + 1] < 0xa0))
 				abort();
-			/* Continuation bytes take no column. */
-			column += (c & 0xc0) != 0x80;
+			n = utf8_character(text + at, length - at);
+			if (!n)
+				abort();
+			column += n == 1 ? 1 : columns_of(text + at, n);
 			if (column > columns)
 				abort();
 		}
-		at += n ? n : 1;
+		at += n;
 	}
 	if (lines > rows)
 		abort();
@@ -78,10 +101,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 3)
 		return 0;
+	characters_begin();
 	rows = 1 + data[0] % 60;
 	columns = 1 + data[1];
 	n_keys = data[2] < size - 3 ? data[2] : size - 3;
-	press(&view, (const char *)data + 3, n_keys, rows);
+	press(&view, (const char *)data + 3, n_keys, 1 + data[0] % PIECE_MAX, rows);
 	name = strndup((const char *)data + 3 + n_keys, size - 3 - n_keys);
 	out = open_memstream(&text, &length);
 	if (!name || !out)
@@ -89,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	facts.target = name;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		functions[i].name = name;
-	top_draw(&view, &facts, all, 3, rows, columns, out);
+	top_settle(&view, rows, 3);
+	top_draw(&view, &(struct top_table){&facts, all, 3}, rows, columns, out);
 	if (fclose(out))
 		abort();
 	look(text, length, rows, columns);

@@ -115,13 +115,30 @@ static void test_width(void **state)
 	assert_int_equal(utf8_field("caf\xc3\xa9", 10), 11);
 }
 
+/* What is written is what was read, for each length and at its ends. */
+static void test_write(void **state)
+{
+	static const uint32_t codes[] = {0,      0x41,    0x7f,    0x80,    0xe9,
+					 0x7ff,  0x800,   0x20ac,  0xd7ff,  0xe000,
+					 0xffff, 0x10000, 0x1f600, 0x10ffff};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		char text[UTF8_SIZE];
+		size_t n = utf8_write(text, codes[i]);
+
+		assert_int_equal(utf8_character(text, n), n);
+		assert_int_equal(utf8_code_point(text, n), codes[i]);
+		assert_int_equal(text[n], 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_characters),
-		cmocka_unit_test(test_repair),
-		cmocka_unit_test(test_harmless),
-		cmocka_unit_test(test_width),
+		cmocka_unit_test(test_characters), cmocka_unit_test(test_repair),
+		cmocka_unit_test(test_harmless),   cmocka_unit_test(test_width),
+		cmocka_unit_test(test_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "client/top/characters.h"
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -46,10 +48,14 @@ static void test_names(void **state)
 		 8,
 		 "gr\xc3\xb6\xc3\x9f"
 		 "e::f"},
+		/* Seven columns. */
+		{"x::\xe6\xbc\xa2\xe6\xbc\xa2\xcc\x81", 7, "x::\xe6\xbc\xa2\xe6\xbc\xa2\xcc\x81"},
+		{"x::\xe6\xbc\xa2\xe6\xbc\xa2\xcc\x81", 6, "\xe6\xbc\xa2\xe6\xbc\xa2\xcc\x81"},
 		{"ngx_http_process_request_line", 10, "ngx_http_process_request_line"},
 	};
 
 	(void)state;
+	characters_begin();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *fitting = fit_name(cases[i].name, cases[i].columns);
 

@@ -55,7 +55,8 @@ static void next(struct top_functions *f, const char *text)
 {
 	struct profile *p = make(text);
 
-	assert_int_equal(top_functions_next(f, p), 0);
+	top_functions_next(f);
+	assert_int_equal(top_functions_add(f, p), 0);
 	profile_free(p);
 }
 
@@ -95,12 +96,37 @@ static void test_intervals_add_up(void **state)
 	assert_int_equal(sums.value, 3);
 	assert_int_equal(sums.all_samples, 3);
 	assert_int_equal(sums.all_value, 18);
-	assert_int_equal(top_functions_next(f, NULL), 0);
+	top_functions_next(f);
 	expect(f, TOP_BY_FLAT, "", "a 0 0 10 15; b 0 0 8 8; main 0 0 0 18");
 	expect(f, TOP_BY_FLAT, "ai", "main 0 0 0 18");
 	expect(f, TOP_BY_CUM, "none", "");
 	top_functions_free(f);
 	top_functions_free(NULL);
+}
+
+/* Windows that were taken together are one interval. */
+static void test_windows_of_an_interval(void **state)
+{
+	struct profile *more = make("a;main 4 c;main 1"), *empty;
+	struct top_functions *f;
+	struct top_sums sums;
+
+	(void)state;
+	assert_int_equal(profile_new(&empty), 0);
+	assert_int_equal(top_functions_new(&f), 0);
+	next(f, "a;main 1");
+	next(f, "a;main 2");
+	assert_int_equal(top_functions_add(f, more), 0);
+	assert_int_equal(top_functions_add(f, empty), 0);
+	expect(f, TOP_BY_FLAT, "", "a 6 6 7 7; c 1 1 1 1; main 0 7 0 8");
+	top_functions_sums(f, &sums);
+	assert_int_equal(sums.samples, 3);
+	assert_int_equal(sums.value, 7);
+	assert_int_equal(sums.all_samples, 4);
+	assert_int_equal(sums.all_value, 8);
+	top_functions_free(f);
+	profile_free(more);
+	profile_free(empty);
 }
 
 /* Recursion counts once a stack; what has no name is its file's. */
@@ -126,7 +152,8 @@ static void test_default_value(void **state)
 	(void)state;
 	assert_int_equal(profile_add_text(p, "samples", &p->default_sample_type), 0);
 	assert_int_equal(top_functions_new(&f), 0);
-	assert_int_equal(top_functions_next(f, p), 0);
+	top_functions_next(f);
+	assert_int_equal(top_functions_add(f, p), 0);
 	expect(f, TOP_BY_FLAT, "", "a 2 2 2 2; b 1 1 1 1; main 0 3 0 3");
 	top_functions_free(f);
 	profile_free(p);
@@ -164,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals_add_up),
+		cmocka_unit_test(test_windows_of_an_interval),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_default_value),
 		cmocka_unit_test(test_forgets_the_cheapest),

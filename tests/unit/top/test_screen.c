@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "client/profctl/arguments.h"
+#include "client/top/characters.h"
 #include "client/top/keys.h"
 #include "tests/support/words.h"
 
@@ -64,19 +65,27 @@ static void play(const char *text, unsigned rows, unsigned columns,
 	assert_int_equal(row + 1, rows);
 }
 
-static void draw(const struct top_view *view, unsigned rows, unsigned columns,
-		 char field[ROWS_MAX][COLUMNS_MAX + 1])
+static void draw_table(const struct top_view *view, const struct top_table *table, unsigned rows,
+		       unsigned columns, char field[ROWS_MAX][COLUMNS_MAX + 1])
 {
-	const struct top_function *all[4];
-	size_t n = list(all), length;
+	size_t length;
 	char *text;
 	FILE *out = open_memstream(&text, &length);
 
 	assert_non_null(out);
-	top_draw(view, &facts, all, n, rows, columns, out);
+	top_draw(view, table, rows, columns, out);
 	assert_int_equal(fclose(out), 0);
 	play(text, rows, columns, field);
 	free(text);
+}
+
+static void draw(const struct top_view *view, unsigned rows, unsigned columns,
+		 char field[ROWS_MAX][COLUMNS_MAX + 1])
+{
+	const struct top_function *all[4];
+	size_t n = list(all);
+
+	draw_table(view, &(struct top_table){&facts, all, n}, rows, columns, field);
 }
 
 static void test_screen(void **state)
@@ -120,10 +129,90 @@ static void test_sizes(void **state)
 			for (unsigned columns = 1; columns <= 120; columns++)
 				draw(&view, rows, columns, field);
 	}
-	view.has_help = false;
-	draw(&view, 10, 43, field);
-	assert_string_equal(field[3] + 41, "h~");
-	assert_int_equal(strlen(field[0]), strlen("profd top: everything"));
+}
+
+/* Numbers give way to names, those of the whole time first; what is sorted by stays longest. */
+static void test_narrow(void **state)
+{
+	static const struct {
+		unsigned columns;
+		enum top_order order;
+		const char *headings, *row;
+	} cases[] = {
+		{57, TOP_BY_FLAT, "    flat      cum |  flat all   cum all  function",
+		 "  75.00%   80.00% |    70.00%    90.00%  hot"},
+		{56, TOP_BY_FLAT, "    flat      cum |  flat all  function",
+		 "  75.00%   80.00% |    70.00%  hot"},
+		{56, TOP_BY_CUM, "    flat      cum |   cum all  function",
+		 "  75.00%   80.00% |    90.00%  hot"},
+		{47, TOP_BY_CUM, "    flat      cum |   cum all  function",
+		 "  75.00%   80.00% |    90.00%  hot"},
+		{46, TOP_BY_CUM, "    flat      cum  function", "  75.00%   80.00%  hot"},
+		{35, TOP_BY_FLAT, "    flat      cum  function", "  75.00%   80.00%  hot"},
+		{34, TOP_BY_FLAT, "    flat  function", "  75.00%  hot"},
+		{34, TOP_BY_CUM, "     cum  function", "  80.00%  hot"},
+		{18, TOP_BY_CUM, "     cum  function", "  80.00%  hot"},
+		{17, TOP_BY_FLAT, "function", "hot"},
+		{3, TOP_BY_FLAT, "fu~", "hot"},
+		{2, TOP_BY_FLAT, "f~", "h~"},
+		{1, TOP_BY_FLAT, "~", "~"},
+	};
+	const struct top_function hot = {.name = (char[]){"hot"},
+					 .interval = {75, 80},
+					 .all = {140, 180}};
+	const struct top_function *all[] = {&hot};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct top_view view = {.order = cases[i].order};
+		char field[ROWS_MAX][COLUMNS_MAX + 1];
+
+		draw_table(&view, &(struct top_table){&facts, all, 1}, 6, cases[i].columns, field);
+		assert_string_equal(field[2], cases[i].headings);
+		assert_string_equal(field[3], cases[i].row);
+	}
+}
+
+static void expect_name(const char *name, size_t columns, const char *wanted)
+{
+	size_t length;
+	char *text;
+	FILE *out = open_memstream(&text, &length);
+
+	assert_non_null(out);
+	top_put_name(out, name, columns);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_wide_names(void **state)
+{
+	char marks[64] = "e", kept[64] = "e";
+
+	(void)state;
+	expect_name("\xe6\xbc\xa2\xe6\xbc\xa2", 4, "\xe6\xbc\xa2\xe6\xbc\xa2");
+	/* There is no half of a wide one. */
+	expect_name("\xe6\xbc\xa2\xe6\xbc\xa2", 3, "\xe6\xbc\xa2~");
+	expect_name("\xe6\xbc\xa2\xe6\xbc\xa2", 2, "~");
+	expect_name("\xe6\xbc\xa2\xe6\xbc\xa2", 0, "");
+	expect_name("e\xcc\x81"
+		    "f",
+		    2,
+		    "e\xcc\x81"
+		    "f");
+	expect_name("e\xcc\x81"
+		    "fg",
+		    2, "e\xcc\x81~");
+	/* Heaps of marks would reach into other lines. */
+	for (unsigned i = 0; i < 20; i++) {
+		strcat(marks, "\xcc\x81");
+		if (i < 8)
+			strcat(kept, "\xcc\x81");
+	}
+	strcat(marks, "f");
+	strcat(kept, "f");
+	expect_name(marks, 2, kept);
 }
 
 static void test_table(void **state)
@@ -138,7 +227,7 @@ static void test_table(void **state)
 	assert_non_null(out);
 	cpu.is_time = true;
 	cpu.sums.value = 3000000000;
-	top_print(&cpu, all, n, 20, out);
+	top_print(&(struct top_table){&cpu, all, n}, 20, out);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "last 2.0 s: 4 samples, 1.50 CPUs; "));
 	assert_non_null(strstr(text, "%  main\n"));
@@ -203,6 +292,24 @@ static void test_scrolling(void **state)
 	assert_int_equal(v.first, 0);
 }
 
+/* The table becomes shorter, or the window higher: its end stays at the end. */
+static void test_settles(void **state)
+{
+	struct top_view v = {.first = 80};
+
+	(void)state;
+	top_settle(&v, 24, 100);
+	assert_int_equal(v.first, 80);
+	top_settle(&v, 24, 90);
+	assert_int_equal(v.first, 70);
+	top_settle(&v, 44, 90);
+	assert_int_equal(v.first, 50);
+	top_settle(&v, 44, 200);
+	assert_int_equal(v.first, 50);
+	top_settle(&v, 44, 40);
+	assert_int_equal(v.first, 0);
+}
+
 static void test_filter(void **state)
 {
 	struct top_view v = {.first = 7};
@@ -227,6 +334,33 @@ static void test_filter(void **state)
 	assert_string_equal(v.filter, "");
 }
 
+/* What is typed may be any character that can be shown; a key takes back a whole one. */
+static void test_filter_of_any_script(void **state)
+{
+	struct top_view v = {.is_typing = true};
+
+	(void)state;
+	top_key(&v, 0xfc, 24, 100);
+	top_key(&v, 0x6f22, 24, 100);
+	top_key(&v, 0x1f600, 24, 100);
+	assert_string_equal(v.filter, "\xc3\xbc\xe6\xbc\xa2\xf0\x9f\x98\x80");
+	top_key(&v, 0x9b, 24, 100);
+	top_key(&v, 0x202e, 24, 100);
+	top_key(&v, '\t', 24, 100);
+	top_key(&v, KEY_END, 24, 100);
+	assert_string_equal(v.filter, "\xc3\xbc\xe6\xbc\xa2\xf0\x9f\x98\x80");
+	top_key(&v, KEY_BACKSPACE, 24, 100);
+	top_key(&v, KEY_BACKSPACE, 24, 100);
+	assert_string_equal(v.filter, "\xc3\xbc");
+	for (unsigned i = 0; i < TOP_FILTER_SIZE; i++)
+		top_key(&v, 0x6f22, 24, 100);
+	/* 2 + 20 * 3 bytes. */
+	assert_int_equal(strlen(v.filter), 62);
+	top_key(&v, 'x', 24, 100);
+	top_key(&v, 'x', 24, 100);
+	assert_int_equal(strlen(v.filter), TOP_FILTER_SIZE - 1);
+}
+
 static void test_bytes_of_keys(void **state)
 {
 	static const struct {
@@ -235,7 +369,7 @@ static void test_bytes_of_keys(void **state)
 		size_t used;
 	} cases[] = {
 		{"q", 'q', 1},
-		{"\x1b", KEY_ESCAPE, 1},
+		{"\x1b", KEY_INCOMPLETE, 1},
 		{"\x1bq", KEY_ESCAPE, 1},
 		{"\x1b[A", KEY_UP, 3},
 		{"\x1bOB", KEY_DOWN, 3},
@@ -245,20 +379,89 @@ static void test_bytes_of_keys(void **state)
 		{"\x1b[H", KEY_HOME, 3},
 		{"\x1b[4~", KEY_END, 4},
 		{"\x1b[99999999999~", KEY_NONE, 14},
-		{"\x1b[", KEY_NONE, 2},
-		{"\x1b[1;", KEY_NONE, 4},
+		{"\x1b[", KEY_INCOMPLETE, 2},
+		{"\x1b[1;", KEY_INCOMPLETE, 4},
+		{"\x1bO", KEY_INCOMPLETE, 2},
+		/* Broken off: what follows is not swallowed. */
+		{"\x1b[\x1b[A", KEY_NONE, 2},
+		{"\x1b[1\xc3\xbc", KEY_NONE, 3},
+		{"\x1b[\x7f", KEY_NONE, 2},
+		{"\x1b[~", KEY_NONE, 3},
+		{"\x1b\x1b[A", KEY_ESCAPE, 1},
 		{"\b", KEY_BACKSPACE, 1},
+		{"\x7f", KEY_BACKSPACE, 1},
 		{"\x80", KEY_NONE, 1},
+		{"\xc3\xbcx", 0xfc, 2},
+		{"\xe6\xbc\xa2", 0x6f22, 3},
+		{"\xf0\x9f\x98\x80", 0x1f600, 4},
+		{"\xc3", KEY_INCOMPLETE, 1},
+		{"\xe6\xbc", KEY_INCOMPLETE, 1},
+		{"\xf0\x9f\x98", KEY_INCOMPLETE, 1},
+		{"\xe6xx", KEY_NONE, 1},
+		{"\xc3x", KEY_NONE, 1},
+	};
+	/* If no more is to come. */
+	static const struct {
+		const char *bytes;
+		int key;
+		size_t used;
+	} last[] = {
+		{"\x1b", KEY_ESCAPE, 1}, {"\x1b[", KEY_NONE, 2},    {"\x1b[1;", KEY_NONE, 4},
+		{"\x1b[A", KEY_UP, 3},   {"\xe6\xbc", KEY_NONE, 1},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		size_t used = 0;
 
-		assert_int_equal(key_parse(cases[i].bytes, strlen(cases[i].bytes), &used),
+		assert_int_equal(key_parse(cases[i].bytes, strlen(cases[i].bytes), false, &used),
 				 cases[i].key);
 		assert_int_equal(used, cases[i].used);
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
+		size_t used = 0;
+
+		assert_int_equal(key_parse(last[i].bytes, strlen(last[i].bytes), true, &used),
+				 last[i].key);
+		assert_int_equal(used, last[i].used);
+	}
+}
+
+static void send_bytes(struct keys *k, const char *bytes)
+{
+	memcpy(k->bytes + k->n, bytes, strlen(bytes));
+	k->n += strlen(bytes);
+}
+
+/* In whatever pieces keys come. */
+static void test_pieces_of_keys(void **state)
+{
+	struct keys k = {0};
+
+	(void)state;
+	assert_int_equal(keys_next(&k, true), KEY_INCOMPLETE);
+	send_bytes(&k, "x\x1b");
+	assert_int_equal(keys_next(&k, false), 'x');
+	assert_int_equal(keys_next(&k, false), KEY_INCOMPLETE);
+	send_bytes(&k, "[");
+	assert_int_equal(keys_next(&k, false), KEY_INCOMPLETE);
+	send_bytes(&k, "Ay");
+	assert_int_equal(keys_next(&k, false), KEY_UP);
+	assert_int_equal(keys_next(&k, false), 'y');
+	assert_int_equal(k.n, 0);
+	send_bytes(&k, "\x1b");
+	assert_int_equal(keys_next(&k, false), KEY_INCOMPLETE);
+	assert_int_equal(keys_next(&k, true), KEY_ESCAPE);
+	assert_int_equal(k.n, 0);
+	/* What is no key is passed over. */
+	send_bytes(&k, "\x80\x1b[99~q");
+	assert_int_equal(keys_next(&k, false), 'q');
+	/* Nothing waits for room. */
+	send_bytes(&k, "\x1b[");
+	while (k.n < sizeof(k.bytes))
+		send_bytes(&k, "1");
+	assert_int_equal(keys_next(&k, false), KEY_INCOMPLETE);
+	assert_int_equal(k.n, 0);
 }
 
 static int parse(const char *line, struct top_arguments *ret, struct usage_message *message)
@@ -300,10 +503,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_screen),        cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_narrow),        cmocka_unit_test(test_wide_names),
 		cmocka_unit_test(test_table),         cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_scrolling),     cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_bytes_of_keys), cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_scrolling),     cmocka_unit_test(test_settles),
+		cmocka_unit_test(test_filter),        cmocka_unit_test(test_filter_of_any_script),
+		cmocka_unit_test(test_bytes_of_keys), cmocka_unit_test(test_pieces_of_keys),
+		cmocka_unit_test(test_arguments),
 	};
 
+	characters_begin();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
