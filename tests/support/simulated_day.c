@@ -29,7 +29,7 @@
 #include "common/store/names.h"
 #include "daemon/control/session_set.h"
 #include "daemon/control/session_system.h"
-#include "daemon/ingest/sources.h"
+#include "tests/support/source_scripted.h"
 
 #define NS         UINT64_C(1000000000)
 #define MINUTE     (60 * NS)
