@@ -15,6 +15,7 @@
 
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
+#include "tests/support/symtab_from_elf.h"
 #include "tests/unit/symbols/symbol_at.h"
 
 #define BASE 0x401000ull
