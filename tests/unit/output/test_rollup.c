@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Roll-up over a fake clock: what the minutes held the hour holds. */
-#include "common/profile/merge.h"
 #include "common/profile/windows.h"
 #include "tests/unit/output/rollup_fixture.h"
 
