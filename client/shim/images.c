@@ -70,15 +70,6 @@ int images_new(struct images **ret)
 	return 0;
 }
 
-void images_free(struct images *images)
-{
-	if (!images)
-		return;
-	free(images->views[0].text);
-	free(images->views[1].text);
-	munmap(images, sizeof(*images));
-}
-
 /* The table's slot of the image that @line maps, compiled unless it is there already. */
 static uint32_t slot_of(struct images *images, const struct maps_line *line)
 {

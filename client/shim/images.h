@@ -24,9 +24,8 @@
 struct images;
 struct images_view;
 
-/* Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. It stays: handlers of other threads may look at it at any time. */
 int images_new(struct images **ret);
-void images_free(struct images *images);
 
 /*
  * Makes a new view, if the one there is may be out of date: libraries were loaded or unloaded

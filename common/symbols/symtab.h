@@ -36,11 +36,6 @@ struct symtab_symbol {
 struct symtab;
 
 /*
- * Reads the ELF file @fd (not mapped: a file cut short by its owner must not raise SIGBUS); blocks
- * on the disk, does not move @fd's offset. Returns SYMTAB_E_* or negative errno.
- */
-int symtab_from_elf(struct symtab **ret, int fd);
-/*
  * Pure: text in /proc/kallsyms' format. Takes text symbols (t, T, w, W) only. @module: NULL for
  * the kernel proper, else the symbols of that module. SYMTAB_E_NONE too when all addresses are 0
  * (kptr_restrict). The last symbol of the table has no end: ask for addresses of the kernel or the

@@ -22,7 +22,7 @@ struct aggregate {
 	uint32_t n_entries, entry_capacity;
 	struct thread_name *names;
 	uint32_t n_names, name_capacity;
-	uint64_t count, weight;
+	uint64_t count;
 };
 
 int aggregate_new(struct aggregate **ret, size_t max_bytes)
@@ -190,7 +190,6 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 	entry->count += count;
 	entry->weight += weight;
 	a->count += count;
-	a->weight += weight;
 	return AGGREGATE_E_OK;
 }
 
@@ -213,11 +212,6 @@ const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_nam
 uint64_t aggregate_count(const struct aggregate *a)
 {
 	return a->count;
-}
-
-uint64_t aggregate_weight(const struct aggregate *a)
-{
-	return a->weight;
 }
 
 size_t aggregate_bytes(const struct aggregate *a)

@@ -58,9 +58,8 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n);
 struct stack aggregate_stack(const struct aggregate *a, uint32_t stack);
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name);
-/* Sums over all entries. */
+/* Samples, all entries together. */
 uint64_t aggregate_count(const struct aggregate *a);
-uint64_t aggregate_weight(const struct aggregate *a);
 /* Heap memory held, bytes. */
 size_t aggregate_bytes(const struct aggregate *a);
 

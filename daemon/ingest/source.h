@@ -5,7 +5,7 @@
 /*
  * A source delivers samples and process events. Implementations: source_bpf.c (the ordinary one),
  * source_perf.c (plain perf rings, where BPF cannot be had), source_shim.c (programs that sample
- * themselves), source_replay.c (a recorded file), source_scripted.c (tests).
+ * themselves), source_replay.c (a recorded file), tests/support/source_scripted.h.
  *
  * Order: before a sample is delivered, every process event with an earlier time stamp has been.
  *

@@ -22,11 +22,6 @@ int source_replay_new(struct source **ret, const struct source_options *options,
  */
 const char *source_replay_complaint(struct source *source);
 
-/* Tests: delivers what script_* appended, in that order. All that they point to is copied. */
-int source_scripted_new(struct source **ret, const struct source_options *options);
-int source_scripted_add_sample(struct source *source, const struct sample *sample);
-int source_scripted_add_event(struct source *source, const struct process_event *event);
-
 /*
  * Records everything that passes, for source_replay: a sink that writes to a file and hands on to
  * @next. Write errors end the recording, not the profiling.

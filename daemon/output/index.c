@@ -176,10 +176,9 @@ void index_sort(struct index_shelf *shelf)
 	queue_sort(&shelf->legacy);
 }
 
-void index_pop(struct index *index, struct index_queue *queue)
+/* @file is the queue's no longer. */
+static void forget(struct index *index, struct index_queue *queue, struct index_file *file)
 {
-	struct index_file *file = &queue->files[queue->first++];
-
 	index->blocks -= file->blocks;
 	index->n_files--;
 	free(file->tail);
@@ -188,16 +187,14 @@ void index_pop(struct index *index, struct index_queue *queue)
 		queue->first = queue->end = 0;
 }
 
+void index_pop(struct index *index, struct index_queue *queue)
+{
+	forget(index, queue, &queue->files[queue->first++]);
+}
+
 void index_pop_last(struct index *index, struct index_queue *queue)
 {
-	struct index_file *file = &queue->files[--queue->end];
-
-	index->blocks -= file->blocks;
-	index->n_files--;
-	free(file->tail);
-	file->tail = NULL;
-	if (queue->first == queue->end)
-		queue->first = queue->end = 0;
+	forget(index, queue, &queue->files[--queue->end]);
 }
 
 void index_remove(struct index *index, struct index_queue *queue, size_t i)

@@ -395,20 +395,26 @@ static int submit(struct output *o, struct job *job)
 	return r;
 }
 
+/* Takes @job over; @snapshot only where it succeeds. */
+static int submit_snapshot(struct output *o, struct job *job, struct snapshot *snapshot)
+{
+	int r;
+
+	job->snapshot = snapshot;
+	r = submit(o, job);
+	if (r) {
+		job->snapshot = NULL;
+		job_free(job);
+	}
+	return r;
+}
+
 int output_submit(struct output *o, struct snapshot *snapshot)
 {
 	cleanup(job_freep) struct job *job = NULL;
 	int r = job_new(&job, JOB_WRITE, snapshot->request);
 
-	if (r)
-		return r;
-	job->snapshot = snapshot;
-	r = submit(o, job);
-	if (r)
-		job->snapshot = NULL; /* the caller's still */
-	else
-		job = NULL;
-	return r;
+	return r ? r : submit_snapshot(o, steal_ptr(&job), snapshot);
 }
 
 int output_submit_epoch(struct output *o, void *request)
@@ -474,13 +480,7 @@ int output_submit_collect(struct output *o, const struct collect_options *option
 			return error_origin(-ENOMEM);
 		job->collect_options.service = job->service;
 	}
-	job->snapshot = open;
-	r = submit(o, job);
-	if (r)
-		job->snapshot = NULL; /* the caller's still */
-	else
-		job = NULL;
-	return r;
+	return submit_snapshot(o, steal_ptr(&job), open);
 }
 
 int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request)

@@ -57,7 +57,7 @@ struct image_table {
 	size_t n_held;
 	size_t n_local; /* entries whose identity has a root */
 	size_t n_open, max_open;
-	uint64_t n_avoided, n_closed;
+	uint64_t n_avoided;
 };
 
 int image_table_new(struct image_table **ret, int proc_fd)
@@ -132,7 +132,6 @@ static void make_room(struct image_table *t)
 			continue;
 		lent_fd_give_up((struct lent_fd){&h->image->fd, &h->image->n_lent});
 		t->n_open--;
-		t->n_closed++;
 		if (h->entry)
 			h->entry->retry_ns = 0;
 	}
@@ -386,11 +385,6 @@ uint64_t image_table_avoided(const struct image_table *t)
 size_t image_table_open(const struct image_table *t)
 {
 	return t->n_open;
-}
-
-uint64_t image_table_closed(const struct image_table *t)
-{
-	return t->n_closed;
 }
 
 size_t image_table_bytes(const struct image_table *t)

@@ -47,9 +47,8 @@ void image_table_sweep(struct image_table *t);
 size_t image_table_count(const struct image_table *t);
 /* Images without a file because it is on FUSE, since the start. */
 uint64_t image_table_avoided(const struct image_table *t);
-/* Files that are open; and those that were closed to make room, since the start. */
+/* Files that are open. */
 size_t image_table_open(const struct image_table *t);
-uint64_t image_table_closed(const struct image_table *t);
 size_t image_table_bytes(const struct image_table *t);
 
 #endif

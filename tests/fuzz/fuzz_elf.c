@@ -9,6 +9,7 @@
 
 #include "common/image/elf.h"
 #include "common/symbols/symtab.h"
+#include "tests/support/symtab_from_elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
-from pprof_edit import message, part  # pylint: disable=wrong-import-position
+from pprof_edit import Strings, message, part  # pylint: disable=wrong-import-position
 
 TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("space", "bytes")]
 NAMES = ["main", "run", "work", "alloc", "tcmalloc::New(unsigned long)", "tcmalloc::Keep(int)",
@@ -21,14 +21,6 @@ MAPPINGS = [("/usr/bin/app", "a1"), ("/usr/lib/libc.so.6", "b2"), ("", ""), ("[v
             ("/usr/lib/liballoc.so", "")]
 DROP = r"tcmalloc.*|runtime\.malloc.*|b"
 KEEP = r"tcmalloc::Keep"
-
-
-class Strings:
-    def __init__(self):
-        self.all = {"": 0}
-
-    def __call__(self, text):
-        return self.all.setdefault(text, len(self.all))
 
 
 class Tables:

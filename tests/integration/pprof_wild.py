@@ -7,7 +7,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
-from pprof_edit import message, part  # pylint: disable=wrong-import-position
+from pprof_edit import Strings, message, part  # pylint: disable=wrong-import-position
 
 TYPES = [("samples", "count"), ("cpu", "nanoseconds"), ("heap", "bytes"), ("wall", "us"),
          ("inuse_space", "kilobytes"), ("alloc_objects", "count"), ("contentions", "count"),
@@ -36,14 +36,6 @@ DROPS = [r"tcmalloc.*|runtime\.malloc.*|b", r".*", r"a|b|c|d", r"operator new\(u
 KEEPS = ["", "", r"tcmalloc::New", r"a", r".*", r"main.*", r"eval"]
 NUMBERS = [0, 1, 1, 2, 3, 7, 64, 512, 1000, 1024, 1500, 4096, 65536, 999999, 1 << 20, 3 << 20,
            5 * 10 ** 8, 10 ** 9, 61 * 10 ** 9, 10 ** 12, 1 << 40]
-
-
-class Strings:
-    def __init__(self):
-        self.all = {"": 0}
-
-    def __call__(self, text):
-        return self.all.setdefault(text, len(self.all))
 
 
 class Wild:

@@ -3,6 +3,16 @@
 from pprof_file import fields
 
 
+class Strings:
+    """A profile's table of strings: the index of each."""
+
+    def __init__(self):
+        self.all = {"": 0}
+
+    def __call__(self, text):
+        return self.all.setdefault(text, len(self.all))
+
+
 def number(value):
     out = bytearray()
     value &= (1 << 64) - 1

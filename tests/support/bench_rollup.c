@@ -25,6 +25,8 @@
 #include "daemon/output/batch.h"
 #include "daemon/output/rollup.h"
 #include "daemon/output/store.h"
+#include "tests/support/must.h"
+#include "tests/support/random.h"
 
 #define BEGIN_S   UINT64_C(1795251600) /* 2026-11-21T09:00:00Z */
 #define MAX_BYTES ((size_t)8 << 20)    /* profd's at the default budget */
@@ -46,14 +48,6 @@ struct bench {
 	unsigned load_mib;
 };
 
-static void must(int r, const char *what)
-{
-	if (r >= 0)
-		return;
-	fprintf(stderr, "bench_rollup: %s: %s\n", what, strerror(-r));
-	exit(EXIT_FAILURE);
-}
-
 static double seconds(clockid_t clock)
 {
 	struct timespec ts;
@@ -64,8 +58,7 @@ static double seconds(clockid_t clock)
 
 static uint32_t chance(struct bench *b, uint32_t n)
 {
-	b->random = b->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (uint32_t)((b->random >> 33) % n);
+	return random_next(&b->random) % n;
 }
 
 /* A call into function @f, somewhere in it. */

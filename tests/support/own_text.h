@@ -2,10 +2,19 @@
 #ifndef PROFD_TESTS_OWN_TEXT_H
 #define PROFD_TESTS_OWN_TEXT_H
 
-/* Where the test's own program was loaded: its executable segment, dl_iterate_phdr(3). */
+/*
+ * Where the test's own program was loaded: its executable segment, dl_iterate_phdr(3); and a
+ * function in it.
+ */
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
+
+static __attribute__((noinline, used)) int the_target(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
 
 struct own_text {
 	ElfW(Phdr) segment;

@@ -29,7 +29,9 @@
 #include "common/store/names.h"
 #include "daemon/control/session_set.h"
 #include "daemon/control/session_system.h"
-#include "daemon/ingest/sources.h"
+#include "tests/support/must.h"
+#include "tests/support/random.h"
+#include "tests/support/source_scripted.h"
 
 #define NS         UINT64_C(1000000000)
 #define MINUTE     (60 * NS)
@@ -106,19 +108,10 @@ static void check(struct day *d, bool good, const char *name, const char *format
 	putchar('\n');
 }
 
-static void must(int r, const char *what)
-{
-	if (r >= 0)
-		return;
-	fprintf(stderr, "simulated_day: %s: %s\n", what, strerror(-r));
-	exit(EXIT_FAILURE);
-}
-
 /* The same day each time. */
 static uint64_t chance(struct day *d, uint64_t n)
 {
-	d->random = d->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (d->random >> 33) % n;
+	return random_next(&d->random) % n;
 }
 
 static int folder_at(int parent, const char *name)

@@ -24,6 +24,7 @@
 #include "daemon/output/listing.h"
 #include "daemon/output/retention.h"
 #include "daemon/output/store.h"
+#include "tests/support/must.h"
 
 #define N_SERVICES 200u
 #define HOUR_S     3600u
@@ -69,14 +70,6 @@ static void check(bool good, const char *name, const char *format, ...)
 	vprintf(format, args);
 	va_end(args);
 	putchar('\n');
-}
-
-static void must(int r, const char *what)
-{
-	if (r >= 0)
-		return;
-	fprintf(stderr, "simulated_week: %s: %s\n", what, strerror(-r));
-	exit(EXIT_FAILURE);
 }
 
 static double seconds(void)

@@ -24,6 +24,7 @@
 #include "daemon/output/kernel_images.h"
 #include "daemon/resolve/process.h"
 #include "tests/support/files.h"
+#include "tests/support/symtab_from_elf.h"
 
 #define PRINT_TEXT_MAX 320
 

@@ -34,6 +34,7 @@
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/maps.h"
 #include "daemon/resolve/table_loader.h"
+#include "tests/support/symtab_from_elf.h"
 
 #define DEPTH_MAX    2048
 #define MAPPINGS_MAX 64

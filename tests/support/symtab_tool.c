@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/symbols/symtab.h"
 #include "tests/support/files.h"
+#include "tests/support/symtab_from_elf.h"
 
 static int load(const char *path, const char *module, struct symtab **ret, uint64_t *ret_ns)
 {

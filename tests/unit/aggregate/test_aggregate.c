@@ -12,16 +12,10 @@
 #include "common/frame.h"
 #include "common/reasons.h"
 #include "daemon/aggregate/aggregate.h"
+#include "tests/support/random.h"
 
 #define N_SAMPLES  40000
 #define N_DISTINCT 4000
-
-/* A small generator, so that a failure repeats (Numerical Recipes' constants). */
-static uint32_t next_random(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
-}
 
 /* Stack number @n: its frames differ from those of other numbers in a few words only. */
 static struct stack make_stack(uint32_t n, uint64_t frames[8])
@@ -42,13 +36,13 @@ static void test_counts_equal_a_plain_list(void **state)
 	static uint64_t counts[N_DISTINCT], weights[N_DISTINCT];
 	const struct aggregate_entry *entries;
 	uint64_t frames[8];
-	uint32_t seed = 1;
+	uint64_t seed = 1;
 	size_t n;
 
 	(void)state;
 	assert_int_equal(aggregate_new(&a, SIZE_MAX), 0);
 	for (int i = 0; i < N_SAMPLES; i++) {
-		uint32_t which = next_random(&seed) % N_DISTINCT;
+		uint32_t which = random_next(&seed) % N_DISTINCT;
 		struct aggregate_key key = {.process = 1 + which % 3,
 					    .generation = which % 2,
 					    .thread_name = which % 5 ? "worker" : "main",

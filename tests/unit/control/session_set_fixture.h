@@ -23,7 +23,7 @@
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "daemon/control/session_set.h"
-#include "daemon/ingest/sources.h"
+#include "tests/support/source_scripted.h"
 #include "tests/support/temp_folder.h"
 
 struct world {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "daemon/control/samplers.h"
-#include "daemon/ingest/sources.h"
+#include "tests/support/source_scripted.h"
 
 struct world {
 	struct source *source;

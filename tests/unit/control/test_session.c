@@ -306,10 +306,21 @@ static void add_ended(struct session *s, struct process *p, uint64_t leaf, unsig
 	assert_int_equal(session_add(s, &sample, p), SESSION_E_OK);
 }
 
-/* How the counted stacks ended, also after some of them are lost with their window. */
 static bool wants_pid(void *userdata, const struct snapshot_process *p)
 {
 	return p->pid == *(const pid_t *)userdata;
+}
+
+static uint64_t weight_of(const struct aggregate *a)
+{
+	const struct aggregate_entry *entries;
+	uint64_t weight = 0;
+	size_t n;
+
+	entries = aggregate_entries(a, &n);
+	for (size_t i = 0; i < n; i++)
+		weight += entries[i].weight;
+	return weight;
 }
 
 static void test_a_copy_leaves_the_window_as_it_is(void **state)
@@ -335,7 +346,7 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 					     &pid, &copy),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
-	assert_int_equal(aggregate_weight(copy->aggregate), 40);
+	assert_int_equal(weight_of(copy->aggregate), 40);
 	assert_int_equal(copy->n_processes, 1);
 	assert_string_equal(copy->processes[0].service, "a.service");
 	assert_int_equal(copy->start_ns, 3000);
@@ -365,6 +376,7 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	process_unref(b);
 }
 
+/* How the counted stacks ended, also after some of them are lost with their window. */
 static void test_stacks_are_counted_by_their_end(void **state)
 {
 	struct session *s = make_session((struct session_request){.target = TARGET_UID});

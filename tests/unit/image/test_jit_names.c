@@ -14,16 +14,10 @@
 #include <cmocka.h>
 
 #include "common/image/jit_names.h"
+#include "tests/support/random.h"
 
 #define ADDRESSES 256
 #define RANGES    60
-
-/* The same sequence each time (a linear congruence, Knuth's MMIX). */
-static unsigned draw(uint64_t *seed, unsigned below)
-{
-	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(*seed >> 33) % below;
-}
 
 static void check(const struct jit_names *j, const unsigned *named)
 {
@@ -60,13 +54,14 @@ static void test_against_writing_down_each_address(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
 		cleanup(jit_names_freep) struct jit_names *j = NULL;
-		unsigned named[ADDRESSES] = {0}, n = 1 + draw(&seed, RANGES), longest;
+		unsigned named[ADDRESSES] = {0}, n = 1 + random_next(&seed) % RANGES, longest;
 		char text[RANGES * 32];
 		size_t length = 0;
 
-		longest = 1 + draw(&seed, ADDRESSES);
+		longest = 1 + random_next(&seed) % ADDRESSES;
 		for (unsigned i = 1; i <= n; i++) {
-			unsigned start = draw(&seed, ADDRESSES), size = 1 + draw(&seed, longest);
+			unsigned start = random_next(&seed) % ADDRESSES,
+				 size = 1 + random_next(&seed) % longest;
 
 			if (start + size > ADDRESSES)
 				size = ADDRESSES - start;

@@ -11,15 +11,10 @@
 
 #include "common/cleanup.h"
 #include "common/image/names_merge.h"
+#include "tests/support/random.h"
 
 #define BASE  0x1000u
 #define N_MAX 48u
-
-static uint32_t random_next(uint64_t *seed)
-{
-	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(*seed >> 33);
-}
 
 /* --- the rules once more, without any cleverness ------------------------------------------------
  */

@@ -17,6 +17,7 @@
 
 #include "daemon/ingest/replay_format.h"
 #include "daemon/ingest/sources.h"
+#include "tests/support/source_scripted.h"
 
 /* Everything that was delivered, in order, as text: so two deliveries compare as two strings. */
 struct journal {
@@ -136,7 +137,7 @@ static void play_script(const struct source_sink *sink, unsigned n)
 	const struct source_options options = {.sink = sink};
 	static uint64_t frames[SAMPLE_FRAMES_MAX];
 	struct source_stats stats;
-	struct source *source;
+	struct source *source = NULL;
 	unsigned sampler;
 
 	for (unsigned i = 0; i < SAMPLE_FRAMES_MAX; i++)
@@ -469,7 +470,7 @@ static void test_script_of_an_unfinished_sample(void **state)
 				   .stack_length = sizeof(stack)};
 	uint64_t frames[] = {1, 2, 3};
 	struct sample s = sample_at(1, frames, 3);
-	struct source *source;
+	struct source *source = NULL;
 
 	(void)state;
 	s.rest = &rest;

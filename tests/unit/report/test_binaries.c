@@ -27,12 +27,6 @@
 #define OTHER_ID "000102030405060708090a0b0c0d0e0f10111213"
 #define GONE     "/no/such/folder/prog"
 
-static __attribute__((noinline, used)) int the_target(int x)
-{
-	__asm__ volatile("" : "+r"(x));
-	return x + 1;
-}
-
 struct world {
 	struct temp_folder folder;
 	char id[OBJECT_ID_SIZE]; /* of the test's own program */

@@ -84,18 +84,18 @@ static void test_units(void **state)
 	input = fixture_input(f);
 	input.type = 1;
 	input.total = 3020 * MS;
-	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	text = fixture_show(f, &view_text, &options, &input);
 	assert_contains(text, "        3s 99.34% 99.34%         3s 99.34%  a\n");
 	assert_contains(text, "     0.02s  0.66%   100%      0.02s  0.66%  b\n");
 	free(text);
 	options.unit = "ms";
 	options.divide_by = 2;
-	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	text = fixture_show(f, &view_text, &options, &input);
 	assert_contains(text, "    1500ms 99.34% 99.34%     1500ms 99.34%  a\n");
 	free(text);
 	options.unit = "auto";
 	options.divide_by = 1;
-	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	text = fixture_show(f, &view_text, &options, &input);
 	assert_contains(text, "      20ms  0.66%   100%       20ms  0.66%  b\n");
 	free(text);
 }
@@ -126,7 +126,7 @@ static void test_header(void **state)
 	input = fixture_input(f);
 	input.notes = notes;
 	input.n_notes = 1;
-	assert_int_equal(fixture_try(f, &view_text, NULL, &input, &text), 0);
+	text = fixture_show(f, &view_text, NULL, &input);
 	assert_contains(text, "Merged from 2 files\nFile: server\nBuild ID: abcd\ntold?by hand\n"
 			      "Type: samples\nTime: Nov 14, 2023 at 10:13pm (UTC)\n"
 			      "Duration: 2.50s, Total samples = 100\n"
@@ -138,7 +138,7 @@ static void test_header(void **state)
 	options.unit = "auto";
 	input.type = 1;
 	input.total = 1250 * MS;
-	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	text = fixture_show(f, &view_text, &options, &input);
 	assert_contains(text, "Duration: 2.50s, Total samples = 1.25s (50.00%)\n");
 	free(text);
 }
@@ -345,7 +345,7 @@ static void test_smallest(void **state)
 	input = fixture_input(f);
 	input.type = 1;
 	input.total = 5001 * MS;
-	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	text = fixture_show(f, &view_text, &options, &input);
 	assert_contains(text, "    5001ms   100%   100%     5001ms   100%  work\n");
 	assert_contains(text, "         0     0%   100%        1ms  0.02%  rare\n");
 }
@@ -365,7 +365,7 @@ static void test_traces_mean(void **state)
 	input = fixture_input(f);
 	input.type = 1;
 	input.mean = true;
-	assert_int_equal(fixture_try(f, &view_traces, &options, &input, &text), 0);
+	text = fixture_show(f, &view_traces, &options, &input);
 	assert_contains(text, "      both:  x\n      both:  5\n       5ms   main\n");
 }
 

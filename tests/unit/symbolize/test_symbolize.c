@@ -21,12 +21,6 @@
 #define MODULE   UINT64_C(0xffffffffc0200000)
 #define OTHER_ID "000102030405060708090a0b0c0d0e0f10111213"
 
-static __attribute__((noinline, used)) int the_target(int x)
-{
-	__asm__ volatile("" : "+r"(x));
-	return x + 1;
-}
-
 struct world {
 	struct temp_folder folder;
 	struct profile *p;

@@ -15,15 +15,11 @@
 
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
+#include "tests/support/random.h"
+#include "tests/support/symtab_from_elf.h"
 #include "tests/unit/symbols/symbol_at.h"
 
 #define BASE 0x401000ull
-
-static uint32_t random_next(uint64_t *seed)
-{
-	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(*seed >> 33);
-}
 
 /* --- the rules, as a model without any cleverness --------------------------------------------- */
 

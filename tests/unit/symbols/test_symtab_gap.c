@@ -10,15 +10,10 @@
 
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
+#include "tests/support/random.h"
 
 #define BASE 0x1000u
 #define SPAN 200u
-
-static uint32_t random_next(uint64_t *seed)
-{
-	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(*seed >> 33);
-}
 
 static struct symtab *random_table(uint64_t seed, unsigned n)
 {

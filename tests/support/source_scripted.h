@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#ifndef PROFD_TESTS_SOURCE_SCRIPTED_H
+#define PROFD_TESTS_SOURCE_SCRIPTED_H
+
 /*
- * A queue that tests fill. Samplers and filters are accepted as they come; every sample that is
- * delivered counts as seen by the sampler that it names.
+ * A source of what tests say, delivered in that order; all that it points to is copied. Samplers
+ * and filters are accepted as they come; every sample that is delivered counts as seen by the
+ * sampler that it names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +15,9 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "daemon/ingest/sources.h"
+#include "daemon/ingest/source.h"
 
-struct item {
+struct scripted_item {
 	bool is_sample;
 	struct sample sample;
 	struct process_event event;
@@ -26,18 +30,18 @@ struct source_scripted {
 	int ready; /* an eventfd that is always readable */
 	bool used[SAMPLERS_MAX];
 	struct source_stats stats[SAMPLERS_MAX];
-	struct item *items;
+	struct scripted_item *items;
 	size_t first, n_items;
 };
 
-static struct source_scripted *from_source(struct source *source)
+static inline struct source_scripted *scripted_from(struct source *source)
 {
 	return (struct source_scripted *)source;
 }
 
-static void scripted_free(struct source *source)
+static inline void scripted_free(struct source *source)
 {
-	struct source_scripted *s = from_source(source);
+	struct source_scripted *s = scripted_from(source);
 
 	for (size_t i = s->first; i < s->n_items; i++)
 		free(s->items[i].owned);
@@ -47,12 +51,12 @@ static void scripted_free(struct source *source)
 	free(s);
 }
 
-static int scripted_fd(struct source *source)
+static inline int scripted_fd(struct source *source)
 {
-	return from_source(source)->ready;
+	return scripted_from(source)->ready;
 }
 
-static void deliver(struct source_scripted *s, const struct item *item)
+static inline void scripted_deliver(struct source_scripted *s, const struct scripted_item *item)
 {
 	const struct source_sink *sink = s->options.sink;
 
@@ -65,26 +69,26 @@ static void deliver(struct source_scripted *s, const struct item *item)
 	sink->sample(sink->userdata, &item->sample);
 }
 
-static int scripted_drain(struct source *source, unsigned budget)
+static inline int scripted_drain(struct source *source, unsigned budget)
 {
-	struct source_scripted *s = from_source(source);
+	struct source_scripted *s = scripted_from(source);
 
 	for (; s->first < s->n_items; s->first++) {
-		struct item item = s->items[s->first];
+		struct scripted_item item = s->items[s->first];
 
 		if (item.is_sample && budget-- == 0)
 			return SOURCE_E_MORE;
-		deliver(s, &item);
+		scripted_deliver(s, &item);
 		free(item.owned);
 	}
 	s->first = s->n_items = 0;
 	return SOURCE_E_END;
 }
 
-static int scripted_add_sampler(struct source *source, const struct sampler_spec *spec,
-				unsigned *ret, struct source_message *message)
+static inline int scripted_add_sampler(struct source *source, const struct sampler_spec *spec,
+				       unsigned *ret, struct source_message *message)
 {
-	struct source_scripted *s = from_source(source);
+	struct source_scripted *s = scripted_from(source);
 
 	(void)spec;
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
@@ -99,43 +103,45 @@ static int scripted_add_sampler(struct source *source, const struct sampler_spec
 	return SOURCE_E_FULL;
 }
 
-static int scripted_remove_sampler(struct source *source, unsigned sampler)
+static inline int scripted_remove_sampler(struct source *source, unsigned sampler)
 {
-	from_source(source)->used[sampler] = false;
+	scripted_from(source)->used[sampler] = false;
 	return SOURCE_E_OK;
 }
 
-static int scripted_set_all(struct source *source, unsigned sampler, bool all)
+static inline int scripted_set_all(struct source *source, unsigned sampler, bool all)
 {
 	(void)source, (void)sampler, (void)all;
 	return SOURCE_E_OK;
 }
 
-static int scripted_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
+static inline int scripted_add_pid(struct source *source, unsigned sampler, pid_t pid,
+				   bool children)
 {
 	(void)source, (void)sampler, (void)pid, (void)children;
 	return SOURCE_E_OK;
 }
 
-static int scripted_remove_pid(struct source *source, unsigned sampler, pid_t pid)
+static inline int scripted_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
 	(void)source, (void)sampler, (void)pid;
 	return SOURCE_E_OK;
 }
 
-static int scripted_follow_cpus(struct source *source)
+static inline int scripted_follow_cpus(struct source *source)
 {
 	(void)source;
 	return SOURCE_E_OK;
 }
 
-static int scripted_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
+static inline int scripted_get_stats(struct source *source, unsigned sampler,
+				     struct source_stats *ret)
 {
-	*ret = from_source(source)->stats[sampler];
+	*ret = scripted_from(source)->stats[sampler];
 	return SOURCE_E_OK;
 }
 
-static uint64_t scripted_memory_bytes(struct source *source)
+static inline uint64_t scripted_memory_bytes(struct source *source)
 {
 	(void)source;
 	return 0;
@@ -156,7 +162,7 @@ static const struct source_ops scripted_ops = {
 	.memory_bytes = scripted_memory_bytes,
 };
 
-int source_scripted_new(struct source **ret, const struct source_options *options)
+static inline int source_scripted_new(struct source **ret, const struct source_options *options)
 {
 	struct source_scripted *s = calloc(1, sizeof(*s));
 
@@ -174,9 +180,9 @@ int source_scripted_new(struct source **ret, const struct source_options *option
 }
 
 /* Takes over @item->owned. */
-static int append(struct source_scripted *s, const struct item *item)
+static inline int scripted_append(struct source_scripted *s, const struct scripted_item *item)
 {
-	struct item *items = reallocarray(s->items, s->n_items + 1, sizeof(*items));
+	struct scripted_item *items = reallocarray(s->items, s->n_items + 1, sizeof(*items));
 
 	if (!items) {
 		free(item->owned);
@@ -187,9 +193,9 @@ static int append(struct source_scripted *s, const struct item *item)
 	return 0;
 }
 
-int source_scripted_add_sample(struct source *source, const struct sample *sample)
+static inline int source_scripted_add_sample(struct source *source, const struct sample *sample)
 {
-	struct item item = {.is_sample = true, .sample = *sample};
+	struct scripted_item item = {.is_sample = true, .sample = *sample};
 	size_t n_frames = sample->n_frames, n_stack = sample->rest ? sample->rest->stack_length : 0;
 	struct {
 		struct sample_rest rest;
@@ -214,12 +220,13 @@ int source_scripted_add_sample(struct source *source, const struct sample *sampl
 		item.sample.rest = &copy->rest;
 	}
 	item.owned = copy;
-	return append(from_source(source), &item);
+	return scripted_append(scripted_from(source), &item);
 }
 
-int source_scripted_add_event(struct source *source, const struct process_event *event)
+static inline int source_scripted_add_event(struct source *source,
+					    const struct process_event *event)
 {
-	struct item item = {.event = *event};
+	struct scripted_item item = {.event = *event};
 
 	if (event->kind == PROCESS_EVENT_MMAP) {
 		item.owned = strdup(event->map.path ? event->map.path : "");
@@ -227,5 +234,7 @@ int source_scripted_add_event(struct source *source, const struct process_event 
 			return error_origin(-ENOMEM);
 		item.event.map.path = item.owned;
 	}
-	return append(from_source(source), &item);
+	return scripted_append(scripted_from(source), &item);
 }
+
+#endif

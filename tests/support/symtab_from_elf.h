@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#ifndef PROFD_TESTS_SYMTAB_FROM_ELF_H
+#define PROFD_TESTS_SYMTAB_FROM_ELF_H
 
-/* One table alone: what elf_names.c does with all of a file's, done with .symtab or .dynsym. */
+/* The symbols of one table alone: what elf_names.c does with all of a file's. */
 #include "common/image/elf_image.h"
 #include "common/image/elf_symbols.h"
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
 
-int symtab_from_elf(struct symtab **ret, int fd)
+/*
+ * Of .symtab, else of .dynsym, of the ELF file @fd (not mapped: a file cut short by its owner must
+ * not raise SIGBUS), whose offset stays. Returns SYMTAB_E_* or negative errno.
+ */
+static inline int symtab_from_elf(struct symtab **ret, int fd)
 {
 	cleanup(symtab_entries_deinit) struct symtab_entries list = {0};
 	cleanup(elf_image_deinit) struct elf_image image = {0};
@@ -31,3 +37,5 @@ int symtab_from_elf(struct symtab **ret, int fd)
 	}
 	return symtab_build(ret, &list, false, table.names ? elf_table_names_max(&table) : 0);
 }
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* What the minutes held is there still, whatever happens while they are rolled up. */
+#include "tests/unit/output/rollup_fixture.h"
+
+/* The calls that are still done; then the process is dead, and none of its calls does anything. */
+static unsigned calls_left;
+
+static bool is_dead(void)
+{
+	errno = EIO;
+	return calls_left == 0 || --calls_left == 0;
+}
+
+static int dying_open(int folder, const char *name, int flags, mode_t mode)
+{
+	return is_dead() ? -1 : file_ops_system.open(folder, name, flags, mode);
+}
+
+static ssize_t dying_write(int fd, const void *data, size_t length)
+{
+	return is_dead() ? -1 : file_ops_system.write(fd, data, length);
+}
+
+static int dying_sync_file(int fd)
+{
+	return is_dead() ? -1 : file_ops_system.sync_file(fd);
+}
+
+static int dying_rename(int folder, const char *from, const char *to, unsigned flags)
+{
+	return is_dead() ? -1 : file_ops_system.rename(folder, from, to, flags);
+}
+
+static int dying_sync_folder(int fd)
+{
+	return is_dead() ? -1 : file_ops_system.sync_folder(fd);
+}
+
+static int dying_unlink(int folder, const char *name, int flags)
+{
+	return is_dead() ? -1 : file_ops_system.unlink(folder, name, flags);
+}
+
+/* Killed before any of its calls that change the store, it leaves the minutes or the hour. */
+static void test_killed(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct file_ops ops = {.make_folder = file_ops_system.make_folder,
+			       .open = dying_open,
+			       .write = dying_write,
+			       .sync = file_ops_system.sync,
+			       .sync_file = dying_sync_file,
+			       .rename = dying_rename,
+			       .sync_folder = dying_sync_folder,
+			       .unlink = dying_unlink};
+	unsigned n_minutes = 0, n_hours = 0;
+	bool died = true;
+
+	for (unsigned n = 1; died; n++) {
+		uint64_t at = T0 + n * HOUR;
+		struct writer *w = open_writer(f, &o, &file_ops_system, at);
+		struct census before, after;
+
+		for (unsigned i = 0; i < 4; i++) {
+			struct snapshot *s = everything_at(f, at + i * 60);
+
+			s->formats = FORMAT_PPROF;
+			write_quietly(w, s, at + i * 60 + 60);
+		}
+		writer_free(w);
+		before = take_census(f);
+		calls_left = UINT_MAX;
+		w = open_writer(f, &o, &ops, at);
+		calls_left = n;
+		roll(w, at + 2 * HOUR);
+		died = calls_left == 0;
+		writer_free(w);
+		calls_left = UINT_MAX;
+
+		w = open_writer(f, &o, &file_ops_system, at);
+		after = take_census(f);
+		assert_int_equal(after.pprof, before.pprof);
+		assert_int_equal(after.n_temporary, 0);
+		assert_in_range(after.n_pprof, 3 * n, before.n_pprof);
+		n_minutes += after.n_pprof == before.n_pprof;
+		n_hours += after.n_pprof == 3 * n;
+		roll(w, at + 2 * HOUR);
+		assert_int_equal(take_census(f).n_pprof, 3 * n);
+		assert_int_equal(take_census(f).pprof, before.pprof);
+		writer_free(w);
+	}
+	assert_true(n_minutes >= 4 && n_hours >= 2);
+}
+
+/* Stopped after any number of steps, it leaves the minutes or the hour, and nothing else. */
+static void test_reset(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = NULL;
+	cleanup(rollup_freep) struct rollup *r = NULL;
+	int e = ROLLUP_E_OK;
+	uint64_t blocks;
+
+	for (unsigned i = 0; i < 130; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 20,
+								       i < 3 ? 2500 : 1, 0, 10);
+
+		put_window(f, T0 + i * 20, p);
+	}
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(rollup_new(&r, store, 1 << 20), 0);
+	for (unsigned n = 1; e != ROLLUP_E_IDLE; n++) {
+		struct census census;
+
+		for (unsigned i = 0; i < n && e == ROLLUP_E_OK; i++)
+			e = rollup_step(r, T0 + 2 * HOUR, T0 + 3 * HOUR);
+		assert_true(e == ROLLUP_E_OK || e == ROLLUP_E_IDLE);
+		/* The index is right at any time: it is what lists and collections go by. */
+		blocks = store->index.n_files;
+		assert_true(blocks == 130 || blocks == 1);
+		if (n % 16 && blocks == 130)
+			continue;
+		rollup_reset(r);
+		census = take_census(f);
+		assert_int_equal(census.n_temporary, 0);
+		assert_int_equal(census.n_pprof, blocks);
+		assert_int_equal(census.pprof, 3 * 2500 + 127);
+		assert_int_equal(store->index.n_files, blocks);
+		assert_int_equal(store->index.blocks, census.blocks);
+	}
+	assert_int_equal(store->index.n_files, 1);
+}
+
+/* What retention deletes while an hour is in work does not come back with it. */
+static void test_collected_meanwhile(void **state)
+{
+	struct fixture *f = *state;
+	struct output_options o = rolling(f);
+	cleanup(writer_freep) struct writer *w = open_writer(f, &o, NULL, T0);
+
+	write_minutes(f, w, 0, 8);
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(writer_background(w, (T0 + 2 * HOUR) * NS));
+	o.max_age_s = HOUR;
+	writer_configure(w, &o, (T0 + HOUR + 400) * NS);
+	assert_int_equal(take_census(f).n_pprof, 3 * 3);
+	roll(w, T0 + 2 * HOUR);
+	assert_int_equal(take_census(f).n_pprof, 3);
+	assert_int_equal(take_census(f).pprof, 3 * EVERYTHING);
+}
+
+/* A profd that was away for long has much to delete: not at once, and before it rolls up. */
+static void test_much_to_delete(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct output_options strict = o;
+	struct writer *w;
+
+	for (unsigned i = 0; i < 1200; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 40, 1, 0, 1);
+
+		put_window(f, T0 + i * 40, p);
+	}
+	strict.max_age_s = HOUR;
+	w = open_writer(f, &strict, NULL, T0 + 1200 * 40 + 2 * HOUR);
+	assert_int_equal(take_census(f).n_pprof, 200);
+	assert_true(writer_background(w, (T0 + 1200 * 40 + 2 * HOUR) * NS));
+	assert_int_equal(take_census(f).n_pprof, 3);
+	roll(w, T0 + 1200 * 40 + 2 * HOUR);
+	assert_int_equal(take_census(f).n_pprof, 1);
+	assert_int_equal(take_census(f).pprof, 3);
+	writer_free(w);
+}
+
+static int failing_sync(int fd)
+{
+	(void)fd;
+	errno = EIO;
+	return -1;
+}
+
+static void test_disk_error(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct file_ops ops = file_ops_system;
+	cleanup(writer_freep) struct writer *w = NULL;
+	struct census before;
+
+	w = open_writer(f, &o, &ops, T0);
+	write_minutes(f, w, 0, 4);
+	before = take_census(f);
+	ops.sync_file = failing_sync;
+	roll(w, T0 + 2 * HOUR);
+	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	assert_int_equal(take_census(f).n_pprof, before.n_pprof);
+	assert_int_equal(take_census(f).n_temporary, 0);
+	ops = file_ops_system;
+	assert_int_equal(roll(w, T0 + 2 * HOUR + 1), 0); /* not at once */
+	roll(w, T0 + 2 * HOUR + 601);
+	assert_int_equal(take_census(f).n_pprof, 3);
+	assert_int_equal(take_census(f).pprof, before.pprof);
+	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+}
+
+/* Nobody can write to the folders of a.service, if @is_refused; of the others everybody can. */
+static bool is_refused;
+static unsigned n_refused;
+
+static int refusing_open(int folder, const char *name, int flags, mode_t mode)
+{
+	char link[64], path[PATH_MAX + 1] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	assert_true(readlink(link, path, PATH_MAX) > 0);
+	if (is_refused && strstr(path, "/services/a.service/")) {
+		n_refused++;
+		errno = EACCES;
+		return -1;
+	}
+	return file_ops_system.open(folder, name, flags, mode);
+}
+
+/* Goes on till @until_s; *n_said: how often the log told that hours wait. */
+static void roll_till(struct writer *w, uint64_t *now_s, uint64_t until_s, unsigned *n_said)
+{
+	for (; *now_s < until_s; *now_s += 60) {
+		bool logged = writer_conditions(w) & WRITER_NOT_ROLLED_UP, more;
+
+		do {
+			more = writer_background(w, *now_s * NS);
+			if (!logged && writer_conditions(w) & WRITER_NOT_ROLLED_UP) {
+				++*n_said;
+				assert_non_null(strstr(writer_describe(w, WRITER_NOT_ROLLED_UP),
+						       HOUR_FILE ": "));
+			}
+			logged = writer_conditions(w) & WRITER_NOT_ROLLED_UP;
+		} while (more);
+	}
+}
+
+/* A service whose hours cannot be written keeps no other from being rolled up, nor the log busy. */
+static void test_trouble_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct file_ops ops = file_ops_system;
+	cleanup(writer_freep) struct writer *w = open_writer(f, &o, &ops, T0);
+	uint64_t now = T0 + 3 * HOUR;
+	unsigned n_said = 0;
+	struct census before;
+
+	for (unsigned hour = 0; hour < 2; hour++)
+		write_minutes(f, w, hour * 60, 4);
+	before = take_census(f);
+	assert_int_equal(before.n_pprof, 2 * 3 * 4);
+	ops.open = refusing_open;
+	is_refused = true;
+	n_refused = 0;
+	roll_till(w, &now, now + 1200, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2);
+	assert_true(exists(f, minute_name(DAY_A, 0)));
+	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+
+	/* Every pause is longer than the one before it, up to six hours. */
+	roll_till(w, &now, T0 + 27 * HOUR, &n_said);
+	assert_in_range(n_refused, 2 * 6, 2 * 9);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2);
+	assert_int_equal(n_said, 1);
+
+	/* What comes later goes first. */
+	is_refused = false;
+	write_minutes(f, w, 26 * 60, 3);
+	is_refused = true;
+	roll_till(w, &now, T0 + 28 * HOUR, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2 + 3 * 3);
+	roll_till(w, &now, T0 + 28 * HOUR + 1200, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2 + 3 + 2);
+	assert_int_equal(n_said, 1);
+
+	is_refused = false;
+	roll_till(w, &now, now + 6 * HOUR + 1200, &n_said);
+	assert_int_equal(take_census(f).n_pprof, 3 * 3);
+	assert_int_equal(take_census(f).pprof, before.pprof / 8 * 11);
+	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	assert_int_equal(n_said, 1);
+}
+
+/* What waits for another try and is deleted meanwhile is waited for no more. */
+static void test_failed_and_collected(void **state)
+{
+	struct fixture *f = *state;
+	struct output_options o = rolling(f);
+	struct file_ops ops = file_ops_system;
+	cleanup(writer_freep) struct writer *w = open_writer(f, &o, &ops, T0);
+	uint64_t now = T0 + 3 * HOUR;
+	unsigned n_said = 0;
+
+	write_minutes(f, w, 0, 8);
+	ops.open = refusing_open;
+	is_refused = true;
+	roll_till(w, &now, now + 60, &n_said);
+	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	o.max_age_s = HOUR;
+	o.keep_windows = 1;
+	writer_configure(w, &o, now * NS);
+	assert_false(exists(f, minute_name(DAY_A, 1)));
+	n_refused = 0;
+	roll_till(w, &now, now + 1200, &n_said);
+	assert_int_equal(n_refused, 0);
+	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
+	is_refused = false;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_killed),
+		TEST(test_reset),
+		TEST(test_collected_meanwhile),
+		TEST(test_disk_error),
+		TEST(test_trouble_of_its_own),
+		TEST(test_failed_and_collected),
+		TEST(test_much_to_delete),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
