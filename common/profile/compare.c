@@ -10,7 +10,7 @@
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
 #include "common/profile/profile_private.h"
-#include "common/profile/room.h"
+#include "common/room.h"
 
 /* --- types ------------------------------------------------------------------------------------ */
 
