@@ -102,7 +102,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{OPTION_EVENT, 'e', "event", true},   {OPTION_DURATION, 'd', "duration", true},
 		{OPTION_OUTPUT, 'o', "output", true}, {OPTION_ALL, 'a', "all", false},
 		{OPTION_PID, 'p', "pid", true},       {OPTION_SERVICE, 's', "service", true},
-		{OPTION_STACKS, 'g', NULL, false},    {OPTION_STACKS, 0, "call-graph", true},
+		{OPTION_STACKS, 'g', NULL, false},
 	};
 	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct record_arguments a = {.service = "", .event = "", .output = OUTPUT_DEFAULT};
