@@ -238,6 +238,9 @@ static void format_facts(const struct top_facts *f, char text[256])
 	snprintf(text, 256, "last %s; all %s", interval, all);
 	if (f->n_lost)
 		snprintf(text + strlen(text), 256 - strlen(text), "; %" PRIu64 " lost", f->n_lost);
+	if (f->sums.n_forgotten)
+		snprintf(text + strlen(text), 256 - strlen(text),
+			 "; %" PRIu64 " functions forgotten", f->sums.n_forgotten);
 }
 
 static double share(int64_t part, int64_t whole)

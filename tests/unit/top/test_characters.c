@@ -29,6 +29,7 @@ static void test_columns(void **state)
 		{"\xcc\x81", 2, 0, true},         /* combining acute */
 		{"\xe2\x80\x8b", 3, 0, true},     /* zero width space */
 		{"\xee\x80\x80", 3, 1, true},     /* private */
+		{"\xcd\xb8", 2, 1, true},         /* none yet */
 		{"\xe2\x80\xae", 3, 1, false},    /* right to left override */
 		{"\xc2\x9b", 2, 1, false},        /* CSI */
 		{"\x1b", 1, 1, false},

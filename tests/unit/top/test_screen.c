@@ -108,6 +108,11 @@ static void test_screen(void **state)
 	draw(&view, 10, 80, field);
 	assert_string_equal(field[1], "last 2.0 s: 4 samples; all 4.0 s: 8 samples; 3 lost");
 	facts.n_lost = 0;
+	facts.sums.n_forgotten = 2;
+	draw(&view, 10, 80, field);
+	assert_string_equal(field[1],
+			    "last 2.0 s: 4 samples; all 4.0 s: 8 samples; 2 functions forgotten");
+	facts.sums.n_forgotten = 0;
 	view.first = 2;
 	draw(&view, 10, 80, field);
 	assert_string_equal(field[3] + 41, "main");
