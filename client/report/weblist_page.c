@@ -237,7 +237,7 @@ static int put_function(const struct weblist_page *page, const struct weblist_pl
 			end++;
 		if (line > 0) {
 			if (line - next > 2 * MARGIN) {
-				put_gap(page, file, next, i ? next + MARGIN : next, out);
+				put_gap(page, file, next, next > 1 ? next + MARGIN : next, out);
 				fprintf(out, "%6s&#8942;\n", "");
 				next = line - MARGIN;
 			}

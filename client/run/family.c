@@ -91,16 +91,6 @@ int family_serve(struct family *f, pid_t pid, int *ret_status)
 
 /* --- its beginning and its end --------------------------------------------------------------- */
 
-static bool make_folder(struct family *f, const char *below)
-{
-	int n = snprintf(f->folder, sizeof(f->folder), "%s/profd-run-XXXXXX", below);
-
-	if (n < (int)sizeof(f->folder) && mkdtemp(f->folder))
-		return true;
-	f->folder[0] = '\0';
-	return false;
-}
-
 int family_new(struct family **ret, struct gather *gather, uint32_t frequency)
 {
 	cleanup(family_freep) struct family *f = calloc(1, sizeof(*f));
@@ -112,10 +102,10 @@ int family_new(struct family **ret, struct gather *gather, uint32_t frequency)
 	f->listener = -1;
 	f->gather = gather;
 	f->frequency = frequency;
-	/* 0700, as mkdtemp(3) makes it. */
-	if (!(below && *below == '/' && make_folder(f, below)) && !make_folder(f, "/tmp"))
+	if (!(below && *below == '/' && run_folder_make(&f->folder, below)) &&
+	    !run_folder_make(&f->folder, "/tmp"))
 		return error_origin(-errno);
-	snprintf(f->socket, sizeof(f->socket), "%s/socket", f->folder);
+	snprintf(f->socket, sizeof(f->socket), "%s/" RUN_FOLDER_SOCKET, f->folder.path);
 	r = unixsock_listen(f->socket, 0600, (gid_t)-1, &f->listener);
 	if (r)
 		return r < 0 ? r : error_origin(-EACCES);
@@ -136,10 +126,7 @@ void family_free(struct family *f)
 	family_drop_members(f);
 	closep(&f->listener);
 	sd_event_unref(f->loop);
-	if (*f->socket)
-		unlink(f->socket);
-	if (*f->folder)
-		rmdir(f->folder);
+	run_folder_remove(&f->folder);
 	free(f);
 }
 

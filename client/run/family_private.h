@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 #include "client/run/family.h"
+#include "client/run/run_folder.h"
 
 struct member;
 struct connection;
@@ -18,7 +19,8 @@ struct connection;
 struct family {
 	struct gather *gather;
 	uint32_t frequency;
-	char folder[64], socket[96];
+	struct run_folder folder;
+	char socket[96];
 	sd_event *loop;
 	int listener;
 	struct member *members;

@@ -74,6 +74,8 @@ static void test_trim(void **state)
 	check_trim("/remote/my-project2/foo/x.c", NULL, "/my-project",
 		   "/remote/my-project2/foo/x.c");
 	check_trim("/remote/p/foo/p/x.c", NULL, "/home/p", "foo/p/x.c");
+	check_trim("/remote/p/foo/x.c", NULL, "p/", "foo/x.c");
+	check_trim("/remote//foo/x.c", NULL, "/", "/remote//foo/x.c");
 	/* Told what to trim, it does not guess. */
 	check_trim("/remote/my-project/foo/x.c", "/build", "/home/u/my-project",
 		   "/remote/my-project/foo/x.c");

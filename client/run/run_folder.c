@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/run/run_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+#define PREFIX    "profd-run-"
+#define RANDOM    "XXXXXX"
+#define TRIES_MAX 4
+#define YOUNG_S   10 /* whoever made it may not hold it yet */
+
+/* As mkdtemp(3) makes them. */
+static bool is_name(const char *name)
+{
+	size_t n = strlen(PREFIX);
+
+	return strncmp(name, PREFIX, n) == 0 &&
+	       strspn(name + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") ==
+		       strlen(RANDOM) &&
+	       strlen(name + n) == strlen(RANDOM);
+}
+
+/* Removes @name if it is a folder of ours that nobody holds. What else lies in it keeps it there.
+ */
+static void remove_left(int dir_fd, const char *name)
+{
+	cleanup(closep) int fd = openat(dir_fd, name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 0777) != 0700 ||
+	    st.st_mtime > time(NULL) - YOUNG_S || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	unlinkat(fd, RUN_FOLDER_SOCKET, 0);
+	unlinkat(dir_fd, name, AT_REMOVEDIR);
+}
+
+static void remove_all_left(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_name(entry->d_name))
+			remove_left(dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/*
+ * Opens and locks what was made. 1: another one was faster with the lock, and has removed it, as a
+ * clock that is set can make happen. Where there are no locks, nobody else gets one either, and
+ * nothing is removed.
+ */
+static int hold(struct run_folder *f)
+{
+	struct stat st;
+
+	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (f->fd < 0)
+		return errno == ENOENT ? 1 : -errno;
+	(void)flock(f->fd, LOCK_EX);
+	if (stat(f->path, &st) == 0)
+		return 0;
+	close(steal_fd(&f->fd));
+	return 1;
+}
+
+bool run_folder_make(struct run_folder *ret, const char *dir)
+{
+	int r = 1;
+
+	*ret = (struct run_folder){.fd = -1};
+	remove_all_left(dir);
+	for (unsigned i = 0; i < TRIES_MAX && r > 0; i++) {
+		if (snprintf(ret->path, sizeof(ret->path), "%s/" PREFIX RANDOM, dir) >=
+		    (int)sizeof(ret->path))
+			r = -ENAMETOOLONG;
+		else
+			r = mkdtemp(ret->path) ? hold(ret) : -errno;
+	}
+	if (!r)
+		return true;
+	ret->path[0] = '\0';
+	errno = r < 0 ? -r : EAGAIN;
+	return false;
+}
+
+void run_folder_remove(struct run_folder *f)
+{
+	char path[sizeof(f->path) + sizeof("/" RUN_FOLDER_SOCKET)];
+
+	if (!*f->path)
+		return;
+	snprintf(path, sizeof(path), "%s/" RUN_FOLDER_SOCKET, f->path);
+	unlink(path);
+	rmdir(f->path);
+	close(steal_fd(&f->fd));
+	f->path[0] = '\0';
+}
