@@ -179,7 +179,7 @@ int report_on(struct context *context, const struct report_arguments *a)
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct memory_bound bound;
 	struct profile_message message;
-	int status = parse_range(context, a, &options);
+	int status = parse_range(context, a, &options), r;
 
 	memory_bound(&bound);
 	if (!o.view && !asks)
@@ -196,13 +196,12 @@ int report_on(struct context *context, const struct report_arguments *a)
 		return status;
 	if (!asks)
 		return report_once(context, &telling, l, &o);
-	return prompt_run(l, &o,
-			  &(struct prompt_streams){.in = stdin,
-						   .out = context->out,
-						   .err = context->err,
-						   .is_terminal = context->terminal})
-		       ? report_complain(context, -ENOMEM)
-		       : STATUS_DONE;
+	r = prompt_run(l, &o,
+		       &(struct prompt_streams){.in = stdin,
+						.out = context->out,
+						.err = context->err,
+						.is_terminal = context->terminal});
+	return r ? report_complain(context, r) : STATUS_DONE;
 }
 
 int report_parse_ended(const struct context *context, int r, const struct profile_message *message)

@@ -245,6 +245,17 @@ static int take_list(struct line *l, const struct report_option *option, const c
 	return add_text(&in->bases, &in->n_bases, value);
 }
 
+/* Of choices that exclude each other; one that is false is none of them. */
+static int take_choice(struct line *l, const struct report_option *option, const char *value)
+{
+	bool flag = true;
+
+	if (value && (!parse_flag(value, &flag) || !flag))
+		return 0;
+	return set_once(l, option->group == REPORT_GROUP_ORDER ? &l->order : &l->granularity,
+			option);
+}
+
 static int take_option(struct line *l, const struct report_option *option, const char *value)
 {
 	struct report_arguments *a = l->a;
@@ -259,11 +270,7 @@ static int take_option(struct line *l, const struct report_option *option, const
 	case REPORT_OPTION_LIST:
 		return take_list(l, option, value);
 	case REPORT_OPTION_CHOICE:
-		if (!value || strcmp(value, "false") != 0)
-			r = set_once(l,
-				     option->group == REPORT_GROUP_ORDER ? &l->order
-									 : &l->granularity,
-				     option);
+		r = take_choice(l, option, value);
 		break;
 	default:
 		break;

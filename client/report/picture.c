@@ -28,7 +28,7 @@ static int write_all(int fd, const void *data, size_t length)
 		ssize_t n = write(fd, at, length);
 
 		if (n < 0 && errno != EINTR)
-			return error_origin(-errno);
+			return -errno;
 		at += n > 0 ? n : 0;
 		length -= n > 0 ? (size_t)n : 0;
 	}
@@ -130,7 +130,7 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 	snprintf(option, sizeof(option), "-T%s", format);
 	r = write_all(in, graph, length);
 	if (r)
-		return r;
+		return error_origin(r);
 	if (lseek(in, 0, SEEK_SET) < 0)
 		return error_origin(-errno);
 	r = start(argv, in, drawn, false, &pid);
@@ -150,24 +150,30 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 	return copy_out(drawn, out);
 }
 
+struct report {
+	const char *suffix;
+	const void *data;
+	size_t length;
+};
+
 /* A new file of the user's alone. */
-static int save(const char *suffix, const void *data, size_t length, char **ret_path)
+static int save(const struct report *report, char **ret_path, struct profile_message *message)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *asked = getenv("TMPDIR"), *folder = asked && *asked ? asked : "/tmp";
 	cleanup(freep) char *path = NULL;
 	cleanup(closep) int fd = -1;
 	int r;
 
-	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder && *folder ? folder : "/tmp", suffix) < 0)
+	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder, report->suffix) < 0)
 		return error_origin(-ENOMEM);
-	fd = mkostemps(path, (int)strlen(suffix), O_CLOEXEC);
-	if (fd < 0)
-		return error_origin(-errno);
-	r = write_all(fd, data, length);
-	if (r) {
+	fd = mkostemps(path, (int)strlen(report->suffix), O_CLOEXEC);
+	r = fd < 0 ? -errno : write_all(fd, report->data, report->length);
+	if (r && fd >= 0)
 		unlink(path);
-		return r;
-	}
+	if (r)
+		return profile_refuse(message, PICTURE_E_FAILED,
+				      "no file can be written in %.150s ($TMPDIR, else /tmp): %s",
+				      folder, strerrordesc_np(-r));
 	*ret_path = steal_ptr(&path);
 	return 0;
 }
@@ -183,7 +189,8 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 	};
 	const char *browser = window == PICTURE_BROWSER ? getenv("BROWSER") : NULL;
 	cleanup(freep) char *path = NULL;
-	int r = save(suffix, data, length, &path), started = ENOENT;
+	const struct report report = {suffix, data, length};
+	int r = save(&report, &path, message), started = ENOENT;
 
 	if (r)
 		return r;

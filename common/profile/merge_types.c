@@ -47,7 +47,7 @@ static void print_types(const struct profile *p, char *ret, size_t size)
 {
 	size_t length = 0;
 
-	*ret = '\0';
+	snprintf(ret, size, "none");
 	for (uint32_t i = 0; i < p->n_sample_types && length < size; i++)
 		length += (size_t)snprintf(ret + length, size - length, "%s%s/%s", i ? " " : "",
 					   profile_string(p, p->sample_types[i].type),

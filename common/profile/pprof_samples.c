@@ -90,6 +90,14 @@ static int read_numbers(struct pprof_reading *r, const struct wire_field *f,
 	return 0;
 }
 
+static bool is_zero(const struct pprof_reading *r)
+{
+	for (size_t i = 0; i < r->n_values; i++)
+		if (r->values[i])
+			return false;
+	return r->n_values > 0;
+}
+
 int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 {
 	struct wire w = f->bytes;
@@ -120,6 +128,8 @@ int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 				    " sample types",
 				    r->n_samples, r->n_values, r->p->n_sample_types);
 	r->n_samples++;
+	if (is_zero(r))
+		return 0;
 	if (r->n_sample_locations >= PROFILE_NONE || r->n_labels >= PROFILE_NONE)
 		return pprof_reading_checked(r, -E2BIG);
 	return pprof_reading_checked(

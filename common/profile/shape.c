@@ -231,10 +231,9 @@ static void warn_of_limits(FILE *out, const struct shape *s)
 		fprintf(out,
 			"The profile's drop_frames or keep_frames is not a regular expression: "
 			"no frames are dropped\n");
-	if (s->n_cut_off)
-		fprintf(out,
-			"%" PRIu64 " stacks of more than %" PRIu32 " frames lack their roots\n",
-			s->n_cut_off, SHAPE_FRAMES_MAX);
+	if (s->is_cut_off)
+		fprintf(out, "stacks of more than %" PRIu32 " frames lack their roots\n",
+			SHAPE_FRAMES_MAX);
 }
 
 int shape_warnings(const struct shape *s, char **ret)

@@ -125,7 +125,7 @@ struct shape {
 	struct tag_keys shown_keys, hidden_keys;
 	uint32_t seen; /* flags of all places in samples */
 	bool tagfocus_matched, tagignore_matched, tagshow_matched, taghide_matched;
-	uint64_t n_cut_off;
+	bool is_cut_off; /* a stack was: views may ask for one more than once */
 };
 
 #define SHAPE_LABEL_BIT (UINT32_C(1) << 31)

@@ -198,7 +198,7 @@ static int write_frames(struct shape *s, struct stack *stack)
 		const struct place *place = shape_place(s, s->chain[i], &places);
 
 		if (place->n > SHAPE_FRAMES_MAX - n) {
-			s->n_cut_off++;
+			s->is_cut_off = true;
 			s->n_chain = i;
 			break;
 		}

@@ -188,9 +188,6 @@ def normal(lines, view):
     is opposite, which pprof leaves to chance."""
     if view == "raw":
         return spell_out(lines)
-    if view == "traces":
-        # Stacks that come first with nothing but 0 have another place there.
-        return sorted("\n".join(lines).split("-----------+-"))
     return sorted(lines) if view in ("tree", "peek", "tags") else lines
 
 

@@ -84,6 +84,8 @@ static void test_percentage(void **state)
 	check_percentage(1, 3000000, "3.3e-05%");
 	check_percentage(0, 5, "    0%");
 	check_percentage(5, 0, "    0%");
+	check_percentage(10005, 10000, "  100%");
+	check_percentage(10006, 10000, "100.06%");
 	check_percentage(3, 2, "150.00%");
 }
 

@@ -388,6 +388,102 @@ static void test_one_pid_without_the_kernel(void **state)
 	assert_int_equal(sum, profile_total(parts->whole, 0));
 }
 
+/* What makes two mappings one: build id, else path; offset; size but for the last page. */
+static void test_equal_mappings(void **state)
+{
+	static const struct {
+		const char *path, *build_id;
+		uint64_t start, size, offset;
+		bool same;
+	} others[] = {
+		{"/a", "id", 0x5000, 0x2000, 0, true},
+		{"/elsewhere", "id", 0x5000, 0x2000, 0, true},
+		{"/a", "other", 0x5000, 0x2000, 0, false},
+		{"/a", "", 0x5000, 0x2000, 0, false},
+		{"/a", "id", 0x5000, 0x1001, 0, true},
+		{"/a", "id", 0x5000, 0x1000, 0, false},
+		{"/a", "id", 0x5000, 0x2001, 0, false},
+		{"/a", "id", 0x5000, 0x2000, 0x1000, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		cleanup(profile_freep) struct profile *a = empty_profile(T0, 60, NULL),
+						      *b = empty_profile(T0, 60, NULL);
+		const struct profile_mapping of_a = {.start = 0x1000,
+						     .limit = 0x3000,
+						     .path = text(a, "/a"),
+						     .build_id = text(a, "id")},
+					     of_b = {.start = others[i].start,
+						     .limit = others[i].start + others[i].size,
+						     .offset = others[i].offset,
+						     .path = text(b, others[i].path),
+						     .build_id = text(b, others[i].build_id)};
+		cleanup(merge_freep) struct merge *m = NULL;
+		struct profile_message message;
+		uint32_t mapping, chain[2];
+
+		assert_int_equal(profile_add_mapping(a, &of_a, &mapping), 0);
+		chain[0] = locate(a, mapping, 0x10);
+		add_sample(a, chain, 1, 1, 1, "x");
+		assert_int_equal(profile_add_mapping(b, &of_b, &mapping), 0);
+		chain[0] = locate(b, mapping, 0x10);
+		b->locations[chain[0]].is_folded = true;
+		/* No address is none wherever the mapping lies. */
+		assert_int_equal(profile_add_location(b, mapping, 0, NULL, 0, &chain[1]), 0);
+		add_sample(b, chain, 2, 1, 1, "x");
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(m, b, NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, a, NULL, NULL, &message), 0);
+		assert_int_equal(merge_profile(m)->n_mappings, others[i].same ? 1 : 2);
+		assert_int_equal(merge_profile(m)->n_locations, others[i].same ? 2 : 3);
+		assert_int_equal(merge_profile(m)->locations[0].address, others[i].start + 0x10);
+		assert_true(merge_profile(m)->locations[0].is_folded);
+		merge_free(m);
+		m = NULL;
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(m, a, NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, b, NULL, NULL, &message), 0);
+		assert_int_equal(
+			merge_profile(m)->locations[merge_profile(m)->n_locations - 1].address, 0);
+	}
+}
+
+/* What the first profile says stands, and its program is the first mapping though nothing ran. */
+static void test_first_says(void **state)
+{
+	cleanup(profile_freep) struct profile *a = empty_profile(T0, 60, NULL),
+					      *b = empty_profile(T0 + 60, 60, NULL);
+	const struct merge_select of_pid = {.has_pid = true, .pid = 1};
+	struct profile_message message;
+	uint32_t main_mapping = map_image(a, 1, 0), chain;
+
+	(void)state;
+	chain = locate(a, map_image(a, 3, 0), 0x10);
+	add_sample(a, &chain, 1, 1, 1, "x");
+	assert_int_equal(profile_add_sample(a, NULL, 0, (const int64_t[]){5, 5}, NULL, 0), 0);
+	a->default_sample_type = text(a, "cpu");
+	b->default_sample_type = text(b, "samples");
+	b->doc_url = text(b, "http://b");
+	for (unsigned by_pid = 0; by_pid < 2; by_pid++) {
+		cleanup(merge_freep) struct merge *m = NULL;
+		struct profile *p;
+
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(m, a, by_pid ? &of_pid : NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, b, by_pid ? &of_pid : NULL, NULL, &message), 0);
+		p = merge_profile(m);
+		assert_string_equal(profile_string(p, p->default_sample_type), "cpu");
+		assert_string_equal(profile_string(p, p->doc_url), "http://b");
+		assert_int_equal(p->n_mappings, by_pid ? 1 : 2);
+		assert_string_equal(profile_string(p, p->mappings[0].path),
+				    profile_string(a, a->mappings[by_pid ? 1 : main_mapping].path));
+		/* A sample of no stack stays one. */
+		assert_int_equal(p->n_samples, by_pid ? 1 : 2);
+		assert_int_equal(p->samples[p->n_samples - 1].n_locations, by_pid ? 1 : 0);
+	}
+}
+
 static void test_mismatch(void **state)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
@@ -743,6 +839,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_window_counts_once, setup, teardown),
 		cmocka_unit_test(test_what_others_wrote),
 		cmocka_unit_test_setup_teardown(test_one_pid_without_the_kernel, setup, teardown),
+		cmocka_unit_test(test_equal_mappings),
+		cmocka_unit_test(test_first_says),
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_units_of_other_kinds),

@@ -191,6 +191,28 @@ static void test_packed_and_unpacked(void **state)
 	assert_string_equal(profile_string(p, p->comments[2]), "main");
 }
 
+/* They would decide the order of those that weigh something. */
+static void test_samples_of_nothing(void **state)
+{
+	static const uint8_t values[] = {0, 5, 3, 0};
+	cleanup(profile_freep) struct profile *p = NULL;
+	struct bytes b = {.n = 0};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(values); i++) {
+		const uint8_t sample[] = {0x08, i == 1 ? 6 : 5, 0x10, values[i]};
+
+		put_bytes(&b, 2, sample, sizeof(sample));
+	}
+	put_valid(&b, 7);
+	assert_accepted(&b, &p);
+	assert_int_equal(p->n_samples, 2);
+	assert_int_equal(p->sample_values[0], 5);
+	assert_int_equal(p->locations[p->sample_locations[0]].address, 0x99);
+	assert_int_equal(p->sample_values[1], 3);
+	assert_int_equal(p->locations[p->sample_locations[1]].address, 0x1234);
+}
+
 static void test_refusals(void **state)
 {
 	static const uint8_t dangling[] = {0x08, 8, 0x10, 3}, no_value[] = {0x08, 5};
@@ -590,6 +612,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packed_and_unpacked),
+		cmocka_unit_test(test_samples_of_nothing),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_sparse_ids),

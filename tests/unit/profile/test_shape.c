@@ -370,33 +370,88 @@ static void test_expensive_expressions(void **state)
 	end(&f);
 }
 
+/* Of a place's lines, those outside the outermost match go. */
+static void test_show_from_inlined(void **state)
+{
+	struct fixture f = begin();
+	uint32_t x = place(&f, f.mapping_a, 0x1010, "leaf,from1,mid,from2,root");
+
+	(void)state;
+	sample(&f, 1, NULL, 0, 1, x);
+	CHECK(&f, "leaf<from1<mid<from2=1\n", .show_from = "from");
+	end(&f);
+}
+
+/* What is gone from the front of a file's name may be all of it. */
+static void test_trimmed_to_nothing(void **state)
+{
+	struct fixture f = begin();
+	uint32_t x = place(&f, f.mapping_a, 0x1010, "x@/src/a.c:3"),
+		 y = place(&f, f.mapping_a, 0x1020, "y@/src/:4");
+
+	(void)state;
+	sample(&f, 1, NULL, 0, 2, x, y);
+	CHECK(&f, "x@a.c:3 y:4=1\n", .granularity = SHAPE_LINES, .trim_path = "/src");
+	CHECK(&f, "x@/src/a.c:3 y@/src:4=1\n", .granularity = SHAPE_LINES, .trim_path = "/src",
+	      .whole_filenames = true);
+	end(&f);
+}
+
+/* What names have dropped is not looked at for labels. */
+static void test_order_of_warnings(void **state)
+{
+	struct fixture f = begin();
+	uint32_t x = place(&f, f.mapping_a, 0x1010, "x");
+	const struct profile_label user = text_label(&f, "user", "io");
+
+	(void)state;
+	sample(&f, 1, &user, 1, 1, x);
+	CHECK(&f, "TagFocus expression matched no samples\n", .hide = "x", .tagfocus = "io");
+	end(&f);
+}
+
 /* Stacks of more frames than there may be lose those at the root. */
 static void test_frames_are_bounded(void **state)
 {
 	cleanup(freep) uint32_t *chain = malloc((SHAPE_FRAMES_MAX + 5) * sizeof(*chain));
+	cleanup(freep) struct profile_line *lines = calloc(SHAPE_FRAMES_MAX + 1, sizeof(*lines));
+	const uint32_t n_frames[] = {SHAPE_FRAMES_MAX, SHAPE_FRAMES_MAX - 1, SHAPE_FRAMES_MAX - 1};
 	const struct shape_options o = {0};
 	cleanup(shape_freep) struct shape *s = NULL;
 	cleanup(freep) char *warnings = NULL;
 	struct fixture f = begin();
 	int64_t value = 1;
 	uint32_t x = place(&f, f.mapping_a, 0x1010, "x"), two = place(&f, f.mapping_a, 4, "y,z");
+	uint32_t longest;
 	struct stack stack;
 
 	(void)state;
 	assert_non_null(chain);
+	assert_non_null(lines);
 	for (uint32_t i = 0; i < SHAPE_FRAMES_MAX + 5; i++)
 		chain[i] = x;
+	assert_int_equal(profile_add_sample(f.p, chain, SHAPE_FRAMES_MAX, &value, NULL, 0), 0);
 	chain[SHAPE_FRAMES_MAX - 1] = two;
 	assert_int_equal(profile_add_sample(f.p, chain, SHAPE_FRAMES_MAX + 5, &value, NULL, 0), 0);
 	assert_int_equal(profile_add_sample(f.p, chain, SHAPE_FRAMES_MAX - 1, &value, NULL, 0), 0);
+	/* A place that has too many alone leaves nothing. */
+	assert_int_equal(profile_add_location(f.p, f.mapping_a, 0x30, lines, SHAPE_FRAMES_MAX + 1,
+					      &longest),
+			 0);
+	assert_int_equal(profile_add_sample(f.p, &longest, 1, &value, NULL, 0), 0);
 	assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
 	assert_int_equal(shape_bind(s, f.p), 0);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(n_frames); i++) {
 		assert_int_equal(shape_stack(s, f.p, i, &stack), SHAPE_E_OK);
-		assert_int_equal(stack.n_frames, SHAPE_FRAMES_MAX - 1);
+		assert_int_equal(stack.n_frames, n_frames[i]);
+		assert_int_equal(shape_warnings(s, &warnings), 0);
+		assert_string_equal(warnings,
+				    i ? "stacks of more than 1048576 frames lack their roots\n"
+				      : "");
+		free(warnings);
+		warnings = NULL;
 	}
-	assert_int_equal(shape_warnings(s, &warnings), 0);
-	assert_string_equal(warnings, "1 stacks of more than 1048576 frames lack their roots\n");
+	assert_int_equal(shape_stack(s, f.p, ARRAY_SIZE(n_frames), &stack), SHAPE_E_DROPPED);
 	end(&f);
 }
 
@@ -416,6 +471,9 @@ int main(void)
 		cmocka_unit_test(test_drop_frames),
 		cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_expensive_expressions),
+		cmocka_unit_test(test_show_from_inlined),
+		cmocka_unit_test(test_trimmed_to_nothing),
+		cmocka_unit_test(test_order_of_warnings),
 		cmocka_unit_test(test_frames_are_bounded),
 	};
 

@@ -114,6 +114,27 @@ static void test_labels_as_frames(void **state)
 	end(&f);
 }
 
+/* A key is the file of its frames: it tells them apart, filters match it, and it is cleaned. */
+static void test_keys_as_files(void **state)
+{
+	struct fixture f = begin();
+	uint32_t x = place(&f, f.mapping_a, 0x1010, "x");
+	struct profile_label labels[2];
+
+	(void)state;
+	labels[0] = text_label(&f, "./a//key", "same");
+	labels[1] = text_label(&f, "b", "same");
+	sample(&f, 1, labels, 2, 1, x);
+	labels[0] = number_label(&f, "zero", 0, "");
+	sample(&f, 2, labels, 1, 1, x);
+	CHECK(&f, "x same@b same@a/key=1 ./a//key b\nx @b @a/key=2 zero\n", .tagroot = "./a//key,b",
+	      .granularity = SHAPE_FILEFUNCTIONS);
+	CHECK(&f, "x same=1 ./a//key b\nx =2 zero\n", .tagroot = "b", .focus = "^b$");
+	CHECK(&f, "x =1 ./a//key b\nx =2 zero\nTagRoot expression matched no samples\n",
+	      .tagroot = "zero");
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +142,7 @@ int main(void)
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_tagshow_and_taghide),
 		cmocka_unit_test(test_labels_as_frames),
+		cmocka_unit_test(test_keys_as_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,21 @@ static void test_defaults(void **state)
 	report_arguments_deinit(&a);
 }
 
+/* What is said to be false does not exclude what is chosen. */
+static void test_choices(void **state)
+{
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("-lines=f -files -cum=0 -flat p", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(a.options.granularity, SHAPE_FILES);
+	assert_int_equal(a.options.cum, 0);
+	report_arguments_deinit(&a);
+	assert_int_equal(parse("-lines=t -files p", &a, &message), REPORT_OPTIONS_BAD);
+	report_arguments_deinit(&a);
+}
+
 static void test_lists(void **state)
 {
 	struct profile_message message;
@@ -190,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dashes_and_arguments),
 		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_refusals),
