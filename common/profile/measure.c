@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/utf8.h"
 
 struct unit {
 	const char *printed;
@@ -130,6 +131,7 @@ const char *measure_print(char *buffer, size_t size, int64_t value, const char *
 		snprintf(buffer, size, "0");
 	else
 		snprintf(buffer, size, "%s%s", digits, unit);
+	utf8_make_harmless(buffer);
 	return buffer;
 }
 

@@ -12,7 +12,9 @@
  * As a unit to scale to, "auto" and "minimum" are the largest one that leaves at least 1.
  *
  * Printers fill @buffer, always NUL-terminated, and return it; MEASURE_TEXT_MAX bytes suffice but
- * for units of strange lengths, which are cut. Pure.
+ * for units of strange lengths, which are cut. A unit is a stranger's text: its control characters
+ * are printed as '?' (utf8.h), all others as they are, also those that mean something to HTML or
+ * graphviz. Pure.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -39,6 +39,8 @@ static void test_print(void **state)
 	check_print(12, "count", "samples", "12samples");
 	check_print(12, "", "", "12");
 	check_print(0, "ns", "auto", "0");
+	check_print(12, "x", "\x1b[2Ju\n", "12?[2Ju?");
+	check_print(12, "x", "caf\xc3\xa9s", "12caf\xc3\xa9s");
 	/* A unit of another kind is not one to scale to. */
 	check_print(2048, "bytes", "ms", "2048B");
 	check_print(1500, "ms", "kB", "1.50s");
