@@ -258,13 +258,14 @@ static int put_legend(const struct weblist_page *page, FILE *out)
 	char total[MEASURE_TEXT_MAX], *text = NULL;
 	size_t length;
 	FILE *memory = open_memstream(&text, &length);
+	int r;
 
 	if (!memory)
 		return error_origin(-ENOMEM);
-	header_of_profile(memory, page->input, page->values);
-	if (fclose(memory)) {
+	r = header_of_profile(memory, page->input, page->values);
+	if (fclose(memory) || r) {
 		free(text);
-		return error_origin(-ENOMEM);
+		return r ? r : error_origin(-ENOMEM);
 	}
 	fputs("<pre class=\"legend\">", out);
 	put_text(out, text);

@@ -238,9 +238,12 @@ static void sums_are_clamped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_share_their_ways), cmocka_unit_test(memory_is_bounded),
-		cmocka_unit_test(long_stacks_are_cut),     cmocka_unit_test(ways_are_found_again),
-		cmocka_unit_test(sums_are_clamped),        cmocka_unit_test(values_come_after_cutting),
+		cmocka_unit_test(stacks_share_their_ways),
+		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(long_stacks_are_cut),
+		cmocka_unit_test(ways_are_found_again),
+		cmocka_unit_test(sums_are_clamped),
+		cmocka_unit_test(values_come_after_cutting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
