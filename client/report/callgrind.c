@@ -245,22 +245,26 @@ static int put_node(const struct writer *w, uint32_t id, uint32_t before)
 	return 0;
 }
 
-/* A word: blanks stand between the names of events. */
-static void put_event(FILE *out, const char *text)
+/* "cpu(ms)", one word: blanks stand between events. */
+static int put_event(const struct writer *w, const struct view_input *input)
 {
-	bool is_harmless;
+	char type[256];
+	cleanup(freep) char *event = NULL;
 
-	for (size_t n; *text; text += n) {
-		n = utf8_next(text, &is_harmless);
-		is_harmless &= *text != ' ';
-		fwrite(is_harmless ? text : "_", 1, is_harmless ? n : 1, out);
+	if (asprintf(&event, "%s(%s)", values_type(input, type, sizeof(type)), w->values.to) < 0) {
+		event = NULL;
+		return error_origin(-ENOMEM);
 	}
+	utf8_make_harmless(event);
+	for (char *c = event; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+	fprintf(w->out, "events: %s\n", event);
+	return 0;
 }
 
 static int put_graph(struct writer *w, const struct view_input *input)
 {
 	const struct graph *g = w->g;
-	char type[256];
 	int r = 0;
 
 	/* Calls may lead to what is not listed, where negative values are left out. */
@@ -269,12 +273,11 @@ static int put_graph(struct writer *w, const struct view_input *input)
 			r = find_function(w, i);
 	for (size_t i = 0; i < g->n_calls && !r; i++)
 		r = find_function(w, g->calls[i].callee);
-	fprintf(w->out, "# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
-			"\npositions: instr line\nevents: ");
-	put_event(w->out, values_type(input, type, sizeof(type)));
-	fputc('(', w->out);
-	put_event(w->out, w->values.to);
-	fputs(")\n", w->out);
+	fputs("# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
+	      "\npositions: instr line\n",
+	      w->out);
+	if (!r)
+		r = put_event(w, input);
 	for (size_t i = 0; i < g->n_order && !r; i++)
 		r = put_node(w, g->order[i], i ? g->order[i - 1] : GRAPH_NONE);
 	return r;

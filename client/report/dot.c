@@ -145,12 +145,13 @@ static int put_legend(const struct writer *w, const struct view_options *options
 					  : "";
 	size_t length;
 	FILE *lines = open_memstream(&text, &length);
+	int r;
 
 	if (!lines)
 		return error_origin(-ENOMEM);
-	header_of_graph(lines, w->input, options, &w->values, w->g);
-	if (fclose(lines) != 0)
-		return error_origin(-ENOMEM);
+	r = header_of_graph(lines, w->input, options, &w->values, w->g);
+	if (fclose(lines) != 0 || r)
+		return r ? r : error_origin(-ENOMEM);
 	fputs("digraph \"", w->out);
 	put_escaped(w->out, *title ? title : "profile", " ");
 	fputs("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
@@ -168,6 +169,14 @@ static unsigned font_size(const struct writer *w, int64_t flat)
 	return FONT_MIN + (unsigned)ceil(FONT_GROWTH * sqrt(share));
 }
 
+/* The end of a tooltip: what it is about weighs @value. */
+static void put_behind(FILE *out, const char *value)
+{
+	fputs(" (", out);
+	put_escaped(out, value, " ");
+	fputs(")\"", out);
+}
+
 static int put_box(const struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
@@ -183,19 +192,21 @@ static int put_box(const struct writer *w, uint32_t id)
 	fprintf(w->out, "N%" PRIu32 " [label=\"", w->numbers[id]);
 	put_escaped(w->out, name, "\\n");
 	values_print(&w->values, value, flat);
+	fputs("\\n", w->out);
+	put_escaped(w->out, value, " ");
 	if (flat)
-		fprintf(w->out, "\\n%s (%s)", value, values_print_share(share, flat, total));
-	else
-		fputs("\\n0", w->out);
+		fprintf(w->out, " (%s)", values_print_share(share, flat, total));
 	if (cum != flat) {
 		values_print(&w->values, value, cum);
-		fprintf(w->out, "%sof %s (%s)", flat ? "\\n" : " ", value,
-			values_print_share(share, cum, total));
+		fprintf(w->out, "%sof ", flat ? "\\n" : " ");
+		put_escaped(w->out, value, " ");
+		fprintf(w->out, " (%s)", values_print_share(share, cum, total));
 	}
 	fprintf(w->out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"",
 		w->numbers[id], font_size(w, flat));
 	put_escaped(w->out, graph_name(w->g, id), " ");
-	fprintf(w->out, " (%s)\" color=\"", value);
+	put_behind(w->out, value);
+	fputs(" color=\"", w->out);
 	put_color(w->out, cum, total, false);
 	fputs("\" fillcolor=\"", w->out);
 	put_color(w->out, cum, total, true);
@@ -214,9 +225,10 @@ static void put_arrow(const struct writer *w, const struct graph_call *call)
 	/* More than all is possible where profiles are compared. */
 	share = share > 1 ? 1 : share;
 	values_print(&w->values, value, weight);
-	fprintf(w->out,
-		"N%" PRIu32 " -> N%" PRIu32 " [label=\" %s%s\" weight=%u penwidth=%u color=\"",
-		w->numbers[call->caller], w->numbers[call->callee], value,
+	fprintf(w->out, "N%" PRIu32 " -> N%" PRIu32 " [label=\" ", w->numbers[call->caller],
+		w->numbers[call->callee]);
+	put_escaped(w->out, value, " ");
+	fprintf(w->out, "%s\" weight=%u penwidth=%u color=\"",
 		call->is_inlined ? "\\n (inline)" : "", 1 + (unsigned)(share * WEIGHT_MAX),
 		1 + (unsigned)(share * WIDTH_MAX));
 	put_color(w->out, weight, total, false);
@@ -224,7 +236,8 @@ static void put_arrow(const struct writer *w, const struct graph_call *call)
 	put_escaped(w->out, caller, " ");
 	fputs(call->is_residual ? " ... " : " -> ", w->out);
 	put_escaped(w->out, callee, " ");
-	fprintf(w->out, " (%s)\"%s%s]\n", value, call->is_residual ? " style=\"dotted\"" : "",
+	put_behind(w->out, value);
+	fprintf(w->out, "%s%s]\n", call->is_residual ? " style=\"dotted\"" : "",
 		w->has_tags[call->caller] ? " minlen=2" : "");
 }
 
@@ -245,9 +258,14 @@ static void put_tag(const struct writer *w, const struct tag_box *box, const cha
 	values_print(&w->values, value, weight);
 	fprintf(w->out, "%s_%c%zu [label=\"", box->parent, box->kind, box->index);
 	put_escaped(w->out, name, "\\n");
-	fprintf(w->out, "\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", value);
-	fprintf(w->out, "%s -> %s_%c%zu [label=\" %s\" weight=100 tooltip=\"%s\"%s]\n", box->parent,
-		box->parent, box->kind, box->index, value, value, style);
+	fputs("\" fontsize=8 shape=box3d tooltip=\"", w->out);
+	put_escaped(w->out, value, " ");
+	fprintf(w->out, "\"]\n%s -> %s_%c%zu [label=\" ", box->parent, box->parent, box->kind,
+		box->index);
+	put_escaped(w->out, value, " ");
+	fputs("\" weight=100 tooltip=\"", w->out);
+	put_escaped(w->out, value, " ");
+	fprintf(w->out, "\"%s]\n", style);
 }
 
 static int64_t tag_flat(const struct graph_tag *tag)

@@ -106,8 +106,9 @@ static const char *value_of(const char *comment, const char **ret_name, size_t *
 
 	if (strncmp(comment, PREFIX, strlen(PREFIX)) != 0)
 		return NULL;
-	end = strstr(name, ": ");
-	if (!end || end == name || (size_t)(end - name) > NAME_MAX_BYTES)
+	/* No further: each comment is held against all others. */
+	end = memmem(name, strnlen(name, NAME_MAX_BYTES + 2), ": ", 2);
+	if (!end || end == name)
 		return NULL;
 	*ret_name = name;
 	*ret_length = (size_t)(end - name);
@@ -183,13 +184,14 @@ static int put_losses(struct notes *n, const struct profile *p)
 	char *line = NULL;
 	size_t size;
 	FILE *out = open_memstream(&line, &size);
+	int r;
 
 	if (!out)
 		return error_origin(-ENOMEM);
-	header_of_losses(out, p);
-	if (fclose(out) != 0) {
+	r = header_of_losses(out, p);
+	if (fclose(out) != 0 || r) {
 		free(line);
-		return error_origin(-ENOMEM);
+		return r ? r : error_origin(-ENOMEM);
 	}
 	if (size) {
 		line[size - 1] = '\0'; /* instead of the newline */

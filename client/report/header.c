@@ -11,6 +11,8 @@
 #include "client/report/node_name.h"
 #include "client/report/values.h"
 #include "client/report/view.h"
+#include "common/cleanup.h"
+#include "common/profile/ledger_line.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
@@ -26,31 +28,27 @@ static void put_line(FILE *out, const char *what, const char *text)
 	fputc('\n', out);
 }
 
-/* What one ledger line says of what is missing. */
+/* What the ledger says of what is missing. */
 struct losses {
-	uint64_t expected, lost, rootless;
+	uint64_t expected, lost;
+	uint64_t rootless; /* stacks: truncated or broken */
 	bool is_known;
 };
 
-/* "name=number" of the word at @word, whose number is not longer than a ledger's may be. */
+/* "name=number" of the word at @word, whose number is not longer than those of a sum. */
 static bool parse_word(const char *word, size_t *ret_name, size_t *ret_length, uint64_t *ret)
 {
 	size_t digits;
 
-	*ret_length = strcspn(word, " \t\n");
-	*ret_name = strcspn(word, "= \t\n");
+	*ret_length = strcspn(word, " ");
+	*ret_name = strcspn(word, "= ");
 	if (word[*ret_name] != '=')
 		return false;
 	digits = strspn(word + *ret_name + 1, "0123456789");
-	if (!digits || digits > 18 || *ret_name + 1 + digits != *ret_length)
+	if (!digits || digits > 19 || *ret_name + 1 + digits != *ret_length)
 		return false;
 	*ret = strtoull(word + *ret_name + 1, NULL, 10);
 	return true;
-}
-
-static void add(uint64_t *sum, uint64_t n)
-{
-	*sum = n > UINT64_MAX - *sum ? UINT64_MAX : *sum + n;
 }
 
 static bool begins(const char *word, const char *with)
@@ -58,12 +56,19 @@ static bool begins(const char *word, const char *with)
 	return strncmp(word, with, strlen(with)) == 0;
 }
 
+/* A sum that stays at the most there is. */
+static void add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
 static void sum_up(const char *line, struct losses *l)
 {
 	size_t name, length;
 	uint64_t n;
 
-	for (line += strspn(line, " \t\n"); *line; line += strspn(line, " \t\n")) {
+	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
 		if (!parse_word(line, &name, &length, &n))
 			n = 0;
 		else if (begins(line, "expected="))
@@ -76,52 +81,55 @@ static void sum_up(const char *line, struct losses *l)
 	}
 }
 
-/* The reasons of one ledger line: " (skipped 3, ring_full 1"; *before goes before the next one. */
-static void put_reasons(FILE *out, const char *line, const char **before)
+/* " (skipped 3, ring_full 1)" */
+static void put_reasons(FILE *out, const char *line)
 {
+	const char *before = " (";
 	size_t name, length;
 	uint64_t n;
 
-	for (line += strspn(line, " \t\n"); *line; line += strspn(line, " \t\n")) {
+	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
 		if (parse_word(line, &name, &length, &n) && begins(line, "lost.") && name > 5 &&
 		    n) {
-			fprintf(out, "%s%.*s %" PRIu64, *before, (int)(name - 5), line + 5, n);
-			*before = ", ";
+			fprintf(out, "%s%.*s %" PRIu64, before, (int)(name - 5), line + 5, n);
+			before = ", ";
 		}
 		line += length;
 	}
-}
-
-void header_of_losses(FILE *out, const struct profile *p)
-{
-	const char *before = " (";
-	struct losses l = {0};
-
-	for (size_t i = 0; i < p->n_comments; i++) {
-		const char *comment = profile_string(p, p->comments[i]);
-
-		if (begins(comment, LEDGER))
-			sum_up(comment + strlen(LEDGER), &l);
-	}
-	if (!l.is_known)
-		return;
-	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time", l.lost, l.expected);
-	for (size_t i = 0; i < p->n_comments; i++) {
-		const char *comment = profile_string(p, p->comments[i]);
-
-		if (begins(comment, LEDGER))
-			put_reasons(out, comment + strlen(LEDGER), &before);
-	}
 	if (before[0] == ',')
 		fputc(')', out);
+}
+
+int header_of_losses(FILE *out, const struct profile *p)
+{
+	cleanup(freep) char *ledger = NULL;
+	struct losses l = {0};
+	int r = 0;
+
+	/* A file may have several: other programs put profiles together, too. */
+	for (size_t i = 0; i < p->n_comments && !r; i++) {
+		const char *comment = profile_string(p, p->comments[i]);
+
+		if (begins(comment, LEDGER))
+			r = ledger_line_add(&ledger, comment + strlen(LEDGER));
+	}
+	if (r || !ledger)
+		return r;
+	utf8_make_harmless(ledger);
+	sum_up(ledger, &l);
+	if (!l.is_known)
+		return 0;
+	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time", l.lost, l.expected);
+	put_reasons(out, ledger);
 	if (l.rootless)
 		fprintf(out, "; stacks without a root: %" PRIu64, l.rootless);
 	fputc('\n', out);
+	return 0;
 }
 
 static void put_time(FILE *out, int64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND);
+	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND) - (time_ns % NANOS_A_SECOND < 0);
 	struct tm tm;
 	char text[64];
 
@@ -151,7 +159,7 @@ static void put_total(FILE *out, const struct view_input *input, const struct va
 	fputc('\n', out);
 }
 
-void header_of_profile(FILE *out, const struct view_input *input, const struct values *values)
+int header_of_profile(FILE *out, const struct view_input *input, const struct values *values)
 {
 	const struct profile *p = input->profile;
 	char type[256];
@@ -170,7 +178,7 @@ void header_of_profile(FILE *out, const struct view_input *input, const struct v
 	if (p->time_ns)
 		put_time(out, p->time_ns);
 	put_total(out, input, values);
-	header_of_losses(out, p);
+	return header_of_losses(out, p);
 }
 
 static void put_dropped(FILE *out, size_t n, const char *what, const char *limit_of, int64_t limit,
@@ -183,14 +191,15 @@ static void put_dropped(FILE *out, size_t n, const char *what, const char *limit
 			values_print(values, text, llabs(limit)));
 }
 
-void header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
-		     const struct values *values, const struct graph *g)
+int header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
+		    const struct values *values, const struct graph *g)
 {
 	char shown[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX];
 	int64_t flat = 0;
+	int r = options->compact_labels ? 0 : header_of_profile(out, input, values);
 
-	if (!options->compact_labels)
-		header_of_profile(out, input, values);
+	if (r)
+		return r;
 	if (options->n_filters)
 		fputs("Active filters:\n", out);
 	for (size_t i = 0; i < options->n_filters; i++) {
@@ -211,7 +220,7 @@ void header_of_graph(FILE *out, const struct view_input *input, const struct vie
 		values_print(values, shown, flat), values_print_share(share, flat, input->total),
 		values_print(values, total, input->total));
 	if (!input->total)
-		return;
+		return 0;
 	put_dropped(out, g->n_dropped, "node", "cum",
 		    values_clamp((double)input->total * g->options.nodefraction), values);
 	if (g->options.is_picture)
@@ -219,4 +228,5 @@ void header_of_graph(FILE *out, const struct view_input *input, const struct vie
 			    values_clamp((double)input->total * g->options.edgefraction), values);
 	if (g->n_order && g->n_order < g->n_before)
 		fprintf(out, "Showing top %zu nodes out of %zu\n", g->n_order, g->n_before);
+	return 0;
 }

@@ -16,13 +16,15 @@ struct values;
 struct view_input;
 struct view_options;
 
+/* All of them: 0 or negative errno; errors of @out stay in the stream. */
+
 /* What was lost, a line, if profd tells: its ledger is of all that ran at the time, not of this
  * profile alone. */
-void header_of_losses(FILE *out, const struct profile *p);
+int header_of_losses(FILE *out, const struct profile *p);
 /* The profile alone. */
-void header_of_profile(FILE *out, const struct view_input *input, const struct values *values);
+int header_of_profile(FILE *out, const struct view_input *input, const struct values *values);
 /* The profile, unless the options want no header, and what of it the graph shows. */
-void header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
-		     const struct values *values, const struct graph *g);
+int header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
+		    const struct values *values, const struct graph *g);
 
 #endif

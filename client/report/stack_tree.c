@@ -159,7 +159,7 @@ static int add_values(struct stack_tree *t, struct stack_tree_node *node, const 
 	if (!any)
 		return 0;
 	if (!node->values && t->n_owners == t->owners_allocated) {
-		size_t n = t->owners_allocated + t->owners_allocated / 2;
+		size_t n = t->owners_allocated + t->owners_allocated / 2 + OWNERS_MIN;
 		int64_t *grown = reallocarray(t->values, n, t->n_values * sizeof(*grown));
 
 		if (!grown)

@@ -171,7 +171,7 @@ static int print_weight(const struct values *v, int64_t weight, int64_t total, c
 		      : asprintf(ret, "%.1f%s:", scaled, unit);
 	if (n < 0)
 		return error_origin(-ENOMEM);
-	measure_make_harmless(*ret);
+	utf8_make_harmless(*ret);
 	return 0;
 }
 

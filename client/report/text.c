@@ -8,6 +8,7 @@
 #include "client/report/values.h"
 #include "client/report/view.h"
 #include "common/error.h"
+#include "common/utf8.h"
 
 struct text {
 	struct view view;
@@ -78,7 +79,9 @@ static int text_end(struct view *view, const struct view_input *input, FILE *out
 	if (r || *ret_again)
 		return r;
 	values_init_for(&values, input, &t->options, g, false);
-	header_of_graph(out, input, &t->options, &values, g);
+	r = header_of_graph(out, input, &t->options, &values, g);
+	if (r)
+		return r;
 	fprintf(out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
@@ -90,8 +93,9 @@ static int text_end(struct view *view, const struct view_input *input, FILE *out
 		values_column(&values, &f, flat, input->total);
 		values_column(&values, &s, sum, input->total);
 		values_column(&values, &c, cum, input->total);
-		fprintf(out, "%10s %s %s %10s %s  %s%s\n", f.value, f.share, s.share, c.value,
-			c.share, graph_name(g, g->order[i]), inlined(g, g->order[i]));
+		fprintf(out, "%*s %s %s %*s %s  %s%s\n", utf8_field(f.value, 10), f.value, f.share,
+			s.share, utf8_field(c.value, 10), c.value, c.share,
+			graph_name(g, g->order[i]), inlined(g, g->order[i]));
 	}
 	return 0;
 }

@@ -152,7 +152,8 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
 		r = know_name(t, input, stack->frames[i]);
 		if (!r)
-			fprintf(t->out, "%10s   %s%s\n", i ? "" : value, t->names[stack->frames[i]],
+			fprintf(t->out, "%*s   %s%s\n", i ? 10 : utf8_field(value, 10),
+				i ? "" : value, t->names[stack->frames[i]],
 				stack->is_inlined[i] ? " (inline)" : "");
 	}
 	return r;
@@ -171,8 +172,7 @@ static int traces_end(struct view *view, const struct view_input *input, FILE *o
 	}
 	t->out = out;
 	values_init(&t->values, input, &t->options);
-	header_of_profile(out, input, &t->values);
-	return 0;
+	return header_of_profile(out, input, &t->values);
 }
 
 const struct view_class view_traces = {

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/profile/message.h"
 #include "common/profile/regex.h"
+#include "common/utf8.h"
 
 static const char separator[] =
 	"----------------------------------------------------------+-------------";
@@ -107,7 +108,7 @@ static void put_calls(const struct writer *w, const uint32_t *calls, size_t n, b
 
 		/* pprof prints sums here, also of means. */
 		values_column(&w->values, &c, call->weight, cum);
-		fprintf(w->out, "%50s %s |   %s%s\n", c.value, c.share,
+		fprintf(w->out, "%*s %s |   %s%s\n", utf8_field(c.value, 50), c.value, c.share,
 			graph_name(w->g, of_callers ? call->caller : call->callee),
 			call->is_inlined ? " (inline)" : "");
 	}
@@ -129,8 +130,8 @@ static void put_node(struct writer *w, uint32_t id)
 	values_column(&w->values, &f, flat, w->total);
 	values_column(&w->values, &s, w->sum, w->total);
 	values_column(&w->values, &c, cum, w->total);
-	fprintf(w->out, "%10s %s %s %10s %s                | %s\n", f.value, f.share, s.share,
-		c.value, c.share, graph_name(w->g, id));
+	fprintf(w->out, "%*s %s %s %*s %s                | %s\n", utf8_field(f.value, 10), f.value,
+		f.share, s.share, utf8_field(c.value, 10), c.value, c.share, graph_name(w->g, id));
 	calls = graph_callees(w->g, id, &n);
 	put_calls(w, calls, n, false, cum);
 }
@@ -152,7 +153,9 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 		return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
 				      t->options.pattern ? t->options.pattern : "");
 	values_init_for(&w.values, input, &t->options, g, false);
-	header_of_graph(out, input, &t->options, &w.values, g);
+	r = header_of_graph(out, input, &t->options, &w.values, g);
+	if (r)
+		return r;
 	fprintf(out, "%s\n%s\n", separator, legend);
 	for (size_t i = 0; i < g->n_order; i++)
 		if (!t->regex || regex_matches(t->regex, graph_name(g, g->order[i])))

@@ -105,6 +105,15 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
+/* A value, at the right of ten columns and a blank. */
+static void put_number(FILE *out, const char *text)
+{
+	size_t n = utf8_length(text);
+
+	fprintf(out, " %*s", n < 10 ? (int)(10 - n) : 0, "");
+	put_text(out, text);
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct weblist_place *x = a, *y = b;
@@ -160,9 +169,10 @@ static void put_instructions(const struct weblist_page *page, const struct webli
 		if (i && (places[i - 1].address + places[i - 1].size != p->address ||
 			  places[i - 1].key != p->key))
 			fprintf(out, "%39s&#8942;\n", "");
-		fprintf(out, "%7s %10s %10s %10" PRIx64 ": ", "",
-			code_view_value(page->values, flat, p->flat),
-			code_view_value(page->values, cum, p->cum), p->address);
+		fputs("       ", out);
+		put_number(out, code_view_value(page->values, flat, p->flat));
+		put_number(out, code_view_value(page->values, cum, p->cum));
+		fprintf(out, " %10" PRIx64 ": ", p->address);
 		put_text(out, p->text);
 		if (p->chain) {
 			fputs("  <span class=\"i\">", out);
@@ -184,9 +194,10 @@ static void put_line(const struct weblist_page *page, int64_t line, const char *
 	fprintf(out, "<span class=\"l%s%s\"%s>", live ? " c" : "",
 		sums.flat || sums.cum ? " h" : "",
 		live ? " tabindex=\"0\" role=\"button\" aria-expanded=\"false\"" : "");
-	fprintf(out, "<span class=\"n\">%7" PRId64 "</span> %10s %10s  ", line,
-		code_view_value(page->values, flat, sums.flat),
-		code_view_value(page->values, cum, sums.cum));
+	fprintf(out, "<span class=\"n\">%7" PRId64 "</span>", line);
+	put_number(out, code_view_value(page->values, flat, sums.flat));
+	put_number(out, code_view_value(page->values, cum, sums.cum));
+	fputs("  ", out);
 	if (line)
 		put_text(out, source ? source : "???");
 	else
@@ -226,9 +237,10 @@ static int put_function(const struct weblist_page *page, const struct weblist_pl
 	put_text(out, *places->file ? places->file : "no source file is known");
 	if (*places->file && file->why)
 		fprintf(out, " (%s)", file->why);
-	fprintf(out, "</div>\n<pre>Total: %10s %10s (flat, cum) %s\n",
-		values_print(page->values, flat, sums.flat),
-		values_print(page->values, cum, sums.cum),
+	fputs("</div>\n<pre>Total:", out);
+	put_number(out, values_print(page->values, flat, sums.flat));
+	put_number(out, values_print(page->values, cum, sums.cum));
+	fprintf(out, " (flat, cum) %s\n",
 		measure_print_percentage(share, sizeof(share), sums.cum, page->input->total));
 	for (size_t i = 0, end; i < n; i = end) {
 		int64_t line = places[i].line;
@@ -258,17 +270,20 @@ static int put_legend(const struct weblist_page *page, FILE *out)
 	char total[MEASURE_TEXT_MAX], *text = NULL;
 	size_t length;
 	FILE *memory = open_memstream(&text, &length);
+	int r;
 
 	if (!memory)
 		return error_origin(-ENOMEM);
-	header_of_profile(memory, page->input, page->values);
-	if (fclose(memory)) {
+	r = header_of_profile(memory, page->input, page->values);
+	if (fclose(memory) || r) {
 		free(text);
-		return error_origin(-ENOMEM);
+		return r ? r : error_origin(-ENOMEM);
 	}
 	fputs("<pre class=\"legend\">", out);
 	put_text(out, text);
-	fprintf(out, "Total: %s\n", values_print(page->values, total, page->input->total));
+	fputs("Total: ", out);
+	put_text(out, values_print(page->values, total, page->input->total));
+	fputc('\n', out);
 	for (size_t i = 0; i < page->options->n_filters; i++) {
 		put_text(out, page->options->filters[i]);
 		fputc('\n', out);

@@ -116,13 +116,6 @@ double measure_scale(int64_t value, const char *from, const char *to, const char
 	return scale((double)value, from, to, ret_unit);
 }
 
-void measure_make_harmless(char *text)
-{
-	utf8_make_harmless(text);
-	for (; *(text += strcspn(text, "<>&\"'\\")); text++)
-		*text = '?';
-}
-
 const char *measure_print(char *buffer, size_t size, int64_t value, const char *from,
 			  const char *to)
 {
@@ -138,7 +131,7 @@ const char *measure_print(char *buffer, size_t size, int64_t value, const char *
 		snprintf(buffer, size, "0");
 	else
 		snprintf(buffer, size, "%s%s", digits, unit);
-	measure_make_harmless(buffer);
+	utf8_make_harmless(buffer);
 	return buffer;
 }
 

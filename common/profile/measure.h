@@ -7,13 +7,14 @@
  * "12", "100%". A unit is a name that the profile gives: bytes and their multiples, nanoseconds to
  * hours, GCUs; upper and lower case and a plural's s do not count. Of other units ("samples")
  * nothing is known: their values are printed as they are, and the unit behind them unless it is
- * "count", "sample" or "unit". They are texts of strangers, and what is printed ends in terminals,
- * HTML and graphviz: whatever has a meaning there is a '?'.
+ * "count", "sample" or "unit".
  *
  * As a unit to scale to, "auto" and "minimum" are the largest one that leaves at least 1.
  *
  * Printers fill @buffer, always NUL-terminated, and return it; MEASURE_TEXT_MAX bytes suffice but
- * for units of strange lengths, which are cut. Pure.
+ * for units of strange lengths, which are cut. A unit is a stranger's text: its control characters
+ * are printed as '?' (utf8.h), all others as they are, also those that mean something to HTML or
+ * graphviz. Pure.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +30,6 @@ double measure_scale(int64_t value, const char *from, const char *to, const char
 /* The same as a text: at most two decimals, "0" without a unit. */
 const char *measure_print(char *buffer, size_t size, int64_t value, const char *from,
 			  const char *to);
-/* Puts '?' in place of whatever has a meaning there, in @text, which may be shorter then. */
-void measure_make_harmless(char *text);
 /* The share of @total, in five columns and a %, without its sign: " 1.23%", "  100%". */
 const char *measure_print_percentage(char *buffer, size_t size, int64_t value, int64_t total);
 /*

@@ -113,6 +113,36 @@ static void test_hostile_names(void **state)
 	}
 }
 
+/* Values have units, which are texts of strangers, too. */
+static void test_hostile_units(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL, *calls = NULL, *picture = NULL;
+	struct profile_message message;
+	size_t length;
+	FILE *out = open_memstream(&picture, &length);
+	int r;
+
+	f->p->sample_types[0].type = fixture_text(f, "my \x1btype");
+	f->p->sample_types[0].unit = fixture_text(f, "\\\"];\n");
+	fixture_label(f, fixture_stack(f, "main;+work", 5), "key", "value", 0, NULL);
+	fixture_stack(f, "main", 5);
+	text = fixture_view(f, &view_dot, NULL);
+	assert_contains(text, "[label=\"main\\n5\\\\\\\"];? (50.00%)\\nof 10\\\\\\\"];? (100%)\"");
+	assert_contains(text, "tooltip=\"main (10\\\\\\\"];?)\" color=");
+	assert_contains(text, "-> N2 [label=\" 5\\\\\\\"];?\\n (inline)\" weight=");
+	assert_contains(text, "main -> work (5\\\\\\\"];?)\"");
+	assert_contains(text, "shape=box3d tooltip=\"5\\\\\\\"];?\"]\n");
+	assert_contains(text,
+			"_t0 [label=\" 5\\\\\\\"];?\" weight=100 tooltip=\"5\\\\\\\"];?\"]\n");
+	assert_non_null(out);
+	r = picture_draw("svg", text, strlen(text), out, &message);
+	assert_int_equal(fclose(out), 0);
+	assert_true(r == 0 || r == PICTURE_E_NO_PROGRAM);
+	calls = fixture_view(f, &view_callgrind, NULL);
+	assert_contains(calls, "\nevents: my_?type(\\\"];?)\n\n");
+}
+
 static void test_bad_picture(void **state)
 {
 	static const char text[] = "digraph {";
@@ -352,6 +382,7 @@ int main(void)
 		TEST(test_trimmed),
 		TEST(test_degree),
 		TEST(test_hostile_names),
+		TEST(test_hostile_units),
 		TEST(test_bad_picture),
 		TEST(test_labels),
 		TEST(test_labels_of_what_is_left_out),

@@ -192,6 +192,33 @@ static void ways_are_found_again(void **state)
 	stack_tree_free(t);
 }
 
+/* Nothing of what was cut had values; what comes then has. */
+static void values_come_after_cutting(void **state)
+{
+	struct stack_tree *t;
+	struct stack stack = {.n_frames = 1};
+	uint32_t frame;
+	int64_t self = 0;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(stack_tree_new(&t, 500, 1), 0);
+	stack.frames = &frame;
+	for (uint32_t i = 0; i < 2000; i++) {
+		frame = i;
+		assert_int_equal(stack_tree_add(t, STACK_TREE_NO_GROUP, &stack, (int64_t[]){0}), 0);
+	}
+	for (uint32_t i = 0; i < 200; i++) {
+		frame = i;
+		assert_int_equal(stack_tree_add(t, STACK_TREE_NO_GROUP, &stack, (int64_t[]){1}), 0);
+	}
+	stack_tree_nodes(t, &n);
+	for (size_t i = 0; i < n; i++)
+		self += stack_tree_value(t, &stack_tree_nodes(t, &n)[i], 0);
+	assert_int_equal(self, 200);
+	stack_tree_free(t);
+}
+
 static void sums_are_clamped(void **state)
 {
 	struct stack_tree *t;
@@ -211,9 +238,12 @@ static void sums_are_clamped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_share_their_ways), cmocka_unit_test(memory_is_bounded),
-		cmocka_unit_test(long_stacks_are_cut),     cmocka_unit_test(ways_are_found_again),
+		cmocka_unit_test(stacks_share_their_ways),
+		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(long_stacks_are_cut),
+		cmocka_unit_test(ways_are_found_again),
 		cmocka_unit_test(sums_are_clamped),
+		cmocka_unit_test(values_come_after_cutting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

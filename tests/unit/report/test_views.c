@@ -164,6 +164,80 @@ static void test_hostile_ledger(void **state)
 	free(text);
 }
 
+/* Programs that know nothing of ledgers put the comments of several files together. */
+static void test_several_ledgers(void **state)
+{
+	static const char *const lines[] = {
+		"# profd ledger: expected=10 lost.ring=1 lost.skipped=2 truncated.x=3 source=bpf",
+		"# profd ledger: expected=20 lost.skipped=5\tbroken.y=4 lost.es\x1b[31mcape=1",
+	};
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	push_three(f);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_int_equal(profile_add_comment(f->p, lines[i]), 0);
+	text = fixture_view(f, &view_text, NULL);
+	assert_contains(text, "Lost: 9 of 30 samples of the time (skipped 7, es?[31mcape 1, "
+			      "ring 1); stacks without a root: 7\n");
+}
+
+/* Sums stay at the most there is. */
+static void test_endless_ledger(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	push_three(f);
+	assert_int_equal(profile_add_comment(f->p, "# profd ledger: expected=9999999999999999999 "
+						   "lost.a=9999999999999999999 "
+						   "lost.b=9999999999999999998"),
+			 0);
+	assert_int_equal(profile_add_comment(f->p, "# profd ledger: expected=1"), 0);
+	text = fixture_view(f, &view_text, NULL);
+	assert_contains(text, "Lost: 18446744073709551615 of 9999999999999999999 samples of the "
+			      "time (a 9999999999999999999, b 9999999999999999998)\n");
+}
+
+/* Before 1970, and not on the second. */
+static void test_early_time(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	push_three(f);
+	setenv("TZ", "UTC", 1);
+	tzset();
+	f->p->time_ns = -1;
+	text = fixture_view(f, &view_text, NULL);
+	assert_contains(text, "Time: Dec 31, 1969 at 11:59pm (UTC)\n");
+}
+
+/* Units are texts of strangers; columns are of characters. */
+static void test_strange_units(void **state)
+{
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	char *text;
+
+	push_three(f);
+	f->p->sample_types[0].unit = fixture_text(f, "\xc3\xa9\x1b\n");
+	text = fixture_view(f, &view_text, &options);
+	assert_contains(text, "\n     50\xc3\xa9?? 50.00% 50.00%      80\xc3\xa9?? 80.00%  work\n");
+	free(text);
+	text = fixture_view(f, &view_tree, &options);
+	assert_contains(text,
+			"\n                                             "
+			"80\xc3\xa9??   100% |   main\n"
+			"     50\xc3\xa9?? 50.00% 50.00%      80\xc3\xa9?? 80.00%                "
+			"| work\n");
+	free(text);
+	options.unit = "\xc3\xa9";
+	text = fixture_view(f, &view_traces, &options);
+	assert_contains(text, "\n       30\xc3\xa9   copy\n             work\n");
+	free(text);
+}
+
 static void test_tree(void **state)
 {
 	struct view_options options = bare();
@@ -448,12 +522,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_text),          TEST(test_text_trimmed),   TEST(test_units),
-		TEST(test_header),        TEST(test_hostile_ledger), TEST(test_tree),
-		TEST(test_peek),          TEST(test_traces),         TEST(test_tags),
-		TEST(test_raw),           TEST(test_comments),       TEST(test_nothing),
-		TEST(test_names),         TEST(test_smallest),       TEST(test_traces_mean),
-		TEST(test_tags_in_order),
+		TEST(test_text),          TEST(test_text_trimmed),    TEST(test_units),
+		TEST(test_header),        TEST(test_hostile_ledger),  TEST(test_tree),
+		TEST(test_peek),          TEST(test_traces),          TEST(test_tags),
+		TEST(test_raw),           TEST(test_comments),        TEST(test_nothing),
+		TEST(test_names),         TEST(test_smallest),        TEST(test_traces_mean),
+		TEST(test_tags_in_order), TEST(test_several_ledgers), TEST(test_endless_ledger),
+		TEST(test_early_time),    TEST(test_strange_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
