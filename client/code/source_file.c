@@ -119,11 +119,11 @@ static int open_source(const struct source_files *s, const char *name, const cha
 
 static int split(struct source_file *file, size_t length)
 {
-	size_t n = 0;
+	size_t n = 1; /* the last one may have no end */
 
 	for (size_t i = 0; i < length; i++)
-		n += file->data[i] == '\n' || i + 1 == length;
-	file->lines = calloc(n + 1, sizeof(*file->lines));
+		n += file->data[i] == '\n';
+	file->lines = calloc(n, sizeof(*file->lines));
 	if (!file->lines)
 		return error_origin(-ENOMEM);
 	for (char *at = file->data, *end = at + length; at < end;) {

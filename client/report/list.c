@@ -48,7 +48,7 @@ static int collect(const struct code_view *v, const struct view_input *input, st
 		const struct frame *info = &g->infos[node->info];
 		const char *name = profile_string(input->profile, info->name);
 
-		if (!info->name || !regex_matches(v->regex, name))
+		if (!regex_matches(v->regex, name))
 			continue;
 		spots[n++] = (struct spot){
 			.name = name,
