@@ -89,7 +89,7 @@ static int make_temporary(const char *path, int fd, char ret[PATH_MAX])
 			errno = ENAMETOOLONG;
 			break;
 		}
-		r = fd < 0 ? open(ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+		r = fd < 0 ? open(ret, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
 			   : linkat(AT_FDCWD, self, AT_FDCWD, ret, AT_SYMLINK_FOLLOW);
 		if (r >= 0)
 			return r;
@@ -113,6 +113,25 @@ static int open_nameless(const char *path)
 	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
+/*
+ * Else one whose name is gone before anybody can interrupt us. It cannot be given one again
+ * (linkat(2)): the end copies it.
+ */
+static int open_unlinked(const char *path)
+{
+	char name[PATH_MAX];
+	sigset_t all, before;
+	int fd;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	fd = make_temporary(path, -1, name);
+	if (fd >= 0)
+		unlink(name);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return fd;
+}
+
 int profile_file_begin(struct profile_file_saving *ret, const char *path,
 		       struct profile_message *message)
 {
@@ -123,17 +142,50 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 	ret->temporary[0] = '\0';
 	ret->is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 	fd = ret->is_special ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_nameless(path);
-	if (fd < 0 && !ret->is_special)
-		fd = make_temporary(path, -1, ret->temporary);
+	ret->is_copied = fd < 0 && !ret->is_special;
+	if (ret->is_copied)
+		fd = open_unlinked(path);
 	if (fd < 0)
 		return fail_errno(message);
 	ret->out = fdopen(fd, "w");
 	if (ret->out)
 		return PROFILE_FILE_E_OK;
-	if (*ret->temporary)
-		unlink(ret->temporary);
 	close(fd);
 	return fail_errno(message);
+}
+
+/* All of @from under a name beside @path. 0, or -1 with errno. */
+static int copy(int from, const char *path, char ret[PATH_MAX])
+{
+	int to = make_temporary(path, -1, ret), r = to;
+	off_t at = 0;
+
+	while (r >= 0) {
+		char data[16384];
+		ssize_t n = pread(from, data, sizeof(data), at);
+
+		at += n;
+		if (n <= 0) {
+			r = (int)n;
+			break;
+		}
+		for (ssize_t done = 0, m; done < n && r >= 0; done += m) {
+			m = write(to, data + done, (size_t)(n - done));
+			r = m < 0 ? -1 : r;
+		}
+	}
+	if (to >= 0 && close(to) < 0)
+		r = -1;
+	return r < 0 ? -1 : 0;
+}
+
+/* Gives the file a name beside where it is to be. 0, or -1 with errno. */
+static int give_name(struct profile_file_saving *s)
+{
+	int fd = fileno(s->out);
+
+	return s->is_copied ? copy(fd, s->path, s->temporary)
+			    : make_temporary(s->path, fd, s->temporary);
 }
 
 /* 0, or an errno. Why something before the last bytes was not written is asked for once more. */
@@ -143,8 +195,7 @@ static int finish(struct profile_file_saving *s)
 
 	if (!error && ferror(s->out))
 		error = write(fileno(s->out), "", 1) < 0 ? errno : EIO;
-	if (!error && !s->is_special && !*s->temporary &&
-	    make_temporary(s->path, fileno(s->out), s->temporary) < 0)
+	if (!error && !s->is_special && give_name(s) < 0)
 		error = errno;
 	return error;
 }

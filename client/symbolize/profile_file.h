@@ -32,7 +32,7 @@ int profile_file_save(const char *path, const uint8_t *data, size_t length,
 
 /*
  * The same of what is not held in memory: written to `out`, whose errors profile_file_end() looks
- * for. Until then it has no name, where file systems can do that, and is gone if the program ends.
+ * for. Until then it has no name, and is gone if the program ends.
  * Unless @keep nothing of it is left, but in what is no regular file. Each begun one must be ended.
  * Returns PROFILE_FILE_E_*.
  */
@@ -41,6 +41,7 @@ struct profile_file_saving {
 	const char *path;         /* borrowed */
 	char temporary[PATH_MAX]; /* "": it has none yet */
 	bool is_special;
+	bool is_copied; /* at the end: its file system has no files without names */
 };
 
 int profile_file_begin(struct profile_file_saving *ret, const char *path,

@@ -150,6 +150,21 @@ static void test_label(void **state)
 	assert_int_equal(p->n_samples, 3);
 }
 
+/* The base's label with another value is somebody else's. */
+static void test_label_of_others(void **state)
+{
+	cleanup(profile_freep) struct profile *p = begin("ns");
+	const struct profile_label label = {.key = text(p, COMPARE_LABEL), .str = text(p, "x")};
+	struct compare_total total = {0};
+
+	(void)state;
+	sample(p, "a", 1, 10, &label, 1);
+	sample(p, "b", 1, 20, NULL, 0);
+	for (size_t i = 0; i < p->n_samples; i++)
+		compare_total_add(&total, p, i, 1, false);
+	assert_int_equal(compare_total(&total), 30);
+}
+
 /* A profile less itself, and what percentages are of. */
 static void test_difference(void **state)
 {
@@ -192,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_units_are_joined),
 		cmocka_unit_test(test_types_that_differ),
 		cmocka_unit_test(test_label),
+		cmocka_unit_test(test_label_of_others),
 		cmocka_unit_test(test_difference),
 	};
 

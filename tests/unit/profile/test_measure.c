@@ -28,6 +28,7 @@ static void test_print(void **state)
 	check_print(7200, "s", "auto", "2hrs");
 	check_print(90, "seconds", "ms", "90000ms");
 	check_print(12, "milliseconds", "hours", "0");
+	check_print(-12, "milliseconds", "hours", "0");
 	check_print(2048, "bytes", "auto", "2kB");
 	check_print(1536, "B", "kb", "1.50kB");
 	check_print(3, "gigabytes", "mb", "3072MB");

@@ -484,6 +484,57 @@ static void test_first_says(void **state)
 	}
 }
 
+/* Labels of the keys that tell windows and processes, but with texts, tell neither. */
+static void test_labels_of_texts(void **state)
+{
+	cleanup(profile_freep) struct profile *p = empty_profile(T0, 60, "x=1");
+	const struct profile_label texts[] = {{.key = text(p, "pid"), .str = text(p, "x")},
+					      {.key = text(p, "window"), .str = text(p, "y")}};
+	const struct profile_label number = {.key = text(p, "window"), .num = T0};
+	const struct merge_select pid_0 = {.has_pid = true};
+	const int64_t values[] = {1, 1};
+	struct profile_message message;
+	uint32_t chain = locate(p, map_image(p, 1, 0), 5);
+	char line[80];
+
+	(void)state;
+	snprintf(line, sizeof(line), "# profd window: %" PRId64 "+60000000000 x=1", T0 * NS);
+	assert_int_equal(profile_add_comment(p, line), 0);
+	/* Another one of this second. */
+	snprintf(line, sizeof(line), "# profd window: %" PRId64 "+70000000000 x=1", T0 * NS);
+	assert_int_equal(profile_add_comment(p, line), 0);
+	assert_int_equal(profile_add_sample(p, &chain, 1, values, texts, 2), 0);
+	assert_int_equal(profile_add_sample(p, &chain, 1, values, &number, 1), 0);
+	for (unsigned by_pid = 0; by_pid < 2; by_pid++) {
+		cleanup(merge_freep) struct merge *m = NULL;
+
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_SET), 0);
+		assert_int_equal(merge_add(m, p, by_pid ? &pid_0 : NULL, NULL, &message), 0);
+		assert_int_equal(merge_n_windows(m), 2);
+		assert_int_equal(merge_profile(m)->n_samples, by_pid ? 0 : 2);
+		/* What has such a label gets no other one. */
+		assert_int_equal(merge_profile(m)->n_sample_labels, by_pid ? 0 : 3);
+	}
+}
+
+/* An address of 0 is none; its mapping tells that it is the kernel's. */
+static void test_kernel_without_addresses(void **state)
+{
+	const struct merge_select select = {.no_kernel = true};
+	cleanup(profile_freep) struct profile *p = empty_profile(T0, 60, NULL);
+	cleanup(merge_freep) struct merge *m = NULL;
+	struct profile_message message;
+	uint32_t chain[2];
+
+	(void)state;
+	assert_int_equal(profile_add_location(p, map_image(p, 9, 0), 0, NULL, 0, &chain[0]), 0);
+	chain[1] = locate(p, map_image(p, 1, 0), 5);
+	add_sample(p, chain, 2, 1, 1, "x");
+	assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+	assert_int_equal(merge_add(m, p, &select, NULL, &message), 0);
+	assert_int_equal(merge_profile(m)->samples[0].n_locations, 1);
+}
+
 static void test_mismatch(void **state)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
@@ -501,6 +552,17 @@ static void test_mismatch(void **state)
 	assert_int_equal(merge_add(m, b, NULL, NULL, &message), MERGE_E_MISMATCH);
 	assert_string_equal(message.text, "sample types differ: samples/count cpu/nanoseconds and "
 					  "samples/count cache-misses/count");
+	b->sample_types[1] = b->sample_types[0];
+	b->sample_types[1].type = text(b, "cpu");
+	b->sample_types[1].unit = text(b, "nanoseconds");
+	b->sample_types[0].unit = text(b, "bytes");
+	assert_int_equal(merge_add(m, b, NULL, NULL, &message), MERGE_E_MISMATCH);
+	assert_non_null(strstr(message.text, "sample types differ"));
+	b->n_sample_types = 0;
+	assert_int_equal(merge_add(m, b, NULL, NULL, &message), MERGE_E_MISMATCH);
+	assert_string_equal(message.text,
+			    "sample types differ: samples/count cpu/nanoseconds and none");
+	b->n_sample_types = 2;
 	a->period_type.unit = 0;
 	assert_int_equal(merge_add(m, a, NULL, NULL, &message), MERGE_E_MISMATCH);
 	assert_non_null(strstr(message.text, "period types differ"));
@@ -841,6 +903,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_pid_without_the_kernel, setup, teardown),
 		cmocka_unit_test(test_equal_mappings),
 		cmocka_unit_test(test_first_says),
+		cmocka_unit_test(test_labels_of_texts),
+		cmocka_unit_test(test_kernel_without_addresses),
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_units_of_other_kinds),

@@ -54,6 +54,32 @@ static struct fixture full(void)
 	return f;
 }
 
+/* What is cut off a stack is not in its profile. */
+static void test_cut_off(void **state)
+{
+	cleanup(freep) uint32_t *chain = calloc(SHAPE_FRAMES_MAX + 5, sizeof(*chain));
+	cleanup(shape_profile_freep) struct shape_profile *to = NULL;
+	cleanup(shape_freep) struct shape *s = NULL;
+	cleanup(profile_freep) struct profile *left = NULL;
+	const struct shape_options o = {0};
+	struct fixture f = begin();
+	const int64_t value = 1;
+	struct stack stack;
+
+	(void)state;
+	assert_non_null(chain);
+	assert_int_equal(place(&f, f.mapping_a, 0x1010, "x"), 0);
+	assert_int_equal(profile_add_sample(f.p, chain, SHAPE_FRAMES_MAX + 5, &value, NULL, 0), 0);
+	assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
+	assert_int_equal(shape_bind(s, f.p), 0);
+	assert_int_equal(shape_profile_new(&to, s, f.p), 0);
+	assert_int_equal(shape_stack(s, f.p, 0, &stack), SHAPE_E_OK);
+	assert_int_equal(shape_profile_add(to, &stack), 0);
+	assert_int_equal(shape_profile_finish(to, &left), 0);
+	assert_int_equal(left->samples[0].n_locations, SHAPE_FRAMES_MAX);
+	end(&f);
+}
+
 static void test_everything_is_taken(void **state)
 {
 	cleanup(profile_freep) struct profile *left = NULL;
@@ -206,6 +232,7 @@ static void test_bit_by_bit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_everything_is_taken),
 		cmocka_unit_test(test_what_filters_leave),
 		cmocka_unit_test(test_nothing_is_left),
