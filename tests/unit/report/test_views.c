@@ -241,12 +241,12 @@ static void test_small_means(void **state)
 	input = fixture_input(f);
 	input.type = 1;
 	input.mean = true;
-	input.total = 5000 * MS;
+	input.total = 5 * MS;
 	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
-	assert_contains(text, " of 5s total\n");
+	assert_contains(text, " of 5ms total\n");
 	free(text);
 	assert_int_equal(fixture_try(f, &view_callgrind, &options, &input, &text), 0);
-	assert_contains(text, "\nevents: mean_cpu(s)\n");
+	assert_contains(text, "\nevents: mean_cpu(ms)\n");
 	free(text);
 }
 
