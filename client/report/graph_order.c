@@ -168,8 +168,8 @@ static int compare_objects(const char *a, const char *b)
 }
 
 /*
- * Nodes of one name and equal weights: by what else tells them apart. pprof compares numbers as the
- * texts that they are printed as.
+ * Nodes of one name, which tells addresses and lines, and equal weights: by what else tells them
+ * apart. pprof compares numbers as the texts that they are printed as.
  */
 static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 {
@@ -178,13 +178,9 @@ static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 	int c = strcmp(profile_string(p, x->name), profile_string(p, y->name));
 
 	if (!c)
-		c = compare_digits((int64_t)x->address, (int64_t)y->address);
-	if (!c)
 		c = strcmp(profile_string(p, x->filename), profile_string(p, y->filename));
 	if (!c)
 		c = compare_digits(x->start_line, y->start_line);
-	if (!c)
-		c = compare_digits(x->line, y->line);
 	if (!c)
 		c = compare_objects(profile_string(p, x->object), profile_string(p, y->object));
 	return c ? c : a < b ? -1 : a > b;

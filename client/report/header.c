@@ -226,7 +226,7 @@ int header_of_graph(FILE *out, const struct view_input *input, const struct view
 	if (g->options.is_picture)
 		put_dropped(out, g->n_dropped_calls, "edge", "freq",
 			    values_clamp((double)input->total * g->options.edgefraction), values);
-	if (g->n_order && g->n_order < g->n_before)
+	if (g->n_order < g->n_before)
 		fprintf(out, "Showing top %zu nodes out of %zu\n", g->n_order, g->n_before);
 	return 0;
 }

@@ -263,8 +263,10 @@ static void test_numbers(void **state)
 	text = fixture_view(f, &view_dot, NULL);
 	assert_int_equal(count(text, "shape=box3d"), 4);
 	assert_contains(text, "_n0 [label=\"16B\"");
-	/* The lighter ones join what they are nearest to. */
-	assert_contains(text, "[label=\"4kB..1MB\"");
+	/* The lighter ones join what they are nearest to: 30, 20 and 10. */
+	assert_contains(text, "[label=\"4kB..1MB\" fontsize=8 shape=box3d tooltip=\"60\"]");
+	/* Nothing of it is of what work calls. */
+	assert_lacks(text, "dotted");
 	assert_lacks(text, "99");
 }
 
@@ -281,6 +283,157 @@ static void test_call_tree(void **state)
 	text = fixture_view(f, &view_dot, &options);
 	assert_int_equal(count(text, "[label=\"x\\n"), 2);
 	assert_int_equal(count(text, " -> N"), 4);
+}
+
+/* By share of the total: #RRGGBB as go tool pprof has it. */
+static void test_colors(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t value;
+		const char *strong, *pale;
+		unsigned font;
+	} boxes[] = {
+		{"all", 100, "#b20000", "#edd5d5", 24},
+		{"some", 25, "#b23c00", "#edddd5", 8 + 8},
+		{"few", 10, "#b28559", "#ede7e1", 8 + 6},
+		{"less", -50, "#21b200", "#d9edd5", 8 + 12},
+		{"gone", -100, "#00b200", "#d5edd5", 24},
+	};
+	struct view_options options;
+	struct fixture *f = *state;
+	struct view_input input;
+	char *text, color[128];
+
+	view_options_init(&options);
+	for (size_t i = 0; i < ARRAY_SIZE(boxes); i++)
+		fixture_stack(f, boxes[i].name, boxes[i].value);
+	fixture_stack(f, "main;more", 150);
+	input = fixture_input(f);
+	input.total = 100;
+	f->n_stacks--;
+	assert_int_equal(fixture_try(f, &view_dot, &options, &input, &text), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(boxes); i++) {
+		snprintf(color, sizeof(color),
+			 "fontsize=%u shape=box tooltip=\"%s (%d)\" color=\"%s\" fillcolor=\"%s\"]",
+			 boxes[i].font, boxes[i].name, (int)boxes[i].value, boxes[i].strong,
+			 boxes[i].pale);
+		assert_contains(text, color);
+	}
+	free(text);
+	/* What is more than all is as strong as all. */
+	f->n_stacks++;
+	assert_int_equal(fixture_try(f, &view_dot, &options, &input, &text), 0);
+	assert_contains(text, "[label=\" 150\" weight=101 penwidth=6 color=\"#b20000\"");
+	free(text);
+}
+
+/* What is less than nothing has its size of print, too. */
+static void test_negative_font(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	fixture_stack(f, "gone", -100);
+	fixture_stack(f, "some", 25);
+	text = fixture_view(f, &view_dot, NULL);
+	assert_contains(text, "fontsize=24 shape=box tooltip=\"gone ");
+	assert_contains(text, "fontsize=16 shape=box tooltip=\"some ");
+}
+
+/* Calls beyond the limit of their caller go, too, if another one leads to their callee. */
+static void test_degree_of_caller(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	view_options_init(&options);
+	options.maxdegree = 2;
+	fixture_stack(f, "main;a", 50);
+	fixture_stack(f, "main;b", 40);
+	fixture_stack(f, "other;c", 30);
+	fixture_stack(f, "main;c", 20);
+	text = fixture_view(f, &view_dot, &options);
+	assert_int_equal(count(text, " -> N"), 3);
+	assert_lacks(text, "main -> c");
+	assert_contains(text, "other -> c");
+}
+
+/* A label that weighs as much as may be left out stays; so does one that weighs so much by itself
+ * or with what was left out below it. Arrows from where labels hang are longer. */
+static void test_light_labels(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	char *text;
+
+	view_options_init(&options);
+	options.nodefraction = .1;
+	fixture_stack(f, "main", 90);
+	fixture_label(f, fixture_stack(f, "main;work", 10), "thread", "a", 0, NULL);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "[label=\"thread:a\"");
+	assert_lacks(text, "minlen");
+	free(text);
+	fixture_label(f, fixture_stack(f, "main", 15), "thread", "b", 0, NULL);
+	fixture_label(f, fixture_stack(f, "main;thin", -9), "thread", "b", 0, NULL);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "[label=\"thread:b\"");
+	assert_contains(text, "main -> work (10)\" minlen=2]");
+	free(text);
+}
+
+/* The heaviest one first: by what they weigh with what was left out, but in a box that calls others
+ * by themselves. */
+static void test_labels_in_order(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	char *text;
+
+	view_options_init(&options);
+	options.nodefraction = .08;
+	fixture_stack(f, "main", 155);
+	fixture_label(f, fixture_stack(f, "main;work", 20), "thread", "a", 0, NULL);
+	fixture_label(f, fixture_stack(f, "main;work", 10), "thread", "b", 0, NULL);
+	fixture_label(f, fixture_stack(f, "main;work;thin", 15), "thread", "b", 0, NULL);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "_t0 [label=\"thread:b\"");
+	assert_contains(text, "_t1 [label=\"thread:a\"");
+	free(text);
+	fixture_label(f, fixture_stack(f, "main;work;other", 30), "thread", "b", 0, NULL);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "_t0 [label=\"thread:a\"");
+	free(text);
+}
+
+/* The label of a comparison says nothing of a box. */
+static void test_base_label(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	fixture_label(f, fixture_stack(f, "main", 10), "pprof::base", "true", 0, NULL);
+	text = fixture_view(f, &view_dot, NULL);
+	assert_lacks(text, "box3d");
+}
+
+/* A key's unit may be known only when some of its numbers were counted. */
+static void test_late_unit(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	view_options_init(&options);
+	options.no_trim = true;
+	fixture_label(f, fixture_stack(f, "main", 10), "bytes", NULL, 3, NULL);
+	fixture_label(f, fixture_stack(f, "main", 5), "bytes", NULL, 4, "kilobytes");
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "[label=\"3kB\"");
+	assert_contains(text, "[label=\"4kB\"");
+	assert_int_equal(count(text, "box3d"), 2);
 }
 
 static void test_callgrind(void **state)
@@ -340,6 +493,85 @@ static void test_namesakes(void **state)
 	assert_contains(text, "fn=(3) [c.so]\n");
 }
 
+/* What has no name is called by its object, one function of each. */
+static void test_nameless(void **state)
+{
+	static const char *const objects[] = {"/c.so", "/c.so", "/d.so"};
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	for (uint32_t i = 0; i < 3; i++) {
+		f->frames[i] = (struct frame){.object = fixture_text(f, objects[i]),
+					      .address = 0x1000 + i,
+					      .start_line = i};
+		fixture_push(f, 1, 5 - (int64_t)i)->frames[0] = i;
+	}
+	f->n_frames = 3;
+	text = fixture_view(f, &view_callgrind, NULL);
+	assert_contains(text, "fn=(1) [c.so]\n0x1000 0 5\n+1 0 4\n");
+	assert_contains(text, "fn=(2) [d.so]\n+1 0 3\n");
+}
+
+/* On each way to it a function is one by itself; nothing is left out, however little it is. */
+static void test_callgrind_tree(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	char *text;
+
+	view_options_init(&options);
+	options.call_tree = true;
+	fixture_stack(f, "main;a;x", 5000);
+	fixture_stack(f, "main;b;x", 1);
+	text = fixture_view(f, &view_callgrind, &options);
+	assert_contains(text, " x [1/2]\n");
+	assert_contains(text, " x [2/2]\n");
+	assert_contains(text, " b\n");
+	free(text);
+	/* What is not there has no namesakes. */
+	options.call_tree = false;
+	options.drop_negative = true;
+	f->n_stacks = 0;
+	for (uint32_t i = 0; i < 2; i++) {
+		f->frames[i] = (struct frame){.name = fixture_text(f, "same"), .start_line = i};
+		fixture_push(f, 1, i ? -7 : 7)->frames[0] = i;
+	}
+	text = fixture_view(f, &view_callgrind, &options);
+	assert_contains(text, "fn=(1) same\n");
+	free(text);
+}
+
+/* The shorter one of both, the whole one if they are of one length; '*' is the same again. */
+static void test_callgrind_addresses(void **state)
+{
+	static const uint64_t addresses[] = {116, 16, 16};
+	struct view_options options;
+	struct fixture *f = *state;
+	struct view_input input;
+	cleanup(freep) char *text = NULL;
+
+	view_options_init(&options);
+	for (uint32_t i = 0; i < 3; i++) {
+		char name[] = {(char)('a' + (int)i), '\0'};
+
+		f->frames[i] = (struct frame){.name = fixture_text(f, name),
+					      .address = addresses[i]};
+		fixture_push(f, 1, 2)->frames[0] = i;
+		f->stacks[i].values[1] = 2000000000 >> 10 * i;
+	}
+	f->n_frames = 3;
+	input = fixture_input(f);
+	input.type = 1;
+	input.mean = true;
+	input.total = 2000000000;
+	assert_int_equal(fixture_try(f, &view_callgrind, &options, &input, &text), 0);
+	/* Means, in the unit that suits the least of them. */
+	assert_contains(text, "events: mean_cpu(ns)\n");
+	assert_contains(text, " a\n0x74 0 1000000000\n");
+	assert_contains(text, " b\n0x10 0 976562\n");
+	assert_contains(text, " c\n* 0 953\n");
+}
+
 static void test_short_names(void **state)
 {
 	static const struct {
@@ -393,6 +625,16 @@ int main(void)
 		TEST(test_callgrind),
 		TEST(test_namesakes),
 		TEST(test_short_names),
+		TEST(test_colors),
+		TEST(test_negative_font),
+		TEST(test_degree_of_caller),
+		TEST(test_light_labels),
+		TEST(test_base_label),
+		TEST(test_labels_in_order),
+		TEST(test_late_unit),
+		TEST(test_nameless),
+		TEST(test_callgrind_tree),
+		TEST(test_callgrind_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -496,40 +496,6 @@ static void test_redundant(void **state)
 }
 
 /* None goes that is heavier than a call that stays. */
-/*
- * Boxes come by their weight times how much happens in them: 1 for one that nothing leads to, and 1
- * for one that leads nowhere; else the entropy of the ways. The orders are those of go tool pprof.
- */
-static void test_picture_order(void **state)
-{
-	struct graph_options options = {.wants_calls = true, .is_picture = true};
-	struct fixture *f = *state;
-	struct graph *g;
-
-	fixture_stack(f, "z_alone", 10);   /* 30 */
-	fixture_stack(f, "root;leaf", 10); /* 10, 20 */
-	fixture_stack(f, "fork;left", 4);  /* 1 + 0.97 times 10, and the leaves 8 and 12 */
-	fixture_stack(f, "fork;right", 6);
-	g = fold(f, &options);
-	assert_order(g, "z_alone leaf fork right root left");
-	graph_free(g);
-}
-
-/* What is less than nothing is no part of what comes in. */
-static void test_picture_order_of_less(void **state)
-{
-	struct graph_options options = {.wants_calls = true, .is_picture = true};
-	struct fixture *f = *state;
-	struct graph *g;
-
-	fixture_stack(f, "m;more", 30);
-	fixture_stack(f, "m;less", -10);
-	fixture_stack(f, "x", 7);
-	g = fold(f, &options);
-	assert_order(g, "more m x less");
-	graph_free(g);
-}
-
 static void test_heavy_residual(void **state)
 {
 	struct graph_options options = {.wants_calls = true,
@@ -547,6 +513,167 @@ static void test_heavy_residual(void **state)
 	assert_call(g, "main", "b", 15, true);
 	assert_call(g, "a", "b", 12, false);
 	graph_free(g);
+}
+
+/*
+ * Boxes of a picture: by how much comes together and parts in them (entropy, in bits, of what comes
+ * in and of what goes out or stays; 1 where nothing does) times cum, and flat. One without calls
+ * has three times its weight: those are between the others to tell what these have.
+ */
+static void test_picture_order(void **state)
+{
+	static const struct {
+		struct {
+			const char *stack;
+			int64_t value;
+		} stacks[5];
+		const char *order;
+	} cases[] = {
+		/* a 12, r 10, m 9, b 8 */
+		{{{"r;m;a", 6}, {"r;m;b", 4}}, "a r m b"},
+		/* Negative shares are of what is positive: m .53 times 600. */
+		{{{"r;m;a", 1000}, {"r;m;b", -400}, {"x", 100}, {"y", 120}}, "a b r y m x"},
+		/* What stays in m is a share, too: m 1500. */
+		{{{"r;m", 500}, {"r;m;a", 500}, {"y", 400}}, "m y a r"},
+		/* Two callers and one callee: m 1000. */
+		{{{"r;m;a", 500}, {"s;m;a", 500}, {"x", 300}, {"y", 350}}, "a y m x r s"},
+		/* Calls of itself part nothing: s 0. */
+		{{{"r;s;s;t", 100}, {"y", 20}}, "t r y s"},
+	};
+	struct graph_options options = {.wants_calls = true, .is_picture = true};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct graph *g;
+
+		for (size_t k = 0; k < f->n_stacks; k++)
+			f->stacks[k].values[0] = 0;
+		for (size_t k = 0; k < 5 && cases[i].stacks[k].stack; k++)
+			fixture_stack(f, cases[i].stacks[k].stack, cases[i].stacks[k].value);
+		g = fold(f, &options);
+		assert_order(g, cases[i].order);
+		graph_free(g);
+	}
+}
+
+/* Of one name and cum: by flat, before all else. */
+static void test_namesakes_by_flat(void **state)
+{
+	struct graph_options options = {.tells_objects = true, .by_cum = true};
+	struct fixture *f = *state;
+	uint32_t callee = fixture_frame(f, "callee");
+	struct fixture_stack *s;
+	struct graph *g;
+
+	for (uint32_t i = 1; i < 3; i++)
+		f->frames[callee + i] = (struct frame){.name = fixture_text(f, "same"),
+						       .start_line = i};
+	f->n_frames = callee + 3;
+	s = fixture_push(f, 2, 10);
+	s->frames[0] = callee;
+	s->frames[1] = callee + 1;
+	fixture_push(f, 1, 10)->frames[0] = callee + 2;
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 3);
+	assert_int_equal(g->infos[g->nodes[g->order[1]].info].start_line, 2);
+	assert_int_equal(g->infos[g->nodes[g->order[2]].info].start_line, 1);
+	graph_free(g);
+}
+
+/* Of two ways that each make the other one redundant, one stays. */
+static void test_redundant_by_each_other(void **state)
+{
+	struct graph_options options = {.wants_calls = true,
+					.is_picture = true,
+					.nodefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;x;main;tiny1;c", 6);
+	fixture_stack(f, "main;x;tiny2;c", 5);
+	fixture_stack(f, "main;x", 69);
+	fixture_stack(f, "c", 20);
+	g = fold(f, &options);
+	assert_null(find_call(g, "x", "c"));
+	assert_call(g, "main", "c", 6, true);
+	graph_free(g);
+}
+
+/* Nor is there a loop over what is gone. */
+static void test_no_residual_loop(void **state)
+{
+	struct graph_options options = {.wants_calls = true,
+					.is_picture = true,
+					.nodefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "a;tiny;a", 5);
+	fixture_stack(f, "a", 95);
+	g = fold(f, &options);
+	assert_null(find_call(g, "a", "a"));
+	graph_free(g);
+}
+
+/* Only calls between what is listed are told to be dropped; what weighs nothing itself but for
+ * what it calls is not negative. */
+static void test_dropped_calls_of_negative(void **state)
+{
+	struct graph_options options = {.wants_calls = true,
+					.edgefraction = .1,
+					.drop_negative = true};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a", 100);
+	fixture_stack(f, "main;b", -1);
+	g = fold(f, &options);
+	assert_order(g, "a main");
+	assert_int_equal(g->n_dropped_calls, 0);
+	graph_free(g);
+}
+
+static size_t count_boxes(struct fixture *f, size_t nodecount)
+{
+	struct graph_options options = {.wants_calls = true,
+					.is_picture = true,
+					.nodefraction = .1,
+					.nodecount = nodecount};
+	struct graph *g = fold(f, &options);
+	size_t n = g->n_order;
+
+	graph_free(g);
+	return n;
+}
+
+/* A picture's labels are boxes, too: up to four of a function, which weigh something there. */
+static void test_count_of_labels(void **state)
+{
+	static const char *const texts[] = {"1", "2", "3", "4", "5", "6"};
+	struct fixture *f = *state;
+
+	fixture_stack(f, "a", 80);
+	fixture_label(f, fixture_stack(f, "a", 1), "thin", "1", 0, NULL);
+	fixture_stack(f, "b", 60);
+	fixture_stack(f, "c", 40);
+	fixture_stack(f, "d", 30);
+	assert_int_equal(count_boxes(f, 3), 3);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		fixture_label(f, fixture_stack(f, "a", 400), "many", texts[i], 0, NULL);
+	fixture_stack(f, "b", 500);
+	fixture_stack(f, "c", 400);
+	assert_int_equal(count_boxes(f, 6), 2);
+}
+
+static void test_count_of_callers_labels(void **state)
+{
+	struct fixture *f = *state;
+
+	/* In this order: a and its label, c, m, b. */
+	fixture_label(f, fixture_stack(f, "m;a", 40), "key", "value", 0, NULL);
+	fixture_stack(f, "c", 20);
+	fixture_stack(f, "b", 8);
+	assert_int_equal(count_boxes(f, 5), 4);
 }
 
 int main(void)
@@ -569,10 +696,15 @@ int main(void)
 		TEST(test_redundant),
 		TEST(test_inlined_in_trees),
 		TEST(test_heavy_residual),
-		TEST(test_picture_order),
-		TEST(test_picture_order_of_less),
 		TEST(test_namesakes_in_order),
 		TEST(test_namesakes_by_line),
+		TEST(test_picture_order),
+		TEST(test_namesakes_by_flat),
+		TEST(test_redundant_by_each_other),
+		TEST(test_no_residual_loop),
+		TEST(test_dropped_calls_of_negative),
+		TEST(test_count_of_labels),
+		TEST(test_count_of_callers_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,92 @@ static void test_hostile_ledger(void **state)
 	free(text);
 }
 
+/* What was left out is told where there is a total that it is a part of, and calls in pictures. */
+static void test_dropped(void **state)
+{
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	struct view_input input;
+	char *text;
+
+	options.nodefraction = .05;
+	options.edgefraction = .15;
+	fixture_stack(f, "main;work", 80);
+	fixture_stack(f, "main;little", 11);
+	fixture_stack(f, "main;rare", 3);
+	text = fixture_view(f, &view_tree, &options);
+	assert_contains(text, "Dropped 1 node (cum <= 4)\n");
+	assert_lacks(text, "edge");
+	free(text);
+	text = fixture_view(f, &view_dot, &options);
+	assert_contains(text, "Dropped 1 edge (freq <= 14)\\l");
+	free(text);
+	input = fixture_input(f);
+	input.total = -94;
+	assert_int_equal(fixture_try(f, &view_tree, &options, &input, &text), 0);
+	assert_contains(text, "Dropped 1 node (cum <= 4)\n");
+	free(text);
+	input.total = 0;
+	assert_int_equal(fixture_try(f, &view_tree, &options, &input, &text), 0);
+	assert_lacks(text, "Dropped");
+	free(text);
+}
+
+static void test_long_filter(void **state)
+{
+	char whole[81], longer[82];
+	const char *const filters[] = {whole, longer};
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+	char lines[256];
+
+	memset(whole, 'x', 80);
+	whole[80] = '\0';
+	memset(longer, 'x', 81);
+	longer[81] = '\0';
+	options.filters = filters;
+	options.n_filters = 2;
+	push_three(f);
+	text = fixture_view(f, &view_text, &options);
+	snprintf(lines, sizeof(lines), "\n   %s\n   %s\xe2\x80\xa6\nShowing", whole, whole);
+	assert_contains(text, lines);
+}
+
+/* Nothing is divided by what is less than nothing. */
+static void test_divide_by(void **state)
+{
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	push_three(f);
+	options.divide_by = -2;
+	text = fixture_view(f, &view_text, &options);
+	assert_contains(text, "        50 50.00%");
+}
+
+/* Where all means are less than one, the total tells the unit. */
+static void test_small_means(void **state)
+{
+	struct view_options options = bare();
+	struct fixture *f = *state;
+	struct view_input input;
+	char *text;
+
+	fixture_stack(f, "main", 3)->values[1] = 1;
+	input = fixture_input(f);
+	input.type = 1;
+	input.mean = true;
+	input.total = 5 * MS;
+	assert_int_equal(fixture_try(f, &view_text, &options, &input, &text), 0);
+	assert_contains(text, " of 5ms total\n");
+	free(text);
+	assert_int_equal(fixture_try(f, &view_callgrind, &options, &input, &text), 0);
+	assert_contains(text, "\nevents: mean_cpu(ms)\n");
+	free(text);
+}
+
 /* Programs that know nothing of ledgers put the comments of several files together. */
 static void test_several_ledgers(void **state)
 {
@@ -394,6 +480,77 @@ static void test_raw(void **state)
 				  "1: 0x1000/0x2000/0x0 /bin/x  [FN]\n");
 }
 
+static char *raw_text(const struct profile *p)
+{
+	char *text;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	assert_non_null(out);
+	assert_int_equal(raw_write(p, out), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+/* As Go prints durations, of which pprof takes four characters. */
+static void test_raw_durations(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *line;
+	} cases[] = {
+		{999, "\nDuration: 999n\n"},
+		{1000, "\nDuration: 1\xc2\xb5s\n"},
+		{1500 * 1000, "\nDuration: 1.5m\n"},
+		{1000 * MS, "\nDuration: 1s\n"},
+		{59 * 60 * 1000 * MS, "\nDuration: 59m0\n"},
+		{60 * 60 * 1000 * MS, "\nDuration: 1h0m\n"},
+		{-90 * 1000 * MS, "\nDuration: -1m3\n"},
+		{INT64_MIN, "\nDuration: -256\n"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(freep) char *text = NULL;
+
+		f->p->duration_ns = cases[i].ns;
+		text = raw_text(f->p);
+		assert_contains(text, cases[i].line);
+	}
+}
+
+static void test_raw_details(void **state)
+{
+	struct profile_label labels[3] = {{.num = 5}, {.num = 6}, {.num = 7}};
+	struct fixture *f = *state;
+	uint32_t location;
+	char *text;
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	f->p->time_ns = -1;
+	f->p->period_type.type = fixture_text(f, "cpu");
+	f->p->sample_types[0].type = 0;
+	labels[0].key = labels[2].key = fixture_text(f, "z");
+	labels[1].key = fixture_text(f, "a");
+	labels[2].num_unit = fixture_text(f, "bytes");
+	assert_int_equal(profile_add_location(f->p, PROFILE_NONE, 16, NULL, 0, &location), 0);
+	f->p->locations[location].is_folded = true;
+	assert_int_equal(
+		profile_add_sample(f->p, &location, 1, (const int64_t[]){3, 30}, labels, 3), 0);
+	text = raw_text(f->p);
+	assert_contains(text, "PeriodType: cpu \n");
+	assert_contains(text, "Time: 1969-12-31 23:59:59.999999999 +0000 UTC\n");
+	assert_contains(text, "Samples:\n/count cpu/nanoseconds\n");
+	assert_contains(text, "                a:[6] z:[5  7 bytes]\n");
+	assert_contains(text, "     1: 0x10 [F] \n");
+	free(text);
+	f->p->time_ns = 1500 * MS;
+	text = raw_text(f->p);
+	assert_contains(text, "Time: 1970-01-01 00:00:01.5 +0000 UTC\n");
+	free(text);
+}
+
 static void test_comments(void **state)
 {
 	struct fixture *f = *state;
@@ -528,7 +685,9 @@ int main(void)
 		TEST(test_raw),           TEST(test_comments),        TEST(test_nothing),
 		TEST(test_names),         TEST(test_smallest),        TEST(test_traces_mean),
 		TEST(test_tags_in_order), TEST(test_several_ledgers), TEST(test_endless_ledger),
-		TEST(test_early_time),    TEST(test_strange_units),
+		TEST(test_early_time),    TEST(test_strange_units),   TEST(test_raw_durations),
+		TEST(test_raw_details),   TEST(test_dropped),         TEST(test_long_filter),
+		TEST(test_divide_by),     TEST(test_small_means),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
