@@ -95,10 +95,10 @@ static void sample_append(struct profile *p, const struct sample_key *key, const
 
 static void sample_add(struct profile *p, uint32_t index, const int64_t *values)
 {
-	int64_t *sums = &p->sample_values[(size_t)index * p->n_sample_types];
+	size_t first = (size_t)index * p->n_sample_types;
 
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		sums[i] = clamped_add(sums[i], values[i]);
+		p->sample_values[first + i] = clamped_add(p->sample_values[first + i], values[i]);
 }
 
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
