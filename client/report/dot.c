@@ -388,20 +388,6 @@ static int put_tags(const struct writer *w, uint32_t id)
 	return r ? r : put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
 }
 
-static int compare_calls(const void *a, const void *b, void *userdata)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	const struct graph *g = userdata;
-	int64_t wx = llabs(g->calls[x].weight), wy = llabs(g->calls[y].weight);
-	int c = strcmp(graph_name(g, g->calls[x].caller), graph_name(g, g->calls[y].caller));
-
-	if (wx != wy)
-		return wx > wy ? -1 : 1;
-	if (!c)
-		c = strcmp(graph_name(g, g->calls[x].callee), graph_name(g, g->calls[y].callee));
-	return c ? c : x < y ? -1 : x > y;
-}
-
 /*
  * Arrows, heaviest first, which helps graphviz. With a limit to how many begin and end at a box,
  * each box keeps at least one that leads to it.
@@ -421,7 +407,7 @@ static int put_arrows(const struct writer *w)
 		if (!call->is_gone && w->numbers[call->caller] && w->numbers[call->callee])
 			calls[n++] = i;
 	}
-	qsort_r(calls, n, sizeof(*calls), compare_calls, (void *)w->g);
+	graph_sort_calls(w->g, calls, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
 

@@ -114,6 +114,8 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again);
 /* The calls of a node, as indices of calls, heaviest first; without those that are gone. */
 const uint32_t *graph_callers(const struct graph *g, uint32_t node, size_t *ret_n);
 const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_n);
+/* Sorts @n indices of calls, heaviest first; equal ones by the names of caller and callee. */
+void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
 /* The node's name as reports print it. The graph's. */
 const char *graph_name(const struct graph *g, uint32_t node);
 /* What of the options is the graph's business; @is_graph: the default nodecount is 80. */

@@ -259,6 +259,11 @@ static int compare_calls(const void *a, const void *b, void *userdata)
 	return c ? c : x < y ? -1 : x > y;
 }
 
+void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
+{
+	qsort_r(calls, n, sizeof(*calls), compare_calls, (void *)g);
+}
+
 /* Calls by node, in one array: those of node i from first[i] on. */
 static int make_lists(struct graph *g, bool of_callers, uint32_t **ret, size_t **ret_first)
 {
@@ -283,8 +288,7 @@ static int make_lists(struct graph *g, bool of_callers, uint32_t **ret, size_t *
 			calls[first[(of_callers ? g->calls[i].callee : g->calls[i].caller) + 1]++] =
 				i;
 	for (size_t i = 0; i < g->n_nodes; i++)
-		qsort_r(calls + first[i], first[i + 1] - first[i], sizeof(*calls), compare_calls,
-			g);
+		graph_sort_calls(g, calls + first[i], first[i + 1] - first[i]);
 	return 0;
 }
 

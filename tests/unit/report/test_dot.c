@@ -517,7 +517,7 @@ static void test_callgrind_tree(void **state)
 {
 	struct view_options options;
 	struct fixture *f = *state;
-	char *text;
+	cleanup(freep) char *text = NULL;
 
 	view_options_init(&options);
 	options.call_tree = true;
@@ -527,18 +527,24 @@ static void test_callgrind_tree(void **state)
 	assert_contains(text, " x [1/2]\n");
 	assert_contains(text, " x [2/2]\n");
 	assert_contains(text, " b\n");
-	free(text);
-	/* What is not there has no namesakes. */
-	options.call_tree = false;
+}
+
+/* What is not there has no namesakes. */
+static void test_callgrind_negative(void **state)
+{
+	struct view_options options;
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+
+	view_options_init(&options);
 	options.drop_negative = true;
-	f->n_stacks = 0;
+	f->n_frames = 2;
 	for (uint32_t i = 0; i < 2; i++) {
 		f->frames[i] = (struct frame){.name = fixture_text(f, "same"), .start_line = i};
 		fixture_push(f, 1, i ? -7 : 7)->frames[0] = i;
 	}
 	text = fixture_view(f, &view_callgrind, &options);
 	assert_contains(text, "fn=(1) same\n");
-	free(text);
 }
 
 /* The shorter one of both, the whole one if they are of one length; '*' is the same again. */
@@ -634,6 +640,7 @@ int main(void)
 		TEST(test_late_unit),
 		TEST(test_nameless),
 		TEST(test_callgrind_tree),
+		TEST(test_callgrind_negative),
 		TEST(test_callgrind_addresses),
 	};
 
