@@ -15,6 +15,7 @@
 #include "common/profile/message.h"
 
 #define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
+#define LIKE_MIN          4 /* bytes that two names of options begin with alike */
 
 void report_options_init(struct report_options *o)
 {
@@ -315,11 +316,28 @@ static bool take_type(struct line *l, const char *name, size_t length, const cha
 	return false;
 }
 
+/* One that was begun, or gone on with: --flamegraph, --collapse. NULL: there is none. */
+static const char *find_like(const char *name, size_t length)
+{
+	for (const struct report_option *o = report_options_all; o->name; o++) {
+		size_t n = strlen(o->name), common = n < length ? n : length;
+
+		if (common >= LIKE_MIN && memcmp(o->name, name, common) == 0)
+			return o->name;
+	}
+	return NULL;
+}
+
 static int refuse_word(struct line *l, const char *word, const char *name, size_t length)
 {
+	const char *like = find_like(name, length);
+	int shown = (int)(name - word) + (int)length;
+
 	if (length == 4 && memcmp(name, "http", 4) == 0)
 		return BAD(l->message, "no page is served: --flame -o FILE.html writes one");
-	return BAD(l->message, "unknown option %.*s", (int)(name - word) + (int)length, word);
+	if (like)
+		return BAD(l->message, "unknown option %.*s (--%s?)", shown, word, like);
+	return BAD(l->message, "unknown option %.*s", shown, word);
 }
 
 static int take_word(struct line *l, const char *word)

@@ -127,6 +127,8 @@ static void test_refusals(void **state)
 		{"--nothing p", "unknown option --nothing"},
 		{"-http=:8080 p", "no page is served"},
 		{"-httpd p", "unknown option -httpd"},
+		{"--flamegraph p", "unknown option --flamegraph (--flame?)"},
+		{"-collapse=x p", "unknown option -collapse (--collapsed?)"},
 		{"-inuse_space=maybe p", "unknown option -inuse_space"},
 		{"-focus", "needs an argument"},
 		{"-text=maybe p", "takes no argument"},
