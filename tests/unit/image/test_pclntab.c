@@ -29,6 +29,35 @@ static struct pclntab_spec spec_of(uint32_t magic, unsigned pointer_size)
 				     .end = TEXT + 0x90};
 }
 
+/* In memory that ends where the table does, so that a sanitizer sees what is read behind it. */
+static uint8_t *copy(const struct pclntab_bytes *bytes, size_t length)
+{
+	uint8_t *data = malloc(length ? length : 1);
+
+	assert_non_null(data);
+	memcpy(data, bytes->data, length);
+	return data;
+}
+
+static bool is_table(const struct pclntab_bytes *bytes, size_t length)
+{
+	cleanup(freep) uint8_t *data = copy(bytes, length);
+	struct pclntab table;
+
+	return pclntab_parse(data, length, &table);
+}
+
+/* Whether function @i of a table has all that it is to have. */
+static bool has_function(const struct pclntab_bytes *bytes, size_t length, unsigned i)
+{
+	cleanup(freep) uint8_t *data = copy(bytes, length);
+	struct pclntab_function f;
+	struct pclntab table;
+
+	assert_true(pclntab_parse(data, length, &table));
+	return pclntab_function(&table, i, &f);
+}
+
 static void check_versions(uint32_t magic, unsigned pointer_size)
 {
 	struct pclntab_spec spec = spec_of(magic, pointer_size);
@@ -70,18 +99,17 @@ static void test_refused(void **state)
 		uint8_t byte;
 	} changes[] = {{0, 0xf2}, {4, 1}, {5, 1}, {6, 0}, {6, 3}, {7, 2}, {7, 16}};
 	struct pclntab_bytes bytes;
-	struct pclntab table;
 
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(changes); i++) {
 		pclntab_make(&spec, &bytes);
 		bytes.data[changes[i].at] = changes[i].byte;
-		assert_false(pclntab_parse(bytes.data, bytes.length, &table));
+		assert_false(is_table(&bytes, bytes.length));
 	}
 	pclntab_make(&spec, &bytes);
 	for (size_t n = 0; n < bytes.functions + 40 * spec.n; n++)
-		assert_false(pclntab_parse(bytes.data, n, &table));
-	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
+		assert_false(is_table(&bytes, n));
+	assert_true(is_table(&bytes, bytes.length));
 }
 
 /* Positions outside of the table, in the header (fields of 8 bytes) and in what it leads to. */
@@ -90,44 +118,44 @@ static void test_positions(void **state)
 	struct pclntab_spec spec = spec_of(PCLNTAB_GO_1_18, 8);
 	static const unsigned fields[] = {0, 3, 7};
 	struct pclntab_bytes bytes;
-	struct pclntab_function f;
-	struct pclntab table;
+	uint8_t *entries, *more;
 
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(fields); i++) {
 		pclntab_make(&spec, &bytes);
 		pclntab_put(bytes.data + 8 + (size_t)8 * fields[i], UINT64_MAX - 7, 8);
-		assert_false(pclntab_parse(bytes.data, bytes.length, &table));
+		assert_false(is_table(&bytes, bytes.length));
 	}
-	/* What is said of the function: behind the end, and so that its name's offset is. */
-	for (size_t short_of = 0; short_of < 8; short_of++) {
-		pclntab_make(&spec, &bytes);
-		pclntab_put(bytes.data + bytes.functions + 4,
-			    bytes.length - bytes.functions - short_of, 4);
-		assert_true(pclntab_parse(bytes.data, bytes.length, &table));
-		assert_false(pclntab_function(&table, 0, &f));
-		assert_true(pclntab_function(&table, 1, &f));
-	}
-	/* A name behind the end, one without an end, an empty one. */
+	/* What is said of the function lies behind the end, or ends there before its name does. */
 	pclntab_make(&spec, &bytes);
-	assert_true(pclntab_parse(bytes.data, bytes.length - 1, &table));
-	assert_false(pclntab_function(&table, 2, &f));
-	pclntab_put(bytes.data + bytes.functions + 7 * 4 + 4, bytes.length - bytes.names, 4);
-	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
-	assert_false(pclntab_function(&table, 0, &f));
-	pclntab_put(bytes.data + bytes.functions + 7 * 4 + 4, 0, 4);
-	assert_false(pclntab_function(&table, 0, &f));
+	entries = bytes.data + bytes.functions;
+	for (size_t at = bytes.length - bytes.functions - 7;
+	     at <= bytes.length - bytes.functions + 1; at++) {
+		pclntab_put(entries + 4, at, 4);
+		assert_false(has_function(&bytes, bytes.length, 0));
+		assert_true(has_function(&bytes, bytes.length, 1));
+	}
+	/* A name without an end, one behind the end, an empty one. */
+	pclntab_make(&spec, &bytes);
+	assert_false(has_function(&bytes, bytes.length - 1, 2));
+	more = entries + 7 * 4;
+	pclntab_put(more + 4, bytes.length - bytes.names, 4);
+	assert_false(has_function(&bytes, bytes.length, 0));
+	pclntab_put(more + 4, 0, 4);
+	assert_false(has_function(&bytes, bytes.length, 0));
 	/* One that ends where it begins. */
 	pclntab_make(&spec, &bytes);
-	pclntab_put(bytes.data + bytes.functions + 8, 0, 4);
-	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
-	assert_false(pclntab_function(&table, 0, &f));
-	assert_true(pclntab_function(&table, 1, &f));
+	pclntab_put(entries + 8, 0, 4);
+	assert_false(has_function(&bytes, bytes.length, 0));
+	assert_true(has_function(&bytes, bytes.length, 1));
 }
 
 /* --- in files --------------------------------------------------------------------------------- */
 
 enum place { SECTION, PIE_SECTION, DATA };
+
+#define DATA_AT 0x9004u /* where data begins: the table itself is aligned */
+#define BEFORE  164u
 
 struct program {
 	enum place place;
@@ -144,8 +172,8 @@ static int make_program(const struct program *p)
 					       [PIE_SECTION] = ".data.rel.ro.gopclntab",
 					       [DATA] = ".data.rel.ro"};
 	struct pclntab_spec spec = spec_of(p->magic ? p->magic : PCLNTAB_GO_1_20, 8);
-	size_t before = p->place == DATA ? 24 : 0;
-	uint8_t data[24 + PCLNTAB_BYTES_MAX] = {0};
+	size_t before = p->place == DATA ? BEFORE : 0;
+	uint8_t data[BEFORE + PCLNTAB_BYTES_MAX] = {0};
 	struct pclntab_bytes bytes;
 	struct builder b;
 	unsigned section;
@@ -155,14 +183,19 @@ static int make_program(const struct program *p)
 	if (!p->magic)
 		pclntab_put(bytes.data + 8 + 2 * 8, p->text, 8);
 	memcpy(data + before, bytes.data, bytes.length);
-	/* Looks like a header, and is none. */
-	if (before)
-		memcpy(data + 8, bytes.data, 8);
+	/* What looks like a header: of no functions, and of one that has no code. */
+	if (before) {
+		memcpy(data + 4, bytes.data, 8);
+		memcpy(data + 4 + 80, bytes.data, 8);
+		data[4 + 80 + 8] = 1;
+	}
 	builder_init(&b);
 	b.header.e_entry = p->entry;
 	builder_text(&b, 0x100);
 	section = builder_section(&b, sections[p->place],
-				  &(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC},
+				  &(Elf64_Shdr){.sh_type = SHT_PROGBITS,
+						.sh_flags = SHF_ALLOC,
+						.sh_addr = before ? DATA_AT : 0},
 				  data, before + bytes.length);
 	if (!p->is_plain_data)
 		builder_section(&b, ".go.buildinfo",
@@ -225,6 +258,7 @@ static void test_text(void **state)
 	check_program(&(struct program){DATA, .relocation = TEXT}, true);
 	check_program(&(struct program){SECTION, .relocation = TEXT}, true);
 	/* .text begins before it does: the entry is C's, or another function of Go's by chance. */
+	check_program(&(struct program){SECTION, .entry = BUILDER_FIRST - 8}, false);
 	check_program(&(struct program){SECTION, .entry = BUILDER_FIRST + 8}, false);
 	check_program(&(struct program){SECTION, .entry = BUILDER_FIRST + 0x40}, false);
 }
