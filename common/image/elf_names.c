@@ -20,6 +20,7 @@
 #include "common/image/elf_image.h"
 #include "common/image/elf_symbols.h"
 #include "common/image/names_merge.h"
+#include "common/image/pclntab.h"
 #include "common/image/plt.h"
 
 #define N_SOURCES (WORKER_SOURCE_PLT + 1)
@@ -28,7 +29,8 @@
 
 _Static_assert(WORKER_SOURCE_SYMTAB < WORKER_SOURCE_DEBUGDATA &&
 		       WORKER_SOURCE_DEBUGDATA < WORKER_SOURCE_DEBUG &&
-		       WORKER_SOURCE_DEBUG < WORKER_SOURCE_DYNSYM &&
+		       WORKER_SOURCE_DEBUG < WORKER_SOURCE_PCLNTAB &&
+		       WORKER_SOURCE_PCLNTAB < WORKER_SOURCE_DYNSYM &&
 		       WORKER_SOURCE_DYNSYM < WORKER_SOURCE_PLT &&
 		       (int)N_SOURCES <= NAMES_MERGE_SOURCES,
 	       "the order of preference is that of the numbers");
@@ -226,6 +228,9 @@ static int read_files(struct reading *reading, const struct elf_names_files *fil
 		r = collect_debugdata(reading);
 	if (!r)
 		r = collect_debug(reading, files);
+	if (!r)
+		r = pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
+				    &reading->names_max[WORKER_SOURCE_PCLNTAB]);
 	if (!r)
 		r = collect_dynamic(reading);
 	return r;

@@ -5,9 +5,10 @@
 /*
  * All functions of an ELF image that any of its files names, in this order of preference for an
  * address: .symtab of the image, the .symtab of .gnu_debugdata (an xz'ed ELF file in a section),
- * .symtab of the separate debug file, .dynsym, the stubs of the PLT (name@plt, from the
- * relocations). Unsized symbols count where no sized one of any table covers. A separate file
- * counts if its build id is the image's or, where it was found by debuglink, its CRC is the link's.
+ * .symtab of the separate debug file, the table of functions of a Go program, .dynsym, the stubs of
+ * the PLT (name@plt, from the relocations). Unsized symbols count where no sized one of any table
+ * covers. A separate file counts if its build id is the image's or, where it was found by
+ * debuglink, its CRC is the link's.
  *
  * Read without trust, within bounds: memory by what the tables hold, decompressed data by
  * ELF_NAMES_DECOMPRESSED_MAX.

@@ -150,6 +150,7 @@ enum worker_source {
 	WORKER_SOURCE_SYMTAB,
 	WORKER_SOURCE_DEBUGDATA, /* .gnu_debugdata */
 	WORKER_SOURCE_DEBUG,     /* the separate file's .symtab */
+	WORKER_SOURCE_PCLNTAB,   /* what a Go program knows of itself */
 	WORKER_SOURCE_DYNSYM,
 	WORKER_SOURCE_PLT,
 	WORKER_SOURCE_DWARF, /* functions and lines */

@@ -14,6 +14,7 @@
 #include "common/image/debuglink.h"
 #include "common/image/elf_names.h"
 #include "common/image/names_merge.h"
+#include "common/image/pclntab.h"
 #include "common/image/plt.h"
 
 #define UNPACKED_MAX (1u << 20)
@@ -97,6 +98,21 @@ static void fuzz_stubs(const uint8_t *data, size_t size)
 	}
 }
 
+static void fuzz_pclntab(const uint8_t *data, size_t size)
+{
+	struct pclntab_function f;
+	struct pclntab table;
+
+	if (!pclntab_parse(data, size, &table))
+		return;
+	for (uint64_t i = 0; i < table.n_functions; i++)
+		if (pclntab_function(&table, i, &f) &&
+		    (f.start >= f.end || !f.name_length || f.name < (const char *)data ||
+		     f.name + f.name_length >= (const char *)data + size ||
+		     memchr(f.name, 0, f.name_length)))
+			abort();
+}
+
 /* Four bytes a symbol. */
 static void fuzz_merge(const uint8_t *data, size_t size)
 {
@@ -129,8 +145,9 @@ static void fuzz_merge(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const parts[])(const uint8_t *, size_t) = {fuzz_links, fuzz_debugdata,
-								 fuzz_stubs, fuzz_merge};
+	static void (*const parts[])(const uint8_t *, size_t) = {
+		fuzz_links, fuzz_debugdata, fuzz_stubs, fuzz_merge, fuzz_pclntab,
+	};
 
 	if (size > SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0)
 		fuzz_image(data, size);

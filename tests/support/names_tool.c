@@ -49,8 +49,8 @@ static int inspect(int fd)
 
 static void answer(const struct elf_names *names)
 {
-	static const char *const sources[] = {"none",  "symtab", "debugdata",
-					      "debug", "dynsym", "plt"};
+	static const char *const sources[] = {"none",    "symtab", "debugdata", "debug",
+					      "pclntab", "dynsym", "plt"};
 	uint64_t find_ns = 0, n = 0;
 	char line[64];
 
