@@ -65,6 +65,13 @@ def of_format(paths, suffix=".pb.gz"):
     return [p for p in paths if re.search(re.escape(suffix) + r"(\.\d+)?$", p)]
 
 
+def frames(raw):
+    """What profctl top has drawn, line by line; the last picture, which may not be whole, left out.
+    A terminal's own lines are never longer than it is wide."""
+    plain = [re.sub(rb"\x1b\[[?\d;]*[A-Za-z]", b"", picture) for picture in raw.split(b"\x1b[H")]
+    return [re.split("\r+\n", picture.decode(errors="replace")) for picture in plain[1:-1]]
+
+
 def conf_text(*parts):
     merged = {}
     for part in (BASE_CONF, *parts):

@@ -9,6 +9,7 @@
 
 #include "client/report/node_name.h"
 #include "client/report/picture.h"
+#include "common/utf8.h"
 #include "tests/unit/report/fixture.h"
 
 static size_t count(const char *text, const char *part)
@@ -100,6 +101,8 @@ static void test_hostile_names(void **state)
 	assert_contains(text, "quo\\\"te]");
 	assert_contains(text, "back\\\\");
 	assert_contains(text, "new?line");
+	assert_contains(text, "[label=\"caf\xc3\xa9<b>&amp\\n");
+	assert_contains(text, "[label=\"" UTF8_REPLACEMENT "\\n");
 	assert_contains(text, "key\\\":va\\\\l\\\"?ue");
 	/* graphviz itself is the judge, where it is. */
 	out = open_memstream(&picture, &length);

@@ -72,6 +72,10 @@ static void test_choices(void **state)
 	assert_int_equal(a.options.granularity, SHAPE_FILES);
 	assert_int_equal(a.options.cum, 0);
 	report_arguments_deinit(&a);
+	assert_int_equal(parse("-files=f -cum=0 p", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(a.options.granularity, SHAPE_FUNCTIONS);
+	assert_int_equal(a.options.cum, 0);
+	report_arguments_deinit(&a);
 	assert_int_equal(parse("-lines=t -files p", &a, &message), REPORT_OPTIONS_BAD);
 	report_arguments_deinit(&a);
 }
@@ -124,12 +128,7 @@ static void test_refusals(void **state)
 		const char *line, *why;
 	} cases[] = {
 		{"", "PROFILE"},
-		{"--nothing p", "unknown option --nothing"},
 		{"-http=:8080 p", "no page is served"},
-		{"-httpd p", "unknown option -httpd"},
-		{"--flamegraph p", "unknown option --flamegraph (--flame?)"},
-		{"-collapse=x p", "unknown option -collapse (--collapsed?)"},
-		{"-inuse_space=maybe p", "unknown option -inuse_space"},
 		{"-focus", "needs an argument"},
 		{"-text=maybe p", "takes no argument"},
 		{"-text -tree p", "either --text or --tree"},
@@ -167,6 +166,35 @@ static void test_refusals(void **state)
 	}
 	assert_int_equal(parse("-h", &a, &message), REPORT_OPTIONS_HELP);
 	report_arguments_deinit(&a);
+}
+
+/* What is unknown is told as it was typed, without its value; one that begins alike, too. */
+static void test_unknown(void **state)
+{
+	static const struct {
+		const char *line, *text;
+	} cases[] = {
+		{"--nothing p", "unknown option --nothing"},
+		{"-nothing=x p", "unknown option -nothing"},
+		{"-httpd p", "unknown option -httpd"},
+		{"--flamegraph p", "unknown option --flamegraph (--flame?)"},
+		{"-collapse=x p", "unknown option -collapse (--collapsed?)"},
+		{"--focu p", "unknown option --focu (--focus?)"},
+		{"--trees p", "unknown option --trees (--tree?)"},
+		{"--foc p", "unknown option --foc"},
+		{"--fock p", "unknown option --fock"},
+		{"--svgz p", "unknown option --svgz"},
+		{"-inuse_space=maybe p", "unknown option -inuse_space"},
+	};
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_OPTIONS_BAD);
+		assert_string_equal(message.text, cases[i].text);
+		report_arguments_deinit(&a);
+	}
 }
 
 /* Names are unique, settings keep what they print, and every line of help has its summary. */
@@ -211,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_table),
 	};
 

@@ -112,8 +112,9 @@ static void test_left(void **state)
 /* What is no such folder, or not ours. */
 static void test_others(void **state)
 {
-	static const char *const folders[] = {"profd-run-test-1", "profd-run-12345",
-					      "profd-run-1234567", "profd-run-a_b_cd", "other"};
+	static const char *const folders[] = {"profd-run-test-1",  "profd-run-12345",
+					      "profd-run-1234567", "profd-run-a_b_cd",
+					      "profd-run-123456-", "other"};
 	const struct temp_folder *t = *state;
 	struct run_folder f;
 
