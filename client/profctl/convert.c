@@ -114,25 +114,17 @@ static int speedscope(struct load *l, struct bytes *ret, struct profile_message 
 
 static int run(struct context *context, const struct arguments *a)
 {
-	struct report_inputs inputs = {.profiles = a->profiles,
-				       .n_profiles = a->n_profiles,
-				       .symbolize = "none",
-				       .buildid = "",
-				       .lib_prefix = "",
-				       .tools = "",
-				       .tls_cert = "",
-				       .tls_key = "",
-				       .tls_ca = "",
-				       .service = "",
-				       .since = "",
-				       .until = "",
-				       .store = ""};
 	cleanup(memory_unboundp) struct memory_bound bound;
 	cleanup(bytes_deinit) struct bytes made = {0};
 	cleanup(load_freep) struct load *l = NULL;
 	struct profile_message message;
+	struct report_inputs inputs;
 	int r;
 
+	report_inputs_init(&inputs);
+	inputs.profiles = a->profiles;
+	inputs.n_profiles = a->n_profiles;
+	inputs.symbolize = "none";
 	memory_bound(&bound);
 	r = report_load(context, &inputs, &l);
 	if (r)

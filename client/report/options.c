@@ -33,6 +33,14 @@ void report_options_init(struct report_options *o)
 	o->unit = "minimum";
 }
 
+void report_inputs_init(struct report_inputs *in)
+{
+	*in = (struct report_inputs){0};
+	for (const struct report_option *option = report_options_all; option->name; option++)
+		if (option->kind == REPORT_OPTION_TEXT && option->is_input)
+			*(const char **)((char *)in + option->offset) = "";
+}
+
 const struct report_option *report_option_find(const char *name, size_t length)
 {
 	for (const struct report_option *o = report_options_all; o->name; o++) {
@@ -423,10 +431,7 @@ static int parse(struct line *l)
 	int r = 0;
 
 	report_options_init(&l->a->options);
-	*in = (struct report_inputs){0};
-	for (const struct report_option *option = report_options_all; option->name; option++)
-		if (option->kind == REPORT_OPTION_TEXT && option->is_input)
-			*(const char **)((char *)in + option->offset) = "";
+	report_inputs_init(in);
 	while (!r && l->at < l->argc) {
 		const char *word = l->argv[l->at++];
 

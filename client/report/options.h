@@ -136,7 +136,9 @@ enum {
 	REPORT_OPTIONS_HELP,
 };
 
+/* As they are where nothing was said; of the inputs, all texts are "". */
 void report_options_init(struct report_options *o);
+void report_inputs_init(struct report_inputs *in);
 const struct report_option *report_option_find(const char *name, size_t length);
 /* Whether the prompt can set it, and `o` shows it. */
 bool report_option_is_setting(const struct report_option *option);

@@ -101,6 +101,21 @@ static void sample_add(struct profile *p, uint32_t index, const int64_t *values)
 		p->sample_values[first + i] = clamped_add(p->sample_values[first + i], values[i]);
 }
 
+/* The sample that is equal gets the values; else it is yet to be made, and its hash is told. */
+static bool add_to_equal(struct profile *p, const struct sample_key *key, const int64_t *values,
+			 uint32_t *ret_hash)
+{
+	uint32_t hash = sample_hash(p, key);
+	uint32_t index = profile_table_find(&p->tables->sample_table, hash, sample_equal, p, key);
+
+	if (index == PROFILE_NONE) {
+		*ret_hash = hash;
+		return false;
+	}
+	sample_add(p, index, values);
+	return true;
+}
+
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels, uint32_t n_labels)
 {
@@ -108,19 +123,15 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 				       .labels = labels,
 				       .n_locations = n_locations,
 				       .n_labels = n_labels};
-	struct profile_table *table = &p->tables->sample_table;
-	uint32_t hash = sample_hash(p, &key);
-	uint32_t index = profile_table_find(table, hash, sample_equal, p, &key);
+	uint32_t hash;
 	int r;
 
-	if (index != PROFILE_NONE) {
-		sample_add(p, index, values);
+	if (add_to_equal(p, &key, values, &hash))
 		return 0;
-	}
 	r = sample_make_room(p, &key);
 	if (r)
 		return r;
-	profile_table_insert(table, hash, (uint32_t)p->n_samples);
+	profile_table_insert(&p->tables->sample_table, hash, (uint32_t)p->n_samples);
 	sample_append(p, &key, values);
 	return 0;
 }
@@ -137,14 +148,11 @@ static int repack_sample(struct profile *p, size_t i, size_t *n)
 		.n_locations = s->n_locations,
 		.n_labels = s->n_labels};
 	struct profile_table *table = &p->tables->sample_table;
-	uint32_t hash = sample_hash(p, &key);
-	uint32_t index = profile_table_find(table, hash, sample_equal, p, &key);
+	uint32_t hash;
 	int r;
 
-	if (index != PROFILE_NONE) {
-		sample_add(p, index, values);
+	if (add_to_equal(p, &key, values, &hash))
 		return 0;
-	}
 	r = profile_table_reserve(table);
 	if (r)
 		return r;

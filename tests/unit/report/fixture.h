@@ -137,6 +137,32 @@ static inline void fixture_label(struct fixture *f, struct fixture_stack *s, con
 	l->num_unit = unit ? fixture_text(f, unit) : 0;
 }
 
+/* What most of these tests are about. */
+static inline void fixture_three(struct fixture *f)
+{
+	fixture_stack(f, "main;work;copy", 30);
+	fixture_stack(f, "main;work", 50);
+	fixture_stack(f, "main;+idle", 20);
+}
+
+/* As they are where nothing was said. */
+static inline struct view_options fixture_options(void)
+{
+	struct view_options options;
+
+	view_options_init(&options);
+	return options;
+}
+
+/* The table alone. */
+static inline struct view_options fixture_bare(void)
+{
+	struct view_options options = fixture_options();
+
+	options.compact_labels = true;
+	return options;
+}
+
 static inline struct view_input fixture_input(const struct fixture *f)
 {
 	return (struct view_input){.profile = f->p,
@@ -222,6 +248,15 @@ static inline void assert_lacks(const char *text, const char *part)
 {
 	if (strstr(text, part))
 		fail_msg("'%s' is in:\n%s", part, text);
+}
+
+static inline size_t count_parts(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		n++;
+	return n;
 }
 
 #endif

@@ -71,7 +71,7 @@ static int world_make(void **state)
 	w->text = own_text_find();
 	dl_iterate_phdr(find_id, w->id);
 	assert_true(strlen(w->id) > 16);
-	w->inputs = (struct report_inputs){.symbolize = "", .buildid = "", .lib_prefix = ""};
+	report_inputs_init(&w->inputs);
 	w->options = (struct binaries_options){.inputs = &w->inputs, .note = note, .context = w};
 	assert_int_equal(unsetenv("PPROF_BINARY_PATH"), 0);
 	assert_int_equal(setenv("HOME", w->folder.path, 1), 0);

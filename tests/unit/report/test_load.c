@@ -19,21 +19,29 @@
 #include "common/profile/pprof.h"
 #include "tests/support/temp_folder.h"
 
-static struct temp_folder folder;
+struct world {
+	struct temp_folder folder;
+	const char *profiles[2];
+	struct report_inputs inputs;
+	struct load_options options; /* of @inputs; no store */
+	struct load *l;
+	struct profile_message message;
+	unsigned n_notes;
+};
 
-static const char *at(const char *name)
+static const char *at(const struct world *w, const char *name)
 {
 	static char path[8][512];
 	static unsigned next;
 
 	next = (next + 1) % 8;
-	snprintf(path[next], sizeof(path[next]), "%s/%s", folder.path, name);
+	snprintf(path[next], sizeof(path[next]), "%s/%s", w->folder.path, name);
 	return path[next];
 }
 
-static void write_bytes(const char *path, const void *data, size_t length)
+static void write_bytes(const struct world *w, const char *path, const void *data, size_t length)
 {
-	write_file(folder.fd, path, data, length);
+	write_file(w->folder.fd, path, data, length);
 }
 
 static void add_stack(struct profile *p, unsigned i, int64_t value)
@@ -50,9 +58,14 @@ static void add_stack(struct profile *p, unsigned i, int64_t value)
 	assert_int_equal(profile_add_sample(p, &location, 1, &value, NULL, 0), 0);
 }
 
-/* A profile.proto of @n stacks f<first> ..., each @value samples. */
-static void write_profile(const char *path, unsigned first, unsigned n, int64_t value,
-			  int64_t time_s)
+/* f<first> ..., each @value samples */
+struct stacks {
+	unsigned first, n;
+	int64_t value;
+};
+
+static void write_profile(const struct world *w, const char *path, int64_t time_s,
+			  struct stacks stacks)
 {
 	cleanup(profile_freep) struct profile *p = NULL;
 	cleanup(freep) uint8_t *data = NULL;
@@ -62,93 +75,79 @@ static void write_profile(const char *path, unsigned first, unsigned n, int64_t 
 	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
 	p->time_ns = time_s * 1000000000;
 	p->duration_ns = 60 * INT64_C(1000000000);
-	for (unsigned i = first; i < first + n; i++)
-		add_stack(p, i, value);
+	for (unsigned i = 0; i < stacks.n; i++)
+		add_stack(p, stacks.first + i, stacks.value);
 	assert_int_equal(pprof_write(p, 1, &data, &length), 0);
-	write_bytes(path, data, length);
+	write_bytes(w, path, data, length);
 }
 
-static struct report_inputs inputs_of(const char **profiles, size_t n)
+static void add_input(struct world *w, const char *name)
 {
-	return (struct report_inputs){.profiles = profiles,
-				      .n_profiles = n,
-				      .symbolize = "none",
-				      .buildid = "",
-				      .lib_prefix = "",
-				      .tools = "",
-				      .tls_cert = "",
-				      .tls_key = "",
-				      .tls_ca = "",
-				      .service = "",
-				      .since = "",
-				      .until = "",
-				      .store = ""};
+	assert_true(w->inputs.n_profiles < ARRAY_SIZE(w->profiles));
+	w->profiles[w->inputs.n_profiles++] = at(w, name);
 }
-
-static unsigned n_notes;
 
 static void note(void *context, const char *text)
 {
-	(void)context;
+	struct world *w = context;
+
 	(void)text;
-	n_notes++;
+	w->n_notes++;
+}
+
+/* Instead of what was loaded before. */
+static int load(struct world *w)
+{
+	load_free(steal_ptr(&w->l));
+	return load_new(&w->l, &w->options, &w->message);
 }
 
 /* Once through all samples: how many, and the sum of their values. */
-static int64_t total(struct load *l, size_t *ret_n)
+static int64_t total(struct world *w, size_t *ret_n)
 {
-	struct profile_message message;
 	int64_t sum = 0;
 	bool any = true;
 
 	*ret_n = 0;
 	while (any) {
-		assert_int_equal(load_next(l, &any, &message), LOAD_E_OK);
+		assert_int_equal(load_next(w->l, &any, &w->message), LOAD_E_OK);
 		if (!any)
 			break;
-		*ret_n += load_profile(l)->n_samples;
-		sum += profile_total(load_profile(l), 0);
+		*ret_n += load_profile(w->l)->n_samples;
+		sum += profile_total(load_profile(w->l), 0);
 	}
 	return sum;
 }
 
 static void test_stream_again_and_again(void **state)
 {
-	const char *profiles[] = {at("one.pb.gz")};
-	struct report_inputs inputs = inputs_of(profiles, 1);
-	struct load_options options = {.inputs = &inputs, .store = ""};
-	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
+	struct world *w = *state;
 	size_t n, n_locations;
 
-	(void)state;
-	write_profile("one.pb.gz", 0, 200000, 2, 1000);
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_false(load_is_held(l));
-	assert_int_equal(total(l, &n), 400000);
+	add_input(w, "one.pb.gz");
+	write_profile(w, "one.pb.gz", 1000, (struct stacks){0, 200000, 2});
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_false(load_is_held(w->l));
+	assert_int_equal(total(w, &n), 400000);
 	assert_int_equal(n, 200000);
-	assert_true(load_profile(l)->duration_ns == 60 * INT64_C(1000000000));
-	n_locations = load_profile(l)->n_locations;
+	assert_true(load_profile(w->l)->duration_ns == 60 * INT64_C(1000000000));
+	n_locations = load_profile(w->l)->n_locations;
 	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(total(l, &n), 400000);
-	assert_int_equal(load_profile(l)->n_locations, n_locations);
-	assert_true(load_profile(l)->duration_ns == 60 * INT64_C(1000000000));
+		assert_int_equal(total(w, &n), 400000);
+	assert_int_equal(load_profile(w->l)->n_locations, n_locations);
+	assert_true(load_profile(w->l)->duration_ns == 60 * INT64_C(1000000000));
 }
 
 /* One program at two places: addresses of both are those of one, and the same each time. */
 static void test_stream_of_two_places(void **state)
 {
-	const char *profiles[] = {at("places.pb.gz")};
-	struct report_inputs inputs = inputs_of(profiles, 1);
-	struct load_options options = {.inputs = &inputs, .store = ""};
+	struct world *w = *state;
 	cleanup(profile_freep) struct profile *p = NULL;
-	cleanup(load_freep) struct load *l = NULL;
 	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
 	const int64_t value = 3;
 	size_t length, n;
 
-	(void)state;
+	add_input(w, "places.pb.gz");
 	assert_int_equal(profile_new(&p), 0);
 	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
 	for (unsigned i = 0; i < 40000; i++) {
@@ -163,76 +162,66 @@ static void test_stream_of_two_places(void **state)
 		assert_int_equal(profile_add_sample(p, &location, 1, &value, NULL, 0), 0);
 	}
 	assert_int_equal(pprof_write(p, 1, &data, &length), 0);
-	write_bytes("places.pb.gz", data, length);
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_false(load_is_held(l));
+	write_bytes(w, "places.pb.gz", data, length);
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_false(load_is_held(w->l));
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(total(l, &n), 120000);
-		assert_int_equal(load_profile(l)->n_mappings, 1);
-		assert_int_equal(load_profile(l)->n_locations, 20000);
+		assert_int_equal(total(w, &n), 120000);
+		assert_int_equal(load_profile(w->l)->n_mappings, 1);
+		assert_int_equal(load_profile(w->l)->n_locations, 20000);
 	}
 }
 
 static void test_held_when_asked(void **state)
 {
-	const char *profiles[] = {at("one.pb.gz")};
-	struct report_inputs inputs = inputs_of(profiles, 1);
-	struct load_options options = {.inputs = &inputs, .store = "", .hold = true};
-	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
+	struct world *w = *state;
 	size_t n;
 
-	(void)state;
-	write_profile("one.pb.gz", 0, 1000, 2, 1000);
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_true(load_is_held(l));
+	add_input(w, "one.pb.gz");
+	w->options.hold = true;
+	write_profile(w, "one.pb.gz", 1000, (struct stacks){0, 1000, 2});
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_true(load_is_held(w->l));
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(total(l, &n), 2000);
+		assert_int_equal(total(w, &n), 2000);
 }
 
 static void test_several_and_a_folder(void **state)
 {
-	const char *profiles[] = {at("a.pb.gz"), at("dir")};
-	struct report_inputs inputs = inputs_of(profiles, 2);
-	struct load_options options = {.inputs = &inputs, .store = "", .note = note};
-	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
+	struct world *w = *state;
 	size_t n;
 
-	(void)state;
-	n_notes = 0;
-	write_profile("a.pb.gz", 0, 10, 1, 1000);
-	write_profile("dir/b.pb.gz", 5, 10, 1, 2000);
-	write_bytes("dir/sub/c.collapsed", "f3 7\n", 5);
-	write_bytes("dir/README", "not a profile", 13);
-	write_bytes("dir/.hidden", "f3 7\n", 5);
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_int_equal(load_n_files(l), 3);
-	assert_int_equal(total(l, &n), 27);
+	add_input(w, "a.pb.gz");
+	add_input(w, "dir");
+	w->options.note = note;
+	write_profile(w, "a.pb.gz", 1000, (struct stacks){0, 10, 1});
+	write_profile(w, "dir/b.pb.gz", 2000, (struct stacks){5, 10, 1});
+	write_bytes(w, "dir/sub/c.collapsed", "f3 7\n", 5);
+	write_bytes(w, "dir/README", "not a profile", 13);
+	write_bytes(w, "dir/.hidden", "f3 7\n", 5);
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load_n_files(w->l), 3);
+	assert_int_equal(total(w, &n), 27);
 	/* f3 of the text has no address: another location. */
 	assert_int_equal(n, 16);
-	assert_int_equal(n_notes, 1);
+	assert_int_equal(w->n_notes, 1);
 }
 
 static void test_base(void **state)
 {
-	const char *profiles[] = {at("new.pb.gz")}, *bases[] = {at("base.pb.gz")};
-	struct report_inputs inputs = inputs_of(profiles, 1);
-	struct load_options options = {.inputs = &inputs, .store = ""};
-	struct profile_message message;
+	struct world *w = *state;
+	const char *bases[] = {at(w, "base.pb.gz")};
 	size_t n;
 
-	(void)state;
-	inputs.bases = bases;
-	inputs.n_bases = 1;
-	write_profile("new.pb.gz", 0, 10, 3, 1000);
-	write_profile("base.pb.gz", 5, 10, 2, 1000);
+	add_input(w, "new.pb.gz");
+	w->inputs.bases = bases;
+	w->inputs.n_bases = 1;
+	write_profile(w, "new.pb.gz", 1000, (struct stacks){0, 10, 3});
+	write_profile(w, "base.pb.gz", 1000, (struct stacks){5, 10, 2});
 	for (unsigned diff = 0; diff < 2; diff++) {
-		cleanup(load_freep) struct load *l = NULL;
-
-		inputs.is_diff = diff;
-		assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-		assert_int_equal(total(l, &n), 10);
+		w->inputs.is_diff = diff;
+		assert_int_equal(load(w), LOAD_E_OK);
+		assert_int_equal(total(w, &n), 10);
 		/* A label keeps those of the base apart. */
 		assert_int_equal(n, diff ? 20 : 15);
 	}
@@ -240,79 +229,65 @@ static void test_base(void **state)
 
 static void test_store(void **state)
 {
-	struct report_inputs inputs = inputs_of(NULL, 0);
-	struct load_options options = {.inputs = &inputs};
+	struct world *w = *state;
 	const int64_t hour = 1795251600; /* 2026-11-21T09:00:00Z */
 	const uint64_t ns = UINT64_C(1000000000);
-	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
 	size_t n;
 
-	(void)state;
-	options.store = at("store");
-	inputs.service = "a b.service";
-	write_profile("store/services/a%20b.service/20261121/20261121T090000Z-60s.pb.gz", 0, 1, 1,
-		      hour);
-	write_profile("store/services/a%20b.service/20261121/20261121T090100Z-60s.pb.gz", 0, 1, 10,
-		      hour + 60);
-	write_profile("store/services/a%20b.service/20261121/20261121T090200Z-60s.pb.gz", 0, 1, 100,
-		      hour + 120);
-	write_bytes("store/services/a%20b.service/20261121/20261121T090100Z-60s.x-1.prof", "x", 1);
-	options.since_ns = (uint64_t)(hour + 60) * ns;
-	options.until_ns = (uint64_t)(hour + 120) * ns;
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_int_equal(total(l, &n), 10);
-	load_free(l);
-	l = NULL;
-	options.until_ns = 0;
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_int_equal(total(l, &n), 110);
-	load_free(l);
-	l = NULL;
-	options.since_ns = (uint64_t)(hour + 3600) * ns;
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
-	assert_non_null(strstr(message.text, "no windows"));
-	inputs.service = "other.service";
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
-	assert_non_null(strstr(message.text, "nothing of a service"));
-	options.store = at("nowhere");
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
-	assert_non_null(strstr(message.text, "there is no store"));
+	w->options.store = at(w, "store");
+	w->inputs.service = "a b.service";
+	write_profile(w, "store/services/a%20b.service/20261121/20261121T090000Z-60s.pb.gz", hour,
+		      (struct stacks){0, 1, 1});
+	write_profile(w, "store/services/a%20b.service/20261121/20261121T090100Z-60s.pb.gz",
+		      hour + 60, (struct stacks){0, 1, 10});
+	write_profile(w, "store/services/a%20b.service/20261121/20261121T090200Z-60s.pb.gz",
+		      hour + 120, (struct stacks){0, 1, 100});
+	write_bytes(w, "store/services/a%20b.service/20261121/20261121T090100Z-60s.x-1.prof", "x",
+		    1);
+	w->options.since_ns = (uint64_t)(hour + 60) * ns;
+	w->options.until_ns = (uint64_t)(hour + 120) * ns;
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(total(w, &n), 10);
+	w->options.until_ns = 0;
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(total(w, &n), 110);
+	w->options.since_ns = (uint64_t)(hour + 3600) * ns;
+	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_non_null(strstr(w->message.text, "no windows"));
+	w->inputs.service = "other.service";
+	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_non_null(strstr(w->message.text, "nothing of a service"));
+	w->options.store = at(w, "nowhere");
+	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_non_null(strstr(w->message.text, "there is no store"));
 }
 
 /* nginx is nginx.service, as with systemctl. */
 static void test_service_without_its_suffix(void **state)
 {
-	struct report_inputs inputs = inputs_of(NULL, 0);
-	struct load_options options = {.inputs = &inputs};
+	struct world *w = *state;
 	const int64_t hour = 1795251600;
-	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
 	size_t n;
 
-	(void)state;
-	write_profile("units/services/x.service/20261121/20261121T090000Z-60s.pb.gz", 0, 1, 1,
-		      hour);
-	inputs.service = "x";
-	options.store = at("units");
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_int_equal(total(l, &n), 1);
-	load_free(l);
-	l = NULL;
-	inputs.service = "x.socket";
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
+	write_profile(w, "units/services/x.service/20261121/20261121T090000Z-60s.pb.gz", hour,
+		      (struct stacks){0, 1, 1});
+	w->inputs.service = "x";
+	w->options.store = at(w, "units");
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(total(w, &n), 1);
+	w->inputs.service = "x.socket";
+	assert_int_equal(load(w), LOAD_E_BAD);
 }
 
 /* Of a folder of the store, windows count and not the same samples by process. */
 static void test_folder_of_the_store(void **state)
 {
+	struct world *w = *state;
 	cleanup(sources_deinit) struct sources s = {0};
-	struct profile_message message;
 
-	(void)state;
-	write_profile("day/20261121T090000Z-60s.pb.gz", 0, 1, 1, 1795251600);
-	write_bytes("day/20261121T090000Z-60s.sh-12.prof", "x", 1);
-	assert_int_equal(sources_add(&s, at("day"), &message), SOURCES_E_OK);
+	write_profile(w, "day/20261121T090000Z-60s.pb.gz", 1795251600, (struct stacks){0, 1, 1});
+	write_bytes(w, "day/20261121T090000Z-60s.sh-12.prof", "x", 1);
+	assert_int_equal(sources_add(&s, at(w, "day"), &w->message), SOURCES_E_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.n_double, 1);
 }
@@ -320,33 +295,28 @@ static void test_folder_of_the_store(void **state)
 /* What is left out is told. */
 static void test_too_deep(void **state)
 {
-	const char *profiles[] = {at("deep")};
-	struct report_inputs inputs = inputs_of(profiles, 1);
-	struct load_options options = {.inputs = &inputs, .store = "", .note = note};
-	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
+	struct world *w = *state;
 	size_t n;
 
-	(void)state;
-	n_notes = 0;
-	write_profile("deep/1/2/3/4/5/6/7/8/in.pb.gz", 0, 3, 1, 1000);
-	write_profile("deep/1/2/3/4/5/6/7/8/9/out.pb.gz", 0, 3, 1, 1000);
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_OK);
-	assert_int_equal(total(l, &n), 3);
-	assert_int_equal(n_notes, 1);
+	add_input(w, "deep");
+	w->options.note = note;
+	write_profile(w, "deep/1/2/3/4/5/6/7/8/in.pb.gz", 1000, (struct stacks){0, 3, 1});
+	write_profile(w, "deep/1/2/3/4/5/6/7/8/9/out.pb.gz", 1000, (struct stacks){0, 3, 1});
+	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(total(w, &n), 3);
+	assert_int_equal(w->n_notes, 1);
 }
 
 static void test_too_long_a_path(void **state)
 {
 	enum { STEP = 251, N_STEPS = 16 };
+	struct world *w = *state;
 	cleanup(sources_deinit) struct sources s = {0};
 	char path[PATH_MAX], name[NAME_MAX + 1] = "";
-	struct profile_message message;
 	cleanup(closep) int fd = -1;
 	size_t length;
 
-	(void)state;
-	length = (size_t)snprintf(path, sizeof(path), "%s", folder.path);
+	length = (size_t)snprintf(path, sizeof(path), "%s", w->folder.path);
 	assert_true(length + N_STEPS * STEP < sizeof(path));
 	for (unsigned i = 0; i < N_STEPS; i++, length += STEP) {
 		path[length] = '/';
@@ -358,7 +328,7 @@ static void test_too_long_a_path(void **state)
 	memset(name, 'n', NAME_MAX);
 	write_text(fd, name, "f 1\n");
 	write_text(fd, "in", "f 1\n");
-	assert_int_equal(sources_add(&s, path, &message), SOURCES_E_OK);
+	assert_int_equal(sources_add(&s, path, &w->message), SOURCES_E_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.n_too_far, 1);
 	assert_int_equal(unlinkat(fd, name, 0), 0);
@@ -366,32 +336,38 @@ static void test_too_long_a_path(void **state)
 
 static void test_what_is_not_there(void **state)
 {
-	const char *profiles[] = {at("nothing")};
-	struct report_inputs inputs = inputs_of(profiles, 1);
-	struct load_options options = {.inputs = &inputs, .store = ""};
-	struct profile_message message;
-	struct load *l = NULL;
+	struct world *w = *state;
 
-	(void)state;
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
-	assert_non_null(strstr(message.text, "nothing: "));
-	mkdir(at("empty"), 0755);
-	profiles[0] = at("empty");
-	assert_int_equal(load_new(&l, &options, &message), LOAD_E_BAD);
-	assert_non_null(strstr(message.text, "no files"));
+	add_input(w, "nothing");
+	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_non_null(strstr(w->message.text, "nothing: "));
+	mkdir(at(w, "empty"), 0755);
+	w->profiles[0] = at(w, "empty");
+	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_non_null(strstr(w->message.text, "no files"));
 }
 
 static int setup(void **state)
 {
-	(void)state;
-	temp_folder_make(&folder);
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	temp_folder_make(&w->folder);
+	report_inputs_init(&w->inputs);
+	w->inputs.profiles = w->profiles;
+	w->inputs.symbolize = "none";
+	w->options = (struct load_options){.inputs = &w->inputs, .store = "", .context = w};
+	*state = w;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
-	temp_folder_remove(&folder);
+	struct world *w = *state;
+
+	load_free(w->l);
+	temp_folder_remove(&w->folder);
+	free(w);
 	return 0;
 }
 

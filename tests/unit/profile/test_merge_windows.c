@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Windows of time in what was merged: cut out of it, counted once, listed. */
+#include "common/profile/windows.h"
+#include "tests/unit/profile/merge_fixture.h"
+
+/* Merged by the hour and then cut: what the minutes give that lie there. */
+static void test_hours_can_be_cut(void **state)
+{
+	struct parts *parts = *state;
+	cleanup(profile_freep) struct profile *hour = merge_in_order(parts, forward, N_PARTS,
+								     MERGE_WINDOWS_SET, NULL);
+	struct profile *minutes[N_PARTS];
+	size_t n_labels = 0;
+
+	assert_int_equal(profile_total(hour, 0), profile_total(parts->whole, 0));
+	for (size_t i = 0; i < hour->n_sample_labels; i++)
+		n_labels += strcmp(profile_string(hour, hour->sample_labels[i].key), "window") == 0;
+	assert_int_equal(n_labels, hour->n_samples);
+	memcpy(minutes, parts->minutes, sizeof(minutes));
+	for (unsigned first = 0; first < N_PARTS; first++) {
+		for (unsigned n = 1; first + n <= N_PARTS; n++) {
+			const struct merge_select select = {
+				.since_ns = (uint64_t)((T0 + first * 60) * NS + 1),
+				.until_ns = (uint64_t)((T0 + (first + n) * 60) * NS),
+			};
+			cleanup(profile_freep) struct profile *expected = merge_in_order(
+				parts, forward + first, n, MERGE_WINDOWS_DROPPED, NULL);
+			cleanup(profile_freep) struct profile *cut = NULL;
+
+			parts->minutes[0] = hour;
+			cut = merge_in_order(parts, forward, 1, MERGE_WINDOWS_DROPPED, &select);
+			parts->minutes[0] = minutes[0];
+			assert_same(cut, expected, true);
+			assert_int_equal(cut->time_ns, expected->time_ns);
+			assert_int_equal(cut->duration_ns, expected->duration_ns);
+			assert_int_equal(cut->n_comments, expected->n_comments);
+			assert_string_equal(profile_string(cut, cut->comments[1]),
+					    profile_string(expected, expected->comments[1]));
+		}
+	}
+}
+
+static void test_a_window_counts_once(void **state)
+{
+	struct parts *parts = *state;
+	static const unsigned twice[] = {2, 2};
+	cleanup(profile_freep) struct profile *a = merge_in_order(parts, twice, 2,
+								  MERGE_WINDOWS_DROPPED, NULL);
+
+	/* As two services of one window: the samples add up, time and ledger do not. */
+	assert_int_equal(profile_total(a, 0), 2 * profile_total(parts->minutes[2], 0));
+	assert_int_equal(a->duration_ns, 60 * NS);
+	assert_true(has_comment(a, "# profd ledger: expected=102 seen=92 source=x"));
+}
+
+static void test_window_lines(void **state)
+{
+	cleanup(profile_windows_deinit) struct profile_windows w = {0};
+	cleanup(profile_freep) struct profile *p = empty_profile(T0, 60, "a=1");
+	struct profile_window listed[] = {{2, 9, (char *)""},
+					  {4, 1, (char *)"c=3"},
+					  {5, 3, (char *)"b=2"}};
+	const struct profile_windows others = {.all = listed, .n = 3};
+	struct profile_window alone = {3, 1, NULL};
+	const struct profile_windows strange = {.all = &alone, .n = 1};
+
+	(void)state;
+	assert_int_equal(profile_windows_of(p, &w), 0);
+	assert_int_equal(w.n, 1);
+	assert_false(w.is_listed);
+	assert_string_equal(w.all[0].ledger, "a=1");
+	profile_windows_deinit(&w);
+	for (unsigned i = 0; i < 2; i++) {
+		bool which[] = {true, false, true};
+
+		assert_int_equal(profile_windows_merge(&w, &others, which), 0);
+		assert_int_equal(which[0], !i);
+		assert_int_equal(which[2], !i);
+	}
+	assert_int_equal(w.n, 2);
+	/* Without a ledger, each is a window of its own. */
+	assert_int_equal(profile_windows_merge(&w, &strange, &(bool){true}), 0);
+	assert_int_equal(profile_windows_merge(&w, &strange, &(bool){true}), 0);
+	assert_int_equal(w.n, 4);
+	assert_int_equal(w.all[0].time_ns, 2);
+	assert_int_equal(w.all[1].time_ns, 3);
+	assert_int_equal(w.all[2].time_ns, 3);
+	assert_int_equal(w.all[3].time_ns, 5);
+	profile_windows_deinit(&w);
+	assert_int_equal(profile_windows_merge(&w, &others, (bool[]){true, false, true}), 0);
+	assert_int_equal(profile_windows_list(&w, p), 0);
+	assert_true(has_comment(p, "# profd window: 2+9"));
+	assert_true(has_comment(p, "# profd window: 5+3 b=2"));
+	/* What is damaged is no window. */
+	assert_int_equal(profile_add_comment(p, "# profd window: x"), 0);
+	assert_int_equal(profile_add_comment(p, "# profd window: 1+"), 0);
+	assert_int_equal(profile_add_comment(p, "# profd window: 99999999999999999999+1 a=1"), 0);
+	assert_int_equal(profile_windows_of(p, &w), 0);
+	assert_true(w.is_listed);
+	assert_int_equal(w.n, 2);
+	assert_int_equal(w.all[0].time_ns, 2);
+	assert_string_equal(w.all[1].ledger, "b=2");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_hours_can_be_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_window_counts_once, setup, teardown),
+		cmocka_unit_test(test_window_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
