@@ -56,7 +56,6 @@ static void test_refusals(void **state)
 	static const uint8_t dangling[] = {0x08, 8, 0x10, 3}, no_value[] = {0x08, 5};
 	static const uint8_t cut[] = {0x0a, 2, 5, 0x80};
 	struct bytes b = {.n = 0}, valid = {.n = 0};
-	char place[40];
 
 	(void)state;
 	put_valid(&valid, 7);
@@ -101,18 +100,18 @@ static void test_refusals(void **state)
 	b = valid;
 	put_message(&b, 5, 1u, 8u, 2u, 99u, 0u);
 	assert_refused(&b, "string number 99");
-	snprintf(place, sizeof(place), ", at byte %zu", valid.n);
-	assert_refused(&b, place);
-	/* Samples and strings before it have their places, too. */
-	b = valid;
-	put_bytes(&b, 2, (const uint8_t[]){0x08, 5, 0x10, 3}, 4);
-	put_text(&b, "text");
-	snprintf(place, sizeof(place), ", at byte %zu", b.n);
-	put_message(&b, 3, 1u, 8u, 5u, 98u, 0u);
-	assert_refused(&b, place);
 	b.n = 0;
 	put_valid(&b, 8);
 	assert_refused(&b, "function 8");
+}
+
+/* The file ends, or goes on, with what is no field. */
+static void test_no_field(void **state)
+{
+	struct bytes b, valid = {.n = 0};
+
+	(void)state;
+	put_valid(&valid, 7);
 	b = valid;
 	b.n--;
 	assert_refused(&b, "no field at byte");
@@ -122,6 +121,26 @@ static void test_refusals(void **state)
 	b = valid;
 	b.data[b.n++] = 0x0b; /* a group */
 	assert_refused(&b, "no field at byte");
+}
+
+static void test_place(void **state)
+{
+	struct bytes b, valid = {.n = 0};
+	char place[40];
+
+	(void)state;
+	put_valid(&valid, 7);
+	b = valid;
+	put_message(&b, 5, 1u, 8u, 2u, 99u, 0u);
+	snprintf(place, sizeof(place), ", at byte %zu", valid.n);
+	assert_refused(&b, place);
+	/* Samples and strings before it have their places, too. */
+	b = valid;
+	put_bytes(&b, 2, (const uint8_t[]){0x08, 5, 0x10, 3}, 4);
+	put_text(&b, "text");
+	snprintf(place, sizeof(place), ", at byte %zu", b.n);
+	put_message(&b, 3, 1u, 8u, 5u, 98u, 0u);
+	assert_refused(&b, place);
 }
 
 /* Of tables in many pieces; in more than are remembered, the last have no place. */
@@ -284,6 +303,8 @@ int main(void)
 		cmocka_unit_test(test_packed_and_unpacked),
 		cmocka_unit_test(test_samples_of_nothing),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_no_field),
+		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_sparse_ids),
 		cmocka_unit_test(test_orders_of_ids),
