@@ -54,6 +54,19 @@ static inline void temp_folder_remove(struct temp_folder *f)
 	assert_int_equal(nftw(f->path, temp_folder_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* Where @name is in it; kept until eight others were asked for. */
+static inline const char *temp_folder_at(const struct temp_folder *f, const char *name)
+{
+	static char path[8][512];
+	static unsigned next;
+	int n;
+
+	next = (next + 1) % 8;
+	n = snprintf(path[next], sizeof(path[next]), "%s/%s", f->path, name);
+	assert_in_range(n, 1, sizeof(path[next]) - 1);
+	return path[next];
+}
+
 /* Writes a file anew, @path being relative to @folder; the folders on the way are made. */
 static inline void write_file(int folder, const char *path, const void *data, size_t length)
 {

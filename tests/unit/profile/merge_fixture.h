@@ -17,19 +17,12 @@
 
 #include "common/profile/merge.h"
 #include "tests/unit/profile/merge_words.h"
+#include "tests/unit/profile/text.h"
 
 #define NS      INT64_C(1000000000)
 #define T0      INT64_C(1795251600)
 #define KERNEL  UINT64_C(0xffffffff81000000)
 #define N_PARTS 6
-
-static inline uint32_t text(struct profile *p, const char *t)
-{
-	uint32_t ret;
-
-	assert_int_equal(profile_add_text(p, t, &ret), 0);
-	return ret;
-}
 
 static inline uint32_t next_random(uint32_t *state)
 {

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "common/profile/shape.h"
+#include "tests/unit/profile/text.h"
 
 #define PATH_A "/usr/bin/a"
 #define PATH_B "/usr/lib/libb.so"
@@ -28,14 +29,6 @@ struct fixture {
 	struct profile *p;
 	uint32_t mapping_a, mapping_b;
 };
-
-static inline uint32_t text(struct profile *p, const char *t)
-{
-	uint32_t ret;
-
-	assert_int_equal(profile_add_text(p, t, &ret), 0);
-	return ret;
-}
 
 static inline struct fixture begin(void)
 {

@@ -9,14 +9,7 @@
 
 #include "common/profile/compare.h"
 #include "common/profile/merge.h"
-
-static uint32_t text(struct profile *p, const char *t)
-{
-	uint32_t ret;
-
-	assert_int_equal(profile_add_text(p, t, &ret), 0);
-	return ret;
-}
+#include "tests/unit/profile/text.h"
 
 static struct profile *begin(const char *time_unit)
 {

@@ -91,12 +91,7 @@ static int world_remove(void **state)
 
 static const char *at(const struct world *w, const char *name)
 {
-	static char path[8][512];
-	static unsigned next;
-
-	next = (next + 1) % 8;
-	snprintf(path[next], sizeof(path[next]), "%s/%s", w->folder.path, name);
-	return path[next];
+	return temp_folder_at(&w->folder, name);
 }
 
 static void put_program(const struct world *w, const char *path)

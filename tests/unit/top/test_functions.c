@@ -2,6 +2,7 @@
 /* Profiles of intervals become functions' costs. */
 #include "client/top/functions.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,10 +79,21 @@ static void expect(struct top_functions *f, enum top_order order, const char *fi
 	assert_string_equal(got, text);
 }
 
+/* "samples value all_samples all_value" */
+static void expect_sums(struct top_functions *f, const char *text)
+{
+	struct top_sums sums;
+	char got[128];
+
+	top_functions_sums(f, &sums);
+	snprintf(got, sizeof(got), "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, sums.samples,
+		 sums.value, sums.all_samples, sums.all_value);
+	assert_string_equal(got, text);
+}
+
 static void test_intervals_add_up(void **state)
 {
 	struct top_functions *f;
-	struct top_sums sums;
 
 	(void)state;
 	assert_int_equal(top_functions_new(&f), 0);
@@ -91,11 +103,7 @@ static void test_intervals_add_up(void **state)
 	expect(f, TOP_BY_CUM, "", "a 10 15 10 15; main 0 15 0 15; b 5 5 5 5");
 	next(f, "b;main 3");
 	expect(f, TOP_BY_FLAT, "", "b 3 3 8 8; main 0 3 0 18; a 0 0 10 15");
-	top_functions_sums(f, &sums);
-	assert_int_equal(sums.samples, 1);
-	assert_int_equal(sums.value, 3);
-	assert_int_equal(sums.all_samples, 3);
-	assert_int_equal(sums.all_value, 18);
+	expect_sums(f, "1 3 3 18");
 	top_functions_next(f);
 	expect(f, TOP_BY_FLAT, "", "a 0 0 10 15; b 0 0 8 8; main 0 0 0 18");
 	expect(f, TOP_BY_FLAT, "ai", "main 0 0 0 18");
@@ -109,7 +117,6 @@ static void test_windows_of_an_interval(void **state)
 {
 	struct profile *more = make("a;main 4 c;main 1"), *empty;
 	struct top_functions *f;
-	struct top_sums sums;
 
 	(void)state;
 	assert_int_equal(profile_new(&empty), 0);
@@ -119,11 +126,7 @@ static void test_windows_of_an_interval(void **state)
 	assert_int_equal(top_functions_add(f, more), 0);
 	assert_int_equal(top_functions_add(f, empty), 0);
 	expect(f, TOP_BY_FLAT, "", "a 6 6 7 7; c 1 1 1 1; main 0 7 0 8");
-	top_functions_sums(f, &sums);
-	assert_int_equal(sums.samples, 3);
-	assert_int_equal(sums.value, 7);
-	assert_int_equal(sums.all_samples, 4);
-	assert_int_equal(sums.all_value, 8);
+	expect_sums(f, "3 7 4 8");
 	top_functions_free(f);
 	profile_free(more);
 	profile_free(empty);
