@@ -143,8 +143,9 @@ int signal_frames_drop(struct profile *p, void (*note)(void *context, const char
 			note(context, text);
 		drop_second(&c);
 	}
-	snprintf(text, sizeof(text), "%zu more removed from all stacks", n - NOTES_SHOWN);
-	if (n > NOTES_SHOWN)
+	if (n > NOTES_SHOWN) {
+		snprintf(text, sizeof(text), "%zu more removed from all stacks", n - NOTES_SHOWN);
 		note(context, text);
+	}
 	return remake(p, &c);
 }
