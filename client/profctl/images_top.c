@@ -13,6 +13,13 @@
 #include "client/profctl/table.h"
 #include "common/error.h"
 
+/*
+ * Instructions are asked for with those around them: a question costs as much as tens of
+ * instructions do. Bytes between two, and from the first to the last one of a question.
+ */
+#define GAP_MAX   64
+#define RANGE_MAX 4096
+
 struct hot {
 	const struct image *image;
 	uint64_t address, count;
@@ -126,9 +133,22 @@ static int set_name(void *context, size_t i, const struct image_place *place)
 	return hot->procedure ? 0 : error_origin(-ENOMEM);
 }
 
-static int set_instruction(const struct images_job *job, struct image_code *code, struct hot *hot)
+static int set_instruction(struct hot *hot, const struct answer_code *answer,
+			   const struct worker_instruction *instruction)
 {
-	const struct worker_range range = {hot->address, hot->address + 1};
+	hot->text = strdup(answer->text + instruction->text);
+	hot->file = strdup(answer->text + instruction->file);
+	hot->line = instruction->line;
+	return hot->text && hot->file ? 0 : error_origin(-ENOMEM);
+}
+
+/*
+ * Asks for all from the first of @hots to the last one at once. What does not begin an instruction
+ * there stays as it is, since one may begin there nevertheless: where samples are among data.
+ */
+static int ask(const struct images_job *job, struct image_code *code, struct hot *hots, size_t n)
+{
+	const struct worker_range range = {hots[0].address, hots[n - 1].address + 1};
 	uint32_t flags = WORKER_WANT_LINES | (job->arguments->intel ? WORKER_INTEL : 0);
 	struct answer_code answer;
 	int r;
@@ -136,12 +156,42 @@ static int set_instruction(const struct images_job *job, struct image_code *code
 	if (range.end < range.start)
 		return 0;
 	r = image_code_instructions(code, &range, flags, &answer);
-	if (r || !answer.n_instructions)
-		return r;
-	hot->text = strdup(answer.text + answer.instructions[0].text);
-	hot->file = strdup(answer.text + answer.instructions[0].file);
-	hot->line = answer.instructions[0].line;
-	return hot->text && hot->file ? 0 : error_origin(-ENOMEM);
+	for (size_t i = 0, at = 0; !r && i < n && at < answer.n_instructions;) {
+		const struct worker_instruction *instruction = &answer.instructions[at];
+
+		if (instruction->address == hots[i].address)
+			r = set_instruction(&hots[i], &answer, instruction);
+		if (instruction->address >= hots[i].address)
+			i++;
+		else
+			at++;
+	}
+	return r;
+}
+
+static size_t neighbours(const struct hot *hots, size_t n)
+{
+	size_t end = 1;
+
+	while (end < n && hots[end].address - hots[end - 1].address <= GAP_MAX &&
+	       hots[end].address - hots[0].address < RANGE_MAX)
+		end++;
+	return end;
+}
+
+static int set_instructions(const struct images_job *job, struct image_code *code, struct hot *hots,
+			    size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0, end; !r && i < n; i = end) {
+		end = i + neighbours(hots + i, n - i);
+		r = ask(job, code, hots + i, end - i);
+		for (size_t k = i; !r && end - i > 1 && k < end; k++)
+			if (!hots[k].text)
+				r = ask(job, code, &hots[k], 1);
+	}
+	return r;
 }
 
 /* Those of one image, in order of their addresses. */
@@ -159,8 +209,8 @@ static int describe(const struct images_job *job, struct hot *hots, size_t n)
 	r = image_code_open(&code, job->world, hots[0].image);
 	if (!r)
 		r = image_code_names(&code, addresses, n, set_name, hots);
-	for (size_t i = 0; !r && i < n; i++)
-		r = set_instruction(job, &code, &hots[i]);
+	if (!r)
+		r = set_instructions(job, &code, hots, n);
 	/* What is not here stays without names; that is noted. */
 	return r == IMAGE_CODE_E_NONE ? 0 : r;
 }

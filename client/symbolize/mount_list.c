@@ -54,7 +54,18 @@ static bool is_type(const char *type, const char *end, const char *name)
 {
 	size_t length = strlen(name);
 
-	return (size_t)(end - type) >= length && memcmp(type, name, length) == 0;
+	return (size_t)(end - type) == length && memcmp(type, name, length) == 0;
+}
+
+/*
+ * "fuse", "fuse.sshfs", "fuseblk"; but not "fusectl", which is the kernel's own, and mounted nearly
+ * everywhere (Linux, Documentation/filesystems/fuse.rst).
+ */
+static bool is_fuse(const char *type, const char *end)
+{
+	const char *dot = memchr(type, '.', (size_t)(end - type));
+
+	return is_type(type, dot ? dot : end, "fuse") || is_type(type, dot ? dot : end, "fuseblk");
 }
 
 static int add_mount(struct mount_list *m, const char *point, size_t length, const char *type,
@@ -67,7 +78,7 @@ static int add_mount(struct mount_list *m, const char *point, size_t length, con
 	mount = &m->mounts[m->n];
 	*mount = (struct mount){
 		.point = unescape(point, length),
-		.is_fuse = is_type(type, type_end, "fuse"),
+		.is_fuse = is_fuse(type, type_end),
 		.is_autofs = is_type(type, type_end, "autofs"),
 	};
 	if (!mount->point)

@@ -354,7 +354,7 @@ static int name_by_perf_map(struct work *w, int fd, const struct wanted *run, si
 
 	if (!addresses)
 		return error_origin(-ENOMEM);
-	request.key = w->key++;
+	request.key = ++w->key;
 	request.files[WORKER_FILE_PERF_MAP] = fd;
 	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
 		enum worker_outcome outcome;

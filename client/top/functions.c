@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "client/report/graph.h"
 #include "client/report/node_name.h"
 #include "client/top/name_filter.h"
 #include "common/error.h"
@@ -71,18 +72,23 @@ static int find(struct top_functions *f, const struct profile *p, const struct f
 	return 0;
 }
 
+static void add_clamped(int64_t *sum, int64_t value)
+{
+	*sum = graph_add_clamped(*sum, value);
+}
+
 /* @stack: its number. */
 static void add_value(struct top_function *function, int64_t value, bool is_leaf, uint64_t stack)
 {
 	if (is_leaf) {
-		function->interval.flat += value;
-		function->all.flat += value;
+		add_clamped(&function->interval.flat, value);
+		add_clamped(&function->all.flat, value);
 	}
 	/* Once a stack, however often it is in there. */
 	if (function->stack == stack)
 		return;
-	function->interval.cum += value;
-	function->all.cum += value;
+	add_clamped(&function->interval.cum, value);
+	add_clamped(&function->all.cum, value);
 	function->stack = stack;
 }
 
@@ -95,10 +101,10 @@ static int add_stack(struct top_functions *f, const struct profile *p, const str
 	const struct frame *frames = shape_frames(shape, &n_frames);
 
 	f->n_stacks++;
-	f->sums.samples += stack->values[0];
-	f->sums.value += value;
-	f->sums.all_samples += stack->values[0];
-	f->sums.all_value += value;
+	add_clamped(&f->sums.samples, stack->values[0]);
+	add_clamped(&f->sums.value, value);
+	add_clamped(&f->sums.all_samples, stack->values[0]);
+	add_clamped(&f->sums.all_value, value);
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
 		struct entry **e = &entries[stack->frames[i]];
 		int r = *e ? 0 : find(f, p, &frames[stack->frames[i]], e);

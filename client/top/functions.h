@@ -24,7 +24,7 @@ struct top_function {
 
 struct top_functions;
 
-/* Values are those that reports show, profile_default_type(). */
+/* Values are those that reports show, profile_default_type(); sums stay in int64_t's range. */
 struct top_sums {
 	int64_t samples, value; /* of the interval */
 	int64_t all_samples, all_value;

@@ -112,6 +112,42 @@ static void test_frames_are_interned(void **state)
 	end(&f);
 }
 
+/*
+ * Functions of one name are one, whatever they are called in the file, unless what tells the files
+ * apart (callgrind, code) is wanted, too.
+ */
+static void test_system_names(void **state)
+{
+	struct fixture f = begin();
+	struct shape_options o = {.granularity = SHAPE_ADDRESSES};
+	struct profile_function function = {.name = text(f.p, "x"),
+					    .system_name = text(f.p, "_Z1xv"),
+					    .filename = text(f.p, "a.c"),
+					    .start_line = 7};
+	struct profile_line line = {.line = 1};
+	uint32_t twin;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(profile_add_function(f.p, &function, &line.function), 0);
+	assert_int_equal(profile_add_location(f.p, f.mapping_a, 0x1001, &line, 1, &twin), 0);
+	sample(&f, 1, NULL, 0, 1, place(&f, f.mapping_a, 0x1001, "x@a.c:1"));
+	sample(&f, 1, NULL, 0, 1, twin);
+	for (int i = 0; i < 2; i++) {
+		cleanup(shape_freep) struct shape *s = NULL;
+		struct stack stack;
+
+		o.with_objects = i;
+		assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
+		assert_int_equal(shape_bind(s, f.p), 0);
+		assert_int_equal(shape_stack(s, f.p, 0, &stack), SHAPE_E_OK);
+		assert_int_equal(shape_stack(s, f.p, 1, &stack), SHAPE_E_OK);
+		shape_frames(s, &n);
+		assert_int_equal(n, i ? 2 : 1);
+	}
+	end(&f);
+}
+
 /* --- samples that are none -------------------------------------------------------------------- */
 
 static void test_empty_samples(void **state)
@@ -461,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_finer),
 		cmocka_unit_test(test_frames_are_interned),
+		cmocka_unit_test(test_system_names),
 		cmocka_unit_test(test_empty_samples),
 		cmocka_unit_test(test_focus_and_ignore),
 		cmocka_unit_test(test_hide_and_show),

@@ -162,6 +162,33 @@ static void test_default_value(void **state)
 	profile_free(p);
 }
 
+/* Sums stay where they can be shown. */
+static void test_large_values(void **state)
+{
+	struct top_functions *f;
+	struct profile *p = make("a;main 9223372036854775807 b;main 9223372036854775807");
+	struct top_sums sums;
+	const struct top_function *const *functions;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(top_functions_new(&f), 0);
+	top_functions_next(f);
+	assert_int_equal(top_functions_add(f, p), 0);
+	assert_int_equal(top_functions_add(f, p), 0);
+	assert_int_equal(top_functions_sort(f, TOP_BY_CUM, "main", &functions, &n), 0);
+	assert_int_equal(n, 1);
+	assert_true(functions[0]->interval.cum == INT64_MAX && functions[0]->all.cum == INT64_MAX);
+	assert_int_equal(top_functions_sort(f, TOP_BY_FLAT, "a", &functions, &n), 0);
+	assert_true(functions[0]->interval.flat == INT64_MAX &&
+		    functions[0]->all.flat == INT64_MAX);
+	top_functions_sums(f, &sums);
+	assert_true(sums.value == INT64_MAX && sums.all_value == INT64_MAX);
+	assert_int_equal(sums.samples, 4);
+	top_functions_free(f);
+	profile_free(p);
+}
+
 static void test_forgets_the_cheapest(void **state)
 {
 	const struct top_function *const *functions;
@@ -197,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_windows_of_an_interval),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_default_value),
+		cmocka_unit_test(test_large_values),
 		cmocka_unit_test(test_forgets_the_cheapest),
 	};
 
