@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
@@ -205,14 +206,11 @@ const struct verb verbs[] = {
 	 "[-F HZ] [-e EVENT] [-d TIME] [-o FILE] (-a | -p PID | -s SERVICE |\n"
 	 "                      [--] COMMAND...)",
 	 "record into one file what runs now, or a command",
-	 "A session of the profd that runs, else of one that runs for as long as this takes. Ends "
-	 "after\n"
-	 "-d, on Ctrl-C, with the process or with COMMAND, and writes the file then, whole or not "
-	 "at\n"
-	 "all; nothing is in profd's store. COMMAND is sampled from its first instruction, with "
-	 "what it starts; the exit status "
-	 "is\n"
-	 "COMMAND's then, and 125, 126 and 127 are as env(1) has them.\n"
+	 "A session of the profd that runs, else of one that runs for as long as this takes. Ends\n"
+	 "after -d, on Ctrl-C, with the process or with COMMAND, and writes the file then, whole\n"
+	 "or not at all; nothing is in profd's store. COMMAND is sampled from its first\n"
+	 "instruction, with what it starts; the exit status is COMMAND's then, and 125, 126 and\n"
+	 "127 are as env(1) has them.\n"
 	 "  -a, --all            everything; where profd is one of your own, your own processes\n"
 	 "  -p, --pid PID        a process\n"
 	 "  -s, --service S      a service, by its systemd unit\n"
@@ -291,7 +289,17 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 			context->verb);
 }
 
-/* It may be one of another version, or what others have. */
+/* Other tools that report have no verbs. */
+static bool is_view(const char *word)
+{
+	const char *name = word + strspn(word, "-");
+	const struct report_option *option = report_option_find(name, strcspn(name, "="));
+
+	return option &&
+	       (option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN);
+}
+
+/* It may be one of another version, what others have, or what they would report on. */
 static int no_verb(const struct context *context, const char *name)
 {
 	static const struct {
@@ -309,11 +317,16 @@ static int no_verb(const struct context *context, const char *name)
 		{"merge", "profctl convert --to pprof -o FILE"},
 		{"pprof", "profctl report"},
 	};
+	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(name, others[i].name) == 0)
 			return complain(context, STATUS_USAGE, "there is no verb '%s'; try: %s",
 					name, others[i].hint);
+	if (stat(name, &st) == 0 && S_ISREG(st.st_mode))
+		return complain(context, STATUS_USAGE,
+				"there is no verb '%s', which is a file; try: profctl report FILE",
+				name);
 	return complain(context, STATUS_USAGE,
 			"there is no verb '%s' in profctl " PROFD_VERSION
 			"; profctl help lists those there are",
@@ -354,7 +367,7 @@ static int run_verb(struct context *context, int argc, char **argv)
 struct global_arguments {
 	const char *socket;
 	bool user, help, version;
-	int at; /* of the verb in argv */
+	int at; /* of the verb in argv, or of what is wrong */
 };
 
 enum { GLOBAL_SOCKET = 1, GLOBAL_USER, GLOBAL_HELP, GLOBAL_VERSION };
@@ -374,10 +387,11 @@ static int parse_globals(int argc, char **argv, struct global_arguments *ret,
 
 	for (;;) {
 		id = options_next(&o, &argument);
+		ret->at = o.at - 1;
 		if (id == OPTIONS_BAD)
 			return id;
 		if (id == OPTIONS_END || id == OPTIONS_OPERAND) {
-			ret->at = id == OPTIONS_END ? argc : o.at - 1;
+			ret->at = id == OPTIONS_END ? argc : ret->at;
 			return 0;
 		}
 		ret->help |= id == GLOBAL_HELP;
@@ -441,7 +455,11 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	context.color = context.screen && !environment->no_color;
 	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color &&
 			   !environment->is_dumb;
-	if (parse_globals(argc, argv, &arguments, &message))
+	status = parse_globals(argc, argv, &arguments, &message);
+	if (status && is_view(argv[arguments.at]))
+		return complain(&context, STATUS_USAGE, "unknown option %s; try: profctl report %s",
+				argv[arguments.at], argv[arguments.at]);
+	if (status)
 		return complain(&context, STATUS_USAGE, "%s; see profctl help", message.text);
 	if (arguments.help || arguments.version) {
 		if (arguments.help)

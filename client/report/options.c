@@ -336,13 +336,34 @@ static const char *find_like(const char *name, size_t length)
 	return NULL;
 }
 
+/* What perf-report(1) calls otherwise; NULL: none of that. */
+static const char *find_perfs(const char *name, size_t length)
+{
+	static const struct {
+		const char *perfs, *ours;
+	} options[] = {
+		{"stdio", "--text"},        {"tui", "--interactive"},
+		{"children", "--cum"},      {"no-children", "--flat"},
+		{"call-graph", "--tree"},   {"percent-limit", "--nodefraction"},
+		{"input", "PROFILE alone"}, {"i", "PROFILE alone"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (strlen(options[i].perfs) == length &&
+		    memcmp(options[i].perfs, name, length) == 0)
+			return options[i].ours;
+	return NULL;
+}
+
 static int refuse_word(struct line *l, const char *word, const char *name, size_t length)
 {
-	const char *like = find_like(name, length);
+	const char *like = find_like(name, length), *ours = find_perfs(name, length);
 	int shown = (int)(name - word) + (int)length;
 
 	if (length == 4 && memcmp(name, "http", 4) == 0)
 		return BAD(l->message, "no page is served: --flame -o FILE.html writes one");
+	if (ours)
+		return BAD(l->message, "unknown option %.*s (%s?)", shown, word, ours);
 	if (like)
 		return BAD(l->message, "unknown option %.*s (--%s?)", shown, word, like);
 	return BAD(l->message, "unknown option %.*s", shown, word);

@@ -274,6 +274,26 @@ static void test_no_daemon(void **state)
 	assert_non_null(strstr(w->err, "does not understand"));
 }
 
+/* As the command lines of other tools' reports are. */
+static void test_without_a_verb(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(run(w, "--text ./program x.prof"), 2);
+	assert_string_equal(w->err, "profctl: unknown option --text; try: profctl report --text\n");
+	assert_int_equal(run(w, "-list=main x.prof"), 2);
+	assert_non_null(
+		strstr(w->err, "unknown option -list=main; try: profctl report -list=main"));
+	assert_int_equal(run(w, "--focus=main x.prof"), 2);
+	assert_string_equal(w->err, "profctl: unknown option --focus; see profctl help\n");
+	assert_int_equal(run(w, "--socket"), 2);
+	assert_string_equal(w->err, "profctl: --socket needs an argument; see profctl help\n");
+	assert_int_equal(run(w, "/proc/self/exe x.prof"), 2);
+	assert_non_null(strstr(w->err, "'/proc/self/exe', which is a file; try: profctl report"));
+	assert_int_equal(run(w, "/ x.prof"), 2);
+	assert_non_null(strstr(w->err, "no verb '/' in profctl"));
+}
+
 static void test_usage_and_help(void **state)
 {
 	struct world *w = *state;
@@ -357,7 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_answers),   TEST(test_windows),        TEST(test_errors),
 		TEST(test_no_daemon), TEST(test_usage_and_help), TEST(test_which_socket),
-		TEST(test_full_disk),
+		TEST(test_full_disk), TEST(test_without_a_verb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,10 @@ static void test_unknown(void **state)
 		{"--fock p", "unknown option --fock"},
 		{"--svgz p", "unknown option --svgz"},
 		{"-inuse_space=maybe p", "unknown option -inuse_space"},
+		{"--stdio p", "unknown option --stdio (--text?)"},
+		{"--no-children p", "unknown option --no-children (--flat?)"},
+		{"--percent-limit=1 p", "unknown option --percent-limit (--nodefraction?)"},
+		{"-i p", "unknown option -i (PROFILE alone?)"},
 	};
 	struct profile_message message;
 	struct report_arguments a;
