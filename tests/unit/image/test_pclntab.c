@@ -278,6 +278,20 @@ static void test_entry(void **state)
 	assert_string_equal(name.name, "_rt0_amd64_linux");
 }
 
+/* @b with the table in it. */
+static int finish(struct builder *b, const struct pclntab_bytes *bytes)
+{
+	int fd;
+
+	builder_section(b, ".gopclntab",
+			&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, bytes->data,
+			bytes->length);
+	builder_finish(b);
+	fd = builder_memfd(b);
+	builder_deinit(b);
+	return fd;
+}
+
 /* .symtab's names are preferred, those of .dynsym are not. */
 static void test_preference(void **state)
 {
@@ -301,12 +315,7 @@ static void test_preference(void **state)
 	builder_text(&b, 0x100);
 	builder_symbols(&b, ".symtab", SHT_SYMTAB, symbols, 1);
 	builder_symbols(&b, ".dynsym", SHT_DYNSYM, dynamic, 1);
-	builder_section(&b, ".gopclntab",
-			&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, bytes.data,
-			bytes.length);
-	builder_finish(&b);
-	fd = builder_memfd(&b);
-	builder_deinit(&b);
+	fd = finish(&b, &bytes);
 	assert_int_equal(elf_names_new(&found, &(struct elf_names_files){fd, -1, false}),
 			 WORKER_DONE);
 	close(fd);
@@ -347,12 +356,7 @@ static void test_shared_names(void **state)
 		       4);
 	builder_init(&b);
 	builder_text(&b, 0x100);
-	builder_section(&b, ".gopclntab",
-			&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, bytes.data,
-			bytes.length);
-	builder_finish(&b);
-	fd = builder_memfd(&b);
-	builder_deinit(&b);
+	fd = finish(&b, &bytes);
 	assert_int_equal(elf_image_open(&image, fd, 1 << 20), ELF_IMAGE_E_OK);
 	assert_int_equal(pclntab_collect(&image, 1, &list, &names_max), 0);
 	assert_int_equal(names_max, bytes.length);
