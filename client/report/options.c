@@ -324,13 +324,26 @@ static bool take_type(struct line *l, const char *name, size_t length, const cha
 	return false;
 }
 
-/* One that was begun, or gone on with: --flamegraph, --collapse. NULL: there is none. */
+/* Whether a character too many, too few or another one is all the difference, or two are swapped.
+ */
+static bool is_slip(const char *a, size_t n_a, const char *b, size_t n_b)
+{
+	while (n_a && n_b && *a == *b)
+		a++, b++, n_a--, n_b--;
+	while (n_a && n_b && a[n_a - 1] == b[n_b - 1])
+		n_a--, n_b--;
+	return (n_a <= 1 && n_b <= 1) || (n_a == 2 && n_b == 2 && a[0] == b[1] && a[1] == b[0]);
+}
+
+/* One that was mistyped, begun, or gone on with: --focs, --collapse, --flamegraph. NULL: none. */
 static const char *find_like(const char *name, size_t length)
 {
 	for (const struct report_option *o = report_options_all; o->name; o++) {
 		size_t n = strlen(o->name), common = n < length ? n : length;
 
-		if (common >= LIKE_MIN && memcmp(o->name, name, common) == 0)
+		if (length >= LIKE_MIN &&
+		    (is_slip(name, length, o->name, n) ||
+		     (common >= LIKE_MIN && memcmp(o->name, name, common) == 0)))
 			return o->name;
 	}
 	return NULL;
