@@ -39,6 +39,8 @@ struct layout {
 	unsigned n_executable, n_loaded;
 	struct part frame, header; /* length 0: there is none */
 	uint64_t got_address;
+	const uint8_t *before; /* records that come before the file's; borrowed */
+	size_t before_length;
 };
 
 /* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
@@ -230,11 +232,14 @@ static int find_by_header(const struct image *image, struct layout *layout)
 	return EH_FRAME_E_OK;
 }
 
-/* Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. */
+/*
+ * Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. With records
+ * before them the header does not lead to all of .eh_frame.
+ */
 static int copy(const struct image *image, const struct layout *layout, struct eh_frame *ret)
 {
 	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
-	size_t frame, header;
+	size_t frame, header, before = layout->before_length;
 	cleanup(freep) uint8_t *memory = NULL;
 	int r;
 
@@ -245,14 +250,17 @@ static int copy(const struct image *image, const struct layout *layout, struct e
 	if (layout->frame.length > image->length || layout->header.length > image->length)
 		return EH_FRAME_E_MALFORMED;
 	frame = (size_t)layout->frame.length;
-	header = (size_t)layout->header.length;
-	memory = malloc(segments + frame + header);
+	header = before ? 0 : (size_t)layout->header.length;
+	memory = malloc(segments + before + frame + header);
 	if (!memory)
 		return error_origin(-ENOMEM);
 	memcpy(memory, layout->executable, segments);
-	r = fetch(image, layout->frame.offset, frame, memory + segments);
+	if (before)
+		memcpy(memory + segments, layout->before, before);
+	r = fetch(image, layout->frame.offset, frame, memory + segments + before);
 	if (r)
 		return r;
+	frame += before;
 	/* The header is a help, not a need. */
 	r = fetch(image, layout->header.offset, header, memory + segments + frame);
 	if (r == EH_FRAME_E_UNREADABLE)
@@ -261,7 +269,7 @@ static int copy(const struct image *image, const struct layout *layout, struct e
 		header = 0;
 	ret->input = (struct cfi_input){
 		.machine = layout->machine,
-		.frame = {memory + segments, frame, layout->frame.address},
+		.frame = {memory + segments, frame, layout->frame.address - before},
 		.header = {memory + segments + frame, header, layout->header.address},
 		.got_address = layout->got_address,
 		.segments = (const struct cfi_segment *)(const void *)memory,
@@ -271,9 +279,10 @@ static int copy(const struct image *image, const struct layout *layout, struct e
 	return EH_FRAME_E_OK;
 }
 
-static int read_image(const struct image *image, struct eh_frame *ret)
+static int read_image(const struct image *image, const uint8_t *before, size_t before_length,
+		      struct eh_frame *ret)
 {
-	struct layout layout = {0};
+	struct layout layout = {.before = before, .before_length = before_length};
 	Elf64_Ehdr header;
 	int r;
 
@@ -289,13 +298,13 @@ static int read_image(const struct image *image, struct eh_frame *ret)
 		return r;
 	if (!layout.frame.length) {
 		r = find_by_header(image, &layout);
-		if (r)
+		if (r && (r != EH_FRAME_E_NONE || !before_length))
 			return r;
 	}
 	return copy(image, &layout, ret);
 }
 
-int eh_frame_read(int fd, struct eh_frame *ret)
+int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
 {
 	uint8_t head[HEAD_BYTES];
 	struct image image = {.fd = fd, .head = head};
@@ -311,7 +320,12 @@ int eh_frame_read(int fd, struct eh_frame *ret)
 	if (n < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.head_length = (size_t)n;
-	return read_image(&image, ret);
+	return read_image(&image, records, length, ret);
+}
+
+int eh_frame_read(int fd, struct eh_frame *ret)
+{
+	return eh_frame_read_behind(fd, NULL, 0, ret);
 }
 
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
@@ -319,7 +333,7 @@ int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 	const struct image image = {
 		.fd = -1, .head = data, .head_length = length, .length = length};
 
-	return read_image(&image, ret);
+	return read_image(&image, NULL, 0, ret);
 }
 
 void eh_frame_deinit(struct eh_frame *frame)

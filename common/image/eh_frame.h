@@ -40,6 +40,11 @@ struct eh_frame {
  * -ENOMEM; *ret is written, and to be deinitialized, only when it is EH_FRAME_E_OK.
  */
 int eh_frame_read(int fd, struct eh_frame *ret);
+/*
+ * The same with [records, records + length) before those of the file, which may have none: records
+ * that stand for themselves, such as go_frames.h makes. They are copied. Length 0: as above.
+ */
+int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct eh_frame *ret);
 /* The pure part: the same of an image in memory, such as the vdso. It is copied as well. */
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret);
 /* Takes a zeroed one as well. */

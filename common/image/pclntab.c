@@ -3,7 +3,8 @@
 /*
  * A header, and from there in the order of addresses two numbers for each function, its address and
  * where more is said of it; an address ends the last one. More is, first of all, the address again
- * and the offset of its name. Numbers are pointers, or of 32 bits since Go 1.18.
+ * and the offset of its name. Numbers are pointers, or of 32 bits since Go 1.18. Numbers by pc are
+ * differences, of the number and of how far it holds, in seven bits a byte.
  */
 #include "common/image/pclntab.h"
 
@@ -14,7 +15,12 @@
 /* The least that is said of a function, with its two numbers. */
 #define FUNCTION_BYTES 40
 
-enum version { GO_1_2, GO_1_16, GO_1_18 };
+/* What is said of a function, bytes from its beginning; Go 1.18 and later. */
+#define DEPTHS_AT     16
+#define FLAGS_AT_1_18 37
+#define FLAGS_AT_1_20 41 /* the line that it starts in was added */
+
+enum version { GO_1_2, GO_1_16, GO_1_18, GO_1_20 };
 
 static bool version_of(uint32_t magic, enum version *ret)
 {
@@ -25,9 +31,11 @@ static bool version_of(uint32_t magic, enum version *ret)
 	case 0xfffffffa:
 		*ret = GO_1_16;
 		return true;
-	case 0xfffffff0: /* Go 1.18 */
-	case 0xfffffff1: /* Go 1.20: the same but for what a traceback needs */
+	case 0xfffffff0:
 		*ret = GO_1_18;
+		return true;
+	case 0xfffffff1:
+		*ret = GO_1_20;
 		return true;
 	default:
 		return false;
@@ -67,9 +75,10 @@ static unsigned entry_size(const struct pclntab *t)
 /* All of a version's positions. False: they are not within the table. */
 static bool find_parts(struct pclntab *t, enum version version)
 {
-	static const unsigned n_fields[] = {[GO_1_2] = 1, [GO_1_16] = 7, [GO_1_18] = 8};
+	static const unsigned n_fields[] = {
+		[GO_1_2] = 1, [GO_1_16] = 7, [GO_1_18] = 8, [GO_1_20] = 8};
 	size_t header = HEADER_BYTES + (size_t)n_fields[version] * t->pointer_size;
-	uint64_t names = 0, functions = header;
+	uint64_t names = 0, functions = header, steps = 0;
 
 	if (header > t->length)
 		return false;
@@ -77,16 +86,19 @@ static bool find_parts(struct pclntab *t, enum version version)
 	if (version == GO_1_16) {
 		names = field(t, 2);
 		functions = field(t, 6);
-	} else if (version == GO_1_18) {
+	} else if (version >= GO_1_18) {
 		t->text = field(t, 2);
 		t->text_at = HEADER_BYTES + (size_t)2 * t->pointer_size;
 		names = field(t, 3);
+		steps = field(t, 6);
 		functions = field(t, 7);
+		t->flags_at = version == GO_1_18 ? FLAGS_AT_1_18 : FLAGS_AT_1_20;
 	}
-	if (names > t->length || functions > t->length ||
+	if (names > t->length || functions > t->length || steps > t->length ||
 	    t->n_functions > (t->length - functions) / FUNCTION_BYTES)
 		return false;
 	t->names = names;
+	t->steps = steps;
 	t->functions = functions;
 	t->code_at = version == GO_1_2 ? 0 : functions;
 	return true;
@@ -119,13 +131,58 @@ bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_functi
 {
 	unsigned size = entry_size(t);
 	/* Three numbers are there: FUNCTION_BYTES of each function are. */
-	const uint8_t *entry = t->data + t->functions + 2 * i * size;
+	const uint8_t *entry = t->data + t->functions + 2 * i * size, *more;
 	uint64_t at = read_number(entry + size, size);
 	size_t length = t->length - t->code_at;
 
-	ret->start = t->text + read_number(entry, size);
-	ret->end = t->text + read_number(entry + (size_t)2 * size, size);
+	*ret = (struct pclntab_function){
+		.start = t->text + read_number(entry, size),
+		.end = t->text + read_number(entry + (size_t)2 * size, size),
+	};
 	if (ret->start >= ret->end || at > length || length - at < (size_t)size + 4)
 		return false;
-	return read_name(t, read_32(t->data + t->code_at + at + size), ret);
+	more = t->data + t->code_at + at;
+	if (t->flags_at && length - at > t->flags_at) {
+		ret->flags = more[t->flags_at];
+		ret->depths = read_32(more + DEPTHS_AT);
+	}
+	return read_name(t, read_32(more + size), ret);
+}
+
+void pclntab_depths_init(struct pclntab_depths *ret, const struct pclntab *t,
+			 const struct pclntab_function *f)
+{
+	*ret = (struct pclntab_depths){.quantum = t->data[6], .depth = -1};
+	if (!f->depths || f->depths >= t->length - t->steps)
+		return;
+	ret->at = t->data + t->steps + f->depths;
+	ret->stop = t->data + t->length;
+}
+
+static bool read_varint(struct pclntab_depths *d, uint32_t *ret)
+{
+	*ret = 0;
+	for (unsigned shift = 0; shift < 32 && d->at < d->stop; shift += 7) {
+		uint8_t byte = *d->at++;
+
+		*ret |= (uint32_t)(byte & 127) << shift;
+		if (byte < 128)
+			return true;
+	}
+	return false;
+}
+
+bool pclntab_depths_next(struct pclntab_depths *d)
+{
+	uint32_t change, distance;
+
+	/* No change ends it, but the first may be none. */
+	if (d->at == d->stop || !read_varint(d, &change) || (!change && d->has_begun) ||
+	    !read_varint(d, &distance))
+		return false;
+	d->has_begun = true;
+	/* Signs are in the lowest bit. */
+	d->depth += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
+	d->distance += (uint64_t)distance * d->quantum;
+	return true;
 }

@@ -103,19 +103,25 @@ static bool find_text(struct elf_image *image, uint64_t address, struct pclntab 
 	return has_entry(t, image->header.e_entry);
 }
 
+bool pclntab_find(struct elf_image *image, struct pclntab *ret)
+{
+	uint64_t address;
+
+	return !elf_image_swaps(image) &&
+	       (find_in_section(image, ".gopclntab", ret, &address) ||
+		find_in_section(image, ".data.rel.ro.gopclntab", ret, &address) ||
+		find_in_data(image, ret, &address)) &&
+	       find_text(image, address, ret);
+}
+
 int pclntab_collect(struct elf_image *image, unsigned source, struct symtab_entries *list,
 		    size_t *ret_names_max)
 {
 	struct pclntab table;
-	uint64_t address;
 	size_t names_left;
 
 	*ret_names_max = 0;
-	if (elf_image_swaps(image) ||
-	    (!find_in_section(image, ".gopclntab", &table, &address) &&
-	     !find_in_section(image, ".data.rel.ro.gopclntab", &table, &address) &&
-	     !find_in_data(image, &table, &address)) ||
-	    !find_text(image, address, &table))
+	if (!pclntab_find(image, &table))
 		return 0;
 	/* Names may be the same bytes, in a file that is made so: memory is to go by its size. */
 	names_left = *ret_names_max = table.length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiling holds the sections (eh_frame.h has their bound), the rows, twice that while their array
- * grows, and the packed table.
+ * Compiling holds the sections (eh_frame.h has their bound), of a Go program what go_frames.h makes
+ * of its table, the rows, twice that while their array grows, and the packed table.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/image/eh_frame.h"
 #include "common/image/elf.h"
+#include "common/image/go_frames.h"
 #include "common/unwind/table.h"
 #include "daemon/worker/serve.h"
 
@@ -56,12 +57,17 @@ static int compile(const struct cfi_input *input, uint64_t max_words, struct wor
 /* Returns enum table_state, or -ENOMEM. */
 static int load(int fd, uint64_t max_words, struct worker_table *table, uint64_t **ret_words)
 {
+	cleanup(freep) uint8_t *records = NULL;
 	struct eh_frame frame;
+	size_t length;
 	int r;
 
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
-	r = eh_frame_read(fd, &frame);
+	r = go_frames_read(fd, &records, &length);
+	if (r)
+		return r;
+	r = eh_frame_read_behind(fd, records, length, &frame);
 	if (r < 0)
 		return r;
 	if (r)

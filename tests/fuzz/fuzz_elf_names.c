@@ -13,6 +13,7 @@
 #include "common/image/debugdata.h"
 #include "common/image/debuglink.h"
 #include "common/image/elf_names.h"
+#include "common/image/go_frames.h"
 #include "common/image/names_merge.h"
 #include "common/image/pclntab.h"
 #include "common/image/plt.h"
@@ -102,9 +103,15 @@ static void fuzz_pclntab(const uint8_t *data, size_t size)
 {
 	struct pclntab_function f;
 	struct pclntab table;
+	uint8_t *records;
+	size_t length;
 
 	if (!pclntab_parse(data, size, &table))
 		return;
+	if (go_frames_make(&table, &records, &length) || !records != !length ||
+	    length > GO_FRAMES_BYTES_MAX + 64 + 6 * size)
+		abort();
+	free(records);
 	for (uint64_t i = 0; i < table.n_functions; i++)
 		if (pclntab_function(&table, i, &f) &&
 		    (f.start >= f.end || !f.name_length || f.name < (const char *)data ||

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/image/eh_frame.h"
+#include "common/image/go_frames.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/table.h"
 
@@ -39,15 +40,19 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 						    "too big", "unreadable"};
 	static const char *const outcomes[] = {"", "no FDEs", "unsupported", "too big"};
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup(freep) uint8_t *records = NULL;
 	struct eh_frame frame = {0};
 	uint64_t start;
+	size_t length;
 	int r;
 
 	if (fd < 0) {
 		perror(path);
 		return 1;
 	}
-	r = eh_frame_read(fd, &frame);
+	r = go_frames_read(fd, &records, &length);
+	if (!r)
+		r = eh_frame_read_behind(fd, records, length, &frame);
 	if (r) {
 		printf("%s: %s\n", path, r < 0 ? "no memory" : read_outcomes[r]);
 		return r;

@@ -12,8 +12,15 @@
 #define PCLNTAB_GO_1_18 0xfffffff0u
 #define PCLNTAB_GO_1_20 0xfffffff1u
 
-#define PCLNTAB_BYTES_MAX 1024
+#define PCLNTAB_BYTES_MAX 4096
 #define PCLNTAB_MORE      48 /* bytes of what is said of each function */
+
+/* What a walk wants to know of a function; Go 1.18 and later. */
+struct pclntab_frame {
+	uint8_t flags;
+	const uint8_t *steps; /* of depths; NULL: none are told */
+	size_t n_steps;
+};
 
 struct pclntab_spec {
 	uint32_t magic;
@@ -22,7 +29,8 @@ struct pclntab_spec {
 	const uint64_t *starts;
 	const char *const *names;
 	size_t n;
-	uint64_t end; /* of the last one */
+	uint64_t end;                       /* of the last one */
+	const struct pclntab_frame *frames; /* NULL: nothing of them */
 };
 
 struct pclntab_bytes {
@@ -71,12 +79,34 @@ static inline void pclntab_make(const struct pclntab_spec *spec, struct pclntab_
 		pclntab_put(entry + size, at - code_at, size);
 		pclntab_put(ret->data + at, start, size);
 		pclntab_put(ret->data + at + size, name, 4);
+		if (spec->frames)
+			ret->data[at + (spec->magic == PCLNTAB_GO_1_20 ? 41 : 37)] =
+				spec->frames[i].flags;
 		memcpy(ret->data + ret->length, spec->names[i], n);
 		ret->length += n;
 		name += n;
 	}
 	pclntab_put(ret->data + ret->functions + 2 * spec->n * size,
 		    spec->end - (is_relative ? spec->text : 0), size);
+	if (!spec->frames)
+		return;
+	/* Offset 0 is that of no steps. */
+	pclntab_put(field + (size_t)6 * pointer, ret->length++, pointer);
+	for (size_t i = 0, first = ret->length - 1; i < spec->n; i++) {
+		const struct pclntab_frame *f = &spec->frames[i];
+
+		if (!f->steps)
+			continue;
+		pclntab_put(ret->data + more + i * PCLNTAB_MORE + 16, ret->length - first, 4);
+		/* Equal ones are there once. */
+		if (i && f->steps == spec->frames[i - 1].steps) {
+			memcpy(ret->data + more + i * PCLNTAB_MORE + 16,
+			       ret->data + more + (i - 1) * PCLNTAB_MORE + 16, 4);
+			continue;
+		}
+		memcpy(ret->data + ret->length, f->steps, f->n_steps);
+		ret->length += f->n_steps;
+	}
 }
 
 #endif

@@ -301,8 +301,8 @@ static void test_preference(void **state)
 		{"dynsym", BUILDER_FIRST, 0x60, BUILDER_FUNC, 1}};
 	static const uint64_t start = BUILDER_FIRST;
 	static const char *const own = "go";
-	const struct pclntab_spec spec = {PCLNTAB_GO_1_20,     8, BUILDER_FIRST, &start, &own, 1,
-					  BUILDER_FIRST + 0x40};
+	const struct pclntab_spec spec = {PCLNTAB_GO_1_20,      8,   BUILDER_FIRST, &start, &own, 1,
+					  BUILDER_FIRST + 0x40, NULL};
 	cleanup(elf_names_freep) struct elf_names *found = NULL;
 	struct pclntab_bytes bytes;
 	struct elf_name name;
@@ -334,8 +334,8 @@ static void test_shared_names(void **state)
 	char long_name[LENGTH + 1];
 	uint64_t at[N];
 	const char *all[N];
-	struct pclntab_spec spec = {PCLNTAB_GO_1_20,       8, BUILDER_FIRST, at, all, N,
-				    BUILDER_FIRST + 16 * N};
+	struct pclntab_spec spec = {PCLNTAB_GO_1_20,        8,   BUILDER_FIRST, at, all, N,
+				    BUILDER_FIRST + 16 * N, NULL};
 	struct symtab_entries list = {0};
 	cleanup(elf_image_deinit) struct elf_image image = {0};
 	struct pclntab_bytes bytes;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_IMAGE_GO_FRAMES_H
+#define PROFD_COMMON_IMAGE_GO_FRAMES_H
+
+/*
+ * Go's linker writes no .eh_frame. But the runtime walks stacks, too, and its table says how deep
+ * each function's frame is at each pc (pclntab.h). From that the records are made here that
+ * .eh_frame would have: the CFA is that far above the stack pointer, the return address right below
+ * it, and the caller's frame pointer below that.
+ *
+ * No records: of functions that move the stack pointer to another stack or otherwise write it, and
+ * of signals' restorer, which walks know by its code. x86-64, programs of Go 1.18 and later; of
+ * others frame pointers are what there is.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/image/pclntab.h"
+
+/* More than three times what a program with 50,000 functions needs. */
+#define GO_FRAMES_BYTES_MAX (16u << 20)
+
+/*
+ * Pure. *ret is malloc'ed: records, without a terminator; their addresses are absolute. NULL, and
+ * length 0, where there are none, or more than GO_FRAMES_BYTES_MAX. Returns 0 or -ENOMEM.
+ */
+int go_frames_make(const struct pclntab *table, uint8_t **ret, size_t *ret_length);
+
+/* The same of the ELF file @fd; blocks on the disk. */
+int go_frames_read(int fd, uint8_t **ret, size_t *ret_length);
+
+#endif
