@@ -130,9 +130,10 @@ static int fail_errno(struct profile_message *message, const char *path, int err
 	if (error == -ENOMEM)
 		return error;
 	if (error == -EACCES || error == -EPERM)
-		return FAIL("%s may not be read by you; root and the members of its group may, for "
-			    "profd's store that is the group profd",
-			    path);
+		return profile_refuse(message, DATABASE_E_DENIED,
+				      "%s may not be read by you; root and the members of its "
+				      "group may, for profd's store that is the group profd",
+				      path);
 	if (error == -ENOENT)
 		return FAIL("there is no %s; --db says where image profiles lie", path);
 	return FAIL("%s: %s", path, strerror_r(-error, buffer, sizeof(buffer)));
@@ -206,7 +207,9 @@ int database_read_file(const char *path, struct image_profile **ret,
 	char buffer[128];
 
 	if (fd < 0)
-		return FAIL("%s", strerror_r(errno, buffer, sizeof(buffer)));
+		return profile_refuse(message,
+				      errno == EACCES ? DATABASE_E_DENIED : DATABASE_E_FAILED, "%s",
+				      strerror_r(errno, buffer, sizeof(buffer)));
 	return read_profile(fd, ret, message);
 }
 

@@ -19,6 +19,7 @@ enum {
 	DATABASE_E_OK,
 	DATABASE_E_FAILED, /* the message says why */
 	DATABASE_E_GONE,   /* there is no such epoch (any more), as the message says */
+	DATABASE_E_DENIED, /* it may not be read, as the message says */
 };
 
 /* Reads the names of its epochs. Returns DATABASE_E_* or negative errno. */

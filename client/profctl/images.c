@@ -140,6 +140,12 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 	return 0;
 }
 
+/* Of what the database refuses. */
+static int status_of(int r)
+{
+	return r == DATABASE_E_DENIED ? STATUS_DENIED : STATUS_FAILED;
+}
+
 /* --- --cat ------------------------------------------------------------------------------------ */
 
 static int cat(struct context *context, const char *path)
@@ -152,7 +158,7 @@ static int cat(struct context *context, const char *path)
 		r = images_cat(p, context->out);
 	if (r < 0)
 		return complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
-	return r ? complain(context, STATUS_FAILED, "%s: %s", path, message.text) : STATUS_DONE;
+	return r ? complain(context, status_of(r), "%s: %s", path, message.text) : STATUS_DONE;
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
@@ -167,7 +173,7 @@ static int gather(void *context, const char *name, struct image_profile *p)
 
 static int fail(const struct context *context, int r, const struct profile_message *message)
 {
-	return complain(context, STATUS_FAILED, "%s", r < 0 ? error_describe(r) : message->text);
+	return complain(context, status_of(r), "%s", r < 0 ? error_describe(r) : message->text);
 }
 
 /* One epoch's images, or all's (@epoch "all"). Returns an exit status. */

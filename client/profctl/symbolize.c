@@ -172,7 +172,10 @@ static int read_profile(const struct context *context, const char *path, struct 
 	memory_unboundp(&bound);
 	if (r < 0)
 		return complain_memory(context, path, r);
-	return r ? complain(context, STATUS_FAILED, "%s: %s", path, message.text) : STATUS_DONE;
+	if (r)
+		return complain(context, r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+				"%s: %s", path, message.text);
+	return STATUS_DONE;
 }
 
 static int write_profile(const struct context *context, const char *path, const struct profile *p)

@@ -48,6 +48,10 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 	size_t length = 0;
 	int r;
 
+	if (fd < 0 && errno == EACCES) {
+		fail_errno(message);
+		return PROFILE_FILE_E_DENIED;
+	}
 	if (fd < 0)
 		return fail_errno(message);
 	r = read_end(fd, BYTES_MAX, &data, &length);

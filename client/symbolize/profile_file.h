@@ -15,6 +15,7 @@
 enum {
 	PROFILE_FILE_E_OK,
 	PROFILE_FILE_E_FAILED, /* the message says why */
+	PROFILE_FILE_E_DENIED, /* of reading: it may not be read, as the message says */
 };
 
 /*
