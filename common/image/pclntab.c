@@ -117,14 +117,15 @@ bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret)
 
 static bool read_name(const struct pclntab *t, uint64_t at, struct pclntab_function *ret)
 {
-	size_t n;
+	size_t length = t->length - t->names, n;
 
-	if (at >= t->length - t->names)
+	if (at >= length)
 		return false;
+	length -= at;
 	ret->name = (const char *)t->data + t->names + at;
-	n = strnlen(ret->name, t->length - t->names - at);
-	ret->name_length = n < SYMTAB_NAME_MAX ? (uint32_t)n : SYMTAB_NAME_MAX;
-	return n > 0 && n < t->length - t->names - at;
+	n = strnlen(ret->name, length < PCLNTAB_NAME_MAX ? length : PCLNTAB_NAME_MAX);
+	ret->name_length = (uint32_t)n;
+	return n > 0 && n < length;
 }
 
 bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret)

@@ -16,6 +16,12 @@
 #include "common/image/elf_image.h"
 #include "common/symbols/symtab_build.h"
 
+/*
+ * Longer names are cut. Functions may share one without an end, in a file that is made so, and each
+ * looks for it.
+ */
+#define PCLNTAB_NAME_MAX 4096
+
 struct pclntab {
 	const uint8_t *data; /* borrowed, from the header on; little-endian */
 	size_t length;

@@ -12,7 +12,7 @@
 #define PCLNTAB_GO_1_18 0xfffffff0u
 #define PCLNTAB_GO_1_20 0xfffffff1u
 
-#define PCLNTAB_BYTES_MAX 4096
+#define PCLNTAB_BYTES_MAX 8192
 #define PCLNTAB_MORE      48 /* bytes of what is said of each function */
 
 /* What a walk wants to know of a function; Go 1.18 and later. */

@@ -150,6 +150,29 @@ static void test_positions(void **state)
 	assert_true(has_function(&bytes, bytes.length, 1));
 }
 
+static void test_long_names(void **state)
+{
+	static char longest[PCLNTAB_NAME_MAX + 1], longer[PCLNTAB_NAME_MAX + 2];
+	const char *const all[] = {longest, longer};
+
+	(void)state;
+	memset(longest, 'n', sizeof(longest) - 1);
+	memset(longer, 'n', sizeof(longer) - 1);
+	for (unsigned i = 0; i < ARRAY_SIZE(all); i++) {
+		struct pclntab_spec spec = spec_of(PCLNTAB_GO_1_20, 8);
+		struct pclntab_bytes bytes;
+		struct pclntab_function f;
+		struct pclntab table;
+
+		spec.names = &all[i];
+		spec.n = 1;
+		pclntab_make(&spec, &bytes);
+		assert_true(pclntab_parse(bytes.data, bytes.length, &table));
+		assert_true(pclntab_function(&table, 0, &f));
+		assert_int_equal(f.name_length, PCLNTAB_NAME_MAX);
+	}
+}
+
 /* --- in files --------------------------------------------------------------------------------- */
 
 enum place { SECTION, PIE_SECTION, DATA };
@@ -371,10 +394,11 @@ static void test_shared_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_positions),  cmocka_unit_test(test_places),
-		cmocka_unit_test(test_text),       cmocka_unit_test(test_entry),
-		cmocka_unit_test(test_preference), cmocka_unit_test(test_shared_names),
+		cmocka_unit_test(test_versions),     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_positions),    cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_places),       cmocka_unit_test(test_text),
+		cmocka_unit_test(test_entry),        cmocka_unit_test(test_preference),
+		cmocka_unit_test(test_shared_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
