@@ -479,7 +479,42 @@ static inline void hostile_links_without_end(struct builder *b)
 	hostile_links(b, text, sizeof(text) - 1, text, sizeof(text) - 1);
 }
 
+/* Go's table: a hundred thousand functions that share one name, which has no end in 8 MB. */
+static inline void hostile_go_endless_name(struct builder *b)
+{
+	enum {
+		N = 100000,
+		FIELDS = 72,
+		FUNCTIONS = FIELDS + 8 * N + 4,
+		NAMES = FUNCTIONS + 48 * N
+	};
+	const size_t length = NAMES + 8 * HOSTILE_MILLION;
+	const uint64_t fields[8] = {N, 0, BUILDER_FIRST, NAMES, 0, 0, FIELDS - 1, FIELDS};
+	uint8_t *data = calloc(1, length);
+
+	if (!data)
+		abort();
+	memcpy(data, "\xf1\xff\xff\xff\0\0\1\x8", 8);
+	memcpy(data + 8, fields, sizeof(fields));
+	for (uint32_t i = 0; i < N; i++) {
+		const uint32_t entry[3] = {i, FUNCTIONS - FIELDS + 48 * i, i + 1};
+
+		memcpy(data + FIELDS + 8 * (size_t)i, entry, sizeof(entry));
+	}
+	/* What is said of a function has its address again, which nobody reads: its name is at 0.
+	 */
+	memset(data + FUNCTIONS, 0, (size_t)48 * N);
+	memset(data + NAMES, 'n', length - NAMES);
+	hostile_base(b);
+	builder_section(b, ".gopclntab",
+			&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, data,
+			length);
+	builder_finish(b);
+	free(data);
+}
+
 static const struct hostile_case hostile_cases[] = {
+	{"go-endless-name", hostile_go_endless_name},
 	{"plain", hostile_plain},
 	{"empty", hostile_empty},
 	{"cut-header", hostile_cut_header},
