@@ -19,6 +19,7 @@
 
 #define HISTORY_LINES 500
 #define PROMPT        "(profctl) "
+#define CANDIDATES    20 /* so many names are listed */
 
 struct prompt {
 	struct load *load;
@@ -64,19 +65,38 @@ static char *prompt_text(EditLine *edit)
 	return text;
 }
 
+/* What Tab has to choose from, below the line. False: there is nothing. */
+static bool list_candidates(const struct prompt *p, const char *line, size_t length)
+{
+	cleanup(freep) const char **names = NULL;
+	FILE *out = p->streams->out;
+	size_t n;
+
+	if (prompt_candidates(load_profile(p->load), line, length, &names, &n) || n < 2)
+		return false;
+	fputc('\n', out);
+	for (size_t i = 0; i < n && i < CANDIDATES; i++) {
+		fputs("  ", out);
+		utf8_write_harmless(out, names[i], "");
+		fputc('\n', out);
+	}
+	if (n > CANDIDATES)
+		fprintf(out, "  and %zu more\n", n - CANDIDATES);
+	return true;
+}
+
 static unsigned char complete(EditLine *edit, int key)
 {
 	const LineInfo *line = el_line(edit);
+	size_t length = (size_t)(line->cursor - line->buffer);
 	char text[256];
 	struct prompt *p;
 
 	(void)key;
 	el_get(edit, EL_CLIENTDATA, &p);
-	if (!prompt_complete(load_profile(p->load), line->buffer,
-			     (size_t)(line->cursor - line->buffer), text, sizeof(text)) ||
-	    el_insertstr(edit, text) != 0)
-		return CC_REFRESH_BEEP;
-	return CC_REFRESH;
+	if (!prompt_complete(load_profile(p->load), line->buffer, length, text, sizeof(text)))
+		return list_candidates(p, line->buffer, length) ? CC_REDISPLAY : CC_REFRESH_BEEP;
+	return el_insertstr(edit, text) == 0 ? CC_REFRESH : CC_REFRESH_BEEP;
 }
 
 /* As the terminal would; EL_SIGNAL puts it in order before and after. */
@@ -249,6 +269,18 @@ static void print_settings(const struct prompt *p)
 	fputc('\n', p->streams->out);
 }
 
+/* What is neither a view nor an option. */
+static const struct {
+	const char *name, *other, *summary;
+} others[] = {
+	{"o", "options", "lists the settings"},
+	{"NAME=VALUE", "NAME", "sets one; help NAME says what it is"},
+	{"TYPE", "mean_TYPE", "shows that sample type; mean_TYPE its mean"},
+	{":", NULL, "takes focus, ignore, hide, tagfocus and tagignore off"},
+	{"help NAME", "help", "says what NAME is; help alone lists all these"},
+	{"quit", "exit", "ends this; so does ^D"},
+};
+
 static void print_commands(const struct prompt *p)
 {
 	FILE *out = p->streams->out;
@@ -260,15 +292,33 @@ static void print_commands(const struct prompt *p)
 		if (option->kind == REPORT_OPTION_VIEW ||
 		    option->kind == REPORT_OPTION_VIEW_PATTERN)
 			fprintf(out, "  %s%s%-*s %s\n", option->name, option->argument ? " " : "",
-				15 - (int)strlen(option->name),
+				16 - (int)strlen(option->name) - (option->argument != NULL),
 				option->argument ? option->argument : "", option->summary);
-	fputs("  o                lists the settings\n"
-	      "  NAME=VALUE       sets one; help NAME says what it is\n"
-	      "  TYPE             shows that sample type; mean_TYPE its mean\n"
-	      "  :                takes all filters off\n"
-	      "  quit             or ^D\n"
-	      "Example: top20 -cum parse -lock >parse.txt\n",
-	      out);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		fprintf(out, "  %-16s %s\n", others[i].name, others[i].summary);
+	fputs("Example: top20 -cum parse -lock >parse.txt\n", out);
+}
+
+/* False: @topic is none of the prompt's own. */
+static bool print_own_help(const struct prompt *p, const char *topic)
+{
+	enum report_option_group group = prompt_choice_group(topic, strlen(topic));
+	FILE *out = p->streams->out;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (strcmp(topic, others[i].name) != 0 &&
+		    (!others[i].other || strcmp(topic, others[i].other) != 0))
+			continue;
+		fprintf(out, "%s: %s\n", others[i].name, others[i].summary);
+		return true;
+	}
+	if (group == REPORT_N_GROUPS)
+		return false;
+	fprintf(out, "%s=NAME, or NAME alone:\n", topic);
+	for (const struct report_option *option = report_options_all; option->name; option++)
+		if (option->kind == REPORT_OPTION_CHOICE && option->group == group)
+			fprintf(out, "  %-16s %s\n", option->name, option->summary);
+	return true;
 }
 
 static void print_help(const struct prompt *p, const char *topic)
@@ -280,6 +330,8 @@ static void print_help(const struct prompt *p, const char *topic)
 		print_commands(p);
 		return;
 	}
+	if (print_own_help(p, topic))
+		return;
 	if (!option || option->is_input) {
 		snprintf(text, sizeof(text), "nothing is called '%.80s'; help lists the commands",
 			 topic);

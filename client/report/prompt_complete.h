@@ -11,10 +11,17 @@
 /*
  * The text that is to be inserted behind the first @length bytes of a line: what all names have in
  * common that the last word may be, and behind the only one that is left a blank, or = for
- * settings. Commands, settings and sample types first, then the profile's functions. False: there
- * is nothing to insert.
+ * settings. Commands, settings and sample types first, behind = what the setting may be, then the
+ * profile's functions. False: there is nothing to insert.
  */
 bool prompt_complete(const struct profile *p, const char *line, size_t length, char *ret,
 		     size_t size);
+
+/*
+ * The names that the last word may be, in their order, each once. The array is the caller's to
+ * free; its names are borrowed. 0 or negative errno.
+ */
+int prompt_candidates(const struct profile *p, const char *line, size_t length, const char ***ret,
+		      size_t *ret_n);
 
 #endif

@@ -53,14 +53,17 @@ static int set(struct prompt_settings *s, const struct report_option *option, co
 	return r ? r : report_option_set(&s->options, option, text, message);
 }
 
-/* pprof's names of the two settings whose values are names of options. */
-static const struct report_option *find_choice(const char *name, size_t length, const char *value,
-					       size_t value_length)
+enum report_option_group prompt_choice_group(const char *name, size_t length)
 {
-	const struct report_option *option = report_option_find(value, value_length);
-	enum report_option_group group = is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
-					 : is(name, length, "sort")      ? REPORT_GROUP_ORDER
-									 : REPORT_N_GROUPS;
+	return is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
+	       : is(name, length, "sort")      ? REPORT_GROUP_ORDER
+					       : REPORT_N_GROUPS;
+}
+
+static const struct report_option *find_choice(enum report_option_group group, const char *value,
+					       size_t length)
+{
+	const struct report_option *option = report_option_find(value, length);
 
 	return option && option->kind == REPORT_OPTION_CHOICE && option->group == group ? option
 											: NULL;
@@ -75,19 +78,23 @@ static int assign(struct prompt_settings *s, const char *line, bool *ret_done,
 	size_t length = equals ? (size_t)(equals - line) : strlen(line);
 	size_t value_length = strlen(value);
 	const struct report_option *option;
+	enum report_option_group group;
 
 	*ret_done = false;
 	trim(&name, &length);
+	group = prompt_choice_group(name, length);
 	comment = strstr(value, "//:"); /* as `o` prints it */
 	if (comment)
 		value_length = (size_t)(comment - value);
 	trim(&value, &value_length);
-	if (equals && (is(name, length, "granularity") || is(name, length, "sort"))) {
+	if (group != REPORT_N_GROUPS) {
 		*ret_done = true;
-		option = find_choice(name, length, value, value_length);
+		if (!equals)
+			return BAD(message, "%.*s=NAME sets it", (int)length, name);
+		option = find_choice(group, value, value_length);
 		if (!option)
-			return BAD(message, "%.*s cannot be '%.*s'", (int)length, name,
-				   (int)value_length, value);
+			return BAD(message, "%.*s cannot be '%.*s'; help %.*s lists what it can be",
+				   (int)length, name, (int)value_length, value, (int)length, name);
 		return report_option_set(&s->options, option, NULL, message);
 	}
 	option = report_option_find(name, length);

@@ -46,6 +46,12 @@ struct prompt_settings {
 void prompt_settings_deinit(struct prompt_settings *s);
 
 /*
+ * `granularity` and `sort`, pprof's names of the two settings whose values are names of options:
+ * the group these choices are of. REPORT_N_GROUPS: it is neither.
+ */
+enum report_option_group prompt_choice_group(const char *name, size_t length);
+
+/*
  * @line changes @s, or is what *ret says; its texts live as long as @s. 0, REPORT_OPTIONS_BAD with
  * a message, or negative errno.
  */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -138,8 +139,9 @@ static void test_rest(void **state)
 	refuse(f, "10", "no command");
 	refuse(f, "focus", "focus=VALUE");
 	refuse(f, "nodecount=x", "whole number");
-	refuse(f, "granularity=cum", "granularity");
-	refuse(f, "sort=lines", "sort");
+	refuse(f, "granularity=cum", "granularity cannot be 'cum'; help granularity");
+	refuse(f, "granularity", "granularity=NAME sets it");
+	refuse(f, "sort=lines", "sort cannot be 'lines'; help sort");
 	refuse(f, "peek", "regular expression");
 	refuse(f, "top >", "which file");
 	refuse(f, "service=x", "no setting 'service'");
@@ -167,12 +169,29 @@ static void test_completion(void **state)
 	static const struct {
 		const char *line, *expected; /* NULL: none */
 	} cases[] = {
-		{"pee", "k "},          {"foc", "us="},
-		{"peek par", "se_"},    {"peek parse_l", "ine "},
-		{"top -mai", "n "},     {"peek parse_", NULL},
-		{"peek ", NULL},        {"zzz", NULL},
-		{"help tagf", "ocus="}, {"peek tree", "_insert "},
+		{"pee", "k "},
+		{"foc", "us="},
+		{"peek par", "se_"},
+		{"peek parse_l", "ine "},
+		{"top -mai", "n "},
+		{"peek parse_", NULL},
+		{"peek ", NULL},
+		{"zzz", NULL},
+		{"help tagf", "ocus="},
+		{"peek tree", "_insert "},
 		{"sam", "ple"},
+		{"focus=par", "se_"},
+		{"focus=", NULL},
+		{" hide=mai", "n "},
+		{"granu", "larity="},
+		{"granularity=li", "nes "},
+		{"sort=c", "um "},
+		{"sort=li", NULL},
+		{"sample_index=samples", " "},
+		{"tagfocus=mai", NULL},
+		{"output=mai", NULL},
+		{"zzz=mai", NULL},
+		{"peek a=mai", NULL},
 	};
 	struct profile *p = functions(names, 4);
 
@@ -189,6 +208,29 @@ static void test_completion(void **state)
 	profile_free(p);
 }
 
+static void test_candidates(void **state)
+{
+	static const char *const names[] = {"parse_line", "main", "parse_file", "parse_line"};
+	struct profile *p = functions(names, 4);
+	const char **found;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(prompt_candidates(p, "peek par", 8, &found, &n), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(found[0], "parse_file");
+	assert_string_equal(found[1], "parse_line");
+	free(found);
+	assert_int_equal(prompt_candidates(p, "sort=", 5, &found, &n), 0);
+	assert_int_equal(n, 2);
+	assert_string_equal(found[0], "cum");
+	free(found);
+	assert_int_equal(prompt_candidates(p, "peek ", 5, &found, &n), 0);
+	assert_int_equal(n, 0);
+	free(found);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +238,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rest, setup, teardown),
 		cmocka_unit_test(test_completion),
+		cmocka_unit_test(test_candidates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
