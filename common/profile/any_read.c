@@ -36,7 +36,8 @@ static bool is_image(const uint8_t *data, size_t length)
 
 /*
  * What people hand over for a profile. NULL: none of these. perf.data's header begins with a magic
- * number (tools/perf/Documentation/perf.data-file-format.txt), an ELF file with its own.
+ * number (tools/perf/Documentation/perf.data-file-format.txt), an ELF file with its own, and so do
+ * zstd (RFC 8878, 3.1.1), xz (its file format, 2.1.1.1), bzip2, zip and PDF.
  */
 static const char *strange_file(const uint8_t *data, size_t length)
 {
@@ -47,6 +48,13 @@ static const char *strange_file(const uint8_t *data, size_t length)
 		{"\177ELF", "a program or a library; a PROFILE of it is missing"},
 		{"{\"", "JSON; speedscope's can be written, but not read"},
 		{"<!DOCTYPE html>", "a page, and no profile"},
+		{"%PDF-", "a document, and no profile"},
+		{"PK\3\4", "an archive; unzip FILE unpacks it"},
+		{"\x28\xb5\x2f\xfd", "packed by zstd, not gzip; zstd -d FILE unpacks it"},
+		{"\xfd"
+		 "7zXZ",
+		 "packed by xz, not gzip; xz -d FILE unpacks it"},
+		{"BZh91AY&SY", "packed by bzip2, not gzip; bzip2 -d FILE unpacks it"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {

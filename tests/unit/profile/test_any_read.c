@@ -231,6 +231,14 @@ static void test_other_files(void **state)
 	refuse_text("\177ELF\2\1\1", "a program or a library");
 	refuse_text("{\"shared\":{\"frames\":[]}}\n", "speedscope");
 	refuse_text("<!DOCTYPE html>\n<html>\n", "a page");
+	refuse_text("%PDF-1.5\n%\xd0\xd4\xc5\xd8\n4 0 obj\n", "a document");
+	refuse_text("PK\3\4\n", "an archive");
+	refuse_text("\x28\xb5\x2f\xfd\4\x88", "zstd -d FILE");
+	refuse_text("\xfd"
+		    "7zXZ",
+		    "xz -d FILE");
+	refuse_text("BZh91AY&SY\x4e\xac", "bzip2 -d FILE");
+	profile_free(read_text("BZh;f 3\n", ANY_COLLAPSED));
 	profile_free(read_text("{main};f 3\n", ANY_COLLAPSED)); /* PHP's */
 }
 
