@@ -15,6 +15,7 @@ enum {
 	OPTION_PID,
 	OPTION_SERVICE,
 	OPTION_STACKS,
+	OPTION_CALL_GRAPH,
 };
 
 static int take_number(const char *what, const char *text, uint64_t max, uint64_t *ret,
@@ -32,7 +33,8 @@ static int take_target(struct record_arguments *a, Profd__Control__TargetKind ki
 		       struct usage_message *message)
 {
 	if (*has_one)
-		return usage_error(message, "one of -a, -p, -s and COMMAND");
+		return usage_error(message, "one of -a, -p, -s and COMMAND; how long is "
+					    "-d TIME");
 	*has_one = true;
 	a->target = kind;
 	return 0;
@@ -61,8 +63,10 @@ static int parse_option(int id, const char *argument, struct record_arguments *a
 		a->output = argument;
 		return *argument ? 0 : usage_error(message, "the output file's name is empty");
 	case OPTION_STACKS: /* perf record's */
-		return usage_error(message, "stacks are always recorded, to their root: leave it "
-					    "out");
+	case OPTION_CALL_GRAPH:
+		return usage_error(message,
+				   "unknown option %s: stacks are always recorded, to their root",
+				   id == OPTION_STACKS ? "-g" : "--call-graph");
 	case OPTION_ALL:
 		return take_target(a, PROFD__CONTROL__TARGET_KIND__ALL, has_target, message);
 	case OPTION_PID:
@@ -102,7 +106,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{OPTION_EVENT, 'e', "event", true},   {OPTION_DURATION, 'd', "duration", true},
 		{OPTION_OUTPUT, 'o', "output", true}, {OPTION_ALL, 'a', "all", false},
 		{OPTION_PID, 'p', "pid", true},       {OPTION_SERVICE, 's', "service", true},
-		{OPTION_STACKS, 'g', NULL, false},
+		{OPTION_STACKS, 'g', NULL, false},    {OPTION_CALL_GRAPH, 0, "call-graph", true},
 	};
 	struct options o = OPTIONS_OF(argc, argv, specs, message);
 	struct record_arguments a = {.service = "", .event = "", .output = OUTPUT_DEFAULT};

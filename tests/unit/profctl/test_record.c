@@ -99,6 +99,10 @@ static void test_refused(void **state)
 	/* As perf's users know them. */
 	assert_int_equal(parse("record -g ls", &a, &message), OPTIONS_BAD);
 	assert_non_null(strstr(message.text, "always recorded"));
+	assert_int_equal(parse("record --call-graph dwarf ls", &a, &message), OPTIONS_BAD);
+	assert_non_null(strstr(message.text, "always recorded"));
+	assert_int_equal(parse("record -a sleep 10", &a, &message), OPTIONS_BAD);
+	assert_non_null(strstr(message.text, "how long is -d TIME"));
 }
 
 static void test_progress_line(void **state)
