@@ -81,7 +81,7 @@ static int parse(int argc, char *const *argv, struct arguments *ret, struct usag
 	if (!r && !ret->has_format)
 		return usage_error(message, "--to FORMAT says which");
 	if (!r && !ret->n_profiles)
-		return usage_error(message, "which PROFILE?");
+		return usage_error(message, "which PROFILE? - is standard input");
 	return r;
 }
 

@@ -12,8 +12,10 @@
 #include "client/report/options.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/slip.h"
 
 #define SOCKET_SIZE 256
+#define LIKE_MIN    3 /* characters of a verb that may be mistyped */
 
 const struct verb verbs[] = {
 	{"start",
@@ -289,17 +291,50 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 			context->verb);
 }
 
-/* Other tools that report have no verbs. */
-static bool is_view(const char *word)
+/* Other tools that report have no verbs. NULL: it is no view. */
+static const struct report_option *find_view(const char *word)
 {
 	const char *name = word + strspn(word, "-");
 	const struct report_option *option = report_option_find(name, strcspn(name, "="));
 
-	return option &&
-	       (option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN);
+	return option && (option->kind == REPORT_OPTION_VIEW ||
+			  option->kind == REPORT_OPTION_VIEW_PATTERN)
+		       ? option
+		       : NULL;
 }
 
-/* It may be one of another version, what others have, or what they would report on. */
+/* As parse_globals() refuses it, unless it is an option of those tools. */
+static int bad_globals(const struct context *context, const char *word,
+		       const struct usage_message *message)
+{
+	const char *name = word + strspn(word, "-");
+
+	if (strncmp(name, "http", 4) == 0 && strchr("=", name[4]))
+		return complain(context, STATUS_USAGE,
+				"unknown option %s; no page is served, try: profctl report --flame "
+				"-o FILE.html",
+				word);
+	if (find_view(word))
+		return complain(context, STATUS_USAGE, "unknown option %s; try: profctl report %s",
+				word, word);
+	return complain(context, STATUS_USAGE, "%s; see profctl help", message->text);
+}
+
+/* One that was mistyped. NULL: none. */
+static const struct verb *find_like(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		if (length >= LIKE_MIN && slip_is(name, length, verb->name, strlen(verb->name)))
+			return verb;
+	return NULL;
+}
+
+/*
+ * It may be one of another version, one that was mistyped, what others have, or what they would
+ * report on.
+ */
 static int no_verb(const struct context *context, const char *name)
 {
 	static const struct {
@@ -317,6 +352,8 @@ static int no_verb(const struct context *context, const char *name)
 		{"merge", "profctl convert --to pprof -o FILE"},
 		{"pprof", "profctl report"},
 	};
+	const struct report_option *view = find_view(name);
+	const struct verb *like = find_like(name);
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -327,6 +364,14 @@ static int no_verb(const struct context *context, const char *name)
 		return complain(context, STATUS_USAGE,
 				"there is no verb '%s', which is a file; try: profctl report FILE",
 				name);
+	if (view)
+		return complain(context, STATUS_USAGE,
+				"there is no verb '%s'; try: profctl report --%s%s%s", name,
+				view->name, view->argument ? "=" : "",
+				view->argument ? view->argument : "");
+	if (like)
+		return complain(context, STATUS_USAGE, "there is no verb '%s'; try: profctl %s",
+				name, like->name);
 	return complain(context, STATUS_USAGE,
 			"there is no verb '%s' in profctl " PROFD_VERSION
 			"; profctl help lists those there are",
@@ -456,11 +501,8 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color &&
 			   !environment->is_dumb;
 	status = parse_globals(argc, argv, &arguments, &message);
-	if (status && is_view(argv[arguments.at]))
-		return complain(&context, STATUS_USAGE, "unknown option %s; try: profctl report %s",
-				argv[arguments.at], argv[arguments.at]);
 	if (status)
-		return complain(&context, STATUS_USAGE, "%s; see profctl help", message.text);
+		return bad_globals(&context, argv[arguments.at], &message);
 	if (arguments.help || arguments.version) {
 		if (arguments.help)
 			print_help(out);

@@ -84,7 +84,7 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 	if (r)
 		return r;
 	if (!arguments.profile || !*arguments.profile)
-		return usage_error(message, "which PROFILE?");
+		return usage_error(message, "which PROFILE? - is standard input");
 	if (!arguments.output || !*arguments.output)
 		return usage_error(message, "-o FILE says where the result goes");
 	*ret = arguments;

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
+#include "common/slip.h"
 
 #define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
 #define LIKE_MIN          4 /* bytes that two names of options begin with alike */
@@ -324,17 +325,6 @@ static bool take_type(struct line *l, const char *name, size_t length, const cha
 	return false;
 }
 
-/* Whether a character too many, too few or another one is all the difference, or two are swapped.
- */
-static bool is_slip(const char *a, size_t n_a, const char *b, size_t n_b)
-{
-	while (n_a && n_b && *a == *b)
-		a++, b++, n_a--, n_b--;
-	while (n_a && n_b && a[n_a - 1] == b[n_b - 1])
-		n_a--, n_b--;
-	return (n_a <= 1 && n_b <= 1) || (n_a == 2 && n_b == 2 && a[0] == b[1] && a[1] == b[0]);
-}
-
 /* One that was mistyped, begun, or gone on with: --focs, --collapse, --flamegraph. NULL: none. */
 static const char *find_like(const char *name, size_t length)
 {
@@ -342,35 +332,63 @@ static const char *find_like(const char *name, size_t length)
 		size_t n = strlen(o->name), common = n < length ? n : length;
 
 		if (length >= LIKE_MIN &&
-		    (is_slip(name, length, o->name, n) ||
+		    (slip_is(name, length, o->name, n) ||
 		     (common >= LIKE_MIN && memcmp(o->name, name, common) == 0)))
 			return o->name;
 	}
 	return NULL;
 }
 
-/* What perf-report(1) calls otherwise; NULL: none of that. */
-static const char *find_perfs(const char *name, size_t length)
+/* What perf-report(1) and the pprofs call otherwise; NULL: none of that. */
+static const char *find_others(const char *name, size_t length)
 {
 	static const struct {
-		const char *perfs, *ours;
+		const char *theirs, *ours;
 	} options[] = {
-		{"stdio", "--text"},        {"tui", "--interactive"},
-		{"children", "--cum"},      {"no-children", "--flat"},
-		{"call-graph", "--tree"},   {"percent-limit", "--nodefraction"},
-		{"input", "PROFILE alone"}, {"i", "PROFILE alone"},
+		{"stdio", "--text"},
+		{"stdio2", "--text"},
+		{"gtk", "--flame"},
+		{"tui", "--interactive"},
+		{"children", "--cum"},
+		{"no-children", "--flat"},
+		{"g", "--tree"},
+		{"call-graph", "--tree"},
+		{"percent-limit", "--nodefraction"},
+		{"input", "PROFILE alone"},
+		{"i", "PROFILE alone"},
+		{"n", "--sample_index=samples"},
+		{"show-nr-samples", "--sample_index=samples"},
+		{"sort", "--functions, --lines, --files"},
+		{"comm", "--tagfocus=comm=RE"},
+		{"comms", "--tagfocus=comm=RE"},
+		{"pid", "--tagfocus=pid=PID"},
+		{"dso", "--focus=RE"},
+		{"dsos", "--focus=RE"},
+		{"symbols", "--focus=RE"},
+		{"symbol-filter", "--focus=RE"},
+		{"header", "--comments"},
+		{"header-only", "--comments"},
+		{"D", "--raw"},
+		{"dump-raw-trace", "--raw"},
+		/* pprof */
+		{"eog", "--web"},
+		{"evince", "--web"},
+		/* google-pprof */
+		{"stacks", "--traces"},
+		{"show_bytes", "--unit=B"},
+		{"no-auto-signal-frm", "--auto_signal_frames=false"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (strlen(options[i].perfs) == length &&
-		    memcmp(options[i].perfs, name, length) == 0)
+		if (strlen(options[i].theirs) == length &&
+		    memcmp(options[i].theirs, name, length) == 0)
 			return options[i].ours;
 	return NULL;
 }
 
 static int refuse_word(struct line *l, const char *word, const char *name, size_t length)
 {
-	const char *like = find_like(name, length), *ours = find_perfs(name, length);
+	const char *like = find_like(name, length), *ours = find_others(name, length);
 	int shown = (int)(name - word) + (int)length;
 
 	if (length == 4 && memcmp(name, "http", 4) == 0)
@@ -429,7 +447,7 @@ static int check(const struct line *l)
 	if (!*in->service && (*in->since || *in->until || *in->store))
 		return BAD(l->message, "--since, --until and --store go with -s SERVICE");
 	if (!*in->service && !in->n_profiles)
-		return BAD(l->message, "which PROFILE?");
+		return BAD(l->message, "which PROFILE? - is standard input");
 	if (in->normalize && !in->n_bases)
 		return BAD(l->message, "--normalize needs a --base or --diff_base");
 	if (in->interactive && l->view)

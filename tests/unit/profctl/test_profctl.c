@@ -292,6 +292,22 @@ static void test_without_a_verb(void **state)
 	assert_non_null(strstr(w->err, "'/proc/self/exe', which is a file; try: profctl report"));
 	assert_int_equal(run(w, "/ x.prof"), 2);
 	assert_non_null(strstr(w->err, "no verb '/' in profctl"));
+	assert_int_equal(run(w, "-http=:8080 x.prof"), 2);
+	assert_non_null(strstr(w->err, "unknown option -http=:8080; no page is served, try: "
+				       "profctl report --flame"));
+	assert_int_equal(run(w, "--https x.prof"), 2);
+	assert_string_equal(w->err, "profctl: unknown option --https; see profctl help\n");
+	assert_int_equal(run(w, "flame x.prof"), 2);
+	assert_string_equal(w->err, "profctl: there is no verb 'flame'; try: profctl report "
+				    "--flame\n");
+	assert_int_equal(run(w, "peek main x.prof"), 2);
+	assert_non_null(strstr(w->err, "try: profctl report --peek=RE"));
+	assert_int_equal(run(w, "recrod"), 2);
+	assert_string_equal(w->err, "profctl: there is no verb 'recrod'; try: profctl record\n");
+	assert_int_equal(run(w, "help reprot"), 2);
+	assert_non_null(strstr(w->err, "try: profctl report"));
+	assert_int_equal(run(w, "li"), 2);
+	assert_non_null(strstr(w->err, "no verb 'li' in profctl"));
 }
 
 static void test_usage_and_help(void **state)

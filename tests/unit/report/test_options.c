@@ -197,6 +197,12 @@ static void test_unknown(void **state)
 		{"--no-children p", "unknown option --no-children (--flat?)"},
 		{"--percent-limit=1 p", "unknown option --percent-limit (--nodefraction?)"},
 		{"-i p", "unknown option -i (PROFILE alone?)"},
+		{"-n p", "unknown option -n (--sample_index=samples?)"},
+		{"-g caller p", "unknown option -g (--tree?)"},
+		{"--sort=dso p", "unknown option --sort (--functions, --lines, --files?)"},
+		{"--comm x p", "unknown option --comm (--tagfocus=comm=RE?)"},
+		{"-stacks p", "unknown option -stacks (--traces?)"},
+		{"", "which PROFILE? - is standard input"},
 	};
 	struct profile_message message;
 	struct report_arguments a;
