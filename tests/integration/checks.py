@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What tests of reports share: a line a check, and programs that are worth a profile."""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import pinned
+
+pinned.use()
 
 
 class Report:

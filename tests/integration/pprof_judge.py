@@ -5,9 +5,10 @@ import collections
 import difflib
 import os
 import re
+import shutil
 import subprocess
 
-PPROF = subprocess.check_output(["go", "tool", "-n", "pprof"], text=True).strip()
+PPROF = shutil.which("pprof")  # pinned.py
 # What pprof's prompt has set before each report; a report's own settings come on top. nodecount is
 # said there: at the prompt --text has ten rows.
 UNSET = {

@@ -14,6 +14,10 @@ import sys
 import tempfile
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import pinned
+
+pinned.use()
 BUILD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 KERNEL = 1 << 63
@@ -227,7 +231,7 @@ class Raw:
     """What `go tool pprof -raw` says of a profile."""
 
     def __init__(self, path):
-        done = run("go", "tool", "pprof", "-raw", path)
+        done = run("pprof", "-raw", path)
         self.error = done.stderr if done.returncode else ""
         self.samples, self.locations, self.header = [], {}, {}
         part = ""

@@ -11,7 +11,7 @@ import time
 from harness import BUILD
 
 TOOL = f"{BUILD}/tests/stack_tool"
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 C_FILES = 40
 GIT_COMMITS = 300
 

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""pinned.py: installs the tools that tests compare with, each in a fixed version, and prints them.
+
+Go releases and google/pprof come as Go modules; everything else is the Debian package that
+packaging/dependencies-test names. Tests that import this module run with a PATH of these tools
+alone: `go` is GO, `pprof` is google/pprof's head, and what else is installed on a machine does not
+matter. Debian's own Go, and the pprof in it, is DEBIAN_GO.
+
+Kept in CACHE between runs; a folder there appears whole or not at all.
+"""
+import contextlib
+import fcntl
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+GO = "1.26.8"
+# Each release that changed the function table, the frames or the stack switches, and today's.
+GO_RELEASES = ("1.17.13", "1.18.10", "1.20.14", "1.22.12", "1.24.4", GO)
+PPROF = "v0.0.0-20261016150608-1facf8f91b50"
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or
+                     ("/var/cache" if os.geteuid() == 0 else os.path.expanduser("~/.cache")),
+                     "profd-tests", "tools")
+BIN = os.path.join(CACHE, "bin-" + PPROF)
+PATH = ":".join((BIN, "/usr/sbin", "/usr/bin", "/sbin", "/bin"))
+DEBIAN_GO = "/usr/bin/go"
+# The Debian packages whose programs tests compare with, and what prints their versions.
+VERSIONS = (("gcc", "-dumpfullversion"), ("clang", "-dumpversion"), ("python3", "-V"),
+            ("node", "--version"), ("java", "-version"), ("rustc", "--version"),
+            ("ruby", "--version"), (DEBIAN_GO, "version"), ("go", "version"))
+
+
+def go_environment(**more):
+    """Where Go keeps its files; nothing of the user's settings but a module proxy counts."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GO") or k == "GOPROXY"}
+    return {**env, "PATH": PATH, "HOME": CACHE, "GOPATH": os.path.join(CACHE, "go"),
+            "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local", "GOENV": "off", **more}
+
+
+@contextlib.contextmanager
+def lock():
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, "lock"), "w", encoding="ascii") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def must(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+
+
+def fetch_go(release, root):
+    module = f"golang.org/toolchain@v0.0.1-go{release}.linux-amd64"
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        must(DEBIAN_GO, "mod", "download", module, cwd=folder,
+             env=go_environment(GOPATH=folder))
+        fetched = os.path.join(folder, "pkg", "mod", module)
+        # Modules are stored without permission to execute.
+        for place, _, files in os.walk(fetched):
+            if "/bin" in place or "/pkg/tool" in place:
+                for name in files:
+                    os.chmod(os.path.join(place, name), 0o755)
+        for unused in ("test", "api", "doc"):
+            shutil.rmtree(os.path.join(fetched, unused), ignore_errors=True)
+        os.rename(fetched, root)
+
+
+@functools.cache
+def go(release=GO):
+    """The path of that release's go, which is fetched when it is not there yet."""
+    root = os.path.join(CACHE, f"go{release}")
+    with lock():
+        if not os.path.exists(root):
+            fetch_go(release, root)
+    return os.path.join(root, "bin", "go")
+
+
+@functools.cache
+def install():
+    """BIN, with go and pprof."""
+    tool = go()
+    with lock():
+        if os.path.exists(BIN):
+            return
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            made = os.path.join(folder, "bin")
+            must(tool, "install", "github.com/google/pprof@" + PPROF,
+                 env=go_environment(GOPATH=folder, GOBIN=made,
+                                    GOCACHE=os.path.join(folder, "cache")))
+            os.symlink(tool, os.path.join(made, "go"))
+            os.rename(made, BIN)
+
+
+def use():
+    """From here on programs are found among the pinned ones."""
+    install()
+    os.environ.update(PATH=PATH, GOTOOLCHAIN="local", GOENV="off", GOFLAGS="",
+                      HOME=os.environ.get("HOME") or CACHE)
+
+
+def main():
+    use()
+    for release in GO_RELEASES:
+        go(release)
+    for command in VERSIONS:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        print(f"{command[0]}: {(done.stdout or done.stderr).splitlines()[0]}")
+    print(f"pprof: {PPROF}\nother releases of Go: {' '.join(GO_RELEASES)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
