@@ -5,6 +5,7 @@
  * section of it; others, which cgo calls, may put it among the read-only data of a
  * position-independent program.
  */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -14,6 +15,11 @@
 #define TABLE_MAX       (128u << 20)
 #define RELOCATIONS_MAX (128u << 20)
 #define POINTER_BYTES   8 /* what the table is aligned to in other data */
+#define MODULE_MAX      65536
+/* Words of moduledata (src/runtime/symtab.go), Go 1.16 to 1.26: the table's address is the first.
+ */
+#define MODULE_TEXT     22
+#define MODULE_TEXT_END 23
 
 static bool find_in_section(struct elf_image *image, const char *name, struct pclntab *ret,
 			    uint64_t *ret_address)
@@ -56,22 +62,61 @@ static bool find_in_data(struct elf_image *image, struct pclntab *ret, uint64_t 
 /* What the runtime linker will write at @address; false: nothing that is known now. */
 static bool find_relocation(struct elf_image *image, uint64_t address, uint64_t *ret)
 {
+	/* As the C linker calls them, and as Go's does. */
+	static const char *const sections[] = {".rela.dyn", ".rela"};
 	uint64_t relative = image->header.e_machine == EM_X86_64 ? R_X86_64_RELATIVE
 								 : R_AARCH64_RELATIVE;
-	Elf_Data *data = elf_image_data(image, elf_image_find(image, SHT_RELA, ".rela.dyn"),
-					RELOCATIONS_MAX);
-	size_t n = data ? data->d_size / gelf_fsize(image->elf, ELF_T_RELA, 1, EV_CURRENT) : 0;
 
-	for (size_t i = 0; i < n; i++) {
-		GElf_Rela rela;
+	for (size_t k = 0; k < ARRAY_SIZE(sections); k++) {
+		Elf_Data *data = elf_image_data(image, elf_image_find(image, SHT_RELA, sections[k]),
+						RELOCATIONS_MAX);
+		size_t n = data ? data->d_size / gelf_fsize(image->elf, ELF_T_RELA, 1, EV_CURRENT)
+				: 0;
 
-		if (!gelf_getrela(data, (int)i, &rela) || rela.r_offset != address ||
-		    GELF_R_TYPE(rela.r_info) != relative)
-			continue;
-		*ret = (uint64_t)rela.r_addend;
-		return true;
+		for (size_t i = 0; i < n; i++) {
+			GElf_Rela rela;
+
+			if (!gelf_getrela(data, (int)i, &rela) || rela.r_offset != address ||
+			    GELF_R_TYPE(rela.r_info) != relative)
+				continue;
+			*ret = (uint64_t)rela.r_addend;
+			return true;
+		}
 	}
 	return false;
+}
+
+/* Pointer @i of moduledata, which begins at @address; its section's bytes are @data. */
+static bool read_module(struct elf_image *image, const Elf_Data *data, uint64_t address, unsigned i,
+			uint64_t *ret)
+{
+	uint64_t word;
+
+	if (find_relocation(image, address + (uint64_t)i * POINTER_BYTES, ret))
+		return true;
+	if (data->d_size < (size_t)(i + 1) * POINTER_BYTES)
+		return false;
+	memcpy(&word, (const uint8_t *)data->d_buf + (size_t)i * POINTER_BYTES, sizeof(word));
+	*ret = le64toh(word);
+	return true;
+}
+
+/* Where the code lies by what the runtime itself goes by; Go 1.26 made a section of it. */
+static bool find_text_in_module(struct elf_image *image, uint64_t address, struct pclntab *t)
+{
+	size_t section = elf_image_find(image, SHT_PROGBITS, ".go.module");
+	Elf_Data *data = elf_image_data(image, section, MODULE_MAX);
+	uint64_t at, table, text, end;
+
+	if (!data || t->pointer_size != POINTER_BYTES)
+		return false;
+	at = image->sections[section].address;
+	if (!read_module(image, data, at, 0, &table) || table != address ||
+	    !read_module(image, data, at, MODULE_TEXT, &text) ||
+	    !read_module(image, data, at, MODULE_TEXT_END, &end) || !text || end <= text)
+		return false;
+	t->text = text;
+	return true;
 }
 
 /* Whether a function of the Go runtime begins at @entry. */
@@ -87,14 +132,16 @@ static bool has_entry(const struct pclntab *t, uint64_t entry)
 }
 
 /*
- * The header says where the code begins, or a relocation of it does; Go 1.26 stopped to say it.
- * Then it is where .text begins, unless other code lies before Go's: the program's entry tells.
+ * The header says where the code begins, or a relocation of it does; since Go 1.26 moduledata does.
+ * If nothing does, it is where .text begins, unless other code comes before Go's: the program's
+ * entry decides.
  */
 static bool find_text(struct elf_image *image, uint64_t address, struct pclntab *t)
 {
 	size_t text;
 
-	if (!t->text_at || t->text || find_relocation(image, address + t->text_at, &t->text))
+	if (!t->text_at || t->text || find_relocation(image, address + t->text_at, &t->text) ||
+	    find_text_in_module(image, address, t))
 		return true;
 	text = elf_image_find(image, SHT_PROGBITS, ".text");
 	if (!text)
