@@ -129,7 +129,7 @@ struct abi_cost {
 	__u64 frames_n[ABI_COST_FRAMES], frames_ns[ABI_COST_FRAMES];
 };
 
-_Static_assert(sizeof(struct unwind_registers) == 88, "struct unwind_registers");
+_Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");

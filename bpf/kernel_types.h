@@ -89,6 +89,12 @@ struct mm_struct {
 	unsigned long start_stack, start_code, end_code;
 } __attribute__((preserve_access_index));
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+#endif
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -98,6 +104,9 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	unsigned in_execve : 1;
+#if defined(__TARGET_ARCH_x86)
+	struct thread_struct thread;
+#endif
 } __attribute__((preserve_access_index));
 
 #endif

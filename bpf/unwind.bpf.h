@@ -141,14 +141,18 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
  * The entry code leaves the call's number here, and -1 for everything else. A signal that is about
  * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
  */
+/* Right for who is running as far as the kernel set it: nobody else does with Go's runtime. */
+#define REGISTER_THREAD(task) \
+	(bpf_core_field_exists((task)->thread.fsbase) ? (task)->thread.fsbase : 0)
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
 #elif defined(__TARGET_ARCH_arm64)
-#define REGISTER_PC(r)      ((r)->pc)
-#define REGISTER_SP(r)      ((r)->sp)
-#define REGISTER_FP(r)      ((r)->regs[29])
-#define REGISTER_USER(r)    (((r)->pstate & 0xf) == 0)
-#define REGISTER_COMPAT(r)  (((r)->pstate & 0x10) != 0)
-#define REGISTER_SYSCALL(r) ((r)->syscallno >= 0)
+#define REGISTER_PC(r)        ((r)->pc)
+#define REGISTER_SP(r)        ((r)->sp)
+#define REGISTER_FP(r)        ((r)->regs[29])
+#define REGISTER_USER(r)      (((r)->pstate & 0xf) == 0)
+#define REGISTER_COMPAT(r)    (((r)->pstate & 0x10) != 0)
+#define REGISTER_THREAD(task) 0 /* for RULE_GO, which is x86-64's */
+#define REGISTER_SYSCALL(r)   ((r)->syscallno >= 0)
 #endif
 
 #define UNWIND_CACHE_BITS 10
@@ -472,6 +476,8 @@ static __always_inline bool unwind_take_leaf(struct unwind *u, struct task_struc
 {
 	struct pt_regs *regs;
 
+	u->r.thread = REGISTER_THREAD(task);
+	u->r.system_sp = 0;
 	if (user) {
 		UNWIND_TAKE_REGISTERS(&u->r, &ctx->regs, 0);
 		return true;

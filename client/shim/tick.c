@@ -44,6 +44,8 @@ void tick_registers(const void *ucontext, struct unwind_registers *ret)
 	ret->pc = reg(uc, REG_RIP);
 	ret->sp = reg(uc, REG_RSP);
 	ret->fp = reg(uc, REG_RBP);
+	/* The thread's own descriptor begins with its address (System V ABI, TLS variant II). */
+	__asm__("mov %%fs:0, %0" : "=r"(ret->thread));
 	ret->known = UNWIND_KNOWN_FP;
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		ret->others[others[i].base - RULE_BASE_OTHER] = reg(uc, others[i].number);

@@ -270,6 +270,7 @@ static int copy(const struct image *image, const struct layout *layout, struct e
 	ret->input = (struct cfi_input){
 		.machine = layout->machine,
 		.frame = {memory + segments, frame, layout->frame.address - before},
+		.own_length = before,
 		.header = {memory + segments + frame, header, layout->header.address},
 		.got_address = layout->got_address,
 		.segments = (const struct cfi_segment *)(const void *)memory,

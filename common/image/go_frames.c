@@ -9,7 +9,9 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/image/go_switches.h"
 #include "common/room.h"
+#include "common/unwind/cfi.h"
 
 /* LSB 5, 10.6.1; DWARF 5, 7.24; System V ABI, AMD64: DWARF register numbers. */
 enum {
@@ -33,11 +35,18 @@ struct writer {
 	size_t record;         /* where the one that is being written begins */
 	size_t ordinary, root; /* where the CIEs begin */
 	uint64_t steps_left;   /* functions may share them, in a file that is made so */
+	unsigned switches_left;
+	struct go_switches *switches; /* NULL: not needed yet */
+	struct go_rows rows;
 };
+
+/* Of functions that need their instructions read: Go's runtime has some twenty. */
+#define SWITCHES_MAX 1000
 
 static void writer_deinit(struct writer *w)
 {
 	free(w->data);
+	go_switches_free(w->switches);
 }
 
 static int put(struct writer *w, const void *bytes, size_t n)
@@ -183,6 +192,23 @@ static int put_depths(struct writer *w, const struct pclntab *t, const struct pc
 	return r;
 }
 
+/* @rows as instructions. */
+static int put_rows(struct writer *w, const struct go_rows *rows, uint64_t length)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < rows->n && rows->rows[i].at < length; i++) {
+		uint64_t end = i + 1 < rows->n ? rows->rows[i + 1].at : length;
+
+		r = put_8(w, CFI_RULE);
+		if (!r)
+			r = put_64(w, rows->rows[i].rule);
+		if (!r)
+			r = put_advance(w, (end < length ? end : length) - rows->rows[i].at);
+	}
+	return r;
+}
+
 static bool is_named(const struct pclntab_function *f, const char *name)
 {
 	size_t n = strlen(name);
@@ -195,7 +221,59 @@ static bool is_restorer(const struct pclntab_function *f)
 	return is_named(f, "runtime.sigreturn");
 }
 
-static int put_function(struct writer *w, const struct pclntab *t, const struct pclntab_function *f)
+static void read_code(const struct go_text *text, const struct pclntab_function *f,
+		      struct go_code *ret)
+{
+	uint64_t length = f->end - f->start;
+
+	ret->length = text->read(text->userdata, f->start, ret->bytes,
+				 length < sizeof(ret->bytes) ? length : sizeof(ret->bytes));
+}
+
+/* Reads the two functions that say how this runtime switches. */
+static int learn(struct writer *w, const struct pclntab *t, const struct go_text *text)
+{
+	struct go_code systemstack = {.length = 0}, morestack = {.length = 0};
+	struct pclntab_function f;
+	int r = go_switches_new(&w->switches);
+
+	for (uint64_t i = 0; !r && i < t->n_functions; i++) {
+		if (!pclntab_function(t, i, &f) || !is_named(&f, "runtime."))
+			continue;
+		if (go_switch_of(&f) == GO_SYSTEMSTACK)
+			read_code(text, &f, &systemstack);
+		else if (go_switch_of(&f) == GO_MORESTACK)
+			read_code(text, &f, &morestack);
+	}
+	if (!r)
+		go_switches_learn(w->switches, &systemstack, &morestack);
+	return r;
+}
+
+/* The instructions of @f's record. *ret: the length of the code that they are about; 0: none. */
+static int put_switch(struct writer *w, const struct pclntab *t, const struct go_text *text,
+		      const struct pclntab_function *f, uint64_t *ret)
+{
+	struct go_code code;
+	int r = 0;
+
+	*ret = 0;
+	if (!text || !w->switches_left)
+		return 0;
+	w->switches_left--;
+	if (!w->switches)
+		r = learn(w, t, text);
+	if (r)
+		return r;
+	read_code(text, f, &code);
+	go_switches_rows(w->switches, go_switch_of(f), &code, t, f, &w->rows);
+	if (w->rows.n)
+		*ret = f->end - f->start;
+	return put_rows(w, &w->rows, *ret);
+}
+
+static int put_function(struct writer *w, const struct pclntab *t, const struct go_text *text,
+			const struct pclntab_function *f)
 {
 	/* A signal's handler: for Go's tracebacks the top, but the kernel had a restorer call it.
 	 */
@@ -205,7 +283,7 @@ static int put_function(struct writer *w, const struct pclntab *t, const struct 
 	size_t before = w->n;
 	int r;
 
-	if ((!is_root && f->flags & PCLNTAB_SP_WRITE) || is_restorer(f))
+	if (is_restorer(f))
 		return 0;
 	r = begin_record(w,
 			 (uint32_t)(w->n + sizeof(uint32_t) - (is_root ? w->root : w->ordinary)));
@@ -216,7 +294,8 @@ static int put_function(struct writer *w, const struct pclntab *t, const struct 
 	if (!r)
 		r = put_uleb(w, 0); /* no augmentation data */
 	if (!r && !is_root)
-		r = put_depths(w, t, f, &length);
+		r = !is_handler && go_switch_of(f) ? put_switch(w, t, text, f, &length)
+						   : put_depths(w, t, f, &length);
 	if (!r)
 		end_fde(w, length);
 	if (!length)
@@ -224,15 +303,32 @@ static int put_function(struct writer *w, const struct pclntab *t, const struct 
 	return r;
 }
 
-int go_frames_make(const struct pclntab *table, uint8_t **ret, size_t *ret_length)
+/*
+ * Whether flags are where they are expected: runtime.goexit, which nothing calls, has one. Go 1.16
+ * has none, and a later release may have them elsewhere.
+ */
+static bool has_flags(const struct pclntab *t)
 {
-	cleanup(writer_deinit) struct writer w = {.steps_left = 4 * (uint64_t)table->length};
+	struct pclntab_function f;
+
+	for (uint64_t i = 0; i < t->n_functions; i++)
+		if (pclntab_function(t, i, &f) && is_named(&f, "runtime.goexit") &&
+		    f.name_length == strlen("runtime.goexit"))
+			return f.flags & PCLNTAB_TOP_FRAME;
+	return true;
+}
+
+int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,
+		   size_t *ret_length)
+{
+	cleanup(writer_deinit) struct writer w = {.steps_left = 4 * (uint64_t)table->length,
+						  .switches_left = SWITCHES_MAX};
 	struct pclntab_function f, next;
 	int r;
 
 	*ret = NULL;
 	*ret_length = 0;
-	if (!table->steps)
+	if (!table->steps || !has_flags(table))
 		return 0;
 	r = put_cie(&w, false, &w.ordinary);
 	if (!r)
@@ -245,7 +341,7 @@ int go_frames_make(const struct pclntab *table, uint8_t **ret, size_t *ret_lengt
 		if (i + 1 < table->n_functions && pclntab_function(table, i + 1, &next) &&
 		    is_restorer(&next))
 			f.end--;
-		r = put_function(&w, table, &f);
+		r = put_function(&w, table, text, &f);
 		if (w.n > GO_FRAMES_BYTES_MAX || !w.steps_left)
 			return 0;
 	}
@@ -256,9 +352,35 @@ int go_frames_make(const struct pclntab *table, uint8_t **ret, size_t *ret_lengt
 	return 0;
 }
 
+/* go_text.read of an ELF file. */
+static size_t read_image(void *userdata, uint64_t address, uint8_t *ret, size_t size)
+{
+	struct elf_image *image = userdata;
+	GElf_Phdr segment;
+	Elf_Data *data;
+
+	for (int i = 0; i < image->header.e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
+		uint64_t at = address - segment.p_vaddr;
+
+		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
+		    at >= segment.p_filesz || segment.p_offset > UINT64_MAX - at)
+			continue;
+		if (size > segment.p_filesz - at)
+			size = segment.p_filesz - at;
+		data = elf_image_chunk(image, segment.p_offset + at, size, ELF_T_BYTE);
+		if (!data)
+			return 0;
+		size = data->d_size < size ? data->d_size : size;
+		memcpy(ret, data->d_buf, size);
+		return size;
+	}
+	return 0;
+}
+
 int go_frames_read(int fd, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(elf_image_deinit) struct elf_image image = {0};
+	const struct go_text text = {.read = read_image, .userdata = &image};
 	struct pclntab table;
 	int r;
 
@@ -270,5 +392,5 @@ int go_frames_read(int fd, uint8_t **ret, size_t *ret_length)
 	if (r || image.header.e_machine != EM_X86_64 || !elf_image_is_linked(&image) ||
 	    !pclntab_find(&image, &table))
 		return 0;
-	return go_frames_make(&table, ret, ret_length);
+	return go_frames_make(&table, &text, ret, ret_length);
 }

@@ -8,9 +8,9 @@
  * .eh_frame would have: the CFA is that far above the stack pointer, the return address right below
  * it, and the caller's frame pointer below that.
  *
- * No records: of functions that move the stack pointer to another stack or otherwise write it, and
- * of signals' restorer, which walks know by its code. x86-64, programs of Go 1.18 and later; of
- * others frame pointers are what there is.
+ * Functions that continue on another stack, or write the stack pointer for another reason, have the
+ * rules of go_switches.h. No records: of signals' restorer, which walks recognize by its code.
+ * x86-64, programs of Go 1.17 and later; of others frame pointers are what there is.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -20,11 +20,20 @@
 /* More than three times what a program with 50,000 functions needs. */
 #define GO_FRAMES_BYTES_MAX (16u << 20)
 
+/* The program's instructions. */
+struct go_text {
+	/* Reads up to @size bytes from link-time address @address on; returns how many. */
+	size_t (*read)(void *userdata, uint64_t address, uint8_t *ret, size_t size);
+	void *userdata;
+};
+
 /*
- * Pure. *ret is malloc'ed: records, without a terminator; their addresses are absolute. NULL, and
- * length 0, where there are none, or more than GO_FRAMES_BYTES_MAX. Returns 0 or -ENOMEM.
+ * Pure, but for @text. *ret is malloc'ed: records, without a terminator; their addresses are
+ * absolute. NULL, and length 0, where there are none, or more than GO_FRAMES_BYTES_MAX. Returns 0
+ * or -ENOMEM.
  */
-int go_frames_make(const struct pclntab *table, uint8_t **ret, size_t *ret_length);
+int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,
+		   size_t *ret_length);
 
 /* The same of the ELF file @fd; blocks on the disk. */
 int go_frames_read(int fd, uint8_t **ret, size_t *ret_length);

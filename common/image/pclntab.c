@@ -15,12 +15,18 @@
 /* The least that is said of a function, with its two numbers. */
 #define FUNCTION_BYTES 40
 
-/* What is said of a function, bytes from its beginning; Go 1.18 and later. */
-#define DEPTHS_AT     16
-#define FLAGS_AT_1_18 37
-#define FLAGS_AT_1_20 41 /* the line that it starts in was added */
-
 enum version { GO_1_2, GO_1_16, GO_1_18, GO_1_20 };
+
+/* What is said of a function, bytes from its beginning; of Go 1.16's layout with 8-byte pointers.
+ */
+static const struct {
+	unsigned depths, flags;
+} said_at[] = {
+	[GO_1_2] = {0, 0},
+	[GO_1_16] = {20, 41}, /* flags: since Go 1.17 */
+	[GO_1_18] = {16, 37},
+	[GO_1_20] = {16, 41}, /* the line that it starts in was added */
+};
 
 static bool version_of(uint32_t magic, enum version *ret)
 {
@@ -85,6 +91,7 @@ static bool find_parts(struct pclntab *t, enum version version)
 	t->n_functions = field(t, 0);
 	if (version == GO_1_16) {
 		names = field(t, 2);
+		steps = t->pointer_size == 8 ? field(t, 5) : 0;
 		functions = field(t, 6);
 	} else if (version >= GO_1_18) {
 		t->text = field(t, 2);
@@ -92,7 +99,10 @@ static bool find_parts(struct pclntab *t, enum version version)
 		names = field(t, 3);
 		steps = field(t, 6);
 		functions = field(t, 7);
-		t->flags_at = version == GO_1_18 ? FLAGS_AT_1_18 : FLAGS_AT_1_20;
+	}
+	if (steps) {
+		t->depths_at = said_at[version].depths;
+		t->flags_at = said_at[version].flags;
 	}
 	if (names > t->length || functions > t->length || steps > t->length ||
 	    t->n_functions > (t->length - functions) / FUNCTION_BYTES)
@@ -145,7 +155,7 @@ bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_functi
 	more = t->data + t->code_at + at;
 	if (t->flags_at && length - at > t->flags_at) {
 		ret->flags = more[t->flags_at];
-		ret->depths = read_32(more + DEPTHS_AT);
+		ret->depths = read_32(more + t->depths_at);
 	}
 	return read_name(t, read_32(more + size), ret);
 }

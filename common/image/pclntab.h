@@ -28,11 +28,11 @@ struct pclntab {
 	unsigned pointer_size; /* bytes: 4 or 8 */
 	uint64_t n_functions;  /* no more than there is room for in data */
 	size_t functions, names;
-	size_t text_at;    /* of the header's address of the code; 0: addresses are whole */
-	size_t code_at;    /* what offsets of functions in data are from */
-	size_t steps;      /* of numbers by pc, pctab; 0: not known of this version */
-	unsigned flags_at; /* in what is said of a function; as steps */
-	uint64_t text;     /* to be added to addresses; at first what the header says, 0: nothing */
+	size_t text_at; /* of the header's address of the code; 0: addresses are whole */
+	size_t code_at; /* what offsets of functions in data are from */
+	size_t steps;   /* of numbers by pc, pctab; 0: not known of this version */
+	unsigned depths_at, flags_at; /* in what is said of a function; as steps */
+	uint64_t text; /* to be added to addresses; at first what the header says, 0: nothing */
 };
 
 /* Of a function, Go's abi.FuncFlag. */

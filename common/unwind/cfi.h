@@ -30,10 +30,18 @@ struct cfi_segment {
 	uint64_t address, offset, length;
 };
 
+/*
+ * A call frame instruction of our own (of DW_CFA_lo_user to _hi_user): from here on the rule is the
+ * word in the eight bytes behind it, whatever else was said.
+ */
+#define CFI_RULE 0x3f
+
 struct cfi_input {
-	uint16_t machine;          /* EM_X86_64 or EM_AARCH64 */
-	bool swapped;              /* the image's byte order is not ours: refused */
-	struct cfi_section frame;  /* .eh_frame, little-endian */
+	uint16_t machine;         /* EM_X86_64 or EM_AARCH64 */
+	bool swapped;             /* the image's byte order is not ours: refused */
+	struct cfi_section frame; /* .eh_frame, little-endian */
+	/* Bytes at its beginning that no file has: there CFI_RULE is an instruction. */
+	size_t own_length;
 	struct cfi_section header; /* .eh_frame_hdr; length 0: none, FDEs are sorted instead */
 	uint64_t got_address;      /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
 	const struct cfi_segment *segments;

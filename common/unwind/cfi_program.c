@@ -247,6 +247,16 @@ static int run_register(struct run *run, uint8_t op)
 	return CFI_PROGRAM_OK;
 }
 
+/* Malformed where it is a file's. */
+static int run_rule(struct run *run)
+{
+	if ((size_t)(run->r.at - run->p->input->frame.data) > run->p->input->own_length)
+		return CFI_PROGRAM_MALFORMED;
+	run->state.word = cfi_fixed(&run->r, 8);
+	run->has_changed = true;
+	return CFI_PROGRAM_OK;
+}
+
 static int run_extended(struct run *run, uint8_t op)
 {
 	switch (op) {
@@ -276,6 +286,8 @@ static int run_extended(struct run *run, uint8_t op)
 	case CFA_NEGATE_RA_STATE_WITH_PC:
 		/* Whether it is signed: a walk drops the signature in any case. */
 		return CFI_PROGRAM_OK;
+	case CFI_RULE:
+		return run_rule(run);
 	}
 	return run_register(run, op);
 }

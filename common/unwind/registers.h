@@ -12,11 +12,13 @@
 struct unwind_registers {
 	unwind_u64 pc, sp, fp;
 	unwind_u64 others[UNWIND_OTHERS]; /* by enum rule_base - RULE_BASE_OTHER */
-	unwind_u32 known;                 /* which of the others, and fp */
-	unwind_u8 is_return;              /* pc is where a call returns to: look up pc - 1 */
-	unwind_u8 above_signal;           /* sp came from a signal frame: may lie anywhere */
-	unwind_u8 compat;                 /* a 32-bit program: frame pointers, words of 4 bytes */
-	unwind_u8 is_last;                /* a saved frame pointer of zero said so */
+	unwind_u64 thread;                /* the thread pointer (fs_base); 0 unknown. RULE_GO */
+	unwind_u64 system_sp;   /* the stack pointer of Go's system stack; 0: where g0 saved it */
+	unwind_u32 known;       /* which of the others, and fp */
+	unwind_u8 is_return;    /* pc is where a call returns to: look up pc - 1 */
+	unwind_u8 above_signal; /* sp came from a signal frame: may lie anywhere */
+	unwind_u8 compat;       /* a 32-bit program: frame pointers, words of 4 bytes */
+	unwind_u8 is_last;      /* a saved frame pointer of zero said so */
 };
 
 #endif

@@ -18,6 +18,8 @@
  *                            RULE_PLT: the low four bits of the pc from which on 8 are added
  *                            else: the caller's rbx, see RULE_BX_*; 0 elsewhere than on x86-64
  *
+ * RULE_GO has bits of its own from the fifth on, see struct rule_go.
+ *
  * What does not fit is RULE_ODD. CFA: the canonical frame address, on x86-64 and aarch64 the stack
  * pointer of the caller right after the call returns.
  *
@@ -36,6 +38,7 @@ enum rule_kind {
 	RULE_PLT,     /* CFA = base + cfa_offset + ((pc & 15) >= extra ? 8 : 0) */
 	RULE_SIGNAL,  /* the restorer of a signal frame: all registers are in the ucontext at sp */
 	RULE_ODD,     /* there is a rule, and these words cannot hold it */
+	RULE_GO,      /* x86-64: a function of Go's runtime that left its caller's stack */
 	N_RULE_KINDS,
 };
 
@@ -79,6 +82,38 @@ enum rule_ra {
 #define RULE_BX_LOST 0
 #define RULE_BX_SAME 1
 
+/*
+ * Functions of Go's runtime that switch stacks: where their caller's stack is. A goroutine's stack
+ * pointer is in its g when it is not running; a thread finds its g, from there its m, and in m the
+ * goroutine that it runs (curg) and the g of the system stack (g0, m's first field). Sources:
+ * src/runtime/runtime2.go (g, m, gobuf), asm_amd64.s.
+ */
+enum rule_go_place {
+	RULE_GO_SAVED,   /* systemstack: the stack pointer that curg saved */
+	RULE_GO_RESUMED, /* morestack: all three registers that curg saved, where it will go on */
+	/* asmcgocall: on the system stack are a g and how far the stack pointer was below the end
+	 * of its stack, which is g's second field (stack.hi) */
+	RULE_GO_CALLED_C,
+	/* cgocallback: the stack pointer that g0 saved. What it was before this call, for the next
+	 * such frame, is the word there. */
+	RULE_GO_CALLED_BACK,
+	RULE_GO_BY_FP, /* calls of the vdso: the frame pointer, which no stack limits */
+	N_RULE_GO_PLACES,
+};
+
+/* Bytes, multiples of 8. Bits of the word in brackets; all unsigned but g. */
+struct rule_go {
+	unsigned place;      /* [4..7] */
+	unsigned cfa_offset; /* [8..15] CFA = stack pointer + this; none with RULE_GO_RESUMED */
+	unsigned saves_fp;   /* [16] the caller's frame pointer is at CFA - 16, else the same */
+	unsigned g_m;        /* [17..24] of m in g; RULE_GO_CALLED_C: of g from sp */
+	unsigned m_curg;     /* [25..36] of curg in m */
+	unsigned sched_sp;   /* [37..42] of the saved stack pointer in g, and before the saved pc;
+			      * RULE_GO_CALLED_C: of the distance from sp */
+	unsigned sched_fp;   /* [43..48] of the saved frame pointer in g */
+	int g;               /* [49..63] of g from the thread pointer */
+};
+
 struct rule {
 	unsigned kind, base, fp_kind, ra_kind;
 	int cfa_offset, fp_offset, ra_offset; /* bytes, multiples of 8 */
@@ -97,6 +132,17 @@ struct rule {
 #define RULE_RA_OFFSET(word)  (RULE_SIGNED(word, 43, 13) * 8)
 #define RULE_EXTRA(word)      ((unwind_u32)((unwind_u64)(word) >> 56))
 #define RULE_ADDED(word)      (RULE_SIGNED(word, 56, 8) * 8)
+
+#define RULE_UNSIGNED(word, low, bits) \
+	((unwind_u32)((unwind_u64)(word) >> (low)) & ((1u << (bits)) - 1))
+#define RULE_GO_PLACE(word)      RULE_UNSIGNED(word, 4, 4)
+#define RULE_GO_CFA_OFFSET(word) (RULE_UNSIGNED(word, 8, 8) * 8)
+#define RULE_GO_SAVES_FP(word)   RULE_UNSIGNED(word, 16, 1)
+#define RULE_GO_G_M(word)        (RULE_UNSIGNED(word, 17, 8) * 8)
+#define RULE_GO_M_CURG(word)     (RULE_UNSIGNED(word, 25, 12) * 8)
+#define RULE_GO_SCHED_SP(word)   (RULE_UNSIGNED(word, 37, 6) * 8)
+#define RULE_GO_SCHED_FP(word)   (RULE_UNSIGNED(word, 43, 6) * 8)
+#define RULE_GO_G(word)          (RULE_SIGNED(word, 49, 15) * 8)
 
 /* The word of a rule without fields. */
 #define RULE_WORD(kind) ((unwind_u64)(kind))
@@ -121,6 +167,21 @@ static inline unwind_u64 rule_pack(const struct rule *rule)
 	       (unwind_u64)(rule->ra_kind & 3) << 41 |
 	       ((unwind_u64)(rule->ra_offset / 8) & 0x1fff) << 43 |
 	       ((unwind_u64)extra & 0xff) << 56;
+}
+
+static inline unwind_u64 rule_go_pack(const struct rule_go *rule)
+{
+	if (rule->place >= N_RULE_GO_PLACES || rule->cfa_offset & 7 ||
+	    rule->cfa_offset >= 1 << 11 || rule->g_m & 7 || rule->g_m >= 1 << 11 ||
+	    rule->m_curg & 7 || rule->m_curg >= 1 << 15 || rule->sched_sp & 7 ||
+	    rule->sched_sp >= 1 << 9 || rule->sched_fp & 7 || rule->sched_fp >= 1 << 9 ||
+	    !RULE_FITS(rule->g, 15))
+		return RULE_WORD(RULE_ODD);
+	return RULE_WORD(RULE_GO) | (unwind_u64)rule->place << 4 |
+	       (unwind_u64)(rule->cfa_offset / 8) << 8 | (unwind_u64) !!rule->saves_fp << 16 |
+	       (unwind_u64)(rule->g_m / 8) << 17 | (unwind_u64)(rule->m_curg / 8) << 25 |
+	       (unwind_u64)(rule->sched_sp / 8) << 37 | (unwind_u64)(rule->sched_fp / 8) << 43 |
+	       (unwind_u64)(rule->g / 8) << 49;
 }
 
 static inline struct rule rule_unpack(unwind_u64 word)

@@ -18,8 +18,8 @@
  * UNWIND_X86_64 or UNWIND_AARCH64 is chosen by the compiler's target unless it is defined.
  *
  * Each step checks that the walk goes up: the caller's stack pointer is above the callee's, but for
- * signal frames, which may come from another stack. Memory that lies can make those turn in
- * circles: hosts bound the number of frames.
+ * signal frames and Go's switches, which may come from another stack. Memory that lies can make
+ * those turn in circles: hosts bound the number of frames.
  */
 #include "common/unwind/registers.h"
 #include "common/unwind/rule.h"
@@ -221,6 +221,96 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 	return UNWIND_STEP_CALLER;
 }
 
+#if defined(UNWIND_X86_64)
+/* The g that the thread of @r runs, or that of its system stack. Returns an UNWIND_STEP_*. */
+static inline int unwind_go_find(const struct unwind_registers *r, unwind_u64 rule,
+				 struct unwind_memory *memory, unwind_u64 *ret)
+{
+	unwind_u64 g, m, in_m = RULE_GO_M_CURG(rule);
+
+	if (!r->thread)
+		return UNWIND_STEP_ODD;
+	if (RULE_GO_PLACE(rule) == RULE_GO_CALLED_BACK)
+		in_m = 0;
+	if (!unwind_read(memory, r->thread + RULE_GO_G(rule), &g) ||
+	    !unwind_read(memory, g + RULE_GO_G_M(rule), &m) || !unwind_read(memory, m + in_m, &g))
+		return UNWIND_STEP_UNREADABLE;
+	*ret = g;
+	/* Without a goroutine the thread looks for the next one: nothing called that. */
+	return g ? UNWIND_STEP_CALLER : UNWIND_STEP_ROOT;
+}
+
+/* The stack pointer that the CFA is counted from. */
+static inline int unwind_go_stack(const struct unwind_registers *r, unwind_u64 rule,
+				  struct unwind_memory *memory, unwind_u64 *ret)
+{
+	unwind_u64 g, end, distance;
+	int step;
+
+	if (RULE_GO_PLACE(rule) == RULE_GO_CALLED_C) {
+		if (!unwind_read(memory, r->sp + RULE_GO_G_M(rule), &g) ||
+		    !unwind_read(memory, r->sp + RULE_GO_SCHED_SP(rule), &distance) ||
+		    !unwind_read(memory, g + 8, &end))
+			return UNWIND_STEP_UNREADABLE;
+		*ret = end - distance;
+		return UNWIND_STEP_CALLER;
+	}
+	if (RULE_GO_PLACE(rule) == RULE_GO_BY_FP) {
+		*ret = r->fp;
+		return r->known & UNWIND_KNOWN_FP ? UNWIND_STEP_CALLER : UNWIND_STEP_ODD;
+	}
+	if (RULE_GO_PLACE(rule) == RULE_GO_CALLED_BACK && r->system_sp) {
+		*ret = r->system_sp;
+		return UNWIND_STEP_CALLER;
+	}
+	step = unwind_go_find(r, rule, memory, &g);
+	if (step == UNWIND_STEP_CALLER && !unwind_read(memory, g + RULE_GO_SCHED_SP(rule), ret))
+		return UNWIND_STEP_UNREADABLE;
+	return step;
+}
+
+/* RULE_GO: to another stack, which may be anywhere. */
+static UNWIND_RARE int unwind_step_go(struct unwind_registers *r, unwind_u64 rule,
+				      struct unwind_memory *memory)
+{
+	unwind_u32 place = RULE_GO_PLACE(rule);
+	unwind_u64 cfa, pc, g, fp = r->fp, before = r->system_sp;
+	int step;
+
+	if (place == RULE_GO_RESUMED) {
+		step = unwind_go_find(r, rule, memory, &g);
+		if (step != UNWIND_STEP_CALLER)
+			return step;
+		if (!unwind_read(memory, g + RULE_GO_SCHED_SP(rule), &cfa) ||
+		    !unwind_read(memory, g + RULE_GO_SCHED_SP(rule) + 8, &pc) ||
+		    !unwind_read(memory, g + RULE_GO_SCHED_FP(rule), &fp))
+			return UNWIND_STEP_UNREADABLE;
+	} else {
+		step = unwind_go_stack(r, rule, memory, &cfa);
+		if (step != UNWIND_STEP_CALLER)
+			return step;
+		if (place == RULE_GO_CALLED_BACK && !unwind_read(memory, cfa, &before))
+			return UNWIND_STEP_UNREADABLE;
+		cfa += RULE_GO_CFA_OFFSET(rule);
+		if (!unwind_read(memory, cfa - 8, &pc) ||
+		    (RULE_GO_SAVES_FP(rule) && !unwind_read(memory, cfa - 16, &fp)))
+			return UNWIND_STEP_UNREADABLE;
+	}
+	if (pc < 4096 || pc >= UNWIND_USER_LIMIT || cfa >= UNWIND_USER_LIMIT || cfa & 7)
+		return UNWIND_STEP_IMPLAUSIBLE;
+	r->pc = pc;
+	r->sp = cfa;
+	r->fp = fp;
+	r->known = place == RULE_GO_RESUMED || RULE_GO_SAVES_FP(rule) ? UNWIND_KNOWN_FP
+								      : r->known & UNWIND_KNOWN_FP;
+	r->system_sp = before;
+	r->is_return = 1;
+	r->above_signal = 0;
+	r->is_last = 0;
+	return UNWIND_STEP_CALLER;
+}
+#endif
+
 static inline int unwind_step_rule(struct unwind_registers *r, unwind_u64 rule,
 				   struct unwind_memory *memory)
 {
@@ -235,6 +325,10 @@ static inline int unwind_step_rule(struct unwind_registers *r, unwind_u64 rule,
 		return unwind_step_cfa(r, rule, memory);
 	case RULE_SIGNAL:
 		return unwind_step_signal(r, memory);
+#if defined(UNWIND_X86_64)
+	case RULE_GO:
+		return unwind_step_go(r, rule, memory);
+#endif
 	}
 	return UNWIND_STEP_ODD;
 }

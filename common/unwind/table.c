@@ -115,6 +115,8 @@ uint64_t table_search(const uint64_t *words, size_t n_words, const struct table_
 
 static bool is_rule(uint64_t word)
 {
+	if (RULE_KIND(word) == RULE_GO)
+		return RULE_GO_PLACE(word) < N_RULE_GO_PLACES;
 	return RULE_KIND(word) < N_RULE_KINDS && RULE_BASE(word) < N_RULE_BASES &&
 	       RULE_RA(word) <= RULE_RA_IN_DI;
 }

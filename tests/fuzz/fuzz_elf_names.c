@@ -108,7 +108,7 @@ static void fuzz_pclntab(const uint8_t *data, size_t size)
 
 	if (!pclntab_parse(data, size, &table))
 		return;
-	if (go_frames_make(&table, &records, &length) || !records != !length ||
+	if (go_frames_make(&table, NULL, &records, &length) || !records != !length ||
 	    length > GO_FRAMES_BYTES_MAX + 64 + 6 * size)
 		abort();
 	free(records);

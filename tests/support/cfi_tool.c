@@ -120,12 +120,27 @@ static void print_cfa(const struct rule *rule)
 		printf("cfa=%s%+d", base, rule->cfa_offset);
 }
 
+static void print_go(uint64_t word)
+{
+	static const char *const places[N_RULE_GO_PLACES] = {"saved", "resumed", "called-c",
+							     "called-back", "by-fp"};
+
+	printf("go %s cfa%+d fp=%s g=%d m=%u curg=%u sp=%u fp=%u\n", places[RULE_GO_PLACE(word)],
+	       (int)RULE_GO_CFA_OFFSET(word), RULE_GO_SAVES_FP(word) ? "cfa-16" : "same",
+	       (int)RULE_GO_G(word), RULE_GO_G_M(word), RULE_GO_M_CURG(word),
+	       RULE_GO_SCHED_SP(word), RULE_GO_SCHED_FP(word));
+}
+
 static void print_rule(uint64_t word)
 {
 	static const char *const kinds[N_RULE_KINDS] = {"unknown", "root",   "",   "",
 							"",        "signal", "odd"};
 	struct rule rule = rule_unpack(word);
 
+	if (rule.kind == RULE_GO) {
+		print_go(word);
+		return;
+	}
 	if (rule.kind != RULE_CFA && rule.kind != RULE_DEREF && rule.kind != RULE_PLT) {
 		printf("%s\n", rule.kind < N_RULE_KINDS ? kinds[rule.kind] : "?");
 		return;

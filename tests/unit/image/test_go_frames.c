@@ -1,19 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
-
-#include "common/image/eh_frame.h"
-#include "common/image/go_frames.h"
-#include "tests/support/hostile_elf_builder.h"
-#include "tests/unit/image/pclntab_fixture.h"
-
-#define AT BUILDER_FIRST
+#include "tests/unit/image/go_frames_fixture.h"
 
 /* From -1 on: to 0 for 4 bytes, to 24 for 16, to 0 for 4 more; that is all. */
 static const uint8_t ordinary[] = {2, 4, 48, 16, 47, 4, 0};
@@ -22,35 +8,6 @@ static const uint8_t negative[] = {2, 4, 1, 16, 0};
 /* To 1 MiB, in more than one byte. */
 static const uint8_t deep[] = {2, 4, 0x80, 0x80, 0x80, 1, 16, 0};
 static const uint8_t cut[] = {2, 4, 48};
-
-/* The rules of all that the records say, by the address. */
-static uint64_t rule_at(const struct eh_frame *frame, uint64_t address)
-{
-	static const struct cfi_limits limits = {.max_rows = 10000, .max_rules = 1000};
-	cleanup(cfi_rows_freep) struct cfi_rows *rows = NULL;
-	uint64_t rule = RULE_WORD(RULE_UNKNOWN);
-
-	if (cfi_compile(&rows, &frame->input, &limits) == CFI_E_NONE)
-		return rule;
-	assert_non_null(rows);
-	assert_int_equal(rows->counters.malformed, 0);
-	/* Link-time addresses are file offsets here. */
-	for (size_t i = 0; i < rows->n_rows && rows->rows[i].offset <= address; i++)
-		rule = rows->rules[rows->rows[i].rule];
-	return rule;
-}
-
-static uint64_t cfa_rule(int depth)
-{
-	const struct rule rule = {.kind = RULE_CFA,
-				  .base = RULE_BASE_SP,
-				  .cfa_offset = depth + 8,
-				  .ra_offset = -8,
-				  .fp_kind = depth ? RULE_FP_AT_CFA : RULE_FP_SAME,
-				  .fp_offset = depth ? -16 : 0};
-
-	return rule_pack(&rule);
-}
 
 /* The records of @spec's table, in memory that ends where they do; NULL: none. */
 static uint8_t *make(const struct pclntab_spec *spec, size_t *ret_length)
@@ -61,41 +18,8 @@ static uint8_t *make(const struct pclntab_spec *spec, size_t *ret_length)
 
 	pclntab_make(spec, &bytes);
 	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
-	assert_int_equal(go_frames_make(&table, &data, ret_length), 0);
+	assert_int_equal(go_frames_make(&table, NULL, &data, ret_length), 0);
 	return data;
-}
-
-/* A program with code, and with @own of its own as .eh_frame. */
-static void read_behind(const uint8_t *records, size_t length, const uint8_t *own,
-			size_t own_length, struct eh_frame *ret)
-{
-	struct builder b;
-	int fd;
-
-	builder_init(&b);
-	builder_text(&b, 0x1000);
-	if (own)
-		builder_section(&b, ".eh_frame",
-				&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, own,
-				own_length);
-	builder_finish(&b);
-	fd = builder_memfd(&b);
-	builder_deinit(&b);
-	assert_int_equal(eh_frame_read_behind(fd, records, length, ret), EH_FRAME_E_OK);
-	close(fd);
-}
-
-static struct pclntab_spec spec_of(const uint64_t *starts, const char *const *names,
-				   const struct pclntab_frame *frames, size_t n)
-{
-	return (struct pclntab_spec){.magic = PCLNTAB_GO_1_20,
-				     .pointer_size = 8,
-				     .text = AT,
-				     .starts = starts,
-				     .names = names,
-				     .n = n,
-				     .end = starts[n - 1] + 0x40,
-				     .frames = frames};
 }
 
 static void check_ordinary(const struct eh_frame *frame, uint64_t start)

@@ -151,9 +151,66 @@ static void test_random_words(void **state)
 	}
 }
 
+/* Each field of a stack switch at its ends, the others at their own other end. */
+static void test_go(void **state)
+{
+	static const struct rule_go ends[2] = {
+		{0, 0, 0, 0, 0, 0, 0, -(1 << 14) * 8},
+		{N_RULE_GO_PLACES - 1, 255 * 8, 1, 255 * 8, 4095 * 8, 63 * 8, 63 * 8,
+		 ((1 << 14) - 1) * 8},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 256; i++) {
+		const struct rule_go rule = {
+			ends[i & 1].place,         ends[i >> 1 & 1].cfa_offset,
+			ends[i >> 2 & 1].saves_fp, ends[i >> 3 & 1].g_m,
+			ends[i >> 4 & 1].m_curg,   ends[i >> 5 & 1].sched_sp,
+			ends[i >> 6 & 1].sched_fp, ends[i >> 7 & 1].g,
+		};
+		unwind_u64 word = rule_go_pack(&rule);
+
+		assert_int_equal(RULE_KIND(word), RULE_GO);
+		assert_int_equal(RULE_GO_PLACE(word), rule.place);
+		assert_int_equal(RULE_GO_CFA_OFFSET(word), rule.cfa_offset);
+		assert_int_equal(RULE_GO_SAVES_FP(word), rule.saves_fp);
+		assert_int_equal(RULE_GO_G_M(word), rule.g_m);
+		assert_int_equal(RULE_GO_M_CURG(word), rule.m_curg);
+		assert_int_equal(RULE_GO_SCHED_SP(word), rule.sched_sp);
+		assert_int_equal(RULE_GO_SCHED_FP(word), rule.sched_fp);
+		assert_int_equal(RULE_GO_G(word), rule.g);
+	}
+}
+
+static void test_go_that_does_not_fit(void **state)
+{
+	static const struct rule_go odd[] = {
+		{.place = N_RULE_GO_PLACES},
+		{.cfa_offset = 256 * 8},
+		{.cfa_offset = 4},
+		{.g_m = 256 * 8},
+		{.g_m = 1},
+		{.m_curg = 4096 * 8},
+		{.m_curg = 2},
+		{.sched_sp = 64 * 8},
+		{.sched_sp = 4},
+		{.sched_fp = 64 * 8},
+		{.sched_fp = 4},
+		{.g = (1 << 14) * 8},
+		{.g = -(1 << 14) * 8 - 8},
+		{.g = 4},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		assert_true(rule_go_pack(&odd[i]) == RULE_WORD(RULE_ODD));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_go_that_does_not_fit),
 		cmocka_unit_test(test_a_word_of_zeroes_is_unknown),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_what_does_not_fit_is_odd),

@@ -378,7 +378,7 @@ static uint64_t random_rule(void)
 	});
 }
 
-/* Any rule over any registers and memory: a step goes up or is refused. */
+/* Any rule over any registers and memory: a step goes up, to another stack, or is refused. */
 static void test_steps_go_up(void **state)
 {
 	unsigned n_callers = 0;
@@ -405,7 +405,7 @@ static void test_steps_go_up(void **state)
 		}
 		n_callers++;
 		assert_true(r.pc < UNWIND_USER_LIMIT);
-		if (!r.above_signal)
+		if (!r.above_signal && !(i % 4 && RULE_KIND(rule) == RULE_GO))
 			assert_true(r.sp > before.sp || (i % 4 && RULE_RA(rule) != RULE_RA_AT_CFA &&
 							 r.sp == before.sp));
 	}
