@@ -41,6 +41,11 @@ def go_environment(**more):
             "GOFLAGS": "-modcacherw", "GOTOOLCHAIN": "local", "GOENV": "off", **more}
 
 
+def go_cache(release):
+    """Where what that release has compiled is kept for later runs."""
+    return os.path.join(CACHE, f"go{release}-cache")
+
+
 @contextlib.contextmanager
 def lock():
     os.makedirs(CACHE, exist_ok=True)
