@@ -255,14 +255,14 @@ __attribute__((noinline)) int unwind_apply_fp(struct unwind_registers *r,
 
 /*
  * Nothing calls a signal's restorer: the kernel has made the handler return to its first byte. The
- * frame that was pushed last was looked up one byte too low.
+ * frame that was pushed last was looked up one byte too low. But for a leaf, in its system call.
  */
 static __always_inline void unwind_was_exact(struct scratch *s)
 {
 	__u64 index = s->unwind.first + s->unwind.n - 1;
 
 	__asm__ volatile("" : "+r"(index));
-	if (index < ABI_FRAMES_MAX)
+	if (s->unwind.n > 1 && index < ABI_FRAMES_MAX)
 		s->body[index]++;
 }
 

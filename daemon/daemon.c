@@ -152,7 +152,7 @@ static int on_unwinder(sd_event_source *source, int fd, uint32_t events, void *u
 	int r;
 
 	(void)source, (void)fd, (void)events;
-	r = unwinder_dispatch(d->unwinder);
+	r = unwinder_dispatch(d->unwinder, clock_ns(CLOCK_MONOTONIC));
 	return r ? r : unwinder_error(d->unwinder);
 }
 
@@ -254,7 +254,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		return r;
 	follow_trouble(d);
 	process_table_sweep(d->processes, now);
-	r = unwinder_sweep(d->unwinder, now);
+	/* What this gave back counts from now on, however long the above took. */
+	r = unwinder_sweep(d->unwinder, clock_ns(CLOCK_MONOTONIC));
 	if (r < 0)
 		return r;
 	daemon_notify_tick(d, now);

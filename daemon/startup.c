@@ -213,7 +213,8 @@ static int start_source(struct daemon *d)
 		return DAEMON_E_REFUSED;
 	}
 	if (!r)
-		r = unwinder_attach(d->unwinder, source_unwind_host(d->source));
+		r = unwinder_attach(d->unwinder, source_unwind_host(d->source),
+				    clock_ns(CLOCK_MONOTONIC));
 	if (!r && !d->shim && !d->replay)
 		r = daemon_add_idle_shim(d, &options);
 	if (r)
@@ -276,7 +277,7 @@ static int settle(void *userdata, unsigned sampler, bool is_last)
 	struct daemon *d = userdata;
 	int r;
 
-	r = unwinder_settle(d->unwinder, sampler, SETTLE_MS);
+	r = unwinder_settle(d->unwinder, sampler, clock_ns(CLOCK_MONOTONIC), SETTLE_MS);
 	if (!r && is_last)
 		unwinder_let_go(d->unwinder, sampler);
 	return r ? r : unwinder_error(d->unwinder);

@@ -49,12 +49,15 @@
 #define UNWIND_RESTORER_ABOVE 0x05ull
 #define UNWIND_RESTORER_BYTES 9u
 #define UNWIND_RESTORER_MOV   7u /* bytes of its first instruction */
+/* Of registers that a leaf's walk has and a caller's has not. */
+#define UNWIND_LEAF_KNOWS UNWIND_KNOWN(RULE_BASE_DX)
 #else
 /* mov x8, #139; svc #0 */
 #define UNWIND_RESTORER       0xd4000001d2801168ull
 #define UNWIND_RESTORER_ABOVE 0ull
 #define UNWIND_RESTORER_BYTES 8u
 #define UNWIND_RESTORER_MOV   4u
+#define UNWIND_LEAF_KNOWS     UNWIND_KNOWN(RULE_BASE_LR)
 #endif
 
 static inline bool unwind_restores(struct unwind_code *code, unwind_u64 address)
@@ -67,15 +70,20 @@ static inline bool unwind_restores(struct unwind_code *code, unwind_u64 address)
 
 /*
  * Whether @r is in a restorer that no rule covers (musl, Go): its code says what it is. A caller is
- * at its first instruction, a leaf may be at the second.
+ * at its first instruction, a leaf may be at the second, and is behind it while the kernel does
+ * what it asks for: then nothing but the system call says so, as the next function begins there.
  */
 static UNWIND_RARE bool unwind_is_restorer(const struct unwind_registers *r,
 					   struct unwind_code *code)
 {
 	if (r->compat)
 		return false;
-	return unwind_restores(code, r->pc) ||
-	       (!r->is_return && unwind_restores(code, r->pc - UNWIND_RESTORER_MOV));
+	if (unwind_restores(code, r->pc))
+		return true;
+	if (r->is_return)
+		return r->known & UNWIND_LEAF_KNOWS &&
+		       unwind_restores(code, r->pc - UNWIND_RESTORER_BYTES);
+	return unwind_restores(code, r->pc - UNWIND_RESTORER_MOV);
 }
 
 /*

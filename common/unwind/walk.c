@@ -124,9 +124,9 @@ static int by_rule(struct walk *walk, uint64_t rule)
 		return end_as(walk, unwind_end_of_rule(r, rule, step, walk->start_stack));
 	/*
 	 * Nothing calls a signal's restorer: the kernel has made the handler return to its first
-	 * byte, so it was looked up one byte too low.
+	 * byte, so it was looked up one byte too low. But for a leaf, which is in its system call.
 	 */
-	if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames)
+	if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames > 1)
 		walk->frames[walk->n_frames - 1]++;
 	return go_on(walk);
 }

@@ -44,6 +44,9 @@
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
+/* Times the deadline: for how long more an answer may take whose worker gets no CPU. */
+#define STARVED_MOST 9
+
 struct worker {
 	char *path, *name;
 	uint64_t memory_bytes, keep_bytes, deadline_ns;
@@ -53,8 +56,9 @@ struct worker {
 	bool answered; /* this process did */
 	bool owes;
 	uint64_t id; /* of the newest request */
-	uint64_t until_ns;
-	unsigned n_futile; /* deaths without an answer, in a row */
+	uint64_t asked_ns, until_ns;
+	uint64_t starved_ns; /* when it was asked: worker_process.h */
+	unsigned n_futile;   /* deaths without an answer, in a row */
 	uint64_t rests_until_ns;
 	uint8_t *data;
 	struct worker_stats stats;
@@ -369,6 +373,25 @@ static void finish(struct worker *w, const struct worker_answer_header *h, struc
 	}
 }
 
+/*
+ * On a busy machine it is no fault of the file's that the worker gets no CPU: that time does not
+ * count, up to a limit. Time that it sleeps does, waiting for a disk.
+ */
+static bool is_too_slow(struct worker *w)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), starved_ns;
+
+	if (!w->owes || now_ns < w->until_ns)
+		return false;
+	starved_ns = worker_process_starved_ns(&w->process);
+	starved_ns -= starved_ns < w->starved_ns ? starved_ns : w->starved_ns;
+	if (starved_ns > STARVED_MOST * w->deadline_ns)
+		starved_ns = STARVED_MOST * w->deadline_ns;
+	w->until_ns = w->asked_ns + w->deadline_ns + starved_ns;
+	set_timer(w, w->until_ns);
+	return now_ns >= w->until_ns;
+}
+
 /* Looks at what came. Returns WORKER_E_OK, _NONE, or _DIED: it was buried. */
 static int advance(struct worker *w, struct worker_reply *ret)
 {
@@ -391,7 +414,7 @@ static int advance(struct worker *w, struct worker_reply *ret)
 			return WORKER_E_OK;
 		}
 	}
-	if (r == PACKET_NONE && w->owes && clock_ns(CLOCK_MONOTONIC) >= w->until_ns)
+	if (r == PACKET_NONE && is_too_slow(w))
 		why = "too slow";
 	else if (r == PACKET_NONE && w->process.pidfd >= 0) {
 		struct pollfd ended = {.fd = w->process.pidfd, .events = POLLIN};
@@ -481,7 +504,9 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	if (r)
 		return r;
 	w->owes = true;
-	w->until_ns = clock_ns(CLOCK_MONOTONIC) + w->deadline_ns;
+	w->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	w->until_ns = w->asked_ns + w->deadline_ns;
+	w->starved_ns = worker_process_starved_ns(&w->process);
 	set_timer(w, w->until_ns);
 	return WORKER_E_OK;
 }

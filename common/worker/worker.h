@@ -35,7 +35,7 @@ struct worker_options {
 	 * has answered ends by itself, and is replaced. 0: a quarter of memory_bytes.
 	 */
 	uint64_t keep_bytes;
-	uint64_t deadline_ns; /* for an answer; 0: 10 s */
+	uint64_t deadline_ns; /* for an answer; 0: 10 s. Time in which it gets no CPU is extra */
 };
 
 /* Starts nothing yet. @options is copied. Returns 0 or negative errno. */

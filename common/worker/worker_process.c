@@ -204,3 +204,19 @@ bool worker_process_reap(struct worker_process *p, int timeout_ms, int *ret_stat
 	worker_process_init(p);
 	return true;
 }
+
+uint64_t worker_process_starved_ns(const struct worker_process *p)
+{
+	char path[32], text[128];
+	unsigned long long ran_ns, starved_ns;
+	cleanup(closep) int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)p->pid);
+	fd = p->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%llu %llu", &ran_ns, &starved_ns) == 2 ? starved_ns : 0;
+}

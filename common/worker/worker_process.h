@@ -34,5 +34,10 @@ void worker_process_kill(struct worker_process *p);
  * does not answer. True: *ret_status is waitpid(2)'s, and there is no process any more.
  */
 bool worker_process_reap(struct worker_process *p, int timeout_ms, int *ret_status);
+/*
+ * For how long it could have run and had no CPU, since its start (the second number of
+ * /proc/PID/schedstat: Documentation/scheduler/sched-stats.rst); 0: unknown.
+ */
+uint64_t worker_process_starved_ns(const struct worker_process *p);
 
 #endif

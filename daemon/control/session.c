@@ -211,7 +211,7 @@ void session_sweep(struct session *s, uint64_t before_ns)
 	struct members *m, *next;
 
 	HASH_ITER (hh, s->members, m, next)
-		if (m->process->died_ns && m->process->died_ns < before_ns)
+		if (m->process->swept_ns && m->process->swept_ns < before_ns)
 			member_remove(s, m);
 }
 

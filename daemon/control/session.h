@@ -115,7 +115,7 @@ bool session_target_ended(const struct session *s);
 bool session_is_member(const struct session *s, const struct process *p);
 /* A process or program was born of @parent (or NULL); a target pid's offspring joins it. */
 int session_process_born(struct session *s, struct process *p, const struct process *parent);
-/* Forgets members that died before @before_ns (CLOCK_MONOTONIC). */
+/* Forgets members that a sweep found dead before @before_ns (CLOCK_MONOTONIC). */
 void session_sweep(struct session *s, uint64_t before_ns);
 
 /*

@@ -256,20 +256,15 @@ bool image_file_stat(int fd, struct image_file *ret)
 	return true;
 }
 
-int image_open(struct image_opener *o, const struct image_key *key, struct image_file *ret)
+/* What @named names, which is consumed. */
+static int open_judged(struct image_opener *o, const struct image_key *key, int named_fd,
+		       struct image_file *ret)
 {
-	cleanup(closep) int named = -1;
+	cleanup(closep) int named = named_fd;
 	cleanup(closep) int fd = -1;
 	struct image_file file;
 	int r;
 
-	if (o->proc_fd < 0)
-		return IMAGE_OPEN_E_NONE;
-	if (is_on_fuse(o, key))
-		return IMAGE_OPEN_E_AVOIDED;
-	named = name_map_file(o, key);
-	if (named < 0)
-		named = name_path(o, key);
 	if (named < 0)
 		return IMAGE_OPEN_E_NONE;
 	r = judge(o, key, named, &file.is_local);
@@ -281,6 +276,19 @@ int image_open(struct image_opener *o, const struct image_key *key, struct image
 	file.fd = steal_fd(&fd);
 	*ret = file;
 	return IMAGE_OPEN_E_OK;
+}
+
+int image_open(struct image_opener *o, const struct image_key *key, struct image_file *ret)
+{
+	int r;
+
+	if (o->proc_fd < 0)
+		return IMAGE_OPEN_E_NONE;
+	if (is_on_fuse(o, key))
+		return IMAGE_OPEN_E_AVOIDED;
+	/* Gone from there by now, or another library may be at its very addresses. */
+	r = open_judged(o, key, name_map_file(o, key), ret);
+	return r == IMAGE_OPEN_E_NONE ? open_judged(o, key, name_path(o, key), ret) : r;
 }
 
 int image_open_root(struct image_opener *o, const struct image_key *key, struct mount_root **ret)

@@ -4,7 +4,8 @@
 
 /*
  * Opens the file behind a mapping without trusting anybody: through /proc/PID/map_files where that
- * is allowed, else below the root of the process, where symbolic links cannot leave that root.
+ * is allowed and still leads to it, else below the root of the process, where symbolic links cannot
+ * leave that root.
  *
  * A process can exchange what it maps, and what lies at a path, between the kernel's record and our
  * look at it. So the file is first only named (O_PATH), then judged by what the kernel says of it,

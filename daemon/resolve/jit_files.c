@@ -143,8 +143,13 @@ static bool is_of_its_time(const struct process *p, const struct timespec *writt
 	int64_t written_ns = bounded_ns(written);
 	int64_t booted_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 	int64_t slept_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
-	int64_t born_ns = (int64_t)(p->start_ns > p->born_ns ? p->start_ns : p->born_ns);
+	int64_t born_ns = (int64_t)p->born_ns;
 
+	/* In a time namespace CLOCK_MONOTONIC may be ahead, which no sleep makes it. */
+	if (born_ns && slept_ns < 0)
+		born_ns += slept_ns;
+	if (born_ns < (int64_t)p->start_ns)
+		born_ns = (int64_t)p->start_ns;
 	if (born_ns && written_ns + TIME_SLACK_NS < booted_ns + born_ns)
 		return false;
 	return !p->died_ns ||

@@ -487,8 +487,10 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 		struct process **link = &slot->newest, *p;
 
 		while ((p = *link)) {
-			if (p->died_ns && p->n_references == 1 &&
-			    p->died_ns + DEAD_KEEP_NS < now_ns) {
+			if (p->died_ns && !p->swept_ns)
+				p->swept_ns = now_ns;
+			if (p->swept_ns && p->n_references == 1 &&
+			    p->swept_ns + DEAD_KEEP_NS < now_ns) {
 				*link = p->older;
 				process_unref(p);
 				continue;

@@ -33,6 +33,7 @@ struct process {
 	uint64_t start_ns; /* CLOCK_BOOTTIME, of the process; 0: not known yet */
 	uint64_t born_ns;  /* CLOCK_MONOTONIC, of this program; 0: before profd looked */
 	uint64_t died_ns;  /* 0: alive */
+	uint64_t swept_ns; /* when a sweep found it dead first; 0: not yet */
 	bool kernel_thread;
 	bool unit_confirmed; /* /proc was asked */
 	bool unit_told;      /* by /proc, when it was asked last, or by the group; else inherited */
@@ -144,7 +145,10 @@ struct process *process_table_living(struct process_table *t, pid_t pid);
 /* Calls @fn for each living process. */
 void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),
 			void *userdata);
-/* Forgets the dead (as seen at @now_ns, CLOCK_MONOTONIC) and unused images. Call it once a second.
+/*
+ * Forgets unused images, and those that sweeps have found dead for two seconds: not those that died
+ * then, as records and samples of both may have waited for longer on a busy machine. Call it once a
+ * second; @now_ns: CLOCK_MONOTONIC.
  */
 void process_table_sweep(struct process_table *t, uint64_t now_ns);
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret);

@@ -31,13 +31,6 @@ void unwinder_fail(struct unwinder *u, int error)
 		u->error = error;
 }
 
-uint64_t unwinder_reuse_ns(const struct unwinder *u)
-{
-	uint64_t until_ns = u->host ? u->host->events_until(u->host->userdata) : u->now_ns;
-
-	return until_ns < u->now_ns ? until_ns : u->now_ns;
-}
-
 bool unwinder_want_table(struct unwinder *u, uint32_t slot)
 {
 	struct image *image;
@@ -60,7 +53,6 @@ static void on_sample(void *userdata, const struct sample *sample)
 		walk_pass(u, sample);
 		return;
 	}
-	u->now_ns = clock_ns(CLOCK_MONOTONIC);
 	walk_sample(u, sample);
 }
 
@@ -109,6 +101,8 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 				       .process_event = on_process_event,
 				       .userdata = u};
 	u->next_version = 1;
+	u->n_rounds = 1; /* spaces begin with round 0 */
+	u->unsure_ns = UINT64_MAX;
 	u->next_cookie = 1;
 	u->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (u->epoll_fd < 0)
@@ -159,11 +153,11 @@ static int make_parts(struct unwinder *u)
 	return r ? r : watch(u, table_loader_fd(u->loader));
 }
 
-int unwinder_attach(struct unwinder *u, const struct unwind_host *host)
+int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t now_ns)
 {
 	int r;
 
-	u->now_ns = clock_ns(CLOCK_MONOTONIC);
+	u->now_ns = now_ns;
 	u->host = host;
 	u->is_attached = true;
 	r = make_parts(u);
@@ -342,14 +336,14 @@ static int take_tables(struct unwinder *u)
 	return r;
 }
 
-int unwinder_dispatch(struct unwinder *u)
+int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 {
 	const uint8_t *data;
 	uint64_t cookie;
 	size_t length;
 	int r;
 
-	u->now_ns = clock_ns(CLOCK_MONOTONIC);
+	u->now_ns = now_ns;
 	r = take_tables(u);
 	if (r)
 		return r;
@@ -389,9 +383,9 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
 	return u->error;
 }
 
-int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms)
+int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsigned timeout_ms)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC),
+	uint64_t ahead_ns = clock_ns(CLOCK_MONOTONIC) - now_ns,
 		 end_ns = now_ns + timeout_ms * UINT64_C(1000000);
 	struct pollfd fd = {.fd = u->epoll_fd, .events = POLLIN};
 	int r = 0;
@@ -402,10 +396,9 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms)
 		if (poll(&fd, 1, left_ms < SETTLE_SLICE_MS ? (int)left_ms : SETTLE_SLICE_MS) < 0 &&
 		    errno != EINTR)
 			return error_origin(-errno);
-		r = unwinder_dispatch(u);
-		now_ns = clock_ns(CLOCK_MONOTONIC);
+		now_ns = clock_ns(CLOCK_MONOTONIC) - ahead_ns;
+		r = unwinder_dispatch(u, now_ns);
 	}
-	u->now_ns = now_ns;
 	return r ? r : u->error;
 }
 

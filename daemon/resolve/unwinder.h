@@ -76,26 +76,31 @@ DEFINE_CLEANUP(struct unwinder *, unwinder_free)
 
 /* What the source is to deliver to. Lives as long as @u. */
 const struct source_sink *unwinder_sink(struct unwinder *u);
-/* Once, after the source was made; @host (borrowed, until unwinder_detach()) may be NULL. */
-int unwinder_attach(struct unwinder *u, const struct unwind_host *host);
+/*
+ * Once, after the source was made; @host (borrowed, until unwinder_detach()) may be NULL. @now_ns,
+ * here and below: CLOCK_MONOTONIC. Samples and events that the sink gets between two calls are
+ * taken to be of the later one's time where it matters, as they may be delivered long after they
+ * happened.
+ */
+int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t now_ns);
 /* Before the source is freed. */
 void unwinder_detach(struct unwinder *u);
 /* Readable when the loader or the memory reader has something; then call unwinder_dispatch(). */
 int unwinder_fd(const struct unwinder *u);
-int unwinder_dispatch(struct unwinder *u);
+int unwinder_dispatch(struct unwinder *u, uint64_t now_ns);
 /*
  * After each drain of the source: publishes what changed, and lets go of those that have waited
- * too long. @now_ns: CLOCK_MONOTONIC.
+ * too long.
  */
 int unwinder_after_drain(struct unwinder *u, uint64_t now_ns);
 /* About once a second: forgets images and processes that are gone. */
 int unwinder_sweep(struct unwinder *u, uint64_t now_ns);
 /*
- * Waits until no sample of @sampler (UNWINDER_ALL: of any) waits, for @timeout_ms at most. Blocks
- * as long.
+ * Waits until no sample of @sampler (UNWINDER_ALL: of any) waits, for @timeout_ms from @now_ns at
+ * most. Blocks as long.
  */
 #define UNWINDER_ALL UINT_MAX
-int unwinder_settle(struct unwinder *u, unsigned sampler, unsigned timeout_ms);
+int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsigned timeout_ms);
 /* Delivers those that still wait, as they are. */
 void unwinder_let_go(struct unwinder *u, unsigned sampler);
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret);

@@ -7,6 +7,7 @@
  *
  *   unwinder.c         the sink, the loop's calls, memory and tables
  *   unwinder_spaces.c  which mappings of which process the BPF programs have
+ *   unwinder_runs.c    the room of these mappings, and when it is used again
  *   unwinder_walk.c    one sample: walking it, delivering it
  *   unwinder_wait.c    samples that wait for a table or for memory
  */
@@ -29,6 +30,9 @@
 struct space_run {
 	uint32_t first, n;
 	unsigned n_references;
+	uint64_t since_ns;      /* returned by then; 0: since the last round began */
+	bool is_unnamed;        /* returned, and no root names it any more */
+	struct space_run *next; /* in unwinder.returned */
 };
 
 /* What is known of a living process's address space in the host's memory. */
@@ -43,6 +47,10 @@ struct space {
 	bool is_old;           /* the run is not what the mappings are now */
 	struct space_run *run; /* or NULL */
 	uint64_t published_ns;
+	/* The root may name runs that were returned since then; UINT64_MAX: none of them. */
+	uint64_t from_ns;
+	/* Until that round children turn up that inherited an earlier root, of which was_ holds. */
+	uint64_t changed_round, was_from_ns;
 	uint64_t unstable_until_ns; /* it replaces mappings: not published until then */
 	bool is_dirty;              /* in the list of those to be published */
 	struct space *previous, *next;
@@ -61,10 +69,10 @@ struct unwinding {
 
 struct waiter {
 	struct unwinding unwinding;
-	int outcome;     /* of enum walk_outcome: what it waits for */
-	uint64_t cookie; /* 0: never asked for memory */
-	uint64_t deadline_ns;
-	uint64_t *frames; /* owned, kernel and user */
+	int outcome;          /* of enum walk_outcome: what it waits for */
+	uint64_t cookie;      /* 0: never asked for memory */
+	uint64_t deadline_ns; /* UINT64_MAX: not known yet, until the drain has ended */
+	uint64_t *frames;     /* owned, kernel and user */
 	size_t frame_bytes;
 	uint8_t *stack; /* owned */
 	uint8_t *reads[UNWINDER_READS_MAX];
@@ -92,7 +100,7 @@ struct unwinder {
 	struct memory_reader *reader; /* NULL: nothing is read */
 	int epoll_fd, reader_fd;      /* reader_fd: the one that is in epoll_fd */
 	int error;
-	uint64_t now_ns; /* when the present call began */
+	uint64_t now_ns; /* of the last call that had it */
 	struct held_result *held;
 	size_t held_words;
 
@@ -100,10 +108,12 @@ struct unwinder {
 	struct space *dirty;     /* list */
 	struct space *published; /* list, by when they were published or sampled last */
 	struct extents *runs;
-	/* Nothing that was given back later than this is used again: unwinder_spaces.c. */
-	uint64_t reuse_ns;
-	unsigned n_stuck;
-	uint64_t stuck_ns;              /* when a root was stuck last */
+	struct space_run *returned; /* list: those that nobody here needs; unwinder_runs.c */
+	size_t n_returned;          /* mappings in them */
+	uint64_t unsure_ns; /* the least from_ns of roots that were unsure since the last round */
+	uint64_t until_ns;  /* births up to then are known to the present round */
+	bool knows_more;    /* than the one before did */
+	uint64_t n_rounds;  /* that did */
 	struct unwind_mapping *scratch; /* a process's mappings while they are compared */
 	size_t n_scratch, n_spaces;
 	uint32_t next_version;
@@ -122,8 +132,6 @@ struct unwinder {
 void unwinder_fail(struct unwinder *u, int error);
 /* Asks for the table of @slot. False: it will not come soon. */
 bool unwinder_want_table(struct unwinder *u, uint32_t slot);
-/* The time that tells what memory is free for use again: no root is older (layout.h, "Reuse"). */
-uint64_t unwinder_reuse_ns(const struct unwinder *u);
 
 /* unwinder_spaces.c */
 /* There is a host: the processes that are known already are to be published to it. */
@@ -138,6 +146,27 @@ int spaces_publish(struct unwinder *u);
 void spaces_sweep(struct unwinder *u);
 /* The host's memory goes away. */
 void spaces_forget(struct unwinder *u);
+
+/* unwinder_runs.c */
+/* A run of the @n mappings in u->scratch, of one reference. UNWIND_HOST_E_FULL: no room. */
+int run_new(struct unwinder *u, size_t n, struct space_run **ret);
+/* Nobody needs it here, if this was the last reference; NULL is allowed. */
+void run_unref(struct unwinder *u, struct space_run *run);
+/* Mappings in no run that is needed: those that wait to be used again count. */
+size_t runs_unused(const struct unwinder *u);
+/* A round of publishing; births up to @until_ns are known. */
+void runs_begin_round(struct unwinder *u, uint64_t until_ns);
+void runs_end_round(struct unwinder *u);
+/* The host's memory goes away. */
+void runs_forget(struct unwinder *u);
+/* @s has a root that may name what was returned since @from_ns. */
+void root_is_unsure(struct unwinder *u, struct space *s, uint64_t from_ns);
+/* It has none any more, or one that names s->run. */
+void root_is_known(struct unwinder *u, struct space *s, bool has_root);
+/* Whether children that are heard of now may have inherited a root of @s; and since when what was
+ * returned may be named by that of one that was born at @born_ns. */
+bool root_was_there(const struct unwinder *u, const struct space *s);
+uint64_t root_from(const struct unwinder *u, const struct space *s, uint64_t born_ns);
 
 /* unwinder_walk.c */
 /* Takes a sample with a rest; delivers it now or later. */
@@ -156,7 +185,9 @@ void wait_for(struct unwinder *u, const struct unwinding *w, const struct sample
 /* The table at @slot is there, or will not come. */
 void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there);
 void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length);
-/* Delivers those that have waited past @now_ns; UINT64_MAX: all. */
+/*
+ * Delivers those that have waited past @now_ns; UINT64_MAX: all. Those that are new begin to wait.
+ */
 void wait_expire(struct unwinder *u, uint64_t now_ns);
 /* Whether samples of @sampler (UNWINDER_ALL: any) wait; and no longer. */
 bool wait_any(const struct unwinder *u, unsigned sampler);

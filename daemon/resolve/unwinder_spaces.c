@@ -16,11 +16,9 @@
  * Processes that were never sampled are published only when that makes nothing wait: all their
  * images' tables are there; and only while there is room. Those that were sampled make room.
  *
- * A run that went back may still be named by roots: those that the kernel gave to children whose
- * birth is not known yet, and those that could not be withdrawn for now, because their bucket of
- * the hash is busy (stuck). So what went back is used again only after a round of publishing that
- * knew of everything up to a second after that, and that left nothing stuck. A space with a stuck
- * root stays, even when its process is gone, and each round tries again.
+ * What went back may still be named by roots, and is used again only when it is not
+ * (unwinder_runs.c). A space whose root could not be withdrawn, because its bucket of the hash is
+ * busy (stuck), stays, even when its process is gone, and each round tries again.
  *
  * A struct space belongs to a pid and one program in it; another program begins it anew.
  */
@@ -59,19 +57,6 @@ static void unmark(struct unwinder *u, struct space *s)
 	DL_DELETE2(u->dirty, s, previous, next);
 }
 
-static void run_unref(struct unwinder *u, struct space_run *run)
-{
-	const struct unwind_mapping *mappings;
-
-	if (!run || --run->n_references > 0)
-		return;
-	mappings = u->host->mappings + run->first;
-	for (uint32_t i = 0; i < run->n; i++)
-		table_pool_release(u->pool, mappings[i].slot);
-	extents_give(u->runs, run->first, run->n, u->now_ns);
-	free(run);
-}
-
 static void leave_published(struct unwinder *u, struct space *s)
 {
 	if (!s->is_published)
@@ -96,18 +81,6 @@ static void drop_run(struct unwinder *u, struct space *s)
 	s->is_old = true;
 }
 
-static void set_stuck(struct unwinder *u, struct space *s, bool is_stuck)
-{
-	if (s->is_stuck == is_stuck)
-		return;
-	s->is_stuck = is_stuck;
-	if (is_stuck)
-		u->n_stuck++;
-	else
-		u->n_stuck--;
-	u->stuck_ns = u->now_ns;
-}
-
 static int withdraw(struct unwinder *u, struct space *s)
 {
 	int r;
@@ -118,10 +91,13 @@ static int withdraw(struct unwinder *u, struct space *s)
 	r = u->host->withdraw(u->host->userdata, s->pid);
 	if (r < 0)
 		return r;
-	s->has_root = r == UNWIND_HOST_E_FULL;
-	set_stuck(u, s, s->has_root);
-	if (s->has_root)
-		mark(u, s);
+	s->is_stuck = r == UNWIND_HOST_E_FULL;
+	if (!s->is_stuck) {
+		root_is_known(u, s, false);
+		return 0;
+	}
+	root_is_unsure(u, s, u->now_ns);
+	mark(u, s);
 	return 0;
 }
 
@@ -164,6 +140,7 @@ static int get(struct unwinder *u, const struct process *p, struct space **ret)
 		if (!s)
 			return error_origin(-ENOMEM);
 		s->pid = p->pid;
+		s->from_ns = UINT64_MAX;
 		HASH_ADD_INT(u->spaces, pid, s);
 		u->n_spaces++;
 	}
@@ -210,12 +187,12 @@ static int see_fork(struct unwinder *u, const struct process_event *event)
 	int r;
 
 	if (!parent || !child || !of_parent || of_parent->serial != parent->serial ||
-	    !(of_parent->has_root || of_parent->published_ns))
+	    !root_was_there(u, of_parent))
 		return 0;
 	r = get(u, child, &s);
 	if (r)
 		return r;
-	s->has_root = true;
+	root_is_unsure(u, s, root_from(u, of_parent, event->time_ns));
 	s->is_sampled = of_parent->is_sampled || of_parent->run;
 	s->unstable_until_ns = of_parent->unstable_until_ns;
 	if (!of_parent->run || of_parent->is_old ||
@@ -278,8 +255,6 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event)
 
 	if (!u->host)
 		return;
-	if (u->now_ns < event->time_ns)
-		u->now_ns = event->time_ns;
 	r = see_event(u, event);
 	if (r)
 		unwinder_fail(u, r);
@@ -330,7 +305,7 @@ int spaces_describe(struct unwinder *u, const struct mapping *m, struct unwind_m
 		return 0;
 	if (image->id <= FRAME_IMAGES_MAX)
 		ret->image = (uint32_t)image->id;
-	return table_pool_slot(u->pool, m->image, u->host ? u->reuse_ns : u->now_ns, &ret->slot);
+	return table_pool_slot(u->pool, m->image, u->now_ns, &ret->slot);
 }
 
 /* Describes all of @p's open mappings in u->scratch. */
@@ -367,7 +342,7 @@ static int make_room(struct unwinder *u, size_t n)
 
 	if (goal > u->host->n_mappings)
 		return 0;
-	while (!r && u->published && extents_unused(u->runs) < goal) {
+	while (!r && u->published && runs_unused(u) < goal) {
 		r = withdraw(u, u->published);
 		u->stats.publish_evicted++;
 	}
@@ -378,7 +353,7 @@ static int make_room(struct unwinder *u, size_t n)
 static int renew_run(struct unwinder *u, struct space *s, const struct process *p)
 {
 	struct space_run *run;
-	size_t n = 0, first = 0;
+	size_t n = 0;
 	int r;
 
 	r = describe_all(u, p, &n);
@@ -391,20 +366,13 @@ static int renew_run(struct unwinder *u, struct space *s, const struct process *
 	}
 	if (!n || n > UNWIND_MAPPINGS_MAX)
 		return UNWIND_HOST_E_FULL;
-	run = calloc(1, sizeof(*run));
-	if (!run)
-		return error_origin(-ENOMEM);
-	r = extents_take(u->runs, n, u->reuse_ns, &first);
-	if (r) {
-		free(run);
-		if (r == EXTENTS_E_FULL && s->is_sampled)
-			r = make_room(u, n);
-		return r < 0 ? r : UNWIND_HOST_E_FULL;
+	r = run_new(u, n, &run);
+	if (r == UNWIND_HOST_E_FULL && s->is_sampled) {
+		r = make_room(u, n);
+		return r ? r : UNWIND_HOST_E_FULL;
 	}
-	*run = (struct space_run){.first = (uint32_t)first, .n = (uint32_t)n, .n_references = 1};
-	memcpy(u->host->mappings + first, u->scratch, n * sizeof(*u->scratch));
-	for (size_t i = 0; i < n; i++)
-		table_pool_hold(u->pool, u->scratch[i].slot);
+	if (r)
+		return r;
 	drop_run(u, s);
 	s->run = run;
 	s->is_old = false;
@@ -452,8 +420,8 @@ static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
 		u->stats.publish_failed++;
 		return withdraw(u, s);
 	}
-	s->has_root = true;
-	set_stuck(u, s, false);
+	root_is_known(u, s, true);
+	s->is_stuck = false;
 	join_published(u, s);
 	s->published_ns = u->now_ns;
 	u->stats.published++;
@@ -470,18 +438,9 @@ static void mark_all(struct unwinder *u)
 
 	HASH_ITER (hh, u->spaces, s, next) {
 		s->is_old = true;
-		s->has_root = true;
+		root_is_unsure(u, s, 0);
 		mark(u, s);
 	}
-}
-
-/* After a round. While births are unknown, or a root is stuck, nothing more may be used again. */
-static void advance_reuse(struct unwinder *u)
-{
-	uint64_t reuse_ns = unwinder_reuse_ns(u);
-
-	if (!u->has_lost && !u->n_stuck && reuse_ns >= u->stuck_ns + TABLE_POOL_REST_NS)
-		u->reuse_ns = reuse_ns;
 }
 
 int spaces_publish(struct unwinder *u)
@@ -496,6 +455,7 @@ int spaces_publish(struct unwinder *u)
 	until_ns = u->host->events_until(u->host->userdata);
 	if (!until_ns)
 		return 0;
+	runs_begin_round(u, until_ns);
 	if (u->has_lost && !process_table_wants_scan(u->options.processes)) {
 		u->has_lost = false;
 		mark_all(u);
@@ -507,7 +467,7 @@ int spaces_publish(struct unwinder *u)
 		r = publish(u, s, until_ns);
 	}
 	if (!r)
-		advance_reuse(u);
+		runs_end_round(u);
 	return r;
 }
 
@@ -538,7 +498,6 @@ void spaces_forget(struct unwinder *u)
 		HASH_DEL(u->spaces, s);
 		free(s);
 	}
+	runs_forget(u);
 	u->n_spaces = 0;
-	u->n_stuck = 0;
-	u->stuck_ns = u->reuse_ns = 0;
 }

@@ -202,7 +202,7 @@ static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
 	w->unwinding = *unwinding;
 	process_ref(unwinding->process);
 	w->outcome = outcome;
-	w->deadline_ns = u->now_ns + WAIT_NS;
+	w->deadline_ns = UINT64_MAX;
 	w->n_bytes = sizeof(*w);
 	r = keep_frames(u, w);
 	if (!r)
@@ -302,6 +302,14 @@ void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *dat
 
 void wait_expire(struct unwinder *u, uint64_t now_ns)
 {
+	struct waiter *w = u->waiters ? u->waiters->previous : NULL;
+
+	/* However long the drain took that brought them; the head's previous one is the last. */
+	for (; now_ns < UINT64_MAX && w && w->deadline_ns == UINT64_MAX; w = w->previous) {
+		w->deadline_ns = now_ns + WAIT_NS;
+		if (w == u->waiters)
+			break;
+	}
 	while (u->waiters && u->waiters->deadline_ns <= now_ns)
 		give_up(u, u->waiters);
 }

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -212,6 +213,14 @@ static void die_with_heir(void)
 	_exit(0);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 /* The modes that are more than one wrong answer. True: it was one of these. */
 static bool misbehave(const char *mode)
 {
@@ -251,6 +260,14 @@ static bool misbehave(const char *mode)
 		abort();
 	if (strcmp(mode, "never-answers") == 0)
 		pause();
+	if (strcmp(mode, "thinks") == 0) {
+		uint64_t until_ns = cpu_ns() + 300000000;
+
+		while (cpu_ns() < until_ns)
+			;
+		say(&lie);
+		pause();
+	}
 	if (strcmp(mode, "leaves-heir") == 0)
 		die_with_heir();
 	if (strcmp(mode, "hangs-up") == 0) {

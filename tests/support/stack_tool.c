@@ -212,7 +212,8 @@ static int prepare(struct tool *t)
 	else
 		r = source_bpf_new(&t->source, &options, &message);
 	if (!r)
-		r = unwinder_attach(t->unwinder, source_unwind_host(t->source));
+		r = unwinder_attach(t->unwinder, source_unwind_host(t->source),
+				    clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = scan(t);
 	return r ? refuse(&message, r) : 0;
@@ -250,7 +251,7 @@ static int drain(struct tool *t)
 
 	do {
 		r = source_drain(t->source, DRAIN_BUDGET);
-		d = r < 0 ? r : unwinder_dispatch(t->unwinder);
+		d = r < 0 ? r : unwinder_dispatch(t->unwinder, clock_ns(CLOCK_MONOTONIC));
 		if (!d)
 			d = unwinder_after_drain(t->unwinder, clock_ns(CLOCK_MONOTONIC));
 		if (!d)
@@ -309,7 +310,8 @@ static int run(struct tool *t)
 	if (!r)
 		r = drain(t);
 	if (!r)
-		r = unwinder_settle(t->unwinder, UNWINDER_ALL, SETTLE_MS);
+		r = unwinder_settle(t->unwinder, UNWINDER_ALL, clock_ns(CLOCK_MONOTONIC),
+				    SETTLE_MS);
 	if (!r)
 		unwinder_let_go(t->unwinder, UNWINDER_ALL);
 	return r;

@@ -96,7 +96,8 @@ static inline int pipeline_open_source(struct pipeline *p)
 	p->source_options.sink = &p->tap;
 	r = source_bpf_new(&p->source, &p->source_options, &message);
 	if (!r)
-		r = unwinder_attach(p->unwinder, source_unwind_host(p->source));
+		r = unwinder_attach(p->unwinder, source_unwind_host(p->source),
+				    clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = process_table_scan(p->processes, &p->tap);
 	if (!r)
@@ -161,7 +162,7 @@ static inline int pipeline_turn(struct pipeline *p)
 	now = clock_ns(CLOCK_MONOTONIC);
 	r = unwinder_after_drain(p->unwinder, now);
 	if (!r)
-		r = unwinder_dispatch(p->unwinder);
+		r = unwinder_dispatch(p->unwinder, now);
 	if (!r)
 		r = pipeline_sweep(p, now);
 	if (!r)
@@ -187,7 +188,8 @@ static inline int pipeline_stop(struct pipeline *p)
 	if (!r)
 		r = unwinder_after_drain(p->unwinder, clock_ns(CLOCK_MONOTONIC));
 	if (!r)
-		r = unwinder_settle(p->unwinder, UNWINDER_ALL, PIPELINE_SETTLE_MS);
+		r = unwinder_settle(p->unwinder, UNWINDER_ALL, clock_ns(CLOCK_MONOTONIC),
+				    PIPELINE_SETTLE_MS);
 	if (!r)
 		unwinder_let_go(p->unwinder, UNWINDER_ALL);
 	return r;

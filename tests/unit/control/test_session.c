@@ -139,11 +139,15 @@ static void test_a_pid_is_followed_through_exec_and_fork(void **state)
 		assert_true(session_wants_process(s, exec));
 		assert_int_equal(session_wants_process(s, child), children);
 		assert_false(session_wants_process(s, stranger));
+		/* Dead is not enough: its last samples may be on their way. */
 		target->died_ns = 5;
+		session_sweep(s, 10);
+		assert_true(session_wants_process(s, target));
+		target->swept_ns = 5;
 		session_sweep(s, 10);
 		assert_false(session_wants_process(s, target));
 		assert_true(session_wants_process(s, exec));
-		target->died_ns = 0;
+		target->died_ns = target->swept_ns = 0;
 		session_free(s);
 	}
 	process_unref(target);

@@ -136,11 +136,31 @@ static void test_the_dead_are_kept_while_somebody_counts_them(void **state)
 	p = process_ref(find(t, 30, 95, 150));
 	exit_of(t, 30, 200);
 	process_table_sweep(t, UINT64_C(100000000000));
+	process_table_sweep(t, UINT64_C(103000000000));
 	assert_ptr_equal(find(t, 30, 95, 150), p);
 	process_unref(p);
-	process_table_sweep(t, UINT64_C(100000000000));
+	process_table_sweep(t, UINT64_C(103000000000));
 	/* Gone: the next sample makes up a process of its own. */
 	assert_int_equal(find(t, 30, 95, 150)->mappings_known, false);
+}
+
+/* Its samples may come later than it died by any time: they wait behind as many others. */
+static void test_the_dead_of_a_late_drain(void **state)
+{
+	cleanup(process_table_freep) struct process_table *t = NULL;
+	uint64_t serial;
+
+	(void)state;
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
+	exec_of(t, 1, "init", 0);
+	fork_of(t, 1, 30, 100);
+	exit_of(t, 30, 200);
+	serial = find(t, 30, 95, 150)->serial;
+	process_table_sweep(t, UINT64_C(100000000000));
+	process_table_sweep(t, UINT64_C(101900000000));
+	assert_int_equal(find(t, 30, 95, 150)->serial, serial);
+	process_table_sweep(t, UINT64_C(102100000000));
+	assert_int_not_equal(find(t, 30, 95, 150)->serial, serial);
 }
 
 static void test_an_unknown_process_is_made_up_once(void **state)
@@ -204,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_fork_inherits_exec_begins_anew),
 		cmocka_unit_test(test_samples_after_exit_and_pid_reuse),
 		cmocka_unit_test(test_the_dead_are_kept_while_somebody_counts_them),
+		cmocka_unit_test(test_the_dead_of_a_late_drain),
 		cmocka_unit_test(test_an_unknown_process_is_made_up_once),
 		cmocka_unit_test(test_observers_hear_of_lives_not_of_execs),
 	};

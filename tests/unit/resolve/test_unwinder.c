@@ -119,7 +119,7 @@ static void test_first_sample_waits_the_next_does_not(void **state)
 	assert_int_equal(f->n_got, 0);
 	assert_int_equal(stats_of(f).waiting, 1);
 	memset(s.copy, 0xff, sizeof(s.copy)); /* it was borrowed */
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->n_got, 1);
 	assert_true_stack(&s, f->got);
 	stats = stats_of(f);
@@ -146,7 +146,7 @@ static void test_frames_of_images(void **state)
 	(void)state;
 	deep_take(&s, 1, 20);
 	deliver(f, &s.sample);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->got->sample.quality, STACK_COMPLETE);
 	assert_int_equal(f->got->sample.n_frames - 1, s.n_truth);
 	for (int i = 0; i < s.n_truth; i++) {
@@ -168,7 +168,7 @@ static void test_a_walk_that_was_begun(void **state)
 	s.frames[1] = s.rest.registers.pc;
 	s.sample.n_frames = 2;
 	deliver(f, &s.sample);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_true_stack(&s, f->got);
 	fixture_free(f);
 }
@@ -196,7 +196,7 @@ static void test_ends_of_32_bit_chains(void **state)
 		s.rest.end_code = ends[i];
 		s.sample.weight = i + 1;
 		deliver(f, &s.sample);
-		assert_int_equal(settle(f->unwinder, 60000), 0);
+		assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 		assert_int_equal(f->n_got, i + 1);
 		assert_int_equal(f->got->sample.n_frames, 2);
 		assert_int_equal(f->got->frames[1], leaf);
@@ -229,7 +229,6 @@ static void test_what_waits_too_long_goes_as_it_is(void **state)
 {
 	struct fixture *f = fixture_new(false, true, true, 64 << 20);
 	int worker = stats_of(f).loader.worker;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	static struct stack s;
 
 	(void)state;
@@ -238,9 +237,9 @@ static void test_what_waits_too_long_goes_as_it_is(void **state)
 	assert_int_equal(kill(worker, SIGSTOP), 0);
 	stack_take(&s, 1);
 	deliver(f, &s.sample);
-	assert_int_equal(unwinder_after_drain(f->unwinder, now), 0);
+	assert_int_equal(unwinder_after_drain(f->unwinder, BEGINNING), 0);
 	assert_int_equal(f->n_got, 0);
-	assert_int_equal(unwinder_after_drain(f->unwinder, now + 60 * SECOND), 0);
+	assert_int_equal(unwinder_after_drain(f->unwinder, BEGINNING + 60 * SECOND), 0);
 	assert_int_equal(f->n_got, 1);
 	assert_int_equal(f->got->sample.quality, STACK_BROKEN);
 	assert_int_equal(f->got->sample.reason, BROKEN_NO_TABLE);
@@ -268,9 +267,9 @@ static void test_only_its_own_are_let_go(void **state)
 	assert_int_equal(f->got->sample.sampler, 1);
 	assert_int_equal(f->got->sample.reason, BROKEN_NO_TABLE);
 	/* Nothing of it waits: nor does anybody for it. */
-	assert_int_equal(unwinder_settle(f->unwinder, 1, 60000), 0);
+	assert_int_equal(unwinder_settle(f->unwinder, 1, BEGINNING, 60000), 0);
 	assert_int_equal(stats_of(f).waiting, 1);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->n_got, 2);
 	assert_int_equal(stats_of(f).gave_up, 1);
 	fixture_free(f);
@@ -290,7 +289,7 @@ static void test_no_room_to_wait(void **state)
 	/* Its table comes all the same. */
 	for (unsigned i = 0; i < 1000 && stats_of(f).tables_loaded == 0; i++) {
 		usleep(10000);
-		assert_int_equal(unwinder_dispatch(f->unwinder), 0);
+		assert_int_equal(unwinder_dispatch(f->unwinder, BEGINNING), 0);
 	}
 	assert_int_equal(stats_of(f).tables_loaded, 1);
 	fixture_free(f);
@@ -302,7 +301,7 @@ static void deep_and_short(struct fixture *f, struct stack *s, unsigned number)
 	deep_take(s, number, 60);
 	s->rest.stack_length = 4096;
 	deliver(f, &s->sample);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->times[number], 1);
 }
 
@@ -334,7 +333,7 @@ static void test_missing_memory(void **state)
 		if (i)
 			s.sample.reason = BROKEN_NO_COPY;
 		deliver(f, &s.sample);
-		assert_int_equal(settle(f->unwinder, 60000), 0);
+		assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 		assert_int_equal(f->got->sample.quality, STACK_BROKEN);
 		assert_int_equal(f->got->sample.reason, i ? BROKEN_NO_COPY : BROKEN_UNREADABLE);
 	}
@@ -368,20 +367,20 @@ static void test_frames_that_wait_count(void **state)
 	deep_take(&s, 1, 150); /* this program's table comes */
 	s.rest.stack_length = 4096;
 	deliver(f, &s.sample);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	before = stats_of(f).memory_bytes;
 	s.sample.weight = 2;
 	s.rest.stack_length = 0;
 	deliver(f, &s.sample); /* waits for memory, with one frame */
 	alone = stats_of(f).memory_bytes - before;
 	assert_int_equal(stats_of(f).waiting, 1);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	before = stats_of(f).memory_bytes;
 	deep_take(&s, 3, 150);
 	deliver(f, &s.sample); /* waits for libc's table, with all of its frames */
 	assert_int_equal(stats_of(f).waiting, 1);
 	assert_true(stats_of(f).memory_bytes - before >= alone + 150 * sizeof(uint64_t));
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	fixture_free(f);
 }
 
@@ -399,7 +398,7 @@ static void test_a_wait_half_way_up(void **state)
 	deliver(f, &s.sample);
 	assert_int_equal(f->times[2], 0);
 	memset(s.copy, 0xff, sizeof(s.copy));
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->times[2], 1);
 	assert_true_stack(&s, f->got);
 	fixture_free(f);
@@ -458,7 +457,7 @@ static __attribute__((noinline)) void stay_below(struct fixture *f, struct stack
 			s->rest.stack_length = 4096;
 			deliver(f, &s->sample);
 			memset(s->copy, 0xff, sizeof(s->copy));
-			assert_int_equal(settle(f->unwinder, 60000), 0);
+			assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 			assert_int_equal(f->times[number], 1);
 			assert_true_stack(s, f->got);
 		}
@@ -494,10 +493,10 @@ static void test_before_and_after_the_source(void **state)
 	assert_int_equal(f->got->sample.reason, BROKEN_UNKNOWN);
 	loaded = stats_of(f).tables_loaded;
 	assert_int_equal(stats_of(f).tables, 0);
-	assert_int_equal(unwinder_attach(f->unwinder, NULL), 0);
+	assert_int_equal(unwinder_attach(f->unwinder, NULL, BEGINNING), 0);
 	s.sample.weight = 3;
 	deliver(f, &s.sample);
-	assert_int_equal(settle(f->unwinder, 60000), 0);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->times[3], 1);
 	assert_int_equal(f->got->sample.quality, STACK_COMPLETE);
 	assert_true(stats_of(f).tables_loaded > loaded);
@@ -552,23 +551,19 @@ static void test_each_sample_once(void **state)
 			memset(s.copy, rand(), sizeof(s.copy));
 			n++;
 			if (rand() % 4 == 0)
-				assert_int_equal(unwinder_dispatch(f->unwinder), 0);
+				assert_int_equal(unwinder_dispatch(f->unwinder, BEGINNING), 0);
 			if (rand() % 8 == 0)
-				assert_int_equal(unwinder_after_drain(f->unwinder,
-								      clock_ns(CLOCK_MONOTONIC)),
-						 0);
+				assert_int_equal(unwinder_after_drain(f->unwinder, BEGINNING), 0);
 			if (rand() % 64 == 0)
 				assert_int_equal(unwinder_after_drain(f->unwinder,
-								      clock_ns(CLOCK_MONOTONIC) +
-									      2 * SECOND),
+								      BEGINNING + 2 * SECOND),
 						 0);
 			if (rand() % 64 == 0)
-				assert_int_equal(
-					unwinder_sweep(f->unwinder, clock_ns(CLOCK_MONOTONIC)), 0);
+				assert_int_equal(unwinder_sweep(f->unwinder, BEGINNING), 0);
 			for (unsigned i = 0; i < n; i++)
 				assert_true(f->times[i] <= 1);
 		}
-		assert_int_equal(settle(f->unwinder, seed % 2 ? 0 : 60000), 0);
+		assert_int_equal(settle(f->unwinder, BEGINNING, seed % 2 ? 0 : 60000), 0);
 		assert_int_equal(f->n_got, n);
 		for (unsigned i = 0; i < n; i++)
 			assert_int_equal(f->times[i], 1);

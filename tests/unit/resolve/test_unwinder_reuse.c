@@ -5,6 +5,26 @@
  */
 #include "tests/unit/resolve/spaces_fixture.h"
 
+/*
+ * What nobody needed any more before this is used again after it: a round that dates it, one that
+ * knows of all births up to then, one that knows that no root is left; and the time of a walk.
+ */
+static void rest(struct host *h)
+{
+	for (unsigned i = 0; i < 3; i++)
+		drain(h);
+	h->now += SECOND;
+}
+
+/* Another program, of two mappings as well, that is given memory now; its first mapping. */
+static uint32_t first_of_another(struct host *h, pid_t pid)
+{
+	program(h, pid);
+	drain(h);
+	assert_non_null(root_of(h->f, pid));
+	return root_of(h->f, pid)->first;
+}
+
 /* A run may be used again only after a second, in which no walk is left in it. */
 static void test_runs_rest(void **state)
 {
@@ -22,7 +42,7 @@ static void test_runs_rest(void **state)
 	drain(h);
 	assert_int_not_equal(root_of(h->f, 6)->first, first);
 	assert_memory_equal(before, &h->f->host.mappings[first], sizeof(before));
-	later(h, 2);
+	rest(h);
 	program(h, 7);
 	drain(h);
 	assert_int_equal(root_of(h->f, 7)->first, first);
@@ -39,18 +59,18 @@ static void test_after_losses_nothing_is_used_again(void **state)
 	first = root_of(h->f, 5)->first;
 	exit_of(h, 5);
 	send(h, (struct process_event){.kind = PROCESS_EVENT_LOST, .lost = 1});
-	later(h, 3);
-	program(h, 6);
-	later(h, 3);
-	program(h, 7);
-	drain(h);
-	assert_int_not_equal(root_of(h->f, 6)->first, first);
-	assert_int_not_equal(root_of(h->f, 7)->first, first);
+	for (pid_t pid = 6; pid < 10; pid++) {
+		rest(h);
+		assert_int_not_equal(first_of_another(h, pid), first);
+	}
 	assert_int_equal(process_table_scan(h->f->processes, unwinder_sink(h->f->unwinder)), 0);
+	/* The first of these rounds replaces roots that may name anything. */
 	drain(h);
-	program(h, 8);
 	drain(h);
-	assert_int_equal(root_of(h->f, 8)->first, first);
+	h->now += SECOND;
+	assert_int_not_equal(first_of_another(h, 10), first);
+	rest(h);
+	assert_int_equal(first_of_another(h, 11), first);
 }
 
 static void test_a_host_without_room(void **state)
@@ -79,19 +99,10 @@ static void test_a_host_without_room(void **state)
 	/* The first ones end: there is room again, after a rest. */
 	for (pid_t pid = 20; pid < 40; pid++)
 		exit_of(h, pid);
-	later(h, 2);
+	rest(h);
 	sample_of(h, 83, 0, 0);
 	drain(h);
 	assert_non_null(root_of(h->f, 83));
-}
-
-/* Another program, of two mappings as well, that is given memory now; its first mapping. */
-static uint32_t first_of_another(struct host *h, pid_t pid)
-{
-	program(h, pid);
-	drain(h);
-	assert_non_null(root_of(h->f, pid));
-	return root_of(h->f, pid)->first;
 }
 
 /* A root that cannot be withdrawn is tried again, and what it names rests until it is gone. */
@@ -120,9 +131,35 @@ static void test_a_stuck_root_of_a_dead_process(void **state)
 	/* Walks by it may go on for a second. */
 	assert_int_not_equal(first_of_another(h, 7), first);
 	n = h->f->n_withdraw;
-	later(h, 2);
+	rest(h);
 	assert_int_equal(h->f->n_withdraw, n);
 	assert_int_equal(first_of_another(h, 8), first);
+}
+
+/* Nor is the slot of a table that such a root leads to, however long nobody needed it. */
+static void test_a_stuck_root_keeps_its_slots(void **state)
+{
+	struct host *h = *state;
+	uint32_t slots[2];
+
+	program(h, 5);
+	drain(h);
+	for (unsigned i = 0; i < 2; i++)
+		slots[i] = mapping_of(h, 5, i)->slot;
+	h->f->n_withdraw_full = UINT32_MAX;
+	exit_of(h, 5);
+	for (unsigned i = 0; i < 5; i++) {
+		later(h, 3600);
+		process_table_sweep(h->f->processes, h->now);
+		assert_int_equal(unwinder_sweep(h->f->unwinder, h->now), 0);
+	}
+	for (unsigned i = 0; i < 8; i++) {
+		exec_of(h, 6 + (pid_t)i);
+		map_of(h, 6 + (pid_t)i, 0, 4, 40 + i);
+		drain(h);
+		assert_int_not_equal(mapping_of(h, 6 + (pid_t)i, 0)->slot, slots[0]);
+		assert_int_not_equal(mapping_of(h, 6 + (pid_t)i, 0)->slot, slots[1]);
+	}
 }
 
 static void test_a_stuck_root_whose_pid_is_used_again(void **state)
@@ -139,9 +176,8 @@ static void test_a_stuck_root_whose_pid_is_used_again(void **state)
 	assert_non_null(root_of(h->f, 5));
 	/* Replaced by the next process's: nothing is to be withdrawn any more. */
 	assert_int_not_equal(first_of_another(h, 5), first);
-	later(h, 2);
+	rest(h);
 	h->f->n_withdraw_full = 0;
-	later(h, 2);
 	assert_non_null(root_of(h->f, 5));
 	assert_int_equal(first_of_another(h, 6), first);
 	exit_of(h, 5);
@@ -206,8 +242,86 @@ static void test_a_stuck_root_of_a_late_child(void **state)
 	drain(h);
 	assert_null(root_of(h->f, 9));
 	assert_int_not_equal(first_of_another(h, 7), first);
-	later(h, 2);
+	rest(h);
 	assert_int_equal(first_of_another(h, 8), first);
+}
+
+static void hold_up(struct host *h)
+{
+	h->meanwhile = NULL;
+	program(h, 6);
+	fork_of(h, 5, 9);
+	h->now += 3 * SECOND;
+}
+
+/*
+ * What was replaced is read of seconds later, and only then withdrawn: until then children are born
+ * with it, of which the drain that tells of it knows nothing.
+ */
+static void test_a_late_drain(void **state)
+{
+	struct host *h = *state;
+	uint32_t first;
+
+	program(h, 5);
+	drain(h);
+	first = root_of(h->f, 5)->first;
+	h->is_late = true;
+	map_of(h, 5, 102, 2, 77);
+	h->now += 2 * SECOND;
+	h->meanwhile = hold_up;
+	drain(h);
+	assert_null(root_of(h->f, 5));
+	assert_int_equal(root_of(h->f, 9)->first, first);
+	/* The other program is the first in it. */
+	drain(h);
+	assert_int_not_equal(root_of(h->f, 6)->first, first);
+	assert_null(root_of(h->f, 9));
+	/* Nor while a walk of the child may go on. */
+	h->now += SECOND / 2;
+	assert_int_not_equal(first_of_another(h, 7), first);
+	rest(h);
+	h->is_late = false;
+	assert_int_equal(first_of_another(h, 8), first);
+}
+
+/* Each generation has another child when the drain that tells of it has begun already. */
+static void bear_another(struct host *h)
+{
+	pid_t parent = 9;
+
+	h->meanwhile = NULL;
+	while (h->f->changed[parent + 1])
+		parent++;
+	program(h, 40 + parent);
+	fork_of(h, parent, parent + 1);
+	h->now += SECOND;
+}
+
+/* What nobody should need any more is handed down, a second's walks apart. */
+static void test_children_of_late_children(void **state)
+{
+	struct host *h = *state;
+	uint32_t first;
+
+	program(h, 5);
+	drain(h);
+	first = root_of(h->f, 5)->first;
+	h->is_late = true;
+	map_of(h, 5, 102, 2, 77);
+	h->now += 2 * SECOND;
+	h->meanwhile = hold_up;
+	drain(h);
+	for (pid_t child = 9; child < 16; child++) {
+		assert_int_equal(root_of(h->f, child)->first, first);
+		h->now += SECOND;
+		h->meanwhile = bear_another;
+		drain(h);
+		/* Once more, knowing no more. */
+		assert_int_equal(unwinder_after_drain(h->f->unwinder, h->now), 0);
+		assert_int_not_equal(root_of(h->f, child == 9 ? 6 : 40 + child - 1)->first, first);
+		check_mappings_of_roots(h->f);
+	}
 }
 
 /* As many mappings as make 40 such processes fill the array. */
@@ -241,7 +355,7 @@ static void test_sampled_ones_get_room(void **state)
 	sample_of(h, 63, 0, 0);
 	drain(h);
 	assert_int_equal(stats_of(h->f).publish_evicted, n_evicted);
-	later(h, 2);
+	rest(h);
 	sample_of(h, 63, 0, 0);
 	drain(h);
 	assert_non_null(root_of(h->f, 63));
@@ -268,11 +382,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_host_without_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_stuck_root_of_a_dead_process, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_stuck_root_keeps_its_slots, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_stuck_root_whose_pid_is_used_again, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_stuck_root_of_the_living, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_stuck_root_of_a_late_child, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_late_drain, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_children_of_late_children, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sampled_ones_get_room, set_up, tear_down),
 	};
 

@@ -5,8 +5,8 @@
 /*
  * An unwinder between scripted samples and a sink that keeps what it gets. The host's memory is
  * plain arrays, and what it was told is kept by pid: whatever a root names must stay what it was
- * when it was published, for as long as the root or a copy of it is there. Memory of other
- * processes is read from this one, when the test says so.
+ * when it was published, for as long as the root or a copy of it is there, and for as long after
+ * that as a walk takes. Memory of other processes is read from this one, when the test says so.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -33,11 +33,23 @@
 #define ROOTS_MAX   256u
 #define ANSWERS_MAX 16u
 #define VERSIONS    65536u
+#define WALKS_MAX   8192u
+#define CHANGED_MAX 1024
+/* No walk takes longer (layout.h, "Reuse"). */
+#define WALK_NS (SECOND - 1)
+/* Of what the scripts say: when an unwinder is attached. */
+#define BEGINNING SECOND
 
 /* What came out of the unwinder; `weight` is the test's number for a sample. */
 struct got {
 	struct sample sample;
 	uint64_t frames[SAMPLE_FRAMES_MAX];
+};
+
+/* It may go on by a root that is not in force any more. */
+struct late_walk {
+	struct unwind_root root;
+	uint64_t until_ns;
 };
 
 enum reader_mood { READER_READS, READER_FINDS_NOTHING, READER_IS_BUSY };
@@ -49,11 +61,20 @@ struct fixture {
 	struct unwinder *unwinder;
 	struct unwind_host host;
 	struct unwind_root roots[ROOTS_MAX];
+	uint64_t changed[CHANGED_MAX]; /* when a pid was born or executed a program last */
 	unsigned n_roots, n_publish, n_withdraw;
-	int host_answer;          /* of publish */
-	unsigned n_withdraw_full; /* so many times more, nothing can be withdrawn */
-	uint64_t sums[VERSIONS];  /* of the mappings of each root that was published */
+	unsigned n_reused;          /* roots that begin where another one had begun */
+	uint64_t sum_at[HOST_MAPS]; /* of the last root that began there */
+	int host_answer;            /* of publish */
+	unsigned n_withdraw_full;   /* so many times more, nothing can be withdrawn */
+	uint64_t sums[VERSIONS];    /* of the mappings of each root that was published */
 	uint64_t until_ns;
+	const uint64_t *clock; /* the script's; NULL: no walks are looked after */
+	struct late_walk walks[WALKS_MAX];
+	unsigned n_walks; /* since the beginning; the newest are kept */
+	/* What happens while the host is at work, before it publishes or withdraws anything. */
+	void (*meanwhile)(void *userdata);
+	void *meanwhile_userdata;
 	struct got *got; /* the last one with full frames */
 	uint8_t times[GOT_MAX];
 	unsigned n_got;
@@ -148,21 +169,46 @@ static inline uint64_t sum_of_mappings(const struct fixture *f, const struct unw
 	return sum;
 }
 
+/* One of an earlier program is void (bpf/roots.bpf.h). */
+static inline bool is_in_force(const struct fixture *f, const struct unwind_root *root)
+{
+	return f->changed[root->pid % CHANGED_MAX] <= root->until_ns;
+}
+
 /* Those that a test made up have no version. */
+static inline void check_mappings_of(const struct fixture *f, const struct unwind_root *root)
+{
+	if (root->version)
+		assert_int_equal(sum_of_mappings(f, root), f->sums[root->version % VERSIONS]);
+}
+
 static inline void check_mappings_of_roots(const struct fixture *f)
 {
 	for (unsigned i = 0; i < f->n_roots; i++)
-		if (f->roots[i].version)
-			assert_int_equal(sum_of_mappings(f, &f->roots[i]),
-					 f->sums[f->roots[i].version % VERSIONS]);
+		if (is_in_force(f, &f->roots[i]))
+			check_mappings_of(f, &f->roots[i]);
+	for (unsigned i = 0; i < WALKS_MAX && i < f->n_walks; i++)
+		if (f->walks[i].until_ns > *f->clock)
+			check_mappings_of(f, &f->walks[i].root);
+}
+
+/* @root is in force no more. */
+static inline void root_ends(struct fixture *f, const struct unwind_root *root)
+{
+	if (f->clock && is_in_force(f, root))
+		f->walks[f->n_walks++ % WALKS_MAX] =
+			(struct late_walk){.root = *root, .until_ns = *f->clock + WALK_NS};
 }
 
 static int host_publish(void *userdata, const struct unwind_root *root)
 {
 	struct fixture *f = userdata;
 	unsigned i = 0;
+	uint64_t sum;
 
 	f->n_publish++;
+	if (f->meanwhile)
+		f->meanwhile(f->meanwhile_userdata);
 	assert_int_not_equal(root->version, 0);
 	assert_int_not_equal(root->n, 0);
 	assert_true(root->first + root->n <= f->host.n_mappings);
@@ -172,8 +218,13 @@ static int host_publish(void *userdata, const struct unwind_root *root)
 	while (i < f->n_roots && f->roots[i].pid != root->pid)
 		i++;
 	assert_true(i < ROOTS_MAX);
+	if (i < f->n_roots)
+		root_ends(f, &f->roots[i]);
 	f->roots[i] = *root;
-	f->sums[root->version % VERSIONS] = sum_of_mappings(f, root);
+	sum = sum_of_mappings(f, root);
+	f->sums[root->version % VERSIONS] = sum;
+	f->n_reused += f->sum_at[root->first] && f->sum_at[root->first] != sum;
+	f->sum_at[root->first] = sum;
 	if (i == f->n_roots)
 		f->n_roots++;
 	return 0;
@@ -184,13 +235,19 @@ static int host_withdraw(void *userdata, pid_t pid)
 	struct fixture *f = userdata;
 
 	f->n_withdraw++;
+	if (f->meanwhile)
+		f->meanwhile(f->meanwhile_userdata);
 	if (f->n_withdraw_full) {
 		f->n_withdraw_full--;
 		return UNWIND_HOST_E_FULL;
 	}
-	for (unsigned i = 0; i < f->n_roots; i++)
-		if (f->roots[i].pid == (uint32_t)pid)
-			f->roots[i] = f->roots[--f->n_roots];
+	for (unsigned i = 0; i < f->n_roots; i++) {
+		if (f->roots[i].pid != (uint32_t)pid)
+			continue;
+		root_ends(f, &f->roots[i]);
+		f->roots[i] = f->roots[--f->n_roots];
+	}
+	check_mappings_of_roots(f);
 	return 0;
 }
 
@@ -202,7 +259,7 @@ static uint64_t host_events_until(void *userdata)
 static inline const struct unwind_root *root_of(const struct fixture *f, pid_t pid)
 {
 	for (unsigned i = 0; i < f->n_roots; i++)
-		if (f->roots[i].pid == (uint32_t)pid)
+		if (f->roots[i].pid == (uint32_t)pid && is_in_force(f, &f->roots[i]))
 			return &f->roots[i];
 	return NULL;
 }
@@ -247,7 +304,7 @@ static inline struct fixture *fixture_new(bool with_host, bool proc, bool raw,
 	options.proc_fd = f->proc_fd;
 	assert_int_equal(unwinder_new(&f->unwinder, &options), 0);
 	if (!with_host) {
-		assert_int_equal(unwinder_attach(f->unwinder, NULL), 0);
+		assert_int_equal(unwinder_attach(f->unwinder, NULL, BEGINNING), 0);
 		return f;
 	}
 	f->host = (struct unwind_host){
@@ -262,8 +319,8 @@ static inline struct fixture *fixture_new(bool with_host, bool proc, bool raw,
 		.events_until = host_events_until,
 		.userdata = f,
 	};
-	f->until_ns = SECOND;
-	assert_int_equal(unwinder_attach(f->unwinder, &f->host), 0);
+	f->until_ns = BEGINNING;
+	assert_int_equal(unwinder_attach(f->unwinder, &f->host, BEGINNING), 0);
 	return f;
 }
 
@@ -290,9 +347,9 @@ static inline void deliver(struct fixture *f, const struct sample *sample)
 }
 
 /* Whatever waits still is let go in the end. */
-static inline int settle(struct unwinder *u, unsigned timeout_ms)
+static inline int settle(struct unwinder *u, uint64_t now_ns, unsigned timeout_ms)
 {
-	int r = unwinder_settle(u, UNWINDER_ALL, timeout_ms);
+	int r = unwinder_settle(u, UNWINDER_ALL, now_ns, timeout_ms);
 
 	unwinder_let_go(u, UNWINDER_ALL);
 	return r ? r : unwinder_error(u);

@@ -64,6 +64,11 @@ static void test_restorer(void **state)
 		assert_int_equal(unwind_is_restorer(&r, &code), i == 16 || i == 16 + second);
 		r.is_return = 1;
 		assert_int_equal(unwind_is_restorer(&r, &code), i == 16);
+		/* In its system call: a leaf knows more. */
+		r.known |= UNWIND_LEAF_KNOWS;
+		assert_int_equal(unwind_is_restorer(&r, &code),
+				 i == 16 || i == 16 + sizeof(restorer));
+		r.known &= ~UNWIND_LEAF_KNOWS;
 	}
 	r.pc = CODE + 16;
 	code.n_reads = 0;

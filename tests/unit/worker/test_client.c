@@ -4,8 +4,11 @@
 
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "common/worker/answer.h"
 
@@ -93,6 +96,46 @@ static void test_too_slow(void **state)
 	(void)state;
 	assert_int_equal(ask(w, &reply), WORKER_E_DIED);
 	assert_string_equal(why(w), "too slow");
+	worker_free(w);
+}
+
+static pid_t spin_on(const cpu_set_t *cpu)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(60);
+	if (sched_setaffinity(0, sizeof(*cpu), cpu) == 0)
+		for (;;)
+			;
+	_exit(1);
+}
+
+/* 300 ms of CPU time, in the company of others on the same CPU: that is not its fault. */
+static void test_starved(void **state)
+{
+	struct worker *w = new_hostile("thinks", 600);
+	struct worker_reply reply;
+	cpu_set_t before, one;
+	pid_t others[8];
+	int cpu = sched_getcpu();
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		others[i] = spin_on(&one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		kill(others[i], SIGKILL);
+		waitpid(others[i], NULL, 0);
+	}
 	worker_free(w);
 }
 
@@ -372,6 +415,7 @@ int main(void)
 		LEFTOVERS_TEST(test_lies),
 		LEFTOVERS_TEST(test_honest),
 		LEFTOVERS_TEST(test_too_slow),
+		LEFTOVERS_TEST(test_starved),
 		LEFTOVERS_TEST(test_leaves_heir),
 		LEFTOVERS_TEST(test_never_up),
 		LEFTOVERS_TEST(test_no_program),

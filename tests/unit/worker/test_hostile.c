@@ -10,9 +10,12 @@
 #include "tests/support/hostile_elf_killers.h"
 #include "tests/unit/worker/worker_fixture.h"
 
-/* Of a machine that is busy with other things, under sanitizers. */
-#define PATIENCE_NS UINT64_C(100000000000)
-/* In which a worker begins and answers on such a machine. */
+/*
+ * Twice what a question may take by default, for sanitizers. Time in which a worker gets no CPU is
+ * no part of it: it bounds the work, not the machine's speed, unless that is ten times busier.
+ */
+#define PATIENCE_NS UINT64_C(20000000000)
+/* In which a worker begins and answers, and which those over which it dies would exceed by far. */
 #define IMPATIENT_NS UINT64_C(4000000000)
 #define RESTS_MAX    600
 
