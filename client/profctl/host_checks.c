@@ -171,7 +171,7 @@ static void check_bpf(const struct host *host, struct check *c)
 		set(c, CHECK_OK, "BPF has all that profd uses");
 	if (c->level != CHECK_OK)
 		advise(c, "profd uses plain perf events: at a higher cost, and stacks end where "
-			  "their copy ends; Linux 5.17 and newer has all");
+			  "their copy ends; Linux 5.17 and newer have all");
 }
 
 static void check_pmu(const struct host *host, struct check *c)
