@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Large files that the tests' compilers bring, on whatever release: by what these say themselves."""
+"""Large files of the tests' compilers, whose paths differ between releases."""
 import os
 import re
 import subprocess
