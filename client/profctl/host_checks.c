@@ -13,6 +13,7 @@
 #include <linux/capability.h>
 #include <linux/magic.h>
 
+#include "common/bpf_features.h"
 #include "common/cleanup.h"
 #include "common/units.h"
 
@@ -20,7 +21,6 @@
 #define PARANOID_FILE "sys/kernel/perf_event_paranoid"
 #define RATE_GOOD     4000
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
-#define VERSION_BPF   KERNEL_VERSION_OF(5, 17, 0)
 #define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
 
 static void set(struct check *c, enum check_level level, const char *format, ...)
@@ -110,13 +110,13 @@ static void check_kernel(const struct host *host, struct check *c)
 	unsigned version = version_of(host);
 
 	if (!version) {
-		set(c, CHECK_WARN, "Linux %s, of which the version cannot be told", host->release);
+		set(c, CHECK_WARN, "Linux %s, of which the version cannot be determined",
+		    host->release);
+		advise(c, "its faults are not known either: profd uses plain perf events");
 		return;
 	}
-	set(c, version >= VERSION_BPF ? CHECK_OK : CHECK_WARN, "Linux %u.%u.%u (%s), %s",
-	    VERSION_AT(version), host->release, host->machine);
-	if (version < VERSION_BPF)
-		advise(c, "from 5.17 on profd samples with BPF; here it uses plain perf events");
+	set(c, CHECK_OK, "Linux %u.%u.%u (%s), %s", VERSION_AT(version), host->release,
+	    host->machine);
 }
 
 /*
@@ -156,6 +156,22 @@ static void check_btf(const struct host *host, struct check *c)
 	set(c, CHECK_WARN, "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
 	advise(c, "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
 		  "events");
+}
+
+/* What distributions brought to an older kernel counts, its version does not. */
+static void check_bpf(const struct host *host, struct check *c)
+{
+	char missing[BPF_FEATURES_TEXT_MAX];
+
+	if (bpf_features_read_missing(host->sys_fd, missing) < 0)
+		set(c, CHECK_WARN, "without BTF, BPF programs cannot be adapted to this kernel");
+	else if (*missing)
+		set(c, CHECK_WARN, "BPF of this kernel lacks %s", missing);
+	else
+		set(c, CHECK_OK, "BPF has all that profd uses");
+	if (c->level != CHECK_OK)
+		advise(c, "profd uses plain perf events: at a higher cost, and stacks end where "
+			  "their copy ends; Linux 5.17 and newer have all");
 }
 
 static void check_pmu(const struct host *host, struct check *c)
@@ -370,6 +386,7 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"kernel", check_kernel},
 		{"known faults", check_faults},
 		{"BTF", check_btf},
+		{"BPF", check_bpf},
 		{"PMU", check_pmu},
 		{"lockdown", check_lockdown},
 		{"capabilities", check_capabilities},

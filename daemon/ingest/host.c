@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/ingest/host.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "common/bpf_features.h"
 
 struct kernel_version {
 	unsigned major, minor, patch;
@@ -56,21 +59,14 @@ static bool locks_up(const struct kernel_version *v)
 	return true;
 }
 
-int host_judge_bpf(const char *release, const char *version, const char *signature,
-		   struct source_message *message)
+int host_judge_faults(const char *release, const char *version, const char *signature,
+		      struct source_message *message)
 {
 	struct kernel_version v;
 
 	if (!true_version(release, version, signature, &v)) {
 		snprintf(message->text, sizeof(message->text),
 			 "cannot tell what kernel \"%.60s\" is: use the perf source", release);
-		return SOURCE_E_UNSUPPORTED;
-	}
-	if (version_number(v.major, v.minor) < version_number(5, 17)) {
-		snprintf(message->text, sizeof(message->text),
-			 "kernel %u.%u lacks what the BPF source needs (5.17 or newer): use the "
-			 "perf source",
-			 v.major, v.minor);
 		return SOURCE_E_UNSUPPORTED;
 	}
 	if (locks_up(&v)) {
@@ -83,19 +79,35 @@ int host_judge_bpf(const char *release, const char *version, const char *signatu
 	return SOURCE_E_OK;
 }
 
+/* Whether the kernel has all that the BPF programs use, by its own account. */
+static int check_features(struct source_message *message)
+{
+	cleanup(closep) int sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char missing[BPF_FEATURES_TEXT_MAX];
+
+	if (sys_fd < 0 || bpf_features_read_missing(sys_fd, missing) < 0) {
+		snprintf(message->text, sizeof(message->text),
+			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): use the perf source");
+		return SOURCE_E_UNSUPPORTED;
+	}
+	if (!*missing)
+		return SOURCE_E_OK;
+	snprintf(message->text, sizeof(message->text),
+		 "BPF of this kernel lacks %s: use the perf source", missing);
+	return SOURCE_E_UNSUPPORTED;
+}
+
 int host_check_bpf(struct source_message *message)
 {
 	cleanup(fclosep) FILE *f = fopen("/proc/version_signature", "re");
 	char signature[256] = "";
 	struct utsname uts;
+	int r = check_features(message);
 
+	if (r != SOURCE_E_OK)
+		return r;
 	if (f && fgets(signature, sizeof(signature), f))
 		signature[strcspn(signature, "\n")] = '\0';
 	uname(&uts); /* fails only on a bad pointer */
-	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0) {
-		snprintf(message->text, sizeof(message->text),
-			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): use the perf source");
-		return SOURCE_E_UNSUPPORTED;
-	}
-	return host_judge_bpf(uts.release, uts.version, signature, message);
+	return host_judge_faults(uts.release, uts.version, signature, message);
 }

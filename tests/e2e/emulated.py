@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Debian 12 on Debian's own kernel, thrown away afterwards: qemu, without KVM.
+"""A Debian on Debian's own kernel, thrown away afterwards: qemu, without KVM.
 
 It boots what machine.Machine would, from an image of it, on a disk that this kernel knows by itself
 (NVMe, ext4): there is no initrd. Of its two serial lines one is the console; on the other a service

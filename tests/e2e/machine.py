@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Debian 12 that boots systemd, thrown away afterwards: systemd-nspawn over an overlay.
+"""A Debian that boots systemd, thrown away afterwards: systemd-nspawn over an overlay.
 
 What it boots from is made once by debootstrap and kept in a folder for all runs, CACHE. All mounts
 lie in a mount namespace of this process and end with it; the cgroups, two of our own in which PID 1
@@ -22,11 +22,19 @@ import tempfile
 import time
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or "/var/cache", "profd-tests")
-SUITE = "bookworm"
 BASE = ["systemd", "systemd-sysv", "dbus", "procps", "python3-minimal"]
 # Where the kernel's controllers are mounted apart (version 1), systemd has a tree of its own.
 TREES = ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def release(key):
+    """What /etc/os-release says about this host."""
+    with open("/etc/os-release", encoding="utf-8") as f:
+        return re.search(rf'(?m)^{key}="?([^"\n]*)', f.read())[1]
+
+
+SUITE = release("VERSION_CODENAME")
 
 
 def enter_namespace():
@@ -50,7 +58,7 @@ def must(*command, **options):
 
 
 def mirror():
-    """The one that apt takes SUITE from here."""
+    """The one from which apt takes this host's SUITE. It has the others, too."""
     lines = must("apt-get", "indextargets", "--format", "$(CODENAME) $(SUITE) $(REPO_URI)",
                  "Created-By: Packages")
     for line in lines.splitlines():
@@ -78,14 +86,14 @@ def libraries(build):
     return sorted(packages)
 
 
-def base_system(packages):
+def base_system(packages, suite=SUITE):
     """The folder of one with these packages and what BASE says, made if it is not there."""
     packages = BASE + packages
     number = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
-    root = os.path.join(CACHE, f"{SUITE}-{number}")
+    root = os.path.join(CACHE, f"{suite}-{number}")
     with making(root) as half:
         if half:
-            must("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", SUITE,
+            must("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite,
                  half, mirror(), timeout=500)
     return root
 

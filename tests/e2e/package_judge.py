@@ -13,10 +13,14 @@ from frames import KernelNames, count_frames, functions, in_kernel
 from harness import KNOWN_WARNINGS, Results, ledger_gap
 from machine import call
 from pprof_file import Pprof
-from upkeep import wait_for
+from upkeep import same_pid, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STATE = "/var/lib/profd"
+CONF = "/etc/profd/profd.conf"
+SETTINGS = {"interval": "5s", "frequency": "499", "min_free": "0", "max_cpu": "99%"}
+# See tests/e2e/unit: samples have the host's pids.
+DROP_IN = "[Service]\nBindReadOnlyPaths=/hostproc:/proc\nProtectProc=default\nWatchdogSec=10\n"
 EXPOSURE = 25  # tenths, of systemd-analyze security; it calls up to 40 "OK"
 LOAD = "/usr/local/bin/load"
 REDIS = "/usr/bin/redis-check-rdb"  # the server, too
@@ -60,9 +64,34 @@ def update(m):
         raise RuntimeError(done.stdout + done.stderr)
 
 
+def boot_shared(m, debs):
+    """One that runs on our kernel (machine.py), with prepare()."""
+    prepare(m, debs)
+    m.write("/etc/systemd/system/profd.service.d/test.conf", DROP_IN)
+    m.boot()
+    update(m)
+
+
+def configure(m):
+    with open(m.path(CONF), encoding="utf-8") as f:
+        text = f.read()
+    for key, value in SETTINGS.items():
+        text = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
+    m.write(CONF, text)
+
+
 def start_benchmark(m, options=()):
     m.start("benchmark", "redis-benchmark", "-s", REDIS_SOCKET, "-l", "-q", "-t", "set,get",
             options=options)
+
+
+def start_load(m):
+    """Returns a pid that means the same process in the machine and outside of it."""
+    start_benchmark(m)
+    pid = same_pid()
+    m.start("load", LOAD, "pid", str(pid))
+    wait_for(lambda: os.path.exists(f"/proc/{pid}"))
+    return pid
 
 
 def judge_install(m, first):
@@ -166,3 +195,14 @@ def judge_journal(m):
                                     "warning", "-o", "cat", "--no-pager").splitlines()
              if not any(known in line for known in KNOWN_WARNINGS)]
     check(not lines, "no warning in the journal", lines)
+
+
+def judge_purge(m, *names):
+    done = apt(m, "purge", *names)
+    left = m.run("find", "/", "-xdev", "-path", "/archive", "-prune", "-o", "-path", "/proc",
+                 "-prune", "-o", "-name", "*profd*", "-print").stdout.split()
+    left += m.run("find", "/run", "-name", "*profd*").stdout.split()
+    # What we made, and what systemd has of our services.
+    strange = [path for path in left if not re.match(
+        r"/etc/systemd/system/profd\.service\.d$|/run/systemd/|/hostproc|.*profd-e2e", path)]
+    check(done.returncode == 0 and not strange, "purged, nothing is left", strange)

@@ -23,6 +23,10 @@ struct world {
 	size_t n;
 };
 
+/* Of a kernel's names, those that matter. */
+static const char btf[] = "\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_get_current_task_btf\0"
+			  "BPF_FUNC_get_attach_cookie\0BPF_FUNC_task_pt_regs\0BPF_FUNC_loop";
+
 /* A host on which all is well. */
 static int setup(void **state)
 {
@@ -35,7 +39,7 @@ static int setup(void **state)
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
 	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "100000\n");
 	write_text(w->folder.fd, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
-	write_text(w->folder.fd, "kernel/btf/vmlinux", "x");
+	write_file(w->folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
 	w->host = (struct host){.proc_fd = w->folder.fd,
 				.sys_fd = w->folder.fd,
 				.release = "6.12.5",
@@ -128,9 +132,24 @@ static void test_faults(void **state)
 	expect(w, "known faults", CHECK_OK, "no fault");
 	w->host.version = "#1 SMP Debian 6.1.27-1 (2023-05-08)";
 	expect(w, "known faults", CHECK_BAD, "lock up");
-	w->host.release = "5.10.0";
+	w->host.release = "custom";
 	w->host.version = "";
-	expect(w, "kernel", CHECK_WARN, "5.17");
+	expect(w, "kernel", CHECK_WARN, "cannot be determined");
+}
+
+/* What a kernel has counts, whatever its version is: RHEL 9's has BPF of later ones. */
+static void test_bpf(void **state)
+{
+	struct world *w = *state;
+
+	w->host.release = "5.14.0-503.11.1.el9_5.x86_64";
+	expect(w, "BPF", CHECK_OK, "all that profd uses");
+	expect(w, "kernel", CHECK_OK, "5.14.0");
+	w->host.release = "6.12.5";
+	write_file(w->folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf) - sizeof("BPF_FUNC_loop"));
+	expect(w, "BPF", CHECK_WARN, "lacks bpf_loop (5.17)");
+	unlinkat(w->folder.fd, "kernel/btf/vmlinux", 0);
+	expect(w, "BPF", CHECK_WARN, "without BTF");
 }
 
 static void test_what_is_missing(void **state)
@@ -186,8 +205,8 @@ static void test_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all_well),        TEST(test_kernel_versions), TEST(test_faults),
-		TEST(test_what_is_missing), TEST(test_capabilities),
+		TEST(test_all_well), TEST(test_kernel_versions), TEST(test_faults),
+		TEST(test_bpf),      TEST(test_what_is_missing), TEST(test_capabilities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The features of kernels whose BTF the test makes up: names and what is between them. */
+#include "common/bpf_features.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/temp_folder.h"
+
+/* In the order of the enumerations. */
+static const char v5_10[] = "\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_probe_read_user\0"
+			    "BPF_FUNC_get_task_stack\0BPF_FUNC_ringbuf_output";
+static const char v5_15[] = "\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_get_current_task_btf\0"
+			    "BPF_FUNC_get_attach_cookie\0BPF_FUNC_task_pt_regs";
+static const char v5_17[] =
+	"\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_get_current_task_btf\0BPF_FUNC_get_attach_cookie\0"
+	"BPF_FUNC_task_pt_regs\0BPF_FUNC_get_branch_snapshot\0BPF_FUNC_loop";
+
+static void expect(const char *btf, size_t size, const char *missing)
+{
+	char text[BPF_FEATURES_TEXT_MAX];
+
+	bpf_features_list_missing(bpf_features_find((const uint8_t *)btf, size), text);
+	assert_string_equal(text, missing);
+}
+
+static void test_kernels(void **state)
+{
+	(void)state;
+	expect(v5_10, sizeof(v5_10),
+	       "bpf_get_current_task_btf (5.11), attach cookies (5.15), bpf_task_pt_regs (5.15), "
+	       "bpf_loop (5.17)");
+	expect(v5_15, sizeof(v5_15), "bpf_loop (5.17)");
+	expect(v5_17, sizeof(v5_17), "");
+}
+
+/* A name is whole: neither the beginning nor the end of another one, nor cut off. */
+static void test_whole_names(void **state)
+{
+	static const char longer[] = "\0BPF_FUNC_loop_more", tail[] = "\0xBPF_FUNC_loop";
+	static const char whole[] = "\0BPF_FUNC_loop";
+
+	(void)state;
+	assert_int_equal(bpf_features_find((const uint8_t *)longer, sizeof(longer)), 0);
+	assert_int_equal(bpf_features_find((const uint8_t *)tail, sizeof(tail)), 0);
+	assert_int_equal(bpf_features_find((const uint8_t *)whole, sizeof(whole) - 1), 0);
+	assert_int_not_equal(bpf_features_find((const uint8_t *)whole, sizeof(whole)), 0);
+	assert_int_equal(bpf_features_find((const uint8_t *)"", 0), 0);
+}
+
+/* Wherever in a large file the names are, also across the pieces in which it is read. */
+static void test_files(void **state)
+{
+	struct temp_folder folder;
+	char text[BPF_FEATURES_TEXT_MAX];
+
+	(void)state;
+	temp_folder_make(&folder);
+	assert_int_equal(bpf_features_read_missing(folder.fd, text), -ENOENT);
+	for (size_t at = (1 << 16) - sizeof(v5_17) - 2; at < (1 << 16) + 70; at++) {
+		static uint8_t btf[3 << 16];
+
+		memset(btf, 'x', sizeof(btf));
+		memcpy(btf + at, v5_17, sizeof(v5_17));
+		write_file(folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
+		assert_int_equal(bpf_features_read_missing(folder.fd, text), 0);
+		assert_string_equal(text, "");
+	}
+	write_text(folder.fd, "kernel/btf/vmlinux", "");
+	assert_int_equal(bpf_features_read_missing(folder.fd, text), 0);
+	assert_string_not_equal(text, "");
+	temp_folder_remove(&folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_whole_names),
+		cmocka_unit_test(test_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
