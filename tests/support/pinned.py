@@ -46,6 +46,12 @@ def go_cache(release):
     return os.path.join(CACHE, f"go{release}-cache")
 
 
+def go_build(release, *arguments, **environment):
+    """`go build`, without modules."""
+    env = go_environment(GO111MODULE="off", GOFLAGS="", GOCACHE=go_cache(release), **environment)
+    must(go(release), "build", *arguments, env=env)
+
+
 @contextlib.contextmanager
 def lock():
     os.makedirs(CACHE, exist_ok=True)
