@@ -35,7 +35,7 @@ static int join(const struct profile *p, const struct frame *f, const char *func
 		const char *file, char separator, char **ret)
 {
 	cleanup(freep) char *object = node_name_plain(node_name_base(profile_string(p, f->object)));
-	char address[20] = "", line[24] = "";
+	char address[20] = "", line[40] = "";
 	const char *first, *second, *third;
 	bool has_object;
 	int r;
@@ -45,7 +45,9 @@ static int join(const struct profile *p, const struct frame *f, const char *func
 	has_object = !*file && !f->line && !*function && *object;
 	if (f->address)
 		snprintf(address, sizeof(address), "%016" PRIx64, f->address);
-	if (f->line)
+	if (f->line && f->column)
+		snprintf(line, sizeof(line), ":%" PRId64 ":%" PRId32, f->line, f->column);
+	else if (f->line)
 		snprintf(line, sizeof(line), ":%" PRId64, f->line);
 	first = address;
 	second = function;

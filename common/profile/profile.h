@@ -45,6 +45,7 @@ struct profile_function {
 
 struct profile_line {
 	uint32_t function;
+	int32_t column; /* in the line, from 1 on; 0 unknown */
 	int64_t line;
 };
 
@@ -158,6 +159,13 @@ int profile_drop_unused_functions(struct profile *p);
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels,
 		       uint32_t n_labels);
+/*
+ * A new one, whatever there is; profile_add_sample() does not find it. For profiles that stay what
+ * they are: pprof makes equal samples one where it merges profiles, not where it reads one.
+ */
+int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
+			  const int64_t *values, const struct profile_label *labels,
+			  uint32_t n_labels);
 /*
  * After values or labels were changed where they stand: equal samples become one, those of 0 go. 0
  * or negative errno, after which samples are lost.

@@ -116,6 +116,21 @@ static bool add_to_equal(struct profile *p, const struct sample_key *key, const 
 	return true;
 }
 
+int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
+			  const int64_t *values, const struct profile_label *labels,
+			  uint32_t n_labels)
+{
+	const struct sample_key key = {.locations = locations,
+				       .labels = labels,
+				       .n_locations = n_locations,
+				       .n_labels = n_labels};
+	int r = sample_make_room(p, &key);
+
+	if (!r)
+		sample_append(p, &key, values);
+	return r;
+}
+
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels, uint32_t n_labels)
 {

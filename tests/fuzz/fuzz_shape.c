@@ -85,14 +85,14 @@ static void check_stack(const struct shape *s, const struct profile *p, const st
 	size_t n, n_strings = profile_n_strings(p);
 	const struct frame *frames = shape_frames(s, &n);
 
-	assert(stack->n_frames && stack->n_frames <= SHAPE_FRAMES_MAX);
+	assert(stack->n_frames <= SHAPE_FRAMES_MAX);
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
 		assert(stack->frames[i] < n);
 		assert(frames[stack->frames[i]].name < n_strings);
 		assert(frames[stack->frames[i]].filename < n_strings);
 		assert(frames[stack->frames[i]].object < n_strings);
 	}
-	assert(!stack->is_inlined[stack->n_frames - 1]);
+	assert(!stack->n_frames || !stack->is_inlined[stack->n_frames - 1]);
 	for (uint32_t i = 0; i < stack->n_labels; i++)
 		assert(stack->labels[i].key < n_strings && stack->labels[i].str < n_strings);
 }

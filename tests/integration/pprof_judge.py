@@ -5,10 +5,14 @@ import collections
 import difflib
 import os
 import re
-import shutil
 import subprocess
+import sys
 
-PPROF = shutil.which("pprof")  # pinned.py
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import pinned
+
+pinned.use()
+PPROF = os.path.join(pinned.BIN, "pprof")
 # What pprof's prompt has set before each report; a report's own settings come on top. nodecount is
 # said there: at the prompt --text has ten rows.
 UNSET = {
@@ -16,7 +20,8 @@ UNSET = {
     "trim": "true", "drop_negative": "false", "relative_percentages": "false", "focus": "",
     "ignore": "", "hide": "", "show": "", "show_from": "", "prune_from": "", "tagfocus": "",
     "tagignore": "", "tagshow": "", "taghide": "", "tagroot": "", "tagleaf": "", "unit": "minimum",
-    "mean": "false", "divide_by": "1", "noinlines": "false", "call_tree": "false",
+    "mean": "false", "divide_by": "1", "noinlines": "false", "showcolumns": "false",
+    "call_tree": "false",
     "compact_labels": "false", "trim_path": "", "source_path": "",
 }
 
@@ -184,11 +189,43 @@ def costs_of(lines, is_pprof):
     return sorted(f"{key}: {cost}" for key, cost in out.items())
 
 
+# Of the text, and of trees' functions: what a place weighs, and its name.
+ROW = re.compile(r"( *-?(\S+) +\S+%) +(\S+%)( +-?(\S+) +\S+%) +((\| )?(.*?))( \((partial-)?inline\))?$")
+
+
+def spare_order(lines):
+    """Neighbours of one name that weigh the same are in no order: pprof asks whether one name is less
+    than the other, and no more. Of such a group the running sum of the last one counts."""
+    out, group, before = [], [], None
+
+    def end():
+        nonlocal group
+        if group:
+            out.extend(sorted(text for text, _ in group))
+            out.append(f"sum {group[-1][1]}")
+        group = []
+
+    for line in lines:
+        row = ROW.match(line)
+        if not row and not (before and before[7]):
+            end()
+        if not row:
+            out.append(line)
+            continue
+        if group and not (row[8] == before[8] and (row[2] == before[2] or row[5] == before[5])):
+            end()
+        group.append((row[1] + row[4] + " " + row[6] + (row[9] or ""), row[3]))
+        before = row
+    end()
+    return out
+
+
 def normal(lines, view):
     """What says the same: numbers of locations that filters have made unused, and the order of what
     is opposite, which pprof leaves to chance."""
     if view == "raw":
         return spell_out(lines)
+    lines = spare_order(lines)
     return sorted(lines) if view in ("tree", "peek", "tags") else lines
 
 

@@ -57,11 +57,12 @@ class Wild:
                                    rng.choice(self.files), rng.choice([0, 0, 0, 3, 40])))
         lined = rng.choice([0, .5, .9, 1, 1])
         self.locations = []
+        columns = rng.choice([[0], [0], [0, 1, 12], [5, 80, 400, 1 << 20]])
         for i in range(rng.choice([3, 20, 60, 200])):
             mapping = rng.randrange(len(self.mappings) + 1)
             n = rng.choice([0, 1, 1, 1, 1, 2, 2, 3, 5]) if rng.random() < lined else 0
             lines = [(rng.randrange(len(self.functions)) + 1, rng.choice(
-                [0, 1, 7, 8, rng.randrange(1, 500)])) for _ in range(n)]
+                [0, 1, 7, 8, rng.randrange(1, 500)]), rng.choice(columns)) for _ in range(n)]
             address = 0x100000 * mapping + 0x400 + rng.choice([4, 4, 1]) * i
             # pprof moves the address 0 with its mapping when that is one with another one.
             if rng.random() < .1 and (not mapping or len(self.mappings) == 1):
@@ -85,7 +86,8 @@ class Wild:
         self.period = rng.choice([None, ("cpu", "nanoseconds", 10 ** 7), ("heap", "bytes", 524288),
                                   ("cpu", "nanoseconds", 0)])
         self.sums = []
-        self.comments = rng.choice([[], [], ["# one"], ["second", "a\u00fc", "second"]])
+        self.doc_url = rng.choice(["", "", "https://example.com/a?b=c#d", "not a URL"])
+        self.comments = rng.choice([[], [], ["# one"], ["second", "a\u00fc"]])
 
     def labels(self, rng, text):
         out, seen = [], set()
@@ -136,6 +138,8 @@ class Wild:
         body += b"".join(part(13, text(c)) for c in self.comments)
         if self.default:
             body += part(14, text(self.default))
+        if self.doc_url:
+            body += part(15, text(self.doc_url))
         strings = b"".join(part(6, t.encode()) for t in text.all)
         return gzip.compress(body + strings, 1)
 
@@ -186,6 +190,7 @@ def settings(rng, wild):
         sometimes(rate if wild.labelled else .01, name, rng.choice(choice))
     sometimes(.6, "granularity", rng.choice(["filefunctions", "lines", "files", "addresses"]))
     sometimes(.2, "noinlines", "true")
+    sometimes(.2, "showcolumns", "true")
     sometimes(.3, "sort", "cum")
     sometimes(.3, "trim", "false")
     sometimes(.3, "nodecount", str(rng.choice([0, 1, 2, 3, 5, 12, 1000])))
