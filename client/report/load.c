@@ -183,12 +183,26 @@ static int hold_alone(struct gathering *g, struct source *source, struct profile
 	return LOAD_E_OK;
 }
 
+/* What adds up to nothing is gone from several, as in pprof. */
+static int finish(struct merge *m, struct profile **ret)
+{
+	int r = merge_finish(m);
+
+	if (!r)
+		r = profile_drop_zeroes(merge_profile(m));
+	if (!r)
+		*ret = merge_take(m);
+	return r;
+}
+
 static int merge_all(struct gathering *g, struct sources *sources, enum merge_windows windows,
 		     struct profile **ret)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
 	int r = merge_new(&m, windows);
 
+	if (!r)
+		merge_take_common(m);
 	g->merge = m;
 	for (size_t i = 0; i < sources->n && !r; i++)
 		r = gather_file(g, &sources->all[i]);
@@ -200,10 +214,7 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 	if (!merge_profile(m))
 		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
 				      sources->n ? sources->all[0].path : "");
-	r = merge_finish(m);
-	if (!r)
-		*ret = merge_take(m);
-	return r;
+	return finish(m, ret);
 }
 
 static int gather(struct gathering *g, struct sources *sources, struct profile **ret)
@@ -269,7 +280,10 @@ static int oppose(struct profile *p, struct profile *base, const struct report_i
 		  struct profile_message *message)
 {
 	double of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
-	int r = join(p, base, of_p, of_base, message);
+	int r = compare_types_share(p, base, message);
+
+	if (!r)
+		r = join(p, base, of_p, of_base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
@@ -301,9 +315,8 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	profile_free(l->profile);
-	r = merge_finish(m);
-	l->profile = merge_take(m);
-	return r;
+	l->profile = NULL;
+	return finish(m, &l->profile);
 }
 
 static struct binaries_options binaries_of(const struct load *l)

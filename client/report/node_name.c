@@ -99,7 +99,15 @@ static void drop_version(char *name)
 	}
 }
 
-/* Go: behind the last folder of the package's path. NULL: there is none. */
+/* Whether it is "package.function", whatever these are. */
+static bool is_go_function(const char *name)
+{
+	size_t n = strcspn(name, ".");
+
+	return n && name[n] && name[n + 1];
+}
+
+/* Go: behind the last directory of the package's path. NULL: there is none. */
 static const char *shorten_go(const char *name)
 {
 	const char *rest = NULL;
@@ -107,7 +115,8 @@ static const char *shorten_go(const char *name)
 	for (size_t n = word_length(name, "-."); n && name[n] == '/' && name[n + 1];
 	     n = word_length(name, "-.")) {
 		name += n + 1;
-		rest = name;
+		if (is_go_function(name))
+			rest = name;
 	}
 	return rest;
 }

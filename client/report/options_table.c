@@ -171,7 +171,7 @@ const struct report_option report_options_all[] = {
 	      "                           demangle=none|full|templates; colons between several",
 	      NULL),
 	INPUT(REPORT_OPTION_TEXT, "buildid", NULL, REPORT_GROUP_SOURCES, buildid, "ID",
-	      "the program's build id, instead of the profile's", NULL),
+	      "the program's build id, where the profile has none", NULL),
 	INPUT(REPORT_OPTION_LIST, "add_lib", NULL, REPORT_GROUP_SOURCES, libraries, "FILE",
 	      "look here for the library of that name", NULL),
 	INPUT(REPORT_OPTION_TEXT, "lib_prefix", NULL, REPORT_GROUP_SOURCES, lib_prefix, "DIRS",

@@ -107,6 +107,11 @@ static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t 
 	return r;
 }
 
+void merge_take_common(struct merge *m)
+{
+	m->takes_common = true;
+}
+
 static bool is_in_order(const struct profile_label *labels, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++)
@@ -225,10 +230,11 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 		uint32_t n_chain, n_labels;
 		int r;
 
-		for (uint32_t j = 0; j < from->n_sample_types; j++)
+		for (uint32_t j = 0; j < m->p->n_sample_types; j++)
 			values[j] = compare_scaled(
-				from->sample_values[i * from->n_sample_types + j], m->ratios[j]);
-		if (is_zero(values, from->n_sample_types) || !wants(m, s))
+				from->sample_values[i * from->n_sample_types + m->from_types[j]],
+				m->ratios[j]);
+		if (is_zero(values, m->p->n_sample_types) || !wants(m, s))
 			continue;
 		r = take_chain(m, s, &n_chain);
 		if (!r)

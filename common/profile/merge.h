@@ -53,6 +53,12 @@ void merge_free(struct merge *m);
 DEFINE_CLEANUP(struct merge *, merge_free)
 
 /*
+ * Profiles need not have the same types of values from now on: those that not all of them have are
+ * left out, as in pprof. MERGE_E_MISMATCH is that there are no others.
+ */
+void merge_take_common(struct merge *m);
+
+/*
  * Adds what @select (NULL: everything) takes of @from; what is there already changes its units if
  * need be. On MERGE_E_MISMATCH nothing is added;
  * MERGE_E_NOTHING is none of its outcomes. *ret_samples (may be NULL): the first value of what was

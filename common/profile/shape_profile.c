@@ -195,7 +195,8 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 		r = take_labels(to, stack);
 	if (r)
 		return r;
-	return profile_add_sample(to->p, to->chain, n, stack->values, to->labels, stack->n_labels);
+	return profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
+				     stack->n_labels);
 }
 
 /* --- the profile itself ----------------------------------------------------------------------- */

@@ -193,9 +193,11 @@ def costs_of(lines, is_pprof):
 ROW = re.compile(r"( *-?(\S+) +\S+%) +(\S+%)( +-?(\S+) +\S+%) +((\| )?(.*?))( \((partial-)?inline\))?$")
 
 
-def spare_order(lines):
+def spare_order(lines, settings):
     """Neighbours of one name that weigh the same are in no order: pprof asks whether one name is less
-    than the other, and no more. Of such a group the running sum of the last one counts."""
+    than the other, and no more. Of such a group the running sum of the last one counts. Means are
+    ordered by what they are means of."""
+    column = 8 if "mean" in settings else 5 if settings.get("sort") == "cum" else 2
     out, group, before = [], [], None
 
     def end():
@@ -212,7 +214,7 @@ def spare_order(lines):
         if not row:
             out.append(line)
             continue
-        if group and not (row[8] == before[8] and (row[2] == before[2] or row[5] == before[5])):
+        if group and (row[8], row[column]) != (before[8], before[column]):
             end()
         group.append((row[1] + row[4] + " " + row[6] + (row[9] or ""), row[3]))
         before = row
@@ -220,12 +222,12 @@ def spare_order(lines):
     return out
 
 
-def normal(lines, view):
+def normal(lines, view, settings=()):
     """What says the same: numbers of locations that filters have made unused, and the order of what
     is opposite, which pprof leaves to chance."""
     if view == "raw":
         return spell_out(lines)
-    lines = spare_order(lines)
+    lines = spare_order(lines, dict(settings))
     return sorted(lines) if view in ("tree", "peek", "tags") else lines
 
 
@@ -235,8 +237,28 @@ def differ(theirs, ours):
     return " / ".join(diff[:4])
 
 
-def compare(theirs, ours, view):
-    """None, or in what the two differ; of two that are not the same, what says the same is."""
+def is_redundant(line, graph):
+    """Whether it is a dotted arrow, and others of the graph lead the same way: of several such ways
+    one is enough, and which one depends on the order of what weighs the same."""
+    dotted, _, arrow = line.rpartition("dotted ")
+    if dotted or not line.startswith("dotted "):
+        return False
+    calls = [other.removeprefix("dotted ").rpartition(": ")[0].split(" -> ") for other in graph
+             if " -> " in other]
+    (source, target), seen, left = arrow.rpartition(": ")[0].split(" -> "), set(), []
+    left.append(source)
+    while left:
+        at = left.pop()
+        new = {call[1] for call in calls if call[0] == at} - seen
+        seen |= new
+        left += new
+    return target in seen
+
+
+def compare(theirs, ours, one):
+    """None, or in what the two of the Report @one differ; of two that are not the same, what says
+    the same is."""
+    view = one.view
     if theirs == ours:
         return None
     theirs, ours = lines_of(theirs), lines_of(ours)
@@ -248,8 +270,9 @@ def compare(theirs, ours, view):
         # An arrow that passes over boxes in some stacks, and is a call in others, pprof takes away
         # where there is another way. Here calls stay, as in google-pprof's graphs.
         theirs, ours = collections.Counter(graph_of(theirs)), collections.Counter(graph_of(ours))
-        missing = sorted((theirs - ours).elements())
+        missing = [line for line in sorted((theirs - ours).elements())
+                   if not is_redundant(line, ours)]
         more = [line for line in sorted((ours - theirs).elements())
                 if not line.startswith("dotted ")]
         return f"missing {missing[:3]}, more {more[:3]}" if missing or more else None
-    return differ(normal(theirs, view), normal(ours, view)) or None
+    return differ(*(normal(lines, view, one.settings) for lines in (theirs, ours))) or None

@@ -17,7 +17,7 @@ NAMES = ["main", "run", "work", "alloc", "a", "b", "c", "d", "loop", "", "parse"
          "tcmalloc::New(unsigned long)", "std::vector<int, std::allocator<int> >::push_back(int&&)",
          "operator new(unsigned long)", "(anonymous namespace)::helper(char const*)",
          "shop::bag::operator()(int) const", "a::b<c::d>::~b()", "runtime.mallocgc", "main.func1",
-         "github.com/x/y.(*T).Do", "github.com/x/y.Map[...].Get", "java.lang.Thread.run",
+         "github.com/x/y.(*T).Do", "github.com/x/y.Map[...].Get", "github.com/x/y/z", "x.org/a.b/c", "java.lang.Thread.run",
          "com.example.App$Inner.lambda$main$0", ".dotted(long)", "name with blanks", "x\"quoted\"",
          "back\\slash", "caf\u00e9::\u00fcber", "operator<<", "f(a, b)", "[unknown]", "<unknown>",
          "_ZN3foo3barEv", "0x1234", "%s%d", "-minus", "tab\tinside", "@plt", "very." + "long" * 40]
@@ -43,6 +43,7 @@ class Wild:
 
     def __init__(self, rng):
         self.types = rng.sample(TYPES, rng.choice([1, 2, 2, 3, 5]))
+        self.n_types = len(self.types)  # that a report of its profiles can be of
         self.names = rng.sample(NAMES, rng.choice([3, 8, 20, len(NAMES)]))
         self.files = rng.sample(FILES, rng.choice([1, 4, len(FILES)]))
         self.mappings = []
@@ -102,18 +103,21 @@ class Wild:
                 out.append(message(text(key), text(value)))
         return out
 
-    def encode(self, rng, n_samples):
-        """One profile, gzip'ed. What its values add up to is in sums afterwards."""
+    def encode(self, rng, n_samples, types=None):
+        """One profile, gzip'ed, of all types or those with these numbers, in their order. What its
+        values add up to is in sums afterwards."""
+        types = range(len(self.types)) if types is None else types
         self.sums = [0] * len(self.types)
         text, body = Strings(), b""
-        for name, unit in self.types:
+        for i in types:
+            name, unit = self.types[i]
             body += part(1, message(text(name), text(unit)))
         for _ in range(n_samples):
             chain = [rng.randrange(len(self.locations)) + 1 for _ in range(rng.choice(self.depths))]
             if chain and rng.random() < self.recursive:
                 chain += chain[:rng.randrange(1, 4)] * rng.choice([1, 3])
             sample = b"".join(part(1, location) for location in chain)
-            for i in range(len(self.types)):
+            for i in types:
                 value = rng.choice(self.sizes) * rng.choice([1, 1, 3])
                 value = -value if rng.random() < self.negative else value
                 self.sums[i] += value
@@ -199,12 +203,12 @@ def settings(rng, wild):
     sometimes(.1, "drop_negative", "true")
     sometimes(.2, "relative_percentages", "true")
     sometimes(.2, "unit", rng.choice(["ms", "s", "mb", "auto", "kb", "count", "us", "hrs", "parsec",
-                                      "ns", "GCU", "b"]))
+                                      "ns", "GCU", "b", "\u03bcs", "MicroSeconds"]))
     sometimes(.1, "mean", "true")
     sometimes(.1, "divide_by", str(rng.choice([2, 3, .5, 1000, 10])))
     sometimes(.15, "compact_labels", "true")
     sometimes(.1, "call_tree", "true")
     sometimes(.1, "trim_path", rng.choice(["/src", "/src/app:/home/u", "/x"]))
     sometimes(.05, "source_path", rng.choice(["/x/app", "/y/lib:/x"]))
-    out["sample_index"] = str(rng.randrange(len(wild.types)))
+    out["sample_index"] = str(rng.randrange(wild.n_types))
     return out
