@@ -120,6 +120,7 @@ static struct profile *join(const struct settings *o, struct profile *source, st
 	if (merge_add(m, source, NULL, NULL, &message) || merge_add(m, base, NULL, NULL, &message))
 		fail("merge", message.text);
 	check(merge_finish(m), "merge");
+	check(profile_drop_zeroes(merge_profile(m)), "zeroes");
 	p = merge_take(m);
 	merge_free(m);
 	profile_free(types);
