@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""go tool pprof as a judge of what `profctl report` prints: many reports of one profile from one
-process, and what of the two outputs is compared."""
+"""google/pprof's head as the reference for what `profctl report` prints: many reports of one
+profile from one process, and what of the two outputs is compared."""
 import collections
 import difflib
 import os
