@@ -184,6 +184,18 @@ static bool find_by_id(struct search *s, const char *folder)
 	return found;
 }
 
+/* Debug information of a file at its path, where GDB looks for it (its manual, "Separate Debug
+ * Files"). */
+static bool find_debug(struct search *s, const char *folder)
+{
+	const char *base = base_of(s->path);
+	int n_dir = (int)(base - s->path); /* with the slash */
+
+	return is_there(s, "%s%s.debug", folder, s->path) ||
+	       is_there(s, "%s%.*s.debug/%s.debug", folder, n_dir, s->path, base) ||
+	       is_there(s, "%s/usr/lib/debug%.*s%s.debug", folder, n_dir, s->path, base);
+}
+
 /* The places below @folder where pprof looks: by build id, by name, by path. */
 static bool find_below(struct search *s, const char *folder)
 {
@@ -196,9 +208,13 @@ static bool find_below(struct search *s, const char *folder)
 		return true;
 	if (has_id && *s->path == '/' && is_there(s, "%s%s/%s", folder, s->path, s->build_id))
 		return true;
+	/* As debuggers have it, below /usr/lib/debug/.build-id. */
+	if (has_id && strlen(s->build_id) > 2 &&
+	    is_there(s, "%s/%.2s/%s.debug", folder, s->build_id, s->build_id + 2))
+		return true;
 	if (*base && is_there(s, "%s/%s", folder, base))
 		return true;
-	return *s->path == '/' && is_there(s, "%s%s", folder, s->path);
+	return *s->path == '/' && (is_there(s, "%s%s", folder, s->path) || find_debug(s, folder));
 }
 
 /* Of the @list of folders, with @separator between them. */
@@ -280,7 +296,8 @@ static int set_program(struct work *w)
 	}
 	if (!r && program)
 		r = set_path(w, 0, program);
-	if (!r && *build_id)
+	/* One that is known is right more often than who overrides it. */
+	if (!r && *build_id && !p->mappings[0].build_id)
 		r = profile_add_text(p, build_id, &p->mappings[0].build_id);
 	return r;
 }

@@ -200,7 +200,7 @@ static const char *module_of(const struct flame_numbers *n, const struct view_in
 /* Frames, and then the texts that they name by number. */
 static int write_frames(struct flame_numbers *n, const struct view_input *input, FILE *out)
 {
-	bool by_line = false;
+	bool by_line = false, by_column = false;
 	int r;
 
 	fputs("\"frames\":{", out);
@@ -216,8 +216,13 @@ static int write_frames(struct flame_numbers *n, const struct view_input *input,
 		int64_t line = input->frames[n->frames[i]].line;
 
 		by_line |= line != 0;
+		by_column |= input->frames[n->frames[i]].column != 0;
 		fprintf(out, "%s%" PRId64, i ? "," : "", line);
 	}
+	if (by_column)
+		fputs("],\"column\":[", out);
+	for (size_t i = 0; by_column && i < n->n_frames; i++)
+		fprintf(out, "%s%" PRId32, i ? "," : "", input->frames[n->frames[i]].column);
 	fprintf(out, "]},\n\"by_line\":%s,\n\"strings\":[", by_line ? "true" : "false");
 	for (uint32_t i = 0; i < profile_n_strings(n->texts); i++) {
 		fputs(i ? "," : "", out);

@@ -122,6 +122,7 @@ static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
 	info.name = frame->name;
 	info.filename = frame->filename;
 	info.line = frame->line;
+	info.column = frame->column;
 	info.address = frame->address;
 	if (g->options.tells_objects || !frame->name) {
 		info.object = frame->object;

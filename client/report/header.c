@@ -133,8 +133,7 @@ static void put_time(FILE *out, int64_t time_ns)
 	struct tm tm;
 	char text[64];
 
-	if (localtime_r(&seconds, &tm) &&
-	    strftime(text, sizeof(text), "%b %-d, %Y at %-I:%M%P (%Z)", &tm))
+	if (localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %Z", &tm))
 		fprintf(out, "Time: %s\n", text);
 }
 
@@ -175,6 +174,8 @@ int header_of_profile(FILE *out, const struct view_input *input, const struct va
 			put_line(out, "", profile_string(p, p->comments[i]));
 	if (p->sample_types[input->type].type)
 		put_line(out, "Type: ", values_type(input, type, sizeof(type)));
+	if (p->doc_url)
+		put_line(out, "Doc: ", profile_string(p, p->doc_url));
 	if (p->time_ns)
 		put_time(out, p->time_ns);
 	put_total(out, input, values);

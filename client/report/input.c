@@ -186,6 +186,25 @@ int input_next(struct input *in, bool *ret_any, struct profile_message *message)
 	return INPUT_E_OK;
 }
 
+int input_hold(struct input *in, struct profile **ret, struct profile_message *message)
+{
+	bool done;
+	size_t n = 1;
+	int r = 0;
+
+	if (in->reader) {
+		profile_clear_samples(input_profile(in));
+		while (!r && n)
+			r = feed(in, &n, message);
+		if (!r)
+			r = outcome(pprof_reader_end(in->reader, &done, message));
+	}
+	if (r)
+		return r;
+	*ret = in->reader ? pprof_reader_take(in->reader) : steal_ptr(&in->profile);
+	return INPUT_E_OK;
+}
+
 int input_rewind(struct input *in)
 {
 	in->is_told = false;

@@ -43,6 +43,11 @@ enum any_format input_format(const struct input *in);
 bool input_is_stream(const struct input *in);
 /* The next samples instead of those before; *ret_any false: there are no more. As input_open(). */
 int input_next(struct input *in, bool *ret_any, struct profile_message *message);
+/*
+ * All samples at once; the profile is the caller's, and the input has none any more. As
+ * input_open().
+ */
+int input_hold(struct input *in, struct profile **ret, struct profile_message *message);
 /* Begins with the first samples again. */
 int input_rewind(struct input *in);
 

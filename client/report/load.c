@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything goes through a merge, a single file as well: that drops what no sample refers to, and
- * makes equal samples one, as pprof does. Of a stream, the merged samples of each batch are told
- * and forgotten; what they refer to stays, so that indices hold from one time through the file to
- * the next. Where the merge of a stream would hold the same once more, the stream's own profile
- * stands for it.
+ * Several files are merged: that drops what no sample refers to, and makes equal samples one. One
+ * file alone stays what it is, and so does the only base, until the two are merged. All this is as
+ * pprof has it. Of a stream, the samples of each batch are told and forgotten; what they refer to
+ * stays, so that indices hold from one time through the file to the next.
  */
 #include "client/report/load.h"
 
@@ -42,7 +41,6 @@ struct load {
 
 	/* A stream. */
 	struct input *input;
-	struct merge *merge;     /* NULL: it would change nothing */
 	char *path;              /* for messages */
 	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
 
@@ -55,7 +53,6 @@ void load_free(struct load *l)
 {
 	if (!l)
 		return;
-	merge_free(l->merge); /* borrows the input */
 	input_free(l->input);
 	free(l->path);
 	profile_free(l->profile);
@@ -163,13 +160,49 @@ static int gather_file(struct gathering *g, struct source *source)
 	return LOAD_E_OK;
 }
 
-/* *ret is finished. */
-static int gather(struct gathering *g, struct sources *sources, enum merge_windows windows,
-		  struct merge **ret)
+/* A file that nothing is merged with. */
+static int hold_alone(struct gathering *g, struct source *source, struct profile **ret)
+{
+	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
+	cleanup(profile_freep) struct profile *p = NULL;
+	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
+
+	if (!r)
+		r = remote_names_note(g->l->names, in, source);
+	if (!r)
+		r = outcome(input_hold(in, &p, g->message));
+	if (!r)
+		r = merge_alone(p);
+	reading_file_end(&g->l->reading);
+	reading_end(&g->l->reading);
+	if (r)
+		return name_path(g->message, source->path, r);
+	g->n = 1;
+	g->n_legacy = input_format(in) == ANY_CPUPROFILE;
+	*ret = steal_ptr(&p);
+	return LOAD_E_OK;
+}
+
+/* What adds up to nothing is gone from several, as in pprof. */
+static int finish(struct merge *m, struct profile **ret)
+{
+	int r = merge_finish(m);
+
+	if (!r)
+		r = profile_drop_zeroes(merge_profile(m));
+	if (!r)
+		*ret = merge_take(m);
+	return r;
+}
+
+static int merge_all(struct gathering *g, struct sources *sources, enum merge_windows windows,
+		     struct profile **ret)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
 	int r = merge_new(&m, windows);
 
+	if (!r)
+		merge_take_common(m);
 	g->merge = m;
 	for (size_t i = 0; i < sources->n && !r; i++)
 		r = gather_file(g, &sources->all[i]);
@@ -181,10 +214,16 @@ static int gather(struct gathering *g, struct sources *sources, enum merge_windo
 	if (!merge_profile(m))
 		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
 				      sources->n ? sources->all[0].path : "");
-	r = merge_finish(m);
-	if (!r)
-		*ret = steal_ptr(&m);
-	return r;
+	return finish(m, ret);
+}
+
+static int gather(struct gathering *g, struct sources *sources, struct profile **ret)
+{
+	bool is_service = *g->l->options.inputs->service && sources == &g->l->sources;
+
+	if (sources->n == 1 && !sources->all[0].is_found && !is_service)
+		return hold_alone(g, &sources->all[0], ret);
+	return merge_all(g, sources, is_service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT, ret);
 }
 
 /* --- held ------------------------------------------------------------------------------------- */
@@ -192,16 +231,14 @@ static int gather(struct gathering *g, struct sources *sources, enum merge_windo
 static int load_bases(struct load *l, struct profile **ret, struct profile_message *message)
 {
 	struct gathering g = {.l = l, .message = message};
-	cleanup(merge_freep) struct merge *m = NULL;
 	int r;
 
 	reading_begin(&l->reading, &l->bases, l->options.progress, l->options.context);
-	r = gather(&g, &l->bases, MERGE_WINDOWS_KEPT, &m);
+	r = gather(&g, &l->bases, ret);
 	if (r)
 		return r;
 	l->is_legacy &= g.n_legacy == g.n;
 	l->n_files += g.n;
-	*ret = merge_take(m);
 	return LOAD_E_OK;
 }
 
@@ -243,7 +280,10 @@ static int oppose(struct profile *p, struct profile *base, const struct report_i
 		  struct profile_message *message)
 {
 	double of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
-	int r = join(p, base, of_p, of_base, message);
+	int r = compare_types_share(p, base, message);
+
+	if (!r)
+		r = join(p, base, of_p, of_base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
@@ -257,21 +297,26 @@ static int oppose(struct profile *p, struct profile *base, const struct report_i
 	return in->is_diff ? compare_label_base(base) : 0;
 }
 
-/* @m is finished, before and after it. */
-static int subtract_bases(struct load *l, struct merge *m, struct profile_message *message)
+/* What becomes of l->profile. */
+static int subtract_bases(struct load *l, struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *base = NULL;
+	cleanup(merge_freep) struct merge *m = NULL;
 	int r = load_bases(l, &base, message);
 
 	if (!r)
-		r = oppose(merge_profile(m), base, l->options.inputs, message);
+		r = oppose(l->profile, base, l->options.inputs, message);
 	if (!r)
-		r = merge_again(m);
+		r = merge_new(&m, MERGE_WINDOWS_KEPT);
+	if (!r)
+		r = merge_add(m, l->profile, NULL, NULL, message);
 	if (!r)
 		r = merge_add(m, base, NULL, NULL, message);
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
-	return merge_finish(m);
+	profile_free(l->profile);
+	l->profile = NULL;
+	return finish(m, &l->profile);
 }
 
 static struct binaries_options binaries_of(const struct load *l)
@@ -313,19 +358,15 @@ static int hold(struct load *l, struct input *opened, struct profile_message *me
 			      .message = message,
 			      .range = {.since_ns = l->options.since_ns,
 					.until_ns = l->options.until_ns}};
-	cleanup(merge_freep) struct merge *m = NULL;
-	int r = gather(&g, &l->sources, *in->service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT,
-		       &m);
+	int r = gather(&g, &l->sources, &l->profile);
 
 	input_free(g.opened);
 	l->n_files = g.n;
 	l->is_legacy = g.n_legacy == g.n;
 	if (!r && in->n_bases)
-		r = subtract_bases(l, m, message);
-	if (r)
-		return r;
-	l->profile = merge_take(m);
-	r = remote_names_look_up(l->names, l->profile);
+		r = subtract_bases(l, message);
+	if (!r)
+		r = remote_names_look_up(l->names, l->profile);
 	if (!r)
 		r = binaries_name(l->profile, &binaries);
 	if (!r)
@@ -374,78 +415,31 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 	return LOAD_E_OK;
 }
 
-/* Which value is shown has to be known before the end, where the merge takes the rest over. */
-static int take_default(struct load *l)
-{
-	const struct profile *from = input_profile(l->input);
-	struct profile *to = merge_profile(l->merge);
-
-	return profile_add_text(to, profile_string(from, from->default_sample_type),
-				&to->default_sample_type);
-}
-
-static int begin_stream(struct load *l, struct profile_message *message)
-{
-	int r = l->merge ? merge_begin(l->merge, input_profile(l->input), NULL, message) : 0;
-
-	if (r)
-		return r < 0 ? r : LOAD_E_BAD;
-	l->is_begun = true;
-	r = input_rewind(l->input);
-	return r || l->is_known || !l->merge ? r : take_default(l);
-}
-
-static int end_stream(struct load *l)
-{
-	int r = 0;
-
-	l->is_begun = false;
-	if (!l->merge)
-		return LOAD_E_OK;
-	if (l->is_known) {
-		merge_drop(l->merge);
-		return LOAD_E_OK;
-	}
-	l->is_known = true;
-	reading_file_end(&l->reading);
-	reading_end(&l->reading);
-	r = merge_end(l->merge);
-	return r ? r : merge_finish(l->merge);
-}
-
 static int next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
 {
-	struct profile *p = load_profile(l);
-	int r = 0;
+	int r = l->is_begun ? LOAD_E_OK : input_rewind(l->input);
 
-	if (!l->is_begun)
-		r = begin_stream(l, message);
-	if (r)
-		return r;
-	profile_clear_samples(p);
-	do {
+	l->is_begun = true;
+	if (!r)
 		r = name_path(message, l->path, outcome(input_next(l->input, ret_any, message)));
-		if (!r && *ret_any && l->merge)
-			r = merge_samples(l->merge, 0, SIZE_MAX, NULL);
-	} while (!r && *ret_any && !p->n_samples);
-	return r || *ret_any ? r : end_stream(l);
+	if (r || *ret_any)
+		return r;
+	l->is_begun = false;
+	if (!l->is_known)
+		reading_file_end(&l->reading);
+	if (!l->is_known)
+		reading_end(&l->reading);
+	l->is_known = true;
+	return LOAD_E_OK;
 }
 
 /* So that there is a profile. Takes @input. */
-static int new_stream(struct load *l, const char *path, struct input *input,
-		      struct profile_message *message)
+static int new_stream(struct load *l, const char *path, struct input *input)
 {
-	bool is_alone = false;
-	int r = merge_alone(input_profile(input), &is_alone);
-
 	l->input = input;
 	l->n_files = 1;
 	l->path = strdup(path);
-	if (!l->path)
-		return error_origin(-ENOMEM);
-	if (!r && !is_alone)
-		r = merge_new(&l->merge, MERGE_WINDOWS_KEPT);
-	return r ? r : begin_stream(l, message);
+	return l->path ? merge_alone(input_profile(input)) : error_origin(-ENOMEM);
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -526,6 +520,14 @@ static int fetch(struct load *l, struct profile_message *message)
 	return r == REMOTE_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
 }
 
+/* What the options change about what the profile says of itself. */
+static int change(struct profile *p, const struct report_inputs *in)
+{
+	if (in->all_frames)
+		p->drop_frames = p->keep_frames = 0;
+	return *in->comment ? profile_add_comment(p, in->comment) : 0;
+}
+
 int load_new(struct load **ret, const struct load_options *options, struct profile_message *message)
 {
 	cleanup(load_freep) struct load *l = calloc(1, sizeof(*l));
@@ -544,10 +546,11 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
 	if (!r && is_stream)
-		r = name_path(message, l->sources.all[0].path,
-			      new_stream(l, l->sources.all[0].path, steal_ptr(&input), message));
+		r = new_stream(l, l->sources.all[0].path, steal_ptr(&input));
 	else if (!r)
 		r = hold(l, steal_ptr(&input), message);
+	if (!r)
+		r = change(load_profile(l), options->inputs);
 	l->options.inputs = NULL; /* the caller's */
 	l->program = NULL;
 	if (r) {
@@ -560,9 +563,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 
 struct profile *load_profile(struct load *l)
 {
-	if (!l->input)
-		return l->profile;
-	return l->merge ? merge_profile(l->merge) : input_profile(l->input);
+	return l->input ? input_profile(l->input) : l->profile;
 }
 
 bool load_is_legacy(const struct load *l)

@@ -20,8 +20,10 @@ struct maker {
 	bool addresses; /* the profile as it is, but for the filters */
 	bool objects;   /* tells files and modules, whatever the granularity */
 	bool held;      /* all samples at once */
+	bool frameless; /* samples that have no frames as well */
 	bool units;     /* prints labels' numbers */
 	bool lines;     /* tells lines, whatever the granularity */
+	bool inlined;   /* inlined functions, whatever the user asked for */
 	bool outermost; /* no inlined functions: what is inlined lies at the same address */
 	bool adds_up;   /* what a function calls is part of it, which means are not */
 };

@@ -35,7 +35,7 @@ static int join(const struct profile *p, const struct frame *f, const char *func
 		const char *file, char separator, char **ret)
 {
 	cleanup(freep) char *object = node_name_plain(node_name_base(profile_string(p, f->object)));
-	char address[20] = "", line[24] = "";
+	char address[20] = "", line[40] = "";
 	const char *first, *second, *third;
 	bool has_object;
 	int r;
@@ -45,7 +45,9 @@ static int join(const struct profile *p, const struct frame *f, const char *func
 	has_object = !*file && !f->line && !*function && *object;
 	if (f->address)
 		snprintf(address, sizeof(address), "%016" PRIx64, f->address);
-	if (f->line)
+	if (f->line && f->column)
+		snprintf(line, sizeof(line), ":%" PRId64 ":%" PRId32, f->line, f->column);
+	else if (f->line)
 		snprintf(line, sizeof(line), ":%" PRId64, f->line);
 	first = address;
 	second = function;
@@ -97,7 +99,15 @@ static void drop_version(char *name)
 	}
 }
 
-/* Go: behind the last folder of the package's path. NULL: there is none. */
+/* Whether it is "package.function", whatever these are. */
+static bool is_go_function(const char *name)
+{
+	size_t n = strcspn(name, ".");
+
+	return n && name[n] && name[n + 1];
+}
+
+/* Go: behind the last directory of the package's path. NULL: there is none. */
 static const char *shorten_go(const char *name)
 {
 	const char *rest = NULL;
@@ -105,7 +115,8 @@ static const char *shorten_go(const char *name)
 	for (size_t n = word_length(name, "-."); n && name[n] == '/' && name[n + 1];
 	     n = word_length(name, "-.")) {
 		name += n + 1;
-		rest = name;
+		if (is_go_function(name))
+			rest = name;
 	}
 	return rest;
 }

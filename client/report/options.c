@@ -373,6 +373,7 @@ static const char *find_others(const char *name, size_t length)
 		/* pprof */
 		{"eog", "--web"},
 		{"evince", "--web"},
+		{"topproto", "--proto"},
 		/* google-pprof */
 		{"stacks", "--traces"},
 		{"show_bytes", "--unit=B"},
@@ -391,7 +392,8 @@ static int refuse_word(struct line *l, const char *word, const char *name, size_
 	const char *like = find_like(name, length), *ours = find_others(name, length);
 	int shown = (int)(name - word) + (int)length;
 
-	if (length == 4 && memcmp(name, "http", 4) == 0)
+	if ((length == 4 && memcmp(name, "http", 4) == 0) ||
+	    (length == 10 && memcmp(name, "no_browser", 10) == 0))
 		return BAD(l->message, "no page is served: --flame -o FILE.html writes one");
 	if (ours)
 		return BAD(l->message, "unknown option %.*s (%s?)", shown, word, ours);

@@ -52,7 +52,7 @@ struct report_options {
 	const char *output;
 
 	int granularity; /* enum shape_granularity */
-	bool noinlines, call_tree, compact_labels, intel_syntax;
+	bool noinlines, showcolumns, call_tree, compact_labels, intel_syntax;
 
 	int cum; /* ordered by cumulative values, else by flat ones */
 	int64_t nodecount, maxdegree;
@@ -78,8 +78,8 @@ struct report_inputs {
 	const char **libraries; /* --add_lib */
 	size_t n_libraries;
 	bool is_diff; /* the bases are those of --diff_base */
-	bool normalize, auto_signal_frames, interactive;
-	const char *symbolize, *buildid, *lib_prefix, *tools;
+	bool normalize, auto_signal_frames, interactive, all_frames;
+	const char *symbolize, *buildid, *lib_prefix, *tools, *comment;
 	int64_t seconds, timeout; /* of what is fetched; 0: as usual */
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *service, *since, *until, *store;

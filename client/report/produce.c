@@ -144,7 +144,8 @@ static int make_shape(struct work *w)
 		.trim_path = o->trim_path,
 		.source_path = o->source_path,
 		.granularity = granularity_of(w),
-		.no_inlines = w->maker->outermost || (!addresses && o->noinlines),
+		.no_inlines = w->maker->outermost || (!w->maker->inlined && o->noinlines),
+		.show_columns = o->showcolumns,
 		.with_objects = addresses || w->maker->objects,
 		.whole_filenames = o->view == REPORT_TRACES,
 		.nameless_addresses = w->load && load_is_legacy(w->load),
@@ -165,16 +166,6 @@ static int check_options(struct work *w)
 				      "--mean is nothing for --%s, whose parts add up",
 				      report_view_name(w->o->view));
 	return make_shape(w);
-}
-
-static bool is_zero(const struct profile *p, size_t sample)
-{
-	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
-
-	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		if (values[i])
-			return false;
-	return true;
 }
 
 /* Before any filter: what a number means does not depend on which of them are shown. */
@@ -208,8 +199,6 @@ static int take_batch(struct work *w, struct profile *p, stack_taker take, void 
 	for (size_t i = 0; i < p->n_samples && !r; i++) {
 		struct stack stack;
 
-		if (is_zero(p, i))
-			continue;
 		count(w, &w->all, p, i);
 		r = learn_units(w, p, i);
 		if (!r)
@@ -222,7 +211,8 @@ static int take_batch(struct work *w, struct profile *p, stack_taker take, void 
 			break;
 		count(w, &w->taken, p, i);
 		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
-		r = take(w, &stack, context);
+		if (stack.n_frames || w->maker->frameless)
+			r = take(w, &stack, context);
 	}
 	return r;
 }
@@ -411,10 +401,10 @@ static bool is_plain(const struct work *w, const struct profile *p)
 	const struct report_options *o = w->o;
 
 	if (w->view_options.n_filters || *o->prune_from || *o->tagroot || *o->tagleaf ||
-	    p->drop_frames || *o->trim_path || o->divide_by != 1)
+	    p->drop_frames || *o->trim_path || o->noinlines || o->divide_by != 1)
 		return false;
-	for (size_t i = 0; i < p->n_samples; i++)
-		if (is_zero(p, i) || !p->samples[i].n_locations)
+	for (size_t i = 0; i < p->n_samples && !w->maker->frameless; i++)
+		if (!p->samples[i].n_locations)
 			return false;
 	return true;
 }

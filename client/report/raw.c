@@ -175,7 +175,8 @@ static void put_location(FILE *out, const struct profile *p, size_t index)
 		put_string(out, p, f->name);
 		fputc(' ', out);
 		put_string(out, p, f->filename);
-		fprintf(out, ":%" PRId64 " s=%" PRId64, line->line, f->start_line);
+		fprintf(out, ":%" PRId64 ":%" PRId32 " s=%" PRId64, line->line, line->column,
+			f->start_line);
 		if (f->system_name != f->name) {
 			fputc('(', out);
 			put_string(out, p, f->system_name);
@@ -219,6 +220,11 @@ int raw_write(const struct profile *p, FILE *out)
 	for (size_t i = 0; i < p->n_comments; i++) {
 		fputs("Comment: ", out);
 		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
+		fputc('\n', out);
+	}
+	if (p->doc_url) {
+		fputs("Doc: ", out);
+		put_string(out, p, p->doc_url);
 		fputc('\n', out);
 	}
 	if (p->period_type.type || p->period_type.unit) {

@@ -252,7 +252,8 @@ static int make_pages(struct source_url *url, const struct parts *p, const char 
 	int r;
 
 	if (!is_go(&p->path) && !is_legacy(&p->path))
-		return make(&url->symbols, "%s://%.*s%s/symbolz", p->scheme, P(p->user), host);
+		return make(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme, P(p->user), host,
+			    P(folder));
 	r = make(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host, P(folder));
 	if (!r)
 		r = make(&url->command, "%s://%.*s%s%.*scmdline", p->scheme, P(p->user), host,

@@ -188,6 +188,8 @@ static void write_frame(const struct speedscope_file *f, uint32_t frame)
 	}
 	if (info->line > 0)
 		fprintf(f->out, ",\"line\":%" PRId64, info->line);
+	if (info->line > 0 && info->column > 0)
+		fprintf(f->out, ",\"col\":%" PRId32, info->column);
 	fputc('}', f->out);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --tags: what each label's values weigh. */
+/* --tags: what each label's values weigh, also beside all of the profile. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,17 +158,15 @@ static int make_lines(const struct tags *t, const struct view_input *input, stru
 	return 0;
 }
 
-/* "12.5s (25.00%):", of all that have the key. */
+/* "12.5s (25.00%):", of @total. */
 static int print_weight(const struct values *v, int64_t weight, int64_t total, char **ret)
 {
-	char share[MEASURE_TEXT_MAX];
-	const char *unit;
-	double scaled = measure_scale(weight, v->unit, v->to, &unit);
+	char text[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 	int n;
 
+	values_print(v, text, weight);
 	measure_print_percentage(share, sizeof(share), weight, total);
-	n = total > 0 ? asprintf(ret, "%.1f%s (%s):", scaled, unit, share)
-		      : asprintf(ret, "%.1f%s:", scaled, unit);
+	n = total > 0 ? asprintf(ret, "%s (%s):", text, share) : asprintf(ret, "%s:", text);
 	if (n < 0)
 		return error_origin(-ENOMEM);
 	utf8_make_harmless(*ret);
@@ -176,25 +174,29 @@ static int print_weight(const struct values *v, int64_t weight, int64_t total, c
 }
 
 /* One key's lines: as a table, its columns aligned at the right. */
-static int put_key(FILE *out, struct line *lines, size_t n, const struct values *v)
+static int put_key(FILE *out, struct line *lines, size_t n, const struct values *v,
+		   int64_t profile_total)
 {
 	cleanup(freep) char *key = node_name_plain(lines[0].key);
 	cleanup(freep) char **weights = calloc(n, sizeof(*weights));
+	char all[MEASURE_TEXT_MAX], of[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 	size_t width = 0;
 	int64_t total = 0;
-	const char *unit;
-	double scaled;
 	int r = 0;
 
 	if (!key || !weights)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		total = graph_add_clamped(total, lines[i].weight);
-	scaled = measure_scale(total, v->unit, v->to, &unit);
-	fprintf(out, " %s: Total %.1f%s\n", key, scaled, unit);
+	fprintf(out, " %s: Total %s of %s", key, values_print(v, all, total),
+		values_print(v, of, profile_total));
+	if (profile_total > 0)
+		fprintf(out, " (%s)",
+			measure_print_percentage(share, sizeof(share), total, profile_total));
+	fputc('\n', out);
 	qsort(lines, n, sizeof(*lines), compare_weights);
 	for (size_t i = 0; i < n && !r; i++) {
-		r = print_weight(v, lines[i].weight, total, &weights[i]);
+		r = print_weight(v, lines[i].weight, profile_total, &weights[i]);
 		if (!r && utf8_length(weights[i]) > width)
 			width = utf8_length(weights[i]);
 	}
@@ -226,7 +228,7 @@ static int tags_end(struct view *view, const struct view_input *input, FILE *out
 	for (size_t i = 0; i < n && !r; i = next) {
 		for (next = i + 1; next < n && strcmp(lines[next].key, lines[i].key) == 0;)
 			next++;
-		r = put_key(out, lines + i, next - i, &values);
+		r = put_key(out, lines + i, next - i, &values, input->total);
 	}
 	for (size_t i = 0; i < t->n_said; i++)
 		free(lines[i].value);

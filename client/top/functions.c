@@ -139,7 +139,7 @@ static int add_profile(struct top_functions *f, struct profile *p)
 		struct stack stack;
 
 		r = shape_stack(shape, p, i, &stack);
-		if (!r)
+		if (!r && stack.n_frames)
 			r = add_stack(f, p, shape, &stack, entries);
 		if (r < 0)
 			return r;

@@ -169,6 +169,51 @@ static void drop_clones(char *name)
 	}
 }
 
+/* Behind the parenthesis that closes the one at @open; NULL: none does. */
+static const char *behind_parentheses(const char *open)
+{
+	size_t depth = 0;
+
+	for (const char *c = open; *c; c++) {
+		depth += *c == '(';
+		depth -= *c == ')';
+		if (!depth)
+			return c + 1;
+	}
+	return NULL;
+}
+
+/* Whether what stands behind a function's parameters is something in that function. */
+static bool is_enclosing(const char *behind)
+{
+	static const char *const qualifiers[] = {" const", " volatile", " &&", " &"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(qualifiers); i++)
+		if (strncmp(behind, qualifiers[i], strlen(qualifiers[i])) == 0)
+			return is_enclosing(behind + strlen(qualifiers[i]));
+	return strncmp(behind, "::", 2) == 0;
+}
+
+/* f(int)::x is f()::x, as in pprof: functions that enclose others lose their parameters; in place.
+ */
+static void empty_enclosing(char *name)
+{
+	char *out = name;
+
+	for (const char *c = name; *c;) {
+		const char *behind = *c == '(' && c > name && !strchr(" :<(,", c[-1])
+					     ? behind_parentheses(c)
+					     : NULL;
+
+		if (behind && is_enclosing(behind)) {
+			*out++ = '(';
+			c = behind - 1;
+		}
+		*out++ = *c++;
+	}
+	*out = '\0';
+}
+
 static char *demangle_mangled(const char *system_name, enum demangle_style style)
 {
 	/* Without DMGL_PARAMS, C++'s demangler stops where parameters and clones would begin. */
@@ -190,6 +235,8 @@ static char *demangle_mangled(const char *system_name, enum demangle_style style
 		result = d = demangle_d(name);
 	if (result && result == t.bytes && style != DEMANGLE_WHOLE)
 		drop_clones(t.bytes);
+	if (result && result == t.bytes && style == DEMANGLE_NO_PARAMETERS)
+		empty_enclosing(t.bytes);
 	if (t.failed)
 		joined = NULL;
 	else if (result)
@@ -238,6 +285,17 @@ char *demangle(const char *system_name, enum demangle_style style)
 		return strdup(system_name);
 	/* Every mangled name begins so, and most names are not mangled. */
 	name = system_name[0] == '_' ? demangle_mangled(system_name, style) : strdup(system_name);
+	/* macOS has an underscore before every name. */
+	if (name && style != DEMANGLE_WHOLE && strncmp(name, "__Z", 3) == 0) {
+		char *inner = demangle_mangled(system_name + 1, style);
+
+		if (!inner || strcmp(inner, system_name + 1) == 0) {
+			free(inner);
+		} else {
+			free(name);
+			name = inner;
+		}
+	}
 	if (name && style == DEMANGLE_NO_PARAMETERS && strcmp(name, system_name) == 0 &&
 	    looks_demangled(name))
 		drop_parameters(name);

@@ -60,6 +60,68 @@ int compare_types_join(struct profile *joined, const struct profile *p,
 	return r ? r : join_type(joined, &joined->period_type, p, &p->period_type, message);
 }
 
+static bool have_same_types(const struct profile *a, const struct profile *b)
+{
+	bool same = a->n_sample_types == b->n_sample_types;
+
+	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
+		same = strcmp(profile_string(a, a->sample_types[i].type),
+			      profile_string(b, b->sample_types[i].type)) == 0;
+	return same;
+}
+
+void compare_types_common(const struct profile *a, const struct profile *b,
+			  uint32_t ret_a[PROFILE_TYPES_MAX], uint32_t ret_b[PROFILE_TYPES_MAX],
+			  uint32_t *ret_n)
+{
+	uint32_t n = 0;
+
+	/* Where nothing has to go, two types may have one name. */
+	for (; have_same_types(a, b) && n < a->n_sample_types; n++)
+		ret_a[n] = ret_b[n] = n;
+	for (uint32_t i = 0; !have_same_types(a, b) && i < a->n_sample_types; i++) {
+		const char *name = profile_string(a, a->sample_types[i].type);
+
+		for (uint32_t j = 0; j < b->n_sample_types; j++) {
+			if (strcmp(profile_string(b, b->sample_types[j].type), name) != 0)
+				continue;
+			ret_a[n] = i;
+			ret_b[n++] = j;
+			break;
+		}
+	}
+	*ret_n = n;
+}
+
+int compare_types_reduce(struct profile *p, const uint32_t *types, uint32_t n)
+{
+	bool same = n == p->n_sample_types, has_default = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		same &= types[i] == i;
+		has_default |= p->sample_types[types[i]].type == p->default_sample_type;
+	}
+	if (same)
+		return 0;
+	profile_keep_types(p, types, n);
+	if (!has_default)
+		p->default_sample_type = p->sample_types[0].type;
+	return profile_repack_samples(p);
+}
+
+int compare_types_share(struct profile *a, struct profile *b, struct profile_message *message)
+{
+	uint32_t of_a[PROFILE_TYPES_MAX], of_b[PROFILE_TYPES_MAX], n;
+	int r;
+
+	compare_types_common(a, b, of_a, of_b, &n);
+	if (!n)
+		return profile_refuse(message, COMPARE_E_MISMATCH,
+				      "the two have no type of values in common");
+	r = compare_types_reduce(a, of_a, n);
+	return r ? r : compare_types_reduce(b, of_b, n);
+}
+
 int64_t compare_scaled(int64_t value, double ratio)
 {
 	double scaled = (double)value * ratio, rest;

@@ -6,6 +6,7 @@
  * One profile less another one, as pprof has it with -base, -diff_base and -normalize. The base's
  * values are negated and the two merged (merge.h), so that what both have in equal amounts is gone:
  *
+ *	both:        compare_types_share()
  *	all:         compare_types_join() over all inputs; compare_types_apply() to each
  *	source:      compare_scale() by its ratios, with -normalize by compare_normalize()'s
  *	base:        compare_label_base() with -diff_base; compare_scale() by its ratios, negated
@@ -41,6 +42,21 @@ int compare_types_join(struct profile *joined, const struct profile *p,
  * number per sample type. 0 or negative errno.
  */
 int compare_types_apply(struct profile *p, const struct profile *joined, double *ret);
+
+/*
+ * The types, by name, that both have, in @a's order: *ret_n indices into the types of each. As
+ * pprof, which compares and merges what profiles have in common.
+ */
+void compare_types_common(const struct profile *a, const struct profile *b,
+			  uint32_t ret_a[PROFILE_TYPES_MAX], uint32_t ret_b[PROFILE_TYPES_MAX],
+			  uint32_t *ret_n);
+/*
+ * Reduces @p to these @types of its, if it has others or another order; its default is then one of
+ * them. 0 or negative errno, after which samples are lost.
+ */
+int compare_types_reduce(struct profile *p, const uint32_t *types, uint32_t n);
+/* Reduces both to what both have. COMPARE_E_MISMATCH: nothing, and nothing is changed. */
+int compare_types_share(struct profile *a, struct profile *b, struct profile_message *message);
 
 /* Rounded, and clamped to int64_t's range. */
 int64_t compare_scaled(int64_t value, double ratio);

@@ -26,7 +26,7 @@ static uint32_t frame_hash(const struct frames *f, const struct frame *key)
 	const uint64_t words[] = {
 		(uint64_t)key->name << 32 | key->system_name,
 		(uint64_t)key->filename << 32 | key->object,
-		key->build_id,
+		(uint64_t)key->build_id << 32 | (uint32_t)key->column,
 		(uint64_t)key->line,
 		(uint64_t)key->start_line,
 		key->address,
@@ -42,7 +42,8 @@ static int frame_equal(const void *owner, uint32_t index, const void *key)
 
 	return a->name == b->name && a->system_name == b->system_name &&
 	       a->filename == b->filename && a->object == b->object && a->build_id == b->build_id &&
-	       a->line == b->line && a->start_line == b->start_line && a->address == b->address;
+	       a->line == b->line && a->column == b->column && a->start_line == b->start_line &&
+	       a->address == b->address;
 }
 
 int frames_intern(struct frames *f, const struct frame *key, uint32_t *ret)

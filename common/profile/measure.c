@@ -32,7 +32,7 @@ static const struct unit bytes[] = {
 };
 
 static const struct unit times[] = {
-	{"ns", {"ns", "nanosecond"}, 1},     {"us", {"us", "microsecond"}, 1e3},
+	{"ns", {"ns", "nanosecond"}, 1},     {"us", {"μs", "us", "microsecond"}, 1e3},
 	{"ms", {"ms", "millisecond"}, 1e6},  {"s", {"s", "sec", "second"}, 1e9},
 	{"hrs", {"hour", "hr"}, 3600 * 1e9},
 };
@@ -57,9 +57,11 @@ static bool is_name(const char *name, const char *text, size_t length)
 /* The unit called @text, or NULL. */
 static const struct unit *find(const struct kind *kind, const char *text)
 {
-	size_t length = strlen(text);
+	size_t length = strlen(text), n_characters = 0;
 
-	if (length > 2 && (text[length - 1] == 's' || text[length - 1] == 'S'))
+	for (size_t i = 0; i < length; i++)
+		n_characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+	if (n_characters > 2 && (text[length - 1] == 's' || text[length - 1] == 'S'))
 		length--;
 	for (size_t i = 0; i < kind->n_units; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(kind->units[i].names); j++)

@@ -107,6 +107,11 @@ static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t 
 	return r;
 }
 
+void merge_take_common(struct merge *m)
+{
+	m->takes_common = true;
+}
+
 static bool is_in_order(const struct profile_label *labels, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++)
@@ -225,10 +230,11 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 		uint32_t n_chain, n_labels;
 		int r;
 
-		for (uint32_t j = 0; j < from->n_sample_types; j++)
+		for (uint32_t j = 0; j < m->p->n_sample_types; j++)
 			values[j] = compare_scaled(
-				from->sample_values[i * from->n_sample_types + j], m->ratios[j]);
-		if (is_zero(values, from->n_sample_types) || !wants(m, s))
+				from->sample_values[i * from->n_sample_types + m->from_types[j]],
+				m->ratios[j]);
+		if (is_zero(values, m->p->n_sample_types) || !wants(m, s))
 			continue;
 		r = take_chain(m, s, &n_chain);
 		if (!r)
@@ -414,44 +420,6 @@ int merge_finish(struct merge *m)
 	return r;
 }
 
-/* merge_finish() writes those of windows again. */
-static int drop_window_lines(struct profile *p)
-{
-	cleanup(freep) uint32_t *comments = NULL;
-	size_t n = p->n_comments, max = 0;
-	int r = room_make(&comments, &max, n, sizeof(*comments));
-
-	if (r || !n)
-		return r;
-	memcpy(comments, p->comments, n * sizeof(*comments));
-	profile_clear_comments(p);
-	for (size_t i = 0; i < n && !r; i++)
-		if (!profile_windows_is_line(profile_string(p, comments[i])))
-			r = profile_add_comment(p, profile_string(p, comments[i]));
-	return r;
-}
-
-int merge_again(struct merge *m)
-{
-	static const struct merge_select everything = {0};
-	int r = profile_windows_of(m->p, &m->from_windows);
-
-	profile_windows_deinit(&m->windows);
-	freep(&m->ledger);
-	m->ledger = NULL;
-	m->duration_ns = 0;
-	m->mode = MERGE_WINDOWS_KEPT;
-	m->select = &everything;
-	if (!r)
-		r = merge_select_windows(m);
-	if (!r)
-		r = merge_take_windows(m);
-	forget_from(m);
-	if (!r)
-		r = drop_window_lines(m->p);
-	return r ? r : profile_repack_samples(m->p);
-}
-
 struct profile *merge_take(struct merge *m)
 {
 	return steal_ptr(&m->p);
@@ -474,21 +442,17 @@ static int take_over(struct profile *p, const struct profile *merged)
 	return r;
 }
 
-int merge_alone(struct profile *p, bool *ret_done)
+int merge_alone(struct profile *p)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
 	struct profile_message message;
-	uint32_t mapping;
 	int r = merge_new(&m, MERGE_WINDOWS_KEPT);
 
 	if (!r)
 		r = merge_begin(m, p, NULL, &message);
-	for (uint32_t i = 0; i < p->n_mappings && !r; i++)
-		r = merge_take_mapping(m, i, &mapping);
 	if (!r)
 		r = merge_end(m);
 	if (!r)
 		r = merge_finish(m);
-	*ret_done = !r && merge_profile(m)->n_mappings == p->n_mappings;
-	return *ret_done ? take_over(p, m->p) : r < 0 ? r : 0;
+	return r ? r : take_over(p, m->p);
 }

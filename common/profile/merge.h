@@ -53,6 +53,12 @@ void merge_free(struct merge *m);
 DEFINE_CLEANUP(struct merge *, merge_free)
 
 /*
+ * Profiles need not have the same types of values from now on: those that not all of them have are
+ * left out, as in pprof. MERGE_E_MISMATCH is that there are no others.
+ */
+void merge_take_common(struct merge *m);
+
+/*
  * Adds what @select (NULL: everything) takes of @from; what is there already changes its units if
  * need be. On MERGE_E_MISMATCH nothing is added;
  * MERGE_E_NOTHING is none of its outcomes. *ret_samples (may be NULL): the first value of what was
@@ -76,12 +82,11 @@ int merge_end(struct merge *m);
 void merge_drop(struct merge *m);
 
 /*
- * A profile that nothing is merged with mostly stays what it is: *ret_done tells that @p may stand
- * for a merge of itself alone, with windows kept. Its times and comments are then those of the
- * merge; what no sample refers to stays, and its samples, which may come later, keep the order of
- * their labels. Else two of its mappings are one, and nothing was changed. 0 or negative errno.
+ * A profile that nothing is merged with stays what it is, as in pprof: equal samples stay several,
+ * those of 0 and what no sample refers to stay, and no address moves. Its times and comments become
+ * those of a merge of itself alone, with windows kept. Samples may come later. 0 or negative errno.
  */
-int merge_alone(struct profile *p, bool *ret_done);
+int merge_alone(struct profile *p);
 
 /* What there is by now, still to be added to: its samples may be cleared. NULL: nothing yet. */
 struct profile *merge_profile(struct merge *m);
@@ -94,12 +99,6 @@ size_t merge_n_windows(const struct merge *m);
  * negative errno.
  */
 int merge_finish(struct merge *m);
-/*
- * After merge_finish(): goes on as a new merge, with windows kept, that @m's profile was the first
- * one to be added to, and holds it once for that. Its values may have been scaled in between. 0 or
- * negative errno, after which the merge is of no use.
- */
-int merge_again(struct merge *m);
 /* Hands the profile over to the caller. */
 struct profile *merge_take(struct merge *m);
 

@@ -13,6 +13,7 @@
 struct merge {
 	struct profile *p;
 	enum merge_windows mode;
+	bool takes_common; /* types that not all profiles have are left out */
 	struct profile_hash_key hash_key;
 	struct profile_table mappings; /* by struct mapping_key */
 	struct profile_windows windows;
@@ -25,7 +26,8 @@ struct merge {
 	struct profile_windows from_windows;
 	bool *selected;                                 /* which of them are */
 	double ratios[PROFILE_TYPES_MAX], period_ratio; /* to the units of @p */
-	int64_t label_now;                              /* for samples without a label */
+	uint32_t from_types[PROFILE_TYPES_MAX]; /* where the values of @p's types are in @from */
+	int64_t label_now;                      /* for samples without a label */
 	uint32_t *strings, *map_mappings, *map_functions, *map_locations;
 	uint32_t from_window, from_pid; /* strings; PROFILE_NONE: not in there */
 	/* Of one sample or location. */

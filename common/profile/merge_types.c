@@ -54,12 +54,14 @@ static void print_types(const struct profile *p, char *ret, size_t size)
 					   profile_string(p, p->sample_types[i].unit));
 }
 
-static bool same_types(const struct profile *a, const struct profile *b)
+/* Whether the types that are taken of m->from are those of m->p. */
+static bool same_types(const struct merge *m)
 {
-	bool same = a->n_sample_types == b->n_sample_types;
+	const struct profile *a = m->p, *b = m->from;
+	bool same = m->takes_common || a->n_sample_types == b->n_sample_types;
 
 	for (uint32_t i = 0; same && i < a->n_sample_types; i++)
-		same = same_type(a, &a->sample_types[i], b, &b->sample_types[i]);
+		same = same_type(a, &a->sample_types[i], b, &b->sample_types[m->from_types[i]]);
 	return same;
 }
 
@@ -91,18 +93,45 @@ static int refuse_types(const struct merge *m, struct profile_message *message)
 		profile_string(b, b->period_type.type), profile_string(b, b->period_type.unit));
 }
 
+/* The types of m->from that are taken: a profile without samples. */
+static int types_of_from(const struct merge *m, struct profile **ret)
+{
+	cleanup(profile_freep) struct profile *types = NULL;
+	const struct profile *from = m->from;
+	uint32_t n = m->takes_common ? m->p->n_sample_types : from->n_sample_types;
+	int r = profile_new(&types);
+
+	for (uint32_t i = 0; i < n && !r; i++) {
+		const struct profile_value_type *type = &from->sample_types[m->from_types[i]];
+
+		r = profile_add_sample_type(types, profile_string(from, type->type),
+					    profile_string(from, type->unit));
+	}
+	if (!r)
+		r = profile_add_text(types, profile_string(from, from->period_type.type),
+				     &types->period_type.type);
+	if (!r)
+		r = profile_add_text(types, profile_string(from, from->period_type.unit),
+				     &types->period_type.unit);
+	if (!r)
+		*ret = steal_ptr(&types);
+	return r;
+}
+
 /* What is there already gets the finest units of both. */
 static int refine(struct merge *m, struct profile_message *message)
 {
-	cleanup(profile_freep) struct profile *joined = NULL;
+	cleanup(profile_freep) struct profile *joined = NULL, *types = NULL;
 	double ratios[PROFILE_TYPES_MAX];
 	struct profile_message ignored;
 	int r = profile_new(&joined);
 
 	if (!r)
+		r = types_of_from(m, &types);
+	if (!r)
 		r = compare_types_join(joined, m->p, &ignored);
 	if (!r)
-		r = compare_types_join(joined, m->from, &ignored);
+		r = compare_types_join(joined, types, &ignored);
 	if (r > 0)
 		return refuse_types(m, message);
 	if (!r)
@@ -110,6 +139,30 @@ static int refine(struct merge *m, struct profile_message *message)
 	if (!r)
 		compare_scale(m->p, 0, m->p->n_samples, ratios);
 	return r;
+}
+
+/* Reduces m->p to the types that m->from has, too. A profile that loses some has a default. */
+static int share_types(struct merge *m, struct profile_message *message)
+{
+	const struct profile *from = m->from;
+	uint32_t kept[PROFILE_TYPES_MAX], n, dflt = PROFILE_NONE;
+	bool same;
+	int r;
+
+	compare_types_common(m->p, from, kept, m->from_types, &n);
+	if (!n && (m->p->n_sample_types || from->n_sample_types))
+		return refuse_types(m, message);
+	r = compare_types_reduce(m->p, kept, n);
+	same = n == from->n_sample_types;
+	for (uint32_t i = 0; i < n; i++) {
+		same &= m->from_types[i] == i;
+		if (from->sample_types[m->from_types[i]].type == from->default_sample_type)
+			dflt = i;
+	}
+	if (r || same || m->p->default_sample_type)
+		return r;
+	m->p->default_sample_type = m->p->sample_types[dflt == PROFILE_NONE ? 0 : dflt].type;
+	return 0;
 }
 
 static double ratio_of(const struct merge *m, const struct profile_value_type *from,
@@ -120,14 +173,20 @@ static double ratio_of(const struct merge *m, const struct profile_value_type *f
 
 int merge_agree_types(struct merge *m, struct profile_message *message)
 {
-	bool same = same_types(m->p, m->from) &&
-		    same_type(m->p, &m->p->period_type, m->from, &m->from->period_type);
-	int r = same ? 0 : refine(m, message);
+	int r = 0;
 
+	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
+		m->from_types[i] = i;
+	if (m->takes_common)
+		r = share_types(m, message);
+	if (!r &&
+	    !(same_types(m) && same_type(m->p, &m->p->period_type, m->from, &m->from->period_type)))
+		r = refine(m, message);
 	if (r)
 		return r;
 	for (uint32_t i = 0; i < m->p->n_sample_types; i++)
-		m->ratios[i] = ratio_of(m, &m->from->sample_types[i], &m->p->sample_types[i]);
+		m->ratios[i] = ratio_of(m, &m->from->sample_types[m->from_types[i]],
+					&m->p->sample_types[i]);
 	m->period_ratio = ratio_of(m, &m->from->period_type, &m->p->period_type);
 	return 0;
 }

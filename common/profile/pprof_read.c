@@ -348,6 +348,9 @@ static int pass_locations(struct pprof_reading *r, const struct wire_field *f)
 	for (size_t i = 0; i < m->n_line; i++) {
 		lines[i].function = pprof_ids_find(&r->functions, m->line[i]->function_id);
 		lines[i].line = m->line[i]->line;
+		/* No line is that long: it is damage, and no reason to refuse the file. */
+		if (m->line[i]->column >= INT32_MIN && m->line[i]->column <= INT32_MAX)
+			lines[i].column = (int32_t)m->line[i]->column;
 		if (lines[i].function == PROFILE_NONE)
 			return PPROF_REFUSE(r,
 					    "location %" PRIu64 " names function %" PRIu64

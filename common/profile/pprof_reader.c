@@ -285,6 +285,11 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 	return 0;
 }
 
+struct profile *pprof_reader_take(struct pprof_reader *r)
+{
+	return steal_ptr(&r->reading.p);
+}
+
 struct profile *pprof_reader_profile(struct pprof_reader *r)
 {
 	return r->reading.p;

@@ -38,5 +38,7 @@ int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length
 int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_message *message);
 /* The reader's; there once the first time has ended. */
 struct profile *pprof_reader_profile(struct pprof_reader *r);
+/* The same, handed over to the caller once the second time has ended: the reader is done. */
+struct profile *pprof_reader_take(struct pprof_reader *r);
 
 #endif

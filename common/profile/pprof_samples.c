@@ -90,14 +90,6 @@ static int read_numbers(struct pprof_reading *r, const struct wire_field *f,
 	return 0;
 }
 
-static bool is_zero(const struct pprof_reading *r)
-{
-	for (size_t i = 0; i < r->n_values; i++)
-		if (r->values[i])
-			return false;
-	return r->n_values > 0;
-}
-
 int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 {
 	struct wire w = f->bytes;
@@ -128,11 +120,9 @@ int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 				    " sample types",
 				    r->n_samples, r->n_values, r->p->n_sample_types);
 	r->n_samples++;
-	if (is_zero(r))
-		return 0;
 	if (r->n_sample_locations >= PROFILE_NONE || r->n_labels >= PROFILE_NONE)
 		return pprof_reading_checked(r, -E2BIG);
 	return pprof_reading_checked(
-		r, profile_add_sample(r->p, r->sample_locations, (uint32_t)r->n_sample_locations,
-				      r->values, r->labels, (uint32_t)r->n_labels));
+		r, profile_append_sample(r->p, r->sample_locations, (uint32_t)r->n_sample_locations,
+					 r->values, r->labels, (uint32_t)r->n_labels));
 }

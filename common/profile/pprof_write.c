@@ -257,6 +257,7 @@ static int put_location(struct pprof_writer *w, const struct profile *p, size_t 
 		perftools__profiles__line__init(w->lines[i]);
 		w->lines[i]->function_id = (uint64_t)p->lines[l->first_line + i].function + 1;
 		w->lines[i]->line = p->lines[l->first_line + i].line;
+		w->lines[i]->column = p->lines[l->first_line + i].column;
 	}
 	location.id = index + 1;
 	location.mapping_id = l->mapping == PROFILE_NONE ? 0 : (uint64_t)l->mapping + 1;

@@ -336,7 +336,9 @@ static uint32_t location_hash(const struct profile *p, const struct location_key
 	uint32_t hash = profile_hash(&p->tables->hash_key, words, sizeof(words));
 
 	for (uint32_t i = 0; i < key->n_lines; i++) {
-		const uint64_t line[] = {hash, key->lines[i].function,
+		const uint64_t line[] = {hash,
+					 (uint64_t)key->lines[i].function << 32 |
+						 (uint32_t)key->lines[i].column,
 					 (uint64_t)key->lines[i].line};
 
 		hash = profile_hash(&p->tables->hash_key, line, sizeof(line));
@@ -355,7 +357,8 @@ static int location_equal(const void *owner, uint32_t index, const void *key)
 	for (uint32_t i = 0; i < b->n_lines; i++) {
 		const struct profile_line *line = &p->lines[a->first_line + i];
 
-		if (line->function != b->lines[i].function || line->line != b->lines[i].line)
+		if (line->function != b->lines[i].function || line->line != b->lines[i].line ||
+		    line->column != b->lines[i].column)
 			return 0;
 	}
 	return 1;

@@ -45,6 +45,7 @@ struct profile_function {
 
 struct profile_line {
 	uint32_t function;
+	int32_t column; /* in the line, from 1 on; 0 unknown */
 	int64_t line;
 };
 
@@ -118,6 +119,11 @@ size_t profile_n_strings(const struct profile *p);
 /* Sample types must all be added before the first sample. */
 int profile_add_sample_type(struct profile *p, const char *type, const char *unit);
 /*
+ * Keeps the values of these @n types alone, in this order: indices of sample types, @n at most as
+ * many as there are. Samples may be all 0 then.
+ */
+void profile_keep_types(struct profile *p, const uint32_t *types, uint32_t n);
+/*
  * The sample type of that name; of a heap profile's also by pprof's other name for it,
  * "inuse_space" for "space". False: there is none.
  */
@@ -159,10 +165,19 @@ int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_
 		       const int64_t *values, const struct profile_label *labels,
 		       uint32_t n_labels);
 /*
+ * A new one, whatever there is; profile_add_sample() does not find it. For profiles that stay what
+ * they are: pprof makes equal samples one where it merges profiles, not where it reads one.
+ */
+int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
+			  const int64_t *values, const struct profile_label *labels,
+			  uint32_t n_labels);
+/*
  * After values or labels were changed where they stand: equal samples become one, those of 0 go. 0
  * or negative errno, after which samples are lost.
  */
 int profile_repack_samples(struct profile *p);
+/* Where there are samples of 0, the same. */
+int profile_drop_zeroes(struct profile *p);
 /* Frees the samples, and keeps all that they were made of. */
 void profile_clear_samples(struct profile *p);
 void profile_clear_comments(struct profile *p);

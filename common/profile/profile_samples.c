@@ -116,6 +116,21 @@ static bool add_to_equal(struct profile *p, const struct sample_key *key, const 
 	return true;
 }
 
+int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
+			  const int64_t *values, const struct profile_label *labels,
+			  uint32_t n_labels)
+{
+	const struct sample_key key = {.locations = locations,
+				       .labels = labels,
+				       .n_locations = n_locations,
+				       .n_labels = n_labels};
+	int r = sample_make_room(p, &key);
+
+	if (!r)
+		sample_append(p, &key, values);
+	return r;
+}
+
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels, uint32_t n_labels)
 {
@@ -185,6 +200,30 @@ int profile_repack_samples(struct profile *p)
 			r = repack_sample(p, i, &n);
 	p->n_samples = n;
 	return r;
+}
+
+int profile_drop_zeroes(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_samples; i++)
+		if (is_zero(p, i))
+			return profile_repack_samples(p);
+	return 0;
+}
+
+void profile_keep_types(struct profile *p, const uint32_t *types, uint32_t n)
+{
+	struct profile_value_type kept[PROFILE_TYPES_MAX];
+	int64_t values[PROFILE_TYPES_MAX];
+
+	for (size_t i = 0; i < p->n_samples; i++) {
+		for (uint32_t j = 0; j < n; j++)
+			values[j] = p->sample_values[i * p->n_sample_types + types[j]];
+		memcpy(&p->sample_values[i * n], values, n * sizeof(*values));
+	}
+	for (uint32_t j = 0; j < n; j++)
+		kept[j] = p->sample_types[types[j]];
+	memcpy(p->sample_types, kept, n * sizeof(*kept));
+	p->n_sample_types = n;
 }
 
 void profile_clear_samples(struct profile *p)

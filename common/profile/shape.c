@@ -129,7 +129,10 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 	s->ignore_drop_frames = o->ignore_drop_frames;
 	s->with_objects = o->with_objects;
 	s->whole_filenames = o->whole_filenames;
+	s->with_columns = o->show_columns || (o->granularity == SHAPE_ADDRESSES && !o->no_inlines);
 	s->nameless_addresses = o->nameless_addresses;
+	s->filters_names = is_set(o->focus) || is_set(o->ignore) || is_set(o->hide) ||
+			   is_set(o->show);
 	frames_init(&s->frames);
 	profile_hash_key_init(&s->hash_key);
 	r = copy_text(&s->unit, o->unit, "minimum");

@@ -4,8 +4,8 @@
 
 /*
  * What stands between a profile and every view of it: which samples are taken, which of their
- * frames, and what a frame is (see frames.h). All of it is what `go tool pprof` (Go 1.19) does, in
- * its order:
+ * frames, and what a frame is (see frames.h). All of it is what google/pprof does (its head of
+ * 2026-10-16), in its order:
  *
  *	drop_frames, keep_frames      the profile's: frames of allocators and the like go, with what
  *	                              they called, but for frames that no other one called
@@ -18,9 +18,9 @@
  *	prune_from                    what the matching frame nearest to the leaf called goes
  *	no_inlines, granularity
  *
- * Samples without a frame or a value but 0 always go. Expressions (regex.h) are matched against a
- * function's name, its file's name and its mapping's path; those of prune_from, drop_frames and
- * keep_frames against the name without its arguments alone.
+ * Samples without a frame go with focus, ignore, hide, show and show_from alone. Expressions
+ *(regex.h) are matched against a function's name, its file's name and its mapping's path; those of
+ *prune_from, drop_frames and keep_frames against the name without its arguments alone.
  *
  * Frames that have no name: pprof tells them by their mapping (and, since it forgets to forget it,
  * by their function's first line), by their address at granularity addresses only.
@@ -62,6 +62,9 @@ struct shape_options {
 	const char *trim_path, *source_path; /* see source_path.h */
 	enum shape_granularity granularity;
 	bool no_inlines;
+	/* Lines are told apart by their columns, too. Addresses always are, but for no_inlines:
+	 * pprof looks at this option where it merges frames alone. */
+	bool show_columns;
 	bool ignore_drop_frames;
 	/* Frames tell mappings and functions' first lines whatever the granularity: for views that
 	 * open files. */
@@ -77,7 +80,7 @@ struct shape_options {
 struct stack {
 	const uint32_t *frames;    /* indices, see shape_frames(); leaf first */
 	const uint8_t *is_inlined; /* per frame: into the next one, its caller */
-	uint32_t n_frames;         /* never 0 */
+	uint32_t n_frames;         /* 0: the sample has none */
 	uint32_t n_labels;
 	const int64_t *values; /* one per sample type of the profile */
 	const struct profile_label *labels;

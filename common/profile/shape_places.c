@@ -189,8 +189,10 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 		frame.name = f->name;
 	if (granularity != SHAPE_FUNCTIONS)
 		frame.filename = f->filename;
-	if (line && (granularity == SHAPE_LINES || granularity == SHAPE_ADDRESSES))
+	if (line && (granularity == SHAPE_LINES || granularity == SHAPE_ADDRESSES)) {
 		frame.line = line->line;
+		frame.column = line->column;
+	}
 	if (granularity == SHAPE_ADDRESSES || (s->nameless_addresses && !f->name))
 		frame.address = spot->address;
 	if (!frame.name || s->with_objects) {
@@ -374,6 +376,7 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 
 		s->lines[i] = (struct shape_line){.function = p->functions[line->function],
 						  .line = line->line,
+						  .column = s->with_columns ? line->column : 0,
 						  .number = i,
 						  .bits = s->function_bits[line->function]};
 		s->lines[i].function.filename = s->function_files[line->function];

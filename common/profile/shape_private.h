@@ -60,6 +60,7 @@ struct places {
 struct shape_line {
 	struct profile_function function; /* but the file's name is the cleaned one */
 	int64_t line;
+	int32_t column;
 	uint32_t number; /* counted from the location's first one */
 	uint8_t bits;    /* by enum shape_regex */
 };
@@ -89,7 +90,7 @@ struct label_frame {
 struct shape {
 	enum shape_granularity granularity;
 	bool no_inlines, ignore_drop_frames, with_objects, nameless_addresses;
-	bool whole_filenames;
+	bool whole_filenames, with_columns;
 	char *unit, *trim_path, *source_path;
 	struct regex *regexes[N_SHAPE_REGEXES];
 	struct tag_filter *tagfocus, *tagignore;
@@ -102,6 +103,7 @@ struct shape {
 	uint32_t *function_files;              /* strings */
 	size_t n_functions, n_mappings;
 	bool is_bound, drop_frames_invalid;
+	bool filters_names; /* focus, ignore, hide or show */
 
 	struct label_frame *label_frames;
 	size_t n_label_frames, max_label_frames;

@@ -82,6 +82,7 @@ static int take_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *re
 	r = find(&to->mappings, mapping, &there);
 	if (!r && *there == PROFILE_NONE) {
 		copy = to->from->mappings[mapping];
+		copy.has_inline_frames &= !to->s->no_inlines;
 		r = take_string(to, &copy.path);
 		if (!r)
 			r = take_string(to, &copy.build_id);
@@ -131,6 +132,8 @@ static int add_location(struct shape_profile *to, uint32_t location, uint32_t *r
 		if (numbers[i] == PROFILE_NONE)
 			continue;
 		to->lines[n] = to->from->lines[l->first_line + numbers[i]];
+		if (!to->s->with_columns)
+			to->lines[n].column = 0;
 		r = take_function(to, to->lines[n].function, &to->lines[n].function);
 		n++;
 	}
@@ -192,7 +195,8 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 		r = take_labels(to, stack);
 	if (r)
 		return r;
-	return profile_add_sample(to->p, to->chain, n, stack->values, to->labels, stack->n_labels);
+	return profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
+				     stack->n_labels);
 }
 
 /* --- the profile itself ----------------------------------------------------------------------- */

@@ -120,12 +120,17 @@ static bool filter_names(struct shape *s)
 {
 	uint32_t flags;
 
-	if (!is_focused(s, &flags))
-		return false;
-	if (flags & PLACE_HIDDEN)
-		hide(s);
-	if (s->regexes[SHAPE_SHOW_FROM])
-		show_from(s);
+	if (s->filters_names) {
+		if (!is_focused(s, &flags))
+			return false;
+		if (flags & PLACE_HIDDEN)
+			hide(s);
+		if (s->n_chain == s->chain_start)
+			return false;
+	}
+	if (!s->regexes[SHAPE_SHOW_FROM])
+		return true;
+	show_from(s);
 	return s->n_chain > s->chain_start;
 }
 
@@ -218,14 +223,6 @@ static int write_frames(struct shape *s, struct stack *stack)
 	return 0;
 }
 
-static bool is_zero(const int64_t *values, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (values[i])
-			return false;
-	return true;
-}
-
 int shape_stack(struct shape *s, struct profile *p, size_t index, struct stack *ret)
 {
 	const struct profile_sample *sample = &p->samples[index];
@@ -234,11 +231,9 @@ int shape_stack(struct shape *s, struct profile *p, size_t index, struct stack *
 		.labels = sample->n_labels ? &p->sample_labels[sample->first_label] : NULL,
 		.n_labels = sample->n_labels,
 	};
-	bool stays = true;
+	bool stays = true, had_frames;
 	int r;
 
-	if (is_zero(stack.values, p->n_sample_types))
-		return SHAPE_E_DROPPED;
 	r = make_chain(s, p, index);
 	if (r)
 		return r;
@@ -254,11 +249,12 @@ int shape_stack(struct shape *s, struct profile *p, size_t index, struct stack *
 		return r;
 	if (s->regexes[SHAPE_PRUNE_FROM])
 		prune_from(s);
+	had_frames = s->n_chain > s->chain_start;
 	r = write_frames(s, &stack);
 	if (r)
 		return r;
-	if (!stack.n_frames)
-		return SHAPE_E_DROPPED;
+	if (had_frames && !stack.n_frames)
+		return SHAPE_E_DROPPED; /* more than SHAPE_FRAMES_MAX at one place */
 	*ret = stack;
 	return SHAPE_E_OK;
 }

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""go tool pprof as a judge of what `profctl report` prints: many reports of one profile from one
-process, and what of the two outputs is compared."""
+"""google/pprof's head as the reference for what `profctl report` prints: many reports of one
+profile from one process, and what of the two outputs is compared."""
 import collections
 import difflib
 import os
 import re
-import shutil
 import subprocess
+import sys
 
-PPROF = shutil.which("pprof")  # pinned.py
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import pinned
+
+pinned.use()
+PPROF = os.path.join(pinned.BIN, "pprof")
 # What pprof's prompt has set before each report; a report's own settings come on top. nodecount is
 # said there: at the prompt --text has ten rows.
 UNSET = {
@@ -16,7 +20,8 @@ UNSET = {
     "trim": "true", "drop_negative": "false", "relative_percentages": "false", "focus": "",
     "ignore": "", "hide": "", "show": "", "show_from": "", "prune_from": "", "tagfocus": "",
     "tagignore": "", "tagshow": "", "taghide": "", "tagroot": "", "tagleaf": "", "unit": "minimum",
-    "mean": "false", "divide_by": "1", "noinlines": "false", "call_tree": "false",
+    "mean": "false", "divide_by": "1", "noinlines": "false", "showcolumns": "false",
+    "call_tree": "false",
     "compact_labels": "false", "trim_path": "", "source_path": "",
 }
 
@@ -184,11 +189,45 @@ def costs_of(lines, is_pprof):
     return sorted(f"{key}: {cost}" for key, cost in out.items())
 
 
-def normal(lines, view):
+# Of the text, and of trees' functions: what a place weighs, and its name.
+ROW = re.compile(r"( *-?(\S+) +\S+%) +(\S+%)( +-?(\S+) +\S+%) +((\| )?(.*?))( \((partial-)?inline\))?$")
+
+
+def spare_order(lines, settings):
+    """Neighbours of one name that weigh the same are in no order: pprof asks whether one name is less
+    than the other, and no more. Of such a group the running sum of the last one counts. Means are
+    ordered by what they are means of."""
+    column = 8 if "mean" in settings else 5 if settings.get("sort") == "cum" else 2
+    out, group, before = [], [], None
+
+    def end():
+        nonlocal group
+        if group:
+            out.extend(sorted(text for text, _ in group))
+            out.append(f"sum {group[-1][1]}")
+        group = []
+
+    for line in lines:
+        row = ROW.match(line)
+        if not row and not (before and before[7]):
+            end()
+        if not row:
+            out.append(line)
+            continue
+        if group and (row[8], row[column]) != (before[8], before[column]):
+            end()
+        group.append((row[1] + row[4] + " " + row[6] + (row[9] or ""), row[3]))
+        before = row
+    end()
+    return out
+
+
+def normal(lines, view, settings=()):
     """What says the same: numbers of locations that filters have made unused, and the order of what
     is opposite, which pprof leaves to chance."""
     if view == "raw":
         return spell_out(lines)
+    lines = spare_order(lines, dict(settings))
     return sorted(lines) if view in ("tree", "peek", "tags") else lines
 
 
@@ -198,8 +237,28 @@ def differ(theirs, ours):
     return " / ".join(diff[:4])
 
 
-def compare(theirs, ours, view):
-    """None, or in what the two differ; of two that are not the same, what says the same is."""
+def is_redundant(line, graph):
+    """Whether it is a dotted arrow, and others of the graph lead the same way: of several such ways
+    one is enough, and which one depends on the order of what weighs the same."""
+    dotted, _, arrow = line.rpartition("dotted ")
+    if dotted or not line.startswith("dotted "):
+        return False
+    calls = [other.removeprefix("dotted ").rpartition(": ")[0].split(" -> ") for other in graph
+             if " -> " in other]
+    (source, target), seen, left = arrow.rpartition(": ")[0].split(" -> "), set(), []
+    left.append(source)
+    while left:
+        at = left.pop()
+        new = {call[1] for call in calls if call[0] == at} - seen
+        seen |= new
+        left += new
+    return target in seen
+
+
+def compare(theirs, ours, one):
+    """None, or in what the two of the Report @one differ; of two that are not the same, what says
+    the same is."""
+    view = one.view
     if theirs == ours:
         return None
     theirs, ours = lines_of(theirs), lines_of(ours)
@@ -211,8 +270,9 @@ def compare(theirs, ours, view):
         # An arrow that passes over boxes in some stacks, and is a call in others, pprof takes away
         # where there is another way. Here calls stay, as in google-pprof's graphs.
         theirs, ours = collections.Counter(graph_of(theirs)), collections.Counter(graph_of(ours))
-        missing = sorted((theirs - ours).elements())
+        missing = [line for line in sorted((theirs - ours).elements())
+                   if not is_redundant(line, ours)]
         more = [line for line in sorted((ours - theirs).elements())
                 if not line.startswith("dotted ")]
         return f"missing {missing[:3]}, more {more[:3]}" if missing or more else None
-    return differ(normal(theirs, view), normal(ours, view)) or None
+    return differ(*(normal(lines, view, one.settings) for lines in (theirs, ours))) or None

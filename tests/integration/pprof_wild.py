@@ -17,7 +17,7 @@ NAMES = ["main", "run", "work", "alloc", "a", "b", "c", "d", "loop", "", "parse"
          "tcmalloc::New(unsigned long)", "std::vector<int, std::allocator<int> >::push_back(int&&)",
          "operator new(unsigned long)", "(anonymous namespace)::helper(char const*)",
          "shop::bag::operator()(int) const", "a::b<c::d>::~b()", "runtime.mallocgc", "main.func1",
-         "github.com/x/y.(*T).Do", "github.com/x/y.Map[...].Get", "java.lang.Thread.run",
+         "github.com/x/y.(*T).Do", "github.com/x/y.Map[...].Get", "github.com/x/y/z", "x.org/a.b/c", "java.lang.Thread.run",
          "com.example.App$Inner.lambda$main$0", ".dotted(long)", "name with blanks", "x\"quoted\"",
          "back\\slash", "caf\u00e9::\u00fcber", "operator<<", "f(a, b)", "[unknown]", "<unknown>",
          "_ZN3foo3barEv", "0x1234", "%s%d", "-minus", "tab\tinside", "@plt", "very." + "long" * 40]
@@ -43,6 +43,7 @@ class Wild:
 
     def __init__(self, rng):
         self.types = rng.sample(TYPES, rng.choice([1, 2, 2, 3, 5]))
+        self.n_types = len(self.types)  # that a report of its profiles can be of
         self.names = rng.sample(NAMES, rng.choice([3, 8, 20, len(NAMES)]))
         self.files = rng.sample(FILES, rng.choice([1, 4, len(FILES)]))
         self.mappings = []
@@ -57,11 +58,12 @@ class Wild:
                                    rng.choice(self.files), rng.choice([0, 0, 0, 3, 40])))
         lined = rng.choice([0, .5, .9, 1, 1])
         self.locations = []
+        columns = rng.choice([[0], [0], [0, 1, 12], [5, 80, 400, 1 << 20]])
         for i in range(rng.choice([3, 20, 60, 200])):
             mapping = rng.randrange(len(self.mappings) + 1)
             n = rng.choice([0, 1, 1, 1, 1, 2, 2, 3, 5]) if rng.random() < lined else 0
             lines = [(rng.randrange(len(self.functions)) + 1, rng.choice(
-                [0, 1, 7, 8, rng.randrange(1, 500)])) for _ in range(n)]
+                [0, 1, 7, 8, rng.randrange(1, 500)]), rng.choice(columns)) for _ in range(n)]
             address = 0x100000 * mapping + 0x400 + rng.choice([4, 4, 1]) * i
             # pprof moves the address 0 with its mapping when that is one with another one.
             if rng.random() < .1 and (not mapping or len(self.mappings) == 1):
@@ -85,7 +87,8 @@ class Wild:
         self.period = rng.choice([None, ("cpu", "nanoseconds", 10 ** 7), ("heap", "bytes", 524288),
                                   ("cpu", "nanoseconds", 0)])
         self.sums = []
-        self.comments = rng.choice([[], [], ["# one"], ["second", "a\u00fc", "second"]])
+        self.doc_url = rng.choice(["", "", "https://example.com/a?b=c#d", "not a URL"])
+        self.comments = rng.choice([[], [], ["# one"], ["second", "a\u00fc"]])
 
     def labels(self, rng, text):
         out, seen = [], set()
@@ -100,18 +103,21 @@ class Wild:
                 out.append(message(text(key), text(value)))
         return out
 
-    def encode(self, rng, n_samples):
-        """One profile, gzip'ed. What its values add up to is in sums afterwards."""
+    def encode(self, rng, n_samples, types=None):
+        """One profile, gzip'ed, of all types or those with these numbers, in their order. What its
+        values add up to is in sums afterwards."""
+        types = range(len(self.types)) if types is None else types
         self.sums = [0] * len(self.types)
         text, body = Strings(), b""
-        for name, unit in self.types:
+        for i in types:
+            name, unit = self.types[i]
             body += part(1, message(text(name), text(unit)))
         for _ in range(n_samples):
             chain = [rng.randrange(len(self.locations)) + 1 for _ in range(rng.choice(self.depths))]
             if chain and rng.random() < self.recursive:
                 chain += chain[:rng.randrange(1, 4)] * rng.choice([1, 3])
             sample = b"".join(part(1, location) for location in chain)
-            for i in range(len(self.types)):
+            for i in types:
                 value = rng.choice(self.sizes) * rng.choice([1, 1, 3])
                 value = -value if rng.random() < self.negative else value
                 self.sums[i] += value
@@ -136,6 +142,8 @@ class Wild:
         body += b"".join(part(13, text(c)) for c in self.comments)
         if self.default:
             body += part(14, text(self.default))
+        if self.doc_url:
+            body += part(15, text(self.doc_url))
         strings = b"".join(part(6, t.encode()) for t in text.all)
         return gzip.compress(body + strings, 1)
 
@@ -186,6 +194,7 @@ def settings(rng, wild):
         sometimes(rate if wild.labelled else .01, name, rng.choice(choice))
     sometimes(.6, "granularity", rng.choice(["filefunctions", "lines", "files", "addresses"]))
     sometimes(.2, "noinlines", "true")
+    sometimes(.2, "showcolumns", "true")
     sometimes(.3, "sort", "cum")
     sometimes(.3, "trim", "false")
     sometimes(.3, "nodecount", str(rng.choice([0, 1, 2, 3, 5, 12, 1000])))
@@ -194,12 +203,12 @@ def settings(rng, wild):
     sometimes(.1, "drop_negative", "true")
     sometimes(.2, "relative_percentages", "true")
     sometimes(.2, "unit", rng.choice(["ms", "s", "mb", "auto", "kb", "count", "us", "hrs", "parsec",
-                                      "ns", "GCU", "b"]))
+                                      "ns", "GCU", "b", "\u03bcs", "MicroSeconds"]))
     sometimes(.1, "mean", "true")
     sometimes(.1, "divide_by", str(rng.choice([2, 3, .5, 1000, 10])))
     sometimes(.15, "compact_labels", "true")
     sometimes(.1, "call_tree", "true")
     sometimes(.1, "trim_path", rng.choice(["/src", "/src/app:/home/u", "/x"]))
     sometimes(.05, "source_path", rng.choice(["/x/app", "/y/lib:/x"]))
-    out["sample_index"] = str(rng.randrange(len(wild.types)))
+    out["sample_index"] = str(rng.randrange(wild.n_types))
     return out

@@ -24,7 +24,7 @@ class Profile:
         done = subprocess.run(["google-pprof", "--text", "--nodecount=1000", "--nodefraction=0",
                                "--edgefraction=0", *([] if has_names else [NAMELESS]), program,
                                file], capture_output=True, text=True,
-                              errors="replace", check=False, timeout=120,
+                              errors="replace", check=False, timeout=600,
                               env=dict(os.environ, PPROF_TMPDIR=os.path.dirname(file)))
         self.error = done.stderr if done.returncode else ""
         total = re.search(r"Total: (\d+) samples", done.stdout)

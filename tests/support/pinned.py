@@ -112,6 +112,7 @@ def use():
     """From here on programs are found among the pinned ones."""
     install()
     os.environ.update(PATH=PATH, GOTOOLCHAIN="local", GOENV="off", GOFLAGS="",
+                      GOCACHE=os.path.join(CACHE, "go-build"),
                       HOME=os.environ.get("HOME") or CACHE)
 
 

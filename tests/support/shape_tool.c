@@ -87,7 +87,7 @@ static void totals(const struct profile *p, int64_t *ret)
 		ret[i] = profile_total(p, i);
 }
 
-/* The profiles of @source and @base as one, the way that compare.h says. */
+/* The profiles of @source and @base as one, the way that compare.h says; one alone stays so. */
 static struct profile *join(const struct settings *o, struct profile *source, struct profile *base)
 {
 	double ratios[PROFILE_TYPES_MAX], base_ratios[PROFILE_TYPES_MAX];
@@ -96,31 +96,31 @@ static struct profile *join(const struct settings *o, struct profile *source, st
 	struct profile *types, *p;
 	struct merge *m;
 
+	if (!base)
+		return source;
 	check(profile_new(&types), "types");
 	if (compare_types_join(types, source, &message) ||
-	    (base && compare_types_join(types, base, &message)))
+	    compare_types_join(types, base, &message))
 		fail("types", message.text);
 	check(compare_types_apply(source, types, ratios), "units");
 	compare_scale(source, 0, SIZE_MAX, ratios);
 	check(merge_new(&m, MERGE_WINDOWS_KEPT), "merge");
-	if (base) {
-		check(compare_types_apply(base, types, base_ratios), "units");
-		compare_scale(base, 0, SIZE_MAX, base_ratios);
-		totals(source, source_totals);
-		totals(base, base_totals);
-		for (uint32_t i = 0; i < base->n_sample_types; i++)
-			base_ratios[i] = -1;
-		compare_normalize(source_totals, base_totals, source->n_sample_types, ratios);
-		if (o->normalize)
-			compare_scale(source, 0, SIZE_MAX, ratios);
-		if (o->diff_base)
-			check(compare_label_base(base), "label");
-		compare_scale(base, 0, SIZE_MAX, base_ratios);
-	}
-	if (merge_add(m, source, NULL, NULL, &message) ||
-	    (base && merge_add(m, base, NULL, NULL, &message)))
+	check(compare_types_apply(base, types, base_ratios), "units");
+	compare_scale(base, 0, SIZE_MAX, base_ratios);
+	totals(source, source_totals);
+	totals(base, base_totals);
+	for (uint32_t i = 0; i < base->n_sample_types; i++)
+		base_ratios[i] = -1;
+	compare_normalize(source_totals, base_totals, source->n_sample_types, ratios);
+	if (o->normalize)
+		compare_scale(source, 0, SIZE_MAX, ratios);
+	if (o->diff_base)
+		check(compare_label_base(base), "label");
+	compare_scale(base, 0, SIZE_MAX, base_ratios);
+	if (merge_add(m, source, NULL, NULL, &message) || merge_add(m, base, NULL, NULL, &message))
 		fail("merge", message.text);
 	check(merge_finish(m), "merge");
+	check(profile_drop_zeroes(merge_profile(m)), "zeroes");
 	p = merge_take(m);
 	merge_free(m);
 	profile_free(types);
@@ -151,8 +151,10 @@ static void add_stack(struct graph *g, const struct settings *o, const struct st
 	int64_t value = stack->values[o->type], divisor = o->is_mean ? stack->values[0] : 0;
 
 	g->n_stacks++;
-	g->nodes[stack->frames[0]].flat += value;
-	g->nodes[stack->frames[0]].flat_divisor += divisor;
+	if (stack->n_frames) {
+		g->nodes[stack->frames[0]].flat += value;
+		g->nodes[stack->frames[0]].flat_divisor += divisor;
+	}
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
 		struct node *node = &g->nodes[stack->frames[i]];
 

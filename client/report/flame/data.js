@@ -7,10 +7,12 @@
 const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
 const text = (string) => data.strings[string];
+/* Columns are there when lines are told apart by them. */
+const columnOf = (i) => data.frames.column?.[i] ? `:${data.frames.column[i]}` : "";
 const frames = data.frames.name.map((name, i) => ({
 	name: text(name),
 	file: text(data.frames.file[i]),
-	line: data.frames.line[i],
+	line: data.frames.line[i] && data.frames.line[i] + columnOf(i),
 	module: text(data.frames.module[i]),
 }));
 const isDiff = !!data.nodes.base;

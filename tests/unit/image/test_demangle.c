@@ -57,7 +57,7 @@ static void test_names(void **state)
 	}
 }
 
-/* As go tool pprof 1.19 prints them with --symbolize=demangle=full and =templates. */
+/* As google/pprof's head prints them with --symbolize=demangle=full and =templates. */
 static void test_styles(void **state)
 {
 	static const struct {
@@ -72,7 +72,13 @@ static void test_styles(void **state)
 		{"_ZN1AIiE1fIdEEvT_", "void A<int>::f<double>(double)", "A<int>::f<double>"},
 		{"_ZNK3foo3barEv", "foo::bar() const", "foo::bar"},
 		{"_ZZNK3foo3barEvE1x", "foo::bar() const::x", "foo::bar() const::x"},
+		{"_ZZNK1A1fEiENKUlvE_clEv", "A::f(int) const::{lambda()#1}::operator()() const",
+		 "A::f() const::{lambda()#1}::operator()"},
+		{"_ZZN12_GLOBAL__N_11fEPFviEE1x", "(anonymous namespace)::f(void (*)(int))::x",
+		 "(anonymous namespace)::f()::x"},
 		{"_ZTV3foo", "vtable for foo", "vtable for foo"},
+		{"__ZN1a1bEv", "a::b()", "a::b"}, /* of macOS */
+		{"__Z", "__Z", "__Z"},
 		{"_ZN4core3fmt17h0123456789abcdefE.llvm.99", "core::fmt", "core::fmt"},
 		{"_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>",
 		 "std::mem::align_of::<f64>"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What go tool pprof (1.19) prints; tests/integration/shape-pprof asks it for random values. */
+/* What google/pprof's head prints; tests/integration/shape-pprof asks it for random values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@ static void test_print(void **state)
 	check_print(45600000, "ns", "auto", "45.60ms");
 	check_print(10000000, "NanoSeconds", "auto", "10ms");
 	check_print(-10000000, "nanosecond", "auto", "-10ms");
+	check_print(7200, "\u03bcs", "\u03bcs", "7200us");
 	check_print(7200, "s", "auto", "2hrs");
 	check_print(90, "seconds", "ms", "90000ms");
 	check_print(12, "milliseconds", "hours", "0");

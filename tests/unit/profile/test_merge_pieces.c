@@ -36,6 +36,9 @@ static void test_spilt_samples(void **state)
 		length += n;
 	}
 	assert_int_equal(pprof_read(file, length, 64 << 20, &read, &message), 0);
+	/* Equal samples of several pieces are several in the file. */
+	assert_true(read->n_samples > expected->n_samples);
+	assert_int_equal(profile_repack_samples(read), 0);
 	assert_same(read, expected, true);
 	assert_int_equal(read->duration_ns, expected->duration_ns);
 }
@@ -77,7 +80,6 @@ static void test_alone(void **state)
 		cleanup(profile_freep) struct profile *p = make_minute(3, NULL);
 		cleanup(merge_freep) struct merge *m = NULL;
 		struct profile_message message;
-		bool done = false;
 
 		if (listed) {
 			assert_int_equal(profile_add_comment(p, "# profd window: 5+3 b=2"), 0);
@@ -87,61 +89,28 @@ static void test_alone(void **state)
 		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
 		assert_int_equal(merge_add(m, p, NULL, NULL, &message), 0);
 		assert_int_equal(merge_finish(m), 0);
-		assert_int_equal(merge_alone(p, &done), 0);
-		assert_true(done);
+		assert_int_equal(merge_alone(p), 0);
 		assert_same(p, merge_profile(m), true);
 		assert_same_rest(p, merge_profile(m));
 	}
 }
 
-/* A merge that goes on with what it has made is one that begins with that. */
-static void test_again(void **state)
-{
-	struct parts *parts = *state;
-
-	for (enum merge_windows mode = MERGE_WINDOWS_KEPT; mode <= MERGE_WINDOWS_DROPPED; mode++) {
-		cleanup(merge_freep) struct merge *on = NULL, *anew = NULL;
-		cleanup(profile_freep) struct profile *first = NULL;
-		struct profile_message message;
-
-		first = merge_in_order(parts, forward, 2, mode, NULL);
-		assert_int_equal(merge_new(&on, mode), 0);
-		for (unsigned i = 0; i < 2; i++)
-			assert_int_equal(
-				merge_add(on, parts->minutes[forward[i]], NULL, NULL, &message), 0);
-		assert_int_equal(merge_finish(on), 0);
-		for (unsigned i = 0; i < 2; i++)
-			first->sample_values[i] = merge_profile(on)->sample_values[i] = 0;
-		assert_int_equal(merge_again(on), 0);
-		assert_int_equal(merge_profile(on)->n_samples, first->n_samples - 1);
-		assert_int_equal(merge_new(&anew, MERGE_WINDOWS_KEPT), 0);
-		assert_int_equal(merge_add(anew, first, NULL, NULL, &message), 0);
-		for (unsigned i = 1; i < 3; i++) {
-			const struct profile *next = parts->minutes[forward[i]];
-
-			assert_int_equal(merge_add(on, next, NULL, NULL, &message), 0);
-			assert_int_equal(merge_add(anew, next, NULL, NULL, &message), 0);
-		}
-		assert_int_equal(merge_finish(on), 0);
-		assert_int_equal(merge_finish(anew), 0);
-		assert_same(merge_profile(on), merge_profile(anew), true);
-		assert_same_rest(merge_profile(on), merge_profile(anew));
-	}
-}
-
-/* One program at two places is one program: nothing can stand for that. */
-static void test_not_alone(void **state)
+/* Two mappings of one program, equal samples and those of 0: a merge would take them for one. */
+static void test_alone_as_it_is(void **state)
 {
 	cleanup(profile_freep) struct profile *p = make_minute(3, NULL);
-	size_t n_comments = p->n_comments;
-	bool done = true;
+	const struct profile_sample s = p->samples[0];
+	size_t n = p->n_samples, n_mappings = p->n_mappings;
+	const int64_t zeroes[PROFILE_TYPES_MAX] = {0};
 
 	(void)state;
 	map_image(p, 1, 0x7000000);
-	assert_int_equal(merge_alone(p, &done), 0);
-	assert_false(done);
-	assert_int_equal(p->n_comments, n_comments);
-	assert_int_equal(p->time_ns, (T0 + 3 * 60) * NS);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(profile_append_sample(p, &(uint32_t){0}, 1, zeroes, NULL, 0), 0);
+	assert_int_equal(merge_alone(p), 0);
+	assert_int_equal(p->n_samples, n + 2);
+	assert_int_equal(p->n_mappings, n_mappings + 1);
+	assert_memory_equal(&p->samples[0], &s, sizeof(s));
 }
 
 int main(void)
@@ -150,8 +119,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_spilt_samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_pieces, setup, teardown),
 		cmocka_unit_test(test_alone),
-		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
-		cmocka_unit_test(test_not_alone),
+		cmocka_unit_test(test_alone_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,12 +122,52 @@ static void test_units_of_other_kinds(void **state)
 	assert_int_equal(profile_total(merge_profile(m), 1), 3);
 }
 
+/* Of types that not all have, none is taken; the others stay in the first one's order. */
+static void test_types_in_common(void **state)
+{
+	static const int64_t values[] = {7, 30, 5};
+	cleanup(profile_freep) struct profile *a = in_unit("ms", 3, 7), *b = NULL, *none = NULL;
+	cleanup(merge_freep) struct merge *m = NULL;
+	struct profile_message message;
+	struct profile *p;
+
+	(void)state;
+	assert_int_equal(profile_new(&b), 0);
+	assert_int_equal(profile_add_sample_type(b, "other", "count"), 0);
+	assert_int_equal(profile_add_sample_type(b, "cpu", "us"), 0);
+	assert_int_equal(profile_add_sample_type(b, "samples", "count"), 0);
+	b->period_type = (struct profile_value_type){text(b, "cpu"), text(b, "us")};
+	b->default_sample_type = text(b, "other");
+	assert_int_equal(profile_add_sample(b, NULL, 0, values, NULL, 0), 0);
+	assert_int_equal(profile_new(&none), 0);
+	assert_int_equal(profile_add_sample_type(none, "other", "count"), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		merge_take_common(m);
+		assert_int_equal(merge_add(m, i ? a : b, NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, i ? b : a, NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, none, NULL, NULL, &message), MERGE_E_MISMATCH);
+		p = merge_profile(m);
+		assert_int_equal(p->n_sample_types, 2);
+		assert_string_equal(profile_string(p, p->sample_types[i ? 0 : 1].type), "samples");
+		assert_string_equal(profile_string(p, p->sample_types[i ? 1 : 0].unit), "us");
+		assert_string_equal(profile_string(p, p->default_sample_type),
+				    i ? "samples" : "cpu");
+		assert_int_equal(profile_total(p, i ? 0 : 1), 5 + profile_total(a, 0));
+		assert_int_equal(profile_total(p, i ? 1 : 0), 3030);
+		merge_free(m);
+		m = NULL;
+	}
+	assert_int_equal(b->n_sample_types, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_units_of_other_kinds),
+		cmocka_unit_test(test_types_in_common),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

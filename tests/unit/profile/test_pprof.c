@@ -16,7 +16,7 @@ static struct profile *sample_profile(void)
 	struct profile_function f = {.start_line = -3};
 	struct profile_label labels[2] = {{0}, {.num = -5}};
 	const int64_t values[] = {7, -70000000000};
-	struct profile_line lines[2] = {{0, 1}, {0, 200}};
+	struct profile_line lines[2] = {{.line = 1}, {.line = 200, .column = 12}};
 	uint32_t chain[2];
 
 	assert_int_equal(profile_new(&p), 0);

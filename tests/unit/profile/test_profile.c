@@ -57,7 +57,7 @@ static void test_things_are_interned(void **state)
 	cleanup(profile_freep) struct profile *p = new_profile();
 	struct profile_mapping m = {.start = 0x1000, .limit = 0x2000, .path = 1};
 	struct profile_function f = {.name = 1, .system_name = 1, .start_line = 7};
-	struct profile_line lines[2] = {{0, 10}, {1, 20}};
+	struct profile_line lines[2] = {{.function = 0, .line = 10}, {.function = 1, .line = 20}};
 	uint32_t a, b, location, other;
 
 	(void)state;

@@ -89,7 +89,9 @@ static void test_mappings_and_functions(void **state)
 
 static void test_locations(void **state)
 {
-	const struct profile_line lines[] = {{1, 2}, {2, 1}, {3, 4}};
+	const struct profile_line lines[] = {{.function = 1, .line = 2},
+					     {.function = 2, .line = 1},
+					     {.function = 3, .line = 4}};
 	cleanup(profile_freep) struct profile *p = new_profile();
 	uint32_t index;
 

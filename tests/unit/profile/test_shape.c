@@ -158,8 +158,11 @@ static void test_empty_samples(void **state)
 	sample(&f, 0, NULL, 0, 1, place(&f, f.mapping_a, 0x1001, "zero"));
 	sample(&f, 5, NULL, 0, 0);
 	sample(&f, -3, NULL, 0, 1, place(&f, f.mapping_a, 0x1002, "negative"));
-	CHECK(&f, "negative=-3\n");
-	CHECK(&f, "negative=-3\nIgnore expression matched no samples\n", .ignore = "zero");
+	/* Where nothing asks for names, samples without frames stay. */
+	CHECK(&f, "zero=0\n=5\nnegative=-3\n");
+	CHECK(&f, "zero=0\nnegative=-3\nIgnore expression matched no samples\n", .ignore = "none");
+	CHECK(&f, "negative=-3\n", .ignore = "zero");
+	CHECK(&f, "zero=0\nnegative=-3\n", .show_from = ".");
 	end(&f);
 }
 

@@ -39,7 +39,7 @@ static void test_header(void **state)
 	input.n_notes = 1;
 	text = fixture_show(f, &view_text, NULL, &input);
 	assert_contains(text, "Merged from 2 files\nFile: server\nBuild ID: abcd\ntold?by hand\n"
-			      "Type: samples\nTime: Nov 14, 2023 at 10:13pm (UTC)\n"
+			      "Type: samples\nTime: 2023-11-14 22:13:20 UTC\n"
 			      "Duration: 2.50s, Total samples = 100\n"
 			      "Lost: 42 of 5940 samples of the time (skipped 40, memory 2); "
 			      "stacks without a root: 7\nShowing");
@@ -115,7 +115,7 @@ static void test_early_time(void **state)
 	tzset();
 	f->p->time_ns = -1;
 	text = fixture_view(f, &view_text, NULL);
-	assert_contains(text, "Time: Dec 31, 1969 at 11:59pm (UTC)\n");
+	assert_contains(text, "Time: 1969-12-31 23:59:59 UTC\n");
 }
 
 static void test_long_filter(void **state)

@@ -17,6 +17,8 @@ static void test_short_names(void **state)
 	} cases[] = {
 		{"github.com/a-b/c/v2/pkg.(*T).Method", "pkg\n(*T)\nMethod"},
 		{"github.com/a/b/v2.F", "b\nF"},
+		{"github.com/a/b", "github\ncom/a/b"}, /* no function of a package */
+		{"x.org/a.b/c", "a\nb/c"},
 		{"runtime.main.func1", "runtime\nmain\nfunc1"},
 		{"a/v1/b.F", "b\nF"},
 		{"slices.Sort[...]", "slices\nSort[...]"},

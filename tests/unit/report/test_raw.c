@@ -27,7 +27,7 @@ static void test_raw(void **state)
 {
 	struct profile_mapping mapping = {.start = 0x1000, .limit = 0x2000, .has_functions = true};
 	struct profile_function function = {.start_line = 5};
-	struct profile_line lines[2] = {{.line = 7}, {.line = 9}};
+	struct profile_line lines[2] = {{.line = 7}, {.line = 9, .column = 12}};
 	struct profile_label labels[2] = {{0}, {.num = 5}};
 	const int64_t values[2] = {3, 30};
 	struct fixture *f = *state;
@@ -58,8 +58,8 @@ static void test_raw(void **state)
 				  "                comm:[sh?[2J]\n"
 				  "                n:[5]\n"
 				  "Locations\n"
-				  "     1: 0x1234 M=1 inner in.c:7 s=5(_inner)\n"
-				  "             outer in.c:9 s=5\n"
+				  "     1: 0x1234 M=1 inner in.c:7:0 s=5(_inner)\n"
+				  "             outer in.c:9:12 s=5\n"
 				  "     2: 0x0 \n"
 				  "Mappings\n"
 				  "1: 0x1000/0x2000/0x0 /bin/x  [FN]\n");

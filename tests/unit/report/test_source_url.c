@@ -117,8 +117,8 @@ static void test_pages(void **state)
 		     "http://h/pid/7/pprof/cmdline");
 	assert_pages("https://u:p@h/pprof/heap", "https://u:p@h/pprof/symbol",
 		     "https://u:p@h/pprof/cmdline");
-	assert_pages("http://h/pprof/profile/", "http://h/symbolz", NULL);
-	assert_pages("http://h/a/b.pb.gz?x", "http://h/symbolz", NULL);
+	assert_pages("http://h/pprof/profile/", "http://h/pprof/symbolz", NULL);
+	assert_pages("http://h/a/b.pb.gz?x", "http://h/a/symbolz", NULL);
 }
 
 static void test_shown(void **state)

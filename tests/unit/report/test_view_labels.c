@@ -74,17 +74,16 @@ static void test_tags(void **state)
 	}
 	text = fixture_view(f, &view_tags, &options);
 	/* Sizes that are printed alike are one. */
-	assert_string_equal(text, " comm: Total 46.0\n"
-				  "       24.0 (52.17%): nginx\n"
-				  "       22.0 (47.83%): sh\n"
+	assert_string_equal(text, " comm: Total 46 of 46 (  100%)\n"
+				  "       24 (52.17%): nginx\n"
+				  "       22 (47.83%): sh\n"
 				  "\n"
-				  " size: Total 46.0\n"
-				  "       46.0 (  100%): 976.56kB\n"
+				  " size: Total 46 of 46 (  100%)\n"
+				  "       46 (  100%): 976.56kB\n"
 				  "\n");
 }
 
-/* The heaviest first, whatever its sign; equal ones by what they say. Below 0 there are no shares.
- */
+/* The heaviest first, whatever its sign; equal ones by what they say. */
 static void test_tags_in_order(void **state)
 {
 	static const struct {
@@ -103,14 +102,14 @@ static void test_tags_in_order(void **state)
 		fixture_label(f, fixture_stack(f, "main", labels[i].weight), labels[i].key,
 			      labels[i].value, 0, NULL);
 	text = fixture_view(f, &view_tags, &options);
-	assert_string_equal(text, " order: Total 1.0\n"
-				  "        -9.0 (900.00%): c\n"
-				  "         5.0 (500.00%): a\n"
-				  "         5.0 (500.00%): b\n"
+	assert_string_equal(text, " order: Total 1 of 26 ( 3.85%)\n"
+				  "        -9 (34.62%): c\n"
+				  "         5 (19.23%): a\n"
+				  "         5 (19.23%): b\n"
 				  "\n"
-				  " sign: Total -7.0\n"
-				  "       -4.0: y\n"
-				  "       -3.0: x\n"
+				  " sign: Total -7 of 26 (26.92%)\n"
+				  "       -4 (15.38%): y\n"
+				  "       -3 (11.54%): x\n"
 				  "\n");
 }
 
