@@ -315,7 +315,7 @@ static bool has_flags(const struct pclntab *t)
 		if (pclntab_function(t, i, &f) && is_named(&f, "runtime.goexit") &&
 		    f.name_length == strlen("runtime.goexit"))
 			return f.flags & PCLNTAB_TOP_FRAME;
-	return true;
+	return t->is_known;
 }
 
 int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,

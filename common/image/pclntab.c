@@ -28,8 +28,12 @@ static const struct {
 	[GO_1_20] = {16, 41}, /* the line that it starts in was added */
 };
 
-static bool version_of(uint32_t magic, enum version *ret)
+/* All have had the same upper bytes. */
+#define MAGIC_BITS 0xffffff00u
+
+static bool version_of(uint32_t magic, enum version *ret, bool *ret_known)
 {
+	*ret_known = true;
 	switch (magic) {
 	case 0xfffffffb:
 		*ret = GO_1_2;
@@ -44,7 +48,9 @@ static bool version_of(uint32_t magic, enum version *ret)
 		*ret = GO_1_20;
 		return true;
 	default:
-		return false;
+		*ret = GO_1_20;
+		*ret_known = false;
+		return (magic & MAGIC_BITS) == MAGIC_BITS;
 	}
 }
 
@@ -117,11 +123,14 @@ static bool find_parts(struct pclntab *t, enum version version)
 bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret)
 {
 	enum version version;
+	bool is_known;
 
-	if (length < HEADER_BYTES || !version_of(read_32(data), &version) || data[4] || data[5] ||
-	    (data[6] != 1 && data[6] != 2 && data[6] != 4) || (data[7] != 4 && data[7] != 8))
+	if (length < HEADER_BYTES || !version_of(read_32(data), &version, &is_known) || data[4] ||
+	    data[5] || (data[6] != 1 && data[6] != 2 && data[6] != 4) ||
+	    (data[7] != 4 && data[7] != 8))
 		return false;
-	*ret = (struct pclntab){.data = data, .length = length, .pointer_size = data[7]};
+	*ret = (struct pclntab){
+		.data = data, .length = length, .pointer_size = data[7], .is_known = is_known};
 	return find_parts(ret, version);
 }
 
@@ -153,6 +162,9 @@ bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_functi
 	if (ret->start >= ret->end || at > length || length - at < (size_t)size + 4)
 		return false;
 	more = t->data + t->code_at + at;
+	/* What is said of a function begins with where it is, again. */
+	if (!t->is_known && read_number(more, size) != read_number(entry, size))
+		return false;
 	if (t->flags_at && length - at > t->flags_at) {
 		ret->flags = more[t->flags_at];
 		ret->depths = read_32(more + t->depths_at);

@@ -6,8 +6,9 @@
  * The table of functions that the Go runtime prints its own stack traces with: each Go program has
  * it in memory, so that strip(1) leaves it. Debian's containerd has no symbol of its own besides.
  *
- * Versions of Go 1.2, 1.16, 1.18 and 1.20, which later ones use. (Go: src/internal/abi/symtab.go,
- * src/runtime/symtab.go; "Go 1.2 Runtime Symbol Table Information".)
+ * Versions of Go 1.2, 1.16, 1.18 and 1.20, which later ones use. One that is not known yet is read
+ * as the newest, function by function as far as what is said of it agrees with the table. (Go:
+ * src/internal/abi/symtab.go, src/runtime/symtab.go; "Go 1.2 Runtime Symbol Table Information".)
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@ struct pclntab {
 	size_t code_at; /* what offsets of functions in data are from */
 	size_t steps;   /* of numbers by pc, pctab; 0: not known of this version */
 	unsigned depths_at, flags_at; /* in what is said of a function; as steps */
+	bool is_known;                /* its version */
 	uint64_t text; /* to be added to addresses; at first what the header says, 0: nothing */
 };
 
@@ -58,7 +60,7 @@ struct pclntab_depths {
 	bool has_begun;
 };
 
-/* Pure. False: [data, data + length) does not begin with a table of a known version. */
+/* Pure. False: [data, data + length) does not begin with a table of any version. */
 bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret);
 /* Pure. Function @i, below n_functions. False: it is not within data, or has no name or code. */
 bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret);

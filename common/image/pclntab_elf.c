@@ -38,7 +38,7 @@ static bool is_table(const uint8_t *data, size_t length, struct pclntab *ret)
 {
 	struct pclntab_function first;
 
-	return pclntab_parse(data, length, ret) && ret->n_functions &&
+	return pclntab_parse(data, length, ret) && ret->is_known && ret->n_functions &&
 	       pclntab_function(ret, 0, &first);
 }
 

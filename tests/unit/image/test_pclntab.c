@@ -97,7 +97,7 @@ static void test_refused(void **state)
 	static const struct {
 		size_t at;
 		uint8_t byte;
-	} changes[] = {{0, 0xf2}, {4, 1}, {5, 1}, {6, 0}, {6, 3}, {7, 2}, {7, 16}};
+	} changes[] = {{1, 0xfe}, {4, 1}, {5, 1}, {6, 0}, {6, 3}, {7, 2}, {7, 16}};
 	struct pclntab_bytes bytes;
 
 	(void)state;
@@ -110,6 +110,31 @@ static void test_refused(void **state)
 	for (size_t n = 0; n < bytes.functions + 40 * spec.n; n++)
 		assert_false(is_table(&bytes, n));
 	assert_true(is_table(&bytes, bytes.length));
+}
+
+/* One of a release to come: what it says as the newest known one does is taken. */
+static void test_unknown_version(void **state)
+{
+	struct pclntab_spec spec = spec_of(PCLNTAB_GO_1_20, 8);
+	struct pclntab_bytes bytes;
+	struct pclntab_function f;
+	struct pclntab table;
+
+	(void)state;
+	pclntab_make(&spec, &bytes);
+	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
+	assert_true(table.is_known);
+	pclntab_put(bytes.data, 0xfffffff2u, 4);
+	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
+	assert_false(table.is_known);
+	for (unsigned i = 0; i < spec.n; i++) {
+		assert_true(pclntab_function(&table, i, &f));
+		assert_int_equal(f.start, starts[i]);
+	}
+	/* What is said of the first function is elsewhere. */
+	bytes.data[bytes.functions + 4] += 4;
+	assert_false(pclntab_function(&table, 0, &f));
+	assert_true(pclntab_function(&table, 1, &f));
 }
 
 /* Positions outside of the table, in the header (fields of 8 bytes) and in what it leads to. */
@@ -394,10 +419,15 @@ static void test_shared_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),     cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_positions),    cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_places),       cmocka_unit_test(test_text),
-		cmocka_unit_test(test_entry),        cmocka_unit_test(test_preference),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_unknown_version),
+		cmocka_unit_test(test_positions),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_preference),
 		cmocka_unit_test(test_shared_names),
 	};
 
