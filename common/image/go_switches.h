@@ -8,7 +8,7 @@
  * (cgocallback, crosscall2) and those that call the vdso. The table of functions only says that
  * they write the stack pointer; what else a walk needs is in their instructions: where each switch
  * is, and where a g, its m and the saved stack pointer are, which differs between releases. So no
- * release has to be known: one whose code has another shape gets no rules.
+ * release has to be known; one whose code has another shape has no rules.
  *
  * x86-64. Source: src/runtime/asm_amd64.s, sys_linux_amd64.s, runtime2.go of Go 1.17 to 1.26.
  */

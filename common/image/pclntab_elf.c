@@ -101,7 +101,7 @@ static bool read_module(struct elf_image *image, const Elf_Data *data, uint64_t 
 	return true;
 }
 
-/* Where the code lies by what the runtime itself goes by; Go 1.26 made a section of it. */
+/* The code's address as the runtime itself has it, in moduledata; a section since Go 1.26. */
 static bool find_text_in_module(struct elf_image *image, uint64_t address, struct pclntab *t)
 {
 	size_t section = elf_image_find(image, SHT_PROGBITS, ".go.module");
