@@ -116,7 +116,7 @@ static int add_line(struct namer *n, const struct worker_frame *frame, struct pr
 		r = add_text(n, frame->system_name, &f.system_name);
 	if (!r)
 		r = add_text(n, frame->file, &f.filename);
-	ret->line = frame->line;
+	*ret = (struct profile_line){.line = frame->line};
 	return r ? r : profile_add_function(n->p, &f, &ret->function);
 }
 

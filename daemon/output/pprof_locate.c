@@ -143,7 +143,7 @@ static int add_line(struct locator *l, const struct symbols_frame *frame, struct
 		r = add_text(l, frame->system_name, &f.system_name);
 	if (!r)
 		r = add_text(l, frame->file, &f.filename);
-	ret->line = frame->line;
+	*ret = (struct profile_line){.line = frame->line};
 	return r ? r : profile_add_function(l->profile, &f, &ret->function);
 }
 
