@@ -384,7 +384,8 @@ static int compile(struct compiler *c)
 static bool needs_bx(const struct cfi_rows *rows)
 {
 	for (size_t i = 0; i < rows->n_rules; i++)
-		if (RULE_BASE(rows->rules[i]) == RULE_BASE_BX)
+		if (RULE_KIND(rows->rules[i]) != RULE_GO &&
+		    RULE_BASE(rows->rules[i]) == RULE_BASE_BX)
 			return true;
 	return false;
 }

@@ -139,7 +139,7 @@ static inline int unwind_end_of_rule(const struct unwind_registers *r, unwind_u6
 		/* Start-up code in assembly may well have rules that do not know that it is. */
 		if (unwind_is_at_start(r, start_stack))
 			return UNWIND_AT_ROOT;
-		if (RULE_BASE(rule) == RULE_BASE_FP)
+		if (RULE_KIND(rule) != RULE_GO && RULE_BASE(rule) == RULE_BASE_FP)
 			return UNWIND_BAD_POINTER(false);
 	}
 	return UNWIND_END(STACK_BROKEN, BROKEN_RULE);

@@ -238,6 +238,7 @@ static void test_calls_from_c(void **state)
 	(void)state;
 	saved.fp_offset = 40 - 48 - 8;
 	make(all, ARRAY_SIZE(all), &frame);
+	/* No base is rbx here, so that it is not followed. */
 	assert_true(at(&frame, CGOCALLBACK, 2) == cfa_rule(48));
 	assert_true(at(&frame, CGOCALLBACK, 3) == go(RULE_GO_CALLED_BACK, 48));
 	assert_true(at(&frame, CGOCALLBACK, 8) == go(RULE_GO_CALLED_BACK, 48));

@@ -186,6 +186,10 @@ static void test_end_of_a_rule(void **state)
 	assert_int_equal(unwind_end_of_rule(&r, by_fp, UNWIND_STEP_ODD, START), broken);
 	assert_int_equal(unwind_end_of_rule(&r, by_fp, UNWIND_STEP_IMPLAUSIBLE, START),
 			 UNWIND_BAD_POINTER(false));
+	/* Stack switches have other things where rules have their base. */
+	assert_int_equal(unwind_end_of_rule(&r, RULE_WORD(RULE_GO) | RULE_GO_RESUMED << 4,
+					    UNWIND_STEP_IMPLAUSIBLE, START),
+			 broken);
 	/* Rules of start-up code that do not know that it is; one that is odd says nothing. */
 	r.sp = START;
 	r.fp = 0;
