@@ -107,6 +107,7 @@ static bool may_hold_functions(int tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
+	case DW_TAG_enumeration_type: /* Rust: their methods */
 		return true;
 	default:
 		return false;
