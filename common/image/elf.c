@@ -20,6 +20,8 @@
 #define NOTES_BYTES 4096
 /* The kernel runs no file with more than 64 KiB of program headers (fs/binfmt_elf.c). */
 #define PROGRAM_HEADERS_MAX (65536 / sizeof(Elf32_Phdr))
+/* Section headers that are looked at. Linkers put notes first, or behind their program's tables. */
+#define SECTIONS_MAX 64
 
 /* Where the bytes come from: the first of a file, and, past them, the file itself if there is one.
  */
@@ -86,12 +88,14 @@ static uint64_t get_64(const struct input *in, uint64_t value)
 	return in->swap ? __builtin_bswap64(value) : value;
 }
 
-struct program_headers {
+/* A table of headers. */
+struct headers {
 	uint64_t offset;
 	unsigned n, size;
 };
 
-static int parse_header(struct input *in, struct elf_summary *elf, struct program_headers *ret)
+static int parse_header(struct input *in, struct elf_summary *elf, struct headers *ret,
+			struct headers *ret_sections)
 {
 	union {
 		uint8_t ident[EI_NIDENT];
@@ -117,13 +121,17 @@ static int parse_header(struct input *in, struct elf_summary *elf, struct progra
 	elf->machine = get_16(in, h.e32.e_machine);
 	elf->pointer_bytes = in->is_64 ? 8 : 4;
 	if (in->is_64) {
-		ret->offset = get_64(in, h.e64.e_phoff);
-		ret->n = get_16(in, h.e64.e_phnum);
-		ret->size = get_16(in, h.e64.e_phentsize);
+		*ret = (struct headers){get_64(in, h.e64.e_phoff), get_16(in, h.e64.e_phnum),
+					get_16(in, h.e64.e_phentsize)};
+		*ret_sections = (struct headers){get_64(in, h.e64.e_shoff),
+						 get_16(in, h.e64.e_shnum),
+						 get_16(in, h.e64.e_shentsize)};
 	} else {
-		ret->offset = get_32(in, h.e32.e_phoff);
-		ret->n = get_16(in, h.e32.e_phnum);
-		ret->size = get_16(in, h.e32.e_phentsize);
+		*ret = (struct headers){get_32(in, h.e32.e_phoff), get_16(in, h.e32.e_phnum),
+					get_16(in, h.e32.e_phentsize)};
+		*ret_sections = (struct headers){get_32(in, h.e32.e_shoff),
+						 get_16(in, h.e32.e_shnum),
+						 get_16(in, h.e32.e_shentsize)};
 	}
 	if (ret->n > PROGRAM_HEADERS_MAX ||
 	    (ret->n > 0 && ret->size != (in->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))))
@@ -183,26 +191,58 @@ static int add_segment(struct elf_summary *elf, const Elf64_Phdr *p)
 	return ELF_SUMMARY_E_OK;
 }
 
-static int find_build_id(const struct input *in, const Elf64_Phdr *p, struct elf_summary *elf)
+static int find_build_id(const struct input *in, uint64_t offset, uint64_t size,
+			 struct elf_summary *elf)
 {
 	uint8_t notes[NOTES_BYTES];
-	size_t length = p->p_filesz < sizeof(notes) ? (size_t)p->p_filesz : sizeof(notes);
+	size_t length = size < sizeof(notes) ? (size_t)size : sizeof(notes);
 	int r;
 
-	r = fetch(in, p->p_offset, length, notes);
+	r = fetch(in, offset, length, notes);
 	if (r)
 		return r;
 	elf->build_id_length = elf_notes_build_id(notes, length, in->swap, elf->build_id);
 	return ELF_SUMMARY_E_OK;
 }
 
+/*
+ * Go's linker (1.24 and later) puts the build id into a section that no note segment holds. Nothing
+ * that is wrong with section headers is an error: a program runs without them.
+ */
+static void find_build_id_by_section(const struct input *in, const struct headers *sections,
+				     struct elf_summary *elf)
+{
+	if (sections->size != (in->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+		return;
+	for (unsigned i = 0; i < sections->n && i < SECTIONS_MAX && !elf->build_id_length; i++) {
+		uint64_t at = sections->offset + (uint64_t)i * sections->size;
+		union {
+			uint8_t bytes[sizeof(Elf64_Shdr)];
+			Elf32_Shdr s32;
+			Elf64_Shdr s64;
+		} h;
+
+		if (fetch(in, at, sections->size, h.bytes))
+			return;
+		/* The type is at the same place in both classes. */
+		if (get_32(in, h.s32.sh_type) != SHT_NOTE)
+			continue;
+		if (in->is_64)
+			(void)find_build_id(in, get_64(in, h.s64.sh_offset),
+					    get_64(in, h.s64.sh_size), elf);
+		else
+			(void)find_build_id(in, get_32(in, h.s32.sh_offset),
+					    get_32(in, h.s32.sh_size), elf);
+	}
+}
+
 static int parse(struct input *in, struct elf_summary *ret)
 {
+	struct headers headers, sections;
 	struct elf_summary elf = {0};
-	struct program_headers headers;
 	int r;
 
-	r = parse_header(in, &elf, &headers);
+	r = parse_header(in, &elf, &headers, &sections);
 	for (unsigned i = 0; r == ELF_SUMMARY_E_OK && i < headers.n; i++) {
 		uint64_t offset = headers.offset + (uint64_t)i * headers.size;
 		Elf64_Phdr p;
@@ -213,8 +253,10 @@ static int parse(struct input *in, struct elf_summary *ret)
 		if (p.p_type == PT_LOAD)
 			r = add_segment(&elf, &p);
 		else if (p.p_type == PT_NOTE && p.p_filesz > 0 && elf.build_id_length == 0)
-			r = find_build_id(in, &p, &elf);
+			r = find_build_id(in, p.p_offset, p.p_filesz, &elf);
 	}
+	if (r == ELF_SUMMARY_E_OK && !elf.build_id_length)
+		find_build_id_by_section(in, &sections, &elf);
 	if (r == ELF_SUMMARY_E_OK)
 		*ret = elf;
 	return r;

@@ -291,6 +291,60 @@ static void test_notes(void **state)
 }
 
 /* This program itself: the segment that holds this function is executable and found. */
+/* @at of @f: the header of a section. */
+static void put_section(struct file *f, size_t at, uint32_t type, uint64_t offset, uint64_t size)
+{
+	uint8_t *s = f->data + at;
+
+	put(s + offsetof(Elf64_Shdr, sh_type), type, 4, f->big);
+	if (f->is_64) {
+		put(s + offsetof(Elf64_Shdr, sh_offset), offset, 8, f->big);
+		put(s + offsetof(Elf64_Shdr, sh_size), size, 8, f->big);
+	} else {
+		put(s + offsetof(Elf32_Shdr, sh_offset), offset, 4, f->big);
+		put(s + offsetof(Elf32_Shdr, sh_size), size, 4, f->big);
+	}
+}
+
+/* A build id in a section that no note segment holds. */
+static void test_note_section(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const size_t sections = 768;
+		struct elf_summary elf;
+		struct file f;
+		size_t n, size, header;
+
+		file_init(&f, i & 1, i & 2);
+		size = f.is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+		header = f.is_64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff);
+		n = put_note(f.data + NOTES_AT, NT_GNU_ABI_TAG, "GNU", "0123456789abcdef", 16,
+			     f.big);
+		file_add(&f, PT_NOTE, PF_R, NOTES_AT, 0x10200, n, n);
+		put_section(&f, sections + size, SHT_NOTE, NOTES_AT, n);
+		put_section(&f, sections + 2 * size, SHT_NOTE, NOTES_AT + n,
+			    put_note(f.data + NOTES_AT + n, NT_GNU_BUILD_ID, "GNU", build_id,
+				     sizeof(build_id), f.big));
+		put(f.data + header, sections, f.is_64 ? 8 : 4, f.big);
+		header = f.is_64 ? offsetof(Elf64_Ehdr, e_shentsize)
+				 : offsetof(Elf32_Ehdr, e_shentsize);
+		put(f.data + header, size, 2, f.big);
+		put(f.data + header + 2, 3, 2, f.big);
+		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf), 0);
+		assert_int_equal(elf.build_id_length, sizeof(build_id));
+		assert_memory_equal(elf.build_id, build_id, sizeof(build_id));
+		/* Headers of sections may lie. */
+		put(f.data + header, size + 1, 2, f.big);
+		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf), 0);
+		assert_int_equal(elf.build_id_length, 0);
+		put(f.data + header, size, 2, f.big);
+		put_section(&f, sections + 2 * size, SHT_NOTE, UINT32_MAX, 64);
+		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf), 0);
+		assert_int_equal(elf.build_id_length, 0);
+	}
+}
+
 static void test_own_program(void **state)
 {
 	cleanup(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -314,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_offsets_past_every_file),
 		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_note_section),
 		cmocka_unit_test(test_own_program),
 	};
 
