@@ -56,8 +56,9 @@ def run(*command, **options):
                           timeout=120, **options)
 
 
-def wait_for(condition, seconds=30, pause=0.05):
-    """What the condition says at last: nothing true if it does not come to that in time."""
+def wait_for(condition, seconds=60, pause=0.05):
+    """What the condition says at last: nothing true if it does not come to that in time. A busy
+    machine takes its time, which costs nothing where it is not needed."""
     end = time.monotonic() + seconds
     while not (value := condition()) and time.monotonic() < end:
         time.sleep(pause)
@@ -95,6 +96,26 @@ def cpu_ns(pid):
     """schedstat: time on a CPU (Documentation/scheduler/sched-stats.rst)."""
     with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
         return int(f.read().split()[0])
+
+
+def cpu_seconds(pid):
+    """Of all its threads, and of the children that it has waited for, in ticks of the clock; None
+    of a process that has ended. proc(5)."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            fields = f.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def await_cpu(pids, seconds, limit=120):
+    """Until each process has had a CPU for that long from now on: how many samples there are of it
+    is decided by that, not by the clock. Those that have ended keep nobody waiting. False if the
+    limit came first."""
+    wanted = {pid: (cpu_seconds(pid) or 0) + seconds for pid in pids}
+    return wait_for(lambda: all((now := cpu_seconds(pid)) is None or now >= wanted[pid]
+                                for pid in pids), limit)
 
 
 def refuse_perf_events():
@@ -183,7 +204,7 @@ class Profd:
         return [f"{BUILD}/bin/profd", "-c", self.conf, "--state-directory", self.state,
                 "--runtime-directory", self.runtime]
 
-    def answers(self, seconds=20):
+    def answers(self, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:
             if self.call("status").returncode == 0:

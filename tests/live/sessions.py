@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 
-from harness import OTHER_USER, STRANGER, Results, as_user, of_format
+from harness import OTHER_USER, STRANGER, Results, as_user, of_format, wait_for
 
 check = Results()
 
@@ -25,7 +25,7 @@ def began(name, done):
     return done.stdout.strip()
 
 
-def gather(profd, *numbers, wanted=100, seconds=20):
+def gather(profd, *numbers, wanted=100, seconds=60):
     """Waits until sessions have counted enough; the machine may be busy with other things."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -47,6 +47,20 @@ def ended(profd, name, number, uid=0):
     return of_format(files), of_format(files, ".prof")
 
 
+def children_of(pid):
+    """Of its first thread."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return [int(child) for child in f.read().split()]
+
+
+def comm_of(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
+            return f.read().strip()
+    except OSError:
+        return ""  # it has ended
+
+
 class Programs:
     """What runs during the test: known names on known CPUs, of two users."""
 
@@ -66,7 +80,15 @@ class Programs:
         script = 'trap "\\"$0\\"/late &" USR1; "$0"/early & while :; do wait; done'
         self.family = shop.start("sh", "-c", script, shop.folder).pid
         self.group = None
-        time.sleep(0.3)
+        # The shell minds its signals as soon as it has a child.
+        if not wait_for(lambda: [comm_of(pid) for pid in (self.hot, self.kernel, self.stranger)]
+                        == ["hotloop", "dd", "of-stranger"] and self.family_has("early")):
+            raise RuntimeError("the programs do not start")
+
+    def family_has(self, *comms):
+        """The ids of the family's programs, if all these are among them."""
+        pids = {comm_of(pid): pid for pid in children_of(self.family)}
+        return set(comms) <= set(pids) and list(pids.values())
 
     def enter_group(self):
         """Starts a program in a control group of its own, as systemd would."""
@@ -85,7 +107,7 @@ class Programs:
         if not self.group:
             return
         self.shop.end(self.member)
-        for _ in range(50):
+        for _ in range(200):
             try:
                 return os.rmdir(self.folder)
             except OSError:
