@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void take(const uint8_t **data, size_t *size, size_t n, struct go_code *ret)
+static void fuzz_take(const uint8_t **data, size_t *size, size_t n, struct go_code *ret)
 {
 	if (n > *size)
 		n = *size;
@@ -72,9 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	lengths[1] = data[1];
 	data += 2;
 	size -= 2;
-	take(&data, &size, lengths[0], &systemstack);
-	take(&data, &size, lengths[1], &morestack);
-	take(&data, &size, size, &code);
+	fuzz_take(&data, &size, lengths[0], &systemstack);
+	fuzz_take(&data, &size, lengths[1], &morestack);
+	fuzz_take(&data, &size, size, &code);
 	go_switches_learn(s, &systemstack, &morestack);
 	for (int kind = GO_SYSTEMSTACK; kind <= GO_MOVES_SP; kind++) {
 		go_switches_rows(s, (enum go_switch)kind, &code, &table, &f, &rows);
