@@ -97,9 +97,14 @@ def judge_gateway_unit(m, check):
           done.stdout[-200:] + done.stderr)
     m.write(f"{CONF_D}/debuginfod.conf", "[debuginfod]\nenabled=yes\n")
     m.run("systemctl", "start", "profd-gateway")
-    time.sleep(0.5)
+
+    def words():
+        return [line for line in journal(m, "profd-gateway") if "names no server" in line]
+
+    wait_for(lambda: m.show("profd-gateway", "ActiveState") == ["failed"] and words())
+    time.sleep(0.5)  # in which it is not to be tried again
     have = m.show("profd-gateway", "ActiveState", "ExecMainStatus", "NRestarts")
-    said = [line for line in journal(m, "profd-gateway") if "names no server" in line]
+    said = words()
     check(have == ["failed", "1", "0"] and len(said) == 1,
           "gateway: configured wrongly, it says so once and is not tried again", (have, said))
 
@@ -121,7 +126,7 @@ def judge_gateway(m, check):
     check(done.returncode == 0 and m.show("profd-gateway", "ActiveState") == ["active"],
           "systemctl enable --now profd-gateway", done.stderr)
     file = f"/var/cache/profd/debuginfo/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
-    came = wait_for(lambda: os.path.exists(m.path(file)), 40)
+    came = wait_for(lambda: os.path.exists(m.path(file)))
     check(came and m.out("stat", "-c", "%U:%G %a", file) == "profd-gateway:profd-gateway 644",
           "gateway: the debug file comes", journal(m, "profd-gateway"))
     before = glob.glob(m.path(windows))
@@ -217,7 +222,7 @@ def configure_store(m, **keys):
     m.write(f"{CONF_D}/store.conf", "[store]\n" + "".join(f"{k}={v}\n" for k, v in keys.items()))
     m.run("systemctl", "reload", "profd")
     wanted = [f"{key} = {value}" for key, value in keys.items()]
-    if not wait_for(lambda: not set(wanted) - set(m.out("profctl", "config").splitlines()), 10):
+    if not wait_for(lambda: not set(wanted) - set(m.out("profctl", "config").splitlines())):
         raise RuntimeError(f"{wanted}: {journal(m, 'profd')[-3:]}")
     m.out("profctl", "flush")
 
