@@ -141,7 +141,10 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
  * The entry code leaves the call's number here, and -1 for everything else. A signal that is about
  * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
  */
-/* Right for who is running as far as the kernel set it: nobody else does with Go's runtime. */
+/*
+ * What arch_prctl(2) or clone(2) set, as C libraries and Go do. A program that writes the register
+ * itself is not seen until the next context switch.
+ */
 #define REGISTER_THREAD(task) \
 	(bpf_core_field_exists((task)->thread.fsbase) ? (task)->thread.fsbase : 0)
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
