@@ -168,6 +168,10 @@ static void test_what_cannot_be(void **state)
 	assert_refused(&r, word_at(RULE_GO_SAVED), UNWIND_STEP_IMPLAUSIBLE);
 	put(THEIRS + CFA - 8, UNWIND_USER_LIMIT);
 	assert_refused(&r, word_at(RULE_GO_SAVED), UNWIND_STEP_IMPLAUSIBLE);
+	put(CURG + 56, THEIRS + 4);
+	put(THEIRS + 4 + CFA - 8, CODE);
+	put(THEIRS + 4 + CFA - 16, BASE + 200);
+	assert_refused(&r, word_at(RULE_GO_SAVED), UNWIND_STEP_IMPLAUSIBLE);
 	put(THEIRS + CFA - 8, CODE);
 	put(CURG + 56, BASE - CFA);
 	assert_refused(&r, word_at(RULE_GO_SAVED), UNWIND_STEP_UNREADABLE);
