@@ -86,8 +86,9 @@ static const struct function all[] = {
 	FUNCTION("crosscall2", crosscall, 0, saved_at_40),
 	FUNCTION("gogo", leaves, PCLNTAB_SP_WRITE, flat),
 	FUNCTION("runtime.nanotime1", vdso, PCLNTAB_SP_WRITE, framed),
+	FUNCTION("main.main", leaves, 0, flat),
 };
-enum { SYSTEMSTACK, MORESTACK, ASMCGOCALL, CGOCALLBACK, CROSSCALL, GOGO, VDSO };
+enum { SYSTEMSTACK, MORESTACK, ASMCGOCALL, CGOCALLBACK, CROSSCALL, GOGO, VDSO, ORDINARY };
 
 static size_t read_text(void *userdata, uint64_t address, uint8_t *ret, size_t size)
 {
@@ -239,6 +240,7 @@ static void test_calls_from_c(void **state)
 	saved.fp_offset = 40 - 48 - 8;
 	make(all, ARRAY_SIZE(all), &frame);
 	/* No base is rbx here, so that it is not followed. */
+	assert_true(at(&frame, ORDINARY, 1) == cfa_rule(0));
 	assert_true(at(&frame, CGOCALLBACK, 2) == cfa_rule(48));
 	assert_true(at(&frame, CGOCALLBACK, 3) == go(RULE_GO_CALLED_BACK, 48));
 	assert_true(at(&frame, CGOCALLBACK, 8) == go(RULE_GO_CALLED_BACK, 48));
@@ -271,7 +273,7 @@ static void test_others(void **state)
 /* The instruction that stands for a rule is none in a file's own records. */
 static void test_rules_of_a_file(void **state)
 {
-	const struct go_text text = {.read = read_text, .userdata = (void *)(uintptr_t)all};
+	const struct go_text text = {.read = read_text, .userdata = (void *)(uintptr_t)&all[GOGO]};
 	const uint64_t start = AT;
 	const char *const name = "gogo";
 	const struct pclntab_spec spec = spec_of(&start, &name, &all[GOGO].frame, 1);
@@ -287,12 +289,11 @@ static void test_rules_of_a_file(void **state)
 	pclntab_make(&spec, &bytes);
 	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
 	assert_int_equal(go_frames_make(&table, &text, &records, &length), 0);
+	read_behind(records, length, NULL, 0, &frame);
+	assert_true(rule_at(&frame, AT + 5) == RULE_WORD(RULE_ROOT));
+	eh_frame_deinit(&frame);
 	read_behind(NULL, 0, records, length, &frame);
-	if (!cfi_compile(&rows, &frame.input, &limits)) {
-		assert_int_equal(rows->counters.malformed, 1);
-		for (size_t i = 0; i < rows->n_rows; i++)
-			assert_true(rows->rules[rows->rows[i].rule] == RULE_WORD(RULE_UNKNOWN));
-	}
+	assert_int_equal(cfi_compile(&rows, &frame.input, &limits), CFI_E_NONE);
 	eh_frame_deinit(&frame);
 }
 
