@@ -235,3 +235,26 @@ Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t len
 	data = elf_getdata_rawchunk(image->elf, (int64_t)offset, length, type);
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
+
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+{
+	GElf_Phdr segment;
+	Elf_Data *data;
+
+	for (int i = 0; i < image->header.e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
+		uint64_t at = address - segment.p_vaddr;
+
+		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
+		    at >= segment.p_filesz || segment.p_offset > UINT64_MAX - at)
+			continue;
+		if (size > segment.p_filesz - at)
+			size = segment.p_filesz - at;
+		data = elf_image_chunk(image, segment.p_offset + at, size, ELF_T_BYTE);
+		if (!data)
+			return 0;
+		size = data->d_size < size ? data->d_size : size;
+		memcpy(ret, data->d_buf, size);
+		return size;
+	}
+	return 0;
+}

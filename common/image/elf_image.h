@@ -70,5 +70,10 @@ Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max);
 uint32_t elf_image_build_id(struct elf_image *image, uint8_t ret[ELF_BUILD_ID_MAX]);
 /* A range of the file. NULL as above. */
 Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type);
+/*
+ * Copies up to @size bytes from link-time address @address on, as far as the file has them; returns
+ * how many.
+ */
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size);
 
 #endif

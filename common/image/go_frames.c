@@ -355,42 +355,18 @@ int go_frames_make(const struct pclntab *table, const struct go_text *text, uint
 /* go_text.read of an ELF file. */
 static size_t read_image(void *userdata, uint64_t address, uint8_t *ret, size_t size)
 {
-	struct elf_image *image = userdata;
-	GElf_Phdr segment;
-	Elf_Data *data;
-
-	for (int i = 0; i < image->header.e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
-		uint64_t at = address - segment.p_vaddr;
-
-		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
-		    at >= segment.p_filesz || segment.p_offset > UINT64_MAX - at)
-			continue;
-		if (size > segment.p_filesz - at)
-			size = segment.p_filesz - at;
-		data = elf_image_chunk(image, segment.p_offset + at, size, ELF_T_BYTE);
-		if (!data)
-			return 0;
-		size = data->d_size < size ? data->d_size : size;
-		memcpy(ret, data->d_buf, size);
-		return size;
-	}
-	return 0;
+	return elf_image_read(userdata, address, ret, size);
 }
 
-int go_frames_read(int fd, uint8_t **ret, size_t *ret_length)
+int go_frames_read(struct elf_image *image, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(elf_image_deinit) struct elf_image image = {0};
-	const struct go_text text = {.read = read_image, .userdata = &image};
+	const struct go_text text = {.read = read_image, .userdata = image};
 	struct pclntab table;
-	int r;
 
 	*ret = NULL;
 	*ret_length = 0;
-	r = elf_image_open(&image, fd, 0);
-	if (r < 0)
-		return r;
-	if (r || image.header.e_machine != EM_X86_64 || !elf_image_is_linked(&image) ||
-	    !pclntab_find(&image, &table))
+	if (image->header.e_machine != EM_X86_64 || !elf_image_is_linked(image) ||
+	    !pclntab_find(image, &table))
 		return 0;
 	return go_frames_make(&table, &text, ret, ret_length);
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/image/elf_image.h"
 #include "common/image/pclntab.h"
 
 /* More than three times what a program with 50,000 functions needs. */
@@ -35,7 +36,7 @@ struct go_text {
 int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,
 		   size_t *ret_length);
 
-/* The same of the ELF file @fd; blocks on the disk. */
-int go_frames_read(int fd, uint8_t **ret, size_t *ret_length);
+/* The same of an ELF file that is open: none of one that is no Go program. */
+int go_frames_read(struct elf_image *image, uint8_t **ret, size_t *ret_length);
 
 #endif

@@ -8,6 +8,7 @@
 #include "common/image/elf_image.h"
 #include "common/image/elf_names.h"
 #include "common/image/elf_symbols.h"
+#include "common/image/go_build.h"
 
 static bool has_section(const struct elf_image *image, uint32_t type, const char *name)
 {
@@ -40,6 +41,7 @@ static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 	}
 	if (!ret->elf.build_id_length)
 		ret->elf.build_id_length = elf_image_build_id(image, ret->elf.build_id);
+	go_build_read(image, &ret->go);
 }
 
 int elf_inspect(int fd, struct worker_image *ret)

@@ -39,6 +39,20 @@ static bool is_no_summary(const struct elf_summary *elf)
 	return !elf->pointer_bytes && !elf->n_segments && !elf->build_id_length;
 }
 
+static bool is_clean(const char *text, size_t size)
+{
+	size_t length = strnlen(text, size);
+
+	return length < size && text_is_clean(text, length);
+}
+
+static bool is_go_build(const struct go_build *go)
+{
+	return is_clean(go->go, sizeof(go->go)) && is_clean(go->module, sizeof(go->module)) &&
+	       is_clean(go->version, sizeof(go->version)) &&
+	       is_clean(go->revision, sizeof(go->revision)) && go->is_modified <= 1;
+}
+
 bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 {
 	struct worker_image image;
@@ -46,8 +60,8 @@ bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 	if (length != sizeof(image))
 		return false;
 	memcpy(&image, data, sizeof(image));
-	if (!is_summary(&image.elf) || image.has_symtab > 1 || image.has_dynsym > 1 ||
-	    image.has_debugdata > 1 || image.has_lines > 1 ||
+	if (!is_summary(&image.elf) || !is_go_build(&image.go) || image.has_symtab > 1 ||
+	    image.has_dynsym > 1 || image.has_debugdata > 1 || image.has_lines > 1 ||
 	    image.alternate_id_length > sizeof(image.alternate_id) ||
 	    !memchr(image.debuglink, '\0', sizeof(image.debuglink)) ||
 	    !memchr(image.alternate, '\0', sizeof(image.alternate)))
@@ -74,7 +88,7 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 		return false;
 	memcpy(&table, data, sizeof(table));
 	if (table.over_4g > 1 || (!is_summary(&table.elf) && !is_no_summary(&table.elf)) ||
-	    table.n_words > max_words ||
+	    !is_go_build(&table.go) || table.n_words > max_words ||
 	    table.n_words != (length - sizeof(table)) / sizeof(*words) ||
 	    (length - sizeof(table)) % sizeof(*words))
 		return false;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "common/symbols/elf_summary.h"
+#include "common/symbols/go_build.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/layout.h"
 
@@ -92,7 +93,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647732u
+#define WORKER_MAGIC 0x70647733u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -125,6 +126,7 @@ enum {
 
 struct worker_image {
 	struct elf_summary elf;
+	struct go_build go;
 	uint8_t has_symtab, has_dynsym, has_debugdata, has_lines;
 	uint32_t debuglink_crc;
 	char debuglink[WORKER_LINK_MAX]; /* a file name; "" none (elfutils: .gnu_debuglink) */
@@ -141,6 +143,7 @@ struct worker_table {
 	struct cfi_counters counters;
 	struct elf_summary
 		elf; /* as INSPECT's; pointer_bytes 0: there is none (the vdso has one) */
+	struct go_build go;
 	uint64_t n_words;
 };
 

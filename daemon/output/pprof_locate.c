@@ -352,7 +352,7 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	if (r)
 		return r;
 	describe_mappings(&l);
-	r = pprof_tell_bad(spots, p);
+	r = pprof_tell_files(spots, p);
 	if (r)
 		return r;
 	*ret = steal_ptr(&locations);

@@ -75,15 +75,21 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 int pprof_locate(const struct context *c, enum symbolize symbolize, const struct spots *spots,
 		 struct pprof_mappings *mappings, struct profile *p, uint32_t **ret);
 
-/* How many bad images a profile names; all are counted. */
-#define PPROF_BAD_MAX 8
+/* How many bad images a profile names, all are counted; and how many builds it tells of. */
+#define PPROF_BAD_MAX    8
+#define PPROF_BUILDS_MAX 32
 
 /*
- * Comments that tell which of the images and files of names that the spots touch an image worker
- * died of, so that they have no names, and why: "# profd ledger: bad_images=N", then "# profd bad
- * image: PATH" for some of them, cleaned and cut. Nothing if there are none. Call it when names
- * have been asked for. Returns 0 or negative errno.
+ * Comments about the images and files of names that the spots touch, by path, cleaned and cut:
+ *
+ *   # profd go build: module=M version=V revision=R modified=true go=G file=PATH
+ *       a Go program, with what it says of itself (common/symbols/go_build.h)
+ *   # profd ledger: bad_images=N
+ *   # profd bad image: PATH
+ *       an image worker died of it, so that it has no names
+ *
+ * Nothing if there are none. Call it when names have been asked for. Returns 0 or negative errno.
  */
-int pprof_tell_bad(const struct spots *spots, struct profile *p);
+int pprof_tell_files(const struct spots *spots, struct profile *p);
 
 #endif

@@ -194,11 +194,11 @@ static int learn_headers(struct symbols *s, struct symbols_entry *e, struct imag
 		return r < 0 ? r : 0;
 	if (outcome == WORKER_NOT_ELF || outcome == WORKER_MALFORMED) {
 		e->is_nameless = true;
-		return image_set_headers(image, NULL);
+		return image_set_headers(image, NULL, NULL);
 	}
 	if (outcome != WORKER_DONE)
 		return 0;
-	r = image_set_headers(image, &facts->elf);
+	r = image_set_headers(image, &facts->elf, &facts->go);
 	if (!r && !e->facts)
 		e->facts = steal_ptr(&facts);
 	return r;

@@ -12,6 +12,8 @@
 struct image_headers {
 	bool has_elf;
 	struct elf_summary elf;
+	bool has_go;
+	struct go_build go[]; /* one, if there is any */
 };
 
 struct image *image_ref(struct image *image)
@@ -54,18 +56,22 @@ void image_return_file(const struct image *image, int fd)
 	lent_fd_return(lent(image), fd);
 }
 
-int image_set_headers(struct image *image, const struct elf_summary *elf)
+int image_set_headers(struct image *image, const struct elf_summary *elf, const struct go_build *go)
 {
+	bool has_go = elf && go && go->go[0];
 	struct image_headers *headers, *none = NULL;
 
 	if (image_has_headers(image))
 		return 0;
-	headers = calloc(1, sizeof(*headers));
+	headers = calloc(1, sizeof(*headers) + has_go * sizeof(*go));
 	if (!headers)
 		return error_origin(-ENOMEM);
 	headers->has_elf = elf;
 	if (elf)
 		headers->elf = *elf;
+	headers->has_go = has_go;
+	if (has_go)
+		headers->go[0] = *go;
 	if (!atomic_compare_exchange_strong(&image->headers, &none, headers))
 		free(headers);
 	return 0;
@@ -81,4 +87,11 @@ const struct elf_summary *image_elf(const struct image *image)
 	const struct image_headers *headers = atomic_load(&image->headers);
 
 	return headers && headers->has_elf ? &headers->elf : NULL;
+}
+
+const struct go_build *image_go(const struct image *image)
+{
+	const struct image_headers *headers = atomic_load(&image->headers);
+
+	return headers && headers->has_go ? &headers->go[0] : NULL;
 }

@@ -19,6 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/symbols/elf_summary.h"
+#include "common/symbols/go_build.h"
 
 enum image_kind {
 	IMAGE_FILE,
@@ -60,13 +61,16 @@ int image_borrow_file(const struct image *image);
 void image_return_file(const struct image *image, int fd);
 
 /*
- * What the file's headers say; @elf is copied, NULL: it is no ELF file, or one that cannot be read.
- * Whoever finds out first is right. Any thread. Returns 0 or -ENOMEM.
+ * What the file's headers say; @elf and @go are copied, NULL: it is no ELF file, or one that cannot
+ * be read. Whoever finds out first is right. Any thread. Returns 0 or -ENOMEM.
  */
-int image_set_headers(struct image *image, const struct elf_summary *elf);
+int image_set_headers(struct image *image, const struct elf_summary *elf,
+		      const struct go_build *go);
 /* Whether that has been found out. */
 bool image_has_headers(const struct image *image);
 /* The headers, or NULL: no ELF file, or not known (yet). Lives as long as the image. */
 const struct elf_summary *image_elf(const struct image *image);
+/* The same of a Go program's build, or NULL: it is none, or says nothing. */
+const struct go_build *image_go(const struct image *image);
 
 #endif

@@ -165,13 +165,17 @@ static void note_trouble(struct table_loader *l)
 	log_warning("image worker for unwind tables: %s; images wait for the next", worker.why);
 }
 
-/* The vdso's headers would be taken for those of 32-bit processes' vdso, which is the same image.
+/*
+ * @table NULL: it is no ELF file. The vdso's headers would be taken for those of 32-bit processes'
+ * vdso, which is the same image.
  */
-static int publish_headers(struct image *image, const struct elf_summary *elf)
+static int publish_headers(struct image *image, const struct worker_table *table)
 {
 	if (image->kind != IMAGE_FILE)
 		return 0;
-	return image_set_headers(image, elf && elf->pointer_bytes ? elf : NULL);
+	if (!table || !table->elf.pointer_bytes)
+		return image_set_headers(image, NULL, NULL);
+	return image_set_headers(image, &table->elf, &table->go);
 }
 
 static int use_table(struct table_loader *l, const struct worker_reply *reply,
@@ -187,7 +191,7 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 		blame(l, result->image);
 		return 0;
 	}
-	r = publish_headers(result->image, &table.elf);
+	r = publish_headers(result->image, &table);
 	if (r)
 		return r;
 	state = table.state;

@@ -10,6 +10,8 @@
 #include "common/error.h"
 #include "common/image/eh_frame.h"
 #include "common/image/elf.h"
+#include "common/image/elf_image.h"
+#include "common/image/go_build.h"
 #include "common/image/go_frames.h"
 #include "common/unwind/table.h"
 #include "daemon/worker/serve.h"
@@ -54,6 +56,20 @@ static int compile(const struct cfi_input *input, uint64_t max_words, struct wor
 	return TABLE_LOADED;
 }
 
+/* What a Go program has; of others, and of files that libelf refuses, nothing. */
+static int read_go(int fd, struct go_build *ret, uint8_t **ret_records, size_t *ret_length)
+{
+	cleanup(elf_image_deinit) struct elf_image image = {0};
+	int r = elf_image_open(&image, fd, 0);
+
+	*ret_records = NULL;
+	*ret_length = 0;
+	if (r)
+		return r < 0 ? r : 0;
+	go_build_read(&image, ret);
+	return go_frames_read(&image, ret_records, ret_length);
+}
+
 /* Returns enum table_state, or -ENOMEM. */
 static int load(int fd, uint64_t max_words, struct worker_table *table, uint64_t **ret_words)
 {
@@ -64,7 +80,7 @@ static int load(int fd, uint64_t max_words, struct worker_table *table, uint64_t
 
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
-	r = go_frames_read(fd, &records, &length);
+	r = read_go(fd, &table->go, &records, &length);
 	if (r)
 		return r;
 	r = eh_frame_read_behind(fd, records, length, &frame);

@@ -41,16 +41,18 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 	static const char *const outcomes[] = {"", "no FDEs", "unsupported", "too big"};
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	cleanup(freep) uint8_t *records = NULL;
+	cleanup(elf_image_deinit) struct elf_image image = {0};
 	struct eh_frame frame = {0};
 	uint64_t start;
-	size_t length;
-	int r;
+	size_t length = 0;
+	int r = 0;
 
 	if (fd < 0) {
 		perror(path);
 		return 1;
 	}
-	r = go_frames_read(fd, &records, &length);
+	if (elf_image_open(&image, fd, 0) == ELF_IMAGE_E_OK)
+		r = go_frames_read(&image, &records, &length);
 	if (!r)
 		r = eh_frame_read_behind(fd, records, length, &frame);
 	if (r) {

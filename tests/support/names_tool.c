@@ -40,7 +40,8 @@ static int inspect(int fd)
 	printf("alternate %s ", image.alternate);
 	for (uint32_t i = 0; i < image.alternate_id_length; i++)
 		printf("%02x", image.alternate_id[i]);
-	printf("\nid ");
+	printf("\ngo %s\nmodule %s\nversion %s\nrevision %s\nmodified %d\nid ", image.go.go,
+	       image.go.module, image.go.version, image.go.revision, image.go.is_modified);
 	for (uint32_t i = 0; i < image.elf.build_id_length; i++)
 		printf("%02x", image.elf.build_id[i]);
 	printf("\n");

@@ -46,10 +46,11 @@ def go_cache(release):
     return os.path.join(CACHE, f"go{release}-cache")
 
 
-def go_build(release, *arguments, **environment):
-    """`go build`, without modules."""
-    env = go_environment(GO111MODULE="off", GOFLAGS="", GOCACHE=go_cache(release), **environment)
-    must(go(release), "build", *arguments, env=env)
+def go_build(release, *arguments, cwd=None, **environment):
+    """`go build`; without modules, unless the environment says otherwise."""
+    env = go_environment(**{"GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": go_cache(release),
+                            **environment})
+    must(go(release), "build", *arguments, env=env, cwd=cwd)
 
 
 @contextlib.contextmanager

@@ -56,11 +56,17 @@ struct fixture {
 	struct image *program, *other, *library, *plain, *anon, *vdso;
 };
 
-/* As if the image had had these headers from the beginning. */
-static inline void change_headers(struct image *image, const struct elf_summary *elf)
+/* As if the image had had these headers from the beginning. @go: NULL for no Go program. */
+static inline void change_facts(struct image *image, const struct elf_summary *elf,
+				const struct go_build *go)
 {
 	free(atomic_exchange(&image->headers, NULL));
-	assert_int_equal(image_set_headers(image, elf), 0);
+	assert_int_equal(image_set_headers(image, elf, go), 0);
+}
+
+static inline void change_headers(struct image *image, const struct elf_summary *elf)
+{
+	change_facts(image, elf, NULL);
 }
 
 /* @build_id: each of its bytes; 0: a file without ELF headers. */
@@ -81,7 +87,7 @@ static inline struct image *make_image(uint64_t id, enum image_kind kind, const 
 		return image;
 	image->size = 4096 * id;
 	if (!build_id) {
-		assert_int_equal(image_set_headers(image, NULL), 0);
+		assert_int_equal(image_set_headers(image, NULL, NULL), 0);
 		return image;
 	}
 	elf.segments[0] = (struct elf_segment){
@@ -93,7 +99,7 @@ static inline struct image *make_image(uint64_t id, enum image_kind kind, const 
 					       .executable = true};
 	elf.build_id_length = 20;
 	memset(elf.build_id, build_id, 20);
-	assert_int_equal(image_set_headers(image, &elf), 0);
+	assert_int_equal(image_set_headers(image, &elf, NULL), 0);
 	return image;
 }
 

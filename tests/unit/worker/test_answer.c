@@ -66,6 +66,34 @@ static void (*const summary_breaks[])(struct elf_summary *) = {
 	break_offset,  break_vaddr, break_bool,
 };
 
+static void break_go(struct go_build *go)
+{
+	memset(go->go, 'a', sizeof(go->go));
+}
+
+static void break_module(struct go_build *go)
+{
+	strcpy(go->module, "a\nb");
+}
+
+static void break_version(struct go_build *go)
+{
+	strcpy(go->version, "v1\x80");
+}
+
+static void break_revision(struct go_build *go)
+{
+	memset(go->revision, 'a', sizeof(go->revision));
+}
+
+static void break_modified(struct go_build *go)
+{
+	go->is_modified = 2;
+}
+
+static void (*const go_breaks[])(struct go_build *) = {break_go, break_module, break_version,
+						       break_revision, break_modified};
+
 static bool image_passes(const struct worker_image *image)
 {
 	struct worker_image read;
@@ -82,6 +110,7 @@ static void test_image(void **state)
 	memset(&image, 0, sizeof(image));
 	image.elf = make_summary();
 	image.has_symtab = 1;
+	image.go = (struct go_build){.go = "go1.26.8", .version = "v1 \xc3\xa4", .is_modified = 1};
 	memset(image.debuglink, 'a', sizeof(image.debuglink) - 1);
 	image.alternate_id_length = WORKER_ID_MAX;
 	assert_true(image_passes(&image));
@@ -90,6 +119,11 @@ static void test_image(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(summary_breaks); i++) {
 		broken = image;
 		summary_breaks[i](&broken.elf);
+		assert_false(image_passes(&broken));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(go_breaks); i++) {
+		broken = image;
+		go_breaks[i](&broken.go);
 		assert_false(image_passes(&broken));
 	}
 	broken = image;
@@ -179,6 +213,11 @@ static void test_table(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(summary_breaks); i++) {
 		broken = answer;
 		summary_breaks[i](&broken.table.elf);
+		assert_false(table_passes(&broken));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(go_breaks); i++) {
+		broken = answer;
+		go_breaks[i](&broken.table.go);
 		assert_false(table_passes(&broken));
 	}
 	broken = answer;
