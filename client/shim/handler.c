@@ -40,12 +40,17 @@ uint32_t shim_wanted_frequency(void)
 	return shim_wants_ticks() ? IDLE_FREQUENCY : 0;
 }
 
+uint32_t shim_frequency_of(const struct thread *thread)
+{
+	return shim.itimer.is_on ? atomic_load(&shim.itimer.frequency)
+				 : atomic_load(&thread->frequency);
+}
+
 /* A tick of a timer that ran at another frequency stands for something else, and is nobody's. */
 static struct uses uses_of(const struct thread *thread, bool has_server)
 {
 	struct uses uses = {
-		.frequency = shim.itimer.is_on ? atomic_load(&shim.itimer.frequency)
-					       : atomic_load(&thread->frequency),
+		.frequency = shim_frequency_of(thread),
 		.wanted = shim_wanted_frequency(),
 	};
 
@@ -236,7 +241,7 @@ static void send_untold(const struct thread *thread, uint32_t n)
 	struct images_view *view = images_enter(shim.images);
 
 	if (view) {
-		send_stack(view, thread, atomic_load(&thread->frequency), n);
+		send_stack(view, thread, shim_frequency_of(thread), n);
 		images_leave(view);
 	} else {
 		link_lost(&shim.link, n);
@@ -245,7 +250,7 @@ static void send_untold(const struct thread *thread, uint32_t n)
 
 void shim_count_untold(struct thread *thread, bool own, bool link)
 {
-	uint64_t n = threads_untold(thread);
+	uint64_t n = shim.itimer.is_on ? itimer_take(&shim.itimer) : threads_untold(thread);
 	bool was_seen = thread->n_frames;
 
 	/* A filter is asked in the thread, and of the moment. */

@@ -251,7 +251,8 @@ static void end_link(void)
 
 	atomic_store(&shim.link.state, LINK_NONE);
 	images_wait(shim.images);
-	if (frequency && mine && mine->has_timer && atomic_load(&mine->frequency) == frequency)
+	if (frequency && mine && (mine->has_timer || shim.itimer.is_on) &&
+	    shim_frequency_of(mine) == frequency)
 		shim_count_untold(mine, false, true);
 	if (!link_has_samples(&shim.link))
 		return;

@@ -281,12 +281,16 @@ bool shim_start(const char *name, const struct ProfilerOptions *options)
 
 void shim_stop_locked(void)
 {
-	struct thread *thread;
+	struct thread *thread = NULL;
 
 	if (!atomic_load(&shim.is_on) || shim.pid != getpid())
 		return;
 	atomic_store(&shim.is_on, false);
 	images_wait(shim.images);
+	if (shim.itimer.is_on)
+		thread = threads_find(shim.threads, gettid());
+	if (thread)
+		shim_count_untold(thread, true, false);
 	for (int i = 0; (thread = threads_at(shim.threads, i)) != NULL; i++)
 		if (thread->has_timer)
 			shim_count_untold(thread, true, false);

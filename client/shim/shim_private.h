@@ -89,11 +89,14 @@ void shim_reset(void);
 /*
  * What the timer of a thread that ends, or whose timer has ended, had still to tell counts for the
  * stack that it had last; for the function that it began with if there was none. In our own profile
- * (@own), and at the server (@link).
+ * (@own), and at the server (@link). The process's timer has it to tell of all threads, and the one
+ * that asks gets it.
  */
 void shim_count_untold(struct thread *thread, bool own, bool link);
 /* The same of a thread that ends while it is sampled. */
 void shim_count_end(struct thread *thread);
+/* The frequency at which the timer runs that ticks for a thread, its own or the process's. */
+uint32_t shim_frequency_of(const struct thread *thread);
 /* At which frequency timers are to run; 0: not at all. */
 uint32_t shim_wanted_frequency(void);
 /* The handler of their signal. */
