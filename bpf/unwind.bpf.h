@@ -138,15 +138,15 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 #define REGISTER_USER(r)   (((r)->cs & 3) == 3)
 #define REGISTER_COMPAT(r) (((r)->cs & 0xffff) == 0x23) /* __USER32_CS */
 /*
- * The entry code leaves the call's number here, and -1 for everything else. A signal that is about
- * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
- */
-/*
  * What arch_prctl(2) or clone(2) set, as C libraries and Go do. A program that writes the register
  * itself is not seen until the next context switch.
  */
 #define REGISTER_THREAD(task) \
 	(bpf_core_field_exists((task)->thread.fsbase) ? (task)->thread.fsbase : 0)
+/*
+ * The entry code leaves the call's number here, and -1 for everything else. A signal that is about
+ * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
+ */
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
 #elif defined(__TARGET_ARCH_arm64)
 #define REGISTER_PC(r)        ((r)->pc)

@@ -193,18 +193,18 @@ static int put_depths(struct writer *w, const struct pclntab *t, const struct pc
 }
 
 /* @rows as instructions. */
-static int put_rows(struct writer *w, const struct go_rows *rows, uint64_t length)
+static int put_rows(struct writer *w, const struct go_rows *rows)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < rows->n && rows->rows[i].at < length; i++) {
-		uint64_t end = i + 1 < rows->n ? rows->rows[i + 1].at : length;
+	for (size_t i = 0; !r && i < rows->n; i++) {
+		uint64_t end = i + 1 < rows->n ? rows->rows[i + 1].at : rows->end;
 
 		r = put_8(w, CFI_RULE);
 		if (!r)
 			r = put_64(w, rows->rows[i].rule);
 		if (!r)
-			r = put_advance(w, (end < length ? end : length) - rows->rows[i].at);
+			r = put_advance(w, end - rows->rows[i].at);
 	}
 	return r;
 }
@@ -266,10 +266,9 @@ static int put_switch(struct writer *w, const struct pclntab *t, const struct go
 	if (r)
 		return r;
 	read_code(text, f, &code);
-	go_switches_rows(w->switches, go_switch_of(f), &code, t, f, &w->rows);
-	if (w->rows.n)
-		*ret = f->end - f->start;
-	return put_rows(w, &w->rows, *ret);
+	go_switches_rows(w->switches, go_switch_of(f), &code, t, f, &w->steps_left, &w->rows);
+	*ret = w->rows.end;
+	return put_rows(w, &w->rows);
 }
 
 static int put_function(struct writer *w, const struct pclntab *t, const struct go_text *text,

@@ -259,6 +259,10 @@ struct scan {
 	unsigned n_loads; /* of the stack pointer */
 	unsigned n_slots; /* words that were stored behind the last */
 	int64_t slots[2]; /* where */
+	uint64_t *steps;  /* of the table that may be read */
+	/* The stack pointer is not where depths are from; one of these registers is what it was. */
+	bool has_moved, has_ever_moved;
+	bool has_copy[X86_REG_ENDING];
 	bool fp_was_set;
 	bool fp_is_saved; /* crosscall2: at CFA + fp_offset */
 	int64_t fp_offset;
@@ -266,8 +270,10 @@ struct scan {
 
 static int64_t scan_depth(struct scan *n, uint64_t at)
 {
-	while (n->has_depth && n->depths.distance <= at)
-		n->has_depth = pclntab_depths_next(&n->depths);
+	while (n->has_depth && n->depths.distance <= at) {
+		n->has_depth = *n->steps && pclntab_depths_next(&n->depths);
+		*n->steps -= *n->steps > 0;
+	}
 	return n->has_depth ? n->depths.depth : -1;
 }
 
@@ -288,22 +294,27 @@ static uint64_t rule_of_runtime(const struct scan *n, unsigned place, int64_t de
 
 static uint64_t scan_rule(const struct scan *n, int64_t depth)
 {
-	struct rule rule = {.kind = RULE_CFA, .ra_offset = -WORD, .cfa_offset = (int)depth + WORD};
+	struct rule rule = {.kind = RULE_CFA, .ra_offset = -WORD};
 
 	if (depth < 0 || depth % WORD || depth > INT16_MAX)
 		return RULE_WORD(RULE_UNKNOWN);
+	rule.cfa_offset = (int)depth + WORD;
 	if (depth) {
 		rule.fp_kind = RULE_FP_AT_CFA;
 		rule.fp_offset = -2 * WORD;
 	}
 	switch (n->place) {
 	case OWN:
+		if (n->has_moved)
+			return RULE_WORD(RULE_UNKNOWN);
 		rule.base = RULE_BASE_SP;
 		break;
 	case BY_FP:
 		if (depth)
 			return rule_go_pack(&(struct rule_go){
 				.place = RULE_GO_BY_FP, .cfa_offset = 2 * WORD, .saves_fp = true});
+		if (n->has_moved)
+			return RULE_WORD(RULE_UNKNOWN);
 		rule.base = RULE_BASE_SP;
 		break;
 	case BY_DX:
@@ -358,6 +369,48 @@ static void scan_asmcgocall(struct scan *n, const cs_x86 *x)
 	}
 }
 
+/*
+ * Whether the instruction moves the stack pointer in a way that the table does not say: what it
+ * adds or takes off is not by how much the depth changes from @depth to @next.
+ */
+static bool moves_silently(const struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
+{
+	unsigned id = n->s->instruction->id;
+
+	if (!is_register(x, 0, X86_REG_RSP) || id == X86_INS_PUSH || id == X86_INS_CMP ||
+	    id == X86_INS_TEST || id == X86_INS_CALL || id == X86_INS_JMP)
+		return false;
+	if ((id == X86_INS_SUB || id == X86_INS_ADD) && x->op_count == 2 &&
+	    x->operands[1].type == X86_OP_IMM)
+		return next - depth !=
+		       (id == X86_INS_SUB ? x->operands[1].imm : -x->operands[1].imm);
+	if (id == X86_INS_LEA && is_at(x, 1, X86_REG_RSP))
+		return next - depth != -x->operands[1].mem.disp;
+	return true;
+}
+
+/* Whether the stack pointer is what it was again. */
+static bool is_restored(const struct scan *n, const cs_x86 *x)
+{
+	return is_move_to(n->s, x, X86_REG_RSP) && x->operands[1].type == X86_OP_REG &&
+	       x->operands[1].reg < X86_REG_ENDING && n->has_copy[x->operands[1].reg];
+}
+
+static void scan_stack_pointer(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
+{
+	unsigned id = n->s->instruction->id;
+
+	if (is_restored(n, x))
+		n->has_moved = false;
+	else if (moves_silently(n, x, depth, next))
+		n->has_moved = n->has_ever_moved = true;
+	else if (id == X86_INS_RET || id == X86_INS_JMP)
+		n->has_moved = n->has_ever_moved; /* What is behind may come from anywhere. */
+	else if (id == X86_INS_MOV && x->op_count == 2 && x->operands[0].type == X86_OP_REG &&
+		 x->operands[0].reg < X86_REG_ENDING)
+		n->has_copy[x->operands[0].reg] = !n->has_moved && is_register(x, 1, X86_REG_RSP);
+}
+
 /* The vdso may be called on the system stack; meanwhile the frame pointer is the function's. */
 static void scan_moves_sp(struct scan *n, const cs_x86 *x)
 {
@@ -369,6 +422,9 @@ static void scan_moves_sp(struct scan *n, const cs_x86 *x)
 		n->place = BY_FP;
 		n->fp_was_set = true;
 	} else if ((id == X86_INS_POP || id == X86_INS_MOV) && is_register(x, 0, X86_REG_RBP)) {
+		/* An epilogue begins with the stack pointer where it belongs. */
+		if (id == X86_INS_POP && n->place == BY_FP)
+			n->has_moved = false;
 		n->place = OWN;
 	} else if (id == X86_INS_RET && n->fp_was_set) {
 		/* What is behind was jumped to from between. */
@@ -392,8 +448,8 @@ static void scan_crosscall(struct scan *n, const cs_x86 *x, int64_t depth)
 	}
 }
 
-/* Behind an instruction, where @depth was the depth. */
-static void scan_follow(struct scan *n, const cs_x86 *x, int64_t depth)
+/* Behind an instruction, where @depth was the depth, and @next is. */
+static void scan_follow(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
 {
 	bool is_load = (n->s->instruction->id == X86_INS_MOV ||
 			n->s->instruction->id == X86_INS_LEA) &&
@@ -424,6 +480,7 @@ static void scan_follow(struct scan *n, const cs_x86 *x, int64_t depth)
 		scan_crosscall(n, x, depth);
 		break;
 	case GO_MOVES_SP:
+		scan_stack_pointer(n, x, depth, next);
 		scan_moves_sp(n, x);
 		break;
 	case GO_SWITCH_NONE:
@@ -441,33 +498,49 @@ static bool rows_put(struct go_rows *rows, uint64_t at, uint64_t rule)
 	return true;
 }
 
-/* How many loads of the stack pointer the function has; 0: any number. */
-static const unsigned n_loads_of[] = {
-	[GO_SYSTEMSTACK] = 2, [GO_ASMCGOCALL] = 3, [GO_CGOCALLBACK] = 2, [GO_MORESTACK] = 1,
-	[GO_LEAVES] = 1,      [GO_CROSSCALL] = 0,  [GO_MOVES_SP] = 0,
-};
+/* How many loads of the stack pointer the function has; a gogo of its own may leave it to another.
+ */
+static bool has_shape(const struct scan *n)
+{
+	switch (n->kind) {
+	case GO_SYSTEMSTACK:
+	case GO_CGOCALLBACK:
+		return n->n_loads == 2;
+	case GO_ASMCGOCALL:
+		return n->n_loads == 3;
+	case GO_MORESTACK:
+		return n->n_loads == 1;
+	case GO_LEAVES:
+		return n->n_loads <= 1;
+	default:
+		return true;
+	}
+}
 
 void go_switches_rows(struct go_switches *s, enum go_switch kind, const struct go_code *code,
-		      const struct pclntab *t, const struct pclntab_function *f,
+		      const struct pclntab *t, const struct pclntab_function *f, uint64_t *steps,
 		      struct go_rows *ret)
 {
-	struct scan n = {.s = s, .kind = kind, .has_depth = true};
+	struct scan n = {.s = s, .kind = kind, .has_depth = true, .steps = steps};
 	struct cursor c = cursor_at_start(code);
 	const cs_x86 *x;
+	int64_t depth, next;
 
 	ret->n = 0;
+	ret->end = 0;
 	pclntab_depths_init(&n.depths, t, f);
-	while (c.left) {
+	depth = scan_depth(&n, 0);
+	while (c.left && depth >= 0) {
 		uint64_t at = c.offset;
-		int64_t depth = scan_depth(&n, at);
 
-		if (depth < 0 || !rows_put(ret, at, scan_rule(&n, depth)))
-			break;
 		x = cursor_next(s, &c);
-		if (!x)
+		if (!x || !rows_put(ret, at, scan_rule(&n, depth)))
 			break;
-		scan_follow(&n, x, depth);
+		ret->end = c.offset;
+		next = scan_depth(&n, c.offset);
+		scan_follow(&n, x, depth, next);
+		depth = next;
 	}
-	if (n_loads_of[kind] && n.n_loads != n_loads_of[kind])
-		ret->n = 0;
+	if (!has_shape(&n))
+		ret->n = ret->end = 0;
 }

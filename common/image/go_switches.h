@@ -44,12 +44,13 @@ struct go_code {
 
 struct go_row {
 	uint32_t at;   /* bytes from the function's start */
-	uint64_t rule; /* unwind rule word; 0: none */
+	uint64_t rule; /* unwind rule word */
 };
 
 struct go_rows {
 	struct go_row rows[GO_ROWS_MAX];
 	size_t n;
+	uint64_t end; /* the last one holds up to here; 0: there is none */
 };
 
 struct go_switches;
@@ -63,11 +64,11 @@ DEFINE_CLEANUP(struct go_switches *, go_switches_free)
 void go_switches_learn(struct go_switches *s, const struct go_code *systemstack,
 		       const struct go_code *morestack);
 /*
- * The rules of @f, of kind @kind, which has @code. What they are is not known (rule 0) from where
- * its instructions are none of those expected.
+ * The rules of @f, of kind @kind, which has @code. They end where an instruction is not one of
+ * those expected, or when *steps, which counts what is read of the table, is used up.
  */
 void go_switches_rows(struct go_switches *s, enum go_switch kind, const struct go_code *code,
-		      const struct pclntab *t, const struct pclntab_function *f,
+		      const struct pclntab *t, const struct pclntab_function *f, uint64_t *steps,
 		      struct go_rows *ret);
 
 #endif

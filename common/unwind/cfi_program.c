@@ -253,6 +253,7 @@ static int run_rule(struct run *run)
 	if ((size_t)(run->r.at - run->p->input->frame.data) > run->p->input->own_length)
 		return CFI_PROGRAM_MALFORMED;
 	run->state.word = cfi_fixed(&run->r, 8);
+	run->state.has_word = true;
 	run->has_changed = true;
 	return CFI_PROGRAM_OK;
 }

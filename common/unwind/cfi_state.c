@@ -358,7 +358,7 @@ uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_opt
 	uint64_t word;
 	int r;
 
-	if (state->word)
+	if (state->has_word)
 		return state->word;
 	if (columns[CFI_COLUMN_RA].how == CFI_UNDEFINED)
 		return RULE_WORD(RULE_ROOT);

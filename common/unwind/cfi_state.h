@@ -34,7 +34,8 @@ struct cfi_column {
 enum { CFI_COLUMN_FP, CFI_COLUMN_RA, CFI_COLUMN_BX, N_CFI_COLUMNS };
 
 struct cfi_state {
-	uint64_t word; /* CFI_RULE's; 0: none */
+	bool has_word;
+	uint64_t word; /* CFI_RULE's */
 	bool cfa_is_expression;
 	struct cfi_block cfa_block;
 	uint64_t cfa_register;

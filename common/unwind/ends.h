@@ -134,6 +134,9 @@ static inline int unwind_end_of_rule(const struct unwind_registers *r, unwind_u6
 	case UNWIND_STEP_ROOT:
 		return UNWIND_AT_ROOT;
 	case UNWIND_STEP_UNREADABLE:
+		/* What the runtime notes of a switch is another one's by the time it can be had. */
+		if (RULE_KIND(rule) == RULE_GO && RULE_GO_PLACE(rule) != RULE_GO_BY_FP)
+			break;
 		return UNWIND_LACKS_MEMORY;
 	case UNWIND_STEP_IMPLAUSIBLE:
 		/* Start-up code in assembly may well have rules that do not know that it is. */

@@ -61,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct pclntab_function f;
 	struct pclntab table;
 	struct go_rows rows;
+	uint64_t steps = 100000;
 	size_t lengths[2];
 
 	if (size < 2 || go_switches_new(&s))
@@ -77,9 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_take(&data, &size, size, &code);
 	go_switches_learn(s, &systemstack, &morestack);
 	for (int kind = GO_SYSTEMSTACK; kind <= GO_MOVES_SP; kind++) {
-		go_switches_rows(s, (enum go_switch)kind, &code, &table, &f, &rows);
+		go_switches_rows(s, (enum go_switch)kind, &code, &table, &f, &steps, &rows);
 		check(&rows);
-		go_switches_rows(s, (enum go_switch)kind, &systemstack, &table, &f, &rows);
+		go_switches_rows(s, (enum go_switch)kind, &systemstack, &table, &f, &steps, &rows);
 		check(&rows);
 	}
 	return 0;

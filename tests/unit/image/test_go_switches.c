@@ -57,6 +57,12 @@ static const uint8_t vdso[] = {PUSH_FP, 0x48,   0x83, 0xec, 0x10, 0x48, 0x83, 0x
 			       0xf0,    CALL,   0x4c, 0x89, 0xe4, 0x48, 0x83, 0xc4,
 			       0x10,    POP_FP, RET,  0x0f, 0x05, RET};
 
+/* racecall: mov %rsp,%r12; mov g0's,%rsp; and $-16,%rsp; call; mov %r12,%rsp; ret; from within. */
+static const uint8_t racecall[] = {0x49, 0x89, 0xe4, LOAD_G0_SP, 0x48, 0x83, 0xe4,
+				   0xf0, CALL, 0x4c, 0x89,       0xe4, RET,  0x90};
+/* sub $16,%rsp; nop; what is no instruction; ret */
+static const uint8_t undecodable[] = {0x48, 0x83, 0xec, 0x10, 0x90, 0x06, RET};
+
 /* Depth 0 for 64 bytes; and as `vdso` has it: 0, 8, 24, 8, 0, 24. */
 static const uint8_t flat[] = {2, 64, 0};
 static const uint8_t eight[] = {18, 64, 0};
@@ -87,8 +93,23 @@ static const struct function all[] = {
 	FUNCTION("gogo", leaves, PCLNTAB_SP_WRITE, flat),
 	FUNCTION("runtime.nanotime1", vdso, PCLNTAB_SP_WRITE, framed),
 	FUNCTION("main.main", leaves, 0, flat),
+	FUNCTION("racecall", racecall, PCLNTAB_SP_WRITE, flat),
+	FUNCTION("main.odd", undecodable, PCLNTAB_SP_WRITE, flat),
+	FUNCTION("runtime.gogo", undecodable, 0, flat),
 };
-enum { SYSTEMSTACK, MORESTACK, ASMCGOCALL, CGOCALLBACK, CROSSCALL, GOGO, VDSO, ORDINARY };
+enum {
+	SYSTEMSTACK,
+	MORESTACK,
+	ASMCGOCALL,
+	CGOCALLBACK,
+	CROSSCALL,
+	GOGO,
+	VDSO,
+	ORDINARY,
+	RACECALL,
+	UNDECODABLE,
+	JUMPS_TO_GOGO,
+};
 
 static size_t read_text(void *userdata, uint64_t address, uint8_t *ret, size_t size)
 {
@@ -270,6 +291,30 @@ static void test_others(void **state)
 	eh_frame_deinit(&frame);
 }
 
+/* While the stack pointer is another one's there is the frame pointer, and no rule. */
+static void test_moved(void **state)
+{
+	struct eh_frame frame;
+
+	(void)state;
+	make(all, ARRAY_SIZE(all), &frame);
+	assert_true(at(&frame, RACECALL, 3) == cfa_rule(0));
+	assert_true(at(&frame, RACECALL, 6) == cfa_rule(0));
+	assert_true(at(&frame, RACECALL, 7) == RULE_WORD(RULE_UNKNOWN));
+	assert_true(at(&frame, RACECALL, 13) == RULE_WORD(RULE_UNKNOWN));
+	assert_true(at(&frame, RACECALL, 15) == RULE_WORD(RULE_UNKNOWN));
+	assert_true(at(&frame, RACECALL, 16) == cfa_rule(0));
+	assert_true(at(&frame, RACECALL, 17) == RULE_WORD(RULE_UNKNOWN));
+	/* Rules end with what is understood. */
+	assert_true(at(&frame, UNDECODABLE, 0) == cfa_rule(0));
+	assert_true(at(&frame, UNDECODABLE, 4) == RULE_WORD(RULE_UNKNOWN));
+	assert_true(at(&frame, UNDECODABLE, 5) == RULE_WORD(RULE_UNKNOWN));
+	assert_true(at(&frame, UNDECODABLE, 6) == RULE_WORD(RULE_UNKNOWN));
+	assert_true(at(&frame, JUMPS_TO_GOGO, 3) == cfa_rule(0));
+	assert_true(at(&frame, JUMPS_TO_GOGO, 5) == RULE_WORD(RULE_UNKNOWN));
+	eh_frame_deinit(&frame);
+}
+
 /* The instruction that stands for a rule is none in a file's own records. */
 static void test_rules_of_a_file(void **state)
 {
@@ -300,9 +345,10 @@ static void test_rules_of_a_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_systemstack), cmocka_unit_test(test_unknown_runtime),
-		cmocka_unit_test(test_calls_of_c),  cmocka_unit_test(test_calls_from_c),
-		cmocka_unit_test(test_others),      cmocka_unit_test(test_rules_of_a_file),
+		cmocka_unit_test(test_systemstack),     cmocka_unit_test(test_unknown_runtime),
+		cmocka_unit_test(test_calls_of_c),      cmocka_unit_test(test_calls_from_c),
+		cmocka_unit_test(test_others),          cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_rules_of_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

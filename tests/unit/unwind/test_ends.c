@@ -181,6 +181,13 @@ static void test_end_of_a_rule(void **state)
 			 UNWIND_AT_ROOT);
 	assert_int_equal(unwind_end_of_rule(&r, by_sp, UNWIND_STEP_UNREADABLE, START),
 			 UNWIND_LACKS_MEMORY);
+	/* Of another stack: what is there later is not what was. */
+	assert_int_equal(unwind_end_of_rule(&r, RULE_WORD(RULE_GO) | RULE_GO_SAVED << 4,
+					    UNWIND_STEP_UNREADABLE, START),
+			 broken);
+	assert_int_equal(unwind_end_of_rule(&r, RULE_WORD(RULE_GO) | RULE_GO_BY_FP << 4,
+					    UNWIND_STEP_UNREADABLE, START),
+			 UNWIND_LACKS_MEMORY);
 	assert_int_equal(unwind_end_of_rule(&r, by_sp, UNWIND_STEP_ODD, START), broken);
 	assert_int_equal(unwind_end_of_rule(&r, by_sp, UNWIND_STEP_IMPLAUSIBLE, START), broken);
 	assert_int_equal(unwind_end_of_rule(&r, by_fp, UNWIND_STEP_ODD, START), broken);
