@@ -53,7 +53,7 @@ void bpf_features_list_missing(unsigned found, char ret[BPF_FEATURES_TEXT_MAX])
 	size_t length = 0;
 
 	ret[0] = '\0';
-	for (unsigned i = 0; i < ARRAY_SIZE(features); i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(features) && length < BPF_FEATURES_TEXT_MAX; i++) {
 		if (found >> i & 1)
 			continue;
 		length += (size_t)snprintf(ret + length, BPF_FEATURES_TEXT_MAX - length, "%s%s",

@@ -25,7 +25,8 @@
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
 
-#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+#define OPTIONS    (DMGL_PARAMS | DMGL_ANSI)
+#define NESTED_MAX 64 /* parameters within parameters, on average; of real names some 10 */
 /* D's demangler recurses for each letter of a type: some 300 bytes of stack for each. */
 #define D_INPUT_MAX 4096u
 /* Letters; more than a result may have, because the estimate is high: six of the 16,571 names of
@@ -169,12 +170,16 @@ static void drop_clones(char *name)
 	}
 }
 
-/* Behind the parenthesis that closes the one at @open; NULL: none does. */
-static const char *behind_parentheses(const char *open)
+/*
+ * Behind the parenthesis that closes the one at @open; NULL: none does, or it is further away than
+ * *left, which what was looked at is taken off.
+ */
+static const char *behind_parentheses(const char *open, size_t *left)
 {
 	size_t depth = 0;
 
-	for (const char *c = open; *c; c++) {
+	for (const char *c = open; *c && *left; c++) {
+		--*left;
 		depth += *c == '(';
 		depth -= *c == ')';
 		if (!depth)
@@ -188,9 +193,16 @@ static bool is_enclosing(const char *behind)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(qualifiers); i++)
-		if (strncmp(behind, qualifiers[i], strlen(qualifiers[i])) == 0)
-			return is_enclosing(behind + strlen(qualifiers[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(qualifiers);) {
+		size_t length = strlen(qualifiers[i]);
+
+		if (strncmp(behind, qualifiers[i], length) == 0) {
+			behind += length;
+			i = 0;
+		} else {
+			i++;
+		}
+	}
 	return strncmp(behind, "::", 2) == 0;
 }
 
@@ -198,11 +210,12 @@ static bool is_enclosing(const char *behind)
  */
 static void empty_enclosing(char *name)
 {
+	size_t left = NESTED_MAX * strlen(name);
 	char *out = name;
 
 	for (const char *c = name; *c;) {
 		const char *behind = *c == '(' && c > name && !strchr(" :<(,", c[-1])
-					     ? behind_parentheses(c)
+					     ? behind_parentheses(c, &left)
 					     : NULL;
 
 		if (behind && is_enclosing(behind)) {

@@ -29,12 +29,40 @@ static void files_deinit(struct files *f)
 	free(f->all);
 }
 
+static int by_path(const void *a, const void *b)
+{
+	const struct file *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	if (order)
+		return order;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+/* Each file once. */
+static void sort(struct files *f)
+{
+	size_t kept = 0;
+
+	if (f->n)
+		qsort(f->all, f->n, sizeof(*f->all), by_path);
+	for (size_t i = 0; i < f->n; i++)
+		if (!kept || f->all[i].file != f->all[kept - 1].file)
+			f->all[kept++] = f->all[i];
+	f->n = kept;
+}
+
+/* There is room for no more than some times as many as there are files, in whatever order. */
 static int add(struct files *f, const struct file *file)
 {
 	if ((!file->is_bad && !file->go) || (f->n && f->all[f->n - 1].file == file->file))
 		return 0;
-	if (room_make(&f->all, &f->capacity, f->n + 1, sizeof(*f->all)))
-		return -ENOMEM;
+	if (f->n == f->capacity) {
+		sort(f);
+		if (f->n >= f->capacity / 2 &&
+		    room_make(&f->all, &f->capacity, f->capacity + 1, sizeof(*f->all)))
+			return -ENOMEM;
+	}
 	f->all[f->n++] = *file;
 	return 0;
 }
@@ -70,51 +98,43 @@ static int collect(struct files *f, const struct place *place)
 	return r;
 }
 
-static int by_path(const void *a, const void *b)
-{
-	const struct file *x = a, *y = b;
-	int order = strcmp(x->path, y->path);
+/* With the longest texts, a path and the words between them. */
+#define BUILD_BYTES (sizeof(struct go_build) + PATH_BYTES + 128)
 
-	if (order)
-		return order;
-	return x->file < y->file ? -1 : x->file > y->file;
+/* A text ends where the next field may begin: what has a space in it would tell of others. */
+static int length_of(const char *text)
+{
+	return (int)strcspn(text, " ");
 }
 
-/* Each file once. */
-static void sort(struct files *f)
-{
-	size_t kept = 0;
-
-	if (f->n)
-		qsort(f->all, f->n, sizeof(*f->all), by_path);
-	for (size_t i = 0; i < f->n; i++)
-		if (!kept || f->all[i].file != f->all[kept - 1].file)
-			f->all[kept++] = f->all[i];
-	f->n = kept;
-}
-
-static int tell_build(const struct file *file, struct profile *p)
+static void describe_build(const struct file *file, char ret[BUILD_BYTES])
 {
 	const struct go_build *go = file->go;
-	char line[sizeof(*go) + PATH_BYTES + 128], path[PATH_BYTES + 1];
+	char path[PATH_BYTES + 1];
 
 	text_clean(file->path, strlen(file->path), path, PATH_BYTES);
-	snprintf(line, sizeof(line), "# profd go build:%s%s%s%s%s%s%s go=%s file=%s",
-		 go->module[0] ? " module=" : "", go->module, go->version[0] ? " version=" : "",
-		 go->version, go->revision[0] ? " revision=" : "", go->revision,
-		 go->is_modified ? " modified=true" : "", go->go, path);
-	return profile_add_comment(p, line);
+	snprintf(ret, BUILD_BYTES, "# profd go build:%s%.*s%s%.*s%s%.*s%s go=%.*s file=%s",
+		 go->module[0] ? " module=" : "", length_of(go->module), go->module,
+		 go->version[0] ? " version=" : "", length_of(go->version), go->version,
+		 go->revision[0] ? " revision=" : "", length_of(go->revision), go->revision,
+		 go->is_modified ? " modified=true" : "", length_of(go->go), go->go, path);
 }
 
+/* The same program in several containers is several files, and one line. */
 static int tell_builds(const struct files *f, struct profile *p)
 {
+	char line[BUILD_BYTES], before[BUILD_BYTES] = "";
 	unsigned n = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < f->n && n < PPROF_BUILDS_MAX && !r; i++) {
 		if (!f->all[i].go)
 			continue;
-		r = tell_build(&f->all[i], p);
+		describe_build(&f->all[i], line);
+		if (strcmp(line, before) == 0)
+			continue;
+		r = profile_add_comment(p, line);
+		memcpy(before, line, sizeof(line));
 		n++;
 	}
 	return r;

@@ -63,33 +63,37 @@ size_t runs_unused(const struct unwinder *u)
 	return extents_unused(u->runs) + u->n_returned;
 }
 
-static void run_free(struct unwinder *u, struct space_run *run)
+/* *link is the run, and becomes the next. */
+static void run_free(struct unwinder *u, struct space_run **link)
 {
+	struct space_run *run = *link;
 	const struct unwind_mapping *mappings = u->host->mappings + run->first;
 
 	for (uint32_t i = 0; i < run->n; i++)
 		table_pool_release(u->pool, mappings[i].slot);
 	extents_give(u->runs, run->first, run->n, u->now_ns);
 	u->n_returned -= run->n;
-	LL_DELETE2(u->returned, run, next);
+	*link = run->next;
 	free(run);
 }
 
 void runs_begin_round(struct unwinder *u, uint64_t until_ns)
 {
-	struct space_run *run, *next;
+	struct space_run **link = &u->returned;
 
 	u->knows_more = until_ns > u->until_ns;
 	u->n_rounds += u->knows_more;
 	u->until_ns = until_ns;
-	LL_FOREACH_SAFE2(u->returned, run, next, next)
-	{
+	while (*link) {
+		struct space_run *run = *link;
+
 		if (run->is_unnamed) {
-			run_free(u, run);
+			run_free(u, link);
 			continue;
 		}
 		if (!run->since_ns)
 			run->since_ns = u->now_ns;
+		link = &run->next;
 	}
 }
 
@@ -117,7 +121,7 @@ void runs_end_round(struct unwinder *u)
 void runs_forget(struct unwinder *u)
 {
 	while (u->returned)
-		run_free(u, u->returned);
+		run_free(u, &u->returned);
 	u->unsure_ns = UINT64_MAX;
 	u->until_ns = 0;
 }

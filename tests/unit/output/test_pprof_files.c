@@ -6,6 +6,7 @@
 
 #define FILE_A DAY_A "20261121T090000Z-60s.pb.gz"
 #define FILE_B DAY_B "20261121T090000Z-60s.pb.gz"
+#define FILE_D DAY_A "20261121T090200Z-60s.pb.gz"
 #define FILE_C DAY_A "20261121T090100Z-60s.pb.gz"
 #define COUNT  "# profd ledger: bad_images="
 #define NAME   "# profd bad image: "
@@ -68,11 +69,14 @@ static void test_builds(void **state)
 					      .revision = "0123abc",
 					      .is_modified = 1};
 	static const struct go_build bare = {.go = "go1.17"};
+	static const struct go_build forged = {.go = "devel go1.27",
+					       .module = "m file=/usr/sbin/sshd"};
 	struct fixture *f = *state;
 	const struct elf_summary elf = *image_elf(f->library);
 	cleanup(profile_freep) struct profile *a = NULL;
 	cleanup(profile_freep) struct profile *b = NULL;
 	cleanup(profile_freep) struct profile *c = NULL;
+	cleanup(profile_freep) struct profile *d = NULL;
 
 	change_facts(f->library, &elf, &whole);
 	write_it(f, everything_at(f, T0));
@@ -89,6 +93,12 @@ static void test_builds(void **state)
 	c = read_pprof(path_of(f, FILE_C));
 	assert_int_equal(count_comments(c, BUILD), 1);
 	assert_int_equal(count_comments(c, BUILD "go=go1.17 file=/lib/libx.so.1"), 1);
+	/* A field that would be another one ends where that begins. */
+	change_facts(f->library, &elf, &forged);
+	write_it(f, everything_at(f, T0 + 120));
+	d = read_pprof(path_of(f, FILE_D));
+	assert_int_equal(count_comments(d, BUILD), 1);
+	assert_int_equal(count_comments(d, BUILD "module=m go=devel file=/lib/libx.so.1"), 1);
 }
 
 /* However many there are and however much they say. */
