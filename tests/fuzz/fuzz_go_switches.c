@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct pclntab_function f;
 	struct pclntab table;
 	struct go_rows rows;
-	uint64_t steps = 100000;
+	uint64_t steps_left = 100000;
 	size_t lengths[2];
 
 	if (size < 2 || go_switches_new(&s))
@@ -78,9 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_take(&data, &size, size, &code);
 	go_switches_learn(s, &systemstack, &morestack);
 	for (int kind = GO_SYSTEMSTACK; kind <= GO_MOVES_SP; kind++) {
-		go_switches_rows(s, (enum go_switch)kind, &code, &table, &f, &steps, &rows);
+		go_switches_rows(s, (enum go_switch)kind, &code, &table, &f, &steps_left, &rows);
 		check(&rows);
-		go_switches_rows(s, (enum go_switch)kind, &systemstack, &table, &f, &steps, &rows);
+		go_switches_rows(s, (enum go_switch)kind, &systemstack, &table, &f, &steps_left,
+				 &rows);
 		check(&rows);
 	}
 	return 0;
