@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <elfutils/debuginfod.h>
 
@@ -25,6 +27,7 @@
 
 #define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
 #define N_OPEN_FOLDERS 8 /* nftw(3) */
+#define N_SWEEPS       8
 
 struct fetch {
 	debuginfod_client *client;
@@ -33,7 +36,7 @@ struct fetch {
 	char *temporary;    /* our cache; NULL: the user's */
 	unsigned n_folders; /* made in there: one a question */
 	uint64_t max_bytes; /* of the file that is asked for now */
-	bool is_too_large, is_alone;
+	bool is_too_large;
 };
 
 /* For what libdebuginfod does, this long at most. Where the user decides, the user has decided. */
@@ -91,18 +94,38 @@ static uint64_t room(const struct fetch *f)
 }
 
 /*
- * libdebuginfod calls it at least once a second; not 0: it gives up. @done: bytes so far, or a
- * count of calls before there are any; @total: bytes in all, 0 if the server did not say.
+ * libdebuginfod calls it while bytes come, and some releases while a server says nothing (0.188
+ * does, 0.192 does not); not 0: it gives up. @done: bytes so far, or a count of calls before there
+ * are any; @total: bytes in all, 0 if the server did not say.
  */
-static int watch(debuginfod_client *client, long done, long total)
+static int watch_size(debuginfod_client *client, long done, long total)
 {
 	struct fetch *f = debuginfod_get_user_data(client);
-	struct pollfd other_end = {.fd = f->socket, .events = POLLRDHUP};
 	long larger = done > total ? done : total;
 
 	f->is_too_large = larger > 0 && (uint64_t)larger > f->max_bytes;
-	f->is_alone = poll(&other_end, 1, 0) > 0;
-	return f->is_too_large || f->is_alone;
+	return f->is_too_large;
+}
+
+/*
+ * A thread: libdebuginfod may wait for a server for long after nobody waits for us any more. What
+ * it is writing just then may come back once.
+ */
+static void *leave_when_alone(void *userdata)
+{
+	struct fetch *f = userdata;
+	struct pollfd other_end = {.fd = f->socket, .events = POLLRDHUP};
+	int n;
+
+	do
+		n = poll(&other_end, 1, -1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return NULL;
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	for (unsigned i = 0; f->temporary && i < N_SWEEPS && access(f->temporary, F_OK) == 0; i++)
+		remove_tree(f->temporary);
+	_exit(0);
 }
 
 static void answer_text(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
@@ -164,7 +187,7 @@ static int ask(struct fetch *f, const struct fetch_request *request, struct fetc
 		return -1;
 	}
 	f->max_bytes = room(f);
-	f->is_too_large = f->is_alone = false;
+	f->is_too_large = false;
 	r = debuginfod_find_debuginfo(f->client, request->id, (int)request->length, &path);
 	if (r < 0) {
 		answer_failure(f, answer, r);
@@ -199,8 +222,6 @@ static int serve_one(struct fetch *f)
 	    request.length > FETCH_ID_MAX)
 		return error_origin(-EPROTO);
 	fd = ask(f, &request, &answer);
-	if (f->is_alone)
-		return 0;
 	r = fetch_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return 0;
@@ -237,21 +258,33 @@ static int prepare(struct fetch *f, const char *folder, bool has_cache)
 	if (!f->client)
 		return error_origin(-ENOMEM);
 	debuginfod_set_user_data(f->client, f);
-	debuginfod_set_progressfn(f->client, watch);
+	debuginfod_set_progressfn(f->client, watch_size);
 	return 0;
 }
 
 int fetch_serve(int socket, const char *folder, bool has_cache)
 {
 	struct fetch f = {.socket = socket, .is_durable = folder};
+	bool is_watched = false;
+	pthread_t watcher;
 	int r;
 
 	r = prepare(&f, folder, has_cache);
+	if (!r) {
+		r = pthread_create(&watcher, NULL, leave_when_alone, &f);
+		is_watched = !r;
+		if (r)
+			r = error_origin(-r);
+	}
 	while (!r) {
 		r = serve_one(&f);
 		if (r == 0)
 			break;
 		r = r > 0 ? 0 : r;
+	}
+	if (is_watched) {
+		(void)pthread_cancel(watcher);
+		(void)pthread_join(watcher, NULL);
 	}
 	if (f.client)
 		debuginfod_end(f.client);
