@@ -98,6 +98,25 @@ def cpu_ns(pid):
         return int(f.read().split()[0])
 
 
+def flush_all(profd, pid):
+    """Has everything written; a process's cpu_ns() before and after. A disk takes its time: what
+    the process runs for meanwhile is in files or is not."""
+    before = cpu_ns(pid)
+    done = profd.call("flush")
+    if done.returncode:
+        raise RuntimeError(f"flush: {done.stderr}")
+    return before, cpu_ns(pid)
+
+
+def check_all_written(check, name, profd, pid, since_ns, hz, count):
+    """What a process has run for since cpu_ns() was since_ns is in files, by count()'s samples."""
+    least, most = (hz * (ns - since_ns) / 1e9 for ns in flush_all(profd, pid))
+    got = count()
+    print(f"  {got} samples in files, {least:.0f} to {most:.0f} due")
+    check(least - (3 * least ** 0.5 + 0.05 * least) <= got <= most + 3 * most ** 0.5 + 0.05 * most,
+          name, f"{got} of {least:.0f} to {most:.0f}")
+
+
 def cpu_seconds(pid):
     """Of all its threads, and of the children that it has waited for, in ticks of the clock; None
     of a process that has ended. proc(5)."""
