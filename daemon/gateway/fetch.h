@@ -18,9 +18,9 @@
 
 /*
  * Answers until @socket is closed. @folder: for what is fetched, which is on the disk before it is
- * answered; NULL: the user's cache, or below FETCH_TEMPORARY if @has_cache is false. Sets environment
- * variables: the caller has no other thread. Returns 0 or negative errno; or ends the process with
- * 0 when the socket is closed while a server is waited for.
+ * answered; NULL: the user's cache, or below FETCH_TEMPORARY if @has_cache is false. Sets
+ * environment variables: the caller has no other thread. Returns 0 or negative errno; or ends the
+ * process with 0 when the socket is closed while a server is waited for.
  */
 int fetch_serve(int socket, const char *folder, bool has_cache);
 
