@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,8 @@
 #define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
 #define N_OPEN_FOLDERS 8 /* nftw(3) */
 #define N_SWEEPS       8
+/* Longer than libdebuginfod takes to call while bytes come, shorter than who asked has patience. */
+#define LEAVE_MS 1500
 
 struct fetch {
 	debuginfod_client *client;
@@ -37,6 +40,7 @@ struct fetch {
 	unsigned n_folders; /* made in there: one a question */
 	uint64_t max_bytes; /* of the file that is asked for now */
 	bool is_too_large;
+	atomic_bool is_alone; /* nobody is at the other end of the socket */
 };
 
 /* For what libdebuginfod does, this long at most. Where the user decides, the user has decided. */
@@ -104,12 +108,13 @@ static int watch_size(debuginfod_client *client, long done, long total)
 	long larger = done > total ? done : total;
 
 	f->is_too_large = larger > 0 && (uint64_t)larger > f->max_bytes;
-	return f->is_too_large;
+	return f->is_too_large || atomic_load(&f->is_alone);
 }
 
 /*
- * A thread: libdebuginfod may wait for a server for long after nobody waits for us any more. What
- * it is writing just then may come back once.
+ * A thread: libdebuginfod may wait for a server for long after nobody waits for us any more. In the
+ * user's cache it is given the time to remove what is half there; our own goes with us, and what is
+ * written into it just then may come back once.
  */
 static void *leave_when_alone(void *userdata)
 {
@@ -122,6 +127,9 @@ static void *leave_when_alone(void *userdata)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return NULL;
+	atomic_store(&f->is_alone, true);
+	if (!f->temporary)
+		(void)!poll(NULL, 0, LEAVE_MS);
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	for (unsigned i = 0; f->temporary && i < N_SWEEPS && access(f->temporary, F_OK) == 0; i++)
 		remove_tree(f->temporary);
@@ -222,6 +230,8 @@ static int serve_one(struct fetch *f)
 	    request.length > FETCH_ID_MAX)
 		return error_origin(-EPROTO);
 	fd = ask(f, &request, &answer);
+	if (atomic_load(&f->is_alone))
+		return 0;
 	r = fetch_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
 	if (r == -EPIPE || r == -ECONNRESET)
 		return 0;
