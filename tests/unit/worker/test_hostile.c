@@ -97,10 +97,10 @@ static void check_answers(struct worker *w, const struct hostile_case *file, int
 	struct answer_code text;
 
 	table.max_words = 1 << 20;
-	(void)worker_ask(w, &facts, &reply);
+	(void)ask(w, &facts, &reply);
 	assert_died_never(w, file->name);
 	assert_true(reply.outcome != WORKER_DONE || answer_image(reply.data, reply.length, &image));
-	(void)worker_ask(w, &table, &reply);
+	(void)ask(w, &table, &reply);
 	assert_died_never(w, file->name);
 	(void)ask_names(w, fd, WORKER_WANT_LINES, &reply);
 	assert_died_never(w, file->name);
