@@ -17,9 +17,9 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/session/session_system.h"
 
 #define DRAIN_NS  100000000u
 #define SECOND_NS 1000000000u

@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <systemd/sd-event.h>
 
-#include "daemon/config.h"
+#include "common/config/config.h"
 #include "daemon/control/control.h"
-#include "daemon/control/session_set.h"
-#include "daemon/control/status.h"
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/lateness.h"
+#include "daemon/ledger/lateness.h"
 #include "daemon/limiter.h"
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
+#include "daemon/session/session_set.h"
+#include "daemon/session/status.h"
 #include "daemon/user_paths.h"
 #include "daemon/watch.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "common/config/config.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "daemon/config.h"
 #include "daemon/daemon.h"
 #include "daemon/user_paths.h"
 

@@ -14,8 +14,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/units.h"
-#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
+#include "daemon/session/session_system.h"
 
 /* A stop may take as long as this while the last windows are being written. */
 #define STOP_MAX_NS    UINT64_C(300000000000)

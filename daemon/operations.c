@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/cpus.h"
 #include "daemon/ingest/source_shim.h"
+#include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)

@@ -11,9 +11,9 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "daemon/control/session_rate.h"
-#include "daemon/control/status_cpu.h"
 #include "daemon/daemon_private.h"
+#include "daemon/session/session_rate.h"
+#include "daemon/session/status_cpu.h"
 
 #define MEASURE_NS UINT64_C(60000000000)
 

@@ -22,11 +22,11 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/control/session_system.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"
 
 /* How long samples may wait in a ring. */

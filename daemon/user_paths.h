@@ -9,7 +9,7 @@
  * default.
  */
 #include "common/cleanup.h"
-#include "daemon/config.h"
+#include "common/config/config.h"
 
 /* Of the environment: NULL or "" is as good as not set. */
 struct user_environment {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "client/analysis/source_path.h"
 #include "common/error.h"
-#include "common/profile/source_path.h"
 #include "common/read_end.h"
 
 #define BYTES_MAX ((size_t)64 << 20)

@@ -18,7 +18,7 @@ struct source_files;
 struct source_options {
 	const struct files *files; /* borrowed */
 	const char *source_path;   /* folders, `:` between them; NULL: the working directory */
-	const char *trim_path;     /* see common/profile/source_path.h */
+	const char *trim_path;     /* see client/analysis/source_path.h */
 };
 
 /* Texts are borrowed. Returns 0 or negative errno. */

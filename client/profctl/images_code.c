@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/node_name.h"
+#include "client/analysis/regex.h"
 #include "client/code/code_list.h"
 #include "client/code/source_file.h"
 #include "client/images/procedures.h"
 #include "client/profctl/images.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
-#include "client/report/node_name.h"
 #include "common/error.h"
-#include "common/profile/regex.h"
 
 #define GAP_MAX    8 /* source lines without code that are shown between such with code */
 #define TAB        8

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "common/json_text.h"
+#include "client/analysis/json_text.h"
 
 static void put_break(struct json *j)
 {

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/formats/collapsed.h"
 #include "client/symbolize/profile_file.h"
 #include "common/error.h"
-#include "common/profile/collapsed.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
 

@@ -10,9 +10,9 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/table.h"
 #include "client/report/options.h"
+#include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/slip.h"
 
 #define SOCKET_SIZE 256
 #define LIKE_MIN    3 /* characters of a verb that may be mistyped */

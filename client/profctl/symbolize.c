@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/fetch/fetcher.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
@@ -20,7 +21,6 @@
 #include "client/profctl/symbolize.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
-#include "common/debuginfo/fetcher.h"
 #include "common/error.h"
 
 #define FAILURES_MAX 3 /* in a row: each may have taken minutes */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/report/node_name.h"
+#include "client/analysis/node_name.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"

@@ -9,9 +9,9 @@
  */
 #include <stdbool.h>
 
+#include "client/formats/any_read.h"
 #include "client/report/reading.h"
 #include "common/cleanup.h"
-#include "common/profile/any_read.h"
 #include "common/profile/profile.h"
 
 #define INPUT_BYTES_MAX ((size_t)384 << 20) /* of a file, and of what it unpacks to */

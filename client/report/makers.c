@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/makers.h"
 
-#include "client/report/collapsed_view.h"
-#include "client/report/flame.h"
+#include "client/analysis/collapsed_view.h"
+#include "client/analysis/flame.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/speedscope.h"
+#include "client/code/code_views.h"
 #include "client/report/produce.h"
-#include "client/report/speedscope.h"
-#include "common/profile/shape.h"
 
 static const struct maker makers[] = {
 	[REPORT_TEXT] = {.class = &view_text},

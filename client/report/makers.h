@@ -5,9 +5,9 @@
 /* Which view an option means, and what it takes: private to produce.c. */
 #include <stdbool.h>
 
+#include "client/analysis/view.h"
 #include "client/report/options.h"
 #include "client/report/picture.h"
-#include "client/report/view.h"
 
 /* What a view is made by, and what it asks of its stacks beyond what it says itself. */
 struct maker {

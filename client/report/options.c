@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/report/slip.h"
 #include "client/report/source_url.h"
 #include "client/report/symbolize_mode.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
-#include "common/slip.h"
 
 #define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
 #define LIKE_MIN          4 /* bytes that two names of options begin with alike */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/options.h"
 
-#include "common/profile/shape.h"
+#include "client/analysis/shape.h"
 
 #define AT(member)       offsetof(struct report_options, member)
 #define INPUT_AT(member) offsetof(struct report_inputs, member)

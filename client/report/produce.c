@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/report/label_units.h"
+#include "client/analysis/label_units.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/shape_profile.h"
 #include "client/report/makers.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/pprof.h"
-#include "common/profile/shape.h"
-#include "common/profile/shape_profile.h"
 
 #define FILTERS_MAX 16
 #define NOTES_MAX   4

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/fetch/http.h"
 #include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/http/http.h"
 #include "common/profile/message.h"
 
 #define AT_ONCE    32  /* each is a process while it lasts */

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/fetch/http.h"
 #include "client/report/symbol_answer.h"
 #include "client/report/symbolize_mode.h"
 #include "client/symbolize/namer.h"
 #include "common/error.h"
-#include "common/http/http.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
 #include "common/room.h"

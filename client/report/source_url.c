@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "client/fetch/http_protocol.h"
 #include "common/error.h"
-#include "common/http/http_protocol.h"
 #include "common/profile/message.h"
 
 #define GO_PROFILE     "/debug/pprof/profile"

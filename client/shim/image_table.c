@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/image/eh_frame.h"
 #include "common/unwind/cfi.h"
+#include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
 
 #define ROWS_MAX (16u << 20)

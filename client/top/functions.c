@@ -6,11 +6,11 @@
 #include <string.h>
 #include <uthash.h>
 
-#include "client/report/graph.h"
-#include "client/report/node_name.h"
+#include "client/analysis/graph.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/shape.h"
 #include "client/top/name_filter.h"
 #include "common/error.h"
-#include "common/profile/shape.h"
 
 struct entry {
 	struct top_function function;

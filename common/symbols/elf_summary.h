@@ -4,7 +4,8 @@
 
 /*
  * The little that must be known of an ELF file to place addresses in it: class, machine, type,
- * loadable segments and the GNU build id. Who reads files is another matter (common/image/elf.h).
+ * loadable segments and the GNU build id. Who reads files is another matter
+ * (daemon/worker/elf/elf.h).
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,7 +15,8 @@ static bool is_bool(const void *at)
 	return byte <= 1;
 }
 
-/* Sums must not wrap: nobody who uses it has to care (common/image/elf.h promises the same). */
+/* Sums must not wrap: nobody who uses it has to care (daemon/worker/elf/elf.h promises the same).
+ */
 static bool is_segment(const struct elf_segment *s)
 {
 	return is_bool(&s->executable) && s->file_size <= s->memory_size &&

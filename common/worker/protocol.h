@@ -73,7 +73,7 @@ enum worker_file {
 #define WORKER_CHECK_CRC 2u
 /* INSTRUCTIONS of x86: Intel's syntax, not AT&T's. */
 #define WORKER_INTEL 4u
-/* DEMANGLE: as common/image/demangle.h has them. */
+/* DEMANGLE: as daemon/worker/names/demangle.h has them. */
 #define WORKER_NO_CLONES     8u
 #define WORKER_NO_PARAMETERS 16u
 

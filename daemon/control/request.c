@@ -11,9 +11,9 @@
 
 #include "common/error.h"
 #include "common/packet.h"
+#include "common/store/contents.h"
 #include "common/store/names.h"
 #include "control.pb-c.h"
-#include "daemon/output/snapshot.h"
 
 #define NAME_MAX_SIZE    64  /* becomes part of a folder's name */
 #define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */

@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/thread.h"
+#include "daemon/output/thread.h"
 #include "daemon/output/writer.h"
 
 #define REQUESTS_MAX    32

@@ -4,7 +4,7 @@
 
 /*
  * A file in which a process tells profilers the names of the code that it generates: a perf map or
- * a jitdump (common/image/jit_names.h). It is open since the process was first sampled in such
+ * a jitdump (daemon/worker/jit/jit_names.h). It is open since the process was first sampled in such
  * code, so it still has names when the process has ended or the file was deleted. How it is found
  * and why it is believed is jit_files.h's.
  *

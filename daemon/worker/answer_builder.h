@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
-#include "common/image/frame_name.h"
 #include "common/worker/protocol.h"
+#include "daemon/worker/names/frame_name.h"
 
 struct answer_builder;
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "common/image/elf_names.h"
+#include "daemon/worker/names/elf_names.h"
 
 struct server {
 	struct cache *cache;

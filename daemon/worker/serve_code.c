@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/image/code.h"
-#include "common/image/demangle.h"
-#include "common/image/disassembler.h"
-#include "common/image/elf.h"
 #include "common/room.h"
+#include "daemon/worker/code/code.h"
+#include "daemon/worker/code/disassembler.h"
+#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/names/demangle.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
 #include "daemon/worker/text_pool.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/image/demangle.h"
 #include "common/worker/text.h"
 #include "daemon/worker/answer_builder.h"
+#include "daemon/worker/names/demangle.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
 

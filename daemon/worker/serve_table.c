@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/image/eh_frame.h"
-#include "common/image/elf.h"
-#include "common/image/elf_image.h"
-#include "common/image/go_build.h"
-#include "common/image/go_frames.h"
+#include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
+#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
+#include "daemon/worker/go/go_build.h"
+#include "daemon/worker/go/go_frames.h"
 #include "daemon/worker/serve.h"
 
 #define ROWS_MAX  (8u << 20)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "common/image/debuglink.h"
+#include "daemon/worker/elf/debuglink.h"
 
 enum thing { THING_NAMES, THING_LINES, THING_JIT };
 

@@ -7,10 +7,10 @@
  * the same key (cache.h). Each returns enum worker_outcome or -ENOMEM; *ret is the cache's,
  * borrowed until the request is answered.
  */
-#include "common/image/dwarf_lines.h"
-#include "common/image/elf_names.h"
-#include "common/image/jit_names.h"
 #include "daemon/worker/cache.h"
+#include "daemon/worker/dwarf/dwarf_lines.h"
+#include "daemon/worker/jit/jit_names.h"
+#include "daemon/worker/names/elf_names.h"
 #include "daemon/worker/request.h"
 
 int sources_names(struct cache *cache, const struct request *request, struct elf_names **ret);

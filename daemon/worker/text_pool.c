@@ -14,9 +14,9 @@
 #include <uthash.h>
 
 #include "common/error.h"
-#include "common/image/demangle.h"
 #include "common/worker/protocol.h"
 #include "common/worker/text.h"
+#include "daemon/worker/names/demangle.h"
 
 struct text {
 	UT_hash_handle hh;

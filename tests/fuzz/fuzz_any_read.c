@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/formats/any_read.h"
+#include "client/formats/collapsed.h"
+#include "client/formats/collapsed_read.h"
+#include "client/formats/perf_script_read.h"
 #include "common/cleanup.h"
-#include "common/profile/any_read.h"
-#include "common/profile/collapsed.h"
-#include "common/profile/collapsed_read.h"
-#include "common/profile/perf_script_read.h"
 #include "common/profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/image/eh_frame.h"
 #include "common/unwind/cfi.h"
+#include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
 
 #define SEGMENTS_MAX 4

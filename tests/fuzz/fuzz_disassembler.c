@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/image/disassembler.h"
 #include "common/worker/protocol.h"
+#include "daemon/worker/code/disassembler.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

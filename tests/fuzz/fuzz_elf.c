@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/image/elf.h"
 #include "common/symbols/symtab.h"
+#include "daemon/worker/elf/elf.h"
 #include "tests/support/symtab_from_elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,13 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/image/debugdata.h"
-#include "common/image/debuglink.h"
-#include "common/image/elf_names.h"
-#include "common/image/go_frames.h"
-#include "common/image/names_merge.h"
-#include "common/image/pclntab.h"
-#include "common/image/plt.h"
+#include "daemon/worker/elf/debugdata.h"
+#include "daemon/worker/elf/debuglink.h"
+#include "daemon/worker/elf/plt.h"
+#include "daemon/worker/go/go_frames.h"
+#include "daemon/worker/go/pclntab.h"
+#include "daemon/worker/names/elf_names.h"
+#include "daemon/worker/names/names_merge.h"
 
 #define UNPACKED_MAX (1u << 20)
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/image/go_switches.h"
 #include "common/unwind/rule.h"
-#include "tests/unit/image/pclntab_fixture.h"
+#include "daemon/worker/go/go_switches.h"
+#include "tests/unit/worker/go/pclntab_fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

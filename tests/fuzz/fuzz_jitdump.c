@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/image/jit_names.h"
+#include "daemon/worker/jit/jit_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/shape.h"
+#include "client/analysis/shape_profile.h"
 #include "common/cleanup.h"
 #include "common/profile/pprof.h"
-#include "common/profile/shape.h"
-#include "common/profile/shape_profile.h"
 
 #define MAX_BYTES ((size_t)64 << 10)
 

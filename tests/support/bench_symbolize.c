@@ -22,9 +22,9 @@
 
 #include "common/cleanup.h"
 #include "common/frame.h"
-#include "common/image/elf.h"
 #include "daemon/output/symbols.h"
 #include "daemon/output/writer.h"
+#include "daemon/worker/elf/elf.h"
 
 #define NS            UINT64_C(1000000000)
 #define PATHS_MAX     40000

@@ -28,8 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/image/eh_frame.h"
 #include "common/unwind/cfi.h"
+#include "common/unwind/eh_frame.h"
 #include "common/unwind/layout.h"
 #include "tests/support/cfi_oracle_expression.h"
 

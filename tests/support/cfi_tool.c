@@ -13,10 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/image/eh_frame.h"
-#include "common/image/go_frames.h"
 #include "common/unwind/cfi.h"
+#include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
+#include "daemon/worker/go/go_frames.h"
 
 static const struct cfi_limits limits = {.max_rows = SIZE_MAX, .max_rules = TABLE_RULES_MAX};
 

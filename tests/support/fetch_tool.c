@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/debuginfo/fetcher.h"
+#include "client/fetch/fetcher.h"
 #include "common/error.h"
 
 #define ID_MAX 64

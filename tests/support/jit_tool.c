@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/image/jit_names.h"
+#include "daemon/worker/jit/jit_names.h"
 
 static uint64_t now_ns(void)
 {

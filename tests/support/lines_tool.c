@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/image/demangle.h"
-#include "common/image/dwarf_lines.h"
+#include "daemon/worker/dwarf/dwarf_lines.h"
+#include "daemon/worker/names/demangle.h"
 
 static uint64_t now_ns(void)
 {

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "common/image/elf_names.h"
+#include "daemon/worker/names/elf_names.h"
 
 static uint64_t now_ns(void)
 {

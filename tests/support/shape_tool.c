@@ -16,12 +16,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "client/analysis/shape.h"
+#include "client/analysis/shape_profile.h"
 #include "common/profile/compare.h"
 #include "common/profile/measure.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"
-#include "common/profile/shape.h"
-#include "common/profile/shape_profile.h"
 
 #define FILE_MAX ((size_t)2 << 30)
 

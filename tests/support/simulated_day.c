@@ -27,8 +27,8 @@
 
 #include "common/cleanup.h"
 #include "common/store/names.h"
-#include "daemon/control/session_set.h"
-#include "daemon/control/session_system.h"
+#include "daemon/session/session_set.h"
+#include "daemon/session/session_system.h"
 #include "tests/support/must.h"
 #include "tests/support/random.h"
 #include "tests/support/source_scripted.h"

@@ -17,12 +17,12 @@
 #include <uthash.h>
 
 #include "common/error.h"
-#include "common/image/elf.h"
 #include "common/symbols/symtab.h"
-#include "common/thread.h"
 #include "daemon/ingest/source.h"
 #include "daemon/output/kernel_images.h"
+#include "daemon/output/thread.h"
 #include "daemon/resolve/process.h"
+#include "daemon/worker/elf/elf.h"
 #include "tests/support/files.h"
 #include "tests/support/symtab_from_elf.h"
 

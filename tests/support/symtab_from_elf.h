@@ -3,10 +3,10 @@
 #define PROFD_TESTS_SYMTAB_FROM_ELF_H
 
 /* The symbols of one table alone: what elf_names.c does with all of a file's. */
-#include "common/image/elf_image.h"
-#include "common/image/elf_symbols.h"
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
+#include "daemon/worker/elf/elf_image.h"
+#include "daemon/worker/elf/elf_symbols.h"
 
 /*
  * Of .symtab, else of .dynsym, of the ELF file @fd (not mapped: a file cut short by its owner must

@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/report/collapsed_view.h"
-#include "client/report/flame.h"
-#include "client/report/speedscope.h"
+#include "client/analysis/collapsed_view.h"
+#include "client/analysis/flame.h"
+#include "client/analysis/frames.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/speedscope.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/frames.h"
 #include "common/profile/profile.h"
-#include "common/profile/shape.h"
 
 #define FRAMES_MAX 4096 /* of a stack */
 #define TYPES_MAX  8

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "daemon/control/session_rate.h"
 #include "daemon/limiter.h"
+#include "daemon/session/session_rate.h"
 
 #define MAX_SHARE 0.01
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/gateway/attempts.h"
+#include "client/gateway/attempts.h"
 
 #define S    UINT64_C(1000000000)
 #define HOUR (3600 * S)

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/gateway/debug_cache.h"
+#include "client/gateway/debug_cache.h"
 
 #define MAX_BYTES (UINT64_C(1) << 20)
 

@@ -3,7 +3,7 @@
  * What profd wants comes, one file at a time, whatever the fetcher does. This program is the
  * fetcher as well (fake_gateway.h); what that was asked for lies in the file "asked".
  */
-#include "tests/unit/debuginfo/fake_gateway.h"
+#include "tests/unit/fetch/fake_gateway.h"
 #include "tests/unit/gateway/fake_profd.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 #include <systemd/sd-event.h>
 
-#include "daemon/gateway/debug_cache.h"
-#include "daemon/gateway/debuginfo.h"
+#include "client/gateway/debug_cache.h"
+#include "client/gateway/debuginfo.h"
 
 #define MS          UINT64_C(1000)
 #define INTERVAL_NS UINT64_C(20000000)

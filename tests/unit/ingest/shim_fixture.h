@@ -28,7 +28,7 @@
 #include "common/reasons.h"
 #include "common/shim/ring_writer.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/ledger.h"
+#include "daemon/ledger/ledger.h"
 #include "tests/support/child.h"
 
 #define MS            UINT64_C(1000000)

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/report/label_units.h"
-#include "client/report/view.h"
+#include "client/analysis/label_units.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/view.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
-#include "common/profile/shape.h"
 
 #define FIXTURE_FRAMES_MAX 200u
 #define FIXTURE_STACKS_MAX 100u

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "client/analysis/shape.h"
 #include "client/report/options.h"
 #include "common/cleanup.h"
-#include "common/profile/shape.h"
 #include "tests/support/words.h"
 
 static int parse(const char *line, struct report_arguments *ret, struct profile_message *message)

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "client/analysis/shape.h"
 #include "client/report/prompt_complete.h"
 #include "client/report/prompt_line.h"
-#include "common/profile/shape.h"
 
 static const char *const types[] = {"samples", "cpu"};
 

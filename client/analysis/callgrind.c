@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --callgrind: the call graph in callgrind's format (valgrind's manual, "Callgrind Format
+ * Specification"), as KCachegrind and callgrind_annotate read it: addresses and lines, each with
+ * what it weighs and what its calls weigh. Names are written once and then called by their number;
+ * addresses are relative to the line before, where that is shorter. How often something was called
+ * nobody counted. It is said to be once, and not 0 times as pprof says, of which callgrind_annotate
+ * makes no calls, and of what they weigh the caller's own weight.
+ *
+ * Callgrind takes functions of one name and file for one; where they are not (of other objects, or
+ * with call_tree on other ways), their names end in [1/2].
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/graph.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/values.h"
+#include "client/analysis/view.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/utf8.h"
+
+struct callgrind {
+	struct view view;
+	struct view_options options;
+	struct graph *graph;
+};
+
+/* Which of its namesakes a function is. */
+struct namesake {
+	uint32_t name;  /* into names[] */
+	uint32_t which; /* from 1 on */
+};
+
+struct writer {
+	FILE *out;
+	const struct graph *g;
+	const struct profile *p;
+	struct values values;
+	/* Texts that were written, by the number that they have: a profile's strings. */
+	struct profile *objects, *files, *functions;
+	struct frames whole;         /* functions, without address and line */
+	struct frames names;         /* without object, too */
+	uint32_t *n_namesakes;       /* by names */
+	struct pair_table by_caller; /* with call_tree the caller, and the whole, to namesakes[] */
+	struct namesake *namesakes;
+	uint32_t n_functions;
+	uint32_t *function_of; /* by node, into namesakes[] */
+};
+
+static void callgrind_destroy(struct view *view)
+{
+	struct callgrind *c = (struct callgrind *)view;
+
+	if (c)
+		graph_free(c->graph);
+	free(c);
+}
+
+static int callgrind_make(struct view **ret, const struct view_options *options,
+			  struct profile_message *message)
+{
+	struct graph_options graph_options;
+	struct callgrind *c = calloc(1, sizeof(*c));
+	int r;
+
+	(void)message;
+	if (!c)
+		return error_origin(-ENOMEM);
+	c->view.class = &view_callgrind;
+	c->options = *options;
+	c->options.no_trim = true;
+	graph_options_from(&graph_options, &c->options, true);
+	graph_options.wants_calls = graph_options.tells_objects = true;
+	graph_options.is_tree = options->call_tree;
+	r = graph_new(&c->graph, &graph_options);
+	if (r) {
+		callgrind_destroy(&c->view);
+		return r;
+	}
+	*ret = &c->view;
+	return 0;
+}
+
+static int callgrind_add(struct view *view, const struct view_input *input,
+			 const struct stack *stack)
+{
+	return graph_add(((struct callgrind *)view)->graph, input, stack);
+}
+
+/* Finds out which function @node is a part of. */
+static int find_function(struct writer *w, uint32_t node)
+{
+	const struct graph_node *n = &w->g->nodes[node];
+	const struct frame *info = &w->g->infos[n->info];
+	struct frame key = {.name = info->name, .filename = info->filename};
+	struct pair_table_slot *slot;
+	uint32_t whole, name;
+	int r;
+
+	/* What has no name is called by its object. */
+	if (!info->name)
+		key.object = info->object;
+	r = frames_intern(&w->names, &key, &name);
+	if (r)
+		return r;
+	key.object = info->object;
+	key.start_line = info->name ? info->start_line : 0;
+	r = frames_intern(&w->whole, &key, &whole);
+	if (r)
+		return r;
+	slot = pair_table_at(&w->by_caller, n->parent, whole);
+	if (!slot)
+		return error_origin(-ENOMEM);
+	if (slot->value == PAIR_TABLE_NONE) {
+		slot->value = w->n_functions;
+		w->namesakes[w->n_functions++] = (struct namesake){.name = name,
+								   .which = ++w->n_namesakes[name]};
+	}
+	w->function_of[node] = slot->value;
+	return 0;
+}
+
+/* "(1) name" the first time that it is written, then "(1)". */
+static int put_text(const struct writer *w, struct profile *written, const char *text)
+{
+	cleanup(freep) char *plain = node_name_plain(text);
+	size_t n_before = profile_n_strings(written);
+	uint32_t number;
+	int r;
+
+	if (!plain)
+		return error_origin(-ENOMEM);
+	r = profile_add_text(written, plain, &number);
+	if (r || !number)
+		return r;
+	fprintf(w->out, "(%" PRIu32 ")", number);
+	if (profile_n_strings(written) > n_before)
+		fprintf(w->out, " %s", plain);
+	return 0;
+}
+
+static int put_function(const struct writer *w, uint32_t node)
+{
+	const struct frame *info = &w->g->infos[w->g->nodes[node].info];
+	const struct namesake *namesake = &w->namesakes[w->function_of[node]];
+	uint32_t n = w->n_namesakes[namesake->name];
+	const char *name = profile_string(w->p, info->name);
+	const char *object = node_name_base(profile_string(w->p, info->object));
+	cleanup(freep) char *text = NULL;
+	char which[32] = "";
+	int length;
+
+	if (n > 1)
+		snprintf(which, sizeof(which), " [%" PRIu32 "/%" PRIu32 "]", namesake->which, n);
+	if (*name)
+		length = asprintf(&text, "%s%s", name, which);
+	else if (*object)
+		length = asprintf(&text, "[%s]%s", object, which);
+	else
+		length = asprintf(&text, "<unknown>%s", which);
+	return length < 0 ? error_origin(-ENOMEM) : put_text(w, w->functions, text);
+}
+
+/* What a line is about; @prefix: "", or "c" for who is called. */
+static int put_place(const struct writer *w, uint32_t node, const char *prefix)
+{
+	const struct frame *info = &w->g->infos[w->g->nodes[node].info];
+	int r;
+
+	fprintf(w->out, "%sob=", prefix);
+	r = put_text(w, w->objects, profile_string(w->p, info->object));
+	if (r)
+		return r;
+	fprintf(w->out, "\n%s=", *prefix ? "cfi" : "fl");
+	r = put_text(w, w->files, profile_string(w->p, info->filename));
+	if (r)
+		return r;
+	fprintf(w->out, "\n%sfn=", prefix);
+	r = put_function(w, node);
+	fputc('\n', w->out);
+	return r;
+}
+
+/* An address, relative to that of the line before, whichever is shorter. */
+static void put_address(const struct writer *w, uint64_t address, const uint64_t *before)
+{
+	char whole[24], relative[24];
+
+	snprintf(whole, sizeof(whole), "0x%" PRIx64, address);
+	if (before && address == *before) {
+		fputc('*', w->out);
+		return;
+	}
+	snprintf(relative, sizeof(relative), "%+" PRId64,
+		 before ? (int64_t)(address - *before) : 0);
+	fputs(before && strlen(relative) < strlen(whole) ? relative : whole, w->out);
+}
+
+static int64_t scaled(const struct writer *w, int64_t value)
+{
+	const char *unit;
+
+	return values_clamp(measure_scale(values_divide(&w->values, value), w->values.unit,
+					  w->values.to, &unit));
+}
+
+static int put_node(const struct writer *w, uint32_t id, uint32_t before)
+{
+	const struct graph_node *node = &w->g->nodes[id];
+	const struct frame *info = &w->g->infos[node->info];
+	const uint64_t *last = before == GRAPH_NONE
+				       ? NULL
+				       : &w->g->infos[w->g->nodes[before].info].address;
+	const uint32_t *calls;
+	size_t n;
+
+	if (before == GRAPH_NONE || w->function_of[before] != w->function_of[id]) {
+		int r;
+
+		fputc('\n', w->out);
+		r = put_place(w, id, "");
+		if (r)
+			return r;
+	}
+	put_address(w, info->address, last);
+	fprintf(w->out, " %" PRId64 " %" PRId64 "\n", info->line,
+		scaled(w, graph_mean(node->flat, node->flat_divisor)));
+	calls = graph_callees(w->g, id, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct graph_call *call = &w->g->calls[calls[i]];
+		const struct frame *callee = &w->g->infos[w->g->nodes[call->callee].info];
+		int r = put_place(w, call->callee, "c");
+
+		if (r)
+			return r;
+		fputs("calls=1 ", w->out);
+		put_address(w, callee->address, &info->address);
+		fprintf(w->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
+			scaled(w, call->weight));
+	}
+	return 0;
+}
+
+/* "cpu(ms)", one word: blanks stand between events. */
+static int put_event(const struct writer *w, const struct view_input *input)
+{
+	char type[256];
+	cleanup(freep) char *event = NULL;
+
+	if (asprintf(&event, "%s(%s)", values_type(input, type, sizeof(type)), w->values.to) < 0) {
+		event = NULL;
+		return error_origin(-ENOMEM);
+	}
+	utf8_make_harmless(event);
+	for (char *c = event; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+	fprintf(w->out, "events: %s\n", event);
+	return 0;
+}
+
+static int put_graph(struct writer *w, const struct view_input *input)
+{
+	const struct graph *g = w->g;
+	int r = 0;
+
+	/* Calls may lead to what is not listed, where negative values are left out. */
+	for (uint32_t i = 0; i < g->n_nodes && !r; i++)
+		if (g->nodes[i].is_listed)
+			r = find_function(w, i);
+	for (size_t i = 0; i < g->n_calls && !r; i++)
+		r = find_function(w, g->calls[i].callee);
+	fputs("# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
+	      "\npositions: instr line\n",
+	      w->out);
+	if (!r)
+		r = put_event(w, input);
+	for (size_t i = 0; i < g->n_order && !r; i++)
+		r = put_node(w, g->order[i], i ? g->order[i - 1] : GRAPH_NONE);
+	return r;
+}
+
+static int callgrind_end(struct view *view, const struct view_input *input, FILE *out,
+			 bool *ret_again, struct profile_message *message)
+{
+	struct callgrind *c = (struct callgrind *)view;
+	struct writer w = {.out = out, .g = c->graph, .p = input->profile};
+	int r = graph_end(c->graph, input, ret_again);
+	size_t n = c->graph->n_nodes + 1;
+
+	(void)message;
+	if (r || *ret_again)
+		return r;
+	values_init_for(&w.values, input, &c->options, c->graph, true);
+	frames_init(&w.whole);
+	frames_init(&w.names);
+	w.n_namesakes = calloc(n, sizeof(*w.n_namesakes));
+	w.namesakes = calloc(n, sizeof(*w.namesakes));
+	w.function_of = calloc(n, sizeof(*w.function_of));
+	if (!w.n_namesakes || !w.namesakes || !w.function_of)
+		r = error_origin(-ENOMEM);
+	if (!r)
+		r = profile_new(&w.objects);
+	if (!r)
+		r = profile_new(&w.files);
+	if (!r)
+		r = profile_new(&w.functions);
+	if (!r)
+		r = put_graph(&w, input);
+	profile_free(w.objects);
+	profile_free(w.files);
+	profile_free(w.functions);
+	frames_deinit(&w.whole);
+	frames_deinit(&w.names);
+	pair_table_deinit(&w.by_caller);
+	free(w.n_namesakes);
+	free(w.namesakes);
+	free(w.function_of);
+	return r;
+}
+
+const struct view_class view_callgrind = {
+	.name = "callgrind",
+	.wants_addresses = true,
+	.make = callgrind_make,
+	.add = callgrind_add,
+	.end = callgrind_end,
+	.destroy = callgrind_destroy,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames of the same name are one: the tree is one of names, interned, instead of frames. */
+#include "client/analysis/collapsed_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/node_name.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/stack_tree.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+
+struct collapsed_view {
+	struct view view;
+	struct stack_tree *tree;
+	struct profile *texts; /* names */
+	uint32_t *text_of;     /* per frame; 0: not yet */
+	size_t n_frames;
+	uint32_t *stack; /* texts of a stack's frames */
+	size_t stack_allocated;
+};
+
+static void collapsed_destroy(struct view *view)
+{
+	struct collapsed_view *c = (struct collapsed_view *)view;
+
+	stack_tree_free(c->tree);
+	profile_free(c->texts);
+	free(c->text_of);
+	free(c->stack);
+	free(c);
+}
+
+static int collapsed_make(struct view **ret, const struct view_options *options,
+			  struct profile_message *message)
+{
+	struct collapsed_view *c = calloc(1, sizeof(*c));
+	int r;
+
+	(void)options;
+	(void)message;
+	if (!c)
+		return error_origin(-ENOMEM);
+	c->view.class = &view_collapsed;
+	r = stack_tree_new(&c->tree, STACK_TREE_NODES_MAX, 1);
+	if (!r)
+		r = profile_new(&c->texts);
+	if (r) {
+		collapsed_destroy(&c->view);
+		return r;
+	}
+	*ret = &c->view;
+	return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int intern_name(struct collapsed_view *c, const struct view_input *input, uint32_t frame)
+{
+	cleanup(freep) char *name = NULL;
+	int r = node_name(input->profile, &input->frames[frame], &name);
+
+	if (r)
+		return r;
+	for (char *s = name; *s; s++)
+		if (*s == ';')
+			*s = ':';
+	return profile_add_text(c->texts, name, &c->text_of[frame]);
+}
+
+static int reserve(uint32_t **array, size_t *n, size_t needed)
+{
+	size_t grown_n = needed + needed / 2;
+	uint32_t *grown;
+
+	if (needed <= *n)
+		return 0;
+	grown = reallocarray(*array, grown_n, sizeof(*grown));
+	if (!grown)
+		return error_origin(-ENOMEM);
+	memset(grown + *n, 0, (grown_n - *n) * sizeof(*grown));
+	*array = grown;
+	*n = grown_n;
+	return 0;
+}
+
+static int collapsed_add(struct view *view, const struct view_input *input,
+			 const struct stack *stack)
+{
+	struct collapsed_view *c = (struct collapsed_view *)view;
+	struct stack named = *stack;
+	int r = reserve(&c->text_of, &c->n_frames, input->n_frames);
+
+	if (!r)
+		r = reserve(&c->stack, &c->stack_allocated, stack->n_frames);
+	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
+		uint32_t frame = stack->frames[i];
+
+		if (!c->text_of[frame])
+			r = intern_name(c, input, frame);
+		c->stack[i] = c->text_of[frame];
+	}
+	if (r)
+		return r;
+	named.frames = c->stack;
+	return stack_tree_add(c->tree, STACK_TREE_NO_GROUP, &named, &stack->values[input->type]);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b, void *context)
+{
+	const struct profile *texts = context;
+
+	return strcmp(profile_string(texts, *(const uint32_t *)a),
+		      profile_string(texts, *(const uint32_t *)b));
+}
+
+/* Per text, its place among all of them. */
+static int rank_texts(struct profile *texts, uint32_t **ret)
+{
+	size_t n = profile_n_strings(texts);
+	cleanup(freep) uint32_t *sorted = calloc(n, sizeof(*sorted));
+	cleanup(freep) uint32_t *ranks = calloc(n, sizeof(*ranks));
+
+	if (!sorted || !ranks)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = i;
+	qsort_r(sorted, n, sizeof(*sorted), by_text, texts);
+	for (uint32_t i = 0; i < n; i++)
+		ranks[sorted[i]] = i;
+	*ret = steal_ptr(&ranks);
+	return 0;
+}
+
+static int write_lines(const struct collapsed_view *c, const struct stack_tree_order *order,
+		       FILE *out)
+{
+	size_t n, deepest = 0;
+	const struct stack_tree_node *nodes = stack_tree_nodes(c->tree, &n);
+	cleanup(freep) const char **path = NULL;
+
+	for (size_t i = 0; i < order->n; i++)
+		if (order->depths[i] > deepest)
+			deepest = order->depths[i];
+	path = calloc(deepest + 1, sizeof(*path));
+	if (!path)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < order->n; i++) {
+		const struct stack_tree_node *node = &nodes[order->nodes[i]];
+		int64_t value = stack_tree_value(c->tree, node, 0);
+		uint32_t depth = order->depths[i];
+
+		path[depth] = node->frame == STACK_TREE_CUT ? "(too light to be kept)"
+							    : profile_string(c->texts, node->frame);
+		if (!value)
+			continue;
+		for (uint32_t d = 0; d <= depth; d++)
+			fprintf(out, "%s%s", d ? ";" : "", path[d]);
+		fprintf(out, " %" PRId64 "\n", value);
+	}
+	return 0;
+}
+
+static int collapsed_end(struct view *view, const struct view_input *input, FILE *out,
+			 bool *ret_again, struct profile_message *message)
+{
+	struct collapsed_view *c = (struct collapsed_view *)view;
+	cleanup(freep) uint32_t *ranks = NULL;
+	struct stack_tree_order order = {0};
+	int r = rank_texts(c->texts, &ranks);
+
+	(void)input;
+	(void)message;
+	if (!r)
+		r = stack_tree_order(c->tree, ranks, true, &order);
+	if (!r)
+		r = write_lines(c, &order, out);
+	stack_tree_order_deinit(&order);
+	*ret_again = false;
+	return r;
+}
+
+const struct view_class view_collapsed = {
+	.name = "collapsed",
+	.make = collapsed_make,
+	.add = collapsed_add,
+	.end = collapsed_end,
+	.destroy = collapsed_destroy,
+};

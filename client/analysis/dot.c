@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --dot: the call graph in graphviz's language. Boxes as the user guide of gperftools describes
+ * them: the name, a line for each of its parts, the weight by itself (%), and "of" that with all
+ * callees; its size of print tells the one, its colour the other. Arrows are calls, as wide as they
+ * weigh; dotted ones pass over boxes that are left out. Labels hang below as small boxes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/graph.h"
+#include "client/analysis/graph_tags.h"
+#include "client/analysis/header.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/values.h"
+#include "client/analysis/view.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/utf8.h"
+
+#define FONT_MIN    8
+#define FONT_GROWTH 16.0
+#define WEIGHT_MAX  100
+#define WIDTH_MAX   5
+
+struct dot {
+	struct view view;
+	struct view_options options;
+	struct graph *graph;
+};
+
+/* What is needed while writing. */
+struct writer {
+	FILE *out;
+	const struct graph *g;
+	const struct view_input *input;
+	struct values values;
+	int64_t max_flat;
+	uint32_t *numbers; /* of boxes, by node, from 1 on; 0: it is not shown */
+	bool *has_tags;    /* by node */
+	size_t maxdegree;
+};
+
+static void dot_destroy(struct view *view)
+{
+	struct dot *d = (struct dot *)view;
+
+	if (d)
+		graph_free(d->graph);
+	free(d);
+}
+
+/* With an empty graph. */
+static int begin(struct dot *d)
+{
+	struct graph_options options;
+
+	graph_free(d->graph);
+	d->graph = NULL;
+	graph_options_from(&options, &d->options, true);
+	options.wants_calls = options.is_picture = true;
+	options.is_tree = d->options.call_tree;
+	return graph_new(&d->graph, &options);
+}
+
+static int dot_make(struct view **ret, const struct view_options *options,
+		    struct profile_message *message)
+{
+	struct dot *d = calloc(1, sizeof(*d));
+	int r;
+
+	(void)message;
+	if (!d)
+		return error_origin(-ENOMEM);
+	d->view.class = &view_dot;
+	d->options = *options;
+	r = begin(d);
+	if (r) {
+		dot_destroy(&d->view);
+		return r;
+	}
+	*ret = &d->view;
+	return 0;
+}
+
+static int dot_add(struct view *view, const struct view_input *input, const struct stack *stack)
+{
+	return graph_add(((struct dot *)view)->graph, input, stack);
+}
+
+/*
+ * Inside of quotes: @newline is what ends a line, \\n centred or \\l to the left. One byte that is
+ * no UTF-8 would make graphviz take all of the text for Latin-1.
+ */
+static void put_escaped(FILE *out, const char *c, const char *newline)
+{
+	bool is_harmless;
+
+	for (size_t n; *c; c += n) {
+		n = utf8_next(c, &is_harmless);
+		if (*c == '"' || *c == '\\')
+			fprintf(out, "\\%c", *c);
+		else if (*c == '\n')
+			fputs(newline, out);
+		else if (!is_harmless)
+			fputc('?', out);
+		else if (!utf8_character(c, n))
+			fputs(UTF8_REPLACEMENT, out);
+		else
+			fwrite(c, 1, n, out);
+	}
+}
+
+/*
+ * The colour of a share of the total, -1 .. 1: grey for little, red for much, green for much less.
+ * A pale one fills a box, a strong one draws its border.
+ */
+static void put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
+{
+	double share = total ? (double)value / fabs((double)total) : 0;
+	double saturation = is_pale ? .1 : 1, brightness = is_pale ? .93 : .7, strength;
+	double strong, weak, blue;
+
+	share = share > 1 ? 1 : share < -1 ? -1 : share;
+	/* Close to nothing it would be yellow. */
+	if (fabs(share) < .2)
+		saturation *= fabs(share) / .2;
+	/* Small shares are to differ from grey, too. */
+	strength = pow(fabs(share), .3);
+	strong = brightness * 255;
+	weak = brightness * (1 - saturation * strength) * 255;
+	blue = brightness * (1 - saturation) * 255;
+	fprintf(out, "#%02x%02x%02x", (unsigned)(share < 0 ? weak : strong),
+		(unsigned)(share < 0 ? strong : weak), (unsigned)blue);
+}
+
+static int put_legend(const struct writer *w, const struct view_options *options)
+{
+	cleanup(freep) char *text = NULL;
+	const struct profile *p = w->input->profile;
+	const char *title = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
+					  : "";
+	size_t length;
+	FILE *lines = open_memstream(&text, &length);
+	int r;
+
+	if (!lines)
+		return error_origin(-ENOMEM);
+	r = header_of_graph(lines, w->input, options, &w->values, w->g);
+	if (fclose(lines) != 0 || r)
+		return r ? r : error_origin(-ENOMEM);
+	fputs("digraph \"", w->out);
+	put_escaped(w->out, *title ? title : "profile", " ");
+	fputs("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
+	      "subgraph cluster_L { Legend [shape=box fontsize=16 label=\"",
+	      w->out);
+	put_escaped(w->out, text, "\\l");
+	fputs("\"] }\n", w->out);
+	return 0;
+}
+
+static unsigned font_size(const struct writer *w, int64_t flat)
+{
+	double share = w->max_flat ? fabs((double)flat) / (double)w->max_flat : 0;
+
+	return FONT_MIN + (unsigned)ceil(FONT_GROWTH * sqrt(share));
+}
+
+/* The end of a tooltip: what it is about weighs @value. */
+static void put_behind(FILE *out, const char *value)
+{
+	fputs(" (", out);
+	put_escaped(out, value, " ");
+	fputs(")\"", out);
+}
+
+static int put_box(const struct writer *w, uint32_t id)
+{
+	const struct graph_node *node = &w->g->nodes[id];
+	int64_t flat = graph_mean(node->flat, node->flat_divisor);
+	int64_t cum = graph_mean(node->cum, node->cum_divisor);
+	char value[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	cleanup(freep) char *name = NULL;
+	int64_t total = w->input->total;
+	int r = node_name_lines(w->input->profile, &w->g->infos[node->info], &name);
+
+	if (r)
+		return r;
+	fprintf(w->out, "N%" PRIu32 " [label=\"", w->numbers[id]);
+	put_escaped(w->out, name, "\\n");
+	values_print(&w->values, value, flat);
+	fputs("\\n", w->out);
+	put_escaped(w->out, value, " ");
+	if (flat)
+		fprintf(w->out, " (%s)", values_print_share(share, flat, total));
+	if (cum != flat) {
+		values_print(&w->values, value, cum);
+		fprintf(w->out, "%sof ", flat ? "\\n" : " ");
+		put_escaped(w->out, value, " ");
+		fprintf(w->out, " (%s)", values_print_share(share, cum, total));
+	}
+	fprintf(w->out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"",
+		w->numbers[id], font_size(w, flat));
+	put_escaped(w->out, graph_name(w->g, id), " ");
+	put_behind(w->out, value);
+	fputs(" color=\"", w->out);
+	put_color(w->out, cum, total, false);
+	fputs("\" fillcolor=\"", w->out);
+	put_color(w->out, cum, total, true);
+	fputs("\"]\n", w->out);
+	return 0;
+}
+
+static void put_arrow(const struct writer *w, const struct graph_call *call)
+{
+	int64_t weight = graph_mean(call->weight, call->weight_divisor), total = w->input->total;
+	const char *caller = graph_name(w->g, call->caller);
+	const char *callee = graph_name(w->g, call->callee);
+	double share = total ? fabs((double)weight / (double)total) : 0;
+	char value[MEASURE_TEXT_MAX];
+
+	/* More than all is possible where profiles are compared. */
+	share = share > 1 ? 1 : share;
+	values_print(&w->values, value, weight);
+	fprintf(w->out, "N%" PRIu32 " -> N%" PRIu32 " [label=\" ", w->numbers[call->caller],
+		w->numbers[call->callee]);
+	put_escaped(w->out, value, " ");
+	fprintf(w->out, "%s\" weight=%u penwidth=%u color=\"",
+		call->is_inlined ? "\\n (inline)" : "", 1 + (unsigned)(share * WEIGHT_MAX),
+		1 + (unsigned)(share * WIDTH_MAX));
+	put_color(w->out, weight, total, false);
+	fputs("\" tooltip=\"", w->out);
+	put_escaped(w->out, caller, " ");
+	fputs(call->is_residual ? " ... " : " -> ", w->out);
+	put_escaped(w->out, callee, " ");
+	put_behind(w->out, value);
+	fprintf(w->out, "%s%s]\n", call->is_residual ? " style=\"dotted\"" : "",
+		w->has_tags[call->caller] ? " minlen=2" : "");
+}
+
+/* A small box that hangs below a larger one. */
+struct tag_box {
+	const char *parent; /* "N1", "N1_t0" */
+	char kind;          /* 't'ext or 'n'umber */
+	size_t index;       /* of its kind */
+	bool is_dotted;
+};
+
+static void put_tag(const struct writer *w, const struct tag_box *box, const char *name,
+		    int64_t weight)
+{
+	const char *style = box->is_dotted ? " style=\"dotted\"" : "";
+	char value[MEASURE_TEXT_MAX];
+
+	values_print(&w->values, value, weight);
+	fprintf(w->out, "%s_%c%zu [label=\"", box->parent, box->kind, box->index);
+	put_escaped(w->out, name, "\\n");
+	fputs("\" fontsize=8 shape=box3d tooltip=\"", w->out);
+	put_escaped(w->out, value, " ");
+	fprintf(w->out, "\"]\n%s -> %s_%c%zu [label=\" ", box->parent, box->parent, box->kind,
+		box->index);
+	put_escaped(w->out, value, " ");
+	fputs("\" weight=100 tooltip=\"", w->out);
+	put_escaped(w->out, value, " ");
+	fprintf(w->out, "\"%s]\n", style);
+}
+
+static int64_t tag_flat(const struct graph_tag *tag)
+{
+	return graph_mean(tag->flat, tag->flat_divisor);
+}
+
+static int64_t tag_cum(const struct graph_tag *tag)
+{
+	return graph_mean(tag->cum, tag->cum_divisor);
+}
+
+static int compare_tags(const void *a, const void *b, void *userdata)
+{
+	const struct graph_tag *x = a, *y = b;
+	const bool *by_flat = userdata;
+	int64_t wx = *by_flat ? 0 : llabs(x->cum), wy = *by_flat ? 0 : llabs(y->cum);
+
+	if (wx == wy) {
+		wx = llabs(x->flat);
+		wy = llabs(y->flat);
+	}
+	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/*
+ * Numbers below a box. More than four are told as four ranges, each in units of its own: each one
+ * joins that of the four heaviest ones that it is nearest to.
+ */
+static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
+		       bool by_flat, bool *ret_some)
+{
+	struct graph_tag least[GRAPH_TAGS_SHOWN], most[GRAPH_TAGS_SHOWN], sum[GRAPH_TAGS_SHOWN];
+	cleanup(freep) struct graph_tag *tags = NULL;
+	size_t n, n_groups;
+	int r = graph_tags_of(w->g->tags, id, true, below, &tags, &n);
+
+	if (r || !n)
+		return r;
+	qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
+	n_groups = n < GRAPH_TAGS_SHOWN ? n : GRAPH_TAGS_SHOWN;
+	for (size_t i = 0; i < n; i++) {
+		const struct graph_tag *tag = &tags[i];
+		size_t near = i < n_groups ? i : 0;
+
+		for (size_t j = 1; j < n_groups && i >= n_groups; j++)
+			if (fabs((double)tag->number - (double)tags[j].number) <
+			    fabs((double)tag->number - (double)tags[near].number))
+				near = j;
+		if (i < n_groups) {
+			least[i] = most[i] = sum[i] = *tag;
+			continue;
+		}
+		least[near] = tag->number < least[near].number ? *tag : least[near];
+		most[near] = tag->number > most[near].number ? *tag : most[near];
+		sum[near].flat = graph_add_clamped(sum[near].flat, tag->flat);
+		sum[near].flat_divisor = graph_add_clamped(sum[near].flat_divisor,
+							   tag->flat_divisor);
+		sum[near].cum = graph_add_clamped(sum[near].cum, tag->cum);
+		sum[near].cum_divisor = graph_add_clamped(sum[near].cum_divisor, tag->cum_divisor);
+	}
+	for (size_t i = 0; i < n_groups; i++) {
+		bool is_flat = by_flat || tag_flat(&sum[i]) == tag_cum(&sum[i]);
+		int64_t weight = is_flat ? tag_flat(&sum[i]) : tag_cum(&sum[i]);
+		char range[2 * MEASURE_TEXT_MAX + 4], from[MEASURE_TEXT_MAX], to[MEASURE_TEXT_MAX];
+
+		measure_print(from, sizeof(from), least[i].number, least[i].unit, "auto");
+		measure_print(to, sizeof(to), most[i].number, most[i].unit, "auto");
+		if (n == n_groups)
+			snprintf(range, sizeof(range), "%s", least[i].name);
+		else if (least[i].number == most[i].number)
+			snprintf(range, sizeof(range), "%s", from);
+		else
+			snprintf(range, sizeof(range), "%s..%s", from, to);
+		if (!weight)
+			continue;
+		put_tag(w, &(struct tag_box){parent, 'n', i, !is_flat}, range, weight);
+		*ret_some = true;
+	}
+	return 0;
+}
+
+static bool calls_others(const struct graph *g, uint32_t id)
+{
+	size_t n;
+	const uint32_t *calls = graph_callees(g, id, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (g->calls[calls[i]].callee != id)
+			return true;
+	return false;
+}
+
+/* Of a box that calls others its own weight is told by labels, else all of it. */
+static int put_tags(const struct writer *w, uint32_t id)
+{
+	cleanup(freep) struct graph_tag *tags = NULL;
+	bool *has_tags = &w->has_tags[id], by_flat;
+	size_t n;
+	char parent[32];
+	int r = graph_tags_of(w->g->tags, id, false, GRAPH_TAG_NONE, &tags, &n);
+
+	if (r)
+		return r;
+	by_flat = calls_others(w->g, id);
+	if (n)
+		qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
+	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN && !r; i++) {
+		int64_t weight = by_flat ? tag_flat(&tags[i]) : tag_cum(&tags[i]);
+
+		if (!weight)
+			continue;
+		snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
+		put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].name, weight);
+		*has_tags = true;
+		snprintf(parent, sizeof(parent), "N%" PRIu32 "_t%zu", w->numbers[id], i);
+		r = put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
+	}
+	snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
+	return r ? r : put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
+}
+
+/*
+ * Arrows, heaviest first, which helps graphviz. With a limit to how many begin and end at a box,
+ * each box keeps at least one that leads to it.
+ */
+static int put_arrows(const struct writer *w)
+{
+	cleanup(freep) uint32_t *calls = calloc(w->g->n_calls + 1, sizeof(*calls));
+	cleanup(freep) uint32_t *n_in = calloc(w->g->n_nodes + 1, sizeof(*n_in));
+	cleanup(freep) uint32_t *n_out = calloc(w->g->n_nodes + 1, sizeof(*n_out));
+	size_t n = 0;
+
+	if (!calls || !n_in || !n_out)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < w->g->n_calls; i++) {
+		const struct graph_call *call = &w->g->calls[i];
+
+		if (!call->is_gone && w->numbers[call->caller] && w->numbers[call->callee])
+			calls[n++] = i;
+	}
+	graph_sort_calls(w->g, calls, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct graph_call *call = &w->g->calls[calls[i]];
+
+		if (w->maxdegree && n_in[call->callee] &&
+		    (n_out[call->caller] >= w->maxdegree || n_in[call->callee] >= w->maxdegree))
+			continue;
+		n_out[call->caller]++;
+		n_in[call->callee]++;
+		put_arrow(w, call);
+	}
+	return 0;
+}
+
+static int put_graph(struct writer *w, const struct view_options *options)
+{
+	const struct graph *g = w->g;
+	int r = put_legend(w, options);
+
+	for (size_t i = 0; i < g->n_order; i++) {
+		const struct graph_node *node = &g->nodes[g->order[i]];
+		int64_t flat = llabs(graph_mean(node->flat, node->flat_divisor));
+
+		w->numbers[g->order[i]] = (uint32_t)i + 1;
+		if (flat > w->max_flat)
+			w->max_flat = flat;
+	}
+	for (size_t i = 0; i < g->n_order && !r; i++) {
+		r = put_box(w, g->order[i]);
+		if (!r)
+			r = put_tags(w, g->order[i]);
+	}
+	if (!r)
+		r = put_arrows(w);
+	fputs("}\n", w->out);
+	return r;
+}
+
+static int dot_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		   struct profile_message *message)
+{
+	struct dot *d = (struct dot *)view;
+	cleanup(freep) uint32_t *numbers = NULL;
+	cleanup(freep) bool *has_tags = NULL;
+	struct writer w = {.out = out, .g = d->graph, .input = input};
+	int r;
+
+	(void)message;
+	*ret_again = graph_tags_are_wrong(d->graph->tags, input);
+	r = *ret_again ? begin(d) : graph_end(d->graph, input, ret_again);
+	if (r || *ret_again)
+		return r;
+	w.numbers = numbers = calloc(d->graph->n_nodes + 1, sizeof(*numbers));
+	w.has_tags = has_tags = calloc(d->graph->n_nodes + 1, sizeof(*has_tags));
+	if (!numbers || !has_tags)
+		return error_origin(-ENOMEM);
+	w.maxdegree = d->options.maxdegree;
+	values_init_for(&w.values, input, &d->options, d->graph, false);
+	return put_graph(&w, &d->options);
+}
+
+const struct view_class view_dot = {
+	.name = "dot",
+	.make = dot_make,
+	.add = dot_add,
+	.end = dot_end,
+	.destroy = dot_destroy,
+};

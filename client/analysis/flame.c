@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the page holds, as flame/data.js takes it: nodes in stack_tree_order(), four arrays of
+ * numbers; frames numbered as they come there, and texts interned, so that numbers are short.
+ * Values of other types than the chosen one stand apart from them, for those nodes alone that have
+ * any: mostly the ends of stacks, one in ten.
+ */
+#include "client/analysis/flame.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/flame_notes.h"
+#include "client/analysis/flame_page.h"
+#include "client/analysis/frame_names.h"
+#include "client/analysis/json_text.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/stack_tree.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+
+struct flame {
+	struct view view;
+	struct view_options options;
+	/* From the first stack on. Of each type its value and that of its base. */
+	struct stack_tree *tree;
+	unsigned types[FLAME_TYPES_MAX]; /* of the profile's; the chosen one first */
+	unsigned n_types;
+	bool has_base;
+};
+
+/* The page's own numbers of frames and texts. */
+struct flame_numbers {
+	struct frame_names names;
+	struct stack_tree_order order;
+	uint32_t *numbers; /* per frame of the input; PROFILE_NONE: it has none */
+	uint32_t *frames;  /* and back */
+	size_t n_frames;
+	struct profile *texts;
+};
+
+static void flame_destroy(struct view *view)
+{
+	struct flame *f = (struct flame *)view;
+
+	stack_tree_free(f->tree);
+	free(f);
+}
+
+static int flame_make(struct view **ret, const struct view_options *options,
+		      struct profile_message *message)
+{
+	struct flame *f = calloc(1, sizeof(*f));
+
+	(void)message;
+	if (!f)
+		return error_origin(-ENOMEM);
+	f->view.class = &view_flame;
+	f->options = *options;
+	*ret = &f->view;
+	return 0;
+}
+
+/* Now that it is known which types there are. */
+static int make_tree(struct flame *f, const struct view_input *input)
+{
+	if (f->tree)
+		return 0;
+	f->types[f->n_types++] = input->type;
+	for (unsigned i = 0; i < input->profile->n_sample_types && input->totals; i++)
+		if (i != input->type && !f->options.one_type && f->n_types < FLAME_TYPES_MAX)
+			f->types[f->n_types++] = i;
+	return stack_tree_new(&f->tree, STACK_TREE_NODES_MAX, f->n_types * 2);
+}
+
+static bool is_base(const struct profile *p, const struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
+		const struct profile_label *l = &stack->labels[i];
+
+		if (l->str && strcmp(profile_string(p, l->key), "pprof::base") == 0 &&
+		    strcmp(profile_string(p, l->str), "true") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int flame_add(struct view *view, const struct view_input *input, const struct stack *stack)
+{
+	struct flame *f = (struct flame *)view;
+	bool base = is_base(input->profile, stack);
+	int64_t values[FLAME_TYPES_MAX * 2] = {0};
+	int r = make_tree(f, input);
+
+	if (r)
+		return r;
+	f->has_base |= base;
+	for (unsigned i = 0; i < f->n_types; i++) {
+		int64_t value = stack->values[f->types[i]];
+
+		if (base)
+			values[2 * i + 1] = value == INT64_MIN ? INT64_MAX : -value;
+		else
+			values[2 * i] = value;
+	}
+	return stack_tree_add(f->tree, STACK_TREE_NO_GROUP, stack, values);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static void numbers_deinit(struct flame_numbers *n)
+{
+	frame_names_deinit(&n->names);
+	stack_tree_order_deinit(&n->order);
+	profile_free(n->texts);
+	free(n->numbers);
+	free(n->frames);
+}
+
+static void number_frames(struct flame_numbers *n, const struct stack_tree *tree)
+{
+	size_t n_nodes;
+	const struct stack_tree_node *nodes = stack_tree_nodes(tree, &n_nodes);
+
+	for (size_t i = 0; i < n->names.n; i++)
+		n->numbers[i] = PROFILE_NONE;
+	for (size_t i = 0; i < n->order.n; i++) {
+		uint32_t frame = nodes[n->order.nodes[i]].frame;
+
+		if (frame == STACK_TREE_CUT || n->numbers[frame] != PROFILE_NONE)
+			continue;
+		n->numbers[frame] = (uint32_t)n->n_frames;
+		n->frames[n->n_frames++] = frame;
+	}
+}
+
+static int numbers_init(struct flame_numbers *n, const struct flame *f,
+			const struct view_input *input)
+{
+	int r = frame_names_init(&n->names, input, f->tree);
+
+	if (!r)
+		r = stack_tree_order(f->tree, n->names.ranks, false, &n->order);
+	if (!r)
+		r = profile_new(&n->texts);
+	if (r)
+		return r;
+	n->numbers = calloc(n->names.n + 1, sizeof(*n->numbers));
+	n->frames = calloc(n->names.n + 1, sizeof(*n->frames));
+	if (!n->numbers || !n->frames)
+		return error_origin(-ENOMEM);
+	number_frames(n, f->tree);
+	return 0;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static int write_texts_of(struct flame_numbers *n, const struct view_input *input, const char *key,
+			  const char *(*text_of)(const struct flame_numbers *n,
+						 const struct view_input *input, uint32_t frame),
+			  FILE *out)
+{
+	fprintf(out, "\"%s\":[", key);
+	for (size_t i = 0; i < n->n_frames; i++) {
+		uint32_t text;
+		int r = profile_add_text(n->texts, text_of(n, input, n->frames[i]), &text);
+
+		if (r)
+			return r;
+		fprintf(out, "%s%" PRIu32, i ? "," : "", text);
+	}
+	fputs("],", out);
+	return 0;
+}
+
+static const char *name_of(const struct flame_numbers *n, const struct view_input *input,
+			   uint32_t frame)
+{
+	(void)input;
+	return n->names.texts[frame];
+}
+
+static const char *file_of(const struct flame_numbers *n, const struct view_input *input,
+			   uint32_t frame)
+{
+	(void)n;
+	return profile_string(input->profile, input->frames[frame].filename);
+}
+
+static const char *module_of(const struct flame_numbers *n, const struct view_input *input,
+			     uint32_t frame)
+{
+	(void)n;
+	return profile_string(input->profile, input->frames[frame].object);
+}
+
+/* Frames, and then the texts that they name by number. */
+static int write_frames(struct flame_numbers *n, const struct view_input *input, FILE *out)
+{
+	bool by_line = false, by_column = false;
+	int r;
+
+	fputs("\"frames\":{", out);
+	r = write_texts_of(n, input, "name", name_of, out);
+	if (!r)
+		r = write_texts_of(n, input, "file", file_of, out);
+	if (!r)
+		r = write_texts_of(n, input, "module", module_of, out);
+	if (r)
+		return r;
+	fputs("\"line\":[", out);
+	for (size_t i = 0; i < n->n_frames; i++) {
+		int64_t line = input->frames[n->frames[i]].line;
+
+		by_line |= line != 0;
+		by_column |= input->frames[n->frames[i]].column != 0;
+		fprintf(out, "%s%" PRId64, i ? "," : "", line);
+	}
+	if (by_column)
+		fputs("],\"column\":[", out);
+	for (size_t i = 0; by_column && i < n->n_frames; i++)
+		fprintf(out, "%s%" PRId32, i ? "," : "", input->frames[n->frames[i]].column);
+	fprintf(out, "]},\n\"by_line\":%s,\n\"strings\":[", by_line ? "true" : "false");
+	for (uint32_t i = 0; i < profile_n_strings(n->texts); i++) {
+		fputs(i ? "," : "", out);
+		json_text_write(out, profile_string(n->texts, i));
+	}
+	fputs("],\n", out);
+	return 0;
+}
+
+static void write_node(const struct flame *f, const struct flame_numbers *n,
+		       const struct stack_tree_node *node, uint32_t depth, char array, FILE *out)
+{
+	switch (array) {
+	case 'd':
+		fprintf(out, "%" PRIu32, depth);
+		break;
+	case 'f':
+		if (node->frame == STACK_TREE_CUT)
+			fputs("-1", out);
+		else
+			fprintf(out, "%" PRIu32, n->numbers[node->frame] * 2 + node->is_inlined);
+		break;
+	default:
+		fprintf(out, "%" PRId64, stack_tree_value(f->tree, node, array == 'b'));
+	}
+}
+
+static void write_nodes(const struct flame *f, const struct flame_numbers *n, FILE *out)
+{
+	static const char *const keys[] = {"depth", "frame", "self", "base"};
+	size_t n_nodes;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+
+	fprintf(out, "\"nodes\":{\"root\":[%" PRId64 ",%" PRId64 "]",
+		stack_tree_value(f->tree, nodes, 0), stack_tree_value(f->tree, nodes, 1));
+	for (size_t k = 0; k < (f->has_base ? 4 : 3); k++) {
+		fprintf(out, ",\n\"%s\":[", keys[k]);
+		for (size_t i = 0; i < n->order.n; i++) {
+			fputs(i ? "," : "", out);
+			write_node(f, n, &nodes[n->order.nodes[i]], n->order.depths[i], keys[k][0],
+				   out);
+		}
+		fputc(']', out);
+	}
+	fputc('}', out);
+}
+
+/* --- other types ------------------------------------------------------------------------------ */
+
+static bool has_others(const struct flame *f, const struct stack_tree_node *node)
+{
+	for (unsigned i = 2; node->values && i < f->n_types * 2; i++)
+		if (stack_tree_value(f->tree, node, i))
+			return true;
+	return false;
+}
+
+/* As many of the types as there is room for in the page. */
+static void fit_types(struct flame *f)
+{
+	size_t n, n_with = 0;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n);
+
+	for (size_t i = 0; i < n; i++)
+		n_with += has_others(f, &nodes[i]);
+	n_with *= f->has_base ? 2 : 1;
+	while (f->n_types > 1 && n_with * (f->n_types - 1) > FLAME_OTHERS_MAX)
+		f->n_types--;
+}
+
+/* "key": the @value'th of all nodes that have values of other types. */
+static void write_values(const struct flame *f, const struct flame_numbers *n, const char *key,
+			 unsigned value, FILE *out)
+{
+	size_t n_nodes;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const char *separator = "";
+
+	fprintf(out, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < n->order.n; i++) {
+		const struct stack_tree_node *node = &nodes[n->order.nodes[i]];
+
+		if (!has_others(f, node))
+			continue;
+		fprintf(out, "%s%" PRId64, separator, stack_tree_value(f->tree, node, value));
+		separator = ",";
+	}
+	fputc(']', out);
+}
+
+static void write_type(const struct profile *p, unsigned type, int64_t total, FILE *out)
+{
+	fprintf(out, "{\"index\":%u,\"type\":", type);
+	json_text_write(out, profile_string(p, p->sample_types[type].type));
+	fputs(",\"unit\":", out);
+	json_text_write(out, profile_string(p, p->sample_types[type].unit));
+	fprintf(out, ",\"total\":%" PRId64, total);
+}
+
+/* Which nodes have values, each counted from the one before, and those of each type. */
+static void write_others(const struct flame *f, const struct flame_numbers *n,
+			 const struct view_input *input, FILE *out)
+{
+	size_t n_nodes, last = 0;
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const char *separator = "";
+
+	if (f->n_types < 2)
+		return;
+	fputs(",\n\"others\":{\"at\":[", out);
+	for (size_t i = 0; i < n->order.n; i++) {
+		if (!has_others(f, &nodes[n->order.nodes[i]]))
+			continue;
+		fprintf(out, "%s%zu", separator, i - last);
+		separator = ",";
+		last = i;
+	}
+	fputs("],\n\"types\":[", out);
+	for (unsigned i = 1; i < f->n_types; i++) {
+		fputs(i > 1 ? ",\n" : "", out);
+		write_type(input->profile, f->types[i], input->totals[f->types[i]], out);
+		fprintf(out, ",\"root\":[%" PRId64 ",%" PRId64 "]",
+			stack_tree_value(f->tree, nodes, 2 * i),
+			stack_tree_value(f->tree, nodes, 2 * i + 1));
+		write_values(f, n, "self", 2 * i, out);
+		if (f->has_base)
+			write_values(f, n, "base", 2 * i + 1, out);
+		fputc('}', out);
+	}
+	fputs("]}", out);
+}
+
+/* --- what else there is to say ---------------------------------------------------------------- */
+
+static void write_texts(const char *key, const char *const *texts, size_t n, FILE *out)
+{
+	fprintf(out, "\"%s\":[", key);
+	for (size_t i = 0; i < n; i++) {
+		fputs(i ? "," : "", out);
+		json_text_write(out, texts[i]);
+	}
+	fputs("],\n", out);
+}
+
+static int write_head(const struct flame *f, const struct view_input *input, FILE *out)
+{
+	const struct profile *p = input->profile;
+	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
+					    : "";
+	int r;
+
+	fputs("{\"title\":", out);
+	json_text_write(out, *program ? program : "Profile");
+	fputs(",\n\"chosen\":", out);
+	write_type(p, input->type, input->total, out);
+	fputs("},\n\"shown_unit\":", out);
+	json_text_write(out, f->options.unit ? f->options.unit : "auto");
+	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->options.divide_by);
+	write_texts("filters", f->options.filters, f->options.n_filters, out);
+	r = flame_notes_write(input, out);
+	fputs(",\n", out);
+	return r;
+}
+
+static int flame_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		     struct profile_message *message)
+{
+	struct flame *f = (struct flame *)view;
+	struct flame_numbers numbers = {0};
+	int r = make_tree(f, input);
+
+	(void)message;
+	if (!r)
+		r = stack_tree_shrink(f->tree, FLAME_NODES_MAX);
+	if (!r)
+		r = numbers_init(&numbers, f, input);
+	if (!r) {
+		fwrite(flame_page_head, 1, flame_page_head_length, out);
+		fit_types(f);
+		r = write_head(f, input, out);
+	}
+	if (!r)
+		r = write_frames(&numbers, input, out);
+	if (!r) {
+		write_nodes(f, &numbers, out);
+		write_others(f, &numbers, input, out);
+		fputc('}', out);
+		fwrite(flame_page_tail, 1, flame_page_tail_length, out);
+		*ret_again = false;
+	}
+	numbers_deinit(&numbers);
+	return r;
+}
+
+const struct view_class view_flame = {
+	.name = "flame",
+	.tells_all_types = true,
+	.make = flame_make,
+	.add = flame_add,
+	.end = flame_end,
+	.destroy = flame_destroy,
+};

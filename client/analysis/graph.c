@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Folding. A stack is gone through from its root. Each frame is looked up once in its life, in a
+ * table of what it is to the report (infos), since frames may differ in what the report does not
+ * tell; from then on an array knows it. "Already counted in this stack" is a serial number on nodes
+ * and calls, not a set that is emptied.
+ *
+ * As a graph, there is a node for each info, of the same index, and `pairs` finds the call between
+ * two. As a tree, `pairs` finds the node of an info below another, and calls are made at the end.
+ */
+#include "client/analysis/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/graph_private.h"
+#include "client/analysis/graph_tags.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/view.h"
+#include "common/clamped.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+
+int64_t graph_add_clamped(int64_t a, int64_t b)
+{
+	int64_t sum = clamped_add(a, b);
+
+	return sum == INT64_MIN ? -INT64_MAX : sum;
+}
+
+int64_t graph_mean(int64_t sum, int64_t divisor)
+{
+	return divisor ? sum / divisor : sum;
+}
+
+int graph_new(struct graph **ret, const struct graph_options *options)
+{
+	cleanup(graph_freep) struct graph *g = calloc(1, sizeof(*g));
+	bool trims = options->nodecount || options->nodefraction > 0;
+
+	if (!g)
+		return error_origin(-ENOMEM);
+	g->options = *options;
+	g->counts_calls = options->wants_calls && !trims && !options->is_tree;
+	profile_hash_key_init(&g->key);
+	if (options->is_picture) {
+		int r = graph_tags_new(&g->tags, options->unit);
+
+		if (r)
+			return r;
+	}
+	*ret = steal_ptr(&g);
+	return 0;
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g)
+		return;
+	graph_tags_free(g->tags);
+	profile_arena_deinit(&g->texts);
+	profile_table_deinit(&g->by_info);
+	pair_table_deinit(&g->pairs);
+	free(g->order);
+	free(g->nodes);
+	free(g->calls);
+	free(g->infos);
+	free(g->info_of);
+	free(g->names);
+	free(g->callers);
+	free(g->callees);
+	free(g->first_caller);
+	free(g->first_callee);
+	free(g);
+}
+
+int graph_grow(void *array, size_t n, size_t *capacity, size_t size)
+{
+	void **at = array, *grown;
+	size_t more = *capacity ? *capacity * 2 : 64;
+
+	if (n < *capacity)
+		return 0;
+	if (n >= GRAPH_NONE)
+		return error_origin(-E2BIG);
+	grown = reallocarray(*at, more, size);
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*at = grown;
+	*capacity = more;
+	return 0;
+}
+
+static int push_node(struct graph *g, uint32_t info, uint32_t parent)
+{
+	int r = graph_grow(&g->nodes, g->n_nodes, &g->capacity_nodes, sizeof(*g->nodes));
+
+	if (r)
+		return r;
+	g->nodes[g->n_nodes++] = (struct graph_node){
+		.info = info, .parent = parent, .is_kept = true, .calls_inline = true};
+	return 0;
+}
+
+static int same_info(const void *owner, uint32_t index, const void *key)
+{
+	const struct graph *g = owner;
+
+	return memcmp(&g->infos[index], key, sizeof(struct frame)) == 0;
+}
+
+/* Looks up what @frame is to this report. */
+static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
+{
+	struct frame info;
+	uint32_t hash;
+	int r;
+
+	/* What lies between the members is compared as well. */
+	memset(&info, 0, sizeof(info));
+	info.name = frame->name;
+	info.filename = frame->filename;
+	info.line = frame->line;
+	info.column = frame->column;
+	info.address = frame->address;
+	if (g->options.tells_objects || !frame->name) {
+		info.object = frame->object;
+		info.start_line = frame->start_line;
+	}
+	hash = profile_hash(&g->key, &info, sizeof(info));
+	*ret = profile_table_find(&g->by_info, hash, same_info, g, &info);
+	if (*ret != PROFILE_NONE)
+		return 0;
+	r = profile_table_reserve(&g->by_info);
+	if (!r)
+		r = graph_grow(&g->infos, g->n_infos, &g->capacity_infos, sizeof(*g->infos));
+	if (!r && !g->options.is_tree)
+		r = push_node(g, (uint32_t)g->n_infos, GRAPH_NONE);
+	if (r)
+		return r;
+	*ret = (uint32_t)g->n_infos;
+	memcpy(&g->infos[g->n_infos++], &info, sizeof(info));
+	profile_table_insert(&g->by_info, hash, *ret);
+	return 0;
+}
+
+/* Frames come as stacks do: there may be more of them than the last time. */
+static int know_frames(struct graph *g, size_t n_frames)
+{
+	size_t n = g->n_info_of ? g->n_info_of : 256;
+	uint32_t *grown;
+
+	if (n_frames <= g->n_info_of)
+		return 0;
+	while (n < n_frames)
+		n *= 2;
+	grown = reallocarray(g->info_of, n, sizeof(*grown));
+	if (!grown)
+		return error_origin(-ENOMEM);
+	memset(grown + g->n_info_of, 0xff, (n - g->n_info_of) * sizeof(*grown));
+	g->info_of = grown;
+	g->n_info_of = n;
+	return 0;
+}
+
+static inline int info_of(struct graph *g, const struct view_input *input, uint32_t frame,
+			  uint32_t *ret)
+{
+	int r;
+
+	*ret = g->info_of[frame];
+	if (*ret != GRAPH_NONE)
+		return 0;
+	r = find_info(g, &input->frames[frame], ret);
+	if (!r)
+		g->info_of[frame] = *ret;
+	return r;
+}
+
+static struct graph_call *push_call(struct graph *g, uint32_t caller, uint32_t callee)
+{
+	if (graph_grow(&g->calls, g->n_calls, &g->capacity_calls, sizeof(*g->calls)))
+		return NULL;
+	g->calls[g->n_calls] =
+		(struct graph_call){.caller = caller, .callee = callee, .is_inlined = true};
+	return &g->calls[g->n_calls++];
+}
+
+static struct graph_call *call_at(struct graph *g, uint32_t caller, uint32_t callee)
+{
+	struct pair_table_slot *slot = pair_table_at(&g->pairs, caller, callee);
+	struct graph_call *call;
+
+	if (!slot)
+		return NULL;
+	if (slot->value != PAIR_TABLE_NONE)
+		return &g->calls[slot->value];
+	call = push_call(g, caller, callee);
+	if (call)
+		slot->value = (uint32_t)(g->n_calls - 1);
+	return call;
+}
+
+/* What a stack is worth. */
+struct worth {
+	int64_t value, divisor;
+};
+
+static inline int count_call(struct graph *g, uint32_t caller, uint32_t callee,
+			     const struct worth *w, bool is_residual, bool is_inlined)
+{
+	struct graph_call *call = call_at(g, caller, callee);
+
+	if (!call)
+		return error_origin(-ENOMEM);
+	if (call->seen == g->serial)
+		return 0;
+	call->seen = g->serial;
+	call->weight = graph_add_clamped(call->weight, w->value);
+	call->weight_divisor = graph_add_clamped(call->weight_divisor, w->divisor);
+	call->is_residual |= is_residual;
+	call->is_direct |= !is_residual;
+	call->is_inlined &= is_inlined;
+	return 0;
+}
+
+static inline void count_cum(struct graph_node *node, const struct worth *w)
+{
+	node->cum = graph_add_clamped(node->cum, w->value);
+	node->cum_divisor = graph_add_clamped(node->cum_divisor, w->divisor);
+}
+
+static void count_flat(struct graph_node *node, const struct worth *w)
+{
+	node->flat = graph_add_clamped(node->flat, w->value);
+	node->flat_divisor = graph_add_clamped(node->flat_divisor, w->divisor);
+}
+
+static int add_to_graph(struct graph *g, const struct view_input *input, const struct stack *stack,
+			const struct worth *w)
+{
+	bool counts_tags = g->tags && g->counts_calls, is_residual = false;
+	uint32_t caller = GRAPH_NONE, id;
+	int r = 0;
+
+	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
+		bool is_inlined = stack->is_inlined[i];
+
+		r = info_of(g, input, stack->frames[i], &id);
+		if (r)
+			return r;
+		g->has_inlined |= is_inlined;
+		if (!g->nodes[id].is_kept) {
+			is_residual = true;
+			continue;
+		}
+		if (g->nodes[id].seen != g->serial) {
+			g->nodes[id].seen = g->serial;
+			if (g->pass == GRAPH_PASS_ALL)
+				count_cum(&g->nodes[id], w);
+			if (counts_tags)
+				r = graph_tags_count(g->tags, id, w->value, w->divisor, false);
+		}
+		if (!r && g->counts_calls && caller != GRAPH_NONE &&
+		    (caller != id || (g->options.is_picture && !is_residual)))
+			r = count_call(g, caller, id, w, is_residual, is_inlined);
+		is_residual = false;
+		caller = id;
+	}
+	if (r || caller == GRAPH_NONE || is_residual)
+		return r;
+	if (g->pass == GRAPH_PASS_ALL)
+		count_flat(&g->nodes[caller], w);
+	return counts_tags ? graph_tags_count(g->tags, caller, w->value, w->divisor, true) : 0;
+}
+
+static int add_to_tree(struct graph *g, const struct view_input *input, const struct stack *stack,
+		       const struct worth *w)
+{
+	uint32_t caller = GRAPH_NONE, info;
+	int r = 0;
+
+	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
+		struct pair_table_slot *slot;
+
+		r = info_of(g, input, stack->frames[i], &info);
+		if (r)
+			return r;
+		slot = pair_table_at(&g->pairs, caller, info);
+		if (!slot)
+			return error_origin(-ENOMEM);
+		if (slot->value == PAIR_TABLE_NONE) {
+			r = push_node(g, info, caller);
+			if (r)
+				return r;
+			slot->value = (uint32_t)(g->n_nodes - 1);
+		}
+		caller = slot->value;
+		count_cum(&g->nodes[caller], w);
+		g->nodes[caller].calls_inline &= stack->is_inlined[i];
+		if (g->tags)
+			r = graph_tags_count(g->tags, caller, w->value, w->divisor, false);
+	}
+	if (r || caller == GRAPH_NONE)
+		return r;
+	count_flat(&g->nodes[caller], w);
+	return g->tags ? graph_tags_count(g->tags, caller, w->value, w->divisor, true) : 0;
+}
+
+int graph_add(struct graph *g, const struct view_input *input, const struct stack *stack)
+{
+	struct worth w = {.value = stack->values[input->type]};
+	int r = know_frames(g, input->n_frames);
+
+	if (r)
+		return r;
+	if (input->mean)
+		w.divisor = stack->values[0];
+	if (!w.value && !w.divisor)
+		return 0;
+	g->serial++;
+	if (g->tags && (g->counts_calls || g->options.is_tree))
+		r = graph_tags_begin(g->tags, input, stack);
+	if (r)
+		return r;
+	return g->options.is_tree ? add_to_tree(g, input, stack, &w)
+				  : add_to_graph(g, input, stack, &w);
+}
+
+/* The next node above that is still there. */
+struct above {
+	uint32_t node;   /* GRAPH_NONE: none is */
+	bool is_inlined; /* all the way to it */
+};
+
+/* As far as @i's parent is known already: parents come before what they call. */
+static struct above find_above(const struct graph *g, const struct above *known, uint32_t i)
+{
+	const struct graph_node *node = &g->nodes[i];
+	struct above above = {.node = node->parent, .is_inlined = node->calls_inline};
+
+	if (node->parent != GRAPH_NONE && !g->nodes[node->parent].is_kept) {
+		above.node = known[node->parent].node;
+		above.is_inlined &= known[node->parent].is_inlined;
+	}
+	return above;
+}
+
+/* A tree's calls are its nodes: from each to the next one above that is still there. */
+static int make_tree_calls(struct graph *g)
+{
+	cleanup(freep) struct above *above = calloc(g->n_nodes + 1, sizeof(*above));
+
+	if (!above)
+		return error_origin(-ENOMEM);
+	g->n_calls = 0;
+	for (uint32_t i = 0; i < g->n_nodes; i++) {
+		const struct graph_node *node = &g->nodes[i];
+		struct graph_call *call;
+
+		above[i] = find_above(g, above, i);
+		if (above[i].node == GRAPH_NONE || !node->is_kept)
+			continue;
+		call = push_call(g, above[i].node, i);
+		if (!call)
+			return error_origin(-ENOMEM);
+		call->weight = node->cum;
+		call->weight_divisor = node->cum_divisor;
+		call->is_inlined = above[i].is_inlined;
+		call->is_residual = above[i].node != node->parent;
+	}
+	return graph_connect(g);
+}
+
+/* Only what is listed is kept. */
+static void keep_listed(struct graph *g)
+{
+	for (size_t i = 0; i < g->n_nodes; i++)
+		g->nodes[i].is_kept = g->nodes[i].is_listed;
+}
+
+/* Keeps only the first @n (0: all) of order[]; false if none had to go. */
+static bool cut(struct graph *g, size_t n)
+{
+	if (!n || n >= g->n_order)
+		return false;
+	for (size_t i = n; i < g->n_order; i++)
+		g->nodes[g->order[i]].is_listed = false;
+	g->n_order = n;
+	keep_listed(g);
+	return true;
+}
+
+/* A picture counts up to four labels of a node as nodes: they are boxes, too. */
+static size_t count_picture_nodes(const struct graph *g, size_t nodecount)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_order; i++) {
+		size_t tags = graph_tags_n_flat(g->tags, g->order[i]);
+
+		n += 1 + (tags < GRAPH_TAGS_SHOWN ? tags : GRAPH_TAGS_SHOWN);
+		if (n >= nodecount)
+			return i + 1;
+	}
+	return g->n_order;
+}
+
+static int trim_calls(struct graph *g)
+{
+	if (g->tags)
+		graph_tags_trim(g->tags, g->node_cutoff);
+	g->n_dropped_calls += graph_trim_calls(g);
+	return graph_connect(g);
+}
+
+/* Stacks are to be seen again, for the calls between what is kept. */
+static void begin_again(struct graph *g, unsigned pass)
+{
+	g->pass = pass;
+	g->counts_calls = true;
+	g->n_calls = g->n_dropped_calls = 0;
+	pair_table_clear(&g->pairs);
+	if (g->tags)
+		graph_tags_clear(g->tags);
+}
+
+/* All that is left to do once the calls between what is shown are there. */
+static int finish(struct graph *g)
+{
+	int r = trim_calls(g);
+
+	return !r && g->options.is_picture ? graph_drop_redundant(g) : r;
+}
+
+/* Calls are there: the nodes that make a good picture. *ret_cut: some are gone. */
+static int choose_picture(struct graph *g, bool *ret_cut)
+{
+	int r = graph_sort(g);
+
+	*ret_cut = false;
+	if (r || !g->options.nodecount)
+		return r;
+	r = trim_calls(g);
+	if (!r)
+		*ret_cut = cut(g, count_picture_nodes(g, g->options.nodecount));
+	return r;
+}
+
+static int end_tree(struct graph *g)
+{
+	bool is_cut;
+	int r = make_tree_calls(g);
+
+	if (r)
+		return r;
+	if (g->options.is_picture) {
+		r = choose_picture(g, &is_cut);
+	} else {
+		r = graph_sort(g);
+		is_cut = cut(g, g->options.nodecount);
+	}
+	if (r || !is_cut)
+		return r ? r : finish(g);
+	r = make_tree_calls(g);
+	if (!r)
+		r = graph_sort(g);
+	return r ? r : finish(g);
+}
+
+/* Nodes are there: those that pass the fraction, and, where calls do not matter, are first. */
+static int end_nodes(struct graph *g, bool *ret_again)
+{
+	int r = graph_list(g);
+
+	if (r)
+		return r;
+	g->n_dropped = graph_drop_below(g);
+	g->n_before = g->n_order;
+	if (g->n_dropped)
+		keep_listed(g);
+	if (g->options.is_tree)
+		return end_tree(g);
+	if (g->options.is_picture && !g->counts_calls) {
+		begin_again(g, GRAPH_PASS_KEPT);
+		*ret_again = true;
+		return 0;
+	}
+	if (g->options.is_picture) {
+		r = graph_connect(g);
+		return r ? r : graph_sort(g);
+	}
+	r = graph_sort(g);
+	if (r)
+		return r;
+	cut(g, g->options.nodecount);
+	if (!g->counts_calls && (g->options.wants_calls || g->has_inlined)) {
+		begin_again(g, GRAPH_PASS_TOP);
+		*ret_again = true;
+	}
+	return 0;
+}
+
+int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
+{
+	bool is_cut = false;
+	int r = know_frames(g, input->n_frames);
+
+	*ret_again = false;
+	g->profile = input->profile;
+	if (!r && g->pass == GRAPH_PASS_ALL) {
+		r = end_nodes(g, ret_again);
+		if (r || *ret_again || g->options.is_tree)
+			return r;
+		return finish(g);
+	}
+	if (!r)
+		r = graph_connect(g);
+	if (!r && g->pass == GRAPH_PASS_KEPT) {
+		r = choose_picture(g, &is_cut);
+		if (!r && is_cut) {
+			begin_again(g, GRAPH_PASS_TOP);
+			*ret_again = true;
+			return 0;
+		}
+	} else if (!r && g->options.is_picture) {
+		r = graph_sort(g);
+	}
+	return r ? r : finish(g);
+}
+
+void graph_options_from(struct graph_options *ret, const struct view_options *options,
+			bool is_graph)
+{
+	*ret = (struct graph_options){
+		.unit = options->unit && *options->unit ? options->unit : "minimum",
+		.by_cum = options->by_cum,
+		.drop_negative = options->drop_negative,
+	};
+	if (options->no_trim)
+		return;
+	if (options->nodecount != VIEW_NODECOUNT_DEFAULT)
+		ret->nodecount = options->nodecount > 0 ? (size_t)options->nodecount : 0;
+	else if (is_graph)
+		ret->nodecount = GRAPH_NODECOUNT;
+	ret->nodefraction = options->nodefraction;
+	ret->edgefraction = options->edgefraction;
+}

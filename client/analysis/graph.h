@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_ANALYSIS_GRAPH_H
+#define PROFD_CLIENT_ANALYSIS_GRAPH_H
+
+/*
+ * The call graph of a report: what each function weighs by itself (flat) and with all that it calls
+ * (cum), and what each of its calls weighs, folded from stacks one at a time. A function that is
+ * several times in one stack counts once, and so does a call. A function is here whatever the
+ * granularity tells apart: a line, a file, an address.
+ *
+ * Trimming is pprof's (its documentation, doc/README.md, "Options"): functions below a fraction of
+ * the total go first, then all but the first ones; a call over functions that are gone is residual.
+ * Such calls are known only to who sees the stacks again, so graph_end() may ask for them.
+ *
+ * With call_tree, a function is there once for each way to it: memory grows with distinct stacks.
+ * Trimming then takes the stacks only once, since each one has its nodes for itself.
+ *
+ * Sums that pass int64_t's range are clamped to it, and INT64_MIN never comes.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/analysis/frames.h"
+#include "client/analysis/pair_table.h"
+#include "common/cleanup.h"
+#include "common/profile/profile_table.h"
+
+#define GRAPH_NONE      UINT32_MAX
+#define GRAPH_NODECOUNT 80 /* of graphs, unless the user says otherwise */
+
+struct graph_tags;
+struct stack;
+struct view_input;
+struct view_options;
+
+struct graph_options {
+	const char *unit;   /* of numbers that are printed; borrowed */
+	bool wants_calls;   /* else only flat and cum, and calls where something is inlined */
+	bool is_picture;    /* keeps what makes a good picture, counts labels, has loops */
+	bool is_tree;       /* call_tree */
+	bool tells_objects; /* functions of different objects are different */
+	bool by_cum;        /* else by flat */
+	bool drop_negative;
+	size_t nodecount; /* 0: all */
+	double nodefraction, edgefraction;
+};
+
+struct graph_node {
+	uint32_t info;   /* into infos: what it is */
+	uint32_t parent; /* is_tree: the node that calls it, or GRAPH_NONE */
+	/* Sums of the values, and of the stacks' first values, if means are wanted; else 0. */
+	int64_t flat, flat_divisor, cum, cum_divisor;
+	uint64_t seen;     /* private: the last stack that it was in */
+	bool is_kept;      /* private */
+	bool is_listed;    /* in order[] */
+	bool calls_inline; /* is_tree: inlined into its parent wherever it was seen */
+};
+
+struct graph_call {
+	uint32_t caller, callee; /* nodes */
+	int64_t weight, weight_divisor;
+	uint64_t seen;    /* private */
+	bool is_residual; /* functions in between were left out, in some stack */
+	bool is_direct;   /* none was, in some stack */
+	bool is_inlined;  /* into the caller, wherever it was seen */
+	bool is_gone;     /* trimmed, or private */
+};
+
+struct graph {
+	/* Once graph_end() is done: the nodes that are left, first one first. */
+	uint32_t *order;
+	size_t n_order;
+	size_t n_before; /* that passed the fraction */
+	size_t n_dropped, n_dropped_calls;
+	struct graph_node *nodes;
+	size_t n_nodes;
+	struct graph_call *calls;
+	size_t n_calls;
+	struct frame *infos; /* names and places; what is not told apart is 0 */
+	size_t n_infos;
+	struct graph_tags *tags; /* is_picture; see graph_tags.h */
+
+	/* Private. */
+	struct graph_options options;
+	unsigned pass;
+	uint64_t serial; /* stacks seen */
+	bool has_inlined, counts_calls;
+	int64_t node_cutoff, call_cutoff;
+	const struct profile *profile; /* during graph_end() and what reads its result */
+	size_t capacity_nodes, capacity_calls, capacity_infos;
+	uint32_t *info_of; /* by a stack's frame */
+	size_t n_info_of;
+	struct profile_table by_info;
+	struct profile_hash_key key;
+	struct pair_table pairs; /* caller and callee to call; is_tree: parent and info to node */
+	const char **names;      /* by info, of texts; NULL: not yet */
+	size_t n_names;
+	struct profile_arena texts;
+	uint32_t *callers, *callees; /* calls by node, heaviest first */
+	size_t *first_caller, *first_callee;
+};
+
+/* 0 or negative errno. */
+int graph_new(struct graph **ret, const struct graph_options *options);
+void graph_free(struct graph *g);
+DEFINE_CLEANUP(struct graph *, graph_free)
+
+/* Folds one stack; 0 or negative errno. */
+int graph_add(struct graph *g, const struct view_input *input, const struct stack *stack);
+/* *ret_again: all stacks are needed once more; else the graph is there. 0 or negative errno. */
+int graph_end(struct graph *g, const struct view_input *input, bool *ret_again);
+
+/* The calls of a node, as indices of calls, heaviest first; without those that are gone. */
+const uint32_t *graph_callers(const struct graph *g, uint32_t node, size_t *ret_n);
+const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_n);
+/* Sorts @n indices of calls, heaviest first; equal ones by the names of caller and callee. */
+void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
+/* The node's name as reports print it. The graph's. */
+const char *graph_name(const struct graph *g, uint32_t node);
+/* What of the options is the graph's business; @is_graph: the default nodecount is 80. */
+void graph_options_from(struct graph_options *ret, const struct view_options *options,
+			bool is_graph);
+/* a + b, clamped to -INT64_MAX .. INT64_MAX. */
+int64_t graph_add_clamped(int64_t a, int64_t b);
+/* A sum, or if there is a divisor the mean. */
+int64_t graph_mean(int64_t sum, int64_t divisor);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* What is done with nodes and calls once they are counted: names, orders, trimming. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/graph_private.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/values.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+
+static int64_t magnitude(int64_t value)
+{
+	return value < 0 ? -value : value;
+}
+
+/* Which nodes pprof leaves out when negative ones are not wanted. */
+static bool is_negative(const struct graph_node *node)
+{
+	return node->flat < 0 || (!node->flat && node->cum < 0);
+}
+
+int graph_list(struct graph *g)
+{
+	int64_t total = 0;
+
+	g->order = calloc(g->n_nodes + 1, sizeof(*g->order));
+	if (!g->order)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < g->n_nodes; i++) {
+		struct graph_node *node = &g->nodes[i];
+
+		if ((!node->cum && !node->flat) || (g->options.drop_negative && is_negative(node)))
+			continue;
+		node->is_listed = true;
+		g->order[g->n_order++] = i;
+		total = graph_add_clamped(total, node->flat);
+	}
+	g->node_cutoff = magnitude(values_clamp((double)total * g->options.nodefraction));
+	g->call_cutoff = magnitude(values_clamp((double)total * g->options.edgefraction));
+	return 0;
+}
+
+size_t graph_drop_below(struct graph *g)
+{
+	size_t n = 0, n_before = g->n_order;
+
+	for (size_t i = 0; i < n_before; i++) {
+		struct graph_node *node = &g->nodes[g->order[i]];
+
+		if (magnitude(node->cum) < g->node_cutoff)
+			node->is_listed = false;
+		else
+			g->order[n++] = g->order[i];
+	}
+	g->n_order = n;
+	return n_before - n;
+}
+
+/* Names are made once each, in an arena. */
+static int make_name(struct graph *g, uint32_t node)
+{
+	uint32_t info = g->nodes[node].info;
+	cleanup(freep) char *name = NULL;
+	const char **grown;
+	int r;
+
+	if (info >= g->n_names) {
+		grown = reallocarray(g->names, g->n_infos, sizeof(*grown));
+		if (!grown)
+			return error_origin(-ENOMEM);
+		memset(grown + g->n_names, 0, (g->n_infos - g->n_names) * sizeof(*grown));
+		g->names = grown;
+		g->n_names = g->n_infos;
+	}
+	if (g->names[info])
+		return 0;
+	r = node_name(g->profile, &g->infos[info], &name);
+	if (r)
+		return r;
+	g->names[info] = profile_arena_copy(&g->texts, name, strlen(name));
+	return g->names[info] ? 0 : error_origin(-ENOMEM);
+}
+
+const char *graph_name(const struct graph *g, uint32_t node)
+{
+	return g->names[g->nodes[node].info];
+}
+
+/*
+ * Entropy: whether a node only hands on what comes in to a single callee, or is where ways part.
+ * @own: what does not leave it.
+ */
+static double entropy(const struct graph *g, const uint32_t *calls, size_t n, int64_t own)
+{
+	double total = (double)own, score = 0, share;
+	size_t n_others = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct graph_call *call = &g->calls[calls[i]];
+
+		if (call->caller == call->callee)
+			continue;
+		n_others++;
+		total += call->weight > 0 ? (double)call->weight : 0;
+	}
+	if (!n_others)
+		return 1;
+	if (total == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct graph_call *call = &g->calls[calls[i]];
+
+		share = (double)magnitude(call->weight) / total;
+		if (call->caller != call->callee && share > 0)
+			score -= share * log2(share);
+	}
+	if (own > 0) {
+		share = (double)own / total;
+		score -= share * log2(share);
+	}
+	return score;
+}
+
+/* What nodes of a picture are ordered by: their weight times how much happens in them. */
+static int64_t picture_score(const struct graph *g, uint32_t node)
+{
+	const struct graph_node *n = &g->nodes[node];
+	size_t n_callers, n_callees;
+	const uint32_t *callers = graph_callers(g, node, &n_callers);
+	const uint32_t *callees = graph_callees(g, node, &n_callees);
+	double score = entropy(g, callers, n_callers, 0) + entropy(g, callees, n_callees, n->flat);
+
+	return graph_add_clamped(values_clamp(score * (double)n->cum), n->flat);
+}
+
+struct ordering {
+	const struct graph *g;
+	const int64_t *scores; /* by node; NULL: by flat */
+};
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_digits(int64_t a, int64_t b)
+{
+	char x[24], y[24];
+
+	snprintf(x, sizeof(x), "%" PRId64, a);
+	snprintf(y, sizeof(y), "%" PRId64, b);
+	return strcmp(x, y);
+}
+
+/* The end of what pprof prints of a node, and compares, is a brace: no object comes last. */
+static int compare_objects(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return (*a ? (unsigned char)*a : '}') - (*b ? (unsigned char)*b : '}');
+}
+
+/*
+ * Nodes of one name, which tells addresses and lines, and equal weights: by what else tells them
+ * apart. pprof compares numbers as the texts that they are printed as.
+ */
+static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
+{
+	const struct frame *x = &g->infos[g->nodes[a].info], *y = &g->infos[g->nodes[b].info];
+	const struct profile *p = g->profile;
+	int c = strcmp(profile_string(p, x->name), profile_string(p, y->name));
+
+	if (!c)
+		c = strcmp(profile_string(p, x->filename), profile_string(p, y->filename));
+	if (!c)
+		c = compare_digits(x->start_line, y->start_line);
+	if (!c)
+		c = compare_objects(profile_string(p, x->object), profile_string(p, y->object));
+	return c ? c : a < b ? -1 : a > b;
+}
+
+static int compare_nodes(const void *a, const void *b, void *userdata)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct ordering *o = userdata;
+	const struct graph_node *nx = &o->g->nodes[x], *ny = &o->g->nodes[y];
+	int c = o->scores ? compare_numbers(magnitude(o->scores[x]), magnitude(o->scores[y]))
+			  : compare_numbers(magnitude(nx->flat), magnitude(ny->flat));
+
+	if (!c)
+		c = strcmp(graph_name(o->g, x), graph_name(o->g, y));
+	if (!c && o->scores)
+		c = compare_numbers(magnitude(nx->flat), magnitude(ny->flat));
+	if (!c && !o->scores)
+		c = compare_numbers(magnitude(nx->cum), magnitude(ny->cum));
+	return c ? c : compare_infos(o->g, x, y);
+}
+
+int graph_sort(struct graph *g)
+{
+	cleanup(freep) int64_t *scores = NULL;
+	struct ordering ordering = {.g = g};
+	bool by_score = g->options.is_picture || g->options.by_cum;
+
+	if (by_score) {
+		scores = calloc(g->n_nodes + 1, sizeof(*scores));
+		if (!scores)
+			return error_origin(-ENOMEM);
+	}
+	for (size_t i = 0; i < g->n_order; i++) {
+		uint32_t node = g->order[i];
+		int r = make_name(g, node);
+
+		if (r)
+			return r;
+		if (by_score)
+			scores[node] = g->options.is_picture ? picture_score(g, node)
+							     : g->nodes[node].cum;
+	}
+	ordering.scores = scores;
+	qsort_r(g->order, g->n_order, sizeof(*g->order), compare_nodes, &ordering);
+	return 0;
+}
+
+size_t graph_trim_calls(struct graph *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_calls; i++) {
+		struct graph_call *call = &g->calls[i];
+
+		if (call->is_gone || !g->nodes[call->callee].is_listed ||
+		    magnitude(call->weight) >= g->call_cutoff)
+			continue;
+		call->is_gone = true;
+		n++;
+	}
+	return n;
+}
+
+static int compare_calls(const void *a, const void *b, void *userdata)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct graph *g = userdata;
+	const struct graph_call *cx = &g->calls[x], *cy = &g->calls[y];
+	int c = compare_numbers(magnitude(cx->weight), magnitude(cy->weight));
+
+	if (!c)
+		c = strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller));
+	if (!c)
+		c = strcmp(graph_name(g, cx->callee), graph_name(g, cy->callee));
+	return c ? c : x < y ? -1 : x > y;
+}
+
+void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
+{
+	qsort_r(calls, n, sizeof(*calls), compare_calls, (void *)g);
+}
+
+/* Calls by node, in one array: those of node i from first[i] on. */
+static int make_lists(struct graph *g, bool of_callers, uint32_t **ret, size_t **ret_first)
+{
+	size_t *first = *ret_first;
+	uint32_t *calls;
+
+	if (!first)
+		first = *ret_first = malloc((g->n_nodes + 2) * sizeof(*first));
+	calls = reallocarray(*ret, g->n_calls + 1, sizeof(*calls));
+	if (calls)
+		*ret = calls;
+	if (!first || !calls)
+		return error_origin(-ENOMEM);
+	memset(first, 0, (g->n_nodes + 2) * sizeof(*first));
+	for (size_t i = 0; i < g->n_calls; i++)
+		if (!g->calls[i].is_gone)
+			first[(of_callers ? g->calls[i].callee : g->calls[i].caller) + 2]++;
+	for (size_t i = 2; i < g->n_nodes + 2; i++)
+		first[i] += first[i - 1];
+	for (uint32_t i = 0; i < g->n_calls; i++)
+		if (!g->calls[i].is_gone)
+			calls[first[(of_callers ? g->calls[i].callee : g->calls[i].caller) + 1]++] =
+				i;
+	for (size_t i = 0; i < g->n_nodes; i++)
+		graph_sort_calls(g, calls + first[i], first[i + 1] - first[i]);
+	return 0;
+}
+
+int graph_connect(struct graph *g)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < g->n_calls && !r; i++) {
+		r = make_name(g, g->calls[i].caller);
+		if (!r)
+			r = make_name(g, g->calls[i].callee);
+	}
+	if (!r)
+		r = make_lists(g, true, &g->callers, &g->first_caller);
+	return r ? r : make_lists(g, false, &g->callees, &g->first_callee);
+}
+
+const uint32_t *graph_callers(const struct graph *g, uint32_t node, size_t *ret_n)
+{
+	*ret_n = g->first_caller[node + 1] - g->first_caller[node];
+	return g->callers + g->first_caller[node];
+}
+
+const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_n)
+{
+	*ret_n = g->first_callee[node + 1] - g->first_callee[node];
+	return g->callees + g->first_callee[node];
+}
+
+/* What the search for other ways to a callee needs. */
+struct search {
+	uint32_t *queue; /* nodes */
+	uint32_t *seen;  /* by node: the search that it was seen in */
+	uint32_t serial;
+};
+
+static bool is_redundant(const struct graph *g, uint32_t index, struct search *s)
+{
+	const struct graph_call *call = &g->calls[index];
+	size_t n = 0;
+
+	s->serial++;
+	s->seen[call->callee] = s->serial;
+	s->queue[n++] = call->callee;
+	for (size_t i = 0; i < n; i++) {
+		size_t n_callers;
+		const uint32_t *callers = graph_callers(g, s->queue[i], &n_callers);
+
+		for (size_t j = 0; j < n_callers; j++) {
+			uint32_t caller = g->calls[callers[j]].caller;
+
+			if (callers[j] == index || g->calls[callers[j]].is_gone ||
+			    s->seen[caller] == s->serial)
+				continue;
+			if (caller == call->caller)
+				return true;
+			s->seen[caller] = s->serial;
+			s->queue[n++] = caller;
+		}
+	}
+	return false;
+}
+
+int graph_drop_redundant(struct graph *g)
+{
+	cleanup(freep) uint32_t *queue = calloc(g->n_nodes + 1, sizeof(*queue));
+	cleanup(freep) uint32_t *seen = calloc(g->n_nodes + 1, sizeof(*seen));
+	struct search s = {.queue = queue, .seen = seen};
+
+	if (!queue || !seen)
+		return error_origin(-ENOMEM);
+	for (size_t i = g->n_order; i-- > 0;) {
+		size_t n;
+		const uint32_t *callers = graph_callers(g, g->order[i], &n);
+
+		for (size_t j = n; j-- > 0;) {
+			struct graph_call *call = &g->calls[callers[j]];
+
+			if (call->caller == call->callee)
+				continue;
+			if (!call->is_residual)
+				break;
+			call->is_gone = !call->is_direct && is_redundant(g, callers[j], &s);
+		}
+	}
+	return graph_connect(g);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_ANALYSIS_HEADER_H
+#define PROFD_CLIENT_ANALYSIS_HEADER_H
+
+/*
+ * What stands above a report: pprof's lines of which program, what was measured, when and for how
+ * long, what is shown of it and what was left out; and, where profd tells it, what of the samples
+ * was lost. Texts of the profile have no control characters in it.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+struct graph;
+struct profile;
+struct values;
+struct view_input;
+struct view_options;
+
+/* All of them: 0 or negative errno; errors of @out stay in the stream. */
+
+/* What was lost, a line, if profd tells: its ledger is of all that ran at the time, not of this
+ * profile alone. */
+int header_of_losses(FILE *out, const struct profile *p);
+/* The profile alone. */
+int header_of_profile(FILE *out, const struct view_input *input, const struct values *values);
+/* The profile, unless the options want no header, and what of it the graph shows. */
+int header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
+		    const struct values *values, const struct graph *g);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/analysis/json_text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/utf8.h"
+
+#define LINE_SEPARATOR      "\xe2\x80\xa8" /* U+2028 */
+#define PARAGRAPH_SEPARATOR "\xe2\x80\xa9"
+
+static bool is_plain(const char *text, bool is_harmless)
+{
+	return is_harmless && !strchr("\"\\<", *text) && strncmp(text, LINE_SEPARATOR, 3) != 0 &&
+	       strncmp(text, PARAGRAPH_SEPARATOR, 3) != 0;
+}
+
+/* The character at @text, whose @n bytes utf8_character() counts. */
+static void write_escaped(FILE *out, const char *text, size_t n)
+{
+	if (!n)
+		fputs("\\ufffd", out);
+	else if (*text == '"' || *text == '\\')
+		fprintf(out, "\\%c", *text);
+	else if (*text == '\n')
+		fputs("\\n", out);
+	else if (*text == '\t')
+		fputs("\\t", out);
+	else
+		fprintf(out, "\\u%04" PRIx32, utf8_code_point(text, n));
+}
+
+void json_text_write(FILE *out, const char *text)
+{
+	bool is_harmless;
+
+	fputc('"', out);
+	for (size_t n; *text; text += n) {
+		size_t n_valid;
+
+		n = utf8_next(text, &is_harmless);
+		n_valid = utf8_character(text, n);
+		if (n_valid && is_plain(text, is_harmless))
+			fwrite(text, 1, n, out);
+		else
+			write_escaped(out, text, n_valid);
+	}
+	fputc('"', out);
+}

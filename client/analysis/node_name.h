@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_ANALYSIS_NODE_NAME_H
+#define PROFD_CLIENT_ANALYSIS_NODE_NAME_H
+
+/*
+ * What a frame is called in a report, as pprof has it: its address, if addresses are told apart,
+ * its function and its file with the line; what has no name is called by the object that it is in,
+ * [libc.so.6]. Texts of strangers: control characters, of which a terminal might do anything, are
+ * replaced.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct frame;
+struct profile;
+
+/* On one line; *ret malloc'ed, the caller's. 0 or negative errno. */
+int node_name(const struct profile *p, const struct frame *frame, char **ret);
+/*
+ * For a box: on several lines, shortened (packages, namespaces and arguments left out), files
+ * without folders. *ret malloc'ed, the caller's. 0 or negative errno.
+ */
+int node_name_lines(const struct profile *p, const struct frame *frame, char **ret);
+/* What follows the last slash; of "dir/", "dir/" itself. In @path. */
+const char *node_name_base(const char *path);
+/* @text with '?' for its control characters; malloc'ed, NULL without memory. */
+char *node_name_plain(const char *text);
+
+#endif

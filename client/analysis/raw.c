@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* --raw and --comments: what a profile holds, without a view's arithmetics. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client/analysis/label_order.h"
+#include "client/analysis/view.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/utf8.h"
+
+#define NANOS_A_SECOND INT64_C(1000000000)
+
+static void put_string(FILE *out, const struct profile *p, uint32_t string)
+{
+	utf8_write_harmless(out, profile_string(p, string), "");
+}
+
+/* As Go's time.Time prints itself. */
+static void put_time(FILE *out, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / NANOS_A_SECOND);
+	int64_t rest = ns % NANOS_A_SECOND;
+	char date[64], zone[64], fraction[16] = "";
+	struct tm tm;
+
+	if (rest < 0) {
+		rest += NANOS_A_SECOND;
+		seconds--;
+	}
+	if (!localtime_r(&seconds, &tm) ||
+	    !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm) ||
+	    !strftime(zone, sizeof(zone), "%z %Z", &tm))
+		return;
+	if (rest) {
+		snprintf(fraction, sizeof(fraction), ".%09" PRId64, rest);
+		for (char *c = fraction + strlen(fraction) - 1; *c == '0'; c--)
+			*c = '\0';
+	}
+	fprintf(out, "Time: %s%s %s\n", date, fraction, zone);
+}
+
+/* As Go's time.Duration prints itself, "1m2.5s", of which pprof takes four characters. */
+static void put_duration(FILE *out, int64_t ns)
+{
+	uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	uint64_t minutes = left / (60 * (uint64_t)NANOS_A_SECOND);
+	double seconds = (double)(left - minutes * 60 * (uint64_t)NANOS_A_SECOND) / 1e9;
+	char text[64];
+	int n_left = 4;
+
+	if (left < 1000)
+		snprintf(text, sizeof(text), "%" PRIu64 "ns", left);
+	else if (left < 1000 * 1000)
+		snprintf(text, sizeof(text), "%.6gµs", (double)left / 1e3);
+	else if (left < (uint64_t)NANOS_A_SECOND)
+		snprintf(text, sizeof(text), "%.9gms", (double)left / 1e6);
+	else if (minutes >= 60)
+		snprintf(text, sizeof(text), "%" PRIu64 "h%" PRIu64 "m", minutes / 60,
+			 minutes % 60);
+	else if (minutes)
+		snprintf(text, sizeof(text), "%" PRIu64 "m%.11gs", minutes, seconds);
+	else
+		snprintf(text, sizeof(text), "%.11gs", seconds);
+	fputs("Duration: ", out);
+	if (ns < 0)
+		n_left -= fputc('-', out) == '-';
+	for (const char *c = text; *c; c++) {
+		n_left -= ((unsigned char)*c & 0xc0) != 0x80; /* not in the middle of a character */
+		if (n_left < 0)
+			break;
+		fputc(*c, out);
+	}
+	fputc('\n', out);
+}
+
+/* "key:[value value]" of the @n labels of one key. */
+static void put_label(FILE *out, const struct profile *p, const struct profile_label *const *labels,
+		      size_t n)
+{
+	bool has_unit = false;
+
+	for (size_t i = 0; i < n; i++)
+		has_unit |= !labels[i]->str && labels[i]->num_unit;
+	put_string(out, p, labels[0]->key);
+	fputs(":[", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_label *l = labels[i];
+
+		if (i)
+			fputc(' ', out);
+		if (l->str)
+			put_string(out, p, l->str);
+		else
+			fprintf(out, "%" PRId64, l->num);
+		if (has_unit) {
+			fputc(' ', out);
+			put_string(out, p, l->num_unit);
+		}
+	}
+	fputc(']', out);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* One line of all text labels, or of all numbers, sorted. */
+static int put_labels(FILE *out, const struct profile *p, const struct profile_sample *s,
+		      bool are_texts)
+{
+	const struct profile_label *all = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
+	cleanup(freep) const struct profile_label **labels = NULL;
+	cleanup(freep) char **texts = calloc(s->n_labels + 1, sizeof(*texts));
+	size_t n_labels, n = 0, length;
+	int r = texts ? label_order(all, s->n_labels, are_texts, &labels, &n_labels)
+		      : error_origin(-ENOMEM);
+
+	for (size_t i = 0, same; !r && i < n_labels; i += same) {
+		FILE *text = open_memstream(&texts[n++], &length);
+
+		same = label_order_same(labels + i, n_labels - i);
+		if (text)
+			put_label(text, p, labels + i, same);
+		if (!text || fclose(text) != 0)
+			r = error_origin(-ENOMEM);
+	}
+	if (!r)
+		qsort(texts, n, sizeof(*texts), compare_texts);
+	for (size_t i = 0; i < n; i++) {
+		if (!r)
+			fprintf(out, "%s%s", i ? " " : "                ", texts[i]);
+		free(texts[i]);
+	}
+	if (n && !r)
+		fputc('\n', out);
+	return r;
+}
+
+static int put_sample(FILE *out, const struct profile *p, size_t index)
+{
+	const struct profile_sample *s = &p->samples[index];
+	int r;
+
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		fprintf(out, " %10" PRId64, p->sample_values[index * p->n_sample_types + i]);
+	fputs(": ", out);
+	for (uint32_t i = 0; i < s->n_locations; i++)
+		fprintf(out, "%" PRIu64 " ",
+			(uint64_t)p->sample_locations[s->first_location + i] + 1);
+	fputc('\n', out);
+	r = put_labels(out, p, s, true);
+	return r ? r : put_labels(out, p, s, false);
+}
+
+static void put_location(FILE *out, const struct profile *p, size_t index)
+{
+	const struct profile_location *l = &p->locations[index];
+
+	fprintf(out, "%6zu: 0x%" PRIx64 " ", index + 1, l->address);
+	if (l->mapping != PROFILE_NONE)
+		fprintf(out, "M=%" PRIu64 " ", (uint64_t)l->mapping + 1);
+	if (l->is_folded)
+		fputs("[F] ", out);
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &p->lines[l->first_line + i];
+		const struct profile_function *f = &p->functions[line->function];
+
+		if (i)
+			fputs("\n             ", out);
+		put_string(out, p, f->name);
+		fputc(' ', out);
+		put_string(out, p, f->filename);
+		fprintf(out, ":%" PRId64 ":%" PRId32 " s=%" PRId64, line->line, line->column,
+			f->start_line);
+		if (f->system_name != f->name) {
+			fputc('(', out);
+			put_string(out, p, f->system_name);
+			fputc(')', out);
+		}
+	}
+	fputc('\n', out);
+}
+
+static void put_mapping(FILE *out, const struct profile *p, size_t index)
+{
+	const struct profile_mapping *m = &p->mappings[index];
+
+	fprintf(out, "%zu: 0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " ", index + 1, m->start,
+		m->limit, m->offset);
+	put_string(out, p, m->path);
+	fputc(' ', out);
+	put_string(out, p, m->build_id);
+	fprintf(out, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
+		m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
+}
+
+static void put_types(FILE *out, const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->n_sample_types; i++) {
+		const struct profile_value_type *type = &p->sample_types[i];
+
+		if (i)
+			fputc(' ', out);
+		put_string(out, p, type->type);
+		fputc('/', out);
+		put_string(out, p, type->unit);
+		if (type->type && type->type == p->default_sample_type)
+			fputs("[dflt]", out);
+	}
+	fputc('\n', out);
+}
+
+int raw_write(const struct profile *p, FILE *out)
+{
+	for (size_t i = 0; i < p->n_comments; i++) {
+		fputs("Comment: ", out);
+		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
+		fputc('\n', out);
+	}
+	if (p->doc_url) {
+		fputs("Doc: ", out);
+		put_string(out, p, p->doc_url);
+		fputc('\n', out);
+	}
+	if (p->period_type.type || p->period_type.unit) {
+		fputs("PeriodType: ", out);
+		put_string(out, p, p->period_type.type);
+		fputc(' ', out);
+		put_string(out, p, p->period_type.unit);
+		fputc('\n', out);
+	}
+	fprintf(out, "Period: %" PRId64 "\n", p->period);
+	if (p->time_ns)
+		put_time(out, p->time_ns);
+	if (p->duration_ns)
+		put_duration(out, p->duration_ns);
+	fputs("Samples:\n", out);
+	put_types(out, p);
+	for (size_t i = 0; i < p->n_samples; i++) {
+		int r = put_sample(out, p, i);
+
+		if (r)
+			return r;
+	}
+	fputs("Locations\n", out);
+	for (size_t i = 0; i < p->n_locations; i++)
+		put_location(out, p, i);
+	fputs("Mappings\n", out);
+	for (size_t i = 0; i < p->n_mappings; i++)
+		put_mapping(out, p, i);
+	return 0;
+}
+
+/* Comments are a view like others, which does not care for stacks. */
+static void comments_destroy(struct view *view)
+{
+	free(view);
+}
+
+static int comments_make(struct view **ret, const struct view_options *options,
+			 struct profile_message *message)
+{
+	struct view *view = calloc(1, sizeof(*view));
+
+	(void)options;
+	(void)message;
+	if (!view)
+		return error_origin(-ENOMEM);
+	view->class = &view_comments;
+	*ret = view;
+	return 0;
+}
+
+static int comments_add(struct view *view, const struct view_input *input,
+			const struct stack *stack)
+{
+	(void)view;
+	(void)input;
+	(void)stack;
+	return 0;
+}
+
+static int comments_end(struct view *view, const struct view_input *input, FILE *out,
+			bool *ret_again, struct profile_message *message)
+{
+	const struct profile *p = input->profile;
+
+	(void)view;
+	(void)message;
+	*ret_again = false;
+	for (size_t i = 0; i < p->n_comments; i++) {
+		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
+		fputc('\n', out);
+	}
+	return 0;
+}
+
+const struct view_class view_comments = {
+	.name = "comments",
+	.make = comments_make,
+	.add = comments_add,
+	.end = comments_end,
+	.destroy = comments_destroy,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A key of tagroot or tagleaf makes a frame in every stack: its function is called as the values
+ * that the sample has of this key, its file as the key. Equal ones are one place.
+ */
+#include <string.h>
+
+#include "client/analysis/shape_private.h"
+#include "common/profile/measure.h"
+
+static int label_frame_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct label_frame *a = &((const struct shape *)owner)->label_frames[index];
+	const struct label_frame *b = key;
+
+	return a->name == b->name && a->key == b->key;
+}
+
+static int add_label_frame(struct shape *s, struct profile *p, const struct label_frame *f)
+{
+	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
+	const struct shape_spot spot = {.is_label = true};
+	int r = room_make(&s->label_frames, &s->max_label_frames, s->n_label_frames + 1,
+			  sizeof(*s->label_frames));
+
+	if (!r)
+		r = profile_table_reserve(&s->label_frame_table);
+	if (!r)
+		r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
+					 &line.bits);
+	if (!r && s->granularity != SHAPE_FUNCTIONS)
+		r = shape_clean_file(s, p, f->key, &line.function.filename);
+	if (!r)
+		r = shape_add_place(s, &s->label_places, &spot, &line, 1);
+	if (!r)
+		s->label_frames[s->n_label_frames++] = *f;
+	return r;
+}
+
+static int find_label_frame(struct shape *s, struct profile *p, const struct label_frame *f,
+			    uint32_t *ret)
+{
+	const uint32_t words[] = {f->name, f->key};
+	uint32_t hash = profile_hash(&s->hash_key, words, sizeof(words));
+	uint32_t index = profile_table_find(&s->label_frame_table, hash, label_frame_equal, s, f);
+	int r;
+
+	if (index == PROFILE_NONE) {
+		index = (uint32_t)s->n_label_frames;
+		r = add_label_frame(s, p, f);
+		if (r)
+			return r;
+		profile_table_insert(&s->label_frame_table, hash, index);
+	}
+	*ret = index | SHAPE_LABEL_BIT;
+	return 0;
+}
+
+struct label_set {
+	const struct profile_label *all;
+	uint32_t n;
+};
+
+static int put_value(struct shape *s, size_t *length, const char *value)
+{
+	size_t n = strlen(value), separator = *length ? 1 : 0;
+	int r = room_make(&s->text, &s->max_text, *length + separator + n + 1, 1);
+
+	if (r)
+		return r;
+	if (separator)
+		s->text[(*length)++] = ',';
+	memcpy(s->text + *length, value, n);
+	*length += n;
+	return 0;
+}
+
+/* Texts first, then numbers: in the unit that reports are in, if one of them has a unit. */
+static int join_values(struct shape *s, struct profile *p, const struct label_set *labels,
+		       uint32_t key, uint32_t *ret)
+{
+	char number[MEASURE_TEXT_MAX];
+	const char *to = "";
+	size_t length = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < labels->n && !r; i++) {
+		const struct profile_label *l = &labels->all[i];
+
+		if (l->key != key)
+			continue;
+		if (l->str)
+			r = put_value(s, &length, profile_string(p, l->str));
+		else if (l->num_unit)
+			to = s->unit;
+	}
+	for (uint32_t i = 0; i < labels->n && !r; i++) {
+		const struct profile_label *l = &labels->all[i];
+
+		if (l->key == key && tag_is_number(l))
+			r = put_value(s, &length,
+				      measure_print(number, sizeof(number), l->num,
+						    profile_string(p, l->num_unit), to));
+	}
+	return r ? r : profile_add_string(p, s->text, length, ret);
+}
+
+/* One text, or nothing, is there already. */
+static int name_of(struct shape *s, struct profile *p, const struct label_set *labels, uint32_t key,
+		   uint32_t *ret, bool *ret_any)
+{
+	const struct profile_label *only = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < labels->n; i++) {
+		const struct profile_label *l = &labels->all[i];
+
+		if (l->key != key || (!l->str && !tag_is_number(l)))
+			continue;
+		only = l;
+		n++;
+	}
+	*ret_any |= n > 0;
+	if (n > 1 || (n && !only->str))
+		return join_values(s, p, labels, key, ret);
+	*ret = n ? only->str : 0;
+	return 0;
+}
+
+int shape_bind_keys(struct shape_keys *keys, struct profile *p)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < keys->n && !r; i++)
+		r = profile_add_text(p, keys->all[i], &keys->strings[i]);
+	return r;
+}
+
+int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shape_keys *keys,
+		       uint32_t *chain)
+{
+	const struct profile_sample *sample = &p->samples[i];
+	const struct label_set labels = {
+		.all = sample->n_labels ? &p->sample_labels[sample->first_label] : NULL,
+		.n = sample->n_labels,
+	};
+
+	/* The first key comes next to the root. */
+	for (uint32_t j = 0; j < keys->n; j++) {
+		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
+		int r = name_of(s, p, &labels, f.key, &f.name, &keys->matched);
+
+		if (!r)
+			r = find_label_frame(s, p, &f, &chain[j]);
+		if (r)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the filters by names make of locations. Expressions are matched once per function and
+ * mapping; of a location's lines, the filters then take away one after the other, in pprof's order:
+ * each sees what the ones before it have left.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/shape_private.h"
+#include "client/analysis/source_path.h"
+#include "common/error.h"
+
+#define BIT(regex) ((uint8_t)(1U << (regex)))
+
+void shape_places_deinit(struct places *places)
+{
+	free(places->all);
+	free(places->frames);
+	free(places->lines);
+	free(places->is_inlined);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/*
+ * The function's name without its arguments: what stands before the first parenthesis that does not
+ * belong to "(anonymous namespace)" or "operator()". PowerPC's symbols may begin with a dot.
+ */
+static char *without_arguments(const char *name)
+{
+	static const char *const kept[] = {"(anonymous namespace)", "operator()"};
+	const char *c;
+
+	name += *name == '.';
+	for (c = name; *c;) {
+		size_t length = *c != '(';
+
+		for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+			if (strncmp(c, kept[i], strlen(kept[i])) == 0)
+				length = strlen(kept[i]);
+		if (!length)
+			break;
+		c += length;
+	}
+	return strndup(name, (size_t)(c - name));
+}
+
+static bool matches(struct shape *s, enum shape_regex regex, const char *text)
+{
+	return s->regexes[regex] && regex_matches(s->regexes[regex], text);
+}
+
+int shape_match_function(struct shape *s, const char *name, const char *filename, uint8_t *ret)
+{
+	cleanup(freep) char *simple = NULL;
+	uint8_t bits = 0;
+
+	for (enum shape_regex i = SHAPE_FOCUS; i <= SHAPE_SHOW_FROM; i++)
+		if (matches(s, i, name) || matches(s, i, filename))
+			bits |= BIT(i);
+	if (*name && (s->regexes[SHAPE_DROP] || s->regexes[SHAPE_PRUNE_FROM])) {
+		simple = without_arguments(name);
+		if (!simple)
+			return error_origin(-ENOMEM);
+		if (matches(s, SHAPE_PRUNE_FROM, simple))
+			bits |= BIT(SHAPE_PRUNE_FROM);
+		if (matches(s, SHAPE_DROP, simple) && !matches(s, SHAPE_KEEP, simple))
+			bits |= BIT(SHAPE_DROP);
+	}
+	*ret = bits;
+	return 0;
+}
+
+static uint8_t match_mapping(struct shape *s, const char *path)
+{
+	uint8_t bits = 0;
+
+	for (enum shape_regex i = SHAPE_FOCUS; i <= SHAPE_SHOW_FROM; i++)
+		if (matches(s, i, path))
+			bits |= BIT(i);
+	return bits;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* The lines of one location that are left, and what is known of it. */
+struct left {
+	struct shape_line *lines;
+	uint32_t n;
+	uint8_t mapping_bits;
+	uint32_t flags;
+};
+
+static bool any_matches(const struct left *left, enum shape_regex regex)
+{
+	if (left->mapping_bits & BIT(regex))
+		return true;
+	for (uint32_t i = 0; i < left->n; i++)
+		if (left->lines[i].bits & BIT(regex))
+			return true;
+	return false;
+}
+
+/* Keeps the lines that match, or those that do not. A mapping's match is that of all of them. */
+static void keep_lines(struct left *left, enum shape_regex regex, bool which)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < left->n; i++) {
+		uint8_t bits = left->lines[i].bits | left->mapping_bits;
+
+		if (((bits & BIT(regex)) != 0) == which)
+			left->lines[n++] = left->lines[i];
+	}
+	left->n = n;
+}
+
+static void drop_frames(struct left *left)
+{
+	for (uint32_t i = left->n; i; i--) {
+		if (!(left->lines[i - 1].bits & BIT(SHAPE_DROP)))
+			continue;
+		if (i == left->n) {
+			left->flags |= PLACE_DROP;
+		} else {
+			left->flags |= PLACE_DROP_BENEATH;
+			left->lines += i;
+			left->n -= i;
+		}
+		return;
+	}
+}
+
+static void focus_and_hide(const struct shape *s, struct left *left)
+{
+	if (any_matches(left, SHAPE_IGNORE))
+		left->flags |= PLACE_IGNORE;
+	else if (!s->regexes[SHAPE_FOCUS] || any_matches(left, SHAPE_FOCUS))
+		left->flags |= PLACE_FOCUS;
+	/* What has no line is hidden by its mapping's path alone, and never shown. */
+	if (any_matches(left, SHAPE_HIDE)) {
+		left->flags |= PLACE_HIDE;
+		keep_lines(left, SHAPE_HIDE, false);
+		if (!left->n)
+			left->flags |= PLACE_HIDDEN;
+	}
+	if (s->regexes[SHAPE_SHOW]) {
+		keep_lines(left, SHAPE_SHOW, true);
+		left->flags |= left->n ? PLACE_SHOWN : PLACE_HIDDEN;
+	}
+}
+
+static void cut(const struct shape *s, struct left *left)
+{
+	if (left->mapping_bits & BIT(SHAPE_SHOW_FROM))
+		left->flags |= PLACE_SHOW_FROM;
+	for (uint32_t i = left->n; i && !(left->flags & PLACE_SHOW_FROM); i--) {
+		if (left->lines[i - 1].bits & BIT(SHAPE_SHOW_FROM)) {
+			left->flags |= PLACE_SHOW_FROM;
+			left->n = i;
+		}
+	}
+	for (uint32_t i = 0; i < left->n && !(left->flags & PLACE_PRUNE_FROM); i++) {
+		if (left->lines[i].bits & BIT(SHAPE_PRUNE_FROM)) {
+			left->flags |= PLACE_PRUNE_FROM;
+			left->lines += i;
+			left->n -= i;
+		}
+	}
+	if (s->no_inlines && left->n > 1) {
+		left->lines += left->n - 1;
+		left->n = 1;
+	}
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static struct frame frame_of(const struct shape *s, const struct shape_spot *spot,
+			     const struct shape_line *line)
+{
+	static const struct shape_line none = {0};
+	const struct profile_function *f = line ? &line->function : &none.function;
+	enum shape_granularity granularity = s->granularity;
+	struct frame frame = {0};
+
+	if (granularity != SHAPE_FILES)
+		frame.name = f->name;
+	if (granularity != SHAPE_FUNCTIONS)
+		frame.filename = f->filename;
+	if (line && (granularity == SHAPE_LINES || granularity == SHAPE_ADDRESSES)) {
+		frame.line = line->line;
+		frame.column = line->column;
+	}
+	if (granularity == SHAPE_ADDRESSES || (s->nameless_addresses && !f->name))
+		frame.address = spot->address;
+	if (!frame.name || s->with_objects) {
+		frame.object = spot->object;
+		frame.start_line = f->start_line;
+	}
+	if (s->with_objects)
+		frame.build_id = spot->build_id;
+	if (s->with_objects && granularity == SHAPE_ADDRESSES)
+		frame.system_name = f->system_name;
+	return frame;
+}
+
+static int add_frame(struct shape *s, struct places *places, const struct frame *frame,
+		     uint32_t line, bool is_inlined)
+{
+	size_t n = places->n_frames, max = places->max_frames, frames_max = max, lines_max = max;
+	int r;
+
+	if (n >= PROFILE_NONE)
+		return error_origin(-E2BIG);
+	r = room_make(&places->frames, &frames_max, n + 1, sizeof(*places->frames));
+	if (!r)
+		r = room_make(&places->lines, &lines_max, n + 1, sizeof(*places->lines));
+	if (!r)
+		r = room_make(&places->is_inlined, &places->max_frames, n + 1,
+			      sizeof(*places->is_inlined));
+	if (!r)
+		r = frames_intern(&s->frames, frame, &places->frames[n]);
+	if (r)
+		return r;
+	places->lines[n] = line;
+	places->is_inlined[n] = is_inlined;
+	places->n_frames++;
+	return 0;
+}
+
+static int add_frames(struct shape *s, struct places *places, const struct shape_spot *spot,
+		      const struct left *left)
+{
+	struct frame frame;
+	int r = 0;
+
+	if (!left->n && !(left->flags & PLACE_HIDDEN)) {
+		frame = frame_of(s, spot, NULL);
+		return add_frame(s, places, &frame, PROFILE_NONE, false);
+	}
+	for (uint32_t i = 0; i < left->n && !r; i++) {
+		frame = frame_of(s, spot, &left->lines[i]);
+		r = add_frame(s, places, &frame, left->lines[i].number, i + 1 < left->n);
+	}
+	return r;
+}
+
+int shape_add_place(struct shape *s, struct places *places, const struct shape_spot *spot,
+		    struct shape_line *lines, uint32_t n)
+{
+	struct left left = {.lines = lines, .n = n, .mapping_bits = spot->bits};
+	struct place *place;
+	int r;
+
+	if (places->n >= SHAPE_LABEL_BIT)
+		return error_origin(-E2BIG);
+	r = room_make(&places->all, &places->max, places->n + 1, sizeof(*places->all));
+	if (r)
+		return r;
+	if (!spot->is_label)
+		drop_frames(&left);
+	focus_and_hide(s, &left);
+	cut(s, &left);
+	place = &places->all[places->n];
+	place->first = (uint32_t)places->n_frames;
+	r = add_frames(s, places, spot, &left);
+	if (r)
+		return r;
+	place->n = (uint32_t)(places->n_frames - place->first);
+	place->flags = left.flags;
+	places->n++;
+	return 0;
+}
+
+/* --- a profile's things ----------------------------------------------------------------------- */
+
+/* pprof reads what the profile says of frames once, and says nothing if it is no expression. */
+static int bind_drop_frames(struct shape *s, const struct profile *p)
+{
+	static const char *const names[] = {"drop_frames", "keep_frames"};
+	const uint32_t texts[] = {p->drop_frames, p->keep_frames};
+	struct profile_message message;
+	int r = 0;
+
+	s->is_bound = true;
+	if (s->ignore_drop_frames || !p->drop_frames)
+		return 0;
+	for (int i = 0; i < 2 && !r; i++) {
+		cleanup(freep) char *whole = NULL;
+
+		if (!texts[i])
+			continue;
+		if (asprintf(&whole, "^(%s)$", profile_string(p, texts[i])) < 0) {
+			whole = NULL;
+			return error_origin(-ENOMEM);
+		}
+		r = regex_new(&s->regexes[SHAPE_DROP + i], names[i], whole, &message);
+	}
+	if (r < 0)
+		return r;
+	if (r) {
+		s->drop_frames_invalid = true;
+		regex_free(s->regexes[SHAPE_DROP]);
+		s->regexes[SHAPE_DROP] = NULL;
+	}
+	return 0;
+}
+
+int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, uint32_t *ret)
+{
+	cleanup(freep) char *clean = NULL;
+	const char *path = profile_string(p, file);
+
+	if (!s->whole_filenames)
+		path = source_path_trim(path, s->trim_path, s->source_path);
+	if (!*path) {
+		*ret = 0;
+		return 0;
+	}
+	clean = source_path_clean(path);
+	if (!clean)
+		return error_origin(-ENOMEM);
+	return profile_add_text(p, clean, ret);
+}
+
+static int bind_functions(struct shape *s, struct profile *p)
+{
+	size_t bits_max = s->n_functions, files_max = s->n_functions;
+	int r;
+
+	r = room_make(&s->function_bits, &bits_max, p->n_functions, 1);
+	if (!r)
+		r = room_make(&s->function_files, &files_max, p->n_functions,
+			      sizeof(*s->function_files));
+	for (size_t i = s->n_functions; i < p->n_functions && !r; i++) {
+		const struct profile_function *f = &p->functions[i];
+
+		r = shape_match_function(s, profile_string(p, f->name),
+					 profile_string(p, f->filename), &s->function_bits[i]);
+		s->function_files[i] = 0;
+		if (!r && f->filename && s->granularity != SHAPE_FUNCTIONS)
+			r = shape_clean_file(s, p, f->filename, &s->function_files[i]);
+		if (!r)
+			s->n_functions = i + 1;
+	}
+	return r;
+}
+
+static int bind_mappings(struct shape *s, const struct profile *p)
+{
+	size_t max = s->n_mappings;
+	int r = room_make(&s->mapping_bits, &max, p->n_mappings, 1);
+
+	for (; s->n_mappings < p->n_mappings && !r; s->n_mappings++)
+		s->mapping_bits[s->n_mappings] =
+			match_mapping(s, profile_string(p, p->mappings[s->n_mappings].path));
+	return r;
+}
+
+static int bind_location(struct shape *s, const struct profile *p, const struct profile_location *l)
+{
+	struct shape_spot spot = {.address = l->address};
+	int r = room_make(&s->lines, &s->max_lines, l->n_lines, sizeof(*s->lines));
+
+	if (r)
+		return r;
+	if (l->mapping != PROFILE_NONE) {
+		spot.object = p->mappings[l->mapping].path;
+		spot.build_id = p->mappings[l->mapping].build_id;
+		spot.bits = s->mapping_bits[l->mapping];
+	}
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &p->lines[l->first_line + i];
+
+		s->lines[i] = (struct shape_line){.function = p->functions[line->function],
+						  .line = line->line,
+						  .column = s->with_columns ? line->column : 0,
+						  .number = i,
+						  .bits = s->function_bits[line->function]};
+		s->lines[i].function.filename = s->function_files[line->function];
+	}
+	return shape_add_place(s, &s->places, &spot, s->lines, l->n_lines);
+}
+
+static int learn_units(struct shape *s, const struct profile *p)
+{
+	int r = 0;
+
+	if (s->tagfocus)
+		r = tag_filter_learn_units(s->tagfocus, p);
+	if (!r && s->tagignore)
+		r = tag_filter_learn_units(s->tagignore, p);
+	return r;
+}
+
+int shape_bind(struct shape *s, struct profile *p)
+{
+	int r = s->is_bound ? 0 : bind_drop_frames(s, p);
+
+	if (!r)
+		r = shape_bind_keys(&s->roots, p);
+	if (!r)
+		r = shape_bind_keys(&s->leaves, p);
+	if (!r)
+		r = bind_functions(s, p);
+	if (!r)
+		r = bind_mappings(s, p);
+	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
+		r = bind_location(s, p, &p->locations[i]);
+	return r ? r : learn_units(s, p);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_ANALYSIS_SHAPE_PRIVATE_H
+#define PROFD_CLIENT_ANALYSIS_SHAPE_PRIVATE_H
+
+/*
+ * What the parts of shape share: shape.c has the options, shape_places.c finds out about locations,
+ * shape_stack.c takes samples through the filters, shape_labels.c makes frames of labels,
+ * shape_profile.c makes profiles of what is left.
+ *
+ * A place is what a location is after all filters: some frames, and flags that tell the sample
+ * what to do there.
+ */
+#include "client/analysis/regex.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/tag_matches.h"
+#include "common/room.h"
+
+enum shape_regex {
+	SHAPE_FOCUS,
+	SHAPE_IGNORE,
+	SHAPE_HIDE,
+	SHAPE_SHOW,
+	SHAPE_SHOW_FROM,
+	SHAPE_PRUNE_FROM,
+	SHAPE_DROP,
+	N_SHAPE_NAME_REGEXES, /* which a function's bits tell of */
+	SHAPE_KEEP = N_SHAPE_NAME_REGEXES,
+	SHAPE_TAGSHOW,
+	SHAPE_TAGHIDE,
+	N_SHAPE_REGEXES,
+};
+
+enum {
+	PLACE_FOCUS = 1,         /* matches focus, or there is none; does not match ignore */
+	PLACE_IGNORE = 2,        /* matches ignore */
+	PLACE_HIDE = 4,          /* a line matches hide */
+	PLACE_HIDDEN = 8,        /* no line is left */
+	PLACE_SHOWN = 16,        /* a line is left by show */
+	PLACE_SHOW_FROM = 32,    /* matches show_from */
+	PLACE_PRUNE_FROM = 64,   /* matches prune_from */
+	PLACE_DROP = 128,        /* drop_frames: it goes with all that it called */
+	PLACE_DROP_BENEATH = 256 /* what it called goes */
+};
+
+struct place {
+	uint32_t first, n; /* in struct places */
+	uint32_t flags;
+};
+
+struct places {
+	struct place *all;
+	size_t n, max;
+	uint32_t *frames;
+	uint32_t *lines; /* counted from the location's first one; PROFILE_NONE: it has none */
+	uint8_t *is_inlined;
+	size_t n_frames, max_frames;
+};
+
+/* A line of a location, or what stands for one. */
+struct shape_line {
+	struct profile_function function; /* but the file's name is the cleaned one */
+	int64_t line;
+	int32_t column;
+	uint32_t number; /* counted from the location's first one */
+	uint8_t bits;    /* by enum shape_regex */
+};
+
+/* Where lines are: what frames without a name are told by. */
+struct shape_spot {
+	uint64_t address;
+	uint32_t object, build_id; /* strings */
+	uint8_t bits;
+	bool is_label; /* a frame made of a label: shape_labels.c */
+};
+
+/* The keys of tagroot or tagleaf. */
+struct shape_keys {
+	char *text; /* that the others lie in */
+	const char **all;
+	uint32_t *strings; /* of the profile */
+	uint32_t n;
+	bool matched;
+};
+
+/* A frame made of labels; its place is at the same index. */
+struct label_frame {
+	uint32_t name, key; /* strings */
+};
+
+struct shape {
+	enum shape_granularity granularity;
+	bool no_inlines, ignore_drop_frames, with_objects, nameless_addresses;
+	bool whole_filenames, with_columns;
+	char *unit, *trim_path, *source_path;
+	struct regex *regexes[N_SHAPE_REGEXES];
+	struct tag_filter *tagfocus, *tagignore;
+	char *tagfocus_text, *tagignore_text;
+	struct shape_keys roots, leaves;
+
+	struct frames frames;
+	struct places places;                  /* one per location */
+	uint8_t *function_bits, *mapping_bits; /* by enum shape_regex */
+	uint32_t *function_files;              /* strings */
+	size_t n_functions, n_mappings;
+	bool is_bound, drop_frames_invalid;
+	bool filters_names; /* focus, ignore, hide or show */
+
+	struct label_frame *label_frames;
+	size_t n_label_frames, max_label_frames;
+	struct profile_table label_frame_table;
+	struct profile_hash_key hash_key;
+	struct places label_places;
+
+	/* Of one sample: places, leaf first; SHAPE_LABEL_BIT marks those of labels. */
+	uint32_t *chain;
+	size_t chain_start, n_chain, max_chain;
+	uint32_t *stack_frames;
+	uint8_t *stack_inlined;
+	size_t max_stack;
+	struct profile_label *labels;
+	size_t max_labels;
+	char *text; /* of one frame made of labels */
+	size_t max_text;
+	struct shape_line *lines; /* of one location */
+	size_t max_lines;
+
+	struct tag_keys shown_keys, hidden_keys;
+	uint32_t seen; /* flags of all places in samples */
+	bool tagfocus_matched, tagignore_matched, tagshow_matched, taghide_matched;
+	bool is_cut_off; /* a stack was: views may ask for one more than once */
+};
+
+#define SHAPE_LABEL_BIT (UINT32_C(1) << 31)
+
+/* Bits of the expressions that match a function of these names. 0 or negative errno. */
+int shape_match_function(struct shape *s, const char *name, const char *filename, uint8_t *ret);
+/* The name of a source file as frames tell it. 0 or negative errno. */
+int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, uint32_t *ret);
+/* Adds the place that the @n @lines (which it changes) at @spot are. 0 or negative errno. */
+int shape_add_place(struct shape *s, struct places *places, const struct shape_spot *spot,
+		    struct shape_line *lines, uint32_t n);
+void shape_places_deinit(struct places *places);
+
+/* Finds the keys in @p, or adds them. 0 or negative errno. */
+int shape_bind_keys(struct shape_keys *keys, struct profile *p);
+/*
+ * Puts the frames that the labels of sample @i are to @chain, leaf first, one per key; @keys is
+ * told whether there was one. 0 or negative errno.
+ */
+int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shape_keys *keys,
+		       uint32_t *chain);
+
+static inline const struct place *shape_place(const struct shape *s, uint32_t link,
+					      const struct places **ret_places)
+{
+	bool is_label = link & SHAPE_LABEL_BIT;
+
+	*ret_places = is_label ? &s->label_places : &s->places;
+	return &(*ret_places)->all[link & ~SHAPE_LABEL_BIT];
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything is translated when a sample first needs it, and its number there remembered. */
+#include "client/analysis/shape_profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "client/analysis/shape_private.h"
+#include "common/error.h"
+
+/* From an index here to the one of the same thing there; PROFILE_NONE: not there yet. */
+struct index_map {
+	uint32_t *to;
+	size_t n;
+};
+
+struct shape_profile {
+	const struct shape *s;
+	const struct profile *from;
+	struct profile *p;
+	struct index_map strings, mappings, functions, places, label_places;
+	uint32_t *chain;
+	size_t max_chain;
+	struct profile_line *lines;
+	size_t max_lines;
+	struct profile_label *labels;
+	size_t max_labels;
+};
+
+void shape_profile_free(struct shape_profile *to)
+{
+	if (!to)
+		return;
+	profile_free(to->p);
+	free(to->strings.to);
+	free(to->mappings.to);
+	free(to->functions.to);
+	free(to->places.to);
+	free(to->label_places.to);
+	free(to->chain);
+	free(to->lines);
+	free(to->labels);
+	free(to);
+}
+
+/* Where the number of @index there stands, or is to be written to. */
+static int find(struct index_map *map, size_t index, uint32_t **ret)
+{
+	size_t n = map->n;
+	int r = room_make(&map->to, &n, index + 1, sizeof(*map->to));
+
+	if (r)
+		return r;
+	for (; map->n < n; map->n++)
+		map->to[map->n] = PROFILE_NONE;
+	*ret = &map->to[index];
+	return 0;
+}
+
+static int take_string(struct shape_profile *to, uint32_t *string)
+{
+	uint32_t *there;
+	int r = find(&to->strings, *string, &there);
+
+	if (!r && *there == PROFILE_NONE)
+		r = profile_add_text(to->p, profile_string(to->from, *string), there);
+	if (!r)
+		*string = *there;
+	return r;
+}
+
+static int take_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *ret)
+{
+	struct profile_mapping copy;
+	uint32_t *there;
+	int r;
+
+	if (mapping == PROFILE_NONE) {
+		*ret = PROFILE_NONE;
+		return 0;
+	}
+	r = find(&to->mappings, mapping, &there);
+	if (!r && *there == PROFILE_NONE) {
+		copy = to->from->mappings[mapping];
+		copy.has_inline_frames &= !to->s->no_inlines;
+		r = take_string(to, &copy.path);
+		if (!r)
+			r = take_string(to, &copy.build_id);
+		if (!r)
+			r = profile_add_mapping(to->p, &copy, there);
+	}
+	if (!r)
+		*ret = *there;
+	return r;
+}
+
+static int add_function(struct shape_profile *to, struct profile_function copy, uint32_t *ret)
+{
+	int r = take_string(to, &copy.name);
+
+	if (!r)
+		r = take_string(to, &copy.system_name);
+	if (!r)
+		r = take_string(to, &copy.filename);
+	return r ? r : profile_add_function(to->p, &copy, ret);
+}
+
+static int take_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
+{
+	uint32_t *there;
+	int r = find(&to->functions, function, &there);
+
+	if (!r && *there == PROFILE_NONE)
+		r = add_function(to, to->from->functions[function], there);
+	if (!r)
+		*ret = *there;
+	return r;
+}
+
+/* What the filters have left of a location. */
+static int add_location(struct shape_profile *to, uint32_t location, uint32_t *ret)
+{
+	const struct profile_location *l = &to->from->locations[location];
+	const struct place *place = &to->s->places.all[location];
+	const uint32_t *numbers = &to->s->places.lines[place->first];
+	uint32_t mapping, n = 0;
+	int r = take_mapping(to, l->mapping, &mapping);
+
+	if (!r)
+		r = room_make(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
+	for (uint32_t i = 0; i < place->n && !r; i++) {
+		if (numbers[i] == PROFILE_NONE)
+			continue;
+		to->lines[n] = to->from->lines[l->first_line + numbers[i]];
+		if (!to->s->with_columns)
+			to->lines[n].column = 0;
+		r = take_function(to, to->lines[n].function, &to->lines[n].function);
+		n++;
+	}
+	if (!r)
+		r = profile_add_location(to->p, mapping, l->address, to->lines, n, ret);
+	if (!r)
+		to->p->locations[*ret].is_folded |= l->is_folded;
+	return r;
+}
+
+static int add_label_location(struct shape_profile *to, uint32_t index, uint32_t *ret)
+{
+	const struct label_frame *f = &to->s->label_frames[index];
+	struct profile_line line = {0};
+	int r = add_function(to, (struct profile_function){.name = f->name, .filename = f->key},
+			     &line.function);
+
+	return r ? r : profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
+}
+
+static int take_link(struct shape_profile *to, uint32_t link, uint32_t *ret)
+{
+	bool is_label = link & SHAPE_LABEL_BIT;
+	uint32_t index = link & ~SHAPE_LABEL_BIT, *there;
+	int r = find(is_label ? &to->label_places : &to->places, index, &there);
+
+	if (!r && *there == PROFILE_NONE)
+		r = is_label ? add_label_location(to, index, there)
+			     : add_location(to, index, there);
+	if (!r)
+		*ret = *there;
+	return r;
+}
+
+static int take_labels(struct shape_profile *to, const struct stack *stack)
+{
+	int r = room_make(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
+
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+		to->labels[i] = stack->labels[i];
+		r = take_string(to, &to->labels[i].key);
+		if (!r)
+			r = take_string(to, &to->labels[i].str);
+		if (!r)
+			r = take_string(to, &to->labels[i].num_unit);
+	}
+	return r;
+}
+
+int shape_profile_add(struct shape_profile *to, const struct stack *stack)
+{
+	const struct shape *s = to->s;
+	uint32_t n = (uint32_t)(s->n_chain - s->chain_start);
+	int r = room_make(&to->chain, &to->max_chain, n, sizeof(*to->chain));
+
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = take_link(to, s->chain[s->chain_start + i], &to->chain[i]);
+	if (!r)
+		r = take_labels(to, stack);
+	if (r)
+		return r;
+	return profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
+				     stack->n_labels);
+}
+
+/* --- the profile itself ----------------------------------------------------------------------- */
+
+static int copy_text(struct shape_profile *to, uint32_t string, uint32_t *ret)
+{
+	*ret = string;
+	return take_string(to, ret);
+}
+
+static int take_types(struct shape_profile *to)
+{
+	const struct profile *from = to->from;
+	int r = 0;
+
+	for (uint32_t i = 0; i < from->n_sample_types && !r; i++)
+		r = profile_add_sample_type(to->p, profile_string(from, from->sample_types[i].type),
+					    profile_string(from, from->sample_types[i].unit));
+	return r;
+}
+
+int shape_profile_new(struct shape_profile **ret, const struct shape *s, const struct profile *p)
+{
+	cleanup(shape_profile_freep) struct shape_profile *to = calloc(1, sizeof(*to));
+	uint32_t main_mapping;
+	int r;
+
+	if (!to)
+		return error_origin(-ENOMEM);
+	to->s = s;
+	to->from = p;
+	r = profile_new(&to->p);
+	if (!r)
+		r = take_types(to);
+	if (!r && p->n_mappings)
+		r = take_mapping(to, 0, &main_mapping);
+	if (r)
+		return r;
+	*ret = steal_ptr(&to);
+	return 0;
+}
+
+int shape_profile_finish(struct shape_profile *to, struct profile **ret)
+{
+	const struct profile *from = to->from;
+	struct profile *p = to->p;
+	int r = copy_text(to, from->period_type.type, &p->period_type.type);
+
+	if (!r)
+		r = copy_text(to, from->period_type.unit, &p->period_type.unit);
+	if (!r)
+		r = copy_text(to, from->default_sample_type, &p->default_sample_type);
+	if (!r)
+		r = copy_text(to, from->drop_frames, &p->drop_frames);
+	if (!r)
+		r = copy_text(to, from->keep_frames, &p->keep_frames);
+	if (!r)
+		r = copy_text(to, from->doc_url, &p->doc_url);
+	for (size_t i = 0; i < from->n_comments && !r; i++)
+		r = profile_add_comment(p, profile_string(from, from->comments[i]));
+	if (r)
+		return r;
+	p->period = from->period;
+	p->time_ns = from->time_ns;
+	p->duration_ns = from->duration_ns;
+	*ret = steal_ptr(&to->p);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/analysis/source_path.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The next entry of a list; NULL at its end. An empty entry is one, too. */
+static const char *next_entry(const char **list, size_t *ret_length)
+{
+	const char *entry = *list;
+
+	if (!entry)
+		return NULL;
+	*ret_length = strcspn(entry, ":");
+	*list = entry[*ret_length] ? entry + *ret_length + 1 : NULL;
+	return entry;
+}
+
+/* Where the folder name of @length bytes stands in @path between slashes; behind it, or NULL. */
+static const char *behind_folder(const char *path, const char *name, size_t length)
+{
+	for (const char *c = strchr(path, '/'); c; c = strchr(c + 1, '/'))
+		if (strncmp(c + 1, name, length) == 0 && c[1 + length] == '/')
+			return c + length + 2;
+	return NULL;
+}
+
+/* @path behind @folder and its slash, or NULL. */
+static const char *below(const char *path, const char *folder, size_t length)
+{
+	while (length && folder[length - 1] == '/')
+		length--;
+	if (strncmp(path, folder, length) != 0 || path[length] != '/')
+		return NULL;
+	return path + length + 1;
+}
+
+const char *source_path_trim(const char *path, const char *trim_path, const char *source_path)
+{
+	static const char *const build_folders[] = {"/proc/self/cwd/.", "/proc/self/cwd"};
+	const char *entry, *rest;
+	size_t length;
+
+	if (!trim_path || !*trim_path) {
+		const char *list = source_path && *source_path ? source_path : NULL;
+
+		trim_path = NULL;
+		while ((entry = next_entry(&list, &length))) {
+			size_t start;
+
+			while (length > 1 && entry[length - 1] == '/')
+				length--;
+			for (start = length; start && entry[start - 1] != '/'; start--)
+				continue;
+			rest = length > start ? behind_folder(path, entry + start, length - start)
+					      : NULL;
+			if (rest)
+				return rest;
+		}
+	}
+	while ((entry = next_entry(&trim_path, &length))) {
+		rest = below(path, entry, length);
+		if (rest)
+			return rest;
+	}
+	for (size_t i = 0; i < sizeof(build_folders) / sizeof(*build_folders); i++) {
+		rest = below(path, build_folders[i], strlen(build_folders[i]));
+		if (rest)
+			return rest;
+	}
+	return path;
+}
+
+/* Takes the last part of the @n bytes of @out off, down to @root; false: there is none to take. */
+static bool take_part_off(const char *out, size_t *n, size_t root)
+{
+	if (*n <= root)
+		return false;
+	if (*n - root >= 2 && strncmp(out + *n - 2, "..", 2) == 0 &&
+	    (*n - root == 2 || out[*n - 3] == '/'))
+		return false;
+	while (*n > root && out[*n - 1] != '/')
+		--*n;
+	if (*n > root)
+		--*n;
+	return true;
+}
+
+char *source_path_clean(const char *path)
+{
+	char *out = malloc(strlen(path) + 2);
+	size_t root = *path == '/', n = root;
+
+	if (!out)
+		return NULL;
+	if (root)
+		out[0] = '/';
+	while (*path) {
+		size_t length = strcspn(path, "/");
+		bool is_up = length == 2 && strncmp(path, "..", 2) == 0;
+		bool is_nothing = !length || (length == 1 && *path == '.');
+
+		if (is_up && (take_part_off(out, &n, root) || root))
+			is_nothing = true;
+		if (!is_nothing) {
+			if (n > root)
+				out[n++] = '/';
+			memcpy(out + n, path, length);
+			n += length;
+		}
+		path += length;
+		path += *path == '/';
+	}
+	if (!n)
+		out[n++] = '.';
+	out[n] = '\0';
+	return out;
+}

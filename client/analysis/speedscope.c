@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* One tree has all stacks, with a group a thread: what ends in a group is a profile of its own. */
+#include "client/analysis/speedscope.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/frame_names.h"
+#include "client/analysis/json_text.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/stack_tree.h"
+#include "common/clamped.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+
+struct speedscope {
+	struct view view;
+	struct stack_tree *tree;
+	char *threads[SPEEDSCOPE_THREADS_MAX]; /* names; "": stacks that tell of none */
+	uint32_t n_threads;
+};
+
+/* What is written: numbers of frames as they come in the order of nodes. */
+struct speedscope_file {
+	const struct view_input *input;
+	const struct stack_tree *tree;
+	const struct stack_tree_node *nodes;
+	struct frame_names names;
+	struct stack_tree_order order;
+	uint32_t *numbers; /* per frame; PROFILE_NONE: none yet */
+	uint32_t *path;    /* numbers, from the root */
+	uint32_t cut;      /* the number of what was cut off; PROFILE_NONE: nothing was */
+	FILE *out;
+};
+
+static void speedscope_destroy(struct view *view)
+{
+	struct speedscope *s = (struct speedscope *)view;
+
+	for (uint32_t i = 0; i < s->n_threads; i++)
+		free(s->threads[i]);
+	stack_tree_free(s->tree);
+	free(s);
+}
+
+static int speedscope_make(struct view **ret, const struct view_options *options,
+			   struct profile_message *message)
+{
+	struct speedscope *s = calloc(1, sizeof(*s));
+	int r;
+
+	(void)options;
+	(void)message;
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->view.class = &view_speedscope;
+	r = stack_tree_new(&s->tree, STACK_TREE_NODES_MAX, 1);
+	if (r) {
+		speedscope_destroy(&s->view);
+		return r;
+	}
+	*ret = &s->view;
+	return 0;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void write_label(const struct profile *p, const struct stack *stack, const char *key,
+			const char *show, FILE *out)
+{
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
+		const struct profile_label *l = &stack->labels[i];
+
+		if (strcmp(profile_string(p, l->key), key) != 0)
+			continue;
+		fprintf(out, "%s%s", ftell(out) ? " " : "", show);
+		if (l->str)
+			fputs(profile_string(p, l->str), out);
+		else
+			fprintf(out, "%" PRId64, l->num);
+		return;
+	}
+}
+
+/* "nginx pid 12 thread worker tid 34", as far as labels tell. */
+static int thread_name(const struct profile *p, const struct stack *stack, char **ret)
+{
+	size_t length;
+	FILE *out = open_memstream(ret, &length);
+
+	if (!out)
+		return error_origin(-ENOMEM);
+	write_label(p, stack, "comm", "", out);
+	write_label(p, stack, "pid", "pid ", out);
+	write_label(p, stack, "thread", "thread ", out);
+	write_label(p, stack, "tid", "tid ", out);
+	if (fclose(out) != 0) {
+		free(*ret);
+		*ret = NULL;
+		return error_origin(-ENOMEM);
+	}
+	return 0;
+}
+
+static int find_thread(struct speedscope *s, const struct profile *p, const struct stack *stack,
+		       uint32_t *ret)
+{
+	cleanup(freep) char *name = NULL;
+	uint32_t i = 0;
+	int r = thread_name(p, stack, &name);
+
+	if (r)
+		return r;
+	while (i < s->n_threads && strcmp(s->threads[i], name) != 0)
+		i++;
+	if (i == s->n_threads && i == SPEEDSCOPE_THREADS_MAX - 1) {
+		free(name);
+		name = strdup("other threads");
+		if (!name)
+			return error_origin(-ENOMEM);
+	}
+	if (i == SPEEDSCOPE_THREADS_MAX)
+		i--;
+	if (i == s->n_threads)
+		s->threads[s->n_threads++] = steal_ptr(&name);
+	*ret = i;
+	return 0;
+}
+
+static int speedscope_add(struct view *view, const struct view_input *input,
+			  const struct stack *stack)
+{
+	struct speedscope *s = (struct speedscope *)view;
+	uint32_t thread = 0;
+	int r = find_thread(s, input->profile, stack, &thread);
+
+	return r ? r : stack_tree_add(s->tree, thread, stack, &stack->values[input->type]);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void file_deinit(struct speedscope_file *f)
+{
+	frame_names_deinit(&f->names);
+	stack_tree_order_deinit(&f->order);
+	free(f->numbers);
+	free(f->path);
+}
+
+/* Groups are not frames; nor have numbers below SPEEDSCOPE_THREADS_MAX names for being groups. */
+static int file_init(struct speedscope_file *f, const struct speedscope *s,
+		     const struct view_input *input, FILE *out)
+{
+	size_t n;
+	int r = frame_names_init(&f->names, input, s->tree);
+
+	if (!r)
+		r = stack_tree_order(s->tree, f->names.ranks, false, &f->order);
+	if (r)
+		return r;
+	f->input = input;
+	f->tree = s->tree;
+	f->nodes = stack_tree_nodes(s->tree, &n);
+	f->out = out;
+	f->cut = PROFILE_NONE;
+	f->numbers = calloc(f->names.n + 1, sizeof(*f->numbers));
+	f->path = calloc(f->order.n + 1, sizeof(*f->path));
+	if (!f->numbers || !f->path)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < f->names.n; i++)
+		f->numbers[i] = PROFILE_NONE;
+	return 0;
+}
+
+static void write_frame(const struct speedscope_file *f, uint32_t frame)
+{
+	const struct frame *info = &f->input->frames[frame];
+	const char *file = profile_string(f->input->profile, info->filename);
+
+	fputs("{\"name\":", f->out);
+	json_text_write(f->out, f->names.texts[frame]);
+	if (*file) {
+		fputs(",\"file\":", f->out);
+		json_text_write(f->out, file);
+	}
+	if (info->line > 0)
+		fprintf(f->out, ",\"line\":%" PRId64, info->line);
+	if (info->line > 0 && info->column > 0)
+		fprintf(f->out, ",\"col\":%" PRId32, info->column);
+	fputc('}', f->out);
+}
+
+static void write_frames(struct speedscope_file *f)
+{
+	uint32_t n = 0;
+
+	fputs("\"shared\":{\"frames\":[", f->out);
+	for (size_t i = 0; i < f->order.n; i++) {
+		uint32_t frame = f->nodes[f->order.nodes[i]].frame;
+		uint32_t *number = frame == STACK_TREE_CUT ? &f->cut : &f->numbers[frame];
+
+		if (!f->order.depths[i] || *number != PROFILE_NONE)
+			continue;
+		fputs(n ? ",\n" : "\n", f->out);
+		*number = n++;
+		if (frame == STACK_TREE_CUT)
+			fputs("{\"name\":\"(too light to be kept)\"}", f->out);
+		else
+			write_frame(f, frame);
+	}
+	fputs("]},\n", f->out);
+}
+
+/* Where the subtree that begins at @i of the order ends. */
+static size_t subtree_end(const struct speedscope_file *f, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < f->order.n && f->order.depths[end] > f->order.depths[i])
+		end++;
+	return end;
+}
+
+static int64_t write_samples(struct speedscope_file *f, size_t begin, size_t end)
+{
+	const char *separator = "";
+	int64_t sum = 0;
+
+	fputs(",\"samples\":[", f->out);
+	for (size_t i = begin; i < end; i++) {
+		const struct stack_tree_node *node = &f->nodes[f->order.nodes[i]];
+		int64_t self = stack_tree_value(f->tree, node, 0);
+		uint32_t depth = f->order.depths[i];
+
+		if (depth)
+			f->path[depth - 1] = node->frame == STACK_TREE_CUT
+						     ? f->cut
+						     : f->numbers[node->frame];
+		if (self <= 0)
+			continue;
+		sum = clamped_add(sum, self);
+		fprintf(f->out, "%s[", separator);
+		for (uint32_t d = 0; d < depth; d++)
+			fprintf(f->out, "%s%" PRIu32, d ? "," : "", f->path[d]);
+		fputc(']', f->out);
+		separator = ",\n";
+	}
+	separator = "";
+	fputs("],\"weights\":[", f->out);
+	for (size_t i = begin; i < end; i++) {
+		int64_t self = stack_tree_value(f->tree, &f->nodes[f->order.nodes[i]], 0);
+
+		if (self <= 0)
+			continue;
+		fprintf(f->out, "%s%" PRId64, separator, self);
+		separator = ",";
+	}
+	fputc(']', f->out);
+	return sum;
+}
+
+/* One of speedscope's units, which are few. */
+static const char *unit_of(const struct view_input *input)
+{
+	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
+					    "seconds", "bytes"};
+	const char *unit = profile_string(input->profile,
+					  input->profile->sample_types[input->type].unit);
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(unit, units[i]) == 0)
+			return units[i];
+	return "none";
+}
+
+static void write_profile(struct speedscope_file *f, const char *name, size_t begin, size_t end)
+{
+	int64_t sum;
+
+	fputs("{\"type\":\"sampled\",\"name\":", f->out);
+	json_text_write(f->out, name);
+	fprintf(f->out, ",\"unit\":\"%s\",\"startValue\":0", unit_of(f->input));
+	sum = write_samples(f, begin, end);
+	fprintf(f->out, ",\"endValue\":%" PRId64 "}", sum);
+}
+
+static void write_file(struct speedscope_file *f, const struct speedscope *s)
+{
+	const struct profile *p = f->input->profile;
+	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
+					    : "";
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"profd " PROFD_VERSION "\",\"name\":",
+	      f->out);
+	json_text_write(f->out, *program ? program : "Profile");
+	fputs(",\"activeProfileIndex\":0,\n", f->out);
+	write_frames(f);
+	fputs("\"profiles\":[", f->out);
+	write_profile(f,
+		      s->n_threads > 1 ? "all threads"
+		      : *program       ? program
+				       : "all",
+		      0, f->order.n);
+	for (size_t i = 0; i < f->order.n && s->n_threads > 1; i = subtree_end(f, i)) {
+		uint32_t thread = f->nodes[f->order.nodes[i]].frame;
+		const char *name = thread < s->n_threads ? s->threads[thread] : "";
+
+		if (thread == STACK_TREE_CUT)
+			continue; /* of all of them */
+		fputs(",\n", f->out);
+		write_profile(f, *name ? name : "(no labels)", i, subtree_end(f, i));
+	}
+	fputs("]}\n", f->out);
+}
+
+static int speedscope_end(struct view *view, const struct view_input *input, FILE *out,
+			  bool *ret_again, struct profile_message *message)
+{
+	struct speedscope *s = (struct speedscope *)view;
+	struct speedscope_file file = {0};
+	int r = file_init(&file, s, input, out);
+
+	(void)message;
+	if (!r) {
+		write_file(&file, s);
+		*ret_again = false;
+	}
+	file_deinit(&file);
+	return r;
+}
+
+const struct view_class view_speedscope = {
+	.name = "speedscope",
+	.make = speedscope_make,
+	.add = speedscope_add,
+	.end = speedscope_end,
+	.destroy = speedscope_destroy,
+};

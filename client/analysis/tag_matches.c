@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Each pair of key and text is matched once, and the outcome kept: the labels of a million samples
+ * are a few pairs, as a rule.
+ */
+#include "client/analysis/tag_matches.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/regex.h"
+#include "common/error.h"
+#include "common/profile/measure.h"
+#include "common/profile/message.h"
+#include "common/profile/profile_table.h"
+#include "common/room.h"
+
+#define REGEXES_MAX 32 /* the bits of a mask */
+
+/* A label's text, and which expressions match it; or a key (str 0) and its unit. */
+struct pair {
+	uint32_t key, str;
+	uint32_t matched; /* bits */
+	uint32_t unit;    /* string */
+};
+
+struct pairs {
+	struct pair *all;
+	size_t n, max;
+	struct profile_table table;
+	struct profile_hash_key hash_key;
+};
+
+struct range {
+	double low, high;
+	bool has_low, has_high;
+	char *unit;
+};
+
+struct tag_filter {
+	char *text;      /* owns @key's and the expressions' bytes */
+	const char *key; /* NULL: any */
+	struct regex *regexes[REGEXES_MAX];
+	uint32_t n_regexes; /* 0: a range */
+	struct range range;
+	struct pairs pairs;
+};
+
+static int pair_equal(const void *owner, uint32_t index, const void *key)
+{
+	const struct pair *a = &((const struct pairs *)owner)->all[index];
+	const struct pair *b = key;
+
+	return a->key == b->key && a->str == b->str;
+}
+
+/* *ret is the pair of this key and text, zero but for them if *ret_added; until the next call. */
+static int find_pair(struct pairs *pairs, uint32_t key, uint32_t str, struct pair **ret,
+		     bool *ret_added)
+{
+	const struct pair wanted = {.key = key, .str = str};
+	const uint32_t words[] = {key, str};
+	uint32_t hash = profile_hash(&pairs->hash_key, words, sizeof(words));
+	uint32_t index = profile_table_find(&pairs->table, hash, pair_equal, pairs, &wanted);
+	int r;
+
+	*ret_added = index == PROFILE_NONE;
+	if (*ret_added) {
+		r = profile_table_reserve(&pairs->table);
+		if (r)
+			return r;
+		if (room_make(&pairs->all, &pairs->max, pairs->n + 1, sizeof(*pairs->all)))
+			return -ENOMEM;
+		index = (uint32_t)pairs->n++;
+		pairs->all[index] = wanted;
+		profile_table_insert(&pairs->table, hash, index);
+	}
+	*ret = &pairs->all[index];
+	return 0;
+}
+
+void tag_filter_free(struct tag_filter *f)
+{
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->n_regexes; i++)
+		regex_free(f->regexes[i]);
+	profile_table_deinit(&f->pairs.table);
+	free(f->pairs.all);
+	free(f->range.unit);
+	free(f->text);
+	free(f);
+}
+
+/* --- ranges ----------------------------------------------------------------------------------- */
+
+enum { BOUND_NONE, BOUND_FOUND, BOUND_TOO_BIG };
+
+/* A number and its unit at *text; moves past them. *ret_unit is a copy. */
+static int take_bound(const char **text, int64_t *ret, char **ret_unit)
+{
+	size_t digits, letters;
+	const char *c = *text;
+
+	digits = strspn(c + (*c == '+' || *c == '-'), "0123456789");
+	if (!digits)
+		return BOUND_NONE;
+	errno = 0;
+	*ret = strtoll(c, NULL, 10);
+	if (errno == ERANGE)
+		return BOUND_TOO_BIG;
+	c += digits + (*c == '+' || *c == '-');
+	for (letters = 0;
+	     (c[letters] >= 'a' && c[letters] <= 'z') || (c[letters] >= 'A' && c[letters] <= 'Z');)
+		letters++;
+	*ret_unit = strndup(c, letters);
+	if (!*ret_unit)
+		return error_origin(-ENOMEM);
+	*text = c + letters;
+	return BOUND_FOUND;
+}
+
+static int too_big(const char *what, const char *text, struct profile_message *message)
+{
+	return profile_refuse(message, TAGS_E_INVALID, "%s: the number is too big: \"%.60s\"", what,
+			      text);
+}
+
+/* The second bound, which must come in the unit of the first. */
+static int take_high(struct range *range, const char **text)
+{
+	cleanup(freep) char *unit = NULL;
+	const char *in;
+	int64_t value;
+	int r = take_bound(text, &value, &unit);
+
+	if (r != BOUND_FOUND)
+		return r;
+	range->high = measure_scale(value, unit, range->unit, &in);
+	range->has_high = true;
+	return strcmp(in, range->unit) == 0 ? BOUND_FOUND : BOUND_NONE;
+}
+
+/* BOUND_NONE: @text is no range, but an expression. */
+static int parse_range(const char *text, struct range *range)
+{
+	cleanup(freep) char *unit = NULL;
+	bool starts = *text == ':';
+	const char *in;
+	int64_t value;
+	int r;
+
+	text += starts;
+	r = take_bound(&text, &value, &unit);
+	if (r != BOUND_FOUND)
+		return r;
+	range->low = range->high = measure_scale(value, unit, unit, &in);
+	range->unit = strdup(in);
+	if (!range->unit)
+		return error_origin(-ENOMEM);
+	range->has_low = !starts;
+	range->has_high = starts || *text != ':';
+	if (!starts && *text == ':' && *++text) {
+		r = take_high(range, &text);
+		if (r != BOUND_FOUND)
+			return r;
+	}
+	return *text ? BOUND_NONE : BOUND_FOUND;
+}
+
+/* --- parsing ---------------------------------------------------------------------------------- */
+
+static int parse_regexes(struct tag_filter *f, const char *what, char *list,
+			 struct profile_message *message)
+{
+	int r;
+
+	for (char *next = list; next;) {
+		char *one = next;
+
+		next = strchr(one, ',');
+		if (next)
+			*next++ = '\0';
+		if (f->n_regexes == REGEXES_MAX)
+			return profile_refuse(message, TAGS_E_INVALID,
+					      "%s: more than %d expressions", what, REGEXES_MAX);
+		r = regex_new(&f->regexes[f->n_regexes], what, one, message);
+		if (r)
+			return r == REGEX_E_INVALID ? TAGS_E_INVALID : r;
+		f->n_regexes++;
+	}
+	return TAGS_E_OK;
+}
+
+int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
+		   struct profile_message *message)
+{
+	cleanup(tag_filter_freep) struct tag_filter *f = calloc(1, sizeof(*f));
+	char *value, *equals;
+	int r;
+
+	if (!f)
+		return error_origin(-ENOMEM);
+	profile_hash_key_init(&f->pairs.hash_key);
+	f->text = value = strdup(text);
+	if (!value)
+		return error_origin(-ENOMEM);
+	equals = strchr(value, '=');
+	if (equals) {
+		*equals = '\0';
+		f->key = *value ? value : NULL;
+		value = equals + 1;
+	}
+	r = parse_range(value, &f->range);
+	if (r < 0)
+		return r;
+	if (r == BOUND_TOO_BIG)
+		return too_big(what, text, message);
+	if (r == BOUND_NONE) {
+		r = parse_regexes(f, what, value, message);
+		if (r)
+			return r;
+	}
+	*ret = steal_ptr(&f);
+	return TAGS_E_OK;
+}
+
+bool tag_filter_is_range(const struct tag_filter *f)
+{
+	return !f->n_regexes;
+}
+
+uint64_t tag_filter_n_given_up(const struct tag_filter *f)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < f->n_regexes; i++)
+		n += regex_n_given_up(f->regexes[i]);
+	return n;
+}
+
+/* --- matching --------------------------------------------------------------------------------- */
+
+/* The first unit of a key is that of all its numbers. */
+static int learn_unit(struct tag_filter *f, const struct profile_label *l, uint32_t *ret)
+{
+	struct pair *pair = NULL;
+	bool added = false;
+	int r = find_pair(&f->pairs, l->key, 0, &pair, &added);
+
+	if (r)
+		return r;
+	if (!pair->unit)
+		pair->unit = l->num_unit;
+	*ret = pair->unit;
+	return 0;
+}
+
+int tag_filter_learn_units(struct tag_filter *f, const struct profile *p)
+{
+	uint32_t unit;
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_sample_labels && !r && tag_filter_is_range(f); i++)
+		if (tag_is_number(&p->sample_labels[i]))
+			r = learn_unit(f, &p->sample_labels[i], &unit);
+	return r;
+}
+
+static int match_number(struct tag_filter *f, const struct profile *p,
+			const struct profile_label *l, bool *ret)
+{
+	const char *key = profile_string(p, l->key), *unit, *in;
+	const struct range *range = &f->range;
+	uint32_t known;
+	double value;
+	int r;
+
+	*ret = false;
+	if (!tag_is_number(l) || (f->key && strcmp(key, f->key) != 0))
+		return 0;
+	r = learn_unit(f, l, &known);
+	if (r)
+		return r;
+	unit = profile_string(p, known);
+	if (!known)
+		unit = strcmp(key, "alignment") == 0 || strcmp(key, "request") == 0 ? "bytes" : key;
+	value = measure_scale(l->num, unit, range->unit, &in);
+	*ret = strcmp(in, range->unit) == 0 && (!range->has_low || value >= range->low) &&
+	       (!range->has_high || value <= range->high);
+	return 0;
+}
+
+static int match_pair(struct tag_filter *f, const struct profile *p, struct pair *pair)
+{
+	const char *key = profile_string(p, pair->key), *value = profile_string(p, pair->str);
+	cleanup(freep) char *both = NULL;
+
+	if (f->key && strcmp(key, f->key) != 0)
+		return 0;
+	if (!f->key) {
+		if (asprintf(&both, "%s:%s", key, value) < 0) {
+			both = NULL;
+			return error_origin(-ENOMEM);
+		}
+		value = both;
+	}
+	for (uint32_t i = 0; i < f->n_regexes; i++)
+		if (regex_matches(f->regexes[i], value))
+			pair->matched |= UINT32_C(1) << i;
+	return 0;
+}
+
+int tag_filter_matches(struct tag_filter *f, const struct profile *p,
+		       const struct profile_label *labels, uint32_t n_labels, bool *ret)
+{
+	uint32_t matched = 0, all = (uint32_t)((UINT64_C(1) << f->n_regexes) - 1);
+	struct pair *pair = NULL;
+	bool added = false;
+	int r = 0;
+
+	*ret = false;
+	if (tag_filter_is_range(f)) {
+		for (uint32_t i = 0; i < n_labels && !r && !*ret; i++)
+			r = match_number(f, p, &labels[i], ret);
+		return r;
+	}
+	for (uint32_t i = 0; i < n_labels; i++) {
+		if (!labels[i].str)
+			continue;
+		r = find_pair(&f->pairs, labels[i].key, labels[i].str, &pair, &added);
+		if (!r && added)
+			r = match_pair(f, p, pair);
+		if (r)
+			return r;
+		matched |= pair->matched;
+	}
+	*ret = f->key ? matched != 0 : matched == all;
+	return 0;
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+enum { KEY_UNKNOWN, KEY_MATCHES, KEY_DIFFERS };
+
+void tag_keys_deinit(struct tag_keys *k)
+{
+	free(k->known);
+	*k = (struct tag_keys){0};
+}
+
+int tag_keys_match(struct tag_keys *k, struct regex *regex, const struct profile *p, uint32_t key,
+		   bool *ret)
+{
+	if (key >= k->n) {
+		size_t n = (size_t)key + key / 2 + 64;
+		uint8_t *grown = realloc(k->known, n);
+
+		if (!grown)
+			return error_origin(-ENOMEM);
+		memset(grown + k->n, KEY_UNKNOWN, n - k->n);
+		k->known = grown;
+		k->n = n;
+	}
+	if (k->known[key] == KEY_UNKNOWN)
+		k->known[key] = regex_matches(regex, profile_string(p, key)) ? KEY_MATCHES
+									     : KEY_DIFFERS;
+	*ret = k->known[key] == KEY_MATCHES;
+	return 0;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* --tags: what each label's values weigh, also beside all of the profile. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/graph_private.h"
+#include "client/analysis/label_units.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/values.h"
+#include "client/analysis/view.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/profile/profile_table.h"
+#include "common/utf8.h"
+
+/* What a label says, and what the stacks weigh that have it. */
+struct said {
+	uint32_t key, str;
+	int64_t num, weight;
+};
+
+struct tags {
+	struct view view;
+	struct view_options options;
+	struct said *said;
+	size_t n_said, capacity;
+	struct profile_table table;
+	struct profile_hash_key hash_key;
+};
+
+/* A line of the table. */
+struct line {
+	const char *key; /* the profile's */
+	char *value;     /* as it is printed; owned */
+	int64_t weight;
+};
+
+static void tags_destroy(struct view *view)
+{
+	struct tags *t = (struct tags *)view;
+
+	if (!t)
+		return;
+	profile_table_deinit(&t->table);
+	free(t->said);
+	free(t);
+}
+
+static int tags_make(struct view **ret, const struct view_options *options,
+		     struct profile_message *message)
+{
+	struct tags *t = calloc(1, sizeof(*t));
+
+	(void)message;
+	if (!t)
+		return error_origin(-ENOMEM);
+	t->view.class = &view_tags;
+	t->options = *options;
+	profile_hash_key_init(&t->hash_key);
+	*ret = &t->view;
+	return 0;
+}
+
+static int same_said(const void *owner, uint32_t index, const void *key)
+{
+	const struct said *a = &((const struct tags *)owner)->said[index], *b = key;
+
+	return a->key == b->key && a->str == b->str && a->num == b->num;
+}
+
+static int add_label(struct tags *t, const struct profile_label *label, int64_t value)
+{
+	struct said said = {.key = label->key, .str = label->str, .num = label->num};
+	uint64_t content[2] = {(uint64_t)label->key << 32 | label->str, (uint64_t)label->num};
+	uint32_t hash = profile_hash(&t->hash_key, content, sizeof(content));
+	uint32_t i = profile_table_find(&t->table, hash, same_said, t, &said);
+	int r;
+
+	if (i == PROFILE_NONE) {
+		r = profile_table_reserve(&t->table);
+		if (!r)
+			r = graph_grow(&t->said, t->n_said, &t->capacity, sizeof(*t->said));
+		if (r)
+			return r;
+		i = (uint32_t)t->n_said;
+		t->said[t->n_said++] = said;
+		profile_table_insert(&t->table, hash, i);
+	}
+	t->said[i].weight = graph_add_clamped(t->said[i].weight, value);
+	return 0;
+}
+
+static int tags_add(struct view *view, const struct view_input *input, const struct stack *stack)
+{
+	struct tags *t = (struct tags *)view;
+	int r = 0;
+
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
+		r = add_label(t, &stack->labels[i], stack->values[input->type]);
+	return r;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	int c = strcmp(x->key, y->key);
+
+	return c ? c : strcmp(x->value, y->value);
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	int64_t wx = llabs(x->weight), wy = llabs(y->weight);
+
+	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->value, y->value);
+}
+
+/* Lines by key and value; numbers that are printed alike are one. */
+static int make_lines(const struct tags *t, const struct view_input *input, struct line *lines,
+		      size_t *ret_n)
+{
+	const char *unit = t->options.unit && *t->options.unit ? t->options.unit : "minimum";
+	const struct profile *p = input->profile;
+	size_t n = 0;
+
+	for (; n < t->n_said; n++) {
+		const struct said *said = &t->said[n];
+		char number[MEASURE_TEXT_MAX];
+
+		measure_print(number, sizeof(number), said->num,
+			      label_units_of(input->label_units, p, said->key), unit);
+		lines[n] = (struct line){.key = profile_string(p, said->key),
+					 .value = said->str ? node_name_plain(
+								      profile_string(p, said->str))
+							    : strdup(number),
+					 .weight = said->weight};
+		if (!lines[n].value)
+			return error_origin(-ENOMEM);
+	}
+	if (n)
+		qsort(lines, n, sizeof(*lines), compare_keys);
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct line *last = *ret_n ? &lines[*ret_n - 1] : NULL;
+
+		if (last && strcmp(last->key, lines[i].key) == 0 &&
+		    strcmp(last->value, lines[i].value) == 0) {
+			last->weight = graph_add_clamped(last->weight, lines[i].weight);
+			free(steal_ptr(&lines[i].value));
+		} else if (i != (*ret_n)++) {
+			lines[*ret_n - 1] = lines[i];
+			lines[i].value = NULL;
+		}
+	}
+	return 0;
+}
+
+/* "12.5s (25.00%):", of @total. */
+static int print_weight(const struct values *v, int64_t weight, int64_t total, char **ret)
+{
+	char text[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	int n;
+
+	values_print(v, text, weight);
+	measure_print_percentage(share, sizeof(share), weight, total);
+	n = total > 0 ? asprintf(ret, "%s (%s):", text, share) : asprintf(ret, "%s:", text);
+	if (n < 0)
+		return error_origin(-ENOMEM);
+	utf8_make_harmless(*ret);
+	return 0;
+}
+
+/* One key's lines: as a table, its columns aligned at the right. */
+static int put_key(FILE *out, struct line *lines, size_t n, const struct values *v,
+		   int64_t profile_total)
+{
+	cleanup(freep) char *key = node_name_plain(lines[0].key);
+	cleanup(freep) char **weights = calloc(n, sizeof(*weights));
+	char all[MEASURE_TEXT_MAX], of[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	size_t width = 0;
+	int64_t total = 0;
+	int r = 0;
+
+	if (!key || !weights)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		total = graph_add_clamped(total, lines[i].weight);
+	fprintf(out, " %s: Total %s of %s", key, values_print(v, all, total),
+		values_print(v, of, profile_total));
+	if (profile_total > 0)
+		fprintf(out, " (%s)",
+			measure_print_percentage(share, sizeof(share), total, profile_total));
+	fputc('\n', out);
+	qsort(lines, n, sizeof(*lines), compare_weights);
+	for (size_t i = 0; i < n && !r; i++) {
+		r = print_weight(v, lines[i].weight, profile_total, &weights[i]);
+		if (!r && utf8_length(weights[i]) > width)
+			width = utf8_length(weights[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!r)
+			fprintf(out, "%*s%*s %s\n", (int)utf8_length(key) + 2, "",
+				utf8_field(weights[i], (int)width + 1), weights[i], lines[i].value);
+		free(weights[i]);
+	}
+	fputc('\n', out);
+	return r;
+}
+
+static int tags_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		    struct profile_message *message)
+{
+	struct tags *t = (struct tags *)view;
+	cleanup(freep) struct line *lines = calloc(t->n_said + 1, sizeof(*lines));
+	struct values values;
+	size_t n = 0, next;
+	int r;
+
+	(void)message;
+	*ret_again = false;
+	if (!lines)
+		return error_origin(-ENOMEM);
+	values_init(&values, input, &t->options);
+	r = make_lines(t, input, lines, &n);
+	for (size_t i = 0; i < n && !r; i = next) {
+		for (next = i + 1; next < n && strcmp(lines[next].key, lines[i].key) == 0;)
+			next++;
+		r = put_key(out, lines + i, next - i, &values, input->total);
+	}
+	for (size_t i = 0; i < t->n_said; i++)
+		free(lines[i].value);
+	return r;
+}
+
+const struct view_class view_tags = {
+	.name = "tags",
+	.make = tags_make,
+	.add = tags_add,
+	.end = tags_end,
+	.destroy = tags_destroy,
+};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_ANALYSIS_VIEW_H
+#define PROFD_CLIENT_ANALYSIS_VIEW_H
+
+/*
+ * A view: what a report makes of stacks. It is fed with every stack of the profile, folds it into
+ * what it keeps, and writes when all were seen. What it keeps grows with functions, calls and
+ * labels, never with samples; therefore some views must see the stacks more than once: which
+ * functions are left out is known at the end only, and what is called by which of the others not
+ * before that.
+ *
+ *	report_view_new(&v, &view_tree, &options, &message);
+ *	do {
+ *		for each stack: report_view_add(v, &input, &stack);
+ *		report_view_end(v, &input, out, &again);
+ *	} while (again);
+ *	report_view_free(v);
+ *
+ * The stacks must be the same each time, in the same order, as indices of the same frames. Twice is
+ * what it mostly takes, three times the most.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/cleanup.h"
+
+struct frame;
+struct label_units;
+struct profile;
+struct profile_label;
+struct profile_message;
+struct stack;
+struct view;
+
+#define VIEW_NODECOUNT_DEFAULT (-1) /* graphs and trees 80, texts all */
+
+enum {
+	VIEW_E_OK,
+	VIEW_E_BAD_OPTION, /* the message says which */
+	VIEW_E_NO_MATCH,   /* nothing that options.pattern matches was seen: the message says so */
+};
+
+/* Borrowed, as all texts in it, for as long as the view lives. */
+struct view_options {
+	const char *pattern; /* peek, list ...: regular expression of names; NULL: none */
+	const char *unit;    /* as pprof's: "minimum", "auto", or a unit's name */
+	double divide_by;    /* all values, when printed; not 0 */
+	bool by_cum;
+	bool no_trim; /* whatever the next four say, all is shown */
+	int nodecount;
+	double nodefraction, edgefraction; /* of the total */
+	unsigned maxdegree; /* calls into, and out of, a box of a graph; 0: any number */
+	bool call_tree;     /* graphs: a function once for each way to it */
+	bool drop_negative;
+	bool compact_labels; /* no header */
+	bool intel_syntax;   /* disasm, weblist */
+	bool one_type;       /* flame: of the sample types, the user asked for this one */
+	/* Where sources are looked for, see client/code/source_file.h; NULL or "": not said. */
+	const char *source_path, *trim_path;
+	const char *const *filters; /* active ones, "focus=RE", as the header is to tell them */
+	size_t n_filters;
+};
+
+/* Kept up to date by the caller, who may change it between two calls. */
+struct view_input {
+	/* Tables, times and comments. Samples are not looked at. */
+	const struct profile *profile;
+	const struct frame *frames; /* what stacks' indices are of */
+	size_t n_frames;
+	unsigned type; /* which of a stack's values is told */
+	bool mean;     /* divided by the stack's first value */
+	int64_t total; /* what percentages are of; matters from the first report_view_end() on */
+	const int64_t *totals; /* the same per sample type, for a view of class->tells_all_types */
+	/* Of all labels of the profile, also those that filters leave out; known when the total is.
+	 */
+	const struct label_units *label_units;
+	const char *const *notes; /* lines for the header, such as from which files this is */
+	size_t n_notes;
+};
+
+struct view_class {
+	const char *name;
+	/* Frames are to tell addresses and objects, with inlined functions, whatever the user asked
+	 * for. */
+	bool wants_addresses;
+	bool tells_all_types; /* and not `type` alone, unless options.one_type */
+	int (*make)(struct view **ret, const struct view_options *options,
+		    struct profile_message *message);
+	int (*add)(struct view *view, const struct view_input *input, const struct stack *stack);
+	int (*end)(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		   struct profile_message *message);
+	void (*destroy)(struct view *view);
+};
+
+/* What each view's own struct begins with. */
+struct view {
+	const struct view_class *class;
+};
+
+extern const struct view_class view_text;
+extern const struct view_class view_tree;
+extern const struct view_class view_peek;
+extern const struct view_class view_traces;
+extern const struct view_class view_tags;
+extern const struct view_class view_comments;
+extern const struct view_class view_dot;
+extern const struct view_class view_callgrind;
+
+/* @options NULL: pprof's defaults. VIEW_E_* or negative errno. */
+int report_view_new(struct view **ret, const struct view_class *class,
+		    const struct view_options *options, struct profile_message *message);
+void report_view_free(struct view *view);
+DEFINE_CLEANUP(struct view *, report_view_free)
+
+/* Folds @stack, which is borrowed for the call. 0 or negative errno. */
+int report_view_add(struct view *view, const struct view_input *input, const struct stack *stack);
+/*
+ * All stacks were added. *ret_again: they must be added once more; else all has been written to
+ * @out, whose errors are the caller's to look for. VIEW_E_* or negative errno.
+ */
+int report_view_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		    struct profile_message *message);
+
+/* pprof's defaults. */
+void view_options_init(struct view_options *options);
+
+/* Whether @label only says that its sample is of the base that a profile is compared with. */
+bool view_is_base_label(const struct profile *p, const struct profile_label *label);
+
+/*
+ * --raw: the tables as they are, every sample with the numbers of its locations. Not a view of
+ * stacks: filters must have made @p. Numbers begin with 1. 0 or negative errno.
+ */
+int raw_write(const struct profile *p, FILE *out);
+
+#endif

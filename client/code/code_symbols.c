@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/code/code_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/room.h"
+
+struct work {
+	struct code_view *v;
+	const struct view_input *input;
+	struct code_symbols *to;
+	size_t n_allocated;
+	bool by_nodes;
+};
+
+void code_symbols_deinit(struct code_symbols *s)
+{
+	for (size_t i = 0; i < s->n_symbols; i++)
+		free(s->symbols[i].name);
+	free(s->symbols);
+	free(s->spots);
+	*s = (struct code_symbols){0};
+}
+
+static bool is_wanted(const struct code_view *v, const char *name)
+{
+	return regex_matches(v->regex, name);
+}
+
+/* By the name with its address and line, as pprof has it, or by itself. */
+static bool is_name_wanted(const struct code_view *v, const struct view_input *input, uint32_t node)
+{
+	const struct graph *g = v->graph;
+	const struct frame *info = &g->infos[g->nodes[node].info];
+
+	return is_wanted(v, graph_name(g, node)) ||
+	       (info->name && is_wanted(v, profile_string(input->profile, info->name)));
+}
+
+bool code_symbols_want(const struct code_view *v, const struct view_input *input, uint32_t node)
+{
+	const struct graph *g = v->graph;
+	const struct frame *info = &g->infos[g->nodes[node].info];
+
+	return is_name_wanted(v, input, node) ||
+	       (info->filename && is_wanted(v, profile_string(input->profile, info->filename))) ||
+	       (v->has_address && info->address == v->address);
+}
+
+static bool is_node_wanted(const struct work *w, uint32_t node)
+{
+	return w->by_nodes ? code_symbols_want(w->v, w->input, node)
+			   : is_name_wanted(w->v, w->input, node);
+}
+
+/* The mappings that a matching function lies in. */
+static int find_mappings(struct work *w, bool **ret)
+{
+	const struct graph *g = w->v->graph;
+	const struct profile *p = w->input->profile;
+	bool *wanted = calloc(p->n_mappings + 1, sizeof(*wanted));
+
+	if (!wanted)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < g->n_order; i++) {
+		const struct frame *info = &g->infos[g->nodes[g->order[i]].info];
+		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
+
+		if (mapping != PROFILE_NONE && is_node_wanted(w, g->order[i]))
+			wanted[mapping] = true;
+	}
+	for (size_t i = 0; w->v->has_address && i < p->n_mappings; i++)
+		wanted[i] |= w->v->address >= p->mappings[i].start &&
+			     w->v->address < p->mappings[i].limit;
+	*ret = wanted;
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct code_spot *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file->key < y->file->key ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct code_spot *x = a, *y = b;
+	int r = by_place(a, b);
+
+	return r ? r : x->lay < y->lay ? -1 : x->lay > y->lay;
+}
+
+/* Takes a node if its file is to be had. */
+static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
+{
+	const struct graph_node *node = &w->v->graph->nodes[id];
+	const struct profile *p = w->input->profile;
+	const struct frame *info = &w->v->graph->infos[node->info];
+	struct code_spot spot = {
+		.mapping = mapping,
+		.lay = info->address,
+		.flat = node->flat,
+		.flat_divisor = node->flat_divisor,
+		.cum = node->cum,
+		.cum_divisor = node->cum_divisor,
+		.is_wanted = is_node_wanted(w, id),
+	};
+	int r = objects_get(w->v->objects, mapping, &spot.file);
+
+	if (r)
+		return r;
+	if (spot.file &&
+	    object_vaddr(&spot.file->object, &p->mappings[mapping], info->address, &spot.address))
+		w->to->spots[w->to->n_spots++] = spot;
+	return 0;
+}
+
+static void add_flat(struct code_spot *to, const struct code_spot *from)
+{
+	to->flat = graph_add_clamped(to->flat, from->flat);
+	to->flat_divisor = graph_add_clamped(to->flat_divisor, from->flat_divisor);
+	to->is_wanted |= from->is_wanted;
+}
+
+/* What is inlined at an address are several nodes, which the same stacks go through. */
+static void add_inlined(struct code_spot *to, const struct code_spot *from)
+{
+	add_flat(to, from);
+	if (llabs(from->cum) <= llabs(to->cum))
+		return;
+	to->cum = from->cum;
+	to->cum_divisor = from->cum_divisor;
+}
+
+/* The same address of the file, which lay elsewhere in another process. */
+static void add_other(struct code_spot *to, const struct code_spot *from)
+{
+	add_flat(to, from);
+	to->cum = graph_add_clamped(to->cum, from->cum);
+	to->cum_divisor = graph_add_clamped(to->cum_divisor, from->cum_divisor);
+}
+
+/* One spot of those that are the same to @compare, which they are in the order of. */
+static void fold_spots(struct code_symbols *s, int (*compare)(const void *, const void *),
+		       void (*add)(struct code_spot *to, const struct code_spot *from))
+{
+	size_t kept = 0;
+
+	for (size_t i = 1; i < s->n_spots; i++) {
+		if (compare(&s->spots[kept], &s->spots[i]) == 0)
+			add(&s->spots[kept], &s->spots[i]);
+		else
+			s->spots[++kept] = s->spots[i];
+	}
+	s->n_spots = s->n_spots ? kept + 1 : 0;
+}
+
+static int collect(struct work *w)
+{
+	const struct graph *g = w->v->graph;
+	cleanup(freep) bool *wanted = NULL;
+	int r = find_mappings(w, &wanted);
+
+	if (!r) {
+		w->to->spots = calloc(g->n_order + 1, sizeof(*w->to->spots));
+		r = w->to->spots ? 0 : error_origin(-ENOMEM);
+	}
+	for (size_t i = 0; !r && i < g->n_order; i++) {
+		const struct graph_node *node = &g->nodes[g->order[i]];
+		const struct frame *info = &g->infos[node->info];
+		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
+
+		if (mapping != PROFILE_NONE && wanted[mapping])
+			r = add_spot(w, mapping, g->order[i]);
+	}
+	if (!r && w->to->n_spots)
+		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots), by_memory);
+	fold_spots(w->to, by_memory, add_inlined);
+	fold_spots(w->to, by_place, add_other);
+	return r;
+}
+
+static int add_symbol(struct work *w, const struct code_symbol *symbol)
+{
+	struct code_symbol *last = w->to->n_symbols ? &w->to->symbols[w->to->n_symbols - 1] : NULL;
+
+	/* The rest of one that the last question did not hold as a whole. */
+	if (last && last->file == symbol->file && last->start == symbol->start) {
+		last->n += symbol->n;
+		return 0;
+	}
+	if (room_make(&w->to->symbols, &w->n_allocated, w->to->n_symbols + 1,
+		      sizeof(*w->to->symbols)))
+		return -ENOMEM;
+	w->to->symbols[w->to->n_symbols] = *symbol;
+	w->to->symbols[w->to->n_symbols].name = strdup(symbol->name);
+	return w->to->symbols[w->to->n_symbols++].name ? 0 : error_origin(-ENOMEM);
+}
+
+/* The spots from @first on that lie in one function, which the worker's @l is about. */
+static int take_symbol(struct work *w, size_t first, size_t n, const struct worker_location *l,
+		       const struct answer_names *answer)
+{
+	const struct worker_frame *frame = &answer->frames[l->first_frame + l->n_frames - 1];
+	const struct code_spot *spot = &w->to->spots[first];
+	const struct profile_mapping *m = &w->input->profile->mappings[spot->mapping];
+	struct code_symbol symbol = {
+		.file = spot->file,
+		.name = (char *)answer->text + frame->name,
+		.start = l->start,
+		.size = l->size,
+		.first = first,
+		.n = n,
+	};
+	uint64_t address;
+	bool wanted;
+
+	symbol.is_named = is_wanted(w->v, symbol.name) ||
+			  is_wanted(w->v, answer->text + frame->system_name);
+	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
+		symbol.is_named |= address >= l->start && address - l->start < l->size;
+	wanted = symbol.is_named;
+	for (size_t i = first; w->by_nodes && i < first + n; i++)
+		wanted |= w->to->spots[i].is_wanted;
+	return wanted ? add_symbol(w, &symbol) : 0;
+}
+
+/* @n spots of one file, not more than a question holds. */
+static int find_some(struct work *w, size_t first, size_t n)
+{
+	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
+	struct answer_names answer = {0};
+	int r;
+
+	if (!addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = w->to->spots[first + i].address;
+	r = objects_names(w->to->spots[first].file, false, addresses, n, &answer);
+	for (size_t i = 0, end; !r && i < n; i = end) {
+		const struct worker_location *l = &answer.locations[i];
+
+		for (end = i + 1; end < n && addresses[end] - l->start < l->size;)
+			end++;
+		if (l->n_frames)
+			r = take_symbol(w, first + i, end - i, l, &answer);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int find_symbols(struct work *w)
+{
+	int r = 0;
+
+	for (size_t i = 0, end; !r && i < w->to->n_spots; i = end) {
+		for (end = i + 1; end < w->to->n_spots &&
+				  w->to->spots[end].file == w->to->spots[i].file &&
+				  end - i < WORKER_ADDRESSES_MAX;)
+			end++;
+		r = find_some(w, i, end - i);
+	}
+	return r;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct code_symbol *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	return r ? r : x->start < y->start ? -1 : x->start > y->start;
+}
+
+int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struct view_input *input,
+		      bool by_nodes)
+{
+	struct work w = {.v = v, .input = input, .to = ret, .by_nodes = by_nodes};
+	int r;
+
+	*ret = (struct code_symbols){0};
+	r = collect(&w);
+	if (!r)
+		r = find_symbols(&w);
+	if (ret->n_symbols)
+		qsort(ret->symbols, ret->n_symbols, sizeof(*ret->symbols), by_name);
+	return r;
+}
+
+int code_symbols_list(const struct code_symbol *symbol, const struct code_view *v,
+		      struct code_list *ret)
+{
+	const struct worker_range range = {symbol->start, symbol->start + symbol->size};
+	struct objects_code code = {
+		.file = symbol->file,
+		.flags = WORKER_WANT_LINES | (v->options.intel_syntax ? WORKER_INTEL : 0),
+	};
+	int r = code_list_add(ret, &range, objects_code_ask, &code);
+
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_CODE_CODE_VIEW_H
+#define PROFD_CLIENT_CODE_CODE_VIEW_H
+
+/*
+ * What views that show code have in common: functions chosen by a regular expression, in a graph
+ * whose nodes are their lines or addresses.
+ */
+#include <stdio.h>
+
+#include "client/analysis/graph.h"
+#include "client/analysis/regex.h"
+#include "client/analysis/values.h"
+#include "client/analysis/view.h"
+#include "client/code/objects.h"
+#include "client/code/source_file.h"
+
+struct code_view {
+	struct view view;
+	struct view_options options;
+	struct graph *graph;
+	struct regex *regex;
+	bool has_address; /* the expression is an address: the function there is meant, too */
+	uint64_t address;
+	struct objects *objects; /* once it is opened */
+};
+
+/* What struct view_class wants. */
+int code_view_make(struct view **ret, const struct view_class *class,
+		   const struct view_options *options, struct profile_message *message);
+int code_view_add(struct view *view, const struct view_input *input, const struct stack *stack);
+void code_view_destroy(struct view *view);
+
+/* Gets ready for reading files. 0 or negative errno. */
+int code_view_open(struct code_view *v, const struct view_input *input);
+/* Afterwards: where sources are looked for. 0 or negative errno. */
+int code_view_sources(struct code_view *v, struct source_files **ret);
+/* Says that nothing matches; returns VIEW_E_NO_MATCH. */
+int code_view_no_match(const struct code_view *v, struct profile_message *message);
+
+/* Says which of the files that were asked for could not be read. */
+void code_view_missing(const struct code_view *v, FILE *out);
+
+/* "." for nothing. */
+const char *code_view_value(const struct values *values, char *buffer, int64_t value);
+/* The lines above all, and of a function. */
+void code_view_total(FILE *out, const struct view_input *input, const struct values *values);
+void code_view_sums(FILE *out, const struct view_input *input, const struct values *values,
+		    int64_t flat, int64_t cum);
+/* A line of a stranger's: control characters but tabs become "?". NULL is empty. */
+void code_view_source(FILE *out, const char *text);
+
+#endif

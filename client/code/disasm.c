@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --disasm: the instructions of functions whose names match, each with what it weighs, as pprof has
+ * them. A function is one of the program's symbols, with all that is inlined in it; addresses are
+ * those of the program's file.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "client/analysis/node_name.h"
+#include "client/code/code_symbols.h"
+#include "client/code/code_views.h"
+
+#define TEXT_AT     34 /* where instructions begin */
+#define TEXT_COLUMN 40 /* and where, from there, lines do */
+
+/* What is needed while writing. */
+struct writer {
+	FILE *out;
+	const struct code_view *view;
+	const struct view_input *input;
+	struct values values;
+	struct code_symbols symbols;
+};
+
+static void writer_deinit(struct writer *w)
+{
+	code_symbols_deinit(&w->symbols);
+}
+
+/* Whether the line is another one than that of the row before. */
+static bool has_new_place(const struct code_list *list, size_t i)
+{
+	const struct code_row *row = &list->rows[i], *last = row - 1;
+
+	return !i || last->line != row->line ||
+	       strcmp(node_name_base(code_list_text(list, last->file)),
+		      node_name_base(code_list_text(list, row->file))) != 0;
+}
+
+/* ";function file:line" */
+static void print_place(FILE *out, int column, const struct code_symbol *symbol,
+			const struct code_list *list, const struct code_row *row)
+{
+	fprintf(out, "%*s;", column, "");
+	code_view_source(out, symbol->name);
+	fputc(' ', out);
+	code_view_source(out, node_name_base(code_list_text(list, row->file)));
+	if (row->line)
+		fprintf(out, ":%" PRIu32, row->line);
+}
+
+static void print_row(const struct writer *w, const struct code_symbol *symbol,
+		      const struct code_list *list, size_t i, const struct code_spot *sum)
+{
+	const struct code_row *row = &list->rows[i];
+	const char *text = code_list_text(list, row->text);
+	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
+	bool is_new = has_new_place(list, i), is_short = strlen(text) < TEXT_COLUMN;
+
+	if (is_new && !is_short) {
+		print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, list, row);
+		fputc('\n', w->out);
+	}
+	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
+		code_view_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
+		code_view_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)),
+		row->address);
+	code_view_source(w->out, text);
+	if (is_new && is_short)
+		print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
+	fputc('\n', w->out);
+}
+
+static void print_rows(const struct writer *w, const struct code_symbol *symbol,
+		       const struct code_list *list)
+{
+	const struct code_spot *spot = &w->symbols.spots[symbol->first], *end = spot + symbol->n;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct code_row *row = &list->rows[i];
+		struct code_spot sum = {0};
+
+		for (; spot < end && spot->address < row->address + row->size; spot++) {
+			sum.flat = graph_add_clamped(sum.flat, spot->flat);
+			sum.flat_divisor = graph_add_clamped(sum.flat_divisor, spot->flat_divisor);
+			sum.cum = graph_add_clamped(sum.cum, spot->cum);
+			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
+		}
+		print_row(w, symbol, list, i, &sum);
+	}
+}
+
+static int print_symbol(const struct writer *w, const struct code_symbol *symbol)
+{
+	cleanup(code_list_deinit) struct code_list list = {0};
+	int64_t flat = 0, cum = 0;
+	int r = code_symbols_list(symbol, w->view, &list);
+
+	if (r)
+		return r;
+	for (size_t i = symbol->first; i < symbol->first + symbol->n; i++) {
+		flat = graph_add_clamped(flat, w->symbols.spots[i].flat);
+		cum = graph_add_clamped(cum, w->symbols.spots[i].cum);
+	}
+	fputs("ROUTINE ======================== ", w->out);
+	code_view_source(w->out, symbol->name);
+	fputc('\n', w->out);
+	code_view_sums(w->out, w->input, &w->values, flat, cum);
+	if (!list.n)
+		fputs(" Error: its instructions cannot be read\n", w->out);
+	print_rows(w, symbol, &list);
+	return 0;
+}
+
+static int disasm_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		      struct profile_message *message)
+{
+	struct code_view *v = (struct code_view *)view;
+	cleanup(writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
+	int r = graph_end(v->graph, input, ret_again);
+
+	if (r || *ret_again)
+		return r;
+	r = code_view_open(v, input);
+	if (!r)
+		r = code_symbols_init(&w.symbols, v, input, false);
+	if (r)
+		return r;
+	if (!w.symbols.n_symbols)
+		return code_view_no_match(v, message);
+	values_init(&w.values, input, &v->options);
+	code_view_total(out, input, &w.values);
+	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
+		r = print_symbol(&w, &w.symbols.symbols[i]);
+	code_view_missing(v, out);
+	return r;
+}
+
+static int disasm_make(struct view **ret, const struct view_options *options,
+		       struct profile_message *message)
+{
+	return code_view_make(ret, &view_disasm, options, message);
+}
+
+const struct view_class view_disasm = {
+	.name = "disasm",
+	.wants_addresses = true,
+	.make = disasm_make,
+	.add = code_view_add,
+	.end = disasm_end,
+	.destroy = code_view_destroy,
+};

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --list: the source lines of functions whose names match, each with what it weighs, as pprof has
+ * them: from the function's first line, or some lines before the first one with samples, to some
+ * behind the last.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/values.h"
+#include "client/code/code_view.h"
+#include "client/code/code_views.h"
+#include "client/code/source_file.h"
+#include "common/error.h"
+#include "common/profile/message.h"
+#include "common/profile/profile.h"
+
+#define MARGIN 5 /* lines before and behind those with samples */
+
+/* A line of a function. */
+struct spot {
+	const char *name, *file;
+	int64_t line, start_line, flat, cum;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct spot *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	if (!r)
+		r = strcmp(x->file, y->file);
+	return r ? r : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int collect(const struct code_view *v, const struct view_input *input, struct spot **ret,
+		   size_t *ret_n)
+{
+	const struct graph *g = v->graph;
+	struct spot *spots = calloc(g->n_order + 1, sizeof(*spots));
+	size_t n = 0;
+
+	if (!spots)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < g->n_order; i++) {
+		const struct graph_node *node = &g->nodes[g->order[i]];
+		const struct frame *info = &g->infos[node->info];
+		const char *name = profile_string(input->profile, info->name);
+
+		if (!regex_matches(v->regex, name))
+			continue;
+		spots[n++] = (struct spot){
+			.name = name,
+			.file = profile_string(input->profile, info->filename),
+			.line = info->line,
+			.start_line = info->start_line,
+			/* With means, too, pprof tells sums here. */
+			.flat = node->flat,
+			.cum = node->cum,
+		};
+	}
+	if (n)
+		qsort(spots, n, sizeof(*spots), by_place);
+	*ret = spots;
+	*ret_n = n;
+	return 0;
+}
+
+/* What a range of spots weighs. */
+static struct spot sum_of(const struct spot *spots, size_t n)
+{
+	struct spot sum = {.name = spots->name, .file = spots->file};
+
+	for (size_t i = 0; i < n; i++) {
+		sum.flat = graph_add_clamped(sum.flat, spots[i].flat);
+		sum.cum = graph_add_clamped(sum.cum, spots[i].cum);
+	}
+	return sum;
+}
+
+/* The lines to show of @n spots, ordered by their lines. */
+static void find_range(const struct spot *spots, size_t n, int64_t *ret_start, int64_t *ret_end)
+{
+	*ret_start = INT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		int64_t line = spots[i].line > MARGIN ? spots[i].line - MARGIN : 1;
+		int64_t start = spots[i].start_line ? spots[i].start_line : line;
+
+		*ret_start = start < *ret_start ? start : *ret_start;
+	}
+	*ret_start = *ret_start < 1 ? 1 : *ret_start;
+	*ret_end = spots[n - 1].line > INT64_MAX - MARGIN ? INT64_MAX : spots[n - 1].line + MARGIN;
+}
+
+static void print_lines(FILE *out, const struct values *values, const struct source_file *file,
+			const struct spot *spots, size_t n)
+{
+	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
+	int64_t line, end;
+	size_t at = 0;
+
+	find_range(spots, n, &line, &end);
+	for (; line <= end && line <= (int64_t)file->n_lines; line++) {
+		size_t first;
+		struct spot sum;
+
+		while (at < n && spots[at].line < line)
+			at++;
+		for (first = at; at < n && spots[at].line == line;)
+			at++;
+		sum = at > first ? sum_of(&spots[first], at - first) : (struct spot){0};
+		fprintf(out, "%10s %10s %6" PRId64 ":", code_view_value(values, flat, sum.flat),
+			code_view_value(values, cum, sum.cum), line);
+		code_view_source(out, source_file_line(file, (uint64_t)line));
+		fputc('\n', out);
+	}
+}
+
+/* A function in one file. */
+static int print_routine(FILE *out, const struct view_input *input, const struct values *values,
+			 struct source_files *sources, const struct spot *spots, size_t n)
+{
+	struct spot sum = sum_of(spots, n);
+	const struct source_file *file;
+	int r;
+
+	if (!*sum.file) {
+		fputs("No source information for ", out);
+		code_view_source(out, sum.name);
+		fputc('\n', out);
+		return 0;
+	}
+	fputs("ROUTINE ======================== ", out);
+	code_view_source(out, sum.name);
+	fputs(" in ", out);
+	code_view_source(out, sum.file);
+	fputc('\n', out);
+	code_view_sums(out, input, values, sum.flat, sum.cum);
+	r = source_files_get(sources, sum.file, &file);
+	if (r)
+		return r;
+	if (file->why)
+		fprintf(out, " Error: source file: %s\n", file->why);
+	else
+		print_lines(out, values, file, spots, n);
+	return 0;
+}
+
+static int list_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
+		    struct profile_message *message)
+{
+	struct code_view *v = (struct code_view *)view;
+	cleanup(source_files_freep) struct source_files *sources = NULL;
+	cleanup(freep) struct spot *spots = NULL;
+	struct values values;
+	size_t n = 0;
+	int r = graph_end(v->graph, input, ret_again);
+
+	if (r || *ret_again)
+		return r;
+	r = collect(v, input, &spots, &n);
+	if (!r && !n)
+		return code_view_no_match(v, message);
+	if (!r)
+		r = code_view_open(v, input);
+	if (!r)
+		r = code_view_sources(v, &sources);
+	if (r)
+		return r;
+	values_init(&values, input, &v->options);
+	code_view_total(out, input, &values);
+	for (size_t i = 0, end; !r && i < n; i = end) {
+		for (end = i + 1; end < n && !strcmp(spots[end].name, spots[i].name) &&
+				  !strcmp(spots[end].file, spots[i].file);)
+			end++;
+		/* pprof tells that there is no source only where there is none at all. */
+		if (*spots[i].file || end == n || strcmp(spots[end].name, spots[i].name) != 0)
+			r = print_routine(out, input, &values, sources, spots + i, end - i);
+	}
+	return r;
+}
+
+static int list_make(struct view **ret, const struct view_options *options,
+		     struct profile_message *message)
+{
+	return code_view_make(ret, &view_list, options, message);
+}
+
+const struct view_class view_list = {
+	.name = "list",
+	.make = list_make,
+	.add = code_view_add,
+	.end = list_end,
+	.destroy = code_view_destroy,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/code/objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+/* A mapping. Sorted by path and start, and of the same ones the first of the profile last. */
+struct place {
+	uint32_t path, mapping;
+	uint64_t start, limit;
+	uint64_t reach; /* the largest limit of those of its path that begin before it, and its own
+			 */
+};
+
+struct objects {
+	const struct profile *p;
+	int root_fd;
+	struct files *files;
+	struct asker *asker;
+	struct notes notes;
+	struct place *places;
+	size_t n_places;
+	struct objects_file *all;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->path != y->path)
+		return x->path < y->path ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->mapping > y->mapping ? -1 : x->mapping < y->mapping;
+}
+
+static int make_places(struct objects *o)
+{
+	const struct profile *p = o->p;
+
+	o->places = calloc(p->n_mappings + 1, sizeof(*o->places));
+	if (!o->places)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[i];
+
+		o->places[i] = (struct place){m->path, i, m->start, m->limit, m->limit};
+	}
+	o->n_places = p->n_mappings;
+	if (o->n_places)
+		qsort(o->places, o->n_places, sizeof(*o->places), by_place);
+	for (size_t i = 1; i < o->n_places; i++) {
+		const struct place *last = &o->places[i - 1];
+
+		if (last->path == o->places[i].path && last->reach > o->places[i].reach)
+			o->places[i].reach = last->reach;
+	}
+	return 0;
+}
+
+int objects_new(struct objects **ret, const struct profile *p)
+{
+	cleanup(objects_freep) struct objects *o = calloc(1, sizeof(*o));
+	int r;
+
+	if (!o)
+		return error_origin(-ENOMEM);
+	o->p = p;
+	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = make_places(o);
+	if (!r)
+		r = files_new(&o->files, o->root_fd);
+	if (!r)
+		r = asker_new(&o->asker, NULL, 0);
+	if (r)
+		return r;
+	*ret = steal_ptr(&o);
+	return 0;
+}
+
+void objects_free(struct objects *o)
+{
+	struct objects_file *f, *next;
+
+	if (!o)
+		return;
+	HASH_ITER (hh, o->all, f, next) {
+		HASH_DEL(o->all, f);
+		object_deinit(&f->object);
+		free(f);
+	}
+	free(o->places);
+	asker_free(o->asker);
+	files_free(o->files);
+	notes_deinit(&o->notes);
+	closep(&o->root_fd);
+	free(o);
+}
+
+const struct files *objects_files(const struct objects *o)
+{
+	return o->files;
+}
+
+/* Why there is nothing to open. */
+static void note_no_file(struct objects *o, const char *path)
+{
+	if (strncmp(path, "[kernel", 7) == 0)
+		notes_add(&o->notes,
+			  "%s: the kernel's code as it runs is in no file: its functions can be "
+			  "shown, not its instructions",
+			  path);
+	else
+		notes_add(&o->notes, "%s: is no file with instructions that could be shown",
+			  *path ? path : "code without a name");
+}
+
+static int open_file(struct objects *o, const struct objects_file_id *id, struct objects_file **ret)
+{
+	struct objects_file *f = calloc(1, sizeof(*f));
+	const char *path = profile_string(o->p, id->path);
+	int r;
+
+	if (!f)
+		return error_origin(-ENOMEM);
+	f->id = *id;
+	HASH_ADD(hh, o->all, id, sizeof(f->id), f);
+	f->key = HASH_COUNT(o->all);
+	f->object = (struct object){.fd = -1, .debug = {.debug = -1, .alternate = -1}};
+	f->source = (struct object_source){
+		.files = o->files, .asker = o->asker, .notes = &o->notes, .want_lines = true};
+	*ret = f;
+	if (path[0] != '/' || path[1] == '/') {
+		note_no_file(o, path);
+		return 0;
+	}
+	r = object_init(&f->object, &f->source, path, profile_string(o->p, id->build_id));
+	if (r == OBJECT_E_NO_WORKER)
+		notes_add(&o->notes, "profd-image-worker, which reads programs, does not run: %s",
+			  asker_why(o->asker));
+	f->is_usable = r == OBJECT_E_OK;
+	return r < 0 ? r : 0;
+}
+
+int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret)
+{
+	const struct profile_mapping *m = &o->p->mappings[mapping];
+	const struct objects_file_id id = {m->path, m->build_id};
+	struct objects_file *f;
+	int r = 0;
+
+	HASH_FIND(hh, o->all, &id, sizeof(id), f);
+	if (!f)
+		r = open_file(o, &id, &f);
+	if (!r)
+		*ret = f->is_usable ? f : NULL;
+	return r;
+}
+
+const struct notes *objects_notes(const struct objects *o)
+{
+	return &o->notes;
+}
+
+/* How many places there are up to those of @path that begin at @address. */
+static size_t count_before(const struct objects *o, uint32_t path, uint64_t address)
+{
+	size_t low = 0, high = o->n_places;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct place *place = &o->places[middle];
+
+		if (place->path < path || (place->path == path && place->start <= address))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address)
+{
+	for (size_t i = count_before(o, path, address); i-- > 0;) {
+		const struct place *place = &o->places[i];
+
+		if (place->path != path || place->reach <= address)
+			break;
+		if (place->limit > address)
+			return place->mapping;
+	}
+	return PROFILE_NONE;
+}
+
+int objects_names(struct objects_file *f, bool want_lines, const uint64_t *addresses, size_t n,
+		  struct answer_names *ret)
+{
+	int r;
+
+	f->source.want_lines = want_lines;
+	r = object_ask(&f->object, f->key, addresses, n, ret);
+	f->source.want_lines = true;
+	return r;
+}
+
+int objects_code_ask(void *context, const struct worker_range *range, struct answer_code *ret)
+{
+	const struct objects_code *code = context;
+
+	return object_code(&code->file->object, code->file->key, range, code->flags, ret);
+}

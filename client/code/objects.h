@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_CODE_OBJECTS_H
+#define PROFD_CLIENT_CODE_OBJECTS_H
+
+/*
+ * The programs and libraries of a profile on this host, for views that show code: each opened once,
+ * by the image worker, if it is the one that was mapped.
+ */
+#include <stdint.h>
+#include <uthash.h>
+
+#include "client/symbolize/files.h"
+#include "client/symbolize/object.h"
+#include "common/profile/profile.h"
+
+struct objects;
+
+/* Those of @p, which is borrowed and keeps its mappings. Opens nothing yet. 0 or negative errno. */
+int objects_new(struct objects **ret, const struct profile *p);
+void objects_free(struct objects *o);
+DEFINE_CLEANUP(struct objects *, objects_free)
+/* For whoever opens other files. */
+const struct files *objects_files(const struct objects *o);
+
+/* One file. */
+struct objects_file {
+	UT_hash_handle hh;
+	struct objects_file_id {
+		uint32_t path, build_id; /* strings of the profile */
+	} id;
+	bool is_usable;
+	uint64_t key;
+	struct object object;
+	struct object_source source;
+};
+
+/*
+ * The file of @mapping. *ret NULL: not to be had; objects_notes() say why. Blocks on the disk and
+ * the worker. Returns 0 or negative errno.
+ */
+int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret);
+/* Of files that were not to be had, why. */
+const struct notes *objects_notes(const struct objects *o);
+/*
+ * The mapping of the path @path (a string of the profile) around @address, or PROFILE_NONE; of
+ * several, as different processes have them, the one that begins last.
+ */
+uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address);
+/*
+ * Names of @addresses (link-time, ascending, @n, at most WORKER_ADDRESSES_MAX), with lines and
+ * inlined functions or without. *ret is borrowed until the next question of any file, without
+ * locations where there is nothing to be had. Returns OBJECT_E_* or negative errno.
+ */
+int objects_names(struct objects_file *f, bool want_lines, const uint64_t *addresses, size_t n,
+		  struct answer_names *ret);
+/* As a code_list_ask: @context is the struct objects_code. */
+struct objects_code {
+	struct objects_file *file;
+	uint32_t flags; /* of WORKER_INSTRUCTIONS */
+};
+int objects_code_ask(void *context, const struct worker_range *range, struct answer_code *ret);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/code/weblist_page.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/header.h"
+#include "client/analysis/values.h"
+#include "client/analysis/view.h"
+#include "client/code/code_view.h"
+#include "common/error.h"
+#include "common/utf8.h"
+
+#define MARGIN 5 /* lines around those that have instructions */
+#define TAB    8
+
+static const char page_head[] =
+	"<!DOCTYPE html>\n"
+	"<html lang=\"en\">\n"
+	"<head>\n"
+	"<meta charset=\"UTF-8\">\n"
+	"<title>profctl report --weblist</title>\n"
+	"<style>\n"
+	"body { font-family: sans-serif; margin: 1em; background: #fff; color: #111; }\n"
+	"h2 { font-size: 1.1em; margin: 1.5em 0 0; }\n"
+	".file, .legend { color: #555; font-size: .9em; }\n"
+	"pre { margin: .3em 0; overflow-x: auto; line-height: 1.25; }\n"
+	".l { display: block; white-space: pre; }\n"
+	".n { color: #777; }\n"
+	".c { cursor: pointer; }\n"
+	".c:hover, .c:focus { background: #eef; outline: none; }\n"
+	".h { background: #fff2dc; }\n"
+	".a { display: none; color: #146; background: #f6f8fa; }\n"
+	".o + .a { display: block; }\n"
+	".i { color: #777; }\n"
+	"@media (prefers-color-scheme: dark) {\n"
+	"body { background: #181a1b; color: #ddd; } .h { background: #43351c; }\n"
+	".c:hover, .c:focus { background: #2a2f3a; } .a { color: #9cf; background: #202427; }\n"
+	".file, .legend, .n, .i { color: #999; } }\n"
+	"</style>\n"
+	"</head>\n"
+	"<body>\n";
+
+static const char page_end[] =
+	"<script>\n"
+	"\"use strict\";\n"
+	"function toggle(e) {\n"
+	"  const line = e.target.closest(\".c\");\n"
+	"  if (!line || (e.type === \"keydown\" && e.key !== \"Enter\" && e.key !== \" \")) "
+	"return;\n"
+	"  line.setAttribute(\"aria-expanded\", line.classList.toggle(\"o\"));\n"
+	"  e.preventDefault();\n"
+	"}\n"
+	"document.addEventListener(\"click\", toggle);\n"
+	"document.addEventListener(\"keydown\", toggle);\n"
+	"</script>\n"
+	"</body>\n"
+	"</html>\n";
+
+void weblist_page_deinit(struct weblist_page *page)
+{
+	for (size_t i = 0; i < page->n; i++) {
+		free(page->places[i].function);
+		free(page->places[i].file);
+		free(page->places[i].text);
+		free(page->places[i].chain);
+	}
+	free(page->places);
+	*page = (struct weblist_page){0};
+}
+
+/* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
+static void put_text(FILE *out, const char *text)
+{
+	size_t column = 0;
+	bool is_harmless;
+
+	for (size_t n; text && *text; text += n, column++) {
+		n = utf8_next(text, &is_harmless);
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '\n':
+			fputc('\n', out);
+			break;
+		case '\t':
+			fprintf(out, "%*s", (int)(TAB - column % TAB), "");
+			column += TAB - 1 - column % TAB;
+			break;
+		default:
+			fwrite(is_harmless ? text : "?", 1, is_harmless ? n : 1, out);
+		}
+	}
+}
+
+/* A value, at the right of ten columns and a blank. */
+static void put_number(FILE *out, const char *text)
+{
+	size_t n = utf8_length(text);
+
+	fprintf(out, " %*s", n < 10 ? (int)(10 - n) : 0, "");
+	put_text(out, text);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct weblist_place *x = a, *y = b;
+	int r = strcmp(x->function, y->function);
+
+	if (!r)
+		r = strcmp(x->file, y->file);
+	if (r)
+		return r;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* What some places weigh. */
+struct sums {
+	int64_t flat, cum;
+};
+
+static struct sums sum_of(const struct weblist_place *places, size_t n)
+{
+	struct sums sums = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		sums.flat = graph_add_clamped(sums.flat, places[i].flat);
+		sums.cum = graph_add_clamped(sums.cum, places[i].cum);
+	}
+	return sums;
+}
+
+static bool has_text(const struct weblist_place *places, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (places[i].text)
+			return true;
+	return false;
+}
+
+static void put_instructions(const struct weblist_page *page, const struct weblist_place *places,
+			     size_t n, FILE *out)
+{
+	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
+
+	fputs("<span class=\"a\">", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct weblist_place *p = &places[i];
+
+		if (!p->text)
+			continue;
+		/* A gap between this and the one before it. */
+		if (i && (places[i - 1].address + places[i - 1].size != p->address ||
+			  places[i - 1].key != p->key))
+			fprintf(out, "%39s&#8942;\n", "");
+		fputs("       ", out);
+		put_number(out, code_view_value(page->values, flat, p->flat));
+		put_number(out, code_view_value(page->values, cum, p->cum));
+		fprintf(out, " %10" PRIx64 ": ", p->address);
+		put_text(out, p->text);
+		if (p->chain) {
+			fputs("  <span class=\"i\">", out);
+			put_text(out, p->chain);
+			fputs("</span>", out);
+		}
+		fputc('\n', out);
+	}
+	fputs("</span>", out);
+}
+
+static void put_line(const struct weblist_page *page, int64_t line, const char *source,
+		     const struct weblist_place *places, size_t n, FILE *out)
+{
+	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
+	struct sums sums = sum_of(places, n);
+	bool live = has_text(places, n);
+
+	fprintf(out, "<span class=\"l%s%s\"%s>", live ? " c" : "",
+		sums.flat || sums.cum ? " h" : "",
+		live ? " tabindex=\"0\" role=\"button\" aria-expanded=\"false\"" : "");
+	fprintf(out, "<span class=\"n\">%7" PRId64 "</span>", line);
+	put_number(out, code_view_value(page->values, flat, sums.flat));
+	put_number(out, code_view_value(page->values, cum, sums.cum));
+	fputs("  ", out);
+	if (line)
+		put_text(out, source ? source : "???");
+	else
+		fputs("<i>no line is known</i>", out);
+	fputs("</span>", out);
+	if (live)
+		put_instructions(page, places, n, out);
+}
+
+/* Lines from @line to before @end, which have no instructions, as far as the file has them. */
+static void put_gap(const struct weblist_page *page, const struct source_file *file, int64_t line,
+		    int64_t end, FILE *out)
+{
+	for (; line < end; line++) {
+		const char *source = source_file_line(file, (uint64_t)line);
+
+		if (source)
+			put_line(page, line, source, NULL, 0, out);
+	}
+}
+
+/* A function in one file. */
+static int put_function(const struct weblist_page *page, const struct weblist_place *places,
+			size_t n, FILE *out)
+{
+	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	struct sums sums = sum_of(places, n);
+	const struct source_file *file;
+	int64_t next = 1; /* line that was not shown yet */
+	int r = source_files_get(page->sources, places->file, &file);
+
+	if (r)
+		return r;
+	fputs("<h2>", out);
+	put_text(out, places->function);
+	fputs("</h2><div class=\"file\">", out);
+	put_text(out, *places->file ? places->file : "no source file is known");
+	if (*places->file && file->why)
+		fprintf(out, " (%s)", file->why);
+	fputs("</div>\n<pre>Total:", out);
+	put_number(out, values_print(page->values, flat, sums.flat));
+	put_number(out, values_print(page->values, cum, sums.cum));
+	fprintf(out, " (flat, cum) %s\n",
+		measure_print_percentage(share, sizeof(share), sums.cum, page->input->total));
+	for (size_t i = 0, end; i < n; i = end) {
+		int64_t line = places[i].line;
+
+		for (end = i + 1; end < n && places[end].line == line;)
+			end++;
+		if (line > 0) {
+			if (line - next > 2 * MARGIN) {
+				put_gap(page, file, next, next > 1 ? next + MARGIN : next, out);
+				fprintf(out, "%6s&#8942;\n", "");
+				next = line - MARGIN;
+			}
+			put_gap(page, file, next, line, out);
+			next = line < INT64_MAX - MARGIN ? line + 1 : INT64_MAX - MARGIN;
+		}
+		put_line(page, line, source_file_line(file, (uint64_t)line), places + i, end - i,
+			 out);
+	}
+	put_gap(page, file, next, next + MARGIN, out);
+	fputs("</pre>\n", out);
+	return 0;
+}
+
+/* The header that stands above every report. */
+static int put_legend(const struct weblist_page *page, FILE *out)
+{
+	char total[MEASURE_TEXT_MAX], *text = NULL;
+	size_t length;
+	FILE *memory = open_memstream(&text, &length);
+	int r;
+
+	if (!memory)
+		return error_origin(-ENOMEM);
+	r = header_of_profile(memory, page->input, page->values);
+	if (fclose(memory) || r) {
+		free(text);
+		return r ? r : error_origin(-ENOMEM);
+	}
+	fputs("<pre class=\"legend\">", out);
+	put_text(out, text);
+	fputs("Total: ", out);
+	put_text(out, values_print(page->values, total, page->input->total));
+	fputc('\n', out);
+	for (size_t i = 0; i < page->options->n_filters; i++) {
+		put_text(out, page->options->filters[i]);
+		fputc('\n', out);
+	}
+	fputs("Click on a line, or press Enter, for its instructions.\n", out);
+	if (page->is_cut)
+		fputs("There is more than a page can hold: some is left out.\n", out);
+	fputs("</pre>\n", out);
+	free(text);
+	return 0;
+}
+
+int weblist_page_write(struct weblist_page *page, FILE *out)
+{
+	bool any = false;
+	int r = 0;
+
+	if (page->n)
+		qsort(page->places, page->n, sizeof(*page->places), by_place);
+	for (size_t i = 0; i < page->n && !any; i++)
+		any = page->places[i].flat || page->places[i].cum;
+	if (!any)
+		return WEBLIST_PAGE_E_NOTHING;
+	fputs(page_head, out);
+	r = put_legend(page, out);
+	for (size_t i = 0, end; !r && i < page->n; i = end) {
+		const struct weblist_place *first = &page->places[i];
+		struct sums sums;
+
+		for (end = i + 1; end < page->n &&
+				  !strcmp(page->places[end].function, first->function) &&
+				  !strcmp(page->places[end].file, first->file);)
+			end++;
+		sums = sum_of(first, end - i);
+		if (sums.flat || sums.cum)
+			r = put_function(page, first, end - i, out);
+	}
+	fputs(page_end, out);
+	return r;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/formats/collapsed_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/formats/frame_list.h"
+#include "client/formats/text_lines.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/profile/message.h"
+#include "common/profile/profile.h"
+
+#define REFUSE(message, ...) profile_refuse(message, COLLAPSED_E_MALFORMED, __VA_ARGS__)
+
+/* The count behind the last blank; what is before it in *ret. */
+static bool split(const struct text_line *line, struct text_span *ret, int64_t *ret_count)
+{
+	struct text_span rest = text_trim(line->text);
+	const char *at = rest.end;
+
+	while (at > rest.at && !text_is_blank(at[-1]))
+		at--;
+	if (at == rest.at || !text_number((struct text_span){at, rest.end}, ret_count))
+		return false;
+	*ret = text_trim((struct text_span){rest.at, at});
+	return true;
+}
+
+static int add_frame(struct frame_list *list, struct profile *p, struct text_span name)
+{
+	struct profile_function function = {0};
+	struct profile_line line = {0};
+	uint32_t location;
+	int r = profile_add_string(p, name.at, text_length(name), &function.name);
+
+	function.system_name = function.name;
+	if (!r)
+		r = profile_add_function(p, &function, &line.function);
+	if (!r)
+		r = profile_add_location(p, PROFILE_NONE, 0, &line, 1, &location);
+	return r ? r : frame_list_add(list, location);
+}
+
+/* From root to leaf in the text, the other way round in the profile. */
+static int add_stack(struct frame_list *list, struct profile *p, struct text_span stack,
+		     int64_t count)
+{
+	int r = 0;
+
+	list->n = 0;
+	for (const char *end = stack.end; !r && end >= stack.at;) {
+		const char *at = end;
+
+		while (at > stack.at && at[-1] != ';')
+			at--;
+		if (at < end)
+			r = add_frame(list, p, (struct text_span){at, end});
+		end = at - 1;
+	}
+	if (r)
+		return r;
+	return profile_add_sample(p, list->locations, (uint32_t)list->n, &count, NULL, 0);
+}
+
+static int read_lines(const uint8_t *data, size_t length, struct profile *p,
+		      struct profile_message *message)
+{
+	cleanup(frame_list_deinit) struct frame_list list = {0};
+	struct text_lines lines = text_lines_of(data, length);
+	struct text_line line;
+	bool any = false;
+	int r = 0;
+
+	while (!r && text_next(&lines, &line)) {
+		struct text_span stack;
+		int64_t count;
+		bool is_stack;
+
+		if (line.has_nul)
+			return REFUSE(message, "line %zu (byte %zu) holds a NUL byte", line.number,
+				      line.offset);
+		if (!text_length(text_trim(line.text)))
+			continue;
+		is_stack = split(&line, &stack, &count);
+		if (!is_stack && *line.text.at == '#')
+			continue;
+		if (!is_stack)
+			return REFUSE(message,
+				      "line %zu (byte %zu) does not end in a blank and a count",
+				      line.number, line.offset);
+		r = add_stack(&list, p, stack, count);
+		any = true;
+	}
+	if (!r && !any)
+		return REFUSE(message, "no stacks in it");
+	return r;
+}
+
+int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
+		   struct profile_message *message)
+{
+	cleanup(profile_freep) struct profile *p = NULL;
+	int r = profile_new(&p);
+
+	if (!r)
+		r = profile_add_sample_type(p, "samples", "count");
+	if (!r)
+		r = read_lines(data, length, p, message);
+	if (r == -E2BIG)
+		return REFUSE(message, "more names than can be numbered");
+	if (r)
+		return r;
+	*ret = steal_ptr(&p);
+	return COLLAPSED_E_OK;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_GATEWAY_ATTEMPTS_H
+#define PROFD_CLIENT_GATEWAY_ATTEMPTS_H
+
+/*
+ * When servers may be asked again, and for what. Those that did not answer rest: a minute, then
+ * twice as long each time, up to an hour. What was answered, with a file or without, is not asked
+ * for again for a day; what was not, for an hour, so that others have their turn first. In memory
+ * alone, and bounded: where it is full, what may be asked again soonest is forgotten.
+ *
+ * Times are CLOCK_MONOTONIC's, in ns. Pure: no I/O.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+#define ATTEMPTS_ID_MAX 64u /* bytes of a build id; longer ones are never asked for */
+#define ATTEMPTS_MAX    4096u
+
+struct attempts;
+
+/* Returns 0 or -ENOMEM. */
+int attempts_new(struct attempts **ret);
+/* Takes NULL. */
+void attempts_free(struct attempts *a);
+DEFINE_CLEANUP(struct attempts *, attempts_free)
+
+/* Whether servers may be asked, and whether for @id. */
+bool attempts_may(const struct attempts *a, uint64_t now_ns);
+bool attempts_may_for(const struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
+/* The servers answered. Returns 0 or -ENOMEM. */
+int attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
+/* They did not. *ret_rest_ns: how long they rest now. */
+int attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns,
+		    uint64_t *ret_rest_ns);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/gateway/debug_cache.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "common/room.h"
+
+#define FILES          "debuginfo/.build-id"
+#define FETCH_PREFIX   ".fetch-"
+#define SUFFIX         ".debug"
+#define NAME_SIZE      (sizeof("ab/" SUFFIX) + 2 * DEBUG_CACHE_ID_MAX)
+#define FILE_NAME_MAX  ((int)(sizeof(SUFFIX) - 1 + 2 * (DEBUG_CACHE_ID_MAX - 1)))
+#define N_OPEN_FOLDERS 8 /* nftw(3) */
+
+struct debug_cache {
+	char *directory;
+	int lock, files; /* fds */
+	uint64_t max_bytes;
+};
+
+/* Makes a folder if there is none, and opens it. Returns the fd or -1. */
+static int open_folder(int at, const char *name)
+{
+	bool is_new = mkdirat(at, name, 0755) == 0;
+	int fd;
+
+	if (!is_new && errno != EEXIST)
+		return -1;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* Whatever our umask is. */
+	if (fd >= 0 && is_new)
+		(void)!fchmod(fd, 0755);
+	return fd;
+}
+
+static int open_files(struct debug_cache *c)
+{
+	cleanup(closep) int top = -1, middle = -1;
+
+	top = open(c->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return DEBUG_CACHE_E_UNUSABLE;
+	c->lock = openat(top, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (c->lock < 0)
+		return DEBUG_CACHE_E_UNUSABLE;
+	if (flock(c->lock, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? DEBUG_CACHE_E_IN_USE : error_origin(-errno);
+	middle = open_folder(top, "debuginfo");
+	if (middle >= 0)
+		c->files = open_folder(middle, ".build-id");
+	return c->files < 0 ? DEBUG_CACHE_E_UNUSABLE : DEBUG_CACHE_E_OK;
+}
+
+/* --- what lies there ----------------------------------------------------------------------------
+ */
+
+struct entry {
+	char name[NAME_SIZE]; /* below .build-id */
+	uint64_t bytes;
+	struct timespec used; /* stored or read */
+};
+
+struct entries {
+	struct entry *all;
+	size_t n, size;
+	uint64_t bytes;
+};
+
+static bool is_hex(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!isdigit((unsigned char)text[i]) && (text[i] < 'a' || text[i] > 'f'))
+			return false;
+	return true;
+}
+
+static bool is_file_name(const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(SUFFIX);
+
+	return length > suffix && length <= FILE_NAME_MAX &&
+	       strcmp(name + length - suffix, SUFFIX) == 0 && is_hex(name, length - suffix);
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static int add_entry(struct entries *e, const char *folder, const char *name, const struct stat *st)
+{
+	struct entry *entry;
+
+	if (room_make(&e->all, &e->size, e->n + 1, sizeof(*e->all)))
+		return -ENOMEM;
+	entry = &e->all[e->n++];
+	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", folder, FILE_NAME_MAX, name);
+	entry->bytes = (uint64_t)st->st_blocks * 512;
+	/* relatime(mount(8)) sets the time of reading once a day, which is often enough. */
+	entry->used = is_later(&st->st_atim, &st->st_mtim) ? st->st_atim : st->st_mtim;
+	e->bytes += entry->bytes;
+	return 0;
+}
+
+static void closedirp(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+/* Opens a folder for readdir(3); NULL: it is none. */
+static DIR *list_folder(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+static int scan_folder(const struct debug_cache *c, const char *folder, struct entries *ret)
+{
+	cleanup(closedirp) DIR *d = list_folder(c->files, folder);
+	const struct dirent *entry;
+	struct stat st;
+	int r = 0;
+
+	while (!r && d && (entry = readdir(d)))
+		if (is_file_name(entry->d_name) &&
+		    fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
+			r = add_entry(ret, folder, entry->d_name, &st);
+	return r;
+}
+
+static int scan(const struct debug_cache *c, struct entries *ret)
+{
+	cleanup(closedirp) DIR *d = list_folder(c->files, ".");
+	const struct dirent *entry;
+	int r = 0;
+
+	while (!r && d && (entry = readdir(d)))
+		if (strlen(entry->d_name) == 2 && is_hex(entry->d_name, 2))
+			r = scan_folder(c, entry->d_name, ret);
+	return r;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (is_later(&x->used, &y->used))
+		return 1;
+	return is_later(&y->used, &x->used) ? -1 : strcmp(x->name, y->name);
+}
+
+/* Removes files until @bytes more may be there. */
+static int make_room(struct debug_cache *c, uint64_t bytes)
+{
+	struct entries e = {0};
+	int r = scan(c, &e);
+
+	if (!r && e.n)
+		qsort(e.all, e.n, sizeof(*e.all), by_use);
+	for (size_t i = 0; !r && i < e.n && e.bytes + bytes > c->max_bytes; i++) {
+		char folder[3] = {e.all[i].name[0], e.all[i].name[1]};
+
+		if (unlinkat(c->files, e.all[i].name, 0) < 0 && errno != ENOENT)
+			continue;
+		e.bytes -= e.all[i].bytes;
+		(void)!unlinkat(c->files, folder, AT_REMOVEDIR); /* if it was the last one */
+	}
+	free(e.all);
+	return r;
+}
+
+/* --- the interface ------------------------------------------------------------------------------
+ */
+
+int debug_cache_open(struct debug_cache **ret, const char *directory, uint64_t max_bytes)
+{
+	cleanup(debug_cache_closep) struct debug_cache *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return error_origin(-ENOMEM);
+	c->lock = c->files = -1;
+	c->max_bytes = max_bytes;
+	c->directory = strdup(directory);
+	if (!c->directory)
+		return error_origin(-ENOMEM);
+	r = open_files(c);
+	if (r)
+		return r;
+	debug_cache_sweep(c);
+	r = make_room(c, 0);
+	if (r)
+		return r;
+	*ret = steal_ptr(&c);
+	return DEBUG_CACHE_E_OK;
+}
+
+void debug_cache_close(struct debug_cache *c)
+{
+	if (!c)
+		return;
+	closep(&c->lock);
+	closep(&c->files);
+	free(c->directory);
+	free(c);
+}
+
+static bool make_name(char ret[NAME_SIZE], const uint8_t *id, size_t length)
+{
+	char *at = ret;
+
+	if (length < DEBUG_CACHE_ID_MIN || length > DEBUG_CACHE_ID_MAX)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		at += snprintf(at, 4, i ? "%02x" : "%02x/", id[i]);
+	memcpy(at, SUFFIX, sizeof(SUFFIX));
+	return true;
+}
+
+bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t length)
+{
+	char name[NAME_SIZE];
+
+	return make_name(name, id, length) && faccessat(c->files, name, F_OK, 0) == 0;
+}
+
+/* What servers say of its age means nothing here; and it may be read by all. */
+static bool prepare_file(int fd, struct stat *st)
+{
+	return futimens(fd, NULL) == 0 && fchmod(fd, 0644) == 0 && fstat(fd, st) == 0;
+}
+
+int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, int fd)
+{
+	char name[NAME_SIZE], source[32], folder_name[3] = "";
+	cleanup(closep) int folder = -1;
+	struct stat st;
+	int r;
+
+	if (!make_name(name, id, length) || !prepare_file(fd, &st))
+		return DEBUG_CACHE_E_UNUSABLE;
+	if ((uint64_t)st.st_blocks * 512 > c->max_bytes)
+		return DEBUG_CACHE_E_TOO_LARGE;
+	r = make_room(c, (uint64_t)st.st_blocks * 512);
+	if (r)
+		return r;
+	memcpy(folder_name, name, 2);
+	folder = open_folder(c->files, folder_name);
+	if (folder < 0)
+		return DEBUG_CACHE_E_UNUSABLE;
+	/* proc(5), /proc/PID/fd: linkat(2) by the fd itself takes a capability. */
+	snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
+	if (linkat(AT_FDCWD, source, folder, name + 3, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST)
+		return DEBUG_CACHE_E_UNUSABLE;
+	if (fsync(folder) < 0 || fsync(c->files) < 0)
+		return DEBUG_CACHE_E_UNUSABLE;
+	return DEBUG_CACHE_E_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	(void)st;
+	(void)flag;
+	(void)at;
+	(void)!remove(path);
+	return 0;
+}
+
+void debug_cache_sweep(struct debug_cache *c)
+{
+	cleanup(closedirp) DIR *d = list_folder(AT_FDCWD, c->directory);
+	const struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		cleanup(freep) char *path = NULL;
+
+		if (strncmp(entry->d_name, FETCH_PREFIX, strlen(FETCH_PREFIX)) != 0)
+			continue;
+		if (asprintf(&path, "%s/%s", c->directory, entry->d_name) < 0)
+			path = NULL;
+		else
+			(void)!nftw(path, remove_entry, N_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+	}
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/gateway/debuginfo.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <systemd/sd-daemon.h>
+
+#include "client/fetch/fetcher.h"
+#include "client/gateway/attempts.h"
+#include "client/gateway/debug_cache.h"
+#include "client/gateway/wanted.h"
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/log.h"
+
+#define S           UINT64_C(1000000000)
+#define US          UINT64_C(1000)
+#define INTERVAL_NS (10 * S)
+#define DEADLINE_NS (660 * S) /* of a fetch; libdebuginfod's own ones are shorter (fetch.c) */
+#define ACCURACY_US 500000
+
+struct debuginfo {
+	sd_event *loop;
+	struct debug_cache *cache;
+	struct attempts *attempts;
+	struct fetcher *fetcher;
+	char *socket;
+	uint64_t interval_ns;
+	sd_event_source *tick, *answer, *deadline; /* the last two while something is fetched */
+	struct wanted wanted;
+	size_t next; /* of wanted */
+	int profd;   /* WANTED_E_* as it was told last; -1: nothing yet */
+	uint64_t n_files, n_none, n_failed;
+};
+
+struct id_text {
+	char text[2 * WANTED_ID_MAX + 1];
+};
+
+static struct id_text id_text(const struct wanted_id *id)
+{
+	struct id_text text;
+
+	for (size_t i = 0; i < id->length; i++)
+		snprintf(text.text + 2 * i, 3, "%02x", id->bytes[i]);
+	return text;
+}
+
+static void drop(sd_event_source **source)
+{
+	*source = sd_event_source_disable_unref(*source);
+}
+
+/* The top of whatever happens here: a fatal error ends the loop. */
+static int conclude(struct debuginfo *d, int r)
+{
+	return r < 0 ? sd_event_exit(d->loop, r) : 0;
+}
+
+static void show(const struct debuginfo *d)
+{
+	sd_notifyf(0,
+		   "STATUS=debug files fetched: %" PRIu64 ", not there: %" PRIu64
+		   ", failed: %" PRIu64,
+		   d->n_files, d->n_none, d->n_failed);
+}
+
+/* --- one fetch ----------------------------------------------------------------------------------
+ */
+
+static int begin_fetch(struct debuginfo *d);
+
+static int note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
+{
+	uint64_t rest_ns;
+	int r = attempts_failed(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC),
+				&rest_ns);
+
+	if (r)
+		return r;
+	d->n_failed++;
+	log_warning("debug file %s: %s; servers are asked again in %" PRIu64 " s", id_text(id).text,
+		    why, rest_ns / S);
+	return 0;
+}
+
+static int note_answer(struct debuginfo *d, const struct wanted_id *id)
+{
+	return attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
+}
+
+static int store(struct debuginfo *d, const struct wanted_id *id, int fd)
+{
+	int r = debug_cache_store(d->cache, id->bytes, id->length, fd);
+
+	switch (r) {
+	case DEBUG_CACHE_E_OK:
+		d->n_files++;
+		log_info("debug file %s: fetched", id_text(id).text);
+		return note_answer(d, id);
+	case DEBUG_CACHE_E_TOO_LARGE:
+		log_warning("debug file %s: larger than the whole cache may be", id_text(id).text);
+		return note_answer(d, id);
+	case DEBUG_CACHE_E_UNUSABLE:
+		return note_failure(d, id, strerrordesc_np(errno));
+	}
+	return r;
+}
+
+/* What came of the fetch of the last one that was taken from the list. */
+static int take_answer(struct debuginfo *d)
+{
+	const struct wanted_id *id = &d->wanted.ids[d->next - 1];
+	cleanup(closep) int fd = -1;
+	struct fetcher_message why;
+	int r;
+
+	/* Before its fd is closed. */
+	drop(&d->answer);
+	drop(&d->deadline);
+	r = fetcher_receive(d->fetcher, &fd, &why);
+	switch (r) {
+	case FETCHER_E_OK:
+		r = store(d, id, fd);
+		break;
+	case FETCHER_E_NONE:
+		d->n_none++;
+		r = note_answer(d, id);
+		break;
+	case FETCHER_E_REFUSED:
+		d->n_none++;
+		log_warning("debug file %s: not used: %s", id_text(id).text, why.text);
+		r = note_answer(d, id);
+		break;
+	case FETCHER_E_FAILED:
+		r = note_failure(d, id, why.text);
+		break;
+	}
+	show(d);
+	return r;
+}
+
+static int handle_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct debuginfo *d = userdata;
+	int r = take_answer(d);
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	if (!r)
+		r = begin_fetch(d);
+	return conclude(d, r);
+}
+
+static int handle_deadline(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct debuginfo *d = userdata;
+	int r;
+
+	(void)source;
+	(void)usec;
+	drop(&d->answer);
+	drop(&d->deadline);
+	fetcher_stop(d->fetcher);
+	r = note_failure(d, &d->wanted.ids[d->next - 1], "it takes too long");
+	show(d);
+	return conclude(d, r);
+}
+
+static int wait_for_answer(struct debuginfo *d)
+{
+	int r = sd_event_add_io(d->loop, &d->answer, fetcher_fd(d->fetcher), EPOLLIN, handle_answer,
+				d);
+
+	if (r >= 0)
+		r = sd_event_add_time_relative(d->loop, &d->deadline, CLOCK_MONOTONIC,
+					       DEADLINE_NS / US, ACCURACY_US, handle_deadline, d);
+	return r < 0 ? error_origin(r) : 0;
+}
+
+static bool is_to_be_fetched(const struct debuginfo *d, const struct wanted_id *id)
+{
+	return id->length >= DEBUG_CACHE_ID_MIN &&
+	       attempts_may_for(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC)) &&
+	       !debug_cache_has(d->cache, id->bytes, id->length);
+}
+
+/* Begins with the next one of the list; when there is none, the fetcher is not needed. */
+static int begin_fetch(struct debuginfo *d)
+{
+	while (d->next < d->wanted.n && attempts_may(d->attempts, clock_ns(CLOCK_MONOTONIC))) {
+		const struct wanted_id *id = &d->wanted.ids[d->next++];
+		struct fetcher_message why;
+		int r;
+
+		if (!is_to_be_fetched(d, id))
+			continue;
+		r = fetcher_send(d->fetcher, id->bytes, id->length, &why);
+		if (r == FETCHER_E_OK)
+			return wait_for_answer(d);
+		if (r > 0)
+			r = note_failure(d, id, why.text);
+		if (r < 0)
+			return r;
+	}
+	fetcher_stop(d->fetcher);
+	return 0;
+}
+
+/* --- what profd wants ---------------------------------------------------------------------------
+ */
+
+/* A line when it changes, not every ten seconds. */
+static void tell_profd(struct debuginfo *d, int outcome, const struct wanted_message *message)
+{
+	if (outcome == d->profd)
+		return;
+	if (outcome == WANTED_E_AWAY)
+		log_warning("no profd answers at %s; it is asked again", d->socket);
+	else if (outcome == WANTED_E_REFUSED)
+		log_warning("profd at %s does not say what it wants: %s", d->socket, message->text);
+	else if (d->profd != -1)
+		log_info("profd at %s answers", d->socket);
+	d->profd = outcome;
+}
+
+static int ask_profd(struct debuginfo *d)
+{
+	struct wanted_message message;
+	int r;
+
+	if (d->answer || !attempts_may(d->attempts, clock_ns(CLOCK_MONOTONIC)))
+		return 0;
+	d->next = d->wanted.n = 0;
+	r = wanted_ask(d->socket, &d->wanted, &message);
+	if (r < 0)
+		return r;
+	tell_profd(d, r, &message);
+	return r == WANTED_E_OK ? begin_fetch(d) : 0;
+}
+
+static int handle_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct debuginfo *d = userdata;
+	int r = ask_profd(d);
+
+	(void)usec;
+	if (!r) {
+		r = sd_event_source_set_time_relative(source, d->interval_ns / US);
+		if (r >= 0)
+			r = sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+		r = r < 0 ? error_origin(r) : 0;
+	}
+	return conclude(d, r);
+}
+
+/* --- the interface ------------------------------------------------------------------------------
+ */
+
+int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *cache,
+		  const struct debuginfo_options *options)
+{
+	const struct fetcher_options fetcher = {
+		.path = options->program ? options->program : "/proc/self/exe",
+		.urls = options->urls,
+		.cache_directory = options->cache_directory,
+	};
+	cleanup(debuginfo_freep) struct debuginfo *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return error_origin(-ENOMEM);
+	d->loop = sd_event_ref(loop);
+	d->cache = cache;
+	d->interval_ns = options->interval_ns ? options->interval_ns : INTERVAL_NS;
+	d->profd = -1;
+	d->socket = strdup(options->socket);
+	if (!d->socket)
+		return error_origin(-ENOMEM);
+	r = attempts_new(&d->attempts);
+	if (!r)
+		r = fetcher_new(&d->fetcher, &fetcher);
+	if (r)
+		return r;
+	r = sd_event_add_time_relative(loop, &d->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, handle_tick,
+				       d);
+	if (r < 0)
+		return error_origin(r);
+	*ret = steal_ptr(&d);
+	return 0;
+}
+
+void debuginfo_free(struct debuginfo *d)
+{
+	if (!d)
+		return;
+	drop(&d->tick);
+	drop(&d->answer);
+	drop(&d->deadline);
+	fetcher_free(d->fetcher);
+	attempts_free(d->attempts);
+	free(d->socket);
+	sd_event_unref(d->loop);
+	free(d);
+}

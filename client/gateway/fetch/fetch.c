@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/gateway/fetch/fetch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <elfutils/debuginfod.h>
+
+#include "client/fetch/fetch_packet.h"
+#include "client/fetch/fetch_protocol.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+
+#define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
+#define N_OPEN_FOLDERS 8 /* nftw(3) */
+#define N_SWEEPS       8
+/* Longer than libdebuginfod takes to call while bytes come, shorter than who asked has patience. */
+#define LEAVE_MS 1500
+
+struct fetch {
+	debuginfod_client *client;
+	int socket;
+	bool is_durable;
+	char *temporary;    /* our cache; NULL: the user's */
+	unsigned n_folders; /* made in there: one a question */
+	uint64_t max_bytes; /* of the file that is asked for now */
+	bool is_too_large;
+	atomic_bool is_alone; /* nobody is at the other end of the socket */
+};
+
+/* For what libdebuginfod does, this long at most. Where the user decides, the user has decided. */
+static const struct {
+	const char *variable, *value;
+} settings[] = {
+	{"DEBUGINFOD_TIMEOUT", "30"},    /* seconds without 100 KB: a server hangs */
+	{"DEBUGINFOD_MAXTIME", "600"},   /* seconds in all */
+	{"DEBUGINFOD_RETRY_LIMIT", "0"}, /* who asks comes back by itself */
+};
+
+static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	(void)st;
+	(void)flag;
+	(void)at;
+	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+static void remove_tree(const char *path)
+{
+	(void)!nftw(path, remove_entry, N_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A folder of its own for a question: nothing that another one left answers it. */
+static int prepare_folder(struct fetch *f)
+{
+	cleanup(freep) char *path = NULL;
+
+	if (!f->temporary)
+		return 0;
+	if (asprintf(&path, "%s/%u", f->temporary, f->n_folders) < 0) {
+		path = NULL;
+		return error_origin(-ENOMEM);
+	}
+	remove_tree(path);
+	free(path);
+	if (asprintf(&path, "%s/%u", f->temporary, ++f->n_folders) < 0) {
+		path = NULL;
+		return error_origin(-ENOMEM);
+	}
+	return setenv(CACHE_VARIABLE, path, 1) < 0 ? error_origin(-ENOMEM) : 0;
+}
+
+/* Never so much that the file system is full afterwards. */
+static uint64_t room(const struct fetch *f)
+{
+	struct statvfs st;
+	uint64_t half;
+
+	if (!f->temporary || statvfs(f->temporary, &st) < 0)
+		return FETCH_FILE_MAX;
+	half = (uint64_t)st.f_bavail * st.f_frsize / 2;
+	return half < FETCH_FILE_MAX ? half : FETCH_FILE_MAX;
+}
+
+/*
+ * libdebuginfod calls it while bytes come, and some releases while a server says nothing (0.188
+ * does, 0.192 does not); not 0: it gives up. @done: bytes so far, or a count of calls before there
+ * are any; @total: bytes in all, 0 if the server did not say.
+ */
+static int watch_size(debuginfod_client *client, long done, long total)
+{
+	struct fetch *f = debuginfod_get_user_data(client);
+	long larger = done > total ? done : total;
+
+	f->is_too_large = larger > 0 && (uint64_t)larger > f->max_bytes;
+	return f->is_too_large || atomic_load(&f->is_alone);
+}
+
+/*
+ * A thread: libdebuginfod may wait for a server for long after nobody waits for us any more. In the
+ * user's cache it is given the time to remove what is half there; our own goes with us, and what is
+ * written into it just then may come back once.
+ */
+static void *leave_when_alone(void *userdata)
+{
+	struct fetch *f = userdata;
+	struct pollfd other_end = {.fd = f->socket, .events = POLLRDHUP};
+	int n;
+
+	do
+		n = poll(&other_end, 1, -1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return NULL;
+	atomic_store(&f->is_alone, true);
+	if (!f->temporary)
+		(void)!poll(NULL, 0, LEAVE_MS);
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	for (unsigned i = 0; f->temporary && i < N_SWEEPS && access(f->temporary, F_OK) == 0; i++)
+		remove_tree(f->temporary);
+	_exit(0);
+}
+
+static void answer_text(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
+			...) __attribute__((format(printf, 3, 4)));
+
+static void answer_text(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
+			...)
+{
+	va_list args;
+
+	answer->outcome = outcome;
+	va_start(args, format);
+	vsnprintf(answer->text, sizeof(answer->text), format, args);
+	va_end(args);
+}
+
+/* What debuginfod_find_debuginfo(3) returns, for people. */
+static void answer_failure(struct fetch *f, struct fetch_answer *answer, int r)
+{
+	if (f->is_too_large || r == -EFBIG)
+		answer_text(answer, FETCH_REFUSED, "it is larger than %llu bytes",
+			    (unsigned long long)f->max_bytes);
+	else if (r == -ENOENT)
+		answer->outcome = FETCH_NONE;
+	else if (r == -ENOSYS)
+		answer_text(answer, FETCH_FAILED, "no debuginfod server is named");
+	else if (r == -ETIME)
+		answer_text(answer, FETCH_FAILED, "the debuginfod server does not answer in time");
+	else if (r == -EHOSTUNREACH)
+		answer_text(answer, FETCH_FAILED, "there is no such debuginfod server");
+	else
+		answer_text(answer, FETCH_FAILED, "the debuginfod server does not answer: %s",
+			    strerrordesc_np(-r) ? strerrordesc_np(-r) : "an unknown error");
+}
+
+/*
+ * What libdebuginfod returns may be open for writing. Returns the fd, read-only, or -1; with
+ * is_durable, the file is on the disk.
+ */
+static int reopen(const struct fetch *f, int found, const char *path)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0 || (f->is_durable && fsync(found) < 0))
+		return -1;
+	return steal_fd(&fd);
+}
+
+/* Returns the fd for an answer with FETCH_FILE, else -1. */
+static int ask(struct fetch *f, const struct fetch_request *request, struct fetch_answer *answer)
+{
+	cleanup(freep) char *path = NULL;
+	cleanup(closep) int found = -1;
+	int fd, r;
+
+	r = prepare_folder(f);
+	if (r) {
+		answer_text(answer, FETCH_FAILED, "%s", strerrordesc_np(-r));
+		return -1;
+	}
+	f->max_bytes = room(f);
+	f->is_too_large = false;
+	r = debuginfod_find_debuginfo(f->client, request->id, (int)request->length, &path);
+	if (r < 0) {
+		answer_failure(f, answer, r);
+		return -1;
+	}
+	found = r;
+	fd = reopen(f, found, path);
+	if (fd < 0)
+		answer_text(answer, FETCH_FAILED, "%s: %s", path, strerrordesc_np(errno));
+	else
+		answer->outcome = FETCH_FILE;
+	return fd;
+}
+
+/* Returns 1 when it was answered, 0 when the other end is gone, or negative errno. */
+static int serve_one(struct fetch *f)
+{
+	struct fetch_answer answer = {.magic = FETCH_MAGIC};
+	cleanup(closep) int fd = -1;
+	struct fetch_request request;
+	ssize_t n;
+	int r;
+
+	do
+		n = recv(f->socket, &request, sizeof(request), 0);
+	while (n < 0 && errno == EINTR);
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return 0;
+	if (n < 0)
+		return error_origin(-errno);
+	if (n != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
+	    request.length > FETCH_ID_MAX)
+		return error_origin(-EPROTO);
+	fd = ask(f, &request, &answer);
+	if (atomic_load(&f->is_alone))
+		return 0;
+	r = fetch_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
+	if (r == -EPIPE || r == -ECONNRESET)
+		return 0;
+	return r ? error_origin(r) : 1;
+}
+
+/*
+ * Where the folder is somebody's who starts us (client/gateway/debuginfo.h), nothing else than our
+ * settings is in the environment.
+ */
+static int prepare(struct fetch *f, const char *folder, bool has_cache)
+{
+	const struct rlimit largest = {.rlim_cur = FETCH_FILE_MAX, .rlim_max = FETCH_FILE_MAX};
+
+	/* What is larger fails to be written, by EFBIG, before anybody has looked. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &largest) < 0 && errno != EPERM)
+		return error_origin(-errno);
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
+		if (folder && setenv(settings[i].variable, settings[i].value, 1) < 0)
+			return error_origin(-ENOMEM);
+	if (folder || !has_cache) {
+		cleanup(freep) char *path = NULL;
+
+		if (asprintf(&path, "%s/.fetch-XXXXXX", folder ? folder : FETCH_TEMPORARY) < 0) {
+			path = NULL;
+			return error_origin(-ENOMEM);
+		}
+		if (!mkdtemp(path))
+			return error_origin(-errno);
+		f->temporary = steal_ptr(&path);
+	}
+	f->client = debuginfod_begin();
+	if (!f->client)
+		return error_origin(-ENOMEM);
+	debuginfod_set_user_data(f->client, f);
+	debuginfod_set_progressfn(f->client, watch_size);
+	return 0;
+}
+
+int fetch_serve(int socket, const char *folder, bool has_cache)
+{
+	struct fetch f = {.socket = socket, .is_durable = folder};
+	bool is_watched = false;
+	pthread_t watcher;
+	int r;
+
+	r = prepare(&f, folder, has_cache);
+	if (!r) {
+		r = pthread_create(&watcher, NULL, leave_when_alone, &f);
+		is_watched = !r;
+		if (r)
+			r = error_origin(-r);
+	}
+	while (!r) {
+		r = serve_one(&f);
+		if (r == 0)
+			break;
+		r = r > 0 ? 0 : r;
+	}
+	if (is_watched) {
+		(void)pthread_cancel(watcher);
+		(void)pthread_join(watcher, NULL);
+	}
+	if (f.client)
+		debuginfod_end(f.client);
+	if (f.temporary)
+		remove_tree(f.temporary);
+	free(f.temporary);
+	return r;
+}

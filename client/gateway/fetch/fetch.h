@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_CLIENT_GATEWAY_FETCH_FETCH_H
+#define PROFD_CLIENT_GATEWAY_FETCH_FETCH_H
+
+/*
+ * `profd-gateway --fetch`: asks debuginfod servers by libdebuginfod, in a process of its own, for
+ * the fetcher at the other end of a socket (client/fetch/fetch_protocol.h). All that speaks TCP
+ * is below here.
+ *
+ * libdebuginfod takes what it needs to know from the environment (debuginfod-client-config(7)), and
+ * keeps files in a cache: the user's own one; or, with a folder given or where the user has none
+ * (user_cache.h), one of our own, which holds one file and goes with us.
+ */
+#include <stdbool.h>
+
+/* For whom there is no own cache; everybody may make a folder there. */
+#define FETCH_TEMPORARY "/var/tmp"
+
+/*
+ * Answers until @socket is closed. @folder: for what is fetched, which is on the disk before it is
+ * answered; NULL: the user's cache, or below FETCH_TEMPORARY if @has_cache is false. Sets
+ * environment variables: the caller has no other thread. Returns 0 or negative errno; or ends the
+ * process with 0 when the socket is closed while a server is waited for.
+ */
+int fetch_serve(int socket, const char *folder, bool has_cache);
+
+#endif

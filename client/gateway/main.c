@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profd-gateway: what speaks to networks for profd and profctl. Whatever it was started with, it
+ * gives up before it reads or hears anything: root becomes the user profd-gateway, if there is one,
+ * else nobody; capabilities go. All that is done before is that root makes the cache's folder and
+ * gives it to that user.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/fetch/fetch_protocol.h"
+#include "client/gateway/fetch/fetch.h"
+#include "client/gateway/fetch/requests.h"
+#include "client/gateway/gateway.h"
+#include "client/gateway/user_cache.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/privileges.h"
+
+#define USER            "profd-gateway"
+#define CACHE_DIRECTORY "/var/cache/profd"
+#define GROUPS_MAX      32
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+	"usage: profd-gateway [OPTIONS]\n"
+	"\n"
+	"Fetches the debug files that profd wants from the debuginfod servers that profd.conf "
+	"names.\n"
+	"\n"
+	"  -c, --config FILE          configuration (default /etc/profd/profd.conf)\n"
+	"      --cache-directory DIR  where they are kept (default $CACHE_DIRECTORY, else\n"
+	"                             " CACHE_DIRECTORY ")\n"
+	"      --fetch                fetch for the program that started this one\n"
+	"      --http                 make HTTP requests for the program that started this one\n"
+	"      --version              print the version\n"
+	"  -h, --help                 print this\n"
+	"\n"
+	"SIGTERM and SIGINT end it; SIGHUP reads the configuration again.\n";
+
+enum {
+	OPTION_CACHE = 256,
+	OPTION_FETCH,
+	OPTION_HTTP,
+	OPTION_VERSION,
+};
+
+static const struct option options[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"cache-directory", required_argument, NULL, OPTION_CACHE},
+	{"fetch", no_argument, NULL, OPTION_FETCH},
+	{"http", no_argument, NULL, OPTION_HTTP},
+	{"version", no_argument, NULL, OPTION_VERSION},
+	{"help", no_argument, NULL, 'h'},
+	{},
+};
+
+struct arguments {
+	const char *config_path, *cache_directory;
+	bool fetch, http;
+	int status; /* >= 0: exit with it now */
+};
+
+static void take_option(struct arguments *a, int option)
+{
+	switch (option) {
+	case 'c':
+		a->config_path = optarg;
+		return;
+	case OPTION_CACHE:
+		a->cache_directory = optarg;
+		return;
+	case OPTION_FETCH:
+		a->fetch = true;
+		return;
+	case OPTION_HTTP:
+		a->http = true;
+		return;
+	case OPTION_VERSION:
+		printf("profd-gateway %s\n", PROFD_VERSION);
+		a->status = EXIT_SUCCESS;
+		return;
+	case 'h':
+		fputs(usage, stdout);
+		a->status = EXIT_SUCCESS;
+		return;
+	default: /* getopt_long() has said what is wrong */
+		fputs("Try: profd-gateway --help\n", stderr);
+		a->status = EXIT_USAGE;
+		return;
+	}
+}
+
+static void parse_arguments(struct arguments *a, int argc, char **argv)
+{
+	int option;
+
+	*a = (struct arguments){.status = -1};
+	while (a->status < 0 && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
+		take_option(a, option);
+	if (a->status < 0 && optind < argc) {
+		fprintf(stderr, "profd-gateway: '%s' is no option; try --help\n", argv[optind]);
+		a->status = EXIT_USAGE;
+	}
+}
+
+static int complain(const char *what, const char *why)
+{
+	fprintf(stderr, "profd-gateway: %s: %s\n", what, why);
+	return EXIT_FAILURE;
+}
+
+/* Whom root becomes; @groups is where its groups are kept. */
+static struct privileges_user find_user(gid_t groups[GROUPS_MAX])
+{
+	const struct passwd *entry = getpwnam(USER);
+	struct privileges_user user = privileges_nobody;
+	int n = GROUPS_MAX;
+
+	if (!entry || !entry->pw_uid)
+		return user;
+	user.uid = entry->pw_uid;
+	user.gid = entry->pw_gid;
+	if (getgrouplist(USER, entry->pw_gid, groups, &n) > 0) {
+		user.groups = groups;
+		user.n_groups = (size_t)n;
+	}
+	return user;
+}
+
+/*
+ * Root makes the folder if there is none. One that is there is left as it is: who can write it then
+ * is for its owner to say.
+ */
+static int make_cache_directory(const char *path, const struct privileges_user *user)
+{
+	cleanup(closep) int fd = -1;
+
+	if (mkdir(path, 0755) < 0)
+		return errno == EEXIST ? 0 : complain(path, strerrordesc_np(errno));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchmod(fd, 0755) < 0 ||
+	    (geteuid() == 0 && fchown(fd, user->uid, user->gid) < 0))
+		return complain(path, strerrordesc_np(errno));
+	return 0;
+}
+
+static int give_up_privileges(const struct privileges_user *user)
+{
+	int r = privileges_drop(user);
+
+	if (r < 0)
+		return complain("cannot give up its privileges", error_describe(r));
+	if (r == PRIVILEGES_E_ROOT)
+		return complain("cannot become another user", "there is no CAP_SETUID, or no user");
+	if (!privileges_are_none())
+		return complain("cannot give up its privileges", "capabilities are left");
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return complain("cannot be hidden", strerrordesc_np(errno));
+	return 0;
+}
+
+/* systemd.exec(5): one of several, separated by colons. malloc'ed; NULL: no memory. */
+static char *cache_directory(const struct arguments *a)
+{
+	const char *given = getenv("CACHE_DIRECTORY");
+
+	if (a->cache_directory)
+		return strdup(a->cache_directory);
+	if (given && given[0] == '/')
+		return strndup(given, strcspn(given, ":"));
+	return strdup(CACHE_DIRECTORY);
+}
+
+/*
+ * For who started us. Signals to the whole terminal or unit are for that one, and it closes the
+ * socket then. @as_root: the home in the environment is not ours.
+ */
+static int serve_starter(const struct arguments *a, bool as_root)
+{
+	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
+	struct stat st;
+	int r;
+
+	if (fstat(FETCH_SOCKET_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+		fprintf(stderr, "profd-gateway --%s is started by other programs\n",
+			a->http ? "http" : "fetch");
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	umask(022);
+	r = a->http ? requests_serve(FETCH_SOCKET_FD)
+		    : fetch_serve(FETCH_SOCKET_FD, a->cache_directory,
+				  !as_root && user_cache_is_usable());
+	return r ? complain("fetching", error_describe(r)) : EXIT_SUCCESS;
+}
+
+static int serve(const struct arguments *a, const char *directory)
+{
+	const struct gateway_options gateway = {
+		.config_path = a->config_path,
+		.cache_directory = directory,
+	};
+
+	umask(022);
+	return gateway_run(&gateway);
+}
+
+int main(int argc, char **argv)
+{
+	cleanup(freep) char *directory = NULL;
+	bool as_root = !getuid() || !geteuid();
+	struct privileges_user user = privileges_nobody;
+	struct arguments arguments;
+	gid_t groups[GROUPS_MAX];
+	int status = 0;
+
+	parse_arguments(&arguments, argc, argv);
+	if (arguments.status >= 0)
+		return arguments.status;
+	directory = cache_directory(&arguments);
+	if (!directory)
+		return complain("starting", "no memory");
+	if (as_root)
+		user = find_user(groups);
+	if (!arguments.fetch && !arguments.http)
+		status = make_cache_directory(directory, &user);
+	if (!status)
+		status = give_up_privileges(&user);
+	if (status)
+		return status;
+	return arguments.fetch || arguments.http ? serve_starter(&arguments, as_root)
+						 : serve(&arguments, directory);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "client/gateway/user_cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+static const char *value_of(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && value[0] ? value : NULL;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return (mkdir(path, 0700) == 0 || errno == EEXIST) && stat(path, &st) == 0 &&
+	       S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
+}
+
+static bool is_folder_in(const char *parent, const char *name)
+{
+	cleanup(freep) char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", parent, name) < 0) {
+		path = NULL;
+		return false;
+	}
+	return is_folder(path);
+}
+
+bool user_cache_is_usable(void)
+{
+	const char *chosen = value_of("DEBUGINFOD_CACHE_PATH");
+	const char *xdg = value_of("XDG_CACHE_HOME"), *home = value_of("HOME");
+	cleanup(freep) char *old = NULL, *standard = NULL;
+
+	if (chosen)
+		return is_folder(chosen);
+	if (home && asprintf(&old, "%s/.debuginfod_client_cache", home) < 0)
+		old = NULL;
+	if (old && access(old, F_OK) == 0)
+		return is_folder(old);
+	if (xdg)
+		return is_folder(xdg) && is_folder_in(xdg, "debuginfod_client");
+	if (!home || asprintf(&standard, "%s/.cache", home) < 0) {
+		standard = NULL;
+		return false;
+	}
+	return is_folder(standard) && is_folder_in(standard, "debuginfod_client");
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One table, keys[], says for every key where it is written, what values it takes and what it is
+ * by default. Reading, printing and the defaults go by it.
+ *
+ * The text goes through inih, fed line by line by read_line(), which knows the line number for
+ * the messages and refuses what inih would read otherwise than the writer of the file meant: lines
+ * longer than its buffer (it would split them), text behind " ;" (it would drop it) and NUL bytes.
+ * Leading blanks are taken off, so no line continues another.
+ *
+ * A list key may be given several times and grows; an empty value empties it. This is how a file
+ * in profd.conf.d/ adds to the main one, and how a long list fits into lines.
+ */
+#include "common/config/config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ini.h>
+
+#include "common/config/config_value.h"
+#include "common/error.h"
+#include "common/store/contents.h"
+
+#define DEFAULT_PATH  "/etc/profd/profd.conf"
+#define NO_GROUP      "none" /* no name of one */
+#define FILE_SIZE_MAX (1024 * 1024)
+#define LINE_MAX_SIZE 190 /* inih's buffer has 200 with line end and NUL */
+#define MS            UINT64_C(1000000)
+#define S             (UINT64_C(1000) * MS)
+#define DAY           (86400 * S)
+
+#define AT(field) offsetof(struct config, field)
+
+static const struct key keys[] = {
+	{"sampling", "event", KIND_TEXT, AT(event), 1, 31, "auto"},
+	{"sampling", "frequency", KIND_U64, AT(frequency), 1, 100000, "99"},
+	{"sampling", "kernel_stacks", KIND_BOOL, AT(kernel_stacks), 0, 0, "yes"},
+	{"sampling", "max_depth", KIND_U32, AT(max_depth), 1, 1024, "1024"},
+	{"sampling", "exclude_self", KIND_BOOL, AT(exclude_self), 0, 0, "yes"},
+	{"sampling", "max_cpu", KIND_SHARE, AT(max_cpu), 0, 0, "1%"},
+	{"system", "enabled", KIND_BOOL, AT(system_enabled), 0, 0, "yes"},
+	{"system", "exclude_services", KIND_LIST, AT(exclude_services), 0, 0, ""},
+	{"system", "exclude_comms", KIND_LIST, AT(exclude_comms), 0, 0, ""},
+	{"flush", "interval", KIND_DURATION, AT(interval_ns), S, DAY, "60s"},
+	{"flush", "formats", KIND_FORMATS, AT(formats), 0, 0, "pprof,legacy,images"},
+	{"flush", "symbolize", KIND_SYMBOLIZE, AT(symbolize), 0, 0, "functions"},
+	{"labels", "pid", KIND_LABEL, AT(labels), LABEL_PID, 0, "yes"},
+	{"labels", "comm", KIND_LABEL, AT(labels), LABEL_COMM, 0, "yes"},
+	{"labels", "thread", KIND_LABEL, AT(labels), LABEL_THREAD, 0, "yes"},
+	{"labels", "tid", KIND_LABEL, AT(labels), LABEL_TID, 0, "no"},
+	{"labels", "service", KIND_LABEL, AT(labels), LABEL_SERVICE, 0, "yes"},
+	{"labels", "cgroup", KIND_LABEL, AT(labels), LABEL_CGROUP, 0, "no"},
+	{"labels", "container", KIND_LABEL, AT(labels), LABEL_CONTAINER, 0, "yes"},
+	{"store", "path", KIND_PATH, AT(store_path), 1, 180, "/var/lib/profd"},
+	{"store", "max_size", KIND_SIZE, AT(store_max_size), 1 << 20, UINT64_MAX, "2G"},
+	{"store", "min_free", KIND_SIZE, AT(store_min_free), 0, UINT64_MAX, "1G"},
+	{"store", "max_age", KIND_DURATION, AT(store_max_age_ns), 60 * S, 36500 * DAY, "7d"},
+	{"store", "keep_windows", KIND_U32, AT(store_keep_windows), 0, 100000, "3"},
+	{"store", "rollup_after", KIND_DURATION, AT(store_rollup_after_ns), 60 * S, 36500 * DAY,
+	 "6h"},
+	{"store", "legacy_keep", KIND_DURATION, AT(store_legacy_keep_ns), 0, 36500 * DAY, "1h"},
+	{"store", "legacy_max_processes", KIND_U32, AT(store_legacy_max_processes), 0, 1000000,
+	 "64"},
+	{"store", "group", KIND_TEXT, AT(store_group), 1, 31, "profd"},
+	{"memory", "budget", KIND_SIZE, AT(memory_budget), 16 << 20, UINT64_C(1) << 40, "128M"},
+	{"control", "socket", KIND_PATH, AT(control_socket), 1, 107, "/run/profd/control.sock"},
+	{"control", "socket_mode", KIND_MODE, AT(control_socket_mode), 0, 0777, "0666"},
+	{"control", "max_sessions", KIND_U32, AT(control_max_sessions), 1, 1024, "64"},
+	{"debuginfod", "enabled", KIND_BOOL, AT(debuginfod_enabled), 0, 0, "no"},
+	{"debuginfod", "urls", KIND_LIST, AT(debuginfod_urls), 0, 0, ""},
+};
+
+/* One text on its way through inih. */
+struct reading {
+	struct config *config;
+	struct config_message *message;
+	const char *name, *next;
+	unsigned line;
+	int result; /* 0, CONFIG_E_INVALID or negative errno; the first one stays */
+};
+
+static void refuse(struct reading *reading, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void refuse(struct reading *reading, const char *format, ...)
+{
+	char *text = reading->message->text;
+	size_t size = sizeof(reading->message->text);
+	va_list args;
+	int n;
+
+	if (reading->result)
+		return;
+	reading->result = CONFIG_E_INVALID;
+	n = snprintf(text, size, "%s:%u: ", reading->name, reading->line);
+	if (n < 0 || (size_t)n >= size)
+		return;
+	va_start(args, format);
+	vsnprintf(text + n, size - (size_t)n, format, args);
+	va_end(args);
+}
+
+/* inih's reader: one line, without leading blanks; NULL at the end or after an error. */
+static char *read_line(char *buffer, int size, void *stream)
+{
+	struct reading *reading = stream;
+	const char *start = reading->next, *comment;
+	size_t length;
+
+	if (reading->result || !*start)
+		return NULL;
+	length = strcspn(start, "\n");
+	reading->next = start + length + (start[length] == '\n');
+	reading->line++;
+	if (reading->line == 1 && length >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0) {
+		start += 3;
+		length -= 3;
+	}
+	while (length && (*start == ' ' || *start == '\t')) {
+		start++;
+		length--;
+	}
+	if (length && (*start == '#' || *start == ';'))
+		length = 0;
+	if (length > LINE_MAX_SIZE || length + 2 > (size_t)size) {
+		refuse(reading, "a line may have %d bytes; a list may be given in several lines",
+		       LINE_MAX_SIZE);
+		return NULL;
+	}
+	memcpy(buffer, start, length);
+	buffer[length] = '\0';
+	comment = strpbrk(buffer, ";");
+	if (comment && (comment == buffer || comment[-1] == ' ' || comment[-1] == '\t')) {
+		refuse(reading, "a comment needs a line of its own");
+		return NULL;
+	}
+	/* What inih cannot read is told here, where the line is known. */
+	if (length && buffer[0] != '[' && !strpbrk(buffer, "=:")) {
+		refuse(reading, "'%s' is neither a [section] nor key = value", buffer);
+		return NULL;
+	}
+	if (buffer[0] == '[' && !strchr(buffer, ']')) {
+		refuse(reading, "'%s' lacks its ]", buffer);
+		return NULL;
+	}
+	buffer[length] = '\n';
+	buffer[length + 1] = '\0';
+	return buffer;
+}
+
+/* inih's handler; 1: go on. */
+static int handle_key(void *userdata, const char *section, const char *name, const char *text)
+{
+	struct reading *reading = userdata;
+	bool section_known = false;
+
+	if (reading->result)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct value v = {.key = &keys[i], .text = text};
+		int r;
+
+		if (strcmp(keys[i].section, section) != 0)
+			continue;
+		section_known = true;
+		if (strcmp(keys[i].name, name) != 0)
+			continue;
+		r = value_set(reading->config, &v);
+		if (r > 0)
+			refuse(reading, "%s %s", name, v.why);
+		else if (r < 0)
+			reading->result = r;
+		return r == 0;
+	}
+	if (!*section)
+		refuse(reading, "'%s' stands before any [section]", name);
+	else if (section_known)
+		refuse(reading, "unknown key '%s' in [%s]", name, section);
+	else
+		refuse(reading, "unknown section [%s]", section);
+	return 0;
+}
+
+static int apply(struct config *c, const char *text, const char *name,
+		 struct config_message *message)
+{
+	struct reading reading = {.config = c, .message = message, .name = name, .next = text};
+	int r = ini_parse_stream(read_line, &reading, handle_key, &reading);
+
+	if (reading.result)
+		return reading.result;
+	if (r < 0)
+		return error_origin(-ENOMEM);
+	if (r > 0) {
+		reading.line = (unsigned)r;
+		refuse(&reading, "neither a [section] nor key = value");
+	}
+	return reading.result;
+}
+
+static int config_new(struct config **ret)
+{
+	cleanup(config_freep) struct config *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct value v = {.key = &keys[i], .text = keys[i].standard};
+		int r = value_set(c, &v);
+
+		if (r)
+			return r < 0 ? r : error_origin(-EINVAL);
+	}
+	*ret = steal_ptr(&c);
+	return 0;
+}
+
+int config_parse(struct config **ret, const char *text, const char *name,
+		 struct config_message *message)
+{
+	cleanup(config_freep) struct config *c = NULL;
+	int r;
+
+	r = config_new(&c);
+	if (r)
+		return r;
+	r = apply(c, text, name, message);
+	if (r)
+		return r;
+	*ret = steal_ptr(&c);
+	return CONFIG_E_OK;
+}
+
+static int cannot_read(const char *path, const char *why, struct config_message *message)
+{
+	snprintf(message->text, sizeof(message->text), "%s: cannot be read: %s", path, why);
+	return CONFIG_E_INVALID;
+}
+
+static int apply_file(struct config *c, int directory, const char *path, const char *name,
+		      struct config_message *message)
+{
+	cleanup(closep) int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup(freep) char *text = NULL;
+	size_t size = 0;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return cannot_read(name, strerrordesc_np(errno), message);
+	if (!S_ISREG(st.st_mode) || st.st_size > FILE_SIZE_MAX)
+		return cannot_read(name, "it is no file, or too large", message);
+	text = malloc(FILE_SIZE_MAX + 1);
+	if (!text)
+		return error_origin(-ENOMEM);
+	while (size < FILE_SIZE_MAX) {
+		ssize_t n = read(fd, text + size, FILE_SIZE_MAX - size);
+
+		if (n < 0)
+			return cannot_read(name, strerrordesc_np(errno), message);
+		if (n == 0)
+			break;
+		size += (size_t)n;
+	}
+	text[size] = '\0';
+	if (memchr(text, '\0', size))
+		return cannot_read(name, "it holds NUL bytes", message);
+	return apply(c, text, name, message);
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > 5 &&
+	       strcmp(entry->d_name + length - 5, ".conf") == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int apply_folder(struct config *c, const char *path, struct config_message *message)
+{
+	cleanup(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(freep) struct dirent **entries = NULL;
+	int n, r = CONFIG_E_OK;
+
+	if (fd < 0)
+		return errno == ENOENT ? CONFIG_E_OK
+				       : cannot_read(path, strerrordesc_np(errno), message);
+	n = scandirat(fd, ".", &entries, is_drop_in, by_name);
+	if (n < 0)
+		return cannot_read(path, strerrordesc_np(errno), message);
+	for (int i = 0; i < n; i++) {
+		cleanup(freep) char *name = NULL;
+
+		if (r == CONFIG_E_OK && asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0) {
+			name = NULL;
+			r = error_origin(-ENOMEM);
+		}
+		if (r == CONFIG_E_OK)
+			r = apply_file(c, fd, entries[i]->d_name, name, message);
+		free(entries[i]);
+	}
+	return r;
+}
+
+/* @path with its .d folder, or, without it, @standard, which need not exist. */
+static int apply_all(struct config *c, const char *path, const char *standard,
+		     struct config_message *message)
+{
+	const char *file = path ? path : standard;
+	cleanup(freep) char *folder = NULL;
+	int r;
+
+	if (!file)
+		return CONFIG_E_OK;
+	if (path || access(file, F_OK) == 0 || errno != ENOENT) {
+		r = apply_file(c, AT_FDCWD, file, file, message);
+		if (r)
+			return r;
+	}
+	if (asprintf(&folder, "%s.d", file) < 0) {
+		folder = NULL;
+		return error_origin(-ENOMEM);
+	}
+	return apply_folder(c, folder, message);
+}
+
+int config_load(struct config **ret, const char *path, struct config_message *message)
+{
+	cleanup(config_freep) struct config *c = NULL;
+	int r;
+
+	r = config_new(&c);
+	if (!r)
+		r = apply_all(c, path, DEFAULT_PATH, message);
+	if (r)
+		return r;
+	*ret = steal_ptr(&c);
+	return CONFIG_E_OK;
+}
+
+static int replace(char **text, const char *with)
+{
+	char *copy = strdup(with);
+
+	if (!copy)
+		return error_origin(-ENOMEM);
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int config_load_user(struct config **ret, const char *path, const struct config_user *user,
+		     struct config_message *message)
+{
+	cleanup(config_freep) struct config *c = NULL;
+	int r;
+
+	r = config_new(&c);
+	if (!r)
+		r = replace(&c->store_group, NO_GROUP);
+	if (!r && user->store_path)
+		r = replace(&c->store_path, user->store_path);
+	if (!r && user->control_socket)
+		r = replace(&c->control_socket, user->control_socket);
+	if (r)
+		return r;
+	c->control_socket_mode = 0600;
+	r = apply_all(c, path, user->file, message);
+	if (r)
+		return r;
+	*ret = steal_ptr(&c);
+	return CONFIG_E_OK;
+}
+
+int config_set_paths(struct config *c, const char *store_path, const char *control_socket)
+{
+	int r = store_path ? replace(&c->store_path, store_path) : 0;
+
+	return r || !control_socket ? r : replace(&c->control_socket, control_socket);
+}
+
+static bool exchange_texts(char **a, char **b)
+{
+	bool differ = strcmp(*a, *b) != 0;
+	char *text = *a;
+
+	*a = *b;
+	*b = text;
+	return differ;
+}
+
+static bool exchange_numbers(void *a, void *b, size_t size)
+{
+	bool differ = memcmp(a, b, size) != 0;
+	uint64_t number;
+
+	memcpy(&number, a, size);
+	memcpy(a, b, size);
+	memcpy(b, &number, size);
+	return differ;
+}
+
+bool config_exchange_lasting(struct config *a, struct config *b)
+{
+	bool differ = exchange_texts(&a->store_path, &b->store_path);
+
+	differ |= exchange_texts(&a->store_group, &b->store_group);
+	differ |= exchange_texts(&a->control_socket, &b->control_socket);
+	differ |= exchange_numbers(&a->control_socket_mode, &b->control_socket_mode,
+				   sizeof(a->control_socket_mode));
+	differ |= exchange_numbers(&a->memory_budget, &b->memory_budget, sizeof(a->memory_budget));
+	differ |= exchange_numbers(&a->exclude_self, &b->exclude_self, sizeof(a->exclude_self));
+	return differ;
+}
+
+void config_free(struct config *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		value_clear(c, &keys[i]);
+	free(c);
+}
+
+int config_print(const struct config *c, FILE *out)
+{
+	const char *section = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(section, keys[i].section) != 0)
+			fprintf(out, "%s[%s]\n", *section ? "\n" : "", keys[i].section);
+		section = keys[i].section;
+		value_print(c, &keys[i], out);
+	}
+	return fflush(out) == 0 && !ferror(out) ? 0 : error_origin(-EIO);
+}

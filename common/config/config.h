@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_CONFIG_CONFIG_H
+#define PROFD_COMMON_CONFIG_CONFIG_H
+
+/*
+ * /etc/profd/profd.conf, then profd.conf.d/ *.conf in order: every key with its default in one
+ * table (config.c). An unknown key or a bad value is refused with file, line and reason; nothing
+ * of a refused configuration is used. Knows nothing of what the values do.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/cleanup.h"
+
+enum {
+	CONFIG_E_OK,
+	CONFIG_E_INVALID, /* see the message */
+};
+
+struct config_message {
+	char text[512]; /* "file:line: what is wrong" */
+};
+
+/* Lists are NULL-terminated arrays of texts; texts are never NULL. All owned. */
+struct config {
+	/* [sampling] */
+	char *event;
+	uint64_t frequency; /* Hz */
+	bool kernel_stacks;
+	uint32_t max_depth;
+	bool exclude_self;
+	double max_cpu; /* share of the whole machine, 0 .. 1 */
+	/* [system] */
+	bool system_enabled;
+	char **exclude_services, **exclude_comms; /* comma-separated in the file */
+	/* [flush] */
+	uint64_t interval_ns;
+	unsigned formats; /* FORMAT_* of output/snapshot.h */
+	int symbolize;    /* enum symbolize */
+	/* [labels] */
+	unsigned labels; /* LABEL_* */
+	/* [store] */
+	char *store_path;
+	uint64_t store_max_size, store_min_free; /* bytes */
+	uint64_t store_max_age_ns, store_rollup_after_ns, store_legacy_keep_ns;
+	uint32_t store_keep_windows, store_legacy_max_processes;
+	char *store_group;
+	/* [memory] */
+	uint64_t memory_budget; /* bytes */
+	/* [control] */
+	char *control_socket;
+	uint32_t control_socket_mode;
+	uint32_t control_max_sessions;
+	/* [debuginfod] */
+	bool debuginfod_enabled;
+	char **debuginfod_urls; /* comma-separated in the file */
+};
+
+/* Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d folder. */
+int config_load(struct config **ret, const char *path, struct config_message *message);
+/* What is otherwise for a user's own profd: defaults; NULL: there is none. */
+struct config_user {
+	const char *file; /* in the place of /etc/profd/profd.conf */
+	const char *store_path, *control_socket;
+};
+/* The same, with other defaults: the socket is for its owner, the store for no group. */
+int config_load_user(struct config **ret, const char *path, const struct config_user *user,
+		     struct config_message *message);
+/* The same from one text; @name stands in messages. Pure. */
+int config_parse(struct config **ret, const char *text, const char *name,
+		 struct config_message *message);
+/* Where things are, if the command line told (else NULL). Returns 0 or -ENOMEM. */
+int config_set_paths(struct config *c, const char *store_path, const char *control_socket);
+void config_free(struct config *c);
+DEFINE_CLEANUP(struct config *, config_free)
+
+/*
+ * What is made once, at the start, and keeps its value until the next one: exchanges that between
+ * the two. Returns whether it differed.
+ */
+bool config_exchange_lasting(struct config *a, struct config *b);
+
+/* Writes the effective configuration as a file that config_load() reads back to the same. */
+int config_print(const struct config *c, FILE *out);
+
+#endif

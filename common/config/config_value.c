@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/config/config_value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/config/config.h"
+#include "common/error.h"
+#include "common/store/contents.h"
+#include "common/units.h"
+
+#define LIST_MAX  1024
+#define LIST_LINE 120 /* where a printed list goes on in the next line */
+
+struct named_bit {
+	const char *name;
+	unsigned bit;
+};
+
+static const struct named_bit formats[] = {
+	{"pprof", FORMAT_PPROF},
+	{"legacy", FORMAT_LEGACY},
+	{"images", FORMAT_IMAGES},
+};
+
+static const struct named_bit symbolizes[] = {
+	{"none", SYMBOLIZE_NONE},
+	{"functions", SYMBOLIZE_FUNCTIONS},
+	{"lines", SYMBOLIZE_LINES},
+};
+
+static int invalid(struct value *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int invalid(struct value *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->why, sizeof(v->why), format, args);
+	va_end(args);
+	return CONFIG_E_INVALID;
+}
+
+static int set_text(struct value *v)
+{
+	char *copy;
+
+	if (strlen(v->text) < v->key->min)
+		return invalid(v, "must not be empty");
+	if (strlen(v->text) > v->key->max)
+		return invalid(v, "is longer than %" PRIu64 " bytes", v->key->max);
+	if (v->key->kind == KIND_PATH && v->text[0] != '/')
+		return invalid(v, "must be an absolute path, not '%s'", v->text);
+	copy = strdup(v->text);
+	if (!copy)
+		return error_origin(-ENOMEM);
+	free(*(char **)v->field);
+	*(char **)v->field = copy;
+	return 0;
+}
+
+static void list_free(char **list)
+{
+	for (char **item = list; item && *item; item++)
+		free(*item);
+	free(list);
+}
+
+static int list_append(char ***list, const char *text, size_t length)
+{
+	char **grown;
+	size_t n = 0;
+
+	while (*list && (*list)[n])
+		n++;
+	if (n >= LIST_MAX)
+		return CONFIG_E_INVALID;
+	grown = reallocarray(*list, n + 2, sizeof(*grown));
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*list = grown;
+	grown[n] = strndup(text, length);
+	grown[n + 1] = NULL;
+	return grown[n] ? 0 : error_origin(-ENOMEM);
+}
+
+/* The next item of a comma-separated text, without blanks around it; false at the end. */
+static bool next_item(const char **text, const char **ret_item, size_t *ret_length)
+{
+	const char *start = *text, *end;
+
+	if (!start)
+		return false;
+	end = strchrnul(start, ',');
+	*text = *end ? end + 1 : NULL;
+	start += strspn(start, " \t");
+	while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*ret_item = start;
+	*ret_length = (size_t)(end - start);
+	return true;
+}
+
+static int set_list(struct value *v)
+{
+	char ***list = v->field;
+	const char *text = v->text, *item;
+	size_t length;
+	int r;
+
+	if (!*text && *list) {
+		list_free(*list);
+		*list = NULL;
+	}
+	if (!*list) {
+		*list = calloc(1, sizeof(**list));
+		if (!*list)
+			return error_origin(-ENOMEM);
+	}
+	while (*v->text && next_item(&text, &item, &length)) {
+		if (length == 0)
+			return invalid(v, "has an empty item in '%s'", v->text);
+		r = list_append(list, item, length);
+		if (r)
+			return r < 0 ? r : invalid(v, "has more than %d items", LIST_MAX);
+	}
+	return 0;
+}
+
+static int parse_bool(struct value *v, bool *ret)
+{
+	static const char *const yes[] = {"yes", "true", "on", "1"};
+	static const char *const no[] = {"no", "false", "off", "0"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
+		if (strcmp(v->text, yes[i]) == 0 || strcmp(v->text, no[i]) == 0) {
+			*ret = strcmp(v->text, yes[i]) == 0;
+			return 0;
+		}
+	}
+	return invalid(v, "must be yes or no, not '%s'", v->text);
+}
+
+static int check_range(struct value *v, uint64_t number)
+{
+	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
+	const char *(*print)(char *, size_t, uint64_t) = units_print_size;
+
+	if (number >= v->key->min && number <= v->key->max)
+		return 0;
+	if (v->key->kind == KIND_DURATION)
+		print = units_print_duration;
+	if (v->key->kind == KIND_SIZE || v->key->kind == KIND_DURATION) {
+		print(min, sizeof(min), v->key->min);
+		print(max, sizeof(max), v->key->max);
+	} else {
+		snprintf(min, sizeof(min), "%" PRIu64, v->key->min);
+		snprintf(max, sizeof(max), "%" PRIu64, v->key->max);
+	}
+	if (v->key->max == UINT64_MAX)
+		return invalid(v, "must be at least %s, not '%s'", min, v->text);
+	return invalid(v, "must be %s to %s, not '%s'", min, max, v->text);
+}
+
+static int set_number(struct value *v)
+{
+	static const struct {
+		int (*parse)(const char *, uint64_t *);
+		const char *form;
+	} kinds[] = {
+		[KIND_U32] = {units_parse_number, "a number"},
+		[KIND_U64] = {units_parse_number, "a number"},
+		[KIND_DURATION] = {units_parse_duration, "a duration such as 500ms, 10s or 7d"},
+		[KIND_SIZE] = {units_parse_size, "a size such as 64K, 512M or 2G"},
+	};
+	uint64_t number;
+	int r;
+
+	r = kinds[v->key->kind].parse(v->text, &number);
+	if (r == UNITS_E_RANGE)
+		return invalid(v, "is too large: '%s'", v->text);
+	if (r)
+		return invalid(v, "must be %s, not '%s'", kinds[v->key->kind].form, v->text);
+	r = check_range(v, number);
+	if (r)
+		return r;
+	if (v->key->kind == KIND_U32)
+		*(uint32_t *)v->field = (uint32_t)number;
+	else
+		*(uint64_t *)v->field = number;
+	return 0;
+}
+
+static int set_mode(struct value *v)
+{
+	size_t length = strlen(v->text);
+
+	if (length < 3 || length > 4 || strspn(v->text, "01234567") != length ||
+	    (length == 4 && v->text[0] != '0'))
+		return invalid(v, "must be an octal mode such as 0666, not '%s'", v->text);
+	*(uint32_t *)v->field = (uint32_t)strtoul(v->text, NULL, 8);
+	return 0;
+}
+
+static int set_share(struct value *v)
+{
+	double share;
+
+	if (units_parse_share(v->text, &share) || share <= 0)
+		return invalid(v, "must be a share above 0%% such as 1%%, not '%s'", v->text);
+	*(double *)v->field = share;
+	return 0;
+}
+
+static int set_formats(struct value *v)
+{
+	const char *text = v->text, *item;
+	unsigned mask = 0;
+	size_t length;
+
+	while (next_item(&text, &item, &length)) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(formats) && (strlen(formats[i].name) != length ||
+						   strncmp(formats[i].name, item, length) != 0))
+			i++;
+		if (i == ARRAY_SIZE(formats))
+			return invalid(v, "knows pprof, legacy and images, not '%.*s'", (int)length,
+				       item);
+		mask |= formats[i].bit;
+	}
+	*(unsigned *)v->field = mask;
+	return 0;
+}
+
+static int set_symbolize(struct value *v)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(symbolizes); i++) {
+		if (strcmp(v->text, symbolizes[i].name) == 0) {
+			*(int *)v->field = (int)symbolizes[i].bit;
+			return 0;
+		}
+	}
+	return invalid(v, "must be none, functions or lines, not '%s'", v->text);
+}
+
+static int set_label(struct value *v)
+{
+	unsigned *mask = v->field;
+	bool on = false;
+	int r = parse_bool(v, &on);
+
+	if (r)
+		return r;
+	*mask = on ? *mask | (unsigned)v->key->min : *mask & ~(unsigned)v->key->min;
+	return 0;
+}
+
+void value_clear(struct config *c, const struct key *key)
+{
+	void *field = (char *)c + key->offset;
+
+	if (key->kind == KIND_TEXT || key->kind == KIND_PATH)
+		free(*(char **)field);
+	else if (key->kind == KIND_LIST)
+		list_free(*(char ***)field);
+}
+
+int value_set(struct config *c, struct value *v)
+{
+	v->field = (char *)c + v->key->offset;
+	switch (v->key->kind) {
+	case KIND_TEXT:
+	case KIND_PATH:
+		return set_text(v);
+	case KIND_LIST:
+		return set_list(v);
+	case KIND_BOOL:
+		return parse_bool(v, v->field);
+	case KIND_MODE:
+		return set_mode(v);
+	case KIND_SHARE:
+		return set_share(v);
+	case KIND_FORMATS:
+		return set_formats(v);
+	case KIND_SYMBOLIZE:
+		return set_symbolize(v);
+	case KIND_LABEL:
+		return set_label(v);
+	case KIND_U32:
+	case KIND_U64:
+	case KIND_DURATION:
+	case KIND_SIZE:
+		return set_number(v);
+	}
+	return error_origin(-EINVAL);
+}
+
+static void print_list(const char *name, char *const *list, FILE *out)
+{
+	size_t column = 0;
+
+	if (!*list)
+		fprintf(out, "%s =\n", name);
+	for (; *list; list++) {
+		bool goes_on = column && column + strlen(*list) < LIST_LINE;
+
+		if (goes_on) {
+			column += (size_t)fprintf(out, ",%s", *list);
+		} else {
+			fputs(column ? "\n" : "", out);
+			column = (size_t)fprintf(out, "%s = %s", name, *list);
+		}
+		if (!list[1])
+			fputc('\n', out);
+	}
+}
+
+static void print_bits(unsigned mask, FILE *out)
+{
+	const char *separator = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		if (!(mask & formats[i].bit))
+			continue;
+		fprintf(out, "%s%s", separator, formats[i].name);
+		separator = ",";
+	}
+}
+
+static void print_one(const struct key *key, const void *field, FILE *out)
+{
+	char buffer[UNITS_TEXT_MAX];
+
+	switch (key->kind) {
+	case KIND_TEXT:
+	case KIND_PATH:
+		fputs(*(char *const *)field, out);
+		break;
+	case KIND_BOOL:
+		fputs(*(const bool *)field ? "yes" : "no", out);
+		break;
+	case KIND_U32:
+		fprintf(out, "%" PRIu32, *(const uint32_t *)field);
+		break;
+	case KIND_U64:
+		fprintf(out, "%" PRIu64, *(const uint64_t *)field);
+		break;
+	case KIND_MODE:
+		fprintf(out, "%04" PRIo32, *(const uint32_t *)field);
+		break;
+	case KIND_DURATION:
+		fputs(units_print_duration(buffer, sizeof(buffer), *(const uint64_t *)field), out);
+		break;
+	case KIND_SIZE:
+		fputs(units_print_size(buffer, sizeof(buffer), *(const uint64_t *)field), out);
+		break;
+	case KIND_SHARE:
+		fputs(units_print_share(buffer, sizeof(buffer), *(const double *)field), out);
+		break;
+	case KIND_FORMATS:
+		print_bits(*(const unsigned *)field, out);
+		break;
+	case KIND_SYMBOLIZE:
+		fputs(symbolizes[*(const int *)field].name, out);
+		break;
+	case KIND_LABEL:
+		fputs(*(const unsigned *)field & key->min ? "yes" : "no", out);
+		break;
+	case KIND_LIST:
+		break;
+	}
+}
+
+void value_print(const struct config *c, const struct key *key, FILE *out)
+{
+	const void *field = (const char *)c + key->offset;
+
+	if (key->kind == KIND_LIST) {
+		print_list(key->name, *(char **const *)field, out);
+		return;
+	}
+	fprintf(out, "%s = ", key->name);
+	print_one(key, field, out);
+	fputc('\n', out);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/unwind/eh_frame.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+/* The kernel runs no file with more than 64 KiB of program headers (fs/binfmt_elf.c). */
+#define PROGRAM_HEADERS_MAX (65536 / sizeof(Elf64_Phdr))
+/* With -ffunction-sections and without a linker script, programs have some tens. */
+#define SECTION_HEADERS_MAX 4096
+/* The longest name of interest is ".eh_frame_hdr". */
+#define SECTION_NAME_BYTES 16
+#define HEAD_BYTES         4096
+
+/* A file or memory, and its first bytes at hand: program headers are among them as a rule. */
+struct image {
+	int fd; /* or -1: all of it is in head */
+	const uint8_t *head;
+	size_t head_length;
+	uint64_t length;
+};
+
+/* A range of the file, and the link-time address of its first byte. */
+struct part {
+	uint64_t offset, length, address;
+};
+
+struct layout {
+	uint16_t machine;
+	struct cfi_segment executable[EH_FRAME_SEGMENTS_MAX];
+	struct part loaded[EH_FRAME_SEGMENTS_MAX];
+	unsigned n_executable, n_loaded;
+	struct part frame, header; /* length 0: there is none */
+	uint64_t got_address;
+	const uint8_t *before; /* records that come before the file's; borrowed */
+	size_t before_length;
+};
+
+/* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
+static int fetch(const struct image *image, uint64_t offset, size_t length, void *ret)
+{
+	size_t n = 0;
+
+	if (offset <= image->head_length && length <= image->head_length - offset) {
+		memcpy(ret, image->head + offset, length);
+		return EH_FRAME_E_OK;
+	}
+	if (offset > image->length || length > image->length - offset)
+		return EH_FRAME_E_MALFORMED;
+	while (n < length) {
+		ssize_t r = pread(image->fd, (uint8_t *)ret + n, length - n, (off_t)(offset + n));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return EH_FRAME_E_UNREADABLE;
+		if (r == 0)
+			return EH_FRAME_E_MALFORMED;
+		n += (size_t)r;
+	}
+	return EH_FRAME_E_OK;
+}
+
+static int fetch_header(const struct image *image, Elf64_Ehdr *ret)
+{
+	bool ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+	if (image->length < sizeof(*ret) || image->head_length < sizeof(*ret))
+		return EH_FRAME_E_NONE;
+	memcpy(ret, image->head, sizeof(*ret));
+	/* Others have frame pointers or nothing: no walk can follow what they describe. */
+	if (memcmp(ret->e_ident, ELFMAG, SELFMAG) != 0 || ret->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ret->e_ident[EI_DATA] != ELFDATA2LSB || !ours)
+		return EH_FRAME_E_NONE;
+	if (ret->e_type != ET_EXEC && ret->e_type != ET_DYN)
+		return EH_FRAME_E_NONE;
+	if (ret->e_phnum > PROGRAM_HEADERS_MAX ||
+	    (ret->e_phnum && ret->e_phentsize != sizeof(Elf64_Phdr)))
+		return EH_FRAME_E_MALFORMED;
+	return EH_FRAME_E_OK;
+}
+
+/* Whether [start, start + length) stays within 64 bits. */
+static bool wraps(uint64_t start, uint64_t length)
+{
+	return length > UINT64_MAX - start;
+}
+
+static int add_segment(const Elf64_Phdr *p, struct layout *layout)
+{
+	if (p->p_filesz > p->p_memsz || wraps(p->p_offset, p->p_filesz) ||
+	    wraps(p->p_vaddr, p->p_memsz) || layout->n_loaded == EH_FRAME_SEGMENTS_MAX)
+		return EH_FRAME_E_MALFORMED;
+	layout->loaded[layout->n_loaded++] = (struct part){
+		.offset = p->p_offset,
+		.length = p->p_filesz,
+		.address = p->p_vaddr,
+	};
+	if (p->p_flags & PF_X)
+		layout->executable[layout->n_executable++] = (struct cfi_segment){
+			.address = p->p_vaddr,
+			.offset = p->p_offset,
+			.length = p->p_filesz,
+		};
+	return EH_FRAME_E_OK;
+}
+
+/* The loadable segments, and .eh_frame_hdr by its own. */
+static int read_segments(const struct image *image, const Elf64_Ehdr *h, struct layout *layout)
+{
+	for (unsigned i = 0; i < h->e_phnum; i++) {
+		Elf64_Phdr p;
+		int r;
+
+		if (wraps(h->e_phoff, (uint64_t)(i + 1) * sizeof(p)))
+			return EH_FRAME_E_MALFORMED;
+		r = fetch(image, h->e_phoff + i * sizeof(p), sizeof(p), &p);
+		if (!r && p.p_type == PT_LOAD)
+			r = add_segment(&p, layout);
+		else if (!r && p.p_type == PT_GNU_EH_FRAME && !wraps(p.p_vaddr, p.p_filesz))
+			layout->header = (struct part){p.p_offset, p.p_filesz, p.p_vaddr};
+		if (r)
+			return r;
+	}
+	return EH_FRAME_E_OK;
+}
+
+/* The name of section @s: its first bytes, cut. Empty if it cannot be had. */
+static void fetch_name(const struct image *image, const Elf64_Shdr *names, const Elf64_Shdr *s,
+		       char ret[SECTION_NAME_BYTES])
+{
+	uint64_t rest;
+	size_t n;
+
+	memset(ret, 0, SECTION_NAME_BYTES);
+	if (s->sh_name >= names->sh_size)
+		return;
+	rest = names->sh_size - s->sh_name;
+	n = rest < SECTION_NAME_BYTES - 1 ? (size_t)rest : SECTION_NAME_BYTES - 1;
+	if (wraps(names->sh_offset, names->sh_size) ||
+	    fetch(image, names->sh_offset + s->sh_name, n, ret))
+		memset(ret, 0, SECTION_NAME_BYTES);
+}
+
+static void take_section(const Elf64_Shdr *s, const char *name, struct layout *layout)
+{
+	struct part part = {s->sh_offset, s->sh_size, s->sh_addr};
+
+	if (!s->sh_size || wraps(s->sh_addr, s->sh_size) || wraps(s->sh_offset, s->sh_size))
+		return;
+	if (!strcmp(name, ".eh_frame") && !layout->frame.length)
+		layout->frame = part;
+	else if (!strcmp(name, ".eh_frame_hdr") && !layout->header.length)
+		layout->header = part;
+	/* What DT_PLTGOT says, and with it the runtime's base of DW_EH_PE_datarel. */
+	else if (!strcmp(name, ".got.plt") || (!strcmp(name, ".got") && !layout->got_address))
+		layout->got_address = s->sh_addr;
+}
+
+/* Nothing that is wrong with section headers is an error: a program runs without them. */
+static int read_sections(const struct image *image, const Elf64_Ehdr *h, struct layout *layout)
+{
+	uint64_t length = (uint64_t)h->e_shnum * sizeof(Elf64_Shdr);
+	cleanup(freep) Elf64_Shdr *sections = NULL;
+
+	if (!h->e_shnum || h->e_shnum > SECTION_HEADERS_MAX || h->e_shstrndx >= h->e_shnum ||
+	    h->e_shentsize != sizeof(Elf64_Shdr) || wraps(h->e_shoff, length))
+		return EH_FRAME_E_OK;
+	sections = malloc(length);
+	if (!sections)
+		return error_origin(-ENOMEM);
+	if (fetch(image, h->e_shoff, length, sections))
+		return EH_FRAME_E_OK;
+	for (unsigned i = 0; i < h->e_shnum; i++) {
+		char name[SECTION_NAME_BYTES];
+
+		/* One small read a section: only for those that can be meant. */
+		if (!(sections[i].sh_flags & SHF_ALLOC) || sections[i].sh_type == SHT_NOBITS)
+			continue;
+		fetch_name(image, &sections[h->e_shstrndx], &sections[i], name);
+		take_section(&sections[i], name, layout);
+	}
+	return EH_FRAME_E_OK;
+}
+
+/* The rest of the segment's part of the file from @address on. */
+static bool find_loaded(const struct layout *layout, uint64_t address, struct part *ret)
+{
+	for (unsigned i = 0; i < layout->n_loaded; i++) {
+		const struct part *p = &layout->loaded[i];
+		uint64_t at = address - p->address;
+
+		if (address < p->address || at >= p->length)
+			continue;
+		*ret = (struct part){p->offset + at, p->length - at, address};
+		return true;
+	}
+	return false;
+}
+
+/*
+ * .eh_frame by the pointer in .eh_frame_hdr: version 1, three encodings, then the pointer, which
+ * every linker writes as 0x1b, signed 32 bits relative to itself. It ends where the segment does
+ * at the latest: a terminator, or the sorted table, tells before.
+ */
+static int find_by_header(const struct image *image, struct layout *layout)
+{
+	uint8_t head[8];
+	int32_t distance;
+	int r;
+
+	if (layout->header.length < sizeof(head))
+		return EH_FRAME_E_NONE;
+	r = fetch(image, layout->header.offset, sizeof(head), head);
+	if (r)
+		return r;
+	if (head[0] != 1 || head[1] != 0x1b)
+		return EH_FRAME_E_NONE;
+	memcpy(&distance, head + 4, sizeof(distance));
+	if (!find_loaded(layout, layout->header.address + 4 + (uint64_t)(int64_t)distance,
+			 &layout->frame))
+		return EH_FRAME_E_MALFORMED;
+	if (layout->frame.length > EH_FRAME_BYTES_MAX / 2)
+		layout->frame.length = EH_FRAME_BYTES_MAX / 2;
+	return EH_FRAME_E_OK;
+}
+
+/*
+ * Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. With records
+ * before them the header does not lead to all of .eh_frame.
+ */
+static int copy(const struct image *image, const struct layout *layout, struct eh_frame *ret)
+{
+	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
+	size_t frame, header, before = layout->before_length;
+	cleanup(freep) uint8_t *memory = NULL;
+	int r;
+
+	if (layout->frame.length > EH_FRAME_BYTES_MAX ||
+	    layout->header.length > EH_FRAME_BYTES_MAX - layout->frame.length)
+		return EH_FRAME_E_TOO_BIG;
+	/* Before memory is asked for: what the file does not have. */
+	if (layout->frame.length > image->length || layout->header.length > image->length)
+		return EH_FRAME_E_MALFORMED;
+	frame = (size_t)layout->frame.length;
+	header = before ? 0 : (size_t)layout->header.length;
+	memory = malloc(segments + before + frame + header);
+	if (!memory)
+		return error_origin(-ENOMEM);
+	memcpy(memory, layout->executable, segments);
+	if (before)
+		memcpy(memory + segments, layout->before, before);
+	r = fetch(image, layout->frame.offset, frame, memory + segments + before);
+	if (r)
+		return r;
+	frame += before;
+	/* The header is a help, not a need. */
+	r = fetch(image, layout->header.offset, header, memory + segments + frame);
+	if (r == EH_FRAME_E_UNREADABLE)
+		return r;
+	if (r)
+		header = 0;
+	ret->input = (struct cfi_input){
+		.machine = layout->machine,
+		.frame = {memory + segments, frame, layout->frame.address - before},
+		.own_length = before,
+		.header = {memory + segments + frame, header, layout->header.address},
+		.got_address = layout->got_address,
+		.segments = (const struct cfi_segment *)(const void *)memory,
+		.n_segments = layout->n_executable,
+	};
+	ret->memory = steal_ptr(&memory);
+	return EH_FRAME_E_OK;
+}
+
+static int read_image(const struct image *image, const uint8_t *before, size_t before_length,
+		      struct eh_frame *ret)
+{
+	struct layout layout = {.before = before, .before_length = before_length};
+	Elf64_Ehdr header;
+	int r;
+
+	r = fetch_header(image, &header);
+	if (r)
+		return r;
+	layout.machine = header.e_machine;
+	r = read_segments(image, &header, &layout);
+	if (r)
+		return r;
+	r = read_sections(image, &header, &layout);
+	if (r)
+		return r;
+	if (!layout.frame.length) {
+		r = find_by_header(image, &layout);
+		if (r && (r != EH_FRAME_E_NONE || !before_length))
+			return r;
+	}
+	return copy(image, &layout, ret);
+}
+
+int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
+{
+	uint8_t head[HEAD_BYTES];
+	struct image image = {.fd = fd, .head = head};
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return EH_FRAME_E_UNREADABLE;
+	image.length = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+	do
+		n = pread(fd, head, sizeof(head), 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return EH_FRAME_E_UNREADABLE;
+	image.head_length = (size_t)n;
+	return read_image(&image, records, length, ret);
+}
+
+int eh_frame_read(int fd, struct eh_frame *ret)
+{
+	return eh_frame_read_behind(fd, NULL, 0, ret);
+}
+
+int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
+{
+	const struct image image = {
+		.fd = -1, .head = data, .head_length = length, .length = length};
+
+	return read_image(&image, NULL, 0, ret);
+}
+
+void eh_frame_deinit(struct eh_frame *frame)
+{
+	free(frame->memory);
+	*frame = (struct eh_frame){0};
+}

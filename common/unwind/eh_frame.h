@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_UNWIND_EH_FRAME_H
+#define PROFD_COMMON_UNWIND_EH_FRAME_H
+
+/*
+ * Where an image keeps its call frame information: reads .eh_frame, .eh_frame_hdr and the list of
+ * executable segments out of an ELF file, as the compiler of unwind rules wants them. Knows
+ * sections and segments, nothing of what is in .eh_frame. By the section headers; where a program
+ * was stripped of these, by the segment PT_GNU_EH_FRAME (LSB 5, section 10.6.2), which leads to
+ * the beginning of .eh_frame but not to its end.
+ *
+ * Always by copies: what is mapped can be cut short under the reader's feet.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/unwind/cfi.h"
+
+/* Of .eh_frame and .eh_frame_hdr together. A browser's are some 20 MiB. Held while they are
+ * compiled. */
+#define EH_FRAME_BYTES_MAX (32u << 20)
+/* The same as daemon/worker/elf/elf.h takes. */
+#define EH_FRAME_SEGMENTS_MAX 32
+
+enum {
+	EH_FRAME_E_OK,
+	EH_FRAME_E_NONE,      /* no .eh_frame, or no 64-bit ELF program or library at all */
+	EH_FRAME_E_MALFORMED, /* headers that contradict themselves or the file's length */
+	EH_FRAME_E_TOO_BIG,   /* more than EH_FRAME_BYTES_MAX */
+	EH_FRAME_E_UNREADABLE,
+};
+
+struct eh_frame {
+	struct cfi_input input; /* points into memory; valid if struct eh_frame is moved */
+	void *memory;           /* owned */
+};
+
+/*
+ * Reads the image at @fd; does not move its offset. Blocks on the disk. Returns EH_FRAME_E_* or
+ * -ENOMEM; *ret is written, and to be deinitialized, only when it is EH_FRAME_E_OK.
+ */
+int eh_frame_read(int fd, struct eh_frame *ret);
+/*
+ * The same with [records, records + length) before those of the file, which may have none: records
+ * that stand for themselves, such as go_frames.h makes. They are copied. Length 0: as above.
+ */
+int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct eh_frame *ret);
+/* The pure part: the same of an image in memory, such as the vdso. It is copied as well. */
+int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret);
+/* Takes a zeroed one as well. */
+void eh_frame_deinit(struct eh_frame *frame);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/session/flush.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+struct waiting {
+	struct waiting *next;
+	struct snapshot *snapshot;
+};
+
+struct flusher {
+	struct output *output;
+	struct waiting *first, **last;
+};
+
+int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush), void *userdata)
+{
+	struct flush *flush = calloc(1, sizeof(*flush));
+
+	if (!flush)
+		return error_origin(-ENOMEM);
+	*flush = (struct flush){.n_pending = 1, .done = done, .userdata = userdata};
+	*ret = flush;
+	return 0;
+}
+
+void flush_release(struct flush *flush)
+{
+	if (!flush || --flush->n_pending > 0)
+		return;
+	flush->done(flush->userdata, flush);
+	for (size_t i = 0; i < flush->n_paths; i++)
+		free(flush->paths[i]);
+	free(flush->paths);
+	listing_free(flush->listing);
+	collected_free(flush->collected);
+	free(flush);
+}
+
+static int flush_add_paths(struct flush *flush, char *const *paths)
+{
+	size_t n = 0;
+	char **moved;
+
+	while (paths && paths[n])
+		n++;
+	moved = reallocarray(flush->paths, flush->n_paths + n + 1, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	flush->paths = moved;
+	flush->paths[flush->n_paths] = NULL;
+	for (size_t i = 0; i < n; i++) {
+		char *copy = strdup(paths[i]);
+
+		if (!copy)
+			return error_origin(-ENOMEM);
+		flush->paths[flush->n_paths++] = copy;
+		flush->paths[flush->n_paths] = NULL;
+	}
+	return 0;
+}
+
+int flush_item_finish(struct flush_item *item, struct output_result *result)
+{
+	int r = 0;
+
+	if (item->flush) {
+		r = flush_add_paths(item->flush, result->paths);
+		if (result->listing)
+			item->flush->listing = steal_ptr(&result->listing);
+		if (result->collected)
+			item->flush->collected = steal_ptr(&result->collected);
+		item->flush->freed_files += result->freed_files;
+		item->flush->freed_bytes += result->freed_bytes;
+		if (result->error && !item->flush->error)
+			item->flush->error = result->error;
+		flush_release(item->flush);
+	}
+	free(item);
+	return r;
+}
+
+int flusher_new(struct flusher **ret, struct output *output)
+{
+	struct flusher *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return error_origin(-ENOMEM);
+	f->output = output;
+	f->last = &f->first;
+	*ret = f;
+	return 0;
+}
+
+void flusher_free(struct flusher *f)
+{
+	if (!f)
+		return;
+	while (f->first) {
+		struct waiting *w = f->first;
+
+		f->first = w->next;
+		free(w->snapshot->request);
+		snapshot_free(w->snapshot);
+		free(w);
+	}
+	free(f);
+}
+
+void flusher_retry(struct flusher *f)
+{
+	while (f->first) {
+		struct waiting *w = f->first;
+
+		if (output_submit(f->output, w->snapshot) != OUTPUT_E_OK)
+			return;
+		f->first = w->next;
+		if (!f->first)
+			f->last = &f->first;
+		free(w);
+	}
+}
+
+bool flusher_is_waiting(const struct flusher *f)
+{
+	return f->first;
+}
+
+int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item)
+{
+	struct flush_item *cookie = malloc(sizeof(*cookie));
+	struct waiting *w = malloc(sizeof(*w));
+
+	if (!cookie || !w) {
+		free(cookie);
+		free(w);
+		snapshot_free(snapshot);
+		return error_origin(-ENOMEM);
+	}
+	*cookie = *item;
+	if (cookie->flush)
+		cookie->flush->n_pending++;
+	snapshot->request = cookie;
+	*w = (struct waiting){.snapshot = snapshot};
+	*f->last = w;
+	f->last = &w->next;
+	flusher_retry(f);
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_SESSION_FLUSH_H
+#define PROFD_DAEMON_SESSION_FLUSH_H
+
+/*
+ * Between closing a window and its files being durable lies the output thread. A flush stands for
+ * somebody who waits for one or several windows: it ends when the last of them is written.
+ * Snapshots that the output's short queue has no room for wait here, in order.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/output/output.h"
+#include "daemon/session/window.h"
+
+struct session;
+
+struct flush {
+	unsigned n_pending;
+	char **paths; /* NULL-terminated, once there is one */
+	size_t n_paths;
+	int error; /* errno of the first write that failed */
+	/* What was asked for, if it was that; owned. */
+	struct listing *listing;
+	struct collected *collected;
+	uint64_t freed_files, freed_bytes;
+	void (*done)(void *userdata, struct flush *flush);
+	void *userdata;
+};
+
+/* Starts with one pending hold, which flush_release() ends. @done is called exactly once. */
+int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush),
+	      void *userdata);
+/* The last release calls done and frees. */
+void flush_release(struct flush *flush);
+
+/* The cookie of a snapshot on its way through the output thread. */
+struct flush_item {
+	struct session *session; /* NULL: an epoch or a listing */
+	struct flush *flush;     /* held, or NULL */
+	unsigned attachment;     /* of the session, when the window was closed */
+	struct window_closing closing;
+};
+
+struct flusher;
+
+/* @output is borrowed. */
+int flusher_new(struct flusher **ret, struct output *output);
+void flusher_free(struct flusher *f);
+DEFINE_CLEANUP(struct flusher *, flusher_free)
+
+/* Hands @snapshot (taken over) to the output thread, now or when there is room. */
+int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item);
+/* Tries again what waits. */
+void flusher_retry(struct flusher *f);
+/* Whether snapshots wait for room in the queue. */
+bool flusher_is_waiting(const struct flusher *f);
+/* Gives what came of it to the flush that waits for it. The caller still frees @result. */
+int flush_item_finish(struct flush_item *item, struct output_result *result);
+
+#endif

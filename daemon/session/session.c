@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two questions decide about a sample: does its process fit the target (asked of the process, so
+ * that it can also be asked when a process is born), and do its thread and CPU. A target pid is
+ * kept as a set of members by serial number: the process that was meant, what it execs, and, with
+ * children, what it forks.
+ */
+#include "daemon/session/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "common/store/names.h"
+#include "daemon/session/window.h"
+
+struct members {
+	uint64_t serial;
+	struct process *process; /* owned reference */
+	UT_hash_handle hh;
+};
+
+/* A list such as "0-3,8" (cpuset(7), list format). */
+static int parse_cpus(const char *text, cpu_set_t *ret)
+{
+	CPU_ZERO(ret);
+	while (*text) {
+		unsigned long first, last;
+		char *end;
+
+		first = last = strtoul(text, &end, 10);
+		if (end == text)
+			return SESSION_E_TARGET;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtoul(text, &end, 10);
+			if (end == text)
+				return SESSION_E_TARGET;
+		}
+		if (last < first || last >= CPU_SETSIZE || (*end && *end != ','))
+			return SESSION_E_TARGET;
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			CPU_SET(cpu, ret);
+		text = *end ? end + 1 : end;
+	}
+	return CPU_COUNT(ret) ? SESSION_E_OK : SESSION_E_TARGET;
+}
+
+int session_new(struct session **ret, uint64_t id, const struct session_request *request)
+{
+	cleanup(session_freep) struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return error_origin(-ENOMEM);
+	s->id = id;
+	s->sampler = SESSION_NO_SAMPLER;
+	s->owner = request->owner;
+	s->target.kind = request->target;
+	s->target.number = request->number;
+	s->target.children = request->children;
+	if (request->text) {
+		s->target.text = strdup(request->text);
+		if (!s->target.text)
+			return error_origin(-ENOMEM);
+	}
+	if (request->target == TARGET_CPUS &&
+	    (!request->text || parse_cpus(request->text, &s->target.cpus)))
+		return SESSION_E_TARGET;
+	*ret = steal_ptr(&s);
+	return SESSION_E_OK;
+}
+
+static void member_remove(struct session *s, struct members *m)
+{
+	HASH_DEL(s->members, m);
+	process_unref(m->process);
+	free(m);
+}
+
+void session_free(struct session *s)
+{
+	struct members *m, *next;
+
+	if (!s)
+		return;
+	HASH_ITER (hh, s->members, m, next)
+		member_remove(s, m);
+	window_free(s->window);
+	while (s->n_untaken)
+		snapshot_free(s->untaken[--s->n_untaken]);
+	free(s->waiting);
+	if (s->holder)
+		reply_ok(s->holder);
+	free(s->target.text);
+	free(s->name);
+	free(s->directory);
+	free(s);
+}
+
+void session_describe_target(const struct session *s, char *text, size_t size)
+{
+	const struct session_target *t = &s->target;
+	const char *children = t->children ? " and children" : "";
+
+	switch (t->kind) {
+	case TARGET_ALL:
+		snprintf(text, size, "all");
+		return;
+	case TARGET_PID:
+		snprintf(text, size, "pid %" PRId64 "%s", t->number, children);
+		return;
+	case TARGET_TID:
+		snprintf(text, size, "tid %" PRId64, t->number);
+		return;
+	case TARGET_UID:
+		snprintf(text, size, "uid %" PRId64, t->number);
+		return;
+	case TARGET_SERVICE:
+		snprintf(text, size, "service %s", t->text);
+		return;
+	case TARGET_CGROUP:
+		snprintf(text, size, "cgroup %s", t->text);
+		return;
+	case TARGET_COMM:
+		snprintf(text, size, "comm %s", t->text);
+		return;
+	case TARGET_CPUS:
+		snprintf(text, size, "cpus %s", t->text);
+		return;
+	}
+}
+
+bool session_is_member(const struct session *s, const struct process *p)
+{
+	struct members *m;
+
+	HASH_FIND(hh, s->members, &p->serial, sizeof(p->serial), m);
+	return m;
+}
+
+static int add_member(struct session *s, struct process *p)
+{
+	struct members *m;
+
+	if (session_is_member(s, p))
+		return 0;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return error_origin(-ENOMEM);
+	m->serial = p->serial;
+	m->process = process_ref(p);
+	HASH_ADD(hh, s->members, serial, sizeof(m->serial), m);
+	return 0;
+}
+
+/* A group holds what lies below it, too. */
+static bool in_cgroup(const char *cgroup, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	while (length > 1 && wanted[length - 1] == '/')
+		length--;
+	if (!cgroup || strncmp(cgroup, wanted, length) != 0)
+		return false;
+	return cgroup[length] == '\0' || cgroup[length] == '/' || length == 1;
+}
+
+bool session_wants_process(const struct session *s, const struct process *p)
+{
+	if (!s->privileged && (!p->uid_known || !p->only_uid || p->uid != s->owner))
+		return false;
+	switch (s->target.kind) {
+	case TARGET_ALL:
+	case TARGET_CPUS:
+	case TARGET_COMM:
+		return true;
+	case TARGET_PID:
+	case TARGET_TID:
+		return session_is_member(s, p);
+	case TARGET_UID:
+		return p->uid_known && (int64_t)p->uid == s->target.number;
+	case TARGET_SERVICE:
+		return names_means(s->target.text, p->unit->service);
+	case TARGET_CGROUP:
+		return in_cgroup(p->unit->cgroup, s->target.text);
+	}
+	return false;
+}
+
+int session_process_born(struct session *s, struct process *p, const struct process *parent)
+{
+	if (s->target.kind != TARGET_PID && s->target.kind != TARGET_TID)
+		return 0;
+	if (p->serial == s->target.process)
+		return add_member(s, p);
+	if (parent && session_is_member(s, parent) && (s->target.children || p->pid == parent->pid))
+		return add_member(s, p);
+	return 0;
+}
+
+bool session_target_ended(const struct session *s)
+{
+	return (s->target.kind == TARGET_PID || s->target.kind == TARGET_TID) && !s->members;
+}
+
+void session_sweep(struct session *s, uint64_t before_ns)
+{
+	struct members *m, *next;
+
+	HASH_ITER (hh, s->members, m, next)
+		if (m->process->swept_ns && m->process->swept_ns < before_ns)
+			member_remove(s, m);
+}
+
+static bool in_list(char *const *list, const char *text)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, text) == 0)
+			return true;
+	return false;
+}
+
+static bool wants_sample(const struct session *s, const struct sample *sample,
+			 const struct process *p)
+{
+	if (s->paused || !session_wants_process(s, p))
+		return false;
+	switch (s->target.kind) {
+	case TARGET_TID:
+		return sample->tid == s->target.number;
+	case TARGET_CPUS:
+		return sample->cpu < CPU_SETSIZE && CPU_ISSET(sample->cpu, &s->target.cpus);
+	case TARGET_COMM:
+		return strcmp(sample->comm, s->target.text) == 0 ||
+		       strcmp(p->comm, s->target.text) == 0;
+	default:
+		return !in_list(s->exclude_services, p->unit->service) &&
+		       !in_list(s->exclude_comms, p->comm);
+	}
+}
+
+int session_add(struct session *s, const struct sample *sample, struct process *p)
+{
+	struct aggregate_key key = {
+		.process = p->stay,
+		.generation = mappings_generation(p->mappings, sample->time_ns),
+		.tid = s->labels & LABEL_TID ? (uint32_t)sample->tid : 0,
+		.thread_name = s->labels & LABEL_THREAD ? sample->comm : "",
+		.stack = {.frames = sample->frames,
+			  .n_frames = sample->n_frames,
+			  .n_kernel = (uint16_t)sample->n_kernel,
+			  .quality = (uint8_t)sample->quality,
+			  .reason = (uint8_t)sample->reason},
+	};
+	int r;
+
+	if (!wants_sample(s, sample, p)) {
+		s->routed++;
+		s->filtered++;
+		return SESSION_E_OK;
+	}
+	r = window_add(s->window, p, &key, sample->weight);
+	if (r < 0)
+		return r;
+	if (r == AGGREGATE_E_FULL)
+		return SESSION_E_FULL;
+	s->routed++;
+	s->counted++;
+	stack_counts_add(&s->stacks, sample->quality, sample->reason, 1);
+	return SESSION_E_OK;
+}
+
+void session_drop(struct session *s, enum dropped_reason reason)
+{
+	s->routed++;
+	s->dropped[reason]++;
+}
+
+/* What was counted is so no more. */
+static void uncount(struct session *s, const struct stack_counts *stacks,
+		    enum dropped_reason reason)
+{
+	uint64_t n = stack_counts_total(stacks);
+
+	s->counted -= n;
+	s->dropped[reason] += n;
+	stack_counts_subtract(&s->stacks, stacks);
+}
+
+void session_lose(struct session *s, const struct aggregate *aggregate)
+{
+	struct stack_counts lost;
+
+	window_stack_counts(aggregate, &lost);
+	uncount(s, &lost, DROPPED_UNWRITTEN);
+}
+
+int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger)
+{
+	return window_new(&s->window, start_ns, s->window_max_bytes, ledger);
+}
+
+static int fill_snapshot(const struct session *s, struct snapshot *snapshot)
+{
+	const struct sampler_spec *spec = &s->spec;
+
+	snapshot->session = s->id;
+	snapshot->owner = s->owner;
+	snapshot->formats = s->formats;
+	snapshot->labels = s->labels;
+	snapshot->symbolize = s->symbolize;
+	snapshot->hide_kernel = s->hide_kernel;
+	snapshot->is_clock = spec->event.is_clock;
+	snprintf(snapshot->event, sizeof(snapshot->event), "%s", spec->event.name);
+	if (spec->is_period) {
+		snapshot->period = spec->rate;
+	} else {
+		snapshot->frequency = spec->rate;
+		snapshot->period = spec->event.is_clock ? 1000000000u / spec->rate : 0;
+	}
+	if (s->directory) {
+		snapshot->session_name = strdup(s->directory);
+		if (!snapshot->session_name)
+			return error_origin(-ENOMEM);
+	}
+	return 0;
+}
+
+int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			 struct snapshot **ret, struct window_closing *ret_closing)
+{
+	cleanup(window_freep) struct window *window = steal_ptr(&s->window);
+	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	int r;
+
+	if (window)
+		s->lost += window_lost(window, ledger);
+	if (!window || !window_count(window))
+		return SESSION_E_EMPTY;
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
+		return error_origin(-ENOMEM);
+	r = fill_snapshot(s, snapshot);
+	if (!r)
+		r = window_move(window, end, ledger, snapshot, ret_closing);
+	if (r)
+		return r;
+	*ret = steal_ptr(&snapshot);
+	return SESSION_E_OK;
+}
+
+struct snapshot *session_take_untaken(struct session *s)
+{
+	struct snapshot *snapshot = s->untaken[0];
+
+	if (!s->n_untaken)
+		return NULL;
+	s->n_untaken--;
+	memmove(s->untaken, s->untaken + 1, s->n_untaken * sizeof(*s->untaken));
+	return snapshot;
+}
+
+static void drop_oldest(struct session *s)
+{
+	cleanup(snapshot_freep) struct snapshot *snapshot = session_take_untaken(s);
+
+	session_lose(s, snapshot->aggregate);
+}
+
+void session_keep_untaken(struct session *s, struct snapshot *snapshot)
+{
+	if (s->n_untaken == SESSION_UNTAKEN_MAX)
+		drop_oldest(s);
+	s->untaken[s->n_untaken++] = snapshot;
+}
+
+void session_drop_untaken(struct session *s)
+{
+	while (s->n_untaken)
+		drop_oldest(s);
+	s->is_over = true;
+}
+
+int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			bool (*wants)(void *userdata, const struct snapshot_process *p),
+			void *userdata, struct snapshot **ret)
+{
+	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
+	int r;
+
+	if (!s->window || !window_count(s->window))
+		return SESSION_E_EMPTY;
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
+		return error_origin(-ENOMEM);
+	r = fill_snapshot(s, snapshot);
+	if (!r)
+		r = window_copy(s->window, end, ledger, wants, userdata, snapshot);
+	if (r)
+		return r;
+	if (!aggregate_count(snapshot->aggregate))
+		return SESSION_E_EMPTY;
+	*ret = steal_ptr(&snapshot);
+	return SESSION_E_OK;
+}
+
+int session_take_back(struct session *s, struct snapshot *snapshot,
+		      const struct window_closing *closing)
+{
+	struct stack_counts dropped;
+	int r;
+
+	r = window_take_back(s->window, snapshot, closing, &dropped);
+	if (r)
+		return r;
+	uncount(s, &dropped, DROPPED_MEMORY);
+	return 0;
+}
+
+size_t session_bytes(const struct session *s)
+{
+	size_t bytes = sizeof(*s) + (s->window ? window_bytes(s->window) : 0);
+
+	for (unsigned i = 0; i < s->n_untaken; i++)
+		bytes += aggregate_bytes(s->untaken[i]->aggregate);
+	return bytes;
+}

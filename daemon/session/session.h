@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_SESSION_SESSION_H
+#define PROFD_DAEMON_SESSION_SESSION_H
+
+/*
+ * A session is a target, an event and rate, a set of formats and an owner. It decides which of the
+ * samples that its sampler delivers are its own, counts them in the open window, and turns a
+ * window into a snapshot.
+ *
+ *   routed  = counted + filtered + dropped
+ *   counted = complete + no_user + truncated + broken
+ *
+ * Knows nothing of sources, sockets or files.
+ */
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+#include "daemon/control/control.h"
+#include "daemon/ledger/ledger.h"
+#include "daemon/output/snapshot.h"
+#include "daemon/resolve/process.h"
+#include "daemon/session/window.h"
+
+struct flush;
+struct members;
+
+struct session_target {
+	enum target_kind kind;
+	int64_t number; /* PID, TID, UID */
+	char *text;     /* SERVICE, COMM, CGROUP, CPUS; owned */
+	cpu_set_t cpus; /* CPUS */
+	bool children;
+	uint64_t process; /* PID, TID: serial of the process that was meant */
+};
+
+enum session_state {
+	SESSION_RUNNING,
+	SESSION_STOPPING, /* the last windows are being written, or wait for their taker */
+	SESSION_ENDED,    /* kept so that `stop` can tell its files */
+};
+
+/* One that was full, and one that ended with its sampler. */
+#define SESSION_UNTAKEN_MAX 2
+
+struct session {
+	uint64_t id; /* 0: the system session */
+	char *name;
+	char *directory; /* "<id>-<name>" below sessions/, NULL for the system session */
+	uid_t owner;
+	bool privileged; /* the owner sees other users' processes and kernel addresses */
+	struct session_target target;
+	struct sampler_spec spec;
+	uint64_t wanted_rate; /* what spec.rate is while nothing slows sampling down */
+	unsigned sampler;     /* index in the source, or SESSION_NO_SAMPLER */
+	unsigned formats, labels;
+	enum symbolize symbolize;
+	bool hide_kernel;
+	bool paused;
+	bool is_live; /* its windows are for whoever takes them: none becomes a file */
+	bool is_held; /* ends without a holder */
+	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
+
+	enum session_state state;
+	uint64_t started_ns; /* Unix time */
+	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
+	uint64_t unheld_ns;  /* the same, while nobody holds it, if it is to be held */
+	uint64_t routed, counted, filtered, dropped[N_DROPPED];
+	struct stack_counts stacks; /* of those that are counted */
+	uint64_t windows_written, early_closes;
+	unsigned n_in_flight; /* snapshots that are being written, or are on their way to who took
+				 them */
+	/* Of a live session: closed windows that nobody has taken yet, the oldest first. */
+	struct snapshot *untaken[SESSION_UNTAKEN_MAX];
+	unsigned n_untaken;
+	uint64_t untaken_until_ns; /* CLOCK_MONOTONIC; they are dropped then, when it is stopping */
+	bool is_over;              /* and nobody is going to take any more */
+	uint64_t lost;             /* by its sampler, in windows that are closed */
+	uint64_t patience_ns;      /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
+
+	unsigned attachment;    /* times it got a sampler: snapshots of an earlier one differ */
+	struct reply *holder;   /* answered when the session has ended; owned; or NULL */
+	struct flush **waiting; /* stops that came while the last window was being written */
+	size_t n_waiting;
+
+	struct window *window;
+	struct members *members;
+	size_t window_max_bytes;
+};
+
+#define SESSION_NO_SAMPLER UINT32_MAX
+
+enum {
+	SESSION_E_OK,
+	SESSION_E_FULL,   /* the window is full: close it, then add again */
+	SESSION_E_EMPTY,  /* no sample since the window was opened */
+	SESSION_E_TARGET, /* the target's text cannot be read */
+};
+
+/* Takes the target from @request; the rest is the caller's to fill. */
+int session_new(struct session **ret, uint64_t id, const struct session_request *request);
+void session_free(struct session *s);
+DEFINE_CLEANUP(struct session *, session_free)
+
+/* "42", "-t 43", "service nginx.service", "all" ...: the target in words. */
+void session_describe_target(const struct session *s, char *text, size_t size);
+/* Whether samples of @p can be this session's, as far as the process tells. */
+bool session_wants_process(const struct session *s, const struct process *p);
+/* Whether a PID or TID target has ended with all that descends from it. */
+bool session_target_ended(const struct session *s);
+/* Whether @p is, or descends from, the process that a PID or TID target means. */
+bool session_is_member(const struct session *s, const struct process *p);
+/* A process or program was born of @parent (or NULL); a target pid's offspring joins it. */
+int session_process_born(struct session *s, struct process *p, const struct process *parent);
+/* Forgets members that a sweep found dead before @before_ns (CLOCK_MONOTONIC). */
+void session_sweep(struct session *s, uint64_t before_ns);
+
+/*
+ * Routes one sample of the session's sampler. Returns SESSION_E_OK (counted or filtered),
+ * SESSION_E_FULL (not counted yet: routed is not raised), or negative errno.
+ */
+int session_add(struct session *s, const struct sample *sample, struct process *p);
+/* The sample could not be counted for @reason. */
+void session_drop(struct session *s, enum dropped_reason reason);
+
+/* The samples in @aggregate, which are counted, were of a window that could not be written. */
+void session_lose(struct session *s, const struct aggregate *aggregate);
+
+/* Opens a window at @start_ns (CLOCK_MONOTONIC), with the ledger as it stands. */
+int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);
+/*
+ * Closes the window into *ret, with the line for the ledger as it stands now, and leaves the
+ * session without a window. SESSION_E_EMPTY (no sample) leaves *ret and *ret_closing alone.
+ */
+int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			 struct snapshot **ret, struct window_closing *ret_closing);
+/*
+ * Keeps @snapshot, a closed window, for whoever takes it. The oldest is dropped if there are too
+ * many of them.
+ */
+void session_keep_untaken(struct session *s, struct snapshot *snapshot);
+/* The oldest of them, the caller's; NULL: there is none. */
+struct snapshot *session_take_untaken(struct session *s);
+/* Nobody is going to take any more: those that there are are dropped. */
+void session_drop_untaken(struct session *s);
+/* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
+int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
+			bool (*wants)(void *userdata, const struct snapshot_process *p),
+			void *userdata, struct snapshot **ret);
+/*
+ * Counts a snapshot that could not be written into the open window, which then begins where the
+ * snapshot began.
+ */
+int session_take_back(struct session *s, struct snapshot *snapshot,
+		      const struct window_closing *closing);
+size_t session_bytes(const struct session *s);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/session/session_set.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/room.h"
+#include "daemon/session/session_processes.h"
+#include "daemon/session/session_set_private.h"
+#include "daemon/session/session_start.h"
+
+#define SECOND_NS          1000000000u
+#define ENDED_SESSIONS_MAX 64
+/* Samples wait in a ring for a fraction of this. */
+#define DEAD_MEMBER_NS (2u * SECOND_NS)
+
+static int settle_samplers(void *userdata, unsigned sampler, bool is_last)
+{
+	struct session_set *set = userdata;
+
+	return set->settle ? set->settle(set->settle_userdata, sampler, is_last) : 0;
+}
+
+int session_set_new(struct session_set **ret, struct source *source,
+		    struct process_table *processes, struct output *output, int proc_fd,
+		    uint64_t next_id)
+{
+	cleanup(session_set_freep) struct session_set *set = calloc(1, sizeof(*set));
+	int r;
+
+	if (!set)
+		return error_origin(-ENOMEM);
+	set->source = source;
+	set->processes = processes;
+	set->proc_fd = proc_fd;
+	set->next_id = next_id;
+	r = samplers_new(&set->samplers, source, processes,
+			 &(struct samplers_policy){.wants_all = session_processes_want_all,
+						   .wants = session_processes_want,
+						   .settle = settle_samplers,
+						   .userdata = set});
+	if (r)
+		return r;
+	r = flusher_new(&set->flusher, output);
+	if (r)
+		return r;
+	session_processes_observe(set);
+	*ret = steal_ptr(&set);
+	return 0;
+}
+
+void session_set_free(struct session_set *set)
+{
+	if (!set)
+		return;
+	if (set->processes)
+		process_table_observe(set->processes, &(struct process_observer){});
+	for (size_t i = 0; i < set->n_sessions; i++)
+		session_free(set->sessions[i]);
+	free(set->sessions);
+	flusher_free(set->flusher);
+	samplers_free(set->samplers);
+	free(set);
+}
+
+void session_set_settle_by(struct session_set *set,
+			   int (*settle)(void *userdata, unsigned sampler, bool is_last),
+			   void *userdata)
+{
+	set->settle = settle;
+	set->settle_userdata = userdata;
+}
+
+void session_set_configure(struct session_set *set, const struct session_defaults *defaults)
+{
+	set->defaults = *defaults;
+}
+
+int session_set_add(struct session_set *set, struct session *s)
+{
+	int r = room_make(&set->sessions, &set->capacity, set->n_sessions + 1, sizeof(s));
+
+	if (!r)
+		set->sessions[set->n_sessions++] = s;
+	return r;
+}
+
+void session_set_remove(struct session_set *set, struct session *s)
+{
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		if (set->sessions[i] != s)
+			continue;
+		set->n_sessions--;
+		memmove(&set->sessions[i], &set->sessions[i + 1],
+			(set->n_sessions - i) * sizeof(struct session *));
+		session_free(s);
+		return;
+	}
+}
+
+/* The oldest ended sessions are forgotten when there are many, live ones have nothing to tell. */
+static void forget_ended(struct session_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = set->n_sessions; i-- > 0;)
+		if (set->sessions[i]->state == SESSION_ENDED && set->sessions[i]->id &&
+		    (set->sessions[i]->is_live || ++n > ENDED_SESSIONS_MAX))
+			session_set_remove(set, set->sessions[i]);
+}
+
+size_t session_set_count_running(const struct session_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		n += set->sessions[i]->state != SESSION_ENDED;
+	return n;
+}
+
+int session_set_start(struct session_set *set, const struct peer *peer,
+		      const struct session_request *request, struct session **ret,
+		      struct source_message *message)
+{
+	cleanup(session_freep) struct session *s = NULL;
+	int r;
+
+	if (session_set_count_running(set) >= set->defaults.max_sessions) {
+		snprintf(message->text, sizeof(message->text),
+			 "%u sessions are running already (max_sessions)",
+			 set->defaults.max_sessions);
+		return SESSION_START_E_REFUSED;
+	}
+	r = session_prepare(&s, set->next_id, &set->defaults, peer, request, message);
+	if (r)
+		return r;
+	if (request->target == TARGET_PID || request->target == TARGET_TID) {
+		/* Events that wait may hold its birth. */
+		r = source_drain(set->source, UINT32_MAX);
+		if (r >= 0)
+			r = session_aim(s, set->processes, set->proc_fd, request->pidfd, message);
+		if (r)
+			return r;
+	}
+	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP ||
+	    request->target == TARGET_UID)
+		session_processes_confirm(set);
+	r = session_set_add(set, s);
+	if (r)
+		return r;
+	*ret = steal_ptr(&s);
+	r = session_windows_attach(set, *ret, message);
+	if (r) {
+		session_set_remove(set, *ret);
+		return r < 0 ? r : SESSION_START_E_REFUSED;
+	}
+	set->next_id++;
+	return SESSION_START_E_OK;
+}
+
+/* A stop that comes while the last window is being written waits for it, too. */
+static int wait_with(struct session *s, struct flush *flush)
+{
+	struct flush **moved;
+
+	/* Who stops a live one may be who takes what is left of it. */
+	if (!flush || s->is_live)
+		return 0;
+	moved = reallocarray(s->waiting, s->n_waiting + 1, sizeof(struct flush *));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	s->waiting = moved;
+	s->waiting[s->n_waiting++] = flush;
+	flush->n_pending++;
+	return 0;
+}
+
+int session_set_stop(struct session_set *set, struct session *s, struct flush *flush)
+{
+	int r = 0;
+
+	if (!s->id)
+		set->in_trouble = false;
+	if (s->state == SESSION_STOPPING)
+		return wait_with(s, flush);
+	if (s->state == SESSION_ENDED)
+		return 0;
+	if (!s->paused)
+		r = session_windows_detach(set, s, flush);
+	session_end(s);
+	/* The window in flight may be one that was closed before, without @flush. */
+	return !r && s->state == SESSION_STOPPING ? wait_with(s, flush) : r;
+}
+
+int session_set_flush(struct session_set *set, struct session *only, struct flush *flush)
+{
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		if ((only && s != only) || !session_writes(s))
+			continue;
+		r = session_windows_next(set, s, flush);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int session_set_route(struct session_set *set, const struct sample *sample)
+{
+	bool is_counted = false;
+	struct process *p;
+	int r;
+
+	samplers_count(set->samplers, sample);
+	r = process_table_find(set->processes, sample, &p);
+	if (r)
+		return r;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		if (s->sampler != sample->sampler || !session_takes_samples(s) || !s->window)
+			continue;
+		r = session_add(s, sample, p);
+		if (r == SESSION_E_FULL) {
+			r = session_windows_make_room(set, s);
+			if (!r)
+				r = session_add(s, sample, p);
+			if (r == SESSION_E_FULL) {
+				session_drop(s, DROPPED_MEMORY);
+				r = 0;
+			}
+		}
+		if (r < 0)
+			return r;
+		is_counted |= r == SESSION_E_OK;
+	}
+	return is_counted ? process_table_see_sample(set->processes, p, sample) : 0;
+}
+
+int session_set_take_result(struct session_set *set, struct output_result *result)
+{
+	struct flush_item *item = result->request;
+	cleanup(freep) struct flush **waiting = NULL;
+	struct session *s = item->session;
+	size_t n_waiting = 0;
+	int r = 0;
+
+	if (s) {
+		s->n_in_flight--;
+		if (result->unwritten)
+			r = session_windows_keep(s, result->unwritten, item);
+		else if (!result->error && !s->is_live)
+			s->windows_written++;
+		if (s->state == SESSION_STOPPING)
+			session_settle(s);
+		if (s->state == SESSION_ENDED) {
+			waiting = steal_ptr(&s->waiting);
+			n_waiting = s->n_waiting;
+		}
+	}
+	for (size_t i = 0; i < n_waiting; i++)
+		if (result->error && !waiting[i]->error)
+			waiting[i]->error = result->error;
+	/* Whoever is answered last may have the session removed. */
+	if (!r)
+		r = flush_item_finish(item, result);
+	while (n_waiting) {
+		s->n_waiting = --n_waiting;
+		flush_release(waiting[n_waiting]);
+	}
+	output_result_free(result);
+	flusher_retry(set->flusher);
+	return r;
+}
+
+/* Whether nobody holds a session that is to be held. */
+static bool is_let_go(struct session *s, uint64_t now_ns)
+{
+	if (!s->holder)
+		return s->is_held && s->unheld_ns <= now_ns;
+	if (!reply_is_abandoned(s->holder))
+		return false;
+	reply_ok(steal_ptr(&s->holder));
+	return s->is_held;
+}
+
+static int end_if_due(struct session_set *set, struct session *s, uint64_t now_ns)
+{
+	bool is_over = session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns);
+	bool is_left = !is_over && is_let_go(s, now_ns);
+	int r = is_over || is_left ? session_set_stop(set, s, NULL) : 0;
+
+	if (is_left)
+		s->untaken_until_ns = now_ns;
+	return r;
+}
+
+int session_set_tick(struct session_set *set, uint64_t now_ns)
+{
+	int r;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		session_sweep(s, now_ns > DEAD_MEMBER_NS ? now_ns - DEAD_MEMBER_NS : 0);
+		r = s->state == SESSION_RUNNING ? end_if_due(set, s, now_ns) : 0;
+		if (r)
+			return r;
+		if (s->state == SESSION_STOPPING && s->is_live && s->untaken_until_ns <= now_ns) {
+			session_drop_untaken(s);
+			session_settle(s);
+		}
+		if (s->holder &&
+		    (s->state == SESSION_ENDED || (s->state == SESSION_STOPPING && s->is_live)))
+			reply_ok(steal_ptr(&s->holder));
+	}
+	r = session_system_retry(set, now_ns);
+	if (r)
+		return r;
+	session_processes_follow(set);
+	forget_ended(set);
+	flusher_retry(set->flusher);
+	r = set->error;
+	set->error = 0;
+	return r;
+}
+
+int session_set_close_windows(struct session_set *set)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		/* With a slow disk windows grow longer instead of piling up. */
+		if (!session_writes(s) || s->n_in_flight || s->patience_ns > now)
+			continue;
+		r = session_windows_next(set, s, NULL);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+uint64_t session_set_next_boundary(const struct session_set *set)
+{
+	return (clock_ns(CLOCK_REALTIME) / set->defaults.interval_ns + 1) *
+	       set->defaults.interval_ns;
+}
+
+size_t session_set_count(const struct session_set *set)
+{
+	return set->n_sessions;
+}
+
+struct session *session_set_get(const struct session_set *set, size_t index)
+{
+	return set->sessions[index];
+}
+
+struct session *session_set_find(const struct session_set *set, uint64_t id)
+{
+	for (size_t i = 0; i < set->n_sessions; i++)
+		if (set->sessions[i]->id == id)
+			return set->sessions[i];
+	return NULL;
+}
+
+unsigned session_set_count_of(const struct session_set *set, uid_t owner)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		n += set->sessions[i]->id && set->sessions[i]->owner == owner &&
+		     set->sessions[i]->state != SESSION_ENDED;
+	return n;
+}
+
+struct samplers *session_set_samplers(struct session_set *set)
+{
+	return set->samplers;
+}
+
+size_t session_set_bytes(const struct session_set *set)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < set->n_sessions; i++)
+		bytes += session_bytes(set->sessions[i]);
+	return bytes;
+}

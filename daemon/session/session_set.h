@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_SESSION_SESSION_SET_H
+#define PROFD_DAEMON_SESSION_SESSION_SET_H
+
+/*
+ * All sessions: routes samples to them, closes their windows on the wall clock, starts and stops
+ * them. The place where the data plane (source, processes, output) and the control plane meet.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/control/control.h"
+#include "daemon/output/output.h"
+#include "daemon/session/flush.h"
+#include "daemon/session/samplers.h"
+#include "daemon/session/session_start.h"
+
+struct session_set;
+
+/* All pointers are borrowed and outlive the set. @next_id: the first id to give out. */
+int session_set_new(struct session_set **ret, struct source *source,
+		    struct process_table *processes, struct output *output, int proc_fd,
+		    uint64_t next_id);
+void session_set_free(struct session_set *set);
+DEFINE_CLEANUP(struct session_set *, session_set_free)
+/*
+ * Whoever stands between source and set, and may hold samples back: @settle has those of @sampler
+ * delivered before it returns, all of them if @is_last. Asked for when a session stops, not at the
+ * end of a window: what comes late then counts in the next one.
+ */
+void session_set_settle_by(struct session_set *set,
+			   int (*settle)(void *userdata, unsigned sampler, bool is_last),
+			   void *userdata);
+/* For sessions and windows from now on. */
+void session_set_configure(struct session_set *set, const struct session_defaults *defaults);
+
+/* Returns SESSION_START_E_* with @message, or negative errno. *ret stays the set's. */
+int session_set_start(struct session_set *set, const struct peer *peer,
+		      const struct session_request *request, struct session **ret,
+		      struct source_message *message);
+/* Stops ticking, closes the last window; @flush (may be NULL) ends when its files are durable. */
+int session_set_stop(struct session_set *set, struct session *s, struct flush *flush);
+/* Closes the window of @s (NULL: of every running session) now. */
+int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
+/*
+ * A copy of the open window of @s, of the processes that @wants wants; *ret NULL if it has no
+ * sample of them. Returns 0 or negative errno.
+ */
+int session_set_copy_window(struct session_set *set, struct session *s,
+			    bool (*wants)(void *userdata, const struct snapshot_process *p),
+			    void *userdata, struct snapshot **ret);
+/*
+ * The oldest window of @s, a live session, if need be the open one, which begins another one; *ret
+ * NULL if there is no sample. *ret_more: there is more, already. It is in flight until its result
+ * comes, or it is given back, at once. Returns 0 or negative errno.
+ */
+int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
+			    bool *ret_more);
+void session_set_give_back(struct session *s, struct snapshot *snapshot);
+/* Whether a closed window still waits for its turn to be written. */
+bool session_set_is_waiting(const struct session_set *set);
+/* Forgets an ended session. */
+void session_set_remove(struct session_set *set, struct session *s);
+
+/* One sample from the source. Returns 0 or negative errno. */
+int session_set_route(struct session_set *set, const struct sample *sample);
+/* What the output thread reports. Frees @result. */
+int session_set_take_result(struct session_set *set, struct output_result *result);
+/* Once a second: ends what is due, forgets the dead, tries again what waits or was refused. */
+int session_set_tick(struct session_set *set, uint64_t now_ns);
+/* The wall clock reached a window's end. */
+int session_set_close_windows(struct session_set *set);
+/* The next moment (Unix time) at which session_set_close_windows() is to be called. */
+uint64_t session_set_next_boundary(const struct session_set *set);
+
+/* Sessions by index, 0 .. n - 1, the system session first if there is one. */
+size_t session_set_count(const struct session_set *set);
+struct session *session_set_get(const struct session_set *set, size_t index);
+struct session *session_set_find(const struct session_set *set, uint64_t id);
+unsigned session_set_count_of(const struct session_set *set, uid_t owner);
+struct samplers *session_set_samplers(struct session_set *set);
+/* Heap memory of all windows, bytes. */
+size_t session_set_bytes(const struct session_set *set);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The windows of a session: opened with the ledger as it stands, closed into a snapshot that goes
+ * to the output thread, and taken back when that could not write it. Time is measured on
+ * CLOCK_MONOTONIC and becomes wall time only when a window is closed.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "daemon/session/session_rate.h"
+#include "daemon/session/session_set_private.h"
+
+#define WINDOW_BYTES_MIN (256u * 1024)
+/* After a window that could not be written. */
+#define PATIENCE_NS UINT64_C(10000000000)
+/* Samplers that only the privileged may take. */
+#define SPARE_SAMPLERS 4
+
+static struct moment now(void)
+{
+	return (struct moment){.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+			       .wall_ns = clock_ns(CLOCK_REALTIME)};
+}
+
+/*
+ * Each window may hold an equal share of half the memory; the other half is for windows that are
+ * being written. Shares are fixed when a window opens.
+ */
+static size_t window_share(const struct session_set *set)
+{
+	size_t n = session_set_count_running(set), share;
+
+	share = set->defaults.memory_bytes / 2 / (n > 4 ? n : 4);
+	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
+}
+
+static int open_window(struct session_set *set, struct session *s)
+{
+	struct ledger ledger;
+	int r;
+
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	s->window_max_bytes = window_share(set);
+	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
+}
+
+static int complete_process(void *userdata, struct process *p)
+{
+	return process_table_complete(userdata, p);
+}
+
+/* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
+static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
+			struct flush *flush)
+{
+	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
+	struct moment end = now();
+	struct snapshot *snapshot;
+	int r;
+
+	if (!s->window)
+		return 0;
+	r = window_each_process(s->window, complete_process, set->processes);
+	if (r)
+		return r;
+	r = session_close_window(s, &end, ledger, &snapshot, &item.closing);
+	if (r)
+		return r == SESSION_E_EMPTY ? 0 : r;
+	if (s->is_live) {
+		session_keep_untaken(s, snapshot);
+		return 0;
+	}
+	s->n_in_flight++;
+	return flusher_submit(set->flusher, snapshot, &item);
+}
+
+int session_set_copy_window(struct session_set *set, struct session *s,
+			    bool (*wants)(void *userdata, const struct snapshot_process *p),
+			    void *userdata, struct snapshot **ret)
+{
+	struct moment end = now();
+	struct ledger ledger;
+	int r;
+
+	*ret = NULL;
+	if (!s->window)
+		return 0;
+	r = window_each_process(s->window, complete_process, set->processes);
+	if (!r)
+		r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	r = session_copy_window(s, &end, &ledger, wants, userdata, ret);
+	return r < 0 ? r : 0;
+}
+
+/* An empty one goes on, so that its time and its losses are the next one's. */
+static int close_for_taker(struct session_set *set, struct session *s)
+{
+	int r = source_drain(set->source, UINT32_MAX);
+
+	if (r < 0)
+		return r;
+	/* What came made it full, and there is another one already. */
+	if (s->n_untaken || !window_count(s->window))
+		return 0;
+	return session_windows_next(set, s, NULL);
+}
+
+int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
+			    bool *ret_more)
+{
+	int r = s->window && !s->n_untaken ? close_for_taker(set, s) : 0;
+
+	if (r)
+		return r;
+	*ret = session_take_untaken(s);
+	*ret_more = s->n_untaken || (*ret && s->window && window_count(s->window));
+	s->n_in_flight += *ret != NULL;
+	if (s->state == SESSION_STOPPING) {
+		s->is_over = !s->n_untaken;
+		session_settle(s);
+	}
+	return 0;
+}
+
+void session_set_give_back(struct session *s, struct snapshot *snapshot)
+{
+	memmove(s->untaken + 1, s->untaken, s->n_untaken * sizeof(*s->untaken));
+	s->untaken[0] = snapshot;
+	s->n_untaken++;
+	s->n_in_flight--;
+	s->is_over = false;
+}
+
+bool session_set_is_waiting(const struct session_set *set)
+{
+	return flusher_is_waiting(set->flusher);
+}
+
+int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
+{
+	struct ledger ledger;
+	int r;
+
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (r)
+		return r;
+	r = close_window(set, s, &ledger, flush);
+	if (r)
+		return r;
+	/* With the same ledger: what is lost meanwhile belongs to the next window. */
+	s->window_max_bytes = window_share(set);
+	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
+}
+
+int session_windows_attach(struct session_set *set, struct session *s,
+			   struct source_message *message)
+{
+	/* Who had one before gave back as many as are taken now. */
+	bool may_take_all = s->privileged || s->attachment;
+	int r;
+
+	s->spec.rate = session_rate(s->wanted_rate, s->spec.is_period, set->halvings);
+	r = samplers_acquire(set->samplers, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS,
+			     &s->sampler, message);
+	if (r)
+		return r;
+	s->attachment++;
+	r = open_window(set, s);
+	if (r)
+		return r;
+	return samplers_refilter(set->samplers, s->sampler);
+}
+
+int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush)
+{
+	unsigned sampler = s->sampler;
+	struct ledger last;
+	int r;
+
+	r = source_drain(set->source, UINT32_MAX);
+	if (r < 0)
+		return r;
+	r = samplers_release(set->samplers, sampler, &last);
+	if (r)
+		return r;
+	r = close_window(set, s, &last, flush);
+	if (r)
+		return r;
+	s->sampler = SESSION_NO_SAMPLER;
+	return samplers_refilter(set->samplers, sampler);
+}
+
+void session_windows_refused(struct session_set *set, struct session *s,
+			     const struct source_message *message)
+{
+	session_end(s);
+	if (!s->id)
+		session_system_refused(set, message);
+}
+
+int session_windows_make_room(struct session_set *set, struct session *s)
+{
+	if (s->is_live)
+		return s->n_untaken ? SESSION_E_FULL : session_windows_next(set, s, NULL);
+	if (s->n_in_flight || (s->patience_ns && s->patience_ns > clock_ns(CLOCK_MONOTONIC)))
+		return SESSION_E_FULL;
+	s->early_closes++;
+	return session_windows_next(set, s, NULL);
+}
+
+/*
+ * The open window takes it back. Without one, or if its samples are of another event or rate by
+ * now, or were on their way to who took them, it is lost, and counted.
+ */
+int session_windows_keep(struct session *s, struct snapshot *snapshot,
+			 const struct flush_item *item)
+{
+	s->patience_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+	if (!s->is_live && s->window && session_takes_samples(s) &&
+	    item->attachment == s->attachment)
+		return session_take_back(s, snapshot, &item->closing);
+	session_lose(s, snapshot->aggregate);
+	return 0;
+}

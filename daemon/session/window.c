@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/session/window.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "common/error.h"
+#include "daemon/resolve/jit_files.h"
+
+#define AGGREGATE_COPY_MIN (256u * 1024)
+
+/* A process in one unit that the window counts: of the table, or taken back from a snapshot. */
+struct member {
+	uint64_t serial; /* its stay there */
+	struct process *process;
+	struct process_unit *unit;          /* with process */
+	struct snapshot_process taken_back; /* if there is no process */
+	bool is_copied;                     /* into the snapshot that is being made */
+	UT_hash_handle hh;
+};
+
+struct window {
+	struct aggregate *aggregate;
+	struct member *members;
+	size_t n_members;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	struct ledger ledger_then;
+	struct ledger carried; /* of windows that were taken back */
+};
+
+int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
+	       const struct ledger *ledger)
+{
+	cleanup(window_freep) struct window *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return error_origin(-ENOMEM);
+	w->start_ns = start_ns;
+	w->ledger_then = *ledger;
+	r = aggregate_new(&w->aggregate, max_bytes);
+	if (r)
+		return r;
+	*ret = steal_ptr(&w);
+	return 0;
+}
+
+void window_free(struct window *w)
+{
+	struct member *m, *next;
+
+	if (!w)
+		return;
+	HASH_ITER (hh, w->members, m, next) {
+		HASH_DEL(w->members, m);
+		process_unref(m->process);
+		process_unit_unref(m->unit);
+		snapshot_process_deinit(&m->taken_back);
+		free(m);
+	}
+	aggregate_free(w->aggregate);
+	free(w);
+}
+
+static int member_get(struct window *w, uint64_t serial, struct member **ret)
+{
+	struct member *m;
+
+	HASH_FIND(hh, w->members, &serial, sizeof(serial), m);
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return error_origin(-ENOMEM);
+		m->serial = serial;
+		HASH_ADD(hh, w->members, serial, sizeof(m->serial), m);
+		w->n_members++;
+	}
+	*ret = m;
+	return 0;
+}
+
+int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
+	       uint64_t weight)
+{
+	struct member *m;
+	int r;
+
+	r = aggregate_add(w->aggregate, key, weight);
+	if (r)
+		return r;
+	r = member_get(w, key->process, &m);
+	if (r)
+		return r;
+	if (!m->process) {
+		m->process = process_ref(p);
+		m->unit = process_unit_ref(p->unit);
+	}
+	return AGGREGATE_E_OK;
+}
+
+void window_stack_counts(const struct aggregate *aggregate, struct stack_counts *ret)
+{
+	const struct aggregate_entry *entries;
+	size_t n;
+
+	*ret = (struct stack_counts){0};
+	entries = aggregate_entries(aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct stack stack = aggregate_stack(aggregate, entries[i].stack);
+
+		stack_counts_add(ret, stack.quality, stack.reason, entries[i].count);
+	}
+}
+
+int window_take_back(struct window *w, struct snapshot *snapshot,
+		     const struct window_closing *closing, struct stack_counts *ret_dropped)
+{
+	const struct aggregate_entry *entries;
+	struct stack_counts dropped = {0};
+	struct member *m;
+	size_t n;
+	int r;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		r = member_get(w, snapshot->processes[i].serial, &m);
+		if (r)
+			return r;
+		snapshot_process_deinit(&m->taken_back);
+		m->taken_back = snapshot->processes[i];
+		snapshot->processes[i] = (struct snapshot_process){};
+	}
+	entries = aggregate_entries(snapshot->aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct aggregate_entry *e = &entries[i];
+		struct aggregate_key key = {
+			.process = e->process,
+			.generation = e->generation,
+			.tid = e->tid,
+			.thread_name = aggregate_thread_name(snapshot->aggregate, e->thread_name),
+			.stack = aggregate_stack(snapshot->aggregate, e->stack),
+		};
+
+		r = aggregate_add_counts(w->aggregate, &key, e->count, e->weight);
+		if (r < 0)
+			return r;
+		if (r == AGGREGATE_E_FULL)
+			stack_counts_add(&dropped, key.stack.quality, key.stack.reason, e->count);
+	}
+	if (closing->start_ns < w->start_ns)
+		w->start_ns = closing->start_ns;
+	ledger_add(&w->carried, &closing->since);
+	*ret_dropped = dropped;
+	return 0;
+}
+
+int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
+			void *userdata)
+{
+	struct member *m, *next;
+	int r = 0;
+
+	HASH_ITER (hh, w->members, m, next) {
+		if (m->process)
+			r = fn(userdata, m->process);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int copy_text(char **ret, const char *text)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? error_origin(-ENOMEM) : 0;
+}
+
+static int describe_member(const struct member *m, struct snapshot_process *ret)
+{
+	const struct process *p = m->process;
+	int r;
+
+	*ret = (struct snapshot_process){
+		.serial = m->serial,
+		.program_serial = p->serial,
+		.pid = p->pid,
+		.kernel_thread = p->kernel_thread,
+		.program = image_ref(p->program),
+		.mappings = mappings_ref(p->mappings),
+		.perf_map = jit_file_ref(p->jit ? p->jit->perf_map : NULL),
+		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
+	};
+	memcpy(ret->comm, p->comm, sizeof(ret->comm));
+	r = copy_text(&ret->service, m->unit->service);
+	if (!r)
+		r = copy_text(&ret->cgroup, m->unit->cgroup);
+	if (!r)
+		r = copy_text(&ret->container, m->unit->container);
+	return r;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+	const struct snapshot_process *x = a, *y = b;
+
+	return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+/* Times, and the ledger of the window up to @end. */
+static int describe_window(const struct window *w, const struct moment *end,
+			   const struct ledger *ledger, struct snapshot *snapshot,
+			   struct ledger *ret_since)
+{
+	char text[1024];
+
+	ledger_since(ledger, &w->ledger_then, ret_since);
+	ledger_add(ret_since, &w->carried);
+	ledger_format(ret_since, text, sizeof(text));
+	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
+	/* A wall clock may have been set back to its beginning. */
+	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
+				     ? end->wall_ns - snapshot->duration_ns
+				     : 0;
+	return copy_text(&snapshot->ledger, text);
+}
+
+int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
+		struct snapshot *snapshot, struct window_closing *ret_closing)
+{
+	struct window_closing closing = {.start_ns = w->start_ns};
+	struct member *m, *next;
+	int r;
+
+	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
+	if (!snapshot->processes)
+		return error_origin(-ENOMEM);
+	HASH_ITER (hh, w->members, m, next) {
+		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
+
+		if (m->process) {
+			r = describe_member(m, to);
+			if (r)
+				return r;
+		} else {
+			*to = m->taken_back;
+			m->taken_back = (struct snapshot_process){};
+		}
+	}
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
+	r = describe_window(w, end, ledger, snapshot, &closing.since);
+	if (r)
+		return r;
+	snapshot->aggregate = steal_ptr(&w->aggregate);
+	*ret_closing = closing;
+	return 0;
+}
+
+static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
+{
+	int r;
+
+	*ret = *p;
+	ret->program = image_ref(p->program);
+	ret->mappings = mappings_ref(p->mappings);
+	ret->perf_map = jit_file_ref(p->perf_map);
+	ret->jitdump = jit_file_ref(p->jitdump);
+	ret->service = ret->cgroup = ret->container = NULL;
+	r = copy_text(&ret->service, p->service);
+	if (!r)
+		r = copy_text(&ret->cgroup, p->cgroup);
+	if (!r)
+		r = copy_text(&ret->container, p->container);
+	return r;
+}
+
+static int copy_processes(struct window *w,
+			  bool (*wants)(void *userdata, const struct snapshot_process *p),
+			  void *userdata, struct snapshot *snapshot)
+{
+	struct member *m, *next;
+	int r;
+
+	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
+	if (!snapshot->processes)
+		return error_origin(-ENOMEM);
+	HASH_ITER (hh, w->members, m, next) {
+		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
+
+		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
+		if (r)
+			return r;
+		m->is_copied = wants(userdata, to);
+		if (m->is_copied)
+			continue;
+		snapshot_process_deinit(to);
+		*to = (struct snapshot_process){};
+		snapshot->n_processes--;
+	}
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
+	return 0;
+}
+
+static int copy_entries(const struct window *w, struct aggregate *to)
+{
+	const struct aggregate_entry *entries;
+	size_t n;
+
+	entries = aggregate_entries(w->aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct aggregate_entry *e = &entries[i];
+		const struct aggregate_key key = {
+			.process = e->process,
+			.generation = e->generation,
+			.tid = e->tid,
+			.thread_name = aggregate_thread_name(w->aggregate, e->thread_name),
+			.stack = aggregate_stack(w->aggregate, e->stack),
+		};
+		struct member *m;
+		int r;
+
+		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
+		if (!m || !m->is_copied)
+			continue;
+		r = aggregate_add_counts(to, &key, e->count, e->weight);
+		if (r)
+			return r < 0 ? r : error_origin(-ENOMEM);
+	}
+	return 0;
+}
+
+int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
+		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
+		struct snapshot *snapshot)
+{
+	struct ledger since;
+	int r = copy_processes(w, wants, userdata, snapshot);
+
+	/* As much again is enough for a part of it. */
+	if (!r)
+		r = aggregate_new(&snapshot->aggregate,
+				  2 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
+	if (!r)
+		r = copy_entries(w, snapshot->aggregate);
+	return r ? r : describe_window(w, end, ledger, snapshot, &since);
+}
+
+uint64_t window_count(const struct window *w)
+{
+	return aggregate_count(w->aggregate);
+}
+
+uint64_t window_lost(const struct window *w, const struct ledger *ledger)
+{
+	struct ledger since;
+	uint64_t lost = 0;
+
+	ledger_since(ledger, &w->ledger_then, &since);
+	for (unsigned i = 0; i < N_LOST; i++)
+		lost += since.lost[i];
+	return lost;
+}
+
+size_t window_bytes(const struct window *w)
+{
+	return sizeof(*w) + w->n_members * sizeof(struct member) + aggregate_bytes(w->aggregate);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_SESSION_WINDOW_H
+#define PROFD_DAEMON_SESSION_WINDOW_H
+
+/*
+ * The open window of a session: an aggregate, and the processes that it counts. A process is
+ * referenced while the window is open, so that what is known of it is still there at the end.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+#include "daemon/aggregate/aggregate.h"
+#include "daemon/ledger/ledger.h"
+#include "daemon/output/snapshot.h"
+#include "daemon/resolve/process.h"
+
+struct window;
+
+/* One moment on both clocks: windows are measured on the first and named by the second. */
+struct moment {
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
+	uint64_t wall_ns;      /* Unix time */
+};
+
+/* What must be known of a closed window in case it cannot be written. */
+struct window_closing {
+	uint64_t start_ns;   /* CLOCK_MONOTONIC */
+	struct ledger since; /* its own ledger, with all that was carried into it */
+};
+
+/* @start_ns: CLOCK_MONOTONIC; @ledger as it stands then. */
+int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
+	       const struct ledger *ledger);
+void window_free(struct window *w);
+DEFINE_CLEANUP(struct window *, window_free)
+
+/* Counts one sample of @p, with @key->process = p->stay, as one of its unit now. Returns
+ * AGGREGATE_E_* or negative errno. */
+int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
+	       uint64_t weight);
+/* How the stacks of all samples of @aggregate ended. */
+void window_stack_counts(const struct aggregate *aggregate, struct stack_counts *ret);
+/*
+ * Counts a snapshot's entries, takes over its processes, its ledger, and begins where it began.
+ * What does not fit is counted in *ret_dropped.
+ */
+int window_take_back(struct window *w, struct snapshot *snapshot,
+		     const struct window_closing *closing, struct stack_counts *ret_dropped);
+/* Calls @fn for each process that it has samples of; a nonzero return ends that and is returned. */
+int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
+			void *userdata);
+/* Moves aggregate, processes, times and the ledger line into @snapshot. */
+int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
+		struct snapshot *snapshot, struct window_closing *ret_closing);
+/*
+ * The same as a copy: the window stays as it is. Only processes that @wants wants, and their
+ * samples; the ledger is of all. Returns 0 or negative errno.
+ */
+int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
+		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
+		struct snapshot *snapshot);
+uint64_t window_count(const struct window *w);
+/* What was lost since it was opened, with @ledger as it stands now. */
+uint64_t window_lost(const struct window *w, const struct ledger *ledger);
+size_t window_bytes(const struct window *w);
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * libdw reads all sections of DWARF into memory at once, and inflates those that are compressed;
+ * what they claim to be has a bound before that. An index of the units' ranges is made at once too,
+ * because .debug_aranges is missing where clang or Rust compiled; a unit is read when the first
+ * address within it is asked for. By struct dwarf_reader ranges and memory are bounded; what libdw
+ * keeps for itself (abbreviations) grows with the file alone.
+ *
+ * libdw knows paths: it asks for that of the file, and where an alternate file or one that was
+ * split off (.dwo) is not at hand, it tries to open it. The worker may do neither, and the calls
+ * fail; a unit that was split off is known by its skeleton.
+ */
+#include "daemon/worker/dwarf/dwarf_lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/partition_point.h"
+#include "common/room.h"
+#include "daemon/worker/dwarf/dwarf_lines_private.h"
+#include "daemon/worker/elf/elf.h"
+
+/* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
+#define SECTIONS_BYTES_MAX (512u << 20)
+/* libdw's word for a unit and the abbreviations that it begins with, and our own. */
+#define UNIT_BYTES (1024 + sizeof(struct dwarf_unit))
+
+/* Ranks in the index: who says where a unit's code is. */
+enum { INDEX_ARANGES, INDEX_UNIT };
+
+/* A file as libelf and libdw have it. */
+struct dwarf_file {
+	Elf *elf;
+	Dwarf *dwarf;   /* NULL: it has none */
+	uint64_t bytes; /* of its sections, as far as they are in memory */
+};
+
+struct dwarf_lines {
+	struct dwarf_file file, alternate;
+	struct dwarf_reader reader;
+	struct dwarf_unit *units;
+	size_t n_units, size;
+	struct flat_ranges index; /* values: units */
+};
+
+static void file_deinit(struct dwarf_file *f)
+{
+	if (f->dwarf)
+		dwarf_end(f->dwarf);
+	if (f->elf)
+		elf_end(f->elf);
+	*f = (struct dwarf_file){0};
+}
+
+/*
+ * Bytes that a section of DWARF becomes, if it is compressed (ELF gABI, "Section Compression"; and
+ * GNU's older way: .zdebug_*, "ZLIB" and the size, most significant byte first).
+ */
+static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	GElf_Chdr chdr;
+	uint8_t head[12];
+	uint64_t size = 0;
+	Elf_Data *data;
+
+	if (sh->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
+	if (strncmp(name, ".zdebug_", 8) != 0)
+		return 0;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf || data->d_size < sizeof(head))
+		return 0;
+	memcpy(head, data->d_buf, sizeof(head));
+	for (size_t i = 4; i < sizeof(head); i++)
+		size = size << 8 | head[i];
+	return memcmp(head, "ZLIB", 4) == 0 ? size : 0;
+}
+
+/* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. *ret: it has DWARF. */
+static int check_sections(struct dwarf_file *f, uint64_t max, bool *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	*ret = false;
+	if (elf_getshdrstrndx(f->elf, &names) != 0)
+		return WORKER_MALFORMED;
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		const char *name;
+		uint64_t size;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(f->elf, names, sh.sh_name);
+		if (!name ||
+		    (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0))
+			continue;
+		*ret |= strcmp(strchr(name, '_'), "_info") == 0;
+		if (sh.sh_size > max - f->bytes)
+			return WORKER_NO_MEMORY;
+		f->bytes += sh.sh_size;
+		size = decompressed_size(scn, &sh, name);
+		if (size > max - f->bytes)
+			return WORKER_NO_MEMORY;
+		f->bytes += size;
+	}
+	return WORKER_DONE;
+}
+
+/* A section of DWARF by its name behind "debug_", inflated by now. NULL: none. */
+static const Elf_Data *find_data(Elf *elf, const char *wanted)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, sh.sh_name);
+		if (!name ||
+		    (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0))
+			continue;
+		if (strcmp(strchr(name, '_') + 1, wanted) == 0)
+			return elf_rawdata(scn, NULL);
+	}
+	return NULL;
+}
+
+/* libdw sees to it that a text begins within its section; here, that it ends there. */
+static bool texts_end(Elf *elf)
+{
+	static const char *const sections[] = {"str", "line_str"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		const Elf_Data *data = find_data(elf, sections[i]);
+
+		if (data && data->d_buf && data->d_size > 0 &&
+		    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
+			return false;
+	}
+	return true;
+}
+
+/* Returns WORKER_DONE (f->dwarf: or NULL), another outcome, or -ENOTSUP. */
+static int file_open(struct dwarf_file *f, int fd, uint64_t max)
+{
+	bool has_dwarf;
+	int r;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_origin(-ENOTSUP);
+	f->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
+		return WORKER_NOT_ELF;
+	r = check_sections(f, max, &has_dwarf);
+	if (r != WORKER_DONE || !has_dwarf)
+		return r;
+	f->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	return f->dwarf && texts_end(f->elf) ? WORKER_DONE : WORKER_MALFORMED;
+}
+
+/* All that is needed is in memory by now; the descriptor is the caller's. */
+static void file_forget_fd(struct dwarf_file *f)
+{
+	if (f->elf)
+		elf_cntl(f->elf, ELF_C_FDDONE);
+}
+
+/* Attaches the file that dwz made, if @fd is the one. A broken one is none. */
+static int set_alternate(struct dwarf_lines *d, int fd)
+{
+	const void *wanted, *has;
+	const char *name;
+	ssize_t length;
+	int r;
+
+	length = dwelf_dwarf_gnu_debugaltlink(d->file.dwarf, &name, &wanted);
+	if (fd < 0 || length <= 0)
+		return 0;
+	r = file_open(&d->alternate, fd, SECTIONS_BYTES_MAX - d->file.bytes);
+	if (r < 0)
+		return r;
+	if (r != WORKER_DONE || !d->alternate.dwarf ||
+	    dwelf_elf_gnu_build_id(d->alternate.elf, &has) != length ||
+	    memcmp(has, wanted, (size_t)length) != 0)
+		file_deinit(&d->alternate);
+	else
+		dwarf_setalt(d->file.dwarf, d->alternate.dwarf);
+	return 0;
+}
+
+static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
+{
+	if (room_make(&d->units, &d->size, d->n_units + 1, sizeof(*d->units)))
+		return -ENOMEM;
+	d->units[d->n_units++] = (struct dwarf_unit){.die = *die};
+	return 0;
+}
+
+/* Units are in the order of their offsets. */
+static bool find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
+{
+	size_t at = partition_point(d->n_units, i, dwarf_dieoffset(&d->units[i].die) < offset);
+
+	if (at == d->n_units || dwarf_dieoffset(&d->units[at].die) != offset)
+		return false;
+	*ret = (uint32_t)at;
+	return true;
+}
+
+/*
+ * .debug_aranges, for units that do not say themselves where all of their code is (DWARF 2 has no
+ * words for more than one range). What they do say counts more.
+ */
+static int index_aranges(struct dwarf_lines *d)
+{
+	Dwarf_Aranges *aranges;
+	size_t n;
+	int r = 0;
+
+	if (dwarf_getaranges(d->file.dwarf, &aranges, &n) != 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < n && d->reader.n_ranges < DWARF_RANGES_MAX; i++) {
+		struct flat_range range = {.rank = INDEX_ARANGES};
+		Dwarf_Addr start;
+		Dwarf_Word length;
+		Dwarf_Off offset;
+
+		d->reader.n_ranges++;
+		if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &length, &offset) !=
+			    0 ||
+		    start > UINT64_MAX - length || !find_unit(d, offset, &range.value))
+			continue;
+		range.start = start;
+		range.end = start + length;
+		r = dwarf_range_add(&d->reader, &range, &d->index);
+	}
+	return r;
+}
+
+/* Returns WORKER_DONE, _NO_MEMORY: more units than anybody compiles together, or -ENOMEM. */
+static int find_units(struct dwarf_lines *d)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+	int r = 0;
+
+	while (r == 0 && dwarf_get_units(d->file.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+		int tag = dwarf_tag(&die);
+
+		/* Whatever sort of unit it is: libdw has it in memory now. */
+		d->reader.bytes += UNIT_BYTES;
+		if (d->reader.bytes > DWARF_BYTES_MAX)
+			return WORKER_NO_MEMORY;
+		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
+			r = add_unit(d, &die);
+	}
+	return r;
+}
+
+static int build_index(struct dwarf_lines *d)
+{
+	int r = find_units(d);
+
+	for (uint32_t i = 0; r == 0 && i < d->n_units; i++)
+		r = dwarf_die_ranges(&d->reader, &d->units[i].die, INDEX_UNIT, i, &d->index);
+	if (r == 0)
+		r = index_aranges(d);
+	return r ? r : flat_build(&d->index);
+}
+
+/* Chooses between the two files. Returns as dwarf_lines_new(). */
+static int open_files(struct dwarf_lines *d, const struct dwarf_lines_files *files)
+{
+	int r = WORKER_DONE;
+
+	if (files->debug >= 0)
+		r = file_open(&d->file, files->debug, SECTIONS_BYTES_MAX);
+	if (r == WORKER_DONE && !d->file.dwarf) {
+		file_deinit(&d->file);
+		r = file_open(&d->file, files->image, SECTIONS_BYTES_MAX);
+	}
+	if (r != WORKER_DONE || !d->file.dwarf)
+		return r;
+	if (elf_summary_read(files->image, &d->reader.elf) != ELF_SUMMARY_E_OK)
+		return WORKER_MALFORMED;
+	/* Without relocation, DWARF of a relocatable file says nothing about addresses. */
+	if (d->reader.elf.type != ET_EXEC && d->reader.elf.type != ET_DYN) {
+		file_deinit(&d->file);
+		return WORKER_DONE;
+	}
+	return set_alternate(d, files->alternate);
+}
+
+int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *files)
+{
+	cleanup(dwarf_lines_freep) struct dwarf_lines *d = NULL;
+	int r;
+
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return error_origin(-ENOMEM);
+	r = open_files(d, files);
+	if (r != WORKER_DONE)
+		return r;
+	if (d->file.dwarf) {
+		const char *ident = elf_getident(d->file.elf, NULL);
+
+		d->reader.swap = (ident[EI_DATA] == ELFDATA2MSB) ==
+				 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+		d->reader.line_data = find_data(d->file.elf, "line");
+		d->reader.info_data[0] = find_data(d->file.elf, "info");
+		if (d->alternate.dwarf)
+			d->reader.info_data[1] = find_data(d->alternate.elf, "info");
+		d->reader.bytes = d->file.bytes + d->alternate.bytes;
+		r = build_index(d);
+		if (r)
+			return r;
+	}
+	file_forget_fd(&d->file);
+	file_forget_fd(&d->alternate);
+	*ret = steal_ptr(&d);
+	return WORKER_DONE;
+}
+
+void dwarf_lines_free(struct dwarf_lines *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_units; i++)
+		dwarf_unit_deinit(&d->units[i]);
+	free(d->units);
+	flat_deinit(&d->index);
+	file_deinit(&d->file);
+	file_deinit(&d->alternate);
+	free(d);
+}
+
+size_t dwarf_lines_bytes(const struct dwarf_lines *d)
+{
+	return sizeof(*d) + d->index.size * sizeof(*d->index.items) + d->reader.bytes;
+}
+
+/* The line table's row for @address. */
+static void find_line(struct dwarf_reader *r, struct dwarf_unit *u, uint64_t address,
+		      struct frame_name *ret)
+{
+	Dwarf_Files *files;
+	Dwarf_Line *row;
+	size_t file;
+	int line;
+
+	if (!u->lines)
+		return;
+	row = dwarf_getsrc_die(&u->die, address);
+	if (!row || dwarf_lineno(row, &line) != 0 || dwarf_line_file(row, &files, &file) != 0)
+		return;
+	/* Of code that the compiler made up, or merged from several lines, there is but a file. */
+	ret->line = line > 0 ? (uint32_t)line : 0;
+	ret->file = dwarf_unit_file(r, u, file);
+}
+
+/* From the innermost scope outwards; @frame has the line within that. */
+static size_t find_frames(struct dwarf_lines *d, struct dwarf_unit *u, uint32_t number,
+			  struct frame_name frame, struct frame_name *ret, size_t max)
+{
+	size_t n = 0;
+
+	for (;;) {
+		struct dwarf_scope *s = &u->scopes[number];
+
+		dwarf_scope_name(&d->reader, u, s);
+		frame.system_name = s->name ? s->name : "";
+		frame.start_line = s->start_line;
+		/* An inlined function without a name is none that anybody has written. */
+		if (s->name || s->parent == DWARF_NO_SCOPE)
+			ret[n < max ? n++ : max - 1] = frame;
+		if (s->parent == DWARF_NO_SCOPE)
+			return n;
+		frame.file = s->call_file;
+		frame.line = s->call_line;
+		number = s->parent;
+	}
+}
+
+size_t dwarf_lines_find(struct dwarf_lines *d, uint64_t address, struct frame_name *ret, size_t max,
+			uint64_t *ret_start, uint64_t *ret_size)
+{
+	const struct flat_range *range = flat_find(&d->index, address), *innermost;
+	struct frame_name frame = {.system_name = ""};
+	struct dwarf_unit *u;
+
+	if (!range || max == 0)
+		return 0;
+	u = &d->units[range->value];
+	/* Without memory the unit is refused; what is known of the others stays. */
+	if (u->state == DWARF_UNIT_NEW)
+		(void)dwarf_unit_read(&d->reader, u);
+	if (u->state != DWARF_UNIT_READ)
+		return 0;
+	find_line(&d->reader, u, address, &frame);
+	innermost = flat_find(&u->innermost, address);
+	if (innermost) {
+		range = flat_find(&u->functions, address);
+		if (!range)
+			range = innermost;
+		*ret_start = range->start;
+		*ret_size = range->end - range->start;
+		return find_frames(d, u, innermost->value, frame, ret, max);
+	}
+	if (!frame.line)
+		return 0;
+	ret[0] = frame;
+	*ret_start = address;
+	*ret_size = 1;
+	return 1;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Ranges that overlap made flat, by a sweep over their starts: the ranges that cover the sweep's
+ * place lie in a heap with the winner on top; one that has ended is dropped when it comes to the
+ * top. Between two places where the winner may change one flat range is put out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/partition_point.h"
+#include "common/room.h"
+#include "daemon/worker/dwarf/dwarf_lines_private.h"
+
+int flat_add(struct flat_ranges *f, const struct flat_range *range)
+{
+	if (range->start >= range->end)
+		return 0;
+	if (room_make(&f->items, &f->size, f->n + 1, sizeof(*f->items)))
+		return -ENOMEM;
+	f->items[f->n++] = *range;
+	return 0;
+}
+
+void flat_deinit(struct flat_ranges *f)
+{
+	free(f->items);
+	*f = (struct flat_ranges){0};
+}
+
+static bool wins(const struct flat_range *a, const struct flat_range *b)
+{
+	uint64_t a_length = a->end - a->start, b_length = b->end - b->start;
+
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	if (a_length != b_length)
+		return a_length < b_length;
+	return a->value < b->value;
+}
+
+/* Of those with one start, the winner first. */
+static int by_start(const void *a, const void *b)
+{
+	const struct flat_range *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return wins(x, y) ? -1 : wins(y, x);
+}
+
+/* Ranges that cover the place of the sweep, or have ended since; the winner first. */
+struct heap {
+	const struct flat_range **items;
+	size_t n;
+};
+
+static void heap_push(struct heap *h, const struct flat_range *range)
+{
+	size_t i = h->n++;
+
+	while (i > 0 && wins(range, h->items[(i - 1) / 2])) {
+		h->items[i] = h->items[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	h->items[i] = range;
+}
+
+static void heap_pop(struct heap *h)
+{
+	const struct flat_range *last = h->items[--h->n];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < h->n) {
+		if (child + 1 < h->n && wins(h->items[child + 1], h->items[child]))
+			child++;
+		if (!wins(h->items[child], last))
+			break;
+		h->items[i] = h->items[child];
+		i = child;
+	}
+	h->items[i] = last;
+}
+
+/* Appends [start, end) of @range, to the last one if it goes on there. */
+static int emit(struct flat_ranges *out, const struct flat_range *range, uint64_t start,
+		uint64_t end)
+{
+	struct flat_range *last = out->n ? &out->items[out->n - 1] : NULL;
+
+	if (last && last->end == start && last->value == range->value &&
+	    last->rank == range->rank) {
+		last->end = end;
+		return 0;
+	}
+	return flat_add(out, &(struct flat_range){
+				     .start = start,
+				     .end = end,
+				     .rank = range->rank,
+				     .value = range->value,
+			     });
+}
+
+/* Puts out what covers [from, to), where no range begins. */
+static int advance(struct heap *h, uint64_t from, uint64_t to, struct flat_ranges *out)
+{
+	while (from < to) {
+		const struct flat_range *top;
+		uint64_t end;
+		int r;
+
+		while (h->n > 0 && h->items[0]->end <= from)
+			heap_pop(h);
+		if (h->n == 0)
+			return 0;
+		top = h->items[0];
+		end = top->end < to ? top->end : to;
+		r = emit(out, top, from, end);
+		if (r)
+			return r;
+		from = end;
+	}
+	return 0;
+}
+
+int flat_build(struct flat_ranges *f)
+{
+	cleanup(flat_deinit) struct flat_ranges out = {0};
+	cleanup(freep) const struct flat_range **items = NULL;
+	const struct flat_range *last = NULL;
+	struct flat_ranges whole;
+	struct heap h;
+	int r;
+
+	items = calloc(f->n ? f->n : 1, sizeof(*items));
+	if (!items)
+		return error_origin(-ENOMEM);
+	if (f->n > 0)
+		qsort(f->items, f->n, sizeof(*f->items), by_start);
+	h = (struct heap){.items = items};
+	for (size_t i = 0; i < f->n; i++) {
+		const struct flat_range *range = &f->items[i];
+
+		/* All of it is the last one's, whatever else is there: a list that many share. */
+		if (!last || range->start != last->start || range->end > last->end) {
+			heap_push(&h, range);
+			last = range;
+		}
+		r = advance(&h, range->start, i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX,
+			    &out);
+		if (r)
+			return r;
+	}
+	whole = *f;
+	*f = out;
+	out = whole;
+	return 0;
+}
+
+const struct flat_range *flat_find(const struct flat_ranges *f, uint64_t address)
+{
+	size_t n = partition_point(f->n, i, f->items[i].start <= address);
+
+	if (n == 0 || address >= f->items[n - 1].end)
+		return NULL;
+	return &f->items[n - 1];
+}

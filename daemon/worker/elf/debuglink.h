@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_WORKER_ELF_DEBUGLINK_H
+#define PROFD_DAEMON_WORKER_ELF_DEBUGLINK_H
+
+/*
+ * How a stripped file names the one with its debug information: .gnu_debuglink, a file name and a
+ * CRC-32 of all of that file (GDB's manual, "Separate Debug Files"); and how both name what dwz(1)
+ * took out of them: .gnu_debugaltlink, a path and a build id.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/worker/protocol.h"
+#include "daemon/worker/elf/elf_image.h"
+
+/* Larger files are not read to the end for a CRC's sake; build ids find those as well. */
+#define DEBUGLINK_FILE_MAX (1u << 30)
+
+struct debuglink {
+	char name[WORKER_LINK_MAX]; /* without folders */
+	uint32_t crc;
+};
+
+struct debugaltlink {
+	char path[WORKER_LINK_MAX];
+	uint8_t id[WORKER_ID_MAX];
+	uint32_t id_length;
+};
+
+/* Pure; @data: the section. False where it is not as above. @swap: of another byte order. */
+bool debuglink_parse(const uint8_t *data, size_t length, bool swap, struct debuglink *ret);
+bool debugaltlink_parse(const uint8_t *data, size_t length, struct debugaltlink *ret);
+/* The same of an image. False: it has none that one can use. */
+bool debuglink_read(struct elf_image *image, struct debuglink *ret);
+bool debugaltlink_read(struct elf_image *image, struct debugaltlink *ret);
+/* The CRC of the file @fd, which is read as a whole. False if that fails or it is too long. */
+bool debuglink_crc(int fd, uint32_t *ret);
+
+/*
+ * Whether the file @debug is what the debuglink of the ELF file @image says. False too where either
+ * cannot be read.
+ */
+bool debuglink_fits(int image, int debug);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Read by hand and not through libelf, because a profiler opens thousands of files and this needs
+ * one pread(2) for nearly all of them: the headers, and the build id that linkers put right behind
+ * them, lie in the first page. Layouts and names: elf(5).
+ */
+#include "daemon/worker/elf/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+#define HEAD_BYTES 4096 /* read at once */
+/* Of a note segment only this much is searched: linkers merge notes, the build id among the first.
+ */
+#define NOTES_BYTES 4096
+/* The kernel runs no file with more than 64 KiB of program headers (fs/binfmt_elf.c). */
+#define PROGRAM_HEADERS_MAX (65536 / sizeof(Elf32_Phdr))
+/* Section headers that are looked at. Linkers put notes first, or behind their program's tables. */
+#define SECTIONS_MAX 64
+
+/* Where the bytes come from: the first of a file, and, past them, the file itself if there is one.
+ */
+struct input {
+	const uint8_t *head;
+	size_t head_length;
+	int fd; /* or -1 */
+	bool swap;
+	bool is_64;
+};
+
+/*
+ * pread(2) until @length bytes are there or the file ends. pread(2) refuses a range that no file
+ * can have with an error; here it is one behind the file's end.
+ */
+static ssize_t read_at(int fd, void *buffer, size_t length, uint64_t offset)
+{
+	size_t n = 0;
+
+	if (length > INT64_MAX || offset > INT64_MAX - length)
+		return 0;
+	while (n < length) {
+		ssize_t r = pread(fd, (uint8_t *)buffer + n, length - n, (off_t)(offset + n));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -1;
+		if (r == 0)
+			break;
+		n += (size_t)r;
+	}
+	return (ssize_t)n;
+}
+
+/* Returns ELF_SUMMARY_E_*. */
+static int fetch(const struct input *in, uint64_t offset, size_t length, uint8_t *ret)
+{
+	ssize_t n;
+
+	if (offset <= in->head_length && length <= in->head_length - offset) {
+		memcpy(ret, in->head + offset, length);
+		return ELF_SUMMARY_E_OK;
+	}
+	if (in->fd < 0)
+		return ELF_SUMMARY_E_MALFORMED;
+	n = read_at(in->fd, ret, length, offset);
+	if (n < 0)
+		return ELF_SUMMARY_E_UNREADABLE;
+	return (size_t)n == length ? ELF_SUMMARY_E_OK : ELF_SUMMARY_E_MALFORMED;
+}
+
+static uint16_t get_16(const struct input *in, uint16_t value)
+{
+	return in->swap ? __builtin_bswap16(value) : value;
+}
+
+static uint32_t get_32(const struct input *in, uint32_t value)
+{
+	return in->swap ? __builtin_bswap32(value) : value;
+}
+
+static uint64_t get_64(const struct input *in, uint64_t value)
+{
+	return in->swap ? __builtin_bswap64(value) : value;
+}
+
+/* A table of headers. */
+struct headers {
+	uint64_t offset;
+	unsigned n, size;
+};
+
+static int parse_header(struct input *in, struct elf_summary *elf, struct headers *ret,
+			struct headers *ret_sections)
+{
+	union {
+		uint8_t ident[EI_NIDENT];
+		Elf32_Ehdr e32;
+		Elf64_Ehdr e64;
+	} h;
+	int r;
+
+	if (in->head_length < EI_NIDENT || memcmp(in->head, ELFMAG, SELFMAG) != 0)
+		return ELF_SUMMARY_E_NOT_ELF;
+	memcpy(h.ident, in->head, EI_NIDENT);
+	if ((h.ident[EI_CLASS] != ELFCLASS32 && h.ident[EI_CLASS] != ELFCLASS64) ||
+	    (h.ident[EI_DATA] != ELFDATA2LSB && h.ident[EI_DATA] != ELFDATA2MSB) ||
+	    h.ident[EI_VERSION] != EV_CURRENT)
+		return ELF_SUMMARY_E_MALFORMED;
+	in->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
+	in->swap = (h.ident[EI_DATA] == ELFDATA2MSB) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	r = fetch(in, 0, in->is_64 ? sizeof(h.e64) : sizeof(h.e32), h.ident);
+	if (r)
+		return r;
+	/* Type and machine lie at the same place in both classes. */
+	elf->type = get_16(in, h.e32.e_type);
+	elf->machine = get_16(in, h.e32.e_machine);
+	elf->pointer_bytes = in->is_64 ? 8 : 4;
+	if (in->is_64) {
+		*ret = (struct headers){get_64(in, h.e64.e_phoff), get_16(in, h.e64.e_phnum),
+					get_16(in, h.e64.e_phentsize)};
+		*ret_sections = (struct headers){get_64(in, h.e64.e_shoff),
+						 get_16(in, h.e64.e_shnum),
+						 get_16(in, h.e64.e_shentsize)};
+	} else {
+		*ret = (struct headers){get_32(in, h.e32.e_phoff), get_16(in, h.e32.e_phnum),
+					get_16(in, h.e32.e_phentsize)};
+		*ret_sections = (struct headers){get_32(in, h.e32.e_shoff),
+						 get_16(in, h.e32.e_shnum),
+						 get_16(in, h.e32.e_shentsize)};
+	}
+	if (ret->n > PROGRAM_HEADERS_MAX ||
+	    (ret->n > 0 && ret->size != (in->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))))
+		return ELF_SUMMARY_E_MALFORMED;
+	return ELF_SUMMARY_E_OK;
+}
+
+/* One program header as the 64-bit structure, whatever the file's class. */
+static int fetch_program_header(const struct input *in, uint64_t offset, Elf64_Phdr *ret)
+{
+	union {
+		uint8_t bytes[sizeof(Elf64_Phdr)];
+		Elf32_Phdr p32;
+		Elf64_Phdr p64;
+	} h;
+	int r;
+
+	r = fetch(in, offset, in->is_64 ? sizeof(h.p64) : sizeof(h.p32), h.bytes);
+	if (r)
+		return r;
+	if (in->is_64)
+		*ret = (Elf64_Phdr){
+			.p_type = get_32(in, h.p64.p_type),
+			.p_flags = get_32(in, h.p64.p_flags),
+			.p_offset = get_64(in, h.p64.p_offset),
+			.p_vaddr = get_64(in, h.p64.p_vaddr),
+			.p_filesz = get_64(in, h.p64.p_filesz),
+			.p_memsz = get_64(in, h.p64.p_memsz),
+		};
+	else
+		*ret = (Elf64_Phdr){
+			.p_type = get_32(in, h.p32.p_type),
+			.p_flags = get_32(in, h.p32.p_flags),
+			.p_offset = get_32(in, h.p32.p_offset),
+			.p_vaddr = get_32(in, h.p32.p_vaddr),
+			.p_filesz = get_32(in, h.p32.p_filesz),
+			.p_memsz = get_32(in, h.p32.p_memsz),
+		};
+	return ELF_SUMMARY_E_OK;
+}
+
+/* Sums of what is kept must not wrap, so that nobody who uses it has to care. */
+static int add_segment(struct elf_summary *elf, const Elf64_Phdr *p)
+{
+	if (elf->n_segments == ELF_SUMMARY_SEGMENTS_MAX)
+		return ELF_SUMMARY_E_MALFORMED;
+	if (p->p_filesz > p->p_memsz || p->p_offset > UINT64_MAX - p->p_filesz ||
+	    p->p_vaddr > UINT64_MAX - p->p_memsz)
+		return ELF_SUMMARY_E_MALFORMED;
+	elf->segments[elf->n_segments++] = (struct elf_segment){
+		.vaddr = p->p_vaddr,
+		.offset = p->p_offset,
+		.file_size = p->p_filesz,
+		.memory_size = p->p_memsz,
+		.executable = p->p_flags & PF_X,
+	};
+	return ELF_SUMMARY_E_OK;
+}
+
+static int find_build_id(const struct input *in, uint64_t offset, uint64_t size,
+			 struct elf_summary *elf)
+{
+	uint8_t notes[NOTES_BYTES];
+	size_t length = size < sizeof(notes) ? (size_t)size : sizeof(notes);
+	int r;
+
+	r = fetch(in, offset, length, notes);
+	if (r)
+		return r;
+	elf->build_id_length = elf_notes_build_id(notes, length, in->swap, elf->build_id);
+	return ELF_SUMMARY_E_OK;
+}
+
+/*
+ * Go's linker (1.24 and later) puts the build id into a section that no note segment holds. Nothing
+ * that is wrong with section headers is an error: a program runs without them.
+ */
+static void find_build_id_by_section(const struct input *in, const struct headers *sections,
+				     struct elf_summary *elf)
+{
+	if (sections->size != (in->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+		return;
+	for (unsigned i = 0; i < sections->n && i < SECTIONS_MAX && !elf->build_id_length; i++) {
+		uint64_t at = sections->offset + (uint64_t)i * sections->size;
+		union {
+			uint8_t bytes[sizeof(Elf64_Shdr)];
+			Elf32_Shdr s32;
+			Elf64_Shdr s64;
+		} h;
+
+		if (fetch(in, at, sections->size, h.bytes))
+			return;
+		/* The type is at the same place in both classes. */
+		if (get_32(in, h.s32.sh_type) != SHT_NOTE)
+			continue;
+		if (in->is_64)
+			(void)find_build_id(in, get_64(in, h.s64.sh_offset),
+					    get_64(in, h.s64.sh_size), elf);
+		else
+			(void)find_build_id(in, get_32(in, h.s32.sh_offset),
+					    get_32(in, h.s32.sh_size), elf);
+	}
+}
+
+static int parse(struct input *in, struct elf_summary *ret)
+{
+	struct headers headers, sections;
+	struct elf_summary elf = {0};
+	int r;
+
+	r = parse_header(in, &elf, &headers, &sections);
+	for (unsigned i = 0; r == ELF_SUMMARY_E_OK && i < headers.n; i++) {
+		uint64_t offset = headers.offset + (uint64_t)i * headers.size;
+		Elf64_Phdr p;
+
+		r = fetch_program_header(in, offset, &p);
+		if (r)
+			break;
+		if (p.p_type == PT_LOAD)
+			r = add_segment(&elf, &p);
+		else if (p.p_type == PT_NOTE && p.p_filesz > 0 && elf.build_id_length == 0)
+			r = find_build_id(in, p.p_offset, p.p_filesz, &elf);
+	}
+	if (r == ELF_SUMMARY_E_OK && !elf.build_id_length)
+		find_build_id_by_section(in, &sections, &elf);
+	if (r == ELF_SUMMARY_E_OK)
+		*ret = elf;
+	return r;
+}
+
+int elf_summary_read(int fd, struct elf_summary *ret)
+{
+	uint8_t head[HEAD_BYTES];
+	struct input in = {.head = head, .fd = fd};
+	ssize_t n;
+
+	n = read_at(fd, head, sizeof(head), 0);
+	if (n < 0)
+		return ELF_SUMMARY_E_UNREADABLE;
+	in.head_length = (size_t)n;
+	return parse(&in, ret);
+}
+
+int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *ret)
+{
+	struct input in = {.head = data, .head_length = length, .fd = -1};
+
+	return parse(&in, ret);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/worker/elf/elf_image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+/* From there on section numbers have other meanings, and programs need another way to count. */
+#define SECTIONS_MAX           SHN_LORESERVE
+#define SECTION_NAMES_MAX      (1u << 20)
+#define NOTES_MAX              65536
+#define COMPRESSION_HEADER_MAX sizeof(Elf64_Chdr)
+
+/* Where a file's bytes are. */
+struct bytes {
+	int fd; /* or -1: in memory */
+	const uint8_t *data;
+	size_t length;
+};
+
+static bool fetch(const struct bytes *in, uint64_t offset, size_t length, uint8_t *ret)
+{
+	if (in->fd < 0) {
+		if (offset > in->length || length > in->length - offset)
+			return false;
+		memcpy(ret, in->data + offset, length);
+		return true;
+	}
+	if (offset > INT64_MAX - length)
+		return false;
+	return pread(in->fd, ret, length, (off_t)offset) == (ssize_t)length;
+}
+
+static uint64_t get(const uint8_t *at, unsigned n_bytes, bool big)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < n_bytes; i++)
+		value |= (uint64_t)at[big ? n_bytes - 1 - i : i] << (8 * i);
+	return value;
+}
+
+/*
+ * libelf makes room for as many sections as a file says it has, if only the file is long enough;
+ * and a file with holes is as long as it likes.
+ */
+static bool has_sane_sections(const struct bytes *in)
+{
+	uint8_t h[sizeof(Elf64_Ehdr)] = {0}, size[8];
+	uint64_t offset, n;
+	bool is_64, big;
+
+	if (!fetch(in, 0, sizeof(Elf32_Ehdr), h))
+		return false;
+	is_64 = h[EI_CLASS] == ELFCLASS64;
+	big = h[EI_DATA] == ELFDATA2MSB;
+	if (is_64 && !fetch(in, 0, sizeof(Elf64_Ehdr), h))
+		return false;
+	offset = is_64 ? get(h + offsetof(Elf64_Ehdr, e_shoff), 8, big)
+		       : get(h + offsetof(Elf32_Ehdr, e_shoff), 4, big);
+	n = get(h + (is_64 ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum)), 2,
+		big);
+	if (n == 0 && offset != 0) {
+		/* Then the first section, which is none, has the number as its size. */
+		size_t at = is_64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
+		unsigned width = is_64 ? 8 : 4;
+
+		if (offset > UINT64_MAX - at || !fetch(in, offset + at, width, size))
+			return true;
+		n = get(size, width, big);
+	}
+	return n < SECTIONS_MAX;
+}
+
+static int read_sections(struct elf_image *image)
+{
+	Elf_Scn *scn = NULL;
+	size_t n, names;
+	GElf_Shdr sh;
+	Elf_Data *data;
+
+	if (elf_getshdrnum(image->elf, &n) != 0 || n >= SECTIONS_MAX)
+		return ELF_IMAGE_E_MALFORMED;
+	if (n == 0)
+		return ELF_IMAGE_E_OK;
+	image->sections = calloc(n, sizeof(*image->sections));
+	if (!image->sections)
+		return error_origin(-ENOMEM);
+	image->n_sections = n;
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		size_t i = elf_ndxscn(scn);
+
+		if (i >= n || !gelf_getshdr(scn, &sh))
+			continue;
+		image->sections[i] = (struct elf_section){
+			.flags = sh.sh_flags,
+			.address = sh.sh_addr,
+			.end = sh.sh_addr <= UINT64_MAX - sh.sh_size ? sh.sh_addr + sh.sh_size
+								     : UINT64_MAX,
+			.size = sh.sh_size,
+			.entry_size = sh.sh_entsize,
+			.type = sh.sh_type,
+			.link = sh.sh_link,
+			.name = sh.sh_name,
+		};
+	}
+	if (elf_getshdrstrndx(image->elf, &names) == 0 && names < n) {
+		data = elf_image_data(image, names, SECTION_NAMES_MAX);
+		image->names = data ? data->d_buf : NULL;
+		image->names_length = data ? data->d_size : 0;
+	}
+	return ELF_IMAGE_E_OK;
+}
+
+/* Takes over @elf. */
+static int open_elf(struct elf_image *image, Elf *elf)
+{
+	image->elf = elf;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &image->header))
+		return ELF_IMAGE_E_MALFORMED;
+	return read_sections(image);
+}
+
+int elf_image_open(struct elf_image *ret, int fd, size_t budget)
+{
+	*ret = (struct elf_image){.budget = budget};
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_origin(-ENOTSUP);
+	if (!has_sane_sections(&(struct bytes){.fd = fd}))
+		return ELF_IMAGE_E_MALFORMED;
+	return open_elf(ret, elf_begin(fd, ELF_C_READ, NULL));
+}
+
+int elf_image_open_memory(struct elf_image *ret, uint8_t *data, size_t length, size_t budget)
+{
+	*ret = (struct elf_image){.budget = budget};
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_origin(-ENOTSUP);
+	if (!has_sane_sections(&(struct bytes){-1, data, length}))
+		return ELF_IMAGE_E_MALFORMED;
+	return open_elf(ret, elf_memory((char *)data, length));
+}
+
+void elf_image_deinit(struct elf_image *image)
+{
+	if (image->elf)
+		elf_end(image->elf);
+	free(image->sections);
+	*image = (struct elf_image){0};
+}
+
+bool elf_image_is_linked(const struct elf_image *image)
+{
+	return image->header.e_type == ET_EXEC || image->header.e_type == ET_DYN;
+}
+
+bool elf_image_swaps(const struct elf_image *image)
+{
+	return (image->header.e_ident[EI_DATA] == ELFDATA2MSB) ==
+	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+static bool is_named(const struct elf_image *image, const struct elf_section *s, const char *name)
+{
+	size_t length = strlen(name) + 1;
+
+	return s->name < image->names_length && length <= image->names_length - s->name &&
+	       memcmp(image->names + s->name, name, length) == 0;
+}
+
+size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *name)
+{
+	for (size_t i = 1; i < image->n_sections; i++) {
+		const struct elf_section *s = &image->sections[i];
+
+		if ((type == SHT_NULL || s->type == type) && (!name || is_named(image, s, name)))
+			return i;
+	}
+	return 0;
+}
+
+/* Afterwards libelf has the section decompressed. */
+static bool decompress(struct elf_image *image, struct elf_section *s, Elf_Scn *scn, size_t max)
+{
+	GElf_Chdr header;
+
+	if (s->size < COMPRESSION_HEADER_MAX || !gelf_getchdr(scn, &header))
+		return false;
+	if (header.ch_size > max || header.ch_size > image->budget)
+		return false;
+	image->budget -= header.ch_size;
+	if (elf_compress(scn, 0, 0) < 0)
+		return false;
+	s->flags &= ~(uint64_t)SHF_COMPRESSED;
+	return true;
+}
+
+Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max)
+{
+	struct elf_section *s;
+	Elf_Data *data;
+	Elf_Scn *scn;
+
+	if (section == 0 || section >= image->n_sections)
+		return NULL;
+	s = &image->sections[section];
+	scn = elf_getscn(image->elf, section);
+	if (!scn || s->type == SHT_NOBITS || s->size > max)
+		return NULL;
+	if ((s->flags & SHF_COMPRESSED) && !decompress(image, s, scn, max))
+		return NULL;
+	data = elf_getdata(scn, NULL);
+	return data && data->d_buf && data->d_size ? data : NULL;
+}
+
+uint32_t elf_image_build_id(struct elf_image *image, uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	Elf_Data *notes = elf_image_data(image,
+					 elf_image_find(image, SHT_NOTE, ".note.gnu.build-id"),
+					 NOTES_MAX);
+
+	/* libelf has brought the notes' headers into our byte order. */
+	return notes ? elf_notes_build_id(notes->d_buf, notes->d_size, false, ret) : 0;
+}
+
+Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type)
+{
+	Elf_Data *data;
+
+	if (length == 0 || length > ELF_IMAGE_BYTES_MAX || offset > INT64_MAX)
+		return NULL;
+	data = elf_getdata_rawchunk(image->elf, (int64_t)offset, length, type);
+	return data && data->d_buf && data->d_size ? data : NULL;
+}
+
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+{
+	GElf_Phdr segment;
+	Elf_Data *data;
+
+	for (int i = 0; i < image->header.e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
+		uint64_t at = address - segment.p_vaddr;
+
+		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
+		    at >= segment.p_filesz || segment.p_offset > UINT64_MAX - at)
+			continue;
+		if (size > segment.p_filesz - at)
+			size = segment.p_filesz - at;
+		data = elf_image_chunk(image, segment.p_offset + at, size, ELF_T_BYTE);
+		if (!data)
+			return 0;
+		size = data->d_size < size ? data->d_size : size;
+		memcpy(ret, data->d_buf, size);
+		return size;
+	}
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_WORKER_ELF_ELF_IMAGE_H
+#define PROFD_DAEMON_WORKER_ELF_ELF_IMAGE_H
+
+/*
+ * A stranger's ELF file under libelf, with what libelf leaves to its caller: a bound on every
+ * allocation before it is made, and the section headers at hand. libelf reads what is asked for and
+ * maps nothing (a file cut short by its owner must not raise SIGBUS).
+ */
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/symbols/elf_summary.h"
+
+/*
+ * Of one section, or one range of the file. The largest known to need it, a browser with full
+ * .symtab, has 40 MB of symbols and 150 MB of names.
+ */
+#define ELF_IMAGE_BYTES_MAX (256u << 20)
+
+enum {
+	ELF_IMAGE_E_OK,
+	ELF_IMAGE_E_MALFORMED, /* no ELF file, or one that libelf or we refuse */
+};
+
+struct elf_section {
+	uint64_t flags, address, end; /* sh_flags; link-time addresses */
+	uint64_t size;                /* in the file */
+	uint64_t entry_size;
+	uint32_t type, link, name;
+};
+
+struct elf_image {
+	Elf *elf;
+	GElf_Ehdr header;
+	struct elf_section *sections;
+	size_t n_sections; /* 0: stripped of them */
+	const char *names; /* of sections, with no NUL at their end for sure; NULL none */
+	size_t names_length;
+	size_t budget; /* how much may still be decompressed, bytes */
+};
+
+/*
+ * @budget bounds what decompressed sections take together. *ret is written, and to be
+ * deinitialized, whatever is returned: ELF_IMAGE_E_* or -ENOMEM. @fd is to stay open as long.
+ */
+int elf_image_open(struct elf_image *ret, int fd, size_t budget);
+/* The same of a file in memory, which is to stay there. */
+int elf_image_open_memory(struct elf_image *ret, uint8_t *data, size_t length, size_t budget);
+/* Takes a zeroed one as well. */
+void elf_image_deinit(struct elf_image *image);
+
+/* Whether addresses in it are link-time ones: a program or a library. */
+bool elf_image_is_linked(const struct elf_image *image);
+bool elf_image_swaps(const struct elf_image *image); /* its byte order is not ours */
+/* The first section of that type (SHT_NULL: any) and name (NULL: any); 0: none. */
+size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *name);
+/*
+ * The contents, in our byte order where their type says how they are made up, decompressed if need
+ * be; owned by libelf. NULL: empty, unreadable, or more than @max bytes.
+ */
+Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max);
+/*
+ * The build id by the section .note.gnu.build-id, for files that have no segments: what dwz makes,
+ * and other tools that keep nothing but debug information. Returns its length; 0: none.
+ */
+uint32_t elf_image_build_id(struct elf_image *image, uint8_t ret[ELF_BUILD_ID_MAX]);
+/* A range of the file. NULL as above. */
+Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type);
+/*
+ * Copies up to @size bytes from link-time address @address on, as far as the file has them; returns
+ * how many.
+ */
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size);
+
+#endif

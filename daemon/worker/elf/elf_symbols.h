@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_WORKER_ELF_ELF_SYMBOLS_H
+#define PROFD_DAEMON_WORKER_ELF_ELF_SYMBOLS_H
+
+/*
+ * The symbol tables of an ELF file, and which of their symbols are functions: STT_FUNC and
+ * STT_GNU_IFUNC, and untyped symbols in executable sections, as assembly leaves them, but for the
+ * marks that compilers and linkers need for themselves.
+ *
+ * Programs run without section headers, and some are stripped of them. Then the dynamic segment
+ * leads to .dynsym as it leads the runtime linker there, and its hash table tells how long it is.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/symbols/elf_summary.h"
+#include "common/symbols/symtab_build.h"
+#include "daemon/worker/elf/elf_image.h"
+
+/* A table of symbols with its names, as libelf holds them. */
+struct elf_table {
+	Elf_Data *symbols, *names;
+	size_t n;
+	/*
+	 * How many bytes of names may still be given out. Names may share their ends in the file,
+	 * so a million symbols may each have a long one out of a small section: time and memory
+	 * are to go by the file's size.
+	 */
+	size_t names_left;
+};
+
+enum {
+	ELF_TABLE_E_OK,
+	ELF_TABLE_E_NONE,      /* no such table */
+	ELF_TABLE_E_MALFORMED, /* one that cannot be read */
+};
+
+/* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Returns ELF_TABLE_E_*. */
+int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
+/* .dynsym by way of PT_DYNAMIC; @segments: of the same file. Returns ELF_TABLE_E_*. */
+int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segments,
+		      struct elf_table *ret);
+
+/* What names_left was in the beginning: more than the names of honest files take. */
+size_t elf_table_names_max(const struct elf_table *table);
+/*
+ * The name at @offset of the table's names, without the version that the static linker appends
+ * ("memcpy@@GLIBC_2.14"). False if it is empty, not within them, or too many were asked for.
+ */
+bool elf_table_name(struct elf_table *table, size_t offset, const char **ret, uint32_t *ret_length);
+
+struct elf_symbols_from {
+	struct elf_table *table;
+	/* Stands in for section headers where there are none. NULL: they are there. */
+	const struct elf_summary *segments;
+	uint64_t distance; /* to add to each address */
+	unsigned source;   /* struct symtab_entry's */
+};
+
+/* Adds the functions to @list; their names are libelf's. Returns 0 or negative errno. */
+int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_from *from,
+			struct symtab_entries *list);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The section: a header of 32 bytes, and since Go 1.18 two texts behind it, each with its length
+ * as a varint. Before, the header has the addresses of two string headers of Go's (address,
+ * length). The first text is the release; the second is lines of "key\tvalue...", between two
+ * marks of 16 bytes.
+ */
+#include "daemon/worker/go/go_build.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/worker/text.h"
+
+#define SECTION_MAX  (4u << 20) /* bytes; large programs list some thousand modules: 200 kB */
+#define MODULES_MAX  (1u << 20) /* of one text outside of the section */
+#define HEADER_BYTES 32
+#define POINTER_SIZE 14 /* offsets in the header */
+#define FLAGS        15
+#define POINTERS     16
+#define FLAG_BIG     1 /* byte order of the pointers */
+#define FLAG_INLINE  2
+#define MARK_BYTES   16
+
+struct span {
+	const char *data;
+	size_t length;
+};
+
+static bool is_header(const Elf_Data *data)
+{
+	static const char magic[] = "\xff Go buildinf:";
+
+	return data && data->d_size >= HEADER_BYTES &&
+	       memcmp(data->d_buf, magic, sizeof(magic) - 1) == 0;
+}
+
+/* Takes a text and its length from what is left. */
+static bool take_text(struct span *left, struct span *ret)
+{
+	uint64_t length = 0;
+	uint8_t byte;
+
+	for (unsigned shift = 0; shift < 35; shift += 7) {
+		if (!left->length)
+			return false;
+		byte = (uint8_t)*left->data++;
+		left->length--;
+		length |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte & 0x80)
+			continue;
+		if (length > left->length)
+			return false;
+		*ret = (struct span){left->data, (size_t)length};
+		left->data += length;
+		left->length -= (size_t)length;
+		return true;
+	}
+	return false;
+}
+
+static uint64_t pointer_at(const uint8_t *data, unsigned size, bool big)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < size; i++)
+		value |= (uint64_t)data[big ? size - 1 - i : i] << (8 * i);
+	return value;
+}
+
+/* The text whose string header is at @address; *ret_data is malloc'ed. Nothing: left empty. */
+static void follow(struct elf_image *image, uint64_t address, unsigned size, bool big,
+		   struct span *ret, char **ret_data)
+{
+	uint8_t header[16];
+	uint64_t length;
+
+	if (elf_image_read(image, address, header, 2 * size) != 2 * size)
+		return;
+	length = pointer_at(header + size, size, big);
+	if (length == 0 || length > MODULES_MAX)
+		return;
+	*ret_data = malloc((size_t)length);
+	if (*ret_data && elf_image_read(image, pointer_at(header, size, big), (uint8_t *)*ret_data,
+					(size_t)length) == length)
+		*ret = (struct span){*ret_data, (size_t)length};
+}
+
+static void put_text(struct span text, char *ret, size_t size)
+{
+	text_clean(text.data, text.length, ret, size - 1);
+}
+
+/* Takes what comes before @separator, or all. */
+static struct span take(struct span *left, char separator)
+{
+	const char *end = left->length ? memchr(left->data, separator, left->length) : NULL;
+	struct span taken = {left->data, end ? (size_t)(end - left->data) : left->length};
+
+	left->data += taken.length + (end != NULL);
+	left->length -= taken.length + (end != NULL);
+	return taken;
+}
+
+static bool is_text(struct span text, const char *wanted)
+{
+	return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
+}
+
+static void read_line(struct span line, struct go_build *ret)
+{
+	struct span key = take(&line, '\t');
+
+	if (is_text(key, "mod")) {
+		put_text(take(&line, '\t'), ret->module, sizeof(ret->module));
+		put_text(take(&line, '\t'), ret->version, sizeof(ret->version));
+	} else if (is_text(key, "build")) {
+		key = take(&line, '=');
+		if (is_text(key, "vcs.revision"))
+			put_text(line, ret->revision, sizeof(ret->revision));
+		else if (is_text(key, "vcs.modified"))
+			ret->is_modified = is_text(line, "true");
+	}
+}
+
+static void read_modules(struct span text, struct go_build *ret)
+{
+	if (text.length <= 2 * MARK_BYTES || text.data[text.length - MARK_BYTES - 1] != '\n')
+		return;
+	text.data += MARK_BYTES;
+	text.length -= 2 * MARK_BYTES;
+	while (text.length)
+		read_line(take(&text, '\n'), ret);
+}
+
+void go_build_read(struct elf_image *image, struct go_build *ret)
+{
+	size_t section = elf_image_find(image, SHT_PROGBITS, ".go.buildinfo");
+	const Elf_Data *data = elf_image_data(image, section, SECTION_MAX);
+	cleanup(freep) char *first = NULL;
+	cleanup(freep) char *second = NULL;
+	struct span release = {0}, modules = {0};
+	const uint8_t *header;
+	unsigned size;
+	bool big;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!is_header(data))
+		return;
+	header = data->d_buf;
+	size = header[POINTER_SIZE];
+	big = header[FLAGS] & FLAG_BIG;
+	if (header[FLAGS] & FLAG_INLINE) {
+		struct span left = {(const char *)header + HEADER_BYTES,
+				    data->d_size - HEADER_BYTES};
+
+		if (!take_text(&left, &release) || !take_text(&left, &modules))
+			modules.length = 0;
+	} else if (size == 4 || size == 8) {
+		follow(image, pointer_at(header + POINTERS, size, big), size, big, &release,
+		       &first);
+		follow(image, pointer_at(header + POINTERS + size, size, big), size, big, &modules,
+		       &second);
+	}
+	put_text(release, ret->go, sizeof(ret->go));
+	if (ret->go[0])
+		read_modules(modules, ret);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/worker/go/go_frames.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/room.h"
+#include "common/unwind/cfi.h"
+#include "daemon/worker/go/go_switches.h"
+
+/* LSB 5, 10.6.1; DWARF 5, 7.24; System V ABI, AMD64: DWARF register numbers. */
+enum {
+	POINTER_UDATA8 = 0x04, /* DW_EH_PE_udata8 */
+	CFA_ADVANCE_4 = 0x04,
+	CFA_UNDEFINED = 0x07,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_ADVANCE = 0x40,
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+	RBP = 6,
+	RSP = 7,
+	RETURN_ADDRESS = 16,
+};
+#define WORD 8
+
+struct writer {
+	uint8_t *data;
+	size_t n, size;
+	size_t record;         /* where the one that is being written begins */
+	size_t ordinary, root; /* where the CIEs begin */
+	uint64_t steps_left;   /* functions may share them, in a file that is made so */
+	unsigned switches_left;
+	struct go_switches *switches; /* NULL: not needed yet */
+	struct go_rows rows;
+};
+
+/* Of functions that need their instructions read: Go's runtime has some twenty. */
+#define SWITCHES_MAX 1000
+
+static void writer_deinit(struct writer *w)
+{
+	free(w->data);
+	go_switches_free(w->switches);
+}
+
+static int put(struct writer *w, const void *bytes, size_t n)
+{
+	if (room_make(&w->data, &w->size, w->n + n, 1))
+		return -ENOMEM;
+	memcpy(w->data + w->n, bytes, n);
+	w->n += n;
+	return 0;
+}
+
+static int put_8(struct writer *w, uint8_t byte)
+{
+	return put(w, &byte, 1);
+}
+
+static int put_32(struct writer *w, uint32_t number)
+{
+	number = htole32(number);
+	return put(w, &number, sizeof(number));
+}
+
+static int put_64(struct writer *w, uint64_t number)
+{
+	number = htole64(number);
+	return put(w, &number, sizeof(number));
+}
+
+static int put_uleb(struct writer *w, uint64_t number)
+{
+	int r;
+
+	do {
+		r = put_8(w, (uint8_t)((number & 127) | (number > 127 ? 128 : 0)));
+		number >>= 7;
+	} while (!r && number);
+	return r;
+}
+
+/* @id: 0 of a CIE, else how far it lies before here. */
+static int begin_record(struct writer *w, uint32_t id)
+{
+	int r;
+
+	w->record = w->n;
+	r = put_32(w, 0);
+	return r ? r : put_32(w, id);
+}
+
+static void end_record(struct writer *w)
+{
+	uint32_t length = htole32((uint32_t)(w->n - w->record - sizeof(length)));
+
+	memcpy(w->data + w->record, &length, sizeof(length));
+}
+
+/* @length: of the code that it holds for. */
+static void end_fde(struct writer *w, uint64_t length)
+{
+	/* Behind the record's length and CIE, and where the code begins. */
+	length = htole64(length);
+	memcpy(w->data + w->record + 4 + 4 + 8, &length, sizeof(length));
+	end_record(w);
+}
+
+static int put_cie(struct writer *w, bool is_root, size_t *ret)
+{
+	/* Version, augmentation; code and data alignment, the return address; an FDE's pointers. */
+	static const uint8_t head[] = {1, 'z',           'R', 0, 1, 0x80 - WORD, RETURN_ADDRESS,
+				       1, POINTER_UDATA8};
+	static const uint8_t called[] = {CFA_DEF_CFA, RSP, WORD, CFA_OFFSET | RETURN_ADDRESS, 1};
+	static const uint8_t uncalled[] = {CFA_DEF_CFA, RSP, WORD, CFA_UNDEFINED, RETURN_ADDRESS};
+	int r;
+
+	*ret = w->n;
+	r = begin_record(w, 0);
+	if (!r)
+		r = put(w, head, sizeof(head));
+	if (!r)
+		r = is_root ? put(w, uncalled, sizeof(uncalled)) : put(w, called, sizeof(called));
+	if (!r)
+		end_record(w);
+	return r;
+}
+
+static int put_advance(struct writer *w, uint64_t distance)
+{
+	int r;
+
+	if (distance < 64)
+		return put_8(w, (uint8_t)(CFA_ADVANCE | distance));
+	r = put_8(w, CFA_ADVANCE_4);
+	return r ? r : put_32(w, (uint32_t)distance);
+}
+
+static int put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
+{
+	int r = put_8(w, CFA_DEF_CFA_OFFSET);
+
+	if (!r)
+		r = put_uleb(w, depth + WORD);
+	/* It is saved first, and restored last. */
+	if (!r && (depth > 0) != *has_pointer) {
+		*has_pointer = depth > 0;
+		r = put_8(w, *has_pointer ? CFA_OFFSET | RBP : CFA_RESTORE | RBP);
+		if (!r && *has_pointer)
+			r = put_8(w, 2);
+	}
+	return r;
+}
+
+/*
+ * @f's depths as instructions. *ret: for how many bytes they hold, which is less than up to the
+ * next function; 0: there is something that no rule should be made of.
+ */
+static int put_depths(struct writer *w, const struct pclntab *t, const struct pclntab_function *f,
+		      uint64_t *ret)
+{
+	uint64_t length = f->end - f->start, at = 0;
+	bool has_pointer = false;
+	struct pclntab_depths d;
+	int r = 0;
+
+	*ret = 0;
+	if (length > UINT32_MAX)
+		return 0;
+	pclntab_depths_init(&d, t, f);
+	while (!r && at < length && w->steps_left && w->n <= GO_FRAMES_BYTES_MAX &&
+	       pclntab_depths_next(&d)) {
+		uint64_t distance = (d.distance < length ? d.distance : length) - at;
+
+		w->steps_left--;
+		if (d.depth < 0 || d.depth % WORD || d.depth > INT32_MAX)
+			return 0;
+		if (!distance)
+			continue;
+		r = put_depth(w, (uint64_t)d.depth, &has_pointer);
+		if (!r)
+			r = put_advance(w, distance);
+		at += distance;
+	}
+	*ret = at;
+	return r;
+}
+
+/* @rows as instructions. */
+static int put_rows(struct writer *w, const struct go_rows *rows)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < rows->n; i++) {
+		uint64_t end = i + 1 < rows->n ? rows->rows[i + 1].at : rows->end;
+
+		r = put_8(w, CFI_RULE);
+		if (!r)
+			r = put_64(w, rows->rows[i].rule);
+		if (!r)
+			r = put_advance(w, end - rows->rows[i].at);
+	}
+	return r;
+}
+
+static bool is_named(const struct pclntab_function *f, const char *name)
+{
+	size_t n = strlen(name);
+
+	return f->name_length >= n && memcmp(f->name, name, n) == 0;
+}
+
+static bool is_restorer(const struct pclntab_function *f)
+{
+	return is_named(f, "runtime.sigreturn");
+}
+
+static void read_code(const struct go_text *text, const struct pclntab_function *f,
+		      struct go_code *ret)
+{
+	uint64_t length = f->end - f->start;
+
+	ret->length = text->read(text->userdata, f->start, ret->bytes,
+				 length < sizeof(ret->bytes) ? length : sizeof(ret->bytes));
+}
+
+/* Reads the two functions that say how this runtime switches. */
+static int learn(struct writer *w, const struct pclntab *t, const struct go_text *text)
+{
+	struct go_code systemstack = {.length = 0}, morestack = {.length = 0};
+	struct pclntab_function f;
+	int r = go_switches_new(&w->switches);
+
+	for (uint64_t i = 0; !r && i < t->n_functions; i++) {
+		if (!pclntab_function(t, i, &f) || !is_named(&f, "runtime."))
+			continue;
+		if (go_switch_of(&f) == GO_SYSTEMSTACK)
+			read_code(text, &f, &systemstack);
+		else if (go_switch_of(&f) == GO_MORESTACK)
+			read_code(text, &f, &morestack);
+	}
+	if (!r)
+		go_switches_learn(w->switches, &systemstack, &morestack);
+	return r;
+}
+
+/* The instructions of @f's record. *ret: the length of the code that they are about; 0: none. */
+static int put_switch(struct writer *w, const struct pclntab *t, const struct go_text *text,
+		      const struct pclntab_function *f, uint64_t *ret)
+{
+	struct go_code code;
+	int r = 0;
+
+	*ret = 0;
+	if (!text || !w->switches_left)
+		return 0;
+	w->switches_left--;
+	if (!w->switches)
+		r = learn(w, t, text);
+	if (r)
+		return r;
+	read_code(text, f, &code);
+	go_switches_rows(w->switches, go_switch_of(f), &code, t, f, &w->steps_left, &w->rows);
+	*ret = w->rows.end;
+	return put_rows(w, &w->rows);
+}
+
+static int put_function(struct writer *w, const struct pclntab *t, const struct go_text *text,
+			const struct pclntab_function *f)
+{
+	/* A signal's handler: for Go's tracebacks the top, but the kernel had a restorer call it.
+	 */
+	bool is_handler = is_named(f, "runtime.sigtramp");
+	bool is_root = (f->flags & PCLNTAB_TOP_FRAME) && !is_handler;
+	uint64_t length = f->end - f->start;
+	size_t before = w->n;
+	int r;
+
+	if (is_restorer(f))
+		return 0;
+	r = begin_record(w,
+			 (uint32_t)(w->n + sizeof(uint32_t) - (is_root ? w->root : w->ordinary)));
+	if (!r)
+		r = put_64(w, f->start);
+	if (!r)
+		r = put_64(w, 0); /* see end_fde() */
+	if (!r)
+		r = put_uleb(w, 0); /* no augmentation data */
+	if (!r && !is_root)
+		r = !is_handler && go_switch_of(f) ? put_switch(w, t, text, f, &length)
+						   : put_depths(w, t, f, &length);
+	if (!r)
+		end_fde(w, length);
+	if (!length)
+		w->n = before;
+	return r;
+}
+
+/*
+ * Whether flags are where they are expected: runtime.goexit, which nothing calls, has one. Go 1.16
+ * has none, and a later release may have them elsewhere.
+ */
+static bool has_flags(const struct pclntab *t)
+{
+	struct pclntab_function f;
+
+	for (uint64_t i = 0; i < t->n_functions; i++)
+		if (pclntab_function(t, i, &f) && is_named(&f, "runtime.goexit") &&
+		    f.name_length == strlen("runtime.goexit"))
+			return f.flags & PCLNTAB_TOP_FRAME;
+	return t->is_known;
+}
+
+int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,
+		   size_t *ret_length)
+{
+	cleanup(writer_deinit) struct writer w = {.steps_left = 4 * (uint64_t)table->length,
+						  .switches_left = SWITCHES_MAX};
+	struct pclntab_function f, next;
+	int r;
+
+	*ret = NULL;
+	*ret_length = 0;
+	if (!table->steps || !has_flags(table))
+		return 0;
+	r = put_cie(&w, false, &w.ordinary);
+	if (!r)
+		r = put_cie(&w, true, &w.root);
+	for (uint64_t i = 0; !r && i < table->n_functions; i++) {
+		if (!pclntab_function(table, i, &f))
+			continue;
+		/* A handler returns to the restorer's first byte: it is looked for one byte below.
+		 */
+		if (i + 1 < table->n_functions && pclntab_function(table, i + 1, &next) &&
+		    is_restorer(&next))
+			f.end--;
+		r = put_function(&w, table, text, &f);
+		if (w.n > GO_FRAMES_BYTES_MAX || !w.steps_left)
+			return 0;
+	}
+	if (r)
+		return r;
+	*ret = steal_ptr(&w.data);
+	*ret_length = w.n;
+	return 0;
+}
+
+/* go_text.read of an ELF file. */
+static size_t read_image(void *userdata, uint64_t address, uint8_t *ret, size_t size)
+{
+	return elf_image_read(userdata, address, ret, size);
+}
+
+int go_frames_read(struct elf_image *image, uint8_t **ret, size_t *ret_length)
+{
+	const struct go_text text = {.read = read_image, .userdata = image};
+	struct pclntab table;
+
+	*ret = NULL;
+	*ret_length = 0;
+	if (image->header.e_machine != EM_X86_64 || !elf_image_is_linked(image) ||
+	    !pclntab_find(image, &table))
+		return 0;
+	return go_frames_make(&table, &text, ret, ret_length);
+}

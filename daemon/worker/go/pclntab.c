@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A header, and from there in the order of addresses two numbers for each function, its address and
+ * where more is said of it; an address ends the last one. More is, first of all, the address again
+ * and the offset of its name. Numbers are pointers, or of 32 bits since Go 1.18. Numbers by pc are
+ * differences, of the number and of how far it holds, in seven bits a byte.
+ */
+#include "daemon/worker/go/pclntab.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define HEADER_BYTES 8
+/* The least that is said of a function, with its two numbers. */
+#define FUNCTION_BYTES 40
+
+enum version { GO_1_2, GO_1_16, GO_1_18, GO_1_20 };
+
+/* What is said of a function, bytes from its beginning; of Go 1.16's layout with 8-byte pointers.
+ */
+static const struct {
+	unsigned depths, flags;
+} said_at[] = {
+	[GO_1_2] = {0, 0},
+	[GO_1_16] = {20, 41}, /* flags: since Go 1.17 */
+	[GO_1_18] = {16, 37},
+	[GO_1_20] = {16, 41}, /* the line that it starts in was added */
+};
+
+/* All have had the same upper bytes. */
+#define MAGIC_BITS 0xffffff00u
+
+static bool version_of(uint32_t magic, enum version *ret, bool *ret_known)
+{
+	*ret_known = true;
+	switch (magic) {
+	case 0xfffffffb:
+		*ret = GO_1_2;
+		return true;
+	case 0xfffffffa:
+		*ret = GO_1_16;
+		return true;
+	case 0xfffffff0:
+		*ret = GO_1_18;
+		return true;
+	case 0xfffffff1:
+		*ret = GO_1_20;
+		return true;
+	default:
+		*ret = GO_1_20;
+		*ret_known = false;
+		return (magic & MAGIC_BITS) == MAGIC_BITS;
+	}
+}
+
+static uint32_t read_32(const uint8_t *at)
+{
+	uint32_t number;
+
+	memcpy(&number, at, sizeof(number));
+	return le32toh(number);
+}
+
+/* Of @size bytes, 4 or 8, which are there. */
+static uint64_t read_number(const uint8_t *at, unsigned size)
+{
+	uint64_t number;
+
+	if (size == 4)
+		return read_32(at);
+	memcpy(&number, at, sizeof(number));
+	return le64toh(number);
+}
+
+/* The header's field @i. */
+static uint64_t field(const struct pclntab *t, unsigned i)
+{
+	return read_number(t->data + HEADER_BYTES + (size_t)i * t->pointer_size, t->pointer_size);
+}
+
+static unsigned entry_size(const struct pclntab *t)
+{
+	return t->text_at ? 4 : t->pointer_size;
+}
+
+/* All of a version's positions. False: they are not within the table. */
+static bool find_parts(struct pclntab *t, enum version version)
+{
+	static const unsigned n_fields[] = {
+		[GO_1_2] = 1, [GO_1_16] = 7, [GO_1_18] = 8, [GO_1_20] = 8};
+	size_t header = HEADER_BYTES + (size_t)n_fields[version] * t->pointer_size;
+	uint64_t names = 0, functions = header, steps = 0;
+
+	if (header > t->length)
+		return false;
+	t->n_functions = field(t, 0);
+	if (version == GO_1_16) {
+		names = field(t, 2);
+		steps = t->pointer_size == 8 ? field(t, 5) : 0;
+		functions = field(t, 6);
+	} else if (version >= GO_1_18) {
+		t->text = field(t, 2);
+		t->text_at = HEADER_BYTES + (size_t)2 * t->pointer_size;
+		names = field(t, 3);
+		steps = field(t, 6);
+		functions = field(t, 7);
+	}
+	if (steps) {
+		t->depths_at = said_at[version].depths;
+		t->flags_at = said_at[version].flags;
+	}
+	if (names > t->length || functions > t->length || steps > t->length ||
+	    t->n_functions > (t->length - functions) / FUNCTION_BYTES)
+		return false;
+	t->names = names;
+	t->steps = steps;
+	t->functions = functions;
+	t->code_at = version == GO_1_2 ? 0 : functions;
+	return true;
+}
+
+bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret)
+{
+	enum version version;
+	bool is_known;
+
+	if (length < HEADER_BYTES || !version_of(read_32(data), &version, &is_known) || data[4] ||
+	    data[5] || (data[6] != 1 && data[6] != 2 && data[6] != 4) ||
+	    (data[7] != 4 && data[7] != 8))
+		return false;
+	*ret = (struct pclntab){
+		.data = data, .length = length, .pointer_size = data[7], .is_known = is_known};
+	return find_parts(ret, version);
+}
+
+static bool read_name(const struct pclntab *t, uint64_t at, struct pclntab_function *ret)
+{
+	size_t length = t->length - t->names, n;
+
+	if (at >= length)
+		return false;
+	length -= at;
+	ret->name = (const char *)t->data + t->names + at;
+	n = strnlen(ret->name, length < PCLNTAB_NAME_MAX ? length : PCLNTAB_NAME_MAX);
+	ret->name_length = (uint32_t)n;
+	return n > 0 && n < length;
+}
+
+bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret)
+{
+	unsigned size = entry_size(t);
+	/* Three numbers are there: FUNCTION_BYTES of each function are. */
+	const uint8_t *entry = t->data + t->functions + 2 * i * size, *more;
+	uint64_t at = read_number(entry + size, size);
+	size_t length = t->length - t->code_at;
+
+	*ret = (struct pclntab_function){
+		.start = t->text + read_number(entry, size),
+		.end = t->text + read_number(entry + (size_t)2 * size, size),
+	};
+	if (ret->start >= ret->end || at > length || length - at < (size_t)size + 4)
+		return false;
+	more = t->data + t->code_at + at;
+	/* What is said of a function begins with where it is, again. */
+	if (!t->is_known && read_number(more, size) != read_number(entry, size))
+		return false;
+	if (t->flags_at && length - at > t->flags_at) {
+		ret->flags = more[t->flags_at];
+		ret->depths = read_32(more + t->depths_at);
+	}
+	return read_name(t, read_32(more + size), ret);
+}
+
+void pclntab_depths_init(struct pclntab_depths *ret, const struct pclntab *t,
+			 const struct pclntab_function *f)
+{
+	*ret = (struct pclntab_depths){.quantum = t->data[6], .depth = -1};
+	if (!f->depths || f->depths >= t->length - t->steps)
+		return;
+	ret->at = t->data + t->steps + f->depths;
+	ret->stop = t->data + t->length;
+}
+
+static bool read_varint(struct pclntab_depths *d, uint32_t *ret)
+{
+	*ret = 0;
+	for (unsigned shift = 0; shift < 32 && d->at < d->stop; shift += 7) {
+		uint8_t byte = *d->at++;
+
+		*ret |= (uint32_t)(byte & 127) << shift;
+		if (byte < 128)
+			return true;
+	}
+	return false;
+}
+
+bool pclntab_depths_next(struct pclntab_depths *d)
+{
+	uint32_t change, distance;
+
+	/* No change ends it, but the first may be none. */
+	if (d->at == d->stop || !read_varint(d, &change) || (!change && d->has_begun) ||
+	    !read_varint(d, &distance))
+		return false;
+	d->has_begun = true;
+	/* Signs are in the lowest bit. */
+	d->depth += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
+	d->distance += (uint64_t)distance * d->quantum;
+	return true;
+}

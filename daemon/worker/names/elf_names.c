@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Reads all sources, makes one list of their symbols, merges it, and keeps a table for each source
+ * (12 bytes a symbol and its name), in which no address is named twice. While that is done the
+ * files' tables are in memory as well; then they go.
+ *
+ * A source that is damaged is left out: it takes nothing from the others.
+ */
+#include "daemon/worker/names/elf_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "daemon/worker/elf/debugdata.h"
+#include "daemon/worker/elf/debuglink.h"
+#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
+#include "daemon/worker/elf/elf_symbols.h"
+#include "daemon/worker/elf/plt.h"
+#include "daemon/worker/go/pclntab.h"
+#include "daemon/worker/names/names_merge.h"
+
+#define N_SOURCES (WORKER_SOURCE_PLT + 1)
+/* Of .gnu_debugdata; its symbols are the local functions alone. xz makes a GiB out of nothing. */
+#define DEBUGDATA_MAX (128u << 20)
+
+_Static_assert(WORKER_SOURCE_SYMTAB < WORKER_SOURCE_DEBUGDATA &&
+		       WORKER_SOURCE_DEBUGDATA < WORKER_SOURCE_DEBUG &&
+		       WORKER_SOURCE_DEBUG < WORKER_SOURCE_PCLNTAB &&
+		       WORKER_SOURCE_PCLNTAB < WORKER_SOURCE_DYNSYM &&
+		       WORKER_SOURCE_DYNSYM < WORKER_SOURCE_PLT &&
+		       (int)N_SOURCES <= NAMES_MERGE_SOURCES,
+	       "the order of preference is that of the numbers");
+
+struct elf_names {
+	struct symtab *tables[N_SOURCES]; /* NULL: no names of that source */
+};
+
+/* All that has to stay until the tables are made. */
+struct reading {
+	struct elf_summary summary;
+	struct elf_image image, debugdata, debug;
+	uint8_t *unpacked;
+	struct symtab_entries list;
+	struct symtab_entries pieces[NAMES_MERGE_SOURCES];
+	size_t names_max[N_SOURCES]; /* bounds what each table's names take */
+};
+
+static void reading_deinit(struct reading *r)
+{
+	elf_image_deinit(&r->image);
+	elf_image_deinit(&r->debugdata);
+	elf_image_deinit(&r->debug);
+	free(r->unpacked);
+	symtab_entries_deinit(&r->list);
+	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++)
+		symtab_entries_deinit(&r->pieces[i]);
+}
+
+static int collect(struct reading *reading, const struct elf_image *image,
+		   const struct elf_symbols_from *from)
+{
+	reading->names_max[from->source] = elf_table_names_max(from->table);
+	return elf_symbols_collect(image, from, &reading->list);
+}
+
+/* The functions of @image's .symtab. */
+static int collect_symtab(struct reading *reading, struct elf_image *image,
+			  enum worker_source source, uint64_t distance)
+{
+	struct elf_table table;
+
+	if (elf_table_section(image, SHT_SYMTAB, &table) != ELF_TABLE_E_OK)
+		return 0;
+	return collect(reading, image,
+		       &(struct elf_symbols_from){
+			       .table = &table, .distance = distance, .source = source});
+}
+
+static int collect_debugdata(struct reading *reading)
+{
+	struct elf_image *image = &reading->image;
+	Elf_Data *xz = elf_image_data(image, elf_image_find(image, SHT_NULL, ".gnu_debugdata"),
+				      ELF_IMAGE_BYTES_MAX);
+	size_t length, max;
+	int r;
+
+	if (!xz)
+		return 0;
+	max = image->budget < DEBUGDATA_MAX ? image->budget : DEBUGDATA_MAX;
+	r = debugdata_unpack(xz->d_buf, xz->d_size, max, &reading->unpacked, &length);
+	if (r)
+		return r < 0 ? r : 0;
+	image->budget -= length;
+	r = elf_image_open_memory(&reading->debugdata, reading->unpacked, length, image->budget);
+	if (r)
+		return r < 0 ? r : 0;
+	return collect_symtab(reading, &reading->debugdata, WORKER_SOURCE_DEBUGDATA, 0);
+}
+
+/* --- the separate debug file ------------------------------------------------------------------ */
+
+/* By the segments as a rule; sections are for files that have none. */
+static uint32_t get_build_id(struct elf_image *image, int fd, uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	struct elf_summary summary;
+
+	if (elf_summary_read(fd, &summary) != ELF_SUMMARY_E_OK || !summary.build_id_length)
+		return elf_image_build_id(image, ret);
+	memcpy(ret, summary.build_id, sizeof(summary.build_id));
+	return summary.build_id_length;
+}
+
+static bool is_debug_file_of(struct reading *reading, const struct elf_names_files *files)
+{
+	const struct elf_summary *summary = &reading->summary;
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct debuglink link;
+	uint32_t length, crc;
+
+	length = get_build_id(&reading->debug, files->debug, id);
+	if (length && length == summary->build_id_length &&
+	    memcmp(id, summary->build_id, length) == 0)
+		return true;
+	return files->check_crc && debuglink_read(&reading->image, &link) &&
+	       debuglink_crc(files->debug, &crc) && crc == link.crc;
+}
+
+/*
+ * How far the image's addresses lie above those of its debug file: 0, unless prelink(8) moved the
+ * one and not the other. False if not all of the code moved alike: then the file is of no use.
+ */
+static bool find_distance(const struct elf_summary *summary, const struct elf_image *debug,
+			  uint64_t *ret)
+{
+	bool has_distance = false;
+	uint64_t distance = 0;
+	uint32_t at = 0;
+	GElf_Phdr ph;
+	size_t n;
+
+	if (elf_getphdrnum(debug->elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(debug->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
+		    !(ph.p_flags & PF_X))
+			continue;
+		while (at < summary->n_segments && !summary->segments[at].executable)
+			at++;
+		if (at == summary->n_segments)
+			break;
+		if (has_distance && distance != summary->segments[at].vaddr - ph.p_vaddr)
+			return false;
+		distance = summary->segments[at++].vaddr - ph.p_vaddr;
+		has_distance = true;
+	}
+	*ret = distance;
+	return true;
+}
+
+static int collect_debug(struct reading *reading, const struct elf_names_files *files)
+{
+	uint64_t distance;
+	int r;
+
+	if (files->debug < 0)
+		return 0;
+	r = elf_image_open(&reading->debug, files->debug, reading->image.budget);
+	if (r)
+		return r < 0 ? r : 0;
+	if (reading->debug.header.e_machine != reading->image.header.e_machine ||
+	    !elf_image_is_linked(&reading->debug) || !is_debug_file_of(reading, files) ||
+	    !find_distance(&reading->summary, &reading->debug, &distance))
+		return 0;
+	return collect_symtab(reading, &reading->debug, WORKER_SOURCE_DEBUG, distance);
+}
+
+/* --- the image -------------------------------------------------------------------------------- */
+
+/* .dynsym, and the stubs, which have their names from there. */
+static int collect_dynamic(struct reading *reading)
+{
+	struct elf_image *image = &reading->image;
+	struct elf_symbols_from from = {.source = WORKER_SOURCE_DYNSYM};
+	struct elf_table table;
+	size_t n, names_max = 0;
+	bool has_table;
+	int r = 0;
+
+	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
+	if (!has_table) {
+		has_table = elf_table_dynamic(image, &reading->summary, &table) == ELF_TABLE_E_OK;
+		from.segments = &reading->summary;
+	}
+	from.table = &table;
+	if (has_table)
+		r = collect(reading, image, &from);
+	if (r)
+		return r;
+	symtab_entries_sort(&reading->list);
+	n = reading->list.n;
+	if (has_table)
+		table.names_left = elf_table_names_max(&table);
+	r = plt_collect(image, has_table ? &table : NULL, WORKER_SOURCE_PLT, &reading->list);
+	/* The names of resolvers may be of any table, and each may have several stubs. */
+	for (unsigned i = 0; i < WORKER_SOURCE_PLT; i++)
+		if (names_max < reading->names_max[i])
+			names_max = reading->names_max[i];
+	reading->names_max[WORKER_SOURCE_PLT] = 2 * names_max + 16 * (reading->list.n - n);
+	return r;
+}
+
+static int read_files(struct reading *reading, const struct elf_names_files *files)
+{
+	int r;
+
+	r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
+	if (r)
+		return r < 0 ? r : WORKER_MALFORMED;
+	/* In a relocatable file symbols are relative to sections that have no address yet. */
+	if (!elf_image_is_linked(&reading->image))
+		return WORKER_DONE;
+	r = collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0);
+	if (!r)
+		r = collect_debugdata(reading);
+	if (!r)
+		r = collect_debug(reading, files);
+	if (!r)
+		r = pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
+				    &reading->names_max[WORKER_SOURCE_PCLNTAB]);
+	if (!r)
+		r = collect_dynamic(reading);
+	return r;
+}
+
+static int outcome_of(int summary_outcome)
+{
+	return summary_outcome == ELF_SUMMARY_E_OK          ? WORKER_DONE
+	       : summary_outcome == ELF_SUMMARY_E_NOT_ELF   ? WORKER_NOT_ELF
+	       : summary_outcome == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
+							    : WORKER_UNREADABLE;
+}
+
+int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
+{
+	cleanup(reading_deinit) struct reading reading = {0};
+	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	int r;
+
+	r = outcome_of(elf_summary_read(files->image, &reading.summary));
+	if (r)
+		return r;
+	names = calloc(1, sizeof(*names));
+	if (!names)
+		return error_origin(-ENOMEM);
+	r = read_files(&reading, files);
+	if (r)
+		return r;
+	r = names_merge(&reading.list, reading.pieces);
+	if (r)
+		return r;
+	symtab_entries_deinit(&reading.list);
+	for (unsigned i = 0; i < N_SOURCES; i++) {
+		r = symtab_build(&names->tables[i], &reading.pieces[i], false,
+				 reading.names_max[i]);
+		if (r < 0)
+			return r;
+		symtab_entries_deinit(&reading.pieces[i]);
+	}
+	*ret = steal_ptr(&names);
+	return WORKER_DONE;
+}
+
+void elf_names_free(struct elf_names *n)
+{
+	if (!n)
+		return;
+	for (unsigned i = 0; i < N_SOURCES; i++)
+		symtab_free(n->tables[i]);
+	free(n);
+}
+
+size_t elf_names_bytes(const struct elf_names *n)
+{
+	size_t bytes = sizeof(*n);
+
+	for (unsigned i = 0; i < N_SOURCES; i++)
+		if (n->tables[i])
+			bytes += symtab_bytes(n->tables[i]);
+	return bytes;
+}
+
+bool elf_names_find(const struct elf_names *n, uint64_t address, struct elf_name *ret)
+{
+	uint64_t start = 0, end = UINT64_MAX;
+
+	for (unsigned i = 0; i < N_SOURCES; i++) {
+		struct symtab_symbol symbol;
+		uint64_t gap_start, gap_end;
+
+		if (!n->tables[i])
+			continue;
+		if (symtab_find(n->tables[i], address, &symbol)) {
+			*ret = (struct elf_name){symbol.name, symbol.start, symbol.size,
+						 (enum worker_source)i};
+			return true;
+		}
+		symtab_gap(n->tables[i], address, &gap_start, &gap_end);
+		start = gap_start > start ? gap_start : start;
+		end = gap_end < end ? gap_end : end;
+	}
+	/* The last address of all lies in no range that has an end. */
+	if (address == UINT64_MAX)
+		start = address;
+	*ret = (struct elf_name){
+		.start = start,
+		.size = address == UINT64_MAX ? 1 : end - start,
+		.source = WORKER_SOURCE_NONE,
+	};
+	return false;
+}

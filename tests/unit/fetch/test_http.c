@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* What is made of whatever the gateway answers; this program stands in for it (see main()). */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "client/fetch/fetch_packet.h"
+#include "client/fetch/fetch_protocol.h"
+#include "client/fetch/http.h"
+#include "tests/support/leftovers.h"
+#include "tests/support/says.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* --- the gateway ------------------------------------------------------------------------------ */
+
+static int make_body(const char *mode)
+{
+	int fd = memfd_create("body", MFD_ALLOW_SEALING);
+
+	if (fd < 0 || write(fd, "hello", 5) != 5 ||
+	    (strcmp(mode, "large") == 0 && ftruncate(fd, HTTP_COMPLAINT_MAX + 1) < 0))
+		_exit(90);
+	if (strcmp(mode, "open") != 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+		_exit(91);
+	return fd;
+}
+
+/* What came with the request, for the test to see: bits, URL, body. */
+static void echo(const struct http_request_packet *request, const struct fetch_packet_fds *fds,
+		 struct http_answer_packet *answer)
+{
+	int n = snprintf(answer->text, sizeof(answer->text), "%x %x %llu ", request->parts,
+			 request->flags, (unsigned long long)request->timeout_ms);
+
+	for (size_t i = 0; i < fds->n; i++) {
+		n += (int)pread(fds->all[i], answer->text + n, 20, 0);
+		answer->text[n++] = ';';
+	}
+	answer->outcome = HTTP_ANSWER_FAILED;
+}
+
+static void answer_one(const char *mode, const struct http_request_packet *request,
+		       const struct fetch_packet_fds *fds)
+{
+	struct http_answer_packet answer = {.magic = HTTP_MAGIC, .status = 200};
+	int body = make_body(mode), two[2] = {body, body};
+	size_t n = strcmp(mode, "no file") == 0 ? 0 : strcmp(mode, "two") == 0 ? 2 : 1;
+
+	if (strcmp(mode, "exit") == 0)
+		_exit(7);
+	if (strcmp(mode, "killed") == 0)
+		raise(SIGKILL);
+	if (strcmp(mode, "hang") == 0)
+		(void)!recv(FETCH_SOCKET_FD, &answer, 1, 0);
+	if (strcmp(mode, "404") == 0)
+		answer.status = 404;
+	if (strcmp(mode, "outcome") == 0)
+		answer.outcome = N_HTTP_ANSWER_OUTCOMES;
+	if (strcmp(mode, "magic") == 0)
+		answer.magic++;
+	if (strcmp(mode, "text") == 0) {
+		answer.outcome = HTTP_ANSWER_FAILED;
+		memset(answer.text, 'x', sizeof(answer.text));
+		memcpy(answer.text, "a\033[1m\nb", 7);
+	}
+	if (strcmp(mode, "echo") == 0)
+		echo(request, fds, &answer);
+	fetch_packet_send(FETCH_SOCKET_FD, &answer, strcmp(mode, "short") == 0 ? 5 : sizeof(answer),
+			  two, n, 0);
+	close(body);
+	if (strcmp(mode, "once") == 0)
+		_exit(0);
+}
+
+static void be_gateway(void)
+{
+	struct http_request_packet request;
+	struct fetch_packet_fds fds;
+
+	while (fetch_packet_receive(FETCH_SOCKET_FD, &request, sizeof(request), &fds) ==
+	       sizeof(request)) {
+		if (request.magic != HTTP_MAGIC || request.length != strlen(request.url))
+			_exit(94);
+		answer_one(request.url, &request, &fds);
+		fetch_packet_fds_deinit(&fds);
+	}
+	_exit(0);
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static struct http *new_http(void)
+{
+	struct http *h = NULL;
+
+	assert_int_equal(http_new(&h, "/proc/self/exe"), 0);
+	return h;
+}
+
+static int ask(struct http *h, const struct http_request *request, struct http_answer *ret,
+	       struct http_message *message)
+{
+	int r = http_send(h, request, message);
+
+	return r ? r : http_receive(h, ret, message);
+}
+
+static void assert_answer(struct http *h, const char *mode, unsigned status)
+{
+	const struct http_request request = {.url = mode, .timeout_ms = 1000, .max_bytes = 100};
+	struct http_message message = {{0}};
+	struct http_answer answer;
+	char text[8] = "";
+
+	if (ask(h, &request, &answer, &message) != HTTP_E_OK)
+		fail_msg("%s: %s", mode, message.text);
+	assert_int_equal(answer.status, status);
+	assert_int_equal(read(answer.fd, text, sizeof(text)), 5);
+	assert_string_equal(text, "hello");
+	assert_true(fcntl(answer.fd, F_GETFD) & FD_CLOEXEC);
+	close(answer.fd);
+}
+
+static void assert_failure(const struct http_request *request, const char *says)
+{
+	cleanup(http_freep) struct http *h = new_http();
+	struct http_message message = {{0}};
+	struct http_answer answer;
+
+	if (ask(h, request, &answer, &message) != HTTP_E_FAILED)
+		fail_msg("%s: no failure", request->url);
+	assert_says(message.text, says);
+}
+
+static void assert_fails(const char *mode, const char *says)
+{
+	const struct http_request request = {.url = mode, .timeout_ms = 1000, .max_bytes = 100};
+
+	assert_failure(&request, says);
+}
+
+static void test_answers(void **state)
+{
+	cleanup(http_freep) struct http *h = new_http();
+	siginfo_t ended;
+
+	(void)state;
+	assert_answer(h, "file", 200);
+	assert_answer(h, "404", 404);
+	assert_answer(h, "once", 200);
+	/* Another one takes the place of what has ended. */
+	assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
+	assert_answer(h, "file", 200);
+}
+
+static void test_failures(void **state)
+{
+	(void)state;
+	assert_fails("exit", "ended with status 7");
+	assert_fails("killed", "killed by signal 9");
+	assert_fails("outcome", "nobody understands");
+	assert_fails("magic", "nobody understands");
+	assert_fails("short", "nobody understands");
+	assert_fails("no file", "sends no body");
+	assert_fails("two", "sends no body");
+	assert_fails("open", "sends no body");
+	assert_fails("large", "sends no body");
+	assert_fails("text", "a?[1m?b");
+}
+
+/* The gateway is to keep the timeout; where it does not, it is ended. */
+static void test_hang(void **state)
+{
+	const struct http_request request = {.url = "hang", .timeout_ms = 10, .max_bytes = 100};
+
+	(void)state;
+	assert_failure(&request, "does not answer");
+}
+
+static void test_parts(void **state)
+{
+	static const uint8_t body[] = "0x1+0x2";
+	char key[] = "/tmp/profd-test-http-XXXXXX";
+	int fd = mkstemp(key);
+	struct http_request request = {.url = "echo",
+				       .body = body,
+				       .length = sizeof(body) - 1,
+				       .timeout_ms = 77,
+				       .max_bytes = 100,
+				       .key = key,
+				       .certificate = "",
+				       .is_insecure = true};
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "secret", 6), 6);
+	close(fd);
+	assert_failure(&request, "5 1 77 0x1+0x2;secret;");
+	unlink(key);
+	assert_failure(&request, "No such file");
+	request = (struct http_request){.url = "echo", .timeout_ms = 77, .authorities = "/"};
+	assert_failure(&request, "/: Is a directory");
+	request = (struct http_request){.url = "echo", .timeout_ms = 77, .authorities = ""};
+	assert_failure(&request, "0 0 77 ");
+}
+
+static void test_limits(void **state)
+{
+	cleanup(http_freep) struct http *h = new_http();
+	cleanup(freep) char *url = malloc(HTTP_URL_MAX + 2);
+	struct http_request request = {.url = url};
+	struct http_message message = {{0}};
+	struct http_answer answer;
+
+	(void)state;
+	assert_non_null(url);
+	memset(url, 'x', HTTP_URL_MAX + 1);
+	url[HTTP_URL_MAX + 1] = '\0';
+	assert_int_equal(http_send(h, &request, &message), HTTP_E_FAILED);
+	assert_says(message.text, "longer than 4095");
+	assert_int_equal(http_receive(h, &answer, &message), HTTP_E_FAILED);
+	request.url = "hang";
+	assert_int_equal(http_send(h, &request, &message), HTTP_E_OK);
+	assert_int_equal(http_send(h, &request, &message), -EBUSY);
+}
+
+static void test_no_gateway(void **state)
+{
+	const struct http_request request = {.url = "file"};
+	struct http_message message = {{0}};
+	struct http *h = NULL;
+
+	(void)state;
+	assert_int_equal(http_new(&h, "/nonexistent/profd-gateway"), 0);
+	assert_int_equal(http_send(h, &request, &message), HTTP_E_FAILED);
+	assert_says(message.text, "cannot start /nonexistent/profd-gateway: No such file");
+	http_free(h);
+	http_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		LEFTOVERS_TEST(test_answers), LEFTOVERS_TEST(test_failures),
+		LEFTOVERS_TEST(test_hang),    LEFTOVERS_TEST(test_parts),
+		LEFTOVERS_TEST(test_limits),  LEFTOVERS_TEST(test_no_gateway),
+	};
+
+	if (argc > 1 && strcmp(argv[1], "--http") == 0)
+		be_gateway();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

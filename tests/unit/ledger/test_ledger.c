@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/ledger/lateness.h"
+#include "daemon/ledger/ledger.h"
+
+static void count(struct ledger *l, unsigned quality, unsigned reason, unsigned n)
+{
+	struct sample sample = {.quality = (uint16_t)quality, .reason = (uint16_t)reason};
+
+	while (n--)
+		ledger_count(l, &sample);
+}
+
+static void test_both_equations(void **state)
+{
+	struct source_stats stats = {.expected = 112, .seen = 105};
+	struct ledger l = {};
+
+	(void)state;
+	count(&l, STACK_COMPLETE, 0, 50);
+	count(&l, STACK_NO_USER, 0, 20);
+	count(&l, STACK_TRUNCATED, TRUNCATED_DEPTH, 10);
+	count(&l, STACK_BROKEN, BROKEN_UNREADABLE, 5);
+	stats.lost[LOST_SKIPPED] = 7;
+	stats.lost[LOST_RING_FULL] = 15;
+	ledger_set_source(&l, &stats);
+	assert_int_equal(l.in_flight, 5);
+	assert_true(ledger_closes(&l));
+
+	count(&l, STACK_COMPLETE, 0, 5);
+	ledger_set_source(&l, &stats);
+	assert_int_equal(l.in_flight, 0);
+	assert_true(ledger_closes(&l));
+	/* More arrived than the source saw: that can never close. */
+	count(&l, STACK_COMPLETE, 0, 1);
+	ledger_set_source(&l, &stats);
+	assert_false(ledger_closes(&l));
+}
+
+/* Windows add up to the whole, whatever was in flight at their edges. */
+static void test_windows_add_up(void **state)
+{
+	struct source_stats stats = {};
+	struct ledger now = {}, then = {}, since, sum = {};
+
+	(void)state;
+	for (unsigned i = 1; i <= 20; i++) {
+		stats.seen += 10;
+		stats.expected += 12;
+		stats.lost[LOST_SKIPPED] += 2;
+		count(&now, i % 3 ? STACK_COMPLETE : STACK_BROKEN, 0, i == 20 ? 29 : 9);
+		ledger_set_source(&now, &stats);
+		ledger_since(&now, &then, &since);
+		assert_true(ledger_closes(&since));
+		ledger_add(&sum, &since);
+		then = now;
+	}
+	assert_int_equal(sum.expected, stats.expected);
+	assert_int_equal(sum.seen, stats.seen);
+	assert_int_equal(sum.lost[LOST_SKIPPED], stats.lost[LOST_SKIPPED]);
+}
+
+static void test_text_fits_whatever_the_size(void **state)
+{
+	struct ledger l;
+	char text[64];
+
+	(void)state;
+	memset(&l, 0xff, sizeof(l));
+	for (size_t size = 1; size <= sizeof(text); size++) {
+		memset(text, 'x', sizeof(text));
+		ledger_format(&l, text, size);
+		assert_true(strlen(text) < size);
+	}
+}
+
+static void test_lateness_quantiles(void **state)
+{
+	struct lateness l = {};
+
+	(void)state;
+	assert_int_equal(lateness_quantile(&l, 0.5), 0);
+	for (uint64_t i = 1; i <= 1000; i++)
+		lateness_add(&l, i * 1000);
+	assert_in_range(lateness_quantile(&l, 0.5), 500000, 565000);
+	assert_in_range(lateness_quantile(&l, 0.999), 999000, 1000000);
+	assert_int_equal(lateness_quantile(&l, 1), 1000000);
+	lateness_add(&l, UINT64_MAX);
+	assert_int_equal(l.max_ns, UINT64_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_both_equations),
+		cmocka_unit_test(test_windows_add_up),
+		cmocka_unit_test(test_text_fits_whatever_the_size),
+		cmocka_unit_test(test_lateness_quantiles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "daemon/session/session_rate.h"
+#include "daemon/session/session_system.h"
+#include "tests/unit/session/session_set_fixture.h"
+
+/* Hz are halved down to a floor, which is no more than what was asked for; periods are doubled. */
+static void test_rates(void **state)
+{
+	(void)state;
+	assert_int_equal(session_rate(999, false, 0), 999);
+	assert_int_equal(session_rate(999, false, 2), 249);
+	assert_int_equal(session_rate(999, false, 20), SESSION_HZ_FLOOR);
+	assert_int_equal(session_rate(3, false, 1), 3);
+	assert_int_equal(session_rate(1000, true, 3), 8000);
+	assert_true(session_rate(UINT64_MAX / 4, true, 1) == UINT64_MAX / 4 * 2);
+	assert_true(session_rate(UINT64_MAX / 2, true, 2) == UINT64_MAX / 2);
+}
+
+/* Each window has one rate, none is lost, and what starts later is slow, too. */
+static void test_slower_and_back(void **state)
+{
+	const struct peer root = {.privileged = true};
+	const struct session_request request = {
+		.target = TARGET_PID, .number = 10, .rate = 999, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s, *system;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	system = session_set_get(w->set, 0);
+	samples_of(w, system->sampler, 10, 40, 3);
+	assert_true(session_set_can_slow_down(w->set));
+	assert_int_equal(session_set_slow_down(w->set, 2), 0);
+	assert_int_equal(system->spec.rate, 25);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(s->spec.rate, 249);
+	samples_of(w, system->sampler, 10, 10, 3);
+	samples_of(w, s->sampler, 10, 20, 3);
+	assert_int_equal(session_set_slow_down(w->set, 0), 0);
+	assert_int_equal(system->spec.rate, 100);
+	assert_int_equal(s->spec.rate, 999);
+	samples_of(w, system->sampler, 10, 30, 3);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 4);
+	assert_int_equal(system->counted, 80);
+	assert_int_equal(system->windows_written, 3);
+	assert_int_equal(samples_written(w, "services"), 80);
+	assert_int_equal(samples_written(w, "sessions"), 20);
+	check_ledgers(w);
+
+	/* A paused one has its rate when it goes on. */
+	assert_int_equal(session_set_pause(w->set, true), 0);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_false(session_set_can_slow_down(w->set));
+	assert_int_equal(session_set_slow_down(w->set, 4), 0);
+	assert_int_equal(session_set_pause(w->set, false), 0);
+	assert_int_equal(system->spec.rate, SESSION_HZ_FLOOR);
+	assert_false(session_set_can_slow_down(w->set));
+	check_ledgers(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rates),
+		WORLD(test_slower_and_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

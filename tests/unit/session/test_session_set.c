@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/* What is routed arrives in files, and both ledgers close at every point. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "daemon/control/reply.h"
+#include "daemon/session/session_rate.h"
+#include "daemon/session/session_system.h"
+#include "tests/unit/session/session_set_fixture.h"
+
+static void test_windows_hold_what_was_routed(void **state)
+{
+	struct world *w = *state;
+	struct source_message message;
+
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	exec_of(w, 10, "a");
+	samples_of(w, 0, 10, 300, 7);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 1);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "services"), 300);
+	samples_of(w, 0, 10, 50, 3);
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	wait_for_output(w, 1);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "services"), 350);
+	assert_int_equal(session_set_get(w->set, 0)->windows_written, 2);
+}
+
+/* A session at another rate has a sampler of its own; its files lie in its own folder. */
+static void test_sessions_take_their_sampler_and_their_target(void **state)
+{
+	const struct peer root = {.privileged = true};
+	const struct session_request request = {
+		.target = TARGET_PID, .number = 10, .rate = 999, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	exec_of(w, 10, "a");
+	exec_of(w, 11, "b");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_not_equal(s->sampler, session_set_get(w->set, 0)->sampler);
+	samples_of(w, s->sampler, 10, 40, 2);
+	samples_of(w, s->sampler, 11, 30, 2);
+	samples_of(w, session_set_get(w->set, 0)->sampler, 11, 20, 2);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_int_equal(s->counted, 40);
+	assert_int_equal(s->filtered, 30);
+	wait_for_output(w, 1);
+	assert_int_equal(s->state, SESSION_ENDED);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "sessions"), 40);
+	session_set_remove(w->set, s);
+	assert_null(session_set_find(w->set, 1));
+}
+
+static void test_refusals(void **state)
+{
+	const struct peer root = {.privileged = true};
+	struct session_request request = {.target = TARGET_PID, .number = 77, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+			 SESSION_START_E_REFUSED);
+	assert_non_null(strstr(message.text, "77"));
+	request = (struct session_request){.target = TARGET_CPUS, .text = "3-1", .pidfd = -1};
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+			 SESSION_START_E_REFUSED);
+	request = (struct session_request){.target = TARGET_ALL, .pidfd = -1};
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+			 SESSION_START_E_REFUSED);
+	assert_non_null(strstr(message.text, "max_sessions"));
+	assert_int_equal(s->id, 4);
+}
+
+/* Near the limit windows close early; no sample is lost as long as the output keeps up. */
+static void test_full_windows_close_early(void **state)
+{
+	struct session_defaults defaults = make_defaults(2 << 20);
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+	uint64_t total = 0;
+
+	session_set_configure(w->set, &defaults);
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	s = session_set_get(w->set, 0);
+	exec_of(w, 10, "a");
+	while (s->early_closes < 3) {
+		samples_of(w, 0, 10, 500, 100000);
+		for (uint64_t i = 0; i < 500; i++) {
+			uint64_t frames[] = {0x100000 + total + i};
+			struct sample sample = {.pid = 10,
+						.tid = 10,
+						.frames = frames,
+						.n_frames = 1,
+						.weight = 1,
+						.time_ns = 2000};
+
+			assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+		}
+		total += 1000;
+		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+		assert_true(session_set_bytes(w->set) < 2 << 20);
+		if (s->n_in_flight)
+			wait_for_output(w, 1);
+		check_ledgers(w);
+	}
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	wait_for_output(w, s->n_in_flight);
+	assert_int_equal(s->counted + s->dropped[DROPPED_MEMORY], total);
+	assert_int_equal(samples_written(w, "services"), s->counted);
+}
+
+static uint64_t in_flight(struct world *w)
+{
+	struct source_stats stats;
+	struct ledger ledger;
+
+	assert_int_equal(samplers_total(session_set_samplers(w->set), &ledger, &stats), 0);
+	return ledger.in_flight;
+}
+
+/* What waits is in flight; the end of a window passes it over, the end of a session does not. */
+static void test_samples_that_wait(void **state)
+{
+	const struct peer root = {.privileged = true};
+	const struct session_request request = {.target = TARGET_PID, .number = 10, .pidfd = -1};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s, *system;
+
+	session_set_settle_by(w->set, settle, w);
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	system = session_set_get(w->set, 0);
+	assert_int_equal(s->sampler, system->sampler);
+	samples_of(w, 0, 10, 5, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	wait_for_output(w, 2);
+	w->holds = true;
+	samples_of(w, 0, 10, 4, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	assert_int_equal(w->n_settled, 0);
+	assert_int_equal(in_flight(w), 4);
+	assert_int_equal(s->counted, 5);
+	check_ledgers(w);
+
+	/* One of two on this sampler, then the last one. */
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(w->n_settled, 1);
+	assert_int_equal(w->n_settled_last, 0);
+	assert_int_equal(s->counted, 9);
+	assert_int_equal(system->counted, 9);
+	assert_int_equal(in_flight(w), 0);
+	wait_for_output(w, 1);
+	samples_of(w, 0, 10, 3, 1);
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	assert_int_equal(w->n_settled, 2);
+	assert_int_equal(w->n_settled_last, 1);
+	assert_int_equal(system->counted, 12);
+	assert_int_equal(in_flight(w), 0);
+	wait_for_output(w, 1);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "services"), 12);
+	assert_int_equal(samples_written(w, "sessions"), 9);
+}
+
+/* As if it were on its way to who takes it, and arrived. */
+static uint64_t take(struct world *w, struct session *s, bool wants_more)
+{
+	struct output_result *result = calloc(1, sizeof(*result));
+	struct flush_item *item = calloc(1, sizeof(*item));
+	struct snapshot *snapshot;
+	struct stack_counts counts = {0};
+	bool more;
+
+	assert_int_equal(session_set_take_window(w->set, s, &snapshot, &more), 0);
+	assert_int_equal(more, wants_more);
+	if (snapshot) {
+		assert_int_equal(s->n_in_flight, 1);
+		window_stack_counts(snapshot->aggregate, &counts);
+		item->session = s;
+		result->request = item;
+		assert_int_equal(session_set_take_result(w->set, steal_ptr(&result)), 0);
+	} else {
+		free(item);
+	}
+	snapshot_free(snapshot);
+	free(result);
+	return stack_counts_total(&counts);
+}
+
+/* Each sample is taken once or dropped when nobody takes it in time; none becomes a file. */
+static void test_live_sessions_write_nothing(void **state)
+{
+	const struct session_request request = {.target = TARGET_ALL, .live = true, .pidfd = -1};
+	struct session_defaults defaults = make_defaults(2 << 20);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+	uint64_t first, second;
+
+	session_set_configure(w->set, &defaults);
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	samples_of(w, s->sampler, 10, 40, 2);
+	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
+	assert_int_equal(session_set_close_windows(w->set), 0);
+	assert_int_equal(take(w, s, false), 40);
+	assert_int_equal(take(w, s, false), 0);
+	samples_of(w, s->sampler, 10, 30, 3);
+	assert_int_equal(take(w, s, false), 30);
+	check_ledgers(w);
+	/* Ten thousand stacks: two windows are kept, the rest is dropped. */
+	samples_of(w, s->sampler, 10, 10000, 10000);
+	first = take(w, s, true);
+	second = take(w, s, false);
+	assert_true(first > 0 && second > first / 2 && s->dropped[DROPPED_MEMORY] > 0);
+	assert_int_equal(s->early_closes, 0);
+	assert_int_equal(first + second + s->dropped[DROPPED_MEMORY], 10000);
+	/* What was counted at another rate stays a window of its own. */
+	samples_of(w, s->sampler, 10, 5, 1);
+	assert_int_equal(session_set_slow_down(w->set, 1), 0);
+	samples_of(w, s->sampler, 10, 6, 1);
+	assert_int_equal(source_drain(w->source, UINT32_MAX) < 0, 0);
+	assert_int_equal(take(w, s, true), 5);
+	assert_int_equal(take(w, s, false), 6);
+	/* The last of it waits. */
+	samples_of(w, s->sampler, 10, 7, 1);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_int_equal(session_set_tick(w->set, clock_ns(CLOCK_MONOTONIC)), 0);
+	assert_int_equal(take(w, s, false), 7);
+	assert_int_equal(s->state, SESSION_ENDED);
+	check_ledgers(w);
+	assert_int_equal(samples_written(w, "sessions"), 0);
+	/* It has no files to tell of. */
+	assert_int_equal(session_set_tick(w->set, clock_ns(CLOCK_MONOTONIC)), 0);
+	assert_null(session_set_find(w->set, 1));
+}
+
+static void test_what_nobody_takes_is_dropped(void **state)
+{
+	const struct session_request request = {.target = TARGET_ALL, .live = true, .pidfd = -1};
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct snapshot *snapshot;
+	struct session *s;
+	bool more;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	/* More often than there is room, without anybody who takes: the oldest goes. */
+	for (unsigned i = 1; i <= 3; i++) {
+		samples_of(w, s->sampler, 10, 10 * i, 1);
+		assert_int_equal(session_set_slow_down(w->set, i), 0);
+	}
+	assert_int_equal(s->dropped[DROPPED_UNWRITTEN], 10);
+	assert_int_equal(s->counted, 50);
+	check_ledgers(w);
+	/* What cannot go its way is there again. */
+	assert_int_equal(session_set_take_window(w->set, s, &snapshot, &more), 0);
+	assert_true(more);
+	session_set_give_back(s, snapshot);
+	assert_int_equal(take(w, s, true), 20);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(session_set_tick(w->set, now_ns + SESSION_UNHELD_NS / 2), 0);
+	assert_int_equal(s->n_untaken, 1);
+	assert_int_equal(s->state, SESSION_STOPPING);
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
+	assert_int_equal(session_set_count(w->set), 0);
+	assert_int_equal(samples_written(w, "sessions"), 0);
+}
+
+/* A reply to nobody, or, until it is taken away again, to somebody. */
+static struct reply *make_reply(bool is_abandoned)
+{
+	struct reply *reply = calloc(1, sizeof(*reply));
+
+	assert_non_null(reply);
+	reply->connection = is_abandoned ? NULL : (struct connection *)reply;
+	return reply;
+}
+
+static void test_held_sessions_end_without_a_holder(void **state)
+{
+	struct session_request request = {.target = TARGET_ALL, .held = true, .pidfd = -1};
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *held, *never, *plain;
+
+	assert_int_equal(session_set_start(w->set, &root, &request, &held, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, &never, &message), 0);
+	request.held = false;
+	assert_int_equal(session_set_start(w->set, &root, &request, &plain, &message), 0);
+	held->holder = make_reply(false);
+	plain->holder = make_reply(true);
+	assert_int_equal(session_set_tick(w->set, now_ns + 1), 0);
+	assert_int_equal(never->state, SESSION_RUNNING);
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
+	assert_int_equal(held->state, SESSION_RUNNING);
+	assert_int_equal(never->state, SESSION_ENDED);
+	assert_int_equal(plain->state, SESSION_RUNNING);
+	assert_null(plain->holder);
+	held->holder->connection = NULL;
+	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
+	assert_int_equal(held->state, SESSION_ENDED);
+	assert_int_equal(plain->state, SESSION_RUNNING);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(test_windows_hold_what_was_routed),
+		WORLD(test_sessions_take_their_sampler_and_their_target),
+		WORLD(test_refusals),
+		WORLD(test_samples_that_wait),
+		WORLD(test_full_windows_close_early),
+		WORLD(test_live_sessions_write_nothing),
+		WORLD(test_what_nobody_takes_is_dropped),
+		WORLD(test_held_sessions_end_without_a_holder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <lzma.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "daemon/worker/elf/debugdata.h"
+
+#define LENGTH 700000u /* more than one step of the output's growth */
+
+/* Packs @data; *ret_length of the result, which is the caller's. */
+static uint8_t *pack(const uint8_t *data, size_t length, size_t *ret_length)
+{
+	size_t room = lzma_stream_buffer_bound(length);
+	uint8_t *out = malloc(room);
+
+	*ret_length = 0;
+	assert_non_null(out);
+	assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, data, length, out,
+						 ret_length, room),
+			 LZMA_OK);
+	return out;
+}
+
+static void test_round_trip_and_bound(void **state)
+{
+	cleanup(freep) uint8_t *data = malloc(LENGTH), *xz = NULL, *unpacked = NULL;
+	size_t packed, length = 0;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH; i++)
+		data[i] = (uint8_t)(i * i >> 7);
+	xz = pack(data, LENGTH, &packed);
+	assert_int_equal(debugdata_unpack(xz, packed, LENGTH - 1, &unpacked, &length),
+			 DEBUGDATA_E_TOO_BIG);
+	assert_int_equal(debugdata_unpack(xz, packed, 0, &unpacked, &length), DEBUGDATA_E_TOO_BIG);
+	assert_null(unpacked);
+	assert_int_equal(debugdata_unpack(xz, packed, LENGTH + 1, &unpacked, &length),
+			 DEBUGDATA_E_OK);
+	assert_int_equal(length, LENGTH);
+	assert_memory_equal(unpacked, data, LENGTH);
+}
+
+static void test_damaged(void **state)
+{
+	static const uint8_t text[] = "some text, some text, some text, some text";
+	cleanup(freep) uint8_t *xz = NULL;
+	uint8_t *unpacked = NULL;
+	size_t packed, length;
+
+	(void)state;
+	xz = pack(text, sizeof(text), &packed);
+	for (size_t i = 0; i < packed; i++)
+		assert_int_equal(debugdata_unpack(xz, i, 4096, &unpacked, &length),
+				 DEBUGDATA_E_MALFORMED);
+	for (size_t i = 0; i < packed; i++) {
+		xz[i] ^= 0x10;
+		if (debugdata_unpack(xz, packed, 4096, &unpacked, &length) == DEBUGDATA_E_OK) {
+			free(unpacked);
+			unpacked = NULL;
+		}
+		xz[i] ^= 0x10;
+	}
+	assert_null(unpacked);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip_and_bound),
+		cmocka_unit_test(test_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
