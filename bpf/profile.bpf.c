@@ -60,7 +60,7 @@ struct {
 } rings SEC(".maps");
 
 /* The kernel's part of the stack, leaf first. Returns how many frames it has. */
-static __always_inline __u32 take_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
+static __always_inline __u32 copy_kernel_stack(struct bpf_perf_event_data *ctx, struct scratch *s,
 					       struct abi_counters *c)
 {
 	long length = bpf_get_stack(ctx, s->body, ABI_KERNEL_FRAMES_MAX * sizeof(__u64), 0);
@@ -73,8 +73,8 @@ static __always_inline __u32 take_kernel_stack(struct bpf_perf_event_data *ctx, 
 	return 1;
 }
 
-static __always_inline void fill_head(struct abi_sample *record, struct task_struct *task,
-				      struct bpf_perf_event_data *ctx, __u32 sampler)
+static __always_inline void sample_fill_header(struct abi_sample *record, struct task_struct *task,
+					       struct bpf_perf_event_data *ctx, __u32 sampler)
 {
 	__u64 ids = bpf_get_current_pid_tgid();
 
@@ -92,7 +92,7 @@ static __always_inline void fill_head(struct abi_sample *record, struct task_str
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
-static __always_inline bool is_witness(struct scratch *s)
+static __always_inline bool is_cross_check_due(struct scratch *s)
 {
 	const struct unwind *u = &s->unwind;
 
@@ -104,9 +104,9 @@ static __always_inline bool is_witness(struct scratch *s)
  * What follows the frames, if anything does: returns its length. @used: bytes that wait in the
  * ring.
  */
-static __always_inline __u64 add_rest(struct scratch *s, struct task_struct *task,
-				      struct bpf_perf_event_data *ctx, bool user, __u64 ring_bytes,
-				      __u64 used)
+static __always_inline __u64 sample_append_rest(struct scratch *s, struct task_struct *task,
+						struct bpf_perf_event_data *ctx, bool user,
+						__u64 ring_bytes, __u64 used)
 {
 	struct unwind *u = &s->unwind;
 	__u8 flags = 0;
@@ -114,7 +114,7 @@ static __always_inline __u64 add_rest(struct scratch *s, struct task_struct *tas
 	__u32 room;
 
 	if (!u->unfinished) {
-		if (!is_witness(s) || !unwind_take_leaf(u, task, ctx, user))
+		if (!is_cross_check_due(s) || !unwind_take_leaf(u, task, ctx, user))
 			return 0;
 		flags = ABI_WITNESS;
 	}
@@ -130,8 +130,8 @@ static __always_inline __u64 add_rest(struct scratch *s, struct task_struct *tas
 	return length;
 }
 
-static __always_inline void send(struct scratch *s, void *ring, __u64 n_bytes, __u64 flags,
-				 struct abi_counters *c)
+static __always_inline void sample_send(struct scratch *s, void *ring, __u64 n_bytes, __u64 flags,
+					struct abi_counters *c)
 {
 	__asm__ volatile("" : "+r"(n_bytes));
 	if (n_bytes > BODY_BYTES)
@@ -165,11 +165,11 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 	s->record.reason = u->reason;
 	s->record.walked_until_ns = u->has_root ? u->root.until_ns : 0;
 	used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
-	length = 8 * (u->first + u->n) + add_rest(s, task, ctx, user, ring_bytes, used);
+	length = 8 * (u->first + u->n) + sample_append_rest(s, task, ctx, user, ring_bytes, used);
 	if (used >= ring_bytes / 2 ||
 	    (u->unfinished && rest_wakes(u, s->record.pid, s->record.time_ns)))
 		flags = BPF_RB_FORCE_WAKEUP;
-	send(s, ring, length, flags, c);
+	sample_send(s, ring, length, flags, c);
 }
 
 SEC("perf_event")
@@ -196,11 +196,11 @@ int profile_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	task = bpf_get_current_task_btf();
-	fill_head(&s->record, task, ctx, sampler);
+	sample_fill_header(&s->record, task, ctx, sampler);
 	s->record.n_kernel = 0;
 	if (!user && config_of(sampler)->kernel_stacks) {
 		kernel_began = cost_begin();
-		s->record.n_kernel = take_kernel_stack(ctx, s, c);
+		s->record.n_kernel = copy_kernel_stack(ctx, s, c);
 		cost_end(kernel_began, ABI_COST_KERNEL_STACK, s->record.n_kernel);
 	}
 	walk_and_send(s, task, ctx, sampler, user, c);

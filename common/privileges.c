@@ -15,7 +15,7 @@ const struct privileges_user privileges_nobody = {
 	.gid = PRIVILEGES_NOBODY,
 };
 
-static int become(const struct privileges_user *user)
+static int privileges_become_user(const struct privileges_user *user)
 {
 	uid_t real, effective, saved;
 
@@ -50,7 +50,7 @@ int privileges_drop(const struct privileges_user *user)
 	int r;
 
 	empty_bounding_set();
-	r = become(user);
+	r = privileges_become_user(user);
 	if (r < 0)
 		return r;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
@@ -60,7 +60,7 @@ int privileges_drop(const struct privileges_user *user)
 }
 
 /* capabilities(7): what is ambient is permitted and inheritable, too. */
-bool privileges_are_none(void)
+bool privileges_are_dropped(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3];

@@ -38,6 +38,6 @@ extern const struct privileges_user privileges_nobody;
  */
 int privileges_drop(const struct privileges_user *user);
 /* Whether the kernel says so: no capability that is permitted, effective, inheritable, ambient. */
-bool privileges_are_none(void);
+bool privileges_are_dropped(void);
 
 #endif

@@ -17,7 +17,7 @@ struct choice {
 	int mode;           /* of access(2) */
 };
 
-static int choose(const struct choice *c, char **ret)
+static int program_path_choose(const struct choice *c, char **ret)
 {
 	const char *chosen = secure_getenv(c->variable);
 	char own[4096], *path = NULL;
@@ -53,12 +53,12 @@ int program_path(const char *variable, const char *program, char **ret)
 {
 	const struct choice choice = {variable, program, "", PROFD_LIBEXECDIR, X_OK};
 
-	return choose(&choice, ret);
+	return program_path_choose(&choice, ret);
 }
 
 int library_path(const char *variable, const char *library, char **ret)
 {
 	const struct choice choice = {variable, library, "../lib/", PROFD_LIBDIR, R_OK};
 
-	return choose(&choice, ret);
+	return program_path_choose(&choice, ret);
 }

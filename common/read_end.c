@@ -12,7 +12,7 @@
 #define SIZE_FIRST 65536u
 
 /* Room for one byte more, and for the NUL behind it. */
-static int grow(uint8_t **data, size_t length, size_t *size)
+static int read_end_grow_buffer(uint8_t **data, size_t length, size_t *size)
 {
 	size_t bigger = *size ? *size * 2 : SIZE_FIRST;
 	uint8_t *moved;
@@ -35,7 +35,7 @@ int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 	int r;
 
 	do {
-		r = grow(&data, length, &size);
+		r = read_end_grow_buffer(&data, length, &size);
 		if (r)
 			return r;
 		n = read(fd, data + length, size - length - 1);

@@ -31,20 +31,20 @@ static const struct unit sizes[] = {
 	{"", 1},
 };
 
-static bool is_digit(char c)
+static bool units_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* Reads digits at *@text and moves past them. */
-static int take_number(const char **text, uint64_t *ret)
+static int units_consume_number(const char **text, uint64_t *ret)
 {
 	const char *c = *text;
 	uint64_t value = 0;
 
-	if (!is_digit(*c))
+	if (!units_is_digit(*c))
 		return UNITS_E_INVALID;
-	for (; is_digit(*c); c++) {
+	for (; units_is_digit(*c); c++) {
 		if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
 		    __builtin_add_overflow(value, (uint64_t)(*c - '0'), &value))
 			return UNITS_E_RANGE;
@@ -57,7 +57,7 @@ static int take_number(const char **text, uint64_t *ret)
 int units_parse_number(const char *text, uint64_t *ret)
 {
 	uint64_t value;
-	int r = take_number(&text, &value);
+	int r = units_consume_number(&text, &value);
 
 	if (r)
 		return r;
@@ -71,7 +71,7 @@ static int parse_with_unit(const char *text, const struct unit *units, size_t n_
 			   uint64_t *ret)
 {
 	uint64_t value;
-	int r = take_number(&text, &value);
+	int r = units_consume_number(&text, &value);
 
 	if (r)
 		return r;
@@ -104,14 +104,14 @@ int units_parse_share(const char *text, double *ret)
 {
 	uint64_t whole, fraction = 0;
 	double divisor = 1;
-	int r = take_number(&text, &whole);
+	int r = units_consume_number(&text, &whole);
 
 	if (r)
 		return r;
 	if (*text == '.') {
 		const char *start = ++text;
 
-		r = take_number(&text, &fraction);
+		r = units_consume_number(&text, &fraction);
 		if (r)
 			return r;
 		for (const char *c = start; c < text; c++)
@@ -126,13 +126,13 @@ int units_parse_share(const char *text, double *ret)
 }
 
 /* Exactly @n digits, at most @max. */
-static bool take_digits(const char **text, int n, int max, int *ret)
+static bool units_consume_digits(const char **text, int n, int max, int *ret)
 {
 	const char *c = *text;
 	int value = 0;
 
 	for (int i = 0; i < n; i++, c++) {
-		if (!is_digit(*c))
+		if (!units_is_digit(*c))
 			return false;
 		value = value * 10 + (*c - '0');
 	}
@@ -143,7 +143,7 @@ static bool take_digits(const char **text, int n, int max, int *ret)
 	return true;
 }
 
-static bool take_char(const char **text, const char *of)
+static bool units_consume_char(const char **text, const char *of)
 {
 	if (!**text || !strchr(of, **text))
 		return false;
@@ -152,49 +152,49 @@ static bool take_char(const char **text, const char *of)
 }
 
 /* HH:MM[:SS[.digits]]; leap seconds are taken, and 24:00, the end of a day. */
-static bool take_clock(const char **text, struct tm *tm)
+static bool units_consume_clock(const char **text, struct tm *tm)
 {
-	if (!take_digits(text, 2, 24, &tm->tm_hour) || !take_char(text, ":") ||
-	    !take_digits(text, 2, tm->tm_hour == 24 ? 0 : 59, &tm->tm_min))
+	if (!units_consume_digits(text, 2, 24, &tm->tm_hour) || !units_consume_char(text, ":") ||
+	    !units_consume_digits(text, 2, tm->tm_hour == 24 ? 0 : 59, &tm->tm_min))
 		return false;
 	tm->tm_sec = 0;
-	if (!take_char(text, ":"))
+	if (!units_consume_char(text, ":"))
 		return true;
-	if (!take_digits(text, 2, tm->tm_hour == 24 ? 0 : 60, &tm->tm_sec))
+	if (!units_consume_digits(text, 2, tm->tm_hour == 24 ? 0 : 60, &tm->tm_sec))
 		return false;
-	if (tm->tm_hour == 24 || !take_char(text, "."))
+	if (tm->tm_hour == 24 || !units_consume_char(text, "."))
 		return true;
-	if (!is_digit(**text))
+	if (!units_is_digit(**text))
 		return false;
-	while (is_digit(**text))
+	while (units_is_digit(**text))
 		++*text;
 	return true;
 }
 
 /* Z, +HH:MM, -HH:MM or nothing: local time. */
-static bool take_zone(const char **text, bool *ret_local, long *ret_offset_s)
+static bool units_consume_zone(const char **text, bool *ret_local, long *ret_offset_s)
 {
 	int hours, minutes;
 	bool west;
 
 	*ret_local = false;
 	*ret_offset_s = 0;
-	if (take_char(text, "Zz"))
+	if (units_consume_char(text, "Zz"))
 		return true;
 	if (!**text) {
 		*ret_local = true;
 		return true;
 	}
 	west = **text == '-';
-	if (!take_char(text, "+-") || !take_digits(text, 2, 23, &hours) || !take_char(text, ":") ||
-	    !take_digits(text, 2, 59, &minutes))
+	if (!units_consume_char(text, "+-") || !units_consume_digits(text, 2, 23, &hours) ||
+	    !units_consume_char(text, ":") || !units_consume_digits(text, 2, 59, &minutes))
 		return false;
 	*ret_offset_s = (hours * 3600L + minutes * 60L) * (west ? -1 : 1);
 	return true;
 }
 
 /* Not 30 February; a day 0 is the last of the month before. */
-static bool is_day(const struct tm *asked)
+static bool is_valid_date(const struct tm *asked)
 {
 	struct tm day = {.tm_year = asked->tm_year,
 			 .tm_mon = asked->tm_mon,
@@ -205,14 +205,14 @@ static bool is_day(const struct tm *asked)
 }
 
 /* Unix time of a broken-down time; a day that does not exist is out of range. */
-static int moment_of(const struct tm *asked, bool local, long offset_s, uint64_t *ret_ns)
+static int units_tm_to_ns(const struct tm *asked, bool local, long offset_s, uint64_t *ret_ns)
 {
 	struct tm tm = *asked;
 	time_t seconds;
 
 	tm.tm_isdst = -1;
 	seconds = local ? mktime(&tm) : timegm(&tm);
-	if (!is_day(asked))
+	if (!is_valid_date(asked))
 		return UNITS_E_RANGE;
 	seconds -= offset_s;
 	if (seconds < 0 || (uint64_t)seconds > UINT64_MAX / NS_PER_S)
@@ -221,7 +221,7 @@ static int moment_of(const struct tm *asked, bool local, long offset_s, uint64_t
 	return UNITS_E_OK;
 }
 
-static bool take_word(const char **text, const char *word)
+static bool units_consume_word(const char **text, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -232,18 +232,18 @@ static bool take_word(const char **text, const char *word)
 }
 
 /* HH:MM[:SS][Z], today[Z], yesterday[Z]: counted from the day that @now_ns lies in. */
-static int parse_near(const char *text, uint64_t now_ns, uint64_t *ret_ns)
+static int units_parse_day_time(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 {
 	time_t now = (time_t)(now_ns / NS_PER_S);
 	struct tm clock = {0}, tm = {0};
 	int days = 0;
 	bool utc;
 
-	if (take_word(&text, "yesterday"))
+	if (units_consume_word(&text, "yesterday"))
 		days = 1;
-	else if (!take_word(&text, "today") && !take_clock(&text, &clock))
+	else if (!units_consume_word(&text, "today") && !units_consume_clock(&text, &clock))
 		return UNITS_E_INVALID;
-	utc = take_char(&text, "Zz");
+	utc = units_consume_char(&text, "Zz");
 	if (*text)
 		return UNITS_E_INVALID;
 	if (!(utc ? gmtime_r(&now, &tm) : localtime_r(&now, &tm)))
@@ -252,29 +252,29 @@ static int parse_near(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 	clock.tm_mon = tm.tm_mon;
 	clock.tm_mday = tm.tm_mday - days;
 	/* The first of a month less a day is day 0, which the C library brings into range. */
-	return moment_of(&clock, !utc, 0, ret_ns);
+	return units_tm_to_ns(&clock, !utc, 0, ret_ns);
 }
 
-static int parse_date(const char *text, uint64_t *ret_ns)
+static int units_parse_date(const char *text, uint64_t *ret_ns)
 {
 	struct tm tm = {0};
 	long offset_s;
 	bool local;
 	int year;
 
-	if (!take_digits(&text, 4, 9999, &year) || !take_char(&text, "-") ||
-	    !take_digits(&text, 2, 12, &tm.tm_mon) || !take_char(&text, "-") ||
-	    !take_digits(&text, 2, 31, &tm.tm_mday))
+	if (!units_consume_digits(&text, 4, 9999, &year) || !units_consume_char(&text, "-") ||
+	    !units_consume_digits(&text, 2, 12, &tm.tm_mon) || !units_consume_char(&text, "-") ||
+	    !units_consume_digits(&text, 2, 31, &tm.tm_mday))
 		return UNITS_E_INVALID;
 	if (tm.tm_mon == 0 || tm.tm_mday == 0)
 		return UNITS_E_RANGE;
 	tm.tm_year = year - 1900;
 	tm.tm_mon--;
-	if (take_char(&text, "Tt ") && !take_clock(&text, &tm))
+	if (units_consume_char(&text, "Tt ") && !units_consume_clock(&text, &tm))
 		return UNITS_E_INVALID;
-	if (!take_zone(&text, &local, &offset_s) || *text)
+	if (!units_consume_zone(&text, &local, &offset_s) || *text)
 		return UNITS_E_INVALID;
-	return moment_of(&tm, local, offset_s, ret_ns);
+	return units_tm_to_ns(&tm, local, offset_s, ret_ns);
 }
 
 int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns)
@@ -295,9 +295,9 @@ int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 		*ret_ns = now_ns;
 		return UNITS_E_OK;
 	}
-	if (is_digit(text[0]) && strlen(text) > 4 && text[4] == '-')
-		return parse_date(text, ret_ns);
-	return parse_near(text, now_ns, ret_ns);
+	if (units_is_digit(text[0]) && strlen(text) > 4 && text[4] == '-')
+		return units_parse_date(text, ret_ns);
+	return units_parse_day_time(text, now_ns, ret_ns);
 }
 
 static const char *print_with_unit(char *buffer, size_t size, uint64_t value,

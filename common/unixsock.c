@@ -38,7 +38,7 @@ static int address_init(struct sockaddr_un *address, const char *path)
 }
 
 /* Removes the socket at @path if nobody listens on it. */
-static int remove_stale(const char *path, const struct sockaddr_un *address)
+static int unixsock_remove_stale(const char *path, const struct sockaddr_un *address)
 {
 	cleanup(closep) int fd = -1;
 	struct stat st;
@@ -58,7 +58,7 @@ static int remove_stale(const char *path, const struct sockaddr_un *address)
 	return UNIXSOCK_E_OK;
 }
 
-static int bind_at(int fd, const char *path)
+static int unixsock_bind(int fd, const char *path)
 {
 	struct sockaddr_un address;
 	int r = address_init(&address, path);
@@ -70,7 +70,7 @@ static int bind_at(int fd, const char *path)
 			return UNIXSOCK_E_DENIED;
 		if (errno != EADDRINUSE)
 			return error_origin(-errno);
-		r = remove_stale(path, &address);
+		r = unixsock_remove_stale(path, &address);
 	}
 	return r == UNIXSOCK_E_OK ? UNIXSOCK_E_IN_USE : r;
 }
@@ -85,7 +85,7 @@ int unixsock_listen(const char *path, mode_t mode, gid_t group, int *ret_fd)
 		return error_origin(-errno);
 	if (fchmod(fd, mode & 0600) < 0)
 		return error_origin(-errno);
-	r = bind_at(fd, path);
+	r = unixsock_bind(fd, path);
 	if (r)
 		return r;
 	/* Without CAP_CHOWN only groups that we are in can be given: the mode then has to do. */
@@ -125,18 +125,18 @@ int unixsock_connect(const char *path, int *ret_fd)
 	return UNIXSOCK_E_OK;
 }
 
-static int64_t now_ms(void)
+static int64_t unixsock_now_ms(void)
 {
 	return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* Waits for @events until @deadline_ms. */
-static int wait_for(int fd, short events, int64_t deadline_ms)
+static int unixsock_wait_ready(int fd, short events, int64_t deadline_ms)
 {
 	struct pollfd pollfd = {.fd = fd, .events = events};
 
 	for (;;) {
-		int64_t left = deadline_ms - now_ms();
+		int64_t left = deadline_ms - unixsock_now_ms();
 		int n = poll(&pollfd, 1, left > 0 ? (int)left : 0);
 
 		if (n > 0)
@@ -157,7 +157,7 @@ static int send_bytes(int fd, const uint8_t *data, size_t size, int64_t deadline
 {
 	while (size) {
 		ssize_t n;
-		int r = wait_for(fd, POLLOUT, deadline_ms);
+		int r = unixsock_wait_ready(fd, POLLOUT, deadline_ms);
 
 		if (r)
 			return r;
@@ -178,7 +178,7 @@ static int receive_bytes(int fd, uint8_t *data, size_t size, int64_t deadline_ms
 {
 	while (size) {
 		ssize_t n;
-		int r = wait_for(fd, POLLIN, deadline_ms);
+		int r = unixsock_wait_ready(fd, POLLIN, deadline_ms);
 
 		if (r)
 			return r;
@@ -197,7 +197,7 @@ static int receive_bytes(int fd, uint8_t *data, size_t size, int64_t deadline_ms
 
 int unixsock_send(int fd, const uint8_t *payload, size_t size, int timeout_ms)
 {
-	int64_t deadline_ms = now_ms() + timeout_ms;
+	int64_t deadline_ms = unixsock_now_ms() + timeout_ms;
 	uint8_t header[PACKET_HEADER_SIZE];
 	int r;
 
@@ -213,7 +213,7 @@ int unixsock_send(int fd, const uint8_t *payload, size_t size, int timeout_ms)
 int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, size_t *ret_size)
 {
 	cleanup(freep) uint8_t *payload = NULL;
-	int64_t deadline_ms = now_ms() + timeout_ms;
+	int64_t deadline_ms = unixsock_now_ms() + timeout_ms;
 	uint8_t header[PACKET_HEADER_SIZE];
 	struct packet packet;
 	int r;

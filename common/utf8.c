@@ -4,21 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_between(uint8_t byte, uint8_t low, uint8_t high)
+static bool utf8_byte_in_range(uint8_t byte, uint8_t low, uint8_t high)
 {
 	return byte >= low && byte <= high;
 }
 
 /* RFC 3629, section 4: which second byte may follow the first one. */
-static size_t sequence(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
+static size_t utf8_sequence_length(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
 {
 	*ret_low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
 	*ret_high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-	if (is_between(first, 0xc2, 0xdf))
+	if (utf8_byte_in_range(first, 0xc2, 0xdf))
 		return 2;
-	if (is_between(first, 0xe0, 0xef))
+	if (utf8_byte_in_range(first, 0xe0, 0xef))
 		return 3;
-	return is_between(first, 0xf0, 0xf4) ? 4 : 0;
+	return utf8_byte_in_range(first, 0xf0, 0xf4) ? 4 : 0;
 }
 
 size_t utf8_character(const char *text, size_t length)
@@ -31,11 +31,11 @@ size_t utf8_character(const char *text, size_t length)
 		return 0;
 	if (bytes[0] < 0x80)
 		return 1;
-	n = sequence(bytes[0], &low, &high);
-	if (!n || length < n || !is_between(bytes[1], low, high))
+	n = utf8_sequence_length(bytes[0], &low, &high);
+	if (!n || length < n || !utf8_byte_in_range(bytes[1], low, high))
 		return 0;
 	for (size_t i = 2; i < n; i++)
-		if (!is_between(bytes[i], 0x80, 0xbf))
+		if (!utf8_byte_in_range(bytes[i], 0x80, 0xbf))
 			return 0;
 	return n;
 }
@@ -73,13 +73,13 @@ bool utf8_is_valid(const char *text)
 	return true;
 }
 
-static bool is_control(uint32_t code)
+static bool is_control_code(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code <= 0x9f);
 }
 
 /* U+061C, the marks, embeddings and overrides, the isolates. */
-static bool is_direction(uint32_t code)
+static bool is_bidi_control(uint32_t code)
 {
 	return code == 0x61c || code == 0x200e || code == 0x200f ||
 	       (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -90,7 +90,7 @@ size_t utf8_next(const char *text, bool *ret_harmless)
 	size_t n = utf8_character(text, strnlen(text, 4));
 	uint32_t code = n ? utf8_code_point(text, n) : (uint8_t)*text;
 
-	*ret_harmless = !is_control(code) && !is_direction(code);
+	*ret_harmless = !is_control_code(code) && !is_bidi_control(code);
 	return n ? n : 1;
 }
 
@@ -151,7 +151,7 @@ size_t utf8_length(const char *text)
 	return n;
 }
 
-int utf8_field(const char *text, int width)
+int utf8_field_width(const char *text, int width)
 {
 	return width + (int)(strlen(text) - utf8_length(text));
 }

@@ -24,7 +24,7 @@ bool utf8_is_valid(const char *text);
 /* How many characters that are; a byte that is none counts as one. */
 size_t utf8_length(const char *text);
 /* printf()'s field width, which it counts in bytes, for @width characters: "%*s". */
-int utf8_field(const char *text, int width);
+int utf8_field_width(const char *text, int width);
 /* A copy in which each byte that is none is U+FFFD; malloc'ed, NULL if there is no memory. */
 char *utf8_repair(const char *text);
 

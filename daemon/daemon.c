@@ -54,7 +54,7 @@ void daemon_fail(struct daemon *d, int error)
 		sd_event_exit(d->loop, error);
 }
 
-static void on_stopped(void *userdata, struct flush *flush)
+static void daemon_on_stopped(void *userdata, struct flush *flush)
 {
 	struct daemon *d = userdata;
 
@@ -65,12 +65,12 @@ static void on_stopped(void *userdata, struct flush *flush)
 }
 
 /* The last windows. */
-static int stop_sessions(struct daemon *d)
+static int daemon_stop_sessions(struct daemon *d)
 {
 	struct flush *flush;
 	int r;
 
-	r = flush_new(&flush, on_stopped, d);
+	r = flush_new(&flush, daemon_on_stopped, d);
 	if (r)
 		return r;
 	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++)
@@ -79,13 +79,13 @@ static int stop_sessions(struct daemon *d)
 	return r;
 }
 
-static void on_flushed(void *userdata, struct flush *flush)
+static void daemon_on_flushed(void *userdata, struct flush *flush)
 {
 	struct daemon *d = userdata;
 	int r;
 
 	(void)flush; /* what could not be written is in the last windows */
-	r = stop_sessions(d);
+	r = daemon_stop_sessions(d);
 	if (r)
 		daemon_fail(d, r);
 }
@@ -99,7 +99,7 @@ static int flush_before_stop(struct daemon *d)
 	struct flush *flush;
 	int r;
 
-	r = flush_new(&flush, on_flushed, d);
+	r = flush_new(&flush, daemon_on_flushed, d);
 	if (r)
 		return r;
 	r = session_set_flush(d->sessions, NULL, flush);
@@ -120,10 +120,10 @@ static int daemon_stop(struct daemon *d)
 	if (r)
 		return r;
 	return d->last_flush.seconds > LONG_FLUSH_S && !d->replay ? flush_before_stop(d)
-								  : stop_sessions(d);
+								  : daemon_stop_sessions(d);
 }
 
-static int drain(struct daemon *d)
+static int daemon_drain(struct daemon *d)
 {
 	const char *complaint;
 	int drained, r;
@@ -140,13 +140,13 @@ static int drain(struct daemon *d)
 	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
 	if (r < 0)
 		return error_origin(r);
-	complaint = source_replay_complaint(d->source);
+	complaint = source_replay_warning(d->source);
 	if (complaint)
 		log_warning("%s", complaint);
 	return d->stopping ? 0 : daemon_stop(d);
 }
 
-static int on_unwinder(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct daemon *d = userdata;
 	int r;
@@ -156,14 +156,14 @@ static int on_unwinder(sd_event_source *source, int fd, uint32_t events, void *u
 	return r ? r : unwinder_error(d->unwinder);
 }
 
-static int on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int daemon_on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	(void)source, (void)fd, (void)events;
-	return drain(userdata);
+	return daemon_drain(userdata);
 }
 
 /* Programs that another source samples: they come and go. */
-static int on_shim(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int daemon_on_shim(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct daemon *d = userdata;
 
@@ -175,14 +175,14 @@ static int on_shim(sd_event_source *source, int fd, uint32_t events, void *userd
  * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
  * runs is how late samples are drained at worst.
  */
-static int on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = usec * 1000;
 	int r;
 
 	lateness_add(&d->lateness, now > due ? now - due : 0);
-	r = drain(d);
+	r = daemon_drain(d);
 	if (r)
 		return r;
 	due += DRAIN_NS;
@@ -192,7 +192,7 @@ static int on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static int rescan(struct daemon *d, uint64_t now)
+static int daemon_rescan(struct daemon *d, uint64_t now)
 {
 	if (!process_table_wants_scan(d->processes) || now < d->scanned_ns + RESCAN_GAP_NS)
 		return 0;
@@ -224,7 +224,7 @@ static int follow_wall_clock(struct daemon *d)
 }
 
 /* A host may refuse tomorrow what it allows today: perf events, fds. */
-static void follow_trouble(struct daemon *d)
+static void daemon_log_trouble(struct daemon *d)
 {
 	const char *trouble = session_set_trouble(d->sessions);
 
@@ -235,7 +235,7 @@ static void follow_trouble(struct daemon *d)
 	d->in_trouble = trouble != NULL;
 }
 
-static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -243,7 +243,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 
 	r = source_follow_cpus(d->source);
 	if (r >= 0)
-		r = rescan(d, now);
+		r = daemon_rescan(d, now);
 	if (r >= 0)
 		r = session_set_tick(d->sessions, now);
 	if (r >= 0)
@@ -252,7 +252,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		r = daemon_pace_tick(d, now);
 	if (r < 0)
 		return r;
-	follow_trouble(d);
+	daemon_log_trouble(d);
 	process_table_sweep(d->processes, now);
 	/* What this gave back counts from now on, however long the above took. */
 	r = unwinder_sweep(d->unwinder, clock_ns(CLOCK_MONOTONIC));
@@ -265,7 +265,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static int on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
+static int daemon_on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
 	int r;
@@ -277,20 +277,20 @@ static int on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
 	return r ? r : arm_window_timer(d);
 }
 
-static int on_duration(sd_event_source *source, uint64_t usec, void *userdata)
+static int daemon_on_duration(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	(void)source, (void)usec;
 	return daemon_stop(userdata);
 }
 
-static int on_output(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int daemon_on_output(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct daemon *d = userdata;
 	struct output_result *result;
 	int r;
 
 	(void)source, (void)fd, (void)events;
-	while ((result = output_take(d->output))) {
+	while ((result = output_take_result(d->output))) {
 		struct flush_item *item = result->request;
 
 		if (item->session && !item->session->is_live)
@@ -309,7 +309,7 @@ static int on_output(sd_event_source *source, int fd, uint32_t events, void *use
 }
 
 /* Puts a configuration into force; the one before it is in *config then. */
-static int exchange_config(struct daemon *d, struct config **config, struct event *event)
+static int daemon_swap_config(struct daemon *d, struct config **config, struct event *event)
 {
 	struct event event_before = d->event;
 	struct config *before = d->config;
@@ -324,7 +324,7 @@ static int exchange_config(struct daemon *d, struct config **config, struct even
 }
 
 /* A refused configuration changes nothing. */
-static int reload(struct daemon *d)
+static int daemon_reload(struct daemon *d)
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct source_message event_message;
@@ -348,8 +348,8 @@ static int reload(struct daemon *d)
 	}
 	if (r)
 		return r;
-	differ = config_exchange_lasting(config, d->config);
-	r = exchange_config(d, &config, &event);
+	differ = config_swap_restart_only(config, d->config);
+	r = daemon_swap_config(d, &config, &event);
 	if (!r)
 		log_info("configuration reloaded");
 	if (!r && differ)
@@ -359,29 +359,30 @@ static int reload(struct daemon *d)
 		return r;
 	/* What this host refuses shows only when it is tried, and was logged then. */
 	log_error("configuration not reloaded: the one before it stays in force");
-	config_exchange_lasting(d->config, config);
-	r = exchange_config(d, &config, &event);
+	config_swap_restart_only(d->config, config);
+	r = daemon_swap_config(d, &config, &event);
 	return r < 0 ? r : 0; /* at worst the system session is off until the next reload */
 }
 
-static int reload_and_tell(struct daemon *d)
+static int daemon_reload_and_notify(struct daemon *d)
 {
 	int r;
 
 	daemon_notify_reloading();
-	r = reload(d);
+	r = daemon_reload(d);
 	daemon_notify_ready(d);
 	return r;
 }
 
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+static int daemon_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+			    void *userdata)
 {
 	struct daemon *d = userdata;
 
 	(void)source;
 	switch (info->ssi_signo) {
 	case SIGHUP:
-		return d->stopping ? 0 : reload_and_tell(d);
+		return d->stopping ? 0 : daemon_reload_and_notify(d);
 	case SIGUSR1:
 		return session_set_flush(d->sessions, NULL, NULL);
 	default:
@@ -390,7 +391,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 }
 
 /* Without the flag sd-event would switch a failing handler off and go on. */
-static int set_up(sd_event_source *source, int64_t priority)
+static int event_source_set_up(sd_event_source *source, int64_t priority)
 {
 	int r;
 
@@ -400,57 +401,61 @@ static int set_up(sd_event_source *source, int64_t priority)
 	return r < 0 ? error_origin(r) : 0;
 }
 
-static int add_timer(struct daemon *d, sd_event_source **ret, clockid_t clock, uint64_t at_ns,
-		     sd_event_time_handler_t handler, int64_t priority)
+static int daemon_add_timer(struct daemon *d, sd_event_source **ret, clockid_t clock,
+			    uint64_t at_ns, sd_event_time_handler_t handler, int64_t priority)
 {
 	int r;
 
 	r = sd_event_add_time(d->loop, ret, clock, at_ns / 1000, 1000, handler, d);
 	if (r < 0)
 		return error_origin(r);
-	return set_up(*ret, priority);
+	return event_source_set_up(*ret, priority);
 }
 
-static int add_io(struct daemon *d, sd_event_source **ret, int fd, sd_event_io_handler_t handler,
-		  int64_t priority)
+static int daemon_add_io(struct daemon *d, sd_event_source **ret, int fd,
+			 sd_event_io_handler_t handler, int64_t priority)
 {
 	int r;
 
 	r = sd_event_add_io(d->loop, ret, fd, EPOLLIN, handler, d);
 	if (r < 0)
 		return error_origin(r);
-	return set_up(*ret, priority);
+	return event_source_set_up(*ret, priority);
 }
 
-static int add_sources(struct daemon *d)
+static int daemon_add_sources(struct daemon *d)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	r = add_io(d, &d->source_io, source_fd(d->source), on_source, PRIORITY_RINGS);
+	r = daemon_add_io(d, &d->source_io, source_fd(d->source), daemon_on_source, PRIORITY_RINGS);
 	if (!r && d->shim && d->shim != d->source)
-		r = add_io(d, &d->shim_io, source_fd(d->shim), on_shim, PRIORITY_TIMERS);
+		r = daemon_add_io(d, &d->shim_io, source_fd(d->shim), daemon_on_shim,
+				  PRIORITY_TIMERS);
 	if (!r)
-		r = add_io(d, &d->unwinder_io, unwinder_fd(d->unwinder), on_unwinder,
-			   PRIORITY_RINGS);
+		r = daemon_add_io(d, &d->unwinder_io, unwinder_fd(d->unwinder), daemon_on_unwinder,
+				  PRIORITY_RINGS);
 	if (!r)
-		r = add_timer(d, &d->drain_timer, CLOCK_MONOTONIC, now + DRAIN_NS, on_drain_timer,
-			      PRIORITY_RINGS);
+		r = daemon_add_timer(d, &d->drain_timer, CLOCK_MONOTONIC, now + DRAIN_NS,
+				     daemon_on_drain_timer, PRIORITY_RINGS);
 	if (!r)
-		r = add_io(d, &d->output_io, output_fd(d->output), on_output, PRIORITY_OUTPUT);
+		r = daemon_add_io(d, &d->output_io, output_fd(d->output), daemon_on_output,
+				  PRIORITY_OUTPUT);
 	if (!r)
-		r = add_timer(d, &d->tick_timer, CLOCK_MONOTONIC, now + SECOND_NS, on_tick,
-			      PRIORITY_TIMERS);
+		r = daemon_add_timer(d, &d->tick_timer, CLOCK_MONOTONIC, now + SECOND_NS,
+				     daemon_on_tick, PRIORITY_TIMERS);
 	if (!r)
-		r = add_timer(d, &d->window_timer, CLOCK_REALTIME,
-			      session_set_next_boundary(d->sessions), on_window_end,
-			      PRIORITY_TIMERS);
+		r = daemon_add_timer(d, &d->window_timer, CLOCK_REALTIME,
+				     session_set_next_boundary(d->sessions), daemon_on_window_end,
+				     PRIORITY_TIMERS);
 	if (!r && d->options.duration_ns)
-		r = add_timer(d, &d->duration_timer, CLOCK_MONOTONIC, now + d->options.duration_ns,
-			      on_duration, PRIORITY_TIMERS);
+		r = daemon_add_timer(d, &d->duration_timer, CLOCK_MONOTONIC,
+				     now + d->options.duration_ns, daemon_on_duration,
+				     PRIORITY_TIMERS);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(handled_signals); i++) {
-		r = sd_event_add_signal(d->loop, &d->signals[i], handled_signals[i], on_signal, d);
-		r = r < 0 ? error_origin(r) : set_up(d->signals[i], PRIORITY_OUTPUT);
+		r = sd_event_add_signal(d->loop, &d->signals[i], handled_signals[i],
+					daemon_on_signal, d);
+		r = r < 0 ? error_origin(r) : event_source_set_up(d->signals[i], PRIORITY_OUTPUT);
 	}
 	return r;
 }
@@ -473,7 +478,7 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options)
 	if (!r)
 		r = d->error;
 	if (!r)
-		r = add_sources(d);
+		r = daemon_add_sources(d);
 	if (r)
 		return r;
 	*ret = steal_ptr(&d);

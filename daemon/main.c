@@ -20,7 +20,7 @@ enum { EXIT_USAGE = 2 };
  * but for a service manager, which starts again what ended so (sysexits(3); the unit's
  * RestartPreventExitStatus=).
  */
-static int status_of_failure(void)
+static int failure_exit_status(void)
 {
 	return getenv("NOTIFY_SOCKET") ? EX_TEMPFAIL : EXIT_FAILURE;
 }
@@ -81,19 +81,19 @@ struct arguments {
 	int status; /* >= 0: exit with it now */
 };
 
-static bool known_source(const char *name)
+static bool is_known_source(const char *name)
 {
 	return strcmp(name, "bpf") == 0 || strcmp(name, "perf") == 0 || strcmp(name, "shim") == 0 ||
 	       (strncmp(name, "replay:", 7) == 0 && name[7]);
 }
 
-static int usage_error(const char *option, const char *value, const char *expected)
+static int profd_usage_error(const char *option, const char *value, const char *expected)
 {
 	fprintf(stderr, "profd: %s: \"%s\" is not %s\n", option, value, expected);
 	return EXIT_USAGE;
 }
 
-static void take_option(struct arguments *a, int option)
+static void profd_parse_option(struct arguments *a, int option)
 {
 	switch (option) {
 	case 'c':
@@ -110,9 +110,9 @@ static void take_option(struct arguments *a, int option)
 		return;
 	case OPTION_SOURCE:
 		a->daemon.source = optarg;
-		if (!known_source(optarg))
-			a->status = usage_error("--source", optarg,
-						"bpf, perf, shim or replay:FILE");
+		if (!is_known_source(optarg))
+			a->status = profd_usage_error("--source", optarg,
+						      "bpf, perf, shim or replay:FILE");
 		return;
 	case OPTION_USER:
 		a->daemon.user = true;
@@ -120,7 +120,8 @@ static void take_option(struct arguments *a, int option)
 	case OPTION_DURATION:
 		if (units_parse_duration(optarg, &a->daemon.duration_ns) != UNITS_E_OK ||
 		    !a->daemon.duration_ns)
-			a->status = usage_error("--duration", optarg, "a time such as 10s or 5m");
+			a->status = profd_usage_error("--duration", optarg,
+						      "a time such as 10s or 5m");
 		return;
 	case OPTION_RECORD:
 		a->daemon.record_replay = optarg;
@@ -143,18 +144,18 @@ static void take_option(struct arguments *a, int option)
 	}
 }
 
-static void parse_arguments(struct arguments *a, int argc, char **argv)
+static void profd_parse_arguments(struct arguments *a, int argc, char **argv)
 {
 	int option;
 
 	*a = (struct arguments){.status = -1};
 	while (a->status < 0 && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
-		take_option(a, option);
+		profd_parse_option(a, option);
 	if (a->status < 0 && optind < argc)
-		a->status = usage_error("arguments", argv[optind], "an option");
+		a->status = profd_usage_error("arguments", argv[optind], "an option");
 	if (a->status < 0 && a->daemon.user && a->daemon.source &&
 	    strcmp(a->daemon.source, "bpf") == 0)
-		a->status = usage_error("--source", "bpf", "to be had with --user");
+		a->status = profd_usage_error("--source", "bpf", "to be had with --user");
 }
 
 static int check_config(const struct daemon_options *daemon)
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
 	struct arguments arguments;
 	int r;
 
-	parse_arguments(&arguments, argc, argv);
+	profd_parse_arguments(&arguments, argc, argv);
 	if (arguments.status >= 0)
 		return arguments.status;
 	if (arguments.check_config)
@@ -198,7 +199,7 @@ int main(int argc, char **argv)
 		r = daemon_run(daemon);
 	if (r < 0) {
 		log_error("stopped by an error: %s", error_describe(r));
-		return status_of_failure();
+		return failure_exit_status();
 	}
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;
 }

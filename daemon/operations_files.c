@@ -25,11 +25,11 @@ struct waiter {
 	size_t n_ids;
 };
 
-static void on_written(void *userdata, struct flush *flush);
+static void file_waiter_on_written(void *userdata, struct flush *flush);
 
 /* *ret_flush is released by the caller when it has asked for all it waits for. */
-static int waiter_new(struct waiter **ret, struct flush **ret_flush, struct daemon *d,
-		      struct reply *reply)
+static int file_waiter_new(struct waiter **ret, struct flush **ret_flush, struct daemon *d,
+			   struct reply *reply)
 {
 	cleanup(freep) uint64_t *ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
 	cleanup(freep) struct waiter *w = calloc(1, sizeof(*w));
@@ -37,7 +37,7 @@ static int waiter_new(struct waiter **ret, struct flush **ret_flush, struct daem
 
 	if (!w || !ids)
 		return error_origin(-ENOMEM);
-	r = flush_new(ret_flush, on_written, w);
+	r = flush_new(ret_flush, file_waiter_on_written, w);
 	if (r)
 		return r;
 	w->daemon = d;
@@ -73,7 +73,7 @@ static int paths_add(struct paths *p, char *path)
 	return 0;
 }
 
-static int by_text(const void *a, const void *b)
+static int path_compare_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -109,7 +109,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	}
 	closedir(dir);
 	if (ret->n > first)
-		qsort(ret->paths + first, ret->n - first, sizeof(char *), by_text);
+		qsort(ret->paths + first, ret->n - first, sizeof(char *), path_compare_text);
 	return r;
 }
 
@@ -138,7 +138,7 @@ static void answer_stopped(struct waiter *w, int error)
 		reply_paths(w->reply, paths.paths ? paths.paths : (char *[]){NULL});
 }
 
-static void on_written(void *userdata, struct flush *flush)
+static void file_waiter_on_written(void *userdata, struct flush *flush)
 {
 	struct waiter *w = userdata;
 
@@ -158,13 +158,14 @@ static void on_written(void *userdata, struct flush *flush)
 }
 
 /* Stops the sessions in @ids; the files of all of them are the answer. */
-static int stop_sessions(struct daemon *d, const uint64_t *ids, size_t n, struct reply *reply)
+static int stop_selected_sessions(struct daemon *d, const uint64_t *ids, size_t n,
+				  struct reply *reply)
 {
 	struct flush *flush;
 	struct waiter *w;
 	int r;
 
-	r = waiter_new(&w, &flush, d, reply);
+	r = file_waiter_new(&w, &flush, d, reply);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	w->kind = WAITS_FOR_STOP;
@@ -191,7 +192,7 @@ int daemon_op_stop(void *userdata, const struct peer *peer, uint64_t id, struct 
 		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours", id);
 		return CONTROL_DONE;
 	}
-	return stop_sessions(d, &id, 1, reply);
+	return stop_selected_sessions(d, &id, 1, reply);
 }
 
 struct selection {
@@ -246,7 +247,7 @@ int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struc
 			    selection.text);
 		return CONTROL_DONE;
 	}
-	return stop_sessions(d, selection.ids, 1, reply);
+	return stop_selected_sessions(d, selection.ids, 1, reply);
 }
 
 int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *reply)
@@ -257,7 +258,7 @@ int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *re
 
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
-	return stop_sessions(d, selection.ids, selection.n, reply);
+	return stop_selected_sessions(d, selection.ids, selection.n, reply);
 }
 
 int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply)
@@ -276,7 +277,7 @@ int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct
 		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours", id);
 		return CONTROL_DONE;
 	}
-	r = waiter_new(&w, &flush, d, reply);
+	r = file_waiter_new(&w, &flush, d, reply);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++) {
@@ -292,9 +293,10 @@ int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct
 }
 
 /* Sends something other than a snapshot through the output thread, and waits for it. */
-static int ask_output(struct daemon *d, struct reply *reply,
-		      int (*submit)(struct output *o, void *request, const void *arguments),
-		      const void *arguments)
+static int submit_output_request(struct daemon *d, struct reply *reply,
+				 int (*submit)(struct output *o, void *request,
+					       const void *arguments),
+				 const void *arguments)
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
 	struct waiter *w;
@@ -302,7 +304,7 @@ static int ask_output(struct daemon *d, struct reply *reply,
 
 	if (!item)
 		return daemon_answer_fatal(d, reply, error_origin(-ENOMEM));
-	r = waiter_new(&w, &item->flush, d, reply);
+	r = file_waiter_new(&w, &item->flush, d, reply);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	w->kind = WAITS_FOR_NAME;
@@ -324,7 +326,7 @@ static int submit_epoch(struct output *o, void *request, const void *arguments)
 
 int daemon_op_epoch(void *userdata, struct reply *reply)
 {
-	return ask_output(userdata, reply, submit_epoch, NULL);
+	return submit_output_request(userdata, reply, submit_epoch, NULL);
 }
 
 struct list_arguments {
@@ -342,6 +344,6 @@ static int submit_list(struct output *o, void *request, const void *arguments)
 int daemon_op_list(void *userdata, const char *service, uint64_t since_ns, uint64_t until_ns,
 		   struct reply *reply)
 {
-	return ask_output(userdata, reply, submit_list,
-			  &(struct list_arguments){service, since_ns, until_ns});
+	return submit_output_request(userdata, reply, submit_list,
+				     &(struct list_arguments){service, since_ns, until_ns});
 }

@@ -28,7 +28,7 @@ struct asker {
 	uint64_t since_ns, session; /* of what is collected */
 };
 
-static void end_asking(struct asker *a)
+static void store_client_free(struct asker *a)
 {
 	if (!a->is_vacuum && !a->is_take) {
 		a->daemon->n_collecting--;
@@ -37,7 +37,7 @@ static void end_asking(struct asker *a)
 	free(a);
 }
 
-static void answer_nothing(const struct asker *a, const struct collected *c)
+static void answer_no_samples(const struct asker *a, const struct collected *c)
 {
 	if (a->since_ns / NS > clock_ns(CLOCK_REALTIME) / NS)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
@@ -54,7 +54,7 @@ static void answer_nothing(const struct asker *a, const struct collected *c)
 }
 
 /* What is to be known of the session whose window was taken. */
-static void tell_session(const struct asker *a, struct collected *c)
+static void collected_add_losses(const struct asker *a, struct collected *c)
 {
 	const struct session *s = session_set_find(a->daemon->sessions, a->session);
 
@@ -66,13 +66,13 @@ static void tell_session(const struct asker *a, struct collected *c)
 		c->dropped += s->dropped[i];
 }
 
-static void on_done(void *userdata, struct flush *flush)
+static void store_client_on_done(void *userdata, struct flush *flush)
 {
 	struct asker *a = userdata;
 	struct collected *c = flush->collected;
 
 	if (c && a->is_take)
-		tell_session(a, c);
+		collected_add_losses(a, c);
 	if (c && c->message.text[0])
 		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
 	else if (flush->error)
@@ -81,15 +81,15 @@ static void on_done(void *userdata, struct flush *flush)
 	else if (a->is_vacuum)
 		reply_vacuumed(a->reply, flush->freed_files, flush->freed_bytes);
 	else if (c->fd < 0)
-		answer_nothing(a, c);
+		answer_no_samples(a, c);
 	else
 		reply_collected(a->reply, c);
-	end_asking(a);
+	store_client_free(a);
 }
 
 /* @collect: what is to be collected; NULL: it is a vacuum. */
-static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *reply,
-		     const struct collect_options *collect, bool privileged)
+static int store_client_new(struct flush_item **ret, struct daemon *d, struct reply *reply,
+			    const struct collect_options *collect, bool privileged)
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
 	cleanup(freep) struct asker *a = calloc(1, sizeof(*a));
@@ -104,7 +104,7 @@ static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *re
 		a->session = collect->session;
 		a->is_take = collect->open_only;
 	}
-	r = flush_new(&item->flush, on_done, a);
+	r = flush_new(&item->flush, store_client_on_done, a);
 	if (r)
 		return r;
 	if (!a->is_vacuum && !a->is_take) {
@@ -117,7 +117,7 @@ static int asker_new(struct flush_item **ret, struct daemon *d, struct reply *re
 }
 
 /* The output thread's queue took it (0), was full (positive), or it failed. */
-static int submitted(struct flush_item *item, int r)
+static int store_client_submitted(struct flush_item *item, int r)
 {
 	if (!r)
 		return CONTROL_PENDING;
@@ -139,7 +139,7 @@ static bool wants_process(void *userdata, const struct snapshot_process *p)
 	const struct wanted *w = userdata;
 
 	if (w->service)
-		return p->service && names_means(w->service, p->service);
+		return p->service && names_match_service(w->service, p->service);
 	if (w->pid)
 		return p->pid == w->pid && (!w->serial || p->program_serial == w->serial);
 	return true;
@@ -187,9 +187,9 @@ static struct session *find_session(struct daemon *d, const struct collect_reque
 	return s && !s->id ? s : NULL;
 }
 
-static bool is_refused(struct daemon *d, const struct peer *peer,
-		       const struct collect_request *request, const struct session *s,
-		       struct reply *reply)
+static bool collect_is_refused(struct daemon *d, const struct peer *peer,
+			       const struct collect_request *request, const struct session *s,
+			       struct reply *reply)
 {
 	if (!request->take &&
 	    (d->n_collecting >= COLLECTING_MAX ||
@@ -215,7 +215,8 @@ static bool is_refused(struct daemon *d, const struct peer *peer,
  * One window of a live session. It is no more work than to write one, and waits for none of those
  * who collect from the store: whoever takes would lose what comes meanwhile.
  */
-static int take(struct daemon *d, struct session *s, uint64_t id, struct reply *reply)
+static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
+			       struct reply *reply)
 {
 	const struct collect_options options = {
 		.session = id,
@@ -243,11 +244,11 @@ static int take(struct daemon *d, struct session *s, uint64_t id, struct reply *
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	if (!taken) {
-		tell_session(&nothing, &collected);
+		collected_add_losses(&nothing, &collected);
 		reply_collected(reply, &collected);
 		return CONTROL_DONE;
 	}
-	r = asker_new(&item, d, reply, &options, true);
+	r = store_client_new(&item, d, reply, &options, true);
 	if (r) {
 		session_set_give_back(s, taken);
 		return daemon_answer_fatal(d, reply, r);
@@ -258,7 +259,7 @@ static int take(struct daemon *d, struct session *s, uint64_t id, struct reply *
 	r = output_submit_collect(d->output, &options, taken, item);
 	if (r)
 		session_set_give_back(s, taken);
-	return submitted(item, r);
+	return store_client_submitted(item, r);
 }
 
 int daemon_op_collect(void *userdata, const struct peer *peer,
@@ -282,10 +283,10 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 	bool is_known = true;
 	int r;
 
-	if (is_refused(d, peer, request, s, reply))
+	if (collect_is_refused(d, peer, request, s, reply))
 		return CONTROL_DONE;
 	if (request->take)
-		return take(d, s, request->session, reply);
+		return collect_live_window(d, s, request->session, reply);
 	if (!peer->privileged && request->pid) {
 		r = restrict_to_program(d, peer, request->pid, &options, &wanted, &is_known);
 		if (r)
@@ -302,13 +303,13 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 		r = 0;
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
-	r = asker_new(&item, d, reply, &options, peer->privileged);
+	r = store_client_new(&item, d, reply, &options, peer->privileged);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	r = output_submit_collect(d->output, &options, open, item);
 	if (!r)
 		open = NULL;
-	return submitted(item, r);
+	return store_client_submitted(item, r);
 }
 
 int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply)
@@ -318,8 +319,9 @@ int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, str
 	uint64_t max_age_s = max_age_ns / NS + (max_age_ns % NS != 0);
 	int r;
 
-	r = asker_new(&item, d, reply, NULL, true);
+	r = store_client_new(&item, d, reply, NULL, true);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
-	return submitted(item, output_submit_vacuum(d->output, max_age_s, max_size, item));
+	return store_client_submitted(item,
+				      output_submit_vacuum(d->output, max_age_s, max_size, item));
 }

@@ -17,7 +17,7 @@
 
 #define MEASURE_NS UINT64_C(60000000000)
 
-static int used_seconds(struct daemon *d, double *ret)
+static int pace_used_seconds(struct daemon *d, double *ret)
 {
 	struct unwinder_stats unwinder;
 	struct symbols_stats symbols;
@@ -39,13 +39,13 @@ static int used_seconds(struct daemon *d, double *ret)
 }
 
 /* The share of the whole machine since the last call; 0 the first time. */
-static int measure(struct daemon *d, uint64_t now_ns, double *ret)
+static int pace_measure(struct daemon *d, uint64_t now_ns, double *ret)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	double used, seconds;
 	int r;
 
-	r = used_seconds(d, &used);
+	r = pace_used_seconds(d, &used);
 	if (r)
 		return r;
 	seconds = (double)(now_ns - d->measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
@@ -60,7 +60,7 @@ uint64_t daemon_rate(const struct daemon *d)
 	return session_rate(d->config->frequency, false, d->limiter.halvings);
 }
 
-static void log_change(const struct daemon *d, unsigned before, double share)
+static void pace_log_change(const struct daemon *d, unsigned before, double share)
 {
 	if (d->limiter.halvings > before)
 		log_warning("profd took %.2f %% of the machine, more than max_cpu=%g%%: sampling "
@@ -73,13 +73,13 @@ static void log_change(const struct daemon *d, unsigned before, double share)
 			 100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d));
 }
 
-static int judge(struct daemon *d, uint64_t now_ns)
+static int pace_adjust(struct daemon *d, uint64_t now_ns)
 {
 	unsigned before = d->limiter.halvings;
 	double share;
 	int r;
 
-	r = measure(d, now_ns, &share);
+	r = pace_measure(d, now_ns, &share);
 	if (r)
 		return r;
 	/* A window that waits for the disk could not be taken back at another rate. */
@@ -88,27 +88,27 @@ static int judge(struct daemon *d, uint64_t now_ns)
 	if (!limiter_judge(&d->limiter, share, d->config->max_cpu,
 			   session_set_can_slow_down(d->sessions)))
 		return 0;
-	log_change(d, before, share);
+	pace_log_change(d, before, share);
 	return session_set_slow_down(d->sessions, d->limiter.halvings);
 }
 
 /* A recording has the rate it was made with. */
-static bool may_judge(const struct daemon *d)
+static bool pace_may_adjust(const struct daemon *d)
 {
 	return !d->replay && !d->stopping;
 }
 
 int daemon_pace_at_window_end(struct daemon *d)
 {
-	if (!may_judge(d) || d->config->interval_ns > MEASURE_NS)
+	if (!pace_may_adjust(d) || d->config->interval_ns > MEASURE_NS)
 		return 0;
-	return judge(d, clock_ns(CLOCK_MONOTONIC));
+	return pace_adjust(d, clock_ns(CLOCK_MONOTONIC));
 }
 
 int daemon_pace_tick(struct daemon *d, uint64_t now_ns)
 {
-	if (!may_judge(d) || d->config->interval_ns <= MEASURE_NS ||
+	if (!pace_may_adjust(d) || d->config->interval_ns <= MEASURE_NS ||
 	    now_ns < d->measured_ns + MEASURE_NS)
 		return 0;
-	return judge(d, now_ns);
+	return pace_adjust(d, now_ns);
 }

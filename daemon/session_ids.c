@@ -12,14 +12,14 @@
 #define FOLDER    "sessions"
 #define ATTRIBUTE "user.profd.last-session"
 
-static int open_folder(int store_fd)
+static int session_ids_open_dir(int store_fd)
 {
 	return openat(store_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 uint64_t session_ids_next(int store_fd)
 {
-	cleanup(closep) int fd = open_folder(store_fd);
+	cleanup(closep) int fd = session_ids_open_dir(store_fd);
 	uint64_t last = 0, id;
 	struct dirent *entry;
 	char text[24];
@@ -47,7 +47,7 @@ uint64_t session_ids_next(int store_fd)
 
 void session_ids_used(int store_fd, uint64_t id)
 {
-	cleanup(closep) int fd = open_folder(store_fd);
+	cleanup(closep) int fd = session_ids_open_dir(store_fd);
 	char text[24];
 	int n;
 

@@ -57,7 +57,7 @@ _Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOL
 /* What a sampler's last samples may wait for tables when it is stopped. */
 #define SETTLE_MS 300
 
-static uint64_t share(const struct daemon *d, unsigned sixteenths)
+static uint64_t budget_share(const struct daemon *d, unsigned sixteenths)
 {
 	return d->config->memory_budget / ALL_SHARES * sixteenths;
 }
@@ -115,7 +115,7 @@ static int load_config(struct daemon *d)
 	return r;
 }
 
-static void output_options_of(const struct daemon *d, struct output_options *ret)
+static void fill_output_options(const struct daemon *d, struct output_options *ret)
 {
 	const struct config *c = d->config;
 
@@ -127,10 +127,10 @@ static void output_options_of(const struct daemon *d, struct output_options *ret
 		.max_age_s = c->store_max_age_ns / 1000000000u,
 		.legacy_keep_s = c->store_legacy_keep_ns / 1000000000u,
 		.rollup_after_s = c->store_rollup_after_ns / 1000000000u,
-		.background_bytes = share(d, BACKGROUND_SHARE),
+		.background_bytes = budget_share(d, BACKGROUND_SHARE),
 		.keep_windows = c->store_keep_windows,
 		.legacy_max_processes = c->store_legacy_max_processes,
-		.symbol_cache_bytes = share(d, SYMBOLS_SHARE),
+		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
 		.no_kernel = d->options.user && event_paranoid_level() > 1,
 		.fetched_path = c->debuginfod_enabled ? d->fetched_path : NULL,
@@ -173,7 +173,7 @@ static void raise_file_limit(void)
  * ones to keep them, and what compiling a compiler's unwind tables or encoding a window took once
  * would count against the budget for good (mallopt(3), M_MMAP_THRESHOLD).
  */
-static void return_large_blocks(void)
+static void limit_malloc_caching(void)
 {
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
 	mallopt(M_TRIM_THRESHOLD, LARGE_BLOCK_BYTES);
@@ -201,8 +201,8 @@ static int start_source(struct daemon *d)
 		.exclude_children = d->config->exclude_self,
 		.drain_ms = DRAIN_MS,
 		.own_only = d->options.user,
-		.memory_bytes = share(d, RING_SHARE),
-		.unwind_bytes = share(d, TABLE_SHARE),
+		.memory_bytes = budget_share(d, RING_SHARE),
+		.unwind_bytes = budget_share(d, TABLE_SHARE),
 	};
 	struct source_message message = {};
 	int r;
@@ -241,7 +241,7 @@ static int start_processes(struct daemon *d)
 		if (d->proc_fd < 0)
 			return error_origin(-errno);
 	}
-	r = process_table_new(&d->processes, d->proc_fd, share(d, MAPPINGS_SHARE));
+	r = process_table_new(&d->processes, d->proc_fd, budget_share(d, MAPPINGS_SHARE));
 	if (!r && d->options.user)
 		process_table_scan_only(d->processes, geteuid());
 	return r;
@@ -254,8 +254,8 @@ static int start_unwinder(struct daemon *d)
 		.next = &d->sink,
 		.processes = d->processes,
 		.proc_fd = d->proc_fd,
-		.memory_bytes = share(d, UNWINDER_SHARE),
-		.table_bytes = share(d, TABLE_SHARE),
+		.memory_bytes = budget_share(d, UNWINDER_SHARE),
+		.table_bytes = budget_share(d, TABLE_SHARE),
 	};
 	int r;
 
@@ -272,14 +272,14 @@ static int start_unwinder(struct daemon *d)
 	return unwinder_new(&d->unwinder, &options);
 }
 
-static int settle(void *userdata, unsigned sampler, bool is_last)
+static int daemon_settle_sampler(void *userdata, unsigned sampler, bool is_last)
 {
 	struct daemon *d = userdata;
 	int r;
 
 	r = unwinder_settle(d->unwinder, sampler, clock_ns(CLOCK_MONOTONIC), SETTLE_MS);
 	if (!r && is_last)
-		unwinder_let_go(d->unwinder, sampler);
+		unwinder_release_waiters(d->unwinder, sampler);
 	return r ? r : unwinder_error(d->unwinder);
 }
 
@@ -290,7 +290,7 @@ int daemon_apply_config(struct daemon *d)
 	struct output_options output;
 	int r;
 
-	output_options_of(d, &output);
+	fill_output_options(d, &output);
 	r = output_configure(d->output, &output);
 	if (r)
 		return r;
@@ -304,7 +304,7 @@ int daemon_apply_config(struct daemon *d)
 						   .kernel_stacks = c->kernel_stacks,
 						   .max_depth = c->max_depth,
 						   .max_sessions = c->control_max_sessions,
-						   .memory_bytes = share(d, WINDOW_SHARE),
+						   .memory_bytes = budget_share(d, WINDOW_SHARE),
 						   .exclude_services = c->exclude_services,
 						   .exclude_comms = c->exclude_comms,
 					   });
@@ -326,7 +326,7 @@ static int start_sessions(struct daemon *d)
 			    session_ids_next(d->store_fd));
 	if (r)
 		return r;
-	session_set_settle_by(d->sessions, settle, d);
+	session_set_settle_by(d->sessions, daemon_settle_sampler, d);
 	samplers_record(session_set_samplers(d->sessions), d->recorder);
 	/* Of those that are never attached nobody would tell that they end. */
 	if (!d->replay && d->source != d->shim) {
@@ -395,7 +395,7 @@ int daemon_start(struct daemon *d)
 	int r;
 
 	raise_file_limit();
-	return_large_blocks();
+	limit_malloc_caching();
 	r = perf_admin_set_aside();
 	if (!r)
 		r = daemon_find_user_paths(d);
@@ -414,7 +414,7 @@ int daemon_start(struct daemon *d)
 		r = file_opener_new(&d->opener, 0);
 	if (r)
 		return r;
-	output_options_of(d, &output);
+	fill_output_options(d, &output);
 	r = output_new(&d->output, &output);
 	if (!r)
 		r = start_source(d);

@@ -53,13 +53,13 @@ static int make_state_directory(const struct daemon *d, const char *path)
 }
 
 /* That what cannot be made is not there says less than why it cannot. */
-static const char *why(int made, int error)
+static const char *state_dir_error_text(int made, int error)
 {
 	return strerror(made && error == ENOENT ? -made : error);
 }
 
 /* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
-static int choose_socket(struct daemon *d, const char *folder)
+static int choose_socket_path(struct daemon *d, const char *folder)
 {
 	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 	cleanup(freep) char *here = folder[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
@@ -90,14 +90,15 @@ int daemon_choose_paths(struct daemon *d)
 		made = make_state_directory(d, given);
 		d->store_path = realpath(given, NULL);
 		if (!d->store_path) {
-			log_error("cannot use the state directory %s: %s", given, why(made, errno));
+			log_error("cannot use the state directory %s: %s", given,
+				  state_dir_error_text(made, errno));
 			return DAEMON_E_REFUSED;
 		}
 	} else {
 		d->store_path = strdup(path);
 	}
 	if (d->options.runtime_directory)
-		r = choose_socket(d, d->options.runtime_directory);
+		r = choose_socket_path(d, d->options.runtime_directory);
 	else
 		d->socket_path = strdup(d->config->control_socket);
 	if (r || !d->store_path || !d->socket_path)
@@ -124,7 +125,7 @@ int daemon_open_store(struct daemon *d)
 	d->store_fd = open(d->store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->store_fd < 0) {
 		log_error("cannot open the state directory %s: %s", d->store_path,
-			  why(made, errno));
+			  state_dir_error_text(made, errno));
 		return DAEMON_E_REFUSED;
 	}
 	if (flock(d->store_fd, LOCK_EX | LOCK_NB) < 0) {

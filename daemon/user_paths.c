@@ -26,8 +26,8 @@ static bool is_absolute(const char *path)
 }
 
 /* @xdg/@name, else @home/@below/@name, else NULL. */
-static int choose(char **ret, const char *xdg, const char *home, const char *below,
-		  const char *name)
+static int user_paths_choose(char **ret, const char *xdg, const char *home, const char *below,
+			     const char *name)
 {
 	int n = 0;
 
@@ -46,15 +46,16 @@ int user_paths_find(struct user_paths *ret, const struct user_environment *e)
 	struct user_paths p = {};
 	int r;
 
-	r = choose(&p.state, e->state_home, e->home, ".local/state", "profd");
+	r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd");
 	if (!r)
-		r = choose(&p.cache, e->cache_home, e->home, ".cache", "profd");
+		r = user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd");
 	if (!r)
-		r = choose(&p.config, e->config_home, e->home, ".config", "profd/profd.conf");
+		r = user_paths_choose(&p.config, e->config_home, e->home, ".config",
+				      "profd/profd.conf");
 	if (!r)
-		r = choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd");
+		r = user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd");
 	if (!r)
-		r = choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
+		r = user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
 	if (r)
 		user_paths_deinit(&p);
 	else

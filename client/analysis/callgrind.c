@@ -92,7 +92,7 @@ static int callgrind_add(struct view *view, const struct view_input *input,
 }
 
 /* Finds out which function @node is a part of. */
-static int find_function(struct writer *w, uint32_t node)
+static int callgrind_find_function(struct writer *w, uint32_t node)
 {
 	const struct graph_node *n = &w->g->nodes[node];
 	const struct frame *info = &w->g->infos[n->info];
@@ -125,7 +125,7 @@ static int find_function(struct writer *w, uint32_t node)
 }
 
 /* "(1) name" the first time that it is written, then "(1)". */
-static int put_text(const struct writer *w, struct profile *written, const char *text)
+static int callgrind_put_text(const struct writer *w, struct profile *written, const char *text)
 {
 	cleanup(freep) char *plain = node_name_plain(text);
 	size_t n_before = profile_n_strings(written);
@@ -143,7 +143,7 @@ static int put_text(const struct writer *w, struct profile *written, const char 
 	return 0;
 }
 
-static int put_function(const struct writer *w, uint32_t node)
+static int callgrind_put_function(const struct writer *w, uint32_t node)
 {
 	const struct frame *info = &w->g->infos[w->g->nodes[node].info];
 	const struct namesake *namesake = &w->namesakes[w->function_of[node]];
@@ -162,31 +162,31 @@ static int put_function(const struct writer *w, uint32_t node)
 		length = asprintf(&text, "[%s]%s", object, which);
 	else
 		length = asprintf(&text, "<unknown>%s", which);
-	return length < 0 ? error_origin(-ENOMEM) : put_text(w, w->functions, text);
+	return length < 0 ? error_origin(-ENOMEM) : callgrind_put_text(w, w->functions, text);
 }
 
 /* What a line is about; @prefix: "", or "c" for who is called. */
-static int put_place(const struct writer *w, uint32_t node, const char *prefix)
+static int callgrind_put_place(const struct writer *w, uint32_t node, const char *prefix)
 {
 	const struct frame *info = &w->g->infos[w->g->nodes[node].info];
 	int r;
 
 	fprintf(w->out, "%sob=", prefix);
-	r = put_text(w, w->objects, profile_string(w->p, info->object));
+	r = callgrind_put_text(w, w->objects, profile_string(w->p, info->object));
 	if (r)
 		return r;
 	fprintf(w->out, "\n%s=", *prefix ? "cfi" : "fl");
-	r = put_text(w, w->files, profile_string(w->p, info->filename));
+	r = callgrind_put_text(w, w->files, profile_string(w->p, info->filename));
 	if (r)
 		return r;
 	fprintf(w->out, "\n%sfn=", prefix);
-	r = put_function(w, node);
+	r = callgrind_put_function(w, node);
 	fputc('\n', w->out);
 	return r;
 }
 
 /* An address, relative to that of the line before, whichever is shorter. */
-static void put_address(const struct writer *w, uint64_t address, const uint64_t *before)
+static void callgrind_put_address(const struct writer *w, uint64_t address, const uint64_t *before)
 {
 	char whole[24], relative[24];
 
@@ -200,7 +200,7 @@ static void put_address(const struct writer *w, uint64_t address, const uint64_t
 	fputs(before && strlen(relative) < strlen(whole) ? relative : whole, w->out);
 }
 
-static int64_t scaled(const struct writer *w, int64_t value)
+static int64_t callgrind_scale_value(const struct writer *w, int64_t value)
 {
 	const char *unit;
 
@@ -208,7 +208,7 @@ static int64_t scaled(const struct writer *w, int64_t value)
 					  w->values.to, &unit));
 }
 
-static int put_node(const struct writer *w, uint32_t id, uint32_t before)
+static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t before)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	const struct frame *info = &w->g->infos[node->info];
@@ -222,31 +222,31 @@ static int put_node(const struct writer *w, uint32_t id, uint32_t before)
 		int r;
 
 		fputc('\n', w->out);
-		r = put_place(w, id, "");
+		r = callgrind_put_place(w, id, "");
 		if (r)
 			return r;
 	}
-	put_address(w, info->address, last);
+	callgrind_put_address(w, info->address, last);
 	fprintf(w->out, " %" PRId64 " %" PRId64 "\n", info->line,
-		scaled(w, graph_mean(node->flat, node->flat_divisor)));
+		callgrind_scale_value(w, graph_mean(node->flat, node->flat_divisor)));
 	calls = graph_callees(w->g, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
 		const struct frame *callee = &w->g->infos[w->g->nodes[call->callee].info];
-		int r = put_place(w, call->callee, "c");
+		int r = callgrind_put_place(w, call->callee, "c");
 
 		if (r)
 			return r;
 		fputs("calls=1 ", w->out);
-		put_address(w, callee->address, &info->address);
+		callgrind_put_address(w, callee->address, &info->address);
 		fprintf(w->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
-			scaled(w, call->weight));
+			callgrind_scale_value(w, call->weight));
 	}
 	return 0;
 }
 
 /* "cpu(ms)", one word: blanks stand between events. */
-static int put_event(const struct writer *w, const struct view_input *input)
+static int callgrind_put_event(const struct writer *w, const struct view_input *input)
 {
 	char type[256];
 	cleanup(freep) char *event = NULL;
@@ -262,7 +262,7 @@ static int put_event(const struct writer *w, const struct view_input *input)
 	return 0;
 }
 
-static int put_graph(struct writer *w, const struct view_input *input)
+static int callgrind_put_graph(struct writer *w, const struct view_input *input)
 {
 	const struct graph *g = w->g;
 	int r = 0;
@@ -270,16 +270,16 @@ static int put_graph(struct writer *w, const struct view_input *input)
 	/* Calls may lead to what is not listed, where negative values are left out. */
 	for (uint32_t i = 0; i < g->n_nodes && !r; i++)
 		if (g->nodes[i].is_listed)
-			r = find_function(w, i);
+			r = callgrind_find_function(w, i);
 	for (size_t i = 0; i < g->n_calls && !r; i++)
-		r = find_function(w, g->calls[i].callee);
+		r = callgrind_find_function(w, g->calls[i].callee);
 	fputs("# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
 	      "\npositions: instr line\n",
 	      w->out);
 	if (!r)
-		r = put_event(w, input);
+		r = callgrind_put_event(w, input);
 	for (size_t i = 0; i < g->n_order && !r; i++)
-		r = put_node(w, g->order[i], i ? g->order[i - 1] : GRAPH_NONE);
+		r = callgrind_put_node(w, g->order[i], i ? g->order[i - 1] : GRAPH_NONE);
 	return r;
 }
 
@@ -309,7 +309,7 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 	if (!r)
 		r = profile_new(&w.functions);
 	if (!r)
-		r = put_graph(&w, input);
+		r = callgrind_put_graph(&w, input);
 	profile_free(w.objects);
 	profile_free(w.files);
 	profile_free(w.functions);

@@ -58,7 +58,8 @@ static int collapsed_make(struct view **ret, const struct view_options *options,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static int intern_name(struct collapsed_view *c, const struct view_input *input, uint32_t frame)
+static int collapsed_intern_name(struct collapsed_view *c, const struct view_input *input,
+				 uint32_t frame)
 {
 	cleanup(freep) char *name = NULL;
 	int r = node_name(input->profile, &input->frames[frame], &name);
@@ -71,7 +72,7 @@ static int intern_name(struct collapsed_view *c, const struct view_input *input,
 	return profile_add_text(c->texts, name, &c->text_of[frame]);
 }
 
-static int reserve(uint32_t **array, size_t *n, size_t needed)
+static int collapsed_reserve(uint32_t **array, size_t *n, size_t needed)
 {
 	size_t grown_n = needed + needed / 2;
 	uint32_t *grown;
@@ -92,15 +93,15 @@ static int collapsed_add(struct view *view, const struct view_input *input,
 {
 	struct collapsed_view *c = (struct collapsed_view *)view;
 	struct stack named = *stack;
-	int r = reserve(&c->text_of, &c->n_frames, input->n_frames);
+	int r = collapsed_reserve(&c->text_of, &c->n_frames, input->n_frames);
 
 	if (!r)
-		r = reserve(&c->stack, &c->stack_allocated, stack->n_frames);
+		r = collapsed_reserve(&c->stack, &c->stack_allocated, stack->n_frames);
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
 		uint32_t frame = stack->frames[i];
 
 		if (!c->text_of[frame])
-			r = intern_name(c, input, frame);
+			r = collapsed_intern_name(c, input, frame);
 		c->stack[i] = c->text_of[frame];
 	}
 	if (r)
@@ -111,7 +112,7 @@ static int collapsed_add(struct view *view, const struct view_input *input,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b, void *context)
+static int collapsed_compare_texts(const void *a, const void *b, void *context)
 {
 	const struct profile *texts = context;
 
@@ -130,7 +131,7 @@ static int rank_texts(struct profile *texts, uint32_t **ret)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < n; i++)
 		sorted[i] = i;
-	qsort_r(sorted, n, sizeof(*sorted), by_text, texts);
+	qsort_r(sorted, n, sizeof(*sorted), collapsed_compare_texts, texts);
 	for (uint32_t i = 0; i < n; i++)
 		ranks[sorted[i]] = i;
 	*ret = steal_ptr(&ranks);

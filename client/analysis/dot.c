@@ -54,7 +54,7 @@ static void dot_destroy(struct view *view)
 }
 
 /* With an empty graph. */
-static int begin(struct dot *d)
+static int dot_reset_graph(struct dot *d)
 {
 	struct graph_options options;
 
@@ -77,7 +77,7 @@ static int dot_make(struct view **ret, const struct view_options *options,
 		return error_origin(-ENOMEM);
 	d->view.class = &view_dot;
 	d->options = *options;
-	r = begin(d);
+	r = dot_reset_graph(d);
 	if (r) {
 		dot_destroy(&d->view);
 		return r;
@@ -95,7 +95,7 @@ static int dot_add(struct view *view, const struct view_input *input, const stru
  * Inside of quotes: @newline is what ends a line, \\n centred or \\l to the left. One byte that is
  * no UTF-8 would make graphviz take all of the text for Latin-1.
  */
-static void put_escaped(FILE *out, const char *c, const char *newline)
+static void dot_put_escaped(FILE *out, const char *c, const char *newline)
 {
 	bool is_harmless;
 
@@ -118,7 +118,7 @@ static void put_escaped(FILE *out, const char *c, const char *newline)
  * The colour of a share of the total, -1 .. 1: grey for little, red for much, green for much less.
  * A pale one fills a box, a strong one draws its border.
  */
-static void put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
+static void dot_put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
 {
 	double share = total ? (double)value / fabs((double)total) : 0;
 	double saturation = is_pale ? .1 : 1, brightness = is_pale ? .93 : .7, strength;
@@ -137,7 +137,7 @@ static void put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
 		(unsigned)(share < 0 ? strong : weak), (unsigned)blue);
 }
 
-static int put_legend(const struct writer *w, const struct view_options *options)
+static int dot_put_legend(const struct writer *w, const struct view_options *options)
 {
 	cleanup(freep) char *text = NULL;
 	const struct profile *p = w->input->profile;
@@ -149,20 +149,20 @@ static int put_legend(const struct writer *w, const struct view_options *options
 
 	if (!lines)
 		return error_origin(-ENOMEM);
-	r = header_of_graph(lines, w->input, options, &w->values, w->g);
+	r = header_print_graph(lines, w->input, options, &w->values, w->g);
 	if (fclose(lines) != 0 || r)
 		return r ? r : error_origin(-ENOMEM);
 	fputs("digraph \"", w->out);
-	put_escaped(w->out, *title ? title : "profile", " ");
+	dot_put_escaped(w->out, *title ? title : "profile", " ");
 	fputs("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
 	      "subgraph cluster_L { Legend [shape=box fontsize=16 label=\"",
 	      w->out);
-	put_escaped(w->out, text, "\\l");
+	dot_put_escaped(w->out, text, "\\l");
 	fputs("\"] }\n", w->out);
 	return 0;
 }
 
-static unsigned font_size(const struct writer *w, int64_t flat)
+static unsigned dot_font_size(const struct writer *w, int64_t flat)
 {
 	double share = w->max_flat ? fabs((double)flat) / (double)w->max_flat : 0;
 
@@ -170,14 +170,14 @@ static unsigned font_size(const struct writer *w, int64_t flat)
 }
 
 /* The end of a tooltip: what it is about weighs @value. */
-static void put_behind(FILE *out, const char *value)
+static void dot_end_tooltip(FILE *out, const char *value)
 {
 	fputs(" (", out);
-	put_escaped(out, value, " ");
+	dot_put_escaped(out, value, " ");
 	fputs(")\"", out);
 }
 
-static int put_box(const struct writer *w, uint32_t id)
+static int dot_put_box(const struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	int64_t flat = graph_mean(node->flat, node->flat_divisor);
@@ -190,31 +190,31 @@ static int put_box(const struct writer *w, uint32_t id)
 	if (r)
 		return r;
 	fprintf(w->out, "N%" PRIu32 " [label=\"", w->numbers[id]);
-	put_escaped(w->out, name, "\\n");
+	dot_put_escaped(w->out, name, "\\n");
 	values_print(&w->values, value, flat);
 	fputs("\\n", w->out);
-	put_escaped(w->out, value, " ");
+	dot_put_escaped(w->out, value, " ");
 	if (flat)
 		fprintf(w->out, " (%s)", values_print_share(share, flat, total));
 	if (cum != flat) {
 		values_print(&w->values, value, cum);
 		fprintf(w->out, "%sof ", flat ? "\\n" : " ");
-		put_escaped(w->out, value, " ");
+		dot_put_escaped(w->out, value, " ");
 		fprintf(w->out, " (%s)", values_print_share(share, cum, total));
 	}
 	fprintf(w->out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"",
-		w->numbers[id], font_size(w, flat));
-	put_escaped(w->out, graph_name(w->g, id), " ");
-	put_behind(w->out, value);
+		w->numbers[id], dot_font_size(w, flat));
+	dot_put_escaped(w->out, graph_name(w->g, id), " ");
+	dot_end_tooltip(w->out, value);
 	fputs(" color=\"", w->out);
-	put_color(w->out, cum, total, false);
+	dot_put_color(w->out, cum, total, false);
 	fputs("\" fillcolor=\"", w->out);
-	put_color(w->out, cum, total, true);
+	dot_put_color(w->out, cum, total, true);
 	fputs("\"]\n", w->out);
 	return 0;
 }
 
-static void put_arrow(const struct writer *w, const struct graph_call *call)
+static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
 {
 	int64_t weight = graph_mean(call->weight, call->weight_divisor), total = w->input->total;
 	const char *caller = graph_name(w->g, call->caller);
@@ -227,16 +227,16 @@ static void put_arrow(const struct writer *w, const struct graph_call *call)
 	values_print(&w->values, value, weight);
 	fprintf(w->out, "N%" PRIu32 " -> N%" PRIu32 " [label=\" ", w->numbers[call->caller],
 		w->numbers[call->callee]);
-	put_escaped(w->out, value, " ");
+	dot_put_escaped(w->out, value, " ");
 	fprintf(w->out, "%s\" weight=%u penwidth=%u color=\"",
 		call->is_inlined ? "\\n (inline)" : "", 1 + (unsigned)(share * WEIGHT_MAX),
 		1 + (unsigned)(share * WIDTH_MAX));
-	put_color(w->out, weight, total, false);
+	dot_put_color(w->out, weight, total, false);
 	fputs("\" tooltip=\"", w->out);
-	put_escaped(w->out, caller, " ");
+	dot_put_escaped(w->out, caller, " ");
 	fputs(call->is_residual ? " ... " : " -> ", w->out);
-	put_escaped(w->out, callee, " ");
-	put_behind(w->out, value);
+	dot_put_escaped(w->out, callee, " ");
+	dot_end_tooltip(w->out, value);
 	fprintf(w->out, "%s%s]\n", call->is_residual ? " style=\"dotted\"" : "",
 		w->has_tags[call->caller] ? " minlen=2" : "");
 }
@@ -249,22 +249,22 @@ struct tag_box {
 	bool is_dotted;
 };
 
-static void put_tag(const struct writer *w, const struct tag_box *box, const char *name,
-		    int64_t weight)
+static void dot_put_tag(const struct writer *w, const struct tag_box *box, const char *name,
+			int64_t weight)
 {
 	const char *style = box->is_dotted ? " style=\"dotted\"" : "";
 	char value[MEASURE_TEXT_MAX];
 
 	values_print(&w->values, value, weight);
 	fprintf(w->out, "%s_%c%zu [label=\"", box->parent, box->kind, box->index);
-	put_escaped(w->out, name, "\\n");
+	dot_put_escaped(w->out, name, "\\n");
 	fputs("\" fontsize=8 shape=box3d tooltip=\"", w->out);
-	put_escaped(w->out, value, " ");
+	dot_put_escaped(w->out, value, " ");
 	fprintf(w->out, "\"]\n%s -> %s_%c%zu [label=\" ", box->parent, box->parent, box->kind,
 		box->index);
-	put_escaped(w->out, value, " ");
+	dot_put_escaped(w->out, value, " ");
 	fputs("\" weight=100 tooltip=\"", w->out);
-	put_escaped(w->out, value, " ");
+	dot_put_escaped(w->out, value, " ");
 	fprintf(w->out, "\"%s]\n", style);
 }
 
@@ -295,8 +295,8 @@ static int compare_tags(const void *a, const void *b, void *userdata)
  * Numbers below a box. More than four are told as four ranges, each in units of its own: each one
  * joins that of the four heaviest ones that it is nearest to.
  */
-static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
-		       bool by_flat, bool *ret_some)
+static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
+			   bool by_flat, bool *ret_some)
 {
 	struct graph_tag least[GRAPH_TAGS_SHOWN], most[GRAPH_TAGS_SHOWN], sum[GRAPH_TAGS_SHOWN];
 	cleanup(freep) struct graph_tag *tags = NULL;
@@ -342,7 +342,7 @@ static int put_numbers(const struct writer *w, uint32_t id, uint32_t below, cons
 			snprintf(range, sizeof(range), "%s..%s", from, to);
 		if (!weight)
 			continue;
-		put_tag(w, &(struct tag_box){parent, 'n', i, !is_flat}, range, weight);
+		dot_put_tag(w, &(struct tag_box){parent, 'n', i, !is_flat}, range, weight);
 		*ret_some = true;
 	}
 	return 0;
@@ -360,7 +360,7 @@ static bool calls_others(const struct graph *g, uint32_t id)
 }
 
 /* Of a box that calls others its own weight is told by labels, else all of it. */
-static int put_tags(const struct writer *w, uint32_t id)
+static int dot_put_tags(const struct writer *w, uint32_t id)
 {
 	cleanup(freep) struct graph_tag *tags = NULL;
 	bool *has_tags = &w->has_tags[id], by_flat;
@@ -379,20 +379,20 @@ static int put_tags(const struct writer *w, uint32_t id)
 		if (!weight)
 			continue;
 		snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-		put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].name, weight);
+		dot_put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].name, weight);
 		*has_tags = true;
 		snprintf(parent, sizeof(parent), "N%" PRIu32 "_t%zu", w->numbers[id], i);
-		r = put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
+		r = dot_put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
 	}
 	snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-	return r ? r : put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
+	return r ? r : dot_put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
 }
 
 /*
  * Arrows, heaviest first, which helps graphviz. With a limit to how many begin and end at a box,
  * each box keeps at least one that leads to it.
  */
-static int put_arrows(const struct writer *w)
+static int dot_put_arrows(const struct writer *w)
 {
 	cleanup(freep) uint32_t *calls = calloc(w->g->n_calls + 1, sizeof(*calls));
 	cleanup(freep) uint32_t *n_in = calloc(w->g->n_nodes + 1, sizeof(*n_in));
@@ -416,15 +416,15 @@ static int put_arrows(const struct writer *w)
 			continue;
 		n_out[call->caller]++;
 		n_in[call->callee]++;
-		put_arrow(w, call);
+		dot_put_arrow(w, call);
 	}
 	return 0;
 }
 
-static int put_graph(struct writer *w, const struct view_options *options)
+static int dot_put_graph(struct writer *w, const struct view_options *options)
 {
 	const struct graph *g = w->g;
-	int r = put_legend(w, options);
+	int r = dot_put_legend(w, options);
 
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
@@ -435,12 +435,12 @@ static int put_graph(struct writer *w, const struct view_options *options)
 			w->max_flat = flat;
 	}
 	for (size_t i = 0; i < g->n_order && !r; i++) {
-		r = put_box(w, g->order[i]);
+		r = dot_put_box(w, g->order[i]);
 		if (!r)
-			r = put_tags(w, g->order[i]);
+			r = dot_put_tags(w, g->order[i]);
 	}
 	if (!r)
-		r = put_arrows(w);
+		r = dot_put_arrows(w);
 	fputs("}\n", w->out);
 	return r;
 }
@@ -455,8 +455,8 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out,
 	int r;
 
 	(void)message;
-	*ret_again = graph_tags_are_wrong(d->graph->tags, input);
-	r = *ret_again ? begin(d) : graph_end(d->graph, input, ret_again);
+	*ret_again = graph_tags_unit_changed(d->graph->tags, input);
+	r = *ret_again ? dot_reset_graph(d) : graph_end(d->graph, input, ret_again);
 	if (r || *ret_again)
 		return r;
 	w.numbers = numbers = calloc(d->graph->n_nodes + 1, sizeof(*numbers));
@@ -465,7 +465,7 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out,
 		return error_origin(-ENOMEM);
 	w.maxdegree = d->options.maxdegree;
 	values_init_for(&w.values, input, &d->options, d->graph, false);
-	return put_graph(&w, &d->options);
+	return dot_put_graph(&w, &d->options);
 }
 
 const struct view_class view_dot = {

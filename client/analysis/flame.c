@@ -65,7 +65,7 @@ static int flame_make(struct view **ret, const struct view_options *options,
 }
 
 /* Now that it is known which types there are. */
-static int make_tree(struct flame *f, const struct view_input *input)
+static int flame_make_tree(struct flame *f, const struct view_input *input)
 {
 	if (f->tree)
 		return 0;
@@ -76,7 +76,7 @@ static int make_tree(struct flame *f, const struct view_input *input)
 	return stack_tree_new(&f->tree, STACK_TREE_NODES_MAX, f->n_types * 2);
 }
 
-static bool is_base(const struct profile *p, const struct stack *stack)
+static bool flame_is_base_stack(const struct profile *p, const struct stack *stack)
 {
 	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
@@ -91,9 +91,9 @@ static bool is_base(const struct profile *p, const struct stack *stack)
 static int flame_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct flame *f = (struct flame *)view;
-	bool base = is_base(input->profile, stack);
+	bool base = flame_is_base_stack(input->profile, stack);
 	int64_t values[FLAME_TYPES_MAX * 2] = {0};
-	int r = make_tree(f, input);
+	int r = flame_make_tree(f, input);
 
 	if (r)
 		return r;
@@ -111,7 +111,7 @@ static int flame_add(struct view *view, const struct view_input *input, const st
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static void numbers_deinit(struct flame_numbers *n)
+static void flame_numbers_deinit(struct flame_numbers *n)
 {
 	frame_names_deinit(&n->names);
 	stack_tree_order_deinit(&n->order);
@@ -137,8 +137,8 @@ static void number_frames(struct flame_numbers *n, const struct stack_tree *tree
 	}
 }
 
-static int numbers_init(struct flame_numbers *n, const struct flame *f,
-			const struct view_input *input)
+static int flame_numbers_init(struct flame_numbers *n, const struct flame *f,
+			      const struct view_input *input)
 {
 	int r = frame_names_init(&n->names, input, f->tree);
 
@@ -158,10 +158,11 @@ static int numbers_init(struct flame_numbers *n, const struct flame *f,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static int write_texts_of(struct flame_numbers *n, const struct view_input *input, const char *key,
-			  const char *(*text_of)(const struct flame_numbers *n,
-						 const struct view_input *input, uint32_t frame),
-			  FILE *out)
+static int
+flame_write_frame_texts(struct flame_numbers *n, const struct view_input *input, const char *key,
+			const char *(*text_of)(const struct flame_numbers *n,
+					       const struct view_input *input, uint32_t frame),
+			FILE *out)
 {
 	fprintf(out, "\"%s\":[", key);
 	for (size_t i = 0; i < n->n_frames; i++) {
@@ -176,39 +177,39 @@ static int write_texts_of(struct flame_numbers *n, const struct view_input *inpu
 	return 0;
 }
 
-static const char *name_of(const struct flame_numbers *n, const struct view_input *input,
-			   uint32_t frame)
+static const char *flame_frame_name(const struct flame_numbers *n, const struct view_input *input,
+				    uint32_t frame)
 {
 	(void)input;
 	return n->names.texts[frame];
 }
 
-static const char *file_of(const struct flame_numbers *n, const struct view_input *input,
-			   uint32_t frame)
+static const char *flame_frame_file(const struct flame_numbers *n, const struct view_input *input,
+				    uint32_t frame)
 {
 	(void)n;
 	return profile_string(input->profile, input->frames[frame].filename);
 }
 
-static const char *module_of(const struct flame_numbers *n, const struct view_input *input,
-			     uint32_t frame)
+static const char *flame_frame_module(const struct flame_numbers *n, const struct view_input *input,
+				      uint32_t frame)
 {
 	(void)n;
 	return profile_string(input->profile, input->frames[frame].object);
 }
 
 /* Frames, and then the texts that they name by number. */
-static int write_frames(struct flame_numbers *n, const struct view_input *input, FILE *out)
+static int flame_write_frames(struct flame_numbers *n, const struct view_input *input, FILE *out)
 {
 	bool by_line = false, by_column = false;
 	int r;
 
 	fputs("\"frames\":{", out);
-	r = write_texts_of(n, input, "name", name_of, out);
+	r = flame_write_frame_texts(n, input, "name", flame_frame_name, out);
 	if (!r)
-		r = write_texts_of(n, input, "file", file_of, out);
+		r = flame_write_frame_texts(n, input, "file", flame_frame_file, out);
 	if (!r)
-		r = write_texts_of(n, input, "module", module_of, out);
+		r = flame_write_frame_texts(n, input, "module", flame_frame_module, out);
 	if (r)
 		return r;
 	fputs("\"line\":[", out);
@@ -232,8 +233,9 @@ static int write_frames(struct flame_numbers *n, const struct view_input *input,
 	return 0;
 }
 
-static void write_node(const struct flame *f, const struct flame_numbers *n,
-		       const struct stack_tree_node *node, uint32_t depth, char array, FILE *out)
+static void flame_write_node(const struct flame *f, const struct flame_numbers *n,
+			     const struct stack_tree_node *node, uint32_t depth, char array,
+			     FILE *out)
 {
 	switch (array) {
 	case 'd':
@@ -250,7 +252,7 @@ static void write_node(const struct flame *f, const struct flame_numbers *n,
 	}
 }
 
-static void write_nodes(const struct flame *f, const struct flame_numbers *n, FILE *out)
+static void flame_write_nodes(const struct flame *f, const struct flame_numbers *n, FILE *out)
 {
 	static const char *const keys[] = {"depth", "frame", "self", "base"};
 	size_t n_nodes;
@@ -262,8 +264,8 @@ static void write_nodes(const struct flame *f, const struct flame_numbers *n, FI
 		fprintf(out, ",\n\"%s\":[", keys[k]);
 		for (size_t i = 0; i < n->order.n; i++) {
 			fputs(i ? "," : "", out);
-			write_node(f, n, &nodes[n->order.nodes[i]], n->order.depths[i], keys[k][0],
-				   out);
+			flame_write_node(f, n, &nodes[n->order.nodes[i]], n->order.depths[i],
+					 keys[k][0], out);
 		}
 		fputc(']', out);
 	}
@@ -272,7 +274,7 @@ static void write_nodes(const struct flame *f, const struct flame_numbers *n, FI
 
 /* --- other types ------------------------------------------------------------------------------ */
 
-static bool has_others(const struct flame *f, const struct stack_tree_node *node)
+static bool flame_has_other_values(const struct flame *f, const struct stack_tree_node *node)
 {
 	for (unsigned i = 2; node->values && i < f->n_types * 2; i++)
 		if (stack_tree_value(f->tree, node, i))
@@ -281,21 +283,21 @@ static bool has_others(const struct flame *f, const struct stack_tree_node *node
 }
 
 /* As many of the types as there is room for in the page. */
-static void fit_types(struct flame *f)
+static void flame_fit_types(struct flame *f)
 {
 	size_t n, n_with = 0;
 	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n);
 
 	for (size_t i = 0; i < n; i++)
-		n_with += has_others(f, &nodes[i]);
+		n_with += flame_has_other_values(f, &nodes[i]);
 	n_with *= f->has_base ? 2 : 1;
 	while (f->n_types > 1 && n_with * (f->n_types - 1) > FLAME_OTHERS_MAX)
 		f->n_types--;
 }
 
 /* "key": the @value'th of all nodes that have values of other types. */
-static void write_values(const struct flame *f, const struct flame_numbers *n, const char *key,
-			 unsigned value, FILE *out)
+static void flame_write_values(const struct flame *f, const struct flame_numbers *n,
+			       const char *key, unsigned value, FILE *out)
 {
 	size_t n_nodes;
 	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
@@ -305,7 +307,7 @@ static void write_values(const struct flame *f, const struct flame_numbers *n, c
 	for (size_t i = 0; i < n->order.n; i++) {
 		const struct stack_tree_node *node = &nodes[n->order.nodes[i]];
 
-		if (!has_others(f, node))
+		if (!flame_has_other_values(f, node))
 			continue;
 		fprintf(out, "%s%" PRId64, separator, stack_tree_value(f->tree, node, value));
 		separator = ",";
@@ -313,7 +315,7 @@ static void write_values(const struct flame *f, const struct flame_numbers *n, c
 	fputc(']', out);
 }
 
-static void write_type(const struct profile *p, unsigned type, int64_t total, FILE *out)
+static void flame_write_type(const struct profile *p, unsigned type, int64_t total, FILE *out)
 {
 	fprintf(out, "{\"index\":%u,\"type\":", type);
 	json_text_write(out, profile_string(p, p->sample_types[type].type));
@@ -323,8 +325,8 @@ static void write_type(const struct profile *p, unsigned type, int64_t total, FI
 }
 
 /* Which nodes have values, each counted from the one before, and those of each type. */
-static void write_others(const struct flame *f, const struct flame_numbers *n,
-			 const struct view_input *input, FILE *out)
+static void flame_write_other_types(const struct flame *f, const struct flame_numbers *n,
+				    const struct view_input *input, FILE *out)
 {
 	size_t n_nodes, last = 0;
 	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
@@ -334,7 +336,7 @@ static void write_others(const struct flame *f, const struct flame_numbers *n,
 		return;
 	fputs(",\n\"others\":{\"at\":[", out);
 	for (size_t i = 0; i < n->order.n; i++) {
-		if (!has_others(f, &nodes[n->order.nodes[i]]))
+		if (!flame_has_other_values(f, &nodes[n->order.nodes[i]]))
 			continue;
 		fprintf(out, "%s%zu", separator, i - last);
 		separator = ",";
@@ -343,13 +345,13 @@ static void write_others(const struct flame *f, const struct flame_numbers *n,
 	fputs("],\n\"types\":[", out);
 	for (unsigned i = 1; i < f->n_types; i++) {
 		fputs(i > 1 ? ",\n" : "", out);
-		write_type(input->profile, f->types[i], input->totals[f->types[i]], out);
+		flame_write_type(input->profile, f->types[i], input->totals[f->types[i]], out);
 		fprintf(out, ",\"root\":[%" PRId64 ",%" PRId64 "]",
 			stack_tree_value(f->tree, nodes, 2 * i),
 			stack_tree_value(f->tree, nodes, 2 * i + 1));
-		write_values(f, n, "self", 2 * i, out);
+		flame_write_values(f, n, "self", 2 * i, out);
 		if (f->has_base)
-			write_values(f, n, "base", 2 * i + 1, out);
+			flame_write_values(f, n, "base", 2 * i + 1, out);
 		fputc('}', out);
 	}
 	fputs("]}", out);
@@ -357,7 +359,7 @@ static void write_others(const struct flame *f, const struct flame_numbers *n,
 
 /* --- what else there is to say ---------------------------------------------------------------- */
 
-static void write_texts(const char *key, const char *const *texts, size_t n, FILE *out)
+static void flame_write_texts(const char *key, const char *const *texts, size_t n, FILE *out)
 {
 	fprintf(out, "\"%s\":[", key);
 	for (size_t i = 0; i < n; i++) {
@@ -367,7 +369,7 @@ static void write_texts(const char *key, const char *const *texts, size_t n, FIL
 	fputs("],\n", out);
 }
 
-static int write_head(const struct flame *f, const struct view_input *input, FILE *out)
+static int flame_write_head(const struct flame *f, const struct view_input *input, FILE *out)
 {
 	const struct profile *p = input->profile;
 	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
@@ -377,11 +379,11 @@ static int write_head(const struct flame *f, const struct view_input *input, FIL
 	fputs("{\"title\":", out);
 	json_text_write(out, *program ? program : "Profile");
 	fputs(",\n\"chosen\":", out);
-	write_type(p, input->type, input->total, out);
+	flame_write_type(p, input->type, input->total, out);
 	fputs("},\n\"shown_unit\":", out);
 	json_text_write(out, f->options.unit ? f->options.unit : "auto");
 	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->options.divide_by);
-	write_texts("filters", f->options.filters, f->options.n_filters, out);
+	flame_write_texts("filters", f->options.filters, f->options.n_filters, out);
 	r = flame_notes_write(input, out);
 	fputs(",\n", out);
 	return r;
@@ -392,28 +394,28 @@ static int flame_end(struct view *view, const struct view_input *input, FILE *ou
 {
 	struct flame *f = (struct flame *)view;
 	struct flame_numbers numbers = {0};
-	int r = make_tree(f, input);
+	int r = flame_make_tree(f, input);
 
 	(void)message;
 	if (!r)
 		r = stack_tree_shrink(f->tree, FLAME_NODES_MAX);
 	if (!r)
-		r = numbers_init(&numbers, f, input);
+		r = flame_numbers_init(&numbers, f, input);
 	if (!r) {
 		fwrite(flame_page_head, 1, flame_page_head_length, out);
-		fit_types(f);
-		r = write_head(f, input, out);
+		flame_fit_types(f);
+		r = flame_write_head(f, input, out);
 	}
 	if (!r)
-		r = write_frames(&numbers, input, out);
+		r = flame_write_frames(&numbers, input, out);
 	if (!r) {
-		write_nodes(f, &numbers, out);
-		write_others(f, &numbers, input, out);
+		flame_write_nodes(f, &numbers, out);
+		flame_write_other_types(f, &numbers, input, out);
 		fputc('}', out);
 		fwrite(flame_page_tail, 1, flame_page_tail_length, out);
 		*ret_again = false;
 	}
-	numbers_deinit(&numbers);
+	flame_numbers_deinit(&numbers);
 	return r;
 }
 

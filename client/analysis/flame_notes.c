@@ -27,7 +27,7 @@ struct notes {
 	bool any;
 };
 
-static void put(struct notes *n, const char *heading, const char *text)
+static void flame_notes_put(struct notes *n, const char *heading, const char *text)
 {
 	fputs(n->any ? ",\n[" : "[", n->out);
 	json_text_write(n->out, heading);
@@ -38,17 +38,17 @@ static void put(struct notes *n, const char *heading, const char *text)
 }
 
 /* A line of reports, whose heading is what stands before its first colon. */
-static void put_headed(struct notes *n, const char *line)
+static void flame_notes_put_line(struct notes *n, const char *line)
 {
 	char heading[NAME_MAX_BYTES + 1] = "";
 	const char *colon = strstr(line, ": ");
 
 	if (colon && colon <= line + NAME_MAX_BYTES)
 		memcpy(heading, line, (size_t)(colon - line));
-	put(n, heading, *heading ? colon + 2 : line);
+	flame_notes_put(n, heading, *heading ? colon + 2 : line);
 }
 
-static bool put_time(char *to, size_t size, int64_t time_ns)
+static bool flame_notes_format_time(char *to, size_t size, int64_t time_ns)
 {
 	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND);
 	struct tm tm;
@@ -57,41 +57,41 @@ static bool put_time(char *to, size_t size, int64_t time_ns)
 	       strftime(to, size, "%Y-%m-%d %H:%M:%S %Z", &tm);
 }
 
-static void put_program(struct notes *n, const struct profile *p)
+static void flame_notes_put_program(struct notes *n, const struct profile *p)
 {
 	if (!p->n_mappings)
 		return;
 	if (p->mappings[0].path)
-		put(n, "Program", profile_string(p, p->mappings[0].path));
+		flame_notes_put(n, "Program", profile_string(p, p->mappings[0].path));
 	if (p->mappings[0].build_id)
-		put(n, "Build id", profile_string(p, p->mappings[0].build_id));
+		flame_notes_put(n, "Build id", profile_string(p, p->mappings[0].build_id));
 }
 
-static void put_when(struct notes *n, const struct profile *p)
+static void flame_notes_put_times(struct notes *n, const struct profile *p)
 {
 	char when[64], duration[48];
 
-	if (put_time(when, sizeof(when), p->time_ns))
-		put(n, "Time", when);
+	if (flame_notes_format_time(when, sizeof(when), p->time_ns))
+		flame_notes_put(n, "Time", when);
 	if (p->duration_ns > 0) {
 		snprintf(duration, sizeof(duration), "%.4g s",
 			 (double)p->duration_ns / (double)NANOS_A_SECOND);
-		put(n, "Duration", duration);
+		flame_notes_put(n, "Duration", duration);
 	}
 }
 
 /* How many windows, where a file lists them, and from when to when. */
-static int put_windows(struct notes *n, const struct profile *p)
+static int flame_notes_put_windows(struct notes *n, const struct profile *p)
 {
 	struct profile_windows windows = {0};
 	char from[64], to[64], text[192];
 	int r = profile_windows_of(p, &windows);
 
 	if (!r && windows.is_listed && windows.n &&
-	    put_time(from, sizeof(from), windows.all[0].time_ns) &&
-	    put_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
+	    flame_notes_format_time(from, sizeof(from), windows.all[0].time_ns) &&
+	    flame_notes_format_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
 		snprintf(text, sizeof(text), "%zu, which began from %s to %s", windows.n, from, to);
-		put(n, "Windows", text);
+		flame_notes_put(n, "Windows", text);
 	}
 	profile_windows_deinit(&windows);
 	return r;
@@ -100,7 +100,8 @@ static int put_windows(struct notes *n, const struct profile *p)
 /* --- comments --------------------------------------------------------------------------------- */
 
 /* "# profd name: value", of which @ret_length bytes from @ret_name on are the name. */
-static const char *value_of(const char *comment, const char **ret_name, size_t *ret_length)
+static const char *flame_notes_parse_comment(const char *comment, const char **ret_name,
+					     size_t *ret_length)
 {
 	const char *name = comment + strlen(PREFIX), *end;
 
@@ -115,26 +116,27 @@ static const char *value_of(const char *comment, const char **ret_name, size_t *
 	return end + 2;
 }
 
-static const char *value_named(const char *comment, const char *name, size_t length)
+static const char *flame_notes_value_if_named(const char *comment, const char *name, size_t length)
 {
 	const char *other;
 	size_t other_length;
-	const char *value = value_of(comment, &other, &other_length);
+	const char *value = flame_notes_parse_comment(comment, &other, &other_length);
 
 	return value && other_length == length && memcmp(other, name, length) == 0 ? value : NULL;
 }
 
-static bool stands_before(const struct profile *p, size_t comment, const char *name, size_t length)
+static bool flame_notes_name_seen_before(const struct profile *p, size_t comment, const char *name,
+					 size_t length)
 {
 	for (size_t i = 0; i < comment; i++)
-		if (value_named(profile_string(p, p->comments[i]), name, length))
+		if (flame_notes_value_if_named(profile_string(p, p->comments[i]), name, length))
 			return true;
 	return false;
 }
 
 /* All values of the name that the comment at @first is the first one of. */
-static int put_values(struct notes *n, const struct profile *p, size_t first, const char *name,
-		      size_t length)
+static int flame_notes_put_values(struct notes *n, const struct profile *p, size_t first,
+				  const char *name, size_t length)
 {
 	char heading[NAME_MAX_BYTES + 1] = "";
 	char *text = NULL;
@@ -149,7 +151,8 @@ static int put_values(struct notes *n, const struct profile *p, size_t first, co
 	else
 		heading[0] = (char)toupper((unsigned char)heading[0]);
 	for (size_t i = first; i < p->n_comments && i < COMMENTS_MAX; i++) {
-		const char *value = value_named(profile_string(p, p->comments[i]), name, length);
+		const char *value = flame_notes_value_if_named(profile_string(p, p->comments[i]),
+							       name, length);
 
 		if (value)
 			fprintf(values, "%s%s", ftell(values) > 0 ? ", " : "", value);
@@ -158,12 +161,12 @@ static int put_values(struct notes *n, const struct profile *p, size_t first, co
 		free(text);
 		return error_origin(-ENOMEM);
 	}
-	put(n, heading, text);
+	flame_notes_put(n, heading, text);
 	free(text);
 	return 0;
 }
 
-static int put_comment(struct notes *n, const struct profile *p, size_t i)
+static int flame_notes_put_comment(struct notes *n, const struct profile *p, size_t i)
 {
 	const char *comment = profile_string(p, p->comments[i]);
 	const char *name;
@@ -171,15 +174,17 @@ static int put_comment(struct notes *n, const struct profile *p, size_t i)
 
 	if (profile_windows_is_line(comment))
 		return 0; /* told as a whole */
-	if (value_of(comment, &name, &length))
-		return stands_before(p, i, name, length) ? 0 : put_values(n, p, i, name, length);
+	if (flame_notes_parse_comment(comment, &name, &length))
+		return flame_notes_name_seen_before(p, i, name, length)
+			       ? 0
+			       : flame_notes_put_values(n, p, i, name, length);
 	comment += strspn(comment, "# \t");
 	if (*comment)
-		put(n, "", comment);
+		flame_notes_put(n, "", comment);
 	return 0;
 }
 
-static int put_losses(struct notes *n, const struct profile *p)
+static int flame_notes_put_losses(struct notes *n, const struct profile *p)
 {
 	char *line = NULL;
 	size_t size;
@@ -188,14 +193,14 @@ static int put_losses(struct notes *n, const struct profile *p)
 
 	if (!out)
 		return error_origin(-ENOMEM);
-	r = header_of_losses(out, p);
+	r = header_print_losses(out, p);
 	if (fclose(out) != 0 || r) {
 		free(line);
 		return r ? r : error_origin(-ENOMEM);
 	}
 	if (size) {
 		line[size - 1] = '\0'; /* instead of the newline */
-		put_headed(n, line);
+		flame_notes_put_line(n, line);
 	}
 	free(line);
 	return 0;
@@ -209,14 +214,14 @@ int flame_notes_write(const struct view_input *input, FILE *out)
 
 	fputs("\"notes\":[", out);
 	for (size_t i = 0; i < input->n_notes; i++)
-		put_headed(&n, input->notes[i]);
-	put_program(&n, p);
-	put_when(&n, p);
-	r = put_windows(&n, p);
+		flame_notes_put_line(&n, input->notes[i]);
+	flame_notes_put_program(&n, p);
+	flame_notes_put_times(&n, p);
+	r = flame_notes_put_windows(&n, p);
 	if (!r)
-		r = put_losses(&n, p);
+		r = flame_notes_put_losses(&n, p);
 	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX && !r; i++)
-		r = put_comment(&n, p, i);
+		r = flame_notes_put_comment(&n, p, i);
 	fputc(']', out);
 	return r;
 }

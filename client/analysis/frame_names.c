@@ -12,7 +12,8 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
-static int add_name(struct frame_names *names, const struct view_input *input, uint32_t frame)
+static int frame_names_add(struct frame_names *names, const struct view_input *input,
+			   uint32_t frame)
 {
 	struct frame bare;
 
@@ -26,7 +27,7 @@ static int add_name(struct frame_names *names, const struct view_input *input, u
 	return node_name(input->profile, &bare, &names->texts[frame]);
 }
 
-static int by_text(const void *a, const void *b, void *context)
+static int frame_names_compare(const void *a, const void *b, void *context)
 {
 	char *const *texts = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -35,7 +36,7 @@ static int by_text(const void *a, const void *b, void *context)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-static int rank(struct frame_names *names)
+static int frame_names_rank(struct frame_names *names)
 {
 	cleanup(freep) uint32_t *sorted = calloc(names->n + 1, sizeof(*sorted));
 	size_t n = 0;
@@ -45,7 +46,7 @@ static int rank(struct frame_names *names)
 	for (uint32_t i = 0; i < names->n; i++)
 		if (names->texts[i])
 			sorted[n++] = i;
-	qsort_r(sorted, n, sizeof(*sorted), by_text, names->texts);
+	qsort_r(sorted, n, sizeof(*sorted), frame_names_compare, names->texts);
 	for (uint32_t i = 0; i < n; i++)
 		names->ranks[sorted[i]] = i;
 	return 0;
@@ -65,9 +66,9 @@ int frame_names_init(struct frame_names *ret, const struct view_input *input,
 	if (!names.texts || !names.ranks)
 		r = error_origin(-ENOMEM);
 	for (size_t i = 1; i < n && !r; i++)
-		r = add_name(&names, input, nodes[i].frame);
+		r = frame_names_add(&names, input, nodes[i].frame);
 	if (!r)
-		r = rank(&names);
+		r = frame_names_rank(&names);
 	if (r)
 		frame_names_deinit(&names);
 	else

@@ -146,7 +146,7 @@ static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
 }
 
 /* Frames come as stacks do: there may be more of them than the last time. */
-static int know_frames(struct graph *g, size_t n_frames)
+static int graph_reserve_frames(struct graph *g, size_t n_frames)
 {
 	size_t n = g->n_info_of ? g->n_info_of : 256;
 	uint32_t *grown;
@@ -164,8 +164,8 @@ static int know_frames(struct graph *g, size_t n_frames)
 	return 0;
 }
 
-static inline int info_of(struct graph *g, const struct view_input *input, uint32_t frame,
-			  uint32_t *ret)
+static inline int graph_info_of_frame(struct graph *g, const struct view_input *input,
+				      uint32_t frame, uint32_t *ret)
 {
 	int r;
 
@@ -247,7 +247,7 @@ static int add_to_graph(struct graph *g, const struct view_input *input, const s
 	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
 		bool is_inlined = stack->is_inlined[i];
 
-		r = info_of(g, input, stack->frames[i], &id);
+		r = graph_info_of_frame(g, input, stack->frames[i], &id);
 		if (r)
 			return r;
 		g->has_inlined |= is_inlined;
@@ -284,7 +284,7 @@ static int add_to_tree(struct graph *g, const struct view_input *input, const st
 	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
 		struct pair_table_slot *slot;
 
-		r = info_of(g, input, stack->frames[i], &info);
+		r = graph_info_of_frame(g, input, stack->frames[i], &info);
 		if (r)
 			return r;
 		slot = pair_table_at(&g->pairs, caller, info);
@@ -311,7 +311,7 @@ static int add_to_tree(struct graph *g, const struct view_input *input, const st
 int graph_add(struct graph *g, const struct view_input *input, const struct stack *stack)
 {
 	struct worth w = {.value = stack->values[input->type]};
-	int r = know_frames(g, input->n_frames);
+	int r = graph_reserve_frames(g, input->n_frames);
 
 	if (r)
 		return r;
@@ -335,7 +335,8 @@ struct above {
 };
 
 /* As far as @i's parent is known already: parents come before what they call. */
-static struct above find_above(const struct graph *g, const struct above *known, uint32_t i)
+static struct above graph_find_kept_ancestor(const struct graph *g, const struct above *known,
+					     uint32_t i)
 {
 	const struct graph_node *node = &g->nodes[i];
 	struct above above = {.node = node->parent, .is_inlined = node->calls_inline};
@@ -359,7 +360,7 @@ static int make_tree_calls(struct graph *g)
 		const struct graph_node *node = &g->nodes[i];
 		struct graph_call *call;
 
-		above[i] = find_above(g, above, i);
+		above[i] = graph_find_kept_ancestor(g, above, i);
 		if (above[i].node == GRAPH_NONE || !node->is_kept)
 			continue;
 		call = push_call(g, above[i].node, i);
@@ -381,7 +382,7 @@ static void keep_listed(struct graph *g)
 }
 
 /* Keeps only the first @n (0: all) of order[]; false if none had to go. */
-static bool cut(struct graph *g, size_t n)
+static bool graph_cut_order(struct graph *g, size_t n)
 {
 	if (!n || n >= g->n_order)
 		return false;
@@ -407,7 +408,7 @@ static size_t count_picture_nodes(const struct graph *g, size_t nodecount)
 	return g->n_order;
 }
 
-static int trim_calls(struct graph *g)
+static int graph_trim_and_connect(struct graph *g)
 {
 	if (g->tags)
 		graph_tags_trim(g->tags, g->node_cutoff);
@@ -416,7 +417,7 @@ static int trim_calls(struct graph *g)
 }
 
 /* Stacks are to be seen again, for the calls between what is kept. */
-static void begin_again(struct graph *g, unsigned pass)
+static void graph_begin_pass(struct graph *g, unsigned pass)
 {
 	g->pass = pass;
 	g->counts_calls = true;
@@ -427,28 +428,28 @@ static void begin_again(struct graph *g, unsigned pass)
 }
 
 /* All that is left to do once the calls between what is shown are there. */
-static int finish(struct graph *g)
+static int graph_finish(struct graph *g)
 {
-	int r = trim_calls(g);
+	int r = graph_trim_and_connect(g);
 
 	return !r && g->options.is_picture ? graph_drop_redundant(g) : r;
 }
 
 /* Calls are there: the nodes that make a good picture. *ret_cut: some are gone. */
-static int choose_picture(struct graph *g, bool *ret_cut)
+static int graph_choose_picture_nodes(struct graph *g, bool *ret_cut)
 {
 	int r = graph_sort(g);
 
 	*ret_cut = false;
 	if (r || !g->options.nodecount)
 		return r;
-	r = trim_calls(g);
+	r = graph_trim_and_connect(g);
 	if (!r)
-		*ret_cut = cut(g, count_picture_nodes(g, g->options.nodecount));
+		*ret_cut = graph_cut_order(g, count_picture_nodes(g, g->options.nodecount));
 	return r;
 }
 
-static int end_tree(struct graph *g)
+static int graph_end_tree(struct graph *g)
 {
 	bool is_cut;
 	int r = make_tree_calls(g);
@@ -456,21 +457,21 @@ static int end_tree(struct graph *g)
 	if (r)
 		return r;
 	if (g->options.is_picture) {
-		r = choose_picture(g, &is_cut);
+		r = graph_choose_picture_nodes(g, &is_cut);
 	} else {
 		r = graph_sort(g);
-		is_cut = cut(g, g->options.nodecount);
+		is_cut = graph_cut_order(g, g->options.nodecount);
 	}
 	if (r || !is_cut)
-		return r ? r : finish(g);
+		return r ? r : graph_finish(g);
 	r = make_tree_calls(g);
 	if (!r)
 		r = graph_sort(g);
-	return r ? r : finish(g);
+	return r ? r : graph_finish(g);
 }
 
 /* Nodes are there: those that pass the fraction, and, where calls do not matter, are first. */
-static int end_nodes(struct graph *g, bool *ret_again)
+static int graph_end_nodes(struct graph *g, bool *ret_again)
 {
 	int r = graph_list(g);
 
@@ -481,9 +482,9 @@ static int end_nodes(struct graph *g, bool *ret_again)
 	if (g->n_dropped)
 		keep_listed(g);
 	if (g->options.is_tree)
-		return end_tree(g);
+		return graph_end_tree(g);
 	if (g->options.is_picture && !g->counts_calls) {
-		begin_again(g, GRAPH_PASS_KEPT);
+		graph_begin_pass(g, GRAPH_PASS_KEPT);
 		*ret_again = true;
 		return 0;
 	}
@@ -494,9 +495,9 @@ static int end_nodes(struct graph *g, bool *ret_again)
 	r = graph_sort(g);
 	if (r)
 		return r;
-	cut(g, g->options.nodecount);
+	graph_cut_order(g, g->options.nodecount);
 	if (!g->counts_calls && (g->options.wants_calls || g->has_inlined)) {
-		begin_again(g, GRAPH_PASS_TOP);
+		graph_begin_pass(g, GRAPH_PASS_TOP);
 		*ret_again = true;
 	}
 	return 0;
@@ -505,29 +506,29 @@ static int end_nodes(struct graph *g, bool *ret_again)
 int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 {
 	bool is_cut = false;
-	int r = know_frames(g, input->n_frames);
+	int r = graph_reserve_frames(g, input->n_frames);
 
 	*ret_again = false;
 	g->profile = input->profile;
 	if (!r && g->pass == GRAPH_PASS_ALL) {
-		r = end_nodes(g, ret_again);
+		r = graph_end_nodes(g, ret_again);
 		if (r || *ret_again || g->options.is_tree)
 			return r;
-		return finish(g);
+		return graph_finish(g);
 	}
 	if (!r)
 		r = graph_connect(g);
 	if (!r && g->pass == GRAPH_PASS_KEPT) {
-		r = choose_picture(g, &is_cut);
+		r = graph_choose_picture_nodes(g, &is_cut);
 		if (!r && is_cut) {
-			begin_again(g, GRAPH_PASS_TOP);
+			graph_begin_pass(g, GRAPH_PASS_TOP);
 			*ret_again = true;
 			return 0;
 		}
 	} else if (!r && g->options.is_picture) {
 		r = graph_sort(g);
 	}
-	return r ? r : finish(g);
+	return r ? r : graph_finish(g);
 }
 
 void graph_options_from(struct graph_options *ret, const struct view_options *options,

@@ -13,13 +13,13 @@
 #include "common/error.h"
 #include "common/profile/profile.h"
 
-static int64_t magnitude(int64_t value)
+static int64_t graph_magnitude(int64_t value)
 {
 	return value < 0 ? -value : value;
 }
 
 /* Which nodes pprof leaves out when negative ones are not wanted. */
-static bool is_negative(const struct graph_node *node)
+static bool graph_node_is_negative(const struct graph_node *node)
 {
 	return node->flat < 0 || (!node->flat && node->cum < 0);
 }
@@ -34,14 +34,15 @@ int graph_list(struct graph *g)
 	for (uint32_t i = 0; i < g->n_nodes; i++) {
 		struct graph_node *node = &g->nodes[i];
 
-		if ((!node->cum && !node->flat) || (g->options.drop_negative && is_negative(node)))
+		if ((!node->cum && !node->flat) ||
+		    (g->options.drop_negative && graph_node_is_negative(node)))
 			continue;
 		node->is_listed = true;
 		g->order[g->n_order++] = i;
 		total = graph_add_clamped(total, node->flat);
 	}
-	g->node_cutoff = magnitude(values_clamp((double)total * g->options.nodefraction));
-	g->call_cutoff = magnitude(values_clamp((double)total * g->options.edgefraction));
+	g->node_cutoff = graph_magnitude(values_clamp((double)total * g->options.nodefraction));
+	g->call_cutoff = graph_magnitude(values_clamp((double)total * g->options.edgefraction));
 	return 0;
 }
 
@@ -52,7 +53,7 @@ size_t graph_drop_below(struct graph *g)
 	for (size_t i = 0; i < n_before; i++) {
 		struct graph_node *node = &g->nodes[g->order[i]];
 
-		if (magnitude(node->cum) < g->node_cutoff)
+		if (graph_magnitude(node->cum) < g->node_cutoff)
 			node->is_listed = false;
 		else
 			g->order[n++] = g->order[i];
@@ -62,7 +63,7 @@ size_t graph_drop_below(struct graph *g)
 }
 
 /* Names are made once each, in an arena. */
-static int make_name(struct graph *g, uint32_t node)
+static int graph_make_name(struct graph *g, uint32_t node)
 {
 	uint32_t info = g->nodes[node].info;
 	cleanup(freep) char *name = NULL;
@@ -95,7 +96,8 @@ const char *graph_name(const struct graph *g, uint32_t node)
  * Entropy: whether a node only hands on what comes in to a single callee, or is where ways part.
  * @own: what does not leave it.
  */
-static double entropy(const struct graph *g, const uint32_t *calls, size_t n, int64_t own)
+static double graph_calls_entropy(const struct graph *g, const uint32_t *calls, size_t n,
+				  int64_t own)
 {
 	double total = (double)own, score = 0, share;
 	size_t n_others = 0;
@@ -115,7 +117,7 @@ static double entropy(const struct graph *g, const uint32_t *calls, size_t n, in
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &g->calls[calls[i]];
 
-		share = (double)magnitude(call->weight) / total;
+		share = (double)graph_magnitude(call->weight) / total;
 		if (call->caller != call->callee && share > 0)
 			score -= share * log2(share);
 	}
@@ -133,7 +135,8 @@ static int64_t picture_score(const struct graph *g, uint32_t node)
 	size_t n_callers, n_callees;
 	const uint32_t *callers = graph_callers(g, node, &n_callers);
 	const uint32_t *callees = graph_callees(g, node, &n_callees);
-	double score = entropy(g, callers, n_callers, 0) + entropy(g, callees, n_callees, n->flat);
+	double score = graph_calls_entropy(g, callers, n_callers, 0) +
+		       graph_calls_entropy(g, callees, n_callees, n->flat);
 
 	return graph_add_clamped(values_clamp(score * (double)n->cum), n->flat);
 }
@@ -191,15 +194,16 @@ static int compare_nodes(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct ordering *o = userdata;
 	const struct graph_node *nx = &o->g->nodes[x], *ny = &o->g->nodes[y];
-	int c = o->scores ? compare_numbers(magnitude(o->scores[x]), magnitude(o->scores[y]))
-			  : compare_numbers(magnitude(nx->flat), magnitude(ny->flat));
+	int c = o->scores ? compare_numbers(graph_magnitude(o->scores[x]),
+					    graph_magnitude(o->scores[y]))
+			  : compare_numbers(graph_magnitude(nx->flat), graph_magnitude(ny->flat));
 
 	if (!c)
 		c = strcmp(graph_name(o->g, x), graph_name(o->g, y));
 	if (!c && o->scores)
-		c = compare_numbers(magnitude(nx->flat), magnitude(ny->flat));
+		c = compare_numbers(graph_magnitude(nx->flat), graph_magnitude(ny->flat));
 	if (!c && !o->scores)
-		c = compare_numbers(magnitude(nx->cum), magnitude(ny->cum));
+		c = compare_numbers(graph_magnitude(nx->cum), graph_magnitude(ny->cum));
 	return c ? c : compare_infos(o->g, x, y);
 }
 
@@ -216,7 +220,7 @@ int graph_sort(struct graph *g)
 	}
 	for (size_t i = 0; i < g->n_order; i++) {
 		uint32_t node = g->order[i];
-		int r = make_name(g, node);
+		int r = graph_make_name(g, node);
 
 		if (r)
 			return r;
@@ -237,7 +241,7 @@ size_t graph_trim_calls(struct graph *g)
 		struct graph_call *call = &g->calls[i];
 
 		if (call->is_gone || !g->nodes[call->callee].is_listed ||
-		    magnitude(call->weight) >= g->call_cutoff)
+		    graph_magnitude(call->weight) >= g->call_cutoff)
 			continue;
 		call->is_gone = true;
 		n++;
@@ -250,7 +254,7 @@ static int compare_calls(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct graph *g = userdata;
 	const struct graph_call *cx = &g->calls[x], *cy = &g->calls[y];
-	int c = compare_numbers(magnitude(cx->weight), magnitude(cy->weight));
+	int c = compare_numbers(graph_magnitude(cx->weight), graph_magnitude(cy->weight));
 
 	if (!c)
 		c = strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller));
@@ -265,7 +269,8 @@ void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
 }
 
 /* Calls by node, in one array: those of node i from first[i] on. */
-static int make_lists(struct graph *g, bool of_callers, uint32_t **ret, size_t **ret_first)
+static int graph_make_call_lists(struct graph *g, bool of_callers, uint32_t **ret,
+				 size_t **ret_first)
 {
 	size_t *first = *ret_first;
 	uint32_t *calls;
@@ -297,13 +302,13 @@ int graph_connect(struct graph *g)
 	int r = 0;
 
 	for (size_t i = 0; i < g->n_calls && !r; i++) {
-		r = make_name(g, g->calls[i].caller);
+		r = graph_make_name(g, g->calls[i].caller);
 		if (!r)
-			r = make_name(g, g->calls[i].callee);
+			r = graph_make_name(g, g->calls[i].callee);
 	}
 	if (!r)
-		r = make_lists(g, true, &g->callers, &g->first_caller);
-	return r ? r : make_lists(g, false, &g->callees, &g->first_callee);
+		r = graph_make_call_lists(g, true, &g->callers, &g->first_caller);
+	return r ? r : graph_make_call_lists(g, false, &g->callees, &g->first_callee);
 }
 
 const uint32_t *graph_callers(const struct graph *g, uint32_t node, size_t *ret_n)
@@ -325,7 +330,7 @@ struct search {
 	uint32_t serial;
 };
 
-static bool is_redundant(const struct graph *g, uint32_t index, struct search *s)
+static bool graph_call_is_redundant(const struct graph *g, uint32_t index, struct search *s)
 {
 	const struct graph_call *call = &g->calls[index];
 	size_t n = 0;
@@ -371,7 +376,8 @@ int graph_drop_redundant(struct graph *g)
 				continue;
 			if (!call->is_residual)
 				break;
-			call->is_gone = !call->is_direct && is_redundant(g, callers[j], &s);
+			call->is_gone = !call->is_direct &&
+					graph_call_is_redundant(g, callers[j], &s);
 		}
 	}
 	return graph_connect(g);

@@ -116,13 +116,13 @@ static int push_current(struct graph_tags *t, uint32_t kind)
 	return r;
 }
 
-bool graph_tags_are_wrong(const struct graph_tags *t, const struct view_input *input)
+bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input)
 {
 	return t->first_unit && strcmp(t->first_unit, label_units_of(input->label_units,
 								     input->profile, t->key)) != 0;
 }
 
-static int compare_texts(const void *a, const void *b)
+static int graph_tags_compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -149,7 +149,7 @@ static int join_labels(const struct profile *p, const struct stack *stack, char 
 			n++;
 	}
 	if (lines)
-		qsort(lines, n, sizeof(*lines), compare_texts);
+		qsort(lines, n, sizeof(*lines), graph_tags_compare_texts);
 	for (size_t i = 0; i < n; i++) {
 		if (!r)
 			fprintf(out, "%s%s", i ? "\n" : "", lines[i]);
@@ -211,7 +211,7 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 }
 
 /* The nodes' first tags, up to @node. */
-static int know_node(struct graph_tags *t, uint32_t node)
+static int graph_tags_reserve_node(struct graph_tags *t, uint32_t node)
 {
 	while (node >= t->n_first) {
 		size_t n = t->n_first;
@@ -235,7 +235,7 @@ static struct graph_tag *tag_at(struct graph_tags *t, uint32_t node, uint32_t ki
 	if (slot->value != PAIR_TABLE_NONE)
 		return &t->tags[slot->value].tag;
 	if (graph_grow(&t->tags, t->n_tags, &t->capacity_tags, sizeof(*t->tags)) ||
-	    know_node(t, node))
+	    graph_tags_reserve_node(t, node))
 		return NULL;
 	t->tags[t->n_tags] = (struct tag){.next = t->first[node],
 					  .tag = {.name = k->name,
@@ -276,7 +276,7 @@ void graph_tags_trim(struct graph_tags *t, int64_t cutoff)
 	}
 }
 
-static uint32_t first_of(const struct graph_tags *t, uint32_t node)
+static uint32_t graph_tags_first_of_node(const struct graph_tags *t, uint32_t node)
 {
 	return node < t->n_first ? t->first[node] : GRAPH_TAG_NONE;
 }
@@ -285,7 +285,8 @@ size_t graph_tags_n_flat(const struct graph_tags *t, uint32_t node)
 {
 	size_t n = 0;
 
-	for (uint32_t i = first_of(t, node); i != GRAPH_TAG_NONE; i = t->tags[i].next)
+	for (uint32_t i = graph_tags_first_of_node(t, node); i != GRAPH_TAG_NONE;
+	     i = t->tags[i].next)
 		n += !t->tags[i].is_gone && t->tags[i].tag.flat;
 	return n;
 }
@@ -296,7 +297,8 @@ int graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers, ui
 	cleanup(freep) struct graph_tag *tags = NULL;
 	size_t n = 0, capacity = 0;
 
-	for (uint32_t i = first_of(t, node); i != GRAPH_TAG_NONE; i = t->tags[i].next) {
+	for (uint32_t i = graph_tags_first_of_node(t, node); i != GRAPH_TAG_NONE;
+	     i = t->tags[i].next) {
 		const struct tag *from = &t->tags[i];
 		int r;
 

@@ -44,7 +44,7 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
  * Whether numbers were counted in another unit than their key turned out to have: all stacks are
  * needed once more, by tags that are new.
  */
-bool graph_tags_are_wrong(const struct graph_tags *t, const struct view_input *input);
+bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input);
 /* Once for a node's cum, once more for its flat weight. 0 or negative errno. */
 int graph_tags_count(struct graph_tags *t, uint32_t node, int64_t value, int64_t divisor,
 		     bool is_flat);

@@ -21,7 +21,7 @@
 #define NANOS_A_SECOND INT64_C(1000000000)
 
 /* One line, of texts of strangers. */
-static void put_line(FILE *out, const char *what, const char *text)
+static void header_put_line(FILE *out, const char *what, const char *text)
 {
 	fputs(what, out);
 	utf8_write_harmless(out, text, "");
@@ -36,7 +36,8 @@ struct losses {
 };
 
 /* "name=number" of the word at @word, whose number is not longer than those of a sum. */
-static bool parse_word(const char *word, size_t *ret_name, size_t *ret_length, uint64_t *ret)
+static bool header_parse_ledger_word(const char *word, size_t *ret_name, size_t *ret_length,
+				     uint64_t *ret)
 {
 	size_t digits;
 
@@ -51,46 +52,47 @@ static bool parse_word(const char *word, size_t *ret_name, size_t *ret_length, u
 	return true;
 }
 
-static bool begins(const char *word, const char *with)
+static bool header_begins_with(const char *word, const char *with)
 {
 	return strncmp(word, with, strlen(with)) == 0;
 }
 
 /* A sum that stays at the most there is. */
-static void add(uint64_t *sum, uint64_t n)
+static void header_add_saturating(uint64_t *sum, uint64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))
 		*sum = UINT64_MAX;
 }
 
-static void sum_up(const char *line, struct losses *l)
+static void header_sum_losses(const char *line, struct losses *l)
 {
 	size_t name, length;
 	uint64_t n;
 
 	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
-		if (!parse_word(line, &name, &length, &n))
+		if (!header_parse_ledger_word(line, &name, &length, &n))
 			n = 0;
-		else if (begins(line, "expected="))
-			l->is_known = true, add(&l->expected, n);
-		else if (begins(line, "lost."))
-			add(&l->lost, n);
-		else if (begins(line, "truncated.") || begins(line, "broken."))
-			add(&l->rootless, n);
+		else if (header_begins_with(line, "expected="))
+			l->is_known = true, header_add_saturating(&l->expected, n);
+		else if (header_begins_with(line, "lost."))
+			header_add_saturating(&l->lost, n);
+		else if (header_begins_with(line, "truncated.") ||
+			 header_begins_with(line, "broken."))
+			header_add_saturating(&l->rootless, n);
 		line += length;
 	}
 }
 
 /* " (skipped 3, ring_full 1)" */
-static void put_reasons(FILE *out, const char *line)
+static void header_put_reasons(FILE *out, const char *line)
 {
 	const char *before = " (";
 	size_t name, length;
 	uint64_t n;
 
 	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
-		if (parse_word(line, &name, &length, &n) && begins(line, "lost.") && name > 5 &&
-		    n) {
+		if (header_parse_ledger_word(line, &name, &length, &n) &&
+		    header_begins_with(line, "lost.") && name > 5 && n) {
 			fprintf(out, "%s%.*s %" PRIu64, before, (int)(name - 5), line + 5, n);
 			before = ", ";
 		}
@@ -100,7 +102,7 @@ static void put_reasons(FILE *out, const char *line)
 		fputc(')', out);
 }
 
-int header_of_losses(FILE *out, const struct profile *p)
+int header_print_losses(FILE *out, const struct profile *p)
 {
 	cleanup(freep) char *ledger = NULL;
 	struct losses l = {0};
@@ -110,24 +112,24 @@ int header_of_losses(FILE *out, const struct profile *p)
 	for (size_t i = 0; i < p->n_comments && !r; i++) {
 		const char *comment = profile_string(p, p->comments[i]);
 
-		if (begins(comment, LEDGER))
+		if (header_begins_with(comment, LEDGER))
 			r = ledger_line_add(&ledger, comment + strlen(LEDGER));
 	}
 	if (r || !ledger)
 		return r;
 	utf8_make_harmless(ledger);
-	sum_up(ledger, &l);
+	header_sum_losses(ledger, &l);
 	if (!l.is_known)
 		return 0;
 	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time", l.lost, l.expected);
-	put_reasons(out, ledger);
+	header_put_reasons(out, ledger);
 	if (l.rootless)
 		fprintf(out, "; stacks without a root: %" PRIu64, l.rootless);
 	fputc('\n', out);
 	return 0;
 }
 
-static void put_time(FILE *out, int64_t time_ns)
+static void header_put_time(FILE *out, int64_t time_ns)
 {
 	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND) - (time_ns % NANOS_A_SECOND < 0);
 	struct tm tm;
@@ -137,7 +139,7 @@ static void put_time(FILE *out, int64_t time_ns)
 		fprintf(out, "Time: %s\n", text);
 }
 
-static void put_total(FILE *out, const struct view_input *input, const struct values *values)
+static void header_put_total(FILE *out, const struct view_input *input, const struct values *values)
 {
 	const struct profile *p = input->profile;
 	char duration[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
@@ -158,32 +160,33 @@ static void put_total(FILE *out, const struct view_input *input, const struct va
 	fputc('\n', out);
 }
 
-int header_of_profile(FILE *out, const struct view_input *input, const struct values *values)
+int header_print_profile(FILE *out, const struct view_input *input, const struct values *values)
 {
 	const struct profile *p = input->profile;
 	char type[256];
 
 	for (size_t i = 0; i < input->n_notes; i++)
-		put_line(out, "", input->notes[i]);
+		header_put_line(out, "", input->notes[i]);
 	if (p->n_mappings && p->mappings[0].path)
-		put_line(out, "File: ", node_name_base(profile_string(p, p->mappings[0].path)));
+		header_put_line(out,
+				"File: ", node_name_base(profile_string(p, p->mappings[0].path)));
 	if (p->n_mappings && p->mappings[0].build_id)
-		put_line(out, "Build ID: ", profile_string(p, p->mappings[0].build_id));
+		header_put_line(out, "Build ID: ", profile_string(p, p->mappings[0].build_id));
 	for (size_t i = 0; i < p->n_comments; i++)
 		if (*profile_string(p, p->comments[i]) != '#')
-			put_line(out, "", profile_string(p, p->comments[i]));
+			header_put_line(out, "", profile_string(p, p->comments[i]));
 	if (p->sample_types[input->type].type)
-		put_line(out, "Type: ", values_type(input, type, sizeof(type)));
+		header_put_line(out, "Type: ", values_type(input, type, sizeof(type)));
 	if (p->doc_url)
-		put_line(out, "Doc: ", profile_string(p, p->doc_url));
+		header_put_line(out, "Doc: ", profile_string(p, p->doc_url));
 	if (p->time_ns)
-		put_time(out, p->time_ns);
-	put_total(out, input, values);
-	return header_of_losses(out, p);
+		header_put_time(out, p->time_ns);
+	header_put_total(out, input, values);
+	return header_print_losses(out, p);
 }
 
-static void put_dropped(FILE *out, size_t n, const char *what, const char *limit_of, int64_t limit,
-			const struct values *values)
+static void header_put_dropped(FILE *out, size_t n, const char *what, const char *limit_of,
+			       int64_t limit, const struct values *values)
 {
 	char text[MEASURE_TEXT_MAX];
 
@@ -192,12 +195,13 @@ static void put_dropped(FILE *out, size_t n, const char *what, const char *limit
 			values_print(values, text, llabs(limit)));
 }
 
-int header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
-		    const struct values *values, const struct graph *g)
+int header_print_graph(FILE *out, const struct view_input *input,
+		       const struct view_options *options, const struct values *values,
+		       const struct graph *g)
 {
 	char shown[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX];
 	int64_t flat = 0;
-	int r = options->compact_labels ? 0 : header_of_profile(out, input, values);
+	int r = options->compact_labels ? 0 : header_print_profile(out, input, values);
 
 	if (r)
 		return r;
@@ -210,7 +214,7 @@ int header_of_graph(FILE *out, const struct view_input *input, const struct view
 
 		if (options->filters[i][length])
 			memcpy(filter + length, "…", sizeof("…"));
-		put_line(out, "   ", filter);
+		header_put_line(out, "   ", filter);
 	}
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
@@ -222,11 +226,12 @@ int header_of_graph(FILE *out, const struct view_input *input, const struct view
 		values_print(values, total, input->total));
 	if (!input->total)
 		return 0;
-	put_dropped(out, g->n_dropped, "node", "cum",
-		    values_clamp((double)input->total * g->options.nodefraction), values);
+	header_put_dropped(out, g->n_dropped, "node", "cum",
+			   values_clamp((double)input->total * g->options.nodefraction), values);
 	if (g->options.is_picture)
-		put_dropped(out, g->n_dropped_calls, "edge", "freq",
-			    values_clamp((double)input->total * g->options.edgefraction), values);
+		header_put_dropped(out, g->n_dropped_calls, "edge", "freq",
+				   values_clamp((double)input->total * g->options.edgefraction),
+				   values);
 	if (g->n_order < g->n_before)
 		fprintf(out, "Showing top %zu nodes out of %zu\n", g->n_order, g->n_before);
 	return 0;

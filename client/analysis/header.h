@@ -20,11 +20,12 @@ struct view_options;
 
 /* What was lost, a line, if profd tells: its ledger is of all that ran at the time, not of this
  * profile alone. */
-int header_of_losses(FILE *out, const struct profile *p);
+int header_print_losses(FILE *out, const struct profile *p);
 /* The profile alone. */
-int header_of_profile(FILE *out, const struct view_input *input, const struct values *values);
+int header_print_profile(FILE *out, const struct view_input *input, const struct values *values);
 /* The profile, unless the options want no header, and what of it the graph shows. */
-int header_of_graph(FILE *out, const struct view_input *input, const struct view_options *options,
-		    const struct values *values, const struct graph *g);
+int header_print_graph(FILE *out, const struct view_input *input,
+		       const struct view_options *options, const struct values *values,
+		       const struct graph *g);
 
 #endif

@@ -10,14 +10,14 @@
 #define LINE_SEPARATOR      "\xe2\x80\xa8" /* U+2028 */
 #define PARAGRAPH_SEPARATOR "\xe2\x80\xa9"
 
-static bool is_plain(const char *text, bool is_harmless)
+static bool json_char_is_plain(const char *text, bool is_harmless)
 {
 	return is_harmless && !strchr("\"\\<", *text) && strncmp(text, LINE_SEPARATOR, 3) != 0 &&
 	       strncmp(text, PARAGRAPH_SEPARATOR, 3) != 0;
 }
 
 /* The character at @text, whose @n bytes utf8_character() counts. */
-static void write_escaped(FILE *out, const char *text, size_t n)
+static void json_write_escaped(FILE *out, const char *text, size_t n)
 {
 	if (!n)
 		fputs("\\ufffd", out);
@@ -41,10 +41,10 @@ void json_text_write(FILE *out, const char *text)
 
 		n = utf8_next(text, &is_harmless);
 		n_valid = utf8_character(text, n);
-		if (n_valid && is_plain(text, is_harmless))
+		if (n_valid && json_char_is_plain(text, is_harmless))
 			fwrite(text, 1, n, out);
 		else
-			write_escaped(out, text, n_valid);
+			json_write_escaped(out, text, n_valid);
 	}
 	fputc('"', out);
 }

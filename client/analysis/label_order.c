@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 
-static int compare(const void *a, const void *b)
+static int label_order_compare(const void *a, const void *b)
 {
 	const struct profile_label *x = *(const struct profile_label *const *)a;
 	const struct profile_label *y = *(const struct profile_label *const *)b;
@@ -27,7 +27,7 @@ int label_order(const struct profile_label *labels, size_t n, bool are_texts,
 	for (size_t i = 0; i < n; i++)
 		if (!labels[i].str == !are_texts)
 			ordered[n_ordered++] = &labels[i];
-	qsort(ordered, n_ordered, sizeof(*ordered), compare);
+	qsort(ordered, n_ordered, sizeof(*ordered), label_order_compare);
 	*ret = ordered;
 	*ret_n = n_ordered;
 	return 0;

@@ -31,8 +31,8 @@ char *node_name_plain(const char *text)
 }
 
 /* The parts of a name, each after @separator but the first. */
-static int join(const struct profile *p, const struct frame *f, const char *function,
-		const char *file, char separator, char **ret)
+static int node_name_join(const struct profile *p, const struct frame *f, const char *function,
+			  const char *file, char separator, char **ret)
 {
 	cleanup(freep) char *object = node_name_plain(node_name_base(profile_string(p, f->object)));
 	char address[20] = "", line[40] = "";
@@ -67,10 +67,10 @@ int node_name(const struct profile *p, const struct frame *f, char **ret)
 
 	if (!function || !file)
 		return error_origin(-ENOMEM);
-	return join(p, f, function, file, ' ', ret);
+	return node_name_join(p, f, function, file, ' ', ret);
 }
 
-static bool is_word(char c)
+static bool node_name_is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -79,7 +79,7 @@ static size_t word_length(const char *text, const char *also)
 {
 	size_t n = 0;
 
-	while (is_word(text[n]) || (text[n] && strchr(also, text[n])))
+	while (node_name_is_word_char(text[n]) || (text[n] && strchr(also, text[n])))
 		n++;
 	return n;
 }
@@ -155,7 +155,7 @@ static const char *shorten_cpp(const char *name, const char **ret_end)
 		next = part + n + 2;
 		last = next + (*next == '~');
 		if (part != name && isupper((unsigned char)part[strspn(part, "_")]) &&
-		    is_word(*last) && !isdigit((unsigned char)*last)) {
+		    node_name_is_word_char(*last) && !isdigit((unsigned char)*last)) {
 			class = part;
 			*ret_end = last + word_length(last, "");
 		}
@@ -167,7 +167,7 @@ static const char *shorten_cpp(const char *name, const char **ret_end)
 }
 
 /* In place. */
-static void shorten(char *name)
+static void node_name_shorten(char *name)
 {
 	static const char anonymous[] = "(anonymous namespace)::";
 	const char *from, *end;
@@ -219,7 +219,7 @@ int node_name_lines(const struct profile *p, const struct frame *f, char **ret)
 
 	if (!function || !file)
 		return error_origin(-ENOMEM);
-	shorten(function);
+	node_name_shorten(function);
 	break_lines(function);
-	return join(p, f, function, file, '\n', ret);
+	return node_name_join(p, f, function, file, '\n', ret);
 }

@@ -8,7 +8,7 @@
 
 #define SLOTS_MIN 256u
 
-static size_t slot_of(const struct pair_table *t, uint64_t key)
+static size_t pair_table_slot_index(const struct pair_table *t, uint64_t key)
 {
 	uint64_t x = (key ^ t->seed) * t->multiplier;
 
@@ -17,16 +17,16 @@ static size_t slot_of(const struct pair_table *t, uint64_t key)
 	return (size_t)((x * t->multiplier) >> t->shift);
 }
 
-static struct pair_table_slot *find(const struct pair_table *t, uint64_t key)
+static struct pair_table_slot *pair_table_find(const struct pair_table *t, uint64_t key)
 {
-	size_t i = slot_of(t, key);
+	size_t i = pair_table_slot_index(t, key);
 
 	while (t->slots[i].value != PAIR_TABLE_NONE && t->slots[i].key != key)
 		i = (i + 1) & (t->n_slots - 1);
 	return &t->slots[i];
 }
 
-static int grow(struct pair_table *t)
+static int pair_table_grow(struct pair_table *t)
 {
 	struct pair_table old = *t;
 	struct profile_hash_key key;
@@ -46,7 +46,7 @@ static int grow(struct pair_table *t)
 	pair_table_clear(t);
 	for (size_t i = 0; i < old.n_slots; i++)
 		if (old.slots[i].value != PAIR_TABLE_NONE)
-			*find(t, old.slots[i].key) = old.slots[i];
+			*pair_table_find(t, old.slots[i].key) = old.slots[i];
 	t->n_used = old.n_used;
 	free(old.slots);
 	return 0;
@@ -70,9 +70,9 @@ struct pair_table_slot *pair_table_at(struct pair_table *t, uint32_t a, uint32_t
 	uint64_t key = (uint64_t)a << 32 | b;
 	struct pair_table_slot *slot;
 
-	if (t->n_used >= t->n_slots / 8 * 5 && grow(t))
+	if (t->n_used >= t->n_slots / 8 * 5 && pair_table_grow(t))
 		return NULL;
-	slot = find(t, key);
+	slot = pair_table_find(t, key);
 	if (slot->value == PAIR_TABLE_NONE) {
 		slot->key = key;
 		t->n_used++;
@@ -82,5 +82,5 @@ struct pair_table_slot *pair_table_at(struct pair_table *t, uint32_t a, uint32_t
 
 uint32_t pair_table_get(const struct pair_table *t, uint32_t a, uint32_t b)
 {
-	return t->n_slots ? find(t, (uint64_t)a << 32 | b)->value : PAIR_TABLE_NONE;
+	return t->n_slots ? pair_table_find(t, (uint64_t)a << 32 | b)->value : PAIR_TABLE_NONE;
 }

@@ -14,13 +14,13 @@
 
 #define NANOS_A_SECOND INT64_C(1000000000)
 
-static void put_string(FILE *out, const struct profile *p, uint32_t string)
+static void raw_put_string(FILE *out, const struct profile *p, uint32_t string)
 {
 	utf8_write_harmless(out, profile_string(p, string), "");
 }
 
 /* As Go's time.Time prints itself. */
-static void put_time(FILE *out, int64_t ns)
+static void raw_put_time(FILE *out, int64_t ns)
 {
 	time_t seconds = (time_t)(ns / NANOS_A_SECOND);
 	int64_t rest = ns % NANOS_A_SECOND;
@@ -44,7 +44,7 @@ static void put_time(FILE *out, int64_t ns)
 }
 
 /* As Go's time.Duration prints itself, "1m2.5s", of which pprof takes four characters. */
-static void put_duration(FILE *out, int64_t ns)
+static void raw_put_duration(FILE *out, int64_t ns)
 {
 	uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 	uint64_t minutes = left / (60 * (uint64_t)NANOS_A_SECOND);
@@ -78,14 +78,14 @@ static void put_duration(FILE *out, int64_t ns)
 }
 
 /* "key:[value value]" of the @n labels of one key. */
-static void put_label(FILE *out, const struct profile *p, const struct profile_label *const *labels,
-		      size_t n)
+static void raw_put_label(FILE *out, const struct profile *p,
+			  const struct profile_label *const *labels, size_t n)
 {
 	bool has_unit = false;
 
 	for (size_t i = 0; i < n; i++)
 		has_unit |= !labels[i]->str && labels[i]->num_unit;
-	put_string(out, p, labels[0]->key);
+	raw_put_string(out, p, labels[0]->key);
 	fputs(":[", out);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_label *l = labels[i];
@@ -93,25 +93,25 @@ static void put_label(FILE *out, const struct profile *p, const struct profile_l
 		if (i)
 			fputc(' ', out);
 		if (l->str)
-			put_string(out, p, l->str);
+			raw_put_string(out, p, l->str);
 		else
 			fprintf(out, "%" PRId64, l->num);
 		if (has_unit) {
 			fputc(' ', out);
-			put_string(out, p, l->num_unit);
+			raw_put_string(out, p, l->num_unit);
 		}
 	}
 	fputc(']', out);
 }
 
-static int compare_texts(const void *a, const void *b)
+static int raw_compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* One line of all text labels, or of all numbers, sorted. */
-static int put_labels(FILE *out, const struct profile *p, const struct profile_sample *s,
-		      bool are_texts)
+static int raw_put_labels(FILE *out, const struct profile *p, const struct profile_sample *s,
+			  bool are_texts)
 {
 	const struct profile_label *all = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
 	cleanup(freep) const struct profile_label **labels = NULL;
@@ -125,12 +125,12 @@ static int put_labels(FILE *out, const struct profile *p, const struct profile_s
 
 		same = label_order_same(labels + i, n_labels - i);
 		if (text)
-			put_label(text, p, labels + i, same);
+			raw_put_label(text, p, labels + i, same);
 		if (!text || fclose(text) != 0)
 			r = error_origin(-ENOMEM);
 	}
 	if (!r)
-		qsort(texts, n, sizeof(*texts), compare_texts);
+		qsort(texts, n, sizeof(*texts), raw_compare_texts);
 	for (size_t i = 0; i < n; i++) {
 		if (!r)
 			fprintf(out, "%s%s", i ? " " : "                ", texts[i]);
@@ -141,7 +141,7 @@ static int put_labels(FILE *out, const struct profile *p, const struct profile_s
 	return r;
 }
 
-static int put_sample(FILE *out, const struct profile *p, size_t index)
+static int raw_put_sample(FILE *out, const struct profile *p, size_t index)
 {
 	const struct profile_sample *s = &p->samples[index];
 	int r;
@@ -153,11 +153,11 @@ static int put_sample(FILE *out, const struct profile *p, size_t index)
 		fprintf(out, "%" PRIu64 " ",
 			(uint64_t)p->sample_locations[s->first_location + i] + 1);
 	fputc('\n', out);
-	r = put_labels(out, p, s, true);
-	return r ? r : put_labels(out, p, s, false);
+	r = raw_put_labels(out, p, s, true);
+	return r ? r : raw_put_labels(out, p, s, false);
 }
 
-static void put_location(FILE *out, const struct profile *p, size_t index)
+static void raw_put_location(FILE *out, const struct profile *p, size_t index)
 {
 	const struct profile_location *l = &p->locations[index];
 
@@ -172,43 +172,43 @@ static void put_location(FILE *out, const struct profile *p, size_t index)
 
 		if (i)
 			fputs("\n             ", out);
-		put_string(out, p, f->name);
+		raw_put_string(out, p, f->name);
 		fputc(' ', out);
-		put_string(out, p, f->filename);
+		raw_put_string(out, p, f->filename);
 		fprintf(out, ":%" PRId64 ":%" PRId32 " s=%" PRId64, line->line, line->column,
 			f->start_line);
 		if (f->system_name != f->name) {
 			fputc('(', out);
-			put_string(out, p, f->system_name);
+			raw_put_string(out, p, f->system_name);
 			fputc(')', out);
 		}
 	}
 	fputc('\n', out);
 }
 
-static void put_mapping(FILE *out, const struct profile *p, size_t index)
+static void raw_put_mapping(FILE *out, const struct profile *p, size_t index)
 {
 	const struct profile_mapping *m = &p->mappings[index];
 
 	fprintf(out, "%zu: 0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " ", index + 1, m->start,
 		m->limit, m->offset);
-	put_string(out, p, m->path);
+	raw_put_string(out, p, m->path);
 	fputc(' ', out);
-	put_string(out, p, m->build_id);
+	raw_put_string(out, p, m->build_id);
 	fprintf(out, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
 		m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
 }
 
-static void put_types(FILE *out, const struct profile *p)
+static void raw_put_types(FILE *out, const struct profile *p)
 {
 	for (uint32_t i = 0; i < p->n_sample_types; i++) {
 		const struct profile_value_type *type = &p->sample_types[i];
 
 		if (i)
 			fputc(' ', out);
-		put_string(out, p, type->type);
+		raw_put_string(out, p, type->type);
 		fputc('/', out);
-		put_string(out, p, type->unit);
+		raw_put_string(out, p, type->unit);
 		if (type->type && type->type == p->default_sample_type)
 			fputs("[dflt]", out);
 	}
@@ -224,35 +224,35 @@ int raw_write(const struct profile *p, FILE *out)
 	}
 	if (p->doc_url) {
 		fputs("Doc: ", out);
-		put_string(out, p, p->doc_url);
+		raw_put_string(out, p, p->doc_url);
 		fputc('\n', out);
 	}
 	if (p->period_type.type || p->period_type.unit) {
 		fputs("PeriodType: ", out);
-		put_string(out, p, p->period_type.type);
+		raw_put_string(out, p, p->period_type.type);
 		fputc(' ', out);
-		put_string(out, p, p->period_type.unit);
+		raw_put_string(out, p, p->period_type.unit);
 		fputc('\n', out);
 	}
 	fprintf(out, "Period: %" PRId64 "\n", p->period);
 	if (p->time_ns)
-		put_time(out, p->time_ns);
+		raw_put_time(out, p->time_ns);
 	if (p->duration_ns)
-		put_duration(out, p->duration_ns);
+		raw_put_duration(out, p->duration_ns);
 	fputs("Samples:\n", out);
-	put_types(out, p);
+	raw_put_types(out, p);
 	for (size_t i = 0; i < p->n_samples; i++) {
-		int r = put_sample(out, p, i);
+		int r = raw_put_sample(out, p, i);
 
 		if (r)
 			return r;
 	}
 	fputs("Locations\n", out);
 	for (size_t i = 0; i < p->n_locations; i++)
-		put_location(out, p, i);
+		raw_put_location(out, p, i);
 	fputs("Mappings\n", out);
 	for (size_t i = 0; i < p->n_mappings; i++)
-		put_mapping(out, p, i);
+		raw_put_mapping(out, p, i);
 	return 0;
 }
 

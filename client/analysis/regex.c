@@ -40,7 +40,7 @@ void regex_free(struct regex *r)
 	free(r);
 }
 
-static pcre2_code *compile(const char *pattern, int *ret_error, size_t *ret_offset)
+static pcre2_code *regex_compile(const char *pattern, int *ret_error, size_t *ret_offset)
 {
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
 	pcre2_code *code;
@@ -57,7 +57,7 @@ static pcre2_code *compile(const char *pattern, int *ret_error, size_t *ret_offs
 	return code;
 }
 
-static bool is_memory(int error)
+static bool is_memory_error(int error)
 {
 	return error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED;
 }
@@ -72,8 +72,8 @@ int regex_new(struct regex **ret, const char *what, const char *pattern,
 
 	if (!r)
 		return error_origin(-ENOMEM);
-	r->code = compile(pattern, &error, &offset);
-	if (!r->code && is_memory(error))
+	r->code = regex_compile(pattern, &error, &offset);
+	if (!r->code && is_memory_error(error))
 		return error_origin(-ENOMEM);
 	if (!r->code) {
 		pcre2_get_error_message(error, text, sizeof(text));

@@ -51,14 +51,14 @@ void shape_free(struct shape *s)
 	free(s);
 }
 
-static bool is_set(const char *text)
+static bool shape_option_is_set(const char *text)
 {
 	return text && *text;
 }
 
-static int copy_text(char **ret, const char *text, const char *otherwise)
+static int shape_copy_option(char **ret, const char *text, const char *otherwise)
 {
-	*ret = strdup(is_set(text) ? text : otherwise);
+	*ret = strdup(shape_option_is_set(text) ? text : otherwise);
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
@@ -68,7 +68,7 @@ static int split_keys(struct shape_keys *keys, const char *list)
 	size_t max = 1;
 	char *rest, *key;
 
-	if (!is_set(list))
+	if (!shape_option_is_set(list))
 		return 0;
 	for (const char *c = list; *c; c++)
 		max += *c == ',';
@@ -82,7 +82,8 @@ static int split_keys(struct shape_keys *keys, const char *list)
 	return 0;
 }
 
-static int compile(struct shape *s, const struct shape_options *o, struct profile_message *message)
+static int shape_compile_regexes(struct shape *s, const struct shape_options *o,
+				 struct profile_message *message)
 {
 	const struct {
 		enum shape_regex regex;
@@ -100,19 +101,19 @@ static int compile(struct shape *s, const struct shape_options *o, struct profil
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(all) && !r; i++)
-		if (is_set(all[i].text))
+		if (shape_option_is_set(all[i].text))
 			r = regex_new(&s->regexes[all[i].regex], all[i].name, all[i].text, message);
 	return r == REGEX_E_INVALID ? SHAPE_E_BAD_OPTION : r;
 }
 
-static int compile_tags(struct shape *s, const struct shape_options *o,
-			struct profile_message *message)
+static int shape_compile_tags(struct shape *s, const struct shape_options *o,
+			      struct profile_message *message)
 {
 	int r = 0;
 
-	if (is_set(o->tagfocus))
+	if (shape_option_is_set(o->tagfocus))
 		r = tag_filter_new(&s->tagfocus, "tagfocus", o->tagfocus, message);
-	if (!r && is_set(o->tagignore))
+	if (!r && shape_option_is_set(o->tagignore))
 		r = tag_filter_new(&s->tagignore, "tagignore", o->tagignore, message);
 	return r == TAGS_E_INVALID ? SHAPE_E_BAD_OPTION : r;
 }
@@ -131,27 +132,27 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 	s->whole_filenames = o->whole_filenames;
 	s->with_columns = o->show_columns || (o->granularity == SHAPE_ADDRESSES && !o->no_inlines);
 	s->nameless_addresses = o->nameless_addresses;
-	s->filters_names = is_set(o->focus) || is_set(o->ignore) || is_set(o->hide) ||
-			   is_set(o->show);
+	s->filters_names = shape_option_is_set(o->focus) || shape_option_is_set(o->ignore) ||
+			   shape_option_is_set(o->hide) || shape_option_is_set(o->show);
 	frames_init(&s->frames);
 	profile_hash_key_init(&s->hash_key);
-	r = copy_text(&s->unit, o->unit, "minimum");
+	r = shape_copy_option(&s->unit, o->unit, "minimum");
 	if (!r)
-		r = copy_text(&s->trim_path, o->trim_path, "");
+		r = shape_copy_option(&s->trim_path, o->trim_path, "");
 	if (!r)
-		r = copy_text(&s->source_path, o->source_path, "");
+		r = shape_copy_option(&s->source_path, o->source_path, "");
 	if (!r)
-		r = copy_text(&s->tagfocus_text, o->tagfocus, "");
+		r = shape_copy_option(&s->tagfocus_text, o->tagfocus, "");
 	if (!r)
-		r = copy_text(&s->tagignore_text, o->tagignore, "");
+		r = shape_copy_option(&s->tagignore_text, o->tagignore, "");
 	if (!r)
 		r = split_keys(&s->roots, o->tagroot);
 	if (!r)
 		r = split_keys(&s->leaves, o->tagleaf);
 	if (!r)
-		r = compile(s, o, message);
+		r = shape_compile_regexes(s, o, message);
 	if (!r)
-		r = compile_tags(s, o, message);
+		r = shape_compile_tags(s, o, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);

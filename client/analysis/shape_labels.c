@@ -106,8 +106,9 @@ static int join_values(struct shape *s, struct profile *p, const struct label_se
 }
 
 /* One text, or nothing, is there already. */
-static int name_of(struct shape *s, struct profile *p, const struct label_set *labels, uint32_t key,
-		   uint32_t *ret, bool *ret_any)
+static int shape_label_frame_name(struct shape *s, struct profile *p,
+				  const struct label_set *labels, uint32_t key, uint32_t *ret,
+				  bool *ret_any)
 {
 	const struct profile_label *only = NULL;
 	uint32_t n = 0;
@@ -148,7 +149,7 @@ int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shap
 	/* The first key comes next to the root. */
 	for (uint32_t j = 0; j < keys->n; j++) {
 		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
-		int r = name_of(s, p, &labels, f.key, &f.name, &keys->matched);
+		int r = shape_label_frame_name(s, p, &labels, f.key, &f.name, &keys->matched);
 
 		if (!r)
 			r = find_label_frame(s, p, &f, &chain[j]);

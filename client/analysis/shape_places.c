@@ -28,7 +28,7 @@ void shape_places_deinit(struct places *places)
  * The function's name without its arguments: what stands before the first parenthesis that does not
  * belong to "(anonymous namespace)" or "operator()". PowerPC's symbols may begin with a dot.
  */
-static char *without_arguments(const char *name)
+static char *strip_function_arguments(const char *name)
 {
 	static const char *const kept[] = {"(anonymous namespace)", "operator()"};
 	const char *c;
@@ -47,7 +47,7 @@ static char *without_arguments(const char *name)
 	return strndup(name, (size_t)(c - name));
 }
 
-static bool matches(struct shape *s, enum shape_regex regex, const char *text)
+static bool shape_regex_matches(struct shape *s, enum shape_regex regex, const char *text)
 {
 	return s->regexes[regex] && regex_matches(s->regexes[regex], text);
 }
@@ -58,15 +58,16 @@ int shape_match_function(struct shape *s, const char *name, const char *filename
 	uint8_t bits = 0;
 
 	for (enum shape_regex i = SHAPE_FOCUS; i <= SHAPE_SHOW_FROM; i++)
-		if (matches(s, i, name) || matches(s, i, filename))
+		if (shape_regex_matches(s, i, name) || shape_regex_matches(s, i, filename))
 			bits |= BIT(i);
 	if (*name && (s->regexes[SHAPE_DROP] || s->regexes[SHAPE_PRUNE_FROM])) {
-		simple = without_arguments(name);
+		simple = strip_function_arguments(name);
 		if (!simple)
 			return error_origin(-ENOMEM);
-		if (matches(s, SHAPE_PRUNE_FROM, simple))
+		if (shape_regex_matches(s, SHAPE_PRUNE_FROM, simple))
 			bits |= BIT(SHAPE_PRUNE_FROM);
-		if (matches(s, SHAPE_DROP, simple) && !matches(s, SHAPE_KEEP, simple))
+		if (shape_regex_matches(s, SHAPE_DROP, simple) &&
+		    !shape_regex_matches(s, SHAPE_KEEP, simple))
 			bits |= BIT(SHAPE_DROP);
 	}
 	*ret = bits;
@@ -78,7 +79,7 @@ static uint8_t match_mapping(struct shape *s, const char *path)
 	uint8_t bits = 0;
 
 	for (enum shape_regex i = SHAPE_FOCUS; i <= SHAPE_SHOW_FROM; i++)
-		if (matches(s, i, path))
+		if (shape_regex_matches(s, i, path))
 			bits |= BIT(i);
 	return bits;
 }
@@ -117,7 +118,7 @@ static void keep_lines(struct left *left, enum shape_regex regex, bool which)
 	left->n = n;
 }
 
-static void drop_frames(struct left *left)
+static void shape_place_drop_frames(struct left *left)
 {
 	for (uint32_t i = left->n; i; i--) {
 		if (!(left->lines[i - 1].bits & BIT(SHAPE_DROP)))
@@ -152,7 +153,7 @@ static void focus_and_hide(const struct shape *s, struct left *left)
 	}
 }
 
-static void cut(const struct shape *s, struct left *left)
+static void shape_place_cut_lines(const struct shape *s, struct left *left)
 {
 	if (left->mapping_bits & BIT(SHAPE_SHOW_FROM))
 		left->flags |= PLACE_SHOW_FROM;
@@ -206,8 +207,8 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 	return frame;
 }
 
-static int add_frame(struct shape *s, struct places *places, const struct frame *frame,
-		     uint32_t line, bool is_inlined)
+static int shape_place_add_frame(struct shape *s, struct places *places, const struct frame *frame,
+				 uint32_t line, bool is_inlined)
 {
 	size_t n = places->n_frames, max = places->max_frames, frames_max = max, lines_max = max;
 	int r;
@@ -230,19 +231,20 @@ static int add_frame(struct shape *s, struct places *places, const struct frame 
 	return 0;
 }
 
-static int add_frames(struct shape *s, struct places *places, const struct shape_spot *spot,
-		      const struct left *left)
+static int shape_place_add_frames(struct shape *s, struct places *places,
+				  const struct shape_spot *spot, const struct left *left)
 {
 	struct frame frame;
 	int r = 0;
 
 	if (!left->n && !(left->flags & PLACE_HIDDEN)) {
 		frame = frame_of(s, spot, NULL);
-		return add_frame(s, places, &frame, PROFILE_NONE, false);
+		return shape_place_add_frame(s, places, &frame, PROFILE_NONE, false);
 	}
 	for (uint32_t i = 0; i < left->n && !r; i++) {
 		frame = frame_of(s, spot, &left->lines[i]);
-		r = add_frame(s, places, &frame, left->lines[i].number, i + 1 < left->n);
+		r = shape_place_add_frame(s, places, &frame, left->lines[i].number,
+					  i + 1 < left->n);
 	}
 	return r;
 }
@@ -260,12 +262,12 @@ int shape_add_place(struct shape *s, struct places *places, const struct shape_s
 	if (r)
 		return r;
 	if (!spot->is_label)
-		drop_frames(&left);
+		shape_place_drop_frames(&left);
 	focus_and_hide(s, &left);
-	cut(s, &left);
+	shape_place_cut_lines(s, &left);
 	place = &places->all[places->n];
 	place->first = (uint32_t)places->n_frames;
-	r = add_frames(s, places, spot, &left);
+	r = shape_place_add_frames(s, places, spot, &left);
 	if (r)
 		return r;
 	place->n = (uint32_t)(places->n_frames - place->first);
@@ -384,7 +386,7 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 	return shape_add_place(s, &s->places, &spot, s->lines, l->n_lines);
 }
 
-static int learn_units(struct shape *s, const struct profile *p)
+static int shape_learn_units(struct shape *s, const struct profile *p)
 {
 	int r = 0;
 
@@ -409,5 +411,5 @@ int shape_bind(struct shape *s, struct profile *p)
 		r = bind_mappings(s, p);
 	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
 		r = bind_location(s, p, &p->locations[i]);
-	return r ? r : learn_units(s, p);
+	return r ? r : shape_learn_units(s, p);
 }

@@ -44,7 +44,7 @@ void shape_profile_free(struct shape_profile *to)
 }
 
 /* Where the number of @index there stands, or is to be written to. */
-static int find(struct index_map *map, size_t index, uint32_t **ret)
+static int index_map_get_slot(struct index_map *map, size_t index, uint32_t **ret)
 {
 	size_t n = map->n;
 	int r = room_make(&map->to, &n, index + 1, sizeof(*map->to));
@@ -57,10 +57,10 @@ static int find(struct index_map *map, size_t index, uint32_t **ret)
 	return 0;
 }
 
-static int take_string(struct shape_profile *to, uint32_t *string)
+static int shape_translate_string(struct shape_profile *to, uint32_t *string)
 {
 	uint32_t *there;
-	int r = find(&to->strings, *string, &there);
+	int r = index_map_get_slot(&to->strings, *string, &there);
 
 	if (!r && *there == PROFILE_NONE)
 		r = profile_add_text(to->p, profile_string(to->from, *string), there);
@@ -69,7 +69,7 @@ static int take_string(struct shape_profile *to, uint32_t *string)
 	return r;
 }
 
-static int take_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *ret)
+static int shape_translate_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *ret)
 {
 	struct profile_mapping copy;
 	uint32_t *there;
@@ -79,13 +79,13 @@ static int take_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *re
 		*ret = PROFILE_NONE;
 		return 0;
 	}
-	r = find(&to->mappings, mapping, &there);
+	r = index_map_get_slot(&to->mappings, mapping, &there);
 	if (!r && *there == PROFILE_NONE) {
 		copy = to->from->mappings[mapping];
 		copy.has_inline_frames &= !to->s->no_inlines;
-		r = take_string(to, &copy.path);
+		r = shape_translate_string(to, &copy.path);
 		if (!r)
-			r = take_string(to, &copy.build_id);
+			r = shape_translate_string(to, &copy.build_id);
 		if (!r)
 			r = profile_add_mapping(to->p, &copy, there);
 	}
@@ -96,19 +96,19 @@ static int take_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *re
 
 static int add_function(struct shape_profile *to, struct profile_function copy, uint32_t *ret)
 {
-	int r = take_string(to, &copy.name);
+	int r = shape_translate_string(to, &copy.name);
 
 	if (!r)
-		r = take_string(to, &copy.system_name);
+		r = shape_translate_string(to, &copy.system_name);
 	if (!r)
-		r = take_string(to, &copy.filename);
+		r = shape_translate_string(to, &copy.filename);
 	return r ? r : profile_add_function(to->p, &copy, ret);
 }
 
-static int take_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
+static int shape_translate_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
 {
 	uint32_t *there;
-	int r = find(&to->functions, function, &there);
+	int r = index_map_get_slot(&to->functions, function, &there);
 
 	if (!r && *there == PROFILE_NONE)
 		r = add_function(to, to->from->functions[function], there);
@@ -118,13 +118,13 @@ static int take_function(struct shape_profile *to, uint32_t function, uint32_t *
 }
 
 /* What the filters have left of a location. */
-static int add_location(struct shape_profile *to, uint32_t location, uint32_t *ret)
+static int shape_add_location(struct shape_profile *to, uint32_t location, uint32_t *ret)
 {
 	const struct profile_location *l = &to->from->locations[location];
 	const struct place *place = &to->s->places.all[location];
 	const uint32_t *numbers = &to->s->places.lines[place->first];
 	uint32_t mapping, n = 0;
-	int r = take_mapping(to, l->mapping, &mapping);
+	int r = shape_translate_mapping(to, l->mapping, &mapping);
 
 	if (!r)
 		r = room_make(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
@@ -134,7 +134,7 @@ static int add_location(struct shape_profile *to, uint32_t location, uint32_t *r
 		to->lines[n] = to->from->lines[l->first_line + numbers[i]];
 		if (!to->s->with_columns)
 			to->lines[n].column = 0;
-		r = take_function(to, to->lines[n].function, &to->lines[n].function);
+		r = shape_translate_function(to, to->lines[n].function, &to->lines[n].function);
 		n++;
 	}
 	if (!r)
@@ -154,31 +154,31 @@ static int add_label_location(struct shape_profile *to, uint32_t index, uint32_t
 	return r ? r : profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
 }
 
-static int take_link(struct shape_profile *to, uint32_t link, uint32_t *ret)
+static int shape_translate_link(struct shape_profile *to, uint32_t link, uint32_t *ret)
 {
 	bool is_label = link & SHAPE_LABEL_BIT;
 	uint32_t index = link & ~SHAPE_LABEL_BIT, *there;
-	int r = find(is_label ? &to->label_places : &to->places, index, &there);
+	int r = index_map_get_slot(is_label ? &to->label_places : &to->places, index, &there);
 
 	if (!r && *there == PROFILE_NONE)
 		r = is_label ? add_label_location(to, index, there)
-			     : add_location(to, index, there);
+			     : shape_add_location(to, index, there);
 	if (!r)
 		*ret = *there;
 	return r;
 }
 
-static int take_labels(struct shape_profile *to, const struct stack *stack)
+static int shape_translate_labels(struct shape_profile *to, const struct stack *stack)
 {
 	int r = room_make(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
 		to->labels[i] = stack->labels[i];
-		r = take_string(to, &to->labels[i].key);
+		r = shape_translate_string(to, &to->labels[i].key);
 		if (!r)
-			r = take_string(to, &to->labels[i].str);
+			r = shape_translate_string(to, &to->labels[i].str);
 		if (!r)
-			r = take_string(to, &to->labels[i].num_unit);
+			r = shape_translate_string(to, &to->labels[i].num_unit);
 	}
 	return r;
 }
@@ -190,9 +190,9 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 	int r = room_make(&to->chain, &to->max_chain, n, sizeof(*to->chain));
 
 	for (uint32_t i = 0; i < n && !r; i++)
-		r = take_link(to, s->chain[s->chain_start + i], &to->chain[i]);
+		r = shape_translate_link(to, s->chain[s->chain_start + i], &to->chain[i]);
 	if (!r)
-		r = take_labels(to, stack);
+		r = shape_translate_labels(to, stack);
 	if (r)
 		return r;
 	return profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
@@ -201,13 +201,13 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 
 /* --- the profile itself ----------------------------------------------------------------------- */
 
-static int copy_text(struct shape_profile *to, uint32_t string, uint32_t *ret)
+static int shape_translate_text(struct shape_profile *to, uint32_t string, uint32_t *ret)
 {
 	*ret = string;
-	return take_string(to, ret);
+	return shape_translate_string(to, ret);
 }
 
-static int take_types(struct shape_profile *to)
+static int shape_copy_types(struct shape_profile *to)
 {
 	const struct profile *from = to->from;
 	int r = 0;
@@ -230,9 +230,9 @@ int shape_profile_new(struct shape_profile **ret, const struct shape *s, const s
 	to->from = p;
 	r = profile_new(&to->p);
 	if (!r)
-		r = take_types(to);
+		r = shape_copy_types(to);
 	if (!r && p->n_mappings)
-		r = take_mapping(to, 0, &main_mapping);
+		r = shape_translate_mapping(to, 0, &main_mapping);
 	if (r)
 		return r;
 	*ret = steal_ptr(&to);
@@ -243,18 +243,18 @@ int shape_profile_finish(struct shape_profile *to, struct profile **ret)
 {
 	const struct profile *from = to->from;
 	struct profile *p = to->p;
-	int r = copy_text(to, from->period_type.type, &p->period_type.type);
+	int r = shape_translate_text(to, from->period_type.type, &p->period_type.type);
 
 	if (!r)
-		r = copy_text(to, from->period_type.unit, &p->period_type.unit);
+		r = shape_translate_text(to, from->period_type.unit, &p->period_type.unit);
 	if (!r)
-		r = copy_text(to, from->default_sample_type, &p->default_sample_type);
+		r = shape_translate_text(to, from->default_sample_type, &p->default_sample_type);
 	if (!r)
-		r = copy_text(to, from->drop_frames, &p->drop_frames);
+		r = shape_translate_text(to, from->drop_frames, &p->drop_frames);
 	if (!r)
-		r = copy_text(to, from->keep_frames, &p->keep_frames);
+		r = shape_translate_text(to, from->keep_frames, &p->keep_frames);
 	if (!r)
-		r = copy_text(to, from->doc_url, &p->doc_url);
+		r = shape_translate_text(to, from->doc_url, &p->doc_url);
 	for (size_t i = 0; i < from->n_comments && !r; i++)
 		r = profile_add_comment(p, profile_string(from, from->comments[i]));
 	if (r)

@@ -23,7 +23,7 @@ static uint32_t flags_of(const struct shape *s, uint32_t link)
  * Where the chain begins after drop_frames: going up from the root, behind the first place to drop
  * that comes after one to keep; a stack of nothing else stays.
  */
-static void drop_frames(struct shape *s)
+static void shape_chain_drop_frames(struct shape *s)
 {
 	bool any_kept = false;
 
@@ -60,7 +60,7 @@ static int make_chain(struct shape *s, struct profile *p, size_t index)
 		seen |= s->places.all[locations[i]].flags;
 	}
 	if (seen & ANY_DROP)
-		drop_frames(s);
+		shape_chain_drop_frames(s);
 	s->chain_start -= s->leaves.n;
 	r = shape_label_frames(s, p, index, &s->leaves, &s->chain[s->chain_start]);
 	if (!r)
@@ -87,7 +87,7 @@ static bool is_focused(const struct shape *s, uint32_t *ret_flags)
 	return (flags & PLACE_FOCUS) && !(flags & PLACE_IGNORE);
 }
 
-static void hide(struct shape *s)
+static void shape_chain_hide(struct shape *s)
 {
 	size_t n = s->chain_start;
 
@@ -124,7 +124,7 @@ static bool filter_names(struct shape *s)
 		if (!is_focused(s, &flags))
 			return false;
 		if (flags & PLACE_HIDDEN)
-			hide(s);
+			shape_chain_hide(s);
 		if (s->n_chain == s->chain_start)
 			return false;
 	}
@@ -193,7 +193,7 @@ static int grow_stack(struct shape *s, size_t n)
 	return r ? r : room_make(&s->stack_inlined, &s->max_stack, n, 1);
 }
 
-static int write_frames(struct shape *s, struct stack *stack)
+static int shape_write_frames(struct shape *s, struct stack *stack)
 {
 	size_t n = 0;
 	int r;
@@ -250,7 +250,7 @@ int shape_stack(struct shape *s, struct profile *p, size_t index, struct stack *
 	if (s->regexes[SHAPE_PRUNE_FROM])
 		prune_from(s);
 	had_frames = s->n_chain > s->chain_start;
-	r = write_frames(s, &stack);
+	r = shape_write_frames(s, &stack);
 	if (r)
 		return r;
 	if (had_frames && !stack.n_frames)

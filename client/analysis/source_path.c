@@ -18,7 +18,7 @@ static const char *next_entry(const char **list, size_t *ret_length)
 }
 
 /* Where the folder name of @length bytes stands in @path between slashes; behind it, or NULL. */
-static const char *behind_folder(const char *path, const char *name, size_t length)
+static const char *path_after_directory(const char *path, const char *name, size_t length)
 {
 	for (const char *c = strchr(path, '/'); c; c = strchr(c + 1, '/'))
 		if (strncmp(c + 1, name, length) == 0 && c[1 + length] == '/')
@@ -27,7 +27,7 @@ static const char *behind_folder(const char *path, const char *name, size_t leng
 }
 
 /* @path behind @folder and its slash, or NULL. */
-static const char *below(const char *path, const char *folder, size_t length)
+static const char *path_below_directory(const char *path, const char *folder, size_t length)
 {
 	while (length && folder[length - 1] == '/')
 		length--;
@@ -53,19 +53,20 @@ const char *source_path_trim(const char *path, const char *trim_path, const char
 				length--;
 			for (start = length; start && entry[start - 1] != '/'; start--)
 				continue;
-			rest = length > start ? behind_folder(path, entry + start, length - start)
-					      : NULL;
+			rest = length > start
+				       ? path_after_directory(path, entry + start, length - start)
+				       : NULL;
 			if (rest)
 				return rest;
 		}
 	}
 	while ((entry = next_entry(&trim_path, &length))) {
-		rest = below(path, entry, length);
+		rest = path_below_directory(path, entry, length);
 		if (rest)
 			return rest;
 	}
 	for (size_t i = 0; i < sizeof(build_folders) / sizeof(*build_folders); i++) {
-		rest = below(path, build_folders[i], strlen(build_folders[i]));
+		rest = path_below_directory(path, build_folders[i], strlen(build_folders[i]));
 		if (rest)
 			return rest;
 	}
@@ -73,7 +74,7 @@ const char *source_path_trim(const char *path, const char *trim_path, const char
 }
 
 /* Takes the last part of the @n bytes of @out off, down to @root; false: there is none to take. */
-static bool take_part_off(const char *out, size_t *n, size_t root)
+static bool remove_last_component(const char *out, size_t *n, size_t root)
 {
 	if (*n <= root)
 		return false;
@@ -101,7 +102,7 @@ char *source_path_clean(const char *path)
 		bool is_up = length == 2 && strncmp(path, "..", 2) == 0;
 		bool is_nothing = !length || (length == 1 && *path == '.');
 
-		if (is_up && (take_part_off(out, &n, root) || root))
+		if (is_up && (remove_last_component(out, &n, root) || root))
 			is_nothing = true;
 		if (!is_nothing) {
 			if (n > root)

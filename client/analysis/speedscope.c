@@ -68,8 +68,8 @@ static int speedscope_make(struct view **ret, const struct view_options *options
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void write_label(const struct profile *p, const struct stack *stack, const char *key,
-			const char *show, FILE *out)
+static void speedscope_write_label(const struct profile *p, const struct stack *stack,
+				   const char *key, const char *show, FILE *out)
 {
 	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
@@ -86,17 +86,17 @@ static void write_label(const struct profile *p, const struct stack *stack, cons
 }
 
 /* "nginx pid 12 thread worker tid 34", as far as labels tell. */
-static int thread_name(const struct profile *p, const struct stack *stack, char **ret)
+static int speedscope_thread_name(const struct profile *p, const struct stack *stack, char **ret)
 {
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
 
 	if (!out)
 		return error_origin(-ENOMEM);
-	write_label(p, stack, "comm", "", out);
-	write_label(p, stack, "pid", "pid ", out);
-	write_label(p, stack, "thread", "thread ", out);
-	write_label(p, stack, "tid", "tid ", out);
+	speedscope_write_label(p, stack, "comm", "", out);
+	speedscope_write_label(p, stack, "pid", "pid ", out);
+	speedscope_write_label(p, stack, "thread", "thread ", out);
+	speedscope_write_label(p, stack, "tid", "tid ", out);
 	if (fclose(out) != 0) {
 		free(*ret);
 		*ret = NULL;
@@ -105,12 +105,12 @@ static int thread_name(const struct profile *p, const struct stack *stack, char 
 	return 0;
 }
 
-static int find_thread(struct speedscope *s, const struct profile *p, const struct stack *stack,
-		       uint32_t *ret)
+static int speedscope_find_thread(struct speedscope *s, const struct profile *p,
+				  const struct stack *stack, uint32_t *ret)
 {
 	cleanup(freep) char *name = NULL;
 	uint32_t i = 0;
-	int r = thread_name(p, stack, &name);
+	int r = speedscope_thread_name(p, stack, &name);
 
 	if (r)
 		return r;
@@ -135,14 +135,14 @@ static int speedscope_add(struct view *view, const struct view_input *input,
 {
 	struct speedscope *s = (struct speedscope *)view;
 	uint32_t thread = 0;
-	int r = find_thread(s, input->profile, stack, &thread);
+	int r = speedscope_find_thread(s, input->profile, stack, &thread);
 
 	return r ? r : stack_tree_add(s->tree, thread, stack, &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void file_deinit(struct speedscope_file *f)
+static void speedscope_file_deinit(struct speedscope_file *f)
 {
 	frame_names_deinit(&f->names);
 	stack_tree_order_deinit(&f->order);
@@ -151,8 +151,8 @@ static void file_deinit(struct speedscope_file *f)
 }
 
 /* Groups are not frames; nor have numbers below SPEEDSCOPE_THREADS_MAX names for being groups. */
-static int file_init(struct speedscope_file *f, const struct speedscope *s,
-		     const struct view_input *input, FILE *out)
+static int speedscope_file_init(struct speedscope_file *f, const struct speedscope *s,
+				const struct view_input *input, FILE *out)
 {
 	size_t n;
 	int r = frame_names_init(&f->names, input, s->tree);
@@ -175,7 +175,7 @@ static int file_init(struct speedscope_file *f, const struct speedscope *s,
 	return 0;
 }
 
-static void write_frame(const struct speedscope_file *f, uint32_t frame)
+static void speedscope_write_frame(const struct speedscope_file *f, uint32_t frame)
 {
 	const struct frame *info = &f->input->frames[frame];
 	const char *file = profile_string(f->input->profile, info->filename);
@@ -193,7 +193,7 @@ static void write_frame(const struct speedscope_file *f, uint32_t frame)
 	fputc('}', f->out);
 }
 
-static void write_frames(struct speedscope_file *f)
+static void speedscope_write_frames(struct speedscope_file *f)
 {
 	uint32_t n = 0;
 
@@ -209,7 +209,7 @@ static void write_frames(struct speedscope_file *f)
 		if (frame == STACK_TREE_CUT)
 			fputs("{\"name\":\"(too light to be kept)\"}", f->out);
 		else
-			write_frame(f, frame);
+			speedscope_write_frame(f, frame);
 	}
 	fputs("]},\n", f->out);
 }
@@ -224,7 +224,7 @@ static size_t subtree_end(const struct speedscope_file *f, size_t i)
 	return end;
 }
 
-static int64_t write_samples(struct speedscope_file *f, size_t begin, size_t end)
+static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin, size_t end)
 {
 	const char *separator = "";
 	int64_t sum = 0;
@@ -263,7 +263,7 @@ static int64_t write_samples(struct speedscope_file *f, size_t begin, size_t end
 }
 
 /* One of speedscope's units, which are few. */
-static const char *unit_of(const struct view_input *input)
+static const char *speedscope_unit_name(const struct view_input *input)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
 					    "seconds", "bytes"};
@@ -276,18 +276,19 @@ static const char *unit_of(const struct view_input *input)
 	return "none";
 }
 
-static void write_profile(struct speedscope_file *f, const char *name, size_t begin, size_t end)
+static void speedscope_write_profile(struct speedscope_file *f, const char *name, size_t begin,
+				     size_t end)
 {
 	int64_t sum;
 
 	fputs("{\"type\":\"sampled\",\"name\":", f->out);
 	json_text_write(f->out, name);
-	fprintf(f->out, ",\"unit\":\"%s\",\"startValue\":0", unit_of(f->input));
-	sum = write_samples(f, begin, end);
+	fprintf(f->out, ",\"unit\":\"%s\",\"startValue\":0", speedscope_unit_name(f->input));
+	sum = speedscope_write_samples(f, begin, end);
 	fprintf(f->out, ",\"endValue\":%" PRId64 "}", sum);
 }
 
-static void write_file(struct speedscope_file *f, const struct speedscope *s)
+static void speedscope_write_file(struct speedscope_file *f, const struct speedscope *s)
 {
 	const struct profile *p = f->input->profile;
 	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
@@ -298,13 +299,13 @@ static void write_file(struct speedscope_file *f, const struct speedscope *s)
 	      f->out);
 	json_text_write(f->out, *program ? program : "Profile");
 	fputs(",\"activeProfileIndex\":0,\n", f->out);
-	write_frames(f);
+	speedscope_write_frames(f);
 	fputs("\"profiles\":[", f->out);
-	write_profile(f,
-		      s->n_threads > 1 ? "all threads"
-		      : *program       ? program
-				       : "all",
-		      0, f->order.n);
+	speedscope_write_profile(f,
+				 s->n_threads > 1 ? "all threads"
+				 : *program       ? program
+						  : "all",
+				 0, f->order.n);
 	for (size_t i = 0; i < f->order.n && s->n_threads > 1; i = subtree_end(f, i)) {
 		uint32_t thread = f->nodes[f->order.nodes[i]].frame;
 		const char *name = thread < s->n_threads ? s->threads[thread] : "";
@@ -312,7 +313,7 @@ static void write_file(struct speedscope_file *f, const struct speedscope *s)
 		if (thread == STACK_TREE_CUT)
 			continue; /* of all of them */
 		fputs(",\n", f->out);
-		write_profile(f, *name ? name : "(no labels)", i, subtree_end(f, i));
+		speedscope_write_profile(f, *name ? name : "(no labels)", i, subtree_end(f, i));
 	}
 	fputs("]}\n", f->out);
 }
@@ -322,14 +323,14 @@ static int speedscope_end(struct view *view, const struct view_input *input, FIL
 {
 	struct speedscope *s = (struct speedscope *)view;
 	struct speedscope_file file = {0};
-	int r = file_init(&file, s, input, out);
+	int r = speedscope_file_init(&file, s, input, out);
 
 	(void)message;
 	if (!r) {
-		write_file(&file, s);
+		speedscope_write_file(&file, s);
 		*ret_again = false;
 	}
-	file_deinit(&file);
+	speedscope_file_deinit(&file);
 	return r;
 }
 

@@ -38,7 +38,7 @@ struct stack_tree {
 	bool has_groups;
 };
 
-static uint64_t magnitude(int64_t value)
+static uint64_t stack_tree_magnitude(int64_t value)
 {
 	return value < 0 ? -(uint64_t)value : (uint64_t)value;
 }
@@ -91,7 +91,7 @@ static uint32_t hash_edge(const struct stack_tree *t, struct edge edge)
 	return profile_hash(&t->key, &edge, sizeof(edge));
 }
 
-static int is_edge(const void *owner, uint32_t index, const void *key)
+static int stack_tree_same_edge(const void *owner, uint32_t index, const void *key)
 {
 	const struct stack_tree_node *node = &((const struct stack_tree *)owner)->nodes[index];
 	const struct edge *edge = key;
@@ -114,7 +114,7 @@ static int grow_nodes(struct stack_tree *t)
 	return 0;
 }
 
-static bool is_behind(const struct stack_tree *t, uint32_t node)
+static bool stack_tree_follows_parent(const struct stack_tree *t, uint32_t node)
 {
 	return t->nodes[node].parent + 1 == node;
 }
@@ -126,12 +126,13 @@ static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint
 	uint32_t node = parent + 1, hash;
 	int r;
 
-	if (node < t->n_nodes && is_behind(t, node) && t->nodes[node].frame == frame) {
+	if (node < t->n_nodes && stack_tree_follows_parent(t, node) &&
+	    t->nodes[node].frame == frame) {
 		*ret = node;
 		return 0;
 	}
 	hash = hash_edge(t, edge);
-	node = profile_table_find(&t->table, hash, is_edge, t, &edge);
+	node = profile_table_find(&t->table, hash, stack_tree_same_edge, t, &edge);
 	if (node == PROFILE_NONE) {
 		r = profile_table_reserve(&t->table);
 		if (!r)
@@ -141,7 +142,7 @@ static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint
 		node = (uint32_t)t->n_nodes++;
 		t->nodes[node] = (struct stack_tree_node){.parent = parent,
 							  .frame = frame & STACK_TREE_CUT};
-		if (!is_behind(t, node))
+		if (!stack_tree_follows_parent(t, node))
 			profile_table_insert(&t->table, hash, node);
 	}
 	*ret = node;
@@ -196,7 +197,8 @@ static int reserve_path(struct stack_tree *t, size_t n)
 }
 
 /* The node at @depth of the path that now leads to @parent. */
-static int step(struct stack_tree *t, size_t depth, uint32_t parent, uint32_t frame, uint32_t *ret)
+static int stack_tree_descend(struct stack_tree *t, size_t depth, uint32_t parent, uint32_t frame,
+			      uint32_t *ret)
 {
 	int r;
 
@@ -231,15 +233,15 @@ int stack_tree_add(struct stack_tree *t, uint32_t group, const struct stack *sta
 	room = t->max_nodes - t->n_nodes - 2;
 	if (group != STACK_TREE_NO_GROUP) {
 		t->has_groups = true;
-		r = step(t, depth++, node, group, &node);
+		r = stack_tree_descend(t, depth++, node, group, &node);
 	}
 	for (size_t i = n; i && n - i < room && !r; i--) {
-		r = step(t, depth++, node, stack->frames[i - 1], &node);
+		r = stack_tree_descend(t, depth++, node, stack->frames[i - 1], &node);
 		if (!r && stack->is_inlined && stack->is_inlined[i - 1])
 			t->nodes[node].is_inlined = 1;
 	}
 	if (n > room && !r)
-		r = step(t, depth++, node, STACK_TREE_CUT, &node);
+		r = stack_tree_descend(t, depth++, node, STACK_TREE_CUT, &node);
 	if (r)
 		return r;
 	t->n_path = depth;
@@ -260,7 +262,7 @@ int64_t stack_tree_value(const struct stack_tree *t, const struct stack_tree_nod
 /* --- cutting ---------------------------------------------------------------------------------- */
 
 /* What each node and those below it weigh: never less than one of its children does. */
-static uint64_t *weigh(const struct stack_tree *t)
+static uint64_t *stack_tree_weigh_nodes(const struct stack_tree *t)
 {
 	uint64_t *weights = calloc(t->n_nodes, sizeof(*weights));
 
@@ -269,7 +271,7 @@ static uint64_t *weigh(const struct stack_tree *t)
 
 		for (unsigned k = 0; k < t->n_values && k < N_WEIGHING; k++)
 			weights[i] = add_weight(weights[i],
-						magnitude(stack_tree_value(t, node, k)));
+						stack_tree_magnitude(stack_tree_value(t, node, k)));
 		if (i != ROOT)
 			weights[node->parent] = add_weight(weights[node->parent], weights[i]);
 	}
@@ -292,8 +294,8 @@ static unsigned weight_kind(uint64_t weight)
  * Which @keep nodes stay: the heaviest, and of equal ones those that came first, which a parent did
  * before its children. ret_places[node] is where it goes, or PROFILE_NONE. Returns how many stay.
  */
-static size_t choose(const struct stack_tree *t, const uint64_t *weights, size_t keep,
-		     uint32_t *ret_places)
+static size_t stack_tree_choose_nodes(const struct stack_tree *t, const uint64_t *weights,
+				      size_t keep, uint32_t *ret_places)
 {
 	size_t n_of[WEIGHT_KINDS] = {0}, n_above = 0, n = 0, n_equal;
 	unsigned kind = WEIGHT_KINDS - 1;
@@ -324,7 +326,7 @@ static int index_nodes(struct stack_tree *t)
 	for (uint32_t i = 1; i < t->n_nodes && !r; i++) {
 		struct edge edge = {t->nodes[i].parent, t->nodes[i].frame};
 
-		if (is_behind(t, i))
+		if (stack_tree_follows_parent(t, i))
 			continue;
 		r = profile_table_reserve(&t->table);
 		if (!r)
@@ -334,7 +336,7 @@ static int index_nodes(struct stack_tree *t)
 }
 
 /* Values without those that no node has any more. */
-static int keep_values(struct stack_tree *t)
+static int stack_tree_compact_values(struct stack_tree *t)
 {
 	size_t row = t->n_values * sizeof(*t->values), n = 1;
 	int64_t *kept;
@@ -397,7 +399,7 @@ static int move_nodes(struct stack_tree *t, uint32_t *places, size_t n)
 								     .frame = STACK_TREE_CUT,
 								     .values = cut[i]};
 	t->n_nodes = n_all;
-	return keep_values(t);
+	return stack_tree_compact_values(t);
 }
 
 int stack_tree_shrink(struct stack_tree *t, size_t max_nodes)
@@ -408,12 +410,12 @@ int stack_tree_shrink(struct stack_tree *t, size_t max_nodes)
 
 	if (t->n_nodes <= max_nodes)
 		return 0;
-	weights = weigh(t);
+	weights = stack_tree_weigh_nodes(t);
 	places = calloc(t->n_nodes, sizeof(*places));
 	if (!weights || !places)
 		return error_origin(-ENOMEM);
 	/* Each that stays may get a child for what was cut. */
-	r = move_nodes(t, places, choose(t, weights, max_nodes / 2, places));
+	r = move_nodes(t, places, stack_tree_choose_nodes(t, weights, max_nodes / 2, places));
 	if (r)
 		return r;
 	t->n_path = 0;
@@ -501,7 +503,7 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 		     struct stack_tree_order *ret)
 {
 	size_t n = t->n_nodes;
-	cleanup(freep) uint64_t *weights = by_rank ? NULL : weigh(t);
+	cleanup(freep) uint64_t *weights = by_rank ? NULL : stack_tree_weigh_nodes(t);
 	cleanup(freep) uint32_t *starts = calloc(n + 2, sizeof(*starts));
 	cleanup(freep) uint32_t *children = calloc(n, sizeof(*children));
 	struct ranking ranking = {t->nodes, weights, ranks, t->has_groups};

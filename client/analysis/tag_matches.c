@@ -99,7 +99,7 @@ void tag_filter_free(struct tag_filter *f)
 enum { BOUND_NONE, BOUND_FOUND, BOUND_TOO_BIG };
 
 /* A number and its unit at *text; moves past them. *ret_unit is a copy. */
-static int take_bound(const char **text, int64_t *ret, char **ret_unit)
+static int tag_parse_bound(const char **text, int64_t *ret, char **ret_unit)
 {
 	size_t digits, letters;
 	const char *c = *text;
@@ -122,19 +122,19 @@ static int take_bound(const char **text, int64_t *ret, char **ret_unit)
 	return BOUND_FOUND;
 }
 
-static int too_big(const char *what, const char *text, struct profile_message *message)
+static int tag_refuse_too_big(const char *what, const char *text, struct profile_message *message)
 {
 	return profile_refuse(message, TAGS_E_INVALID, "%s: the number is too big: \"%.60s\"", what,
 			      text);
 }
 
 /* The second bound, which must come in the unit of the first. */
-static int take_high(struct range *range, const char **text)
+static int tag_parse_high_bound(struct range *range, const char **text)
 {
 	cleanup(freep) char *unit = NULL;
 	const char *in;
 	int64_t value;
-	int r = take_bound(text, &value, &unit);
+	int r = tag_parse_bound(text, &value, &unit);
 
 	if (r != BOUND_FOUND)
 		return r;
@@ -144,7 +144,7 @@ static int take_high(struct range *range, const char **text)
 }
 
 /* BOUND_NONE: @text is no range, but an expression. */
-static int parse_range(const char *text, struct range *range)
+static int tag_parse_range(const char *text, struct range *range)
 {
 	cleanup(freep) char *unit = NULL;
 	bool starts = *text == ':';
@@ -153,7 +153,7 @@ static int parse_range(const char *text, struct range *range)
 	int r;
 
 	text += starts;
-	r = take_bound(&text, &value, &unit);
+	r = tag_parse_bound(&text, &value, &unit);
 	if (r != BOUND_FOUND)
 		return r;
 	range->low = range->high = measure_scale(value, unit, unit, &in);
@@ -163,7 +163,7 @@ static int parse_range(const char *text, struct range *range)
 	range->has_low = !starts;
 	range->has_high = starts || *text != ':';
 	if (!starts && *text == ':' && *++text) {
-		r = take_high(range, &text);
+		r = tag_parse_high_bound(range, &text);
 		if (r != BOUND_FOUND)
 			return r;
 	}
@@ -213,11 +213,11 @@ int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 		f->key = *value ? value : NULL;
 		value = equals + 1;
 	}
-	r = parse_range(value, &f->range);
+	r = tag_parse_range(value, &f->range);
 	if (r < 0)
 		return r;
 	if (r == BOUND_TOO_BIG)
-		return too_big(what, text, message);
+		return tag_refuse_too_big(what, text, message);
 	if (r == BOUND_NONE) {
 		r = parse_regexes(f, what, value, message);
 		if (r)

@@ -63,19 +63,19 @@ static int tags_make(struct view **ret, const struct view_options *options,
 	return 0;
 }
 
-static int same_said(const void *owner, uint32_t index, const void *key)
+static int tags_same_label(const void *owner, uint32_t index, const void *key)
 {
 	const struct said *a = &((const struct tags *)owner)->said[index], *b = key;
 
 	return a->key == b->key && a->str == b->str && a->num == b->num;
 }
 
-static int add_label(struct tags *t, const struct profile_label *label, int64_t value)
+static int tags_add_label(struct tags *t, const struct profile_label *label, int64_t value)
 {
 	struct said said = {.key = label->key, .str = label->str, .num = label->num};
 	uint64_t content[2] = {(uint64_t)label->key << 32 | label->str, (uint64_t)label->num};
 	uint32_t hash = profile_hash(&t->hash_key, content, sizeof(content));
-	uint32_t i = profile_table_find(&t->table, hash, same_said, t, &said);
+	uint32_t i = profile_table_find(&t->table, hash, tags_same_label, t, &said);
 	int r;
 
 	if (i == PROFILE_NONE) {
@@ -98,7 +98,7 @@ static int tags_add(struct view *view, const struct view_input *input, const str
 	int r = 0;
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
-		r = add_label(t, &stack->labels[i], stack->values[input->type]);
+		r = tags_add_label(t, &stack->labels[i], stack->values[input->type]);
 	return r;
 }
 
@@ -119,8 +119,8 @@ static int compare_weights(const void *a, const void *b)
 }
 
 /* Lines by key and value; numbers that are printed alike are one. */
-static int make_lines(const struct tags *t, const struct view_input *input, struct line *lines,
-		      size_t *ret_n)
+static int tags_make_lines(const struct tags *t, const struct view_input *input, struct line *lines,
+			   size_t *ret_n)
 {
 	const char *unit = t->options.unit && *t->options.unit ? t->options.unit : "minimum";
 	const struct profile *p = input->profile;
@@ -174,8 +174,8 @@ static int print_weight(const struct values *v, int64_t weight, int64_t total, c
 }
 
 /* One key's lines: as a table, its columns aligned at the right. */
-static int put_key(FILE *out, struct line *lines, size_t n, const struct values *v,
-		   int64_t profile_total)
+static int tags_put_key(FILE *out, struct line *lines, size_t n, const struct values *v,
+			int64_t profile_total)
 {
 	cleanup(freep) char *key = node_name_plain(lines[0].key);
 	cleanup(freep) char **weights = calloc(n, sizeof(*weights));
@@ -203,7 +203,8 @@ static int put_key(FILE *out, struct line *lines, size_t n, const struct values 
 	for (size_t i = 0; i < n; i++) {
 		if (!r)
 			fprintf(out, "%*s%*s %s\n", (int)utf8_length(key) + 2, "",
-				utf8_field(weights[i], (int)width + 1), weights[i], lines[i].value);
+				utf8_field_width(weights[i], (int)width + 1), weights[i],
+				lines[i].value);
 		free(weights[i]);
 	}
 	fputc('\n', out);
@@ -224,11 +225,11 @@ static int tags_end(struct view *view, const struct view_input *input, FILE *out
 	if (!lines)
 		return error_origin(-ENOMEM);
 	values_init(&values, input, &t->options);
-	r = make_lines(t, input, lines, &n);
+	r = tags_make_lines(t, input, lines, &n);
 	for (size_t i = 0; i < n && !r; i = next) {
 		for (next = i + 1; next < n && strcmp(lines[next].key, lines[i].key) == 0;)
 			next++;
-		r = put_key(out, lines + i, next - i, &values, input->total);
+		r = tags_put_key(out, lines + i, next - i, &values, input->total);
 	}
 	for (size_t i = 0; i < t->n_said; i++)
 		free(lines[i].value);

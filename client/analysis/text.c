@@ -53,7 +53,7 @@ static int text_add(struct view *view, const struct view_input *input, const str
 }
 
 /* Whether it was inlined wherever, or at some places where, it was called. */
-static const char *inlined(const struct graph *g, uint32_t node)
+static const char *text_inline_suffix(const struct graph *g, uint32_t node)
 {
 	bool is_inlined = false, is_called = false;
 	size_t n;
@@ -79,7 +79,7 @@ static int text_end(struct view *view, const struct view_input *input, FILE *out
 	if (r || *ret_again)
 		return r;
 	values_init_for(&values, input, &t->options, g, false);
-	r = header_of_graph(out, input, &t->options, &values, g);
+	r = header_print_graph(out, input, &t->options, &values, g);
 	if (r)
 		return r;
 	fprintf(out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
@@ -93,9 +93,9 @@ static int text_end(struct view *view, const struct view_input *input, FILE *out
 		values_column(&values, &f, flat, input->total);
 		values_column(&values, &s, sum, input->total);
 		values_column(&values, &c, cum, input->total);
-		fprintf(out, "%*s %s %s %*s %s  %s%s\n", utf8_field(f.value, 10), f.value, f.share,
-			s.share, utf8_field(c.value, 10), c.value, c.share,
-			graph_name(g, g->order[i]), inlined(g, g->order[i]));
+		fprintf(out, "%*s %s %s %*s %s  %s%s\n", utf8_field_width(f.value, 10), f.value,
+			f.share, s.share, utf8_field_width(c.value, 10), c.value, c.share,
+			graph_name(g, g->order[i]), text_inline_suffix(g, g->order[i]));
 	}
 	return 0;
 }

@@ -58,8 +58,8 @@ static int traces_make(struct view **ret, const struct view_options *options,
 }
 
 /* The @n labels of one key, "key:  value value"; *ret malloc'ed. */
-static int print_labels(const struct view_input *input, const struct profile_label *const *labels,
-			size_t n, char **ret)
+static int traces_print_labels(const struct view_input *input,
+			       const struct profile_label *const *labels, size_t n, char **ret)
 {
 	const struct profile *p = input->profile;
 	cleanup(freep) char *key = node_name_plain(profile_string(p, labels[0]->key));
@@ -72,7 +72,7 @@ static int print_labels(const struct view_input *input, const struct profile_lab
 			fclose(out);
 		return error_origin(-ENOMEM);
 	}
-	fprintf(out, "%*s:", utf8_field(key, 10), key);
+	fprintf(out, "%*s:", utf8_field_width(key, 10), key);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_label *l = labels[i];
 		const char *before = i ? " " : "  ";
@@ -95,8 +95,8 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int put_labels(const struct traces *t, const struct view_input *input,
-		      const struct stack *stack, bool are_texts)
+static int traces_put_labels(const struct traces *t, const struct view_input *input,
+			     const struct stack *stack, bool are_texts)
 {
 	cleanup(freep) const struct profile_label **labels = NULL;
 	cleanup(freep) char **lines = calloc(stack->n_labels + 1, sizeof(*lines));
@@ -106,7 +106,7 @@ static int put_labels(const struct traces *t, const struct view_input *input,
 
 	for (size_t i = 0, same; !r && i < n_labels; i += same) {
 		same = label_order_same(labels + i, n_labels - i);
-		r = print_labels(input, labels + i, same, &lines[n++]);
+		r = traces_print_labels(input, labels + i, same, &lines[n++]);
 	}
 	if (!r)
 		qsort(lines, n, sizeof(*lines), compare_lines);
@@ -119,7 +119,7 @@ static int put_labels(const struct traces *t, const struct view_input *input,
 }
 
 /* Has the name of a frame in names[], where it is made once. */
-static int know_name(struct traces *t, const struct view_input *input, uint32_t frame)
+static int traces_make_name(struct traces *t, const struct view_input *input, uint32_t frame)
 {
 	if (frame >= t->n_names) {
 		char **grown = reallocarray(t->names, input->n_frames, sizeof(*grown));
@@ -144,15 +144,15 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	if (!t->out)
 		return 0;
 	fprintf(t->out, "%s\n", separator);
-	r = put_labels(t, input, stack, true);
+	r = traces_put_labels(t, input, stack, true);
 	if (!r)
-		r = put_labels(t, input, stack, false);
+		r = traces_put_labels(t, input, stack, false);
 	values_print(&t->values, value,
 		     graph_mean(graph_add_clamped(stack->values[input->type], 0), divisor));
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
-		r = know_name(t, input, stack->frames[i]);
+		r = traces_make_name(t, input, stack->frames[i]);
 		if (!r)
-			fprintf(t->out, "%*s   %s%s\n", i ? 10 : utf8_field(value, 10),
+			fprintf(t->out, "%*s   %s%s\n", i ? 10 : utf8_field_width(value, 10),
 				i ? "" : value, t->names[stack->frames[i]],
 				stack->is_inlined[i] ? " (inline)" : "");
 	}
@@ -172,7 +172,7 @@ static int traces_end(struct view *view, const struct view_input *input, FILE *o
 	}
 	t->out = out;
 	values_init(&t->values, input, &t->options);
-	return header_of_profile(out, input, &t->values);
+	return header_print_profile(out, input, &t->values);
 }
 
 const struct view_class view_traces = {

@@ -37,7 +37,8 @@ static void tree_destroy(struct view *view)
 	free(t);
 }
 
-static int make(struct tree *t, const struct view_options *options, struct profile_message *message)
+static int tree_init(struct tree *t, const struct view_options *options,
+		     struct profile_message *message)
 {
 	bool is_peek = t->view.class == &view_peek;
 	struct graph_options graph_options;
@@ -56,8 +57,8 @@ static int make(struct tree *t, const struct view_options *options, struct profi
 	return graph_new(&t->graph, &graph_options);
 }
 
-static int make_class(struct view **ret, const struct view_class *class,
-		      const struct view_options *options, struct profile_message *message)
+static int tree_make_class(struct view **ret, const struct view_class *class,
+			   const struct view_options *options, struct profile_message *message)
 {
 	struct tree *t = calloc(1, sizeof(*t));
 	int r;
@@ -65,7 +66,7 @@ static int make_class(struct view **ret, const struct view_class *class,
 	if (!t)
 		return error_origin(-ENOMEM);
 	t->view.class = class;
-	r = make(t, options, message);
+	r = tree_init(t, options, message);
 	if (r) {
 		tree_destroy(&t->view);
 		return r;
@@ -77,13 +78,13 @@ static int make_class(struct view **ret, const struct view_class *class,
 static int tree_make(struct view **ret, const struct view_options *options,
 		     struct profile_message *message)
 {
-	return make_class(ret, &view_tree, options, message);
+	return tree_make_class(ret, &view_tree, options, message);
 }
 
 static int peek_make(struct view **ret, const struct view_options *options,
 		     struct profile_message *message)
 {
-	return make_class(ret, &view_peek, options, message);
+	return tree_make_class(ret, &view_peek, options, message);
 }
 
 static int tree_add(struct view *view, const struct view_input *input, const struct stack *stack)
@@ -99,8 +100,8 @@ struct writer {
 };
 
 /* Calls of a node, as shares of its @cum. */
-static void put_calls(const struct writer *w, const uint32_t *calls, size_t n, bool of_callers,
-		      int64_t cum)
+static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t n, bool of_callers,
+			   int64_t cum)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
@@ -108,13 +109,13 @@ static void put_calls(const struct writer *w, const uint32_t *calls, size_t n, b
 
 		/* pprof prints sums here, also of means. */
 		values_column(&w->values, &c, call->weight, cum);
-		fprintf(w->out, "%*s %s |   %s%s\n", utf8_field(c.value, 50), c.value, c.share,
-			graph_name(w->g, of_callers ? call->caller : call->callee),
+		fprintf(w->out, "%*s %s |   %s%s\n", utf8_field_width(c.value, 50), c.value,
+			c.share, graph_name(w->g, of_callers ? call->caller : call->callee),
 			call->is_inlined ? " (inline)" : "");
 	}
 }
 
-static void put_node(struct writer *w, uint32_t id)
+static void tree_put_node(struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	int64_t flat = graph_mean(node->flat, node->flat_divisor);
@@ -125,15 +126,16 @@ static void put_node(struct writer *w, uint32_t id)
 
 	fprintf(w->out, "%s\n", separator);
 	calls = graph_callers(w->g, id, &n);
-	put_calls(w, calls, n, true, cum);
+	tree_put_calls(w, calls, n, true, cum);
 	w->sum = graph_add_clamped(w->sum, flat);
 	values_column(&w->values, &f, flat, w->total);
 	values_column(&w->values, &s, w->sum, w->total);
 	values_column(&w->values, &c, cum, w->total);
-	fprintf(w->out, "%*s %s %s %*s %s                | %s\n", utf8_field(f.value, 10), f.value,
-		f.share, s.share, utf8_field(c.value, 10), c.value, c.share, graph_name(w->g, id));
+	fprintf(w->out, "%*s %s %s %*s %s                | %s\n", utf8_field_width(f.value, 10),
+		f.value, f.share, s.share, utf8_field_width(c.value, 10), c.value, c.share,
+		graph_name(w->g, id));
 	calls = graph_callees(w->g, id, &n);
-	put_calls(w, calls, n, false, cum);
+	tree_put_calls(w, calls, n, false, cum);
 }
 
 static int tree_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
@@ -153,13 +155,13 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 		return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
 				      t->options.pattern ? t->options.pattern : "");
 	values_init_for(&w.values, input, &t->options, g, false);
-	r = header_of_graph(out, input, &t->options, &w.values, g);
+	r = header_print_graph(out, input, &t->options, &w.values, g);
 	if (r)
 		return r;
 	fprintf(out, "%s\n%s\n", separator, legend);
 	for (size_t i = 0; i < g->n_order; i++)
 		if (!t->regex || regex_matches(t->regex, graph_name(g, g->order[i])))
-			put_node(&w, g->order[i]);
+			tree_put_node(&w, g->order[i]);
 	if (g->n_order)
 		fprintf(out, "%s\n", separator);
 	return 0;

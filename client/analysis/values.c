@@ -9,7 +9,7 @@
 #include "client/analysis/view.h"
 #include "common/profile/profile.h"
 
-static const char *unit_of(const struct view_input *input)
+static const char *values_sample_unit(const struct view_input *input)
 {
 	return profile_string(input->profile, input->profile->sample_types[input->type].unit);
 }
@@ -20,7 +20,7 @@ void values_init(struct values *v, const struct view_input *input,
 	double factor = options->divide_by != 0 ? 1 / options->divide_by : 1;
 
 	*v = (struct values){
-		.unit = unit_of(input),
+		.unit = values_sample_unit(input),
 		.to = options->unit && *options->unit ? options->unit : "minimum",
 		.factor = factor > 0 ? factor : 1, /* pprof takes no notice of others */
 	};

@@ -18,7 +18,7 @@ void code_list_deinit(struct code_list *list)
 	*list = (struct code_list){0};
 }
 
-static int add_text(struct code_list *list, const char *text, uint32_t *ret)
+static int code_list_add_text(struct code_list *list, const char *text, uint32_t *ret)
 {
 	size_t length = strlen(text) + 1, needed = list->text_length + length + 1;
 
@@ -42,7 +42,7 @@ static int add_text(struct code_list *list, const char *text, uint32_t *ret)
 }
 
 /* Neighbours are mostly of one file. */
-static int add_file(struct code_list *list, const char *file, uint32_t *ret)
+static int code_list_add_file(struct code_list *list, const char *file, uint32_t *ret)
 {
 	uint32_t last = list->n ? list->rows[list->n - 1].file : 0;
 
@@ -53,17 +53,17 @@ static int add_file(struct code_list *list, const char *file, uint32_t *ret)
 		*ret = last;
 		return 0;
 	}
-	return add_text(list, file, ret);
+	return code_list_add_text(list, file, ret);
 }
 
-static int add_row(struct code_list *list, const struct answer_code *code,
-		   const struct worker_instruction *i)
+static int code_list_add_row(struct code_list *list, const struct answer_code *code,
+			     const struct worker_instruction *i)
 {
 	struct code_row row = {.address = i->address, .size = i->size, .line = i->line};
-	int r = add_text(list, code->text + i->text, &row.text);
+	int r = code_list_add_text(list, code->text + i->text, &row.text);
 
 	if (!r)
-		r = add_file(list, code->text + i->file, &row.file);
+		r = code_list_add_file(list, code->text + i->file, &row.file);
 	if (r)
 		return r;
 	if (room_make(&list->rows, &list->n_allocated, list->n + 1, sizeof(*list->rows)))
@@ -88,7 +88,7 @@ int code_list_add(struct code_list *list, const struct worker_range *range, code
 		if (r || !code.n_instructions)
 			return r;
 		for (size_t i = 0; !r && i < code.n_instructions; i++)
-			r = add_row(list, &code, &code.instructions[i]);
+			r = code_list_add_row(list, &code, &code.instructions[i]);
 		at = code.instructions[code.n_instructions - 1].address +
 		     code.instructions[code.n_instructions - 1].size;
 	}

@@ -26,7 +26,7 @@ void code_symbols_deinit(struct code_symbols *s)
 	*s = (struct code_symbols){0};
 }
 
-static bool is_wanted(const struct code_view *v, const char *name)
+static bool code_symbols_name_matches(const struct code_view *v, const char *name)
 {
 	return regex_matches(v->regex, name);
 }
@@ -37,23 +37,26 @@ static bool is_name_wanted(const struct code_view *v, const struct view_input *i
 	const struct graph *g = v->graph;
 	const struct frame *info = &g->infos[g->nodes[node].info];
 
-	return is_wanted(v, graph_name(g, node)) ||
-	       (info->name && is_wanted(v, profile_string(input->profile, info->name)));
+	return code_symbols_name_matches(v, graph_name(g, node)) ||
+	       (info->name &&
+		code_symbols_name_matches(v, profile_string(input->profile, info->name)));
 }
 
-bool code_symbols_want(const struct code_view *v, const struct view_input *input, uint32_t node)
+bool code_symbols_wants_node(const struct code_view *v, const struct view_input *input,
+			     uint32_t node)
 {
 	const struct graph *g = v->graph;
 	const struct frame *info = &g->infos[g->nodes[node].info];
 
 	return is_name_wanted(v, input, node) ||
-	       (info->filename && is_wanted(v, profile_string(input->profile, info->filename))) ||
+	       (info->filename &&
+		code_symbols_name_matches(v, profile_string(input->profile, info->filename))) ||
 	       (v->has_address && info->address == v->address);
 }
 
 static bool is_node_wanted(const struct work *w, uint32_t node)
 {
-	return w->by_nodes ? code_symbols_want(w->v, w->input, node)
+	return w->by_nodes ? code_symbols_wants_node(w->v, w->input, node)
 			   : is_name_wanted(w->v, w->input, node);
 }
 
@@ -80,7 +83,7 @@ static int find_mappings(struct work *w, bool **ret)
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int code_spot_compare_places(const void *a, const void *b)
 {
 	const struct code_spot *x = a, *y = b;
 
@@ -89,10 +92,10 @@ static int by_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int by_memory(const void *a, const void *b)
+static int code_spot_compare_memory(const void *a, const void *b)
 {
 	const struct code_spot *x = a, *y = b;
-	int r = by_place(a, b);
+	int r = code_spot_compare_places(a, b);
 
 	return r ? r : x->lay < y->lay ? -1 : x->lay > y->lay;
 }
@@ -122,7 +125,7 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 	return 0;
 }
 
-static void add_flat(struct code_spot *to, const struct code_spot *from)
+static void code_spot_add_flat(struct code_spot *to, const struct code_spot *from)
 {
 	to->flat = graph_add_clamped(to->flat, from->flat);
 	to->flat_divisor = graph_add_clamped(to->flat_divisor, from->flat_divisor);
@@ -130,9 +133,9 @@ static void add_flat(struct code_spot *to, const struct code_spot *from)
 }
 
 /* What is inlined at an address are several nodes, which the same stacks go through. */
-static void add_inlined(struct code_spot *to, const struct code_spot *from)
+static void code_spot_merge_inlined(struct code_spot *to, const struct code_spot *from)
 {
-	add_flat(to, from);
+	code_spot_add_flat(to, from);
 	if (llabs(from->cum) <= llabs(to->cum))
 		return;
 	to->cum = from->cum;
@@ -140,9 +143,9 @@ static void add_inlined(struct code_spot *to, const struct code_spot *from)
 }
 
 /* The same address of the file, which lay elsewhere in another process. */
-static void add_other(struct code_spot *to, const struct code_spot *from)
+static void code_spot_merge_relocated(struct code_spot *to, const struct code_spot *from)
 {
-	add_flat(to, from);
+	code_spot_add_flat(to, from);
 	to->cum = graph_add_clamped(to->cum, from->cum);
 	to->cum_divisor = graph_add_clamped(to->cum_divisor, from->cum_divisor);
 }
@@ -162,7 +165,7 @@ static void fold_spots(struct code_symbols *s, int (*compare)(const void *, cons
 	s->n_spots = s->n_spots ? kept + 1 : 0;
 }
 
-static int collect(struct work *w)
+static int code_symbols_collect_spots(struct work *w)
 {
 	const struct graph *g = w->v->graph;
 	cleanup(freep) bool *wanted = NULL;
@@ -181,13 +184,14 @@ static int collect(struct work *w)
 			r = add_spot(w, mapping, g->order[i]);
 	}
 	if (!r && w->to->n_spots)
-		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots), by_memory);
-	fold_spots(w->to, by_memory, add_inlined);
-	fold_spots(w->to, by_place, add_other);
+		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots),
+		      code_spot_compare_memory);
+	fold_spots(w->to, code_spot_compare_memory, code_spot_merge_inlined);
+	fold_spots(w->to, code_spot_compare_places, code_spot_merge_relocated);
 	return r;
 }
 
-static int add_symbol(struct work *w, const struct code_symbol *symbol)
+static int code_symbols_append(struct work *w, const struct code_symbol *symbol)
 {
 	struct code_symbol *last = w->to->n_symbols ? &w->to->symbols[w->to->n_symbols - 1] : NULL;
 
@@ -205,8 +209,9 @@ static int add_symbol(struct work *w, const struct code_symbol *symbol)
 }
 
 /* The spots from @first on that lie in one function, which the worker's @l is about. */
-static int take_symbol(struct work *w, size_t first, size_t n, const struct worker_location *l,
-		       const struct answer_names *answer)
+static int code_symbols_add_if_wanted(struct work *w, size_t first, size_t n,
+				      const struct worker_location *l,
+				      const struct answer_names *answer)
 {
 	const struct worker_frame *frame = &answer->frames[l->first_frame + l->n_frames - 1];
 	const struct code_spot *spot = &w->to->spots[first];
@@ -222,18 +227,18 @@ static int take_symbol(struct work *w, size_t first, size_t n, const struct work
 	uint64_t address;
 	bool wanted;
 
-	symbol.is_named = is_wanted(w->v, symbol.name) ||
-			  is_wanted(w->v, answer->text + frame->system_name);
+	symbol.is_named = code_symbols_name_matches(w->v, symbol.name) ||
+			  code_symbols_name_matches(w->v, answer->text + frame->system_name);
 	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
 		symbol.is_named |= address >= l->start && address - l->start < l->size;
 	wanted = symbol.is_named;
 	for (size_t i = first; w->by_nodes && i < first + n; i++)
 		wanted |= w->to->spots[i].is_wanted;
-	return wanted ? add_symbol(w, &symbol) : 0;
+	return wanted ? code_symbols_append(w, &symbol) : 0;
 }
 
 /* @n spots of one file, not more than a question holds. */
-static int find_some(struct work *w, size_t first, size_t n)
+static int code_symbols_query_batch(struct work *w, size_t first, size_t n)
 {
 	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
 	struct answer_names answer = {0};
@@ -250,7 +255,7 @@ static int find_some(struct work *w, size_t first, size_t n)
 		for (end = i + 1; end < n && addresses[end] - l->start < l->size;)
 			end++;
 		if (l->n_frames)
-			r = take_symbol(w, first + i, end - i, l, &answer);
+			r = code_symbols_add_if_wanted(w, first + i, end - i, l, &answer);
 	}
 	return r < 0 ? r : 0;
 }
@@ -264,12 +269,12 @@ static int find_symbols(struct work *w)
 				  w->to->spots[end].file == w->to->spots[i].file &&
 				  end - i < WORKER_ADDRESSES_MAX;)
 			end++;
-		r = find_some(w, i, end - i);
+		r = code_symbols_query_batch(w, i, end - i);
 	}
 	return r;
 }
 
-static int by_name(const void *a, const void *b)
+static int code_symbol_compare_names(const void *a, const void *b)
 {
 	const struct code_symbol *x = a, *y = b;
 	int r = strcmp(x->name, y->name);
@@ -284,11 +289,12 @@ int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struc
 	int r;
 
 	*ret = (struct code_symbols){0};
-	r = collect(&w);
+	r = code_symbols_collect_spots(&w);
 	if (!r)
 		r = find_symbols(&w);
 	if (ret->n_symbols)
-		qsort(ret->symbols, ret->n_symbols, sizeof(*ret->symbols), by_name);
+		qsort(ret->symbols, ret->n_symbols, sizeof(*ret->symbols),
+		      code_symbol_compare_names);
 	return r;
 }
 
@@ -300,7 +306,7 @@ int code_symbols_list(const struct code_symbol *symbol, const struct code_view *
 		.file = symbol->file,
 		.flags = WORKER_WANT_LINES | (v->options.intel_syntax ? WORKER_INTEL : 0),
 	};
-	int r = code_list_add(ret, &range, objects_code_ask, &code);
+	int r = code_list_add(ret, &range, objects_query_code, &code);
 
 	return r < 0 ? r : 0;
 }

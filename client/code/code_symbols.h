@@ -44,7 +44,8 @@ struct code_symbols {
 int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struct view_input *input,
 		      bool by_nodes);
 /* Whether a node matches, as @by_nodes has it. */
-bool code_symbols_want(const struct code_view *v, const struct view_input *input, uint32_t node);
+bool code_symbols_wants_node(const struct code_view *v, const struct view_input *input,
+			     uint32_t node);
 /* Takes one of zeroes. */
 void code_symbols_deinit(struct code_symbols *s);
 /* The symbol's instructions; *ret stays without rows where there are none to be had. */

@@ -32,8 +32,8 @@ static void parse_address(struct code_view *v, const char *pattern)
 	v->has_address = pattern[0] >= '0' && pattern[0] <= '9' && !*end && !errno;
 }
 
-static int make(struct code_view *v, const struct view_options *options,
-		struct profile_message *message)
+static int code_view_init(struct code_view *v, const struct view_options *options,
+			  struct profile_message *message)
 {
 	const char *pattern = options->pattern ? options->pattern : "";
 	struct graph_options graph_options;
@@ -59,7 +59,7 @@ int code_view_make(struct view **ret, const struct view_class *class,
 	if (!v)
 		return error_origin(-ENOMEM);
 	v->view.class = class;
-	r = make(v, options, message);
+	r = code_view_init(v, options, message);
 	if (r) {
 		code_view_destroy(&v->view);
 		return r;
@@ -100,34 +100,34 @@ int code_view_no_match(const struct code_view *v, struct profile_message *messag
 			      v->options.pattern ? v->options.pattern : "");
 }
 
-void code_view_missing(const struct code_view *v, FILE *out)
+void code_view_print_missing(const struct code_view *v, FILE *out)
 {
 	const struct notes *notes = objects_notes(v->objects);
 	size_t n = notes->n < MISSING_SHOWN ? notes->n : MISSING_SHOWN;
 
 	for (size_t i = 0; i < n; i++) {
 		fputs(" Error: ", out);
-		code_view_source(out, notes->lines[i]);
+		code_view_print_source(out, notes->lines[i]);
 		fputc('\n', out);
 	}
 	if (notes->n + notes->n_more > n)
 		fprintf(out, " Error: %zu more like these\n", notes->n + notes->n_more - n);
 }
 
-const char *code_view_value(const struct values *values, char *buffer, int64_t value)
+const char *code_view_print_value(const struct values *values, char *buffer, int64_t value)
 {
 	return value ? values_print(values, buffer, value) : ".";
 }
 
-void code_view_total(FILE *out, const struct view_input *input, const struct values *values)
+void code_view_print_total(FILE *out, const struct view_input *input, const struct values *values)
 {
 	char total[MEASURE_TEXT_MAX];
 
 	fprintf(out, "Total: %s\n", values_print(values, total, input->total));
 }
 
-void code_view_sums(FILE *out, const struct view_input *input, const struct values *values,
-		    int64_t flat, int64_t cum)
+void code_view_print_sums(FILE *out, const struct view_input *input, const struct values *values,
+			  int64_t flat, int64_t cum)
 {
 	char f[MEASURE_TEXT_MAX], c[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 
@@ -136,7 +136,7 @@ void code_view_sums(FILE *out, const struct view_input *input, const struct valu
 		measure_print_percentage(share, sizeof(share), cum, input->total));
 }
 
-void code_view_source(FILE *out, const char *text)
+void code_view_print_source(FILE *out, const char *text)
 {
 	if (text)
 		utf8_write_harmless(out, text, "\t");

@@ -39,15 +39,15 @@ int code_view_sources(struct code_view *v, struct source_files **ret);
 int code_view_no_match(const struct code_view *v, struct profile_message *message);
 
 /* Says which of the files that were asked for could not be read. */
-void code_view_missing(const struct code_view *v, FILE *out);
+void code_view_print_missing(const struct code_view *v, FILE *out);
 
 /* "." for nothing. */
-const char *code_view_value(const struct values *values, char *buffer, int64_t value);
+const char *code_view_print_value(const struct values *values, char *buffer, int64_t value);
 /* The lines above all, and of a function. */
-void code_view_total(FILE *out, const struct view_input *input, const struct values *values);
-void code_view_sums(FILE *out, const struct view_input *input, const struct values *values,
-		    int64_t flat, int64_t cum);
+void code_view_print_total(FILE *out, const struct view_input *input, const struct values *values);
+void code_view_print_sums(FILE *out, const struct view_input *input, const struct values *values,
+			  int64_t flat, int64_t cum);
 /* A line of a stranger's: control characters but tabs become "?". NULL is empty. */
-void code_view_source(FILE *out, const char *text);
+void code_view_print_source(FILE *out, const char *text);
 
 #endif

@@ -23,7 +23,7 @@ struct writer {
 	struct code_symbols symbols;
 };
 
-static void writer_deinit(struct writer *w)
+static void disasm_writer_deinit(struct writer *w)
 {
 	code_symbols_deinit(&w->symbols);
 }
@@ -39,19 +39,19 @@ static bool has_new_place(const struct code_list *list, size_t i)
 }
 
 /* ";function file:line" */
-static void print_place(FILE *out, int column, const struct code_symbol *symbol,
-			const struct code_list *list, const struct code_row *row)
+static void disasm_print_place(FILE *out, int column, const struct code_symbol *symbol,
+			       const struct code_list *list, const struct code_row *row)
 {
 	fprintf(out, "%*s;", column, "");
-	code_view_source(out, symbol->name);
+	code_view_print_source(out, symbol->name);
 	fputc(' ', out);
-	code_view_source(out, node_name_base(code_list_text(list, row->file)));
+	code_view_print_source(out, node_name_base(code_list_text(list, row->file)));
 	if (row->line)
 		fprintf(out, ":%" PRIu32, row->line);
 }
 
-static void print_row(const struct writer *w, const struct code_symbol *symbol,
-		      const struct code_list *list, size_t i, const struct code_spot *sum)
+static void disasm_print_row(const struct writer *w, const struct code_symbol *symbol,
+			     const struct code_list *list, size_t i, const struct code_spot *sum)
 {
 	const struct code_row *row = &list->rows[i];
 	const char *text = code_list_text(list, row->text);
@@ -59,21 +59,21 @@ static void print_row(const struct writer *w, const struct code_symbol *symbol,
 	bool is_new = has_new_place(list, i), is_short = strlen(text) < TEXT_COLUMN;
 
 	if (is_new && !is_short) {
-		print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, list, row);
+		disasm_print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, list, row);
 		fputc('\n', w->out);
 	}
 	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
-		code_view_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
-		code_view_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)),
+		code_view_print_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
+		code_view_print_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)),
 		row->address);
-	code_view_source(w->out, text);
+	code_view_print_source(w->out, text);
 	if (is_new && is_short)
-		print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
+		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
 	fputc('\n', w->out);
 }
 
-static void print_rows(const struct writer *w, const struct code_symbol *symbol,
-		       const struct code_list *list)
+static void disasm_print_rows(const struct writer *w, const struct code_symbol *symbol,
+			      const struct code_list *list)
 {
 	const struct code_spot *spot = &w->symbols.spots[symbol->first], *end = spot + symbol->n;
 
@@ -87,11 +87,11 @@ static void print_rows(const struct writer *w, const struct code_symbol *symbol,
 			sum.cum = graph_add_clamped(sum.cum, spot->cum);
 			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
 		}
-		print_row(w, symbol, list, i, &sum);
+		disasm_print_row(w, symbol, list, i, &sum);
 	}
 }
 
-static int print_symbol(const struct writer *w, const struct code_symbol *symbol)
+static int disasm_print_symbol(const struct writer *w, const struct code_symbol *symbol)
 {
 	cleanup(code_list_deinit) struct code_list list = {0};
 	int64_t flat = 0, cum = 0;
@@ -104,12 +104,12 @@ static int print_symbol(const struct writer *w, const struct code_symbol *symbol
 		cum = graph_add_clamped(cum, w->symbols.spots[i].cum);
 	}
 	fputs("ROUTINE ======================== ", w->out);
-	code_view_source(w->out, symbol->name);
+	code_view_print_source(w->out, symbol->name);
 	fputc('\n', w->out);
-	code_view_sums(w->out, w->input, &w->values, flat, cum);
+	code_view_print_sums(w->out, w->input, &w->values, flat, cum);
 	if (!list.n)
 		fputs(" Error: its instructions cannot be read\n", w->out);
-	print_rows(w, symbol, &list);
+	disasm_print_rows(w, symbol, &list);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 		      struct profile_message *message)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
+	cleanup(disasm_writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
 	int r = graph_end(v->graph, input, ret_again);
 
 	if (r || *ret_again)
@@ -130,10 +130,10 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 	if (!w.symbols.n_symbols)
 		return code_view_no_match(v, message);
 	values_init(&w.values, input, &v->options);
-	code_view_total(out, input, &w.values);
+	code_view_print_total(out, input, &w.values);
 	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
-		r = print_symbol(&w, &w.symbols.symbols[i]);
-	code_view_missing(v, out);
+		r = disasm_print_symbol(&w, &w.symbols.symbols[i]);
+	code_view_print_missing(v, out);
 	return r;
 }
 

@@ -25,7 +25,7 @@ struct spot {
 	int64_t line, start_line, flat, cum;
 };
 
-static int by_place(const void *a, const void *b)
+static int list_compare_spots(const void *a, const void *b)
 {
 	const struct spot *x = a, *y = b;
 	int r = strcmp(x->name, y->name);
@@ -35,8 +35,8 @@ static int by_place(const void *a, const void *b)
 	return r ? r : x->line < y->line ? -1 : x->line > y->line;
 }
 
-static int collect(const struct code_view *v, const struct view_input *input, struct spot **ret,
-		   size_t *ret_n)
+static int list_collect_spots(const struct code_view *v, const struct view_input *input,
+			      struct spot **ret, size_t *ret_n)
 {
 	const struct graph *g = v->graph;
 	struct spot *spots = calloc(g->n_order + 1, sizeof(*spots));
@@ -62,14 +62,14 @@ static int collect(const struct code_view *v, const struct view_input *input, st
 		};
 	}
 	if (n)
-		qsort(spots, n, sizeof(*spots), by_place);
+		qsort(spots, n, sizeof(*spots), list_compare_spots);
 	*ret = spots;
 	*ret_n = n;
 	return 0;
 }
 
 /* What a range of spots weighs. */
-static struct spot sum_of(const struct spot *spots, size_t n)
+static struct spot list_sum_spots(const struct spot *spots, size_t n)
 {
 	struct spot sum = {.name = spots->name, .file = spots->file};
 
@@ -110,10 +110,11 @@ static void print_lines(FILE *out, const struct values *values, const struct sou
 			at++;
 		for (first = at; at < n && spots[at].line == line;)
 			at++;
-		sum = at > first ? sum_of(&spots[first], at - first) : (struct spot){0};
-		fprintf(out, "%10s %10s %6" PRId64 ":", code_view_value(values, flat, sum.flat),
-			code_view_value(values, cum, sum.cum), line);
-		code_view_source(out, source_file_line(file, (uint64_t)line));
+		sum = at > first ? list_sum_spots(&spots[first], at - first) : (struct spot){0};
+		fprintf(out, "%10s %10s %6" PRId64 ":",
+			code_view_print_value(values, flat, sum.flat),
+			code_view_print_value(values, cum, sum.cum), line);
+		code_view_print_source(out, source_file_line(file, (uint64_t)line));
 		fputc('\n', out);
 	}
 }
@@ -122,22 +123,22 @@ static void print_lines(FILE *out, const struct values *values, const struct sou
 static int print_routine(FILE *out, const struct view_input *input, const struct values *values,
 			 struct source_files *sources, const struct spot *spots, size_t n)
 {
-	struct spot sum = sum_of(spots, n);
+	struct spot sum = list_sum_spots(spots, n);
 	const struct source_file *file;
 	int r;
 
 	if (!*sum.file) {
 		fputs("No source information for ", out);
-		code_view_source(out, sum.name);
+		code_view_print_source(out, sum.name);
 		fputc('\n', out);
 		return 0;
 	}
 	fputs("ROUTINE ======================== ", out);
-	code_view_source(out, sum.name);
+	code_view_print_source(out, sum.name);
 	fputs(" in ", out);
-	code_view_source(out, sum.file);
+	code_view_print_source(out, sum.file);
 	fputc('\n', out);
-	code_view_sums(out, input, values, sum.flat, sum.cum);
+	code_view_print_sums(out, input, values, sum.flat, sum.cum);
 	r = source_files_get(sources, sum.file, &file);
 	if (r)
 		return r;
@@ -160,7 +161,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 
 	if (r || *ret_again)
 		return r;
-	r = collect(v, input, &spots, &n);
+	r = list_collect_spots(v, input, &spots, &n);
 	if (!r && !n)
 		return code_view_no_match(v, message);
 	if (!r)
@@ -170,7 +171,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 	if (r)
 		return r;
 	values_init(&values, input, &v->options);
-	code_view_total(out, input, &values);
+	code_view_print_total(out, input, &values);
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		for (end = i + 1; end < n && !strcmp(spots[end].name, spots[i].name) &&
 				  !strcmp(spots[end].file, spots[i].file);)

@@ -27,7 +27,7 @@ struct objects {
 	struct objects_file *all;
 };
 
-static int by_place(const void *a, const void *b)
+static int objects_compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
@@ -52,7 +52,7 @@ static int make_places(struct objects *o)
 	}
 	o->n_places = p->n_mappings;
 	if (o->n_places)
-		qsort(o->places, o->n_places, sizeof(*o->places), by_place);
+		qsort(o->places, o->n_places, sizeof(*o->places), objects_compare_places);
 	for (size_t i = 1; i < o->n_places; i++) {
 		const struct place *last = &o->places[i - 1];
 
@@ -119,7 +119,8 @@ static void note_no_file(struct objects *o, const char *path)
 			  *path ? path : "code without a name");
 }
 
-static int open_file(struct objects *o, const struct objects_file_id *id, struct objects_file **ret)
+static int objects_open_file(struct objects *o, const struct objects_file_id *id,
+			     struct objects_file **ret)
 {
 	struct objects_file *f = calloc(1, sizeof(*f));
 	const char *path = profile_string(o->p, id->path);
@@ -141,7 +142,7 @@ static int open_file(struct objects *o, const struct objects_file_id *id, struct
 	r = object_init(&f->object, &f->source, path, profile_string(o->p, id->build_id));
 	if (r == OBJECT_E_NO_WORKER)
 		notes_add(&o->notes, "profd-image-worker, which reads programs, does not run: %s",
-			  asker_why(o->asker));
+			  asker_error_text(o->asker));
 	f->is_usable = r == OBJECT_E_OK;
 	return r < 0 ? r : 0;
 }
@@ -155,7 +156,7 @@ int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret)
 
 	HASH_FIND(hh, o->all, &id, sizeof(id), f);
 	if (!f)
-		r = open_file(o, &id, &f);
+		r = objects_open_file(o, &id, &f);
 	if (!r)
 		*ret = f->is_usable ? f : NULL;
 	return r;
@@ -167,7 +168,7 @@ const struct notes *objects_notes(const struct objects *o)
 }
 
 /* How many places there are up to those of @path that begin at @address. */
-static size_t count_before(const struct objects *o, uint32_t path, uint64_t address)
+static size_t objects_count_before(const struct objects *o, uint32_t path, uint64_t address)
 {
 	size_t low = 0, high = o->n_places;
 
@@ -185,7 +186,7 @@ static size_t count_before(const struct objects *o, uint32_t path, uint64_t addr
 
 uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address)
 {
-	for (size_t i = count_before(o, path, address); i-- > 0;) {
+	for (size_t i = objects_count_before(o, path, address); i-- > 0;) {
 		const struct place *place = &o->places[i];
 
 		if (place->path != path || place->reach <= address)
@@ -202,12 +203,12 @@ int objects_names(struct objects_file *f, bool want_lines, const uint64_t *addre
 	int r;
 
 	f->source.want_lines = want_lines;
-	r = object_ask(&f->object, f->key, addresses, n, ret);
+	r = object_query_names(&f->object, f->key, addresses, n, ret);
 	f->source.want_lines = true;
 	return r;
 }
 
-int objects_code_ask(void *context, const struct worker_range *range, struct answer_code *ret)
+int objects_query_code(void *context, const struct worker_range *range, struct answer_code *ret)
 {
 	const struct objects_code *code = context;
 

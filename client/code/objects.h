@@ -58,6 +58,6 @@ struct objects_code {
 	struct objects_file *file;
 	uint32_t flags; /* of WORKER_INSTRUCTIONS */
 };
-int objects_code_ask(void *context, const struct worker_range *range, struct answer_code *ret);
+int objects_query_code(void *context, const struct worker_range *range, struct answer_code *ret);
 
 #endif

@@ -49,7 +49,7 @@ int source_files_new(struct source_files **ret, const struct source_options *opt
 	return 0;
 }
 
-static void forget_all(struct source_files *s)
+static void source_files_clear(struct source_files *s)
 {
 	struct entry *entry, *next;
 
@@ -66,14 +66,14 @@ void source_files_free(struct source_files *s)
 {
 	if (!s)
 		return;
-	forget_all(s);
+	source_files_clear(s);
 	free(s->source_path);
 	free(s);
 }
 
 /* In the folder [folder, folder + n), then in those above it. Returns an fd or -1. */
-static int open_above(const struct source_files *s, const char *folder, size_t n, const char *name,
-		      const char **ret_why)
+static int source_files_open_upward(const struct source_files *s, const char *folder, size_t n,
+				    const char *name, const char **ret_why)
 {
 	char path[PATH_MAX], real[PATH_MAX];
 
@@ -99,7 +99,8 @@ static int open_above(const struct source_files *s, const char *folder, size_t n
 	}
 }
 
-static int open_source(const struct source_files *s, const char *name, const char **ret_why)
+static int source_files_open_file(const struct source_files *s, const char *name,
+				  const char **ret_why)
 {
 	const char *path = source_path_trim(name, s->trim_path, s->source_path);
 
@@ -108,7 +109,7 @@ static int open_source(const struct source_files *s, const char *name, const cha
 		return files_open(s->files, path, ret_why);
 	for (const char *at = s->source_path; *at;) {
 		size_t n = strcspn(at, ":");
-		int fd = open_above(s, at, n, path, ret_why);
+		int fd = source_files_open_upward(s, at, n, path, ret_why);
 
 		if (fd >= 0)
 			return fd;
@@ -117,7 +118,7 @@ static int open_source(const struct source_files *s, const char *name, const cha
 	return -1;
 }
 
-static int split(struct source_file *file, size_t length)
+static int source_file_split_lines(struct source_file *file, size_t length)
 {
 	size_t n = 1; /* the last one may have no end */
 
@@ -141,7 +142,7 @@ static int split(struct source_file *file, size_t length)
 
 static int read_source(struct source_files *s, struct source_file *file)
 {
-	cleanup(closep) int fd = open_source(s, file->name, &file->why);
+	cleanup(closep) int fd = source_files_open_file(s, file->name, &file->why);
 	uint8_t *data;
 	size_t length;
 	int r;
@@ -157,7 +158,7 @@ static int read_source(struct source_files *s, struct source_file *file)
 		return 0;
 	}
 	file->data = (char *)data;
-	r = split(file, length);
+	r = source_file_split_lines(file, length);
 	s->bytes += length + file->n_lines * sizeof(*file->lines);
 	return r;
 }
@@ -170,7 +171,7 @@ int source_files_get(struct source_files *s, const char *name, const struct sour
 	HASH_FIND_STR(s->entries, name, entry);
 	if (!entry) {
 		if (s->bytes > KEPT_MAX)
-			forget_all(s);
+			source_files_clear(s);
 		entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
 		if (!entry)
 			return error_origin(-ENOMEM);

@@ -30,14 +30,14 @@ struct work {
 	size_t n_allocated;
 };
 
-static void work_deinit(struct work *w)
+static void weblist_work_deinit(struct work *w)
 {
 	code_symbols_deinit(&w->symbols);
 	weblist_page_deinit(&w->page);
 }
 
 /* @place's texts are copied. */
-static int add(struct work *w, const struct weblist_place *place)
+static int weblist_add_place(struct work *w, const struct weblist_place *place)
 {
 	struct weblist_page *page = &w->page;
 	struct weblist_place *to;
@@ -60,8 +60,8 @@ static int add(struct work *w, const struct weblist_place *place)
 	return 0;
 }
 
-static bool is_wanted(const struct work *w, const struct answer_names *answer,
-		      const struct worker_frame *frame)
+static bool weblist_frame_matches(const struct work *w, const struct answer_names *answer,
+				  const struct worker_frame *frame)
 {
 	struct regex *regex = w->v->regex;
 
@@ -88,8 +88,9 @@ static void print_chain(char ret[CHAIN_MAX], const struct answer_names *answer,
 }
 
 /* An instruction, at each of its frames that is wanted; at the function's if the symbol is. */
-static int add_row(struct work *w, const struct code_symbol *symbol, struct weblist_place *place,
-		   const struct answer_names *answer, const struct worker_location *l)
+static int weblist_add_row(struct work *w, const struct code_symbol *symbol,
+			   struct weblist_place *place, const struct answer_names *answer,
+			   const struct worker_location *l)
 {
 	const struct worker_frame *frames = &answer->frames[l->first_frame];
 	char chain[CHAIN_MAX];
@@ -98,14 +99,14 @@ static int add_row(struct work *w, const struct code_symbol *symbol, struct webl
 	for (uint32_t i = 0; !r && i < l->n_frames; i++) {
 		bool is_symbol = i + 1 == l->n_frames && symbol->is_named;
 
-		if (!is_symbol && !is_wanted(w, answer, &frames[i]))
+		if (!is_symbol && !weblist_frame_matches(w, answer, &frames[i]))
 			continue;
 		print_chain(chain, answer, frames, i);
 		place->function = (char *)answer->text + frames[i].name;
 		place->file = (char *)answer->text + frames[i].file;
 		place->line = frames[i].line;
 		place->chain = i ? chain : NULL;
-		r = add(w, place);
+		r = weblist_add_place(w, place);
 	}
 	if (l->n_frames)
 		return r;
@@ -113,12 +114,12 @@ static int add_row(struct work *w, const struct code_symbol *symbol, struct webl
 	place->file = (char *)"";
 	place->line = 0;
 	place->chain = NULL;
-	return add(w, place);
+	return weblist_add_place(w, place);
 }
 
 /* What lies at the bytes of @row, of the spots from *@at on. */
-static void weigh(const struct work *w, const struct code_symbol *symbol,
-		  const struct code_row *row, size_t *at, struct weblist_place *place)
+static void weblist_weigh_row(const struct work *w, const struct code_symbol *symbol,
+			      const struct code_row *row, size_t *at, struct weblist_place *place)
 {
 	const struct code_spot *spots = w->symbols.spots;
 
@@ -135,8 +136,8 @@ static void weigh(const struct work *w, const struct code_symbol *symbol,
 }
 
 /* @n of the rows from @first on, not more than a question holds. */
-static int add_rows(struct work *w, const struct code_symbol *symbol, const struct code_list *list,
-		    size_t first, size_t n, size_t *at)
+static int weblist_add_rows(struct work *w, const struct code_symbol *symbol,
+			    const struct code_list *list, size_t first, size_t n, size_t *at)
 {
 	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
 	struct answer_names answer = {0};
@@ -156,13 +157,13 @@ static int add_rows(struct work *w, const struct code_symbol *symbol, const stru
 			.text = (char *)code_list_text(list, row->text),
 		};
 
-		weigh(w, symbol, row, at, &place);
-		r = add_row(w, symbol, &place, &answer, &answer.locations[i]);
+		weblist_weigh_row(w, symbol, row, at, &place);
+		r = weblist_add_row(w, symbol, &place, &answer, &answer.locations[i]);
 	}
 	return r < 0 ? r : 0;
 }
 
-static int add_symbol(struct work *w, const struct code_symbol *symbol)
+static int weblist_add_symbol(struct work *w, const struct code_symbol *symbol)
 {
 	cleanup(code_list_deinit) struct code_list list = {0};
 	size_t at = symbol->first;
@@ -171,14 +172,15 @@ static int add_symbol(struct work *w, const struct code_symbol *symbol)
 	for (size_t i = 0; !r && i < list.n; i += WORKER_ADDRESSES_MAX) {
 		size_t left = list.n - i;
 
-		r = add_rows(w, symbol, &list, i,
-			     left < WORKER_ADDRESSES_MAX ? left : WORKER_ADDRESSES_MAX, &at);
+		r = weblist_add_rows(w, symbol, &list, i,
+				     left < WORKER_ADDRESSES_MAX ? left : WORKER_ADDRESSES_MAX,
+				     &at);
 	}
 	return r;
 }
 
 /* What lies in no file that can be read: the kernel's, generated code. */
-static int add_node(struct work *w, uint32_t id)
+static int weblist_add_node(struct work *w, uint32_t id)
 {
 	const struct graph *g = w->v->graph;
 	const struct graph_node *node = &g->nodes[id];
@@ -197,22 +199,22 @@ static int add_node(struct work *w, uint32_t id)
 	};
 	int r = 0;
 
-	if (!info->name || !code_symbols_want(w->v, w->input, id))
+	if (!info->name || !code_symbols_wants_node(w->v, w->input, id))
 		return 0;
 	if (mapping != PROFILE_NONE)
 		r = objects_get(w->v->objects, mapping, &file);
-	return r || file ? r : add(w, &place);
+	return r || file ? r : weblist_add_place(w, &place);
 }
 
-static int collect(struct work *w)
+static int weblist_collect(struct work *w)
 {
 	const struct graph *g = w->v->graph;
 	int r = code_symbols_init(&w->symbols, w->v, w->input, true);
 
 	for (size_t i = 0; !r && i < w->symbols.n_symbols && !w->page.is_cut; i++)
-		r = add_symbol(w, &w->symbols.symbols[i]);
+		r = weblist_add_symbol(w, &w->symbols.symbols[i]);
 	for (size_t i = 0; !r && i < g->n_order; i++)
-		r = add_node(w, g->order[i]);
+		r = weblist_add_node(w, g->order[i]);
 	return r;
 }
 
@@ -220,7 +222,7 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 		       bool *ret_again, struct profile_message *message)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(work_deinit) struct work w = {.v = v, .input = input};
+	cleanup(weblist_work_deinit) struct work w = {.v = v, .input = input};
 	cleanup(source_files_freep) struct source_files *sources = NULL;
 	struct values values;
 	int r = graph_end(v->graph, input, ret_again);
@@ -231,7 +233,7 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (!r)
-		r = collect(&w);
+		r = weblist_collect(&w);
 	if (r)
 		return r;
 	values_init(&values, input, &v->options);

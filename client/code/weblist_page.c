@@ -72,7 +72,7 @@ void weblist_page_deinit(struct weblist_page *page)
 }
 
 /* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
-static void put_text(FILE *out, const char *text)
+static void weblist_put_text(FILE *out, const char *text)
 {
 	size_t column = 0;
 	bool is_harmless;
@@ -106,15 +106,15 @@ static void put_text(FILE *out, const char *text)
 }
 
 /* A value, at the right of ten columns and a blank. */
-static void put_number(FILE *out, const char *text)
+static void weblist_put_number(FILE *out, const char *text)
 {
 	size_t n = utf8_length(text);
 
 	fprintf(out, " %*s", n < 10 ? (int)(10 - n) : 0, "");
-	put_text(out, text);
+	weblist_put_text(out, text);
 }
 
-static int by_place(const void *a, const void *b)
+static int weblist_compare_places(const void *a, const void *b)
 {
 	const struct weblist_place *x = a, *y = b;
 	int r = strcmp(x->function, y->function);
@@ -135,7 +135,7 @@ struct sums {
 	int64_t flat, cum;
 };
 
-static struct sums sum_of(const struct weblist_place *places, size_t n)
+static struct sums weblist_sum_places(const struct weblist_place *places, size_t n)
 {
 	struct sums sums = {0};
 
@@ -146,7 +146,7 @@ static struct sums sum_of(const struct weblist_place *places, size_t n)
 	return sums;
 }
 
-static bool has_text(const struct weblist_place *places, size_t n)
+static bool weblist_has_instructions(const struct weblist_place *places, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (places[i].text)
@@ -154,8 +154,8 @@ static bool has_text(const struct weblist_place *places, size_t n)
 	return false;
 }
 
-static void put_instructions(const struct weblist_page *page, const struct weblist_place *places,
-			     size_t n, FILE *out)
+static void weblist_put_instructions(const struct weblist_page *page,
+				     const struct weblist_place *places, size_t n, FILE *out)
 {
 	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 
@@ -170,13 +170,13 @@ static void put_instructions(const struct weblist_page *page, const struct webli
 			  places[i - 1].key != p->key))
 			fprintf(out, "%39s&#8942;\n", "");
 		fputs("       ", out);
-		put_number(out, code_view_value(page->values, flat, p->flat));
-		put_number(out, code_view_value(page->values, cum, p->cum));
+		weblist_put_number(out, code_view_print_value(page->values, flat, p->flat));
+		weblist_put_number(out, code_view_print_value(page->values, cum, p->cum));
 		fprintf(out, " %10" PRIx64 ": ", p->address);
-		put_text(out, p->text);
+		weblist_put_text(out, p->text);
 		if (p->chain) {
 			fputs("  <span class=\"i\">", out);
-			put_text(out, p->chain);
+			weblist_put_text(out, p->chain);
 			fputs("</span>", out);
 		}
 		fputc('\n', out);
@@ -184,47 +184,47 @@ static void put_instructions(const struct weblist_page *page, const struct webli
 	fputs("</span>", out);
 }
 
-static void put_line(const struct weblist_page *page, int64_t line, const char *source,
-		     const struct weblist_place *places, size_t n, FILE *out)
+static void weblist_put_line(const struct weblist_page *page, int64_t line, const char *source,
+			     const struct weblist_place *places, size_t n, FILE *out)
 {
 	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
-	struct sums sums = sum_of(places, n);
-	bool live = has_text(places, n);
+	struct sums sums = weblist_sum_places(places, n);
+	bool live = weblist_has_instructions(places, n);
 
 	fprintf(out, "<span class=\"l%s%s\"%s>", live ? " c" : "",
 		sums.flat || sums.cum ? " h" : "",
 		live ? " tabindex=\"0\" role=\"button\" aria-expanded=\"false\"" : "");
 	fprintf(out, "<span class=\"n\">%7" PRId64 "</span>", line);
-	put_number(out, code_view_value(page->values, flat, sums.flat));
-	put_number(out, code_view_value(page->values, cum, sums.cum));
+	weblist_put_number(out, code_view_print_value(page->values, flat, sums.flat));
+	weblist_put_number(out, code_view_print_value(page->values, cum, sums.cum));
 	fputs("  ", out);
 	if (line)
-		put_text(out, source ? source : "???");
+		weblist_put_text(out, source ? source : "???");
 	else
 		fputs("<i>no line is known</i>", out);
 	fputs("</span>", out);
 	if (live)
-		put_instructions(page, places, n, out);
+		weblist_put_instructions(page, places, n, out);
 }
 
 /* Lines from @line to before @end, which have no instructions, as far as the file has them. */
-static void put_gap(const struct weblist_page *page, const struct source_file *file, int64_t line,
-		    int64_t end, FILE *out)
+static void weblist_put_gap(const struct weblist_page *page, const struct source_file *file,
+			    int64_t line, int64_t end, FILE *out)
 {
 	for (; line < end; line++) {
 		const char *source = source_file_line(file, (uint64_t)line);
 
 		if (source)
-			put_line(page, line, source, NULL, 0, out);
+			weblist_put_line(page, line, source, NULL, 0, out);
 	}
 }
 
 /* A function in one file. */
-static int put_function(const struct weblist_page *page, const struct weblist_place *places,
-			size_t n, FILE *out)
+static int weblist_put_function(const struct weblist_page *page, const struct weblist_place *places,
+				size_t n, FILE *out)
 {
 	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
-	struct sums sums = sum_of(places, n);
+	struct sums sums = weblist_sum_places(places, n);
 	const struct source_file *file;
 	int64_t next = 1; /* line that was not shown yet */
 	int r = source_files_get(page->sources, places->file, &file);
@@ -232,14 +232,14 @@ static int put_function(const struct weblist_page *page, const struct weblist_pl
 	if (r)
 		return r;
 	fputs("<h2>", out);
-	put_text(out, places->function);
+	weblist_put_text(out, places->function);
 	fputs("</h2><div class=\"file\">", out);
-	put_text(out, *places->file ? places->file : "no source file is known");
+	weblist_put_text(out, *places->file ? places->file : "no source file is known");
 	if (*places->file && file->why)
 		fprintf(out, " (%s)", file->why);
 	fputs("</div>\n<pre>Total:", out);
-	put_number(out, values_print(page->values, flat, sums.flat));
-	put_number(out, values_print(page->values, cum, sums.cum));
+	weblist_put_number(out, values_print(page->values, flat, sums.flat));
+	weblist_put_number(out, values_print(page->values, cum, sums.cum));
 	fprintf(out, " (flat, cum) %s\n",
 		measure_print_percentage(share, sizeof(share), sums.cum, page->input->total));
 	for (size_t i = 0, end; i < n; i = end) {
@@ -249,23 +249,24 @@ static int put_function(const struct weblist_page *page, const struct weblist_pl
 			end++;
 		if (line > 0) {
 			if (line - next > 2 * MARGIN) {
-				put_gap(page, file, next, next > 1 ? next + MARGIN : next, out);
+				weblist_put_gap(page, file, next, next > 1 ? next + MARGIN : next,
+						out);
 				fprintf(out, "%6s&#8942;\n", "");
 				next = line - MARGIN;
 			}
-			put_gap(page, file, next, line, out);
+			weblist_put_gap(page, file, next, line, out);
 			next = line < INT64_MAX - MARGIN ? line + 1 : INT64_MAX - MARGIN;
 		}
-		put_line(page, line, source_file_line(file, (uint64_t)line), places + i, end - i,
-			 out);
+		weblist_put_line(page, line, source_file_line(file, (uint64_t)line), places + i,
+				 end - i, out);
 	}
-	put_gap(page, file, next, next + MARGIN, out);
+	weblist_put_gap(page, file, next, next + MARGIN, out);
 	fputs("</pre>\n", out);
 	return 0;
 }
 
 /* The header that stands above every report. */
-static int put_legend(const struct weblist_page *page, FILE *out)
+static int weblist_put_legend(const struct weblist_page *page, FILE *out)
 {
 	char total[MEASURE_TEXT_MAX], *text = NULL;
 	size_t length;
@@ -274,18 +275,18 @@ static int put_legend(const struct weblist_page *page, FILE *out)
 
 	if (!memory)
 		return error_origin(-ENOMEM);
-	r = header_of_profile(memory, page->input, page->values);
+	r = header_print_profile(memory, page->input, page->values);
 	if (fclose(memory) || r) {
 		free(text);
 		return r ? r : error_origin(-ENOMEM);
 	}
 	fputs("<pre class=\"legend\">", out);
-	put_text(out, text);
+	weblist_put_text(out, text);
 	fputs("Total: ", out);
-	put_text(out, values_print(page->values, total, page->input->total));
+	weblist_put_text(out, values_print(page->values, total, page->input->total));
 	fputc('\n', out);
 	for (size_t i = 0; i < page->options->n_filters; i++) {
-		put_text(out, page->options->filters[i]);
+		weblist_put_text(out, page->options->filters[i]);
 		fputc('\n', out);
 	}
 	fputs("Click on a line, or press Enter, for its instructions.\n", out);
@@ -302,13 +303,13 @@ int weblist_page_write(struct weblist_page *page, FILE *out)
 	int r = 0;
 
 	if (page->n)
-		qsort(page->places, page->n, sizeof(*page->places), by_place);
+		qsort(page->places, page->n, sizeof(*page->places), weblist_compare_places);
 	for (size_t i = 0; i < page->n && !any; i++)
 		any = page->places[i].flat || page->places[i].cum;
 	if (!any)
 		return WEBLIST_PAGE_E_NOTHING;
 	fputs(page_head, out);
-	r = put_legend(page, out);
+	r = weblist_put_legend(page, out);
 	for (size_t i = 0, end; !r && i < page->n; i = end) {
 		const struct weblist_place *first = &page->places[i];
 		struct sums sums;
@@ -317,9 +318,9 @@ int weblist_page_write(struct weblist_page *page, FILE *out)
 				  !strcmp(page->places[end].function, first->function) &&
 				  !strcmp(page->places[end].file, first->file);)
 			end++;
-		sums = sum_of(first, end - i);
+		sums = weblist_sum_places(first, end - i);
 		if (sums.flat || sums.cum)
-			r = put_function(page, first, end - i, out);
+			r = weblist_put_function(page, first, end - i, out);
 	}
 	fputs(page_end, out);
 	return r;

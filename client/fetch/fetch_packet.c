@@ -43,7 +43,7 @@ int fetch_packet_send(int socket, const void *data, size_t size, const int *fds,
 	return n < 0 ? -errno : 0;
 }
 
-static void take(struct msghdr *header, struct fetch_packet_fds *ret)
+static void fetch_packet_parse_fds(struct msghdr *header, struct fetch_packet_fds *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -84,6 +84,6 @@ ssize_t fetch_packet_receive(int socket, void *data, size_t size, struct fetch_p
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	take(&header, ret_fds);
+	fetch_packet_parse_fds(&header, ret_fds);
 	return n;
 }

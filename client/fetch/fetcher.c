@@ -27,10 +27,10 @@ struct fetcher {
 
 _Static_assert(sizeof(((struct fetcher_message *)NULL)->text) == FETCH_TEXT_MAX, "message");
 
-static void say(struct fetcher_message *message, const char *format, ...)
+static void fetcher_set_message(struct fetcher_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(struct fetcher_message *message, const char *format, ...)
+static void fetcher_set_message(struct fetcher_message *message, const char *format, ...)
 {
 	va_list args;
 
@@ -39,7 +39,7 @@ static void say(struct fetcher_message *message, const char *format, ...)
 	va_end(args);
 }
 
-static int copy_text(char **ret, const char *text)
+static int fetcher_copy_text(char **ret, const char *text)
 {
 	if (!text)
 		return 0;
@@ -55,11 +55,11 @@ int fetcher_new(struct fetcher **ret, const struct fetcher_options *options)
 	if (!f)
 		return error_origin(-ENOMEM);
 	f->process.socket = -1;
-	r = copy_text(&f->urls, options->urls);
+	r = fetcher_copy_text(&f->urls, options->urls);
 	if (!r)
-		r = copy_text(&f->cache_directory, options->cache_directory);
+		r = fetcher_copy_text(&f->cache_directory, options->cache_directory);
 	if (!r && options->path)
-		r = copy_text(&f->path, options->path);
+		r = fetcher_copy_text(&f->path, options->path);
 	else if (!r)
 		r = program_path("PROFD_GATEWAY", "profd-gateway", &f->path);
 	if (r)
@@ -96,21 +96,23 @@ int fetcher_pid(const struct fetcher *f)
 }
 
 /* It ended, or is no use any more. */
-static int give_up(struct fetcher *f, const char *what, struct fetcher_message *message)
+static int fetcher_give_up(struct fetcher *f, const char *what, struct fetcher_message *message)
 {
 	int status = fetcher_process_end(&f->process);
 
 	f->is_asked = false;
 	if (status != -1 && WIFSIGNALED(status))
-		say(message, "profd-gateway was killed by signal %d", WTERMSIG(status));
+		fetcher_set_message(message, "profd-gateway was killed by signal %d",
+				    WTERMSIG(status));
 	else if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status))
-		say(message, "profd-gateway ended with status %d", WEXITSTATUS(status));
+		fetcher_set_message(message, "profd-gateway ended with status %d",
+				    WEXITSTATUS(status));
 	else
-		say(message, "profd-gateway %s", what);
+		fetcher_set_message(message, "profd-gateway %s", what);
 	return FETCHER_E_FAILED;
 }
 
-static int start(struct fetcher *f, struct fetcher_message *message)
+static int fetcher_start(struct fetcher *f, struct fetcher_message *message)
 {
 	const struct fetcher_options options = {
 		.urls = f->urls,
@@ -122,7 +124,7 @@ static int start(struct fetcher *f, struct fetcher_message *message)
 		return error_origin(r);
 	if (!r)
 		return FETCHER_E_OK;
-	say(message, "cannot start %s: %s", f->path, strerrordesc_np(-r));
+	fetcher_set_message(message, "cannot start %s: %s", f->path, strerrordesc_np(-r));
 	return FETCHER_E_FAILED;
 }
 
@@ -136,13 +138,13 @@ int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 	if (f->is_asked)
 		return error_origin(-EBUSY);
 	if (!length || length > FETCH_ID_MAX) {
-		say(message, "there are no build ids of %zu bytes", length);
+		fetcher_set_message(message, "there are no build ids of %zu bytes", length);
 		return FETCHER_E_FAILED;
 	}
 	memcpy(request.id, id, length);
 	for (unsigned attempt = 0; attempt < 2; attempt++) {
 		if (!f->process.pid) {
-			r = start(f, message);
+			r = fetcher_start(f, message);
 			if (r)
 				return r;
 		}
@@ -151,13 +153,13 @@ int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 			f->is_asked = true;
 			return FETCHER_E_OK;
 		}
-		r = give_up(f, "does not take a question", message);
+		r = fetcher_give_up(f, "does not take a question", message);
 	}
 	return r;
 }
 
 /* Returns bytes, 0 at the end, or negative errno. Where more than one fd comes, none is taken. */
-static ssize_t receive(int socket, struct fetch_answer *ret, int *ret_fd)
+static ssize_t fetcher_receive_packet(int socket, struct fetch_answer *ret, int *ret_fd)
 {
 	cleanup(fetch_packet_fds_deinit) struct fetch_packet_fds fds;
 	ssize_t n = fetch_packet_receive(socket, ret, sizeof(*ret), &fds);
@@ -167,15 +169,15 @@ static ssize_t receive(int socket, struct fetch_answer *ret, int *ret_fd)
 }
 
 /* What servers say is nothing for somebody's terminal. */
-static void take_text(struct fetch_answer *answer, struct fetcher_message *message)
+static void fetcher_copy_answer_text(struct fetch_answer *answer, struct fetcher_message *message)
 {
 	answer->text[sizeof(answer->text) - 1] = '\0';
 	utf8_make_harmless(answer->text);
-	say(message, "%s", answer->text);
+	fetcher_set_message(message, "%s", answer->text);
 }
 
 /* Returns FETCHER_E_OK, _REFUSED, or _FAILED: it is not even what a gateway would send. */
-static int judge_file(int fd, struct fetcher_message *message)
+static int fetcher_check_file(int fd, struct fetcher_message *message)
 {
 	unsigned char magic[SELFMAG];
 	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
@@ -185,12 +187,13 @@ static int judge_file(int fd, struct fetcher_message *message)
 	    fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return FETCHER_E_FAILED;
 	if ((uint64_t)st.st_size > FETCH_FILE_MAX) {
-		say(message, "it is larger than %llu bytes", (unsigned long long)FETCH_FILE_MAX);
+		fetcher_set_message(message, "it is larger than %llu bytes",
+				    (unsigned long long)FETCH_FILE_MAX);
 		return FETCHER_E_REFUSED;
 	}
 	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
 	    memcmp(magic, ELFMAG, sizeof(magic)) != 0) {
-		say(message, "what the server sent is no ELF file");
+		fetcher_set_message(message, "what the server sent is no ELF file");
 		return FETCHER_E_REFUSED;
 	}
 	return FETCHER_E_OK;
@@ -204,34 +207,34 @@ int fetcher_receive(struct fetcher *f, int *ret_fd, struct fetcher_message *mess
 	int r;
 
 	if (!f->is_asked) {
-		say(message, "nothing was asked");
+		fetcher_set_message(message, "nothing was asked");
 		return FETCHER_E_FAILED;
 	}
-	n = receive(f->process.socket, &answer, &fd);
+	n = fetcher_receive_packet(f->process.socket, &answer, &fd);
 	if (n <= 0)
-		return give_up(f, "ended without an answer", message);
+		return fetcher_give_up(f, "ended without an answer", message);
 	if (n != sizeof(answer) || answer.magic != FETCH_MAGIC ||
 	    answer.outcome >= N_FETCH_OUTCOMES)
-		return give_up(f, "answers what nobody understands", message);
+		return fetcher_give_up(f, "answers what nobody understands", message);
 	f->is_asked = false;
 	switch ((enum fetch_outcome)answer.outcome) {
 	case FETCH_FILE:
-		r = judge_file(fd, message);
+		r = fetcher_check_file(fd, message);
 		if (r == FETCHER_E_FAILED)
-			return give_up(f, "sends no file where it should", message);
+			return fetcher_give_up(f, "sends no file where it should", message);
 		if (r == FETCHER_E_OK)
 			*ret_fd = steal_fd(&fd);
 		return r;
 	case FETCH_NONE:
 		return FETCHER_E_NONE;
 	case FETCH_REFUSED:
-		take_text(&answer, message);
+		fetcher_copy_answer_text(&answer, message);
 		return FETCHER_E_REFUSED;
 	case FETCH_FAILED:
 	case N_FETCH_OUTCOMES:
 		break;
 	}
-	take_text(&answer, message);
+	fetcher_copy_answer_text(&answer, message);
 	return FETCHER_E_FAILED;
 }
 

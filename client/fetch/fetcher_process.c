@@ -25,7 +25,7 @@
 #define POLL_MS       5 /* where the kernel has no pidfds */
 
 /* The socket first: it may have the number of one of the others. */
-static int prepare_files(posix_spawn_file_actions_t *actions, int socket)
+static int fetcher_prepare_files(posix_spawn_file_actions_t *actions, int socket)
 {
 	int r = posix_spawn_file_actions_adddup2(actions, socket, FETCH_SOCKET_FD);
 
@@ -40,7 +40,7 @@ static int prepare_files(posix_spawn_file_actions_t *actions, int socket)
 	return r;
 }
 
-static int prepare_signals(posix_spawnattr_t *attributes)
+static int fetcher_prepare_signals(posix_spawnattr_t *attributes)
 {
 	sigset_t none, all;
 	int r;
@@ -58,7 +58,7 @@ static int prepare_signals(posix_spawnattr_t *attributes)
 }
 
 /* All that says how a fetcher with a folder of its own works, but for its arguments. */
-static bool is_kept(const char *variable, const struct fetcher_options *options)
+static bool fetcher_keeps_variable(const char *variable, const struct fetcher_options *options)
 {
 	static const char *const kept[] = {
 		"http_proxy=",    "https_proxy=",    "HTTPS_PROXY=",  "all_proxy=",
@@ -88,7 +88,7 @@ static int make_environment(char ***ret, char *urls, const struct fetcher_option
 	if (!made)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (is_kept(environ[i], options))
+		if (fetcher_keeps_variable(environ[i], options))
 			made[at++] = environ[i];
 	if (urls)
 		made[at++] = urls;
@@ -98,8 +98,8 @@ static int make_environment(char ***ret, char *urls, const struct fetcher_option
 }
 
 /* Returns 0 or a positive errno, as posix_spawn(3)'s family does. */
-static int spawn(pid_t *ret, const char *path, char *const *argv, char *const *environment,
-		 int socket)
+static int fetcher_spawn(pid_t *ret, const char *path, char *const *argv, char *const *environment,
+			 int socket)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -110,9 +110,9 @@ static int spawn(pid_t *ret, const char *path, char *const *argv, char *const *e
 		return r;
 	r = posix_spawnattr_init(&attributes);
 	if (!r) {
-		r = prepare_files(&actions, socket);
+		r = fetcher_prepare_files(&actions, socket);
 		if (!r)
-			r = prepare_signals(&attributes);
+			r = fetcher_prepare_signals(&attributes);
 		if (!r)
 			r = posix_spawn(ret, path, &actions, &attributes, argv, environment);
 		posix_spawnattr_destroy(&attributes);
@@ -142,7 +142,7 @@ int fetcher_process_start(struct fetcher_process *p, const char *path, const cha
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return -errno;
-	r = -spawn(&pid, path, argv, environment, sockets[1]);
+	r = -fetcher_spawn(&pid, path, argv, environment, sockets[1]);
 	close(sockets[1]);
 	if (r) {
 		close(sockets[0]);
@@ -153,7 +153,7 @@ int fetcher_process_start(struct fetcher_process *p, const char *path, const cha
 }
 
 /* Whether it ended within @timeout_ms. */
-static bool wait_for_end(pid_t pid, int timeout_ms, int *ret_status)
+static bool fetcher_wait_exit(pid_t pid, int timeout_ms, int *ret_status)
 {
 	cleanup(closep) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
@@ -180,9 +180,9 @@ int fetcher_process_end(struct fetcher_process *p)
 	if (p->socket >= 0)
 		close(p->socket);
 	/* Where it became another user, and we may not signal that, the socket has to do. */
-	if (p->pid && !wait_for_end(p->pid, END_MS, &status)) {
+	if (p->pid && !fetcher_wait_exit(p->pid, END_MS, &status)) {
 		kill(p->pid, SIGKILL);
-		(void)!wait_for_end(p->pid, KILLED_MS, &status);
+		(void)!fetcher_wait_exit(p->pid, KILLED_MS, &status);
 	}
 	*p = (struct fetcher_process){.socket = -1};
 	return status;

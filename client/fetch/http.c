@@ -35,10 +35,10 @@ struct http {
 	uint64_t until_ms, max_bytes; /* of what was asked */
 };
 
-static int fail(struct http_message *message, const char *format, ...)
+static int http_fail(struct http_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static int fail(struct http_message *message, const char *format, ...)
+static int http_fail(struct http_message *message, const char *format, ...)
 {
 	va_list args;
 
@@ -77,22 +77,24 @@ void http_free(struct http *h)
 	free(h);
 }
 
-static uint64_t now_ms(void)
+static uint64_t http_now_ms(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) / NS_PER_MS;
 }
 
 /* It ended, or is no use any more. */
-static int give_up(struct http *h, const char *what, struct http_message *message)
+static int http_give_up(struct http *h, const char *what, struct http_message *message)
 {
 	int status = fetcher_process_end(&h->process);
 
 	h->is_asked = false;
 	if (status != -1 && WIFSIGNALED(status))
-		return fail(message, "profd-gateway was killed by signal %d", WTERMSIG(status));
+		return http_fail(message, "profd-gateway was killed by signal %d",
+				 WTERMSIG(status));
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status))
-		return fail(message, "profd-gateway ended with status %d", WEXITSTATUS(status));
-	return fail(message, "profd-gateway %s", what);
+		return http_fail(message, "profd-gateway ended with status %d",
+				 WEXITSTATUS(status));
+	return http_fail(message, "profd-gateway %s", what);
 }
 
 /* --- a request -------------------------------------------------------------------------------- */
@@ -110,7 +112,8 @@ static void parts_deinit(struct parts *parts)
 		close(parts->all[i]);
 }
 
-static int add_part(struct parts *parts, enum http_part part, const uint8_t *data, size_t length)
+static int http_add_part(struct parts *parts, enum http_part part, const uint8_t *data,
+			 size_t length)
 {
 	cleanup(closep) int fd = memfd_create("profd-http", MFD_CLOEXEC);
 
@@ -131,8 +134,8 @@ static int add_part(struct parts *parts, enum http_part part, const uint8_t *dat
 }
 
 /* Handed over as memory: who speaks to the server may not read the file. */
-static int add_file(struct parts *parts, enum http_part part, const char *path,
-		    struct http_message *message)
+static int http_add_file(struct parts *parts, enum http_part part, const char *path,
+			 struct http_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
@@ -146,32 +149,32 @@ static int add_file(struct parts *parts, enum http_part part, const char *path,
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		return fail(message, "%.100s: %s", path, strerrordesc_np(-r));
-	return add_part(parts, part, data, length);
+		return http_fail(message, "%.100s: %s", path, strerrordesc_np(-r));
+	return http_add_part(parts, part, data, length);
 }
 
-static int make_parts(struct parts *parts, const struct http_request *request,
-		      struct http_message *message)
+static int http_make_parts(struct parts *parts, const struct http_request *request,
+			   struct http_message *message)
 {
 	int r = HTTP_E_OK;
 
 	if (request->body)
-		r = add_part(parts, HTTP_PART_BODY, request->body, request->length);
+		r = http_add_part(parts, HTTP_PART_BODY, request->body, request->length);
 	if (!r)
-		r = add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message);
+		r = http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message);
 	if (!r)
-		r = add_file(parts, HTTP_PART_KEY, request->key, message);
-	return r ? r : add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
+		r = http_add_file(parts, HTTP_PART_KEY, request->key, message);
+	return r ? r : http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
 }
 
-static int start(struct http *h, struct http_message *message)
+static int http_start_gateway(struct http *h, struct http_message *message)
 {
 	const struct fetcher_options options = {0};
 	int r = fetcher_process_start(&h->process, h->path, "--http", &options);
 
 	if (r == -ENOMEM)
 		return error_origin(r);
-	return r ? fail(message, "cannot start %.150s: %s", h->path, strerrordesc_np(-r))
+	return r ? http_fail(message, "cannot start %.150s: %s", h->path, strerrordesc_np(-r))
 		 : HTTP_E_OK;
 }
 
@@ -190,26 +193,26 @@ int http_send(struct http *h, const struct http_request *request, struct http_me
 	if (h->is_asked)
 		return error_origin(-EBUSY);
 	if (length > HTTP_URL_MAX)
-		return fail(message, "the URL is longer than %u bytes", HTTP_URL_MAX);
+		return http_fail(message, "the URL is longer than %u bytes", HTTP_URL_MAX);
 	memcpy(packet.url, request->url, length);
 	packet.length = (uint32_t)length;
-	r = make_parts(&parts, request, message);
+	r = http_make_parts(&parts, request, message);
 	if (r)
 		return r;
 	packet.parts = parts.bits;
 	/* One that ended since the last answer is replaced, once. */
 	for (unsigned attempt = 0; attempt < 2; attempt++) {
-		r = h->process.pid ? HTTP_E_OK : start(h, message);
+		r = h->process.pid ? HTTP_E_OK : http_start_gateway(h, message);
 		if (r)
 			return r;
 		if (!fetch_packet_send(h->process.socket, &packet, sizeof(packet), parts.all,
 				       parts.n, MSG_DONTWAIT)) {
 			h->is_asked = true;
-			h->until_ms = now_ms() + request->timeout_ms + GRACE_MS;
+			h->until_ms = http_now_ms() + request->timeout_ms + GRACE_MS;
 			h->max_bytes = request->max_bytes;
 			return HTTP_E_OK;
 		}
-		r = give_up(h, "does not take a request", message);
+		r = http_give_up(h, "does not take a request", message);
 	}
 	return r;
 }
@@ -217,13 +220,13 @@ int http_send(struct http *h, const struct http_request *request, struct http_me
 /* --- its answer ------------------------------------------------------------------------------- */
 
 /* Whether there is something to receive in time. */
-static bool await(const struct http *h)
+static bool http_wait_answer(const struct http *h)
 {
 	struct pollfd fd = {.fd = h->process.socket, .events = POLLIN};
 	uint64_t now;
 	int r = 0;
 
-	while (r <= 0 && (now = now_ms()) < h->until_ms) {
+	while (r <= 0 && (now = http_now_ms()) < h->until_ms) {
 		uint64_t left = h->until_ms - now;
 
 		r = poll(&fd, 1, left < POLL_MAX_MS ? (int)left : POLL_MAX_MS);
@@ -245,7 +248,7 @@ static bool is_body(int fd, uint64_t max_bytes)
 }
 
 /* What servers say is nothing for somebody's terminal. */
-static void take_text(struct http_answer_packet *answer, struct http_message *message)
+static void http_copy_error_text(struct http_answer_packet *answer, struct http_message *message)
 {
 	answer->text[sizeof(answer->text) - 1] = '\0';
 	utf8_make_harmless(answer->text);
@@ -260,24 +263,24 @@ int http_receive(struct http *h, struct http_answer *ret, struct http_message *m
 	ssize_t n;
 
 	if (!h->is_asked)
-		return fail(message, "nothing was asked");
-	if (!await(h))
-		return give_up(h, "does not answer", message);
+		return http_fail(message, "nothing was asked");
+	if (!http_wait_answer(h))
+		return http_give_up(h, "does not answer", message);
 	n = fetch_packet_receive(h->process.socket, &answer, sizeof(answer), &fds);
 	if (n <= 0)
-		return give_up(h, "ended without an answer", message);
+		return http_give_up(h, "ended without an answer", message);
 	if (n != sizeof(answer) || answer.magic != HTTP_MAGIC ||
 	    answer.outcome >= N_HTTP_ANSWER_OUTCOMES)
-		return give_up(h, "answers what nobody understands", message);
+		return http_give_up(h, "answers what nobody understands", message);
 	h->is_asked = false;
 	if (answer.outcome == HTTP_ANSWER_FAILED) {
-		take_text(&answer, message);
+		http_copy_error_text(&answer, message);
 		return HTTP_E_FAILED;
 	}
 	max_bytes = answer.status == 200 || h->max_bytes > HTTP_COMPLAINT_MAX ? h->max_bytes
 									      : HTTP_COMPLAINT_MAX;
 	if (fds.n != 1 || fds.n_more || !is_body(fds.all[0], max_bytes))
-		return give_up(h, "sends no body where it should", message);
+		return http_give_up(h, "sends no body where it should", message);
 	*ret = (struct http_answer){.status = answer.status, .fd = steal_fd(&fds.all[0])};
 	return HTTP_E_OK;
 }

@@ -18,7 +18,7 @@
 
 /* --- which one -------------------------------------------------------------------------------- */
 
-static bool is_text(const uint8_t *data, size_t length)
+static bool any_is_text(const uint8_t *data, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		if (data[i] < 0x20 && data[i] != '\t' && data[i] != '\n' && data[i] != '\r')
@@ -27,7 +27,7 @@ static bool is_text(const uint8_t *data, size_t length)
 }
 
 /* The first words are those of a header line, as in every image profile. */
-static bool is_image(const uint8_t *data, size_t length)
+static bool is_image_profile(const uint8_t *data, size_t length)
 {
 	static const char version[] = "version pdb-";
 
@@ -39,7 +39,7 @@ static bool is_image(const uint8_t *data, size_t length)
  * number (tools/perf/Documentation/perf.data-file-format.txt), an ELF file with its own, and so do
  * zstd (RFC 8878, 3.1.1), xz (its file format, 2.1.1.1), bzip2, zip and PDF.
  */
-static const char *strange_file(const uint8_t *data, size_t length)
+static const char *foreign_file_hint(const uint8_t *data, size_t length)
 {
 	static const struct {
 		const char *magic, *what;
@@ -70,18 +70,18 @@ enum any_format any_format_of(const uint8_t *data, size_t length)
 {
 	size_t head = length < ANY_HEAD_BYTES ? length : ANY_HEAD_BYTES;
 
-	if (strange_file(data, length))
+	if (foreign_file_hint(data, length))
 		return ANY_NONE;
-	if (is_image(data, length))
+	if (is_image_profile(data, length))
 		return ANY_IMAGE_PROFILE;
 	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
 	if (length && !data[0])
 		return ANY_CPUPROFILE;
 	/* Lengths and numbers in a profile.proto are mostly small: no text of some bytes has any.
 	 */
-	if (!is_text(data, head))
+	if (!any_is_text(data, head))
 		return ANY_PPROF;
-	return perf_script_is(data, head) ? ANY_PERF_SCRIPT : ANY_COLLAPSED;
+	return perf_script_detect(data, head) ? ANY_PERF_SCRIPT : ANY_COLLAPSED;
 }
 
 enum any_format any_format_of_file(const uint8_t *data, size_t length)
@@ -109,14 +109,14 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length)
 
 /* --- image profiles --------------------------------------------------------------------------- */
 
-static bool is_time_event(const char *event)
+static bool image_event_is_time(const char *event)
 {
 	return strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
 }
 
-static int image_types(struct profile *p, const struct image_profile *image)
+static int any_add_image_types(struct profile *p, const struct image_profile *image)
 {
-	bool is_cpu = is_time_event(image->event);
+	bool is_cpu = image_event_is_time(image->event);
 	int e = profile_add_sample_type(p, "samples", "count");
 
 	if (!e)
@@ -132,7 +132,8 @@ static int image_types(struct profile *p, const struct image_profile *image)
  * have a mapping of the whole address space. The kernel and its modules ("[name]") are told by the
  * range they take, and have none but that.
  */
-static int image_mapping(struct profile *p, const struct image_profile *image, uint32_t *ret)
+static int any_add_image_mapping(struct profile *p, const struct image_profile *image,
+				 uint32_t *ret)
 {
 	struct profile_mapping m = {.limit = UINT64_MAX};
 	const char *path = image->path ? image->path : "";
@@ -148,7 +149,8 @@ static int image_mapping(struct profile *p, const struct image_profile *image, u
 	return e ? e : profile_add_mapping(p, &m, ret);
 }
 
-static int image_samples(struct profile *p, const struct image_profile *image, uint32_t mapping)
+static int any_add_image_samples(struct profile *p, const struct image_profile *image,
+				 uint32_t mapping)
 {
 	int e = 0;
 
@@ -166,8 +168,8 @@ static int image_samples(struct profile *p, const struct image_profile *image, u
 	return e;
 }
 
-static int read_image(const uint8_t *data, size_t length, struct profile **ret,
-		      struct profile_message *message)
+static int any_read_image(const uint8_t *data, size_t length, struct profile **ret,
+			  struct profile_message *message)
 {
 	cleanup(image_profile_freep) struct image_profile *image = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
@@ -178,11 +180,11 @@ static int read_image(const uint8_t *data, size_t length, struct profile **ret,
 		return e < 0 ? e : ANY_E_MALFORMED;
 	e = profile_new(&p);
 	if (!e)
-		e = image_types(p, image);
+		e = any_add_image_types(p, image);
 	if (!e)
-		e = image_mapping(p, image, &mapping);
+		e = any_add_image_mapping(p, image, &mapping);
 	if (!e)
-		e = image_samples(p, image, mapping);
+		e = any_add_image_samples(p, image, mapping);
 	if (!e)
 		*ret = steal_ptr(&p);
 	return e;
@@ -209,12 +211,13 @@ static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, stru
 
 	switch (format) {
 	case ANY_NONE:
-		return profile_refuse(message, ANY_E_MALFORMED, "%s", strange_file(data, length));
+		return profile_refuse(message, ANY_E_MALFORMED, "%s",
+				      foreign_file_hint(data, length));
 	case ANY_CPUPROFILE:
 		r = cpuprofile_read(data, length, ret, message);
 		break;
 	case ANY_IMAGE_PROFILE:
-		r = read_image(data, length, ret, message);
+		r = any_read_image(data, length, ret, message);
 		break;
 	case ANY_PERF_SCRIPT:
 		r = perf_script_read(data, length, ret, message);
@@ -242,7 +245,7 @@ int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profil
 	/* That reader unpacks by itself. */
 	if (!gunzip_is_gzip(data, length) || *ret_format == ANY_PPROF)
 		return read_plain(data, length, max_bytes, ret, *ret_format, message);
-	r = gunzip(data, length, max_bytes, &unpacked, &n, &offset);
+	r = gunzip_buffer(data, length, max_bytes, &unpacked, &n, &offset);
 	if (r == GUNZIP_E_TOO_BIG)
 		return profile_refuse(message, ANY_E_TOO_BIG, "unpacks to more than %zu MiB",
 				      max_bytes >> 20);

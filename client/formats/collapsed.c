@@ -52,7 +52,8 @@ static void put_nameless(FILE *out, const struct profile *p, const struct profil
 	}
 }
 
-static void put_location(FILE *out, const struct profile *p, const struct profile_location *l)
+static void collapsed_put_location(FILE *out, const struct profile *p,
+				   const struct profile_location *l)
 {
 	if (!l->n_lines)
 		put_nameless(out, p, l);
@@ -85,7 +86,7 @@ static int intern_stack(const struct profile *p, const struct profile_sample *s,
 
 		if (i < s->n_locations)
 			fputc(';', out);
-		put_location(out, p, &p->locations[location]);
+		collapsed_put_location(out, p, &p->locations[location]);
 	}
 	if (!s->n_locations)
 		fputs("[unknown]", out);
@@ -94,20 +95,20 @@ static int intern_stack(const struct profile *p, const struct profile_sample *s,
 	return profile_add_string(texts, text, length, ret);
 }
 
-static int by_text(const void *a, const void *b)
+static int collapsed_compare_text(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
 	return strcmp(x->text, y->text);
 }
 
-static int print(struct line *lines, size_t n, char **ret, size_t *ret_length)
+static int collapsed_print(struct line *lines, size_t n, char **ret, size_t *ret_length)
 {
 	FILE *out = open_memstream(ret, ret_length);
 
 	if (!out)
 		return error_origin(-ENOMEM);
-	qsort(lines, n, sizeof(*lines), by_text);
+	qsort(lines, n, sizeof(*lines), collapsed_compare_text);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i].count)
 			fprintf(out, "%s %" PRId64 "\n", lines[i].text, lines[i].count);
@@ -144,5 +145,5 @@ int collapsed_write(const struct profile *p, char **ret, size_t *ret_length)
 	n = profile_n_strings(texts);
 	for (uint32_t i = 0; i < n; i++)
 		lines[i].text = profile_string(texts, i);
-	return print(lines, n, ret, ret_length);
+	return collapsed_print(lines, n, ret, ret_length);
 }

@@ -15,7 +15,8 @@
 #define REFUSE(message, ...) profile_refuse(message, COLLAPSED_E_MALFORMED, __VA_ARGS__)
 
 /* The count behind the last blank; what is before it in *ret. */
-static bool split(const struct text_line *line, struct text_span *ret, int64_t *ret_count)
+static bool collapsed_split_line(const struct text_line *line, struct text_span *ret,
+				 int64_t *ret_count)
 {
 	struct text_span rest = text_trim(line->text);
 	const char *at = rest.end;
@@ -28,7 +29,7 @@ static bool split(const struct text_line *line, struct text_span *ret, int64_t *
 	return true;
 }
 
-static int add_frame(struct frame_list *list, struct profile *p, struct text_span name)
+static int collapsed_add_frame(struct frame_list *list, struct profile *p, struct text_span name)
 {
 	struct profile_function function = {0};
 	struct profile_line line = {0};
@@ -44,8 +45,8 @@ static int add_frame(struct frame_list *list, struct profile *p, struct text_spa
 }
 
 /* From root to leaf in the text, the other way round in the profile. */
-static int add_stack(struct frame_list *list, struct profile *p, struct text_span stack,
-		     int64_t count)
+static int collapsed_add_stack(struct frame_list *list, struct profile *p, struct text_span stack,
+			       int64_t count)
 {
 	int r = 0;
 
@@ -56,7 +57,7 @@ static int add_stack(struct frame_list *list, struct profile *p, struct text_spa
 		while (at > stack.at && at[-1] != ';')
 			at--;
 		if (at < end)
-			r = add_frame(list, p, (struct text_span){at, end});
+			r = collapsed_add_frame(list, p, (struct text_span){at, end});
 		end = at - 1;
 	}
 	if (r)
@@ -64,8 +65,8 @@ static int add_stack(struct frame_list *list, struct profile *p, struct text_spa
 	return profile_add_sample(p, list->locations, (uint32_t)list->n, &count, NULL, 0);
 }
 
-static int read_lines(const uint8_t *data, size_t length, struct profile *p,
-		      struct profile_message *message)
+static int collapsed_read_lines(const uint8_t *data, size_t length, struct profile *p,
+				struct profile_message *message)
 {
 	cleanup(frame_list_deinit) struct frame_list list = {0};
 	struct text_lines lines = text_lines_of(data, length);
@@ -83,14 +84,14 @@ static int read_lines(const uint8_t *data, size_t length, struct profile *p,
 				      line.offset);
 		if (!text_length(text_trim(line.text)))
 			continue;
-		is_stack = split(&line, &stack, &count);
+		is_stack = collapsed_split_line(&line, &stack, &count);
 		if (!is_stack && *line.text.at == '#')
 			continue;
 		if (!is_stack)
 			return REFUSE(message,
 				      "line %zu (byte %zu) does not end in a blank and a count",
 				      line.number, line.offset);
-		r = add_stack(&list, p, stack, count);
+		r = collapsed_add_stack(&list, p, stack, count);
 		any = true;
 	}
 	if (!r && !any)
@@ -107,7 +108,7 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 	if (!r)
 		r = profile_add_sample_type(p, "samples", "count");
 	if (!r)
-		r = read_lines(data, length, p, message);
+		r = collapsed_read_lines(data, length, p, message);
 	if (r == -E2BIG)
 		return REFUSE(message, "more names than can be numbered");
 	if (r)

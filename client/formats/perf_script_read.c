@@ -46,7 +46,7 @@ struct reader {
 	uint32_t program; /* mapping of the first program that a process is named after */
 };
 
-static void reader_deinit(struct reader *r)
+static void perf_script_reader_deinit(struct reader *r)
 {
 	profile_free(r->p);
 	frame_list_deinit(&r->chain);
@@ -55,7 +55,7 @@ static void reader_deinit(struct reader *r)
 /* --- the first line of a sample --------------------------------------------------------------- */
 
 /* "1234.567890:" */
-static bool is_time(struct text_span word)
+static bool perf_script_is_time(struct text_span word)
 {
 	const char *at = word.at;
 
@@ -116,7 +116,7 @@ static bool parse_head(struct text_span line, struct head *ret)
 		word = text_word(&rest);
 		if (!text_length(word))
 			return false;
-	} while (!is_time(word));
+	} while (!perf_script_is_time(word));
 	parse_task(task, ret);
 	ret->period = 1;
 	word = text_word(&rest);
@@ -131,7 +131,7 @@ static bool parse_head(struct text_span line, struct head *ret)
 	return text_length(word) > 0;
 }
 
-bool perf_script_is(const uint8_t *data, size_t length)
+bool perf_script_detect(const uint8_t *data, size_t length)
 {
 	struct text_lines lines = text_lines_of(data, length);
 	struct text_line line;
@@ -204,7 +204,7 @@ static bool parse_frame(struct text_span line, struct frame *ret)
 	return true;
 }
 
-static int function_of(struct reader *r, struct text_span symbol, uint32_t *ret)
+static int perf_script_add_function(struct reader *r, struct text_span symbol, uint32_t *ret)
 {
 	struct profile_function function = {0};
 	int e = profile_add_string(r->p, symbol.at, text_length(symbol), &function.name);
@@ -228,7 +228,7 @@ static bool is_program(struct text_span object, struct text_span comm)
 	       memcmp(base, comm.at, length) == 0;
 }
 
-static int mapping_of(struct reader *r, struct text_span object, uint32_t *ret)
+static int perf_script_add_mapping(struct reader *r, struct text_span object, uint32_t *ret)
 {
 	struct profile_mapping mapping = {.has_functions = true};
 	int e;
@@ -244,7 +244,7 @@ static int mapping_of(struct reader *r, struct text_span object, uint32_t *ret)
 	return e;
 }
 
-static int add_frame(struct reader *r, const struct frame *frame)
+static int perf_script_add_frame(struct reader *r, const struct frame *frame)
 {
 	uint32_t mapping, location;
 	int e;
@@ -255,13 +255,13 @@ static int add_frame(struct reader *r, const struct frame *frame)
 		struct profile_line *line = &r->inlined[r->n_inlined++];
 
 		*line = (struct profile_line){0};
-		e = function_of(r, frame->symbol, &line->function);
+		e = perf_script_add_function(r, frame->symbol, &line->function);
 		if (e)
 			return e;
 	}
 	if (frame->is_inlined)
 		return 0;
-	e = mapping_of(r, frame->object, &mapping);
+	e = perf_script_add_mapping(r, frame->object, &mapping);
 	if (!e)
 		e = profile_add_location(r->p, mapping, frame->address, r->inlined, r->n_inlined,
 					 &location);
@@ -319,7 +319,7 @@ static int end_sample(struct reader *r)
 	return e;
 }
 
-static int read_line(struct reader *r, const struct text_line *line)
+static int perf_script_read_line(struct reader *r, const struct text_line *line)
 {
 	struct frame frame;
 	struct head head;
@@ -334,7 +334,7 @@ static int read_line(struct reader *r, const struct text_line *line)
 		r->head = head;
 		r->has_head = true;
 		if (!e && parse_frame(head.rest, &frame))
-			e = add_frame(r, &frame);
+			e = perf_script_add_frame(r, &frame);
 		return e;
 	}
 	if (!text_is_blank(*line->text.at) || !parse_frame(line->text, &frame))
@@ -342,7 +342,7 @@ static int read_line(struct reader *r, const struct text_line *line)
 	if (!r->has_head)
 		return REFUSE(r->message, "line %zu (byte %zu): a frame without a sample before it",
 			      line->number, line->offset);
-	return add_frame(r, &frame);
+	return perf_script_add_frame(r, &frame);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ static int find_events(struct reader *r, struct text_lines lines)
 	return r->n_events ? 0 : REFUSE(r->message, "no samples as perf script prints them");
 }
 
-static bool is_time_event(struct text_span event)
+static bool perf_script_is_time_event(struct text_span event)
 {
 	const char *colon = memchr(event.at, ':', text_length(event));
 
@@ -376,14 +376,14 @@ static bool is_time_event(struct text_span event)
 	return text_is(event, "cpu-clock") || text_is(event, "task-clock");
 }
 
-static int set_types(struct reader *r)
+static int perf_script_set_types(struct reader *r)
 {
 	int e = profile_add_sample_type(r->p, "samples", "count");
 	bool has_cpu = false;
 
 	for (size_t i = 0; i < r->n_events && !e; i++) {
 		cleanup(freep) char *event = strndup(r->events[i].at, text_length(r->events[i]));
-		bool is_time = is_time_event(r->events[i]);
+		bool is_time = perf_script_is_time_event(r->events[i]);
 
 		if (!event)
 			return error_origin(-ENOMEM);
@@ -400,7 +400,7 @@ static int set_types(struct reader *r)
 	return e ? e : profile_add_text(r->p, "comm", &r->key_comm);
 }
 
-static int read_all(struct reader *r, struct text_lines lines)
+static int perf_script_read_all(struct reader *r, struct text_lines lines)
 {
 	struct text_line line;
 	int e = profile_new(&r->p);
@@ -408,9 +408,9 @@ static int read_all(struct reader *r, struct text_lines lines)
 	if (!e)
 		e = find_events(r, lines);
 	if (!e)
-		e = set_types(r);
+		e = perf_script_set_types(r);
 	while (!e && text_next(&lines, &line))
-		e = read_line(r, &line);
+		e = perf_script_read_line(r, &line);
 	if (!e)
 		e = end_sample(r);
 	if (!e && r->program != PROFILE_NONE)
@@ -421,8 +421,9 @@ static int read_all(struct reader *r, struct text_lines lines)
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 		     struct profile_message *message)
 {
-	cleanup(reader_deinit) struct reader r = {.message = message, .program = PROFILE_NONE};
-	int e = read_all(&r, text_lines_of(data, length));
+	cleanup(perf_script_reader_deinit) struct reader r = {.message = message,
+							      .program = PROFILE_NONE};
+	int e = perf_script_read_all(&r, text_lines_of(data, length));
 
 	if (e == -E2BIG)
 		return REFUSE(message, "more names or addresses than can be numbered");

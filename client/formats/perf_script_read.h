@@ -30,6 +30,6 @@ enum {
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 		     struct profile_message *message);
 /* Whether @length bytes, a text or its beginning, have the first line of a sample. */
-bool perf_script_is(const uint8_t *data, size_t length);
+bool perf_script_detect(const uint8_t *data, size_t length);
 
 #endif

@@ -39,7 +39,7 @@ int attempts_new(struct attempts **ret)
 	return 0;
 }
 
-static void forget(struct attempts *a, struct attempt *attempt)
+static void attempts_remove(struct attempts *a, struct attempt *attempt)
 {
 	HASH_DEL(a->by_id, attempt);
 	free(attempt);
@@ -52,11 +52,11 @@ void attempts_free(struct attempts *a)
 	if (!a)
 		return;
 	HASH_ITER (hh, a->by_id, attempt, next)
-		forget(a, attempt);
+		attempts_remove(a, attempt);
 	free(a);
 }
 
-static struct attempt *find(const struct attempts *a, const uint8_t *id, size_t length)
+static struct attempt *attempts_find(const struct attempts *a, const uint8_t *id, size_t length)
 {
 	struct attempt *attempt;
 
@@ -64,22 +64,23 @@ static struct attempt *find(const struct attempts *a, const uint8_t *id, size_t 
 	return attempt;
 }
 
-bool attempts_may(const struct attempts *a, uint64_t now_ns)
+bool attempts_may_query(const struct attempts *a, uint64_t now_ns)
 {
 	return now_ns >= a->rests_until_ns;
 }
 
-bool attempts_may_for(const struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns)
+bool attempts_may_query_id(const struct attempts *a, const uint8_t *id, size_t length,
+			   uint64_t now_ns)
 {
 	const struct attempt *attempt;
 
 	if (!length || length > ATTEMPTS_ID_MAX)
 		return false;
-	attempt = find(a, id, length);
+	attempt = attempts_find(a, id, length);
 	return !attempt || now_ns >= attempt->until_ns;
 }
 
-static void make_room(struct attempts *a)
+static void attempts_make_room(struct attempts *a)
 {
 	struct attempt *attempt, *next, *first = NULL;
 
@@ -88,15 +89,15 @@ static void make_room(struct attempts *a)
 	HASH_ITER (hh, a->by_id, attempt, next)
 		if (!first || attempt->until_ns < first->until_ns)
 			first = attempt;
-	forget(a, first);
+	attempts_remove(a, first);
 }
 
-static int note(struct attempts *a, const uint8_t *id, size_t length, uint64_t until_ns)
+static int attempts_record(struct attempts *a, const uint8_t *id, size_t length, uint64_t until_ns)
 {
-	struct attempt *attempt = find(a, id, length);
+	struct attempt *attempt = attempts_find(a, id, length);
 
 	if (!attempt) {
-		make_room(a);
+		attempts_make_room(a);
 		attempt = calloc(1, sizeof(*attempt) + length);
 		if (!attempt)
 			return error_origin(-ENOMEM);
@@ -115,7 +116,7 @@ static int note(struct attempts *a, const uint8_t *id, size_t length, uint64_t u
 int attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns)
 {
 	a->rest_ns = a->rests_until_ns = 0;
-	return note(a, id, length, now_ns + ANSWERED_NS);
+	return attempts_record(a, id, length, now_ns + ANSWERED_NS);
 }
 
 int attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns,
@@ -126,5 +127,5 @@ int attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64
 		a->rest_ns = REST_MAX_NS;
 	a->rests_until_ns = now_ns + a->rest_ns;
 	*ret_rest_ns = a->rest_ns;
-	return note(a, id, length, now_ns + FAILED_NS);
+	return attempts_record(a, id, length, now_ns + FAILED_NS);
 }

@@ -28,8 +28,9 @@ void attempts_free(struct attempts *a);
 DEFINE_CLEANUP(struct attempts *, attempts_free)
 
 /* Whether servers may be asked, and whether for @id. */
-bool attempts_may(const struct attempts *a, uint64_t now_ns);
-bool attempts_may_for(const struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
+bool attempts_may_query(const struct attempts *a, uint64_t now_ns);
+bool attempts_may_query_id(const struct attempts *a, const uint8_t *id, size_t length,
+			   uint64_t now_ns);
 /* The servers answered. Returns 0 or -ENOMEM. */
 int attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
 /* They did not. *ret_rest_ns: how long they rest now. */

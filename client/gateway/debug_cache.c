@@ -28,7 +28,7 @@ struct debug_cache {
 };
 
 /* Makes a folder if there is none, and opens it. Returns the fd or -1. */
-static int open_folder(int at, const char *name)
+static int debug_cache_open_dir(int at, const char *name)
 {
 	bool is_new = mkdirat(at, name, 0755) == 0;
 	int fd;
@@ -42,7 +42,7 @@ static int open_folder(int at, const char *name)
 	return fd;
 }
 
-static int open_files(struct debug_cache *c)
+static int debug_cache_open_files(struct debug_cache *c)
 {
 	cleanup(closep) int top = -1, middle = -1;
 
@@ -54,9 +54,9 @@ static int open_files(struct debug_cache *c)
 		return DEBUG_CACHE_E_UNUSABLE;
 	if (flock(c->lock, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? DEBUG_CACHE_E_IN_USE : error_origin(-errno);
-	middle = open_folder(top, "debuginfo");
+	middle = debug_cache_open_dir(top, "debuginfo");
 	if (middle >= 0)
-		c->files = open_folder(middle, ".build-id");
+		c->files = debug_cache_open_dir(middle, ".build-id");
 	return c->files < 0 ? DEBUG_CACHE_E_UNUSABLE : DEBUG_CACHE_E_OK;
 }
 
@@ -75,7 +75,7 @@ struct entries {
 	uint64_t bytes;
 };
 
-static bool is_hex(const char *text, size_t length)
+static bool debug_cache_is_hex(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		if (!isdigit((unsigned char)text[i]) && (text[i] < 'a' || text[i] > 'f'))
@@ -83,20 +83,22 @@ static bool is_hex(const char *text, size_t length)
 	return true;
 }
 
-static bool is_file_name(const char *name)
+static bool is_debug_file_name(const char *name)
 {
 	size_t length = strlen(name), suffix = strlen(SUFFIX);
 
 	return length > suffix && length <= FILE_NAME_MAX &&
-	       strcmp(name + length - suffix, SUFFIX) == 0 && is_hex(name, length - suffix);
+	       strcmp(name + length - suffix, SUFFIX) == 0 &&
+	       debug_cache_is_hex(name, length - suffix);
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
+static bool timespec_is_later(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-static int add_entry(struct entries *e, const char *folder, const char *name, const struct stat *st)
+static int debug_cache_add_entry(struct entries *e, const char *folder, const char *name,
+				 const struct stat *st)
 {
 	struct entry *entry;
 
@@ -106,19 +108,19 @@ static int add_entry(struct entries *e, const char *folder, const char *name, co
 	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", folder, FILE_NAME_MAX, name);
 	entry->bytes = (uint64_t)st->st_blocks * 512;
 	/* relatime(mount(8)) sets the time of reading once a day, which is often enough. */
-	entry->used = is_later(&st->st_atim, &st->st_mtim) ? st->st_atim : st->st_mtim;
+	entry->used = timespec_is_later(&st->st_atim, &st->st_mtim) ? st->st_atim : st->st_mtim;
 	e->bytes += entry->bytes;
 	return 0;
 }
 
-static void closedirp(DIR **d)
+static void dir_closep(DIR **d)
 {
 	if (*d)
 		closedir(*d);
 }
 
 /* Opens a folder for readdir(3); NULL: it is none. */
-static DIR *list_folder(int at, const char *name)
+static DIR *debug_cache_list_dir(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -128,50 +130,51 @@ static DIR *list_folder(int at, const char *name)
 	return d;
 }
 
-static int scan_folder(const struct debug_cache *c, const char *folder, struct entries *ret)
+static int debug_cache_scan_dir(const struct debug_cache *c, const char *folder,
+				struct entries *ret)
 {
-	cleanup(closedirp) DIR *d = list_folder(c->files, folder);
+	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, folder);
 	const struct dirent *entry;
 	struct stat st;
 	int r = 0;
 
 	while (!r && d && (entry = readdir(d)))
-		if (is_file_name(entry->d_name) &&
+		if (is_debug_file_name(entry->d_name) &&
 		    fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
-			r = add_entry(ret, folder, entry->d_name, &st);
+			r = debug_cache_add_entry(ret, folder, entry->d_name, &st);
 	return r;
 }
 
-static int scan(const struct debug_cache *c, struct entries *ret)
+static int debug_cache_scan(const struct debug_cache *c, struct entries *ret)
 {
-	cleanup(closedirp) DIR *d = list_folder(c->files, ".");
+	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, ".");
 	const struct dirent *entry;
 	int r = 0;
 
 	while (!r && d && (entry = readdir(d)))
-		if (strlen(entry->d_name) == 2 && is_hex(entry->d_name, 2))
-			r = scan_folder(c, entry->d_name, ret);
+		if (strlen(entry->d_name) == 2 && debug_cache_is_hex(entry->d_name, 2))
+			r = debug_cache_scan_dir(c, entry->d_name, ret);
 	return r;
 }
 
-static int by_use(const void *a, const void *b)
+static int debug_cache_compare_use(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	if (is_later(&x->used, &y->used))
+	if (timespec_is_later(&x->used, &y->used))
 		return 1;
-	return is_later(&y->used, &x->used) ? -1 : strcmp(x->name, y->name);
+	return timespec_is_later(&y->used, &x->used) ? -1 : strcmp(x->name, y->name);
 }
 
 /* Removes files until @bytes more may be there. */
-static int make_room(struct debug_cache *c, uint64_t bytes)
+static int debug_cache_make_room(struct debug_cache *c, uint64_t bytes)
 {
 	struct entries e = {0};
-	int r = scan(c, &e);
+	int r = debug_cache_scan(c, &e);
 
 	if (!r && e.n)
-		qsort(e.all, e.n, sizeof(*e.all), by_use);
+		qsort(e.all, e.n, sizeof(*e.all), debug_cache_compare_use);
 	for (size_t i = 0; !r && i < e.n && e.bytes + bytes > c->max_bytes; i++) {
 		char folder[3] = {e.all[i].name[0], e.all[i].name[1]};
 
@@ -199,11 +202,11 @@ int debug_cache_open(struct debug_cache **ret, const char *directory, uint64_t m
 	c->directory = strdup(directory);
 	if (!c->directory)
 		return error_origin(-ENOMEM);
-	r = open_files(c);
+	r = debug_cache_open_files(c);
 	if (r)
 		return r;
 	debug_cache_sweep(c);
-	r = make_room(c, 0);
+	r = debug_cache_make_room(c, 0);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
@@ -220,7 +223,7 @@ void debug_cache_close(struct debug_cache *c)
 	free(c);
 }
 
-static bool make_name(char ret[NAME_SIZE], const uint8_t *id, size_t length)
+static bool debug_cache_make_name(char ret[NAME_SIZE], const uint8_t *id, size_t length)
 {
 	char *at = ret;
 
@@ -236,7 +239,7 @@ bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t leng
 {
 	char name[NAME_SIZE];
 
-	return make_name(name, id, length) && faccessat(c->files, name, F_OK, 0) == 0;
+	return debug_cache_make_name(name, id, length) && faccessat(c->files, name, F_OK, 0) == 0;
 }
 
 /* What servers say of its age means nothing here; and it may be read by all. */
@@ -252,15 +255,15 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	struct stat st;
 	int r;
 
-	if (!make_name(name, id, length) || !prepare_file(fd, &st))
+	if (!debug_cache_make_name(name, id, length) || !prepare_file(fd, &st))
 		return DEBUG_CACHE_E_UNUSABLE;
 	if ((uint64_t)st.st_blocks * 512 > c->max_bytes)
 		return DEBUG_CACHE_E_TOO_LARGE;
-	r = make_room(c, (uint64_t)st.st_blocks * 512);
+	r = debug_cache_make_room(c, (uint64_t)st.st_blocks * 512);
 	if (r)
 		return r;
 	memcpy(folder_name, name, 2);
-	folder = open_folder(c->files, folder_name);
+	folder = debug_cache_open_dir(c->files, folder_name);
 	if (folder < 0)
 		return DEBUG_CACHE_E_UNUSABLE;
 	/* proc(5), /proc/PID/fd: linkat(2) by the fd itself takes a capability. */
@@ -272,7 +275,8 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	return DEBUG_CACHE_E_OK;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at)
+static int debug_cache_remove_path(const char *path, const struct stat *st, int flag,
+				   struct FTW *at)
 {
 	(void)st;
 	(void)flag;
@@ -283,7 +287,7 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 
 void debug_cache_sweep(struct debug_cache *c)
 {
-	cleanup(closedirp) DIR *d = list_folder(AT_FDCWD, c->directory);
+	cleanup(dir_closep) DIR *d = debug_cache_list_dir(AT_FDCWD, c->directory);
 	const struct dirent *entry;
 
 	while (d && (entry = readdir(d))) {
@@ -294,6 +298,7 @@ void debug_cache_sweep(struct debug_cache *c)
 		if (asprintf(&path, "%s/%s", c->directory, entry->d_name) < 0)
 			path = NULL;
 		else
-			(void)!nftw(path, remove_entry, N_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+			(void)!nftw(path, debug_cache_remove_path, N_OPEN_FOLDERS,
+				    FTW_DEPTH | FTW_PHYS);
 	}
 }

@@ -51,18 +51,18 @@ static struct id_text id_text(const struct wanted_id *id)
 	return text;
 }
 
-static void drop(sd_event_source **source)
+static void debuginfo_drop_source(sd_event_source **source)
 {
 	*source = sd_event_source_disable_unref(*source);
 }
 
 /* The top of whatever happens here: a fatal error ends the loop. */
-static int conclude(struct debuginfo *d, int r)
+static int debuginfo_end_handler(struct debuginfo *d, int r)
 {
 	return r < 0 ? sd_event_exit(d->loop, r) : 0;
 }
 
-static void show(const struct debuginfo *d)
+static void debuginfo_notify_status(const struct debuginfo *d)
 {
 	sd_notifyf(0,
 		   "STATUS=debug files fetched: %" PRIu64 ", not there: %" PRIu64
@@ -94,7 +94,7 @@ static int note_answer(struct debuginfo *d, const struct wanted_id *id)
 	return attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
 }
 
-static int store(struct debuginfo *d, const struct wanted_id *id, int fd)
+static int debuginfo_store(struct debuginfo *d, const struct wanted_id *id, int fd)
 {
 	int r = debug_cache_store(d->cache, id->bytes, id->length, fd);
 
@@ -113,7 +113,7 @@ static int store(struct debuginfo *d, const struct wanted_id *id, int fd)
 }
 
 /* What came of the fetch of the last one that was taken from the list. */
-static int take_answer(struct debuginfo *d)
+static int debuginfo_receive(struct debuginfo *d)
 {
 	const struct wanted_id *id = &d->wanted.ids[d->next - 1];
 	cleanup(closep) int fd = -1;
@@ -121,12 +121,12 @@ static int take_answer(struct debuginfo *d)
 	int r;
 
 	/* Before its fd is closed. */
-	drop(&d->answer);
-	drop(&d->deadline);
+	debuginfo_drop_source(&d->answer);
+	debuginfo_drop_source(&d->deadline);
 	r = fetcher_receive(d->fetcher, &fd, &why);
 	switch (r) {
 	case FETCHER_E_OK:
-		r = store(d, id, fd);
+		r = debuginfo_store(d, id, fd);
 		break;
 	case FETCHER_E_NONE:
 		d->n_none++;
@@ -141,21 +141,21 @@ static int take_answer(struct debuginfo *d)
 		r = note_failure(d, id, why.text);
 		break;
 	}
-	show(d);
+	debuginfo_notify_status(d);
 	return r;
 }
 
 static int handle_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct debuginfo *d = userdata;
-	int r = take_answer(d);
+	int r = debuginfo_receive(d);
 
 	(void)source;
 	(void)fd;
 	(void)events;
 	if (!r)
 		r = begin_fetch(d);
-	return conclude(d, r);
+	return debuginfo_end_handler(d, r);
 }
 
 static int handle_deadline(sd_event_source *source, uint64_t usec, void *userdata)
@@ -165,15 +165,15 @@ static int handle_deadline(sd_event_source *source, uint64_t usec, void *userdat
 
 	(void)source;
 	(void)usec;
-	drop(&d->answer);
-	drop(&d->deadline);
+	debuginfo_drop_source(&d->answer);
+	debuginfo_drop_source(&d->deadline);
 	fetcher_stop(d->fetcher);
 	r = note_failure(d, &d->wanted.ids[d->next - 1], "it takes too long");
-	show(d);
-	return conclude(d, r);
+	debuginfo_notify_status(d);
+	return debuginfo_end_handler(d, r);
 }
 
-static int wait_for_answer(struct debuginfo *d)
+static int debuginfo_await_answer(struct debuginfo *d)
 {
 	int r = sd_event_add_io(d->loop, &d->answer, fetcher_fd(d->fetcher), EPOLLIN, handle_answer,
 				d);
@@ -184,26 +184,28 @@ static int wait_for_answer(struct debuginfo *d)
 	return r < 0 ? error_origin(r) : 0;
 }
 
-static bool is_to_be_fetched(const struct debuginfo *d, const struct wanted_id *id)
+static bool debuginfo_should_fetch(const struct debuginfo *d, const struct wanted_id *id)
 {
 	return id->length >= DEBUG_CACHE_ID_MIN &&
-	       attempts_may_for(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC)) &&
+	       attempts_may_query_id(d->attempts, id->bytes, id->length,
+				     clock_ns(CLOCK_MONOTONIC)) &&
 	       !debug_cache_has(d->cache, id->bytes, id->length);
 }
 
 /* Begins with the next one of the list; when there is none, the fetcher is not needed. */
 static int begin_fetch(struct debuginfo *d)
 {
-	while (d->next < d->wanted.n && attempts_may(d->attempts, clock_ns(CLOCK_MONOTONIC))) {
+	while (d->next < d->wanted.n &&
+	       attempts_may_query(d->attempts, clock_ns(CLOCK_MONOTONIC))) {
 		const struct wanted_id *id = &d->wanted.ids[d->next++];
 		struct fetcher_message why;
 		int r;
 
-		if (!is_to_be_fetched(d, id))
+		if (!debuginfo_should_fetch(d, id))
 			continue;
 		r = fetcher_send(d->fetcher, id->bytes, id->length, &why);
 		if (r == FETCHER_E_OK)
-			return wait_for_answer(d);
+			return debuginfo_await_answer(d);
 		if (r > 0)
 			r = note_failure(d, id, why.text);
 		if (r < 0)
@@ -217,7 +219,8 @@ static int begin_fetch(struct debuginfo *d)
  */
 
 /* A line when it changes, not every ten seconds. */
-static void tell_profd(struct debuginfo *d, int outcome, const struct wanted_message *message)
+static void debuginfo_log_profd(struct debuginfo *d, int outcome,
+				const struct wanted_message *message)
 {
 	if (outcome == d->profd)
 		return;
@@ -230,25 +233,25 @@ static void tell_profd(struct debuginfo *d, int outcome, const struct wanted_mes
 	d->profd = outcome;
 }
 
-static int ask_profd(struct debuginfo *d)
+static int debuginfo_query_profd(struct debuginfo *d)
 {
 	struct wanted_message message;
 	int r;
 
-	if (d->answer || !attempts_may(d->attempts, clock_ns(CLOCK_MONOTONIC)))
+	if (d->answer || !attempts_may_query(d->attempts, clock_ns(CLOCK_MONOTONIC)))
 		return 0;
 	d->next = d->wanted.n = 0;
-	r = wanted_ask(d->socket, &d->wanted, &message);
+	r = wanted_query(d->socket, &d->wanted, &message);
 	if (r < 0)
 		return r;
-	tell_profd(d, r, &message);
+	debuginfo_log_profd(d, r, &message);
 	return r == WANTED_E_OK ? begin_fetch(d) : 0;
 }
 
 static int handle_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct debuginfo *d = userdata;
-	int r = ask_profd(d);
+	int r = debuginfo_query_profd(d);
 
 	(void)usec;
 	if (!r) {
@@ -257,7 +260,7 @@ static int handle_tick(sd_event_source *source, uint64_t usec, void *userdata)
 			r = sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 		r = r < 0 ? error_origin(r) : 0;
 	}
-	return conclude(d, r);
+	return debuginfo_end_handler(d, r);
 }
 
 /* --- the interface ------------------------------------------------------------------------------
@@ -300,9 +303,9 @@ void debuginfo_free(struct debuginfo *d)
 {
 	if (!d)
 		return;
-	drop(&d->tick);
-	drop(&d->answer);
-	drop(&d->deadline);
+	debuginfo_drop_source(&d->tick);
+	debuginfo_drop_source(&d->answer);
+	debuginfo_drop_source(&d->deadline);
 	fetcher_free(d->fetcher);
 	attempts_free(d->attempts);
 	free(d->socket);

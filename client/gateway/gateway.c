@@ -35,14 +35,14 @@ enum {
 	SETUP_FATAL,   /* logged */
 };
 
-static int fail(int r)
+static int gateway_fail(int r)
 {
 	log_error("%s", error_describe(r));
 	return SETUP_FATAL;
 }
 
 /* What the configuration says. SETUP_DONE: *ret_urls is malloc'ed. */
-static int load(const char *path, struct config **ret, char **ret_urls)
+static int gateway_load_config(const char *path, struct config **ret, char **ret_urls)
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct config_message message;
@@ -55,12 +55,12 @@ static int load(const char *path, struct config **ret, char **ret_urls)
 		return SETUP_FAILED;
 	}
 	if (r)
-		return fail(r);
+		return gateway_fail(r);
 	if (!config->debuginfod_enabled)
 		return SETUP_NOTHING;
 	r = urls_join(config->debuginfod_urls, ret_urls, &fault);
 	if (r < 0)
-		return fail(r);
+		return gateway_fail(r);
 	if (r == URLS_E_NONE)
 		log_error("debuginfod is enabled, but names no server: set urls in [debuginfod]");
 	else if (r == URLS_E_BAD)
@@ -88,11 +88,11 @@ static int open_cache(struct gateway *g)
 			  directory, strerrordesc_np(errno));
 		return SETUP_FAILED;
 	}
-	return fail(r);
+	return gateway_fail(r);
 }
 
 /* In place of what there is, if the configuration is good. */
-static int set_up(struct gateway *g)
+static int gateway_set_up(struct gateway *g)
 {
 	cleanup(config_freep) struct config *config = NULL;
 	cleanup(debuginfo_freep) struct debuginfo *debuginfo = NULL;
@@ -100,7 +100,7 @@ static int set_up(struct gateway *g)
 	struct debuginfo_options options = {.cache_directory = g->options->cache_directory};
 	int r;
 
-	r = load(g->options->config_path, &config, &urls);
+	r = gateway_load_config(g->options->config_path, &config, &urls);
 	if (!r && !g->cache)
 		r = open_cache(g);
 	if (r)
@@ -109,7 +109,7 @@ static int set_up(struct gateway *g)
 	options.urls = urls;
 	r = debuginfo_new(&debuginfo, g->loop, g->cache, &options);
 	if (r)
-		return fail(r);
+		return gateway_fail(r);
 	debuginfo_free(g->debuginfo);
 	g->debuginfo = steal_ptr(&debuginfo);
 	return SETUP_DONE;
@@ -124,7 +124,7 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 	(void)source;
 	(void)info;
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns(CLOCK_MONOTONIC) / 1000);
-	r = set_up(g);
+	r = gateway_set_up(g);
 	if (r == SETUP_FAILED || r == SETUP_FATAL)
 		log_warning("the old configuration stays in use");
 	sd_notify(0, "READY=1");
@@ -135,7 +135,7 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 }
 
 /* Signals that end the loop have no handler: sd_event_add_signal(3). */
-static int take_signals(struct gateway *g)
+static int gateway_add_signals(struct gateway *g)
 {
 	int r = sd_event_add_signal(g->loop, NULL, SIGHUP, handle_reload, g);
 
@@ -147,17 +147,17 @@ static int take_signals(struct gateway *g)
 }
 
 /* What gateway_run() leaves behind, it has opened. */
-static int run(struct gateway *g)
+static int gateway_run_loop(struct gateway *g)
 {
 	int r;
 
 	r = sd_event_new(&g->loop);
 	if (r < 0)
-		return fail(error_origin(r));
-	r = take_signals(g);
+		return gateway_fail(error_origin(r));
+	r = gateway_add_signals(g);
 	if (r)
-		return fail(r);
-	r = set_up(g);
+		return gateway_fail(r);
+	r = gateway_set_up(g);
 	if (r == SETUP_NOTHING) {
 		sd_notify(0, "READY=1\nSTATUS=" NOTHING_TO_DO);
 		log_info(NOTHING_TO_DO);
@@ -169,7 +169,7 @@ static int run(struct gateway *g)
 	sd_notify(0, "READY=1");
 	r = sd_event_loop(g->loop);
 	sd_notify(0, "STOPPING=1");
-	return r < 0 ? fail(r) : SETUP_DONE;
+	return r < 0 ? gateway_fail(r) : SETUP_DONE;
 }
 
 int gateway_run(const struct gateway_options *options)
@@ -184,7 +184,7 @@ int gateway_run(const struct gateway_options *options)
 	sigaddset(&mask, SIGINT);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	r = run(&g);
+	r = gateway_run_loop(&g);
 	debuginfo_free(g.debuginfo);
 	if (g.cache)
 		debug_cache_sweep(g.cache);

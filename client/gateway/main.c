@@ -74,7 +74,7 @@ struct arguments {
 	int status; /* >= 0: exit with it now */
 };
 
-static void take_option(struct arguments *a, int option)
+static void gateway_parse_option(struct arguments *a, int option)
 {
 	switch (option) {
 	case 'c':
@@ -104,20 +104,20 @@ static void take_option(struct arguments *a, int option)
 	}
 }
 
-static void parse_arguments(struct arguments *a, int argc, char **argv)
+static void gateway_parse_arguments(struct arguments *a, int argc, char **argv)
 {
 	int option;
 
 	*a = (struct arguments){.status = -1};
 	while (a->status < 0 && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
-		take_option(a, option);
+		gateway_parse_option(a, option);
 	if (a->status < 0 && optind < argc) {
 		fprintf(stderr, "profd-gateway: '%s' is no option; try --help\n", argv[optind]);
 		a->status = EXIT_USAGE;
 	}
 }
 
-static int complain(const char *what, const char *why)
+static int gateway_report_error(const char *what, const char *why)
 {
 	fprintf(stderr, "profd-gateway: %s: %s\n", what, why);
 	return EXIT_FAILURE;
@@ -150,11 +150,11 @@ static int make_cache_directory(const char *path, const struct privileges_user *
 	cleanup(closep) int fd = -1;
 
 	if (mkdir(path, 0755) < 0)
-		return errno == EEXIST ? 0 : complain(path, strerrordesc_np(errno));
+		return errno == EEXIST ? 0 : gateway_report_error(path, strerrordesc_np(errno));
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchmod(fd, 0755) < 0 ||
 	    (geteuid() == 0 && fchown(fd, user->uid, user->gid) < 0))
-		return complain(path, strerrordesc_np(errno));
+		return gateway_report_error(path, strerrordesc_np(errno));
 	return 0;
 }
 
@@ -163,13 +163,15 @@ static int give_up_privileges(const struct privileges_user *user)
 	int r = privileges_drop(user);
 
 	if (r < 0)
-		return complain("cannot give up its privileges", error_describe(r));
+		return gateway_report_error("cannot give up its privileges", error_describe(r));
 	if (r == PRIVILEGES_E_ROOT)
-		return complain("cannot become another user", "there is no CAP_SETUID, or no user");
-	if (!privileges_are_none())
-		return complain("cannot give up its privileges", "capabilities are left");
+		return gateway_report_error("cannot become another user",
+					    "there is no CAP_SETUID, or no user");
+	if (!privileges_are_dropped())
+		return gateway_report_error("cannot give up its privileges",
+					    "capabilities are left");
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return complain("cannot be hidden", strerrordesc_np(errno));
+		return gateway_report_error("cannot be hidden", strerrordesc_np(errno));
 	return 0;
 }
 
@@ -189,7 +191,7 @@ static char *cache_directory(const struct arguments *a)
  * For who started us. Signals to the whole terminal or unit are for that one, and it closes the
  * socket then. @as_root: the home in the environment is not ours.
  */
-static int serve_starter(const struct arguments *a, bool as_root)
+static int gateway_serve_parent(const struct arguments *a, bool as_root)
 {
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
 	struct stat st;
@@ -206,10 +208,10 @@ static int serve_starter(const struct arguments *a, bool as_root)
 	r = a->http ? requests_serve(FETCH_SOCKET_FD)
 		    : fetch_serve(FETCH_SOCKET_FD, a->cache_directory,
 				  !as_root && user_cache_is_usable());
-	return r ? complain("fetching", error_describe(r)) : EXIT_SUCCESS;
+	return r ? gateway_report_error("fetching", error_describe(r)) : EXIT_SUCCESS;
 }
 
-static int serve(const struct arguments *a, const char *directory)
+static int gateway_serve(const struct arguments *a, const char *directory)
 {
 	const struct gateway_options gateway = {
 		.config_path = a->config_path,
@@ -229,12 +231,12 @@ int main(int argc, char **argv)
 	gid_t groups[GROUPS_MAX];
 	int status = 0;
 
-	parse_arguments(&arguments, argc, argv);
+	gateway_parse_arguments(&arguments, argc, argv);
 	if (arguments.status >= 0)
 		return arguments.status;
 	directory = cache_directory(&arguments);
 	if (!directory)
-		return complain("starting", "no memory");
+		return gateway_report_error("starting", "no memory");
 	if (as_root)
 		user = find_user(groups);
 	if (!arguments.fetch && !arguments.http)
@@ -243,6 +245,6 @@ int main(int argc, char **argv)
 		status = give_up_privileges(&user);
 	if (status)
 		return status;
-	return arguments.fetch || arguments.http ? serve_starter(&arguments, as_root)
-						 : serve(&arguments, directory);
+	return arguments.fetch || arguments.http ? gateway_serve_parent(&arguments, as_root)
+						 : gateway_serve(&arguments, directory);
 }

@@ -9,14 +9,14 @@
 
 #include "common/cleanup.h"
 
-static const char *value_of(const char *variable)
+static const char *getenv_nonempty(const char *variable)
 {
 	const char *value = getenv(variable);
 
 	return value && value[0] ? value : NULL;
 }
 
-static bool is_folder(const char *path)
+static bool is_usable_dir(const char *path)
 {
 	struct stat st;
 
@@ -24,7 +24,7 @@ static bool is_folder(const char *path)
 	       S_ISDIR(st.st_mode) && access(path, W_OK | X_OK) == 0;
 }
 
-static bool is_folder_in(const char *parent, const char *name)
+static bool is_usable_subdir(const char *parent, const char *name)
 {
 	cleanup(freep) char *path = NULL;
 
@@ -32,26 +32,26 @@ static bool is_folder_in(const char *parent, const char *name)
 		path = NULL;
 		return false;
 	}
-	return is_folder(path);
+	return is_usable_dir(path);
 }
 
 bool user_cache_is_usable(void)
 {
-	const char *chosen = value_of("DEBUGINFOD_CACHE_PATH");
-	const char *xdg = value_of("XDG_CACHE_HOME"), *home = value_of("HOME");
+	const char *chosen = getenv_nonempty("DEBUGINFOD_CACHE_PATH");
+	const char *xdg = getenv_nonempty("XDG_CACHE_HOME"), *home = getenv_nonempty("HOME");
 	cleanup(freep) char *old = NULL, *standard = NULL;
 
 	if (chosen)
-		return is_folder(chosen);
+		return is_usable_dir(chosen);
 	if (home && asprintf(&old, "%s/.debuginfod_client_cache", home) < 0)
 		old = NULL;
 	if (old && access(old, F_OK) == 0)
-		return is_folder(old);
+		return is_usable_dir(old);
 	if (xdg)
-		return is_folder(xdg) && is_folder_in(xdg, "debuginfod_client");
+		return is_usable_dir(xdg) && is_usable_subdir(xdg, "debuginfod_client");
 	if (!home || asprintf(&standard, "%s/.cache", home) < 0) {
 		standard = NULL;
 		return false;
 	}
-	return is_folder(standard) && is_folder_in(standard, "debuginfod_client");
+	return is_usable_dir(standard) && is_usable_subdir(standard, "debuginfod_client");
 }

@@ -19,7 +19,7 @@ static void response_freep(Profd__Control__Response **response)
 		profd__control__response__free_unpacked(*response, NULL);
 }
 
-static int send_request(int fd)
+static int wanted_send_request(int fd)
 {
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
@@ -35,7 +35,7 @@ static int send_request(int fd)
 	return unixsock_send(fd, data, size, TIMEOUT_MS);
 }
 
-static void take_ids(const Profd__Control__BuildIds *message, struct wanted *ret)
+static void wanted_copy_ids(const Profd__Control__BuildIds *message, struct wanted *ret)
 {
 	ret->n = 0;
 	for (size_t i = 0; i < message->n_build_ids && ret->n < WANTED_MAX; i++) {
@@ -50,14 +50,14 @@ static void take_ids(const Profd__Control__BuildIds *message, struct wanted *ret
 	}
 }
 
-static int read_response(const uint8_t *data, size_t size, struct wanted *ret,
-			 struct wanted_message *message)
+static int wanted_parse_response(const uint8_t *data, size_t size, struct wanted *ret,
+				 struct wanted_message *message)
 {
 	cleanup(response_freep) Profd__Control__Response *response =
 		profd__control__response__unpack(NULL, size, data);
 
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS) {
-		take_ids(response->build_ids, ret);
+		wanted_copy_ids(response->build_ids, ret);
 		return WANTED_E_OK;
 	}
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
@@ -67,7 +67,7 @@ static int read_response(const uint8_t *data, size_t size, struct wanted *ret,
 	return WANTED_E_REFUSED;
 }
 
-int wanted_ask(const char *socket, struct wanted *ret, struct wanted_message *message)
+int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
@@ -81,11 +81,11 @@ int wanted_ask(const char *socket, struct wanted *ret, struct wanted_message *me
 	}
 	if (r)
 		return r < 0 ? r : WANTED_E_AWAY;
-	r = send_request(fd);
+	r = wanted_send_request(fd);
 	/* One that closed without reading may have said why. */
 	if (!r || r == UNIXSOCK_E_CLOSED)
 		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, TIMEOUT_MS, &data, &size);
 	if (r)
 		return r < 0 ? r : WANTED_E_AWAY;
-	return read_response(data, size, ret, message);
+	return wanted_parse_response(data, size, ret, message);
 }

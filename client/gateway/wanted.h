@@ -30,6 +30,6 @@ enum {
 };
 
 /* Takes 2 s at most, if profd does not answer. Returns WANTED_E_* or negative errno. */
-int wanted_ask(const char *socket, struct wanted *ret, struct wanted_message *message);
+int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *message);
 
 #endif

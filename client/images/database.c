@@ -24,7 +24,7 @@ struct database {
 
 #define FAIL(...) profile_refuse(message, DATABASE_E_FAILED, __VA_ARGS__)
 
-static void free_names(char **names, size_t n)
+static void database_free_names(char **names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(names[i]);
@@ -36,7 +36,7 @@ void database_free(struct database *db)
 	if (!db)
 		return;
 	closep(&db->fd);
-	free_names(db->epochs, db->n_epochs);
+	database_free_names(db->epochs, db->n_epochs);
 	free(db->path);
 	free(db);
 }
@@ -47,7 +47,7 @@ static const char *short_epoch(const char *name)
 	return strlen(name) == 14 ? name + 2 : name;
 }
 
-static bool is_epoch(const char *name)
+static bool database_is_epoch_name(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -55,18 +55,18 @@ static bool is_epoch(const char *name)
 	       (length == 10 || length == 12 || length == 14);
 }
 
-static int by_epoch(const void *a, const void *b)
+static int database_compare_epochs(const void *a, const void *b)
 {
 	return strcmp(short_epoch(*(char *const *)a), short_epoch(*(char *const *)b));
 }
 
-static int by_name(const void *a, const void *b)
+static int database_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* What is hidden is being written. */
-static bool is_visible(const char *name)
+static bool database_is_visible_name(const char *name)
 {
 	return name[0] != '.';
 }
@@ -104,7 +104,7 @@ static int read_names(int fd, bool (*is_wanted)(const char *),
 			names[n] = strdup(entry->d_name);
 		}
 		if (!grown || !names[n]) {
-			free_names(names, n);
+			database_free_names(names, n);
 			closedir(dir);
 			return error_origin(-ENOMEM);
 		}
@@ -113,7 +113,7 @@ static int read_names(int fd, bool (*is_wanted)(const char *),
 	r = -errno;
 	closedir(dir);
 	if (r) {
-		free_names(names, n);
+		database_free_names(names, n);
 		return r;
 	}
 	if (n)
@@ -123,7 +123,7 @@ static int read_names(int fd, bool (*is_wanted)(const char *),
 	return 0;
 }
 
-static int fail_errno(struct profile_message *message, const char *path, int error)
+static int database_refuse_errno(struct profile_message *message, const char *path, int error)
 {
 	char buffer[128];
 
@@ -148,13 +148,14 @@ int database_open(struct database **ret, const char *path, struct profile_messag
 		return error_origin(-ENOMEM);
 	db->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (db->fd < 0)
-		return fail_errno(message, path, -errno);
+		return database_refuse_errno(message, path, -errno);
 	db->path = strdup(path);
 	if (!db->path)
 		return error_origin(-ENOMEM);
-	r = read_names(db->fd, is_epoch, by_epoch, &db->epochs, &db->n_epochs);
+	r = read_names(db->fd, database_is_epoch_name, database_compare_epochs, &db->epochs,
+		       &db->n_epochs);
 	if (r)
-		return fail_errno(message, path, r);
+		return database_refuse_errno(message, path, r);
 	*ret = steal_ptr(&db);
 	return DATABASE_E_OK;
 }
@@ -182,7 +183,8 @@ const char *database_newest(const struct database *db, uint64_t now_s)
 }
 
 /* Returns DATABASE_E_* or negative errno. @what: for the message. */
-static int read_profile(int fd, struct image_profile **ret, struct profile_message *message)
+static int database_read_profile(int fd, struct image_profile **ret,
+				 struct profile_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	char buffer[128];
@@ -210,7 +212,7 @@ int database_read_file(const char *path, struct image_profile **ret,
 		return profile_refuse(message,
 				      errno == EACCES ? DATABASE_E_DENIED : DATABASE_E_FAILED, "%s",
 				      strerror_r(errno, buffer, sizeof(buffer)));
-	return read_profile(fd, ret, message);
+	return database_read_profile(fd, ret, message);
 }
 
 /* A file of one platform. */
@@ -220,8 +222,8 @@ struct place {
 	int fd;
 };
 
-static int read_one(const struct place *place, const char *name, database_visit visit,
-		    void *context, struct notes *notes)
+static int database_read_entry(const struct place *place, const char *name, database_visit visit,
+			       void *context, struct notes *notes)
 {
 	cleanup(closep) int fd = openat(place->fd, name,
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -234,7 +236,7 @@ static int read_one(const struct place *place, const char *name, database_visit 
 	if (fd < 0)
 		r = profile_refuse(&message, r, "%s", strerror_r(errno, buffer, sizeof(buffer)));
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		r = read_profile(fd, &p, &message);
+		r = database_read_profile(fd, &p, &message);
 	if (!r)
 		return visit(context, name, p);
 	if (r > 0)
@@ -253,7 +255,8 @@ static int read_platform(struct place *place, int epoch_fd, database_visit visit
 	int r;
 
 	place->fd = fd;
-	r = fd < 0 ? -errno : read_names(fd, is_visible, by_name, &names, &n);
+	r = fd < 0 ? -errno
+		   : read_names(fd, database_is_visible_name, database_compare_names, &names, &n);
 	if (r == -ENOMEM)
 		return r;
 	if (r)
@@ -261,8 +264,8 @@ static int read_platform(struct place *place, int epoch_fd, database_visit visit
 			  place->platform, strerror_r(-r, buffer, sizeof(buffer)));
 	r = 0;
 	for (size_t i = 0; !r && i < n; i++)
-		r = read_one(place, names[i], visit, context, notes);
-	free_names(names, n);
+		r = database_read_entry(place, names[i], visit, context, notes);
+	database_free_names(names, n);
 	return r;
 }
 
@@ -275,7 +278,9 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 	size_t n = 0;
 	int r;
 
-	r = fd < 0 ? -errno : read_names(fd, is_visible, by_name, &platforms, &n);
+	r = fd < 0 ? -errno
+		   : read_names(fd, database_is_visible_name, database_compare_names, &platforms,
+				&n);
 	if (r == -ENOENT)
 		return profile_refuse(message, DATABASE_E_GONE, "%s has no epoch %s", db->path,
 				      epoch);
@@ -283,12 +288,12 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 		char path[4096];
 
 		snprintf(path, sizeof(path), "%s/%s", db->path, epoch);
-		return fail_errno(message, path, r);
+		return database_refuse_errno(message, path, r);
 	}
 	for (size_t i = 0; !r && i < n; i++) {
 		place.platform = platforms[i];
 		r = read_platform(&place, fd, visit, context, notes);
 	}
-	free_names(platforms, n);
+	database_free_names(platforms, n);
 	return r;
 }

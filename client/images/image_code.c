@@ -36,18 +36,18 @@ void image_code_close(struct image_code *c)
 	c->path = NULL;
 }
 
-static int open_kernel(struct image_code *c, const char *path)
+static int image_code_open_kernel(struct image_code *c, const char *path)
 {
 	int r = kernel_get(c->world->kernel, path, c->image->id, &c->kernel);
 
 	if (r <= 0)
 		return r;
 	notes_add(c->world->notes, "%s: %s", path,
-		  kernel_is_path(path) ? kernel_why(r) : "is no file that could be read");
+		  kernel_is_path(path) ? kernel_error_text(r) : "is no file that could be read");
 	return IMAGE_CODE_E_NONE;
 }
 
-static int open_file(struct image_code *c)
+static int image_code_open_file(struct image_code *c)
 {
 	int r = object_init(&c->object, &c->source, c->path, c->image->id);
 
@@ -76,7 +76,7 @@ int image_code_open(struct image_code *ret, struct image_world *w, const struct 
 	if (!at)
 		notes_add(w->notes, "%s: which file it is, the profile does not say", image->name);
 	else if (at[0] == '[')
-		return open_kernel(ret, at);
+		return image_code_open_kernel(ret, at);
 	while (at && *at && r == IMAGE_CODE_E_NONE) {
 		size_t n = strcspn(at, "\n");
 
@@ -84,14 +84,14 @@ int image_code_open(struct image_code *ret, struct image_world *w, const struct 
 		ret->path = strndup(at, n);
 		if (!ret->path)
 			return error_origin(-ENOMEM);
-		r = open_file(ret);
+		r = image_code_open_file(ret);
 		at += n + (at[n] == '\n');
 	}
 	return r;
 }
 
-static int name_kernel(struct image_code *c, const uint64_t *addresses, size_t n,
-		       image_code_visit visit, void *context)
+static int image_code_kernel_names(struct image_code *c, const uint64_t *addresses, size_t n,
+				   image_code_visit visit, void *context)
 {
 	uint64_t shift = c->kernel->start - c->image->tstart;
 	int r = 0;
@@ -115,12 +115,13 @@ static int name_kernel(struct image_code *c, const uint64_t *addresses, size_t n
  * Functions are asked for without lines: the symbols' answer is the function around the address,
  * whatever is inlined there.
  */
-static int ask(struct image_code *c, const uint64_t *addresses, size_t n, struct answer_names *ret)
+static int image_code_query_names(struct image_code *c, const uint64_t *addresses, size_t n,
+				  struct answer_names *ret)
 {
 	int r;
 
 	c->source.want_lines = false;
-	r = object_ask(&c->object, c->key, addresses, n, ret);
+	r = object_query_names(&c->object, c->key, addresses, n, ret);
 	c->source.want_lines = true;
 	return r;
 }
@@ -131,12 +132,12 @@ int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
 	int r = 0;
 
 	if (c->kernel)
-		return name_kernel(c, addresses, n, visit, context);
+		return image_code_kernel_names(c, addresses, n, visit, context);
 	for (size_t at = 0; !r && at < n;) {
 		size_t n_asked = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
 		struct answer_names answer;
 
-		r = ask(c, addresses + at, n_asked, &answer);
+		r = image_code_query_names(c, addresses + at, n_asked, &answer);
 		for (size_t i = 0; !r && i < n_asked; i++) {
 			const struct worker_location *l = &answer.locations[i];
 			struct image_place place = {.name = "", .start = l->start, .size = l->size};

@@ -32,7 +32,7 @@ struct image_gather {
 	char *other_event;    /* a second one that was seen; NULL: none */
 };
 
-static void image_deinit(struct image *image)
+static void image_set_deinit_image(struct image *image)
 {
 	free(image->name);
 	free(image->id);
@@ -43,7 +43,7 @@ static void image_deinit(struct image *image)
 void image_set_deinit(struct image_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		image_deinit(&set->images[i]);
+		image_set_deinit_image(&set->images[i]);
 	free(set->images);
 	free(set->event);
 	free(set->platforms);
@@ -70,7 +70,7 @@ void image_gather_free(struct image_gather *g)
 		return;
 	HASH_ITER (hh, g->entries, entry, next) {
 		HASH_DEL(g->entries, entry);
-		image_deinit(&entry->image);
+		image_set_deinit_image(&entry->image);
 		free(entry);
 	}
 	image_set_deinit(&g->set);
@@ -79,7 +79,7 @@ void image_gather_free(struct image_gather *g)
 }
 
 /* Whether @text, of @length bytes, ends in ".@end"; then *length is what stands before. */
-static void cut_end(const char *text, size_t *length, const char *end)
+static void image_name_cut_suffix(const char *text, size_t *length, const char *end)
 {
 	size_t n = strlen(end);
 
@@ -93,13 +93,13 @@ static char *image_name(const char *file, const struct image_profile *p)
 {
 	size_t length = strlen(file);
 
-	cut_end(file, &length, p->event);
-	cut_end(file, &length, p->image);
+	image_name_cut_suffix(file, &length, p->event);
+	image_name_cut_suffix(file, &length, p->image);
 	return strndup(file, length);
 }
 
 /* @list is lines, NULL for none. Adds [line, line + n) if it is not there, up to @max of them. */
-static int add_line(char **list, const char *line, size_t n, size_t max)
+static int image_set_add_line(char **list, const char *line, size_t n, size_t max)
 {
 	size_t length = *list ? strlen(*list) : 0;
 	char *grown;
@@ -127,14 +127,14 @@ static int add_paths(struct image *image, const char *paths)
 	while (!r && paths && *paths) {
 		size_t n = strcspn(paths, "\n");
 
-		r = add_line(&image->paths, paths, n, PATHS_MAX);
+		r = image_set_add_line(&image->paths, paths, n, PATHS_MAX);
 		paths += n + (paths[n] == '\n');
 	}
 	return r;
 }
 
-static int get_entry(struct image_gather *g, const char *file, const struct image_profile *p,
-		     struct entry **ret)
+static int image_gather_get_entry(struct image_gather *g, const char *file,
+				  const struct image_profile *p, struct entry **ret)
 {
 	cleanup(freep) char *name = image_name(file, p), *key = NULL;
 	struct entry *entry;
@@ -192,7 +192,8 @@ static int add_header(struct image_gather *g, const struct image_profile *p, boo
 		return error_origin(-ENOMEM);
 	g->set.has_other_periods |= p->period != g->set.period;
 	*ret = true;
-	return add_line(&g->set.platforms, p->platform, strlen(p->platform), PLATFORMS_MAX);
+	return image_set_add_line(&g->set.platforms, p->platform, strlen(p->platform),
+				  PLATFORMS_MAX);
 }
 
 int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p)
@@ -204,7 +205,7 @@ int image_gather_add(struct image_gather *g, const char *name, const struct imag
 	r = add_header(g, p, &counts);
 	if (r || !counts)
 		return r;
-	r = get_entry(g, name, p, &entry);
+	r = image_gather_get_entry(g, name, p, &entry);
 	if (!r)
 		r = add_paths(&entry->image, p->path);
 	if (!r && g->keep_counts)
@@ -218,7 +219,7 @@ int image_gather_add(struct image_gather *g, const char *name, const struct imag
 	return 0;
 }
 
-static int by_offset(const void *a, const void *b)
+static int image_compare_offsets(const void *a, const void *b)
 {
 	const struct image_count *x = a, *y = b;
 
@@ -231,7 +232,7 @@ static void fold_counts(struct image *image)
 
 	if (!image->n_counts)
 		return;
-	qsort(image->counts, image->n_counts, sizeof(*image->counts), by_offset);
+	qsort(image->counts, image->n_counts, sizeof(*image->counts), image_compare_offsets);
 	for (size_t i = 1; i < image->n_counts; i++) {
 		if (image->counts[i].offset == image->counts[kept].offset)
 			image->counts[kept].count += image->counts[i].count;
@@ -241,7 +242,7 @@ static void fold_counts(struct image *image)
 	image->n_counts = kept + 1;
 }
 
-static int by_total(const void *a, const void *b)
+static int image_compare_totals(const void *a, const void *b)
 {
 	const struct image *x = a, *y = b;
 	int r;
@@ -271,7 +272,7 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 		entry->image = (struct image){0};
 	}
 	if (set->n)
-		qsort(set->images, set->n, sizeof(*set->images), by_total);
+		qsort(set->images, set->n, sizeof(*set->images), image_compare_totals);
 	for (char *at = set->platforms; at && (at = strchr(at, '\n'));)
 		*at = ' ';
 	*ret = *set;
@@ -305,7 +306,7 @@ const char *image_title(const struct image *image, size_t *ret_length)
 }
 
 /* Whether @what is one of the image's paths, or the end of one behind a slash. */
-static bool has_path(const struct image *image, const char *what)
+static bool image_has_path(const struct image *image, const char *what)
 {
 	size_t length = strlen(what);
 
@@ -320,15 +321,15 @@ static bool has_path(const struct image *image, const char *what)
 	return false;
 }
 
-static bool has_id(const struct image *image, const char *what)
+static bool image_has_id(const struct image *image, const char *what)
 {
 	size_t length = strlen(what);
 
 	return length >= ID_PREFIX_MIN && strncasecmp(image->id, what, length) == 0;
 }
 
-static int refuse_many(const struct image *a, const struct image *b, const char *what,
-		       struct profile_message *message)
+static int image_refuse_ambiguous(const struct image *a, const struct image *b, const char *what,
+				  struct profile_message *message)
 {
 	size_t n_a, n_b;
 	const char *title_a = image_title(a, &n_a), *title_b = image_title(b, &n_b);
@@ -347,11 +348,11 @@ int image_set_find(const struct image_set *set, const char *what, const struct i
 	for (size_t i = 0; i < set->n; i++) {
 		const struct image *image = &set->images[i];
 
-		if (strcmp(image->name, what) != 0 && !has_path(image, what) &&
-		    !has_id(image, what))
+		if (strcmp(image->name, what) != 0 && !image_has_path(image, what) &&
+		    !image_has_id(image, what))
 			continue;
 		if (found)
-			return refuse_many(found, image, what, message);
+			return image_refuse_ambiguous(found, image, what, message);
 		found = image;
 	}
 	if (!found)

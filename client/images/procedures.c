@@ -23,7 +23,7 @@ void procedures_deinit(struct procedures *p)
 	*p = (struct procedures){0};
 }
 
-static int append(struct making *m, const struct image_place *place)
+static int procedures_append(struct making *m, const struct image_place *place)
 {
 	struct procedures *made = m->made;
 	struct procedure *new;
@@ -45,7 +45,7 @@ static int append(struct making *m, const struct image_place *place)
 }
 
 /* Addresses ascend: it is the last function again, a new one, or none. */
-static int count(void *context, size_t i, const struct image_place *place)
+static int procedures_add_count(void *context, size_t i, const struct image_place *place)
 {
 	struct making *m = context;
 	struct procedures *made = m->made;
@@ -58,13 +58,13 @@ static int count(void *context, size_t i, const struct image_place *place)
 		 made->all[made->n - 1].start == place->start)
 		at = made->n - 1;
 	if (at == made->n)
-		r = append(m, place);
+		r = procedures_append(m, place);
 	if (!r)
 		made->all[at].count += m->image->counts[i].count;
 	return r;
 }
 
-static int by_count(const void *a, const void *b)
+static int procedures_compare_counts(const void *a, const void *b)
 {
 	const struct procedure *x = a, *y = b;
 	int r;
@@ -86,8 +86,8 @@ int procedures_init(struct procedures *ret, struct image_code *code, const struc
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < image->n_counts; i++)
 		addresses[i] = image->tstart + image->counts[i].offset;
-	r = image_code_names(code, addresses, image->n_counts, count, &m);
+	r = image_code_names(code, addresses, image->n_counts, procedures_add_count, &m);
 	if (ret->n)
-		qsort(ret->all, ret->n, sizeof(*ret->all), by_count);
+		qsort(ret->all, ret->n, sizeof(*ret->all), procedures_compare_counts);
 	return r;
 }

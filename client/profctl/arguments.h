@@ -149,7 +149,7 @@ int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
 int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
 		 struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
-int check_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
+int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
 /* "s12" is session 12. */
 bool parse_session_id(const char *text, uint64_t *ret);
 

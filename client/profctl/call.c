@@ -26,28 +26,32 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 		return STATUS_DONE;
 	case UNIXSOCK_E_NOBODY:
 		if (!context->user && strcmp(context->socket, SYSTEM_SOCKET) != 0)
-			return complain(context, STATUS_NO_DAEMON,
-					"no profd answers at %s, which --socket or PROFD_SOCKET "
-					"names",
-					context->socket);
-		return complain(context, STATUS_NO_DAEMON,
-				"no profd answers at %s; start one: systemctl %sstart profd",
-				context->socket, context->user ? "--user " : "");
-	case UNIXSOCK_E_DENIED:
-		return complain(context, STATUS_DENIED,
-				"%s is not open to you; see socket_mode in profd.conf, or ask to "
-				"be a member of group profd",
+			return profctl_complain(
+				context, STATUS_NO_DAEMON,
+				"no profd answers at %s, which --socket or PROFD_SOCKET "
+				"names",
 				context->socket);
+		return profctl_complain(
+			context, STATUS_NO_DAEMON,
+			"no profd answers at %s; start one: systemctl %sstart profd",
+			context->socket, context->user ? "--user " : "");
+	case UNIXSOCK_E_DENIED:
+		return profctl_complain(
+			context, STATUS_DENIED,
+			"%s is not open to you; see socket_mode in profd.conf, or ask to "
+			"be a member of group profd",
+			context->socket);
 	case UNIXSOCK_E_BAD_PATH:
-		return complain(context, STATUS_USAGE,
-				"'%s' cannot be a socket's path: 1 to 107 bytes", context->socket);
+		return profctl_complain(context, STATUS_USAGE,
+					"'%s' cannot be a socket's path: 1 to 107 bytes",
+					context->socket);
 	}
-	return complain(context, STATUS_FAILED, "cannot connect to %s: %s", context->socket,
-			error_describe(r));
+	return profctl_complain(context, STATUS_FAILED, "cannot connect to %s: %s", context->socket,
+				error_describe(r));
 }
 
 /* Until there is something to be received, or too late. Returns how long that may take. */
-static int wait_for_answer(int fd, int timeout_ms, struct progress *progress)
+static int call_wait_for_response(int fd, int timeout_ms, struct progress *progress)
 {
 	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
 
@@ -58,7 +62,7 @@ static int wait_for_answer(int fd, int timeout_ms, struct progress *progress)
 			return timeout_ms;
 		units_print_span(span, sizeof(span), waited_ms / 1000.);
 		snprintf(text, sizeof(text), "profd works on it, since %s", span);
-		progress_tell(progress, PROGRESS_UNKNOWN, text);
+		progress_update(progress, PROGRESS_UNKNOWN, text);
 	}
 	return progress->out ? 1 : timeout_ms;
 }
@@ -69,19 +73,19 @@ struct bytes {
 	size_t size;
 };
 
-static void bytes_deinit(struct bytes *b)
+static void call_bytes_deinit(struct bytes *b)
 {
 	free(b->data);
 }
 
 /* UNIXSOCK_E_* or negative errno. */
-static int receive(const struct context *context, int fd, int timeout_ms, struct bytes *ret)
+static int call_receive(const struct context *context, int fd, int timeout_ms, struct bytes *ret)
 {
 	struct progress progress;
 	int r;
 
 	progress_init(&progress, context);
-	timeout_ms = wait_for_answer(fd, timeout_ms, &progress);
+	timeout_ms = call_wait_for_response(fd, timeout_ms, &progress);
 	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &ret->data, &ret->size);
 	progress_clear(&progress);
 	return r;
@@ -90,28 +94,29 @@ static int receive(const struct context *context, int fd, int timeout_ms, struct
 static int complain_exchange(const struct context *context, int r)
 {
 	if (r == UNIXSOCK_E_TIMEOUT)
-		return complain(context, STATUS_NO_DAEMON,
-				"profd at %s does not answer in time; see its log",
-				context->socket);
+		return profctl_complain(context, STATUS_NO_DAEMON,
+					"profd at %s does not answer in time; see its log",
+					context->socket);
 	if (r == UNIXSOCK_E_CLOSED)
-		return complain(context, STATUS_NO_DAEMON,
-				"profd at %s closed the connection; see its log", context->socket);
+		return profctl_complain(context, STATUS_NO_DAEMON,
+					"profd at %s closed the connection; see its log",
+					context->socket);
 	if (r == UNIXSOCK_E_TOO_LARGE)
-		return complain(context, STATUS_FAILED,
-				"what listens at %s does not speak profd's protocol",
-				context->socket);
-	return complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
+		return profctl_complain(context, STATUS_FAILED,
+					"what listens at %s does not speak profd's protocol",
+					context->socket);
+	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
 }
 
 static int complain_error(const struct context *context, const Profd__Control__Error *error)
 {
 	switch (error->code) {
 	case PROFD__CONTROL__ERROR_CODE__USAGE:
-		return complain(context, STATUS_USAGE, "%s", error->message);
+		return profctl_complain(context, STATUS_USAGE, "%s", error->message);
 	case PROFD__CONTROL__ERROR_CODE__DENIED:
-		return complain(context, STATUS_DENIED, "%s", error->message);
+		return profctl_complain(context, STATUS_DENIED, "%s", error->message);
 	default:
-		return complain(context, STATUS_FAILED, "%s", error->message);
+		return profctl_complain(context, STATUS_FAILED, "%s", error->message);
 	}
 }
 
@@ -119,8 +124,8 @@ static int complain_error(const struct context *context, const Profd__Control__E
  * Sends @request over a new connection, *ret_fd. Returns STATUS_DONE, also where profd has closed
  * it without reading: it may have said why. Or another exit status after a complaint.
  */
-static int send_request(const struct context *context, const Profd__Control__Request *request,
-			int timeout_ms, int *ret_fd)
+static int call_send_request(const struct context *context, const Profd__Control__Request *request,
+			     int timeout_ms, int *ret_fd)
 {
 	size_t size = profd__control__request__get_packed_size(request);
 	cleanup(freep) uint8_t *data = NULL;
@@ -128,10 +133,10 @@ static int send_request(const struct context *context, const Profd__Control__Req
 	int r;
 
 	if (size > PACKET_REQUEST_MAX)
-		return complain(context, STATUS_USAGE, "that is too long for a request");
+		return profctl_complain(context, STATUS_USAGE, "that is too long for a request");
 	data = malloc(size + 1);
 	if (!data)
-		return complain(context, STATUS_FAILED, "no memory");
+		return profctl_complain(context, STATUS_FAILED, "no memory");
 	profd__control__request__pack(request, data);
 	r = connect_to_daemon(context, &fd);
 	if (r)
@@ -147,13 +152,13 @@ static int send_request(const struct context *context, const Profd__Control__Req
 static int begin_call(const struct context *context, const Profd__Control__Request *request,
 		      int timeout_ms, Profd__Control__Response **ret, int *ret_fd)
 {
-	cleanup(bytes_deinit) struct bytes answer = {0};
+	cleanup(call_bytes_deinit) struct bytes answer = {0};
 	cleanup(closep) int fd = -1;
-	int r = send_request(context, request, timeout_ms, &fd);
+	int r = call_send_request(context, request, timeout_ms, &fd);
 
 	if (r)
 		return r;
-	r = receive(context, fd, timeout_ms, &answer);
+	r = call_receive(context, fd, timeout_ms, &answer);
 	if (r)
 		return complain_exchange(context, r);
 	*ret = profd__control__response__unpack(NULL, answer.size, answer.data);
@@ -161,35 +166,38 @@ static int begin_call(const struct context *context, const Profd__Control__Reque
 	return STATUS_DONE;
 }
 
-/* @response, or NULL, is to be what the caller can use: STATUS_DONE, or as call(). */
-static int check_case(const struct context *context, const Profd__Control__Response *response,
-		      Profd__Control__Response__ResultCase expected)
+/* @response, or NULL, is to be what the caller can use: STATUS_DONE, or as call_daemon(). */
+static int check_response_case(const struct context *context,
+			       const Profd__Control__Response *response,
+			       Profd__Control__Response__ResultCase expected)
 {
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
 		return complain_error(context, response->error);
 	if (!response || response->result_case != expected)
-		return complain(context, STATUS_FAILED,
-				"profctl " PROFD_VERSION " does not understand what profd at %s "
-				"answers; are they of one version?",
-				context->socket);
+		return profctl_complain(context, STATUS_FAILED,
+					"profctl " PROFD_VERSION
+					" does not understand what profd at %s "
+					"answers; are they of one version?",
+					context->socket);
 	return STATUS_DONE;
 }
 
-int call(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
-	 Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret)
+int call_daemon(const struct context *context, const Profd__Control__Request *request,
+		int timeout_ms, Profd__Control__Response__ResultCase expected,
+		Profd__Control__Response **ret)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
 	int r = begin_call(context, request, timeout_ms, &response, &fd);
 
 	if (!r)
-		r = check_case(context, response, expected);
+		r = check_response_case(context, response, expected);
 	if (!r)
 		*ret = steal_ptr(&response);
 	return r;
 }
 
-/* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call(). */
+/* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call_daemon(). */
 static int receive_file(const struct context *context, int fd, uint64_t size, int timeout_ms,
 			uint8_t **ret)
 {
@@ -198,13 +206,13 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 	int r = 0;
 
 	if (!data)
-		return complain(context, STATUS_FAILED,
-				"no memory for a profile of %" PRIu64 " bytes", size);
+		return profctl_complain(context, STATUS_FAILED,
+					"no memory for a profile of %" PRIu64 " bytes", size);
 	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size && !r;) {
-		cleanup(bytes_deinit) struct bytes piece = {0};
+		cleanup(call_bytes_deinit) struct bytes piece = {0};
 
-		progress_tell(&progress, (double)at / (double)size, "of what profd collected");
+		progress_update(&progress, (double)at / (double)size, "of what profd collected");
 		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece.data, &piece.size);
 		if (!r && (!piece.size || piece.size > size - at))
 			r = UNIXSOCK_E_TOO_LARGE;
@@ -228,7 +236,8 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 	int r = begin_call(context, request, timeout_ms, &response, &fd);
 
 	if (!r)
-		r = check_case(context, response, PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
+		r = check_response_case(context, response,
+					PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
 	if (!r)
 		r = receive_file(context, fd, response->collected->bytes, timeout_ms, ret_data);
 	if (!r)
@@ -238,7 +247,7 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 
 int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd)
 {
-	return send_request(context, request, CALL_SHORT_MS, ret_fd);
+	return call_send_request(context, request, CALL_SHORT_MS, ret_fd);
 }
 
 int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
@@ -250,11 +259,11 @@ int call_verb(const struct context *context, Profd__Control__Request__VerbCase v
 	/* The verbs without arguments share the union's type, so one member stands for all. */
 	request.verb_case = verb;
 	request.status = &empty;
-	return call(context, &request, timeout_ms, expected, ret);
+	return call_daemon(context, &request, timeout_ms, expected, ret);
 }
 
-void print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
-		 const char *none)
+void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
+		      const char *none)
 {
 	struct json j = {.out = context->out};
 
@@ -262,7 +271,7 @@ void print_paths(const struct context *context, const Profd__Control__Paths *pat
 		for (size_t i = 0; i < paths->n_paths; i++)
 			fprintf(context->out, "%s\n", paths->paths[i]);
 		if (!paths->n_paths)
-			complain(context, STATUS_DONE, "%s", none);
+			profctl_complain(context, STATUS_DONE, "%s", none);
 		return;
 	}
 	json_begin_object(&j, NULL);

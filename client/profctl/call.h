@@ -14,8 +14,9 @@
  * Returns STATUS_DONE with a response whose case is @expected, which the caller frees with
  * response_freep(); or another exit status after a line to the user.
  */
-int call(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
-	 Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret);
+int call_daemon(const struct context *context, const Profd__Control__Request *request,
+		int timeout_ms, Profd__Control__Response__ResultCase expected,
+		Profd__Control__Response **ret);
 
 /*
  * The same for a request whose response is PROFD__CONTROL__RESPONSE__RESULT_COLLECTED; *ret_data is
@@ -26,11 +27,11 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 
 /*
  * Sends a request whose answer is to come much later, or never: *ret_fd, the caller's, becomes
- * readable with it, or when profd has gone. Returns STATUS_DONE, or as call().
+ * readable with it, or when profd has gone. Returns STATUS_DONE, or as call_daemon().
  */
 int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd);
 
-/* As call(), for a request without arguments. */
+/* As call_daemon(), for a request without arguments. */
 int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
 	      Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret);
 
@@ -42,7 +43,7 @@ static inline void response_freep(Profd__Control__Response **response)
 
 /* Prints paths, one a line or as {"files": [...]}; where there is no line, tells @none to people.
  */
-void print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
-		 const char *none);
+void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
+		      const char *none);
 
 #endif

@@ -44,8 +44,8 @@ static bool has_selector(const struct collect_arguments *a)
 	return *a->service || a->session || a->pid;
 }
 
-static int parse_option(int id, const char *argument, uint64_t now_ns,
-			struct collect_arguments *ret, struct usage_message *message)
+static int parse_collect_option(int id, const char *argument, uint64_t now_ns,
+				struct collect_arguments *ret, struct usage_message *message)
 {
 	if ((id == OPTION_SERVICE || id == OPTION_SESSION || id == OPTION_PID) && has_selector(ret))
 		return usage_error(message, "one of -s, --session and -p at a time");
@@ -86,13 +86,13 @@ static int parse_option(int id, const char *argument, uint64_t now_ns,
 	}
 }
 
-static int check(const struct collect_arguments *a, struct usage_message *message)
+static int collect_check_arguments(const struct collect_arguments *a, struct usage_message *message)
 {
 	if (a->format == OUTPUT_LEGACY && !a->pid)
 		return usage_error(message, "a legacy profile is of one process: -p PID");
 	if (a->json && strcmp(a->output, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
-	return check_range(a->since_ns, a->until_ns, message);
+	return check_time_range(a->since_ns, a->until_ns, message);
 }
 
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
@@ -117,10 +117,10 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 	while (r == 0 && (id = options_next(&o, &argument)) != OPTIONS_END) {
 		if (id == OPTION_HELP)
 			return VERB_HELP;
-		r = parse_option(id, argument, now_ns, &arguments, message);
+		r = parse_collect_option(id, argument, now_ns, &arguments, message);
 	}
 	if (!r)
-		r = check(&arguments, message);
+		r = collect_check_arguments(&arguments, message);
 	if (r)
 		return r;
 	*ret = arguments;
@@ -135,8 +135,8 @@ struct bytes {
 };
 
 /* From what profd sent to what the user wants; *file is replaced if that is something else. */
-static int make_format(const struct context *context, enum output_format format, bool in_pieces,
-		       struct bytes *file)
+static int collect_convert(const struct context *context, enum output_format format, bool in_pieces,
+			   struct bytes *file)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	struct profile_message message;
@@ -147,19 +147,21 @@ static int make_format(const struct context *context, enum output_format format,
 		return STATUS_DONE;
 	r = pprof_read(file->data, file->length, UNPACKED_MAX, &profile, &message);
 	if (r > 0)
-		return complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
-				message.text);
+		return profctl_complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
+					message.text);
 	if (!r)
 		r = output_make(profile, format, &made.data, &made.length);
 	if (r)
-		return complain(context, STATUS_FAILED, "cannot convert: %s", error_describe(r));
+		return profctl_complain(context, STATUS_FAILED, "cannot convert: %s",
+					error_describe(r));
 	free(file->data);
 	*file = made;
 	return STATUS_DONE;
 }
 
-static void print_json(const struct context *context, const Profd__Control__Collected *collected,
-		       const char *path, size_t length)
+static void collect_print_json(const struct context *context,
+			       const Profd__Control__Collected *collected, const char *path,
+			       size_t length)
 {
 	struct json j = {.out = context->out};
 
@@ -215,20 +217,21 @@ int collect_run(struct context *context, int argc, char **argv)
 	if (r)
 		return r;
 	file = (struct bytes){.data = data, .length = (size_t)response->collected->bytes};
-	r = make_format(context, arguments.format, response->collected->in_pieces, &file);
+	r = collect_convert(context, arguments.format, response->collected->in_pieces, &file);
 	data = file.data;
 	if (!r)
 		r = output_write(context, STATUS_FAILED, path, file.data, file.length);
 	if (r)
 		return r;
 	if (arguments.json)
-		print_json(context, response->collected, path, file.length);
+		collect_print_json(context, response->collected, path, file.length);
 	else if (strcmp(path, "-") != 0)
 		fprintf(context->out, "%s\n", path);
 	if (response->collected->unreadable_files)
-		complain(context, STATUS_DONE,
-			 "%" PRIu64 " files of the store could not be read: their samples are "
-			 "missing",
-			 response->collected->unreadable_files);
+		profctl_complain(context, STATUS_DONE,
+				 "%" PRIu64
+				 " files of the store could not be read: their samples are "
+				 "missing",
+				 response->collected->unreadable_files);
 	return STATUS_DONE;
 }

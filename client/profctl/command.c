@@ -22,17 +22,19 @@ int command_preload(const struct context *context, enum program_kind kind, char 
 	int r = library_path("PROFD_LIBRARY", LIBRARY, &path);
 
 	if (r)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	if (access(path, R_OK) < 0)
-		return complain(context, STATUS_RUN_FAILED, "%s, which samples, is not there: %s",
-				path, strerror(errno));
+		return profctl_complain(context, STATUS_RUN_FAILED,
+					"%s, which samples, is not there: %s", path,
+					strerror(errno));
 	/* What separates names there cannot be in one (ld.so(8)). */
 	if (strpbrk(path, " :"))
-		return complain(context, STATUS_RUN_FAILED,
-				"%s: LD_PRELOAD takes no path with a blank or a colon", path);
+		return profctl_complain(context, STATUS_RUN_FAILED,
+					"%s: LD_PRELOAD takes no path with a blank or a colon",
+					path);
 	r = preload_path(path, &preload);
 	if (r < 0)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	/* Others warn of what they cannot load, or do not even start. */
 	if (kind != PROGRAM_OTHER_MACHINE && (kind != PROGRAM_OTHER_LIBC || r == PRELOAD_E_OK))
 		*ret = steal_ptr(&preload);
@@ -68,6 +70,6 @@ int command_end_as(int status)
 
 int command_complain(const struct context *context, const char *command, int error)
 {
-	return complain(context, error == ENOENT ? STATUS_RUN_NOT_FOUND : STATUS_RUN_CANNOT,
-			"%s: %s", command, strerror(error));
+	return profctl_complain(context, error == ENOENT ? STATUS_RUN_NOT_FOUND : STATUS_RUN_CANNOT,
+				"%s: %s", command, strerror(error));
 }

@@ -15,7 +15,7 @@
 #include <errno.h>
 
 /* Cuts blanks off both ends, in place. */
-static char *trim(char *text)
+static char *trim_blanks(char *text)
 {
 	size_t length;
 
@@ -41,7 +41,8 @@ static void put_pending(struct json *j, struct pending *pending)
 	pending->value = NULL;
 }
 
-static int take_key(struct json *j, struct pending *pending, const char *key, const char *value)
+static int config_add_key(struct json *j, struct pending *pending, const char *key,
+			  const char *value)
 {
 	char *joined;
 
@@ -60,7 +61,8 @@ static int take_key(struct json *j, struct pending *pending, const char *key, co
 	return 0;
 }
 
-static void take_section(struct json *j, struct pending *pending, char *line, bool *in_section)
+static void config_begin_section(struct json *j, struct pending *pending, char *line,
+				 bool *in_section)
 {
 	put_pending(j, pending);
 	if (*in_section)
@@ -84,13 +86,13 @@ int config_text_to_json(const char *text, FILE *out)
 	json_begin_object(&j, NULL);
 	for (char *next = strtok_r(copy, "\n", &rest); next && r == 0;
 	     next = strtok_r(NULL, "\n", &rest)) {
-		char *line = trim(next), *value = strchr(line, '=');
+		char *line = trim_blanks(next), *value = strchr(line, '=');
 
 		if (*line == '[') {
-			take_section(&j, &pending, line, &in_section);
+			config_begin_section(&j, &pending, line, &in_section);
 		} else if (value && *line != '#' && *line != ';' && in_section) {
 			*value = '\0';
-			r = take_key(&j, &pending, trim(line), trim(value + 1));
+			r = config_add_key(&j, &pending, trim_blanks(line), trim_blanks(value + 1));
 		}
 	}
 	put_pending(&j, &pending);
@@ -119,5 +121,5 @@ int config_run(struct context *context, int argc, char **argv)
 		return STATUS_DONE;
 	}
 	r = config_text_to_json(response->text, context->out);
-	return r ? complain(context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+	return r ? profctl_complain(context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
 }

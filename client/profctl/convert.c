@@ -40,8 +40,8 @@ static int parse_format(const char *text, struct arguments *a, struct usage_mess
 			   text);
 }
 
-static int take_option(int id, const char *argument, struct arguments *a,
-		       struct usage_message *message)
+static int parse_convert_option(int id, const char *argument, struct arguments *a,
+				struct usage_message *message)
 {
 	switch (id) {
 	case OPTION_TO:
@@ -58,7 +58,8 @@ static int take_option(int id, const char *argument, struct arguments *a,
 	}
 }
 
-static int parse(int argc, char *const *argv, struct arguments *ret, struct usage_message *message)
+static int convert_parse(int argc, char *const *argv, struct arguments *ret,
+			 struct usage_message *message)
 {
 	static const struct option_spec specs[] = {
 		{OPTION_HELP, 'h', "help", false},
@@ -76,7 +77,7 @@ static int parse(int argc, char *const *argv, struct arguments *ret, struct usag
 	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
 		if (id == OPTION_HELP)
 			return VERB_HELP;
-		r = take_option(id, argument, ret, message);
+		r = parse_convert_option(id, argument, ret, message);
 	}
 	if (!r && !ret->has_format)
 		return usage_error(message, "--to FORMAT says which");
@@ -90,12 +91,12 @@ struct bytes {
 	size_t length;
 };
 
-static void bytes_deinit(struct bytes *b)
+static void convert_bytes_deinit(struct bytes *b)
 {
 	free(b->data);
 }
 
-static int speedscope(struct load *l, struct bytes *ret, struct profile_message *message)
+static int make_speedscope(struct load *l, struct bytes *ret, struct profile_message *message)
 {
 	const struct produce_context c = {0};
 	struct report_options o;
@@ -106,16 +107,16 @@ static int speedscope(struct load *l, struct bytes *ret, struct profile_message 
 		return error_origin(-ENOMEM);
 	report_options_init(&o);
 	o.view = REPORT_SPEEDSCOPE;
-	r = produce(l, &o, &c, out, message);
+	r = produce_report(l, &o, &c, out, message);
 	if (fclose(out) != 0 && !r)
 		r = error_origin(-ENOMEM);
 	return r;
 }
 
-static int run(struct context *context, const struct arguments *a)
+static int convert_profiles(struct context *context, const struct arguments *a)
 {
 	cleanup(memory_unboundp) struct memory_bound bound;
-	cleanup(bytes_deinit) struct bytes made = {0};
+	cleanup(convert_bytes_deinit) struct bytes made = {0};
 	cleanup(load_freep) struct load *l = NULL;
 	struct profile_message message;
 	struct report_inputs inputs;
@@ -129,12 +130,12 @@ static int run(struct context *context, const struct arguments *a)
 	r = report_load(context, &inputs, &l);
 	if (r)
 		return r;
-	r = a->speedscope ? speedscope(l, &made, &message)
+	r = a->speedscope ? make_speedscope(l, &made, &message)
 			  : output_make(load_profile(l), a->format, &made.data, &made.length);
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
-		return complain(context, STATUS_FAILED, "%s", message.text);
+		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
 	return output_write(context, STATUS_FAILED, a->output, made.data, made.length);
 }
 
@@ -142,11 +143,11 @@ int convert_run(struct context *context, int argc, char **argv)
 {
 	cleanup(arguments_deinit) struct arguments a;
 	struct usage_message message;
-	int r = parse(argc, argv, &a, &message);
+	int r = convert_parse(argc, argv, &a, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	r = output_check(context, STATUS_FAILED, a.output,
 			 a.speedscope || output_is_text(a.format));
-	return r ? r : run(context, &a);
+	return r ? r : convert_profiles(context, &a);
 }

@@ -59,7 +59,7 @@ static void check_daemon(const struct context *context, struct check *ret)
 		 context->user ? "--user " : "");
 }
 
-static void print_json(const struct check *checks, size_t n, FILE *out)
+static void doctor_print_json(const struct check *checks, size_t n, FILE *out)
 {
 	struct json j = {.out = out};
 
@@ -112,8 +112,9 @@ int doctor_run(struct context *context, int argc, char **argv)
 	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0 || sys_fd < 0 || uname(&uts) < 0)
-		return complain(context, STATUS_FAILED, "/proc and /sys must be mounted: %s",
-				strerrordesc_np(errno));
+		return profctl_complain(context, STATUS_FAILED,
+					"/proc and /sys must be mounted: %s",
+					strerrordesc_np(errno));
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	host = (struct host){
 		.proc_fd = proc_fd,
@@ -127,7 +128,7 @@ int doctor_run(struct context *context, int argc, char **argv)
 	n = host_checks(&host, checks);
 	check_daemon(context, &checks[n++]);
 	if (arguments.json)
-		print_json(checks, n, context->out);
+		doctor_print_json(checks, n, context->out);
 	else
 		print_checks(context, checks, n);
 	for (size_t i = 0; i < n; i++)

@@ -48,11 +48,11 @@ int flush_run(struct context *context, int argc, char **argv)
 	flush.id = arguments.id;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_FLUSH;
 	request.flush = &flush;
-	r = call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
-		 &response);
+	r = call_daemon(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
+			&response);
 	if (r)
 		return r;
-	print_paths(context, response->paths, arguments.json,
-		    "no files: there are no samples since the last flush");
+	call_print_paths(context, response->paths, arguments.json,
+			 "no files: there are no samples since the last flush");
 	return STATUS_DONE;
 }

@@ -14,12 +14,13 @@ int held_start(const struct context *context, Profd__Control__Start *start, stru
 	start->held = true;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
 	request.start = start;
-	r = call(context, &request, CALL_SHORT_MS, PROFD__CONTROL__RESPONSE__RESULT_TEXT,
-		 &response);
+	r = call_daemon(context, &request, CALL_SHORT_MS, PROFD__CONTROL__RESPONSE__RESULT_TEXT,
+			&response);
 	if (r)
 		return r;
 	if (!parse_session_id(response->text, &hold.id))
-		return complain(context, STATUS_FAILED, "'%s' is no session's id", response->text);
+		return profctl_complain(context, STATUS_FAILED, "'%s' is no session's id",
+					response->text);
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_HOLD;
 	request.hold = &hold;
 	r = call_send(context, &request, &fd);
@@ -38,7 +39,8 @@ int held_stop(const struct context *context, struct held *held, Profd__Control__
 	stop.id = held->id;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_STOP;
 	request.stop = &stop;
-	return call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_PATHS, ret);
+	return call_daemon(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
+			   ret);
 }
 
 void held_deinit(struct held *held)

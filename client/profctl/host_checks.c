@@ -23,10 +23,10 @@
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
 #define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
 
-static void set(struct check *c, enum check_level level, const char *format, ...)
+static void check_set_finding(struct check *c, enum check_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void set(struct check *c, enum check_level level, const char *format, ...)
+static void check_set_finding(struct check *c, enum check_level level, const char *format, ...)
 {
 	va_list args;
 
@@ -36,9 +36,10 @@ static void set(struct check *c, enum check_level level, const char *format, ...
 	va_end(args);
 }
 
-static void advise(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void check_set_remedy(struct check *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static void advise(struct check *c, const char *format, ...)
+static void check_set_remedy(struct check *c, const char *format, ...)
 {
 	va_list args;
 
@@ -48,7 +49,7 @@ static void advise(struct check *c, const char *format, ...)
 }
 
 /* The beginning of a file, NUL-terminated; false if there is none that we may read. */
-static bool read_text(int directory, const char *path, char text[TEXT_SIZE])
+static bool host_read_text(int directory, const char *path, char text[TEXT_SIZE])
 {
 	cleanup(closep) int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_SIZE - 1);
@@ -59,18 +60,18 @@ static bool read_text(int directory, const char *path, char text[TEXT_SIZE])
 	return true;
 }
 
-static bool read_long(int directory, const char *path, long *ret)
+static bool host_read_long(int directory, const char *path, long *ret)
 {
 	char text[TEXT_SIZE], *end;
 
-	if (!read_text(directory, path, text))
+	if (!host_read_text(directory, path, text))
 		return false;
 	errno = 0;
 	*ret = strtol(text, &end, 10);
 	return errno == 0 && end != text;
 }
 
-static bool parse_version(const char *text, unsigned *ret)
+static bool host_parse_version(const char *text, unsigned *ret)
 {
 	unsigned major, minor, patch = 0;
 
@@ -87,18 +88,18 @@ unsigned kernel_version(const char *release, const char *version, const char *si
 
 	/* "Ubuntu 5.15.0-91.101-generic 5.15.131" */
 	text = signature ? strrchr(signature, ' ') : NULL;
-	if (text && parse_version(text + 1, &number))
+	if (text && host_parse_version(text + 1, &number))
 		return number;
 	text = strstr(version, "Debian ");
-	if (text && parse_version(text + strlen("Debian "), &number))
+	if (text && host_parse_version(text + strlen("Debian "), &number))
 		return number;
-	return parse_version(release, &number) ? number : 0;
+	return host_parse_version(release, &number) ? number : 0;
 }
 
-static unsigned version_of(const struct host *host)
+static unsigned host_kernel_version(const struct host *host)
 {
 	char text[TEXT_SIZE];
-	bool has = read_text(host->proc_fd, "version_signature", text);
+	bool has = host_read_text(host->proc_fd, "version_signature", text);
 
 	if (has)
 		text[strcspn(text, "\n")] = '\0';
@@ -107,16 +108,18 @@ static unsigned version_of(const struct host *host)
 
 static void check_kernel(const struct host *host, struct check *c)
 {
-	unsigned version = version_of(host);
+	unsigned version = host_kernel_version(host);
 
 	if (!version) {
-		set(c, CHECK_WARN, "Linux %s, of which the version cannot be determined",
-		    host->release);
-		advise(c, "its faults are not known either: profd uses plain perf events");
+		check_set_finding(c, CHECK_WARN,
+				  "Linux %s, of which the version cannot be determined",
+				  host->release);
+		check_set_remedy(c,
+				 "its faults are not known either: profd uses plain perf events");
 		return;
 	}
-	set(c, CHECK_OK, "Linux %u.%u.%u (%s), %s", VERSION_AT(version), host->release,
-	    host->machine);
+	check_set_finding(c, CHECK_OK, "Linux %u.%u.%u (%s), %s", VERSION_AT(version),
+			  host->release, host->machine);
 }
 
 /*
@@ -125,23 +128,27 @@ static void check_kernel(const struct host *host, struct check *c)
  */
 static void check_faults(const struct host *host, struct check *c)
 {
-	unsigned v = version_of(host);
+	unsigned v = host_kernel_version(host);
 	bool fixed = (v >= KERNEL_VERSION_OF(6, 1, 36) && v < KERNEL_VERSION_OF(6, 2, 0)) ||
 		     v >= KERNEL_VERSION_OF(6, 3, 10);
 
 	if (v >= KERNEL_VERSION_OF(5, 19, 0) && !fixed) {
-		set(c, CHECK_BAD,
-		    "this kernel can lock up when BPF reads user memory in a perf interrupt");
-		advise(c, "upgrade to 6.1.36, 6.3.10, 6.4 or newer, or run profd --source perf");
+		check_set_finding(
+			c, CHECK_BAD,
+			"this kernel can lock up when BPF reads user memory in a perf interrupt");
+		check_set_remedy(
+			c, "upgrade to 6.1.36, 6.3.10, 6.4 or newer, or run profd --source perf");
 	} else if (v >= KERNEL_VERSION_OF(6, 16, 0) && v < KERNEL_VERSION_OF(6, 18, 0)) {
-		set(c, CHECK_OK,
-		    "hangs with cpu-clock and PERF_EVENT_IOC_REFRESH, which profd never uses; "
-		    "other profilers may");
+		check_set_finding(
+			c, CHECK_OK,
+			"hangs with cpu-clock and PERF_EVENT_IOC_REFRESH, which profd never uses; "
+			"other profilers may");
 	} else if (v >= KERNEL_VERSION_OF(6, 15, 0)) {
-		set(c, CHECK_OK,
-		    "interrupts and tracepoints stall each other on one BPF ring; profd keeps two");
+		check_set_finding(c, CHECK_OK,
+				  "interrupts and tracepoints stall each other on one BPF ring; "
+				  "profd keeps two");
 	} else {
-		set(c, CHECK_OK, "no fault known that concerns profd");
+		check_set_finding(c, CHECK_OK, "no fault known that concerns profd");
 	}
 }
 
@@ -150,12 +157,14 @@ static void check_btf(const struct host *host, struct check *c)
 	cleanup(closep) int fd = openat(host->sys_fd, "kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		set(c, CHECK_OK, "the kernel describes its types (/sys/kernel/btf/vmlinux)");
+		check_set_finding(c, CHECK_OK,
+				  "the kernel describes its types (/sys/kernel/btf/vmlinux)");
 		return;
 	}
-	set(c, CHECK_WARN, "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
-	advise(c, "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
-		  "events");
+	check_set_finding(c, CHECK_WARN, "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
+	check_set_remedy(
+		c, "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
+		   "events");
 }
 
 /* What distributions brought to an older kernel counts, its version does not. */
@@ -164,31 +173,35 @@ static void check_bpf(const struct host *host, struct check *c)
 	char missing[BPF_FEATURES_TEXT_MAX];
 
 	if (bpf_features_read_missing(host->sys_fd, missing) < 0)
-		set(c, CHECK_WARN, "without BTF, BPF programs cannot be adapted to this kernel");
+		check_set_finding(c, CHECK_WARN,
+				  "without BTF, BPF programs cannot be adapted to this kernel");
 	else if (*missing)
-		set(c, CHECK_WARN, "BPF of this kernel lacks %s", missing);
+		check_set_finding(c, CHECK_WARN, "BPF of this kernel lacks %s", missing);
 	else
-		set(c, CHECK_OK, "BPF has all that profd uses");
+		check_set_finding(c, CHECK_OK, "BPF has all that profd uses");
 	if (c->level != CHECK_OK)
-		advise(c, "profd uses plain perf events: at a higher cost, and stacks end where "
-			  "their copy ends; Linux 5.17 and newer have all");
+		check_set_remedy(
+			c, "profd uses plain perf events: at a higher cost, and stacks end where "
+			   "their copy ends; Linux 5.17 and newer have all");
 }
 
 static void check_pmu(const struct host *host, struct check *c)
 {
 	switch (host->pmu_error) {
 	case 0:
-		set(c, CHECK_OK, "the CPU counts cycles");
+		check_set_finding(c, CHECK_OK, "the CPU counts cycles");
 		break;
 	case EACCES:
 	case EPERM:
-		set(c, CHECK_WARN, "not allowed to open a counter: cannot tell");
-		advise(c, "run profctl doctor as root");
+		check_set_finding(c, CHECK_WARN, "not allowed to open a counter: cannot tell");
+		check_set_remedy(c, "run profctl doctor as root");
 		break;
 	default:
-		set(c, CHECK_WARN, "the CPU counts no cycles here (%s): event auto is cpu-clock",
-		    strerrordesc_np(host->pmu_error));
-		advise(c, "in a virtual machine: let the hypervisor pass the PMU through");
+		check_set_finding(c, CHECK_WARN,
+				  "the CPU counts no cycles here (%s): event auto is cpu-clock",
+				  strerrordesc_np(host->pmu_error));
+		check_set_remedy(c,
+				 "in a virtual machine: let the hypervisor pass the PMU through");
 	}
 }
 
@@ -217,10 +230,10 @@ static void check_capabilities(const struct host *host, struct check *c)
 	uint64_t effective, bounding;
 	bool all_effective = true;
 
-	if (!read_text(host->proc_fd, "self/status", text) ||
+	if (!host_read_text(host->proc_fd, "self/status", text) ||
 	    !capability_set(text, "\nCapEff:", &effective) ||
 	    !capability_set(text, "\nCapBnd:", &bounding)) {
-		set(c, CHECK_WARN, "/proc/self/status does not tell");
+		check_set_finding(c, CHECK_WARN, "/proc/self/status does not tell");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
@@ -231,14 +244,16 @@ static void check_capabilities(const struct host *host, struct check *c)
 		strcat(missing, needed[i].name);
 	}
 	if (*missing) {
-		set(c, CHECK_BAD, "withheld from everything here:%s", missing);
-		advise(c, "give the container or unit these capabilities (CapabilityBoundingSet=, "
-			  "--cap-add)");
+		check_set_finding(c, CHECK_BAD, "withheld from everything here:%s", missing);
+		check_set_remedy(
+			c, "give the container or unit these capabilities (CapabilityBoundingSet=, "
+			   "--cap-add)");
 	} else if (!all_effective) {
-		set(c, CHECK_OK, "you hold not all that profd needs, but systemd can give them");
-		advise(c, "start profd with systemctl, or your own with profd --user");
+		check_set_finding(c, CHECK_OK,
+				  "you hold not all that profd needs, but systemd can give them");
+		check_set_remedy(c, "start profd with systemctl, or your own with profd --user");
 	} else {
-		set(c, CHECK_OK, "all that profd needs");
+		check_set_finding(c, CHECK_OK, "all that profd needs");
 	}
 }
 
@@ -246,15 +261,17 @@ static void check_paranoid(const struct host *host, struct check *c)
 {
 	long level;
 
-	if (!read_long(host->proc_fd, PARANOID_FILE, &level)) {
-		set(c, CHECK_BAD, "no /proc/sys/kernel/perf_event_paranoid: no perf events");
-		advise(c, "use a kernel with CONFIG_PERF_EVENTS=y");
+	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
+		check_set_finding(c, CHECK_BAD,
+				  "no /proc/sys/kernel/perf_event_paranoid: no perf events");
+		check_set_remedy(c, "use a kernel with CONFIG_PERF_EVENTS=y");
 		return;
 	}
-	set(c, CHECK_OK, "kernel.perf_event_paranoid = %ld%s", level,
-	    level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has while it opens "
-			"them"
-		      : "");
+	check_set_finding(c, CHECK_OK, "kernel.perf_event_paranoid = %ld%s", level,
+			  level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has "
+				      "while it opens "
+				      "them"
+				    : "");
 }
 
 /* What a profd without privileges can do: nothing but perf events for its user's processes. */
@@ -262,39 +279,44 @@ static void check_user(const struct host *host, struct check *c)
 {
 	long level;
 
-	if (!read_long(host->proc_fd, PARANOID_FILE, &level)) {
-		set(c, CHECK_WARN, "without perf events it samples programs with libprofd alone");
+	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
+		check_set_finding(c, CHECK_WARN,
+				  "without perf events it samples programs with libprofd alone");
 		return;
 	}
 	if (level <= 1)
-		set(c, CHECK_OK, "samples your own processes, and the kernel's work for them");
+		check_set_finding(c, CHECK_OK,
+				  "samples your own processes, and the kernel's work for them");
 	else if (level == 2)
-		set(c, CHECK_OK,
-		    "samples your own processes in user mode, not the kernel's work for "
-		    "them");
+		check_set_finding(
+			c, CHECK_OK,
+			"samples your own processes in user mode, not the kernel's work for "
+			"them");
 	else
-		set(c, CHECK_WARN,
-		    "samples programs with libprofd alone while kernel.perf_event_paranoid is "
-		    "above 2");
+		check_set_finding(
+			c, CHECK_WARN,
+			"samples programs with libprofd alone while kernel.perf_event_paranoid is "
+			"above 2");
 	if (level == 2)
-		advise(c, "sysctl kernel.perf_event_paranoid=1 to have that, too");
+		check_set_remedy(c, "sysctl kernel.perf_event_paranoid=1 to have that, too");
 	else if (level > 2)
-		advise(c, "sysctl kernel.perf_event_paranoid=2, or use the system's profd");
+		check_set_remedy(c,
+				 "sysctl kernel.perf_event_paranoid=2, or use the system's profd");
 }
 
-static void check_rate(const struct host *host, struct check *c)
+static void check_sample_rate(const struct host *host, struct check *c)
 {
 	long rate;
 
-	if (!read_long(host->proc_fd, "sys/kernel/perf_event_max_sample_rate", &rate)) {
-		set(c, CHECK_WARN, RATE_SYSCTL " cannot be read");
+	if (!host_read_long(host->proc_fd, "sys/kernel/perf_event_max_sample_rate", &rate)) {
+		check_set_finding(c, CHECK_WARN, RATE_SYSCTL " cannot be read");
 		return;
 	}
-	set(c, rate < RATE_GOOD ? CHECK_WARN : CHECK_OK, RATE_SYSCTL " = %ld", rate);
+	check_set_finding(c, rate < RATE_GOOD ? CHECK_WARN : CHECK_OK, RATE_SYSCTL " = %ld", rate);
 	if (rate < RATE_GOOD)
-		advise(c, "no session can sample faster; sysctl " RATE_SYSCTL
-			  "=100000 (the kernel lowers "
-			  "it when interrupts take long)");
+		check_set_remedy(c, "no session can sample faster; sysctl " RATE_SYSCTL
+				    "=100000 (the kernel lowers "
+				    "it when interrupts take long)");
 }
 
 static void check_memlock(const struct host *host, struct check *c)
@@ -302,17 +324,17 @@ static void check_memlock(const struct host *host, struct check *c)
 	char text[TEXT_SIZE], limit[UNITS_TEXT_MAX];
 	uint64_t effective = 0;
 
-	if (read_text(host->proc_fd, "self/status", text))
+	if (host_read_text(host->proc_fd, "self/status", text))
 		capability_set(text, "\nCapEff:", &effective);
 	if (host->memlock_bytes == UINT64_MAX || (effective >> CAP_IPC_LOCK & 1)) {
-		set(c, CHECK_OK, "locked memory is not limited");
+		check_set_finding(c, CHECK_OK, "locked memory is not limited");
 		return;
 	}
 	units_print_size_short(limit, sizeof(limit), host->memlock_bytes);
-	set(c, host->memlock_bytes < (8 << 20) ? CHECK_WARN : CHECK_OK,
-	    "%s may be locked: all perf buffers together", limit);
+	check_set_finding(c, host->memlock_bytes < (8 << 20) ? CHECK_WARN : CHECK_OK,
+			  "%s may be locked: all perf buffers together", limit);
 	if (host->memlock_bytes < (8 << 20))
-		advise(c, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK");
+		check_set_remedy(c, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK");
 }
 
 static void check_kallsyms(const struct host *host, struct check *c)
@@ -320,39 +342,44 @@ static void check_kallsyms(const struct host *host, struct check *c)
 	char text[TEXT_SIZE];
 	long restrict_level = 0;
 
-	if (!read_text(host->proc_fd, "kallsyms", text) || !*text) {
-		set(c, CHECK_WARN,
-		    "/proc/kallsyms cannot be read: kernel frames stay without names");
-		advise(c, "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y");
+	if (!host_read_text(host->proc_fd, "kallsyms", text) || !*text) {
+		check_set_finding(
+			c, CHECK_WARN,
+			"/proc/kallsyms cannot be read: kernel frames stay without names");
+		check_set_remedy(c, "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y");
 		return;
 	}
 	/* Addresses that are withheld read as 0, all of them. */
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strtoull(line, NULL, 16)) {
-			set(c, CHECK_OK, "kernel functions have names and addresses");
+			check_set_finding(c, CHECK_OK, "kernel functions have names and addresses");
 			return;
 		}
 	}
-	read_long(host->proc_fd, "sys/kernel/kptr_restrict", &restrict_level);
-	set(c, CHECK_WARN, "kernel addresses read as 0 (kernel.kptr_restrict = %ld)",
-	    restrict_level);
-	advise(c, restrict_level >= 2 ? "sysctl kernel.kptr_restrict=1, then give CAP_SYSLOG"
-				      : "run as root, or give CAP_SYSLOG (ProtectKernelLogs=no)");
+	host_read_long(host->proc_fd, "sys/kernel/kptr_restrict", &restrict_level);
+	check_set_finding(c, CHECK_WARN, "kernel addresses read as 0 (kernel.kptr_restrict = %ld)",
+			  restrict_level);
+	check_set_remedy(c, restrict_level >= 2
+				    ? "sysctl kernel.kptr_restrict=1, then give CAP_SYSLOG"
+				    : "run as root, or give CAP_SYSLOG (ProtectKernelLogs=no)");
 }
 
 static void check_lockdown(const struct host *host, struct check *c)
 {
 	char text[TEXT_SIZE];
 
-	if (!read_text(host->sys_fd, "kernel/security/lockdown", text) || strstr(text, "[none]"))
-		set(c, CHECK_OK, "the kernel is not locked down");
+	if (!host_read_text(host->sys_fd, "kernel/security/lockdown", text) ||
+	    strstr(text, "[none]"))
+		check_set_finding(c, CHECK_OK, "the kernel is not locked down");
 	else if (strstr(text, "[integrity]"))
-		set(c, CHECK_OK, "locked down for integrity, which leaves profiling alone");
+		check_set_finding(c, CHECK_OK,
+				  "locked down for integrity, which leaves profiling alone");
 	else
-		set(c, CHECK_BAD, "locked down for confidentiality: BPF may not read the kernel");
+		check_set_finding(c, CHECK_BAD,
+				  "locked down for confidentiality: BPF may not read the kernel");
 	if (c->level == CHECK_BAD)
-		advise(c, "boot with lockdown=integrity, or run profd --source perf");
+		check_set_remedy(c, "boot with lockdown=integrity, or run profd --source perf");
 }
 
 static bool is_cgroup2(const struct host *host, const char *path)
@@ -363,18 +390,20 @@ static bool is_cgroup2(const struct host *host, const char *path)
 	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-static void check_cgroup(const struct host *host, struct check *c)
+static void check_cgroups(const struct host *host, struct check *c)
 {
 	if (is_cgroup2(host, "fs/cgroup")) {
-		set(c, CHECK_OK, "version 2");
+		check_set_finding(c, CHECK_OK, "version 2");
 		return;
 	}
 	if (is_cgroup2(host, "fs/cgroup/unified"))
-		set(c, CHECK_OK, "hybrid: services are known; a cgroup is followed as its pids");
+		check_set_finding(c, CHECK_OK,
+				  "hybrid: services are known; a cgroup is followed as its pids");
 	else
-		set(c, CHECK_WARN, "version 1, or none: a cgroup is followed as its pids");
+		check_set_finding(c, CHECK_WARN,
+				  "version 1, or none: a cgroup is followed as its pids");
 	if (c->level != CHECK_OK)
-		advise(c, "boot with systemd.unified_cgroup_hierarchy=1 for version 2");
+		check_set_remedy(c, "boot with systemd.unified_cgroup_hierarchy=1 for version 2");
 }
 
 size_t host_checks(const struct host *host, struct check *ret)
@@ -392,10 +421,10 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"capabilities", check_capabilities},
 		{"perf paranoid", check_paranoid},
 		{"profd --user", check_user},
-		{"sample rate", check_rate},
+		{"sample rate", check_sample_rate},
 		{"locked memory", check_memlock},
 		{"kernel symbols", check_kallsyms},
-		{"cgroups", check_cgroup},
+		{"cgroups", check_cgroups},
 	};
 
 	_Static_assert(ARRAY_SIZE(checks) <= HOST_CHECKS_MAX, "room for all checks");

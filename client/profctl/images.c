@@ -31,7 +31,7 @@ enum {
 	OPTION_TRIM,
 };
 
-static bool is_epoch(const char *text)
+static bool is_epoch_name(const char *text)
 {
 	size_t length = strlen(text);
 
@@ -39,7 +39,7 @@ static bool is_epoch(const char *text)
 	       (length == 10 || length == 12 || length == 14);
 }
 
-static int take_number(const char *text, uint64_t *ret, struct usage_message *message)
+static int parse_images_top(const char *text, uint64_t *ret, struct usage_message *message)
 {
 	if (units_parse_number(text, ret) || !*ret || *ret > IMAGES_TOP_MAX)
 		return usage_error(message, "--top takes a number from 1 to %d, not '%s'",
@@ -47,8 +47,8 @@ static int take_number(const char *text, uint64_t *ret, struct usage_message *me
 	return 0;
 }
 
-static int take_option(int id, const char *argument, struct images_arguments *a,
-		       struct usage_message *message)
+static int parse_images_option(int id, const char *argument, struct images_arguments *a,
+			       struct usage_message *message)
 {
 	const char **const texts[] = {
 		[OPTION_DB] = &a->db,
@@ -69,7 +69,7 @@ static int take_option(int id, const char *argument, struct images_arguments *a,
 		a->intel = true;
 		return 0;
 	case OPTION_TOP:
-		return take_number(argument, &a->top, message);
+		return parse_images_top(argument, &a->top, message);
 	case OPTIONS_OPERAND:
 		if (a->image)
 			return usage_error(message, "one IMAGE at a time; '%s' is the second",
@@ -86,7 +86,7 @@ static int take_option(int id, const char *argument, struct images_arguments *a,
 	}
 }
 
-static int check(const struct images_arguments *a, struct usage_message *message)
+static int images_check_arguments(const struct images_arguments *a, struct usage_message *message)
 {
 	bool is_all = a->epoch && strcmp(a->epoch, "all") == 0;
 
@@ -97,9 +97,9 @@ static int check(const struct images_arguments *a, struct usage_message *message
 		return usage_error(message, "--cat FILE goes with nothing else");
 	if (a->list && !a->image)
 		return usage_error(message, "--list is of one image: which IMAGE?");
-	if (a->epoch && !is_all && !is_epoch(a->epoch))
+	if (a->epoch && !is_all && !is_epoch_name(a->epoch))
 		return usage_error(message, "--epoch takes YYMMDDHHMM or all, not '%s'", a->epoch);
-	if (a->diff && !is_epoch(a->diff))
+	if (a->diff && !is_epoch_name(a->diff))
 		return usage_error(message, "--diff takes an epoch, YYMMDDHHMM, not '%s'", a->diff);
 	if (a->diff && is_all)
 		return usage_error(message, "--diff is of two epochs, not of all");
@@ -130,10 +130,10 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
 		if (id == OPTION_HELP)
 			return VERB_HELP;
-		r = take_option(id, argument, &arguments, message);
+		r = parse_images_option(id, argument, &arguments, message);
 	}
 	if (!r)
-		r = check(&arguments, message);
+		r = images_check_arguments(&arguments, message);
 	if (r)
 		return r;
 	*ret = arguments;
@@ -141,14 +141,14 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 }
 
 /* Of what the database refuses. */
-static int status_of(int r)
+static int images_exit_status(int r)
 {
 	return r == DATABASE_E_DENIED ? STATUS_DENIED : STATUS_FAILED;
 }
 
 /* --- --cat ------------------------------------------------------------------------------------ */
 
-static int cat(struct context *context, const char *path)
+static int images_cat_file(struct context *context, const char *path)
 {
 	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	struct profile_message message;
@@ -157,13 +157,14 @@ static int cat(struct context *context, const char *path)
 	if (!r)
 		r = images_cat(p, context->out);
 	if (r < 0)
-		return complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
-	return r ? complain(context, status_of(r), "%s: %s", path, message.text) : STATUS_DONE;
+		return profctl_complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
+	return r ? profctl_complain(context, images_exit_status(r), "%s: %s", path, message.text)
+		 : STATUS_DONE;
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
 
-static int gather(void *context, const char *name, struct image_profile *p)
+static int images_gather_profile(void *context, const char *name, struct image_profile *p)
 {
 	int r = image_gather_add(context, name, p);
 
@@ -171,9 +172,11 @@ static int gather(void *context, const char *name, struct image_profile *p)
 	return r;
 }
 
-static int fail(const struct context *context, int r, const struct profile_message *message)
+static int images_complain(const struct context *context, int r,
+			   const struct profile_message *message)
 {
-	return complain(context, status_of(r), "%s", r < 0 ? error_describe(r) : message->text);
+	return profctl_complain(context, images_exit_status(r), "%s",
+				r < 0 ? error_describe(r) : message->text);
 }
 
 /* One epoch's images, or all's (@epoch "all"). Returns an exit status. */
@@ -190,7 +193,7 @@ static int read_set(const struct images_job *job, const struct database *db, con
 	if (is_all)
 		epochs = database_epochs(db, &n);
 	for (size_t i = 0; !r && i < n; i++) {
-		r = database_read(db, epochs[i], gather, g, job->notes, &message);
+		r = database_read(db, epochs[i], images_gather_profile, g, job->notes, &message);
 		/* profd has deleted it meanwhile. */
 		if (r == DATABASE_E_GONE && is_all)
 			r = 0;
@@ -198,12 +201,12 @@ static int read_set(const struct images_job *job, const struct database *db, con
 	if (!r)
 		r = image_gather_finish(g, ret, &message);
 	if (r)
-		return fail(job->context, r, &message);
+		return images_complain(job->context, r, &message);
 	if (ret->n)
 		return STATUS_DONE;
-	return complain(job->context, STATUS_FAILED, "no samples%s%s in epoch %s",
-			job->arguments->event ? " of " : "",
-			job->arguments->event ? job->arguments->event : "", epoch);
+	return profctl_complain(job->context, STATUS_FAILED, "no samples%s%s in epoch %s",
+				job->arguments->event ? " of " : "",
+				job->arguments->event ? job->arguments->event : "", epoch);
 }
 
 static int open_db(const struct context *context, const struct images_arguments *a,
@@ -222,10 +225,10 @@ static int open_db(const struct context *context, const struct images_arguments 
 	if (!r)
 		r = database_open(ret, path, &message);
 	if (r)
-		return fail(context, r, &message);
+		return images_complain(context, r, &message);
 	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS);
 	if (!*ret_epoch)
-		return complain(context, STATUS_FAILED, "%s holds no image profiles", path);
+		return profctl_complain(context, STATUS_FAILED, "%s holds no image profiles", path);
 	return STATUS_DONE;
 }
 
@@ -241,12 +244,13 @@ static int find_image(const struct images_job *job, const struct image **ret)
 	if (!job->arguments->image)
 		return STATUS_DONE;
 	r = image_set_find(job->set, job->arguments->image, ret, &message);
-	return r ? complain(job->context, STATUS_FAILED, "%s in epoch %s", message.text, job->epoch)
+	return r ? profctl_complain(job->context, STATUS_FAILED, "%s in epoch %s", message.text,
+				    job->epoch)
 		 : STATUS_DONE;
 }
 
 /* In the other epoch: the image there of the same name, which may be a rebuilt one. */
-static const struct image *find_base(const struct images_job *job, const struct image *image)
+static const struct image *find_base_image(const struct images_job *job, const struct image *image)
 {
 	const struct image *found = NULL, *same = NULL;
 	size_t n, m;
@@ -265,7 +269,7 @@ static const struct image *find_base(const struct images_job *job, const struct 
 }
 
 /* Returns 0, IMAGE_CODE_E_* or negative errno. */
-static int print(struct images_job *job, const struct image *image)
+static int images_print(struct images_job *job, const struct image *image)
 {
 	const struct images_arguments *a = job->arguments;
 
@@ -274,7 +278,7 @@ static int print(struct images_job *job, const struct image *image)
 	if (a->list)
 		return images_print_list(job, image);
 	if (a->diff)
-		return image ? images_diff_procedures(job, image, find_base(job, image))
+		return image ? images_diff_procedures(job, image, find_base_image(job, image))
 			     : images_diff_all(job);
 	return image ? images_print_procedures(job, image) : images_print_all(job);
 }
@@ -282,24 +286,25 @@ static int print(struct images_job *job, const struct image *image)
 static void print_notes(const struct images_job *job)
 {
 	for (size_t i = 0; i < job->notes->n; i++)
-		complain(job->context, 0, "%s", job->notes->lines[i]);
+		profctl_complain(job->context, 0, "%s", job->notes->lines[i]);
 	if (job->notes->n_more)
-		complain(job->context, 0, "%zu more like these", job->notes->n_more);
+		profctl_complain(job->context, 0, "%zu more like these", job->notes->n_more);
 	job->notes->n_more = 0;
 }
 
-static int conclude(const struct images_job *job, int r)
+static int images_job_status(const struct images_job *job, int r)
 {
 	if (r < 0)
-		return complain(job->context, STATUS_FAILED, "%s", error_describe(r));
+		return profctl_complain(job->context, STATUS_FAILED, "%s", error_describe(r));
 	if (r == IMAGE_CODE_E_NO_WORKER)
-		return complain(job->context, STATUS_FAILED,
-				"profd-image-worker, which reads programs, does not run: %s",
-				asker_why(job->world->asker));
+		return profctl_complain(
+			job->context, STATUS_FAILED,
+			"profd-image-worker, which reads programs, does not run: %s",
+			asker_error_text(job->world->asker));
 	return r ? STATUS_FAILED : STATUS_DONE;
 }
 
-static int run_sets(struct images_job *job, const struct database *db)
+static int images_run_job(struct images_job *job, const struct database *db)
 {
 	const struct images_arguments *a = job->arguments;
 	cleanup(image_set_deinit) struct image_set set = {0}, base = {0};
@@ -313,15 +318,15 @@ static int run_sets(struct images_job *job, const struct database *db)
 		status = read_set(job, db, a->diff, keep_counts, &base);
 	}
 	if (!status && job->base && strcmp(set.event, base.event) != 0)
-		status = complain(job->context, STATUS_FAILED,
-				  "epoch %s is of %s, epoch %s of %s: choose with --event", a->diff,
-				  base.event, job->epoch, set.event);
+		status = profctl_complain(job->context, STATUS_FAILED,
+					  "epoch %s is of %s, epoch %s of %s: choose with --event",
+					  a->diff, base.event, job->epoch, set.event);
 	if (!status)
 		status = find_image(job, &image);
-	return status ? status : conclude(job, print(job, image));
+	return status ? status : images_job_status(job, images_print(job, image));
 }
 
-static int run(struct context *context, const struct images_arguments *a)
+static int images_run_database(struct context *context, const struct images_arguments *a)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(image_world_deinit) struct image_world world = {0};
@@ -334,7 +339,7 @@ static int run(struct context *context, const struct images_arguments *a)
 	if (status)
 		return status;
 	r = image_world_init(&world, root_fd, &notes);
-	status = r ? conclude(&job, r) : run_sets(&job, db);
+	status = r ? images_job_status(&job, r) : images_run_job(&job, db);
 	print_notes(&job);
 	return status;
 }
@@ -348,6 +353,6 @@ int images_run(struct context *context, int argc, char **argv)
 	if (r)
 		return parse_ended(context, r, &message);
 	if (arguments.cat)
-		return cat(context, arguments.cat);
-	return run(context, &arguments);
+		return images_cat_file(context, arguments.cat);
+	return images_run_database(context, &arguments);
 }

@@ -16,7 +16,7 @@ static void print_text(FILE *out, const char *key, const char *text)
 	fputc('\n', out);
 }
 
-static int print_paths(FILE *out, const char *paths)
+static int images_cat_paths(FILE *out, const char *paths)
 {
 	while (paths && *paths) {
 		size_t n = strcspn(paths, "\n");
@@ -43,7 +43,7 @@ int images_cat(const struct image_profile *p, FILE *out)
 		p->period, p->tstart, p->tsize, p->cpuspeed_mhz);
 	if (p->cpucount)
 		fprintf(out, "cpucount %" PRIu32 "\n", p->cpucount);
-	r = print_paths(out, p->path);
+	r = images_cat_paths(out, p->path);
 	if (r)
 		return r;
 	if (p->ledger)

@@ -51,7 +51,8 @@ struct asking {
 	uint32_t flags;
 };
 
-static int ask(void *context, const struct worker_range *range, struct answer_code *ret)
+static int listing_get_code(void *context, const struct worker_range *range,
+			    struct answer_code *ret)
 {
 	const struct asking *a = context;
 
@@ -91,7 +92,7 @@ static int count_rows(struct listing *l)
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
+static int line_compare_place(const void *a, const void *b)
 {
 	const struct line_count *x = a, *y = b;
 	int r = strcmp(x->file, y->file);
@@ -99,22 +100,22 @@ static int by_place(const void *a, const void *b)
 	return r ? r : x->line < y->line ? -1 : x->line > y->line;
 }
 
-static int by_file_count(const void *a, const void *b)
+static int line_compare_file_count(const void *a, const void *b)
 {
 	const struct line_count *x = a, *y = b;
 
 	if (x->file_count != y->file_count)
 		return x->file_count > y->file_count ? -1 : 1;
-	return by_place(a, b);
+	return line_compare_place(a, b);
 }
 
 static void fold_lines(struct listing *l)
 {
 	size_t kept = 0;
 
-	qsort(l->lines, l->n_lines, sizeof(*l->lines), by_place);
+	qsort(l->lines, l->n_lines, sizeof(*l->lines), line_compare_place);
 	for (size_t i = 1; i < l->n_lines; i++) {
-		if (by_place(&l->lines[kept], &l->lines[i]) == 0)
+		if (line_compare_place(&l->lines[kept], &l->lines[i]) == 0)
 			l->lines[kept].count += l->lines[i].count;
 		else
 			l->lines[++kept] = l->lines[i];
@@ -128,7 +129,7 @@ static void fold_lines(struct listing *l)
 		for (size_t k = i; k < end; k++)
 			l->lines[k].file_count = count;
 	}
-	qsort(l->lines, l->n_lines, sizeof(*l->lines), by_file_count);
+	qsort(l->lines, l->n_lines, sizeof(*l->lines), line_compare_file_count);
 }
 
 static int count_lines(struct listing *l)
@@ -160,7 +161,7 @@ static int listing_init(struct listing *ret, struct image_code *code, const stru
 	int r;
 
 	*ret = (struct listing){.procedure = procedure, .image = image};
-	r = code_list_add(&ret->code, &range, ask, &asking);
+	r = code_list_add(&ret->code, &range, listing_get_code, &asking);
 	if (!r)
 		r = count_rows(ret);
 	return r ? r : count_lines(ret);
@@ -259,7 +260,7 @@ static void print_instructions(FILE *out, const struct listing *l)
 }
 
 /* Addresses alone, where there are no instructions to be had. */
-static void print_bare(FILE *out, const struct listing *l)
+static void print_bare_addresses(FILE *out, const struct listing *l)
 {
 	size_t at = image_first_count(l->image, l->procedure->start);
 	uint64_t address, count;
@@ -294,13 +295,13 @@ static int print_listing(const struct images_job *job, const struct listing *l,
 	if (l->code.n)
 		print_instructions(out, l);
 	if (l->has_bare)
-		print_bare(out, l);
+		print_bare_addresses(out, l);
 	return 0;
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void put_address(struct json *j, const char *key, uint64_t address)
+static void listing_put_address(struct json *j, const char *key, uint64_t address)
 {
 	char text[32];
 
@@ -312,7 +313,7 @@ static void put_row(struct json *j, const struct listing *l, const struct code_r
 		    uint64_t count)
 {
 	json_begin_object(j, NULL);
-	put_address(j, "address", row->address);
+	listing_put_address(j, "address", row->address);
 	json_number(j, "size_bytes", row->size);
 	json_number(j, "samples", count);
 	json_text(j, "instruction", code_list_text(&l->code, row->text));
@@ -341,7 +342,7 @@ static int put_listing(struct json *j, const struct listing *l, struct source_fi
 {
 	json_begin_object(j, NULL);
 	json_text(j, "name", l->procedure->name);
-	put_address(j, "address", l->procedure->start);
+	listing_put_address(j, "address", l->procedure->start);
 	json_number(j, "size_bytes", l->procedure->size);
 	json_number(j, "samples", l->procedure->count);
 	json_begin_array(j, "lines");
@@ -388,7 +389,7 @@ static void list_work_deinit(struct list_work *w)
 	image_code_close(&w->code);
 }
 
-static int list_one(struct list_work *w, const struct procedure *p, struct json *j)
+static int list_procedure(struct list_work *w, const struct procedure *p, struct json *j)
 {
 	uint32_t flags = WORKER_WANT_LINES | (w->job->arguments->intel ? WORKER_INTEL : 0);
 	cleanup(listing_deinit) struct listing listing = {0};
@@ -400,7 +401,7 @@ static int list_one(struct list_work *w, const struct procedure *p, struct json 
 	return r;
 }
 
-static int list_all(struct list_work *w)
+static int list_procedures(struct list_work *w)
 {
 	struct json j = {.out = w->job->context->out};
 	bool json = w->job->arguments->json;
@@ -422,7 +423,7 @@ static int list_all(struct list_work *w)
 		if (!*p->name || !regex_matches(w->regex, p->name))
 			continue;
 		n++;
-		r = list_one(w, p, &j);
+		r = list_procedure(w, p, &j);
 	}
 	if (json) {
 		json_end_array(&j);
@@ -460,5 +461,5 @@ int images_print_list(struct images_job *job, const struct image *image)
 		r = image_code_open(&w.code, job->world, image);
 	if (!r)
 		r = procedures_init(&w.procedures, &w.code, image);
-	return r ? r : list_all(&w);
+	return r ? r : list_procedures(&w);
 }

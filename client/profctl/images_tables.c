@@ -149,7 +149,7 @@ int images_print_all(struct images_job *job)
 	return table_print(t, job->context->out);
 }
 
-static const char *name_of(const struct procedure *p)
+static const char *procedure_name(const struct procedure *p)
 {
 	return *p->name ? p->name : "[no name]";
 }
@@ -176,7 +176,7 @@ static int print_procedures(const struct images_job *job, const struct image *im
 			table_cell(t, "%" PRIx64, p->start);
 		else
 			table_cell(t, "%s", "");
-		table_cell(t, "%s", name_of(p));
+		table_cell(t, "%s", procedure_name(p));
 	}
 	images_print_image(job, image);
 	return table_print(t, job->context->out);
@@ -240,14 +240,14 @@ struct totals {
 	uint64_t base, count;
 };
 
-static double difference(const struct row *row, const struct totals *totals)
+static double row_difference(const struct row *row, const struct totals *totals)
 {
 	return images_share(row->count, totals->count) - images_share(row->base, totals->base);
 }
 
-static int by_difference(const void *a, const void *b, void *context)
+static int row_compare_difference(const void *a, const void *b, void *context)
 {
-	double x = difference(a, context), y = difference(b, context);
+	double x = row_difference(a, context), y = row_difference(b, context);
 
 	x = x < 0 ? -x : x;
 	y = y < 0 ? -y : y;
@@ -256,7 +256,7 @@ static int by_difference(const void *a, const void *b, void *context)
 	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
 
-static int by_name(const void *a, const void *b)
+static int row_compare_name(const void *a, const void *b)
 {
 	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
@@ -268,7 +268,7 @@ static size_t fold_rows(struct row *rows, size_t n)
 
 	if (!n)
 		return 0;
-	qsort(rows, n, sizeof(*rows), by_name);
+	qsort(rows, n, sizeof(*rows), row_compare_name);
 	for (size_t i = 1; i < n; i++) {
 		if (strcmp(rows[i].name, rows[kept].name) != 0) {
 			rows[++kept] = rows[i];
@@ -281,8 +281,8 @@ static size_t fold_rows(struct row *rows, size_t n)
 	return kept + 1;
 }
 
-static int print_rows(const struct images_job *job, const struct row *rows, size_t n,
-		      const struct totals *totals)
+static int print_diff_rows(const struct images_job *job, const struct row *rows, size_t n,
+			   const struct totals *totals)
 {
 	static const char *const columns[] = {">BASE",  ">BASE%", ">SAMPLES", ">%",
 					      ">DIFF%", "NAME",   NULL};
@@ -296,15 +296,15 @@ static int print_rows(const struct images_job *job, const struct row *rows, size
 		table_cell(t, "%.2f", images_share(rows[i].base, totals->base));
 		table_cell(t, "%" PRIu64, rows[i].count);
 		table_cell(t, "%.2f", images_share(rows[i].count, totals->count));
-		table_cell(t, "%+.2f", difference(&rows[i], totals));
+		table_cell(t, "%+.2f", row_difference(&rows[i], totals));
 		table_cell(t, "%s", rows[i].name);
 	}
 	return table_print(t, job->context->out);
 }
 
 /* @image: NULL for images, else its procedures. */
-static void put_rows(const struct images_job *job, const struct image *image,
-		     const struct row *rows, size_t n, const struct totals *totals)
+static void put_diff_rows(const struct images_job *job, const struct image *image,
+			  const struct row *rows, size_t n, const struct totals *totals)
 {
 	struct json j = {.out = job->context->out};
 
@@ -320,7 +320,7 @@ static void put_rows(const struct images_job *job, const struct image *image,
 		json_real(&j, "base_percent", images_share(rows[i].base, totals->base));
 		json_number(&j, "samples", rows[i].count);
 		json_real(&j, "percent", images_share(rows[i].count, totals->count));
-		json_real(&j, "difference_percent", difference(&rows[i], totals));
+		json_real(&j, "difference_percent", row_difference(&rows[i], totals));
 		json_end_object(&j);
 	}
 	json_end_array(&j);
@@ -332,16 +332,16 @@ static int show_rows(const struct images_job *job, const struct image *image, st
 		     size_t n, struct totals *totals)
 {
 	if (n)
-		qsort_r(rows, n, sizeof(*rows), by_difference, totals);
+		qsort_r(rows, n, sizeof(*rows), row_compare_difference, totals);
 	if (job->arguments->json) {
-		put_rows(job, image, rows, n, totals);
+		put_diff_rows(job, image, rows, n, totals);
 		return 0;
 	}
 	if (image)
 		images_print_image(job, image);
 	else
 		images_print_header(job);
-	return print_rows(job, rows, n, totals);
+	return print_diff_rows(job, rows, n, totals);
 }
 
 int images_diff_all(struct images_job *job)
@@ -390,7 +390,7 @@ int images_diff_procedures(struct images_job *job, const struct image *image,
 		for (size_t i = 0; !r && i < procedures[k]->n; i++, n++) {
 			const struct procedure *p = &procedures[k]->all[i];
 
-			rows[n].name = strdup(name_of(p));
+			rows[n].name = strdup(procedure_name(p));
 			*(k ? &rows[n].count : &rows[n].base) = p->count;
 			r = rows[n].name ? 0 : error_origin(-ENOMEM);
 		}

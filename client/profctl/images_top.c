@@ -39,7 +39,7 @@ static void hots_free(struct hot *hots, size_t n)
 	free(hots);
 }
 
-static int by_count(const void *a, const void *b)
+static int hot_compare_count(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
 
@@ -50,7 +50,7 @@ static int by_count(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int by_place(const void *a, const void *b)
+static int hot_compare_place(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
 
@@ -59,7 +59,7 @@ static int by_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int by_rank(const void *a, const void *b)
+static int hot_compare_rank(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
 
@@ -73,22 +73,22 @@ struct chosen {
 	uint64_t least; /* colder ones are none of them */
 };
 
-static void keep_top(struct chosen *c)
+static void chosen_keep_top(struct chosen *c)
 {
-	qsort(c->hots, c->n, sizeof(*c->hots), by_count);
+	qsort(c->hots, c->n, sizeof(*c->hots), hot_compare_count);
 	if (!c->n || c->n < c->top)
 		return;
 	c->n = c->top;
 	c->least = c->hots[c->n - 1].count;
 }
 
-static void consider(struct chosen *c, const struct image *image)
+static void chosen_add_image(struct chosen *c, const struct image *image)
 {
 	for (size_t i = 0; i < image->n_counts; i++) {
 		if (image->counts[i].count < c->least)
 			continue;
 		if (c->n == 2 * c->top)
-			keep_top(c);
+			chosen_keep_top(c);
 		c->hots[c->n++] = (struct hot){
 			.image = image,
 			.address = image->tstart + image->counts[i].offset,
@@ -98,8 +98,8 @@ static void consider(struct chosen *c, const struct image *image)
 }
 
 /* The hottest of all counts of @image, or of all images. */
-static int choose(const struct images_job *job, const struct image *image, struct hot **ret,
-		  size_t *ret_n)
+static int choose_hottest(const struct images_job *job, const struct image *image, struct hot **ret,
+			  size_t *ret_n)
 {
 	const struct image *images = image ? image : job->set->images;
 	struct chosen c = {.top = (size_t)job->arguments->top};
@@ -113,8 +113,8 @@ static int choose(const struct images_job *job, const struct image *image, struc
 	if (!c.hots)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n_images; i++)
-		consider(&c, &images[i]);
-	keep_top(&c);
+		chosen_add_image(&c, &images[i]);
+	chosen_keep_top(&c);
 	for (size_t i = 0; i < c.n; i++)
 		c.hots[i].rank = i;
 	*ret = c.hots;
@@ -122,7 +122,7 @@ static int choose(const struct images_job *job, const struct image *image, struc
 	return 0;
 }
 
-static int set_name(void *context, size_t i, const struct image_place *place)
+static int hot_set_name(void *context, size_t i, const struct image_place *place)
 {
 	struct hot *hot = (struct hot *)context + i;
 
@@ -146,7 +146,8 @@ static int set_instruction(struct hot *hot, const struct answer_code *answer,
  * Asks for all from the first of @hots to the last one at once. What does not begin an instruction
  * there stays as it is, since one may begin there nevertheless: where samples are among data.
  */
-static int ask(const struct images_job *job, struct image_code *code, struct hot *hots, size_t n)
+static int set_range_instructions(const struct images_job *job, struct image_code *code,
+				  struct hot *hots, size_t n)
 {
 	const struct worker_range range = {hots[0].address, hots[n - 1].address + 1};
 	uint32_t flags = WORKER_WANT_LINES | (job->arguments->intel ? WORKER_INTEL : 0);
@@ -169,7 +170,7 @@ static int ask(const struct images_job *job, struct image_code *code, struct hot
 	return r;
 }
 
-static size_t neighbours(const struct hot *hots, size_t n)
+static size_t count_neighbours(const struct hot *hots, size_t n)
 {
 	size_t end = 1;
 
@@ -185,17 +186,17 @@ static int set_instructions(const struct images_job *job, struct image_code *cod
 	int r = 0;
 
 	for (size_t i = 0, end; !r && i < n; i = end) {
-		end = i + neighbours(hots + i, n - i);
-		r = ask(job, code, hots + i, end - i);
+		end = i + count_neighbours(hots + i, n - i);
+		r = set_range_instructions(job, code, hots + i, end - i);
 		for (size_t k = i; !r && end - i > 1 && k < end; k++)
 			if (!hots[k].text)
-				r = ask(job, code, &hots[k], 1);
+				r = set_range_instructions(job, code, &hots[k], 1);
 	}
 	return r;
 }
 
 /* Those of one image, in order of their addresses. */
-static int describe(const struct images_job *job, struct hot *hots, size_t n)
+static int describe_image_hots(const struct images_job *job, struct hot *hots, size_t n)
 {
 	cleanup(image_code_close) struct image_code code = {
 		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}};
@@ -208,28 +209,29 @@ static int describe(const struct images_job *job, struct hot *hots, size_t n)
 		addresses[i] = hots[i].address;
 	r = image_code_open(&code, job->world, hots[0].image);
 	if (!r)
-		r = image_code_names(&code, addresses, n, set_name, hots);
+		r = image_code_names(&code, addresses, n, hot_set_name, hots);
 	if (!r)
 		r = set_instructions(job, &code, hots, n);
 	/* What is not here stays without names; that is noted. */
 	return r == IMAGE_CODE_E_NONE ? 0 : r;
 }
 
-static int describe_all(const struct images_job *job, struct hot *hots, size_t n)
+static int describe_hots(const struct images_job *job, struct hot *hots, size_t n)
 {
 	int r = 0;
 
-	qsort(hots, n, sizeof(*hots), by_place);
+	qsort(hots, n, sizeof(*hots), hot_compare_place);
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		for (end = i + 1; end < n && hots[end].image == hots[i].image;)
 			end++;
-		r = describe(job, hots + i, end - i);
+		r = describe_image_hots(job, hots + i, end - i);
 	}
-	qsort(hots, n, sizeof(*hots), by_rank);
+	qsort(hots, n, sizeof(*hots), hot_compare_rank);
 	return r;
 }
 
-static int print(const struct images_job *job, const struct hot *hots, size_t n, uint64_t total)
+static int print_hots(const struct images_job *job, const struct hot *hots, size_t n,
+		      uint64_t total)
 {
 	static const char *const columns[] = {">SAMPLES",    ">%",    ">CUM%",
 					      ">ADDRESS",    "IMAGE", "PROCEDURE",
@@ -261,7 +263,7 @@ static int print(const struct images_job *job, const struct hot *hots, size_t n,
 	return r ? r : table_print(t, job->context->out);
 }
 
-static void put(struct json *j, const struct hot *hots, size_t n, uint64_t total)
+static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t total)
 {
 	char address[32];
 
@@ -291,14 +293,14 @@ int images_print_top(struct images_job *job, const struct image *image)
 	struct json j = {.out = job->context->out};
 	struct hot *hots = NULL;
 	size_t n = 0;
-	int r = choose(job, image, &hots, &n);
+	int r = choose_hottest(job, image, &hots, &n);
 
 	if (!r)
-		r = describe_all(job, hots, n);
+		r = describe_hots(job, hots, n);
 	if (!r && job->arguments->json) {
 		json_begin_object(&j, NULL);
 		images_put_header(job, &j);
-		put(&j, hots, n, total);
+		put_hots(&j, hots, n, total);
 		json_end_object(&j);
 		json_end(&j);
 	} else if (!r) {
@@ -306,7 +308,7 @@ int images_print_top(struct images_job *job, const struct image *image)
 			images_print_image(job, image);
 		else
 			images_print_header(job);
-		r = print(job, hots, n, total);
+		r = print_hots(job, hots, n, total);
 	}
 	hots_free(hots, n);
 	return r;

@@ -29,7 +29,7 @@ static void begin_value(struct json *j, const char *key)
 	j->has_items = true;
 }
 
-static void begin(struct json *j, const char *key, char bracket)
+static void json_open_bracket(struct json *j, const char *key, char bracket)
 {
 	begin_value(j, key);
 	fputc(bracket, j->out);
@@ -37,7 +37,7 @@ static void begin(struct json *j, const char *key, char bracket)
 	j->has_items = false;
 }
 
-static void end(struct json *j, char bracket)
+static void json_close_bracket(struct json *j, char bracket)
 {
 	j->depth--;
 	if (j->has_items)
@@ -48,22 +48,22 @@ static void end(struct json *j, char bracket)
 
 void json_begin_object(struct json *j, const char *key)
 {
-	begin(j, key, '{');
+	json_open_bracket(j, key, '{');
 }
 
 void json_end_object(struct json *j)
 {
-	end(j, '}');
+	json_close_bracket(j, '}');
 }
 
 void json_begin_array(struct json *j, const char *key)
 {
-	begin(j, key, '[');
+	json_open_bracket(j, key, '[');
 }
 
 void json_end_array(struct json *j)
 {
-	end(j, ']');
+	json_close_bracket(j, ']');
 }
 
 void json_text(struct json *j, const char *key, const char *text)

@@ -45,7 +45,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 			return id;
 	}
 	if (!r)
-		r = check_range(arguments.since_ns, arguments.until_ns, message);
+		r = check_time_range(arguments.since_ns, arguments.until_ns, message);
 	if (r)
 		return r;
 	*ret = arguments;
@@ -57,7 +57,7 @@ static uint64_t length_ns(const Profd__Control__ListingRow *row)
 	return row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
 }
 
-static void put_moment(struct json *j, const char *key, uint64_t ns)
+static void list_put_moment(struct json *j, const char *key, uint64_t ns)
 {
 	char buffer[UNITS_TEXT_MAX];
 
@@ -67,7 +67,7 @@ static void put_moment(struct json *j, const char *key, uint64_t ns)
 		json_null(j, key);
 }
 
-static void print_json(const Profd__Control__Listing *listing, bool windows, FILE *out)
+static void list_print_json(const Profd__Control__Listing *listing, bool windows, FILE *out)
 {
 	struct json j = {.out = out};
 
@@ -80,12 +80,12 @@ static void print_json(const Profd__Control__Listing *listing, bool windows, FIL
 		if (windows) {
 			json_text(&j, "file", row->file);
 			json_text(&j, "format", row->format);
-			put_moment(&j, "started", row->start_ns);
+			list_put_moment(&j, "started", row->start_ns);
 			json_real(&j, "duration_seconds", (double)length_ns(row) / 1e9);
 			json_number(&j, "samples", row->samples);
 		} else {
-			put_moment(&j, "oldest", row->start_ns);
-			put_moment(&j, "newest", row->end_ns);
+			list_put_moment(&j, "oldest", row->start_ns);
+			list_put_moment(&j, "newest", row->end_ns);
 			json_number(&j, "files", row->n_files);
 		}
 		json_number(&j, "size_bytes", row->bytes);
@@ -184,7 +184,7 @@ static int print_services(const Profd__Control__Listing *listing, FILE *out)
 }
 
 /* A heading with nothing below it would look as if something had gone wrong. */
-static void say_nothing(const struct context *context, const struct list_arguments *a)
+static void list_report_empty(const struct context *context, const struct list_arguments *a)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
@@ -211,17 +211,17 @@ int list_run(struct context *context, int argc, char **argv)
 	list.until_ns = arguments.until_ns;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
 	request.list = &list;
-	r = call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_LISTING,
-		 &response);
+	r = call_daemon(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_LISTING,
+			&response);
 	if (r)
 		return r;
 	if (arguments.json)
-		print_json(response->listing, *arguments.service, context->out);
+		list_print_json(response->listing, *arguments.service, context->out);
 	else if (!response->listing->n_rows)
-		say_nothing(context, &arguments);
+		list_report_empty(context, &arguments);
 	else if (*arguments.service)
 		r = print_windows(response->listing, context->out);
 	else
 		r = print_services(response->listing, context->out);
-	return r ? complain(context, STATUS_FAILED, "no memory") : STATUS_DONE;
+	return r ? profctl_complain(context, STATUS_FAILED, "no memory") : STATUS_DONE;
 }

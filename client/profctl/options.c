@@ -15,7 +15,7 @@ int usage_error(struct usage_message *message, const char *format, ...)
 	return OPTIONS_BAD;
 }
 
-static int take_argument(struct options *o, const char *name, const char **ret_argument)
+static int options_next_argument(struct options *o, const char *name, const char **ret_argument)
 {
 	if (o->at >= o->argc)
 		return usage_error(o->message, "%s needs an argument", name);
@@ -23,7 +23,7 @@ static int take_argument(struct options *o, const char *name, const char **ret_a
 	return 0;
 }
 
-static int next_long(struct options *o, const char *word, const char **ret_argument)
+static int options_next_long(struct options *o, const char *word, const char **ret_argument)
 {
 	const char *value = strchr(word, '=');
 	size_t length = value ? (size_t)(value - word) : strlen(word);
@@ -37,14 +37,14 @@ static int next_long(struct options *o, const char *word, const char **ret_argum
 		if (value && !spec->has_argument)
 			return usage_error(o->message, "--%s takes no argument", spec->long_name);
 		*ret_argument = value ? value + 1 : NULL;
-		if (!value && spec->has_argument && take_argument(o, word, ret_argument))
+		if (!value && spec->has_argument && options_next_argument(o, word, ret_argument))
 			return OPTIONS_BAD;
 		return spec->id;
 	}
 	return usage_error(o->message, "unknown option %.*s", (int)length, word);
 }
 
-static int next_short(struct options *o, const char **ret_argument)
+static int options_next_short(struct options *o, const char **ret_argument)
 {
 	const char name[] = {'-', *o->cluster, '\0'};
 
@@ -57,7 +57,7 @@ static int next_short(struct options *o, const char **ret_argument)
 		*ret_argument = NULL;
 		if (spec->has_argument) {
 			*ret_argument = o->cluster;
-			if (!*o->cluster && take_argument(o, name, ret_argument))
+			if (!*o->cluster && options_next_argument(o, name, ret_argument))
 				return OPTIONS_BAD;
 			o->cluster = NULL;
 		}
@@ -71,7 +71,7 @@ int options_next(struct options *o, const char **ret_argument)
 	const char *word;
 
 	if (o->cluster && *o->cluster)
-		return next_short(o, ret_argument);
+		return options_next_short(o, ret_argument);
 	o->cluster = NULL;
 	if (o->at == 0)
 		o->at = 1;
@@ -87,7 +87,7 @@ int options_next(struct options *o, const char **ret_argument)
 		return OPTIONS_OPERAND;
 	}
 	if (word[1] == '-')
-		return next_long(o, word, ret_argument);
+		return options_next_long(o, word, ret_argument);
 	o->cluster = word + 1;
-	return next_short(o, ret_argument);
+	return options_next_short(o, ret_argument);
 }

@@ -88,12 +88,13 @@ int output_check(const struct context *context, int status, const char *path, bo
 	if (strcmp(path, "-") == 0)
 		return is_text || !context->terminal
 			       ? 0
-			       : complain(context, STATUS_USAGE,
-					  "a profile is nothing for a terminal; -o FILE, or a "
-					  "pipe");
+			       : profctl_complain(
+					 context, STATUS_USAGE,
+					 "a profile is nothing for a terminal; -o FILE, or a "
+					 "pipe");
 	if (can_be_written(path))
 		return 0;
-	return complain(context, status, "%s cannot be written: %s", path, strerror(errno));
+	return profctl_complain(context, status, "%s cannot be written: %s", path, strerror(errno));
 }
 
 int output_make(const struct profile *p, enum output_format format, uint8_t **ret_data,
@@ -117,7 +118,7 @@ int output_write(const struct context *context, int status, const char *path, co
 	if (strcmp(path, "-") == 0)
 		fwrite(data, 1, length, context->out);
 	else if (profile_file_save(path, data, length, &message))
-		return complain(context, status, "%s: %s", path, message.text);
+		return profctl_complain(context, status, "%s: %s", path, message.text);
 	return 0;
 }
 
@@ -129,6 +130,6 @@ int output_save(const struct context *context, int status, const char *path,
 	int r = output_make(p, format, &data, &length);
 
 	if (r)
-		return complain(context, status, "%s", error_describe(r));
+		return profctl_complain(context, status, "%s", error_describe(r));
 	return output_write(context, status, path, data, length);
 }

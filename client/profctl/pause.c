@@ -4,8 +4,8 @@
 #include "client/profctl/call.h"
 #include "common/cleanup.h"
 
-static int run(struct context *context, int argc, char **argv,
-	       Profd__Control__Request__VerbCase verb)
+static int pause_or_resume(struct context *context, int argc, char **argv,
+			   Profd__Control__Request__VerbCase verb)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct plain_arguments arguments;
@@ -20,10 +20,10 @@ static int run(struct context *context, int argc, char **argv,
 
 int pause_run(struct context *context, int argc, char **argv)
 {
-	return run(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_PAUSE);
+	return pause_or_resume(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_PAUSE);
 }
 
 int resume_run(struct context *context, int argc, char **argv)
 {
-	return run(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_RESUME);
+	return pause_or_resume(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_RESUME);
 }

@@ -236,7 +236,7 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-int complain(const struct context *context, int status, const char *format, ...)
+int profctl_complain(const struct context *context, int status, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -266,7 +266,7 @@ static void print_verb_help(const struct verb *verb, FILE *out)
 	fputs(verb->help + before, out);
 }
 
-static void print_help(FILE *out)
+static void print_main_help(FILE *out)
 {
 	fputs("usage: profctl [--socket PATH | --user] VERB ...\n\n"
 	      "Controls profd, the always-on profiler, and works on profiles.\n\n",
@@ -287,12 +287,12 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 		print_verb_help(find_verb(context->verb), context->out);
 		return STATUS_DONE;
 	}
-	return complain(context, STATUS_USAGE, "%s; see profctl help %s", message->text,
-			context->verb);
+	return profctl_complain(context, STATUS_USAGE, "%s; see profctl help %s", message->text,
+				context->verb);
 }
 
 /* Other tools that report have no verbs. NULL: it is no view. */
-static const struct report_option *find_view(const char *word)
+static const struct report_option *find_report_view(const char *word)
 {
 	const char *name = word + strspn(word, "-");
 	const struct report_option *option = report_option_find(name, strcspn(name, "="));
@@ -304,24 +304,25 @@ static const struct report_option *find_view(const char *word)
 }
 
 /* As parse_globals() refuses it, unless it is an option of those tools. */
-static int bad_globals(const struct context *context, const char *word,
-		       const struct usage_message *message)
+static int complain_bad_globals(const struct context *context, const char *word,
+				const struct usage_message *message)
 {
 	const char *name = word + strspn(word, "-");
 
 	if (strncmp(name, "http", 4) == 0 && strchr("=", name[4]))
-		return complain(context, STATUS_USAGE,
-				"unknown option %s; no page is served, try: profctl report --flame "
-				"-o FILE.html",
-				word);
-	if (find_view(word))
-		return complain(context, STATUS_USAGE, "unknown option %s; try: profctl report %s",
-				word, word);
-	return complain(context, STATUS_USAGE, "%s; see profctl help", message->text);
+		return profctl_complain(
+			context, STATUS_USAGE,
+			"unknown option %s; no page is served, try: profctl report --flame "
+			"-o FILE.html",
+			word);
+	if (find_report_view(word))
+		return profctl_complain(context, STATUS_USAGE,
+					"unknown option %s; try: profctl report %s", word, word);
+	return profctl_complain(context, STATUS_USAGE, "%s; see profctl help", message->text);
 }
 
 /* One that was mistyped. NULL: none. */
-static const struct verb *find_like(const char *name)
+static const struct verb *find_similar_verb(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -335,7 +336,7 @@ static const struct verb *find_like(const char *name)
  * It may be one of another version, one that was mistyped, what others have, or what they would
  * report on.
  */
-static int no_verb(const struct context *context, const char *name)
+static int complain_unknown_verb(const struct context *context, const char *name)
 {
 	static const struct {
 		const char *name, *hint;
@@ -352,30 +353,31 @@ static int no_verb(const struct context *context, const char *name)
 		{"merge", "profctl convert --to pprof -o FILE"},
 		{"pprof", "profctl report"},
 	};
-	const struct report_option *view = find_view(name);
-	const struct verb *like = find_like(name);
+	const struct report_option *view = find_report_view(name);
+	const struct verb *like = find_similar_verb(name);
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(name, others[i].name) == 0)
-			return complain(context, STATUS_USAGE, "there is no verb '%s'; try: %s",
-					name, others[i].hint);
+			return profctl_complain(context, STATUS_USAGE,
+						"there is no verb '%s'; try: %s", name,
+						others[i].hint);
 	if (stat(name, &st) == 0 && S_ISREG(st.st_mode))
-		return complain(context, STATUS_USAGE,
-				"there is no verb '%s', which is a file; try: profctl report FILE",
-				name);
+		return profctl_complain(
+			context, STATUS_USAGE,
+			"there is no verb '%s', which is a file; try: profctl report FILE", name);
 	if (view)
-		return complain(context, STATUS_USAGE,
-				"there is no verb '%s'; try: profctl report --%s%s%s", name,
-				view->name, view->argument ? "=" : "",
-				view->argument ? view->argument : "");
+		return profctl_complain(context, STATUS_USAGE,
+					"there is no verb '%s'; try: profctl report --%s%s%s", name,
+					view->name, view->argument ? "=" : "",
+					view->argument ? view->argument : "");
 	if (like)
-		return complain(context, STATUS_USAGE, "there is no verb '%s'; try: profctl %s",
-				name, like->name);
-	return complain(context, STATUS_USAGE,
-			"there is no verb '%s' in profctl " PROFD_VERSION
-			"; profctl help lists those there are",
-			name);
+		return profctl_complain(context, STATUS_USAGE,
+					"there is no verb '%s'; try: profctl %s", name, like->name);
+	return profctl_complain(context, STATUS_USAGE,
+				"there is no verb '%s' in profctl " PROFD_VERSION
+				"; profctl help lists those there are",
+				name);
 }
 
 static int help_run(struct context *context, int argc, char **argv)
@@ -384,11 +386,11 @@ static int help_run(struct context *context, int argc, char **argv)
 
 	context->verb = NULL;
 	if (argc > 1 && !verb)
-		return no_verb(context, argv[1]);
+		return complain_unknown_verb(context, argv[1]);
 	if (verb)
 		print_verb_help(verb, context->out);
 	else
-		print_help(context->out);
+		print_main_help(context->out);
 	return STATUS_DONE;
 }
 
@@ -397,14 +399,14 @@ static int run_verb(struct context *context, int argc, char **argv)
 	const struct verb *verb;
 
 	if (argc == 0) {
-		print_help(context->err);
+		print_main_help(context->err);
 		return STATUS_USAGE;
 	}
 	if (strcmp(argv[0], "help") == 0)
 		return help_run(context, argc, argv);
 	verb = find_verb(argv[0]);
 	if (!verb)
-		return no_verb(context, argv[0]);
+		return complain_unknown_verb(context, argv[0]);
 	context->verb = verb->name;
 	return verb->run(context, argc, argv);
 }
@@ -448,17 +450,18 @@ static int parse_globals(int argc, char **argv, struct global_arguments *ret,
 }
 
 /* Returns 0 or STATUS_USAGE after a complaint. */
-static int find_socket(struct context *context, const struct global_arguments *arguments,
-		       const struct environment *environment, char buffer[SOCKET_SIZE])
+static int context_set_socket(struct context *context, const struct global_arguments *arguments,
+			      const struct environment *environment, char buffer[SOCKET_SIZE])
 {
 	if (arguments->socket && arguments->user)
-		return complain(context, STATUS_USAGE, "either --socket or --user");
+		return profctl_complain(context, STATUS_USAGE, "either --socket or --user");
 	context->socket = SYSTEM_SOCKET;
 	if (arguments->user) {
 		if (!environment->runtime_dir || !*environment->runtime_dir)
-			return complain(context, STATUS_USAGE,
-					"--user needs XDG_RUNTIME_DIR, which is not set; use "
-					"--socket");
+			return profctl_complain(
+				context, STATUS_USAGE,
+				"--user needs XDG_RUNTIME_DIR, which is not set; use "
+				"--socket");
 		snprintf(buffer, SOCKET_SIZE, "%s/profd/control.sock", environment->runtime_dir);
 		context->socket = buffer;
 		context->user = true;
@@ -472,8 +475,8 @@ static int find_socket(struct context *context, const struct global_arguments *a
 }
 
 /* As the user's own profd does it; where nothing is known of the user, none is found there. */
-static void find_store(struct context *context, const struct environment *environment,
-		       char buffer[PATH_MAX])
+static void context_set_store(struct context *context, const struct environment *environment,
+			      char buffer[PATH_MAX])
 {
 	const char *state = environment->state_home, *home = environment->home;
 
@@ -502,20 +505,21 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 			   !environment->is_dumb;
 	status = parse_globals(argc, argv, &arguments, &message);
 	if (status)
-		return bad_globals(&context, argv[arguments.at], &message);
+		return complain_bad_globals(&context, argv[arguments.at], &message);
 	if (arguments.help || arguments.version) {
 		if (arguments.help)
-			print_help(out);
+			print_main_help(out);
 		else
 			fputs("profctl " PROFD_VERSION "\n", out);
 		return STATUS_DONE;
 	}
-	status = find_socket(&context, &arguments, environment, socket);
+	status = context_set_socket(&context, &arguments, environment, socket);
 	if (status)
 		return status;
-	find_store(&context, environment, store);
+	context_set_store(&context, environment, store);
 	status = run_verb(&context, argc - arguments.at, argv + arguments.at);
 	if ((fflush(out) || ferror(out)) && status == STATUS_DONE)
-		return complain(&context, STATUS_FAILED, "standard output cannot be written");
+		return profctl_complain(&context, STATUS_FAILED,
+					"standard output cannot be written");
 	return status;
 }

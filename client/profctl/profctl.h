@@ -87,7 +87,7 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 		 FILE *err);
 
 /* One line to the user: "profctl VERB: ...". Returns @status. */
-int complain(const struct context *context, int status, const char *format, ...)
+int profctl_complain(const struct context *context, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 struct usage_message;

@@ -64,7 +64,7 @@ void progress_show(struct progress *p, double done, const char *text)
 	p->is_shown = true;
 }
 
-void progress_tell(struct progress *p, double done, const char *text)
+void progress_update(struct progress *p, double done, const char *text)
 {
 	uint64_t now_ns;
 

@@ -17,7 +17,7 @@
 struct progress {
 	FILE *out; /* NULL: nothing is shown */
 	bool is_shown;
-	uint64_t next_ns; /* when progress_tell() shows something; monotonic */
+	uint64_t next_ns; /* when progress_update() shows something; monotonic */
 };
 
 #define PROGRESS_UNKNOWN (-1.0)
@@ -26,7 +26,7 @@ void progress_init(struct progress *p, const struct context *context);
 /* @done: 0 to 1, or PROGRESS_UNKNOWN; @text: what is done, and how much of it; printed safely. */
 void progress_show(struct progress *p, double done, const char *text);
 /* The same, but not within the first second of @p, nor more often than people read. */
-void progress_tell(struct progress *p, double done, const char *text);
+void progress_update(struct progress *p, double done, const char *text);
 /* Before anything else is written there. */
 void progress_clear(struct progress *p);
 

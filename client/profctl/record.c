@@ -51,7 +51,7 @@ enum {
 };
 
 /* A command gets what is meant for it; a terminal has sent it that already. True: it is ours. */
-static bool take_signal(struct recording *r)
+static bool record_read_signal(struct recording *r)
 {
 	struct signalfd_siginfo info;
 
@@ -64,13 +64,13 @@ static bool take_signal(struct recording *r)
 	return false;
 }
 
-static void take_end(struct recording *r)
+static void record_reap_command(struct recording *r)
 {
 	if (waitpid(r->session.command.pid, &r->status, WNOHANG) == r->session.command.pid)
 		r->has_ended = true;
 }
 
-static void show(struct recording *r, uint64_t now_ns)
+static void record_show_progress(struct recording *r, uint64_t now_ns)
 {
 	double seconds = (double)(now_ns - r->start_ns) / (double)NS;
 	double all = (double)r->arguments->duration_ns / (double)NS;
@@ -93,7 +93,7 @@ static void show(struct recording *r, uint64_t now_ns)
 }
 
 /* Milliseconds to wait for what is next: samples, the end, or another look at the progress. */
-static int patience_ms(const struct recording *r, uint64_t now_ns)
+static int record_poll_timeout_ms(const struct recording *r, uint64_t now_ns)
 {
 	uint64_t end_ns = r->start_ns + r->arguments->duration_ns, next_ns = r->samples.due_ns;
 
@@ -105,7 +105,7 @@ static int patience_ms(const struct recording *r, uint64_t now_ns)
 }
 
 /* The session has ended by itself, as its process has; or profd has gone. */
-static int hear_of_session(struct recording *r)
+static int record_check_session(struct recording *r)
 {
 	cleanup(freep) uint8_t *answer = NULL;
 	size_t size;
@@ -116,7 +116,7 @@ static int hear_of_session(struct recording *r)
 		       : WAIT_ENDED;
 }
 
-static int take_samples(struct recording *r)
+static int record_take_samples(struct recording *r)
 {
 	int outcome = record_samples_take(&r->samples, &r->session.context, r->session.held.id);
 
@@ -127,7 +127,7 @@ static int take_samples(struct recording *r)
 	return outcome == RECORD_SAMPLES_E_BAD || outcome < 0 ? WAIT_FAILED : WAIT_ENDED;
 }
 
-static int wait_for_end(struct recording *r)
+static int record_wait_for_end(struct recording *r)
 {
 	for (;;) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -135,20 +135,21 @@ static int wait_for_end(struct recording *r)
 				       {.fd = r->session.held.fd, .events = POLLIN},
 				       {.fd = r->command, .events = POLLIN}};
 
-		show(r, now_ns);
+		record_show_progress(r, now_ns);
 		if (r->arguments->duration_ns && now_ns >= r->start_ns + r->arguments->duration_ns)
 			return WAIT_ENDED;
-		if (poll(fds, ARRAY_SIZE(fds), patience_ms(r, now_ns)) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), record_poll_timeout_ms(r, now_ns)) < 0 &&
+		    errno != EINTR)
 			return WAIT_GONE;
-		if (fds[0].revents && take_signal(r))
+		if (fds[0].revents && record_read_signal(r))
 			return WAIT_ENDED;
 		if (fds[2].revents)
-			take_end(r);
+			record_reap_command(r);
 		if (r->has_ended)
 			return WAIT_ENDED;
 		if (fds[1].revents)
-			return hear_of_session(r);
-		if (clock_ns(CLOCK_MONOTONIC) >= r->samples.due_ns && take_samples(r))
+			return record_check_session(r);
+		if (clock_ns(CLOCK_MONOTONIC) >= r->samples.due_ns && record_take_samples(r))
 			return WAIT_FAILED;
 	}
 }
@@ -162,16 +163,16 @@ static void wait_for_command(struct recording *r)
 		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 			return;
 		if (fds[0].revents)
-			take_signal(r);
+			record_read_signal(r);
 		if (fds[1].revents)
-			take_end(r);
+			record_reap_command(r);
 	}
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* What profd still has of the session, which ends. WAIT_*. */
-static int take_rest(struct recording *r)
+static int record_take_rest(struct recording *r)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct record_samples *samples = &r->samples;
@@ -191,12 +192,12 @@ static int take_rest(struct recording *r)
 		snprintf(samples->trouble, sizeof(samples->trouble), "%s", error_describe(outcome));
 	/* There may be another profd by now, which knows nothing of it. */
 	return outcome == RECORD_SAMPLES_E_GONE ||
-			       (poll(&held, 1, 0) > 0 && hear_of_session(r) == WAIT_GONE)
+			       (poll(&held, 1, 0) > 0 && record_check_session(r) == WAIT_GONE)
 		       ? WAIT_GONE
 		       : WAIT_FAILED;
 }
 
-static int save(struct recording *r)
+static int record_save(struct recording *r)
 {
 	const struct context *context = &r->session.context;
 	const struct record_arguments *a = r->arguments;
@@ -205,51 +206,52 @@ static int save(struct recording *r)
 					   clock_ns(CLOCK_MONOTONIC) - r->start_ns, &profile);
 
 	if (error)
-		return complain(context, STATUS_FAILED, "%s", error_describe(error));
+		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
 	return output_save(context, STATUS_FAILED, a->output, a->format, profile);
 }
 
 /* What was recorded until something went wrong, @outcome. */
-static int write_part(struct recording *r, int outcome)
+static int record_write_partial(struct recording *r, int outcome)
 {
 	const struct context *context = &r->session.context;
 	const struct record_samples *samples = &r->samples;
 	const char *why = outcome == WAIT_GONE ? "profd has gone" : samples->trouble;
 
 	if (!samples->count)
-		return complain(context, STATUS_FAILED,
-				"%s: nothing was recorded, %s is not written", why,
-				r->arguments->output);
-	return save(r) ? STATUS_FAILED
-		       : complain(context, STATUS_FAILED,
-				  "%s: %s is incomplete, %" PRIu64 " samples until then, %" PRIu64
-				  " lost",
-				  why, r->arguments->output, samples->count, samples->lost);
+		return profctl_complain(context, STATUS_FAILED,
+					"%s: nothing was recorded, %s is not written", why,
+					r->arguments->output);
+	return record_save(r)
+		       ? STATUS_FAILED
+		       : profctl_complain(context, STATUS_FAILED,
+					  "%s: %s is incomplete, %" PRIu64
+					  " samples until then, %" PRIu64 " lost",
+					  why, r->arguments->output, samples->count, samples->lost);
 }
 
-static int write_file(struct recording *r, int outcome)
+static int record_write_file(struct recording *r, int outcome)
 {
 	const struct context *context = &r->session.context;
 	const char *output = r->arguments->output;
 
 	if (outcome == WAIT_ENDED)
-		outcome = take_rest(r);
+		outcome = record_take_rest(r);
 	if (outcome != WAIT_ENDED)
-		return write_part(r, outcome);
-	if (save(r))
+		return record_write_partial(r, outcome);
+	if (record_save(r))
 		return STATUS_FAILED;
 	if (!r->samples.count)
-		complain(context, 0,
-			 "no samples: so little CPU time was used; -F takes more a "
-			 "second");
-	return complain(context, STATUS_DONE, "%" PRIu64 " samples, %" PRIu64 " lost, in %s",
-			r->samples.count, r->samples.lost,
-			strcmp(output, "-") ? output : "standard output");
+		profctl_complain(context, 0,
+				 "no samples: so little CPU time was used; -F takes more a "
+				 "second");
+	return profctl_complain(context, STATUS_DONE,
+				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->samples.count,
+				r->samples.lost, strcmp(output, "-") ? output : "standard output");
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int go(struct recording *r)
+static int record_start_command(struct recording *r)
 {
 	int error = 0;
 
@@ -259,33 +261,35 @@ static int go(struct recording *r)
 	if (launch_go(&r->session.command, &error) == LAUNCH_E_FAILED)
 		return command_complain(&r->session.context, r->arguments->command[0], error);
 	r->command = (int)syscall(SYS_pidfd_open, r->session.command.pid, 0);
-	return r->command < 0 ? complain(&r->session.context, STATUS_FAILED, "%s", strerror(errno))
-			      : STATUS_DONE;
+	return r->command < 0
+		       ? profctl_complain(&r->session.context, STATUS_FAILED, "%s", strerror(errno))
+		       : STATUS_DONE;
 }
 
-static int record(struct recording *r)
+static int record_to_file(struct recording *r)
 {
 	int status = record_session_open(&r->session), outcome;
 
 	if (!status)
-		status = go(r);
+		status = record_start_command(r);
 	if (status)
 		return status;
 	outcome = record_samples_init(&r->samples);
 	if (outcome)
-		return complain(&r->session.context, STATUS_FAILED, "%s", error_describe(outcome));
+		return profctl_complain(&r->session.context, STATUS_FAILED, "%s",
+					error_describe(outcome));
 	progress_init(&r->progress, &r->session.context);
-	outcome = wait_for_end(r);
+	outcome = record_wait_for_end(r);
 	progress_clear(&r->progress);
 	if (r->command < 0 || r->has_ended)
 		command_release_signals(r->session.mask);
-	status = write_file(r, outcome);
+	status = record_write_file(r, outcome);
 	wait_for_command(r);
 	return status;
 }
 
 /* Failures of our own have their own statuses where others are the command's. */
-static int status_beside_command(int status)
+static int status_with_command(int status)
 {
 	return status == STATUS_DONE || status >= STATUS_RUN_FAILED ? status : STATUS_RUN_FAILED;
 }
@@ -301,27 +305,27 @@ int record_run(struct context *context, int argc, char **argv)
 
 	if (status) {
 		status = parse_ended(context, status, &message);
-		return arguments.command ? status_beside_command(status) : status;
+		return arguments.command ? status_with_command(status) : status;
 	}
 	status = output_check(context, STATUS_FAILED, arguments.output,
 			      output_is_text(arguments.format));
 	if (status)
-		return arguments.command ? status_beside_command(status) : status;
+		return arguments.command ? status_with_command(status) : status;
 	getrlimit(RLIMIT_NOFILE, &fds);
 	launch_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	r.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (r.signals < 0)
-		return complain(context, STATUS_FAILED, "%s", strerror(errno));
+		return profctl_complain(context, STATUS_FAILED, "%s", strerror(errno));
 	r.session = (struct record_session){
 		.context = *context, .arguments = &arguments, .mask = &mask, .fds = &fds};
-	status = record(&r);
+	status = record_to_file(&r);
 	record_samples_deinit(&r.samples);
 	record_session_deinit(&r.session);
 	closep(&r.command);
 	close(r.signals);
 	if (!arguments.command)
 		return status;
-	status = status_beside_command(status);
+	status = status_with_command(status);
 	return status ? status : command_end_as(r.status);
 }

@@ -18,8 +18,8 @@ enum {
 	OPTION_CALL_GRAPH,
 };
 
-static int take_number(const char *what, const char *text, uint64_t max, uint64_t *ret,
-		       struct usage_message *message)
+static int parse_record_number(const char *what, const char *text, uint64_t max, uint64_t *ret,
+			       struct usage_message *message)
 {
 	uint64_t value;
 
@@ -29,8 +29,8 @@ static int take_number(const char *what, const char *text, uint64_t max, uint64_
 	return 0;
 }
 
-static int take_target(struct record_arguments *a, Profd__Control__TargetKind kind, bool *has_one,
-		       struct usage_message *message)
+static int record_set_target(struct record_arguments *a, Profd__Control__TargetKind kind,
+			     bool *has_one, struct usage_message *message)
 {
 	if (*has_one)
 		return usage_error(message, "one of -a, -p, -s and COMMAND; how long is "
@@ -40,16 +40,16 @@ static int take_target(struct record_arguments *a, Profd__Control__TargetKind ki
 	return 0;
 }
 
-static int parse_option(int id, const char *argument, struct record_arguments *a, bool *has_target,
-			struct usage_message *message)
+static int parse_record_option(int id, const char *argument, struct record_arguments *a,
+			       bool *has_target, struct usage_message *message)
 {
 	uint64_t pid = 0;
 	int r;
 
 	switch (id) {
 	case OPTION_FREQUENCY:
-		return take_number("-F takes a number of samples per second", argument, UINT32_MAX,
-				   &a->frequency, message);
+		return parse_record_number("-F takes a number of samples per second", argument,
+					   UINT32_MAX, &a->frequency, message);
 	case OPTION_EVENT:
 		a->event = argument;
 		return *argument ? 0 : usage_error(message, "the event's name is empty");
@@ -68,23 +68,26 @@ static int parse_option(int id, const char *argument, struct record_arguments *a
 				   "unknown option %s: stacks are always recorded, to their root",
 				   id == OPTION_STACKS ? "-g" : "--call-graph");
 	case OPTION_ALL:
-		return take_target(a, PROFD__CONTROL__TARGET_KIND__ALL, has_target, message);
+		return record_set_target(a, PROFD__CONTROL__TARGET_KIND__ALL, has_target, message);
 	case OPTION_PID:
-		r = take_number("-p takes a process id", argument, INT32_MAX, &pid, message);
+		r = parse_record_number("-p takes a process id", argument, INT32_MAX, &pid,
+					message);
 		a->pid = (int64_t)pid;
 		return r ? r
-			 : take_target(a, PROFD__CONTROL__TARGET_KIND__PID, has_target, message);
+			 : record_set_target(a, PROFD__CONTROL__TARGET_KIND__PID, has_target,
+					     message);
 	case OPTION_SERVICE:
 		a->service = argument;
-		return *argument ? take_target(a, PROFD__CONTROL__TARGET_KIND__SERVICE, has_target,
-					       message)
+		return *argument ? record_set_target(a, PROFD__CONTROL__TARGET_KIND__SERVICE,
+						     has_target, message)
 				 : usage_error(message, "the service's name is empty");
 	default:
 		return id;
 	}
 }
 
-static int check(struct record_arguments *a, bool has_target, struct usage_message *message)
+static int record_check_arguments(struct record_arguments *a, bool has_target,
+				  struct usage_message *message)
 {
 	if (!has_target || (a->command && !**a->command))
 		return usage_error(message, "what is to be recorded: -a, -p PID, -s SERVICE, or a "
@@ -119,14 +122,15 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 			return VERB_HELP;
 		if (id == OPTIONS_OPERAND) {
 			/* What follows is the command's. */
-			r = take_target(&a, PROFD__CONTROL__TARGET_KIND__PID, &has_target, message);
+			r = record_set_target(&a, PROFD__CONTROL__TARGET_KIND__PID, &has_target,
+					      message);
 			a.command = argv + o.at - 1;
 		} else {
-			r = parse_option(id, argument, &a, &has_target, message);
+			r = parse_record_option(id, argument, &a, &has_target, message);
 		}
 	}
 	if (!r)
-		r = check(&a, has_target, message);
+		r = record_check_arguments(&a, has_target, message);
 	if (r)
 		ret->command = a.command;
 	else

@@ -30,7 +30,7 @@ void record_samples_deinit(struct record_samples *s)
 	merge_free(s->merge);
 }
 
-static int add(struct record_samples *s, const struct profile *p)
+static int record_samples_add(struct record_samples *s, const struct profile *p)
 {
 	struct profile_message message;
 	int64_t samples = 0;
@@ -45,8 +45,8 @@ static int add(struct record_samples *s, const struct profile *p)
 	return r;
 }
 
-static int take_one(struct record_samples *s, const struct context *context, uint64_t session,
-		    bool *ret_more)
+static int record_samples_take_one(struct record_samples *s, const struct context *context,
+				   uint64_t session, bool *ret_more)
 {
 	struct taken taken;
 	int r = take_window(context, session, &taken);
@@ -57,7 +57,7 @@ static int take_one(struct record_samples *s, const struct context *context, uin
 	}
 	s->lost = taken.lost;
 	*ret_more = taken.more;
-	r = taken.profile ? add(s, taken.profile) : 0;
+	r = taken.profile ? record_samples_add(s, taken.profile) : 0;
 	profile_free(taken.profile);
 	return r;
 }
@@ -69,7 +69,7 @@ int record_samples_take(struct record_samples *s, const struct context *context,
 	int r = 0;
 
 	while (!r && more) {
-		r = take_one(s, context, session, &more);
+		r = record_samples_take_one(s, context, session, &more);
 		if (!r && more)
 			interval_ns = s->interval_ns / 2;
 	}
@@ -93,8 +93,8 @@ int record_samples_take_rest(struct record_samples *s, const struct context *con
 	return r;
 }
 
-static int make_empty(uint64_t frequency, uint64_t start_ns, uint64_t duration_ns,
-		      struct profile **ret)
+static int make_empty_profile(uint64_t frequency, uint64_t start_ns, uint64_t duration_ns,
+			      struct profile **ret)
 {
 	cleanup(profile_freep) struct profile *p = NULL;
 	int r = profile_new(&p);
@@ -119,9 +119,9 @@ int record_samples_profile(struct record_samples *s, uint64_t frequency, uint64_
 	int r;
 
 	if (!merge_profile(s->merge))
-		return make_empty(frequency, start_ns, duration_ns, ret);
+		return make_empty_profile(frequency, start_ns, duration_ns, ret);
 	r = merge_finish(s->merge);
 	if (!r)
-		*ret = merge_take(s->merge);
+		*ret = merge_steal_profile(s->merge);
 	return r;
 }

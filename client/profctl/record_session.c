@@ -16,23 +16,26 @@ static int begin_command(struct record_session *s, const char *library)
 				      library ? s->context.socket : NULL, s->mask, s->fds};
 	int r = launch_begin(&launch, &s->command);
 
-	return r ? complain(&s->context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+	return r ? profctl_complain(&s->context, STATUS_FAILED, "%s", error_describe(r))
+		 : STATUS_DONE;
 }
 
 /*
  * A source of programs that sample themselves has no events of the kernel's: so the command is made
  * to. Its processes are then all that a profd of our own knows; another's may know more.
  */
-static int prepare(struct record_session *s, bool is_shim, Profd__Control__Start *start)
+static int record_session_prepare(struct record_session *s, bool is_shim,
+				  Profd__Control__Start *start)
 {
 	cleanup(freep) char *library = NULL;
 	int r;
 
 	if (!s->arguments->command) {
 		if (is_shim && s->profd)
-			return complain(&s->context, STATUS_DENIED,
-					"perf events are refused to you here, so that only a "
-					"COMMAND can be recorded; see profctl doctor");
+			return profctl_complain(
+				&s->context, STATUS_DENIED,
+				"perf events are refused to you here, so that only a "
+				"COMMAND can be recorded; see profctl doctor");
 		return STATUS_DONE;
 	}
 	if (is_shim && !s->profd)
@@ -52,7 +55,7 @@ static int prepare(struct record_session *s, bool is_shim, Profd__Control__Start
 	return STATUS_DONE;
 }
 
-static int open_here(struct record_session *s)
+static int open_session_at_socket(struct record_session *s)
 {
 	const struct record_arguments *a = s->arguments;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
@@ -70,7 +73,7 @@ static int open_here(struct record_session *s)
 	start.rate = a->frequency;
 	start.name = (char[]){"record"};
 	start.live = true;
-	r = prepare(s, !strcmp(response->status->source, "shim"), &start);
+	r = record_session_prepare(s, !strcmp(response->status->source, "shim"), &start);
 	if (!r)
 		r = held_start(&s->context, &start, &s->held);
 	if (r)
@@ -78,19 +81,21 @@ static int open_here(struct record_session *s)
 	return r;
 }
 
-static int open_private(struct record_session *s)
+static int open_private_session(struct record_session *s)
 {
 	struct private_profd_message message;
 	int r = private_profd_new(&s->profd, &message);
 
 	if (r > 0)
-		return complain(&s->context, STATUS_FAILED,
-				"a profd for the meanwhile does not start: %s", message.text);
+		return profctl_complain(&s->context, STATUS_FAILED,
+					"a profd for the meanwhile does not start: %s",
+					message.text);
 	if (r)
-		return complain(&s->context, STATUS_FAILED,
-				"a profd for the meanwhile does not start: %s", error_describe(r));
+		return profctl_complain(&s->context, STATUS_FAILED,
+					"a profd for the meanwhile does not start: %s",
+					error_describe(r));
 	s->context.socket = private_profd_socket(s->profd);
-	return open_here(s);
+	return open_session_at_socket(s);
 }
 
 int record_session_open(struct record_session *s)
@@ -105,19 +110,20 @@ int record_session_open(struct record_session *s)
 	/* What is wrong with one profd is not told if another one will do. */
 	said = open_memstream(&text, &length);
 	if (!said)
-		return complain(&s->context, STATUS_FAILED, "no memory");
+		return profctl_complain(&s->context, STATUS_FAILED, "no memory");
 	s->context.err = said;
-	r = open_here(s);
+	r = open_session_at_socket(s);
 	s->context.err = err;
 	if (fclose(said))
-		return complain(&s->context, STATUS_FAILED, "no memory");
+		return profctl_complain(&s->context, STATUS_FAILED, "no memory");
 	if ((r == STATUS_NO_DAEMON || r == STATUS_DENIED || r == STATUS_OTHER) &&
 	    !s->context.named_socket)
-		return open_private(s);
+		return open_private_session(s);
 	if (r == STATUS_OTHER)
-		return complain(&s->context, STATUS_FAILED,
-				"the profd at %s knows only programs that sample themselves",
-				s->context.socket);
+		return profctl_complain(
+			&s->context, STATUS_FAILED,
+			"the profd at %s knows only programs that sample themselves",
+			s->context.socket);
 	fputs(text, err);
 	return r;
 }

@@ -26,20 +26,20 @@ struct telling {
 	struct progress progress;
 };
 
-static void note(void *context, const char *text)
+static void report_note(void *context, const char *text)
 {
 	struct telling *t = context;
 
 	progress_clear(&t->progress);
-	(void)complain(t->context, STATUS_DONE, "%s", text);
+	(void)profctl_complain(t->context, STATUS_DONE, "%s", text);
 }
 
-static void tell_progress(void *context, double done, const char *text)
+static void report_update_progress(void *context, double done, const char *text)
 {
 	struct telling *t = context;
 
 	if (text)
-		progress_tell(&t->progress, done, text);
+		progress_update(&t->progress, done, text);
 	else
 		progress_clear(&t->progress);
 }
@@ -47,21 +47,23 @@ static void tell_progress(void *context, double done, const char *text)
 int report_complain(const struct context *context, int error)
 {
 	if (error == -ENOMEM)
-		return complain(context, STATUS_FAILED,
-				"this takes more memory than there may be (%zu MiB)",
-				MEMORY_BOUND >> 20);
-	return complain(context, STATUS_FAILED, "%s", error_describe(error));
+		return profctl_complain(context, STATUS_FAILED,
+					"this takes more memory than there may be (%zu MiB)",
+					MEMORY_BOUND >> 20);
+	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
 }
 
 /* --- where it goes ---------------------------------------------------------------------------- */
 
-static int status_of(const struct context *context, int r, const struct profile_message *message)
+static int report_exit_status(const struct context *context, int r,
+			      const struct profile_message *message)
 {
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
-		return complain(context, r == PRODUCE_E_BAD_OPTION ? STATUS_USAGE : STATUS_FAILED,
-				"%s", message->text);
+		return profctl_complain(context,
+					r == PRODUCE_E_BAD_OPTION ? STATUS_USAGE : STATUS_FAILED,
+					"%s", message->text);
 	return STATUS_DONE;
 }
 
@@ -74,12 +76,12 @@ static int report_to_file(struct context *context, struct load *l, const struct 
 	int r;
 
 	if (profile_file_begin(&saving, o->output, &of_file))
-		return complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
-	r = produce(l, o, c, saving.out, &message);
+		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
+	r = produce_report(l, o, c, saving.out, &message);
 	progress_clear(&((struct telling *)c->context)->progress);
 	if (profile_file_end(&saving, r == 0, &of_file))
-		return complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
-	return status_of(context, r, &message);
+		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
+	return report_exit_status(context, r, &message);
 }
 
 /* Before anything is read, or fetched. */
@@ -88,31 +90,32 @@ static int check_output(const struct context *context, const struct report_optio
 	if (*o->output && strcmp(o->output, "-") != 0)
 		return output_check(context, STATUS_FAILED, o->output, false);
 	if (produce_is_binary(o) && context->terminal)
-		return complain(context, STATUS_USAGE,
-				"--%s is nothing for a terminal: redirect it, or use -o FILE",
-				report_view_name(o->view));
+		return profctl_complain(
+			context, STATUS_USAGE,
+			"--%s is nothing for a terminal: redirect it, or use -o FILE",
+			report_view_name(o->view));
 	return STATUS_DONE;
 }
 
 static int report_once(struct context *context, struct telling *telling, struct load *l,
 		       const struct report_options *o)
 {
-	const struct produce_context c = {.note = note, .context = telling};
+	const struct produce_context c = {.note = report_note, .context = telling};
 	struct profile_message message;
 	int r;
 
 	if (*o->output && strcmp(o->output, "-") != 0)
 		return report_to_file(context, l, o, &c);
-	r = produce(l, o, &c, context->out, &message);
+	r = produce_report(l, o, &c, context->out, &message);
 	progress_clear(&telling->progress);
-	return status_of(context, r, &message);
+	return report_exit_status(context, r, &message);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
 /* Of the store. Returns 0 or an exit status. */
-static int parse_range(struct context *context, const struct report_arguments *a,
-		       struct load_options *ret)
+static int report_parse_range(struct context *context, const struct report_arguments *a,
+			      struct load_options *ret)
 {
 	struct usage_message message;
 	int r = 0;
@@ -124,11 +127,12 @@ static int parse_range(struct context *context, const struct report_arguments *a
 		r = parse_moment("--until", a->inputs.until, context->now_ns, &ret->until_ns,
 				 &message);
 	if (!r)
-		r = check_range(ret->since_ns, ret->until_ns, &message);
+		r = check_time_range(ret->since_ns, ret->until_ns, &message);
 	return r ? parse_ended(context, r, &message) : 0;
 }
 
-static int load(struct context *context, const struct load_options *options, struct load **ret)
+static int report_load_inputs(struct context *context, const struct load_options *options,
+			      struct load **ret)
 {
 	struct telling *telling = options->context;
 	struct profile_message message;
@@ -139,8 +143,8 @@ static int load(struct context *context, const struct load_options *options, str
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
-		return complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED, "%s",
-				message.text);
+		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+					"%s", message.text);
 	return STATUS_DONE;
 }
 
@@ -151,12 +155,12 @@ int report_load(struct context *context, const struct report_inputs *inputs, str
 		.inputs = inputs,
 		.store = context->store,
 		.hold = true, /* so that nothing is told later */
-		.note = note,
-		.progress = tell_progress,
+		.note = report_note,
+		.progress = report_update_progress,
 		.context = &telling,
 	};
 
-	return load(context, &options, ret);
+	return report_load_inputs(context, &options, ret);
 }
 
 int report_on(struct context *context, const struct report_arguments *a)
@@ -172,14 +176,14 @@ int report_on(struct context *context, const struct report_arguments *a)
 		.hold = asks || produce_wants_held(&o),
 		.want_lines = asks || produce_wants_lines(&o),
 		.want_code = asks || produce_wants_code(&o),
-		.note = note,
-		.progress = tell_progress,
+		.note = report_note,
+		.progress = report_update_progress,
 		.context = &telling,
 	};
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct memory_bound bound;
 	struct profile_message message;
-	int status = parse_range(context, a, &options), r;
+	int status = report_parse_range(context, a, &options), r;
 
 	memory_bound(&bound);
 	if (!o.view && !asks)
@@ -187,11 +191,11 @@ int report_on(struct context *context, const struct report_arguments *a)
 	if (o.view == REPORT_COMMENTS)
 		inputs.symbolize = "none"; /* there is nothing to name */
 	if (!status && o.view)
-		status = status_of(context, produce_check(&o, &message), &message);
+		status = report_exit_status(context, produce_check(&o, &message), &message);
 	if (!status && !asks)
 		status = check_output(context, &o);
 	if (!status)
-		status = load(context, &options, &l);
+		status = report_load_inputs(context, &options, &l);
 	if (status)
 		return status;
 	if (!asks)

@@ -34,7 +34,7 @@
 
 enum { OPTION_FREQUENCY = OPTION_OWN, OPTION_OUTPUT };
 
-static int take_frequency(const char *text, uint32_t *ret, struct usage_message *message)
+static int parse_run_frequency(const char *text, uint32_t *ret, struct usage_message *message)
 {
 	uint64_t hz;
 
@@ -45,7 +45,8 @@ static int take_frequency(const char *text, uint32_t *ret, struct usage_message 
 	return 0;
 }
 
-static int take_output(const char *text, struct run_arguments *a, struct usage_message *message)
+static int parse_run_output(const char *text, struct run_arguments *a,
+			    struct usage_message *message)
 {
 	if (!*text)
 		return usage_error(message, "the output file's name is empty");
@@ -73,10 +74,10 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 		case OPTION_HELP:
 			return VERB_HELP;
 		case OPTION_FREQUENCY:
-			r = take_frequency(argument, &a.frequency, message);
+			r = parse_run_frequency(argument, &a.frequency, message);
 			break;
 		case OPTION_OUTPUT:
-			r = take_output(argument, &a, message);
+			r = parse_run_output(argument, &a, message);
 			break;
 		case OPTIONS_OPERAND:
 			/* What follows is the command's. */
@@ -108,8 +109,8 @@ static void world_deinit(struct world *w)
 	perf_maps_free(w->perf_maps);
 }
 
-static int find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
-		   char ret[GATHER_ID_SIZE])
+static int world_find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
+			 char ret[GATHER_ID_SIZE])
 {
 	const struct world *w = userdata;
 
@@ -117,47 +118,48 @@ static int find_id(void *userdata, const char *path, uint64_t device, uint64_t i
 	return build_ids_find(w->ids, path, device, inode, ret);
 }
 
-static bool knows_memory(void *userdata, int pid)
+static bool world_open_perf_map(void *userdata, int pid)
 {
 	const struct world *w = userdata;
 
 	return perf_maps_open(w->perf_maps, pid);
 }
 
-static int tell_memory(void *userdata, uint32_t mapping)
+static int world_add_perf_map(void *userdata, uint32_t mapping)
 {
 	const struct world *w = userdata;
 
 	return perf_maps_add(w->perf_maps, mapping);
 }
 
-static int find_perf_map(void *context, uint32_t mapping)
+static int world_find_perf_map(void *context, uint32_t mapping)
 {
 	const struct world *w = context;
 
-	return perf_maps_find(w->perf_maps, gather_told(w->gather, mapping));
+	return perf_maps_find(w->perf_maps, gather_original_mapping(w->gather, mapping));
 }
 
 /* --- after ------------------------------------------------------------------------------------ */
 
-static void name(const struct context *context, struct profile *p, struct world *world)
+static void run_symbolize(const struct context *context, struct profile *p, struct world *world)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	const struct symbolize_options options = {
 		.root_fd = root_fd,
-		.perf_map = find_perf_map,
+		.perf_map = world_find_perf_map,
 		.context = world,
 	};
 	int r = symbolize_profile(p, &options, &result);
 
 	if (r < 0)
-		complain(context, 0, "functions have no names: %s", error_describe(r));
+		profctl_complain(context, 0, "functions have no names: %s", error_describe(r));
 	else if (r)
-		complain(context, 0,
-			 "functions have no names: profd-image-worker, which reads programs, does "
-			 "not run: %s",
-			 result.trouble);
+		profctl_complain(
+			context, 0,
+			"functions have no names: profd-image-worker, which reads programs, does "
+			"not run: %s",
+			result.trouble);
 }
 
 struct ended {
@@ -185,49 +187,52 @@ static void report_unsampled(const struct context *context, const struct ended *
 
 	if (unsampled_s < UNSAMPLED_SECONDS || unsampled_s < ended->cpu_s * UNSAMPLED_SHARE)
 		return;
-	complain(context, 0,
-		 "CPU time that was not sampled: %.1f of %.1f s; programs that are linked "
-		 "statically, use another C library than glibc, or end at once are not",
-		 unsampled_s, ended->cpu_s);
+	profctl_complain(context, 0,
+			 "CPU time that was not sampled: %.1f of %.1f s; programs that are linked "
+			 "statically, use another C library than glibc, or end at once are not",
+			 unsampled_s, ended->cpu_s);
 }
 
-static void report(const struct context *context, const struct run_arguments *a,
-		   const struct ended *ended)
+static void run_print_summary(const struct context *context, const struct run_arguments *a,
+			      const struct ended *ended)
 {
 	const struct gather_totals *totals = &ended->gather;
 	const struct family_totals *family = &ended->family;
 
 	if (!family->n_attached)
-		complain(context, 0, "nothing was sampled: %s %s", a->command[0],
-			 program_reason(ended->kind));
+		profctl_complain(context, 0, "nothing was sampled: %s %s", a->command[0],
+				 program_reason(ended->kind));
 	else if (!totals->samples)
-		complain(context, 0,
-			 "no samples: so little CPU time was used; -F takes more a second");
+		profctl_complain(context, 0,
+				 "no samples: so little CPU time was used; -F takes more a second");
 	if (family->n_refused)
-		complain(context, 0, "processes that could not be sampled: %" PRIu64,
-			 family->n_refused);
+		profctl_complain(context, 0, "processes that could not be sampled: %" PRIu64,
+				 family->n_refused);
 	if (family->n_broken)
-		complain(context, 0,
-			 "processes that wrote over the memory in which samples are kept: %" PRIu64
-			 "; later ones are missing",
-			 family->n_broken);
+		profctl_complain(
+			context, 0,
+			"processes that wrote over the memory in which samples are kept: %" PRIu64
+			"; later ones are missing",
+			family->n_broken);
 	if (family->n_left)
-		complain(context, 0,
-			 "processes that go on: %" PRIu64 "; they are not sampled any longer",
-			 family->n_left);
+		profctl_complain(context, 0,
+				 "processes that go on: %" PRIu64
+				 "; they are not sampled any longer",
+				 family->n_left);
 	if (family->n_attached)
 		report_unsampled(context, ended, a->frequency);
 	if (totals->lost)
-		complain(context, 0, "samples that were lost: %" PRIu64, totals->lost);
-	complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals->samples,
-		 totals->n_sampled, totals->n_sampled == 1 ? "process" : "processes", a->output);
+		profctl_complain(context, 0, "samples that were lost: %" PRIu64, totals->lost);
+	profctl_complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals->samples,
+			 totals->n_sampled, totals->n_sampled == 1 ? "process" : "processes",
+			 a->output);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
 /* Returns an exit status, with STATUS_DONE that of the command in *ret_status. */
-static int run(const struct context *context, const struct run_arguments *a, enum program_kind kind,
-	       struct launch *l, int *ret_status)
+static int run_command(const struct context *context, const struct run_arguments *a,
+		       enum program_kind kind, struct launch *l, int *ret_status)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(world_deinit) struct world world = {0};
@@ -246,11 +251,12 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	if (!r)
 		r = family_new(&f, g, a->frequency);
 	if (r)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	world.gather = g;
-	gather_set_world(g, &(struct gather_world){find_id, knows_memory, tell_memory, &world});
+	gather_set_world(g, &(struct gather_world){world_find_id, world_open_perf_map,
+						   world_add_perf_map, &world});
 	l->socket = family_socket(f);
-	r = launch(l, &pid, &error);
+	r = launch_command(l, &pid, &error);
 	if (r == LAUNCH_E_FAILED)
 		return command_complain(context, a->command[0], error);
 	if (!r)
@@ -263,13 +269,13 @@ static int run(const struct context *context, const struct run_arguments *a, enu
 	if (!r)
 		r = gather_profile(g, clock_ns(CLOCK_REALTIME), &p);
 	if (r)
-		return complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
+		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	if (a->format != OUTPUT_LEGACY)
-		name(context, p, &world);
+		run_symbolize(context, p, &world);
 	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
 	gather_get_totals(g, &ended.gather);
 	if (!r)
-		report(context, a, &ended);
+		run_print_summary(context, a, &ended);
 	return r;
 }
 
@@ -287,8 +293,8 @@ int run_run(struct context *context, int argc, char **argv)
 	if (r == VERB_HELP)
 		return parse_ended(context, r, &message);
 	if (r)
-		return complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
-				message.text);
+		return profctl_complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
+					message.text);
 	kind = program_find(arguments.command[0], getenv("PATH"));
 	r = output_check(context, STATUS_RUN_FAILED, arguments.output, false);
 	if (!r)
@@ -301,6 +307,6 @@ int run_run(struct context *context, int argc, char **argv)
 	launch_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	l = (struct launch){arguments.command, preload, NULL, &mask, &fds};
-	r = run(context, &arguments, kind, &l, &status);
+	r = run_command(context, &arguments, kind, &l, &status);
 	return r ? r : command_end_as(status);
 }

@@ -104,8 +104,8 @@ static int add_target(struct start_arguments *ret, Profd__Control__TargetKind ki
 	return 0;
 }
 
-static int add_number(struct start_arguments *ret, Profd__Control__TargetKind kind,
-		      const char *text, struct usage_message *message)
+static int add_number_target(struct start_arguments *ret, Profd__Control__TargetKind kind,
+			     const char *text, struct usage_message *message)
 {
 	bool is_uid = kind == PROFD__CONTROL__TARGET_KIND__UID;
 	uint64_t number;
@@ -133,11 +133,11 @@ static int parse_target(int id, const char *argument, struct start_arguments *re
 {
 	switch (id) {
 	case OPTIONS_OPERAND:
-		return add_number(ret, PROFD__CONTROL__TARGET_KIND__PID, argument, message);
+		return add_number_target(ret, PROFD__CONTROL__TARGET_KIND__PID, argument, message);
 	case OPTION_TID:
-		return add_number(ret, PROFD__CONTROL__TARGET_KIND__TID, argument, message);
+		return add_number_target(ret, PROFD__CONTROL__TARGET_KIND__TID, argument, message);
 	case OPTION_UID:
-		return add_number(ret, PROFD__CONTROL__TARGET_KIND__UID, argument, message);
+		return add_number_target(ret, PROFD__CONTROL__TARGET_KIND__UID, argument, message);
 	case OPTION_SERVICE:
 		return add_target(ret, PROFD__CONTROL__TARGET_KIND__SERVICE, 0, argument, message);
 	case OPTION_CGROUP:
@@ -152,8 +152,8 @@ static int parse_target(int id, const char *argument, struct start_arguments *re
 	}
 }
 
-static int parse_option(int id, const char *argument, struct start_arguments *ret,
-			struct usage_message *message)
+static int parse_start_option(int id, const char *argument, struct start_arguments *ret,
+			      struct usage_message *message)
 {
 	switch (id) {
 	case OPTION_JSON:
@@ -201,7 +201,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	while ((id = options_next(&o, &argument)) != OPTIONS_END) {
 		if (id == OPTION_HELP)
 			return VERB_HELP;
-		if (id == OPTIONS_BAD || parse_option(id, argument, &arguments, message))
+		if (id == OPTIONS_BAD || parse_start_option(id, argument, &arguments, message))
 			return OPTIONS_BAD;
 	}
 	if (arguments.n_targets == 0)
@@ -212,8 +212,8 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	return 0;
 }
 
-static int start_one(const struct context *context, struct start_arguments *arguments,
-		     const struct start_target *target, struct json *j)
+static int start_one_session(const struct context *context, struct start_arguments *arguments,
+			     const struct start_target *target, struct json *j)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
@@ -234,8 +234,8 @@ static int start_one(const struct context *context, struct start_arguments *argu
 	start.no_kernel = arguments->no_kernel;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
 	request.start = &start;
-	r = call(context, &request, CALL_SHORT_MS, PROFD__CONTROL__RESPONSE__RESULT_TEXT,
-		 &response);
+	r = call_daemon(context, &request, CALL_SHORT_MS, PROFD__CONTROL__RESPONSE__RESULT_TEXT,
+			&response);
 	if (r)
 		return r;
 	if (!arguments->json) {
@@ -261,7 +261,7 @@ int start_run(struct context *context, int argc, char **argv)
 	if (is_array)
 		json_begin_array(&j, NULL);
 	for (size_t i = 0; i < arguments.n_targets && !r; i++)
-		r = start_one(context, &arguments, &arguments.targets[i], &j);
+		r = start_one_session(context, &arguments, &arguments.targets[i], &j);
 	/* Those before one that was refused have begun. */
 	if (is_array)
 		json_end_array(&j);

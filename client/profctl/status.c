@@ -41,7 +41,7 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 	return 0;
 }
 
-static int show(const struct context *context, const struct status_arguments *arguments)
+static int status_show(const struct context *context, const struct status_arguments *arguments)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	int r;
@@ -57,7 +57,7 @@ static int show(const struct context *context, const struct status_arguments *ar
 	if (arguments->watch)
 		fputs(context->screen ? CLEAR_SCREEN : "\n", context->out);
 	if (status_print(response->status, context->color, context->out))
-		return complain(context, STATUS_FAILED, "no memory");
+		return profctl_complain(context, STATUS_FAILED, "no memory");
 	return STATUS_DONE;
 }
 
@@ -71,7 +71,7 @@ int status_run(struct context *context, int argc, char **argv)
 		return parse_ended(context, r, &message);
 	/* Until the daemon ends, the reader goes or the user interrupts. */
 	do {
-		r = show(context, &arguments);
+		r = status_show(context, &arguments);
 		if (r || !arguments.watch || fflush(context->out))
 			return r;
 	} while (nanosleep(&(struct timespec){.tv_sec = WATCH_SECONDS}, NULL) == 0);

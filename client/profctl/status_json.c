@@ -5,7 +5,7 @@
 #include "client/profctl/status_view.h"
 #include "common/units.h"
 
-static void put_moment(struct json *j, const char *key, uint64_t ns)
+static void status_put_moment(struct json *j, const char *key, uint64_t ns)
 {
 	char buffer[UNITS_TEXT_MAX];
 
@@ -15,8 +15,8 @@ static void put_moment(struct json *j, const char *key, uint64_t ns)
 		json_null(j, key);
 }
 
-static void put_reasons(struct json *j, const char *key, Profd__Control__Reason *const *reasons,
-			size_t n)
+static void status_put_reasons(struct json *j, const char *key,
+			       Profd__Control__Reason *const *reasons, size_t n)
 {
 	json_begin_object(j, key);
 	for (size_t i = 0; i < n; i++)
@@ -34,9 +34,9 @@ static void put_ledger(struct json *j, const Profd__Control__Ledger *ledger)
 	json_number(j, "seen", l->seen);
 	json_number(j, "complete", l->complete);
 	json_number(j, "no_user", l->no_user);
-	put_reasons(j, "truncated", l->truncated, l->n_truncated);
-	put_reasons(j, "broken", l->broken, l->n_broken);
-	put_reasons(j, "lost", l->lost, l->n_lost);
+	status_put_reasons(j, "truncated", l->truncated, l->n_truncated);
+	status_put_reasons(j, "broken", l->broken, l->n_broken);
+	status_put_reasons(j, "lost", l->lost, l->n_lost);
 	json_number(j, "in_flight", l->in_flight);
 	json_end_object(j);
 }
@@ -72,7 +72,7 @@ static void put_store(struct json *j, const Profd__Control__Status *s)
 	json_text(j, "path", store->path);
 	json_number(j, "bytes", store->bytes);
 	json_number(j, "files", store->files);
-	put_moment(j, "oldest", store->oldest_ns);
+	status_put_moment(j, "oldest", store->oldest_ns);
 	json_bool(j, "full", store->full);
 	json_end_object(j);
 	if (!s->last_flush) {
@@ -80,7 +80,7 @@ static void put_store(struct json *j, const Profd__Control__Status *s)
 		return;
 	}
 	json_begin_object(j, "last_flush");
-	put_moment(j, "started", s->last_flush->started_ns);
+	status_put_moment(j, "started", s->last_flush->started_ns);
 	json_real(j, "seconds", s->last_flush->seconds);
 	json_number(j, "files", s->last_flush->files);
 	if (*s->last_flush->error)
@@ -102,16 +102,16 @@ static void put_session(struct json *j, const Profd__Control__Session *session)
 	json_text(j, "event", session->event);
 	json_number(j, "frequency", session->frequency);
 	json_number(j, "owner_uid", session->owner_uid);
-	put_moment(j, "started", session->started_ns);
+	status_put_moment(j, "started", session->started_ns);
 	json_number(j, "routed", session->routed);
 	json_number(j, "counted", session->counted);
 	json_number(j, "filtered", session->filtered);
-	put_reasons(j, "dropped", session->dropped, session->n_dropped);
+	status_put_reasons(j, "dropped", session->dropped, session->n_dropped);
 	json_number(j, "windows_written", session->windows_written);
 	json_number(j, "complete", session->complete);
 	json_number(j, "no_user", session->no_user);
-	put_reasons(j, "truncated", session->truncated, session->n_truncated);
-	put_reasons(j, "broken", session->broken, session->n_broken);
+	status_put_reasons(j, "truncated", session->truncated, session->n_truncated);
+	status_put_reasons(j, "broken", session->broken, session->n_broken);
 	json_end_object(j);
 }
 

@@ -23,17 +23,17 @@ struct view {
 	bool color;
 };
 
-static const char *paint(const struct view *v, const char *color)
+static const char *status_color(const struct view *v, const char *color)
 {
 	return v->color ? color : "";
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double status_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static uint64_t sum_of(Profd__Control__Reason *const *reasons, size_t n)
+static uint64_t sum_reasons(Profd__Control__Reason *const *reasons, size_t n)
 {
 	uint64_t sum = 0;
 
@@ -50,14 +50,14 @@ static uint64_t reason_count(Profd__Control__Reason *const *reasons, size_t n, c
 	return 0;
 }
 
-static void heading(const struct view *v, const char *name)
+static void print_heading(const struct view *v, const char *name)
 {
-	fprintf(v->out, "\n%s%s%s\n", paint(v, BOLD), name, paint(v, PLAIN));
+	fprintf(v->out, "\n%s%s%s\n", status_color(v, BOLD), name, status_color(v, PLAIN));
 }
 
 static void begin_warning(const struct view *v)
 {
-	fprintf(v->out, "%swarning:%s ", paint(v, YELLOW), paint(v, PLAIN));
+	fprintf(v->out, "%swarning:%s ", status_color(v, YELLOW), status_color(v, PLAIN));
 }
 
 static void print_worker_warnings(const struct view *v, const Profd__Control__Names *n)
@@ -95,9 +95,9 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 {
 	char buffer[UNITS_TEXT_MAX];
 
-	fprintf(v->out, "%sprofd ", paint(v, BOLD));
+	fprintf(v->out, "%sprofd ", status_color(v, BOLD));
 	print_safely(v->out, s->version);
-	fprintf(v->out, "%s  pid %" PRId32 ", up %s, on ", paint(v, PLAIN), s->pid,
+	fprintf(v->out, "%s  pid %" PRId32 ", up %s, on ", status_color(v, PLAIN), s->pid,
 		units_print_span(buffer, sizeof(buffer), s->uptime_seconds));
 	print_safely(v->out, s->host);
 	fputs(", Linux ", v->out);
@@ -129,21 +129,21 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		print_worker_warnings(v, s->names);
 }
 
-static void row(const struct view *v, unsigned depth, const char *name, uint64_t count,
-		uint64_t whole)
+static void print_status_row(const struct view *v, unsigned depth, const char *name, uint64_t count,
+			     uint64_t whole)
 {
 	int width = 26 - (int)depth * 2;
 
 	fprintf(v->out, "  %*s%-*s %14" PRIu64, (int)depth * 2, "", width, name, count);
 	if (whole)
-		fprintf(v->out, "  %6.2f %%", percent(count, whole));
+		fprintf(v->out, "  %6.2f %%", status_percent(count, whole));
 	fputc('\n', v->out);
 }
 
 /* One row each, those that never happened left out; `skip` is shown elsewhere. */
-static void reason_rows(const struct view *v, const char *kind,
-			Profd__Control__Reason *const *reasons, size_t n, const char *skip,
-			uint64_t whole)
+static void print_reason_rows(const struct view *v, const char *kind,
+			      Profd__Control__Reason *const *reasons, size_t n, const char *skip,
+			      uint64_t whole)
 {
 	char name[64];
 
@@ -151,36 +151,37 @@ static void reason_rows(const struct view *v, const char *kind,
 		if (!reasons[i]->count || strcmp(reasons[i]->name, skip) == 0)
 			continue;
 		snprintf(name, sizeof(name), "%s: %s", kind, reasons[i]->name);
-		row(v, 1, name, reasons[i]->count, whole);
+		print_status_row(v, 1, name, reasons[i]->count, whole);
 	}
 }
 
 static void print_check(const struct view *v, uint64_t got, uint64_t expected, const char *what)
 {
 	if (got == expected)
-		fprintf(v->out, "  %sadds up%s: %s\n", paint(v, GREEN), paint(v, PLAIN), what);
+		fprintf(v->out, "  %sadds up%s: %s\n", status_color(v, GREEN),
+			status_color(v, PLAIN), what);
 	else
-		fprintf(v->out, "  %sdoes not add up%s by %" PRId64 ": %s\n", paint(v, RED),
-			paint(v, PLAIN), (int64_t)(expected - got), what);
+		fprintf(v->out, "  %sdoes not add up%s by %" PRId64 ": %s\n", status_color(v, RED),
+			status_color(v, PLAIN), (int64_t)(expected - got), what);
 }
 
 static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, uint64_t throttled)
 {
-	uint64_t truncated = sum_of(l->truncated, l->n_truncated);
-	uint64_t broken = sum_of(l->broken, l->n_broken);
-	uint64_t lost = sum_of(l->lost, l->n_lost);
+	uint64_t truncated = sum_reasons(l->truncated, l->n_truncated);
+	uint64_t broken = sum_reasons(l->broken, l->n_broken);
+	uint64_t lost = sum_reasons(l->lost, l->n_lost);
 	uint64_t skipped = reason_count(l->lost, l->n_lost, "skipped");
 
-	heading(v, "Ticks");
-	row(v, 0, "expected", l->expected, 0);
-	row(v, 0, "lost: skipped", skipped, l->expected);
-	row(v, 0, "seen", l->seen, l->expected);
-	row(v, 1, "complete", l->complete, l->seen);
-	row(v, 1, "no user stack", l->no_user, l->seen);
-	reason_rows(v, "truncated", l->truncated, l->n_truncated, "", l->seen);
-	reason_rows(v, "broken", l->broken, l->n_broken, "", l->seen);
-	reason_rows(v, "lost", l->lost, l->n_lost, "skipped", l->seen);
-	row(v, 1, "not settled yet", l->in_flight, l->seen);
+	print_heading(v, "Ticks");
+	print_status_row(v, 0, "expected", l->expected, 0);
+	print_status_row(v, 0, "lost: skipped", skipped, l->expected);
+	print_status_row(v, 0, "seen", l->seen, l->expected);
+	print_status_row(v, 1, "complete", l->complete, l->seen);
+	print_status_row(v, 1, "no user stack", l->no_user, l->seen);
+	print_reason_rows(v, "truncated", l->truncated, l->n_truncated, "", l->seen);
+	print_reason_rows(v, "broken", l->broken, l->n_broken, "", l->seen);
+	print_reason_rows(v, "lost", l->lost, l->n_lost, "skipped", l->seen);
+	print_status_row(v, 1, "not settled yet", l->in_flight, l->seen);
 	print_check(v, l->seen + skipped, l->expected, "expected = seen + skipped");
 	print_check(v,
 		    l->complete + truncated + broken + l->no_user + (lost - skipped) + l->in_flight,
@@ -189,20 +190,20 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
 }
 
-static void part(const struct view *v, const char *kind, const char *reason, uint64_t count,
-		 uint64_t whole)
+static void print_stack_part(const struct view *v, const char *kind, const char *reason,
+			     uint64_t count, uint64_t whole)
 {
 	if (!count)
 		return;
 	fprintf(v->out, ", %s%s%s %" PRIu64 " (%.2f %%)", kind, *reason ? ": " : "", reason, count,
-		percent(count, whole));
+		status_percent(count, whole));
 }
 
 /* Of the samples that a session counts: how their stacks ended, those ways that occurred. */
 static void print_session_stacks(const struct view *v, const Profd__Control__Session *s)
 {
-	uint64_t all = s->complete + s->no_user + sum_of(s->truncated, s->n_truncated) +
-		       sum_of(s->broken, s->n_broken);
+	uint64_t all = s->complete + s->no_user + sum_reasons(s->truncated, s->n_truncated) +
+		       sum_reasons(s->broken, s->n_broken);
 	char id[32] = "system";
 
 	if (s->id)
@@ -212,28 +213,30 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 		fputs(" none yet\n", v->out);
 		return;
 	}
-	fprintf(v->out, " complete %" PRIu64 " (%.2f %%)", s->complete, percent(s->complete, all));
-	part(v, "no user stack", "", s->no_user, all);
+	fprintf(v->out, " complete %" PRIu64 " (%.2f %%)", s->complete,
+		status_percent(s->complete, all));
+	print_stack_part(v, "no user stack", "", s->no_user, all);
 	for (size_t i = 0; i < s->n_truncated; i++)
-		part(v, "truncated", s->truncated[i]->name, s->truncated[i]->count, all);
+		print_stack_part(v, "truncated", s->truncated[i]->name, s->truncated[i]->count,
+				 all);
 	for (size_t i = 0; i < s->n_broken; i++)
-		part(v, "broken", s->broken[i]->name, s->broken[i]->count, all);
+		print_stack_part(v, "broken", s->broken[i]->name, s->broken[i]->count, all);
 	fputc('\n', v->out);
 }
 
 static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Ledger *l = s->ledger;
-	uint64_t truncated = sum_of(l->truncated, l->n_truncated);
-	uint64_t broken = sum_of(l->broken, l->n_broken);
+	uint64_t truncated = sum_reasons(l->truncated, l->n_truncated);
+	uint64_t broken = sum_reasons(l->broken, l->n_broken);
 	uint64_t with_stack = l->complete + truncated + broken;
 
-	heading(v, "Stacks");
+	print_heading(v, "Stacks");
 	if (with_stack)
 		fprintf(v->out,
 			"  %.2f %% reach their root, %.2f %% are truncated, %.2f %% broken\n",
-			percent(l->complete, with_stack), percent(truncated, with_stack),
-			percent(broken, with_stack));
+			status_percent(l->complete, with_stack),
+			status_percent(truncated, with_stack), status_percent(broken, with_stack));
 	else
 		fputs("  none yet\n", v->out);
 	for (size_t i = 0; i < s->n_sessions; i++)
@@ -241,7 +244,7 @@ static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 }
 
 /* What a counter of --json's `unwinding` counts; its name, if profd is newer than we are. */
-static const char *counted_what(const char *name)
+static const char *counter_description(const char *name)
 {
 	static const char *const words[][2] = {
 		{"finished", "stacks finished by profd, where the kernel's part could not"},
@@ -275,7 +278,7 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 {
 	char size[UNITS_TEXT_MAX];
 
-	heading(v, "Unwinding");
+	print_heading(v, "Unwinding");
 	fprintf(v->out,
 		"  unwind rules of %" PRIu64 " images: %" PRIu64 " rows, %s; %" PRIu64
 		" samples wait for more\n",
@@ -285,7 +288,7 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 		if (!u->counters[i]->count)
 			continue;
 		fprintf(v->out, "  %10" PRIu64 "  ", u->counters[i]->count);
-		print_safely(v->out, counted_what(u->counters[i]->name));
+		print_safely(v->out, counter_description(u->counters[i]->name));
 		fputc('\n', v->out);
 	}
 }
@@ -293,14 +296,14 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 {
 	char rss[UNITS_TEXT_MAX], bpf[UNITS_TEXT_MAX], budget[UNITS_TEXT_MAX];
-	double share = percent(m->rss_bytes + m->bpf_bytes, m->budget_bytes);
+	double share = status_percent(m->rss_bytes + m->bpf_bytes, m->budget_bytes);
 	const char *color = share > 100 ? RED : share > 90 ? YELLOW : "";
 
 	fprintf(v->out, "  memory  %s + %s in the kernel of %s: %s%.0f %%%s of the budget",
 		units_print_size_short(rss, sizeof(rss), m->rss_bytes),
 		units_print_size_short(bpf, sizeof(bpf), m->bpf_bytes),
-		units_print_size_short(budget, sizeof(budget), m->budget_bytes), paint(v, color),
-		share, *color ? paint(v, PLAIN) : "");
+		units_print_size_short(budget, sizeof(budget), m->budget_bytes),
+		status_color(v, color), share, *color ? status_color(v, PLAIN) : "");
 	if (m->workers_bytes)
 		fprintf(v->out, "; %s of it in image workers",
 			units_print_size_short(rss, sizeof(rss), m->workers_bytes));
@@ -336,7 +339,7 @@ static void print_costs(const struct view *v, const Profd__Control__Status *s)
 	const Profd__Control__Lateness *l = s->drain_lateness;
 	char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], p999[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
 
-	heading(v, "Costs");
+	print_heading(v, "Costs");
 	if (s->memory)
 		print_memory(v, s->memory);
 	if (s->cpu)
@@ -357,7 +360,7 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 	const Profd__Control__LastFlush *f = s->last_flush;
 	char buffer[UNITS_TEXT_MAX];
 
-	heading(v, "Store");
+	print_heading(v, "Store");
 	if (s->store) {
 		fputs("  ", v->out);
 		print_safely(v->out, s->store->path);
@@ -369,7 +372,8 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 				units_print_moment(buffer, sizeof(buffer), s->store->oldest_ns,
 						   false));
 		if (s->store->full)
-			fprintf(v->out, ", %sdisk full%s", paint(v, RED), paint(v, PLAIN));
+			fprintf(v->out, ", %sdisk full%s", status_color(v, RED),
+				status_color(v, PLAIN));
 		fputc('\n', v->out);
 	}
 	if (!f) {
@@ -380,9 +384,9 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 		units_print_moment(buffer, sizeof(buffer), f->started_ns, false), f->files);
 	fprintf(v->out, " in %s", units_print_span(buffer, sizeof(buffer), f->seconds));
 	if (*f->error) {
-		fprintf(v->out, ", %serror: ", paint(v, RED));
+		fprintf(v->out, ", %serror: ", status_color(v, RED));
 		print_safely(v->out, f->error);
-		fputs(paint(v, PLAIN), v->out);
+		fputs(status_color(v, PLAIN), v->out);
 	}
 	fputc('\n', v->out);
 }
@@ -399,7 +403,7 @@ static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 
 	if (r)
 		return r;
-	heading(v, "Sessions");
+	print_heading(v, "Sessions");
 	for (size_t i = 0; i < s->n_sessions; i++) {
 		const Profd__Control__Session *n = s->sessions[i];
 
@@ -417,7 +421,7 @@ static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 		table_cell(t, "%" PRIu64, n->routed);
 		table_cell(t, "%" PRIu64, n->counted);
 		table_cell(t, "%" PRIu64, n->filtered);
-		table_cell(t, "%" PRIu64, sum_of(n->dropped, n->n_dropped));
+		table_cell(t, "%" PRIu64, sum_reasons(n->dropped, n->n_dropped));
 		table_cell(t, "%" PRIu64, n->windows_written);
 	}
 	if (s->n_sessions == 0) {

@@ -80,12 +80,12 @@ int stop_run(struct context *context, int argc, char **argv)
 	}
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_STOP;
 	request.stop = &stop;
-	r = call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
-		 &response);
+	r = call_daemon(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
+			&response);
 	if (r)
 		return r;
-	print_paths(context, response->paths, arguments.json,
-		    arguments.all ? "no files: no session runs, or none has any samples"
-				  : "no files: the session has no samples");
+	call_print_paths(context, response->paths, arguments.json,
+			 arguments.all ? "no files: no session runs, or none has any samples"
+				       : "no files: the session has no samples");
 	return STATUS_DONE;
 }

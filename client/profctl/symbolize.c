@@ -27,7 +27,8 @@
 
 enum { OPTION_LINES = OPTION_OWN, OPTION_DEBUGINFOD, OPTION_OUTPUT };
 
-static int add_url(struct symbolize_arguments *a, const char *url, struct usage_message *message)
+static int add_debuginfod_url(struct symbolize_arguments *a, const char *url,
+			      struct usage_message *message)
 {
 	if (!strstr(url, "://") || strpbrk(url, " \t\r\n"))
 		return usage_error(message, "--debuginfod takes a URL, not '%s'", url);
@@ -37,15 +38,15 @@ static int add_url(struct symbolize_arguments *a, const char *url, struct usage_
 	return 0;
 }
 
-static int take_option(int id, const char *argument, struct symbolize_arguments *a,
-		       struct usage_message *message)
+static int parse_symbolize_option(int id, const char *argument, struct symbolize_arguments *a,
+				  struct usage_message *message)
 {
 	switch (id) {
 	case OPTION_LINES:
 		a->want_lines = true;
 		return 0;
 	case OPTION_DEBUGINFOD:
-		return add_url(a, argument, message);
+		return add_debuginfod_url(a, argument, message);
 	case OPTION_OUTPUT:
 		if (a->output)
 			return usage_error(message, "-o is given twice");
@@ -79,7 +80,7 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
 		if (id == OPTION_HELP)
 			return VERB_HELP;
-		r = take_option(id, argument, &arguments, message);
+		r = parse_symbolize_option(id, argument, &arguments, message);
 	}
 	if (r)
 		return r;
@@ -100,7 +101,7 @@ struct source {
 	struct progress progress;
 };
 
-static int fetch(void *context, const uint8_t *id, size_t length, const char *path)
+static int symbolize_fetch(void *context, const uint8_t *id, size_t length, const char *path)
 {
 	struct source *s = context;
 	struct fetcher_message message;
@@ -114,22 +115,22 @@ static int fetch(void *context, const uint8_t *id, size_t length, const char *pa
 	r = fetcher_get(s->fetcher, id, length, &fd, &message);
 	progress_clear(&s->progress);
 	if (r == FETCHER_E_FAILED && !s->n_failed)
-		complain(s->context, STATUS_FAILED, "%s", message.text);
+		profctl_complain(s->context, STATUS_FAILED, "%s", message.text);
 	s->n_failed = r == FETCHER_E_FAILED ? s->n_failed + 1 : 0;
 	return r ? -1 : fd;
 }
 
-static void tell_progress(void *context, const struct symbolize_progress *progress)
+static void symbolize_show_progress(void *context, const struct symbolize_progress *progress)
 {
 	struct source *s = context;
 	char text[SYMBOLIZE_PROGRESS_MAX];
 
 	symbolize_progress_print(progress, text);
-	progress_tell(&s->progress, (double)progress->done / (double)progress->n, text);
+	progress_update(&s->progress, (double)progress->done / (double)progress->n, text);
 }
 
 /* Returns 0 or negative errno. */
-static int open_source(struct source *s, const struct symbolize_arguments *arguments)
+static int open_debuginfod(struct source *s, const struct symbolize_arguments *arguments)
 {
 	struct fetcher_options options = {0};
 	cleanup(freep) char *urls = NULL;
@@ -155,13 +156,14 @@ static int open_source(struct source *s, const struct symbolize_arguments *argum
 static int complain_memory(const struct context *context, const char *path, int error)
 {
 	if (error == -ENOMEM)
-		return complain(context, STATUS_FAILED, "%s takes more memory than there may be",
-				path);
-	return complain(context, STATUS_FAILED, "%s", error_describe(error));
+		return profctl_complain(context, STATUS_FAILED,
+					"%s takes more memory than there may be", path);
+	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
 }
 
 /* Returns an exit status; *ret only with STATUS_DONE. */
-static int read_profile(const struct context *context, const char *path, struct profile **ret)
+static int symbolize_read_input(const struct context *context, const char *path,
+				struct profile **ret)
 {
 	struct profile_message message;
 	struct memory_bound bound;
@@ -173,12 +175,14 @@ static int read_profile(const struct context *context, const char *path, struct 
 	if (r < 0)
 		return complain_memory(context, path, r);
 	if (r)
-		return complain(context, r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
-				"%s: %s", path, message.text);
+		return profctl_complain(context,
+					r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+					"%s: %s", path, message.text);
 	return STATUS_DONE;
 }
 
-static int write_profile(const struct context *context, const char *path, const struct profile *p)
+static int symbolize_write_output(const struct context *context, const char *path,
+				  const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct memory_bound bound;
@@ -197,27 +201,27 @@ static int write_profile(const struct context *context, const char *path, const 
 static void print_result(const struct context *context, const struct symbolize_result *result)
 {
 	for (size_t i = 0; i < result->notes.n; i++)
-		complain(context, 0, "%s", result->notes.lines[i]);
+		profctl_complain(context, 0, "%s", result->notes.lines[i]);
 	if (result->notes.n_more)
-		complain(context, 0, "%zu more like these", result->notes.n_more);
-	complain(context, 0, "%zu of %zu locations named, %zu of them now", result->n_named,
-		 result->n_locations, result->n_new);
+		profctl_complain(context, 0, "%zu more like these", result->notes.n_more);
+	profctl_complain(context, 0, "%zu of %zu locations named, %zu of them now", result->n_named,
+			 result->n_locations, result->n_new);
 }
 
 /* Returns an exit status. */
-static int name(struct context *context, const struct symbolize_arguments *arguments,
-		struct profile *p, struct symbolize_result *ret)
+static int symbolize_add_names(struct context *context, const struct symbolize_arguments *arguments,
+			       struct profile *p, struct symbolize_result *ret)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct source source = {.context = context};
 	struct symbolize_options options = {
 		.want_lines = arguments->want_lines,
 		.root_fd = root_fd,
-		.fetch = arguments->n_urls ? fetch : NULL,
-		.progress = tell_progress,
+		.fetch = arguments->n_urls ? symbolize_fetch : NULL,
+		.progress = symbolize_show_progress,
 		.context = &source,
 	};
-	int r = arguments->n_urls ? open_source(&source, arguments) : 0;
+	int r = arguments->n_urls ? open_debuginfod(&source, arguments) : 0;
 
 	progress_init(&source.progress, context);
 	if (!r)
@@ -227,9 +231,9 @@ static int name(struct context *context, const struct symbolize_arguments *argum
 	if (r < 0)
 		return complain_memory(context, arguments->profile, r);
 	if (r)
-		return complain(context, STATUS_FAILED,
-				"profd-image-worker, which reads programs, does not run: %s",
-				ret->trouble);
+		return profctl_complain(
+			context, STATUS_FAILED,
+			"profd-image-worker, which reads programs, does not run: %s", ret->trouble);
 	return STATUS_DONE;
 }
 
@@ -245,11 +249,11 @@ int symbolize_run(struct context *context, int argc, char **argv)
 		return parse_ended(context, r, &message);
 	status = output_check(context, STATUS_FAILED, arguments.output, false);
 	if (!status)
-		status = read_profile(context, arguments.profile, &p);
+		status = symbolize_read_input(context, arguments.profile, &p);
 	if (!status)
-		status = name(context, &arguments, p, &result);
+		status = symbolize_add_names(context, &arguments, p, &result);
 	if (!status)
-		status = write_profile(context, arguments.output, p);
+		status = symbolize_write_output(context, arguments.output, p);
 	/* Where it fails, why is all there is to say: of standard output main() says it. */
 	if (!status && fflush(context->out) == 0 && !ferror(context->out))
 		print_result(context, &result);

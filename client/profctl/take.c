@@ -13,7 +13,7 @@
 #define UNPACKED_MAX ((size_t)1 << 30)
 
 /* What was complained of, without who did. */
-static void note(struct taken *t, const char *said)
+static void taken_set_trouble(struct taken *t, const char *said)
 {
 	const char *colon = strstr(said, ": ");
 
@@ -22,8 +22,8 @@ static void note(struct taken *t, const char *said)
 }
 
 /* TAKE_E_* or negative errno. */
-static int ask(const struct context *context, uint64_t session, struct taken *t,
-	       Profd__Control__Response **ret, uint8_t **ret_data)
+static int request_window(const struct context *context, uint64_t session, struct taken *t,
+			  Profd__Control__Response **ret, uint8_t **ret_data)
 {
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
@@ -45,7 +45,7 @@ static int ask(const struct context *context, uint64_t session, struct taken *t,
 	if (fclose(quiet.err))
 		return error_origin(-ENOMEM);
 	if (status)
-		note(t, said);
+		taken_set_trouble(t, said);
 	return status == STATUS_DONE        ? TAKE_E_OK
 	       : status == STATUS_NO_DAEMON ? TAKE_E_GONE
 					    : TAKE_E_LATER;
@@ -59,7 +59,7 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 	int r;
 
 	*ret = (struct taken){0};
-	r = ask(context, session, ret, &response, &data);
+	r = request_window(context, session, ret, &response, &data);
 	if (r)
 		return r;
 	ret->lost = response->collected->dropped + response->collected->lost;

@@ -60,28 +60,28 @@ struct top {
 };
 
 /* What is complained of on another screen nobody would see. */
-static int fail(const struct top *t, int status, const char *why)
+static int top_fail(const struct top *t, int status, const char *why)
 {
 	terminal_give_back();
-	return complain(t->context, status, "%s", why);
+	return profctl_complain(t->context, status, "%s", why);
 }
 
 /* "": there is none. */
-static void note_trouble(struct top *t, const char *text)
+static void top_set_trouble(struct top *t, const char *text)
 {
 	snprintf(t->trouble, sizeof(t->trouble), "%s", text);
 	t->facts.trouble = *t->trouble ? t->trouble : NULL;
 }
 
-static int sort(struct top *t)
+static int top_sort(struct top *t)
 {
 	int r = top_functions_sort(t->functions, t->view.order, t->view.filter, &t->table.functions,
 				   &t->table.n);
 
-	return r ? fail(t, STATUS_FAILED, error_describe(r)) : STATUS_DONE;
+	return r ? top_fail(t, STATUS_FAILED, error_describe(r)) : STATUS_DONE;
 }
 
-static int add(struct top *t, struct profile *p)
+static int top_add_profile(struct top *t, struct profile *p)
 {
 	uint32_t unit;
 
@@ -96,7 +96,7 @@ static int add(struct top *t, struct profile *p)
  * All that waits, as one interval; *ret_n: how many windows that was. As take_window(), whose
  * @taken is of the last one.
  */
-static int take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
+static int top_take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 {
 	unsigned n = 0;
 	int r;
@@ -108,7 +108,7 @@ static int take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 		if (n++ == 0)
 			top_functions_next(t->functions);
 		t->facts.n_lost = taken->lost;
-		r = add(t, taken->profile);
+		r = top_add_profile(t, taken->profile);
 		profile_free(taken->profile);
 	} while (!r && taken->more && n < WINDOWS_MAX);
 	*ret_n = n;
@@ -116,7 +116,7 @@ static int take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 }
 
 /* An interval has come. */
-static void note_interval(struct top *t)
+static void top_end_interval(struct top *t)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
@@ -131,30 +131,30 @@ static void note_interval(struct top *t)
  * What happened since the last time; *ret_is_new: something came. A profd that has gone is the end;
  * where it refuses, because it is busy, the next time may be better. Returns an exit status.
  */
-static int take(struct top *t, bool *ret_is_new)
+static int top_take_interval(struct top *t, bool *ret_is_new)
 {
 	struct taken taken;
 	unsigned n;
-	int r = take_windows(t, &taken, &n);
+	int r = top_take_windows(t, &taken, &n);
 
 	*ret_is_new = n;
 	if (r < 0)
-		return fail(t, STATUS_FAILED, error_describe(r));
+		return top_fail(t, STATUS_FAILED, error_describe(r));
 	if (r == TAKE_E_GONE)
-		return fail(t, STATUS_NO_DAEMON, taken.trouble);
+		return top_fail(t, STATUS_NO_DAEMON, taken.trouble);
 	if (n)
-		note_interval(t);
-	note_trouble(t, r ? taken.trouble : "");
+		top_end_interval(t);
+	top_set_trouble(t, r ? taken.trouble : "");
 	if (!r)
 		return STATUS_DONE;
 	t->retry_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
 	if (++t->n_refused >= REFUSALS_MAX && !t->on_screen)
-		return fail(t, STATUS_FAILED, t->trouble);
+		return top_fail(t, STATUS_FAILED, t->trouble);
 	return STATUS_DONE;
 }
 
 /* The session has ended. Its process has, or profd. */
-static int hear_of_end(struct top *t)
+static int top_check_session(struct top *t)
 {
 	cleanup(freep) uint8_t *answer = NULL;
 	size_t size;
@@ -162,14 +162,14 @@ static int hear_of_end(struct top *t)
 
 	if (unixsock_receive(t->held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size)) {
 		snprintf(text, sizeof(text), "profd at %s has gone", t->context->socket);
-		return fail(t, STATUS_NO_DAEMON, text);
+		return top_fail(t, STATUS_NO_DAEMON, text);
 	}
 	held_deinit(&t->held);
 	return STATUS_DONE;
 }
 
 /* When the next interval is to be taken; UINT64_MAX: never. */
-static uint64_t due_ns(const struct top *t)
+static uint64_t top_next_due_ns(const struct top *t)
 {
 	uint64_t ns = t->taken_ns + t->view.interval_ns;
 
@@ -179,7 +179,7 @@ static uint64_t due_ns(const struct top *t)
 }
 
 /* For poll(2), up to @ns. */
-static int patience_ms(uint64_t ns)
+static int top_poll_timeout_ms(uint64_t ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
@@ -190,9 +190,9 @@ static int patience_ms(uint64_t ns)
 
 /* --- on a screen ------------------------------------------------------------------------------ */
 
-static int draw(struct top *t)
+static int top_draw_screen(struct top *t)
 {
-	int fd = fileno(t->context->out), r = sort(t);
+	int fd = fileno(t->context->out), r = top_sort(t);
 	unsigned rows, columns;
 	cleanup(freep) char *text = NULL;
 	size_t length;
@@ -203,13 +203,13 @@ static int draw(struct top *t)
 		return r;
 	out = open_memstream(&text, &length);
 	if (!out)
-		return fail(t, STATUS_FAILED, strerror(errno));
+		return top_fail(t, STATUS_FAILED, strerror(errno));
 	terminal_size(fd, &rows, &columns);
 	top_settle(&t->view, rows, t->table.n);
 	fputs(CURSOR_TO_HOME, out);
 	top_draw(&t->view, &t->table, rows, columns, out);
 	if (fclose(out))
-		return fail(t, STATUS_FAILED, strerror(errno));
+		return top_fail(t, STATUS_FAILED, strerror(errno));
 	/* At once: halves would flicker. */
 	fwrite(text, 1, length, t->context->out);
 	fflush(t->context->out);
@@ -217,7 +217,7 @@ static int draw(struct top *t)
 }
 
 /* Returns TOP_*. */
-static int use_keys(struct top *t, bool is_all)
+static int top_handle_keys(struct top *t, bool is_all)
 {
 	unsigned rows, columns;
 	int key, outcome = TOP_GOES_ON;
@@ -235,7 +235,7 @@ static int use_keys(struct top *t, bool is_all)
 }
 
 /* Returns TOP_*; a terminal that has been hung up is the end. */
-static int take_keys(struct top *t, bool is_hung_up)
+static int top_read_keys(struct top *t, bool is_hung_up)
 {
 	struct keys *k = &t->keys;
 	ssize_t n = read(STDIN_FILENO, k->bytes + k->n, sizeof(k->bytes) - k->n);
@@ -245,12 +245,12 @@ static int take_keys(struct top *t, bool is_hung_up)
 										  : TOP_GOES_ON;
 	k->n += (size_t)n;
 	t->keys_ns = clock_ns(CLOCK_MONOTONIC);
-	return use_keys(t, false);
+	return top_handle_keys(t, false);
 }
 
 /* Does what signal @number, which is blocked, does to those that leave it alone; true: it stopped.
  */
-static bool stop_by(int number)
+static bool stop_by_signal(int number)
 {
 	sigset_t set, before, pending;
 
@@ -268,10 +268,10 @@ static bool stop_by(int number)
  * stopped, as others do that would use the terminal there; but not within terminal_take(), where
  * SIGTERM would wait, too.
  */
-static int go_on(struct top *t)
+static int top_regain_terminal(struct top *t)
 {
 	if (!terminal_is_for_us(STDIN_FILENO)) {
-		stop_by(SIGTTOU);
+		stop_by_signal(SIGTTOU);
 		return TOP_GOES_ON;
 	}
 	/* Others have had it meanwhile. */
@@ -280,7 +280,7 @@ static int go_on(struct top *t)
 }
 
 /* Returns TOP_*. */
-static int take_signal(struct top *t)
+static int top_read_signal(struct top *t)
 {
 	struct signalfd_siginfo info;
 
@@ -292,9 +292,9 @@ static int take_signal(struct top *t)
 	case SIGTSTP:
 		terminal_give_back();
 		/* SIGCONT is next. Where nobody could send it, the kernel stops nothing. */
-		return stop_by(SIGTSTP) ? TOP_GOES_ON : go_on(t);
+		return stop_by_signal(SIGTSTP) ? TOP_GOES_ON : top_regain_terminal(t);
 	case SIGCONT:
-		return go_on(t);
+		return top_regain_terminal(t);
 	default:
 		return TOP_QUITS;
 	}
@@ -304,48 +304,49 @@ static int take_signal(struct top *t)
 static int end_session(struct top *t)
 {
 	bool is_new;
-	int r = hear_of_end(t);
+	int r = top_check_session(t);
 
 	if (!r)
-		r = take(t, &is_new);
+		r = top_take_interval(t, &is_new);
 	if (!r && is_new)
-		note_trouble(t, "it has ended; q quits");
+		top_set_trouble(t, "it has ended; q quits");
 	return r;
 }
 
 /* Waits, and does what came. *ret_outcome: TOP_*. Returns an exit status. */
-static int turn(struct top *t, int *ret_outcome)
+static int top_handle_events(struct top *t, int *ret_outcome)
 {
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
 			       {.fd = t->signals, .events = POLLIN},
 			       {.fd = t->held.fd, .events = POLLIN}};
-	uint64_t take_ns = due_ns(t);
+	uint64_t take_ns = top_next_due_ns(t);
 	uint64_t keys_ns = t->keys.n ? t->keys_ns + KEY_PATIENCE_NS : UINT64_MAX;
-	int n = poll(fds, ARRAY_SIZE(fds), patience_ms(keys_ns < take_ns ? keys_ns : take_ns));
+	int n = poll(fds, ARRAY_SIZE(fds),
+		     top_poll_timeout_ms(keys_ns < take_ns ? keys_ns : take_ns));
 	bool is_new;
 
 	*ret_outcome = TOP_GOES_ON;
 	if (n < 0)
-		return errno == EINTR ? STATUS_DONE : fail(t, STATUS_FAILED, strerror(errno));
+		return errno == EINTR ? STATUS_DONE : top_fail(t, STATUS_FAILED, strerror(errno));
 	/* Alone: after some of them another program has the terminal, and has read the keys. */
 	if (fds[1].revents) {
-		*ret_outcome = take_signal(t);
+		*ret_outcome = top_read_signal(t);
 		return STATUS_DONE;
 	}
 	if (fds[0].revents)
-		*ret_outcome = take_keys(t, fds[0].revents & (POLLHUP | POLLERR));
+		*ret_outcome = top_read_keys(t, fds[0].revents & (POLLHUP | POLLERR));
 	else if (clock_ns(CLOCK_MONOTONIC) >= keys_ns)
-		*ret_outcome = use_keys(t, true);
+		*ret_outcome = top_handle_keys(t, true);
 	if (*ret_outcome == TOP_QUITS)
 		return STATUS_DONE;
 	if (fds[2].revents) {
 		*ret_outcome = TOP_REDRAWS;
 		return end_session(t);
 	}
-	if (clock_ns(CLOCK_MONOTONIC) < due_ns(t))
+	if (clock_ns(CLOCK_MONOTONIC) < top_next_due_ns(t))
 		return STATUS_DONE;
 	*ret_outcome = TOP_REDRAWS;
-	return take(t, &is_new);
+	return top_take_interval(t, &is_new);
 }
 
 static int run_on_screen(struct top *t)
@@ -354,13 +355,13 @@ static int run_on_screen(struct top *t)
 	int r = terminal_take(STDIN_FILENO, fileno(t->context->out));
 
 	if (r)
-		return complain(t->context, STATUS_FAILED, "the terminal cannot be used: %s",
-				error_describe(r));
+		return profctl_complain(t->context, STATUS_FAILED,
+					"the terminal cannot be used: %s", error_describe(r));
 	while (!r && outcome != TOP_QUITS) {
 		if (outcome == TOP_REDRAWS)
-			r = draw(t);
+			r = top_draw_screen(t);
 		if (!r)
-			r = turn(t, &outcome);
+			r = top_handle_events(t, &outcome);
 	}
 	terminal_give_back();
 	return r;
@@ -369,10 +370,10 @@ static int run_on_screen(struct top *t)
 /* --- as text ---------------------------------------------------------------------------------- */
 
 /* Where nothing can be written any more it is over, which profctl_main() tells. */
-static int print(struct top *t, bool *ret_is_over)
+static int top_print_table(struct top *t, bool *ret_is_over)
 {
 	size_t rows = t->arguments->rows ? t->arguments->rows : ROWS_DEFAULT;
-	int r = sort(t);
+	int r = top_sort(t);
 
 	if (r)
 		return r;
@@ -392,28 +393,29 @@ static int print_next(struct top *t, bool *ret_is_over)
 {
 	struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
 			       {.fd = t->held.fd, .events = POLLIN}};
-	int n = poll(fds, ARRAY_SIZE(fds), patience_ms(due_ns(t)));
+	int n = poll(fds, ARRAY_SIZE(fds), top_poll_timeout_ms(top_next_due_ns(t)));
 	bool is_new = false;
 	int r = STATUS_DONE;
 
 	if (n < 0)
-		return errno == EINTR ? r : fail(t, STATUS_FAILED, strerror(errno));
+		return errno == EINTR ? r : top_fail(t, STATUS_FAILED, strerror(errno));
 	if (n > 0 && fds[1].revents)
-		r = hear_of_end(t);
+		r = top_check_session(t);
 	*ret_is_over = n > 0;
 	/* Whoever interrupts wants no more; of what has ended there is the rest. */
 	if (r || (n > 0 && !fds[1].revents))
 		return r;
-	r = take(t, &is_new);
+	r = top_take_interval(t, &is_new);
 	if (r)
 		return r;
 	if (!is_new)
-		return *ret_is_over ? fail(t, STATUS_FAILED, t->trouble) : STATUS_DONE;
+		return *ret_is_over ? top_fail(t, STATUS_FAILED, t->trouble) : STATUS_DONE;
 	*ret_is_over |= t->arguments->once;
-	r = print(t, ret_is_over);
+	r = top_print_table(t, ret_is_over);
 	/* An empty table would look as if something had gone wrong. */
 	if (!r && t->arguments->once && !t->facts.sums.samples)
-		complain(t->context, STATUS_DONE, "no samples: %s used no CPU time", t->target);
+		profctl_complain(t->context, STATUS_DONE, "no samples: %s used no CPU time",
+				 t->target);
 	return r;
 }
 
@@ -429,7 +431,7 @@ static int run_as_text(struct top *t)
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int start(struct top *t)
+static int top_start_session(struct top *t)
 {
 	const struct top_arguments *a = t->arguments;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
@@ -464,7 +466,7 @@ static int watch_signals(struct top *t)
 	}
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	t->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return t->signals < 0 ? complain(t->context, STATUS_FAILED, "%s", strerror(errno))
+	return t->signals < 0 ? profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno))
 			      : STATUS_DONE;
 }
 
@@ -483,10 +485,10 @@ int top_run(struct context *context, int argc, char **argv)
 	t.table.facts = &t.facts;
 	r = top_functions_new(&t.functions);
 	if (r)
-		return complain(context, STATUS_FAILED, "%s", error_describe(r));
+		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
 	r = watch_signals(&t);
 	if (!r)
-		r = start(&t);
+		r = top_start_session(&t);
 	t.begin_ns = t.taken_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r)
 		r = t.on_screen ? run_on_screen(&t) : run_as_text(&t);

@@ -20,7 +20,7 @@ enum {
 };
 
 /* `2`, `0.5`, and what durations are elsewhere. */
-static int take_delay(const char *text, uint64_t *ret, struct usage_message *message)
+static int parse_top_delay(const char *text, uint64_t *ret, struct usage_message *message)
 {
 	char *end;
 	double seconds = strtod(text, &end);
@@ -39,8 +39,8 @@ static int take_delay(const char *text, uint64_t *ret, struct usage_message *mes
 	return 0;
 }
 
-static int parse_option(int id, const char *argument, struct top_arguments *a,
-			struct usage_message *message)
+static int parse_top_option(int id, const char *argument, struct top_arguments *a,
+			    struct usage_message *message)
 {
 	uint64_t number;
 
@@ -61,7 +61,7 @@ static int parse_option(int id, const char *argument, struct top_arguments *a,
 		a->pid = (int64_t)number;
 		return 0;
 	case OPTION_DELAY:
-		return take_delay(argument, &a->interval_ns, message);
+		return parse_top_delay(argument, &a->interval_ns, message);
 	case OPTION_ROWS:
 		if (units_parse_number(argument, &a->rows) || !a->rows)
 			return usage_error(message, "--rows takes a number above 0, not '%s'",
@@ -98,7 +98,7 @@ int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usa
 	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
 		if (id == OPTION_HELP)
 			return VERB_HELP;
-		r = parse_option(id, argument, &a, message);
+		r = parse_top_option(id, argument, &a, message);
 	}
 	if (r)
 		return r;

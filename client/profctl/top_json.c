@@ -3,7 +3,7 @@
 
 #include "client/profctl/json.h"
 
-static void put_function(struct json *j, const struct top_function *f)
+static void top_json_function(struct json *j, const struct top_function *f)
 {
 	json_begin_object(j, NULL);
 	json_text(j, "name", f->name);
@@ -31,7 +31,7 @@ void top_json(const struct top_table *t, size_t max, bool compact, FILE *out)
 	json_number(&j, "lost_samples", facts->n_lost);
 	json_begin_array(&j, "functions");
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++)
-		put_function(&j, t->functions[i]);
+		top_json_function(&j, t->functions[i]);
 	json_end_array(&j);
 	json_end_object(&j);
 	json_end(&j);

@@ -74,8 +74,8 @@ int vacuum_run(struct context *context, int argc, char **argv)
 	vacuum.max_size_bytes = arguments.max_size;
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_VACUUM;
 	request.vacuum = &vacuum;
-	r = call(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED,
-		 &response);
+	r = call_daemon(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED,
+			&response);
 	if (r)
 		return r;
 	freed = response->vacuumed;

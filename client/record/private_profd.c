@@ -48,7 +48,7 @@ struct charge {
 	sigset_t mask;   /* of signals, as it was */
 };
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+static int remove_tree_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
 	(void)st;
 	(void)flag;
@@ -105,7 +105,7 @@ static void end_profd(pid_t profd, int pidfd)
 	waitpid(profd, NULL, 0);
 }
 
-static _Noreturn void keep(const struct charge *c)
+static _Noreturn void private_keeper_main(const struct charge *c)
 {
 	struct pollfd fds[2] = {{.fd = c->life, .events = POLLIN}, {.events = POLLIN}};
 	pid_t self = getpid(), profd;
@@ -133,7 +133,7 @@ static _Noreturn void keep(const struct charge *c)
 	/* The log is still to be read. */
 	while (!fds[0].revents && poll(fds, 1, -1) < 0 && errno == EINTR)
 		;
-	nftw(c->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	nftw(c->folder, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
 	_exit(0);
 }
 
@@ -156,7 +156,7 @@ static int find_program(char **ret)
 	return 0;
 }
 
-static bool make_folder(struct private_profd *p, const char *below)
+static bool make_base_directory(struct private_profd *p, const char *below)
 {
 	int n = snprintf(p->folder, sizeof(p->folder), "%s/profd-record-XXXXXX", below);
 
@@ -167,13 +167,14 @@ static bool make_folder(struct private_profd *p, const char *below)
 	return false;
 }
 
-static int make_folders(struct private_profd *p)
+static int make_directories(struct private_profd *p)
 {
 	const char *below = getenv("TMPDIR");
 	cleanup(closep) int fd = -1;
 	char path[96];
 
-	if (!(below && *below == '/' && make_folder(p, below)) && !make_folder(p, "/tmp"))
+	if (!(below && *below == '/' && make_base_directory(p, below)) &&
+	    !make_base_directory(p, "/tmp"))
 		return error_origin(-errno);
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const names[] = {"state", "run", "cache"};
@@ -210,7 +211,7 @@ static int start_keeper(struct private_profd *p, const char *program)
 	p->keeper = fork();
 	error = errno;
 	if (p->keeper == 0)
-		keep(&charge);
+		private_keeper_main(&charge);
 	sigprocmask(SIG_SETMASK, &charge.mask, NULL);
 	close(life[0]);
 	close(ended[1]);
@@ -220,7 +221,7 @@ static int start_keeper(struct private_profd *p, const char *program)
 }
 
 /* The last line of its log that tells something, without what stands before the message. */
-static void tell_why(const struct private_profd *p, struct private_profd_message *message)
+static void read_last_log_line(const struct private_profd *p, struct private_profd_message *message)
 {
 	cleanup(closep) int fd = open_at(p->folder, "log", O_RDONLY);
 	cleanup(freep) uint8_t *data = NULL;
@@ -244,8 +245,8 @@ static void tell_why(const struct private_profd *p, struct private_profd_message
 	snprintf(message->text, sizeof(message->text), "%.*s", (int)length, line);
 }
 
-static int wait_until_it_answers(const struct private_profd *p,
-				 struct private_profd_message *message)
+static int private_profd_wait_ready(const struct private_profd *p,
+				    struct private_profd_message *message)
 {
 	struct pollfd fd = {.fd = p->ended, .events = POLLIN};
 	int connection;
@@ -256,7 +257,7 @@ static int wait_until_it_answers(const struct private_profd *p,
 			return PRIVATE_PROFD_E_OK;
 		}
 		if (poll(&fd, 1, ASK_MS) > 0) {
-			tell_why(p, message);
+			read_last_log_line(p, message);
 			return PRIVATE_PROFD_E_REFUSED;
 		}
 	}
@@ -276,11 +277,11 @@ int private_profd_new(struct private_profd **ret, struct private_profd_message *
 	p->life = p->ended = -1;
 	r = find_program(&program);
 	if (!r)
-		r = make_folders(p);
+		r = make_directories(p);
 	if (!r)
 		r = start_keeper(p, program);
 	if (!r)
-		r = wait_until_it_answers(p, message);
+		r = private_profd_wait_ready(p, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);
@@ -296,7 +297,7 @@ void private_profd_free(struct private_profd *p)
 		while (waitpid(p->keeper, NULL, 0) < 0 && errno == EINTR)
 			;
 	else if (*p->folder)
-		nftw(p->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+		nftw(p->folder, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
 	closep(&p->ended);
 	free(p);
 }

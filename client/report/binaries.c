@@ -23,7 +23,7 @@
 
 #define NOTES_SHOWN 3
 
-static struct symbolize_mode mode_of(const struct report_inputs *in)
+static struct symbolize_mode binaries_symbolize_mode(const struct report_inputs *in)
 {
 	struct symbolize_mode mode = {0};
 
@@ -48,15 +48,15 @@ struct work {
 	struct build_ids *ids; /* once one is asked for */
 };
 
-static void work_deinit(struct work *w)
+static void binaries_work_deinit(struct work *w)
 {
 	build_ids_free(w->ids);
 }
 
-static void note(const struct work *w, const char *format, ...)
+static void binaries_note(const struct work *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void note(const struct work *w, const char *format, ...)
+static void binaries_note(const struct work *w, const char *format, ...)
 {
 	char text[PATH_MAX + 256];
 	va_list args;
@@ -70,7 +70,7 @@ static void note(const struct work *w, const char *format, ...)
 }
 
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
-static int ask_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
+static int binaries_query_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char real[PATH_MAX];
@@ -88,22 +88,22 @@ static int ask_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZ
  * An id that is made of the path, the size and the time of a file tells nothing of one elsewhere;
  * it may be a build id of that length as well, though.
  */
-static int judge_hash(struct work *w, size_t mapping, const char *path)
+static int binaries_check_hash_id(struct work *w, size_t mapping, const char *path)
 {
 	const char *id = profile_string(w->p, w->p->mappings[mapping].build_id);
 	char own[OBJECT_ID_SIZE];
-	int r = ask_build_id(w, path, own);
+	int r = binaries_query_build_id(w, path, own);
 
 	if (r || object_is_same_id(id, own))
 		return r;
 	if (image_id_is_hash(own))
-		note(w, "%s: its build id is %s, the profile's %s: names may be wrong", path, own,
-		     id);
+		binaries_note(w, "%s: its build id is %s, the profile's %s: names may be wrong",
+			      path, own, id);
 	w->p->mappings[mapping].build_id = 0;
 	return 0;
 }
 
-static int set_path(struct work *w, size_t mapping, const char *path)
+static int binaries_set_mapping_path(struct work *w, size_t mapping, const char *path)
 {
 	struct profile_mapping *m = &w->p->mappings[mapping];
 	char buffer[PATH_MAX];
@@ -112,11 +112,11 @@ static int set_path(struct work *w, size_t mapping, const char *path)
 
 	if (image_id_is_hash(profile_string(w->p, m->build_id)) &&
 	    strcmp(real, profile_string(w->p, m->path)) != 0)
-		r = judge_hash(w, mapping, real);
+		r = binaries_check_hash_id(w, mapping, real);
 	return r ? r : profile_add_text(w->p, real, &m->path);
 }
 
-static const char *base_of(const char *path)
+static const char *binaries_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -132,28 +132,28 @@ struct search {
 };
 
 /* Whether what was found has not another build id. */
-static bool is_it(struct search *s)
+static bool binaries_build_id_matches(struct search *s)
 {
 	char own[OBJECT_ID_SIZE];
 
 	if (!*s->build_id)
 		return true;
-	s->error = ask_build_id(s->w, s->found, own);
+	s->error = binaries_query_build_id(s->w, s->found, own);
 	if (s->error)
 		return false;
 	if (!*own || object_is_same_id(s->build_id, own) ||
 	    (image_id_is_hash(s->build_id) && !image_id_is_hash(own)))
 		return true;
-	note(s->w, "%s: passed over: its build id is %s, the profile's %s", s->found, own,
-	     s->build_id);
+	binaries_note(s->w, "%s: passed over: its build id is %s, the profile's %s", s->found, own,
+		      s->build_id);
 	return false;
 }
 
-static bool is_there(struct search *s, const char *format, ...)
+static bool binaries_try_path(struct search *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Makes a path; false if the program does not lie there. */
-static bool is_there(struct search *s, const char *format, ...)
+static bool binaries_try_path(struct search *s, const char *format, ...)
 {
 	va_list args;
 	int length;
@@ -162,11 +162,11 @@ static bool is_there(struct search *s, const char *format, ...)
 	length = vsnprintf(s->found, sizeof(s->found), format, args);
 	va_end(args);
 	return !s->error && length < (int)sizeof(s->found) && binaries_is_program(s->found) &&
-	       is_it(s);
+	       binaries_build_id_matches(s);
 }
 
 /* Whatever it is called in the folder of its build id. */
-static bool find_by_id(struct search *s, const char *folder)
+static bool binaries_find_by_build_id(struct search *s, const char *folder)
 {
 	struct dirent **entries;
 	char path[PATH_MAX];
@@ -176,7 +176,7 @@ static bool find_by_id(struct search *s, const char *folder)
 	if (snprintf(path, sizeof(path), "%s/%s", folder, s->build_id) < (int)sizeof(path))
 		n = scandir(path, &entries, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
-		found = found || is_there(s, "%s/%s", path, entries[i]->d_name);
+		found = found || binaries_try_path(s, "%s/%s", path, entries[i]->d_name);
 		free(entries[i]);
 	}
 	if (n >= 0)
@@ -186,39 +186,41 @@ static bool find_by_id(struct search *s, const char *folder)
 
 /* Debug information of a file at its path, where GDB looks for it (its manual, "Separate Debug
  * Files"). */
-static bool find_debug(struct search *s, const char *folder)
+static bool binaries_find_debug(struct search *s, const char *folder)
 {
-	const char *base = base_of(s->path);
+	const char *base = binaries_base_name(s->path);
 	int n_dir = (int)(base - s->path); /* with the slash */
 
-	return is_there(s, "%s%s.debug", folder, s->path) ||
-	       is_there(s, "%s%.*s.debug/%s.debug", folder, n_dir, s->path, base) ||
-	       is_there(s, "%s/usr/lib/debug%.*s%s.debug", folder, n_dir, s->path, base);
+	return binaries_try_path(s, "%s%s.debug", folder, s->path) ||
+	       binaries_try_path(s, "%s%.*s.debug/%s.debug", folder, n_dir, s->path, base) ||
+	       binaries_try_path(s, "%s/usr/lib/debug%.*s%s.debug", folder, n_dir, s->path, base);
 }
 
 /* The places below @folder where pprof looks: by build id, by name, by path. */
-static bool find_below(struct search *s, const char *folder)
+static bool binaries_find_below(struct search *s, const char *folder)
 {
-	const char *base = base_of(s->path);
+	const char *base = binaries_base_name(s->path);
 	bool has_id = *s->build_id && !strchr(s->build_id, '/');
 
-	if (has_id && *base && is_there(s, "%s/%s/%s", folder, s->build_id, base))
+	if (has_id && *base && binaries_try_path(s, "%s/%s/%s", folder, s->build_id, base))
 		return true;
-	if (has_id && find_by_id(s, folder))
+	if (has_id && binaries_find_by_build_id(s, folder))
 		return true;
-	if (has_id && *s->path == '/' && is_there(s, "%s%s/%s", folder, s->path, s->build_id))
+	if (has_id && *s->path == '/' &&
+	    binaries_try_path(s, "%s%s/%s", folder, s->path, s->build_id))
 		return true;
 	/* As debuggers have it, below /usr/lib/debug/.build-id. */
 	if (has_id && strlen(s->build_id) > 2 &&
-	    is_there(s, "%s/%.2s/%s.debug", folder, s->build_id, s->build_id + 2))
+	    binaries_try_path(s, "%s/%.2s/%s.debug", folder, s->build_id, s->build_id + 2))
 		return true;
-	if (*base && is_there(s, "%s/%s", folder, base))
+	if (*base && binaries_try_path(s, "%s/%s", folder, base))
 		return true;
-	return *s->path == '/' && (is_there(s, "%s%s", folder, s->path) || find_debug(s, folder));
+	return *s->path == '/' &&
+	       (binaries_try_path(s, "%s%s", folder, s->path) || binaries_find_debug(s, folder));
 }
 
 /* Of the @list of folders, with @separator between them. */
-static bool find_in(struct search *s, const char *list, char separator)
+static bool binaries_find_in_list(struct search *s, const char *list, char separator)
 {
 	char folder[PATH_MAX];
 
@@ -227,7 +229,7 @@ static bool find_in(struct search *s, const char *list, char separator)
 
 		if (length && length < sizeof(folder)) {
 			snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
-			if (find_below(s, folder))
+			if (binaries_find_below(s, folder))
 				return true;
 		}
 		list += length + (list[length] != '\0');
@@ -236,10 +238,10 @@ static bool find_in(struct search *s, const char *list, char separator)
 }
 
 /* Whoever names a library means it, whatever it is. */
-static bool find_library(struct search *s, const struct report_inputs *in)
+static bool binaries_find_library(struct search *s, const struct report_inputs *in)
 {
 	for (size_t i = 0; i < in->n_libraries; i++) {
-		if (strcmp(base_of(in->libraries[i]), base_of(s->path)) != 0)
+		if (strcmp(binaries_base_name(in->libraries[i]), binaries_base_name(s->path)) != 0)
 			continue;
 		snprintf(s->found, sizeof(s->found), "%s", in->libraries[i]);
 		return true;
@@ -247,12 +249,12 @@ static bool find_library(struct search *s, const struct report_inputs *in)
 	return false;
 }
 
-static bool is_file(const char *path)
+static bool binaries_is_file_path(const char *path)
 {
 	return path[0] == '/' && path[1] != '/';
 }
 
-static int find_mapping(struct work *w, size_t mapping)
+static int binaries_find_mapping(struct work *w, size_t mapping)
 {
 	const struct report_inputs *in = w->options->inputs;
 	const struct profile_mapping *m = &w->p->mappings[mapping];
@@ -265,21 +267,21 @@ static int find_mapping(struct work *w, size_t mapping)
 	char usual[PATH_MAX];
 	bool found;
 
-	if (!is_file(s.path) && !*s.build_id)
+	if (!binaries_is_file_path(s.path) && !*s.build_id)
 		return 0;
 	if (!places || !*places) {
 		snprintf(usual, sizeof(usual), "%s/pprof/binaries", home ? home : "");
 		places = usual;
 	}
-	found = find_library(&s, in) || find_in(&s, in->lib_prefix, ',') ||
-		find_in(&s, places, ':');
+	found = binaries_find_library(&s, in) || binaries_find_in_list(&s, in->lib_prefix, ',') ||
+		binaries_find_in_list(&s, places, ':');
 	if (s.error)
 		return s.error;
-	return found ? set_path(w, mapping, s.found) : 0;
+	return found ? binaries_set_mapping_path(w, mapping, s.found) : 0;
 }
 
 /* The first mapping is the program's, by convention; without any, there is one for all. */
-static int set_program(struct work *w)
+static int binaries_set_program(struct work *w)
 {
 	const char *program = w->options->program, *build_id = w->options->inputs->buildid;
 	struct profile *p = w->p;
@@ -295,7 +297,7 @@ static int set_program(struct work *w)
 			p->locations[i].mapping = mapping;
 	}
 	if (!r && program)
-		r = set_path(w, 0, program);
+		r = binaries_set_mapping_path(w, 0, program);
 	/* One that is known is right more often than who overrides it. */
 	if (!r && *build_id && !p->mappings[0].build_id)
 		r = profile_add_text(p, build_id, &p->mappings[0].build_id);
@@ -304,7 +306,7 @@ static int set_program(struct work *w)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static bool has_line(const struct profile *p, const struct profile_location *l)
+static bool binaries_location_has_line(const struct profile *p, const struct profile_location *l)
 {
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		if (p->lines[l->first_line + i].line)
@@ -316,11 +318,11 @@ static bool is_nameable(const struct profile *p, const struct profile_mapping *m
 {
 	const char *path = profile_string(p, m->path);
 
-	return is_file(path) || kernel_is_mapping(m, path);
+	return binaries_is_file_path(path) || kernel_is_mapping(m, path);
 }
 
 /* Whether names, or lines, may be found that nobody has looked for before. */
-static bool any_wanted(const struct profile *p, bool want_lines)
+static bool binaries_any_names_wanted(const struct profile *p, bool want_lines)
 {
 	for (size_t i = 0; i < p->n_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
@@ -331,8 +333,8 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 		m = &p->mappings[l->mapping];
 		if (!l->n_lines && !m->has_functions && is_nameable(p, m))
 			return true;
-		if (want_lines && !m->has_line_numbers && !has_line(p, l) &&
-		    is_file(profile_string(p, m->path)))
+		if (want_lines && !m->has_line_numbers && !binaries_location_has_line(p, l) &&
+		    binaries_is_file_path(profile_string(p, m->path)))
 			return true;
 	}
 	return false;
@@ -340,22 +342,22 @@ static bool any_wanted(const struct profile *p, bool want_lines)
 
 bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o)
 {
-	struct symbolize_mode mode = mode_of(o->inputs);
+	struct symbolize_mode mode = binaries_symbolize_mode(o->inputs);
 
 	return o->program || *o->inputs->buildid || o->want_code ||
-	       (mode.is_local && (mode.is_forced || any_wanted(p, o->want_lines)));
+	       (mode.is_local && (mode.is_forced || binaries_any_names_wanted(p, o->want_lines)));
 }
 
 /* Of the program: what has no lines then. */
-static int forget_names(struct profile *p)
+static int binaries_drop_names(struct profile *p)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < p->n_locations && !r; i++) {
 		uint32_t mapping = p->locations[i].mapping;
 
-		if (mapping != 0 || has_line(p, &p->locations[i]) ||
-		    !is_file(profile_string(p, p->mappings[mapping].path)))
+		if (mapping != 0 || binaries_location_has_line(p, &p->locations[i]) ||
+		    !binaries_is_file_path(profile_string(p, p->mappings[mapping].path)))
 			continue;
 		p->mappings[mapping].has_functions = false; /* or nobody would look for them */
 		r = profile_set_lines(p, (uint32_t)i, NULL, 0);
@@ -363,7 +365,8 @@ static int forget_names(struct profile *p)
 	return r;
 }
 
-static void tell(const struct binaries_options *o, const struct symbolize_result *result)
+static void binaries_report_notes(const struct binaries_options *o,
+				  const struct symbolize_result *result)
 {
 	size_t n = result->notes.n < NOTES_SHOWN ? result->notes.n : NOTES_SHOWN;
 	char text[64];
@@ -379,7 +382,7 @@ static void tell(const struct binaries_options *o, const struct symbolize_result
 	}
 }
 
-static bool has_names(const struct profile *p)
+static bool binaries_profile_has_names(const struct profile *p)
 {
 	for (size_t i = 0; i < p->n_locations; i++)
 		if (p->locations[i].n_lines)
@@ -387,7 +390,7 @@ static bool has_names(const struct profile *p)
 	return false;
 }
 
-static void tell_progress(void *context, const struct symbolize_progress *progress)
+static void binaries_report_progress(void *context, const struct symbolize_progress *progress)
 {
 	const struct binaries_options *o = context;
 	char text[SYMBOLIZE_PROGRESS_MAX];
@@ -397,8 +400,8 @@ static void tell_progress(void *context, const struct symbolize_progress *progre
 }
 
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
-static int symbolize(struct profile *p, const struct binaries_options *o, bool want_lines,
-		     bool is_forced)
+static int binaries_symbolize(struct profile *p, const struct binaries_options *o, bool want_lines,
+			      bool is_forced)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
@@ -406,7 +409,7 @@ static int symbolize(struct profile *p, const struct binaries_options *o, bool w
 		.want_lines = want_lines,
 		.is_forced = is_forced,
 		.root_fd = root_fd,
-		.progress = o->progress ? tell_progress : NULL,
+		.progress = o->progress ? binaries_report_progress : NULL,
 		.context = (void *)(uintptr_t)o,
 	};
 	char text[160];
@@ -423,28 +426,30 @@ static int symbolize(struct profile *p, const struct binaries_options *o, bool w
 		o->note(o->context, text);
 		return 0;
 	}
-	tell(o, &result);
+	binaries_report_notes(o, &result);
 	return 0;
 }
 
 int binaries_name(struct profile *p, const struct binaries_options *o)
 {
-	cleanup(work_deinit) struct work w = {.p = p, .options = o};
-	struct symbolize_mode mode = mode_of(o->inputs);
+	cleanup(binaries_work_deinit) struct work w = {.p = p, .options = o};
+	struct symbolize_mode mode = binaries_symbolize_mode(o->inputs);
 	bool lines, is_wanted;
-	int r = set_program(&w);
+	int r = binaries_set_program(&w);
 
 	if (r || (!mode.is_local && !o->want_code))
 		return r;
 	/* Whoever names the program knows that it is the one, also where no build id tells. */
 	if (mode.is_local && o->program && o->want_lines && !mode.is_forced)
-		r = forget_names(p);
+		r = binaries_drop_names(p);
 	if (r)
 		return r;
-	is_wanted = mode.is_local && (mode.is_forced || any_wanted(p, o->want_lines));
-	lines = !mode.is_fast && (mode.is_forced || o->want_lines || !has_names(p));
+	is_wanted = mode.is_local &&
+		    (mode.is_forced || binaries_any_names_wanted(p, o->want_lines));
+	lines = !mode.is_fast &&
+		(mode.is_forced || o->want_lines || !binaries_profile_has_names(p));
 	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
 	     i++)
-		r = find_mapping(&w, i);
-	return r || !is_wanted ? r : symbolize(p, o, lines, mode.is_forced);
+		r = binaries_find_mapping(&w, i);
+	return r || !is_wanted ? r : binaries_symbolize(p, o, lines, mode.is_forced);
 }

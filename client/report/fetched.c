@@ -21,7 +21,7 @@
 #define WORDS_MAX  120   /* bytes of a file's name, but for its number and suffix */
 
 /* A stranger's text as part of a file's name. */
-static size_t add_word(char *name, size_t length, const char *text)
+static size_t fetched_name_add_word(char *name, size_t length, const char *text)
 {
 	for (; *text && length < WORDS_MAX; text++)
 		name[length++] = isalnum((unsigned char)*text) || strchr("-_.", *text) ? *text
@@ -33,19 +33,20 @@ static size_t add_word(char *name, size_t length, const char *text)
 }
 
 /* "pprof.PROGRAM.TYPE.TYPE." */
-static void make_name(const struct profile *p, char ret[WORDS_MAX + 1])
+static void fetched_make_name(const struct profile *p, char ret[WORDS_MAX + 1])
 {
 	const char *path = p->n_mappings ? profile_string(p, p->mappings[0].path) : "";
-	size_t length = add_word(ret, 0, "pprof");
+	size_t length = fetched_name_add_word(ret, 0, "pprof");
 
 	if (*path)
-		length = add_word(ret, length, node_name_base(path));
+		length = fetched_name_add_word(ret, length, node_name_base(path));
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		length = add_word(ret, length, profile_string(p, p->sample_types[i].type));
+		length = fetched_name_add_word(ret, length,
+					       profile_string(p, p->sample_types[i].type));
 }
 
 /* A new file in @folder, which is made if need be. Returns an fd, or negative errno. */
-static int open_new(const char *folder, const char *name, char ret[PATH_MAX])
+static int fetched_open_new(const char *folder, const char *name, char ret[PATH_MAX])
 {
 	int fd = -1;
 
@@ -62,7 +63,7 @@ static int open_new(const char *folder, const char *name, char ret[PATH_MAX])
 }
 
 /* Takes @fd. Returns 0 or negative errno. */
-static int put(int fd, const uint8_t *data, size_t length)
+static int fetched_write_and_close(int fd, const uint8_t *data, size_t length)
 {
 	int r = 0;
 
@@ -78,20 +79,20 @@ static int put(int fd, const uint8_t *data, size_t length)
 	return close(fd) < 0 && !r ? -errno : r;
 }
 
-static int save(const char *folder, const char *name, const uint8_t *data, size_t length,
-		char ret_path[PATH_MAX])
+static int fetched_save_in(const char *folder, const char *name, const uint8_t *data, size_t length,
+			   char ret_path[PATH_MAX])
 {
-	int fd = open_new(folder, name, ret_path), r;
+	int fd = fetched_open_new(folder, name, ret_path), r;
 
 	if (fd < 0)
 		return fd;
-	r = put(fd, data, length);
+	r = fetched_write_and_close(fd, data, length);
 	if (r)
 		unlink(ret_path);
 	return r;
 }
 
-int fetched_keep(const struct profile *p, const struct remote_options *options)
+int fetched_save_profile(const struct profile *p, const struct remote_options *options)
 {
 	const char *asked = getenv("PPROF_TMPDIR"), *home = getenv("HOME");
 	char name[WORDS_MAX + 1], folder[PATH_MAX], path[PATH_MAX];
@@ -101,12 +102,12 @@ int fetched_keep(const struct profile *p, const struct remote_options *options)
 
 	if (r)
 		return r;
-	make_name(p, name);
+	fetched_make_name(p, name);
 	if (asked && *asked)
-		why = save(asked, name, data, length, path);
+		why = fetched_save_in(asked, name, data, length, path);
 	if (why && home && *home &&
 	    snprintf(folder, sizeof(folder), "%s/pprof", home) < (int)sizeof(folder))
-		why = save(folder, name, data, length, path);
+		why = fetched_save_in(folder, name, data, length, path);
 	if (!why)
 		remote_note(options, "saved profile in %.400s", path);
 	else

@@ -13,6 +13,6 @@
  * Writes @p, as gzip'ed profile.proto, to a new file, and tells its name, or why there is none:
  * that spoils no report. 0 or negative errno.
  */
-int fetched_keep(const struct profile *p, const struct remote_options *options);
+int fetched_save_profile(const struct profile *p, const struct remote_options *options);
 
 #endif

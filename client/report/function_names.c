@@ -54,7 +54,7 @@ bool function_names_are_wanted(const struct profile *p, enum symbolize_names nam
 	return false;
 }
 
-static int set_name(struct work *w, struct profile_function *f, const char *name)
+static int function_names_rename(struct work *w, struct profile_function *f, const char *name)
 {
 	size_t n_strings = profile_n_strings(w->p);
 	int r = 0;
@@ -67,13 +67,13 @@ static int set_name(struct work *w, struct profile_function *f, const char *name
 	return r;
 }
 
-static void leave(struct work *w, size_t n, const char *why)
+static void function_names_count_kept(struct work *w, size_t n, const char *why)
 {
 	w->n_left += n;
 	w->why = why;
 }
 
-static int ask(struct work *w, const char **ret)
+static int function_names_query_batch(struct work *w, const char **ret)
 {
 	static const uint32_t flags[] = {
 		[SYMBOLIZE_NAMES_FULL] = WORKER_NO_CLONES,
@@ -88,30 +88,30 @@ static int ask(struct work *w, const char **ret)
 }
 
 /* Has what is in the batch demangled. */
-static int flush(struct work *w)
+static int function_names_flush(struct work *w)
 {
 	struct batch *b = w->batch;
 	const char *text = NULL;
 	int r = 0;
 
 	if (b->n && w->text_bytes < TEXT_BYTES_MAX)
-		r = ask(w, &text);
+		r = function_names_query_batch(w, &text);
 	if (r < 0)
 		return r;
 	if (r)
-		leave(w, b->n, asker_why(w->asker));
+		function_names_count_kept(w, b->n, asker_error_text(w->asker));
 	else if (!text)
-		leave(w, b->n, "they take too much memory");
+		function_names_count_kept(w, b->n, "they take too much memory");
 	r = 0;
 	for (size_t i = 0; i < b->n && text && !r; i++) {
-		r = set_name(w, &w->p->functions[b->functions[i]], text);
+		r = function_names_rename(w, &w->p->functions[b->functions[i]], text);
 		text += strlen(text) + 1;
 	}
 	b->n = b->length = 0;
 	return r;
 }
 
-static int add(struct work *w, uint32_t function, const char *raw)
+static int function_names_add(struct work *w, uint32_t function, const char *raw)
 {
 	struct batch *b = w->batch;
 	size_t size = strlen(raw) + 1;
@@ -120,7 +120,7 @@ static int add(struct work *w, uint32_t function, const char *raw)
 	if (size > sizeof(b->names))
 		return 0;
 	if (b->length + size > sizeof(b->names) || b->n == ARRAY_SIZE(b->functions))
-		r = flush(w);
+		r = function_names_flush(w);
 	if (r)
 		return r;
 	memcpy(b->names + b->length, raw, size);
@@ -142,7 +142,7 @@ static int name_function(struct work *w, uint32_t function)
 	if (w->names == SYMBOLIZE_NAMES_RAW)
 		return 0;
 	return is_mangled(raw) || (w->names == SYMBOLIZE_NAMES_TEMPLATES && strchr(raw, '('))
-		       ? add(w, function, raw)
+		       ? function_names_add(w, function, raw)
 		       : 0;
 }
 
@@ -160,7 +160,7 @@ int function_names_set(struct profile *p, enum symbolize_names names,
 	for (uint32_t i = 0; i < p->n_functions && names != SYMBOLIZE_NAMES_KEPT && !r; i++)
 		r = name_function(&w, i);
 	if (!r)
-		r = flush(&w);
+		r = function_names_flush(&w);
 	if (!r && w.n_left && note) {
 		snprintf(text, sizeof(text), "%zu functions stay mangled: %s", w.n_left, w.why);
 		note(context, text);

@@ -35,7 +35,7 @@ void input_free(struct input *in)
 	free(in);
 }
 
-static int fail_errno(struct profile_message *message, int error)
+static int input_refuse_errno(struct profile_message *message, int error)
 {
 	char buffer[128];
 
@@ -46,12 +46,12 @@ static int fail_errno(struct profile_message *message, int error)
 /* --- in batches ------------------------------------------------------------------------------- */
 
 /* What a reader says of a file. */
-static int outcome(int r)
+static int input_outcome(int r)
 {
 	return r > 0 ? INPUT_E_BAD : r;
 }
 
-static int feed(struct input *in, size_t *ret_n, struct profile_message *message)
+static int input_feed(struct input *in, size_t *ret_n, struct profile_message *message)
 {
 	uint8_t data[PIECE];
 	ssize_t n;
@@ -60,24 +60,24 @@ static int feed(struct input *in, size_t *ret_n, struct profile_message *message
 		n = pread(in->fd, data, sizeof(data), in->at);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return fail_errno(message, errno);
+		return input_refuse_errno(message, errno);
 	in->at += n;
-	reading_at(in->reading, (uint64_t)in->at);
+	reading_report_offset(in->reading, (uint64_t)in->at);
 	*ret_n = (size_t)n;
-	return outcome(pprof_reader_feed(in->reader, data, (size_t)n, message));
+	return input_outcome(pprof_reader_feed(in->reader, data, (size_t)n, message));
 }
 
-static int read_tables(struct input *in, struct profile_message *message)
+static int input_read_tables(struct input *in, struct profile_message *message)
 {
 	bool done = false;
 	size_t n;
 	int r = pprof_reader_new(&in->reader, BYTES_MAX);
 
 	do
-		r = r ? r : feed(in, &n, message);
+		r = r ? r : input_feed(in, &n, message);
 	while (!r && n);
 	while (!r && !done)
-		r = outcome(pprof_reader_end(in->reader, &done, message));
+		r = input_outcome(pprof_reader_end(in->reader, &done, message));
 	in->at = 0;
 	return r;
 }
@@ -91,11 +91,11 @@ static int next_batch(struct input *in, bool *ret_any, struct profile_message *m
 
 	profile_clear_samples(p);
 	do {
-		r = feed(in, &n, message);
+		r = input_feed(in, &n, message);
 		if (r)
 			return r;
 		if (!n)
-			r = outcome(pprof_reader_end(in->reader, &done, message));
+			r = input_outcome(pprof_reader_end(in->reader, &done, message));
 	} while (!r && n && !p->n_samples);
 	*ret_any = p->n_samples > 0;
 	return r;
@@ -114,8 +114,8 @@ static int read_whole(struct input *in, struct profile_message *message)
 	if (r == -EFBIG)
 		return profile_refuse(message, INPUT_E_BAD, "larger than %zu MiB", BYTES_MAX >> 20);
 	if (r)
-		return fail_errno(message, -r);
-	return outcome(any_read(data, length, BYTES_MAX, &in->profile, &in->format, message));
+		return input_refuse_errno(message, -r);
+	return input_outcome(any_read(data, length, BYTES_MAX, &in->profile, &in->format, message));
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -139,10 +139,12 @@ int input_open(struct input **ret, const char *path, struct reading *reading,
 	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
-	return fd < 0 ? fail_errno(message, errno) : input_take(ret, fd, reading, message);
+	return fd < 0 ? input_refuse_errno(message, errno)
+		      : input_open_fd(ret, fd, reading, message);
 }
 
-int input_take(struct input **ret, int fd, struct reading *reading, struct profile_message *message)
+int input_open_fd(struct input **ret, int fd, struct reading *reading,
+		  struct profile_message *message)
 {
 	cleanup(input_freep) struct input *in = calloc(1, sizeof(*in));
 	int r;
@@ -154,7 +156,7 @@ int input_take(struct input **ret, int fd, struct reading *reading, struct profi
 	in->fd = fd;
 	in->reading = reading;
 	reading_file(reading, fd);
-	r = may_stream(in) ? read_tables(in, message) : read_whole(in, message);
+	r = may_stream(in) ? input_read_tables(in, message) : read_whole(in, message);
 	if (r)
 		return r;
 	reading_samples(reading);
@@ -195,13 +197,13 @@ int input_hold(struct input *in, struct profile **ret, struct profile_message *m
 	if (in->reader) {
 		profile_clear_samples(input_profile(in));
 		while (!r && n)
-			r = feed(in, &n, message);
+			r = input_feed(in, &n, message);
 		if (!r)
-			r = outcome(pprof_reader_end(in->reader, &done, message));
+			r = input_outcome(pprof_reader_end(in->reader, &done, message));
 	}
 	if (r)
 		return r;
-	*ret = in->reader ? pprof_reader_take(in->reader) : steal_ptr(&in->profile);
+	*ret = in->reader ? pprof_reader_steal(in->reader) : steal_ptr(&in->profile);
 	return INPUT_E_OK;
 }
 

@@ -31,8 +31,8 @@ struct input;
 int input_open(struct input **ret, const char *path, struct reading *reading,
 	       struct profile_message *message);
 /* The same of an open file, at its beginning; @fd is the input's, also if this fails. */
-int input_take(struct input **ret, int fd, struct reading *reading,
-	       struct profile_message *message);
+int input_open_fd(struct input **ret, int fd, struct reading *reading,
+		  struct profile_message *message);
 void input_free(struct input *in);
 DEFINE_CLEANUP(struct input *, input_free)
 

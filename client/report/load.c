@@ -62,10 +62,10 @@ void load_free(struct load *l)
 	free(l);
 }
 
-static void note(const struct load *l, const char *format, ...)
+static void load_note(const struct load *l, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void note(const struct load *l, const char *format, ...)
+static void load_note(const struct load *l, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -79,7 +79,7 @@ static void note(const struct load *l, const char *format, ...)
 }
 
 /* Puts the path, or its end, before the message. */
-static int name_path(struct profile_message *message, const char *path, int r)
+static int load_prefix_message(struct profile_message *message, const char *path, int r)
 {
 	struct profile_message text = *message;
 	size_t length = strlen(path);
@@ -90,7 +90,7 @@ static int name_path(struct profile_message *message, const char *path, int r)
 	return r;
 }
 
-static int outcome(int input)
+static int load_outcome(int input)
 {
 	return input == INPUT_E_DENIED ? LOAD_E_DENIED : input > 0 ? LOAD_E_BAD : input;
 }
@@ -98,8 +98,9 @@ static int outcome(int input)
 static int open_input(struct load *l, struct source *source, struct input **ret,
 		      struct profile_message *message)
 {
-	return outcome(source->url ? input_take(ret, steal_fd(&source->fd), &l->reading, message)
-				   : input_open(ret, source->path, &l->reading, message));
+	return load_outcome(
+		source->url ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
+			    : input_open(ret, source->path, &l->reading, message));
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -116,13 +117,13 @@ static int merge_input(struct merge *m, struct input *in, const struct merge_sel
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	while (!r && any) {
-		r = outcome(input_next(in, &any, message));
+		r = load_outcome(input_next(in, &any, message));
 		if (!r && any)
 			r = merge_samples(m, 0, SIZE_MAX, NULL);
 	}
 	if (!r)
 		return merge_end(m);
-	merge_drop(m);
+	merge_abort(m);
 	return r;
 }
 
@@ -141,16 +142,16 @@ static int gather_file(struct gathering *g, struct source *source)
 	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
 
 	if (!r)
-		r = remote_names_note(g->l->names, in, source);
+		r = remote_names_record(g->l->names, in, source);
 	if (!r)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
 	if (r > 0) {
-		name_path(g->message, source->path, r);
+		load_prefix_message(g->message, source->path, r);
 		if (!source->is_found || r == LOAD_E_DENIED)
 			return r;
 		if (g->n_passed++ < PASSED_SHOWN)
-			note(g->l, "passed over: %s", g->message->text);
+			load_note(g->l, "passed over: %s", g->message->text);
 		return LOAD_E_OK;
 	}
 	if (r)
@@ -161,22 +162,22 @@ static int gather_file(struct gathering *g, struct source *source)
 }
 
 /* A file that nothing is merged with. */
-static int hold_alone(struct gathering *g, struct source *source, struct profile **ret)
+static int load_hold_single(struct gathering *g, struct source *source, struct profile **ret)
 {
 	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
 	cleanup(profile_freep) struct profile *p = NULL;
 	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
 
 	if (!r)
-		r = remote_names_note(g->l->names, in, source);
+		r = remote_names_record(g->l->names, in, source);
 	if (!r)
-		r = outcome(input_hold(in, &p, g->message));
+		r = load_outcome(input_hold(in, &p, g->message));
 	if (!r)
-		r = merge_alone(p);
+		r = merge_single_profile(p);
 	reading_file_end(&g->l->reading);
 	reading_end(&g->l->reading);
 	if (r)
-		return name_path(g->message, source->path, r);
+		return load_prefix_message(g->message, source->path, r);
 	g->n = 1;
 	g->n_legacy = input_format(in) == ANY_CPUPROFILE;
 	*ret = steal_ptr(&p);
@@ -184,14 +185,14 @@ static int hold_alone(struct gathering *g, struct source *source, struct profile
 }
 
 /* What adds up to nothing is gone from several, as in pprof. */
-static int finish(struct merge *m, struct profile **ret)
+static int load_finish_merge(struct merge *m, struct profile **ret)
 {
 	int r = merge_finish(m);
 
 	if (!r)
 		r = profile_drop_zeroes(merge_profile(m));
 	if (!r)
-		*ret = merge_take(m);
+		*ret = merge_steal_profile(m);
 	return r;
 }
 
@@ -202,7 +203,7 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 	int r = merge_new(&m, windows);
 
 	if (!r)
-		merge_take_common(m);
+		merge_use_common_types(m);
 	g->merge = m;
 	for (size_t i = 0; i < sources->n && !r; i++)
 		r = gather_file(g, &sources->all[i]);
@@ -210,19 +211,19 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 	if (r)
 		return r;
 	if (g->n_passed > PASSED_SHOWN)
-		note(g->l, "%zu more passed over", g->n_passed - PASSED_SHOWN);
+		load_note(g->l, "%zu more passed over", g->n_passed - PASSED_SHOWN);
 	if (!merge_profile(m))
 		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
 				      sources->n ? sources->all[0].path : "");
-	return finish(m, ret);
+	return load_finish_merge(m, ret);
 }
 
-static int gather(struct gathering *g, struct sources *sources, struct profile **ret)
+static int load_gather(struct gathering *g, struct sources *sources, struct profile **ret)
 {
 	bool is_service = *g->l->options.inputs->service && sources == &g->l->sources;
 
 	if (sources->n == 1 && !sources->all[0].is_found && !is_service)
-		return hold_alone(g, &sources->all[0], ret);
+		return load_hold_single(g, &sources->all[0], ret);
 	return merge_all(g, sources, is_service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT, ret);
 }
 
@@ -234,7 +235,7 @@ static int load_bases(struct load *l, struct profile **ret, struct profile_messa
 	int r;
 
 	reading_begin(&l->reading, &l->bases, l->options.progress, l->options.context);
-	r = gather(&g, &l->bases, ret);
+	r = load_gather(&g, &l->bases, ret);
 	if (r)
 		return r;
 	l->is_legacy &= g.n_legacy == g.n;
@@ -243,8 +244,8 @@ static int load_bases(struct load *l, struct profile **ret, struct profile_messa
 }
 
 /* The ratios that @p is to be scaled by, so that both have the same units. */
-static int join(struct profile *p, struct profile *base, double *ret_p, double *ret_base,
-		struct profile_message *message)
+static int load_join_types(struct profile *p, struct profile *base, double *ret_p, double *ret_base,
+			   struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *joined = NULL;
 	int r = profile_new(&joined);
@@ -258,39 +259,39 @@ static int join(struct profile *p, struct profile *base, double *ret_p, double *
 	return r ? r : compare_types_apply(base, joined, ret_base);
 }
 
-static void totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
+static void load_get_totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
 {
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		ret[i] = profile_total(p, i);
 }
 
-static void normalize(struct profile *p, const struct profile *base)
+static void load_normalize(struct profile *p, const struct profile *base)
 {
 	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
 	double ratios[PROFILE_TYPES_MAX];
 
-	totals(p, of_p);
-	totals(base, of_base);
+	load_get_totals(p, of_p);
+	load_get_totals(base, of_base);
 	compare_normalize(of_p, of_base, p->n_sample_types, ratios);
 	compare_scale(p, 0, p->n_samples, ratios);
 }
 
 /* Scales both so that they can be merged. LOAD_E_* or negative errno. */
-static int oppose(struct profile *p, struct profile *base, const struct report_inputs *in,
-		  struct profile_message *message)
+static int load_scale_for_diff(struct profile *p, struct profile *base,
+			       const struct report_inputs *in, struct profile_message *message)
 {
 	double of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
 	int r = compare_types_share(p, base, message);
 
 	if (!r)
-		r = join(p, base, of_p, of_base, message);
+		r = load_join_types(p, base, of_p, of_base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	compare_scale(p, 0, p->n_samples, of_p);
 	compare_scale(base, 0, base->n_samples, of_base);
 	if (in->normalize)
-		normalize(p, base);
+		load_normalize(p, base);
 	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
 		of_base[i] = -1;
 	compare_scale(base, 0, base->n_samples, of_base);
@@ -305,7 +306,7 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	int r = load_bases(l, &base, message);
 
 	if (!r)
-		r = oppose(l->profile, base, l->options.inputs, message);
+		r = load_scale_for_diff(l->profile, base, l->options.inputs, message);
 	if (!r)
 		r = merge_new(&m, MERGE_WINDOWS_KEPT);
 	if (!r)
@@ -316,10 +317,10 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 		return r < 0 ? r : LOAD_E_BAD;
 	profile_free(l->profile);
 	l->profile = NULL;
-	return finish(m, &l->profile);
+	return load_finish_merge(m, &l->profile);
 }
 
-static struct binaries_options binaries_of(const struct load *l)
+static struct binaries_options load_binaries_options(const struct load *l)
 {
 	return (struct binaries_options){
 		.inputs = l->options.inputs,
@@ -332,7 +333,7 @@ static struct binaries_options binaries_of(const struct load *l)
 	};
 }
 
-static bool has_url(const struct sources *s)
+static bool load_sources_have_url(const struct sources *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->all[i].url)
@@ -340,7 +341,7 @@ static bool has_url(const struct sources *s)
 	return false;
 }
 
-static enum symbolize_names names_of(const struct report_inputs *in)
+static enum symbolize_names load_symbolize_names(const struct report_inputs *in)
 {
 	struct symbolize_mode mode = {0};
 
@@ -349,16 +350,16 @@ static enum symbolize_names names_of(const struct report_inputs *in)
 }
 
 /* Takes @opened, the only one of the sources, or NULL. */
-static int hold(struct load *l, struct input *opened, struct profile_message *message)
+static int load_hold_profile(struct load *l, struct input *opened, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
-	const struct binaries_options binaries = binaries_of(l);
+	const struct binaries_options binaries = load_binaries_options(l);
 	struct gathering g = {.l = l,
 			      .opened = opened,
 			      .message = message,
 			      .range = {.since_ns = l->options.since_ns,
 					.until_ns = l->options.until_ns}};
-	int r = gather(&g, &l->sources, &l->profile);
+	int r = load_gather(&g, &l->sources, &l->profile);
 
 	input_free(g.opened);
 	l->n_files = g.n;
@@ -370,16 +371,16 @@ static int hold(struct load *l, struct input *opened, struct profile_message *me
 	if (!r)
 		r = binaries_name(l->profile, &binaries);
 	if (!r)
-		r = remote_names_ask(l->names, l->profile);
+		r = remote_names_fetch(l->names, l->profile);
 	if (!r)
-		r = function_names_set(l->profile, names_of(in), l->options.note,
+		r = function_names_set(l->profile, load_symbolize_names(in), l->options.note,
 				       l->options.context);
-	if (!r && (has_url(&l->sources) || has_url(&l->bases)))
-		r = fetched_keep(l->profile, &(struct remote_options){
-						     .inputs = in,
-						     .note = l->options.note,
-						     .context = l->options.context,
-					     });
+	if (!r && (load_sources_have_url(&l->sources) || load_sources_have_url(&l->bases)))
+		r = fetched_save_profile(l->profile, &(struct remote_options){
+							     .inputs = in,
+							     .note = l->options.note,
+							     .context = l->options.context,
+						     });
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
 	return r;
@@ -396,7 +397,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 {
 	struct source *source = l->sources.all;
 	const struct report_inputs *in = l->options.inputs;
-	const struct binaries_options binaries = binaries_of(l);
+	const struct binaries_options binaries = load_binaries_options(l);
 	cleanup(input_freep) struct input *input = NULL;
 	int r;
 
@@ -406,22 +407,23 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		return LOAD_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
-		return name_path(message, source->path, r);
+		return load_prefix_message(message, source->path, r);
 	/* What was fetched is kept, with its names. */
 	*ret_stream = !source->url && input_is_stream(input) &&
 		      !binaries_are_wanted(input_profile(input), &binaries) &&
-		      !function_names_are_wanted(input_profile(input), names_of(in));
+		      !function_names_are_wanted(input_profile(input), load_symbolize_names(in));
 	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }
 
-static int next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
+static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
 {
 	int r = l->is_begun ? LOAD_E_OK : input_rewind(l->input);
 
 	l->is_begun = true;
 	if (!r)
-		r = name_path(message, l->path, outcome(input_next(l->input, ret_any, message)));
+		r = load_prefix_message(message, l->path,
+					load_outcome(input_next(l->input, ret_any, message)));
 	if (r || *ret_any)
 		return r;
 	l->is_begun = false;
@@ -434,19 +436,19 @@ static int next_of_stream(struct load *l, bool *ret_any, struct profile_message 
 }
 
 /* So that there is a profile. Takes @input. */
-static int new_stream(struct load *l, const char *path, struct input *input)
+static int load_start_stream(struct load *l, const char *path, struct input *input)
 {
 	l->input = input;
 	l->n_files = 1;
 	l->path = strdup(path);
-	return l->path ? merge_alone(input_profile(input)) : error_origin(-ENOMEM);
+	return l->path ? merge_single_profile(input_profile(input)) : error_origin(-ENOMEM);
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
 
 /* Takes @texts from @first on. */
-static int add_sources(struct sources *s, const struct report_inputs *in, const char **texts,
-		       size_t first, size_t n, struct profile_message *message)
+static int load_add_sources(struct sources *s, const struct report_inputs *in, const char **texts,
+			    size_t first, size_t n, struct profile_message *message)
 {
 	int r = 0;
 
@@ -454,26 +456,27 @@ static int add_sources(struct sources *s, const struct report_inputs *in, const 
 	for (size_t i = first; i < n && !r; i++) {
 		r = sources_add(s, texts[i], message);
 		if (r == SOURCES_E_BAD) /* not with a password */
-			name_path(message, strchr(texts[i], '@') ? "a URL" : texts[i], r);
+			load_prefix_message(message, strchr(texts[i], '@') ? "a URL" : texts[i], r);
 	}
 	return r;
 }
 
-static void note_left_out(const struct load *l)
+static void load_note_skipped(const struct load *l)
 {
 	size_t n_double = l->sources.n_double + l->bases.n_double;
 	size_t n_too_far = l->sources.n_too_far + l->bases.n_too_far;
 
 	if (n_double)
-		note(l,
-		     "%zu legacy profiles passed over: the same samples are in the windows "
-		     "beside them",
-		     n_double);
+		load_note(l,
+			  "%zu legacy profiles passed over: the same samples are in the windows "
+			  "beside them",
+			  n_double);
 	if (n_too_far)
-		note(l,
-		     "%zu files or folders passed over: they lie too deep in folders, or their "
-		     "paths are too long",
-		     n_too_far);
+		load_note(
+			l,
+			"%zu files or folders passed over: they lie too deep in folders, or their "
+			"paths are too long",
+			n_too_far);
 }
 
 /* The operands but for the program; those of the store instead. */
@@ -492,15 +495,15 @@ static int find_sources(struct load *l, struct profile_message *message)
 		first = 1;
 	}
 	if (!r)
-		r = add_sources(sources, in, in->profiles, first, in->n_profiles, message);
+		r = load_add_sources(sources, in, in->profiles, first, in->n_profiles, message);
 	if (!r)
-		r = add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
-	note_left_out(l);
+		r = load_add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
+	load_note_skipped(l);
 	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
 }
 
 /* Gets what is at URLs, and says what the options cannot do. */
-static int fetch(struct load *l, struct profile_message *message)
+static int load_fetch(struct load *l, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
 	const struct remote_options options = {
@@ -511,9 +514,11 @@ static int fetch(struct load *l, struct profile_message *message)
 	int r;
 
 	if (*in->tools)
-		note(l, "--tools does nothing: no binutils are needed");
-	if ((in->seconds || in->timeout) && !has_url(&l->sources) && !has_url(&l->bases))
-		note(l, "--seconds and --timeout do nothing: no profile is fetched from a URL");
+		load_note(l, "--tools does nothing: no binutils are needed");
+	if ((in->seconds || in->timeout) && !load_sources_have_url(&l->sources) &&
+	    !load_sources_have_url(&l->bases))
+		load_note(l,
+			  "--seconds and --timeout do nothing: no profile is fetched from a URL");
 	r = remote_names_new(&l->names, &options);
 	if (!r)
 		r = remote_fetch(&l->sources, &l->bases, &options, message);
@@ -521,7 +526,7 @@ static int fetch(struct load *l, struct profile_message *message)
 }
 
 /* What the options change about what the profile says of itself. */
-static int change(struct profile *p, const struct report_inputs *in)
+static int load_apply_options(struct profile *p, const struct report_inputs *in)
 {
 	if (in->all_frames)
 		p->drop_frames = p->keep_frames = 0;
@@ -540,17 +545,17 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	l->options = *options;
 	r = find_sources(l, message);
 	if (!r)
-		r = fetch(l, message);
+		r = load_fetch(l, message);
 	if (!r)
 		reading_begin(&l->reading, &l->sources, options->progress, options->context);
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
 	if (!r && is_stream)
-		r = new_stream(l, l->sources.all[0].path, steal_ptr(&input));
+		r = load_start_stream(l, l->sources.all[0].path, steal_ptr(&input));
 	else if (!r)
-		r = hold(l, steal_ptr(&input), message);
+		r = load_hold_profile(l, steal_ptr(&input), message);
 	if (!r)
-		r = change(load_profile(l), options->inputs);
+		r = load_apply_options(load_profile(l), options->inputs);
 	l->options.inputs = NULL; /* the caller's */
 	l->program = NULL;
 	if (r) {
@@ -584,7 +589,7 @@ size_t load_n_files(const struct load *l)
 int load_next(struct load *l, bool *ret_any, struct profile_message *message)
 {
 	if (l->input)
-		return next_of_stream(l, ret_any, message);
+		return load_next_of_stream(l, ret_any, message);
 	*ret_any = !l->is_told && l->profile->n_samples;
 	l->is_told = *ret_any;
 	return LOAD_E_OK;

@@ -71,7 +71,7 @@ const char *report_view_name(int view)
 /* --- one value -------------------------------------------------------------------------------- */
 
 /* The words that pprof takes. */
-static bool parse_flag(const char *text, bool *ret)
+static bool report_parse_flag(const char *text, bool *ret)
 {
 	static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
 	static const char *const no[] = {"false", "f", "no", "n", "0"};
@@ -91,7 +91,7 @@ static bool parse_flag(const char *text, bool *ret)
 	return false;
 }
 
-static bool parse_integer(const char *text, int64_t *ret)
+static bool report_parse_integer(const char *text, int64_t *ret)
 {
 	char *end;
 	long long value;
@@ -106,7 +106,7 @@ static bool parse_integer(const char *text, int64_t *ret)
 	return true;
 }
 
-static bool parse_number(const char *text, double *ret)
+static bool report_parse_number(const char *text, double *ret)
 {
 	char *end;
 	double value;
@@ -121,8 +121,8 @@ static bool parse_number(const char *text, double *ret)
 	return true;
 }
 
-static int set_value(void *object, const struct report_option *option, const char *value,
-		     struct profile_message *message)
+static int report_set_value(void *object, const struct report_option *option, const char *value,
+			    struct profile_message *message)
 {
 	void *at = (char *)object + option->offset;
 	bool flag = true;
@@ -131,18 +131,18 @@ static int set_value(void *object, const struct report_option *option, const cha
 	if (option->kind == REPORT_OPTION_TEXT) {
 		*(const char **)at = value ? value : "";
 	} else if (option->kind == REPORT_OPTION_INTEGER) {
-		if (!value || !parse_integer(value, at))
+		if (!value || !report_parse_integer(value, at))
 			return BAD(message, "%s takes a whole number, not '%.60s'", option->name,
 				   value ? value : "");
 	} else if (option->kind == REPORT_OPTION_NUMBER) {
-		if (!value || !parse_number(value, &number) || number < 0)
+		if (!value || !report_parse_number(value, &number) || number < 0)
 			return BAD(message, "%s takes a number from 0 on, not '%.60s'",
 				   option->name, value ? value : "");
 		if (number == 0 && option->offset == offsetof(struct report_options, divide_by))
 			return BAD(message, "divide_by 0 is nothing that can be done");
 		*(double *)at = number;
 	} else {
-		if (value && !parse_flag(value, &flag))
+		if (value && !report_parse_flag(value, &flag))
 			return BAD(message, "%s is true or false, not '%.60s'", option->name,
 				   value);
 		if (option->kind == REPORT_OPTION_FLAG)
@@ -156,7 +156,7 @@ static int set_value(void *object, const struct report_option *option, const cha
 int report_option_set(struct report_options *o, const struct report_option *option,
 		      const char *value, struct profile_message *message)
 {
-	return set_value(o, option, value, message);
+	return report_set_value(o, option, value, message);
 }
 
 static const char *choice_name(const struct report_options *o, const struct report_option *option)
@@ -200,7 +200,7 @@ struct line {
 	const struct report_option *base;
 };
 
-static int add_text(const char ***texts, size_t *n, const char *text)
+static int report_append_text(const char ***texts, size_t *n, const char *text)
 {
 	const char **grown = reallocarray(*texts, *n + 1, sizeof(*grown));
 
@@ -212,8 +212,8 @@ static int add_text(const char ***texts, size_t *n, const char *text)
 }
 
 /* Of what excludes each other, one is given. */
-static int set_once(struct line *l, const struct report_option **set,
-		    const struct report_option *option)
+static int report_set_exclusive(struct line *l, const struct report_option **set,
+				const struct report_option *option)
 {
 	if (*set && *set != option)
 		return BAD(l->message, "either --%s or --%s", (*set)->name, option->name);
@@ -221,12 +221,12 @@ static int set_once(struct line *l, const struct report_option **set,
 	return 0;
 }
 
-static int take_view(struct line *l, const struct report_option *option, const char *value)
+static int report_parse_view(struct line *l, const struct report_option *option, const char *value)
 {
 	struct report_options *o = &l->a->options;
 	bool flag = true;
 
-	if (option->kind == REPORT_OPTION_VIEW && value && !parse_flag(value, &flag))
+	if (option->kind == REPORT_OPTION_VIEW && value && !report_parse_flag(value, &flag))
 		return BAD(l->message, "--%s takes no argument", option->name);
 	if (!flag)
 		return 0;
@@ -236,10 +236,10 @@ static int take_view(struct line *l, const struct report_option *option, const c
 		o->pattern = value;
 	}
 	o->view = option->value;
-	return set_once(l, &l->view, option);
+	return report_set_exclusive(l, &l->view, option);
 }
 
-static int take_list(struct line *l, const struct report_option *option, const char *value)
+static int report_parse_list(struct line *l, const struct report_option *option, const char *value)
 {
 	struct report_inputs *in = &l->a->inputs;
 	int r;
@@ -247,26 +247,28 @@ static int take_list(struct line *l, const struct report_option *option, const c
 	if (!*value)
 		return BAD(l->message, "--%s needs a file", option->name);
 	if (option->offset == offsetof(struct report_inputs, libraries))
-		return add_text(&in->libraries, &in->n_libraries, value);
-	r = set_once(l, &l->base, option);
+		return report_append_text(&in->libraries, &in->n_libraries, value);
+	r = report_set_exclusive(l, &l->base, option);
 	if (r)
 		return r;
 	in->is_diff = strcmp(option->name, "diff_base") == 0;
-	return add_text(&in->bases, &in->n_bases, value);
+	return report_append_text(&in->bases, &in->n_bases, value);
 }
 
 /* Of choices that exclude each other; one that is false is none of them. */
-static int take_choice(struct line *l, const struct report_option *option, const char *value)
+static int report_parse_choice(struct line *l, const struct report_option *option,
+			       const char *value)
 {
 	bool flag = true;
 
-	if (value && (!parse_flag(value, &flag) || !flag))
+	if (value && (!report_parse_flag(value, &flag) || !flag))
 		return 0;
-	return set_once(l, option->group == REPORT_GROUP_ORDER ? &l->order : &l->granularity,
-			option);
+	return report_set_exclusive(
+		l, option->group == REPORT_GROUP_ORDER ? &l->order : &l->granularity, option);
 }
 
-static int take_option(struct line *l, const struct report_option *option, const char *value)
+static int report_parse_option(struct line *l, const struct report_option *option,
+			       const char *value)
 {
 	struct report_arguments *a = l->a;
 	int r = 0;
@@ -276,19 +278,19 @@ static int take_option(struct line *l, const struct report_option *option, const
 		return REPORT_OPTIONS_HELP;
 	case REPORT_OPTION_VIEW:
 	case REPORT_OPTION_VIEW_PATTERN:
-		return take_view(l, option, value);
+		return report_parse_view(l, option, value);
 	case REPORT_OPTION_LIST:
-		return take_list(l, option, value);
+		return report_parse_list(l, option, value);
 	case REPORT_OPTION_CHOICE:
-		r = take_choice(l, option, value);
+		r = report_parse_choice(l, option, value);
 		break;
 	default:
 		break;
 	}
 	if (r)
 		return r;
-	return set_value(option->is_input ? (void *)&a->inputs : (void *)&a->options, option, value,
-			 l->message);
+	return report_set_value(option->is_input ? (void *)&a->inputs : (void *)&a->options, option,
+				value, l->message);
 }
 
 static bool takes_argument(const struct report_option *option)
@@ -297,7 +299,7 @@ static bool takes_argument(const struct report_option *option)
 }
 
 /* pprof's short forms of --sample_index. False: it is none of them. */
-static bool take_type(struct line *l, const char *name, size_t length, const char *value)
+static bool report_parse_type(struct line *l, const char *name, size_t length, const char *value)
 {
 	static const struct {
 		const char *name, *type;
@@ -314,7 +316,7 @@ static bool take_type(struct line *l, const char *name, size_t length, const cha
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		if (strlen(types[i].name) != length || memcmp(types[i].name, name, length) != 0)
 			continue;
-		if (value && !parse_flag(value, &flag))
+		if (value && !report_parse_flag(value, &flag))
 			return false;
 		if (flag) {
 			o->sample_index = types[i].type;
@@ -326,7 +328,7 @@ static bool take_type(struct line *l, const char *name, size_t length, const cha
 }
 
 /* One that was mistyped, begun, or gone on with: --focs, --collapse, --flamegraph. NULL: none. */
-static const char *find_like(const char *name, size_t length)
+static const char *report_find_similar_option(const char *name, size_t length)
 {
 	for (const struct report_option *o = report_options_all; o->name; o++) {
 		size_t n = strlen(o->name), common = n < length ? n : length;
@@ -340,7 +342,7 @@ static const char *find_like(const char *name, size_t length)
 }
 
 /* What perf-report(1) and the pprofs call otherwise; NULL: none of that. */
-static const char *find_others(const char *name, size_t length)
+static const char *report_find_foreign_option(const char *name, size_t length)
 {
 	static const struct {
 		const char *theirs, *ours;
@@ -387,9 +389,10 @@ static const char *find_others(const char *name, size_t length)
 	return NULL;
 }
 
-static int refuse_word(struct line *l, const char *word, const char *name, size_t length)
+static int report_refuse_word(struct line *l, const char *word, const char *name, size_t length)
 {
-	const char *like = find_like(name, length), *ours = find_others(name, length);
+	const char *like = report_find_similar_option(name, length),
+		   *ours = report_find_foreign_option(name, length);
 	int shown = (int)(name - word) + (int)length;
 
 	if ((length == 4 && memcmp(name, "http", 4) == 0) ||
@@ -402,7 +405,7 @@ static int refuse_word(struct line *l, const char *word, const char *name, size_
 	return BAD(l->message, "unknown option %.*s", shown, word);
 }
 
-static int take_word(struct line *l, const char *word)
+static int report_parse_word(struct line *l, const char *word)
 {
 	const char *name = word + (word[1] == '-' ? 2 : 1);
 	const char *value = strchr(name, '=');
@@ -412,13 +415,15 @@ static int take_word(struct line *l, const char *word)
 	if (value)
 		value++;
 	if (!option)
-		return take_type(l, name, length, value) ? 0 : refuse_word(l, word, name, length);
+		return report_parse_type(l, name, length, value)
+			       ? 0
+			       : report_refuse_word(l, word, name, length);
 	if (!value && takes_argument(option)) {
 		if (l->at >= l->argc)
 			return BAD(l->message, "%s needs an argument", word);
 		value = l->argv[l->at++];
 	}
-	return take_option(l, option, value);
+	return report_parse_option(l, option, value);
 }
 
 /* What is said of fetching. */
@@ -435,7 +440,7 @@ static int check_fetching(const struct line *l)
 	return 0;
 }
 
-static int check(const struct line *l)
+static int report_check_arguments(const struct line *l)
 {
 	const struct report_inputs *in = &l->a->inputs;
 	struct symbolize_mode mode;
@@ -458,7 +463,7 @@ static int check(const struct line *l)
 }
 
 /* The operand before the last one. */
-static int take_base(struct line *l)
+static int report_parse_base(struct line *l)
 {
 	struct report_inputs *in = &l->a->inputs;
 	size_t at;
@@ -470,7 +475,7 @@ static int take_base(struct line *l)
 		return BAD(l->message, "which two profiles? profctl diff BASE NEW");
 	at = in->n_profiles - 2;
 	in->is_diff = true;
-	r = add_text(&in->bases, &in->n_bases, in->profiles[at]);
+	r = report_append_text(&in->bases, &in->n_bases, in->profiles[at]);
 	if (r)
 		return r;
 	in->profiles[at] = in->profiles[at + 1];
@@ -478,7 +483,7 @@ static int take_base(struct line *l)
 	return REPORT_OPTIONS_OK;
 }
 
-static int parse(struct line *l)
+static int report_parse_words(struct line *l)
 {
 	struct report_inputs *in = &l->a->inputs;
 	bool only_operands = false;
@@ -490,11 +495,11 @@ static int parse(struct line *l)
 		const char *word = l->argv[l->at++];
 
 		if (only_operands || word[0] != '-' || !word[1])
-			r = add_text(&in->profiles, &in->n_profiles, word);
+			r = report_append_text(&in->profiles, &in->n_profiles, word);
 		else if (strcmp(word, "--") == 0)
 			only_operands = true;
 		else
-			r = take_word(l, word);
+			r = report_parse_word(l, word);
 	}
 	return r;
 }
@@ -503,20 +508,20 @@ int report_parse(int argc, char *const *argv, struct report_arguments *ret,
 		 struct profile_message *message)
 {
 	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
-	int r = parse(&l);
+	int r = report_parse_words(&l);
 
-	return r ? r : check(&l);
+	return r ? r : report_check_arguments(&l);
 }
 
 int report_parse_diff(int argc, char *const *argv, struct report_arguments *ret,
 		      struct profile_message *message)
 {
 	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
-	int r = parse(&l);
+	int r = report_parse_words(&l);
 
 	if (!r)
-		r = take_base(&l);
-	return r ? r : check(&l);
+		r = report_parse_base(&l);
+	return r ? r : report_check_arguments(&l);
 }
 
 void report_arguments_deinit(struct report_arguments *a)

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-static int write_all(int fd, const void *data, size_t length)
+static int picture_write_all(int fd, const void *data, size_t length)
 {
 	const char *at = data;
 
@@ -35,7 +35,7 @@ static int write_all(int fd, const void *data, size_t length)
 	return 0;
 }
 
-static int copy_out(int fd, FILE *out)
+static int picture_copy_out(int fd, FILE *out)
 {
 	char buffer[16384];
 	off_t offset = 0;
@@ -55,7 +55,7 @@ static int copy_out(int fd, FILE *out)
  * (@is_window) outlives what started it, and does not end with what the terminal ends. Returns 0 or
  * a positive errno, as posix_spawn(3)'s family does.
  */
-static int start(char *const *argv, int in, int out, bool is_window, pid_t *ret)
+static int picture_start_program(char *const *argv, int in, int out, bool is_window, pid_t *ret)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -87,7 +87,7 @@ static int start(char *const *argv, int in, int out, bool is_window, pid_t *ret)
 }
 
 /* Whether it ended well. */
-static int wait_for(pid_t pid, bool *ret)
+static int picture_wait_for(pid_t pid, bool *ret)
 {
 	int status;
 
@@ -107,7 +107,7 @@ static int start_window(char *const argv[])
 	if (pid < 0)
 		return errno;
 	if (!pid)
-		_exit(start(argv, -1, -1, true, &pid));
+		_exit(picture_start_program(argv, -1, -1, true, &pid));
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return errno;
@@ -128,26 +128,26 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 	if (in < 0 || drawn < 0)
 		return error_origin(-errno);
 	snprintf(option, sizeof(option), "-T%s", format);
-	r = write_all(in, graph, length);
+	r = picture_write_all(in, graph, length);
 	if (r)
 		return error_origin(r);
 	if (lseek(in, 0, SEEK_SET) < 0)
 		return error_origin(-errno);
-	r = start(argv, in, drawn, false, &pid);
+	r = picture_start_program(argv, in, drawn, false, &pid);
 	if (r == ENOENT || r == EACCES)
 		return profile_refuse(message, PICTURE_E_NO_PROGRAM,
 				      "pictures are drawn by graphviz's `dot`, which is not in "
 				      "$PATH: install the package graphviz, or use --dot");
 	if (r)
 		return error_origin(-r);
-	r = wait_for(pid, &is_well);
+	r = picture_wait_for(pid, &is_well);
 	if (r)
 		return r;
 	if (!is_well)
 		return profile_refuse(message, PICTURE_E_FAILED,
 				      "graphviz's `dot -T%s` failed: its own message says why",
 				      format);
-	return copy_out(drawn, out);
+	return picture_copy_out(drawn, out);
 }
 
 struct report {
@@ -157,7 +157,8 @@ struct report {
 };
 
 /* A new file of the user's alone. */
-static int save(const struct report *report, char **ret_path, struct profile_message *message)
+static int picture_save_file(const struct report *report, char **ret_path,
+			     struct profile_message *message)
 {
 	const char *asked = getenv("TMPDIR"), *folder = asked && *asked ? asked : "/tmp";
 	cleanup(freep) char *path = NULL;
@@ -167,7 +168,7 @@ static int save(const struct report *report, char **ret_path, struct profile_mes
 	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder, report->suffix) < 0)
 		return error_origin(-ENOMEM);
 	fd = mkostemps(path, (int)strlen(report->suffix), O_CLOEXEC);
-	r = fd < 0 ? -errno : write_all(fd, report->data, report->length);
+	r = fd < 0 ? -errno : picture_write_all(fd, report->data, report->length);
 	if (r && fd >= 0)
 		unlink(path);
 	if (r)
@@ -190,7 +191,7 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 	const char *browser = window == PICTURE_BROWSER ? getenv("BROWSER") : NULL;
 	cleanup(freep) char *path = NULL;
 	const struct report report = {suffix, data, length};
-	int r = save(&report, &path, message), started = ENOENT;
+	int r = picture_save_file(&report, &path, message), started = ENOENT;
 
 	if (r)
 		return r;

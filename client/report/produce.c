@@ -42,7 +42,7 @@ struct work {
 	const char *notes[NOTES_MAX];
 };
 
-static void work_deinit(struct work *w)
+static void produce_work_deinit(struct work *w)
 {
 	report_view_free(w->view);
 	shape_free(w->shape);
@@ -169,7 +169,7 @@ static int check_options(struct work *w)
 }
 
 /* Before any filter: what a number means does not depend on which of them are shown. */
-static int learn_units(struct work *w, const struct profile *p, size_t sample)
+static int produce_learn_units(struct work *w, const struct profile *p, size_t sample)
 {
 	const struct profile_sample *s = &p->samples[sample];
 
@@ -178,7 +178,8 @@ static int learn_units(struct work *w, const struct profile *p, size_t sample)
 	return label_units_learn(&w->label_units, &p->sample_labels[s->first_label], s->n_labels);
 }
 
-static void count(struct work *w, struct compare_total *t, const struct profile *p, size_t sample)
+static void produce_count_sample(struct work *w, struct compare_total *t, const struct profile *p,
+				 size_t sample)
 {
 	if (w->has_totals)
 		return;
@@ -191,7 +192,7 @@ static void count(struct work *w, struct compare_total *t, const struct profile 
 /* What becomes of one stack: a view, or a profile, takes it. */
 typedef int (*stack_taker)(struct work *w, const struct stack *stack, void *context);
 
-static int take_batch(struct work *w, struct profile *p, stack_taker take, void *context)
+static int produce_process_batch(struct work *w, struct profile *p, stack_taker take, void *context)
 {
 	int r = shape_bind(w->shape, p);
 
@@ -199,8 +200,8 @@ static int take_batch(struct work *w, struct profile *p, stack_taker take, void 
 	for (size_t i = 0; i < p->n_samples && !r; i++) {
 		struct stack stack;
 
-		count(w, &w->all, p, i);
-		r = learn_units(w, p, i);
+		produce_count_sample(w, &w->all, p, i);
+		r = produce_learn_units(w, p, i);
 		if (!r)
 			r = shape_stack(w->shape, p, i, &stack);
 		if (r == SHAPE_E_DROPPED) {
@@ -209,7 +210,7 @@ static int take_batch(struct work *w, struct profile *p, stack_taker take, void 
 		}
 		if (r)
 			break;
-		count(w, &w->taken, p, i);
+		produce_count_sample(w, &w->taken, p, i);
 		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 		if (stack.n_frames || w->maker->frameless)
 			r = take(w, &stack, context);
@@ -218,7 +219,7 @@ static int take_batch(struct work *w, struct profile *p, stack_taker take, void 
 }
 
 /* All samples, once. */
-static int take_all(struct work *w, stack_taker take, void *context)
+static int produce_process_samples(struct work *w, stack_taker take, void *context)
 {
 	bool any = true;
 	int r = 0;
@@ -228,7 +229,7 @@ static int take_all(struct work *w, stack_taker take, void *context)
 		if (r > 0)
 			return PRODUCE_E_BAD_INPUT;
 		if (!r && any)
-			r = take_batch(w, load_profile(w->load), take, context);
+			r = produce_process_batch(w, load_profile(w->load), take, context);
 	}
 	w->has_totals = true;
 	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
@@ -273,7 +274,7 @@ static int run_view(struct work *w, FILE *out)
 			report_view_new(&w->view, w->maker->class, &w->view_options, w->message));
 	while (!r && again) {
 		again = false;
-		r = take_all(w, feed_view, NULL);
+		r = produce_process_samples(w, feed_view, NULL);
 		if (!r)
 			r = view_outcome(
 				report_view_end(w->view, &w->input, out, &again, w->message));
@@ -283,7 +284,7 @@ static int run_view(struct work *w, FILE *out)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-static void tell(const struct work *w, const char *text)
+static void produce_note(const struct work *w, const char *text)
 {
 	if (w->context->note)
 		w->context->note(w->context->context, text);
@@ -295,20 +296,20 @@ struct text {
 	FILE *out;
 };
 
-static void text_deinit(struct text *t)
+static void produce_text_deinit(struct text *t)
 {
 	if (t->out)
 		fclose(t->out);
 	free(t->text);
 }
 
-static int text_open(struct text *t)
+static int produce_text_open(struct text *t)
 {
 	t->out = open_memstream(&t->text, &t->length);
 	return t->out ? 0 : error_origin(-ENOMEM);
 }
 
-static int text_close(struct text *t)
+static int produce_text_close(struct text *t)
 {
 	FILE *out = t->out;
 
@@ -321,42 +322,42 @@ static int picture_outcome(int r)
 	return r > 0 ? PRODUCE_E_BAD_INPUT : r;
 }
 
-static int draw(struct work *w, FILE *out)
+static int produce_draw(struct work *w, FILE *out)
 {
-	cleanup(text_deinit) struct text graph = {0};
-	int r = text_open(&graph);
+	cleanup(produce_text_deinit) struct text graph = {0};
+	int r = produce_text_open(&graph);
 
 	if (!r)
 		r = run_view(w, graph.out);
 	if (!r)
-		r = text_close(&graph);
+		r = produce_text_close(&graph);
 	if (!r)
 		r = picture_outcome(
 			picture_draw(w->maker->draws, graph.text, graph.length, out, w->message));
 	return r;
 }
 
-static int make(struct work *w, FILE *out)
+static int produce_render(struct work *w, FILE *out)
 {
-	return w->maker->draws ? draw(w, out) : run_view(w, out);
+	return w->maker->draws ? produce_draw(w, out) : run_view(w, out);
 }
 
 /* In a window, with a line that tells where the file is. */
-static int show(struct work *w)
+static int produce_show_window(struct work *w)
 {
-	cleanup(text_deinit) struct text file = {0};
+	cleanup(produce_text_deinit) struct text file = {0};
 	cleanup(freep) char *path = NULL;
-	int r = text_open(&file);
+	int r = produce_text_open(&file);
 
 	if (!r)
-		r = make(w, file.out);
+		r = produce_render(w, file.out);
 	if (!r)
-		r = text_close(&file);
+		r = produce_text_close(&file);
 	if (!r)
 		r = picture_outcome(picture_show(w->maker->window, w->maker->shows, file.text,
 						 file.length, &path, w->message));
 	if (!r)
-		tell(w, path);
+		produce_note(w, path);
 	return r;
 }
 
@@ -369,7 +370,7 @@ static int feed_profile(struct work *w, const struct stack *stack, void *context
 }
 
 /* pprof cuts what it divides, and rounds what it scales otherwise. */
-static void divide(struct profile *p, double by)
+static void produce_divide_values(struct profile *p, double by)
 {
 	for (size_t i = 0; i < p->n_samples * p->n_sample_types; i++) {
 		double value = trunc((double)p->sample_values[i] * (1 / by));
@@ -380,7 +381,7 @@ static void divide(struct profile *p, double by)
 	}
 }
 
-static int write_profile(const struct work *w, const struct profile *p, FILE *out)
+static int produce_write_profile(const struct work *w, const struct profile *p, FILE *out)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length = 0;
@@ -396,7 +397,7 @@ static int write_profile(const struct work *w, const struct profile *p, FILE *ou
 }
 
 /* Whether what is left would be all there is. */
-static bool is_plain(const struct work *w, const struct profile *p)
+static bool produce_is_unfiltered(const struct work *w, const struct profile *p)
 {
 	const struct report_options *o = w->o;
 
@@ -416,24 +417,24 @@ static int run_conversion(struct work *w, FILE *out)
 	cleanup(profile_freep) struct profile *p = NULL;
 	int r;
 
-	if (is_plain(w, load_profile(w->load)))
-		return write_profile(w, load_profile(w->load), out);
+	if (produce_is_unfiltered(w, load_profile(w->load)))
+		return produce_write_profile(w, load_profile(w->load), out);
 	r = shape_profile_new(&to, w->shape, load_profile(w->load));
 	if (!r)
-		r = take_all(w, feed_profile, to);
+		r = produce_process_samples(w, feed_profile, to);
 	if (!r)
 		r = shape_profile_finish(to, &p);
 	if (r)
 		return r;
 	if (w->o->divide_by != 1 && w->o->view != REPORT_RAW)
-		divide(p, w->o->divide_by);
-	return write_profile(w, p, out);
+		produce_divide_values(p, w->o->divide_by);
+	return produce_write_profile(w, p, out);
 }
 
 /* --- what is said of it ----------------------------------------------------------------------- */
 
 /* Each line of what the shape has to say. */
-static int tell_warnings(struct work *w)
+static int produce_note_warnings(struct work *w)
 {
 	cleanup(freep) char *text = NULL;
 	char *line, *rest;
@@ -442,21 +443,23 @@ static int tell_warnings(struct work *w)
 	if (r)
 		return r;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		tell(w, line);
+		produce_note(w, line);
 	return 0;
 }
 
 int produce_check(const struct report_options *o, struct profile_message *message)
 {
-	cleanup(work_deinit) struct work w = {.o = o, .maker = maker_of(o), .message = message};
+	cleanup(produce_work_deinit) struct work w = {.o = o,
+						      .maker = maker_of(o),
+						      .message = message};
 
 	return check_options(&w);
 }
 
-int produce(struct load *l, const struct report_options *o, const struct produce_context *c,
-	    FILE *out, struct profile_message *message)
+int produce_report(struct load *l, const struct report_options *o, const struct produce_context *c,
+		   FILE *out, struct profile_message *message)
 {
-	cleanup(work_deinit) struct work w = {
+	cleanup(produce_work_deinit) struct work w = {
 		.load = l, .o = o, .context = c, .maker = maker_of(o), .message = message};
 	int r;
 
@@ -469,10 +472,12 @@ int produce(struct load *l, const struct report_options *o, const struct produce
 	set_view_options(&w);
 	set_notes(&w);
 	w.input.label_units = &w.label_units;
-	r = w.maker->converts ? run_conversion(&w, out) : w.maker->shows ? show(&w) : make(&w, out);
+	r = w.maker->converts ? run_conversion(&w, out)
+	    : w.maker->shows  ? produce_show_window(&w)
+			      : produce_render(&w, out);
 	if (r > 0 && r != PRODUCE_E_NOTHING)
 		return r;
-	if (r >= 0 && tell_warnings(&w))
+	if (r >= 0 && produce_note_warnings(&w))
 		return error_origin(-ENOMEM);
 	return r;
 }

@@ -43,8 +43,8 @@ int produce_check(const struct report_options *o, struct profile_message *messag
  * Writes the report to @out, whose errors are the caller's to look for. PRODUCE_E_* or negative
  * errno.
  */
-int produce(struct load *l, const struct report_options *o, const struct produce_context *c,
-	    FILE *out, struct profile_message *message);
+int produce_report(struct load *l, const struct report_options *o, const struct produce_context *c,
+		   FILE *out, struct profile_message *message);
 /*
  * The number of the sample type that @name means: its name, its number, or "" for the default.
  * PRODUCE_E_OK or _BAD_OPTION.

@@ -7,7 +7,8 @@
 #include "client/report/produce.h"
 #include "common/profile/message.h"
 
-static int bad_type(const struct profile *p, const char *name, struct profile_message *message)
+static int produce_refuse_type(const struct profile *p, const char *name,
+			       struct profile_message *message)
 {
 	char names[120] = "";
 	size_t length = 0;
@@ -36,12 +37,13 @@ int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 		unsigned long number = strtoul(name, NULL, 10);
 
 		if (number >= p->n_sample_types)
-			return bad_type(p, name, message);
+			return produce_refuse_type(p, name, message);
 		*ret = (unsigned)number;
 		return PRODUCE_E_OK;
 	}
 	if (*name)
-		return profile_find_type(p, name, ret) ? PRODUCE_E_OK : bad_type(p, name, message);
+		return profile_find_type(p, name, ret) ? PRODUCE_E_OK
+						       : produce_refuse_type(p, name, message);
 	/* What google-pprof shows of its own format. */
 	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
 	return PRODUCE_E_OK;

@@ -42,7 +42,7 @@ static void prompt_deinit(struct prompt *p)
 	prompt_settings_deinit(&p->settings);
 }
 
-static void say(const struct prompt *p, const char *text)
+static void prompt_print_message(const struct prompt *p, const char *text)
 {
 	fflush(p->streams->out);
 	fputs("profctl: ", p->streams->err);
@@ -50,9 +50,9 @@ static void say(const struct prompt *p, const char *text)
 	fputc('\n', p->streams->err);
 }
 
-static void note(void *context, const char *text)
+static void prompt_note(void *context, const char *text)
 {
-	say(context, text);
+	prompt_print_message(context, text);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -66,7 +66,7 @@ static char *prompt_text(EditLine *edit)
 }
 
 /* What Tab has to choose from, below the line. False: there is nothing. */
-static bool list_candidates(const struct prompt *p, const char *line, size_t length)
+static bool prompt_list_candidates(const struct prompt *p, const char *line, size_t length)
 {
 	cleanup(freep) const char **names = NULL;
 	FILE *out = p->streams->out;
@@ -85,7 +85,7 @@ static bool list_candidates(const struct prompt *p, const char *line, size_t len
 	return true;
 }
 
-static unsigned char complete(EditLine *edit, int key)
+static unsigned char prompt_key_complete(EditLine *edit, int key)
 {
 	const LineInfo *line = el_line(edit);
 	size_t length = (size_t)(line->cursor - line->buffer);
@@ -95,12 +95,13 @@ static unsigned char complete(EditLine *edit, int key)
 	(void)key;
 	el_get(edit, EL_CLIENTDATA, &p);
 	if (!prompt_complete(load_profile(p->load), line->buffer, length, text, sizeof(text)))
-		return list_candidates(p, line->buffer, length) ? CC_REDISPLAY : CC_REFRESH_BEEP;
+		return prompt_list_candidates(p, line->buffer, length) ? CC_REDISPLAY
+								       : CC_REFRESH_BEEP;
 	return el_insertstr(edit, text) == 0 ? CC_REFRESH : CC_REFRESH_BEEP;
 }
 
 /* As the terminal would; EL_SIGNAL puts it in order before and after. */
-static unsigned char suspend(EditLine *edit, int key)
+static unsigned char prompt_key_suspend(EditLine *edit, int key)
 {
 	(void)edit;
 	(void)key;
@@ -126,9 +127,9 @@ static int open_editor(struct prompt *p)
 	/* At the prompt Ctrl-C empties the line; while a report is made, it ends profctl. */
 	el_set(p->edit, EL_SETTY, "-d", "-isig", NULL);
 	el_set(p->edit, EL_BIND, "^C", "em-kill-line", NULL);
-	el_set(p->edit, EL_ADDFN, "profctl-suspend", "stops until continued", suspend);
+	el_set(p->edit, EL_ADDFN, "profctl-suspend", "stops until continued", prompt_key_suspend);
 	el_set(p->edit, EL_BIND, "^Z", "profctl-suspend", NULL);
-	el_set(p->edit, EL_ADDFN, "profctl-complete", "completes a name", complete);
+	el_set(p->edit, EL_ADDFN, "profctl-complete", "completes a name", prompt_key_complete);
 	el_set(p->edit, EL_BIND, "^I", "profctl-complete", NULL);
 	el_source(p->edit, NULL);
 	return 0;
@@ -151,7 +152,7 @@ static const char *edit_line(EditLine *edit, int *ret_length)
 }
 
 /* The next line, or NULL at the end. */
-static const char *next_line(struct prompt *p)
+static const char *prompt_next_line(struct prompt *p)
 {
 	HistEvent event;
 	const char *line;
@@ -172,21 +173,22 @@ static const char *next_line(struct prompt *p)
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-static int write_file(const struct prompt *p, const struct report_options *o, const char *data,
-		      size_t length)
+static int prompt_write_file(const struct prompt *p, const struct report_options *o,
+			     const char *data, size_t length)
 {
 	struct profile_message message;
 	char text[512];
 
 	if (profile_file_save(o->output, (const uint8_t *)data, length, &message)) {
 		snprintf(text, sizeof(text), "%s: %s", o->output, message.text);
-		say(p, text);
+		prompt_print_message(p, text);
 	}
 	return 0;
 }
 
 /* Blocks until @command ends, which Ctrl-C is for meanwhile (system(3)). 0 or negative errno. */
-static int pipe_to(const struct prompt *p, const char *command, const char *data, size_t length)
+static int prompt_pipe_report(const struct prompt *p, const char *command, const char *data,
+			      size_t length)
 {
 	cleanup(closep) int fd = memfd_create("report", 0); /* the shell's as well */
 	cleanup(freep) char *line = NULL;
@@ -211,9 +213,9 @@ static int pipe_to(const struct prompt *p, const char *command, const char *data
 }
 
 /* All of it or nothing, whether it goes to a file, to @command or is printed. */
-static int report(struct prompt *p, const struct report_options *o, const char *command)
+static int prompt_report(struct prompt *p, const struct report_options *o, const char *command)
 {
-	const struct produce_context c = {.note = note, .context = p};
+	const struct produce_context c = {.note = prompt_note, .context = p};
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
 	struct profile_message message;
 	cleanup(freep) char *data = NULL;
@@ -222,28 +224,29 @@ static int report(struct prompt *p, const struct report_options *o, const char *
 	int r;
 
 	if (produce_is_binary(o) && !to_file && !*command && p->streams->is_terminal) {
-		say(p, "that is nothing for a terminal: end the command with >FILE");
+		prompt_print_message(p,
+				     "that is nothing for a terminal: end the command with >FILE");
 		return 0;
 	}
 	out = open_memstream(&data, &length);
 	if (!out)
 		return error_origin(-ENOMEM);
-	r = produce(p->load, o, &c, out, &message);
+	r = produce_report(p->load, o, &c, out, &message);
 	if (fclose(out) != 0 && !r)
 		r = error_origin(-ENOMEM);
 	if (r > 0)
-		say(p, message.text);
+		prompt_print_message(p, message.text);
 	if (r)
 		return r > 0 ? 0 : r;
 	if (to_file)
-		return write_file(p, o, data, length);
+		return prompt_write_file(p, o, data, length);
 	if (*command)
-		return pipe_to(p, command, data, length);
+		return prompt_pipe_report(p, command, data, length);
 	fwrite(data, 1, length, p->streams->out);
 	return 0;
 }
 
-static void print_settings(const struct prompt *p)
+static void prompt_print_settings(const struct prompt *p)
 {
 	const struct report_options *o = &p->settings.options;
 	size_t last_choice = SIZE_MAX;
@@ -281,7 +284,7 @@ static const struct {
 	{"quit", "exit", "ends this; so does ^D"},
 };
 
-static void print_commands(const struct prompt *p)
+static void prompt_print_commands(const struct prompt *p)
 {
 	FILE *out = p->streams->out;
 
@@ -300,7 +303,7 @@ static void print_commands(const struct prompt *p)
 }
 
 /* False: @topic is none of the prompt's own. */
-static bool print_own_help(const struct prompt *p, const char *topic)
+static bool prompt_print_own_help(const struct prompt *p, const char *topic)
 {
 	enum report_option_group group = prompt_choice_group(topic, strlen(topic));
 	FILE *out = p->streams->out;
@@ -321,21 +324,21 @@ static bool print_own_help(const struct prompt *p, const char *topic)
 	return true;
 }
 
-static void print_help(const struct prompt *p, const char *topic)
+static void prompt_print_help(const struct prompt *p, const char *topic)
 {
 	const struct report_option *option = report_option_find(topic, strlen(topic));
 	char text[256];
 
 	if (!*topic) {
-		print_commands(p);
+		prompt_print_commands(p);
 		return;
 	}
-	if (print_own_help(p, topic))
+	if (prompt_print_own_help(p, topic))
 		return;
 	if (!option || option->is_input) {
 		snprintf(text, sizeof(text), "nothing is called '%.80s'; help lists the commands",
 			 topic);
-		say(p, text);
+		prompt_print_message(p, text);
 		return;
 	}
 	fprintf(p->streams->out, "%s%s%s: %s\n%s", option->name,
@@ -347,24 +350,24 @@ static void print_help(const struct prompt *p, const char *topic)
 }
 
 /* *ret_quit: it was the last one. 0 or negative errno. */
-static int obey(struct prompt *p, const char *line, bool *ret_quit)
+static int prompt_execute(struct prompt *p, const char *line, bool *ret_quit)
 {
 	struct profile_message message;
 	struct prompt_command command;
-	int r = prompt_line(&p->settings, line, &command, &message);
+	int r = prompt_parse_line(&p->settings, line, &command, &message);
 
 	if (r > 0)
-		say(p, message.text);
+		prompt_print_message(p, message.text);
 	if (r)
 		return r > 0 ? 0 : r;
 	switch (command.kind) {
 	case PROMPT_REPORT:
-		return report(p, &command.options, command.pipe);
+		return prompt_report(p, &command.options, command.pipe);
 	case PROMPT_OPTIONS:
-		print_settings(p);
+		prompt_print_settings(p);
 		break;
 	case PROMPT_HELP:
-		print_help(p, command.topic);
+		prompt_print_help(p, command.topic);
 		break;
 	case PROMPT_QUIT:
 		*ret_quit = true;
@@ -375,7 +378,7 @@ static int obey(struct prompt *p, const char *line, bool *ret_quit)
 	return 0;
 }
 
-static void greet(const struct prompt *p)
+static void prompt_print_greeting(const struct prompt *p)
 {
 	const struct profile *profile = load_profile(p->load);
 	const char *path = profile->n_mappings ? profile_string(profile, profile->mappings[0].path)
@@ -405,8 +408,8 @@ int prompt_run(struct load *l, const struct report_options *o, const struct prom
 	if (isatty(fileno(s->in)))
 		r = open_editor(&p);
 	if (!r)
-		greet(&p);
-	while (!r && !quit && (line = next_line(&p)))
-		r = obey(&p, line, &quit);
+		prompt_print_greeting(&p);
+	while (!r && !quit && (line = prompt_next_line(&p)))
+		r = prompt_execute(&p, line, &quit);
 	return r;
 }

@@ -28,7 +28,7 @@ struct completion {
 	bool lacks_memory;
 };
 
-static void collect(struct completion *c, const char *name)
+static void completion_collect_name(struct completion *c, const char *name)
 {
 	if (room_make(&c->names, &c->max_names, c->n_names + 1, sizeof(*c->names)))
 		c->lacks_memory = true;
@@ -43,7 +43,7 @@ static void try_name(struct completion *c, const char *name, char end)
 	if (strncmp(name, c->word, c->length) != 0)
 		return;
 	if (c->collects)
-		collect(c, name);
+		completion_collect_name(c, name);
 	if (!c->match) {
 		c->match = name;
 		c->common = strlen(name);
@@ -119,7 +119,8 @@ static void cut_arguments(struct completion *c)
 }
 
 /* False: the word is longer than any name. */
-static bool find(struct completion *c, const struct profile *p, const char *line, size_t length)
+static bool completion_find(struct completion *c, const struct profile *p, const char *line,
+			    size_t length)
 {
 	size_t at = length, first = 0;
 	const char *equals;
@@ -152,7 +153,7 @@ bool prompt_complete(const struct profile *p, const char *line, size_t length, c
 {
 	struct completion c = {0};
 
-	if (!find(&c, p, line, length))
+	if (!completion_find(&c, p, line, length))
 		return false;
 	cut_arguments(&c);
 	if (!c.match || (c.several && c.common == c.length) || c.common - c.length + 2 > size)
@@ -162,7 +163,7 @@ bool prompt_complete(const struct profile *p, const char *line, size_t length, c
 	return *ret != '\0';
 }
 
-static int by_name(const void *a, const void *b)
+static int completion_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -173,13 +174,13 @@ int prompt_candidates(const struct profile *p, const char *line, size_t length, 
 	struct completion c = {.collects = true};
 	size_t n = 0;
 
-	(void)find(&c, p, line, length);
+	(void)completion_find(&c, p, line, length);
 	if (c.lacks_memory) {
 		free(c.names);
 		return error_origin(-ENOMEM);
 	}
 	if (c.n_names)
-		qsort(c.names, c.n_names, sizeof(*c.names), by_name);
+		qsort(c.names, c.n_names, sizeof(*c.names), completion_compare_names);
 	for (size_t i = 0; i < c.n_names; i++)
 		if (!n || strcmp(c.names[n - 1], c.names[i]) != 0)
 			c.names[n++] = c.names[i];

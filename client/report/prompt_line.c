@@ -20,14 +20,15 @@ void prompt_settings_deinit(struct prompt_settings *s)
 	profile_arena_deinit(&s->texts);
 }
 
-static int copy(struct prompt_settings *s, const char *text, size_t length, const char **ret)
+static int prompt_copy_text(struct prompt_settings *s, const char *text, size_t length,
+			    const char **ret)
 {
 	*ret = profile_arena_copy(&s->texts, text, length);
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
 /* Without the blanks at both ends. */
-static void trim(const char **text, size_t *length)
+static void prompt_trim(const char **text, size_t *length)
 {
 	while (*length && isspace((unsigned char)**text)) {
 		(*text)++;
@@ -37,27 +38,27 @@ static void trim(const char **text, size_t *length)
 		(*length)--;
 }
 
-static bool is(const char *text, size_t length, const char *name)
+static bool prompt_text_equals(const char *text, size_t length, const char *name)
 {
 	return strlen(name) == length && memcmp(text, name, length) == 0;
 }
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static int set(struct prompt_settings *s, const struct report_option *option, const char *value,
-	       size_t length, struct profile_message *message)
+static int prompt_set_option(struct prompt_settings *s, const struct report_option *option,
+			     const char *value, size_t length, struct profile_message *message)
 {
 	const char *text;
-	int r = copy(s, value, length, &text);
+	int r = prompt_copy_text(s, value, length, &text);
 
 	return r ? r : report_option_set(&s->options, option, text, message);
 }
 
 enum report_option_group prompt_choice_group(const char *name, size_t length)
 {
-	return is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
-	       : is(name, length, "sort")      ? REPORT_GROUP_ORDER
-					       : REPORT_N_GROUPS;
+	return prompt_text_equals(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
+	       : prompt_text_equals(name, length, "sort")      ? REPORT_GROUP_ORDER
+							       : REPORT_N_GROUPS;
 }
 
 static const struct report_option *find_choice(enum report_option_group group, const char *value,
@@ -70,8 +71,8 @@ static const struct report_option *find_choice(enum report_option_group group, c
 }
 
 /* `name=value`; *ret_done false: it is none. */
-static int assign(struct prompt_settings *s, const char *line, bool *ret_done,
-		  struct profile_message *message)
+static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_done,
+			 struct profile_message *message)
 {
 	const char *equals = strchr(line, '='), *comment;
 	const char *name = line, *value = equals ? equals + 1 : "";
@@ -81,12 +82,12 @@ static int assign(struct prompt_settings *s, const char *line, bool *ret_done,
 	enum report_option_group group;
 
 	*ret_done = false;
-	trim(&name, &length);
+	prompt_trim(&name, &length);
 	group = prompt_choice_group(name, length);
 	comment = strstr(value, "//:"); /* as `o` prints it */
 	if (comment)
 		value_length = (size_t)(comment - value);
-	trim(&value, &value_length);
+	prompt_trim(&value, &value_length);
 	if (group != REPORT_N_GROUPS) {
 		*ret_done = true;
 		if (!equals)
@@ -106,10 +107,10 @@ static int assign(struct prompt_settings *s, const char *line, bool *ret_done,
 		return BAD(message, "%s=VALUE sets it", option->name);
 	if (value_length == 2 && memcmp(value, "\"\"", 2) == 0)
 		value_length = 0;
-	return set(s, option, value, value_length, message);
+	return prompt_set_option(s, option, value, value_length, message);
 }
 
-static void show_type(struct prompt_settings *s, size_t type, bool set_mean, bool mean)
+static void prompt_set_type(struct prompt_settings *s, size_t type, bool set_mean, bool mean)
 {
 	s->options.sample_index = s->types[type];
 	if (set_mean)
@@ -117,7 +118,7 @@ static void show_type(struct prompt_settings *s, size_t type, bool set_mean, boo
 }
 
 /* A type's name, perhaps behind total_ or mean_. */
-static bool choose_type(struct prompt_settings *s, const char *word, size_t length)
+static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_t length)
 {
 	static const char total[] = "total_", mean[] = "mean_";
 
@@ -127,11 +128,11 @@ static bool choose_type(struct prompt_settings *s, const char *word, size_t leng
 		if (length < n || memcmp(word + length - n, s->types[i], n) != 0)
 			continue;
 		if (length == n)
-			show_type(s, i, false, false);
-		else if (is(word, length - n, total))
-			show_type(s, i, true, false);
-		else if (is(word, length - n, mean))
-			show_type(s, i, true, true);
+			prompt_set_type(s, i, false, false);
+		else if (prompt_text_equals(word, length - n, total))
+			prompt_set_type(s, i, true, false);
+		else if (prompt_text_equals(word, length - n, mean))
+			prompt_set_type(s, i, true, true);
 		else
 			continue;
 		return true;
@@ -146,14 +147,14 @@ static void clear_filters(struct report_options *o)
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-static bool is_view(const struct report_option *option)
+static bool prompt_is_view_option(const struct report_option *option)
 {
 	return option &&
 	       (option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN);
 }
 
 /* `a|b` of what was said before and @word. */
-static int also(struct prompt_settings *s, const char **to, const char *word)
+static int prompt_add_alternative(struct prompt_settings *s, const char **to, const char *word)
 {
 	cleanup(freep) char *both = NULL;
 
@@ -161,7 +162,7 @@ static int also(struct prompt_settings *s, const char **to, const char *word)
 		both = NULL;
 		return error_origin(-ENOMEM);
 	}
-	return copy(s, both, strlen(both), to);
+	return prompt_copy_text(s, both, strlen(both), to);
 }
 
 struct words {
@@ -183,8 +184,8 @@ static bool parse_count(const char *word, int64_t *ret)
 }
 
 /* All that follows the bar, as it was typed. */
-static int take_pipe(struct prompt_settings *s, struct words *w, const char *word,
-		     struct profile_message *message)
+static int prompt_parse_pipe(struct prompt_settings *s, struct words *w, const char *word,
+			     struct profile_message *message)
 {
 	cleanup(freep) char *command = NULL;
 	const char *text;
@@ -197,12 +198,13 @@ static int take_pipe(struct prompt_settings *s, struct words *w, const char *wor
 	w->rest = NULL;
 	text = command;
 	length = strlen(command);
-	trim(&text, &length);
-	return length ? copy(s, text, length, &w->pipe) : BAD(message, "which command, behind |?");
+	prompt_trim(&text, &length);
+	return length ? prompt_copy_text(s, text, length, &w->pipe)
+		      : BAD(message, "which command, behind |?");
 }
 
-static int take_word(struct prompt_settings *s, struct words *w, const char *word,
-		     struct report_options *o, struct profile_message *message)
+static int prompt_parse_word(struct prompt_settings *s, struct words *w, const char *word,
+			     struct report_options *o, struct profile_message *message)
 {
 	if (parse_count(word, &o->nodecount))
 		return 0;
@@ -210,19 +212,21 @@ static int take_word(struct prompt_settings *s, struct words *w, const char *wor
 		word = word[1] ? word + 1 : strtok_r(NULL, BLANKS, &w->rest);
 		if (!word)
 			return BAD(message, "which file, behind >?");
-		return copy(s, word, strlen(word), &o->output);
+		return prompt_copy_text(s, word, strlen(word), &o->output);
 	}
 	if (*word == '|')
-		return take_pipe(s, w, word, message);
+		return prompt_parse_pipe(s, w, word, message);
 	if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0) {
 		o->cum = 1;
 		return 0;
 	}
-	return *word == '-' ? also(s, &w->ignore, word + 1) : also(s, &w->focus, word);
+	return *word == '-' ? prompt_add_alternative(s, &w->ignore, word + 1)
+			    : prompt_add_alternative(s, &w->focus, word);
 }
 
-static int take_view(struct prompt_settings *s, const struct report_option *view, struct words *w,
-		     struct report_options *o, struct profile_message *message)
+static int prompt_parse_view(struct prompt_settings *s, const struct report_option *view,
+			     struct words *w, struct report_options *o,
+			     struct profile_message *message)
 {
 	bool is_tags = view->value == REPORT_TAGS;
 	const char *word;
@@ -234,11 +238,11 @@ static int take_view(struct prompt_settings *s, const struct report_option *view
 		if (!word)
 			return BAD(message, "%s needs a regular expression: %s RE", view->name,
 				   view->name);
-		r = copy(s, word, strlen(word), &o->pattern);
+		r = prompt_copy_text(s, word, strlen(word), &o->pattern);
 	}
 	w->focus = w->ignore = "";
 	while (!r && w->rest && (word = strtok_r(NULL, BLANKS, &w->rest)))
-		r = take_word(s, w, word, o, message);
+		r = prompt_parse_word(s, w, word, o, message);
 	if (*w->focus)
 		*(is_tags ? &o->tagfocus : &o->focus) = w->focus;
 	if (*w->ignore)
@@ -249,23 +253,23 @@ static int take_view(struct prompt_settings *s, const struct report_option *view
 }
 
 /* The view that @word names, perhaps with a number behind it. */
-static const struct report_option *find_view(const char *word, int64_t *ret_count)
+static const struct report_option *prompt_find_view(const char *word, int64_t *ret_count)
 {
 	const struct report_option *option = report_option_find(word, strlen(word));
 	size_t length = strlen(word);
 
-	if (is_view(option))
+	if (prompt_is_view_option(option))
 		return option;
 	while (length && isdigit((unsigned char)word[length - 1]))
 		length--;
 	option = report_option_find(word, length);
-	if (!is_view(option) || !parse_count(word + length, ret_count))
+	if (!prompt_is_view_option(option) || !parse_count(word + length, ret_count))
 		return NULL;
 	return option;
 }
 
-static int command(struct prompt_settings *s, char *line, struct prompt_command *ret,
-		   struct profile_message *message)
+static int prompt_parse_command(struct prompt_settings *s, char *line, struct prompt_command *ret,
+				struct profile_message *message)
 {
 	struct words w = {0};
 	char *word = strtok_r(line, BLANKS, &w.rest);
@@ -283,25 +287,25 @@ static int command(struct prompt_settings *s, char *line, struct prompt_command 
 	if (strcmp(word, "help") == 0) {
 		word = strtok_r(NULL, BLANKS, &w.rest);
 		ret->kind = PROMPT_HELP;
-		return copy(s, word ? word : "", word ? strlen(word) : 0, &ret->topic);
+		return prompt_copy_text(s, word ? word : "", word ? strlen(word) : 0, &ret->topic);
 	}
 	ret->options = s->options;
-	view = find_view(word, &ret->options.nodecount);
+	view = prompt_find_view(word, &ret->options.nodecount);
 	if (!view && strchr(word, '='))
 		return BAD(message, "there is no setting '%.*s'; o lists them",
 			   (int)strcspn(word, "=") < 80 ? (int)strcspn(word, "=") : 80, word);
 	if (!view)
 		return BAD(message, "there is no command '%.80s'; help lists them", word);
 	ret->kind = PROMPT_REPORT;
-	r = take_view(s, view, &w, &ret->options, message);
+	r = prompt_parse_view(s, view, &w, &ret->options, message);
 	if (!r && w.pipe && *ret->options.output)
 		return BAD(message, "either >%.80s or a command", ret->options.output);
 	ret->pipe = w.pipe ? w.pipe : "";
 	return r;
 }
 
-int prompt_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
-		struct profile_message *message)
+int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
+		      struct profile_message *message)
 {
 	cleanup(freep) char *own = NULL;
 	size_t length = strlen(line);
@@ -309,7 +313,7 @@ int prompt_line(struct prompt_settings *s, const char *line, struct prompt_comma
 	int r;
 
 	*ret = (struct prompt_command){.kind = PROMPT_NOTHING, .topic = "", .pipe = ""};
-	trim(&line, &length);
+	prompt_trim(&line, &length);
 	if (!length)
 		return 0;
 	own = strndup(line, length);
@@ -319,8 +323,8 @@ int prompt_line(struct prompt_settings *s, const char *line, struct prompt_comma
 		clear_filters(&s->options);
 		return 0;
 	}
-	if (choose_type(s, own, length))
+	if (prompt_parse_type(s, own, length))
 		return 0;
-	r = assign(s, own, &done, message);
-	return r || done ? r : command(s, own, ret, message);
+	r = prompt_assign(s, own, &done, message);
+	return r || done ? r : prompt_parse_command(s, own, ret, message);
 }

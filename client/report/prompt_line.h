@@ -55,7 +55,7 @@ enum report_option_group prompt_choice_group(const char *name, size_t length);
  * @line changes @s, or is what *ret says; its texts live as long as @s. 0, REPORT_OPTIONS_BAD with
  * a message, or negative errno.
  */
-int prompt_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
-		struct profile_message *message);
+int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
+		      struct profile_message *message);
 
 #endif

@@ -8,7 +8,7 @@
 #include "common/units.h"
 
 /* Pipes have no size that would be known. @r: what stat() returned. */
-static uint64_t size_of(int r, const struct stat *st)
+static uint64_t reading_file_size(int r, const struct stat *st)
 {
 	return r < 0 || !S_ISREG(st->st_mode) ? 0 : (uint64_t)st->st_size;
 }
@@ -23,7 +23,7 @@ void reading_begin(struct reading *r, const struct sources *sources, reading_tel
 		const struct source *s = &sources->all[i];
 
 		/* What was fetched is open already. */
-		r->bytes += size_of(s->url ? fstat(s->fd, &st) : stat(s->path, &st), &st);
+		r->bytes += reading_file_size(s->url ? fstat(s->fd, &st) : stat(s->path, &st), &st);
 	}
 }
 
@@ -33,9 +33,9 @@ void reading_file(struct reading *r, int fd)
 
 	if (!r->tell)
 		return;
-	r->size = size_of(fstat(fd, &st), &st);
+	r->size = reading_file_size(fstat(fd, &st), &st);
 	r->round = 0;
-	reading_at(r, 0);
+	reading_report_offset(r, 0);
 }
 
 void reading_samples(struct reading *r)
@@ -43,7 +43,7 @@ void reading_samples(struct reading *r)
 	r->round = 1;
 }
 
-void reading_at(struct reading *r, uint64_t bytes)
+void reading_report_offset(struct reading *r, uint64_t bytes)
 {
 	char read[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX], text[160];
 	uint64_t done;

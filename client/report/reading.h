@@ -33,7 +33,7 @@ void reading_begin(struct reading *r, const struct sources *sources, reading_tel
 void reading_file(struct reading *r, int fd);
 void reading_samples(struct reading *r);
 /* So many bytes of it were read in this round. */
-void reading_at(struct reading *r, uint64_t bytes);
+void reading_report_offset(struct reading *r, uint64_t bytes);
 void reading_file_end(struct reading *r);
 /* Nobody is told of what is read again. */
 void reading_end(struct reading *r);

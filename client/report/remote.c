@@ -63,7 +63,7 @@ struct fetch {
 	bool is_alone; /* its report is of nothing else */
 };
 
-static void announce(const struct remote_options *o, const struct source_url *url)
+static void remote_announce_fetch(const struct remote_options *o, const struct source_url *url)
 {
 	size_t length = strcspn(url->shown, "?");
 
@@ -77,13 +77,14 @@ static void announce(const struct remote_options *o, const struct source_url *ur
 		remote_note(o, "fetching profile from %.400s", url->shown);
 }
 
-static int refuse(const struct fetch *f, int outcome, const char *why,
-		  struct profile_message *message)
+static int remote_refuse(const struct fetch *f, int outcome, const char *why,
+			 struct profile_message *message)
 {
 	return profile_refuse(message, outcome, "%.90s: %.150s", f->source->url->shown, why);
 }
 
-static int ask(struct fetch *f, const struct remote_options *o, struct profile_message *message)
+static int remote_send_request(struct fetch *f, const struct remote_options *o,
+			       struct profile_message *message)
 {
 	const struct report_inputs *in = o->inputs;
 	const struct source_url *url = f->source->url;
@@ -101,14 +102,14 @@ static int ask(struct fetch *f, const struct remote_options *o, struct profile_m
 
 	if (r)
 		return r;
-	announce(o, url);
+	remote_announce_fetch(o, url);
 	r = http_send(f->http, &request, &why);
-	return r > 0 ? refuse(f, REMOTE_E_BAD, why.text, message) : r;
+	return r > 0 ? remote_refuse(f, REMOTE_E_BAD, why.text, message) : r;
 }
 
 /* The URL that a server may know in place of the usual one. */
-static int fall_back(struct source *source, const struct report_inputs *in,
-		     struct profile_message *message)
+static int remote_use_fallback(struct source *source, const struct report_inputs *in,
+			       struct profile_message *message)
 {
 	const struct source_url_times times = {.seconds = in->seconds, .timeout_s = in->timeout};
 	struct source_url *other;
@@ -127,7 +128,8 @@ static int fall_back(struct source *source, const struct report_inputs *in,
 	return REMOTE_E_OK;
 }
 
-static int await(struct fetch *f, const struct remote_options *o, struct profile_message *message)
+static int remote_receive_answer(struct fetch *f, const struct remote_options *o,
+				 struct profile_message *message)
 {
 	struct http_answer answer = {.fd = -1};
 	struct http_message why;
@@ -137,26 +139,27 @@ static int await(struct fetch *f, const struct remote_options *o, struct profile
 	if (!r && answer.status == STATUS_NONE && f->source->url->fallback) {
 		close(answer.fd);
 		answer.fd = -1;
-		r = fall_back(f->source, o->inputs, message);
+		r = remote_use_fallback(f->source, o->inputs, message);
 		if (!r)
-			r = ask(f, o, message);
+			r = remote_send_request(f, o, message);
 		if (r)
 			return r;
 		r = http_receive(f->http, &answer, &why);
 	}
 	if (r)
-		return r < 0 ? r : refuse(f, REMOTE_E_BAD, why.text, message);
+		return r < 0 ? r : remote_refuse(f, REMOTE_E_BAD, why.text, message);
 	if (answer.status == STATUS_OK) {
 		f->source->fd = answer.fd;
 		return REMOTE_E_OK;
 	}
 	remote_describe(answer.status, answer.fd, text, sizeof(text));
 	close(answer.fd);
-	return refuse(f,
-		      answer.status == STATUS_UNAUTHORIZED || answer.status == STATUS_FORBIDDEN
-			      ? REMOTE_E_DENIED
-			      : REMOTE_E_BAD,
-		      text, message);
+	return remote_refuse(f,
+			     answer.status == STATUS_UNAUTHORIZED ||
+					     answer.status == STATUS_FORBIDDEN
+				     ? REMOTE_E_DENIED
+				     : REMOTE_E_BAD,
+			     text, message);
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -176,7 +179,8 @@ static void fetches_deinit(struct fetches *fetches)
 }
 
 /* What becomes of @r, the outcome of one: where there are others, they may do. */
-static int settle(struct fetches *fetches, struct fetch *f, int r, struct profile_message *message)
+static int remote_handle_outcome(struct fetches *fetches, struct fetch *f, int r,
+				 struct profile_message *message)
 {
 	if (r <= 0 || f->is_alone)
 		return r;
@@ -187,7 +191,7 @@ static int settle(struct fetches *fetches, struct fetch *f, int r, struct profil
 }
 
 /* All of @fetches at once. */
-static int fetch_some(struct fetches *fetches, struct profile_message *message)
+static int remote_fetch_batch(struct fetches *fetches, struct profile_message *message)
 {
 	const struct remote_options *o = fetches->options;
 	int r = 0;
@@ -195,13 +199,14 @@ static int fetch_some(struct fetches *fetches, struct profile_message *message)
 	for (size_t i = 0; i < fetches->n && !r; i++) {
 		struct fetch *f = &fetches->all[i];
 
-		r = settle(fetches, f, ask(f, o, message), message);
+		r = remote_handle_outcome(fetches, f, remote_send_request(f, o, message), message);
 	}
 	for (size_t i = 0; i < fetches->n && !r; i++) {
 		struct fetch *f = &fetches->all[i];
 
 		if (!f->source->is_missing)
-			r = settle(fetches, f, await(f, o, message), message);
+			r = remote_handle_outcome(fetches, f, remote_receive_answer(f, o, message),
+						  message);
 	}
 	fetches_deinit(fetches);
 	return r;
@@ -239,11 +244,11 @@ int remote_fetch(struct sources *sources, struct sources *more, const struct rem
 			fetches.all[fetches.n++] = (struct fetch){.source = source,
 								  .is_alone = both[k]->n == 1};
 			if (fetches.n == AT_ONCE)
-				r = fetch_some(&fetches, message);
+				r = remote_fetch_batch(&fetches, message);
 		}
 	}
 	if (!r)
-		r = fetch_some(&fetches, message);
+		r = remote_fetch_batch(&fetches, message);
 	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++)
 		r = drop_missing(both[k], &fetches, message);
 	return r;

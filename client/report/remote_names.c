@@ -88,7 +88,7 @@ void remote_names_free(struct remote_names *n)
 /* --- what has no names ------------------------------------------------------------------------ */
 
 /* What the kernel put there, or a device: no server knows it. */
-static bool is_strange(const char *path)
+static bool remote_names_is_pseudo_file(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -97,8 +97,8 @@ static bool is_strange(const char *path)
 	       strncmp(path, "/dev/dri/", 9) == 0;
 }
 
-static bool is_wanted(const struct profile *p, const struct profile_location *l,
-		      const struct symbolize_mode *mode)
+static bool remote_names_is_wanted(const struct profile *p, const struct profile_location *l,
+				   const struct symbolize_mode *mode)
 {
 	const struct profile_mapping *m;
 
@@ -107,25 +107,27 @@ static bool is_wanted(const struct profile *p, const struct profile_location *l,
 	if (l->mapping == PROFILE_NONE)
 		return !p->n_mappings;
 	m = &p->mappings[l->mapping];
-	return (mode->is_forced || !m->has_functions) && !is_strange(profile_string(p, m->path));
+	return (mode->is_forced || !m->has_functions) &&
+	       !remote_names_is_pseudo_file(profile_string(p, m->path));
 }
 
 /* --- before and after the merge --------------------------------------------------------------- */
 
-static uint64_t pages_of(const struct profile_mapping *m)
+static uint64_t remote_names_mapping_pages(const struct profile_mapping *m)
 {
 	uint64_t size = m->limit - m->start;
 
 	return size / PAGE + (size % PAGE != 0);
 }
 
-static const char *file_of(const struct profile *p, const struct profile_mapping *m)
+static const char *remote_names_mapping_file(const struct profile *p,
+					     const struct profile_mapping *m)
 {
 	return profile_string(p, m->build_id ? m->build_id : m->path);
 }
 
-static int note_place(struct remote_names *n, const struct profile *p,
-		      const struct profile_mapping *m, const struct source *source)
+static int remote_names_add_place(struct remote_names *n, const struct profile *p,
+				  const struct profile_mapping *m, const struct source *source)
 {
 	struct place *place;
 	int r = room_make(&n->places, &n->places_size, n->n_places + 1, sizeof(*place));
@@ -135,10 +137,10 @@ static int note_place(struct remote_names *n, const struct profile *p,
 	place = &n->places[n->n_places];
 	*place = (struct place){
 		.source = source,
-		.file = strdup(file_of(p, m)),
+		.file = strdup(remote_names_mapping_file(p, m)),
 		.start = m->start,
 		.offset = m->offset,
-		.n_pages = pages_of(m),
+		.n_pages = remote_names_mapping_pages(m),
 		.number = n->n_places,
 	};
 	if (!place->file)
@@ -158,7 +160,7 @@ static int add_mapping_for_all(struct profile *p)
 	return r;
 }
 
-int remote_names_note(struct remote_names *n, struct input *in, const struct source *source)
+int remote_names_record(struct remote_names *n, struct input *in, const struct source *source)
 {
 	struct profile *p = input_profile(in);
 	int r = 0;
@@ -172,10 +174,10 @@ int remote_names_note(struct remote_names *n, struct input *in, const struct sou
 	for (size_t i = 0; i < p->n_mappings && !r; i++) {
 		struct profile_mapping *m = &p->mappings[i];
 
-		if (!*file_of(p, m))
+		if (!*remote_names_mapping_file(p, m))
 			r = profile_add_text(p, source->url->shown, &m->path);
 		if (!r)
-			r = note_place(n, p, m, source);
+			r = remote_names_add_place(n, p, m, source);
 	}
 	return r;
 }
@@ -204,9 +206,9 @@ static const struct place *find_place(const struct remote_names *n, const struct
 				      const struct profile_mapping *m)
 {
 	const struct place wanted = {
-		.file = (char *)(uintptr_t)file_of(p, m),
+		.file = (char *)(uintptr_t)remote_names_mapping_file(p, m),
 		.offset = m->offset,
-		.n_pages = pages_of(m),
+		.n_pages = remote_names_mapping_pages(m),
 	};
 	size_t at = partition_point(n->n_places, i, compare_files(&n->places[i], &wanted) < 0);
 
@@ -239,9 +241,9 @@ int remote_names_look_up(struct remote_names *n, const struct profile *p)
  * What the server says at @url: malloc'ed, up to @max bytes; *ret NULL: nothing of use, and @why
  * says why.
  */
-static int get(const struct remote_names *n, const struct source *source,
-	       struct http_request request, uint8_t **ret, size_t *ret_length,
-	       struct http_message *why)
+static int remote_names_http_get(const struct remote_names *n, const struct source *source,
+				 struct http_request request, uint8_t **ret, size_t *ret_length,
+				 struct http_message *why)
 {
 	const struct report_inputs *in = n->options.inputs;
 	cleanup(http_freep) struct http *http = NULL;
@@ -281,20 +283,21 @@ static int write_question(const struct question *q, size_t n, char **ret, size_t
 }
 
 /* The first one of @address or what comes after it. */
-static size_t lower_bound(const struct question *q, size_t n, uint64_t address)
+static size_t question_lower_bound(const struct question *q, size_t n, uint64_t address)
 {
 	return partition_point(n, i, q[i].address < address);
 }
 
 /* Of several names for an address, the last one, as in pprof. */
-static bool take_answer(struct question *q, size_t n, const uint8_t *data, size_t length)
+static bool remote_names_parse_answer(struct question *q, size_t n, const uint8_t *data,
+				      size_t length)
 {
 	struct symbol_answer answer;
 	struct symbol_line line;
 
 	symbol_answer_init(&answer, data, length);
 	while (symbol_answer_next(&answer, &line)) {
-		size_t i = lower_bound(q, n, line.address);
+		size_t i = question_lower_bound(q, n, line.address);
 
 		for (; i < n && q[i].address == line.address; i++) {
 			q[i].name = line.name;
@@ -304,7 +307,7 @@ static bool take_answer(struct question *q, size_t n, const uint8_t *data, size_
 	return !answer.has_none;
 }
 
-static int set_name(struct namer *namer, const struct question *q)
+static int remote_names_set_name(struct namer *namer, const struct question *q)
 {
 	cleanup(freep) char *name = strndup(q->name, q->length);
 
@@ -318,7 +321,8 @@ static int set_name(struct namer *namer, const struct question *q)
 }
 
 /* The @count questions from @q on are for one server. */
-static int ask_one(struct remote_names *n, struct namer *namer, struct question *q, size_t count)
+static int remote_names_query_server(struct remote_names *n, struct namer *namer,
+				     struct question *q, size_t count)
 {
 	const struct source *source = q->source;
 	cleanup(freep) uint8_t *data = NULL;
@@ -330,18 +334,18 @@ static int ask_one(struct remote_names *n, struct namer *namer, struct question 
 
 	request.body = (uint8_t *)body;
 	if (!r)
-		r = get(n, source, request, &data, &length, &why);
+		r = remote_names_http_get(n, source, request, &data, &length, &why);
 	if (!r && !data)
 		remote_note(&n->options, "no names from %.200s: %s", source->url->shown, why.text);
 	if (r || !data)
 		return r;
-	if (!take_answer(q, count, data, length))
+	if (!remote_names_parse_answer(q, count, data, length))
 		remote_note(&n->options, "no names from %.200s: the program has no symbols",
 			    source->url->shown);
 	for (size_t i = 0; i < count && !r; i++) {
 		if (!q[i].name)
 			continue;
-		r = set_name(namer, &q[i]);
+		r = remote_names_set_name(namer, &q[i]);
 		n_named++;
 	}
 	if (!r && !n_named)
@@ -361,14 +365,14 @@ static int compare_questions(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int collect(struct remote_names *n, const struct profile *p)
+static int remote_names_collect(struct remote_names *n, const struct profile *p)
 {
 	for (size_t i = 0; i < p->n_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
 		const struct mapping_source *from;
 		int r;
 
-		if (l->mapping >= n->n_mappings || !is_wanted(p, l, &n->mode))
+		if (l->mapping >= n->n_mappings || !remote_names_is_wanted(p, l, &n->mode))
 			continue;
 		from = &n->mappings[l->mapping];
 		if (!from->source)
@@ -390,7 +394,7 @@ static int collect(struct remote_names *n, const struct profile *p)
 	return 0;
 }
 
-static int ask_all(struct remote_names *n, struct profile *p)
+static int remote_names_query_all(struct remote_names *n, struct profile *p)
 {
 	cleanup(namer_freep) struct namer *namer = NULL;
 	int r = namer_new(&namer, p);
@@ -400,7 +404,7 @@ static int ask_all(struct remote_names *n, struct profile *p)
 		for (count = 1; i + count < n->n_questions &&
 				n->questions[i + count].source == n->questions[i].source;)
 			count++;
-		r = ask_one(n, namer, &n->questions[i], count);
+		r = remote_names_query_server(n, namer, &n->questions[i], count);
 	}
 	if (n->n_too_many)
 		remote_note(&n->options, "%zu addresses stay without names: too many to ask for",
@@ -409,7 +413,7 @@ static int ask_all(struct remote_names *n, struct profile *p)
 }
 
 /* What was named after its URL is without a name again. */
-static void take_urls_back(const struct remote_names *n, struct profile *p)
+static void remote_names_remove_urls(const struct remote_names *n, struct profile *p)
 {
 	for (size_t i = 0; i < p->n_mappings && i < n->n_mappings; i++) {
 		const struct source *source = n->mappings[i].source;
@@ -432,7 +436,7 @@ static int name_program(struct remote_names *n, struct profile *p)
 	if (!n->legacy || !n->legacy->url->command || !p->n_mappings || p->mappings[0].path)
 		return 0;
 	request.url = n->legacy->url->command;
-	r = get(n, n->legacy, request, &data, &length, &why);
+	r = remote_names_http_get(n, n->legacy, request, &data, &length, &why);
 	if (r || !data)
 		return r;
 	data[strcspn((char *)data, "\r\n")] = '\0';
@@ -440,12 +444,12 @@ static int name_program(struct remote_names *n, struct profile *p)
 					   : 0;
 }
 
-int remote_names_ask(struct remote_names *n, struct profile *p)
+int remote_names_fetch(struct remote_names *n, struct profile *p)
 {
-	int r = collect(n, p);
+	int r = remote_names_collect(n, p);
 
 	if (!r && n->n_questions)
-		r = ask_all(n, p);
-	take_urls_back(n, p);
+		r = remote_names_query_all(n, p);
+	remote_names_remove_urls(n, p);
 	return r ? r : name_program(n, p);
 }

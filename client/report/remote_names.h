@@ -24,13 +24,13 @@ DEFINE_CLEANUP(struct remote_names *, remote_names_free)
  * where there are none, and those without a name get one, by which the merge keeps them apart.
  * Nothing if it is no URL. Returns 0 or negative errno.
  */
-int remote_names_note(struct remote_names *n, struct input *in, const struct source *source);
+int remote_names_record(struct remote_names *n, struct input *in, const struct source *source);
 /* All is merged to @p: looks up what was noted. Returns 0 or negative errno. */
 int remote_names_look_up(struct remote_names *n, const struct profile *p);
 /*
  * Asks for what has no names by now. Mappings may have been added, and got other paths, since the
  * look-up. Blocks on the servers. What does not work is a note. Returns 0 or negative errno.
  */
-int remote_names_ask(struct remote_names *n, struct profile *p);
+int remote_names_fetch(struct remote_names *n, struct profile *p);
 
 #endif

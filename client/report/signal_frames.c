@@ -19,7 +19,7 @@ static const char *const handlers[] = {
 	"__FRAME_END__",    "__pthread_sighandler",      "__restore",
 };
 
-static const char *name_of(const struct profile *p, uint32_t location)
+static const char *signal_frames_function_name(const struct profile *p, uint32_t location)
 {
 	const struct profile_location *l = &p->locations[location];
 
@@ -30,7 +30,7 @@ static const char *name_of(const struct profile *p, uint32_t location)
 
 static bool is_handler(const struct profile *p, uint32_t location)
 {
-	const char *name = name_of(p, location);
+	const char *name = signal_frames_function_name(p, location);
 
 	for (size_t i = 0; i < ARRAY_SIZE(handlers); i++)
 		if (strcmp(name, handlers[i]) == 0)
@@ -85,8 +85,8 @@ static void drop_second(struct cuts *c)
 }
 
 /* What stays of a chain of @n. Returns how long it is. */
-static uint32_t keep(const struct profile *p, const uint32_t *chain, uint32_t n, uint32_t first,
-		     uint32_t *ret)
+static uint32_t signal_frames_filter_chain(const struct profile *p, const uint32_t *chain,
+					   uint32_t n, uint32_t first, uint32_t *ret)
 {
 	uint32_t kept = 0;
 
@@ -97,7 +97,7 @@ static uint32_t keep(const struct profile *p, const uint32_t *chain, uint32_t n,
 }
 
 /* Makes every sample's chain anew. */
-static int remake(struct profile *p, const struct cuts *c)
+static int signal_frames_rebuild(struct profile *p, const struct cuts *c)
 {
 	cleanup(taken_samples_deinit) struct taken_samples taken;
 	cleanup(freep) uint32_t *chain = NULL;
@@ -113,7 +113,8 @@ static int remake(struct profile *p, const struct cuts *c)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < taken.n && !r; i++) {
 		const struct profile_sample *s = &taken.samples[i];
-		uint32_t n = keep(p, taken_chain(&taken, i), s->n_locations, c->first[i], chain);
+		uint32_t n = signal_frames_filter_chain(p, taken_chain(&taken, i), s->n_locations,
+							c->first[i], chain);
 
 		r = profile_add_sample(p, chain, n, &taken.values[i * p->n_sample_types],
 				       taken_labels(&taken, i), s->n_labels);
@@ -135,7 +136,7 @@ int signal_frames_drop(struct profile *p, void (*note)(void *context, const char
 	for (size_t i = 0; i < p->n_samples; i++)
 		first[i] = 1;
 	while ((second = shared_second(&c)) != PROFILE_NONE) {
-		const char *name = name_of(p, second);
+		const char *name = signal_frames_function_name(p, second);
 
 		snprintf(text, sizeof(text), "removed from all stacks: %.100s (0x%" PRIx64 ")",
 			 *name ? name : "a frame without a name", p->locations[second].address);
@@ -147,5 +148,5 @@ int signal_frames_drop(struct profile *p, void (*note)(void *context, const char
 		snprintf(text, sizeof(text), "%zu more removed from all stacks", n - NOTES_SHOWN);
 		note(context, text);
 	}
-	return remake(p, &c);
+	return signal_frames_rebuild(p, &c);
 }

@@ -57,17 +57,17 @@ static struct piece piece_to(const char *from, const char *end)
 	return (struct piece){from, (size_t)(end - from)};
 }
 
-static bool equals(const struct piece *p, const char *text)
+static bool piece_equals(const struct piece *p, const char *text)
 {
 	return p->length == strlen(text) && strncasecmp(p->at, text, p->length) == 0;
 }
 
-static bool starts(const struct piece *p, const char *text)
+static bool piece_starts_with(const struct piece *p, const char *text)
 {
 	return p->length >= strlen(text) && memcmp(p->at, text, strlen(text)) == 0;
 }
 
-static bool ends(const struct piece *p, const char *text)
+static bool piece_ends_with(const struct piece *p, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -95,7 +95,7 @@ static bool is_host_and_port(const char *text)
 }
 
 /* SOURCE_URL_E_*. @text without its scheme, if it had one. */
-static int split(const char *text, struct parts *p, struct profile_message *message)
+static int source_url_split(const char *text, struct parts *p, struct profile_message *message)
 {
 	const char *end = text + strcspn(text, "/?#");
 	const char *at = memrchr(text, '@', (size_t)(end - text));
@@ -131,10 +131,10 @@ static int parse_scheme(const char *text, struct parts *ret, const char **ret_re
 		if (!isalnum((unsigned char)text[i]) && !strchr("+-.", text[i]))
 			return SOURCE_URL_E_NONE;
 	*ret_rest = colon + 3;
-	ret->is_insecure = equals(&scheme, "https+insecure");
-	if (equals(&scheme, "https") || ret->is_insecure)
+	ret->is_insecure = piece_equals(&scheme, "https+insecure");
+	if (piece_equals(&scheme, "https") || ret->is_insecure)
 		ret->scheme = "https";
-	else if (!equals(&scheme, "http"))
+	else if (!piece_equals(&scheme, "http"))
 		return profile_refuse(message, SOURCE_URL_E_BAD,
 				      "profiles are fetched by http and https, not by %.*s",
 				      (int)(scheme.length < 20 ? scheme.length : 20), text);
@@ -155,10 +155,10 @@ static struct piece next_value(struct piece *rest)
 
 static bool is_seconds(const struct piece *value)
 {
-	return starts(value, "seconds=") || equals(value, "seconds");
+	return piece_starts_with(value, "seconds=") || piece_equals(value, "seconds");
 }
 
-static unsigned seconds_of(struct piece query)
+static unsigned source_url_parse_seconds(struct piece query)
 {
 	while (query.length) {
 		struct piece value = next_value(&query);
@@ -204,24 +204,24 @@ static char *make_query(struct piece query, int64_t seconds)
 
 /* --- what is made of them --------------------------------------------------------------------- */
 
-static bool is_legacy(const struct piece *path)
+static bool source_url_is_legacy_page(const struct piece *path)
 {
 	static const char *const pages[] = {"/pprof/heap", "/pprof/growth", LEGACY_PROFILE,
 					    "/pprof/pmuprofile", "/pprof/contention"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
-		if (ends(path, pages[i]))
+		if (piece_ends_with(path, pages[i]))
 			return true;
 	return false;
 }
 
-static bool is_go(const struct piece *path)
+static bool source_url_is_go_page(const struct piece *path)
 {
 	return memmem(path->at, path->length, GO_FOLDER, strlen(GO_FOLDER));
 }
 
 /* The folder of a path, with its slash. */
-static struct piece folder_of(struct piece path)
+static struct piece source_url_directory(struct piece path)
 {
 	while (path.length > 1 && path.at[path.length - 1] == '/')
 		path.length--;
@@ -230,9 +230,10 @@ static struct piece folder_of(struct piece path)
 	return path;
 }
 
-static int make(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int source_url_format(char **ret, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static int make(char **ret, const char *format, ...)
+static int source_url_format(char **ret, const char *format, ...)
 {
 	va_list args;
 	int length;
@@ -248,16 +249,17 @@ static int make(char **ret, const char *format, ...)
 
 static int make_pages(struct source_url *url, const struct parts *p, const char *host)
 {
-	struct piece folder = folder_of(p->path);
+	struct piece folder = source_url_directory(p->path);
 	int r;
 
-	if (!is_go(&p->path) && !is_legacy(&p->path))
-		return make(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme, P(p->user), host,
-			    P(folder));
-	r = make(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host, P(folder));
+	if (!source_url_is_go_page(&p->path) && !source_url_is_legacy_page(&p->path))
+		return source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme,
+					 P(p->user), host, P(folder));
+	r = source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host,
+			      P(folder));
 	if (!r)
-		r = make(&url->command, "%s://%.*s%s%.*scmdline", p->scheme, P(p->user), host,
-			 P(folder));
+		r = source_url_format(&url->command, "%s://%.*s%s%.*scmdline", p->scheme,
+				      P(p->user), host, P(folder));
 	return r;
 }
 
@@ -265,19 +267,21 @@ static int make_url(struct source_url *url, struct parts *p, int64_t seconds)
 {
 	const char *here = p->host.at[0] == ':' ? LOCALHOST : "";
 	cleanup(freep) char *query = make_query(p->query, seconds), *host = NULL;
-	int r = query ? make(&host, "%s%.*s", here, P(p->host)) : error_origin(-ENOMEM);
+	int r = query ? source_url_format(&host, "%s%.*s", here, P(p->host))
+		      : error_origin(-ENOMEM);
 
-	if (!r && (!p->path.length || equals(&p->path, "/"))) {
+	if (!r && (!p->path.length || piece_equals(&p->path, "/"))) {
 		p->path = (struct piece){GO_PROFILE, strlen(GO_PROFILE)};
-		r = make(&url->fallback, "%s%s://%.*s%s%s%s", p->scheme,
-			 p->is_insecure ? "+insecure" : "", P(p->user), host, LEGACY_PROFILE,
-			 query);
+		r = source_url_format(&url->fallback, "%s%s://%.*s%s%s%s", p->scheme,
+				      p->is_insecure ? "+insecure" : "", P(p->user), host,
+				      LEGACY_PROFILE, query);
 	}
 	if (!r)
-		r = make(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user), host,
-			 P(p->path), query);
+		r = source_url_format(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user),
+				      host, P(p->path), query);
 	if (!r)
-		r = make(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path), query);
+		r = source_url_format(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path),
+				      query);
 	return r ? r : make_pages(url, p, host);
 }
 
@@ -286,7 +290,8 @@ static void set_times(struct source_url *url, const struct parts *p,
 {
 	uint64_t timeout_s = (uint64_t)times->timeout_s;
 
-	url->seconds = times->seconds ? (unsigned)times->seconds : seconds_of(p->query);
+	url->seconds = times->seconds ? (unsigned)times->seconds
+				      : source_url_parse_seconds(p->query);
 	url->names_ms = ((timeout_s ? timeout_s : USUAL_S) + MORE_S) * MS_PER_S;
 	if (!timeout_s)
 		timeout_s = url->seconds ? url->seconds + url->seconds / 2 : USUAL_S;
@@ -302,7 +307,7 @@ int source_url_parse(const char *text, const struct source_url_times *times,
 	int r = parse_scheme(text, &parts, &rest, message);
 
 	if (!r)
-		r = split(rest, &parts, message);
+		r = source_url_split(rest, &parts, message);
 	if (r)
 		return r;
 	url = calloc(1, sizeof(*url));

@@ -48,7 +48,7 @@ size_t sources_drop_missing(struct sources *s)
 	return n - n_kept;
 }
 
-static int add(struct sources *s, const char *path, bool is_found, bool is_whole)
+static int sources_append(struct sources *s, const char *path, bool is_found, bool is_whole)
 {
 	struct source *source;
 
@@ -64,24 +64,25 @@ static int add(struct sources *s, const char *path, bool is_found, bool is_whole
 }
 
 /* The end of a path tells more than its beginning. */
-static const char *shown(const char *path)
+static const char *sources_shown_path(const char *path)
 {
 	size_t length = strlen(path);
 
 	return length > SHOWN ? path + length - SHOWN : path;
 }
 
-static int refuse(struct profile_message *message, const char *path, int error)
+static int sources_refuse(struct profile_message *message, const char *path, int error)
 {
 	char buffer[128];
 
 	return profile_refuse(message, error == EACCES ? SOURCES_E_DENIED : SOURCES_E_NONE,
-			      "%s: %s", shown(path), strerror_r(error, buffer, sizeof(buffer)));
+			      "%s: %s", sources_shown_path(path),
+			      strerror_r(error, buffer, sizeof(buffer)));
 }
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-static int visible(const struct dirent *entry)
+static int sources_is_visible_entry(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
 }
@@ -98,13 +99,14 @@ static void entries_deinit(struct entries *e)
 	free(e->all);
 }
 
-static int list(const char *folder, struct entries *ret, struct profile_message *message)
+static int sources_list_directory(const char *folder, struct entries *ret,
+				  struct profile_message *message)
 {
-	ret->n = scandir(folder, &ret->all, visible, alphasort);
+	ret->n = scandir(folder, &ret->all, sources_is_visible_entry, alphasort);
 	if (ret->n >= 0)
 		return 0;
 	ret->n = 0;
-	return errno == ENOMEM ? error_origin(-ENOMEM) : refuse(message, folder, errno);
+	return errno == ENOMEM ? error_origin(-ENOMEM) : sources_refuse(message, folder, errno);
 }
 
 static bool is_window(const char *name, bool legacy)
@@ -132,11 +134,11 @@ static bool join_path(struct sources *s, const char *folder, const char *name, c
 	return false;
 }
 
-static int add_folder(struct sources *s, const char *folder, int depth,
-		      struct profile_message *message)
+static int sources_add_directory(struct sources *s, const char *folder, int depth,
+				 struct profile_message *message)
 {
 	cleanup(entries_deinit) struct entries entries = {0};
-	int r = list(folder, &entries, message);
+	int r = sources_list_directory(folder, &entries, message);
 	bool has = has_windows(&entries);
 
 	for (int i = 0; i < entries.n && !r; i++) {
@@ -149,17 +151,17 @@ static int add_folder(struct sources *s, const char *folder, int depth,
 		if (S_ISDIR(st.st_mode) && depth == DEPTH_MAX)
 			s->n_too_far++;
 		else if (S_ISDIR(st.st_mode))
-			r = add_folder(s, path, depth + 1, message);
+			r = sources_add_directory(s, path, depth + 1, message);
 		else if (S_ISREG(st.st_mode) && has && is_window(name, true))
 			s->n_double++;
 		else if (S_ISREG(st.st_mode))
-			r = add(s, path, true, true);
+			r = sources_append(s, path, true, true);
 	}
 	return r;
 }
 
 /* Of what is no file: a URL, or else a file that is not there. */
-static int add_url(struct sources *s, const char *text, struct profile_message *message)
+static int sources_add_url(struct sources *s, const char *text, struct profile_message *message)
 {
 	cleanup(source_url_freep) struct source_url *url = NULL;
 	int r = source_url_parse(text, &s->times, &url, message);
@@ -168,7 +170,7 @@ static int add_url(struct sources *s, const char *text, struct profile_message *
 		return SOURCES_E_BAD;
 	if (r < 0)
 		return r;
-	r = add(s, url ? url->shown : text, false, true);
+	r = sources_append(s, url ? url->shown : text, false, true);
 	if (!r)
 		s->all[s->n - 1].url = steal_ptr(&url);
 	return r;
@@ -181,15 +183,15 @@ int sources_add(struct sources *s, const char *path, struct profile_message *mes
 	int r;
 
 	if (strcmp(path, "-") == 0)
-		return add(s, path, false, true);
+		return sources_append(s, path, false, true);
 	if (stat(path, &st) < 0)
-		return add_url(s, path, message);
+		return sources_add_url(s, path, message);
 	if (!S_ISDIR(st.st_mode))
-		return add(s, path, false, true);
-	r = add_folder(s, path, 0, message);
+		return sources_append(s, path, false, true);
+	r = sources_add_directory(s, path, 0, message);
 	if (!r && s->n == before)
 		return profile_refuse(message, SOURCES_E_NONE, "%s: no files in this folder",
-				      shown(path));
+				      sources_shown_path(path));
 	return r;
 }
 
@@ -204,13 +206,13 @@ static bool is_hour(const struct names_window *w)
 	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
 }
 
-static bool overlaps(const struct range *range, uint64_t start_s, uint64_t seconds)
+static bool sources_range_overlaps(const struct range *range, uint64_t start_s, uint64_t seconds)
 {
 	return profile_window_overlaps(start_s, seconds, range->since_ns, range->until_ns);
 }
 
 /* Files of one start are neighbours by name: how many from @first on. */
-static int same_start(const struct entries *entries, int first)
+static int sources_count_same_start(const struct entries *entries, int first)
 {
 	int n = 1;
 
@@ -225,8 +227,8 @@ static int same_start(const struct entries *entries, int first)
  * Windows of one start stand or fall together, as profd's own answer has it. What an hour's file
  * holds begins in this hour, and may end in the next.
  */
-static int add_start(struct sources *s, const char *folder, struct dirent *const *entries, int n,
-		     const struct range *range)
+static int sources_add_window_group(struct sources *s, const char *folder,
+				    struct dirent *const *entries, int n, const struct range *range)
 {
 	struct names_window w;
 	char path[PATH_MAX];
@@ -235,26 +237,26 @@ static int add_start(struct sources *s, const char *folder, struct dirent *const
 
 	for (int i = 0; i < n; i++)
 		any |= names_parse_window(entries[i]->d_name, &w) && !w.legacy && !is_hour(&w) &&
-		       overlaps(range, w.start_s, w.seconds);
+		       sources_range_overlaps(range, w.start_s, w.seconds);
 	for (int i = 0; i < n && !r; i++) {
 		if (!names_parse_window(entries[i]->d_name, &w) || w.legacy ||
-		    !(is_hour(&w) ? overlaps(range, w.start_s, 2 * HOUR_S) : any))
+		    !(is_hour(&w) ? sources_range_overlaps(range, w.start_s, 2 * HOUR_S) : any))
 			continue;
 		if (join_path(s, folder, entries[i]->d_name, path))
-			r = add(s, path, true, !is_hour(&w));
+			r = sources_append(s, path, true, !is_hour(&w));
 	}
 	return r;
 }
 
-static int add_day(struct sources *s, const char *folder, const struct range *range,
-		   struct profile_message *message)
+static int sources_add_day(struct sources *s, const char *folder, const struct range *range,
+			   struct profile_message *message)
 {
 	cleanup(entries_deinit) struct entries entries = {0};
-	int r = list(folder, &entries, message), n;
+	int r = sources_list_directory(folder, &entries, message), n;
 
 	for (int i = 0; i < entries.n && !r; i += n) {
-		n = same_start(&entries, i);
-		r = add_start(s, folder, &entries.all[i], n, range);
+		n = sources_count_same_start(&entries, i);
+		r = sources_add_window_group(s, folder, &entries.all[i], n, range);
 	}
 	return r;
 }
@@ -272,7 +274,7 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 	names_escape(service, NAMES_ESCAPED_MAX, escaped);
 	if (snprintf(folder, sizeof(folder), "%s/services/%s%s", store, escaped,
 		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(folder))
-		return refuse(message, store, ENAMETOOLONG);
+		return sources_refuse(message, store, ENAMETOOLONG);
 	if (stat(store, &st) < 0 && errno == ENOENT)
 		return profile_refuse(message, SOURCES_E_NONE,
 				      "there is no store %.80s; --store says where it is", store);
@@ -281,11 +283,11 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 				      "the store %.60s has nothing of a service '%.60s'; "
 				      "profctl list names those it has",
 				      store, service);
-	r = list(folder, &days, message);
+	r = sources_list_directory(folder, &days, message);
 	for (int i = 0; i < days.n && !r; i++) {
 		if (names_parse_day(days.all[i]->d_name) &&
 		    join_path(s, folder, days.all[i]->d_name, day))
-			r = add_day(s, day, &range, message);
+			r = sources_add_day(s, day, &range, message);
 	}
 	if (!r && s->n == before)
 		return profile_refuse(message, SOURCES_E_NONE,

@@ -13,7 +13,7 @@ void symbol_answer_init(struct symbol_answer *a, const uint8_t *data, size_t len
 	*a = (struct symbol_answer){.at = text, .end = text + length};
 }
 
-static int digit_of(char c)
+static int symbol_answer_hex_digit(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -21,20 +21,20 @@ static int digit_of(char c)
 				      : -1;
 }
 
-static bool is_blank(char c)
+static bool symbol_answer_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-static const char *skip_blanks(const char *at, const char *end)
+static const char *symbol_answer_skip_blanks(const char *at, const char *end)
 {
-	while (at < end && is_blank(*at))
+	while (at < end && symbol_answer_is_blank(*at))
 		at++;
 	return at;
 }
 
 /* "0x", digits, blanks, a name, from @at on. */
-static bool parse_line(const char *at, const char *end, struct symbol_line *ret)
+static bool symbol_answer_parse_line(const char *at, const char *end, struct symbol_line *ret)
 {
 	const char *digits, *name;
 	uint64_t address = 0;
@@ -45,12 +45,12 @@ static bool parse_line(const char *at, const char *end, struct symbol_line *ret)
 	while (at < end && *at == '0')
 		at++;
 	digits = at;
-	for (; at < end && digit_of(*at) >= 0; at++)
-		address = address << 4 | (uint64_t)digit_of(*at);
-	name = skip_blanks(at, end);
+	for (; at < end && symbol_answer_hex_digit(*at) >= 0; at++)
+		address = address << 4 | (uint64_t)symbol_answer_hex_digit(*at);
+	name = symbol_answer_skip_blanks(at, end);
 	if (at - digits > ADDRESS_DIGITS || (at == digits && at[-1] != '0') || name == at)
 		return false;
-	while (end > name && is_blank(end[-1]))
+	while (end > name && symbol_answer_is_blank(end[-1]))
 		end--;
 	if (memchr(name, '\0', (size_t)(end - name)))
 		end = memchr(name, '\0', (size_t)(end - name));
@@ -63,15 +63,15 @@ static bool parse_line(const char *at, const char *end, struct symbol_line *ret)
 }
 
 /* "num_symbols: 0" */
-static bool says_none(const char *at, const char *end)
+static bool symbol_answer_no_symbols(const char *at, const char *end)
 {
 	static const char words[] = "num_symbols:";
 	size_t length = sizeof(words) - 1;
 
 	if ((size_t)(end - at) < length || memcmp(at, words, length) != 0)
 		return false;
-	at = skip_blanks(at + length, end);
-	return at < end && *at == '0' && skip_blanks(at + 1, end) == end;
+	at = symbol_answer_skip_blanks(at + length, end);
+	return at < end && *at == '0' && symbol_answer_skip_blanks(at + 1, end) == end;
 }
 
 bool symbol_answer_next(struct symbol_answer *a, struct symbol_line *ret)
@@ -83,8 +83,8 @@ bool symbol_answer_next(struct symbol_answer *a, struct symbol_line *ret)
 		if (!end)
 			end = a->end;
 		a->at = end < a->end ? end + 1 : end;
-		a->has_none |= says_none(line, end);
-		if (parse_line(skip_blanks(line, end), end, ret))
+		a->has_none |= symbol_answer_no_symbols(line, end);
+		if (symbol_answer_parse_line(symbol_answer_skip_blanks(line, end), end, ret))
 			return true;
 	}
 	return false;

@@ -7,18 +7,18 @@
 
 #include "common/cleanup.h"
 
-static bool is_word(const char *text, size_t length, const char *word)
+static bool symbolize_mode_is_word(const char *text, size_t length, const char *word)
 {
 	return strlen(word) == length && strncasecmp(text, word, length) == 0;
 }
 
 /* False: it is no word for a place. */
-static bool take_place(const char *text, size_t length, struct symbolize_mode *mode)
+static bool symbolize_mode_parse_place(const char *text, size_t length, struct symbolize_mode *mode)
 {
-	bool is_fast = is_word(text, length, "fastlocal");
-	bool is_remote = is_word(text, length, "remote");
+	bool is_fast = symbolize_mode_is_word(text, length, "fastlocal");
+	bool is_remote = symbolize_mode_is_word(text, length, "remote");
 
-	if (!is_fast && !is_remote && !is_word(text, length, "local"))
+	if (!is_fast && !is_remote && !symbolize_mode_is_word(text, length, "local"))
 		return false;
 	mode->is_remote = is_remote;
 	mode->is_local = !is_remote;
@@ -27,7 +27,7 @@ static bool take_place(const char *text, size_t length, struct symbolize_mode *m
 }
 
 /* The same for how names are demangled. */
-static bool take_names(const char *text, size_t length, struct symbolize_mode *mode)
+static bool symbolize_mode_parse_names(const char *text, size_t length, struct symbolize_mode *mode)
 {
 	static const struct {
 		const char *word;
@@ -39,12 +39,12 @@ static bool take_names(const char *text, size_t length, struct symbolize_mode *m
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (is_word(text, length, words[i].word)) {
+		if (symbolize_mode_is_word(text, length, words[i].word)) {
 			mode->names = words[i].names;
 			mode->is_forced = true;
 			return true;
 		}
-	return is_word(text, length, "demangle=default");
+	return symbolize_mode_is_word(text, length, "demangle=default");
 }
 
 bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
@@ -57,12 +57,13 @@ bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
 	for (;; text++) {
 		size_t length = strcspn(text, ":");
 
-		if (is_word(text, length, "none") || is_word(text, length, "no"))
+		if (symbolize_mode_is_word(text, length, "none") ||
+		    symbolize_mode_is_word(text, length, "no"))
 			is_none = true;
-		else if (is_word(text, length, "force"))
+		else if (symbolize_mode_is_word(text, length, "force"))
 			mode.is_forced = true;
-		else if (length && !take_place(text, length, &mode) &&
-			 !take_names(text, length, &mode))
+		else if (length && !symbolize_mode_parse_place(text, length, &mode) &&
+			 !symbolize_mode_parse_names(text, length, &mode))
 			return false;
 		text += length;
 		if (!*text)

@@ -16,7 +16,7 @@
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-static int on_time(sd_event_source *source, uint64_t now_us, void *userdata)
+static int family_on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct family *f = userdata;
 	bool more = family_drain_members(f);
@@ -29,7 +29,8 @@ static int on_time(sd_event_source *source, uint64_t now_us, void *userdata)
 }
 
 /* What a terminal sends it sends to the command as well. */
-static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+static int family_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
+			    void *userdata)
 {
 	struct family *f = userdata;
 
@@ -39,7 +40,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	return 0;
 }
 
-static int on_command(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int family_on_command_exit(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct family *f = userdata;
 
@@ -52,21 +53,21 @@ static int on_command(sd_event_source *source, int fd, uint32_t events, void *us
 	return sd_event_exit(f->loop, 0);
 }
 
-static int watch(struct family *f, int pidfd)
+static int family_watch(struct family *f, int pidfd)
 {
 	sigset_t signals;
 	int r;
 
 	launch_signals(&signals);
-	r = sd_event_add_io(f->loop, NULL, pidfd, EPOLLIN, on_command, f);
+	r = sd_event_add_io(f->loop, NULL, pidfd, EPOLLIN, family_on_command_exit, f);
 	if (r < 0)
 		return r;
 	for (int i = 1; i < NSIG && r >= 0; i++)
 		if (sigismember(&signals, i) == 1)
-			r = sd_event_add_signal(f->loop, NULL, i, on_signal, f);
+			r = sd_event_add_signal(f->loop, NULL, i, family_on_signal, f);
 	if (r >= 0)
 		r = sd_event_add_time_relative(f->loop, NULL, CLOCK_MONOTONIC, DRAIN_NS / 1000,
-					       1000, on_time, f);
+					       1000, family_on_timer, f);
 	return r < 0 ? r : 0;
 }
 
@@ -78,7 +79,7 @@ int family_serve(struct family *f, pid_t pid, int *ret_status)
 	if (pidfd < 0)
 		return error_origin(-errno);
 	f->pid = pid;
-	r = watch(f, pidfd);
+	r = family_watch(f, pidfd);
 	if (!r)
 		r = sd_event_loop(f->loop);
 	if (r >= 0)

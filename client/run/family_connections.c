@@ -64,7 +64,7 @@ static int open_peer(int fd, pid_t *ret_pid)
 	return pidfd;
 }
 
-static int attach(struct connection *c)
+static int connection_add_member(struct connection *c)
 {
 	struct family *f = c->family;
 	pid_t pid;
@@ -91,13 +91,13 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t events, void *user
 	if (n > 0 && c->n < sizeof(c->bytes))
 		return 0;
 	if (n > 0 && !memcmp(c->bytes, attach_request, sizeof(c->bytes)))
-		r = attach(c);
+		r = connection_add_member(c);
 	drop_connection(c);
 	return r;
 }
 
 /* Those that want a ring say so at once: it is the one that least looks like it. */
-static void drop_oldest(struct family *f)
+static void drop_oldest_connection(struct family *f)
 {
 	struct connection *c = f->connections;
 
@@ -117,7 +117,7 @@ int family_on_connect(sd_event_source *source, int fd, uint32_t events, void *us
 	if (peer < 0)
 		return 0;
 	if (f->n_connections == CONNECTIONS_MAX)
-		drop_oldest(f);
+		drop_oldest_connection(f);
 	c = calloc(1, sizeof(*c));
 	if (!c || sd_event_add_io(f->loop, &c->on_bytes, peer, EPOLLIN, on_bytes, c) < 0) {
 		f->totals.n_refused++;

@@ -40,7 +40,7 @@ static void member_free(struct member *m)
 DEFINE_CLEANUP(struct member *, member_free)
 
 /* True: there may be more. */
-static bool drain(struct member *m, size_t budget, bool is_last)
+static bool member_drain(struct member *m, size_t budget, bool is_last)
 {
 	const struct ring_sink sink = {gather_sample, gather_maps, m->process};
 	int r;
@@ -57,7 +57,7 @@ static bool drain(struct member *m, size_t budget, bool is_last)
 }
 
 /* All of a file below /proc, malloc'ed; NULL: it is not there, or too long to be read. */
-static char *read_all(const char *path, size_t *ret_length)
+static char *read_proc_file(const char *path, size_t *ret_length)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	cleanup(freep) char *text = fd < 0 ? NULL : malloc(RING_MAPS_MAX);
@@ -74,22 +74,22 @@ static char *read_all(const char *path, size_t *ret_length)
 }
 
 /* The mappings are the ring's program's as long as that has its end of the bell. */
-static void look_at_mappings(struct member *m)
+static void member_read_mappings(struct member *m)
 {
 	cleanup(freep) char *text = NULL;
 	char path[64], byte;
 	size_t length;
 
-	if (!gather_wants_look(m->process))
+	if (!gather_wants_maps(m->process))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/maps", m->pid);
-	text = read_all(path, &length);
+	text = read_proc_file(path, &length);
 	if (text && recv(m->ring.bell, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
-		gather_look(m->process, text, length);
+		gather_update_maps(m->process, text, length);
 }
 
 /* Nothing more comes, or is to come. Frees it. */
-static int finish(struct member *m)
+static int member_finish(struct member *m)
 {
 	struct family *f = m->family;
 	struct member **at = &f->members;
@@ -98,7 +98,7 @@ static int finish(struct member *m)
 
 	ring_reader_set_frequency(m->reader, 0);
 	/* Not for ever: somebody else may have the memory. */
-	drain(m, 2 * (size_t)RING_WORDS, true);
+	member_drain(m, 2 * (size_t)RING_WORDS, true);
 	ring_reader_ledger(m->reader, &ledger);
 	r = gather_finish(m->process, &ledger);
 	while (*at != m)
@@ -118,7 +118,7 @@ static int on_bell(sd_event_source *source, int fd, uint32_t events, void *userd
 	/* The other end is closed, which says nothing yet: it may execute another program. */
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	drain(m, BUDGET, false);
+	member_drain(m, BUDGET, false);
 	return 0;
 }
 
@@ -127,11 +127,11 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *userda
 	(void)source;
 	(void)fd;
 	(void)events;
-	return finish(userdata);
+	return member_finish(userdata);
 }
 
 /* The text of a file below /proc, to its first newline; "" if there is none. */
-static void read_proc(int pid, const char *name, char *ret, size_t size)
+static void read_proc_line(int pid, const char *name, char *ret, size_t size)
 {
 	cleanup(closep) int fd = -1;
 	char path[64];
@@ -149,7 +149,7 @@ static int begin_gathering(struct member *m)
 	char comm[RING_COMM], path[64], program[4096];
 	ssize_t n;
 
-	read_proc(m->pid, "comm", comm, sizeof(comm));
+	read_proc_line(m->pid, "comm", comm, sizeof(comm));
 	snprintf(path, sizeof(path), "/proc/%d/exe", m->pid);
 	n = readlink(path, program, sizeof(program) - 1);
 	program[n < 0 ? 0 : n] = '\0';
@@ -157,7 +157,7 @@ static int begin_gathering(struct member *m)
 }
 
 /* Takes @pidfd over. Returns 0 or negative errno: no descriptors, no memory. */
-static int add_member(struct family *f, pid_t pid, int pidfd, int connection)
+static int family_attach_member(struct family *f, pid_t pid, int pidfd, int connection)
 {
 	cleanup(member_freep) struct member *m = calloc(1, sizeof(*m));
 	int r;
@@ -199,11 +199,11 @@ int family_add_member(struct family *f, pid_t pid, int pidfd, int connection)
 	/* It executes another program now: the ring of the one before is whole. */
 	for (struct member *m = f->members; m && !r; m = next) {
 		next = m->next;
-		r = m->pid == pid ? finish(m) : 0;
+		r = m->pid == pid ? member_finish(m) : 0;
 	}
 	if (r)
 		close(pidfd);
-	else if (add_member(f, pid, pidfd, connection))
+	else if (family_attach_member(f, pid, pidfd, connection))
 		f->totals.n_refused++; /* of this one there are no samples */
 	return r;
 }
@@ -213,8 +213,8 @@ bool family_drain_members(struct family *f)
 	bool more = false;
 
 	for (struct member *m = f->members; m; m = m->next) {
-		more |= drain(m, BUDGET, false);
-		look_at_mappings(m);
+		more |= member_drain(m, BUDGET, false);
+		member_read_mappings(m);
 	}
 	return more;
 }
@@ -227,7 +227,7 @@ int family_finish_members(struct family *f)
 	while (f->members && !r) {
 		pollfd.fd = f->members->pidfd;
 		f->totals.n_left += poll(&pollfd, 1, 0) == 0;
-		r = finish(f->members);
+		r = member_finish(f->members);
 	}
 	return r;
 }

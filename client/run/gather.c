@@ -108,7 +108,7 @@ static bool is_mapped(const struct gather_process *p, uint64_t address)
 	return false;
 }
 
-static int add_address(struct gather_process *p, uint64_t address, uint32_t *ret)
+static int gather_add_address(struct gather_process *p, uint64_t address, uint32_t *ret)
 {
 	size_t n_before = p->raw->n_locations;
 	int r = profile_add_location(p->raw, PROFILE_NONE, address, NULL, 0, ret);
@@ -118,7 +118,7 @@ static int add_address(struct gather_process *p, uint64_t address, uint32_t *ret
 	return r;
 }
 
-static int add_raw(struct gather_process *p, const struct ring_sample *sample)
+static int gather_add_raw_sample(struct gather_process *p, const struct ring_sample *sample)
 {
 	const int64_t values[] = {sample->weight, (int64_t)(sample->weight * UINT64_C(1000000000) /
 							    sample->frequency)};
@@ -133,7 +133,7 @@ static int add_raw(struct gather_process *p, const struct ring_sample *sample)
 
 	r = profile_add_text(p->raw, sample->comm, &labels[1].str);
 	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
-		r = add_address(p, sample->frames[i], &locations[i]);
+		r = gather_add_address(p, sample->frames[i], &locations[i]);
 	return r ? r
 		 : profile_add_sample(p->raw, locations, sample->n_frames, values, labels,
 				      ARRAY_SIZE(labels));
@@ -151,10 +151,10 @@ void gather_sample(void *process, const struct ring_sample *sample)
 	/* The main thread's name is the process's. */
 	if (sample->tid == (uint32_t)p->pid)
 		memcpy(p->comm, sample->comm, sizeof(p->comm));
-	gather_keep_error(p->gather, add_raw(p, sample));
+	gather_keep_error(p->gather, gather_add_raw_sample(p, sample));
 }
 
-static int add_mapping(struct gather_process *p, const struct mapping *mapping)
+static int gather_add_mapping(struct gather_process *p, const struct mapping *mapping)
 {
 	if (room_make(&p->mappings, &p->max_mappings, p->n_mappings + 1, sizeof(*p->mappings)))
 		return -ENOMEM;
@@ -163,7 +163,8 @@ static int add_mapping(struct gather_process *p, const struct mapping *mapping)
 }
 
 /* The newest ones come last; those that stay are mostly in the same order. */
-static bool is_kept(struct gather_process *p, const struct mapping *mapping, size_t n, size_t *hint)
+static bool extend_known_mapping(struct gather_process *p, const struct mapping *mapping, size_t n,
+				 size_t *hint)
 {
 	for (size_t i = 0; i < n && i < LOOKS_MAX; i++) {
 		struct mapping *m = &p->mappings[(*hint + i) % n];
@@ -180,8 +181,8 @@ static bool is_kept(struct gather_process *p, const struct mapping *mapping, siz
 	return false;
 }
 
-static int add_line(struct gather_process *p, const struct maps_line *line, uint32_t generation,
-		    size_t n_before, size_t *hint)
+static int gather_add_line(struct gather_process *p, const struct maps_line *line,
+			   uint32_t generation, size_t n_before, size_t *hint)
 {
 	struct mapping mapping = {
 		.start = line->start,
@@ -198,9 +199,9 @@ static int add_line(struct gather_process *p, const struct maps_line *line, uint
 		r = profile_add_string(p->raw, line->path, line->path_length, &mapping.path);
 	else
 		r = profile_add_text(p->raw, "[anon]", &mapping.path);
-	if (r || (n_before && is_kept(p, &mapping, n_before, hint)))
+	if (r || (n_before && extend_known_mapping(p, &mapping, n_before, hint)))
 		return r;
-	return p->n_mappings < MAPPINGS_MAX ? add_mapping(p, &mapping) : 0;
+	return p->n_mappings < MAPPINGS_MAX ? gather_add_mapping(p, &mapping) : 0;
 }
 
 void gather_maps(void *process, uint32_t generation, const char *text, size_t length)
@@ -214,18 +215,19 @@ void gather_maps(void *process, uint32_t generation, const char *text, size_t le
 		if (!maps_parse(text, end, &line) || !line.is_executable ||
 		    line.path_length > PATH_MAX)
 			continue;
-		if (gather_keep_error(p->gather, add_line(p, &line, generation, n_before, &hint)))
+		if (gather_keep_error(p->gather,
+				      gather_add_line(p, &line, generation, n_before, &hint)))
 			return;
 	}
 	p->generation = generation;
 }
 
-bool gather_wants_look(const struct gather_process *p)
+bool gather_wants_maps(const struct gather_process *p)
 {
 	return p->wants_look;
 }
 
-void gather_look(struct gather_process *p, const char *text, size_t length)
+void gather_update_maps(struct gather_process *p, const char *text, size_t length)
 {
 	p->wants_look = false;
 	gather_maps(p, p->generation, text, length);
@@ -245,7 +247,7 @@ void gather_get_totals(const struct gather *g, struct gather_totals *ret)
 		ret->lost += g->ledger.seen - g->ledger.taken - g->ledger.filtered;
 }
 
-static int add_comments(struct gather *g)
+static int gather_add_comments(struct gather *g)
 {
 	const struct ring_ledger *l = &g->ledger;
 	struct gather_totals totals;
@@ -290,7 +292,7 @@ static void set_main_mapping(struct gather *g)
 	}
 }
 
-uint32_t gather_told(const struct gather *g, uint32_t mapping)
+uint32_t gather_original_mapping(const struct gather *g, uint32_t mapping)
 {
 	return mapping == 0 ? g->main : mapping == g->main ? 0 : mapping;
 }
@@ -305,7 +307,7 @@ int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret)
 	if (!r)
 		r = profile_add_text(p, "nanoseconds", &p->period_type.unit);
 	if (!r)
-		r = add_comments(g);
+		r = gather_add_comments(g);
 	if (r)
 		return r;
 	p->period = 1000000000 / g->frequency;

@@ -64,12 +64,12 @@ void gather_sample(void *process, const struct ring_sample *sample);
 void gather_maps(void *process, uint32_t generation, const char *text, size_t length);
 
 /*
- * Whether a sample has come since gather_look() that lies in no mapping: libprofd looks for
+ * Whether a sample has come since gather_update_maps() that lies in no mapping: libprofd looks for
  * generated code less and less often, and a process that is killed meanwhile tells of none. Then
- * gather_look() wants what the kernel shows, /proc/PID/maps of the process while it runs.
+ * gather_update_maps() wants what the kernel shows, /proc/PID/maps of the process while it runs.
  */
-bool gather_wants_look(const struct gather_process *process);
-void gather_look(struct gather_process *process, const char *text, size_t length);
+bool gather_wants_maps(const struct gather_process *process);
+void gather_update_maps(struct gather_process *process, const char *text, size_t length);
 
 /* All of @process is there: places its stacks and adds its account. Returns 0 or negative errno. */
 int gather_finish(struct gather_process *process, const struct ring_ledger *ledger);
@@ -85,6 +85,6 @@ void gather_get_totals(const struct gather *g, struct gather_totals *ret);
 /* Ends it. *ret is the caller's. Returns 0 or negative errno. */
 int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret);
 /* As which world->tell_memory() was told of @mapping of that profile: the main one comes first. */
-uint32_t gather_told(const struct gather *g, uint32_t mapping);
+uint32_t gather_original_mapping(const struct gather *g, uint32_t mapping);
 
 #endif

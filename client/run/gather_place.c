@@ -12,7 +12,7 @@
 #define OVERLAPS_MAX 64
 #define LABELS_MAX   5
 
-static int compare_mappings(const void *a, const void *b)
+static int mapping_compare_start(const void *a, const void *b)
 {
 	const struct mapping *m = a, *n = b;
 
@@ -22,8 +22,8 @@ static int compare_mappings(const void *a, const void *b)
 }
 
 /* What lay at @address at @generation; else what did so last. NULL: nothing ever. */
-static struct mapping *find_mapping(const struct gather_process *p, uint64_t address,
-				    uint32_t generation)
+static struct mapping *gather_find_mapping(const struct gather_process *p, uint64_t address,
+					   uint32_t generation)
 {
 	struct mapping *found = NULL;
 	size_t n = partition_point(p->n_mappings, i, p->mappings[i].start <= address);
@@ -41,13 +41,14 @@ static struct mapping *find_mapping(const struct gather_process *p, uint64_t add
 	return found;
 }
 
-static bool is_segment(const struct segment *s, const struct segment *t)
+static bool segment_equals(const struct segment *s, const struct segment *t)
 {
 	return s->offset == t->offset && s->length == t->length && s->inode == t->inode &&
 	       s->device == t->device && s->path == t->path && s->owner == t->owner;
 }
 
-static int add_id(struct gather *g, const struct mapping *m, const char *path, uint32_t *ret)
+static int add_mapping_build_id(struct gather *g, const struct mapping *m, const char *path,
+				uint32_t *ret)
 {
 	char id[GATHER_ID_SIZE] = "";
 	int r = 0;
@@ -57,7 +58,7 @@ static int add_id(struct gather *g, const struct mapping *m, const char *path, u
 	return r ? r : profile_add_text(g->profile, id, ret);
 }
 
-static bool knows_memory(struct gather_process *p)
+static bool gather_knows_memory(struct gather_process *p)
 {
 	const struct gather_world *world = &p->gather->world;
 
@@ -80,7 +81,7 @@ static int keep_segment(struct gather *g, const struct segment *segment)
  * Memory that is no file's is nowhere else. The kernel and the process may tell of it one after the
  * other, in an order of their own: then it is here twice, and one mapping all the same.
  */
-static int place(struct gather_process *p, struct mapping *m)
+static int place_mapping(struct gather_process *p, struct mapping *m)
 {
 	struct gather *g = p->gather;
 	struct profile_mapping made = {
@@ -88,7 +89,7 @@ static int place(struct gather_process *p, struct mapping *m)
 		.limit = m->end,
 		.offset = m->inode ? m->offset : m->start,
 	};
-	bool is_own = !m->inode && knows_memory(p);
+	bool is_own = !m->inode && gather_knows_memory(p);
 	struct segment segment = {
 		.device = m->device,
 		.inode = m->inode,
@@ -102,13 +103,13 @@ static int place(struct gather_process *p, struct mapping *m)
 		return r;
 	segment.path = made.path;
 	for (size_t i = g->n_segments; i; i--) {
-		if (!is_segment(&g->segments[i - 1], &segment))
+		if (!segment_equals(&g->segments[i - 1], &segment))
 			continue;
 		m->placed = g->segments[i - 1].mapping;
 		m->is_placed = true;
 		return 0;
 	}
-	r = add_id(g, m, profile_string(p->raw, m->path), &made.build_id);
+	r = add_mapping_build_id(g, m, profile_string(p->raw, m->path), &made.build_id);
 	if (!r)
 		r = profile_append_mapping(g->profile, &made, &m->placed);
 	if (!r && is_own)
@@ -120,23 +121,24 @@ static int place(struct gather_process *p, struct mapping *m)
 	return keep_segment(g, &segment);
 }
 
-static int locate(struct gather_process *p, uint64_t address, uint32_t generation, uint32_t *ret)
+static int locate_address(struct gather_process *p, uint64_t address, uint32_t generation,
+			  uint32_t *ret)
 {
-	struct mapping *m = find_mapping(p, address, generation);
+	struct mapping *m = gather_find_mapping(p, address, generation);
 	struct profile *profile = p->gather->profile;
 	int r;
 
 	if (!m)
 		return profile_add_location(profile, PROFILE_NONE, address, NULL, 0, ret);
-	r = m->is_placed ? 0 : place(p, m);
+	r = m->is_placed ? 0 : place_mapping(p, m);
 	if (r)
 		return r;
 	address += profile->mappings[m->placed].start - m->start;
 	return profile_add_location(profile, m->placed, address, NULL, 0, ret);
 }
 
-static int add_label(struct profile *p, const char *key, const char *text,
-		     struct profile_label *labels, uint32_t *n)
+static int append_label(struct profile *p, const char *key, const char *text,
+			struct profile_label *labels, uint32_t *n)
 {
 	struct profile_label *label = &labels[*n];
 	int r;
@@ -152,8 +154,8 @@ static int add_label(struct profile *p, const char *key, const char *text,
 }
 
 /* How the stack ended, unless at its root. */
-static int add_end(struct profile *profile, const struct profile_label *raw,
-		   struct profile_label *labels, uint32_t *n)
+static int append_stack_labels(struct profile *profile, const struct profile_label *raw,
+			       struct profile_label *labels, uint32_t *n)
 {
 	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
 	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
@@ -169,13 +171,13 @@ static int add_end(struct profile *profile, const struct profile_label *raw,
 	} else {
 		return 0;
 	}
-	r = add_label(profile, "stack", quality, labels, n);
-	return r ? r : add_label(profile, "reason", reason, labels, n);
+	r = append_label(profile, "stack", quality, labels, n);
+	return r ? r : append_label(profile, "reason", reason, labels, n);
 }
 
 /* Named as in profd's own files. */
-static int make_labels(struct gather_process *p, const struct profile_label *raw,
-		       struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
+static int make_sample_labels(struct gather_process *p, const struct profile_label *raw,
+			      struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
 {
 	struct profile *profile = p->gather->profile;
 	int r;
@@ -184,10 +186,11 @@ static int make_labels(struct gather_process *p, const struct profile_label *raw
 	*ret_n = 1;
 	r = profile_add_text(profile, "pid", &labels[0].key);
 	if (!r)
-		r = add_label(profile, "comm", p->comm, labels, ret_n);
+		r = append_label(profile, "comm", p->comm, labels, ret_n);
 	if (!r)
-		r = add_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n);
-	return r ? r : add_end(profile, raw, labels, ret_n);
+		r = append_label(profile, "thread", profile_string(p->raw, raw[1].str), labels,
+				 ret_n);
+	return r ? r : append_stack_labels(profile, raw, labels, ret_n);
 }
 
 static int place_sample(struct gather_process *p, size_t i)
@@ -196,13 +199,13 @@ static int place_sample(struct gather_process *p, size_t i)
 	const struct profile_label *raw = &p->raw->sample_labels[s->first_label];
 	struct profile_label labels[LABELS_MAX];
 	uint32_t locations[RING_FRAMES_MAX], n_labels;
-	int r = make_labels(p, raw, labels, &n_labels);
+	int r = make_sample_labels(p, raw, labels, &n_labels);
 
 	for (uint32_t j = 0; j < s->n_locations && !r; j++) {
 		uint32_t location = p->raw->sample_locations[s->first_location + j];
 
-		r = locate(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
-			   &locations[j]);
+		r = locate_address(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
+				   &locations[j]);
 	}
 	return r ? r
 		 : profile_add_sample(p->gather->profile, locations, s->n_locations,
@@ -233,7 +236,7 @@ int gather_finish(struct gather_process *p, const struct ring_ledger *ledger)
 		g->program_weight = p->weight;
 	}
 	if (p->n_mappings)
-		qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), compare_mappings);
+		qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), mapping_compare_start);
 	for (size_t i = 0; i < p->raw->n_samples && !r; i++)
 		r = place_sample(p, i);
 	profile_clear_samples(p->raw);

@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
-static void become(const struct launch *l, const char *preload, int gate)
+static void launch_exec(const struct launch *l, const char *preload, int gate)
 {
 	char word;
 
@@ -57,7 +57,7 @@ int launch_begin(const struct launch *l, struct launched *ret)
 	error = errno;
 	if (pid == 0) {
 		close(gate[1]);
-		become(l, preload, gate[0]);
+		launch_exec(l, preload, gate[0]);
 		error = errno;
 		n = write(outcome[1], &error, sizeof(error));
 		_exit(n == sizeof(error) ? 0 : 1);
@@ -109,7 +109,7 @@ void launch_signals(sigset_t *ret)
 		sigaddset(ret, numbers[i]);
 }
 
-int launch(const struct launch *l, pid_t *ret_pid, int *ret_error)
+int launch_command(const struct launch *l, pid_t *ret_pid, int *ret_error)
 {
 	struct launched launched;
 	int r = launch_begin(l, &launched);

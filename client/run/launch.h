@@ -42,6 +42,6 @@ void launch_cancel(struct launched *launched);
 void launch_signals(sigset_t *ret);
 
 /* Both at once. Returns LAUNCH_E_* or negative errno. */
-int launch(const struct launch *l, pid_t *ret_pid, int *ret_error);
+int launch_command(const struct launch *l, pid_t *ret_pid, int *ret_error);
 
 #endif

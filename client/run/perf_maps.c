@@ -49,7 +49,7 @@ void perf_maps_free(struct perf_maps *p)
 	free(p);
 }
 
-static bool is_believed(const struct perf_maps *p, int fd)
+static bool perf_map_is_accepted(const struct perf_maps *p, int fd)
 {
 	struct stat st;
 
@@ -66,7 +66,7 @@ bool perf_maps_open(struct perf_maps *p, int pid)
 		return false;
 	snprintf(path, sizeof(path), "%s/perf-%d.map", p->folder, pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || !is_believed(p, fd)) {
+	if (fd < 0 || !perf_map_is_accepted(p, fd)) {
 		closep(&fd);
 		return false;
 	}

@@ -28,8 +28,8 @@
 #endif
 
 /* The first word behind "#!". */
-static enum program_kind look_at_script(const uint8_t *head, size_t size,
-					char ret[PROGRAM_PATH_SIZE])
+static enum program_kind classify_script(const uint8_t *head, size_t size,
+					 char ret[PROGRAM_PATH_SIZE])
 {
 	size_t at = 2, n = 0;
 
@@ -42,7 +42,7 @@ static enum program_kind look_at_script(const uint8_t *head, size_t size,
 }
 
 /* @loader: the path of the program interpreter, @length bytes. */
-static enum program_kind look_at_loader(const uint8_t *loader, size_t length)
+static enum program_kind classify_loader(const uint8_t *loader, size_t length)
 {
 	const uint8_t *slash = memrchr(loader, '/', length);
 	const uint8_t *name = slash ? slash + 1 : loader;
@@ -51,7 +51,7 @@ static enum program_kind look_at_loader(const uint8_t *loader, size_t length)
 	return n >= 7 && !memcmp(name, "ld-musl", 7) ? PROGRAM_OTHER_LIBC : PROGRAM_GOOD;
 }
 
-static enum program_kind look_at_elf(const uint8_t *head, size_t size)
+static enum program_kind classify_elf(const uint8_t *head, size_t size)
 {
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
@@ -71,18 +71,18 @@ static enum program_kind look_at_elf(const uint8_t *head, size_t size)
 			continue;
 		if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
 			return PROGRAM_GOOD;
-		return look_at_loader(head + segment.p_offset, segment.p_filesz);
+		return classify_loader(head + segment.p_offset, segment.p_filesz);
 	}
 	return PROGRAM_STATIC;
 }
 
-enum program_kind program_look(const uint8_t *head, size_t size,
-			       char ret_interpreter[PROGRAM_PATH_SIZE])
+enum program_kind program_classify(const uint8_t *head, size_t size,
+				   char ret_interpreter[PROGRAM_PATH_SIZE])
 {
 	if (size >= 2 && !memcmp(head, "#!", 2))
-		return look_at_script(head, size, ret_interpreter);
+		return classify_script(head, size, ret_interpreter);
 	if (size >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG))
-		return look_at_elf(head, size);
+		return classify_elf(head, size);
 	return PROGRAM_GOOD;
 }
 
@@ -99,7 +99,7 @@ static bool is_privileged(int fd)
 }
 
 /* @path may be a script, whose interpreter is in @ret_interpreter then. */
-static enum program_kind look_at_file(const char *path, char ret_interpreter[PROGRAM_PATH_SIZE])
+static enum program_kind classify_file(const char *path, char ret_interpreter[PROGRAM_PATH_SIZE])
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	cleanup(freep) uint8_t *head = malloc(HEAD_BYTES);
@@ -109,14 +109,14 @@ static enum program_kind look_at_file(const char *path, char ret_interpreter[PRO
 	if (fd < 0 || !head)
 		return PROGRAM_GOOD;
 	n = read(fd, head, HEAD_BYTES);
-	kind = n > 0 ? program_look(head, (size_t)n, ret_interpreter) : PROGRAM_GOOD;
+	kind = n > 0 ? program_classify(head, (size_t)n, ret_interpreter) : PROGRAM_GOOD;
 	if (kind == PROGRAM_GOOD && is_privileged(fd))
 		return PROGRAM_PRIVILEGED;
 	return kind;
 }
 
 /* Where @name lies. False: nowhere. */
-static bool find(const char *name, const char *search, char ret[PROGRAM_PATH_SIZE])
+static bool find_in_path(const char *name, const char *search, char ret[PROGRAM_PATH_SIZE])
 {
 	if (!search)
 		search = SEARCH_STANDARD;
@@ -141,10 +141,10 @@ enum program_kind program_find(const char *name, const char *search)
 {
 	char path[PROGRAM_PATH_SIZE], next[PROGRAM_PATH_SIZE];
 
-	if (!find(name, search, path))
+	if (!find_in_path(name, search, path))
 		return PROGRAM_GOOD;
 	for (unsigned i = 0; i < SCRIPTS_MAX; i++) {
-		enum program_kind kind = look_at_file(path, next);
+		enum program_kind kind = classify_file(path, next);
 
 		if (kind != PROGRAM_SCRIPT)
 			return kind;

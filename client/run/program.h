@@ -21,8 +21,8 @@ enum program_kind {
  * What the first @size bytes of a file say. Pure. @ret_interpreter, of a script: terminated. Never
  * PROGRAM_PRIVILEGED.
  */
-enum program_kind program_look(const uint8_t *head, size_t size,
-			       char ret_interpreter[PROGRAM_PATH_SIZE]);
+enum program_kind program_classify(const uint8_t *head, size_t size,
+				   char ret_interpreter[PROGRAM_PATH_SIZE]);
 
 /*
  * The program that @name would execute (execvp(3) with @search for PATH), and where it is a script,

@@ -20,7 +20,7 @@
 #define YOUNG_S   10 /* whoever made it may not hold it yet */
 
 /* As mkdtemp(3) makes them. */
-static bool is_name(const char *name)
+static bool is_run_folder_name(const char *name)
 {
 	size_t n = strlen(PREFIX);
 
@@ -32,7 +32,7 @@ static bool is_name(const char *name)
 
 /* Removes @name if it is a folder of ours that nobody holds. What else lies in it keeps it there.
  */
-static void remove_left(int dir_fd, const char *name)
+static void remove_stale_dir(int dir_fd, const char *name)
 {
 	cleanup(closep) int fd = openat(dir_fd, name,
 					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -45,14 +45,14 @@ static void remove_left(int dir_fd, const char *name)
 	unlinkat(dir_fd, name, AT_REMOVEDIR);
 }
 
-static void remove_all_left(const char *path)
+static void remove_stale_dirs(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (is_name(entry->d_name))
-			remove_left(dirfd(dir), entry->d_name);
+		if (is_run_folder_name(entry->d_name))
+			remove_stale_dir(dirfd(dir), entry->d_name);
 	if (dir)
 		closedir(dir);
 }
@@ -62,7 +62,7 @@ static void remove_all_left(const char *path)
  * clock that is set can make happen. Where there are no locks, nobody else gets one either, and
  * nothing is removed.
  */
-static int hold(struct run_folder *f)
+static int run_folder_lock(struct run_folder *f)
 {
 	struct stat st;
 
@@ -81,13 +81,13 @@ bool run_folder_make(struct run_folder *ret, const char *dir)
 	int r = 1;
 
 	*ret = (struct run_folder){.fd = -1};
-	remove_all_left(dir);
+	remove_stale_dirs(dir);
 	for (unsigned i = 0; i < TRIES_MAX && r > 0; i++) {
 		if (snprintf(ret->path, sizeof(ret->path), "%s/" PREFIX RANDOM, dir) >=
 		    (int)sizeof(ret->path))
 			r = -ENAMETOOLONG;
 		else
-			r = mkdtemp(ret->path) ? hold(ret) : -errno;
+			r = mkdtemp(ret->path) ? run_folder_lock(ret) : -errno;
 	}
 	if (!r)
 		return true;

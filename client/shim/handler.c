@@ -23,7 +23,7 @@ struct uses {
 	uint32_t wanted;    /* that it is to run at */
 };
 
-static void count(_Atomic uint64_t *counter, uint32_t weight)
+static void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
 {
 	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
 }
@@ -62,7 +62,7 @@ static struct uses uses_of(const struct thread *thread, bool has_server)
 	return uses;
 }
 
-static void retime(struct thread *thread, uint32_t frequency)
+static void shim_retime(struct thread *thread, uint32_t frequency)
 {
 	if (shim.itimer.is_on)
 		itimer_retime(&shim.itimer, frequency);
@@ -70,47 +70,47 @@ static void retime(struct thread *thread, uint32_t frequency)
 		threads_retime(thread, frequency);
 }
 
-static void lose(const struct uses *uses, uint32_t weight)
+static void shim_count_lost_ticks(const struct uses *uses, uint32_t weight)
 {
 	if (uses->own) {
-		count(&shim.counters.seen, weight);
-		count(&shim.counters.lost, weight);
+		shim_counter_add(&shim.counters.seen, weight);
+		shim_counter_add(&shim.counters.lost, weight);
 	}
 	if (uses->link)
 		link_lost(&shim.link, weight);
 }
 
-static void filter_out(const struct uses *uses, uint32_t weight)
+static void shim_count_filtered(const struct uses *uses, uint32_t weight)
 {
-	count(&shim.counters.seen, weight);
-	count(&shim.counters.filtered, weight);
+	shim_counter_add(&shim.counters.seen, weight);
+	shim_counter_add(&shim.counters.filtered, weight);
 	if (uses->link)
 		link_filtered(&shim.link, weight);
 }
 
 /* The stack in @thread. */
-static void keep_stack(struct thread *thread, uint32_t weight)
+static void shim_tally_stack(struct thread *thread, uint32_t weight)
 {
 	switch (tally_add(shim.tally, thread->frames, thread->n_frames, weight)) {
 	case TALLY_CUT:
-		count(&shim.counters.cut, weight);
+		shim_counter_add(&shim.counters.cut, weight);
 		break;
 	case TALLY_FULL:
-		count(&shim.counters.lost, weight);
+		shim_counter_add(&shim.counters.lost, weight);
 		return;
 	}
 	atomic_fetch_add(&shim.samples, (int)weight);
 }
 
-static void add_stack(struct thread *thread, uint32_t weight)
+static void shim_count_stack(struct thread *thread, uint32_t weight)
 {
 	if (thread->quality == STACK_COMPLETE)
-		count(&shim.counters.complete, weight);
+		shim_counter_add(&shim.counters.complete, weight);
 	else if (thread->quality == STACK_TRUNCATED)
-		count(&shim.counters.truncated, weight);
+		shim_counter_add(&shim.counters.truncated, weight);
 	else
-		count(&shim.counters.broken, weight);
-	keep_stack(thread, weight);
+		shim_counter_add(&shim.counters.broken, weight);
+	shim_tally_stack(thread, weight);
 }
 
 static void send_stack(const struct images_view *view, const struct thread *thread,
@@ -131,15 +131,15 @@ static void send_stack(const struct images_view *view, const struct thread *thre
 }
 
 /* Returns whether there is code that the view does not have. */
-static bool sample(const struct images_view *view, struct thread *thread, const void *ucontext,
-		   const struct uses *uses, uint32_t weight)
+static bool shim_sample(const struct images_view *view, struct thread *thread, const void *ucontext,
+			const struct uses *uses, uint32_t weight)
 {
 	int (*filter)(void *) = uses->own ? atomic_load(&shim.filter) : NULL;
 	struct unwind_registers registers;
 	struct tick_stack stack;
 
 	if (filter && !filter(atomic_load(&shim.filter_argument))) {
-		filter_out(uses, weight);
+		shim_count_filtered(uses, weight);
 		return false;
 	}
 	tick_registers(ucontext, &registers);
@@ -148,8 +148,8 @@ static bool sample(const struct images_view *view, struct thread *thread, const 
 	thread->quality = stack.quality;
 	thread->reason = stack.reason;
 	if (uses->own) {
-		count(&shim.counters.seen, weight);
-		add_stack(thread, weight);
+		shim_counter_add(&shim.counters.seen, weight);
+		shim_count_stack(thread, weight);
 	}
 	if (uses->link)
 		send_stack(view, thread, uses->frequency, weight);
@@ -157,7 +157,7 @@ static bool sample(const struct images_view *view, struct thread *thread, const 
 }
 
 /* The slot of the thread that a tick is for, and how many periods it stands for; or NULL. */
-static struct thread *find_thread(const siginfo_t *info, uint32_t *ret_weight)
+static struct thread *shim_find_thread(const siginfo_t *info, uint32_t *ret_weight)
 {
 	struct threads *threads = atomic_load(&shim.threads);
 	struct thread *thread = NULL;
@@ -178,7 +178,7 @@ static struct thread *find_thread(const siginfo_t *info, uint32_t *ret_weight)
 	return thread;
 }
 
-static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
+static void shim_handle_tick(struct thread *thread, const void *ucontext, uint32_t weight)
 {
 	bool has_server, wants_look = false;
 	struct images_view *view;
@@ -189,22 +189,22 @@ static void tick(struct thread *thread, const void *ucontext, uint32_t weight)
 	view = images_enter(shim.images);
 	/* The server came after the program had begun. */
 	if (!view && has_server) {
-		shim_look_around(true);
+		shim_scan_if_due(true);
 		view = images_enter(shim.images);
 	}
 	uses = uses_of(thread, has_server);
 	if (!view)
-		lose(&uses, weight);
+		shim_count_lost_ticks(&uses, weight);
 	else if (uses.own || uses.link)
-		wants_look = sample(view, thread, ucontext, &uses, weight);
+		wants_look = shim_sample(view, thread, ucontext, &uses, weight);
 	if (view)
 		images_leave(view);
 	if (has_server)
 		link_leave(&shim.link);
 	if (uses.wanted != uses.frequency)
-		retime(thread, uses.wanted);
+		shim_retime(thread, uses.wanted);
 	if (has_server || atomic_load(&shim.is_on))
-		shim_look_around(wants_look);
+		shim_scan_if_due(wants_look);
 }
 
 /* Others send this signal as well. The kernel's own is of setitimer(2), whoever called that. */
@@ -228,15 +228,15 @@ void shim_on_tick(int number, siginfo_t *info, void *ucontext)
 		program_action_run(number, info, ucontext);
 		return;
 	}
-	thread = find_thread(info, &weight);
+	thread = shim_find_thread(info, &weight);
 	if (thread)
-		tick(thread, ucontext, weight);
+		shim_handle_tick(thread, ucontext, weight);
 	errno = kept;
 }
 
 /* --- what no tick told ------------------------------------------------------------------------ */
 
-static void send_untold(const struct thread *thread, uint32_t n)
+static void send_missed_ticks(const struct thread *thread, uint32_t n)
 {
 	struct images_view *view = images_enter(shim.images);
 
@@ -248,9 +248,9 @@ static void send_untold(const struct thread *thread, uint32_t n)
 	}
 }
 
-void shim_count_untold(struct thread *thread, bool own, bool link)
+void shim_count_missed_ticks(struct thread *thread, bool own, bool link)
 {
-	uint64_t n = shim.itimer.is_on ? itimer_take(&shim.itimer) : threads_untold(thread);
+	uint64_t n = shim.itimer.is_on ? itimer_take(&shim.itimer) : threads_missed_ticks(thread);
 	bool was_seen = thread->n_frames;
 
 	/* A filter is asked in the thread, and of the moment. */
@@ -265,17 +265,17 @@ void shim_count_untold(struct thread *thread, bool own, bool link)
 		thread->reason = BROKEN_UNKNOWN;
 	}
 	if (own) {
-		count(&shim.counters.seen, (uint32_t)n);
-		count(&shim.counters.untold, (uint32_t)n);
+		shim_counter_add(&shim.counters.seen, (uint32_t)n);
+		shim_counter_add(&shim.counters.untold, (uint32_t)n);
 		if (!was_seen)
-			count(&shim.counters.unseen, (uint32_t)n);
+			shim_counter_add(&shim.counters.unseen, (uint32_t)n);
 	}
 	if (own && was_seen)
-		add_stack(thread, (uint32_t)n);
+		shim_count_stack(thread, (uint32_t)n);
 	else if (own)
-		keep_stack(thread, (uint32_t)n);
+		shim_tally_stack(thread, (uint32_t)n);
 	if (link)
-		send_untold(thread, (uint32_t)n);
+		send_missed_ticks(thread, (uint32_t)n);
 }
 
 void shim_count_end(struct thread *thread)
@@ -284,7 +284,7 @@ void shim_count_end(struct thread *thread)
 	struct uses uses = uses_of(thread, has_server);
 
 	if (uses.own || uses.link)
-		shim_count_untold(thread, uses.own, uses.link);
+		shim_count_missed_ticks(thread, uses.own, uses.link);
 	if (has_server)
 		link_leave(&shim.link);
 }

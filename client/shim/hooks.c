@@ -59,7 +59,7 @@ static thrd_function *find_thrd_create(void)
 	return found;
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void hooks_begin(void)
 {
 	find_create();
 	find_thrd_create();
@@ -68,7 +68,7 @@ __attribute__((constructor)) static void begin(void)
 	shim_begin();
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void hooks_end(void)
 {
 	shim_end();
 }
@@ -125,7 +125,7 @@ EXPORTED int thrd_create(thrd_t *ret, thrd_start_t start, void *argument)
 }
 
 /* Whether the loader looks for a library's @name where an object of @map's says. */
-static bool says_where(const struct link_map *map)
+static bool has_search_path(const struct link_map *map)
 {
 	for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++)
 		if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH)
@@ -138,7 +138,7 @@ static bool says_where(const struct link_map *map)
  * puts the library into the caller's namespace. When that could matter the call must be left to
  * the caller; what was loaded is seen a little later then.
  */
-__attribute__((noinline)) static bool may_call(const char *file, const void *caller)
+__attribute__((noinline)) static bool may_call_dlopen(const char *file, const void *caller)
 {
 	struct dl_find_object object;
 
@@ -146,7 +146,8 @@ __attribute__((noinline)) static bool may_call(const char *file, const void *cal
 		return false;
 	if (strchr(file, '/'))
 		return !strchr(file, '$');
-	if (says_where(_r_debug.r_map) || _dl_find_object((void *)(uintptr_t)caller, &object) != 0)
+	if (has_search_path(_r_debug.r_map) ||
+	    _dl_find_object((void *)(uintptr_t)caller, &object) != 0)
 		return false;
 	/* The main program, which nobody has loaded. */
 	return object.dlfo_link_map == _r_debug.r_map;
@@ -158,7 +159,7 @@ JUMPS EXPORTED void *dlopen(const char *file, int mode)
 	void *handle;
 
 	/* A jump, which leaves the caller's return address where it is. */
-	if (mode & RTLD_NOLOAD || !may_call(file, __builtin_return_address(0)))
+	if (mode & RTLD_NOLOAD || !may_call_dlopen(file, __builtin_return_address(0)))
 		JUMP return real(file, mode);
 	handle = real(file, mode);
 	if (handle)

@@ -90,7 +90,7 @@ EXPORTED int execveat(int fd, const char *path, char *const arguments[], char *c
 }
 
 /* False: there are too many, errno says so. */
-static bool gather(const char *first, va_list list, char *ret[ARGUMENTS_MAX])
+static bool gather_arguments(const char *first, va_list list, char *ret[ARGUMENTS_MAX])
 {
 	size_t n = 0;
 
@@ -112,7 +112,7 @@ EXPORTED int execl(const char *path, const char *argument, ...)
 	bool good;
 
 	va_start(list, argument);
-	good = gather(argument, list, arguments);
+	good = gather_arguments(argument, list, arguments);
 	va_end(list);
 	return good ? execv(path, arguments) : -1;
 }
@@ -124,7 +124,7 @@ EXPORTED int execlp(const char *file, const char *argument, ...)
 	bool good;
 
 	va_start(list, argument);
-	good = gather(argument, list, arguments);
+	good = gather_arguments(argument, list, arguments);
 	va_end(list);
 	return good ? execvp(file, arguments) : -1;
 }
@@ -137,7 +137,7 @@ EXPORTED int execle(const char *path, const char *argument, ...)
 	bool good;
 
 	va_start(list, argument);
-	good = gather(argument, list, arguments);
+	good = gather_arguments(argument, list, arguments);
 	if (good)
 		environment = va_arg(list, char *const *);
 	va_end(list);

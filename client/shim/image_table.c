@@ -19,7 +19,7 @@
  * The file at the mapping's path, if it is the one that is mapped: device numbers of the two differ
  * on some filesystems, so the inode's must do.
  */
-static int open_image(const struct maps_line *line)
+static int open_mapped_image(const struct maps_line *line)
 {
 	cleanup(closep) int fd = -1;
 	char path[PATH_MAX];
@@ -41,13 +41,13 @@ static int read_frame(const struct maps_line *line, const void *vdso, struct eh_
 
 	if (vdso)
 		return eh_frame_parse(vdso, line->end - line->start, ret);
-	fd = open_image(line);
+	fd = open_mapped_image(line);
 	return fd < 0 ? EH_FRAME_E_UNREADABLE : eh_frame_read(fd, ret);
 }
 
 /* Returns the slot's state. */
-static unsigned compile(const struct eh_frame *frame, uint64_t *words, size_t max_words,
-			size_t *n_words, struct table_slot *ret)
+static unsigned image_table_compile(const struct eh_frame *frame, uint64_t *words, size_t max_words,
+				    size_t *n_words, struct table_slot *ret)
 {
 	const struct cfi_limits limits = {.max_rows = ROWS_MAX, .max_rules = TABLE_RULES_MAX};
 	cleanup(cfi_rows_freep) struct cfi_rows *rows = NULL;
@@ -78,5 +78,5 @@ void image_table_make(const struct maps_line *line, const void *vdso, uint64_t *
 	if (r)
 		ret->state = r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
 	else
-		ret->state = compile(&frame, words, max_words, n_words, ret);
+		ret->state = image_table_compile(&frame, words, max_words, n_words, ret);
 }

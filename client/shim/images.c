@@ -71,7 +71,7 @@ int images_new(struct images **ret)
 }
 
 /* The table's slot of the image that @line maps, compiled unless it is there already. */
-static uint32_t slot_of(struct images *images, const struct maps_line *line)
+static uint32_t images_find_slot(struct images *images, const struct maps_line *line)
 {
 	struct table_slot *slot = &images->slots[images->n_images];
 	bool is_vdso = line->path_length == 6 && !memcmp(line->path, "[vdso]", 6);
@@ -91,8 +91,8 @@ static uint32_t slot_of(struct images *images, const struct maps_line *line)
 }
 
 /* The line of a mapping without a name gets one: readers join it to its neighbour otherwise. */
-static void add_line(struct images_view *view, const struct maps_line *line, const char *text,
-		     size_t *at)
+static void images_view_add_line(struct images_view *view, const struct maps_line *line,
+				 const char *text, size_t *at)
 {
 	view->line_at[view->n] = (uint32_t)*at;
 	memcpy(view->text + *at, text, line->length);
@@ -105,7 +105,8 @@ static void add_line(struct images_view *view, const struct maps_line *line, con
 }
 
 /* Fills in @view. False: there is no memory, it has no mappings then. */
-static bool look(struct images *images, struct images_view *view, const char *maps, size_t length)
+static bool images_view_fill(struct images *images, struct images_view *view, const char *maps,
+			     size_t length)
 {
 	const char *end = maps + length;
 	struct maps_line line;
@@ -122,12 +123,12 @@ static bool look(struct images *images, struct images_view *view, const char *ma
 
 		if (!good || !line.is_executable || view->n == MAPPINGS_MAX)
 			continue;
-		add_line(view, &line, text, &at);
+		images_view_add_line(view, &line, text, &at);
 		view->mappings[view->n++] = (struct unwind_mapping){
 			.start = line.start,
 			.end = line.end,
 			.offset = line.offset,
-			.slot = slot_of(images, &line),
+			.slot = images_find_slot(images, &line),
 		};
 	}
 	view->line_at[view->n] = (uint32_t)at;
@@ -139,7 +140,7 @@ static size_t line_length(const struct images_view *view, unsigned i)
 	return view->line_at[i + 1] - view->line_at[i];
 }
 
-static bool has_line(const struct images_view *view, const char *text, size_t length)
+static bool images_view_has_line(const struct images_view *view, const char *text, size_t length)
 {
 	for (unsigned i = 0; i < view->n; i++)
 		if (line_length(view, i) == length &&
@@ -161,7 +162,7 @@ static void keep_past(struct images *images, const struct images_view *before,
 				   before->mappings[i].end);
 			continue;
 		}
-		if (has_line(now, text, length) ||
+		if (images_view_has_line(now, text, length) ||
 		    memmem(images->past, images->n_past, text, length) ||
 		    length > PAST_BYTES - images->n_past)
 			continue;
@@ -198,7 +199,7 @@ void images_refresh(struct images *images, bool force)
 		return;
 	while (atomic_load(&view->n_readers))
 		sched_yield();
-	if (!look(images, view, maps, length))
+	if (!images_view_fill(images, view, maps, length))
 		return;
 	if (current)
 		keep_past(images, &images->views[current - 1], view);
@@ -273,7 +274,7 @@ struct lines {
 };
 
 /* Whether a line in @lines is of addresses that @line has, too. */
-static bool overlaps(const struct lines *lines, const struct maps_line *line)
+static bool lines_overlap(const struct lines *lines, const struct maps_line *line)
 {
 	const char *end = lines->text + lines->length;
 	struct maps_line other;
@@ -343,7 +344,7 @@ int images_lines(struct images *images, char **ret)
 		put_current(&lines, view, program, false);
 	}
 	for (const char *at = images->past; at < end; at += line.length + 1) {
-		if (!maps_parse(at, end, &line) || overlaps(&lines, &line))
+		if (!maps_parse(at, end, &line) || lines_overlap(&lines, &line))
 			continue;
 		memcpy(lines.text + lines.length, at, line.length + 1);
 		lines.length += line.length + 1;

@@ -5,7 +5,7 @@
 
 #include "common/clock.h"
 
-static bool set(uint32_t frequency)
+static bool itimer_set(uint32_t frequency)
 {
 	uint32_t period_us = frequency ? 1000000 / frequency : 0;
 	struct timeval period = {
@@ -25,7 +25,7 @@ bool itimer_start(struct itimer *itimer, uint32_t frequency)
 		return false;
 	atomic_store(&itimer->frequency, frequency);
 	atomic_store(&itimer->told_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-	itimer->is_on = set(frequency);
+	itimer->is_on = itimer_set(frequency);
 	return itimer->is_on;
 }
 
@@ -33,13 +33,13 @@ void itimer_retime(struct itimer *itimer, uint32_t frequency)
 {
 	atomic_store(&itimer->told_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	atomic_store(&itimer->frequency, frequency);
-	set(frequency);
+	itimer_set(frequency);
 }
 
 void itimer_stop(struct itimer *itimer)
 {
 	if (itimer->is_on)
-		set(0);
+		itimer_set(0);
 	itimer->is_on = false;
 }
 

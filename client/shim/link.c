@@ -10,9 +10,9 @@
 #include "common/reasons.h"
 
 /* In LINK_ASKING. */
-static int ask(struct link *link, int timeout_ms, struct attach_reason *reason)
+static int link_attach(struct link *link, int timeout_ms, struct attach_reason *reason)
 {
-	int memory, bell, r = attach_ask(link->path, timeout_ms, &memory, &bell, reason);
+	int memory, bell, r = attach_connect(link->path, timeout_ms, &memory, &bell, reason);
 	bool good;
 
 	if (!r) {
@@ -38,7 +38,7 @@ int link_init(struct link *link, const char *path, struct attach_reason *ret_rea
 	link->ring = (struct ring_writer){.bell = -1};
 	atomic_store(&link->looked_s, now_s());
 	atomic_store(&link->state, LINK_ASKING);
-	return ask(link, LINK_TIMEOUT_MS, ret_reason);
+	return link_attach(link, LINK_TIMEOUT_MS, ret_reason);
 }
 
 /* Nobody has entered. */
@@ -97,7 +97,7 @@ uint32_t link_frequency(struct link *link)
 }
 
 /* True for one caller, when @interval_s have passed since it was last. */
-static bool is_time(struct link *link, int64_t interval_s)
+static bool link_check_is_due(struct link *link, int64_t interval_s)
 {
 	int64_t looked_s = atomic_load(&link->looked_s), now = now_s();
 
@@ -105,12 +105,12 @@ static bool is_time(struct link *link, int64_t interval_s)
 	       atomic_compare_exchange_strong(&link->looked_s, &looked_s, now);
 }
 
-static void look_again(struct link *link)
+static void link_retry(struct link *link)
 {
 	struct attach_reason reason;
 	int alone = LINK_ALONE;
 
-	if (!is_time(link, LINK_AGAIN_S) ||
+	if (!link_check_is_due(link, LINK_AGAIN_S) ||
 	    !atomic_compare_exchange_strong(&link->state, &alone, LINK_ASKING))
 		return;
 	link->guess = 0;
@@ -120,14 +120,14 @@ static void look_again(struct link *link)
 		return;
 	}
 	forget_ring(link);
-	ask(link, LINK_AGAIN_TIMEOUT_MS, &reason);
+	link_attach(link, LINK_AGAIN_TIMEOUT_MS, &reason);
 }
 
-static void look_whether_there(struct link *link)
+static void link_check_server(struct link *link)
 {
 	int on = LINK_ON;
 
-	if (!is_time(link, 1) || !link_enter(link))
+	if (!link_check_is_due(link, 1) || !link_enter(link))
 		return;
 	if (!ring_writer_has_server(&link->ring))
 		atomic_compare_exchange_strong(&link->state, &on, LINK_ALONE);
@@ -140,12 +140,12 @@ void link_tick(struct link *link)
 	struct attach_reason reason;
 
 	if (state == LINK_ON)
-		look_whether_there(link);
+		link_check_server(link);
 	else if (state == LINK_ALONE)
-		look_again(link);
+		link_retry(link);
 	else if (state == LINK_WANTED &&
 		 atomic_compare_exchange_strong(&link->state, &state, LINK_ASKING))
-		ask(link, LINK_TIMEOUT_MS, &reason);
+		link_attach(link, LINK_TIMEOUT_MS, &reason);
 }
 
 void link_maps(struct link *link, const struct images_view *view)
@@ -174,7 +174,7 @@ void link_maps(struct link *link, const struct images_view *view)
 	atomic_store(&link->is_writing, false);
 }
 
-static void count(_Atomic uint64_t *counter, uint32_t weight)
+static void link_counter_add(_Atomic uint64_t *counter, uint32_t weight)
 {
 	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
 }
@@ -186,32 +186,32 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 	const char *text;
 	size_t length;
 
-	count(&counters->seen, sample->weight);
+	link_counter_add(&counters->seen, sample->weight);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	sample->time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	sample->generation = images_view_lines(view, &text, &length);
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {
-		count(&counters->lost, sample->weight);
+		link_counter_add(&counters->lost, sample->weight);
 	} else if (sample->quality == STACK_COMPLETE) {
-		count(&counters->complete, sample->weight);
+		link_counter_add(&counters->complete, sample->weight);
 	} else if (sample->quality == STACK_TRUNCATED) {
-		count(&counters->truncated, sample->weight);
+		link_counter_add(&counters->truncated, sample->weight);
 	} else {
-		count(&counters->broken, sample->weight);
+		link_counter_add(&counters->broken, sample->weight);
 	}
 }
 
 void link_lost(struct link *link, uint32_t weight)
 {
-	count(&link->ring.page->counters.seen, weight);
-	count(&link->ring.page->counters.lost, weight);
+	link_counter_add(&link->ring.page->counters.seen, weight);
+	link_counter_add(&link->ring.page->counters.lost, weight);
 }
 
 void link_filtered(struct link *link, uint32_t weight)
 {
-	count(&link->ring.page->counters.seen, weight);
-	count(&link->ring.page->counters.filtered, weight);
+	link_counter_add(&link->ring.page->counters.seen, weight);
+	link_counter_add(&link->ring.page->counters.filtered, weight);
 }
 
 bool link_has_samples(const struct link *link)

@@ -14,7 +14,7 @@
 #define SECOND_NS     UINT64_C(1000000000)
 #define LOOK_FIRST_NS (SECOND_NS / 100)
 
-void shim_work(void (*work)(void))
+void shim_run_on_stack(void (*work)(void))
 {
 	own_stack_call(shim.stack, SHIM_STACK_BYTES, work);
 }
@@ -34,28 +34,28 @@ static void look_for_code(void)
 }
 
 /* The lock is held. */
-static void look(bool wants, uint64_t now)
+static void shim_scan_locked(bool wants, uint64_t now)
 {
 	if (wants) {
-		shim_work(look_for_code);
+		shim_run_on_stack(look_for_code);
 		shim.look_wait_ns = shim.look_wait_ns ? shim.look_wait_ns * 2 : LOOK_FIRST_NS;
 		if (shim.look_wait_ns > SECOND_NS)
 			shim.look_wait_ns = SECOND_NS;
 	}
 	if (now - shim.scanned_ns >= SECOND_NS) {
-		shim_work(look_for_threads);
+		shim_run_on_stack(look_for_threads);
 		shim.scanned_ns = now;
 	}
 	atomic_store(&shim.look_ns, now + (shim.look_wait_ns ? shim.look_wait_ns : LOOK_FIRST_NS));
 }
 
-void shim_look_around(bool wants)
+void shim_scan_if_due(bool wants)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&shim.look_ns);
 
 	if (now < due || (!wants && now - due < SECOND_NS) || !lock_try(&shim.lock))
 		return;
 	if (shim_wants_ticks() && shim.pid == getpid())
-		look(wants, now);
+		shim_scan_locked(wants, now);
 	lock_release_only(&shim.lock);
 }

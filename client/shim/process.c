@@ -71,7 +71,7 @@ static void measure_stack(struct thread *thread)
 }
 
 /* The lock is held. A slot that threads_scan() gave it, or that an older thread left, goes. */
-static void settle(struct thread *thread, int tid)
+static void shim_register_thread(struct thread *thread, int tid)
 {
 	struct thread *other = threads_find(shim.threads, tid);
 
@@ -95,7 +95,7 @@ void shim_thread_begin(struct thread *thread)
 		return;
 	measure_stack(thread);
 	lock_take(&shim.lock, &mask);
-	settle(thread, gettid());
+	shim_register_thread(thread, gettid());
 	if (shim_wants_ticks())
 		shim_admit_ticks(&mask);
 	lock_release(&shim.lock, &mask);
@@ -139,7 +139,7 @@ void shim_fork_parent(void)
 {
 	sigset_t mask = shim.fork_mask;
 
-	program_action_let_go();
+	program_action_release();
 	lock_release(&shim.lock, &mask);
 }
 
@@ -171,7 +171,7 @@ void shim_fork_child(void)
 	char path[PATH_MAX];
 	int parent = shim.pid;
 
-	program_action_let_go();
+	program_action_release();
 	shim.pid = getpid();
 	if (threads)
 		threads_after_fork(threads, shim.forks, gettid());
@@ -201,13 +201,13 @@ static void on_switch(int number, siginfo_t *info, void *ucontext)
 	(void)ucontext;
 	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on)) {
-		shim_work(shim_stop_locked);
+		shim_run_on_stack(shim_stop_locked);
 	} else {
 		snprintf(suffix, sizeof(suffix), ".%u", shim.n_switched++);
 		if (!settings_name(name, NULL, shim.settings.path, suffix) ||
 		    !shim_start_locked(name, NULL))
-			shim_say("there is no profile %s%s: %s", shim.settings.path, suffix,
-				 strerrordesc_np(errno));
+			shim_print("there is no profile %s%s: %s", shim.settings.path, suffix,
+				   strerrordesc_np(errno));
 	}
 	lock_release(&shim.lock, &mask);
 	errno = kept;
@@ -227,16 +227,16 @@ void shim_begin(void)
 	if (settings->socket)
 		shim_start_link(settings->socket);
 	if (settings->is_bad_signal)
-		shim_say("CPUPROFILESIGNAL or CPUPROFILE_TIMER_SIGNAL is no signal that can be "
-			 "used");
+		shim_print("CPUPROFILESIGNAL or CPUPROFILE_TIMER_SIGNAL is no signal that can be "
+			   "used");
 	else if (!settings->path[0])
 		return;
 	else if (settings->switch_signal &&
-		 !shim_take_signal(settings->switch_signal, on_switch, 0))
-		shim_say("signal %d belongs to the program: it switches no profile",
-			 settings->switch_signal);
+		 !shim_install_handler(settings->switch_signal, on_switch, 0))
+		shim_print("signal %d belongs to the program: it switches no profile",
+			   settings->switch_signal);
 	else if (!settings->switch_signal && !shim_start(settings->path, NULL))
-		shim_say("there is no profile %s: %s", settings->path, strerrordesc_np(errno));
+		shim_print("there is no profile %s: %s", settings->path, strerrordesc_np(errno));
 }
 
 /*
@@ -253,7 +253,7 @@ static void end_link(void)
 	images_wait(shim.images);
 	if (frequency && mine && (mine->has_timer || shim.itimer.is_on) &&
 	    shim_frequency_of(mine) == frequency)
-		shim_count_untold(mine, false, true);
+		shim_count_missed_ticks(mine, false, true);
 	if (!link_has_samples(&shim.link))
 		return;
 	images_refresh(shim.images, true);
@@ -272,9 +272,9 @@ void shim_end(void)
 		return;
 	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on))
-		shim_work(shim_stop_locked);
+		shim_run_on_stack(shim_stop_locked);
 	if (link_enter(&shim.link)) {
-		shim_work(end_link);
+		shim_run_on_stack(end_link);
 		link_leave(&shim.link);
 	}
 	lock_release(&shim.lock, &mask);

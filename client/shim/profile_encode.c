@@ -14,7 +14,7 @@
 
 #define COMMENT_BYTES 512
 
-static int collect(const struct tally *tally, struct cpuprofile_record **ret, size_t *ret_n)
+static int collect_records(const struct tally *tally, struct cpuprofile_record **ret, size_t *ret_n)
 {
 	struct cpuprofile_record *records;
 	struct tally_entry entry;
@@ -43,7 +43,7 @@ static int collect(const struct tally *tally, struct cpuprofile_record **ret, si
 		n += snprintf(ret + n, (size_t)(COMMENT_BYTES - n), " " #name "=%" PRIu64, \
 			      atomic_load(&counters->name));
 
-static void put_comment(const struct profile_counters *counters, char ret[COMMENT_BYTES])
+static void put_counters_comment(const struct profile_counters *counters, char ret[COMMENT_BYTES])
 {
 	int n = snprintf(ret, COMMENT_BYTES, "# profd shim");
 
@@ -62,13 +62,13 @@ int profile_encode(const struct tally *tally, struct images *images,
 	char comment[COMMENT_BYTES];
 	int r;
 
-	r = collect(tally, &records, &profile.n_records);
+	r = collect_records(tally, &records, &profile.n_records);
 	if (r)
 		return r;
 	r = images_lines(images, &lines);
 	if (r)
 		return r;
-	put_comment(facts->counters, comment);
+	put_counters_comment(facts->counters, comment);
 	profile.records = records;
 	profile.maps = lines;
 	profile.comments = comment;

@@ -14,7 +14,7 @@
 #define MODE           0666
 
 /* Takes @fd over. */
-static bool adopt(struct profile_file *file, int fd)
+static bool profile_file_set_fd(struct profile_file *file, int fd)
 {
 	struct stat st;
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
@@ -37,7 +37,7 @@ static bool open_with(struct profile_file *file, int flags)
 {
 	int fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, MODE);
 
-	return fd >= 0 && adopt(file, fd);
+	return fd >= 0 && profile_file_set_fd(file, fd);
 }
 
 bool profile_file_open(struct profile_file *file)
@@ -47,13 +47,13 @@ bool profile_file_open(struct profile_file *file)
 }
 
 /* Whether the descriptor is what it was; *ret is of the file then. */
-static bool is_ours(const struct profile_file *file, struct stat *ret)
+static bool profile_file_is_ours(const struct profile_file *file, struct stat *ret)
 {
 	return file->fd >= 0 && fstat(file->fd, ret) == 0 && ret->st_dev == file->device &&
 	       ret->st_ino == file->inode;
 }
 
-static bool put(int fd, const uint8_t *bytes, size_t length)
+static bool profile_file_put(int fd, const uint8_t *bytes, size_t length)
 {
 	while (length) {
 		ssize_t n = write(fd, bytes, length);
@@ -79,8 +79,8 @@ static bool is_replaceable(const struct profile_file *file, const struct stat *s
 }
 
 /* False: nothing has changed. */
-static bool replace(struct profile_file *file, const struct stat *st, const uint8_t *bytes,
-		    size_t length)
+static bool profile_file_replace(struct profile_file *file, const struct stat *st,
+				 const uint8_t *bytes, size_t length)
 {
 	cleanup(closep) int fd = -1;
 	struct profile_file next = *file;
@@ -93,14 +93,14 @@ static bool replace(struct profile_file *file, const struct stat *st, const uint
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return false;
-	if (fchmod(fd, st->st_mode & 07777) < 0 || !put(fd, bytes, length) ||
+	if (fchmod(fd, st->st_mode & 07777) < 0 || !profile_file_put(fd, bytes, length) ||
 	    rename(path, file->path) < 0) {
 		n = errno;
 		unlink(path);
 		errno = n;
 		return false;
 	}
-	if (adopt(&next, steal_fd(&fd))) {
+	if (profile_file_set_fd(&next, steal_fd(&fd))) {
 		close(file->fd);
 		*file = next;
 	}
@@ -112,21 +112,21 @@ bool profile_file_write(struct profile_file *file, const uint8_t *bytes, size_t 
 {
 	struct stat st;
 
-	if (!is_ours(file, &st)) {
+	if (!profile_file_is_ours(file, &st)) {
 		file->fd = -1;
 		if (!open_with(file, 0) || fstat(file->fd, &st) < 0)
 			return false;
 	}
 	if (!S_ISREG(st.st_mode))
-		return !is_last || put(file->fd, bytes, length);
+		return !is_last || profile_file_put(file->fd, bytes, length);
 	if (is_replaceable(file, &st)) {
-		if (replace(file, &st, bytes, length))
+		if (profile_file_replace(file, &st, bytes, length))
 			return true;
 		/* What has been written before is better than half of this. */
 		if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
 			return false;
 	}
-	return lseek(file->fd, 0, SEEK_SET) == 0 && put(file->fd, bytes, length) &&
+	return lseek(file->fd, 0, SEEK_SET) == 0 && profile_file_put(file->fd, bytes, length) &&
 	       ftruncate(file->fd, (off_t)length) == 0;
 }
 
@@ -134,7 +134,7 @@ void profile_file_close(struct profile_file *file)
 {
 	struct stat st;
 
-	if (is_ours(file, &st))
+	if (profile_file_is_ours(file, &st))
 		close(file->fd);
 	file->fd = -1;
 }

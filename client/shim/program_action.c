@@ -26,7 +26,7 @@ void program_action(const struct sigaction *action, struct sigaction *ret_before
 }
 
 /* SA_RESETHAND is over with its first signal. */
-static struct sigaction take(void)
+static struct sigaction program_action_consume(void)
 {
 	struct sigaction taken;
 	sigset_t mask;
@@ -58,14 +58,14 @@ void program_action_hold(void)
 	lock_take(&lock, &mask);
 }
 
-void program_action_let_go(void)
+void program_action_release(void)
 {
 	lock_release_only(&lock);
 }
 
 void program_action_run(int number, siginfo_t *info, void *ucontext)
 {
-	const struct sigaction action = take();
+	const struct sigaction action = program_action_consume();
 	sigset_t all;
 
 	if (action.sa_handler == SIG_IGN)

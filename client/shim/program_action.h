@@ -28,6 +28,6 @@ void program_action_run(int number, siginfo_t *info, void *ucontext);
 
 /* Around a fork(2), whose child has no other threads. All signals are blocked. */
 void program_action_hold(void);
-void program_action_let_go(void);
+void program_action_release(void);
 
 #endif

@@ -6,14 +6,14 @@
 #include "common/partition_point.h"
 
 /* The first range that ends at @address or behind. */
-static unsigned find(const struct ranges *ranges, uint64_t address)
+static unsigned ranges_find(const struct ranges *ranges, uint64_t address)
 {
 	return partition_point(ranges->n, i, ranges->at[i].end < address);
 }
 
 /* Puts @n of @with in the place of those from @from up to @to. */
-static bool replace(struct ranges *ranges, unsigned from, unsigned to, const struct range *with,
-		    unsigned n)
+static bool ranges_replace(struct ranges *ranges, unsigned from, unsigned to,
+			   const struct range *with, unsigned n)
 {
 	unsigned n_all = ranges->n - (to - from) + n;
 
@@ -27,7 +27,7 @@ static bool replace(struct ranges *ranges, unsigned from, unsigned to, const str
 
 bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
 {
-	unsigned from = find(ranges, start), to;
+	unsigned from = ranges_find(ranges, start), to;
 	struct range all = {start, end};
 
 	for (to = from; to < ranges->n && ranges->at[to].start <= end; to++) {
@@ -36,12 +36,12 @@ bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
 		if (ranges->at[to].end > all.end)
 			all.end = ranges->at[to].end;
 	}
-	return replace(ranges, from, to, &all, 1);
+	return ranges_replace(ranges, from, to, &all, 1);
 }
 
 bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end)
 {
-	unsigned from = find(ranges, start + 1), to, n = 0;
+	unsigned from = ranges_find(ranges, start + 1), to, n = 0;
 	struct range left[2];
 
 	for (to = from; to < ranges->n && ranges->at[to].start < end; to++) {
@@ -50,5 +50,5 @@ bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end)
 		if (ranges->at[to].end > end)
 			left[n++] = (struct range){end, ranges->at[to].end};
 	}
-	return replace(ranges, from, to, left, n);
+	return ranges_replace(ranges, from, to, left, n);
 }

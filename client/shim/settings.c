@@ -11,13 +11,13 @@
 #define SIGNAL_MAX 64
 
 /* "", "0" and what begins like a no are no. */
-static bool is_set(const char *text)
+static bool settings_is_true(const char *text)
 {
 	return text && *text && !strchr("0fFnN", *text);
 }
 
 /* A whole number; false for anything else. */
-static bool parse(const char *text, int base, long *ret)
+static bool settings_parse_number(const char *text, int base, long *ret)
 {
 	char *end;
 
@@ -30,7 +30,7 @@ static unsigned frequency_of(const char *text)
 {
 	long n;
 
-	if (!text || !parse(text, 10, &n) || n < 1)
+	if (!text || !settings_parse_number(text, 10, &n) || n < 1)
 		return SETTINGS_FREQUENCY_DEFAULT;
 	return n < SETTINGS_FREQUENCY_MAX ? (unsigned)n : SETTINGS_FREQUENCY_MAX;
 }
@@ -42,13 +42,14 @@ static int signal_of(const char *text, int base, int otherwise, bool *ret_bad)
 
 	if (!text)
 		return otherwise;
-	if (parse(text, base, &n) && n >= 1 && n <= SIGNAL_MAX && n != SIGKILL && n != SIGSTOP)
+	if (settings_parse_number(text, base, &n) && n >= 1 && n <= SIGNAL_MAX && n != SIGKILL &&
+	    n != SIGSTOP)
 		return (int)n;
 	*ret_bad = true;
 	return otherwise;
 }
 
-static void take_path(struct settings *s, char *text, bool wants_pid, int pid)
+static void settings_set_path(struct settings *s, char *text, bool wants_pid, int pid)
 {
 	bool is_child = (unsigned char)text[0] & CHILD_BIT;
 	char suffix[16] = "";
@@ -92,7 +93,7 @@ void settings_read(struct settings *ret, char *(*get)(const char *name), int pid
 	ret->switch_signal = signal_of(get("CPUPROFILESIGNAL"), 10, 0, &ret->is_bad_signal);
 	if (ret->switch_signal == ret->tick_signal)
 		ret->is_bad_signal = true;
-	take_path(ret, path, is_set(get("CPUPROFILE_USE_PID")), pid);
+	settings_set_path(ret, path, settings_is_true(get("CPUPROFILE_USE_PID")), pid);
 }
 
 bool settings_name(char ret[PATH_MAX], const char *folder, const char *path, const char *suffix)

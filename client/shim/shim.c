@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct ProfilerState) == 1048, "as libprofiler has it");
 
 struct shim shim = {.file.fd = -1};
 
-void shim_say(const char *format, ...)
+void shim_print(const char *format, ...)
 {
 	char text[PATH_MAX + 256] = "libprofd: ";
 	size_t n = strlen(text);
@@ -52,7 +52,7 @@ void shim_say(const char *format, ...)
 /* --- writing ------------------------------------------------------------------------------ */
 
 /* The lock is held. */
-static void write_file(bool is_last)
+static void shim_write_file(bool is_last)
 {
 	cleanup(freep) uint8_t *bytes = NULL;
 	struct profile_facts facts = {
@@ -66,7 +66,7 @@ static void write_file(bool is_last)
 		return;
 	if (profile_encode(shim.tally, shim.images, &facts, &bytes, &length) < 0 ||
 	    !profile_file_write(&shim.file, bytes, length, is_last))
-		shim_say("%s cannot be written: %s", shim.file.path, strerrordesc_np(errno));
+		shim_print("%s cannot be written: %s", shim.file.path, strerrordesc_np(errno));
 }
 
 /* --- starting ----------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ bool shim_reserve(void)
 	return threads && shim.images && shim.stack;
 }
 
-bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags)
+bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags)
 {
 	struct sigaction action = {.sa_sigaction = handler}, before;
 
@@ -115,7 +115,7 @@ bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int
 	return hooks_sigaction(number, &action, NULL) == 0;
 }
 
-static bool set_names(const char *name)
+static bool shim_set_names(const char *name)
 {
 	char folder[PATH_MAX];
 
@@ -125,7 +125,7 @@ static bool set_names(const char *name)
 }
 
 /* Why threads have got none, errno says. */
-static void lack_timers(void)
+static void shim_handle_no_timers(void)
 {
 	int why = errno;
 
@@ -139,7 +139,8 @@ static void lack_timers(void)
 			return;
 	}
 	if (!shim.said_no_timer)
-		shim_say("threads have got no timer and are not sampled: %s", strerrordesc_np(why));
+		shim_print("threads have got no timer and are not sampled: %s",
+			   strerrordesc_np(why));
 	shim.said_no_timer = true;
 }
 
@@ -152,7 +153,7 @@ void shim_start_thread(struct thread *thread)
 	if (threads_arm(shim.threads, thread, &when))
 		shim.has_timers = true;
 	else
-		lack_timers();
+		shim_handle_no_timers();
 }
 
 void shim_start_threads(void)
@@ -163,7 +164,7 @@ void shim_start_threads(void)
 	shim.has_timers = shim.uses_itimer = shim.said_no_timer = false;
 	/* The server may have gone in this moment: then nobody wants ticks. */
 	if (when.frequency && threads_scan(shim.threads, &when, &shim.has_timers))
-		lack_timers();
+		shim_handle_no_timers();
 	/* In the main thread the stack's end is known: what the kernel put there at the start. */
 	mine = threads_find(shim.threads, getpid());
 	if (mine && !mine->end) {
@@ -187,15 +188,15 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 	if (shim.pid != getpid())
 		return false;
 	if (!shim_reserve() || (!shim.tally && tally_new(&shim.tally, TALLY_WORDS) < 0)) {
-		shim_say("there is no memory for a profile");
+		shim_print("there is no memory for a profile");
 		return false;
 	}
-	if (!shim_take_signal(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK)) {
-		shim_say("signal %d belongs to the program: there is no profile",
-			 shim.settings.tick_signal);
+	if (!shim_install_handler(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK)) {
+		shim_print("signal %d belongs to the program: there is no profile",
+			   shim.settings.tick_signal);
 		return false;
 	}
-	if (!set_names(name) || !profile_file_open(&shim.file))
+	if (!shim_set_names(name) || !profile_file_open(&shim.file))
 		return false;
 	shim.start_time = time(NULL);
 	shim_reset();
@@ -203,7 +204,7 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 	atomic_store(&shim.filter, options ? options->filter_in_thread : NULL);
 	images_refresh(shim.images, true);
 	/* Whatever becomes of the program, there is a whole file. */
-	write_file(false);
+	shim_write_file(false);
 	/* Timers that run for a server run as the profile says from now on. */
 	threads_disarm_all(shim.threads);
 	itimer_stop(&shim.itimer);
@@ -221,7 +222,7 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 	int r;
 
 	if (shim.settings.is_bad_signal || strlen(socket) >= LINK_PATH_SIZE || !shim_reserve() ||
-	    !shim_take_signal(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK))
+	    !shim_install_handler(shim.settings.tick_signal, shim_on_tick, SA_ONSTACK))
 		return -1;
 	r = link_init(&shim.link, socket, ret_reason);
 	/* Else at the first tick that somebody wants. */
@@ -253,9 +254,9 @@ void shim_start_link(const char *socket)
 		shim_admit_ticks(&mask);
 	lock_release(&shim.lock, &mask);
 	if (r && isatty(STDERR_FILENO))
-		shim_say("%s does not get this program's samples: %s%s%s", socket,
-			 r < 0 ? "they cannot be taken" : outcomes[r], *reason.text ? ": " : "",
-			 reason.text);
+		shim_print("%s does not get this program's samples: %s%s%s", socket,
+			   r < 0 ? "they cannot be taken" : outcomes[r], *reason.text ? ": " : "",
+			   reason.text);
 }
 
 void shim_admit_ticks(sigset_t *mask)
@@ -290,15 +291,15 @@ void shim_stop_locked(void)
 	if (shim.itimer.is_on)
 		thread = threads_find(shim.threads, gettid());
 	if (thread)
-		shim_count_untold(thread, true, false);
+		shim_count_missed_ticks(thread, true, false);
 	for (int i = 0; (thread = threads_at(shim.threads, i)) != NULL; i++)
 		if (thread->has_timer)
-			shim_count_untold(thread, true, false);
+			shim_count_missed_ticks(thread, true, false);
 	threads_disarm_all(shim.threads);
 	itimer_stop(&shim.itimer);
 	fatal_end();
 	images_refresh(shim.images, true);
-	write_file(true);
+	shim_write_file(true);
 	profile_file_close(&shim.file);
 	if (shim_wants_ticks())
 		shim_start_threads();
@@ -323,7 +324,7 @@ void shim_flush(void)
 	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on) && shim.pid == getpid()) {
 		images_refresh(shim.images, true);
-		write_file(false);
+		shim_write_file(false);
 	}
 	lock_release(&shim.lock, &mask);
 	errno = kept;
@@ -371,8 +372,8 @@ void shim_get_state(struct ProfilerState *ret)
 	lock_release(&shim.lock, &mask);
 }
 
-static int trace(const struct unwind_registers *registers, void **result, int max_depth,
-		 int64_t skip)
+static int shim_trace(const struct unwind_registers *registers, void **result, int max_depth,
+		      int64_t skip)
 {
 	struct threads *threads = atomic_load(&shim.threads);
 	struct thread *room = threads ? threads_claim(threads) : NULL;
@@ -404,7 +405,7 @@ __attribute__((noinline)) int shim_stack_trace(void **result, int max_depth, int
 	/* A handler that does not return must not keep what is held in between. */
 	sigfillset(&all);
 	lock_set_mask(&all, &mask);
-	n = trace(&registers, result, max_depth, 2 + (int64_t)skip);
+	n = shim_trace(&registers, result, max_depth, 2 + (int64_t)skip);
 	lock_set_mask(&mask, NULL);
 	return n;
 }

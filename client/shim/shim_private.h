@@ -73,7 +73,7 @@ struct shim {
 extern struct shim shim;
 
 /* A line on standard error. */
-__attribute__((format(printf, 1, 2))) void shim_say(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void shim_print(const char *format, ...);
 
 /* With the lock held, all of these. */
 bool shim_start_locked(const char *name, const struct ProfilerOptions *options);
@@ -92,7 +92,7 @@ void shim_reset(void);
  * (@own), and at the server (@link). The process's timer has it to tell of all threads, and the one
  * that asks gets it.
  */
-void shim_count_untold(struct thread *thread, bool own, bool link);
+void shim_count_missed_ticks(struct thread *thread, bool own, bool link);
 /* The same of a thread that ends while it is sampled. */
 void shim_count_end(struct thread *thread);
 /* The frequency at which the timer runs that ticks for a thread, its own or the process's. */
@@ -102,16 +102,16 @@ uint32_t shim_wanted_frequency(void);
 /* The handler of their signal. */
 void shim_on_tick(int number, siginfo_t *info, void *ucontext);
 /* Calls @work on a stack that is large enough, whatever the handler that wants it runs on. */
-void shim_work(void (*work)(void));
+void shim_run_on_stack(void (*work)(void));
 /* In a handler that samples: threads that nobody told us of; if @wants, new code as well. */
-void shim_look_around(bool wants);
+void shim_scan_if_due(bool wants);
 /* This thread gets a timer, or the process does if it has had none. */
 void shim_start_thread(struct thread *thread);
 /* Gives all threads timers. */
 void shim_start_threads(void);
 struct threads_timing shim_timing(void);
 /* Sets the handler of a signal that nobody handles. False: somebody does. */
-bool shim_take_signal(int number, void (*handler)(int, siginfo_t *, void *), int flags);
+bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags);
 /* The timer's signal is the library's now: whoever has it blocked did so before. */
 void shim_admit_ticks(sigset_t *mask);
 

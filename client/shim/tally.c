@@ -90,8 +90,8 @@ static uint32_t hash_of(const uint64_t *frames, uint32_t n)
 	return (uint32_t)(hash ^ hash >> 32);
 }
 
-static bool is_same(const struct tally *tally, uint32_t at, uint64_t head, const uint64_t *frames,
-		    uint32_t n)
+static bool tally_entry_equals(const struct tally *tally, uint32_t at, uint64_t head,
+			       const uint64_t *frames, uint32_t n)
 {
 	if (atomic_load_explicit(&tally->words[at + HEAD], memory_order_relaxed) != head)
 		return false;
@@ -103,8 +103,8 @@ static bool is_same(const struct tally *tally, uint32_t at, uint64_t head, const
 }
 
 /* The position of a new entry, or 0: there is no room. */
-static uint32_t make(struct tally *tally, uint64_t head, const uint64_t *frames, uint32_t n,
-		     uint32_t weight)
+static uint32_t tally_new_entry(struct tally *tally, uint64_t head, const uint64_t *frames,
+				uint32_t n, uint32_t weight)
 {
 	size_t limit = tally->n_words;
 	uint64_t at;
@@ -125,7 +125,7 @@ static uint32_t make(struct tally *tally, uint64_t head, const uint64_t *frames,
 	return (uint32_t)at;
 }
 
-static bool add(struct tally *tally, const uint64_t *frames, uint32_t n, uint32_t weight)
+static bool tally_insert(struct tally *tally, const uint64_t *frames, uint32_t n, uint32_t weight)
 {
 	uint32_t hash = hash_of(frames, n), at, mine = 0;
 	uint64_t head = (uint64_t)hash << 32 | n;
@@ -136,14 +136,14 @@ static bool add(struct tally *tally, const uint64_t *frames, uint32_t n, uint32_
 		at = atomic_load_explicit(bucket, memory_order_acquire);
 		if (!at) {
 			if (!mine)
-				mine = make(tally, head, frames, n, weight);
+				mine = tally_new_entry(tally, head, frames, n, weight);
 			if (!mine)
 				return false;
 			if (atomic_compare_exchange_strong_explicit(
 				    bucket, &at, mine, memory_order_release, memory_order_acquire))
 				return true;
 		}
-		if (is_same(tally, at, head, frames, n)) {
+		if (tally_entry_equals(tally, at, head, frames, n)) {
 			atomic_fetch_add_explicit(&tally->words[at + COUNT], weight,
 						  memory_order_relaxed);
 			return true;
@@ -154,9 +154,9 @@ static bool add(struct tally *tally, const uint64_t *frames, uint32_t n, uint32_
 
 int tally_add(struct tally *tally, const uint64_t *frames, uint32_t n, uint32_t weight)
 {
-	if (add(tally, frames, n, weight))
+	if (tally_insert(tally, frames, n, weight))
 		return TALLY_OK;
-	return add(tally, frames, 1, weight) ? TALLY_CUT : TALLY_FULL;
+	return tally_insert(tally, frames, 1, weight) ? TALLY_CUT : TALLY_FULL;
 }
 
 bool tally_next(const struct tally *tally, size_t *cursor, struct tally_entry *ret)

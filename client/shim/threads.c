@@ -105,7 +105,7 @@ static uint64_t ns_of(clockid_t clock)
 	return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static struct timespec time_of(uint64_t ns)
+static struct timespec timespec_of_ns(uint64_t ns)
 {
 	return (struct timespec){
 		.tv_sec = (time_t)(ns / 1000000000),
@@ -119,7 +119,7 @@ static uint64_t period_of(uint32_t frequency)
 }
 
 /* Above 0 and up to @period_ns: any. */
-static uint64_t part_of(uint64_t period_ns, int tid)
+static uint64_t random_phase_ns(uint64_t period_ns, int tid)
 {
 	uint64_t seed = (ns_of(CLOCK_MONOTONIC) << 20) + (uint64_t)tid;
 
@@ -135,10 +135,10 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	int tid = atomic_load(&thread->tid), timer;
 	uint64_t period_ns = period_of(timing->frequency);
 	clockid_t clock = timing->is_realtime ? CLOCK_MONOTONIC : CLOCK_OF_THREAD(tid);
-	uint64_t first_ns = ns_of(clock) + part_of(period_ns, tid);
+	uint64_t first_ns = ns_of(clock) + random_phase_ns(period_ns, tid);
 	const struct itimerspec when = {
-		.it_interval = time_of(period_ns),
-		.it_value = time_of(first_ns),
+		.it_interval = timespec_of_ns(period_ns),
+		.it_value = timespec_of_ns(first_ns),
 	};
 	struct sigevent event = {0};
 
@@ -168,8 +168,8 @@ void threads_retime(struct thread *thread, uint32_t frequency)
 {
 	uint64_t period_ns = period_of(frequency);
 	const struct itimerspec when = {
-		.it_interval = time_of(period_ns),
-		.it_value = time_of(period_ns),
+		.it_interval = timespec_of_ns(period_ns),
+		.it_value = timespec_of_ns(period_ns),
 	};
 
 	if (thread->first_ns)
@@ -192,7 +192,7 @@ void threads_disarm_all(struct threads *threads)
 		threads_disarm(&threads->at[i]);
 }
 
-uint64_t threads_untold(const struct thread *thread)
+uint64_t threads_missed_ticks(const struct thread *thread)
 {
 	uint64_t period_ns = period_of(atomic_load(&thread->frequency)), now_ns, n;
 	int tid = atomic_load(&thread->tid);
@@ -207,7 +207,7 @@ uint64_t threads_untold(const struct thread *thread)
 }
 
 /* False: it has got no timer. */
-static bool scan_one(struct threads *threads, int tid, const struct threads_timing *timing)
+static bool threads_scan_one(struct threads *threads, int tid, const struct threads_timing *timing)
 {
 	struct thread *thread = threads_find(threads, tid);
 
@@ -221,7 +221,7 @@ static bool scan_one(struct threads *threads, int tid, const struct threads_timi
 }
 
 /* Of threads that nobody told us were ending. */
-static void release_the_gone(struct threads *threads)
+static void threads_release_gone(struct threads *threads)
 {
 	int pid = getpid();
 
@@ -244,10 +244,10 @@ unsigned threads_scan(struct threads *threads, const struct threads_timing *timi
 	unsigned n_without = 0, n_with = 0;
 	long n;
 
-	release_the_gone(threads);
+	threads_release_gone(threads);
 	fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		*ret_any = scan_one(threads, (int)syscall(SYS_gettid), timing);
+		*ret_any = threads_scan_one(threads, (int)syscall(SYS_gettid), timing);
 		return *ret_any ? 0 : 1;
 	}
 	while ((n = syscall(SYS_getdents64, fd, bytes, sizeof(bytes))) > 0) {
@@ -256,7 +256,8 @@ unsigned threads_scan(struct threads *threads, const struct threads_timing *timi
 			int tid = atoi(entry->d_name);
 
 			if (tid > 0)
-				*(scan_one(threads, tid, timing) ? &n_with : &n_without) += 1;
+				*(threads_scan_one(threads, tid, timing) ? &n_with
+									 : &n_without) += 1;
 			at += entry->d_reclen;
 		}
 	}

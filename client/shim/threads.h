@@ -88,7 +88,7 @@ void threads_disarm(struct thread *thread);
 void threads_retime(struct thread *thread, uint32_t frequency);
 void threads_disarm_all(struct threads *threads);
 /* How often its timer has run out, or would have by now, without the handler being told. */
-uint64_t threads_untold(const struct thread *thread);
+uint64_t threads_missed_ticks(const struct thread *thread);
 /*
  * Gives all threads of this process slots and timers, and takes those of threads that are gone.
  * Returns how many threads have got no timer; *ret_any: whether others have.

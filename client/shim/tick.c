@@ -23,7 +23,7 @@ struct tick {
 };
 
 #if defined(__x86_64__)
-static uint64_t reg(const ucontext_t *uc, int number)
+static uint64_t ucontext_register(const ucontext_t *uc, int number)
 {
 	return (uint64_t)uc->uc_mcontext.gregs[number];
 }
@@ -41,14 +41,15 @@ void tick_registers(const void *ucontext, struct unwind_registers *ret)
 	};
 
 	memset(ret, 0, sizeof(*ret));
-	ret->pc = reg(uc, REG_RIP);
-	ret->sp = reg(uc, REG_RSP);
-	ret->fp = reg(uc, REG_RBP);
+	ret->pc = ucontext_register(uc, REG_RIP);
+	ret->sp = ucontext_register(uc, REG_RSP);
+	ret->fp = ucontext_register(uc, REG_RBP);
 	/* The thread's own descriptor begins with its address (System V ABI, TLS variant II). */
 	__asm__("mov %%fs:0, %0" : "=r"(ret->thread));
 	ret->known = UNWIND_KNOWN_FP;
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		ret->others[others[i].base - RULE_BASE_OTHER] = reg(uc, others[i].number);
+		ret->others[others[i].base - RULE_BASE_OTHER] = ucontext_register(uc,
+										  others[i].number);
 		ret->known |= UNWIND_KNOWN(others[i].base);
 	}
 }
@@ -68,7 +69,7 @@ void tick_registers(const void *ucontext, struct unwind_registers *ret)
 #error "no registers for this architecture"
 #endif
 
-static const struct unwind_mapping *find(void *userdata, uint64_t address)
+static const struct unwind_mapping *tick_find_mapping(void *userdata, uint64_t address)
 {
 	struct tick *tick = userdata;
 	const struct unwind_mapping *mapping = images_find(tick->view, address);
@@ -78,7 +79,8 @@ static const struct unwind_mapping *find(void *userdata, uint64_t address)
 }
 
 /* Has the words around @address read into the next one of the chunks. */
-static bool fetch(struct walk *walk, struct thread *thread, unsigned n_fetched, uint64_t address)
+static bool tick_fetch_chunk(struct walk *walk, struct thread *thread, unsigned n_fetched,
+			     uint64_t address)
 {
 	unsigned chunk = n_fetched % THREADS_CHUNKS, region = 1 + chunk;
 	uint64_t start = address & ~(uint64_t)(THREADS_CHUNK - 1);
@@ -113,7 +115,7 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 	       const struct unwind_registers *registers, struct tick_stack *ret)
 {
 	struct tick tick = {.view = view, .pc = registers->pc};
-	struct walk_maps maps = {.find = find, .userdata = &tick};
+	struct walk_maps maps = {.find = tick_find_mapping, .userdata = &tick};
 	struct walk walk = {
 		.registers = *registers,
 		.frames = thread->frames,
@@ -127,8 +129,8 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 	maps.slots = images_slots(images, &maps.n_slots);
 	maps.words = images_words(images, &maps.n_words);
 	use_stack(&walk, thread);
-	while ((outcome = walk_go(&walk, &maps)) == WALK_MEMORY &&
-	       fetch(&walk, thread, n_fetched, walk.address))
+	while ((outcome = walk_run(&walk, &maps)) == WALK_MEMORY &&
+	       tick_fetch_chunk(&walk, thread, n_fetched, walk.address))
 		n_fetched++;
 	if (outcome != WALK_ENDED)
 		walk_give_up(&walk, outcome);

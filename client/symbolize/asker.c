@@ -47,21 +47,21 @@ void asker_free(struct asker *a)
 	free(a);
 }
 
-const char *asker_why(const struct asker *a)
+const char *asker_error_text(const struct asker *a)
 {
 	return a->stats.why;
 }
 
-static void wait_for_rest(const struct worker *w)
+static void asker_wait_backoff(const struct worker *w)
 {
-	uint64_t at_ns = worker_rests_until(w);
+	uint64_t at_ns = worker_backoff_until(w);
 	const struct timespec at = {.tv_sec = (time_t)(at_ns / NS), .tv_nsec = (long)(at_ns % NS)};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;
 }
 
-static int prove(struct asker *a)
+static int asker_probe_worker(struct asker *a)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
 	int process = worker_pid(a->worker), r = WORKER_E_DIED;
@@ -72,8 +72,8 @@ static int prove(struct asker *a)
 	request.payload = "x";
 	request.payload_length = 2;
 	for (unsigned i = 0; i < TRIES_MAX && r; i++) {
-		wait_for_rest(a->worker);
-		r = worker_ask(a->worker, &request, &reply);
+		asker_wait_backoff(a->worker);
+		r = worker_query(a->worker, &request, &reply);
 		if (r < 0)
 			return r;
 	}
@@ -81,12 +81,13 @@ static int prove(struct asker *a)
 	return r ? ASKER_E_NONE : ASKER_E_OK;
 }
 
-static int ask(struct asker *a, const struct worker_request *request, struct worker_reply *ret)
+static int asker_request(struct asker *a, const struct worker_request *request,
+			 struct worker_reply *ret)
 {
-	int r = prove(a);
+	int r = asker_probe_worker(a);
 
 	if (!r) {
-		r = worker_ask(a->worker, request, ret);
+		r = worker_query(a->worker, request, ret);
 		if (r > 0)
 			r = r == WORKER_E_DIED ? ASKER_E_DIED : ASKER_E_NONE;
 	}
@@ -96,9 +97,9 @@ static int ask(struct asker *a, const struct worker_request *request, struct wor
 }
 
 /* The answer is none that protocol.h describes. */
-static int condemn(struct asker *a)
+static int asker_reject_answer(struct asker *a)
 {
-	worker_condemn(a->worker);
+	worker_reject_answer(a->worker);
 	worker_get_stats(a->worker, &a->stats);
 	return ASKER_E_DIED;
 }
@@ -109,13 +110,13 @@ int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
 	struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
 	struct worker_image facts;
 	struct worker_reply reply;
-	int r = ask(a, &request, &reply);
+	int r = asker_request(a, &request, &reply);
 
 	if (r)
 		return r;
 	if (reply.outcome == WORKER_DONE) {
 		if (!answer_image(reply.data, reply.length, &facts))
-			return condemn(a);
+			return asker_reject_answer(a);
 		*ret = facts;
 	}
 	*ret_outcome = reply.outcome;
@@ -130,12 +131,12 @@ int asker_names(struct asker *a, struct worker_request *request, const uint64_t 
 
 	request->payload = addresses;
 	request->payload_length = n * sizeof(*addresses);
-	r = ask(a, request, &reply);
+	r = asker_request(a, request, &reply);
 	if (r)
 		return r;
 	if (reply.outcome == WORKER_DONE &&
 	    !answer_names(reply.data, reply.length, addresses, n, ret))
-		return condemn(a);
+		return asker_reject_answer(a);
 	*ret_outcome = reply.outcome;
 	return ASKER_E_OK;
 }
@@ -148,11 +149,11 @@ int asker_code(struct asker *a, struct worker_request *request, const struct wor
 
 	request->payload = range;
 	request->payload_length = sizeof(*range);
-	r = ask(a, request, &reply);
+	r = asker_request(a, request, &reply);
 	if (r)
 		return r;
 	if (reply.outcome == WORKER_DONE && !answer_code(reply.data, reply.length, range, ret))
-		return condemn(a);
+		return asker_reject_answer(a);
 	*ret_outcome = reply.outcome;
 	return ASKER_E_OK;
 }
@@ -167,11 +168,11 @@ int asker_demangle(struct asker *a, uint32_t flags, const char *names, size_t le
 	request.flags = flags;
 	request.payload = names;
 	request.payload_length = length;
-	r = ask(a, &request, &reply);
+	r = asker_request(a, &request, &reply);
 	if (r)
 		return r;
 	if (reply.outcome == WORKER_DONE && !answer_texts(reply.data, reply.length, n))
-		return condemn(a);
+		return asker_reject_answer(a);
 	*ret = reply.outcome == WORKER_DONE ? (const char *)reply.data : NULL;
 	return ASKER_E_OK;
 }

@@ -50,6 +50,6 @@ int asker_demangle(struct asker *a, uint32_t flags, const char *names, size_t le
 		   const char **ret);
 
 /* Of the last ASKER_E_DIED or _NONE: "killed by signal 11", "too slow". */
-const char *asker_why(const struct asker *a);
+const char *asker_error_text(const struct asker *a);
 
 #endif

@@ -43,7 +43,7 @@ void build_ids_free(struct build_ids *b)
 	free(b);
 }
 
-static bool is_file(int fd, uint64_t device, uint64_t inode)
+static bool fd_matches_inode(int fd, uint64_t device, uint64_t inode)
 {
 	struct stat st;
 
@@ -64,7 +64,7 @@ int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint6
 	if (b->is_lost || *path != '/')
 		return 0;
 	fd = files_open(b->files, path, &ignored);
-	if (fd < 0 || !is_file(fd, device, inode))
+	if (fd < 0 || !fd_matches_inode(fd, device, inode))
 		return 0;
 	r = asker_inspect(b->asker, fd, &facts, &outcome);
 	b->is_lost = r == ASKER_E_NONE;

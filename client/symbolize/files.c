@@ -71,7 +71,7 @@ void files_free(struct files *f)
 	free(f);
 }
 
-static int open_below(const struct files *f, const char *path, const char **ret_why)
+static int files_open_in_mount(const struct files *f, const char *path, const char **ret_why)
 {
 	cleanup(closep) int point_fd = -1;
 	const char *point;
@@ -92,7 +92,7 @@ static int open_below(const struct files *f, const char *path, const char **ret_
 	return debug_files_open(point_fd, false, below_root(path + strlen(point)));
 }
 
-static const char *describe(int error)
+static const char *files_describe_error(int error)
 {
 	switch (error) {
 	case 0:
@@ -117,11 +117,11 @@ int files_open(const struct files *f, const char *path, const char **ret_why)
 	*ret_why = NULL;
 	errno = 0;
 	if (path[0] == '/' && strlen(path) < PATH_MAX)
-		fd = open_below(f, path, ret_why);
+		fd = files_open_in_mount(f, path, ret_why);
 	else
 		fd = -1;
 	if (fd < 0 && !*ret_why)
-		*ret_why = describe(errno);
+		*ret_why = files_describe_error(errno);
 	return fd;
 }
 

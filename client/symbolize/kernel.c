@@ -40,7 +40,7 @@ struct kernel {
 	struct entry *entries;
 };
 
-const char *kernel_why(int outcome)
+const char *kernel_error_text(int outcome)
 {
 	static const char *const whys[] = {
 		[KERNEL_E_OK] = "",
@@ -101,7 +101,7 @@ static bool is_name_byte(char c)
 }
 
 /* "" for the kernel proper; false: neither that nor a module. */
-static bool name_of(const char *path, char ret[MODULE_NAME_MAX + 1])
+static bool kernel_parse_path(const char *path, char ret[MODULE_NAME_MAX + 1])
 {
 	size_t n = 0;
 
@@ -123,20 +123,20 @@ bool kernel_is_path(const char *path)
 {
 	char name[MODULE_NAME_MAX + 1];
 
-	return name_of(path, name);
+	return kernel_parse_path(path, name);
 }
 
 bool kernel_is_mapping(const struct profile_mapping *m, const char *path)
 {
 	char name[MODULE_NAME_MAX + 1];
 
-	return name_of(path, name) && (!*name || !m->start || m->start >= KERNEL_HALF);
+	return kernel_parse_path(path, name) && (!*name || !m->start || m->start >= KERNEL_HALF);
 }
 
 /* --- what is here ----------------------------------------------------------------------------- */
 
 /* Returns 0 or -ENOMEM. */
-static int read_text(const struct kernel *k, const char *path, struct text *text)
+static int kernel_read_text(const struct kernel *k, const char *path, struct text *text)
 {
 	int r = text->has_read ? 0 : files_read_kernel(k->files, path, &text->data, &text->length);
 
@@ -146,7 +146,7 @@ static int read_text(const struct kernel *k, const char *path, struct text *text
 	return 0;
 }
 
-static int read_build_id(const struct kernel *k, struct entry *e)
+static int kernel_entry_read_id(const struct kernel *k, struct entry *e)
 {
 	char path[MODULE_NAME_MAX + 64] = "/sys/kernel/notes";
 	cleanup(freep) char *notes = NULL;
@@ -182,7 +182,7 @@ static int find_module(const struct kernel *k, struct entry *e)
 }
 
 /* Returns KERNEL_E_OK, _GONE or negative errno. */
-static int add_entry(struct kernel *k, const char *name, struct entry **ret)
+static int kernel_add_entry(struct kernel *k, const char *name, struct entry **ret)
 {
 	cleanup(freep) struct entry *e = calloc(1, sizeof(*e));
 	int r = 0;
@@ -192,12 +192,12 @@ static int add_entry(struct kernel *k, const char *name, struct entry **ret)
 	snprintf(e->name, sizeof(e->name), "%s", name);
 	e->part.is_module = *name;
 	if (e->part.is_module) {
-		r = read_text(k, "/proc/modules", &k->modules);
+		r = kernel_read_text(k, "/proc/modules", &k->modules);
 		if (!r)
 			r = find_module(k, e);
 	}
 	if (!r)
-		r = read_build_id(k, e);
+		r = kernel_entry_read_id(k, e);
 	if (r)
 		return r;
 	e->next = k->entries;
@@ -205,7 +205,7 @@ static int add_entry(struct kernel *k, const char *name, struct entry **ret)
 	return KERNEL_E_OK;
 }
 
-static bool is_id(const struct entry *e, const char *id)
+static bool kernel_entry_has_id(const struct entry *e, const char *id)
 {
 	char file[MODULE_NAME_MAX + 4] = "vmlinux", own[IMAGE_ID_SIZE];
 	struct utsname name;
@@ -224,7 +224,7 @@ static bool is_id(const struct entry *e, const char *id)
 static int read_symbols(struct kernel *k, struct entry *e)
 {
 	cleanup(symtab_freep) struct symtab *symtab = NULL;
-	int r = read_text(k, "/proc/kallsyms", &k->kallsyms);
+	int r = kernel_read_text(k, "/proc/kallsyms", &k->kallsyms);
 
 	if (r)
 		return r;
@@ -246,15 +246,15 @@ int kernel_get(struct kernel *k, const char *path, const char *id, const struct 
 	struct entry *e = k->entries;
 	int r = 0;
 
-	if (!name_of(path, name))
+	if (!kernel_parse_path(path, name))
 		return KERNEL_E_GONE;
 	while (e && strcmp(e->name, name) != 0)
 		e = e->next;
 	if (!e)
-		r = add_entry(k, name, &e);
+		r = kernel_add_entry(k, name, &e);
 	if (r)
 		return r;
-	if (!is_id(e, id))
+	if (!kernel_entry_has_id(e, id))
 		return KERNEL_E_OTHER;
 	if (!e->has_symbols)
 		r = read_symbols(k, e);

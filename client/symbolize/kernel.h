@@ -60,6 +60,6 @@ int kernel_part_place(const struct kernel_part *part, const struct profile_mappi
 bool kernel_part_find(const struct kernel_part *part, uint64_t address, struct symtab_symbol *ret);
 
 /* A line for people, behind "PATH: ". */
-const char *kernel_why(int outcome);
+const char *kernel_error_text(int outcome);
 
 #endif

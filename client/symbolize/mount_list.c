@@ -30,7 +30,7 @@ void mount_list_free(struct mount_list *m)
 }
 
 /* Blank, tab, newline and backslash are written in octal: \040. */
-static char *unescape(const char *text, size_t length)
+static char *mount_unescape_point(const char *text, size_t length)
 {
 	char *point = malloc(length + 1);
 	size_t n = 0;
@@ -61,7 +61,7 @@ static bool is_type(const char *type, const char *end, const char *name)
  * "fuse", "fuse.sshfs", "fuseblk"; but not "fusectl", which is the kernel's own, and mounted nearly
  * everywhere (Linux, Documentation/filesystems/fuse.rst).
  */
-static bool is_fuse(const char *type, const char *end)
+static bool mount_type_is_fuse(const char *type, const char *end)
 {
 	const char *dot = memchr(type, '.', (size_t)(end - type));
 
@@ -77,8 +77,8 @@ static int add_mount(struct mount_list *m, const char *point, size_t length, con
 		return -ENOMEM;
 	mount = &m->mounts[m->n];
 	*mount = (struct mount){
-		.point = unescape(point, length),
-		.is_fuse = is_fuse(type, type_end),
+		.point = mount_unescape_point(point, length),
+		.is_fuse = mount_type_is_fuse(type, type_end),
 		.is_autofs = is_type(type, type_end, "autofs"),
 	};
 	if (!mount->point)
@@ -88,7 +88,7 @@ static int add_mount(struct mount_list *m, const char *point, size_t length, con
 }
 
 /* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS" */
-static int add_line(struct mount_list *m, const char *line, const char *end)
+static int mount_list_add_line(struct mount_list *m, const char *line, const char *end)
 {
 	const char *at = line, *point, *type, *type_end;
 
@@ -121,7 +121,7 @@ int mount_list_new(struct mount_list **ret, const char *text, size_t length)
 	while (text < end && !r) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 
-		r = add_line(m, text, newline ? newline : end);
+		r = mount_list_add_line(m, text, newline ? newline : end);
 		text = newline ? newline + 1 : end;
 	}
 	if (r)

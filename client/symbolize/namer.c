@@ -75,7 +75,7 @@ static int text_equal(const void *owner, uint32_t index, const void *key)
 }
 
 /* The profile's string for the answer's text at @offset. */
-static int add_text(struct namer *n, uint32_t offset, uint32_t *ret)
+static int namer_add_text(struct namer *n, uint32_t offset, uint32_t *ret)
 {
 	uint32_t hash = profile_hash(&n->key, &offset, sizeof(offset));
 	uint32_t index = profile_table_find(&n->table, hash, text_equal, n, &offset);
@@ -107,15 +107,16 @@ static int add_text(struct namer *n, uint32_t offset, uint32_t *ret)
 	return 0;
 }
 
-static int add_line(struct namer *n, const struct worker_frame *frame, struct profile_line *ret)
+static int namer_add_line(struct namer *n, const struct worker_frame *frame,
+			  struct profile_line *ret)
 {
 	struct profile_function f = {.start_line = frame->start_line};
-	int r = add_text(n, frame->name, &f.name);
+	int r = namer_add_text(n, frame->name, &f.name);
 
 	if (!r)
-		r = add_text(n, frame->system_name, &f.system_name);
+		r = namer_add_text(n, frame->system_name, &f.system_name);
 	if (!r)
-		r = add_text(n, frame->file, &f.filename);
+		r = namer_add_text(n, frame->file, &f.filename);
 	*ret = (struct profile_line){.line = frame->line};
 	return r ? r : profile_add_function(n->p, &f, &ret->function);
 }
@@ -146,7 +147,7 @@ int namer_set(struct namer *n, uint32_t location, const struct worker_location *
 	    (n->p->locations[location].n_lines && !has_lines && !is_forced))
 		return 0;
 	for (uint32_t i = 0; i < found->n_frames && !r; i++)
-		r = add_line(n, &frames[i], &lines[i]);
+		r = namer_add_line(n, &frames[i], &lines[i]);
 	if (!r)
 		r = set_lines(n, location, lines, found->n_frames);
 	*ret_set = !r;
@@ -167,7 +168,7 @@ int namer_set_function(struct namer *n, uint32_t location, const char *name,
 	return r ? r : set_lines(n, location, &line, 1);
 }
 
-static void count(struct namer *n, const struct profile_location *l)
+static void namer_count_location(struct namer *n, const struct profile_location *l)
 {
 	struct tally *t = &n->tallies[l->mapping];
 	uint32_t n_files = 0, n_lines = 0;
@@ -189,7 +190,7 @@ int namer_finish(struct namer *n)
 {
 	for (size_t i = 0; i < n->p->n_locations; i++)
 		if (n->p->locations[i].mapping != PROFILE_NONE)
-			count(n, &n->p->locations[i]);
+			namer_count_location(n, &n->p->locations[i]);
 	for (size_t i = 0; i < n->p->n_mappings; i++) {
 		struct profile_mapping *m = &n->p->mappings[i];
 		const struct tally *t = &n->tallies[i];

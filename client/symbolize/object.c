@@ -38,24 +38,24 @@ bool object_is_id(const char *text, const struct elf_summary *elf)
 	return object_is_same_id(text, own);
 }
 
-static int note_death(const struct object *o)
+static int note_worker_death(const struct object *o)
 {
 	notes_add(o->source->notes, "%s: skipped, the image worker could not read it: %s", o->path,
-		  asker_why(o->source->asker));
+		  asker_error_text(o->source->asker));
 	return OBJECT_E_NONE;
 }
 
 /* From ASKER_E_* or negative errno. */
-static int judge(const struct object *o, int r)
+static int object_map_error(const struct object *o, int r)
 {
-	return r <= 0 ? r : r == ASKER_E_DIED ? note_death(o) : OBJECT_E_NO_WORKER;
+	return r <= 0 ? r : r == ASKER_E_DIED ? note_worker_death(o) : OBJECT_E_NO_WORKER;
 }
 
 /*
  * The file at the path, as it is or without what the kernel says behind it when the file that was
  * mapped is gone: then another may be there.
  */
-static int open_image(const struct object *o, bool *ret_deleted)
+static int object_open_file(const struct object *o, bool *ret_deleted)
 {
 	size_t length = strlen(o->path), n_deleted = strlen(DELETED);
 	char path[PATH_MAX];
@@ -74,7 +74,7 @@ static int open_image(const struct object *o, bool *ret_deleted)
 	return fd;
 }
 
-static const char *describe(enum worker_outcome outcome)
+static const char *describe_worker_outcome(enum worker_outcome outcome)
 {
 	return outcome == WORKER_NOT_ELF     ? "no ELF file"
 	       : outcome == WORKER_MALFORMED ? "a damaged ELF file"
@@ -83,7 +83,7 @@ static const char *describe(enum worker_outcome outcome)
 }
 
 /* What image profiles have in place of a build id: it is no other file's, and no other time's. */
-static bool is_by_hash(const struct object *o, const char *id)
+static bool object_matches_hash(const struct object *o, const char *id)
 {
 	char own[IMAGE_ID_SIZE];
 	struct stat st;
@@ -96,11 +96,12 @@ static bool is_by_hash(const struct object *o, const char *id)
 	return strcasecmp(id, own) == 0;
 }
 
-static int identify(struct object *o, const char *build_id, bool is_deleted)
+static int object_identify(struct object *o, const char *build_id, bool is_deleted)
 {
 	char own[OBJECT_ID_SIZE];
 
-	o->is_identified = object_is_id(build_id, &o->facts.elf) || is_by_hash(o, build_id);
+	o->is_identified = object_is_id(build_id, &o->facts.elf) ||
+			   object_matches_hash(o, build_id);
 	if (o->is_identified)
 		return OBJECT_E_OK;
 	if (*build_id && o->facts.elf.build_id_length) {
@@ -149,7 +150,7 @@ static int choice_fetch(void *context, const uint8_t *id, size_t length)
 	return fd;
 }
 
-static int find_debug(struct object *o)
+static int object_find_debug(struct object *o)
 {
 	const struct debug_choice_world world = {
 		.context = o,
@@ -174,18 +175,18 @@ int object_init(struct object *ret, const struct object_source *source, const ch
 		.fd = -1,
 		.debug = {.debug = -1, .alternate = -1},
 	};
-	ret->fd = open_image(ret, &is_deleted);
+	ret->fd = object_open_file(ret, &is_deleted);
 	if (ret->fd < 0)
 		return OBJECT_E_NONE;
 	r = asker_inspect(source->asker, ret->fd, &ret->facts, &outcome);
 	if (r)
-		return judge(ret, r);
+		return object_map_error(ret, r);
 	if (outcome != WORKER_DONE) {
-		notes_add(source->notes, "%s: %s", path, describe(outcome));
+		notes_add(source->notes, "%s: %s", path, describe_worker_outcome(outcome));
 		return OBJECT_E_NONE;
 	}
-	r = identify(ret, build_id, is_deleted);
-	return r ? r : judge(ret, find_debug(ret));
+	r = object_identify(ret, build_id, is_deleted);
+	return r ? r : object_map_error(ret, object_find_debug(ret));
 }
 
 void object_deinit(struct object *o)
@@ -221,18 +222,18 @@ static struct worker_request request_of(const struct object *o, enum worker_kind
 }
 
 /* @r: of the asker, ASKER_E_* or negative errno. */
-static int conclude(const struct object *o, int r, enum worker_outcome outcome)
+static int object_check_outcome(const struct object *o, int r, enum worker_outcome outcome)
 {
 	if (r)
-		return judge(o, r);
+		return object_map_error(o, r);
 	if (outcome == WORKER_DONE)
 		return OBJECT_E_OK;
-	notes_add(o->source->notes, "%s: %s", o->path, describe(outcome));
+	notes_add(o->source->notes, "%s: %s", o->path, describe_worker_outcome(outcome));
 	return OBJECT_E_NONE;
 }
 
-int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
-	       struct answer_names *ret)
+int object_query_names(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+		       struct answer_names *ret)
 {
 	struct worker_request request = request_of(o, WORKER_SYMBOLS, key);
 	enum worker_outcome outcome = WORKER_DONE;
@@ -240,7 +241,7 @@ int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t
 
 	request.flags |= o->source->want_lines ? WORKER_WANT_LINES : 0;
 	r = asker_names(o->source->asker, &request, addresses, n, &outcome, ret);
-	return conclude(o, r, outcome);
+	return object_check_outcome(o, r, outcome);
 }
 
 int object_code(struct object *o, uint64_t key, const struct worker_range *range, uint32_t flags,
@@ -252,5 +253,5 @@ int object_code(struct object *o, uint64_t key, const struct worker_range *range
 
 	request.flags |= flags;
 	r = asker_code(o->source->asker, &request, range, &outcome, ret);
-	return conclude(o, r, outcome);
+	return object_check_outcome(o, r, outcome);
 }

@@ -61,8 +61,8 @@ bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint6
  * borrowed from the asker; without locations where there is nothing. Returns OBJECT_E_* or negative
  * errno.
  */
-int object_ask(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
-	       struct answer_names *ret);
+int object_query_names(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+		       struct answer_names *ret);
 
 /*
  * Asks for the instructions of @range (link-time; protocol.h has its limit); @flags: those of

@@ -19,10 +19,10 @@
 #define BYTES_MAX ((size_t)384 << 20)
 #define TRIES_MAX 8 /* temporary names */
 
-static int fail(struct profile_message *message, const char *format, ...)
+static int profile_file_fail(struct profile_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static int fail(struct profile_message *message, const char *format, ...)
+static int profile_file_fail(struct profile_message *message, const char *format, ...)
 {
 	va_list args;
 
@@ -32,11 +32,11 @@ static int fail(struct profile_message *message, const char *format, ...)
 	return PROFILE_FILE_E_FAILED;
 }
 
-static int fail_errno(struct profile_message *message)
+static int profile_file_fail_errno(struct profile_message *message)
 {
 	char buffer[128];
 
-	return fail(message, "%s", strerror_r(errno, buffer, sizeof(buffer)));
+	return profile_file_fail(message, "%s", strerror_r(errno, buffer, sizeof(buffer)));
 }
 
 int profile_file_read(const char *path, struct profile **ret, struct profile_message *message)
@@ -49,17 +49,17 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 	int r;
 
 	if (fd < 0 && errno == EACCES) {
-		fail_errno(message);
+		profile_file_fail_errno(message);
 		return PROFILE_FILE_E_DENIED;
 	}
 	if (fd < 0)
-		return fail_errno(message);
+		return profile_file_fail_errno(message);
 	r = read_end(fd, BYTES_MAX, &data, &length);
 	if (r == -EFBIG)
-		return fail(message, "larger than %zu MiB", BYTES_MAX >> 20);
+		return profile_file_fail(message, "larger than %zu MiB", BYTES_MAX >> 20);
 	errno = -r;
 	if (r)
-		return r == -ENOMEM ? r : fail_errno(message);
+		return r == -ENOMEM ? r : profile_file_fail_errno(message);
 	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
 	r = length && !data[0] ? cpuprofile_read(data, length, ret, message)
 			       : pprof_read(data, length, BYTES_MAX, ret, message);
@@ -68,7 +68,7 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 
 /* --- saving ----------------------------------------------------------------------------------- */
 
-static int folder_length(const char *path)
+static int directory_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -87,7 +87,7 @@ static int make_temporary(const char *path, int fd, char ret[PATH_MAX])
 
 		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
 			number = (uint64_t)getpid() * TRIES_MAX + i;
-		n = snprintf(ret, PATH_MAX, "%.*s.profctl-%016llx", folder_length(path), path,
+		n = snprintf(ret, PATH_MAX, "%.*s.profctl-%016llx", directory_length(path), path,
 			     (unsigned long long)number);
 		if (n >= PATH_MAX) {
 			errno = ENAMETOOLONG;
@@ -108,7 +108,7 @@ static int make_temporary(const char *path, int fd, char ret[PATH_MAX])
 static int open_nameless(const char *path)
 {
 	char folder[PATH_MAX];
-	int n = snprintf(folder, sizeof(folder), "%.*s.", folder_length(path), path);
+	int n = snprintf(folder, sizeof(folder), "%.*s.", directory_length(path), path);
 
 	if (n >= PATH_MAX) {
 		errno = ENAMETOOLONG;
@@ -150,16 +150,16 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 	if (ret->is_copied)
 		fd = open_unlinked(path);
 	if (fd < 0)
-		return fail_errno(message);
+		return profile_file_fail_errno(message);
 	ret->out = fdopen(fd, "w");
 	if (ret->out)
 		return PROFILE_FILE_E_OK;
 	close(fd);
-	return fail_errno(message);
+	return profile_file_fail_errno(message);
 }
 
 /* All of @from under a name beside @path. 0, or -1 with errno. */
-static int copy(int from, const char *path, char ret[PATH_MAX])
+static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 {
 	int to = make_temporary(path, -1, ret), r = to;
 	off_t at = 0;
@@ -184,29 +184,29 @@ static int copy(int from, const char *path, char ret[PATH_MAX])
 }
 
 /* Gives the file a name beside where it is to be. 0, or -1 with errno. */
-static int give_name(struct profile_file_saving *s)
+static int link_temporary(struct profile_file_saving *s)
 {
 	int fd = fileno(s->out);
 
-	return s->is_copied ? copy(fd, s->path, s->temporary)
+	return s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
 			    : make_temporary(s->path, fd, s->temporary);
 }
 
 /* 0, or an errno. Why something before the last bytes was not written is asked for once more. */
-static int finish(struct profile_file_saving *s)
+static int profile_file_flush(struct profile_file_saving *s)
 {
 	int error = fflush(s->out) != 0 ? errno : 0;
 
 	if (!error && ferror(s->out))
 		error = write(fileno(s->out), "", 1) < 0 ? errno : EIO;
-	if (!error && !s->is_special && give_name(s) < 0)
+	if (!error && !s->is_special && link_temporary(s) < 0)
 		error = errno;
 	return error;
 }
 
-static int end(struct profile_file_saving *s, bool keep)
+static int profile_file_complete(struct profile_file_saving *s, bool keep)
 {
-	int error = keep ? finish(s) : 0;
+	int error = keep ? profile_file_flush(s) : 0;
 
 	/* A file system may tell only now that it is full (close(2)). */
 	if (fclose(s->out) != 0 && keep && !error)
@@ -252,10 +252,10 @@ int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_me
 	int error;
 
 	hold_signals(s, &mask);
-	error = end(s, keep);
+	error = profile_file_complete(s, keep);
 	release_signals(&mask, error);
 	errno = error;
-	return error ? fail_errno(message) : PROFILE_FILE_E_OK;
+	return error ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
 }
 
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
@@ -269,8 +269,8 @@ int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		return r;
 	hold_signals(&saving, &mask);
 	fwrite(data, 1, length, saving.out);
-	error = end(&saving, true);
+	error = profile_file_complete(&saving, true);
 	release_signals(&mask, error);
 	errno = error;
-	return error ? fail_errno(message) : PROFILE_FILE_E_OK;
+	return error ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
 }

@@ -39,7 +39,7 @@ struct work {
 	size_t nameless_locations;
 };
 
-static void work_deinit(struct work *w)
+static void symbolize_work_deinit(struct work *w)
 {
 	namer_free(w->namer);
 	kernel_free(w->kernel);
@@ -47,7 +47,7 @@ static void work_deinit(struct work *w)
 	files_free(w->files);
 }
 
-static int work_init(struct work *w)
+static int symbolize_work_init(struct work *w)
 {
 	int r = files_new(&w->files, w->options->root_fd);
 
@@ -68,23 +68,24 @@ static int work_init(struct work *w)
 	return r;
 }
 
-static const struct profile_mapping *mapping_of(const struct profile *p, uint32_t location)
+static const struct profile_mapping *symbolize_mapping_of(const struct profile *p,
+							  uint32_t location)
 {
 	return &p->mappings[p->locations[location].mapping];
 }
 
-static const char *path_of(const struct profile *p, uint32_t location)
+static const char *symbolize_path_of(const struct profile *p, uint32_t location)
 {
-	return profile_string(p, mapping_of(p, location)->path);
+	return profile_string(p, symbolize_mapping_of(p, location)->path);
 }
 
-static bool is_kernel(const struct profile *p, const struct profile_mapping *m)
+static bool symbolize_is_kernel(const struct profile *p, const struct profile_mapping *m)
 {
 	return kernel_is_mapping(m, profile_string(p, m->path));
 }
 
 /* "//anon" is what perf calls memory without a file. */
-static bool is_file(const char *path)
+static bool symbolize_is_file(const char *path)
 {
 	return path[0] == '/' && path[1] != '/';
 }
@@ -96,7 +97,7 @@ static int perf_map_of(const struct work *w, uint32_t location)
 	return w->options->perf_map ? w->options->perf_map(w->options->context, mapping) : -1;
 }
 
-static bool has_line(const struct profile *p, const struct profile_location *l)
+static bool symbolize_has_line(const struct profile *p, const struct profile_location *l)
 {
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		if (p->lines[l->first_line + i].line)
@@ -104,7 +105,7 @@ static bool has_line(const struct profile *p, const struct profile_location *l)
 	return false;
 }
 
-static bool is_wanted(const struct work *w, const struct profile_location *l)
+static bool symbolize_is_wanted(const struct work *w, const struct profile_location *l)
 {
 	const struct profile_mapping *m;
 	const char *path;
@@ -114,18 +115,19 @@ static bool is_wanted(const struct work *w, const struct profile_location *l)
 	m = &w->p->mappings[l->mapping];
 	path = profile_string(w->p, m->path);
 	if (!l->n_lines)
-		return is_file(path) || is_kernel(w->p, m) ||
+		return symbolize_is_file(path) || symbolize_is_kernel(w->p, m) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
-	return is_file(path) &&
-	       (w->options->is_forced || (w->options->want_lines && !has_line(w->p, l)));
+	return symbolize_is_file(path) &&
+	       (w->options->is_forced || (w->options->want_lines && !symbolize_has_line(w->p, l)));
 }
 
 /* By file, then by location: the order must not depend on addresses that are not known yet. */
-static int by_file(const void *a, const void *b, void *context)
+static int wanted_compare_file(const void *a, const void *b, void *context)
 {
 	const struct profile *p = context;
 	uint32_t x = ((const struct wanted *)a)->location, y = ((const struct wanted *)b)->location;
-	const struct profile_mapping *m = mapping_of(p, x), *n = mapping_of(p, y);
+	const struct profile_mapping *m = symbolize_mapping_of(p, x),
+				     *n = symbolize_mapping_of(p, y);
 
 	if (m->path != n->path)
 		return m->path < n->path ? -1 : 1;
@@ -134,7 +136,7 @@ static int by_file(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
-static int by_address(const void *a, const void *b)
+static int wanted_compare_address(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
 
@@ -143,7 +145,7 @@ static int by_address(const void *a, const void *b)
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
-static int collect(const struct work *w, struct wanted **ret, size_t *ret_n)
+static int symbolize_collect(const struct work *w, struct wanted **ret, size_t *ret_n)
 {
 	struct wanted *all = calloc(w->p->n_locations + 1, sizeof(*all));
 	size_t n = 0;
@@ -151,9 +153,9 @@ static int collect(const struct work *w, struct wanted **ret, size_t *ret_n)
 	if (!all)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < w->p->n_locations; i++)
-		if (is_wanted(w, &w->p->locations[i]))
+		if (symbolize_is_wanted(w, &w->p->locations[i]))
 			all[n++].location = i;
-	qsort_r(all, n, sizeof(*all), by_file, w->p);
+	qsort_r(all, n, sizeof(*all), wanted_compare_file, w->p);
 	*ret = all;
 	*ret_n = n;
 	return 0;
@@ -178,13 +180,14 @@ static int name_kernel_function(struct work *w, uint32_t location, const char *n
 static int name_kernel_address(struct work *w, const struct kernel_part *part, uint32_t location)
 {
 	const struct profile_location *l = &w->p->locations[location];
-	const struct profile_mapping *m = mapping_of(w->p, location);
+	const struct profile_mapping *m = symbolize_mapping_of(w->p, location);
 	struct symtab_symbol symbol;
 	uint64_t shift;
 	int r = kernel_part_place(part, m, &shift);
 
 	if (r)
-		notes_add(&w->result->notes, "%s: %s", path_of(w->p, location), kernel_why(r));
+		notes_add(&w->result->notes, "%s: %s", symbolize_path_of(w->p, location),
+			  kernel_error_text(r));
 	if (r || l->address < m->start || l->address >= m->limit ||
 	    !kernel_part_find(part, l->address + shift, &symbol))
 		return 0;
@@ -192,15 +195,15 @@ static int name_kernel_address(struct work *w, const struct kernel_part *part, u
 }
 
 /* All of the kernel proper, or of a module. */
-static int name_kernel(struct work *w, const struct wanted *run, size_t n)
+static int name_kernel_part(struct work *w, const struct wanted *run, size_t n)
 {
-	const struct profile_mapping *m = mapping_of(w->p, run[0].location);
-	const char *path = path_of(w->p, run[0].location);
+	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
+	const char *path = symbolize_path_of(w->p, run[0].location);
 	const struct kernel_part *part;
 	int r = kernel_get(w->kernel, path, profile_string(w->p, m->build_id), &part);
 
 	if (r > 0)
-		notes_add(&w->result->notes, "%s: %s", path, kernel_why(r));
+		notes_add(&w->result->notes, "%s: %s", path, kernel_error_text(r));
 	if (r)
 		return r < 0 ? r : 0;
 	for (size_t i = 0; !r && i < n; i++)
@@ -226,19 +229,20 @@ static size_t find_addresses(const struct work *w, const struct object *o, struc
 
 		has_names |= l->n_lines > 0 && !w->options->is_forced;
 		if ((!l->n_lines || o->is_identified || w->options->is_forced) &&
-		    object_vaddr(o, mapping_of(w->p, wanted.location), l->address, &wanted.address))
+		    object_vaddr(o, symbolize_mapping_of(w->p, wanted.location), l->address,
+				 &wanted.address))
 			run[kept++] = wanted;
 	}
 	if (has_names && !o->is_identified)
 		notes_add(&w->result->notes,
 			  "%s: names stay as they are, no build id tells whether it is the file",
 			  o->path);
-	qsort(run, kept, sizeof(*run), by_address);
+	qsort(run, kept, sizeof(*run), wanted_compare_address);
 	return kept;
 }
 
-static int set_names(struct work *w, const struct wanted *run, size_t n, const uint64_t *addresses,
-		     const struct answer_names *answer)
+static int symbolize_set_names(struct work *w, const struct wanted *run, size_t n,
+			       const uint64_t *addresses, const struct answer_names *answer)
 {
 	size_t at = 0;
 
@@ -259,8 +263,8 @@ static int set_names(struct work *w, const struct wanted *run, size_t n, const u
 }
 
 /* The first of @run whose addresses fill one question: how many, and the addresses, each once. */
-static size_t take(const struct wanted *run, size_t n, uint64_t addresses[WORKER_ADDRESSES_MAX],
-		   size_t *ret_n)
+static size_t fill_address_batch(const struct wanted *run, size_t n,
+				 uint64_t addresses[WORKER_ADDRESSES_MAX], size_t *ret_n)
 {
 	size_t i, n_addresses = 0;
 
@@ -275,7 +279,8 @@ static size_t take(const struct wanted *run, size_t n, uint64_t addresses[WORKER
 	return i;
 }
 
-static int ask_all(struct work *w, struct object *o, const struct wanted *run, size_t n)
+static int symbolize_query_names(struct work *w, struct object *o, const struct wanted *run,
+				 size_t n)
 {
 	cleanup(freep) uint64_t *addresses = calloc(WORKER_ADDRESSES_MAX, sizeof(*addresses));
 	int r;
@@ -284,11 +289,12 @@ static int ask_all(struct work *w, struct object *o, const struct wanted *run, s
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
 		struct answer_names answer;
-		size_t n_addresses, n_taken = take(run + i, n - i, addresses, &n_addresses);
+		size_t n_addresses,
+			n_taken = fill_address_batch(run + i, n - i, addresses, &n_addresses);
 
-		r = object_ask(o, w->key, addresses, n_addresses, &answer);
+		r = object_query_names(o, w->key, addresses, n_addresses, &answer);
 		if (!r)
-			r = set_names(w, run + i, n_taken, addresses, &answer);
+			r = symbolize_set_names(w, run + i, n_taken, addresses, &answer);
 		if (r)
 			return r;
 		i += n_taken;
@@ -297,14 +303,15 @@ static int ask_all(struct work *w, struct object *o, const struct wanted *run, s
 }
 
 /* What was asked for and is nowhere: of a whole machine's profile that is a file in three. */
-static void note_success(struct work *w, const struct object *o, const struct wanted *run, size_t n)
+static void note_nameless(struct work *w, const struct object *o, const struct wanted *run,
+			  size_t n)
 {
 	bool want_lines = w->options->want_lines;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_location *l = &w->p->locations[run[i].location];
 
-		if (want_lines ? has_line(w->p, l) : l->n_lines > 0)
+		if (want_lines ? symbolize_has_line(w->p, l) : l->n_lines > 0)
 			return;
 	}
 	if (!n || namer_is_full(w->namer))
@@ -327,10 +334,10 @@ static void note_unidentified(struct work *w, const struct object *o, size_t n)
 
 static int name_file(struct work *w, struct wanted *run, size_t n)
 {
-	const struct profile_mapping *m = mapping_of(w->p, run[0].location);
+	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
 	cleanup(object_deinit) struct object object = {.fd = -1,
 						       .debug = {.debug = -1, .alternate = -1}};
-	int r = object_init(&object, &w->source, path_of(w->p, run[0].location),
+	int r = object_init(&object, &w->source, symbolize_path_of(w->p, run[0].location),
 			    profile_string(w->p, m->build_id));
 
 	w->key++;
@@ -338,9 +345,9 @@ static int name_file(struct work *w, struct wanted *run, size_t n)
 		return r;
 	n = find_addresses(w, &object, run, n);
 	note_unidentified(w, &object, n);
-	r = ask_all(w, &object, run, n);
+	r = symbolize_query_names(w, &object, run, n);
 	if (!r)
-		note_success(w, &object, run, n);
+		note_nameless(w, &object, run, n);
 	return r;
 }
 
@@ -359,18 +366,19 @@ static int name_by_perf_map(struct work *w, int fd, const struct wanted *run, si
 	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
 		enum worker_outcome outcome;
 		struct answer_names answer;
-		size_t n_addresses, n_taken = take(run + i, n - i, addresses, &n_addresses);
+		size_t n_addresses,
+			n_taken = fill_address_batch(run + i, n - i, addresses, &n_addresses);
 		int r = asker_names(w->asker, &request, addresses, n_addresses, &outcome, &answer);
 
 		if (r == ASKER_E_DIED)
 			notes_add(&w->result->notes,
 				  "a perf map: skipped, the image worker could not read it: %s",
-				  asker_why(w->asker));
+				  asker_error_text(w->asker));
 		if (r)
 			return r < 0 ? r : r == ASKER_E_DIED ? OBJECT_E_NONE : OBJECT_E_NO_WORKER;
 		if (outcome != WORKER_DONE)
 			return OBJECT_E_NONE;
-		r = set_names(w, run + i, n_taken, addresses, &answer);
+		r = symbolize_set_names(w, run + i, n_taken, addresses, &answer);
 		if (r)
 			return r;
 		i += n_taken;
@@ -378,19 +386,19 @@ static int name_by_perf_map(struct work *w, int fd, const struct wanted *run, si
 	return 0;
 }
 
-static int by_perf_map(const void *a, const void *b, void *context)
+static int wanted_compare_perf_map(const void *a, const void *b, void *context)
 {
 	const struct wanted *x = a, *y = b;
 	int m = perf_map_of(context, x->location), n = perf_map_of(context, y->location);
 
-	return m != n ? (m < n ? -1 : 1) : by_address(a, b);
+	return m != n ? (m < n ? -1 : 1) : wanted_compare_address(a, b);
 }
 
 static int name_generated(struct work *w, struct wanted *run, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		run[i].address = w->p->locations[run[i].location].address;
-	qsort_r(run, n, sizeof(*run), by_perf_map, w);
+	qsort_r(run, n, sizeof(*run), wanted_compare_perf_map, w);
 	for (size_t i = 0, end; i < n; i = end) {
 		int fd = perf_map_of(w, run[i].location), r;
 
@@ -407,8 +415,8 @@ static int name_generated(struct work *w, struct wanted *run, size_t n)
 
 static bool is_same_file(const struct profile *p, const struct wanted *a, const struct wanted *b)
 {
-	const struct profile_mapping *m = mapping_of(p, a->location);
-	const struct profile_mapping *n = mapping_of(p, b->location);
+	const struct profile_mapping *m = symbolize_mapping_of(p, a->location);
+	const struct profile_mapping *n = symbolize_mapping_of(p, b->location);
 
 	return m->path == n->path && m->build_id == n->build_id;
 }
@@ -422,11 +430,11 @@ void symbolize_progress_print(const struct symbolize_progress *progress,
 		 progress->done, progress->n, slash ? slash + 1 : progress->path);
 }
 
-static void tell_progress(const struct work *w, const struct wanted *all, size_t done, size_t n)
+static void symbolize_report_progress(const struct work *w, const struct wanted *all, size_t done,
+				      size_t n)
 {
-	const struct symbolize_progress progress = {.done = done,
-						    .n = n,
-						    .path = path_of(w->p, all[done].location)};
+	const struct symbolize_progress progress = {
+		.done = done, .n = n, .path = symbolize_path_of(w->p, all[done].location)};
 
 	if (w->options->progress)
 		w->options->progress(w->options->context, &progress);
@@ -439,10 +447,10 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 
 		for (end = i + 1; end < n && is_same_file(w->p, &all[i], &all[end]);)
 			end++;
-		tell_progress(w, all, i, n);
-		if (is_kernel(w->p, mapping_of(w->p, all[i].location)))
-			r = name_kernel(w, all + i, end - i);
-		else if (!is_file(path_of(w->p, all[i].location)))
+		symbolize_report_progress(w, all, i, n);
+		if (symbolize_is_kernel(w->p, symbolize_mapping_of(w->p, all[i].location)))
+			r = name_kernel_part(w, all + i, end - i);
+		else if (!symbolize_is_file(symbolize_path_of(w->p, all[i].location)))
 			r = name_generated(w, all + i, end - i);
 		else
 			r = name_file(w, all + i, end - i);
@@ -452,7 +460,7 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 	return 0;
 }
 
-static void conclude(struct work *w, int r)
+static void symbolize_finish_result(struct work *w, int r)
 {
 	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
@@ -474,7 +482,8 @@ static void conclude(struct work *w, int r)
 	if (namer_is_full(w->namer))
 		notes_add(notes, "the names take too much memory, some are left out");
 	if (r == OBJECT_E_NO_WORKER)
-		snprintf(w->result->trouble, sizeof(w->result->trouble), "%s", asker_why(w->asker));
+		snprintf(w->result->trouble, sizeof(w->result->trouble), "%s",
+			 asker_error_text(w->asker));
 	w->result->n_locations = w->p->n_locations;
 	for (size_t i = 0; i < w->p->n_locations; i++)
 		w->result->n_named += w->p->locations[i].n_lines > 0;
@@ -483,21 +492,21 @@ static void conclude(struct work *w, int r)
 int symbolize_profile(struct profile *p, const struct symbolize_options *options,
 		      struct symbolize_result *ret)
 {
-	cleanup(work_deinit) struct work w = {.p = p, .options = options, .result = ret};
+	cleanup(symbolize_work_deinit) struct work w = {.p = p, .options = options, .result = ret};
 	cleanup(freep) struct wanted *all = NULL;
 	size_t n = 0;
 	int r, finish;
 
 	*ret = (struct symbolize_result){0};
-	r = work_init(&w);
+	r = symbolize_work_init(&w);
 	if (!r)
-		r = collect(&w, &all, &n);
+		r = symbolize_collect(&w, &all, &n);
 	if (r)
 		return r;
 	r = name_all(&w, all, n);
 	if (r < 0)
 		return r;
-	conclude(&w, r);
+	symbolize_finish_result(&w, r);
 	finish = namer_finish(w.namer);
 	return finish ? finish : r == OBJECT_E_NO_WORKER ? SYMBOLIZE_E_NO_WORKER : SYMBOLIZE_E_OK;
 }

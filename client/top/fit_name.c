@@ -10,7 +10,7 @@
 #define OPERATOR   "operator"
 #define LENGTH_MAX 4096 /* of names that are looked into: it takes time by the square of it */
 
-static bool is_word(char c)
+static bool is_word_character(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
@@ -22,7 +22,7 @@ static size_t operator_length(const char *name, const char *at)
 					    ">>", "<=",  ">=",  "->",  "<",   ">"};
 	size_t n = strlen(OPERATOR);
 
-	if (strncmp(at, OPERATOR, n) != 0 || (at > name && is_word(at[-1])))
+	if (strncmp(at, OPERATOR, n) != 0 || (at > name && is_word_character(at[-1])))
 		return 0;
 	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if (strncmp(at + n, signs[i], strlen(signs[i])) == 0)
@@ -31,7 +31,7 @@ static size_t operator_length(const char *name, const char *at)
 }
 
 /* The end of what @at opens; NULL: nothing closes it. */
-static const char *find_end(const char *name, const char *at)
+static const char *find_closing(const char *name, const char *at)
 {
 	size_t depth = 0, skip;
 
@@ -51,7 +51,7 @@ static const char *find_end(const char *name, const char *at)
 }
 
 /* In place: what stands in @open goes, but where it begins the name or a part of it. */
-static void empty(char *name, char open)
+static void empty_brackets(char *name, char open)
 {
 	const char *behind = NULL; /* an operator's name */
 	char *out = name;
@@ -67,8 +67,9 @@ static void empty(char *name, char open)
 			behind = at + 1;
 			continue;
 		}
-		if (*at == open && at > name && (is_word(at[-1]) || at[-1] == '>' || at == behind))
-			end = find_end(name, at);
+		if (*at == open && at > name &&
+		    (is_word_character(at[-1]) || at[-1] == '>' || at == behind))
+			end = find_closing(name, at);
 		*out++ = *at;
 		if (!end)
 			continue;
@@ -79,10 +80,10 @@ static void empty(char *name, char open)
 }
 
 /* The name without its outermost namespace; NULL: it has none. */
-static const char *inner(const char *name)
+static const char *inner_name(const char *name)
 {
 	for (const char *at = name; *at; at++) {
-		const char *end = *at == '<' || *at == '(' ? find_end(name, at) : NULL;
+		const char *end = *at == '<' || *at == '(' ? find_closing(name, at) : NULL;
 
 		if (operator_length(name, at) || *at == ' ')
 			return NULL;
@@ -102,8 +103,8 @@ char *fit_name(const char *name, size_t columns)
 	if (!ret || strlen(ret) > LENGTH_MAX)
 		return ret;
 	for (const char *open = "<("; *open && characters_columns(ret) > columns; open++)
-		empty(ret, *open);
-	while (characters_columns(ret) > columns && (rest = inner(ret)))
+		empty_brackets(ret, *open);
+	while (characters_columns(ret) > columns && (rest = inner_name(ret)))
 		memmove(ret, rest, strlen(rest) + 1);
 	return ret;
 }

@@ -32,7 +32,7 @@ int top_functions_new(struct top_functions **ret)
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-static void entry_remove(struct top_functions *f, struct entry *e)
+static void top_entry_remove(struct top_functions *f, struct entry *e)
 {
 	HASH_DEL(f->entries, e);
 	free(e->function.name);
@@ -46,13 +46,13 @@ void top_functions_free(struct top_functions *f)
 	if (!f)
 		return;
 	HASH_ITER (hh, f->entries, e, next)
-		entry_remove(f, e);
+		top_entry_remove(f, e);
 	free(f->sorted);
 	free(f);
 }
 
-static int find(struct top_functions *f, const struct profile *p, const struct frame *frame,
-		struct entry **ret)
+static int top_find_entry(struct top_functions *f, const struct profile *p,
+			  const struct frame *frame, struct entry **ret)
 {
 	cleanup(freep) char *name = NULL;
 	struct entry *e;
@@ -93,8 +93,9 @@ static void add_value(struct top_function *function, int64_t value, bool is_leaf
 }
 
 /* @entries: of the profile's frames, by index; NULL where it is not known yet. */
-static int add_stack(struct top_functions *f, const struct profile *p, const struct shape *shape,
-		     const struct stack *stack, struct entry **entries)
+static int top_add_stack(struct top_functions *f, const struct profile *p,
+			 const struct shape *shape, const struct stack *stack,
+			 struct entry **entries)
 {
 	int64_t value = stack->values[f->type];
 	size_t n_frames;
@@ -107,7 +108,7 @@ static int add_stack(struct top_functions *f, const struct profile *p, const str
 	add_clamped(&f->sums.all_value, value);
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
 		struct entry **e = &entries[stack->frames[i]];
-		int r = *e ? 0 : find(f, p, &frames[stack->frames[i]], e);
+		int r = *e ? 0 : top_find_entry(f, p, &frames[stack->frames[i]], e);
 
 		if (r)
 			return r;
@@ -140,7 +141,7 @@ static int add_profile(struct top_functions *f, struct profile *p)
 
 		r = shape_stack(shape, p, i, &stack);
 		if (!r && stack.n_frames)
-			r = add_stack(f, p, shape, &stack, entries);
+			r = top_add_stack(f, p, shape, &stack, entries);
 		if (r < 0)
 			return r;
 	}
@@ -165,7 +166,7 @@ static void forget_cheap(struct top_functions *f)
 				n_left++;
 				continue;
 			}
-			entry_remove(f, e);
+			top_entry_remove(f, e);
 			f->sums.n_forgotten++;
 		}
 		if (!n_left || limit > INT64_MAX / 2)
@@ -202,7 +203,8 @@ static int compare_costs(int64_t a, int64_t b)
 	return a > b ? -1 : a < b;
 }
 
-static int compare(const struct top_function *x, const struct top_function *y, bool by_cum)
+static int top_compare_functions(const struct top_function *x, const struct top_function *y,
+				 bool by_cum)
 {
 	const struct top_cost *costs[2][2] = {{&x->interval, &y->interval}, {&x->all, &y->all}};
 
@@ -220,14 +222,14 @@ static int compare(const struct top_function *x, const struct top_function *y, b
 
 static int by_flat(const void *a, const void *b)
 {
-	return compare(*(const struct top_function *const *)a,
-		       *(const struct top_function *const *)b, false);
+	return top_compare_functions(*(const struct top_function *const *)a,
+				     *(const struct top_function *const *)b, false);
 }
 
 static int by_cum(const void *a, const void *b)
 {
-	return compare(*(const struct top_function *const *)a,
-		       *(const struct top_function *const *)b, true);
+	return top_compare_functions(*(const struct top_function *const *)a,
+				     *(const struct top_function *const *)b, true);
 }
 
 int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,

@@ -18,7 +18,7 @@ static bool has_capital(const char *text)
 }
 
 /* @name begins with @filter, which is of lower case. */
-static bool begins_with(const char *name, const char *filter)
+static bool name_begins_with(const char *name, const char *filter)
 {
 	while (*filter) {
 		struct character wanted = character_at(filter), c;
@@ -39,7 +39,7 @@ bool name_filter_matches(const char *filter, const char *name)
 	if (has_capital(filter))
 		return strstr(name, filter);
 	for (; *name; name += character_at(name).n)
-		if (begins_with(name, filter))
+		if (name_begins_with(name, filter))
 			return true;
 	return !*filter;
 }

@@ -81,7 +81,7 @@ void top_put_name(FILE *out, const char *text, size_t columns)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static size_t page(unsigned rows)
+static size_t page_lines(unsigned rows)
 {
 	return rows > HEAD_LINES + FOOT_LINES ? rows - HEAD_LINES - FOOT_LINES : 1;
 }
@@ -89,7 +89,7 @@ static size_t page(unsigned rows)
 /* The first line of the last page. */
 static size_t last_page(unsigned rows, size_t n)
 {
-	return n > page(rows) ? n - page(rows) : 0;
+	return n > page_lines(rows) ? n - page_lines(rows) : 0;
 }
 
 void top_settle(struct top_view *v, unsigned rows, size_t n)
@@ -100,9 +100,9 @@ void top_settle(struct top_view *v, unsigned rows, size_t n)
 		v->first = last;
 }
 
-static void scroll(struct top_view *v, int key, unsigned rows, size_t n)
+static void top_scroll(struct top_view *v, int key, unsigned rows, size_t n)
 {
-	size_t step = key == KEY_UP || key == KEY_DOWN ? 1 : page(rows);
+	size_t step = key == KEY_UP || key == KEY_DOWN ? 1 : page_lines(rows);
 
 	if (key == KEY_UP || key == KEY_PAGE_UP)
 		v->first -= v->first > step ? step : v->first;
@@ -113,7 +113,7 @@ static void scroll(struct top_view *v, int key, unsigned rows, size_t n)
 	top_settle(v, rows, n);
 }
 
-static void append(struct top_view *v, int key)
+static void filter_append(struct top_view *v, int key)
 {
 	size_t length = strlen(v->filter);
 	char text[UTF8_SIZE];
@@ -123,7 +123,7 @@ static void append(struct top_view *v, int key)
 		memcpy(v->filter + length, text, n + 1);
 }
 
-static void take_back(char *text)
+static void filter_delete_last(char *text)
 {
 	size_t last = 0;
 
@@ -132,7 +132,7 @@ static void take_back(char *text)
 	text[last] = '\0';
 }
 
-static void type(struct top_view *v, int key)
+static void top_type_filter(struct top_view *v, int key)
 {
 	v->first = 0;
 	if (key == '\r' || key == '\n') {
@@ -141,9 +141,9 @@ static void type(struct top_view *v, int key)
 		v->is_typing = false;
 		v->filter[0] = '\0';
 	} else if (key == KEY_BACKSPACE) {
-		take_back(v->filter);
+		filter_delete_last(v->filter);
 	} else if (key < KEY_UP) {
-		append(v, key);
+		filter_append(v, key);
 	}
 }
 
@@ -165,7 +165,7 @@ static void change_interval(struct top_view *v, bool is_longer)
 int top_key(struct top_view *v, int key, unsigned rows, size_t n)
 {
 	if (v->is_typing) {
-		type(v, key);
+		top_type_filter(v, key);
 		return TOP_REDRAWS;
 	}
 	switch (key) {
@@ -202,7 +202,7 @@ int top_key(struct top_view *v, int key, unsigned rows, size_t n)
 	case KEY_PAGE_DOWN:
 	case KEY_HOME:
 	case KEY_END:
-		scroll(v, key, rows, n);
+		top_scroll(v, key, rows, n);
 		break;
 	default:
 		return TOP_GOES_ON;
@@ -243,7 +243,7 @@ static void format_facts(const struct top_facts *f, char text[256])
 			 "; %" PRIu64 " functions forgotten", f->sums.n_forgotten);
 }
 
-static double share(int64_t part, int64_t whole)
+static double share_percent(int64_t part, int64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -283,10 +283,10 @@ static void format_shares(const struct top_facts *f, const struct top_function *
 			  unsigned shown, char text[NUMBERS_SIZE])
 {
 	const double shares[N_NUMBERS] = {
-		[FLAT] = share(function->interval.flat, f->sums.value),
-		[CUM] = share(function->interval.cum, f->sums.value),
-		[FLAT_ALL] = share(function->all.flat, f->sums.all_value),
-		[CUM_ALL] = share(function->all.cum, f->sums.all_value),
+		[FLAT] = share_percent(function->interval.flat, f->sums.value),
+		[CUM] = share_percent(function->interval.cum, f->sums.value),
+		[FLAT_ALL] = share_percent(function->all.flat, f->sums.all_value),
+		[CUM_ALL] = share_percent(function->all.cum, f->sums.all_value),
 	};
 	const char *texts[N_NUMBERS];
 	char formatted[N_NUMBERS][32];
@@ -323,7 +323,7 @@ struct canvas {
 };
 
 /* Begins a line; false: there is no more room. */
-static bool next_line(struct canvas *c, bool is_first)
+static bool canvas_next_line(struct canvas *c, bool is_first)
 {
 	if (!c->left)
 		return false;
@@ -333,9 +333,9 @@ static bool next_line(struct canvas *c, bool is_first)
 	return true;
 }
 
-static void put_line(struct canvas *c, const char *text, bool is_first, bool is_reverse)
+static void canvas_put_line(struct canvas *c, const char *text, bool is_first, bool is_reverse)
 {
-	if (!next_line(c, is_first))
+	if (!canvas_next_line(c, is_first))
 		return;
 	if (is_reverse)
 		fputs(REVERSE, c->out);
@@ -345,14 +345,14 @@ static void put_line(struct canvas *c, const char *text, bool is_first, bool is_
 	fputs(ERASE_REST, c->out);
 }
 
-static void put_function(struct canvas *c, const struct top_facts *facts,
-			 const struct top_function *function, unsigned shown)
+static void canvas_put_function(struct canvas *c, const struct top_facts *facts,
+				const struct top_function *function, unsigned shown)
 {
 	cleanup(freep) char *fitting = NULL;
 	char text[NUMBERS_SIZE];
 	size_t n;
 
-	if (!next_line(c, false))
+	if (!canvas_next_line(c, false))
 		return;
 	format_shares(facts, function, shown, text);
 	n = strlen(text);
@@ -389,21 +389,21 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 	char text[512];
 
 	snprintf(text, sizeof(text), "profd top: %s", t->facts->target);
-	put_line(&c, text, true, false);
+	canvas_put_line(&c, text, true, false);
 	format_facts(t->facts, text);
-	put_line(&c, text, false, false);
+	canvas_put_line(&c, text, false, false);
 	format_headings(shown, text);
 	strcat(text, FUNCTION);
-	put_line(&c, text, false, true);
+	canvas_put_line(&c, text, false, true);
 	for (size_t i = 0; v->has_help && i < ARRAY_SIZE(help); i++)
-		put_line(&c, help[i], false, false);
+		canvas_put_line(&c, help[i], false, false);
 	for (size_t i = v->first; !v->has_help && i < t->n && c.left; i++)
-		put_function(&c, t->facts, t->functions[i], shown);
+		canvas_put_function(&c, t->facts, t->functions[i], shown);
 	while (c.left)
-		put_line(&c, "", false, false);
+		canvas_put_line(&c, "", false, false);
 	c.left = rows ? 1 : 0;
 	format_foot(v, t->facts, t->n, text);
-	put_line(&c, text, rows <= FOOT_LINES, true);
+	canvas_put_line(&c, text, rows <= FOOT_LINES, true);
 }
 
 void top_print(const struct top_table *t, size_t max, FILE *out)

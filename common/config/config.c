@@ -3,10 +3,10 @@
  * One table, keys[], says for every key where it is written, what values it takes and what it is
  * by default. Reading, printing and the defaults go by it.
  *
- * The text goes through inih, fed line by line by read_line(), which knows the line number for
- * the messages and refuses what inih would read otherwise than the writer of the file meant: lines
- * longer than its buffer (it would split them), text behind " ;" (it would drop it) and NUL bytes.
- * Leading blanks are taken off, so no line continues another.
+ * The text goes through inih, fed line by line by config_read_line(), which knows the line number
+ * for the messages and refuses what inih would read otherwise than the writer of the file meant:
+ * lines longer than its buffer (it would split them), text behind " ;" (it would drop it) and NUL
+ * bytes. Leading blanks are taken off, so no line continues another.
  *
  * A list key may be given several times and grows; an empty value empties it. This is how a file
  * in profd.conf.d/ adds to the main one, and how a long list fits into lines.
@@ -85,10 +85,10 @@ struct reading {
 	int result; /* 0, CONFIG_E_INVALID or negative errno; the first one stays */
 };
 
-static void refuse(struct reading *reading, const char *format, ...)
+static void config_reject(struct reading *reading, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void refuse(struct reading *reading, const char *format, ...)
+static void config_reject(struct reading *reading, const char *format, ...)
 {
 	char *text = reading->message->text;
 	size_t size = sizeof(reading->message->text);
@@ -107,7 +107,7 @@ static void refuse(struct reading *reading, const char *format, ...)
 }
 
 /* inih's reader: one line, without leading blanks; NULL at the end or after an error. */
-static char *read_line(char *buffer, int size, void *stream)
+static char *config_read_line(char *buffer, int size, void *stream)
 {
 	struct reading *reading = stream;
 	const char *start = reading->next, *comment;
@@ -129,24 +129,25 @@ static char *read_line(char *buffer, int size, void *stream)
 	if (length && (*start == '#' || *start == ';'))
 		length = 0;
 	if (length > LINE_MAX_SIZE || length + 2 > (size_t)size) {
-		refuse(reading, "a line may have %d bytes; a list may be given in several lines",
-		       LINE_MAX_SIZE);
+		config_reject(reading,
+			      "a line may have %d bytes; a list may be given in several lines",
+			      LINE_MAX_SIZE);
 		return NULL;
 	}
 	memcpy(buffer, start, length);
 	buffer[length] = '\0';
 	comment = strpbrk(buffer, ";");
 	if (comment && (comment == buffer || comment[-1] == ' ' || comment[-1] == '\t')) {
-		refuse(reading, "a comment needs a line of its own");
+		config_reject(reading, "a comment needs a line of its own");
 		return NULL;
 	}
 	/* What inih cannot read is told here, where the line is known. */
 	if (length && buffer[0] != '[' && !strpbrk(buffer, "=:")) {
-		refuse(reading, "'%s' is neither a [section] nor key = value", buffer);
+		config_reject(reading, "'%s' is neither a [section] nor key = value", buffer);
 		return NULL;
 	}
 	if (buffer[0] == '[' && !strchr(buffer, ']')) {
-		refuse(reading, "'%s' lacks its ]", buffer);
+		config_reject(reading, "'%s' lacks its ]", buffer);
 		return NULL;
 	}
 	buffer[length] = '\n';
@@ -173,25 +174,25 @@ static int handle_key(void *userdata, const char *section, const char *name, con
 			continue;
 		r = value_set(reading->config, &v);
 		if (r > 0)
-			refuse(reading, "%s %s", name, v.why);
+			config_reject(reading, "%s %s", name, v.why);
 		else if (r < 0)
 			reading->result = r;
 		return r == 0;
 	}
 	if (!*section)
-		refuse(reading, "'%s' stands before any [section]", name);
+		config_reject(reading, "'%s' stands before any [section]", name);
 	else if (section_known)
-		refuse(reading, "unknown key '%s' in [%s]", name, section);
+		config_reject(reading, "unknown key '%s' in [%s]", name, section);
 	else
-		refuse(reading, "unknown section [%s]", section);
+		config_reject(reading, "unknown section [%s]", section);
 	return 0;
 }
 
-static int apply(struct config *c, const char *text, const char *name,
-		 struct config_message *message)
+static int config_apply_text(struct config *c, const char *text, const char *name,
+			     struct config_message *message)
 {
 	struct reading reading = {.config = c, .message = message, .name = name, .next = text};
-	int r = ini_parse_stream(read_line, &reading, handle_key, &reading);
+	int r = ini_parse_stream(config_read_line, &reading, handle_key, &reading);
 
 	if (reading.result)
 		return reading.result;
@@ -199,7 +200,7 @@ static int apply(struct config *c, const char *text, const char *name,
 		return error_origin(-ENOMEM);
 	if (r > 0) {
 		reading.line = (unsigned)r;
-		refuse(&reading, "neither a [section] nor key = value");
+		config_reject(&reading, "neither a [section] nor key = value");
 	}
 	return reading.result;
 }
@@ -230,21 +231,21 @@ int config_parse(struct config **ret, const char *text, const char *name,
 	r = config_new(&c);
 	if (r)
 		return r;
-	r = apply(c, text, name, message);
+	r = config_apply_text(c, text, name, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
 	return CONFIG_E_OK;
 }
 
-static int cannot_read(const char *path, const char *why, struct config_message *message)
+static int config_cannot_read(const char *path, const char *why, struct config_message *message)
 {
 	snprintf(message->text, sizeof(message->text), "%s: cannot be read: %s", path, why);
 	return CONFIG_E_INVALID;
 }
 
-static int apply_file(struct config *c, int directory, const char *path, const char *name,
-		      struct config_message *message)
+static int config_apply_file(struct config *c, int directory, const char *path, const char *name,
+			     struct config_message *message)
 {
 	cleanup(closep) int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	cleanup(freep) char *text = NULL;
@@ -252,9 +253,9 @@ static int apply_file(struct config *c, int directory, const char *path, const c
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return cannot_read(name, strerrordesc_np(errno), message);
+		return config_cannot_read(name, strerrordesc_np(errno), message);
 	if (!S_ISREG(st.st_mode) || st.st_size > FILE_SIZE_MAX)
-		return cannot_read(name, "it is no file, or too large", message);
+		return config_cannot_read(name, "it is no file, or too large", message);
 	text = malloc(FILE_SIZE_MAX + 1);
 	if (!text)
 		return error_origin(-ENOMEM);
@@ -262,15 +263,15 @@ static int apply_file(struct config *c, int directory, const char *path, const c
 		ssize_t n = read(fd, text + size, FILE_SIZE_MAX - size);
 
 		if (n < 0)
-			return cannot_read(name, strerrordesc_np(errno), message);
+			return config_cannot_read(name, strerrordesc_np(errno), message);
 		if (n == 0)
 			break;
 		size += (size_t)n;
 	}
 	text[size] = '\0';
 	if (memchr(text, '\0', size))
-		return cannot_read(name, "it holds NUL bytes", message);
-	return apply(c, text, name, message);
+		return config_cannot_read(name, "it holds NUL bytes", message);
+	return config_apply_text(c, text, name, message);
 }
 
 static int is_drop_in(const struct dirent *entry)
@@ -281,12 +282,12 @@ static int is_drop_in(const struct dirent *entry)
 	       strcmp(entry->d_name + length - 5, ".conf") == 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int dirent_compare_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int apply_folder(struct config *c, const char *path, struct config_message *message)
+static int config_apply_dir(struct config *c, const char *path, struct config_message *message)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(freep) struct dirent **entries = NULL;
@@ -294,10 +295,10 @@ static int apply_folder(struct config *c, const char *path, struct config_messag
 
 	if (fd < 0)
 		return errno == ENOENT ? CONFIG_E_OK
-				       : cannot_read(path, strerrordesc_np(errno), message);
-	n = scandirat(fd, ".", &entries, is_drop_in, by_name);
+				       : config_cannot_read(path, strerrordesc_np(errno), message);
+	n = scandirat(fd, ".", &entries, is_drop_in, dirent_compare_name);
 	if (n < 0)
-		return cannot_read(path, strerrordesc_np(errno), message);
+		return config_cannot_read(path, strerrordesc_np(errno), message);
 	for (int i = 0; i < n; i++) {
 		cleanup(freep) char *name = NULL;
 
@@ -306,15 +307,15 @@ static int apply_folder(struct config *c, const char *path, struct config_messag
 			r = error_origin(-ENOMEM);
 		}
 		if (r == CONFIG_E_OK)
-			r = apply_file(c, fd, entries[i]->d_name, name, message);
+			r = config_apply_file(c, fd, entries[i]->d_name, name, message);
 		free(entries[i]);
 	}
 	return r;
 }
 
 /* @path with its .d folder, or, without it, @standard, which need not exist. */
-static int apply_all(struct config *c, const char *path, const char *standard,
-		     struct config_message *message)
+static int config_apply_all(struct config *c, const char *path, const char *standard,
+			    struct config_message *message)
 {
 	const char *file = path ? path : standard;
 	cleanup(freep) char *folder = NULL;
@@ -323,7 +324,7 @@ static int apply_all(struct config *c, const char *path, const char *standard,
 	if (!file)
 		return CONFIG_E_OK;
 	if (path || access(file, F_OK) == 0 || errno != ENOENT) {
-		r = apply_file(c, AT_FDCWD, file, file, message);
+		r = config_apply_file(c, AT_FDCWD, file, file, message);
 		if (r)
 			return r;
 	}
@@ -331,7 +332,7 @@ static int apply_all(struct config *c, const char *path, const char *standard,
 		folder = NULL;
 		return error_origin(-ENOMEM);
 	}
-	return apply_folder(c, folder, message);
+	return config_apply_dir(c, folder, message);
 }
 
 int config_load(struct config **ret, const char *path, struct config_message *message)
@@ -341,14 +342,14 @@ int config_load(struct config **ret, const char *path, struct config_message *me
 
 	r = config_new(&c);
 	if (!r)
-		r = apply_all(c, path, DEFAULT_PATH, message);
+		r = config_apply_all(c, path, DEFAULT_PATH, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
 	return CONFIG_E_OK;
 }
 
-static int replace(char **text, const char *with)
+static int config_replace_text(char **text, const char *with)
 {
 	char *copy = strdup(with);
 
@@ -367,15 +368,15 @@ int config_load_user(struct config **ret, const char *path, const struct config_
 
 	r = config_new(&c);
 	if (!r)
-		r = replace(&c->store_group, NO_GROUP);
+		r = config_replace_text(&c->store_group, NO_GROUP);
 	if (!r && user->store_path)
-		r = replace(&c->store_path, user->store_path);
+		r = config_replace_text(&c->store_path, user->store_path);
 	if (!r && user->control_socket)
-		r = replace(&c->control_socket, user->control_socket);
+		r = config_replace_text(&c->control_socket, user->control_socket);
 	if (r)
 		return r;
 	c->control_socket_mode = 0600;
-	r = apply_all(c, path, user->file, message);
+	r = config_apply_all(c, path, user->file, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
@@ -384,12 +385,12 @@ int config_load_user(struct config **ret, const char *path, const struct config_
 
 int config_set_paths(struct config *c, const char *store_path, const char *control_socket)
 {
-	int r = store_path ? replace(&c->store_path, store_path) : 0;
+	int r = store_path ? config_replace_text(&c->store_path, store_path) : 0;
 
-	return r || !control_socket ? r : replace(&c->control_socket, control_socket);
+	return r || !control_socket ? r : config_replace_text(&c->control_socket, control_socket);
 }
 
-static bool exchange_texts(char **a, char **b)
+static bool config_swap_texts(char **a, char **b)
 {
 	bool differ = strcmp(*a, *b) != 0;
 	char *text = *a;
@@ -399,7 +400,7 @@ static bool exchange_texts(char **a, char **b)
 	return differ;
 }
 
-static bool exchange_numbers(void *a, void *b, size_t size)
+static bool config_swap_numbers(void *a, void *b, size_t size)
 {
 	bool differ = memcmp(a, b, size) != 0;
 	uint64_t number;
@@ -410,16 +411,17 @@ static bool exchange_numbers(void *a, void *b, size_t size)
 	return differ;
 }
 
-bool config_exchange_lasting(struct config *a, struct config *b)
+bool config_swap_restart_only(struct config *a, struct config *b)
 {
-	bool differ = exchange_texts(&a->store_path, &b->store_path);
+	bool differ = config_swap_texts(&a->store_path, &b->store_path);
 
-	differ |= exchange_texts(&a->store_group, &b->store_group);
-	differ |= exchange_texts(&a->control_socket, &b->control_socket);
-	differ |= exchange_numbers(&a->control_socket_mode, &b->control_socket_mode,
-				   sizeof(a->control_socket_mode));
-	differ |= exchange_numbers(&a->memory_budget, &b->memory_budget, sizeof(a->memory_budget));
-	differ |= exchange_numbers(&a->exclude_self, &b->exclude_self, sizeof(a->exclude_self));
+	differ |= config_swap_texts(&a->store_group, &b->store_group);
+	differ |= config_swap_texts(&a->control_socket, &b->control_socket);
+	differ |= config_swap_numbers(&a->control_socket_mode, &b->control_socket_mode,
+				      sizeof(a->control_socket_mode));
+	differ |= config_swap_numbers(&a->memory_budget, &b->memory_budget,
+				      sizeof(a->memory_budget));
+	differ |= config_swap_numbers(&a->exclude_self, &b->exclude_self, sizeof(a->exclude_self));
 	return differ;
 }
 

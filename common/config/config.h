@@ -79,7 +79,7 @@ DEFINE_CLEANUP(struct config *, config_free)
  * What is made once, at the start, and keeps its value until the next one: exchanges that between
  * the two. Returns whether it differed.
  */
-bool config_exchange_lasting(struct config *a, struct config *b);
+bool config_swap_restart_only(struct config *a, struct config *b);
 
 /* Writes the effective configuration as a file that config_load() reads back to the same. */
 int config_print(const struct config *c, FILE *out);

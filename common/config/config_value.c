@@ -31,9 +31,10 @@ static const struct named_bit symbolizes[] = {
 	{"lines", SYMBOLIZE_LINES},
 };
 
-static int invalid(struct value *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int value_invalid(struct value *v, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static int invalid(struct value *v, const char *format, ...)
+static int value_invalid(struct value *v, const char *format, ...)
 {
 	va_list args;
 
@@ -43,16 +44,16 @@ static int invalid(struct value *v, const char *format, ...)
 	return CONFIG_E_INVALID;
 }
 
-static int set_text(struct value *v)
+static int value_set_text(struct value *v)
 {
 	char *copy;
 
 	if (strlen(v->text) < v->key->min)
-		return invalid(v, "must not be empty");
+		return value_invalid(v, "must not be empty");
 	if (strlen(v->text) > v->key->max)
-		return invalid(v, "is longer than %" PRIu64 " bytes", v->key->max);
+		return value_invalid(v, "is longer than %" PRIu64 " bytes", v->key->max);
 	if (v->key->kind == KIND_PATH && v->text[0] != '/')
-		return invalid(v, "must be an absolute path, not '%s'", v->text);
+		return value_invalid(v, "must be an absolute path, not '%s'", v->text);
 	copy = strdup(v->text);
 	if (!copy)
 		return error_origin(-ENOMEM);
@@ -87,7 +88,7 @@ static int list_append(char ***list, const char *text, size_t length)
 }
 
 /* The next item of a comma-separated text, without blanks around it; false at the end. */
-static bool next_item(const char **text, const char **ret_item, size_t *ret_length)
+static bool list_next_item(const char **text, const char **ret_item, size_t *ret_length)
 {
 	const char *start = *text, *end;
 
@@ -103,7 +104,7 @@ static bool next_item(const char **text, const char **ret_item, size_t *ret_leng
 	return true;
 }
 
-static int set_list(struct value *v)
+static int value_set_list(struct value *v)
 {
 	char ***list = v->field;
 	const char *text = v->text, *item;
@@ -119,17 +120,17 @@ static int set_list(struct value *v)
 		if (!*list)
 			return error_origin(-ENOMEM);
 	}
-	while (*v->text && next_item(&text, &item, &length)) {
+	while (*v->text && list_next_item(&text, &item, &length)) {
 		if (length == 0)
-			return invalid(v, "has an empty item in '%s'", v->text);
+			return value_invalid(v, "has an empty item in '%s'", v->text);
 		r = list_append(list, item, length);
 		if (r)
-			return r < 0 ? r : invalid(v, "has more than %d items", LIST_MAX);
+			return r < 0 ? r : value_invalid(v, "has more than %d items", LIST_MAX);
 	}
 	return 0;
 }
 
-static int parse_bool(struct value *v, bool *ret)
+static int value_parse_bool(struct value *v, bool *ret)
 {
 	static const char *const yes[] = {"yes", "true", "on", "1"};
 	static const char *const no[] = {"no", "false", "off", "0"};
@@ -140,10 +141,10 @@ static int parse_bool(struct value *v, bool *ret)
 			return 0;
 		}
 	}
-	return invalid(v, "must be yes or no, not '%s'", v->text);
+	return value_invalid(v, "must be yes or no, not '%s'", v->text);
 }
 
-static int check_range(struct value *v, uint64_t number)
+static int value_check_range(struct value *v, uint64_t number)
 {
 	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
 	const char *(*print)(char *, size_t, uint64_t) = units_print_size;
@@ -160,11 +161,11 @@ static int check_range(struct value *v, uint64_t number)
 		snprintf(max, sizeof(max), "%" PRIu64, v->key->max);
 	}
 	if (v->key->max == UINT64_MAX)
-		return invalid(v, "must be at least %s, not '%s'", min, v->text);
-	return invalid(v, "must be %s to %s, not '%s'", min, max, v->text);
+		return value_invalid(v, "must be at least %s, not '%s'", min, v->text);
+	return value_invalid(v, "must be %s to %s, not '%s'", min, max, v->text);
 }
 
-static int set_number(struct value *v)
+static int value_set_number(struct value *v)
 {
 	static const struct {
 		int (*parse)(const char *, uint64_t *);
@@ -180,10 +181,10 @@ static int set_number(struct value *v)
 
 	r = kinds[v->key->kind].parse(v->text, &number);
 	if (r == UNITS_E_RANGE)
-		return invalid(v, "is too large: '%s'", v->text);
+		return value_invalid(v, "is too large: '%s'", v->text);
 	if (r)
-		return invalid(v, "must be %s, not '%s'", kinds[v->key->kind].form, v->text);
-	r = check_range(v, number);
+		return value_invalid(v, "must be %s, not '%s'", kinds[v->key->kind].form, v->text);
+	r = value_check_range(v, number);
 	if (r)
 		return r;
 	if (v->key->kind == KIND_U32)
@@ -193,49 +194,49 @@ static int set_number(struct value *v)
 	return 0;
 }
 
-static int set_mode(struct value *v)
+static int value_set_mode(struct value *v)
 {
 	size_t length = strlen(v->text);
 
 	if (length < 3 || length > 4 || strspn(v->text, "01234567") != length ||
 	    (length == 4 && v->text[0] != '0'))
-		return invalid(v, "must be an octal mode such as 0666, not '%s'", v->text);
+		return value_invalid(v, "must be an octal mode such as 0666, not '%s'", v->text);
 	*(uint32_t *)v->field = (uint32_t)strtoul(v->text, NULL, 8);
 	return 0;
 }
 
-static int set_share(struct value *v)
+static int value_set_share(struct value *v)
 {
 	double share;
 
 	if (units_parse_share(v->text, &share) || share <= 0)
-		return invalid(v, "must be a share above 0%% such as 1%%, not '%s'", v->text);
+		return value_invalid(v, "must be a share above 0%% such as 1%%, not '%s'", v->text);
 	*(double *)v->field = share;
 	return 0;
 }
 
-static int set_formats(struct value *v)
+static int value_set_formats(struct value *v)
 {
 	const char *text = v->text, *item;
 	unsigned mask = 0;
 	size_t length;
 
-	while (next_item(&text, &item, &length)) {
+	while (list_next_item(&text, &item, &length)) {
 		size_t i = 0;
 
 		while (i < ARRAY_SIZE(formats) && (strlen(formats[i].name) != length ||
 						   strncmp(formats[i].name, item, length) != 0))
 			i++;
 		if (i == ARRAY_SIZE(formats))
-			return invalid(v, "knows pprof, legacy and images, not '%.*s'", (int)length,
-				       item);
+			return value_invalid(v, "knows pprof, legacy and images, not '%.*s'",
+					     (int)length, item);
 		mask |= formats[i].bit;
 	}
 	*(unsigned *)v->field = mask;
 	return 0;
 }
 
-static int set_symbolize(struct value *v)
+static int value_set_symbolize(struct value *v)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbolizes); i++) {
 		if (strcmp(v->text, symbolizes[i].name) == 0) {
@@ -243,14 +244,14 @@ static int set_symbolize(struct value *v)
 			return 0;
 		}
 	}
-	return invalid(v, "must be none, functions or lines, not '%s'", v->text);
+	return value_invalid(v, "must be none, functions or lines, not '%s'", v->text);
 }
 
-static int set_label(struct value *v)
+static int value_set_label(struct value *v)
 {
 	unsigned *mask = v->field;
 	bool on = false;
-	int r = parse_bool(v, &on);
+	int r = value_parse_bool(v, &on);
 
 	if (r)
 		return r;
@@ -274,31 +275,31 @@ int value_set(struct config *c, struct value *v)
 	switch (v->key->kind) {
 	case KIND_TEXT:
 	case KIND_PATH:
-		return set_text(v);
+		return value_set_text(v);
 	case KIND_LIST:
-		return set_list(v);
+		return value_set_list(v);
 	case KIND_BOOL:
-		return parse_bool(v, v->field);
+		return value_parse_bool(v, v->field);
 	case KIND_MODE:
-		return set_mode(v);
+		return value_set_mode(v);
 	case KIND_SHARE:
-		return set_share(v);
+		return value_set_share(v);
 	case KIND_FORMATS:
-		return set_formats(v);
+		return value_set_formats(v);
 	case KIND_SYMBOLIZE:
-		return set_symbolize(v);
+		return value_set_symbolize(v);
 	case KIND_LABEL:
-		return set_label(v);
+		return value_set_label(v);
 	case KIND_U32:
 	case KIND_U64:
 	case KIND_DURATION:
 	case KIND_SIZE:
-		return set_number(v);
+		return value_set_number(v);
 	}
 	return error_origin(-EINVAL);
 }
 
-static void print_list(const char *name, char *const *list, FILE *out)
+static void value_print_list(const char *name, char *const *list, FILE *out)
 {
 	size_t column = 0;
 
@@ -318,7 +319,7 @@ static void print_list(const char *name, char *const *list, FILE *out)
 	}
 }
 
-static void print_bits(unsigned mask, FILE *out)
+static void value_print_formats(unsigned mask, FILE *out)
 {
 	const char *separator = "";
 
@@ -330,7 +331,7 @@ static void print_bits(unsigned mask, FILE *out)
 	}
 }
 
-static void print_one(const struct key *key, const void *field, FILE *out)
+static void value_print_field(const struct key *key, const void *field, FILE *out)
 {
 	char buffer[UNITS_TEXT_MAX];
 
@@ -361,7 +362,7 @@ static void print_one(const struct key *key, const void *field, FILE *out)
 		fputs(units_print_share(buffer, sizeof(buffer), *(const double *)field), out);
 		break;
 	case KIND_FORMATS:
-		print_bits(*(const unsigned *)field, out);
+		value_print_formats(*(const unsigned *)field, out);
 		break;
 	case KIND_SYMBOLIZE:
 		fputs(symbolizes[*(const int *)field].name, out);
@@ -379,10 +380,10 @@ void value_print(const struct config *c, const struct key *key, FILE *out)
 	const void *field = (const char *)c + key->offset;
 
 	if (key->kind == KIND_LIST) {
-		print_list(key->name, *(char **const *)field, out);
+		value_print_list(key->name, *(char **const *)field, out);
 		return;
 	}
 	fprintf(out, "%s = ", key->name);
-	print_one(key, field, out);
+	value_print_field(key, field, out);
 	fputc('\n', out);
 }

@@ -225,7 +225,7 @@ int compare_label_base(struct profile *p)
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-static bool is_base(const struct profile *p, const struct profile_sample *s)
+static bool sample_is_base(const struct profile *p, const struct profile_sample *s)
 {
 	for (uint32_t i = 0; i < s->n_labels; i++) {
 		const struct profile_label *l = &p->sample_labels[s->first_label + i];
@@ -248,7 +248,7 @@ void compare_total_add(struct compare_total *t, const struct profile *p, size_t 
 	t->total = clamped_add(t->total, value);
 	if (is_mean)
 		t->divisor = clamped_add(t->divisor, values[0]);
-	if (!is_base(p, &p->samples[sample]))
+	if (!sample_is_base(p, &p->samples[sample]))
 		return;
 	t->base_total = clamped_add(t->base_total, value);
 	if (is_mean)

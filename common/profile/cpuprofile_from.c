@@ -31,13 +31,13 @@ struct chains {
 	uint64_t without_user, samples;
 };
 
-static void chains_deinit(struct chains *c)
+static void cpuprofile_chains_deinit(struct chains *c)
 {
 	free(c->records);
 	free(c->addresses);
 }
 
-static bool is_user(const struct profile *p, const struct profile_location *l)
+static bool location_is_user(const struct profile *p, const struct profile_location *l)
 {
 	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
 		return false;
@@ -69,16 +69,16 @@ static void shrink_places(const struct profile *p, struct place *places)
 }
 
 /* Those that overlap are equal: of such, a tree by this order holds one. */
-static int by_place(const void *a, const void *b)
+static int cpuprofile_compare_place(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
 	return x->limit <= y->start ? -1 : y->limit <= x->start;
 }
 
-static void keep(void *place)
+static void place_skip_free(void *place)
 {
-	(void)place; /* it is lay_out()'s */
+	(void)place; /* it is lay_out_mappings()'s */
 }
 
 static bool is_user_place(const struct place *place)
@@ -87,7 +87,7 @@ static bool is_user_place(const struct place *place)
 }
 
 /* Above all mappings; where there is no room left, it stays. */
-static void move(struct place *place, uint64_t *top)
+static void move_place_above(struct place *place, uint64_t *top)
 {
 	const uint64_t start = ((*top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
 
@@ -112,18 +112,18 @@ static int move_places(struct place *places, size_t n)
 		places[i].moved = places[i].start;
 		if (!is_user_place(&places[i]))
 			continue;
-		found = tsearch(&places[i], &in_place, by_place);
+		found = tsearch(&places[i], &in_place, cpuprofile_compare_place);
 		if (!found)
 			r = error_origin(-ENOMEM);
 		else if (*found != &places[i])
-			move(&places[i], &top);
+			move_place_above(&places[i], &top);
 	}
-	tdestroy(in_place, keep);
+	tdestroy(in_place, place_skip_free);
 	return r;
 }
 
 /* Where the mappings come to lie, by index. */
-static int lay_out(const struct profile *p, struct place **ret)
+static int lay_out_mappings(const struct profile *p, struct place **ret)
 {
 	struct place *places = calloc(p->n_mappings + 1, sizeof(*places));
 
@@ -137,7 +137,7 @@ static int lay_out(const struct profile *p, struct place **ret)
 	return move_places(places, p->n_mappings);
 }
 
-static void count(uint64_t *sum, uint64_t n)
+static void add_sample_count(uint64_t *sum, uint64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))
 		*sum = UINT64_MAX;
@@ -165,7 +165,7 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 				&p->locations[p->sample_locations[s->first_location + j]];
 			uint64_t moved = 0;
 
-			if (!is_user(p, l))
+			if (!location_is_user(p, l))
 				continue;
 			if (l->mapping != PROFILE_NONE)
 				moved = places[l->mapping].moved - places[l->mapping].start;
@@ -174,14 +174,15 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 		}
 		if (record.n_addresses)
 			ret->records[ret->n_records++] = record;
-		count(record.n_addresses ? &ret->samples : &ret->without_user, record.count);
+		add_sample_count(record.n_addresses ? &ret->samples : &ret->without_user,
+				 record.count);
 	}
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
 }
 
 /* Paths come from strangers: a newline in one would be another line, and lines have a limit. */
-static void put_path(FILE *out, const char *path)
+static void cpuprofile_put_path(FILE *out, const char *path)
 {
 	for (size_t n = 0; *path && n < PATH_BYTES_MAX; path++, n++)
 		fputc((unsigned char)*path < 0x20 ? '?' : *path, out);
@@ -205,7 +206,7 @@ static int print_maps(const struct profile *p, const struct place *places, char 
 		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", place->moved,
 			place->moved + (place->limit - place->start),
 			profile_is_whole_mapping(m) ? place->start : m->offset);
-		put_path(out, *path ? path : "[anon]");
+		cpuprofile_put_path(out, *path ? path : "[anon]");
 		fputc('\n', out);
 	}
 	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
@@ -232,7 +233,7 @@ static int print_comments(const struct profile *p, const struct chains *chains, 
 }
 
 /* Microseconds between samples: from their values if the period is not of time. */
-static uint64_t period_us(const struct profile *p)
+static uint64_t cpuprofile_period_us(const struct profile *p)
 {
 	bool is_time = strcmp(profile_string(p, p->period_type.unit), "nanoseconds") == 0;
 
@@ -241,11 +242,11 @@ static uint64_t period_us(const struct profile *p)
 
 int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(chains_deinit) struct chains chains = {0};
+	cleanup(cpuprofile_chains_deinit) struct chains chains = {0};
 	cleanup(freep) char *maps = NULL, *comments = NULL;
 	cleanup(freep) struct place *places = NULL;
-	struct cpuprofile c = {.slot_bytes = 8, .period_us = period_us(p)};
-	int r = lay_out(p, &places);
+	struct cpuprofile c = {.slot_bytes = 8, .period_us = cpuprofile_period_us(p)};
+	int r = lay_out_mappings(p, &places);
 
 	if (!r)
 		r = collect_chains(p, places, &chains);

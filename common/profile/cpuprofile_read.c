@@ -43,7 +43,7 @@ struct reader {
 	size_t max_chain;
 };
 
-static void reader_deinit(struct reader *r)
+static void cpuprofile_reader_deinit(struct reader *r)
 {
 	profile_free(r->p);
 	free(r->mappings);
@@ -53,7 +53,7 @@ static void reader_deinit(struct reader *r)
 
 #define REFUSE(r, ...) profile_refuse((r)->message, CPUPROFILE_E_MALFORMED, __VA_ARGS__)
 
-static uint64_t slot(const struct reader *r, size_t index)
+static uint64_t cpuprofile_slot(const struct reader *r, size_t index)
 {
 	const uint8_t *at = r->data + index * r->slot_bytes;
 	uint64_t value = 0;
@@ -64,7 +64,7 @@ static uint64_t slot(const struct reader *r, size_t index)
 }
 
 /* The header words tell size and order of the slots: one of the four ways makes sense at most. */
-static int read_header(struct reader *r)
+static int cpuprofile_read_header(struct reader *r)
 {
 	uint64_t n_words, period;
 
@@ -72,14 +72,14 @@ static int read_header(struct reader *r)
 		r->slot_bytes = way < 2 ? 8 : 4;
 		r->big_endian = way & 1;
 		r->n_slots = r->length / r->slot_bytes;
-		if (r->n_slots < 5 || slot(r, 0))
+		if (r->n_slots < 5 || cpuprofile_slot(r, 0))
 			continue;
-		n_words = slot(r, 1);
+		n_words = cpuprofile_slot(r, 1);
 		if (n_words < 3 || n_words > HEADER_SLOTS_MAX || n_words + 2 > r->n_slots ||
-		    slot(r, 2) > 1)
+		    cpuprofile_slot(r, 2) > 1)
 			continue;
-		r->is_shifted = slot(r, 2) == 0;
-		period = slot(r, 3);
+		r->is_shifted = cpuprofile_slot(r, 2) == 0;
+		period = cpuprofile_slot(r, 3);
 		r->period_ns = period > INT64_MAX / 1000 ? INT64_MAX : (int64_t)period * 1000;
 		r->first_record = (size_t)n_words + 2;
 		return 0;
@@ -96,14 +96,14 @@ static int skim_records(struct reader *r)
 	while (i < r->n_slots) {
 		if (r->n_slots - i < 2)
 			break;
-		count = slot(r, i);
-		n = slot(r, i + 1);
+		count = cpuprofile_slot(r, i);
+		n = cpuprofile_slot(r, i + 1);
 		if (n > r->n_slots - i - 2)
 			return REFUSE(r,
 				      "the record at byte %zu has %" PRIu64
 				      " addresses, more than the file",
 				      i * r->slot_bytes, n);
-		if (!count && n == 1 && !slot(r, i + 2)) {
+		if (!count && n == 1 && !cpuprofile_slot(r, i + 2)) {
 			r->text = (i + 3) * r->slot_bytes;
 			return 0;
 		}
@@ -115,14 +115,14 @@ static int skim_records(struct reader *r)
 	return 0;
 }
 
-static const char *skip_blanks(const char *at, const char *end)
+static const char *cpuprofile_skip_blanks(const char *at, const char *end)
 {
 	while (at < end && (*at == ' ' || *at == '\t'))
 		at++;
 	return at;
 }
 
-static const char *skip_word(const char *at, const char *end)
+static const char *cpuprofile_skip_word(const char *at, const char *end)
 {
 	while (at < end && *at != ' ' && *at != '\t')
 		at++;
@@ -130,7 +130,7 @@ static const char *skip_word(const char *at, const char *end)
 }
 
 /* A hexadecimal number without prefix; NULL when there is none or it has more than 64 bits. */
-static const char *hex(const char *at, const char *end, uint64_t *ret)
+static const char *cpuprofile_parse_hex(const char *at, const char *end, uint64_t *ret)
 {
 	const char *start = at;
 	uint64_t value = 0;
@@ -198,25 +198,25 @@ static int read_map_line(struct reader *r, struct text line, const struct text *
 	uint32_t index;
 	int e;
 
-	at = hex(line.at, line.end, &m.start);
+	at = cpuprofile_parse_hex(line.at, line.end, &m.start);
 	if (!at || at == line.end || *at != '-')
 		return 0;
-	at = hex(at + 1, line.end, &m.limit);
+	at = cpuprofile_parse_hex(at + 1, line.end, &m.limit);
 	if (!at || at == line.end || (*at != ' ' && *at != '\t') || m.start >= m.limit)
 		return 0;
-	perms = skip_blanks(at, line.end);
-	at = skip_word(perms, line.end);
+	perms = cpuprofile_skip_blanks(at, line.end);
+	at = cpuprofile_skip_word(perms, line.end);
 	if (at - perms < 4 || !memchr(perms, 'x', (size_t)(at - perms)))
 		return 0;
-	at = hex(skip_blanks(at, line.end), line.end, &m.offset);
+	at = cpuprofile_parse_hex(cpuprofile_skip_blanks(at, line.end), line.end, &m.offset);
 	if (!at)
 		return 0;
-	word = skip_blanks(at, line.end);
-	at = skip_word(word, line.end);
+	word = cpuprofile_skip_blanks(at, line.end);
+	at = cpuprofile_skip_word(word, line.end);
 	if (!memchr(word, ':', (size_t)(at - word)))
 		return 0;
-	at = skip_word(skip_blanks(at, line.end), line.end);
-	path = (struct text){.at = skip_blanks(at, line.end), .end = line.end};
+	at = cpuprofile_skip_word(cpuprofile_skip_blanks(at, line.end), line.end);
+	path = (struct text){.at = cpuprofile_skip_blanks(at, line.end), .end = line.end};
 	e = expand_build(r, &path, build);
 	if (e)
 		return e;
@@ -240,7 +240,7 @@ static bool starts_with(struct text line, const char *prefix)
 	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
 }
 
-static int read_text(struct reader *r)
+static int cpuprofile_read_text(struct reader *r)
 {
 	const char *at = (const char *)r->data + r->text;
 	const char *end = (const char *)r->data + r->length;
@@ -250,7 +250,8 @@ static int read_text(struct reader *r)
 	while (at < end && !e) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		struct text line = {.at = at, .end = newline ? newline : end};
-		struct text stripped = {.at = skip_blanks(line.at, line.end), .end = line.end};
+		struct text stripped = {.at = cpuprofile_skip_blanks(line.at, line.end),
+					.end = line.end};
 
 		at = newline ? newline + 1 : end;
 		if (memchr(line.at, '\0', (size_t)(line.end - line.at)))
@@ -265,7 +266,7 @@ static int read_text(struct reader *r)
 	return e;
 }
 
-static int compare_mappings(const void *a, const void *b, void *context)
+static int compare_mapping_starts(const void *a, const void *b, void *context)
 {
 	const struct profile *p = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -283,11 +284,11 @@ static int sort_mappings(struct reader *r)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < r->n_mappings; i++)
 		r->mappings[i] = i;
-	qsort_r(r->mappings, r->n_mappings, sizeof(*r->mappings), compare_mappings, r->p);
+	qsort_r(r->mappings, r->n_mappings, sizeof(*r->mappings), compare_mapping_starts, r->p);
 	return 0;
 }
 
-static uint32_t mapping_of(const struct reader *r, uint64_t address)
+static uint32_t cpuprofile_find_mapping(const struct reader *r, uint64_t address)
 {
 	size_t n = partition_point(r->n_mappings, i,
 				   r->p->mappings[r->mappings[i]].start <= address);
@@ -306,11 +307,11 @@ static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t 
 	if (e)
 		return e;
 	for (uint32_t i = 0; i < n; i++) {
-		address = slot(r, first + i);
+		address = cpuprofile_slot(r, first + i);
 		if (i && r->is_shifted && address)
 			address--;
-		e = profile_add_location(r->p, mapping_of(r, address), address, NULL, 0,
-					 &r->chain[i]);
+		e = profile_add_location(r->p, cpuprofile_find_mapping(r, address), address, NULL,
+					 0, &r->chain[i]);
 		if (e)
 			return e;
 	}
@@ -320,15 +321,15 @@ static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t 
 	return profile_add_sample(r->p, r->chain, n, values, NULL, 0);
 }
 
-static int read_records(struct reader *r)
+static int cpuprofile_read_records(struct reader *r)
 {
 	size_t i = r->first_record;
 	uint64_t count, n;
 	int e;
 
 	while ((i + 2) * r->slot_bytes <= r->text) {
-		count = slot(r, i);
-		n = slot(r, i + 1);
+		count = cpuprofile_slot(r, i);
+		n = cpuprofile_slot(r, i + 1);
 		i += 2;
 		if (n >= PROFILE_NONE)
 			return error_origin(-E2BIG);
@@ -342,7 +343,7 @@ static int read_records(struct reader *r)
 	return 0;
 }
 
-static int set_types(struct profile *p)
+static int cpuprofile_set_types(struct profile *p)
 {
 	int e;
 
@@ -356,11 +357,11 @@ static int set_types(struct profile *p)
 	return 0;
 }
 
-static int read_all(struct reader *r)
+static int cpuprofile_read_all(struct reader *r)
 {
 	int e;
 
-	e = read_header(r);
+	e = cpuprofile_read_header(r);
 	if (e)
 		return e;
 	e = skim_records(r);
@@ -369,26 +370,26 @@ static int read_all(struct reader *r)
 	e = profile_new(&r->p);
 	if (e)
 		return e;
-	e = set_types(r->p);
+	e = cpuprofile_set_types(r->p);
 	if (e)
 		return e;
 	r->p->period = r->period_ns;
-	e = read_text(r);
+	e = cpuprofile_read_text(r);
 	if (e)
 		return e;
 	e = sort_mappings(r);
-	return e ? e : read_records(r);
+	return e ? e : cpuprofile_read_records(r);
 }
 
 int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
 		    struct profile_message *message)
 {
-	cleanup(reader_deinit) struct reader r = {.message = message,
-						  .data = data,
-						  .length = length};
+	cleanup(cpuprofile_reader_deinit) struct reader r = {.message = message,
+							     .data = data,
+							     .length = length};
 	int e;
 
-	e = read_all(&r);
+	e = cpuprofile_read_all(&r);
 	if (e == -E2BIG)
 		return REFUSE(&r, "more entries of a kind than can be numbered");
 	if (e)

@@ -15,12 +15,12 @@ static int compare_chains(const struct cpuprofile_record *x, const struct cpupro
 	return 0;
 }
 
-static int by_chain(const void *a, const void *b)
+static int compare_record_chains(const void *a, const void *b)
 {
 	return compare_chains(a, b);
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t add_record_counts(uint64_t a, uint64_t b)
 {
 	return a > INT64_MAX || b > INT64_MAX - a ? INT64_MAX : a + b;
 }
@@ -31,10 +31,11 @@ size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
 
 	if (!n)
 		return 0;
-	qsort(records, n, sizeof(*records), by_chain);
+	qsort(records, n, sizeof(*records), compare_record_chains);
 	for (size_t i = 1; i < n; i++) {
 		if (compare_chains(&records[kept], &records[i]) == 0)
-			records[kept].count = sum(records[kept].count, records[i].count);
+			records[kept].count = add_record_counts(records[kept].count,
+								records[i].count);
 		else
 			records[++kept] = records[i];
 	}

@@ -40,12 +40,12 @@ struct writer {
 	struct cpuprofile_stats stats;
 };
 
-static void writer_deinit(struct writer *w)
+static void cpuprofile_writer_deinit(struct writer *w)
 {
 	free(w->out);
 }
 
-static int put_bytes(struct writer *w, const void *bytes, size_t n)
+static int cpuprofile_put_bytes(struct writer *w, const void *bytes, size_t n)
 {
 	size_t size = w->size ? w->size : 4096;
 	uint8_t *grown;
@@ -69,8 +69,8 @@ static int put_slot(struct writer *w, uint64_t value)
 {
 	uint32_t half = (uint32_t)value;
 
-	return w->slot_bytes == 4 ? put_bytes(w, &half, sizeof(half))
-				  : put_bytes(w, &value, sizeof(value));
+	return w->slot_bytes == 4 ? cpuprofile_put_bytes(w, &half, sizeof(half))
+				  : cpuprofile_put_bytes(w, &value, sizeof(value));
 }
 
 static int put_slots(struct writer *w, const uint64_t *values, size_t n)
@@ -210,15 +210,15 @@ static int put_records(struct writer *w, const struct cpuprofile *c)
 }
 
 /* Whole lines: ends what does not end in a newline. */
-static int put_text(struct writer *w, const char *text)
+static int cpuprofile_put_text(struct writer *w, const char *text)
 {
 	size_t length = text ? strlen(text) : 0;
 	int r;
 
 	if (!length)
 		return 0;
-	r = put_bytes(w, text, length);
-	return r || text[length - 1] == '\n' ? r : put_bytes(w, "\n", 1);
+	r = cpuprofile_put_bytes(w, text, length);
+	return r || text[length - 1] == '\n' ? r : cpuprofile_put_bytes(w, "\n", 1);
 }
 
 static bool lines_too_long(const char *text)
@@ -233,7 +233,7 @@ static bool lines_too_long(const char *text)
 	return false;
 }
 
-static bool is_writable(const struct writer *w, const struct cpuprofile *c)
+static bool cpuprofile_is_writable(const struct writer *w, const struct cpuprofile *c)
 {
 	if ((c->slot_bytes != 4 && c->slot_bytes != 8) || lines_too_long(c->maps) ||
 	    lines_too_long(c->comments))
@@ -250,12 +250,12 @@ static bool is_writable(const struct writer *w, const struct cpuprofile *c)
 int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length,
 		     struct cpuprofile_stats *stats)
 {
-	cleanup(writer_deinit) struct writer w = {.slot_bytes = c->slot_bytes};
+	cleanup(cpuprofile_writer_deinit) struct writer w = {.slot_bytes = c->slot_bytes};
 	uint64_t period = c->period_us;
 	int r;
 
 	w.slot_max = c->slot_bytes == 4 ? UINT32_MAX : UINT64_MAX;
-	if (!is_writable(&w, c))
+	if (!cpuprofile_is_writable(&w, c))
 		return error_origin(-EINVAL);
 	period = !period ? 1 : period > UINT32_MAX ? UINT32_MAX : period;
 	r = put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5);
@@ -264,9 +264,9 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 	if (!r)
 		r = put_slots(&w, (const uint64_t[]){0, 1, 0}, 3);
 	if (!r)
-		r = put_text(&w, c->maps);
+		r = cpuprofile_put_text(&w, c->maps);
 	if (!r)
-		r = put_text(&w, c->comments);
+		r = cpuprofile_put_text(&w, c->comments);
 	if (r)
 		return r;
 	if (stats)

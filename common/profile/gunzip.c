@@ -47,7 +47,7 @@ static size_t first_size(const uint8_t *data, size_t length, size_t max_bytes)
 	return size < max_bytes ? size : max_bytes;
 }
 
-static int make_room(struct gunzip *g)
+static int gunzip_make_room(struct gunzip *g)
 {
 	size_t size = g->out_size > g->max_bytes / 2 ? g->max_bytes : g->out_size * 2;
 	uint8_t *grown;
@@ -74,7 +74,7 @@ static int gunzip_step(struct gunzip *g, bool *ret_end)
 	int r;
 
 	if (!full) {
-		r = make_room(g);
+		r = gunzip_make_room(g);
 		if (r)
 			return r;
 	}
@@ -118,8 +118,8 @@ static int gunzip_run(struct gunzip *g)
 	}
 }
 
-int gunzip(const uint8_t *data, size_t length, size_t max_bytes, uint8_t **ret, size_t *ret_length,
-	   size_t *ret_offset)
+int gunzip_buffer(const uint8_t *data, size_t length, size_t max_bytes, uint8_t **ret,
+		  size_t *ret_length, size_t *ret_offset)
 {
 	cleanup(gunzip_deinit) struct gunzip g = {.data = data,
 						  .length = length,

@@ -21,7 +21,7 @@ bool gunzip_is_gzip(const uint8_t *data, size_t length);
  * Unpacks to at most @max_bytes. *ret is malloc'ed, the caller's. On GUNZIP_E_MALFORMED
  * *ret_offset is where in @data. Returns GUNZIP_E_* or negative errno.
  */
-int gunzip(const uint8_t *data, size_t length, size_t max_bytes, uint8_t **ret, size_t *ret_length,
-	   size_t *ret_offset);
+int gunzip_buffer(const uint8_t *data, size_t length, size_t max_bytes, uint8_t **ret,
+		  size_t *ret_length, size_t *ret_offset);
 
 #endif

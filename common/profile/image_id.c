@@ -7,7 +7,7 @@
 
 #define HASH_INIT UINT64_C(0xcbf29ce484222325)
 
-static uint64_t hash(const void *data, size_t length, uint64_t value)
+static uint64_t image_id_hash(const void *data, size_t length, uint64_t value)
 {
 	const uint8_t *bytes = data;
 
@@ -16,7 +16,7 @@ static uint64_t hash(const void *data, size_t length, uint64_t value)
 	return value;
 }
 
-static void print(uint64_t value, char ret[IMAGE_ID_SIZE])
+static void image_id_print(uint64_t value, char ret[IMAGE_ID_SIZE])
 {
 	snprintf(ret, IMAGE_ID_SIZE, "%016" PRIx64, value);
 }
@@ -25,12 +25,16 @@ void image_id_of_file(const char *path, uint64_t size, uint64_t mtime_ns, char r
 {
 	const uint64_t numbers[] = {size, mtime_ns};
 
-	print(hash(numbers, sizeof(numbers), hash(path, strlen(path), HASH_INIT)), ret);
+	image_id_print(image_id_hash(numbers, sizeof(numbers),
+				     image_id_hash(path, strlen(path), HASH_INIT)),
+		       ret);
 }
 
 void image_id_of_kernel(const char *file, const char *release, char ret[IMAGE_ID_SIZE])
 {
-	print(hash(release, strlen(release), hash(file, strlen(file), HASH_INIT)), ret);
+	image_id_print(image_id_hash(release, strlen(release),
+				     image_id_hash(file, strlen(file), HASH_INIT)),
+		       ret);
 }
 
 bool image_id_is_hash(const char *id)

@@ -36,8 +36,8 @@ void image_profile_free(struct image_profile *p)
  * Both ascending; the result has every offset once and nothing of count 0. No count passes 32
  * bits, because the total does not. Returns how many there are.
  */
-static size_t merge(struct image_profile_count *to, const struct image_profile *p,
-		    const struct image_profile_count *counts, size_t n_counts)
+static size_t merge_image_counts(struct image_profile_count *to, const struct image_profile *p,
+				 const struct image_profile_count *counts, size_t n_counts)
 {
 	size_t i = 0, j = 0, n = 0;
 
@@ -73,7 +73,7 @@ int image_profile_add(struct image_profile *p, const struct image_profile_count 
 	merged = calloc(p->n_counts + n_counts + 1, sizeof(*merged));
 	if (!merged)
 		return error_origin(-ENOMEM);
-	n = merge(merged, p, counts, n_counts);
+	n = merge_image_counts(merged, p, counts, n_counts);
 	free(p->counts);
 	p->counts = steal_ptr(&merged);
 	p->n_counts = n;

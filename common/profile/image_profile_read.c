@@ -50,7 +50,7 @@ struct reader {
 	size_t n_path, n_unknown; /* length of these texts so far */
 };
 
-static void reader_deinit(struct reader *r)
+static void image_reader_deinit(struct reader *r)
 {
 	image_profile_free(r->p);
 }
@@ -64,12 +64,12 @@ struct line {
 	size_t n_word, n_rest;
 };
 
-static bool is_blank(char c)
+static bool is_header_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static int next_line(struct reader *r, struct line *ret)
+static int next_header_line(struct reader *r, struct line *ret)
 {
 	size_t left = r->length - r->at;
 	const char *start = (const char *)r->data + r->at, *at = start;
@@ -79,13 +79,13 @@ static int next_line(struct reader *r, struct line *ret)
 		return REFUSE(r, "byte %zu: a header line without end; no samples line", r->at);
 	if (memchr(start, '\0', (size_t)(end - start)))
 		return REFUSE(r, "byte %zu: a header line with a NUL byte", r->at);
-	while (at < end && !is_blank(*at))
+	while (at < end && !is_header_blank(*at))
 		at++;
 	ret->start = r->at;
 	ret->end = r->at + (size_t)(end - start);
 	ret->word = start;
 	ret->n_word = (size_t)(at - start);
-	while (at < end && is_blank(*at))
+	while (at < end && is_header_blank(*at))
 		at++;
 	ret->rest = at;
 	ret->n_rest = (size_t)(end - at);
@@ -98,7 +98,8 @@ static bool word_is(const struct line *line, const char *word)
 	return line->n_word == strlen(word) && !memcmp(line->word, word, line->n_word);
 }
 
-static int number(struct reader *r, const struct line *line, int base, uint64_t max, uint64_t *ret)
+static int parse_header_number(struct reader *r, const struct line *line, int base, uint64_t max,
+			       uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -118,14 +119,15 @@ static int number(struct reader *r, const struct line *line, int base, uint64_t 
 	return 0;
 }
 
-static int text(const struct line *line, char **ret)
+static int copy_header_text(const struct line *line, char **ret)
 {
 	free(*ret);
 	*ret = strndup(line->rest, line->n_rest);
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-static int digits(struct reader *r, const struct line *line, bool hexadecimal, char **ret)
+static int copy_header_digits(struct reader *r, const struct line *line, bool hexadecimal,
+			      char **ret)
 {
 	for (size_t i = 0; i < line->n_rest; i++) {
 		unsigned char c = (unsigned char)line->rest[i];
@@ -137,11 +139,11 @@ static int digits(struct reader *r, const struct line *line, bool hexadecimal, c
 	}
 	if (!hexadecimal && line->n_rest != 10 && line->n_rest != 12 && line->n_rest != 14)
 		return REFUSE(r, "byte %zu: epoch has %zu digits", line->start, line->n_rest);
-	return text(line, ret);
+	return copy_header_text(line, ret);
 }
 
 /* Appends @n bytes and a newline to a text that has @length bytes so far. */
-static int append(char **to, size_t *length, const char *bytes, size_t n)
+static int append_header_line(char **to, size_t *length, const char *bytes, size_t n)
 {
 	/* In steps of powers of two, so that a header of many lines is not copied for each. */
 	size_t size = *length + n + 2, room = 64;
@@ -161,7 +163,7 @@ static int append(char **to, size_t *length, const char *bytes, size_t n)
 }
 
 /* The layout of the counts is known for versions 0.06 and 0.07 only. */
-static int version(struct reader *r, const struct line *line)
+static int check_header_version(struct reader *r, const struct line *line)
 {
 	static const char prefix[] = "pdb-";
 	const char *at = line->rest, *end = line->rest + line->n_rest;
@@ -185,7 +187,7 @@ static int version(struct reader *r, const struct line *line)
 	return 0;
 }
 
-static int known_line(struct reader *r, enum key key, const struct line *line)
+static int parse_known_header(struct reader *r, enum key key, const struct line *line)
 {
 	struct image_profile *p = r->p;
 	uint64_t value;
@@ -193,27 +195,27 @@ static int known_line(struct reader *r, enum key key, const struct line *line)
 
 	switch (key) {
 	case KEY_VERSION:
-		return version(r, line);
+		return check_header_version(r, line);
 	case KEY_IMAGE:
-		return digits(r, line, true, &p->image);
+		return copy_header_digits(r, line, true, &p->image);
 	case KEY_EPOCH:
-		return digits(r, line, false, &p->epoch);
+		return copy_header_digits(r, line, false, &p->epoch);
 	case KEY_PLATFORM:
-		return text(line, &p->platform);
+		return copy_header_text(line, &p->platform);
 	case KEY_EVENT:
-		return text(line, &p->event);
+		return copy_header_text(line, &p->event);
 	case KEY_PERIOD:
-		return number(r, line, 10, UINT64_MAX, &p->period);
+		return parse_header_number(r, line, 10, UINT64_MAX, &p->period);
 	case KEY_TSTART:
-		return number(r, line, 16, UINT64_MAX, &p->tstart);
+		return parse_header_number(r, line, 16, UINT64_MAX, &p->tstart);
 	case KEY_TSIZE:
-		return number(r, line, 10, UINT64_MAX, &p->tsize);
+		return parse_header_number(r, line, 10, UINT64_MAX, &p->tsize);
 	case KEY_PATH:
-		return append(&p->path, &r->n_path, line->rest, line->n_rest);
+		return append_header_line(&p->path, &r->n_path, line->rest, line->n_rest);
 	case KEY_LEDGER:
-		return text(line, &p->ledger);
+		return copy_header_text(line, &p->ledger);
 	default:
-		e = number(r, line, 10, UINT32_MAX, &value);
+		e = parse_header_number(r, line, 10, UINT32_MAX, &value);
 		if (e)
 			return e;
 		*(key == KEY_CPUSPEED ? &p->cpuspeed_mhz : &p->cpucount) = (uint32_t)value;
@@ -221,7 +223,7 @@ static int known_line(struct reader *r, enum key key, const struct line *line)
 	}
 }
 
-static int header_line(struct reader *r, const struct line *line)
+static int parse_header_line(struct reader *r, const struct line *line)
 {
 	enum key key = 0;
 
@@ -232,16 +234,17 @@ static int header_line(struct reader *r, const struct line *line)
 	if (line->start == 0 && key != KEY_VERSION)
 		return REFUSE(r, "byte 0: not an image profile: the first line is not version");
 	if (key == N_KEYS)
-		return append(&r->p->unknown, &r->n_unknown, line->word, line->end - line->start);
+		return append_header_line(&r->p->unknown, &r->n_unknown, line->word,
+					  line->end - line->start);
 	if (r->seen[key] && key == KEY_PERIOD)
 		return 0;
 	if (r->seen[key] && key != KEY_PATH)
 		return REFUSE(r, "byte %zu: a second line %s", line->start, key_names[key]);
 	r->seen[key] = true;
-	return known_line(r, key, line);
+	return parse_known_header(r, key, line);
 }
 
-static int read_header(struct reader *r)
+static int image_profile_read_header(struct reader *r)
 {
 	struct line line;
 	int e;
@@ -249,12 +252,12 @@ static int read_header(struct reader *r)
 	for (;;) {
 		if (r->at > HEADER_MAX)
 			return REFUSE(r, "byte %zu: the header is longer than 1 MiB", r->at);
-		e = next_line(r, &line);
+		e = next_header_line(r, &line);
 		if (e)
 			return e;
 		if (word_is(&line, "samples") && !line.n_rest)
 			break;
-		e = header_line(r, &line);
+		e = parse_header_line(r, &line);
 		if (e)
 			return e;
 	}
@@ -269,7 +272,7 @@ static int read_header(struct reader *r)
 	return 0;
 }
 
-static uint32_t u32(const struct reader *r, size_t at)
+static uint32_t image_profile_get_u32(const struct reader *r, size_t at)
 {
 	const uint8_t *b = r->data + at;
 
@@ -281,7 +284,7 @@ static void read_chunk(struct reader *r, uint32_t offset, uint32_t n)
 	struct image_profile *p = r->p;
 
 	for (uint32_t i = 0; i < n; i++, r->at += 4) {
-		uint32_t count = u32(r, r->at);
+		uint32_t count = image_profile_get_u32(r, r->at);
 
 		if (!count)
 			continue;
@@ -293,7 +296,7 @@ static void read_chunk(struct reader *r, uint32_t offset, uint32_t n)
 
 static int read_footer(struct reader *r)
 {
-	uint32_t n = u32(r, r->at), total = u32(r, r->at + 4);
+	uint32_t n = image_profile_get_u32(r, r->at), total = image_profile_get_u32(r, r->at + 4);
 
 	if (n != r->p->n_counts)
 		return REFUSE(r, "byte %zu: the footer says %" PRIu32 " addresses, there are %zu",
@@ -318,7 +321,8 @@ static int read_binary(struct reader *r)
 		return error_origin(-ENOMEM);
 	while (r->length - r->at > FOOTER_BYTES) {
 		size_t room = r->length - r->at - FOOTER_BYTES;
-		uint32_t offset = u32(r, r->at), n = u32(r, r->at + 4);
+		uint32_t offset = image_profile_get_u32(r, r->at),
+			 n = image_profile_get_u32(r, r->at + 4);
 
 		if (room < CHUNK_BYTES || n > (room - CHUNK_BYTES) / 4)
 			return REFUSE(r, "byte %zu: a chunk reaches into the footer", r->at);
@@ -341,9 +345,9 @@ static int read_binary(struct reader *r)
 int image_profile_read(const uint8_t *data, size_t length, struct image_profile **ret,
 		       struct profile_message *message)
 {
-	cleanup(reader_deinit) struct reader r = {.message = message,
-						  .data = data,
-						  .length = length};
+	cleanup(image_reader_deinit) struct reader r = {.message = message,
+							.data = data,
+							.length = length};
 	int e;
 
 	e = image_profile_new(&r.p);
@@ -351,7 +355,7 @@ int image_profile_read(const uint8_t *data, size_t length, struct image_profile 
 		return e;
 	if (!length)
 		return REFUSE(&r, "byte 0: the file is empty");
-	e = read_header(&r);
+	e = image_profile_read_header(&r);
 	if (e)
 		return e;
 	e = read_binary(&r);

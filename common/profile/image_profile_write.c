@@ -17,20 +17,20 @@
 #define COUNT_BYTES  4
 #define FOOTER_BYTES 8
 
-static bool is_all_of(const char *text, const char *set)
+static bool contains_only(const char *text, const char *set)
 {
 	return text && *text && strspn(text, set) == strlen(text);
 }
 
 /* The rest of a header line: something that begins with neither blank nor newline. */
-static bool is_rest(const char *text)
+static bool is_header_value(const char *text)
 {
 	return text && *text && !strchr(" \t\n", *text) && !strchr(text, '\n');
 }
 
 /* Whole lines "word blanks rest", or with @is_path the rests alone, of which the last may lack
  * its newline. */
-static bool are_lines(const char *text, bool is_path)
+static bool are_header_lines(const char *text, bool is_path)
 {
 	while (text && *text) {
 		size_t length = strcspn(text, "\n");
@@ -58,11 +58,12 @@ static bool counts_are_valid(const struct image_profile *p)
 	return total == p->total && total <= UINT32_MAX;
 }
 
-static bool is_writable(const struct image_profile *p)
+static bool image_profile_is_writable(const struct image_profile *p)
 {
-	return is_all_of(p->image, "0123456789abcdefABCDEF") && is_all_of(p->epoch, "0123456789") &&
-	       is_rest(p->platform) && is_rest(p->event) && are_lines(p->path, true) &&
-	       are_lines(p->unknown, false) && (!p->ledger || is_rest(p->ledger)) &&
+	return contains_only(p->image, "0123456789abcdefABCDEF") &&
+	       contains_only(p->epoch, "0123456789") && is_header_value(p->platform) &&
+	       is_header_value(p->event) && are_header_lines(p->path, true) &&
+	       are_header_lines(p->unknown, false) && (!p->ledger || is_header_value(p->ledger)) &&
 	       counts_are_valid(p);
 }
 
@@ -159,7 +160,7 @@ int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *re
 	size_t length = 0, padding, bytes;
 	FILE *f;
 
-	if (!is_writable(p))
+	if (!image_profile_is_writable(p))
 		return error_origin(-EINVAL);
 	f = open_memstream(&header, &length);
 	if (!f)

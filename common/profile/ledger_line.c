@@ -58,7 +58,7 @@ static bool find_count(const char *line, const struct word *like, struct word *r
 }
 
 /* As many of the words of @line (NULL: none) as are taken. */
-static void bound(const char *line, char ret[LINE_BYTES_MAX + 1])
+static void ledger_copy_bounded(const char *line, char ret[LINE_BYTES_MAX + 1])
 {
 	size_t n = line ? strnlen(line, LINE_BYTES_MAX + 1) : 0;
 
@@ -104,8 +104,8 @@ int ledger_line_add(char **sum, const char *line)
 
 	if (!line || !*line)
 		return 0;
-	bound(*sum, old);
-	bound(line, newest);
+	ledger_copy_bounded(*sum, old);
+	ledger_copy_bounded(line, newest);
 	out = open_memstream(&text, &size);
 	if (!out)
 		return error_origin(-ENOMEM);

@@ -49,13 +49,13 @@ static const struct kind kinds[] = {
 	{gcus, ARRAY_SIZE(gcus), &gcus[3]},
 };
 
-static bool is_name(const char *name, const char *text, size_t length)
+static bool unit_has_name(const char *name, const char *text, size_t length)
 {
 	return name && strncasecmp(name, text, length) == 0 && !name[length];
 }
 
 /* The unit called @text, or NULL. */
-static const struct unit *find(const struct kind *kind, const char *text)
+static const struct unit *measure_find_unit(const struct kind *kind, const char *text)
 {
 	size_t length = strlen(text), n_characters = 0;
 
@@ -65,17 +65,17 @@ static const struct unit *find(const struct kind *kind, const char *text)
 		length--;
 	for (size_t i = 0; i < kind->n_units; i++)
 		for (size_t j = 0; j < ARRAY_SIZE(kind->units[i].names); j++)
-			if (is_name(kind->units[i].names[j], text, length))
+			if (unit_has_name(kind->units[i].names[j], text, length))
 				return &kind->units[i];
 	return NULL;
 }
 
-static bool is_choice(const char *to)
+static bool is_automatic_unit(const char *to)
 {
 	return strcmp(to, "auto") == 0 || strcmp(to, "minimum") == 0;
 }
 
-static const struct unit *choose(const struct kind *kind, double value)
+static const struct unit *measure_pick_unit(const struct kind *kind, double value)
 {
 	const struct unit *best = NULL;
 
@@ -86,18 +86,20 @@ static const struct unit *choose(const struct kind *kind, double value)
 }
 
 /* @magnitude is the value without its sign. */
-static double scale(double magnitude, const char *from, const char *to, const char **ret_unit)
+static double measure_scale_magnitude(double magnitude, const char *from, const char *to,
+				      const char **ret_unit)
 {
 	static const char *const untold[] = {"count", "sample", "unit", "minimum", "auto"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct unit *unit = find(&kinds[i], from), *target;
+		const struct unit *unit = measure_find_unit(&kinds[i], from), *target;
 		double base;
 
 		if (!unit)
 			continue;
 		base = magnitude * unit->factor;
-		target = is_choice(to) ? choose(&kinds[i], base) : find(&kinds[i], to);
+		target = is_automatic_unit(to) ? measure_pick_unit(&kinds[i], base)
+					       : measure_find_unit(&kinds[i], to);
 		if (!target)
 			target = kinds[i].otherwise;
 		*ret_unit = target->printed;
@@ -114,8 +116,8 @@ double measure_scale(int64_t value, const char *from, const char *to, const char
 {
 	/* INT64_MIN has no magnitude: pprof leaves it negative, then "auto" finds no unit. */
 	if (value < 0 && value != INT64_MIN)
-		return -scale((double)-value, from, to, ret_unit);
-	return scale((double)value, from, to, ret_unit);
+		return -measure_scale_magnitude((double)-value, from, to, ret_unit);
+	return measure_scale_magnitude((double)value, from, to, ret_unit);
 }
 
 const char *measure_print(char *buffer, size_t size, int64_t value, const char *from,
@@ -171,7 +173,8 @@ double measure_ratio(const char *a, const char *b)
 	if (strcmp(a, b) == 0)
 		return 1;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct unit *from = find(&kinds[i], a), *to = find(&kinds[i], b);
+		const struct unit *from = measure_find_unit(&kinds[i], a),
+				  *to = measure_find_unit(&kinds[i], b);
 
 		if (from && to)
 			return from->factor / to->factor;

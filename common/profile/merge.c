@@ -25,7 +25,7 @@ int merge_new(struct merge **ret, enum merge_windows windows)
 	return 0;
 }
 
-static void forget_from(struct merge *m)
+static void merge_forget_source(struct merge *m)
 {
 	freep(&m->strings);
 	freep(&m->map_mappings);
@@ -43,7 +43,7 @@ void merge_free(struct merge *m)
 {
 	if (!m)
 		return;
-	forget_from(m);
+	merge_forget_source(m);
 	profile_free(m->p);
 	profile_table_deinit(&m->mappings);
 	profile_windows_deinit(&m->windows);
@@ -65,7 +65,7 @@ static int new_map(uint32_t **ret, size_t n)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static bool is_kernel(const struct profile *p, uint32_t location)
+static bool merge_is_kernel(const struct profile *p, uint32_t location)
 {
 	const struct profile_location *l = &p->locations[location];
 
@@ -75,7 +75,7 @@ static bool is_kernel(const struct profile *p, uint32_t location)
 }
 
 /* What is left of a stack that had kernel frames only. */
-static int nothing_but_kernel(struct merge *m, uint32_t *ret)
+static int add_kernel_placeholder(struct merge *m, uint32_t *ret)
 {
 	struct profile_function function = {0};
 	struct profile_line line = {0};
@@ -89,7 +89,7 @@ static int nothing_but_kernel(struct merge *m, uint32_t *ret)
 	return r ? r : profile_add_location(m->p, PROFILE_NONE, 0, &line, 1, ret);
 }
 
-static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
+static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
 {
 	const uint32_t *chain = s->n_locations ? &m->from->sample_locations[s->first_location]
 					       : NULL;
@@ -97,22 +97,22 @@ static int take_chain(struct merge *m, const struct profile_sample *s, uint32_t 
 	int r = room_make(&m->chain, &m->max_chain, (size_t)s->n_locations + 1, sizeof(*m->chain));
 
 	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
-		if (m->select->no_kernel && is_kernel(m->from, chain[i]))
+		if (m->select->no_kernel && merge_is_kernel(m->from, chain[i]))
 			continue;
-		r = merge_take_location(m, chain[i], &m->chain[n++]);
+		r = merge_translate_location(m, chain[i], &m->chain[n++]);
 	}
 	if (!r && !n && s->n_locations)
-		r = nothing_but_kernel(m, &m->chain[n++]);
+		r = add_kernel_placeholder(m, &m->chain[n++]);
 	*ret_n = n;
 	return r;
 }
 
-void merge_take_common(struct merge *m)
+void merge_use_common_types(struct merge *m)
 {
 	m->takes_common = true;
 }
 
-static bool is_in_order(const struct profile_label *labels, uint32_t n)
+static bool labels_are_sorted(const struct profile_label *labels, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++)
 		if (labels[i].key < labels[i - 1].key)
@@ -145,7 +145,7 @@ static void sort_labels(struct profile_label *labels, uint32_t n)
 {
 	struct profile_label *from = labels, *to = labels + n, *swap;
 
-	if (is_in_order(labels, n))
+	if (labels_are_sorted(labels, n))
 		return;
 	for (size_t width = 1; width < n; width *= 2) {
 		merge_runs(from, to, width, n);
@@ -157,7 +157,7 @@ static void sort_labels(struct profile_label *labels, uint32_t n)
 		memcpy(labels, from, n * sizeof(*labels));
 }
 
-static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
+static int merge_copy_labels(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
 {
 	bool has_window = false;
 	uint32_t n = 0;
@@ -172,11 +172,11 @@ static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t
 			if (m->mode == MERGE_WINDOWS_DROPPED)
 				continue;
 		}
-		r = merge_take_string(m, l.key, &l.key);
+		r = merge_translate_string(m, l.key, &l.key);
 		if (!r)
-			r = merge_take_string(m, l.str, &l.str);
+			r = merge_translate_string(m, l.str, &l.str);
 		if (!r)
-			r = merge_take_string(m, l.num_unit, &l.num_unit);
+			r = merge_translate_string(m, l.num_unit, &l.num_unit);
 		if (!r)
 			m->labels[n++] = l;
 	}
@@ -191,7 +191,7 @@ static int take_labels(struct merge *m, const struct profile_sample *s, uint32_t
 	return 0;
 }
 
-static bool wants(const struct merge *m, const struct profile_sample *s)
+static bool merge_wants_sample(const struct merge *m, const struct profile_sample *s)
 {
 	const struct profile_label *labels = s->n_labels ? &m->from->sample_labels[s->first_label]
 							 : NULL;
@@ -209,7 +209,7 @@ static bool wants(const struct merge *m, const struct profile_sample *s)
 	return has_pid;
 }
 
-static bool is_zero(const int64_t *values, uint32_t n)
+static bool merge_values_are_zero(const int64_t *values, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (values[i])
@@ -217,7 +217,7 @@ static bool is_zero(const int64_t *values, uint32_t n)
 	return true;
 }
 
-static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
+static int merge_copy_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 {
 	const struct profile *from = m->from;
 	size_t end = n < from->n_samples - first ? first + n : from->n_samples;
@@ -234,11 +234,12 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 			values[j] = compare_scaled(
 				from->sample_values[i * from->n_sample_types + m->from_types[j]],
 				m->ratios[j]);
-		if (is_zero(values, m->p->n_sample_types) || !wants(m, s))
+		if (merge_values_are_zero(values, m->p->n_sample_types) ||
+		    !merge_wants_sample(m, s))
 			continue;
-		r = take_chain(m, s, &n_chain);
+		r = merge_copy_chain(m, s, &n_chain);
 		if (!r)
-			r = take_labels(m, s, &n_labels);
+			r = merge_copy_labels(m, s, &n_labels);
 		if (!r)
 			r = profile_add_sample(m->p, m->chain, n_chain, values, m->labels,
 					       n_labels);
@@ -251,12 +252,12 @@ static int take_samples(struct merge *m, size_t first, size_t n, int64_t *ret_sa
 
 /* --- the profile itself ----------------------------------------------------------------------- */
 
-static int take_text(struct merge *m, uint32_t string, uint32_t *to)
+static int merge_keep_first_text(struct merge *m, uint32_t string, uint32_t *to)
 {
-	return *to ? 0 : merge_take_string(m, string, to);
+	return *to ? 0 : merge_translate_string(m, string, to);
 }
 
-static int take_rest(struct merge *m)
+static int merge_add_metadata(struct merge *m)
 {
 	const struct profile *from = m->from;
 	int64_t period = compare_scaled(from->period, m->period_ratio);
@@ -264,9 +265,9 @@ static int take_rest(struct merge *m)
 
 	if (period > m->p->period)
 		m->p->period = period;
-	r = take_text(m, from->default_sample_type, &m->p->default_sample_type);
+	r = merge_keep_first_text(m, from->default_sample_type, &m->p->default_sample_type);
 	if (!r)
-		r = take_text(m, from->doc_url, &m->p->doc_url);
+		r = merge_keep_first_text(m, from->doc_url, &m->p->doc_url);
 	for (size_t i = 0; i < from->n_comments && !r; i++) {
 		const char *comment = profile_string(from, from->comments[i]);
 
@@ -287,7 +288,7 @@ static uint32_t find_key(const struct profile *p, const char *key)
 	return PROFILE_NONE;
 }
 
-static int prepare(struct merge *m)
+static int merge_prepare_maps(struct merge *m)
 {
 	const struct profile *from = m->from;
 	int r = new_map(&m->strings, profile_n_strings(from));
@@ -304,7 +305,7 @@ static int prepare(struct merge *m)
 	return r;
 }
 
-static int begin_from(struct merge *m, struct profile_message *message)
+static int merge_begin_source(struct merge *m, struct profile_message *message)
 {
 	uint32_t main_mapping;
 	int r = profile_windows_of(m->from, &m->from_windows);
@@ -316,10 +317,10 @@ static int begin_from(struct merge *m, struct profile_message *message)
 	if (!r)
 		r = merge_agree_types(m, message);
 	if (!r)
-		r = prepare(m);
+		r = merge_prepare_maps(m);
 	/* The first mapping is the program, by convention. */
 	if (!r && !m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
-		r = merge_take_mapping(m, 0, &main_mapping);
+		r = merge_translate_mapping(m, 0, &main_mapping);
 	return r;
 }
 
@@ -331,16 +332,16 @@ int merge_begin(struct merge *m, const struct profile *from, const struct merge_
 
 	m->from = from;
 	m->select = select ? select : &everything;
-	r = begin_from(m, message);
+	r = merge_begin_source(m, message);
 	if (r)
-		forget_from(m);
+		merge_forget_source(m);
 	return r;
 }
 
 int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 {
 	int64_t samples = 0;
-	int r = take_samples(m, first, n, &samples);
+	int r = merge_copy_samples(m, first, n, &samples);
 
 	if (r)
 		return r;
@@ -351,17 +352,17 @@ int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 
 int merge_end(struct merge *m)
 {
-	int r = merge_take_windows(m);
+	int r = merge_add_windows(m);
 
 	if (!r)
-		r = take_rest(m);
-	forget_from(m);
+		r = merge_add_metadata(m);
+	merge_forget_source(m);
 	return r;
 }
 
-void merge_drop(struct merge *m)
+void merge_abort(struct merge *m)
 {
-	forget_from(m);
+	merge_forget_source(m);
 }
 
 int merge_add(struct merge *m, const struct profile *from, const struct merge_select *select,
@@ -376,7 +377,7 @@ int merge_add(struct merge *m, const struct profile *from, const struct merge_se
 		r = merge_end(m);
 	if (r == MERGE_E_NOTHING)
 		r = MERGE_E_OK;
-	forget_from(m);
+	merge_forget_source(m);
 	if (!r && ret_samples)
 		*ret_samples = samples;
 	return r;
@@ -420,7 +421,7 @@ int merge_finish(struct merge *m)
 	return r;
 }
 
-struct profile *merge_take(struct merge *m)
+struct profile *merge_steal_profile(struct merge *m)
 {
 	return steal_ptr(&m->p);
 }
@@ -428,7 +429,7 @@ struct profile *merge_take(struct merge *m)
 /* --- a profile alone -------------------------------------------------------------------------- */
 
 /* What is said of the profile as a whole. */
-static int take_over(struct profile *p, const struct profile *merged)
+static int apply_merged_metadata(struct profile *p, const struct profile *merged)
 {
 	int r = 0;
 
@@ -442,7 +443,7 @@ static int take_over(struct profile *p, const struct profile *merged)
 	return r;
 }
 
-int merge_alone(struct profile *p)
+int merge_single_profile(struct profile *p)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
 	struct profile_message message;
@@ -454,5 +455,5 @@ int merge_alone(struct profile *p)
 		r = merge_end(m);
 	if (!r)
 		r = merge_finish(m);
-	return r ? r : take_over(p, m->p);
+	return r ? r : apply_merged_metadata(p, m->p);
 }

@@ -56,7 +56,7 @@ DEFINE_CLEANUP(struct merge *, merge_free)
  * Profiles need not have the same types of values from now on: those that not all of them have are
  * left out, as in pprof. MERGE_E_MISMATCH is that there are no others.
  */
-void merge_take_common(struct merge *m);
+void merge_use_common_types(struct merge *m);
 
 /*
  * Adds what @select (NULL: everything) takes of @from; what is there already changes its units if
@@ -72,21 +72,21 @@ int merge_add(struct merge *m, const struct profile *from, const struct merge_se
  * then merge_samples() for those that it has at that time, from the @first on at most @n of them,
  * then merge_end(). @from, but for its samples, and @select are borrowed until then; what
  * merge_begin() refuses is not to be gone on with. Before merge_end(), nothing is known of the
- * windows and times of @from. merge_add() may not come in between; merge_drop() is the end of a
+ * windows and times of @from. merge_add() may not come in between; merge_abort() is the end of a
  * profile that cannot be read to its end, of which nothing else can be taken back.
  */
 int merge_begin(struct merge *m, const struct profile *from, const struct merge_select *select,
 		struct profile_message *message);
 int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples);
 int merge_end(struct merge *m);
-void merge_drop(struct merge *m);
+void merge_abort(struct merge *m);
 
 /*
  * A profile that nothing is merged with stays what it is, as in pprof: equal samples stay several,
  * those of 0 and what no sample refers to stay, and no address moves. Its times and comments become
  * those of a merge of itself alone, with windows kept. Samples may come later. 0 or negative errno.
  */
-int merge_alone(struct profile *p);
+int merge_single_profile(struct profile *p);
 
 /* What there is by now, still to be added to: its samples may be cleared. NULL: nothing yet. */
 struct profile *merge_profile(struct merge *m);
@@ -100,6 +100,6 @@ size_t merge_n_windows(const struct merge *m);
  */
 int merge_finish(struct merge *m);
 /* Hands the profile over to the caller. */
-struct profile *merge_take(struct merge *m);
+struct profile *merge_steal_profile(struct merge *m);
 
 #endif

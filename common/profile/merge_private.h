@@ -43,9 +43,9 @@ struct merge {
  * From an index in m->from to the one of the same thing in m->p, where it is added if need be.
  * Return 0 or negative errno.
  */
-int merge_take_string(struct merge *m, uint32_t string, uint32_t *ret);
-int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret);
-int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret);
+int merge_translate_string(struct merge *m, uint32_t string, uint32_t *ret);
+int merge_translate_mapping(struct merge *m, uint32_t mapping, uint32_t *ret);
+int merge_translate_location(struct merge *m, uint32_t location, uint32_t *ret);
 
 /*
  * The sample types of the first profile. Then the finest units, of what is there and of what is
@@ -61,6 +61,6 @@ int merge_agree_types(struct merge *m, struct profile_message *message);
 int merge_select_windows(struct merge *m);
 bool merge_is_selected(const struct merge *m, int64_t second);
 /* Adds the selected ones, their ledgers and durations, and the earliest time. Once. */
-int merge_take_windows(struct merge *m);
+int merge_add_windows(struct merge *m);
 
 #endif

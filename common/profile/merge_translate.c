@@ -14,7 +14,7 @@ struct mapping_key {
 	uint32_t file; /* build id, else path */
 };
 
-int merge_take_string(struct merge *m, uint32_t string, uint32_t *ret)
+int merge_translate_string(struct merge *m, uint32_t string, uint32_t *ret)
 {
 	uint32_t *to = &m->strings[string];
 	int r;
@@ -28,7 +28,7 @@ int merge_take_string(struct merge *m, uint32_t string, uint32_t *ret)
 	return 0;
 }
 
-static struct mapping_key key_of(const struct profile_mapping *m)
+static struct mapping_key merge_mapping_key(const struct profile_mapping *m)
 {
 	const uint64_t size = m->limit - m->start;
 
@@ -41,13 +41,14 @@ static struct mapping_key key_of(const struct profile_mapping *m)
 
 static int same_key(const void *owner, uint32_t index, const void *key)
 {
-	const struct mapping_key a = key_of(&((const struct profile *)owner)->mappings[index]);
+	const struct mapping_key a = merge_mapping_key(
+		&((const struct profile *)owner)->mappings[index]);
 	const struct mapping_key *b = key;
 
 	return a.size == b->size && a.offset == b->offset && a.file == b->file;
 }
 
-int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret)
+int merge_translate_mapping(struct merge *m, uint32_t mapping, uint32_t *ret)
 {
 	struct profile_mapping copy = m->from->mappings[mapping];
 	uint32_t *to = &m->map_mappings[mapping], hash;
@@ -59,14 +60,14 @@ int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret)
 		*ret = *to;
 		return 0;
 	}
-	r = merge_take_string(m, copy.path, &copy.path);
+	r = merge_translate_string(m, copy.path, &copy.path);
 	if (!r)
-		r = merge_take_string(m, copy.build_id, &copy.build_id);
+		r = merge_translate_string(m, copy.build_id, &copy.build_id);
 	if (!r)
 		r = profile_table_reserve(&m->mappings);
 	if (r)
 		return r;
-	key = key_of(&copy);
+	key = merge_mapping_key(&copy);
 	words[0] = key.size;
 	words[1] = key.offset;
 	words[2] = key.file;
@@ -82,18 +83,18 @@ int merge_take_mapping(struct merge *m, uint32_t mapping, uint32_t *ret)
 	return 0;
 }
 
-static int take_function(struct merge *m, uint32_t function, uint32_t *ret)
+static int merge_translate_function(struct merge *m, uint32_t function, uint32_t *ret)
 {
 	struct profile_function copy = m->from->functions[function];
 	uint32_t *to = &m->map_functions[function];
 	int r = 0;
 
 	if (*to == PROFILE_NONE) {
-		r = merge_take_string(m, copy.name, &copy.name);
+		r = merge_translate_string(m, copy.name, &copy.name);
 		if (!r)
-			r = merge_take_string(m, copy.system_name, &copy.system_name);
+			r = merge_translate_string(m, copy.system_name, &copy.system_name);
 		if (!r)
-			r = merge_take_string(m, copy.filename, &copy.filename);
+			r = merge_translate_string(m, copy.filename, &copy.filename);
 		if (!r)
 			r = profile_add_function(m->p, &copy, to);
 	}
@@ -102,18 +103,18 @@ static int take_function(struct merge *m, uint32_t function, uint32_t *ret)
 	return r;
 }
 
-static int take_lines(struct merge *m, const struct profile_location *l)
+static int merge_translate_lines(struct merge *m, const struct profile_location *l)
 {
 	int r = room_make(&m->lines, &m->max_lines, l->n_lines, sizeof(*m->lines));
 
 	for (uint32_t i = 0; i < l->n_lines && !r; i++) {
 		m->lines[i] = m->from->lines[l->first_line + i];
-		r = take_function(m, m->lines[i].function, &m->lines[i].function);
+		r = merge_translate_function(m, m->lines[i].function, &m->lines[i].function);
 	}
 	return r;
 }
 
-int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret)
+int merge_translate_location(struct merge *m, uint32_t location, uint32_t *ret)
 {
 	const struct profile_location *l = &m->from->locations[location];
 	uint32_t *to = &m->map_locations[location], mapping = PROFILE_NONE;
@@ -125,7 +126,7 @@ int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret)
 		return 0;
 	}
 	if (l->mapping != PROFILE_NONE) {
-		r = merge_take_mapping(m, l->mapping, &mapping);
+		r = merge_translate_mapping(m, l->mapping, &mapping);
 		if (r)
 			return r;
 		/* Address 0 is no address: the profile was stripped of them. */
@@ -133,7 +134,7 @@ int merge_take_location(struct merge *m, uint32_t location, uint32_t *ret)
 			address += m->p->mappings[mapping].start -
 				   m->from->mappings[l->mapping].start;
 	}
-	r = take_lines(m, l);
+	r = merge_translate_lines(m, l);
 	if (!r)
 		r = profile_add_location(m->p, mapping, address, m->lines, l->n_lines, to);
 	if (r)

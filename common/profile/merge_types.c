@@ -94,7 +94,7 @@ static int refuse_types(const struct merge *m, struct profile_message *message)
 }
 
 /* The types of m->from that are taken: a profile without samples. */
-static int types_of_from(const struct merge *m, struct profile **ret)
+static int merge_copy_source_types(const struct merge *m, struct profile **ret)
 {
 	cleanup(profile_freep) struct profile *types = NULL;
 	const struct profile *from = m->from;
@@ -119,7 +119,7 @@ static int types_of_from(const struct merge *m, struct profile **ret)
 }
 
 /* What is there already gets the finest units of both. */
-static int refine(struct merge *m, struct profile_message *message)
+static int merge_refine_units(struct merge *m, struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *joined = NULL, *types = NULL;
 	double ratios[PROFILE_TYPES_MAX];
@@ -127,7 +127,7 @@ static int refine(struct merge *m, struct profile_message *message)
 	int r = profile_new(&joined);
 
 	if (!r)
-		r = types_of_from(m, &types);
+		r = merge_copy_source_types(m, &types);
 	if (!r)
 		r = compare_types_join(joined, m->p, &ignored);
 	if (!r)
@@ -181,7 +181,7 @@ int merge_agree_types(struct merge *m, struct profile_message *message)
 		r = share_types(m, message);
 	if (!r &&
 	    !(same_types(m) && same_type(m->p, &m->p->period_type, m->from, &m->from->period_type)))
-		r = refine(m, message);
+		r = merge_refine_units(m, message);
 	if (r)
 		return r;
 	for (uint32_t i = 0; i < m->p->n_sample_types; i++)

@@ -13,7 +13,7 @@
 #include "common/profile/ledger_line.h"
 #include "common/profile/merge_private.h"
 
-static bool overlaps(const struct merge *m, const struct profile_window *w)
+static bool merge_selects_window(const struct merge *m, const struct profile_window *w)
 {
 	if ((uint64_t)(w->time_ns / MERGE_NS) < m->select->not_before_s)
 		return false;
@@ -39,7 +39,7 @@ int merge_select_windows(struct merge *m)
 		bool selected = false;
 
 		for (end = i; end < w->n && second_of(w, end) == second_of(w, i); end++)
-			selected |= overlaps(m, &w->all[end]);
+			selected |= merge_selects_window(m, &w->all[end]);
 		memset(&m->selected[i], selected, end - i);
 		any |= selected;
 	}
@@ -54,7 +54,7 @@ bool merge_is_selected(const struct merge *m, int64_t second)
 	return at < w->n && second_of(w, at) == second && m->selected[at];
 }
 
-int merge_take_windows(struct merge *m)
+int merge_add_windows(struct merge *m)
 {
 	const struct profile_windows *from = &m->from_windows;
 	bool *added = m->selected;

@@ -49,7 +49,7 @@ int pprof_writer_finish(struct pprof_writer *w, const struct profile *p);
 /* Instead, by steps of at most @max things, until *ret_done; the profile stays as it is. */
 int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t max, bool *ret_done);
 /* The bytes that are ready by now, one after the other the file; malloc'ed, the caller's. */
-int pprof_writer_take(struct pprof_writer *w, uint8_t **ret, size_t *ret_length);
+int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length);
 
 /*
  * Decodes @length bytes, gzip'ed or plain; unpacks to at most @max_bytes. Samples whose values are

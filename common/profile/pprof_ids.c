@@ -36,7 +36,7 @@ int pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t index)
 	return r;
 }
 
-static int compare(const void *a, const void *b)
+static int pprof_ids_compare(const void *a, const void *b)
 {
 	uint64_t x = ((const struct pprof_id *)a)->id;
 	uint64_t y = ((const struct pprof_id *)b)->id;
@@ -45,7 +45,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Makes pairs dense, too, if numbers that are no id are few enough. */
-static int spread(struct pprof_ids *ids)
+static int pprof_ids_make_dense(struct pprof_ids *ids)
 {
 	uint64_t last = ids->pairs[ids->n_pairs - 1].id;
 	int r;
@@ -70,7 +70,7 @@ int pprof_ids_seal(struct pprof_ids *ids, uint64_t *ret_duplicate)
 	*ret_duplicate = 0;
 	if (!ids->n_pairs)
 		return 0;
-	qsort(ids->pairs, ids->n_pairs, sizeof(*ids->pairs), compare);
+	qsort(ids->pairs, ids->n_pairs, sizeof(*ids->pairs), pprof_ids_compare);
 	for (size_t i = 0; i < ids->n_pairs; i++) {
 		uint64_t id = ids->pairs[i].id;
 
@@ -79,7 +79,7 @@ int pprof_ids_seal(struct pprof_ids *ids, uint64_t *ret_duplicate)
 			return 0;
 		}
 	}
-	return spread(ids);
+	return pprof_ids_make_dense(ids);
 }
 
 uint32_t pprof_ids_bisect(const struct pprof_ids *ids, uint64_t id)

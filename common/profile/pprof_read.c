@@ -59,7 +59,7 @@ int pprof_reading_place(struct pprof_reading *r, uint64_t offset)
 }
 
 /* Of the field at @at of the data. */
-static int tell_place(struct pprof_reading *r, size_t at)
+static int pprof_report_place(struct pprof_reading *r, size_t at)
 {
 	const struct pprof_places *places = r->places;
 	size_t i;
@@ -136,8 +136,9 @@ static int pass_strings(struct pprof_reading *r, const struct wire_field *f)
 }
 
 /* protobuf-c's unpacked submessage of field @f in *ret, to be freed by protobuf-c. */
-static int unpack(struct pprof_reading *r, const struct wire_field *f,
-		  const ProtobufCMessageDescriptor *descriptor, ProtobufCMessage **ret)
+static int pprof_unpack_message(struct pprof_reading *r, const struct wire_field *f,
+				const ProtobufCMessageDescriptor *descriptor,
+				ProtobufCMessage **ret)
 {
 	size_t length = (size_t)(f->bytes.end - f->bytes.at);
 
@@ -163,7 +164,7 @@ static int read_value_type(struct pprof_reading *r, const struct wire_field *f,
 	const Perftools__Profiles__ValueType *t;
 	int e;
 
-	e = unpack(r, f, &perftools__profiles__value_type__descriptor, &message);
+	e = pprof_unpack_message(r, f, &perftools__profiles__value_type__descriptor, &message);
 	if (e)
 		return e;
 	t = (const Perftools__Profiles__ValueType *)message;
@@ -179,8 +180,8 @@ static int read_sample_type(struct pprof_reading *r, const struct wire_field *f)
 }
 
 /* Books @id, which must be nonzero, for @index. */
-static int book_id(struct pprof_reading *r, struct pprof_ids *ids, uint64_t id, uint32_t index,
-		   const char *what)
+static int pprof_add_id(struct pprof_reading *r, struct pprof_ids *ids, uint64_t id, uint32_t index,
+			const char *what)
 {
 	if (!id)
 		return PPROF_REFUSE(r, "a %s has id 0", what);
@@ -195,7 +196,7 @@ static int read_mapping(struct pprof_reading *r, const struct wire_field *f)
 	uint32_t index;
 	int e;
 
-	e = unpack(r, f, &perftools__profiles__mapping__descriptor, &message);
+	e = pprof_unpack_message(r, f, &perftools__profiles__mapping__descriptor, &message);
 	if (e)
 		return e;
 	m = (const Perftools__Profiles__Mapping *)message;
@@ -213,7 +214,8 @@ static int read_mapping(struct pprof_reading *r, const struct wire_field *f)
 	if (e)
 		return e;
 	e = profile_add_mapping(r->p, &mapping, &index);
-	return e ? pprof_reading_checked(r, e) : book_id(r, &r->mappings, m->id, index, "mapping");
+	return e ? pprof_reading_checked(r, e)
+		 : pprof_add_id(r, &r->mappings, m->id, index, "mapping");
 }
 
 static int read_function(struct pprof_reading *r, const struct wire_field *f)
@@ -224,7 +226,7 @@ static int read_function(struct pprof_reading *r, const struct wire_field *f)
 	uint32_t index;
 	int e;
 
-	e = unpack(r, f, &perftools__profiles__function__descriptor, &message);
+	e = pprof_unpack_message(r, f, &perftools__profiles__function__descriptor, &message);
 	if (e)
 		return e;
 	m = (const Perftools__Profiles__Function *)message;
@@ -240,7 +242,7 @@ static int read_function(struct pprof_reading *r, const struct wire_field *f)
 		return e;
 	e = profile_add_function(r->p, &function, &index);
 	return e ? pprof_reading_checked(r, e)
-		 : book_id(r, &r->functions, m->id, index, "function");
+		 : pprof_add_id(r, &r->functions, m->id, index, "function");
 }
 
 static int read_comment(struct pprof_reading *r, uint64_t number)
@@ -338,7 +340,7 @@ static int pass_locations(struct pprof_reading *r, const struct wire_field *f)
 
 	if (f->number != F_LOCATION)
 		return 0;
-	e = unpack(r, f, &perftools__profiles__location__descriptor, &message);
+	e = pprof_unpack_message(r, f, &perftools__profiles__location__descriptor, &message);
 	if (e)
 		return e;
 	m = (const Perftools__Profiles__Location *)message;
@@ -364,7 +366,7 @@ static int pass_locations(struct pprof_reading *r, const struct wire_field *f)
 		return pprof_reading_checked(r, e);
 	if (m->is_folded)
 		r->p->locations[index].is_folded = true;
-	return book_id(r, &r->locations, m->id, index, "location");
+	return pprof_add_id(r, &r->locations, m->id, index, "location");
 }
 
 /* The id of a mapping, a function or a location: of each the first field. */
@@ -395,10 +397,11 @@ static int refuse_duplicate(struct pprof_reading *r, uint32_t number, uint64_t i
 			return PPROF_E_MALFORMED;
 		n += f.number == number && id_of(&f) == id;
 	}
-	return tell_place(r, offset);
+	return pprof_report_place(r, offset);
 }
 
-static int seal(struct pprof_reading *r, struct pprof_ids *ids, uint32_t number, const char *what)
+static int pprof_seal_ids(struct pprof_reading *r, struct pprof_ids *ids, uint32_t number,
+			  const char *what)
 {
 	uint64_t duplicate;
 	int e;
@@ -418,14 +421,14 @@ static int end_strings(struct pprof_reading *r)
 
 static int end_tables(struct pprof_reading *r)
 {
-	int e = seal(r, &r->mappings, F_MAPPING, "mapping");
+	int e = pprof_seal_ids(r, &r->mappings, F_MAPPING, "mapping");
 
-	return e ? e : seal(r, &r->functions, F_FUNCTION, "function");
+	return e ? e : pprof_seal_ids(r, &r->functions, F_FUNCTION, "function");
 }
 
 static int end_locations(struct pprof_reading *r)
 {
-	return seal(r, &r->locations, F_LOCATION, "location");
+	return pprof_seal_ids(r, &r->locations, F_LOCATION, "location");
 }
 
 static int end_samples(struct pprof_reading *r)
@@ -445,7 +448,7 @@ static const struct {
 };
 
 /* Goes on with the walk in work for at most @max_fields; *ret_n: how many it was. */
-static int walk(struct pprof_reading *r, size_t max_fields, size_t *ret_n)
+static int pprof_continue_walk(struct pprof_reading *r, size_t max_fields, size_t *ret_n)
 {
 	struct wire_field f;
 	size_t n = 0;
@@ -458,7 +461,7 @@ static int walk(struct pprof_reading *r, size_t max_fields, size_t *ret_n)
 			return PPROF_REFUSE(r, "not a profile.proto: no field at byte %zu", offset);
 		e = walks[r->walk].visit(r, &f);
 		if (e)
-			return e == PPROF_E_MALFORMED ? tell_place(r, offset) : e;
+			return e == PPROF_E_MALFORMED ? pprof_report_place(r, offset) : e;
 	}
 	*ret_n = n;
 	return 0;
@@ -475,7 +478,7 @@ int pprof_reading_step(struct pprof_reading *r, size_t max_fields, bool *ret_don
 	if (!r->at.at)
 		r->at = r->data;
 	for (; r->walk < ARRAY_SIZE(walks); max_fields -= n) {
-		e = walk(r, max_fields, &n);
+		e = pprof_continue_walk(r, max_fields, &n);
 		if (!e && r->at.at < r->at.end) {
 			*ret_done = false;
 			return 0;
@@ -501,7 +504,7 @@ int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct prof
 	int e;
 
 	if (gunzip_is_gzip(data, length)) {
-		e = gunzip(data, length, max_bytes, &unpacked, &length, &offset);
+		e = gunzip_buffer(data, length, max_bytes, &unpacked, &length, &offset);
 		if (e == GUNZIP_E_MALFORMED)
 			return PPROF_REFUSE(&r, "broken gzip data at byte %zu", offset);
 		if (e < 0)

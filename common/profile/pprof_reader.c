@@ -71,7 +71,7 @@ void pprof_reader_free(struct pprof_reader *r)
 }
 
 /* Room for @n more bytes; doubles, up to @max. */
-static int make_room(uint8_t **bytes, size_t *size, size_t used, size_t n)
+static int pprof_reader_make_room(uint8_t **bytes, size_t *size, size_t used, size_t n)
 {
 	size_t wanted = *size ? *size : ROOM;
 	uint8_t *grown;
@@ -89,7 +89,7 @@ static int make_room(uint8_t **bytes, size_t *size, size_t used, size_t n)
 }
 
 /* The next @n bytes of the tables are from @offset of the message on. */
-static void note_place(struct pprof_reader *r, uint64_t offset, size_t n)
+static void pprof_reader_note_place(struct pprof_reader *r, uint64_t offset, size_t n)
 {
 	struct pprof_places *p = &r->places;
 	size_t at = r->n_tables;
@@ -106,8 +106,8 @@ static void note_place(struct pprof_reader *r, uint64_t offset, size_t n)
 }
 
 /* The field @f, which is the @n bytes at @from, of what samples refer to. */
-static int take_table(struct pprof_reader *r, const struct wire_field *f, const uint8_t *from,
-		      size_t n)
+static int pprof_reader_add_table(struct pprof_reader *r, const struct wire_field *f,
+				  const uint8_t *from, size_t n)
 {
 	int e;
 
@@ -118,17 +118,17 @@ static int take_table(struct pprof_reader *r, const struct wire_field *f, const 
 	r->n_bytes += n;
 	if (f->number == PPROF_F_STRING)
 		return pprof_reading_add_string(&r->reading, f);
-	e = make_room(&r->tables, &r->tables_size, r->n_tables, n);
+	e = pprof_reader_make_room(&r->tables, &r->tables_size, r->n_tables, n);
 	if (e)
 		return e;
 	memcpy(r->tables + r->n_tables, from, n);
-	note_place(r, r->offset + (size_t)(from - r->buffer), n);
+	pprof_reader_note_place(r, r->offset + (size_t)(from - r->buffer), n);
 	r->n_tables += n;
 	return 0;
 }
 
 /* Takes the fields that are whole. A field that never gets whole ends with the file, or here. */
-static int take_fields(struct pprof_reader *r)
+static int pprof_reader_read_fields(struct pprof_reader *r)
 {
 	struct wire w = {.at = r->buffer, .end = r->buffer + r->n_buffer};
 	size_t done = 0;
@@ -139,7 +139,8 @@ static int take_fields(struct pprof_reader *r)
 		if (r->has_tables)
 			e = pprof_reading_sample(&r->reading, &f);
 		else if (f.number != PPROF_F_SAMPLE)
-			e = take_table(r, &f, r->buffer + done, (size_t)(w.at - r->buffer) - done);
+			e = pprof_reader_add_table(r, &f, r->buffer + done,
+						   (size_t)(w.at - r->buffer) - done);
 		if (e == PPROF_E_MALFORMED)
 			return pprof_reading_place(&r->reading, r->offset + done);
 		done = (size_t)(w.at - r->buffer);
@@ -157,11 +158,11 @@ static int take_fields(struct pprof_reader *r)
 	return 0;
 }
 
-static int take_plain(struct pprof_reader *r, const uint8_t *data, size_t length)
+static int pprof_reader_feed_plain(struct pprof_reader *r, const uint8_t *data, size_t length)
 {
 	while (length) {
 		size_t n = length < ROOM ? length : ROOM;
-		int e = make_room(&r->buffer, &r->buffer_size, r->n_buffer, n);
+		int e = pprof_reader_make_room(&r->buffer, &r->buffer_size, r->n_buffer, n);
 
 		if (e)
 			return e;
@@ -169,14 +170,14 @@ static int take_plain(struct pprof_reader *r, const uint8_t *data, size_t length
 		r->n_buffer += n;
 		data += n;
 		length -= n;
-		e = take_fields(r);
+		e = pprof_reader_read_fields(r);
 		if (e)
 			return e;
 	}
 	return 0;
 }
 
-static int take_gzip(struct pprof_reader *r, const uint8_t *data, size_t length)
+static int pprof_reader_feed_gzip(struct pprof_reader *r, const uint8_t *data, size_t length)
 {
 	int e, z = Z_OK;
 	uInt before;
@@ -188,7 +189,7 @@ static int take_gzip(struct pprof_reader *r, const uint8_t *data, size_t length)
 		if (r->z_ended)
 			inflateReset(&r->z);
 		r->z_ended = false;
-		e = make_room(&r->buffer, &r->buffer_size, r->n_buffer, ROOM);
+		e = pprof_reader_make_room(&r->buffer, &r->buffer_size, r->n_buffer, ROOM);
 		if (e)
 			return e;
 		r->z.next_out = r->buffer + r->n_buffer;
@@ -203,17 +204,17 @@ static int take_gzip(struct pprof_reader *r, const uint8_t *data, size_t length)
 			return PPROF_REFUSE(&r->reading, "broken gzip data at byte %llu",
 					    (unsigned long long)r->n_in);
 		r->z_ended = z == Z_STREAM_END;
-		e = take_fields(r);
+		e = pprof_reader_read_fields(r);
 		if (e)
 			return e;
 	}
 	return 0;
 }
 
-static int take(struct pprof_reader *r, const uint8_t *data, size_t length)
+static int pprof_reader_feed_bytes(struct pprof_reader *r, const uint8_t *data, size_t length)
 {
-	return r->packing == PACKING_GZIP ? take_gzip(r, data, length)
-					  : take_plain(r, data, length);
+	return r->packing == PACKING_GZIP ? pprof_reader_feed_gzip(r, data, length)
+					  : pprof_reader_feed_plain(r, data, length);
 }
 
 int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length,
@@ -227,14 +228,14 @@ int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length
 	if (length > UINT32_MAX)
 		return error_origin(-E2BIG);
 	if (r->packing != PACKING_UNKNOWN)
-		return take(r, data, length);
+		return pprof_reader_feed_bytes(r, data, length);
 	/* Two bytes tell what it is. */
 	if (r->has_first) {
 		const uint8_t start[2] = {r->first, data[0]};
 
 		r->packing = start[0] == 0x1f && start[1] == 0x8b ? PACKING_GZIP : PACKING_PLAIN;
-		e = take(r, start, 2);
-		return e ? e : take(r, data + 1, length - 1);
+		e = pprof_reader_feed_bytes(r, start, 2);
+		return e ? e : pprof_reader_feed_bytes(r, data + 1, length - 1);
 	}
 	if (length == 1) {
 		r->first = data[0];
@@ -242,7 +243,7 @@ int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length
 		return 0;
 	}
 	r->packing = data[0] == 0x1f && data[1] == 0x8b ? PACKING_GZIP : PACKING_PLAIN;
-	return take(r, data, length);
+	return pprof_reader_feed_bytes(r, data, length);
 }
 
 /* The file has ended where it may end. */
@@ -285,7 +286,7 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 	return 0;
 }
 
-struct profile *pprof_reader_take(struct pprof_reader *r)
+struct profile *pprof_reader_steal(struct pprof_reader *r)
 {
 	return steal_ptr(&r->reading.p);
 }

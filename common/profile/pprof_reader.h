@@ -39,6 +39,6 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 /* The reader's; there once the first time has ended. */
 struct profile *pprof_reader_profile(struct pprof_reader *r);
 /* The same, handed over to the caller once the second time has ended: the reader is done. */
-struct profile *pprof_reader_take(struct pprof_reader *r);
+struct profile *pprof_reader_steal(struct pprof_reader *r);
 
 #endif

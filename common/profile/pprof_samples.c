@@ -68,8 +68,8 @@ static int read_label(struct pprof_reading *r, const struct wire_field *f)
 }
 
 /* A repeated number, packed or not. */
-static int read_numbers(struct pprof_reading *r, const struct wire_field *f,
-			int (*take)(struct pprof_reading *r, uint64_t number))
+static int pprof_read_numbers(struct pprof_reading *r, const struct wire_field *f,
+			      int (*take)(struct pprof_reading *r, uint64_t number))
 {
 	struct wire w = f->bytes;
 	uint64_t number;
@@ -106,9 +106,9 @@ int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 			return PPROF_REFUSE(r, "sample %" PRIu64 " cannot be decoded",
 					    r->n_samples);
 		if (n.number == 1)
-			e = read_numbers(r, &n, read_sample_location);
+			e = pprof_read_numbers(r, &n, read_sample_location);
 		else if (n.number == 2)
-			e = read_numbers(r, &n, read_sample_value);
+			e = pprof_read_numbers(r, &n, read_sample_value);
 		else if (n.number == 3)
 			e = read_label(r, &n);
 	}

@@ -88,7 +88,7 @@ static int compress_batch(struct pprof_writer *w, int flush)
 }
 
 /* Appends one piece of the profile. */
-static int put(struct pprof_writer *w, const Perftools__Profiles__Profile *piece)
+static int pprof_put_piece(struct pprof_writer *w, const Perftools__Profiles__Profile *piece)
 {
 	size_t size = perftools__profiles__profile__get_packed_size(piece);
 	uint8_t *grown;
@@ -131,7 +131,7 @@ int pprof_writer_new(struct pprof_writer **ret, int level)
 	return 0;
 }
 
-static int put_value_types(struct pprof_writer *w, const struct profile *p)
+static int pprof_put_value_types(struct pprof_writer *w, const struct profile *p)
 {
 	int r = 0;
 
@@ -144,7 +144,7 @@ static int put_value_types(struct pprof_writer *w, const struct profile *p)
 		type.unit = p->sample_types[i].unit;
 		piece.n_sample_type = 1;
 		piece.sample_type = &pointer;
-		r = put(w, &piece);
+		r = pprof_put_piece(w, &piece);
 	}
 	return r;
 }
@@ -191,7 +191,7 @@ static int fill_labels(struct pprof_writer *w, const struct profile *p,
 	return r;
 }
 
-static int put_sample(struct pprof_writer *w, const struct profile *p, size_t index)
+static int pprof_put_sample(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_sample *s = &p->samples[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -217,10 +217,10 @@ static int put_sample(struct pprof_writer *w, const struct profile *p, size_t in
 	sample.label = w->labels;
 	piece.n_sample = 1;
 	piece.sample = &pointer;
-	return put(w, &piece);
+	return pprof_put_piece(w, &piece);
 }
 
-static int put_mapping(struct pprof_writer *w, const struct profile *p, size_t index)
+static int pprof_put_mapping(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_mapping *m = &p->mappings[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -239,10 +239,10 @@ static int put_mapping(struct pprof_writer *w, const struct profile *p, size_t i
 	mapping.has_inline_frames = m->has_inline_frames;
 	piece.n_mapping = 1;
 	piece.mapping = &pointer;
-	return put(w, &piece);
+	return pprof_put_piece(w, &piece);
 }
 
-static int put_location(struct pprof_writer *w, const struct profile *p, size_t index)
+static int pprof_put_location(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_location *l = &p->locations[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -267,10 +267,10 @@ static int put_location(struct pprof_writer *w, const struct profile *p, size_t 
 	location.line = w->lines;
 	piece.n_location = 1;
 	piece.location = &pointer;
-	return put(w, &piece);
+	return pprof_put_piece(w, &piece);
 }
 
-static int put_function(struct pprof_writer *w, const struct profile *p, size_t index)
+static int pprof_put_function(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	const struct profile_function *f = &p->functions[index];
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -284,10 +284,10 @@ static int put_function(struct pprof_writer *w, const struct profile *p, size_t 
 	function.start_line = f->start_line;
 	piece.n_function = 1;
 	piece.function = &pointer;
-	return put(w, &piece);
+	return pprof_put_piece(w, &piece);
 }
 
-static int put_string(struct pprof_writer *w, const struct profile *p, size_t index)
+static int pprof_put_string(struct pprof_writer *w, const struct profile *p, size_t index)
 {
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
 	char *text = (char *)(uintptr_t)profile_string(p, (uint32_t)index);
@@ -301,11 +301,11 @@ static int put_string(struct pprof_writer *w, const struct profile *p, size_t in
 	}
 	piece.n_string_table = 1;
 	piece.string_table = &text;
-	return put(w, &piece);
+	return pprof_put_piece(w, &piece);
 }
 
 /* The numbers that stand in the profile itself. */
-static int put_rest(struct pprof_writer *w, const struct profile *p)
+static int pprof_put_metadata(struct pprof_writer *w, const struct profile *p)
 {
 	cleanup(freep) int64_t *comments = NULL;
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -330,7 +330,7 @@ static int put_rest(struct pprof_writer *w, const struct profile *p)
 	piece.drop_frames = p->drop_frames;
 	piece.keep_frames = p->keep_frames;
 	piece.doc_url = p->doc_url;
-	return put(w, &piece);
+	return pprof_put_piece(w, &piece);
 }
 
 int pprof_writer_samples(struct pprof_writer *w, const struct profile *p, size_t first, size_t n)
@@ -339,10 +339,10 @@ int pprof_writer_samples(struct pprof_writer *w, const struct profile *p, size_t
 	int r = 0;
 
 	if (!w->has_types)
-		r = put_value_types(w, p);
+		r = pprof_put_value_types(w, p);
 	w->has_types = true;
 	for (size_t i = first; i < end && !r; i++)
-		r = put_sample(w, p, i);
+		r = pprof_put_sample(w, p, i);
 	return r;
 }
 
@@ -357,8 +357,8 @@ static size_t n_things(const struct profile *p, unsigned part)
 int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t max, bool *ret_done)
 {
 	static int (*const put_thing[])(struct pprof_writer * w, const struct profile *p,
-					size_t index) = {put_mapping, put_location, put_function,
-							 put_string};
+					size_t index) = {pprof_put_mapping, pprof_put_location,
+							 pprof_put_function, pprof_put_string};
 	int r = 0;
 
 	for (; w->part < ARRAY_SIZE(put_thing); w->part++, w->n_written = 0) {
@@ -372,7 +372,7 @@ int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t ma
 				return r;
 		}
 	}
-	r = put_rest(w, p);
+	r = pprof_put_metadata(w, p);
 	if (!r)
 		r = compress_batch(w, Z_FINISH);
 	if (!r)
@@ -387,7 +387,7 @@ int pprof_writer_finish(struct pprof_writer *w, const struct profile *p)
 	return pprof_writer_step(w, p, SIZE_MAX, &done);
 }
 
-int pprof_writer_take(struct pprof_writer *w, uint8_t **ret, size_t *ret_length)
+int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length)
 {
 	if (!w->out && !(w->out = malloc(1)))
 		return error_origin(-ENOMEM);
@@ -406,5 +406,5 @@ int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_l
 		r = pprof_writer_samples(w, p, 0, SIZE_MAX);
 	if (!r)
 		r = pprof_writer_finish(w, p);
-	return r ? r : pprof_writer_take(w, ret, ret_length);
+	return r ? r : pprof_writer_steal(w, ret, ret_length);
 }

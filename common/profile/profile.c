@@ -30,8 +30,8 @@ int profile_make_room(void *array, size_t *max, size_t used, size_t size,
 }
 
 /* Makes a table that was freed anew, of the @n things that there are. */
-static int restore(struct profile_table *table, size_t n, const struct profile *p,
-		   uint32_t (*hash_of)(const struct profile *p, uint32_t index))
+static int profile_rebuild_table(struct profile_table *table, size_t n, const struct profile *p,
+				 uint32_t (*hash_of)(const struct profile *p, uint32_t index))
 {
 	int r = 0;
 
@@ -114,7 +114,7 @@ int profile_add_string(struct profile *p, const char *text, size_t length, uint3
 	const struct profile_text key = {.text = text, .length = length};
 	uint32_t hash = profile_hash(&t->hash_key, text, length), index;
 	const char *copy;
-	int r = restore(&t->string_table, t->n_strings, p, string_hash);
+	int r = profile_rebuild_table(&t->string_table, t->n_strings, p, string_hash);
 
 	if (r)
 		return r;
@@ -260,7 +260,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 {
 	struct profile_tables *t = p->tables;
 	uint32_t index;
-	int r = restore(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
+	int r = profile_rebuild_table(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
 
 	if (r)
 		return r;
@@ -274,7 +274,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	int r = restore(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
+	int r = profile_rebuild_table(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
 
 	if (!r)
 		r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
@@ -312,7 +312,7 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 {
 	struct profile_tables *t = p->tables;
 	uint32_t hash = function_hash(p, f), index;
-	int r = restore(&t->function_table, p->n_functions, p, function_hash_at);
+	int r = profile_rebuild_table(&t->function_table, p->n_functions, p, function_hash_at);
 
 	if (r)
 		return r;
@@ -382,7 +382,7 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 	const struct location_key key = {
 		.address = address, .mapping = mapping, .lines = lines, .n_lines = n_lines};
 	uint32_t hash = location_hash(p, &key), index;
-	int r = restore(&t->location_table, p->n_locations, p, location_hash_at);
+	int r = profile_rebuild_table(&t->location_table, p->n_locations, p, location_hash_at);
 
 	if (r)
 		return r;

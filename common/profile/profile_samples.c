@@ -179,7 +179,7 @@ static int repack_sample(struct profile *p, size_t i, size_t *n)
 	return 0;
 }
 
-static bool is_zero(const struct profile *p, size_t sample)
+static bool profile_sample_is_zero(const struct profile *p, size_t sample)
 {
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		if (p->sample_values[sample * p->n_sample_types + i])
@@ -196,7 +196,7 @@ int profile_repack_samples(struct profile *p)
 		return 0;
 	profile_table_clear(&p->tables->sample_table);
 	for (size_t i = 0; i < p->n_samples && !r; i++)
-		if (!is_zero(p, i))
+		if (!profile_sample_is_zero(p, i))
 			r = repack_sample(p, i, &n);
 	p->n_samples = n;
 	return r;
@@ -205,7 +205,7 @@ int profile_repack_samples(struct profile *p)
 int profile_drop_zeroes(struct profile *p)
 {
 	for (size_t i = 0; i < p->n_samples; i++)
-		if (is_zero(p, i))
+		if (profile_sample_is_zero(p, i))
 			return profile_repack_samples(p);
 	return 0;
 }

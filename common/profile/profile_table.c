@@ -23,7 +23,7 @@ void profile_hash_key_init(struct profile_hash_key *key)
 }
 
 /* Multiplies to 128 bits and folds: each input bit reaches each output bit. */
-static uint64_t fold(uint64_t a, uint64_t b)
+static uint64_t profile_hash_fold(uint64_t a, uint64_t b)
 {
 	__extension__ unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -38,13 +38,13 @@ uint32_t profile_hash(const struct profile_hash_key *key, const void *data, size
 
 	for (; length >= sizeof(word); bytes += sizeof(word), length -= sizeof(word)) {
 		memcpy(&word, bytes, sizeof(word));
-		hash = fold(hash ^ word, key->multiplier) + key->seed;
+		hash = profile_hash_fold(hash ^ word, key->multiplier) + key->seed;
 	}
 	word = 0;
 	if (length)
 		memcpy(&word, bytes, length);
-	hash = fold(hash ^ word, key->multiplier) + key->seed;
-	hash = fold(hash, key->multiplier ^ UINT64_C(0xa0761d6478bd642e));
+	hash = profile_hash_fold(hash ^ word, key->multiplier) + key->seed;
+	hash = profile_hash_fold(hash, key->multiplier ^ UINT64_C(0xa0761d6478bd642e));
 	return (uint32_t)(hash ^ (hash >> 32));
 }
 

@@ -29,7 +29,7 @@ bool profile_windows_is_line(const char *comment)
 	       strncmp(comment, WINDOW, strlen(WINDOW)) == 0;
 }
 
-static bool number(const char **p, int64_t *ret)
+static bool profile_window_parse_int(const char **p, int64_t *ret)
 {
 	char *end;
 
@@ -46,15 +46,15 @@ static bool parse_window(const char *text, struct profile_window *ret, const cha
 {
 	struct profile_window window = {0};
 
-	if (!number(&text, &window.time_ns) || *text++ != '+' ||
-	    !number(&text, &window.duration_ns) || (*text && *text++ != ' '))
+	if (!profile_window_parse_int(&text, &window.time_ns) || *text++ != '+' ||
+	    !profile_window_parse_int(&text, &window.duration_ns) || (*text && *text++ != ' '))
 		return false;
 	*ret = window;
 	*ret_ledger = text;
 	return true;
 }
 
-static bool is_before(const struct profile_window *a, const struct profile_window *b)
+static bool profile_window_is_before(const struct profile_window *a, const struct profile_window *b)
 {
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns;
@@ -62,27 +62,28 @@ static bool is_before(const struct profile_window *a, const struct profile_windo
 }
 
 /* Whether @window, which is not before @a, is what @a is. What others wrote is never the same. */
-static bool is_same(const struct profile_window *a, const struct profile_window *window)
+static bool profile_window_is_same(const struct profile_window *a,
+				   const struct profile_window *window)
 {
-	return window->ledger && a->ledger && !is_before(a, window);
+	return window->ledger && a->ledger && !profile_window_is_before(a, window);
 }
 
-static int make_room(struct profile_windows *windows, size_t n)
+static int profile_windows_reserve(struct profile_windows *windows, size_t n)
 {
 	return room_make(&windows->all, &windows->capacity, windows->n + n, sizeof(*windows->all));
 }
 
 /* Puts a copy of @window, which is not before any other, to the end, unless it is there. */
-static int append(struct profile_windows *windows, const struct profile_window *window,
-		  bool *ret_added)
+static int profile_windows_append(struct profile_windows *windows,
+				  const struct profile_window *window, bool *ret_added)
 {
 	struct profile_window copy = *window;
 	int r;
 
 	*ret_added = false;
-	if (windows->n && is_same(&windows->all[windows->n - 1], window))
+	if (windows->n && profile_window_is_same(&windows->all[windows->n - 1], window))
 		return 0;
-	r = make_room(windows, 1);
+	r = profile_windows_reserve(windows, 1);
 	if (r)
 		return r;
 	if (window->ledger && !(copy.ledger = strdup(window->ledger)))
@@ -99,16 +100,17 @@ int profile_windows_merge(struct profile_windows *windows, const struct profile_
 		.is_listed = windows->is_listed,
 	};
 	size_t at = 0;
-	int r = make_room(&merged, windows->n + from->n);
+	int r = profile_windows_reserve(&merged, windows->n + from->n);
 
 	for (size_t i = 0; i < from->n && !r; i++) {
 		if (!which[i])
 			continue;
-		while (at < windows->n && !is_before(&from->all[i], &windows->all[at])) {
+		while (at < windows->n &&
+		       !profile_window_is_before(&from->all[i], &windows->all[at])) {
 			merged.all[merged.n++] = windows->all[at];
 			windows->all[at++].ledger = NULL;
 		}
-		r = append(&merged, &from->all[i], &which[i]);
+		r = profile_windows_append(&merged, &from->all[i], &which[i]);
 	}
 	if (r)
 		return r;
@@ -130,7 +132,7 @@ static int add_whole(const struct profile *p, char *ledger, struct profile_windo
 					      .ledger = ledger};
 	bool added;
 
-	return append(ret, &window, &added);
+	return profile_windows_append(ret, &window, &added);
 }
 
 /* A window line's, whose ledger is the comment's; and which line it is. */
@@ -139,13 +141,13 @@ struct listed {
 	size_t number;
 };
 
-static int by_time(const void *a, const void *b)
+static int profile_window_compare(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
 
-	if (is_before(&x->window, &y->window))
+	if (profile_window_is_before(&x->window, &y->window))
 		return -1;
-	if (is_before(&y->window, &x->window))
+	if (profile_window_is_before(&y->window, &x->window))
 		return 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
@@ -156,9 +158,9 @@ static int add_listed(struct listed *listed, size_t n, struct profile_windows *r
 	int r = 0;
 
 	if (n)
-		qsort(listed, n, sizeof(*listed), by_time);
+		qsort(listed, n, sizeof(*listed), profile_window_compare);
 	for (size_t i = 0; i < n && !r; i++)
-		r = append(ret, &listed[i].window, &added);
+		r = profile_windows_append(ret, &listed[i].window, &added);
 	ret->is_listed = n > 0;
 	return r;
 }

@@ -20,7 +20,7 @@ struct bytes {
 	const uint8_t *at, *end;
 };
 
-static bool take_number(struct bytes *bytes, uint64_t *ret)
+static bool attach_parse_number(struct bytes *bytes, uint64_t *ret)
 {
 	uint64_t value = 0;
 
@@ -36,11 +36,11 @@ static bool take_number(struct bytes *bytes, uint64_t *ret)
 	return false;
 }
 
-static bool take_field(struct bytes *bytes, struct bytes *ret)
+static bool attach_parse_field(struct bytes *bytes, struct bytes *ret)
 {
 	uint64_t length;
 
-	if (!take_number(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
+	if (!attach_parse_number(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
 		return false;
 	*ret = (struct bytes){bytes->at, bytes->at + length};
 	bytes->at += length;
@@ -56,8 +56,8 @@ static bool find_message(struct bytes error, struct bytes *ret)
 		uint8_t tag = *error.at++;
 
 		if (tag == ERROR_MESSAGE)
-			return take_field(&error, ret);
-		if (tag != ERROR_CODE || !take_number(&error, &number))
+			return attach_parse_field(&error, ret);
+		if (tag != ERROR_CODE || !attach_parse_number(&error, &number))
 			return false;
 	}
 	return false;
@@ -90,7 +90,7 @@ int attach_parse_answer(const uint8_t *data, size_t size, struct attach_reason *
 		return ATTACH_E_NOBODY;
 	if (*bytes.at == RESPONSE_OK)
 		return ATTACH_E_OK;
-	if (*bytes.at++ != RESPONSE_ERROR || !take_field(&bytes, &error))
+	if (*bytes.at++ != RESPONSE_ERROR || !attach_parse_field(&bytes, &error))
 		return ATTACH_E_NOBODY;
 	find_message(error, &message);
 	put_reason(ret_reason, message);

@@ -71,8 +71,8 @@ struct attach_reason {
  * Asks the server at @path for a ring, for at most @timeout_ms in all. Async-signal-safe. Returns
  * ATTACH_E_*; the fds, close-on-exec, only with ATTACH_E_OK.
  */
-int attach_ask(const char *path, int timeout_ms, int *ret_memory_fd, int *ret_bell_fd,
-	       struct attach_reason *ret_reason);
+int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *ret_bell_fd,
+		   struct attach_reason *ret_reason);
 
 enum { ATTACH_ANSWER_PARTIAL = -1 };
 

@@ -17,19 +17,19 @@
 #define PAUSE_NS 2000000
 #define FDS_MAX  8
 
-static int64_t now_ms(void)
+static int64_t attach_now_ms(void)
 {
 	return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* The server cannot be reached like this: what becomes of it. */
-static int outcome_of(int error)
+static int attach_connect_outcome(int error)
 {
 	return error == EACCES || error == EPERM ? ATTACH_E_DENIED : ATTACH_E_NOBODY;
 }
 
 /* A socket that is full does not tell when it is not any more (unix(7)): EAGAIN at once. */
-static int connect_by(int fd, const char *path, int64_t deadline_ms)
+static int attach_connect_socket(int fd, const char *path, int64_t deadline_ms)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -40,8 +40,8 @@ static int connect_by(int fd, const char *path, int64_t deadline_ms)
 	memcpy(address.sun_path, path, length);
 	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
 		if (errno != EAGAIN && errno != EINTR)
-			return outcome_of(errno);
-		if (now_ms() >= deadline_ms)
+			return attach_connect_outcome(errno);
+		if (attach_now_ms() >= deadline_ms)
 			return ATTACH_E_TIMEOUT;
 		nanosleep(&pause, NULL);
 	}
@@ -62,7 +62,7 @@ static void answer_close(struct answer *answer)
 	answer->n_fds = 0;
 }
 
-static void take_fds(struct answer *answer, struct msghdr *message)
+static void attach_collect_fds(struct answer *answer, struct msghdr *message)
 {
 	for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
 	     header = CMSG_NXTHDR(message, header)) {
@@ -82,7 +82,7 @@ static void take_fds(struct answer *answer, struct msghdr *message)
 }
 
 /* Receives more of it. Returns ATTACH_E_*. */
-static int receive_by(int fd, int64_t deadline_ms, struct answer *answer)
+static int attach_receive_answer(int fd, int64_t deadline_ms, struct answer *answer)
 {
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	struct iovec bytes = {answer->bytes + answer->size, sizeof(answer->bytes) - answer->size};
@@ -93,7 +93,7 @@ static int receive_by(int fd, int64_t deadline_ms, struct answer *answer)
 		.msg_controllen = sizeof(control),
 	};
 	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-	int64_t left = deadline_ms - now_ms();
+	int64_t left = deadline_ms - attach_now_ms();
 	ssize_t n;
 
 	if (left <= 0)
@@ -103,15 +103,15 @@ static int receive_by(int fd, int64_t deadline_ms, struct answer *answer)
 	n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? ATTACH_E_OK : ATTACH_E_NOBODY;
-	take_fds(answer, &message);
+	attach_collect_fds(answer, &message);
 	if (n == 0)
 		return ATTACH_E_NOBODY;
 	answer->size += (size_t)n;
 	return ATTACH_E_OK;
 }
 
-static int converse(int fd, int64_t deadline_ms, struct answer *answer,
-		    struct attach_reason *reason)
+static int attach_exchange(int fd, int64_t deadline_ms, struct answer *answer,
+			   struct attach_reason *reason)
 {
 	int r, parsed = ATTACH_ANSWER_PARTIAL;
 
@@ -122,7 +122,7 @@ static int converse(int fd, int64_t deadline_ms, struct answer *answer,
 	while (parsed == ATTACH_ANSWER_PARTIAL) {
 		if (answer->size == sizeof(answer->bytes))
 			return ATTACH_E_NOBODY;
-		r = receive_by(fd, deadline_ms, answer);
+		r = attach_receive_answer(fd, deadline_ms, answer);
 		if (r)
 			return r;
 		parsed = attach_parse_answer(answer->bytes, answer->size, reason);
@@ -132,19 +132,19 @@ static int converse(int fd, int64_t deadline_ms, struct answer *answer,
 	return parsed;
 }
 
-int attach_ask(const char *path, int timeout_ms, int *ret_memory_fd, int *ret_bell_fd,
-	       struct attach_reason *ret_reason)
+int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *ret_bell_fd,
+		   struct attach_reason *ret_reason)
 {
-	int64_t deadline_ms = now_ms() + timeout_ms;
+	int64_t deadline_ms = attach_now_ms() + timeout_ms;
 	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	cleanup(answer_close) struct answer answer = {.size = 0};
 	int r;
 
 	if (fd < 0)
 		return ATTACH_E_NOBODY;
-	r = connect_by(fd, path, deadline_ms);
+	r = attach_connect_socket(fd, path, deadline_ms);
 	if (!r)
-		r = converse(fd, deadline_ms, &answer, ret_reason);
+		r = attach_exchange(fd, deadline_ms, &answer, ret_reason);
 	if (r)
 		return r;
 	*ret_memory_fd = answer.fds[0];

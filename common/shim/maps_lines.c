@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* A number that @after follows; @after is skipped. */
-static bool take_number(const char **at, const char *end, unsigned base, char after, uint64_t *ret)
+static bool maps_line_parse_number(const char **at, const char *end, unsigned base, char after,
+				   uint64_t *ret)
 {
 	const char *digits = "0123456789abcdef", *found;
 	uint64_t value = 0;
@@ -27,17 +28,18 @@ bool maps_parse(const char *text, const char *end, struct maps_line *ret)
 	if (newline)
 		end = newline;
 	ret->length = (size_t)(end - text);
-	if (!take_number(&at, end, 16, '-', &ret->start) ||
-	    !take_number(&at, end, 16, ' ', &ret->end) || end - at < 5)
+	if (!maps_line_parse_number(&at, end, 16, '-', &ret->start) ||
+	    !maps_line_parse_number(&at, end, 16, ' ', &ret->end) || end - at < 5)
 		return false;
 	ret->is_executable = at[2] == 'x';
 	at += 5;
-	if (!take_number(&at, end, 16, ' ', &ret->offset) ||
-	    !take_number(&at, end, 16, ':', &major) || !take_number(&at, end, 16, ' ', &minor))
+	if (!maps_line_parse_number(&at, end, 16, ' ', &ret->offset) ||
+	    !maps_line_parse_number(&at, end, 16, ':', &major) ||
+	    !maps_line_parse_number(&at, end, 16, ' ', &minor))
 		return false;
 	ret->device = major << 32 | minor;
 	/* Nothing follows the inode's number but a blank, or the path. */
-	if (!take_number(&at, end, 10, ' ', &ret->inode))
+	if (!maps_line_parse_number(&at, end, 10, ' ', &ret->inode))
 		return false;
 	while (at < end && *at == ' ')
 		at++;

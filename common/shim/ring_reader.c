@@ -72,7 +72,7 @@ static _Atomic uint64_t *word_at(struct ring_reader *r, uint64_t position)
 }
 
 /* Copies the record of @n words, and gives its words back. */
-static void take(struct ring_reader *r, uint32_t n)
+static void ring_reader_copy_record(struct ring_reader *r, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		_Atomic uint64_t *word = word_at(r, r->tail + i);
@@ -84,7 +84,7 @@ static void take(struct ring_reader *r, uint32_t n)
 	atomic_store_explicit(&r->page->tail, r->tail, memory_order_release);
 }
 
-static bool is_end(uint8_t quality, uint8_t reason)
+static bool is_valid_stack_end(uint8_t quality, uint8_t reason)
 {
 	switch (quality) {
 	case STACK_COMPLETE:
@@ -98,7 +98,7 @@ static bool is_end(uint8_t quality, uint8_t reason)
 	}
 }
 
-static bool sample_of(uint64_t *record, uint32_t n, struct ring_sample *ret)
+static bool ring_parse_sample(uint64_t *record, uint32_t n, struct ring_sample *ret)
 {
 	if (n <= RING_SAMPLE_FIXED)
 		return false;
@@ -119,7 +119,8 @@ static bool sample_of(uint64_t *record, uint32_t n, struct ring_sample *ret)
 		if (frame_kind(record[i]) != FRAME_USER)
 			record[i] = 0;
 	return ret->weight && ret->weight <= WEIGHT_MAX && ret->frequency &&
-	       ret->frequency <= RING_FREQUENCY_MAX && is_end(ret->quality, ret->reason);
+	       ret->frequency <= RING_FREQUENCY_MAX &&
+	       is_valid_stack_end(ret->quality, ret->reason);
 }
 
 static void drop_parts(struct ring_reader *r)
@@ -129,8 +130,8 @@ static void drop_parts(struct ring_reader *r)
 }
 
 /* Whether the @size bytes at @text go on with the parts that are there, or are the first. */
-static bool is_next(const struct ring_reader *r, uint32_t generation, uint64_t length,
-		    uint64_t before, uint64_t size)
+static bool is_next_maps_part(const struct ring_reader *r, uint32_t generation, uint64_t length,
+			      uint64_t before, uint64_t size)
 {
 	const struct maps_parts *parts = &r->parts;
 
@@ -144,7 +145,7 @@ static bool is_next(const struct ring_reader *r, uint32_t generation, uint64_t l
 }
 
 /* Returns 0, 1 (it makes no sense) or -ENOMEM. */
-static int take_maps(struct ring_reader *r, uint32_t n, const struct ring_sink *sink)
+static int ring_reader_parse_maps(struct ring_reader *r, uint32_t n, const struct ring_sink *sink)
 {
 	uint32_t generation = (uint32_t)(r->record[1] >> 32);
 	uint64_t size = (uint32_t)r->record[1], length = r->record[2] >> 32;
@@ -152,7 +153,7 @@ static int take_maps(struct ring_reader *r, uint32_t n, const struct ring_sink *
 	struct maps_parts *parts = &r->parts;
 
 	if (n < RING_MAPS_FIXED || size > (uint64_t)(n - RING_MAPS_FIXED) * 8 ||
-	    !is_next(r, generation, length, before, size) ||
+	    !is_next_maps_part(r, generation, length, before, size) ||
 	    memchr(r->record + RING_MAPS_FIXED, 0, size)) {
 		drop_parts(r);
 		return 1;
@@ -177,19 +178,19 @@ static int take_maps(struct ring_reader *r, uint32_t n, const struct ring_sink *
 }
 
 /* The record that was copied. Returns 0 or -ENOMEM. */
-static int hand_over(struct ring_reader *r, uint64_t head, const struct ring_sink *sink)
+static int ring_reader_dispatch(struct ring_reader *r, uint64_t head, const struct ring_sink *sink)
 {
 	struct ring_sample sample;
 	int outcome = 1;
 
 	if (RING_TYPE(head) == RING_SAMPLE) {
-		outcome = sample_of(r->record, RING_LENGTH(head), &sample) ? 0 : 1;
+		outcome = ring_parse_sample(r->record, RING_LENGTH(head), &sample) ? 0 : 1;
 		if (!outcome) {
 			r->taken += sample.weight;
 			sink->sample(sink->userdata, &sample);
 		}
 	} else if (RING_TYPE(head) == RING_MAPS) {
-		outcome = sink->maps ? take_maps(r, RING_LENGTH(head), sink) : 0;
+		outcome = sink->maps ? ring_reader_parse_maps(r, RING_LENGTH(head), sink) : 0;
 	}
 	if (outcome > 0)
 		r->malformed++;
@@ -222,12 +223,12 @@ int ring_reader_drain(struct ring_reader *r, size_t budget, bool is_last,
 		if (n_words >= budget)
 			return RING_READER_E_MORE;
 		n_words += n;
-		take(r, n);
+		ring_reader_copy_record(r, n);
 		if (!is_whole) {
 			r->torn++;
 			continue;
 		}
-		result = hand_over(r, head, sink);
+		result = ring_reader_dispatch(r, head, sink);
 		if (result)
 			return result;
 	}

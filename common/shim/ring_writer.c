@@ -106,7 +106,7 @@ bool ring_writer_has_server(const struct ring_writer *w)
 }
 
 /* Takes @n words, and leaves their number there. False: so many are not free. */
-static bool reserve(struct ring_writer *w, uint8_t type, uint32_t n, uint64_t *ret)
+static bool ring_writer_reserve(struct ring_writer *w, uint8_t type, uint32_t n, uint64_t *ret)
 {
 	struct ring_page *page = w->page;
 	uint64_t head = atomic_load(&page->head), used;
@@ -134,12 +134,12 @@ static bool reserve(struct ring_writer *w, uint8_t type, uint32_t n, uint64_t *r
 	return true;
 }
 
-static void put(struct ring_writer *w, uint64_t position, uint64_t word)
+static void ring_writer_put(struct ring_writer *w, uint64_t position, uint64_t word)
 {
 	atomic_store_explicit(&w->words[position & (w->n_words - 1)], word, memory_order_relaxed);
 }
 
-static void commit(struct ring_writer *w, uint64_t position, uint8_t type, uint32_t n)
+static void ring_writer_commit(struct ring_writer *w, uint64_t position, uint8_t type, uint32_t n)
 {
 	atomic_store_explicit(&w->words[position & (w->n_words - 1)],
 			      RING_HEAD(type, n) | RING_COMMITTED, memory_order_release);
@@ -150,39 +150,39 @@ bool ring_writer_sample(struct ring_writer *w, const struct ring_sample *sample)
 	uint32_t n = RING_SAMPLE_FIXED + sample->n_frames;
 	uint64_t at, comm[RING_COMM / 8];
 
-	if (!reserve(w, RING_SAMPLE, n, &at))
+	if (!ring_writer_reserve(w, RING_SAMPLE, n, &at))
 		return false;
 	memcpy(comm, sample->comm, sizeof(comm));
-	put(w, at + 1, sample->time_ns);
-	put(w, at + 2, (uint64_t)sample->tid << 32 | sample->weight);
-	put(w, at + 3,
-	    (uint64_t)sample->generation << 32 | (uint64_t)sample->frequency << 16 |
-		    (uint64_t)sample->reason << 8 | sample->quality);
-	put(w, at + 4, comm[0]);
-	put(w, at + 5, comm[1]);
+	ring_writer_put(w, at + 1, sample->time_ns);
+	ring_writer_put(w, at + 2, (uint64_t)sample->tid << 32 | sample->weight);
+	ring_writer_put(w, at + 3,
+			(uint64_t)sample->generation << 32 | (uint64_t)sample->frequency << 16 |
+				(uint64_t)sample->reason << 8 | sample->quality);
+	ring_writer_put(w, at + 4, comm[0]);
+	ring_writer_put(w, at + 5, comm[1]);
 	for (uint32_t i = 0; i < sample->n_frames; i++)
-		put(w, at + RING_SAMPLE_FIXED + i, sample->frames[i]);
-	commit(w, at, RING_SAMPLE, n);
+		ring_writer_put(w, at + RING_SAMPLE_FIXED + i, sample->frames[i]);
+	ring_writer_commit(w, at, RING_SAMPLE, n);
 	return true;
 }
 
-static bool put_part(struct ring_writer *w, uint32_t generation, const char *text, size_t length,
-		     size_t done, size_t size)
+static bool ring_writer_put_part(struct ring_writer *w, uint32_t generation, const char *text,
+				 size_t length, size_t done, size_t size)
 {
 	uint32_t n = RING_MAPS_FIXED + (uint32_t)((size + 7) / 8);
 	uint64_t at;
 
-	if (!reserve(w, RING_MAPS, n, &at))
+	if (!ring_writer_reserve(w, RING_MAPS, n, &at))
 		return false;
-	put(w, at + 1, (uint64_t)generation << 32 | size);
-	put(w, at + 2, (uint64_t)length << 32 | done);
+	ring_writer_put(w, at + 1, (uint64_t)generation << 32 | size);
+	ring_writer_put(w, at + 2, (uint64_t)length << 32 | done);
 	for (size_t i = 0; i < size; i += 8) {
 		uint64_t word = 0;
 
 		memcpy(&word, text + done + i, size - i < 8 ? size - i : 8);
-		put(w, at + RING_MAPS_FIXED + i / 8, word);
+		ring_writer_put(w, at + RING_MAPS_FIXED + i / 8, word);
 	}
-	commit(w, at, RING_MAPS, n);
+	ring_writer_commit(w, at, RING_MAPS, n);
 	return true;
 }
 
@@ -192,7 +192,7 @@ bool ring_writer_maps(struct ring_writer *w, uint32_t generation, const char *te
 	while (*done < length) {
 		size_t size = length - *done < RING_MAPS_PART ? length - *done : RING_MAPS_PART;
 
-		if (!put_part(w, generation, text, length, *done, size))
+		if (!ring_writer_put_part(w, generation, text, length, *done, size))
 			return false;
 		*done += size;
 	}

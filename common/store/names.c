@@ -22,7 +22,7 @@ uint64_t names_hash(const void *data, size_t length, uint64_t hash)
 	return hash;
 }
 
-static bool is_plain(char c)
+static bool names_is_plain_char(char c)
 {
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
 	       c == '@' || c == '.' || c == '_' || c == '-';
@@ -33,7 +33,7 @@ static bool escape_one(const char *text, size_t i, size_t max, char *ret, size_t
 {
 	char c = text[i];
 
-	if (is_plain(c) && (i || (c != '-' && c != '.'))) {
+	if (names_is_plain_char(c) && (i || (c != '-' && c != '.'))) {
 		if (*end + 1 > max)
 			return false;
 		ret[(*end)++] = c;
@@ -88,7 +88,7 @@ bool names_unescape(const char *name, char *ret, size_t size)
 				return false;
 			c = (char)(high << 4 | low);
 			i += 2;
-		} else if (!is_plain(c) || (i == 0 && (c == '-' || c == '.'))) {
+		} else if (!names_is_plain_char(c) || (i == 0 && (c == '-' || c == '.'))) {
 			return false;
 		}
 		ret[end++] = c;
@@ -100,7 +100,7 @@ bool names_unescape(const char *name, char *ret, size_t size)
 }
 
 /* Broken-down UTC; years that do not have four digits are clamped. */
-static struct tm utc(uint64_t seconds)
+static struct tm names_utc_time(uint64_t seconds)
 {
 	const uint64_t last = UINT64_C(253402300799); /* 9999-12-31T23:59:59Z */
 	time_t t = (time_t)(seconds > last ? last : seconds);
@@ -110,7 +110,7 @@ static struct tm utc(uint64_t seconds)
 	return tm;
 }
 
-bool names_means(const char *asked, const char *service)
+bool names_match_service(const char *asked, const char *service)
 {
 	char escaped[NAMES_ESCAPED_MAX + 1], folder[NAMES_ESCAPED_MAX + 1];
 
@@ -138,20 +138,20 @@ bool names_lacks_suffix(const char *asked)
 
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE])
 {
-	struct tm tm = utc(start_s);
+	struct tm tm = names_utc_time(start_s);
 
 	strftime(ret, NAMES_START_SIZE, "%Y%m%dT%H%M%SZ", &tm);
 }
 
 void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE])
 {
-	struct tm tm = utc(start_s);
+	struct tm tm = names_utc_time(start_s);
 
 	strftime(ret, NAMES_DAY_SIZE, "%Y%m%d", &tm);
 }
 
 /* @n decimal digits at *p, which moves behind them; -1 if there are fewer. */
-static int digits(const char **p, unsigned n)
+static int names_parse_digits(const char **p, unsigned n)
 {
 	int value = 0;
 
@@ -168,14 +168,14 @@ static bool parse_start(const char **p, uint64_t *ret)
 	struct tm tm = {0};
 	time_t t;
 
-	tm.tm_year = digits(p, 4) - 1900;
-	tm.tm_mon = digits(p, 2) - 1;
-	tm.tm_mday = digits(p, 2);
+	tm.tm_year = names_parse_digits(p, 4) - 1900;
+	tm.tm_mon = names_parse_digits(p, 2) - 1;
+	tm.tm_mday = names_parse_digits(p, 2);
 	if (tm.tm_year < 70 || *(*p)++ != 'T')
 		return false;
-	tm.tm_hour = digits(p, 2);
-	tm.tm_min = digits(p, 2);
-	tm.tm_sec = digits(p, 2);
+	tm.tm_hour = names_parse_digits(p, 2);
+	tm.tm_min = names_parse_digits(p, 2);
+	tm.tm_sec = names_parse_digits(p, 2);
 	if (tm.tm_sec < 0 || *(*p)++ != 'Z')
 		return false;
 	t = timegm(&tm);
@@ -189,7 +189,7 @@ bool names_parse_day(const char *name)
 {
 	const char *p = name;
 
-	return digits(&p, 8) > 0 && *p == '\0';
+	return names_parse_digits(&p, 8) > 0 && *p == '\0';
 }
 
 bool names_window(const struct names_window *window, char *ret, size_t size)
@@ -259,7 +259,7 @@ uint32_t names_seconds(uint64_t duration_ns)
 
 void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE])
 {
-	struct tm tm = utc(begin_s);
+	struct tm tm = names_utc_time(begin_s);
 	char text[NAMES_EPOCH_SIZE + 2];
 
 	strftime(text, sizeof(text), "%Y%m%d%H%M", &tm);
@@ -273,17 +273,17 @@ bool names_parse_epoch(const char *name, uint64_t *ret_begin_s)
 	const char *p = name;
 	time_t t;
 
-	tm.tm_year = digits(&p, 2) + 100; /* the format has no century */
-	tm.tm_mon = tm.tm_year < 100 ? -1 : digits(&p, 2) - 1;
+	tm.tm_year = names_parse_digits(&p, 2) + 100; /* the format has no century */
+	tm.tm_mon = tm.tm_year < 100 ? -1 : names_parse_digits(&p, 2) - 1;
 	if (tm.tm_mon < 0)
 		return false;
-	tm.tm_mday = digits(&p, 2);
+	tm.tm_mday = names_parse_digits(&p, 2);
 	if (tm.tm_mday < 0)
 		return false;
-	tm.tm_hour = digits(&p, 2);
+	tm.tm_hour = names_parse_digits(&p, 2);
 	if (tm.tm_hour < 0)
 		return false;
-	tm.tm_min = digits(&p, 2);
+	tm.tm_min = names_parse_digits(&p, 2);
 	if (tm.tm_min < 0 || *p)
 		return false;
 	t = timegm(&tm);

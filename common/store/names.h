@@ -38,7 +38,7 @@ bool names_unescape(const char *name, char *ret, size_t size);
  * Whether @asked means @service: its name, or what its folder's name says, which is less where that
  * was cut. Cheap unless the name is long.
  */
-bool names_means(const char *asked, const char *service);
+bool names_match_service(const char *asked, const char *service);
 /*
  * Whether @asked leaves out ".service", as one may with systemctl: units have a suffix, and of what
  * profd names itself only kernel, other, transient and user-UID have none. A name as long as the

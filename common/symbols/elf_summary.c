@@ -4,13 +4,13 @@
 #include <elf.h>
 #include <string.h>
 
-static uint32_t get_32(bool swap, uint32_t value)
+static uint32_t elf_note_u32(bool swap, uint32_t value)
 {
 	return swap ? __builtin_bswap32(value) : value;
 }
 
 /* To the next multiple of four: notes are aligned so, and GNU's also where a segment asks for 8. */
-static size_t pad_4(uint32_t n)
+static size_t elf_note_pad(uint32_t n)
 {
 	return ((size_t)n + 3) & ~(size_t)3;
 }
@@ -26,14 +26,14 @@ uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 
 		memcpy(&note, data + at, sizeof(note));
 		at += sizeof(note);
-		note.n_namesz = get_32(swap, note.n_namesz);
-		note.n_descsz = get_32(swap, note.n_descsz);
-		name_length = pad_4(note.n_namesz);
-		text_length = pad_4(note.n_descsz);
+		note.n_namesz = elf_note_u32(swap, note.n_namesz);
+		note.n_descsz = elf_note_u32(swap, note.n_descsz);
+		name_length = elf_note_pad(note.n_namesz);
+		text_length = elf_note_pad(note.n_descsz);
 		/* The last note's padding may be missing. */
 		if (name_length > length - at || note.n_descsz > length - at - name_length)
 			return 0;
-		if (get_32(swap, note.n_type) == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		if (elf_note_u32(swap, note.n_type) == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 		    memcmp(data + at, ELF_NOTE_GNU, 4) == 0 && note.n_descsz > 0) {
 			uint32_t n = note.n_descsz < ELF_BUILD_ID_MAX ? note.n_descsz
 								      : ELF_BUILD_ID_MAX;

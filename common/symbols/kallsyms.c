@@ -17,7 +17,7 @@ struct line {
 	size_t name_length, module_length;
 };
 
-static bool parse_line(const char *at, const char *end, struct line *ret)
+static bool kallsyms_parse_line(const char *at, const char *end, struct line *ret)
 {
 	const char *start = at;
 	uint64_t address = 0;
@@ -50,7 +50,7 @@ static bool parse_line(const char *at, const char *end, struct line *ret)
 	return ret->name_length > 0;
 }
 
-static bool is_of(const struct line *line, const char *module)
+static bool kallsyms_is_of_module(const struct line *line, const char *module)
 {
 	if (!module || !line->module)
 		return !module && !line->module;
@@ -58,7 +58,7 @@ static bool is_of(const struct line *line, const char *module)
 	       memcmp(module, line->module, line->module_length) == 0;
 }
 
-static int add(struct symtab_entries *list, const struct line *line)
+static int kallsyms_add_symbol(struct symtab_entries *list, const struct line *line)
 {
 	struct symtab_entry entry = {.start = line->address, .limit = UINT64_MAX};
 
@@ -86,8 +86,9 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 		const char *line_end = newline ? newline : end;
 		struct line line;
 
-		if (parse_line(at, line_end, &line) && is_of(&line, module)) {
-			r = add(&list, &line);
+		if (kallsyms_parse_line(at, line_end, &line) &&
+		    kallsyms_is_of_module(&line, module)) {
+			r = kallsyms_add_symbol(&list, &line);
 			if (r)
 				return r;
 			has_address = has_address || line.address;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool parse_number(const char **at, const char *end, unsigned base, uint64_t *ret)
+static bool kernel_module_parse_uint(const char **at, const char *end, unsigned base, uint64_t *ret)
 {
 	const char *start = *at;
 	uint64_t value = 0;
@@ -26,7 +26,7 @@ static bool parse_number(const char **at, const char *end, unsigned base, uint64
 }
 
 /* Moves past the rest of a word and the blanks behind it. */
-static void skip_word(const char **at, const char *end)
+static void kernel_module_skip_word(const char **at, const char *end)
 {
 	while (*at < end && **at != ' ')
 		++*at;
@@ -47,15 +47,15 @@ bool kernel_module_next(const char **at, const char *end, struct kernel_module_l
 		line_end = end;
 
 	ret->name = p;
-	skip_word(&p, line_end);
-	if (!parse_number(&p, line_end, 10, &ret->size))
+	kernel_module_skip_word(&p, line_end);
+	if (!kernel_module_parse_uint(&p, line_end, 10, &ret->size))
 		return true;
 	for (unsigned i = 0; i < 4; i++) /* the size's end, uses, users, state */
-		skip_word(&p, line_end);
+		kernel_module_skip_word(&p, line_end);
 	if (line_end - p < 3 || p[0] != '0' || p[1] != 'x')
 		return true;
 	p += 2;
-	if (!parse_number(&p, line_end, 16, &ret->start))
+	if (!kernel_module_parse_uint(&p, line_end, 16, &ret->start))
 		return true;
 	ret->name_length = strcspn(ret->name, " \n");
 	return true;

@@ -71,7 +71,7 @@ void symtab_free(struct symtab *symtab)
  * Every other key of the order. Names are no part of it: they may be long, alike and overlap in
  * the file, which would make a sort of a million of them endless.
  */
-static int compare_entries(const void *pa, const void *pb)
+static int symtab_entry_compare(const void *pa, const void *pb)
 {
 	const struct symtab_entry *a = pa, *b = pb;
 
@@ -88,7 +88,7 @@ static int compare_entries(const void *pa, const void *pb)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
-static bool is_before(const struct symtab_entry *a, const struct symtab_entry *b)
+static bool symtab_name_is_before(const struct symtab_entry *a, const struct symtab_entry *b)
 {
 	uint32_t a_length = a->name_length < NAME_COMPARED ? a->name_length : NAME_COMPARED;
 	uint32_t b_length = b->name_length < NAME_COMPARED ? b->name_length : NAME_COMPARED;
@@ -103,14 +103,15 @@ void symtab_entries_sort(struct symtab_entries *list)
 
 	if (list->n == 0)
 		return;
-	qsort(entries, list->n, sizeof(*entries), compare_entries);
+	qsort(entries, list->n, sizeof(*entries), symtab_entry_compare);
 	for (size_t i = 0, next; i < list->n; i = next) {
 		size_t best = i;
 
 		for (next = i + 1; next < list->n; next++) {
-			if (compare_entries(&entries[i], &entries[next]) != 0)
+			if (symtab_entry_compare(&entries[i], &entries[next]) != 0)
 				break;
-			if (entries[i].name && is_before(&entries[next], &entries[best]))
+			if (entries[i].name &&
+			    symtab_name_is_before(&entries[next], &entries[best]))
 				best = next;
 		}
 		if (best != next - 1) {
@@ -122,7 +123,7 @@ void symtab_entries_sort(struct symtab_entries *list)
 	}
 }
 
-static uint64_t entry_end(const struct symtab_entry *e)
+static uint64_t symtab_entry_end(const struct symtab_entry *e)
 {
 	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
 }
@@ -136,8 +137,8 @@ static void size_unsized(struct symtab_entry *entries, size_t n)
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i; next < n && entries[next].start == entries[i].start; next++)
 			if (entries[next].name && entries[next].size &&
-			    entry_end(&entries[next]) > covered)
-				covered = entry_end(&entries[next]);
+			    symtab_entry_end(&entries[next]) > covered)
+				covered = symtab_entry_end(&entries[next]);
 		for (size_t k = i; k < next && entries[k].size == 0; k++) {
 			struct symtab_entry *e = &entries[k];
 			uint64_t end = e->limit;
@@ -152,7 +153,7 @@ static void size_unsized(struct symtab_entry *entries, size_t n)
 
 /* Removes what has no name, and unless @keep_all what no look-up could yield. Returns what stays.
  */
-static size_t drop_losers(struct symtab_entry *entries, size_t n, bool keep_all)
+static size_t symtab_drop_shadowed(struct symtab_entry *entries, size_t n, bool keep_all)
 {
 	size_t kept = n;
 
@@ -180,9 +181,9 @@ static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
 	if (!open)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < s->n_symbols; i++) {
-		uint64_t end = entry_end(&entries[i]);
+		uint64_t end = symtab_entry_end(&entries[i]);
 
-		while (n_open > 0 && entry_end(&entries[open[n_open - 1]]) <= end)
+		while (n_open > 0 && symtab_entry_end(&entries[open[n_open - 1]]) <= end)
 			n_open--;
 		if (n_open > 0) {
 			if (room_make(&s->links, &n_allocated, s->n_links + 1, sizeof(*s->links)))
@@ -216,7 +217,7 @@ static size_t fit_names(struct symtab_entry *entries, size_t n, size_t names_max
 	return kept;
 }
 
-static int fill(struct symtab *s, const struct symtab_entry *entries)
+static int symtab_fill(struct symtab *s, const struct symtab_entry *entries)
 {
 	size_t n = s->n_symbols, at = 0;
 
@@ -263,32 +264,32 @@ int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all
 		return error_origin(-ENOMEM);
 	symtab_entries_sort(list);
 	size_unsized(list->entries, list->n);
-	n = drop_losers(list->entries, list->n, keep_all);
+	n = symtab_drop_shadowed(list->entries, list->n, keep_all);
 	n = fit_names(list->entries, n, names_max < UINT32_MAX ? names_max : UINT32_MAX,
 		      &s->text_bytes);
 	if (n == 0)
 		return SYMTAB_E_NONE;
 	s->n_symbols = (uint32_t)n;
-	r = fill(s, list->entries);
+	r = symtab_fill(s, list->entries);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);
 	return SYMTAB_E_OK;
 }
 
-static uint64_t distance_of(const struct symtab *s, uint32_t i)
+static uint64_t symtab_distance(const struct symtab *s, uint32_t i)
 {
 	return s->starts[i] | (s->highs ? (uint64_t)s->highs[i] << 32 : 0);
 }
 
 /* The number of symbols that start at or before @distance from the base. */
-static uint32_t count_before(const struct symtab *s, uint64_t distance)
+static uint32_t symtab_count_before(const struct symtab *s, uint64_t distance)
 {
-	return partition_point(s->n_symbols, i, distance_of(s, i) <= distance);
+	return partition_point(s->n_symbols, i, symtab_distance(s, i) <= distance);
 }
 
 /* Where @from's link leads, or false. */
-static bool follow(const struct symtab *s, uint32_t from, uint32_t *ret)
+static bool symtab_follow_link(const struct symtab *s, uint32_t from, uint32_t *ret)
 {
 	size_t at = partition_point(s->n_links, i, s->links[i].from < from);
 
@@ -305,21 +306,21 @@ bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_sy
 
 	if (address < symtab->base)
 		return false;
-	i = count_before(symtab, distance) - 1;
-	for (unsigned n = 0; distance - distance_of(symtab, i) >= symtab->sizes[i]; n++)
-		if (n == LINKS_FOLLOWED_MAX || !follow(symtab, i, &i))
+	i = symtab_count_before(symtab, distance) - 1;
+	for (unsigned n = 0; distance - symtab_distance(symtab, i) >= symtab->sizes[i]; n++)
+		if (n == LINKS_FOLLOWED_MAX || !symtab_follow_link(symtab, i, &i))
 			return false;
 	*ret = (struct symtab_symbol){
 		.name = symtab->text + symtab->names[i],
-		.start = symtab->base + distance_of(symtab, i),
+		.start = symtab->base + symtab_distance(symtab, i),
 		.size = symtab->sizes[i],
 	};
 	return true;
 }
 
-static uint64_t symbol_end(const struct symtab *s, uint32_t i)
+static uint64_t symtab_symbol_end(const struct symtab *s, uint32_t i)
 {
-	uint64_t start = s->base + distance_of(s, i);
+	uint64_t start = s->base + symtab_distance(s, i);
 
 	return start > UINT64_MAX - s->sizes[i] ? UINT64_MAX : start + s->sizes[i];
 }
@@ -336,21 +337,21 @@ void symtab_gap(const struct symtab *symtab, uint64_t address, uint64_t *ret_sta
 		*ret_end = symtab->base;
 		return;
 	}
-	before = count_before(symtab, address - symtab->base);
+	before = symtab_count_before(symtab, address - symtab->base);
 	if (before < symtab->n_symbols)
-		*ret_end = symtab->base + distance_of(symtab, before);
+		*ret_end = symtab->base + symtab_distance(symtab, before);
 	/* The last link leads to the one that ends last of all. */
 	i = before - 1;
-	while (n < LINKS_FOLLOWED_MAX && follow(symtab, i, &i))
+	while (n < LINKS_FOLLOWED_MAX && symtab_follow_link(symtab, i, &i))
 		n++;
-	*ret_start = n < LINKS_FOLLOWED_MAX ? symbol_end(symtab, i) : address;
+	*ret_start = n < LINKS_FOLLOWED_MAX ? symtab_symbol_end(symtab, i) : address;
 }
 
 bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret)
 {
 	for (uint32_t i = 0; i < symtab->n_symbols; i++) {
 		if (strcmp(symtab->text + symtab->names[i], name) == 0) {
-			*ret = symtab->base + distance_of(symtab, i);
+			*ret = symtab->base + symtab_distance(symtab, i);
 			return true;
 		}
 	}

@@ -63,7 +63,7 @@ void cfi_rows_free(struct cfi_rows *rows)
 	free(rows);
 }
 
-static void compiler_deinit(struct compiler *c)
+static void cfi_compiler_deinit(struct compiler *c)
 {
 	cfi_rows_builder_deinit(&c->builder);
 	free(c->cies);
@@ -71,8 +71,8 @@ static void compiler_deinit(struct compiler *c)
 	free(c->items);
 }
 
-static int compiler_init(struct compiler *c, const struct cfi_input *input,
-			 const struct cfi_machine *machine, const struct cfi_limits *limits)
+static int cfi_compiler_init(struct compiler *c, const struct cfi_input *input,
+			     const struct cfi_machine *machine, const struct cfi_limits *limits)
 {
 	int r;
 
@@ -89,7 +89,7 @@ static int compiler_init(struct compiler *c, const struct cfi_input *input,
 	return c->cie_buckets ? 0 : error_origin(-ENOMEM);
 }
 
-static bool spend(struct compiler *c, uint64_t bytes)
+static bool cfi_spend_budget(struct compiler *c, uint64_t bytes)
 {
 	if (bytes > c->budget)
 		return false;
@@ -98,7 +98,7 @@ static bool spend(struct compiler *c, uint64_t bytes)
 }
 
 /* Doubles the room of an array of items or CIEs. */
-static int grow(void **array, size_t *size, size_t item_bytes, size_t min)
+static int cfi_grow_array(void **array, size_t *size, size_t item_bytes, size_t min)
 {
 	size_t wanted = *size ? *size * 2 : min;
 	void *grown = reallocarray(*array, wanted, item_bytes);
@@ -111,7 +111,7 @@ static int grow(void **array, size_t *size, size_t item_bytes, size_t min)
 }
 
 /* A new one, valid or not: what is wrong with it is found out once. */
-static int add_cie(struct compiler *c, uint32_t position)
+static int cfi_add_cie(struct compiler *c, uint32_t position)
 {
 	struct cfi_reader body;
 	void *cies = c->cies;
@@ -121,7 +121,7 @@ static int add_cie(struct compiler *c, uint32_t position)
 	int r;
 
 	if (c->n_cies == c->cies_size) {
-		r = grow(&cies, &c->cies_size, sizeof(*c->cies), 8);
+		r = cfi_grow_array(&cies, &c->cies_size, sizeof(*c->cies), 8);
 		if (r)
 			return r;
 		c->cies = cies;
@@ -129,7 +129,7 @@ static int add_cie(struct compiler *c, uint32_t position)
 	cie = &c->cies[c->n_cies++];
 	*cie = (struct cfi_cie){.position = position};
 	if (cfi_record_next(c->input, position, &body, &unused, &next) == CFI_RECORD_CIE &&
-	    spend(c, next - position) && !cfi_cie_parse(c->input, position, cie) &&
+	    cfi_spend_budget(c, next - position) && !cfi_cie_parse(c->input, position, cie) &&
 	    !cfi_program_begin(&c->program, cie))
 		cie->is_valid = true;
 	else
@@ -138,7 +138,7 @@ static int add_cie(struct compiler *c, uint32_t position)
 }
 
 /* The CIE at @position. Returns 0, with *ret UINT32_MAX where it is no good, or -ENOMEM. */
-static int find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
+static int cfi_find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
 {
 	size_t at = (position * UINT32_C(0x9e3779b1) >> 16) & (CIE_BUCKETS - 1);
 	int r;
@@ -158,7 +158,7 @@ static int find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
 	if (!c->cie_buckets[at]) {
 		if (c->n_cies == CIES_MAX)
 			return 0;
-		r = add_cie(c, position);
+		r = cfi_add_cie(c, position);
 		if (r)
 			return r;
 		c->cie_buckets[at] = (uint16_t)c->n_cies;
@@ -169,7 +169,7 @@ static int find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
 }
 
 /* The executable segment that holds @address, or NULL. */
-static const struct cfi_segment *find_segment(struct compiler *c, uint64_t address)
+static const struct cfi_segment *cfi_find_segment(struct compiler *c, uint64_t address)
 {
 	for (size_t i = 0; i < c->input->n_segments; i++) {
 		size_t at = (c->last_segment + i) % c->input->n_segments;
@@ -184,9 +184,9 @@ static const struct cfi_segment *find_segment(struct compiler *c, uint64_t addre
 }
 
 /* Places @fde in the file. Returns CFI_E_OK, _TOO_BIG or -ENOMEM. */
-static int add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
+static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
 {
-	const struct cfi_segment *s = find_segment(c, fde->start);
+	const struct cfi_segment *s = cfi_find_segment(c, fde->start);
 	void *items = c->items;
 	uint64_t at, length;
 	int r;
@@ -202,7 +202,7 @@ static int add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
 	    s->offset + at + length > UINT32_MAX || c->n_items == ITEMS_MAX)
 		return CFI_E_TOO_BIG;
 	if (c->n_items == c->items_size) {
-		r = grow(&items, &c->items_size, sizeof(*c->items), ITEMS_MIN);
+		r = cfi_grow_array(&items, &c->items_size, sizeof(*c->items), ITEMS_MIN);
 		if (r)
 			return r;
 		c->items = items;
@@ -219,26 +219,26 @@ static int add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
 }
 
 /* The FDE whose record is @body, at @position. */
-static int collect_fde(struct compiler *c, uint32_t position, struct cfi_reader body,
-		       uint32_t cie_position)
+static int cfi_collect_fde(struct compiler *c, uint32_t position, struct cfi_reader body,
+			   uint32_t cie_position)
 {
 	struct cfi_fde fde;
 	uint32_t cie;
 	int r;
 
-	r = find_cie(c, cie_position, &cie);
+	r = cfi_find_cie(c, cie_position, &cie);
 	if (r)
 		return r;
 	if (cie == UINT32_MAX || cfi_fde_parse(c->input, &c->cies[cie], body, &fde) ||
-	    !spend(c, fde.program - position)) {
+	    !cfi_spend_budget(c, fde.program - position)) {
 		c->builder.rows->counters.malformed++;
 		return CFI_E_OK;
 	}
-	return add_fde(c, &fde, cie);
+	return cfi_add_fde(c, &fde, cie);
 }
 
 /* By the table in .eh_frame_hdr. *ret: whether it was one to go by. */
-static int collect_by_index(struct compiler *c, bool *ret)
+static int cfi_collect_by_index(struct compiler *c, bool *ret)
 {
 	struct cfi_reader body;
 	struct cfi_index index;
@@ -253,7 +253,7 @@ static int collect_by_index(struct compiler *c, bool *ret)
 		if (position == UINT32_MAX ||
 		    cfi_record_next(c->input, position, &body, &cie, &next) != CFI_RECORD_OK)
 			return CFI_E_OK;
-		r = collect_fde(c, position, body, cie);
+		r = cfi_collect_fde(c, position, body, cie);
 		if (r)
 			return r;
 	}
@@ -261,7 +261,7 @@ static int collect_by_index(struct compiler *c, bool *ret)
 	return CFI_E_OK;
 }
 
-static int collect_in_order(struct compiler *c)
+static int cfi_collect_in_order(struct compiler *c)
 {
 	size_t position = 0, next;
 	struct cfi_reader body;
@@ -273,7 +273,7 @@ static int collect_in_order(struct compiler *c)
 		if (found == CFI_RECORD_MALFORMED)
 			c->builder.rows->counters.malformed++;
 		if (found == CFI_RECORD_OK) {
-			r = collect_fde(c, (uint32_t)position, body, cie);
+			r = cfi_collect_fde(c, (uint32_t)position, body, cie);
 			if (r)
 				return r;
 		}
@@ -282,25 +282,25 @@ static int collect_in_order(struct compiler *c)
 	return CFI_E_OK;
 }
 
-static int collect(struct compiler *c)
+static int cfi_collect_fdes(struct compiler *c)
 {
 	bool is_done;
 	int r;
 
 	/* CIEs, and the headers of FDEs. */
 	c->budget = 2 * (uint64_t)c->input->frame.length;
-	r = collect_by_index(c, &is_done);
+	r = cfi_collect_by_index(c, &is_done);
 	if (r || is_done)
 		return r;
 	/* CIEs that are known are not read again, so that this is still bounded. */
 	c->budget = 2 * (uint64_t)c->input->frame.length;
 	c->n_items = 0;
 	c->builder.rows->counters = (struct cfi_counters){0};
-	return collect_in_order(c);
+	return cfi_collect_in_order(c);
 }
 
 /* By place; the first described first. */
-static int compare_items(const void *a, const void *b)
+static int cfi_item_compare(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
@@ -309,11 +309,11 @@ static int compare_items(const void *a, const void *b)
 	return (x->program > y->program) - (x->program < y->program);
 }
 
-static void sort(struct compiler *c)
+static void cfi_sort_items(struct compiler *c)
 {
 	for (size_t i = 1; i < c->n_items; i++)
-		if (compare_items(&c->items[i - 1], &c->items[i]) > 0) {
-			qsort(c->items, c->n_items, sizeof(*c->items), compare_items);
+		if (cfi_item_compare(&c->items[i - 1], &c->items[i]) > 0) {
+			qsort(c->items, c->n_items, sizeof(*c->items), cfi_item_compare);
 			return;
 		}
 }
@@ -322,8 +322,8 @@ static void sort(struct compiler *c)
  * Adds the rows of @item, whose code from @covered on nobody has described yet. *ret_covered: up to
  * where it now is. Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM.
  */
-static int compile_item(struct compiler *c, const struct item *item, uint32_t covered,
-			uint32_t *ret_covered)
+static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_t covered,
+			    uint32_t *ret_covered)
 {
 	struct cfi_counters *counters = &c->builder.rows->counters, before = *counters;
 	const struct cfi_range range = {
@@ -346,7 +346,7 @@ static int compile_item(struct compiler *c, const struct item *item, uint32_t co
 			return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
 	}
 	n_rows = c->builder.rows->n_rows;
-	r = spend(c, item->program_length)
+	r = cfi_spend_budget(c, item->program_length)
 		    ? cfi_program_run(&c->program, &c->cies[item->cie], item->program,
 				      item->program_length, &range)
 		    : CFI_PROGRAM_MALFORMED;
@@ -362,14 +362,14 @@ static int compile_item(struct compiler *c, const struct item *item, uint32_t co
 }
 
 /* Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM. */
-static int compile(struct compiler *c)
+static int cfi_compile_items(struct compiler *c)
 {
 	uint32_t covered = 0;
 	int r;
 
 	c->budget = c->input->frame.length;
 	for (size_t i = 0; i < c->n_items; i++) {
-		r = compile_item(c, &c->items[i], covered, &covered);
+		r = cfi_compile_item(c, &c->items[i], covered, &covered);
 		if (r)
 			return r;
 	}
@@ -381,7 +381,7 @@ static int compile(struct compiler *c)
  * Where some rule's CFA is counted from rbx, each frame's rbx must be followed down to there. That
  * makes a few rules many, so it is done only where it serves.
  */
-static bool needs_bx(const struct cfi_rows *rows)
+static bool cfi_rows_need_bx(const struct cfi_rows *rows)
 {
 	for (size_t i = 0; i < rows->n_rules; i++)
 		if (RULE_KIND(rows->rules[i]) != RULE_GO &&
@@ -390,7 +390,7 @@ static bool needs_bx(const struct cfi_rows *rows)
 	return false;
 }
 
-static void shrink(struct cfi_rows *rows)
+static void cfi_rows_shrink(struct cfi_rows *rows)
 {
 	void *smaller = reallocarray(rows->rows, rows->n_rows, sizeof(*rows->rows));
 
@@ -401,22 +401,22 @@ static void shrink(struct cfi_rows *rows)
 		rows->rules = smaller;
 }
 
-static int make_rows(struct compiler *c)
+static int cfi_make_rows(struct compiler *c)
 {
 	struct cfi_counters collected;
 	int r;
 
-	r = collect(c);
+	r = cfi_collect_fdes(c);
 	if (r)
 		return r;
-	sort(c);
+	cfi_sort_items(c);
 	collected = c->builder.rows->counters;
-	r = compile(c);
-	if (!r && c->program.machine->bx != UINT64_MAX && needs_bx(c->builder.rows)) {
+	r = cfi_compile_items(c);
+	if (!r && c->program.machine->bx != UINT64_MAX && cfi_rows_need_bx(c->builder.rows)) {
 		cfi_rows_clear(&c->builder);
 		c->builder.rows->counters = collected;
 		c->program.follow_bx = true;
-		r = compile(c);
+		r = cfi_compile_items(c);
 	}
 	if (r == CFI_PROGRAM_TOO_BIG)
 		return CFI_E_TOO_BIG;
@@ -428,7 +428,7 @@ static int make_rows(struct compiler *c)
 int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 		const struct cfi_limits *limits)
 {
-	cleanup(compiler_deinit) struct compiler c = {0};
+	cleanup(cfi_compiler_deinit) struct compiler c = {0};
 	const struct cfi_machine *machine = cfi_machine_get(input->machine);
 	int r;
 
@@ -438,13 +438,13 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 		return CFI_E_NONE;
 	if (input->frame.length > UINT32_MAX)
 		return CFI_E_TOO_BIG;
-	r = compiler_init(&c, input, machine, limits);
+	r = cfi_compiler_init(&c, input, machine, limits);
 	if (r)
 		return r;
-	r = make_rows(&c);
+	r = cfi_make_rows(&c);
 	if (r)
 		return r;
-	shrink(c.builder.rows);
+	cfi_rows_shrink(c.builder.rows);
 	*ret = steal_ptr(&c.builder.rows);
 	return CFI_E_OK;
 }

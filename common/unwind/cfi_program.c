@@ -56,7 +56,7 @@ struct run {
 };
 
 /* Makes a row of the state for what lies between here and @distance ahead, within the range. */
-static int advance(struct run *run, uint64_t distance)
+static int cfi_run_advance(struct run *run, uint64_t distance)
 {
 	const struct cfi_program *p = run->p;
 	uint64_t from = run->at, word;
@@ -78,16 +78,16 @@ static int advance(struct run *run, uint64_t distance)
 	return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
 }
 
-static int advance_factored(struct run *run, uint64_t distance)
+static int cfi_run_advance_factored(struct run *run, uint64_t distance)
 {
 	uint64_t bytes;
 
 	if (__builtin_mul_overflow(distance, run->cie->code_align, &bytes))
 		bytes = UINT64_MAX;
-	return advance(run, bytes);
+	return cfi_run_advance(run, bytes);
 }
 
-static int run_set_loc(struct run *run)
+static int cfi_run_set_loc(struct run *run)
 {
 	uint64_t address, now;
 
@@ -97,25 +97,25 @@ static int run_set_loc(struct run *run)
 	if (!cfi_pointer(run->p->input, false, &run->r, run->cie->pointer_encoding, &address) ||
 	    address < now)
 		return CFI_PROGRAM_MALFORMED;
-	return advance(run, address - now);
+	return cfi_run_advance(run, address - now);
 }
 
-static int run_location(struct run *run, uint8_t op)
+static int cfi_run_location(struct run *run, uint8_t op)
 {
 	switch (op) {
 	case CFA_SET_LOC:
-		return run_set_loc(run);
+		return cfi_run_set_loc(run);
 	case CFA_ADVANCE_1:
-		return advance_factored(run, cfi_u8(&run->r));
+		return cfi_run_advance_factored(run, cfi_u8(&run->r));
 	case CFA_ADVANCE_2:
-		return advance_factored(run, cfi_fixed(&run->r, 2));
+		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 2));
 	case CFA_ADVANCE_4:
-		return advance_factored(run, cfi_fixed(&run->r, 4));
+		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 4));
 	}
-	return advance_factored(run, cfi_fixed(&run->r, 8));
+	return cfi_run_advance_factored(run, cfi_fixed(&run->r, 8));
 }
 
-static int run_states(struct run *run, uint8_t op)
+static int cfi_run_states(struct run *run, uint8_t op)
 {
 	if (op == CFA_REMEMBER_STATE) {
 		if (run->n_states == STATES_MAX)
@@ -131,12 +131,12 @@ static int run_states(struct run *run, uint8_t op)
 }
 
 /* Products may wrap: what is too large for a rule is found out when one is made. */
-static int64_t factored(const struct run *run, uint64_t n)
+static int64_t cfi_run_scale_offset(const struct run *run, uint64_t n)
 {
 	return (int64_t)(n * (uint64_t)run->cie->data_align);
 }
 
-static struct cfi_block read_block(struct run *run)
+static struct cfi_block cfi_run_read_block(struct run *run)
 {
 	uint64_t length = cfi_uleb(&run->r);
 	struct cfi_block block = {
@@ -148,14 +148,14 @@ static struct cfi_block read_block(struct run *run)
 	return block;
 }
 
-static void run_cfa(struct run *run, uint8_t op)
+static void cfi_run_cfa(struct run *run, uint8_t op)
 {
 	struct cfi_state *state = &run->state;
 
 	run->has_changed = true;
 	if (op == CFA_DEF_CFA_EXPRESSION) {
 		state->cfa_is_expression = true;
-		state->cfa_block = read_block(run);
+		state->cfa_block = cfi_run_read_block(run);
 		return;
 	}
 	if (op == CFA_DEF_CFA || op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_REGISTER) {
@@ -165,11 +165,11 @@ static void run_cfa(struct run *run, uint8_t op)
 	if (op == CFA_DEF_CFA || op == CFA_DEF_CFA_OFFSET)
 		state->cfa_offset = (int64_t)cfi_uleb(&run->r);
 	else if (op == CFA_DEF_CFA_SF || op == CFA_DEF_CFA_OFFSET_SF)
-		state->cfa_offset = factored(run, (uint64_t)cfi_sleb(&run->r));
+		state->cfa_offset = cfi_run_scale_offset(run, (uint64_t)cfi_sleb(&run->r));
 }
 
 /* The number of @reg's column, or N_CFI_COLUMNS: none that a rule holds. */
-static unsigned find_column(const struct run *run, uint64_t reg)
+static unsigned cfi_run_find_column(const struct run *run, uint64_t reg)
 {
 	if (reg == run->cie->return_column)
 		return CFI_COLUMN_RA;
@@ -178,9 +178,9 @@ static unsigned find_column(const struct run *run, uint64_t reg)
 	return reg == run->p->machine->bx ? CFI_COLUMN_BX : N_CFI_COLUMNS;
 }
 
-static void set_column(struct run *run, uint64_t reg, struct cfi_column column)
+static void cfi_run_set_column(struct run *run, uint64_t reg, struct cfi_column column)
 {
-	unsigned i = find_column(run, reg);
+	unsigned i = cfi_run_find_column(run, reg);
 
 	if (i == N_CFI_COLUMNS)
 		return;
@@ -188,9 +188,9 @@ static void set_column(struct run *run, uint64_t reg, struct cfi_column column)
 	run->has_changed = true;
 }
 
-static void restore_column(struct run *run, uint64_t reg)
+static void cfi_run_restore_column(struct run *run, uint64_t reg)
 {
-	unsigned i = find_column(run, reg);
+	unsigned i = cfi_run_find_column(run, reg);
 
 	if (i == N_CFI_COLUMNS)
 		return;
@@ -198,14 +198,14 @@ static void restore_column(struct run *run, uint64_t reg)
 	run->has_changed = true;
 }
 
-static int run_register(struct run *run, uint8_t op)
+static int cfi_run_register(struct run *run, uint8_t op)
 {
 	struct cfi_column column = {.how = CFI_OTHER};
 	uint64_t reg = cfi_uleb(&run->r);
 
 	switch (op) {
 	case CFA_RESTORE_EXTENDED:
-		restore_column(run, reg);
+		cfi_run_restore_column(run, reg);
 		return CFI_PROGRAM_OK;
 	case CFA_UNDEFINED:
 		column.how = CFI_UNDEFINED;
@@ -215,22 +215,22 @@ static int run_register(struct run *run, uint8_t op)
 		break;
 	case CFA_OFFSET_EXTENDED:
 		column.how = CFI_OFFSET;
-		column.offset = factored(run, cfi_uleb(&run->r));
+		column.offset = cfi_run_scale_offset(run, cfi_uleb(&run->r));
 		break;
 	case CFA_NEGATIVE_OFFSET_EXTENDED:
 		column.how = CFI_OFFSET;
-		column.offset = factored(run, -cfi_uleb(&run->r));
+		column.offset = cfi_run_scale_offset(run, -cfi_uleb(&run->r));
 		break;
 	case CFA_OFFSET_EXTENDED_SF:
 		column.how = CFI_OFFSET;
-		column.offset = factored(run, (uint64_t)cfi_sleb(&run->r));
+		column.offset = cfi_run_scale_offset(run, (uint64_t)cfi_sleb(&run->r));
 		break;
 	case CFA_EXPRESSION:
 		column.how = CFI_EXPRESSION;
-		column.block = read_block(run);
+		column.block = cfi_run_read_block(run);
 		break;
 	case CFA_VAL_EXPRESSION:
-		read_block(run);
+		cfi_run_read_block(run);
 		break;
 	case CFA_REGISTER:
 		column.how = CFI_REGISTER;
@@ -243,12 +243,12 @@ static int run_register(struct run *run, uint8_t op)
 	default:
 		return CFI_PROGRAM_MALFORMED;
 	}
-	set_column(run, reg, column);
+	cfi_run_set_column(run, reg, column);
 	return CFI_PROGRAM_OK;
 }
 
 /* Malformed where it is a file's. */
-static int run_rule(struct run *run)
+static int cfi_run_rule(struct run *run)
 {
 	if ((size_t)(run->r.at - run->p->input->frame.data) > run->p->input->own_length)
 		return CFI_PROGRAM_MALFORMED;
@@ -258,7 +258,7 @@ static int run_rule(struct run *run)
 	return CFI_PROGRAM_OK;
 }
 
-static int run_extended(struct run *run, uint8_t op)
+static int cfi_run_extended(struct run *run, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
@@ -268,17 +268,17 @@ static int run_extended(struct run *run, uint8_t op)
 	case CFA_ADVANCE_2:
 	case CFA_ADVANCE_4:
 	case CFA_ADVANCE_8:
-		return run_location(run, op);
+		return cfi_run_location(run, op);
 	case CFA_REMEMBER_STATE:
 	case CFA_RESTORE_STATE:
-		return run_states(run, op);
+		return cfi_run_states(run, op);
 	case CFA_DEF_CFA:
 	case CFA_DEF_CFA_SF:
 	case CFA_DEF_CFA_REGISTER:
 	case CFA_DEF_CFA_OFFSET:
 	case CFA_DEF_CFA_OFFSET_SF:
 	case CFA_DEF_CFA_EXPRESSION:
-		run_cfa(run, op);
+		cfi_run_cfa(run, op);
 		return CFI_PROGRAM_OK;
 	case CFA_ARGS_SIZE:
 		cfi_uleb(&run->r);
@@ -288,13 +288,13 @@ static int run_extended(struct run *run, uint8_t op)
 		/* Whether it is signed: a walk drops the signature in any case. */
 		return CFI_PROGRAM_OK;
 	case CFI_RULE:
-		return run_rule(run);
+		return cfi_run_rule(run);
 	}
-	return run_register(run, op);
+	return cfi_run_register(run, op);
 }
 
 /* To the end of the instructions, or of the code that they are about. */
-static int run_all(struct run *run)
+static int cfi_run_all(struct run *run)
 {
 	while (cfi_left(&run->r)) {
 		uint8_t op = cfi_u8(&run->r);
@@ -303,17 +303,17 @@ static int run_all(struct run *run)
 
 		switch (op & CFA_OPCODE_MASK) {
 		case CFA_ADVANCE:
-			r = advance_factored(run, op & ~CFA_OPCODE_MASK);
+			r = cfi_run_advance_factored(run, op & ~CFA_OPCODE_MASK);
 			break;
 		case CFA_OFFSET:
-			column.offset = factored(run, cfi_uleb(&run->r));
-			set_column(run, op & ~CFA_OPCODE_MASK, column);
+			column.offset = cfi_run_scale_offset(run, cfi_uleb(&run->r));
+			cfi_run_set_column(run, op & ~CFA_OPCODE_MASK, column);
 			break;
 		case CFA_RESTORE:
-			restore_column(run, op & ~CFA_OPCODE_MASK);
+			cfi_run_restore_column(run, op & ~CFA_OPCODE_MASK);
 			break;
 		default:
-			r = run_extended(run, op);
+			r = cfi_run_extended(run, op);
 		}
 		if (r)
 			return r;
@@ -322,11 +322,11 @@ static int run_all(struct run *run)
 		if (run->range && run->at == run->range->end)
 			return CFI_PROGRAM_OK;
 	}
-	return advance(run, UINT64_MAX);
+	return cfi_run_advance(run, UINT64_MAX);
 }
 
-static void begin(struct run *run, const struct cfi_program *p, const struct cfi_cie *cie,
-		  size_t program, size_t length)
+static void cfi_run_begin(struct run *run, const struct cfi_program *p, const struct cfi_cie *cie,
+			  size_t program, size_t length)
 {
 	run->p = p;
 	run->cie = cie;
@@ -352,8 +352,8 @@ int cfi_program_begin(const struct cfi_program *p, struct cfi_cie *cie)
 	int r;
 
 	cie->initial = (struct cfi_state){.cfa_register = UINT64_MAX};
-	begin(&run, p, cie, cie->program, cie->program_length);
-	r = run_all(&run);
+	cfi_run_begin(&run, p, cie, cie->program, cie->program_length);
+	r = cfi_run_all(&run);
 	cie->initial = run.state;
 	return r;
 }
@@ -363,8 +363,8 @@ int cfi_program_run(const struct cfi_program *p, const struct cfi_cie *cie, size
 {
 	struct run run;
 
-	begin(&run, p, cie, program, length);
+	cfi_run_begin(&run, p, cie, program, length);
 	run.range = range;
 	run.at = range->start;
-	return run_all(&run);
+	return cfi_run_all(&run);
 }

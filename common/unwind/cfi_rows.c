@@ -17,7 +17,7 @@
 #define PROBES_MAX 128
 
 /* Multiplicative hashing; the constant is 2^64 divided by the golden ratio. */
-static size_t bucket_of(uint64_t rule, size_t n_buckets)
+static size_t cfi_rows_bucket(uint64_t rule, size_t n_buckets)
 {
 	return (size_t)((rule * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_buckets - 1);
 }
@@ -47,7 +47,8 @@ void cfi_rows_builder_deinit(struct cfi_rows_builder *b)
 }
 
 /* Doubles the room of an array; at most @max items. */
-static int grow(void **items, size_t *size, size_t item_bytes, size_t min, size_t max)
+static int cfi_rows_grow_array(void **items, size_t *size, size_t item_bytes, size_t min,
+			       size_t max)
 {
 	size_t wanted = *size ? *size * 2 : min;
 	void *grown;
@@ -64,7 +65,7 @@ static int grow(void **items, size_t *size, size_t item_bytes, size_t min, size_
 	return CFI_ROWS_OK;
 }
 
-static int rehash(struct cfi_rows_builder *b)
+static int cfi_rows_rehash(struct cfi_rows_builder *b)
 {
 	size_t n = b->n_buckets * 2;
 	uint32_t *buckets = calloc(n, sizeof(*buckets));
@@ -72,7 +73,7 @@ static int rehash(struct cfi_rows_builder *b)
 	if (!buckets)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < b->rows->n_rules; i++) {
-		size_t at = bucket_of(b->rows->rules[i], n);
+		size_t at = cfi_rows_bucket(b->rows->rules[i], n);
 
 		while (buckets[at])
 			at = (at + 1) & (n - 1);
@@ -84,35 +85,35 @@ static int rehash(struct cfi_rows_builder *b)
 	return CFI_ROWS_OK;
 }
 
-static int add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t bucket)
+static int cfi_rows_add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t bucket)
 {
 	struct cfi_rows *rows = b->rows;
 	void *rules = rows->rules;
 	int r;
 
 	if (rows->n_rules == b->rules_size) {
-		r = grow(&rules, &b->rules_size, sizeof(*rows->rules), RULES_MIN,
-			 b->limits.max_rules);
+		r = cfi_rows_grow_array(&rules, &b->rules_size, sizeof(*rows->rules), RULES_MIN,
+					b->limits.max_rules);
 		if (r)
 			return r;
 		rows->rules = rules;
 	}
 	rows->rules[rows->n_rules++] = rule;
 	b->buckets[bucket] = (uint32_t)rows->n_rules;
-	return rows->n_rules * 2 > b->n_buckets ? rehash(b) : CFI_ROWS_OK;
+	return rows->n_rules * 2 > b->n_buckets ? cfi_rows_rehash(b) : CFI_ROWS_OK;
 }
 
 /* The number of @rule. */
-static int intern(struct cfi_rows_builder *b, uint64_t rule, uint32_t *ret)
+static int cfi_rows_intern_rule(struct cfi_rows_builder *b, uint64_t rule, uint32_t *ret)
 {
-	size_t at = bucket_of(rule, b->n_buckets);
+	size_t at = cfi_rows_bucket(rule, b->n_buckets);
 
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
 		uint32_t found = b->buckets[at];
 
 		if (!found) {
 			*ret = (uint32_t)b->rows->n_rules;
-			return add_rule(b, rule, at);
+			return cfi_rows_add_rule(b, rule, at);
 		}
 		if (b->rows->rules[found - 1] == rule) {
 			*ret = found - 1;
@@ -133,13 +134,14 @@ int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule)
 	/* Before the first row nothing is known either. */
 	if (!rows->n_rows && rule == RULE_WORD(RULE_UNKNOWN))
 		return CFI_ROWS_OK;
-	r = intern(b, rule, &number);
+	r = cfi_rows_intern_rule(b, rule, &number);
 	if (r)
 		return r;
 	if (rows->n_rows && rows->rows[rows->n_rows - 1].rule == number)
 		return CFI_ROWS_OK;
 	if (rows->n_rows == b->rows_size) {
-		r = grow(&items, &b->rows_size, sizeof(*rows->rows), ROWS_MIN, b->limits.max_rows);
+		r = cfi_rows_grow_array(&items, &b->rows_size, sizeof(*rows->rows), ROWS_MIN,
+					b->limits.max_rows);
 		if (r)
 			return r;
 		rows->rows = items;

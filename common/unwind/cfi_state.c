@@ -92,7 +92,7 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine)
 	return machine == EM_AARCH64 ? &aarch64 : NULL;
 }
 
-static bool read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
+static bool cfi_read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
 {
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
 		*ret = op - OP_LIT0;
@@ -127,7 +127,7 @@ static bool read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
 	return false;
 }
 
-static bool read_form(const struct cfi_input *input, struct cfi_block block, struct form *ret)
+static bool cfi_read_form(const struct cfi_input *input, struct cfi_block block, struct form *ret)
 {
 	struct cfi_reader r = cfi_reader_at(&input->frame, block.position,
 					    block.position + block.length);
@@ -154,7 +154,7 @@ static bool read_form(const struct cfi_input *input, struct cfi_block block, str
 			sums[ret->is_deref] += cfi_uleb(&r);
 			continue;
 		}
-		if (!read_constant(&r, op, &term))
+		if (!cfi_read_constant(&r, op, &term))
 			return false;
 		op = cfi_u8(&r);
 		if (op != OP_PLUS && op != OP_MINUS)
@@ -172,8 +172,8 @@ static bool read_form(const struct cfi_input *input, struct cfi_block block, str
  *
  *   sp + offset + ((pc & 15) >= extra) << 3
  */
-static bool read_plt(const struct cfi_input *input, const struct cfi_machine *machine,
-		     struct cfi_block block, struct rule *rule)
+static bool cfi_read_plt_form(const struct cfi_input *input, const struct cfi_machine *machine,
+			      struct cfi_block block, struct rule *rule)
 {
 	struct cfi_reader r = cfi_reader_at(&input->frame, block.position,
 					    block.position + block.length);
@@ -205,7 +205,7 @@ static bool fits_int(int64_t offset)
 	return offset >= INT32_MIN / 2 && offset <= INT32_MAX / 2;
 }
 
-static bool find_base(const struct cfi_machine *machine, uint64_t number, unsigned *ret)
+static bool cfi_find_base(const struct cfi_machine *machine, uint64_t number, unsigned *ret)
 {
 	for (unsigned i = 0; i < N_RULE_BASES; i++)
 		if (machine->bases[i] == number && number != UINT64_MAX) {
@@ -215,19 +215,19 @@ static bool find_base(const struct cfi_machine *machine, uint64_t number, unsign
 	return false;
 }
 
-static int take_cfa(const struct cfi_state *state, const struct cfi_input *input,
-		    const struct cfi_machine *machine, struct rule *rule)
+static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_input *input,
+			    const struct cfi_machine *machine, struct rule *rule)
 {
 	struct form form = {.base = state->cfa_register, .offset = state->cfa_offset};
 
 	if (state->cfa_is_expression) {
-		if (read_plt(input, machine, state->cfa_block, rule))
+		if (cfi_read_plt_form(input, machine, state->cfa_block, rule))
 			return FITS;
-		if (!read_form(input, state->cfa_block, &form))
+		if (!cfi_read_form(input, state->cfa_block, &form))
 			return EXPRESSION;
 	}
 	rule->kind = form.is_deref ? RULE_DEREF : RULE_CFA;
-	if (!find_base(machine, form.base, &rule->base) || !fits_int(form.offset) ||
+	if (!cfi_find_base(machine, form.base, &rule->base) || !fits_int(form.offset) ||
 	    !fits_int(form.added))
 		return UNFIT;
 	rule->cfa_offset = (int)form.offset;
@@ -240,16 +240,16 @@ static int take_cfa(const struct cfi_state *state, const struct cfi_input *input
  * Where @column is saved, by the CFA or (*ret_by_fp) by the frame pointer. An expression that
  * counts from the register that the CFA counts from leads to the CFA as well.
  */
-static int find_saved(const struct cfi_column *column, const struct cfi_input *input,
-		      const struct cfi_machine *machine, const struct rule *rule, bool *ret_by_fp,
-		      int *ret)
+static int cfi_find_saved(const struct cfi_column *column, const struct cfi_input *input,
+			  const struct cfi_machine *machine, const struct rule *rule,
+			  bool *ret_by_fp, int *ret)
 {
 	int64_t offset = column->offset;
 	struct form form;
 
 	*ret_by_fp = false;
 	if (column->how == CFI_EXPRESSION) {
-		if (!read_form(input, column->block, &form) || form.is_deref)
+		if (!cfi_read_form(input, column->block, &form) || form.is_deref)
 			return EXPRESSION;
 		offset = form.offset;
 		if (!fits_int(offset))
@@ -268,8 +268,8 @@ static int find_saved(const struct cfi_column *column, const struct cfi_input *i
 }
 
 /* In its register it is only good if that is the one that walks know. */
-static int take_return_address(const struct cfi_column *column, const struct cfi_rule_options *o,
-			       struct rule *rule)
+static int cfi_rule_set_ra(const struct cfi_column *column, const struct cfi_rule_options *o,
+			   struct rule *rule)
 {
 	bool by_fp;
 	int r;
@@ -289,13 +289,13 @@ static int take_return_address(const struct cfi_column *column, const struct cfi
 	if (column->how != CFI_OFFSET && column->how != CFI_EXPRESSION)
 		return UNFIT;
 	rule->ra_kind = RULE_RA_AT_CFA;
-	r = find_saved(column, o->input, o->machine, rule, &by_fp, &rule->ra_offset);
+	r = cfi_find_saved(column, o->input, o->machine, rule, &by_fp, &rule->ra_offset);
 	return !r && by_fp ? EXPRESSION : r;
 }
 
 /* A frame pointer that cannot be found is lost, and the walk goes on without. */
-static void take_frame_pointer(const struct cfi_column *column, const struct cfi_input *input,
-			       const struct cfi_machine *machine, struct rule *rule)
+static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_input *input,
+			    const struct cfi_machine *machine, struct rule *rule)
 {
 	bool by_fp;
 
@@ -303,11 +303,11 @@ static void take_frame_pointer(const struct cfi_column *column, const struct cfi
 	if (column->how == CFI_UNSPECIFIED || column->how == CFI_SAME)
 		rule->fp_kind = RULE_FP_SAME;
 	else if ((column->how == CFI_OFFSET || column->how == CFI_EXPRESSION) &&
-		 find_saved(column, input, machine, rule, &by_fp, &rule->fp_offset) == FITS)
+		 cfi_find_saved(column, input, machine, rule, &by_fp, &rule->fp_offset) == FITS)
 		rule->fp_kind = by_fp ? RULE_FP_AT_FP : RULE_FP_AT_CFA;
 }
 
-static int bx_extra(const struct cfi_column *column)
+static int cfi_bx_extra(const struct cfi_column *column)
 {
 	int64_t slots;
 
@@ -319,12 +319,12 @@ static int bx_extra(const struct cfi_column *column)
 	return slots > 0 && slots <= 255 - RULE_BX_SAME ? (int)slots + RULE_BX_SAME : RULE_BX_LOST;
 }
 
-static bool is_at(const struct cfi_column *column, const struct cfi_input *input, uint64_t base,
-		  int64_t offset)
+static bool cfi_column_is_at(const struct cfi_column *column, const struct cfi_input *input,
+			     uint64_t base, int64_t offset)
 {
 	struct form form;
 
-	return column->how == CFI_EXPRESSION && read_form(input, column->block, &form) &&
+	return column->how == CFI_EXPRESSION && cfi_read_form(input, column->block, &form) &&
 	       !form.is_deref && form.base == base && form.offset == offset;
 }
 
@@ -345,10 +345,10 @@ static bool is_signal_frame(const struct cfi_state *state, const struct cfi_inpu
 		return !state->cfa_is_expression && state->cfa_register == machine->fp &&
 		       !state->cfa_offset && fp->how == CFI_OFFSET && fp->offset == 0 &&
 		       ra->how == CFI_OFFSET && ra->offset == 8;
-	return state->cfa_is_expression && read_form(input, state->cfa_block, &cfa) &&
+	return state->cfa_is_expression && cfi_read_form(input, state->cfa_block, &cfa) &&
 	       cfa.is_deref && cfa.base == machine->sp && cfa.offset == UNWIND_SIGNAL_SP &&
-	       !cfa.added && is_at(ra, input, machine->sp, UNWIND_SIGNAL_PC) &&
-	       is_at(fp, input, machine->sp, UNWIND_SIGNAL_FP);
+	       !cfa.added && cfi_column_is_at(ra, input, machine->sp, UNWIND_SIGNAL_PC) &&
+	       cfi_column_is_at(fp, input, machine->sp, UNWIND_SIGNAL_FP);
 }
 
 uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_options *o)
@@ -364,17 +364,17 @@ uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_opt
 		return RULE_WORD(RULE_ROOT);
 	if (o->is_signal && is_signal_frame(state, o->input, o->machine))
 		return RULE_WORD(RULE_SIGNAL);
-	r = take_cfa(state, o->input, o->machine, &rule);
+	r = cfi_rule_set_cfa(state, o->input, o->machine, &rule);
 	if (!r)
-		r = take_return_address(&columns[CFI_COLUMN_RA], o, &rule);
+		r = cfi_rule_set_ra(&columns[CFI_COLUMN_RA], o, &rule);
 	if (r) {
 		o->counters->expression += r == EXPRESSION;
 		o->counters->unfit += r == UNFIT;
 		return RULE_WORD(RULE_ODD);
 	}
-	take_frame_pointer(&columns[CFI_COLUMN_FP], o->input, o->machine, &rule);
+	cfi_rule_set_fp(&columns[CFI_COLUMN_FP], o->input, o->machine, &rule);
 	if (o->follow_bx && rule.kind == RULE_CFA)
-		rule.extra = bx_extra(&columns[CFI_COLUMN_BX]);
+		rule.extra = cfi_bx_extra(&columns[CFI_COLUMN_BX]);
 	word = rule_pack(&rule);
 	o->counters->unfit += word == RULE_WORD(RULE_ODD);
 	return word;

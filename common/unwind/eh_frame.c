@@ -44,7 +44,7 @@ struct layout {
 };
 
 /* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
-static int fetch(const struct image *image, uint64_t offset, size_t length, void *ret)
+static int eh_frame_fetch(const struct image *image, uint64_t offset, size_t length, void *ret)
 {
 	size_t n = 0;
 
@@ -68,7 +68,7 @@ static int fetch(const struct image *image, uint64_t offset, size_t length, void
 	return EH_FRAME_E_OK;
 }
 
-static int fetch_header(const struct image *image, Elf64_Ehdr *ret)
+static int eh_frame_fetch_header(const struct image *image, Elf64_Ehdr *ret)
 {
 	bool ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
@@ -88,15 +88,16 @@ static int fetch_header(const struct image *image, Elf64_Ehdr *ret)
 }
 
 /* Whether [start, start + length) stays within 64 bits. */
-static bool wraps(uint64_t start, uint64_t length)
+static bool eh_frame_range_wraps(uint64_t start, uint64_t length)
 {
 	return length > UINT64_MAX - start;
 }
 
-static int add_segment(const Elf64_Phdr *p, struct layout *layout)
+static int eh_frame_add_segment(const Elf64_Phdr *p, struct layout *layout)
 {
-	if (p->p_filesz > p->p_memsz || wraps(p->p_offset, p->p_filesz) ||
-	    wraps(p->p_vaddr, p->p_memsz) || layout->n_loaded == EH_FRAME_SEGMENTS_MAX)
+	if (p->p_filesz > p->p_memsz || eh_frame_range_wraps(p->p_offset, p->p_filesz) ||
+	    eh_frame_range_wraps(p->p_vaddr, p->p_memsz) ||
+	    layout->n_loaded == EH_FRAME_SEGMENTS_MAX)
 		return EH_FRAME_E_MALFORMED;
 	layout->loaded[layout->n_loaded++] = (struct part){
 		.offset = p->p_offset,
@@ -113,18 +114,20 @@ static int add_segment(const Elf64_Phdr *p, struct layout *layout)
 }
 
 /* The loadable segments, and .eh_frame_hdr by its own. */
-static int read_segments(const struct image *image, const Elf64_Ehdr *h, struct layout *layout)
+static int eh_frame_read_segments(const struct image *image, const Elf64_Ehdr *h,
+				  struct layout *layout)
 {
 	for (unsigned i = 0; i < h->e_phnum; i++) {
 		Elf64_Phdr p;
 		int r;
 
-		if (wraps(h->e_phoff, (uint64_t)(i + 1) * sizeof(p)))
+		if (eh_frame_range_wraps(h->e_phoff, (uint64_t)(i + 1) * sizeof(p)))
 			return EH_FRAME_E_MALFORMED;
-		r = fetch(image, h->e_phoff + i * sizeof(p), sizeof(p), &p);
+		r = eh_frame_fetch(image, h->e_phoff + i * sizeof(p), sizeof(p), &p);
 		if (!r && p.p_type == PT_LOAD)
-			r = add_segment(&p, layout);
-		else if (!r && p.p_type == PT_GNU_EH_FRAME && !wraps(p.p_vaddr, p.p_filesz))
+			r = eh_frame_add_segment(&p, layout);
+		else if (!r && p.p_type == PT_GNU_EH_FRAME &&
+			 !eh_frame_range_wraps(p.p_vaddr, p.p_filesz))
 			layout->header = (struct part){p.p_offset, p.p_filesz, p.p_vaddr};
 		if (r)
 			return r;
@@ -133,8 +136,8 @@ static int read_segments(const struct image *image, const Elf64_Ehdr *h, struct 
 }
 
 /* The name of section @s: its first bytes, cut. Empty if it cannot be had. */
-static void fetch_name(const struct image *image, const Elf64_Shdr *names, const Elf64_Shdr *s,
-		       char ret[SECTION_NAME_BYTES])
+static void eh_frame_fetch_name(const struct image *image, const Elf64_Shdr *names,
+				const Elf64_Shdr *s, char ret[SECTION_NAME_BYTES])
 {
 	uint64_t rest;
 	size_t n;
@@ -144,16 +147,17 @@ static void fetch_name(const struct image *image, const Elf64_Shdr *names, const
 		return;
 	rest = names->sh_size - s->sh_name;
 	n = rest < SECTION_NAME_BYTES - 1 ? (size_t)rest : SECTION_NAME_BYTES - 1;
-	if (wraps(names->sh_offset, names->sh_size) ||
-	    fetch(image, names->sh_offset + s->sh_name, n, ret))
+	if (eh_frame_range_wraps(names->sh_offset, names->sh_size) ||
+	    eh_frame_fetch(image, names->sh_offset + s->sh_name, n, ret))
 		memset(ret, 0, SECTION_NAME_BYTES);
 }
 
-static void take_section(const Elf64_Shdr *s, const char *name, struct layout *layout)
+static void eh_frame_match_section(const Elf64_Shdr *s, const char *name, struct layout *layout)
 {
 	struct part part = {s->sh_offset, s->sh_size, s->sh_addr};
 
-	if (!s->sh_size || wraps(s->sh_addr, s->sh_size) || wraps(s->sh_offset, s->sh_size))
+	if (!s->sh_size || eh_frame_range_wraps(s->sh_addr, s->sh_size) ||
+	    eh_frame_range_wraps(s->sh_offset, s->sh_size))
 		return;
 	if (!strcmp(name, ".eh_frame") && !layout->frame.length)
 		layout->frame = part;
@@ -165,18 +169,19 @@ static void take_section(const Elf64_Shdr *s, const char *name, struct layout *l
 }
 
 /* Nothing that is wrong with section headers is an error: a program runs without them. */
-static int read_sections(const struct image *image, const Elf64_Ehdr *h, struct layout *layout)
+static int eh_frame_read_sections(const struct image *image, const Elf64_Ehdr *h,
+				  struct layout *layout)
 {
 	uint64_t length = (uint64_t)h->e_shnum * sizeof(Elf64_Shdr);
 	cleanup(freep) Elf64_Shdr *sections = NULL;
 
 	if (!h->e_shnum || h->e_shnum > SECTION_HEADERS_MAX || h->e_shstrndx >= h->e_shnum ||
-	    h->e_shentsize != sizeof(Elf64_Shdr) || wraps(h->e_shoff, length))
+	    h->e_shentsize != sizeof(Elf64_Shdr) || eh_frame_range_wraps(h->e_shoff, length))
 		return EH_FRAME_E_OK;
 	sections = malloc(length);
 	if (!sections)
 		return error_origin(-ENOMEM);
-	if (fetch(image, h->e_shoff, length, sections))
+	if (eh_frame_fetch(image, h->e_shoff, length, sections))
 		return EH_FRAME_E_OK;
 	for (unsigned i = 0; i < h->e_shnum; i++) {
 		char name[SECTION_NAME_BYTES];
@@ -184,14 +189,14 @@ static int read_sections(const struct image *image, const Elf64_Ehdr *h, struct 
 		/* One small read a section: only for those that can be meant. */
 		if (!(sections[i].sh_flags & SHF_ALLOC) || sections[i].sh_type == SHT_NOBITS)
 			continue;
-		fetch_name(image, &sections[h->e_shstrndx], &sections[i], name);
-		take_section(&sections[i], name, layout);
+		eh_frame_fetch_name(image, &sections[h->e_shstrndx], &sections[i], name);
+		eh_frame_match_section(&sections[i], name, layout);
 	}
 	return EH_FRAME_E_OK;
 }
 
 /* The rest of the segment's part of the file from @address on. */
-static bool find_loaded(const struct layout *layout, uint64_t address, struct part *ret)
+static bool eh_frame_find_loaded(const struct layout *layout, uint64_t address, struct part *ret)
 {
 	for (unsigned i = 0; i < layout->n_loaded; i++) {
 		const struct part *p = &layout->loaded[i];
@@ -210,7 +215,7 @@ static bool find_loaded(const struct layout *layout, uint64_t address, struct pa
  * every linker writes as 0x1b, signed 32 bits relative to itself. It ends where the segment does
  * at the latest: a terminator, or the sorted table, tells before.
  */
-static int find_by_header(const struct image *image, struct layout *layout)
+static int eh_frame_find_by_header(const struct image *image, struct layout *layout)
 {
 	uint8_t head[8];
 	int32_t distance;
@@ -218,14 +223,14 @@ static int find_by_header(const struct image *image, struct layout *layout)
 
 	if (layout->header.length < sizeof(head))
 		return EH_FRAME_E_NONE;
-	r = fetch(image, layout->header.offset, sizeof(head), head);
+	r = eh_frame_fetch(image, layout->header.offset, sizeof(head), head);
 	if (r)
 		return r;
 	if (head[0] != 1 || head[1] != 0x1b)
 		return EH_FRAME_E_NONE;
 	memcpy(&distance, head + 4, sizeof(distance));
-	if (!find_loaded(layout, layout->header.address + 4 + (uint64_t)(int64_t)distance,
-			 &layout->frame))
+	if (!eh_frame_find_loaded(layout, layout->header.address + 4 + (uint64_t)(int64_t)distance,
+				  &layout->frame))
 		return EH_FRAME_E_MALFORMED;
 	if (layout->frame.length > EH_FRAME_BYTES_MAX / 2)
 		layout->frame.length = EH_FRAME_BYTES_MAX / 2;
@@ -236,7 +241,8 @@ static int find_by_header(const struct image *image, struct layout *layout)
  * Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. With records
  * before them the header does not lead to all of .eh_frame.
  */
-static int copy(const struct image *image, const struct layout *layout, struct eh_frame *ret)
+static int eh_frame_copy_sections(const struct image *image, const struct layout *layout,
+				  struct eh_frame *ret)
 {
 	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
 	size_t frame, header, before = layout->before_length;
@@ -257,12 +263,12 @@ static int copy(const struct image *image, const struct layout *layout, struct e
 	memcpy(memory, layout->executable, segments);
 	if (before)
 		memcpy(memory + segments, layout->before, before);
-	r = fetch(image, layout->frame.offset, frame, memory + segments + before);
+	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments + before);
 	if (r)
 		return r;
 	frame += before;
 	/* The header is a help, not a need. */
-	r = fetch(image, layout->header.offset, header, memory + segments + frame);
+	r = eh_frame_fetch(image, layout->header.offset, header, memory + segments + frame);
 	if (r == EH_FRAME_E_UNREADABLE)
 		return r;
 	if (r)
@@ -280,32 +286,32 @@ static int copy(const struct image *image, const struct layout *layout, struct e
 	return EH_FRAME_E_OK;
 }
 
-static int read_image(const struct image *image, const uint8_t *before, size_t before_length,
-		      struct eh_frame *ret)
+static int eh_frame_read_image(const struct image *image, const uint8_t *before,
+			       size_t before_length, struct eh_frame *ret)
 {
 	struct layout layout = {.before = before, .before_length = before_length};
 	Elf64_Ehdr header;
 	int r;
 
-	r = fetch_header(image, &header);
+	r = eh_frame_fetch_header(image, &header);
 	if (r)
 		return r;
 	layout.machine = header.e_machine;
-	r = read_segments(image, &header, &layout);
+	r = eh_frame_read_segments(image, &header, &layout);
 	if (r)
 		return r;
-	r = read_sections(image, &header, &layout);
+	r = eh_frame_read_sections(image, &header, &layout);
 	if (r)
 		return r;
 	if (!layout.frame.length) {
-		r = find_by_header(image, &layout);
+		r = eh_frame_find_by_header(image, &layout);
 		if (r && (r != EH_FRAME_E_NONE || !before_length))
 			return r;
 	}
-	return copy(image, &layout, ret);
+	return eh_frame_copy_sections(image, &layout, ret);
 }
 
-int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
+int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
 {
 	uint8_t head[HEAD_BYTES];
 	struct image image = {.fd = fd, .head = head};
@@ -321,12 +327,12 @@ int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct e
 	if (n < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.head_length = (size_t)n;
-	return read_image(&image, records, length, ret);
+	return eh_frame_read_image(&image, records, length, ret);
 }
 
 int eh_frame_read(int fd, struct eh_frame *ret)
 {
-	return eh_frame_read_behind(fd, NULL, 0, ret);
+	return eh_frame_read_with_prefix(fd, NULL, 0, ret);
 }
 
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
@@ -334,7 +340,7 @@ int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 	const struct image image = {
 		.fd = -1, .head = data, .head_length = length, .length = length};
 
-	return read_image(&image, NULL, 0, ret);
+	return eh_frame_read_image(&image, NULL, 0, ret);
 }
 
 void eh_frame_deinit(struct eh_frame *frame)

@@ -44,7 +44,7 @@ int eh_frame_read(int fd, struct eh_frame *ret);
  * The same with [records, records + length) before those of the file, which may have none: records
  * that stand for themselves, such as go_frames.h makes. They are copied. Length 0: as above.
  */
-int eh_frame_read_behind(int fd, const uint8_t *records, size_t length, struct eh_frame *ret);
+int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, struct eh_frame *ret);
 /* The pure part: the same of an image in memory, such as the vdso. It is copied as well. */
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret);
 /* Takes a zeroed one as well. */

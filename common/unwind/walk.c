@@ -38,7 +38,7 @@ static inline bool unwind_read_code(struct unwind_code *code, uint64_t address, 
 #define VSYSCALL_PAGE UINT64_C(0xffffffffff600000)
 #endif
 
-static int end(struct walk *walk, enum stack_quality quality, unsigned reason)
+static int walk_end(struct walk *walk, enum stack_quality quality, unsigned reason)
 {
 	walk->quality = (uint8_t)quality;
 	walk->reason = (uint8_t)reason;
@@ -46,24 +46,24 @@ static int end(struct walk *walk, enum stack_quality quality, unsigned reason)
 }
 
 /* @as: an UNWIND_END(). */
-static int end_as(struct walk *walk, int as)
+static int walk_end_as(struct walk *walk, int as)
 {
 	if (as == UNWIND_LACKS_MEMORY) {
 		walk->address = walk->memory.missing;
 		return WALK_MEMORY;
 	}
-	return end(walk, UNWIND_END_QUALITY(as), UNWIND_END_REASON(as));
+	return walk_end(walk, UNWIND_END_QUALITY(as), UNWIND_END_REASON(as));
 }
 
 /* The caller's frame comes next. */
-static int go_on(struct walk *walk)
+static int walk_continue(struct walk *walk)
 {
 	walk->pushed = false;
 	return GO_ON;
 }
 
 /* False: there is no room for it. */
-static bool push(struct walk *walk, const struct unwind_mapping *mapping, uint64_t pc)
+static bool walk_push_frame(struct walk *walk, const struct unwind_mapping *mapping, uint64_t pc)
 {
 	uint64_t offset, frame = pc;
 
@@ -85,9 +85,9 @@ static bool push(struct walk *walk, const struct unwind_mapping *mapping, uint64
  * The rule at @pc. Returns GO_ON or WALK_TABLE. @ret_refused: there are rules, but none that could
  * be used.
  */
-static int find_rule(struct walk *walk, const struct walk_maps *maps,
-		     const struct unwind_mapping *mapping, uint64_t pc, uint64_t *ret_rule,
-		     bool *ret_refused)
+static int walk_find_rule(struct walk *walk, const struct walk_maps *maps,
+			  const struct unwind_mapping *mapping, uint64_t pc, uint64_t *ret_rule,
+			  bool *ret_refused)
 {
 	uint64_t offset = pc - mapping->start + mapping->offset;
 	struct table_slot *slot;
@@ -114,43 +114,43 @@ static int find_rule(struct walk *walk, const struct walk_maps *maps,
 	return GO_ON;
 }
 
-static int by_rule(struct walk *walk, uint64_t rule)
+static int walk_step_by_rule(struct walk *walk, uint64_t rule)
 {
 	struct unwind_registers *r = &walk->registers;
 	bool is_return = r->is_return;
 	int step = unwind_step_rule(r, rule, &walk->memory);
 
 	if (step != UNWIND_STEP_CALLER)
-		return end_as(walk, unwind_end_of_rule(r, rule, step, walk->start_stack));
+		return walk_end_as(walk, unwind_end_of_rule(r, rule, step, walk->start_stack));
 	/*
 	 * Nothing calls a signal's restorer: the kernel has made the handler return to its first
 	 * byte, so it was looked up one byte too low. But for a leaf, which is in its system call.
 	 */
 	if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames > 1)
 		walk->frames[walk->n_frames - 1]++;
-	return go_on(walk);
+	return walk_continue(walk);
 }
 
 /* @is_refused: there is a table that would have had the rule. */
-static int by_frame_pointer(struct walk *walk, const struct walk_maps *maps, bool is_refused)
+static int walk_step_by_fp(struct walk *walk, const struct walk_maps *maps, bool is_refused)
 {
 	struct unwind_registers caller = walk->registers;
 	int step, as;
 
 	as = unwind_end_without_rule(&caller, walk->start_stack, walk->start_code, walk->end_code);
 	if (as != UNWIND_GOES_ON)
-		return end_as(walk, as);
+		return walk_end_as(walk, as);
 	step = unwind_step_fp(&caller, &walk->memory);
 	if (step != UNWIND_STEP_CALLER)
-		return end_as(walk, unwind_end_of_pointer(&caller, step, is_refused));
+		return walk_end_as(walk, unwind_end_of_pointer(&caller, step, is_refused));
 	if (!maps->find(maps->userdata, unwind_lookup_pc(&caller)))
-		return end_as(walk, UNWIND_BAD_POINTER(is_refused));
+		return walk_end_as(walk, UNWIND_BAD_POINTER(is_refused));
 	walk->registers = caller;
-	return go_on(walk);
+	return walk_continue(walk);
 }
 
 /* Returns GO_ON or enum walk_outcome. */
-static int go_one_frame(struct walk *walk, const struct walk_maps *maps)
+static int walk_step(struct walk *walk, const struct walk_maps *maps)
 {
 	uint64_t pc = unwind_lookup_pc(&walk->registers), rule;
 	const struct unwind_mapping *mapping;
@@ -163,40 +163,40 @@ static int go_one_frame(struct walk *walk, const struct walk_maps *maps)
 		const struct rule called = {
 			.kind = RULE_CFA, .base = RULE_BASE_SP, .cfa_offset = 8, .ra_offset = -8};
 
-		return by_rule(walk, rule_pack(&called));
+		return walk_step_by_rule(walk, rule_pack(&called));
 	}
 #endif
 	/* The process says where it is: what it says must not pass for another kind of frame. */
 	if (pc >= UNWIND_USER_LIMIT)
-		return end(walk, STACK_BROKEN, BROKEN_UNMAPPED);
+		return walk_end(walk, STACK_BROKEN, BROKEN_UNMAPPED);
 	mapping = maps->find(maps->userdata, pc);
-	if (!push(walk, mapping, pc))
-		return end(walk, STACK_TRUNCATED, TRUNCATED_DEPTH);
+	if (!walk_push_frame(walk, mapping, pc))
+		return walk_end(walk, STACK_TRUNCATED, TRUNCATED_DEPTH);
 	if (!mapping)
-		return end(walk, STACK_BROKEN, BROKEN_UNMAPPED);
-	r = find_rule(walk, maps, mapping, pc, &rule, &is_refused);
+		return walk_end(walk, STACK_BROKEN, BROKEN_UNMAPPED);
+	r = walk_find_rule(walk, maps, mapping, pc, &rule, &is_refused);
 	if (r != GO_ON)
 		return r;
 	code = (struct unwind_code){.maps = maps, .mapping = mapping};
 	if (RULE_KIND(rule) == RULE_UNKNOWN && unwind_is_restorer(&walk->registers, &code))
 		rule = RULE_WORD(RULE_SIGNAL);
 	if (RULE_KIND(rule) != RULE_UNKNOWN)
-		return by_rule(walk, rule);
-	return by_frame_pointer(walk, maps, is_refused);
+		return walk_step_by_rule(walk, rule);
+	return walk_step_by_fp(walk, maps, is_refused);
 }
 
-int walk_go(struct walk *walk, const struct walk_maps *maps)
+int walk_run(struct walk *walk, const struct walk_maps *maps)
 {
 	int r;
 
 	do
-		r = go_one_frame(walk, maps);
+		r = walk_step(walk, maps);
 	while (r == GO_ON);
 	return r;
 }
 
 /* Whether @address would be in the copy that holds the stack pointer, were that longer. */
-static bool is_above_copy(const struct walk *walk, uint64_t address)
+static bool walk_is_above_copy(const struct walk *walk, uint64_t address)
 {
 	for (unsigned i = 0; i < walk->memory.n_regions; i++) {
 		const struct unwind_region *region = &walk->memory.regions[i];
@@ -212,11 +212,11 @@ static bool is_above_copy(const struct walk *walk, uint64_t address)
 void walk_give_up(struct walk *walk, int outcome)
 {
 	if (outcome == WALK_TABLE)
-		end(walk, STACK_BROKEN, BROKEN_NO_TABLE);
+		walk_end(walk, STACK_BROKEN, BROKEN_NO_TABLE);
 	else if (outcome == WALK_MEMORY && walk->had_no_room && !walk->memory.n_regions)
-		end(walk, STACK_BROKEN, BROKEN_NO_COPY);
-	else if (outcome == WALK_MEMORY && is_above_copy(walk, walk->address))
-		end(walk, STACK_TRUNCATED, TRUNCATED_COPY);
+		walk_end(walk, STACK_BROKEN, BROKEN_NO_COPY);
+	else if (outcome == WALK_MEMORY && walk_is_above_copy(walk, walk->address))
+		walk_end(walk, STACK_TRUNCATED, TRUNCATED_COPY);
 	else if (outcome == WALK_MEMORY)
-		end(walk, STACK_BROKEN, BROKEN_UNREADABLE);
+		walk_end(walk, STACK_BROKEN, BROKEN_UNREADABLE);
 }

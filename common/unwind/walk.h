@@ -9,7 +9,7 @@
  * Per frame: the mapping of the pc; the rule of its image's table; without one the frame pointer;
  * a restorer without call frame information (musl, Go) by its code. It ends at a root, or with a
  * reason of common/reasons.h (ends.h decides which), or because something is missing that the
- * caller may be able to get: then the state is that of the frame it stopped at, and walk_go() goes
+ * caller may be able to get: then the state is that of the frame it stopped at, and walk_run() goes
  * on from there.
  *
  * What cannot be a caller ends the walk as broken: FRAME_POINTER where a frame pointer led there
@@ -65,7 +65,7 @@ struct walk {
 };
 
 /* Returns enum walk_outcome. */
-int walk_go(struct walk *walk, const struct walk_maps *maps);
+int walk_run(struct walk *walk, const struct walk_maps *maps);
 /*
  * Ends a walk that lacks something for good: quality and reason by what is missing. Memory above
  * the copy that holds the stack pointer is a copy that was too short, other memory is unreadable.

@@ -7,7 +7,7 @@
 #include "common/worker/text.h"
 
 /* A byte that is to be a bool: looked at as a byte, because other values than 0 and 1 are none. */
-static bool is_bool(const void *at)
+static bool is_valid_bool(const void *at)
 {
 	uint8_t byte;
 
@@ -17,41 +17,42 @@ static bool is_bool(const void *at)
 
 /* Sums must not wrap: nobody who uses it has to care (daemon/worker/elf/elf.h promises the same).
  */
-static bool is_segment(const struct elf_segment *s)
+static bool is_valid_segment(const struct elf_segment *s)
 {
-	return is_bool(&s->executable) && s->file_size <= s->memory_size &&
+	return is_valid_bool(&s->executable) && s->file_size <= s->memory_size &&
 	       s->offset <= UINT64_MAX - s->file_size && s->vaddr <= UINT64_MAX - s->memory_size;
 }
 
-static bool is_summary(const struct elf_summary *elf)
+static bool is_valid_summary(const struct elf_summary *elf)
 {
 	if ((elf->pointer_bytes != 4 && elf->pointer_bytes != 8) ||
 	    elf->n_segments > ELF_SUMMARY_SEGMENTS_MAX || elf->build_id_length > ELF_BUILD_ID_MAX)
 		return false;
 	for (size_t i = 0; i < elf->n_segments; i++)
-		if (!is_segment(&elf->segments[i]))
+		if (!is_valid_segment(&elf->segments[i]))
 			return false;
 	return true;
 }
 
 /* The one that says that there is none. */
-static bool is_no_summary(const struct elf_summary *elf)
+static bool is_empty_summary(const struct elf_summary *elf)
 {
 	return !elf->pointer_bytes && !elf->n_segments && !elf->build_id_length;
 }
 
-static bool is_clean(const char *text, size_t size)
+static bool is_clean_field(const char *text, size_t size)
 {
 	size_t length = strnlen(text, size);
 
 	return length < size && text_is_clean(text, length);
 }
 
-static bool is_go_build(const struct go_build *go)
+static bool is_valid_go_build(const struct go_build *go)
 {
-	return is_clean(go->go, sizeof(go->go)) && is_clean(go->module, sizeof(go->module)) &&
-	       is_clean(go->version, sizeof(go->version)) &&
-	       is_clean(go->revision, sizeof(go->revision)) && go->is_modified <= 1;
+	return is_clean_field(go->go, sizeof(go->go)) &&
+	       is_clean_field(go->module, sizeof(go->module)) &&
+	       is_clean_field(go->version, sizeof(go->version)) &&
+	       is_clean_field(go->revision, sizeof(go->revision)) && go->is_modified <= 1;
 }
 
 bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
@@ -61,9 +62,9 @@ bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 	if (length != sizeof(image))
 		return false;
 	memcpy(&image, data, sizeof(image));
-	if (!is_summary(&image.elf) || !is_go_build(&image.go) || image.has_symtab > 1 ||
-	    image.has_dynsym > 1 || image.has_debugdata > 1 || image.has_lines > 1 ||
-	    image.alternate_id_length > sizeof(image.alternate_id) ||
+	if (!is_valid_summary(&image.elf) || !is_valid_go_build(&image.go) ||
+	    image.has_symtab > 1 || image.has_dynsym > 1 || image.has_debugdata > 1 ||
+	    image.has_lines > 1 || image.alternate_id_length > sizeof(image.alternate_id) ||
 	    !memchr(image.debuglink, '\0', sizeof(image.debuglink)) ||
 	    !memchr(image.alternate, '\0', sizeof(image.alternate)))
 		return false;
@@ -71,7 +72,7 @@ bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 	return true;
 }
 
-static bool is_no_slot(const struct table_slot *slot)
+static bool is_empty_table_slot(const struct table_slot *slot)
 {
 	static const struct table_slot none;
 
@@ -88,8 +89,8 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 	if (length < sizeof(table))
 		return false;
 	memcpy(&table, data, sizeof(table));
-	if (table.over_4g > 1 || (!is_summary(&table.elf) && !is_no_summary(&table.elf)) ||
-	    !is_go_build(&table.go) || table.n_words > max_words ||
+	if (table.over_4g > 1 || (!is_valid_summary(&table.elf) && !is_empty_summary(&table.elf)) ||
+	    !is_valid_go_build(&table.go) || table.n_words > max_words ||
 	    table.n_words != (length - sizeof(table)) / sizeof(*words) ||
 	    (length - sizeof(table)) % sizeof(*words))
 		return false;
@@ -102,7 +103,7 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 		if (!table_is_sound(words, (size_t)table.n_words, &slot))
 			return false;
 	} else if ((table.state != TABLE_NO_CFI && table.state != TABLE_REFUSED) || table.n_words ||
-		   !is_no_slot(&table.slot)) {
+		   !is_empty_table_slot(&table.slot)) {
 		return false;
 	}
 	*ret = table;
@@ -110,7 +111,7 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 	return true;
 }
 
-static bool is_location(const struct worker_location *l, uint64_t address, uint32_t n_frames)
+static bool is_valid_location(const struct worker_location *l, uint64_t address, uint32_t n_frames)
 {
 	return l->start <= address && l->size && address - l->start < l->size &&
 	       l->size - 1 <= UINT64_MAX - l->start && l->n_frames <= WORKER_FRAMES_MAX &&
@@ -119,22 +120,22 @@ static bool is_location(const struct worker_location *l, uint64_t address, uint3
 }
 
 /* A text begins with the beginning of a character: text that is clean has no others but those. */
-static bool is_text(const char *text, uint32_t text_length, uint32_t offset)
+static bool is_valid_text_offset(const char *text, uint32_t text_length, uint32_t offset)
 {
 	return offset < text_length && ((uint8_t)text[offset] & 0xc0) != 0x80;
 }
 
-static bool is_frame(const struct answer_names *names, uint32_t text_length,
-		     const struct worker_frame *f)
+static bool is_valid_frame(const struct answer_names *names, uint32_t text_length,
+			   const struct worker_frame *f)
 {
-	return is_text(names->text, text_length, f->name) &&
-	       is_text(names->text, text_length, f->system_name) &&
-	       is_text(names->text, text_length, f->file);
+	return is_valid_text_offset(names->text, text_length, f->name) &&
+	       is_valid_text_offset(names->text, text_length, f->system_name) &&
+	       is_valid_text_offset(names->text, text_length, f->file);
 }
 
 /* Returns the number of texts, each with its NUL, that [text, text + length) consists of; 0: not of
  * texts. */
-static size_t count_texts(const char *text, size_t length)
+static size_t count_answer_texts(const char *text, size_t length)
 {
 	size_t n = 0;
 
@@ -174,13 +175,13 @@ bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses,
 	names.frames = (const void *)(names.locations + n);
 	names.text = (const char *)(names.frames + names.n_frames);
 	/* At offset 0 is the empty text. */
-	if (names.text[0] || !count_texts(names.text, header.text_length))
+	if (names.text[0] || !count_answer_texts(names.text, header.text_length))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_location(&names.locations[i], addresses[i], names.n_frames))
+		if (!is_valid_location(&names.locations[i], addresses[i], names.n_frames))
 			return false;
 	for (size_t i = 0; i < names.n_frames; i++)
-		if (!is_frame(&names, header.text_length, &names.frames[i]))
+		if (!is_valid_frame(&names, header.text_length, &names.frames[i]))
 			return false;
 	*ret = names;
 	return true;
@@ -188,7 +189,7 @@ bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses,
 
 bool answer_texts(const uint8_t *data, size_t length, size_t n)
 {
-	return count_texts((const char *)data, length) == n && (n > 0) == (length > 0);
+	return count_answer_texts((const char *)data, length) == n && (n > 0) == (length > 0);
 }
 
 bool answer_code(const uint8_t *data, size_t length, const struct worker_range *range,
@@ -209,15 +210,15 @@ bool answer_code(const uint8_t *data, size_t length, const struct worker_range *
 	code.n_instructions = header.n_instructions;
 	code.instructions = (const void *)(data + sizeof(header));
 	code.text = (const char *)(code.instructions + code.n_instructions);
-	if (code.text[0] || !count_texts(code.text, header.text_length))
+	if (code.text[0] || !count_answer_texts(code.text, header.text_length))
 		return false;
 	for (size_t i = 0; i < code.n_instructions; i++) {
 		const struct worker_instruction *c = &code.instructions[i];
 
 		if (c->address < at || c->address >= range->end || !c->size ||
 		    c->size > WORKER_INSTRUCTION_BYTES || c->address > UINT64_MAX - c->size ||
-		    !is_text(code.text, header.text_length, c->text) ||
-		    !is_text(code.text, header.text_length, c->file))
+		    !is_valid_text_offset(code.text, header.text_length, c->text) ||
+		    !is_valid_text_offset(code.text, header.text_length, c->file))
 			return false;
 		at = c->address + c->size;
 	}

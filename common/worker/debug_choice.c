@@ -12,18 +12,19 @@ struct subject {
 	char path[PATH_MAX]; /* "" unknown */
 };
 
-static bool is_id(const struct worker_image *file, const uint8_t *id, size_t length)
+static bool worker_image_has_id(const struct worker_image *file, const uint8_t *id, size_t length)
 {
 	return length && file->elf.build_id_length == length &&
 	       memcmp(file->elf.build_id, id, length) == 0;
 }
 
 /* Whether @found can be the debug file of @image. */
-static bool is_debug_of(const struct worker_image *image, const struct worker_image *found,
-			enum debug_found how, bool *ret_check_crc)
+static bool is_acceptable_debug_file(const struct worker_image *image,
+				     const struct worker_image *found, enum debug_found how,
+				     bool *ret_check_crc)
 {
 	*ret_check_crc = false;
-	if (is_id(found, image->elf.build_id, image->elf.build_id_length))
+	if (worker_image_has_id(found, image->elf.build_id, image->elf.build_id_length))
 		return true;
 	*ret_check_crc = how == DEBUG_FOUND_LINK;
 	return how == DEBUG_FOUND_LINK &&
@@ -31,8 +32,8 @@ static bool is_debug_of(const struct worker_image *image, const struct worker_im
 }
 
 /* The image's debug file; then it is the subject. */
-static int find_debug(const struct debug_choice_world *world, struct subject *subject,
-		      struct debug_choice *ret)
+static int find_debug_file(const struct debug_choice_world *world, struct subject *subject,
+			   struct debug_choice *ret)
 {
 	const struct worker_image *image = &subject->facts;
 	char path[PATH_MAX];
@@ -50,7 +51,8 @@ static int find_debug(const struct debug_choice_world *world, struct subject *su
 		r = world->inspect(world->context, fd, &facts, &outcome);
 		if (r)
 			return r;
-		if (outcome != WORKER_DONE || !is_debug_of(image, &facts, how, &check_crc))
+		if (outcome != WORKER_DONE ||
+		    !is_acceptable_debug_file(image, &facts, how, &check_crc))
 			continue;
 		ret->debug = steal_fd(&fd);
 		ret->check_crc = check_crc;
@@ -62,8 +64,8 @@ static int find_debug(const struct debug_choice_world *world, struct subject *su
 }
 
 /* The alternate file that the subject names. */
-static int find_alternate(const struct debug_choice_world *world, const struct subject *subject,
-			  struct debug_choice *ret)
+static int find_alternate_file(const struct debug_choice_world *world,
+			       const struct subject *subject, struct debug_choice *ret)
 {
 	const struct worker_image *facts = &subject->facts;
 	char path[PATH_MAX];
@@ -82,7 +84,7 @@ static int find_alternate(const struct debug_choice_world *world, const struct s
 		if (r)
 			return r;
 		if (outcome != WORKER_DONE ||
-		    !is_id(&found, facts->alternate_id, facts->alternate_id_length))
+		    !worker_image_has_id(&found, facts->alternate_id, facts->alternate_id_length))
 			continue;
 		ret->alternate = steal_fd(&fd);
 		return 0;
@@ -91,8 +93,8 @@ static int find_alternate(const struct debug_choice_world *world, const struct s
 }
 
 /* *ret_fd stays as it is where nothing is to be had, or not what was asked for. */
-static int fetch(const struct debug_choice_world *world, const uint8_t *id, size_t length,
-		 int *ret_fd, struct worker_image *ret_facts)
+static int debug_choice_fetch(const struct debug_choice_world *world, const uint8_t *id,
+			      size_t length, int *ret_fd, struct worker_image *ret_facts)
 {
 	cleanup(closep) int fd = -1;
 	enum worker_outcome outcome;
@@ -105,7 +107,7 @@ static int fetch(const struct debug_choice_world *world, const uint8_t *id, size
 	if (fd < 0)
 		return 0;
 	r = world->inspect(world->context, fd, &facts, &outcome);
-	if (r || outcome != WORKER_DONE || !is_id(&facts, id, length))
+	if (r || outcome != WORKER_DONE || !worker_image_has_id(&facts, id, length))
 		return r;
 	*ret_fd = steal_fd(&fd);
 	*ret_facts = facts;
@@ -113,7 +115,7 @@ static int fetch(const struct debug_choice_world *world, const uint8_t *id, size
 }
 
 /* Whether the image itself answers as well as a debug file could. */
-static bool is_enough(const struct worker_image *image, bool want_lines)
+static bool worker_image_suffices(const struct worker_image *image, bool want_lines)
 {
 	return want_lines ? image->has_lines : image->has_symtab || image->has_debugdata;
 }
@@ -131,19 +133,20 @@ int debug_choice_make(const struct debug_choice_world *world, const char *path,
 		return 0;
 	if (length < sizeof(subject.path))
 		memcpy(subject.path, path, length + 1);
-	r = find_debug(world, &subject, ret);
-	if (!r && ret->debug < 0 && !is_enough(image, want_lines)) {
-		r = fetch(world, image->elf.build_id, image->elf.build_id_length, &ret->debug,
-			  &subject.facts);
+	r = find_debug_file(world, &subject, ret);
+	if (!r && ret->debug < 0 && !worker_image_suffices(image, want_lines)) {
+		r = debug_choice_fetch(world, image->elf.build_id, image->elf.build_id_length,
+				       &ret->debug, &subject.facts);
 		/* It lies nowhere from where a relative path could lead. */
 		if (!r && ret->debug >= 0)
 			subject.path[0] = '\0';
 	}
 	if (!r)
-		r = find_alternate(world, &subject, ret);
+		r = find_alternate_file(world, &subject, ret);
 	if (!r && want_lines && ret->alternate < 0 && subject.facts.alternate[0])
-		r = fetch(world, subject.facts.alternate_id, subject.facts.alternate_id_length,
-			  &ret->alternate, &ignored);
+		r = debug_choice_fetch(world, subject.facts.alternate_id,
+				       subject.facts.alternate_id_length, &ret->alternate,
+				       &ignored);
 	return r;
 }
 

@@ -36,7 +36,7 @@ static bool build_id_path(const uint8_t *id, size_t length, char ret[PATH_MAX])
 }
 
 /* Length of the path's folder without the last slash; false: the path is not absolute. */
-static bool folder_of(const char *path, int *ret)
+static bool debug_files_dir_length(const char *path, int *ret)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -46,13 +46,13 @@ static bool folder_of(const char *path, int *ret)
 	return true;
 }
 
-static bool fits(int n)
+static bool debug_files_path_fits(int n)
 {
 	return n > 0 && n < PATH_MAX;
 }
 
 /* A debuglink is the name of a file, not a path. */
-static bool is_file_name(const char *name)
+static bool debug_files_is_base_name(const char *name)
 {
 	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
@@ -70,7 +70,7 @@ int debug_files_path(const char *path, const struct worker_image *image, unsigne
 		return build_id_path(image->elf.build_id, image->elf.build_id_length, ret) ? 1 : -1;
 	}
 	*ret_found = DEBUG_FOUND_LINK;
-	if (!is_file_name(link) || !folder_of(path, &folder))
+	if (!debug_files_is_base_name(link) || !debug_files_dir_length(path, &folder))
 		return -1;
 	if (n == PLACE_BESIDE)
 		length = snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link);
@@ -79,7 +79,7 @@ int debug_files_path(const char *path, const struct worker_image *image, unsigne
 	else
 		length = snprintf(ret, PATH_MAX, DEBUG_FOLDER "%.*s/%s", folder, path, link);
 	/* A file that names itself has nothing to add. */
-	return fits(length) && strcmp(ret, path) != 0 ? 1 : -1;
+	return debug_files_path_fits(length) && strcmp(ret, path) != 0 ? 1 : -1;
 }
 
 int debug_files_alternate_path(const char *path, const struct worker_image *image, unsigned n,
@@ -93,17 +93,21 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 	*ret_found = DEBUG_FOUND_PATH;
 	if (n == ALTERNATE_PATH) {
 		if (*link == '/')
-			return fits(snprintf(ret, PATH_MAX, "%s", link)) ? 1 : -1;
-		if (!folder_of(path, &folder))
+			return debug_files_path_fits(snprintf(ret, PATH_MAX, "%s", link)) ? 1 : -1;
+		if (!debug_files_dir_length(path, &folder))
 			return -1;
-		return fits(snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link)) ? 1 : -1;
+		return debug_files_path_fits(snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link))
+			       ? 1
+			       : -1;
 	}
 	if (n == ALTERNATE_DWZ) {
 		/* Without such a folder in it, its name alone. */
 		rest = rest                 ? rest + strlen("/.dwz/")
 		       : strrchr(link, '/') ? strrchr(link, '/') + 1
 					    : link;
-		return *rest && fits(snprintf(ret, PATH_MAX, DWZ_FOLDER "%s", rest)) &&
+		return *rest &&
+				       debug_files_path_fits(
+					       snprintf(ret, PATH_MAX, DWZ_FOLDER "%s", rest)) &&
 				       strcmp(ret, link) != 0
 			       ? 1
 			       : -1;
@@ -112,7 +116,7 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 	return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
 }
 
-static int walk(int root_fd, bool cross_mounts, const char *path)
+static int debug_files_openat2(int root_fd, bool cross_mounts, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -129,9 +133,9 @@ static int walk(int root_fd, bool cross_mounts, const char *path)
 	return fd;
 }
 
-int debug_files_name(int root_fd, bool cross_mounts, const char *path)
+int debug_files_open_path(int root_fd, bool cross_mounts, const char *path)
 {
-	cleanup(closep) int named = walk(root_fd, cross_mounts, path);
+	cleanup(closep) int named = debug_files_openat2(root_fd, cross_mounts, path);
 	struct statx stx;
 
 	if (named < 0 ||
@@ -152,7 +156,7 @@ int debug_files_reopen(int named)
 
 int debug_files_open(int root_fd, bool cross_mounts, const char *path)
 {
-	cleanup(closep) int named = debug_files_name(root_fd, cross_mounts, path);
+	cleanup(closep) int named = debug_files_open_path(root_fd, cross_mounts, path);
 
 	return named < 0 ? -1 : debug_files_reopen(named);
 }

@@ -46,7 +46,7 @@ int debug_files_open(int root_fd, bool cross_mounts, const char *path);
  * Its two parts: a name for the regular file (O_PATH), which asks its file system nothing, or -1;
  * and the same file, open, whatever is at the path by then. Async-signal-safe.
  */
-int debug_files_name(int root_fd, bool cross_mounts, const char *path);
+int debug_files_open_path(int root_fd, bool cross_mounts, const char *path);
 int debug_files_reopen(int named);
 
 #endif

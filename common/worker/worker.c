@@ -2,7 +2,7 @@
 /*
  * A worker is started by the first request and stays. What it may do is narrow: say that it came
  * up, once; answer what was asked, once. Everything else, an end included, comes to the same: it
- * is killed, waited for and replaced when its rest is over (bury()).
+ * is killed, waited for and replaced when its rest is over (worker_retire()).
  *
  * Everything that can happen is readable on the epoll fd: the socket (answers, and its end), the
  * pidfd (the end, where another process holds the socket) and the timer (the deadline).
@@ -64,7 +64,7 @@ struct worker {
 	struct worker_stats stats;
 };
 
-static int watch(struct worker *w, int fd)
+static int worker_watch_fd(struct worker *w, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
@@ -72,7 +72,7 @@ static int watch(struct worker *w, int fd)
 }
 
 /* 0: never. */
-static void set_timer(struct worker *w, uint64_t at_ns)
+static void worker_set_timer(struct worker *w, uint64_t at_ns)
 {
 	const struct itimerspec at = {.it_value = {.tv_sec = (time_t)(at_ns / NS_PER_S),
 						   .tv_nsec = (long)(at_ns % NS_PER_S)}};
@@ -108,7 +108,7 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w->timer_fd < 0)
 		return error_origin(-errno);
-	r = watch(w, w->timer_fd);
+	r = worker_watch_fd(w, w->timer_fd);
 	if (r)
 		return error_origin(r);
 	*ret = steal_ptr(&w);
@@ -116,14 +116,14 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 }
 
 /* Other processes may hold copies of the fds: what is only closed would stay in the epoll. */
-static void kill_process(struct worker *w)
+static void worker_kill(struct worker *w)
 {
 	if (w->process.socket < 0)
 		return;
 	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.socket, NULL);
 	if (w->process.pidfd >= 0)
 		epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.pidfd, NULL);
-	set_timer(w, 0);
+	worker_set_timer(w, 0);
 	worker_process_kill(&w->process);
 }
 
@@ -133,7 +133,7 @@ void worker_free(struct worker *w)
 
 	if (!w)
 		return;
-	kill_process(w);
+	worker_kill(w);
 	worker_process_reap(&w->process, END_FREE_MS, &status);
 	closep(&w->process.pidfd);
 	closep(&w->timer_fd);
@@ -154,7 +154,7 @@ struct worker_request worker_request_of(enum worker_kind kind, int image)
 	return request;
 }
 
-static void describe_end(struct worker *w, int status)
+static void worker_describe_end(struct worker *w, int status)
 {
 	char *why = w->stats.why;
 	size_t size = sizeof(w->stats.why);
@@ -167,7 +167,7 @@ static void describe_end(struct worker *w, int status)
 		snprintf(why, size, "exited with status %d", WEXITSTATUS(status));
 }
 
-static void rest(struct worker *w)
+static void worker_back_off(struct worker *w)
 {
 	uint64_t rest_ns = REST_MIN_NS;
 
@@ -179,27 +179,27 @@ static void rest(struct worker *w)
 }
 
 /* It died, or has to: @why, or NULL: its end tells. */
-static void bury(struct worker *w, const char *why)
+static void worker_retire(struct worker *w, const char *why)
 {
 	int status = 0;
 
-	kill_process(w);
+	worker_kill(w);
 	w->stats.died++;
 	w->owes = false;
 	if (!w->answered) {
 		w->n_futile++;
-		rest(w);
+		worker_back_off(w);
 	}
 	if (!worker_process_reap(&w->process, END_MS, &status) && !why)
 		why = "does not end";
 	if (why)
 		snprintf(w->stats.why, sizeof(w->stats.why), "%s", why);
 	else
-		describe_end(w, status);
+		worker_describe_end(w, status);
 }
 
 /* Returns WORKER_E_OK or _REST. */
-static int start(struct worker *w)
+static int worker_ensure_started(struct worker *w)
 {
 	int status, r;
 
@@ -209,20 +209,20 @@ static int start(struct worker *w)
 		return WORKER_E_REST;
 	w->rests_until_ns = 0;
 	if (!worker_process_reap(&w->process, 0, &status)) {
-		rest(w);
+		worker_back_off(w);
 		return WORKER_E_REST;
 	}
 	r = worker_process_start(&w->process, w->path, w->name, w->memory_bytes, w->keep_bytes);
 	if (!r) {
-		r = watch(w, w->process.socket);
+		r = worker_watch_fd(w, w->process.socket);
 		if (!r && w->process.pidfd >= 0)
-			r = watch(w, w->process.pidfd);
+			r = worker_watch_fd(w, w->process.pidfd);
 		if (r)
-			kill_process(w);
+			worker_kill(w);
 	}
 	if (r) {
 		w->n_futile++;
-		rest(w);
+		worker_back_off(w);
 		snprintf(w->stats.why, sizeof(w->stats.why), "cannot be started: %s", strerror(-r));
 		return WORKER_E_REST;
 	}
@@ -246,7 +246,7 @@ static void packet_deinit(struct packet *p)
 		close(p->fds[i]);
 }
 
-static void take_fds(struct msghdr *message, struct packet *ret)
+static void packet_copy_fds(struct msghdr *message, struct packet *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
 		size_t n;
@@ -262,7 +262,7 @@ static void take_fds(struct msghdr *message, struct packet *ret)
 
 enum { PACKET_OK, PACKET_NONE, PACKET_END };
 
-static int receive_packet(int socket, struct packet *ret)
+static int packet_receive(int socket, struct packet *ret)
 {
 	union {
 		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
@@ -283,7 +283,7 @@ static int receive_packet(int socket, struct packet *ret)
 	if (n < 0)
 		return errno == EAGAIN ? PACKET_NONE : PACKET_END;
 	*ret = (struct packet){.header = ret->header, .length = (size_t)n};
-	take_fds(&message, ret);
+	packet_copy_fds(&message, ret);
 	ret->is_cut = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
 	if (!n) {
 		packet_deinit(ret);
@@ -293,7 +293,7 @@ static int receive_packet(int socket, struct packet *ret)
 }
 
 /* Copies the memfd @fd, whose owner cannot change it any more. Returns what is wrong, or NULL. */
-static const char *read_payload(int fd, uint64_t length, uint8_t **ret)
+static const char *packet_read_payload(int fd, uint64_t length, uint8_t **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct stat st;
@@ -323,7 +323,7 @@ static const char *read_payload(int fd, uint64_t length, uint8_t **ret)
 	return NULL;
 }
 
-static bool is_hello(const struct packet *p)
+static bool packet_is_hello(const struct packet *p)
 {
 	return !p->header.id && p->header.outcome == WORKER_DONE && !p->header.payload_length &&
 	       !p->header.is_last && !p->n_fds;
@@ -333,7 +333,8 @@ static bool is_hello(const struct packet *p)
  * Returns what is wrong with @p, or NULL. *ret_is_answer: it is what is owed, and its payload, if
  * any, in *w.
  */
-static const char *check_packet(struct worker *w, const struct packet *p, bool *ret_is_answer)
+static const char *worker_check_packet(struct worker *w, const struct packet *p,
+				       bool *ret_is_answer)
 {
 	const struct worker_answer_header *h = &p->header;
 
@@ -341,7 +342,7 @@ static const char *check_packet(struct worker *w, const struct packet *p, bool *
 	if (p->is_cut || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
 		return "talked nonsense: no answer at all";
 	if (!w->came_up) {
-		w->came_up = is_hello(p);
+		w->came_up = packet_is_hello(p);
 		return w->came_up ? NULL : "talked nonsense: before it came up";
 	}
 	if (!w->owes || h->id != w->id || h->outcome >= N_WORKER_OUTCOMES || h->is_last > 1)
@@ -350,10 +351,12 @@ static const char *check_packet(struct worker *w, const struct packet *p, bool *
 	    (h->payload_length && h->outcome != WORKER_DONE))
 		return "talked nonsense: files that belong to no answer";
 	*ret_is_answer = true;
-	return h->payload_length ? read_payload(p->fds[0], h->payload_length, &w->data) : NULL;
+	return h->payload_length ? packet_read_payload(p->fds[0], h->payload_length, &w->data)
+				 : NULL;
 }
 
-static void finish(struct worker *w, const struct worker_answer_header *h, struct worker_reply *ret)
+static void worker_finish_answer(struct worker *w, const struct worker_answer_header *h,
+				 struct worker_reply *ret)
 {
 	int status;
 
@@ -361,14 +364,14 @@ static void finish(struct worker *w, const struct worker_answer_header *h, struc
 	w->answered = true;
 	w->n_futile = 0;
 	w->stats.answered++;
-	set_timer(w, 0);
+	worker_set_timer(w, 0);
 	*ret = (struct worker_reply){
 		.outcome = (enum worker_outcome)h->outcome,
 		.data = w->data,
 		.length = (size_t)h->payload_length,
 	};
 	if (h->is_last) {
-		kill_process(w);
+		worker_kill(w);
 		worker_process_reap(&w->process, END_MS, &status);
 	}
 }
@@ -377,7 +380,7 @@ static void finish(struct worker *w, const struct worker_answer_header *h, struc
  * On a busy machine it is no fault of the file's that the worker gets no CPU: that time does not
  * count, up to a limit. Time that it sleeps does, waiting for a disk.
  */
-static bool is_too_slow(struct worker *w)
+static bool worker_is_too_slow(struct worker *w)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), starved_ns;
 
@@ -388,12 +391,12 @@ static bool is_too_slow(struct worker *w)
 	if (starved_ns > STARVED_MOST * w->deadline_ns)
 		starved_ns = STARVED_MOST * w->deadline_ns;
 	w->until_ns = w->asked_ns + w->deadline_ns + starved_ns;
-	set_timer(w, w->until_ns);
+	worker_set_timer(w, w->until_ns);
 	return now_ns >= w->until_ns;
 }
 
 /* Looks at what came. Returns WORKER_E_OK, _NONE, or _DIED: it was buried. */
-static int advance(struct worker *w, struct worker_reply *ret)
+static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 {
 	bool is_answer = false;
 	const char *why = NULL;
@@ -402,19 +405,19 @@ static int advance(struct worker *w, struct worker_reply *ret)
 
 	if (w->process.socket < 0)
 		return WORKER_E_NONE;
-	while ((r = receive_packet(w->process.socket, &p)) == PACKET_OK) {
-		why = check_packet(w, &p, &is_answer);
+	while ((r = packet_receive(w->process.socket, &p)) == PACKET_OK) {
+		why = worker_check_packet(w, &p, &is_answer);
 		packet_deinit(&p);
 		if (why) {
-			bury(w, why);
+			worker_retire(w, why);
 			return WORKER_E_DIED;
 		}
 		if (is_answer) {
-			finish(w, &p.header, ret);
+			worker_finish_answer(w, &p.header, ret);
 			return WORKER_E_OK;
 		}
 	}
-	if (r == PACKET_NONE && is_too_slow(w))
+	if (r == PACKET_NONE && worker_is_too_slow(w))
 		why = "too slow";
 	else if (r == PACKET_NONE && w->process.pidfd >= 0) {
 		struct pollfd ended = {.fd = w->process.pidfd, .events = POLLIN};
@@ -424,12 +427,12 @@ static int advance(struct worker *w, struct worker_reply *ret)
 	} else if (r == PACKET_NONE) {
 		return WORKER_E_NONE;
 	}
-	bury(w, why);
+	worker_retire(w, why);
 	return WORKER_E_DIED;
 }
 
 /* Sends it. Returns 0, PACKET_END: there is nobody, or negative errno. */
-static int transmit(struct worker *w, const struct worker_request *request)
+static int worker_transmit(struct worker *w, const struct worker_request *request)
 {
 	struct worker_request_header header = {
 		.magic = WORKER_MAGIC,
@@ -489,17 +492,17 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	free(w->data);
 	w->data = NULL;
 	/* It may have ended since. */
-	advance(w, &reply);
+	worker_read_packets(w, &reply);
 	for (;;) {
-		r = start(w);
+		r = worker_ensure_started(w);
 		if (r)
 			return r;
 		w->id++;
-		r = transmit(w, request);
+		r = worker_transmit(w, request);
 		if (r != PACKET_END)
 			break;
 		/* In this very moment. One that has not answered yet makes all rest. */
-		bury(w, NULL);
+		worker_retire(w, NULL);
 	}
 	if (r)
 		return r;
@@ -507,7 +510,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	w->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	w->until_ns = w->asked_ns + w->deadline_ns;
 	w->starved_ns = worker_process_starved_ns(&w->process);
-	set_timer(w, w->until_ns);
+	worker_set_timer(w, w->until_ns);
 	return WORKER_E_OK;
 }
 
@@ -518,7 +521,7 @@ int worker_receive(struct worker *w, struct worker_reply *ret)
 
 	free(w->data);
 	w->data = NULL;
-	r = advance(w, ret);
+	r = worker_read_packets(w, ret);
 	if (r != WORKER_E_DIED)
 		return r;
 	if (!owed)
@@ -526,7 +529,7 @@ int worker_receive(struct worker *w, struct worker_reply *ret)
 	return w->came_up ? WORKER_E_DIED : WORKER_E_REST;
 }
 
-int worker_ask(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
+int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
 {
 	struct pollfd ready = {.fd = w->epoll_fd, .events = POLLIN};
 	int r;
@@ -542,11 +545,11 @@ int worker_ask(struct worker *w, const struct worker_request *request, struct wo
 	return r;
 }
 
-void worker_condemn(struct worker *w)
+void worker_reject_answer(struct worker *w)
 {
 	w->answered = false;
 	w->stats.answered--;
-	bury(w, "talked nonsense: an answer that does not fit the question");
+	worker_retire(w, "talked nonsense: an answer that does not fit the question");
 }
 
 int worker_fd(const struct worker *w)
@@ -554,7 +557,7 @@ int worker_fd(const struct worker *w)
 	return w->epoll_fd;
 }
 
-uint64_t worker_rests_until(const struct worker *w)
+uint64_t worker_backoff_until(const struct worker *w)
 {
 	return w->rests_until_ns;
 }

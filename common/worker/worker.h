@@ -84,20 +84,20 @@ struct worker_reply {
  */
 int worker_receive(struct worker *w, struct worker_reply *ret);
 /* Both, waiting for the answer. Returns WORKER_E_OK, _BUSY, _REST, _DIED or negative errno. */
-int worker_ask(struct worker *w, const struct worker_request *request, struct worker_reply *ret);
+int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret);
 
 /*
  * What it answered last is nothing that its caller can use (answer.h): it is killed, and counts as
  * one that died of the file.
  */
-void worker_condemn(struct worker *w);
+void worker_reject_answer(struct worker *w);
 /*
  * An epoll fd, always the same one: readable when worker_receive() has something to say, the
  * deadline included.
  */
 int worker_fd(const struct worker *w);
 /* CLOCK_MONOTONIC of when it may be asked again after WORKER_E_REST; 0: now. */
-uint64_t worker_rests_until(const struct worker *w);
+uint64_t worker_backoff_until(const struct worker *w);
 
 struct worker_stats {
 	uint64_t started, died, answered;

@@ -39,7 +39,7 @@ struct birth {
 };
 
 /* Returns 0 or a positive errno, as posix_spawn(3)'s family does. */
-static int prepare_files(struct birth *birth, int socket, int leash)
+static int worker_spawn_set_files(struct birth *birth, int socket, int leash)
 {
 	posix_spawn_file_actions_t *actions = &birth->actions;
 	int r;
@@ -56,7 +56,7 @@ static int prepare_files(struct birth *birth, int socket, int leash)
 	return r;
 }
 
-static int prepare_signals(struct birth *birth)
+static int worker_spawn_set_signals(struct birth *birth)
 {
 	sigset_t none, all;
 	int r;
@@ -79,7 +79,7 @@ static int prepare_signals(struct birth *birth)
  */
 static const char *const kept[] = {"ASAN_OPTIONS=", "UBSAN_OPTIONS="};
 
-static void keep_environment(char *ret[ARRAY_SIZE(kept) + 1])
+static void worker_spawn_environment(char *ret[ARRAY_SIZE(kept) + 1])
 {
 	size_t n = 0;
 
@@ -94,21 +94,21 @@ static void keep_environment(char *ret[ARRAY_SIZE(kept) + 1])
 	ret[n] = NULL;
 }
 
-static int spawn(pid_t *ret, const char *path, char *const *argv, int socket, int leash)
+static int worker_spawn(pid_t *ret, const char *path, char *const *argv, int socket, int leash)
 {
 	char *environment[ARRAY_SIZE(kept) + 1];
 	struct birth birth;
 	int r;
 
-	keep_environment(environment);
+	worker_spawn_environment(environment);
 	r = posix_spawn_file_actions_init(&birth.actions);
 	if (r)
 		return r;
 	r = posix_spawnattr_init(&birth.attributes);
 	if (!r) {
-		r = prepare_files(&birth, socket, leash);
+		r = worker_spawn_set_files(&birth, socket, leash);
 		if (!r)
-			r = prepare_signals(&birth);
+			r = worker_spawn_set_signals(&birth);
 		if (!r)
 			r = posix_spawn(ret, path, &birth.actions, &birth.attributes, argv,
 					environment);
@@ -119,7 +119,7 @@ static int spawn(pid_t *ret, const char *path, char *const *argv, int socket, in
 }
 
 /* Moves *fd out of the way of the program's own. */
-static int lift(int *fd)
+static int worker_spawn_raise_fd(int *fd)
 {
 	int lifted;
 
@@ -152,11 +152,11 @@ int worker_process_start(struct worker_process *p, const char *path, const char 
 		close(sockets[1]);
 		return r;
 	}
-	r = lift(&sockets[1]);
+	r = worker_spawn_raise_fd(&sockets[1]);
 	if (!r)
-		r = lift(&leash[0]);
+		r = worker_spawn_raise_fd(&leash[0]);
 	if (!r)
-		r = -spawn(&pid, path, argv, sockets[1], leash[0]);
+		r = -worker_spawn(&pid, path, argv, sockets[1], leash[0]);
 	close(sockets[1]);
 	close(leash[0]);
 	if (r) {

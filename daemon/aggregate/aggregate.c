@@ -71,12 +71,12 @@ static uint64_t name_hash_of(const void *owner, uint32_t index)
 	return name_hash(a, &a->names[index]);
 }
 
-static bool would_pass(const struct aggregate *a, size_t growth)
+static bool would_exceed_limit(const struct aggregate *a, size_t growth)
 {
 	return growth && aggregate_bytes(a) + growth > a->max_bytes;
 }
 
-static int intern_name(struct aggregate *a, const char *text, uint32_t *ret_id)
+static int aggregate_intern_name(struct aggregate *a, const char *text, uint32_t *ret_id)
 {
 	struct thread_name name = {};
 	uint32_t cursor;
@@ -96,8 +96,9 @@ static int intern_name(struct aggregate *a, const char *text, uint32_t *ret_id)
 		}
 	}
 
-	if (would_pass(a, slots_growth(&a->name_slots) +
-				  vector_growth(a->name_capacity, a->n_names, sizeof(name))))
+	if (would_exceed_limit(a,
+			       slots_growth(&a->name_slots) +
+				       vector_growth(a->name_capacity, a->n_names, sizeof(name))))
 		return AGGREGATE_E_FULL;
 	r = vector_reserve((void **)&a->names, &a->name_capacity, a->n_names, sizeof(name));
 	if (r)
@@ -148,8 +149,9 @@ static int find_or_add_entry(struct aggregate *a, const struct aggregate_entry *
 		}
 	}
 
-	if (would_pass(a, slots_growth(&a->entry_slots) +
-				  vector_growth(a->entry_capacity, a->n_entries, sizeof(*key))))
+	if (would_exceed_limit(a, slots_growth(&a->entry_slots) + vector_growth(a->entry_capacity,
+										a->n_entries,
+										sizeof(*key))))
 		return AGGREGATE_E_FULL;
 	r = vector_reserve((void **)&a->entries, &a->entry_capacity, a->n_entries, sizeof(*key));
 	if (r)
@@ -177,7 +179,7 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 	struct aggregate_entry *entry;
 	int r;
 
-	r = intern_name(a, key->thread_name, &wanted.thread_name);
+	r = aggregate_intern_name(a, key->thread_name, &wanted.thread_name);
 	if (r)
 		return r;
 	r = stacks_intern(a->stacks, &key->stack, a->max_bytes > others ? a->max_bytes - others : 0,

@@ -10,7 +10,7 @@
  * client sends ahead stays in the kernel's buffer, which is bounded.
  *
  * Only the two event handlers end a connection, so whoever answers a reply, perhaps from within
- * dispatch(), need not care whether it still exists afterwards.
+ * dispatch_request(), need not care whether it still exists afterwards.
  */
 #include "daemon/control/connection.h"
 
@@ -39,7 +39,7 @@ struct connection {
 	struct reply *reply; /* of the request in hand; owned by whoever answers it */
 	bool answered;       /* the request in hand has been */
 	bool closing;        /* nothing more is read; ends when `out` is sent */
-	bool in_turn;        /* turn() is running: it will go on by itself */
+	bool in_turn;        /* connection_run_turn() is running: it will go on by itself */
 	uint8_t header[PACKET_HEADER_SIZE];
 	uint8_t *in; /* header and payload, once the header is known */
 	size_t in_size;
@@ -56,7 +56,7 @@ enum {
 	STEP_E_GARBAGE, /* the client does not speak our protocol */
 };
 
-static void discard_output(struct connection *c)
+static void connection_drop_output(struct connection *c)
 {
 	c->owner->queued -= c->out_size;
 	free(c->out);
@@ -64,7 +64,7 @@ static void discard_output(struct connection *c)
 	c->out_size = c->out_sent = 0;
 }
 
-static void drop_file(struct connection *c)
+static void connection_drop_file(struct connection *c)
 {
 	if (c->file < 0)
 		return;
@@ -79,16 +79,16 @@ void connection_free(struct connection *c)
 		return;
 	if (c->reply)
 		c->reply->connection = NULL;
-	discard_output(c);
+	connection_drop_output(c);
 	sd_event_source_disable_unref(c->io);
 	sd_event_source_disable_unref(c->timer);
 	closep(&c->fd);
-	drop_file(c);
+	connection_drop_file(c);
 	free(c->in);
 	free(c);
 }
 
-static void end(struct connection *c)
+static void connection_end(struct connection *c)
 {
 	if (c->reply)
 		c->owner->stats.abandoned++;
@@ -102,7 +102,7 @@ const struct peer *connection_get_peer(const struct connection *c)
 }
 
 /* (Re)starts the time that the client has to go on. If that fails, it may only stay for longer. */
-static void restart_timer(struct connection *c)
+static void connection_restart_timer(struct connection *c)
 {
 	int r = sd_event_source_set_time_relative(c->timer, c->owner->stall_ns / 1000);
 
@@ -113,7 +113,7 @@ static void restart_timer(struct connection *c)
 }
 
 /* The file's next piece becomes the output. */
-static int next_piece(struct connection *c)
+static int connection_next_piece(struct connection *c)
 {
 	uint64_t left = c->file_size - c->file_at;
 	size_t size = left < PIECE_SIZE ? (size_t)left : PIECE_SIZE;
@@ -130,14 +130,14 @@ static int next_piece(struct connection *c)
 	packet_put_header(data, size);
 	c->file_at += size;
 	if (c->file_at == c->file_size)
-		drop_file(c);
+		connection_drop_file(c);
 	c->out = data;
 	c->out_size = PACKET_HEADER_SIZE + size;
 	c->owner->queued += c->out_size;
 	return STEP_E_OK;
 }
 
-static int write_out(struct connection *c)
+static int connection_write_out(struct connection *c)
 {
 	while (c->out_sent < c->out_size) {
 		ssize_t n = send(c->fd, c->out + c->out_sent, c->out_size - c->out_sent,
@@ -150,21 +150,21 @@ static int write_out(struct connection *c)
 		if (n < 0)
 			return STEP_E_END;
 		c->out_sent += (size_t)n;
-		restart_timer(c);
+		connection_restart_timer(c);
 	}
-	discard_output(c);
+	connection_drop_output(c);
 	return STEP_E_OK;
 }
 
 /* All of the answer, unless that would take long: then the socket is asked again. */
-static int write_some(struct connection *c)
+static int connection_write_some(struct connection *c)
 {
 	for (int n = 0; n < PIECES_PER_TURN; n++) {
-		int r = write_out(c);
+		int r = connection_write_out(c);
 
 		if (r || c->file < 0)
 			return r;
-		r = next_piece(c);
+		r = connection_next_piece(c);
 		if (r)
 			return r;
 	}
@@ -184,7 +184,7 @@ void connection_attach(struct connection *c, int fd, uint64_t n_bytes)
 }
 
 /* Whoever takes an answer reads it at their own pace: strangers keep nobody else from theirs. */
-static bool is_too_much(const struct connection *c, size_t size)
+static bool connection_over_limit(const struct connection *c, size_t size)
 {
 	uint64_t attached = c->owner->attached[c->peer.privileged];
 
@@ -196,28 +196,28 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size)
 {
 	c->reply = NULL;
 	c->answered = true;
-	if (data && is_too_much(c, size)) {
+	if (data && connection_over_limit(c, size)) {
 		free(data);
-		drop_file(c);
+		connection_drop_file(c);
 		data = reply_pack_error(CONTROL_ERROR_FAILED,
 					"too many answers wait to be read; try again", &size);
 	}
 	if (!data) {
 		c->owner->stats.failed++;
 		c->closing = true;
-		drop_file(c);
+		connection_drop_file(c);
 	} else {
 		c->out = data;
 		c->out_size = size;
 		c->out_sent = 0;
 		c->owner->queued += size;
 	}
-	restart_timer(c);
+	connection_restart_timer(c);
 	if (c->in_turn)
 		return;
 	/* Sent at once, because the loop may end now; whatever comes of it, the turn sees again. */
 	if (c->out)
-		write_some(c);
+		connection_write_some(c);
 	if (sd_event_source_set_io_events(c->io, EPOLLOUT) < 0)
 		shutdown(c->fd, SHUT_RDWR);
 }
@@ -235,7 +235,7 @@ bool connection_send_ring(struct connection *c, const struct attach_ring *ring)
 }
 
 /* Reads until one packet is whole. */
-static int read_some(struct connection *c, struct packet *ret)
+static int connection_read_packet(struct connection *c, struct packet *ret)
 {
 	for (;;) {
 		uint8_t *buffer = c->in ? c->in : c->header;
@@ -266,7 +266,7 @@ static int read_some(struct connection *c, struct packet *ret)
 }
 
 /* An answer to bytes that are no request: the last one that this client gets. */
-static void answer_garbage(struct connection *c)
+static void answer_protocol_error(struct connection *c)
 {
 	size_t size = 0;
 	uint8_t *data = reply_pack_error(CONTROL_ERROR_USAGE,
@@ -278,15 +278,15 @@ static void answer_garbage(struct connection *c)
 	connection_answer(c, data, size);
 }
 
-static int take_request(struct connection *c)
+static int connection_read_request(struct connection *c)
 {
 	struct packet packet;
 	struct reply *reply;
 	int r;
 
-	r = read_some(c, &packet);
+	r = connection_read_packet(c, &packet);
 	if (r == STEP_E_GARBAGE) {
-		answer_garbage(c);
+		answer_protocol_error(c);
 		return STEP_E_OK;
 	}
 	if (r)
@@ -297,8 +297,8 @@ static int take_request(struct connection *c)
 	reply->connection = c;
 	c->reply = reply;
 	c->answered = false;
-	r = dispatch(&c->owner->dispatcher, &c->peer, packet.payload, packet.size, reply,
-		     &c->answered);
+	r = dispatch_request(&c->owner->dispatcher, &c->peer, packet.payload, packet.size, reply,
+			     &c->answered);
 	if (r == DISPATCH_E_GARBAGE) {
 		c->owner->stats.garbage++;
 		c->closing = true;
@@ -310,10 +310,10 @@ static int take_request(struct connection *c)
 }
 
 /* Goes on until something must be waited for; false: the connection is to end. */
-static bool steps(struct connection *c, uint32_t *ret_events)
+static bool connection_run_steps(struct connection *c, uint32_t *ret_events)
 {
 	for (int n = 0;; n++) {
-		int r = c->out ? write_some(c) : STEP_E_OK;
+		int r = c->out ? connection_write_some(c) : STEP_E_OK;
 
 		if (r == STEP_E_END || (!c->out && c->closing))
 			return false;
@@ -329,7 +329,7 @@ static bool steps(struct connection *c, uint32_t *ret_events)
 			*ret_events = EPOLLIN;
 			return true;
 		}
-		r = take_request(c);
+		r = connection_read_request(c);
 		if (r == STEP_E_END)
 			return false;
 		if (r == STEP_E_WAIT) {
@@ -339,7 +339,7 @@ static bool steps(struct connection *c, uint32_t *ret_events)
 	}
 }
 
-static bool turn(struct connection *c)
+static bool connection_run_turn(struct connection *c)
 {
 	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
 	uint32_t events = 0;
@@ -347,7 +347,7 @@ static bool turn(struct connection *c)
 	int r;
 
 	c->in_turn = true;
-	goes_on = steps(c, &events);
+	goes_on = connection_run_steps(c, &events);
 	c->in_turn = false;
 	if (!goes_on)
 		return false;
@@ -357,32 +357,32 @@ static bool turn(struct connection *c)
 	/* While a request comes in bit by bit the time runs on; what is new gets time of its own.
 	 */
 	else if (r >= 0 && events == EPOLLIN && !(was_waiting && c->in_size > 0))
-		restart_timer(c);
+		connection_restart_timer(c);
 	if (r < 0)
 		c->owner->stats.failed++;
 	return r >= 0;
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int connection_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct connection *c = userdata;
 
 	(void)source;
 	(void)fd;
 	/* Who hangs up while we work on the request will not read the answer. */
-	if ((c->reply && (events & (EPOLLHUP | EPOLLERR))) || !turn(c))
-		end(c);
+	if ((c->reply && (events & (EPOLLHUP | EPOLLERR))) || !connection_run_turn(c))
+		connection_end(c);
 	return 0;
 }
 
-static int on_stall(sd_event_source *source, uint64_t usec, void *userdata)
+static int connection_on_stall(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct connection *c = userdata;
 
 	(void)source;
 	(void)usec;
 	c->owner->stats.stalled++;
-	end(c);
+	connection_end(c);
 	return 0;
 }
 
@@ -398,11 +398,11 @@ int connection_new(struct connection **ret, struct connection_owner *owner, int 
 	c->peer = *peer;
 	c->fd = -1;
 	c->file = -1;
-	r = sd_event_add_io(owner->loop, &c->io, fd, EPOLLIN, on_io, c);
+	r = sd_event_add_io(owner->loop, &c->io, fd, EPOLLIN, connection_on_io, c);
 	if (r < 0)
 		return error_origin(r);
 	r = sd_event_add_time_relative(owner->loop, &c->timer, CLOCK_MONOTONIC,
-				       owner->stall_ns / 1000, 0, on_stall, c);
+				       owner->stall_ns / 1000, 0, connection_on_stall, c);
 	if (r < 0)
 		return error_origin(r);
 	r = sd_event_source_set_priority(c->io, owner->priority);

@@ -12,8 +12,8 @@ static int answer_denied(int r, const struct request_message *message, struct re
 	return CONTROL_DONE;
 }
 
-static int start(const struct dispatcher *d, const struct peer *peer, struct request *request,
-		 struct reply *reply)
+static int dispatch_start(const struct dispatcher *d, const struct peer *peer,
+			  struct request *request, struct reply *reply)
 {
 	unsigned n_sessions = d->ops->n_sessions_of(d->userdata, peer->uid);
 	struct request_message message;
@@ -27,8 +27,8 @@ static int start(const struct dispatcher *d, const struct peer *peer, struct req
 	return d->ops->start(d->userdata, peer, &request->start, reply);
 }
 
-static int collect(const struct dispatcher *d, const struct peer *peer, struct request *request,
-		   struct reply *reply)
+static int dispatch_collect(const struct dispatcher *d, const struct peer *peer,
+			    struct request *request, struct reply *reply)
 {
 	struct request_message message;
 	int r = policy_check_collect(peer, d->proc_fd, &request->collect, &message);
@@ -40,7 +40,7 @@ static int collect(const struct dispatcher *d, const struct peer *peer, struct r
 	return d->ops->collect(d->userdata, peer, &request->collect, reply);
 }
 
-static int attach(const struct dispatcher *d, const struct peer *peer, struct reply *reply)
+static int dispatch_attach(const struct dispatcher *d, const struct peer *peer, struct reply *reply)
 {
 	struct request_message message;
 	int pidfd, r;
@@ -53,14 +53,14 @@ static int attach(const struct dispatcher *d, const struct peer *peer, struct re
 	return d->ops->attach(d->userdata, peer, pidfd, reply);
 }
 
-static int call(const struct dispatcher *d, const struct peer *peer, struct request *request,
-		struct reply *reply)
+static int dispatch_call(const struct dispatcher *d, const struct peer *peer,
+			 struct request *request, struct reply *reply)
 {
 	const struct control_ops *ops = d->ops;
 
 	switch (request->verb) {
 	case REQUEST_START:
-		return start(d, peer, request, reply);
+		return dispatch_start(d, peer, request, reply);
 	case REQUEST_STOP_ID:
 		return ops->stop(d->userdata, peer, request->id, reply);
 	case REQUEST_STOP_PID:
@@ -84,11 +84,11 @@ static int call(const struct dispatcher *d, const struct peer *peer, struct requ
 	case REQUEST_WANTED:
 		return ops->wanted(d->userdata, reply);
 	case REQUEST_COLLECT:
-		return collect(d, peer, request, reply);
+		return dispatch_collect(d, peer, request, reply);
 	case REQUEST_VACUUM:
 		return ops->vacuum(d->userdata, request->max_age_ns, request->max_size, reply);
 	case REQUEST_ATTACH:
-		return attach(d, peer, reply);
+		return dispatch_attach(d, peer, reply);
 	case REQUEST_HOLD:
 		return ops->hold(d->userdata, peer, request->id, reply);
 	}
@@ -96,8 +96,8 @@ static int call(const struct dispatcher *d, const struct peer *peer, struct requ
 	return CONTROL_DONE;
 }
 
-int dispatch(const struct dispatcher *d, const struct peer *peer, const uint8_t *data, size_t size,
-	     struct reply *reply, const bool *answered)
+int dispatch_request(const struct dispatcher *d, const struct peer *peer, const uint8_t *data,
+		     size_t size, struct reply *reply, const bool *answered)
 {
 	cleanup(request_freep) struct request *request = NULL;
 	struct request_message message;
@@ -117,7 +117,7 @@ int dispatch(const struct dispatcher *d, const struct peer *peer, const uint8_t 
 		return DISPATCH_E_OK;
 	}
 	if (r == REQUEST_E_OK)
-		r = call(d, peer, request, reply);
+		r = dispatch_call(d, peer, request, reply);
 	if (r != CONTROL_PENDING && !*answered)
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
 			    r < 0 ? error_describe(r) : "it has no answer to that");

@@ -20,7 +20,7 @@ enum {
  * Decodes, checks, and calls the operation. @reply is answered before this returns, or, if the
  * operation is pending, later. *@answered tells: it must become true when @reply is answered.
  */
-int dispatch(const struct dispatcher *dispatcher, const struct peer *peer, const uint8_t *data,
-	     size_t size, struct reply *reply, const bool *answered);
+int dispatch_request(const struct dispatcher *dispatcher, const struct peer *peer,
+		     const uint8_t *data, size_t size, struct reply *reply, const bool *answered);
 
 #endif

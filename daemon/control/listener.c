@@ -39,7 +39,7 @@ struct listener {
 	unsigned n_connections;
 };
 
-static void on_gone(struct connection_owner *owner, struct connection *c)
+static void listener_on_gone(struct connection_owner *owner, struct connection *c)
 {
 	struct listener *l = (struct listener *)owner;
 
@@ -51,7 +51,7 @@ static void on_gone(struct connection_owner *owner, struct connection *c)
 	}
 }
 
-static bool has_room(const struct listener *l, const struct peer *peer)
+static bool listener_has_room(const struct listener *l, const struct peer *peer)
 {
 	unsigned n_unprivileged = 0, n_same = 0;
 
@@ -68,7 +68,7 @@ static bool has_room(const struct listener *l, const struct peer *peer)
 	return n_unprivileged < UNPRIVILEGED_MAX && n_same < PER_UID_MAX;
 }
 
-static void refuse(struct listener *l, int fd)
+static void listener_refuse(struct listener *l, int fd)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t size = 0;
@@ -82,7 +82,7 @@ static void refuse(struct listener *l, int fd)
 }
 
 /* Takes @fd over. What fails here concerns one client only. */
-static void admit(struct listener *l, int accepted)
+static void listener_admit(struct listener *l, int accepted)
 {
 	cleanup(closep) int fd = accepted;
 	struct connection *c;
@@ -92,8 +92,8 @@ static void admit(struct listener *l, int accepted)
 		l->owner.stats.failed++;
 		return;
 	}
-	if (!has_room(l, &peer)) {
-		refuse(l, fd);
+	if (!listener_has_room(l, &peer)) {
+		listener_refuse(l, fd);
 		return;
 	}
 	if (connection_new(&c, &l->owner, fd, &peer) < 0) {
@@ -106,12 +106,13 @@ static void admit(struct listener *l, int accepted)
 }
 
 /* Whether accept4() failed for this one connection only (accept(2), "Error handling"). */
-static bool concerns_one(int err)
+static bool is_client_accept_error(int err)
 {
 	return err == ECONNABORTED || err == EINTR || err == EPROTO || err == EPERM;
 }
 
-static int on_connect(sd_event_source *source, int listening, uint32_t events, void *userdata)
+static int listener_on_connect(sd_event_source *source, int listening, uint32_t events,
+			       void *userdata)
 {
 	struct listener *l = userdata;
 	int r;
@@ -122,12 +123,12 @@ static int on_connect(sd_event_source *source, int listening, uint32_t events, v
 		int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			admit(l, fd);
+			listener_admit(l, fd);
 			continue;
 		}
 		if (errno == EAGAIN)
 			return 0;
-		if (concerns_one(errno))
+		if (is_client_accept_error(errno))
 			continue;
 		/* No fds, no memory: the socket stays readable, so pause instead of spinning. */
 		l->owner.stats.accept_failed++;
@@ -141,7 +142,7 @@ static int on_connect(sd_event_source *source, int listening, uint32_t events, v
 	return 0;
 }
 
-static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
+static int listener_on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct listener *l = userdata;
 
@@ -162,7 +163,7 @@ static gid_t find_group(const char *name)
 	return group.gr_gid;
 }
 
-static int bind_socket(struct listener *l, const struct listener_options *options)
+static int listener_bind_socket(struct listener *l, const struct listener_options *options)
 {
 	struct stat st;
 	int r;
@@ -190,7 +191,7 @@ static int bind_socket(struct listener *l, const struct listener_options *option
 	return r < 0 ? r : error_origin(-EIO);
 }
 
-static int take_socket(struct listener *l, int passed)
+static int listener_use_passed(struct listener *l, int passed)
 {
 	int flags;
 
@@ -204,15 +205,15 @@ static int take_socket(struct listener *l, int passed)
 	return 0;
 }
 
-static int add_sources(struct listener *l, int64_t priority)
+static int listener_add_sources(struct listener *l, int64_t priority)
 {
 	int r;
 
-	r = sd_event_add_io(l->owner.loop, &l->io, l->fd, EPOLLIN, on_connect, l);
+	r = sd_event_add_io(l->owner.loop, &l->io, l->fd, EPOLLIN, listener_on_connect, l);
 	if (r < 0)
 		return error_origin(r);
-	r = sd_event_add_time_relative(l->owner.loop, &l->retry, CLOCK_MONOTONIC, 0, 0, on_retry,
-				       l);
+	r = sd_event_add_time_relative(l->owner.loop, &l->retry, CLOCK_MONOTONIC, 0, 0,
+				       listener_on_retry, l);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
 	if (r >= 0)
@@ -236,15 +237,16 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 		.dispatcher = {.ops = options->ops, .userdata = options->userdata},
 		.priority = options->priority,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
-		.gone = on_gone,
+		.gone = listener_on_gone,
 	};
 	l->owner.dispatcher.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l->owner.dispatcher.proc_fd < 0)
 		return error_origin(-errno);
-	r = options->fd >= 0 ? take_socket(l, options->fd) : bind_socket(l, options);
+	r = options->fd >= 0 ? listener_use_passed(l, options->fd)
+			     : listener_bind_socket(l, options);
 	if (r)
 		return r;
-	r = add_sources(l, options->priority);
+	r = listener_add_sources(l, options->priority);
 	if (r < 0)
 		return r;
 	*ret = steal_ptr(&l);

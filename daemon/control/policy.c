@@ -25,10 +25,10 @@
 
 #define STATUS_SIZE_MAX 8192
 
-static int deny(struct request_message *message, int outcome, const char *format, ...)
+static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int deny(struct request_message *message, int outcome, const char *format, ...)
+static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
 {
 	va_list args;
 
@@ -58,12 +58,13 @@ int policy_check_verb(const struct peer *peer, enum request_verb verb,
 
 	if (peer->privileged || verb >= ARRAY_SIZE(denied) || !denied[verb])
 		return POLICY_E_OK;
-	return deny(message, POLICY_E_DENIED,
-		    "%s is for root and members of the group that owns the store", denied[verb]);
+	return policy_deny(message, POLICY_E_DENIED,
+			   "%s is for root and members of the group that owns the store",
+			   denied[verb]);
 }
 
 /* Finds a line that begins with @key and reads up to @n numbers behind it. */
-static bool read_numbers(const char *text, const char *key, uint32_t *numbers, int n)
+static bool policy_read_numbers(const char *text, const char *key, uint32_t *numbers, int n)
 {
 	const char *line = text;
 	size_t length = strlen(key);
@@ -100,8 +101,9 @@ bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
 	uint32_t tgid;
 
 	/* The name, which its owner chooses, comes first, with newlines escaped by the kernel. */
-	if (!copy || !read_numbers(copy, "Tgid:", &tgid, 1) ||
-	    !read_numbers(copy, "Uid:", ids.uids, 4) || !read_numbers(copy, "Gid:", ids.gids, 4))
+	if (!copy || !policy_read_numbers(copy, "Tgid:", &tgid, 1) ||
+	    !policy_read_numbers(copy, "Uid:", ids.uids, 4) ||
+	    !policy_read_numbers(copy, "Gid:", ids.gids, 4))
 		return false;
 	if (tgid == 0 || tgid > INT32_MAX)
 		return false;
@@ -111,7 +113,7 @@ bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
 }
 
 /* The ids of a process or thread; POLICY_E_GONE without a message if there is none. */
-static int read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
+static int policy_read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
 {
 	cleanup(closep) int fd = -1;
 	char path[32], text[STATUS_SIZE_MAX];
@@ -133,7 +135,7 @@ static int read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
 	return POLICY_E_OK;
 }
 
-static bool is_alive(int pidfd)
+static bool pidfd_is_alive(int pidfd)
 {
 	struct pollfd pollfd = {.fd = pidfd, .events = POLLIN};
 
@@ -144,7 +146,7 @@ static bool is_alive(int pidfd)
  * The kernel gives the files of a process that may not be dumped (set-id, file capabilities, not
  * readable, PR_SET_DUMPABLE) to root (proc(5)): its owner may not look into it, nor may we for him.
  */
-static bool is_own(const struct peer *peer, const struct policy_ids *ids)
+static bool policy_is_owned_by_peer(const struct peer *peer, const struct policy_ids *ids)
 {
 	if (ids->owner != peer->uid)
 		return false;
@@ -154,8 +156,8 @@ static bool is_own(const struct peer *peer, const struct policy_ids *ids)
 	return true;
 }
 
-static int check_process(const struct peer *peer, int proc_fd, struct session_request *request,
-			 struct request_message *message)
+static int policy_check_process(const struct peer *peer, int proc_fd,
+				struct session_request *request, struct request_message *message)
 {
 	bool is_thread = request->target == TARGET_TID;
 	const char *what = is_thread ? "thread" : "process";
@@ -164,51 +166,54 @@ static int check_process(const struct peer *peer, int proc_fd, struct session_re
 	struct policy_ids ids;
 	int r;
 
-	r = read_ids(proc_fd, id, &ids);
+	r = policy_read_ids(proc_fd, id, &ids);
 	if (r < 0)
 		return r;
 	if (r == POLICY_E_OK && is_thread)
 		tgid = ids.tgid;
 	if (r == POLICY_E_OK && ids.tgid != tgid)
-		return deny(message, POLICY_E_GONE,
-			    "%d is a thread of process %d, not a process; use -t %d", id, ids.tgid,
-			    id);
+		return policy_deny(message, POLICY_E_GONE,
+				   "%d is a thread of process %d, not a process; use -t %d", id,
+				   ids.tgid, id);
 	if (r == POLICY_E_OK) {
 		pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 		if (pidfd < 0 && errno != ESRCH && errno != EINVAL)
 			return error_origin(-errno);
 		/* Again, now that the number is held: this is the one that counts. */
-		r = pidfd < 0 ? POLICY_E_GONE : read_ids(proc_fd, id, &ids);
+		r = pidfd < 0 ? POLICY_E_GONE : policy_read_ids(proc_fd, id, &ids);
 	}
 	if (r < 0)
 		return r;
-	if (r || ids.tgid != tgid || !is_alive(pidfd))
-		return deny(message, POLICY_E_GONE, "there is no %s %d", what, id);
-	if (!peer->privileged && !is_own(peer, &ids))
-		return deny(message, POLICY_E_DENIED,
-			    "%s %d does not run as you alone; root or a member of the profd group "
-			    "may profile it",
-			    what, id);
+	if (r || ids.tgid != tgid || !pidfd_is_alive(pidfd))
+		return policy_deny(message, POLICY_E_GONE, "there is no %s %d", what, id);
+	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
+		return policy_deny(
+			message, POLICY_E_DENIED,
+			"%s %d does not run as you alone; root or a member of the profd group "
+			"may profile it",
+			what, id);
 	if (!is_thread)
 		request->pidfd = steal_fd(&pidfd);
 	return POLICY_E_OK;
 }
 
 /* A period is a rate in disguise: only for clocks it is known how fast the events come. */
-static int check_rate(const struct session_request *request, struct request_message *message)
+static int policy_check_rate(const struct session_request *request, struct request_message *message)
 {
 	bool is_clock = request->event && (strncmp(request->event, "cpu-clock", 9) == 0 ||
 					   strncmp(request->event, "task-clock", 10) == 0);
 
 	if (!request->is_period && request->rate > POLICY_HZ_MAX)
-		return deny(message, POLICY_E_DENIED, "without privileges at most %d Hz",
-			    POLICY_HZ_MAX);
+		return policy_deny(message, POLICY_E_DENIED, "without privileges at most %d Hz",
+				   POLICY_HZ_MAX);
 	if (request->is_period && !is_clock)
-		return deny(message, POLICY_E_DENIED,
-			    "without privileges periods only of cpu-clock and task-clock; use -F");
+		return policy_deny(
+			message, POLICY_E_DENIED,
+			"without privileges periods only of cpu-clock and task-clock; use -F");
 	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
-		return deny(message, POLICY_E_DENIED, "without privileges at most %d Hz: -c %d",
-			    POLICY_HZ_MAX, 1000000000 / POLICY_HZ_MAX);
+		return policy_deny(message, POLICY_E_DENIED,
+				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
+				   1000000000 / POLICY_HZ_MAX);
 	return POLICY_E_OK;
 }
 
@@ -221,18 +226,19 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 	request->owner = peer->uid;
 	if (!peer->privileged) {
 		if (!is_process)
-			return deny(message, POLICY_E_DENIED,
-				    "without privileges only processes and threads of your own");
+			return policy_deny(
+				message, POLICY_E_DENIED,
+				"without privileges only processes and threads of your own");
 		if (n_sessions >= POLICY_SESSIONS_MAX)
-			return deny(message, POLICY_E_DENIED,
-				    "you have %u sessions, %d are allowed; stop one first",
-				    n_sessions, POLICY_SESSIONS_MAX);
-		r = check_rate(request, message);
+			return policy_deny(message, POLICY_E_DENIED,
+					   "you have %u sessions, %d are allowed; stop one first",
+					   n_sessions, POLICY_SESSIONS_MAX);
+		r = policy_check_rate(request, message);
 		if (r)
 			return r;
 		request->no_kernel = true;
 	}
-	return is_process ? check_process(peer, proc_fd, request, message) : POLICY_E_OK;
+	return is_process ? policy_check_process(peer, proc_fd, request, message) : POLICY_E_OK;
 }
 
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
@@ -244,8 +250,8 @@ int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 
 	/* socket(7): a peer of a namespace that is none of ours has no number here. */
 	if (peer->pid <= 0)
-		return deny(message, POLICY_E_GONE, "the process cannot be seen from here");
-	r = check_process(&alone, proc_fd, &process, message);
+		return policy_deny(message, POLICY_E_GONE, "the process cannot be seen from here");
+	r = policy_check_process(&alone, proc_fd, &process, message);
 	if (r) {
 		closep(&process.pidfd);
 		return r;
@@ -265,10 +271,11 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 	if (peer->privileged || request->session)
 		return POLICY_E_OK;
 	if (!request->pid)
-		return deny(message, POLICY_E_DENIED,
-			    "without privileges only -p of a process of your own, or --session of "
-			    "yours");
-	r = check_process(peer, proc_fd, &process, message);
+		return policy_deny(
+			message, POLICY_E_DENIED,
+			"without privileges only -p of a process of your own, or --session of "
+			"yours");
+	r = policy_check_process(peer, proc_fd, &process, message);
 	closep(&process.pidfd);
 	return r;
 }

@@ -15,7 +15,7 @@
 #define TEXT_SIZE 1024
 
 /* Packs behind room for the header. NULL: no memory. */
-static uint8_t *pack(const Profd__Control__Response *response, size_t *ret_size)
+static uint8_t *reply_pack(const Profd__Control__Response *response, size_t *ret_size)
 {
 	size_t size = profd__control__response__get_packed_size(response);
 	uint8_t *data = malloc(PACKET_HEADER_SIZE + size);
@@ -37,15 +37,15 @@ uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret
 	error.message = (char *)text;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
 	response.error = &error;
-	return pack(&response, ret_size);
+	return reply_pack(&response, ret_size);
 }
 
 /*
  * Releases @reply; its client, if it is still there, gets @response, and then the first @n_bytes of
  * the file @fd, which is taken over (-1: none).
  */
-static void answer_file(struct reply *reply, const Profd__Control__Response *response, int fd,
-			uint64_t n_bytes)
+static void reply_send_file(struct reply *reply, const Profd__Control__Response *response, int fd,
+			    uint64_t n_bytes)
 {
 	cleanup(closep) int file = fd;
 	struct connection *connection = reply->connection;
@@ -59,15 +59,15 @@ static void answer_file(struct reply *reply, const Profd__Control__Response *res
 		data = reply_pack_error(CONTROL_ERROR_FAILED,
 					"the answer is too long; ask for a smaller range", &size);
 	else
-		data = pack(response, &size);
+		data = reply_pack(response, &size);
 	if (file >= 0 && data)
 		connection_attach(connection, steal_fd(&file), n_bytes);
 	connection_answer(connection, data, size);
 }
 
-static void answer(struct reply *reply, const Profd__Control__Response *response)
+static void reply_send(struct reply *reply, const Profd__Control__Response *response)
 {
-	answer_file(reply, response, -1, 0);
+	reply_send_file(reply, response, -1, 0);
 }
 
 bool reply_is_abandoned(const struct reply *reply)
@@ -82,7 +82,7 @@ void reply_ok(struct reply *reply)
 
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
 	response.ok = &empty;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 void reply_error(struct reply *reply, enum control_error code, const char *format, ...)
@@ -102,7 +102,7 @@ void reply_error(struct reply *reply, enum control_error code, const char *forma
 	error.message = text;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
 	response.error = &error;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 void reply_text(struct reply *reply, const char *text)
@@ -111,7 +111,7 @@ void reply_text(struct reply *reply, const char *text)
 
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
 	response.text = (char *)text;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 void reply_paths(struct reply *reply, char *const *paths)
@@ -124,7 +124,7 @@ void reply_paths(struct reply *reply, char *const *paths)
 	message.paths = (char **)paths;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_PATHS;
 	response.paths = &message;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 static void fill_row(Profd__Control__ListingRow *ret, const struct listing_row *row)
@@ -165,7 +165,7 @@ void reply_listing(struct reply *reply, const struct listing *listing)
 	message.rows = pointers;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
 	response.listing = &message;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
@@ -181,7 +181,7 @@ void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
 	message.build_ids = ids;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS;
 	response.build_ids = &message;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 void reply_collected(struct reply *reply, struct collected *collected)
@@ -199,7 +199,7 @@ void reply_collected(struct reply *reply, struct collected *collected)
 	message.lost = collected->lost;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_COLLECTED;
 	response.collected = &message;
-	answer_file(reply, &response, steal_fd(&collected->fd), message.bytes);
+	reply_send_file(reply, &response, steal_fd(&collected->fd), message.bytes);
 }
 
 void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes)
@@ -211,7 +211,7 @@ void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes)
 	message.bytes = bytes;
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_VACUUMED;
 	response.vacuumed = &message;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }
 
 bool reply_attached(struct reply *reply, const struct attach_ring *ring)
@@ -228,5 +228,5 @@ void reply_status(struct reply *reply, const struct Profd__Control__Status *stat
 
 	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_STATUS;
 	response.status = (Profd__Control__Status *)status;
-	answer(reply, &response);
+	reply_send(reply, &response);
 }

@@ -26,10 +26,10 @@
 #define PERIOD_MIN       100 /* events; less would be nothing but interrupts */
 #define DURATION_MAX_NS  (UINT64_C(36500) * 86400 * 1000000000)
 
-static int invalid(struct request_message *message, const char *format, ...)
+static int request_invalid(struct request_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static int invalid(struct request_message *message, const char *format, ...)
+static int request_invalid(struct request_message *message, const char *format, ...)
 {
 	va_list args;
 
@@ -40,38 +40,38 @@ static int invalid(struct request_message *message, const char *format, ...)
 }
 
 /* Texts come from strangers and go to logs and terminals: no control characters. */
-static int check_text(const char *what, const char *text, size_t max,
-		      struct request_message *message)
+static int request_check_text(const char *what, const char *text, size_t max,
+			      struct request_message *message)
 {
 	size_t length = strlen(text);
 
 	if (length == 0)
-		return invalid(message, "%s is missing", what);
+		return request_invalid(message, "%s is missing", what);
 	if (length > max)
-		return invalid(message, "%s is longer than %zu bytes", what, max);
+		return request_invalid(message, "%s is longer than %zu bytes", what, max);
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return invalid(message, "%s holds a control character", what);
+			return request_invalid(message, "%s holds a control character", what);
 	return 0;
 }
 
-static int check_name(const char *what, const char *text, const char *others, size_t max,
-		      struct request_message *message)
+static int request_check_name(const char *what, const char *text, const char *others, size_t max,
+			      struct request_message *message)
 {
-	int r = check_text(what, text, max, message);
+	int r = request_check_text(what, text, max, message);
 
 	for (const char *c = text; !r && *c; c++)
 		if (!isascii((unsigned char)*c) ||
 		    (!isalnum((unsigned char)*c) && !strchr(others, *c)))
-			r = invalid(message, "%s may have letters, digits and %s only", what,
-				    others);
+			r = request_invalid(message, "%s may have letters, digits and %s only",
+					    what, others);
 	return r;
 }
 
 /* A list such as 0-3,8 (cpuset(7), "List format"). */
-static int check_cpus(const char *text, struct request_message *message)
+static int request_check_cpus(const char *text, struct request_message *message)
 {
-	int r = check_text("the CPU list", text, CPUS_MAX_SIZE, message);
+	int r = request_check_text("the CPU list", text, CPUS_MAX_SIZE, message);
 
 	while (!r) {
 		unsigned long first, last;
@@ -90,20 +90,21 @@ static int check_cpus(const char *text, struct request_message *message)
 			break;
 		text = end + 1;
 	}
-	return r ? r : invalid(message, "the CPU list must be like 0-3,8");
+	return r ? r : request_invalid(message, "the CPU list must be like 0-3,8");
 }
 
-static int check_cgroup(const char *text, struct request_message *message)
+static int request_check_cgroup(const char *text, struct request_message *message)
 {
-	int r = check_text("the cgroup", text, CGROUP_MAX_SIZE, message);
+	int r = request_check_text("the cgroup", text, CGROUP_MAX_SIZE, message);
 
 	if (r)
 		return r;
 	if (text[0] != '/')
-		return invalid(message, "the cgroup must begin with /, as in /proc/PID/cgroup");
+		return request_invalid(message,
+				       "the cgroup must begin with /, as in /proc/PID/cgroup");
 	for (const char *c = strstr(text, "/.."); c; c = strstr(c + 1, "/.."))
 		if (c[3] == '/' || c[3] == '\0')
-			return invalid(message, "the cgroup may not have .. in it");
+			return request_invalid(message, "the cgroup may not have .. in it");
 	return 0;
 }
 
@@ -121,28 +122,29 @@ static int decode_target(const Profd__Control__Start *start, struct session_requ
 		ret->target = start->target == PROFD__CONTROL__TARGET_KIND__PID ? TARGET_PID
 										: TARGET_TID;
 		if (start->number < 1 || start->number > INT32_MAX)
-			return invalid(message, "%" PRId64 " is no process id", start->number);
+			return request_invalid(message, "%" PRId64 " is no process id",
+					       start->number);
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__UID:
 		ret->target = TARGET_UID;
 		/* (uid_t)-1 means "no user" (setreuid(2)). */
 		if (start->number < 0 || start->number >= UINT32_MAX)
-			return invalid(message, "%" PRId64 " is no user id", start->number);
+			return request_invalid(message, "%" PRId64 " is no user id", start->number);
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__SERVICE:
 		ret->target = TARGET_SERVICE;
-		return check_text("the service", start->text, SERVICE_MAX_SIZE, message);
+		return request_check_text("the service", start->text, SERVICE_MAX_SIZE, message);
 	case PROFD__CONTROL__TARGET_KIND__CGROUP:
 		ret->target = TARGET_CGROUP;
-		return check_cgroup(start->text, message);
+		return request_check_cgroup(start->text, message);
 	case PROFD__CONTROL__TARGET_KIND__COMM:
 		ret->target = TARGET_COMM;
-		return check_text("the program name", start->text, COMM_MAX_SIZE, message);
+		return request_check_text("the program name", start->text, COMM_MAX_SIZE, message);
 	case PROFD__CONTROL__TARGET_KIND__CPUS:
 		ret->target = TARGET_CPUS;
-		return check_cpus(start->text, message);
+		return request_check_cpus(start->text, message);
 	default:
-		return invalid(message, "this profd does not know that kind of target");
+		return request_invalid(message, "this profd does not know that kind of target");
 	}
 }
 
@@ -159,10 +161,11 @@ static int decode_formats(const Profd__Control__Start *start, unsigned *ret,
 			*ret |= FORMAT_LEGACY;
 			break;
 		case PROFD__CONTROL__FORMAT__IMAGES:
-			return invalid(message, "image profiles are made by the system session; "
-						"use pprof or legacy");
+			return request_invalid(message,
+					       "image profiles are made by the system session; "
+					       "use pprof or legacy");
 		default:
-			return invalid(message, "this profd does not know that format");
+			return request_invalid(message, "this profd does not know that format");
 		}
 	}
 	return 0;
@@ -174,9 +177,10 @@ static int decode_rate(const Profd__Control__Start *start, struct session_reques
 	ret->is_period = start->is_period;
 	ret->rate = start->rate;
 	if (!start->is_period && start->rate > RATE_HZ_MAX)
-		return invalid(message, "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
+		return request_invalid(message, "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
 	if (start->is_period && (start->rate < PERIOD_MIN || start->rate > INT64_MAX))
-		return invalid(message, "the period must be at least %d events", PERIOD_MIN);
+		return request_invalid(message, "the period must be at least %d events",
+				       PERIOD_MIN);
 	return 0;
 }
 
@@ -191,13 +195,14 @@ static int decode_start(const Profd__Control__Start *start, struct session_reque
 	if (!r)
 		r = decode_rate(start, ret, message);
 	if (!r && *start->event)
-		r = check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message);
+		r = request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message);
 	if (!r && *start->name)
-		r = check_name("the session's name", start->name, "@._-", NAME_MAX_SIZE, message);
+		r = request_check_name("the session's name", start->name, "@._-", NAME_MAX_SIZE,
+				       message);
 	if (!r && (*start->name == '-' || *start->name == '.'))
-		r = invalid(message, "the session's name may not begin with - or .");
+		r = request_invalid(message, "the session's name may not begin with - or .");
 	if (!r && start->duration_ns > DURATION_MAX_NS)
-		r = invalid(message, "the duration is longer than a hundred years");
+		r = request_invalid(message, "the duration is longer than a hundred years");
 	if (r)
 		return r;
 	ret->children = start->children;
@@ -208,7 +213,7 @@ static int decode_start(const Profd__Control__Start *start, struct session_reque
 	ret->held = start->held;
 	ret->live = start->live;
 	if (ret->live && ret->formats)
-		return invalid(message, "a live session writes no files, of no format");
+		return request_invalid(message, "a live session writes no files, of no format");
 	return 0;
 }
 
@@ -219,18 +224,18 @@ static int decode_stop(const Profd__Control__Stop *stop, struct request *ret,
 	case PROFD__CONTROL__STOP__WHICH_ID:
 		ret->verb = REQUEST_STOP_ID;
 		ret->id = stop->id;
-		return stop->id ? 0 : invalid(message, "sessions are counted from s1");
+		return stop->id ? 0 : request_invalid(message, "sessions are counted from s1");
 	case PROFD__CONTROL__STOP__WHICH_PID:
 		ret->verb = REQUEST_STOP_PID;
 		if (stop->pid < 1 || stop->pid > INT32_MAX)
-			return invalid(message, "%" PRId64 " is no process id", stop->pid);
+			return request_invalid(message, "%" PRId64 " is no process id", stop->pid);
 		ret->pid = (pid_t)stop->pid;
 		return 0;
 	case PROFD__CONTROL__STOP__WHICH_ALL:
 		ret->verb = REQUEST_STOP_ALL;
 		return 0;
 	default:
-		return invalid(message, "what to stop is missing");
+		return request_invalid(message, "what to stop is missing");
 	}
 }
 
@@ -242,9 +247,10 @@ static int decode_list(const Profd__Control__List *list, struct request *ret,
 	ret->since_ns = list->since_ns;
 	ret->until_ns = list->until_ns;
 	if (list->until_ns && list->until_ns < list->since_ns)
-		return invalid(message, "the range ends before it begins");
-	return ret->service ? check_text("the service", ret->service, SERVICE_MAX_SIZE, message)
-			    : 0;
+		return request_invalid(message, "the range ends before it begins");
+	return ret->service
+		       ? request_check_text("the service", ret->service, SERVICE_MAX_SIZE, message)
+		       : 0;
 }
 
 static int decode_collect(const Profd__Control__Collect *collect, struct request *ret,
@@ -259,19 +265,20 @@ static int decode_collect(const Profd__Control__Collect *collect, struct request
 	to->take = collect->take;
 	if (collect->take &&
 	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
-		return invalid(message, "only a session's open window can be taken");
+		return request_invalid(message, "only a session's open window can be taken");
 	if (collect->until_ns && collect->until_ns < collect->since_ns)
-		return invalid(message, "the range ends before it begins");
+		return request_invalid(message, "the range ends before it begins");
 	switch (collect->which_case) {
 	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
 		to->service = collect->service;
-		return check_text("the service", to->service, SERVICE_MAX_SIZE, message);
+		return request_check_text("the service", to->service, SERVICE_MAX_SIZE, message);
 	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
 		to->session = collect->session;
-		return to->session ? 0 : invalid(message, "sessions are counted from s1");
+		return to->session ? 0 : request_invalid(message, "sessions are counted from s1");
 	case PROFD__CONTROL__COLLECT__WHICH_PID:
 		if (collect->pid < 1 || collect->pid > INT32_MAX)
-			return invalid(message, "%" PRId64 " is no process id", collect->pid);
+			return request_invalid(message, "%" PRId64 " is no process id",
+					       collect->pid);
 		to->pid = (pid_t)collect->pid;
 		return 0;
 	default:
@@ -326,10 +333,10 @@ static int decode_verb(struct request *ret, struct request_message *message)
 	case PROFD__CONTROL__REQUEST__VERB_HOLD:
 		ret->verb = REQUEST_HOLD;
 		ret->id = m->hold->id;
-		return ret->id ? 0 : invalid(message, "sessions are counted from s1");
+		return ret->id ? 0 : request_invalid(message, "sessions are counted from s1");
 	default:
-		return invalid(message, "this profd (" PROFD_VERSION
-					") does not know that request; is profctl newer?");
+		return request_invalid(message, "this profd (" PROFD_VERSION
+						") does not know that request; is profctl newer?");
 	}
 }
 

@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
-static bool parse_number(const uint8_t *text, size_t length, size_t *at, unsigned *ret)
+static bool cpus_parse_number(const uint8_t *text, size_t length, size_t *at, unsigned *ret)
 {
 	unsigned value = 0;
 	size_t start = *at;
@@ -41,12 +41,12 @@ int cpus_parse(const uint8_t *text, size_t length, struct cpus *ret)
 	if (length && text[length - 1] == '\n')
 		length--;
 	while (at < length) {
-		if (!parse_number(text, length, &at, &first))
+		if (!cpus_parse_number(text, length, &at, &first))
 			return CPUS_E_MALFORMED;
 		last = first;
 		if (at < length && text[at] == '-') {
 			at++;
-			if (!parse_number(text, length, &at, &last) || last < first)
+			if (!cpus_parse_number(text, length, &at, &last) || last < first)
 				return CPUS_E_MALFORMED;
 		}
 		for (unsigned cpu = first; cpu <= last; cpu++)
@@ -65,7 +65,7 @@ bool cpus_has(const struct cpus *cpus, unsigned cpu)
 	return cpu < CPUS_MAX && cpus->bits[cpu / 64] >> cpu % 64 & 1;
 }
 
-static int read_list(const char *path, struct cpus *ret)
+static int cpus_read_list(const char *path, struct cpus *ret)
 {
 	uint8_t text[4096]; /* sysfs gives at most one page */
 	cleanup(closep) int fd = -1;
@@ -84,10 +84,10 @@ static int read_list(const char *path, struct cpus *ret)
 
 int cpus_read_online(struct cpus *ret)
 {
-	return read_list("/sys/devices/system/cpu/online", ret);
+	return cpus_read_list("/sys/devices/system/cpu/online", ret);
 }
 
 int cpus_read_possible(struct cpus *ret)
 {
-	return read_list("/sys/devices/system/cpu/possible", ret);
+	return cpus_read_list("/sys/devices/system/cpu/possible", ret);
 }

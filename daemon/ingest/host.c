@@ -13,7 +13,7 @@ struct kernel_version {
 	unsigned major, minor, patch;
 };
 
-static bool parse_version(const char *text, struct kernel_version *ret)
+static bool parse_kernel_version(const char *text, struct kernel_version *ret)
 {
 	struct kernel_version v = {0};
 
@@ -24,17 +24,17 @@ static bool parse_version(const char *text, struct kernel_version *ret)
 }
 
 /* The version of the stable kernel below the distribution's own numbers. */
-static bool true_version(const char *release, const char *version, const char *signature,
-			 struct kernel_version *ret)
+static bool parse_upstream_version(const char *release, const char *version, const char *signature,
+				   struct kernel_version *ret)
 {
 	const char *debian = strstr(version, "Debian ");
 	const char *last = strrchr(signature, ' ');
 
-	if (debian && parse_version(debian + strlen("Debian "), ret))
+	if (debian && parse_kernel_version(debian + strlen("Debian "), ret))
 		return true;
-	if (last && parse_version(last + 1, ret))
+	if (last && parse_kernel_version(last + 1, ret))
 		return true;
-	return parse_version(release, ret);
+	return parse_kernel_version(release, ret);
 }
 
 static unsigned version_number(unsigned major, unsigned minor)
@@ -46,7 +46,7 @@ static unsigned version_number(unsigned major, unsigned minor)
  * From 5.19 until "mm: Fix copy_from_user_nofault()" (d319f344561d: 6.4, and 6.3.10 and 6.1.36) a
  * read of user memory from the sampling interrupt can take a lock that the interrupted code holds.
  */
-static bool locks_up(const struct kernel_version *v)
+static bool kernel_can_lock_up(const struct kernel_version *v)
 {
 	unsigned n = version_number(v->major, v->minor);
 
@@ -59,17 +59,17 @@ static bool locks_up(const struct kernel_version *v)
 	return true;
 }
 
-int host_judge_faults(const char *release, const char *version, const char *signature,
-		      struct source_message *message)
+int host_check_kernel_faults(const char *release, const char *version, const char *signature,
+			     struct source_message *message)
 {
 	struct kernel_version v;
 
-	if (!true_version(release, version, signature, &v)) {
+	if (!parse_upstream_version(release, version, signature, &v)) {
 		snprintf(message->text, sizeof(message->text),
 			 "cannot tell what kernel \"%.60s\" is: use the perf source", release);
 		return SOURCE_E_UNSUPPORTED;
 	}
-	if (locks_up(&v)) {
+	if (kernel_can_lock_up(&v)) {
 		snprintf(message->text, sizeof(message->text),
 			 "kernel %u.%u.%u can lock up when BPF reads user memory while sampling: "
 			 "update to 6.1.36, 6.3.10, 6.4 or newer, or use the perf source",
@@ -80,7 +80,7 @@ int host_judge_faults(const char *release, const char *version, const char *sign
 }
 
 /* Whether the kernel has all that the BPF programs use, by its own account. */
-static int check_features(struct source_message *message)
+static int host_check_bpf_features(struct source_message *message)
 {
 	cleanup(closep) int sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char missing[BPF_FEATURES_TEXT_MAX];
@@ -102,12 +102,12 @@ int host_check_bpf(struct source_message *message)
 	cleanup(fclosep) FILE *f = fopen("/proc/version_signature", "re");
 	char signature[256] = "";
 	struct utsname uts;
-	int r = check_features(message);
+	int r = host_check_bpf_features(message);
 
 	if (r != SOURCE_E_OK)
 		return r;
 	if (f && fgets(signature, sizeof(signature), f))
 		signature[strcspn(signature, "\n")] = '\0';
 	uname(&uts); /* fails only on a bad pointer */
-	return host_judge_faults(uts.release, uts.version, signature, message);
+	return host_check_kernel_faults(uts.release, uts.version, signature, message);
 }

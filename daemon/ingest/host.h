@@ -14,8 +14,8 @@
  * Returns SOURCE_E_OK, or SOURCE_E_UNSUPPORTED with @message: its version has a fault, or cannot
  * be determined.
  */
-int host_judge_faults(const char *release, const char *version, const char *signature,
-		      struct source_message *message);
+int host_check_kernel_faults(const char *release, const char *version, const char *signature,
+			     struct source_message *message);
 /* Whether the running kernel is without these faults, and has what is used. Returns the same. */
 int host_check_bpf(struct source_message *message);
 

@@ -17,7 +17,7 @@ struct text {
 	const uint8_t *at, *end;
 };
 
-static bool take_number(struct text *t, uint64_t *ret)
+static bool idle_parse_number(struct text *t, uint64_t *ret)
 {
 	const uint8_t *start = t->at;
 	uint64_t value = 0;
@@ -40,10 +40,10 @@ int idle_parse_line(const uint8_t *line, size_t length, uint64_t unit_ns, unsign
 	if (length < 3 || memcmp(line, "cpu", 3) != 0)
 		return IDLE_E_OTHER;
 	t.at += 3;
-	if (!take_number(&t, &cpu) || cpu >= CPUS_MAX)
+	if (!idle_parse_number(&t, &cpu) || cpu >= CPUS_MAX)
 		return IDLE_E_OTHER; /* "cpu " is the sum of all */
 	for (unsigned column = 0; column <= COLUMN_IOWAIT; column++) {
-		if (t.at == t.end || *t.at++ != ' ' || !take_number(&t, &value))
+		if (t.at == t.end || *t.at++ != ' ' || !idle_parse_number(&t, &value))
 			return IDLE_E_OTHER;
 		if (column < COLUMN_IDLE)
 			continue;

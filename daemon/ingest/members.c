@@ -29,7 +29,7 @@ int members_new(struct members **ret)
 	return 0;
 }
 
-static void forget(struct members *m, struct member *member)
+static void member_delete(struct members *m, struct member *member)
 {
 	HASH_DEL(m->by_pid, member);
 	free(member);
@@ -42,11 +42,11 @@ void members_free(struct members *m)
 	if (!m)
 		return;
 	HASH_ITER (hh, m->by_pid, member, next)
-		forget(m, member);
+		member_delete(m, member);
 	free(m);
 }
 
-static struct member *find(const struct members *m, pid_t pid)
+static struct member *members_find(const struct members *m, pid_t pid)
 {
 	struct member *member;
 
@@ -54,9 +54,9 @@ static struct member *find(const struct members *m, pid_t pid)
 	return member;
 }
 
-static int find_or_make(struct members *m, pid_t pid, struct member **ret)
+static int members_find_or_add(struct members *m, pid_t pid, struct member **ret)
 {
-	struct member *member = find(m, pid);
+	struct member *member = members_find(m, pid);
 
 	if (!member) {
 		member = calloc(1, sizeof(*member));
@@ -73,7 +73,7 @@ int members_add(struct members *m, unsigned sampler, pid_t pid, bool children)
 {
 	uint16_t bit = (uint16_t)(1u << sampler);
 	struct member *member;
-	int r = find_or_make(m, pid, &member);
+	int r = members_find_or_add(m, pid, &member);
 
 	if (r < 0)
 		return r;
@@ -83,22 +83,22 @@ int members_add(struct members *m, unsigned sampler, pid_t pid, bool children)
 	return 0;
 }
 
-static void take_out(struct members *m, struct member *member, unsigned sampler)
+static void member_clear_sampler(struct members *m, struct member *member, unsigned sampler)
 {
 	uint16_t bit = (uint16_t)(1u << sampler);
 
 	member->samplers &= (uint16_t)~bit;
 	member->inheriting &= (uint16_t)~bit;
 	if (!member->samplers)
-		forget(m, member);
+		member_delete(m, member);
 }
 
 void members_remove(struct members *m, unsigned sampler, pid_t pid)
 {
-	struct member *member = find(m, pid);
+	struct member *member = members_find(m, pid);
 
 	if (member)
-		take_out(m, member, sampler);
+		member_clear_sampler(m, member, sampler);
 }
 
 void members_remove_sampler(struct members *m, unsigned sampler)
@@ -106,12 +106,12 @@ void members_remove_sampler(struct members *m, unsigned sampler)
 	struct member *member, *next;
 
 	HASH_ITER (hh, m->by_pid, member, next)
-		take_out(m, member, sampler);
+		member_clear_sampler(m, member, sampler);
 }
 
 bool members_has(const struct members *m, unsigned sampler, pid_t pid)
 {
-	const struct member *member = find(m, pid);
+	const struct member *member = members_find(m, pid);
 
 	return member && member->samplers >> sampler & 1;
 }
@@ -123,21 +123,21 @@ int members_follow(struct members *m, const struct process_event *event)
 	int r;
 
 	if (event->kind == PROCESS_EVENT_EXIT && event->pid == event->tid) {
-		member = find(m, event->pid);
+		member = members_find(m, event->pid);
 		if (member)
 			member->ended = true;
 	}
 	/* Threads are born of their own process. */
 	if (event->kind != PROCESS_EVENT_FORK || event->pid != event->tid)
 		return 0;
-	member = find(m, event->pid);
+	member = members_find(m, event->pid);
 	if (member && member->ended) /* the pid is in use again */
-		forget(m, member);
-	member = find(m, event->parent);
+		member_delete(m, member);
+	member = members_find(m, event->parent);
 	if (!member || !member->inheriting)
 		return 0;
 	inheriting = member->inheriting;
-	r = find_or_make(m, event->pid, &member);
+	r = members_find_or_add(m, event->pid, &member);
 	if (r < 0)
 		return r;
 	member->samplers |= inheriting;
@@ -151,7 +151,7 @@ void members_sweep(struct members *m, bool (*is_alive)(pid_t pid))
 
 	HASH_ITER (hh, m->by_pid, member, next)
 		if (member->ended && !is_alive(member->pid))
-			forget(m, member);
+			member_delete(m, member);
 }
 
 size_t members_count(const struct members *m)

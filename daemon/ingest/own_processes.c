@@ -14,7 +14,7 @@ struct family {
 	int proc_fd;
 };
 
-static int add(const struct family *f, pid_t pid, unsigned generations)
+static int own_processes_add_tree(const struct family *f, pid_t pid, unsigned generations)
 {
 	char path[64], text[TEXT_BYTES], *rest = text, *end;
 	cleanup(closep) int fd = -1;
@@ -29,11 +29,12 @@ static int add(const struct family *f, pid_t pid, unsigned generations)
 		n = read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	for (long child; !r && (child = strtol(rest, &end, 10)) > 0; rest = end)
-		r = add(f, (pid_t)child, generations - 1);
+		r = own_processes_add_tree(f, (pid_t)child, generations - 1);
 	return r;
 }
 
 int own_processes_add(struct members *own, int proc_fd, pid_t pid)
 {
-	return add(&(struct family){.own = own, .proc_fd = proc_fd}, pid, GENERATIONS);
+	return own_processes_add_tree(&(struct family){.own = own, .proc_fd = proc_fd}, pid,
+				      GENERATIONS);
 }

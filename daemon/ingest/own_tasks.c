@@ -199,13 +199,14 @@ int own_task_make(struct own_tasks *t, struct own_process *p, pid_t tid, struct 
 	return 0;
 }
 
-static void take(struct own_tasks *t, struct own_task *task, struct attachment *a)
+static void own_task_set_attachment(struct own_tasks *t, struct own_task *task,
+				    struct attachment *a)
 {
 	task->attachments[a->kind] = a;
 	t->kinds[a->kind].n_tasks++;
 }
 
-static void give_back(struct own_tasks *t, struct own_task *task, unsigned kind)
+static void detach_kind(struct own_tasks *t, struct own_task *task, unsigned kind)
 {
 	struct attachment *a = task->attachments[kind];
 
@@ -222,7 +223,7 @@ static void task_drop(struct own_tasks *t, struct own_task *task)
 	struct own_process *p = task->process;
 
 	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++)
-		give_back(t, task, kind);
+		detach_kind(t, task, kind);
 	HASH_DEL(t->tasks, task);
 	free(task);
 	if (--p->n_tasks)
@@ -261,7 +262,7 @@ void own_tasks_reset(struct own_tasks *t)
 		own_process_drop(t, p);
 }
 
-static void miss(struct own_tasks *t, struct own_task *task)
+static void own_task_mark_missed(struct own_tasks *t, struct own_task *task)
 {
 	t->n_unattached += !task->is_missed;
 	task->is_missed = true;
@@ -276,26 +277,27 @@ static int attach_kind(struct own_tasks *t, struct own_task *task, unsigned kind
 	r = attachment_new(t, kind, task->tid, &a);
 	switch (r) {
 	case 0:
-		take(t, task, a);
+		own_task_set_attachment(t, task, a);
 		return 0;
 	case -ENOMEM:
 		return error_origin(r);
 	case -EMFILE:
 	case -ENFILE:
 		t->full = true;
-		miss(t, task);
+		own_task_mark_missed(t, task);
 		return 0;
 	case -ESRCH: /* it has ended */
 		break;
 	default:
-		miss(t, task);
+		own_task_mark_missed(t, task);
 		break;
 	}
 	task->refused |= UINT32_C(1) << kind;
 	return 0;
 }
 
-static bool lacks(const struct own_tasks *t, const struct own_task *task, unsigned kind)
+static bool own_task_lacks_kind(const struct own_tasks *t, const struct own_task *task,
+				unsigned kind)
 {
 	return t->kinds[kind].active && !task->attachments[kind] && !(task->refused >> kind & 1);
 }
@@ -306,15 +308,15 @@ int own_task_attach(struct own_tasks *t, struct own_task *task)
 	int r = 0;
 
 	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++)
-		n += lacks(t, task, kind) ? t->n_cpus : 0;
+		n += own_task_lacks_kind(t, task, kind) ? t->n_cpus : 0;
 	if (n && t->n_events + n > t->options.max_events) {
 		t->full = true;
-		miss(t, task);
+		own_task_mark_missed(t, task);
 		return 0;
 	}
 	/* Records last: whoever they tell of has inherited the rest. */
 	for (unsigned kind = 0; !r && kind < OWN_TASKS_KINDS; kind++)
-		if (lacks(t, task, kind))
+		if (own_task_lacks_kind(t, task, kind))
 			r = attach_kind(t, task, kind);
 	return r;
 }
@@ -365,13 +367,13 @@ void own_tasks_remove_kind(struct own_tasks *t, unsigned kind)
 	struct own_task *task, *next;
 
 	HASH_ITER (hh, t->tasks, task, next)
-		give_back(t, task, kind);
+		detach_kind(t, task, kind);
 	t->kinds[kind].active = false;
 	for (size_t i = 0; i < t->n_cpus; i++)
 		t->cpus[i].counts[kind] = t->cpus[i].closed[kind];
 }
 
-static bool is_same(const struct own_tasks *t, const struct cpus *cpus)
+static bool own_tasks_same_cpus(const struct own_tasks *t, const struct cpus *cpus)
 {
 	unsigned n = 0;
 
@@ -385,7 +387,7 @@ static bool is_same(const struct own_tasks *t, const struct cpus *cpus)
 
 int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus)
 {
-	if (is_same(t, cpus))
+	if (own_tasks_same_cpus(t, cpus))
 		return 0;
 	/* Attachments have places for the CPUs that there were. */
 	own_tasks_reset(t);
@@ -413,8 +415,8 @@ int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus)
 /* Records. */
 
 /* Where an event was opened after the birth, nobody knows what was inherited: nothing, then. */
-static void inherit(struct own_tasks *t, struct own_task *task, const struct own_task *parent,
-		    uint64_t born_ns)
+static void own_task_inherit(struct own_tasks *t, struct own_task *task,
+			     const struct own_task *parent, uint64_t born_ns)
 {
 	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++) {
 		struct attachment *a = parent->attachments[kind];
@@ -422,11 +424,11 @@ static void inherit(struct own_tasks *t, struct own_task *task, const struct own
 		if (!a || a->since_ns + BIRTH_NS > born_ns || task->attachments[kind])
 			continue;
 		a->n_tasks++;
-		take(t, task, a);
+		own_task_set_attachment(t, task, a);
 	}
 }
 
-static int apply_fork(struct own_tasks *t, const struct process_event *event)
+static int own_tasks_apply_fork(struct own_tasks *t, const struct process_event *event)
 {
 	struct own_task *parent = own_task_find(t, event->parent_tid);
 	struct own_task *task = own_task_find(t, event->tid);
@@ -452,12 +454,12 @@ static int apply_fork(struct own_tasks *t, const struct process_event *event)
 		if (r)
 			return r;
 	}
-	inherit(t, task, parent, event->time_ns);
+	own_task_inherit(t, task, parent, event->time_ns);
 	return 0;
 }
 
 /* Other threads than the first that call execve(2) take over its number, and its end was told. */
-static int apply_exec(struct own_tasks *t, const struct process_event *event)
+static int own_tasks_apply_exec(struct own_tasks *t, const struct process_event *event)
 {
 	struct own_task *task, *next;
 
@@ -480,9 +482,9 @@ int own_tasks_apply(struct own_tasks *t, const struct process_event *event)
 
 	switch (event->kind) {
 	case PROCESS_EVENT_FORK:
-		return apply_fork(t, event);
+		return own_tasks_apply_fork(t, event);
 	case PROCESS_EVENT_EXEC:
-		return apply_exec(t, event);
+		return own_tasks_apply_exec(t, event);
 	case PROCESS_EVENT_EXIT:
 		task = own_task_find(t, event->tid);
 		if (task)

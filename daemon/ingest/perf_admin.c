@@ -18,13 +18,13 @@ struct capabilities {
 
 static const uint32_t admin = UINT32_C(1) << CAP_SYS_ADMIN;
 
-static bool get(struct capabilities *ret)
+static bool perf_admin_get_caps(struct capabilities *ret)
 {
 	ret->header = (struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3};
 	return syscall(SYS_capget, &ret->header, ret->data) == 0;
 }
 
-static bool set(struct capabilities *c)
+static bool perf_admin_set_caps(struct capabilities *c)
 {
 	return syscall(SYS_capset, &c->header, c->data) == 0;
 }
@@ -35,39 +35,39 @@ int perf_admin_set_aside(void)
 
 	if (!geteuid())
 		return 0;
-	if (!get(&c))
+	if (!perf_admin_get_caps(&c))
 		return error_origin(-errno);
 	if (!(c.data[0].permitted & admin))
 		return 0;
 	c.data[0].effective &= ~admin;
 	c.data[0].inheritable &= ~admin; /* with it goes what is ambient (capabilities(7)) */
-	return set(&c) ? 0 : error_origin(-errno);
+	return perf_admin_set_caps(&c) ? 0 : error_origin(-errno);
 }
 
-int perf_admin_forgo(void)
+int perf_admin_drop(void)
 {
 	struct capabilities c;
 
 	if (!geteuid())
 		return 0;
-	if (!get(&c))
+	if (!perf_admin_get_caps(&c))
 		return -errno;
 	c.data[0].permitted &= ~admin;
 	c.data[0].effective &= ~admin;
 	c.data[0].inheritable &= ~admin;
-	return set(&c) ? 0 : -errno;
+	return perf_admin_set_caps(&c) ? 0 : -errno;
 }
 
 /* Whether it was set aside and is in effect now. */
-static bool take_up(struct capabilities *c)
+static bool perf_admin_raise(struct capabilities *c)
 {
-	if (!get(c) || !(c->data[0].permitted & ~c->data[0].effective & admin))
+	if (!perf_admin_get_caps(c) || !(c->data[0].permitted & ~c->data[0].effective & admin))
 		return false;
 	c->data[0].effective |= admin;
-	return set(c);
+	return perf_admin_set_caps(c);
 }
 
-static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+static int try_perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -77,12 +77,12 @@ static int try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	struct capabilities c;
-	int fd = try_open(attr, pid, cpu);
+	int fd = try_perf_event_open(attr, pid, cpu);
 
-	if ((fd != -EACCES && fd != -EPERM) || !take_up(&c))
+	if ((fd != -EACCES && fd != -EPERM) || !perf_admin_raise(&c))
 		return fd;
-	fd = try_open(attr, pid, cpu);
+	fd = try_perf_event_open(attr, pid, cpu);
 	c.data[0].effective &= ~admin;
-	set(&c); /* giving up is always allowed */
+	perf_admin_set_caps(&c); /* giving up is always allowed */
 	return fd;
 }

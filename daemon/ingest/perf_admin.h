@@ -20,7 +20,7 @@ int perf_admin_set_aside(void);
  * What is set aside cannot be taken up any more: for children that go on as profd does. Returns 0
  * or negative errno, not marked. Async-signal-safe.
  */
-int perf_admin_forgo(void);
+int perf_admin_drop(void);
 
 /* perf_event_open(2), close-on-exec. Returns the fd or negative errno. */
 int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu);

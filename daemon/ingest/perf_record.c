@@ -15,7 +15,7 @@ struct reader {
 	bool failed;
 };
 
-static uint64_t take(struct reader *r, size_t bytes)
+static uint64_t perf_record_read_uint(struct reader *r, size_t bytes)
 {
 	uint64_t u64;
 	uint32_t u32;
@@ -34,18 +34,18 @@ static uint64_t take(struct reader *r, size_t bytes)
 	return u32;
 }
 
-static uint32_t take_u32(struct reader *r)
+static uint32_t perf_record_read_u32(struct reader *r)
 {
-	return (uint32_t)take(r, 4);
+	return (uint32_t)perf_record_read_uint(r, 4);
 }
 
-static uint64_t take_u64(struct reader *r)
+static uint64_t perf_record_read_u64(struct reader *r)
 {
-	return take(r, 8);
+	return perf_record_read_uint(r, 8);
 }
 
 /* A NUL-terminated text up to the end, padded with NULs; NULL if it has no end. */
-static const char *rest_text(const struct reader *r)
+static const char *perf_record_tail_text(const struct reader *r)
 {
 	if (r->failed || !memchr(r->data, '\0', r->left))
 		return NULL;
@@ -73,7 +73,7 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 		return PERF_RECORD_E_MALFORMED;
 	r.data += r.left - SAMPLE_ID_BYTES + SAMPLE_ID_TIME;
 	r.left = 8;
-	*ret = take_u64(&r);
+	*ret = perf_record_read_u64(&r);
 	return PERF_RECORD_E_OK;
 }
 
@@ -82,18 +82,18 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 static bool decode_mmap(struct reader *r, bool has_build_id, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_MMAP;
-	e->pid = (pid_t)take_u32(r);
-	e->tid = (pid_t)take_u32(r);
-	e->map.start = take_u64(r);
-	e->map.length = take_u64(r);
-	e->map.offset = take_u64(r);
-	e->map.device_major = take_u32(r);
-	e->map.device_minor = take_u32(r);
-	e->map.inode = take_u64(r);
-	e->map.inode_generation = take_u64(r);
-	e->map.prot = take_u32(r);
-	e->map.flags = take_u32(r);
-	e->map.path = rest_text(r);
+	e->pid = (pid_t)perf_record_read_u32(r);
+	e->tid = (pid_t)perf_record_read_u32(r);
+	e->map.start = perf_record_read_u64(r);
+	e->map.length = perf_record_read_u64(r);
+	e->map.offset = perf_record_read_u64(r);
+	e->map.device_major = perf_record_read_u32(r);
+	e->map.device_minor = perf_record_read_u32(r);
+	e->map.inode = perf_record_read_u64(r);
+	e->map.inode_generation = perf_record_read_u64(r);
+	e->map.prot = perf_record_read_u32(r);
+	e->map.flags = perf_record_read_u32(r);
+	e->map.path = perf_record_tail_text(r);
 	if (has_build_id) { /* in the place of device and inode; never asked for */
 		e->map.device_major = e->map.device_minor = 0;
 		e->map.inode = e->map.inode_generation = 0;
@@ -107,9 +107,9 @@ static bool decode_comm(struct reader *r, bool is_exec, struct process_event *e)
 	const char *comm;
 
 	e->kind = is_exec ? PROCESS_EVENT_EXEC : PROCESS_EVENT_COMM;
-	e->pid = (pid_t)take_u32(r);
-	e->tid = (pid_t)take_u32(r);
-	comm = rest_text(r);
+	e->pid = (pid_t)perf_record_read_u32(r);
+	e->tid = (pid_t)perf_record_read_u32(r);
+	comm = perf_record_tail_text(r);
 	if (!comm)
 		return false;
 	memcpy(e->comm, comm, strnlen(comm, sizeof(e->comm) - 1));
@@ -120,11 +120,11 @@ static bool decode_comm(struct reader *r, bool is_exec, struct process_event *e)
 static bool decode_task(struct reader *r, bool is_fork, struct process_event *e)
 {
 	e->kind = is_fork ? PROCESS_EVENT_FORK : PROCESS_EVENT_EXIT;
-	e->pid = (pid_t)take_u32(r);
-	e->parent = (pid_t)take_u32(r);
-	e->tid = (pid_t)take_u32(r);
-	e->parent_tid = (pid_t)take_u32(r);
-	take_u64(r);
+	e->pid = (pid_t)perf_record_read_u32(r);
+	e->parent = (pid_t)perf_record_read_u32(r);
+	e->tid = (pid_t)perf_record_read_u32(r);
+	e->parent_tid = (pid_t)perf_record_read_u32(r);
+	perf_record_read_u64(r);
 	if (!is_fork)
 		e->parent = e->parent_tid = 0;
 	return true;
@@ -134,8 +134,8 @@ static bool decode_task(struct reader *r, bool is_fork, struct process_event *e)
 static bool decode_lost(struct reader *r, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_LOST;
-	take_u64(r);
-	e->lost = take_u64(r);
+	perf_record_read_u64(r);
+	e->lost = perf_record_read_u64(r);
 	return true;
 }
 
@@ -177,13 +177,13 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 /* A callchain is addresses, with markers between that say whose the following ones are. */
 static bool decode_callchain(struct reader *r, struct perf_sample *s)
 {
-	uint64_t n = take_u64(r), frame;
+	uint64_t n = perf_record_read_u64(r), frame;
 	bool in_kernel = false, is_leaf = true;
 
 	if (r->failed || n > r->left / 8)
 		return false;
 	for (uint64_t i = 0; i < n; i++) {
-		frame = take_u64(r);
+		frame = perf_record_read_u64(r);
 		if (frame >= (uint64_t)PERF_CONTEXT_MAX) {
 			in_kernel = frame == (uint64_t)PERF_CONTEXT_KERNEL;
 			is_leaf = true;
@@ -241,7 +241,7 @@ static void fill_registers(const uint64_t *values, bool user_mode, struct unwind
 /* { u64 abi; u64 registers[], if abi is not NONE } */
 static bool decode_registers(struct reader *r, struct perf_sample *s)
 {
-	uint64_t abi = take_u64(r), values[REGISTERS_END] = {0};
+	uint64_t abi = perf_record_read_u64(r), values[REGISTERS_END] = {0};
 
 	s->has_user = false;
 	s->registers = (struct unwind_registers){0};
@@ -251,7 +251,7 @@ static bool decode_registers(struct reader *r, struct perf_sample *s)
 		return false;
 	for (unsigned i = 0; i < REGISTERS_END; i++)
 		if (PERF_RECORD_REGISTERS >> i & 1)
-			values[i] = take_u64(r);
+			values[i] = perf_record_read_u64(r);
 	s->has_user = true;
 	s->registers.compat = abi == PERF_SAMPLE_REGS_ABI_32;
 	fill_registers(values, s->user_mode, &s->registers);
@@ -261,7 +261,7 @@ static bool decode_registers(struct reader *r, struct perf_sample *s)
 /* { u64 size; u8 data[size]; u64 filled, if size is not 0 } */
 static bool decode_stack(struct reader *r, struct perf_sample *s)
 {
-	uint64_t size = take_u64(r), filled;
+	uint64_t size = perf_record_read_u64(r), filled;
 
 	if (r->failed || size > r->left)
 		return false;
@@ -270,7 +270,7 @@ static bool decode_stack(struct reader *r, struct perf_sample *s)
 	s->stack = r->data;
 	r->data += size;
 	r->left -= size;
-	filled = take_u64(r);
+	filled = perf_record_read_u64(r);
 	if (r->failed || filled > size)
 		return false;
 	s->stack_length = filled;
@@ -291,14 +291,14 @@ int perf_record_sample(const uint8_t *record, size_t length, uint64_t sample_typ
 	ret->n_kernel = 0;
 	ret->stack = NULL;
 	ret->stack_length = 0;
-	take_u64(&r); /* ip: the callchain begins with it */
-	ret->pid = (pid_t)take_u32(&r);
-	ret->tid = (pid_t)take_u32(&r);
-	ret->time_ns = take_u64(&r);
-	ret->id = sample_type & PERF_SAMPLE_ID ? take_u64(&r) : 0;
-	ret->cpu = take_u32(&r);
-	take_u32(&r);
-	ret->period = take_u64(&r);
+	perf_record_read_u64(&r); /* ip: the callchain begins with it */
+	ret->pid = (pid_t)perf_record_read_u32(&r);
+	ret->tid = (pid_t)perf_record_read_u32(&r);
+	ret->time_ns = perf_record_read_u64(&r);
+	ret->id = sample_type & PERF_SAMPLE_ID ? perf_record_read_u64(&r) : 0;
+	ret->cpu = perf_record_read_u32(&r);
+	perf_record_read_u32(&r);
+	ret->period = perf_record_read_u64(&r);
 	if (!decode_callchain(&r, ret) || !decode_registers(&r, ret) ||
 	    (sample_type & PERF_SAMPLE_STACK_USER && !decode_stack(&r, ret)) || r.failed)
 		return PERF_RECORD_E_MALFORMED;

@@ -70,7 +70,7 @@ void perf_ring_unmap(struct perf_ring *ring)
 	ring->page = NULL;
 }
 
-static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size_t length)
+static void perf_ring_copy(const struct perf_ring *ring, uint64_t from, void *to, size_t length)
 {
 	size_t at = from & (ring->data_bytes - 1);
 	size_t until_end = ring->data_bytes - at;
@@ -92,13 +92,13 @@ size_t perf_ring_read(struct perf_ring *ring, uint8_t record[PERF_RING_RECORD_MA
 	tail = ring->page->data_tail; /* ours alone */
 	if (head == tail)
 		return 0;
-	copy_out(ring, tail, &header, sizeof(header));
+	perf_ring_copy(ring, tail, &header, sizeof(header));
 	if (header.size < sizeof(header) || header.size > head - tail) {
 		ring->n_malformed++;
 		__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 		return 0;
 	}
-	copy_out(ring, tail, record, header.size);
+	perf_ring_copy(ring, tail, record, header.size);
 	__atomic_store_n(&ring->page->data_tail, tail + header.size, __ATOMIC_RELEASE);
 	return header.size;
 }

@@ -147,7 +147,8 @@ static void deliver_lost(struct process_events *p, uint64_t time_ns)
 	p->sink->process_event(p->sink->userdata, &event);
 }
 
-static int keep(struct process_events *p, const uint8_t *record, size_t length, uint64_t time_ns)
+static int process_events_append(struct process_events *p, const uint8_t *record, size_t length,
+				 uint64_t time_ns)
 {
 	void *moved;
 
@@ -179,7 +180,7 @@ static int keep(struct process_events *p, const uint8_t *record, size_t length, 
 }
 
 /* Moves all that @c's ring holds into the buffer. */
-static int collect(struct process_events *p, struct event_cpu *c, uint64_t now)
+static int process_events_read_ring(struct process_events *p, struct event_cpu *c, uint64_t now)
 {
 	uint64_t n_malformed = c->ring.n_malformed;
 	uint64_t time_ns;
@@ -191,7 +192,7 @@ static int collect(struct process_events *p, struct event_cpu *c, uint64_t now)
 			deliver_lost(p, now);
 			continue;
 		}
-		r = keep(p, p->record, length, time_ns);
+		r = process_events_append(p, p->record, length, time_ns);
 		if (r < 0)
 			return r;
 	}
@@ -234,7 +235,7 @@ int process_events_follow(struct process_events *p, const struct cpus *cpus)
 			i++;
 			continue;
 		}
-		r = collect(p, &p->cpus[i], clock_ns(CLOCK_MONOTONIC));
+		r = process_events_read_ring(p, &p->cpus[i], clock_ns(CLOCK_MONOTONIC));
 		if (r < 0)
 			return r;
 		event_cpu_close(&p->cpus[i]);
@@ -261,7 +262,7 @@ static int compare_pending(const void *left, const void *right)
 	return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-static void deliver(struct process_events *p, const struct pending *pending)
+static void process_events_deliver(struct process_events *p, const struct pending *pending)
 {
 	struct process_event event;
 
@@ -285,7 +286,7 @@ static int compare_offsets(const void *left, const void *right)
 }
 
 /* Keeps the undelivered records, from index @first on, at the buffer's beginning. */
-static void compact(struct process_events *p, size_t first)
+static void process_events_compact(struct process_events *p, size_t first)
 {
 	size_t n = p->n_pending - first, at = 0;
 
@@ -308,15 +309,15 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 	int r;
 
 	for (i = 0; i < p->n_cpus; i++) {
-		r = collect(p, &p->cpus[i], until);
+		r = process_events_read_ring(p, &p->cpus[i], until);
 		if (r < 0)
 			return r;
 	}
 	if (p->n_pending) {
 		qsort(p->pending, p->n_pending, sizeof(*p->pending), compare_pending);
 		for (i = 0; i < p->n_pending && p->pending[i].time_ns <= until; i++)
-			deliver(p, &p->pending[i]);
-		compact(p, i);
+			process_events_deliver(p, &p->pending[i]);
+		process_events_compact(p, i);
 	}
 	*ret_until = until;
 	return 0;

@@ -23,7 +23,7 @@ struct recorder {
 	uint8_t bytes[BUFFER_BYTES];
 };
 
-static void flush(struct recorder *r)
+static void recorder_flush(struct recorder *r)
 {
 	size_t done = 0;
 
@@ -39,26 +39,26 @@ static void flush(struct recorder *r)
 }
 
 /* Where the next record goes. */
-static uint8_t *room(struct recorder *r)
+static uint8_t *recorder_reserve(struct recorder *r)
 {
 	if (r->n_bytes + REPLAY_RECORD_MAX > BUFFER_BYTES)
-		flush(r);
+		recorder_flush(r);
 	return r->bytes + r->n_bytes;
 }
 
-static void on_sample(void *userdata, const struct sample *sample)
+static void recorder_on_sample(void *userdata, const struct sample *sample)
 {
 	struct recorder *r = userdata;
 
-	r->n_bytes += replay_encode_sample(sample, room(r));
+	r->n_bytes += replay_encode_sample(sample, recorder_reserve(r));
 	r->next->sample(r->next->userdata, sample);
 }
 
-static void on_process_event(void *userdata, const struct process_event *event)
+static void recorder_on_process_event(void *userdata, const struct process_event *event)
 {
 	struct recorder *r = userdata;
 
-	r->n_bytes += replay_encode_event(event, room(r));
+	r->n_bytes += replay_encode_event(event, recorder_reserve(r));
 	r->next->process_event(r->next->userdata, event);
 }
 
@@ -70,7 +70,7 @@ int recorder_new(struct recorder **ret, int fd, const struct source_sink *next)
 		close(fd);
 		return error_origin(-ENOMEM);
 	}
-	r->sink = (struct source_sink){on_sample, on_process_event, r};
+	r->sink = (struct source_sink){recorder_on_sample, recorder_on_process_event, r};
 	r->next = next;
 	r->fd = fd;
 	replay_encode_head(r->bytes);
@@ -86,14 +86,14 @@ const struct source_sink *recorder_sink(struct recorder *recorder)
 
 void recorder_sampler(struct recorder *recorder, unsigned sampler, const struct sampler_spec *spec)
 {
-	recorder->n_bytes += replay_encode_sampler(sampler, spec, room(recorder));
+	recorder->n_bytes += replay_encode_sampler(sampler, spec, recorder_reserve(recorder));
 }
 
 int recorder_close(struct recorder *recorder)
 {
 	int r;
 
-	flush(recorder);
+	recorder_flush(recorder);
 	r = recorder->error;
 	if (close(recorder->fd) < 0 && !r)
 		r = error_origin(-errno);

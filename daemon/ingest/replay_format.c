@@ -21,13 +21,13 @@ struct writer {
 	uint8_t *at;
 };
 
-static void put(struct writer *w, uint64_t value, unsigned bytes)
+static void replay_put_uint(struct writer *w, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		*w->at++ = (uint8_t)(value >> 8 * i);
 }
 
-static void put_bytes(struct writer *w, const void *data, size_t length)
+static void replay_put_bytes(struct writer *w, const void *data, size_t length)
 {
 	memcpy(w->at, data, length);
 	w->at += length;
@@ -39,7 +39,7 @@ struct reader {
 	bool failed;
 };
 
-static uint64_t get(struct reader *r, unsigned bytes)
+static uint64_t replay_get_uint(struct reader *r, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -54,7 +54,7 @@ static uint64_t get(struct reader *r, unsigned bytes)
 	return value;
 }
 
-static void get_bytes(struct reader *r, void *ret, size_t length)
+static void replay_get_bytes(struct reader *r, void *ret, size_t length)
 {
 	if (r->left < length) {
 		r->failed = true;
@@ -69,8 +69,8 @@ void replay_encode_head(uint8_t ret[REPLAY_HEAD_BYTES])
 {
 	struct writer w = {ret};
 
-	put_bytes(&w, magic, sizeof(magic));
-	put(&w, VERSION, 4);
+	replay_put_bytes(&w, magic, sizeof(magic));
+	replay_put_uint(&w, VERSION, 4);
 }
 
 int replay_decode_head(const uint8_t *data, size_t length)
@@ -80,32 +80,32 @@ int replay_decode_head(const uint8_t *data, size_t length)
 
 	if (length < REPLAY_HEAD_BYTES)
 		return REPLAY_E_SHORT;
-	get_bytes(&r, found, sizeof(found));
-	if (memcmp(found, magic, sizeof(magic)) != 0 || get(&r, 4) != VERSION)
+	replay_get_bytes(&r, found, sizeof(found));
+	if (memcmp(found, magic, sizeof(magic)) != 0 || replay_get_uint(&r, 4) != VERSION)
 		return REPLAY_E_MALFORMED;
 	return REPLAY_E_OK;
 }
 
-/* Leaves room for type and length, which end_record() fills in. */
-static struct writer begin_record(uint8_t *record)
+/* Leaves room for type and length, which replay_end_record() fills in. */
+static struct writer replay_begin_record(uint8_t *record)
 {
 	return (struct writer){record + 8};
 }
 
-static size_t end_record(const struct writer *w, uint8_t *record, enum replay_type type)
+static size_t replay_end_record(const struct writer *w, uint8_t *record, enum replay_type type)
 {
 	size_t length = (size_t)(w->at - record);
 	struct writer head = {record};
 
-	put(&head, type, 4);
-	put(&head, length - 8, 4);
+	replay_put_uint(&head, type, 4);
+	replay_put_uint(&head, length - 8, 4);
 	return length;
 }
 
 size_t replay_encode_sampler(unsigned sampler, const struct sampler_spec *spec,
 			     uint8_t ret[REPLAY_RECORD_MAX])
 {
-	struct writer w = begin_record(ret);
+	struct writer w = replay_begin_record(ret);
 	uint32_t flags = 0;
 
 	flags |= spec->is_period ? FLAG_IS_PERIOD : 0;
@@ -114,14 +114,14 @@ size_t replay_encode_sampler(unsigned sampler, const struct sampler_spec *spec,
 	flags |= spec->event.is_clock ? FLAG_IS_CLOCK : 0;
 	flags |= spec->event.exclude_user ? FLAG_EXCLUDE_USER : 0;
 	flags |= spec->event.exclude_kernel ? FLAG_EXCLUDE_KERNEL : 0;
-	put(&w, sampler, 4);
-	put(&w, flags, 4);
-	put(&w, spec->rate, 8);
-	put(&w, spec->max_depth, 4);
-	put(&w, spec->event.type, 4);
-	put(&w, spec->event.config, 8);
-	put_bytes(&w, spec->event.name, sizeof(spec->event.name));
-	return end_record(&w, ret, REPLAY_SAMPLER);
+	replay_put_uint(&w, sampler, 4);
+	replay_put_uint(&w, flags, 4);
+	replay_put_uint(&w, spec->rate, 8);
+	replay_put_uint(&w, spec->max_depth, 4);
+	replay_put_uint(&w, spec->event.type, 4);
+	replay_put_uint(&w, spec->event.config, 8);
+	replay_put_bytes(&w, spec->event.name, sizeof(spec->event.name));
+	return replay_end_record(&w, ret, REPLAY_SAMPLER);
 }
 
 static bool decode_sampler(struct reader *r, struct replay_record *ret)
@@ -130,13 +130,13 @@ static bool decode_sampler(struct reader *r, struct replay_record *ret)
 	uint32_t flags;
 
 	*spec = (struct sampler_spec){0};
-	ret->sampler = (unsigned)get(r, 4);
-	flags = (uint32_t)get(r, 4);
-	spec->rate = get(r, 8);
-	spec->max_depth = (uint32_t)get(r, 4);
-	spec->event.type = (uint32_t)get(r, 4);
-	spec->event.config = get(r, 8);
-	get_bytes(r, spec->event.name, sizeof(spec->event.name));
+	ret->sampler = (unsigned)replay_get_uint(r, 4);
+	flags = (uint32_t)replay_get_uint(r, 4);
+	spec->rate = replay_get_uint(r, 8);
+	spec->max_depth = (uint32_t)replay_get_uint(r, 4);
+	spec->event.type = (uint32_t)replay_get_uint(r, 4);
+	spec->event.config = replay_get_uint(r, 8);
+	replay_get_bytes(r, spec->event.name, sizeof(spec->event.name));
 	spec->is_period = flags & FLAG_IS_PERIOD;
 	spec->kernel_stacks = flags & FLAG_KERNEL_STACKS;
 	spec->all = flags & FLAG_ALL;
@@ -148,29 +148,29 @@ static bool decode_sampler(struct reader *r, struct replay_record *ret)
 
 size_t replay_encode_sample(const struct sample *sample, uint8_t ret[REPLAY_RECORD_MAX])
 {
-	struct writer w = begin_record(ret);
+	struct writer w = replay_begin_record(ret);
 	uint32_t n = sample->n_frames < SAMPLE_FRAMES_MAX ? sample->n_frames : SAMPLE_FRAMES_MAX;
 
-	put(&w, sample->time_ns, 8);
-	put(&w, sample->weight, 8);
-	put(&w, sample->start_ns, 8);
-	put(&w, sample->cgroup_id, 8);
-	put(&w, (uint32_t)sample->pid, 4);
-	put(&w, (uint32_t)sample->tid, 4);
-	put(&w, sample->cpu, 4);
-	put(&w, sample->sampler, 2);
-	put(&w, sample->quality, 2);
-	put(&w, sample->reason, 2);
-	put(&w, sample->kernel_thread, 2);
-	put_bytes(&w, sample->comm, sizeof(sample->comm));
-	put(&w, sample->n_kernel, 4);
-	put(&w, n, 4);
+	replay_put_uint(&w, sample->time_ns, 8);
+	replay_put_uint(&w, sample->weight, 8);
+	replay_put_uint(&w, sample->start_ns, 8);
+	replay_put_uint(&w, sample->cgroup_id, 8);
+	replay_put_uint(&w, (uint32_t)sample->pid, 4);
+	replay_put_uint(&w, (uint32_t)sample->tid, 4);
+	replay_put_uint(&w, sample->cpu, 4);
+	replay_put_uint(&w, sample->sampler, 2);
+	replay_put_uint(&w, sample->quality, 2);
+	replay_put_uint(&w, sample->reason, 2);
+	replay_put_uint(&w, sample->kernel_thread, 2);
+	replay_put_bytes(&w, sample->comm, sizeof(sample->comm));
+	replay_put_uint(&w, sample->n_kernel, 4);
+	replay_put_uint(&w, n, 4);
 	for (uint32_t i = 0; i < n; i++)
-		put(&w, sample->frames[i], 8);
-	return end_record(&w, ret, REPLAY_SAMPLE);
+		replay_put_uint(&w, sample->frames[i], 8);
+	return replay_end_record(&w, ret, REPLAY_SAMPLE);
 }
 
-static uint16_t reasons_of(uint16_t quality)
+static uint16_t quality_reason_count(uint16_t quality)
 {
 	switch (quality) {
 	case STACK_TRUNCATED:
@@ -183,9 +183,9 @@ static uint16_t reasons_of(uint16_t quality)
 }
 
 /* What only a later profd knows is still a sample whose stack ended somehow. */
-static void settle_reason(struct sample *s)
+static void normalize_reason(struct sample *s)
 {
-	if (s->quality < N_STACK_QUALITY && s->reason < reasons_of(s->quality))
+	if (s->quality < N_STACK_QUALITY && s->reason < quality_reason_count(s->quality))
 		return;
 	s->quality = STACK_BROKEN;
 	s->reason = BROKEN_UNKNOWN;
@@ -196,26 +196,26 @@ static bool decode_sample(struct reader *r, struct replay_record *ret)
 	struct sample *s = &ret->sample;
 
 	*s = (struct sample){.frames = ret->frames};
-	s->time_ns = get(r, 8);
-	s->weight = get(r, 8);
-	s->start_ns = get(r, 8);
-	s->cgroup_id = get(r, 8);
-	s->pid = (pid_t)get(r, 4);
-	s->tid = (pid_t)get(r, 4);
-	s->cpu = (uint32_t)get(r, 4);
-	s->sampler = (uint16_t)get(r, 2);
-	s->quality = (uint16_t)get(r, 2);
-	s->reason = (uint16_t)get(r, 2);
-	s->kernel_thread = get(r, 2);
-	get_bytes(r, s->comm, sizeof(s->comm));
-	s->n_kernel = (uint32_t)get(r, 4);
-	s->n_frames = (uint32_t)get(r, 4);
+	s->time_ns = replay_get_uint(r, 8);
+	s->weight = replay_get_uint(r, 8);
+	s->start_ns = replay_get_uint(r, 8);
+	s->cgroup_id = replay_get_uint(r, 8);
+	s->pid = (pid_t)replay_get_uint(r, 4);
+	s->tid = (pid_t)replay_get_uint(r, 4);
+	s->cpu = (uint32_t)replay_get_uint(r, 4);
+	s->sampler = (uint16_t)replay_get_uint(r, 2);
+	s->quality = (uint16_t)replay_get_uint(r, 2);
+	s->reason = (uint16_t)replay_get_uint(r, 2);
+	s->kernel_thread = replay_get_uint(r, 2);
+	replay_get_bytes(r, s->comm, sizeof(s->comm));
+	s->n_kernel = (uint32_t)replay_get_uint(r, 4);
+	s->n_frames = (uint32_t)replay_get_uint(r, 4);
 	if (s->n_frames > SAMPLE_FRAMES_MAX || s->n_kernel > s->n_frames ||
 	    s->sampler >= SAMPLERS_MAX || !memchr(s->comm, 0, sizeof(s->comm)))
 		return false;
-	settle_reason(s);
+	normalize_reason(s);
 	for (uint32_t i = 0; i < s->n_frames; i++)
-		ret->frames[i] = get(r, 8);
+		ret->frames[i] = replay_get_uint(r, 8);
 	return true;
 }
 
@@ -224,27 +224,27 @@ size_t replay_encode_event(const struct process_event *event, uint8_t ret[REPLAY
 	const char *path = event->kind == PROCESS_EVENT_MMAP && event->map.path ? event->map.path
 										: "";
 	size_t length = strnlen(path, REPLAY_PATH_MAX);
-	struct writer w = begin_record(ret);
+	struct writer w = replay_begin_record(ret);
 
-	put(&w, event->kind, 4);
-	put(&w, event->time_ns, 8);
-	put(&w, (uint32_t)event->pid, 4);
-	put(&w, (uint32_t)event->tid, 4);
-	put(&w, (uint32_t)event->parent, 4);
-	put_bytes(&w, event->comm, sizeof(event->comm));
-	put(&w, event->lost, 8);
-	put(&w, event->map.start, 8);
-	put(&w, event->map.length, 8);
-	put(&w, event->map.offset, 8);
-	put(&w, event->map.device_major, 4);
-	put(&w, event->map.device_minor, 4);
-	put(&w, event->map.inode, 8);
-	put(&w, event->map.inode_generation, 8);
-	put(&w, event->map.prot, 4);
-	put(&w, event->map.flags, 4);
-	put(&w, length, 4);
-	put_bytes(&w, path, length);
-	return end_record(&w, ret, REPLAY_EVENT);
+	replay_put_uint(&w, event->kind, 4);
+	replay_put_uint(&w, event->time_ns, 8);
+	replay_put_uint(&w, (uint32_t)event->pid, 4);
+	replay_put_uint(&w, (uint32_t)event->tid, 4);
+	replay_put_uint(&w, (uint32_t)event->parent, 4);
+	replay_put_bytes(&w, event->comm, sizeof(event->comm));
+	replay_put_uint(&w, event->lost, 8);
+	replay_put_uint(&w, event->map.start, 8);
+	replay_put_uint(&w, event->map.length, 8);
+	replay_put_uint(&w, event->map.offset, 8);
+	replay_put_uint(&w, event->map.device_major, 4);
+	replay_put_uint(&w, event->map.device_minor, 4);
+	replay_put_uint(&w, event->map.inode, 8);
+	replay_put_uint(&w, event->map.inode_generation, 8);
+	replay_put_uint(&w, event->map.prot, 4);
+	replay_put_uint(&w, event->map.flags, 4);
+	replay_put_uint(&w, length, 4);
+	replay_put_bytes(&w, path, length);
+	return replay_end_record(&w, ret, REPLAY_EVENT);
 }
 
 static bool decode_event(struct reader *r, struct replay_record *ret)
@@ -253,27 +253,27 @@ static bool decode_event(struct reader *r, struct replay_record *ret)
 	size_t length;
 
 	*e = (struct process_event){0};
-	e->kind = (enum process_event_kind)get(r, 4);
-	e->time_ns = get(r, 8);
-	e->pid = (pid_t)get(r, 4);
-	e->tid = (pid_t)get(r, 4);
-	e->parent = (pid_t)get(r, 4);
-	get_bytes(r, e->comm, sizeof(e->comm));
-	e->lost = get(r, 8);
-	e->map.start = get(r, 8);
-	e->map.length = get(r, 8);
-	e->map.offset = get(r, 8);
-	e->map.device_major = (uint32_t)get(r, 4);
-	e->map.device_minor = (uint32_t)get(r, 4);
-	e->map.inode = get(r, 8);
-	e->map.inode_generation = get(r, 8);
-	e->map.prot = (uint32_t)get(r, 4);
-	e->map.flags = (uint32_t)get(r, 4);
-	length = get(r, 4);
+	e->kind = (enum process_event_kind)replay_get_uint(r, 4);
+	e->time_ns = replay_get_uint(r, 8);
+	e->pid = (pid_t)replay_get_uint(r, 4);
+	e->tid = (pid_t)replay_get_uint(r, 4);
+	e->parent = (pid_t)replay_get_uint(r, 4);
+	replay_get_bytes(r, e->comm, sizeof(e->comm));
+	e->lost = replay_get_uint(r, 8);
+	e->map.start = replay_get_uint(r, 8);
+	e->map.length = replay_get_uint(r, 8);
+	e->map.offset = replay_get_uint(r, 8);
+	e->map.device_major = (uint32_t)replay_get_uint(r, 4);
+	e->map.device_minor = (uint32_t)replay_get_uint(r, 4);
+	e->map.inode = replay_get_uint(r, 8);
+	e->map.inode_generation = replay_get_uint(r, 8);
+	e->map.prot = (uint32_t)replay_get_uint(r, 4);
+	e->map.flags = (uint32_t)replay_get_uint(r, 4);
+	length = replay_get_uint(r, 4);
 	if (e->kind >= N_PROCESS_EVENTS || length > REPLAY_PATH_MAX ||
 	    !memchr(e->comm, 0, sizeof(e->comm)))
 		return false;
-	get_bytes(r, ret->path, length);
+	replay_get_bytes(r, ret->path, length);
 	ret->path[length] = '\0';
 	if (e->kind == PROCESS_EVENT_MMAP)
 		e->map.path = ret->path;
@@ -286,8 +286,8 @@ int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret,
 	size_t used;
 	bool ok;
 
-	ret->type = (uint32_t)get(&r, 4);
-	used = get(&r, 4);
+	ret->type = (uint32_t)replay_get_uint(&r, 4);
+	used = replay_get_uint(&r, 4);
 	if (r.failed)
 		return REPLAY_E_SHORT;
 	if (used > REPLAY_RECORD_MAX - 8)

@@ -42,22 +42,22 @@
 
 static const struct source_ops bpf_ops;
 
-static struct bpf_source *from_source(struct source *source)
+static struct bpf_source *to_bpf_source(struct source *source)
 {
 	return (struct bpf_source *)source;
 }
 
 struct bpf_source *source_bpf_from(struct source *source)
 {
-	return source->ops == &bpf_ops ? from_source(source) : NULL;
+	return source->ops == &bpf_ops ? to_bpf_source(source) : NULL;
 }
 
-static uint64_t memory_limit(const struct bpf_source *s)
+static uint64_t bpf_source_memory_limit(const struct bpf_source *s)
 {
 	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
 }
 
-static uint64_t ring_memory(const struct bpf_source *s)
+static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 {
 	uint64_t sum = process_events_bytes(s->events);
 
@@ -75,7 +75,7 @@ static uint64_t ring_memory(const struct bpf_source *s)
 static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler_spec *spec,
 				unsigned n_cpus)
 {
-	uint64_t limit = memory_limit(s), used = ring_memory(s);
+	uint64_t limit = bpf_source_memory_limit(s), used = bpf_source_ring_bytes(s);
 	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t left = used < limit ? (limit - used) / 2 : 0;
 	uint64_t wanted = 4 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
@@ -91,7 +91,7 @@ static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler
 }
 
 /* A negative return ends ring_buffer__consume() after this record. */
-static int on_record(void *userdata, void *data, size_t length)
+static int bpf_sampler_on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_sampler *sampler = userdata;
 	struct bpf_source *s = sampler->owner;
@@ -111,7 +111,7 @@ static int on_record(void *userdata, void *data, size_t length)
 	return --s->budget ? 0 : -EAGAIN;
 }
 
-static int drain_rings(struct bpf_source *s, unsigned budget)
+static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 {
 	int r;
 
@@ -132,13 +132,13 @@ static int drain_rings(struct bpf_source *s, unsigned budget)
 
 static int bpf_drain(struct source *source, unsigned budget)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 	int r;
 
 	r = process_events_drain(s->events, &s->events_until);
 	if (r < 0)
 		return r;
-	return budget ? drain_rings(s, budget) : SOURCE_E_MORE;
+	return budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
 }
 
 /* The counters of @sampler on all CPUs are in s->counters afterwards. */
@@ -153,7 +153,7 @@ static int read_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 
 /* Brings sampler->stats up to date. The order is ticker.h's: counts first, then what came of them.
  */
-static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
+static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 {
 	struct ticker *ticker = &sampler->ticker;
 	struct source_stats stats = {0};
@@ -191,7 +191,7 @@ static int look(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 	return 0;
 }
 
-static int attach(void *userdata, struct tick *tick)
+static int bpf_sampler_attach_tick(void *userdata, struct tick *tick)
 {
 	struct bpf_sampler *sampler = userdata;
 	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
@@ -213,7 +213,7 @@ static int make_ring(struct bpf_source *s, struct bpf_sampler *sampler)
 					  (__u32)sampler->ring_bytes, NULL);
 	if (sampler->ring_fd < 0)
 		return error_origin(-errno);
-	sampler->ring = ring_buffer__new(sampler->ring_fd, on_record, sampler, NULL);
+	sampler->ring = ring_buffer__new(sampler->ring_fd, bpf_sampler_on_record, sampler, NULL);
 	if (!sampler->ring)
 		return error_origin(-errno);
 	wake.data.fd = ring_buffer__epoll_fd(sampler->ring);
@@ -250,7 +250,7 @@ static int reset_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 	return 0;
 }
 
-static struct bpf_sampler *free_sampler(struct bpf_source *s)
+static struct bpf_sampler *bpf_find_free_sampler(struct bpf_source *s)
 {
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		unsigned index = (s->next_index + i) % SAMPLERS_MAX;
@@ -268,7 +268,7 @@ static struct bpf_sampler *free_sampler(struct bpf_source *s)
 	return NULL;
 }
 
-static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
+static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler *sampler)
 {
 	const struct sampler_spec *spec = &sampler->spec;
 	bool by_source = event_excludes_by_source(&spec->event);
@@ -289,8 +289,8 @@ static void configure(struct bpf_source *s, const struct bpf_sampler *sampler)
 static int bpf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 			   struct source_message *message)
 {
-	struct bpf_source *s = from_source(source);
-	struct bpf_sampler *sampler = free_sampler(s);
+	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_sampler *sampler = bpf_find_free_sampler(s);
 	struct perf_event_attr attr;
 	struct cpus cpus;
 	int r;
@@ -312,8 +312,8 @@ static int bpf_add_sampler(struct source *source, const struct sampler_spec *spe
 		return SOURCE_E_FULL;
 	}
 	event_attr(spec, &attr);
-	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, attach, sampler);
-	configure(s, sampler);
+	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_sampler_attach_tick, sampler);
+	bpf_configure_sampler(s, sampler);
 	r = reset_counters(s, sampler);
 	if (r == 0)
 		r = make_ring(s, sampler);
@@ -333,7 +333,7 @@ static int bpf_add_sampler(struct source *source, const struct sampler_spec *spe
 
 static int bpf_remove_sampler(struct source *source, unsigned index)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
@@ -343,7 +343,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	do {
 		r = bpf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
-	r2 = look(s, sampler, true);
+	r2 = bpf_sampler_update_stats(s, sampler, true);
 	if (r == 0)
 		r = r2;
 	sampler_close(sampler);
@@ -353,7 +353,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 
 static int bpf_set_all(struct source *source, unsigned index, bool all)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 
 	s->samplers[index].spec.all = all;
 	s->skeleton->bss->samplers[index].all = all;
@@ -362,7 +362,7 @@ static int bpf_set_all(struct source *source, unsigned index, bool all)
 
 static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 
 	if (children && !s->follows_children)
 		return SOURCE_E_UNSUPPORTED;
@@ -371,14 +371,14 @@ static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool ch
 
 static int bpf_remove_pid(struct source *source, unsigned index, pid_t pid)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 
 	return bpf_members_remove(bpf_map__fd(s->skeleton->maps.members), index, pid);
 }
 
 static int bpf_follow_cpus(struct source *source)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 	struct cpus cpus;
 	int r;
 
@@ -391,7 +391,7 @@ static int bpf_follow_cpus(struct source *source)
 
 		if (!sampler->used || !ticker_differs(&sampler->ticker, &cpus))
 			continue;
-		r = look(s, sampler, false);
+		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
 			r = ticker_follow(&sampler->ticker, &cpus);
 	}
@@ -400,12 +400,12 @@ static int bpf_follow_cpus(struct source *source)
 
 static int bpf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r;
 
 	if (sampler->used) {
-		r = look(s, sampler, false);
+		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r < 0)
 			return r;
 	}
@@ -417,7 +417,7 @@ static int bpf_get_stats(struct source *source, unsigned index, struct source_st
 }
 
 /* A map's values, and a word or two of book-keeping per entry. */
-static uint64_t map_bytes(const struct bpf_source *s, const struct bpf_map *map)
+static uint64_t bpf_source_map_bytes(const struct bpf_source *s, const struct bpf_map *map)
 {
 	uint64_t value = (bpf_map__value_size(map) + 7) & ~7u;
 	uint64_t n = bpf_map__max_entries(map);
@@ -439,7 +439,7 @@ static uint64_t map_bytes(const struct bpf_source *s, const struct bpf_map *map)
  */
 static uint64_t bpf_memory_bytes(struct source *source)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 	uint64_t sum = process_events_bytes(s->events);
 	struct bpf_map *map;
 
@@ -449,7 +449,7 @@ static uint64_t bpf_memory_bytes(struct source *source)
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
-			sum += map_bytes(s, map);
+			sum += bpf_source_map_bytes(s, map);
 	}
 	return sum;
 }
@@ -457,19 +457,19 @@ static uint64_t bpf_memory_bytes(struct source *source)
 /* Without the tracepoints nobody would know when a root became void. */
 static const struct unwind_host *bpf_unwind_host(struct source *source)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 
 	return s->follows_children ? &s->unwind.host : NULL;
 }
 
 static int bpf_fd(struct source *source)
 {
-	return from_source(source)->epoll;
+	return to_bpf_source(source)->epoll;
 }
 
 static void bpf_free(struct source *source)
 {
-	struct bpf_source *s = from_source(source);
+	struct bpf_source *s = to_bpf_source(source);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used)
@@ -510,7 +510,7 @@ static int begin_process_events(struct bpf_source *s, struct source_message *mes
 	r = process_events_new(&s->events, &(struct process_events_options){
 						   .sink = s->options.sink,
 						   .epoll = s->epoll,
-						   .max_bytes = memory_limit(s) / 4,
+						   .max_bytes = bpf_source_memory_limit(s) / 4,
 					   });
 	if (r < 0)
 		return r;

@@ -20,7 +20,7 @@ _Static_assert((int)COST_USER_WALK == ABI_COST_USER_WALK, "parts");
 _Static_assert((int)COST_USER_COPY == ABI_COST_USER_COPY, "parts");
 _Static_assert((int)COST_TICK == ABI_COST_TICK, "parts");
 
-static void add(struct source_cost *sum, const struct abi_cost *cost)
+static void source_cost_add(struct source_cost *sum, const struct abi_cost *cost)
 {
 	sum->n += cost->n;
 	sum->sum_ns += cost->sum_ns;
@@ -47,7 +47,7 @@ int source_bpf_get_cost(struct source *source, enum source_cost_part part, struc
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.costs), &key, costs) < 0)
 		return error_origin(-errno);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++)
-		add(&sum, &costs[i]);
+		source_cost_add(&sum, &costs[i]);
 	*ret = sum;
 	return 0;
 }

@@ -25,8 +25,8 @@
  */
 static _Thread_local struct source_message *libbpf_says;
 
-__attribute__((format(printf, 2, 0))) static int print_libbpf(enum libbpf_print_level level,
-							      const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static int
+capture_libbpf_warning(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (level != LIBBPF_WARN || !libbpf_says || libbpf_says->text[0])
 		return 0;
@@ -46,7 +46,7 @@ struct verifier {
 	char says[PROGRAMS_MAX][VERIFIER_SAYS];
 };
 
-static void verifier_listen(struct verifier *v, struct profile_bpf *skeleton)
+static void verifier_attach_logs(struct verifier *v, struct profile_bpf *skeleton)
 {
 	struct bpf_program *program;
 	unsigned i = 0;
@@ -77,7 +77,7 @@ static void verifier_report(const struct verifier *v, struct profile_bpf *skelet
 }
 
 /* Programs of the tracepoints: without them, the filter and the roots could not be kept right. */
-static struct bpf_program *tracepoint(struct profile_bpf *skeleton, unsigned i)
+static struct bpf_program *tracepoint_program(struct profile_bpf *skeleton, unsigned i)
 {
 	struct bpf_program *const programs[] = {
 		skeleton->progs.filter_fork, skeleton->progs.filter_free,
@@ -97,15 +97,15 @@ static int attach_tracepoints(struct profile_bpf *skeleton)
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(links); i++) {
-		*links[i] = bpf_program__attach(tracepoint(skeleton, i));
+		*links[i] = bpf_program__attach(tracepoint_program(skeleton, i));
 		if (!*links[i])
 			return -ENOENT;
 	}
 	return 0;
 }
 
-static void configure(struct profile_bpf *skeleton, const struct source_options *options,
-		      unsigned n_cpus)
+static void configure_skeleton(struct profile_bpf *skeleton, const struct source_options *options,
+			       unsigned n_cpus)
 {
 	skeleton->rodata->self_pid = options->exclude_self ? (__u32)getpid() : 0;
 	skeleton->rodata->exclude_children = options->exclude_children;
@@ -117,8 +117,8 @@ static void configure(struct profile_bpf *skeleton, const struct source_options 
 	bpf_unwind_size(skeleton, options->unwind_bytes);
 }
 
-static int load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
-		bool with_tracepoints)
+static int load_skeleton(struct profile_bpf **ret, const struct source_options *options,
+			 unsigned n_cpus, bool with_tracepoints)
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
 	struct verifier verifier;
@@ -127,10 +127,10 @@ static int load(struct profile_bpf **ret, const struct source_options *options, 
 
 	if (!skeleton)
 		return -errno;
-	configure(skeleton, options, n_cpus);
-	for (unsigned i = 0; tracepoint(skeleton, i); i++)
-		bpf_program__set_autoload(tracepoint(skeleton, i), with_tracepoints);
-	verifier_listen(&verifier, skeleton);
+	configure_skeleton(skeleton, options, n_cpus);
+	for (unsigned i = 0; tracepoint_program(skeleton, i); i++)
+		bpf_program__set_autoload(tracepoint_program(skeleton, i), with_tracepoints);
+	verifier_attach_logs(&verifier, skeleton);
 	began = clock_ns(CLOCK_MONOTONIC) / 1000;
 	r = profile_bpf__load(skeleton);
 	if (r == 0)
@@ -150,13 +150,13 @@ int source_bpf_load(struct profile_bpf **ret, const struct source_options *optio
 	bool with_tracepoints = true;
 	int r;
 
-	libbpf_set_print(print_libbpf);
+	libbpf_set_print(capture_libbpf_warning);
 	libbpf_says = &said;
-	r = load(ret, options, n_cpus, true);
+	r = load_skeleton(ret, options, n_cpus, true);
 	if (r < 0 && r != -EPERM && r != -ENOMEM) {
 		/* A kernel that lacks the tracepoints still samples, but follows no children. */
 		with_tracepoints = false;
-		r = load(ret, options, n_cpus, false);
+		r = load_skeleton(ret, options, n_cpus, false);
 	}
 	libbpf_says = NULL;
 	*ret_follows_children = with_tracepoints;

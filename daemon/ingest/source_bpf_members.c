@@ -49,7 +49,7 @@ int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
 	return SOURCE_E_OK;
 }
 
-static int take_out(int map, uint16_t bit, uint32_t key)
+static int bpf_member_clear_sampler(int map, uint16_t bit, uint32_t key)
 {
 	struct abi_member member;
 	int r;
@@ -67,7 +67,7 @@ static int take_out(int map, uint16_t bit, uint32_t key)
 
 int bpf_members_remove(int map, unsigned sampler, pid_t pid)
 {
-	int r = take_out(map, (uint16_t)(1u << sampler), (uint32_t)pid);
+	int r = bpf_member_clear_sampler(map, (uint16_t)(1u << sampler), (uint32_t)pid);
 
 	return r < 0 ? error_origin(r) : SOURCE_E_OK;
 }
@@ -81,6 +81,6 @@ void bpf_members_remove_sampler(int map, unsigned sampler)
 	for (unsigned i = 0; more && i < 4 * ABI_MEMBERS_MAX; i++) {
 		key = next;
 		more = bpf_map_get_next_key(map, &key, &next) == 0;
-		take_out(map, (uint16_t)(1u << sampler), key);
+		bpf_member_clear_sampler(map, (uint16_t)(1u << sampler), key);
 	}
 }

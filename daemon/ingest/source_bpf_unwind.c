@@ -32,7 +32,7 @@ void bpf_unwind_size(struct profile_bpf *skeleton, uint64_t bytes)
 				 (uint32_t)(bytes / 9 / sizeof(struct unwind_mapping)));
 }
 
-static size_t map_bytes(size_t n, size_t size)
+static size_t map_array_bytes(size_t n, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -43,7 +43,7 @@ static size_t map_bytes(size_t n, size_t size)
 static void *map_array(struct bpf_map *map, size_t size, size_t *ret_n)
 {
 	size_t n = bpf_map__max_entries(map);
-	void *at = mmap(NULL, map_bytes(n, size), PROT_READ | PROT_WRITE, MAP_SHARED,
+	void *at = mmap(NULL, map_array_bytes(n, size), PROT_READ | PROT_WRITE, MAP_SHARED,
 			bpf_map__fd(map), 0);
 
 	if (at == MAP_FAILED)
@@ -52,7 +52,7 @@ static void *map_array(struct bpf_map *map, size_t size, size_t *ret_n)
 	return at;
 }
 
-static int publish(void *userdata, const struct unwind_root *root)
+static int bpf_unwind_publish(void *userdata, const struct unwind_root *root)
 {
 	const struct bpf_unwind *u = userdata;
 	struct abi_root value = {.root = *root};
@@ -63,7 +63,7 @@ static int publish(void *userdata, const struct unwind_root *root)
 	return r < 0 ? error_origin(r) : UNWIND_HOST_E_OK;
 }
 
-static int withdraw(void *userdata, pid_t pid)
+static int bpf_unwind_withdraw(void *userdata, pid_t pid)
 {
 	const struct bpf_unwind *u = userdata;
 	int r = bpf_hash_delete(u->roots_fd, (uint32_t)pid);
@@ -73,7 +73,7 @@ static int withdraw(void *userdata, pid_t pid)
 	return r < 0 && r != -ENOENT ? error_origin(r) : UNWIND_HOST_E_OK;
 }
 
-static uint64_t events_until(void *userdata)
+static uint64_t bpf_unwind_events_until(void *userdata)
 {
 	const struct bpf_unwind *u = userdata;
 
@@ -90,9 +90,9 @@ int bpf_unwind_open(struct bpf_unwind *u, struct profile_bpf *skeleton, const ui
 				   &host->n_mappings);
 	if (!host->words || !host->slots || !host->mappings)
 		return error_origin(-errno);
-	host->publish = publish;
-	host->withdraw = withdraw;
-	host->events_until = events_until;
+	host->publish = bpf_unwind_publish;
+	host->withdraw = bpf_unwind_withdraw;
+	host->events_until = bpf_unwind_events_until;
 	host->userdata = u;
 	u->roots_fd = bpf_map__fd(skeleton->maps.roots);
 	u->events_until = until;
@@ -104,10 +104,10 @@ void bpf_unwind_close(struct bpf_unwind *u)
 	struct unwind_host *host = &u->host;
 
 	if (host->words)
-		munmap(host->words, map_bytes(host->n_words, sizeof(*host->words)));
+		munmap(host->words, map_array_bytes(host->n_words, sizeof(*host->words)));
 	if (host->slots)
-		munmap(host->slots, map_bytes(host->n_slots, sizeof(*host->slots)));
+		munmap(host->slots, map_array_bytes(host->n_slots, sizeof(*host->slots)));
 	if (host->mappings)
-		munmap(host->mappings, map_bytes(host->n_mappings, sizeof(*host->mappings)));
+		munmap(host->mappings, map_array_bytes(host->n_mappings, sizeof(*host->mappings)));
 	*u = (struct bpf_unwind){0};
 }

@@ -36,12 +36,12 @@
 
 #define MEMORY_DEFAULT (32u << 20)
 
-static struct perf_source *from_source(struct source *source)
+static struct perf_source *to_perf_source(struct source *source)
 {
 	return (struct perf_source *)source;
 }
 
-static void on_process_event(void *userdata, const struct process_event *event)
+static void perf_source_on_process_event(void *userdata, const struct process_event *event)
 {
 	struct perf_source *s = userdata;
 
@@ -54,7 +54,7 @@ static void on_process_event(void *userdata, const struct process_event *event)
 	s->options.sink->process_event(s->options.sink->userdata, event);
 }
 
-static uint64_t ring_memory(const struct perf_source *s)
+static uint64_t perf_source_ring_bytes(const struct perf_source *s)
 {
 	uint64_t sum = process_events_bytes(s->events);
 
@@ -64,7 +64,7 @@ static uint64_t ring_memory(const struct perf_source *s)
 	return sum;
 }
 
-static uint64_t memory_limit(const struct perf_source *s)
+static uint64_t perf_source_memory_limit(const struct perf_source *s)
 {
 	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
 }
@@ -73,7 +73,7 @@ static uint64_t memory_limit(const struct perf_source *s)
  */
 static uint64_t memory_left(const struct perf_source *s, unsigned n_cpus)
 {
-	uint64_t limit = memory_limit(s), used = ring_memory(s);
+	uint64_t limit = perf_source_memory_limit(s), used = perf_source_ring_bytes(s);
 
 	return used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
 }
@@ -116,7 +116,8 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 	return true;
 }
 
-static int deliver(struct perf_source *s, struct perf_sampler *sampler, struct perf_sample *p)
+static int perf_deliver_sample(struct perf_source *s, struct perf_sampler *sampler,
+			       struct perf_sample *p)
 {
 	struct sample_rest rest;
 	struct sample sample = {
@@ -143,8 +144,8 @@ static int deliver(struct perf_source *s, struct perf_sampler *sampler, struct p
 }
 
 /* { header; u64 id, lost; }: ticks of which nobody knows what they met; counted as samples. */
-static void count_lost(struct perf_sampler *sampler, struct tick *tick, const uint8_t *record,
-		       size_t length)
+static void perf_sampler_count_lost(struct perf_sampler *sampler, struct tick *tick,
+				    const uint8_t *record, size_t length)
 {
 	uint64_t lost;
 
@@ -158,8 +159,8 @@ static void count_lost(struct perf_sampler *sampler, struct tick *tick, const ui
 }
 
 /* Returns 0, 1 if a sample was delivered, or negative errno. */
-static int take_record(struct perf_source *s, struct perf_sampler *sampler, struct tick *tick,
-		       size_t length)
+static int handle_perf_record(struct perf_source *s, struct perf_sampler *sampler,
+			      struct tick *tick, size_t length)
 {
 	struct perf_event_header header;
 	int r;
@@ -167,7 +168,7 @@ static int take_record(struct perf_source *s, struct perf_sampler *sampler, stru
 	memcpy(&header, s->record, sizeof(header));
 	switch (header.type) {
 	case PERF_RECORD_LOST:
-		count_lost(sampler, tick, s->record, length);
+		perf_sampler_count_lost(sampler, tick, s->record, length);
 		return 0;
 	case PERF_RECORD_THROTTLE:
 		sampler->ticker.throttled++;
@@ -187,7 +188,7 @@ static int take_record(struct perf_source *s, struct perf_sampler *sampler, stru
 	tick->period_sum += s->sample.period;
 	if (!accept_sample(s, sampler, tick, &s->sample))
 		return 0;
-	r = deliver(s, sampler, &s->sample);
+	r = perf_deliver_sample(s, sampler, &s->sample);
 	return r < 0 ? r : 1;
 }
 
@@ -200,7 +201,7 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
 		struct tick *tick = &sampler->ticker.ticks[i];
 
 		while (*budget && (length = perf_ring_read(&tick->ring, s->record)) > 0) {
-			r = take_record(s, sampler, tick, length);
+			r = handle_perf_record(s, sampler, tick, length);
 			if (r < 0)
 				return r;
 			*budget -= (unsigned)r;
@@ -215,7 +216,7 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
  */
 static int perf_drain(struct source *source, unsigned budget)
 {
-	struct perf_source *s = from_source(source);
+	struct perf_source *s = to_perf_source(source);
 	bool looks = clock_ns(CLOCK_MONOTONIC) - s->looked_ns >= source_perf_look_interval_ns(s);
 	int r;
 
@@ -238,7 +239,7 @@ static int perf_drain(struct source *source, unsigned budget)
 	return SOURCE_E_OK;
 }
 
-static int attach(void *userdata, struct tick *tick)
+static int perf_source_watch_tick(void *userdata, struct tick *tick)
 {
 	struct perf_source *s = userdata;
 	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
@@ -248,7 +249,7 @@ static int attach(void *userdata, struct tick *tick)
 	return 0;
 }
 
-static struct perf_sampler *free_sampler(struct perf_source *s)
+static struct perf_sampler *perf_find_free_sampler(struct perf_source *s)
 {
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		unsigned index = (s->next_index + i) % SAMPLERS_MAX;
@@ -301,7 +302,8 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 		if (!sampler->plan.ring_bytes)
 			return SOURCE_E_FULL;
 		fill_attr(s, sampler, &attr);
-		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes, attach, s);
+		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes,
+			    perf_source_watch_tick, s);
 		sampler->ticker.counts_elsewhere = s->tasks_of_user;
 		r = ticker_follow(&sampler->ticker, cpus);
 		if (r < 0)
@@ -319,8 +321,8 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 static int perf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 			    struct source_message *message)
 {
-	struct perf_source *s = from_source(source);
-	struct perf_sampler *sampler = free_sampler(s);
+	struct perf_source *s = to_perf_source(source);
+	struct perf_sampler *sampler = perf_find_free_sampler(s);
 	struct cpus cpus;
 	int r;
 
@@ -349,7 +351,7 @@ static int perf_add_sampler(struct source *source, const struct sampler_spec *sp
 	return SOURCE_E_OK;
 }
 
-static void take_ticker_stats(struct perf_sampler *sampler)
+static void copy_ticker_stats(struct perf_sampler *sampler)
 {
 	sampler->stats.throttled = sampler->ticker.throttled;
 	sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
@@ -358,7 +360,7 @@ static void take_ticker_stats(struct perf_sampler *sampler)
 
 static int perf_remove_sampler(struct source *source, unsigned index)
 {
-	struct perf_source *s = from_source(source);
+	struct perf_source *s = to_perf_source(source);
 	struct perf_sampler *sampler = &s->samplers[index];
 	int r;
 
@@ -372,7 +374,7 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 		r = perf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
 	ticker_judge(&sampler->ticker, true);
-	take_ticker_stats(sampler);
+	copy_ticker_stats(sampler);
 	ticker_deinit(&sampler->ticker);
 	sampler->used = false;
 	members_remove_sampler(s->members, index);
@@ -381,39 +383,39 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 
 static int perf_set_all(struct source *source, unsigned index, bool all)
 {
-	from_source(source)->samplers[index].spec.all = all;
+	to_perf_source(source)->samplers[index].spec.all = all;
 	return SOURCE_E_OK;
 }
 
-static bool is_alive(pid_t pid)
+static bool perf_pid_is_alive(pid_t pid)
 {
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
 static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
 {
-	if (!is_alive(pid))
+	if (!perf_pid_is_alive(pid))
 		return SOURCE_E_GONE;
-	return members_add(from_source(source)->members, index, pid, children);
+	return members_add(to_perf_source(source)->members, index, pid, children);
 }
 
 static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
 {
-	members_remove(from_source(source)->members, index, pid);
+	members_remove(to_perf_source(source)->members, index, pid);
 	return SOURCE_E_OK;
 }
 
 /* What the rings of CPUs that went away still hold must be out before they are closed. */
 static int perf_follow_cpus(struct source *source)
 {
-	struct perf_source *s = from_source(source);
+	struct perf_source *s = to_perf_source(source);
 	bool differs = false;
 	struct cpus cpus;
 	int r;
 
-	members_sweep(s->members, is_alive);
+	members_sweep(s->members, perf_pid_is_alive);
 	if (s->own)
-		members_sweep(s->own, is_alive);
+		members_sweep(s->own, perf_pid_is_alive);
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
@@ -437,11 +439,11 @@ static int perf_follow_cpus(struct source *source)
 
 static int perf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
 {
-	struct perf_source *s = from_source(source);
+	struct perf_source *s = to_perf_source(source);
 	struct perf_sampler *sampler = &s->samplers[index];
 
 	if (sampler->used)
-		take_ticker_stats(sampler);
+		copy_ticker_stats(sampler);
 	sampler->stats.expected = sampler->stats.seen + sampler->stats.lost[LOST_SKIPPED];
 	sampler->stats.unfollowed = s->unfollowed;
 	if (s->tasks_of_user)
@@ -452,17 +454,17 @@ static int perf_get_stats(struct source *source, unsigned index, struct source_s
 
 static uint64_t perf_memory_bytes(struct source *source)
 {
-	return ring_memory(from_source(source));
+	return perf_source_ring_bytes(to_perf_source(source));
 }
 
 static int perf_fd(struct source *source)
 {
-	return from_source(source)->epoll;
+	return to_perf_source(source)->epoll;
 }
 
 static void perf_free(struct source *source)
 {
-	struct perf_source *s = from_source(source);
+	struct perf_source *s = to_perf_source(source);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->samplers[i].used)
@@ -504,7 +506,8 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 		return error_origin(-ENOMEM);
 	s->source.ops = &perf_ops;
 	s->options = *options;
-	s->sink = (struct source_sink){.process_event = on_process_event, .userdata = s};
+	s->sink = (struct source_sink){.process_event = perf_source_on_process_event,
+				       .userdata = s};
 	s->epoll = -1;
 	s->sees_kernel = true;
 	s->tasks.proc_fd = -1;
@@ -525,12 +528,13 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	if (r == 0)
 		r = cpus_read_online(&cpus);
 	if (r == 0)
-		r = process_events_new(&s->events, &(struct process_events_options){
-							   .sink = &s->sink,
-							   .epoll = s->epoll,
-							   .max_bytes = memory_limit(s) / 4,
-							   .elsewhere = options->own_only,
-						   });
+		r = process_events_new(&s->events,
+				       &(struct process_events_options){
+					       .sink = &s->sink,
+					       .epoll = s->epoll,
+					       .max_bytes = perf_source_memory_limit(s) / 4,
+					       .elsewhere = options->own_only,
+				       });
 	if (r)
 		return r;
 	r = process_events_follow(s->events, &cpus);

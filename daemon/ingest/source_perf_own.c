@@ -18,7 +18,7 @@
 /* A perf event is a kilobyte or two of the kernel's memory, which nobody bounds but us. */
 #define EVENTS_MAX 16384
 
-static int ring_of(void *userdata, unsigned kind, unsigned cpu)
+static int perf_own_ring_fd(void *userdata, unsigned kind, unsigned cpu)
 {
 	const struct perf_source *s = userdata;
 	const struct ticker *ticker;
@@ -32,7 +32,7 @@ static int ring_of(void *userdata, unsigned kind, unsigned cpu)
 	return -1;
 }
 
-static void tell(void *userdata, const struct process_event *event)
+static void perf_own_forward_event(void *userdata, const struct process_event *event)
 {
 	struct perf_source *s = userdata;
 
@@ -40,7 +40,7 @@ static void tell(void *userdata, const struct process_event *event)
 }
 
 /* Half of the file descriptors: images stay open, too. */
-static unsigned max_events(void)
+static unsigned perf_own_max_events(void)
 {
 	struct rlimit limit;
 
@@ -55,9 +55,9 @@ int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus)
 		.proc_fd = s->tasks.proc_fd,
 		.uid = geteuid(),
 		.self = s->own,
-		.max_events = max_events(),
-		.ring = ring_of,
-		.tell = tell,
+		.max_events = perf_own_max_events(),
+		.ring = perf_own_ring_fd,
+		.tell = perf_own_forward_event,
 		.userdata = s,
 	};
 	struct perf_event_attr attr;

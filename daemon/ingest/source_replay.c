@@ -42,14 +42,14 @@ struct source_replay {
 	uint8_t bytes[BUFFER_BYTES];
 };
 
-static struct source_replay *from_source(struct source *source)
+static struct source_replay *to_replay_source(struct source *source)
 {
 	return (struct source_replay *)source;
 }
 
 static void replay_free(struct source *source)
 {
-	struct source_replay *s = from_source(source);
+	struct source_replay *s = to_replay_source(source);
 
 	if (s->fd >= 0)
 		close(s->fd);
@@ -60,11 +60,11 @@ static void replay_free(struct source *source)
 
 static int replay_fd(struct source *source)
 {
-	return from_source(source)->ready;
+	return to_replay_source(source)->ready;
 }
 
 /* Makes room at the buffer's end, and fills it. */
-static int fill(struct source_replay *s)
+static int replay_fill_buffer(struct source_replay *s)
 {
 	ssize_t n;
 
@@ -104,7 +104,7 @@ static unsigned sampler_for(const struct source_replay *s, unsigned recorded)
 }
 
 /* Returns whether it was a sample. */
-static bool deliver(struct source_replay *s)
+static bool replay_deliver_record(struct source_replay *s)
 {
 	struct replay_record *record = &s->record;
 	const struct source_sink *sink = s->options.sink;
@@ -134,7 +134,7 @@ static bool deliver(struct source_replay *s)
 	}
 }
 
-static int end(struct source_replay *s, const char *what)
+static int replay_finish(struct source_replay *s, const char *what)
 {
 	if (what)
 		snprintf(s->end.text, sizeof(s->end.text),
@@ -150,7 +150,7 @@ static int end(struct source_replay *s, const char *what)
 
 static int replay_drain(struct source *source, unsigned budget)
 {
-	struct source_replay *s = from_source(source);
+	struct source_replay *s = to_replay_source(source);
 	unsigned records = 0;
 	size_t used;
 	int r;
@@ -161,11 +161,12 @@ static int replay_drain(struct source *source, unsigned budget)
 	while (budget && records < 16384) {
 		r = replay_decode(s->bytes + s->first, s->n_bytes - s->first, &s->record, &used);
 		if (r == REPLAY_E_MALFORMED)
-			return end(s, "is damaged");
+			return replay_finish(s, "is damaged");
 		if (r == REPLAY_E_SHORT) {
 			if (s->at_eof)
-				return end(s, s->n_bytes > s->first ? "was cut off" : NULL);
-			r = fill(s);
+				return replay_finish(s,
+						     s->n_bytes > s->first ? "was cut off" : NULL);
+			r = replay_fill_buffer(s);
 			if (r < 0)
 				return r;
 			continue;
@@ -173,7 +174,7 @@ static int replay_drain(struct source *source, unsigned budget)
 		s->first += used;
 		s->position += used;
 		records++;
-		if (deliver(s))
+		if (replay_deliver_record(s))
 			budget--;
 	}
 	return SOURCE_E_MORE;
@@ -182,7 +183,7 @@ static int replay_drain(struct source *source, unsigned budget)
 static int replay_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 			      struct source_message *message)
 {
-	struct source_replay *s = from_source(source);
+	struct source_replay *s = to_replay_source(source);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		if (s->samplers[i].used)
@@ -197,7 +198,7 @@ static int replay_add_sampler(struct source *source, const struct sampler_spec *
 
 static int replay_remove_sampler(struct source *source, unsigned sampler)
 {
-	from_source(source)->samplers[sampler].used = false;
+	to_replay_source(source)->samplers[sampler].used = false;
 	return SOURCE_E_OK;
 }
 
@@ -227,7 +228,7 @@ static int replay_follow_cpus(struct source *source)
 
 static int replay_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
 {
-	*ret = from_source(source)->samplers[sampler].stats;
+	*ret = to_replay_source(source)->samplers[sampler].stats;
 	return SOURCE_E_OK;
 }
 
@@ -271,7 +272,7 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 	if (s->ready < 0)
 		return error_origin(-errno);
 	while (s->n_bytes < REPLAY_HEAD_BYTES && !s->at_eof) {
-		r = fill(s);
+		r = replay_fill_buffer(s);
 		if (r < 0)
 			return r;
 	}
@@ -286,9 +287,9 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 	return SOURCE_E_OK;
 }
 
-const char *source_replay_complaint(struct source *source)
+const char *source_replay_warning(struct source *source)
 {
-	struct source_replay *s = from_source(source);
+	struct source_replay *s = to_replay_source(source);
 
 	return source->ops == &replay_ops && s->end.text[0] ? s->end.text : NULL;
 }

@@ -48,12 +48,12 @@
 /* What is no target's number. */
 enum { NUMBER_GATE, NUMBER_BELLS, NUMBER_FIRST };
 
-static struct shim_source *from_source(struct source *source)
+static struct shim_source *to_shim_source(struct source *source)
 {
 	return (struct shim_source *)source;
 }
 
-static struct shim_target *find_number(const struct shim_source *s, uint64_t number)
+static struct shim_target *find_target_by_number(const struct shim_source *s, uint64_t number)
 {
 	for (unsigned i = 0; i < s->n_targets; i++)
 		if (s->targets[i]->number == number)
@@ -61,7 +61,7 @@ static struct shim_target *find_number(const struct shim_source *s, uint64_t num
 	return NULL;
 }
 
-static struct shim_target *find_pid(const struct shim_source *s, pid_t pid)
+static struct shim_target *find_target_by_pid(const struct shim_source *s, pid_t pid)
 {
 	for (unsigned i = 0; i < s->n_targets; i++)
 		if (s->targets[i]->process.pid == pid)
@@ -97,22 +97,22 @@ static void set_frequencies(struct shim_source *s)
 /* --- processes -------------------------------------------------------------------------------- */
 
 /* Takes the last out of its ring. Returns 0 or negative errno. */
-static int leave(struct shim_source *s, struct shim_target *t)
+static int shim_detach_target(struct shim_source *s, struct shim_target *t)
 {
 	unsigned budget = UINT_MAX;
-	int r = source_shim_drain_one(s, t, true, &budget);
+	int r = source_shim_drain_target(s, t, true, &budget);
 
 	shim_target_leave(t);
 	return r < 0 ? r : 0;
 }
 
-static int end(struct shim_source *s, struct shim_target *t)
+static int shim_end_target(struct shim_source *s, struct shim_target *t)
 {
 	const struct source_sink *sink = s->options.source.sink;
 	struct process_event event = {.kind = PROCESS_EVENT_EXIT,
 				      .pid = t->process.pid,
 				      .tid = t->process.pid};
-	int r = leave(s, t);
+	int r = shim_detach_target(s, t);
 
 	event.time_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!s->options.is_idle)
@@ -121,14 +121,14 @@ static int end(struct shim_source *s, struct shim_target *t)
 	return r;
 }
 
-static bool has_ended(const struct shim_target *t)
+static bool target_has_ended(const struct shim_target *t)
 {
 	struct pollfd fd = {.fd = t->pidfd, .events = POLLIN};
 
 	return poll(&fd, 1, 0) == 1;
 }
 
-static bool has_room(const struct shim_source *s, const struct source_shim_process *process)
+static bool shim_has_room(const struct shim_source *s, const struct source_shim_process *process)
 {
 	unsigned n_strangers = 0, n_same = 0;
 
@@ -146,14 +146,14 @@ static bool has_room(const struct shim_source *s, const struct source_shim_proce
 	       n_same < STRANGER_PART(s->max_targets);
 }
 
-static int watch(int epoll, int fd, uint32_t events, uint64_t number)
+static int shim_epoll_add(int epoll, int fd, uint32_t events, uint64_t number)
 {
 	struct epoll_event event = {.events = events, .data.u64 = number};
 
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int refuse(struct source_message *message, int outcome, const char *text)
+static int shim_refuse(struct source_message *message, int outcome, const char *text)
 {
 	snprintf(message->text, sizeof(message->text), "%s", text);
 	return outcome;
@@ -177,8 +177,8 @@ static int make_target(struct shim_source *s, const struct source_shim_process *
 	if (!moved)
 		return error_origin(-ENOMEM);
 	s->targets = moved;
-	if (watch(s->epoll, t->pidfd, EPOLLIN, t->number) < 0 ||
-	    watch(s->bells, t->ring.bell, EPOLLIN, t->number) < 0)
+	if (shim_epoll_add(s->epoll, t->pidfd, EPOLLIN, t->number) < 0 ||
+	    shim_epoll_add(s->bells, t->ring.bell, EPOLLIN, t->number) < 0)
 		return SOURCE_E_FULL;
 	s->next_number++;
 	s->targets[s->n_targets++] = t;
@@ -187,20 +187,20 @@ static int make_target(struct shim_source *s, const struct source_shim_process *
 }
 
 /* What was attached of that number before has executed another program, or is gone. */
-static int make_way(struct shim_source *s, pid_t pid, struct shim_target **ret_before)
+static int shim_detach_previous(struct shim_source *s, pid_t pid, struct shim_target **ret_before)
 {
-	struct shim_target *t = find_pid(s, pid);
+	struct shim_target *t = find_target_by_pid(s, pid);
 
 	*ret_before = NULL;
 	if (!t)
 		return 0;
-	if (has_ended(t))
-		return end(s, t);
+	if (target_has_ended(t))
+		return shim_end_target(s, t);
 	*ret_before = t;
-	return leave(s, t);
+	return shim_detach_target(s, t);
 }
 
-static int begin(struct shim_source *s, struct shim_target *t)
+static int shim_begin_target(struct shim_source *s, struct shim_target *t)
 {
 	const struct source_shim_host *host = &s->options.host;
 	int r = 0, ended;
@@ -208,9 +208,9 @@ static int begin(struct shim_source *s, struct shim_target *t)
 	if (!s->options.is_idle)
 		r = host->begin(host->userdata, t->process.pid, &t->start_ns);
 	/* The number may be another's by now, and what was told that one's. */
-	if (!r && has_ended(t))
+	if (!r && target_has_ended(t))
 		r = SOURCE_E_GONE;
-	ended = r ? end(s, t) : 0;
+	ended = r ? shim_end_target(s, t) : 0;
 	return ended ? ended : r;
 }
 
@@ -218,27 +218,27 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 		       const struct attach_ring **ret_ring, struct source_message *message)
 {
 	cleanup(closep) int owned = pidfd;
-	struct shim_source *s = from_source(source);
+	struct shim_source *s = to_shim_source(source);
 	struct shim_target *before, *t = NULL;
 	int r;
 
 	if (!process->privileged &&
 	    !shim_pace_allows(&s->pace, process->uid, clock_ns(CLOCK_MONOTONIC)))
-		return refuse(message, SOURCE_E_FULL, "too many processes of yours ask");
-	r = make_way(s, process->pid, &before);
+		return shim_refuse(message, SOURCE_E_FULL, "too many processes of yours ask");
+	r = shim_detach_previous(s, process->pid, &before);
 	if (r)
 		return r;
-	if (!before && !has_room(s, process))
-		return refuse(message, SOURCE_E_FULL, "too many processes are attached");
+	if (!before && !shim_has_room(s, process))
+		return shim_refuse(message, SOURCE_E_FULL, "too many processes are attached");
 	r = make_target(s, process, steal_fd(&owned), &t);
 	if (!r && before)
 		remove_target(s, before);
 	if (!r)
-		r = begin(s, t);
+		r = shim_begin_target(s, t);
 	if (r == SOURCE_E_FULL)
-		return refuse(message, r, "no memory or file descriptors for another ring");
+		return shim_refuse(message, r, "no memory or file descriptors for another ring");
 	if (r == SOURCE_E_GONE)
-		return refuse(message, r, "the process has ended");
+		return shim_refuse(message, r, "the process has ended");
 	if (r)
 		return r;
 	set_frequency(s, t);
@@ -248,7 +248,7 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 
 void source_shim_sent(struct source *source, pid_t pid)
 {
-	struct shim_target *t = find_pid(from_source(source), pid);
+	struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
 
 	if (t)
 		attach_ring_close_sent(&t->ring);
@@ -256,7 +256,7 @@ void source_shim_sent(struct source *source, pid_t pid)
 
 void source_shim_drop(struct source *source, pid_t pid)
 {
-	struct shim_target *t = find_pid(from_source(source), pid);
+	struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
 
 	if (t)
 		shim_target_leave(t);
@@ -264,14 +264,14 @@ void source_shim_drop(struct source *source, pid_t pid)
 
 bool source_shim_has(struct source *source, pid_t pid)
 {
-	const struct shim_target *t = find_pid(from_source(source), pid);
+	const struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
 
 	return t && t->reader;
 }
 
 unsigned source_shim_count(struct source *source)
 {
-	const struct shim_source *s = from_source(source);
+	const struct shim_source *s = to_shim_source(source);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n_targets; i++)
@@ -300,44 +300,45 @@ static int close_gate(const struct shim_source *s)
 	return timerfd_settime(s->gate, 0, &after, NULL) < 0 ? error_origin(-errno) : 0;
 }
 
-static int hear_bells(struct shim_source *s)
+static int shim_handle_bells(struct shim_source *s)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int n = epoll_wait(s->bells, events, EVENTS_MAX, 0), r = 0;
 
 	for (int i = 0; !r && i < n; i++) {
-		struct shim_target *t = find_number(s, events[i].data.u64);
+		struct shim_target *t = find_target_by_number(s, events[i].data.u64);
 
 		if (t && t->reader && !shim_target_hear(t))
-			r = leave(s, t);
+			r = shim_detach_target(s, t);
 	}
 	return r;
 }
 
 /* Who has rung, left or ended. Returns 0 or negative errno. */
-static int take_events(struct shim_source *s)
+static int shim_handle_events(struct shim_source *s)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0), r = 0;
 
 	for (int i = 0; !r && i < n; i++) {
 		uint64_t number = events[i].data.u64;
-		struct shim_target *t = number < NUMBER_FIRST ? NULL : find_number(s, number);
+		struct shim_target *t = number < NUMBER_FIRST ? NULL
+							      : find_target_by_number(s, number);
 
 		if (number == NUMBER_GATE)
 			r = open_gate(s);
 		else if (number == NUMBER_BELLS)
 			r = close_gate(s);
 		else if (t)
-			r = end(s, t);
+			r = shim_end_target(s, t);
 	}
-	return r ? r : hear_bells(s);
+	return r ? r : shim_handle_bells(s);
 }
 
 /* A ring that makes no sense is no use to anybody. */
-static int drain_one(struct shim_source *s, struct shim_target *t, unsigned *budget)
+static int shim_drain_target(struct shim_source *s, struct shim_target *t, unsigned *budget)
 {
-	int r = source_shim_drain_one(s, t, false, budget);
+	int r = source_shim_drain_target(s, t, false, budget);
 
 	if (r == SOURCE_E_GONE)
 		shim_target_leave(t);
@@ -352,7 +353,7 @@ static bool has_samplers(const struct shim_source *s)
 	return false;
 }
 
-static int drain_rings(struct shim_source *s, unsigned budget)
+static int shim_drain_rings(struct shim_source *s, unsigned budget)
 {
 	int r = 0;
 
@@ -360,22 +361,22 @@ static int drain_rings(struct shim_source *s, unsigned budget)
 		if (!budget)
 			return SOURCE_E_MORE;
 		s->turn = (s->turn + 1) % s->n_targets;
-		r = drain_one(s, s->targets[s->turn], &budget);
+		r = shim_drain_target(s, s->targets[s->turn], &budget);
 	}
 	return r;
 }
 
 static int shim_drain(struct source *source, unsigned budget)
 {
-	struct shim_source *s = from_source(source);
-	int r = take_events(s);
+	struct shim_source *s = to_shim_source(source);
+	int r = shim_handle_events(s);
 
-	return r || !has_samplers(s) ? r : drain_rings(s, budget);
+	return r || !has_samplers(s) ? r : shim_drain_rings(s, budget);
 }
 
 /* --- samplers --------------------------------------------------------------------------------- */
 
-static int refuse_spec(const struct sampler_spec *spec, struct source_message *message)
+static int shim_check_spec(const struct sampler_spec *spec, struct source_message *message)
 {
 	const struct event *event = &spec->event;
 
@@ -399,12 +400,12 @@ static int refuse_spec(const struct sampler_spec *spec, struct source_message *m
 static int shim_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 			    struct source_message *message)
 {
-	struct shim_source *s = from_source(source);
-	int r = refuse_spec(spec, message);
+	struct shim_source *s = to_shim_source(source);
+	int r = shim_check_spec(spec, message);
 
 	/* What came before is not the new one's. */
 	if (!r)
-		r = drain_rings(s, UINT_MAX);
+		r = shim_drain_rings(s, UINT_MAX);
 	if (r)
 		return r;
 	for (unsigned n = 0; n < SAMPLERS_MAX; n++) {
@@ -434,12 +435,12 @@ static int shim_add_sampler(struct source *source, const struct sampler_spec *sp
 
 static int shim_remove_sampler(struct source *source, unsigned sampler)
 {
-	struct shim_source *s = from_source(source);
+	struct shim_source *s = to_shim_source(source);
 	int r;
 
 	if (!s->samplers[sampler].used)
 		return error_origin(-EINVAL);
-	r = drain_rings(s, UINT_MAX);
+	r = shim_drain_rings(s, UINT_MAX);
 	s->samplers[sampler].used = false;
 	set_frequencies(s);
 	return r;
@@ -447,7 +448,7 @@ static int shim_remove_sampler(struct source *source, unsigned sampler)
 
 static int shim_set_all(struct source *source, unsigned sampler, bool all)
 {
-	struct shim_source *s = from_source(source);
+	struct shim_source *s = to_shim_source(source);
 
 	s->samplers[sampler].spec.all = all;
 	set_frequencies(s);
@@ -457,8 +458,8 @@ static int shim_set_all(struct source *source, unsigned sampler, bool all)
 /* Of processes that are not attached there is nothing to sample; their children may be. */
 static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
-	struct shim_source *s = from_source(source);
-	struct shim_target *t = find_pid(s, pid);
+	struct shim_source *s = to_shim_source(source);
+	struct shim_target *t = find_target_by_pid(s, pid);
 
 	(void)children; /* each is told to the sessions when it is attached */
 	if (!t)
@@ -470,8 +471,8 @@ static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool
 
 static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	struct shim_source *s = from_source(source);
-	struct shim_target *t = find_pid(s, pid);
+	struct shim_source *s = to_shim_source(source);
+	struct shim_target *t = find_target_by_pid(s, pid);
 
 	if (!t)
 		return SOURCE_E_OK;
@@ -492,7 +493,7 @@ static int shim_follow_cpus(struct source *source)
  */
 static int shim_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
 {
-	const struct shim_source *s = from_source(source);
+	const struct shim_source *s = to_shim_source(source);
 
 	*ret = s->samplers[sampler].stats;
 	ret->expected = ret->seen;
@@ -504,7 +505,7 @@ static int shim_get_stats(struct source *source, unsigned sampler, struct source
 
 static int shim_fd(struct source *source)
 {
-	return from_source(source)->epoll;
+	return to_shim_source(source)->epoll;
 }
 
 /* What of the rings we touched is in RSS. */
@@ -516,7 +517,7 @@ static uint64_t shim_memory_bytes(struct source *source)
 
 static void shim_free(struct source *source)
 {
-	struct shim_source *s = from_source(source);
+	struct shim_source *s = to_shim_source(source);
 
 	for (unsigned i = 0; i < s->n_targets; i++)
 		shim_target_free(s->targets[i]);
@@ -552,7 +553,7 @@ static uint32_t words_for_cpus(void)
 	return n;
 }
 
-static unsigned count_places(const struct source_shim_options *options, uint32_t n_words)
+static unsigned choose_max_targets(const struct source_shim_options *options, uint32_t n_words)
 {
 	uint64_t bytes = options->source.memory_bytes ? options->source.memory_bytes
 						      : MEMORY_DEFAULT;
@@ -577,15 +578,15 @@ int source_shim_new(struct source **ret, const struct source_shim_options *optio
 	s->options = *options;
 	s->next_number = NUMBER_FIRST;
 	s->n_words = options->is_idle ? RING_WORDS_MIN : words_for_cpus();
-	s->max_targets = count_places(options, s->n_words);
+	s->max_targets = choose_max_targets(options, s->n_words);
 	s->gate = s->bells = -1;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll >= 0)
 		s->bells = epoll_create1(EPOLL_CLOEXEC);
 	if (s->bells >= 0)
 		s->gate = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->gate < 0 || watch(s->epoll, s->gate, EPOLLIN, NUMBER_GATE) < 0 ||
-	    watch(s->epoll, s->bells, EPOLLIN | EPOLLONESHOT, NUMBER_BELLS) < 0)
+	if (s->gate < 0 || shim_epoll_add(s->epoll, s->gate, EPOLLIN, NUMBER_GATE) < 0 ||
+	    shim_epoll_add(s->epoll, s->bells, EPOLLIN | EPOLLONESHOT, NUMBER_BELLS) < 0)
 		return error_origin(-errno);
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;

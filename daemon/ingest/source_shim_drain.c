@@ -33,7 +33,7 @@ struct draining {
  * The process says that it has other mappings. What those are only the kernel tells, and only while
  * the process is there: after an exec it would be those of another program.
  */
-static int look_at_mappings(struct draining *d, uint32_t generation, uint64_t time_ns)
+static int shim_refresh_mappings(struct draining *d, uint32_t generation, uint64_t time_ns)
 {
 	const struct source_shim_host *host = &d->source->options.host;
 	struct shim_target *t = d->target;
@@ -55,7 +55,7 @@ static int look_at_mappings(struct draining *d, uint32_t generation, uint64_t ti
 }
 
 /* As many of @n ticks of @hz as the process had CPU time for. */
-static uint64_t believe(struct draining *d, uint64_t n, uint32_t hz)
+static uint64_t shim_accept_ticks(struct draining *d, uint64_t n, uint32_t hz)
 {
 	uint64_t believed = 0;
 
@@ -71,13 +71,13 @@ static uint64_t believe(struct draining *d, uint64_t n, uint32_t hz)
 }
 
 /* What @ticks of @hz are to a sampler that may have set that rate. */
-static uint64_t time_of(const struct shim_sampler *sampler, uint64_t ticks, uint32_t hz)
+static uint64_t shim_ticks_to_ns(const struct shim_sampler *sampler, uint64_t ticks, uint32_t hz)
 {
 	return ticks * (sampler->hz == hz ? sampler->period_ns : SECOND_NS / hz);
 }
 
-static void deliver(struct draining *d, unsigned index, const struct sample *from,
-		    uint64_t n_periods)
+static void shim_deliver_sample(struct draining *d, unsigned index, const struct sample *from,
+				uint64_t n_periods)
 {
 	const struct source_sink *sink = d->source->options.source.sink;
 	struct shim_sampler *sampler = &d->source->samplers[index];
@@ -95,11 +95,11 @@ static void deliver(struct draining *d, unsigned index, const struct sample *fro
 	sink->sample(sink->userdata, &sample);
 }
 
-static void on_sample(void *userdata, const struct ring_sample *told)
+static void shim_on_ring_sample(void *userdata, const struct ring_sample *told)
 {
 	struct draining *d = userdata;
 	struct shim_target *t = d->target;
-	uint64_t ticks = believe(d, told->weight, told->frequency);
+	uint64_t ticks = shim_accept_ticks(d, told->weight, told->frequency);
 	struct sample sample = {
 		.time_ns = told->time_ns,
 		.start_ns = t->start_ns,
@@ -121,21 +121,22 @@ static void on_sample(void *userdata, const struct ring_sample *told)
 		sample.time_ns = d->now_ns;
 	_Static_assert(sizeof(sample.comm) == sizeof(told->comm), "threads' names");
 	memcpy(sample.comm, told->comm, sizeof(sample.comm));
-	d->error = look_at_mappings(d, told->generation, sample.time_ns);
+	d->error = shim_refresh_mappings(d, told->generation, sample.time_ns);
 	for (unsigned i = 0; !d->error && i < SAMPLERS_MAX; i++) {
 		const struct shim_sampler *sampler = &d->source->samplers[i];
 
 		if (!shim_wants(d->source, i, t))
 			continue;
-		n = shim_account_periods(&t->rest_ns[i], time_of(sampler, ticks, told->frequency),
+		n = shim_account_periods(&t->rest_ns[i],
+					 shim_ticks_to_ns(sampler, ticks, told->frequency),
 					 sampler->period_ns);
 		if (n)
-			deliver(d, i, &sample, n);
+			shim_deliver_sample(d, i, &sample, n);
 	}
 }
 
 /* What rose since it was counted last; what fell is no count. */
-static uint64_t rise(uint64_t *counted, uint64_t now)
+static uint64_t shim_counter_increase(uint64_t *counted, uint64_t now)
 {
 	uint64_t n = now > *counted ? now - *counted : 0;
 
@@ -143,10 +144,10 @@ static uint64_t rise(uint64_t *counted, uint64_t now)
 	return n;
 }
 
-static void count_lost(struct draining *d, uint64_t n, enum lost_reason reason)
+static void shim_count_lost(struct draining *d, uint64_t n, enum lost_reason reason)
 {
 	struct shim_target *t = d->target;
-	uint64_t ticks = believe(d, n, t->last);
+	uint64_t ticks = shim_accept_ticks(d, n, t->last);
 
 	for (unsigned i = 0; ticks && i < SAMPLERS_MAX; i++) {
 		struct shim_sampler *sampler = &d->source->samplers[i];
@@ -154,7 +155,8 @@ static void count_lost(struct draining *d, uint64_t n, enum lost_reason reason)
 
 		if (!shim_wants(d->source, i, t))
 			continue;
-		lost = shim_account_periods(&t->lost_rest_ns[i], time_of(sampler, ticks, t->last),
+		lost = shim_account_periods(&t->lost_rest_ns[i],
+					    shim_ticks_to_ns(sampler, ticks, t->last),
 					    sampler->period_ns);
 		sampler->stats.seen += lost;
 		sampler->stats.lost[reason] += lost;
@@ -171,29 +173,30 @@ static void count_filtered(struct draining *d, uint64_t n)
 }
 
 /* What became of ticks that are in no record, or in none that can be read. */
-static void count_told(struct draining *d)
+static void shim_count_ledger(struct draining *d)
 {
 	struct ring_ledger *counted = &d->target->told, now;
 	uint64_t settled;
 
 	ring_reader_ledger(d->target->reader, &now);
-	count_lost(d, rise(&counted->lost, now.lost), LOST_RING_FULL);
-	count_lost(d, rise(&counted->malformed, now.malformed + now.torn), LOST_MALFORMED);
-	count_filtered(d, rise(&counted->filtered, now.filtered));
+	shim_count_lost(d, shim_counter_increase(&counted->lost, now.lost), LOST_RING_FULL);
+	shim_count_lost(d, shim_counter_increase(&counted->malformed, now.malformed + now.torn),
+			LOST_MALFORMED);
+	count_filtered(d, shim_counter_increase(&counted->filtered, now.filtered));
 	if (!d->is_last)
 		return;
 	/* Seen, and then nothing: the process was killed meanwhile. */
 	settled = counted->lost + counted->malformed + counted->filtered + now.taken;
 	if (now.seen > settled)
-		count_lost(d, now.seen - settled, LOST_MALFORMED);
+		shim_count_lost(d, now.seen - settled, LOST_MALFORMED);
 }
 
-int source_shim_drain_one(struct shim_source *s, struct shim_target *t, bool is_last,
-			  unsigned *budget)
+int source_shim_drain_target(struct shim_source *s, struct shim_target *t, bool is_last,
+			     unsigned *budget)
 {
 	struct draining d = {
 		.source = s, .target = t, .now_ns = clock_ns(CLOCK_MONOTONIC), .is_last = is_last};
-	const struct ring_sink sink = {.sample = on_sample, .userdata = &d};
+	const struct ring_sink sink = {.sample = shim_on_ring_sample, .userdata = &d};
 	int r;
 
 	if (!t->reader)
@@ -201,7 +204,7 @@ int source_shim_drain_one(struct shim_source *s, struct shim_target *t, bool is_
 	r = ring_reader_drain(t->reader, s->n_words, is_last, &sink);
 	if (r < 0 || d.error)
 		return r < 0 ? r : d.error;
-	count_told(&d);
+	shim_count_ledger(&d);
 	*budget -= d.n_delivered < *budget ? d.n_delivered : *budget;
 	return r == RING_READER_E_BROKEN ? SOURCE_E_GONE : 0;
 }

@@ -48,7 +48,7 @@ static inline bool shim_wants(const struct shim_source *s, unsigned sampler,
  * will come. *budget falls by what was delivered. Returns 0, SOURCE_E_GONE (the ring makes no sense
  * any more) or negative errno.
  */
-int source_shim_drain_one(struct shim_source *s, struct shim_target *t, bool is_last,
-			  unsigned *budget);
+int source_shim_drain_target(struct shim_source *s, struct shim_target *t, bool is_last,
+			     unsigned *budget);
 
 #endif

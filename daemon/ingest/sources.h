@@ -20,7 +20,7 @@ int source_replay_new(struct source **ret, const struct source_options *options,
  * After SOURCE_E_END: what kept a replay from delivering all that was recorded (the file was cut
  * off or damaged, there was no sampler), one line, or NULL. Lives as long as the source.
  */
-const char *source_replay_complaint(struct source *source);
+const char *source_replay_warning(struct source *source);
 
 /*
  * Records everything that passes, for source_replay: a sink that writes to a file and hands on to

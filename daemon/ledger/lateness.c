@@ -2,7 +2,7 @@
 #include "daemon/ledger/lateness.h"
 
 /* Values below 8 have a bucket each; above, three bits follow the leading one. */
-static unsigned bucket_of(uint64_t value)
+static unsigned lateness_bucket(uint64_t value)
 {
 	unsigned exponent, bucket;
 
@@ -13,7 +13,7 @@ static unsigned bucket_of(uint64_t value)
 	return bucket < LATENESS_BUCKETS ? bucket : LATENESS_BUCKETS - 1;
 }
 
-static uint64_t bucket_end(unsigned bucket)
+static uint64_t lateness_bucket_end(unsigned bucket)
 {
 	if (bucket < 8)
 		return bucket;
@@ -22,7 +22,7 @@ static uint64_t bucket_end(unsigned bucket)
 
 void lateness_add(struct lateness *l, uint64_t late_ns)
 {
-	l->buckets[bucket_of(late_ns)]++;
+	l->buckets[lateness_bucket(late_ns)]++;
 	l->n++;
 	if (late_ns > l->max_ns)
 		l->max_ns = late_ns;
@@ -37,7 +37,8 @@ uint64_t lateness_quantile(const struct lateness *l, double q)
 	for (unsigned i = 0; i < LATENESS_BUCKETS; i++) {
 		sum += l->buckets[i];
 		if (sum > wanted || sum == l->n)
-			return bucket_end(i) < l->max_ns ? bucket_end(i) : l->max_ns;
+			return lateness_bucket_end(i) < l->max_ns ? lateness_bucket_end(i)
+								  : l->max_ns;
 	}
 	return l->max_ns;
 }

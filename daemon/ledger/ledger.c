@@ -9,7 +9,7 @@ static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
 
-static uint64_t sum(const uint64_t *counts, size_t n)
+static uint64_t counters_sum(const uint64_t *counts, size_t n)
 {
 	uint64_t total = 0;
 
@@ -38,19 +38,20 @@ void stack_counts_add(struct stack_counts *c, unsigned quality, unsigned reason,
 
 uint64_t stack_counts_total(const struct stack_counts *c)
 {
-	return c->complete + c->no_user + sum(c->truncated, N_TRUNCATED) + sum(c->broken, N_BROKEN);
+	return c->complete + c->no_user + counters_sum(c->truncated, N_TRUNCATED) +
+	       counters_sum(c->broken, N_BROKEN);
 }
 
 /* These structs are nothing but counters: they are added and subtracted as arrays of them. */
 #define N_COUNTERS(type) (sizeof(type) / sizeof(uint64_t))
 
-static void add(uint64_t *to, const uint64_t *from, size_t n)
+static void counters_add(uint64_t *to, const uint64_t *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] += from[i];
 }
 
-static void subtract(uint64_t *to, const uint64_t *from, size_t n)
+static void counters_subtract(uint64_t *to, const uint64_t *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] -= from[i] < to[i] ? from[i] : to[i];
@@ -58,7 +59,7 @@ static void subtract(uint64_t *to, const uint64_t *from, size_t n)
 
 void stack_counts_subtract(struct stack_counts *c, const struct stack_counts *other)
 {
-	subtract((uint64_t *)c, (const uint64_t *)other, N_COUNTERS(struct stack_counts));
+	counters_subtract((uint64_t *)c, (const uint64_t *)other, N_COUNTERS(struct stack_counts));
 }
 
 void ledger_count(struct ledger *l, const struct sample *sample)
@@ -66,9 +67,10 @@ void ledger_count(struct ledger *l, const struct sample *sample)
 	stack_counts_add(&l->stacks, sample->quality, sample->reason, 1);
 }
 
-static uint64_t settled(const struct ledger *l)
+static uint64_t ledger_settled(const struct ledger *l)
 {
-	return stack_counts_total(&l->stacks) + sum(l->lost, N_LOST) - l->lost[LOST_SKIPPED];
+	return stack_counts_total(&l->stacks) + counters_sum(l->lost, N_LOST) -
+	       l->lost[LOST_SKIPPED];
 }
 
 void ledger_set_source(struct ledger *l, const struct source_stats *stats)
@@ -77,27 +79,27 @@ void ledger_set_source(struct ledger *l, const struct source_stats *stats)
 	l->seen = stats->seen;
 	for (size_t i = 0; i < N_LOST; i++)
 		l->lost[i] = stats->lost[i];
-	l->in_flight = l->seen > settled(l) ? l->seen - settled(l) : 0;
+	l->in_flight = l->seen > ledger_settled(l) ? l->seen - ledger_settled(l) : 0;
 }
 
 void ledger_add(struct ledger *l, const struct ledger *other)
 {
-	add((uint64_t *)l, (const uint64_t *)other, N_COUNTERS(struct ledger));
+	counters_add((uint64_t *)l, (const uint64_t *)other, N_COUNTERS(struct ledger));
 }
 
 void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret)
 {
 	*ret = *now;
-	subtract((uint64_t *)ret, (const uint64_t *)then, N_COUNTERS(struct ledger));
+	counters_subtract((uint64_t *)ret, (const uint64_t *)then, N_COUNTERS(struct ledger));
 	ret->in_flight = 0;
-	ret->seen = settled(ret);
+	ret->seen = ledger_settled(ret);
 	ret->expected = ret->seen + ret->lost[LOST_SKIPPED];
 }
 
 bool ledger_closes(const struct ledger *l)
 {
 	return l->expected == l->seen + l->lost[LOST_SKIPPED] &&
-	       l->seen == settled(l) + l->in_flight;
+	       l->seen == ledger_settled(l) + l->in_flight;
 }
 
 struct line {
@@ -105,10 +107,10 @@ struct line {
 	size_t size, length; /* what does not fit is cut off */
 };
 
-static void append(struct line *line, const char *format, ...)
+static void ledger_append_text(struct line *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void append(struct line *line, const char *format, ...)
+static void ledger_append_text(struct line *line, const char *format, ...)
 {
 	size_t left = line->size - line->length;
 	va_list args;
@@ -121,22 +123,25 @@ static void append(struct line *line, const char *format, ...)
 		line->length += (size_t)n < left ? (size_t)n : left - 1;
 }
 
-static void append_reasons(struct line *line, const char *group, const char *const *names,
-			   const uint64_t *counts, size_t n)
+static void ledger_append_reasons(struct line *line, const char *group, const char *const *names,
+				  const uint64_t *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (counts[i])
-			append(line, " %s.%s=%" PRIu64, group, names[i], counts[i]);
+			ledger_append_text(line, " %s.%s=%" PRIu64, group, names[i], counts[i]);
 }
 
 void ledger_format(const struct ledger *l, char *text, size_t size)
 {
 	struct line line = {.text = text, .size = size};
 
-	append(&line, "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
-	       l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
-	append_reasons(&line, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
-	append_reasons(&line, "broken", broken_names, l->stacks.broken, N_BROKEN);
-	append_reasons(&line, "lost", lost_names, l->lost, N_LOST);
-	append(&line, " in_flight=%" PRIu64, l->in_flight);
+	ledger_append_text(&line,
+			   "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64
+			   " no_user=%" PRIu64,
+			   l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
+	ledger_append_reasons(&line, "truncated", truncated_names, l->stacks.truncated,
+			      N_TRUNCATED);
+	ledger_append_reasons(&line, "broken", broken_names, l->stacks.broken, N_BROKEN);
+	ledger_append_reasons(&line, "lost", lost_names, l->lost, N_LOST);
+	ledger_append_text(&line, " in_flight=%" PRIu64, l->in_flight);
 }

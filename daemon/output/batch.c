@@ -73,14 +73,14 @@ static void temporary_name(uint64_t number, char ret[32])
 }
 
 /* Makes batch->fd the folder @i. */
-static int enter(struct batch *batch, size_t i)
+static int batch_enter_dir(struct batch *batch, size_t i)
 {
 	struct folder *folder = &batch->folders[i];
 	int fd, r;
 
 	if (batch->fd >= 0 && batch->fd_folder == i)
 		return 0;
-	r = store_open_folder(batch->store, folder->path, folder->owner, &fd, &batch->given);
+	r = store_open_dir(batch->store, folder->path, folder->owner, &fd, &batch->given);
 	if (r)
 		return r;
 	if (batch->fd >= 0)
@@ -90,7 +90,7 @@ static int enter(struct batch *batch, size_t i)
 	return 0;
 }
 
-static int find_folder(struct batch *batch, const char *path, uid_t owner, size_t *ret)
+static int batch_get_dir(struct batch *batch, const char *path, uid_t owner, size_t *ret)
 {
 	struct folder *moved;
 
@@ -111,7 +111,7 @@ static int find_folder(struct batch *batch, const char *path, uid_t owner, size_
 	return 0;
 }
 
-static int write_all(struct batch *batch, int fd, const uint8_t *data, size_t length)
+static int batch_write_all(struct batch *batch, int fd, const uint8_t *data, size_t length)
 {
 	size_t done = 0;
 
@@ -128,7 +128,8 @@ static int write_all(struct batch *batch, int fd, const uint8_t *data, size_t le
 }
 
 /* Opens the temporary file. The caller removes it on an error. */
-static int open_file(struct batch *batch, const struct entry *e, const char *temporary, int *ret)
+static int batch_open_file(struct batch *batch, const struct entry *e, const char *temporary,
+			   int *ret)
 {
 	cleanup(closep) int fd = -1;
 
@@ -146,7 +147,7 @@ static int open_file(struct batch *batch, const struct entry *e, const char *tem
 }
 
 /* Fills the entry's blocks, which some file systems know only when they are on the disk. */
-static int measure_file(struct entry *e, int fd)
+static int entry_measure_file(struct entry *e, int fd)
 {
 	struct stat st;
 
@@ -157,16 +158,16 @@ static int measure_file(struct entry *e, int fd)
 }
 
 /* All of an entry but its file; its name is the caller's then. */
-static int new_entry(struct batch *batch, const struct batch_file *file, struct entry *ret)
+static int batch_new_entry(struct batch *batch, const struct batch_file *file, struct entry *ret)
 {
 	struct entry e = {.samples = file->samples, .replace = file->replace};
 	int r = room_make(&batch->entries, &batch->capacity, batch->n_entries + 1,
 			  sizeof(*batch->entries));
 
 	if (!r)
-		r = find_folder(batch, file->folder, file->owner, &e.folder);
+		r = batch_get_dir(batch, file->folder, file->owner, &e.folder);
 	if (!r)
-		r = enter(batch, e.folder);
+		r = batch_enter_dir(batch, e.folder);
 	if (r)
 		return r;
 	e.name = strdup(file->name);
@@ -178,16 +179,16 @@ static int new_entry(struct batch *batch, const struct batch_file *file, struct 
 }
 
 /* The next entry, and its file, which is empty yet. */
-static int begin_entry(struct batch *batch, const struct batch_file *file, int *ret)
+static int batch_begin_entry(struct batch *batch, const struct batch_file *file, int *ret)
 {
 	struct entry e;
 	char temporary[32];
-	int r = new_entry(batch, file, &e);
+	int r = batch_new_entry(batch, file, &e);
 
 	if (r)
 		return r;
 	temporary_name(e.temporary, temporary);
-	r = open_file(batch, &e, temporary, ret);
+	r = batch_open_file(batch, &e, temporary, ret);
 	if (r) {
 		(void)batch->store->ops->unlink(batch->fd, temporary, 0);
 		free(e.name);
@@ -202,16 +203,16 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 {
 	cleanup(closep) int fd = -1;
 	struct entry *e;
-	int r = begin_entry(batch, file, &fd);
+	int r = batch_begin_entry(batch, file, &fd);
 
 	if (r)
 		return r;
 	e = &batch->entries[batch->n_entries - 1];
-	r = write_all(batch, fd, data, length);
+	r = batch_write_all(batch, fd, data, length);
 	if (!r && !e->replace)
 		store_set_samples(fd, e->samples);
 	if (!r)
-		r = measure_file(e, fd);
+		r = entry_measure_file(e, fd);
 	if (r)
 		batch_rewind(batch, batch->n_entries - 1);
 	else
@@ -222,11 +223,11 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 int batch_begin(struct batch *batch, const struct batch_file *file)
 {
 	batch->file_bytes = 0;
-	return begin_entry(batch, file, &batch->file_fd);
+	return batch_begin_entry(batch, file, &batch->file_fd);
 }
 
 /* The file that comes bit by bit comes no more; an error takes it back. */
-static int close_file(struct batch *batch, int error)
+static int batch_close_file(struct batch *batch, int error)
 {
 	close(batch->file_fd);
 	batch->file_fd = -1;
@@ -237,10 +238,10 @@ static int close_file(struct batch *batch, int error)
 
 int batch_write(struct batch *batch, const uint8_t *data, size_t length)
 {
-	int r = write_all(batch, batch->file_fd, data, length);
+	int r = batch_write_all(batch, batch->file_fd, data, length);
 
 	if (r)
-		return close_file(batch, r);
+		return batch_close_file(batch, r);
 	/* Asks and does not wait; what cannot be begun now the end waits for. */
 	(void)sync_file_range(batch->file_fd, (off_t)batch->file_bytes, (off_t)length,
 			      SYNC_FILE_RANGE_WRITE);
@@ -260,8 +261,8 @@ int batch_end(struct batch *batch, uint64_t samples)
 	if (batch->store->ops->sync_file(batch->file_fd) < 0)
 		r = error_origin(-errno);
 	if (!r)
-		r = measure_file(e, batch->file_fd);
-	return close_file(batch, r);
+		r = entry_measure_file(e, batch->file_fd);
+	return batch_close_file(batch, r);
 }
 
 size_t batch_mark(const struct batch *batch)
@@ -275,11 +276,11 @@ uint64_t batch_bytes(const struct batch *batch)
 }
 
 /* Removes an entry's file, whatever name it has, unless it replaced another. */
-static void take_back(struct batch *batch, struct entry *e)
+static void batch_undo_entry(struct batch *batch, struct entry *e)
 {
 	char temporary[32];
 
-	if (enter(batch, e->folder) < 0)
+	if (batch_enter_dir(batch, e->folder) < 0)
 		return; /* the next start removes temporary files */
 	temporary_name(e->temporary, temporary);
 	if (e->state == ENTRY_RENAMED)
@@ -294,13 +295,13 @@ void batch_rewind(struct batch *batch, size_t mark)
 	while (batch->n_entries > mark) {
 		struct entry *e = &batch->entries[--batch->n_entries];
 
-		take_back(batch, e);
+		batch_undo_entry(batch, e);
 		free(e->name);
 	}
 }
 
 /* renameat2(2): file systems without RENAME_NOREPLACE say EINVAL; profd is the only writer here. */
-static int rename_once(struct batch *batch, const char *from, const char *to)
+static int batch_rename_noreplace(struct batch *batch, const char *from, const char *to)
 {
 	const struct file_ops *ops = batch->store->ops;
 	struct stat st;
@@ -315,12 +316,12 @@ static int rename_once(struct batch *batch, const char *from, const char *to)
 }
 
 /* Renames to e->name, or to that with ".1" and so on where it is taken; e->name follows. */
-static int rename_new(struct batch *batch, struct entry *e, const char *temporary)
+static int batch_rename_new(struct batch *batch, struct entry *e, const char *temporary)
 {
 	cleanup(freep) char *name = strdup(e->name);
 
 	for (unsigned suffix = 1; name && suffix <= SUFFIX_MAX; suffix++) {
-		int r = rename_once(batch, temporary, name);
+		int r = batch_rename_noreplace(batch, temporary, name);
 
 		if (r == 0) {
 			free(e->name);
@@ -336,18 +337,18 @@ static int rename_new(struct batch *batch, struct entry *e, const char *temporar
 	return error_origin(name ? -EEXIST : -ENOMEM);
 }
 
-static int rename_entry(struct batch *batch, struct entry *e)
+static int batch_rename_entry(struct batch *batch, struct entry *e)
 {
 	char temporary[32];
 	struct stat st;
 	int r;
 
-	r = enter(batch, e->folder);
+	r = batch_enter_dir(batch, e->folder);
 	if (r)
 		return r;
 	temporary_name(e->temporary, temporary);
 	if (!e->replace) {
-		r = rename_new(batch, e, temporary);
+		r = batch_rename_new(batch, e, temporary);
 	} else {
 		e->existed = fstatat(batch->fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 		e->old_blocks = e->existed ? (uint64_t)st.st_blocks : 0;
@@ -365,7 +366,7 @@ static int rename_entry(struct batch *batch, struct entry *e)
  * Step 3 for the new or the replacing files. The first error ends it as long as all can be taken
  * back; past the first replacement the others are still renamed.
  */
-static int rename_all(struct batch *batch, bool replace, size_t *ret_n)
+static int batch_rename_all(struct batch *batch, bool replace, size_t *ret_n)
 {
 	int first = 0;
 
@@ -375,7 +376,7 @@ static int rename_all(struct batch *batch, bool replace, size_t *ret_n)
 
 		if (e->replace != replace)
 			continue;
-		r = rename_entry(batch, e);
+		r = batch_rename_entry(batch, e);
 		if (!r) {
 			++*ret_n;
 			continue;
@@ -384,12 +385,12 @@ static int rename_all(struct batch *batch, bool replace, size_t *ret_n)
 			first = r;
 		if (!replace || *ret_n == 0)
 			break;
-		take_back(batch, e);
+		batch_undo_entry(batch, e);
 	}
 	return first;
 }
 
-static int sync_folders(struct batch *batch)
+static int batch_sync_dirs(struct batch *batch)
 {
 	int first = 0;
 
@@ -398,7 +399,7 @@ static int sync_folders(struct batch *batch)
 
 		if (!batch->folders[i].renamed_into)
 			continue;
-		r = enter(batch, i);
+		r = batch_enter_dir(batch, i);
 		if (!r && batch->store->ops->sync_folder(batch->fd) < 0)
 			r = error_origin(-errno);
 		if (r && !first)
@@ -407,7 +408,7 @@ static int sync_folders(struct batch *batch)
 	return first;
 }
 
-static int index_window(struct batch *batch, struct entry *e)
+static int batch_index_window(struct batch *batch, struct entry *e)
 {
 	struct index *index = &batch->store->index;
 	const char *path = batch->folders[e->folder].path;
@@ -429,7 +430,7 @@ static int index_window(struct batch *batch, struct entry *e)
 	return index_add(index, shelf, &window, e->blocks, e->samples);
 }
 
-static int index_image(struct batch *batch, struct entry *e)
+static int batch_index_image(struct batch *batch, struct entry *e)
 {
 	struct index *index = &batch->store->index;
 	const char *path = batch->folders[e->folder].path + strlen("images/");
@@ -448,7 +449,7 @@ static int index_image(struct batch *batch, struct entry *e)
 	return 0;
 }
 
-static int index_all(struct batch *batch)
+static int batch_index_all(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n_entries; i++) {
 		struct entry *e = &batch->entries[i];
@@ -456,7 +457,7 @@ static int index_all(struct batch *batch)
 
 		if (e->state != ENTRY_RENAMED)
 			continue;
-		r = e->replace ? index_image(batch, e) : index_window(batch, e);
+		r = e->replace ? batch_index_image(batch, e) : batch_index_window(batch, e);
 		if (r)
 			return r;
 	}
@@ -464,7 +465,7 @@ static int index_all(struct batch *batch)
 }
 
 /* Whether each file was waited for on its own. */
-static bool is_synced(const struct batch *batch)
+static bool batch_is_synced(const struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n_entries; i++)
 		if (!batch->entries[i].is_synced)
@@ -482,22 +483,22 @@ struct batch_outcome batch_commit(struct batch *batch)
 		outcome.is_final = true;
 		return outcome;
 	}
-	if (!is_synced(batch) && batch->store->ops->sync(batch->store->fd) < 0) {
+	if (!batch_is_synced(batch) && batch->store->ops->sync(batch->store->fd) < 0) {
 		outcome.error = error_origin(-errno);
 		return outcome;
 	}
-	outcome.error = rename_all(batch, false, &n_new);
+	outcome.error = batch_rename_all(batch, false, &n_new);
 	if (!outcome.error)
-		outcome.error = rename_all(batch, true, &n_replaced);
+		outcome.error = batch_rename_all(batch, true, &n_replaced);
 	if (outcome.error && !n_replaced)
 		return outcome; /* batch_free() takes everything back */
 
 	outcome.is_final = true;
 	batch->committed = true;
-	r = sync_folders(batch);
+	r = batch_sync_dirs(batch);
 	if (r && !outcome.error)
 		outcome.error = r;
-	r = index_all(batch);
+	r = batch_index_all(batch);
 	if (r)
 		batch->store->is_stale = true;
 	if (r && !outcome.error)

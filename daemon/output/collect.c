@@ -71,7 +71,7 @@ void collect_free(struct collect *c)
 
 /* --- which files ------------------------------------------------------------------------------ */
 
-static int add_file(struct collect *c, const struct index_file *from, bool whole)
+static int collect_add_file(struct collect *c, const struct index_file *from, bool whole)
 {
 	struct file *file;
 
@@ -90,7 +90,7 @@ static int add_file(struct collect *c, const struct index_file *from, bool whole
 	return 0;
 }
 
-static bool in_range(const struct collect *c, uint64_t start_s, uint64_t seconds)
+static bool collect_in_range(const struct collect *c, uint64_t start_s, uint64_t seconds)
 {
 	return profile_window_overlaps(start_s, seconds, c->options.select.since_ns,
 				       c->options.select.until_ns);
@@ -100,7 +100,7 @@ static bool in_range(const struct collect *c, uint64_t start_s, uint64_t seconds
  * Small files of one start stand or fall together, as their samples do once they are rolled up
  * (merge.h). What an hour's file holds begins in this hour, and may end in the next.
  */
-static int add_queue(struct collect *c, const struct index_queue *queue)
+static int collect_add_queue(struct collect *c, const struct index_queue *queue)
 {
 	uint64_t not_before_s = c->options.select.not_before_s;
 	size_t end;
@@ -112,20 +112,20 @@ static int add_queue(struct collect *c, const struct index_queue *queue)
 
 		for (end = i; end < queue->end && queue->files[end].start_s == start_s; end++)
 			any |= !index_is_hour(&queue->files[end]) &&
-			       in_range(c, start_s, queue->files[end].seconds);
+			       collect_in_range(c, start_s, queue->files[end].seconds);
 		for (size_t j = i; j < end && !r; j++) {
 			bool is_hour = index_is_hour(&queue->files[j]);
 
-			if (is_hour && in_range(c, start_s, 2 * (uint64_t)INDEX_HOUR_S))
-				r = add_file(c, &queue->files[j], false);
+			if (is_hour && collect_in_range(c, start_s, 2 * (uint64_t)INDEX_HOUR_S))
+				r = collect_add_file(c, &queue->files[j], false);
 			else if (!is_hour && any && start_s >= not_before_s)
-				r = add_file(c, &queue->files[j], true);
+				r = collect_add_file(c, &queue->files[j], true);
 		}
 	}
 	return r;
 }
 
-static bool wants_shelf(const struct collect *c, const struct index_shelf *shelf)
+static bool collect_wants_shelf(const struct collect *c, const struct index_shelf *shelf)
 {
 	char folder[NAMES_ESCAPED_MAX + 16];
 
@@ -140,7 +140,7 @@ static bool wants_shelf(const struct collect *c, const struct index_shelf *shelf
 	return strcmp(shelf->folder, folder) == 0;
 }
 
-static int add_shelf(struct collect *c, const struct index_shelf *shelf)
+static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 {
 	char **moved = reallocarray(c->shelves, c->n_shelves + 1, sizeof(*moved));
 
@@ -151,7 +151,7 @@ static int add_shelf(struct collect *c, const struct index_shelf *shelf)
 	if (!moved[c->n_shelves])
 		return error_origin(-ENOMEM);
 	c->n_shelves++;
-	return add_queue(c, &shelf->windows);
+	return collect_add_queue(c, &shelf->windows);
 }
 
 int collect_new(struct collect **ret, struct store *store, const struct collect_options *options)
@@ -169,8 +169,8 @@ int collect_new(struct collect **ret, struct store *store, const struct collect_
 	c->result->fd = -1;
 	r = merge_new(&c->merge, MERGE_WINDOWS_DROPPED);
 	for (const struct index_shelf *s = store->index.shelves; s && !r; s = s->hh.next)
-		if (!options->open_only && wants_shelf(c, s))
-			r = add_shelf(c, s);
+		if (!options->open_only && collect_wants_shelf(c, s))
+			r = collect_add_shelf(c, s);
 	c->options.service = NULL; /* the caller's */
 	if (r)
 		return r;
@@ -180,24 +180,24 @@ int collect_new(struct collect **ret, struct store *store, const struct collect_
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-static int refuse(struct collect *c, const char *text)
+static int collect_refuse(struct collect *c, const char *text)
 {
 	profile_refuse(&c->result->message, 0, "%s; narrow the range or name a service", text);
 	return COLLECT_E_REFUSED;
 }
 
 /* What the encoder has ready goes into the result. */
-static int put_result(struct collect *c)
+static int collect_put_result(struct collect *c)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct collected *result = c->result;
 	size_t length;
-	int r = pprof_writer_take(c->writer, &data, &length);
+	int r = pprof_writer_steal(c->writer, &data, &length);
 
 	if (r)
 		return r;
 	if (result->bytes + length > c->options.max_result)
-		return refuse(c, "the profile gets too big");
+		return collect_refuse(c, "the profile gets too big");
 	for (size_t done = 0; done < length;) {
 		ssize_t n = write(result->fd, data + done, length - done);
 
@@ -211,8 +211,8 @@ static int put_result(struct collect *c)
 	return COLLECT_E_OK;
 }
 
-/* The samples are going to be written away: see spill_some(). */
-static int begin_spilling(struct collect *c)
+/* The samples are going to be written away: see collect_spill_some(). */
+static int collect_begin_spill(struct collect *c)
 {
 	c->is_spilling = true;
 	c->n_spilled = 0;
@@ -226,13 +226,13 @@ static int begin_spilling(struct collect *c)
 	return pprof_writer_new(&c->writer, GZIP_LEVEL);
 }
 
-static int spill_some(struct collect *c)
+static int collect_spill_some(struct collect *c)
 {
 	struct profile *profile = merge_profile(c->merge);
 	int r = pprof_writer_samples(c->writer, profile, c->n_spilled, STEP_SAMPLES);
 
 	if (!r)
-		r = put_result(c);
+		r = collect_put_result(c);
 	if (r)
 		return r;
 	c->n_spilled += STEP_SAMPLES;
@@ -241,13 +241,13 @@ static int spill_some(struct collect *c)
 	profile_clear_samples(profile);
 	c->is_spilling = false;
 	if (!c->is_finishing && merge_bytes(c->merge) > c->options.max_bytes)
-		return refuse(c, "there are too many different functions and addresses");
+		return collect_refuse(c, "there are too many different functions and addresses");
 	return COLLECT_E_OK;
 }
 
-static int spill_if_big(struct collect *c)
+static int collect_spill_if_big(struct collect *c)
 {
-	return merge_bytes(c->merge) > c->options.max_bytes ? begin_spilling(c) : COLLECT_E_OK;
+	return merge_bytes(c->merge) > c->options.max_bytes ? collect_begin_spill(c) : COLLECT_E_OK;
 }
 
 int collect_add(struct collect *c, const struct profile *profile)
@@ -260,24 +260,24 @@ int collect_add(struct collect *c, const struct profile *profile)
 	select.not_before_s = 0;
 	r = merge_add(c->merge, profile, &select, &samples, &message);
 	if (r == MERGE_E_MISMATCH)
-		return refuse(c, message.text);
+		return collect_refuse(c, message.text);
 	if (r)
 		return r;
 	c->result->samples += (uint64_t)samples;
-	r = spill_if_big(c);
+	r = collect_spill_if_big(c);
 	while (!r && c->is_spilling)
-		r = spill_some(c);
+		r = collect_spill_some(c);
 	return r;
 }
 
-static void close_file(struct collect *c)
+static void collect_close_file(struct collect *c)
 {
-	merge_drop(c->merge);
+	merge_abort(c->merge);
 	stored_free(c->stored);
 	c->stored = NULL;
 }
 
-static int open_file(struct collect *c, const struct file *file)
+static int collect_open_file(struct collect *c, const struct file *file)
 {
 	const struct index_shelf shelf = {
 		.folder = c->shelves[file->shelf],
@@ -301,7 +301,7 @@ static int open_file(struct collect *c, const struct file *file)
 }
 
 /* What the samples refer to is there. */
-static int begin_file(struct collect *c, bool whole)
+static int collect_begin_file(struct collect *c, bool whole)
 {
 	struct profile_message message;
 	int r;
@@ -311,14 +311,14 @@ static int begin_file(struct collect *c, bool whole)
 		c->file_select.since_ns = c->file_select.until_ns = 0;
 	r = merge_begin(c->merge, stored_profile(c->stored), &c->file_select, &message);
 	if (r == MERGE_E_MISMATCH)
-		return refuse(c, message.text);
+		return collect_refuse(c, message.text);
 	if (r == MERGE_E_NOTHING)
-		close_file(c);
+		collect_close_file(c);
 	return r == MERGE_E_NOTHING ? COLLECT_E_OK : r;
 }
 
 /* Some of the samples are. */
-static int merge_some(struct collect *c)
+static int collect_merge_some(struct collect *c)
 {
 	struct profile *profile = stored_profile(c->stored);
 	int64_t samples = 0;
@@ -328,10 +328,10 @@ static int merge_some(struct collect *c)
 		return r;
 	profile_clear_samples(profile);
 	c->result->samples += (uint64_t)samples;
-	return spill_if_big(c);
+	return collect_spill_if_big(c);
 }
 
-static int read_file(struct collect *c, bool whole)
+static int collect_read_file(struct collect *c, bool whole)
 {
 	int read = stored_step(c->stored), r = 0;
 
@@ -339,23 +339,23 @@ static int read_file(struct collect *c, bool whole)
 		return read;
 	if (read == STORED_E_DAMAGED) {
 		c->result->n_unreadable++;
-		close_file(c);
+		collect_close_file(c);
 		return COLLECT_E_OK;
 	}
 	if (read == STORED_E_TABLES) {
 		c->has_tables = true;
-		return begin_file(c, whole);
+		return collect_begin_file(c, whole);
 	}
 	if (c->has_tables)
-		r = merge_some(c);
+		r = collect_merge_some(c);
 	if (!r && read == STORED_E_DONE) {
 		r = merge_end(c->merge);
-		close_file(c);
+		collect_close_file(c);
 	}
 	return r;
 }
 
-static int begin_finishing(struct collect *c)
+static int collect_begin_finish(struct collect *c)
 {
 	int r;
 
@@ -364,34 +364,34 @@ static int begin_finishing(struct collect *c)
 	if (!c->result->samples)
 		return COLLECT_E_DONE;
 	r = merge_finish(c->merge);
-	return r ? r : begin_spilling(c);
+	return r ? r : collect_begin_spill(c);
 }
 
-static int finish_some(struct collect *c)
+static int collect_finish_some(struct collect *c)
 {
 	bool done;
 	int r = pprof_writer_step(c->writer, merge_profile(c->merge), STEP_THINGS, &done);
 
 	if (!r)
-		r = put_result(c);
+		r = collect_put_result(c);
 	return r ? r : done ? COLLECT_E_DONE : COLLECT_E_OK;
 }
 
 int collect_step(struct collect *c)
 {
 	if (c->is_spilling)
-		return spill_some(c);
+		return collect_spill_some(c);
 	if (c->is_finishing)
-		return finish_some(c);
+		return collect_finish_some(c);
 	if (c->stored)
-		return read_file(c, c->files[c->next - 1].whole);
+		return collect_read_file(c, c->files[c->next - 1].whole);
 	if (c->next == c->n_files)
-		return begin_finishing(c);
+		return collect_begin_finish(c);
 	c->has_tables = false;
-	return open_file(c, &c->files[c->next++]);
+	return collect_open_file(c, &c->files[c->next++]);
 }
 
-struct collected *collect_take(struct collect *c)
+struct collected *collect_take_result(struct collect *c)
 {
 	return steal_ptr(&c->result);
 }

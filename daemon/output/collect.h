@@ -66,6 +66,6 @@ int collect_add(struct collect *c, const struct profile *profile);
 /* Returns COLLECT_E_* or negative errno. */
 int collect_step(struct collect *c);
 /* After COLLECT_E_DONE or _REFUSED: the caller's. Otherwise NULL. */
-struct collected *collect_take(struct collect *c);
+struct collected *collect_take_result(struct collect *c);
 
 #endif

@@ -18,7 +18,7 @@ struct candidate {
 	size_t order;
 };
 
-static int by_samples(const void *a, const void *b)
+static int candidate_compare(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -27,7 +27,8 @@ static int by_samples(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int add_part(struct legacy_plan *plan, const struct view *view, size_t first, size_t n)
+static int legacy_add_part(struct legacy_plan *plan, const struct view *view, size_t first,
+			   size_t n)
 {
 	struct legacy_part part = {.first = first, .n = n};
 	struct legacy_part *moved;
@@ -48,8 +49,8 @@ static int add_part(struct legacy_plan *plan, const struct view *view, size_t fi
 	return 0;
 }
 
-static int find_parts(struct legacy_plan *plan, const struct view *view,
-		      const struct view_group *group)
+static int legacy_find_parts(struct legacy_plan *plan, const struct view *view,
+			     const struct view_group *group)
 {
 	size_t end = group->first + group->n;
 
@@ -60,7 +61,7 @@ static int find_parts(struct legacy_plan *plan, const struct view *view,
 		while (i < end && view->entries[i].entry->process == like->process &&
 		       view->entries[i].entry->generation == like->generation)
 			i++;
-		r = add_part(plan, view, first, i - first);
+		r = legacy_add_part(plan, view, first, i - first);
 		if (r)
 			return r;
 	}
@@ -68,7 +69,8 @@ static int find_parts(struct legacy_plan *plan, const struct view *view,
 }
 
 /* Drops the parts of all but the largest processes. */
-static int choose(struct legacy_plan *plan, const struct view *view, uint32_t max_processes)
+static int legacy_choose_processes(struct legacy_plan *plan, const struct view *view,
+				   uint32_t max_processes)
 {
 	cleanup(freep) struct candidate *all = calloc(plan->n_parts + 1, sizeof(*all));
 	size_t n = 0, kept = 0;
@@ -86,7 +88,7 @@ static int choose(struct legacy_plan *plan, const struct view *view, uint32_t ma
 	}
 	if (!max_processes || n <= max_processes)
 		return 0;
-	qsort(all, n, sizeof(*all), by_samples);
+	qsort(all, n, sizeof(*all), candidate_compare);
 	for (size_t i = max_processes; i < n; i++) {
 		plan->dropped += all[i].samples;
 		for (size_t j = 0; j < all[i].n_parts; j++)
@@ -103,10 +105,10 @@ int legacy_plan(const struct view *view, const struct view_group *group, uint32_
 		struct legacy_plan *ret)
 {
 	struct legacy_plan plan = {0};
-	int r = find_parts(&plan, view, group);
+	int r = legacy_find_parts(&plan, view, group);
 
 	if (!r)
-		r = choose(&plan, view, max_processes);
+		r = legacy_choose_processes(&plan, view, max_processes);
 	if (r) {
 		legacy_plan_deinit(&plan);
 		return r;
@@ -127,13 +129,14 @@ struct chains {
 	size_t n_records;
 };
 
-static void chains_deinit(struct chains *chains)
+static void legacy_chains_deinit(struct chains *chains)
 {
 	free(chains->records);
 	free(chains->addresses);
 }
 
-static int collect(const struct view *view, const struct legacy_part *part, struct chains *ret)
+static int legacy_collect_chains(const struct view *view, const struct legacy_part *part,
+				 struct chains *ret)
 {
 	size_t n_addresses = 0, at = 0;
 	int r;
@@ -168,15 +171,15 @@ static int collect(const struct view *view, const struct legacy_part *part, stru
 }
 
 /* Microseconds between samples; of events that are not time, a second over their frequency. */
-static uint64_t period_us(const struct snapshot *s)
+static uint64_t legacy_period_us(const struct snapshot *s)
 {
 	if (s->is_clock)
 		return (s->period + 500) / 1000;
 	return s->frequency ? 1000000u / s->frequency : 1;
 }
 
-static int comments(const struct context *c, const struct view *view,
-		    const struct legacy_part *part, char **ret)
+static int legacy_make_comments(const struct context *c, const struct view *view,
+				const struct legacy_part *part, char **ret)
 {
 	const struct snapshot_process *p = view->entries[part->first].process;
 	cleanup(freep) char *origin = NULL;
@@ -200,17 +203,17 @@ int output_cpuprofile(const struct context *c, const struct view *view,
 		      const struct legacy_part *part, uint8_t **ret, size_t *ret_length)
 {
 	const struct view_entry *e = &view->entries[part->first];
-	cleanup(chains_deinit) struct chains chains = {0};
+	cleanup(legacy_chains_deinit) struct chains chains = {0};
 	cleanup(freep) char *maps = NULL, *text = NULL;
-	struct cpuprofile profile = {.period_us = period_us(view->snapshot)};
-	int r = collect(view, part, &chains);
+	struct cpuprofile profile = {.period_us = legacy_period_us(view->snapshot)};
+	int r = legacy_collect_chains(view, part, &chains);
 
 	if (!r)
 		r = cpuprofile_maps(c->symbols, e->process, e->entry->generation, &maps);
 	if (!r)
 		r = cpuprofile_slot_bytes(c->symbols, e->process, &profile.slot_bytes);
 	if (!r)
-		r = comments(c, view, part, &text);
+		r = legacy_make_comments(c, view, part, &text);
 	if (r)
 		return r;
 	profile.records = chains.records;

@@ -37,7 +37,7 @@ static bool holds_same_build(struct symbols *symbols, const struct image *image)
 	       memcmp(id.bytes, mapped->build_id, id.length) == 0;
 }
 
-static bool is_deleted(struct symbols *symbols, const struct image *image)
+static bool mapped_file_is_deleted(struct symbols *symbols, const struct image *image)
 {
 	struct stat st;
 	bool gone;
@@ -52,7 +52,7 @@ static bool is_deleted(struct symbols *symbols, const struct image *image)
 }
 
 /* seq_file_path() in the kernel: a newline in a path is written \012. */
-static void put_path(FILE *out, const char *path)
+static void maps_put_path(FILE *out, const char *path)
 {
 	for (; *path; path++) {
 		if (*path == '\n')
@@ -62,7 +62,7 @@ static void put_path(FILE *out, const char *path)
 	}
 }
 
-static void put_line(FILE *out, struct symbols *symbols, const struct mapping *m)
+static void maps_put_line(FILE *out, struct symbols *symbols, const struct mapping *m)
 {
 	const struct image *image = m->image;
 	bool is_file = image->kind == IMAGE_FILE;
@@ -74,16 +74,16 @@ static void put_line(FILE *out, struct symbols *symbols, const struct mapping *m
 
 	/* The kernel pads to this column; readers split at blanks. */
 	fprintf(out, "%*s", n < 72 ? 73 - n : 1, "");
-	put_path(out, image->path);
-	fprintf(out, "%s\n", is_deleted(symbols, image) ? " (deleted)" : "");
+	maps_put_path(out, image->path);
+	fprintf(out, "%s\n", mapped_file_is_deleted(symbols, image) ? " (deleted)" : "");
 }
 
-static bool is_valid(const struct mapping *m, uint32_t generation)
+static bool mapping_in_generation(const struct mapping *m, uint32_t generation)
 {
 	return m->from <= generation && generation < m->until;
 }
 
-static int by_start(const void *a, const void *b)
+static int maps_compare_start(const void *a, const void *b)
 {
 	const struct mapping *x = *(const struct mapping *const *)a;
 	const struct mapping *y = *(const struct mapping *const *)b;
@@ -106,20 +106,20 @@ int cpuprofile_maps(struct symbols *symbols, const struct snapshot_process *p, u
 	if (!lines)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n_all; i++)
-		if (is_valid(&all[i], generation))
+		if (mapping_in_generation(&all[i], generation))
 			lines[n++] = &all[i];
 	if (n)
-		qsort(lines, n, sizeof(*lines), by_start);
+		qsort(lines, n, sizeof(*lines), maps_compare_start);
 
 	out = open_memstream(&text, &size);
 	if (!out)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i]->image == p->program)
-			put_line(out, symbols, lines[i]);
+			maps_put_line(out, symbols, lines[i]);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i]->image != p->program)
-			put_line(out, symbols, lines[i]);
+			maps_put_line(out, symbols, lines[i]);
 	if (fclose(out) != 0) {
 		free(text);
 		return error_origin(-ENOMEM);
@@ -129,7 +129,7 @@ int cpuprofile_maps(struct symbols *symbols, const struct snapshot_process *p, u
 }
 
 /* 0: it has none that says. */
-static int slot_bytes(struct symbols *symbols, struct image *image, unsigned *ret)
+static int image_slot_bytes(struct symbols *symbols, struct image *image, unsigned *ret)
 {
 	int r = symbols_headers(symbols, image);
 
@@ -145,11 +145,11 @@ int cpuprofile_slot_bytes(struct symbols *symbols, const struct snapshot_process
 	int r = 0;
 
 	if (p->program)
-		r = slot_bytes(symbols, p->program, &bytes);
+		r = image_slot_bytes(symbols, p->program, &bytes);
 	if (p->mappings)
 		all = mappings_all(p->mappings, &n);
 	for (size_t i = 0; i < n && !bytes && !r; i++)
-		r = slot_bytes(symbols, all[i].image, &bytes);
+		r = image_slot_bytes(symbols, all[i].image, &bytes);
 	*ret = bytes ? bytes : 8;
 	return r;
 }

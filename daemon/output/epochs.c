@@ -15,7 +15,7 @@
 #define DAY_S         86400u
 #define FILE_SIZE_MAX (UINT64_C(1) << 30)
 
-static void forget(struct epochs *epochs)
+static void epochs_clear(struct epochs *epochs)
 {
 	freep(&epochs->event);
 	freep(&epochs->ledger);
@@ -24,7 +24,7 @@ static void forget(struct epochs *epochs)
 	epochs->other_boot = false;
 }
 
-static bool is_taken(const struct epochs *epochs, const char *name)
+static bool epochs_is_name_taken(const struct epochs *epochs, const char *name)
 {
 	for (size_t i = 0; i < epochs->index->n_epochs; i++)
 		if (strcmp(epochs->index->epochs[i].name, name) == 0)
@@ -32,19 +32,19 @@ static bool is_taken(const struct epochs *epochs, const char *name)
 	return false;
 }
 
-static void begin(struct epochs *epochs, uint64_t begin_s)
+static void epochs_start_new(struct epochs *epochs, uint64_t begin_s)
 {
-	forget(epochs);
+	epochs_clear(epochs);
 	epochs->begin_s = begin_s - begin_s % 60;
 	names_epoch(epochs->begin_s, epochs->name);
-	while (is_taken(epochs, epochs->name)) {
+	while (epochs_is_name_taken(epochs, epochs->name)) {
 		epochs->begin_s += 60;
 		names_epoch(epochs->begin_s, epochs->name);
 	}
 }
 
 /* Takes event, period and ledger from the file that was written last. */
-static int learn(struct epochs *epochs, int folder, const char *name)
+static int epochs_read_last_file(struct epochs *epochs, int folder, const char *name)
 {
 	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	cleanup(freep) uint8_t *data = NULL;
@@ -66,7 +66,7 @@ static int learn(struct epochs *epochs, int folder, const char *name)
 	return 0;
 }
 
-static bool is_newer(const struct stat *a, const struct stat *b)
+static bool stat_is_newer(const struct stat *a, const struct stat *b)
 {
 	if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
 		return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
@@ -74,7 +74,7 @@ static bool is_newer(const struct stat *a, const struct stat *b)
 }
 
 /* The name of the newest regular file in @fd, which is taken over. */
-static int newest_file(int fd, char *ret, size_t size)
+static int find_newest_file(int fd, char *ret, size_t size)
 {
 	struct stat st, newest = {0};
 	struct dirent *e;
@@ -89,7 +89,7 @@ static int newest_file(int fd, char *ret, size_t size)
 		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISREG(st.st_mode) || strlen(e->d_name) >= size)
 			continue;
-		if (ret[0] && !is_newer(&st, &newest))
+		if (ret[0] && !stat_is_newer(&st, &newest))
 			continue;
 		newest = st;
 		memcpy(ret, e->d_name, strlen(e->d_name) + 1);
@@ -99,7 +99,7 @@ static int newest_file(int fd, char *ret, size_t size)
 }
 
 /* The newest one that was begun by a clock that told about the time that it is now; or NULL. */
-static const struct index_epoch *find_newest(const struct index *index, uint64_t now_s)
+static const struct index_epoch *epochs_find_newest(const struct index *index, uint64_t now_s)
 {
 	for (size_t i = index->n_epochs; i; i--)
 		if (index->epochs[i - 1].begin_s <= now_s + DAY_S)
@@ -116,7 +116,7 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	int copy, r;
 
 	*epochs = (struct epochs){.index = &store->index};
-	newest = find_newest(&store->index, now_s);
+	newest = epochs_find_newest(&store->index, now_s);
 	if (!newest)
 		return 0;
 	memcpy(epochs->name, newest->name, sizeof(epochs->name));
@@ -132,15 +132,15 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (copy < 0)
 		return error_origin(-errno);
-	r = newest_file(copy, name, sizeof(name));
+	r = find_newest_file(copy, name, sizeof(name));
 	if (r || !name[0])
 		return r;
-	return learn(epochs, fd, name);
+	return epochs_read_last_file(epochs, fd, name);
 }
 
 void epochs_deinit(struct epochs *epochs)
 {
-	forget(epochs);
+	epochs_clear(epochs);
 }
 
 void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, uint64_t period)
@@ -153,7 +153,7 @@ void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, u
 		epochs_abandon(epochs, start_s);
 }
 
-int epochs_wrote(struct epochs *epochs, const char *event, uint64_t period, const char *ledger)
+int epochs_add_window(struct epochs *epochs, const char *event, uint64_t period, const char *ledger)
 {
 	if (!epochs->event) {
 		epochs->event = strdup(event);
@@ -168,7 +168,7 @@ void epochs_begin(struct epochs *epochs, uint64_t now_s)
 {
 	if (!epochs->name[0] || now_s / 60 > epochs->begin_s / 60 ||
 	    epochs->begin_s > now_s + DAY_S)
-		begin(epochs, now_s);
+		epochs_start_new(epochs, now_s);
 }
 
 void epochs_abandon(struct epochs *epochs, uint64_t start_s)
@@ -176,5 +176,6 @@ void epochs_abandon(struct epochs *epochs, uint64_t start_s)
 	uint64_t next_s = epochs->begin_s + 60;
 	bool set_back = epochs->begin_s > start_s + DAY_S;
 
-	begin(epochs, epochs->name[0] && start_s < next_s && !set_back ? next_s : start_s);
+	epochs_start_new(epochs,
+			 epochs->name[0] && start_s < next_s && !set_back ? next_s : start_s);
 }

@@ -40,7 +40,8 @@ void epochs_deinit(struct epochs *epochs);
 /* Makes sure that the epoch suits a window of @event and @period that began at @start_s. */
 void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, uint64_t period);
 /* A window has been written: its ledger line (or NULL) counts in the epoch's. */
-int epochs_wrote(struct epochs *epochs, const char *event, uint64_t period, const char *ledger);
+int epochs_add_window(struct epochs *epochs, const char *event, uint64_t period,
+		      const char *ledger);
 /* `profctl epoch`: the same one within one minute. */
 void epochs_begin(struct epochs *epochs, uint64_t now_s);
 /* The epoch's files cannot take this window (overflow, damage): always another name. */

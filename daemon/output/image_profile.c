@@ -75,7 +75,7 @@ struct file_spec {
 	uint64_t tstart, tsize;
 };
 
-static char *file_name(const struct image_parts *parts, const struct file_spec *spec)
+static char *image_part_file_name(const struct image_parts *parts, const struct file_spec *spec)
 {
 	char name[NAMES_IMAGE_MAX + 1], event[64 + 1], *ret;
 	int n;
@@ -89,9 +89,10 @@ static char *file_name(const struct image_parts *parts, const struct file_spec *
 	return n < 0 ? NULL : ret;
 }
 
-static int get_file(struct image_parts *parts, const struct file_spec *spec, struct file **ret)
+static int image_parts_get_file(struct image_parts *parts, const struct file_spec *spec,
+				struct file **ret)
 {
-	cleanup(freep) char *name = file_name(parts, spec);
+	cleanup(freep) char *name = image_part_file_name(parts, spec);
 	struct file *file;
 
 	if (!name)
@@ -119,7 +120,7 @@ static int get_file(struct image_parts *parts, const struct file_spec *spec, str
 	return 0;
 }
 
-static int get_special(struct image_parts *parts, const char *what, struct file **ret)
+static int image_parts_get_special(struct image_parts *parts, const char *what, struct file **ret)
 {
 	cleanup(freep) char *name = NULL;
 
@@ -127,11 +128,11 @@ static int get_special(struct image_parts *parts, const char *what, struct file 
 		name = NULL;
 		return error_origin(-ENOMEM);
 	}
-	return get_file(parts, &(struct file_spec){.name = name, .tsize = 1}, ret);
+	return image_parts_get_file(parts, &(struct file_spec){.name = name, .tsize = 1}, ret);
 }
 
-static int get_kernel(struct image_parts *parts, const struct kernel_image *image,
-		      struct file **ret)
+static int image_parts_get_kernel(struct image_parts *parts, const struct kernel_image *image,
+				  struct file **ret)
 {
 	char id[BUILD_ID_HEX_SIZE];
 	struct file_spec spec = {
@@ -144,19 +145,19 @@ static int get_kernel(struct image_parts *parts, const struct kernel_image *imag
 	context_build_id(image->build_id, image->build_id_length, id);
 	if (!image->build_id_length)
 		image_id_of_kernel(image->file, parts->c->release, id);
-	return get_file(parts, &spec, ret);
+	return image_parts_get_file(parts, &spec, ret);
 }
 
-static void image_id(const struct image *image, const struct elf_summary *elf,
-		     char ret[BUILD_ID_HEX_SIZE])
+static void image_part_id(const struct image *image, const struct elf_summary *elf,
+			  char ret[BUILD_ID_HEX_SIZE])
 {
 	context_build_id(elf->build_id, elf->build_id_length, ret);
 	if (!elf->build_id_length)
 		image_id_of_file(image->path, image->size, image->mtime_ns, ret);
 }
 
-static int get_image(struct image_parts *parts, const struct image *image,
-		     const struct elf_summary *elf, struct file **ret)
+static int image_parts_get_image(struct image_parts *parts, const struct image *image,
+				 const struct elf_summary *elf, struct file **ret)
 {
 	const char *slash = strrchr(image->path, '/');
 	char id[BUILD_ID_HEX_SIZE];
@@ -168,14 +169,14 @@ static int get_image(struct image_parts *parts, const struct image *image,
 	uint64_t end;
 
 	if (!elf_summary_text(elf, &spec.tstart, &end) || end <= spec.tstart)
-		return get_special(parts, "unknown", ret);
+		return image_parts_get_special(parts, "unknown", ret);
 	spec.tsize = end - spec.tstart;
-	image_id(image, elf, id);
-	return get_file(parts, &spec, ret);
+	image_part_id(image, elf, id);
+	return image_parts_get_file(parts, &spec, ret);
 }
 
 /* Which image @place belongs to, and the offset in it; unknown unless all of it can be told. */
-static uint64_t classify(const struct place *place, uint64_t *ret_offset)
+static uint64_t image_parts_classify(const struct place *place, uint64_t *ret_offset)
 {
 	uint64_t start, end;
 
@@ -195,8 +196,8 @@ static uint64_t classify(const struct place *place, uint64_t *ret_offset)
 	return place->mapping->image->id;
 }
 
-static int find_file(struct image_parts *parts, const struct place *place, uint64_t id,
-		     struct file **ret)
+static int image_parts_find_file(struct image_parts *parts, const struct place *place, uint64_t id,
+				 struct file **ret)
 {
 	struct known_image *known;
 	int r;
@@ -207,13 +208,13 @@ static int find_file(struct image_parts *parts, const struct place *place, uint6
 		return 0;
 	}
 	if (id == ID_ANON)
-		r = get_special(parts, "anon", ret);
+		r = image_parts_get_special(parts, "anon", ret);
 	else if (id == ID_UNKNOWN)
-		r = get_special(parts, "unknown", ret);
+		r = image_parts_get_special(parts, "unknown", ret);
 	else if (id & KERNEL_BIT)
-		r = get_kernel(parts, place->kernel, ret);
+		r = image_parts_get_kernel(parts, place->kernel, ret);
 	else
-		r = get_image(parts, place->mapping->image, place->elf, ret);
+		r = image_parts_get_image(parts, place->mapping->image, place->elf, ret);
 	if (r)
 		return r;
 	known = calloc(1, sizeof(*known));
@@ -226,7 +227,7 @@ static int find_file(struct image_parts *parts, const struct place *place, uint6
 }
 
 /* Appends; a count beyond 32 bits is an overflow that no epoch can hold. */
-static int count(struct file *file, uint64_t offset, uint64_t n)
+static int image_part_add_count(struct file *file, uint64_t offset, uint64_t n)
 {
 	struct image_part *part = &file->part;
 
@@ -240,18 +241,18 @@ static int count(struct file *file, uint64_t offset, uint64_t n)
 	return 0;
 }
 
-static int by_offset(const void *a, const void *b)
+static int count_compare_offset(const void *a, const void *b)
 {
 	const struct image_profile_count *x = a, *y = b;
 
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static void sort_counts(struct image_part *part)
+static void image_part_sort_counts(struct image_part *part)
 {
 	size_t kept = 0;
 
-	qsort(part->counts, part->n_counts, sizeof(*part->counts), by_offset);
+	qsort(part->counts, part->n_counts, sizeof(*part->counts), count_compare_offset);
 	for (size_t i = 1; i < part->n_counts; i++) {
 		if (part->counts[i].offset == part->counts[kept].offset)
 			part->counts[kept].count += part->counts[i].count;
@@ -261,14 +262,14 @@ static void sort_counts(struct image_part *part)
 	part->n_counts = kept + 1;
 }
 
-static int by_name(const void *a, const void *b)
+static int image_part_compare_name(const void *a, const void *b)
 {
 	const struct image_part *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static int finish(struct image_parts *parts)
+static int image_parts_finish(struct image_parts *parts)
 {
 	parts->sorted = calloc(HASH_COUNT(parts->files) + 1, sizeof(*parts->sorted));
 	if (!parts->sorted)
@@ -276,11 +277,12 @@ static int finish(struct image_parts *parts)
 	for (struct file *file = parts->files; file; file = file->hh.next) {
 		if (!file->part.n_counts)
 			continue;
-		sort_counts(&file->part);
+		image_part_sort_counts(&file->part);
 		parts->sorted[parts->n_sorted++] = file->part;
 	}
 	if (parts->n_sorted)
-		qsort(parts->sorted, parts->n_sorted, sizeof(*parts->sorted), by_name);
+		qsort(parts->sorted, parts->n_sorted, sizeof(*parts->sorted),
+		      image_part_compare_name);
 	return 0;
 }
 
@@ -302,14 +304,14 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		r = places_leaf(view->places, e, c->kernel, c->symbols, &place);
 		if (r)
 			return r;
-		id = classify(&place, &offset);
-		r = find_file(parts, &place, id, &file);
+		id = image_parts_classify(&place, &offset);
+		r = image_parts_find_file(parts, &place, id, &file);
 		if (!r)
-			r = count(file, offset, e->entry->count);
+			r = image_part_add_count(file, offset, e->entry->count);
 		if (r)
 			return r;
 	}
-	r = finish(parts);
+	r = image_parts_finish(parts);
 	if (r)
 		return r;
 	*ret = steal_ptr(&parts);
@@ -322,7 +324,7 @@ const struct image_part *image_parts_get(const struct image_parts *parts, size_t
 	return parts->sorted;
 }
 
-static int set_text(char **text, const char *value)
+static int image_part_set_text(char **text, const char *value)
 {
 	char *copy = value ? strdup(value) : NULL;
 
@@ -334,7 +336,7 @@ static int set_text(char **text, const char *value)
 }
 
 /* Whether @paths, joined by newlines, has the line @path, or as many as it may have. */
-static bool has_path(const char *paths, const char *path)
+static bool image_part_has_path(const char *paths, const char *path)
 {
 	size_t length = strlen(path), n_lines = 0;
 
@@ -348,15 +350,15 @@ static bool has_path(const char *paths, const char *path)
 	return n_lines == PATHS_MAX;
 }
 
-static int add_path(struct image_profile *p, const char *path)
+static int image_part_add_path(struct image_profile *p, const char *path)
 {
 	char *joined;
 
 	if (!path)
 		return 0;
 	if (!p->path)
-		return set_text(&p->path, path);
-	if (has_path(p->path, path))
+		return image_part_set_text(&p->path, path);
+	if (image_part_has_path(p->path, path))
 		return 0;
 	if (asprintf(&joined, "%s\n%s", p->path, path) < 0)
 		return error_origin(-ENOMEM);
@@ -368,14 +370,14 @@ static int add_path(struct image_profile *p, const char *path)
 static int fill_header(const struct image_part *part, const struct image_header *header,
 		       struct image_profile *p)
 {
-	int r = set_text(&p->image, part->id);
+	int r = image_part_set_text(&p->image, part->id);
 
 	if (!r)
-		r = set_text(&p->epoch, header->epoch);
+		r = image_part_set_text(&p->epoch, header->epoch);
 	if (!r)
-		r = set_text(&p->platform, header->platform);
+		r = image_part_set_text(&p->platform, header->platform);
 	if (!r)
-		r = set_text(&p->event, header->event);
+		r = image_part_set_text(&p->event, header->event);
 	p->period = header->period;
 	p->tstart = part->tstart;
 	p->cpuspeed_mhz = header->cpuspeed_mhz;
@@ -405,8 +407,8 @@ int image_part_encode(const struct image_part *part, const struct image_header *
 		p->tsize = part->tsize;
 	r = image_profile_add(p, part->counts, part->n_counts);
 	if (!r)
-		r = add_path(p, part->path);
+		r = image_part_add_path(p, part->path);
 	if (!r && header->ledger)
-		r = set_text(&p->ledger, header->ledger);
+		r = image_part_set_text(&p->ledger, header->ledger);
 	return r ? r : image_profile_write(p, ret, ret_length);
 }

@@ -104,7 +104,7 @@ static int queue_reserve(struct index_queue *queue)
 	return 0;
 }
 
-static struct index_queue *queue_of(struct index_shelf *shelf, const struct names_window *window)
+static struct index_queue *shelf_queue(struct index_shelf *shelf, const struct names_window *window)
 {
 	return window->legacy ? &shelf->legacy : &shelf->windows;
 }
@@ -112,7 +112,7 @@ static struct index_queue *queue_of(struct index_shelf *shelf, const struct name
 int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 		 uint64_t blocks, uint64_t samples)
 {
-	struct index_queue *queue = queue_of(shelf, window);
+	struct index_queue *queue = shelf_queue(shelf, window);
 	struct index_file file = {
 		.start_s = window->start_s,
 		.seconds = window->seconds,
@@ -137,7 +137,7 @@ int index_append(struct index *index, struct index_shelf *shelf, const struct na
 int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 	      uint64_t blocks, uint64_t samples)
 {
-	struct index_queue *queue = queue_of(shelf, window);
+	struct index_queue *queue = shelf_queue(shelf, window);
 	int r = index_append(index, shelf, window, blocks, samples);
 	struct index_file file;
 	size_t i;
@@ -153,7 +153,7 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 	return 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int index_file_compare(const void *a, const void *b)
 {
 	const struct index_file *x = a, *y = b;
 
@@ -167,7 +167,7 @@ static void queue_sort(struct index_queue *queue)
 	size_t n = index_queue_length(queue);
 
 	if (n)
-		qsort(queue->files + queue->first, n, sizeof(*queue->files), by_start);
+		qsort(queue->files + queue->first, n, sizeof(*queue->files), index_file_compare);
 }
 
 void index_sort(struct index_shelf *shelf)
@@ -177,7 +177,8 @@ void index_sort(struct index_shelf *shelf)
 }
 
 /* @file is the queue's no longer. */
-static void forget(struct index *index, struct index_queue *queue, struct index_file *file)
+static void index_forget_file(struct index *index, struct index_queue *queue,
+			      struct index_file *file)
 {
 	index->blocks -= file->blocks;
 	index->n_files--;
@@ -189,12 +190,12 @@ static void forget(struct index *index, struct index_queue *queue, struct index_
 
 void index_pop(struct index *index, struct index_queue *queue)
 {
-	forget(index, queue, &queue->files[queue->first++]);
+	index_forget_file(index, queue, &queue->files[queue->first++]);
 }
 
 void index_pop_last(struct index *index, struct index_queue *queue)
 {
-	forget(index, queue, &queue->files[--queue->end]);
+	index_forget_file(index, queue, &queue->files[--queue->end]);
 }
 
 void index_remove(struct index *index, struct index_queue *queue, size_t i)
@@ -234,7 +235,7 @@ void index_drop_epoch(struct index *index, size_t i)
 	memmove(epoch, epoch + 1, (index->n_epochs - i) * sizeof(*epoch));
 }
 
-bool index_folder(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size)
+bool index_dir_path(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size)
 {
 	char day[NAMES_DAY_SIZE];
 	int n;
@@ -258,7 +259,7 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 	};
 	size_t length;
 
-	if (!index_folder(shelf, file->start_s, ret, size))
+	if (!index_dir_path(shelf, file->start_s, ret, size))
 		return false;
 	length = strlen(ret);
 	if (length + 2 > size)
@@ -267,7 +268,7 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 	return names_window(&window, ret + length, size - length);
 }
 
-static void take_oldest(const struct index_queue *queue, uint64_t *oldest)
+static void queue_min_start(const struct index_queue *queue, uint64_t *oldest)
 {
 	if (!index_queue_length(queue))
 		return;
@@ -280,13 +281,13 @@ uint64_t index_oldest(const struct index *index)
 	uint64_t oldest = index->n_epochs ? index->epochs[0].begin_s : 0;
 
 	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		take_oldest(&shelf->windows, &oldest);
-		take_oldest(&shelf->legacy, &oldest);
+		queue_min_start(&shelf->windows, &oldest);
+		queue_min_start(&shelf->legacy, &oldest);
 	}
 	return oldest;
 }
 
-static void take_newest(const struct index_queue *queue, uint64_t *newest)
+static void queue_max_end(const struct index_queue *queue, uint64_t *newest)
 {
 	const struct index_file *last;
 
@@ -302,8 +303,8 @@ uint64_t index_newest(const struct index *index)
 	uint64_t newest = 0;
 
 	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		take_newest(&shelf->windows, &newest);
-		take_newest(&shelf->legacy, &newest);
+		queue_max_end(&shelf->windows, &newest);
+		queue_max_end(&shelf->legacy, &newest);
 	}
 	return newest;
 }

@@ -115,7 +115,7 @@ static inline uint64_t index_hour_of(const struct index_file *file)
 bool index_path(const struct index_shelf *shelf, const struct index_file *file, char *ret,
 		size_t size);
 /* The folder part of that path. */
-bool index_folder(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
+bool index_dir_path(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
 /* Start of the oldest window or epoch, Unix time; 0: nothing there. */
 uint64_t index_oldest(const struct index *index);
 /* End of the newest window, Unix time; 0: nothing there. */

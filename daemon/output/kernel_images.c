@@ -31,14 +31,15 @@ struct kernel_images {
 	size_t kallsyms_length;
 };
 
-static void image_deinit(struct kernel_image *image)
+static void kernel_image_deinit(struct kernel_image *image)
 {
 	free(image->name);
 	free(image->file);
 	*image = (struct kernel_image){0};
 }
 
-static int read_build_id(struct kernel_images *k, const char *path, struct kernel_image *image)
+static int kernel_read_build_id(struct kernel_images *k, const char *path,
+				struct kernel_image *image)
 {
 	cleanup(freep) char *notes = NULL;
 	size_t length;
@@ -68,7 +69,7 @@ int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
 		return error_origin(-ENOMEM);
 	k->kernel.start = KERNEL_HALF;
 	k->kernel.end = UINT64_MAX;
-	r = read_build_id(k, "kernel/notes", &k->kernel);
+	r = kernel_read_build_id(k, "kernel/notes", &k->kernel);
 	if (r)
 		return r;
 	*ret = steal_ptr(&k);
@@ -78,7 +79,7 @@ int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
 static void free_modules(struct kernel_image *modules, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		image_deinit(&modules[i]);
+		kernel_image_deinit(&modules[i]);
 	free(modules);
 }
 
@@ -86,7 +87,7 @@ void kernel_images_free(struct kernel_images *k)
 {
 	if (!k)
 		return;
-	image_deinit(&k->kernel);
+	kernel_image_deinit(&k->kernel);
 	free_modules(k->modules, k->n_modules);
 	free(k->kallsyms);
 	free(k);
@@ -124,17 +125,17 @@ static int module_init(struct kernel_images *k, const struct kernel_module_line 
 	}
 	ret->id = module_id(k, ret);
 	snprintf(path, sizeof(path), "module/%.*s/notes/.note.gnu.build-id", n, line->name);
-	return read_build_id(k, path, ret);
+	return kernel_read_build_id(k, path, ret);
 }
 
-static int by_start(const void *a, const void *b)
+static int kernel_image_compare(const void *a, const void *b)
 {
 	const struct kernel_image *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool is_usable(const struct kernel_module_line *line)
+static bool module_line_is_usable(const struct kernel_module_line *line)
 {
 	return line->name_length && line->name_length < MODULE_MAX &&
 	       !memchr(line->name, '/', line->name_length) && line->start >= KERNEL_HALF &&
@@ -152,7 +153,7 @@ static int load_modules(struct kernel_images *k, const char *text, size_t length
 		struct kernel_image *moved;
 		int r;
 
-		if (!is_usable(&line))
+		if (!module_line_is_usable(&line))
 			continue;
 		moved = reallocarray(modules, n + 1, sizeof(*moved));
 		if (!moved) {
@@ -167,7 +168,7 @@ static int load_modules(struct kernel_images *k, const char *text, size_t length
 		}
 	}
 	if (n)
-		qsort(modules, n, sizeof(*modules), by_start);
+		qsort(modules, n, sizeof(*modules), kernel_image_compare);
 	for (size_t i = 0; i + 1 < n; i++)
 		if (modules[i].end > modules[i + 1].start)
 			modules[i].end = modules[i + 1].start;
@@ -177,7 +178,7 @@ static int load_modules(struct kernel_images *k, const char *text, size_t length
 	return 0;
 }
 
-static int hold_kallsyms(struct kernel_images *k)
+static int load_kallsyms(struct kernel_images *k)
 {
 	if (k->kallsyms)
 		return 0;
@@ -251,7 +252,7 @@ int kernel_images_symbols(struct kernel_images *k, const struct kernel_image *im
 			  struct symtab **ret)
 {
 	char module[MODULE_MAX + 2] = "";
-	int r = hold_kallsyms(k);
+	int r = load_kallsyms(k);
 
 	if (r)
 		return r == -ENOMEM ? r : SYMTAB_E_NONE;

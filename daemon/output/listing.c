@@ -32,18 +32,18 @@ void listing_free(struct listing *listing)
 	free(listing);
 }
 
-static uint64_t end_ns(const struct index_file *file)
+static uint64_t listing_file_end_ns(const struct index_file *file)
 {
 	return (file->start_s + file->seconds) * NS;
 }
 
-static bool overlaps(const struct index_file *file, const struct range *range)
+static bool listing_file_overlaps(const struct index_file *file, const struct range *range)
 {
-	return end_ns(file) > range->since_ns &&
+	return listing_file_end_ns(file) > range->since_ns &&
 	       (!range->until_ns || file->start_s * NS < range->until_ns);
 }
 
-static int add_row(struct listing *listing, const char *service, struct listing_row **ret)
+static int listing_add_row(struct listing *listing, const char *service, struct listing_row **ret)
 {
 	struct listing_row *moved = reallocarray(listing->rows, listing->n_rows + 1,
 						 sizeof(*moved));
@@ -86,8 +86,8 @@ static int count_pprof(struct store *store, const char *path, uint64_t *ret)
 }
 
 /* Fills file->samples: from the attribute, else by reading the file. */
-static int learn_samples(struct store *store, const char *path, bool legacy,
-			 struct index_file *file)
+static int listing_read_samples(struct store *store, const char *path, bool legacy,
+				struct index_file *file)
 {
 	cleanup(closep) int fd = -1;
 	uint64_t samples;
@@ -121,12 +121,13 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 		struct listing_row *row;
 		int r = 0;
 
-		if (!overlaps(file, range) || !index_path(shelf, file, path, sizeof(path)))
+		if (!listing_file_overlaps(file, range) ||
+		    !index_path(shelf, file, path, sizeof(path)))
 			continue;
 		if (file->samples == INDEX_SAMPLES_UNKNOWN)
-			r = learn_samples(store, path, legacy, file);
+			r = listing_read_samples(store, path, legacy, file);
 		if (!r)
-			r = add_row(listing, service, &row);
+			r = listing_add_row(listing, service, &row);
 		if (r)
 			return r;
 		row->file = strdup(path);
@@ -134,7 +135,7 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 			return error_origin(-ENOMEM);
 		row->format = legacy ? "legacy" : "pprof";
 		row->start_ns = file->start_s * NS;
-		row->end_ns = end_ns(file);
+		row->end_ns = listing_file_end_ns(file);
 		row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
 		row->bytes = (uint64_t)file->blocks * INDEX_BLOCK;
 	}
@@ -147,12 +148,12 @@ static void sum_queue(struct listing_row *row, const struct index_queue *queue,
 	for (size_t i = queue->first; i < queue->end; i++) {
 		const struct index_file *file = &queue->files[i];
 
-		if (!overlaps(file, range))
+		if (!listing_file_overlaps(file, range))
 			continue;
 		if (!row->n_files || file->start_s * NS < row->start_ns)
 			row->start_ns = file->start_s * NS;
-		if (end_ns(file) > row->end_ns)
-			row->end_ns = end_ns(file);
+		if (listing_file_end_ns(file) > row->end_ns)
+			row->end_ns = listing_file_end_ns(file);
 		row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
 		row->n_files++;
 	}
@@ -173,7 +174,7 @@ static int list_services(struct listing *listing, const struct store *store,
 		sum_queue(&sum, &s->legacy, range);
 		if (!sum.n_files)
 			continue;
-		r = add_row(listing, service, &row);
+		r = listing_add_row(listing, service, &row);
 		if (r)
 			return r;
 		sum.service = row->service;
@@ -182,7 +183,7 @@ static int list_services(struct listing *listing, const struct store *store,
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int listing_compare_time(const void *a, const void *b)
 {
 	const struct listing_row *x = a, *y = b;
 
@@ -191,7 +192,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->file, y->file);
 }
 
-static int by_service(const void *a, const void *b)
+static int listing_compare_service(const void *a, const void *b)
 {
 	const struct listing_row *x = a, *y = b;
 
@@ -228,7 +229,7 @@ int listing_new(struct listing **ret, struct store *store, const char *service, 
 		return r;
 	if (listing->n_rows)
 		qsort(listing->rows, listing->n_rows, sizeof(*listing->rows),
-		      service ? by_time : by_service);
+		      service ? listing_compare_time : listing_compare_service);
 	*ret = steal_ptr(&listing);
 	return 0;
 }

@@ -65,14 +65,14 @@ struct output {
 	struct symbols_wanted wanted;
 };
 
-static void queue_push(struct queue *q, struct job *job)
+static void job_queue_push(struct queue *q, struct job *job)
 {
 	job->next = NULL;
 	*q->last = job;
 	q->last = &job->next;
 }
 
-static struct job *queue_pop(struct queue *q)
+static struct job *job_queue_pop(struct queue *q)
 {
 	struct job *job = q->first;
 
@@ -123,14 +123,14 @@ static void log_conditions(struct output *o)
 }
 
 /* What came of a step: true if that was all, and it is answered. */
-static bool end_collect(struct job *job, int r)
+static bool output_end_collect(struct job *job, int r)
 {
 	if (r == COLLECT_E_OK)
 		return false;
 	if (r < 0)
 		job->result->error = -r;
 	else
-		job->result->collected = collect_take(job->collect);
+		job->result->collected = collect_take_result(job->collect);
 	if (r == COLLECT_E_REFUSED)
 		job->result->error = E2BIG;
 	collect_free(steal_ptr(&job->collect));
@@ -138,7 +138,7 @@ static bool end_collect(struct job *job, int r)
 }
 
 /* Begins; it goes on when there is nothing else to do. True if it has ended already. */
-static bool begin_collect(struct output *o, struct job *job)
+static bool output_begin_collect(struct output *o, struct job *job)
 {
 	int r;
 
@@ -150,13 +150,13 @@ static bool begin_collect(struct output *o, struct job *job)
 	if (job->collect_options.open_only && r != COLLECT_E_DONE)
 		job->result->unwritten = steal_ptr(&job->snapshot);
 	snapshot_free(steal_ptr(&job->snapshot));
-	if (end_collect(job, r))
+	if (output_end_collect(job, r))
 		return true;
-	queue_push(&o->collects, job);
+	job_queue_push(&o->collects, job);
 	return false;
 }
 
-static void work(struct output *o, struct job *job)
+static void output_do_job(struct output *o, struct job *job)
 {
 	struct output_result *result = job->result;
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
@@ -177,14 +177,14 @@ static void work(struct output *o, struct job *job)
 	case JOB_VACUUM:
 		writer_vacuum(o->writer, job->max_age_s, job->max_size, result->started_ns, result);
 		break;
-	case JOB_COLLECT: /* begin_collect() */
+	case JOB_COLLECT: /* output_begin_collect() */
 		break;
 	}
 	result->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
 	log_conditions(o);
 }
 
-static void answer(struct output *o, struct job *job)
+static void output_post_result(struct output *o, struct job *job)
 {
 	struct output_store_status status;
 	struct symbols_stats symbols;
@@ -200,7 +200,7 @@ static void answer(struct output *o, struct job *job)
 	o->symbols = symbols;
 	o->wanted = wanted;
 	if (job)
-		queue_push(&o->results, job);
+		job_queue_push(&o->results, job);
 	pthread_mutex_unlock(&o->lock.mutex);
 	if (job && write(o->fd, &one, sizeof(one)) < 0)
 		log_warning("output thread: cannot wake the main thread: %s", strerror(errno));
@@ -210,7 +210,7 @@ static void answer(struct output *o, struct job *job)
  * Waits for something to do; while there is background work only until @resume_ns (CLOCK_MONOTONIC;
  * 0: there is none).
  */
-static void wait_for_work(struct output *o, uint64_t resume_ns)
+static void output_wait_for_work(struct output *o, uint64_t resume_ns)
 {
 	const struct timespec resume = {.tv_sec = (time_t)(resume_ns / NS),
 					.tv_nsec = (long)(resume_ns % NS)};
@@ -225,7 +225,7 @@ static void wait_for_work(struct output *o, uint64_t resume_ns)
 	}
 }
 
-static bool is_wanted(struct output *o)
+static bool output_has_work(struct output *o)
 {
 	bool wanted;
 
@@ -236,7 +236,7 @@ static bool is_wanted(struct output *o)
 }
 
 /* Some of what nobody waits for; when to go on with it, 0: there is no more. */
-static uint64_t background(struct output *o)
+static uint64_t output_do_background(struct output *o)
 {
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), end,
 		 rest;
@@ -246,7 +246,7 @@ static uint64_t background(struct output *o)
 		more = writer_background(o->writer, clock_ns(CLOCK_REALTIME));
 		log_conditions(o);
 		end = clock_ns(CLOCK_MONOTONIC);
-	} while (more && end - begin < BACKGROUND_NS && !is_wanted(o));
+	} while (more && end - begin < BACKGROUND_NS && !output_has_work(o));
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	pthread_mutex_lock(&o->lock.mutex);
 	o->background_ns += cpu;
@@ -256,20 +256,21 @@ static uint64_t background(struct output *o)
 }
 
 /* A step of the collection in work: the job if it has ended. */
-static struct job *go_on_collecting(struct output *o)
+static struct job *output_step_collect(struct output *o)
 {
 	struct job *job = o->collects.first;
 
-	return end_collect(job, collect_step(job->collect)) ? queue_pop(&o->collects) : NULL;
+	return output_end_collect(job, collect_step(job->collect)) ? job_queue_pop(&o->collects)
+								   : NULL;
 }
 
-static void *run(void *userdata)
+static void *output_thread_main(void *userdata)
 {
 	struct output *o = userdata;
 	uint64_t resume_ns = clock_ns(CLOCK_MONOTONIC);
 
 	(void)writer_read_store(o->writer, clock_ns(CLOCK_REALTIME)); /* a write tries it again */
-	answer(o, NULL);
+	output_post_result(o, NULL);
 	for (;;) {
 		struct output_options options;
 		bool configure, stop;
@@ -277,11 +278,11 @@ static void *run(void *userdata)
 
 		pthread_mutex_lock(&o->lock.mutex);
 		o->tid = gettid();
-		wait_for_work(o, resume_ns);
+		output_wait_for_work(o, resume_ns);
 		configure = o->configure;
 		options = o->options;
 		o->configure = false;
-		job = queue_pop(&o->requests);
+		job = job_queue_pop(&o->requests);
 		stop = o->stop;
 		o->busy_since_ns = clock_ns(CLOCK_MONOTONIC);
 		pthread_mutex_unlock(&o->lock.mutex);
@@ -291,16 +292,16 @@ static void *run(void *userdata)
 		/* Whatever was done may have left something to do. */
 		resume_ns = clock_ns(CLOCK_MONOTONIC);
 		if (job && job->kind == JOB_COLLECT)
-			job = begin_collect(o, job) ? job : NULL;
+			job = output_begin_collect(o, job) ? job : NULL;
 		else if (job)
-			work(o, job);
+			output_do_job(o, job);
 		else if (stop && !configure)
 			return NULL;
 		else if (o->collects.first)
-			job = go_on_collecting(o);
+			job = output_step_collect(o);
 		else if (!configure)
-			resume_ns = background(o);
-		answer(o, job);
+			resume_ns = output_do_background(o);
+		output_post_result(o, job);
 	}
 }
 
@@ -330,7 +331,7 @@ int output_new(struct output **ret, const struct output_options *options)
 	if (r)
 		return r;
 	writer_get_status(o->writer, &o->status);
-	r = thread_start(&o->thread, "profd-output", run, o);
+	r = thread_start(&o->thread, "profd-output", output_thread_main, o);
 	if (r)
 		return r;
 	o->has_thread = true;
@@ -351,11 +352,11 @@ void output_free(struct output *o)
 		pthread_mutex_unlock(&o->lock.mutex);
 		pthread_join(o->thread, NULL);
 	}
-	while ((job = queue_pop(&o->requests)))
+	while ((job = job_queue_pop(&o->requests)))
 		job_free(job);
-	while ((job = queue_pop(&o->collects)))
+	while ((job = job_queue_pop(&o->collects)))
 		job_free(job);
-	while ((job = queue_pop(&o->results)))
+	while ((job = job_queue_pop(&o->results)))
 		job_free(job);
 	writer_free(o->writer);
 	thread_lock_deinit(&o->lock);
@@ -380,13 +381,13 @@ static int job_new(struct job **ret, enum job_kind kind, void *request)
 }
 
 /* Queues @job, which is the thread's on OUTPUT_E_OK. */
-static int submit(struct output *o, struct job *job)
+static int output_submit_job(struct output *o, struct job *job)
 {
 	int r = OUTPUT_E_BUSY;
 
 	pthread_mutex_lock(&o->lock.mutex);
 	if (o->n_jobs < REQUESTS_MAX) {
-		queue_push(&o->requests, job);
+		job_queue_push(&o->requests, job);
 		o->n_jobs++;
 		pthread_cond_signal(&o->lock.wake);
 		r = OUTPUT_E_OK;
@@ -396,12 +397,12 @@ static int submit(struct output *o, struct job *job)
 }
 
 /* Takes @job over; @snapshot only where it succeeds. */
-static int submit_snapshot(struct output *o, struct job *job, struct snapshot *snapshot)
+static int output_submit_snapshot(struct output *o, struct job *job, struct snapshot *snapshot)
 {
 	int r;
 
 	job->snapshot = snapshot;
-	r = submit(o, job);
+	r = output_submit_job(o, job);
 	if (r) {
 		job->snapshot = NULL;
 		job_free(job);
@@ -414,7 +415,7 @@ int output_submit(struct output *o, struct snapshot *snapshot)
 	cleanup(job_freep) struct job *job = NULL;
 	int r = job_new(&job, JOB_WRITE, snapshot->request);
 
-	return r ? r : submit_snapshot(o, steal_ptr(&job), snapshot);
+	return r ? r : output_submit_snapshot(o, steal_ptr(&job), snapshot);
 }
 
 int output_submit_epoch(struct output *o, void *request)
@@ -423,7 +424,7 @@ int output_submit_epoch(struct output *o, void *request)
 	int r = job_new(&job, JOB_EPOCH, request);
 
 	if (!r)
-		r = submit(o, job);
+		r = output_submit_job(o, job);
 	if (!r)
 		job = NULL;
 	return r;
@@ -441,7 +442,7 @@ int output_submit_list(struct output *o, const char *service, uint64_t since_ns,
 	job->until_ns = until_ns;
 	if (service && !(job->service = strdup(service)))
 		return error_origin(-ENOMEM);
-	r = submit(o, job);
+	r = output_submit_job(o, job);
 	if (!r)
 		job = NULL;
 	return r;
@@ -480,7 +481,7 @@ int output_submit_collect(struct output *o, const struct collect_options *option
 			return error_origin(-ENOMEM);
 		job->collect_options.service = job->service;
 	}
-	return submit_snapshot(o, steal_ptr(&job), open);
+	return output_submit_snapshot(o, steal_ptr(&job), open);
 }
 
 int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request)
@@ -492,7 +493,7 @@ int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size
 		return r;
 	job->max_age_s = max_age_s;
 	job->max_size = max_size;
-	r = submit(o, job);
+	r = output_submit_job(o, job);
 	if (!r)
 		job = NULL;
 	return r;
@@ -503,13 +504,13 @@ int output_fd(struct output *o)
 	return o->fd;
 }
 
-struct output_result *output_take(struct output *o)
+struct output_result *output_take_result(struct output *o)
 {
 	cleanup(job_freep) struct job *job = NULL;
 	uint64_t ignored;
 
 	pthread_mutex_lock(&o->lock.mutex);
-	job = queue_pop(&o->results);
+	job = job_queue_pop(&o->results);
 	if (job)
 		o->n_jobs--;
 	if (!o->results.first) /* EAGAIN: nothing was signalled since */

@@ -93,7 +93,7 @@ int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size
 /* An eventfd, readable when results wait. */
 int output_fd(struct output *o);
 /* The next result, or NULL; the caller frees it. */
-struct output_result *output_take(struct output *o);
+struct output_result *output_take_result(struct output *o);
 /*
  * Since when the thread has been at the request that it is at (CLOCK_MONOTONIC; 0: at none), and
  * which thread that is.

@@ -49,13 +49,13 @@ void places_free(struct places *p)
 	free(p);
 }
 
-static bool is_valid(const struct mapping *m, uint32_t generation)
+static bool places_mapping_is_valid(const struct mapping *m, uint32_t generation)
 {
 	return m->from <= generation && generation < m->until;
 }
 
 /* Equal offsets: the lowest address last, as the search goes backwards. */
-static int by_image(const void *a, const void *b)
+static int places_compare_range(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
 
@@ -68,12 +68,12 @@ static int by_image(const void *a, const void *b)
 	return x->mapping->start > y->mapping->start ? -1 : x->mapping->start < y->mapping->start;
 }
 
-static bool same_group(const struct range *a, const struct range *b)
+static bool places_same_group(const struct range *a, const struct range *b)
 {
 	return a->mapping->image == b->mapping->image && a->rank == b->rank;
 }
 
-static int make_index(struct places *p, const struct mappings *mappings, uint32_t generation)
+static int places_make_index(struct places *p, const struct mappings *mappings, uint32_t generation)
 {
 	const struct mapping *all;
 	size_t n;
@@ -96,16 +96,16 @@ static int make_index(struct places *p, const struct mappings *mappings, uint32_
 		p->ranges[p->n_ranges++] = (struct range){
 			.mapping = &all[i],
 			.end = all[i].offset + (all[i].end - all[i].start),
-			.rank = !is_valid(&all[i], generation),
+			.rank = !places_mapping_is_valid(&all[i], generation),
 		};
 	}
 	if (p->n_ranges)
-		qsort(p->ranges, p->n_ranges, sizeof(*p->ranges), by_image);
+		qsort(p->ranges, p->n_ranges, sizeof(*p->ranges), places_compare_range);
 	for (size_t i = 0; i < p->n_ranges; i++) {
 		struct range *r = &p->ranges[i];
 
 		r->reach = r->end;
-		if (i && same_group(r, r - 1) && r[-1].reach > r->reach)
+		if (i && places_same_group(r, r - 1) && r[-1].reach > r->reach)
 			r->reach = r[-1].reach;
 	}
 	p->mappings = mappings;
@@ -114,7 +114,7 @@ static int make_index(struct places *p, const struct mappings *mappings, uint32_
 }
 
 /* Whether @r comes behind everything of (@image, @rank) that begins at or before @offset. */
-static bool is_behind(const struct range *r, uint64_t image, unsigned rank, uint64_t offset)
+static bool places_is_behind(const struct range *r, uint64_t image, unsigned rank, uint64_t offset)
 {
 	if (r->mapping->image->id != image)
 		return r->mapping->image->id > image;
@@ -123,10 +123,11 @@ static bool is_behind(const struct range *r, uint64_t image, unsigned rank, uint
 	return r->mapping->offset > offset;
 }
 
-static const struct mapping *search(const struct places *p, uint64_t image, unsigned rank,
-				    uint64_t offset)
+static const struct mapping *places_search(const struct places *p, uint64_t image, unsigned rank,
+					   uint64_t offset)
 {
-	size_t n = partition_point(p->n_ranges, i, !is_behind(&p->ranges[i], image, rank, offset));
+	size_t n = partition_point(p->n_ranges, i,
+				   !places_is_behind(&p->ranges[i], image, rank, offset));
 
 	for (; n; n--) {
 		const struct range *r = &p->ranges[n - 1];
@@ -139,8 +140,8 @@ static const struct mapping *search(const struct places *p, uint64_t image, unsi
 	return NULL;
 }
 
-static int find_in_image(struct places *p, const struct view_entry *e, uint64_t frame,
-			 const struct mapping **ret)
+static int places_find_in_image(struct places *p, const struct view_entry *e, uint64_t frame,
+				const struct mapping **ret)
 {
 	const struct mappings *mappings = e->process->mappings;
 	uint32_t generation = e->entry->generation;
@@ -150,16 +151,16 @@ static int find_in_image(struct places *p, const struct view_entry *e, uint64_t 
 	if (!mappings)
 		return 0;
 	if (p->mappings != mappings || p->generation != generation) {
-		r = make_index(p, mappings, generation);
+		r = places_make_index(p, mappings, generation);
 		if (r)
 			return r;
 	}
 	for (unsigned rank = 0; rank < 2 && !*ret; rank++)
-		*ret = search(p, frame_image(frame), rank, frame_offset(frame));
+		*ret = places_search(p, frame_image(frame), rank, frame_offset(frame));
 	return 0;
 }
 
-static const struct mapping *find_at(const struct view_entry *e, uint64_t address)
+static const struct mapping *places_find_at(const struct view_entry *e, uint64_t address)
 {
 	if (!e->process->mappings)
 		return NULL;
@@ -167,18 +168,18 @@ static const struct mapping *find_at(const struct view_entry *e, uint64_t addres
 }
 
 /* The mapping of @frame (NULL: none is known), and its address. */
-static int find(struct places *p, const struct view_entry *e, uint64_t frame,
-		const struct mapping **ret, uint64_t *ret_address)
+static int places_find(struct places *p, const struct view_entry *e, uint64_t frame,
+		       const struct mapping **ret, uint64_t *ret_address)
 {
 	int r;
 
 	if (frame_kind(frame) != FRAME_IMAGE) {
 		/* [vsyscall] lies in the kernel's half, and is no kernel frame. */
 		*ret_address = frame_kind(frame) == FRAME_KERNEL ? frame : frame & ~KIND_MASK;
-		*ret = find_at(e, *ret_address);
+		*ret = places_find_at(e, *ret_address);
 		return 0;
 	}
-	r = find_in_image(p, e, frame, ret);
+	r = places_find_in_image(p, e, frame, ret);
 	if (r)
 		return r;
 	*ret_address = *ret ? frame_offset(frame) - (*ret)->offset + (*ret)->start : frame;
@@ -189,8 +190,8 @@ static int find(struct places *p, const struct view_entry *e, uint64_t frame,
  * The headers of an image, NULL if there are none. The [vdso] is one image for all processes, which
  * has none of its own; that of 64-bit ones is the host's.
  */
-static int headers(const struct view_entry *e, struct image *image, struct symbols *symbols,
-		   const struct elf_summary **ret)
+static int places_get_headers(const struct view_entry *e, struct image *image,
+			      struct symbols *symbols, const struct elf_summary **ret)
 {
 	struct image *program = e->process->program;
 	int r = symbols_headers(symbols, image);
@@ -212,7 +213,7 @@ int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
 	int r;
 
 	*ret = (struct place){.kind = PLACE_NOWHERE};
-	r = find(p, e, frame, &m, &ret->address);
+	r = places_find(p, e, frame, &m, &ret->address);
 	if (r || !m)
 		return r;
 	ret->kind = PLACE_IMAGE;
@@ -220,7 +221,7 @@ int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
 	ret->file_offset = ret->address - m->start + m->offset;
 	if ((e->process->perf_map || e->process->jitdump) && jit_file_is_for(m->image))
 		ret->generated = e->process;
-	r = headers(e, m->image, symbols, &ret->elf);
+	r = places_get_headers(e, m->image, symbols, &ret->elf);
 	ret->has_vaddr = ret->elf && elf_summary_vaddr(ret->elf, ret->file_offset, &ret->vaddr);
 	return r;
 }
@@ -254,11 +255,11 @@ int places_address(struct places *p, const struct view_entry *e, uint64_t frame,
 	uint64_t address;
 	int r;
 
-	r = find(p, e, frame, &m, &address);
+	r = places_find(p, e, frame, &m, &address);
 	if (r)
 		return r;
-	if (m && !is_valid(m, e->entry->generation)) {
-		there = find_at(e, address);
+	if (m && !places_mapping_is_valid(m, e->entry->generation)) {
+		there = places_find_at(e, address);
 		if (there && (there->image != m->image ||
 			      there->start - there->offset != m->start - m->offset))
 			address = frame;

@@ -35,7 +35,7 @@ struct builder {
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 
-static void builder_deinit(struct builder *b)
+static void pprof_builder_deinit(struct builder *b)
 {
 	profile_free(b->profile);
 	spots_free(b->spots);
@@ -44,7 +44,7 @@ static void builder_deinit(struct builder *b)
 	free(b->locations);
 }
 
-static int add_frame(struct builder *b, uint32_t spot)
+static int pprof_build_frame(struct builder *b, uint32_t spot)
 {
 	if (room_make(&b->frames, &b->max_frames, b->n_frames + 1, sizeof(*b->frames)))
 		return -ENOMEM;
@@ -53,37 +53,37 @@ static int add_frame(struct builder *b, uint32_t spot)
 }
 
 /* How many frames of @e are written: none of the kernel's if they are hidden. */
-static uint32_t first_frame(const struct builder *b, const struct view_entry *e)
+static uint32_t pprof_first_frame(const struct builder *b, const struct view_entry *e)
 {
 	return b->view->snapshot->hide_kernel ? e->stack.n_kernel : 0;
 }
 
 /* A stack of which nothing is left to show still has one frame, which says why. */
-static enum spot_name name_of_nothing(const struct view_entry *e)
+static enum spot_name empty_stack_name(const struct view_entry *e)
 {
 	if (e->stack.n_kernel || e->process->kernel_thread || e->stack.quality == STACK_NO_USER)
 		return SPOT_KERNEL;
 	return SPOT_UNKNOWN;
 }
 
-static int collect_entry(struct builder *b, const struct view_entry *e)
+static int pprof_build_frames(struct builder *b, const struct view_entry *e)
 {
-	uint32_t first = first_frame(b, e), spot;
+	uint32_t first = pprof_first_frame(b, e), spot;
 	int r;
 
 	if (first == e->stack.n_frames) {
-		r = spots_name(b->spots, name_of_nothing(e), &spot);
-		return r ? r : add_frame(b, spot);
+		r = spots_add_name(b->spots, empty_stack_name(e), &spot);
+		return r ? r : pprof_build_frame(b, spot);
 	}
 	for (uint32_t i = first; i < e->stack.n_frames; i++) {
 		uint64_t frame = e->stack.frames[i];
 
 		if (i < e->stack.n_kernel)
-			r = spots_kernel(b->spots, b->c->kernel, frame, &spot);
+			r = spots_add_kernel(b->spots, b->c->kernel, frame, &spot);
 		else
-			r = spots_user(b->spots, b->view, e, frame, b->c->symbols, &spot);
+			r = spots_add_user(b->spots, b->view, e, frame, b->c->symbols, &spot);
 		if (!r)
-			r = add_frame(b, spot);
+			r = pprof_build_frame(b, spot);
 		if (r)
 			return r;
 	}
@@ -95,7 +95,8 @@ struct labels {
 	uint32_t n;
 };
 
-static int add_label(struct builder *b, struct labels *labels, const char *key, const char *text)
+static int pprof_build_label(struct builder *b, struct labels *labels, const char *key,
+			     const char *text)
 {
 	struct profile_label *label = &labels->all[labels->n];
 	int r;
@@ -110,7 +111,8 @@ static int add_label(struct builder *b, struct labels *labels, const char *key, 
 	return r;
 }
 
-static int add_number(struct builder *b, struct labels *labels, const char *key, int64_t num)
+static int pprof_build_number(struct builder *b, struct labels *labels, const char *key,
+			      int64_t num)
 {
 	struct profile_label *label = &labels->all[labels->n];
 	int r;
@@ -121,7 +123,7 @@ static int add_number(struct builder *b, struct labels *labels, const char *key,
 	return r;
 }
 
-static int add_quality(struct builder *b, struct labels *labels, const struct stack *stack)
+static int pprof_build_quality(struct builder *b, struct labels *labels, const struct stack *stack)
 {
 	const char *reason = NULL;
 	int r;
@@ -132,12 +134,12 @@ static int add_quality(struct builder *b, struct labels *labels, const struct st
 		reason = stack->reason < N_BROKEN ? broken_names[stack->reason] : "other";
 	if (!reason)
 		return 0;
-	r = add_label(b, labels, "stack",
-		      stack->quality == STACK_TRUNCATED ? "truncated" : "broken");
-	return r ? r : add_label(b, labels, "reason", reason);
+	r = pprof_build_label(b, labels, "stack",
+			      stack->quality == STACK_TRUNCATED ? "truncated" : "broken");
+	return r ? r : pprof_build_label(b, labels, "reason", reason);
 }
 
-static int make_labels(struct builder *b, const struct view_entry *e, struct labels *labels)
+static int pprof_build_labels(struct builder *b, const struct view_entry *e, struct labels *labels)
 {
 	unsigned wanted = b->view->snapshot->labels;
 	const struct snapshot_process *p = e->process;
@@ -145,26 +147,26 @@ static int make_labels(struct builder *b, const struct view_entry *e, struct lab
 
 	labels->n = 0;
 	if (wanted & LABEL_PID)
-		r = add_number(b, labels, "pid", p->pid);
+		r = pprof_build_number(b, labels, "pid", p->pid);
 	if (!r && (wanted & LABEL_COMM))
-		r = add_label(b, labels, "comm", p->comm);
+		r = pprof_build_label(b, labels, "comm", p->comm);
 	if (!r && (wanted & LABEL_THREAD))
-		r = add_label(b, labels, "thread",
-			      aggregate_thread_name(b->view->snapshot->aggregate,
-						    e->entry->thread_name));
+		r = pprof_build_label(b, labels, "thread",
+				      aggregate_thread_name(b->view->snapshot->aggregate,
+							    e->entry->thread_name));
 	if (!r && (wanted & LABEL_TID) && e->entry->tid)
-		r = add_number(b, labels, "tid", e->entry->tid);
+		r = pprof_build_number(b, labels, "tid", e->entry->tid);
 	if (!r && (wanted & LABEL_SERVICE))
-		r = add_label(b, labels, "service", p->service);
+		r = pprof_build_label(b, labels, "service", p->service);
 	if (!r && (wanted & LABEL_CGROUP))
-		r = add_label(b, labels, "cgroup", p->cgroup);
+		r = pprof_build_label(b, labels, "cgroup", p->cgroup);
 	if (!r && (wanted & LABEL_CONTAINER))
-		r = add_label(b, labels, "container", p->container);
-	return r ? r : add_quality(b, labels, &e->stack);
+		r = pprof_build_label(b, labels, "container", p->container);
+	return r ? r : pprof_build_quality(b, labels, &e->stack);
 }
 
 /* What the samples stand for, in the unit of the second value. */
-static int64_t value_of(const struct builder *b, const struct aggregate_entry *entry)
+static int64_t pprof_sample_value(const struct builder *b, const struct aggregate_entry *entry)
 {
 	const struct snapshot *s = b->view->snapshot;
 
@@ -173,16 +175,16 @@ static int64_t value_of(const struct builder *b, const struct aggregate_entry *e
 	return (int64_t)entry->weight;
 }
 
-static int add_samples(struct builder *b)
+static int pprof_build_samples(struct builder *b)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < b->group->n; i++) {
 		const struct view_entry *e = &b->view->entries[b->group->first + i];
-		uint32_t n = e->stack.n_frames - first_frame(b, e);
-		int64_t values[] = {(int64_t)e->entry->count, value_of(b, e->entry)};
+		uint32_t n = e->stack.n_frames - pprof_first_frame(b, e);
+		int64_t values[] = {(int64_t)e->entry->count, pprof_sample_value(b, e->entry)};
 		struct labels labels;
-		int r = make_labels(b, e, &labels);
+		int r = pprof_build_labels(b, e, &labels);
 
 		if (r)
 			return r;
@@ -202,7 +204,7 @@ static int add_samples(struct builder *b)
  * Clocks tell time. So do cycles at a fixed frequency: each sample stands for 1/frequency of a
  * second of a CPU that was not idle. Everything else counts events.
  */
-static int add_types(struct builder *b)
+static int pprof_build_types(struct builder *b)
 {
 	const struct snapshot *s = b->view->snapshot;
 	struct profile *p = b->profile;
@@ -227,7 +229,7 @@ static int add_types(struct builder *b)
 	return r;
 }
 
-static int add_comments(struct builder *b)
+static int pprof_build_comments(struct builder *b)
 {
 	cleanup(freep) char *text = NULL;
 	char *rest;
@@ -241,34 +243,34 @@ static int add_comments(struct builder *b)
 	return r;
 }
 
-static int build(struct builder *b)
+static int pprof_build(struct builder *b)
 {
 	int r = profile_new(&b->profile);
 
 	if (!r)
 		r = spots_new(&b->spots);
 	if (!r)
-		r = add_types(b);
+		r = pprof_build_types(b);
 	if (!r)
-		r = add_comments(b);
+		r = pprof_build_comments(b);
 	for (size_t i = 0; i < b->group->n && !r; i++)
-		r = collect_entry(b, &b->view->entries[b->group->first + i]);
+		r = pprof_build_frames(b, &b->view->entries[b->group->first + i]);
 	if (!r)
 		r = pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group);
 	if (!r)
 		r = pprof_locate(b->c, b->view->snapshot->symbolize, b->spots, &b->mappings,
 				 b->profile, &b->locations);
-	return r ? r : add_samples(b);
+	return r ? r : pprof_build_samples(b);
 }
 
 int output_pprof(const struct context *c, const struct view *view, const struct view_group *group,
 		 struct profile **ret)
 {
 	struct builder b = {.c = c, .view = view, .group = group};
-	int r = build(&b);
+	int r = pprof_build(&b);
 
 	if (!r)
 		*ret = steal_ptr(&b.profile);
-	builder_deinit(&b);
+	pprof_builder_deinit(&b);
 	return r;
 }

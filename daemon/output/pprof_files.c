@@ -24,12 +24,12 @@ struct files {
 	size_t n, capacity;
 };
 
-static void files_deinit(struct files *f)
+static void pprof_files_deinit(struct files *f)
 {
 	free(f->all);
 }
 
-static int by_path(const void *a, const void *b)
+static int pprof_files_compare(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
@@ -40,12 +40,12 @@ static int by_path(const void *a, const void *b)
 }
 
 /* Each file once. */
-static void sort(struct files *f)
+static void pprof_files_sort(struct files *f)
 {
 	size_t kept = 0;
 
 	if (f->n)
-		qsort(f->all, f->n, sizeof(*f->all), by_path);
+		qsort(f->all, f->n, sizeof(*f->all), pprof_files_compare);
 	for (size_t i = 0; i < f->n; i++)
 		if (!kept || f->all[i].file != f->all[kept - 1].file)
 			f->all[kept++] = f->all[i];
@@ -53,12 +53,12 @@ static void sort(struct files *f)
 }
 
 /* There is room for no more than some times as many as there are files, in whatever order. */
-static int add(struct files *f, const struct file *file)
+static int pprof_files_add(struct files *f, const struct file *file)
 {
 	if ((!file->is_bad && !file->go) || (f->n && f->all[f->n - 1].file == file->file))
 		return 0;
 	if (f->n == f->capacity) {
-		sort(f);
+		pprof_files_sort(f);
 		if (f->n >= f->capacity / 2 &&
 		    room_make(&f->all, &f->capacity, f->capacity + 1, sizeof(*f->all)))
 			return -ENOMEM;
@@ -67,34 +67,34 @@ static int add(struct files *f, const struct file *file)
 	return 0;
 }
 
-static int add_image(struct files *f, const struct image *image)
+static int pprof_files_add_image(struct files *f, const struct image *image)
 {
-	return add(f, &(struct file){.file = image,
-				     .path = image->path,
-				     .go = image_go(image),
-				     .is_bad = atomic_load(&image->is_bad)});
+	return pprof_files_add(f, &(struct file){.file = image,
+						 .path = image->path,
+						 .go = image_go(image),
+						 .is_bad = atomic_load(&image->is_bad)});
 }
 
-static int add_jit(struct files *f, const struct jit_file *file)
+static int pprof_files_add_jit(struct files *f, const struct jit_file *file)
 {
 	if (!file)
 		return 0;
-	return add(f, &(struct file){.file = file,
-				     .path = file->path,
-				     .is_bad = atomic_load(&file->is_bad)});
+	return pprof_files_add(f, &(struct file){.file = file,
+						 .path = file->path,
+						 .is_bad = atomic_load(&file->is_bad)});
 }
 
-static int collect(struct files *f, const struct place *place)
+static int pprof_files_add_place(struct files *f, const struct place *place)
 {
 	const struct snapshot_process *generated = place->generated;
 	int r = 0;
 
 	if (place->kind == PLACE_IMAGE)
-		r = add_image(f, place->mapping->image);
+		r = pprof_files_add_image(f, place->mapping->image);
 	if (!r && generated)
-		r = add_jit(f, generated->jitdump);
+		r = pprof_files_add_jit(f, generated->jitdump);
 	if (!r && generated)
-		r = add_jit(f, generated->perf_map);
+		r = pprof_files_add_jit(f, generated->perf_map);
 	return r;
 }
 
@@ -102,7 +102,7 @@ static int collect(struct files *f, const struct place *place)
 #define BUILD_BYTES (sizeof(struct go_build) + PATH_BYTES + 128)
 
 /* A text ends where the next field may begin: what has a space in it would tell of others. */
-static int length_of(const char *text)
+static int comment_field_length(const char *text)
 {
 	return (int)strcspn(text, " ");
 }
@@ -114,14 +114,15 @@ static void describe_build(const struct file *file, char ret[BUILD_BYTES])
 
 	text_clean(file->path, strlen(file->path), path, PATH_BYTES);
 	snprintf(ret, BUILD_BYTES, "# profd go build:%s%.*s%s%.*s%s%.*s%s go=%.*s file=%s",
-		 go->module[0] ? " module=" : "", length_of(go->module), go->module,
-		 go->version[0] ? " version=" : "", length_of(go->version), go->version,
-		 go->revision[0] ? " revision=" : "", length_of(go->revision), go->revision,
-		 go->is_modified ? " modified=true" : "", length_of(go->go), go->go, path);
+		 go->module[0] ? " module=" : "", comment_field_length(go->module), go->module,
+		 go->version[0] ? " version=" : "", comment_field_length(go->version), go->version,
+		 go->revision[0] ? " revision=" : "", comment_field_length(go->revision),
+		 go->revision, go->is_modified ? " modified=true" : "",
+		 comment_field_length(go->go), go->go, path);
 }
 
 /* The same program in several containers is several files, and one line. */
-static int tell_builds(const struct files *f, struct profile *p)
+static int pprof_comment_builds(const struct files *f, struct profile *p)
 {
 	char line[BUILD_BYTES], before[BUILD_BYTES] = "";
 	unsigned n = 0;
@@ -140,7 +141,7 @@ static int tell_builds(const struct files *f, struct profile *p)
 	return r;
 }
 
-static int tell_bad(const struct files *f, struct profile *p)
+static int pprof_comment_bad_files(const struct files *f, struct profile *p)
 {
 	char path[PATH_BYTES + 1], line[PATH_BYTES + 32];
 	size_t n_bad = 0, told = 0;
@@ -165,16 +166,16 @@ static int tell_bad(const struct files *f, struct profile *p)
 	return r;
 }
 
-int pprof_tell_files(const struct spots *spots, struct profile *p)
+int pprof_comment_files(const struct spots *spots, struct profile *p)
 {
-	cleanup(files_deinit) struct files files = {0};
+	cleanup(pprof_files_deinit) struct files files = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < spots_count(spots) && !r; i++)
-		r = collect(&files, &spots_get(spots, (uint32_t)i)->place);
+		r = pprof_files_add_place(&files, &spots_get(spots, (uint32_t)i)->place);
 	if (r)
 		return r;
-	sort(&files);
-	r = tell_builds(&files, p);
-	return r ? r : tell_bad(&files, p);
+	pprof_files_sort(&files);
+	r = pprof_comment_builds(&files, p);
+	return r ? r : pprof_comment_bad_files(&files, p);
 }

@@ -44,19 +44,19 @@ static void locator_deinit(struct locator *l)
 	free(l->strings);
 }
 
-static bool has_names(const struct locator *l, const struct place *place)
+static bool locator_can_name(const struct locator *l, const struct place *place)
 {
 	return l->symbolize != SYMBOLIZE_NONE && (place->has_vaddr || place->generated) &&
 	       (place->kind == PLACE_KERNEL || place->kind == PLACE_IMAGE);
 }
 
 /* As the source of its name calls it. */
-static uint64_t address_of(const struct place *place)
+static uint64_t place_name_address(const struct place *place)
 {
 	return place->generated ? place->address : place->vaddr;
 }
 
-static int by_value(const void *a, const void *b)
+static int address_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -64,8 +64,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Addresses of the spots @order[0 .. @n), ascending, each once; malloc'ed. */
-static int collect(const struct locator *l, const uint32_t *order, size_t n, uint64_t **ret,
-		   size_t *ret_n)
+static int locator_addresses(const struct locator *l, const uint32_t *order, size_t n,
+			     uint64_t **ret, size_t *ret_n)
 {
 	uint64_t *all = calloc(n, sizeof(*all));
 	size_t n_all = 0, kept = 0;
@@ -75,10 +75,10 @@ static int collect(const struct locator *l, const uint32_t *order, size_t n, uin
 	for (size_t i = 0; i < n; i++) {
 		const struct place *place = &spots_get(l->spots, order[i])->place;
 
-		if (has_names(l, place))
-			all[n_all++] = address_of(place);
+		if (locator_can_name(l, place))
+			all[n_all++] = place_name_address(place);
 	}
-	qsort(all, n_all, sizeof(*all), by_value);
+	qsort(all, n_all, sizeof(*all), address_compare);
 	for (size_t i = 0; i < n_all; i++)
 		if (!kept || all[i] != all[kept - 1])
 			all[kept++] = all[i];
@@ -88,12 +88,12 @@ static int collect(const struct locator *l, const uint32_t *order, size_t n, uin
 }
 
 /* Has the names of one image found, or of generated code that @jit is to name. */
-static int prepare(struct locator *l, const uint32_t *order, size_t n, struct jit_file *jit)
+static int locator_prepare(struct locator *l, const uint32_t *order, size_t n, struct jit_file *jit)
 {
 	const struct place *place = &spots_get(l->spots, order[0])->place;
 	cleanup(freep) uint64_t *addresses = NULL;
 	size_t n_addresses = 0, n_texts;
-	int r = collect(l, order, n, &addresses, &n_addresses);
+	int r = locator_addresses(l, order, n, &addresses, &n_addresses);
 
 	l->names = NULL;
 	free(steal_ptr(&l->strings));
@@ -117,7 +117,7 @@ static int prepare(struct locator *l, const uint32_t *order, size_t n, struct ji
 	return 0;
 }
 
-static int add_text(struct locator *l, uint32_t text, uint32_t *ret)
+static int locator_add_text(struct locator *l, uint32_t text, uint32_t *ret)
 {
 	const char *data = symbols_names_text(l->names, text);
 	size_t length;
@@ -134,20 +134,21 @@ static int add_text(struct locator *l, uint32_t text, uint32_t *ret)
 	return 0;
 }
 
-static int add_line(struct locator *l, const struct symbols_frame *frame, struct profile_line *ret)
+static int locator_add_line(struct locator *l, const struct symbols_frame *frame,
+			    struct profile_line *ret)
 {
 	struct profile_function f = {.start_line = frame->start_line};
-	int r = add_text(l, frame->name, &f.name);
+	int r = locator_add_text(l, frame->name, &f.name);
 
 	if (!r)
-		r = add_text(l, frame->system_name, &f.system_name);
+		r = locator_add_text(l, frame->system_name, &f.system_name);
 	if (!r)
-		r = add_text(l, frame->file, &f.filename);
+		r = locator_add_text(l, frame->file, &f.filename);
 	*ret = (struct profile_line){.line = frame->line};
 	return r ? r : profile_add_function(l->profile, &f, &ret->function);
 }
 
-static int tally_of(struct locator *l, uint32_t mapping, struct tally **ret)
+static int locator_get_tally(struct locator *l, uint32_t mapping, struct tally **ret)
 {
 	struct tally *moved;
 	size_t n = l->profile->n_mappings;
@@ -164,8 +165,8 @@ static int tally_of(struct locator *l, uint32_t mapping, struct tally **ret)
 	return 0;
 }
 
-static int count(struct locator *l, uint32_t mapping, const struct symbols_frame *frames,
-		 uint32_t n)
+static int locator_tally(struct locator *l, uint32_t mapping, const struct symbols_frame *frames,
+			 uint32_t n)
 {
 	uint32_t n_files = 0, n_lines = 0;
 	struct tally *t = NULL;
@@ -173,7 +174,7 @@ static int count(struct locator *l, uint32_t mapping, const struct symbols_frame
 
 	if (mapping == PROFILE_NONE)
 		return 0;
-	r = tally_of(l, mapping, &t);
+	r = locator_get_tally(l, mapping, &t);
 	if (r)
 		return r;
 	for (uint32_t i = 0; i < n; i++) {
@@ -189,14 +190,14 @@ static int count(struct locator *l, uint32_t mapping, const struct symbols_frame
 }
 
 /* *ret_n frames, 0 if nothing is known. */
-static const struct symbols_frame *find_frames(const struct locator *l, const struct place *place,
-					       uint32_t *ret_n)
+static const struct symbols_frame *locator_find_frames(const struct locator *l,
+						       const struct place *place, uint32_t *ret_n)
 {
 	const struct symbols_frame *frames = NULL;
 
 	*ret_n = 0;
-	if (l->names && has_names(l, place) && l->text_bytes < TEXT_BYTES_MAX)
-		(void)symbols_names_find(l->names, address_of(place), &frames, ret_n);
+	if (l->names && locator_can_name(l, place) && l->text_bytes < TEXT_BYTES_MAX)
+		(void)symbols_names_find(l->names, place_name_address(place), &frames, ret_n);
 	return frames;
 }
 
@@ -208,11 +209,11 @@ static int locate_place(struct locator *l, const struct place *place, uint32_t *
 	uint32_t mapping, n;
 	int r = pprof_mappings_place(l->mappings, l->profile, place, &address, &mapping);
 
-	frames = find_frames(l, place, &n);
+	frames = locator_find_frames(l, place, &n);
 	for (uint32_t i = 0; i < n && !r; i++)
-		r = add_line(l, &frames[i], &lines[i]);
+		r = locator_add_line(l, &frames[i], &lines[i]);
 	if (!r)
-		r = count(l, mapping, frames, n);
+		r = locator_tally(l, mapping, frames, n);
 	return r ? r : profile_add_location(l->profile, mapping, address, lines, n, ret);
 }
 
@@ -233,7 +234,7 @@ static int locate_spot(struct locator *l, const struct spot *spot, uint32_t *ret
 					ret);
 }
 
-static void describe_mappings(const struct locator *l)
+static void locator_mark_mappings(const struct locator *l)
 {
 	for (size_t i = 0; i < l->n_tallies; i++) {
 		struct profile_mapping *m = &l->profile->mappings[i];
@@ -247,7 +248,7 @@ static void describe_mappings(const struct locator *l)
 }
 
 /* The number of spots from @order on that lie in one image. */
-static size_t count_run(const struct spots *spots, const uint32_t *order, size_t n)
+static size_t spots_run_length(const struct spots *spots, const uint32_t *order, size_t n)
 {
 	const struct snapshot_process *generated = spots_get(spots, order[0])->place.generated;
 	uint64_t image = spots_image(spots_get(spots, order[0]));
@@ -278,7 +279,7 @@ static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order,
 		const struct spot *spot = spots_get(l->spots, order[i]);
 		uint32_t n_frames;
 
-		(void)find_frames(l, &spot->place, &n_frames);
+		(void)locator_find_frames(l, &spot->place, &n_frames);
 		if (n_frames)
 			r = locate_spot(l, spot, &locations[order[i]]);
 		else
@@ -298,7 +299,7 @@ static int locate_generated(struct locator *l, uint32_t *locations, uint32_t *or
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !r && n; i++) {
 		if (!files[i])
 			continue;
-		r = prepare(l, order, n, files[i]);
+		r = locator_prepare(l, order, n, files[i]);
 		if (!r)
 			r = locate_named(l, locations, order, &n);
 	}
@@ -312,7 +313,7 @@ static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, s
 
 	if (spots_get(l->spots, order[0])->place.generated)
 		return locate_generated(l, locations, order, n);
-	r = prepare(l, order, n, NULL);
+	r = locator_prepare(l, order, n, NULL);
 	return r ? r : locate_spots(l, locations, order, n);
 }
 
@@ -321,7 +322,7 @@ static int locate_all(struct locator *l, uint32_t *locations, uint32_t *order, s
 	for (size_t i = 0, end; i < n; i = end) {
 		int r;
 
-		end = i + count_run(l->spots, order + i, n - i);
+		end = i + spots_run_length(l->spots, order + i, n - i);
 		r = locate_run(l, locations, order + i, end - i);
 		if (r)
 			return r;
@@ -351,8 +352,8 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	r = locate_all(&l, locations, order, n);
 	if (r)
 		return r;
-	describe_mappings(&l);
-	r = pprof_tell_files(spots, p);
+	locator_mark_mappings(&l);
+	r = pprof_comment_files(spots, p);
 	if (r)
 		return r;
 	*ret = steal_ptr(&locations);

@@ -45,7 +45,7 @@ static struct pprof_segment segment_of_mapping(const struct mapping *m)
  * The segment of @place and where its process has it. The kernel maps whole pages (mmap of
  * PT_LOAD), and a mapping may be a part only (mprotect): the segment tells start and length.
  */
-static struct pprof_segment segment_of(const struct place *place)
+static struct pprof_segment segment_of_place(const struct place *place)
 {
 	const struct mapping *m = place->mapping;
 	struct pprof_segment s = segment_of_mapping(m);
@@ -71,7 +71,7 @@ static struct pprof_segment segment_of(const struct place *place)
 	return s;
 }
 
-static int add_segment(struct pprof_mappings *m, const struct pprof_segment *segment)
+static int pprof_segment_add(struct pprof_mappings *m, const struct pprof_segment *segment)
 {
 	struct pprof_segment *moved = reallocarray(m->segments, m->n_segments + 1, sizeof(*moved));
 
@@ -83,8 +83,8 @@ static int add_segment(struct pprof_mappings *m, const struct pprof_segment *seg
 }
 
 /* Spots come image by image: the newest segments are the likely ones. */
-static const struct pprof_segment *find_segment(const struct pprof_mappings *m,
-						const struct pprof_segment *like)
+static const struct pprof_segment *pprof_segment_find(const struct pprof_mappings *m,
+						      const struct pprof_segment *like)
 {
 	for (size_t i = m->n_segments; i; i--) {
 		const struct pprof_segment *s = &m->segments[i - 1];
@@ -104,8 +104,9 @@ struct file {
 };
 
 /* @mapping: its range; what is missing is filled in. */
-static int add_mapping(struct pprof_mappings *m, struct profile *p, struct pprof_segment *segment,
-		       struct profile_mapping *mapping, const struct file *file)
+static int pprof_segment_map(struct pprof_mappings *m, struct profile *p,
+			     struct pprof_segment *segment, struct profile_mapping *mapping,
+			     const struct file *file)
 {
 	char build_id[BUILD_ID_HEX_SIZE];
 	int r;
@@ -116,25 +117,25 @@ static int add_mapping(struct pprof_mappings *m, struct profile *p, struct pprof
 		r = profile_add_text(p, build_id, &mapping->build_id);
 	if (!r)
 		r = profile_add_mapping(p, mapping, &segment->mapping);
-	return r ? r : add_segment(m, segment);
+	return r ? r : pprof_segment_add(m, segment);
 }
 
-static int place_kernel(struct pprof_mappings *m, struct profile *p,
-			const struct kernel_image *image, uint32_t *ret)
+static int pprof_mappings_kernel(struct pprof_mappings *m, struct profile *p,
+				 const struct kernel_image *image, uint32_t *ret)
 {
 	struct pprof_segment segment = {
 		.image = image->id | UINT64_C(1) << 63,
 		.length = image->end - image->start,
 		.start = image->start,
 	};
-	const struct pprof_segment *found = find_segment(m, &segment);
+	const struct pprof_segment *found = pprof_segment_find(m, &segment);
 	struct profile_mapping mapping = {.start = image->start, .limit = image->end};
 	int r;
 
 	if (!found) {
-		r = add_mapping(m, p, &segment, &mapping,
-				&(struct file){image->name, image->build_id,
-					       image->build_id_length});
+		r = pprof_segment_map(m, p, &segment, &mapping,
+				      &(struct file){image->name, image->build_id,
+						     image->build_id_length});
 		if (r)
 			return r;
 		found = &segment;
@@ -154,10 +155,10 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 	if (place->kind == PLACE_NOWHERE)
 		return 0;
 	if (place->kind == PLACE_KERNEL)
-		return place_kernel(m, p, place->kernel, ret);
+		return pprof_mappings_kernel(m, p, place->kernel, ret);
 
-	segment = segment_of(place);
-	found = find_segment(m, &segment);
+	segment = segment_of_place(place);
+	found = pprof_segment_find(m, &segment);
 	if (!found) {
 		struct profile_mapping mapping = {
 			.start = segment.start,
@@ -170,7 +171,7 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 			file.build_id = place->elf->build_id;
 			file.build_id_length = place->elf->build_id_length;
 		}
-		r = add_mapping(m, p, &segment, &mapping, &file);
+		r = pprof_segment_map(m, p, &segment, &mapping, &file);
 		if (r)
 			return r;
 		found = &segment;
@@ -187,7 +188,8 @@ struct tally {
 };
 
 /* Adds one process's samples to its program's. */
-static int tally_add(struct tally **tallies, size_t *n, const struct view_entry *e, uint64_t count)
+static int program_tally_add(struct tally **tallies, size_t *n, const struct view_entry *e,
+			     uint64_t count)
 {
 	const struct image *program = e->process->program;
 	struct tally *moved;
@@ -209,7 +211,8 @@ static int tally_add(struct tally **tallies, size_t *n, const struct view_entry 
 }
 
 /* The program with the most samples. *ret is untouched when none is known. */
-static int find_main(const struct view *view, const struct view_group *group, struct tally *ret)
+static int find_main_program(const struct view *view, const struct view_group *group,
+			     struct tally *ret)
 {
 	cleanup(freep) struct tally *tallies = NULL;
 	size_t n = 0, end = group->first + group->n;
@@ -221,7 +224,7 @@ static int find_main(const struct view *view, const struct view_group *group, st
 
 		for (; i < end && view->entries[i].process == e->process; i++)
 			count += view->entries[i].entry->count;
-		r = tally_add(&tallies, &n, e, count);
+		r = program_tally_add(&tallies, &n, e, count);
 		if (r)
 			return r;
 	}
@@ -240,14 +243,15 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 	uint64_t address;
 	uint32_t ignored;
 	size_t n = 0;
-	int r = find_main(view, group, &best);
+	int r = find_main_program(view, group, &best);
 
 	if (r || !best.e)
 		return r;
 	if (!best.program)
 		return view->snapshot->hide_kernel
 			       ? 0
-			       : place_kernel(m, p, kernel_images_main(c->kernel), &ignored);
+			       : pprof_mappings_kernel(m, p, kernel_images_main(c->kernel),
+						       &ignored);
 	if (!best.e->process->mappings)
 		return 0;
 	all = mappings_all(best.e->process->mappings, &n);

@@ -44,7 +44,7 @@ void spots_free(struct spots *s)
 }
 
 /* What tells spots apart besides the address: whose mapping, or which kernel image. */
-static uint64_t owner_of(const struct spot *spot)
+static uint64_t spot_owner(const struct spot *spot)
 {
 	if (spot->fixed_name)
 		return (uint64_t)(uintptr_t)spot->fixed_name;
@@ -54,33 +54,33 @@ static uint64_t owner_of(const struct spot *spot)
 }
 
 /* A process that was forked shares the mappings of its parent, but makes other code there. */
-static bool is_same(const struct spot *a, const struct spot *b)
+static bool spot_equal(const struct spot *a, const struct spot *b)
 {
-	return a->place.address == b->place.address && owner_of(a) == owner_of(b) &&
+	return a->place.address == b->place.address && spot_owner(a) == spot_owner(b) &&
 	       a->place.generated == b->place.generated;
 }
 
-static uint32_t hash(const struct spots *s, const struct spot *spot)
+static uint32_t spot_hash(const struct spots *s, const struct spot *spot)
 {
-	unsigned __int128 product = (unsigned __int128)(owner_of(spot) ^ s->seed) *
+	unsigned __int128 product = (unsigned __int128)(spot_owner(spot) ^ s->seed) *
 				    (spot->place.address ^ UINT64_C(0x9e3779b97f4a7c15));
 	uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64);
 
 	return (uint32_t)((folded * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
-static uint32_t *probe(const struct spots *s, const struct spot *spot)
+static uint32_t *spots_probe(const struct spots *s, const struct spot *spot)
 {
-	for (uint32_t i = hash(s, spot);; i++) {
+	for (uint32_t i = spot_hash(s, spot);; i++) {
 		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
 		const struct spot *other = *slot ? &s->spots[*slot - 1] : NULL;
 
-		if (!other || is_same(other, spot))
+		if (!other || spot_equal(other, spot))
 			return slot;
 	}
 }
 
-static int grow(struct spots *s)
+static int spots_grow(struct spots *s)
 {
 	if (s->n == s->capacity) {
 		uint32_t bigger = s->capacity ? s->capacity * 2 : SLOTS_MIN;
@@ -103,52 +103,52 @@ static int grow(struct spots *s)
 		s->slots = slots;
 		s->n_slots *= 2;
 		for (uint32_t i = 0; i < s->n; i++)
-			*probe(s, &s->spots[i]) = i + 1;
+			*spots_probe(s, &s->spots[i]) = i + 1;
 	}
 	return 0;
 }
 
-static int add(struct spots *s, const struct spot *spot, uint32_t *ret)
+static int spots_add(struct spots *s, const struct spot *spot, uint32_t *ret)
 {
-	uint32_t *slot = probe(s, spot);
+	uint32_t *slot = spots_probe(s, spot);
 	int r;
 
 	if (!*slot) {
-		r = grow(s);
+		r = spots_grow(s);
 		if (r)
 			return r;
 		s->spots[s->n++] = *spot;
-		slot = probe(s, spot); /* empty still, unless the table has moved */
+		slot = spots_probe(s, spot); /* empty still, unless the table has moved */
 		*slot = s->n;
 	}
 	*ret = *slot - 1;
 	return 0;
 }
 
-int spots_user(struct spots *s, const struct view *view, const struct view_entry *e, uint64_t frame,
-	       struct symbols *symbols, uint32_t *ret)
+int spots_add_user(struct spots *s, const struct view *view, const struct view_entry *e,
+		   uint64_t frame, struct symbols *symbols, uint32_t *ret)
 {
 	struct spot spot = {0};
 	int r = places_user(view->places, e, frame, symbols, &spot.place);
 
-	return r ? r : add(s, &spot, ret);
+	return r ? r : spots_add(s, &spot, ret);
 }
 
-int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
-		 uint32_t *ret)
+int spots_add_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
+		     uint32_t *ret)
 {
 	struct spot spot = {0};
 
 	places_kernel(kernel, address, &spot.place);
-	return add(s, &spot, ret);
+	return spots_add(s, &spot, ret);
 }
 
-int spots_name(struct spots *s, enum spot_name name, uint32_t *ret)
+int spots_add_name(struct spots *s, enum spot_name name, uint32_t *ret)
 {
 	static const char *const names[] = {"[kernel]", "[unknown]"};
 	struct spot spot = {.fixed_name = names[name]};
 
-	return add(s, &spot, ret);
+	return spots_add(s, &spot, ret);
 }
 
 const struct spot *spots_get(const struct spots *s, uint32_t i)
@@ -171,12 +171,12 @@ uint64_t spots_image(const struct spot *spot)
 }
 
 /* Generated code has names of its own in each process. */
-static uint64_t process_of(const struct place *place)
+static uint64_t place_process_serial(const struct place *place)
 {
 	return place->generated ? place->generated->serial : 0;
 }
 
-static int by_image(const void *a, const void *b, void *userdata)
+static int spots_compare_image(const void *a, const void *b, void *userdata)
 {
 	const struct spots *s = userdata;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
@@ -184,8 +184,11 @@ static int by_image(const void *a, const void *b, void *userdata)
 
 	if (x != y)
 		return x < y ? -1 : 1;
-	if (process_of(&s->spots[i].place) != process_of(&s->spots[j].place))
-		return process_of(&s->spots[i].place) < process_of(&s->spots[j].place) ? -1 : 1;
+	if (place_process_serial(&s->spots[i].place) != place_process_serial(&s->spots[j].place))
+		return place_process_serial(&s->spots[i].place) <
+				       place_process_serial(&s->spots[j].place)
+			       ? -1
+			       : 1;
 	return i < j ? -1 : i > j; /* in order of appearance */
 }
 
@@ -197,7 +200,7 @@ int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < s->n; i++)
 		order[i] = i;
-	qsort_r(order, s->n, sizeof(*order), by_image, (void *)(uintptr_t)s);
+	qsort_r(order, s->n, sizeof(*order), spots_compare_image, (void *)(uintptr_t)s);
 	*ret = order;
 	*ret_n = s->n;
 	return 0;

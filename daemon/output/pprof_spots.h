@@ -30,11 +30,11 @@ void spots_free(struct spots *s);
 DEFINE_CLEANUP(struct spots *, spots_free)
 
 /* Each finds or adds a spot. Return 0 or negative errno. */
-int spots_user(struct spots *s, const struct view *view, const struct view_entry *e, uint64_t frame,
-	       struct symbols *symbols, uint32_t *ret);
-int spots_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
-		 uint32_t *ret);
-int spots_name(struct spots *s, enum spot_name name, uint32_t *ret);
+int spots_add_user(struct spots *s, const struct view *view, const struct view_entry *e,
+		   uint64_t frame, struct symbols *symbols, uint32_t *ret);
+int spots_add_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
+		     uint32_t *ret);
+int spots_add_name(struct spots *s, enum spot_name name, uint32_t *ret);
 const struct spot *spots_get(const struct spots *s, uint32_t i);
 /* Which image it is in: the same number, the same image; 0: in none. */
 uint64_t spots_image(const struct spot *spot);
@@ -90,6 +90,6 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
  *
  * Nothing if there are none. Call it when names have been asked for. Returns 0 or negative errno.
  */
-int pprof_tell_files(const struct spots *spots, struct profile *p);
+int pprof_comment_files(const struct spots *spots, struct profile *p);
 
 #endif

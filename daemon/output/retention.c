@@ -18,7 +18,7 @@ struct run {
 	int error; /* the first one */
 };
 
-static bool fail(struct run *run, int error, bool *is_stuck)
+static bool retention_fail(struct run *run, int error, bool *is_stuck)
 {
 	if (!run->error)
 		run->error = error;
@@ -27,14 +27,14 @@ static bool fail(struct run *run, int error, bool *is_stuck)
 }
 
 /* Whether the rest is for the next call. */
-static bool is_enough(const struct run *run)
+static bool retention_is_at_limit(const struct run *run)
 {
 	return run->limits->max_deleted && run->n_deleted >= run->limits->max_deleted;
 }
 
 /* How many of @queue's oldest files no rule protects. */
-static size_t n_unprotected(const struct run *run, const struct index_shelf *shelf,
-			    const struct index_queue *queue)
+static size_t count_unprotected(const struct run *run, const struct index_shelf *shelf,
+				const struct index_queue *queue)
 {
 	uint32_t keep = run->limits->keep_windows;
 	size_t n = index_queue_length(queue), i = queue->end;
@@ -67,10 +67,10 @@ static bool delete_file(struct run *run, struct index_shelf *shelf, struct index
 	char path[STORE_PATH_SIZE], folder[STORE_PATH_SIZE];
 
 	if (!index_path(shelf, file, path, sizeof(path)) ||
-	    !index_folder(shelf, file->start_s, folder, sizeof(folder)))
-		return fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
+	    !index_dir_path(shelf, file->start_s, folder, sizeof(folder)))
+		return retention_fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
 	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
-		return fail(run, error_origin(-errno), &queue->is_stuck);
+		return retention_fail(run, error_origin(-errno), &queue->is_stuck);
 	if (i == queue->first)
 		index_pop(&run->store->index, queue);
 	else
@@ -85,12 +85,13 @@ static bool delete_oldest(struct run *run, struct index_shelf *shelf, struct ind
 	return delete_file(run, shelf, queue, queue->first);
 }
 
-static bool is_future(const struct run *run, uint64_t start_s)
+static bool retention_is_future(const struct run *run, uint64_t start_s)
 {
 	return start_s > run->now_s + DAY_S;
 }
 
-static bool is_older(const struct run *run, const struct index_file *file, uint64_t keep_s)
+static bool retention_is_older(const struct run *run, const struct index_file *file,
+			       uint64_t keep_s)
 {
 	uint64_t end_s = file->start_s + file->seconds;
 
@@ -106,9 +107,9 @@ static void expire_future(struct run *run, struct index_shelf *shelf, struct ind
 
 	if (!age || run->limits->steady_s <= age)
 		return;
-	while (!is_enough(run) && index_queue_length(queue) &&
-	       is_future(run, queue->files[queue->end - 1].start_s) &&
-	       n_unprotected(run, shelf, queue))
+	while (!retention_is_at_limit(run) && index_queue_length(queue) &&
+	       retention_is_future(run, queue->files[queue->end - 1].start_s) &&
+	       count_unprotected(run, shelf, queue))
 		if (!delete_file(run, shelf, queue, queue->end - 1))
 			return;
 }
@@ -119,15 +120,16 @@ static void expire_queue(struct run *run, struct index_shelf *shelf, struct inde
 {
 	size_t n;
 
-	if (!index_queue_length(queue) || !is_older(run, &queue->files[queue->first], keep_s))
+	if (!index_queue_length(queue) ||
+	    !retention_is_older(run, &queue->files[queue->first], keep_s))
 		return;
-	for (n = n_unprotected(run, shelf, queue); n && !is_enough(run); n--)
-		if (!is_older(run, &queue->files[queue->first], keep_s) ||
+	for (n = count_unprotected(run, shelf, queue); n && !retention_is_at_limit(run); n--)
+		if (!retention_is_older(run, &queue->files[queue->first], keep_s) ||
 		    !delete_oldest(run, shelf, queue))
 			return;
 }
 
-static uint64_t shorter(uint64_t a, uint64_t b)
+static uint64_t shorter_age(uint64_t a, uint64_t b)
 {
 	if (!a || !b)
 		return a ? a : b;
@@ -142,7 +144,7 @@ static void expire_windows(struct run *run)
 	HASH_ITER (hh, index->shelves, shelf, next) {
 		uint64_t age = run->limits->max_age_s;
 		uint64_t legacy = shelf->is_session ? age
-						    : shorter(run->limits->legacy_keep_s, age);
+						    : shorter_age(run->limits->legacy_keep_s, age);
 
 		shelf->windows.is_stuck = shelf->legacy.is_stuck = false;
 		expire_queue(run, shelf, &shelf->windows, age);
@@ -154,12 +156,12 @@ static void expire_windows(struct run *run)
 }
 
 /* How many epochs there are that a clock which was right has begun. */
-static size_t n_real_epochs(const struct run *run)
+static size_t count_real_epochs(const struct run *run)
 {
 	const struct index *index = &run->store->index;
 	size_t n = index->n_epochs;
 
-	while (n && is_future(run, index->epochs[n - 1].begin_s))
+	while (n && retention_is_future(run, index->epochs[n - 1].begin_s))
 		n--;
 	return n;
 }
@@ -167,7 +169,7 @@ static size_t n_real_epochs(const struct run *run)
 /* Whether the epoch @i is none of those that stay. */
 static bool may_delete_epoch(const struct run *run, size_t i)
 {
-	return i + RETENTION_EPOCHS_KEPT < n_real_epochs(run);
+	return i + RETENTION_EPOCHS_KEPT < count_real_epochs(run);
 }
 
 /* Like delete_file(). */
@@ -180,7 +182,7 @@ static bool delete_epoch(struct run *run, size_t i)
 	snprintf(path, sizeof(path), "images/%s", index->epochs[i].name);
 	r = store_remove_tree(run->store, path);
 	if (r)
-		return fail(run, r, &index->epochs[i].is_stuck);
+		return retention_fail(run, r, &index->epochs[i].is_stuck);
 	index_drop_epoch(index, i);
 	run->n_deleted++;
 	return true;
@@ -194,12 +196,12 @@ static void expire_epochs(struct run *run)
 
 	for (i = 0; i < index->n_epochs; i++)
 		index->epochs[i].is_stuck = false;
-	for (i = 0; age && !is_enough(run) && !run->limits->clock_is_doubtful &&
+	for (i = 0; age && !retention_is_at_limit(run) && !run->limits->clock_is_doubtful &&
 		    may_delete_epoch(run, i) && index->epochs[i].begin_s + age < run->now_s;)
 		i += !delete_epoch(run, i);
 	if (!age || run->limits->steady_s <= age)
 		return;
-	for (i = index->n_epochs; i > n_real_epochs(run) && !is_enough(run); i--)
+	for (i = index->n_epochs; i > count_real_epochs(run) && !retention_is_at_limit(run); i--)
 		delete_epoch(run, i - 1);
 }
 
@@ -210,7 +212,7 @@ struct oldest {
 	size_t epoch;
 };
 
-static bool find_oldest(struct run *run, struct oldest *ret)
+static bool retention_find_oldest(struct run *run, struct oldest *ret)
 {
 	struct index *index = &run->store->index;
 	uint64_t oldest = UINT64_MAX;
@@ -231,7 +233,7 @@ static bool find_oldest(struct run *run, struct oldest *ret)
 
 			if (!index_queue_length(queue) || queue->is_stuck ||
 			    queue->files[queue->first].start_s >= oldest ||
-			    !n_unprotected(run, shelf, queue))
+			    !count_unprotected(run, shelf, queue))
 				continue;
 			oldest = queue->files[queue->first].start_s;
 			ret->shelf = shelf;
@@ -242,7 +244,7 @@ static bool find_oldest(struct run *run, struct oldest *ret)
 }
 
 /* Whether size and free space are within the limits. An unknown free space is enough. */
-static bool has_room(const struct run *run)
+static bool retention_has_room(const struct run *run)
 {
 	const struct retention_limits *limits = run->limits;
 	struct statvfs st;
@@ -254,14 +256,15 @@ static bool has_room(const struct run *run)
 	return (uint64_t)st.f_bavail * st.f_frsize >= limits->min_free;
 }
 
-static void make_room(struct run *run, uint64_t need)
+static void retention_make_room(struct run *run, uint64_t need)
 {
 	uint64_t before = run->store->index.blocks;
 	struct oldest oldest;
 
-	while (!is_enough(run) &&
-	       ((before - run->store->index.blocks) * INDEX_BLOCK < need || !has_room(run))) {
-		if (!find_oldest(run, &oldest))
+	while (!retention_is_at_limit(run) &&
+	       ((before - run->store->index.blocks) * INDEX_BLOCK < need ||
+		!retention_has_room(run))) {
+		if (!retention_find_oldest(run, &oldest))
 			return;
 		if (!oldest.queue) {
 			delete_epoch(run, oldest.epoch);
@@ -279,7 +282,7 @@ int retention_run(struct store *store, const struct retention_limits *limits, ui
 
 	expire_windows(&run);
 	expire_epochs(&run);
-	make_room(&run, need);
+	retention_make_room(&run, need);
 	if (ret_n)
 		*ret_n = run.n_deleted;
 	return run.error;

@@ -75,7 +75,7 @@ int rollup_new(struct rollup **ret, struct store *store, size_t max_bytes)
 }
 
 /* All of the hour in work but the list of its minutes. */
-static void end_merging(struct rollup *r)
+static void rollup_end_merge(struct rollup *r)
 {
 	merge_free(r->merge); /* borrows the minute */
 	stored_free(r->file);
@@ -87,9 +87,9 @@ static void end_merging(struct rollup *r)
 	r->batch = NULL;
 }
 
-static void forget(struct rollup *r)
+static void rollup_forget_hour(struct rollup *r)
 {
-	end_merging(r);
+	rollup_end_merge(r);
 	for (size_t i = 0; i < r->n_minutes; i++)
 		free(r->minutes[i].tail);
 	free(r->minutes);
@@ -131,7 +131,7 @@ size_t rollup_bytes(const struct rollup *r)
 	return bytes;
 }
 
-static struct index_shelf *find_shelf(const struct rollup *r)
+static struct index_shelf *rollup_find_shelf(const struct rollup *r)
 {
 	struct index_shelf *shelf;
 
@@ -140,7 +140,7 @@ static struct index_shelf *find_shelf(const struct rollup *r)
 }
 
 /* Where @minute stands in @queue, or queue->end. */
-static size_t find_file(const struct index_queue *queue, const struct minute *minute)
+static size_t rollup_find_file(const struct index_queue *queue, const struct minute *minute)
 {
 	for (size_t i = queue->first; i < queue->end; i++) {
 		const struct index_file *file = &queue->files[i];
@@ -160,7 +160,8 @@ struct hour {
 	size_t first, end, n;
 };
 
-static int take_hour(struct rollup *r, const struct index_shelf *shelf, const struct hour *h)
+static int rollup_start_hour(struct rollup *r, const struct index_shelf *shelf,
+			     const struct hour *h)
 {
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
@@ -186,7 +187,7 @@ static int take_hour(struct rollup *r, const struct index_shelf *shelf, const st
 }
 
 /* The hour that begins where @h ends; false: there is none. */
-static bool next_hour(const struct index_queue *queue, struct hour *h)
+static bool rollup_next_hour(const struct index_queue *queue, struct hour *h)
 {
 	const struct index_file *files = queue->files;
 	size_t i = h->end;
@@ -202,26 +203,26 @@ static bool next_hour(const struct index_queue *queue, struct hour *h)
 }
 
 /* Takes the first hour of @shelf that has several small files and never failed. */
-static int take_first(struct rollup *r, const struct index_shelf *shelf, uint64_t until_s)
+static int rollup_start_first(struct rollup *r, const struct index_shelf *shelf, uint64_t until_s)
 {
 	struct hour h = {.end = shelf->windows.first};
 
-	while (next_hour(&shelf->windows, &h) && h.start_s + INDEX_HOUR_S <= until_s)
+	while (rollup_next_hour(&shelf->windows, &h) && h.start_s + INDEX_HOUR_S <= until_s)
 		if (h.n > 1 && !setbacks_has(&r->setbacks, shelf->folder, h.start_s))
-			return take_hour(r, shelf, &h);
+			return rollup_start_hour(r, shelf, &h);
 	return ROLLUP_E_IDLE;
 }
 
-static int take_again(struct rollup *r, const struct setback *failed)
+static int rollup_start_again(struct rollup *r, const struct setback *failed)
 {
 	struct index_shelf *shelf;
 	struct hour h;
 
 	HASH_FIND_STR(r->store->index.shelves, failed->folder, shelf);
 	h.end = shelf ? shelf->windows.first : 0;
-	while (shelf && next_hour(&shelf->windows, &h))
+	while (shelf && rollup_next_hour(&shelf->windows, &h))
 		if (h.n > 1 && h.start_s == failed->hour_s)
-			return take_hour(r, shelf, &h);
+			return rollup_start_hour(r, shelf, &h);
 	setbacks_remove(&r->setbacks, failed->folder, failed->hour_s); /* done, or collected */
 	return ROLLUP_E_IDLE;
 }
@@ -230,7 +231,7 @@ static int take_again(struct rollup *r, const struct setback *failed)
  * What failed comes behind what did not, and so does what else is on its shelf, as that may fail
  * for the same reason: nothing that lasts keeps another service waiting.
  */
-static int find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
+static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 {
 	const struct setback *failed;
 	int e = ROLLUP_E_IDLE;
@@ -239,21 +240,20 @@ static int find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 		const struct index_shelf *s = r->store->index.shelves;
 
 		for (; s && e == ROLLUP_E_IDLE; s = s->hh.next)
-			if (!s->is_session &&
-			    setbacks_has_folder(&r->setbacks, s->folder) == behind)
-				e = take_first(r, s, until_s);
+			if (!s->is_session && setbacks_has_dir(&r->setbacks, s->folder) == behind)
+				e = rollup_start_first(r, s, until_s);
 	}
 	while (e == ROLLUP_E_IDLE && (failed = setbacks_due(&r->setbacks, now_s)))
-		e = take_again(r, failed);
+		e = rollup_start_again(r, failed);
 	return e;
 }
 
 /* --- a minute --------------------------------------------------------------------------------- */
 
 /* A minute that cannot be read stays as it is. */
-static int leave_damaged(struct rollup *r, struct index_shelf *shelf)
+static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 {
-	size_t at = find_file(&shelf->windows, &r->minutes[r->next - 1]);
+	size_t at = rollup_find_file(&shelf->windows, &r->minutes[r->next - 1]);
 
 	if (at < shelf->windows.end)
 		shelf->windows.files[at].stays = true;
@@ -264,7 +264,7 @@ static int leave_damaged(struct rollup *r, struct index_shelf *shelf)
 }
 
 /* Opens the next minute, if there is one, and memory for what its samples may refer to. */
-static int open_next(struct rollup *r, struct index_shelf *shelf)
+static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 {
 	size_t at;
 	int e;
@@ -273,7 +273,7 @@ static int open_next(struct rollup *r, struct index_shelf *shelf)
 		r->phase = PHASE_FINISH;
 		return ROLLUP_E_OK;
 	}
-	at = find_file(&shelf->windows, &r->minutes[r->next++]);
+	at = rollup_find_file(&shelf->windows, &r->minutes[r->next++]);
 	if (at == shelf->windows.end)
 		return ROLLUP_E_OK; /* collected meanwhile */
 	if (!index_path(shelf, &shelf->windows.files[at], r->path, sizeof(r->path)))
@@ -282,20 +282,20 @@ static int open_next(struct rollup *r, struct index_shelf *shelf)
 	if (e == -ENOMEM)
 		return e;
 	if (e) {
-		(void)leave_damaged(r, shelf);
+		(void)rollup_skip_damaged(r, shelf);
 		return e == -ENOENT ? ROLLUP_E_OK : ROLLUP_E_DAMAGED;
 	}
 	r->phase = PHASE_READ;
 	return ROLLUP_E_OK;
 }
 
-static int read_minute(struct rollup *r, struct index_shelf *shelf)
+static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 {
 	struct profile_message message;
 	int e = stored_step(r->file);
 
 	if (e == STORED_E_DAMAGED)
-		return leave_damaged(r, shelf);
+		return rollup_skip_damaged(r, shelf);
 	if (e != STORED_E_DONE)
 		return e < 0 ? e : ROLLUP_E_OK;
 	e = merge_begin(r->merge, stored_profile(r->file), NULL, &message);
@@ -313,17 +313,17 @@ static int read_minute(struct rollup *r, struct index_shelf *shelf)
 }
 
 /* What the encoder has ready goes into the file. */
-static int put_encoded(struct rollup *r)
+static int rollup_put_encoded(struct rollup *r)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int e = pprof_writer_take(r->writer, &data, &length);
+	int e = pprof_writer_steal(r->writer, &data, &length);
 
 	return e || !length ? e : batch_write(r->batch, data, length);
 }
 
 /* Under a temporary name, beside its minutes. */
-static int begin_file(struct rollup *r, const struct index_shelf *shelf)
+static int rollup_begin_file(struct rollup *r, const struct index_shelf *shelf)
 {
 	const struct names_window window = {.start_s = r->hour_s,
 					    .seconds = INDEX_HOUR_S,
@@ -332,7 +332,7 @@ static int begin_file(struct rollup *r, const struct index_shelf *shelf)
 	const struct batch_file file = {.folder = folder, .name = name, .owner = STORE_NOBODY};
 	int e;
 
-	if (!index_folder(shelf, r->hour_s, folder, sizeof(folder)) ||
+	if (!index_dir_path(shelf, r->hour_s, folder, sizeof(folder)) ||
 	    !names_window(&window, name, sizeof(name)))
 		return error_origin(-ENAMETOOLONG);
 	e = pprof_writer_new(&r->writer, GZIP_LEVEL);
@@ -341,10 +341,10 @@ static int begin_file(struct rollup *r, const struct index_shelf *shelf)
 	return e ? e : batch_begin(r->batch, &file);
 }
 
-static int merge_minute(struct rollup *r, struct index_shelf *shelf)
+static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 {
 	int64_t samples = 0;
-	int e = r->writer ? 0 : begin_file(r, shelf);
+	int e = r->writer ? 0 : rollup_begin_file(r, shelf);
 
 	if (!e)
 		e = merge_samples(r->merge, r->n_samples, STEP_SAMPLES, &samples);
@@ -363,26 +363,26 @@ static int merge_minute(struct rollup *r, struct index_shelf *shelf)
 		r->n_merged++;
 		r->phase = PHASE_NEXT;
 	}
-	return e ? e : put_encoded(r);
+	return e ? e : rollup_put_encoded(r);
 }
 
 /* --- the hour --------------------------------------------------------------------------------- */
 
 /* Nothing that went into the hour may have been collected meanwhile: it would come back. */
-static bool is_complete(const struct rollup *r, const struct index_shelf *shelf)
+static bool rollup_is_complete(const struct rollup *r, const struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++)
 		if (r->minutes[i].merged &&
-		    find_file(&shelf->windows, &r->minutes[i]) == shelf->windows.end)
+		    rollup_find_file(&shelf->windows, &r->minutes[i]) == shelf->windows.end)
 			return false;
 	return true;
 }
 
 /* Whoever found no company is not looked at again. */
-static void leave_alone(const struct rollup *r, const struct index_shelf *shelf)
+static void rollup_skip_single(const struct rollup *r, const struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++) {
-		size_t at = find_file(&shelf->windows, &r->minutes[i]);
+		size_t at = rollup_find_file(&shelf->windows, &r->minutes[i]);
 
 		if (r->minutes[i].merged && at < shelf->windows.end)
 			shelf->windows.files[at].stays = true;
@@ -390,14 +390,14 @@ static void leave_alone(const struct rollup *r, const struct index_shelf *shelf)
 }
 
 /* Times and comments are known once, when the first step begins; then there is no way back. */
-static int finish_file(struct rollup *r, struct index_shelf *shelf)
+static int rollup_finish_file(struct rollup *r, struct index_shelf *shelf)
 {
 	bool done;
 	int e = 0;
 
 	if (r->n_merged < 2) {
-		leave_alone(r, shelf);
-		forget(r);
+		rollup_skip_single(r, shelf);
+		rollup_forget_hour(r);
 		return ROLLUP_E_OK;
 	}
 	if (!r->is_finished)
@@ -406,47 +406,47 @@ static int finish_file(struct rollup *r, struct index_shelf *shelf)
 	if (!e)
 		e = pprof_writer_step(r->writer, merge_profile(r->merge), STEP_THINGS, &done);
 	if (!e)
-		e = put_encoded(r);
+		e = rollup_put_encoded(r);
 	if (!e && done)
 		r->phase = PHASE_SYNC;
 	return e;
 }
 
-static int sync_file(struct rollup *r)
+static int rollup_sync_file(struct rollup *r)
 {
 	r->phase = PHASE_RENAME;
 	return batch_end(r->batch, r->samples);
 }
 
 /* For the index it is one step: what it says never counts anything twice. */
-static int rename_file(struct rollup *r, struct index_shelf *shelf)
+static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 {
 	struct batch_outcome outcome;
 
-	if (!is_complete(r, shelf)) {
-		forget(r);
+	if (!rollup_is_complete(r, shelf)) {
+		rollup_forget_hour(r);
 		return ROLLUP_E_OK;
 	}
 	outcome = batch_commit(r->batch);
 	if (!outcome.is_final)
 		return outcome.error;
 	for (size_t i = 0; i < r->n_minutes; i++) {
-		size_t at = find_file(&shelf->windows, &r->minutes[i]);
+		size_t at = rollup_find_file(&shelf->windows, &r->minutes[i]);
 
 		if (r->minutes[i].merged && at < shelf->windows.end)
 			index_remove(&r->store->index, &shelf->windows, at);
 	}
-	end_merging(r);
+	rollup_end_merge(r);
 	r->next = 0;
 	r->phase = PHASE_REMOVE;
 	/* Without its name on the disk the hour may be gone one day: the next start decides. */
 	if (outcome.error)
-		forget(r);
+		rollup_forget_hour(r);
 	return outcome.error;
 }
 
 /* Removes what went into the hour, at most @max files. One that stays the next start tries. */
-static int remove_minutes(struct rollup *r, size_t max)
+static int rollup_remove_minutes(struct rollup *r, size_t max)
 {
 	const struct index_shelf shelf = {.folder = r->folder};
 	int first = 0;
@@ -469,42 +469,42 @@ static int remove_minutes(struct rollup *r, size_t max)
 void rollup_reset(struct rollup *r)
 {
 	if (r->phase == PHASE_REMOVE && r->n_scans == r->store->n_scans)
-		(void)remove_minutes(r, SIZE_MAX);
-	forget(r);
+		(void)rollup_remove_minutes(r, SIZE_MAX);
+	rollup_forget_hour(r);
 }
 
-static int remove_some(struct rollup *r)
+static int rollup_remove_some(struct rollup *r)
 {
-	int e = remove_minutes(r, STEP_FILES);
+	int e = rollup_remove_minutes(r, STEP_FILES);
 
 	if (r->next == r->n_minutes)
-		forget(r);
+		rollup_forget_hour(r);
 	return e;
 }
 
-static int go_on(struct rollup *r, struct index_shelf *shelf)
+static int rollup_run_phase(struct rollup *r, struct index_shelf *shelf)
 {
 	switch (r->phase) {
 	case PHASE_NEXT:
-		return open_next(r, shelf);
+		return rollup_open_next(r, shelf);
 	case PHASE_READ:
-		return read_minute(r, shelf);
+		return rollup_read_minute(r, shelf);
 	case PHASE_MERGE:
-		return merge_minute(r, shelf);
+		return rollup_merge_minute(r, shelf);
 	case PHASE_FINISH:
-		return finish_file(r, shelf);
+		return rollup_finish_file(r, shelf);
 	case PHASE_SYNC:
-		return sync_file(r);
+		return rollup_sync_file(r);
 	case PHASE_RENAME:
-		return rename_file(r, shelf);
+		return rollup_rename_file(r, shelf);
 	case PHASE_REMOVE:
-		return remove_some(r);
+		return rollup_remove_some(r);
 	}
 	return ROLLUP_E_OK;
 }
 
 /* What is not even begun, or is written and not tidied up after, did not fail. */
-static void set_back(struct rollup *r, uint64_t now_s)
+static void rollup_set_back(struct rollup *r, uint64_t now_s)
 {
 	const struct index_shelf shelf = {.folder = r->folder};
 	const struct index_file hour = {.start_s = r->hour_s, .seconds = INDEX_HOUR_S};
@@ -522,18 +522,18 @@ int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 	int e = ROLLUP_E_OK;
 
 	if (r->folder && r->n_scans != r->store->n_scans)
-		forget(r);
+		rollup_forget_hour(r);
 	if (!r->folder)
-		e = find_hour(r, until_s, now_s);
+		e = rollup_find_hour(r, until_s, now_s);
 	if (!e) {
-		shelf = find_shelf(r);
+		shelf = rollup_find_shelf(r);
 		if (shelf)
-			e = go_on(r, shelf);
+			e = rollup_run_phase(r, shelf);
 		else
 			rollup_reset(r); /* collected, all of it */
 	}
 	if (e < 0 && r->folder)
-		set_back(r, now_s);
+		rollup_set_back(r, now_s);
 	if (e < 0)
 		rollup_reset(r);
 	return e;

@@ -12,7 +12,7 @@ struct recovery {
 	size_t max_bytes;
 };
 
-static bool lists(const struct profile_windows *windows, const struct profile *p)
+static bool recovery_lists_window(const struct profile_windows *windows, const struct profile *p)
 {
 	for (size_t i = 0; i < windows->n; i++)
 		if (windows->all[i].time_ns == p->time_ns &&
@@ -22,7 +22,7 @@ static bool lists(const struct profile_windows *windows, const struct profile *p
 }
 
 /* Opens and reads @path but for its samples; what cannot be read is none of ours (*ret NULL). */
-static int read_tables(const struct recovery *r, const char *path, struct stored **ret)
+static int recovery_read_tables(const struct recovery *r, const char *path, struct stored **ret)
 {
 	cleanup(stored_freep) struct stored *stored = NULL;
 	int e = stored_open(&stored, r->store, path, 2 * r->max_bytes);
@@ -34,14 +34,14 @@ static int read_tables(const struct recovery *r, const char *path, struct stored
 }
 
 /* Whether the small file at @path is listed; *ret_is. */
-static int is_listed(const struct recovery *r, const struct profile_windows *windows,
-		     const char *path, bool *ret_is)
+static int recovery_is_listed(const struct recovery *r, const struct profile_windows *windows,
+			      const char *path, bool *ret_is)
 {
 	cleanup(stored_freep) struct stored *minute = NULL;
-	int e = read_tables(r, path, &minute);
+	int e = recovery_read_tables(r, path, &minute);
 
 	if (!e)
-		*ret_is = minute && lists(windows, stored_profile(minute));
+		*ret_is = minute && recovery_lists_window(windows, stored_profile(minute));
 	return e;
 }
 
@@ -54,7 +54,7 @@ static int recover_hour(const struct recovery *r, struct index_shelf *shelf, uin
 	struct index_queue *queue = &shelf->windows;
 	char minute[STORE_PATH_SIZE];
 	bool listed = false;
-	int e = read_tables(r, path, &hour);
+	int e = recovery_read_tables(r, path, &hour);
 
 	if (!e && hour)
 		e = profile_windows_of(stored_profile(hour), &windows);
@@ -66,7 +66,7 @@ static int recover_hour(const struct recovery *r, struct index_shelf *shelf, uin
 		if (!index_is_minute(file) || index_hour_of(file) != hour_s ||
 		    !index_path(shelf, file, minute, sizeof(minute)))
 			continue;
-		e = is_listed(r, &windows, minute, &listed);
+		e = recovery_is_listed(r, &windows, minute, &listed);
 		if (e)
 			return e;
 		if (!listed)
@@ -79,7 +79,7 @@ static int recover_hour(const struct recovery *r, struct index_shelf *shelf, uin
 }
 
 /* Whether there are small files in the hour of the hour's file @at. */
-static bool has_minutes(const struct index_queue *queue, size_t at)
+static bool recovery_has_minutes(const struct index_queue *queue, size_t at)
 {
 	uint64_t hour_s = index_hour_of(&queue->files[at]);
 
@@ -101,7 +101,7 @@ static int recover_shelf(const struct recovery *r, struct index_shelf *shelf)
 		char path[STORE_PATH_SIZE];
 		int e;
 
-		if (!index_is_hour(&file) || !has_minutes(queue, i) ||
+		if (!index_is_hour(&file) || !recovery_has_minutes(queue, i) ||
 		    !index_path(shelf, &file, path, sizeof(path)))
 			continue;
 		e = recover_hour(r, shelf, file.start_s, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every level of the tree is one call of scan_folder() with a visitor for its entries; a visitor
+ * Every level of the tree is one call of scan_dir() with a visitor for its entries; a visitor
  * of a folder descends by calling it again. A temporary file is removed wherever it lies; a folder
  * that is then empty goes too.
  */
@@ -26,7 +26,7 @@ struct scan {
 
 typedef int (*scan_visitor)(struct scan *scan, int folder, const char *name);
 
-static int scan_folder(struct scan *scan, int parent, const char *name, scan_visitor visit)
+static int scan_dir(struct scan *scan, int parent, const char *name, scan_visitor visit)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct dirent *e;
@@ -64,7 +64,7 @@ static int scan_below(struct scan *scan, int folder, const char *name, scan_visi
 	if (snprintf(path, sizeof(path), "%s/%s", scan->path, name) >= (int)sizeof(path))
 		return 0;
 	below.path = path;
-	r = scan_folder(&below, folder, name, visit);
+	r = scan_dir(&below, folder, name, visit);
 	if (!r)
 		(void)scan->store->ops->unlink(folder, name, AT_REMOVEDIR);
 	return r;
@@ -78,7 +78,7 @@ static int visit_window(struct scan *scan, int folder, const char *name)
 
 	/* One that lies in another day's folder would be looked for in its own. */
 	if (!names_parse_window(name, &window) ||
-	    !index_folder(scan->shelf, window.start_s, expected, sizeof(expected)) ||
+	    !index_dir_path(scan->shelf, window.start_s, expected, sizeof(expected)) ||
 	    strcmp(expected, scan->path) != 0)
 		return 0;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
@@ -168,7 +168,7 @@ int scan_store(struct store *store)
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && !r; i++) {
 		struct scan scan = {.store = store, .path = parts[i].folder};
 
-		r = scan_folder(&scan, store->fd, parts[i].folder, parts[i].visit);
+		r = scan_dir(&scan, store->fd, parts[i].folder, parts[i].visit);
 	}
 	return r;
 }

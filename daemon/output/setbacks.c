@@ -16,7 +16,7 @@ void setbacks_deinit(struct setbacks *s)
 }
 
 /* Where it stands, or s->n. */
-static size_t find(const struct setbacks *s, const char *folder, uint64_t hour_s)
+static size_t setbacks_find(const struct setbacks *s, const char *folder, uint64_t hour_s)
 {
 	size_t i = 0;
 
@@ -25,28 +25,28 @@ static size_t find(const struct setbacks *s, const char *folder, uint64_t hour_s
 	return i;
 }
 
-static void remove_at(struct setbacks *s, size_t i)
+static void setbacks_remove_at(struct setbacks *s, size_t i)
 {
 	free(s->all[i].folder);
 	s->all[i] = s->all[--s->n];
 }
 
-static void forget_first_due(struct setbacks *s)
+static void setbacks_drop_first_due(struct setbacks *s)
 {
 	size_t first = 0;
 
 	for (size_t i = 1; i < s->n; i++)
 		if (s->all[i].due_s < s->all[first].due_s)
 			first = i;
-	remove_at(s, first);
+	setbacks_remove_at(s, first);
 }
 
-static int append(struct setbacks *s, const char *folder, uint64_t hour_s)
+static int setbacks_append(struct setbacks *s, const char *folder, uint64_t hour_s)
 {
 	struct setback *moved;
 
 	if (s->n == SETBACKS_MAX)
-		forget_first_due(s);
+		setbacks_drop_first_due(s);
 	moved = reallocarray(s->all, s->n + 1, sizeof(*moved));
 	if (!moved)
 		return error_origin(-ENOMEM);
@@ -61,11 +61,11 @@ static int append(struct setbacks *s, const char *folder, uint64_t hour_s)
 int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64_t now_s)
 {
 	struct setback *b;
-	int r = setbacks_has(s, folder, hour_s) ? 0 : append(s, folder, hour_s);
+	int r = setbacks_has(s, folder, hour_s) ? 0 : setbacks_append(s, folder, hour_s);
 
 	if (r)
 		return r;
-	b = &s->all[find(s, folder, hour_s)];
+	b = &s->all[setbacks_find(s, folder, hour_s)];
 	b->pause_s = b->pause_s ? 2 * b->pause_s : SETBACKS_PAUSE_S;
 	if (b->pause_s > SETBACKS_PAUSE_MAX_S)
 		b->pause_s = SETBACKS_PAUSE_MAX_S;
@@ -75,18 +75,18 @@ int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64
 
 void setbacks_remove(struct setbacks *s, const char *folder, uint64_t hour_s)
 {
-	size_t i = find(s, folder, hour_s);
+	size_t i = setbacks_find(s, folder, hour_s);
 
 	if (i < s->n)
-		remove_at(s, i);
+		setbacks_remove_at(s, i);
 }
 
 bool setbacks_has(const struct setbacks *s, const char *folder, uint64_t hour_s)
 {
-	return find(s, folder, hour_s) < s->n;
+	return setbacks_find(s, folder, hour_s) < s->n;
 }
 
-bool setbacks_has_folder(const struct setbacks *s, const char *folder)
+bool setbacks_has_dir(const struct setbacks *s, const char *folder)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (strcmp(s->all[i].folder, folder) == 0)

@@ -36,7 +36,7 @@ int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64
 /* It is done, or gone. */
 void setbacks_remove(struct setbacks *s, const char *folder, uint64_t hour_s);
 bool setbacks_has(const struct setbacks *s, const char *folder, uint64_t hour_s);
-bool setbacks_has_folder(const struct setbacks *s, const char *folder);
+bool setbacks_has_dir(const struct setbacks *s, const char *folder);
 /* The one that has been due for longest; NULL: none is. Valid until one is added or removed. */
 const struct setback *setbacks_due(const struct setbacks *s, uint64_t now_s);
 

@@ -3,7 +3,7 @@
 
 #define NS INT64_C(1000000000)
 
-static uint64_t distance(int64_t a, int64_t b)
+static uint64_t time_distance(int64_t a, int64_t b)
 {
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
@@ -17,7 +17,7 @@ void steady_begin(struct steady *s, uint64_t wall_ns, uint64_t boot_ns, uint64_t
 		.boot_ns = boot_ns,
 	};
 	s->doubtful = newest_s &&
-		      distance((int64_t)(wall_ns / NS), (int64_t)newest_s) > STEADY_TRUST_S;
+		      time_distance((int64_t)(wall_ns / NS), (int64_t)newest_s) > STEADY_TRUST_S;
 }
 
 void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns)
@@ -28,7 +28,7 @@ void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns)
 		steady_begin(s, wall_ns, boot_ns, 0);
 		return;
 	}
-	if (distance(offset_ns, s->offset_ns) > (uint64_t)STEADY_JUMP_S * NS) {
+	if (time_distance(offset_ns, s->offset_ns) > (uint64_t)STEADY_JUMP_S * NS) {
 		s->since_ns = boot_ns;
 		s->doubtful = true;
 	}
@@ -41,7 +41,7 @@ uint64_t steady_seconds(const struct steady *s)
 	return (s->boot_ns - s->since_ns) / NS;
 }
 
-bool steady_is_trusted(const struct steady *s)
+bool steady_is_reliable(const struct steady *s)
 {
 	return !s->doubtful || steady_seconds(s) >= STEADY_TRUST_S;
 }

@@ -32,6 +32,6 @@ void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns);
 /* For how long the wall clock has gone on as it does, seconds. */
 uint64_t steady_seconds(const struct steady *s);
 /* Whether ages by the wall clock are to be believed. */
-bool steady_is_trusted(const struct steady *s);
+bool steady_is_reliable(const struct steady *s);
 
 #endif

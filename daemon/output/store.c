@@ -27,7 +27,7 @@ static void acl_freep(acl_t *acl)
 		acl_free(*acl);
 }
 
-static int set_mode(int fd, mode_t mode)
+static int store_set_mode(int fd, mode_t mode)
 {
 	struct stat st;
 
@@ -39,7 +39,7 @@ static int set_mode(int fd, mode_t mode)
 }
 
 /* acl(5): the folder's own ACL and the default one that its files inherit. */
-static int set_acl(int fd, uid_t owner)
+static int store_set_acl(int fd, uid_t owner)
 {
 	cleanup(acl_freep) acl_t acl = NULL;
 	char text[96], path[32];
@@ -55,13 +55,13 @@ static int set_acl(int fd, uid_t owner)
 }
 
 /* Opens a session's new folder to its owner: by ACL, else by giving it away. */
-static int open_to_owner(struct store *store, int fd, uid_t owner)
+static int store_grant_owner(struct store *store, int fd, uid_t owner)
 {
 	int r;
 
 	if (owner == STORE_NOBODY || owner == 0 || owner == geteuid())
 		return 0;
-	r = set_acl(fd, owner);
+	r = store_set_acl(fd, owner);
 	if (r != -EOPNOTSUPP && r != -ENOSYS)
 		return r;
 	if (fchown(fd, owner, (gid_t)-1) < 0)
@@ -70,8 +70,8 @@ static int open_to_owner(struct store *store, int fd, uid_t owner)
 }
 
 /* mkdir and its mode; @ret_fd is the folder, whether it was there or not. */
-static int make_folder(struct store *store, int parent, const char *name, mode_t mode,
-		       bool *ret_made, int *ret_fd)
+static int store_make_dir(struct store *store, int parent, const char *name, mode_t mode,
+			  bool *ret_made, int *ret_fd)
 {
 	cleanup(closep) int fd = -1;
 	int r;
@@ -83,7 +83,7 @@ static int make_folder(struct store *store, int parent, const char *name, mode_t
 	if (fd < 0)
 		return error_origin(-errno);
 	if (*ret_made) {
-		r = set_mode(fd, mode);
+		r = store_set_mode(fd, mode);
 		if (r)
 			return r;
 	}
@@ -91,7 +91,7 @@ static int make_folder(struct store *store, int parent, const char *name, mode_t
 	return 0;
 }
 
-static mode_t mode_of(const char *path)
+static mode_t store_dir_mode(const char *path)
 {
 	if (strcmp(path, "sessions") == 0)
 		return MODE_SESSIONS;
@@ -100,7 +100,7 @@ static mode_t mode_of(const char *path)
 	return MODE_FOLDER;
 }
 
-int store_open_folder(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given)
+int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given)
 {
 	cleanup(closep) int fd = -1;
 	char prefix[STORE_PATH_SIZE];
@@ -117,8 +117,8 @@ int store_open_folder(struct store *store, const char *path, uid_t owner, int *r
 			return error_origin(-ENAMETOOLONG);
 		memcpy(prefix, path, from + length);
 		prefix[from + length] = '\0';
-		r = make_folder(store, fd < 0 ? store->fd : fd, prefix + from, mode_of(prefix),
-				&made, &next);
+		r = store_make_dir(store, fd < 0 ? store->fd : fd, prefix + from,
+				   store_dir_mode(prefix), &made, &next);
 		if (r)
 			return r;
 		if (made && !from && store->index.n_files)
@@ -130,7 +130,7 @@ int store_open_folder(struct store *store, const char *path, uid_t owner, int *r
 		from += length + 1;
 	}
 	if (made) {
-		r = open_to_owner(store, fd, owner);
+		r = store_grant_owner(store, fd, owner);
 		if (r) {
 			store_prune(store, path); /* never leave one that its owner cannot read */
 			return error_origin(r);
@@ -167,7 +167,7 @@ int store_enter(struct store *store, const char *path, int *ret)
 	return 0;
 }
 
-static int read_all(int fd, uint8_t *data, size_t length)
+static int store_read_all(int fd, uint8_t *data, size_t length)
 {
 	size_t done = 0;
 
@@ -202,7 +202,7 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
 	data = malloc((size_t)st.st_size + 1);
 	if (!data)
 		return error_origin(-ENOMEM);
-	r = read_all(fd, data, (size_t)st.st_size);
+	r = store_read_all(fd, data, (size_t)st.st_size);
 	if (r)
 		return r;
 	*ret = steal_ptr(&data);
@@ -211,7 +211,7 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
 }
 
 /* Empties a folder; what is a folder itself is emptied first while @depth lasts. */
-static int empty_folder(struct store *store, int fd, unsigned depth)
+static int store_empty_dir(struct store *store, int fd, unsigned depth)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *e;
@@ -239,7 +239,7 @@ static int empty_folder(struct store *store, int fd, unsigned depth)
 			r = error_origin(-errno);
 			break;
 		}
-		r = empty_folder(store, below, depth - 1);
+		r = store_empty_dir(store, below, depth - 1);
 		if (!r && store->ops->unlink(dirfd(dir), e->d_name, AT_REMOVEDIR) < 0)
 			r = error_origin(-errno);
 	}
@@ -256,7 +256,7 @@ int store_remove_tree(struct store *store, const char *path)
 		return 0;
 	if (r)
 		return error_origin(r);
-	r = empty_folder(store, fd, 2);
+	r = store_empty_dir(store, fd, 2);
 	if (r)
 		return r;
 	if (store->ops->unlink(store->fd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
@@ -299,14 +299,14 @@ uint64_t store_get_samples(int fd)
 	return samples;
 }
 
-int store_make_folders(struct store *store)
+int store_make_dirs(struct store *store)
 {
 	static const char *const folders[] = {"services", "sessions", "images"};
 	bool given;
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		cleanup(closep) int folder = -1;
-		int r = store_open_folder(store, folders[i], STORE_NOBODY, &folder, &given);
+		int r = store_open_dir(store, folders[i], STORE_NOBODY, &folder, &given);
 
 		if (r)
 			return r;
@@ -326,7 +326,7 @@ int store_new_unread(struct store **ret, int fd, const char *path, const struct 
 	store->path = strdup(path);
 	if (!store->path)
 		return error_origin(-ENOMEM);
-	r = store_make_folders(store);
+	r = store_make_dirs(store);
 	if (r)
 		return r;
 	*ret = steal_ptr(&store);

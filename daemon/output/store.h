@@ -51,7 +51,7 @@ void store_free(struct store *store);
 DEFINE_CLEANUP(struct store *, store_free)
 
 /* store_new()'s part of making services/, sessions/ and images/. Returns 0 or negative errno. */
-int store_make_folders(struct store *store);
+int store_make_dirs(struct store *store);
 /* Builds the index anew. Returns 0 or negative errno. */
 int store_rescan(struct store *store);
 /*
@@ -67,8 +67,7 @@ int store_revive(struct store *store, bool *ret_revived);
  * ACLs, the folder is given to the owner if profd may do that; *ret_given is then true, and files
  * made in it are to be given away too. Returns 0 or negative errno.
  */
-int store_open_folder(struct store *store, const char *path, uid_t owner, int *ret,
-		      bool *ret_given);
+int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given);
 /* Opens an existing folder below the store; negative errno, unlogged, if it is not there. */
 int store_enter(struct store *store, const char *path, int *ret);
 /* Reads a whole file below @folder. -ENOENT, -EFBIG past @max, else negative errno. */

@@ -38,7 +38,7 @@ int store_rescan(struct store *store)
 	index_deinit(&store->index);
 	store->n_scans++;
 	store->is_stale = false;
-	r = store_make_folders(store);
+	r = store_make_dirs(store);
 	if (!r)
 		r = scan_store(store);
 	store->is_stale = r != 0;

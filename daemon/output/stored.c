@@ -50,12 +50,12 @@ int stored_open(struct stored **ret, const struct store *store, const char *path
 }
 
 /* What the reader refuses is the file's fault, as is a disk that cannot read it. */
-static int outcome(int r)
+static int stored_outcome(int r)
 {
 	return r == 0 || r == -ENOMEM ? r : STORED_E_DAMAGED;
 }
 
-static int read_piece(struct stored *s)
+static int stored_read_piece(struct stored *s)
 {
 	struct profile_message message;
 	uint8_t data[PIECE];
@@ -68,14 +68,14 @@ static int read_piece(struct stored *s)
 		return STORED_E_DAMAGED;
 	s->at += n;
 	s->at_end = n == 0;
-	return outcome(pprof_reader_feed(s->reader, data, (size_t)n, &message));
+	return stored_outcome(pprof_reader_feed(s->reader, data, (size_t)n, &message));
 }
 
-static int end_reading(struct stored *s)
+static int stored_end_pass(struct stored *s)
 {
 	struct profile_message message;
 	bool done;
-	int r = outcome(pprof_reader_end(s->reader, &done, &message));
+	int r = stored_outcome(pprof_reader_end(s->reader, &done, &message));
 
 	if (r || !done)
 		return r;
@@ -89,7 +89,7 @@ static int end_reading(struct stored *s)
 
 int stored_step(struct stored *s)
 {
-	return s->at_end ? end_reading(s) : read_piece(s);
+	return s->at_end ? stored_end_pass(s) : stored_read_piece(s);
 }
 
 int stored_read_tables(struct stored *s)

@@ -43,7 +43,7 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	return 0;
 }
 
-static void drop(struct symbols *s, struct symbols_entry *e)
+static void symbols_drop_entry(struct symbols *s, struct symbols_entry *e)
 {
 	HASH_DEL(s->entries, e);
 	s->bytes -= e->bytes;
@@ -56,7 +56,7 @@ static void drop(struct symbols *s, struct symbols_entry *e)
 }
 
 /* Drops the oldest until the bound is kept, @keep excepted. */
-static void shrink(struct symbols *s, const struct symbols_entry *keep)
+static void symbols_shrink(struct symbols *s, const struct symbols_entry *keep)
 {
 	struct symbols_entry *e, *next;
 
@@ -64,7 +64,7 @@ static void shrink(struct symbols *s, const struct symbols_entry *keep)
 		if (s->bytes <= s->max_bytes)
 			return;
 		if (e != keep)
-			drop(s, e);
+			symbols_drop_entry(s, e);
 	}
 }
 
@@ -75,7 +75,7 @@ void symbols_free(struct symbols *s)
 	if (!s)
 		return;
 	HASH_ITER (hh, s->entries, e, next)
-		drop(s, e);
+		symbols_drop_entry(s, e);
 	worker_free(s->worker);
 	closep(&s->vdso_fd);
 	closep(&s->fetched_fd);
@@ -85,7 +85,7 @@ void symbols_free(struct symbols *s)
 void symbols_set_max(struct symbols *s, size_t max_bytes)
 {
 	s->max_bytes = max_bytes;
-	shrink(s, NULL);
+	symbols_shrink(s, NULL);
 }
 
 size_t symbols_bytes(const struct symbols *s)
@@ -113,7 +113,7 @@ void symbols_begin_window(struct symbols *s)
 }
 
 /* What is known of @e's image is to be found out anew: it may have a debug file now. */
-static void forget(struct symbols *s, struct symbols_entry *e)
+static void symbols_reset_entry(struct symbols *s, struct symbols_entry *e)
 {
 	symbols_close_debug(s, e);
 	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++) {
@@ -136,11 +136,12 @@ void symbols_set_fetched(struct symbols *s, const char *path)
 	/* What was looked for in vain may be wanted, and found, now. */
 	for (struct symbols_entry *e = s->entries; e; e = e->hh.next)
 		if (e->key.domain == SYMBOLS_IMAGE)
-			forget(s, e);
+			symbols_reset_entry(s, e);
 }
 
 /* The entry of @key as the newest, made if need be. */
-static int get_entry(struct symbols *s, const struct symbols_key *key, struct symbols_entry **ret)
+static int symbols_get_entry(struct symbols *s, const struct symbols_key *key,
+			     struct symbols_entry **ret)
 {
 	struct symbols_entry *e;
 
@@ -161,7 +162,7 @@ static int get_entry(struct symbols *s, const struct symbols_key *key, struct sy
 	return 0;
 }
 
-static struct symbols_key key_of(const struct image *image)
+static struct symbols_key symbols_image_key(const struct image *image)
 {
 	if (image->kind == IMAGE_VDSO)
 		return (struct symbols_key){.domain = SYMBOLS_VDSO};
@@ -169,7 +170,7 @@ static struct symbols_key key_of(const struct image *image)
 }
 
 /* @e has changed: counts it anew, and keeps the bound. */
-static void settle(struct symbols *s, struct symbols_entry *e)
+static void symbols_recount_entry(struct symbols *s, struct symbols_entry *e)
 {
 	s->bytes -= e->bytes;
 	e->bytes = sizeof(*e) + (e->facts ? sizeof(*e->facts) : 0) +
@@ -177,11 +178,12 @@ static void settle(struct symbols *s, struct symbols_entry *e)
 	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
 		e->bytes += e->names[i] ? symbols_names_bytes(e->names[i]) : 0;
 	s->bytes += e->bytes;
-	shrink(s, e);
+	symbols_shrink(s, e);
 }
 
 /* Headers to the image, the rest to the entry. Returns 0 or negative errno. */
-static int learn_headers(struct symbols *s, struct symbols_entry *e, struct image *image, int fd)
+static int symbols_read_headers(struct symbols *s, struct symbols_entry *e, struct image *image,
+				int fd)
 {
 	cleanup(freep) struct worker_image *facts = malloc(sizeof(*facts));
 	enum worker_outcome outcome;
@@ -206,21 +208,21 @@ static int learn_headers(struct symbols *s, struct symbols_entry *e, struct imag
 
 int symbols_headers(struct symbols *s, struct image *image)
 {
-	const struct symbols_key key = key_of(image);
+	const struct symbols_key key = symbols_image_key(image);
 	struct symbols_entry *e;
 	int fd, r;
 
 	if (image->kind != IMAGE_FILE || image_has_headers(image) || atomic_load(&image->is_bad))
 		return 0;
-	r = get_entry(s, &key, &e);
+	r = symbols_get_entry(s, &key, &e);
 	if (r || e->window == s->window)
 		return r;
 	e->window = s->window;
 	fd = image_borrow_file(image);
 	if (fd >= 0)
-		r = learn_headers(s, e, image, fd);
+		r = symbols_read_headers(s, e, image, fd);
 	image_return_file(image, fd);
-	settle(s, e);
+	symbols_recount_entry(s, e);
 	return r;
 }
 
@@ -233,8 +235,8 @@ struct question {
 };
 
 /* One request for @addresses. Returns ASK_* or negative errno. */
-static int ask_names(struct symbols *s, const struct question *q, const uint64_t *addresses,
-		     size_t n)
+static int request_image_names(struct symbols *s, const struct question *q,
+			       const uint64_t *addresses, size_t n)
 {
 	struct worker_request request = worker_request_of(WORKER_SYMBOLS, q->fd);
 	const bool wants_lines = q->depth == SYMBOLS_LINES;
@@ -248,9 +250,9 @@ static int ask_names(struct symbols *s, const struct question *q, const uint64_t
 			(e->debug.check_crc ? WORKER_CHECK_CRC : 0);
 	request.files[WORKER_FILE_DEBUG] = e->debug.debug;
 	request.files[WORKER_FILE_ALTERNATE] = e->debug.alternate;
-	r = symbols_ask_names(s, &request, addresses, n, &outcome, &answer);
+	r = symbols_request_names(s, &request, addresses, n, &outcome, &answer);
 	if (r == ASK_DIED)
-		symbols_blame(s, q->image);
+		symbols_mark_bad_image(s, q->image);
 	if (r)
 		return r;
 	e->is_nameless = outcome != WORKER_DONE;
@@ -260,8 +262,8 @@ static int ask_names(struct symbols *s, const struct question *q, const uint64_t
 }
 
 /* Asks for @addresses, none of which is known. Returns 0 or negative errno. */
-static int complete(struct symbols *s, const struct question *q, const uint64_t *addresses,
-		    size_t n)
+static int request_missing_names(struct symbols *s, const struct question *q,
+				 const uint64_t *addresses, size_t n)
 {
 	size_t most = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX;
 	int r = symbols_open_debug(s, q->e, q->image, q->fd, q->depth);
@@ -275,14 +277,14 @@ static int complete(struct symbols *s, const struct question *q, const uint64_t 
 
 		if (symbols_names_bytes(e->names[q->depth]) > most)
 			break;
-		r = ask_names(s, q, addresses + at, now);
+		r = request_image_names(s, q, addresses + at, now);
 	}
 	return r < 0 ? r : 0;
 }
 
 /* Makes the names of @e at @depth, if need be. *ret: malloc'ed, those that are not known. */
-static int find_missing(struct symbols_entry *e, unsigned depth, const uint64_t *addresses,
-			size_t n, uint64_t **ret, size_t *ret_n)
+static int symbols_find_missing(struct symbols_entry *e, unsigned depth, const uint64_t *addresses,
+				size_t n, uint64_t **ret, size_t *ret_n)
 {
 	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
 	const struct symbols_frame *ignored;
@@ -304,12 +306,12 @@ static int find_missing(struct symbols_entry *e, unsigned depth, const uint64_t 
 	return 0;
 }
 
-static int borrow_file(const struct symbols *s, const struct image *image)
+static int symbols_borrow_file(const struct symbols *s, const struct image *image)
 {
 	return image->kind == IMAGE_VDSO ? s->vdso_fd : image_borrow_file(image);
 }
 
-static void return_file(const struct image *image, int fd)
+static void symbols_return_file(const struct image *image, int fd)
 {
 	if (image->kind != IMAGE_VDSO)
 		image_return_file(image, fd);
@@ -318,29 +320,29 @@ static void return_file(const struct image *image, int fd)
 int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addresses, size_t n,
 		    bool want_lines, const struct symbols_names **ret)
 {
-	const struct symbols_key key = key_of(image);
+	const struct symbols_key key = symbols_image_key(image);
 	unsigned depth = want_lines ? SYMBOLS_LINES : SYMBOLS_FUNCTIONS;
 	cleanup(freep) uint64_t *missing = NULL;
 	struct symbols_entry *e;
 	size_t n_missing;
 	int fd, r;
 
-	shrink(s, NULL);
-	r = get_entry(s, &key, &e);
-	if (!r && (symbols_has_come(s, e) || symbols_may_look_again(s, e, image)))
-		forget(s, e);
+	symbols_shrink(s, NULL);
+	r = symbols_get_entry(s, &key, &e);
+	if (!r && (symbols_wanted_arrived(s, e) || symbols_may_retry_debug(s, e, image)))
+		symbols_reset_entry(s, e);
 	if (!r)
-		r = find_missing(e, depth, addresses, n, &missing, &n_missing);
+		r = symbols_find_missing(e, depth, addresses, n, &missing, &n_missing);
 	if (r)
 		return r;
 	if (n_missing && !e->is_nameless && !atomic_load(&image->is_bad)) {
-		fd = borrow_file(s, image);
+		fd = symbols_borrow_file(s, image);
 		if (fd >= 0)
-			r = complete(s, &(struct question){e, image, fd, depth}, missing,
-				     n_missing);
-		return_file(image, fd);
+			r = request_missing_names(s, &(struct question){e, image, fd, depth},
+						  missing, n_missing);
+		symbols_return_file(image, fd);
 	}
-	settle(s, e);
+	symbols_recount_entry(s, e);
 	*ret = e->names[depth];
 	return r;
 }
@@ -354,15 +356,15 @@ int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
 	size_t n_missing;
 	int r;
 
-	shrink(s, NULL);
-	r = get_entry(s, &key, &e);
+	symbols_shrink(s, NULL);
+	r = symbols_get_entry(s, &key, &e);
 	if (!r)
-		r = find_missing(e, SYMBOLS_FUNCTIONS, addresses, n, &missing, &n_missing);
+		r = symbols_find_missing(e, SYMBOLS_FUNCTIONS, addresses, n, &missing, &n_missing);
 	if (r)
 		return r;
 	if (n_missing)
 		r = symbols_add_kernel(s, e, image, missing, n_missing);
-	settle(s, e);
+	symbols_recount_entry(s, e);
 	*ret = e->names[SYMBOLS_FUNCTIONS];
 	return r;
 }
@@ -374,13 +376,13 @@ int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t
 	struct symbols_entry *e;
 	int r;
 
-	shrink(s, NULL);
-	r = get_entry(s, &key, &e);
+	symbols_shrink(s, NULL);
+	r = symbols_get_entry(s, &key, &e);
 	if (!r)
 		r = symbols_add_jit(s, e, file, addresses, n);
 	if (r)
 		return r;
-	settle(s, e);
+	symbols_recount_entry(s, e);
 	*ret = e->names[SYMBOLS_FUNCTIONS];
 	return 0;
 }

@@ -19,7 +19,7 @@
 #define REST_MAX_NS (NS / 2)
 
 /* No file's fault. */
-static void note_trouble(struct symbols *s)
+static void symbols_note_trouble(struct symbols *s)
 {
 	struct worker_stats worker;
 
@@ -28,10 +28,11 @@ static void note_trouble(struct symbols *s)
 }
 
 /* Returns ASK_* or negative errno. */
-static int ask(struct symbols *s, const struct worker_request *request, struct worker_reply *ret)
+static int symbols_call_worker(struct symbols *s, const struct worker_request *request,
+			       struct worker_reply *ret)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	int r = worker_ask(s->worker, request, ret);
+	int r = worker_query(s->worker, request, ret);
 
 	if (r < 0)
 		return r;
@@ -43,9 +44,9 @@ static int ask(struct symbols *s, const struct worker_request *request, struct w
 }
 
 /* A short rest after one that could be proven is waited for. False: it is too long. */
-static bool wait_for_rest(struct symbols *s)
+static bool symbols_wait_for_rest(struct symbols *s)
 {
-	uint64_t until_ns = worker_rests_until(s->worker), now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t until_ns = worker_backoff_until(s->worker), now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t rest_ns = until_ns > now ? until_ns - now : 0;
 	struct timespec rest = {.tv_nsec = (long)rest_ns};
 
@@ -57,7 +58,7 @@ static bool wait_for_rest(struct symbols *s)
 	return true;
 }
 
-static int probe(struct symbols *s)
+static int symbols_probe_worker(struct symbols *s)
 {
 	struct worker_request request = worker_request_of(WORKER_INSPECT, s->vdso_fd);
 	int process = worker_pid(s->worker), r;
@@ -66,13 +67,13 @@ static int probe(struct symbols *s)
 
 	if (s->vdso_fd < 0 || (process && process == s->proven))
 		return ASK_OK;
-	r = ask(s, &request, &reply);
-	if (r == ASK_NOT_NOW && wait_for_rest(s))
-		r = ask(s, &request, &reply);
+	r = symbols_call_worker(s, &request, &reply);
+	if (r == ASK_NOT_NOW && symbols_wait_for_rest(s))
+		r = symbols_call_worker(s, &request, &reply);
 	if (r < 0)
 		return r;
 	if (r != ASK_OK) {
-		note_trouble(s);
+		symbols_note_trouble(s);
 		return ASK_NOT_NOW;
 	}
 	s->proven = worker_pid(s->worker);
@@ -82,22 +83,24 @@ static int probe(struct symbols *s)
 	return ASK_OK;
 }
 
-int symbols_ask(struct symbols *s, const struct worker_request *request, struct worker_reply *ret)
+int symbols_request(struct symbols *s, const struct worker_request *request,
+		    struct worker_reply *ret)
 {
 	int r;
 
 	if (s->lost_ns >= SYMBOLS_LOST_MAX_NS)
 		return ASK_NOT_NOW;
-	r = probe(s);
+	r = symbols_probe_worker(s);
 	if (!r)
-		r = ask(s, request, ret);
+		r = symbols_call_worker(s, request, ret);
 	if (r == ASK_NOT_NOW)
-		note_trouble(s);
+		symbols_note_trouble(s);
 	return r;
 }
 
-int symbols_ask_names(struct symbols *s, struct worker_request *request, const uint64_t *addresses,
-		      size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret)
+int symbols_request_names(struct symbols *s, struct worker_request *request,
+			  const uint64_t *addresses, size_t n, enum worker_outcome *ret_outcome,
+			  struct answer_names *ret)
 {
 	struct worker_reply reply;
 	int r;
@@ -105,30 +108,30 @@ int symbols_ask_names(struct symbols *s, struct worker_request *request, const u
 	request->payload = addresses;
 	request->payload_length = n * sizeof(*addresses);
 	s->stats.addresses_asked += n;
-	r = symbols_ask(s, request, &reply);
+	r = symbols_request(s, request, &reply);
 	if (r)
 		return r;
 	*ret_outcome = reply.outcome;
 	if (reply.outcome != WORKER_DONE ||
 	    answer_names(reply.data, reply.length, addresses, n, ret))
 		return ASK_OK;
-	symbols_condemn(s);
+	symbols_reject_answer(s);
 	return ASK_DIED;
 }
 
 const struct elf_summary *symbols_vdso(struct symbols *s)
 {
 	if (!s->has_vdso)
-		(void)probe(s);
+		(void)symbols_probe_worker(s);
 	return s->has_vdso ? &s->vdso : NULL;
 }
 
-void symbols_condemn(struct symbols *s)
+void symbols_reject_answer(struct symbols *s)
 {
-	worker_condemn(s->worker);
+	worker_reject_answer(s->worker);
 }
 
-static void log_loss(struct symbols *s, const char *path)
+static void symbols_log_bad_file(struct symbols *s, const char *path)
 {
 	struct worker_stats worker;
 
@@ -140,18 +143,18 @@ static void log_loss(struct symbols *s, const char *path)
 		    s->stats.last_bad_image);
 }
 
-void symbols_blame(struct symbols *s, struct image *image)
+void symbols_mark_bad_image(struct symbols *s, struct image *image)
 {
 	if (!atomic_exchange(&image->is_bad, true))
 		s->stats.bad_images++;
-	log_loss(s, image->path);
+	symbols_log_bad_file(s, image->path);
 }
 
-void symbols_blame_jit(struct symbols *s, struct jit_file *file)
+void symbols_mark_bad_jit(struct symbols *s, struct jit_file *file)
 {
 	if (!atomic_exchange(&file->is_bad, true))
 		s->stats.bad_images++;
-	log_loss(s, file->path);
+	symbols_log_bad_file(s, file->path);
 }
 
 int symbols_inspect(struct symbols *s, struct image *image, int fd, struct worker_image *ret,
@@ -160,15 +163,15 @@ int symbols_inspect(struct symbols *s, struct image *image, int fd, struct worke
 	struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
 	struct worker_image facts;
 	struct worker_reply reply;
-	int r = symbols_ask(s, &request, &reply);
+	int r = symbols_request(s, &request, &reply);
 
 	if (r == ASK_OK && reply.outcome == WORKER_DONE &&
 	    !answer_image(reply.data, reply.length, &facts)) {
-		symbols_condemn(s);
+		symbols_reject_answer(s);
 		r = ASK_DIED;
 	}
 	if (r == ASK_DIED)
-		symbols_blame(s, image);
+		symbols_mark_bad_image(s, image);
 	if (r)
 		return r;
 	*ret_outcome = reply.outcome;
@@ -178,12 +181,13 @@ int symbols_inspect(struct symbols *s, struct image *image, int fd, struct worke
 }
 
 /* Returns false if there is no answer to keep. */
-static bool inspect_file(struct symbols *s, int fd, const char *path, struct symbols_build_id *ret)
+static bool symbols_inspect_file(struct symbols *s, int fd, const char *path,
+				 struct symbols_build_id *ret)
 {
 	struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
 	struct worker_image facts;
 	struct worker_reply reply;
-	int r = symbols_ask(s, &request, &reply);
+	int r = symbols_request(s, &request, &reply);
 
 	*ret = (struct symbols_build_id){0};
 	if (r == ASK_OK && reply.outcome == WORKER_DONE) {
@@ -192,11 +196,11 @@ static bool inspect_file(struct symbols *s, int fd, const char *path, struct sym
 			memcpy(ret->bytes, facts.elf.build_id, sizeof(ret->bytes));
 			return true;
 		}
-		symbols_condemn(s);
+		symbols_reject_answer(s);
 		r = ASK_DIED;
 	}
 	if (r == ASK_DIED)
-		log_loss(s, path);
+		symbols_log_bad_file(s, path);
 	return r == ASK_OK || r == ASK_DIED;
 }
 
@@ -219,7 +223,7 @@ bool symbols_build_id(struct symbols *s, int fd, const char *path, struct symbol
 	file.device = st.st_dev;
 	file.inode = st.st_ino;
 	file.ctime = st.st_ctim;
-	if (!inspect_file(s, fd, path, &file.build_id))
+	if (!symbols_inspect_file(s, fd, path, &file.build_id))
 		return false;
 	s->files[s->next_file++ % SYMBOLS_FILES_MAX] = file;
 	*ret = file.build_id;

@@ -16,14 +16,14 @@
 /* A root in which something did not open in time is left alone for so long. */
 #define SLOW_NS (600 * UINT64_C(1000000000))
 
-static bool is_open(const struct debug_choice *d)
+static bool has_open_debug(const struct debug_choice *d)
 {
 	return d->debug >= 0 || d->alternate >= 0;
 }
 
 void symbols_close_debug(struct symbols *s, struct symbols_entry *e)
 {
-	if (is_open(&e->debug))
+	if (has_open_debug(&e->debug))
 		s->n_debug--;
 	debug_choice_close(&e->debug);
 	/* They would be found again. */
@@ -31,14 +31,14 @@ void symbols_close_debug(struct symbols *s, struct symbols_entry *e)
 }
 
 /* Closes the oldest until no more than what may be are open, @keep's excepted. */
-static void close_oldest(struct symbols *s, const struct symbols_entry *keep)
+static void close_oldest_debug(struct symbols *s, const struct symbols_entry *keep)
 {
 	struct symbols_entry *e, *next;
 
 	HASH_ITER (hh, s->entries, e, next) {
 		if (s->n_debug <= DEBUG_OPEN_MAX)
 			return;
-		if (e != keep && is_open(&e->debug))
+		if (e != keep && has_open_debug(&e->debug))
 			symbols_close_debug(s, e);
 	}
 }
@@ -53,7 +53,7 @@ struct opening {
 };
 
 /* By a process that may wait in our place. Returns the fd or -1. */
-static int open_below(struct opening *opening, const char *path)
+static int symbols_debug_open_below(struct opening *opening, const char *path)
 {
 	struct symbols *s = opening->symbols;
 	struct mount_root *root = opening->image->root;
@@ -89,22 +89,22 @@ static int open_below(struct opening *opening, const char *path)
 	return -1;
 }
 
-static int open_path(void *context, const char *path)
+static int symbols_debug_open(void *context, const char *path)
 {
 	struct opening *opening = context;
 
-	return opening->root_fd >= 0 ? open_below(opening, path) : -1;
+	return opening->root_fd >= 0 ? symbols_debug_open_below(opening, path) : -1;
 }
 
-static int inspect(void *context, int fd, struct worker_image *ret,
-		   enum worker_outcome *ret_outcome)
+static int symbols_debug_inspect(void *context, int fd, struct worker_image *ret,
+				 enum worker_outcome *ret_outcome)
 {
 	struct opening *opening = context;
 
 	return symbols_inspect(opening->symbols, opening->image, fd, ret, ret_outcome);
 }
 
-static int fetch(void *context, const uint8_t *id, size_t length)
+static int symbols_debug_fetch(void *context, const uint8_t *id, size_t length)
 {
 	struct opening *opening = context;
 
@@ -112,13 +112,14 @@ static int fetch(void *context, const uint8_t *id, size_t length)
 }
 
 /* Returns ASK_* or negative errno. */
-static int find_files(struct opening *opening, const struct worker_image *facts, unsigned depth)
+static int symbols_debug_find(struct opening *opening, const struct worker_image *facts,
+			      unsigned depth)
 {
 	const struct debug_choice_world world = {
 		.context = opening,
-		.open = open_path,
-		.inspect = inspect,
-		.fetch = fetch,
+		.open = symbols_debug_open,
+		.inspect = symbols_debug_inspect,
+		.fetch = symbols_debug_fetch,
 	};
 	struct symbols_entry *e = opening->entry;
 	int r = debug_choice_make(&world, opening->image->path, facts, depth == SYMBOLS_LINES,
@@ -129,8 +130,8 @@ static int find_files(struct opening *opening, const struct worker_image *facts,
 }
 
 /* The image's own answer, asked for unless it is at hand. Returns ASK_* or negative errno. */
-static int take_facts(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
-		      struct worker_image *ret)
+static int symbols_debug_get_facts(struct symbols *s, struct symbols_entry *e, struct image *image,
+				   int fd, struct worker_image *ret)
 {
 	enum worker_outcome outcome;
 	int r;
@@ -146,8 +147,8 @@ static int take_facts(struct symbols *s, struct symbols_entry *e, struct image *
 	return r;
 }
 
-bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry *e,
-			    const struct image *image)
+bool symbols_may_retry_debug(const struct symbols *s, const struct symbols_entry *e,
+			     const struct image *image)
 {
 	uint64_t now_ns;
 
@@ -167,22 +168,22 @@ int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image 
 	struct worker_image facts = {0};
 	int r;
 
-	if (e->has_looked[depth] || is_open(&e->debug) || image->kind != IMAGE_FILE)
+	if (e->has_looked[depth] || has_open_debug(&e->debug) || image->kind != IMAGE_FILE)
 		return ASK_OK;
 	if (!image->root && !s->fetched_path)
 		return ASK_OK; /* nowhere to look */
-	r = take_facts(s, e, image, fd, &facts);
+	r = symbols_debug_get_facts(s, e, image, fd, &facts);
 	if (r || e->is_nameless)
 		return r;
 	e->has_looked[depth] = true;
 	if (image->root)
 		opening.root_fd = mount_root_borrow(image->root);
-	r = find_files(&opening, &facts, depth);
+	r = symbols_debug_find(&opening, &facts, depth);
 	if (image->root)
 		mount_root_return(image->root, opening.root_fd);
-	if (is_open(&e->debug)) {
+	if (has_open_debug(&e->debug)) {
 		s->n_debug++;
-		close_oldest(s, e);
+		close_oldest_debug(s, e);
 	}
 	return r;
 }

@@ -13,7 +13,7 @@
 #include "daemon/output/symbols_private.h"
 
 /* Returns the fd, read-only, or -1. */
-static int open_file(struct symbols *s, const uint8_t *id, size_t length)
+static int open_fetched_file(struct symbols *s, const uint8_t *id, size_t length)
 {
 	char path[sizeof(".build-id//.debug") + 2 * ELF_BUILD_ID_MAX];
 	int at;
@@ -36,7 +36,7 @@ int symbols_open_fetched(struct symbols *s, struct symbols_entry *e, const uint8
 
 	if (!s->fetched_path || length < 2 || length > sizeof(e->wanted.bytes))
 		return -1;
-	fd = open_file(s, id, length);
+	fd = open_fetched_file(s, id, length);
 	if (fd < 0) {
 		e->wanted.length = (uint32_t)length;
 		memcpy(e->wanted.bytes, id, length);
@@ -45,18 +45,18 @@ int symbols_open_fetched(struct symbols *s, struct symbols_entry *e, const uint8
 	return fd;
 }
 
-bool symbols_has_come(struct symbols *s, struct symbols_entry *e)
+bool symbols_wanted_arrived(struct symbols *s, struct symbols_entry *e)
 {
 	cleanup(closep) int fd = -1;
 
 	if (!e->wanted.length || !s->fetched_path || e->asked_after == s->window)
 		return false;
 	e->asked_after = s->window;
-	fd = open_file(s, e->wanted.bytes, e->wanted.length);
+	fd = open_fetched_file(s, e->wanted.bytes, e->wanted.length);
 	return fd >= 0;
 }
 
-static bool is_listed(const struct symbols_wanted *list, const struct symbols_build_id *id)
+static bool symbols_wanted_has(const struct symbols_wanted *list, const struct symbols_build_id *id)
 {
 	for (uint32_t i = 0; i < list->n; i++)
 		if (list->ids[i].length == id->length &&
@@ -75,6 +75,6 @@ void symbols_get_wanted(const struct symbols *s, struct symbols_wanted *ret)
 	/* In order of use; the last is the newest. */
 	e = ELMT_FROM_HH(s->entries->hh.tbl, s->entries->hh.tbl->tail);
 	for (; e && ret->n < SYMBOLS_WANTED_MAX; e = e->hh.prev)
-		if (e->wanted.length && !is_listed(ret, &e->wanted))
+		if (e->wanted.length && !symbols_wanted_has(ret, &e->wanted))
 			ret->ids[ret->n++] = e->wanted;
 }

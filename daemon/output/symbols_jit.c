@@ -22,8 +22,8 @@ struct question {
 };
 
 /* One request. Returns ASK_* or negative errno. */
-static int ask_names(struct symbols *s, const struct question *q, const uint64_t *addresses,
-		     size_t n)
+static int request_jit_names(struct symbols *s, const struct question *q, const uint64_t *addresses,
+			     size_t n)
 {
 	struct jit_file *file = q->file;
 	struct worker_request request = worker_request_of(WORKER_JIT, -1);
@@ -33,9 +33,9 @@ static int ask_names(struct symbols *s, const struct question *q, const uint64_t
 
 	request.key = file->id;
 	request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = q->fd;
-	r = symbols_ask_names(s, &request, addresses, n, &outcome, &answer);
+	r = symbols_request_names(s, &request, addresses, n, &outcome, &answer);
 	if (r == ASK_DIED)
-		symbols_blame_jit(s, file);
+		symbols_mark_bad_jit(s, file);
 	if (r)
 		return r;
 	q->e->is_nameless = outcome != WORKER_DONE;
@@ -45,7 +45,8 @@ static int ask_names(struct symbols *s, const struct question *q, const uint64_t
 	return symbols_names_add(q->names, addresses, &answer, file->is_jitdump);
 }
 
-static int ask_all(struct symbols *s, const struct question *q, const uint64_t *addresses, size_t n)
+static int request_all_jit_names(struct symbols *s, const struct question *q,
+				 const uint64_t *addresses, size_t n)
 {
 	struct symbols_entry *e = q->e;
 	int r = ASK_OK;
@@ -58,14 +59,14 @@ static int ask_all(struct symbols *s, const struct question *q, const uint64_t *
 
 		if (symbols_names_bytes(q->names) > NAMES_BYTES_MAX)
 			break;
-		r = ask_names(s, q, addresses + at, now);
+		r = request_jit_names(s, q, addresses + at, now);
 	}
 	return r;
 }
 
 /* The file is what it was: asks for what is not known of it. */
-static int add_missing(struct symbols *s, const struct question *q, const uint64_t *addresses,
-		       size_t n)
+static int add_missing_jit_names(struct symbols *s, const struct question *q,
+				 const uint64_t *addresses, size_t n)
 {
 	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
 	const struct symbols_frame *ignored;
@@ -77,12 +78,12 @@ static int add_missing(struct symbols *s, const struct question *q, const uint64
 	for (size_t i = 0; i < n; i++)
 		if (!symbols_names_find(q->names, addresses[i], &ignored, &n_ignored))
 			missing[n_missing++] = addresses[i];
-	return n_missing ? ask_all(s, q, missing, n_missing) : ASK_OK;
+	return n_missing ? request_all_jit_names(s, q, missing, n_missing) : ASK_OK;
 }
 
 /* What was known stays if there is no answer now. */
-static int read_anew(struct symbols *s, struct question *q, const struct stat *st,
-		     const uint64_t *addresses, size_t n)
+static int reread_jit_names(struct symbols *s, struct question *q, const struct stat *st,
+			    const uint64_t *addresses, size_t n)
 {
 	struct symbols_entry *e = q->e;
 	cleanup(symbols_names_freep) struct symbols_names *names = NULL;
@@ -92,7 +93,7 @@ static int read_anew(struct symbols *s, struct question *q, const struct stat *s
 		return r;
 	q->names = names;
 	e->is_nameless = false;
-	r = ask_all(s, q, addresses, n);
+	r = request_all_jit_names(s, q, addresses, n);
 	if (r)
 		return r;
 	e->file_size = st->st_size;
@@ -102,7 +103,7 @@ static int read_anew(struct symbols *s, struct question *q, const struct stat *s
 	return ASK_OK;
 }
 
-static bool has_changed(const struct symbols_entry *e, const struct stat *st)
+static bool jit_file_has_changed(const struct symbols_entry *e, const struct stat *st)
 {
 	return e->file_size != st->st_size || e->file_mtime.tv_sec != st->st_mtim.tv_sec ||
 	       e->file_mtime.tv_nsec != st->st_mtim.tv_nsec;
@@ -124,10 +125,10 @@ int symbols_add_jit(struct symbols *s, struct symbols_entry *e, struct jit_file 
 	q.fd = jit_file_borrow(file);
 	/* Looked at before it is read: what comes meanwhile is found the next time. */
 	if (q.fd >= 0 && fstat(q.fd, &st) == 0) {
-		if (is_new || has_changed(e, &st))
-			r = read_anew(s, &q, &st, addresses, n);
+		if (is_new || jit_file_has_changed(e, &st))
+			r = reread_jit_names(s, &q, &st, addresses, n);
 		else if (!e->is_nameless)
-			r = add_missing(s, &q, addresses, n);
+			r = add_missing_jit_names(s, &q, addresses, n);
 	}
 	jit_file_return(file, q.fd);
 	return r < 0 ? r : 0;

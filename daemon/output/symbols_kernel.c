@@ -63,7 +63,7 @@ static int builder_new(struct builder **ret, size_t n)
 }
 
 /* Copies [@text, @text + @length), cleaned. */
-static int add_text(struct texts *t, const char *text, size_t length, uint32_t *ret)
+static int kernel_names_add_text(struct texts *t, const char *text, size_t length, uint32_t *ret)
 {
 	char *moved;
 	size_t most;
@@ -91,21 +91,22 @@ static bool looks_mangled(const char *name)
 }
 
 /* @text: what the batch's names are demangled, one behind the other. */
-static int take_names(struct builder *b, const char *text)
+static int kernel_names_copy_texts(struct builder *b, const char *text)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < b->batch.n && !r; i++) {
 		size_t length = strlen(text);
 
-		r = add_text(&b->texts, text, length, &b->frames[b->batch.frames[i]].name);
+		r = kernel_names_add_text(&b->texts, text, length,
+					  &b->frames[b->batch.frames[i]].name);
 		text += length + 1;
 	}
 	return r;
 }
 
 /* Has what is in the batch demangled. What cannot be stays as it is. */
-static int flush_batch(struct symbols *s, struct builder *b)
+static int kernel_names_demangle(struct symbols *s, struct builder *b)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
 	struct worker_reply reply;
@@ -115,29 +116,29 @@ static int flush_batch(struct symbols *s, struct builder *b)
 		return 0;
 	request.payload = b->batch.names;
 	request.payload_length = b->batch.length;
-	r = symbols_ask(s, &request, &reply);
+	r = symbols_request(s, &request, &reply);
 	if (r == ASK_OK && reply.outcome == WORKER_DONE) {
 		if (answer_texts(reply.data, reply.length, b->batch.n))
-			r = take_names(b, (const char *)reply.data);
+			r = kernel_names_copy_texts(b, (const char *)reply.data);
 		else
-			symbols_condemn(s);
+			symbols_reject_answer(s);
 	}
 	b->batch.n = b->batch.length = 0;
 	return r < 0 ? r : 0;
 }
 
-static int add_name(struct symbols *s, struct builder *b, const char *name)
+static int kernel_names_add_name(struct symbols *s, struct builder *b, const char *name)
 {
 	uint32_t frame = b->n_frames++;
 	struct worker_frame *f = &b->frames[frame];
 	size_t length = strlen(name) + 1;
-	int r = add_text(&b->texts, name, length - 1, &f->system_name);
+	int r = kernel_names_add_text(&b->texts, name, length - 1, &f->system_name);
 
 	f->name = f->system_name;
 	if (r || !looks_mangled(name) || length > sizeof(b->batch.names))
 		return r;
 	if (b->batch.length + length > sizeof(b->batch.names)) {
-		r = flush_batch(s, b);
+		r = kernel_names_demangle(s, b);
 		if (r)
 			return r;
 	}
@@ -147,8 +148,9 @@ static int add_name(struct symbols *s, struct builder *b, const char *name)
 	return 0;
 }
 
-static int add_address(struct symbols *s, struct builder *b, const struct symtab *symtab,
-		       uint64_t address, struct worker_location *ret)
+static int kernel_names_add_address(struct symbols *s, struct builder *b,
+				    const struct symtab *symtab, uint64_t address,
+				    struct worker_location *ret)
 {
 	struct symtab_symbol symbol;
 	uint64_t start = address, end = address + 1;
@@ -159,7 +161,7 @@ static int add_address(struct symbols *s, struct builder *b, const struct symtab
 		ret->size = symbol.size;
 		ret->n_frames = 1;
 		ret->source = WORKER_SOURCE_SYMTAB;
-		return add_name(s, b, symbol.name);
+		return kernel_names_add_name(s, b, symbol.name);
 	}
 	if (symtab)
 		symtab_gap(symtab, address, &start, &end);
@@ -169,7 +171,8 @@ static int add_address(struct symbols *s, struct builder *b, const struct symtab
 }
 
 /* kallsyms is read once for each image: a kernel that hides it now does so tomorrow. */
-static int read_symtab(struct symbols *s, struct symbols_entry *e, const struct kernel_image *image)
+static int kernel_read_symtab(struct symbols *s, struct symbols_entry *e,
+			      const struct kernel_image *image)
 {
 	int r;
 
@@ -187,7 +190,7 @@ int symbols_add_kernel(struct symbols *s, struct symbols_entry *e, const struct 
 {
 	cleanup(builder_freep) struct builder *b = NULL;
 	struct answer_names answer = {.n_locations = (uint32_t)n};
-	int r = read_symtab(s, e, image);
+	int r = kernel_read_symtab(s, e, image);
 
 	if (!r)
 		r = builder_new(&b, n);
@@ -197,10 +200,10 @@ int symbols_add_kernel(struct symbols *s, struct symbols_entry *e, const struct 
 		if (i && addresses[i] - l[-1].start < l[-1].size)
 			*l = l[-1];
 		else
-			r = add_address(s, b, e->symtab, addresses[i], l);
+			r = kernel_names_add_address(s, b, e->symtab, addresses[i], l);
 	}
 	if (!r)
-		r = flush_batch(s, b);
+		r = kernel_names_demangle(s, b);
 	if (r)
 		return r;
 	answer.locations = b->locations;

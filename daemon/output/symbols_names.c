@@ -58,7 +58,7 @@ struct addition {
 };
 
 /* Doubles @array until it holds @n things of @size bytes. */
-static int reserve(void *array, size_t size, size_t n, size_t *n_allocated)
+static int symbols_names_reserve(void *array, size_t size, size_t n, size_t *n_allocated)
 {
 	size_t bigger = *n_allocated ? *n_allocated : 16;
 	void *old, *moved;
@@ -78,7 +78,7 @@ static int reserve(void *array, size_t size, size_t n, size_t *n_allocated)
 	return 0;
 }
 
-static int is_text(const void *owner, uint32_t index, const void *key)
+static int symbols_names_is_text(const void *owner, uint32_t index, const void *key)
 {
 	const struct symbols_names *n = owner;
 	const struct text *text = key;
@@ -88,20 +88,23 @@ static int is_text(const void *owner, uint32_t index, const void *key)
 }
 
 /* The text's number, given now if it has none. */
-static int intern(struct symbols_names *n, const char *data, size_t length, uint32_t *ret)
+static int symbols_names_intern(struct symbols_names *n, const char *data, size_t length,
+				uint32_t *ret)
 {
 	const struct text text = {.data = data, .length = length};
 	uint32_t hash = profile_hash(&n->hash_key, data, length);
 	int r;
 
-	*ret = profile_table_find(&n->table, hash, is_text, n, &text);
+	*ret = profile_table_find(&n->table, hash, symbols_names_is_text, n, &text);
 	if (*ret != PROFILE_NONE)
 		return 0;
 	r = profile_table_reserve(&n->table);
 	if (!r)
-		r = reserve(&n->texts, sizeof(*n->texts), n->n_texts + 1, &n->texts_allocated);
+		r = symbols_names_reserve(&n->texts, sizeof(*n->texts), n->n_texts + 1,
+					  &n->texts_allocated);
 	if (!r)
-		r = reserve(&n->text, 1, n->text_length + length + 1, &n->text_allocated);
+		r = symbols_names_reserve(&n->text, 1, n->text_length + length + 1,
+					  &n->text_allocated);
 	if (r)
 		return r;
 	memcpy(n->text + n->text_length, data, length);
@@ -122,7 +125,7 @@ int symbols_names_new(struct symbols_names **ret)
 	if (!n)
 		return error_origin(-ENOMEM);
 	profile_hash_key_init(&n->hash_key);
-	r = intern(n, "", 0, &empty);
+	r = symbols_names_intern(n, "", 0, &empty);
 	if (r)
 		return r;
 	*ret = steal_ptr(&n);
@@ -142,7 +145,7 @@ void symbols_names_free(struct symbols_names *n)
 }
 
 /* The number of ranges that begin at or before @address. */
-static size_t count_before(const struct symbols_names *n, uint64_t address)
+static size_t symbols_names_before(const struct symbols_names *n, uint64_t address)
 {
 	return partition_point(n->n_ranges, i, n->ranges[i].start <= address);
 }
@@ -150,7 +153,7 @@ static size_t count_before(const struct symbols_names *n, uint64_t address)
 bool symbols_names_find(const struct symbols_names *n, uint64_t address,
 			const struct symbols_frame **ret, uint32_t *ret_n)
 {
-	size_t before = count_before(n, address);
+	size_t before = symbols_names_before(n, address);
 	const struct range *r = before ? &n->ranges[before - 1] : NULL;
 
 	if (!r || address > r->last)
@@ -160,7 +163,7 @@ bool symbols_names_find(const struct symbols_names *n, uint64_t address,
 	return true;
 }
 
-static int add_text(struct addition *a, uint32_t offset, uint32_t *ret)
+static int addition_add_text(struct addition *a, uint32_t offset, uint32_t *ret)
 {
 	struct recent *recent = &a->recent[offset % RECENT_MAX];
 	const char *text = a->answer->text + offset;
@@ -176,28 +179,28 @@ static int add_text(struct addition *a, uint32_t offset, uint32_t *ret)
 	}
 	length = strlen(text);
 	a->n_read += length;
-	r = intern(a->names, text, length, ret);
+	r = symbols_names_intern(a->names, text, length, ret);
 	if (!r)
 		*recent = (struct recent){.offset = offset, .text = *ret};
 	return r;
 }
 
-static int add_frames(struct addition *a, const struct worker_location *l)
+static int addition_add_frames(struct addition *a, const struct worker_location *l)
 {
 	struct symbols_names *n = a->names;
-	int r = reserve(&n->frames, sizeof(*n->frames), n->n_frames + l->n_frames,
-			&n->frames_allocated);
+	int r = symbols_names_reserve(&n->frames, sizeof(*n->frames), n->n_frames + l->n_frames,
+				      &n->frames_allocated);
 
 	for (uint32_t i = 0; i < l->n_frames && !r; i++) {
 		const struct worker_frame *from = &a->answer->frames[l->first_frame + i];
 		struct symbols_frame *to = &n->frames[n->n_frames];
 
 		*to = (struct symbols_frame){.line = from->line, .start_line = from->start_line};
-		r = add_text(a, from->name, &to->name);
+		r = addition_add_text(a, from->name, &to->name);
 		if (!r)
-			r = add_text(a, from->system_name, &to->system_name);
+			r = addition_add_text(a, from->system_name, &to->system_name);
 		if (!r)
-			r = add_text(a, from->file, &to->file);
+			r = addition_add_text(a, from->file, &to->file);
 		n->n_frames += !r;
 	}
 	return r;
@@ -207,11 +210,11 @@ static int add_frames(struct addition *a, const struct worker_location *l)
  * The range of @l, cut where others begin and end: those known before, and those of this answer.
  * False: @address has become known.
  */
-static bool cut_range(const struct addition *a, uint64_t address, const struct worker_location *l,
-		      bool by_address, struct range *ret)
+static bool addition_cut_range(const struct addition *a, uint64_t address,
+			       const struct worker_location *l, bool by_address, struct range *ret)
 {
 	const struct symbols_names *n = a->names;
-	size_t before = count_before(n, address);
+	size_t before = symbols_names_before(n, address);
 	uint64_t start = by_address ? address : l->start;
 	uint64_t last = by_address ? address : l->start + (l->size - 1);
 
@@ -233,16 +236,16 @@ static bool cut_range(const struct addition *a, uint64_t address, const struct w
 	return true;
 }
 
-static int add_location(struct addition *a, uint64_t address, const struct worker_location *l,
-			bool by_address)
+static int addition_add_location(struct addition *a, uint64_t address,
+				 const struct worker_location *l, bool by_address)
 {
 	struct range range;
 	int r;
 
-	if (!cut_range(a, address, l, by_address, &range))
+	if (!addition_cut_range(a, address, l, by_address, &range))
 		return 0;
 	range.first = (uint32_t)a->names->n_frames;
-	r = add_frames(a, l);
+	r = addition_add_frames(a, l);
 	if (r)
 		return r;
 	range.n_frames = (uint32_t)a->names->n_frames - range.first;
@@ -250,7 +253,7 @@ static int add_location(struct addition *a, uint64_t address, const struct worke
 	return 0;
 }
 
-static int merge(struct symbols_names *n, const struct range *more, size_t n_more)
+static int symbols_names_merge(struct symbols_names *n, const struct range *more, size_t n_more)
 {
 	struct range *merged = calloc(n->n_ranges + n_more + 1, sizeof(*merged));
 	size_t i = 0, j = 0, at = 0;
@@ -283,8 +286,8 @@ int symbols_names_add(struct symbols_names *n, const uint64_t *addresses,
 	a->answer = answer;
 	a->ranges = ranges;
 	for (uint32_t i = 0; i < answer->n_locations && !r; i++)
-		r = add_location(a, addresses[i], &answer->locations[i], by_address);
-	return r ? r : merge(n, ranges, a->n_ranges);
+		r = addition_add_location(a, addresses[i], &answer->locations[i], by_address);
+	return r ? r : symbols_names_merge(n, ranges, a->n_ranges);
 }
 
 const char *symbols_names_text(const struct symbols_names *n, uint32_t text)

@@ -88,18 +88,20 @@ enum {
  * Asks, waits for the answer. Returns ASK_* or negative errno. The reply is the worker's until the
  * next request.
  */
-int symbols_ask(struct symbols *s, const struct worker_request *request, struct worker_reply *ret);
+int symbols_request(struct symbols *s, const struct worker_request *request,
+		    struct worker_reply *ret);
 /*
  * WORKER_SYMBOLS or _JIT, @request, for @addresses (@n). *ret_outcome, and where that is
  * WORKER_DONE *ret, borrowed like a reply. Returns ASK_* or negative errno.
  */
-int symbols_ask_names(struct symbols *s, struct worker_request *request, const uint64_t *addresses,
-		      size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret);
+int symbols_request_names(struct symbols *s, struct worker_request *request,
+			  const uint64_t *addresses, size_t n, enum worker_outcome *ret_outcome,
+			  struct answer_names *ret);
 /* What the worker answered last is against the protocol. */
-void symbols_condemn(struct symbols *s);
+void symbols_reject_answer(struct symbols *s);
 /* The worker was lost over @image: it is bad from now on. */
-void symbols_blame(struct symbols *s, struct image *image);
-void symbols_blame_jit(struct symbols *s, struct jit_file *file);
+void symbols_mark_bad_image(struct symbols *s, struct image *image);
+void symbols_mark_bad_jit(struct symbols *s, struct jit_file *file);
 /*
  * WORKER_INSPECT of @fd, which is @image's file or one of its debug files: the image is to blame
  * for it. *ret is written if *ret_outcome is WORKER_DONE. Returns ASK_* or negative errno.
@@ -118,8 +120,8 @@ int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image 
 		       unsigned depth);
 void symbols_close_debug(struct symbols *s, struct symbols_entry *e);
 /* Whether debug files of @image were not looked for where it took too long, and can be now. */
-bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry *e,
-			    const struct image *image);
+bool symbols_may_retry_debug(const struct symbols *s, const struct symbols_entry *e,
+			     const struct image *image);
 
 /* --- symbols_fetched.c ------------------------------------------------------------------------ */
 
@@ -130,7 +132,7 @@ bool symbols_may_look_again(const struct symbols *s, const struct symbols_entry 
 int symbols_open_fetched(struct symbols *s, struct symbols_entry *e, const uint8_t *id,
 			 size_t length);
 /* Whether what @e wants has come; looked for once a window. */
-bool symbols_has_come(struct symbols *s, struct symbols_entry *e);
+bool symbols_wanted_arrived(struct symbols *s, struct symbols_entry *e);
 
 /* --- symbols_kernel.c ------------------------------------------------------------------------- */
 

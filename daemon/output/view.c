@@ -10,12 +10,12 @@
 
 #define NO_SERVICE "other"
 
-static const char *service_of(const struct view_entry *e)
+static const char *view_entry_service(const struct view_entry *e)
 {
 	return e->process->service && e->process->service[0] ? e->process->service : NO_SERVICE;
 }
 
-static int by_process(const void *a, const void *b)
+static int view_compare_process(const void *a, const void *b)
 {
 	const struct view_entry *x = a, *y = b;
 
@@ -27,14 +27,14 @@ static int by_process(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-static int by_service(const void *a, const void *b)
+static int view_compare_service(const void *a, const void *b)
 {
-	int r = strcmp(service_of(a), service_of(b));
+	int r = strcmp(view_entry_service(a), view_entry_service(b));
 
-	return r ? r : by_process(a, b);
+	return r ? r : view_compare_process(a, b);
 }
 
-static const struct snapshot_process *find_process(const struct view *view, uint64_t serial)
+static const struct snapshot_process *view_find_process(const struct view *view, uint64_t serial)
 {
 	const struct snapshot *s = view->snapshot;
 	size_t at = partition_point(s->n_processes, i, s->processes[i].serial < serial);
@@ -43,12 +43,12 @@ static const struct snapshot_process *find_process(const struct view *view, uint
 									: &view->nobody;
 }
 
-static int make_groups(struct view *view)
+static int view_make_groups(struct view *view)
 {
 	bool all = view->snapshot->session != 0;
 
 	for (size_t i = 0; i < view->n_entries; i++) {
-		const char *service = all ? NULL : service_of(&view->entries[i]);
+		const char *service = all ? NULL : view_entry_service(&view->entries[i]);
 		struct view_group *g = view->n_groups ? &view->groups[view->n_groups - 1] : NULL;
 
 		if (g && (all || strcmp(g->service, service) == 0)) {
@@ -83,15 +83,15 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 		struct view_entry *e = &view->entries[i];
 
 		e->entry = &entries[i];
-		e->process = find_process(view, entries[i].process);
+		e->process = view_find_process(view, entries[i].process);
 		e->stack = aggregate_stack(snapshot->aggregate, entries[i].stack);
 		if (e->stack.n_kernel > e->stack.n_frames)
 			e->stack.n_kernel = (uint16_t)e->stack.n_frames;
 	}
 	if (n)
 		qsort(view->entries, n, sizeof(*view->entries),
-		      snapshot->session ? by_process : by_service);
-	r = make_groups(view);
+		      snapshot->session ? view_compare_process : view_compare_service);
+	r = view_make_groups(view);
 	if (!r)
 		r = places_new(&view->places);
 	if (r)

@@ -15,7 +15,7 @@
 /* Files by one call, some tens of microseconds each: whoever comes next need not wait for all. */
 #define DELETED_AT_ONCE 1000u
 
-static void take_options(struct writer *w, const struct output_options *options)
+static void writer_set_options(struct writer *w, const struct output_options *options)
 {
 	w->limits = (struct retention_limits){
 		.max_size = options->max_size,
@@ -32,7 +32,7 @@ static void take_options(struct writer *w, const struct output_options *options)
 }
 
 /* The first number behind @key in a text file of /proc; 0 if there is none. */
-static double proc_number(int proc_fd, const char *file, const char *key)
+static double read_proc_number(int proc_fd, const char *file, const char *key)
 {
 	int fd = openat(proc_fd, file, O_RDONLY | O_CLOEXEC);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
@@ -53,7 +53,7 @@ static double proc_number(int proc_fd, const char *file, const char *key)
 	return number;
 }
 
-static int find_folder(const char *path, int given, int *owned, int *ret)
+static int writer_get_dir(const char *path, int given, int *owned, int *ret)
 {
 	if (given >= 0) {
 		*ret = given;
@@ -67,11 +67,11 @@ static int find_folder(const char *path, int given, int *owned, int *ret)
 }
 
 /* Who and where we are. */
-static int learn_host(struct writer *w, const char *host, int proc_fd)
+static int writer_read_host(struct writer *w, const char *host, int proc_fd)
 {
 	struct utsname names;
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	double mhz = proc_number(proc_fd, "cpuinfo", "cpu MHz");
+	double mhz = read_proc_number(proc_fd, "cpuinfo", "cpu MHz");
 
 	if (uname(&names) < 0)
 		return error_origin(-errno);
@@ -85,12 +85,12 @@ static int learn_host(struct writer *w, const char *host, int proc_fd)
 	return 0;
 }
 
-void writer_thin_out(struct writer *w, uint64_t now_ns, uint64_t need)
+void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t need)
 {
 	struct retention_limits limits = w->limits;
 	uint64_t n = 0;
 
-	limits.clock_is_doubtful = !steady_is_trusted(&w->clock);
+	limits.clock_is_doubtful = !steady_is_reliable(&w->clock);
 	limits.steady_s = steady_seconds(&w->clock);
 	limits.max_deleted = need ? 0 : DELETED_AT_ONCE;
 	if (retention_run(w->store, &limits, now_ns / NS, need, &n) < 0) {
@@ -100,8 +100,8 @@ void writer_thin_out(struct writer *w, uint64_t now_ns, uint64_t need)
 	w->more_to_delete = limits.max_deleted && n >= limits.max_deleted;
 }
 
-static int open_symbols(struct writer *w, const struct output_options *options,
-			const struct writer_world *world)
+static int writer_open_symbols(struct writer *w, const struct output_options *options,
+			       const struct writer_world *world)
 {
 	const struct symbols_options symbols = {
 		.max_bytes = options->symbol_cache_bytes,
@@ -130,7 +130,7 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 		return r;
 	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
 	w->is_read = true;
-	writer_thin_out(w, now_ns, 0);
+	writer_apply_retention(w, now_ns, 0);
 	return 0;
 }
 
@@ -143,16 +143,16 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	if (!w)
 		return error_origin(-ENOMEM);
 	w->proc_fd = w->sys_fd = -1;
-	take_options(w, options);
-	r = find_folder("/proc", world->proc_fd, &w->proc_fd, &proc_fd);
+	writer_set_options(w, options);
+	r = writer_get_dir("/proc", world->proc_fd, &w->proc_fd, &proc_fd);
 	if (!r)
-		r = find_folder("/sys", world->sys_fd, &w->sys_fd, &sys_fd);
+		r = writer_get_dir("/sys", world->sys_fd, &w->sys_fd, &sys_fd);
 	if (!r)
-		r = learn_host(w, world->host, proc_fd);
+		r = writer_read_host(w, world->host, proc_fd);
 	if (!r)
 		r = kernel_images_new(&w->kernel, proc_fd, sys_fd);
 	if (!r)
-		r = open_symbols(w, options, world);
+		r = writer_open_symbols(w, options, world);
 	if (!r)
 		r = store_new_unread(&w->store, options->store_fd, options->store_path,
 				     world->ops ? world->ops : &file_ops_system);
@@ -160,7 +160,7 @@ int writer_new(struct writer **ret, const struct output_options *options,
 		r = rollup_new(&w->rollup, w->store, options->background_bytes);
 	if (r)
 		return r;
-	w->boot_s = (uint64_t)proc_number(proc_fd, "stat", "btime");
+	w->boot_s = (uint64_t)read_proc_number(proc_fd, "stat", "btime");
 	w->boot_ns = world->boot_ns;
 	r = world->read_later ? 0 : writer_read_store(w, now_ns);
 	if (r)
@@ -186,11 +186,11 @@ void writer_free(struct writer *w)
 
 void writer_configure(struct writer *w, const struct output_options *options, uint64_t now_ns)
 {
-	take_options(w, options);
+	writer_set_options(w, options);
 	symbols_set_max(w->symbols, options->symbol_cache_bytes);
 	symbols_set_fetched(w->symbols, options->fetched_path);
 	w->conditions &= ~(unsigned)WRITER_NOT_COLLECTED;
-	writer_thin_out(w, now_ns, 0);
+	writer_apply_retention(w, now_ns, 0);
 }
 
 void writer_follow_clock(struct writer *w, uint64_t now_ns, uint64_t boot_ns)
@@ -199,8 +199,8 @@ void writer_follow_clock(struct writer *w, uint64_t now_ns, uint64_t boot_ns)
 }
 
 /* One attempt at all files. *ret_bytes: how much had been written when it failed. */
-static struct batch_outcome attempt(struct writing *g, struct output_result *result,
-				    uint64_t *ret_bytes)
+static struct batch_outcome writer_try_files(struct writing *g, struct output_result *result,
+					     uint64_t *ret_bytes)
 {
 	cleanup(batch_freep) struct batch *batch = NULL;
 	struct batch_outcome outcome = {0};
@@ -222,20 +222,20 @@ static struct batch_outcome attempt(struct writing *g, struct output_result *res
 		return outcome;
 	r = batch_paths(batch, &result->paths, &result->n_files);
 	if (!r && g->has_images)
-		r = epochs_wrote(&g->w->epochs, g->snapshot->event, g->snapshot->period,
-				 g->snapshot->ledger);
+		r = epochs_add_window(&g->w->epochs, g->snapshot->event, g->snapshot->period,
+				      g->snapshot->ledger);
 	if (r && !outcome.error)
 		outcome.error = r;
 	return outcome;
 }
 
-static bool is_full(int error)
+static bool is_disk_full(int error)
 {
 	return error == -ENOSPC || error == -EDQUOT;
 }
 
 /* Before a write: whether there is a state directory to write to. */
-static int find_store(struct writer *w)
+static int writer_check_store(struct writer *w)
 {
 	bool revived;
 	int r = store_revive(w->store, &revived);
@@ -247,8 +247,8 @@ static int find_store(struct writer *w)
 	return r || !revived ? r : rollup_recover(w->store, w->background_bytes);
 }
 
-static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
-		       struct output_result *result, bool *ret_final)
+static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
+			      struct output_result *result, bool *ret_final)
 {
 	cleanup(view_freep) struct view *view = NULL;
 	struct writing g = {.w = w, .snapshot = snapshot};
@@ -257,7 +257,7 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 	int r = writer_read_store(w, now_ns);
 
 	if (!r)
-		r = find_store(w);
+		r = writer_check_store(w);
 	if (!r)
 		r = view_new(&view, snapshot);
 	if (!r)
@@ -272,11 +272,11 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 		.host = w->host,
 		.release = w->release,
 	};
-	outcome = attempt(&g, result, &bytes);
-	if (!outcome.is_final && is_full(outcome.error)) {
+	outcome = writer_try_files(&g, result, &bytes);
+	if (!outcome.is_final && is_disk_full(outcome.error)) {
 		rollup_reset(w->rollup); /* what it has written by now */
-		writer_thin_out(w, now_ns, 2 * bytes + NEED_AT_LEAST);
-		outcome = attempt(&g, result, &bytes);
+		writer_apply_retention(w, now_ns, 2 * bytes + NEED_AT_LEAST);
+		outcome = writer_try_files(&g, result, &bytes);
 	}
 	*ret_final = outcome.is_final;
 	result->no_user_samples = g.no_user;
@@ -284,11 +284,11 @@ static int write_files(struct writer *w, struct snapshot *snapshot, uint64_t now
 	return outcome.error;
 }
 
-static void set_conditions(struct writer *w, int error, bool is_final)
+static void writer_set_conditions(struct writer *w, int error, bool is_final)
 {
 	struct symbols_stats symbols;
 
-	w->store->full = error && !is_final && is_full(error);
+	w->store->full = error && !is_final && is_disk_full(error);
 	if (w->store->full)
 		w->conditions |= WRITER_FULL;
 	else if (error && !(w->conditions & WRITER_GONE))
@@ -303,7 +303,7 @@ static void set_conditions(struct writer *w, int error, bool is_final)
 }
 
 /* Somebody removed folders. */
-static void rescan(struct writer *w)
+static void writer_rescan(struct writer *w)
 {
 	rollup_reset(w->rollup); /* what it was going to remove must not be found again */
 	if (!store_rescan(w->store))
@@ -320,7 +320,7 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	w->store->acl_refused = false;
 	w->error = 0;
 	result->request = snapshot->request;
-	r = write_files(w, snapshot, now_ns, result, &is_final);
+	r = writer_write_files(w, snapshot, now_ns, result, &is_final);
 	kernel_images_release(w->kernel);
 	if (r) {
 		w->error = r;
@@ -331,10 +331,10 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	else
 		result->unwritten = snapshot;
 	if (!r && w->store->is_stale)
-		rescan(w);
-	if (!r || is_full(r))
-		writer_thin_out(w, now_ns, 0);
-	set_conditions(w, r, is_final);
+		writer_rescan(w);
+	if (!r || is_disk_full(r))
+		writer_apply_retention(w, now_ns, 0);
+	writer_set_conditions(w, r, is_final);
 }
 
 void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *result)

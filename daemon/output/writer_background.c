@@ -37,7 +37,7 @@ bool writer_background(struct writer *w, uint64_t now_ns)
 {
 	if (!w->more_to_delete)
 		return roll_up(w, now_ns);
-	writer_thin_out(w, now_ns, 0);
+	writer_apply_retention(w, now_ns, 0);
 	return true;
 }
 

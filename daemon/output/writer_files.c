@@ -19,14 +19,14 @@
 
 #define NS UINT64_C(1000000000)
 
-static uint64_t start_s(const struct snapshot *s)
+static uint64_t snapshot_start_s(const struct snapshot *s)
 {
 	return s->start_ns / NS;
 }
 
 /* The folder of a group's windows. */
-static void folder_of(const struct writing *g, const struct view_group *group, char *ret,
-		      size_t size)
+static void writing_window_dir(const struct writing *g, const struct view_group *group, char *ret,
+			       size_t size)
 {
 	char name[NAMES_ESCAPED_MAX + 1], day[NAMES_DAY_SIZE];
 
@@ -37,15 +37,15 @@ static void folder_of(const struct writing *g, const struct view_group *group, c
 		return;
 	}
 	names_escape(group->service, NAMES_ESCAPED_MAX, name);
-	names_day(start_s(g->snapshot), day);
+	names_day(snapshot_start_s(g->snapshot), day);
 	snprintf(ret, size, "services/%s/%s", name, day);
 }
 
-static int add_window(struct writing *g, const char *folder, const char *tail, uint64_t samples,
-		      const uint8_t *data, size_t length)
+static int writing_add_window(struct writing *g, const char *folder, const char *tail,
+			      uint64_t samples, const uint8_t *data, size_t length)
 {
 	const struct names_window window = {
-		.start_s = start_s(g->snapshot),
+		.start_s = snapshot_start_s(g->snapshot),
 		.seconds = names_seconds(g->snapshot->duration_ns),
 		.tail = tail,
 	};
@@ -62,7 +62,7 @@ static int add_window(struct writing *g, const char *folder, const char *tail, u
 	return batch_add(g->batch, &file, data, length);
 }
 
-static int add_pprof(struct writing *g, const struct view_group *group, const char *folder)
+static int writing_add_pprof(struct writing *g, const struct view_group *group, const char *folder)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
@@ -73,10 +73,12 @@ static int add_pprof(struct writing *g, const struct view_group *group, const ch
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
 	if (r)
 		return r;
-	return add_window(g, folder, "pb.gz", (uint64_t)profile_total(profile, 0), data, length);
+	return writing_add_window(g, folder, "pb.gz", (uint64_t)profile_total(profile, 0), data,
+				  length);
 }
 
-static int add_legacy_part(struct writing *g, const struct legacy_part *part, const char *folder)
+static int writing_add_legacy_part(struct writing *g, const struct legacy_part *part,
+				   const char *folder)
 {
 	const struct snapshot_process *p = g->view->entries[part->first].process;
 	char comm[64], tail[128];
@@ -88,10 +90,10 @@ static int add_legacy_part(struct writing *g, const struct legacy_part *part, co
 		return r;
 	names_escape(p->comm, sizeof(comm) - 1, comm);
 	snprintf(tail, sizeof(tail), "%s-%d.prof", comm, (int)p->pid);
-	return add_window(g, folder, tail, part->samples, data, length);
+	return writing_add_window(g, folder, tail, part->samples, data, length);
 }
 
-static int add_legacy(struct writing *g, const struct view_group *group, const char *folder)
+static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *folder)
 {
 	struct legacy_plan plan;
 	int r = legacy_plan(g->view, group, g->w->legacy_max_processes, &plan);
@@ -101,13 +103,13 @@ static int add_legacy(struct writing *g, const struct view_group *group, const c
 	g->no_user += plan.no_user;
 	g->legacy_dropped += plan.dropped;
 	for (size_t i = 0; i < plan.n_parts && !r; i++)
-		r = add_legacy_part(g, &plan.parts[i], folder);
+		r = writing_add_legacy_part(g, &plan.parts[i], folder);
 	legacy_plan_deinit(&plan);
 	return r;
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
-static int read_old(int folder, const char *name, struct image_profile **ret)
+static int read_old_image_profile(int folder, const char *name, struct image_profile **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
@@ -126,8 +128,8 @@ static int read_old(int folder, const char *name, struct image_profile **ret)
 	return image_profile_read(data, length, ret, &message);
 }
 
-static int add_image(struct writing *g, const struct image_part *part, const char *path, int folder,
-		     const char *ledger)
+static int writing_add_image(struct writing *g, const struct image_part *part, const char *path,
+			     int folder, const char *ledger)
 {
 	const struct image_header header = {
 		.epoch = g->w->epochs.name,
@@ -143,7 +145,7 @@ static int add_image(struct writing *g, const struct image_part *part, const cha
 	cleanup(image_profile_freep) struct image_profile *old = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = read_old(folder, part->name, &old);
+	int r = read_old_image_profile(folder, part->name, &old);
 
 	if (!r)
 		r = image_part_encode(part, &header, old, &data, &length);
@@ -151,7 +153,7 @@ static int add_image(struct writing *g, const struct image_part *part, const cha
 }
 
 /* All images into the epoch in use. Positive: they do not go into it. */
-static int add_to_epoch(struct writing *g, const struct image_part *parts, size_t n)
+static int writing_add_to_epoch(struct writing *g, const struct image_part *parts, size_t n)
 {
 	const struct epochs *epochs = &g->w->epochs;
 	cleanup(freep) char *ledger = NULL;
@@ -165,7 +167,7 @@ static int add_to_epoch(struct writing *g, const struct image_part *parts, size_
 	if (store_enter(g->w->store, path, &folder) < 0)
 		folder = -1; /* the epoch's first files */
 	for (size_t i = 0; i < n && !r; i++)
-		r = add_image(g, &parts[i], path, folder, ledger);
+		r = writing_add_image(g, &parts[i], path, folder, ledger);
 	return r;
 }
 
@@ -173,7 +175,7 @@ static int add_to_epoch(struct writing *g, const struct image_part *parts, size_
  * All of a window's images go into one epoch. When one of them cannot be merged, those already in
  * the batch are taken back, and all go into the next epoch.
  */
-static int add_images(struct writing *g)
+static int writing_add_images(struct writing *g)
 {
 	cleanup(image_parts_freep) struct image_parts *parts = NULL;
 	const struct snapshot *s = g->snapshot;
@@ -184,15 +186,15 @@ static int add_images(struct writing *g)
 	if (r) /* more than 2^32 samples in one window are no epoch's business */
 		return r < 0 ? r : error_origin(-EOVERFLOW);
 	all = image_parts_get(parts, &n);
-	epochs_select(&g->w->epochs, start_s(s), s->event, s->period);
+	epochs_select(&g->w->epochs, snapshot_start_s(s), s->event, s->period);
 	for (unsigned tries = 0; tries < EPOCHS_TRIED; tries++) {
-		r = add_to_epoch(g, all, n);
+		r = writing_add_to_epoch(g, all, n);
 		if (r <= 0) {
 			g->has_images = !r;
 			return r;
 		}
 		batch_rewind(g->batch, mark);
-		epochs_abandon(&g->w->epochs, start_s(s));
+		epochs_abandon(&g->w->epochs, snapshot_start_s(s));
 		g->w->conditions |= WRITER_NEW_EPOCH;
 	}
 	return error_origin(-EIO);
@@ -208,13 +210,13 @@ int writing_add_files(struct writing *g)
 		const struct view_group *group = &g->view->groups[i];
 		char folder[STORE_PATH_SIZE];
 
-		folder_of(g, group, folder, sizeof(folder));
+		writing_window_dir(g, group, folder, sizeof(folder));
 		if (formats & FORMAT_PPROF)
-			r = add_pprof(g, group, folder);
+			r = writing_add_pprof(g, group, folder);
 		if (!r && (formats & FORMAT_LEGACY))
-			r = add_legacy(g, group, folder);
+			r = writing_add_legacy(g, group, folder);
 	}
 	if (!r && (formats & FORMAT_IMAGES) && g->snapshot->session == 0)
-		r = add_images(g);
+		r = writing_add_images(g);
 	return r;
 }

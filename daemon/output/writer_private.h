@@ -55,7 +55,7 @@ struct writing {
  * Deletes what the limits tell, as far as it is done at once; with @need (bytes, after a write
  * found no room) all of it, and as much as that. What is left is for the time between snapshots.
  */
-void writer_thin_out(struct writer *w, uint64_t now_ns, uint64_t need);
+void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t need);
 
 /* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */
 int writing_add_files(struct writing *g);

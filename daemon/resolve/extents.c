@@ -83,7 +83,7 @@ static void add_gap(struct extents *e, struct run run)
 	}
 }
 
-static void wake_rested(struct extents *e, uint64_t now_ns)
+static void reclaim_rested_runs(struct extents *e, uint64_t now_ns)
 {
 	size_t n = 0;
 
@@ -96,7 +96,7 @@ static void wake_rested(struct extents *e, uint64_t now_ns)
 }
 
 /* Room for one more run that is out: n of them, out or resting, have at most n + 1 gaps. */
-static int reserve(struct extents *e)
+static int extents_reserve(struct extents *e)
 {
 	size_t capacity = e->capacity * 2;
 	struct resting *queue;
@@ -116,17 +116,17 @@ static int reserve(struct extents *e)
 	return 0;
 }
 
-int extents_take(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first)
+int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first)
 {
 	int r;
 
-	wake_rested(e, now_ns);
+	reclaim_rested_runs(e, now_ns);
 	for (size_t i = 0; i < e->n_gaps; i++) {
 		struct run *gap = &e->gaps[i];
 
 		if (gap->n < n)
 			continue;
-		r = reserve(e);
+		r = extents_reserve(e);
 		if (r)
 			return r;
 		gap = &e->gaps[i];
@@ -144,7 +144,7 @@ int extents_take(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first
 	return EXTENTS_E_FULL;
 }
 
-void extents_give(struct extents *e, size_t first, size_t n, uint64_t now_ns)
+void extents_release(struct extents *e, size_t first, size_t n, uint64_t now_ns)
 {
 	e->queue[e->n_resting++] = (struct resting){.run = {.first = first, .n = n},
 						    .since_ns = now_ns};

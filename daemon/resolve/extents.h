@@ -28,9 +28,9 @@ DEFINE_CLEANUP(struct extents *, extents_free)
  * A run of @n >= 1 elements. @now_ns is a clock of the caller's choice that does not go back.
  * Returns EXTENTS_E_* or -ENOMEM.
  */
-int extents_take(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first);
+int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first);
 /* Gives back a run that was taken, all of it. Never fails. */
-void extents_give(struct extents *e, size_t first, size_t n, uint64_t now_ns);
+void extents_release(struct extents *e, size_t first, size_t n, uint64_t now_ns);
 /* Elements that nobody has: those that rest count. */
 size_t extents_unused(const struct extents *e);
 

@@ -78,7 +78,7 @@ static ssize_t receive_with_fd(int socket, void *data, size_t size, int flags, i
 
 /* --- the servant, async-signal-safe ----------------------------------------------------------- */
 
-static bool is_refused(int named, unsigned flags)
+static bool is_refused_filesystem(int named, unsigned flags)
 {
 	struct statfs fs;
 
@@ -88,17 +88,17 @@ static bool is_refused(int named, unsigned flags)
 	       (fs.f_type == OVERLAYFS_SUPER_MAGIC && !(flags & FILE_OPENER_TRUST_OVERLAYS));
 }
 
-static int open_file(int root_fd, const struct request *request)
+static int open_requested_file(int root_fd, const struct request *request)
 {
 	bool cross_mounts = request->flags & FILE_OPENER_CROSS_MOUNTS;
-	cleanup(closep) int named = debug_files_name(root_fd, cross_mounts, request->path);
+	cleanup(closep) int named = debug_files_open_path(root_fd, cross_mounts, request->path);
 
-	if (named < 0 || is_refused(named, request->flags))
+	if (named < 0 || is_refused_filesystem(named, request->flags))
 		return -1;
 	return debug_files_reopen(named);
 }
 
-static void serve(int data_fd, uint64_t first_id, void *memory)
+static void file_opener_serve(int data_fd, uint64_t first_id, void *memory)
 {
 	struct request *request = memory;
 	int root_fd, fd;
@@ -113,7 +113,7 @@ static void serve(int data_fd, uint64_t first_id, void *memory)
 		((char *)request)[r] = '\0';
 		fd = -1;
 		if (root_fd >= 0 && request->id >= first_id) {
-			fd = open_file(root_fd, request);
+			fd = open_requested_file(root_fd, request);
 			while (send_with_fd(data_fd, &request->id, sizeof(request->id), fd, 0) < 0)
 				if (errno != EINTR)
 					return;
@@ -136,7 +136,7 @@ int file_opener_new(struct file_opener **ret, uint64_t wait_ns)
 	o->job = (struct keeper_job){
 		.keeper_name = "profd-opening",
 		.servant_name = "profd-opener",
-		.serve = serve,
+		.serve = file_opener_serve,
 		.memory = &o->request,
 	};
 	o->wait_ns = wait_ns ? wait_ns : FILE_OPENER_WAIT_NS;

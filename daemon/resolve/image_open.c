@@ -75,8 +75,8 @@ void image_opener_sweep(struct image_opener *o)
 	mount_roots_sweep(o->roots);
 }
 
-static void keep_verdict(struct image_opener *o, const struct image_key *key, bool is_fuse,
-			 uint64_t now)
+static void cache_device_verdict(struct image_opener *o, const struct image_key *key, bool is_fuse,
+				 uint64_t now)
 {
 	o->devices[o->next_device++ % DEVICES_MAX] = (struct device){
 		.major = key->device_major,
@@ -87,8 +87,8 @@ static void keep_verdict(struct image_opener *o, const struct image_key *key, bo
 }
 
 /* What the mounts of @pid say of @key's device. False: they cannot be read. */
-static bool read_kind(struct image_opener *o, pid_t pid, const struct image_key *key,
-		      enum mounts_kind *ret)
+static bool read_mount_kind(struct image_opener *o, pid_t pid, const struct image_key *key,
+			    enum mounts_kind *ret)
 {
 	size_t length = 0;
 	cleanup(freep) char *text = mount_root_read_mounts(o->proc_fd, pid, &length);
@@ -111,18 +111,18 @@ static bool looks_like_fuse(struct image_opener *o, const struct image_key *key,
 
 	if (makedev(key->device_major, key->device_minor) == o->shared_memory)
 		return false;
-	any = read_kind(o, 0, key, &kind);
+	any = read_mount_kind(o, 0, key, &kind);
 	if (kind == MOUNTS_OTHER)
-		keep_verdict(o, key, false, now);
+		cache_device_verdict(o, key, false, now);
 	if (kind == MOUNTS_ABSENT)
-		any |= read_kind(o, key->pid, key, &kind);
+		any |= read_mount_kind(o, key->pid, key, &kind);
 	if (kind == MOUNTS_FUSE)
-		keep_verdict(o, key, true, now);
+		cache_device_verdict(o, key, true, now);
 	return kind == MOUNTS_FUSE || (kind == MOUNTS_ABSENT && any);
 }
 
 /* FUSE has no block device, but for fuseblk, which only root can mount. */
-static bool is_on_fuse(struct image_opener *o, const struct image_key *key)
+static bool image_is_on_fuse(struct image_opener *o, const struct image_key *key)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -139,7 +139,7 @@ static bool is_on_fuse(struct image_opener *o, const struct image_key *key)
 }
 
 /* proc_pid_map_files(5): names are the mapping's bounds, in hexadecimal without leading zeros. */
-static int name_map_file(struct image_opener *o, const struct image_key *key)
+static int image_open_map_file(struct image_opener *o, const struct image_key *key)
 {
 	char name[96];
 
@@ -148,7 +148,7 @@ static int name_map_file(struct image_opener *o, const struct image_key *key)
 	return openat(o->proc_fd, name, O_PATH | O_CLOEXEC);
 }
 
-static int name_below(int root_fd, const char *path, uint64_t resolve)
+static int image_open_below_root(int root_fd, const char *path, uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -167,7 +167,7 @@ static bool may_walk_to_fuse(struct image_opener *o, pid_t pid)
 }
 
 /* Below the process's root; a process that is gone most likely saw the same files as we do. */
-static int name_path(struct image_opener *o, const struct image_key *key)
+static int image_open_by_path(struct image_opener *o, const struct image_key *key)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
 	pid_t pid = key->pid;
@@ -178,10 +178,10 @@ static int name_path(struct image_opener *o, const struct image_key *key)
 		if (mount_roots_get(o->roots, pid, &root) != MOUNT_ROOT_E_OK)
 			return -1;
 	}
-	fd = name_below(root->fd, key->path, RESOLVE_CACHED);
+	fd = image_open_below_root(root->fd, key->path, RESOLVE_CACHED);
 	/* Not in the cache; or RESOLVE_CACHED is not known (before Linux 5.12). */
 	if (fd < 0 && (errno == EAGAIN || errno == EINVAL) && !may_walk_to_fuse(o, pid))
-		fd = name_below(root->fd, key->path, 0);
+		fd = image_open_below_root(root->fd, key->path, 0);
 	return fd;
 }
 
@@ -197,8 +197,8 @@ static bool find_mount(struct image_opener *o, pid_t pid, uint64_t id, struct mo
  * By the mount that the file was found through, which cannot go away as long as it is open. Devices
  * differ from what stat(2) says on btrfs, where mounts tell the right one, and on overlays.
  */
-static int judge_mount(struct image_opener *o, const struct image_key *key, const struct statx *stx,
-		       bool *ret_is_local)
+static int image_check_mount(struct image_opener *o, const struct image_key *key,
+			     const struct statx *stx, bool *ret_is_local)
 {
 	struct mounts_mount mount;
 
@@ -214,7 +214,8 @@ static int judge_mount(struct image_opener *o, const struct image_key *key, cons
 	return *ret_is_local && !mount.is_overlay ? IMAGE_OPEN_E_NONE : IMAGE_OPEN_E_OK;
 }
 
-static int judge(struct image_opener *o, const struct image_key *key, int named, bool *ret_is_local)
+static int image_check_file(struct image_opener *o, const struct image_key *key, int named,
+			    bool *ret_is_local)
 {
 	struct statx stx;
 	bool same_device;
@@ -227,11 +228,11 @@ static int judge(struct image_opener *o, const struct image_key *key, int named,
 	if (same_device && (stx.stx_dev_major ||
 			    makedev(stx.stx_dev_major, stx.stx_dev_minor) == o->shared_memory))
 		return IMAGE_OPEN_E_OK;
-	return judge_mount(o, key, &stx, ret_is_local);
+	return image_check_mount(o, key, &stx, ret_is_local);
 }
 
 /* The very file that was named. O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
-static int open_named(int named)
+static int image_reopen(int named)
 {
 	char name[32];
 
@@ -257,8 +258,8 @@ bool image_file_stat(int fd, struct image_file *ret)
 }
 
 /* What @named names, which is consumed. */
-static int open_judged(struct image_opener *o, const struct image_key *key, int named_fd,
-		       struct image_file *ret)
+static int image_open_checked(struct image_opener *o, const struct image_key *key, int named_fd,
+			      struct image_file *ret)
 {
 	cleanup(closep) int named = named_fd;
 	cleanup(closep) int fd = -1;
@@ -267,10 +268,10 @@ static int open_judged(struct image_opener *o, const struct image_key *key, int 
 
 	if (named < 0)
 		return IMAGE_OPEN_E_NONE;
-	r = judge(o, key, named, &file.is_local);
+	r = image_check_file(o, key, named, &file.is_local);
 	if (r)
 		return r;
-	fd = open_named(named);
+	fd = image_reopen(named);
 	if (fd < 0 || !image_file_stat(fd, &file))
 		return IMAGE_OPEN_E_NONE;
 	file.fd = steal_fd(&fd);
@@ -284,11 +285,12 @@ int image_open(struct image_opener *o, const struct image_key *key, struct image
 
 	if (o->proc_fd < 0)
 		return IMAGE_OPEN_E_NONE;
-	if (is_on_fuse(o, key))
+	if (image_is_on_fuse(o, key))
 		return IMAGE_OPEN_E_AVOIDED;
 	/* Gone from there by now, or another library may be at its very addresses. */
-	r = open_judged(o, key, name_map_file(o, key), ret);
-	return r == IMAGE_OPEN_E_NONE ? open_judged(o, key, name_path(o, key), ret) : r;
+	r = image_open_checked(o, key, image_open_map_file(o, key), ret);
+	return r == IMAGE_OPEN_E_NONE ? image_open_checked(o, key, image_open_by_path(o, key), ret)
+				      : r;
 }
 
 int image_open_root(struct image_opener *o, const struct image_key *key, struct mount_root **ret)

@@ -79,7 +79,7 @@ int image_table_new(struct image_table **ret, int proc_fd)
 	return 0;
 }
 
-static void entry_remove(struct image_table *t, struct entry *e)
+static void image_table_remove_entry(struct image_table *t, struct entry *e)
 {
 	HASH_DEL(t->entries, e);
 	t->n_local -= e->identity.root != 0;
@@ -93,7 +93,7 @@ static void held_remove(struct image_table *t, struct held *h)
 	t->n_held--;
 	t->n_open -= h->image->fd >= 0;
 	if (h->entry)
-		entry_remove(t, h->entry);
+		image_table_remove_entry(t, h->entry);
 	image_unref(h->image);
 	free(h);
 }
@@ -108,7 +108,7 @@ void image_table_free(struct image_table *t)
 	free(t);
 }
 
-static enum image_kind kind_of(const struct image_key *key)
+static enum image_kind image_key_kind(const struct image_key *key)
 {
 	if (strcmp(key->path, "[vdso]") == 0)
 		return IMAGE_VDSO;
@@ -121,7 +121,7 @@ static enum image_kind kind_of(const struct image_key *key)
 }
 
 /* Closes the file that was not used for the longest time. */
-static void make_room(struct image_table *t)
+static void image_table_make_room(struct image_table *t)
 {
 	while (t->n_open && t->n_open >= t->max_open) {
 		struct held *h = t->held;
@@ -138,8 +138,8 @@ static void make_room(struct image_table *t)
 }
 
 /* *ret_is_local: what the file is holds for its mount root alone. Returns 0 or negative errno. */
-static int open_image(struct image_table *t, const struct image_key *key, struct image *image,
-		      bool *ret_is_local, bool *ret_is_avoided)
+static int image_table_open_file(struct image_table *t, const struct image_key *key,
+				 struct image *image, bool *ret_is_local, bool *ret_is_avoided)
 {
 	struct image_file file = {.fd = -1};
 	int r = image_open_root(t->opener, key, &image->root);
@@ -189,7 +189,7 @@ static int image_new(struct image_table *t, const struct image_key *key, enum im
 }
 
 /* Whether the file is still what it was when the image was made; a changed one is a new image. */
-static bool still_same(const struct image *image, const struct image_key *key)
+static bool image_is_unchanged(const struct image *image, const struct image_key *key)
 {
 	struct image_file now;
 
@@ -227,10 +227,11 @@ static struct entry *find_entry(struct image_table *t, const struct identity *id
 	return e;
 }
 
-static void hold(struct image_table *t, struct entry *e, struct held *h, struct image *image)
+static void image_table_set_newest(struct image_table *t, struct entry *e, struct held *h,
+				   struct image *image)
 {
 	if (image->fd >= 0)
-		make_room(t);
+		image_table_make_room(t);
 	if (e->newest)
 		e->newest->entry = NULL;
 	e->newest = h;
@@ -241,8 +242,8 @@ static void hold(struct image_table *t, struct entry *e, struct held *h, struct 
 }
 
 /* Makes @image, which is taken over, the newest of its identity. Returns 0 or negative errno. */
-static int keep(struct image_table *t, const struct identity *identity, struct image *image,
-		uint64_t now)
+static int image_table_insert(struct image_table *t, const struct identity *identity,
+			      struct image *image, uint64_t now)
 {
 	struct entry *e = find_entry(t, identity);
 	struct held *h = calloc(1, sizeof(*h));
@@ -261,7 +262,7 @@ static int keep(struct image_table *t, const struct identity *identity, struct i
 		image_unref(image);
 		return error_origin(-ENOMEM);
 	}
-	hold(t, e, h, image);
+	image_table_set_newest(t, e, h, image);
 	e->retry_ns = now + RETRY_NS;
 	return 0;
 }
@@ -288,15 +289,17 @@ static int find_entries(struct image_table *t, const struct image_key *key, enum
 }
 
 /* The one to be used as it is, or NULL. *ret_old: the one to be used if no file can be had. */
-static struct entry *choose(const struct image_table *t, struct entry *const found[2],
-			    const struct image_key *key, uint64_t now, struct entry **ret_old)
+static struct entry *image_table_choose_entry(const struct image_table *t,
+					      struct entry *const found[2],
+					      const struct image_key *key, uint64_t now,
+					      struct entry **ret_old)
 {
 	struct entry *old = NULL;
 
 	for (int i = 0; i < 2; i++) {
 		struct entry *e = found[i];
 
-		if (!e || !still_same(e->newest->image, key))
+		if (!e || !image_is_unchanged(e->newest->image, key))
 			continue;
 		if (e->newest->image->kind != IMAGE_FILE || e->newest->image->fd >= 0)
 			return e;
@@ -306,8 +309,9 @@ static struct entry *choose(const struct image_table *t, struct entry *const fou
 	return old && (!t->has_files || now < old->retry_ns) ? old : NULL;
 }
 
-static int make(struct image_table *t, const struct image_key *key, enum image_kind kind,
-		struct entry *old, uint64_t now, struct image **ret)
+static int image_table_make_image(struct image_table *t, const struct image_key *key,
+				  enum image_kind kind, struct entry *old, uint64_t now,
+				  struct image **ret)
 {
 	struct image *image = NULL;
 	struct identity identity;
@@ -318,7 +322,7 @@ static int make(struct image_table *t, const struct image_key *key, enum image_k
 	if (r)
 		return r;
 	if (kind == IMAGE_FILE && t->has_files)
-		r = open_image(t, key, image, &is_local, &is_avoided);
+		r = image_table_open_file(t, key, image, &is_local, &is_avoided);
 	if (r || (old && image->fd < 0)) {
 		image_unref(image);
 		if (!r)
@@ -327,7 +331,7 @@ static int make(struct image_table *t, const struct image_key *key, enum image_k
 		return r;
 	}
 	set_identity(&identity, key, kind, is_local ? image->root->id : 0);
-	r = keep(t, &identity, image, now);
+	r = image_table_insert(t, &identity, image, now);
 	if (r)
 		return r;
 	t->n_avoided += is_avoided;
@@ -337,7 +341,7 @@ static int make(struct image_table *t, const struct image_key *key, enum image_k
 
 int image_table_get(struct image_table *t, const struct image_key *key, struct image **ret)
 {
-	enum image_kind kind = kind_of(key);
+	enum image_kind kind = image_key_kind(key);
 	struct entry *found[2], *e, *old = NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct image *image;
@@ -346,13 +350,13 @@ int image_table_get(struct image_table *t, const struct image_key *key, struct i
 	r = find_entries(t, key, kind, found);
 	if (r)
 		return r;
-	e = choose(t, found, key, now, &old);
+	e = image_table_choose_entry(t, found, key, now, &old);
 	if (e) {
 		DL_DELETE(t->held, e->newest);
 		DL_APPEND(t->held, e->newest);
 		image = e->newest->image;
 	} else {
-		r = make(t, key, kind, old, now, &image);
+		r = image_table_make_image(t, key, kind, old, now, &image);
 		if (r)
 			return r;
 	}
@@ -382,7 +386,7 @@ uint64_t image_table_avoided(const struct image_table *t)
 	return t->n_avoided;
 }
 
-size_t image_table_open(const struct image_table *t)
+size_t image_table_count_open(const struct image_table *t)
 {
 	return t->n_open;
 }

@@ -22,27 +22,27 @@ void jit_file_unref(struct jit_file *file)
 	free(file);
 }
 
-static struct lent_fd lent(struct jit_file *file)
+static struct lent_fd jit_file_lent_fd(struct jit_file *file)
 {
 	return (struct lent_fd){.fd = &file->fd, .n_lent = &file->n_lent};
 }
 
 int jit_file_borrow(struct jit_file *file)
 {
-	return lent_fd_borrow(lent(file));
+	return lent_fd_borrow(jit_file_lent_fd(file));
 }
 
 void jit_file_return(struct jit_file *file, int fd)
 {
-	lent_fd_return(lent(file), fd);
+	lent_fd_return(jit_file_lent_fd(file), fd);
 }
 
 void jit_file_close(struct jit_file *file)
 {
-	lent_fd_give_up(lent(file));
+	lent_fd_give_up(jit_file_lent_fd(file));
 }
 
-static bool begins_with(const char *text, const char *prefix)
+static bool jit_path_has_prefix(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -53,6 +53,8 @@ bool jit_file_is_for(const struct image *image)
 		return true;
 	if (image->kind != IMAGE_FILE || image_elf(image))
 		return false;
-	return begins_with(image->path, "/memfd:") || begins_with(image->path, "/dev/shm/") ||
-	       begins_with(image->path, "/dev/zero") || begins_with(image->path, "/SYSV");
+	return jit_path_has_prefix(image->path, "/memfd:") ||
+	       jit_path_has_prefix(image->path, "/dev/shm/") ||
+	       jit_path_has_prefix(image->path, "/dev/zero") ||
+	       jit_path_has_prefix(image->path, "/SYSV");
 }

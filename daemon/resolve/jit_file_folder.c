@@ -50,7 +50,7 @@ int jit_folders_new(struct jit_folders **ret, int proc_fd, size_t max)
 }
 
 /* Whoever refers to it still finds it closed. */
-static void forget(struct jit_folders *f, size_t i)
+static void jit_folders_remove(struct jit_folders *f, size_t i)
 {
 	struct jit_folder *folder = f->folders[i];
 
@@ -65,7 +65,7 @@ void jit_folders_free(struct jit_folders *f)
 	if (!f)
 		return;
 	while (f->n)
-		forget(f, f->n - 1);
+		jit_folders_remove(f, f->n - 1);
 	free(f->folders);
 	free(f);
 }
@@ -74,10 +74,10 @@ void jit_folders_sweep(struct jit_folders *f)
 {
 	for (size_t i = f->n; i-- > 0;)
 		if (f->folders[i]->n_references == 1)
-			forget(f, i);
+			jit_folders_remove(f, i);
 }
 
-static void make_room(struct jit_folders *f)
+static void jit_folders_make_room(struct jit_folders *f)
 {
 	size_t oldest = 0;
 
@@ -86,10 +86,10 @@ static void make_room(struct jit_folders *f)
 	for (size_t i = 1; i < f->n; i++)
 		if (f->folders[i]->used < f->folders[oldest]->used)
 			oldest = i;
-	forget(f, oldest);
+	jit_folders_remove(f, oldest);
 }
 
-static int name_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
+static int jit_folder_open_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
 
@@ -100,10 +100,10 @@ static int name_below(int folder_fd, const char *path, uint64_t flags, uint64_t 
  * By way of the kernel's cache, and by the file systems themselves only if none can be FUSE: then
  * *ret_refused.
  */
-static int walk(struct jit_folders *f, pid_t pid, int root_fd, bool *ret_refused)
+static int jit_folder_open_tmp(struct jit_folders *f, pid_t pid, int root_fd, bool *ret_refused)
 {
 	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-	int fd = name_below(root_fd, FOLDER, O_DIRECTORY, resolve | RESOLVE_CACHED);
+	int fd = jit_folder_open_below(root_fd, FOLDER, O_DIRECTORY, resolve | RESOLVE_CACHED);
 	cleanup(freep) char *text = NULL;
 	size_t length = 0;
 
@@ -114,11 +114,12 @@ static int walk(struct jit_folders *f, pid_t pid, int root_fd, bool *ret_refused
 	*ret_refused = text && mounts_may_have_fuse(text, length);
 	if (!text || *ret_refused)
 		return -1;
-	return name_below(root_fd, FOLDER, O_DIRECTORY, resolve);
+	return jit_folder_open_below(root_fd, FOLDER, O_DIRECTORY, resolve);
 }
 
 /* What the mounts of @pid (0: ours) say. A mount that is in neither table may be anything. */
-static bool is_safe_for(struct jit_folders *f, pid_t pid, uint64_t mount, bool *ret_is_fuse)
+static bool jit_folder_find_mount(struct jit_folders *f, pid_t pid, uint64_t mount,
+				  bool *ret_is_fuse)
 {
 	size_t length = 0;
 	cleanup(freep) char *text = mount_root_read_mounts(f->proc_fd, pid, &length);
@@ -130,16 +131,16 @@ static bool is_safe_for(struct jit_folders *f, pid_t pid, uint64_t mount, bool *
 	return true;
 }
 
-static bool is_on_fuse(struct jit_folders *f, pid_t pid, uint64_t mount)
+static bool jit_folder_is_on_fuse(struct jit_folders *f, pid_t pid, uint64_t mount)
 {
 	bool is_fuse = true;
 
-	if (!is_safe_for(f, 0, mount, &is_fuse))
-		(void)is_safe_for(f, pid, mount, &is_fuse);
+	if (!jit_folder_find_mount(f, 0, mount, &is_fuse))
+		(void)jit_folder_find_mount(f, pid, mount, &is_fuse);
 	return is_fuse;
 }
 
-static struct jit_folder *find(struct jit_folders *f, const struct statx *stx)
+static struct jit_folder *jit_folders_find(struct jit_folders *f, const struct statx *stx)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct jit_folder *folder = f->folders[i];
@@ -153,12 +154,12 @@ static struct jit_folder *find(struct jit_folders *f, const struct statx *stx)
 }
 
 /* One that is not known yet, whose descriptor is taken over. Returns as jit_folders_get(). */
-static int add(struct jit_folders *f, pid_t pid, int *fd, const struct statx *stx,
-	       struct jit_folder **ret)
+static int jit_folders_add(struct jit_folders *f, pid_t pid, int *fd, const struct statx *stx,
+			   struct jit_folder **ret)
 {
 	struct jit_folder *folder;
 
-	if (is_on_fuse(f, pid, stx->stx_mnt_id))
+	if (jit_folder_is_on_fuse(f, pid, stx->stx_mnt_id))
 		return JIT_FOLDERS_E_REFUSED;
 	folder = calloc(1, sizeof(*folder));
 	if (!folder)
@@ -171,7 +172,7 @@ static int add(struct jit_folders *f, pid_t pid, int *fd, const struct statx *st
 		.device_minor = stx->stx_dev_minor,
 		.fd = steal_fd(fd),
 	};
-	make_room(f);
+	jit_folders_make_room(f);
 	f->folders[f->n++] = folder;
 	*ret = folder;
 	return JIT_FOLDERS_E_OK;
@@ -187,14 +188,14 @@ int jit_folders_get(struct jit_folders *f, pid_t pid, int pid_fd, struct jit_fol
 	int r;
 
 	if (root_fd >= 0)
-		fd = walk(f, pid, root_fd, &is_refused);
+		fd = jit_folder_open_tmp(f, pid, root_fd, &is_refused);
 	if (fd < 0)
 		return is_refused ? JIT_FOLDERS_E_REFUSED : JIT_FOLDERS_E_NONE;
 	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
 		return JIT_FOLDERS_E_REFUSED;
-	folder = find(f, &stx);
+	folder = jit_folders_find(f, &stx);
 	if (!folder) {
-		r = add(f, pid, &fd, &stx, &folder);
+		r = jit_folders_add(f, pid, &fd, &stx, &folder);
 		if (r)
 			return r;
 	}
@@ -206,6 +207,6 @@ int jit_folders_get(struct jit_folders *f, pid_t pid, int pid_fd, struct jit_fol
 int jit_folder_name(const struct jit_folder *folder, const char *name)
 {
 	/* A closed folder's is EBADF. */
-	return name_below(folder->fd, name, O_NOFOLLOW,
-			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+	return jit_folder_open_below(folder->fd, name, O_NOFOLLOW,
+				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }

@@ -10,7 +10,7 @@ struct line {
 };
 
 /* The rest of the line that begins with @key. */
-static bool find_line(const char *text, size_t length, const char *key, struct line *ret)
+static bool status_find_line(const char *text, size_t length, const char *key, struct line *ret)
 {
 	const char *end = text + length;
 	size_t key_length = strlen(key);
@@ -51,10 +51,11 @@ bool jit_file_owner_parse(const char *text, size_t length, struct jit_file_owner
 	uint32_t pid = 0, number, real, effective;
 	struct line line;
 
-	if (!find_line(text, length, "Uid:", &line) || !next_number(&line, &real) ||
+	if (!status_find_line(text, length, "Uid:", &line) || !next_number(&line, &real) ||
 	    !next_number(&line, &effective))
 		return false;
-	if (!find_line(text, length, "NSpid:", &line) && !find_line(text, length, "Pid:", &line))
+	if (!status_find_line(text, length, "NSpid:", &line) &&
+	    !status_find_line(text, length, "Pid:", &line))
 		return false;
 	while (next_number(&line, &number))
 		pid = number;

@@ -59,7 +59,7 @@ int jit_files_new(struct jit_files **ret, int proc_fd)
 }
 
 /* Whoever refers to it still finds it closed. */
-static void forget(struct jit_files *f, size_t i)
+static void jit_files_remove(struct jit_files *f, size_t i)
 {
 	struct jit_file *file = f->held[i].file;
 
@@ -73,7 +73,7 @@ void jit_files_free(struct jit_files *f)
 	if (!f)
 		return;
 	while (f->n)
-		forget(f, f->n - 1);
+		jit_files_remove(f, f->n - 1);
 	jit_folders_free(f->folders);
 	free(f);
 }
@@ -82,7 +82,7 @@ void jit_files_sweep(struct jit_files *f)
 {
 	for (size_t i = f->n; i-- > 0;)
 		if (atomic_load(&f->held[i].file->n_references) == 1)
-			forget(f, i);
+			jit_files_remove(f, i);
 	jit_folders_sweep(f->folders);
 }
 
@@ -106,7 +106,7 @@ void jit_process_free(struct jit_process *jit)
 	free(jit);
 }
 
-static void make_room(struct jit_files *f)
+static void jit_files_make_room(struct jit_files *f)
 {
 	size_t oldest = 0;
 
@@ -118,7 +118,7 @@ static void make_room(struct jit_files *f)
 	for (size_t i = 1; i < f->n; i++)
 		if (f->held[i].used < f->held[oldest].used)
 			oldest = i;
-	forget(f, oldest);
+	jit_files_remove(f, oldest);
 }
 
 /* --- which files are believed ----------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static int64_t bounded_ns(const struct timespec *t)
  * what the machine slept, born_ns and died_ns do not: they are taken as if it had slept after the
  * birth and before the death, so that no good file is refused.
  */
-static bool is_of_its_time(const struct process *p, const struct timespec *written)
+static bool is_within_lifetime(const struct process *p, const struct timespec *written)
 {
 	int64_t written_ns = bounded_ns(written);
 	int64_t booted_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
@@ -160,13 +160,13 @@ static bool is_of_its_time(const struct process *p, const struct timespec *writt
  * Other names: whoever may link to a file that he cannot read (protected_hardlinks is a choice of
  * the host) would have it read to him.
  */
-static bool is_believed(const struct look *look, const struct stat *st)
+static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
 {
 	const mode_t others = S_IWGRP | S_IWOTH;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
 	       (st->st_uid == look->jit->owner.uid || st->st_uid == 0) &&
-	       is_of_its_time(look->p, &st->st_mtim);
+	       is_within_lifetime(look->p, &st->st_mtim);
 }
 
 /* What was not looked at so closely: a folder out of reach, a mount in the file's place. */
@@ -174,7 +174,8 @@ static const struct jit_refused folder_refused = {.inode = UINT64_MAX};
 static const struct jit_refused mount_refused = {.inode = UINT64_MAX - 1};
 
 /* @refused: what was refused before in the same place. */
-static void refuse(struct look *look, struct jit_refused *refused, struct jit_refused what)
+static void jit_files_note_refused(struct look *look, struct jit_refused *refused,
+				   struct jit_refused what)
 {
 	if (refused->device == what.device && refused->inode == what.inode)
 		return;
@@ -193,7 +194,8 @@ static struct held *find_held(struct jit_files *f, const struct jit_file *file)
 }
 
 /* Whether @known is that file; then it was used just now. */
-static bool is_still(struct jit_files *f, struct jit_file *known, uint64_t device, uint64_t inode)
+static bool is_known_jit_file(struct jit_files *f, struct jit_file *known, uint64_t device,
+			      uint64_t inode)
 {
 	struct held *held = known ? find_held(f, known) : NULL;
 
@@ -204,8 +206,8 @@ static bool is_still(struct jit_files *f, struct jit_file *known, uint64_t devic
 }
 
 /* Takes @fd over if all goes well, and puts the file in the place of *to. */
-static int keep(struct look *look, int *fd, const struct stat *st, const char *path,
-		struct jit_file **to)
+static int jit_files_add(struct look *look, int *fd, const struct stat *st, const char *path,
+			 struct jit_file **to)
 {
 	struct jit_files *f = look->files;
 	struct jit_file *file = calloc(1, sizeof(*file));
@@ -219,7 +221,7 @@ static int keep(struct look *look, int *fd, const struct stat *st, const char *p
 		jit_file_unref(file);
 		return error_origin(-ENOMEM);
 	}
-	make_room(f);
+	jit_files_make_room(f);
 	file->id = f->next_id++;
 	file->is_jitdump = to == &look->jit->jitdump;
 	file->device = st->st_dev;
@@ -234,7 +236,7 @@ static int keep(struct look *look, int *fd, const struct stat *st, const char *p
 /* --- perf maps -------------------------------------------------------------------------------- */
 
 /* The very file that was named. O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
-static int open_named(int named)
+static int jit_file_reopen(int named)
 {
 	char name[32];
 
@@ -259,26 +261,26 @@ static int look_for_perf_map(struct look *look)
 	if (named < 0 && (errno == ENOENT || errno == EBADF))
 		return 0;
 	if (named < 0 || !mount_root_stat(named, &stx)) {
-		refuse(look, &jit->refused_map, mount_refused);
+		jit_files_note_refused(look, &jit->refused_map, mount_refused);
 		return 0;
 	}
 	file.device = makedev(stx.stx_dev_major, stx.stx_dev_minor);
 	file.inode = stx.stx_ino;
-	if (is_still(look->files, jit->perf_map, file.device, file.inode))
+	if (is_known_jit_file(look->files, jit->perf_map, file.device, file.inode))
 		return 0;
 	if (S_ISREG(stx.stx_mode))
-		fd = open_named(named);
-	if (fd < 0 || fstat(fd, &st) < 0 || !is_believed(look, &st)) {
-		refuse(look, &jit->refused_map, file);
+		fd = jit_file_reopen(named);
+	if (fd < 0 || fstat(fd, &st) < 0 || !jit_file_is_accepted(look, &st)) {
+		jit_files_note_refused(look, &jit->refused_map, file);
 		return 0;
 	}
-	return keep(look, &fd, &st, path, &jit->perf_map);
+	return jit_files_add(look, &fd, &st, path, &jit->perf_map);
 }
 
 /* --- jitdumps --------------------------------------------------------------------------------- */
 
 /* The pid may be the one inside or, from a program that asks its host, the one outside. */
-static bool is_called_so(const struct look *look, const struct image *image)
+static bool has_jitdump_name(const struct look *look, const struct image *image)
 {
 	const char *slash = strrchr(image->path, '/');
 	char name[32];
@@ -296,21 +298,21 @@ static bool is_called_so(const struct look *look, const struct image *image)
  * The image's file was opened with care already (image_open.h), or refused and counted there: it is
  * the one that is mapped.
  */
-static int take_jitdump(struct look *look, struct image *image)
+static int accept_jitdump(struct look *look, struct image *image)
 {
 	struct jit_process *jit = look->jit;
 	cleanup(closep) int fd = -1;
 	struct stat st;
 
 	if (image->fd < 0 || fstat(image->fd, &st) < 0 ||
-	    is_still(look->files, jit->jitdump, st.st_dev, st.st_ino))
+	    is_known_jit_file(look->files, jit->jitdump, st.st_dev, st.st_ino))
 		return 0;
-	if (is_believed(look, &st))
+	if (jit_file_is_accepted(look, &st))
 		fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		return keep(look, &fd, &st, image->path, &jit->jitdump);
-	refuse(look, &jit->refused_dump,
-	       (struct jit_refused){.device = st.st_dev, .inode = st.st_ino});
+		return jit_files_add(look, &fd, &st, image->path, &jit->jitdump);
+	jit_files_note_refused(look, &jit->refused_dump,
+			       (struct jit_refused){.device = st.st_dev, .inode = st.st_ino});
 	return 0;
 }
 
@@ -325,10 +327,10 @@ static int look_for_jitdump(struct look *look)
 	    (!look->jit->jitdump || find_held(look->files, look->jit->jitdump)))
 		return 0;
 	look->jit->version = version;
-	all = mappings_open(look->p->mappings, &n);
+	all = mappings_get_open(look->p->mappings, &n);
 	for (size_t i = 0; i < n && !r; i++)
-		if (is_called_so(look, all[i].image))
-			r = take_jitdump(look, all[i].image);
+		if (has_jitdump_name(look, all[i].image))
+			r = accept_jitdump(look, all[i].image);
 	return r;
 }
 
@@ -365,7 +367,7 @@ static int look_at_proc(struct look *look)
 	look->jit->has_owner = true;
 	r = jit_folders_get(look->files->folders, p->pid, pid_fd, &folder);
 	if (r == JIT_FOLDERS_E_REFUSED)
-		refuse(look, &look->jit->refused_map, folder_refused);
+		jit_files_note_refused(look, &look->jit->refused_map, folder_refused);
 	if (r)
 		return r < 0 ? r : 0;
 	jit_folder_unref(look->jit->folder);
@@ -379,7 +381,7 @@ static bool has_files(const struct jit_process *jit)
 }
 
 /* Has its own by now? Then what was inherited names none of the code that is run now. */
-static int look_at(struct look *look)
+static int find_jit_files(struct look *look)
 {
 	struct jit_process *jit = look->jit, inherited = {0};
 	int r = 0;
@@ -406,7 +408,7 @@ static int look_at(struct look *look)
 	return r;
 }
 
-static int look_now(struct jit_files *f, struct process *p, uint64_t now_ns)
+static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
 	struct look look = {.files = f, .p = p, .jit = p->jit};
 	struct jit_process *jit = p->jit;
@@ -415,7 +417,7 @@ static int look_now(struct jit_files *f, struct process *p, uint64_t now_ns)
 	if (f->proc_fd < 0)
 		return 0;
 	f->n_looks++;
-	r = look_at(&look);
+	r = find_jit_files(&look);
 	jit->looked_ns = now_ns;
 	if (!jit->pause_ns || has_files(jit))
 		jit->pause_ns = JIT_LOOK_NS;
@@ -430,7 +432,7 @@ static int jit_process_new(struct jit_process **ret)
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-int jit_files_see(struct jit_files *f, struct process *p, uint64_t now_ns)
+int jit_files_see_sample(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
 	int r = p->jit ? 0 : jit_process_new(&p->jit);
 
@@ -440,7 +442,7 @@ int jit_files_see(struct jit_files *f, struct process *p, uint64_t now_ns)
 	if (has_files(p->jit) ||
 	    (p->jit->looked_ns && now_ns < p->jit->looked_ns + p->jit->pause_ns))
 		return 0;
-	return look_now(f, p, now_ns);
+	return find_jit_files_now(f, p, now_ns);
 }
 
 int jit_files_complete(struct jit_files *f, struct process *p, uint64_t now_ns)
@@ -450,7 +452,7 @@ int jit_files_complete(struct jit_files *f, struct process *p, uint64_t now_ns)
 	if (!jit || !jit->is_wanted || now_ns < jit->looked_ns + JIT_LOOK_END_NS)
 		return 0;
 	jit->is_wanted = false;
-	return look_now(f, p, now_ns);
+	return find_jit_files_now(f, p, now_ns);
 }
 
 int jit_files_inherit(struct process *p, const struct process *parent)

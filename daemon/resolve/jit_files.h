@@ -74,7 +74,7 @@ DEFINE_CLEANUP(struct jit_files *, jit_files_free)
  * @p was sampled in generated code at @now_ns (CLOCK_MONOTONIC): makes p->jit, and looks for its
  * files if it has none and it is time to. Returns 0 or negative errno.
  */
-int jit_files_see(struct jit_files *files, struct process *p, uint64_t now_ns);
+int jit_files_see_sample(struct jit_files *files, struct process *p, uint64_t now_ns);
 /*
  * A window ends that counts @p: looks again if it was sampled so, for files that came or were
  * replaced. What was found before stays if there is nothing new. Returns 0 or negative errno.

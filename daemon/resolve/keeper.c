@@ -100,7 +100,7 @@ static int fork_keeper(struct keeper *k)
 		prctl(PR_SET_NAME, k->job->keeper_name);
 		signal(SIGCHLD, SIG_DFL);
 		die_with(parent);
-		if (perf_admin_forgo())
+		if (perf_admin_drop())
 			_exit(1);
 		close_all_but(data[1], control[1]);
 		run_keeper(k->job, data[1], control[1]);

@@ -60,7 +60,7 @@ void mappings_unref(struct mappings *m)
 	free(m);
 }
 
-static int make_private(struct mappings **m)
+static int mappings_unshare(struct mappings **m)
 {
 	cleanup(mappings_unrefp) struct mappings *copy = NULL;
 	struct mappings *old = *m;
@@ -122,7 +122,7 @@ static int next_generation(struct mappings *m, uint64_t time_ns)
 	return 0;
 }
 
-static int insert(struct mappings *m, uint32_t at, const struct mapping *mapping)
+static int mappings_insert(struct mappings *m, uint32_t at, const struct mapping *mapping)
 {
 	if (m->n_all == m->capacity) {
 		uint32_t capacity = m->capacity ? m->capacity * 2 : 8;
@@ -140,7 +140,7 @@ static int insert(struct mappings *m, uint32_t at, const struct mapping *mapping
 	return 0;
 }
 
-static void erase(struct mappings *m, uint32_t at)
+static void mappings_erase(struct mappings *m, uint32_t at)
 {
 	image_unref(m->all[at].image);
 	m->n_all--;
@@ -150,12 +150,12 @@ static void erase(struct mappings *m, uint32_t at)
 static int push_closed(struct mappings *m, const struct mapping *closed)
 {
 	if (m->n_all - m->n_open == CLOSED_MAX)
-		erase(m, m->n_open);
-	return insert(m, m->n_all, closed);
+		mappings_erase(m, m->n_open);
+	return mappings_insert(m, m->n_all, closed);
 }
 
 /* Whether @old over the overlap already says what @new says. */
-static bool agrees(const struct mapping *old, const struct mapping *new)
+static bool mapping_agrees(const struct mapping *old, const struct mapping *new)
 {
 	if (old->image->kind == IMAGE_ANON && new->image->kind == IMAGE_ANON)
 		return true;
@@ -178,14 +178,14 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 	r = push_closed(m, &closed);
 	if (r)
 		return r;
-	erase(m, at);
+	mappings_erase(m, at);
 	m->n_open--;
 	if (old.start < start) {
 		struct mapping left = old;
 
 		left.end = start;
 		left.from = generation;
-		r = insert(m, next, &left);
+		r = mappings_insert(m, next, &left);
 		if (r)
 			return r;
 		m->n_open++;
@@ -197,7 +197,7 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 		right.start = end;
 		right.offset += end - old.start;
 		right.from = generation;
-		r = insert(m, next, &right);
+		r = mappings_insert(m, next, &right);
 		if (r)
 			return r;
 		m->n_open++;
@@ -215,7 +215,7 @@ static int close_conflicts(struct mappings *m, const struct mapping *new, uint64
 
 	*ret_any = false;
 	while (at < m->n_open && m->all[at].start < new->end) {
-		if (agrees(&m->all[at], new)) {
+		if (mapping_agrees(&m->all[at], new)) {
 			at++;
 			continue;
 		}
@@ -241,7 +241,7 @@ static bool both_anonymous(const struct mapping *a, const struct mapping *b)
  * Makes one mapping of @added and the agreeing open mapping @at. What the old one said of earlier
  * generations is kept as a closed mapping.
  */
-static int swallow(struct mappings *m, uint32_t at, struct mapping *added)
+static int mappings_merge(struct mappings *m, uint32_t at, struct mapping *added)
 {
 	struct mapping old = m->all[at];
 	int r = 0;
@@ -259,7 +259,7 @@ static int swallow(struct mappings *m, uint32_t at, struct mapping *added)
 	} else {
 		added->from = old.from;
 	}
-	erase(m, at);
+	mappings_erase(m, at);
 	m->n_open--;
 	return r;
 }
@@ -274,12 +274,12 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 
 	m = *ret;
 	if (at < m->n_open && m->all[at].start <= new->start &&
-	    m->all[at].end >= new->end &&agrees(&m->all[at], new))
+	    m->all[at].end >= new->end &&mapping_agrees(&m->all[at], new))
 		return MAPPINGS_E_OK;
 	full = full || m->n_open >= OPEN_MAX;
 	if (full && (at == m->n_open || m->all[at].start >= new->end))
 		return MAPPINGS_E_FULL;
-	r = make_private(ret);
+	r = mappings_unshare(ret);
 	if (r)
 		return r;
 	m = *ret;
@@ -299,11 +299,11 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	while (at < m->n_open &&
 	       (m->all[at].start < added.end ||
 		(m->all[at].start == added.end && both_anonymous(&m->all[at], &added)))) {
-		r = swallow(m, at, &added);
+		r = mappings_merge(m, at, &added);
 		if (r)
 			return r;
 	}
-	r = insert(m, at, &added);
+	r = mappings_insert(m, at, &added);
 	if (r)
 		return r;
 	m->n_open++;
@@ -340,7 +340,7 @@ const struct mapping *mappings_all(const struct mappings *m, size_t *ret_n)
 	return m->all;
 }
 
-const struct mapping *mappings_open(const struct mappings *m, size_t *ret_n)
+const struct mapping *mappings_get_open(const struct mappings *m, size_t *ret_n)
 {
 	*ret_n = m->n_open;
 	return m->all;

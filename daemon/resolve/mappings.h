@@ -60,7 +60,7 @@ const struct mapping *mappings_find(const struct mappings *m, uint32_t generatio
  */
 const struct mapping *mappings_all(const struct mappings *m, size_t *ret_n);
 /* The same, of those still valid only. */
-const struct mapping *mappings_open(const struct mappings *m, size_t *ret_n);
+const struct mapping *mappings_get_open(const struct mappings *m, size_t *ret_n);
 /* Rises with each change; copies go on from where the original was. */
 uint32_t mappings_version(const struct mappings *m);
 /* Heap memory held, bytes; divided by the number of those who share the table. */

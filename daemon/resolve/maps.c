@@ -9,7 +9,7 @@ struct cursor {
 	const char *at, *end;
 };
 
-static bool take_char(struct cursor *c, char expected)
+static bool maps_match_char(struct cursor *c, char expected)
 {
 	if (c->at == c->end || *c->at != expected)
 		return false;
@@ -17,7 +17,7 @@ static bool take_char(struct cursor *c, char expected)
 	return true;
 }
 
-static bool take_hex(struct cursor *c, uint64_t *ret)
+static bool maps_parse_hex(struct cursor *c, uint64_t *ret)
 {
 	const char *start = c->at;
 	uint64_t value = 0;
@@ -39,7 +39,7 @@ static bool take_hex(struct cursor *c, uint64_t *ret)
 	return c->at > start;
 }
 
-static bool take_decimal(struct cursor *c, uint64_t *ret)
+static bool maps_parse_decimal(struct cursor *c, uint64_t *ret)
 {
 	const char *start = c->at;
 	uint64_t value = 0;
@@ -56,36 +56,37 @@ static bool take_decimal(struct cursor *c, uint64_t *ret)
 }
 
 /* One letter of "rwxp": @letter sets @bit, '-' does not. */
-static bool take_permission(struct cursor *c, char letter, uint32_t bit, uint32_t *prot)
+static bool maps_parse_permission(struct cursor *c, char letter, uint32_t bit, uint32_t *prot)
 {
-	if (take_char(c, letter)) {
+	if (maps_match_char(c, letter)) {
 		*prot |= bit;
 		return true;
 	}
-	return take_char(c, '-');
+	return maps_match_char(c, '-');
 }
 
-static bool take_fields(struct cursor *c, struct maps_line *line)
+static bool maps_parse_fields(struct cursor *c, struct maps_line *line)
 {
 	uint64_t major, minor;
 
-	if (!take_hex(c, &line->start) || !take_char(c, '-') || !take_hex(c, &line->end) ||
-	    !take_char(c, ' ') || line->start >= line->end)
+	if (!maps_parse_hex(c, &line->start) || !maps_match_char(c, '-') ||
+	    !maps_parse_hex(c, &line->end) || !maps_match_char(c, ' ') || line->start >= line->end)
 		return false;
 	line->prot = 0;
-	if (!take_permission(c, 'r', PROT_READ, &line->prot) ||
-	    !take_permission(c, 'w', PROT_WRITE, &line->prot) ||
-	    !take_permission(c, 'x', PROT_EXEC, &line->prot))
+	if (!maps_parse_permission(c, 'r', PROT_READ, &line->prot) ||
+	    !maps_parse_permission(c, 'w', PROT_WRITE, &line->prot) ||
+	    !maps_parse_permission(c, 'x', PROT_EXEC, &line->prot))
 		return false;
-	if (take_char(c, 's'))
+	if (maps_match_char(c, 's'))
 		line->flags = MAP_SHARED;
-	else if (take_char(c, 'p'))
+	else if (maps_match_char(c, 'p'))
 		line->flags = MAP_PRIVATE;
 	else
 		return false;
-	if (!take_char(c, ' ') || !take_hex(c, &line->offset) || !take_char(c, ' ') ||
-	    !take_hex(c, &major) || !take_char(c, ':') || !take_hex(c, &minor) ||
-	    !take_char(c, ' ') || !take_decimal(c, &line->inode))
+	if (!maps_match_char(c, ' ') || !maps_parse_hex(c, &line->offset) ||
+	    !maps_match_char(c, ' ') || !maps_parse_hex(c, &major) || !maps_match_char(c, ':') ||
+	    !maps_parse_hex(c, &minor) || !maps_match_char(c, ' ') ||
+	    !maps_parse_decimal(c, &line->inode))
 		return false;
 	if (major > UINT32_MAX || minor > UINT32_MAX)
 		return false;
@@ -98,12 +99,12 @@ static bool take_fields(struct cursor *c, struct maps_line *line)
  * The kernel escapes a newline as \012 and nothing else (fs/proc/task_mmu.c, show_map_vma()), not
  * even the backslash: a name that holds these four characters reads as one with a newline.
  */
-static void take_path(struct cursor *c, struct maps_line *line)
+static void maps_parse_path(struct cursor *c, struct maps_line *line)
 {
 	static const char deleted[] = " (deleted)", escape[] = "\\012";
 	size_t n = 0;
 
-	while (take_char(c, ' '))
+	while (maps_match_char(c, ' '))
 		;
 	line->deleted = (size_t)(c->end - c->at) >= sizeof(deleted) - 1 &&
 			memcmp(c->end - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1) == 0;
@@ -138,10 +139,10 @@ bool maps_reader_next(struct maps_reader *reader, struct maps_line *ret)
 		struct cursor c = {start, newline ? newline : start + rest};
 
 		reader->position += (size_t)(c.end - start) + (newline ? 1 : 0);
-		if (!take_fields(&c, ret)) {
+		if (!maps_parse_fields(&c, ret)) {
 			reader->n_malformed++;
 		} else if (ret->prot & PROT_EXEC) {
-			take_path(&c, ret);
+			maps_parse_path(&c, ret);
 			return true;
 		}
 	}
@@ -152,7 +153,7 @@ bool maps_reader_next(struct maps_reader *reader, struct maps_line *ret)
 static bool skip_fields(struct cursor *c, unsigned n)
 {
 	while (n-- > 0) {
-		if (!take_char(c, ' ') || c->at == c->end || *c->at == ' ')
+		if (!maps_match_char(c, ' ') || c->at == c->end || *c->at == ' ')
 			return false;
 		while (c->at < c->end && *c->at != ' ')
 			c->at++;
@@ -173,20 +174,20 @@ int maps_parse_stat(const char *text, size_t length, struct maps_stat *ret)
 
 	if (length == 0)
 		return MAPS_E_MALFORMED;
-	if (!take_decimal(&c, &pid) || !take_char(&c, ' ') || !take_char(&c, '('))
+	if (!maps_parse_decimal(&c, &pid) || !maps_match_char(&c, ' ') || !maps_match_char(&c, '('))
 		return MAPS_E_MALFORMED;
 	comm = c.at;
 	comm_end = memrchr(comm, ')', (size_t)(c.end - comm));
 	if (!comm_end)
 		return MAPS_E_MALFORMED;
 	c.at = comm_end + 1;
-	if (!take_char(&c, ' ') || c.at == c.end)
+	if (!maps_match_char(&c, ' ') || c.at == c.end)
 		return MAPS_E_MALFORMED;
 	ret->state = *c.at++;
-	if (!take_char(&c, ' ') || !take_decimal(&c, &ppid) || !skip_fields(&c, 4) ||
-	    !take_char(&c, ' ') || !take_decimal(&c, &flags) || !skip_fields(&c, 10) ||
-	    !take_char(&c, ' ') || !take_decimal(&c, &n_threads) || !skip_fields(&c, 1) ||
-	    !take_char(&c, ' ') || !take_decimal(&c, &start))
+	if (!maps_match_char(&c, ' ') || !maps_parse_decimal(&c, &ppid) || !skip_fields(&c, 4) ||
+	    !maps_match_char(&c, ' ') || !maps_parse_decimal(&c, &flags) || !skip_fields(&c, 10) ||
+	    !maps_match_char(&c, ' ') || !maps_parse_decimal(&c, &n_threads) ||
+	    !skip_fields(&c, 1) || !maps_match_char(&c, ' ') || !maps_parse_decimal(&c, &start))
 		return MAPS_E_MALFORMED;
 	if (pid > INT32_MAX || ppid > INT32_MAX || flags > UINT32_MAX)
 		return MAPS_E_MALFORMED;

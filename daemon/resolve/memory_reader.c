@@ -79,7 +79,7 @@ static size_t read_memory(const struct request *request, uint8_t *to)
 	return r > 0 ? (size_t)r : 0;
 }
 
-static void serve(int data_fd, uint64_t first_id, void *memory)
+static void memory_reader_serve(int data_fd, uint64_t first_id, void *memory)
 {
 	struct answer *answer = memory;
 	struct request request;
@@ -128,7 +128,7 @@ int memory_reader_new(struct memory_reader **ret)
 	m->job = (struct keeper_job){
 		.keeper_name = "profd-memory",
 		.servant_name = "profd-reader",
-		.serve = serve,
+		.serve = memory_reader_serve,
 		.memory = &m->answer,
 	};
 	m->next_id = 1;
@@ -162,7 +162,7 @@ int memory_reader_fd(const struct memory_reader *m)
 }
 
 /* What is under way is answered with nothing. */
-static void lose_all(struct memory_reader *m)
+static void memory_reader_fail_all(struct memory_reader *m)
 {
 	bool any = false;
 
@@ -180,7 +180,7 @@ static void lose_keeper(struct memory_reader *m)
 {
 	epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, m->keeper.data_fd, NULL);
 	keeper_lose(&m->keeper);
-	lose_all(m);
+	memory_reader_fail_all(m);
 }
 
 static struct pending *find_pending(struct memory_reader *m, enum pending_state state, uint64_t id)
@@ -218,7 +218,7 @@ int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, u
 	return MEMORY_READER_E_OK;
 }
 
-static bool take_lost(struct memory_reader *m, uint64_t *ret_cookie)
+static bool memory_reader_pop_lost(struct memory_reader *m, uint64_t *ret_cookie)
 {
 	struct pending *pending = find_pending(m, PENDING_LOST, 0);
 	eventfd_t n;
@@ -232,8 +232,8 @@ static bool take_lost(struct memory_reader *m, uint64_t *ret_cookie)
 	return true;
 }
 
-bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
-			size_t *ret_length)
+bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
+			   size_t *ret_length)
 {
 	struct pending *pending;
 	ssize_t r;
@@ -255,7 +255,7 @@ bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uin
 		*ret_length = (size_t)r - offsetof(struct answer, data);
 		return true;
 	}
-	if (!take_lost(m, ret_cookie))
+	if (!memory_reader_pop_lost(m, ret_cookie))
 		return false;
 	*ret_data = m->answer.data;
 	*ret_length = 0;
@@ -291,6 +291,6 @@ void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
 	}
 	if (!is_overdue(m, now_ns) || poll(&answers, 1, 0) != 0)
 		return;
-	lose_all(m);
+	memory_reader_fail_all(m);
 	keeper_replace(&m->keeper, m->next_id);
 }

@@ -47,8 +47,8 @@ int memory_reader_fd(const struct memory_reader *m);
  * Hands out one answer: cookie, data (borrowed until the next call) and its length, which is
  * shorter than asked for where memory ended, 0 where nothing could be read. False: none is there.
  */
-bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
-			size_t *ret_length);
+bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
+			   size_t *ret_length);
 /*
  * @now_ns: CLOCK_MONOTONIC. A request that is older than 200 ms, counted from the first tick that
  * saw it, costs the child its life; what it had not answered is answered with nothing. Not while

@@ -48,19 +48,19 @@ void mount_root_unref(struct mount_root *root)
 	free(root);
 }
 
-static struct lent_fd lent(struct mount_root *root)
+static struct lent_fd mount_root_lent_fd(struct mount_root *root)
 {
 	return (struct lent_fd){.fd = &root->fd, .n_lent = &root->n_lent};
 }
 
 int mount_root_borrow(struct mount_root *root)
 {
-	return lent_fd_borrow(lent(root));
+	return lent_fd_borrow(mount_root_lent_fd(root));
 }
 
 void mount_root_return(struct mount_root *root, int fd)
 {
-	lent_fd_return(lent(root), fd);
+	lent_fd_return(mount_root_lent_fd(root), fd);
 }
 
 int mount_roots_new(struct mount_roots **ret, int proc_fd)
@@ -76,12 +76,12 @@ int mount_roots_new(struct mount_roots **ret, int proc_fd)
 }
 
 /* Whoever refers to it still sees it closed. */
-static void forget(struct mount_roots *roots, size_t i)
+static void mount_roots_remove(struct mount_roots *roots, size_t i)
 {
 	struct mount_root *root = roots->held[i].root;
 
 	roots->held[i] = roots->held[--roots->n];
-	lent_fd_give_up(lent(root));
+	lent_fd_give_up(mount_root_lent_fd(root));
 	mount_root_unref(root);
 }
 
@@ -90,7 +90,7 @@ void mount_roots_free(struct mount_roots *roots)
 	if (!roots)
 		return;
 	while (roots->n)
-		forget(roots, roots->n - 1);
+		mount_roots_remove(roots, roots->n - 1);
 	free(roots);
 }
 
@@ -98,7 +98,7 @@ void mount_roots_sweep(struct mount_roots *roots)
 {
 	for (size_t i = roots->n; i-- > 0;)
 		if (atomic_load(&roots->held[i].root->n_references) == 1)
-			forget(roots, i);
+			mount_roots_remove(roots, i);
 }
 
 size_t mount_roots_count(const struct mount_roots *roots)
@@ -106,7 +106,7 @@ size_t mount_roots_count(const struct mount_roots *roots)
 	return roots->n;
 }
 
-static void name_below(char ret[64], pid_t pid, const char *name)
+static void mount_root_proc_path(char ret[64], pid_t pid, const char *name)
 {
 	if (pid)
 		snprintf(ret, 64, "%d/%s", pid, name);
@@ -121,7 +121,7 @@ char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length)
 	size_t length = 0;
 	char name[64];
 
-	name_below(name, pid, "mountinfo");
+	mount_root_proc_path(name, pid, "mountinfo");
 	fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !text)
 		return NULL;
@@ -165,14 +165,14 @@ static void look_for_fuse(struct mount_roots *roots, struct held *held, pid_t pi
 }
 
 /* ioctl_ns(2). What cannot be told is not ours. */
-static bool is_ours(int proc_fd, pid_t pid)
+static bool mount_namespace_is_ours(int proc_fd, pid_t pid)
 {
 	cleanup(closep) int ns = -1;
 	cleanup(closep) int owner = -1;
 	struct stat theirs, ours;
 	char name[64];
 
-	name_below(name, pid, "ns/mnt");
+	mount_root_proc_path(name, pid, "ns/mnt");
 	ns = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
 	if (ns < 0)
 		return false;
@@ -193,11 +193,11 @@ static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root *re
 	struct stat ns;
 	char name[64];
 
-	name_below(name, pid, "root");
+	mount_root_proc_path(name, pid, "root");
 	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !mount_root_stat(fd, &stx))
 		return MOUNT_ROOT_E_GONE;
-	name_below(name, pid, "ns/mnt");
+	mount_root_proc_path(name, pid, "ns/mnt");
 	ret->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
 	ret->mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
 	ret->inode = stx.stx_ino;
@@ -207,21 +207,21 @@ static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root *re
 	return MOUNT_ROOT_E_OK;
 }
 
-static bool is_same(const struct mount_root *a, const struct mount_root *b)
+static bool mount_root_equal(const struct mount_root *a, const struct mount_root *b)
 {
 	return a->ns_inode == b->ns_inode && a->mount == b->mount && a->inode == b->inode &&
 	       a->device_major == b->device_major && a->device_minor == b->device_minor;
 }
 
-static struct held *find(struct mount_roots *roots, const struct mount_root *like)
+static struct held *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
 {
 	for (size_t i = 0; i < roots->n; i++)
-		if (is_same(roots->held[i].root, like))
+		if (mount_root_equal(roots->held[i].root, like))
 			return &roots->held[i];
 	return NULL;
 }
 
-static void make_room(struct mount_roots *roots)
+static void mount_roots_make_room(struct mount_roots *roots)
 {
 	size_t oldest = 0;
 
@@ -230,7 +230,7 @@ static void make_room(struct mount_roots *roots)
 	for (size_t i = 1; i < roots->n; i++)
 		if (roots->held[i].used < roots->held[oldest].used)
 			oldest = i;
-	forget(roots, oldest);
+	mount_roots_remove(roots, oldest);
 }
 
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
@@ -249,11 +249,11 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 	r = open_root(roots, pid, root);
 	if (r)
 		return r;
-	held = find(roots, root);
+	held = mount_roots_find(roots, root);
 	if (!held) {
-		make_room(roots);
+		mount_roots_make_room(roots);
 		root->id = roots->next_id++;
-		root->is_ours = is_ours(roots->proc_fd, pid);
+		root->is_ours = mount_namespace_is_ours(roots->proc_fd, pid);
 		held = &roots->held[roots->n++];
 		*held = (struct held){.root = steal_ptr(&root)};
 	}

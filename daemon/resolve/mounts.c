@@ -16,7 +16,7 @@ struct line {
 	size_t type_length;
 };
 
-static bool parse_line(const char *line, size_t length, struct line *ret)
+static bool mounts_parse_line(const char *line, size_t length, struct line *ret)
 {
 	const char *type, *end;
 	char head[64];
@@ -38,25 +38,25 @@ static bool parse_line(const char *line, size_t length, struct line *ret)
 	return true;
 }
 
-static bool is_fuse(const struct line *line)
+static bool mounts_line_is_fuse(const struct line *line)
 {
 	return line->type_length >= 4 && memcmp(line->type, "fuse", 4) == 0;
 }
 
-static bool is_overlay(const struct line *line)
+static bool mounts_line_is_overlay(const struct line *line)
 {
 	return line->type_length == 7 && memcmp(line->type, "overlay", 7) == 0;
 }
 
 /* Cuts the first line off. False: there is none. *ret_good: whether it is one of mountinfo. */
-static bool next_line(const char **text, size_t *length, struct line *ret, bool *ret_good)
+static bool mounts_next_line(const char **text, size_t *length, struct line *ret, bool *ret_good)
 {
 	const char *newline = memchr(*text, '\n', *length);
 	size_t n = newline ? (size_t)(newline - *text) : *length;
 
 	if (*length == 0)
 		return false;
-	*ret_good = parse_line(*text, n, ret);
+	*ret_good = mounts_parse_line(*text, n, ret);
 	*text += newline ? n + 1 : n;
 	*length -= newline ? n + 1 : n;
 	return true;
@@ -68,9 +68,9 @@ enum mounts_kind mounts_kind(const char *text, size_t length, uint32_t device_ma
 	struct line line;
 	bool good;
 
-	while (length && next_line(&text, &length, &line, &good))
+	while (length && mounts_next_line(&text, &length, &line, &good))
 		if (good && line.device_major == device_major && line.device_minor == device_minor)
-			return is_fuse(&line) ? MOUNTS_FUSE : MOUNTS_OTHER;
+			return mounts_line_is_fuse(&line) ? MOUNTS_FUSE : MOUNTS_OTHER;
 	return MOUNTS_ABSENT;
 }
 
@@ -79,13 +79,13 @@ bool mounts_find(const char *text, size_t length, uint64_t id, struct mounts_mou
 	struct line line;
 	bool good;
 
-	while (length && next_line(&text, &length, &line, &good)) {
+	while (length && mounts_next_line(&text, &length, &line, &good)) {
 		if (!good || line.id != id)
 			continue;
 		*ret = (struct mounts_mount){.device_major = line.device_major,
 					     .device_minor = line.device_minor,
-					     .is_fuse = is_fuse(&line),
-					     .is_overlay = is_overlay(&line)};
+					     .is_fuse = mounts_line_is_fuse(&line),
+					     .is_overlay = mounts_line_is_overlay(&line)};
 		return true;
 	}
 	return false;
@@ -98,8 +98,8 @@ bool mounts_may_have_fuse(const char *text, size_t length)
 
 	if (length == 0 || text[length - 1] != '\n')
 		return true;
-	while (length && next_line(&text, &length, &line, &good))
-		if (!good || is_fuse(&line))
+	while (length && mounts_next_line(&text, &length, &line, &good))
+		if (!good || mounts_line_is_fuse(&line))
 			return true;
 	return false;
 }

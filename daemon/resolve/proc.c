@@ -20,8 +20,8 @@
 #define FILE_BYTES_MAX (32u << 20)
 
 /* *ret is malloc'ed and NUL-terminated. PROC_E_GONE for whatever keeps it from being read. */
-static int read_file_owner(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length,
-			   uid_t *ret_owner)
+static int proc_read_file_owner(int proc_fd, pid_t pid, const char *name, char **ret,
+				size_t *ret_length, uid_t *ret_owner)
 {
 	cleanup(closep) int fd = -1;
 	cleanup(freep) char *text = NULL;
@@ -60,11 +60,11 @@ static int read_file_owner(int proc_fd, pid_t pid, const char *name, char **ret,
 	return PROC_E_OK;
 }
 
-static int read_file(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length)
+static int proc_read_file(int proc_fd, pid_t pid, const char *name, char **ret, size_t *ret_length)
 {
 	uid_t owner;
 
-	return read_file_owner(proc_fd, pid, name, ret, ret_length, &owner);
+	return proc_read_file_owner(proc_fd, pid, name, ret, ret_length, &owner);
 }
 
 int proc_read_stat(int proc_fd, pid_t pid, struct maps_stat *ret)
@@ -73,7 +73,7 @@ int proc_read_stat(int proc_fd, pid_t pid, struct maps_stat *ret)
 	size_t length;
 	int r;
 
-	r = read_file(proc_fd, pid, "stat", &text, &length);
+	r = proc_read_file(proc_fd, pid, "stat", &text, &length);
 	if (r)
 		return r;
 	return maps_parse_stat(text, length, ret) == MAPS_E_OK ? PROC_E_OK : PROC_E_GONE;
@@ -136,7 +136,7 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 	size_t length;
 	int r;
 
-	r = read_file(proc_fd, pid, "maps", &text, &length);
+	r = proc_read_file(proc_fd, pid, "maps", &text, &length);
 	if (r)
 		return r;
 	line = malloc(sizeof(*line));
@@ -176,7 +176,7 @@ int proc_thread_group(int proc_fd, pid_t tid, pid_t *ret)
 	size_t length;
 	int r;
 
-	r = read_file(proc_fd, tid, "status", &status, &length);
+	r = proc_read_file(proc_fd, tid, "status", &status, &length);
 	if (!r)
 		r = parse_status(status, "\nTgid:", &pid);
 	if (!r)
@@ -227,7 +227,7 @@ uid_t proc_owner(int proc_fd, pid_t pid, uid_t owner)
  * Real, effective, saved and file system uid, in the line "Uid:". The file belongs to root when the
  * process may not be dumped (proc(5)).
  */
-static bool runs_as_one(const char *status, uid_t owner, uid_t *ret)
+static bool has_single_uid(const char *status, uid_t owner, uid_t *ret)
 {
 	const char *line = strstr(status, "\nUid:");
 	unsigned ids[4];
@@ -259,11 +259,11 @@ int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, s
 	bool only;
 	int r;
 
-	r = read_file_owner(proc_fd, pid, "status", &status, &length, &owner);
+	r = proc_read_file_owner(proc_fd, pid, "status", &status, &length, &owner);
 	if (r)
 		return r;
-	only = runs_as_one(status, proc_owner(proc_fd, pid, owner), &uid);
-	r = read_file(proc_fd, pid, "cgroup", &cgroup, &length);
+	only = has_single_uid(status, proc_owner(proc_fd, pid, owner), &uid);
+	r = proc_read_file(proc_fd, pid, "cgroup", &cgroup, &length);
 	if (r)
 		return r;
 	unit_parse(cgroup, length, uid, ret);

@@ -154,7 +154,7 @@ void process_die(struct process_table *t, struct process *p, uint64_t time_ns)
 		t->observer.died(t->observer.userdata, p);
 }
 
-static int apply_fork(struct process_table *t, const struct process_event *event)
+static int process_table_apply_fork(struct process_table *t, const struct process_event *event)
 {
 	struct process *parent, *p;
 	int r;
@@ -192,7 +192,7 @@ static int apply_fork(struct process_table *t, const struct process_event *event
 	return 0;
 }
 
-static int apply_exec(struct process_table *t, const struct process_event *event)
+static int process_table_apply_exec(struct process_table *t, const struct process_event *event)
 {
 	struct process *before = process_newest(t, event->pid), *p;
 	bool alive = before && !before->died_ns;
@@ -219,7 +219,7 @@ static int apply_exec(struct process_table *t, const struct process_event *event
 }
 
 /* d_path() marks a file that has no name any more; the mark is not part of the path. */
-static int without_deleted_mark(const char *path, char **ret)
+static int strip_deleted_mark(const char *path, char **ret)
 {
 	static const char mark[] = " (deleted)";
 	size_t length = strlen(path);
@@ -231,7 +231,7 @@ static int without_deleted_mark(const char *path, char **ret)
 }
 
 /* A mapping of a process that no record announced, or that was thought to have ended. */
-static int make_for_mapping(struct process_table *t, pid_t pid, struct process **ret)
+static int process_new_for_mapping(struct process_table *t, pid_t pid, struct process **ret)
 {
 	struct process *p;
 	int r;
@@ -247,8 +247,8 @@ static int make_for_mapping(struct process_table *t, pid_t pid, struct process *
 }
 
 /* Adds within the bounds; what is refused is counted, and its addresses stay raw. */
-static int add_mapping(struct process_table *t, struct process *p, const struct mapping *mapping,
-		       uint64_t time_ns)
+static int process_add_mapping(struct process_table *t, struct process *p,
+			       const struct mapping *mapping, uint64_t time_ns)
 {
 	size_t before = mappings_bytes(p->mappings);
 	const struct mappings *shared = p->mappings;
@@ -262,7 +262,7 @@ static int add_mapping(struct process_table *t, struct process *p, const struct 
 	return 0;
 }
 
-static int apply_mmap(struct process_table *t, const struct process_event *event)
+static int process_table_apply_mmap(struct process_table *t, const struct process_event *event)
 {
 	struct process *p = process_table_living(t, event->pid);
 	cleanup(freep) char *path = NULL;
@@ -280,12 +280,12 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
 
 	if (key.end <= key.start)
 		return 0;
-	r = without_deleted_mark(event->map.path, &path);
+	r = strip_deleted_mark(event->map.path, &path);
 	if (r)
 		return r;
 	key.path = path;
 	if (!p) {
-		r = make_for_mapping(t, event->pid, &p);
+		r = process_new_for_mapping(t, event->pid, &p);
 		if (r)
 			return r;
 	}
@@ -296,13 +296,13 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
 	if (!p->program && image->kind == IMAGE_FILE)
 		p->program = image_ref(image);
 	p->may_generate |= jit_file_is_for(image);
-	return add_mapping(t, p,
-			   &(struct mapping){.start = key.start,
-					     .end = key.end,
-					     .offset = event->map.offset,
-					     .image = image,
-					     .writable = event->map.prot & 0x2},
-			   event->time_ns);
+	return process_add_mapping(t, p,
+				   &(struct mapping){.start = key.start,
+						     .end = key.end,
+						     .offset = event->map.offset,
+						     .image = image,
+						     .writable = event->map.prot & 0x2},
+				   event->time_ns);
 }
 
 /*
@@ -310,7 +310,7 @@ static int apply_mmap(struct process_table *t, const struct process_event *event
  * go on; or nothing has ended at all, but the program that it now runs may not be looked at, and
  * the kernel took its events away (begin_new_exec() calls perf_event_exit_task()).
  */
-static int apply_exit(struct process_table *t, const struct process_event *event)
+static int process_table_apply_exit(struct process_table *t, const struct process_event *event)
 {
 	struct process *p = process_table_living(t, event->pid);
 	enum proc_life life = PROC_LIFE_ENDED;
@@ -332,18 +332,18 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 
 	switch (event->kind) {
 	case PROCESS_EVENT_FORK:
-		return apply_fork(t, event);
+		return process_table_apply_fork(t, event);
 	case PROCESS_EVENT_EXEC:
-		return apply_exec(t, event);
+		return process_table_apply_exec(t, event);
 	case PROCESS_EVENT_MMAP:
-		return apply_mmap(t, event);
+		return process_table_apply_mmap(t, event);
 	case PROCESS_EVENT_COMM:
 		p = process_table_living(t, event->pid);
 		if (p && event->tid == event->pid)
 			process_copy_comm(p->comm, event->comm);
 		return 0;
 	case PROCESS_EVENT_EXIT:
-		return apply_exit(t, event);
+		return process_table_apply_exit(t, event);
 	case PROCESS_EVENT_LOST:
 		t->wants_scan = true;
 		return 0;
@@ -368,7 +368,8 @@ static void apply_to_table(void *userdata, const struct process_event *event)
 }
 
 /* A process that no record announced: what /proc still knows of it, else what the sample says. */
-static int make_unknown(struct process_table *t, const struct sample *sample, struct process **ret)
+static int process_new_for_sample(struct process_table *t, const struct sample *sample,
+				  struct process **ret)
 {
 	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
 	struct process *p = process_newest(t, sample->pid);
@@ -403,7 +404,7 @@ static int make_unknown(struct process_table *t, const struct sample *sample, st
  * Start times tell processes of one pid apart. Those known from FORK get theirs with the first
  * sample; the newest program that had begun when the sample was taken is the one.
  */
-static struct process *find_known(struct process_table *t, const struct sample *sample)
+static struct process *find_known_process(struct process_table *t, const struct sample *sample)
 {
 	struct process *newest = process_newest(t, sample->pid), *candidate = NULL;
 
@@ -423,11 +424,11 @@ static struct process *find_known(struct process_table *t, const struct sample *
 
 int process_table_find(struct process_table *t, const struct sample *sample, struct process **ret)
 {
-	struct process *p = find_known(t, sample);
+	struct process *p = find_known_process(t, sample);
 	int r;
 
 	if (!p) {
-		r = make_unknown(t, sample, &p);
+		r = process_new_for_sample(t, sample, &p);
 		if (r)
 			return r;
 	}
@@ -460,7 +461,7 @@ int process_table_see_sample(struct process_table *t, struct process *p,
 {
 	if (!p->may_generate || !is_in_generated_code(p, sample))
 		return 0;
-	return jit_files_see(t->jit_files, p, clock_ns(CLOCK_MONOTONIC));
+	return jit_files_see_sample(t->jit_files, p, clock_ns(CLOCK_MONOTONIC));
 }
 
 int process_table_complete(struct process_table *t, struct process *p)

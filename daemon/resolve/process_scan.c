@@ -33,7 +33,7 @@ static bool is_stale(const struct scan *scan, const struct process *p, const str
 	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
 }
 
-static int scan_one(struct scan *scan, const struct maps_stat *stat)
+static int scan_process(struct scan *scan, const struct maps_stat *stat)
 {
 	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
 				      .time_ns = scan->time_ns,
@@ -56,7 +56,7 @@ static int scan_one(struct scan *scan, const struct maps_stat *stat)
 	return r < 0 ? r : 0;
 }
 
-static bool is_wanted(const struct process_table *t, pid_t pid)
+static bool scan_wants_pid(const struct process_table *t, pid_t pid)
 {
 	struct stat st;
 	char path[32];
@@ -78,7 +78,7 @@ static int scan_visit(void *userdata, const struct maps_stat *stat)
 	struct scan *scan = userdata;
 	struct slot *slot;
 
-	if (!is_wanted(scan->table, stat->pid))
+	if (!scan_wants_pid(scan->table, stat->pid))
 		return 0;
 	if (stat->state == 'Z' && stat->n_threads <= 1)
 		return 0; /* ended: not seen */
@@ -87,7 +87,7 @@ static int scan_visit(void *userdata, const struct maps_stat *stat)
 		return error_origin(-ENOMEM);
 	slot->pid = stat->pid;
 	HASH_ADD_INT(scan->seen, pid, slot);
-	return scan_one(scan, stat);
+	return scan_process(scan, stat);
 }
 
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
@@ -137,8 +137,8 @@ int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 }
 
 /* It is known as the child of somebody before it is known as what it runs. */
-static void tell_birth(struct process_table *t, const struct maps_stat *stat, uint64_t time_ns,
-		       const struct source_sink *sink)
+static void emit_fork_event(struct process_table *t, const struct maps_stat *stat, uint64_t time_ns,
+			    const struct source_sink *sink)
 {
 	struct process_event event = {.kind = PROCESS_EVENT_FORK,
 				      .time_ns = time_ns,
@@ -171,7 +171,7 @@ int process_table_begin(struct process_table *t, pid_t pid, const struct source_
 		p = NULL;
 	}
 	if (!p)
-		tell_birth(t, &stat, event.time_ns, sink);
+		emit_fork_event(t, &stat, event.time_ns, sink);
 	process_copy_comm(event.comm, stat.comm);
 	sink->process_event(sink->userdata, &event);
 	*ret_start_ns = start_ns;

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 
-static int copy_text(char **ret, const char *text)
+static int process_unit_copy_text(char **ret, const char *text)
 {
 	if (!text[0])
 		return 0;
@@ -27,9 +27,9 @@ int process_unit_new(struct process_unit **ret, const char *service, const char 
 	unit->service = strdup(service);
 	if (!unit->service)
 		return error_origin(-ENOMEM);
-	r = copy_text(&unit->cgroup, cgroup);
+	r = process_unit_copy_text(&unit->cgroup, cgroup);
 	if (!r)
-		r = copy_text(&unit->container, container);
+		r = process_unit_copy_text(&unit->container, container);
 	if (r)
 		return r;
 	*ret = steal_ptr(&unit);

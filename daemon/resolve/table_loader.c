@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A heap of requests by rank, one of them at the worker. Everything moves on in
- * table_loader_take(): the answer becomes a result, the next request is sent.
+ * table_loader_receive(): the answer becomes a result, the next request is sent.
  *
  * Each new worker is asked for the vdso's table first (the probe). One that dies of that is no
  * good for any file, so that no file is blamed for it; and one that did it and dies then was
@@ -59,12 +59,12 @@ void table_result_free(struct table_result *result)
 /* --- the queue ---------------------------------------------------------------------------------
  */
 
-static bool is_before(const struct request *a, const struct request *b)
+static bool table_request_before(const struct request *a, const struct request *b)
 {
 	return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
 }
 
-static void swap(struct request *a, struct request *b)
+static void table_request_swap(struct request *a, struct request *b)
 {
 	struct request old = *a;
 
@@ -72,32 +72,33 @@ static void swap(struct request *a, struct request *b)
 	*b = old;
 }
 
-static int queue_push(struct table_loader *l, struct request request)
+static int table_queue_push(struct table_loader *l, struct request request)
 {
 	if (room_make(&l->queue, &l->n_allocated, l->n + 1, sizeof(*l->queue)))
 		return -ENOMEM;
 	l->queue[l->n] = request;
 	for (size_t i = l->n++; i > 0; i = (i - 1) / 2) {
-		if (!is_before(&l->queue[i], &l->queue[(i - 1) / 2]))
+		if (!table_request_before(&l->queue[i], &l->queue[(i - 1) / 2]))
 			break;
-		swap(&l->queue[i], &l->queue[(i - 1) / 2]);
+		table_request_swap(&l->queue[i], &l->queue[(i - 1) / 2]);
 	}
 	return 0;
 }
 
 /* The queue is not empty. */
-static struct request queue_pop(struct table_loader *l)
+static struct request table_queue_pop(struct table_loader *l)
 {
 	struct request first = l->queue[0];
 	size_t i = 0, child;
 
 	l->queue[0] = l->queue[--l->n];
 	while ((child = 2 * i + 1) < l->n) {
-		if (child + 1 < l->n && is_before(&l->queue[child + 1], &l->queue[child]))
+		if (child + 1 < l->n &&
+		    table_request_before(&l->queue[child + 1], &l->queue[child]))
 			child++;
-		if (!is_before(&l->queue[child], &l->queue[i]))
+		if (!table_request_before(&l->queue[child], &l->queue[i]))
 			break;
-		swap(&l->queue[child], &l->queue[i]);
+		table_request_swap(&l->queue[child], &l->queue[i]);
 		i = child;
 	}
 	return first;
@@ -137,7 +138,7 @@ static bool is_settled(const struct table_loader *l, const struct image *image,
 }
 
 /* The worker was lost over @image. */
-static void blame(struct table_loader *l, struct image *image)
+static void mark_image_bad(struct table_loader *l, struct image *image)
 {
 	struct worker_stats worker;
 
@@ -153,7 +154,7 @@ static void blame(struct table_loader *l, struct image *image)
 }
 
 /* No image's fault. Told once, until one answers again. */
-static void note_trouble(struct table_loader *l)
+static void table_loader_log_trouble(struct table_loader *l)
 {
 	struct worker_stats worker;
 
@@ -187,8 +188,8 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 	int r;
 
 	if (!answer_table(reply->data, reply->length, l->max_words, &table, &words)) {
-		worker_condemn(l->worker);
-		blame(l, result->image);
+		worker_reject_answer(l->worker);
+		mark_image_bad(l, result->image);
 		return 0;
 	}
 	r = publish_headers(result->image, &table);
@@ -237,7 +238,7 @@ static int use_reply(struct table_loader *l, const struct worker_reply *reply,
  */
 
 /* What the worker had to say. *ret: untouched if that is no result. */
-static int receive(struct table_loader *l, struct table_result **ret)
+static int receive_table_reply(struct table_loader *l, struct table_result **ret)
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
 	struct request request = l->working;
@@ -255,8 +256,8 @@ static int receive(struct table_loader *l, struct table_result **ret)
 		if (was_probing)
 			l->proven = worker_pid(l->worker);
 	} else if (outcome == WORKER_E_REST || was_probing) {
-		note_trouble(l);
-		return request.image ? queue_push(l, request) : 0;
+		table_loader_log_trouble(l);
+		return request.image ? table_queue_push(l, request) : 0;
 	}
 	if (!request.image)
 		return 0;
@@ -266,7 +267,7 @@ static int receive(struct table_loader *l, struct table_result **ret)
 	if (outcome == WORKER_E_OK)
 		r = use_reply(l, &reply, result);
 	else
-		blame(l, request.image);
+		mark_image_bad(l, request.image);
 	if (!r)
 		*ret = steal_ptr(&result);
 	return r;
@@ -288,7 +289,7 @@ static int send_file(struct table_loader *l, int fd)
 	request.max_words = l->max_words;
 	r = worker_send(l->worker, &request);
 	if (r == WORKER_E_REST)
-		note_trouble(l);
+		table_loader_log_trouble(l);
 	return r;
 }
 
@@ -326,7 +327,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		if (is_settled(l, image, &state)) {
 			if (*ret)
 				return 0;
-			r = result_new(ret, queue_pop(l).image, state);
+			r = result_new(ret, table_queue_pop(l).image, state);
 			if (r)
 				return r;
 			continue;
@@ -336,7 +337,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		r = send_image(l, image);
 		if (r)
 			return r < 0 ? r : 0;
-		l->working = queue_pop(l);
+		l->working = table_queue_pop(l);
 	}
 	return 0;
 }
@@ -391,7 +392,7 @@ int table_loader_request(struct table_loader *l, struct image *image)
 	enum table_state state;
 	int r;
 
-	r = queue_push(l, request);
+	r = table_queue_push(l, request);
 	if (r)
 		return r;
 	image_ref(image);
@@ -406,13 +407,13 @@ int table_loader_fd(const struct table_loader *l)
 	return worker_fd(l->worker);
 }
 
-int table_loader_take(struct table_loader *l, struct table_result **ret)
+int table_loader_receive(struct table_loader *l, struct table_result **ret)
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
 	int r;
 
 	*ret = NULL;
-	r = receive(l, &result);
+	r = receive_table_reply(l, &result);
 	if (!r)
 		r = send_next(l, &result);
 	if (!r)

@@ -49,14 +49,14 @@ DEFINE_CLEANUP(struct table_loader *, table_loader_free)
 int table_loader_request(struct table_loader *l, struct image *image);
 /*
  * Readable when a result may be ready. Those that need no worker, and requests that wait for one
- * that can be started, do not show here: call table_loader_take() some times a second.
+ * that can be started, do not show here: call table_loader_receive() some times a second.
  */
 int table_loader_fd(const struct table_loader *l);
 /*
  * The next result, the caller's, or NULL: none is ready. Sends what is next to the worker. Returns
  * 0 or negative errno.
  */
-int table_loader_take(struct table_loader *l, struct table_result **ret);
+int table_loader_receive(struct table_loader *l, struct table_result **ret);
 
 /* Totals. */
 struct table_loader_stats {

@@ -49,7 +49,7 @@ struct table_pool {
 	struct table_pool_stats stats;
 };
 
-static uint32_t seconds(uint64_t now_ns)
+static uint32_t table_pool_seconds(uint64_t now_ns)
 {
 	return (uint32_t)(now_ns / SECOND_NS);
 }
@@ -88,7 +88,7 @@ static void unlink_table(struct table_pool *p, struct entry *e, uint64_t now_ns)
 	__atomic_store_n(&slot->version, slot->version + 1, __ATOMIC_RELEASE);
 	if (!e->n_words)
 		return;
-	extents_give(p->words, e->first, e->n_words, now_ns);
+	extents_release(p->words, e->first, e->n_words, now_ns);
 	p->stats.tables--;
 	p->stats.rows -= e->n_rows;
 	p->stats.words -= e->n_words;
@@ -99,7 +99,7 @@ static void unlink_table(struct table_pool *p, struct entry *e, uint64_t now_ns)
 static void entry_free(struct table_pool *p, struct entry *e, uint64_t now_ns)
 {
 	unlink_table(p, e, now_ns);
-	extents_give(p->slots, e->slot, 1, now_ns);
+	extents_release(p->slots, e->slot, 1, now_ns);
 	p->by_slot[e->slot] = NULL;
 	HASH_DEL(p->entries, e);
 	image_unref(e->image);
@@ -120,7 +120,7 @@ void table_pool_free(struct table_pool *p)
 	free(p);
 }
 
-static struct entry *find(const struct table_pool *p, const struct image *image)
+static struct entry *table_pool_find(const struct table_pool *p, const struct image *image)
 {
 	struct entry *e;
 
@@ -153,14 +153,14 @@ static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
 	size_t at_slot;
 	int r;
 
-	r = extents_take(p->slots, 1, now_ns, &at_slot);
+	r = extents_allocate(p->slots, 1, now_ns, &at_slot);
 	if (r) {
 		p->stats.no_slot += r > 0;
 		return r;
 	}
 	e = calloc(1, sizeof(*e));
 	if (!e) {
-		extents_give(p->slots, at_slot, 1, now_ns);
+		extents_release(p->slots, at_slot, 1, now_ns);
 		return error_origin(-ENOMEM);
 	}
 	e->id = image->id;
@@ -169,7 +169,8 @@ static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
 	p->by_slot[at_slot] = e;
 	HASH_ADD(hh, p->entries, id, sizeof(e->id), e);
 	slot = &p->memory.slots[at_slot];
-	*slot = (struct table_slot){.version = slot->version + 1, .used_s = seconds(now_ns)};
+	*slot = (struct table_slot){.version = slot->version + 1,
+				    .used_s = table_pool_seconds(now_ns)};
 	set_state(slot, first_state(image));
 	p->stats.refused += slot->state == TABLE_REFUSED;
 	*ret = e;
@@ -184,7 +185,7 @@ int table_pool_slot(struct table_pool *p, struct image *image, uint64_t now_ns, 
 	*ret = SLOT_NONE;
 	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
 		return 0;
-	e = find(p, image);
+	e = table_pool_find(p, image);
 	if (!e) {
 		r = entry_new(p, image, now_ns, &e);
 		if (r)
@@ -200,7 +201,7 @@ bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
 
 	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
 		return true;
-	e = find(p, image);
+	e = table_pool_find(p, image);
 	return (e ? p->memory.slots[e->slot].state : first_state(image)) != TABLE_ABSENT;
 }
 
@@ -252,12 +253,14 @@ static struct entry *least_used(struct table_pool *p, uint32_t now_s, uint32_t s
 }
 
 /* Evicts until @n_words more are unused than there were, or nobody is left to go. */
-static void make_room(struct table_pool *p, size_t n_words, uint64_t now_ns, uint32_t spared_s)
+static void table_pool_make_room(struct table_pool *p, size_t n_words, uint64_t now_ns,
+				 uint32_t spared_s)
 {
 	size_t goal = extents_unused(p->words) + n_words;
 	struct entry *e;
 
-	while (extents_unused(p->words) < goal && (e = least_used(p, seconds(now_ns), spared_s))) {
+	while (extents_unused(p->words) < goal &&
+	       (e = least_used(p, table_pool_seconds(now_ns), spared_s))) {
 		unlink_table(p, e, now_ns);
 		p->stats.evicted++;
 	}
@@ -275,7 +278,7 @@ static void link_table(struct table_pool *p, struct entry *e, const struct table
 	slot->n_chunks = result->slot.n_chunks;
 	slot->first_chunk = result->slot.first_chunk;
 	slot->n_rows = result->slot.n_rows;
-	slot->used_s = seconds(now_ns);
+	slot->used_s = table_pool_seconds(now_ns);
 	__atomic_store_n(&slot->version, slot->version + 1, __ATOMIC_RELEASE);
 	set_state(slot, result->slot.state);
 	e->first = first;
@@ -283,7 +286,7 @@ static void link_table(struct table_pool *p, struct entry *e, const struct table
 	e->n_rows = result->slot.n_rows;
 }
 
-static void count(struct table_pool *p, const struct table_result *result)
+static void table_pool_count_result(struct table_pool *p, const struct table_result *result)
 {
 	struct table_pool_stats *stats = &p->stats;
 
@@ -303,7 +306,7 @@ static void count(struct table_pool *p, const struct table_result *result)
 int table_pool_install(struct table_pool *p, const struct table_result *result, uint64_t now_ns,
 		       uint32_t *ret_slot)
 {
-	struct entry *e = find(p, result->image);
+	struct entry *e = table_pool_find(p, result->image);
 	size_t first = 0;
 	int r;
 
@@ -315,23 +318,23 @@ int table_pool_install(struct table_pool *p, const struct table_result *result, 
 		return TABLE_POOL_E_LATER;
 	}
 	if (result->n_words) {
-		r = extents_take(p->words, result->n_words, now_ns, &first);
+		r = extents_allocate(p->words, result->n_words, now_ns, &first);
 		if (r < 0)
 			return r;
 		if (r) {
-			make_room(p, result->n_words, now_ns, BUSY_S);
+			table_pool_make_room(p, result->n_words, now_ns, BUSY_S);
 			return TABLE_POOL_E_FULL;
 		}
 	}
 	link_table(p, e, result, first, now_ns);
-	count(p, result);
+	table_pool_count_result(p, result);
 	e->is_pending = false;
 	return TABLE_POOL_E_OK;
 }
 
 void table_pool_drop(struct table_pool *p, const struct table_result *result, uint64_t now_ns)
 {
-	struct entry *e = find(p, result->image);
+	struct entry *e = table_pool_find(p, result->image);
 
 	if (!e)
 		return;
@@ -346,7 +349,7 @@ static bool is_idle(const struct entry *e)
 }
 
 /* Nobody will start it again: it was deleted, or replaced by another file. */
-static bool is_deleted(const struct image *image)
+static bool image_file_is_deleted(const struct image *image)
 {
 	struct stat st;
 
@@ -355,7 +358,7 @@ static bool is_deleted(const struct image *image)
 
 void table_pool_sweep(struct table_pool *p, uint64_t now_ns)
 {
-	uint32_t now_s = seconds(now_ns);
+	uint32_t now_s = table_pool_seconds(now_ns);
 	size_t unused = extents_unused(p->words), wanted = p->memory.n_words / HEADROOM;
 	struct entry *e, *next;
 	unsigned n_idle = 0;
@@ -366,13 +369,13 @@ void table_pool_sweep(struct table_pool *p, uint64_t now_ns)
 		if (!is_idle(e))
 			continue;
 		if (p->memory.slots[e->slot].state == TABLE_ABSENT || age > (int32_t)IDLE_KEEP_S ||
-		    n_idle == IDLE_MAX || is_deleted(e->image))
+		    n_idle == IDLE_MAX || image_file_is_deleted(e->image))
 			entry_free(p, e, now_ns);
 		else
 			n_idle++;
 	}
 	if (unused < wanted)
-		make_room(p, wanted - unused, now_ns, WARM_S);
+		table_pool_make_room(p, wanted - unused, now_ns, WARM_S);
 }
 
 void table_pool_get_stats(const struct table_pool *p, struct table_pool_stats *ret)

@@ -74,19 +74,19 @@ static bool span_cut(struct span *rest, char delimiter, struct span *ret)
 	return true;
 }
 
-static bool is_digit(char c)
+static bool unit_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool is_hex(char c)
+static bool unit_is_hex(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f');
+	return unit_is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-static bool is_alnum(char c)
+static bool unit_is_alnum(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return unit_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* systemd.unit(5): the characters of unit names; and one of the types that hold processes. */
@@ -97,7 +97,7 @@ static bool is_unit(struct span s)
 	if (s.length >= UNIT_SERVICE_SIZE)
 		return false;
 	for (size_t i = 0; i < s.length; i++)
-		if (!is_alnum(s.at[i]) && !memchr(":-_.\\@", s.at[i], 6))
+		if (!unit_is_alnum(s.at[i]) && !memchr(":-_.\\@", s.at[i], 6))
 			return false;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (s.length > strlen(types[i]) && span_ends(s, types[i]))
@@ -114,7 +114,7 @@ static bool parse_user_slice(struct span s, uid_t *ret)
 	if (!span_starts(s, "user-") || !span_ends(s, ".slice") || s.length < 12)
 		return false;
 	for (i = 5; i < s.length - 6; i++) {
-		if (!is_digit(s.at[i]))
+		if (!unit_is_digit(s.at[i]))
 			return false;
 		uid = uid * 10 + (uint64_t)(s.at[i] - '0');
 		if (uid > UINT32_MAX)
@@ -139,9 +139,9 @@ static bool parse_container(struct span s, struct span *ret)
 		return false;
 	n = s.length - CONTAINER_DIGITS;
 	for (size_t i = n; i < s.length; i++)
-		if (!is_hex(s.at[i]))
+		if (!unit_is_hex(s.at[i]))
 			return false;
-	if (n > 0 && is_alnum(s.at[n - 1]))
+	if (n > 0 && unit_is_alnum(s.at[n - 1]))
 		return false;
 	ret->at = s.at + n;
 	ret->length = CONTAINER_DIGITS;
@@ -172,7 +172,7 @@ static struct unit_path parse_path(struct span path)
 }
 
 /* Splits a line. False for one that has not three fields or no absolute path. */
-static bool parse_line(struct span line, enum hierarchy *ret_hierarchy, struct span *ret_path)
+static bool unit_parse_line(struct span line, enum hierarchy *ret_hierarchy, struct span *ret_path)
 {
 	struct span id, controllers;
 
@@ -252,7 +252,7 @@ void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 		struct unit_path p;
 		unsigned rank;
 
-		if (!parse_line(line, &hierarchy, &path))
+		if (!unit_parse_line(line, &hierarchy, &path))
 			continue;
 		p = parse_path(path);
 		if (hierarchy == HIERARCHY_V2)

@@ -45,7 +45,7 @@ bool unwinder_want_table(struct unwinder *u, uint32_t slot)
 	return !r;
 }
 
-static void on_sample(void *userdata, const struct sample *sample)
+static void unwinder_on_sample(void *userdata, const struct sample *sample)
 {
 	struct unwinder *u = userdata;
 
@@ -56,7 +56,7 @@ static void on_sample(void *userdata, const struct sample *sample)
 	walk_sample(u, sample);
 }
 
-static void on_process_event(void *userdata, const struct process_event *event)
+static void unwinder_on_process_event(void *userdata, const struct process_event *event)
 {
 	struct unwinder *u = userdata;
 
@@ -69,7 +69,7 @@ const struct source_sink *unwinder_sink(struct unwinder *u)
 	return &u->sink;
 }
 
-static int watch(struct unwinder *u, int fd)
+static int unwinder_watch_fd(struct unwinder *u, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -85,7 +85,7 @@ static int watch_reader(struct unwinder *u)
 {
 	int fd = u->reader ? memory_reader_fd(u->reader) : -1;
 
-	return fd < 0 ? 0 : watch(u, fd);
+	return fd < 0 ? 0 : unwinder_watch_fd(u, fd);
 }
 
 int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
@@ -97,8 +97,8 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 		return error_origin(-ENOMEM);
 	u->epoll_fd = -1;
 	u->options = *options;
-	u->sink = (struct source_sink){.sample = on_sample,
-				       .process_event = on_process_event,
+	u->sink = (struct source_sink){.sample = unwinder_on_sample,
+				       .process_event = unwinder_on_process_event,
 				       .userdata = u};
 	u->next_version = 1;
 	u->n_rounds = 1; /* spaces begin with round 0 */
@@ -133,7 +133,7 @@ static int use_own_memory(struct unwinder *u)
 	return u->memory.words && u->memory.slots ? 0 : error_origin(-ENOMEM);
 }
 
-static int make_parts(struct unwinder *u)
+static int unwinder_make_parts(struct unwinder *u)
 {
 	int r;
 
@@ -150,7 +150,7 @@ static int make_parts(struct unwinder *u)
 		r = table_pool_new(&u->pool, &u->memory);
 	if (!r)
 		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
-	return r ? r : watch(u, table_loader_fd(u->loader));
+	return r ? r : unwinder_watch_fd(u, table_loader_fd(u->loader));
 }
 
 int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t now_ns)
@@ -160,7 +160,7 @@ int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t
 	u->now_ns = now_ns;
 	u->host = host;
 	u->is_attached = true;
-	r = make_parts(u);
+	r = unwinder_make_parts(u);
 	if (r) {
 		unwinder_detach(u);
 		return r;
@@ -258,7 +258,7 @@ int unwinder_fd(const struct unwinder *u)
 }
 
 /* No room for @result at the moment. False: nor for keeping it. */
-static bool hold(struct unwinder *u, struct table_result *result)
+static bool unwinder_hold_result(struct unwinder *u, struct table_result *result)
 {
 	size_t max_words = u->options.memory_bytes / HELD_SHARE / sizeof(uint64_t);
 	struct held_result *held;
@@ -276,7 +276,7 @@ static bool hold(struct unwinder *u, struct table_result *result)
 	return true;
 }
 
-static int take_table(struct unwinder *u, struct table_result *table)
+static int unwinder_install_table(struct unwinder *u, struct table_result *table)
 {
 	cleanup(table_result_freep) struct table_result *result = table;
 	uint32_t slot;
@@ -286,7 +286,7 @@ static int take_table(struct unwinder *u, struct table_result *table)
 	if (r < 0)
 		return r;
 	if (r == TABLE_POOL_E_FULL) {
-		if (hold(u, result)) {
+		if (unwinder_hold_result(u, result)) {
 			result = NULL;
 			return 0;
 		}
@@ -322,16 +322,16 @@ static int retry_held(struct unwinder *u)
 	return 0;
 }
 
-static int take_tables(struct unwinder *u)
+static int unwinder_receive_tables(struct unwinder *u)
 {
 	struct table_result *result;
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < DISPATCH_MAX && u->loader; i++) {
-		r = table_loader_take(u->loader, &result);
+		r = table_loader_receive(u->loader, &result);
 		if (r || !result)
 			return r;
-		r = take_table(u, result);
+		r = unwinder_install_table(u, result);
 	}
 	return r;
 }
@@ -344,11 +344,11 @@ int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 	int r;
 
 	u->now_ns = now_ns;
-	r = take_tables(u);
+	r = unwinder_receive_tables(u);
 	if (r)
 		return r;
 	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
-		if (!memory_reader_take(u->reader, &cookie, &data, &length))
+		if (!memory_reader_receive(u->reader, &cookie, &data, &length))
 			break;
 		wait_memory_arrived(u, cookie, data, length);
 	}
@@ -363,7 +363,7 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 	if (u->is_attached)
 		r = retry_held(u);
 	if (!r)
-		r = take_tables(u);
+		r = unwinder_receive_tables(u);
 	if (!r)
 		r = spaces_publish(u);
 	if (!r && u->reader) {
@@ -402,9 +402,9 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsig
 	return r ? r : u->error;
 }
 
-void unwinder_let_go(struct unwinder *u, unsigned sampler)
+void unwinder_release_waiters(struct unwinder *u, unsigned sampler)
 {
-	wait_let_go(u, sampler);
+	wait_release(u, sampler);
 }
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)

@@ -180,7 +180,7 @@ void walk_deliver(struct unwinder *u, struct unwinding *w);
 
 /* unwinder_wait.c */
 /* Lets the sample wait for what @outcome says it lacks, or delivers it as it is. */
-void wait_for(struct unwinder *u, const struct unwinding *w, const struct sample_rest *rest,
+void wait_add(struct unwinder *u, const struct unwinding *w, const struct sample_rest *rest,
 	      int outcome);
 /* The table at @slot is there, or will not come. */
 void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there);
@@ -191,6 +191,6 @@ void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *dat
 void wait_expire(struct unwinder *u, uint64_t now_ns);
 /* Whether samples of @sampler (UNWINDER_ALL: any) wait; and no longer. */
 bool wait_any(const struct unwinder *u, unsigned sampler);
-void wait_let_go(struct unwinder *u, unsigned sampler);
+void wait_release(struct unwinder *u, unsigned sampler);
 
 #endif

@@ -37,7 +37,7 @@ int run_new(struct unwinder *u, size_t n, struct space_run **ret)
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return error_origin(-ENOMEM);
-	r = extents_take(u->runs, n, u->now_ns, &first);
+	r = extents_allocate(u->runs, n, u->now_ns, &first);
 	if (r) {
 		free(run);
 		return r < 0 ? r : UNWIND_HOST_E_FULL;
@@ -71,7 +71,7 @@ static void run_free(struct unwinder *u, struct space_run **link)
 
 	for (uint32_t i = 0; i < run->n; i++)
 		table_pool_release(u->pool, mappings[i].slot);
-	extents_give(u->runs, run->first, run->n, u->now_ns);
+	extents_release(u->runs, run->first, run->n, u->now_ns);
 	u->n_returned -= run->n;
 	*link = run->next;
 	free(run);

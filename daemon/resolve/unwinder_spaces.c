@@ -33,7 +33,7 @@
 
 #define UNSTABLE_NS (10 * UNWINDER_SECOND_NS)
 
-static struct space *find(struct unwinder *u, pid_t pid)
+static struct space *spaces_find(struct unwinder *u, pid_t pid)
 {
 	struct space *s;
 
@@ -41,7 +41,7 @@ static struct space *find(struct unwinder *u, pid_t pid)
 	return s;
 }
 
-static void mark(struct unwinder *u, struct space *s)
+static void space_mark_dirty(struct unwinder *u, struct space *s)
 {
 	if (s->is_dirty || !u->host)
 		return;
@@ -49,7 +49,7 @@ static void mark(struct unwinder *u, struct space *s)
 	DL_APPEND2(u->dirty, s, previous, next);
 }
 
-static void unmark(struct unwinder *u, struct space *s)
+static void space_clear_dirty(struct unwinder *u, struct space *s)
 {
 	if (!s->is_dirty)
 		return;
@@ -81,7 +81,7 @@ static void drop_run(struct unwinder *u, struct space *s)
 	s->is_old = true;
 }
 
-static int withdraw(struct unwinder *u, struct space *s)
+static int space_withdraw_root(struct unwinder *u, struct space *s)
 {
 	int r;
 
@@ -97,25 +97,25 @@ static int withdraw(struct unwinder *u, struct space *s)
 		return 0;
 	}
 	root_is_unsure(u, s, u->now_ns);
-	mark(u, s);
+	space_mark_dirty(u, s);
 	return 0;
 }
 
 /* The process is gone. The space goes with it, unless its root is stuck. */
-static int drop(struct unwinder *u, struct space *s)
+static int space_drop(struct unwinder *u, struct space *s)
 {
-	int r = withdraw(u, s);
+	int r = space_withdraw_root(u, s);
 
 	if (r || s->is_stuck)
 		return r;
-	unmark(u, s);
+	space_clear_dirty(u, s);
 	HASH_DEL(u->spaces, s);
 	u->n_spaces--;
 	free(s);
 	return 0;
 }
 
-static void begin(struct space *s, const struct process *p)
+static void space_reset(struct space *s, const struct process *p)
 {
 	s->serial = p->serial;
 	s->version = mappings_version(p->mappings);
@@ -127,9 +127,9 @@ static void begin(struct space *s, const struct process *p)
 }
 
 /* The space of the living process @p; a new one, or one of an earlier program, begins dirty. */
-static int get(struct unwinder *u, const struct process *p, struct space **ret)
+static int spaces_get(struct unwinder *u, const struct process *p, struct space **ret)
 {
-	struct space *s = find(u, p->pid);
+	struct space *s = spaces_find(u, p->pid);
 
 	if (s && s->serial == p->serial) {
 		*ret = s;
@@ -149,14 +149,15 @@ static int get(struct unwinder *u, const struct process *p, struct space **ret)
 	 * stays that until the next round.
 	 */
 	drop_run(u, s);
-	begin(s, p);
-	mark(u, s);
+	space_reset(s, p);
+	space_mark_dirty(u, s);
 	*ret = s;
 	return 0;
 }
 
 /* Its mappings may have changed, at @time_ns if so. */
-static int look(struct unwinder *u, struct space *s, const struct process *p, uint64_t time_ns)
+static int space_check_mappings(struct unwinder *u, struct space *s, const struct process *p,
+				uint64_t time_ns)
 {
 	uint32_t generation;
 
@@ -164,7 +165,7 @@ static int look(struct unwinder *u, struct space *s, const struct process *p, ui
 		return 0;
 	s->version = mappings_version(p->mappings);
 	s->is_old = true;
-	mark(u, s);
+	space_mark_dirty(u, s);
 	generation = mappings_generation(p->mappings, UINT64_MAX);
 	if (s->generation == generation)
 		return 0;
@@ -172,7 +173,7 @@ static int look(struct unwinder *u, struct space *s, const struct process *p, ui
 	s->unstable_until_ns = time_ns + UNSTABLE_NS;
 	if (u->replaced_ns < time_ns)
 		u->replaced_ns = time_ns;
-	return withdraw(u, s);
+	return space_withdraw_root(u, s);
 }
 
 /*
@@ -183,13 +184,13 @@ static int see_fork(struct unwinder *u, const struct process_event *event)
 {
 	struct process *parent = process_table_living(u->options.processes, event->parent);
 	struct process *child = process_table_living(u->options.processes, event->pid);
-	struct space *of_parent = find(u, event->parent), *s;
+	struct space *of_parent = spaces_find(u, event->parent), *s;
 	int r;
 
 	if (!parent || !child || !of_parent || of_parent->serial != parent->serial ||
 	    !root_was_there(u, of_parent))
 		return 0;
-	r = get(u, child, &s);
+	r = spaces_get(u, child, &s);
 	if (r)
 		return r;
 	root_is_unsure(u, s, root_from(u, of_parent, event->time_ns));
@@ -221,13 +222,13 @@ static int see_event(struct unwinder *u, const struct process_event *event)
 		return 0;
 	p = process_table_living(u->options.processes, event->pid);
 	if (!p) {
-		s = find(u, event->pid);
-		return s ? drop(u, s) : 0;
+		s = spaces_find(u, event->pid);
+		return s ? space_drop(u, s) : 0;
 	}
 	if (event->kind == PROCESS_EVENT_EXIT || p->kernel_thread)
 		return 0;
-	r = get(u, p, &s);
-	return r ? r : look(u, s, p, event->time_ns);
+	r = spaces_get(u, p, &s);
+	return r ? r : space_check_mappings(u, s, p, event->time_ns);
 }
 
 static void see_living(void *userdata, struct process *p)
@@ -238,7 +239,7 @@ static void see_living(void *userdata, struct process *p)
 
 	if (p->kernel_thread)
 		return;
-	r = get(u, p, &s);
+	r = spaces_get(u, p, &s);
 	if (r)
 		unwinder_fail(u, r);
 }
@@ -267,14 +268,14 @@ static int see_sample(struct unwinder *u, struct process *p, const struct sample
 
 	if (process_table_living(u->options.processes, p->pid) != p || p->kernel_thread)
 		return 0;
-	r = get(u, p, &s);
+	r = spaces_get(u, p, &s);
 	if (!r)
-		r = look(u, s, p, sample->time_ns);
+		r = space_check_mappings(u, s, p, sample->time_ns);
 	if (r)
 		return r;
 	if (!s->is_sampled || !s->run ||
 	    (!sample->walked_until_ns && s->published_ns < sample->time_ns))
-		mark(u, s);
+		space_mark_dirty(u, s);
 	if (s->is_published)
 		join_published(u, s);
 	s->is_sampled = true;
@@ -309,13 +310,13 @@ int spaces_describe(struct unwinder *u, const struct mapping *m, struct unwind_m
 }
 
 /* Describes all of @p's open mappings in u->scratch. */
-static int describe_all(struct unwinder *u, const struct process *p, size_t *ret_n)
+static int spaces_describe_all(struct unwinder *u, const struct process *p, size_t *ret_n)
 {
 	const struct mapping *all;
 	size_t n;
 	int r = 0;
 
-	all = mappings_open(p->mappings, &n);
+	all = mappings_get_open(p->mappings, &n);
 	if (n > u->n_scratch) {
 		struct unwind_mapping *grown = reallocarray(u->scratch, n, sizeof(*grown));
 
@@ -335,7 +336,7 @@ static int describe_all(struct unwinder *u, const struct process *p, size_t *ret
  * @n, and an eighth of everything: it must rest first, and may not be in one piece. Those of them
  * that are still sampled come back, as the newest.
  */
-static int make_room(struct unwinder *u, size_t n)
+static int spaces_make_room(struct unwinder *u, size_t n)
 {
 	size_t goal = n + u->host->n_mappings / 8;
 	int r = 0;
@@ -343,7 +344,7 @@ static int make_room(struct unwinder *u, size_t n)
 	if (goal > u->host->n_mappings)
 		return 0;
 	while (!r && u->published && runs_unused(u) < goal) {
-		r = withdraw(u, u->published);
+		r = space_withdraw_root(u, u->published);
 		u->stats.publish_evicted++;
 	}
 	return r;
@@ -356,7 +357,7 @@ static int renew_run(struct unwinder *u, struct space *s, const struct process *
 	size_t n = 0;
 	int r;
 
-	r = describe_all(u, p, &n);
+	r = spaces_describe_all(u, p, &n);
 	if (r)
 		return r;
 	if (s->run && s->run->n == n &&
@@ -368,7 +369,7 @@ static int renew_run(struct unwinder *u, struct space *s, const struct process *
 		return UNWIND_HOST_E_FULL;
 	r = run_new(u, n, &run);
 	if (r == UNWIND_HOST_E_FULL && s->is_sampled) {
-		r = make_room(u, n);
+		r = spaces_make_room(u, n);
 		return r ? r : UNWIND_HOST_E_FULL;
 	}
 	if (r)
@@ -384,7 +385,7 @@ static bool is_ready(struct unwinder *u, const struct process *p)
 	const struct mapping *all;
 	size_t n;
 
-	all = mappings_open(p->mappings, &n);
+	all = mappings_get_open(p->mappings, &n);
 	for (size_t i = 0; i < n; i++)
 		if (!table_pool_is_ready(u->pool, all[i].image))
 			return false;
@@ -392,7 +393,7 @@ static bool is_ready(struct unwinder *u, const struct process *p)
 }
 
 /* @s is out of the list. */
-static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
+static int space_publish_root(struct unwinder *u, struct space *s, uint64_t until_ns)
 {
 	struct process *p = process_table_living(u->options.processes, s->pid);
 	struct unwind_root root = {.until_ns = until_ns, .pid = (uint32_t)s->pid};
@@ -400,11 +401,11 @@ static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
 	int r;
 
 	if (!p || p->serial != s->serial)
-		return drop(u, s);
-	mappings_open(p->mappings, &n);
+		return space_drop(u, s);
+	mappings_get_open(p->mappings, &n);
 	if (!n || p->kernel_thread || u->now_ns < s->unstable_until_ns ||
 	    !(s->is_sampled || is_ready(u, p)))
-		return withdraw(u, s);
+		return space_withdraw_root(u, s);
 	r = s->is_old || !s->run ? renew_run(u, s, p) : 0;
 	if (!r) {
 		root.first = s->run->first;
@@ -418,7 +419,7 @@ static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
 		return r;
 	if (r) {
 		u->stats.publish_failed++;
-		return withdraw(u, s);
+		return space_withdraw_root(u, s);
 	}
 	root_is_known(u, s, true);
 	s->is_stuck = false;
@@ -432,14 +433,14 @@ static int publish(struct unwinder *u, struct space *s, uint64_t until_ns)
  * Whoever was born in between has the root that its parent had then, unknown to us, and does not
  * count among the users of that run: it is to be replaced or taken away.
  */
-static void mark_all(struct unwinder *u)
+static void spaces_mark_all_dirty(struct unwinder *u)
 {
 	struct space *s, *next;
 
 	HASH_ITER (hh, u->spaces, s, next) {
 		s->is_old = true;
 		root_is_unsure(u, s, 0);
-		mark(u, s);
+		space_mark_dirty(u, s);
 	}
 }
 
@@ -458,13 +459,13 @@ int spaces_publish(struct unwinder *u)
 	runs_begin_round(u, until_ns);
 	if (u->has_lost && !process_table_wants_scan(u->options.processes)) {
 		u->has_lost = false;
-		mark_all(u);
+		spaces_mark_all_dirty(u);
 	}
 	/* Those that are marked on the way are for the next round. */
 	DL_COUNT2(u->dirty, s, n, next);
 	while (!r && n-- > 0 && (s = u->dirty)) {
-		unmark(u, s);
-		r = publish(u, s, until_ns);
+		space_clear_dirty(u, s);
+		r = space_publish_root(u, s, until_ns);
 	}
 	if (!r)
 		runs_end_round(u);
@@ -482,7 +483,7 @@ void spaces_sweep(struct unwinder *u)
 		const struct process *p = process_table_living(u->options.processes, s->pid);
 
 		if (!p || p->serial != s->serial)
-			r = drop(u, s);
+			r = space_drop(u, s);
 		if (r)
 			unwinder_fail(u, r);
 	}
@@ -494,7 +495,7 @@ void spaces_forget(struct unwinder *u)
 
 	HASH_ITER (hh, u->spaces, s, next) {
 		drop_run(u, s);
-		unmark(u, s);
+		space_clear_dirty(u, s);
 		HASH_DEL(u->spaces, s);
 		free(s);
 	}

@@ -41,7 +41,7 @@ static void waiter_free(struct waiter *w)
 }
 DEFINE_CLEANUP(struct waiter *, waiter_free)
 
-static void leave(struct unwinder *u, struct waiter *w)
+static void waiter_unlink(struct unwinder *u, struct waiter *w)
 {
 	DL_DELETE2(u->waiters, w, previous, next);
 	u->n_waiters--;
@@ -49,13 +49,13 @@ static void leave(struct unwinder *u, struct waiter *w)
 }
 
 /* What all that wait may hold. */
-static uint64_t max_bytes(const struct unwinder *u)
+static uint64_t wait_max_bytes(const struct unwinder *u)
 {
 	return u->options.memory_bytes / WAIT_SHARE;
 }
 
 /* The frames, in u->frames, become the waiter's. */
-static int keep_frames(struct unwinder *u, struct waiter *w)
+static int waiter_copy_frames(struct unwinder *u, struct waiter *w)
 {
 	size_t n = w->unwinding.sample.n_kernel + w->unwinding.walk.n_frames;
 	uint64_t *frames = reallocarray(w->frames, n ? n : 1, sizeof(*frames));
@@ -73,7 +73,7 @@ static int keep_frames(struct unwinder *u, struct waiter *w)
  * The copy of the stack, from the present frame on: a walk only goes up, but for signal frames. A
  * little below: in epilogues, rules tell of registers where they were before they were popped.
  */
-static int keep_stack(struct waiter *w, const struct sample_rest *rest, size_t max_copy)
+static int waiter_copy_stack(struct waiter *w, const struct sample_rest *rest, size_t max_copy)
 {
 	struct unwind_region *region = &w->unwinding.walk.memory.regions[0];
 	uint64_t skip = w->unwinding.walk.registers.sp - BELOW - region->address;
@@ -97,7 +97,7 @@ static int keep_stack(struct waiter *w, const struct sample_rest *rest, size_t m
 	return 0;
 }
 
-static bool ask_for_memory(struct unwinder *u, struct waiter *w)
+static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 {
 	const struct unwinding *uw = &w->unwinding;
 	uint64_t from = uw->walk.address & ~(PAGE - 1);
@@ -107,7 +107,7 @@ static bool ask_for_memory(struct unwinder *u, struct waiter *w)
 	    uw->walk.memory.n_regions == UNWIND_REGIONS_MAX ||
 	    process_table_living(u->options.processes, uw->process->pid) != uw->process)
 		return false;
-	if (u->waiting_bytes + READ_BYTES > max_bytes(u)) {
+	if (u->waiting_bytes + READ_BYTES > wait_max_bytes(u)) {
 		u->stats.no_room++;
 		return false;
 	}
@@ -125,15 +125,15 @@ static bool ask_for_memory(struct unwinder *u, struct waiter *w)
 }
 
 /* Asks for what it lacks. False: there is no hope. */
-static bool ask(struct unwinder *u, struct waiter *w)
+static bool waiter_request(struct unwinder *u, struct waiter *w)
 {
 	if (w->outcome == WALK_TABLE)
 		return unwinder_want_table(u, w->unwinding.walk.slot);
-	return ask_for_memory(u, w);
+	return waiter_request_memory(u, w);
 }
 
 /* The end of @w, which is out of the list; its frames are in u->frames. */
-static void finish(struct unwinder *u, struct waiter *w)
+static void waiter_finish(struct unwinder *u, struct waiter *w)
 {
 	struct walk *walk = &w->unwinding.walk;
 
@@ -149,18 +149,18 @@ static void finish(struct unwinder *u, struct waiter *w)
 	waiter_free(w);
 }
 
-static void give_up(struct unwinder *u, struct waiter *w)
+static void waiter_give_up(struct unwinder *u, struct waiter *w)
 {
 	memcpy(u->frames, w->frames,
 	       (w->unwinding.sample.n_kernel + w->unwinding.walk.n_frames) * sizeof(*u->frames));
 	walk_give_up(&w->unwinding.walk, w->outcome);
 	u->stats.gave_up++;
-	leave(u, w);
-	finish(u, w);
+	waiter_unlink(u, w);
+	waiter_finish(u, w);
 }
 
 /* What it lacked is there. */
-static void resume(struct unwinder *u, struct waiter *w)
+static void waiter_resume(struct unwinder *u, struct waiter *w)
 {
 	struct walk *walk = &w->unwinding.walk;
 	size_t before = w->n_bytes;
@@ -172,27 +172,27 @@ static void resume(struct unwinder *u, struct waiter *w)
 	if (w->outcome == WALK_ENDED) {
 		u->stats.finished++;
 		u->stats.waited++;
-		leave(u, w);
-		finish(u, w);
+		waiter_unlink(u, w);
+		waiter_finish(u, w);
 		return;
 	}
-	r = keep_frames(u, w);
+	r = waiter_copy_frames(u, w);
 	u->waiting_bytes += w->n_bytes - before;
 	if (r) {
 		unwinder_fail(u, r);
 		walk_give_up(walk, w->outcome);
 		u->stats.gave_up++;
-		leave(u, w);
-		finish(u, w);
+		waiter_unlink(u, w);
+		waiter_finish(u, w);
 		return;
 	}
-	if (!ask(u, w))
-		give_up(u, w);
+	if (!waiter_request(u, w))
+		waiter_give_up(u, w);
 }
 
-static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
-		      const struct sample_rest *rest, int outcome, size_t max_copy,
-		      struct waiter **ret)
+static int waiter_from_unwinding(struct unwinder *u, const struct unwinding *unwinding,
+				 const struct sample_rest *rest, int outcome, size_t max_copy,
+				 struct waiter **ret)
 {
 	cleanup(waiter_freep) struct waiter *w = calloc(1, sizeof(*w));
 	int r;
@@ -204,9 +204,9 @@ static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
 	w->outcome = outcome;
 	w->deadline_ns = UINT64_MAX;
 	w->n_bytes = sizeof(*w);
-	r = keep_frames(u, w);
+	r = waiter_copy_frames(u, w);
 	if (!r)
-		r = keep_stack(w, rest, max_copy);
+		r = waiter_copy_stack(w, rest, max_copy);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w);
@@ -214,9 +214,9 @@ static int waiter_new(struct unwinder *u, const struct unwinding *unwinding,
 }
 
 /* How much of a stack a new waiter may keep; 0: there is no room for it. */
-static size_t room(const struct unwinder *u)
+static size_t waiter_max_copy(const struct unwinder *u)
 {
-	uint64_t all = max_bytes(u);
+	uint64_t all = wait_max_bytes(u);
 	uint64_t left = all > u->waiting_bytes ? all - u->waiting_bytes : 0;
 
 	if (u->n_waiters == WAITERS_MAX || left < SHORTEST_COPY + 2 * sizeof(struct waiter))
@@ -229,26 +229,26 @@ static size_t room(const struct unwinder *u)
 	return SHORTEST_COPY;
 }
 
-void wait_for(struct unwinder *u, const struct unwinding *unwinding, const struct sample_rest *rest,
+void wait_add(struct unwinder *u, const struct unwinding *unwinding, const struct sample_rest *rest,
 	      int outcome)
 {
 	struct unwinding w = *unwinding;
 	struct waiter *waiter = NULL;
-	size_t max_copy = room(u);
+	size_t max_copy = waiter_max_copy(u);
 	int r = 0;
 
 	if (!max_copy)
 		u->stats.no_room++;
 	else
-		r = waiter_new(u, &w, rest, outcome, max_copy, &waiter);
+		r = waiter_from_unwinding(u, &w, rest, outcome, max_copy, &waiter);
 	if (r)
 		unwinder_fail(u, r);
 	if (waiter) {
 		DL_APPEND2(u->waiters, waiter, previous, next);
 		u->n_waiters++;
 		u->waiting_bytes += waiter->n_bytes;
-		if (!ask(u, waiter))
-			give_up(u, waiter);
+		if (!waiter_request(u, waiter))
+			waiter_give_up(u, waiter);
 		return;
 	}
 	if (outcome == WALK_TABLE)
@@ -266,9 +266,9 @@ void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there)
 		if (w->outcome != WALK_TABLE || w->unwinding.walk.slot != slot)
 			continue;
 		if (is_there)
-			resume(u, w);
+			waiter_resume(u, w);
 		else
-			give_up(u, w);
+			waiter_give_up(u, w);
 	}
 }
 
@@ -288,7 +288,7 @@ void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *dat
 	copy = missing - from + sizeof(uint64_t) <= length ? malloc(length) : NULL;
 	if (!copy) {
 		u->stats.memory_failed++;
-		give_up(u, w);
+		waiter_give_up(u, w);
 		return;
 	}
 	memcpy(copy, data, length);
@@ -297,7 +297,7 @@ void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *dat
 	u->waiting_bytes += length;
 	memory->regions[memory->n_regions++] =
 		(struct unwind_region){.address = from, .length = length, .data = copy};
-	resume(u, w);
+	waiter_resume(u, w);
 }
 
 void wait_expire(struct unwinder *u, uint64_t now_ns)
@@ -311,10 +311,10 @@ void wait_expire(struct unwinder *u, uint64_t now_ns)
 			break;
 	}
 	while (u->waiters && u->waiters->deadline_ns <= now_ns)
-		give_up(u, u->waiters);
+		waiter_give_up(u, u->waiters);
 }
 
-static bool is_of(const struct waiter *w, unsigned sampler)
+static bool waiter_is_of_sampler(const struct waiter *w, unsigned sampler)
 {
 	return sampler == UNWINDER_ALL || w->unwinding.sample.sampler == sampler;
 }
@@ -322,18 +322,18 @@ static bool is_of(const struct waiter *w, unsigned sampler)
 bool wait_any(const struct unwinder *u, unsigned sampler)
 {
 	for (const struct waiter *w = u->waiters; w; w = w->next)
-		if (is_of(w, sampler))
+		if (waiter_is_of_sampler(w, sampler))
 			return true;
 	return false;
 }
 
-void wait_let_go(struct unwinder *u, unsigned sampler)
+void wait_release(struct unwinder *u, unsigned sampler)
 {
 	struct waiter *w, *next;
 
 	DL_FOREACH_SAFE2(u->waiters, w, next, next)
 	{
-		if (is_of(w, sampler))
-			give_up(u, w);
+		if (waiter_is_of_sampler(w, sampler))
+			waiter_give_up(u, w);
 	}
 }

@@ -33,7 +33,7 @@ struct moment {
 	struct unwind_mapping found;
 };
 
-static const struct unwind_mapping *find_mapping(void *userdata, uint64_t address)
+static const struct unwind_mapping *moment_find_mapping(void *userdata, uint64_t address)
 {
 	struct moment *m = userdata;
 	const struct mapping *mapping = m->current;
@@ -52,8 +52,8 @@ static const struct unwind_mapping *find_mapping(void *userdata, uint64_t addres
 }
 
 /* Only what is in memory already: a page that was just executed nearly always is. */
-static bool read_code(void *userdata, const struct unwind_mapping *mapping, uint64_t address,
-		      uint8_t *ret, size_t length)
+static bool moment_read_code(void *userdata, const struct unwind_mapping *mapping, uint64_t address,
+			     uint8_t *ret, size_t length)
 {
 	const struct moment *m = userdata;
 	const struct image *image = m->current ? m->current->image : NULL;
@@ -71,8 +71,8 @@ int walk_unwinding(struct unwinder *u, struct unwinding *w)
 				.mappings = w->process->mappings,
 				.generation = w->generation};
 	const struct walk_maps maps = {
-		.find = find_mapping,
-		.read_code = read_code,
+		.find = moment_find_mapping,
+		.read_code = moment_read_code,
 		.userdata = &moment,
 		.words = u->memory.words,
 		.n_words = u->memory.n_words,
@@ -82,12 +82,12 @@ int walk_unwinding(struct unwinder *u, struct unwinding *w)
 	};
 
 	w->walk.frames = u->frames + w->sample.n_kernel;
-	return walk_go(&w->walk, &maps);
+	return walk_run(&w->walk, &maps);
 }
 
 /* The mapping of generation @generation that has @offset of the image @id, or NULL. */
-static const struct mapping *mapping_of(const struct mappings *m, uint32_t generation, uint32_t id,
-					uint32_t offset)
+static const struct mapping *find_image_mapping(const struct mappings *m, uint32_t generation,
+						uint32_t id, uint32_t offset)
 {
 	const struct mapping *all;
 	size_t n;
@@ -114,7 +114,7 @@ static void make_raw(struct unwinding *w, uint64_t *frames)
 		offset = frame_offset(frames[i]);
 		if (!m || m->image->id != id || offset < m->offset ||
 		    offset - m->offset >= m->end - m->start)
-			m = mapping_of(w->process->mappings, w->generation, id, offset);
+			m = find_image_mapping(w->process->mappings, w->generation, id, offset);
 		if (m)
 			frames[i] = m->start + (offset - m->offset);
 	}
@@ -154,15 +154,16 @@ static uint32_t generation_walked(const struct process *p, const struct sample *
 }
 
 /* Whether @frame says the same by the mappings of both generations. */
-static bool still_stands(const struct mappings *m, uint64_t frame, uint32_t walked, uint32_t now)
+static bool frame_is_current(const struct mappings *m, uint64_t frame, uint32_t walked,
+			     uint32_t now)
 {
 	const struct mapping *before, *after;
 	uint64_t address = frame;
 
 	if (frame_kind(frame) == FRAME_IMAGE) {
-		before = mapping_of(m, walked, frame_image(frame), frame_offset(frame));
+		before = find_image_mapping(m, walked, frame_image(frame), frame_offset(frame));
 		if (!before)
-			return mapping_of(m, now, frame_image(frame), frame_offset(frame));
+			return find_image_mapping(m, now, frame_image(frame), frame_offset(frame));
 		address = before->start + (frame_offset(frame) - before->offset);
 	} else {
 		before = mappings_find(m, walked, address);
@@ -175,8 +176,8 @@ static bool still_stands(const struct mappings *m, uint64_t frame, uint32_t walk
 }
 
 /* How many of the sample's user frames are not stale. */
-static uint32_t count_standing(const struct process *p, const struct sample *sample,
-			       uint32_t generation)
+static uint32_t count_current_frames(const struct process *p, const struct sample *sample,
+				     uint32_t generation)
 {
 	uint32_t walked, n = sample->n_frames - sample->n_kernel;
 
@@ -186,8 +187,8 @@ static uint32_t count_standing(const struct process *p, const struct sample *sam
 	if (walked == generation)
 		return n;
 	for (uint32_t i = 0; i < n; i++)
-		if (!still_stands(p->mappings, sample->frames[sample->n_kernel + i], walked,
-				  generation))
+		if (!frame_is_current(p->mappings, sample->frames[sample->n_kernel + i], walked,
+				      generation))
 			return i;
 	return n;
 }
@@ -198,8 +199,8 @@ static bool may_be_stale(const struct unwinder *u, const struct sample *sample)
 }
 
 /* False: the frames do not fit, which no source lets happen. */
-static bool begin(struct unwinder *u, const struct sample *sample, struct process *p,
-		  struct unwinding *ret)
+static bool unwinding_init(struct unwinder *u, const struct sample *sample, struct process *p,
+			   struct unwinding *ret)
 {
 	if (sample->n_kernel > sample->n_frames || sample->n_frames > SAMPLE_FRAMES_MAX)
 		return false;
@@ -222,7 +223,7 @@ static bool begin(struct unwinder *u, const struct sample *sample, struct proces
 /* Cuts what is stale; true if there was something. */
 static bool cut_stale(struct unwinder *u, struct unwinding *w)
 {
-	uint32_t n = count_standing(w->process, &w->sample, w->generation);
+	uint32_t n = count_current_frames(w->process, &w->sample, w->generation);
 
 	if (n == w->walk.n_frames)
 		return false;
@@ -233,7 +234,7 @@ static bool cut_stale(struct unwinder *u, struct unwinding *w)
 	return true;
 }
 
-static bool find_process(struct unwinder *u, const struct sample *sample, struct process **ret)
+static bool walk_find_process(struct unwinder *u, const struct sample *sample, struct process **ret)
 {
 	int r = process_table_find(u->options.processes, sample, ret);
 
@@ -252,7 +253,7 @@ void walk_pass(struct unwinder *u, const struct sample *sample)
 	struct process *p;
 
 	if (sample->kernel_thread || !(may_stale || is_raw || is_unknown) ||
-	    !find_process(u, sample, &p) || !begin(u, sample, p, &w)) {
+	    !walk_find_process(u, sample, &p) || !unwinding_init(u, sample, p, &w)) {
 		deliver_unfinished(u, sample);
 		return;
 	}
@@ -263,7 +264,7 @@ void walk_pass(struct unwinder *u, const struct sample *sample)
 	walk_deliver(u, &w);
 }
 
-static void add_rest(struct unwinding *w, const struct sample_rest *rest)
+static void unwinding_add_rest(struct unwinding *w, const struct sample_rest *rest)
 {
 	w->walk.registers = rest->registers;
 	w->walk.pushed = rest->pushed;
@@ -288,7 +289,7 @@ void walk_sample(struct unwinder *u, const struct sample *sample)
 	struct process *p;
 	int outcome;
 
-	if (!find_process(u, sample, &p) || !begin(u, sample, p, &w)) {
+	if (!walk_find_process(u, sample, &p) || !unwinding_init(u, sample, p, &w)) {
 		deliver_unfinished(u, sample);
 		return;
 	}
@@ -297,10 +298,10 @@ void walk_sample(struct unwinder *u, const struct sample *sample)
 		walk_deliver(u, &w);
 		return;
 	}
-	add_rest(&w, sample->rest);
+	unwinding_add_rest(&w, sample->rest);
 	outcome = walk_unwinding(u, &w);
 	if (outcome != WALK_ENDED) {
-		wait_for(u, &w, sample->rest, outcome);
+		wait_add(u, &w, sample->rest, outcome);
 		return;
 	}
 	u->stats.finished++;

@@ -15,7 +15,7 @@
 /* It is some pages. */
 #define BYTES_MAX (1u << 20)
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t larger_offset(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
@@ -32,8 +32,9 @@ static uint64_t file_length(const ElfW(Ehdr) * header)
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return 0;
 	for (unsigned i = 0; i < header->e_phnum; i++)
-		end = larger(end, segments[i].p_offset + segments[i].p_filesz);
-	return larger(end, header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize);
+		end = larger_offset(end, segments[i].p_offset + segments[i].p_filesz);
+	return larger_offset(end,
+			     header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize);
 }
 
 int vdso_open(int *ret)

@@ -73,7 +73,7 @@ int session_new(struct session **ret, uint64_t id, const struct session_request 
 	return SESSION_E_OK;
 }
 
-static void member_remove(struct session *s, struct members *m)
+static void session_remove_member(struct session *s, struct members *m)
 {
 	HASH_DEL(s->members, m);
 	process_unref(m->process);
@@ -87,7 +87,7 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	HASH_ITER (hh, s->members, m, next)
-		member_remove(s, m);
+		session_remove_member(s, m);
 	window_free(s->window);
 	while (s->n_untaken)
 		snapshot_free(s->untaken[--s->n_untaken]);
@@ -141,7 +141,7 @@ bool session_is_member(const struct session *s, const struct process *p)
 	return m;
 }
 
-static int add_member(struct session *s, struct process *p)
+static int session_add_member(struct session *s, struct process *p)
 {
 	struct members *m;
 
@@ -183,7 +183,7 @@ bool session_wants_process(const struct session *s, const struct process *p)
 	case TARGET_UID:
 		return p->uid_known && (int64_t)p->uid == s->target.number;
 	case TARGET_SERVICE:
-		return names_means(s->target.text, p->unit->service);
+		return names_match_service(s->target.text, p->unit->service);
 	case TARGET_CGROUP:
 		return in_cgroup(p->unit->cgroup, s->target.text);
 	}
@@ -195,9 +195,9 @@ int session_process_born(struct session *s, struct process *p, const struct proc
 	if (s->target.kind != TARGET_PID && s->target.kind != TARGET_TID)
 		return 0;
 	if (p->serial == s->target.process)
-		return add_member(s, p);
+		return session_add_member(s, p);
 	if (parent && session_is_member(s, parent) && (s->target.children || p->pid == parent->pid))
-		return add_member(s, p);
+		return session_add_member(s, p);
 	return 0;
 }
 
@@ -212,7 +212,7 @@ void session_sweep(struct session *s, uint64_t before_ns)
 
 	HASH_ITER (hh, s->members, m, next)
 		if (m->process->swept_ns && m->process->swept_ns < before_ns)
-			member_remove(s, m);
+			session_remove_member(s, m);
 }
 
 static bool in_list(char *const *list, const char *text)
@@ -223,8 +223,8 @@ static bool in_list(char *const *list, const char *text)
 	return false;
 }
 
-static bool wants_sample(const struct session *s, const struct sample *sample,
-			 const struct process *p)
+static bool session_wants_sample(const struct session *s, const struct sample *sample,
+				 const struct process *p)
 {
 	if (s->paused || !session_wants_process(s, p))
 		return false;
@@ -257,7 +257,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 	};
 	int r;
 
-	if (!wants_sample(s, sample, p)) {
+	if (!session_wants_sample(s, sample, p)) {
 		s->routed++;
 		s->filtered++;
 		return SESSION_E_OK;
@@ -280,8 +280,8 @@ void session_drop(struct session *s, enum dropped_reason reason)
 }
 
 /* What was counted is so no more. */
-static void uncount(struct session *s, const struct stack_counts *stacks,
-		    enum dropped_reason reason)
+static void session_revert_counts(struct session *s, const struct stack_counts *stacks,
+				  enum dropped_reason reason)
 {
 	uint64_t n = stack_counts_total(stacks);
 
@@ -290,12 +290,12 @@ static void uncount(struct session *s, const struct stack_counts *stacks,
 	stack_counts_subtract(&s->stacks, stacks);
 }
 
-void session_lose(struct session *s, const struct aggregate *aggregate)
+void session_count_unwritten(struct session *s, const struct aggregate *aggregate)
 {
 	struct stack_counts lost;
 
 	window_stack_counts(aggregate, &lost);
-	uncount(s, &lost, DROPPED_UNWRITTEN);
+	session_revert_counts(s, &lost, DROPPED_UNWRITTEN);
 }
 
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger)
@@ -352,7 +352,7 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 	return SESSION_E_OK;
 }
 
-struct snapshot *session_take_untaken(struct session *s)
+struct snapshot *session_pop_snapshot(struct session *s)
 {
 	struct snapshot *snapshot = s->untaken[0];
 
@@ -363,24 +363,24 @@ struct snapshot *session_take_untaken(struct session *s)
 	return snapshot;
 }
 
-static void drop_oldest(struct session *s)
+static void session_drop_oldest(struct session *s)
 {
-	cleanup(snapshot_freep) struct snapshot *snapshot = session_take_untaken(s);
+	cleanup(snapshot_freep) struct snapshot *snapshot = session_pop_snapshot(s);
 
-	session_lose(s, snapshot->aggregate);
+	session_count_unwritten(s, snapshot->aggregate);
 }
 
-void session_keep_untaken(struct session *s, struct snapshot *snapshot)
+void session_push_snapshot(struct session *s, struct snapshot *snapshot)
 {
 	if (s->n_untaken == SESSION_UNTAKEN_MAX)
-		drop_oldest(s);
+		session_drop_oldest(s);
 	s->untaken[s->n_untaken++] = snapshot;
 }
 
-void session_drop_untaken(struct session *s)
+void session_drop_snapshots(struct session *s)
 {
 	while (s->n_untaken)
-		drop_oldest(s);
+		session_drop_oldest(s);
 	s->is_over = true;
 }
 
@@ -407,16 +407,16 @@ int session_copy_window(struct session *s, const struct moment *end, const struc
 	return SESSION_E_OK;
 }
 
-int session_take_back(struct session *s, struct snapshot *snapshot,
-		      const struct window_closing *closing)
+int session_restore_window(struct session *s, struct snapshot *snapshot,
+			   const struct window_closing *closing)
 {
 	struct stack_counts dropped;
 	int r;
 
-	r = window_take_back(s->window, snapshot, closing, &dropped);
+	r = window_restore(s->window, snapshot, closing, &dropped);
 	if (r)
 		return r;
-	uncount(s, &dropped, DROPPED_MEMORY);
+	session_revert_counts(s, &dropped, DROPPED_MEMORY);
 	return 0;
 }
 

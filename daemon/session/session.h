@@ -127,7 +127,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 void session_drop(struct session *s, enum dropped_reason reason);
 
 /* The samples in @aggregate, which are counted, were of a window that could not be written. */
-void session_lose(struct session *s, const struct aggregate *aggregate);
+void session_count_unwritten(struct session *s, const struct aggregate *aggregate);
 
 /* Opens a window at @start_ns (CLOCK_MONOTONIC), with the ledger as it stands. */
 int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);
@@ -141,11 +141,11 @@ int session_close_window(struct session *s, const struct moment *end, const stru
  * Keeps @snapshot, a closed window, for whoever takes it. The oldest is dropped if there are too
  * many of them.
  */
-void session_keep_untaken(struct session *s, struct snapshot *snapshot);
+void session_push_snapshot(struct session *s, struct snapshot *snapshot);
 /* The oldest of them, the caller's; NULL: there is none. */
-struct snapshot *session_take_untaken(struct session *s);
+struct snapshot *session_pop_snapshot(struct session *s);
 /* Nobody is going to take any more: those that there are are dropped. */
-void session_drop_untaken(struct session *s);
+void session_drop_snapshots(struct session *s);
 /* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
 			bool (*wants)(void *userdata, const struct snapshot_process *p),
@@ -154,8 +154,8 @@ int session_copy_window(struct session *s, const struct moment *end, const struc
  * Counts a snapshot that could not be written into the open window, which then begins where the
  * snapshot began.
  */
-int session_take_back(struct session *s, struct snapshot *snapshot,
-		      const struct window_closing *closing);
+int session_restore_window(struct session *s, struct snapshot *snapshot,
+			   const struct window_closing *closing);
 size_t session_bytes(const struct session *s);
 
 #endif

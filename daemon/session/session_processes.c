@@ -11,7 +11,7 @@
 
 #define ASK_PARTS 10u /* ticks until all processes were asked for their units */
 
-static bool needs_all(const struct session *s)
+static bool target_needs_all(const struct session *s)
 {
 	return s->target.kind == TARGET_ALL || s->target.kind == TARGET_UID ||
 	       s->target.kind == TARGET_COMM || s->target.kind == TARGET_CPUS;
@@ -24,7 +24,7 @@ bool session_processes_want_all(void *userdata, unsigned sampler)
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (s->sampler == sampler && session_takes_samples(s) && needs_all(s))
+		if (s->sampler == sampler && session_takes_samples(s) && target_needs_all(s))
 			return true;
 	}
 	return false;
@@ -51,7 +51,7 @@ enum samplers_want session_processes_want(void *userdata, unsigned sampler, cons
 }
 
 /* Whether a new program's unit or uid decides at once who may see it. */
-static bool asks_for_units(const struct session_set *set)
+static bool sessions_need_units(const struct session_set *set)
 {
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
@@ -64,64 +64,65 @@ static bool asks_for_units(const struct session_set *set)
 	return false;
 }
 
-static void note_error(struct session_set *set, int r)
+static void sessions_note_error(struct session_set *set, int r)
 {
 	if (r < 0 && !set->error)
 		set->error = r;
 }
 
-static void on_born(void *userdata, struct process *p, struct process *parent)
+static void on_process_born(void *userdata, struct process *p, struct process *parent)
 {
 	struct session_set *set = userdata;
 
 	for (size_t i = 0; i < set->n_sessions; i++)
-		note_error(set, session_process_born(set->sessions[i], p, parent));
+		sessions_note_error(set, session_process_born(set->sessions[i], p, parent));
 	/* systemd moves a service's process into its group before it execs. */
-	if (parent && parent->pid == p->pid && asks_for_units(set))
-		note_error(set, process_table_confirm(set->processes, p));
-	note_error(set, samplers_refilter_process(set->samplers, p));
+	if (parent && parent->pid == p->pid && sessions_need_units(set))
+		sessions_note_error(set, process_table_confirm(set->processes, p));
+	sessions_note_error(set, samplers_refilter_process(set->samplers, p));
 }
 
-static void on_changed(void *userdata, struct process *p)
+static void on_process_changed(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
-	note_error(set, samplers_refilter_process(set->samplers, p));
+	sessions_note_error(set, samplers_refilter_process(set->samplers, p));
 }
 
-static void on_died(void *userdata, struct process *p)
+static void on_process_died(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
-	note_error(set, samplers_forget_process(set->samplers, p));
+	sessions_note_error(set, samplers_forget_process(set->samplers, p));
 }
 
 void session_processes_observe(struct session_set *set)
 {
-	process_table_observe(set->processes, &(struct process_observer){.born = on_born,
-									 .changed = on_changed,
-									 .died = on_died,
-									 .userdata = set});
+	process_table_observe(set->processes,
+			      &(struct process_observer){.born = on_process_born,
+							 .changed = on_process_changed,
+							 .died = on_process_died,
+							 .userdata = set});
 }
 
-static void confirm(void *userdata, struct process *p)
+static void confirm_process(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
-	note_error(set, process_table_confirm_again(set->processes, p));
+	sessions_note_error(set, process_table_confirm_again(set->processes, p));
 }
 
 void session_processes_confirm(struct session_set *set)
 {
-	process_table_each(set->processes, confirm, set);
+	process_table_each(set->processes, confirm_process, set);
 }
 
-static void confirm_part(void *userdata, struct process *p)
+static void confirm_process_part(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
 	if ((unsigned)p->pid % ASK_PARTS == set->asked)
-		confirm(set, p);
+		confirm_process(set, p);
 }
 
 void session_processes_follow(struct session_set *set)
@@ -137,5 +138,5 @@ void session_processes_follow(struct session_set *set)
 	if (!has_units)
 		return;
 	set->asked = (set->asked + 1) % ASK_PARTS;
-	process_table_each(set->processes, confirm_part, set);
+	process_table_each(set->processes, confirm_process_part, set);
 }

@@ -142,7 +142,8 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 		/* Events that wait may hold its birth. */
 		r = source_drain(set->source, UINT32_MAX);
 		if (r >= 0)
-			r = session_aim(s, set->processes, set->proc_fd, request->pidfd, message);
+			r = session_resolve_target(s, set->processes, set->proc_fd, request->pidfd,
+						   message);
 		if (r)
 			return r;
 	}
@@ -317,7 +318,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		if (r)
 			return r;
 		if (s->state == SESSION_STOPPING && s->is_live && s->untaken_until_ns <= now_ns) {
-			session_drop_untaken(s);
+			session_drop_snapshots(s);
 			session_settle(s);
 		}
 		if (s->holder &&

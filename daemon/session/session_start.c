@@ -29,7 +29,7 @@ struct family {
 	bool grown;
 };
 
-static int adopt(void *userdata, const struct maps_stat *stat)
+static int adopt_descendant(void *userdata, const struct maps_stat *stat)
 {
 	struct family *family = userdata;
 	struct process *parent = process_table_living(family->processes, stat->ppid);
@@ -53,7 +53,7 @@ static int adopt_descendants(struct session *s, struct process_table *processes,
 		int r;
 
 		family.grown = false;
-		r = proc_each(proc_fd, adopt, &family);
+		r = proc_each(proc_fd, adopt_descendant, &family);
 		if (r)
 			return r;
 	}
@@ -61,15 +61,15 @@ static int adopt_descendants(struct session *s, struct process_table *processes,
 }
 
 /* pidfd_open(2): readable when the process has ended, and its number may be another's. */
-static bool has_ended(int pidfd)
+static bool pidfd_has_ended(int pidfd)
 {
 	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
 
 	return pidfd >= 0 && poll(&fd, 1, 0) == 1;
 }
 
-int session_aim(struct session *s, struct process_table *processes, int proc_fd, int pidfd,
-		struct source_message *message)
+int session_resolve_target(struct session *s, struct process_table *processes, int proc_fd,
+			   int pidfd, struct source_message *message)
 {
 	pid_t pid = (pid_t)s->target.number;
 	struct process *p;
@@ -81,7 +81,7 @@ int session_aim(struct session *s, struct process_table *processes, int proc_fd,
 		return SESSION_START_E_REFUSED;
 	}
 	p = process_table_living(processes, pid);
-	if (!p || has_ended(pidfd)) {
+	if (!p || pidfd_has_ended(pidfd)) {
 		snprintf(message->text, sizeof(message->text), "no process %d is running", pid);
 		return SESSION_START_E_REFUSED;
 	}
@@ -94,8 +94,9 @@ int session_aim(struct session *s, struct process_table *processes, int proc_fd,
 	return r;
 }
 
-static int fill(struct session *s, const struct session_defaults *defaults, const struct peer *peer,
-		const struct session_request *request, struct source_message *message)
+static int apply_start_request(struct session *s, const struct session_defaults *defaults,
+			       const struct peer *peer, const struct session_request *request,
+			       struct source_message *message)
 {
 	int r;
 
@@ -164,7 +165,7 @@ int session_prepare(struct session **ret, uint64_t id, const struct session_defa
 		return SESSION_START_E_REFUSED;
 	}
 	if (!r)
-		r = fill(s, defaults, peer, request, message);
+		r = apply_start_request(s, defaults, peer, request, message);
 	if (!r)
 		r = name_session(s, request->name);
 	if (r)

@@ -47,7 +47,7 @@ int session_prepare(struct session **ret, uint64_t id, const struct session_defa
  * @pidfd: of the process that was asked for, or -1. Returns SESSION_START_E_* with @message, or
  * negative errno.
  */
-int session_aim(struct session *s, struct process_table *processes, int proc_fd, int pidfd,
-		struct source_message *message);
+int session_resolve_target(struct session *s, struct process_table *processes, int proc_fd,
+			   int pidfd, struct source_message *message);
 
 #endif

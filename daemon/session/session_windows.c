@@ -18,7 +18,7 @@
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
 
-static struct moment now(void)
+static struct moment moment_now(void)
 {
 	return (struct moment){.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
 			       .wall_ns = clock_ns(CLOCK_REALTIME)};
@@ -58,7 +58,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 			struct flush *flush)
 {
 	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
-	struct moment end = now();
+	struct moment end = moment_now();
 	struct snapshot *snapshot;
 	int r;
 
@@ -71,7 +71,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
-		session_keep_untaken(s, snapshot);
+		session_push_snapshot(s, snapshot);
 		return 0;
 	}
 	s->n_in_flight++;
@@ -82,7 +82,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 			    bool (*wants)(void *userdata, const struct snapshot_process *p),
 			    void *userdata, struct snapshot **ret)
 {
-	struct moment end = now();
+	struct moment end = moment_now();
 	struct ledger ledger;
 	int r;
 
@@ -99,7 +99,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 }
 
 /* An empty one goes on, so that its time and its losses are the next one's. */
-static int close_for_taker(struct session_set *set, struct session *s)
+static int close_live_window(struct session_set *set, struct session *s)
 {
 	int r = source_drain(set->source, UINT32_MAX);
 
@@ -114,11 +114,11 @@ static int close_for_taker(struct session_set *set, struct session *s)
 int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
 			    bool *ret_more)
 {
-	int r = s->window && !s->n_untaken ? close_for_taker(set, s) : 0;
+	int r = s->window && !s->n_untaken ? close_live_window(set, s) : 0;
 
 	if (r)
 		return r;
-	*ret = session_take_untaken(s);
+	*ret = session_pop_snapshot(s);
 	*ret_more = s->n_untaken || (*ret && s->window && window_count(s->window));
 	s->n_in_flight += *ret != NULL;
 	if (s->state == SESSION_STOPPING) {
@@ -224,7 +224,7 @@ int session_windows_keep(struct session *s, struct snapshot *snapshot,
 	s->patience_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
 	if (!s->is_live && s->window && session_takes_samples(s) &&
 	    item->attachment == s->attachment)
-		return session_take_back(s, snapshot, &item->closing);
-	session_lose(s, snapshot->aggregate);
+		return session_restore_window(s, snapshot, &item->closing);
+	session_count_unwritten(s, snapshot->aggregate);
 	return 0;
 }

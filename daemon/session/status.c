@@ -77,7 +77,7 @@ static void fill_ledger(struct ledger_message *m, const struct ledger *l)
 }
 
 /* proc_pid_statm(5): the second field, in pages. 0: there is no such process. */
-static uint64_t rss_bytes(pid_t pid)
+static uint64_t process_rss_bytes(pid_t pid)
 {
 	cleanup(fclosep) FILE *f = NULL;
 	unsigned long pages = 0;
@@ -166,8 +166,9 @@ static void fill_memory(Profd__Control__Memory *m, const struct status_facts *fa
 			const struct unwinder_stats *unwinder, const struct symbols_stats *symbols)
 {
 	*m = (Profd__Control__Memory)PROFD__CONTROL__MEMORY__INIT;
-	m->workers_bytes = rss_bytes(unwinder->loader.worker) + rss_bytes(symbols->worker);
-	m->rss_bytes = rss_bytes(getpid()) + m->workers_bytes;
+	m->workers_bytes = process_rss_bytes(unwinder->loader.worker) +
+			   process_rss_bytes(symbols->worker);
+	m->rss_bytes = process_rss_bytes(getpid()) + m->workers_bytes;
 	m->bpf_bytes = source_memory_bytes(facts->source);
 	m->budget_bytes = facts->budget_bytes;
 	m->evicted_images = unwinder->tables_evicted;
@@ -249,8 +250,8 @@ static int fill_sessions(struct sessions_message *m, const struct session_set *s
 }
 
 /* What is copied as it stands. */
-static void fill_head(Profd__Control__Status *status, const struct status_facts *facts,
-		      const struct process_table_stats *processes)
+static void fill_status_head(Profd__Control__Status *status, const struct status_facts *facts,
+			     const struct process_table_stats *processes)
 {
 	status->version = (char *)PROFD_VERSION;
 	status->pid = getpid();
@@ -308,7 +309,7 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	fill_unwinding(&unwinding, &unwinder_stats, &source_stats);
 	fill_names(&names, &unwinder_stats.loader, &symbols_stats, peer);
 
-	fill_head(&status, facts, &process_stats);
+	fill_status_head(&status, facts, &process_stats);
 	status.host = host.nodename;
 	status.kernel = host.release;
 	status.ledger = &ledger_message.ledger;

@@ -9,7 +9,7 @@ double status_cpu_seconds(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static double seconds_of(pid_t pid)
+static double process_cpu_seconds(pid_t pid)
 {
 	struct timespec used;
 	clockid_t clock;
@@ -29,6 +29,6 @@ double status_cpu_children(const pid_t *living, size_t n)
 	getrusage(RUSAGE_CHILDREN, &usage);
 	sum = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime);
 	for (size_t i = 0; i < n; i++)
-		sum += seconds_of(living[i]);
+		sum += process_cpu_seconds(living[i]);
 	return sum;
 }

@@ -64,7 +64,7 @@ void window_free(struct window *w)
 	free(w);
 }
 
-static int member_get(struct window *w, uint64_t serial, struct member **ret)
+static int window_get_member(struct window *w, uint64_t serial, struct member **ret)
 {
 	struct member *m;
 
@@ -90,7 +90,7 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	r = aggregate_add(w->aggregate, key, weight);
 	if (r)
 		return r;
-	r = member_get(w, key->process, &m);
+	r = window_get_member(w, key->process, &m);
 	if (r)
 		return r;
 	if (!m->process) {
@@ -114,8 +114,8 @@ void window_stack_counts(const struct aggregate *aggregate, struct stack_counts 
 	}
 }
 
-int window_take_back(struct window *w, struct snapshot *snapshot,
-		     const struct window_closing *closing, struct stack_counts *ret_dropped)
+int window_restore(struct window *w, struct snapshot *snapshot,
+		   const struct window_closing *closing, struct stack_counts *ret_dropped)
 {
 	const struct aggregate_entry *entries;
 	struct stack_counts dropped = {0};
@@ -124,7 +124,7 @@ int window_take_back(struct window *w, struct snapshot *snapshot,
 	int r;
 
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		r = member_get(w, snapshot->processes[i].serial, &m);
+		r = window_get_member(w, snapshot->processes[i].serial, &m);
 		if (r)
 			return r;
 		snapshot_process_deinit(&m->taken_back);
@@ -170,7 +170,7 @@ int window_each_process(struct window *w, int (*fn)(void *userdata, struct proce
 	return 0;
 }
 
-static int copy_text(char **ret, const char *text)
+static int window_copy_text(char **ret, const char *text)
 {
 	*ret = text ? strdup(text) : NULL;
 	return text && !*ret ? error_origin(-ENOMEM) : 0;
@@ -192,15 +192,15 @@ static int describe_member(const struct member *m, struct snapshot_process *ret)
 		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
 	};
 	memcpy(ret->comm, p->comm, sizeof(ret->comm));
-	r = copy_text(&ret->service, m->unit->service);
+	r = window_copy_text(&ret->service, m->unit->service);
 	if (!r)
-		r = copy_text(&ret->cgroup, m->unit->cgroup);
+		r = window_copy_text(&ret->cgroup, m->unit->cgroup);
 	if (!r)
-		r = copy_text(&ret->container, m->unit->container);
+		r = window_copy_text(&ret->container, m->unit->container);
 	return r;
 }
 
-static int by_serial(const void *a, const void *b)
+static int process_compare_serial(const void *a, const void *b)
 {
 	const struct snapshot_process *x = a, *y = b;
 
@@ -222,7 +222,7 @@ static int describe_window(const struct window *w, const struct moment *end,
 	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
 				     ? end->wall_ns - snapshot->duration_ns
 				     : 0;
-	return copy_text(&snapshot->ledger, text);
+	return window_copy_text(&snapshot->ledger, text);
 }
 
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
@@ -247,7 +247,8 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 			m->taken_back = (struct snapshot_process){};
 		}
 	}
-	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes),
+	      process_compare_serial);
 	r = describe_window(w, end, ledger, snapshot, &closing.since);
 	if (r)
 		return r;
@@ -266,11 +267,11 @@ static int copy_process(const struct snapshot_process *p, struct snapshot_proces
 	ret->perf_map = jit_file_ref(p->perf_map);
 	ret->jitdump = jit_file_ref(p->jitdump);
 	ret->service = ret->cgroup = ret->container = NULL;
-	r = copy_text(&ret->service, p->service);
+	r = window_copy_text(&ret->service, p->service);
 	if (!r)
-		r = copy_text(&ret->cgroup, p->cgroup);
+		r = window_copy_text(&ret->cgroup, p->cgroup);
 	if (!r)
-		r = copy_text(&ret->container, p->container);
+		r = window_copy_text(&ret->container, p->container);
 	return r;
 }
 
@@ -297,7 +298,8 @@ static int copy_processes(struct window *w,
 		*to = (struct snapshot_process){};
 		snapshot->n_processes--;
 	}
-	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes), by_serial);
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes),
+	      process_compare_serial);
 	return 0;
 }
 

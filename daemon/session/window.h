@@ -45,8 +45,8 @@ void window_stack_counts(const struct aggregate *aggregate, struct stack_counts 
  * Counts a snapshot's entries, takes over its processes, its ledger, and begins where it began.
  * What does not fit is counted in *ret_dropped.
  */
-int window_take_back(struct window *w, struct snapshot *snapshot,
-		     const struct window_closing *closing, struct stack_counts *ret_dropped);
+int window_restore(struct window *w, struct snapshot *snapshot,
+		   const struct window_closing *closing, struct stack_counts *ret_dropped);
 /* Calls @fn for each process that it has samples of; a nonzero return ends that and is returned. */
 int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
 			void *userdata);

@@ -50,7 +50,7 @@ static int array_add(struct array *array, const void *element, size_t size)
 	return 0;
 }
 
-static uint64_t payload_length(const struct answer_builder *b)
+static uint64_t answer_builder_length(const struct answer_builder *b)
 {
 	return sizeof(struct worker_names) + b->locations.n * sizeof(struct worker_location) +
 	       b->frames.n * sizeof(struct worker_frame) + text_pool_length(b->texts);
@@ -86,10 +86,10 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 	if (r)
 		return r;
 	/* An outcome, no error: too much was asked for at once. */
-	return payload_length(b) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	return answer_builder_length(b) > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-static uint8_t *append(uint8_t *at, const void *data, size_t length)
+static uint8_t *answer_put_bytes(uint8_t *at, const void *data, size_t length)
 {
 	if (length > 0)
 		memcpy(at, data, length);
@@ -103,15 +103,16 @@ int answer_builder_finish(struct answer_builder *b, uint8_t **ret, size_t *ret_l
 		.n_frames = (uint32_t)b->frames.n,
 		.text_length = (uint32_t)text_pool_length(b->texts),
 	};
-	size_t length = (size_t)payload_length(b);
+	size_t length = (size_t)answer_builder_length(b);
 	uint8_t *payload, *at;
 
 	payload = malloc(length);
 	if (!payload)
 		return error_origin(-ENOMEM);
-	at = append(payload, &header, sizeof(header));
-	at = append(at, b->locations.data, b->locations.n * sizeof(struct worker_location));
-	at = append(at, b->frames.data, b->frames.n * sizeof(struct worker_frame));
+	at = answer_put_bytes(payload, &header, sizeof(header));
+	at = answer_put_bytes(at, b->locations.data,
+			      b->locations.n * sizeof(struct worker_location));
+	at = answer_put_bytes(at, b->frames.data, b->frames.n * sizeof(struct worker_frame));
 	text_pool_write(b->texts, at);
 	*ret = payload;
 	*ret_length = length;

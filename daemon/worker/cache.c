@@ -31,7 +31,7 @@ int cache_new(struct cache **ret, size_t max_bytes)
 	return 0;
 }
 
-static void drop(struct entry *e)
+static void cache_drop_entry(struct entry *e)
 {
 	if (e->thing)
 		e->class->free(e->thing);
@@ -41,7 +41,7 @@ static void drop(struct entry *e)
 void cache_clear(struct cache *c)
 {
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
-		drop(&c->entries[i]);
+		cache_drop_entry(&c->entries[i]);
 }
 
 void cache_free(struct cache *c)
@@ -52,7 +52,7 @@ void cache_free(struct cache *c)
 	free(c);
 }
 
-static bool is_same(const struct cache_key *a, const struct cache_key *b)
+static bool cache_keys_match(const struct cache_key *a, const struct cache_key *b)
 {
 	return a->key == b->key && a->type == b->type && a->made_of == b->made_of;
 }
@@ -62,7 +62,7 @@ void *cache_get(struct cache *c, const struct cache_key *key)
 	for (size_t i = 0; key->key && i < CACHE_ENTRIES_MAX; i++) {
 		struct entry *e = &c->entries[i];
 
-		if (!e->thing || !is_same(&e->key, key) || e->key.size != key->size ||
+		if (!e->thing || !cache_keys_match(&e->key, key) || e->key.size != key->size ||
 		    e->key.mtime != key->mtime)
 			continue;
 		e->used = ++c->now;
@@ -72,7 +72,7 @@ void *cache_get(struct cache *c, const struct cache_key *key)
 }
 
 /* The one that was not used for longest, or NULL: only those of this request are left. */
-static struct entry *find_oldest(struct cache *c)
+static struct entry *cache_find_oldest(struct cache *c)
 {
 	struct entry *found = NULL;
 
@@ -95,18 +95,18 @@ size_t cache_bytes(const struct cache *c)
 	return bytes;
 }
 
-static void make_room(struct cache *c)
+static void cache_make_room(struct cache *c)
 {
 	while (cache_bytes(c) > c->max_bytes) {
-		struct entry *oldest = find_oldest(c);
+		struct entry *oldest = cache_find_oldest(c);
 
 		if (!oldest)
 			return;
-		drop(oldest);
+		cache_drop_entry(oldest);
 	}
 }
 
-static struct entry *find_free(struct cache *c)
+static struct entry *cache_find_free(struct cache *c)
 {
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
 		if (!c->entries[i].thing)
@@ -120,16 +120,16 @@ void cache_put(struct cache *c, const struct cache_key *key, const struct cache_
 	struct entry *e;
 
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
-		if (c->entries[i].thing && is_same(&c->entries[i].key, key))
-			drop(&c->entries[i]);
-	e = find_free(c);
+		if (c->entries[i].thing && cache_keys_match(&c->entries[i].key, key))
+			cache_drop_entry(&c->entries[i]);
+	e = cache_find_free(c);
 	if (!e) {
 		/* A request puts two things: there are older ones. */
-		e = find_oldest(c);
-		drop(e);
+		e = cache_find_oldest(c);
+		cache_drop_entry(e);
 	}
 	*e = (struct entry){.key = *key, .class = class, .thing = thing, .used = ++c->now};
-	make_room(c);
+	cache_make_room(c);
 }
 
 void cache_settle(struct cache *c)
@@ -138,6 +138,6 @@ void cache_settle(struct cache *c)
 	/* What nobody can ask for again was kept for one request. */
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
 		if (c->entries[i].thing && !c->entries[i].key.key)
-			drop(&c->entries[i]);
-	make_room(c);
+			cache_drop_entry(&c->entries[i]);
+	cache_make_room(c);
 }

@@ -18,7 +18,7 @@
 #define STACK_BYTES (8u << 20)
 
 /* Never up: what was set for us, by systemd or a shell, stays where it is lower. */
-static int limit(int resource, uint64_t value)
+static int sandbox_set_rlimit(int resource, uint64_t value)
 {
 	struct rlimit now, wanted;
 
@@ -31,7 +31,7 @@ static int limit(int resource, uint64_t value)
 	return 0;
 }
 
-static int limit_resources(uint64_t memory_bytes)
+static int sandbox_limit_resources(uint64_t memory_bytes)
 {
 	const struct {
 		int resource;
@@ -50,7 +50,7 @@ static int limit_resources(uint64_t memory_bytes)
 	int r = 0;
 
 	for (size_t i = 0; !r && i < ARRAY_SIZE(limits); i++)
-		r = limit(limits[i].resource, limits[i].value);
+		r = sandbox_set_rlimit(limits[i].resource, limits[i].value);
 	return r;
 }
 
@@ -59,7 +59,7 @@ static int limit_resources(uint64_t memory_bytes)
  * F_SETOWN (fs/fcntl.c, sigio_perm()): so, as ourselves to ourselves. SIGKILL is a signal as good
  * as another there. sandbox_calls.c leaves no call to undo it.
  */
-static int tie_leash(void)
+static int sandbox_arm_leash(void)
 {
 	if (fcntl(WORKER_LEASH_FD, F_SETOWN, getpid()) < 0 ||
 	    fcntl(WORKER_LEASH_FD, F_SETSIG, SIGKILL) < 0 ||
@@ -78,7 +78,7 @@ struct landlock_rights {
 #endif
 
 /* By version of the interface (landlock(7)): how many rights of each sort there are to handle. */
-static struct landlock_rights all_rights(long version)
+static struct landlock_rights landlock_all_rights(long version)
 {
 	static const struct {
 		unsigned fs, net, scoped;
@@ -102,7 +102,7 @@ static struct landlock_rights all_rights(long version)
 }
 
 /* A ruleset that handles everything and has no rule. */
-static int deny_files(void)
+static int sandbox_deny_files(void)
 {
 	cleanup(closep) int ruleset = -1;
 	struct landlock_rights rights;
@@ -116,7 +116,7 @@ static int deny_files(void)
 			return 0;
 		return error_origin(-errno);
 	}
-	rights = all_rights(version);
+	rights = landlock_all_rights(version);
 	size = version >= 6   ? sizeof(rights)
 	       : version >= 4 ? offsetof(struct landlock_rights, scoped)
 			      : offsetof(struct landlock_rights, net);
@@ -126,27 +126,27 @@ static int deny_files(void)
 	return 0;
 }
 
-int sandbox_shut_in(uint64_t memory_bytes)
+int sandbox_restrict(uint64_t memory_bytes)
 {
 	int r;
 
-	r = limit_resources(memory_bytes);
+	r = sandbox_limit_resources(memory_bytes);
 	if (r)
 		return r;
 	/* Who stays uid 0 can open nothing that it owns in here. */
 	r = privileges_drop(&privileges_nobody);
 	if (r >= 0)
-		r = tie_leash();
+		r = sandbox_arm_leash();
 	if (r)
 		return r;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return error_origin(-errno);
-	return deny_files();
+	return sandbox_deny_files();
 }
 
 int sandbox_enter(uint64_t memory_bytes)
 {
-	int r = sandbox_shut_in(memory_bytes);
+	int r = sandbox_restrict(memory_bytes);
 
 	if (r)
 		return r;

@@ -34,7 +34,7 @@
 /* @memory_bytes: of address space. Returns 0 or negative errno: then it must not go on. */
 int sandbox_enter(uint64_t memory_bytes);
 /* All of it but the last step: for tests, which see whether the rest holds alone. */
-int sandbox_shut_in(uint64_t memory_bytes);
+int sandbox_restrict(uint64_t memory_bytes);
 
 /* Whether this build has sanitizers, which need address space without end and some more calls. */
 #if defined(__SANITIZE_ADDRESS__)

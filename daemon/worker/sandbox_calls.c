@@ -72,14 +72,14 @@ static const struct call calls[] = {
 };
 
 /* mmap: anonymous memory, not executable. Two arguments, so it is no line of the table. */
-static int allow_memory(scmp_filter_ctx filter)
+static int sandbox_allow_mmap(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 				SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
 				SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
 }
 
-static int allow(scmp_filter_ctx filter, const struct call *c)
+static int sandbox_allow_call(scmp_filter_ctx filter, const struct call *c)
 {
 	struct scmp_arg_cmp argument = {
 		.arg = c->argument,
@@ -105,7 +105,7 @@ static const int refused[] = {
 #endif
 };
 
-static int refuse(scmp_filter_ctx filter)
+static int sandbox_refuse_calls(scmp_filter_ctx filter)
 {
 	int r = 0;
 
@@ -114,18 +114,18 @@ static int refuse(scmp_filter_ctx filter)
 	return r;
 }
 
-static int fill(scmp_filter_ctx filter)
+static int sandbox_fill_filter(scmp_filter_ctx filter)
 {
 	int r;
 
 	/* Another architecture's calls (x32, i386) end it as well. */
 	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (!r)
-		r = allow_memory(filter);
+		r = sandbox_allow_mmap(filter);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(calls); i++)
-		r = allow(filter, &calls[i]);
+		r = sandbox_allow_call(filter, &calls[i]);
 	if (!r)
-		r = refuse(filter);
+		r = sandbox_refuse_calls(filter);
 	return r;
 }
 
@@ -136,7 +136,7 @@ int sandbox_filter_calls(void)
 
 	if (!filter)
 		return error_origin(-ENOMEM);
-	r = fill(filter);
+	r = sandbox_fill_filter(filter);
 	if (!r)
 		r = seccomp_load(filter);
 	seccomp_release(filter);

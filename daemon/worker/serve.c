@@ -53,7 +53,7 @@ int serve_inspect(const struct request *request, struct answer *ret)
 }
 
 /* A device or a pipe could make a read wait for ever. */
-static bool are_regular(const struct request *request)
+static bool request_files_are_regular(const struct request *request)
 {
 	for (size_t i = 0; i < N_WORKER_FILES; i++) {
 		struct stat st;
@@ -65,7 +65,7 @@ static bool are_regular(const struct request *request)
 	return true;
 }
 
-static int serve(struct server *s, const struct request *request, struct answer *ret)
+static int server_dispatch(struct server *s, const struct request *request, struct answer *ret)
 {
 	switch ((enum worker_kind)request->header.kind) {
 	case WORKER_INSPECT:
@@ -91,12 +91,12 @@ void server_answer(struct server *s, const struct request *request, struct answe
 	int r;
 
 	*ret = (struct answer){.outcome = WORKER_UNREADABLE};
-	if (!are_regular(request))
+	if (!request_files_are_regular(request))
 		return;
-	r = serve(s, request, ret);
+	r = server_dispatch(s, request, ret);
 	if (r == -ENOMEM) {
 		cache_clear(s->cache);
-		r = serve(s, request, ret);
+		r = server_dispatch(s, request, ret);
 	}
 	ret->outcome = r < 0 ? WORKER_NO_MEMORY : (enum worker_outcome)r;
 	cache_settle(s->cache);

@@ -33,7 +33,7 @@ struct code {
 	size_t n, n_allocated;
 };
 
-static void code_deinit(struct code *c)
+static void serve_code_deinit(struct code *c)
 {
 	free(c->bytes);
 	disassembler_free(c->disassembler);
@@ -43,7 +43,7 @@ static void code_deinit(struct code *c)
 
 /* Returns enum worker_outcome or negative errno; *ret_is_known: whether there is anything to show.
  */
-static int open_code(struct code *c, const struct request *request, bool *ret_is_known)
+static int serve_code_open(struct code *c, const struct request *request, bool *ret_is_known)
 {
 	size_t max = (size_t)(c->range.end - c->range.start) + WORKER_INSTRUCTION_BYTES - 1;
 	int fd = request->files[WORKER_FILE_IMAGE], r;
@@ -67,7 +67,7 @@ static int open_code(struct code *c, const struct request *request, bool *ret_is
 }
 
 /* "<name+0x12>", or "" where the target has no name. */
-static int name_target(const struct code *c, uint64_t target, char *ret, size_t size)
+static int serve_code_name_target(const struct code *c, uint64_t target, char *ret, size_t size)
 {
 	cleanup(freep) char *demangled = NULL;
 	struct elf_name name;
@@ -75,7 +75,7 @@ static int name_target(const struct code *c, uint64_t target, char *ret, size_t 
 	*ret = '\0';
 	if (!elf_names_find(c->names, target, &name))
 		return 0;
-	demangled = demangle(name.name, DEMANGLE_WHOLE);
+	demangled = demangle_name(name.name, DEMANGLE_WHOLE);
 	if (!demangled)
 		return error_origin(-ENOMEM);
 	if (target > name.start)
@@ -86,13 +86,13 @@ static int name_target(const struct code *c, uint64_t target, char *ret, size_t 
 	return 0;
 }
 
-static int add_text(struct code *c, const struct instruction *instruction, uint32_t *ret)
+static int serve_code_add_text(struct code *c, const struct instruction *instruction, uint32_t *ret)
 {
 	char target[TARGET_TEXT_MAX + 32] = "", text[sizeof(instruction->text) + sizeof(target)];
 	int r = 0;
 
 	if (instruction->target_kind == TARGET_CODE)
-		r = name_target(c, instruction->target, target, sizeof(target));
+		r = serve_code_name_target(c, instruction->target, target, sizeof(target));
 	else if (instruction->target_kind == TARGET_DATA)
 		snprintf(target, sizeof(target), " # 0x%" PRIx64, instruction->target);
 	if (r)
@@ -101,7 +101,7 @@ static int add_text(struct code *c, const struct instruction *instruction, uint3
 	return text_pool_add(c->texts, text, ret);
 }
 
-static int add_line(struct code *c, struct worker_instruction *i)
+static int serve_code_add_line(struct code *c, struct worker_instruction *i)
 {
 	struct frame_name frames[WORKER_FRAMES_MAX];
 	uint64_t start, size;
@@ -113,22 +113,22 @@ static int add_line(struct code *c, struct worker_instruction *i)
 	return text_pool_add(c->texts, frames[0].file, &i->file);
 }
 
-static uint64_t payload_length(const struct code *c)
+static uint64_t serve_code_length(const struct code *c)
 {
 	return sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
 	       text_pool_length(c->texts);
 }
 
-static int append(struct code *c, const struct worker_instruction *i)
+static int serve_code_append(struct code *c, const struct worker_instruction *i)
 {
 	if (room_make(&c->instructions, &c->n_allocated, c->n + 1, sizeof(*c->instructions)))
 		return -ENOMEM;
 	c->instructions[c->n++] = *i;
 	/* An outcome, no error: too much was asked for at once. */
-	return payload_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	return serve_code_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-static int add_all(struct code *c)
+static int serve_code_add_all(struct code *c)
 {
 	size_t end = (size_t)(c->range.end - c->range.start);
 	int r = 0;
@@ -140,17 +140,17 @@ static int add_all(struct code *c)
 		disassembler_get(c->disassembler, c->bytes + at, c->n_bytes - at, i.address,
 				 &instruction);
 		i.size = instruction.size;
-		r = add_text(c, &instruction, &i.text);
+		r = serve_code_add_text(c, &instruction, &i.text);
 		if (!r)
-			r = add_line(c, &i);
+			r = serve_code_add_line(c, &i);
 		if (!r)
-			r = append(c, &i);
+			r = serve_code_append(c, &i);
 		at += i.size;
 	}
 	return r;
 }
 
-static int finish(const struct code *c, struct answer *ret)
+static int serve_code_finish(const struct code *c, struct answer *ret)
 {
 	const struct worker_code header = {
 		.n_instructions = (uint32_t)c->n,
@@ -159,7 +159,7 @@ static int finish(const struct code *c, struct answer *ret)
 	size_t n = c->n * sizeof(*c->instructions);
 	uint8_t *payload;
 
-	ret->length = (size_t)payload_length(c);
+	ret->length = (size_t)serve_code_length(c);
 	payload = malloc(ret->length);
 	if (!payload)
 		return error_origin(-ENOMEM);
@@ -173,12 +173,12 @@ static int finish(const struct code *c, struct answer *ret)
 
 int serve_instructions(struct cache *cache, const struct request *request, struct answer *ret)
 {
-	cleanup(code_deinit) struct code c = {0};
+	cleanup(serve_code_deinit) struct code c = {0};
 	bool is_known;
 	int r;
 
 	memcpy(&c.range, request->payload, sizeof(c.range));
-	r = open_code(&c, request, &is_known);
+	r = serve_code_open(&c, request, &is_known);
 	if (!r)
 		r = sources_names(cache, request, &c.names);
 	if (!r && request->header.flags & WORKER_WANT_LINES)
@@ -186,6 +186,6 @@ int serve_instructions(struct cache *cache, const struct request *request, struc
 	if (!r)
 		r = text_pool_new(&c.texts);
 	if (!r && is_known)
-		r = add_all(&c);
-	return r ? r : finish(&c, ret);
+		r = serve_code_add_all(&c);
+	return r ? r : serve_code_finish(&c, ret);
 }

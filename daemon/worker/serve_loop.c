@@ -32,7 +32,7 @@ static void message_close(struct message *m)
 	m->n_fds = 0;
 }
 
-static void take_fds(struct msghdr *header, struct message *ret)
+static void message_copy_fds(struct msghdr *header, struct message *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
 		size_t n;
@@ -47,7 +47,7 @@ static void take_fds(struct msghdr *header, struct message *ret)
 }
 
 /* Waits. Returns 0, 1: the other end is closed, or negative errno. */
-static int receive(int socket, struct message *ret)
+static int message_receive(int socket, struct message *ret)
 {
 	union {
 		char bytes[CMSG_SPACE(N_WORKER_FILES * sizeof(int))];
@@ -71,7 +71,7 @@ static int receive(int socket, struct message *ret)
 		return 1;
 	ret->length = (size_t)n;
 	ret->is_cut = header.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
-	take_fds(&header, ret);
+	message_copy_fds(&header, ret);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static int make_memfd(const uint8_t *data, size_t length)
 }
 
 /* Returns 0, 1: the other end is closed, or negative errno. */
-static int send_header(int socket, const struct worker_answer_header *answer, int memfd)
+static int send_answer_header(int socket, const struct worker_answer_header *answer, int memfd)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -145,11 +145,11 @@ static int send_answer(int socket, uint64_t id, const struct answer *answer, boo
 		else
 			header.payload_length = answer->length;
 	}
-	return send_header(socket, &header, memfd);
+	return send_answer_header(socket, &header, memfd);
 }
 
 /* What was freed within the heap, but cannot go back to the kernel, counts as well. */
-static uint64_t held_bytes(void)
+static uint64_t heap_held_bytes(void)
 {
 	struct mallinfo2 heap = mallinfo2();
 
@@ -170,7 +170,7 @@ int serve_loop(struct server *s, int socket, const struct serve_limits *limits)
 	while (!r && !is_last) {
 		struct request request;
 
-		r = receive(socket, &message);
+		r = message_receive(socket, &message);
 		if (r)
 			break;
 		if (request_parse(data, message.length, message.fds, message.n_fds, &request) &&
@@ -180,7 +180,7 @@ int serve_loop(struct server *s, int socket, const struct serve_limits *limits)
 			answer = (struct answer){.outcome = WORKER_BAD_REQUEST};
 		message_close(&message);
 		is_last = clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= limits->cpu_ns ||
-			  held_bytes() > limits->keep_bytes + answer.length;
+			  heap_held_bytes() > limits->keep_bytes + answer.length;
 		r = send_answer(socket, request.header.id, &answer, is_last);
 		free(answer.data);
 		answer = (struct answer){.outcome = WORKER_DONE};

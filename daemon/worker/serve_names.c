@@ -10,13 +10,13 @@
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
 
-static const uint64_t *addresses_of(const struct request *request, size_t *ret_n)
+static const uint64_t *request_addresses(const struct request *request, size_t *ret_n)
 {
 	*ret_n = (size_t)request->header.payload_length / sizeof(uint64_t);
 	return (const void *)request->payload;
 }
 
-static int finish(struct answer_builder *b, struct answer *ret)
+static int serve_names_finish(struct answer_builder *b, struct answer *ret)
 {
 	int r = answer_builder_finish(b, &ret->data, &ret->length);
 
@@ -28,8 +28,9 @@ static int finish(struct answer_builder *b, struct answer *ret)
  * do not have: then it is the symbol's name, and what is inlined in it without a name is left out.
  * Returns how many of the @n frames remain; 0: there is no name at all.
  */
-static size_t name_frames(const struct elf_names *names, uint64_t address,
-			  struct frame_name *frames, size_t n, uint64_t *start, uint64_t *size)
+static size_t serve_name_frames(const struct elf_names *names, uint64_t address,
+				struct frame_name *frames, size_t n, uint64_t *start,
+				uint64_t *size)
 {
 	struct frame_name *outermost = &frames[n - 1];
 	struct elf_name name;
@@ -51,8 +52,8 @@ static size_t name_frames(const struct elf_names *names, uint64_t address,
 	return n_named;
 }
 
-static int add_symbol(struct answer_builder *b, const struct elf_names *names,
-		      struct dwarf_lines *lines, uint64_t address)
+static int serve_add_symbol(struct answer_builder *b, const struct elf_names *names,
+			    struct dwarf_lines *lines, uint64_t address)
 {
 	struct frame_name frames[WORKER_FRAMES_MAX];
 	struct elf_name name = {0};
@@ -62,7 +63,7 @@ static int add_symbol(struct answer_builder *b, const struct elf_names *names,
 	if (lines)
 		n = dwarf_lines_find(lines, address, frames, WORKER_FRAMES_MAX, &start, &size);
 	if (n > 0)
-		n = name_frames(names, address, frames, n, &start, &size);
+		n = serve_name_frames(names, address, frames, n, &start, &size);
 	if (n > 0)
 		return answer_builder_add(b, start, size, WORKER_SOURCE_DWARF, frames, n);
 	if (!elf_names_find(names, address, &name))
@@ -89,10 +90,10 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 			return r;
 	}
 	r = answer_builder_new(&b);
-	addresses = addresses_of(request, &n);
+	addresses = request_addresses(request, &n);
 	for (size_t i = 0; !r && i < n; i++)
-		r = add_symbol(b, names, lines, addresses[i]);
-	return r ? r : finish(b, ret);
+		r = serve_add_symbol(b, names, lines, addresses[i]);
+	return r ? r : serve_names_finish(b, ret);
 }
 
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret)
@@ -110,7 +111,7 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 	if (r)
 		return r;
 	r = answer_builder_new(&b);
-	addresses = addresses_of(request, &n);
+	addresses = request_addresses(request, &n);
 	for (size_t i = 0; !r && i < n; i++) {
 		struct frame_name frame = {0};
 		uint64_t start, size;
@@ -119,7 +120,7 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 		r = answer_builder_add(b, start, size, found ? source : WORKER_SOURCE_NONE, &frame,
 				       found ? 1 : 0);
 	}
-	return r ? r : finish(b, ret);
+	return r ? r : serve_names_finish(b, ret);
 }
 
 /* Texts as they go into an answer: one behind the other. */
@@ -148,7 +149,7 @@ static int texts_add(struct texts *texts, const char *text)
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-static enum demangle_style style_of(uint32_t flags)
+static enum demangle_style request_demangle_style(uint32_t flags)
 {
 	return flags & WORKER_NO_PARAMETERS ? DEMANGLE_NO_PARAMETERS
 	       : flags & WORKER_NO_CLONES   ? DEMANGLE_NO_CLONES
@@ -159,12 +160,12 @@ int serve_demangle(const struct request *request, struct answer *ret)
 {
 	const char *at = (const char *)request->payload;
 	const char *end = at + request->header.payload_length;
-	enum demangle_style style = style_of(request->header.flags);
+	enum demangle_style style = request_demangle_style(request->header.flags);
 	struct texts texts = {0};
 	int r = 0;
 
 	while (!r && at < end) {
-		cleanup(freep) char *demangled = demangle(at, style);
+		cleanup(freep) char *demangled = demangle_name(at, style);
 
 		r = demangled ? texts_add(&texts, demangled) : error_origin(-ENOMEM);
 		at += strlen(at) + 1;

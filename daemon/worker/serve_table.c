@@ -29,8 +29,8 @@ static bool is_over_4g(const struct cfi_input *input)
 }
 
 /* Returns enum table_state of the image, or -ENOMEM. *ret_words is malloc'ed: of TABLE_LOADED. */
-static int compile(const struct cfi_input *input, uint64_t max_words, struct worker_table *table,
-		   uint64_t **ret_words)
+static int serve_table_compile(const struct cfi_input *input, uint64_t max_words,
+			       struct worker_table *table, uint64_t **ret_words)
 {
 	const struct cfi_limits limits = {
 		.max_rows = max_words < ROWS_MAX / 2 ? (size_t)max_words * 2 : ROWS_MAX,
@@ -57,7 +57,8 @@ static int compile(const struct cfi_input *input, uint64_t max_words, struct wor
 }
 
 /* What a Go program has; of others, and of files that libelf refuses, nothing. */
-static int read_go(int fd, struct go_build *ret, uint8_t **ret_records, size_t *ret_length)
+static int serve_table_read_go(int fd, struct go_build *ret, uint8_t **ret_records,
+			       size_t *ret_length)
 {
 	cleanup(elf_image_deinit) struct elf_image image = {0};
 	int r = elf_image_open(&image, fd, 0);
@@ -71,7 +72,8 @@ static int read_go(int fd, struct go_build *ret, uint8_t **ret_records, size_t *
 }
 
 /* Returns enum table_state, or -ENOMEM. */
-static int load(int fd, uint64_t max_words, struct worker_table *table, uint64_t **ret_words)
+static int serve_table_load(int fd, uint64_t max_words, struct worker_table *table,
+			    uint64_t **ret_words)
 {
 	cleanup(freep) uint8_t *records = NULL;
 	struct eh_frame frame;
@@ -80,15 +82,15 @@ static int load(int fd, uint64_t max_words, struct worker_table *table, uint64_t
 
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
-	r = read_go(fd, &table->go, &records, &length);
+	r = serve_table_read_go(fd, &table->go, &records, &length);
 	if (r)
 		return r;
-	r = eh_frame_read_behind(fd, records, length, &frame);
+	r = eh_frame_read_with_prefix(fd, records, length, &frame);
 	if (r < 0)
 		return r;
 	if (r)
 		return r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
-	r = compile(&frame.input, max_words, table, ret_words);
+	r = serve_table_compile(&frame.input, max_words, table, ret_words);
 	eh_frame_deinit(&frame);
 	return r;
 }
@@ -107,7 +109,7 @@ int serve_table(const struct request *request, struct answer *ret)
 	r = elf_summary_read(fd, &table.elf);
 	if (r == ELF_SUMMARY_E_UNREADABLE)
 		return WORKER_UNREADABLE;
-	r = load(fd, max_words < most ? max_words : most, &table, &words);
+	r = serve_table_load(fd, max_words < most ? max_words : most, &table, &words);
 	if (r < 0)
 		return r;
 	table.state = (uint32_t)r;

@@ -9,43 +9,43 @@
 
 enum thing { THING_NAMES, THING_LINES, THING_JIT };
 
-static void free_names(void *thing)
+static void sources_free_names(void *thing)
 {
 	elf_names_free(thing);
 }
 
-static size_t names_bytes(const void *thing)
+static size_t sources_names_bytes(const void *thing)
 {
 	return elf_names_bytes(thing);
 }
 
-static void free_lines(void *thing)
+static void sources_free_lines(void *thing)
 {
 	dwarf_lines_free(thing);
 }
 
-static size_t lines_bytes(const void *thing)
+static size_t sources_lines_bytes(const void *thing)
 {
 	return dwarf_lines_bytes(thing);
 }
 
-static void free_jit(void *thing)
+static void sources_free_jit(void *thing)
 {
 	jit_names_free(thing);
 }
 
-static size_t jit_bytes(const void *thing)
+static size_t sources_jit_bytes(const void *thing)
 {
 	return jit_names_bytes(thing);
 }
 
 static const struct cache_class classes[] = {
-	[THING_NAMES] = {.free = free_names, .bytes = names_bytes},
-	[THING_LINES] = {.free = free_lines, .bytes = lines_bytes},
-	[THING_JIT] = {.free = free_jit, .bytes = jit_bytes},
+	[THING_NAMES] = {.free = sources_free_names, .bytes = sources_names_bytes},
+	[THING_LINES] = {.free = sources_free_lines, .bytes = sources_lines_bytes},
+	[THING_JIT] = {.free = sources_free_jit, .bytes = sources_jit_bytes},
 };
 
-static struct cache_key key_of(const struct request *request, enum thing type)
+static struct cache_key sources_cache_key(const struct request *request, enum thing type)
 {
 	return (struct cache_key){
 		.key = request->header.key,
@@ -57,7 +57,7 @@ static struct cache_key key_of(const struct request *request, enum thing type)
 
 int sources_names(struct cache *cache, const struct request *request, struct elf_names **ret)
 {
-	const struct cache_key key = key_of(request, THING_NAMES);
+	const struct cache_key key = sources_cache_key(request, THING_NAMES);
 	const struct elf_names_files files = {
 		.image = request->files[WORKER_FILE_IMAGE],
 		.debug = request->files[WORKER_FILE_DEBUG],
@@ -76,7 +76,7 @@ int sources_names(struct cache *cache, const struct request *request, struct elf
 
 int sources_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret)
 {
-	const struct cache_key key = key_of(request, THING_LINES);
+	const struct cache_key key = sources_cache_key(request, THING_LINES);
 	struct dwarf_lines_files files = {
 		.image = request->files[WORKER_FILE_IMAGE],
 		.debug = request->files[WORKER_FILE_DEBUG],
@@ -88,7 +88,7 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 	if (*ret)
 		return WORKER_DONE;
 	if (request->header.flags & WORKER_CHECK_CRC && files.debug >= 0 &&
-	    !debuglink_fits(files.image, files.debug))
+	    !debuglink_crc_matches(files.image, files.debug))
 		files.debug = files.alternate = -1;
 	r = dwarf_lines_new(ret, &files);
 	if (r == WORKER_DONE)
@@ -102,7 +102,7 @@ int sources_jit(struct cache *cache, const struct request *request, struct jit_n
 {
 	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
 	int fd = request->files[is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP], r;
-	struct cache_key key = key_of(request, THING_JIT);
+	struct cache_key key = sources_cache_key(request, THING_JIT);
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)

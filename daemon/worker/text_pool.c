@@ -58,7 +58,7 @@ void text_pool_free(struct text_pool *pool)
 }
 
 /* The text's entry, made if need be; *ret NULL: the empty one. */
-static int intern(struct text_pool *pool, const char *raw, struct text **ret)
+static int text_pool_intern(struct text_pool *pool, const char *raw, struct text **ret)
 {
 	size_t length = text_clean(raw, strlen(raw), pool->scratch, WORKER_TEXT_MAX);
 	struct text *text = NULL;
@@ -88,7 +88,7 @@ static int intern(struct text_pool *pool, const char *raw, struct text **ret)
 int text_pool_add(struct text_pool *pool, const char *raw, uint32_t *ret)
 {
 	struct text *text = NULL;
-	int r = raw ? intern(pool, raw, &text) : 0;
+	int r = raw ? text_pool_intern(pool, raw, &text) : 0;
 
 	*ret = !r && text ? text->offset : 0;
 	return r;
@@ -99,13 +99,13 @@ int text_pool_add_name(struct text_pool *pool, const char *raw, uint32_t *ret_sy
 {
 	cleanup(freep) char *demangled = NULL;
 	struct text *text = NULL;
-	int r = intern(pool, raw, &text);
+	int r = text_pool_intern(pool, raw, &text);
 
 	*ret_system_name = *ret_name = 0;
 	if (r || !text)
 		return r;
 	if (!text->name) {
-		demangled = demangle(raw, DEMANGLE_WHOLE);
+		demangled = demangle_name(raw, DEMANGLE_WHOLE);
 		if (!demangled)
 			return error_origin(-ENOMEM);
 		r = text_pool_add(pool, demangled, &text->name);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(name + length, data, size);
 		name[length + size] = '\0';
 		for (int style = DEMANGLE_WHOLE; style <= DEMANGLE_NO_PARAMETERS; style++) {
-			result = demangle(name, style);
+			result = demangle_name(name, style);
 			if (!result ||
 			    (strlen(result) > WORKER_TEXT_MAX && strcmp(result, name) != 0))
 				abort();

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(copy, data, size);
 	memset(interpreter, 'x', sizeof(interpreter));
-	kind = program_look(copy, size, interpreter);
+	kind = program_classify(copy, size, interpreter);
 	if (kind == PROGRAM_PRIVILEGED ||
 	    (kind == PROGRAM_SCRIPT && !memchr(interpreter, 0, sizeof(interpreter))))
 		abort();

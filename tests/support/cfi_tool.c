@@ -54,7 +54,7 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 	if (elf_image_open(&image, fd, 0) == ELF_IMAGE_E_OK)
 		r = go_frames_read(&image, &records, &length);
 	if (!r)
-		r = eh_frame_read_behind(fd, records, length, &frame);
+		r = eh_frame_read_with_prefix(fd, records, length, &frame);
 	if (r) {
 		printf("%s: %s\n", path, r < 0 ? "no memory" : read_outcomes[r]);
 		return r;

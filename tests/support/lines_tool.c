@@ -36,7 +36,7 @@ static int demangle_all(void)
 		cleanup(freep) char *name = NULL;
 
 		line[strcspn(line, "\n")] = '\0';
-		name = demangle(line, DEMANGLE_WHOLE);
+		name = demangle_name(line, DEMANGLE_WHOLE);
 		puts(name ? name : "");
 	}
 	return 0;

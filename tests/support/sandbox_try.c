@@ -522,7 +522,7 @@ static int attempt(const struct try *t, bool sandboxed, const struct mode *mode)
 	if (pid == 0) {
 		alarm(20);
 		prepare(mode);
-		if (sandboxed && (mode->unfiltered ? sandbox_shut_in(MEMORY_BYTES)
+		if (sandboxed && (mode->unfiltered ? sandbox_restrict(MEMORY_BYTES)
 						   : sandbox_enter(MEMORY_BYTES)) < 0)
 			_exit(NO_SANDBOX);
 		errno = 0;

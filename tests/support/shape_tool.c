@@ -121,7 +121,7 @@ static struct profile *join(const struct settings *o, struct profile *source, st
 		fail("merge", message.text);
 	check(merge_finish(m), "merge");
 	check(profile_drop_zeroes(merge_profile(m)), "zeroes");
-	p = merge_take(m);
+	p = merge_steal_profile(m);
 	merge_free(m);
 	profile_free(types);
 	profile_free(source);

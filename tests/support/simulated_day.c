@@ -286,7 +286,7 @@ static void take_results(struct day *d, unsigned n)
 		struct output_result *result;
 
 		must(poll(&fd, 1, 60000) == 1 ? 0 : -ETIMEDOUT, "output");
-		for (; (result = output_take(d->output)); n--) {
+		for (; (result = output_take_result(d->output)); n--) {
 			must(-result->error, "write");
 			for (char **path = result->paths; path && *path; path++)
 				look_at_file(d, *path);

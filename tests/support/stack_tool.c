@@ -313,7 +313,7 @@ static int run(struct tool *t)
 		r = unwinder_settle(t->unwinder, UNWINDER_ALL, clock_ns(CLOCK_MONOTONIC),
 				    SETTLE_MS);
 	if (!r)
-		unwinder_let_go(t->unwinder, UNWINDER_ALL);
+		unwinder_release_waiters(t->unwinder, UNWINDER_ALL);
 	return r;
 }
 

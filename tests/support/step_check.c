@@ -105,7 +105,7 @@ static struct table_result *make_table(struct image *image)
 		die("table loader");
 	fd.fd = table_loader_fd(loader);
 	while (!result) {
-		if (table_loader_take(loader, &result))
+		if (table_loader_receive(loader, &result))
 			die("table loader");
 		if (!result)
 			(void)!poll(&fd, 1, 20);
@@ -372,7 +372,7 @@ static void check(struct stepper *s, const struct user_regs_struct *regs, const 
 	set_registers(&walk.registers, regs);
 	walk.memory.regions[0] = (struct unwind_region){from, read_stack(s, from), s->stack};
 	walk.memory.n_regions = 1;
-	outcome = walk_go(&walk, &maps);
+	outcome = walk_run(&walk, &maps);
 	if (outcome != WALK_ENDED)
 		walk_give_up(&walk, outcome);
 	*(is_own ? &s->n_own : &s->n_others) += 1;

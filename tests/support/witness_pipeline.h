@@ -191,7 +191,7 @@ static inline int pipeline_stop(struct pipeline *p)
 		r = unwinder_settle(p->unwinder, UNWINDER_ALL, clock_ns(CLOCK_MONOTONIC),
 				    PIPELINE_SETTLE_MS);
 	if (!r)
-		unwinder_let_go(p->unwinder, UNWINDER_ALL);
+		unwinder_release_waiters(p->unwinder, UNWINDER_ALL);
 	return r;
 }
 

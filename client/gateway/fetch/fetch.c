@@ -52,7 +52,7 @@ static const struct {
 	{"DEBUGINFOD_RETRY_LIMIT", "0"}, /* who asks comes back by itself */
 };
 
-static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at)
+static int fetch_remove_path(const char *path, const struct stat *st, int flag, struct FTW *at)
 {
 	(void)st;
 	(void)flag;
@@ -62,11 +62,11 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 
 static void remove_tree(const char *path)
 {
-	(void)!nftw(path, remove_entry, N_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+	(void)!nftw(path, fetch_remove_path, N_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
 
 /* A folder of its own for a question: nothing that another one left answers it. */
-static int prepare_folder(struct fetch *f)
+static int fetch_prepare_dir(struct fetch *f)
 {
 	cleanup(freep) char *path = NULL;
 
@@ -86,7 +86,7 @@ static int prepare_folder(struct fetch *f)
 }
 
 /* Never so much that the file system is full afterwards. */
-static uint64_t room(const struct fetch *f)
+static uint64_t fetch_max_bytes(const struct fetch *f)
 {
 	struct statvfs st;
 	uint64_t half;
@@ -116,7 +116,7 @@ static int watch_size(debuginfod_client *client, long done, long total)
  * user's cache it is given the time to remove what is half there; our own goes with us, and what is
  * written into it just then may come back once.
  */
-static void *leave_when_alone(void *userdata)
+static void *exit_when_abandoned(void *userdata)
 {
 	struct fetch *f = userdata;
 	struct pollfd other_end = {.fd = f->socket, .events = POLLRDHUP};
@@ -173,7 +173,7 @@ static void answer_failure(struct fetch *f, struct fetch_answer *answer, int r)
  * What libdebuginfod returns may be open for writing. Returns the fd, read-only, or -1; with
  * is_durable, the file is on the disk.
  */
-static int reopen(const struct fetch *f, int found, const char *path)
+static int fetch_reopen_file(const struct fetch *f, int found, const char *path)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -183,18 +183,19 @@ static int reopen(const struct fetch *f, int found, const char *path)
 }
 
 /* Returns the fd for an answer with FETCH_FILE, else -1. */
-static int ask(struct fetch *f, const struct fetch_request *request, struct fetch_answer *answer)
+static int fetch_find_debuginfo(struct fetch *f, const struct fetch_request *request,
+				struct fetch_answer *answer)
 {
 	cleanup(freep) char *path = NULL;
 	cleanup(closep) int found = -1;
 	int fd, r;
 
-	r = prepare_folder(f);
+	r = fetch_prepare_dir(f);
 	if (r) {
 		answer_text(answer, FETCH_FAILED, "%s", strerrordesc_np(-r));
 		return -1;
 	}
-	f->max_bytes = room(f);
+	f->max_bytes = fetch_max_bytes(f);
 	f->is_too_large = false;
 	r = debuginfod_find_debuginfo(f->client, request->id, (int)request->length, &path);
 	if (r < 0) {
@@ -202,7 +203,7 @@ static int ask(struct fetch *f, const struct fetch_request *request, struct fetc
 		return -1;
 	}
 	found = r;
-	fd = reopen(f, found, path);
+	fd = fetch_reopen_file(f, found, path);
 	if (fd < 0)
 		answer_text(answer, FETCH_FAILED, "%s: %s", path, strerrordesc_np(errno));
 	else
@@ -211,7 +212,7 @@ static int ask(struct fetch *f, const struct fetch_request *request, struct fetc
 }
 
 /* Returns 1 when it was answered, 0 when the other end is gone, or negative errno. */
-static int serve_one(struct fetch *f)
+static int fetch_serve_one(struct fetch *f)
 {
 	struct fetch_answer answer = {.magic = FETCH_MAGIC};
 	cleanup(closep) int fd = -1;
@@ -229,7 +230,7 @@ static int serve_one(struct fetch *f)
 	if (n != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
 	    request.length > FETCH_ID_MAX)
 		return error_origin(-EPROTO);
-	fd = ask(f, &request, &answer);
+	fd = fetch_find_debuginfo(f, &request, &answer);
 	if (atomic_load(&f->is_alone))
 		return 0;
 	r = fetch_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
@@ -242,7 +243,7 @@ static int serve_one(struct fetch *f)
  * Where the folder is somebody's who starts us (client/gateway/debuginfo.h), nothing else than our
  * settings is in the environment.
  */
-static int prepare(struct fetch *f, const char *folder, bool has_cache)
+static int fetch_prepare(struct fetch *f, const char *folder, bool has_cache)
 {
 	const struct rlimit largest = {.rlim_cur = FETCH_FILE_MAX, .rlim_max = FETCH_FILE_MAX};
 
@@ -279,15 +280,15 @@ int fetch_serve(int socket, const char *folder, bool has_cache)
 	pthread_t watcher;
 	int r;
 
-	r = prepare(&f, folder, has_cache);
+	r = fetch_prepare(&f, folder, has_cache);
 	if (!r) {
-		r = pthread_create(&watcher, NULL, leave_when_alone, &f);
+		r = pthread_create(&watcher, NULL, exit_when_abandoned, &f);
 		is_watched = !r;
 		if (r)
 			r = error_origin(-r);
 	}
 	while (!r) {
-		r = serve_one(&f);
+		r = fetch_serve_one(&f);
 		if (r == 0)
 			break;
 		r = r > 0 ? 0 : r;

@@ -49,7 +49,7 @@ static void transfer_deinit(struct transfer *t)
 
 /* --- what comes ------------------------------------------------------------------------------- */
 
-static bool is_success(const struct transfer *t)
+static bool transfer_is_success(const struct transfer *t)
 {
 	long status = 0;
 
@@ -58,12 +58,12 @@ static bool is_success(const struct transfer *t)
 }
 
 /* libcurl's: returns how much of it was taken; less ends the transfer. */
-static size_t take_body(char *data, size_t size, size_t n, void *context)
+static size_t transfer_on_body(char *data, size_t size, size_t n, void *context)
 {
 	struct transfer *t = context;
 	size_t length = size * n, taken = length;
 
-	if (!is_success(t)) {
+	if (!transfer_is_success(t)) {
 		uint64_t left = HTTP_COMPLAINT_MAX - t->length;
 
 		taken = length < left ? length : (size_t)left; /* the rest is not kept */
@@ -82,7 +82,7 @@ static size_t take_body(char *data, size_t size, size_t n, void *context)
 	return length;
 }
 
-static size_t take_header(char *data, size_t size, size_t n, void *context)
+static size_t transfer_on_header(char *data, size_t size, size_t n, void *context)
 {
 	struct transfer *t = context;
 
@@ -95,7 +95,7 @@ static size_t take_header(char *data, size_t size, size_t n, void *context)
 /* --- what is asked ---------------------------------------------------------------------------- */
 
 /* As Go's programs have it, too: what runs here is not asked for through a proxy. */
-static bool is_here(const char *url)
+static bool is_loopback_url(const char *url)
 {
 	CURLU *parts = curl_url();
 	char *host = NULL;
@@ -111,7 +111,7 @@ static bool is_here(const char *url)
 }
 
 /* Of a file that we hold, which may be nobody's here to open by another name. */
-static CURLcode set_file(CURL *easy, CURLoption option, int fd)
+static CURLcode curl_set_file(CURL *easy, CURLoption option, int fd)
 {
 	char path[32];
 
@@ -121,7 +121,7 @@ static CURLcode set_file(CURL *easy, CURLoption option, int fd)
 	return curl_easy_setopt(easy, option, path);
 }
 
-static CURLcode set_body(CURL *easy, int fd, struct curl_slist *headers)
+static CURLcode curl_set_body(CURL *easy, int fd, struct curl_slist *headers)
 {
 	off_t length = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
 	void *body;
@@ -145,7 +145,7 @@ static CURLcode set_body(CURL *easy, int fd, struct curl_slist *headers)
 }
 
 /* One that takes no other protocol than HTTP. */
-static CURLcode set_rules(struct transfer *t, const struct http_request_packet *request)
+static CURLcode transfer_set_rules(struct transfer *t, const struct http_request_packet *request)
 {
 	CURL *easy = t->easy;
 	CURLcode r = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, PROTOCOLS);
@@ -162,7 +162,7 @@ static CURLcode set_rules(struct transfer *t, const struct http_request_packet *
 		r = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
 	if (!r)
 		r = curl_easy_setopt(easy, CURLOPT_USERAGENT, "profctl/" PROFD_VERSION);
-	if (!r && is_here(request->url))
+	if (!r && is_loopback_url(request->url))
 		r = curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 	if (!r && request->flags & HTTP_FLAG_INSECURE) {
 		r = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -172,8 +172,8 @@ static CURLcode set_rules(struct transfer *t, const struct http_request_packet *
 	return r;
 }
 
-static CURLcode prepare(struct transfer *t, const struct http_request_packet *request,
-			const int parts[N_HTTP_PARTS], struct curl_slist *headers)
+static CURLcode transfer_prepare(struct transfer *t, const struct http_request_packet *request,
+				 const int parts[N_HTTP_PARTS], struct curl_slist *headers)
 {
 	CURL *easy = t->easy;
 	CURLcode r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble);
@@ -181,28 +181,28 @@ static CURLcode prepare(struct transfer *t, const struct http_request_packet *re
 	if (!r)
 		r = curl_easy_setopt(easy, CURLOPT_URL, request->url);
 	if (!r)
-		r = set_rules(t, request);
+		r = transfer_set_rules(t, request);
 	if (!r)
-		r = set_body(easy, parts[HTTP_PART_BODY], headers);
+		r = curl_set_body(easy, parts[HTTP_PART_BODY], headers);
 	if (!r)
-		r = set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE]);
+		r = curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE]);
 	if (!r)
-		r = set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY]);
+		r = curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY]);
 	if (!r)
-		r = set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
+		r = curl_set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
 	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+		r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, transfer_on_body);
 	if (!r)
 		r = curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
 	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+		r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header);
 	return r ? r : curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
 }
 
 /* --- one request ------------------------------------------------------------------------------ */
 
 /* Returns 1 when the transfer has ended, 0 when the other end is gone, or negative errno. */
-static int run(CURLM *multi, int socket, CURLcode *ret)
+static int transfer_run(CURLM *multi, int socket, CURLcode *ret)
 {
 	struct curl_waitfd other_end = {.fd = socket, .events = CURL_WAIT_POLLIN};
 	int n_running = 1, n_left;
@@ -222,10 +222,10 @@ static int run(CURLM *multi, int socket, CURLcode *ret)
 	return 1;
 }
 
-static void say(struct http_answer_packet *answer, const char *format, ...)
+static void http_answer_fail(struct http_answer_packet *answer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(struct http_answer_packet *answer, const char *format, ...)
+static void http_answer_fail(struct http_answer_packet *answer, const char *format, ...)
 {
 	va_list args;
 
@@ -236,36 +236,39 @@ static void say(struct http_answer_packet *answer, const char *format, ...)
 }
 
 /* What libcurl returns, for people. */
-static void say_failure(const struct transfer *t, const struct http_request_packet *request,
-			CURLcode r, struct http_answer_packet *answer)
+static void http_answer_fail_curl(const struct transfer *t,
+				  const struct http_request_packet *request, CURLcode r,
+				  struct http_answer_packet *answer)
 {
 	long error = 0;
 
 	curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &error);
 	if (t->is_too_large)
-		say(answer, "the server sends more than %llu MiB",
-		    (unsigned long long)t->max_bytes >> 20);
+		http_answer_fail(answer, "the server sends more than %llu MiB",
+				 (unsigned long long)t->max_bytes >> 20);
 	else if (t->has_too_much_header)
-		say(answer, "the header of the server's answer is larger than %zu KiB",
-		    HEADER_MAX >> 10);
+		http_answer_fail(answer, "the header of the server's answer is larger than %zu KiB",
+				 HEADER_MAX >> 10);
 	else if (r == CURLE_OPERATION_TIMEDOUT)
-		say(answer, "no answer, or no whole one, within %llu s",
-		    (unsigned long long)request->timeout_ms / MS_PER_S);
+		http_answer_fail(answer, "no answer, or no whole one, within %llu s",
+				 (unsigned long long)request->timeout_ms / MS_PER_S);
 	else if (r == CURLE_COULDNT_CONNECT && error)
-		say(answer, "%s",
-		    strerrordesc_np((int)error) ? strerrordesc_np((int)error) : "cannot connect");
+		http_answer_fail(answer, "%s",
+				 strerrordesc_np((int)error) ? strerrordesc_np((int)error)
+							     : "cannot connect");
 	else if (r == CURLE_UNSUPPORTED_PROTOCOL)
-		say(answer, "only http and https are spoken: %s", t->trouble);
+		http_answer_fail(answer, "only http and https are spoken: %s", t->trouble);
 	else if (r == CURLE_TOO_MANY_REDIRECTS)
-		say(answer, "the server redirects more than %ld times", REDIRECTIONS_MAX);
+		http_answer_fail(answer, "the server redirects more than %ld times",
+				 REDIRECTIONS_MAX);
 	else
-		say(answer, "%s", *t->trouble ? t->trouble : curl_easy_strerror(r));
+		http_answer_fail(answer, "%s", *t->trouble ? t->trouble : curl_easy_strerror(r));
 }
 
 /* Returns 1 with @answer filled, 0 when the other end is gone, or negative errno. */
-static int transfer(CURLM *multi, struct transfer *t, int socket,
-		    const struct http_request_packet *request, const int parts[N_HTTP_PARTS],
-		    struct http_answer_packet *answer)
+static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
+			    const struct http_request_packet *request,
+			    const int parts[N_HTTP_PARTS], struct http_answer_packet *answer)
 {
 	/* Nobody here waits for "100 Continue"; Go's servers read a form before the handler does.
 	 */
@@ -277,17 +280,17 @@ static int transfer(CURLM *multi, struct transfer *t, int socket,
 	CURLcode result;
 	int r;
 
-	result = prepare(t, request, parts, &type);
+	result = transfer_prepare(t, request, parts, &type);
 	if (!result) {
 		if (curl_multi_add_handle(multi, t->easy))
 			return error_origin(-ENOMEM);
-		r = run(multi, socket, &result);
+		r = transfer_run(multi, socket, &result);
 		curl_multi_remove_handle(multi, t->easy);
 		if (r <= 0)
 			return r;
 	}
 	if (result) {
-		say_failure(t, request, result, answer);
+		http_answer_fail_curl(t, request, result, answer);
 		return 1;
 	}
 	if (fcntl(t->body, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) <
@@ -299,8 +302,8 @@ static int transfer(CURLM *multi, struct transfer *t, int socket,
 }
 
 /* Which of the files is which; false: they are not as many as were announced. */
-static bool name_parts(const struct http_request_packet *request,
-		       const struct fetch_packet_fds *fds, int ret[N_HTTP_PARTS])
+static bool requests_assign_parts(const struct http_request_packet *request,
+				  const struct fetch_packet_fds *fds, int ret[N_HTTP_PARTS])
 {
 	size_t n = 0;
 
@@ -315,7 +318,7 @@ static bool name_parts(const struct http_request_packet *request,
 	return n == fds->n && !fds->n_more && !(request->parts >> N_HTTP_PARTS);
 }
 
-/* As transfer(), answered. */
+/* As transfer_perform(), answered. */
 static int answer_request(CURLM *multi, int socket, const struct http_request_packet *request,
 			  const int parts[N_HTTP_PARTS])
 {
@@ -329,7 +332,7 @@ static int answer_request(CURLM *multi, int socket, const struct http_request_pa
 
 	if (!t.easy || t.body < 0)
 		return error_origin(-ENOMEM);
-	r = transfer(multi, &t, socket, request, parts, &answer);
+	r = transfer_perform(multi, &t, socket, request, parts, &answer);
 	if (r <= 0)
 		return r;
 	r = fetch_packet_send(socket, &answer, sizeof(answer), &t.body,
@@ -339,7 +342,7 @@ static int answer_request(CURLM *multi, int socket, const struct http_request_pa
 	return r ? error_origin(r) : 1;
 }
 
-static int serve_one(CURLM *multi, int socket)
+static int requests_serve_one(CURLM *multi, int socket)
 {
 	cleanup(fetch_packet_fds_deinit) struct fetch_packet_fds fds;
 	struct http_request_packet request;
@@ -352,7 +355,7 @@ static int serve_one(CURLM *multi, int socket)
 		return error_origin((int)n);
 	if (n != sizeof(request) || request.magic != HTTP_MAGIC || !request.length ||
 	    request.length > HTTP_URL_MAX || request.url[request.length] ||
-	    request.timeout_ms > INT32_MAX || !name_parts(&request, &fds, parts))
+	    request.timeout_ms > INT32_MAX || !requests_assign_parts(&request, &fds, parts))
 		return error_origin(-EPROTO);
 	return answer_request(multi, socket, &request, parts);
 }
@@ -368,7 +371,7 @@ int requests_serve(int socket)
 	if (!multi)
 		return error_origin(-ENOMEM);
 	while (r > 0)
-		r = serve_one(multi, socket);
+		r = requests_serve_one(multi, socket);
 	curl_multi_cleanup(multi);
 	curl_global_cleanup();
 	return r;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static const struct elf_segment *find_segment(const struct elf_summary *elf, uint64_t address)
+static const struct elf_segment *code_find_segment(const struct elf_summary *elf, uint64_t address)
 {
 	const struct elf_segment *found = NULL;
 
@@ -20,7 +20,7 @@ static const struct elf_segment *find_segment(const struct elf_summary *elf, uin
 
 size_t code_read(int fd, const struct elf_summary *elf, uint64_t address, uint8_t *ret, size_t max)
 {
-	const struct elf_segment *s = find_segment(elf, address);
+	const struct elf_segment *s = code_find_segment(elf, address);
 	size_t done = 0;
 	uint64_t at;
 

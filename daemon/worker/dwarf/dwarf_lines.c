@@ -51,7 +51,7 @@ struct dwarf_lines {
 	struct flat_ranges index; /* values: units */
 };
 
-static void file_deinit(struct dwarf_file *f)
+static void dwarf_file_deinit(struct dwarf_file *f)
 {
 	if (f->dwarf)
 		dwarf_end(f->dwarf);
@@ -85,7 +85,7 @@ static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char 
 }
 
 /* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. *ret: it has DWARF. */
-static int check_sections(struct dwarf_file *f, uint64_t max, bool *ret)
+static int dwarf_file_check_sections(struct dwarf_file *f, uint64_t max, bool *ret)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -117,7 +117,7 @@ static int check_sections(struct dwarf_file *f, uint64_t max, bool *ret)
 }
 
 /* A section of DWARF by its name behind "debug_", inflated by now. NULL: none. */
-static const Elf_Data *find_data(Elf *elf, const char *wanted)
+static const Elf_Data *find_dwarf_section(Elf *elf, const char *wanted)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -141,12 +141,12 @@ static const Elf_Data *find_data(Elf *elf, const char *wanted)
 }
 
 /* libdw sees to it that a text begins within its section; here, that it ends there. */
-static bool texts_end(Elf *elf)
+static bool strings_are_terminated(Elf *elf)
 {
 	static const char *const sections[] = {"str", "line_str"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		const Elf_Data *data = find_data(elf, sections[i]);
+		const Elf_Data *data = find_dwarf_section(elf, sections[i]);
 
 		if (data && data->d_buf && data->d_size > 0 &&
 		    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
@@ -156,7 +156,7 @@ static bool texts_end(Elf *elf)
 }
 
 /* Returns WORKER_DONE (f->dwarf: or NULL), another outcome, or -ENOTSUP. */
-static int file_open(struct dwarf_file *f, int fd, uint64_t max)
+static int dwarf_file_open(struct dwarf_file *f, int fd, uint64_t max)
 {
 	bool has_dwarf;
 	int r;
@@ -166,22 +166,22 @@ static int file_open(struct dwarf_file *f, int fd, uint64_t max)
 	f->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return WORKER_NOT_ELF;
-	r = check_sections(f, max, &has_dwarf);
+	r = dwarf_file_check_sections(f, max, &has_dwarf);
 	if (r != WORKER_DONE || !has_dwarf)
 		return r;
 	f->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
-	return f->dwarf && texts_end(f->elf) ? WORKER_DONE : WORKER_MALFORMED;
+	return f->dwarf && strings_are_terminated(f->elf) ? WORKER_DONE : WORKER_MALFORMED;
 }
 
 /* All that is needed is in memory by now; the descriptor is the caller's. */
-static void file_forget_fd(struct dwarf_file *f)
+static void dwarf_file_detach_fd(struct dwarf_file *f)
 {
 	if (f->elf)
 		elf_cntl(f->elf, ELF_C_FDDONE);
 }
 
 /* Attaches the file that dwz made, if @fd is the one. A broken one is none. */
-static int set_alternate(struct dwarf_lines *d, int fd)
+static int dwarf_attach_alternate(struct dwarf_lines *d, int fd)
 {
 	const void *wanted, *has;
 	const char *name;
@@ -191,19 +191,19 @@ static int set_alternate(struct dwarf_lines *d, int fd)
 	length = dwelf_dwarf_gnu_debugaltlink(d->file.dwarf, &name, &wanted);
 	if (fd < 0 || length <= 0)
 		return 0;
-	r = file_open(&d->alternate, fd, SECTIONS_BYTES_MAX - d->file.bytes);
+	r = dwarf_file_open(&d->alternate, fd, SECTIONS_BYTES_MAX - d->file.bytes);
 	if (r < 0)
 		return r;
 	if (r != WORKER_DONE || !d->alternate.dwarf ||
 	    dwelf_elf_gnu_build_id(d->alternate.elf, &has) != length ||
 	    memcmp(has, wanted, (size_t)length) != 0)
-		file_deinit(&d->alternate);
+		dwarf_file_deinit(&d->alternate);
 	else
 		dwarf_setalt(d->file.dwarf, d->alternate.dwarf);
 	return 0;
 }
 
-static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
+static int dwarf_lines_add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
 {
 	if (room_make(&d->units, &d->size, d->n_units + 1, sizeof(*d->units)))
 		return -ENOMEM;
@@ -212,7 +212,7 @@ static int add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
 }
 
 /* Units are in the order of their offsets. */
-static bool find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
+static bool dwarf_lines_find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
 {
 	size_t at = partition_point(d->n_units, i, dwarf_dieoffset(&d->units[i].die) < offset);
 
@@ -243,7 +243,7 @@ static int index_aranges(struct dwarf_lines *d)
 		d->reader.n_ranges++;
 		if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &length, &offset) !=
 			    0 ||
-		    start > UINT64_MAX - length || !find_unit(d, offset, &range.value))
+		    start > UINT64_MAX - length || !dwarf_lines_find_unit(d, offset, &range.value))
 			continue;
 		range.start = start;
 		range.end = start + length;
@@ -253,7 +253,7 @@ static int index_aranges(struct dwarf_lines *d)
 }
 
 /* Returns WORKER_DONE, _NO_MEMORY: more units than anybody compiles together, or -ENOMEM. */
-static int find_units(struct dwarf_lines *d)
+static int dwarf_lines_list_units(struct dwarf_lines *d)
 {
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die;
@@ -267,14 +267,14 @@ static int find_units(struct dwarf_lines *d)
 		if (d->reader.bytes > DWARF_BYTES_MAX)
 			return WORKER_NO_MEMORY;
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-			r = add_unit(d, &die);
+			r = dwarf_lines_add_unit(d, &die);
 	}
 	return r;
 }
 
-static int build_index(struct dwarf_lines *d)
+static int dwarf_lines_build_index(struct dwarf_lines *d)
 {
-	int r = find_units(d);
+	int r = dwarf_lines_list_units(d);
 
 	for (uint32_t i = 0; r == 0 && i < d->n_units; i++)
 		r = dwarf_die_ranges(&d->reader, &d->units[i].die, INDEX_UNIT, i, &d->index);
@@ -284,15 +284,15 @@ static int build_index(struct dwarf_lines *d)
 }
 
 /* Chooses between the two files. Returns as dwarf_lines_new(). */
-static int open_files(struct dwarf_lines *d, const struct dwarf_lines_files *files)
+static int dwarf_lines_open_files(struct dwarf_lines *d, const struct dwarf_lines_files *files)
 {
 	int r = WORKER_DONE;
 
 	if (files->debug >= 0)
-		r = file_open(&d->file, files->debug, SECTIONS_BYTES_MAX);
+		r = dwarf_file_open(&d->file, files->debug, SECTIONS_BYTES_MAX);
 	if (r == WORKER_DONE && !d->file.dwarf) {
-		file_deinit(&d->file);
-		r = file_open(&d->file, files->image, SECTIONS_BYTES_MAX);
+		dwarf_file_deinit(&d->file);
+		r = dwarf_file_open(&d->file, files->image, SECTIONS_BYTES_MAX);
 	}
 	if (r != WORKER_DONE || !d->file.dwarf)
 		return r;
@@ -300,10 +300,10 @@ static int open_files(struct dwarf_lines *d, const struct dwarf_lines_files *fil
 		return WORKER_MALFORMED;
 	/* Without relocation, DWARF of a relocatable file says nothing about addresses. */
 	if (d->reader.elf.type != ET_EXEC && d->reader.elf.type != ET_DYN) {
-		file_deinit(&d->file);
+		dwarf_file_deinit(&d->file);
 		return WORKER_DONE;
 	}
-	return set_alternate(d, files->alternate);
+	return dwarf_attach_alternate(d, files->alternate);
 }
 
 int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *files)
@@ -314,7 +314,7 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return error_origin(-ENOMEM);
-	r = open_files(d, files);
+	r = dwarf_lines_open_files(d, files);
 	if (r != WORKER_DONE)
 		return r;
 	if (d->file.dwarf) {
@@ -322,17 +322,17 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 
 		d->reader.swap = (ident[EI_DATA] == ELFDATA2MSB) ==
 				 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-		d->reader.line_data = find_data(d->file.elf, "line");
-		d->reader.info_data[0] = find_data(d->file.elf, "info");
+		d->reader.line_data = find_dwarf_section(d->file.elf, "line");
+		d->reader.info_data[0] = find_dwarf_section(d->file.elf, "info");
 		if (d->alternate.dwarf)
-			d->reader.info_data[1] = find_data(d->alternate.elf, "info");
+			d->reader.info_data[1] = find_dwarf_section(d->alternate.elf, "info");
 		d->reader.bytes = d->file.bytes + d->alternate.bytes;
-		r = build_index(d);
+		r = dwarf_lines_build_index(d);
 		if (r)
 			return r;
 	}
-	file_forget_fd(&d->file);
-	file_forget_fd(&d->alternate);
+	dwarf_file_detach_fd(&d->file);
+	dwarf_file_detach_fd(&d->alternate);
 	*ret = steal_ptr(&d);
 	return WORKER_DONE;
 }
@@ -345,8 +345,8 @@ void dwarf_lines_free(struct dwarf_lines *d)
 		dwarf_unit_deinit(&d->units[i]);
 	free(d->units);
 	flat_deinit(&d->index);
-	file_deinit(&d->file);
-	file_deinit(&d->alternate);
+	dwarf_file_deinit(&d->file);
+	dwarf_file_deinit(&d->alternate);
 	free(d);
 }
 
@@ -356,8 +356,8 @@ size_t dwarf_lines_bytes(const struct dwarf_lines *d)
 }
 
 /* The line table's row for @address. */
-static void find_line(struct dwarf_reader *r, struct dwarf_unit *u, uint64_t address,
-		      struct frame_name *ret)
+static void dwarf_lines_find_line(struct dwarf_reader *r, struct dwarf_unit *u, uint64_t address,
+				  struct frame_name *ret)
 {
 	Dwarf_Files *files;
 	Dwarf_Line *row;
@@ -375,8 +375,8 @@ static void find_line(struct dwarf_reader *r, struct dwarf_unit *u, uint64_t add
 }
 
 /* From the innermost scope outwards; @frame has the line within that. */
-static size_t find_frames(struct dwarf_lines *d, struct dwarf_unit *u, uint32_t number,
-			  struct frame_name frame, struct frame_name *ret, size_t max)
+static size_t dwarf_lines_find_frames(struct dwarf_lines *d, struct dwarf_unit *u, uint32_t number,
+				      struct frame_name frame, struct frame_name *ret, size_t max)
 {
 	size_t n = 0;
 
@@ -412,7 +412,7 @@ size_t dwarf_lines_find(struct dwarf_lines *d, uint64_t address, struct frame_na
 		(void)dwarf_unit_read(&d->reader, u);
 	if (u->state != DWARF_UNIT_READ)
 		return 0;
-	find_line(&d->reader, u, address, &frame);
+	dwarf_lines_find_line(&d->reader, u, address, &frame);
 	innermost = flat_find(&u->innermost, address);
 	if (innermost) {
 		range = flat_find(&u->functions, address);
@@ -420,7 +420,7 @@ size_t dwarf_lines_find(struct dwarf_lines *d, uint64_t address, struct frame_na
 			range = innermost;
 		*ret_start = range->start;
 		*ret_size = range->end - range->start;
-		return find_frames(d, u, innermost->value, frame, ret, max);
+		return dwarf_lines_find_frames(d, u, innermost->value, frame, ret, max);
 	}
 	if (!frame.line)
 		return 0;

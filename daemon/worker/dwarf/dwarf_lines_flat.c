@@ -30,7 +30,7 @@ void flat_deinit(struct flat_ranges *f)
 	*f = (struct flat_ranges){0};
 }
 
-static bool wins(const struct flat_range *a, const struct flat_range *b)
+static bool flat_range_wins(const struct flat_range *a, const struct flat_range *b)
 {
 	uint64_t a_length = a->end - a->start, b_length = b->end - b->start;
 
@@ -42,13 +42,13 @@ static bool wins(const struct flat_range *a, const struct flat_range *b)
 }
 
 /* Of those with one start, the winner first. */
-static int by_start(const void *a, const void *b)
+static int flat_range_compare(const void *a, const void *b)
 {
 	const struct flat_range *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return wins(x, y) ? -1 : wins(y, x);
+	return flat_range_wins(x, y) ? -1 : flat_range_wins(y, x);
 }
 
 /* Ranges that cover the place of the sweep, or have ended since; the winner first. */
@@ -57,26 +57,26 @@ struct heap {
 	size_t n;
 };
 
-static void heap_push(struct heap *h, const struct flat_range *range)
+static void flat_heap_push(struct heap *h, const struct flat_range *range)
 {
 	size_t i = h->n++;
 
-	while (i > 0 && wins(range, h->items[(i - 1) / 2])) {
+	while (i > 0 && flat_range_wins(range, h->items[(i - 1) / 2])) {
 		h->items[i] = h->items[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	h->items[i] = range;
 }
 
-static void heap_pop(struct heap *h)
+static void flat_heap_pop(struct heap *h)
 {
 	const struct flat_range *last = h->items[--h->n];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->n) {
-		if (child + 1 < h->n && wins(h->items[child + 1], h->items[child]))
+		if (child + 1 < h->n && flat_range_wins(h->items[child + 1], h->items[child]))
 			child++;
-		if (!wins(h->items[child], last))
+		if (!flat_range_wins(h->items[child], last))
 			break;
 		h->items[i] = h->items[child];
 		i = child;
@@ -85,8 +85,8 @@ static void heap_pop(struct heap *h)
 }
 
 /* Appends [start, end) of @range, to the last one if it goes on there. */
-static int emit(struct flat_ranges *out, const struct flat_range *range, uint64_t start,
-		uint64_t end)
+static int flat_append_piece(struct flat_ranges *out, const struct flat_range *range,
+			     uint64_t start, uint64_t end)
 {
 	struct flat_range *last = out->n ? &out->items[out->n - 1] : NULL;
 
@@ -104,7 +104,7 @@ static int emit(struct flat_ranges *out, const struct flat_range *range, uint64_
 }
 
 /* Puts out what covers [from, to), where no range begins. */
-static int advance(struct heap *h, uint64_t from, uint64_t to, struct flat_ranges *out)
+static int flat_sweep_interval(struct heap *h, uint64_t from, uint64_t to, struct flat_ranges *out)
 {
 	while (from < to) {
 		const struct flat_range *top;
@@ -112,12 +112,12 @@ static int advance(struct heap *h, uint64_t from, uint64_t to, struct flat_range
 		int r;
 
 		while (h->n > 0 && h->items[0]->end <= from)
-			heap_pop(h);
+			flat_heap_pop(h);
 		if (h->n == 0)
 			return 0;
 		top = h->items[0];
 		end = top->end < to ? top->end : to;
-		r = emit(out, top, from, end);
+		r = flat_append_piece(out, top, from, end);
 		if (r)
 			return r;
 		from = end;
@@ -138,18 +138,18 @@ int flat_build(struct flat_ranges *f)
 	if (!items)
 		return error_origin(-ENOMEM);
 	if (f->n > 0)
-		qsort(f->items, f->n, sizeof(*f->items), by_start);
+		qsort(f->items, f->n, sizeof(*f->items), flat_range_compare);
 	h = (struct heap){.items = items};
 	for (size_t i = 0; i < f->n; i++) {
 		const struct flat_range *range = &f->items[i];
 
 		/* All of it is the last one's, whatever else is there: a list that many share. */
 		if (!last || range->start != last->start || range->end > last->end) {
-			heap_push(&h, range);
+			flat_heap_push(&h, range);
 			last = range;
 		}
-		r = advance(&h, range->start, i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX,
-			    &out);
+		r = flat_sweep_interval(&h, range->start,
+					i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX, &out);
 		if (r)
 			return r;
 	}

@@ -65,8 +65,8 @@ int dwarf_die_ranges(struct dwarf_reader *r, Dwarf_Die *die, uint32_t rank, uint
 }
 
 /* Adds the function @die, and sets *ret to its number if it has code. */
-static int add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dwarf_Die *die, uint32_t parent,
-		     uint32_t depth, uint32_t *ret)
+static int dwarf_unit_add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dwarf_Die *die,
+				uint32_t parent, uint32_t depth, uint32_t *ret)
 {
 	bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
 	uint32_t number = (uint32_t)u->n_scopes;
@@ -118,7 +118,7 @@ static bool may_hold_functions(int tag)
  * Where the unit of @die ends, as dwarf_dieoffset() counts: by its header, which may say more than
  * the section has. False: it is no unit of .debug_info.
  */
-static bool find_unit_end(const struct dwarf_reader *r, Dwarf_Die *die, Dwarf_Off *ret)
+static bool dwarf_find_unit_end(const struct dwarf_reader *r, Dwarf_Die *die, Dwarf_Off *ret)
 {
 	Dwarf_Off offset = dwarf_dieoffset(die), end;
 	const Elf_Data *data = NULL;
@@ -153,7 +153,7 @@ struct walk {
  * ends there as well. To ask libdw for the parent's sibling would take it through all children
  * again, and through theirs at each level. False: the walk is over.
  */
-static bool walk_up(struct walk *w, const unsigned char *at)
+static bool die_walk_up(struct walk *w, const unsigned char *at)
 {
 	Dwarf_Die *die = &w->levels[w->depth].die;
 	Dwarf_Off offset = dwarf_dieoffset(die);
@@ -170,7 +170,7 @@ static bool walk_up(struct walk *w, const unsigned char *at)
 }
 
 /* To the next sibling, or that of what holds it, and so on. False: the walk is over. */
-static bool walk_on(struct walk *w)
+static bool die_walk_next(struct walk *w)
 {
 	Dwarf_Die *die = &w->levels[w->depth].die, next = {0};
 	int r = dwarf_siblingof(die, &next);
@@ -179,10 +179,10 @@ static bool walk_on(struct walk *w)
 		*die = next;
 	/* Where there is none, libdw leaves at @next.addr what ends the list (dwarf_siblingof.c).
 	 */
-	return r == 0 || (r == 1 && next.addr && walk_up(w, next.addr));
+	return r == 0 || (r == 1 && next.addr && die_walk_up(w, next.addr));
 }
 
-static int read_functions(struct dwarf_reader *r, struct dwarf_unit *u)
+static int dwarf_unit_read_functions(struct dwarf_reader *r, struct dwarf_unit *u)
 {
 	cleanup(freep) struct walk *w = calloc(1, sizeof(*w));
 	int result;
@@ -190,7 +190,8 @@ static int read_functions(struct dwarf_reader *r, struct dwarf_unit *u)
 	if (!w)
 		return error_origin(-ENOMEM);
 	w->levels[0].scope = DWARF_NO_SCOPE;
-	if (!find_unit_end(r, &u->die, &w->end) || dwarf_child(&u->die, &w->levels[0].die) != 0)
+	if (!dwarf_find_unit_end(r, &u->die, &w->end) ||
+	    dwarf_child(&u->die, &w->levels[0].die) != 0)
 		return 0;
 	do {
 		Dwarf_Die *die = &w->levels[w->depth].die;
@@ -198,14 +199,14 @@ static int read_functions(struct dwarf_reader *r, struct dwarf_unit *u)
 		int tag = dwarf_tag(die);
 
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-			result = add_scope(r, u, die, scope, w->depth, &scope);
+			result = dwarf_unit_add_scope(r, u, die, scope, w->depth, &scope);
 			if (result)
 				return result;
 		}
 		if (may_hold_functions(tag) && w->depth + 1 < DEPTH_MAX &&
 		    dwarf_child(die, &w->levels[w->depth + 1].die) == 0)
 			w->levels[++w->depth].scope = scope;
-		else if (!walk_on(w))
+		else if (!die_walk_next(w))
 			break;
 	} while (r->bytes + u->n_scopes * sizeof(*u->scopes) < DWARF_BYTES_MAX);
 	return 0;
@@ -230,7 +231,7 @@ static bool abbreviations_are_sound(Dwarf_Die *unit)
 }
 
 /* The length of the unit's line program (DWARF 5, 6.2.4: unit_length). False: there is none. */
-static bool find_line_length(const struct dwarf_reader *r, Dwarf_Die *unit, uint64_t *ret)
+static bool find_line_program_length(const struct dwarf_reader *r, Dwarf_Die *unit, uint64_t *ret)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word offset;
@@ -254,11 +255,11 @@ static bool find_line_length(const struct dwarf_reader *r, Dwarf_Die *unit, uint
 }
 
 /* Whether the unit's line program is there and short enough. */
-static bool lines_are_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
+static bool line_program_is_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
 {
 	uint64_t length;
 
-	return find_line_length(r, unit, &length) && length <= LINE_PROGRAM_BYTES_MAX &&
+	return find_line_program_length(r, unit, &length) && length <= LINE_PROGRAM_BYTES_MAX &&
 	       r->bytes + length * LINE_ROW_BYTES_MAX <= DWARF_BYTES_MAX;
 }
 
@@ -266,7 +267,7 @@ static bool lines_are_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
  * A text attribute of @die itself. libdw checks offsets into the sections of texts; that a text
  * within the unit has its NUL there, is checked here.
  */
-static const char *own_text(const struct dwarf_reader *r, Dwarf_Die *die, unsigned name)
+static const char *die_own_string(const struct dwarf_reader *r, Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 	ptrdiff_t rest;
@@ -276,7 +277,7 @@ static const char *own_text(const struct dwarf_reader *r, Dwarf_Die *die, unsign
 		return NULL;
 	if (dwarf_whatform(&attribute) != DW_FORM_string)
 		return dwarf_formstring(&attribute);
-	if (!find_unit_end(r, die, &end))
+	if (!dwarf_find_unit_end(r, die, &end))
 		return NULL;
 	rest = (const unsigned char *)die->addr + (end - dwarf_dieoffset(die)) - attribute.valp;
 	if (rest <= 0 || !memchr(attribute.valp, '\0', (size_t)rest))
@@ -284,18 +285,18 @@ static const char *own_text(const struct dwarf_reader *r, Dwarf_Die *die, unsign
 	return (const char *)attribute.valp;
 }
 
-static void read_lines(struct dwarf_reader *r, struct dwarf_unit *u)
+static void dwarf_unit_read_lines(struct dwarf_reader *r, struct dwarf_unit *u)
 {
 	size_t n_lines = 0, n_files = 0;
 
-	if (!lines_are_sound(r, &u->die))
+	if (!line_program_is_sound(r, &u->die))
 		return;
 	if (dwarf_getsrclines(&u->die, &u->lines, &n_lines) != 0)
 		u->lines = NULL;
 	if (dwarf_getsrcfiles(&u->die, &u->files, &n_files) != 0)
 		return;
 	r->bytes += n_lines * LINE_ROW_BYTES + n_files * sizeof(*u->paths);
-	u->folder = own_text(r, &u->die, DW_AT_comp_dir);
+	u->folder = die_own_string(r, &u->die, DW_AT_comp_dir);
 	u->paths = calloc(n_files ? n_files : 1, sizeof(*u->paths));
 	u->n_files = u->paths ? n_files : 0;
 }
@@ -304,7 +305,7 @@ static void read_lines(struct dwarf_reader *r, struct dwarf_unit *u)
  * libdw puts a file's folder before its name, but leaves that folder relative to the unit's where
  * it is. The unit's own is the first of the table's folders, and is joined to itself never.
  */
-static char *join(const char *folder, const char *name)
+static char *join_source_path(const char *folder, const char *name)
 {
 	size_t folder_length = strlen(folder), length = strlen(name);
 	char *path;
@@ -336,7 +337,7 @@ const char *dwarf_unit_file(struct dwarf_reader *r, struct dwarf_unit *u, size_t
 		return NULL;
 	if (name[0] == '/' || !u->folder || !u->folder[0] || r->bytes >= DWARF_BYTES_MAX)
 		return name;
-	u->paths[number] = join(u->folder, name);
+	u->paths[number] = join_source_path(u->folder, name);
 	if (!u->paths[number])
 		return name;
 	r->bytes += strlen(u->paths[number]);
@@ -350,7 +351,7 @@ int dwarf_unit_read(struct dwarf_reader *r, struct dwarf_unit *u)
 	u->state = DWARF_UNIT_REFUSED;
 	if (r->bytes >= DWARF_BYTES_MAX || !abbreviations_are_sound(&u->die))
 		return 0;
-	result = read_functions(r, u);
+	result = dwarf_unit_read_functions(r, u);
 	if (result == 0)
 		result = flat_build(&u->functions);
 	if (result == 0)
@@ -359,7 +360,7 @@ int dwarf_unit_read(struct dwarf_reader *r, struct dwarf_unit *u)
 		return result;
 	r->bytes += u->size * sizeof(*u->scopes) +
 		    (u->functions.size + u->innermost.size) * sizeof(struct flat_range);
-	read_lines(r, u);
+	dwarf_unit_read_lines(r, u);
 	u->state = DWARF_UNIT_READ;
 	return 0;
 }
@@ -374,7 +375,7 @@ void dwarf_unit_deinit(struct dwarf_unit *u)
 	flat_deinit(&u->innermost);
 }
 
-static uint32_t own_number(Dwarf_Die *die, unsigned name)
+static uint32_t die_own_number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -386,7 +387,7 @@ static uint32_t own_number(Dwarf_Die *die, unsigned name)
 }
 
 /* To what @die repeats or completes. */
-static bool next_in_chain(Dwarf_Die *die)
+static bool die_follow_origin(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die next;
@@ -408,18 +409,18 @@ void dwarf_scope_name(struct dwarf_reader *r, struct dwarf_unit *u, struct dwarf
 		return;
 	s->named = true;
 	if (s->inlined) {
-		s->call_line = own_number(&die, DW_AT_call_line);
-		s->call_file = dwarf_unit_file(r, u, own_number(&die, DW_AT_call_file));
+		s->call_line = die_own_number(&die, DW_AT_call_line);
+		s->call_file = dwarf_unit_file(r, u, die_own_number(&die, DW_AT_call_file));
 	}
 	for (unsigned i = 0; i < CHAIN_MAX && !linkage; i++) {
-		linkage = own_text(r, &die, DW_AT_linkage_name);
+		linkage = die_own_string(r, &die, DW_AT_linkage_name);
 		if (!linkage)
-			linkage = own_text(r, &die, DW_AT_MIPS_linkage_name);
+			linkage = die_own_string(r, &die, DW_AT_MIPS_linkage_name);
 		if (!plain)
-			plain = own_text(r, &die, DW_AT_name);
+			plain = die_own_string(r, &die, DW_AT_name);
 		if (!s->start_line)
-			s->start_line = own_number(&die, DW_AT_decl_line);
-		if (!next_in_chain(&die))
+			s->start_line = die_own_number(&die, DW_AT_decl_line);
+		if (!die_follow_origin(&die))
 			break;
 	}
 	s->name = linkage ? linkage : plain;

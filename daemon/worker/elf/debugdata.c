@@ -13,7 +13,7 @@
 #define FIRST_BYTES        (1u << 18)
 
 /* Room for more. Returns DEBUGDATA_E_OK, _TOO_BIG or -ENOMEM. */
-static int grow(uint8_t **data, size_t *n_allocated, size_t max)
+static int debugdata_grow(uint8_t **data, size_t *n_allocated, size_t max)
 {
 	size_t n = *n_allocated ? *n_allocated : FIRST_BYTES / 2;
 	uint8_t *p;
@@ -29,7 +29,7 @@ static int grow(uint8_t **data, size_t *n_allocated, size_t max)
 	return DEBUGDATA_E_OK;
 }
 
-static int unpack(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
+static int debugdata_decode(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t n_allocated = 0, n = 0;
@@ -39,7 +39,7 @@ static int unpack(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_le
 		int r;
 
 		if (n == n_allocated) {
-			r = grow(&data, &n_allocated, max);
+			r = debugdata_grow(&data, &n_allocated, max);
 			if (r)
 				return r;
 		}
@@ -69,7 +69,7 @@ int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret
 		return error_origin(-ENOMEM);
 	stream.next_in = xz;
 	stream.avail_in = length;
-	r = unpack(&stream, max, ret, ret_length);
+	r = debugdata_decode(&stream, max, ret, ret_length);
 	lzma_end(&stream);
 	return r;
 }

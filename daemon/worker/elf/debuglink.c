@@ -11,8 +11,8 @@
 #define CHUNK_BYTES 65536
 
 /* The text that @data begins with. False if it is empty, has no end or does not fit. */
-static bool take_text(const uint8_t *data, size_t length, char ret[WORKER_LINK_MAX],
-		      size_t *ret_length)
+static bool debuglink_copy_text(const uint8_t *data, size_t length, char ret[WORKER_LINK_MAX],
+				size_t *ret_length)
 {
 	size_t n = strnlen((const char *)data, length);
 
@@ -28,7 +28,7 @@ bool debuglink_parse(const uint8_t *data, size_t length, bool swap, struct debug
 	struct debuglink link = {0};
 	size_t n;
 
-	if (!take_text(data, length, link.name, &n) || strchr(link.name, '/') ||
+	if (!debuglink_copy_text(data, length, link.name, &n) || strchr(link.name, '/') ||
 	    strcmp(link.name, ".") == 0 || strcmp(link.name, "..") == 0)
 		return false;
 	n = (n + 4) & ~(size_t)3; /* with its NUL, to the next multiple of four */
@@ -46,7 +46,7 @@ bool debugaltlink_parse(const uint8_t *data, size_t length, struct debugaltlink 
 	struct debugaltlink link = {0};
 	size_t n;
 
-	if (!take_text(data, length, link.path, &n))
+	if (!debuglink_copy_text(data, length, link.path, &n))
 		return false;
 	n++;
 	if (length - n > sizeof(link.id))
@@ -101,7 +101,7 @@ bool debuglink_crc(int fd, uint32_t *ret)
 	return false;
 }
 
-bool debuglink_fits(int image, int debug)
+bool debuglink_crc_matches(int image, int debug)
 {
 	cleanup(elf_image_deinit) struct elf_image elf = {0};
 	struct debuglink link;

@@ -41,6 +41,6 @@ bool debuglink_crc(int fd, uint32_t *ret);
  * Whether the file @debug is what the debuglink of the ELF file @image says. False too where either
  * cannot be read.
  */
-bool debuglink_fits(int image, int debug);
+bool debuglink_crc_matches(int image, int debug);
 
 #endif

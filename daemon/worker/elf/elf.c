@@ -37,7 +37,7 @@ struct input {
  * pread(2) until @length bytes are there or the file ends. pread(2) refuses a range that no file
  * can have with an error; here it is one behind the file's end.
  */
-static ssize_t read_at(int fd, void *buffer, size_t length, uint64_t offset)
+static ssize_t elf_pread_full(int fd, void *buffer, size_t length, uint64_t offset)
 {
 	size_t n = 0;
 
@@ -57,7 +57,7 @@ static ssize_t read_at(int fd, void *buffer, size_t length, uint64_t offset)
 }
 
 /* Returns ELF_SUMMARY_E_*. */
-static int fetch(const struct input *in, uint64_t offset, size_t length, uint8_t *ret)
+static int elf_input_fetch(const struct input *in, uint64_t offset, size_t length, uint8_t *ret)
 {
 	ssize_t n;
 
@@ -67,23 +67,23 @@ static int fetch(const struct input *in, uint64_t offset, size_t length, uint8_t
 	}
 	if (in->fd < 0)
 		return ELF_SUMMARY_E_MALFORMED;
-	n = read_at(in->fd, ret, length, offset);
+	n = elf_pread_full(in->fd, ret, length, offset);
 	if (n < 0)
 		return ELF_SUMMARY_E_UNREADABLE;
 	return (size_t)n == length ? ELF_SUMMARY_E_OK : ELF_SUMMARY_E_MALFORMED;
 }
 
-static uint16_t get_16(const struct input *in, uint16_t value)
+static uint16_t elf_input_u16(const struct input *in, uint16_t value)
 {
 	return in->swap ? __builtin_bswap16(value) : value;
 }
 
-static uint32_t get_32(const struct input *in, uint32_t value)
+static uint32_t elf_input_u32(const struct input *in, uint32_t value)
 {
 	return in->swap ? __builtin_bswap32(value) : value;
 }
 
-static uint64_t get_64(const struct input *in, uint64_t value)
+static uint64_t elf_input_u64(const struct input *in, uint64_t value)
 {
 	return in->swap ? __builtin_bswap64(value) : value;
 }
@@ -94,8 +94,8 @@ struct headers {
 	unsigned n, size;
 };
 
-static int parse_header(struct input *in, struct elf_summary *elf, struct headers *ret,
-			struct headers *ret_sections)
+static int elf_parse_header(struct input *in, struct elf_summary *elf, struct headers *ret,
+			    struct headers *ret_sections)
 {
 	union {
 		uint8_t ident[EI_NIDENT];
@@ -113,25 +113,27 @@ static int parse_header(struct input *in, struct elf_summary *elf, struct header
 		return ELF_SUMMARY_E_MALFORMED;
 	in->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
 	in->swap = (h.ident[EI_DATA] == ELFDATA2MSB) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-	r = fetch(in, 0, in->is_64 ? sizeof(h.e64) : sizeof(h.e32), h.ident);
+	r = elf_input_fetch(in, 0, in->is_64 ? sizeof(h.e64) : sizeof(h.e32), h.ident);
 	if (r)
 		return r;
 	/* Type and machine lie at the same place in both classes. */
-	elf->type = get_16(in, h.e32.e_type);
-	elf->machine = get_16(in, h.e32.e_machine);
+	elf->type = elf_input_u16(in, h.e32.e_type);
+	elf->machine = elf_input_u16(in, h.e32.e_machine);
 	elf->pointer_bytes = in->is_64 ? 8 : 4;
 	if (in->is_64) {
-		*ret = (struct headers){get_64(in, h.e64.e_phoff), get_16(in, h.e64.e_phnum),
-					get_16(in, h.e64.e_phentsize)};
-		*ret_sections = (struct headers){get_64(in, h.e64.e_shoff),
-						 get_16(in, h.e64.e_shnum),
-						 get_16(in, h.e64.e_shentsize)};
+		*ret = (struct headers){elf_input_u64(in, h.e64.e_phoff),
+					elf_input_u16(in, h.e64.e_phnum),
+					elf_input_u16(in, h.e64.e_phentsize)};
+		*ret_sections = (struct headers){elf_input_u64(in, h.e64.e_shoff),
+						 elf_input_u16(in, h.e64.e_shnum),
+						 elf_input_u16(in, h.e64.e_shentsize)};
 	} else {
-		*ret = (struct headers){get_32(in, h.e32.e_phoff), get_16(in, h.e32.e_phnum),
-					get_16(in, h.e32.e_phentsize)};
-		*ret_sections = (struct headers){get_32(in, h.e32.e_shoff),
-						 get_16(in, h.e32.e_shnum),
-						 get_16(in, h.e32.e_shentsize)};
+		*ret = (struct headers){elf_input_u32(in, h.e32.e_phoff),
+					elf_input_u16(in, h.e32.e_phnum),
+					elf_input_u16(in, h.e32.e_phentsize)};
+		*ret_sections = (struct headers){elf_input_u32(in, h.e32.e_shoff),
+						 elf_input_u16(in, h.e32.e_shnum),
+						 elf_input_u16(in, h.e32.e_shentsize)};
 	}
 	if (ret->n > PROGRAM_HEADERS_MAX ||
 	    (ret->n > 0 && ret->size != (in->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))))
@@ -149,32 +151,32 @@ static int fetch_program_header(const struct input *in, uint64_t offset, Elf64_P
 	} h;
 	int r;
 
-	r = fetch(in, offset, in->is_64 ? sizeof(h.p64) : sizeof(h.p32), h.bytes);
+	r = elf_input_fetch(in, offset, in->is_64 ? sizeof(h.p64) : sizeof(h.p32), h.bytes);
 	if (r)
 		return r;
 	if (in->is_64)
 		*ret = (Elf64_Phdr){
-			.p_type = get_32(in, h.p64.p_type),
-			.p_flags = get_32(in, h.p64.p_flags),
-			.p_offset = get_64(in, h.p64.p_offset),
-			.p_vaddr = get_64(in, h.p64.p_vaddr),
-			.p_filesz = get_64(in, h.p64.p_filesz),
-			.p_memsz = get_64(in, h.p64.p_memsz),
+			.p_type = elf_input_u32(in, h.p64.p_type),
+			.p_flags = elf_input_u32(in, h.p64.p_flags),
+			.p_offset = elf_input_u64(in, h.p64.p_offset),
+			.p_vaddr = elf_input_u64(in, h.p64.p_vaddr),
+			.p_filesz = elf_input_u64(in, h.p64.p_filesz),
+			.p_memsz = elf_input_u64(in, h.p64.p_memsz),
 		};
 	else
 		*ret = (Elf64_Phdr){
-			.p_type = get_32(in, h.p32.p_type),
-			.p_flags = get_32(in, h.p32.p_flags),
-			.p_offset = get_32(in, h.p32.p_offset),
-			.p_vaddr = get_32(in, h.p32.p_vaddr),
-			.p_filesz = get_32(in, h.p32.p_filesz),
-			.p_memsz = get_32(in, h.p32.p_memsz),
+			.p_type = elf_input_u32(in, h.p32.p_type),
+			.p_flags = elf_input_u32(in, h.p32.p_flags),
+			.p_offset = elf_input_u32(in, h.p32.p_offset),
+			.p_vaddr = elf_input_u32(in, h.p32.p_vaddr),
+			.p_filesz = elf_input_u32(in, h.p32.p_filesz),
+			.p_memsz = elf_input_u32(in, h.p32.p_memsz),
 		};
 	return ELF_SUMMARY_E_OK;
 }
 
 /* Sums of what is kept must not wrap, so that nobody who uses it has to care. */
-static int add_segment(struct elf_summary *elf, const Elf64_Phdr *p)
+static int elf_summary_add_segment(struct elf_summary *elf, const Elf64_Phdr *p)
 {
 	if (elf->n_segments == ELF_SUMMARY_SEGMENTS_MAX)
 		return ELF_SUMMARY_E_MALFORMED;
@@ -191,14 +193,14 @@ static int add_segment(struct elf_summary *elf, const Elf64_Phdr *p)
 	return ELF_SUMMARY_E_OK;
 }
 
-static int find_build_id(const struct input *in, uint64_t offset, uint64_t size,
-			 struct elf_summary *elf)
+static int elf_read_build_id(const struct input *in, uint64_t offset, uint64_t size,
+			     struct elf_summary *elf)
 {
 	uint8_t notes[NOTES_BYTES];
 	size_t length = size < sizeof(notes) ? (size_t)size : sizeof(notes);
 	int r;
 
-	r = fetch(in, offset, length, notes);
+	r = elf_input_fetch(in, offset, length, notes);
 	if (r)
 		return r;
 	elf->build_id_length = elf_notes_build_id(notes, length, in->swap, elf->build_id);
@@ -209,8 +211,8 @@ static int find_build_id(const struct input *in, uint64_t offset, uint64_t size,
  * Go's linker (1.24 and later) puts the build id into a section that no note segment holds. Nothing
  * that is wrong with section headers is an error: a program runs without them.
  */
-static void find_build_id_by_section(const struct input *in, const struct headers *sections,
-				     struct elf_summary *elf)
+static void elf_find_build_id_section(const struct input *in, const struct headers *sections,
+				      struct elf_summary *elf)
 {
 	if (sections->size != (in->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
 		return;
@@ -222,27 +224,27 @@ static void find_build_id_by_section(const struct input *in, const struct header
 			Elf64_Shdr s64;
 		} h;
 
-		if (fetch(in, at, sections->size, h.bytes))
+		if (elf_input_fetch(in, at, sections->size, h.bytes))
 			return;
 		/* The type is at the same place in both classes. */
-		if (get_32(in, h.s32.sh_type) != SHT_NOTE)
+		if (elf_input_u32(in, h.s32.sh_type) != SHT_NOTE)
 			continue;
 		if (in->is_64)
-			(void)find_build_id(in, get_64(in, h.s64.sh_offset),
-					    get_64(in, h.s64.sh_size), elf);
+			(void)elf_read_build_id(in, elf_input_u64(in, h.s64.sh_offset),
+						elf_input_u64(in, h.s64.sh_size), elf);
 		else
-			(void)find_build_id(in, get_32(in, h.s32.sh_offset),
-					    get_32(in, h.s32.sh_size), elf);
+			(void)elf_read_build_id(in, elf_input_u32(in, h.s32.sh_offset),
+						elf_input_u32(in, h.s32.sh_size), elf);
 	}
 }
 
-static int parse(struct input *in, struct elf_summary *ret)
+static int elf_summary_parse_input(struct input *in, struct elf_summary *ret)
 {
 	struct headers headers, sections;
 	struct elf_summary elf = {0};
 	int r;
 
-	r = parse_header(in, &elf, &headers, &sections);
+	r = elf_parse_header(in, &elf, &headers, &sections);
 	for (unsigned i = 0; r == ELF_SUMMARY_E_OK && i < headers.n; i++) {
 		uint64_t offset = headers.offset + (uint64_t)i * headers.size;
 		Elf64_Phdr p;
@@ -251,12 +253,12 @@ static int parse(struct input *in, struct elf_summary *ret)
 		if (r)
 			break;
 		if (p.p_type == PT_LOAD)
-			r = add_segment(&elf, &p);
+			r = elf_summary_add_segment(&elf, &p);
 		else if (p.p_type == PT_NOTE && p.p_filesz > 0 && elf.build_id_length == 0)
-			r = find_build_id(in, p.p_offset, p.p_filesz, &elf);
+			r = elf_read_build_id(in, p.p_offset, p.p_filesz, &elf);
 	}
 	if (r == ELF_SUMMARY_E_OK && !elf.build_id_length)
-		find_build_id_by_section(in, &sections, &elf);
+		elf_find_build_id_section(in, &sections, &elf);
 	if (r == ELF_SUMMARY_E_OK)
 		*ret = elf;
 	return r;
@@ -268,16 +270,16 @@ int elf_summary_read(int fd, struct elf_summary *ret)
 	struct input in = {.head = head, .fd = fd};
 	ssize_t n;
 
-	n = read_at(fd, head, sizeof(head), 0);
+	n = elf_pread_full(fd, head, sizeof(head), 0);
 	if (n < 0)
 		return ELF_SUMMARY_E_UNREADABLE;
 	in.head_length = (size_t)n;
-	return parse(&in, ret);
+	return elf_summary_parse_input(&in, ret);
 }
 
 int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *ret)
 {
 	struct input in = {.head = data, .head_length = length, .fd = -1};
 
-	return parse(&in, ret);
+	return elf_summary_parse_input(&in, ret);
 }

@@ -21,7 +21,7 @@ struct bytes {
 	size_t length;
 };
 
-static bool fetch(const struct bytes *in, uint64_t offset, size_t length, uint8_t *ret)
+static bool elf_bytes_fetch(const struct bytes *in, uint64_t offset, size_t length, uint8_t *ret)
 {
 	if (in->fd < 0) {
 		if (offset > in->length || length > in->length - offset)
@@ -34,7 +34,7 @@ static bool fetch(const struct bytes *in, uint64_t offset, size_t length, uint8_
 	return pread(in->fd, ret, length, (off_t)offset) == (ssize_t)length;
 }
 
-static uint64_t get(const uint8_t *at, unsigned n_bytes, bool big)
+static uint64_t elf_bytes_get_uint(const uint8_t *at, unsigned n_bytes, bool big)
 {
 	uint64_t value = 0;
 
@@ -47,35 +47,36 @@ static uint64_t get(const uint8_t *at, unsigned n_bytes, bool big)
  * libelf makes room for as many sections as a file says it has, if only the file is long enough;
  * and a file with holes is as long as it likes.
  */
-static bool has_sane_sections(const struct bytes *in)
+static bool elf_section_count_is_sane(const struct bytes *in)
 {
 	uint8_t h[sizeof(Elf64_Ehdr)] = {0}, size[8];
 	uint64_t offset, n;
 	bool is_64, big;
 
-	if (!fetch(in, 0, sizeof(Elf32_Ehdr), h))
+	if (!elf_bytes_fetch(in, 0, sizeof(Elf32_Ehdr), h))
 		return false;
 	is_64 = h[EI_CLASS] == ELFCLASS64;
 	big = h[EI_DATA] == ELFDATA2MSB;
-	if (is_64 && !fetch(in, 0, sizeof(Elf64_Ehdr), h))
+	if (is_64 && !elf_bytes_fetch(in, 0, sizeof(Elf64_Ehdr), h))
 		return false;
-	offset = is_64 ? get(h + offsetof(Elf64_Ehdr, e_shoff), 8, big)
-		       : get(h + offsetof(Elf32_Ehdr, e_shoff), 4, big);
-	n = get(h + (is_64 ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum)), 2,
-		big);
+	offset = is_64 ? elf_bytes_get_uint(h + offsetof(Elf64_Ehdr, e_shoff), 8, big)
+		       : elf_bytes_get_uint(h + offsetof(Elf32_Ehdr, e_shoff), 4, big);
+	n = elf_bytes_get_uint(h + (is_64 ? offsetof(Elf64_Ehdr, e_shnum)
+					  : offsetof(Elf32_Ehdr, e_shnum)),
+			       2, big);
 	if (n == 0 && offset != 0) {
 		/* Then the first section, which is none, has the number as its size. */
 		size_t at = is_64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
 		unsigned width = is_64 ? 8 : 4;
 
-		if (offset > UINT64_MAX - at || !fetch(in, offset + at, width, size))
+		if (offset > UINT64_MAX - at || !elf_bytes_fetch(in, offset + at, width, size))
 			return true;
-		n = get(size, width, big);
+		n = elf_bytes_get_uint(size, width, big);
 	}
 	return n < SECTIONS_MAX;
 }
 
-static int read_sections(struct elf_image *image)
+static int elf_image_read_sections(struct elf_image *image)
 {
 	Elf_Scn *scn = NULL;
 	size_t n, names;
@@ -116,12 +117,12 @@ static int read_sections(struct elf_image *image)
 }
 
 /* Takes over @elf. */
-static int open_elf(struct elf_image *image, Elf *elf)
+static int elf_image_adopt(struct elf_image *image, Elf *elf)
 {
 	image->elf = elf;
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &image->header))
 		return ELF_IMAGE_E_MALFORMED;
-	return read_sections(image);
+	return elf_image_read_sections(image);
 }
 
 int elf_image_open(struct elf_image *ret, int fd, size_t budget)
@@ -129,9 +130,9 @@ int elf_image_open(struct elf_image *ret, int fd, size_t budget)
 	*ret = (struct elf_image){.budget = budget};
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_origin(-ENOTSUP);
-	if (!has_sane_sections(&(struct bytes){.fd = fd}))
+	if (!elf_section_count_is_sane(&(struct bytes){.fd = fd}))
 		return ELF_IMAGE_E_MALFORMED;
-	return open_elf(ret, elf_begin(fd, ELF_C_READ, NULL));
+	return elf_image_adopt(ret, elf_begin(fd, ELF_C_READ, NULL));
 }
 
 int elf_image_open_memory(struct elf_image *ret, uint8_t *data, size_t length, size_t budget)
@@ -139,9 +140,9 @@ int elf_image_open_memory(struct elf_image *ret, uint8_t *data, size_t length, s
 	*ret = (struct elf_image){.budget = budget};
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_origin(-ENOTSUP);
-	if (!has_sane_sections(&(struct bytes){-1, data, length}))
+	if (!elf_section_count_is_sane(&(struct bytes){-1, data, length}))
 		return ELF_IMAGE_E_MALFORMED;
-	return open_elf(ret, elf_memory((char *)data, length));
+	return elf_image_adopt(ret, elf_memory((char *)data, length));
 }
 
 void elf_image_deinit(struct elf_image *image)
@@ -163,7 +164,8 @@ bool elf_image_swaps(const struct elf_image *image)
 	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
-static bool is_named(const struct elf_image *image, const struct elf_section *s, const char *name)
+static bool elf_section_is_named(const struct elf_image *image, const struct elf_section *s,
+				 const char *name)
 {
 	size_t length = strlen(name) + 1;
 
@@ -176,14 +178,16 @@ size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *
 	for (size_t i = 1; i < image->n_sections; i++) {
 		const struct elf_section *s = &image->sections[i];
 
-		if ((type == SHT_NULL || s->type == type) && (!name || is_named(image, s, name)))
+		if ((type == SHT_NULL || s->type == type) &&
+		    (!name || elf_section_is_named(image, s, name)))
 			return i;
 	}
 	return 0;
 }
 
 /* Afterwards libelf has the section decompressed. */
-static bool decompress(struct elf_image *image, struct elf_section *s, Elf_Scn *scn, size_t max)
+static bool elf_image_decompress(struct elf_image *image, struct elf_section *s, Elf_Scn *scn,
+				 size_t max)
 {
 	GElf_Chdr header;
 
@@ -210,7 +214,7 @@ Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max)
 	scn = elf_getscn(image->elf, section);
 	if (!scn || s->type == SHT_NOBITS || s->size > max)
 		return NULL;
-	if ((s->flags & SHF_COMPRESSED) && !decompress(image, s, scn, max))
+	if ((s->flags & SHF_COMPRESSED) && !elf_image_decompress(image, s, scn, max))
 		return NULL;
 	data = elf_getdata(scn, NULL);
 	return data && data->d_buf && data->d_size ? data : NULL;

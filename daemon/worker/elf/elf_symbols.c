@@ -66,8 +66,8 @@ static bool read_dynamic(struct elf_image *image, struct dynamic *ret)
 }
 
 /* The file's bytes from the link-time address @address on, up to the end of its segment. */
-static bool find_loaded(const struct elf_summary *segments, uint64_t address, uint64_t *ret_offset,
-			uint64_t *ret_length)
+static bool elf_symbols_find_loaded(const struct elf_summary *segments, uint64_t address,
+				    uint64_t *ret_offset, uint64_t *ret_length)
 {
 	for (uint32_t i = 0; i < segments->n_segments; i++) {
 		const struct elf_segment *s = &segments->segments[i];
@@ -82,12 +82,13 @@ static bool find_loaded(const struct elf_summary *segments, uint64_t address, ui
 }
 
 /* @length bytes at @address, or as many as there are if @cut; NULL: not in the file. */
-static Elf_Data *read_loaded(struct elf_image *image, const struct elf_summary *segments,
-			     uint64_t address, uint64_t length, bool cut, Elf_Type type)
+static Elf_Data *elf_symbols_read_loaded(struct elf_image *image,
+					 const struct elf_summary *segments, uint64_t address,
+					 uint64_t length, bool cut, Elf_Type type)
 {
 	uint64_t offset, rest;
 
-	if (!find_loaded(segments, address, &offset, &rest) || (length > rest && !cut))
+	if (!elf_symbols_find_loaded(segments, address, &offset, &rest) || (length > rest && !cut))
 		return NULL;
 	return elf_image_chunk(image, offset, length < rest ? length : rest, type);
 }
@@ -107,13 +108,14 @@ static uint64_t count_by_gnu_hash(struct elf_image *image, const struct elf_summ
 	Elf_Data *data;
 	size_t i, n;
 
-	data = read_loaded(image, segments, address, 16, false, ELF_T_WORD);
+	data = elf_symbols_read_loaded(image, segments, address, 16, false, ELF_T_WORD);
 	if (!data)
 		return 0;
 	head = data->d_buf;
 	filter = (uint64_t)head[2] * (image->header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4);
 	address += 16 + filter;
-	data = read_loaded(image, segments, address, (uint64_t)head[0] * 4, false, ELF_T_WORD);
+	data = elf_symbols_read_loaded(image, segments, address, (uint64_t)head[0] * 4, false,
+				       ELF_T_WORD);
 	if (!data)
 		return head[1];
 	words = data->d_buf;
@@ -123,7 +125,8 @@ static uint64_t count_by_gnu_hash(struct elf_image *image, const struct elf_summ
 	if (last < head[1])
 		return head[1];
 	chains = address + (uint64_t)head[0] * 4 + (last - head[1]) * 4;
-	data = read_loaded(image, segments, chains, (uint64_t)SYMBOLS_MAX * 4, true, ELF_T_WORD);
+	data = elf_symbols_read_loaded(image, segments, chains, (uint64_t)SYMBOLS_MAX * 4, true,
+				       ELF_T_WORD);
 	if (!data)
 		return 0;
 	words = data->d_buf;
@@ -134,13 +137,14 @@ static uint64_t count_by_gnu_hash(struct elf_image *image, const struct elf_summ
 }
 
 /* DT_HASH: number of buckets, number of symbols. (System V ABI, "Hash Table") */
-static uint64_t count_symbols(struct elf_image *image, const struct elf_summary *segments,
-			      const struct dynamic *dynamic)
+static uint64_t count_dynamic_symbols(struct elf_image *image, const struct elf_summary *segments,
+				      const struct dynamic *dynamic)
 {
 	Elf_Data *data = NULL;
 
 	if (dynamic->hash)
-		data = read_loaded(image, segments, dynamic->hash, 8, false, ELF_T_WORD);
+		data = elf_symbols_read_loaded(image, segments, dynamic->hash, 8, false,
+					       ELF_T_WORD);
 	if (data)
 		return ((const uint32_t *)data->d_buf)[1];
 	return dynamic->gnu_hash ? count_by_gnu_hash(image, segments, dynamic->gnu_hash) : 0;
@@ -155,8 +159,8 @@ int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segment
 
 	if (!read_dynamic(image, &dynamic))
 		return ELF_TABLE_E_NONE;
-	n = count_symbols(image, segments, &dynamic);
-	if (!find_loaded(segments, dynamic.symbols, &offset, &rest))
+	n = count_dynamic_symbols(image, segments, &dynamic);
+	if (!elf_symbols_find_loaded(segments, dynamic.symbols, &offset, &rest))
 		return ELF_TABLE_E_MALFORMED;
 	if (n > rest / size)
 		n = rest / size;
@@ -165,8 +169,8 @@ int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segment
 	if (n == 0)
 		return ELF_TABLE_E_NONE;
 	ret->symbols = elf_image_chunk(image, offset, n * size, ELF_T_SYM);
-	ret->names = read_loaded(image, segments, dynamic.names, dynamic.names_length, true,
-				 ELF_T_BYTE);
+	ret->names = elf_symbols_read_loaded(image, segments, dynamic.names, dynamic.names_length,
+					     true, ELF_T_BYTE);
 	if (!ret->symbols || !ret->names)
 		return ELF_TABLE_E_MALFORMED;
 	ret->n = n;
@@ -203,7 +207,7 @@ bool elf_table_name(struct elf_table *table, size_t offset, const char **ret, ui
 }
 
 /* Compilers' local labels, and the marks that ARM and RISC-V put between code and data. */
-static bool is_mark(const char *name, uint32_t length)
+static bool is_marker_symbol(const char *name, uint32_t length)
 {
 	if (length >= 2 && name[0] == '.' && name[1] == 'L')
 		return true;
@@ -217,8 +221,8 @@ struct place {
 	bool is_loaded, is_code;
 };
 
-static struct place place_of(const struct elf_image *image, const struct elf_summary *segments,
-			     const GElf_Sym *sym)
+static struct place elf_symbol_place(const struct elf_image *image,
+				     const struct elf_summary *segments, const GElf_Sym *sym)
 {
 	const struct elf_section *s;
 
@@ -238,7 +242,7 @@ static struct place place_of(const struct elf_image *image, const struct elf_sum
 	return (struct place){0};
 }
 
-static bool is_function(const GElf_Sym *sym, const struct place *place)
+static bool is_function_symbol(const GElf_Sym *sym, const struct place *place)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 
@@ -258,8 +262,8 @@ int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_
 
 		if (!gelf_getsym(from->table->symbols, (int)i, &sym))
 			continue;
-		place = place_of(image, from->segments, &sym);
-		if (!is_function(&sym, &place))
+		place = elf_symbol_place(image, from->segments, &sym);
+		if (!is_function_symbol(&sym, &place))
 			continue;
 		/* ARM marks Thumb functions in the lowest bit of their address. */
 		if (image->header.e_machine == EM_ARM)
@@ -275,7 +279,7 @@ int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_
 		};
 		if (!elf_table_name(from->table, sym.st_name, &entry.name, &entry.name_length) ||
 		    (GELF_ST_TYPE(sym.st_info) == STT_NOTYPE &&
-		     is_mark(entry.name, entry.name_length)))
+		     is_marker_symbol(entry.name, entry.name_length)))
 			continue;
 		r = symtab_entries_add(list, &entry);
 		if (r)

@@ -20,7 +20,7 @@ struct slots {
 	size_t n, n_allocated, n_jumps;
 };
 
-static void slots_deinit(struct slots *s)
+static void plt_slots_deinit(struct slots *s)
 {
 	free(s->items);
 	free(s->jumps);
@@ -28,7 +28,7 @@ static void slots_deinit(struct slots *s)
 
 enum slot_kind { SLOT_NONE, SLOT_NAMED, SLOT_RESOLVER };
 
-static enum slot_kind kind_of(uint16_t machine, const GElf_Rela *rela)
+static enum slot_kind plt_slot_kind(uint16_t machine, const GElf_Rela *rela)
 {
 	uint64_t type = GELF_R_TYPE(rela->r_info);
 
@@ -42,16 +42,16 @@ static enum slot_kind kind_of(uint16_t machine, const GElf_Rela *rela)
 }
 
 /* The symbol that starts at @address and is preferred of those; NULL: none. */
-static const struct symtab_entry *find_start(const struct symtab_entry *entries, size_t n,
-					     uint64_t address)
+static const struct symtab_entry *plt_find_resolver(const struct symtab_entry *entries, size_t n,
+						    uint64_t address)
 {
 	size_t before = partition_point(n, i, entries[i].start <= address);
 
 	return before > 0 && entries[before - 1].start == address ? &entries[before - 1] : NULL;
 }
 
-static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *functions,
-		      enum slot_kind kind, const GElf_Rela *rela, struct plt_slot *ret)
+static bool plt_name_slot(struct elf_table *dynamic, const struct symtab_entries *functions,
+			  enum slot_kind kind, const GElf_Rela *rela, struct plt_slot *ret)
 {
 	const struct symtab_entry *resolver;
 	uint64_t symbol = GELF_R_SYM(rela->r_info);
@@ -62,7 +62,7 @@ static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *fu
 		return dynamic && symbol < dynamic->n &&
 		       gelf_getsym(dynamic->symbols, (int)symbol, &sym) &&
 		       elf_table_name(dynamic, sym.st_name, &ret->name, &ret->name_length);
-	resolver = find_start(functions->entries, functions->n, (uint64_t)rela->r_addend);
+	resolver = plt_find_resolver(functions->entries, functions->n, (uint64_t)rela->r_addend);
 	if (!resolver)
 		return false;
 	ret->name = resolver->name;
@@ -70,7 +70,7 @@ static bool name_slot(struct elf_table *dynamic, const struct symtab_entries *fu
 	return true;
 }
 
-static int add_slot(struct slots *slots, const struct plt_slot *slot)
+static int plt_add_slot(struct slots *slots, const struct plt_slot *slot)
 {
 	if (room_make(&slots->items, &slots->n_allocated, slots->n + 1, sizeof(*slots->items)))
 		return -ENOMEM;
@@ -78,9 +78,9 @@ static int add_slot(struct slots *slots, const struct plt_slot *slot)
 	return 0;
 }
 
-static int read_relocations(struct elf_image *image, const char *section, bool in_order,
-			    struct elf_table *dynamic, const struct symtab_entries *functions,
-			    struct slots *slots)
+static int plt_read_relocations(struct elf_image *image, const char *section, bool in_order,
+				struct elf_table *dynamic, const struct symtab_entries *functions,
+				struct slots *slots)
 {
 	Elf_Data *data = elf_image_data(image, elf_image_find(image, SHT_RELA, section),
 					RELOCATIONS_MAX);
@@ -101,10 +101,10 @@ static int read_relocations(struct elf_image *image, const char *section, bool i
 			continue;
 		if (in_order && i < SLOTS_MAX)
 			slots->jumps[slots->n_jumps++] = rela.r_offset;
-		kind = kind_of(image->header.e_machine, &rela);
-		if (kind == SLOT_NONE || !name_slot(dynamic, functions, kind, &rela, &slot))
+		kind = plt_slot_kind(image->header.e_machine, &rela);
+		if (kind == SLOT_NONE || !plt_name_slot(dynamic, functions, kind, &rela, &slot))
 			continue;
-		r = add_slot(slots, &slot);
+		r = plt_add_slot(slots, &slot);
 		if (r)
 			return r;
 	}
@@ -112,7 +112,7 @@ static int read_relocations(struct elf_image *image, const char *section, bool i
 }
 
 /* Names lie in the order of the file's table: nothing depends on that of its relocations. */
-static int compare_slots(const void *pa, const void *pb)
+static int plt_compare_slots(const void *pa, const void *pb)
 {
 	const struct plt_slot *a = pa, *b = pb;
 
@@ -126,18 +126,18 @@ int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned sou
 		struct symtab_entries *list)
 {
 	static const char *const sections[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
-	cleanup(slots_deinit) struct slots slots = {0};
+	cleanup(plt_slots_deinit) struct slots slots = {0};
 	int r;
 
 	if (image->header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (image->header.e_machine != EM_X86_64 && image->header.e_machine != EM_AARCH64))
 		return 0;
-	r = read_relocations(image, ".rela.plt", true, dynamic, list, &slots);
+	r = plt_read_relocations(image, ".rela.plt", true, dynamic, list, &slots);
 	if (!r)
-		r = read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
+		r = plt_read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
 	if (r || slots.n == 0)
 		return r;
-	qsort(slots.items, slots.n, sizeof(*slots.items), compare_slots);
+	qsort(slots.items, slots.n, sizeof(*slots.items), plt_compare_slots);
 	for (size_t i = 0; i < ARRAY_SIZE(sections) && !r; i++) {
 		size_t s = elf_image_find(image, SHT_PROGBITS, sections[i]);
 		Elf_Data *data = elf_image_data(image, s, CODE_MAX);

@@ -29,7 +29,7 @@ struct span {
 	size_t length;
 };
 
-static bool is_header(const Elf_Data *data)
+static bool is_go_build_header(const Elf_Data *data)
 {
 	static const char magic[] = "\xff Go buildinf:";
 
@@ -38,7 +38,7 @@ static bool is_header(const Elf_Data *data)
 }
 
 /* Takes a text and its length from what is left. */
-static bool take_text(struct span *left, struct span *ret)
+static bool go_build_parse_text(struct span *left, struct span *ret)
 {
 	uint64_t length = 0;
 	uint8_t byte;
@@ -71,8 +71,8 @@ static uint64_t pointer_at(const uint8_t *data, unsigned size, bool big)
 }
 
 /* The text whose string header is at @address; *ret_data is malloc'ed. Nothing: left empty. */
-static void follow(struct elf_image *image, uint64_t address, unsigned size, bool big,
-		   struct span *ret, char **ret_data)
+static void go_build_read_string(struct elf_image *image, uint64_t address, unsigned size, bool big,
+				 struct span *ret, char **ret_data)
 {
 	uint8_t header[16];
 	uint64_t length;
@@ -88,13 +88,13 @@ static void follow(struct elf_image *image, uint64_t address, unsigned size, boo
 		*ret = (struct span){*ret_data, (size_t)length};
 }
 
-static void put_text(struct span text, char *ret, size_t size)
+static void go_build_copy_text(struct span text, char *ret, size_t size)
 {
 	text_clean(text.data, text.length, ret, size - 1);
 }
 
 /* Takes what comes before @separator, or all. */
-static struct span take(struct span *left, char separator)
+static struct span go_build_split_field(struct span *left, char separator)
 {
 	const char *end = left->length ? memchr(left->data, separator, left->length) : NULL;
 	struct span taken = {left->data, end ? (size_t)(end - left->data) : left->length};
@@ -104,35 +104,37 @@ static struct span take(struct span *left, char separator)
 	return taken;
 }
 
-static bool is_text(struct span text, const char *wanted)
+static bool go_build_text_equals(struct span text, const char *wanted)
 {
 	return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
 
-static void read_line(struct span line, struct go_build *ret)
+static void go_build_parse_line(struct span line, struct go_build *ret)
 {
-	struct span key = take(&line, '\t');
+	struct span key = go_build_split_field(&line, '\t');
 
-	if (is_text(key, "mod")) {
-		put_text(take(&line, '\t'), ret->module, sizeof(ret->module));
-		put_text(take(&line, '\t'), ret->version, sizeof(ret->version));
-	} else if (is_text(key, "build")) {
-		key = take(&line, '=');
-		if (is_text(key, "vcs.revision"))
-			put_text(line, ret->revision, sizeof(ret->revision));
-		else if (is_text(key, "vcs.modified"))
-			ret->is_modified = is_text(line, "true");
+	if (go_build_text_equals(key, "mod")) {
+		go_build_copy_text(go_build_split_field(&line, '\t'), ret->module,
+				   sizeof(ret->module));
+		go_build_copy_text(go_build_split_field(&line, '\t'), ret->version,
+				   sizeof(ret->version));
+	} else if (go_build_text_equals(key, "build")) {
+		key = go_build_split_field(&line, '=');
+		if (go_build_text_equals(key, "vcs.revision"))
+			go_build_copy_text(line, ret->revision, sizeof(ret->revision));
+		else if (go_build_text_equals(key, "vcs.modified"))
+			ret->is_modified = go_build_text_equals(line, "true");
 	}
 }
 
-static void read_modules(struct span text, struct go_build *ret)
+static void go_build_parse_modules(struct span text, struct go_build *ret)
 {
 	if (text.length <= 2 * MARK_BYTES || text.data[text.length - MARK_BYTES - 1] != '\n')
 		return;
 	text.data += MARK_BYTES;
 	text.length -= 2 * MARK_BYTES;
 	while (text.length)
-		read_line(take(&text, '\n'), ret);
+		go_build_parse_line(go_build_split_field(&text, '\n'), ret);
 }
 
 void go_build_read(struct elf_image *image, struct go_build *ret)
@@ -147,7 +149,7 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 	bool big;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!is_header(data))
+	if (!is_go_build_header(data))
 		return;
 	header = data->d_buf;
 	size = header[POINTER_SIZE];
@@ -156,15 +158,15 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 		struct span left = {(const char *)header + HEADER_BYTES,
 				    data->d_size - HEADER_BYTES};
 
-		if (!take_text(&left, &release) || !take_text(&left, &modules))
+		if (!go_build_parse_text(&left, &release) || !go_build_parse_text(&left, &modules))
 			modules.length = 0;
 	} else if (size == 4 || size == 8) {
-		follow(image, pointer_at(header + POINTERS, size, big), size, big, &release,
-		       &first);
-		follow(image, pointer_at(header + POINTERS + size, size, big), size, big, &modules,
-		       &second);
+		go_build_read_string(image, pointer_at(header + POINTERS, size, big), size, big,
+				     &release, &first);
+		go_build_read_string(image, pointer_at(header + POINTERS + size, size, big), size,
+				     big, &modules, &second);
 	}
-	put_text(release, ret->go, sizeof(ret->go));
+	go_build_copy_text(release, ret->go, sizeof(ret->go));
 	if (ret->go[0])
-		read_modules(modules, ret);
+		go_build_parse_modules(modules, ret);
 }

@@ -43,13 +43,13 @@ struct writer {
 /* Of functions that need their instructions read: Go's runtime has some twenty. */
 #define SWITCHES_MAX 1000
 
-static void writer_deinit(struct writer *w)
+static void go_frames_writer_deinit(struct writer *w)
 {
 	free(w->data);
 	go_switches_free(w->switches);
 }
 
-static int put(struct writer *w, const void *bytes, size_t n)
+static int go_frames_put_bytes(struct writer *w, const void *bytes, size_t n)
 {
 	if (room_make(&w->data, &w->size, w->n + n, 1))
 		return -ENOMEM;
@@ -58,45 +58,45 @@ static int put(struct writer *w, const void *bytes, size_t n)
 	return 0;
 }
 
-static int put_8(struct writer *w, uint8_t byte)
+static int go_frames_put_8(struct writer *w, uint8_t byte)
 {
-	return put(w, &byte, 1);
+	return go_frames_put_bytes(w, &byte, 1);
 }
 
-static int put_32(struct writer *w, uint32_t number)
+static int go_frames_put_32(struct writer *w, uint32_t number)
 {
 	number = htole32(number);
-	return put(w, &number, sizeof(number));
+	return go_frames_put_bytes(w, &number, sizeof(number));
 }
 
-static int put_64(struct writer *w, uint64_t number)
+static int go_frames_put_64(struct writer *w, uint64_t number)
 {
 	number = htole64(number);
-	return put(w, &number, sizeof(number));
+	return go_frames_put_bytes(w, &number, sizeof(number));
 }
 
-static int put_uleb(struct writer *w, uint64_t number)
+static int go_frames_put_uleb(struct writer *w, uint64_t number)
 {
 	int r;
 
 	do {
-		r = put_8(w, (uint8_t)((number & 127) | (number > 127 ? 128 : 0)));
+		r = go_frames_put_8(w, (uint8_t)((number & 127) | (number > 127 ? 128 : 0)));
 		number >>= 7;
 	} while (!r && number);
 	return r;
 }
 
 /* @id: 0 of a CIE, else how far it lies before here. */
-static int begin_record(struct writer *w, uint32_t id)
+static int go_frames_begin_record(struct writer *w, uint32_t id)
 {
 	int r;
 
 	w->record = w->n;
-	r = put_32(w, 0);
-	return r ? r : put_32(w, id);
+	r = go_frames_put_32(w, 0);
+	return r ? r : go_frames_put_32(w, id);
 }
 
-static void end_record(struct writer *w)
+static void go_frames_end_record(struct writer *w)
 {
 	uint32_t length = htole32((uint32_t)(w->n - w->record - sizeof(length)));
 
@@ -104,15 +104,15 @@ static void end_record(struct writer *w)
 }
 
 /* @length: of the code that it holds for. */
-static void end_fde(struct writer *w, uint64_t length)
+static void go_frames_end_fde(struct writer *w, uint64_t length)
 {
 	/* Behind the record's length and CIE, and where the code begins. */
 	length = htole64(length);
 	memcpy(w->data + w->record + 4 + 4 + 8, &length, sizeof(length));
-	end_record(w);
+	go_frames_end_record(w);
 }
 
-static int put_cie(struct writer *w, bool is_root, size_t *ret)
+static int go_frames_put_cie(struct writer *w, bool is_root, size_t *ret)
 {
 	/* Version, augmentation; code and data alignment, the return address; an FDE's pointers. */
 	static const uint8_t head[] = {1, 'z',           'R', 0, 1, 0x80 - WORD, RETURN_ADDRESS,
@@ -122,38 +122,39 @@ static int put_cie(struct writer *w, bool is_root, size_t *ret)
 	int r;
 
 	*ret = w->n;
-	r = begin_record(w, 0);
+	r = go_frames_begin_record(w, 0);
 	if (!r)
-		r = put(w, head, sizeof(head));
+		r = go_frames_put_bytes(w, head, sizeof(head));
 	if (!r)
-		r = is_root ? put(w, uncalled, sizeof(uncalled)) : put(w, called, sizeof(called));
+		r = is_root ? go_frames_put_bytes(w, uncalled, sizeof(uncalled))
+			    : go_frames_put_bytes(w, called, sizeof(called));
 	if (!r)
-		end_record(w);
+		go_frames_end_record(w);
 	return r;
 }
 
-static int put_advance(struct writer *w, uint64_t distance)
+static int go_frames_put_advance(struct writer *w, uint64_t distance)
 {
 	int r;
 
 	if (distance < 64)
-		return put_8(w, (uint8_t)(CFA_ADVANCE | distance));
-	r = put_8(w, CFA_ADVANCE_4);
-	return r ? r : put_32(w, (uint32_t)distance);
+		return go_frames_put_8(w, (uint8_t)(CFA_ADVANCE | distance));
+	r = go_frames_put_8(w, CFA_ADVANCE_4);
+	return r ? r : go_frames_put_32(w, (uint32_t)distance);
 }
 
-static int put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
+static int go_frames_put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
 {
-	int r = put_8(w, CFA_DEF_CFA_OFFSET);
+	int r = go_frames_put_8(w, CFA_DEF_CFA_OFFSET);
 
 	if (!r)
-		r = put_uleb(w, depth + WORD);
+		r = go_frames_put_uleb(w, depth + WORD);
 	/* It is saved first, and restored last. */
 	if (!r && (depth > 0) != *has_pointer) {
 		*has_pointer = depth > 0;
-		r = put_8(w, *has_pointer ? CFA_OFFSET | RBP : CFA_RESTORE | RBP);
+		r = go_frames_put_8(w, *has_pointer ? CFA_OFFSET | RBP : CFA_RESTORE | RBP);
 		if (!r && *has_pointer)
-			r = put_8(w, 2);
+			r = go_frames_put_8(w, 2);
 	}
 	return r;
 }
@@ -162,8 +163,8 @@ static int put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
  * @f's depths as instructions. *ret: for how many bytes they hold, which is less than up to the
  * next function; 0: there is something that no rule should be made of.
  */
-static int put_depths(struct writer *w, const struct pclntab *t, const struct pclntab_function *f,
-		      uint64_t *ret)
+static int go_frames_put_depths(struct writer *w, const struct pclntab *t,
+				const struct pclntab_function *f, uint64_t *ret)
 {
 	uint64_t length = f->end - f->start, at = 0;
 	bool has_pointer = false;
@@ -183,9 +184,9 @@ static int put_depths(struct writer *w, const struct pclntab *t, const struct pc
 			return 0;
 		if (!distance)
 			continue;
-		r = put_depth(w, (uint64_t)d.depth, &has_pointer);
+		r = go_frames_put_depth(w, (uint64_t)d.depth, &has_pointer);
 		if (!r)
-			r = put_advance(w, distance);
+			r = go_frames_put_advance(w, distance);
 		at += distance;
 	}
 	*ret = at;
@@ -193,36 +194,36 @@ static int put_depths(struct writer *w, const struct pclntab *t, const struct pc
 }
 
 /* @rows as instructions. */
-static int put_rows(struct writer *w, const struct go_rows *rows)
+static int go_frames_put_rows(struct writer *w, const struct go_rows *rows)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < rows->n; i++) {
 		uint64_t end = i + 1 < rows->n ? rows->rows[i + 1].at : rows->end;
 
-		r = put_8(w, CFI_RULE);
+		r = go_frames_put_8(w, CFI_RULE);
 		if (!r)
-			r = put_64(w, rows->rows[i].rule);
+			r = go_frames_put_64(w, rows->rows[i].rule);
 		if (!r)
-			r = put_advance(w, end - rows->rows[i].at);
+			r = go_frames_put_advance(w, end - rows->rows[i].at);
 	}
 	return r;
 }
 
-static bool is_named(const struct pclntab_function *f, const char *name)
+static bool go_function_has_prefix(const struct pclntab_function *f, const char *name)
 {
 	size_t n = strlen(name);
 
 	return f->name_length >= n && memcmp(f->name, name, n) == 0;
 }
 
-static bool is_restorer(const struct pclntab_function *f)
+static bool go_function_is_restorer(const struct pclntab_function *f)
 {
-	return is_named(f, "runtime.sigreturn");
+	return go_function_has_prefix(f, "runtime.sigreturn");
 }
 
-static void read_code(const struct go_text *text, const struct pclntab_function *f,
-		      struct go_code *ret)
+static void go_frames_read_code(const struct go_text *text, const struct pclntab_function *f,
+				struct go_code *ret)
 {
 	uint64_t length = f->end - f->start;
 
@@ -231,19 +232,20 @@ static void read_code(const struct go_text *text, const struct pclntab_function 
 }
 
 /* Reads the two functions that say how this runtime switches. */
-static int learn(struct writer *w, const struct pclntab *t, const struct go_text *text)
+static int go_frames_learn_switches(struct writer *w, const struct pclntab *t,
+				    const struct go_text *text)
 {
 	struct go_code systemstack = {.length = 0}, morestack = {.length = 0};
 	struct pclntab_function f;
 	int r = go_switches_new(&w->switches);
 
 	for (uint64_t i = 0; !r && i < t->n_functions; i++) {
-		if (!pclntab_function(t, i, &f) || !is_named(&f, "runtime."))
+		if (!pclntab_function(t, i, &f) || !go_function_has_prefix(&f, "runtime."))
 			continue;
 		if (go_switch_of(&f) == GO_SYSTEMSTACK)
-			read_code(text, &f, &systemstack);
+			go_frames_read_code(text, &f, &systemstack);
 		else if (go_switch_of(&f) == GO_MORESTACK)
-			read_code(text, &f, &morestack);
+			go_frames_read_code(text, &f, &morestack);
 	}
 	if (!r)
 		go_switches_learn(w->switches, &systemstack, &morestack);
@@ -251,8 +253,9 @@ static int learn(struct writer *w, const struct pclntab *t, const struct go_text
 }
 
 /* The instructions of @f's record. *ret: the length of the code that they are about; 0: none. */
-static int put_switch(struct writer *w, const struct pclntab *t, const struct go_text *text,
-		      const struct pclntab_function *f, uint64_t *ret)
+static int go_frames_put_switch(struct writer *w, const struct pclntab *t,
+				const struct go_text *text, const struct pclntab_function *f,
+				uint64_t *ret)
 {
 	struct go_code code;
 	int r = 0;
@@ -262,41 +265,41 @@ static int put_switch(struct writer *w, const struct pclntab *t, const struct go
 		return 0;
 	w->switches_left--;
 	if (!w->switches)
-		r = learn(w, t, text);
+		r = go_frames_learn_switches(w, t, text);
 	if (r)
 		return r;
-	read_code(text, f, &code);
+	go_frames_read_code(text, f, &code);
 	go_switches_rows(w->switches, go_switch_of(f), &code, t, f, &w->steps_left, &w->rows);
 	*ret = w->rows.end;
-	return put_rows(w, &w->rows);
+	return go_frames_put_rows(w, &w->rows);
 }
 
-static int put_function(struct writer *w, const struct pclntab *t, const struct go_text *text,
-			const struct pclntab_function *f)
+static int go_frames_put_function(struct writer *w, const struct pclntab *t,
+				  const struct go_text *text, const struct pclntab_function *f)
 {
 	/* A signal's handler: for Go's tracebacks the top, but the kernel had a restorer call it.
 	 */
-	bool is_handler = is_named(f, "runtime.sigtramp");
+	bool is_handler = go_function_has_prefix(f, "runtime.sigtramp");
 	bool is_root = (f->flags & PCLNTAB_TOP_FRAME) && !is_handler;
 	uint64_t length = f->end - f->start;
 	size_t before = w->n;
 	int r;
 
-	if (is_restorer(f))
+	if (go_function_is_restorer(f))
 		return 0;
-	r = begin_record(w,
-			 (uint32_t)(w->n + sizeof(uint32_t) - (is_root ? w->root : w->ordinary)));
+	r = go_frames_begin_record(w, (uint32_t)(w->n + sizeof(uint32_t) -
+						 (is_root ? w->root : w->ordinary)));
 	if (!r)
-		r = put_64(w, f->start);
+		r = go_frames_put_64(w, f->start);
 	if (!r)
-		r = put_64(w, 0); /* see end_fde() */
+		r = go_frames_put_64(w, 0); /* see go_frames_end_fde() */
 	if (!r)
-		r = put_uleb(w, 0); /* no augmentation data */
+		r = go_frames_put_uleb(w, 0); /* no augmentation data */
 	if (!r && !is_root)
-		r = !is_handler && go_switch_of(f) ? put_switch(w, t, text, f, &length)
-						   : put_depths(w, t, f, &length);
+		r = !is_handler && go_switch_of(f) ? go_frames_put_switch(w, t, text, f, &length)
+						   : go_frames_put_depths(w, t, f, &length);
 	if (!r)
-		end_fde(w, length);
+		go_frames_end_fde(w, length);
 	if (!length)
 		w->n = before;
 	return r;
@@ -306,12 +309,12 @@ static int put_function(struct writer *w, const struct pclntab *t, const struct 
  * Whether flags are where they are expected: runtime.goexit, which nothing calls, has one. Go 1.16
  * has none, and a later release may have them elsewhere.
  */
-static bool has_flags(const struct pclntab *t)
+static bool go_frames_check_flags(const struct pclntab *t)
 {
 	struct pclntab_function f;
 
 	for (uint64_t i = 0; i < t->n_functions; i++)
-		if (pclntab_function(t, i, &f) && is_named(&f, "runtime.goexit") &&
+		if (pclntab_function(t, i, &f) && go_function_has_prefix(&f, "runtime.goexit") &&
 		    f.name_length == strlen("runtime.goexit"))
 			return f.flags & PCLNTAB_TOP_FRAME;
 	return t->is_known;
@@ -320,27 +323,27 @@ static bool has_flags(const struct pclntab *t)
 int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,
 		   size_t *ret_length)
 {
-	cleanup(writer_deinit) struct writer w = {.steps_left = 4 * (uint64_t)table->length,
-						  .switches_left = SWITCHES_MAX};
+	cleanup(go_frames_writer_deinit) struct writer w = {
+		.steps_left = 4 * (uint64_t)table->length, .switches_left = SWITCHES_MAX};
 	struct pclntab_function f, next;
 	int r;
 
 	*ret = NULL;
 	*ret_length = 0;
-	if (!table->steps || !has_flags(table))
+	if (!table->steps || !go_frames_check_flags(table))
 		return 0;
-	r = put_cie(&w, false, &w.ordinary);
+	r = go_frames_put_cie(&w, false, &w.ordinary);
 	if (!r)
-		r = put_cie(&w, true, &w.root);
+		r = go_frames_put_cie(&w, true, &w.root);
 	for (uint64_t i = 0; !r && i < table->n_functions; i++) {
 		if (!pclntab_function(table, i, &f))
 			continue;
 		/* A handler returns to the restorer's first byte: it is looked for one byte below.
 		 */
 		if (i + 1 < table->n_functions && pclntab_function(table, i + 1, &next) &&
-		    is_restorer(&next))
+		    go_function_is_restorer(&next))
 			f.end--;
-		r = put_function(&w, table, text, &f);
+		r = go_frames_put_function(&w, table, text, &f);
 		if (w.n > GO_FRAMES_BYTES_MAX || !w.steps_left)
 			return 0;
 	}
@@ -352,14 +355,14 @@ int go_frames_make(const struct pclntab *table, const struct go_text *text, uint
 }
 
 /* go_text.read of an ELF file. */
-static size_t read_image(void *userdata, uint64_t address, uint8_t *ret, size_t size)
+static size_t go_text_read_image(void *userdata, uint64_t address, uint8_t *ret, size_t size)
 {
 	return elf_image_read(userdata, address, ret, size);
 }
 
 int go_frames_read(struct elf_image *image, uint8_t **ret, size_t *ret_length)
 {
-	const struct go_text text = {.read = read_image, .userdata = image};
+	const struct go_text text = {.read = go_text_read_image, .userdata = image};
 	struct pclntab table;
 
 	*ret = NULL;

@@ -95,13 +95,13 @@ static const cs_x86 *cursor_next(struct go_switches *s, struct cursor *c)
 		       : NULL;
 }
 
-static bool is_register(const cs_x86 *x, uint8_t i, x86_reg reg)
+static bool operand_is_register(const cs_x86 *x, uint8_t i, x86_reg reg)
 {
 	return i < x->op_count && x->operands[i].type == X86_OP_REG && x->operands[i].reg == reg;
 }
 
 /* Whether operand @i is memory at @base + displacement. */
-static bool is_at(const cs_x86 *x, uint8_t i, x86_reg base)
+static bool operand_is_memory_at(const cs_x86 *x, uint8_t i, x86_reg base)
 {
 	const cs_x86_op *op = &x->operands[i];
 
@@ -110,15 +110,15 @@ static bool is_at(const cs_x86 *x, uint8_t i, x86_reg base)
 }
 
 /* MOV of a register to memory above the stack pointer. */
-static bool is_store(const struct go_switches *s, const cs_x86 *x)
+static bool is_stack_store(const struct go_switches *s, const cs_x86 *x)
 {
-	return s->instruction->id == X86_INS_MOV && is_at(x, 0, X86_REG_RSP) && x->op_count == 2 &&
-	       x->operands[1].type == X86_OP_REG;
+	return s->instruction->id == X86_INS_MOV && operand_is_memory_at(x, 0, X86_REG_RSP) &&
+	       x->op_count == 2 && x->operands[1].type == X86_OP_REG;
 }
 
 static bool is_move_to(const struct go_switches *s, const cs_x86 *x, x86_reg reg)
 {
-	return s->instruction->id == X86_INS_MOV && is_register(x, 0, reg);
+	return s->instruction->id == X86_INS_MOV && operand_is_register(x, 0, reg);
 }
 
 /* --- where the runtime keeps things ---------------------------------------------------------- */
@@ -134,7 +134,7 @@ struct knowledge {
 };
 
 /* A displacement that was found, at the first time or again. */
-static void knowledge_take(struct knowledge *k, unsigned *field, bool *has, int64_t value)
+static void knowledge_set_field(struct knowledge *k, unsigned *field, bool *has, int64_t value)
 {
 	if (value < 0 || value > INT32_MAX || (*has && *field != (unsigned)value))
 		k->is_odd = true;
@@ -143,7 +143,7 @@ static void knowledge_take(struct knowledge *k, unsigned *field, bool *has, int6
 }
 
 /* A word of thread-local memory at @offset: the only one that these functions read is g. */
-static enum content knowledge_of_thread(struct knowledge *k, int64_t offset)
+static enum content knowledge_load_tls(struct knowledge *k, int64_t offset)
 {
 	if (offset < INT32_MIN || offset > INT32_MAX || (k->has_g && k->found.g != offset))
 		k->is_odd = true;
@@ -153,49 +153,49 @@ static enum content knowledge_of_thread(struct knowledge *k, int64_t offset)
 }
 
 /* What a load from @mem gives. */
-static enum content knowledge_of_load(struct knowledge *k, const x86_op_mem *mem)
+static enum content knowledge_load(struct knowledge *k, const x86_op_mem *mem)
 {
 	if (mem->index != X86_REG_INVALID)
 		return NOTHING;
 	if (mem->segment == X86_REG_FS && mem->base == X86_REG_INVALID)
-		return knowledge_of_thread(k, mem->disp);
+		return knowledge_load_tls(k, mem->disp);
 	if (mem->base == X86_REG_INVALID || mem->base >= X86_REG_ENDING)
 		return NOTHING;
 	if (mem->segment == X86_REG_FS)
 		return k->contents[mem->base] == NUMBER
-			       ? knowledge_of_thread(k, k->numbers[mem->base] + mem->disp)
+			       ? knowledge_load_tls(k, k->numbers[mem->base] + mem->disp)
 			       : NOTHING;
 	if (mem->segment != X86_REG_INVALID)
 		return NOTHING;
 	if (k->contents[mem->base] == IS_G) {
-		knowledge_take(k, &k->found.g_m, &k->has_m, mem->disp);
+		knowledge_set_field(k, &k->found.g_m, &k->has_m, mem->disp);
 		return IS_M;
 	}
 	/* The first field of m is g0. */
 	if (k->contents[mem->base] == IS_M && mem->disp) {
-		knowledge_take(k, &k->found.m_curg, &k->has_curg, mem->disp);
+		knowledge_set_field(k, &k->found.m_curg, &k->has_curg, mem->disp);
 		return IS_CURG;
 	}
 	return NOTHING;
 }
 
-static bool is_curg(const struct knowledge *k, const cs_x86 *x, uint8_t i)
+static bool operand_is_in_curg(const struct knowledge *k, const cs_x86 *x, uint8_t i)
 {
 	return x->operands[i].type == X86_OP_MEM && x->operands[i].mem.base < X86_REG_ENDING &&
 	       k->contents[x->operands[i].mem.base] == IS_CURG;
 }
 
 /* A MOV of systemstack. */
-static void knowledge_follow(struct knowledge *k, const cs_x86 *x)
+static void knowledge_apply_move(struct knowledge *k, const cs_x86 *x)
 {
 	const cs_x86_op *to = &x->operands[0], *from = &x->operands[1];
 
 	if (x->op_count != 2 || to->type != X86_OP_REG || to->reg >= X86_REG_ENDING)
 		return;
-	if (is_curg(k, x, 1) && to->reg == X86_REG_RSP) {
-		knowledge_take(k, &k->found.sched_sp, &k->has_sp, from->mem.disp);
-	} else if (is_curg(k, x, 1) && to->reg == X86_REG_RBP) {
-		knowledge_take(k, &k->found.sched_fp, &k->has_fp, from->mem.disp);
+	if (operand_is_in_curg(k, x, 1) && to->reg == X86_REG_RSP) {
+		knowledge_set_field(k, &k->found.sched_sp, &k->has_sp, from->mem.disp);
+	} else if (operand_is_in_curg(k, x, 1) && to->reg == X86_REG_RBP) {
+		knowledge_set_field(k, &k->found.sched_fp, &k->has_fp, from->mem.disp);
 	} else if (from->type == X86_OP_IMM) {
 		k->contents[to->reg] = NUMBER;
 		k->numbers[to->reg] = from->imm;
@@ -203,7 +203,7 @@ static void knowledge_follow(struct knowledge *k, const cs_x86 *x)
 		k->contents[to->reg] = k->contents[from->reg];
 		k->numbers[to->reg] = k->numbers[from->reg];
 	} else if (from->type == X86_OP_MEM) {
-		k->contents[to->reg] = knowledge_of_load(k, &from->mem);
+		k->contents[to->reg] = knowledge_load(k, &from->mem);
 	}
 }
 
@@ -223,15 +223,16 @@ void go_switches_learn(struct go_switches *s, const struct go_code *systemstack,
 		if (s->instruction->id == X86_INS_CALL && x->operands[0].type == X86_OP_REG)
 			is_behind = true;
 		else if (is_behind && s->instruction->id == X86_INS_MOV)
-			knowledge_follow(&k, x);
+			knowledge_apply_move(&k, x);
 	x = k.has_sp ? cursor_next(s, &c) : NULL;
 	if (x && s->instruction->id == X86_INS_MOV)
-		knowledge_follow(&k, x);
+		knowledge_apply_move(&k, x);
 	c = cursor_at_start(morestack);
 	while (!k.has_fp && (x = cursor_next(s, &c)))
-		if (s->instruction->id == X86_INS_MOV && is_register(x, 1, X86_REG_RBP) &&
+		if (s->instruction->id == X86_INS_MOV && operand_is_register(x, 1, X86_REG_RBP) &&
 		    x->operands[0].type == X86_OP_MEM)
-			knowledge_take(&k, &k.found.sched_fp, &k.has_fp, x->operands[0].mem.disp);
+			knowledge_set_field(&k, &k.found.sched_fp, &k.has_fp,
+					    x->operands[0].mem.disp);
 	s->runtime = k.found;
 	s->is_learned = !k.is_odd && k.has_g && k.has_m && k.has_curg && k.has_sp && k.has_fp;
 }
@@ -277,7 +278,7 @@ static int64_t scan_depth(struct scan *n, uint64_t at)
 	return n->has_depth ? n->depths.depth : -1;
 }
 
-static uint64_t rule_of_runtime(const struct scan *n, unsigned place, int64_t depth)
+static uint64_t scan_runtime_rule(const struct scan *n, unsigned place, int64_t depth)
 {
 	struct rule_go rule = n->s->runtime;
 
@@ -327,13 +328,13 @@ static uint64_t scan_rule(const struct scan *n, int64_t depth)
 		rule.cfa_offset = (int)n->slots[0];
 		break;
 	case SAVED:
-		return rule_of_runtime(n, RULE_GO_SAVED, depth);
+		return scan_runtime_rule(n, RULE_GO_SAVED, depth);
 	case RESUMED:
-		return rule_of_runtime(n, RULE_GO_RESUMED, depth);
+		return scan_runtime_rule(n, RULE_GO_RESUMED, depth);
 	case FROM_GO:
-		return rule_of_runtime(n, RULE_GO_CALLED_C, depth);
+		return scan_runtime_rule(n, RULE_GO_CALLED_C, depth);
 	case FROM_C:
-		return rule_of_runtime(n, RULE_GO_CALLED_BACK, depth);
+		return scan_runtime_rule(n, RULE_GO_CALLED_BACK, depth);
 	case NOWHERE:
 		return RULE_WORD(RULE_ROOT);
 	}
@@ -350,20 +351,20 @@ static uint64_t scan_rule(const struct scan *n, int64_t depth)
  */
 static void scan_asmcgocall(struct scan *n, const cs_x86 *x)
 {
-	bool stores = is_store(n->s, x);
+	bool stores = is_stack_store(n->s, x);
 
 	if (is_move_to(n->s, x, X86_REG_RSP)) {
 		n->place = n->place == OWN ? SAVED : OWN;
 		n->n_slots = 0;
 	} else if (n->place == OWN && n->n_loads && n->s->instruction->id == X86_INS_SUB &&
-		   is_register(x, 0, X86_REG_RSP)) {
+		   operand_is_register(x, 0, X86_REG_RSP)) {
 		n->place = BY_DX;
 		n->n_slots = 0;
 	} else if (stores && n->place == SAVED) {
 		n->slots[n->n_slots++] = x->operands[0].mem.disp;
 		if (n->n_slots == 2)
 			n->place = FROM_GO;
-	} else if (stores && n->place == BY_DX && is_register(x, 1, X86_REG_RDX)) {
+	} else if (stores && n->place == BY_DX && operand_is_register(x, 1, X86_REG_RDX)) {
 		n->slots[0] = x->operands[0].mem.disp;
 		n->place = BY_SLOT;
 	}
@@ -373,24 +374,25 @@ static void scan_asmcgocall(struct scan *n, const cs_x86 *x)
  * Whether the instruction moves the stack pointer in a way that the table does not say: what it
  * adds or takes off is not by how much the depth changes from @depth to @next.
  */
-static bool moves_silently(const struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
+static bool scan_moves_sp_silently(const struct scan *n, const cs_x86 *x, int64_t depth,
+				   int64_t next)
 {
 	unsigned id = n->s->instruction->id;
 
-	if (!is_register(x, 0, X86_REG_RSP) || id == X86_INS_PUSH || id == X86_INS_CMP ||
+	if (!operand_is_register(x, 0, X86_REG_RSP) || id == X86_INS_PUSH || id == X86_INS_CMP ||
 	    id == X86_INS_TEST || id == X86_INS_CALL || id == X86_INS_JMP)
 		return false;
 	if ((id == X86_INS_SUB || id == X86_INS_ADD) && x->op_count == 2 &&
 	    x->operands[1].type == X86_OP_IMM)
 		return next - depth !=
 		       (id == X86_INS_SUB ? x->operands[1].imm : -x->operands[1].imm);
-	if (id == X86_INS_LEA && is_at(x, 1, X86_REG_RSP))
+	if (id == X86_INS_LEA && operand_is_memory_at(x, 1, X86_REG_RSP))
 		return next - depth != -x->operands[1].mem.disp;
 	return true;
 }
 
 /* Whether the stack pointer is what it was again. */
-static bool is_restored(const struct scan *n, const cs_x86 *x)
+static bool scan_restores_sp(const struct scan *n, const cs_x86 *x)
 {
 	return is_move_to(n->s, x, X86_REG_RSP) && x->operands[1].type == X86_OP_REG &&
 	       x->operands[1].reg < X86_REG_ENDING && n->has_copy[x->operands[1].reg];
@@ -400,15 +402,16 @@ static void scan_stack_pointer(struct scan *n, const cs_x86 *x, int64_t depth, i
 {
 	unsigned id = n->s->instruction->id;
 
-	if (is_restored(n, x))
+	if (scan_restores_sp(n, x))
 		n->has_moved = false;
-	else if (moves_silently(n, x, depth, next))
+	else if (scan_moves_sp_silently(n, x, depth, next))
 		n->has_moved = n->has_ever_moved = true;
 	else if (id == X86_INS_RET || id == X86_INS_JMP)
 		n->has_moved = n->has_ever_moved; /* What is behind may come from anywhere. */
 	else if (id == X86_INS_MOV && x->op_count == 2 && x->operands[0].type == X86_OP_REG &&
 		 x->operands[0].reg < X86_REG_ENDING)
-		n->has_copy[x->operands[0].reg] = !n->has_moved && is_register(x, 1, X86_REG_RSP);
+		n->has_copy[x->operands[0].reg] = !n->has_moved &&
+						  operand_is_register(x, 1, X86_REG_RSP);
 }
 
 /* The vdso may be called on the system stack; meanwhile the frame pointer is the function's. */
@@ -416,12 +419,14 @@ static void scan_moves_sp(struct scan *n, const cs_x86 *x)
 {
 	unsigned id = n->s->instruction->id;
 
-	if ((id == X86_INS_MOV && is_register(x, 0, X86_REG_RBP) &&
-	     is_register(x, 1, X86_REG_RSP)) ||
-	    (id == X86_INS_LEA && is_register(x, 0, X86_REG_RBP) && is_at(x, 1, X86_REG_RSP))) {
+	if ((id == X86_INS_MOV && operand_is_register(x, 0, X86_REG_RBP) &&
+	     operand_is_register(x, 1, X86_REG_RSP)) ||
+	    (id == X86_INS_LEA && operand_is_register(x, 0, X86_REG_RBP) &&
+	     operand_is_memory_at(x, 1, X86_REG_RSP))) {
 		n->place = BY_FP;
 		n->fp_was_set = true;
-	} else if ((id == X86_INS_POP || id == X86_INS_MOV) && is_register(x, 0, X86_REG_RBP)) {
+	} else if ((id == X86_INS_POP || id == X86_INS_MOV) &&
+		   operand_is_register(x, 0, X86_REG_RBP)) {
 		/* An epilogue begins with the stack pointer where it belongs. */
 		if (id == X86_INS_POP && n->place == BY_FP)
 			n->has_moved = false;
@@ -437,23 +442,24 @@ static void scan_crosscall(struct scan *n, const cs_x86 *x, int64_t depth)
 {
 	unsigned id = n->s->instruction->id;
 
-	if (!n->fp_was_set && id == X86_INS_PUSH && is_register(x, 0, X86_REG_RBP)) {
+	if (!n->fp_was_set && id == X86_INS_PUSH && operand_is_register(x, 0, X86_REG_RBP)) {
 		n->fp_is_saved = n->fp_was_set = true;
 		n->fp_offset = -depth - 2 * WORD;
-	} else if (!n->fp_was_set && is_store(n->s, x) && is_register(x, 1, X86_REG_RBP)) {
+	} else if (!n->fp_was_set && is_stack_store(n->s, x) &&
+		   operand_is_register(x, 1, X86_REG_RBP)) {
 		n->fp_is_saved = n->fp_was_set = true;
 		n->fp_offset = x->operands[0].mem.disp - depth - WORD;
-	} else if (id == X86_INS_POP && is_register(x, 0, X86_REG_RBP)) {
+	} else if (id == X86_INS_POP && operand_is_register(x, 0, X86_REG_RBP)) {
 		n->fp_is_saved = false;
 	}
 }
 
 /* Behind an instruction, where @depth was the depth, and @next is. */
-static void scan_follow(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
+static void scan_apply(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
 {
 	bool is_load = (n->s->instruction->id == X86_INS_MOV ||
 			n->s->instruction->id == X86_INS_LEA) &&
-		       is_register(x, 0, X86_REG_RSP);
+		       operand_is_register(x, 0, X86_REG_RSP);
 
 	n->n_loads += is_load;
 	switch (n->kind) {
@@ -488,7 +494,7 @@ static void scan_follow(struct scan *n, const cs_x86 *x, int64_t depth, int64_t 
 	}
 }
 
-static bool rows_put(struct go_rows *rows, uint64_t at, uint64_t rule)
+static bool go_rows_put(struct go_rows *rows, uint64_t at, uint64_t rule)
 {
 	if (rows->n && rows->rows[rows->n - 1].rule == rule)
 		return true;
@@ -500,7 +506,7 @@ static bool rows_put(struct go_rows *rows, uint64_t at, uint64_t rule)
 
 /* How many loads of the stack pointer the function has; a gogo of its own may leave it to another.
  */
-static bool has_shape(const struct scan *n)
+static bool scan_has_known_shape(const struct scan *n)
 {
 	switch (n->kind) {
 	case GO_SYSTEMSTACK:
@@ -534,13 +540,13 @@ void go_switches_rows(struct go_switches *s, enum go_switch kind, const struct g
 		uint64_t at = c.offset;
 
 		x = cursor_next(s, &c);
-		if (!x || !rows_put(ret, at, scan_rule(&n, depth)))
+		if (!x || !go_rows_put(ret, at, scan_rule(&n, depth)))
 			break;
 		ret->end = c.offset;
 		next = scan_depth(&n, c.offset);
-		scan_follow(&n, x, depth, next);
+		scan_apply(&n, x, depth, next);
 		depth = next;
 	}
-	if (!has_shape(&n))
+	if (!scan_has_known_shape(&n))
 		ret->n = ret->end = 0;
 }

@@ -31,7 +31,7 @@ static const struct {
 /* All have had the same upper bytes. */
 #define MAGIC_BITS 0xffffff00u
 
-static bool version_of(uint32_t magic, enum version *ret, bool *ret_known)
+static bool pclntab_version(uint32_t magic, enum version *ret, bool *ret_known)
 {
 	*ret_known = true;
 	switch (magic) {
@@ -54,7 +54,7 @@ static bool version_of(uint32_t magic, enum version *ret, bool *ret_known)
 	}
 }
 
-static uint32_t read_32(const uint8_t *at)
+static uint32_t pclntab_read_32(const uint8_t *at)
 {
 	uint32_t number;
 
@@ -63,29 +63,30 @@ static uint32_t read_32(const uint8_t *at)
 }
 
 /* Of @size bytes, 4 or 8, which are there. */
-static uint64_t read_number(const uint8_t *at, unsigned size)
+static uint64_t pclntab_read_number(const uint8_t *at, unsigned size)
 {
 	uint64_t number;
 
 	if (size == 4)
-		return read_32(at);
+		return pclntab_read_32(at);
 	memcpy(&number, at, sizeof(number));
 	return le64toh(number);
 }
 
 /* The header's field @i. */
-static uint64_t field(const struct pclntab *t, unsigned i)
+static uint64_t pclntab_header_field(const struct pclntab *t, unsigned i)
 {
-	return read_number(t->data + HEADER_BYTES + (size_t)i * t->pointer_size, t->pointer_size);
+	return pclntab_read_number(t->data + HEADER_BYTES + (size_t)i * t->pointer_size,
+				   t->pointer_size);
 }
 
-static unsigned entry_size(const struct pclntab *t)
+static unsigned pclntab_entry_size(const struct pclntab *t)
 {
 	return t->text_at ? 4 : t->pointer_size;
 }
 
 /* All of a version's positions. False: they are not within the table. */
-static bool find_parts(struct pclntab *t, enum version version)
+static bool pclntab_find_parts(struct pclntab *t, enum version version)
 {
 	static const unsigned n_fields[] = {
 		[GO_1_2] = 1, [GO_1_16] = 7, [GO_1_18] = 8, [GO_1_20] = 8};
@@ -94,17 +95,17 @@ static bool find_parts(struct pclntab *t, enum version version)
 
 	if (header > t->length)
 		return false;
-	t->n_functions = field(t, 0);
+	t->n_functions = pclntab_header_field(t, 0);
 	if (version == GO_1_16) {
-		names = field(t, 2);
-		steps = t->pointer_size == 8 ? field(t, 5) : 0;
-		functions = field(t, 6);
+		names = pclntab_header_field(t, 2);
+		steps = t->pointer_size == 8 ? pclntab_header_field(t, 5) : 0;
+		functions = pclntab_header_field(t, 6);
 	} else if (version >= GO_1_18) {
-		t->text = field(t, 2);
+		t->text = pclntab_header_field(t, 2);
 		t->text_at = HEADER_BYTES + (size_t)2 * t->pointer_size;
-		names = field(t, 3);
-		steps = field(t, 6);
-		functions = field(t, 7);
+		names = pclntab_header_field(t, 3);
+		steps = pclntab_header_field(t, 6);
+		functions = pclntab_header_field(t, 7);
 	}
 	if (steps) {
 		t->depths_at = said_at[version].depths;
@@ -125,16 +126,16 @@ bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret)
 	enum version version;
 	bool is_known;
 
-	if (length < HEADER_BYTES || !version_of(read_32(data), &version, &is_known) || data[4] ||
-	    data[5] || (data[6] != 1 && data[6] != 2 && data[6] != 4) ||
+	if (length < HEADER_BYTES || !pclntab_version(pclntab_read_32(data), &version, &is_known) ||
+	    data[4] || data[5] || (data[6] != 1 && data[6] != 2 && data[6] != 4) ||
 	    (data[7] != 4 && data[7] != 8))
 		return false;
 	*ret = (struct pclntab){
 		.data = data, .length = length, .pointer_size = data[7], .is_known = is_known};
-	return find_parts(ret, version);
+	return pclntab_find_parts(ret, version);
 }
 
-static bool read_name(const struct pclntab *t, uint64_t at, struct pclntab_function *ret)
+static bool pclntab_read_name(const struct pclntab *t, uint64_t at, struct pclntab_function *ret)
 {
 	size_t length = t->length - t->names, n;
 
@@ -149,27 +150,27 @@ static bool read_name(const struct pclntab *t, uint64_t at, struct pclntab_funct
 
 bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret)
 {
-	unsigned size = entry_size(t);
+	unsigned size = pclntab_entry_size(t);
 	/* Three numbers are there: FUNCTION_BYTES of each function are. */
 	const uint8_t *entry = t->data + t->functions + 2 * i * size, *more;
-	uint64_t at = read_number(entry + size, size);
+	uint64_t at = pclntab_read_number(entry + size, size);
 	size_t length = t->length - t->code_at;
 
 	*ret = (struct pclntab_function){
-		.start = t->text + read_number(entry, size),
-		.end = t->text + read_number(entry + (size_t)2 * size, size),
+		.start = t->text + pclntab_read_number(entry, size),
+		.end = t->text + pclntab_read_number(entry + (size_t)2 * size, size),
 	};
 	if (ret->start >= ret->end || at > length || length - at < (size_t)size + 4)
 		return false;
 	more = t->data + t->code_at + at;
 	/* What is said of a function begins with where it is, again. */
-	if (!t->is_known && read_number(more, size) != read_number(entry, size))
+	if (!t->is_known && pclntab_read_number(more, size) != pclntab_read_number(entry, size))
 		return false;
 	if (t->flags_at && length - at > t->flags_at) {
 		ret->flags = more[t->flags_at];
-		ret->depths = read_32(more + t->depths_at);
+		ret->depths = pclntab_read_32(more + t->depths_at);
 	}
-	return read_name(t, read_32(more + size), ret);
+	return pclntab_read_name(t, pclntab_read_32(more + size), ret);
 }
 
 void pclntab_depths_init(struct pclntab_depths *ret, const struct pclntab *t,
@@ -182,7 +183,7 @@ void pclntab_depths_init(struct pclntab_depths *ret, const struct pclntab *t,
 	ret->stop = t->data + t->length;
 }
 
-static bool read_varint(struct pclntab_depths *d, uint32_t *ret)
+static bool pclntab_read_varint(struct pclntab_depths *d, uint32_t *ret)
 {
 	*ret = 0;
 	for (unsigned shift = 0; shift < 32 && d->at < d->stop; shift += 7) {
@@ -200,8 +201,8 @@ bool pclntab_depths_next(struct pclntab_depths *d)
 	uint32_t change, distance;
 
 	/* No change ends it, but the first may be none. */
-	if (d->at == d->stop || !read_varint(d, &change) || (!change && d->has_begun) ||
-	    !read_varint(d, &distance))
+	if (d->at == d->stop || !pclntab_read_varint(d, &change) || (!change && d->has_begun) ||
+	    !pclntab_read_varint(d, &distance))
 		return false;
 	d->has_begun = true;
 	/* Signs are in the lowest bit. */

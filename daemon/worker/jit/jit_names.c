@@ -34,7 +34,7 @@ struct jit_names {
 };
 
 /* The array with room for one more; NULL without memory, and the old one stays. */
-static void *grow(void *array, size_t n, size_t *n_allocated, size_t element)
+static void *jit_draft_grow(void *array, size_t n, size_t *n_allocated, size_t element)
 {
 	size_t wanted = *n_allocated ? *n_allocated + *n_allocated / 2 : 64;
 	void *grown;
@@ -65,7 +65,7 @@ void jit_draft_deinit(struct jit_draft *d)
 	*d = (struct jit_draft){0};
 }
 
-uint32_t jit_draft_text(struct jit_draft *d, const char *text, size_t length)
+uint32_t jit_draft_add_text(struct jit_draft *d, const char *text, size_t length)
 {
 	uint32_t offset = (uint32_t)d->text_length;
 
@@ -78,13 +78,13 @@ uint32_t jit_draft_text(struct jit_draft *d, const char *text, size_t length)
 	return offset;
 }
 
-int jit_draft_code(struct jit_draft *d, const struct jit_code *code)
+int jit_draft_add_code(struct jit_draft *d, const struct jit_code *code)
 {
 	struct jit_code *grown;
 
 	if (code->start >= code->end || d->n_codes == JIT_CODES_MAX)
 		return 0;
-	grown = grow(d->codes, d->n_codes, &d->n_codes_allocated, sizeof(*d->codes));
+	grown = jit_draft_grow(d->codes, d->n_codes, &d->n_codes_allocated, sizeof(*d->codes));
 	if (!grown)
 		return error_origin(-ENOMEM);
 	d->codes = grown;
@@ -92,10 +92,10 @@ int jit_draft_code(struct jit_draft *d, const struct jit_code *code)
 	return 0;
 }
 
-int jit_draft_line(struct jit_draft *d, const struct jit_line *line)
+int jit_draft_add_line(struct jit_draft *d, const struct jit_line *line)
 {
-	struct jit_line *grown = grow(d->lines, d->n_lines, &d->n_lines_allocated,
-				      sizeof(*d->lines));
+	struct jit_line *grown = jit_draft_grow(d->lines, d->n_lines, &d->n_lines_allocated,
+						sizeof(*d->lines));
 
 	if (!grown)
 		return error_origin(-ENOMEM);
@@ -110,7 +110,7 @@ struct opening {
 	uint32_t code;
 };
 
-static int by_start(const void *a, const void *b)
+static int jit_opening_compare(const void *a, const void *b)
 {
 	const struct opening *x = a, *y = b;
 
@@ -129,14 +129,14 @@ struct sweep {
 	size_t n_spans;
 };
 
-static void sweep_deinit(struct sweep *s)
+static void jit_sweep_deinit(struct sweep *s)
 {
 	free(s->openings);
 	free(s->heap);
 	free(s->spans);
 }
 
-static void heap_push(struct sweep *s, uint32_t code)
+static void jit_sweep_heap_push(struct sweep *s, uint32_t code)
 {
 	size_t i = s->n_heap++;
 
@@ -147,7 +147,7 @@ static void heap_push(struct sweep *s, uint32_t code)
 	s->heap[i] = code;
 }
 
-static void heap_pop(struct sweep *s)
+static void jit_sweep_heap_pop(struct sweep *s)
 {
 	uint32_t last = s->heap[--s->n_heap];
 	size_t i = 0, child;
@@ -164,7 +164,7 @@ static void heap_pop(struct sweep *s)
 }
 
 /* A newer range in the middle of an older one ends: the older one goes on in a span of its own. */
-static void emit(struct sweep *s, uint64_t start, uint64_t end, uint32_t code)
+static void jit_sweep_emit(struct sweep *s, uint64_t start, uint64_t end, uint32_t code)
 {
 	struct span *last = s->n_spans ? &s->spans[s->n_spans - 1] : NULL;
 
@@ -175,7 +175,7 @@ static void emit(struct sweep *s, uint64_t start, uint64_t end, uint32_t code)
 }
 
 /* Each round opens a range or comes to the end of one, so there are at most two rounds a range. */
-static void sweep_run(struct sweep *s)
+static void jit_sweep_run(struct sweep *s)
 {
 	uint64_t position = 0;
 
@@ -185,23 +185,23 @@ static void sweep_run(struct sweep *s)
 		if (!s->n_heap)
 			position = s->openings[s->at].start;
 		while (s->at < s->n_openings && s->openings[s->at].start == position)
-			heap_push(s, s->openings[s->at++].code);
+			jit_sweep_heap_push(s, s->openings[s->at++].code);
 		while (s->n_heap && s->codes[s->heap[0]].end <= position)
-			heap_pop(s);
+			jit_sweep_heap_pop(s);
 		if (!s->n_heap)
 			continue;
 		next = s->codes[s->heap[0]].end;
 		if (s->at < s->n_openings && s->openings[s->at].start < next)
 			next = s->openings[s->at].start;
-		emit(s, position, next, s->heap[0]);
+		jit_sweep_emit(s, position, next, s->heap[0]);
 		position = next;
 	}
 }
 
-static int make_spans(struct jit_names *j)
+static int jit_names_make_spans(struct jit_names *j)
 {
 	size_t n = j->draft.n_codes;
-	cleanup(sweep_deinit) struct sweep s = {.codes = j->draft.codes, .n_openings = n};
+	cleanup(jit_sweep_deinit) struct sweep s = {.codes = j->draft.codes, .n_openings = n};
 
 	s.openings = malloc((n + 1) * sizeof(*s.openings));
 	s.heap = malloc((n + 1) * sizeof(*s.heap));
@@ -210,15 +210,15 @@ static int make_spans(struct jit_names *j)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		s.openings[i] = (struct opening){j->draft.codes[i].start, (uint32_t)i};
-	qsort(s.openings, n, sizeof(*s.openings), by_start);
-	sweep_run(&s);
+	qsort(s.openings, n, sizeof(*s.openings), jit_opening_compare);
+	jit_sweep_run(&s);
 	j->n_spans = s.n_spans;
 	j->spans = steal_ptr(&s.spans);
 	return 0;
 }
 
 /* Gives back what was allocated too much; failing to is no harm. */
-static void *trim(void *array, size_t n, size_t element)
+static void *jit_names_trim(void *array, size_t n, size_t element)
 {
 	void *trimmed = realloc(array, n ? n * element : 1);
 
@@ -234,13 +234,13 @@ int jit_names_new(struct jit_names **ret, struct jit_draft *d)
 		return error_origin(-ENOMEM);
 	j->draft = *d;
 	*d = (struct jit_draft){0};
-	r = make_spans(j);
+	r = jit_names_make_spans(j);
 	if (r)
 		return r;
-	j->spans = trim(j->spans, j->n_spans, sizeof(*j->spans));
-	j->draft.codes = trim(j->draft.codes, j->draft.n_codes, sizeof(*j->draft.codes));
-	j->draft.lines = trim(j->draft.lines, j->draft.n_lines, sizeof(*j->draft.lines));
-	j->draft.text = trim(j->draft.text, j->draft.text_length, 1);
+	j->spans = jit_names_trim(j->spans, j->n_spans, sizeof(*j->spans));
+	j->draft.codes = jit_names_trim(j->draft.codes, j->draft.n_codes, sizeof(*j->draft.codes));
+	j->draft.lines = jit_names_trim(j->draft.lines, j->draft.n_lines, sizeof(*j->draft.lines));
+	j->draft.text = jit_names_trim(j->draft.text, j->draft.text_length, 1);
 	*ret = steal_ptr(&j);
 	return 0;
 }
@@ -267,14 +267,14 @@ size_t jit_names_count(const struct jit_names *j)
 }
 
 /* How many spans start at or below @address. */
-static size_t spans_below(const struct jit_names *j, uint64_t address)
+static size_t jit_names_spans_below(const struct jit_names *j, uint64_t address)
 {
 	return partition_point(j->n_spans, i, j->spans[i].start <= address);
 }
 
 /* The last line that begins at or before @offset, or NULL. */
-static const struct jit_line *find_line(const struct jit_draft *d, const struct jit_lines *lines,
-					uint64_t offset)
+static const struct jit_line *jit_names_find_line(const struct jit_draft *d,
+						  const struct jit_lines *lines, uint64_t offset)
 {
 	const struct jit_line *all = d->lines ? d->lines + lines->first : NULL;
 	size_t n = partition_point(lines->n, i, all[i].offset <= offset);
@@ -285,7 +285,7 @@ static const struct jit_line *find_line(const struct jit_draft *d, const struct 
 bool jit_names_find(const struct jit_names *j, uint64_t address, struct frame_name *ret,
 		    uint64_t *ret_start, uint64_t *ret_size)
 {
-	size_t n = spans_below(j, address);
+	size_t n = jit_names_spans_below(j, address);
 	const struct span *span = n ? &j->spans[n - 1] : NULL;
 	const struct jit_code *code;
 	const struct jit_line *line;
@@ -302,7 +302,7 @@ bool jit_names_find(const struct jit_names *j, uint64_t address, struct frame_na
 		return false;
 	}
 	code = &j->draft.codes[span->code];
-	line = find_line(&j->draft, &code->lines, address - code->start);
+	line = jit_names_find_line(&j->draft, &code->lines, address - code->start);
 	*ret = (struct frame_name){.system_name = j->draft.text + code->name};
 	if (line) {
 		ret->file = line->file ? j->draft.text + line->file : NULL;
@@ -314,7 +314,7 @@ bool jit_names_find(const struct jit_names *j, uint64_t address, struct frame_na
 }
 
 /* Returns enum worker_outcome or -ENOMEM. The file may grow or shrink while it is read. */
-static int read_all(int fd, uint8_t **ret, size_t *ret_length)
+static int jit_names_read_file(int fd, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t n = 0, size = READ_STEP;
@@ -350,7 +350,7 @@ int jit_names_read(struct jit_names **ret, int fd, bool is_jitdump)
 	size_t length = 0;
 	int r;
 
-	r = read_all(fd, &data, &length);
+	r = jit_names_read_file(fd, &data, &length);
 	if (r)
 		return r;
 	return is_jitdump ? jit_names_from_jitdump(ret, data, length)

@@ -45,11 +45,11 @@ struct jit_draft {
 int jit_draft_init(struct jit_draft *d, size_t text_max);
 void jit_draft_deinit(struct jit_draft *d);
 /* Keeps a copy, up to a NUL in it; 0 where there is no room left. */
-uint32_t jit_draft_text(struct jit_draft *d, const char *text, size_t length);
+uint32_t jit_draft_add_text(struct jit_draft *d, const char *text, size_t length);
 /* Empty and wrapping ranges are left out, as is what no longer fits. Returns 0 or -ENOMEM. */
-int jit_draft_code(struct jit_draft *d, const struct jit_code *code);
+int jit_draft_add_code(struct jit_draft *d, const struct jit_code *code);
 /* The lines of one piece of code follow each other. Returns 0 or -ENOMEM. */
-int jit_draft_line(struct jit_draft *d, const struct jit_line *line);
+int jit_draft_add_line(struct jit_draft *d, const struct jit_line *line);
 /* What was said last of an address counts. Takes what @d holds. Returns 0 or -ENOMEM. */
 int jit_names_new(struct jit_names **ret, struct jit_draft *d);
 

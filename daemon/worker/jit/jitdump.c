@@ -77,7 +77,7 @@ static void jitdump_deinit(struct jitdump *d)
 	free(d->origins);
 }
 
-static uint32_t get_32(const struct jitdump *d, size_t offset)
+static uint32_t jitdump_u32(const struct jitdump *d, size_t offset)
 {
 	uint32_t value;
 
@@ -85,7 +85,7 @@ static uint32_t get_32(const struct jitdump *d, size_t offset)
 	return d->swap ? __builtin_bswap32(value) : value;
 }
 
-static uint64_t get_64(const struct jitdump *d, size_t offset)
+static uint64_t jitdump_u64(const struct jitdump *d, size_t offset)
 {
 	uint64_t value;
 
@@ -93,10 +93,11 @@ static uint64_t get_64(const struct jitdump *d, size_t offset)
 	return d->swap ? __builtin_bswap64(value) : value;
 }
 
-static int add_code(struct jitdump *d, const struct jit_code *code, const struct origin *origin)
+static int jitdump_add_code(struct jitdump *d, const struct jit_code *code,
+			    const struct origin *origin)
 {
 	size_t n = d->draft.n_codes;
-	int r = jit_draft_code(&d->draft, code);
+	int r = jit_draft_add_code(&d->draft, code);
 
 	if (r || d->draft.n_codes == n)
 		return r;
@@ -113,7 +114,7 @@ static int add_code(struct jitdump *d, const struct jit_code *code, const struct
 	return 0;
 }
 
-static int by_line(const void *a, const void *b)
+static int jitdump_line_compare(const void *a, const void *b)
 {
 	const struct jit_line *x = a, *y = b;
 
@@ -124,7 +125,7 @@ static int by_line(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-static bool is_sorted(const struct jit_line *lines, size_t n)
+static bool jitdump_lines_are_sorted(const struct jit_line *lines, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (lines[i].offset < lines[i - 1].offset)
@@ -133,21 +134,22 @@ static bool is_sorted(const struct jit_line *lines, size_t n)
 }
 
 /* A file's name at @at; the one before it again, in the text once, if it is the same. */
-static uint32_t read_file(struct jitdump *d, const char *name, size_t length, uint32_t before)
+static uint32_t jitdump_intern_file(struct jitdump *d, const char *name, size_t length,
+				    uint32_t before)
 {
 	if (strcmp(name, SAME_FILE) == 0)
 		return before;
 	if (before && strcmp(d->draft.text + before, name) == 0)
 		return before;
-	return jit_draft_text(&d->draft, name, length);
+	return jit_draft_add_text(&d->draft, name, length);
 }
 
 /*
  * The lines of the code at @start. One that lies outside of it says that all of them are nonsense:
  * some versions of V8 write names with NUL bytes in them, and what follows is out of step.
  */
-static int read_lines(struct jitdump *d, const struct debug_info *info, uint64_t start,
-		      uint64_t size, struct jit_lines *ret)
+static int jitdump_read_lines(struct jitdump *d, const struct debug_info *info, uint64_t start,
+			      uint64_t size, struct jit_lines *ret)
 {
 	size_t at = info->offset, first = d->draft.n_lines, text = d->draft.text_length, n;
 	uint32_t file = 0, first_offset = d->first_offset;
@@ -160,16 +162,16 @@ static int read_lines(struct jitdump *d, const struct debug_info *info, uint64_t
 
 		if (info->end - at < DEBUG_ENTRY_MIN)
 			goto nonsense;
-		address = get_64(d, at);
+		address = jitdump_u64(d, at);
 		length = strnlen(name, info->end - at - (DEBUG_ENTRY_MIN - 1));
 		if (length == info->end - at - (DEBUG_ENTRY_MIN - 1) || address < start ||
 		    address - start > size + BIAS || address - start > UINT32_MAX)
 			goto nonsense;
-		file = read_file(d, name, length, file);
-		r = jit_draft_line(&d->draft,
-				   &(struct jit_line){.offset = (uint32_t)(address - start),
-						      .line = get_32(d, at + 8),
-						      .file = file});
+		file = jitdump_intern_file(d, name, length, file);
+		r = jit_draft_add_line(&d->draft,
+				       &(struct jit_line){.offset = (uint32_t)(address - start),
+							  .line = jitdump_u32(d, at + 8),
+							  .file = file});
 		if (r)
 			return r;
 		if (address - start < first_offset)
@@ -177,8 +179,8 @@ static int read_lines(struct jitdump *d, const struct debug_info *info, uint64_t
 		at += DEBUG_ENTRY_MIN + length;
 	}
 	n = d->draft.n_lines - first;
-	if (n && !is_sorted(d->draft.lines + first, n))
-		qsort(d->draft.lines + first, n, sizeof(*d->draft.lines), by_line);
+	if (n && !jitdump_lines_are_sorted(d->draft.lines + first, n))
+		qsort(d->draft.lines + first, n, sizeof(*d->draft.lines), jitdump_line_compare);
 	d->first_offset = first_offset;
 	*ret = (struct jit_lines){(uint32_t)first, (uint32_t)n};
 	return 0;
@@ -190,7 +192,8 @@ nonsense:
 	return 0;
 }
 
-static int take_lines(struct jitdump *d, uint64_t start, uint64_t size, struct jit_lines *ret)
+static int jitdump_claim_lines(struct jitdump *d, uint64_t start, uint64_t size,
+			       struct jit_lines *ret)
 {
 	for (unsigned i = 1; i <= PENDING_DEBUG_INFOS; i++) {
 		/* The newest first. */
@@ -200,12 +203,12 @@ static int take_lines(struct jitdump *d, uint64_t start, uint64_t size, struct j
 		if (!info->n || info->address != start)
 			continue;
 		info->n = 0;
-		return read_lines(d, &found, start, size, ret);
+		return jitdump_read_lines(d, &found, start, size, ret);
 	}
 	return 0;
 }
 
-static int read_load(struct jitdump *d, size_t at, size_t length)
+static int jitdump_read_load(struct jitdump *d, size_t at, size_t length)
 {
 	struct jit_code code = {0};
 	struct origin origin = {0};
@@ -216,64 +219,65 @@ static int read_load(struct jitdump *d, size_t at, size_t length)
 
 	if (length <= LOAD_HEADER || d->draft.n_codes == JIT_CODES_MAX)
 		return 0;
-	code.start = get_64(d, at + 32);
-	size = get_64(d, at + 40);
-	origin.index = get_64(d, at + 48);
+	code.start = jitdump_u64(d, at + 32);
+	size = jitdump_u64(d, at + 40);
+	origin.index = jitdump_u64(d, at + 48);
 	name = (const char *)d->data + at + LOAD_HEADER;
 	name_length = strnlen(name, length - LOAD_HEADER);
 	if (size > UINT64_MAX - code.start || name_length == 0 ||
 	    name_length == length - LOAD_HEADER)
 		return 0;
 	code.end = code.start + size;
-	r = take_lines(d, code.start, size, &code.lines);
+	r = jitdump_claim_lines(d, code.start, size, &code.lines);
 	if (r)
 		return r;
-	code.name = jit_draft_text(&d->draft, name, name_length);
-	return add_code(d, &code, &origin);
+	code.name = jit_draft_add_text(&d->draft, name, name_length);
+	return jitdump_add_code(d, &code, &origin);
 }
 
-static int read_move(struct jitdump *d, size_t at, size_t length)
+static int jitdump_read_move(struct jitdump *d, size_t at, size_t length)
 {
 	uint64_t start, size;
 
 	if (length < MOVE_LENGTH)
 		return 0;
-	start = get_64(d, at + 40);
-	size = get_64(d, at + 48);
+	start = jitdump_u64(d, at + 40);
+	size = jitdump_u64(d, at + 48);
 	if (size > UINT64_MAX - start)
 		return 0;
-	return add_code(d, &(struct jit_code){.start = start, .end = start + size},
-			&(struct origin){.index = get_64(d, at + 56), .is_move = true});
+	return jitdump_add_code(d, &(struct jit_code){.start = start, .end = start + size},
+				&(struct origin){.index = jitdump_u64(d, at + 56),
+						 .is_move = true});
 }
 
-static void read_debug_info(struct jitdump *d, size_t at, size_t length)
+static void jitdump_read_debug_info(struct jitdump *d, size_t at, size_t length)
 {
 	if (length < DEBUG_HEADER)
 		return;
 	d->pending[d->next_pending++ % PENDING_DEBUG_INFOS] = (struct debug_info){
-		.address = get_64(d, at + 16),
-		.n = get_64(d, at + 24),
+		.address = jitdump_u64(d, at + 16),
+		.n = jitdump_u64(d, at + 24),
 		.offset = at + DEBUG_HEADER,
 		.end = at + length,
 	};
 }
 
-static int read_records(struct jitdump *d, size_t at)
+static int jitdump_read_records(struct jitdump *d, size_t at)
 {
 	int r = 0;
 
 	while (!r && d->length - at >= RECORD_HEADER) {
-		uint32_t kind = get_32(d, at);
-		size_t length = get_32(d, at + 4);
+		uint32_t kind = jitdump_u32(d, at);
+		size_t length = jitdump_u32(d, at + 4);
 
 		if (length < RECORD_HEADER || length > d->length - at || kind == RECORD_CLOSE)
 			return 0;
 		if (kind == RECORD_LOAD)
-			r = read_load(d, at, length);
+			r = jitdump_read_load(d, at, length);
 		else if (kind == RECORD_MOVE)
-			r = read_move(d, at, length);
+			r = jitdump_read_move(d, at, length);
 		else if (kind == RECORD_DEBUG_INFO)
-			read_debug_info(d, at, length);
+			jitdump_read_debug_info(d, at, length);
 		at += length;
 	}
 	return r;
@@ -284,7 +288,7 @@ struct numbered {
 	uint32_t code;
 };
 
-static int by_index(const void *a, const void *b)
+static int jitdump_index_compare(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
 
@@ -293,7 +297,7 @@ static int by_index(const void *a, const void *b)
 	return x->code < y->code ? -1 : x->code > y->code;
 }
 
-static bool has_moves(const struct jitdump *d)
+static bool jitdump_has_moves(const struct jitdump *d)
 {
 	for (size_t i = 0; i < d->draft.n_codes; i++)
 		if (d->origins[i].is_move)
@@ -302,20 +306,20 @@ static bool has_moves(const struct jitdump *d)
 }
 
 /* A move has the name of what was said before it under its number; without that, it is nothing. */
-static int name_moves(struct jitdump *d)
+static int jitdump_name_moves(struct jitdump *d)
 {
 	cleanup(freep) struct numbered *order = NULL;
 	struct jit_code *codes = d->draft.codes;
 	size_t n = d->draft.n_codes;
 
-	if (!has_moves(d))
+	if (!jitdump_has_moves(d))
 		return 0;
 	order = malloc(n * sizeof(*order));
 	if (!order)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct numbered){d->origins[i].index, (uint32_t)i};
-	qsort(order, n, sizeof(*order), by_index);
+	qsort(order, n, sizeof(*order), jitdump_index_compare);
 	for (size_t i = 1; i < n; i++)
 		if (d->origins[order[i].code].is_move && order[i].index == order[i - 1].index) {
 			codes[order[i].code].name = codes[order[i - 1].code].name;
@@ -329,7 +333,7 @@ static int name_moves(struct jitdump *d)
 }
 
 /* Whole files are biased, or not: those that are have lines at the very start of some code. */
-static void remove_bias(struct jitdump *d)
+static void jitdump_remove_bias(struct jitdump *d)
 {
 	if (d->first_offset != BIAS)
 		return;
@@ -338,21 +342,21 @@ static void remove_bias(struct jitdump *d)
 }
 
 /* Returns enum worker_outcome; *ret_at is where records begin. */
-static int read_header(struct jitdump *d, size_t *ret_at)
+static int jitdump_read_header(struct jitdump *d, size_t *ret_at)
 {
 	uint32_t length;
 
 	if (d->length >= sizeof(uint32_t)) {
-		d->swap = get_32(d, 0) == __builtin_bswap32(MAGIC);
-		if (get_32(d, 0) != MAGIC)
+		d->swap = jitdump_u32(d, 0) == __builtin_bswap32(MAGIC);
+		if (jitdump_u32(d, 0) != MAGIC)
 			return WORKER_NOT_ELF;
 	}
 	*ret_at = d->length;
 	if (d->length < FILE_HEADER)
 		return WORKER_DONE;
 	/* The machine is told, too, but names are names on any. */
-	length = get_32(d, 8);
-	if (get_32(d, 4) != VERSION || length < FILE_HEADER)
+	length = jitdump_u32(d, 8);
+	if (jitdump_u32(d, 4) != VERSION || length < FILE_HEADER)
 		return WORKER_MALFORMED;
 	if (length < d->length)
 		*ret_at = length;
@@ -366,17 +370,17 @@ int jit_names_from_jitdump(struct jit_names **ret, const uint8_t *data, size_t l
 	int r;
 
 	d.length = length < JIT_NAMES_BYTES_MAX ? length : JIT_NAMES_BYTES_MAX;
-	r = read_header(&d, &at);
+	r = jitdump_read_header(&d, &at);
 	if (r)
 		return r;
 	/* No text is kept twice, but for files: those of a record's lines, which are read once. */
 	r = jit_draft_init(&d.draft, d.length);
 	if (!r)
-		r = read_records(&d, at);
+		r = jitdump_read_records(&d, at);
 	if (!r)
-		r = name_moves(&d);
+		r = jitdump_name_moves(&d);
 	if (r)
 		return r;
-	remove_bias(&d);
+	jitdump_remove_bias(&d);
 	return jit_names_new(ret, &d.draft);
 }

@@ -13,12 +13,12 @@
 #include "common/error.h"
 #include "daemon/worker/jit/jit_names_private.h"
 
-static bool is_blank(char c)
+static bool perf_map_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static bool digit_of(char c, unsigned *ret)
+static bool perf_map_hex_digit(char c, unsigned *ret)
 {
 	unsigned value = (unsigned char)c;
 
@@ -32,7 +32,7 @@ static bool digit_of(char c, unsigned *ret)
 }
 
 /* A hexadecimal number, "0x" before it or not, and the blanks behind it. */
-static bool parse_number(const char **at, const char *end, uint64_t *ret)
+static bool perf_map_parse_number(const char **at, const char *end, uint64_t *ret)
 {
 	const char *p = *at, *first;
 	uint64_t value = 0;
@@ -41,31 +41,31 @@ static bool parse_number(const char **at, const char *end, uint64_t *ret)
 	if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x')
 		p += 2;
 	first = p;
-	for (; p < end && digit_of(*p, &digit); p++) {
+	for (; p < end && perf_map_hex_digit(*p, &digit); p++) {
 		if (value >> 60)
 			return false;
 		value = value << 4 | digit;
 	}
-	if (p == first || p == end || !is_blank(*p))
+	if (p == first || p == end || !perf_map_is_blank(*p))
 		return false;
-	while (p < end && is_blank(*p))
+	while (p < end && perf_map_is_blank(*p))
 		p++;
 	*at = p;
 	*ret = value;
 	return true;
 }
 
-static bool parse_line(const char *at, const char *end, struct jit_code *ret, const char **ret_name,
-		       size_t *ret_length)
+static bool perf_map_parse_line(const char *at, const char *end, struct jit_code *ret,
+				const char **ret_name, size_t *ret_length)
 {
 	uint64_t start, size;
 
-	while (at < end && is_blank(*at))
+	while (at < end && perf_map_is_blank(*at))
 		at++;
-	while (end > at && (end[-1] == '\r' || is_blank(end[-1])))
+	while (end > at && (end[-1] == '\r' || perf_map_is_blank(end[-1])))
 		end--;
-	if (!parse_number(&at, end, &start) || !parse_number(&at, end, &size) || at == end ||
-	    *at == '\0' || size > UINT64_MAX - start)
+	if (!perf_map_parse_number(&at, end, &start) || !perf_map_parse_number(&at, end, &size) ||
+	    at == end || *at == '\0' || size > UINT64_MAX - start)
 		return false;
 	*ret = (struct jit_code){.start = start, .end = start + size};
 	*ret_name = at;
@@ -73,7 +73,7 @@ static bool parse_line(const char *at, const char *end, struct jit_code *ret, co
 	return true;
 }
 
-static int parse(struct jit_draft *d, const char *text, size_t length, bool *ret_any)
+static int perf_map_parse(struct jit_draft *d, const char *text, size_t length, bool *ret_any)
 {
 	const char *end = text + length, *newline;
 	size_t n_lines = 0, n_good = 0;
@@ -86,10 +86,10 @@ static int parse(struct jit_draft *d, const char *text, size_t length, bool *ret
 
 		n_lines++;
 		if (d->n_codes < JIT_CODES_MAX &&
-		    parse_line(text, newline, &code, &name, &name_length)) {
+		    perf_map_parse_line(text, newline, &code, &name, &name_length)) {
 			n_good++;
-			code.name = jit_draft_text(d, name, name_length);
-			r = jit_draft_code(d, &code);
+			code.name = jit_draft_add_text(d, name, name_length);
+			r = jit_draft_add_code(d, &code);
 			if (r)
 				return r;
 		}
@@ -110,7 +110,7 @@ int jit_names_from_perf_map(struct jit_names **ret, const char *text, size_t len
 	/* A name and its NUL are shorter than its line. */
 	r = jit_draft_init(&d, length);
 	if (!r)
-		r = parse(&d, text, length, &any);
+		r = perf_map_parse(&d, text, length, &any);
 	if (r)
 		return r;
 	return any ? jit_names_new(ret, &d) : WORKER_NOT_ELF;

@@ -40,7 +40,7 @@ struct text {
 	jmp_buf enough;
 };
 
-static void add(const char *piece, size_t length, void *opaque)
+static void demangle_append(const char *piece, size_t length, void *opaque)
 {
 	struct text *t = opaque;
 	size_t size = t->size ? t->size : 256;
@@ -68,19 +68,20 @@ static void add(const char *piece, size_t length, void *opaque)
 typedef int demangler(const char *, int, demangle_callbackref, void *);
 
 /* Whether @language knows the name and *t is all of it. */
-static bool print(demangler *language, const char *name, int options, struct text *t)
+static bool demangle_try_language(demangler *language, const char *name, int options,
+				  struct text *t)
 {
 	t->length = 0;
 	if (setjmp(t->enough))
 		return false;
-	return language(name, options, add, t) && t->length > 0;
+	return language(name, options, demangle_append, t) && t->length > 0;
 }
 
 /*
  * The distance of the reference at @name[i], and 0 if there is none: a Q and digits to the base of
  * 26, all but the last in capitals (https://dlang.org/spec/abi.html#back_ref).
  */
-static size_t d_distance(const char *name, size_t i)
+static size_t d_backref_distance(const char *name, size_t i)
 {
 	size_t distance = 0, j = i + 1;
 
@@ -98,13 +99,13 @@ static size_t d_distance(const char *name, size_t i)
  * never less: of an identifier, whose length stands before it, exactly that is repeated, of a type
  * at most everything from there to here. @weight[i]: letters of the first i.
  */
-static bool d_is_short(const char *name, size_t length)
+static bool d_is_within_limit(const char *name, size_t length)
 {
 	uint32_t weight[D_INPUT_MAX + 1];
 
 	weight[0] = 0;
 	for (size_t i = 0; i < length; i++) {
-		size_t from = i - d_distance(name, i), to = i;
+		size_t from = i - d_backref_distance(name, i), to = i;
 		uint32_t repeated;
 
 		if (from < i && name[from] >= '0' && name[from] <= '9') {
@@ -128,7 +129,7 @@ static char *demangle_d(const char *name)
 	size_t length = strlen(name);
 	char *text;
 
-	if (length > D_INPUT_MAX || !d_is_short(name, length))
+	if (length > D_INPUT_MAX || !d_is_within_limit(name, length))
 		return NULL;
 	text = dlang_demangle(name, OPTIONS);
 	if (text && strlen(text) <= WORKER_TEXT_MAX)
@@ -138,7 +139,7 @@ static char *demangle_d(const char *name)
 }
 
 /* @name and behind it the part of @system_name from @from on. */
-static char *join(const char *name, const char *system_name, size_t from)
+static char *demangle_join_suffix(const char *name, const char *system_name, size_t from)
 {
 	size_t length = strlen(name), rest = strlen(system_name + from);
 	char *text;
@@ -174,7 +175,7 @@ static void drop_clones(char *name)
  * Behind the parenthesis that closes the one at @open; NULL: none does, or it is further away than
  * *left, which what was looked at is taken off.
  */
-static const char *behind_parentheses(const char *open, size_t *left)
+static const char *skip_parentheses(const char *open, size_t *left)
 {
 	size_t depth = 0;
 
@@ -189,7 +190,7 @@ static const char *behind_parentheses(const char *open, size_t *left)
 }
 
 /* Whether what stands behind a function's parameters is something in that function. */
-static bool is_enclosing(const char *behind)
+static bool encloses_next_name(const char *behind)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &&", " &"};
 
@@ -208,17 +209,17 @@ static bool is_enclosing(const char *behind)
 
 /* f(int)::x is f()::x, as in pprof: functions that enclose others lose their parameters; in place.
  */
-static void empty_enclosing(char *name)
+static void empty_outer_parameters(char *name)
 {
 	size_t left = NESTED_MAX * strlen(name);
 	char *out = name;
 
 	for (const char *c = name; *c;) {
 		const char *behind = *c == '(' && c > name && !strchr(" :<(,", c[-1])
-					     ? behind_parentheses(c, &left)
+					     ? skip_parentheses(c, &left)
 					     : NULL;
 
-		if (behind && is_enclosing(behind)) {
+		if (behind && encloses_next_name(behind)) {
 			*out++ = '(';
 			c = behind - 1;
 		}
@@ -241,19 +242,19 @@ static char *demangle_mangled(const char *system_name, enum demangle_style style
 	name = strndup(system_name, mangled);
 	if (!name)
 		return NULL;
-	if (print(rust_demangle_callback, name, OPTIONS, &t) ||
-	    (!t.failed && print(cplus_demangle_v3_callback, name, options, &t)))
+	if (demangle_try_language(rust_demangle_callback, name, OPTIONS, &t) ||
+	    (!t.failed && demangle_try_language(cplus_demangle_v3_callback, name, options, &t)))
 		result = t.bytes;
 	else if (name[1] == 'D')
 		result = d = demangle_d(name);
 	if (result && result == t.bytes && style != DEMANGLE_WHOLE)
 		drop_clones(t.bytes);
 	if (result && result == t.bytes && style == DEMANGLE_NO_PARAMETERS)
-		empty_enclosing(t.bytes);
+		empty_outer_parameters(t.bytes);
 	if (t.failed)
 		joined = NULL;
 	else if (result)
-		joined = join(result, system_name, mangled);
+		joined = demangle_join_suffix(result, system_name, mangled);
 	else
 		joined = strdup(system_name);
 	free(t.bytes);
@@ -290,7 +291,7 @@ static void drop_parameters(char *name)
 	*out = '\0';
 }
 
-char *demangle(const char *system_name, enum demangle_style style)
+char *demangle_name(const char *system_name, enum demangle_style style)
 {
 	char *name;
 

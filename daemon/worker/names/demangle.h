@@ -29,6 +29,6 @@ enum demangle_style {
  * past WORKER_TEXT_MAX, stay as they are. Without parameters, what is in parentheses also goes from
  * names that are no mangled ones, but look as if C++ had been demangled.
  */
-char *demangle(const char *system_name, enum demangle_style style);
+char *demangle_name(const char *system_name, enum demangle_style style);
 
 #endif

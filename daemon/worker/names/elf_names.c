@@ -60,8 +60,8 @@ static void reading_deinit(struct reading *r)
 		symtab_entries_deinit(&r->pieces[i]);
 }
 
-static int collect(struct reading *reading, const struct elf_image *image,
-		   const struct elf_symbols_from *from)
+static int elf_names_collect(struct reading *reading, const struct elf_image *image,
+			     const struct elf_symbols_from *from)
 {
 	reading->names_max[from->source] = elf_table_names_max(from->table);
 	return elf_symbols_collect(image, from, &reading->list);
@@ -75,9 +75,9 @@ static int collect_symtab(struct reading *reading, struct elf_image *image,
 
 	if (elf_table_section(image, SHT_SYMTAB, &table) != ELF_TABLE_E_OK)
 		return 0;
-	return collect(reading, image,
-		       &(struct elf_symbols_from){
-			       .table = &table, .distance = distance, .source = source});
+	return elf_names_collect(reading, image,
+				 &(struct elf_symbols_from){
+					 .table = &table, .distance = distance, .source = source});
 }
 
 static int collect_debugdata(struct reading *reading)
@@ -104,7 +104,7 @@ static int collect_debugdata(struct reading *reading)
 /* --- the separate debug file ------------------------------------------------------------------ */
 
 /* By the segments as a rule; sections are for files that have none. */
-static uint32_t get_build_id(struct elf_image *image, int fd, uint8_t ret[ELF_BUILD_ID_MAX])
+static uint32_t debug_file_build_id(struct elf_image *image, int fd, uint8_t ret[ELF_BUILD_ID_MAX])
 {
 	struct elf_summary summary;
 
@@ -121,7 +121,7 @@ static bool is_debug_file_of(struct reading *reading, const struct elf_names_fil
 	struct debuglink link;
 	uint32_t length, crc;
 
-	length = get_build_id(&reading->debug, files->debug, id);
+	length = debug_file_build_id(&reading->debug, files->debug, id);
 	if (length && length == summary->build_id_length &&
 	    memcmp(id, summary->build_id, length) == 0)
 		return true;
@@ -133,8 +133,8 @@ static bool is_debug_file_of(struct reading *reading, const struct elf_names_fil
  * How far the image's addresses lie above those of its debug file: 0, unless prelink(8) moved the
  * one and not the other. False if not all of the code moved alike: then the file is of no use.
  */
-static bool find_distance(const struct elf_summary *summary, const struct elf_image *debug,
-			  uint64_t *ret)
+static bool find_prelink_distance(const struct elf_summary *summary, const struct elf_image *debug,
+				  uint64_t *ret)
 {
 	bool has_distance = false;
 	uint64_t distance = 0;
@@ -173,7 +173,7 @@ static int collect_debug(struct reading *reading, const struct elf_names_files *
 		return r < 0 ? r : 0;
 	if (reading->debug.header.e_machine != reading->image.header.e_machine ||
 	    !elf_image_is_linked(&reading->debug) || !is_debug_file_of(reading, files) ||
-	    !find_distance(&reading->summary, &reading->debug, &distance))
+	    !find_prelink_distance(&reading->summary, &reading->debug, &distance))
 		return 0;
 	return collect_symtab(reading, &reading->debug, WORKER_SOURCE_DEBUG, distance);
 }
@@ -197,7 +197,7 @@ static int collect_dynamic(struct reading *reading)
 	}
 	from.table = &table;
 	if (has_table)
-		r = collect(reading, image, &from);
+		r = elf_names_collect(reading, image, &from);
 	if (r)
 		return r;
 	symtab_entries_sort(&reading->list);
@@ -213,7 +213,7 @@ static int collect_dynamic(struct reading *reading)
 	return r;
 }
 
-static int read_files(struct reading *reading, const struct elf_names_files *files)
+static int elf_names_read_files(struct reading *reading, const struct elf_names_files *files)
 {
 	int r;
 
@@ -236,7 +236,7 @@ static int read_files(struct reading *reading, const struct elf_names_files *fil
 	return r;
 }
 
-static int outcome_of(int summary_outcome)
+static int elf_names_outcome(int summary_outcome)
 {
 	return summary_outcome == ELF_SUMMARY_E_OK          ? WORKER_DONE
 	       : summary_outcome == ELF_SUMMARY_E_NOT_ELF   ? WORKER_NOT_ELF
@@ -250,13 +250,13 @@ int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
 	cleanup(elf_names_freep) struct elf_names *names = NULL;
 	int r;
 
-	r = outcome_of(elf_summary_read(files->image, &reading.summary));
+	r = elf_names_outcome(elf_summary_read(files->image, &reading.summary));
 	if (r)
 		return r;
 	names = calloc(1, sizeof(*names));
 	if (!names)
 		return error_origin(-ENOMEM);
-	r = read_files(&reading, files);
+	r = elf_names_read_files(&reading, files);
 	if (r)
 		return r;
 	r = names_merge(&reading.list, reading.pieces);

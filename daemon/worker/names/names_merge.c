@@ -28,13 +28,13 @@ struct sweep {
 	struct symtab_entries *ret;
 };
 
-static void sweep_deinit(struct sweep *s)
+static void names_merge_sweep_deinit(struct sweep *s)
 {
 	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++)
 		free(s->open[i].items);
 }
 
-static int push(struct stack *stack, size_t entry)
+static int names_merge_push(struct stack *stack, size_t entry)
 {
 	if (room_make(&stack->items, &stack->n_allocated, stack->n + 1, sizeof(*stack->items)))
 		return -ENOMEM;
@@ -42,18 +42,19 @@ static int push(struct stack *stack, size_t entry)
 	return 0;
 }
 
-static uint64_t end_of(const struct symtab_entry *e)
+static uint64_t names_merge_entry_end(const struct symtab_entry *e)
 {
 	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
 }
 
 /* The answer at the cursor; false: no sized symbol covers it. */
-static bool find_top(struct sweep *s, size_t *ret)
+static bool names_merge_find_top(struct sweep *s, size_t *ret)
 {
 	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++) {
 		struct stack *open = &s->open[i];
 
-		while (open->n > 0 && end_of(&s->entries[open->items[open->n - 1]]) <= s->cursor)
+		while (open->n > 0 &&
+		       names_merge_entry_end(&s->entries[open->items[open->n - 1]]) <= s->cursor)
 			open->n--;
 		if (open->n > 0) {
 			*ret = open->items[open->n - 1];
@@ -63,13 +64,13 @@ static bool find_top(struct sweep *s, size_t *ret)
 	return false;
 }
 
-static int emit(struct sweep *s, size_t entry, uint64_t start, uint64_t end)
+static int names_merge_emit(struct sweep *s, size_t entry, uint64_t start, uint64_t end)
 {
 	struct symtab_entry piece = s->entries[entry];
 	struct symtab_entries *list = &s->ret[piece.source];
 
 	if (list->n > 0 && s->last[piece.source] == entry &&
-	    end_of(&list->entries[list->n - 1]) == start) {
+	    names_merge_entry_end(&list->entries[list->n - 1]) == start) {
 		list->entries[list->n - 1].size += end - start;
 		return 0;
 	}
@@ -80,17 +81,17 @@ static int emit(struct sweep *s, size_t entry, uint64_t start, uint64_t end)
 }
 
 /* Moves the cursor to @to, before which nothing more begins. */
-static int advance(struct sweep *s, uint64_t to)
+static int names_merge_advance(struct sweep *s, uint64_t to)
 {
 	size_t top;
 
-	while (s->cursor < to && find_top(s, &top)) {
-		uint64_t end = end_of(&s->entries[top]);
+	while (s->cursor < to && names_merge_find_top(s, &top)) {
+		uint64_t end = names_merge_entry_end(&s->entries[top]);
 		int r;
 
 		if (end > to)
 			end = to;
-		r = emit(s, top, s->cursor, end);
+		r = names_merge_emit(s, top, s->cursor, end);
 		if (r)
 			return r;
 		s->cursor = end;
@@ -100,7 +101,7 @@ static int advance(struct sweep *s, uint64_t to)
 }
 
 /* What begins at the cursor: entries from @from to before @to. */
-static int begin(struct sweep *s, size_t from, size_t to)
+static int names_merge_open_entries(struct sweep *s, size_t from, size_t to)
 {
 	size_t best = to, top;
 	uint64_t end;
@@ -112,38 +113,38 @@ static int begin(struct sweep *s, size_t from, size_t to)
 		if (!e->name)
 			continue;
 		if (e->size) {
-			r = push(&s->open[e->source], i);
+			r = names_merge_push(&s->open[e->source], i);
 			if (r)
 				return r;
 		} else if (best == to || e->source <= s->entries[best].source) {
 			best = i;
 		}
 	}
-	if (best == to || find_top(s, &top))
+	if (best == to || names_merge_find_top(s, &top))
 		return 0;
 	end = s->entries[best].limit;
 	if (to < s->n && s->entries[to].start < end)
 		end = s->entries[to].start;
-	return end > s->cursor ? emit(s, best, s->cursor, end) : 0;
+	return end > s->cursor ? names_merge_emit(s, best, s->cursor, end) : 0;
 }
 
 int names_merge(struct symtab_entries *list, struct symtab_entries ret[NAMES_MERGE_SOURCES])
 {
-	cleanup(sweep_deinit) struct sweep s = {.ret = ret};
+	cleanup(names_merge_sweep_deinit) struct sweep s = {.ret = ret};
 
 	symtab_entries_sort(list);
 	s.entries = list->entries;
 	s.n = list->n;
 	for (size_t i = 0, next; i < s.n; i = next) {
-		int r = advance(&s, s.entries[i].start);
+		int r = names_merge_advance(&s, s.entries[i].start);
 
 		if (r)
 			return r;
 		for (next = i + 1; next < s.n && s.entries[next].start == s.entries[i].start;)
 			next++;
-		r = begin(&s, i, next);
+		r = names_merge_open_entries(&s, i, next);
 		if (r)
 			return r;
 	}
-	return advance(&s, UINT64_MAX);
+	return names_merge_advance(&s, UINT64_MAX);
 }

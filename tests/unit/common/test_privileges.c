@@ -25,12 +25,13 @@ static int try_drop(void)
 
 	user.groups = groups;
 	user.n_groups = 2;
-	if (before == 0 && privileges_are_none() && prctl(PR_CAPBSET_READ, CAP_SETUID, 0, 0, 0) > 0)
+	if (before == 0 && privileges_are_dropped() &&
+	    prctl(PR_CAPBSET_READ, CAP_SETUID, 0, 0, 0) > 0)
 		return 1;
 	r = privileges_drop(&user);
 	if (r != PRIVILEGES_E_OK && r != PRIVILEGES_E_ROOT)
 		return 2;
-	if (!privileges_are_none() || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+	if (!privileges_are_dropped() || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 3;
 	if (getresuid(&real, &effective, &saved) < 0 || real != effective || real != saved)
 		return 4;
@@ -60,13 +61,13 @@ static int try_look(void)
 		have[i].inheritable |= have[i].permitted;
 		all |= have[i].inheritable;
 	}
-	if (privileges_are_none() != (all == 0))
+	if (privileges_are_dropped() != (all == 0))
 		return 2;
 	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		have[i].permitted = have[i].effective = 0;
 	if (syscall(SYS_capset, &header, have) < 0)
 		return 3;
-	return privileges_are_none() == (all == 0) ? 0 : 4;
+	return privileges_are_dropped() == (all == 0) ? 0 : 4;
 }
 
 static void assert_child(int (*try)(void))

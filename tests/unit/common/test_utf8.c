@@ -111,8 +111,8 @@ static void test_width(void **state)
 	assert_int_equal(utf8_length(""), 0);
 	assert_int_equal(utf8_length("caf\xc3\xa9"), 4);
 	assert_int_equal(utf8_length("\xff\xe2\x82\xac"), 2);
-	assert_int_equal(utf8_field("cafe", 10), 10);
-	assert_int_equal(utf8_field("caf\xc3\xa9", 10), 11);
+	assert_int_equal(utf8_field_width("cafe", 10), 10);
+	assert_int_equal(utf8_field_width("caf\xc3\xa9", 10), 11);
 }
 
 /* What is written is what was read, for each length and at its ends. */

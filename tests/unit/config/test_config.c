@@ -270,13 +270,13 @@ static void test_what_lasts_till_a_restart(void **state)
 		cleanup(config_freep) struct config *c = parse(lasting[i]), *in_force = parse("");
 		cleanup(freep) char *asked = print(c), *now = NULL, *kept = NULL;
 
-		assert_true(config_exchange_lasting(c, in_force));
+		assert_true(config_swap_restart_only(c, in_force));
 		now = print(c);
 		kept = print(in_force);
 		assert_string_equal(now, standard_text);
 		assert_string_equal(kept, asked);
 	}
-	assert_false(config_exchange_lasting(others, standard));
+	assert_false(config_swap_restart_only(others, standard));
 	freep(&standard_text);
 	standard_text = print(others);
 	assert_string_equal(standard_text, others_text);

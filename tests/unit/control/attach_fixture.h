@@ -18,7 +18,7 @@ static int ask(const char *path, const char *reason)
 	struct ring_writer writer;
 	int memory, bell, r;
 
-	r = attach_ask(path, 5000, &memory, &bell, &said);
+	r = attach_connect(path, 5000, &memory, &bell, &said);
 	if (r == ATTACH_E_REFUSED)
 		return reason && strstr(said.text, reason) ? CHILD_REFUSED : CHILD_OTHER;
 	if (r || !ring_writer_open(&writer, memory, bell))

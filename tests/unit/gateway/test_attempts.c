@@ -23,14 +23,14 @@ static void test_answers(void **state)
 
 	(void)state;
 	assert_int_equal(attempts_new(&a), 0);
-	assert_true(attempts_may(a, 0));
-	assert_true(attempts_may_for(a, one, sizeof(one), now));
+	assert_true(attempts_may_query(a, 0));
+	assert_true(attempts_may_query_id(a, one, sizeof(one), now));
 	assert_int_equal(attempts_answered(a, one, sizeof(one), now), 0);
-	assert_true(attempts_may(a, now));
-	assert_false(attempts_may_for(a, one, sizeof(one), now));
-	assert_false(attempts_may_for(a, one, sizeof(one), now + DAY - 1));
-	assert_true(attempts_may_for(a, one, sizeof(one), now + DAY));
-	assert_true(attempts_may_for(a, other, sizeof(other), now));
+	assert_true(attempts_may_query(a, now));
+	assert_false(attempts_may_query_id(a, one, sizeof(one), now));
+	assert_false(attempts_may_query_id(a, one, sizeof(one), now + DAY - 1));
+	assert_true(attempts_may_query_id(a, one, sizeof(one), now + DAY));
+	assert_true(attempts_may_query_id(a, other, sizeof(other), now));
 	attempts_free(a);
 }
 
@@ -45,15 +45,15 @@ static void test_rests(void **state)
 	for (size_t i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
 		assert_int_equal(attempts_failed(a, one, sizeof(one), now, &rest), 0);
 		assert_int_equal(rest, minutes[i] * 60 * S);
-		assert_false(attempts_may(a, now + rest - 1));
-		assert_true(attempts_may(a, now + rest));
+		assert_false(attempts_may_query(a, now + rest - 1));
+		assert_true(attempts_may_query(a, now + rest));
 		/* Others first. */
-		assert_false(attempts_may_for(a, one, sizeof(one), now + HOUR - 1));
-		assert_true(attempts_may_for(a, one, sizeof(one), now + HOUR));
-		assert_true(attempts_may_for(a, other, sizeof(other), now));
+		assert_false(attempts_may_query_id(a, one, sizeof(one), now + HOUR - 1));
+		assert_true(attempts_may_query_id(a, one, sizeof(one), now + HOUR));
+		assert_true(attempts_may_query_id(a, other, sizeof(other), now));
 	}
 	assert_int_equal(attempts_answered(a, other, sizeof(other), now), 0);
-	assert_true(attempts_may(a, now));
+	assert_true(attempts_may_query(a, now));
 	assert_int_equal(attempts_failed(a, one, sizeof(one), now, &rest), 0);
 	assert_int_equal(rest, 60 * S);
 	attempts_free(a);
@@ -68,19 +68,19 @@ static void test_bounds(void **state)
 
 	(void)state;
 	assert_int_equal(attempts_new(&a), 0);
-	assert_false(attempts_may_for(a, id, 0, 0));
-	assert_false(attempts_may_for(a, id, sizeof(id), 0));
-	assert_true(attempts_may_for(a, id, ATTEMPTS_ID_MAX, 0));
+	assert_false(attempts_may_query_id(a, id, 0, 0));
+	assert_false(attempts_may_query_id(a, id, sizeof(id), 0));
+	assert_true(attempts_may_query_id(a, id, ATTEMPTS_ID_MAX, 0));
 	/* Twice as many as there may be: the older half is forgotten, and what failed first. */
 	assert_int_equal(attempts_failed(a, one, sizeof(one), 0, &rest), 0);
 	for (uint32_t i = 0; i < 2 * ATTEMPTS_MAX; i++) {
 		memcpy(id, &i, sizeof(i));
 		assert_int_equal(attempts_answered(a, id, 8, i), 0);
 	}
-	assert_true(attempts_may_for(a, one, sizeof(one), 0));
+	assert_true(attempts_may_query_id(a, one, sizeof(one), 0));
 	for (uint32_t i = 0; i < 2 * ATTEMPTS_MAX; i++) {
 		memcpy(id, &i, sizeof(i));
-		n_forgotten += attempts_may_for(a, id, 8, 2 * ATTEMPTS_MAX);
+		n_forgotten += attempts_may_query_id(a, id, 8, 2 * ATTEMPTS_MAX);
 		assert_int_equal(n_forgotten, i < ATTEMPTS_MAX ? i + 1 : ATTEMPTS_MAX);
 	}
 	attempts_free(a);

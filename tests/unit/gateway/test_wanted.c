@@ -8,7 +8,7 @@
 static int ask(struct fake_profd *profd, struct wanted *ret, struct wanted_message *message)
 {
 	memset(message, 0, sizeof(*message));
-	return wanted_ask(profd->path, ret, message);
+	return wanted_query(profd->path, ret, message);
 }
 
 static void test_ids(void **state)
@@ -85,7 +85,7 @@ static void test_away(void **state)
 	fake_profd_set(profd, FAKE_SILENT);
 	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_AWAY);
 	fake_profd_free(profd);
-	assert_int_equal(wanted_ask("/nowhere/control.sock", &wanted, &message), WANTED_E_AWAY);
+	assert_int_equal(wanted_query("/nowhere/control.sock", &wanted, &message), WANTED_E_AWAY);
 }
 
 int main(void)

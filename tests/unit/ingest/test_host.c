@@ -52,7 +52,7 @@ static void test_kernels(void **state)
 		int r;
 
 		message.text[0] = '\0';
-		r = host_judge_faults(k->release, k->version, k->signature, &message);
+		r = host_check_kernel_faults(k->release, k->version, k->signature, &message);
 		if (r != k->outcome)
 			fail_msg("%s: %d", k->release, r);
 		if (r != SOURCE_E_OK)

@@ -234,7 +234,7 @@ static void test_round_trip(void **state)
 	add_sampler(replay.source, &spec);
 	replay_drain(&replay, 7);
 	assert_int_equal(source_drain(replay.source, 7), SOURCE_E_END);
-	assert_null(source_replay_complaint(replay.source));
+	assert_null(source_replay_warning(replay.source));
 	assert_int_equal(replay.journal.n_samples, 200);
 	assert_int_equal(replay.journal.n_events, 400);
 	assert_string_equal(recorded.text, replay.journal.text);
@@ -273,7 +273,7 @@ static void test_cut_anywhere(void **state)
 		replay_drain(&replay, 100);
 		assert_int_equal(strncmp(recorded.text, replay.journal.text, replay.journal.length),
 				 0);
-		complaint = source_replay_complaint(replay.source);
+		complaint = source_replay_warning(replay.source);
 		if (!complaint)
 			n_clean++;
 		else
@@ -299,7 +299,7 @@ static void test_damage(void **state)
 	assert_int_equal(replay_open(&replay, fd), SOURCE_E_OK);
 	add_sampler(replay.source, &spec);
 	replay_drain(&replay, 100);
-	assert_non_null(strstr(source_replay_complaint(replay.source), "damaged at byte 12"));
+	assert_non_null(strstr(source_replay_warning(replay.source), "damaged at byte 12"));
 	replay_close(&replay);
 	journal_close(&recorded);
 }
@@ -333,7 +333,7 @@ static void test_no_sampler(void **state)
 	(void)state;
 	assert_int_equal(replay_open(&replay, fd), SOURCE_E_OK);
 	replay_drain(&replay, 100);
-	assert_non_null(strstr(source_replay_complaint(replay.source), "5 recorded samples"));
+	assert_non_null(strstr(source_replay_warning(replay.source), "5 recorded samples"));
 	replay_close(&replay);
 	journal_close(&recorded);
 }

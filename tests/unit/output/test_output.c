@@ -16,11 +16,11 @@ static struct output *open_output(struct fixture *f)
 static struct output_result *wait_result(struct output *o)
 {
 	struct pollfd p = {.fd = output_fd(o), .events = POLLIN};
-	struct output_result *r = output_take(o);
+	struct output_result *r = output_take_result(o);
 
 	while (!r) {
 		assert_int_equal(poll(&p, 1, 10000), 1);
-		r = output_take(o);
+		r = output_take_result(o);
 	}
 	return r;
 }
@@ -55,7 +55,7 @@ static void test_order(void **state)
 			assert_int_equal(strlen(r->paths[0]), 10);
 		output_result_free(r);
 	}
-	assert_null(output_take(o));
+	assert_null(output_take_result(o));
 	assert_int_equal(poll(&(struct pollfd){.fd = output_fd(o), .events = POLLIN}, 1, 0), 0);
 	output_get_store_status(o, &status);
 	assert_true(status.n_files > 8);

@@ -52,8 +52,8 @@ static void test_who_is_due_first(void **state)
 	assert_true(setbacks_has(&s, "services/b", 2 * HOUR));
 	assert_false(setbacks_has(&s, "services/b", HOUR));
 	assert_false(setbacks_has(&s, "services/a", 2 * HOUR));
-	assert_true(setbacks_has_folder(&s, "services/b"));
-	assert_false(setbacks_has_folder(&s, "services/c"));
+	assert_true(setbacks_has_dir(&s, "services/b"));
+	assert_false(setbacks_has_dir(&s, "services/c"));
 	setbacks_deinit(&s);
 }
 

@@ -30,7 +30,7 @@ static void test_slewing_is_no_jump(void **state)
 	steady_begin(&s, wall, boot, wall / NS);
 	for (unsigned i = 0; i < 30 * 24; i++)
 		steady_follow(&s, wall += HOUR + HOUR / 2000, boot += HOUR);
-	assert_true(steady_is_trusted(&s));
+	assert_true(steady_is_reliable(&s));
 	assert_int_equal(steady_seconds(&s), 30 * 86400);
 }
 
@@ -48,12 +48,12 @@ static void test_jumps(void **state)
 		assert_int_equal(steady_seconds(&s), 3600);
 		wall += (uint64_t)jumps_s[i] * NS;
 		steady_follow(&s, wall, boot);
-		assert_false(steady_is_trusted(&s));
+		assert_false(steady_is_reliable(&s));
 		assert_int_equal(steady_seconds(&s), 0);
 		go_on(&s, &wall, &boot, 23 * HOUR);
-		assert_false(steady_is_trusted(&s));
+		assert_false(steady_is_reliable(&s));
 		go_on(&s, &wall, &boot, HOUR);
-		assert_true(steady_is_trusted(&s));
+		assert_true(steady_is_reliable(&s));
 		assert_int_equal(steady_seconds(&s), 86400);
 	}
 }
@@ -66,7 +66,7 @@ static void test_a_suspend_is_no_jump(void **state)
 	(void)state;
 	steady_begin(&s, WALL, BOOT, WALL / NS);
 	steady_follow(&s, WALL + 100 * HOUR, BOOT + 100 * HOUR);
-	assert_true(steady_is_trusted(&s));
+	assert_true(steady_is_reliable(&s));
 }
 
 static void test_starts(void **state)
@@ -76,16 +76,16 @@ static void test_starts(void **state)
 
 	(void)state;
 	steady_begin(&s, wall, boot, 0);
-	assert_true(steady_is_trusted(&s));
+	assert_true(steady_is_reliable(&s));
 	steady_begin(&s, wall, boot, wall / NS - 86400);
-	assert_true(steady_is_trusted(&s));
+	assert_true(steady_is_reliable(&s));
 	/* Off for long, or set wrong. */
 	steady_begin(&s, wall, boot, wall / NS - 86401);
-	assert_false(steady_is_trusted(&s));
+	assert_false(steady_is_reliable(&s));
 	go_on(&s, &wall, &boot, 24 * HOUR);
-	assert_true(steady_is_trusted(&s));
+	assert_true(steady_is_reliable(&s));
 	steady_begin(&s, WALL, BOOT, WALL / NS + 86401);
-	assert_false(steady_is_trusted(&s));
+	assert_false(steady_is_reliable(&s));
 }
 
 int main(void)

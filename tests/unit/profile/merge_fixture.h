@@ -174,7 +174,7 @@ static inline struct profile *merge_in_order(struct parts *parts, const unsigned
 	}
 	assert_int_equal(merge_finish(m), 0);
 	assert_int_equal(total, profile_total(merge_profile(m), 0));
-	return merge_take(m);
+	return merge_steal_profile(m);
 }
 
 static const unsigned forward[] = {0, 1, 2, 3, 4, 5};

@@ -179,7 +179,7 @@ static void test_difference(void **state)
 		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
 		assert_int_equal(merge_add(m, source, NULL, NULL, &message), 0);
 		assert_int_equal(merge_add(m, base, NULL, NULL, &message), 0);
-		p = merge_take(m);
+		p = merge_steal_profile(m);
 		assert_int_equal(p->n_samples, labelled ? 4 : 3);
 		for (size_t i = 0; i < p->n_samples; i++) {
 			compare_total_add(&total, p, i, 1, false);

@@ -30,7 +30,7 @@ static void test_spilt_samples(void **state)
 		profile_clear_samples(merge_profile(m));
 		if (i == N_PARTS - 1)
 			assert_int_equal(pprof_writer_finish(w, merge_profile(m)), 0);
-		assert_int_equal(pprof_writer_take(w, &piece, &n), 0);
+		assert_int_equal(pprof_writer_steal(w, &piece, &n), 0);
 		file = realloc(file, length + n + 1);
 		memcpy(file + length, piece, n);
 		length += n;
@@ -89,7 +89,7 @@ static void test_alone(void **state)
 		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
 		assert_int_equal(merge_add(m, p, NULL, NULL, &message), 0);
 		assert_int_equal(merge_finish(m), 0);
-		assert_int_equal(merge_alone(p), 0);
+		assert_int_equal(merge_single_profile(p), 0);
 		assert_same(p, merge_profile(m), true);
 		assert_same_rest(p, merge_profile(m));
 	}
@@ -107,7 +107,7 @@ static void test_alone_as_it_is(void **state)
 	map_image(p, 1, 0x7000000);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(profile_append_sample(p, &(uint32_t){0}, 1, zeroes, NULL, 0), 0);
-	assert_int_equal(merge_alone(p), 0);
+	assert_int_equal(merge_single_profile(p), 0);
 	assert_int_equal(p->n_samples, n + 2);
 	assert_int_equal(p->n_mappings, n_mappings + 1);
 	assert_memory_equal(&p->samples[0], &s, sizeof(s));

@@ -143,7 +143,7 @@ static void test_types_in_common(void **state)
 	assert_int_equal(profile_add_sample_type(none, "other", "count"), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
-		merge_take_common(m);
+		merge_use_common_types(m);
 		assert_int_equal(merge_add(m, i ? a : b, NULL, NULL, &message), 0);
 		assert_int_equal(merge_add(m, i ? b : a, NULL, NULL, &message), 0);
 		assert_int_equal(merge_add(m, none, NULL, NULL, &message), MERGE_E_MISMATCH);

@@ -39,14 +39,14 @@ static int teardown(void **state)
 
 static enum prompt_kind read_line(struct fixture *f, const char *line)
 {
-	if (prompt_line(&f->settings, line, &f->command, &f->message))
+	if (prompt_parse_line(&f->settings, line, &f->command, &f->message))
 		fail_msg("'%s': %s", line, f->message.text);
 	return f->command.kind;
 }
 
 static void refuse(struct fixture *f, const char *line, const char *why)
 {
-	assert_int_equal(prompt_line(&f->settings, line, &f->command, &f->message),
+	assert_int_equal(prompt_parse_line(&f->settings, line, &f->command, &f->message),
 			 REPORT_OPTIONS_BAD);
 	if (!strstr(f->message.text, why))
 		fail_msg("'%s': %s", line, f->message.text);

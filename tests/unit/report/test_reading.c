@@ -62,10 +62,10 @@ static void test_files(void **state)
 	reading_file(&r, fd);
 	close(fd);
 	expect(&told, 0, "read 0 B of 4.0 KiB, 0 of 2 files");
-	reading_at(&r, KIB);
+	reading_report_offset(&r, KIB);
 	expect(&told, .125, "read 512 B of 4.0 KiB, 0 of 2 files");
 	reading_samples(&r);
-	reading_at(&r, KIB);
+	reading_report_offset(&r, KIB);
 	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 0 of 2 files");
 	reading_file_end(&r);
 	/* One whose samples are there at once, and that has grown. */
@@ -74,14 +74,14 @@ static void test_files(void **state)
 	close(fd);
 	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 1 of 2 files");
 	reading_samples(&r);
-	reading_at(&r, 100 * KIB);
+	reading_report_offset(&r, 100 * KIB);
 	expect(&told, 1, "read 4.0 KiB of 4.0 KiB, 1 of 2 files");
 	reading_file_end(&r);
 	assert_int_equal(told.n_ends, 0);
 	reading_end(&r);
 	assert_int_equal(told.n_ends, 1);
 	/* The same bytes once more are nothing new. */
-	reading_at(&r, 0);
+	reading_report_offset(&r, 0);
 	reading_end(&r);
 	assert_int_equal(told.n_ends, 1);
 	assert_int_equal(told.n, 6);
@@ -101,13 +101,13 @@ static void test_no_size(void **state)
 	(void)state;
 	reading_begin(&r, &sources, tell, &told);
 	reading_file(&r, fd);
-	reading_at(&r, 5 * KIB);
+	reading_report_offset(&r, 5 * KIB);
 	expect(&told, 0, "read 0 B of 0 B");
 	reading_file_end(&r);
 	reading_end(&r);
 	reading_begin(&r, &sources, NULL, NULL);
 	reading_file(&r, fd);
-	reading_at(&r, 1);
+	reading_report_offset(&r, 1);
 	reading_end(&r);
 	close(fd);
 	assert_int_equal(told.n_ends, 1);

@@ -79,7 +79,7 @@ static inline int tear_down(void **state)
 /* What is found when a window ends: the process was sampled, and it is time to look. */
 static inline struct jit_file *look(struct fixture *f)
 {
-	assert_int_equal(jit_files_see(f->files, &f->p, f->now_ns), 0);
+	assert_int_equal(jit_files_see_sample(f->files, &f->p, f->now_ns), 0);
 	f->now_ns += NS;
 	assert_int_equal(jit_files_complete(f->files, &f->p, f->now_ns), 0);
 	f->now_ns += NS;

@@ -45,7 +45,7 @@ static inline struct table_result *wait_result(struct table_loader *l)
 	struct table_result *result = NULL;
 
 	for (unsigned i = 0; i < 3000 && !result; i++) {
-		assert_int_equal(table_loader_take(l, &result), 0);
+		assert_int_equal(table_loader_receive(l, &result), 0);
 		if (!result)
 			assert_true(poll(&fd, 1, 20) >= 0);
 	}

@@ -23,21 +23,21 @@ static void test_first_fit_and_joining(void **state)
 
 	(void)state;
 	assert_int_equal(extents_new(&e, 10, REST), 0);
-	assert_int_equal(extents_take(e, 3, 0, &a), EXTENTS_E_OK);
-	assert_int_equal(extents_take(e, 4, 0, &b), EXTENTS_E_OK);
-	assert_int_equal(extents_take(e, 3, 0, &c), EXTENTS_E_OK);
+	assert_int_equal(extents_allocate(e, 3, 0, &a), EXTENTS_E_OK);
+	assert_int_equal(extents_allocate(e, 4, 0, &b), EXTENTS_E_OK);
+	assert_int_equal(extents_allocate(e, 3, 0, &c), EXTENTS_E_OK);
 	assert_int_equal(a, 0);
 	assert_int_equal(b, 3);
 	assert_int_equal(c, 7);
-	assert_int_equal(extents_take(e, 1, 0, &all), EXTENTS_E_FULL);
+	assert_int_equal(extents_allocate(e, 1, 0, &all), EXTENTS_E_FULL);
 
-	extents_give(e, a, 3, 1000);
-	extents_give(e, c, 3, 1001);
-	extents_give(e, b, 4, 1002);
+	extents_release(e, a, 3, 1000);
+	extents_release(e, c, 3, 1001);
+	extents_release(e, b, 4, 1002);
 	assert_int_equal(extents_unused(e), 10);
-	assert_int_equal(extents_take(e, 3, 1000 + REST - 1, &a), EXTENTS_E_FULL);
-	assert_int_equal(extents_take(e, 4, 1001 + REST, &a), EXTENTS_E_FULL);
-	assert_int_equal(extents_take(e, 10, 1002 + REST, &all), EXTENTS_E_OK);
+	assert_int_equal(extents_allocate(e, 3, 1000 + REST - 1, &a), EXTENTS_E_FULL);
+	assert_int_equal(extents_allocate(e, 4, 1001 + REST, &a), EXTENTS_E_FULL);
+	assert_int_equal(extents_allocate(e, 10, 1002 + REST, &all), EXTENTS_E_OK);
 	assert_int_equal(all, 0);
 }
 
@@ -65,7 +65,7 @@ static void take(struct extents *e, struct model *m, unsigned run, size_t n, uin
 	bool fits = model_has(m, n, now);
 	size_t first = 0;
 
-	assert_int_equal(extents_take(e, n, now, &first), fits ? EXTENTS_E_OK : EXTENTS_E_FULL);
+	assert_int_equal(extents_allocate(e, n, now, &first), fits ? EXTENTS_E_OK : EXTENTS_E_FULL);
 	if (!fits)
 		return;
 	assert_true(first + n <= N);
@@ -80,7 +80,7 @@ static void take(struct extents *e, struct model *m, unsigned run, size_t n, uin
 
 static void give(struct extents *e, struct model *m, unsigned run, uint64_t now)
 {
-	extents_give(e, m->first[run], m->n[run], now);
+	extents_release(e, m->first[run], m->n[run], now);
 	for (size_t i = m->first[run]; i < m->first[run] + m->n[run]; i++) {
 		m->owner[i] = -1;
 		m->returned[i] = now + REST;

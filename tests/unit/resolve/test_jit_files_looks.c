@@ -11,12 +11,12 @@ static void test_when_it_is_looked_for(void **state)
 	/* Nobody has sampled it. */
 	assert_int_equal(jit_files_complete(f->files, &f->p, now), 0);
 	assert_null(f->p.jit);
-	assert_int_equal(jit_files_see(f->files, &f->p, now), 0);
+	assert_int_equal(jit_files_see_sample(f->files, &f->p, now), 0);
 	write_text(f->world.proc.fd, MAP, "1");
-	assert_int_equal(jit_files_see(f->files, &f->p, now + JIT_LOOK_NS - 1), 0);
+	assert_int_equal(jit_files_see_sample(f->files, &f->p, now + JIT_LOOK_NS - 1), 0);
 	assert_int_equal(jit_files_complete(f->files, &f->p, now + JIT_LOOK_END_NS - 1), 0);
 	assert_null(f->p.jit->perf_map);
-	assert_int_equal(jit_files_see(f->files, &f->p, now + JIT_LOOK_NS), 0);
+	assert_int_equal(jit_files_see_sample(f->files, &f->p, now + JIT_LOOK_NS), 0);
 	says(f->p.jit->perf_map, "1");
 
 	/* It grew: it is the same file. */
@@ -47,13 +47,13 @@ static void test_looks_become_rare(void **state)
 	uint64_t looked = 0;
 
 	for (uint64_t now = NS; now < 60 * NS; now += NS / 100) {
-		assert_int_equal(jit_files_see(f->files, &f->p, now), 0);
+		assert_int_equal(jit_files_see_sample(f->files, &f->p, now), 0);
 		n_looks += f->p.jit->looked_ns != looked;
 		looked = f->p.jit->looked_ns;
 	}
 	assert_in_range(n_looks, 5, 25);
 	write_text(f->world.proc.fd, MAP, "own");
-	assert_int_equal(jit_files_see(f->files, &f->p, looked + JIT_LOOK_END_NS), 0);
+	assert_int_equal(jit_files_see_sample(f->files, &f->p, looked + JIT_LOOK_END_NS), 0);
 	assert_null(f->p.jit->perf_map);
 	assert_int_equal(jit_files_complete(f->files, &f->p, looked + JIT_LOOK_END_NS), 0);
 	says(f->p.jit->perf_map, "own");
@@ -122,7 +122,7 @@ static void test_forked(void **state)
 	parents = look(f);
 	assert_int_equal(jit_files_inherit(&child, &f->p), 0);
 	assert_ptr_equal(child.jit->perf_map, parents);
-	assert_int_equal(jit_files_see(f->files, &child, f->now_ns), 0);
+	assert_int_equal(jit_files_see_sample(f->files, &child, f->now_ns), 0);
 	assert_ptr_equal(child.jit->perf_map, parents);
 
 	write_status(f, 8, getuid());
@@ -164,7 +164,7 @@ static void test_so_many_are_open(void **state)
 	assert_non_null(all);
 	for (size_t i = 0; i < n; i++) {
 		make_process(f, &all[i], (pid_t)(100 + i));
-		assert_int_equal(jit_files_see(f->files, &all[i], f->now_ns), 0);
+		assert_int_equal(jit_files_see_sample(f->files, &all[i], f->now_ns), 0);
 		assert_non_null(all[i].jit->perf_map);
 	}
 	assert_int_equal(jit_files_count(f->files), JIT_FILES_MAX);

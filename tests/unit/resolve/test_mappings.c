@@ -202,7 +202,7 @@ static void test_the_version_tells_of_changes(void **state)
 	add(&child, 2, 14, 2, 0, 3);
 	assert_true(mappings_version(child) > version);
 	assert_int_equal(mappings_version(parent), version);
-	open = mappings_open(child, &n);
+	open = mappings_get_open(child, &n);
 	assert_int_equal(n, 3);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(open[i].until, GENERATION_OPEN);

@@ -104,7 +104,7 @@ static void expect(struct memory_reader *m, const struct target *t, uint64_t coo
 	size_t n;
 
 	assert_true(is_readable(m, PATIENT));
-	assert_true(memory_reader_take(m, &got, &data, &n));
+	assert_true(memory_reader_receive(m, &got, &data, &n));
 	assert_true(got == cookie);
 	assert_int_equal(n, length);
 	for (size_t i = 0; i < n; i++)
@@ -118,7 +118,7 @@ static void expect_nothing(struct memory_reader *m)
 	size_t n;
 
 	assert_false(is_readable(m, 0));
-	assert_false(memory_reader_take(m, &cookie, &data, &n));
+	assert_false(memory_reader_receive(m, &cookie, &data, &n));
 }
 
 static void test_reads_what_is_there(void **state)
@@ -285,7 +285,7 @@ static void test_a_lost_keeper_comes_back(void **state)
 	keeper = child_of(getpid(), t->pid);
 	make(keeper, SIGKILL, 'Z');
 	assert_true(is_readable(m, PATIENT));
-	assert_false(memory_reader_take(m, &cookie, &data, &n));
+	assert_false(memory_reader_receive(m, &cookie, &data, &n));
 	memory_reader_tick(m, 10500 * MS);
 	assert_int_equal(memory_reader_request(m, 4, t->pid, (uintptr_t)t->bytes, 8),
 			 MEMORY_READER_E_BUSY);

@@ -157,7 +157,7 @@ static void test_many_requests(void **state)
 
 	(void)state;
 	assert_int_equal(table_loader_new(&l, MAX_WORDS), 0);
-	assert_int_equal(table_loader_take(l, &none), 0);
+	assert_int_equal(table_loader_receive(l, &none), 0);
 	assert_null(none);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(table_loader_request(l, a), 0);
@@ -173,7 +173,7 @@ static void test_many_requests(void **state)
 	}
 	assert_int_equal(n_a, 3);
 	assert_int_equal(n_b, 3);
-	assert_int_equal(table_loader_take(l, &none), 0);
+	assert_int_equal(table_loader_receive(l, &none), 0);
 	assert_null(none);
 	assert_int_equal(a->n_references, 1);
 	assert_int_equal(b->n_references, 1);

@@ -181,7 +181,7 @@ static void assert_next(struct fixture *f, const struct image *image, enum table
 }
 
 /*
- * Until the first table_loader_take() the worker is at its probe, so all of these wait together:
+ * Until the first table_loader_receive() the worker is at its probe, so all of these wait together:
  * small ones pass the large one, but those that came later than 10 others do not.
  */
 static void test_ranks(void **state)
@@ -372,7 +372,7 @@ static void test_an_idle_worker_dies(void **state)
 	ended = (struct pollfd){.fd = table_loader_fd(f.loader), .events = POLLIN};
 	assert_int_equal(poll(&ended, 1, 60000), 1);
 	while (f.stats.workers_died == 0) {
-		assert_int_equal(table_loader_take(f.loader, &result), 0);
+		assert_int_equal(table_loader_receive(f.loader, &result), 0);
 		assert_null(result);
 		table_loader_get_stats(f.loader, &f.stats);
 	}
@@ -391,7 +391,7 @@ static void assert_waits(struct fixture *f, struct image *image)
 	request(f, image);
 	f->stats.trouble[0] = '\0';
 	for (unsigned i = 0; i < 30000 && !f->stats.trouble[0]; i++) {
-		assert_int_equal(table_loader_take(f->loader, &result), 0);
+		assert_int_equal(table_loader_receive(f->loader, &result), 0);
 		assert_null(result);
 		table_loader_get_stats(f->loader, &f->stats);
 		(void)!poll(NULL, 0, 1);

@@ -262,7 +262,7 @@ static void test_only_its_own_are_let_go(void **state)
 		deliver(f, &s.sample);
 	}
 	assert_int_equal(f->n_got, 0);
-	unwinder_let_go(f->unwinder, 1);
+	unwinder_release_waiters(f->unwinder, 1);
 	assert_int_equal(f->n_got, 1);
 	assert_int_equal(f->got->sample.sampler, 1);
 	assert_int_equal(f->got->sample.reason, BROKEN_NO_TABLE);

@@ -262,7 +262,7 @@ static void check_roots(struct host *h)
 		size_t n;
 
 		assert_non_null(p);
-		open = mappings_open(p->mappings, &n);
+		open = mappings_get_open(p->mappings, &n);
 		assert_int_equal(root->n, n);
 		for (size_t k = 0; k < n; k++) {
 			const struct unwind_mapping *m = &f->host.mappings[root->first + k];

@@ -129,8 +129,8 @@ int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, u
 	return MEMORY_READER_E_OK;
 }
 
-bool memory_reader_take(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
-			size_t *ret_length)
+bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
+			   size_t *ret_length)
 {
 	ssize_t n = 0;
 	uint8_t ignored;
@@ -351,7 +351,7 @@ static inline int settle(struct unwinder *u, uint64_t now_ns, unsigned timeout_m
 {
 	int r = unwinder_settle(u, UNWINDER_ALL, now_ns, timeout_ms);
 
-	unwinder_let_go(u, UNWINDER_ALL);
+	unwinder_release_waiters(u, UNWINDER_ALL);
 	return r ? r : unwinder_error(u);
 }
 

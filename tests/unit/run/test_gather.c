@@ -295,17 +295,17 @@ static void test_look(void **state)
 	gather_set_world(g, &world);
 	give_maps(process, 1, LIBRARY_A PROGRAM);
 	give(process, 10, 1, 1, 0x7f0000009010);
-	assert_true(gather_wants_look(process));
-	gather_look(process, later, strlen(later));
-	assert_false(gather_wants_look(process));
+	assert_true(gather_wants_maps(process));
+	gather_update_maps(process, later, strlen(later));
+	assert_false(gather_wants_maps(process));
 	give(process, 10, 1, 1, 0x7f0000001010);
-	assert_false(gather_wants_look(process));
+	assert_false(gather_wants_maps(process));
 	/* Once for each address. */
 	give(process, 10, 1, 1, 0x7f0000008010);
-	assert_true(gather_wants_look(process));
-	gather_look(process, later, strlen(later));
+	assert_true(gather_wants_maps(process));
+	gather_update_maps(process, later, strlen(later));
 	give(process, 10, 1, 1, 0x7f0000008010);
-	assert_false(gather_wants_look(process));
+	assert_false(gather_wants_maps(process));
 	finish(process, 4, 4);
 	p = end(g);
 	assert_int_equal(p->n_samples, 3);
@@ -316,7 +316,7 @@ static void test_look(void **state)
 	/* The program's took the place of another. */
 	assert_string_equal(path_of(p, 0, 1), profile_string(p, p->mappings[0].path));
 	for (uint32_t i = 0; i < p->n_mappings; i++) {
-		if (gather_told(g, i) != told.mappings[0])
+		if (gather_original_mapping(g, i) != told.mappings[0])
 			continue;
 		n++;
 		assert_string_equal(profile_string(p, p->mappings[i].path), "[anon]");
@@ -343,7 +343,7 @@ static void test_generated_twice(void **state)
 	gather_set_world(g, &world);
 	give_maps(process, 1, PROGRAM);
 	give(process, 10, 1, 1, 0x7f0000009010);
-	gather_look(process, PROGRAM FIRST_CODE, strlen(PROGRAM FIRST_CODE));
+	gather_update_maps(process, PROGRAM FIRST_CODE, strlen(PROGRAM FIRST_CODE));
 	give_maps(process, 2, PROGRAM);
 	give_maps(process, 3, PROGRAM FIRST_CODE SECOND_CODE);
 	give(process, 10, 3, 1, 0x7f0000007010);

@@ -46,7 +46,7 @@ static enum program_kind look(const void *data, size_t size)
 {
 	char interpreter[PROGRAM_PATH_SIZE];
 
-	return program_look(data, size, interpreter);
+	return program_classify(data, size, interpreter);
 }
 
 static void test_elf(void **state)
@@ -97,8 +97,8 @@ static void test_script(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(program_look((const uint8_t *)cases[i].head, strlen(cases[i].head),
-					      interpreter),
+		assert_int_equal(program_classify((const uint8_t *)cases[i].head,
+						  strlen(cases[i].head), interpreter),
 				 PROGRAM_SCRIPT);
 		assert_string_equal(interpreter, cases[i].interpreter);
 	}

@@ -208,7 +208,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	/* It could not be written: the next window holds it all. */
 	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
 	add(s, p, 10, 0, "a");
-	assert_int_equal(session_take_back(s, snapshot, &closing), 0);
+	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
 	snapshot = NULL;
 	ledger.stacks.complete = ledger.seen = ledger.expected = 3;
@@ -365,7 +365,7 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	/* One that came back from a snapshot is copied like the others. */
 	assert_int_equal(session_open_window(s, 4000, &ledger), 0);
-	assert_int_equal(session_take_back(s, whole, &closing), 0);
+	assert_int_equal(session_restore_window(s, whole, &closing), 0);
 	snapshot_free(whole);
 	snapshot_free(copy);
 	pid = 11;
@@ -406,7 +406,7 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	assert_int_equal(s->stacks.broken[BROKEN_RULE], 1);
 	assert_int_equal(s->stacks.truncated[TRUNCATED_COPY], 1);
 	assert_int_equal(s->stacks.no_user, 1);
-	session_lose(s, snapshot->aggregate);
+	session_count_unwritten(s, snapshot->aggregate);
 	check(s, 3, 1);
 	assert_int_equal(s->stacks.complete, 1);
 	assert_int_equal(s->stacks.broken[BROKEN_RULE], 0);
@@ -437,7 +437,7 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
 		;
 	check(s, (uint64_t)tid + 1, 0);
-	assert_int_equal(session_take_back(s, snapshot, &closing), 0);
+	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	check(s, (uint64_t)tid - 1, 0);
 	assert_int_equal(s->stacks.broken[BROKEN_STALE], 0);
 	assert_int_equal(s->dropped[DROPPED_MEMORY], 2);

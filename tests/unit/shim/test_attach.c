@@ -151,7 +151,7 @@ static int ask(struct server *s, int timeout_ms, int fds[2], struct attach_reaso
 
 	fds[0] = fds[1] = -1;
 	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
-	r = attach_ask(s->path, timeout_ms, &fds[0], &fds[1], reason);
+	r = attach_connect(s->path, timeout_ms, &fds[0], &fds[1], reason);
 	pthread_join(s->thread, &good);
 	assert_non_null(good);
 	return r;
@@ -217,12 +217,12 @@ static void test_nobody(void **state)
 	longest[sizeof(longest) - 1] = '\0';
 	server_init(&s);
 	/* One who listens and says nothing. */
-	assert_int_equal(attach_ask(s.path, 50, &fds[0], &fds[1], &reason), ATTACH_E_TIMEOUT);
+	assert_int_equal(attach_connect(s.path, 50, &fds[0], &fds[1], &reason), ATTACH_E_TIMEOUT);
 	close(s.fd);
-	assert_int_equal(attach_ask(s.path, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
-	assert_int_equal(attach_ask(s.folder, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
-	assert_int_equal(attach_ask("", 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
-	assert_int_equal(attach_ask(longest, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_connect(s.path, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_connect(s.folder, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_connect("", 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_connect(longest, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
 	s.fd = -1;
 	unlink(s.path);
 	rmdir(s.folder);
@@ -239,7 +239,7 @@ static void test_queue(void **state)
 	server_init(&s);
 	assert_int_equal(listen(s.fd, 1), 0);
 	do
-		r = attach_ask(s.path, 1, &fds[0], &fds[1], &reason);
+		r = attach_connect(s.path, 1, &fds[0], &fds[1], &reason);
 	while (r == ATTACH_E_TIMEOUT && ++n < 20);
 	assert_int_equal(r, ATTACH_E_TIMEOUT);
 	server_deinit(&s);

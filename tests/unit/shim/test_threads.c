@@ -73,16 +73,16 @@ static void test_untold(void **state)
 	begin.after = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	burn(50 * MS);
 	end.before = now_ns(CLOCK_THREAD_CPUTIME_ID);
-	n = threads_untold(thread);
+	n = threads_missed_ticks(thread);
 	end.after = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	assert_ticks(n, &begin, &end);
 	thread->n_told = n - 10;
-	assert_in_range(threads_untold(thread), 10, 10 + n);
+	assert_in_range(threads_missed_ticks(thread), 10, 10 + n);
 	thread->n_told = 1000000;
-	assert_int_equal(threads_untold(thread), 0);
+	assert_int_equal(threads_missed_ticks(thread), 0);
 	threads_disarm(thread);
 	threads_release(thread);
-	assert_int_equal(threads_untold(thread), 0);
+	assert_int_equal(threads_missed_ticks(thread), 0);
 	threads_free(threads);
 }
 

@@ -57,18 +57,18 @@ static void test_what_a_name_means(void **state)
 	char service[256], folder[NAMES_ESCAPED_MAX + 1], listed[NAMES_ESCAPED_MAX + 1];
 
 	(void)state;
-	assert_true(names_means("a.service", "a.service"));
-	assert_false(names_means("a.servic", "a.service"));
-	assert_false(names_means("%2Ehidden", ".hidden"));
+	assert_true(names_match_service("a.service", "a.service"));
+	assert_false(names_match_service("a.servic", "a.service"));
+	assert_false(names_match_service("%2Ehidden", ".hidden"));
 	memset(service, ':', 255);
 	service[255] = '\0';
 	names_escape(service, NAMES_ESCAPED_MAX, folder);
 	assert_true(names_unescape(folder, listed, sizeof(listed)));
 	assert_string_not_equal(listed, service);
-	assert_true(names_means(service, service));
-	assert_true(names_means(listed, service));
+	assert_true(names_match_service(service, service));
+	assert_true(names_match_service(listed, service));
 	service[254] = 'x';
-	assert_false(names_means(listed, service));
+	assert_false(names_match_service(listed, service));
 }
 
 static void test_unescape_refuses(void **state)

@@ -243,14 +243,14 @@ static void test_depth(void **state)
 		frames[i] = IN_TABLE(BY_SP + 7);
 	frames[FRAMES - 1] = IN_TABLE(ROOT + 7);
 	recurse(w, FRAMES);
-	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 	assert_quality(w, STACK_COMPLETE, 0);
 	assert_frames(w, frames, FRAMES);
 
 	frames[FRAMES - 1] = frames[0];
 	w->frames[FRAMES] = 42;
 	recurse(w, FRAMES + 1);
-	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 	assert_quality(w, STACK_TRUNCATED, TRUNCATED_DEPTH);
 	assert_frames(w, frames, FRAMES);
 	assert_int_equal(w->frames[FRAMES], 42);
@@ -259,20 +259,20 @@ static void test_depth(void **state)
 	recurse(w, 11);
 	w->walk.max_frames = 20;
 	w->walk.n_frames = 10;
-	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 	assert_quality(w, STACK_TRUNCATED, TRUNCATED_DEPTH);
 	assert_int_equal(w->walk.n_frames, 20);
 	recurse(w, 11);
 	w->walk.max_frames = 20;
 	w->walk.n_frames = 10;
 	w->walk.pushed = true;
-	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 	assert_quality(w, STACK_COMPLETE, 0);
 	assert_int_equal(w->walk.n_frames, 20);
 	w->walk.max_frames = 0;
 	w->walk.n_frames = 0;
 	w->walk.pushed = false;
-	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 	assert_quality(w, STACK_TRUNCATED, TRUNCATED_DEPTH);
 }
 
@@ -372,7 +372,7 @@ static void test_vsyscall_page(void **state)
 	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(ROOT + 3));
 	begin(w, UINT64_C(0xffffffffff601000), BASE, 0);
 	copy_stack(w, BASE, TOP);
-	assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 	assert_quality(w, STACK_BROKEN, BROKEN_UNMAPPED);
 	assert_int_equal(w->walk.n_frames, 0);
 }
@@ -392,7 +392,7 @@ static void test_addresses_that_are_other_kinds_of_frames(void **state)
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		begin(w, pcs[i], BASE, 0);
 		w->walk.registers.is_return = !pcs[i];
-		assert_int_equal(walk_go(&w->walk, &w->maps), WALK_ENDED);
+		assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
 		assert_quality(w, STACK_BROKEN, BROKEN_UNMAPPED);
 		assert_int_equal(w->walk.n_frames, 0);
 	}

@@ -7,7 +7,7 @@
 
 static int go(struct world *w)
 {
-	return walk_go(&w->walk, &w->maps);
+	return walk_run(&w->walk, &w->maps);
 }
 
 /* A stack of each kind of step: rules, frame pointers, and a signal from another part of it. */

@@ -220,7 +220,7 @@ static inline void assert_quality(const struct world *w, unsigned quality, unsig
 	do {                                                                                    \
 		const uint64_t expected[] = {__VA_ARGS__};                                      \
 		copy_stack(w, BASE, TOP);                                                       \
-		assert_int_equal(walk_go(&(w)->walk, &(w)->maps), WALK_ENDED);                  \
+		assert_int_equal(walk_run(&(w)->walk, &(w)->maps), WALK_ENDED);                 \
 		assert_quality(w, quality, reason);                                             \
 		assert_frames(w, expected, (uint32_t)(sizeof(expected) / sizeof(expected[0]))); \
 	} while (0)

@@ -16,7 +16,7 @@ static int ask(struct worker *w, struct worker_reply *ret)
 {
 	struct worker_request request = worker_request_of(WORKER_INSPECT, 0);
 
-	return worker_ask(w, &request, ret);
+	return worker_query(w, &request, ret);
 }
 
 static const char *why(struct worker *w)
@@ -56,7 +56,7 @@ static void test_lies(void **state)
 		assert_true(stats.why[0]);
 		/* It did not answer, so the next one has to wait. */
 		assert_int_equal(ask(w, &reply), WORKER_E_REST);
-		assert_true(worker_rests_until(w) > monotonic_ns());
+		assert_true(worker_backoff_until(w) > monotonic_ns());
 		worker_free(w);
 	}
 }
@@ -169,7 +169,7 @@ static void test_never_up(void **state)
 
 		assert_int_equal(ask(w, &reply), WORKER_E_REST);
 		assert_string_equal(why(w), modes[i].why);
-		assert_true(worker_rests_until(w) > monotonic_ns());
+		assert_true(worker_backoff_until(w) > monotonic_ns());
 		worker_free(w);
 	}
 }
@@ -203,7 +203,7 @@ static void test_rest_grows(void **state)
 		uint64_t before = monotonic_ns(), until;
 
 		assert_int_equal(ask(w, &reply), WORKER_E_DIED);
-		until = worker_rests_until(w);
+		until = worker_backoff_until(w);
 		assert_true(until >= before + least_ns);
 		assert_true(until <= monotonic_ns() + least_ns);
 		sleep_until(until);
@@ -271,7 +271,7 @@ static void test_condemn(void **state)
 
 	(void)state;
 	assert_int_equal(ask(w, &reply), WORKER_E_OK);
-	worker_condemn(w);
+	worker_reject_answer(w);
 	assert_int_equal(worker_pid(w), 0);
 	assert_no_children();
 	worker_get_stats(w, &stats);
@@ -309,7 +309,7 @@ static void test_busy(void **state)
 	assert_int_equal(worker_receive(w, &reply), WORKER_E_NONE);
 	assert_int_equal(worker_send(w, &request), WORKER_E_OK);
 	assert_int_equal(worker_send(w, &request), WORKER_E_BUSY);
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_BUSY);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_BUSY);
 	do {
 		assert_int_equal(poll(&ready, 1, 10000), 1);
 		r = worker_receive(w, &reply);

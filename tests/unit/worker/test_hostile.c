@@ -52,11 +52,11 @@ static int make_file(const struct hostile_case *file)
 static int ask(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
 {
 	const struct timespec a_while = {.tv_nsec = 50000000};
-	int r = worker_ask(w, request, ret);
+	int r = worker_query(w, request, ret);
 
 	for (unsigned i = 0; r == WORKER_E_REST && i < RESTS_MAX; i++) {
 		nanosleep(&a_while, NULL);
-		r = worker_ask(w, request, ret);
+		r = worker_query(w, request, ret);
 	}
 	return r;
 }

@@ -32,7 +32,7 @@ static void inspect(struct worker *w, struct worker_image *ret)
 							  open_file("/proc/self/exe"));
 	struct worker_reply reply;
 
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(answer_image(reply.data, reply.length, ret));
 	close(request.files[WORKER_FILE_IMAGE]);
@@ -74,7 +74,7 @@ static void test_table(void **state)
 
 	(void)state;
 	request.max_words = 1 << 20;
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(answer_table(reply.data, reply.length, request.max_words, &table, &words));
 	assert_int_equal(table.state, TABLE_LOADED);
@@ -87,7 +87,7 @@ static void test_table(void **state)
 	assert_int_equal(RULE_KIND(rule), RULE_CFA);
 	/* Less room than it takes. */
 	request.max_words = 4;
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_true(answer_table(reply.data, reply.length, request.max_words, &table, &words));
 	assert_int_equal(table.state, TABLE_REFUSED);
 	close(request.files[WORKER_FILE_IMAGE]);
@@ -102,7 +102,7 @@ static void assert_probe(struct worker *w, const struct worker_request *request)
 	struct worker_reply reply;
 	const struct worker_location *l;
 
-	assert_int_equal(worker_ask(w, request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(answer_names(reply.data, reply.length, addresses, n, &names));
 	l = &names.locations[n - 1];
@@ -132,10 +132,10 @@ static void test_symbols(void **state)
 	request.files[WORKER_FILE_IMAGE] = other;
 	assert_probe(w, &request);
 	request.key = 18;
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_NOT_ELF);
 	request.key = 0;
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_NOT_ELF);
 	close(other);
 	worker_free(w);
@@ -189,7 +189,7 @@ static void assert_jit(struct worker *w, const struct worker_request *request, c
 	struct answer_names names;
 	struct worker_reply reply;
 
-	assert_int_equal(worker_ask(w, request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(answer_names(reply.data, reply.length, request->payload, 1, &names));
 	assert_int_equal(names.locations[0].n_frames, name ? 1 : 0);
@@ -231,7 +231,7 @@ static void test_demangle(void **state)
 	(void)state;
 	request.payload = names;
 	request.payload_length = sizeof(names);
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(answer_texts(reply.data, reply.length, 4));
 	assert_int_equal(reply.length, sizeof(expected));
@@ -277,7 +277,7 @@ static void test_strange_files(void **state)
 				request.payload_length = sizeof(address);
 			}
 			request.max_words = 1 << 20;
-			assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+			assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 			print_message("%zu %u: %d\n", i, kind, reply.outcome);
 			if (i < 4)
 				assert_int_equal(reply.outcome, WORKER_UNREADABLE);
@@ -302,12 +302,12 @@ static void test_bad_requests(void **state)
 	struct worker_reply reply;
 
 	(void)state;
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_BAD_REQUEST);
 	request = worker_request_of(WORKER_DEMANGLE, -1);
 	request.payload = "abc";
 	request.payload_length = 3; /* without its NUL */
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_BAD_REQUEST);
 	probe_address(w);
 	worker_free(w);
@@ -371,7 +371,7 @@ static unsigned long pages_after_map(uint64_t keep_bytes)
 	request.payload = &address;
 	request.payload_length = sizeof(address);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+		assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 		assert_int_equal(reply.outcome, WORKER_DONE);
 	}
 	worker_get_stats(w, &stats);

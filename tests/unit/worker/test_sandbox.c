@@ -89,7 +89,7 @@ static void test_status(void **state)
 
 	(void)state;
 	request.files[WORKER_FILE_IMAGE] = open_file("/proc/self/exe");
-	assert_int_equal(worker_ask(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	close(request.files[WORKER_FILE_IMAGE]);
 	pid = worker_pid(w);
 	assert_status(pid, "NoNewPrivs", "1");

@@ -40,7 +40,7 @@ static void ask(struct worker *w, const char *path, struct worker_range range, u
 	request.flags = flags;
 	request.payload = &range;
 	request.payload_length = sizeof(range);
-	assert_int_equal(worker_ask(w, &request, ret), WORKER_E_OK);
+	assert_int_equal(worker_query(w, &request, ret), WORKER_E_OK);
 	close(fd);
 }
 

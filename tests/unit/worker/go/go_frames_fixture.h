@@ -64,7 +64,7 @@ static inline void read_behind(const uint8_t *records, size_t length, const uint
 	builder_finish(&b);
 	fd = builder_memfd(&b);
 	builder_deinit(&b);
-	assert_int_equal(eh_frame_read_behind(fd, records, length, ret), EH_FRAME_E_OK);
+	assert_int_equal(eh_frame_read_with_prefix(fd, records, length, ret), EH_FRAME_E_OK);
 	close(fd);
 }
 

@@ -50,7 +50,7 @@ static void test_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		cleanup(freep) char *name = demangle(names[i][0], DEMANGLE_WHOLE);
+		cleanup(freep) char *name = demangle_name(names[i][0], DEMANGLE_WHOLE);
 
 		assert_non_null(name);
 		assert_string_equal(name, names[i][1]);
@@ -97,8 +97,9 @@ static void test_styles(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		cleanup(freep) char *full = demangle(names[i].raw, DEMANGLE_NO_CLONES);
-		cleanup(freep) char *templates = demangle(names[i].raw, DEMANGLE_NO_PARAMETERS);
+		cleanup(freep) char *full = demangle_name(names[i].raw, DEMANGLE_NO_CLONES);
+		cleanup(freep) char *templates = demangle_name(names[i].raw,
+							       DEMANGLE_NO_PARAMETERS);
 
 		assert_non_null(full);
 		assert_non_null(templates);
@@ -109,7 +110,7 @@ static void test_styles(void **state)
 
 static void expect_itself(const char *name)
 {
-	cleanup(freep) char *result = demangle(name, DEMANGLE_WHOLE);
+	cleanup(freep) char *result = demangle_name(name, DEMANGLE_WHOLE);
 
 	assert_non_null(result);
 	assert_string_equal(result, name);
@@ -126,7 +127,7 @@ static void test_length(void **state)
 	name[n] = 'x';
 	name[DEMANGLE_INPUT_MAX] = '\0';
 	{
-		cleanup(freep) char *result = demangle(name, DEMANGLE_WHOLE);
+		cleanup(freep) char *result = demangle_name(name, DEMANGLE_WHOLE);
 
 		assert_memory_equal(result, "foo()@xxx", 9);
 	}
@@ -202,7 +203,7 @@ static void test_doubling(void **state)
 		cleanup(freep) char *result = NULL;
 		size_t length = put[i](name, 8);
 
-		result = demangle(name, DEMANGLE_WHOLE);
+		result = demangle_name(name, DEMANGLE_WHOLE);
 		assert_non_null(result);
 		assert_true(strlen(result) > 10 * length);
 		assert_true(strlen(result) <= WORKER_TEXT_MAX);
@@ -226,7 +227,7 @@ static void test_deep(void **state)
 			memset(name, letters[i], sizeof(name));
 			memcpy(name, starts[i], strlen(starts[i]));
 			strcpy(name + length - 4, i == 2 ? "iZv" : "i");
-			result = demangle(name, DEMANGLE_WHOLE);
+			result = demangle_name(name, DEMANGLE_WHOLE);
 			assert_non_null(result);
 		}
 }
