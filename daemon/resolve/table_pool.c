@@ -128,7 +128,7 @@ static struct entry *table_pool_find(const struct table_pool *p, const struct im
 	return e;
 }
 
-static struct entry *at(const struct table_pool *p, uint32_t slot)
+static struct entry *table_pool_entry(const struct table_pool *p, uint32_t slot)
 {
 	return slot < p->memory.n_slots ? p->by_slot[slot] : NULL;
 }
@@ -207,7 +207,7 @@ bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
 
 void table_pool_hold(struct table_pool *p, uint32_t slot)
 {
-	struct entry *e = at(p, slot);
+	struct entry *e = table_pool_entry(p, slot);
 
 	if (e)
 		e->n_holds++;
@@ -215,7 +215,7 @@ void table_pool_hold(struct table_pool *p, uint32_t slot)
 
 void table_pool_release(struct table_pool *p, uint32_t slot)
 {
-	struct entry *e = at(p, slot);
+	struct entry *e = table_pool_entry(p, slot);
 
 	if (e && e->n_holds)
 		e->n_holds--;
@@ -223,7 +223,7 @@ void table_pool_release(struct table_pool *p, uint32_t slot)
 
 int table_pool_request(struct table_pool *p, uint32_t slot, uint64_t now_ns, struct image **ret)
 {
-	struct entry *e = at(p, slot);
+	struct entry *e = table_pool_entry(p, slot);
 
 	if (!e || p->memory.slots[slot].state != TABLE_ABSENT || now_ns < e->retry_ns)
 		return TABLE_POOL_E_LATER;
