@@ -210,7 +210,7 @@ static void library(const char *file, const char *name)
 }
 
 static sigjmp_buf back;
-static int n_handled;
+static volatile sig_atomic_t n_handled;
 
 static void on_alarm(int number)
 {
@@ -219,6 +219,9 @@ static void on_alarm(int number)
 	if (++n_handled % 2)
 		siglongjmp(back, 1);
 }
+
+/* On a busy machine the kernel merges what a timer had due: signals are counted, not time. */
+#define HANDLED 50
 
 /* Signals of the program's own on an alternate stack, which are left by longjmp as well. */
 static void handlers(const char *file)
@@ -237,11 +240,11 @@ static void handlers(const char *file)
 	sigsetjmp(back, 1);
 	if (!n_handled)
 		timer_settime(timer, 0, &when, NULL);
-	while (cpu_ms(CLOCK_PROCESS_CPUTIME_ID) < 1000)
+	while (n_handled < HANDLED)
 		burn_first(1);
 	timer_delete(timer);
 	ProfilerStop();
-	printf("handled %d\n", n_handled > 10);
+	printf("handled\n");
 }
 
 static void *stack_addresses[32];
