@@ -8,9 +8,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S  UINT64_C(1000000000)
+#include "common/clock.h"
 
 struct unit {
 	const char *name;

@@ -21,13 +21,12 @@
 #include "daemon/resolve/file_opener.h"
 #include "daemon/session/session_system.h"
 
-#define DRAIN_NS  100000000u
-#define SECOND_NS 1000000000u
+#define DRAIN_NS 100000000u
 /* Samples a wakeup handles before others get their turn. */
 #define DRAIN_BUDGET 8192
 /* What a restart may miss while the last windows are being written. */
 #define LONG_FLUSH_S  0.2
-#define RESCAN_GAP_NS (2u * SECOND_NS)
+#define RESCAN_GAP_NS (2u * NS_PER_S)
 
 #define PRIORITY_RINGS  (SD_EVENT_PRIORITY_IMPORTANT - 10)
 #define PRIORITY_OUTPUT SD_EVENT_PRIORITY_NORMAL
@@ -442,7 +441,7 @@ static int daemon_add_sources(struct daemon *d)
 		r = daemon_add_io(d, &d->output_io, output_fd(d->output), daemon_on_output,
 				  PRIORITY_OUTPUT);
 	if (!r)
-		r = daemon_add_timer(d, &d->tick_timer, CLOCK_MONOTONIC, now + SECOND_NS,
+		r = daemon_add_timer(d, &d->tick_timer, CLOCK_MONOTONIC, now + NS_PER_S,
 				     daemon_on_tick, PRIORITY_TIMERS);
 	if (!r)
 		r = daemon_add_timer(d, &d->window_timer, CLOCK_REALTIME,

@@ -10,8 +10,6 @@
 #include "common/store/names.h"
 #include "daemon/daemon_private.h"
 
-#define NS UINT64_C(1000000000)
-
 /* Profiles that are collected at the same time, and by how many without privileges. */
 #define COLLECTING_MAX              4
 #define COLLECTING_MAX_UNPRIVILEGED 1
@@ -39,7 +37,7 @@ static void store_client_free(struct asker *a)
 
 static void answer_no_samples(const struct asker *a, const struct collected *c)
 {
-	if (a->since_ns / NS > clock_ns(CLOCK_REALTIME) / NS)
+	if (a->since_ns / NS_PER_S > clock_ns(CLOCK_REALTIME) / NS_PER_S)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
 			    "no samples: the range begins in the future; a time without a day is "
 			    "of today");
@@ -172,7 +170,8 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	options->service = p->unit->service;
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
-	options->select.not_before_s = clock_ns(CLOCK_REALTIME) / NS - (now_ns - born_ns) / NS + 1;
+	options->select.not_before_s = clock_ns(CLOCK_REALTIME) / NS_PER_S -
+				       (now_ns - born_ns) / NS_PER_S + 1;
 	return 0;
 }
 
@@ -316,7 +315,7 @@ int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, str
 {
 	struct daemon *d = userdata;
 	struct flush_item *item = NULL;
-	uint64_t max_age_s = max_age_ns / NS + (max_age_ns % NS != 0);
+	uint64_t max_age_s = max_age_ns / NS_PER_S + (max_age_ns % NS_PER_S != 0);
 	int r;
 
 	r = store_client_new(&item, d, reply, NULL, true);

@@ -13,6 +13,7 @@
 #include "client/analysis/json_text.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/windows.h"
@@ -20,7 +21,6 @@
 #define PREFIX         "# profd "
 #define NAME_MAX_BYTES 24
 #define COMMENTS_MAX   1000 /* that are looked at: more are not for people to read */
-#define NANOS_A_SECOND INT64_C(1000000000)
 
 struct notes {
 	FILE *out;
@@ -50,7 +50,7 @@ static void flame_notes_put_line(struct notes *n, const char *line)
 
 static bool flame_notes_format_time(char *to, size_t size, int64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND);
+	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S);
 	struct tm tm;
 
 	return time_ns > 0 && localtime_r(&seconds, &tm) &&
@@ -75,7 +75,7 @@ static void flame_notes_put_times(struct notes *n, const struct profile *p)
 		flame_notes_put(n, "Time", when);
 	if (p->duration_ns > 0) {
 		snprintf(duration, sizeof(duration), "%.4g s",
-			 (double)p->duration_ns / (double)NANOS_A_SECOND);
+			 (double)p->duration_ns / (double)NS_PER_S);
 		flame_notes_put(n, "Duration", duration);
 	}
 }

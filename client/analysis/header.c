@@ -12,13 +12,13 @@
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/profile/ledger_line.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
-#define LEDGER         "# profd ledger: " /* see windows.h */
-#define FILTER_MAX     80
-#define NANOS_A_SECOND INT64_C(1000000000)
+#define LEDGER     "# profd ledger: " /* see windows.h */
+#define FILTER_MAX 80
 
 /* One line, of texts of strangers. */
 static void header_put_line(FILE *out, const char *what, const char *text)
@@ -131,7 +131,7 @@ int header_print_losses(FILE *out, const struct profile *p)
 
 static void header_put_time(FILE *out, int64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND) - (time_ns % NANOS_A_SECOND < 0);
+	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S) - (time_ns % (int64_t)NS_PER_S < 0);
 	struct tm tm;
 	char text[64];
 

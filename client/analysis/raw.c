@@ -8,11 +8,10 @@
 
 #include "client/analysis/label_order.h"
 #include "client/analysis/view.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
-
-#define NANOS_A_SECOND INT64_C(1000000000)
 
 static void raw_put_string(FILE *out, const struct profile *p, uint32_t string)
 {
@@ -22,13 +21,13 @@ static void raw_put_string(FILE *out, const struct profile *p, uint32_t string)
 /* As Go's time.Time prints itself. */
 static void raw_put_time(FILE *out, int64_t ns)
 {
-	time_t seconds = (time_t)(ns / NANOS_A_SECOND);
-	int64_t rest = ns % NANOS_A_SECOND;
+	time_t seconds = (time_t)(ns / (int64_t)NS_PER_S);
+	int64_t rest = ns % (int64_t)NS_PER_S;
 	char date[64], zone[64], fraction[16] = "";
 	struct tm tm;
 
 	if (rest < 0) {
-		rest += NANOS_A_SECOND;
+		rest += (int64_t)NS_PER_S;
 		seconds--;
 	}
 	if (!localtime_r(&seconds, &tm) ||
@@ -47,8 +46,8 @@ static void raw_put_time(FILE *out, int64_t ns)
 static void raw_put_duration(FILE *out, int64_t ns)
 {
 	uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	uint64_t minutes = left / (60 * (uint64_t)NANOS_A_SECOND);
-	double seconds = (double)(left - minutes * 60 * (uint64_t)NANOS_A_SECOND) / 1e9;
+	uint64_t minutes = left / (60 * NS_PER_S);
+	double seconds = (double)(left - minutes * 60 * NS_PER_S) / 1e9;
 	char text[64];
 	int n_left = 4;
 
@@ -56,7 +55,7 @@ static void raw_put_duration(FILE *out, int64_t ns)
 		snprintf(text, sizeof(text), "%" PRIu64 "ns", left);
 	else if (left < 1000 * 1000)
 		snprintf(text, sizeof(text), "%.6gµs", (double)left / 1e3);
-	else if (left < (uint64_t)NANOS_A_SECOND)
+	else if (left < NS_PER_S)
 		snprintf(text, sizeof(text), "%.9gms", (double)left / 1e6);
 	else if (minutes >= 60)
 		snprintf(text, sizeof(text), "%" PRIu64 "h%" PRIu64 "m", minutes / 60,

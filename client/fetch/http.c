@@ -23,7 +23,6 @@
 #define PEM_MAX     ((size_t)1 << 20) /* bytes of a file */
 #define GRACE_MS    5000              /* past the timeout, which the gateway should have kept */
 #define SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-#define NS_PER_MS   1000000
 #define POLL_MAX_MS 3600000
 
 _Static_assert(N_HTTP_PARTS <= FETCH_PACKET_FDS_MAX, "parts of a request");

@@ -8,13 +8,13 @@
 #define uthash_nonfatal_oom(attempt) ((attempt)->is_lost = true)
 #include <uthash.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 
-#define S           UINT64_C(1000000000)
-#define ANSWERED_NS (86400 * S)
-#define FAILED_NS   (3600 * S)
-#define REST_MIN_NS (60 * S)
-#define REST_MAX_NS (3600 * S)
+#define ANSWERED_NS (86400 * NS_PER_S)
+#define FAILED_NS   (3600 * NS_PER_S)
+#define REST_MIN_NS (60 * NS_PER_S)
+#define REST_MAX_NS (3600 * NS_PER_S)
 
 struct attempt {
 	uint64_t until_ns;

@@ -18,10 +18,10 @@
 #include "common/error.h"
 #include "common/log.h"
 
-#define S           UINT64_C(1000000000)
 #define US          UINT64_C(1000)
-#define INTERVAL_NS (10 * S)
-#define DEADLINE_NS (660 * S) /* of a fetch; libdebuginfod's own ones are shorter (fetch.c) */
+#define INTERVAL_NS (10 * NS_PER_S)
+#define DEADLINE_NS \
+	(660 * NS_PER_S) /* of a fetch; libdebuginfod's own ones are shorter (fetch.c) */
 #define ACCURACY_US 500000
 
 struct debuginfo {
@@ -85,7 +85,7 @@ static int note_failure(struct debuginfo *d, const struct wanted_id *id, const c
 		return r;
 	d->n_failed++;
 	log_warning("debug file %s: %s; servers are asked again in %" PRIu64 " s", id_text(id).text,
-		    why, rest_ns / S);
+		    why, rest_ns / NS_PER_S);
 	return 0;
 }
 

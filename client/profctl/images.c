@@ -13,10 +13,9 @@
 
 #include "client/images/database.h"
 #include "client/profctl/arguments.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/units.h"
-
-#define NS UINT64_C(1000000000)
 
 enum {
 	OPTION_DB = OPTION_OWN,
@@ -226,7 +225,7 @@ static int open_db(const struct context *context, const struct images_arguments 
 		r = database_open(ret, path, &message);
 	if (r)
 		return images_complain(context, r, &message);
-	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS);
+	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS_PER_S);
 	if (!*ret_epoch)
 		return profctl_complain(context, STATUS_FAILED, "%s holds no image profiles", path);
 	return STATUS_DONE;

@@ -7,9 +7,8 @@
 #include "client/profctl/table.h"
 #include "common/clock.h"
 
-#define NS           UINT64_C(1000000000)
-#define PATIENCE_NS  NS
-#define PERIOD_NS    (NS / 5)
+#define PATIENCE_NS  NS_PER_S
+#define PERIOD_NS    (NS_PER_S / 5)
 #define BAR_COLUMNS  24
 #define LINE_COLUMNS 512
 #define ERASE_LINE   "\r\x1b[K"

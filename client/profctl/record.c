@@ -27,8 +27,7 @@
 #include "common/units.h"
 #include "common/unixsock.h"
 
-#define NS          UINT64_C(1000000000)
-#define PROGRESS_NS (NS / 2)
+#define PROGRESS_NS (NS_PER_S / 2)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
@@ -72,8 +71,8 @@ static void record_reap_command(struct recording *r)
 
 static void record_show_progress(struct recording *r, uint64_t now_ns)
 {
-	double seconds = (double)(now_ns - r->start_ns) / (double)NS;
-	double all = (double)r->arguments->duration_ns / (double)NS;
+	double seconds = (double)(now_ns - r->start_ns) / (double)NS_PER_S;
+	double all = (double)r->arguments->duration_ns / (double)NS_PER_S;
 	char elapsed[UNITS_TEXT_MAX], whole[UNITS_TEXT_MAX], text[160];
 	uint64_t counted = r->samples.count;
 

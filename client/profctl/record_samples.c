@@ -9,13 +9,12 @@
 #include "common/clock.h"
 #include "common/error.h"
 
-#define NS           UINT64_C(1000000000)
-#define INTERVAL_MIN (NS / 10)
-#define INTERVAL     (NS / 4)
-#define INTERVAL_MAX (4 * NS)
+#define INTERVAL_MIN (NS_PER_S / 10)
+#define INTERVAL     (NS_PER_S / 4)
+#define INTERVAL_MAX (4 * NS_PER_S)
 /* As long as a session waits, nearly. */
-#define PATIENCE_NS (8 * NS)
-#define RETRY_NS    (NS / 5)
+#define PATIENCE_NS (8 * NS_PER_S)
+#define RETRY_NS    (NS_PER_S / 5)
 #define FREQUENCY   99
 
 int record_samples_init(struct record_samples *s)
@@ -106,7 +105,7 @@ static int make_empty_profile(uint64_t frequency, uint64_t start_ns, uint64_t du
 	if (r)
 		return r;
 	p->period_type = p->sample_types[1];
-	p->period = (int64_t)(NS / (frequency ? frequency : FREQUENCY));
+	p->period = (int64_t)(NS_PER_S / (frequency ? frequency : FREQUENCY));
 	p->time_ns = (int64_t)start_ns;
 	p->duration_ns = (int64_t)duration_ns;
 	*ret = steal_ptr(&p);

@@ -28,17 +28,16 @@
 #include "common/units.h"
 #include "common/unixsock.h"
 
-#define NS             UINT64_C(1000000000)
 #define ROWS_DEFAULT   20
 #define TROUBLE_SIZE   256
 #define CURSOR_TO_HOME "\x1b[H"
 /* Windows that are taken at once: profd keeps two, and the open one. What comes meanwhile waits. */
 #define WINDOWS_MAX 4
 /* After a refusal, and how many of them in a row end what is no screen. */
-#define RETRY_NS     NS
+#define RETRY_NS     NS_PER_S
 #define REFUSALS_MAX 5
 /* How long the rest of a key may take, on a slow line; after that ESC was one. */
-#define KEY_PATIENCE_NS (50 * UINT64_C(1000000))
+#define KEY_PATIENCE_NS (50 * NS_PER_MS)
 
 /* --- what is known ---------------------------------------------------------------------------- */
 

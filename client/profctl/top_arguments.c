@@ -4,12 +4,12 @@
 
 #include "client/profctl/arguments.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 
-#define NS           UINT64_C(1000000000)
-#define INTERVAL_NS  (2 * NS)
-#define INTERVAL_MIN (NS / 10)
-#define INTERVAL_MAX (3600 * NS)
+#define INTERVAL_NS  (2 * NS_PER_S)
+#define INTERVAL_MIN (NS_PER_S / 10)
+#define INTERVAL_MAX (3600 * NS_PER_S)
 
 enum {
 	OPTION_SERVICE = OPTION_OWN,
@@ -26,8 +26,9 @@ static int parse_top_delay(const char *text, uint64_t *ret, struct usage_message
 	double seconds = strtod(text, &end);
 	uint64_t ns = 0;
 
-	if (*text >= '0' && *text <= '9' && !*end && seconds <= (double)INTERVAL_MAX / (double)NS)
-		ns = (uint64_t)(seconds * (double)NS);
+	if (*text >= '0' && *text <= '9' && !*end &&
+	    seconds <= (double)INTERVAL_MAX / (double)NS_PER_S)
+		ns = (uint64_t)(seconds * (double)NS_PER_S);
 	else if (units_parse_duration(text, &ns))
 		ns = 0;
 	if (ns < INTERVAL_MIN || ns > INTERVAL_MAX)

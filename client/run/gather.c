@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 
 #include "client/run/gather_private.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/room.h"
 #include "common/shim/maps_lines.h"
@@ -120,8 +121,8 @@ static int gather_add_address(struct gather_process *p, uint64_t address, uint32
 
 static int gather_add_raw_sample(struct gather_process *p, const struct ring_sample *sample)
 {
-	const int64_t values[] = {sample->weight, (int64_t)(sample->weight * UINT64_C(1000000000) /
-							    sample->frequency)};
+	const int64_t values[] = {sample->weight,
+				  (int64_t)(sample->weight * NS_PER_S / sample->frequency)};
 	struct profile_label labels[] = {
 		{.key = p->key_generation, .num = sample->generation},
 		{.key = p->key_thread},

@@ -188,7 +188,7 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 
 	link_counter_add(&counters->seen, sample->weight);
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	sample->time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	sample->time_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	sample->generation = images_view_lines(view, &text, &length);
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 
 /* linux/posix-timers.h: the CPU clock of one thread, by its number. */
@@ -102,7 +103,7 @@ static uint64_t ns_of(clockid_t clock)
 {
 	struct timespec t;
 
-	return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static struct timespec timespec_of_ns(uint64_t ns)

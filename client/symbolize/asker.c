@@ -5,11 +5,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 
-#define NS          UINT64_C(1000000000)
-#define DEADLINE_NS (60 * NS) /* somebody waits for it, and large programs have much to read */
-#define TRIES_MAX   4         /* of workers that never come up */
+#define DEADLINE_NS \
+	(60 * NS_PER_S) /* somebody waits for it, and large programs have much to read */
+#define TRIES_MAX 4     /* of workers that never come up */
 /* Address space: the debug information of one large program, and what is made of it. */
 #define MEMORY_BYTES (UINT64_C(2) << 30)
 
@@ -55,7 +56,8 @@ const char *asker_error_text(const struct asker *a)
 static void asker_wait_backoff(const struct worker *w)
 {
 	uint64_t at_ns = worker_backoff_until(w);
-	const struct timespec at = {.tv_sec = (time_t)(at_ns / NS), .tv_nsec = (long)(at_ns % NS)};
+	const struct timespec at = {.tv_sec = (time_t)(at_ns / NS_PER_S),
+				    .tv_nsec = (long)(at_ns % NS_PER_S)};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;

@@ -7,10 +7,11 @@
 
 #include "client/symbolize/asker.h"
 #include "client/symbolize/files.h"
+#include "common/clock.h"
 #include "common/error.h"
 
 /* For one answer: somebody is kept waiting who reads rings. */
-#define DEADLINE_NS UINT64_C(2000000000)
+#define DEADLINE_NS (2 * NS_PER_S)
 
 struct build_ids {
 	struct files *files;

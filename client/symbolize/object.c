@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/profile/image_id.h"
 
 #define DELETED " (deleted)"
@@ -91,7 +92,7 @@ static bool object_matches_hash(const struct object *o, const char *id)
 	if (o->facts.elf.build_id_length || fstat(o->fd, &st) < 0)
 		return false;
 	image_id_of_file(o->path, (uint64_t)st.st_size,
-			 (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
+			 (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec,
 			 own);
 	return strcasecmp(id, own) == 0;
 }

@@ -8,10 +8,10 @@
 #include "client/top/fit_name.h"
 #include "client/top/keys.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "common/utf8.h"
 
-#define NS           UINT64_C(1000000000)
 #define HEAD_LINES   3 /* two of facts, one of headings */
 #define FOOT_LINES   1
 #define NUMBERS_SIZE 128
@@ -24,7 +24,8 @@
 #define PLAIN        "\x1b[m"
 
 static const uint64_t intervals_ns[] = {
-	NS / 4, NS / 2, NS, 2 * NS, 5 * NS, 10 * NS, 30 * NS, 60 * NS,
+	NS_PER_S / 4, NS_PER_S / 2,  NS_PER_S,      2 * NS_PER_S,
+	5 * NS_PER_S, 10 * NS_PER_S, 30 * NS_PER_S, 60 * NS_PER_S,
 };
 
 /* The numbers of a function. */
@@ -217,7 +218,7 @@ static void format_amount(const struct top_facts *f, int64_t samples, int64_t va
 {
 	char span[UNITS_TEXT_MAX];
 
-	units_print_span(span, sizeof(span), (double)ns / (double)NS);
+	units_print_span(span, sizeof(span), (double)ns / (double)NS_PER_S);
 	if (f->is_time && ns)
 		snprintf(text, 96, "%s: %" PRId64 " samples, %.2f CPUs", span, samples,
 			 (double)value / (double)ns);

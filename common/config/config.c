@@ -23,6 +23,7 @@
 
 #include <ini.h>
 
+#include "common/clock.h"
 #include "common/config/config_value.h"
 #include "common/error.h"
 #include "common/store/contents.h"
@@ -31,9 +32,7 @@
 #define NO_GROUP      "none" /* no name of one */
 #define FILE_SIZE_MAX (1024 * 1024)
 #define LINE_MAX_SIZE 190 /* inih's buffer has 200 with line end and NUL */
-#define MS            UINT64_C(1000000)
-#define S             (UINT64_C(1000) * MS)
-#define DAY           (86400 * S)
+#define DAY           (86400 * NS_PER_S)
 
 #define AT(field) offsetof(struct config, field)
 
@@ -47,7 +46,7 @@ static const struct key keys[] = {
 	{"system", "enabled", KIND_BOOL, AT(system_enabled), 0, 0, "yes"},
 	{"system", "exclude_services", KIND_LIST, AT(exclude_services), 0, 0, ""},
 	{"system", "exclude_comms", KIND_LIST, AT(exclude_comms), 0, 0, ""},
-	{"flush", "interval", KIND_DURATION, AT(interval_ns), S, DAY, "60s"},
+	{"flush", "interval", KIND_DURATION, AT(interval_ns), NS_PER_S, DAY, "60s"},
 	{"flush", "formats", KIND_FORMATS, AT(formats), 0, 0, "pprof,legacy,images"},
 	{"flush", "symbolize", KIND_SYMBOLIZE, AT(symbolize), 0, 0, "functions"},
 	{"labels", "pid", KIND_LABEL, AT(labels), LABEL_PID, 0, "yes"},
@@ -60,10 +59,10 @@ static const struct key keys[] = {
 	{"store", "path", KIND_PATH, AT(store_path), 1, 180, "/var/lib/profd"},
 	{"store", "max_size", KIND_SIZE, AT(store_max_size), 1 << 20, UINT64_MAX, "2G"},
 	{"store", "min_free", KIND_SIZE, AT(store_min_free), 0, UINT64_MAX, "1G"},
-	{"store", "max_age", KIND_DURATION, AT(store_max_age_ns), 60 * S, 36500 * DAY, "7d"},
+	{"store", "max_age", KIND_DURATION, AT(store_max_age_ns), 60 * NS_PER_S, 36500 * DAY, "7d"},
 	{"store", "keep_windows", KIND_U32, AT(store_keep_windows), 0, 100000, "3"},
-	{"store", "rollup_after", KIND_DURATION, AT(store_rollup_after_ns), 60 * S, 36500 * DAY,
-	 "6h"},
+	{"store", "rollup_after", KIND_DURATION, AT(store_rollup_after_ns), 60 * NS_PER_S,
+	 36500 * DAY, "6h"},
 	{"store", "legacy_keep", KIND_DURATION, AT(store_legacy_keep_ns), 0, 36500 * DAY, "1h"},
 	{"store", "legacy_max_processes", KIND_U32, AT(store_legacy_max_processes), 0, 1000000,
 	 "64"},

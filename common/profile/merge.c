@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/clamped.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/merge_private.h"
@@ -301,7 +302,7 @@ static int merge_prepare_maps(struct merge *m)
 		r = new_map(&m->map_locations, from->n_locations);
 	m->from_window = find_key(from, WINDOWS_LABEL);
 	m->from_pid = m->select->has_pid ? find_key(from, "pid") : PROFILE_NONE;
-	m->label_now = from->time_ns / MERGE_NS;
+	m->label_now = from->time_ns / (int64_t)NS_PER_S;
 	return r;
 }
 

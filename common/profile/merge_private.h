@@ -8,8 +8,6 @@
 #include "common/profile/windows.h"
 #include "common/room.h"
 
-#define MERGE_NS INT64_C(1000000000) /* of a second */
-
 struct merge {
 	struct profile *p;
 	enum merge_windows mode;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/clamped.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/partition_point.h"
 #include "common/profile/ledger_line.h"
@@ -15,16 +16,16 @@
 
 static bool merge_selects_window(const struct merge *m, const struct profile_window *w)
 {
-	if ((uint64_t)(w->time_ns / MERGE_NS) < m->select->not_before_s)
+	if ((uint64_t)(w->time_ns / (int64_t)NS_PER_S) < m->select->not_before_s)
 		return false;
-	return profile_window_overlaps((uint64_t)(w->time_ns / MERGE_NS),
+	return profile_window_overlaps((uint64_t)(w->time_ns / (int64_t)NS_PER_S),
 				       profile_window_seconds((uint64_t)w->duration_ns),
 				       m->select->since_ns, m->select->until_ns);
 }
 
 static int64_t second_of(const struct profile_windows *windows, size_t i)
 {
-	return windows->all[i].time_ns / MERGE_NS;
+	return windows->all[i].time_ns / (int64_t)NS_PER_S;
 }
 
 int merge_select_windows(struct merge *m)

@@ -26,8 +26,6 @@
 #include "common/error.h"
 #include "common/worker/worker_process.h"
 
-#define NS_PER_S     UINT64_C(1000000000)
-#define NS_PER_MS    UINT64_C(1000000)
 #define DEADLINE_NS  (10 * NS_PER_S)
 #define REST_MIN_NS  (100 * NS_PER_MS)
 #define REST_MAX_NS  (30 * NS_PER_S)

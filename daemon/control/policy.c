@@ -9,6 +9,7 @@
  * started it, as with ptrace(2): its addresses would give away its layout.
  */
 #include "daemon/control/policy.h"
+#include "common/clock.h"
 #include "daemon/resolve/proc.h"
 
 #include <errno.h>
@@ -210,7 +211,7 @@ static int policy_check_rate(const struct session_request *request, struct reque
 		return policy_deny(
 			message, POLICY_E_DENIED,
 			"without privileges periods only of cpu-clock and task-clock; use -F");
-	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
+	if (request->is_period && request->rate < NS_PER_S / POLICY_HZ_MAX)
 		return policy_deny(message, POLICY_E_DENIED,
 				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
 				   1000000000 / POLICY_HZ_MAX);

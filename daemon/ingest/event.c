@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/sources.h"
 
@@ -154,7 +155,7 @@ uint64_t event_ticks_per_second(const struct sampler_spec *spec)
 	if (!spec->is_period)
 		return spec->rate;
 	if (spec->event.is_clock && spec->rate)
-		return UINT64_C(1000000000) / spec->rate;
+		return NS_PER_S / spec->rate;
 	return 1000; /* nobody knows how often a counter will overflow */
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "daemon/ingest/cpus.h"
 
 #define COLUMN_IDLE   3 /* user, nice, system, idle, iowait */
@@ -60,7 +61,7 @@ uint64_t idle_unit_ns(void)
 {
 	long hz = sysconf(_SC_CLK_TCK);
 
-	return UINT64_C(1000000000) / (uint64_t)(hz > 0 ? hz : 100);
+	return NS_PER_S / (uint64_t)(hz > 0 ? hz : 100);
 }
 
 /* The CPUs' lines come first; the one of the interrupts behind them can be very long. */

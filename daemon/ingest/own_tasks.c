@@ -18,7 +18,7 @@
 #include "daemon/ingest/perf_ring.h"
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
-#define BIRTH_NS UINT64_C(10000000)
+#define BIRTH_NS (10 * NS_PER_MS)
 
 int own_tasks_new(struct own_tasks **ret, const struct own_tasks_options *options)
 {

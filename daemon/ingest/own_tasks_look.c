@@ -14,12 +14,13 @@
 
 #include <utlist.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/own_processes.h"
 #include "daemon/ingest/own_tasks_private.h"
 
 #define LISTINGS     3
-#define RESET_GAP_NS UINT64_C(10000000000)
+#define RESET_GAP_NS (10 * NS_PER_S)
 
 /* Calls @fn with each number in the folder @path below @directory, if there is that folder. */
 static int each_number(int directory, const char *path,

@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SHIM_PACE_NS    UINT64_C(20000000)
+#include "common/clock.h"
+
+#define SHIM_PACE_NS    (20 * NS_PER_MS)
 #define SHIM_PACE_BURST 100
 #define SHIM_PACE_USERS 64
 

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 /* Reads of a bell in one turn: a process may ring without end. */
 #define HEAR_MAX   4
 #define HEAR_BYTES 256
@@ -26,7 +26,7 @@ static bool cpu_time(pid_t pid, uint64_t *ret_ns)
 
 	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ts) < 0)
 		return false;
-	*ret_ns = (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+	*ret_ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 	return true;
 }
 
@@ -119,5 +119,5 @@ void shim_target_look_at_account(struct shim_target *t, uint64_t now_ns)
 	if (!cpu_time(t->process.pid, &cpu_ns))
 		cpu_ns = most_cpu_time(t, now_ns);
 	t->looked_ns = now_ns;
-	shim_account_look(&t->account, cpu_ns, SECOND_NS / (t->last ? t->last : 1));
+	shim_account_look(&t->account, cpu_ns, NS_PER_S / (t->last ? t->last : 1));
 }

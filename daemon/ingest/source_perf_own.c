@@ -12,9 +12,9 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/source_perf_private.h"
 
-#define LOOK_INTERVAL_NS UINT64_C(1000000000)
+#define LOOK_INTERVAL_NS NS_PER_S
 #define EVENTS_PER_LOOK  512
-#define FIND_INTERVAL_NS UINT64_C(2000000000)
+#define FIND_INTERVAL_NS (2 * NS_PER_S)
 /* A perf event is a kilobyte or two of the kernel's memory, which nobody bounds but us. */
 #define EVENTS_MAX 16384
 

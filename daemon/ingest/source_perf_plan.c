@@ -2,12 +2,13 @@
 #include "daemon/ingest/source_perf_plan.h"
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define KIB           UINT64_C(1024)
 #define RING_MOST     (256 * 1024 * KIB)
 #define RECORD_BYTES  512 /* besides the stack: registers, some fifty kernel frames */
 #define RECORDS_LEAST 8   /* a ring for fewer loses them as soon as profd is busy elsewhere */
-#define TICKS_MOST    UINT64_C(1000000)
+#define TICKS_MOST    (1 * NS_PER_MS)
 
 static uint64_t wanted_bytes(uint64_t ticks, uint64_t stack_bytes)
 {

@@ -27,7 +27,6 @@
 #include "daemon/ingest/source_shim_private.h"
 #include "daemon/ingest/sources.h"
 
-#define SECOND_NS      UINT64_C(1000000000)
 #define MEMORY_DEFAULT (32u << 20)
 /* So many words for each CPU hold what it samples between two drains, at some hundred Hz. */
 #define WORDS_PER_CPU 4096
@@ -41,7 +40,7 @@
 #define STRANGERS_PART(n) ((n) / 4 * 3)
 #define STRANGER_PART(n)  ((n) / 4)
 /* Strangers wake profd by their bells no more often. */
-#define GATE_NS UINT64_C(10000000)
+#define GATE_NS (10 * NS_PER_MS)
 /* Events that one drain handles. */
 #define EVENTS_MAX 64
 
@@ -419,7 +418,7 @@ static int shim_add_sampler(struct source *source, const struct sampler_spec *sp
 			.used = true,
 			.spec = *spec,
 			.hz = hz ? (uint32_t)hz : 1,
-			.period_ns = spec->is_period ? spec->rate : SECOND_NS / spec->rate,
+			.period_ns = spec->is_period ? spec->rate : NS_PER_S / spec->rate,
 		};
 		for (unsigned i = 0; i < s->n_targets; i++) {
 			s->targets[i]->wanted &= (uint16_t) ~(1u << index);

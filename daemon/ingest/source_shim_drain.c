@@ -15,9 +15,8 @@
 #include "common/error.h"
 #include "daemon/ingest/source_shim_private.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 /* Mappings of one process are not looked at more often; all such looks take a tenth of the time. */
-#define LOOK_GAP_NS UINT64_C(100000000)
+#define LOOK_GAP_NS (100 * NS_PER_MS)
 #define LOOK_PART   10
 
 struct draining {
@@ -64,7 +63,7 @@ static uint64_t shim_accept_ticks(struct draining *d, uint64_t n, uint32_t hz)
 		n = UINT32_MAX;
 	if (n && hz) {
 		shim_target_look_at_account(d->target, d->now_ns);
-		believed = shim_account_take(&d->target->account, n, SECOND_NS / hz);
+		believed = shim_account_take(&d->target->account, n, NS_PER_S / hz);
 	}
 	d->source->disbelieved += n - believed;
 	return believed;
@@ -73,7 +72,7 @@ static uint64_t shim_accept_ticks(struct draining *d, uint64_t n, uint32_t hz)
 /* What @ticks of @hz are to a sampler that may have set that rate. */
 static uint64_t shim_ticks_to_ns(const struct shim_sampler *sampler, uint64_t ticks, uint32_t hz)
 {
-	return ticks * (sampler->hz == hz ? sampler->period_ns : SECOND_NS / hz);
+	return ticks * (sampler->hz == hz ? sampler->period_ns : NS_PER_S / hz);
 }
 
 static void shim_deliver_sample(struct draining *d, unsigned index, const struct sample *from,

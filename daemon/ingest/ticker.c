@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/idle.h"
 
@@ -22,7 +23,7 @@ static uint64_t first_period(const struct perf_event_attr *attr)
 {
 	if (!attr->freq)
 		return attr->sample_period;
-	return is_clock(attr) && attr->sample_freq ? UINT64_C(1000000000) / attr->sample_freq : 0;
+	return is_clock(attr) && attr->sample_freq ? NS_PER_S / attr->sample_freq : 0;
 }
 
 void ticker_init(struct ticker *t, const struct perf_event_attr *attr, size_t ring_bytes,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
@@ -14,7 +15,6 @@
 /* Of files that are read for their samples' sake; what is larger is listed without. */
 #define LEGACY_MAX ((size_t)16 << 20)
 #define TABLES_MAX ((size_t)32 << 20) /* what samples refer to */
-#define NS         UINT64_C(1000000000)
 
 struct range {
 	uint64_t since_ns, until_ns; /* until 0: no bound */
@@ -34,13 +34,13 @@ void listing_free(struct listing *listing)
 
 static uint64_t listing_file_end_ns(const struct index_file *file)
 {
-	return (file->start_s + file->seconds) * NS;
+	return (file->start_s + file->seconds) * NS_PER_S;
 }
 
 static bool listing_file_overlaps(const struct index_file *file, const struct range *range)
 {
 	return listing_file_end_ns(file) > range->since_ns &&
-	       (!range->until_ns || file->start_s * NS < range->until_ns);
+	       (!range->until_ns || file->start_s * NS_PER_S < range->until_ns);
 }
 
 static int listing_add_row(struct listing *listing, const char *service, struct listing_row **ret)
@@ -134,7 +134,7 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 		if (!row->file)
 			return error_origin(-ENOMEM);
 		row->format = legacy ? "legacy" : "pprof";
-		row->start_ns = file->start_s * NS;
+		row->start_ns = file->start_s * NS_PER_S;
 		row->end_ns = listing_file_end_ns(file);
 		row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
 		row->bytes = (uint64_t)file->blocks * INDEX_BLOCK;
@@ -150,8 +150,8 @@ static void sum_queue(struct listing_row *row, const struct index_queue *queue,
 
 		if (!listing_file_overlaps(file, range))
 			continue;
-		if (!row->n_files || file->start_s * NS < row->start_ns)
-			row->start_ns = file->start_s * NS;
+		if (!row->n_files || file->start_s * NS_PER_S < row->start_ns)
+			row->start_ns = file->start_s * NS_PER_S;
 		if (listing_file_end_ns(file) > row->end_ns)
 			row->end_ns = listing_file_end_ns(file);
 		row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;

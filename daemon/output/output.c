@@ -20,9 +20,8 @@
 
 #define REQUESTS_MAX    32
 #define BACKGROUND_REST 3 /* background work takes one part of the time, then rests for so many */
-#define BACKGROUND_NS   (10 * NS / 1000) /* of work, unless a step takes longer */
-#define REST_MAX_NS     (NS / 10)        /* whatever a disk took */
-#define NS              UINT64_C(1000000000)
+#define BACKGROUND_NS   (10 * NS_PER_S / 1000) /* of work, unless a step takes longer */
+#define REST_MAX_NS     (NS_PER_S / 10)        /* whatever a disk took */
 
 enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST, JOB_COLLECT, JOB_VACUUM };
 
@@ -212,8 +211,8 @@ static void output_post_result(struct output *o, struct job *job)
  */
 static void output_wait_for_work(struct output *o, uint64_t resume_ns)
 {
-	const struct timespec resume = {.tv_sec = (time_t)(resume_ns / NS),
-					.tv_nsec = (long)(resume_ns % NS)};
+	const struct timespec resume = {.tv_sec = (time_t)(resume_ns / NS_PER_S),
+					.tv_nsec = (long)(resume_ns % NS_PER_S)};
 	int r = 0;
 
 	while (!o->requests.first && !o->stop && !o->configure && r != ETIMEDOUT) {

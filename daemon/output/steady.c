@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/output/steady.h"
 
-#define NS INT64_C(1000000000)
+#include "common/clock.h"
 
 static uint64_t time_distance(int64_t a, int64_t b)
 {
@@ -16,8 +16,8 @@ void steady_begin(struct steady *s, uint64_t wall_ns, uint64_t boot_ns, uint64_t
 		.since_ns = boot_ns,
 		.boot_ns = boot_ns,
 	};
-	s->doubtful = newest_s &&
-		      time_distance((int64_t)(wall_ns / NS), (int64_t)newest_s) > STEADY_TRUST_S;
+	s->doubtful = newest_s && time_distance((int64_t)(wall_ns / NS_PER_S), (int64_t)newest_s) >
+					  STEADY_TRUST_S;
 }
 
 void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns)
@@ -28,7 +28,7 @@ void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns)
 		steady_begin(s, wall_ns, boot_ns, 0);
 		return;
 	}
-	if (time_distance(offset_ns, s->offset_ns) > (uint64_t)STEADY_JUMP_S * NS) {
+	if (time_distance(offset_ns, s->offset_ns) > (uint64_t)STEADY_JUMP_S * NS_PER_S) {
 		s->since_ns = boot_ns;
 		s->doubtful = true;
 	}
@@ -38,7 +38,7 @@ void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns)
 
 uint64_t steady_seconds(const struct steady *s)
 {
-	return (s->boot_ns - s->since_ns) / NS;
+	return (s->boot_ns - s->since_ns) / NS_PER_S;
 }
 
 bool steady_is_reliable(const struct steady *s)

@@ -15,8 +15,7 @@
 #include "common/worker/text.h"
 #include "daemon/output/symbols_private.h"
 
-#define NS          UINT64_C(1000000000)
-#define REST_MAX_NS (NS / 2)
+#define REST_MAX_NS (NS_PER_S / 2)
 
 /* No file's fault. */
 static void symbols_note_trouble(struct symbols *s)

@@ -14,7 +14,7 @@
 #define DEBUG_OPEN_MAX 32 /* images */
 #define DEBUG_FOLDER   "/usr/lib/debug/"
 /* A root in which something did not open in time is left alone for so long. */
-#define SLOW_NS (600 * UINT64_C(1000000000))
+#define SLOW_NS (600 * NS_PER_S)
 
 static bool has_open_debug(const struct debug_choice *d)
 {

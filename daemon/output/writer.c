@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/output/writer_private.h"
 
-#define NS            UINT64_C(1000000000)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
 /* Files by one call, some tens of microseconds each: whoever comes next need not wait for all. */
 #define DELETED_AT_ONCE 1000u
@@ -93,7 +93,7 @@ void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t need)
 	limits.clock_is_doubtful = !steady_is_reliable(&w->clock);
 	limits.steady_s = steady_seconds(&w->clock);
 	limits.max_deleted = need ? 0 : DELETED_AT_ONCE;
-	if (retention_run(w->store, &limits, now_ns / NS, need, &n) < 0) {
+	if (retention_run(w->store, &limits, now_ns / NS_PER_S, need, &n) < 0) {
 		w->conditions |= WRITER_NOT_COLLECTED;
 		n = 0;
 	}
@@ -125,7 +125,7 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 	if (!r)
 		r = rollup_recover(w->store, w->background_bytes);
 	if (!r)
-		r = epochs_init(&w->epochs, w->store, w->host_name, w->boot_s, now_ns / NS);
+		r = epochs_init(&w->epochs, w->store, w->host_name, w->boot_s, now_ns / NS_PER_S);
 	if (r)
 		return r;
 	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
@@ -345,7 +345,7 @@ void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *resul
 		result->error = -r;
 		return;
 	}
-	epochs_begin(&w->epochs, now_ns / NS);
+	epochs_begin(&w->epochs, now_ns / NS_PER_S);
 	result->paths = calloc(2, sizeof(*result->paths));
 	if (result->paths)
 		result->paths[0] = strdup(w->epochs.name);
@@ -443,7 +443,7 @@ void writer_get_status(const struct writer *w, struct output_store_status *ret)
 	*ret = (struct output_store_status){
 		.bytes = w->store->index.blocks * INDEX_BLOCK,
 		.n_files = w->store->index.n_files,
-		.oldest_ns = index_oldest(&w->store->index) * NS,
+		.oldest_ns = index_oldest(&w->store->index) * NS_PER_S,
 		.full = w->store->full,
 	};
 	memcpy(ret->epoch, w->epochs.name, sizeof(w->epochs.name));

@@ -2,16 +2,16 @@
 /* What the output thread does between snapshots. */
 #include <errno.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/output/pprof.h"
 #include "daemon/output/writer_private.h"
 
-#define NS       UINT64_C(1000000000)
-#define RETRY_NS (600 * NS) /* after an hour that could not be written: for another one */
+#define RETRY_NS (600 * NS_PER_S) /* after an hour that could not be written: for another one */
 
 static bool roll_up(struct writer *w, uint64_t now_ns)
 {
-	uint64_t now_s = now_ns / NS;
+	uint64_t now_s = now_ns / NS_PER_S;
 	int r;
 
 	w->conditions &= ~(unsigned)WRITER_DAMAGED;
@@ -102,7 +102,7 @@ void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint
 		limits.max_age_s = max_age_s;
 	if (max_size)
 		limits.max_size = max_size;
-	r = retention_run(w->store, &limits, now_ns / NS, 0, NULL);
+	r = retention_run(w->store, &limits, now_ns / NS_PER_S, 0, NULL);
 	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
 	result->freed_files = n_files - index->n_files;
 	if (r < 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/ledger_line.h"
 #include "common/profile/pprof.h"
@@ -17,11 +18,9 @@
 #define IMAGE_FILE_MAX ((size_t)1 << 30)
 #define EPOCHS_TRIED   3
 
-#define NS UINT64_C(1000000000)
-
 static uint64_t snapshot_start_s(const struct snapshot *s)
 {
-	return s->start_ns / NS;
+	return s->start_ns / NS_PER_S;
 }
 
 /* The folder of a group's windows. */

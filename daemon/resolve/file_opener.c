@@ -18,8 +18,6 @@
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
 
-#define NS UINT64_C(1000000000)
-
 struct request {
 	uint64_t id;
 	uint32_t flags;
@@ -168,8 +166,8 @@ static int await_answer(struct file_opener *o, uint64_t id, int *ret_fd)
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (now >= until_ns)
 			return FILE_OPENER_E_SLOW;
-		left.tv_sec = (time_t)((until_ns - now) / NS);
-		left.tv_nsec = (long)((until_ns - now) % NS);
+		left.tv_sec = (time_t)((until_ns - now) / NS_PER_S);
+		left.tv_nsec = (long)((until_ns - now) % NS_PER_S);
 		if (ppoll(&data, 1, &left, NULL) <= 0)
 			continue;
 		r = receive_with_fd(data.fd, &answered, sizeof(answered), MSG_DONTWAIT, ret_fd);

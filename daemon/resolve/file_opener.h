@@ -20,8 +20,9 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 
-#define FILE_OPENER_WAIT_NS UINT64_C(2000000000)
+#define FILE_OPENER_WAIT_NS (2 * NS_PER_S)
 
 struct file_opener;
 

@@ -28,7 +28,7 @@ struct device {
 };
 
 #define DEVICES_MAX    16
-#define DEVICE_KEEP_NS UINT64_C(5000000000)
+#define DEVICE_KEEP_NS (5 * NS_PER_S)
 
 struct image_opener {
 	int proc_fd;
@@ -242,7 +242,7 @@ static int image_reopen(int named)
 
 static uint64_t timespec_ns(struct timespec ts)
 {
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 bool image_file_stat(int fd, struct image_file *ret)

@@ -16,7 +16,7 @@
 #include "daemon/resolve/lent_fd.h"
 
 /* An image without a file may get one when somebody else maps it, but not at every mapping. */
-#define RETRY_NS UINT64_C(1000000000)
+#define RETRY_NS NS_PER_S
 
 /* What two mappings of one file have in common; padding is zeroed before use. */
 struct identity {

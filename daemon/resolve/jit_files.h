@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "daemon/resolve/jit_file.h"
 #include "daemon/resolve/jit_file_owner.h"
 
@@ -36,9 +37,9 @@
  * often. At the end of a window, when the file may have come just now, only what is as good as the
  * same time counts as once: several sessions' windows end together.
  */
-#define JIT_LOOK_NS     UINT64_C(250000000)
-#define JIT_LOOK_END_NS UINT64_C(10000000)
-#define JIT_LOOK_MAX_NS UINT64_C(4000000000)
+#define JIT_LOOK_NS     (250 * NS_PER_MS)
+#define JIT_LOOK_END_NS (10 * NS_PER_MS)
+#define JIT_LOOK_MAX_NS (4 * NS_PER_S)
 
 struct process;
 struct jit_folder;

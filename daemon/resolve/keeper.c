@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "daemon/ingest/perf_admin.h"
 
-#define REFORK_NS UINT64_C(1000000000) /* between two attempts after a loss */
+#define REFORK_NS NS_PER_S /* between two attempts after a loss */
 #define FREE_MS   200
 
 /* --- the children ------------------------------------------------------------------------------

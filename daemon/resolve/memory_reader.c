@@ -13,10 +13,11 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/keeper.h"
 
-#define TIMEOUT_NS UINT64_C(200000000)
+#define TIMEOUT_NS (200 * NS_PER_MS)
 #define PAGE       4096u
 /* process_vm_readv(2) may read an iovec whole or not at all: one a page. */
 #define PIECES (MEMORY_READ_MAX / PAGE + 1)

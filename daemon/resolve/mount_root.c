@@ -17,7 +17,7 @@
 #include "daemon/resolve/mounts.h"
 
 #define MOUNTS_BYTES (1u << 20)
-#define LOOK_NS      UINT64_C(5000000000)
+#define LOOK_NS      (5 * NS_PER_S)
 
 struct held {
 	struct mount_root *root; /* a reference */

@@ -20,8 +20,8 @@
 #include "daemon/resolve/unit.h"
 
 /* Asking takes about 40 us. */
-#define ASK_MOVED_NS UINT64_C(100000000)
-#define ASK_AGAIN_NS UINT64_C(10000000000)
+#define ASK_MOVED_NS (100 * NS_PER_MS)
+#define ASK_AGAIN_NS (10 * NS_PER_S)
 #define GROUPS_MAX   4096
 
 /* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/extents.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 /* A table that was searched so recently is not evicted. */
 #define BUSY_S 2u
 /* Nor is one just to keep some room, if it was searched so recently. */
@@ -28,7 +28,7 @@
 #define IDLE_KEEP_S 300u
 #define IDLE_MAX    256u
 /* After a failure. */
-#define RETRY_NS (2 * SECOND_NS)
+#define RETRY_NS (2 * NS_PER_S)
 
 struct entry {
 	uint64_t id; /* of the image */
@@ -51,7 +51,7 @@ struct table_pool {
 
 static uint32_t table_pool_seconds(uint64_t now_ns)
 {
-	return (uint32_t)(now_ns / SECOND_NS);
+	return (uint32_t)(now_ns / NS_PER_S);
 }
 
 int table_pool_new(struct table_pool **ret, const struct table_memory *memory)

@@ -17,12 +17,13 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/unwind/layout.h"
 #include "daemon/resolve/image.h"
 #include "daemon/resolve/table_loader.h"
 
 /* What was freed rests as long: layout.h, "Reuse". */
-#define TABLE_POOL_REST_NS UINT64_C(1000000000)
+#define TABLE_POOL_REST_NS NS_PER_S
 
 /* The memory, borrowed; what it holds at the beginning does not matter. */
 struct table_memory {

@@ -386,7 +386,7 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
 int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsigned timeout_ms)
 {
 	uint64_t ahead_ns = clock_ns(CLOCK_MONOTONIC) - now_ns,
-		 end_ns = now_ns + timeout_ms * UINT64_C(1000000);
+		 end_ns = now_ns + timeout_ms * NS_PER_MS;
 	struct pollfd fd = {.fd = u->epoll_fd, .events = POLLIN};
 	int r = 0;
 

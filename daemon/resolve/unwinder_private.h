@@ -19,8 +19,6 @@
 #include "daemon/resolve/table_pool.h"
 #include "daemon/resolve/unwinder.h"
 
-#define UNWINDER_SECOND_NS UINT64_C(1000000000)
-
 /* User frames of a finished stack. */
 #define UNWINDER_DEPTH 1024u
 /* Of one sample. */

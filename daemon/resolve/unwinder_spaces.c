@@ -27,11 +27,12 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/frame.h"
 #include "daemon/resolve/unwinder_private.h"
 
-#define UNSTABLE_NS (10 * UNWINDER_SECOND_NS)
+#define UNSTABLE_NS (10 * NS_PER_S)
 
 static struct space *spaces_find(struct unwinder *u, pid_t pid)
 {

@@ -12,11 +12,12 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/unwinder_private.h"
 
 /* Dead processes are remembered for two seconds (process.c). */
-#define WAIT_NS     (3 * UNWINDER_SECOND_NS / 2)
+#define WAIT_NS     (3 * NS_PER_S / 2)
 #define WAITERS_MAX 4096u
 /* Of unwinder_options.memory_bytes: the rest is for tables that are being made, or all of them. */
 #define WAIT_SHARE 4

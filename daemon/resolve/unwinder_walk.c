@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <sys/uio.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/frame.h"
 #include "daemon/resolve/unwinder_private.h"
@@ -21,8 +22,8 @@
  * The kernel's side of a birth is later than the event's time by less than that; and a root that a
  * child inherited has the time of the birth, though its mappings may be older by a drain or two.
  */
-#define BIRTH_NS   UINT64_C(10000000)
-#define INHERIT_NS UNWINDER_SECOND_NS
+#define BIRTH_NS   (10 * NS_PER_MS)
+#define INHERIT_NS NS_PER_S
 
 /* The mappings of one process at one moment, as a walk asks for them. */
 struct moment {
@@ -78,7 +79,7 @@ int walk_unwinding(struct unwinder *u, struct unwinding *w)
 		.n_words = u->memory.n_words,
 		.slots = u->memory.slots,
 		.n_slots = u->memory.n_slots,
-		.now_s = (uint32_t)(u->now_ns / UNWINDER_SECOND_NS),
+		.now_s = (uint32_t)(u->now_ns / NS_PER_S),
 	};
 
 	w->walk.frames = u->frames + w->sample.n_kernel;

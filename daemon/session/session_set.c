@@ -13,10 +13,9 @@
 #include "daemon/session/session_set_private.h"
 #include "daemon/session/session_start.h"
 
-#define SECOND_NS          1000000000u
 #define ENDED_SESSIONS_MAX 64
 /* Samples wait in a ring for a fraction of this. */
-#define DEAD_MEMBER_NS (2u * SECOND_NS)
+#define DEAD_MEMBER_NS (2u * NS_PER_S)
 
 static int settle_samplers(void *userdata, unsigned sampler, bool is_last)
 {

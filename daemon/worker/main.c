@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
@@ -62,7 +63,7 @@ static void leave_world(void)
 
 int main(int argc, char **argv)
 {
-	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * UINT64_C(1000000000)};
+	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * NS_PER_S};
 	struct server *server;
 	uint64_t memory;
 	int r;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "daemon/worker/elf/debuglink.h"
 
 enum thing { THING_NAMES, THING_LINES, THING_JIT };
@@ -109,7 +110,7 @@ int sources_jit(struct cache *cache, const struct request *request, struct jit_n
 		return WORKER_UNREADABLE;
 	/* Measured before it is read: what is written meanwhile is found the next time. */
 	key.size = (uint64_t)st.st_size;
-	key.mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	key.mtime = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 	*ret = cache_get(cache, &key);
 	if (*ret)
 		return WORKER_DONE;
