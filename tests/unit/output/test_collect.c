@@ -59,7 +59,7 @@ static int run(struct writer *w, const struct collect_options *options, const st
 	r = writer_collect(w, &o, open, &c);
 	while (r == COLLECT_E_OK)
 		r = collect_step(c);
-	*ret = collect_take_result(c);
+	*ret = c ? collect_take_result(c) : NULL;
 	return r;
 }
 

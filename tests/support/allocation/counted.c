@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocations of the product, counted, one of which fails. A build with PROFD_ALLOCATION has the
+ * product's libraries call counted_malloc() for malloc() and so on (the file `calls`); what tests,
+ * cmocka and other libraries allocate is not counted. Without ALLOCATION_LOG nothing happens; what
+ * does, the environment says (walk):
+ *
+ *   ALLOCATION_LOG=FILE  there each stack is written when it allocates first, by a number that is
+ *                        the same in each run of a program, and the one that failed
+ *   ALLOCATION_SPOT=HEX  the first allocation by that stack fails
+ *   ALLOCATION_NTH=N     the N-th one fails
+ *   ALLOCATION_CASE=NAME the only test case that cmocka runs
+ *
+ * Children that are forks count with their parent, so that one fails in all.
+ */
+#include "tests/support/allocation/counted.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 3 /* frames of a stack, by which it is told from others */
+#define FRAME_MAX (1 << 16)
+#define SPOTS_MAX (1u << 15)
+
+/* Absent from a program that is no test. */
+void cmocka_set_test_filter(const char *pattern) __attribute__((weak));
+void allocation_tests_end(void) __attribute__((weak));
+
+/* Shared with forks. */
+struct counts {
+	atomic_ulong n;
+	atomic_bool has_failed;
+	atomic_ulong spots[SPOTS_MAX];
+};
+
+static struct counts *counts;
+static const char *allocation_log;
+static unsigned long fail_spot, fail_nth;
+
+__attribute__((constructor)) static void allocation_begin(void)
+{
+	const char *spot = getenv("ALLOCATION_SPOT"), *nth = getenv("ALLOCATION_NTH");
+
+	allocation_log = getenv("ALLOCATION_LOG");
+	if (!allocation_log)
+		return;
+	if (getenv("ALLOCATION_CASE") && cmocka_set_test_filter)
+		cmocka_set_test_filter(getenv("ALLOCATION_CASE"));
+	fail_spot = spot ? strtoul(spot, NULL, 16) : 0;
+	fail_nth = nth ? strtoul(nth, NULL, 10) : 0;
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (counts == MAP_FAILED)
+		abort();
+}
+
+static void allocation_note(const char *what, unsigned long spot, unsigned long n)
+{
+	char line[80];
+	int length = snprintf(line, sizeof(line), "\n[ALLOCATION] %s %016lx %lu\n", what, spot, n);
+	int fd = open(allocation_log, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	if (fd < 0)
+		return; /* in a sandbox */
+	if (write(fd, line, length) != length)
+		abort();
+	close(fd);
+}
+
+/*
+ * The stack from @frame's caller on, as far as it is the product's: one number. By the order in
+ * which things are linked: the test's code, the product's libraries, this one.
+ */
+static unsigned long allocation_spot(void *const *frame)
+{
+	const char *begin = (const char *)allocation_tests_end,
+		   *end = (const char *)allocation_begin;
+	uint64_t hash = 14695981039346656037u;
+
+	for (unsigned depth = 0; depth < DEPTH_MAX; depth++) {
+		const char *at = frame[1], *next = frame[0];
+
+		if (at < begin || at >= end)
+			break;
+		hash = (hash ^ (uint64_t)(end - at)) * 1099511628211u;
+		/* A library that calls back has its registers for something else. */
+		if (next < (const char *)frame || next - (const char *)frame > FRAME_MAX)
+			break;
+		frame = frame[0];
+	}
+	return hash;
+}
+
+/* Whether @spot had not been seen. */
+static bool allocation_is_new(unsigned long spot)
+{
+	for (unsigned i = spot % SPOTS_MAX;; i = (i + 1) % SPOTS_MAX) {
+		unsigned long seen = 0;
+
+		if (atomic_compare_exchange_strong(&counts->spots[i], &seen, spot))
+			return true;
+		if (seen == spot)
+			return false;
+	}
+}
+
+bool allocation_fails(void *const *frame)
+{
+	unsigned long n, spot;
+	bool fails;
+
+	if (!counts)
+		return false;
+	n = atomic_fetch_add(&counts->n, 1) + 1;
+	spot = allocation_spot(frame);
+	if (allocation_is_new(spot) && !fail_spot && !fail_nth)
+		allocation_note("at", spot, n);
+	fails = (spot == fail_spot || n == fail_nth) && !atomic_exchange(&counts->has_failed, true);
+	if (fails)
+		allocation_note("failed", spot, n);
+	return fails;
+}
+
+COUNTED(void *, malloc, (size_t size), (size), NULL)
+COUNTED(void *, calloc, (size_t n, size_t size), (n, size), NULL)
+COUNTED(void *, realloc, (void *old, size_t size), (old, size), NULL)
+COUNTED(void *, reallocarray, (void *old, size_t n, size_t size), (old, n, size), NULL)
+COUNTED(char *, strdup, (const char *s), (s), NULL)
+COUNTED(char *, strndup, (const char *s, size_t n), (s, n), NULL)
+COUNTED(FILE *, open_memstream, (char **ret, size_t *ret_size), (ret, ret_size), NULL)
+COUNTED(FILE *, fopen, (const char *path, const char *mode), (path, mode), NULL)
+COUNTED(FILE *, fdopen, (int fd, const char *mode), (fd, mode), NULL)
+COUNTED(DIR *, opendir, (const char *path), (path), NULL)
+COUNTED(DIR *, fdopendir, (int fd), (fd), NULL)
+COUNTED(char *, realpath, (const char *path, char *resolved), (path, resolved), NULL)
+COUNTED(ssize_t, getdelim, (char **line, size_t *size, int end, FILE *file),
+	(line, size, end, file), -1)
+
+/* What is in *@ret stays, as with glibc; asprintf(3) promises nothing. */
+int counted_vasprintf(char **ret, const char *format, va_list arguments);
+int counted_vasprintf(char **ret, const char *format, va_list arguments)
+{
+	if (allocation_fails(__builtin_frame_address(0))) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return vasprintf(ret, format, arguments);
+}
+
+int counted_asprintf(char **ret, const char *format, ...);
+int counted_asprintf(char **ret, const char *format, ...)
+{
+	va_list arguments;
+	int r;
+
+	if (allocation_fails(__builtin_frame_address(0))) {
+		errno = ENOMEM;
+		return -1;
+	}
+	va_start(arguments, format);
+	r = vasprintf(ret, format, arguments);
+	va_end(arguments);
+	return r;
+}
