@@ -72,48 +72,36 @@ static __always_inline bool filter_tick(const volatile struct abi_sampler *confi
 	return true;
 }
 
-/* Arguments of the tracepoint: parent, child (include/trace/events/sched.h). */
-SEC("tp_btf/sched_process_fork")
-int filter_fork(unsigned long long *args)
+/* A task was born: a process joins where its parent says so. */
+static __always_inline void filter_fork(struct task_struct *parent, struct task_struct *child)
 {
-	struct task_struct *parent = (void *)args[0];
-	struct task_struct *child = (void *)args[1];
-	struct abi_member joined = {};
+	struct abi_member joined = {.start_ns = child->start_boottime};
 	struct abi_member *member;
-	__u32 pid;
+	__u32 pid = parent->tgid;
 
 	if (child->pid != child->tgid)
-		return 0;
-	pid = parent->tgid;
+		return;
 	member = bpf_map_lookup_elem(&members, &pid);
 	if (!member || !member->inheriting)
-		return 0;
-	joined.start_ns = child->start_boottime;
+		return;
 	joined.samplers = member->inheriting;
 	joined.inheriting = member->inheriting;
 	pid = child->tgid;
 	if (bpf_map_update_elem(&members, &pid, &joined, 0))
 		__sync_fetch_and_add(&unfollowed, 1);
-	return 0;
 }
 
-/* Argument: the task, after its last reference that can run is gone. */
-SEC("tp_btf/sched_process_free")
-int filter_free(unsigned long long *args)
+/* A task is gone. Its pid may be in use again: then the entry is the newer process's. */
+static __always_inline void filter_free(struct task_struct *task)
 {
-	struct task_struct *task = (void *)args[0];
-	struct abi_member *member;
 	__u32 pid = task->pid;
+	struct abi_member *member = bpf_map_lookup_elem(&members, &pid);
 
-	if (task->pid != task->tgid)
-		return 0;
-	member = bpf_map_lookup_elem(&members, &pid);
-	/* The pid may be in use again: then the entry is the newer process's. */
-	if (!member || (member->start_ns && member->start_ns != task->start_boottime))
-		return 0;
+	if (task->pid != task->tgid || !member ||
+	    (member->start_ns && member->start_ns != task->start_boottime))
+		return;
 	if (bpf_map_delete_elem(&members, &pid))
 		__sync_fetch_and_add(&unremoved, 1);
-	return 0;
 }
 
 #endif

@@ -69,22 +69,19 @@ static __always_inline void roots_remove(__u32 pid)
 		__sync_fetch_and_add(&unwithdrawn, 1);
 }
 
-/* Arguments of the tracepoint: parent, child (include/trace/events/sched.h). */
-SEC("tp_btf/sched_process_fork")
-int roots_fork(unsigned long long *args)
+/* A task was born: a process has what its parent has. */
+static __always_inline void roots_fork(struct task_struct *parent, struct task_struct *child)
 {
-	struct task_struct *parent = (void *)args[0];
-	struct task_struct *child = (void *)args[1];
 	__u64 now = bpf_ktime_get_ns();
 	struct abi_root joined = {};
 	__u32 pid = child->tgid;
 
 	if (child->pid != child->tgid)
-		return 0;
+		return;
 	roots_change(pid, now);
 	if (!roots_find(parent->tgid, &joined.root)) {
 		roots_remove(pid);
-		return 0;
+		return;
 	}
 	joined.root.pid = pid;
 	joined.root.until_ns = now;
@@ -92,34 +89,22 @@ int roots_fork(unsigned long long *args)
 	/* What is left of an earlier owner of the pid is void by now. */
 	if (bpf_map_update_elem(&roots, &pid, &joined, 0))
 		__sync_fetch_and_add(&uninherited, 1);
-	return 0;
 }
 
-/* Arguments: the task, its former pid, the program. */
-SEC("tp_btf/sched_process_exec")
-int roots_exec(unsigned long long *args)
+static __always_inline void roots_exec(struct task_struct *task)
 {
-	struct task_struct *task = (void *)args[0];
-
 	roots_change(task->tgid, bpf_ktime_get_ns());
-	return 0;
 }
 
-/* Argument: the task, after its last reference that can run is gone. */
-SEC("tp_btf/sched_process_free")
-int roots_free(unsigned long long *args)
+/* A task is gone. Its pid may be in use again: then the entry is the newer process's. */
+static __always_inline void roots_free(struct task_struct *task)
 {
-	struct task_struct *task = (void *)args[0];
-	struct abi_root *found;
 	__u32 pid = task->pid;
+	struct abi_root *found = bpf_map_lookup_elem(&roots, &pid);
 
-	if (task->pid != task->tgid)
-		return 0;
-	found = bpf_map_lookup_elem(&roots, &pid);
-	/* The pid may be in use again: then the entry is the newer process's. */
-	if (found && (!found->start_ns || found->start_ns == task->start_boottime))
+	if (task->pid == task->tgid && found &&
+	    (!found->start_ns || found->start_ns == task->start_boottime))
 		roots_remove(pid);
-	return 0;
 }
 
 #endif

@@ -473,16 +473,19 @@ static __always_inline bool unwind_in_exec(struct task_struct *task)
 	       BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 }
 
-/* The leaf's registers to u->r. @user: the tick hit user mode. False: there are none. */
+/*
+ * The leaf's registers to u->r: @user_regs if @user, else those that the task entered the kernel
+ * with. False: there are none.
+ */
 static __always_inline bool unwind_take_leaf(struct unwind *u, struct task_struct *task,
-					     struct bpf_perf_event_data *ctx, bool user)
+					     const struct context_registers *user_regs, bool user)
 {
 	struct pt_regs *regs;
 
 	u->r.thread = REGISTER_THREAD(task);
 	u->r.system_sp = 0;
 	if (user) {
-		UNWIND_TAKE_REGISTERS(&u->r, &ctx->regs, 0);
+		UNWIND_TAKE_REGISTERS(&u->r, user_regs, 0);
 		return true;
 	}
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -519,12 +522,12 @@ static __always_inline void unwind_begin(struct unwind *u, struct task_struct *t
 }
 
 /*
- * Walks the user stack of @task, the current one, into the frames from @first on. @user: the tick
- * hit user mode, and @ctx has its registers.
+ * Walks the user stack of @task, the current one, into the frames from @first on. @user: it was
+ * interrupted in user mode, with @user_regs.
  */
 static __always_inline void unwind_user(struct scratch *s, struct task_struct *task,
-					struct bpf_perf_event_data *ctx, bool user, __u32 first,
-					__u32 max)
+					const struct context_registers *user_regs, bool user,
+					__u32 first, __u32 max)
 {
 	struct unwind *u = &s->unwind;
 
@@ -537,7 +540,7 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		unwind_end(u, STACK_NO_USER, 0);
 		return;
 	}
-	if (!unwind_take_leaf(u, task, ctx, user)) {
+	if (!unwind_take_leaf(u, task, user_regs, user)) {
 		unwind_end(u, STACK_BROKEN, BROKEN_NO_REGISTERS);
 		return;
 	}

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cpus.h"
 #include "common/error.h"
 #include "daemon/daemon_private.h"
-#include "daemon/ingest/cpus.h"
 #include "daemon/ingest/source_shim.h"
 #include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"

@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/utsname.h>
 
 #include "client/run/gather_private.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/maps.h"
 #include "common/room.h"
-#include "common/shim/maps_lines.h"
 
 #define BYTES_MAX    ((size_t)1 << 30)
 #define MAPPINGS_MAX 65536u
@@ -213,7 +214,7 @@ void gather_maps(void *process, uint32_t generation, const char *text, size_t le
 	struct maps_line line;
 
 	for (; text < end; text += line.length + 1) {
-		if (!maps_parse(text, end, &line) || !line.is_executable ||
+		if (!maps_parse(text, end, &line) || !(line.prot & PROT_EXEC) ||
 		    line.path_length > PATH_MAX)
 			continue;
 		if (gather_keep_error(p->gather,

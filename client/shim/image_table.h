@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/shim/maps.h"
+#include "common/maps.h"
 #include "common/unwind/layout.h"
 
 /*

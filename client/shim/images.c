@@ -15,18 +15,20 @@
 #include <unistd.h>
 
 #include "client/shim/image_table.h"
-#include "client/shim/maps.h"
 #include "client/shim/ranges.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/maps.h"
 #include "common/partition_point.h"
+#include "common/read_end.h"
 
-#define IMAGES_MAX   2048
-#define MAPPINGS_MAX 16384
-#define WORDS_MAX    (16u << 20)
-#define PAST_BYTES   (256u << 10)
-#define ENTER_TRIES  8
-#define ANON_BYTES   72 /* of a line without a file */
+#define IMAGES_MAX     2048
+#define MAPPINGS_MAX   16384
+#define MAPS_BYTES_MAX (64u << 20)
+#define WORDS_MAX      (16u << 20)
+#define PAST_BYTES     (256u << 10)
+#define ENTER_TRIES    8
+#define ANON_BYTES     72 /* of a line without a file */
 
 struct images_view {
 	_Atomic unsigned n_readers;
@@ -121,7 +123,7 @@ static bool images_view_fill(struct images *images, struct images_view *view, co
 	for (const char *text = maps; text < end; text += line.length + 1) {
 		bool good = maps_parse(text, end, &line);
 
-		if (!good || !line.is_executable || view->n == MAPPINGS_MAX)
+		if (!good || !(line.prot & PROT_EXEC) || view->n == MAPPINGS_MAX)
 			continue;
 		images_view_add_line(view, &line, text, &at);
 		view->mappings[view->n++] = (struct unwind_mapping){
@@ -194,8 +196,7 @@ void images_refresh(struct images *images, bool force)
 			return;
 		images->n_loads = n_loads;
 	}
-	maps = maps_read(&length);
-	if (!maps)
+	if (read_end_text(AT_FDCWD, "/proc/self/maps", MAPS_BYTES_MAX, &maps, &length))
 		return;
 	while (atomic_load(&view->n_readers))
 		sched_yield();

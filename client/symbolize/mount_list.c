@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/mounts.h"
 #include "common/room.h"
 
 struct mount {
@@ -50,36 +50,19 @@ static char *mount_unescape_point(const char *text, size_t length)
 	return point;
 }
 
-static bool is_type(const char *type, const char *end, const char *name)
-{
-	size_t length = strlen(name);
-
-	return (size_t)(end - type) == length && memcmp(type, name, length) == 0;
-}
-
-/*
- * "fuse", "fuse.sshfs", "fuseblk"; but not "fusectl", which is the kernel's own, and mounted nearly
- * everywhere (Linux, Documentation/filesystems/fuse.rst).
- */
-static bool mount_type_is_fuse(const char *type, const char *end)
-{
-	const char *dot = memchr(type, '.', (size_t)(end - type));
-
-	return is_type(type, dot ? dot : end, "fuse") || is_type(type, dot ? dot : end, "fuseblk");
-}
-
-static int add_mount(struct mount_list *m, const char *point, size_t length, const char *type,
-		     const char *type_end)
+static int mount_list_add(struct mount_list *m, const struct mounts_mount *found)
 {
 	struct mount *mount;
 
+	if (found->point_length >= PATH_MAX)
+		return 0;
 	if (room_make(&m->mounts, &m->n_allocated, m->n + 1, sizeof(*m->mounts)))
 		return -ENOMEM;
 	mount = &m->mounts[m->n];
 	*mount = (struct mount){
-		.point = mount_unescape_point(point, length),
-		.is_fuse = mount_type_is_fuse(type, type_end),
-		.is_autofs = is_type(type, type_end, "autofs"),
+		.point = mount_unescape_point(found->point, found->point_length),
+		.is_fuse = found->is_fuse,
+		.is_autofs = found->is_autofs,
 	};
 	if (!mount->point)
 		return error_origin(-ENOMEM);
@@ -87,43 +70,19 @@ static int add_mount(struct mount_list *m, const char *point, size_t length, con
 	return 0;
 }
 
-/* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS" */
-static int mount_list_add_line(struct mount_list *m, const char *line, const char *end)
-{
-	const char *at = line, *point, *type, *type_end;
-
-	for (unsigned i = 0; i < 4; i++) {
-		at = memchr(at, ' ', (size_t)(end - at));
-		if (!at)
-			return 0;
-		at++;
-	}
-	point = at;
-	at = memchr(at, ' ', (size_t)(end - at));
-	type = at ? memmem(at, (size_t)(end - at), " - ", 3) : NULL;
-	if (!type || *point != '/' || at - point >= PATH_MAX)
-		return 0;
-	type += 3;
-	type_end = memchr(type, ' ', (size_t)(end - type));
-	if (!type_end)
-		return 0;
-	return add_mount(m, point, (size_t)(at - point), type, type_end);
-}
-
 int mount_list_new(struct mount_list **ret, const char *text, size_t length)
 {
 	cleanup(mount_list_freep) struct mount_list *m = calloc(1, sizeof(*m));
 	const char *end = text + length;
+	struct mounts_mount found;
+	bool good;
 	int r = 0;
 
 	if (!m)
 		return error_origin(-ENOMEM);
-	while (text < end && !r) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-
-		r = mount_list_add_line(m, text, newline ? newline : end);
-		text = newline ? newline + 1 : end;
-	}
+	while (!r && mounts_next(&text, end, &found, &good))
+		if (good)
+			r = mount_list_add(m, &found);
 	if (r)
 		return r;
 	*ret = steal_ptr(&m);

@@ -9,22 +9,18 @@
  * started it, as with ptrace(2): its addresses would give away its layout.
  */
 #include "daemon/control/policy.h"
-#include "common/clock.h"
-#include "daemon/resolve/proc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "common/clock.h"
 #include "common/error.h"
-
-#define STATUS_SIZE_MAX 8192
+#include "daemon/resolve/proc.h"
 
 static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -64,76 +60,15 @@ int policy_check_verb(const struct peer *peer, enum request_verb verb,
 			   denied[verb]);
 }
 
-/* Finds a line that begins with @key and reads up to @n numbers behind it. */
-static bool policy_read_numbers(const char *text, const char *key, uint32_t *numbers, int n)
-{
-	const char *line = text;
-	size_t length = strlen(key);
-
-	while (line && strncmp(line, key, length) != 0) {
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	if (!line)
-		return false;
-	line += length;
-	for (int i = 0; i < n; i++) {
-		unsigned long value;
-		char *end;
-
-		line += strspn(line, "\t ");
-		if (*line < '0' || *line > '9')
-			return false;
-		errno = 0;
-		value = strtoul(line, &end, 10);
-		if (errno || value > UINT32_MAX)
-			return false;
-		numbers[i] = (uint32_t)value;
-		line = end;
-	}
-	return true;
-}
-
-bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
-{
-	cleanup(freep) char *copy = strndup(text, size);
-	struct policy_ids ids = {};
-	uint32_t tgid;
-
-	/* The name, which its owner chooses, comes first, with newlines escaped by the kernel. */
-	if (!copy || !policy_read_numbers(copy, "Tgid:", &tgid, 1) ||
-	    !policy_read_numbers(copy, "Uid:", ids.uids, 4) ||
-	    !policy_read_numbers(copy, "Gid:", ids.gids, 4))
-		return false;
-	if (tgid == 0 || tgid > INT32_MAX)
-		return false;
-	ids.tgid = (pid_t)tgid;
-	*ret = ids;
-	return true;
-}
-
 /* The ids of a process or thread; POLICY_E_GONE without a message if there is none. */
-static int policy_read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
+static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
 {
-	cleanup(closep) int fd = -1;
-	char path[32], text[STATUS_SIZE_MAX];
-	struct stat st;
-	ssize_t n;
+	int r = proc_read_status(proc_fd, id, ret);
 
-	snprintf(path, sizeof(path), "%d/status", id);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? POLICY_E_GONE : error_origin(-errno);
-	n = read(fd, text, sizeof(text));
-	if (n < 0)
-		return errno == ESRCH ? POLICY_E_GONE : error_origin(-errno);
-	if (fstat(fd, &st) < 0)
-		return error_origin(-errno);
-	if (!policy_parse_status(text, (size_t)n, ret))
-		return error_origin(-EBADMSG);
-	ret->owner = proc_owner(proc_fd, id, st.st_uid);
-	return POLICY_E_OK;
+	if (r)
+		return r == PROC_E_GONE ? POLICY_E_GONE : r;
+	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? POLICY_E_OK
+							       : error_origin(-EBADMSG);
 }
 
 static bool pidfd_is_alive(int pidfd)
@@ -147,7 +82,7 @@ static bool pidfd_is_alive(int pidfd)
  * The kernel gives the files of a process that may not be dumped (set-id, file capabilities, not
  * readable, PR_SET_DUMPABLE) to root (proc(5)): its owner may not look into it, nor may we for him.
  */
-static bool policy_is_owned_by_peer(const struct peer *peer, const struct policy_ids *ids)
+static bool policy_is_owned_by_peer(const struct peer *peer, const struct proc_status *ids)
 {
 	if (ids->owner != peer->uid)
 		return false;
@@ -164,7 +99,7 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	const char *what = is_thread ? "thread" : "process";
 	pid_t id = (pid_t)request->number, tgid = id;
 	cleanup(closep) int pidfd = -1;
-	struct policy_ids ids;
+	struct proc_status ids;
 	int r;
 
 	r = policy_read_ids(proc_fd, id, &ids);

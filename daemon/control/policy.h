@@ -45,14 +45,4 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 			struct request_message *message);
 
-/* Ids as a process's status file gives them: real, effective, saved, file system. */
-struct policy_ids {
-	uint32_t uids[4], gids[4];
-	pid_t tgid;
-	uint32_t owner; /* of the file itself; filled in by whoever opened it */
-};
-
-/* Reads the text of /proc/PID/status (proc_pid_status(5)). Pure. False: it lacks a field. */
-bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret);
-
 #endif

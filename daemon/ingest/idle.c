@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 
 #define COLUMN_IDLE   3 /* user, nice, system, idle, iowait */
 #define COLUMN_IOWAIT 4

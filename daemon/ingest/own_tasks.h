@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #include "common/cleanup.h"
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 #include "daemon/ingest/members.h"
 #include "daemon/ingest/source.h"
 

@@ -3,47 +3,18 @@
  * A process that is found has its threads listed some times: one may be born of a thread that
  * has no events yet, right behind the first listing. After that all are told.
  */
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <utlist.h>
 
 #include "common/clock.h"
-#include "common/error.h"
-#include "daemon/ingest/own_processes.h"
+#include "common/proc.h"
+#include "daemon/ingest/members.h"
 #include "daemon/ingest/own_tasks_private.h"
 
 #define LISTINGS     3
 #define RESET_GAP_NS (10 * NS_PER_S)
-
-/* Calls @fn with each number in the folder @path below @directory, if there is that folder. */
-static int each_number(int directory, const char *path,
-		       int (*fn)(void *userdata, int folder, pid_t number), void *userdata)
-{
-	int fd = openat(directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
-	int r = 0;
-	DIR *dir;
-
-	if (fd < 0)
-		return 0;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return error_origin(-ENOMEM);
-	}
-	while (!r && (entry = readdir(dir)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			r = fn(userdata, fd, atoi(entry->d_name));
-	closedir(dir);
-	return r;
-}
 
 struct listing {
 	struct own_tasks *tasks;
@@ -66,35 +37,18 @@ static int see_thread(void *userdata, int folder, pid_t tid)
 	return r;
 }
 
-/* The fourth field of /proc/PID/stat (proc(5)); 0: it cannot be read. */
-static pid_t parent_of(int proc_fd, pid_t pid)
-{
-	cleanup(closep) int fd = -1;
-	char path[32], text[512];
-	const char *behind;
-	int parent = 0;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "%d/stat", pid);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	behind = strrchr(text, ')');
-	return behind && sscanf(behind + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
 /* The profiler, or a child of its that it was not told of. */
 static bool is_self(struct own_tasks *t, pid_t pid)
 {
 	struct members *self = t->options.self;
+	struct proc_stat stat;
 
 	if (!self)
 		return false;
 	if (members_has(self, OWN_SAMPLER, pid))
 		return true;
-	if (!members_has(self, OWN_SAMPLER, parent_of(t->options.proc_fd, pid)))
+	if (proc_read_stat(t->options.proc_fd, pid, &stat) != PROC_E_OK ||
+	    !members_has(self, OWN_SAMPLER, stat.ppid))
 		return false;
 	return members_add(self, OWN_SAMPLER, pid, true) == 0;
 }
@@ -125,7 +79,8 @@ static int see_process(void *userdata, int folder, pid_t pid)
 	p->n_looks++;
 	l->process = p;
 	snprintf(path, sizeof(path), "%d/task", pid);
-	return each_number(folder, path, see_thread, l);
+	r = proc_each_number(folder, path, see_thread, l);
+	return r < 0 ? r : 0;
 }
 
 /* Who is not there any more, or another's by now: what has events was told to have ended. */
@@ -198,8 +153,8 @@ int own_tasks_look(struct own_tasks *t, uint64_t now_ns)
 	t->generation++;
 	t->looked_ns = now_ns;
 	t->found = false;
-	r = each_number(t->options.proc_fd, ".", see_process, &l);
-	if (r)
+	r = proc_each_number(t->options.proc_fd, ".", see_process, &l);
+	if (r < 0)
 		return r;
 	forget_gone(t);
 	r = attach_found(t);

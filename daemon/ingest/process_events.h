@@ -12,7 +12,7 @@
  */
 #include <linux/perf_event.h>
 
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 #include "daemon/ingest/source.h"
 
 struct process_events;

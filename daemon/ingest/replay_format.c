@@ -17,157 +17,157 @@ enum {
 
 static const char magic[8] = "profdrpl"; /* without its NUL */
 
-struct writer {
-	uint8_t *at;
+/*
+ * What goes through the fields of a record in their order: copies them to @to or, if that is NULL,
+ * from @from. So each record is described once, for both.
+ */
+struct codec {
+	uint8_t *to;
+	const uint8_t *from;
+	size_t left; /* at @from */
+	bool failed; /* there was not enough; fields are as they were */
 };
 
-static void replay_put_uint(struct writer *w, uint64_t value, unsigned bytes)
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are copied as they are");
+
+static void replay_code(struct codec *c, void *field, size_t length)
 {
-	for (unsigned i = 0; i < bytes; i++)
-		*w->at++ = (uint8_t)(value >> 8 * i);
-}
-
-static void replay_put_bytes(struct writer *w, const void *data, size_t length)
-{
-	memcpy(w->at, data, length);
-	w->at += length;
-}
-
-struct reader {
-	const uint8_t *at;
-	size_t left;
-	bool failed;
-};
-
-static uint64_t replay_get_uint(struct reader *r, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	if (r->left < bytes) {
-		r->failed = true;
-		return 0;
+	if (c->to) {
+		memcpy(c->to, field, length);
+		c->to += length;
+	} else if (c->left < length) {
+		c->failed = true;
+	} else {
+		memcpy(field, c->from, length);
+		c->from += length;
+		c->left -= length;
 	}
-	for (unsigned i = 0; i < bytes; i++)
-		value |= (uint64_t)r->at[i] << 8 * i;
-	r->at += bytes;
-	r->left -= bytes;
-	return value;
 }
 
-static void replay_get_bytes(struct reader *r, void *ret, size_t length)
-{
-	if (r->left < length) {
-		r->failed = true;
-		return;
-	}
-	memcpy(ret, r->at, length);
-	r->at += length;
-	r->left -= length;
-}
+#define CODE(c, field) replay_code(c, &(field), sizeof(field))
 
 void replay_encode_head(uint8_t ret[REPLAY_HEAD_BYTES])
 {
-	struct writer w = {ret};
+	static const uint32_t version = VERSION;
 
-	replay_put_bytes(&w, magic, sizeof(magic));
-	replay_put_uint(&w, VERSION, 4);
+	memcpy(ret, magic, sizeof(magic));
+	memcpy(ret + sizeof(magic), &version, sizeof(version));
 }
 
 int replay_decode_head(const uint8_t *data, size_t length)
 {
-	struct reader r = {data, length, false};
-	char found[sizeof(magic)] = "";
+	uint8_t head[REPLAY_HEAD_BYTES];
 
 	if (length < REPLAY_HEAD_BYTES)
 		return REPLAY_E_SHORT;
-	replay_get_bytes(&r, found, sizeof(found));
-	if (memcmp(found, magic, sizeof(magic)) != 0 || replay_get_uint(&r, 4) != VERSION)
-		return REPLAY_E_MALFORMED;
-	return REPLAY_E_OK;
+	replay_encode_head(head);
+	return memcmp(data, head, sizeof(head)) == 0 ? REPLAY_E_OK : REPLAY_E_MALFORMED;
 }
 
 /* Leaves room for type and length, which replay_end_record() fills in. */
-static struct writer replay_begin_record(uint8_t *record)
+static struct codec replay_begin_record(uint8_t *record)
 {
-	return (struct writer){record + 8};
+	return (struct codec){.to = record + 8};
 }
 
-static size_t replay_end_record(const struct writer *w, uint8_t *record, enum replay_type type)
+static size_t replay_end_record(const struct codec *c, uint8_t *record, uint32_t type)
 {
-	size_t length = (size_t)(w->at - record);
-	struct writer head = {record};
+	uint32_t length = (uint32_t)(c->to - record) - 8;
+	struct codec head = {.to = record};
 
-	replay_put_uint(&head, type, 4);
-	replay_put_uint(&head, length - 8, 4);
-	return length;
+	CODE(&head, type);
+	CODE(&head, length);
+	return length + 8;
+}
+
+static void code_flag(bool encode, uint32_t *flags, uint32_t flag, bool *field)
+{
+	if (!encode)
+		*field = *flags & flag;
+	else if (*field)
+		*flags |= flag;
+}
+
+static void code_flags(bool encode, uint32_t *flags, struct sampler_spec *spec)
+{
+	code_flag(encode, flags, FLAG_IS_PERIOD, &spec->is_period);
+	code_flag(encode, flags, FLAG_KERNEL_STACKS, &spec->kernel_stacks);
+	code_flag(encode, flags, FLAG_ALL, &spec->all);
+	code_flag(encode, flags, FLAG_IS_CLOCK, &spec->event.is_clock);
+	code_flag(encode, flags, FLAG_EXCLUDE_USER, &spec->event.exclude_user);
+	code_flag(encode, flags, FLAG_EXCLUDE_KERNEL, &spec->event.exclude_kernel);
+}
+
+static void code_sampler(struct codec *c, unsigned *sampler, struct sampler_spec *spec)
+{
+	uint32_t flags = 0;
+
+	if (c->to)
+		code_flags(true, &flags, spec);
+	CODE(c, *sampler);
+	CODE(c, flags);
+	code_flags(false, &flags, spec);
+	CODE(c, spec->rate);
+	CODE(c, spec->max_depth);
+	CODE(c, spec->event.type);
+	CODE(c, spec->event.config);
+	CODE(c, spec->event.name);
 }
 
 size_t replay_encode_sampler(unsigned sampler, const struct sampler_spec *spec,
 			     uint8_t ret[REPLAY_RECORD_MAX])
 {
-	struct writer w = replay_begin_record(ret);
-	uint32_t flags = 0;
+	struct codec c = replay_begin_record(ret);
+	struct sampler_spec copy = *spec;
 
-	flags |= spec->is_period ? FLAG_IS_PERIOD : 0;
-	flags |= spec->kernel_stacks ? FLAG_KERNEL_STACKS : 0;
-	flags |= spec->all ? FLAG_ALL : 0;
-	flags |= spec->event.is_clock ? FLAG_IS_CLOCK : 0;
-	flags |= spec->event.exclude_user ? FLAG_EXCLUDE_USER : 0;
-	flags |= spec->event.exclude_kernel ? FLAG_EXCLUDE_KERNEL : 0;
-	replay_put_uint(&w, sampler, 4);
-	replay_put_uint(&w, flags, 4);
-	replay_put_uint(&w, spec->rate, 8);
-	replay_put_uint(&w, spec->max_depth, 4);
-	replay_put_uint(&w, spec->event.type, 4);
-	replay_put_uint(&w, spec->event.config, 8);
-	replay_put_bytes(&w, spec->event.name, sizeof(spec->event.name));
-	return replay_end_record(&w, ret, REPLAY_SAMPLER);
+	code_sampler(&c, &sampler, &copy);
+	return replay_end_record(&c, ret, REPLAY_SAMPLER);
 }
 
-static bool decode_sampler(struct reader *r, struct replay_record *ret)
+static bool decode_sampler(struct codec *c, struct replay_record *ret)
 {
-	struct sampler_spec *spec = &ret->spec;
-	uint32_t flags;
+	ret->spec = (struct sampler_spec){0};
+	code_sampler(c, &ret->sampler, &ret->spec);
+	return ret->sampler < SAMPLERS_MAX &&
+	       memchr(ret->spec.event.name, 0, sizeof(ret->spec.event.name));
+}
 
-	*spec = (struct sampler_spec){0};
-	ret->sampler = (unsigned)replay_get_uint(r, 4);
-	flags = (uint32_t)replay_get_uint(r, 4);
-	spec->rate = replay_get_uint(r, 8);
-	spec->max_depth = (uint32_t)replay_get_uint(r, 4);
-	spec->event.type = (uint32_t)replay_get_uint(r, 4);
-	spec->event.config = replay_get_uint(r, 8);
-	replay_get_bytes(r, spec->event.name, sizeof(spec->event.name));
-	spec->is_period = flags & FLAG_IS_PERIOD;
-	spec->kernel_stacks = flags & FLAG_KERNEL_STACKS;
-	spec->all = flags & FLAG_ALL;
-	spec->event.is_clock = flags & FLAG_IS_CLOCK;
-	spec->event.exclude_user = flags & FLAG_EXCLUDE_USER;
-	spec->event.exclude_kernel = flags & FLAG_EXCLUDE_KERNEL;
-	return ret->sampler < SAMPLERS_MAX && memchr(spec->event.name, 0, sizeof(spec->event.name));
+/* All but the frames. */
+static void code_sample(struct codec *c, struct sample *s)
+{
+	uint16_t kernel_thread = s->kernel_thread;
+
+	CODE(c, s->time_ns);
+	CODE(c, s->weight);
+	CODE(c, s->start_ns);
+	CODE(c, s->cgroup_id);
+	CODE(c, s->pid);
+	CODE(c, s->tid);
+	CODE(c, s->cpu);
+	CODE(c, s->sampler);
+	CODE(c, s->quality);
+	CODE(c, s->reason);
+	CODE(c, kernel_thread);
+	s->kernel_thread = kernel_thread;
+	CODE(c, s->comm);
+	CODE(c, s->n_kernel);
+	CODE(c, s->n_frames);
 }
 
 size_t replay_encode_sample(const struct sample *sample, uint8_t ret[REPLAY_RECORD_MAX])
 {
-	struct writer w = replay_begin_record(ret);
-	uint32_t n = sample->n_frames < SAMPLE_FRAMES_MAX ? sample->n_frames : SAMPLE_FRAMES_MAX;
+	struct codec c = replay_begin_record(ret);
+	struct sample copy = *sample;
 
-	replay_put_uint(&w, sample->time_ns, 8);
-	replay_put_uint(&w, sample->weight, 8);
-	replay_put_uint(&w, sample->start_ns, 8);
-	replay_put_uint(&w, sample->cgroup_id, 8);
-	replay_put_uint(&w, (uint32_t)sample->pid, 4);
-	replay_put_uint(&w, (uint32_t)sample->tid, 4);
-	replay_put_uint(&w, sample->cpu, 4);
-	replay_put_uint(&w, sample->sampler, 2);
-	replay_put_uint(&w, sample->quality, 2);
-	replay_put_uint(&w, sample->reason, 2);
-	replay_put_uint(&w, sample->kernel_thread, 2);
-	replay_put_bytes(&w, sample->comm, sizeof(sample->comm));
-	replay_put_uint(&w, sample->n_kernel, 4);
-	replay_put_uint(&w, n, 4);
-	for (uint32_t i = 0; i < n; i++)
-		replay_put_uint(&w, sample->frames[i], 8);
-	return replay_end_record(&w, ret, REPLAY_SAMPLE);
+	if (copy.n_frames > SAMPLE_FRAMES_MAX)
+		copy.n_frames = SAMPLE_FRAMES_MAX;
+	code_sample(&c, &copy);
+	for (uint32_t i = 0; i < copy.n_frames; i++) {
+		uint64_t frame = copy.frames[i];
+
+		CODE(&c, frame);
+	}
+	return replay_end_record(&c, ret, REPLAY_SAMPLE);
 }
 
 static uint16_t quality_reason_count(uint16_t quality)
@@ -191,89 +191,67 @@ static void normalize_reason(struct sample *s)
 	s->reason = BROKEN_UNKNOWN;
 }
 
-static bool decode_sample(struct reader *r, struct replay_record *ret)
+static bool decode_sample(struct codec *c, struct replay_record *ret)
 {
 	struct sample *s = &ret->sample;
 
 	*s = (struct sample){.frames = ret->frames};
-	s->time_ns = replay_get_uint(r, 8);
-	s->weight = replay_get_uint(r, 8);
-	s->start_ns = replay_get_uint(r, 8);
-	s->cgroup_id = replay_get_uint(r, 8);
-	s->pid = (pid_t)replay_get_uint(r, 4);
-	s->tid = (pid_t)replay_get_uint(r, 4);
-	s->cpu = (uint32_t)replay_get_uint(r, 4);
-	s->sampler = (uint16_t)replay_get_uint(r, 2);
-	s->quality = (uint16_t)replay_get_uint(r, 2);
-	s->reason = (uint16_t)replay_get_uint(r, 2);
-	s->kernel_thread = replay_get_uint(r, 2);
-	replay_get_bytes(r, s->comm, sizeof(s->comm));
-	s->n_kernel = (uint32_t)replay_get_uint(r, 4);
-	s->n_frames = (uint32_t)replay_get_uint(r, 4);
+	code_sample(c, s);
 	if (s->n_frames > SAMPLE_FRAMES_MAX || s->n_kernel > s->n_frames ||
 	    s->sampler >= SAMPLERS_MAX || !memchr(s->comm, 0, sizeof(s->comm)))
 		return false;
 	normalize_reason(s);
-	for (uint32_t i = 0; i < s->n_frames; i++)
-		ret->frames[i] = replay_get_uint(r, 8);
+	replay_code(c, ret->frames, s->n_frames * sizeof(*ret->frames));
 	return true;
+}
+
+/* All but the path. */
+static void code_event(struct codec *c, struct process_event *e, uint32_t *path_length)
+{
+	CODE(c, e->kind);
+	CODE(c, e->time_ns);
+	CODE(c, e->pid);
+	CODE(c, e->tid);
+	CODE(c, e->parent);
+	CODE(c, e->comm);
+	CODE(c, e->lost);
+	CODE(c, e->map.start);
+	CODE(c, e->map.length);
+	CODE(c, e->map.offset);
+	CODE(c, e->map.device_major);
+	CODE(c, e->map.device_minor);
+	CODE(c, e->map.inode);
+	CODE(c, e->map.inode_generation);
+	CODE(c, e->map.prot);
+	CODE(c, e->map.flags);
+	CODE(c, *path_length);
 }
 
 size_t replay_encode_event(const struct process_event *event, uint8_t ret[REPLAY_RECORD_MAX])
 {
-	const char *path = event->kind == PROCESS_EVENT_MMAP && event->map.path ? event->map.path
-										: "";
-	size_t length = strnlen(path, REPLAY_PATH_MAX);
-	struct writer w = replay_begin_record(ret);
+	struct process_event copy = *event;
+	bool has_path = event->kind == PROCESS_EVENT_MMAP && event->map.path;
+	uint32_t length = has_path ? (uint32_t)strnlen(event->map.path, REPLAY_PATH_MAX) : 0;
+	struct codec c = replay_begin_record(ret);
 
-	replay_put_uint(&w, event->kind, 4);
-	replay_put_uint(&w, event->time_ns, 8);
-	replay_put_uint(&w, (uint32_t)event->pid, 4);
-	replay_put_uint(&w, (uint32_t)event->tid, 4);
-	replay_put_uint(&w, (uint32_t)event->parent, 4);
-	replay_put_bytes(&w, event->comm, sizeof(event->comm));
-	replay_put_uint(&w, event->lost, 8);
-	replay_put_uint(&w, event->map.start, 8);
-	replay_put_uint(&w, event->map.length, 8);
-	replay_put_uint(&w, event->map.offset, 8);
-	replay_put_uint(&w, event->map.device_major, 4);
-	replay_put_uint(&w, event->map.device_minor, 4);
-	replay_put_uint(&w, event->map.inode, 8);
-	replay_put_uint(&w, event->map.inode_generation, 8);
-	replay_put_uint(&w, event->map.prot, 4);
-	replay_put_uint(&w, event->map.flags, 4);
-	replay_put_uint(&w, length, 4);
-	replay_put_bytes(&w, path, length);
-	return replay_end_record(&w, ret, REPLAY_EVENT);
+	code_event(&c, &copy, &length);
+	if (length)
+		memcpy(c.to, event->map.path, length);
+	c.to += length;
+	return replay_end_record(&c, ret, REPLAY_EVENT);
 }
 
-static bool decode_event(struct reader *r, struct replay_record *ret)
+static bool decode_event(struct codec *c, struct replay_record *ret)
 {
 	struct process_event *e = &ret->event;
-	size_t length;
+	uint32_t length = 0;
 
 	*e = (struct process_event){0};
-	e->kind = (enum process_event_kind)replay_get_uint(r, 4);
-	e->time_ns = replay_get_uint(r, 8);
-	e->pid = (pid_t)replay_get_uint(r, 4);
-	e->tid = (pid_t)replay_get_uint(r, 4);
-	e->parent = (pid_t)replay_get_uint(r, 4);
-	replay_get_bytes(r, e->comm, sizeof(e->comm));
-	e->lost = replay_get_uint(r, 8);
-	e->map.start = replay_get_uint(r, 8);
-	e->map.length = replay_get_uint(r, 8);
-	e->map.offset = replay_get_uint(r, 8);
-	e->map.device_major = (uint32_t)replay_get_uint(r, 4);
-	e->map.device_minor = (uint32_t)replay_get_uint(r, 4);
-	e->map.inode = replay_get_uint(r, 8);
-	e->map.inode_generation = replay_get_uint(r, 8);
-	e->map.prot = (uint32_t)replay_get_uint(r, 4);
-	e->map.flags = (uint32_t)replay_get_uint(r, 4);
-	length = replay_get_uint(r, 4);
+	code_event(c, e, &length);
 	if (e->kind >= N_PROCESS_EVENTS || length > REPLAY_PATH_MAX ||
 	    !memchr(e->comm, 0, sizeof(e->comm)))
 		return false;
-	replay_get_bytes(r, ret->path, length);
+	replay_code(c, ret->path, length);
 	ret->path[length] = '\0';
 	if (e->kind == PROCESS_EVENT_MMAP)
 		e->map.path = ret->path;
@@ -282,35 +260,35 @@ static bool decode_event(struct reader *r, struct replay_record *ret)
 
 int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret, size_t *ret_used)
 {
-	struct reader r = {data, length, false};
-	size_t used;
+	struct codec c = {.from = data, .left = length};
+	uint32_t used = 0;
 	bool ok;
 
-	ret->type = (uint32_t)replay_get_uint(&r, 4);
-	used = replay_get_uint(&r, 4);
-	if (r.failed)
+	CODE(&c, ret->type);
+	CODE(&c, used);
+	if (c.failed)
 		return REPLAY_E_SHORT;
 	if (used > REPLAY_RECORD_MAX - 8)
 		return REPLAY_E_MALFORMED;
-	if (used > r.left)
+	if (used > c.left)
 		return REPLAY_E_SHORT;
-	r.left = used;
+	c.left = used;
 	switch (ret->type) {
 	case REPLAY_SAMPLER:
-		ok = decode_sampler(&r, ret);
+		ok = decode_sampler(&c, ret);
 		break;
 	case REPLAY_SAMPLE:
-		ok = decode_sample(&r, ret);
+		ok = decode_sample(&c, ret);
 		break;
 	case REPLAY_EVENT:
-		ok = decode_event(&r, ret);
+		ok = decode_event(&c, ret);
 		break;
 	default:
 		ok = ret->type != 0;
-		r.left = 0;
+		c.left = 0;
 		break;
 	}
-	if (!ok || r.failed || r.left)
+	if (!ok || c.failed || c.left)
 		return REPLAY_E_MALFORMED;
 	*ret_used = used + 8;
 	return REPLAY_E_OK;

@@ -18,7 +18,7 @@
 #include "common/shim/attach.h"
 #include "common/shim/ring_reader.h"
 #include "daemon/ingest/sample.h"
-#include "daemon/ingest/shim_account.h"
+#include "daemon/ingest/shim_limits.h"
 #include "daemon/ingest/source_shim.h"
 
 struct shim_target {

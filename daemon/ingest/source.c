@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What all sources have in common: which samplers are used, with which spec, their totals, and
+ * whom an implementation need not be asked.
+ */
 #include "daemon/ingest/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "common/error.h"
+
+void source_init(struct source *source, const struct source_ops *ops,
+		 const struct source_options *options)
+{
+	source->ops = ops;
+	source->options = *options;
+	source->fd = -1;
+}
 
 void source_free(struct source *source)
 {
-	if (source)
-		source->ops->free(source);
+	if (!source)
+		return;
+	closep(&source->fd);
+	source->ops->free(source);
 }
 
 int source_fd(struct source *source)
 {
-	return source->ops->fd(source);
+	return source->fd;
 }
 
 int source_drain(struct source *source, unsigned budget)
@@ -20,42 +39,78 @@ int source_drain(struct source *source, unsigned budget)
 int source_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 		       struct source_message *message)
 {
-	return source->ops->add_sampler(source, spec, ret, message);
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
+		unsigned index = (source->next_index + i) % SAMPLERS_MAX;
+		struct source_sampler *sampler = &source->samplers[index];
+		int r = SOURCE_E_OK;
+
+		if (sampler->used)
+			continue;
+		source->next_index = index + 1;
+		*sampler = (struct source_sampler){.spec = *spec};
+		if (source->ops->add_sampler)
+			r = source->ops->add_sampler(source, index, message);
+		sampler->used = r == SOURCE_E_OK;
+		if (sampler->used)
+			*ret = index;
+		return r;
+	}
+	snprintf(message->text, sizeof(message->text),
+		 "all %d samplers are in use: use an event and rate that is there already",
+		 SAMPLERS_MAX);
+	return SOURCE_E_FULL;
 }
 
 int source_remove_sampler(struct source *source, unsigned sampler)
 {
-	return source->ops->remove_sampler(source, sampler);
+	int r = SOURCE_E_OK;
+
+	if (!source->samplers[sampler].used)
+		return error_origin(-EINVAL);
+	if (source->ops->remove_sampler)
+		r = source->ops->remove_sampler(source, sampler);
+	source->samplers[sampler].used = false;
+	return r;
 }
 
 int source_set_all(struct source *source, unsigned sampler, bool all)
 {
-	return source->ops->set_all(source, sampler, all);
+	source->samplers[sampler].spec.all = all;
+	if (source->ops->set_all)
+		source->ops->set_all(source, sampler);
+	return SOURCE_E_OK;
 }
 
 int source_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
-	return source->ops->add_pid(source, sampler, pid, children);
+	return source->ops->add_pid ? source->ops->add_pid(source, sampler, pid, children)
+				    : SOURCE_E_OK;
 }
 
 int source_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	return source->ops->remove_pid(source, sampler, pid);
+	return source->ops->remove_pid ? source->ops->remove_pid(source, sampler, pid)
+				       : SOURCE_E_OK;
 }
 
 int source_follow_cpus(struct source *source)
 {
-	return source->ops->follow_cpus(source);
+	return source->ops->follow_cpus ? source->ops->follow_cpus(source) : SOURCE_E_OK;
 }
 
 int source_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
 {
-	return source->ops->get_stats(source, sampler, ret);
+	int r = source->ops->update_stats ? source->ops->update_stats(source, sampler)
+					  : SOURCE_E_OK;
+
+	if (r == SOURCE_E_OK)
+		*ret = source->samplers[sampler].stats;
+	return r;
 }
 
 uint64_t source_memory_bytes(struct source *source)
 {
-	return source->ops->memory_bytes(source);
+	return source->ops->memory_bytes ? source->ops->memory_bytes(source) : 0;
 }
 
 const struct unwind_host *source_unwind_host(struct source *source)

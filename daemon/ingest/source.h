@@ -102,27 +102,43 @@ struct unwind_host;
 
 struct source;
 
+/* What an implementation does; what it leaves out is nothing to do, or nothing there. */
 struct source_ops {
 	const char *name;
+	/* Frees the source, whose fd is closed already; takes half-built ones. */
 	void (*free)(struct source *source);
-	int (*fd)(struct source *source);
 	int (*drain)(struct source *source, unsigned budget);
-	int (*add_sampler)(struct source *source, const struct sampler_spec *spec, unsigned *ret,
-			   struct source_message *message);
+	/* samplers[sampler] has its spec, and is used if this returns SOURCE_E_OK. */
+	int (*add_sampler)(struct source *source, unsigned sampler, struct source_message *message);
+	/* It is used, and not any more when this returns. */
 	int (*remove_sampler)(struct source *source, unsigned sampler);
-	int (*set_all)(struct source *source, unsigned sampler, bool all);
+	/* Its spec says so already. */
+	void (*set_all)(struct source *source, unsigned sampler);
 	int (*add_pid)(struct source *source, unsigned sampler, pid_t pid, bool children);
 	int (*remove_pid)(struct source *source, unsigned sampler, pid_t pid);
 	int (*follow_cpus)(struct source *source);
-	int (*get_stats)(struct source *source, unsigned sampler, struct source_stats *ret);
+	/* Brings samplers[sampler].stats up to date; it may be one that was removed. */
+	int (*update_stats)(struct source *source, unsigned sampler);
 	uint64_t (*memory_bytes)(struct source *source);
 	const struct unwind_host *(*unwind_host)(struct source *source);
 };
 
-/* Each implementation's own struct begins with this. */
+/* What every source has; each implementation's own struct begins with this. */
 struct source {
 	const struct source_ops *ops;
+	struct source_options options;
+	int fd;              /* see source_fd(); the implementation opens it */
+	unsigned next_index; /* where the search for a free sampler begins */
+	struct source_sampler {
+		bool used;
+		struct sampler_spec spec;
+		struct source_stats stats;
+	} samplers[SAMPLERS_MAX];
 };
+
+/* For implementations: a source of zeroes gets its ops and options, and no fd yet. */
+void source_init(struct source *source, const struct source_ops *ops,
+		 const struct source_options *options);
 
 /* Stops everything and frees; takes NULL. */
 void source_free(struct source *source);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ordinary source: bpf/profile.bpf.c on a perf event per CPU and sampler.
+ * The ordinary source: bpf/profile.bpf.c, called by what causes samples (source_bpf_private.h).
  *
  * One object is loaded for all samplers. A sampler is an index into its tables: settings (in .bss,
  * mapped), counters per CPU, and a ring buffer of its own, put into the array of rings when it
- * starts. All events of a sampler carry the index as attach cookie.
+ * starts. The programs learn the index from what called them.
  *
  * A drain delivers process events first, then samples; each sample that is younger than the events
  * read so far has them read again before it. Ring buffers wake up profd when half full, perf rings
@@ -25,7 +25,7 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/host.h"
 #include "daemon/ingest/source_bpf_load.h"
-#include "daemon/ingest/source_bpf_members.h"
+#include "daemon/ingest/source_bpf_maps.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
@@ -38,7 +38,6 @@
  */
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
-#define THROTTLE_RING      1 /* rounded up to one page */
 
 static const struct source_ops bpf_ops;
 
@@ -54,7 +53,7 @@ struct bpf_source *source_bpf_from(struct source *source)
 
 static uint64_t bpf_source_memory_limit(const struct bpf_source *s)
 {
-	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
+	return s->source.options.memory_bytes ? s->source.options.memory_bytes : MEMORY_DEFAULT;
 }
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
@@ -62,8 +61,9 @@ static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 	uint64_t sum = process_events_bytes(s->events);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
-			sum += s->samplers[i].ring_bytes + ticker_bytes(&s->samplers[i].ticker);
+		if (s->source.samplers[i].used)
+			sum += s->samplers[i].ring_bytes +
+			       s->samplers[i].cause->bytes(&s->samplers[i]);
 	return sum;
 }
 
@@ -79,7 +79,7 @@ static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler
 	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t left = used < limit ? (limit - used) / 2 : 0;
 	uint64_t wanted = 4 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
-			  (s->options.drain_ms ? s->options.drain_ms : 100) / 1000;
+			  (s->source.options.drain_ms ? s->source.options.drain_ms : 100) / 1000;
 
 	if (wanted < RING_BYTES_LEAST)
 		wanted = RING_BYTES_LEAST;
@@ -107,7 +107,7 @@ static int bpf_sampler_on_record(void *userdata, void *data, size_t length)
 		if (s->error < 0)
 			return s->error;
 	}
-	s->options.sink->sample(s->options.sink->userdata, &sample);
+	s->source.options.sink->sample(s->source.options.sink->userdata, &sample);
 	return --s->budget ? 0 : -EAGAIN;
 }
 
@@ -118,14 +118,14 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 	s->budget = budget;
 	s->error = 0;
 	for (unsigned i = 0; i < SAMPLERS_MAX && s->budget; i++) {
-		if (!s->samplers[i].used)
+		if (!s->source.samplers[i].used)
 			continue;
 		r = ring_buffer__consume(s->samplers[i].ring);
 		if (s->error < 0)
 			return s->error;
 		if (r < 0 && r != -EAGAIN)
 			return error_origin(r);
-		ticker_drain_throttled(&s->samplers[i].ticker);
+		s->samplers[i].cause->drain(&s->samplers[i]);
 	}
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
@@ -151,28 +151,17 @@ static int read_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 	return 0;
 }
 
-/* Brings sampler->stats up to date. The order is ticker.h's: counts first, then what came of them.
- */
+/* Brings the totals up to date. The order is ticker.h's: counts first, then what came of them. */
 static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 {
-	struct ticker *ticker = &sampler->ticker;
 	struct source_stats stats = {0};
 	int r;
 
-	ticker_read(ticker);
+	sampler->cause->read(sampler);
 	r = read_counters(s, sampler);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < ticker->n_ticks; i++) {
-		struct tick *tick = &ticker->ticks[i];
-
-		if (tick->cpu >= s->n_possible_cpus)
-			continue;
-		tick->runs = s->counters[tick->cpu].runs;
-		tick->period_sum = s->counters[tick->cpu].period_sum;
-		tick->idle = s->counters[tick->cpu].idle;
-	}
-	ticker_judge(ticker, exact);
+	sampler->cause->judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
@@ -181,26 +170,9 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 		for (unsigned j = 0; j < N_LOST; j++)
 			stats.lost[j] += s->counters[i].lost[j];
 	}
-	ticker_drain_throttled(ticker);
-	stats.throttled = ticker->throttled;
-	stats.idle = ticker_idle(ticker);
 	stats.lost[LOST_MALFORMED] += sampler->malformed;
-	stats.lost[LOST_SKIPPED] = ticker_skipped(ticker);
 	stats.expected = stats.seen + stats.lost[LOST_SKIPPED];
-	sampler->stats = stats;
-	return 0;
-}
-
-static int bpf_sampler_attach_tick(void *userdata, struct tick *tick)
-{
-	struct bpf_sampler *sampler = userdata;
-	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
-	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = sampler->index);
-	int link = bpf_link_create(program, tick->fd, BPF_PERF_EVENT, &options);
-
-	if (link < 0)
-		return error_origin(-errno);
-	tick->link = link;
+	s->source.samplers[sampler->index].stats = stats;
 	return 0;
 }
 
@@ -217,7 +189,7 @@ static int make_ring(struct bpf_source *s, struct bpf_sampler *sampler)
 	if (!sampler->ring)
 		return error_origin(-errno);
 	wake.data.fd = ring_buffer__epoll_fd(sampler->ring);
-	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, wake.data.fd, &wake) < 0)
+	if (epoll_ctl(s->source.fd, EPOLL_CTL_ADD, wake.data.fd, &wake) < 0)
 		return error_origin(-errno);
 	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.rings), &key, &sampler->ring_fd, 0) <
 	    0)
@@ -231,13 +203,12 @@ static void sampler_close(struct bpf_sampler *sampler)
 	struct bpf_source *s = sampler->owner;
 	__u32 key = sampler->index;
 
-	ticker_deinit(&sampler->ticker);
+	sampler->cause->close(sampler);
 	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.rings), &key);
 	ring_buffer__free(sampler->ring);
 	sampler->ring = NULL;
 	closep(&sampler->ring_fd);
 	sampler->ring_fd = -1;
-	sampler->used = false;
 }
 
 static int reset_counters(struct bpf_source *s, struct bpf_sampler *sampler)
@@ -250,27 +221,9 @@ static int reset_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 	return 0;
 }
 
-static struct bpf_sampler *bpf_find_free_sampler(struct bpf_source *s)
-{
-	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		unsigned index = (s->next_index + i) % SAMPLERS_MAX;
-
-		if (s->samplers[index].used)
-			continue;
-		s->next_index = index + 1;
-		s->samplers[index] = (struct bpf_sampler){
-			.owner = s,
-			.index = index,
-			.ring_fd = -1,
-		};
-		return &s->samplers[index];
-	}
-	return NULL;
-}
-
 static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler *sampler)
 {
-	const struct sampler_spec *spec = &sampler->spec;
+	const struct sampler_spec *spec = &s->source.samplers[sampler->index].spec;
 	bool by_source = event_excludes_by_source(&spec->event);
 	uint32_t depth = spec->max_depth;
 
@@ -286,49 +239,43 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	};
 }
 
-static int bpf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
-			   struct source_message *message)
+static const struct bpf_cause *bpf_cause_of(const struct event *event)
+{
+	(void)event; /* each of today's is a perf event */
+	return &bpf_ticks;
+}
+
+static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
 	struct bpf_source *s = to_bpf_source(source);
-	struct bpf_sampler *sampler = bpf_find_free_sampler(s);
-	struct perf_event_attr attr;
+	const struct sampler_spec *spec = &source->samplers[index].spec;
+	struct bpf_sampler *sampler = &s->samplers[index];
 	struct cpus cpus;
 	int r;
 
-	if (!sampler) {
-		snprintf(message->text, sizeof(message->text),
-			 "all %d samplers are in use: use an event and rate that is there already",
-			 SAMPLERS_MAX);
-		return SOURCE_E_FULL;
-	}
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
-	sampler->spec = *spec;
+	*sampler = (struct bpf_sampler){
+		.owner = s, .index = index, .cause = bpf_cause_of(&spec->event), .ring_fd = -1};
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes) {
 		snprintf(message->text, sizeof(message->text),
 			 "no memory for another sampler's ring buffer: raise the budget");
 		return SOURCE_E_FULL;
 	}
-	event_attr(spec, &attr);
-	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_sampler_attach_tick, sampler);
 	bpf_configure_sampler(s, sampler);
 	r = reset_counters(s, sampler);
 	if (r == 0)
 		r = make_ring(s, sampler);
 	if (r == 0) {
-		r = ticker_follow(&sampler->ticker, &cpus);
+		r = sampler->cause->start(sampler, &cpus);
 		if (r < 0)
 			r = event_explain(r, spec, message);
 	}
-	if (r != 0) {
+	if (r != 0)
 		sampler_close(sampler);
-		return r;
-	}
-	sampler->used = true;
-	*ret = sampler->index;
-	return SOURCE_E_OK;
+	return r;
 }
 
 static int bpf_remove_sampler(struct source *source, unsigned index)
@@ -337,9 +284,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	if (!sampler->used)
-		return error_origin(-EINVAL);
-	ticker_stop(&sampler->ticker);
+	sampler->cause->stop(sampler);
 	do {
 		r = bpf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
@@ -351,13 +296,10 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	return r;
 }
 
-static int bpf_set_all(struct source *source, unsigned index, bool all)
+static void bpf_set_all(struct source *source, unsigned index)
 {
-	struct bpf_source *s = to_bpf_source(source);
-
-	s->samplers[index].spec.all = all;
-	s->skeleton->bss->samplers[index].all = all;
-	return SOURCE_E_OK;
+	to_bpf_source(source)->skeleton->bss->samplers[index].all =
+		source->samplers[index].spec.all;
 }
 
 static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
@@ -389,31 +331,27 @@ static int bpf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
 		struct bpf_sampler *sampler = &s->samplers[i];
 
-		if (!sampler->used || !ticker_differs(&sampler->ticker, &cpus))
+		if (!source->samplers[i].used || !sampler->cause->differs(sampler, &cpus))
 			continue;
 		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
-			r = ticker_follow(&sampler->ticker, &cpus);
+			r = sampler->cause->follow(sampler, &cpus);
 	}
 	return r;
 }
 
-static int bpf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
+static int bpf_update_stats(struct source *source, unsigned index)
 {
 	struct bpf_source *s = to_bpf_source(source);
-	struct bpf_sampler *sampler = &s->samplers[index];
-	int r;
+	struct source_stats *stats = &source->samplers[index].stats;
+	int r = source->samplers[index].used
+			? bpf_sampler_update_stats(s, &s->samplers[index], false)
+			: 0;
 
-	if (sampler->used) {
-		r = bpf_sampler_update_stats(s, sampler, false);
-		if (r < 0)
-			return r;
-	}
-	sampler->stats.unfollowed = s->skeleton->bss->unfollowed;
-	sampler->stats.uninherited = s->skeleton->bss->uninherited;
-	sampler->stats.unwithdrawn = s->skeleton->bss->unwithdrawn;
-	*ret = sampler->stats;
-	return SOURCE_E_OK;
+	stats->unfollowed = s->skeleton->bss->unfollowed;
+	stats->uninherited = s->skeleton->bss->uninherited;
+	stats->unwithdrawn = s->skeleton->bss->unwithdrawn;
+	return r;
 }
 
 /* A map's values, and a word or two of book-keeping per entry. */
@@ -444,8 +382,8 @@ static uint64_t bpf_memory_bytes(struct source *source)
 	struct bpf_map *map;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
-			sum += ticker_bytes(&s->samplers[i].ticker);
+		if (s->source.samplers[i].used)
+			sum += s->samplers[i].cause->bytes(&s->samplers[i]);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
@@ -462,22 +400,16 @@ static const struct unwind_host *bpf_unwind_host(struct source *source)
 	return s->follows_children ? &s->unwind.host : NULL;
 }
 
-static int bpf_fd(struct source *source)
-{
-	return to_bpf_source(source)->epoll;
-}
-
 static void bpf_free(struct source *source)
 {
 	struct bpf_source *s = to_bpf_source(source);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			sampler_close(&s->samplers[i]);
 	process_events_free(s->events);
 	bpf_unwind_close(&s->unwind);
 	profile_bpf__destroy(s->skeleton);
-	closep(&s->epoll);
 	free(s->counters);
 	free(s);
 }
@@ -485,7 +417,6 @@ static void bpf_free(struct source *source)
 static const struct source_ops bpf_ops = {
 	.name = "bpf",
 	.free = bpf_free,
-	.fd = bpf_fd,
 	.drain = bpf_drain,
 	.add_sampler = bpf_add_sampler,
 	.remove_sampler = bpf_remove_sampler,
@@ -493,7 +424,7 @@ static const struct source_ops bpf_ops = {
 	.add_pid = bpf_add_pid,
 	.remove_pid = bpf_remove_pid,
 	.follow_cpus = bpf_follow_cpus,
-	.get_stats = bpf_get_stats,
+	.update_stats = bpf_update_stats,
 	.memory_bytes = bpf_memory_bytes,
 	.unwind_host = bpf_unwind_host,
 };
@@ -508,8 +439,8 @@ static int begin_process_events(struct bpf_source *s, struct source_message *mes
 	if (r < 0)
 		return r;
 	r = process_events_new(&s->events, &(struct process_events_options){
-						   .sink = s->options.sink,
-						   .epoll = s->epoll,
+						   .sink = s->source.options.sink,
+						   .epoll = s->source.fd,
 						   .max_bytes = bpf_source_memory_limit(s) / 4,
 					   });
 	if (r < 0)
@@ -531,11 +462,10 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->source.ops = &bpf_ops;
-	s->options = *options;
+	source_init(&s->source, &bpf_ops, options);
 	owner = &s->source;
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0)
+	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->source.fd < 0)
 		return error_origin(-errno);
 	r = libbpf_num_possible_cpus();
 	if (r < 0)
@@ -544,8 +474,8 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
 	if (!s->counters)
 		return error_origin(-ENOMEM);
-	r = source_bpf_load(&s->skeleton, &s->options, s->n_possible_cpus, &s->follows_children,
-			    message);
+	r = source_bpf_load(&s->skeleton, &s->source.options, s->n_possible_cpus,
+			    &s->follows_children, message);
 	if (r == SOURCE_E_OK)
 		r = bpf_unwind_open(&s->unwind, s->skeleton, &s->events_until);
 	if (r == SOURCE_E_OK)

@@ -39,7 +39,7 @@ int source_bpf_get_cost(struct source *source, enum source_cost_part part, struc
 	struct source_cost sum = {0};
 	__u32 key = part;
 
-	if (!s || !s->options.measure_cost)
+	if (!s || !source->options.measure_cost)
 		return SOURCE_E_UNSUPPORTED;
 	costs = calloc(s->n_possible_cpus, sizeof(*costs));
 	if (!costs)

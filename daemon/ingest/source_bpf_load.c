@@ -15,7 +15,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/ingest/source_bpf_unwind.h"
+#include "daemon/ingest/source_bpf_maps.h"
 #include "profile.skel.h"
 
 /*
@@ -80,9 +80,9 @@ static void verifier_report(const struct verifier *v, struct profile_bpf *skelet
 static struct bpf_program *tracepoint_program(struct profile_bpf *skeleton, unsigned i)
 {
 	struct bpf_program *const programs[] = {
-		skeleton->progs.filter_fork, skeleton->progs.filter_free,
-		skeleton->progs.roots_fork,  skeleton->progs.roots_exec,
-		skeleton->progs.roots_free,
+		skeleton->progs.process_fork,
+		skeleton->progs.process_exec,
+		skeleton->progs.process_free,
 	};
 
 	return i < ARRAY_SIZE(programs) ? programs[i] : NULL;
@@ -91,9 +91,9 @@ static struct bpf_program *tracepoint_program(struct profile_bpf *skeleton, unsi
 static int attach_tracepoints(struct profile_bpf *skeleton)
 {
 	struct bpf_link **const links[] = {
-		&skeleton->links.filter_fork, &skeleton->links.filter_free,
-		&skeleton->links.roots_fork,  &skeleton->links.roots_exec,
-		&skeleton->links.roots_free,
+		&skeleton->links.process_fork,
+		&skeleton->links.process_exec,
+		&skeleton->links.process_free,
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(links); i++) {

@@ -10,35 +10,56 @@
 #include "bpf/abi.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source.h"
-#include "daemon/ingest/source_bpf_unwind.h"
+#include "daemon/ingest/source_bpf_maps.h"
 #include "daemon/ingest/ticker.h"
 
 struct bpf_source;
 struct profile_bpf;
 struct ring_buffer;
 
+struct bpf_sampler;
+
+/*
+ * What makes the kernel call a program of bpf/profile.bpf.c for a sampler: one row each, which
+ * bpf_cause_of() chooses by the event. Those that return int return 0 or negative errno.
+ */
+struct bpf_cause {
+	/* Begins, on the CPUs of @cpus. An error is what event_explain() explains. */
+	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
+	/* When it returns, the last call has come. */
+	void (*stop)(struct bpf_sampler *sampler);
+	/* Whether follow() would do anything; it comes right after update(). */
+	bool (*differs)(const struct bpf_sampler *sampler, const struct cpus *cpus);
+	int (*follow)(struct bpf_sampler *sampler, const struct cpus *cpus);
+	void (*drain)(struct bpf_sampler *sampler);
+	/* Before the programs' counters are read. */
+	void (*read)(struct bpf_sampler *sampler);
+	/* After that: fills in what calls were due and did not come. @exact: it was stopped. */
+	void (*judge)(struct bpf_sampler *sampler, bool exact, struct source_stats *stats);
+	uint64_t (*bytes)(const struct bpf_sampler *sampler);
+	/* Takes one that was not started. */
+	void (*close)(struct bpf_sampler *sampler);
+};
+
+extern const struct bpf_cause bpf_ticks; /* source_bpf_ticks.c: perf events */
+
 struct bpf_sampler {
 	struct bpf_source *owner;
 	unsigned index;
-	bool used;
-	struct sampler_spec spec;
-	struct ticker ticker;
+	const struct bpf_cause *cause;
+	struct ticker ticker; /* bpf_ticks' */
 	int ring_fd;
 	struct ring_buffer *ring;
 	size_t ring_bytes;
 	uint64_t malformed;
-	struct source_stats stats; /* of the last look */
 };
 
 struct bpf_source {
-	struct source source;
-	struct source_options options;
+	struct source source; /* its fd is an epoll instance */
 	struct profile_bpf *skeleton;
 	struct process_events *events;
 	struct bpf_unwind unwind;
-	int epoll;
 	bool follows_children; /* the tracepoints' programs could be attached */
-	unsigned next_index;
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */

@@ -29,7 +29,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/event.h"
-#include "daemon/ingest/own_processes.h"
+#include "daemon/ingest/members.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/source_perf_private.h"
 #include "daemon/ingest/sources.h"
@@ -51,7 +51,7 @@ static void perf_source_on_process_event(void *userdata, const struct process_ev
 		perf_tasks_forget(&s->tasks, event->tid);
 	if (s->tasks_of_user && own_tasks_apply(s->tasks_of_user, event) < 0)
 		s->unfollowed++;
-	s->options.sink->process_event(s->options.sink->userdata, event);
+	s->source.options.sink->process_event(s->source.options.sink->userdata, event);
 }
 
 static uint64_t perf_source_ring_bytes(const struct perf_source *s)
@@ -59,14 +59,14 @@ static uint64_t perf_source_ring_bytes(const struct perf_source *s)
 	uint64_t sum = process_events_bytes(s->events);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			sum += ticker_bytes(&s->samplers[i].ticker);
 	return sum;
 }
 
 static uint64_t perf_source_memory_limit(const struct perf_source *s)
 {
-	return s->options.memory_bytes ? s->options.memory_bytes : MEMORY_DEFAULT;
+	return s->source.options.memory_bytes ? s->source.options.memory_bytes : MEMORY_DEFAULT;
 }
 
 /* For each CPU's ring of a new sampler: half of what is left, so that there is some for the next.
@@ -80,7 +80,7 @@ static uint64_t memory_left(const struct perf_source *s, unsigned n_cpus)
 
 static uint64_t ticks_between_drains(const struct perf_source *s, const struct sampler_spec *spec)
 {
-	uint64_t ms = s->options.drain_ms ? s->options.drain_ms : 100;
+	uint64_t ms = s->source.options.drain_ms ? s->source.options.drain_ms : 100;
 
 	return event_ticks_per_second(spec) * ms / 1000;
 }
@@ -89,30 +89,30 @@ static uint64_t ticks_between_drains(const struct perf_source *s, const struct s
 static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, struct tick *tick,
 			  const struct perf_sample *p)
 {
-	const struct event *event = &sampler->spec.event;
-	unsigned index = (unsigned)(sampler - s->samplers);
+	const struct event *event = &sampler->spec->event;
+	unsigned index = sampler->index;
 
 	if (!p->pid && !p->tid) {
 		tick->idle++;
 		return false;
 	}
 	if (s->tasks_of_user && !own_tasks_counts(s->tasks_of_user, index, p->tid, p->id)) {
-		sampler->stats.excluded++;
+		sampler->stats->excluded++;
 		return false;
 	}
-	if ((s->options.exclude_self && p->pid == getpid()) ||
+	if ((s->source.options.exclude_self && p->pid == getpid()) ||
 	    (s->own && members_has(s->own, OWN_SAMPLER, p->pid))) {
-		sampler->stats.excluded++;
-		sampler->stats.self++;
+		sampler->stats->excluded++;
+		sampler->stats->self++;
 		return false;
 	}
 	if ((event_excludes_by_source(event) &&
 	     (p->user_mode ? event->exclude_user : event->exclude_kernel)) ||
-	    (!sampler->spec.all && !members_has(s->members, index, p->pid))) {
-		sampler->stats.excluded++;
+	    (!sampler->spec->all && !members_has(s->members, index, p->pid))) {
+		sampler->stats->excluded++;
 		return false;
 	}
-	sampler->stats.seen++;
+	sampler->stats->seen++;
 	return true;
 }
 
@@ -126,7 +126,7 @@ static int perf_deliver_sample(struct perf_source *s, struct perf_sampler *sampl
 		.pid = p->pid,
 		.tid = p->tid,
 		.cpu = p->cpu,
-		.sampler = (uint16_t)(sampler - s->samplers),
+		.sampler = (uint16_t)sampler->index,
 		.n_kernel = p->n_kernel,
 		.n_frames = p->n_kernel,
 		.frames = p->kernel,
@@ -139,7 +139,7 @@ static int perf_deliver_sample(struct perf_source *s, struct perf_sampler *sampl
 			return r;
 	}
 	perf_tasks_judge(&s->tasks, p, sampler->plan.stack_bytes > 0, &sample, &rest);
-	s->options.sink->sample(s->options.sink->userdata, &sample);
+	s->source.options.sink->sample(s->source.options.sink->userdata, &sample);
 	return 0;
 }
 
@@ -152,8 +152,8 @@ static void perf_sampler_count_lost(struct perf_sampler *sampler, struct tick *t
 	if (length < sizeof(struct perf_event_header) + 16)
 		return;
 	memcpy(&lost, record + sizeof(struct perf_event_header) + 8, sizeof(lost));
-	sampler->stats.seen += lost;
-	sampler->stats.lost[LOST_RING_FULL] += lost;
+	sampler->stats->seen += lost;
+	sampler->stats->lost[LOST_RING_FULL] += lost;
 	tick->period_sum += lost * (tick->runs ? tick->period_sum / tick->runs : 0);
 	tick->runs += lost;
 }
@@ -180,8 +180,8 @@ static int handle_perf_record(struct perf_source *s, struct perf_sampler *sample
 	}
 	if (perf_record_sample(s->record, length, sampler->sample_type, &s->sample) !=
 	    PERF_RECORD_E_OK) {
-		sampler->stats.seen++;
-		sampler->stats.lost[LOST_MALFORMED]++;
+		sampler->stats->seen++;
+		sampler->stats->lost[LOST_MALFORMED]++;
 		return 0;
 	}
 	tick->runs++;
@@ -221,18 +221,18 @@ static int perf_drain(struct source *source, unsigned budget)
 	int r;
 
 	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			source_perf_read(s, &s->samplers[i]);
 	r = process_events_drain(s->events, &s->events_until);
 	for (unsigned i = 0; r == 0 && budget && i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			r = drain_sampler(s, &s->samplers[i], &budget);
 	if (r < 0)
 		return r;
 	if (!budget)
 		return SOURCE_E_MORE;
 	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			ticker_judge(&s->samplers[i].ticker, false);
 	if (looks)
 		s->looked_ns = clock_ns(CLOCK_MONOTONIC);
@@ -244,23 +244,9 @@ static int perf_source_watch_tick(void *userdata, struct tick *tick)
 	struct perf_source *s = userdata;
 	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
 
-	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
+	if (epoll_ctl(s->source.fd, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
 		return error_origin(-errno);
 	return 0;
-}
-
-static struct perf_sampler *perf_find_free_sampler(struct perf_source *s)
-{
-	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		unsigned index = (s->next_index + i) % SAMPLERS_MAX;
-
-		if (s->samplers[index].used)
-			continue;
-		s->next_index = index + 1;
-		s->samplers[index] = (struct perf_sampler){0};
-		return &s->samplers[index];
-	}
-	return NULL;
 }
 
 static void fill_attr(const struct perf_source *s, struct perf_sampler *sampler,
@@ -271,9 +257,9 @@ static void fill_attr(const struct perf_source *s, struct perf_sampler *sampler,
 		sampler->sample_type |= PERF_SAMPLE_ID;
 	if (sampler->plan.stack_bytes)
 		sampler->sample_type |= PERF_SAMPLE_STACK_USER;
-	event_attr(&sampler->spec, ret);
+	event_attr(sampler->spec, ret);
 	ret->sample_type = sampler->sample_type;
-	ret->exclude_callchain_kernel = !sampler->spec.kernel_stacks;
+	ret->exclude_callchain_kernel = !sampler->spec->kernel_stacks;
 	ret->exclude_callchain_user = 1;
 	ret->sample_regs_user = PERF_RECORD_REGISTERS;
 	ret->sample_stack_user = sampler->plan.stack_bytes;
@@ -293,7 +279,7 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 			const struct cpus *cpus)
 {
 	uint64_t most = memory_left(s, cpus->n), granted;
-	uint64_t ticks = ticks_between_drains(s, &sampler->spec);
+	uint64_t ticks = ticks_between_drains(s, sampler->spec);
 	struct perf_event_attr attr;
 	int r;
 
@@ -318,44 +304,33 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 	return r;
 }
 
-static int perf_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
-			    struct source_message *message)
+static int perf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
 	struct perf_source *s = to_perf_source(source);
-	struct perf_sampler *sampler = perf_find_free_sampler(s);
+	struct perf_sampler *sampler = &s->samplers[index];
 	struct cpus cpus;
 	int r;
 
-	if (!sampler) {
-		snprintf(message->text, sizeof(message->text),
-			 "all %d samplers are in use: use an event and rate that is there already",
-			 SAMPLERS_MAX);
-		return SOURCE_E_FULL;
-	}
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
-	sampler->spec = *spec;
+	*sampler = (struct perf_sampler){.index = index,
+					 .spec = &source->samplers[index].spec,
+					 .stats = &source->samplers[index].stats};
 	r = open_sampler(s, sampler, &cpus);
 	if (r == SOURCE_E_OK)
 		r = source_perf_own_add(s, sampler);
 	if (r == SOURCE_E_FULL)
 		snprintf(message->text, sizeof(message->text),
 			 "no memory for another sampler's ring buffers: raise the budget");
-	if (r < 0)
-		return event_explain(r, spec, message);
-	if (r != SOURCE_E_OK)
-		return r;
-	sampler->used = true;
-	*ret = (unsigned)(sampler - s->samplers);
-	return SOURCE_E_OK;
+	return r < 0 ? event_explain(r, sampler->spec, message) : r;
 }
 
 static void copy_ticker_stats(struct perf_sampler *sampler)
 {
-	sampler->stats.throttled = sampler->ticker.throttled;
-	sampler->stats.lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
-	sampler->stats.idle = ticker_idle(&sampler->ticker);
+	sampler->stats->throttled = sampler->ticker.throttled;
+	sampler->stats->lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
+	sampler->stats->idle = ticker_idle(&sampler->ticker);
 }
 
 static int perf_remove_sampler(struct source *source, unsigned index)
@@ -364,8 +339,6 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 	struct perf_sampler *sampler = &s->samplers[index];
 	int r;
 
-	if (!sampler->used)
-		return error_origin(-EINVAL);
 	ticker_stop(&sampler->ticker);
 	if (s->tasks_of_user)
 		own_tasks_remove_kind(s->tasks_of_user, index);
@@ -376,15 +349,8 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 	ticker_judge(&sampler->ticker, true);
 	copy_ticker_stats(sampler);
 	ticker_deinit(&sampler->ticker);
-	sampler->used = false;
 	members_remove_sampler(s->members, index);
 	return r;
-}
-
-static int perf_set_all(struct source *source, unsigned index, bool all)
-{
-	to_perf_source(source)->samplers[index].spec.all = all;
-	return SOURCE_E_OK;
 }
 
 static bool perf_pid_is_alive(pid_t pid)
@@ -420,7 +386,7 @@ static int perf_follow_cpus(struct source *source)
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			differs |= ticker_differs(&s->samplers[i].ticker, &cpus);
 	if (differs) {
 		s->looked_ns = 0;
@@ -432,23 +398,22 @@ static int perf_follow_cpus(struct source *source)
 	}
 	r = process_events_follow(s->events, &cpus);
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used && ticker_differs(&s->samplers[i].ticker, &cpus))
+		if (s->source.samplers[i].used && ticker_differs(&s->samplers[i].ticker, &cpus))
 			r = ticker_follow(&s->samplers[i].ticker, &cpus);
 	return r ? r : source_perf_own_follow(s, &cpus);
 }
 
-static int perf_get_stats(struct source *source, unsigned index, struct source_stats *ret)
+static int perf_update_stats(struct source *source, unsigned index)
 {
 	struct perf_source *s = to_perf_source(source);
-	struct perf_sampler *sampler = &s->samplers[index];
+	struct source_stats *stats = &source->samplers[index].stats;
 
-	if (sampler->used)
-		copy_ticker_stats(sampler);
-	sampler->stats.expected = sampler->stats.seen + sampler->stats.lost[LOST_SKIPPED];
-	sampler->stats.unfollowed = s->unfollowed;
+	if (source->samplers[index].used)
+		copy_ticker_stats(&s->samplers[index]);
+	stats->expected = stats->seen + stats->lost[LOST_SKIPPED];
+	stats->unfollowed = s->unfollowed;
 	if (s->tasks_of_user)
-		sampler->stats.unattached = own_tasks_unattached(s->tasks_of_user);
-	*ret = sampler->stats;
+		stats->unattached = own_tasks_unattached(s->tasks_of_user);
 	return SOURCE_E_OK;
 }
 
@@ -457,23 +422,17 @@ static uint64_t perf_memory_bytes(struct source *source)
 	return perf_source_ring_bytes(to_perf_source(source));
 }
 
-static int perf_fd(struct source *source)
-{
-	return to_perf_source(source)->epoll;
-}
-
 static void perf_free(struct source *source)
 {
 	struct perf_source *s = to_perf_source(source);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			ticker_deinit(&s->samplers[i].ticker);
 	own_tasks_free(s->tasks_of_user);
 	process_events_free(s->events);
 	members_free(s->members);
 	members_free(s->own);
-	closep(&s->epoll);
 	closep(&s->tasks.proc_fd);
 	free(s);
 }
@@ -481,15 +440,13 @@ static void perf_free(struct source *source)
 static const struct source_ops perf_ops = {
 	.name = "perf",
 	.free = perf_free,
-	.fd = perf_fd,
 	.drain = perf_drain,
 	.add_sampler = perf_add_sampler,
 	.remove_sampler = perf_remove_sampler,
-	.set_all = perf_set_all,
 	.add_pid = perf_add_pid,
 	.remove_pid = perf_remove_pid,
 	.follow_cpus = perf_follow_cpus,
-	.get_stats = perf_get_stats,
+	.update_stats = perf_update_stats,
 	.memory_bytes = perf_memory_bytes,
 };
 
@@ -504,19 +461,17 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->source.ops = &perf_ops;
-	s->options = *options;
+	source_init(&s->source, &perf_ops, options);
 	s->sink = (struct source_sink){.process_event = perf_source_on_process_event,
 				       .userdata = s};
-	s->epoll = -1;
 	s->sees_kernel = true;
 	s->tasks.proc_fd = -1;
 	owner = &s->source;
 	s->tasks.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->tasks.proc_fd < 0)
 		return error_origin(-errno);
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0)
+	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->source.fd < 0)
 		return error_origin(-errno);
 	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
 	if (r == 0)
@@ -531,7 +486,7 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 		r = process_events_new(&s->events,
 				       &(struct process_events_options){
 					       .sink = &s->sink,
-					       .epoll = s->epoll,
+					       .epoll = s->source.fd,
 					       .max_bytes = perf_source_memory_limit(s) / 4,
 					       .elsewhere = options->own_only,
 				       });

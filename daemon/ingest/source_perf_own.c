@@ -36,7 +36,7 @@ static void perf_own_forward_event(void *userdata, const struct process_event *e
 {
 	struct perf_source *s = userdata;
 
-	s->options.sink->process_event(s->options.sink->userdata, event);
+	s->source.options.sink->process_event(s->source.options.sink->userdata, event);
 }
 
 /* Half of the file descriptors: images stay open, too. */
@@ -77,7 +77,7 @@ int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus)
 
 int source_perf_own_add(struct perf_source *s, struct perf_sampler *sampler)
 {
-	unsigned index = (unsigned)(sampler - s->samplers);
+	unsigned index = sampler->index;
 	int r;
 
 	if (!s->tasks_of_user)
@@ -104,7 +104,7 @@ int source_perf_own_follow(struct perf_source *s, const struct cpus *cpus)
 
 void source_perf_read(struct perf_source *s, struct perf_sampler *sampler)
 {
-	unsigned index = (unsigned)(sampler - s->samplers);
+	unsigned index = sampler->index;
 
 	ticker_read(&sampler->ticker);
 	if (!s->tasks_of_user)

@@ -13,17 +13,16 @@
 #include "daemon/ingest/ticker.h"
 
 struct perf_sampler {
-	bool used;
-	struct sampler_spec spec;
+	unsigned index;
+	struct sampler_spec *spec;  /* the source's */
+	struct source_stats *stats; /* the same */
 	struct ticker ticker;
 	struct perf_plan plan;
 	uint64_t sample_type;
-	struct source_stats stats;
 };
 
 struct perf_source {
-	struct source source;
-	struct source_options options;
+	struct source source;    /* its fd is an epoll instance */
 	struct source_sink sink; /* ours: follows fork before it hands on */
 	struct process_events *events;
 	struct members *members;
@@ -31,8 +30,6 @@ struct perf_source {
 	struct own_tasks *tasks_of_user; /* NULL: the events are of all that a CPU runs */
 	bool sees_kernel;
 	uint64_t found_ns; /* when threads were last looked for */
-	int epoll;
-	unsigned next_index;
 	struct perf_sampler samplers[SAMPLERS_MAX];
 	struct perf_tasks tasks;
 	uint64_t events_until; /* process events up to here have been delivered */

@@ -1,48 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/ingest/source_perf_user.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "common/cleanup.h"
+#include "common/proc.h"
 
 /* include/linux/sched.h; /proc/PID/stat shows them. */
 #define PF_IO_WORKER   0x00000010
 #define PF_USER_WORKER 0x00004000
-#define PF_KTHREAD     0x00200000
-
-/* The flags: the ninth field, counted from behind the name in parentheses. */
-static unsigned read_flags(int proc_fd, pid_t tid)
-{
-	cleanup(closep) int fd = -1;
-	char path[32], text[1024];
-	const char *behind;
-	unsigned flags;
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "%d/stat", (int)tid);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	length = read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	behind = strrchr(text, ')');
-	if (!behind || sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
-		return 0;
-	return flags;
-}
 
 static unsigned task_flags(struct perf_tasks *tasks, pid_t tid)
 {
 	unsigned slot = (unsigned)tid % PERF_TASK_SLOTS;
+	struct proc_stat stat;
 
 	if (tasks->slots[slot].tid != tid) {
+		bool known = proc_read_stat(tasks->proc_fd, tid, &stat) == PROC_E_OK;
+
 		tasks->slots[slot].tid = tid;
-		tasks->slots[slot].flags = read_flags(tasks->proc_fd, tid);
+		tasks->slots[slot].flags = known ? stat.flags : 0;
 	}
 	return tasks->slots[slot].flags;
 }
@@ -77,8 +51,8 @@ void perf_tasks_judge(struct perf_tasks *tasks, const struct perf_sample *p, boo
 	sample->reason = 0;
 	if (!p->has_user) {
 		flags = task_flags(tasks, p->tid);
-		sample->kernel_thread = flags & PF_KTHREAD;
-		if (!(flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+		sample->kernel_thread = flags & PROC_STAT_KERNEL_THREAD;
+		if (!(flags & (PROC_STAT_KERNEL_THREAD | PF_IO_WORKER | PF_USER_WORKER)))
 			sample->quality = STACK_NO_USER;
 		return;
 	}

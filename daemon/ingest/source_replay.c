@@ -20,21 +20,13 @@
 #define BUFFER_BYTES (256 * 1024)
 #define NO_SAMPLER   SAMPLERS_MAX
 
-struct replay_sampler {
-	bool used;
-	struct sampler_spec spec;
-	struct source_stats stats;
-};
-
 struct source_replay {
-	struct source source;
-	struct source_options options;
-	int fd, ready; /* the file; an eventfd that is always readable */
+	struct source source; /* its fd is an eventfd that is always readable */
+	int fd;               /* the file */
 	bool ended, at_eof;
 	struct source_message end; /* why it ended early */
 	uint64_t position;         /* in the file, of bytes[first] */
 	uint64_t unwanted;         /* samples that met no sampler */
-	struct replay_sampler samplers[SAMPLERS_MAX];
 	struct sampler_spec recorded[SAMPLERS_MAX];
 	bool is_recorded[SAMPLERS_MAX];
 	struct replay_record record;
@@ -51,16 +43,8 @@ static void replay_free(struct source *source)
 {
 	struct source_replay *s = to_replay_source(source);
 
-	if (s->fd >= 0)
-		close(s->fd);
-	if (s->ready >= 0)
-		close(s->ready);
+	closep(&s->fd);
 	free(s);
-}
-
-static int replay_fd(struct source *source)
-{
-	return to_replay_source(source)->ready;
 }
 
 /* Makes room at the buffer's end, and fills it. */
@@ -92,10 +76,10 @@ static unsigned sampler_for(const struct source_replay *s, unsigned recorded)
 	unsigned first = NO_SAMPLER;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		if (!s->samplers[i].used)
+		if (!s->source.samplers[i].used)
 			continue;
 		if (s->is_recorded[recorded] &&
-		    same_sampling(&s->samplers[i].spec, &s->recorded[recorded]))
+		    same_sampling(&s->source.samplers[i].spec, &s->recorded[recorded]))
 			return i;
 		if (first == NO_SAMPLER)
 			first = i;
@@ -107,7 +91,7 @@ static unsigned sampler_for(const struct source_replay *s, unsigned recorded)
 static bool replay_deliver_record(struct source_replay *s)
 {
 	struct replay_record *record = &s->record;
-	const struct source_sink *sink = s->options.sink;
+	const struct source_sink *sink = s->source.options.sink;
 	unsigned sampler;
 
 	switch (record->type) {
@@ -125,8 +109,8 @@ static bool replay_deliver_record(struct source_replay *s)
 			return true;
 		}
 		record->sample.sampler = (uint16_t)sampler;
-		s->samplers[sampler].stats.expected++;
-		s->samplers[sampler].stats.seen++;
+		s->source.samplers[sampler].stats.expected++;
+		s->source.samplers[sampler].stats.seen++;
 		sink->sample(sink->userdata, &record->sample);
 		return true;
 	default:
@@ -180,77 +164,10 @@ static int replay_drain(struct source *source, unsigned budget)
 	return SOURCE_E_MORE;
 }
 
-static int replay_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
-			      struct source_message *message)
-{
-	struct source_replay *s = to_replay_source(source);
-
-	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		if (s->samplers[i].used)
-			continue;
-		s->samplers[i] = (struct replay_sampler){.used = true, .spec = *spec};
-		*ret = i;
-		return SOURCE_E_OK;
-	}
-	snprintf(message->text, sizeof(message->text), "all %d samplers are in use", SAMPLERS_MAX);
-	return SOURCE_E_FULL;
-}
-
-static int replay_remove_sampler(struct source *source, unsigned sampler)
-{
-	to_replay_source(source)->samplers[sampler].used = false;
-	return SOURCE_E_OK;
-}
-
-static int replay_set_all(struct source *source, unsigned sampler, bool all)
-{
-	(void)source, (void)sampler, (void)all;
-	return SOURCE_E_OK;
-}
-
-static int replay_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
-{
-	(void)source, (void)sampler, (void)pid, (void)children;
-	return SOURCE_E_OK;
-}
-
-static int replay_remove_pid(struct source *source, unsigned sampler, pid_t pid)
-{
-	(void)source, (void)sampler, (void)pid;
-	return SOURCE_E_OK;
-}
-
-static int replay_follow_cpus(struct source *source)
-{
-	(void)source;
-	return SOURCE_E_OK;
-}
-
-static int replay_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
-{
-	*ret = to_replay_source(source)->samplers[sampler].stats;
-	return SOURCE_E_OK;
-}
-
-static uint64_t replay_memory_bytes(struct source *source)
-{
-	(void)source;
-	return 0;
-}
-
 static const struct source_ops replay_ops = {
 	.name = "replay",
 	.free = replay_free,
-	.fd = replay_fd,
 	.drain = replay_drain,
-	.add_sampler = replay_add_sampler,
-	.remove_sampler = replay_remove_sampler,
-	.set_all = replay_set_all,
-	.add_pid = replay_add_pid,
-	.remove_pid = replay_remove_pid,
-	.follow_cpus = replay_follow_cpus,
-	.get_stats = replay_get_stats,
-	.memory_bytes = replay_memory_bytes,
 };
 
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
@@ -264,12 +181,11 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 		close(fd);
 		return error_origin(-ENOMEM);
 	}
-	s->source.ops = &replay_ops;
-	s->options = *options;
+	source_init(&s->source, &replay_ops, options);
 	s->fd = fd;
 	owner = &s->source;
-	s->ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->ready < 0)
+	s->source.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->source.fd < 0)
 		return error_origin(-errno);
 	while (s->n_bytes < REPLAY_HEAD_BYTES && !s->at_eof) {
 		r = replay_fill_buffer(s);

@@ -107,7 +107,7 @@ static int shim_detach_target(struct shim_source *s, struct shim_target *t)
 
 static int shim_end_target(struct shim_source *s, struct shim_target *t)
 {
-	const struct source_sink *sink = s->options.source.sink;
+	const struct source_sink *sink = s->source.options.sink;
 	struct process_event event = {.kind = PROCESS_EVENT_EXIT,
 				      .pid = t->process.pid,
 				      .tid = t->process.pid};
@@ -176,7 +176,7 @@ static int make_target(struct shim_source *s, const struct source_shim_process *
 	if (!moved)
 		return error_origin(-ENOMEM);
 	s->targets = moved;
-	if (shim_epoll_add(s->epoll, t->pidfd, EPOLLIN, t->number) < 0 ||
+	if (shim_epoll_add(s->source.fd, t->pidfd, EPOLLIN, t->number) < 0 ||
 	    shim_epoll_add(s->bells, t->ring.bell, EPOLLIN, t->number) < 0)
 		return SOURCE_E_FULL;
 	s->next_number++;
@@ -287,7 +287,7 @@ static int open_gate(struct shim_source *s)
 
 	if (read(s->gate, &n, sizeof(n)) < 0 && errno != EAGAIN)
 		return error_origin(-errno);
-	if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->bells, &event) < 0)
+	if (epoll_ctl(s->source.fd, EPOLL_CTL_MOD, s->bells, &event) < 0)
 		return error_origin(-errno);
 	return 0;
 }
@@ -317,7 +317,7 @@ static int shim_handle_bells(struct shim_source *s)
 static int shim_handle_events(struct shim_source *s)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0), r = 0;
+	int n = epoll_wait(s->source.fd, events, EVENTS_MAX, 0), r = 0;
 
 	for (int i = 0; !r && i < n; i++) {
 		uint64_t number = events[i].data.u64;
@@ -347,7 +347,7 @@ static int shim_drain_target(struct shim_source *s, struct shim_target *t, unsig
 static bool has_samplers(const struct shim_source *s)
 {
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
-		if (s->samplers[i].used)
+		if (s->source.samplers[i].used)
 			return true;
 	return false;
 }
@@ -396,10 +396,11 @@ static int shim_check_spec(const struct sampler_spec *spec, struct source_messag
 	return SOURCE_E_OK;
 }
 
-static int shim_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
-			    struct source_message *message)
+static int shim_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
 	struct shim_source *s = to_shim_source(source);
+	const struct sampler_spec *spec = &source->samplers[index].spec;
+	uint64_t hz = event_ticks_per_second(spec);
 	int r = shim_check_spec(spec, message);
 
 	/* What came before is not the new one's. */
@@ -407,51 +408,33 @@ static int shim_add_sampler(struct source *source, const struct sampler_spec *sp
 		r = shim_drain_rings(s, UINT_MAX);
 	if (r)
 		return r;
-	for (unsigned n = 0; n < SAMPLERS_MAX; n++) {
-		unsigned index = (s->next_index + n) % SAMPLERS_MAX;
-		uint64_t hz = event_ticks_per_second(spec);
-
-		if (s->samplers[index].used)
-			continue;
-		s->next_index = index + 1;
-		s->samplers[index] = (struct shim_sampler){
-			.used = true,
-			.spec = *spec,
-			.hz = hz ? (uint32_t)hz : 1,
-			.period_ns = spec->is_period ? spec->rate : NS_PER_S / spec->rate,
-		};
-		for (unsigned i = 0; i < s->n_targets; i++) {
-			s->targets[i]->wanted &= (uint16_t) ~(1u << index);
-			s->targets[i]->rest_ns[index] = s->targets[i]->lost_rest_ns[index] = 0;
-		}
-		set_frequencies(s);
-		*ret = index;
-		return SOURCE_E_OK;
+	s->samplers[index] = (struct shim_sampler){
+		.hz = hz ? (uint32_t)hz : 1,
+		.period_ns = spec->is_period ? spec->rate : NS_PER_S / spec->rate,
+	};
+	for (unsigned i = 0; i < s->n_targets; i++) {
+		s->targets[i]->wanted &= (uint16_t) ~(1u << index);
+		s->targets[i]->rest_ns[index] = s->targets[i]->lost_rest_ns[index] = 0;
 	}
-	snprintf(message->text, sizeof(message->text), "all %d samplers are in use", SAMPLERS_MAX);
-	return SOURCE_E_FULL;
+	source->samplers[index].used = true;
+	set_frequencies(s);
+	return SOURCE_E_OK;
 }
 
 static int shim_remove_sampler(struct source *source, unsigned sampler)
 {
 	struct shim_source *s = to_shim_source(source);
-	int r;
+	int r = shim_drain_rings(s, UINT_MAX);
 
-	if (!s->samplers[sampler].used)
-		return error_origin(-EINVAL);
-	r = shim_drain_rings(s, UINT_MAX);
-	s->samplers[sampler].used = false;
+	source->samplers[sampler].used = false;
 	set_frequencies(s);
 	return r;
 }
 
-static int shim_set_all(struct source *source, unsigned sampler, bool all)
+static void shim_set_all(struct source *source, unsigned sampler)
 {
-	struct shim_source *s = to_shim_source(source);
-
-	s->samplers[sampler].spec.all = all;
-	set_frequencies(s);
-	return SOURCE_E_OK;
+	(void)sampler;
+	set_frequencies(to_shim_source(source));
 }
 
 /* Of processes that are not attached there is nothing to sample; their children may be. */
@@ -480,39 +463,20 @@ static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 	return SOURCE_E_OK;
 }
 
-static int shim_follow_cpus(struct source *source)
-{
-	(void)source;
-	return SOURCE_E_OK;
-}
-
 /*
  * What still lies in the rings is not seen yet. Timers do not skip: what one missed is the weight
  * of its next tick.
  */
-static int shim_get_stats(struct source *source, unsigned sampler, struct source_stats *ret)
+static int shim_update_stats(struct source *source, unsigned sampler)
 {
-	const struct shim_source *s = to_shim_source(source);
+	struct source_stats *stats = &source->samplers[sampler].stats;
 
-	*ret = s->samplers[sampler].stats;
-	ret->expected = ret->seen;
-	ret->disbelieved = s->disbelieved;
+	stats->expected = stats->seen;
+	stats->disbelieved = to_shim_source(source)->disbelieved;
 	return SOURCE_E_OK;
 }
 
 /* --- the source ------------------------------------------------------------------------------- */
-
-static int shim_fd(struct source *source)
-{
-	return to_shim_source(source)->epoll;
-}
-
-/* What of the rings we touched is in RSS. */
-static uint64_t shim_memory_bytes(struct source *source)
-{
-	(void)source;
-	return 0;
-}
 
 static void shim_free(struct source *source)
 {
@@ -523,23 +487,20 @@ static void shim_free(struct source *source)
 	free(s->targets);
 	closep(&s->gate);
 	closep(&s->bells);
-	closep(&s->epoll);
 	free(s);
 }
 
+/* What of the rings we touched is in RSS: no memory_bytes. */
 static const struct source_ops shim_ops = {
 	.name = "shim",
 	.free = shim_free,
-	.fd = shim_fd,
 	.drain = shim_drain,
 	.add_sampler = shim_add_sampler,
 	.remove_sampler = shim_remove_sampler,
 	.set_all = shim_set_all,
 	.add_pid = shim_add_pid,
 	.remove_pid = shim_remove_pid,
-	.follow_cpus = shim_follow_cpus,
-	.get_stats = shim_get_stats,
-	.memory_bytes = shim_memory_bytes,
+	.update_stats = shim_update_stats,
 };
 
 static uint32_t words_for_cpus(void)
@@ -572,20 +533,20 @@ int source_shim_new(struct source **ret, const struct source_shim_options *optio
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->source.ops = &shim_ops;
+	source_init(&s->source, &shim_ops, &options->source);
 	owner = &s->source;
 	s->options = *options;
 	s->next_number = NUMBER_FIRST;
 	s->n_words = options->is_idle ? RING_WORDS_MIN : words_for_cpus();
 	s->max_targets = choose_max_targets(options, s->n_words);
 	s->gate = s->bells = -1;
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll >= 0)
+	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->source.fd >= 0)
 		s->bells = epoll_create1(EPOLL_CLOEXEC);
 	if (s->bells >= 0)
 		s->gate = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->gate < 0 || shim_epoll_add(s->epoll, s->gate, EPOLLIN, NUMBER_GATE) < 0 ||
-	    shim_epoll_add(s->epoll, s->bells, EPOLLIN | EPOLLONESHOT, NUMBER_BELLS) < 0)
+	if (s->gate < 0 || shim_epoll_add(s->source.fd, s->gate, EPOLLIN, NUMBER_GATE) < 0 ||
+	    shim_epoll_add(s->source.fd, s->bells, EPOLLIN | EPOLLONESHOT, NUMBER_BELLS) < 0)
 		return error_origin(-errno);
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;

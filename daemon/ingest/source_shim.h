@@ -10,7 +10,7 @@
  *
  * Everything in a ring is a stranger's word. What a stack's addresses mean is looked up in the
  * mappings that the kernel shows, and ticks are believed as far as the process had CPU time
- * (shim_account.h).
+ * (shim_limits.h).
  */
 #include <sys/types.h>
 

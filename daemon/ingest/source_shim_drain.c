@@ -78,12 +78,12 @@ static uint64_t shim_ticks_to_ns(const struct shim_sampler *sampler, uint64_t ti
 static void shim_deliver_sample(struct draining *d, unsigned index, const struct sample *from,
 				uint64_t n_periods)
 {
-	const struct source_sink *sink = d->source->options.source.sink;
-	struct shim_sampler *sampler = &d->source->samplers[index];
+	const struct source_sink *sink = d->source->source.options.sink;
+	struct source_sampler *sampler = &d->source->source.samplers[index];
 	struct sample sample = *from;
 
 	sample.sampler = (uint16_t)index;
-	sample.weight = n_periods * sampler->period_ns;
+	sample.weight = n_periods * d->source->samplers[index].period_ns;
 	if (sample.n_frames > sampler->spec.max_depth && sampler->spec.max_depth) {
 		sample.n_frames = sampler->spec.max_depth;
 		sample.quality = STACK_TRUNCATED;
@@ -149,7 +149,8 @@ static void shim_count_lost(struct draining *d, uint64_t n, enum lost_reason rea
 	uint64_t ticks = shim_accept_ticks(d, n, t->last);
 
 	for (unsigned i = 0; ticks && i < SAMPLERS_MAX; i++) {
-		struct shim_sampler *sampler = &d->source->samplers[i];
+		const struct shim_sampler *sampler = &d->source->samplers[i];
+		struct source_stats *stats = &d->source->source.samplers[i].stats;
 		uint64_t lost;
 
 		if (!shim_wants(d->source, i, t))
@@ -157,8 +158,8 @@ static void shim_count_lost(struct draining *d, uint64_t n, enum lost_reason rea
 		lost = shim_account_periods(&t->lost_rest_ns[i],
 					    shim_ticks_to_ns(sampler, ticks, t->last),
 					    sampler->period_ns);
-		sampler->stats.seen += lost;
-		sampler->stats.lost[reason] += lost;
+		stats->seen += lost;
+		stats->lost[reason] += lost;
 	}
 }
 
@@ -168,7 +169,7 @@ static void count_filtered(struct draining *d, uint64_t n)
 		n = UINT32_MAX;
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (shim_wants(d->source, i, d->target))
-			d->source->samplers[i].stats.excluded += n;
+			d->source->source.samplers[i].stats.excluded += n;
 }
 
 /* What became of ticks that are in no record, or in none that can be read. */

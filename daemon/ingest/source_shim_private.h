@@ -3,25 +3,22 @@
 #define PROFD_INGEST_SOURCE_SHIM_PRIVATE_H
 
 /* What source_shim.c (samplers, processes) and source_shim_drain.c (rings) share. */
-#include "daemon/ingest/shim_pace.h"
+#include "daemon/ingest/shim_limits.h"
 #include "daemon/ingest/shim_target.h"
 
 struct shim_sampler {
-	bool used;
-	struct sampler_spec spec;
 	uint64_t period_ns;
 	uint32_t hz; /* that a process must tick with at least */
-	struct source_stats stats;
 };
 
 struct shim_source {
-	struct source source;
+	struct source source; /* its fd is an epoll instance */
 	struct source_shim_options options;
 	/*
 	 * Of the fds that wake profd, `bells` holds the rings' bells, which strangers ring. It
 	 * fires once, and again when `gate`, a timer, has run out: so nobody is woken without end.
 	 */
-	int epoll, bells, gate;
+	int bells, gate;
 	uint32_t n_words; /* of each ring */
 	unsigned max_targets;
 	uint64_t next_number;
@@ -29,7 +26,6 @@ struct shim_source {
 	unsigned n_targets;
 	unsigned turn; /* whose ring is drained first */
 	struct shim_sampler samplers[SAMPLERS_MAX];
-	unsigned next_index;
 	uint64_t look_after_ns; /* no process's mappings are looked at before */
 	uint64_t disbelieved;
 	struct shim_pace pace;
@@ -38,9 +34,9 @@ struct shim_source {
 static inline bool shim_wants(const struct shim_source *s, unsigned sampler,
 			      const struct shim_target *t)
 {
-	const struct shim_sampler *sampler_of = &s->samplers[sampler];
+	const struct source_sampler *common = &s->source.samplers[sampler];
 
-	return sampler_of->used && (sampler_of->spec.all || t->wanted >> sampler & 1);
+	return common->used && (common->spec.all || t->wanted >> sampler & 1);
 }
 
 /*

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 #include "daemon/ingest/perf_ring.h"
 
 /* One CPU's event. */

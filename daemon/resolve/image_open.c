@@ -4,18 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/resolve/mounts.h"
+#include "common/mounts.h"
 
 /*
  * A device's last verdict. Numbers are used again after an unmount, so it does not hold for long;
@@ -148,49 +146,19 @@ static int image_open_map_file(struct image_opener *o, const struct image_key *k
 	return openat(o->proc_fd, name, O_PATH | O_CLOEXEC);
 }
 
-static int image_open_below_root(int root_fd, const char *path, uint64_t resolve)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
-	};
-
-	return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-}
-
-static bool may_walk_to_fuse(struct image_opener *o, pid_t pid)
-{
-	size_t length = 0;
-	cleanup(freep) char *text = mount_root_read_mounts(o->proc_fd, pid, &length);
-
-	return !text || mounts_may_have_fuse(text, length);
-}
-
 /* Below the process's root; a process that is gone most likely saw the same files as we do. */
 static int image_open_by_path(struct image_opener *o, const struct image_key *key)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
 	pid_t pid = key->pid;
-	int fd;
+	bool is_refused;
 
 	if (mount_roots_get(o->roots, pid, &root) != MOUNT_ROOT_E_OK) {
 		pid = 0;
 		if (mount_roots_get(o->roots, pid, &root) != MOUNT_ROOT_E_OK)
 			return -1;
 	}
-	fd = image_open_below_root(root->fd, key->path, RESOLVE_CACHED);
-	/* Not in the cache; or RESOLVE_CACHED is not known (before Linux 5.12). */
-	if (fd < 0 && (errno == EAGAIN || errno == EINVAL) && !may_walk_to_fuse(o, pid))
-		fd = image_open_below_root(root->fd, key->path, 0);
-	return fd;
-}
-
-static bool find_mount(struct image_opener *o, pid_t pid, uint64_t id, struct mounts_mount *ret)
-{
-	size_t length = 0;
-	cleanup(freep) char *text = mount_root_read_mounts(o->proc_fd, pid, &length);
-
-	return text && mounts_find(text, length, id, ret);
+	return mount_root_open_path(o->proc_fd, pid, root->fd, key->path, 0, &is_refused);
 }
 
 /*
@@ -204,10 +172,7 @@ static int image_check_mount(struct image_opener *o, const struct image_key *key
 
 	if (!(stx->stx_mask & STATX_MNT_ID))
 		return IMAGE_OPEN_E_NONE;
-	if (!find_mount(o, 0, stx->stx_mnt_id, &mount) &&
-	    !find_mount(o, key->pid, stx->stx_mnt_id, &mount))
-		return IMAGE_OPEN_E_AVOIDED;
-	if (mount.is_fuse)
+	if (!mount_root_find_mount(o->proc_fd, key->pid, stx->stx_mnt_id, &mount) || mount.is_fuse)
 		return IMAGE_OPEN_E_AVOIDED;
 	*ret_is_local = mount.device_major != key->device_major ||
 			mount.device_minor != key->device_minor;
@@ -229,15 +194,6 @@ static int image_check_file(struct image_opener *o, const struct image_key *key,
 			    makedev(stx.stx_dev_major, stx.stx_dev_minor) == o->shared_memory))
 		return IMAGE_OPEN_E_OK;
 	return image_check_mount(o, key, &stx, ret_is_local);
-}
-
-/* The very file that was named. O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
-static int image_reopen(int named)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", named);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 static uint64_t timespec_ns(struct timespec ts)
@@ -271,7 +227,7 @@ static int image_open_checked(struct image_opener *o, const struct image_key *ke
 	r = image_check_file(o, key, named, &file.is_local);
 	if (r)
 		return r;
-	fd = image_reopen(named);
+	fd = mount_root_reopen(named);
 	if (fd < 0 || !image_file_stat(fd, &file))
 		return IMAGE_OPEN_E_NONE;
 	file.fd = steal_fd(&fd);

@@ -11,12 +11,13 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/resolve/jit_file_folder.h"
+#include "common/read_end.h"
+#include "daemon/resolve/jit_file.h"
 #include "daemon/resolve/mount_root.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 
-#define STATUS_BYTES 8192
+#define STATUS_BYTES_MAX 65536
 /* File systems round times, and clocks are set. */
 #define TIME_SLACK_NS INT64_C(2000000000)
 /* Far beyond whatever is compared with it. */
@@ -165,7 +166,7 @@ static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
 	const mode_t others = S_IWGRP | S_IWOTH;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
-	       (st->st_uid == look->jit->owner.uid || st->st_uid == 0) &&
+	       (st->st_uid == look->jit->uid || st->st_uid == 0) &&
 	       is_within_lifetime(look->p, &st->st_mtim);
 }
 
@@ -235,15 +236,6 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
-/* The very file that was named. O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
-static int jit_file_reopen(int named)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", named);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 static int look_for_perf_map(struct look *look)
 {
 	struct jit_process *jit = look->jit;
@@ -256,7 +248,7 @@ static int look_for_perf_map(struct look *look)
 
 	if (!jit->folder)
 		return 0;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->owner.inner_pid);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->inner_pid);
 	named = jit_folder_name(jit->folder, path + strlen("/tmp/"));
 	if (named < 0 && (errno == ENOENT || errno == EBADF))
 		return 0;
@@ -269,7 +261,7 @@ static int look_for_perf_map(struct look *look)
 	if (is_known_jit_file(look->files, jit->perf_map, file.device, file.inode))
 		return 0;
 	if (S_ISREG(stx.stx_mode))
-		fd = jit_file_reopen(named);
+		fd = mount_root_reopen(named);
 	if (fd < 0 || fstat(fd, &st) < 0 || !jit_file_is_accepted(look, &st)) {
 		jit_files_note_refused(look, &jit->refused_map, file);
 		return 0;
@@ -287,7 +279,7 @@ static bool has_jitdump_name(const struct look *look, const struct image *image)
 
 	if (image->kind != IMAGE_FILE || !slash)
 		return false;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->jit->owner.inner_pid);
+	snprintf(name, sizeof(name), "jit-%d.dump", look->jit->inner_pid);
 	if (strcmp(slash + 1, name) == 0)
 		return true;
 	snprintf(name, sizeof(name), "jit-%d.dump", look->p->pid);
@@ -336,15 +328,6 @@ static int look_for_jitdump(struct look *look)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-static bool read_owner(int pid_fd, struct jit_file_owner *ret)
-{
-	cleanup(closep) int fd = openat(pid_fd, "status", O_RDONLY | O_CLOEXEC);
-	char text[STATUS_BYTES];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-	return n > 0 && jit_file_owner_parse(text, (size_t)n, ret);
-}
-
 /*
  * The directory in /proc, which is of one process for ever, is opened before it is asked whether
  * that one lives: so it is either the one that is meant, or one that is gone.
@@ -354,17 +337,22 @@ static int look_at_proc(struct look *look)
 	cleanup(jit_folder_unrefp) struct jit_folder *folder = NULL;
 	const struct process *p = look->p;
 	cleanup(closep) int pid_fd = -1;
-	struct jit_file_owner owner;
+	cleanup(freep) char *text = NULL;
+	struct proc_status status;
 	char name[32];
+	size_t length;
 	int r;
 
 	snprintf(name, sizeof(name), "%d", p->pid);
 	pid_fd = openat(look->files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (pid_fd < 0 || !proc_is_process(look->files->proc_fd, p->pid, p->start_ns) ||
-	    !read_owner(pid_fd, &owner))
+	    read_end_text(pid_fd, "status", STATUS_BYTES_MAX, &text, &length))
 		return 0;
-	look->jit->owner = owner;
-	look->jit->has_owner = true;
+	proc_parse_status(text, &status);
+	if (!status.has_uids || status.inner_pid <= 0)
+		return 0;
+	look->jit->inner_pid = status.inner_pid;
+	look->jit->uid = status.uids[1];
 	r = jit_folders_get(look->files->folders, p->pid, pid_fd, &folder);
 	if (r == JIT_FOLDERS_E_REFUSED)
 		jit_files_note_refused(look, &look->jit->refused_map, folder_refused);
@@ -393,9 +381,9 @@ static int find_jit_files(struct look *look)
 	}
 	if (!look->p->died_ns)
 		r = look_at_proc(look);
-	if (!r && jit->has_owner)
+	if (!r && jit->inner_pid)
 		r = look_for_perf_map(look);
-	if (!r && jit->has_owner)
+	if (!r && jit->inner_pid)
 		r = look_for_jitdump(look);
 	if (has_files(jit)) {
 		jit_file_unref(inherited.perf_map);

@@ -24,11 +24,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "daemon/resolve/jit_file.h"
-#include "daemon/resolve/jit_file_owner.h"
 
 #define JIT_FILES_MAX   128
 #define JIT_FOLDERS_MAX 64
@@ -51,10 +51,11 @@ struct jit_process {
 	bool is_wanted;                      /* it ran generated code since its last window's end */
 	uint64_t looked_ns;                  /* CLOCK_MONOTONIC, of the last look; 0 none */
 	uint64_t pause_ns;                   /* until the next one, if nothing was found */
-	bool has_owner;
-	struct jit_file_owner owner; /* as it was when it was last looked at and alive */
-	struct jit_folder *folder;   /* a reference: its /tmp, or NULL */
-	uint32_t version;            /* of the mappings that were searched for a jitdump; 0 none */
+	/* As it was when it was last looked at and alive: */
+	pid_t inner_pid;           /* in its own pid namespace; 0: not known yet */
+	uid_t uid;                 /* the effective one */
+	struct jit_folder *folder; /* a reference: its /tmp, or NULL */
+	uint32_t version;          /* of the mappings that were searched for a jitdump; 0 none */
 	/* What was refused last of either kind, so that it counts once; inode 0: nothing. */
 	struct jit_refused {
 		uint64_t device, inode;

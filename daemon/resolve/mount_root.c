@@ -4,17 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/mounts.h"
+#include "common/read_end.h"
 #include "daemon/resolve/lent_fd.h"
-#include "daemon/resolve/mounts.h"
 
 #define MOUNTS_BYTES (1u << 20)
 #define LOOK_NS      (5 * NS_PER_S)
@@ -116,26 +119,58 @@ static void mount_root_proc_path(char ret[64], pid_t pid, const char *name)
 
 char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length)
 {
-	cleanup(freep) char *text = malloc(MOUNTS_BYTES);
-	cleanup(closep) int fd = -1;
-	size_t length = 0;
-	char name[64];
+	char name[64], *text;
 
 	mount_root_proc_path(name, pid, "mountinfo");
-	fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !text)
-		return NULL;
-	while (length < MOUNTS_BYTES) {
-		ssize_t n = read(fd, text + length, MOUNTS_BYTES - length);
+	return read_end_text(proc_fd, name, MOUNTS_BYTES, &text, ret_length) ? NULL : text;
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		length += (size_t)n;
+bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret)
+{
+	const pid_t whose[] = {0, pid};
+	bool found = false;
+
+	for (size_t i = 0; !found && i < ARRAY_SIZE(whose); i++) {
+		size_t length = 0;
+		cleanup(freep) char *text = mount_root_read_mounts(proc_fd, whose[i], &length);
+
+		found = text && mounts_find(text, length, id, ret);
+		ret->point = NULL;
 	}
-	*ret_length = length;
-	return steal_ptr(&text);
+	return found;
+}
+
+int mount_root_open_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
+
+	return (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
+}
+
+int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, uint64_t flags,
+			 bool *ret_refused)
+{
+	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+	int fd = mount_root_open_below(root_fd, path, flags, resolve | RESOLVE_CACHED);
+	cleanup(freep) char *text = NULL;
+	size_t length = 0;
+
+	*ret_refused = false;
+	/* EINVAL: RESOLVE_CACHED is not known (before Linux 5.12). */
+	if (fd >= 0 || (errno != EAGAIN && errno != EINVAL))
+		return fd;
+	text = mount_root_read_mounts(proc_fd, pid, &length);
+	*ret_refused = text && mounts_may_have_fuse(text, length);
+	return text && !*ret_refused ? mount_root_open_below(root_fd, path, flags, resolve) : -1;
+}
+
+/* O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
+int mount_root_reopen(int named_fd)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", named_fd);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 /* FUSE would ask whoever serves it, but for AT_STATX_DONT_SYNC. */

@@ -80,8 +80,25 @@ size_t mount_roots_count(const struct mount_roots *roots);
  * malloc'ed; NULL if it cannot be read.
  */
 char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length);
+/*
+ * The mount of that number, by our own mounts, else by those of @pid; but for its point. False: it
+ * is in neither, and may be anything.
+ */
+struct mounts_mount;
+bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret);
 /* What stat(2) would say, and the number of the mount, without asking the file system. */
 struct statx;
 bool mount_root_stat(int fd, struct statx *ret);
+
+/* openat2(2) with O_PATH, which asks nothing of the file that is found. */
+int mount_root_open_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve);
+/*
+ * The same of @path below the root @root_fd of @pid: by way of the kernel's cache, and by the file
+ * systems themselves only if none there can be FUSE; *ret_refused: one can.
+ */
+int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, uint64_t flags,
+			 bool *ret_refused);
+/* The very file that was opened with O_PATH, for reading. -1: it cannot be, or is leased. */
+int mount_root_reopen(int named_fd);
 
 #endif

@@ -21,19 +21,19 @@ struct scan {
 };
 
 /* Whether what is known of @p is of another process or program than /proc shows. */
-static bool is_stale(const struct scan *scan, const struct process *p, const struct maps_stat *stat)
+static bool is_stale(const struct scan *scan, const struct process *p, const struct proc_stat *stat)
 {
 	if (!p->mappings_known && !p->kernel_thread)
 		return true;
 	if (!scan->again)
 		return false;
 	/* The name of a kernel worker ends in what it does at the moment. */
-	return (!(stat->flags & MAPS_STAT_KERNEL_THREAD) &&
+	return (!(stat->flags & PROC_STAT_KERNEL_THREAD) &&
 		strncmp(p->comm, stat->comm, sizeof(p->comm) - 1) != 0) ||
 	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
 }
 
-static int scan_process(struct scan *scan, const struct maps_stat *stat)
+static int scan_process(struct scan *scan, const struct proc_stat *stat)
 {
 	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
 				      .time_ns = scan->time_ns,
@@ -50,7 +50,7 @@ static int scan_process(struct scan *scan, const struct maps_stat *stat)
 		scan->sink->process_event(scan->sink->userdata, &event);
 	}
 	p = process_table_living(scan->table, stat->pid);
-	if (p && stat->flags & MAPS_STAT_KERNEL_THREAD)
+	if (p && stat->flags & PROC_STAT_KERNEL_THREAD)
 		p->kernel_thread = true;
 	r = proc_emit_mappings(scan->table->proc_fd, stat->pid, scan->time_ns, scan->sink);
 	return r < 0 ? r : 0;
@@ -73,7 +73,7 @@ void process_table_scan_only(struct process_table *t, uid_t uid)
 	t->only_uid = uid;
 }
 
-static int scan_visit(void *userdata, const struct maps_stat *stat)
+static int scan_visit(void *userdata, const struct proc_stat *stat)
 {
 	struct scan *scan = userdata;
 	struct slot *slot;
@@ -137,7 +137,7 @@ int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 }
 
 /* It is known as the child of somebody before it is known as what it runs. */
-static void emit_fork_event(struct process_table *t, const struct maps_stat *stat, uint64_t time_ns,
+static void emit_fork_event(struct process_table *t, const struct proc_stat *stat, uint64_t time_ns,
 			    const struct source_sink *sink)
 {
 	struct process_event event = {.kind = PROCESS_EVENT_FORK,
@@ -158,7 +158,7 @@ int process_table_begin(struct process_table *t, pid_t pid, const struct source_
 				      .pid = pid,
 				      .tid = pid};
 	struct process *p = process_table_living(t, pid);
-	struct maps_stat stat;
+	struct proc_stat stat;
 	uint64_t start_ns;
 	int r;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heap of requests by rank, one of them at the worker. Everything moves on in
+ * A list of requests by rank, one of them at the worker. Everything moves on in
  * table_loader_receive(): the answer becomes a result, the next request is sent.
  *
  * Each new worker is asked for the vdso's table first (the probe). One that dies of that is no
@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/room.h"
 #include "common/worker/answer.h"
 #include "common/worker/text.h"
 #include "common/worker/worker.h"
@@ -31,16 +31,16 @@
 struct request {
 	uint64_t rank, number;
 	struct image *image; /* reference */
+	struct request *next;
 };
 
 struct table_loader {
 	size_t max_words;
 	struct worker *worker;
 	int vdso_fd;           /* -1: there is none, and no probe */
-	struct request *queue; /* heap: the lowest rank is the first */
-	size_t n, n_allocated;
+	struct request *queue; /* list: the lowest rank is the first */
 	uint64_t n_requests;
-	struct request working; /* what the worker is at; image NULL: nothing, or the probe */
+	struct request *working; /* what the worker is at; NULL: nothing, or the probe */
 	bool is_probing;
 	int proven; /* process of the worker that has answered the probe */
 	struct table_loader_stats stats;
@@ -59,49 +59,34 @@ void table_result_free(struct table_result *result)
 /* --- the queue ---------------------------------------------------------------------------------
  */
 
-static bool table_request_before(const struct request *a, const struct request *b)
+static int table_request_compare(const struct request *a, const struct request *b)
 {
-	return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static void table_request_swap(struct request *a, struct request *b)
+static void table_queue_push(struct table_loader *l, struct request *request)
 {
-	struct request old = *a;
-
-	*a = *b;
-	*b = old;
-}
-
-static int table_queue_push(struct table_loader *l, struct request request)
-{
-	if (room_make(&l->queue, &l->n_allocated, l->n + 1, sizeof(*l->queue)))
-		return -ENOMEM;
-	l->queue[l->n] = request;
-	for (size_t i = l->n++; i > 0; i = (i - 1) / 2) {
-		if (!table_request_before(&l->queue[i], &l->queue[(i - 1) / 2]))
-			break;
-		table_request_swap(&l->queue[i], &l->queue[(i - 1) / 2]);
-	}
-	return 0;
+	LL_INSERT_INORDER(l->queue, request, table_request_compare);
 }
 
 /* The queue is not empty. */
-static struct request table_queue_pop(struct table_loader *l)
+static struct request *table_queue_pop(struct table_loader *l)
 {
-	struct request first = l->queue[0];
-	size_t i = 0, child;
+	struct request *first = l->queue;
 
-	l->queue[0] = l->queue[--l->n];
-	while ((child = 2 * i + 1) < l->n) {
-		if (child + 1 < l->n &&
-		    table_request_before(&l->queue[child + 1], &l->queue[child]))
-			child++;
-		if (!table_request_before(&l->queue[child], &l->queue[i]))
-			break;
-		table_request_swap(&l->queue[child], &l->queue[i]);
-		i = child;
-	}
+	LL_DELETE(l->queue, first);
 	return first;
+}
+
+/* Returns its image, whose reference it was. NULL is allowed. */
+static struct image *table_request_free(struct request *request)
+{
+	struct image *image = request ? request->image : NULL;
+
+	free(request);
+	return image;
 }
 
 /* --- results -----------------------------------------------------------------------------------
@@ -241,7 +226,7 @@ static int use_reply(struct table_loader *l, const struct worker_reply *reply,
 static int receive_table_reply(struct table_loader *l, struct table_result **ret)
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
-	struct request request = l->working;
+	struct request *request = l->working;
 	bool was_probing = l->is_probing;
 	struct worker_reply reply;
 	int outcome, r;
@@ -249,7 +234,7 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	outcome = worker_receive(l->worker, &reply);
 	if (outcome == WORKER_E_NONE)
 		return 0;
-	l->working = (struct request){};
+	l->working = NULL;
 	l->is_probing = false;
 	if (outcome == WORKER_E_OK) {
 		l->told[0] = l->stats.trouble[0] = '\0';
@@ -257,17 +242,19 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 			l->proven = worker_pid(l->worker);
 	} else if (outcome == WORKER_E_REST || was_probing) {
 		table_loader_log_trouble(l);
-		return request.image ? table_queue_push(l, request) : 0;
-	}
-	if (!request.image)
+		if (request)
+			table_queue_push(l, request);
 		return 0;
-	r = result_new(&result, request.image, TABLE_REFUSED);
+	}
+	if (!request)
+		return 0;
+	r = result_new(&result, table_request_free(request), TABLE_REFUSED);
 	if (r)
 		return r;
 	if (outcome == WORKER_E_OK)
 		r = use_reply(l, &reply, result);
 	else
-		mark_image_bad(l, request.image);
+		mark_image_bad(l, result->image);
 	if (!r)
 		*ret = steal_ptr(&result);
 	return r;
@@ -321,13 +308,13 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 	enum table_state state;
 	int r;
 
-	while (l->n && !l->working.image && !l->is_probing) {
-		struct image *image = l->queue[0].image;
+	while (l->queue && !l->working && !l->is_probing) {
+		struct image *image = l->queue->image;
 
 		if (is_settled(l, image, &state)) {
 			if (*ret)
 				return 0;
-			r = result_new(ret, table_queue_pop(l).image, state);
+			r = result_new(ret, table_request_free(table_queue_pop(l)), state);
 			if (r)
 				return r;
 			continue;
@@ -373,31 +360,26 @@ void table_loader_free(struct table_loader *l)
 	if (!l)
 		return;
 	worker_free(l->worker);
-	image_unref(l->working.image);
-	for (size_t i = 0; i < l->n; i++)
-		image_unref(l->queue[i].image);
-	free(l->queue);
+	image_unref(table_request_free(l->working));
+	while (l->queue)
+		image_unref(table_request_free(table_queue_pop(l)));
 	closep(&l->vdso_fd);
 	free(l);
 }
 
 int table_loader_request(struct table_loader *l, struct image *image)
 {
-	uint64_t number = l->n_requests++;
-	const struct request request = {
-		.rank = number + image->size / RANK_BYTES,
-		.number = number,
-		.image = image,
-	};
+	struct request *request = calloc(1, sizeof(*request));
 	enum table_state state;
-	int r;
 
-	r = table_queue_push(l, request);
-	if (r)
-		return r;
-	image_ref(image);
+	if (!request)
+		return error_origin(-ENOMEM);
+	request->number = l->n_requests++;
+	request->rank = request->number + image->size / RANK_BYTES;
+	request->image = image_ref(image);
+	table_queue_push(l, request);
 	/* A result would have nowhere to go here. */
-	if (l->working.image || l->is_probing || is_settled(l, l->queue[0].image, &state))
+	if (l->working || l->is_probing || is_settled(l, l->queue->image, &state))
 		return 0;
 	return send_next(l, NULL);
 }

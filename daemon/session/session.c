@@ -23,32 +23,6 @@ struct members {
 	UT_hash_handle hh;
 };
 
-/* A list such as "0-3,8" (cpuset(7), list format). */
-static int parse_cpus(const char *text, cpu_set_t *ret)
-{
-	CPU_ZERO(ret);
-	while (*text) {
-		unsigned long first, last;
-		char *end;
-
-		first = last = strtoul(text, &end, 10);
-		if (end == text)
-			return SESSION_E_TARGET;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtoul(text, &end, 10);
-			if (end == text)
-				return SESSION_E_TARGET;
-		}
-		if (last < first || last >= CPU_SETSIZE || (*end && *end != ','))
-			return SESSION_E_TARGET;
-		for (unsigned long cpu = first; cpu <= last; cpu++)
-			CPU_SET(cpu, ret);
-		text = *end ? end + 1 : end;
-	}
-	return CPU_COUNT(ret) ? SESSION_E_OK : SESSION_E_TARGET;
-}
-
 int session_new(struct session **ret, uint64_t id, const struct session_request *request)
 {
 	cleanup(session_freep) struct session *s = calloc(1, sizeof(*s));
@@ -67,7 +41,9 @@ int session_new(struct session **ret, uint64_t id, const struct session_request 
 			return error_origin(-ENOMEM);
 	}
 	if (request->target == TARGET_CPUS &&
-	    (!request->text || parse_cpus(request->text, &s->target.cpus)))
+	    (!request->text ||
+	     cpus_parse((const uint8_t *)request->text, strlen(request->text), &s->target.cpus) ||
+	     !s->target.cpus.n))
 		return SESSION_E_TARGET;
 	*ret = steal_ptr(&s);
 	return SESSION_E_OK;
@@ -232,7 +208,7 @@ static bool session_wants_sample(const struct session *s, const struct sample *s
 	case TARGET_TID:
 		return sample->tid == s->target.number;
 	case TARGET_CPUS:
-		return sample->cpu < CPU_SETSIZE && CPU_ISSET(sample->cpu, &s->target.cpus);
+		return cpus_has(&s->target.cpus, sample->cpu);
 	case TARGET_COMM:
 		return strcmp(sample->comm, s->target.text) == 0 ||
 		       strcmp(p->comm, s->target.text) == 0;

@@ -12,13 +12,13 @@
  *
  * Knows nothing of sources, sockets or files.
  */
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "daemon/control/control.h"
 #include "daemon/ledger/ledger.h"
 #include "daemon/output/snapshot.h"
@@ -30,9 +30,9 @@ struct members;
 
 struct session_target {
 	enum target_kind kind;
-	int64_t number; /* PID, TID, UID */
-	char *text;     /* SERVICE, COMM, CGROUP, CPUS; owned */
-	cpu_set_t cpus; /* CPUS */
+	int64_t number;   /* PID, TID, UID */
+	char *text;       /* SERVICE, COMM, CGROUP, CPUS; owned */
+	struct cpus cpus; /* CPUS */
 	bool children;
 	uint64_t process; /* PID, TID: serial of the process that was meant */
 };

@@ -29,7 +29,7 @@ struct family {
 	bool grown;
 };
 
-static int adopt_descendant(void *userdata, const struct maps_stat *stat)
+static int adopt_descendant(void *userdata, const struct proc_stat *stat)
 {
 	struct family *family = userdata;
 	struct process *parent = process_table_living(family->processes, stat->ppid);
@@ -72,13 +72,17 @@ int session_resolve_target(struct session *s, struct process_table *processes, i
 			   int pidfd, struct source_message *message)
 {
 	pid_t pid = (pid_t)s->target.number;
+	struct proc_status status;
 	struct process *p;
 	int r;
 
-	if (s->target.kind == TARGET_TID && proc_thread_group(proc_fd, pid, &pid)) {
-		snprintf(message->text, sizeof(message->text), "no thread %d is running",
-			 (pid_t)s->target.number);
-		return SESSION_START_E_REFUSED;
+	if (s->target.kind == TARGET_TID) {
+		if (proc_read_status(proc_fd, pid, &status) || status.tgid <= 0) {
+			snprintf(message->text, sizeof(message->text), "no thread %d is running",
+				 pid);
+			return SESSION_START_E_REFUSED;
+		}
+		pid = status.tgid;
 	}
 	p = process_table_living(processes, pid);
 	if (!p || pidfd_has_ended(pidfd)) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,9 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	cleanup(request_freep) struct request *request = NULL;
 	struct request_message message;
-	struct policy_ids ids;
 
-	policy_parse_status((const char *)data, size, &ids);
 	if (request_decode(data, size, &request, &message) != REQUEST_E_OK)
 		return 0;
 	if (request->verb == REQUEST_START)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "daemon/resolve/mounts.h"
+#include "common/mounts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 #include "daemon/ingest/idle.h"
 #include "daemon/ingest/perf_record.h"
 

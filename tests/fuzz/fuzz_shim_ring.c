@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/frame.h"
+#include "common/maps.h"
 #include "common/reasons.h"
 #include "common/shim/attach.h"
-#include "common/shim/maps_lines.h"
 #include "common/shim/ring_reader.h"
 
 #define FIXED  5

@@ -25,11 +25,7 @@ struct scripted_item {
 };
 
 struct source_scripted {
-	struct source source;
-	struct source_options options;
-	int ready; /* an eventfd that is always readable */
-	bool used[SAMPLERS_MAX];
-	struct source_stats stats[SAMPLERS_MAX];
+	struct source source; /* its fd is an eventfd that is always readable */
 	struct scripted_item *items;
 	size_t first, n_items;
 };
@@ -46,26 +42,19 @@ static inline void scripted_free(struct source *source)
 	for (size_t i = s->first; i < s->n_items; i++)
 		free(s->items[i].owned);
 	free(s->items);
-	if (s->ready >= 0)
-		close(s->ready);
 	free(s);
-}
-
-static inline int scripted_fd(struct source *source)
-{
-	return scripted_from(source)->ready;
 }
 
 static inline void scripted_deliver(struct source_scripted *s, const struct scripted_item *item)
 {
-	const struct source_sink *sink = s->options.sink;
+	const struct source_sink *sink = s->source.options.sink;
 
 	if (!item->is_sample) {
 		sink->process_event(sink->userdata, &item->event);
 		return;
 	}
-	s->stats[item->sample.sampler].expected++;
-	s->stats[item->sample.sampler].seen++;
+	s->source.samplers[item->sample.sampler].stats.expected++;
+	s->source.samplers[item->sample.sampler].stats.seen++;
 	sink->sample(sink->userdata, &item->sample);
 }
 
@@ -85,81 +74,10 @@ static inline int scripted_drain(struct source *source, unsigned budget)
 	return SOURCE_E_END;
 }
 
-static inline int scripted_add_sampler(struct source *source, const struct sampler_spec *spec,
-				       unsigned *ret, struct source_message *message)
-{
-	struct source_scripted *s = scripted_from(source);
-
-	(void)spec;
-	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		if (s->used[i])
-			continue;
-		s->used[i] = true;
-		s->stats[i] = (struct source_stats){0};
-		*ret = i;
-		return SOURCE_E_OK;
-	}
-	snprintf(message->text, sizeof(message->text), "all %d samplers are in use", SAMPLERS_MAX);
-	return SOURCE_E_FULL;
-}
-
-static inline int scripted_remove_sampler(struct source *source, unsigned sampler)
-{
-	scripted_from(source)->used[sampler] = false;
-	return SOURCE_E_OK;
-}
-
-static inline int scripted_set_all(struct source *source, unsigned sampler, bool all)
-{
-	(void)source, (void)sampler, (void)all;
-	return SOURCE_E_OK;
-}
-
-static inline int scripted_add_pid(struct source *source, unsigned sampler, pid_t pid,
-				   bool children)
-{
-	(void)source, (void)sampler, (void)pid, (void)children;
-	return SOURCE_E_OK;
-}
-
-static inline int scripted_remove_pid(struct source *source, unsigned sampler, pid_t pid)
-{
-	(void)source, (void)sampler, (void)pid;
-	return SOURCE_E_OK;
-}
-
-static inline int scripted_follow_cpus(struct source *source)
-{
-	(void)source;
-	return SOURCE_E_OK;
-}
-
-static inline int scripted_get_stats(struct source *source, unsigned sampler,
-				     struct source_stats *ret)
-{
-	*ret = scripted_from(source)->stats[sampler];
-	return SOURCE_E_OK;
-}
-
-static inline uint64_t scripted_memory_bytes(struct source *source)
-{
-	(void)source;
-	return 0;
-}
-
 static const struct source_ops scripted_ops = {
 	.name = "scripted",
 	.free = scripted_free,
-	.fd = scripted_fd,
 	.drain = scripted_drain,
-	.add_sampler = scripted_add_sampler,
-	.remove_sampler = scripted_remove_sampler,
-	.set_all = scripted_set_all,
-	.add_pid = scripted_add_pid,
-	.remove_pid = scripted_remove_pid,
-	.follow_cpus = scripted_follow_cpus,
-	.get_stats = scripted_get_stats,
-	.memory_bytes = scripted_memory_bytes,
 };
 
 static inline int source_scripted_new(struct source **ret, const struct source_options *options)
@@ -168,10 +86,9 @@ static inline int source_scripted_new(struct source **ret, const struct source_o
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->source.ops = &scripted_ops;
-	s->options = *options;
-	s->ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->ready < 0) {
+	source_init(&s->source, &scripted_ops, options);
+	s->source.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->source.fd < 0) {
 		free(s);
 		return error_origin(-errno);
 	}

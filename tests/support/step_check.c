@@ -14,11 +14,13 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -28,11 +30,11 @@
 #include <sys/wait.h>
 #include <uthash.h>
 
+#include "common/maps.h"
 #include "common/reasons.h"
 #include "common/symbols/symtab.h"
 #include "common/unwind/walk.h"
 #include "daemon/resolve/image_table.h"
-#include "daemon/resolve/maps.h"
 #include "daemon/resolve/table_loader.h"
 #include "tests/support/symtab_from_elf.h"
 
@@ -152,10 +154,11 @@ static unsigned find_module(struct stepper *s, struct image *image)
 
 static void add_mapping(struct stepper *s, const struct maps_line *line)
 {
+	char path[PATH_MAX];
 	struct image_key key = {
-		.path = line->path,
-		.device_major = line->device_major,
-		.device_minor = line->device_minor,
+		.path = path,
+		.device_major = (uint32_t)(line->device >> 32),
+		.device_minor = (uint32_t)line->device,
 		.inode = line->inode,
 		.pid = s->pid,
 		.start = line->start,
@@ -163,6 +166,7 @@ static void add_mapping(struct stepper *s, const struct maps_line *line)
 	};
 	struct image *image;
 
+	snprintf(path, sizeof(path), "%.*s", (int)line->path_length, line->path);
 	if (s->n_mappings == MAPPINGS_MAX || image_table_get(s->images, &key, &image))
 		die("mapping");
 	s->mappings[s->n_mappings++] = (struct unwind_mapping){
@@ -176,7 +180,6 @@ static void add_mapping(struct stepper *s, const struct maps_line *line)
 static void read_maps(struct stepper *s)
 {
 	static char text[MAPS_MAX];
-	struct maps_reader reader;
 	struct maps_line line;
 	size_t n = 0;
 	char path[64];
@@ -193,9 +196,9 @@ static void read_maps(struct stepper *s)
 	close(fd);
 	text[n] = '\0';
 	s->n_mappings = 0;
-	maps_reader_init(&reader, text, n);
-	while (maps_reader_next(&reader, &line))
-		add_mapping(s, &line);
+	for (const char *at = text; at < text + n; at += line.length + 1)
+		if (maps_parse(at, text + n, &line) && line.prot & PROT_EXEC)
+			add_mapping(s, &line);
 	stack = strstr(text, "[stack]");
 	while (stack && stack > text && stack[-1] != '\n')
 		stack--;

@@ -17,24 +17,6 @@
 
 static const struct peer root = {.uid = 0, .privileged = true};
 
-static void test_status_text(void **state)
-{
-	static const char text[] = "Name:\tUid:\\nx\nTgid:\t7\nUid:\t1\t2\t3\t4294967294\n"
-				   "Gid:\t5\t6\t7\t8\n";
-	struct policy_ids ids = {.tgid = -1};
-
-	(void)state;
-	assert_true(policy_parse_status(text, strlen(text), &ids));
-	assert_int_equal(ids.tgid, 7);
-	assert_int_equal(ids.uids[0], 1);
-	assert_int_equal(ids.uids[3], 4294967294U);
-	assert_int_equal(ids.gids[3], 8);
-	/* Every shorter text lacks something, or has another number at its end. */
-	for (size_t n = 0; n + 2 < strlen(text); n++)
-		assert_false(policy_parse_status(text, n, &ids));
-	assert_false(policy_parse_status("Tgid:\t1\nUid:\t1\t1\t1\nGid:\t1\t1\t1\t1\n", 36, &ids));
-}
-
 struct fake {
 	struct temp_folder proc;
 	pid_t child;
@@ -241,7 +223,6 @@ static void test_may_control(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status_text),
 		cmocka_unit_test_setup_teardown(test_whose_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_who_may_collect, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),

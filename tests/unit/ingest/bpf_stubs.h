@@ -44,9 +44,6 @@ __u64 tables_search(__u32 slot, __u32 offset, __u32 now_s);
 int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *memory);
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
-int roots_fork(unsigned long long *args);
-int roots_exec(unsigned long long *args);
-int roots_free(unsigned long long *args);
 
 #include "bpf/rest.bpf.h"
 #include "bpf/roots.bpf.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/own_processes.h"
+#include "daemon/ingest/members.h"
 #include "tests/support/temp_folder.h"
 
 static bool is_own(const struct members *m, pid_t pid)

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/own_processes.h"
+#include "daemon/ingest/members.h"
 #include "daemon/ingest/own_tasks.h"
 #include "tests/support/temp_folder.h"
 
@@ -58,10 +58,11 @@ static void thread(struct world *w, pid_t pid, pid_t tid)
 
 static void process(struct world *w, pid_t pid, pid_t parent)
 {
-	char path[64], text[64];
+	char path[64], text[96];
 
 	snprintf(path, sizeof(path), "%d/stat", pid);
-	snprintf(text, sizeof(text), "%d (a ) b) S %d 1 1", pid, parent);
+	snprintf(text, sizeof(text), "%d (a ) b) S %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1", pid,
+		 parent);
 	write_text(w->proc.fd, path, text);
 	thread(w, pid, pid);
 }

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/shim_account.h"
+#include "daemon/ingest/shim_limits.h"
 
 #define MS UINT64_C(1000000)
 #define S  UINT64_C(1000000000)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/shim_pace.h"
+#include "daemon/ingest/shim_limits.h"
 
 #define NOW UINT64_C(1000000000000)
 

@@ -65,8 +65,8 @@ static void write_stat(struct fixture *f, pid_t tid, const char *comm, unsigned 
 	char path[32], text[256];
 
 	snprintf(path, sizeof(path), "%d/stat", (int)tid);
-	snprintf(text, sizeof(text), "%d (%s) S 2 0 0 0 -1 %u 0 0 0 0 0 1\n", (int)tid, comm,
-		 flags);
+	snprintf(text, sizeof(text), "%d (%s) S 2 0 0 0 -1 %u 0 0 0 0 0 0 0 0 20 0 1 0 1\n",
+		 (int)tid, comm, flags);
 	write_text(f->proc.fd, path, text);
 }
 

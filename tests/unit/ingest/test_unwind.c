@@ -39,7 +39,7 @@ static void test_full_record(void **state)
 {
 	(void)state;
 	build_chain(1500, 0);
-	unwind_user(&scratch, &task, &ctx, true, ABI_FRAMES_MAX - 3, 1024);
+	unwind_user(&scratch, &task, &ctx.regs, true, ABI_FRAMES_MAX - 3, 1024);
 	assert_int_equal(scratch.unwind.n, 3);
 	assert_int_equal(scratch.unwind.quality, STACK_TRUNCATED);
 }

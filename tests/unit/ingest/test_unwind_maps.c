@@ -35,12 +35,16 @@ static bool holds(__u32 pid)
 	return roots_find(pid, &root);
 }
 
-static void run(int (*program)(unsigned long long *), const void *a, const void *b, __u64 at)
+static void fork_at(__u64 at)
 {
-	unsigned long long args[] = {(uintptr_t)a, (uintptr_t)b};
-
 	now_ns = at;
-	assert_int_equal(program(args), 0);
+	roots_fork(&parent, &child);
+}
+
+static void exec_at(struct task_struct *task, __u64 at)
+{
+	now_ns = at;
+	roots_exec(task);
 }
 
 static void test_root_holds(void **state)
@@ -70,7 +74,7 @@ static void test_fork(void **state)
 
 	(void)state;
 	publish(10, 3, 500);
-	run(roots_fork, &parent, &child, 1000);
+	fork_at(1000);
 	assert_true(roots_find(20, &root));
 	assert_int_equal(root.n, 3);
 	assert_int_equal(root.until_ns, 1000);
@@ -78,24 +82,24 @@ static void test_fork(void **state)
 	/* A thread is no process. */
 	child.pid = 21;
 	maps.changed[20] = 0;
-	run(roots_fork, &parent, &child, 2000);
+	fork_at(2000);
 	assert_int_equal(maps.changed[20], 0);
 	child.pid = 20;
 	/* The parent executed something that profd does not know yet: nor does the child. */
-	run(roots_exec, &parent, NULL, 3000);
+	exec_at(&parent, 3000);
 	assert_false(holds(10));
-	run(roots_fork, &parent, &child, 4000);
+	fork_at(4000);
 	assert_false(holds(20));
 	assert_null(find_root(20));
 	assert_int_equal(maps.changed[20], 4000);
 	/* A grandchild of one that profd has never heard of. */
 	publish(10, 3, 3000);
-	run(roots_fork, &parent, &child, 5000);
+	fork_at(5000);
 	parent.pid = parent.tgid = 20;
 	child.pid = child.tgid = 30;
-	run(roots_fork, &parent, &child, 6000);
+	fork_at(6000);
 	assert_true(holds(30));
-	run(roots_exec, &child, NULL, 7000);
+	exec_at(&child, 7000);
 	assert_false(holds(30));
 	assert_true(holds(20));
 }
@@ -107,7 +111,7 @@ static void test_fork_without_room(void **state)
 	for (__u32 pid = 1; pid < ROOTS; pid++)
 		publish(pid, 1, 500);
 	assert_null(find_root(0));
-	run(roots_fork, &parent, &child, 1000);
+	fork_at(1000);
 	assert_false(holds(20));
 	assert_int_equal(uninherited, 1);
 	/* What is left of an earlier process of that pid does not count. */
@@ -115,7 +119,7 @@ static void test_fork_without_room(void **state)
 	child.pid = child.tgid = 2;
 	maps.pids[3] = 99; /* the parent's is not found any more */
 	maps.pids[0] = maps.pids[0] == 10 ? 98 : maps.pids[0];
-	run(roots_fork, &parent, &child, 2000);
+	fork_at(2000);
 	assert_false(holds(2));
 }
 
@@ -123,21 +127,21 @@ static void test_task_freed(void **state)
 {
 	(void)state;
 	publish(10, 3, 500);
-	run(roots_fork, &parent, &child, 1000);
+	fork_at(1000);
 	/* Not with a thread, not with an earlier process of the same pid. */
 	child.pid = 21;
-	run(roots_free, &child, NULL, 1100);
+	roots_free(&child);
 	assert_true(holds(20));
 	child.pid = 20;
 	child.start_boottime = 221;
-	run(roots_free, &child, NULL, 1100);
+	roots_free(&child);
 	assert_true(holds(20));
 	child.start_boottime = 222;
-	run(roots_free, &child, NULL, 1200);
+	roots_free(&child);
 	assert_null(find_root(20));
-	run(roots_free, &parent, NULL, 1300);
+	roots_free(&parent);
 	assert_null(find_root(10));
-	run(roots_free, &parent, NULL, 1400);
+	roots_free(&parent);
 	assert_int_equal(unwithdrawn, 0);
 }
 

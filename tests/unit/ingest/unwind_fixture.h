@@ -116,7 +116,7 @@ static inline void build_chain(unsigned n, __u64 last)
 static inline void walk(bool user, __u32 max)
 {
 	scratch.unwind.now_s = 5;
-	unwind_user(&scratch, &task, &ctx, user, 2, max);
+	unwind_user(&scratch, &task, &ctx.regs, user, 2, max);
 }
 
 static inline void assert_end(__u32 n, int quality, int reason)

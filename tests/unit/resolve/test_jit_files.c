@@ -18,35 +18,6 @@ static void test_the_pid_inside_counts(void **state)
 	assert_int_equal(jit_files_count(f->files), 1);
 }
 
-static void test_status(void **state)
-{
-	static const char text[] = "Name:\tUid:\nUmask:\t0022\nPid:\t700\nPPid:\t1\n"
-				   "Uid:\t1\t1000\t0\t0\nGid:\t5\t5\t5\t5\n";
-	static const char inside[] = "Uid:\t0\t0\t0\t0\nPid:\t700\nNSpid:\t700\t30\t2\n";
-	struct jit_file_owner owner;
-
-	(void)state;
-	assert_true(jit_file_owner_parse(text, sizeof(text) - 1, &owner));
-	assert_int_equal(owner.uid, 1000);
-	assert_int_equal(owner.inner_pid, 700);
-	assert_true(jit_file_owner_parse(inside, sizeof(inside) - 1, &owner));
-	assert_int_equal(owner.uid, 0);
-	assert_int_equal(owner.inner_pid, 2);
-	assert_false(jit_file_owner_parse("Uid:\t1\t1\nPid:\t0\n", 16, &owner));
-	assert_false(jit_file_owner_parse("Uid:\t1\nPid:\t5\n", 14, &owner));
-	assert_false(jit_file_owner_parse("Uid:\t1\t99999999999\nPid:\t5\n", 26, &owner));
-	assert_false(jit_file_owner_parse("Uid:\t1\t1\nNSpid:\t4294967295\n", 27, &owner));
-	/* No text is long enough to be read beyond its end. */
-	for (size_t n = 0; n < sizeof(text) - 1; n++) {
-		char *copy = malloc(n + !n);
-
-		assert_non_null(copy);
-		memcpy(copy, text, n);
-		(void)jit_file_owner_parse(copy, n, &owner);
-		free(copy);
-	}
-}
-
 static void test_others_are_not_believed(void **state)
 {
 	struct fixture *f = *state;
@@ -309,7 +280,7 @@ static void test_a_pid_that_is_used_again(void **state)
 	write_text(f->world.proc.fd, MAP, "not ours");
 	f->p.start_ns = 5 * NS; /* and stat says that the process began after 1 s */
 	assert_null(look(f));
-	assert_false(f->p.jit->has_owner);
+	assert_int_equal(f->p.jit->inner_pid, 0);
 	f->p.start_ns = 1 * NS;
 	says(look(f), "not ours");
 }
@@ -319,14 +290,21 @@ static void test_a_pid_that_is_used_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),       TEST(test_the_pid_inside_counts),
-		TEST(test_others_are_not_believed),  TEST(test_root_is_believed),
-		TEST(test_nobody_else_may_write),    TEST(test_one_name_only),
-		TEST(test_regular_files_only),       TEST(test_tmp_is_the_process_s),
-		TEST(test_fuse_is_left_alone),       TEST(test_refused_files_count),
-		TEST(test_refused_folders_count),    TEST(test_of_an_earlier_process),
-		TEST(test_of_a_later_process),       TEST(test_of_no_time_at_all),
-		TEST(test_a_process_that_has_ended), TEST(test_a_pid_that_is_used_again),
+		TEST(test_the_pid_inside_counts),
+		TEST(test_others_are_not_believed),
+		TEST(test_root_is_believed),
+		TEST(test_nobody_else_may_write),
+		TEST(test_one_name_only),
+		TEST(test_regular_files_only),
+		TEST(test_tmp_is_the_process_s),
+		TEST(test_fuse_is_left_alone),
+		TEST(test_refused_files_count),
+		TEST(test_refused_folders_count),
+		TEST(test_of_an_earlier_process),
+		TEST(test_of_a_later_process),
+		TEST(test_of_no_time_at_all),
+		TEST(test_a_process_that_has_ended),
+		TEST(test_a_pid_that_is_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void test_the_system_session_comes_back(void **state)
 	s = session_set_get(w->set, 0);
 	exec_of(w, 10, "a");
 	for (unsigned i = 0; i < 2; i++) {
-		samples_of(w, 0, 10, 10, 1);
+		samples_of(w, s->sampler, 10, 10, 1);
 		assert_int_equal(session_set_stop_system(w->set), 0);
 		assert_int_equal(session_set_pause(w->set, true), SESSION_PAUSE_E_OFF);
 		assert_int_equal(session_set_pause(w->set, false), SESSION_PAUSE_E_OFF);
@@ -37,7 +37,7 @@ static void test_the_system_session_comes_back(void **state)
 		assert_ptr_equal(session_set_find(w->set, 0), s);
 		assert_int_equal(s->state, SESSION_RUNNING);
 	}
-	samples_of(w, 0, 10, 5, 1);
+	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counted, 25);
@@ -64,8 +64,8 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	assert_int_equal(s->sampler, SESSION_NO_SAMPLER);
 	assert_int_equal(session_set_pause(w->set, false), 0);
 	assert_false(session_set_is_paused(w->set));
-	assert_int_equal(s->sampler, 0);
-	samples_of(w, 0, 10, 5, 1);
+	assert_int_not_equal(s->sampler, SESSION_NO_SAMPLER);
+	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counted, 15);
@@ -73,10 +73,9 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	check_ledgers(w);
 }
 
-static int refuse_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
-			  struct source_message *message)
+static int refuse_sampler(struct source *source, unsigned sampler, struct source_message *message)
 {
-	(void)source, (void)spec, (void)ret;
+	(void)source, (void)sampler;
 	strcpy(message->text, "no more perf events");
 	return SOURCE_E_DENIED;
 }

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -75,30 +74,6 @@ static void test_root_is_what_we_run_on(void **state)
 	assert_false(is_slow);
 }
 
-/* Of what serves files, only the list of connections is the kernel's own. */
-static void test_types(void **state)
-{
-	static const struct {
-		const char *type;
-		bool is_slow;
-	} cases[] = {
-		{"fuse", true},     {"fuse.a", true},     {"fuseblk", true}, {"fuseblk.ntfs", true},
-		{"fusectl", false}, {"fusectl.a", false}, {"fus", false},    {"autofs", true},
-		{"autofs4", false}, {"ext4", false},      {".fuse", false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		cleanup(mount_list_freep) struct mount_list *m = NULL;
-		char line[128];
-
-		snprintf(line, sizeof(line), "1 0 0:5 / /at rw - %s x rw\n", cases[i].type);
-		m = parse(line);
-		if (mount_list_has_slow(m) != cases[i].is_slow)
-			fail_msg("%s", cases[i].type);
-	}
-}
-
 static void test_nothing(void **state)
 {
 	cleanup(mount_list_freep) struct mount_list *m = parse("");
@@ -115,7 +90,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_root_is_what_we_run_on),
-		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_nothing),
 	};
 

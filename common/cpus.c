@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/read_end.h"
 
 static bool cpus_parse_number(const uint8_t *text, size_t length, size_t *at, unsigned *ret)
 {
@@ -67,19 +66,13 @@ bool cpus_has(const struct cpus *cpus, unsigned cpu)
 
 static int cpus_read_list(const char *path, struct cpus *ret)
 {
-	uint8_t text[4096]; /* sysfs gives at most one page */
-	cleanup(closep) int fd = -1;
-	ssize_t length;
+	cleanup(freep) char *text = NULL;
+	size_t length;
+	int r = read_end_text(AT_FDCWD, path, 4096, &text, &length); /* sysfs: a page at most */
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_origin(-errno);
-	length = read(fd, text, sizeof(text));
-	if (length < 0)
-		return error_origin(-errno);
-	if (cpus_parse(text, (size_t)length, ret) != CPUS_E_OK)
-		return error_origin(-EPROTO);
-	return 0;
+	if (r)
+		return error_origin(r);
+	return cpus_parse((const uint8_t *)text, length, ret) ? error_origin(-EPROTO) : 0;
 }
 
 int cpus_read_online(struct cpus *ret)

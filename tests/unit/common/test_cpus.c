@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/cpus.h"
+#include "common/cpus.h"
 
 static int parse(const char *text, struct cpus *ret)
 {

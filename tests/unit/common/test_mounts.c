@@ -4,19 +4,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "daemon/resolve/mounts.h"
+#include "common/mounts.h"
 
-static const char text[] =
-	"22 28 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n"
-	"36 35 98:0 /a - b /mnt\\040x rw master:1 shared:2 - ext3 /dev/root rw,errors=continue\n"
-	"40 28 0:51 / /home/u/ssh rw,nosuid - fuse.sshfs u@h:/ rw,user_id=1000\n"
-	"41 28 0:5 / /dev rw - devtmpfs fuse rw\n"
-	"nonsense 0:60 - fuse\n"
-	"42 28 0:52 / /last rw - fuse x rw";
+static const char text[] = "22 28 0:20 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n"
+			   "36 35 98:0 /a\\040-\\040b /mnt\\040x rw master:1 shared:2 - ext3 "
+			   "/dev/root rw,errors=continue\n"
+			   "40 28 0:51 / /home/u/ssh rw,nosuid - fuse.sshfs u@h:/ rw,user_id=1000\n"
+			   "41 28 0:5 / /dev rw - devtmpfs fuse rw\n"
+			   "nonsense 0:60 - fuse\n"
+			   "42 28 0:52 / /last rw - fuse x rw";
 
 static bool is_fuse(uint32_t device_major, uint32_t device_minor)
 {
@@ -59,7 +60,7 @@ static void test_cut_anywhere(void **state)
 		assert_int_not_equal(mounts_kind(cut + sizeof(cut) - n, n, 0, 52), MOUNTS_OTHER);
 		assert_int_equal(mounts_kind(cut + sizeof(cut) - n, n, 7, 7), MOUNTS_ABSENT);
 	}
-	assert_int_equal(mounts_kind(NULL, 0, 0, 51), MOUNTS_ABSENT);
+	assert_int_equal(mounts_kind("", 0, 0, 51), MOUNTS_ABSENT);
 }
 
 static void test_by_number(void **state)
@@ -81,6 +82,34 @@ static void test_by_number(void **state)
 	assert_true(mount.is_overlay);
 	assert_true(mounts_find(overlay, strlen(overlay), 8, &mount));
 	assert_false(mount.is_overlay);
+}
+
+/* Of what serves files, only the list of connections is the kernel's own. */
+static void test_types(void **state)
+{
+	static const struct {
+		const char *type;
+		bool is_fuse, is_autofs;
+	} cases[] = {
+		{"fuse", true, false},     {"fuse.a", true, false},
+		{"fuseblk", true, false},  {"fuseblk.ntfs", true, false},
+		{"fusectl", false, false}, {"fusectl.a", false, false},
+		{"fus", false, false},     {"autofs", false, true},
+		{"autofs4", false, false}, {"ext4", false, false},
+		{".fuse", false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct mounts_mount mount;
+		char line[128];
+
+		snprintf(line, sizeof(line), "1 0 0:5 / /at rw - %s x rw\n", cases[i].type);
+		assert_true(mounts_find(line, strlen(line), 1, &mount));
+		assert_int_equal(mount.is_fuse, cases[i].is_fuse);
+		assert_int_equal(mount.is_autofs, cases[i].is_autofs);
+		assert_int_equal(mounts_may_have_fuse(line, strlen(line)), cases[i].is_fuse);
+	}
 }
 
 static void test_any_fuse(void **state)
@@ -107,6 +136,7 @@ int main(void)
 		cmocka_unit_test(test_absent_is_neither),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_by_number),
+		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_any_fuse),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_INGEST_CPUS_H
-#define PROFD_INGEST_CPUS_H
+#ifndef PROFD_COMMON_CPUS_H
+#define PROFD_COMMON_CPUS_H
 
 /*
  * Sets of CPUs, as the kernel lists them in /sys/devices/system/cpu/: "0-3,8"

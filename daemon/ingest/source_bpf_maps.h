@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_INGEST_SOURCE_BPF_UNWIND_H
-#define PROFD_INGEST_SOURCE_BPF_UNWIND_H
+#ifndef PROFD_INGEST_SOURCE_BPF_MAPS_H
+#define PROFD_INGEST_SOURCE_BPF_MAPS_H
 
-/* The unwind host (unwind_host.h) of the BPF source: the programs' maps, mapped. */
-#include <stddef.h>
+/* What source_bpf.c writes into the maps of the programs. */
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "daemon/ingest/unwind_host.h"
 
+/*
+ * The filter: the hash of member processes (bpf/filter.bpf.h), which the tracepoints change at the
+ * same time. @map is its fd. As source_add_pid() and source_remove_pid():
+ */
+int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children);
+int bpf_members_remove(int map, unsigned sampler, pid_t pid);
+/* Takes all of @sampler's members out. */
+void bpf_members_remove_sampler(int map, unsigned sampler);
+
 struct profile_bpf;
 
+/* The unwind host (unwind_host.h): the memory of the walks, mapped. */
 struct bpf_unwind {
 	struct unwind_host host; /* .userdata NULL: not open */
 	int roots_fd;            /* borrowed from the skeleton */

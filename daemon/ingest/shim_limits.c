@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/ingest/shim_account.h"
+#include "daemon/ingest/shim_limits.h"
+
+#include <stddef.h>
 
 /* Threads that may all have a tick under way: as many as the library has timers for. */
 #define THREADS_LATE 4096
@@ -40,4 +42,28 @@ uint64_t shim_account_periods(uint64_t *rest_ns, uint64_t add_ns, uint64_t perio
 
 	*rest_ns = sum % period_ns;
 	return sum / period_ns;
+}
+
+bool shim_pace_allows(struct shim_pace *pace, uid_t uid, uint64_t now_ns)
+{
+	size_t place = 0;
+
+	/* Its own place, else that of whoever has been quiet for longest. */
+	for (size_t i = 0; i < SHIM_PACE_USERS; i++) {
+		if (pace->users[i].until_ns && pace->users[i].uid == uid) {
+			place = i;
+			break;
+		}
+		if (pace->users[i].until_ns < pace->users[place].until_ns)
+			place = i;
+	}
+	if (!pace->users[place].until_ns || pace->users[place].uid != uid ||
+	    pace->users[place].until_ns < now_ns) {
+		pace->users[place].uid = uid;
+		pace->users[place].until_ns = now_ns;
+	}
+	if (pace->users[place].until_ns - now_ns > (SHIM_PACE_BURST - 1) * SHIM_PACE_NS)
+		return false;
+	pace->users[place].until_ns += SHIM_PACE_NS;
+	return true;
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_MOUNTS_H
+#define PROFD_COMMON_MOUNTS_H
+
+/*
+ * The text of /proc/PID/mountinfo (proc(5)): which file systems are mounted, and which of them may
+ * keep those who open or read a file waiting for as long as somebody likes. Asking such a file
+ * system itself, by fstatfs(2), would be such a wait. Pure; the text need not end in NUL, and may
+ * have been cut.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One mount. */
+struct mounts_mount {
+	uint64_t id;                         /* statx(2), stx_mnt_id */
+	uint32_t device_major, device_minor; /* the file system's own, where stat(2) may differ */
+	const char *point; /* where it is mounted, escaped: "\040" for a blank; not terminated */
+	size_t point_length;
+	/*
+	 * A process serves it: "fuse", "fuse.sshfs", "fuseblk"; but not "fusectl", which is the
+	 * kernel's own, and mounted nearly everywhere (Linux, Documentation/filesystems/fuse.rst).
+	 */
+	bool is_fuse;
+	bool is_autofs; /* something is mounted there only when it is looked at */
+	bool is_overlay;
+};
+
+/*
+ * Cuts the first line off *text. False: there is none. *ret_good tells whether it is a line of
+ * mountinfo; only then *ret is written.
+ */
+bool mounts_next(const char **text, const char *end, struct mounts_mount *ret, bool *ret_good);
+
+enum mounts_kind {
+	MOUNTS_ABSENT, /* the device is not mounted there, as far as the text goes */
+	MOUNTS_FUSE,
+	MOUNTS_OTHER,
+};
+
+/* What file system is on this device. */
+enum mounts_kind mounts_kind(const char *text, size_t length, uint32_t device_major,
+			     uint32_t device_minor);
+/* The mount of that number. False: it is not there, as far as the text goes. */
+bool mounts_find(const char *text, size_t length, uint64_t id, struct mounts_mount *ret);
+/* Whether any file system there is FUSE; also if the text was cut, so that one may be. */
+bool mounts_may_have_fuse(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads whole files of /proc, each at once, and parses them by pure functions. */
+#include "common/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/read_end.h"
+
+/* A maps file of 400,000 mappings, more than the kernel lets a process have unless told to. */
+#define FILE_BYTES_MAX (64u << 20)
+
+int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length)
+{
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "%d/%s", id, name);
+	r = read_end_text(proc_fd, path, FILE_BYTES_MAX, ret, ret_length);
+	return r == -ENOMEM ? r : r ? PROC_E_GONE : PROC_E_OK;
+}
+
+int proc_each_number(int folder_fd, const char *path,
+		     int (*fn)(void *userdata, int numbered_fd, pid_t number), void *userdata)
+{
+	/* A stream of its own: the caller's descriptor may be in use elsewhere. */
+	int fd = openat(folder_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int r = 0;
+
+	if (fd < 0)
+		return PROC_E_GONE;
+	if (!dir) {
+		close(fd);
+		return error_origin(-ENOMEM);
+	}
+	while (!r && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			r = fn(userdata, fd, atoi(entry->d_name));
+	closedir(dir);
+	return r;
+}
+
+/*
+ * "pid (comm) state ppid ..." with flags as field 9, the number of threads as field 20 and the
+ * start time as field 22. comm may hold blanks, parentheses and newlines; no later field holds a
+ * parenthesis, so the last one ends it.
+ */
+int proc_parse_stat(const char *text, struct proc_stat *ret)
+{
+	const char *comm = strchr(text, '('), *comm_end = strrchr(text, ')');
+
+	if (!comm || !comm_end || comm_end < comm || sscanf(text, "%d", &ret->pid) != 1 ||
+	    sscanf(comm_end + 1,
+		   " %c %d %*s %*s %*s %*s %" SCNu32
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64,
+		   &ret->state, &ret->ppid, &ret->flags, &ret->n_threads, &ret->start_ticks) != 5)
+		return PROC_E_GONE;
+	snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(comm_end - comm - 1), comm + 1);
+	return PROC_E_OK;
+}
+
+int proc_read_stat(int proc_fd, pid_t id, struct proc_stat *ret)
+{
+	cleanup(freep) char *text = NULL;
+	size_t length;
+	int r = proc_read_file(proc_fd, id, "stat", &text, &length);
+
+	return r ? r : proc_parse_stat(text, ret);
+}
+
+enum proc_life proc_life(int proc_fd, pid_t pid)
+{
+	struct proc_stat stat;
+
+	if (proc_read_stat(proc_fd, pid, &stat) != PROC_E_OK)
+		return PROC_LIFE_ENDED;
+	if (stat.state != 'Z' && stat.state != 'X' && !(stat.flags & PROC_STAT_EXITING))
+		return PROC_LIFE_ALIVE;
+	return stat.n_threads > 1 ? PROC_LIFE_LEADER_GONE : PROC_LIFE_ENDED;
+}
+
+/* A status file of a thread: whose it is, to *userdata, if it is not root's. */
+static int proc_note_owner(void *userdata, int task_fd, pid_t tid)
+{
+	uid_t *owner = userdata;
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%d/status", tid);
+	if (!*owner && fstatat(task_fd, path, &st, 0) == 0)
+		*owner = st.st_uid;
+	return 0;
+}
+
+/*
+ * Who may look into @pid, whose status file belongs to @owner: a first thread that has ended has no
+ * memory any more, and its files are root's; then another thread's tell.
+ */
+static uid_t proc_owner(int proc_fd, pid_t pid, uid_t owner)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "%d/task", pid);
+	if (!owner && proc_life(proc_fd, pid) == PROC_LIFE_LEADER_GONE)
+		proc_each_number(proc_fd, path, proc_note_owner, &owner);
+	return owner;
+}
+
+/* What follows @key at the beginning of a line. */
+static const char *status_find(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+
+	while (strncmp(text, key, length) != 0) {
+		text = strchr(text, '\n');
+		if (!text++)
+			return "";
+	}
+	return text + length;
+}
+
+static bool status_parse_ids(const char *at, uint32_t ids[4])
+{
+	return sscanf(at, "%" SCNu32 "%" SCNu32 "%" SCNu32 "%" SCNu32, &ids[0], &ids[1], &ids[2],
+		      &ids[3]) == 4;
+}
+
+/* The name, which the process chooses, comes first, with newlines escaped by the kernel. */
+void proc_parse_status(const char *text, struct proc_status *ret)
+{
+	const char *pids = status_find(text, "NSpid:");
+	int length;
+
+	*ret = (struct proc_status){0};
+	if (!*pids)
+		pids = status_find(text, "Pid:");
+	for (; sscanf(pids, "%d%n", &ret->inner_pid, &length) == 1; pids += length)
+		;
+	sscanf(status_find(text, "Tgid:"), "%d", &ret->tgid);
+	ret->has_uids = status_parse_ids(status_find(text, "Uid:"), ret->uids);
+	ret->has_gids = status_parse_ids(status_find(text, "Gid:"), ret->gids);
+}
+
+int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
+{
+	cleanup(closep) int fd = -1;
+	cleanup(freep) uint8_t *text = NULL;
+	struct stat st;
+	size_t length;
+	char path[32];
+	int r;
+
+	snprintf(path, sizeof(path), "%d/status", id);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return PROC_E_GONE;
+	r = read_end(fd, FILE_BYTES_MAX, &text, &length);
+	if (r || fstat(fd, &st) < 0)
+		return r == -ENOMEM ? r : PROC_E_GONE;
+	proc_parse_status((const char *)text, ret);
+	ret->owner = proc_owner(proc_fd, id, st.st_uid);
+	return PROC_E_OK;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_PROC_H
+#define PROFD_COMMON_PROC_H
+
+/*
+ * Files of /proc about one process or thread. Functions that read take a directory fd of /proc; a
+ * process that is gone, or may not be looked at, is PROC_E_GONE. Those that parse are pure, over
+ * texts that end in NUL.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	PROC_E_OK,
+	PROC_E_GONE,
+};
+
+/*
+ * All of the file @name of @id: *ret is malloc'ed and ends in NUL. Returns PROC_E_* or -ENOMEM, as
+ * all that read do.
+ */
+int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length);
+
+/*
+ * Calls @fn for each number in the folder @path below @folder_fd, with a descriptor of that folder,
+ * until it returns nonzero, which is returned. PROC_E_GONE and errno: it cannot be opened.
+ */
+int proc_each_number(int folder_fd, const char *path,
+		     int (*fn)(void *userdata, int numbered_fd, pid_t number), void *userdata);
+
+/* /proc/PID/stat (proc(5)). */
+struct proc_stat {
+	pid_t pid, ppid;
+	char state;
+	char comm[64];  /* workers of the kernel have longer names than 15 characters */
+	uint32_t flags; /* PF_* of include/linux/sched.h, of which these are two */
+#define PROC_STAT_KERNEL_THREAD 0x00200000u
+#define PROC_STAT_EXITING       0x00000004u
+	uint32_t n_threads;
+	uint64_t start_ticks; /* since boot, in 1 / sysconf(_SC_CLK_TCK) seconds */
+};
+
+/* Pure. PROC_E_GONE: it is malformed, of which *ret holds nothing. */
+int proc_parse_stat(const char *text, struct proc_stat *ret);
+int proc_read_stat(int proc_fd, pid_t id, struct proc_stat *ret);
+
+/* /proc/PID/status (proc(5)), of a process or thread. */
+struct proc_status {
+	pid_t tgid; /* 0: not said */
+	/*
+	 * Its pid inside of its own pid namespace: the last one of the line NSpid. A kernel without
+	 * pid namespaces has no such line, and one pid only. 0: not said.
+	 */
+	pid_t inner_pid;
+	bool has_uids, has_gids;
+	uint32_t uids[4], gids[4]; /* real, effective, saved, file system */
+	/*
+	 * Who may look into it: the user whom the file belongs to, which is root where the process
+	 * may not be dumped.
+	 */
+	uid_t owner;
+};
+
+/* Pure: all but the owner. */
+void proc_parse_status(const char *text, struct proc_status *ret);
+int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret);
+
+enum proc_life {
+	PROC_LIFE_ALIVE,
+	PROC_LIFE_LEADER_GONE, /* the first thread has ended, others run */
+	PROC_LIFE_ENDED,       /* or is about to */
+};
+enum proc_life proc_life(int proc_fd, pid_t pid);
+
+#endif
