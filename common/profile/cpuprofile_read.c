@@ -21,6 +21,7 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 #include "common/room.h"
 
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
@@ -343,20 +344,6 @@ static int cpuprofile_read_records(struct reader *r)
 	return 0;
 }
 
-static int cpuprofile_set_types(struct profile *p)
-{
-	int e;
-
-	e = profile_add_sample_type(p, "samples", "count");
-	if (e)
-		return e;
-	e = profile_add_sample_type(p, "cpu", "nanoseconds");
-	if (e)
-		return e;
-	p->period_type = p->sample_types[1];
-	return 0;
-}
-
 static int cpuprofile_read_all(struct reader *r)
 {
 	int e;
@@ -370,7 +357,7 @@ static int cpuprofile_read_all(struct reader *r)
 	e = profile_new(&r->p);
 	if (e)
 		return e;
-	e = cpuprofile_set_types(r->p);
+	e = value_types_add(r->p, "cpu-clock");
 	if (e)
 		return e;
 	r->p->period = r->period_ns;
