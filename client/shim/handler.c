@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "client/shim/core/tick.h"
 #include "client/shim/program_action.h"
 #include "client/shim/shim_private.h"
-#include "client/shim/tick.h"
 #include "common/reasons.h"
 
 /* Ticks a second of CPU time that look whether the server wants samples again. */

@@ -5,10 +5,8 @@
  *
  * The C library's own functions call each other inside: each one has to be stood before.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -23,30 +21,22 @@ typedef int with_environment_function(const char *, char *const[], char *const[]
 typedef int by_fd_function(int, char *const[], char *const[]);
 typedef int at_function(int, const char *, char *const[], char *const[], int);
 
-#define REALS(X)                              \
-	X(plain_function, execv)              \
-	X(plain_function, execvp)             \
-	X(with_environment_function, execve)  \
-	X(with_environment_function, execvpe) \
-	X(by_fd_function, fexecve)            \
-	X(at_function, execveat)
+HOOKS_FIND(plain_function, execv, "execv")
+HOOKS_FIND(plain_function, execvp, "execvp")
+HOOKS_FIND(with_environment_function, execve, "execve")
+HOOKS_FIND(with_environment_function, execvpe, "execvpe")
+HOOKS_FIND(by_fd_function, fexecve, "fexecve")
+HOOKS_FIND(at_function, execveat, "execveat")
 
-#define REAL(type, name)                                         \
-	static type *_Atomic real_##name;                        \
-	static type *find_##name(void)                           \
-	{                                                        \
-		type *found = atomic_load(&real_##name);         \
-                                                                 \
-		if (!found) {                                    \
-			found = (type *)dlsym(RTLD_NEXT, #name); \
-			atomic_store(&real_##name, found);       \
-		}                                                \
-		return found;                                    \
-	}
-REALS(REAL)
-
-#define FIND(type, name) find_##name();
-void hooks_exec_begin(void){REALS(FIND)}
+void hooks_exec_begin(void)
+{
+	find_execv();
+	find_execvp();
+	find_execve();
+	find_execvpe();
+	find_fexecve();
+	find_execveat();
+}
 
 /* What @call returns is that it failed. */
 #define EXEC(call)                  \

@@ -19,16 +19,16 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "client/shim/images.h"
-#include "client/shim/itimer.h"
-#include "client/shim/link.h"
+#include "client/shim/core/images.h"
+#include "client/shim/core/itimer.h"
+#include "client/shim/core/link.h"
+#include "client/shim/core/profile_encode.h"
+#include "client/shim/core/profile_file.h"
+#include "client/shim/core/settings.h"
+#include "client/shim/core/tally.h"
+#include "client/shim/core/threads.h"
 #include "client/shim/lock.h"
-#include "client/shim/profile_encode.h"
-#include "client/shim/profile_file.h"
-#include "client/shim/settings.h"
 #include "client/shim/shim.h"
-#include "client/shim/tally.h"
-#include "client/shim/threads.h"
 
 struct shim {
 	struct lock lock;

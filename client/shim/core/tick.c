@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/tick.h"
+#include "client/shim/core/tick.h"
 
 #include <string.h>
 #include <sys/uio.h>

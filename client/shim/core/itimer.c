@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/itimer.h"
+#include "client/shim/core/itimer.h"
 
 #include <sys/time.h>
 

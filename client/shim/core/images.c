@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/images.h"
+#include "client/shim/core/images.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,17 +14,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/shim/image_table.h"
-#include "client/shim/maps.h"
-#include "client/shim/ranges.h"
+#include "client/shim/core/image_table.h"
+#include "client/shim/core/ranges.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/partition_point.h"
+#include "common/read_end.h"
+#include "common/shim/maps_lines.h"
 
 #define IMAGES_MAX   2048
 #define MAPPINGS_MAX 16384
 #define WORDS_MAX    (16u << 20)
 #define PAST_BYTES   (256u << 10)
+#define MAPS_MAX     (64u << 20)
 #define ENTER_TRIES  8
 #define ANON_BYTES   72 /* of a line without a file */
 
@@ -194,8 +196,7 @@ void images_refresh(struct images *images, bool force)
 			return;
 		images->n_loads = n_loads;
 	}
-	maps = maps_read(&length);
-	if (!maps)
+	if (read_end_text(AT_FDCWD, "/proc/self/maps", MAPS_MAX, &maps, &length))
 		return;
 	while (atomic_load(&view->n_readers))
 		sched_yield();

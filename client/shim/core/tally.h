@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_TALLY_H
-#define PROFD_CLIENT_SHIM_TALLY_H
+#ifndef PROFD_CLIENT_SHIM_CORE_TALLY_H
+#define PROFD_CLIENT_SHIM_CORE_TALLY_H
 
 /*
  * The table of distinct stacks and how often each was seen, filled by signal handlers of many
@@ -22,7 +22,6 @@ struct tally;
 
 /* Reserves @n_words (8 bytes each, a million or so). Returns 0 or -ENOMEM. */
 int tally_new(struct tally **ret, size_t n_words);
-void tally_free(struct tally *tally);
 /* Forgets all of them. Nobody adds meanwhile. */
 void tally_reset(struct tally *tally);
 

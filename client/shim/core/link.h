@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_LINK_H
-#define PROFD_CLIENT_SHIM_LINK_H
+#ifndef PROFD_CLIENT_SHIM_CORE_LINK_H
+#define PROFD_CLIENT_SHIM_CORE_LINK_H
 
 /*
  * The connection of this process to a server that gathers its samples (common/shim): asked for, or
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/un.h>
 
-#include "client/shim/images.h"
+#include "client/shim/core/images.h"
 #include "common/shim/attach.h"
 #include "common/shim/ring_writer.h"
 

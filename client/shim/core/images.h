@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_IMAGES_H
-#define PROFD_CLIENT_SHIM_IMAGES_H
+#ifndef PROFD_CLIENT_SHIM_CORE_IMAGES_H
+#define PROFD_CLIENT_SHIM_CORE_IMAGES_H
 
 /*
  * What code this process has mapped: for each executable mapping the table of its image's unwind

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/settings.h"
+#include "client/shim/core/settings.h"
 
 #include <errno.h>
 #include <signal.h>

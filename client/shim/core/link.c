@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/link.h"
+/*
+ * One word of state says who may do what: whoever moves it to LINK_ASKING connects, alone; in
+ * LINK_ON handlers enter and leave, counted, so that the ring goes when none is in it.
+ */
+#include "client/shim/core/link.h"
 
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -182,13 +185,11 @@ static void link_counter_add(_Atomic uint64_t *counter, uint32_t weight)
 void link_sample(struct link *link, const struct images_view *view, struct ring_sample *sample)
 {
 	struct ring_counters *counters = &link->ring.page->counters;
-	struct timespec now;
 	const char *text;
 	size_t length;
 
 	link_counter_add(&counters->seen, sample->weight);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sample->time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	sample->time_ns = clock_ns(CLOCK_MONOTONIC);
 	sample->generation = images_view_lines(view, &text, &length);
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/profile_file.h"
+#include "client/shim/core/profile_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

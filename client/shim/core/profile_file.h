@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_PROFILE_FILE_H
-#define PROFD_CLIENT_SHIM_PROFILE_FILE_H
+#ifndef PROFD_CLIENT_SHIM_CORE_PROFILE_FILE_H
+#define PROFD_CLIENT_SHIM_CORE_PROFILE_FILE_H
 
 /*
  * The file of a profile. It is opened at the start, because later the program may have another root

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_THREADS_H
-#define PROFD_CLIENT_SHIM_THREADS_H
+#ifndef PROFD_CLIENT_SHIM_CORE_THREADS_H
+#define PROFD_CLIENT_SHIM_CORE_THREADS_H
 
 /*
  * The threads of this process and their timers. Each thread has a timer of the kernel's on its own
@@ -61,7 +61,6 @@ struct threads_timing {
 
 /* Returns 0 or -ENOMEM. */
 int threads_new(struct threads **ret);
-void threads_free(struct threads *threads);
 
 /* A free slot, or NULL. Its tid is -1 then. */
 struct thread *threads_claim(struct threads *threads);
