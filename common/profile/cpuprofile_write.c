@@ -27,6 +27,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/room.h"
 
 #define ADDRESSES_MAX 65536
 #define LINE_MAX_GO   65535
@@ -47,18 +48,10 @@ static void cpuprofile_writer_deinit(struct writer *w)
 
 static int cpuprofile_put_bytes(struct writer *w, const void *bytes, size_t n)
 {
-	size_t size = w->size ? w->size : 4096;
-	uint8_t *grown;
+	int r = room_make(&w->out, &w->size, w->length + n, 1);
 
-	if (n > w->size - w->length) {
-		while (size - w->length < n)
-			size *= 2;
-		grown = realloc(w->out, size);
-		if (!grown)
-			return error_origin(-ENOMEM);
-		w->out = grown;
-		w->size = size;
-	}
+	if (r)
+		return r;
 	memcpy(w->out + w->length, bytes, n);
 	w->length += n;
 	return 0;

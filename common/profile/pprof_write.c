@@ -309,13 +309,6 @@ int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t ma
 	return r;
 }
 
-int pprof_writer_finish(struct pprof_writer *w, const struct profile *p)
-{
-	bool done;
-
-	return pprof_writer_step(w, p, SIZE_MAX, &done);
-}
-
 int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length)
 {
 	if (!w->out && !(w->out = malloc(1)))
@@ -329,11 +322,12 @@ int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length
 int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(pprof_writer_freep) struct pprof_writer *w = NULL;
+	bool done;
 	int r = pprof_writer_new(&w, level);
 
 	if (!r)
 		r = pprof_writer_samples(w, p, 0, SIZE_MAX);
 	if (!r)
-		r = pprof_writer_finish(w, p);
+		r = pprof_writer_step(w, p, SIZE_MAX, &done);
 	return r ? r : pprof_writer_steal(w, ret, ret_length);
 }

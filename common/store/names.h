@@ -58,8 +58,4 @@ uint32_t names_seconds(uint64_t duration_ns);
 void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE]);
 bool names_parse_epoch(const char *name, uint64_t *ret_begin_s);
 
-/* FNV-1a, 64 bits: stable over runs and machines, so that it may stand in names. */
-uint64_t names_hash(const void *data, size_t length, uint64_t hash);
-#define NAMES_HASH_INIT UINT64_C(0xcbf29ce484222325)
-
 #endif
