@@ -290,5 +290,5 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 	c.n_records = chains.n_records;
 	c.maps = maps;
 	c.comments = comments;
-	return cpuprofile_write(&c, ret, ret_length, NULL);
+	return cpuprofile_write(&c, ret, ret_length);
 }

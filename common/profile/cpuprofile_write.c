@@ -15,7 +15,7 @@
  * - Go believes that a second frame which reads 1 below the leaf is the leaf again, and deletes it.
  *   A leaf that was interrupted right behind a recursive call looks like that. The second frame is
  *   then written lower likewise.
- * - Perl ends at a record whose first address is 0: 1 is written instead, and counted.
+ * - Perl ends at a record whose first address is 0: 1 is written instead.
  * - Go refuses any header but 0, 3, 0, period, 0, text without a trailer before it, and a line of
  *   64 KiB. Perl refuses chains of more than 65,536 addresses and periods of more than 2^32.
  */
@@ -38,7 +38,6 @@ struct writer {
 	size_t length, size;
 	unsigned slot_bytes;
 	uint64_t slot_max;
-	struct cpuprofile_stats stats;
 };
 
 static void cpuprofile_writer_deinit(struct writer *w)
@@ -188,9 +187,6 @@ static int put_records(struct writer *w, const struct cpuprofile *c)
 		const struct cpuprofile_record *record = &c->records[i];
 		uint64_t left = record->count, part;
 
-		if (!record->addresses[0])
-			w->stats.zero_leaves += record->count;
-		w->stats.samples += record->count;
 		while (left && !r) {
 			part = left < w->slot_max ? left : w->slot_max;
 			if (shared.any && shared.split && left == record->count && left > 1)
@@ -240,8 +236,7 @@ static bool cpuprofile_is_writable(const struct writer *w, const struct cpuprofi
 	return true;
 }
 
-int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length,
-		     struct cpuprofile_stats *stats)
+int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(cpuprofile_writer_deinit) struct writer w = {.slot_bytes = c->slot_bytes};
 	uint64_t period = c->period_us;
@@ -262,8 +257,6 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 		r = cpuprofile_put_text(&w, c->comments);
 	if (r)
 		return r;
-	if (stats)
-		*stats = w.stats;
 	*ret = steal_ptr(&w.out);
 	*ret_length = w.length;
 	return 0;

@@ -196,34 +196,29 @@ static int add_comment(struct pprof_reading *r, uint64_t number)
 	return e ? e : pprof_added(r, profile_add_comment(r->p, profile_string(r->p, string)));
 }
 
-static int read_scalar(struct pprof_reading *r, const struct wire_field *f)
+/* Fields of the profile itself. */
+static int read_number(struct pprof_reading *r, const struct wire_field *f)
 {
 	struct profile *p = r->p;
+	uint32_t *const strings[16] = {
+		[7] = &p->drop_frames,
+		[8] = &p->keep_frames,
+		[14] = &p->default_sample_type,
+		[15] = &p->doc_url,
+	};
+	int64_t *const numbers[16] = {
+		[PPROF_TIME] = &p->time_ns, [10] = &p->duration_ns, [12] = &p->period};
 
+	if (f->number >= ARRAY_SIZE(numbers) || (!strings[f->number] && !numbers[f->number]))
+		return 0;
 	if (f->type != WIRE_VARINT)
 		return PPROF_REFUSE(r, "field %" PRIu32 " is not a number", f->number);
-	switch (f->number) {
-	case 7:
-		return pprof_find_string(r, f->value, &p->drop_frames);
-	case 8:
-		return pprof_find_string(r, f->value, &p->keep_frames);
-	case 9:
-		if (++r->n_time_nanos > 1)
-			return PPROF_REFUSE(
-				r, "more than one start time: several profiles in one file");
-		p->time_ns = (int64_t)f->value;
-		return 0;
-	case 10:
-		p->duration_ns = (int64_t)f->value;
-		return 0;
-	case 12:
-		p->period = (int64_t)f->value;
-		return 0;
-	case 14:
-		return pprof_find_string(r, f->value, &p->default_sample_type);
-	default:
-		return pprof_find_string(r, f->value, &p->doc_url);
-	}
+	if (f->number == PPROF_TIME && ++r->n_time_nanos > 1)
+		return PPROF_REFUSE(r, "more than one start time: several profiles in one file");
+	if (strings[f->number])
+		return pprof_find_string(r, f->value, strings[f->number]);
+	*numbers[f->number] = (int64_t)f->value;
+	return 0;
 }
 
 int pprof_reading_table(struct pprof_reading *r, const struct wire_field *f)
@@ -235,20 +230,12 @@ int pprof_reading_table(struct pprof_reading *r, const struct wire_field *f)
 		return read_mapping(r, f);
 	case PPROF_FUNCTION:
 		return read_function(r, f);
-	case 7:
-	case 8:
-	case 9:
-	case 10:
-	case 12:
-	case 14:
-	case 15:
-		return read_scalar(r, f);
 	case 11:
 		return read_value_type(r, f, &r->p->period_type);
 	case 13:
 		return pprof_read_list(r, f, "comment", r->p->n_comments, add_comment);
 	default:
-		return 0;
+		return read_number(r, f);
 	}
 }
 

@@ -24,6 +24,7 @@ enum {
 	PPROF_LOCATION = 4,
 	PPROF_FUNCTION = 5,
 	PPROF_STRING = 6,
+	PPROF_TIME = 9,
 };
 
 /* All zero but for @p is a message of which nothing is read yet. */

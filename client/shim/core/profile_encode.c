@@ -72,5 +72,5 @@ int profile_encode(const struct tally *tally, struct images *images,
 	profile.records = records;
 	profile.maps = lines;
 	profile.comments = comment;
-	return cpuprofile_write(&profile, ret, ret_length, NULL);
+	return cpuprofile_write(&profile, ret, ret_length);
 }
