@@ -19,21 +19,10 @@
 
 #define ROOM       ((size_t)64 << 10)
 #define FIELD_MAX  (((size_t)1 << 20) + 16)
-#define END_FIELDS 4096 /* at once; some microseconds each */
-#define PLACES_MAX 64
+#define END_FIELDS 4096              /* at once; some microseconds each */
 #define FEED_MAX   ((size_t)1 << 30) /* zlib counts in 32 bits */
 
 enum packing { PACKING_UNKNOWN, PACKING_PLAIN, PACKING_GZIP };
-
-/*
- * Where in the message parts of the tables are: from the byte @at of them on, those from @offset
- * on. Programs write things of a kind one after the other, so that these are few; what more there
- * are is not remembered.
- */
-struct place {
-	size_t at;
-	uint64_t offset;
-};
 
 struct pprof_reader {
 	struct pprof_reading reading;
@@ -46,14 +35,16 @@ struct pprof_reader {
 	size_t n_buffer, buffer_size;
 	uint64_t offset;       /* of the buffer in the message */
 	uint64_t max_unpacked; /* bound for all of it */
-	uint8_t *tables;       /* the message without strings and samples */
+	/* The message without strings and samples; before each field, a varint: what is left out.
+	 */
+	uint8_t *tables;
 	size_t n_tables, tables_size;
-	struct place places[PLACES_MAX]; /* of the tables */
-	size_t n_places, places_end;     /* up to there it is known */
-	size_t n_bytes, max_bytes;       /* of what samples refer to */
-	unsigned walk;                   /* over the tables, the one in work */
-	size_t walked;                   /* bytes of them that it has done */
-	bool has_tables;                 /* it is the second time */
+	uint64_t tables_end;       /* in the message, of the last field */
+	size_t n_bytes, max_bytes; /* of what samples refer to */
+	unsigned walk;             /* over the tables, the one in work */
+	size_t walked;             /* bytes of them that it has done */
+	uint64_t walked_end;       /* in the message */
+	bool has_tables;           /* it is the second time */
 };
 
 int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
@@ -68,9 +59,7 @@ int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
 	if (inflateInit2(&r->z, 15 + 16) != Z_OK) /* gzip's framing, as in gunzip.c */
 		return error_origin(-ENOMEM);
 	r->z_ready = true;
-	e = room_make(&r->tables, &r->tables_size, 1, 1);
-	if (!e)
-		e = profile_new(&r->reading.p);
+	e = profile_new(&r->reading.p);
 	if (e)
 		return e;
 	*ret = steal_ptr(&r);
@@ -91,40 +80,30 @@ void pprof_reader_free(struct pprof_reader *r)
 
 /* --- the file, in pieces ---------------------------------------------------------------------- */
 
-/* The next @n bytes of the tables are from @offset of the message on. */
-static void pprof_reader_note_place(struct pprof_reader *r, uint64_t offset, size_t n)
-{
-	struct place *last = r->n_places ? &r->places[r->n_places - 1] : NULL;
-
-	if (r->n_tables != r->places_end)
-		return; /* there were too many before it */
-	if (!last || last->offset + (r->n_tables - last->at) != offset) {
-		if (r->n_places == PLACES_MAX)
-			return;
-		r->places[r->n_places++] = (struct place){.at = r->n_tables, .offset = offset};
-	}
-	r->places_end += n;
-}
-
 /* The field @f, which is the @n bytes at @from, of what samples refer to. */
 static int pprof_reader_add_table(struct pprof_reader *r, const struct wire_field *f,
 				  const uint8_t *from, size_t n)
 {
+	const uint64_t offset = r->offset + (size_t)(from - r->buffer);
+	const bool is_string = f->number == PPROF_STRING;
+	uint8_t gap[WIRE_FIELD_MAX];
+	size_t n_gap = is_string ? 0 : (size_t)(wire_put_varint(gap, offset - r->tables_end) - gap);
 	int e;
 
-	if (n > r->max_bytes - r->n_bytes)
+	if (n_gap + n > r->max_bytes - r->n_bytes)
 		return profile_refuse(r->reading.message, PPROF_E_TOO_BIG,
 				      "what its samples refer to takes more than %zu bytes",
 				      r->max_bytes);
-	r->n_bytes += n;
-	if (f->number == PPROF_STRING)
+	r->n_bytes += n_gap + n;
+	if (is_string)
 		return pprof_reading_string(&r->reading, f);
-	e = room_make(&r->tables, &r->tables_size, r->n_tables + n, 1);
+	e = room_make(&r->tables, &r->tables_size, r->n_tables + n_gap + n, 1);
 	if (e)
 		return e;
-	memcpy(r->tables + r->n_tables, from, n);
-	pprof_reader_note_place(r, r->offset + (size_t)(from - r->buffer), n);
-	r->n_tables += n;
+	memcpy(r->tables + r->n_tables, gap, n_gap);
+	memcpy(r->tables + r->n_tables + n_gap, from, n);
+	r->n_tables += n_gap + n;
+	r->tables_end = offset + n;
 	return 0;
 }
 
@@ -244,86 +223,36 @@ static int pprof_reader_check_end(struct pprof_reader *r)
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
-/* Of the field at @at of them. */
-static int pprof_reader_place(struct pprof_reader *r, size_t at)
-{
-	const struct place *place = &r->places[r->n_places - 1];
-
-	if (at >= r->places_end)
-		return PPROF_E_MALFORMED;
-	while (place->at > at)
-		place--;
-	return pprof_reading_place(&r->reading, place->offset + (at - place->at));
-}
-
-/* The id of a mapping, a function or a location: of each the first field. */
-static uint64_t pprof_id_of(const struct wire_field *thing)
-{
-	uint64_t id;
-
-	return wire_read_numbers(thing->bytes, &id, 1) ? id : 0;
-}
-
-/* No two things in field @number have one id; else the message names the second one. */
-static int pprof_reader_seal_ids(struct pprof_reader *r, struct pprof_ids *ids, uint32_t number,
-				 const char *what)
-{
-	struct wire w = {.at = r->tables, .end = r->tables + r->n_tables};
-	size_t offset = 0;
-	struct wire_field f;
-	unsigned n = 0;
-	uint64_t id;
-	int e = pprof_ids_seal(ids, &id);
-
-	if (e || !id)
-		return e;
-	PPROF_REFUSE(&r->reading, "two %ss have id %" PRIu64, what, id);
-	while (n < 2) {
-		offset = (size_t)(w.at - r->tables);
-		if (!wire_next(&w, &f))
-			return PPROF_E_MALFORMED;
-		n += f.number == number && pprof_id_of(&f) == id;
-	}
-	return pprof_reader_place(r, offset);
-}
-
-static int pprof_reader_end_walk(struct pprof_reader *r)
-{
-	struct pprof_reading *reading = &r->reading;
-	int e;
-
-	if (r->walk)
-		return pprof_reader_seal_ids(r, &reading->locations, PPROF_LOCATION, "location");
-	e = pprof_reader_seal_ids(r, &reading->mappings, PPROF_MAPPING, "mapping");
-	return e ? e : pprof_reader_seal_ids(r, &reading->functions, PPROF_FUNCTION, "function");
-}
-
 /* Two walks over the tables: locations refer to the others. At most @max fields at once. */
 static int pprof_reader_read_tables(struct pprof_reader *r, size_t max, bool *ret_done)
 {
-	struct wire w = {.at = r->tables + r->walked, .end = r->tables + r->n_tables};
-	struct wire_field f;
-	int e;
+	for (; r->walk < 2; r->walk++, r->walked = r->walked_end = 0) {
+		while (r->walked < r->n_tables) {
+			struct wire w = {.at = r->tables + r->walked,
+					 .end = r->tables + r->n_tables};
+			const uint8_t *begin;
+			struct wire_field f;
+			uint64_t gap = 0, offset;
+			int e;
 
-	while (r->walk < 2) {
-		for (; r->walked < r->n_tables; r->walked = (size_t)(w.at - r->tables)) {
 			if (!max--) {
 				*ret_done = false;
 				return 0;
 			}
-			wire_next(&w, &f); /* as it was once before */
+			/* Both as they were written. */
+			(void)wire_varint(&w, &gap);
+			begin = w.at;
+			(void)wire_next(&w, &f);
+			offset = r->walked_end + gap;
+			r->walked_end = offset + (size_t)(w.at - begin);
+			r->walked = (size_t)(w.at - r->tables);
 			e = r->walk ? pprof_reading_location(&r->reading, &f)
 				    : pprof_reading_table(&r->reading, &f);
+			if (e == PPROF_E_MALFORMED)
+				return pprof_reading_place(&r->reading, offset);
 			if (e)
-				return e == PPROF_E_MALFORMED ? pprof_reader_place(r, r->walked)
-							      : e;
+				return e;
 		}
-		e = pprof_reader_end_walk(r);
-		if (e)
-			return e;
-		r->walk++;
-		r->walked = 0;
-		w.at = r->tables;
 	}
 	*ret_done = true;
 	return 0;
@@ -371,7 +300,7 @@ int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct prof
 {
 	cleanup(pprof_reader_freep) struct pprof_reader *r = NULL;
 	bool done = false;
-	int e = pprof_reader_new(&r, max_bytes);
+	int e = pprof_reader_new(&r, SIZE_MAX);
 
 	if (e)
 		return e;

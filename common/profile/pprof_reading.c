@@ -118,9 +118,14 @@ static int read_sample_type(struct pprof_reading *r, const struct wire_field *f)
 static int pprof_add_id(struct pprof_reading *r, struct pprof_ids *ids, uint64_t id, uint32_t index,
 			const char *what)
 {
+	int e;
+
 	if (!id)
 		return PPROF_REFUSE(r, "a %s has id 0", what);
-	return pprof_ids_add(ids, id, index);
+	e = pprof_ids_add(ids, id, index);
+	if (e == PPROF_IDS_E_DUPLICATE)
+		return PPROF_REFUSE(r, "two %ss have id %" PRIu64, what, id);
+	return pprof_added(r, e);
 }
 
 static int read_mapping(struct pprof_reading *r, const struct wire_field *f)
