@@ -6,13 +6,15 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NS_PER_S UINT64_C(1000000000)
+
 /* 0 where there is no such clock (clock_gettime(2)). */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now = {0};
 
 	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 #endif

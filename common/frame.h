@@ -14,12 +14,9 @@
 #include <stdint.h>
 
 enum frame_kind {
-	FRAME_USER = 0x0,        /* address in the process */
-	FRAME_IMAGE = 0x1,       /* image's number (bits 59..32), offset in its file (31..0) */
-	FRAME_JIT = 0x2,         /* address in generated code that has a name of its own */
-	FRAME_INTERPRETER = 0x3, /* a line of an interpreted language */
-	FRAME_MARKER = 0x4,      /* no code: a note about the stack */
-	FRAME_KERNEL = 0xf,      /* address in the kernel */
+	FRAME_USER = 0x0,   /* address in the process */
+	FRAME_IMAGE = 0x1,  /* image's number (bits 59..32), offset in its file (31..0) */
+	FRAME_KERNEL = 0xf, /* address in the kernel */
 };
 
 static inline enum frame_kind frame_kind(uint64_t frame)

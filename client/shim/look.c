@@ -10,8 +10,7 @@
 #include "client/shim/shim_private.h"
 #include "common/clock.h"
 
-#define SECOND_NS     UINT64_C(1000000000)
-#define LOOK_FIRST_NS (SECOND_NS / 100)
+#define LOOK_FIRST_NS (NS_PER_S / 100)
 
 /*
  * Calls @work on @stack, of @length bytes: that of a handler of signals may be a few kilobytes
@@ -76,10 +75,10 @@ static void shim_scan_locked(bool wants, uint64_t now)
 	if (wants) {
 		shim_run_on_stack(look_for_code);
 		shim.look_wait_ns = shim.look_wait_ns ? shim.look_wait_ns * 2 : LOOK_FIRST_NS;
-		if (shim.look_wait_ns > SECOND_NS)
-			shim.look_wait_ns = SECOND_NS;
+		if (shim.look_wait_ns > NS_PER_S)
+			shim.look_wait_ns = NS_PER_S;
 	}
-	if (now - shim.scanned_ns >= SECOND_NS) {
+	if (now - shim.scanned_ns >= NS_PER_S) {
 		shim_run_on_stack(look_for_threads);
 		shim.scanned_ns = now;
 	}
@@ -90,7 +89,7 @@ void shim_scan_if_due(bool wants)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE), due = atomic_load(&shim.look_ns);
 
-	if (now < due || (!wants && now - due < SECOND_NS) || !lock_try(&shim.lock))
+	if (now < due || (!wants && now - due < NS_PER_S) || !lock_try(&shim.lock))
 		return;
 	if (shim_wants_ticks() && shim.pid == getpid())
 		shim_scan_locked(wants, now);

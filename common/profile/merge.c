@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/clamped.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/partition_point.h"
 #include "common/profile/compare.h"
@@ -22,7 +23,6 @@
 #include "common/profile/windows.h"
 #include "common/room.h"
 
-#define SECOND_NS   INT64_C(1000000000)
 #define KERNEL_HALF (UINT64_C(1) << 63)
 
 struct merge {
@@ -96,12 +96,12 @@ void merge_use_common_types(struct merge *m)
 
 static int64_t merge_second_of(const struct profile_windows *windows, size_t i)
 {
-	return windows->all[i].time_ns / SECOND_NS;
+	return windows->all[i].time_ns / (int64_t)NS_PER_S;
 }
 
 static bool merge_selects_window(const struct merge *m, const struct profile_window *w)
 {
-	uint64_t start_s = (uint64_t)(w->time_ns / SECOND_NS);
+	uint64_t start_s = (uint64_t)(w->time_ns / (int64_t)NS_PER_S);
 
 	return start_s >= m->select->not_before_s &&
 	       profile_window_overlaps(start_s, profile_window_seconds((uint64_t)w->duration_ns),
@@ -466,7 +466,7 @@ static int merge_begin_source(struct merge *m, struct profile_message *message)
 		return r;
 	m->from_window = merge_find_key(m->from, WINDOWS_LABEL);
 	m->from_pid = m->select->has_pid ? merge_find_key(m->from, "pid") : PROFILE_NONE;
-	m->label_now = m->from->time_ns / SECOND_NS;
+	m->label_now = m->from->time_ns / (int64_t)NS_PER_S;
 	/* The first mapping is the program, by convention. */
 	if (!m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
 		r = translate_mapping(&m->translation, 0, &main_mapping);

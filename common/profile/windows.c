@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A list of windows is sorted by time and duration, so that the same window in two lists is found
+ * as the two are merged. Those of a file are sorted once, when its comments have been read.
+ */
 #include "common/profile/windows.h"
 
 #include <errno.h>
@@ -7,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/ledger_line.h"
 #include "common/room.h"
 
 #define LEDGER "# profd ledger: "
 #define WINDOW "# profd window: "
-#define NS     UINT64_C(1000000000)
 
 void profile_windows_deinit(struct profile_windows *windows)
 {
@@ -218,13 +222,13 @@ int profile_windows_list(const struct profile_windows *windows, struct profile *
 bool profile_window_overlaps(uint64_t start_s, uint64_t seconds, uint64_t since_ns,
 			     uint64_t until_ns)
 {
-	return (!since_ns || (start_s + seconds) * NS > since_ns) &&
-	       (!until_ns || start_s * NS < until_ns);
+	return (!since_ns || (start_s + seconds) * NS_PER_S > since_ns) &&
+	       (!until_ns || start_s * NS_PER_S < until_ns);
 }
 
 uint64_t profile_window_seconds(uint64_t duration_ns)
 {
-	uint64_t seconds = duration_ns / NS + (duration_ns % NS >= NS / 2);
+	uint64_t seconds = duration_ns / NS_PER_S + (duration_ns % NS_PER_S >= NS_PER_S / 2);
 
 	return seconds ? seconds : 1;
 }

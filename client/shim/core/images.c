@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The two views hold mappings and text; slots, images and words only grow. What is gone from a view
+ * is kept as lines (of files) or ranges (of none) until the profile's file is made of all of them.
+ */
 #include "client/shim/core/images.h"
 
 #include <errno.h>

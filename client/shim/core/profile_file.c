@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The descriptor is moved to a high number, and its device and inode are kept, to see later whether
+ * it still is the file's. A new file takes the old one's place if that is possible without changing
+ * what others see: one name, our own, and the same mode.
+ */
 #include "client/shim/core/profile_file.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * As libprofiler reads its variables: what is no number counts as not set, what is no signal is
+ * reported. CPUPROFILE is marked for child processes as it is read.
+ */
 #include "client/shim/core/settings.h"
 
 #include <errno.h>

@@ -101,14 +101,14 @@ struct thread *threads_find(struct threads *threads, int tid)
 static struct timespec timespec_of_ns(uint64_t ns)
 {
 	return (struct timespec){
-		.tv_sec = (time_t)(ns / 1000000000),
-		.tv_nsec = (long)(ns % 1000000000),
+		.tv_sec = (time_t)(ns / NS_PER_S),
+		.tv_nsec = (long)(ns % NS_PER_S),
 	};
 }
 
 static uint64_t period_of(uint32_t frequency)
 {
-	return frequency ? 1000000000 / frequency : 0;
+	return frequency ? NS_PER_S / frequency : 0;
 }
 
 /* Above 0 and up to @period_ns: any. */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Memory of the walk: region 0 is the thread's own stack, read in place; the others are chunks that
+ * the kernel copies, the oldest replaced first. The walk asks for an address, is given it or told
+ * that there is none, and goes on.
+ */
 #include "client/shim/core/tick.h"
 
 #include <string.h>
