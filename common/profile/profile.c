@@ -28,21 +28,21 @@ static int profile_make_room(void *array, size_t *max, size_t used, size_t size)
 }
 
 /*
- * Looks up the thing that was put behind the @n that there are: *ret is the index of one that is
- * equal, or @n, which is in the table then.
+ * Looks up the thing that was put behind the *n that there are: *ret is the index of one that is
+ * equal, or its own; then it is one of them.
  */
-static int profile_intern(struct profile *p, const struct profile_kind *kind, size_t n,
+static int profile_intern(struct profile *p, const struct profile_kind *kind, size_t *n,
 			  uint32_t *ret)
 {
 	struct profile_table *table = kind->table;
-	const uint32_t candidate = (uint32_t)n;
+	const uint32_t candidate = (uint32_t)*n;
 	uint32_t hash, index;
 	int r;
 
 	/* It was freed. */
-	if (table->n_used != n) {
+	if (table->n_used != *n) {
 		profile_table_clear(table);
-		for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t i = 0; i < *n; i++) {
 			r = profile_table_reserve(table);
 			if (r)
 				return r;
@@ -57,6 +57,7 @@ static int profile_intern(struct profile *p, const struct profile_kind *kind, si
 			return r;
 		profile_table_insert(table, hash, candidate);
 		index = candidate;
+		(*n)++;
 	}
 	*ret = index;
 	return 0;
@@ -128,22 +129,23 @@ int profile_add_string(struct profile *p, const char *text, size_t length, uint3
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->string_table, string_hash, string_equal};
+	const size_t n = t->n_strings;
 	struct profile_text *added;
 	int r = profile_make_room(&t->strings, &t->max_strings, t->n_strings, sizeof(*t->strings));
 
 	if (r)
 		return r;
-	added = &t->strings[t->n_strings];
+	added = &t->strings[n];
 	*added = (struct profile_text){.text = text, .length = length};
-	r = profile_intern(p, &kind, t->n_strings, ret);
-	if (r || *ret != t->n_strings)
+	r = profile_intern(p, &kind, &t->n_strings, ret);
+	if (r || t->n_strings == n)
 		return r;
 	added->text = profile_arena_copy(&t->arena, text, length);
 	if (!added->text) {
+		t->n_strings--;
 		profile_table_clear(kind.table);
 		return error_origin(-ENOMEM);
 	}
-	t->n_strings++;
 	return 0;
 }
 
@@ -233,10 +235,7 @@ int profile_add_comment(struct profile *p, const char *text)
 	if (r)
 		return r;
 	p->comments[p->n_comments] = string;
-	r = profile_intern(p, &kind, p->n_comments, &index);
-	if (!r)
-		p->n_comments += index == p->n_comments;
-	return r;
+	return profile_intern(p, &kind, &p->n_comments, &index);
 }
 
 void profile_clear_comments(struct profile *p)
@@ -278,10 +277,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 	if (r)
 		return r;
 	p->mappings[p->n_mappings] = *m;
-	r = profile_intern(p, &kind, p->n_mappings, ret);
-	if (!r)
-		p->n_mappings += *ret == p->n_mappings;
-	return r;
+	return profile_intern(p, &kind, &p->n_mappings, ret);
 }
 
 int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
@@ -326,10 +322,7 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 	if (r)
 		return r;
 	p->functions[p->n_functions] = *f;
-	r = profile_intern(p, &kind, p->n_functions, ret);
-	if (!r)
-		p->n_functions += *ret == p->n_functions;
-	return r;
+	return profile_intern(p, &kind, &p->n_functions, ret);
 }
 
 static uint32_t location_hash(const struct profile *p, uint32_t index)
@@ -372,6 +365,7 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->location_table, location_hash, location_equal};
+	size_t n = p->n_locations;
 	int r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
 				  sizeof(*p->locations));
 
@@ -385,11 +379,10 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 								 .first_line = p->n_lines};
 	if (n_lines)
 		memcpy(&p->lines[p->n_lines], lines, n_lines * sizeof(*lines));
-	r = profile_intern(p, &kind, p->n_locations, ret);
-	if (!r && *ret == p->n_locations) {
-		p->n_locations++;
+	r = profile_intern(p, &kind, &n, ret);
+	if (!r && n > p->n_locations)
 		p->n_lines += n_lines;
-	}
+	p->n_locations = n;
 	return r;
 }
 
