@@ -23,11 +23,6 @@ struct uses {
 	uint32_t wanted;    /* that it is to run at */
 };
 
-static void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
-{
-	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
-}
-
 uint32_t shim_wanted_frequency(void)
 {
 	uint32_t frequency;

@@ -13,7 +13,7 @@
 #include "client/shim/hooks.h"
 #include "client/shim/shim.h"
 
-/* Of execl(3) and its kin: POSIX wants 4096 bytes of arguments at least. */
+/* POSIX wants 4096 bytes of arguments at least. */
 #define ARGUMENTS_MAX 4096
 
 typedef int plain_function(const char *, char *const[]);
@@ -79,8 +79,8 @@ EXPORTED int execveat(int fd, const char *path, char *const arguments[], char *c
 	return EXEC(find_execveat()(fd, path, arguments, environment, flags));
 }
 
-/* False: there are too many, errno says so. */
-static bool gather_arguments(const char *first, va_list list, char *ret[ARGUMENTS_MAX])
+/* Of execl(3) and its kin: from @first on, up to NULL. False: there are too many, errno says so. */
+static bool gather_arguments(const char *first, va_list *list, char *ret[ARGUMENTS_MAX])
 {
 	size_t n = 0;
 
@@ -90,7 +90,7 @@ static bool gather_arguments(const char *first, va_list list, char *ret[ARGUMENT
 			errno = E2BIG;
 			return false;
 		}
-		ret[n++] = va_arg(list, char *);
+		ret[n++] = va_arg(*list, char *);
 	}
 	return true;
 }
@@ -99,37 +99,38 @@ EXPORTED int execl(const char *path, const char *argument, ...)
 {
 	char *arguments[ARGUMENTS_MAX];
 	va_list list;
-	bool good;
+	int r = -1;
 
 	va_start(list, argument);
-	good = gather_arguments(argument, list, arguments);
+	if (gather_arguments(argument, &list, arguments))
+		r = execv(path, arguments);
 	va_end(list);
-	return good ? execv(path, arguments) : -1;
+	return r;
 }
 
 EXPORTED int execlp(const char *file, const char *argument, ...)
 {
 	char *arguments[ARGUMENTS_MAX];
 	va_list list;
-	bool good;
+	int r = -1;
 
 	va_start(list, argument);
-	good = gather_arguments(argument, list, arguments);
+	if (gather_arguments(argument, &list, arguments))
+		r = execvp(file, arguments);
 	va_end(list);
-	return good ? execvp(file, arguments) : -1;
+	return r;
 }
 
+/* The environment is the argument behind the NULL. */
 EXPORTED int execle(const char *path, const char *argument, ...)
 {
 	char *arguments[ARGUMENTS_MAX];
-	char *const *environment = NULL;
 	va_list list;
-	bool good;
+	int r = -1;
 
 	va_start(list, argument);
-	good = gather_arguments(argument, list, arguments);
-	if (good)
-		environment = va_arg(list, char *const *);
+	if (gather_arguments(argument, &list, arguments))
+		r = execve(path, arguments, va_arg(list, char *const *));
 	va_end(list);
-	return good ? execve(path, arguments, environment) : -1;
+	return r;
 }

@@ -25,16 +25,12 @@ bool wire_varint_long(struct wire *w, uint64_t *ret)
 	return false;
 }
 
-static bool wire_fixed(struct wire *w, unsigned n_bytes, uint64_t *ret)
+/* Nothing that is read is of fixed size. */
+static bool wire_skip(struct wire *w, size_t n_bytes)
 {
-	uint64_t value = 0;
-
 	if ((size_t)(w->end - w->at) < n_bytes)
 		return false;
-	for (unsigned i = 0; i < n_bytes; i++)
-		value |= (uint64_t)w->at[i] << (8 * i);
 	w->at += n_bytes;
-	*ret = value;
 	return true;
 }
 
@@ -46,9 +42,9 @@ static bool wire_value(struct wire *w, struct wire_field *field)
 	case WIRE_VARINT:
 		return wire_varint(w, &field->value);
 	case WIRE_64BIT:
-		return wire_fixed(w, 8, &field->value);
+		return wire_skip(w, 8);
 	case WIRE_32BIT:
-		return wire_fixed(w, 4, &field->value);
+		return wire_skip(w, 4);
 	case WIRE_BYTES:
 		if (!wire_varint(w, &length) || length > (uint64_t)(w->end - w->at))
 			return false;

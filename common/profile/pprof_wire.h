@@ -24,10 +24,10 @@ struct wire {
 };
 
 struct wire_field {
-	uint32_t number; /* never 0 */
-	uint32_t type;   /* WIRE_* */
-	uint64_t value;  /* unless WIRE_BYTES */
-	struct wire bytes;
+	uint32_t number;   /* never 0 */
+	uint32_t type;     /* WIRE_* */
+	uint64_t value;    /* of WIRE_VARINT */
+	struct wire bytes; /* of WIRE_BYTES */
 };
 
 bool wire_varint_long(struct wire *w, uint64_t *ret);

@@ -177,42 +177,37 @@ void link_maps(struct link *link, const struct images_view *view)
 	atomic_store(&link->is_writing, false);
 }
 
-static void link_counter_add(_Atomic uint64_t *counter, uint32_t weight)
-{
-	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
-}
-
 void link_sample(struct link *link, const struct images_view *view, struct ring_sample *sample)
 {
 	struct ring_counters *counters = &link->ring.page->counters;
 	const char *text;
 	size_t length;
 
-	link_counter_add(&counters->seen, sample->weight);
+	shim_counter_add(&counters->seen, sample->weight);
 	sample->time_ns = clock_ns(CLOCK_MONOTONIC);
 	sample->generation = images_view_lines(view, &text, &length);
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {
-		link_counter_add(&counters->lost, sample->weight);
+		shim_counter_add(&counters->lost, sample->weight);
 	} else if (sample->quality == STACK_COMPLETE) {
-		link_counter_add(&counters->complete, sample->weight);
+		shim_counter_add(&counters->complete, sample->weight);
 	} else if (sample->quality == STACK_TRUNCATED) {
-		link_counter_add(&counters->truncated, sample->weight);
+		shim_counter_add(&counters->truncated, sample->weight);
 	} else {
-		link_counter_add(&counters->broken, sample->weight);
+		shim_counter_add(&counters->broken, sample->weight);
 	}
 }
 
 void link_lost(struct link *link, uint32_t weight)
 {
-	link_counter_add(&link->ring.page->counters.seen, weight);
-	link_counter_add(&link->ring.page->counters.lost, weight);
+	shim_counter_add(&link->ring.page->counters.seen, weight);
+	shim_counter_add(&link->ring.page->counters.lost, weight);
 }
 
 void link_filtered(struct link *link, uint32_t weight)
 {
-	link_counter_add(&link->ring.page->counters.seen, weight);
-	link_counter_add(&link->ring.page->counters.filtered, weight);
+	shim_counter_add(&link->ring.page->counters.seen, weight);
+	shim_counter_add(&link->ring.page->counters.filtered, weight);
 }
 
 bool link_has_samples(const struct link *link)

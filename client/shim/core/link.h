@@ -74,6 +74,11 @@ uint32_t link_frequency(struct link *link);
 bool link_enter(struct link *link);
 void link_leave(struct link *link);
 
+static inline void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
+{
+	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
+}
+
 /* The rest in between. */
 
 /* Makes the server know the mappings of @view, as far as there is room. */
