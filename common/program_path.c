@@ -12,7 +12,8 @@
 
 struct choice {
 	const char *variable, *name;
-	const char *beside; /* from the folder of our executable to the file's: "" or "../lib/" */
+	const char
+		*beside; /* from the directory of our executable to the file's: "" or "../lib/" */
 	const char *folder; /* where it is otherwise */
 	int mode;           /* of access(2) */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A socket file outlives the process that bound it. Whether it is stale is asked of the kernel:
- * connect() is refused when nobody listens. A file that is no socket is never removed.
+ * connect() is refused when no process listens. A file that is no socket is never removed.
  *
  * bind(2) creates the file with the socket inode's mode less the umask (net/unix/af_unix.c,
  * unix_bind_bsd()): fchmod() before bind() closes the moment in which the file would be open to
@@ -36,7 +36,7 @@ static int address_init(struct sockaddr_un *address, const char *path)
 	return UNIXSOCK_E_OK;
 }
 
-/* Removes the socket at @path if nobody listens on it. */
+/* Removes the socket at @path if no process listens on it. */
 static int unixsock_remove_stale(const char *path, const struct sockaddr_un *address)
 {
 	cleanup(closep) int fd = -1;

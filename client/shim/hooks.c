@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands between the program and its C library: the beginning and the end of the process,
+ * What is called in place of the C library's functions: the beginning and the end of the process,
  * threads, libraries. For the rest of the program each of these functions does what it always did.
  */
 #include <link.h>
@@ -109,9 +109,9 @@ static bool has_search_path(const struct link_map *map)
 }
 
 /*
- * The loader asks who calls dlopen(3): it looks for the name where the caller's object says, and
- * puts the library into the caller's namespace. When that could matter the call must be left to
- * the caller; what was loaded is seen a little later then.
+ * The loader looks at the caller of dlopen(3): it looks for the name where the caller's object
+ * says, and puts the library into the caller's namespace. When that could matter the call must be
+ * left to the caller; what was loaded is seen a little later then.
  */
 __attribute__((noinline)) static bool may_call_dlopen(const char *file, const void *caller)
 {
@@ -124,7 +124,7 @@ __attribute__((noinline)) static bool may_call_dlopen(const char *file, const vo
 	if (has_search_path(_r_debug.r_map) ||
 	    _dl_find_object((void *)(uintptr_t)caller, &object) != 0)
 		return false;
-	/* The main program, which nobody has loaded. */
+	/* The main program, which no object has loaded. */
 	return object.dlfo_link_map == _r_debug.r_map;
 }
 

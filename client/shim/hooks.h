@@ -3,9 +3,9 @@
 #define PROFD_CLIENT_SHIM_HOOKS_H
 
 /*
- * What hooks*.c share: each of their functions stands before one of the C library's, or of another
- * library's that was loaded for the same purpose, and hands on to it. Those are asked for once, at
- * the beginning: dlsym(3) takes a lock, which in a forked process may be nobody's.
+ * What hooks*.c share: each of their functions is found before one of the C library's, or of
+ * another library's that was loaded for the same purpose, and hands on to it. Those are asked for
+ * once, at the beginning: dlsym(3) takes a lock, which in a forked process may have no owner.
  */
 #include <dlfcn.h>
 #include <signal.h>

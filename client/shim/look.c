@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What nobody tells the library of: threads that were not made by pthread_create(3) or
+ * What the library is not called for: threads that were not made by pthread_create(3) or
  * thrd_create(3), and code that was not loaded by dlopen(3), or by one that had to be left to its
  * caller (hooks.c); JIT compilers' for one. Handlers that sample look for it: for threads every
  * second, for code as a sample shows some that is not known, less and less often.

@@ -230,7 +230,7 @@ void shim_begin(void)
 }
 
 /*
- * Hands over what is owed to the server: ticks of this thread, whose name stands in its samples,
+ * Hands over what is owed to the server: ticks of this thread, whose name is in its samples,
  * and what was mapped since the last look, such as generated code. The lock is held.
  */
 static void end_link(void)

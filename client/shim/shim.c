@@ -159,7 +159,7 @@ void shim_start_threads(void)
 	struct thread *mine;
 
 	shim.has_timers = shim.uses_itimer = shim.said_no_timer = false;
-	/* The server may have gone in this moment: then nobody wants ticks. */
+	/* The server may have gone in this moment: then no ticks are wanted. */
 	if (when.frequency && threads_scan(shim.threads, &when, &shim.has_timers))
 		shim_handle_no_timers();
 	/* In the main thread the stack's end is known: what the kernel put there at the start. */
@@ -231,7 +231,7 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 
 /*
  * In files and pipes what a program writes to standard error is read by other programs, or sent by
- * mail: they are told nothing that the program would not say without us.
+ * mail: nothing is printed there that the program would not print without us.
  */
 void shim_start_link(const char *socket)
 {

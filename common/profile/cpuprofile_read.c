@@ -65,7 +65,8 @@ static uint64_t cpuprofile_slot(const struct reader *r, size_t index)
 	return value;
 }
 
-/* The header words tell size and order of the slots: one of the four ways makes sense at most. */
+/* Size and order of the slots follow from the header's words: one of the four ways makes sense at
+ * most. */
 static int cpuprofile_read_header(struct reader *r)
 {
 	uint64_t n_words, period;

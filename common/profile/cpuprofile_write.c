@@ -5,14 +5,14 @@
  *
  * - Both take every caller for a return address and subtract 1: callers are written as lookup
  *   address + 1, the leaf as it is.
- * - Both believe that a second frame which all samples share was pushed by the signal handler, and
+ * - Both assume that a second frame which all samples share was pushed by the signal handler, and
  *   delete it. Perl does so while all distinct chains share it, Go when at least n - n/32 of
  *   the n records do, twice. In a program with one hot loop that is the caller. When the second
  *   frames would satisfy either, every other such record gets its second frame written 1 lower:
  *   what is read is then 2 below the return address, still within the call instruction, which
  *   has at least two bytes everywhere. A lone record is split in two for that; a lone sample
  *   cannot be, and loses its callers in these readers.
- * - Go believes that a second frame which reads 1 below the leaf is the leaf again, and deletes it.
+ * - Go takes a second frame which reads 1 below the leaf for the leaf again, and deletes it.
  *   A leaf that was interrupted right behind a recursive call looks like that. The second frame is
  *   then written lower likewise.
  * - Perl ends at a record whose first address is 0: 1 is written instead.
@@ -74,7 +74,7 @@ static int put_slots(struct writer *w, const uint64_t *values, size_t n)
 	return r;
 }
 
-/* An address that no slot holds comes from a broken stack: the highest one stands for it. */
+/* An address that no slot holds comes from a broken stack: the highest one is written for it. */
 static uint64_t leaf_slot(struct writer *w, const struct cpuprofile_record *record)
 {
 	uint64_t leaf = record->addresses[0];

@@ -3,7 +3,7 @@
  * Header lines as the format's grammar has them, with two tolerations: period may come twice,
  * because the grammar lists it both among the required lines and among the optional ones (the
  * first counts), and epoch may have 12 or 14 digits. Lines with no place in struct image_profile
- * are kept whole: whoever changes a profile has to hand them on.
+ * are kept whole: a program that changes a profile has to hand them on.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -229,7 +229,7 @@ static void merge_runs(const struct profile_label *from, struct profile_label *t
 }
 
 /*
- * By key, so that the order in a file does not tell samples apart. Equal keys keep theirs. There is
+ * By key, so that the order in a file makes no difference. Equal keys keep theirs. There is
  * as much room again behind the @n labels. A stranger's samples may have 10^5 of them.
  */
 static void sort_labels(struct profile_label *labels, uint32_t n)

@@ -42,7 +42,7 @@ static inline bool wire_varint(struct wire *w, uint64_t *ret)
 	return wire_varint_long(w, ret);
 }
 
-/* The next field; false when what comes is none (groups, which nobody writes, included). */
+/* The next field; false when there is none, or a group, which no program writes. */
 bool wire_next(struct wire *w, struct wire_field *ret);
 /* The fields 1 to @n of a message, of each the last one. False: it is not a message of numbers. */
 bool wire_read_numbers(struct wire message, uint64_t *ret, size_t n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types are told apart by name. Units of one name agree if one is a multiple of the other: values
- * move to the finer one, in which none is rounded away. A profile's period has a type of its own,
- * which has to agree as well.
+ * Types are distinguished by name. Units of one name agree if one is a multiple of the other:
+ * values move to the finer one, in which none is rounded away. A profile's period has a type of its
+ * own, which has to agree as well.
  */
 #include "common/profile/value_types.h"
 

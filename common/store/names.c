@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names are parsed generously, and made again of what came out: only what is the same then is ours.
- * Services' names are escaped, in a way that is told apart from a path and from the store's own.
+ * Services' names are escaped, so that none is a path or a name of the store's own.
  */
 #include "common/store/names.h"
 
@@ -14,7 +14,7 @@
 #include "common/fnv.h"
 
 #define HASH_DIGITS 17                       /* '-' and 16 hex digits */
-#define TIME_END_S  (INT64_MAX / 1000000000) /* of what nanoseconds in 64 bits can tell */
+#define TIME_END_S  (INT64_MAX / 1000000000) /* of what nanoseconds in 64 bits can express */
 
 static const char hex[] = "0123456789ABCDEF";
 
@@ -162,7 +162,7 @@ bool names_window(const struct names_window *window, char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* The length of @tail without a suffix ".<number>" that tells names apart; 0: not ours. */
+/* The length of @tail without a suffix ".<number>" that makes names unique; 0: not ours. */
 static size_t tail_length(const char *tail)
 {
 	size_t length = strlen(tail), i = length;

@@ -40,9 +40,9 @@ void images_refresh(struct images *images, bool force);
  */
 struct images_view *images_enter(struct images *images);
 void images_leave(struct images_view *view);
-/* Waits until nobody is in a view that entered before. */
+/* Waits until all that had entered a view have left it. */
 void images_wait(struct images *images);
-/* In a forked child: whoever was in a view is not there any more. */
+/* In a forked child: handlers that were in a view do not exist there. */
 void images_after_fork(struct images *images);
 
 /* The mapping at @address, or NULL. Async-signal-safe. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One word of state says who may do what: whoever moves it to LINK_ASKING connects, alone; in
- * LINK_ON handlers enter and leave, counted, so that the ring goes when none is in it.
+ * One word of state says what may be done: the thread that moves it to LINK_ASKING connects, alone;
+ * in LINK_ON handlers enter and leave, counted, so that the ring goes when none is in it.
  */
 #include "client/shim/core/link.h"
 
@@ -117,7 +117,7 @@ static void link_retry(struct link *link)
 	    !atomic_compare_exchange_strong(&link->state, &alone, LINK_ASKING))
 		return;
 	link->guess = 0;
-	/* Who entered before the server went is still in there: another time. */
+	/* A handler that entered before the server went is still in there: another time. */
 	if (atomic_load(&link->n_users)) {
 		atomic_store(&link->state, LINK_ALONE);
 		return;

@@ -28,8 +28,8 @@
 
 enum link_state {
 	LINK_NONE,   /* not asked for */
-	LINK_WANTED, /* nobody was asked yet */
-	LINK_ALONE,  /* nobody was there, or is any longer: looked for now and then */
+	LINK_WANTED, /* to be asked at the next tick */
+	LINK_ALONE,  /* there is none, or none any more: looked for now and then */
 	LINK_ASKING,
 	LINK_ON,
 };
@@ -46,7 +46,7 @@ struct link {
 
 	/* The mappings that the server has: all of this generation, and a part of the next. */
 	_Atomic uint32_t generation;
-	_Atomic bool is_writing; /* taken by who touches the two below */
+	_Atomic bool is_writing; /* of the two below; a lock that is only tried */
 	uint32_t next;
 	size_t n_done;
 };
@@ -83,7 +83,7 @@ static inline void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
 
 /* Makes the server know the mappings of @view, as far as there is room. */
 void link_maps(struct link *link, const struct images_view *view);
-/* Those who know everything of @sample but its time, its thread's name and its generation. */
+/* Fills in @sample's time, its thread's name and its generation; the caller has set the rest. */
 void link_sample(struct link *link, const struct images_view *view, struct ring_sample *sample);
 /* Counts @weight ticks that were lost before they were walked. */
 void link_lost(struct link *link, uint32_t weight);

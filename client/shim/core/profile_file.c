@@ -73,7 +73,7 @@ static bool profile_file_put(int fd, const uint8_t *bytes, size_t length)
 	return true;
 }
 
-/* Whether another file can take its place: its name is its own, and so is who owns it. */
+/* Whether another file can take its place: it has one name, and is owned by this process's user. */
 static bool is_replaceable(const struct profile_file *file, const struct stat *st)
 {
 	struct stat named;

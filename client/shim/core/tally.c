@@ -12,7 +12,7 @@
 
 #include "common/error.h"
 
-/* A bucket for so many words: stacks of ten frames fill three quarters of them. */
+/* A bucket for 16 words: stacks of ten frames fill three quarters of them. */
 #define WORDS_A_BUCKET 16
 #define PROBES_MAX     64
 /* Of the words, this part is for leaves alone. */

@@ -8,8 +8,8 @@
  *
  * One run of words, of which the kernel gives pages when they are touched, taken from the front and
  * never given back; and buckets, each the position of an entry in it or 0. An entry is written in
- * whole before a compare-and-swap puts it into its bucket; who loses that race to an equal stack
- * adds to the other's count, and its words are wasted.
+ * whole before a compare-and-swap puts it into its bucket; a thread that loses that race to an
+ * equal stack adds to the other's count, and its words are wasted.
  *
  * When the words run out, stacks that are not there yet count by their leaf alone, for which some
  * room is kept.

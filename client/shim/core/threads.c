@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A slot is free, claimed or a thread's, as its tid says. Its timer counts the thread's CPU time
- * from a random phase on; what the kernel has not told by the end is worked out of that clock.
+ * from a random phase on; what the kernel has not reported by the end is computed from that clock.
  * Calls of the kernel are made as such: its library's take locks, or allocate.
  */
 #include "client/shim/core/threads.h"
@@ -156,7 +156,7 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	return true;
 }
 
-/* Who holds the lock may end the timer meanwhile: its number is of no use then. */
+/* A thread that holds the lock may end the timer meanwhile: its number is of no use then. */
 void threads_retime(struct thread *thread, uint32_t frequency)
 {
 	uint64_t period_ns = period_of(frequency);
@@ -213,7 +213,7 @@ static bool threads_scan_one(struct threads *threads, int tid, const struct thre
 	return threads_arm(threads, thread, timing);
 }
 
-/* Of threads that nobody told us were ending. */
+/* Of threads that ended unseen. */
 static void threads_release_gone(struct threads *threads)
 {
 	int pid = getpid();

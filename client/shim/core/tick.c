@@ -139,7 +139,7 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 		n_fetched++;
 	if (outcome != WALK_ENDED)
 		walk_give_up(&walk, outcome);
-	/* In the vsyscall page, which no frame stands for. */
+	/* In the vsyscall page, which has no frame. */
 	if (!walk.n_frames) {
 		thread->frames[0] = registers->pc;
 		walk.n_frames = 1;
