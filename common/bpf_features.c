@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/bpf_features.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/read_end.h"
 
 /* All names in BTF are in one section, and end, as the one before them does, in a NUL. */
 #define NAME_PREFIX "\0BPF_"
-#define NAME_MAX    64
+#define BTF_MAX     ((size_t)256 << 20) /* some megabytes */
 
 static const struct {
 	const char *name, *shown;
@@ -61,26 +60,13 @@ void bpf_features_list_missing(unsigned found, char ret[BPF_FEATURES_TEXT_MAX])
 	}
 }
 
-/* Some megabytes, a piece at a time: each begins with the last bytes of the one before. */
 int bpf_features_read_missing(int sys_fd, char ret[BPF_FEATURES_TEXT_MAX])
 {
-	cleanup(closep) int fd = openat(sys_fd, "kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
-	uint8_t piece[1 << 16];
-	size_t kept = 0;
-	unsigned found = 0;
-	ssize_t n;
+	cleanup(freep) char *btf = NULL;
+	size_t size;
+	int r = read_end_text(sys_fd, "kernel/btf/vmlinux", BTF_MAX, &btf, &size);
 
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, piece + kept, sizeof(piece) - kept)) > 0) {
-		size_t size = kept + (size_t)n;
-
-		found |= bpf_features_find(piece, size);
-		kept = size < NAME_MAX ? size : NAME_MAX;
-		memmove(piece, piece + size - kept, kept);
-	}
-	if (n < 0)
-		return -errno;
-	bpf_features_list_missing(found, ret);
-	return 0;
+	if (!r)
+		bpf_features_list_missing(bpf_features_find((const uint8_t *)btf, size), ret);
+	return r;
 }

@@ -3,8 +3,8 @@
 #define PROFD_COMMON_FRAME_H
 
 /*
- * A frame is an address and a kind in one 64-bit word. The kind stands in the top four bits.
- * Canonical addresses stand for themselves: user addresses have them clear, kernel addresses have
+ * A frame is an address and a kind in one 64-bit word. The kind is in the top four bits.
+ * Canonical addresses are frames as they are: user addresses have them clear, kernel addresses have
  * them set (x86-64 and aarch64 alike), so raw stacks need no translation.
  *
  * Native addresses in a sample are lookup addresses: they lie inside the instruction that was

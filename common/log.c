@@ -36,7 +36,7 @@ void log_line(int priority, const char *format, ...)
 			*c = ' ';
 	/*
 	 * Through the stream that the service manager made, not by a message of our own: the
-	 * journal looks up whose that is, and who has ended by then is of no unit any more.
+	 * journal looks up its sender, and a process that has ended by then has no unit any more.
 	 */
 	if (stderr_is_journal())
 		dprintf(STDERR_FILENO, "<%d>%s\n", LOG_PRI(priority), line);

@@ -3,7 +3,7 @@
 #define PROFD_COMMON_PACKET_H
 
 /*
- * How messages are told apart on a stream: each is preceded by its length, four bytes, big-endian,
+ * How messages are delimited on a stream: each is preceded by its length, four bytes, big-endian,
  * not counting themselves. Knows nothing of what is inside. Pure: no I/O, no allocation.
  */
 #include <stddef.h>

@@ -33,8 +33,9 @@ static int privileges_become_user(const struct privileges_user *user)
 }
 
 /*
- * The bounding set takes CAP_SETPCAP. Who lacks it cannot empty it, and does not have to: nothing
- * is gained from it without execve(2), nor with it where no new privileges are to be had.
+ * The bounding set takes CAP_SETPCAP. A process that lacks it cannot empty it, and does not have
+ * to: nothing is gained from it without execve(2), nor with it where no new privileges are to be
+ * had.
  */
 static void empty_bounding_set(void)
 {

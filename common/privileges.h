@@ -28,7 +28,7 @@ struct privileges_user {
 	size_t n_groups;
 };
 
-/* Who owns nothing and is in no group. */
+/* A user that owns nothing and is in no group. */
 extern const struct privileges_user privileges_nobody;
 
 /*

@@ -11,8 +11,8 @@
 int program_path(const char *variable, const char *program, char **ret);
 
 /*
- * The same for @library: what $@variable names, else the one in ../lib of our executable's folder
- * if there is one, else the one in PROFD_LIBDIR.
+ * The same for @library: what $@variable names, else the one in ../lib of our executable's
+ * directory if there is one, else the one in PROFD_LIBDIR.
  */
 int library_path(const char *variable, const char *library, char **ret);
 

@@ -7,25 +7,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/error.h"
+#include "common/room.h"
 
-#define SIZE_FIRST 65536u
-
-/* Room for one byte more, and for the NUL behind it. */
-static int read_end_grow_buffer(uint8_t **data, size_t length, size_t *size)
-{
-	size_t bigger = *size ? *size * 2 : SIZE_FIRST;
-	uint8_t *moved;
-
-	if (length + 1 < *size)
-		return 0;
-	moved = realloc(*data, bigger);
-	if (!moved)
-		return error_origin(-ENOMEM);
-	*data = moved;
-	*size = bigger;
-	return 0;
-}
+#define ROOM 4096 /* for each call of read(2), and for the NUL */
 
 int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 {
@@ -35,7 +19,7 @@ int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 	int r;
 
 	do {
-		r = read_end_grow_buffer(&data, length, &size);
+		r = room_make(&data, &size, length + ROOM, 1);
 		if (r)
 			return r;
 		n = read(fd, data + length, size - length - 1);

@@ -2,7 +2,7 @@
 #ifndef PROFD_COMMON_READ_END_H
 #define PROFD_COMMON_READ_END_H
 
-/* Reading what tells no size: files of the kernel's (/proc, /sys), pipes. */
+/* Reading what has no known size: files of the kernel's (/proc, /sys), pipes. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
  * -EFBIG if that is more than @max bytes, or negative errno of read(2).
  */
 int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length);
-/* The same for the file @path below @folder, a text; does not wait for who writes to a pipe. */
+/* The same for the file @path below @folder, a text; does not wait for the writer of a pipe. */
 int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length);
 
 #endif

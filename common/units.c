@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Parsers consume a text from its front, each part by one function that moves the pointer behind
+ * what it has read; what is left over at the end is an error. Durations and sizes are numbers and a
+ * unit of a table, which their printers use as well. Broken-down times are the C library's.
+ */
 #include "common/units.h"
 
 #include <inttypes.h>
@@ -9,6 +14,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+
+#define NS_PER_MS UINT64_C(1000000)
 
 struct unit {
 	const char *name;

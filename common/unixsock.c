@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A socket file outlives the process that bound it. Whether it is stale is asked of the kernel:
- * connect() is refused when nobody listens. A file that is no socket is never removed.
+ * connect() is refused when no process listens. A file that is no socket is never removed.
  *
  * bind(2) creates the file with the socket inode's mode less the umask (net/unix/af_unix.c,
  * unix_bind_bsd()): fchmod() before bind() closes the moment in which the file would be open to
@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -37,7 +36,7 @@ static int address_init(struct sockaddr_un *address, const char *path)
 	return UNIXSOCK_E_OK;
 }
 
-/* Removes the socket at @path if nobody listens on it. */
+/* Removes the socket at @path if no process listens on it. */
 static int unixsock_remove_stale(const char *path, const struct sockaddr_un *address)
 {
 	cleanup(closep) int fd = -1;
@@ -130,62 +129,23 @@ static int64_t unixsock_now_ms(void)
 	return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
-/* Waits for @events until @deadline_ms. */
-static int unixsock_wait_ready(int fd, short events, int64_t deadline_ms)
+/* All of @data, in the direction that @events says, until @deadline_ms. */
+static int unixsock_transfer(int fd, short events, uint8_t *data, size_t size, int64_t deadline_ms)
 {
 	struct pollfd pollfd = {.fd = fd, .events = events};
 
-	for (;;) {
+	while (size) {
 		int64_t left = deadline_ms - unixsock_now_ms();
-		int n = poll(&pollfd, 1, left > 0 ? (int)left : 0);
+		ssize_t n = poll(&pollfd, 1, left > 0 ? (int)left : 0);
 
-		if (n > 0)
-			return UNIXSOCK_E_OK;
 		if (n == 0)
 			return UNIXSOCK_E_TIMEOUT;
-		if (errno != EINTR)
-			return error_origin(-errno);
-	}
-}
-
-static bool is_transient(int err)
-{
-	return err == EAGAIN || err == EINTR;
-}
-
-static int send_bytes(int fd, const uint8_t *data, size_t size, int64_t deadline_ms)
-{
-	while (size) {
-		ssize_t n;
-		int r = unixsock_wait_ready(fd, POLLOUT, deadline_ms);
-
-		if (r)
-			return r;
-		n = send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0 && is_transient(errno))
+		if (n > 0)
+			n = events == POLLIN ? recv(fd, data, size, MSG_DONTWAIT)
+					     : send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
-		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
-			return UNIXSOCK_E_CLOSED;
-		if (n < 0)
-			return error_origin(-errno);
-		data += n;
-		size -= (size_t)n;
-	}
-	return UNIXSOCK_E_OK;
-}
-
-static int receive_bytes(int fd, uint8_t *data, size_t size, int64_t deadline_ms)
-{
-	while (size) {
-		ssize_t n;
-		int r = unixsock_wait_ready(fd, POLLIN, deadline_ms);
-
-		if (r)
-			return r;
-		n = recv(fd, data, size, MSG_DONTWAIT);
-		if (n < 0 && is_transient(errno))
-			continue;
-		if (n == 0 || (n < 0 && errno == ECONNRESET))
+		if (n == 0 || (n < 0 && (errno == EPIPE || errno == ECONNRESET)))
 			return UNIXSOCK_E_CLOSED;
 		if (n < 0)
 			return error_origin(-errno);
@@ -204,10 +164,10 @@ int unixsock_send(int fd, const uint8_t *payload, size_t size, int timeout_ms)
 	if (size > UINT32_MAX)
 		return error_origin(-EMSGSIZE);
 	packet_put_header(header, size);
-	r = send_bytes(fd, header, sizeof(header), deadline_ms);
+	r = unixsock_transfer(fd, POLLOUT, header, sizeof(header), deadline_ms);
 	if (r)
 		return r;
-	return send_bytes(fd, payload, size, deadline_ms);
+	return unixsock_transfer(fd, POLLOUT, (uint8_t *)(uintptr_t)payload, size, deadline_ms);
 }
 
 int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, size_t *ret_size)
@@ -218,7 +178,7 @@ int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, 
 	struct packet packet;
 	int r;
 
-	r = receive_bytes(fd, header, sizeof(header), deadline_ms);
+	r = unixsock_transfer(fd, POLLIN, header, sizeof(header), deadline_ms);
 	if (r)
 		return r;
 	if (packet_parse(header, sizeof(header), max, &packet) == PACKET_E_TOO_LARGE)
@@ -226,7 +186,7 @@ int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, 
 	payload = malloc(packet.size + 1);
 	if (!payload)
 		return error_origin(-ENOMEM);
-	r = receive_bytes(fd, payload, packet.size, deadline_ms);
+	r = unixsock_transfer(fd, POLLIN, payload, packet.size, deadline_ms);
 	if (r)
 		return r;
 	*ret_payload = steal_ptr(&payload);

@@ -13,8 +13,8 @@
 enum {
 	UNIXSOCK_E_OK,
 	UNIXSOCK_E_IN_USE,    /* somebody listens there, or it is no socket */
-	UNIXSOCK_E_NOBODY,    /* there is no socket, or nobody listens on it */
-	UNIXSOCK_E_DENIED,    /* the permissions of the socket or its folders forbid it */
+	UNIXSOCK_E_NOBODY,    /* there is no socket, or no process listens on it */
+	UNIXSOCK_E_DENIED,    /* the permissions of the socket or its directories forbid it */
 	UNIXSOCK_E_TIMEOUT,   /* not within the time */
 	UNIXSOCK_E_CLOSED,    /* the other side ended the stream */
 	UNIXSOCK_E_TOO_LARGE, /* the other side sends more than the maximum */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A character is checked by its first byte, which says how many follow and which the second may be.
+ * Bytes that are none count as one character each, so that every text has a length and a width.
+ */
 #include "common/utf8.h"
 
 #include <stdlib.h>

@@ -30,7 +30,7 @@ char *utf8_repair(const char *text);
 
 /*
  * How many bytes the character at the beginning of @text, which is not empty, has; a byte that is
- * no UTF-8 counts as one. *ret_harmless: it does nothing to a terminal, nor to what stands beside
+ * no UTF-8 counts as one. *ret_harmless: it does nothing to a terminal, nor to what is beside
  * it. Harmful are control characters, also those of a terminal that knows no UTF-8 (C1, ECMA-48),
  * and what changes the direction of writing (Unicode Standard Annex #9, section 2).
  */

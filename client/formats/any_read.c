@@ -15,6 +15,7 @@
 #include "common/profile/image_profile.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 
 /* --- which one -------------------------------------------------------------------------------- */
 
@@ -109,20 +110,10 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length)
 
 /* --- image profiles --------------------------------------------------------------------------- */
 
-static bool image_event_is_time(const char *event)
-{
-	return strcmp(event, "cpu-clock") == 0 || strcmp(event, "task-clock") == 0;
-}
-
 static int any_add_image_types(struct profile *p, const struct image_profile *image)
 {
-	bool is_cpu = image_event_is_time(image->event);
-	int e = profile_add_sample_type(p, "samples", "count");
+	int e = value_types_add(p, image->event);
 
-	if (!e)
-		e = profile_add_sample_type(p, is_cpu ? "cpu" : image->event,
-					    is_cpu ? "nanoseconds" : "count");
-	p->period_type = p->sample_types[1];
 	p->period = image->period > INT64_MAX ? INT64_MAX : (int64_t)image->period;
 	return e;
 }

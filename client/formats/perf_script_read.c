@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 
 #define EVENTS_MAX  (PROFILE_TYPES_MAX - 1)
 #define INLINED_MAX 256 /* in one frame; perf knows fewer */
@@ -367,15 +368,6 @@ static int find_events(struct reader *r, struct text_lines lines)
 	return r->n_events ? 0 : REFUSE(r->message, "no samples as perf script prints them");
 }
 
-static bool perf_script_is_time_event(struct text_span event)
-{
-	const char *colon = memchr(event.at, ':', text_length(event));
-
-	if (colon)
-		event.end = colon;
-	return text_is(event, "cpu-clock") || text_is(event, "task-clock");
-}
-
 static int perf_script_set_types(struct reader *r)
 {
 	int e = profile_add_sample_type(r->p, "samples", "count");
@@ -383,13 +375,14 @@ static int perf_script_set_types(struct reader *r)
 
 	for (size_t i = 0; i < r->n_events && !e; i++) {
 		cleanup(freep) char *event = strndup(r->events[i].at, text_length(r->events[i]));
-		bool is_time = perf_script_is_time_event(r->events[i]);
+		const struct value_type *type;
 
 		if (!event)
 			return error_origin(-ENOMEM);
-		e = profile_add_sample_type(r->p, is_time && !has_cpu ? "cpu" : event,
-					    is_time ? "nanoseconds" : "count");
-		has_cpu |= is_time;
+		type = value_type_of_event(event);
+		e = profile_add_sample_type(r->p, type && !has_cpu ? type->name : event,
+					    type ? type->unit : "count");
+		has_cpu |= type != NULL;
 	}
 	if (!e) {
 		r->p->period_type = r->p->sample_types[1];

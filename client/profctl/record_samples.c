@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/profile/value_types.h"
 
 #define INTERVAL_MIN (NS_PER_S / 10)
 #define INTERVAL     (NS_PER_S / 4)
@@ -99,13 +100,10 @@ static int make_empty_profile(uint64_t frequency, uint64_t start_ns, uint64_t du
 	int r = profile_new(&p);
 
 	if (!r)
-		r = profile_add_sample_type(p, "samples", "count");
-	if (!r)
-		r = profile_add_sample_type(p, "cpu", "nanoseconds");
+		r = value_types_add(p, "cpu-clock");
 	if (r)
 		return r;
-	p->period_type = p->sample_types[1];
-	p->period = (int64_t)(NS_PER_S / (frequency ? frequency : FREQUENCY));
+	p->period = (int64_t)(NS / (frequency ? frequency : FREQUENCY));
 	p->time_ns = (int64_t)start_ns;
 	p->duration_ns = (int64_t)duration_ns;
 	*ret = steal_ptr(&p);

@@ -26,6 +26,7 @@
 #include "common/profile/compare.h"
 #include "common/profile/merge.h"
 #include "common/profile/message.h"
+#include "common/profile/value_types.h"
 
 #define SHOWN        90 /* bytes of a path in a message */
 #define PASSED_SHOWN 3  /* files in folders that are no profiles */
@@ -243,22 +244,6 @@ static int load_bases(struct load *l, struct profile **ret, struct profile_messa
 	return LOAD_E_OK;
 }
 
-/* The ratios that @p is to be scaled by, so that both have the same units. */
-static int load_join_types(struct profile *p, struct profile *base, double *ret_p, double *ret_base,
-			   struct profile_message *message)
-{
-	cleanup(profile_freep) struct profile *joined = NULL;
-	int r = profile_new(&joined);
-
-	if (!r)
-		r = compare_types_join(joined, p, message);
-	if (!r)
-		r = compare_types_join(joined, base, message);
-	if (!r)
-		r = compare_types_apply(p, joined, ret_p);
-	return r ? r : compare_types_apply(base, joined, ret_base);
-}
-
 static void load_get_totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
 {
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
@@ -280,21 +265,16 @@ static void load_normalize(struct profile *p, const struct profile *base)
 static int load_scale_for_diff(struct profile *p, struct profile *base,
 			       const struct report_inputs *in, struct profile_message *message)
 {
-	double of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
-	int r = compare_types_share(p, base, message);
-
-	if (!r)
-		r = load_join_types(p, base, of_p, of_base, message);
+	double negated[PROFILE_TYPES_MAX];
+	int r = value_types_share(p, base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
-	compare_scale(p, 0, p->n_samples, of_p);
-	compare_scale(base, 0, base->n_samples, of_base);
 	if (in->normalize)
 		load_normalize(p, base);
 	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
-		of_base[i] = -1;
-	compare_scale(base, 0, base->n_samples, of_base);
+		negated[i] = -1;
+	compare_scale(base, 0, base->n_samples, negated);
 	return in->is_diff ? compare_label_base(base) : 0;
 }
 

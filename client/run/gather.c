@@ -13,7 +13,7 @@
 #include "client/run/gather_private.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/maps.h"
+#include "common/profile/value_types.h"
 #include "common/room.h"
 
 #define BYTES_MAX    ((size_t)1 << 30)
@@ -32,9 +32,7 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 	g->start_ns = start_ns;
 	r = profile_new(&g->profile);
 	if (!r)
-		r = profile_add_sample_type(g->profile, "samples", "count");
-	if (!r)
-		r = profile_add_sample_type(g->profile, "cpu", "nanoseconds");
+		r = value_types_add(g->profile, "cpu-clock");
 	if (r)
 		return r;
 	*ret = steal_ptr(&g);
@@ -72,9 +70,7 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 		return error_origin(-ENOMEM);
 	r = profile_new(&p->raw);
 	if (!r)
-		r = profile_add_sample_type(p->raw, "samples", "count");
-	if (!r)
-		r = profile_add_sample_type(p->raw, "cpu", "nanoseconds");
+		r = value_types_add(p->raw, "cpu-clock");
 	if (!r)
 		r = profile_add_text(p->raw, "generation", &p->key_generation);
 	if (!r)
@@ -304,10 +300,6 @@ int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret)
 	struct profile *p = g->profile;
 	int r = g->error;
 
-	if (!r)
-		r = profile_add_text(p, "cpu", &p->period_type.type);
-	if (!r)
-		r = profile_add_text(p, "nanoseconds", &p->period_type.unit);
 	if (!r)
 		r = gather_add_comments(g);
 	if (r)

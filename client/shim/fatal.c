@@ -9,7 +9,7 @@
 #include "client/shim/hooks.h"
 #include "client/shim/shim.h"
 
-/* signal(7): those whose default is the end, but for the real-time ones and what nobody sends. */
+/* signal(7): those that end a program by default, but for the real-time ones and unused ones. */
 static const unsigned char numbers[] = {
 	SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,  SIGFPE,    SIGUSR1,
 	SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGSYS,

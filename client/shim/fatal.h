@@ -14,14 +14,14 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Takes the signals that nobody handles, and gives back those that still are ours. */
+/* Handles the signals that have no handler, and gives back those that still are ours. */
 void fatal_begin(void);
 void fatal_end(void);
 /* Whether @action is ours. */
 bool fatal_is(const struct sigaction *action);
 /*
  * In a handler with all signals blocked, of a signal that is to end the program: writes the
- * profile, and has the signal come again when the handler returns, to nobody's handler.
+ * profile, and has the signal come again when the handler returns, without a handler.
  */
 void fatal_send_again(int number, siginfo_t *info);
 

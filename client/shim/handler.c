@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handler of the timers' signal: whose tick it is, the walk, and who has the stack then, our
- * own profile, a server, or both. Async-signal-safe, all of it.
+ * The handler of the timers' signal: whose tick it is, the walk, and where the stack is counted, in
+ * our own profile, a server, or both. Async-signal-safe, all of it.
  */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 
+#include "client/shim/core/tick.h"
 #include "client/shim/program_action.h"
 #include "client/shim/shim_private.h"
-#include "client/shim/tick.h"
 #include "common/reasons.h"
 
 /* Ticks a second of CPU time that look whether the server wants samples again. */
 #define IDLE_FREQUENCY 10
 
-/* Who has a tick. */
+/* What a tick is counted for. */
 struct uses {
 	bool own, link;
 	uint32_t frequency; /* that the timer ran at */
 	uint32_t wanted;    /* that it is to run at */
 };
-
-static void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
-{
-	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
-}
 
 uint32_t shim_wanted_frequency(void)
 {
@@ -46,7 +41,7 @@ uint32_t shim_frequency_of(const struct thread *thread)
 				 : atomic_load(&thread->frequency);
 }
 
-/* A tick of a timer that ran at another frequency stands for something else, and is nobody's. */
+/* A tick of a timer that ran at another frequency is of another length, and is dropped. */
 static struct uses uses_of(const struct thread *thread, bool has_server)
 {
 	struct uses uses = {
@@ -207,7 +202,7 @@ static void shim_handle_tick(struct thread *thread, const void *ucontext, uint32
 		shim_scan_if_due(wants_look);
 }
 
-/* Others send this signal as well. The kernel's own is of setitimer(2), whoever called that. */
+/* Others send this signal as well. The kernel's own is of setitimer(2), also the program's. */
 static bool is_tick(const siginfo_t *info)
 {
 	return (info->si_code == SI_TIMER && threads_is_value(info->si_value.sival_int)) ||

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands between the program and its C library: the beginning and the end of the process,
+ * What is called in place of the C library's functions: the beginning and the end of the process,
  * threads, libraries. For the rest of the program each of these functions does what it always did.
  */
-#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +14,9 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "client/shim/core/threads.h"
 #include "client/shim/hooks.h"
 #include "client/shim/shim.h"
-#include "client/shim/threads.h"
 
 /* A call whose frame the callee takes over. */
 #ifdef __clang__
@@ -33,31 +31,8 @@ typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void 
 typedef int thrd_function(thrd_t *, thrd_start_t, void *);
 typedef void *open_function(const char *, int);
 
-/* Asked for once, at the beginning if possible: dlsym(3) takes a lock. */
-static create_function *_Atomic real_create;
-static thrd_function *_Atomic real_thrd_create;
-
-static create_function *find_create(void)
-{
-	create_function *found = atomic_load(&real_create);
-
-	if (!found) {
-		found = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
-		atomic_store(&real_create, found);
-	}
-	return found;
-}
-
-static thrd_function *find_thrd_create(void)
-{
-	thrd_function *found = atomic_load(&real_thrd_create);
-
-	if (!found) {
-		found = (thrd_function *)dlsym(RTLD_NEXT, "thrd_create");
-		atomic_store(&real_thrd_create, found);
-	}
-	return found;
-}
+HOOKS_FIND(create_function, create, "pthread_create")
+HOOKS_FIND(thrd_function, thrd_create, "thrd_create")
 
 __attribute__((constructor)) static void hooks_begin(void)
 {
@@ -94,7 +69,7 @@ EXPORTED int pthread_create(pthread_t *ret, const pthread_attr_t *attributes,
 		return real(ret, attributes, start, argument);
 	r = real(ret, attributes, run_thread, thread);
 	if (r)
-		shim_thread_cancel(thread);
+		threads_release(thread);
 	return r;
 }
 
@@ -120,7 +95,7 @@ EXPORTED int thrd_create(thrd_t *ret, thrd_start_t start, void *argument)
 		return real(ret, start, argument);
 	r = real(ret, run_thrd, thread);
 	if (r != thrd_success)
-		shim_thread_cancel(thread);
+		threads_release(thread);
 	return r;
 }
 
@@ -134,9 +109,9 @@ static bool has_search_path(const struct link_map *map)
 }
 
 /*
- * The loader asks who calls dlopen(3): it looks for the name where the caller's object says, and
- * puts the library into the caller's namespace. When that could matter the call must be left to
- * the caller; what was loaded is seen a little later then.
+ * The loader looks at the caller of dlopen(3): it looks for the name where the caller's object
+ * says, and puts the library into the caller's namespace. When that could matter the call must be
+ * left to the caller; what was loaded is seen a little later then.
  */
 __attribute__((noinline)) static bool may_call_dlopen(const char *file, const void *caller)
 {
@@ -149,7 +124,7 @@ __attribute__((noinline)) static bool may_call_dlopen(const char *file, const vo
 	if (has_search_path(_r_debug.r_map) ||
 	    _dl_find_object((void *)(uintptr_t)caller, &object) != 0)
 		return false;
-	/* The main program, which nobody has loaded. */
+	/* The main program, which no object has loaded. */
 	return object.dlfo_link_map == _r_debug.r_map;
 }
 

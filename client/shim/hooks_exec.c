@@ -5,17 +5,15 @@
  *
  * The C library's own functions call each other inside: each one has to be stood before.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
 #include "client/shim/hooks.h"
 #include "client/shim/shim.h"
 
-/* Of execl(3) and its kin: POSIX wants 4096 bytes of arguments at least. */
+/* POSIX wants 4096 bytes of arguments at least. */
 #define ARGUMENTS_MAX 4096
 
 typedef int plain_function(const char *, char *const[]);
@@ -23,30 +21,22 @@ typedef int with_environment_function(const char *, char *const[], char *const[]
 typedef int by_fd_function(int, char *const[], char *const[]);
 typedef int at_function(int, const char *, char *const[], char *const[], int);
 
-#define REALS(X)                              \
-	X(plain_function, execv)              \
-	X(plain_function, execvp)             \
-	X(with_environment_function, execve)  \
-	X(with_environment_function, execvpe) \
-	X(by_fd_function, fexecve)            \
-	X(at_function, execveat)
+HOOKS_FIND(plain_function, execv, "execv")
+HOOKS_FIND(plain_function, execvp, "execvp")
+HOOKS_FIND(with_environment_function, execve, "execve")
+HOOKS_FIND(with_environment_function, execvpe, "execvpe")
+HOOKS_FIND(by_fd_function, fexecve, "fexecve")
+HOOKS_FIND(at_function, execveat, "execveat")
 
-#define REAL(type, name)                                         \
-	static type *_Atomic real_##name;                        \
-	static type *find_##name(void)                           \
-	{                                                        \
-		type *found = atomic_load(&real_##name);         \
-                                                                 \
-		if (!found) {                                    \
-			found = (type *)dlsym(RTLD_NEXT, #name); \
-			atomic_store(&real_##name, found);       \
-		}                                                \
-		return found;                                    \
-	}
-REALS(REAL)
-
-#define FIND(type, name) find_##name();
-void hooks_exec_begin(void){REALS(FIND)}
+void hooks_exec_begin(void)
+{
+	find_execv();
+	find_execvp();
+	find_execve();
+	find_execvpe();
+	find_fexecve();
+	find_execveat();
+}
 
 /* What @call returns is that it failed. */
 #define EXEC(call)                  \
@@ -89,8 +79,8 @@ EXPORTED int execveat(int fd, const char *path, char *const arguments[], char *c
 	return EXEC(find_execveat()(fd, path, arguments, environment, flags));
 }
 
-/* False: there are too many, errno says so. */
-static bool gather_arguments(const char *first, va_list list, char *ret[ARGUMENTS_MAX])
+/* Of execl(3) and its kin: from @first on, up to NULL. False: there are too many, errno says so. */
+static bool gather_arguments(const char *first, va_list *list, char *ret[ARGUMENTS_MAX])
 {
 	size_t n = 0;
 
@@ -100,7 +90,7 @@ static bool gather_arguments(const char *first, va_list list, char *ret[ARGUMENT
 			errno = E2BIG;
 			return false;
 		}
-		ret[n++] = va_arg(list, char *);
+		ret[n++] = va_arg(*list, char *);
 	}
 	return true;
 }
@@ -109,37 +99,38 @@ EXPORTED int execl(const char *path, const char *argument, ...)
 {
 	char *arguments[ARGUMENTS_MAX];
 	va_list list;
-	bool good;
+	int r = -1;
 
 	va_start(list, argument);
-	good = gather_arguments(argument, list, arguments);
+	if (gather_arguments(argument, &list, arguments))
+		r = execv(path, arguments);
 	va_end(list);
-	return good ? execv(path, arguments) : -1;
+	return r;
 }
 
 EXPORTED int execlp(const char *file, const char *argument, ...)
 {
 	char *arguments[ARGUMENTS_MAX];
 	va_list list;
-	bool good;
+	int r = -1;
 
 	va_start(list, argument);
-	good = gather_arguments(argument, list, arguments);
+	if (gather_arguments(argument, &list, arguments))
+		r = execvp(file, arguments);
 	va_end(list);
-	return good ? execvp(file, arguments) : -1;
+	return r;
 }
 
+/* The environment is the argument behind the NULL. */
 EXPORTED int execle(const char *path, const char *argument, ...)
 {
 	char *arguments[ARGUMENTS_MAX];
-	char *const *environment = NULL;
 	va_list list;
-	bool good;
+	int r = -1;
 
 	va_start(list, argument);
-	good = gather_arguments(argument, list, arguments);
-	if (good)
-		environment = va_arg(list, char *const *);
+	if (gather_arguments(argument, &list, arguments))
+		r = execve(path, arguments, va_arg(list, char *const *));
 	va_end(list);
-	return good ? execve(path, arguments, environment) : -1;
+	return r;
 }

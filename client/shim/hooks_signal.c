@@ -4,10 +4,8 @@
  * threads that block all of them go on being sampled. Else their ticks would be what sigwait(3)
  * returns.
  */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "client/shim/fatal.h"
@@ -20,39 +18,24 @@ typedef void (*handler)(int);
 typedef handler signal_function(int, handler);
 typedef int mask_function(int, const sigset_t *, sigset_t *);
 
-static action_function *_Atomic real_sigaction;
-static signal_function *_Atomic real_signal, *_Atomic real_sysv_signal;
-static mask_function *_Atomic real_sigprocmask, *_Atomic real_pthread_sigmask;
-
-#define FIND(type, real, name)                                  \
-	static type *find_##real(void)                          \
-	{                                                       \
-		type *found = atomic_load(&real);               \
-                                                                \
-		if (!found) {                                   \
-			found = (type *)dlsym(RTLD_NEXT, name); \
-			atomic_store(&real, found);             \
-		}                                               \
-		return found;                                   \
-	}
-FIND(action_function, real_sigaction, "sigaction")
-FIND(signal_function, real_signal, "signal")
-FIND(signal_function, real_sysv_signal, "__sysv_signal")
-FIND(mask_function, real_sigprocmask, "sigprocmask")
-FIND(mask_function, real_pthread_sigmask, "pthread_sigmask")
+HOOKS_FIND(action_function, sigaction, "sigaction")
+HOOKS_FIND(signal_function, signal, "signal")
+HOOKS_FIND(signal_function, sysv_signal, "__sysv_signal")
+HOOKS_FIND(mask_function, sigprocmask, "sigprocmask")
+HOOKS_FIND(mask_function, pthread_sigmask, "pthread_sigmask")
 
 void hooks_signal_begin(void)
 {
-	find_real_sigaction();
-	find_real_signal();
-	find_real_sysv_signal();
-	find_real_sigprocmask();
-	find_real_pthread_sigmask();
+	find_sigaction();
+	find_signal();
+	find_sysv_signal();
+	find_sigprocmask();
+	find_pthread_sigmask();
 }
 
 int hooks_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-	return find_real_sigaction()(number, action, before);
+	return find_sigaction()(number, action, before);
 }
 
 EXPORTED int sigaction(int number, const struct sigaction *action, struct sigaction *before)
@@ -88,13 +71,13 @@ static handler set_handler(signal_function *real, int number, handler action, in
 
 EXPORTED handler signal(int number, handler action)
 {
-	return set_handler(find_real_signal(), number, action, SA_RESTART);
+	return set_handler(find_signal(), number, action, SA_RESTART);
 }
 
 /* signal(3) of programs that are compiled for X/Open. */
 EXPORTED handler __sysv_signal(int number, handler action)
 {
-	return set_handler(find_real_sysv_signal(), number, action, (int)SA_RESETHAND | SA_NODEFER);
+	return set_handler(find_sysv_signal(), number, action, (int)SA_RESETHAND | SA_NODEFER);
 }
 
 /* @set without the tick's signal, in @room; or as it is. */
@@ -113,12 +96,12 @@ EXPORTED int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 {
 	sigset_t room;
 
-	return find_real_sigprocmask()(how, admit_ticks(how, set, &room), before);
+	return find_sigprocmask()(how, admit_ticks(how, set, &room), before);
 }
 
 EXPORTED int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
 	sigset_t room;
 
-	return find_real_pthread_sigmask()(how, admit_ticks(how, set, &room), before);
+	return find_pthread_sigmask()(how, admit_ticks(how, set, &room), before);
 }

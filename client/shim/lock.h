@@ -3,9 +3,9 @@
 #define PROFD_CLIENT_SHIM_LOCK_H
 
 /*
- * The library's lock. Whoever holds it has all signals blocked: so no handler of the program's can
- * want it in the same thread, or leave with it by a longjmp. Handlers may take it; the one that
- * samples does not.
+ * The library's lock. A thread that holds it has all signals blocked: so no handler of the
+ * program's can want it in the same thread, or leave with it by a longjmp. Handlers may take it;
+ * the one that samples does not.
  */
 #include <signal.h>
 #include <stdatomic.h>

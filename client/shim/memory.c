@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/memory.h"
-
 #include <errno.h>
 #include <stdalign.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_reallocarray(void *memory, size_t n, size_t size);
+void __wrap_free(void *memory);
 
 /* Before each piece. */
 struct head {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shared object's own end of common/error.h: nobody asks it where an error arose, and the
+ * The shared object's own end of common/error.h: where an error arose is not reported, and the
  * program's threads are not to hold memory for it.
  */
 #include "common/error.h"

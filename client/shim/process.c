@@ -49,11 +49,6 @@ struct thread *shim_thread_prepare(void *(*run)(void *), void *argument)
 	return thread;
 }
 
-void shim_thread_cancel(struct thread *thread)
-{
-	threads_release(thread);
-}
-
 /* The bounds of this thread's stack; in the main thread they are not the kernel's. */
 static void measure_stack(struct thread *thread)
 {
@@ -100,11 +95,6 @@ void shim_thread_begin(struct thread *thread)
 		shim_admit_ticks(&mask);
 	lock_release(&shim.lock, &mask);
 	pthread_setspecific(shim.key, thread);
-}
-
-bool shim_thread_is_known(void)
-{
-	return shim.has_key && pthread_getspecific(shim.key);
 }
 
 void shim_libraries_changed(void)
@@ -240,7 +230,7 @@ void shim_begin(void)
 }
 
 /*
- * Hands over what is owed to the server: ticks of this thread, whose name stands in its samples,
+ * Hands over what is owed to the server: ticks of this thread, whose name is in its samples,
  * and what was mapped since the last look, such as generated code. The lock is held.
  */
 static void end_link(void)

@@ -5,7 +5,7 @@
 /*
  * What the program itself wants done with the signal of our timers. Many programs set an action for
  * every signal, to clean up before they end (sort(1)), or the default, before they start another
- * program; ticks would then end them. So ours stays in place, the program is told what it has set,
+ * program; ticks would then end them. So ours stays in place, the program is shown what it has set,
  * and gets the signals that are not our timers': its own timers', kill(2)'s, raise(3)'s.
  *
  * Not like the kernel's: SA_RESTART always holds, and a handler may run on the alternate stack

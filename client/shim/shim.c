@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A profile begins with a file that is whole, a view of the process's code and timers for all its
+ * threads; it ends in the opposite order, and the file is written again. A server that wants
+ * samples has the same timers.
+ */
 #include "client/shim/shim.h"
 
 #include <errno.h>
@@ -8,25 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "client/shim/fatal.h"
 #include "client/shim/hooks.h"
 #include "client/shim/program_action.h"
 #include "client/shim/shim_private.h"
-#include "client/shim/tick.h"
 #include "common/cleanup.h"
 
 #define TALLY_WORDS (8u << 20)
 /* The kernel leaves at least this much below the main thread's stack (arch/x86/mm/mmap.c). */
 #define MAIN_STACK_GAP (64u << 20)
-
-_Static_assert(offsetof(struct ProfilerState, enabled) == 0, "as libprofiler has it");
-_Static_assert(offsetof(struct ProfilerState, start_time) == 8, "as libprofiler has it");
-_Static_assert(offsetof(struct ProfilerState, profile_name) == 16, "as libprofiler has it");
-_Static_assert(offsetof(struct ProfilerState, samples_gathered) == 1040, "as libprofiler has it");
-_Static_assert(sizeof(struct ProfilerState) == 1048, "as libprofiler has it");
 
 struct shim shim = {.file.fd = -1};
 
@@ -162,7 +159,7 @@ void shim_start_threads(void)
 	struct thread *mine;
 
 	shim.has_timers = shim.uses_itimer = shim.said_no_timer = false;
-	/* The server may have gone in this moment: then nobody wants ticks. */
+	/* The server may have gone in this moment: then no ticks are wanted. */
 	if (when.frequency && threads_scan(shim.threads, &when, &shim.has_timers))
 		shim_handle_no_timers();
 	/* In the main thread the stack's end is known: what the kernel put there at the start. */
@@ -234,7 +231,7 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 
 /*
  * In files and pipes what a program writes to standard error is read by other programs, or sent by
- * mail: they are told nothing that the program would not say without us.
+ * mail: nothing is printed there that the program would not print without us.
  */
 void shim_start_link(const char *socket)
 {
@@ -305,17 +302,6 @@ void shim_stop_locked(void)
 		shim_start_threads();
 }
 
-void shim_stop(void)
-{
-	int kept = errno;
-	sigset_t mask;
-
-	lock_take(&shim.lock, &mask);
-	shim_stop_locked();
-	lock_release(&shim.lock, &mask);
-	errno = kept;
-}
-
 void shim_flush(void)
 {
 	int kept = errno;
@@ -345,67 +331,4 @@ bool shim_has_signal(int number)
 int shim_tick_signal(void)
 {
 	return shim_wants_ticks() ? shim.settings.tick_signal : 0;
-}
-
-bool shim_is_on(void)
-{
-	return atomic_load(&shim.is_on);
-}
-
-void shim_get_state(struct ProfilerState *ret)
-{
-	_Atomic int *samples = &shim.samples;
-	sigset_t mask;
-	size_t n;
-
-	memset(ret, 0, sizeof(*ret));
-	lock_take(&shim.lock, &mask);
-	if (atomic_load(&shim.is_on)) {
-		ret->enabled = 1;
-		ret->start_time = shim.start_time;
-		ret->samples_gathered = atomic_load(samples);
-		n = strnlen(shim.name, sizeof(ret->profile_name) - 1);
-		memcpy(ret->profile_name, shim.name, n);
-		if (n + 1 + sizeof(samples) <= sizeof(ret->profile_name))
-			memcpy(ret->profile_name + n + 1, &samples, sizeof(samples));
-	}
-	lock_release(&shim.lock, &mask);
-}
-
-static int shim_trace(const struct unwind_registers *registers, void **result, int max_depth,
-		      int64_t skip)
-{
-	struct threads *threads = atomic_load(&shim.threads);
-	struct thread *room = threads ? threads_claim(threads) : NULL;
-	struct images_view *view = room && shim.images ? images_enter(shim.images) : NULL;
-	struct tick_stack stack;
-	int n = 0;
-
-	if (view) {
-		tick_walk(shim.images, view, room, registers, &stack);
-		for (; skip < stack.n && n < max_depth; skip++)
-			result[n++] = (void *)(uintptr_t)(room->frames[skip] + 1);
-		images_leave(view);
-	}
-	if (room)
-		threads_release(room);
-	return n;
-}
-
-/* Two frames are ours: this function and the interface's. */
-__attribute__((noinline)) int shim_stack_trace(void **result, int max_depth, int skip)
-{
-	struct unwind_registers registers;
-	sigset_t all, mask;
-	ucontext_t here;
-	int n;
-
-	getcontext(&here);
-	tick_registers(&here, &registers);
-	/* A handler that does not return must not keep what is held in between. */
-	sigfillset(&all);
-	lock_set_mask(&all, &mask);
-	n = shim_trace(&registers, result, max_depth, 2 + (int64_t)skip);
-	lock_set_mask(&mask, NULL);
-	return n;
 }

@@ -4,8 +4,8 @@
 
 /*
  * The one profile that a process can have at a time: started, sampled, written, ended. The
- * functions of profd/profiler.h and what is put between the program and its C library (hooks.c)
- * come here.
+ * functions of profd/profiler.h (profiler.c) and what is put between the program and its C library
+ * (hooks.c) come here.
  *
  * All may be called by any thread, in a signal handler too, but not in filter_in_thread.
  */
@@ -25,20 +25,15 @@ void shim_begin(void);
 void shim_end(void);
 
 bool shim_start(const char *name, const struct ProfilerOptions *options);
-void shim_stop(void);
 void shim_flush(void);
-bool shim_is_on(void);
-void shim_get_state(struct ProfilerState *ret);
-int shim_stack_trace(void **result, int max_depth, int skip);
 
-/* What a thread needs that is to be made; NULL: it is made as it always was. */
+/*
+ * What a thread needs that is to be made, until threads_release() if it is not; NULL: it is made as
+ * it always was.
+ */
 struct thread *shim_thread_prepare(void *(*start)(void *), void *argument);
-/* It could not be made. */
-void shim_thread_cancel(struct thread *thread);
 /* In the new thread, first: @thread as prepared, or NULL for one that was made otherwise. */
 void shim_thread_begin(struct thread *thread);
-/* Whether shim_thread_begin() was there. */
-bool shim_thread_is_known(void);
 
 /* Libraries may have been loaded. */
 void shim_libraries_changed(void);

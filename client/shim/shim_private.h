@@ -7,10 +7,10 @@
  * the functions of libprofiler's interface have no handle: so here is the one object of static
  * storage that the library has.
  *
- * Who may touch what: `is_on`, the counters, tally, images and link are the handler's as well as
- * everybody's, and atomic or made for it; the rest belongs to whoever holds the lock. A handler
- * counts itself into a view of images before it looks at is_on, and leaves it when it is done: so
- * after is_on is false and images_wait(), no handler is at work.
+ * What may be touched where: `is_on`, the counters, tally, images and link are the handler's as
+ * well as everybody's, and atomic or made for it; the rest belongs to the thread that holds the
+ * lock. A handler counts itself into a view of images before it looks at is_on, and leaves it when
+ * it is done: so after is_on is false and images_wait(), no handler is at work.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -19,23 +19,23 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "client/shim/images.h"
-#include "client/shim/itimer.h"
-#include "client/shim/link.h"
+#include "client/shim/core/images.h"
+#include "client/shim/core/itimer.h"
+#include "client/shim/core/link.h"
+#include "client/shim/core/profile_encode.h"
+#include "client/shim/core/profile_file.h"
+#include "client/shim/core/settings.h"
+#include "client/shim/core/tally.h"
+#include "client/shim/core/threads.h"
 #include "client/shim/lock.h"
-#include "client/shim/profile_encode.h"
-#include "client/shim/profile_file.h"
-#include "client/shim/settings.h"
 #include "client/shim/shim.h"
-#include "client/shim/tally.h"
-#include "client/shim/threads.h"
 
 struct shim {
 	struct lock lock;
 	sigset_t fork_mask;   /* while a fork holds the lock */
 	struct thread *forks; /* the thread that does */
 
-	bool is_secure; /* a program with more rights than who started it */
+	bool is_secure; /* a program with more privileges than its caller */
 	bool has_key;
 	pthread_key_t key; /* ends threads: its value is the slot */
 	struct settings settings;
@@ -48,9 +48,9 @@ struct shim {
 	struct link link;     /* a server that has the samples, too, or alone */
 	struct itimer itimer; /* where threads can have no timers */
 	bool has_timers, uses_itimer, said_no_timer;
-	void *stack; /* SHIM_STACK_BYTES for work in handlers: whoever holds the lock */
+	void *stack; /* SHIM_STACK_BYTES for work in handlers that hold the lock */
 
-	/* When handlers look for what nobody told us of; CLOCK_MONOTONIC. */
+	/* When handlers look for threads and code that came unseen; CLOCK_MONOTONIC. */
 	_Atomic uint64_t look_ns; /* not before */
 	uint64_t look_wait_ns, scanned_ns;
 
@@ -61,7 +61,7 @@ struct shim {
 	void *_Atomic filter_argument;
 
 	/* The running profile. */
-	int pid; /* this process; not that of a copy which we were not told of */
+	int pid; /* this process; not that of a copy made by a system call */
 	time_t start_time;
 	char name[PATH_MAX]; /* as it was asked for */
 	char base[PATH_MAX]; /* absolute */
@@ -103,16 +103,16 @@ uint32_t shim_wanted_frequency(void);
 void shim_on_tick(int number, siginfo_t *info, void *ucontext);
 /* Calls @work on a stack that is large enough, whatever the handler that wants it runs on. */
 void shim_run_on_stack(void (*work)(void));
-/* In a handler that samples: threads that nobody told us of; if @wants, new code as well. */
+/* In a handler that samples: threads that have no slot; if @wants, new code as well. */
 void shim_scan_if_due(bool wants);
 /* This thread gets a timer, or the process does if it has had none. */
 void shim_start_thread(struct thread *thread);
 /* Gives all threads timers. */
 void shim_start_threads(void);
 struct threads_timing shim_timing(void);
-/* Sets the handler of a signal that nobody handles. False: somebody does. */
+/* Sets the handler of a signal that has none. False: it has one. */
 bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags);
-/* The timer's signal is the library's now: whoever has it blocked did so before. */
+/* The timer's signal is the library's now: a thread that has it blocked did so before. */
 void shim_admit_ticks(sigset_t *mask);
 
 #endif

@@ -6,10 +6,9 @@
  * One profile less another one, as pprof has it with -base, -diff_base and -normalize. The base's
  * values are negated and the two merged (merge.h), so that what both have in equal amounts is gone:
  *
- *	both:        compare_types_share()
- *	all:         compare_types_join() over all inputs; compare_types_apply() to each
- *	source:      compare_scale() by its ratios, with -normalize by compare_normalize()'s
- *	base:        compare_label_base() with -diff_base; compare_scale() by its ratios, negated
+ *	both:        value_types_share()
+ *	source:      with -normalize compare_scale() by compare_normalize()'s ratios
+ *	base:        compare_label_base() with -diff_base; compare_scale() by -1
  *	both:        merge_add(), or bit by bit: samples can be scaled and labelled in batches
  *	result:      compare_total_add() for each sample
  *
@@ -19,44 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/profile/pprof.h" /* struct profile_message */
 #include "common/profile/profile.h"
 
 /* Samples of the base have this label with -diff_base; percentages are of the base then. */
 #define COMPARE_LABEL "pprof::base"
-
-enum {
-	COMPARE_E_OK,
-	COMPARE_E_MISMATCH, /* the types of values differ: see the message */
-};
-
-/*
- * Several profiles can be merged or compared if their types have the same names and units of the
- * same kind (measure.h). @joined, an empty profile at first, gets the finest unit of each; its
- * types are those of the first profile otherwise. COMPARE_E_* or negative errno.
- */
-int compare_types_join(struct profile *joined, const struct profile *p,
-		       struct profile_message *message);
-/*
- * Gives @p the units of @joined, its period as well; its samples are to be scaled by @ret, one
- * number per sample type. 0 or negative errno.
- */
-int compare_types_apply(struct profile *p, const struct profile *joined, double *ret);
-
-/*
- * The types, by name, that both have, in @a's order: *ret_n indices into the types of each. As
- * pprof, which compares and merges what profiles have in common.
- */
-void compare_types_common(const struct profile *a, const struct profile *b,
-			  uint32_t ret_a[PROFILE_TYPES_MAX], uint32_t ret_b[PROFILE_TYPES_MAX],
-			  uint32_t *ret_n);
-/*
- * Reduces @p to these @types of its, if it has others or another order; its default is then one of
- * them. 0 or negative errno, after which samples are lost.
- */
-int compare_types_reduce(struct profile *p, const uint32_t *types, uint32_t n);
-/* Reduces both to what both have. COMPARE_E_MISMATCH: nothing, and nothing is changed. */
-int compare_types_share(struct profile *a, struct profile *b, struct profile_message *message);
 
 /* Rounded, and clamped to int64_t's range. */
 int64_t compare_scaled(int64_t value, double ratio);

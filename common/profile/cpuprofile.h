@@ -42,19 +42,12 @@ struct cpuprofile {
 	const char *comments; /* whole "# profd ..." lines that go after the maps, or NULL */
 };
 
-/* What writing had to bend so that readers read the counts right. */
-struct cpuprofile_stats {
-	uint64_t zero_leaves; /* samples whose leaf was address 0, written as 1 */
-	uint64_t samples;     /* sum of the counts written */
-};
-
 /*
- * Encodes @c. *ret is malloc'ed, owned by the caller. @stats may be NULL. Refused with -EINVAL is
+ * Encodes @c. *ret is malloc'ed, owned by the caller. Refused with -EINVAL is
  * what readers would refuse: a record of no address, of more than 65,536, or of count 0 (or past
  * 65,536 times what a slot holds), and a line of text of 64 KiB. Returns 0 or negative errno.
  */
-int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length,
-		     struct cpuprofile_stats *stats);
+int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length);
 
 /*
  * The same from a profile of one process: its user frames, samples of one chain in one record.

@@ -143,6 +143,36 @@ static void add_sample_count(uint64_t *sum, uint64_t n)
 		*sum = UINT64_MAX;
 }
 
+static int cpuprofile_compare_chains(const void *a, const void *b)
+{
+	const struct cpuprofile_record *x = a, *y = b;
+	uint32_t n = x->n_addresses < y->n_addresses ? x->n_addresses : y->n_addresses;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (x->addresses[i] != y->addresses[i])
+			return x->addresses[i] < y->addresses[i] ? -1 : 1;
+	return x->n_addresses < y->n_addresses ? -1 : x->n_addresses > y->n_addresses;
+}
+
+size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
+{
+	size_t kept = 0;
+
+	if (!n)
+		return 0;
+	qsort(records, n, sizeof(*records), cpuprofile_compare_chains);
+	for (size_t i = 1; i < n; i++) {
+		uint64_t *count = &records[kept].count;
+
+		if (cpuprofile_compare_chains(&records[kept], &records[i]))
+			records[++kept] = records[i];
+		else if (__builtin_add_overflow(*count, records[i].count, count) ||
+			 *count > INT64_MAX)
+			*count = INT64_MAX;
+	}
+	return kept + 1;
+}
+
 static int collect_chains(const struct profile *p, const struct place *places, struct chains *ret)
 {
 	size_t at = 0;
@@ -260,5 +290,5 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 	c.n_records = chains.n_records;
 	c.maps = maps;
 	c.comments = comments;
-	return cpuprofile_write(&c, ret, ret_length, NULL);
+	return cpuprofile_write(&c, ret, ret_length);
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 #include "common/room.h"
 
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
@@ -63,7 +65,8 @@ static uint64_t cpuprofile_slot(const struct reader *r, size_t index)
 	return value;
 }
 
-/* The header words tell size and order of the slots: one of the four ways makes sense at most. */
+/* Size and order of the slots follow from the header's words: one of the four ways makes sense at
+ * most. */
 static int cpuprofile_read_header(struct reader *r)
 {
 	uint64_t n_words, period;
@@ -122,32 +125,6 @@ static const char *cpuprofile_skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-static const char *cpuprofile_skip_word(const char *at, const char *end)
-{
-	while (at < end && *at != ' ' && *at != '\t')
-		at++;
-	return at;
-}
-
-/* A hexadecimal number without prefix; NULL when there is none or it has more than 64 bits. */
-static const char *cpuprofile_parse_hex(const char *at, const char *end, uint64_t *ret)
-{
-	const char *start = at;
-	uint64_t value = 0;
-
-	for (; at < end && isxdigit((unsigned char)*at); at++) {
-		unsigned digit = isdigit((unsigned char)*at)
-					 ? (unsigned)(*at - '0')
-					 : (unsigned)(tolower((unsigned char)*at) - 'a' + 10);
-
-		if (value >> 60)
-			return NULL;
-		value = value << 4 | digit;
-	}
-	*ret = value;
-	return at == start ? NULL : at;
-}
-
 struct text {
 	const char *at, *end;
 };
@@ -189,38 +166,48 @@ static int expand_build(struct reader *r, struct text *path, const struct text *
 	return 0;
 }
 
-/* start-limit perms offset device inode [path]; other lines are skipped. */
+/*
+ * What comes before the path of a line "start-limit perms offset device inode [path]", of an
+ * executable mapping; NULL: it is another line.
+ */
+static const char *cpuprofile_parse_map(const char *line, struct profile_mapping *ret)
+{
+	char start[17], limit[17], perms[17], offset[17], device[33];
+	int n = 0;
+
+	if (sscanf(line,
+		   "%16[0-9a-fA-F]-%16[0-9a-fA-F]%*[ \t]%16[^ \t]%*[ \t]%16[0-9a-fA-F]%*[ \t]"
+		   "%32[^ \t]%*[ \t]%*[^ \t]%n",
+		   start, limit, perms, offset, device, &n) != 5)
+		return NULL;
+	ret->start = strtoull(start, NULL, 16);
+	ret->limit = strtoull(limit, NULL, 16);
+	ret->offset = strtoull(offset, NULL, 16);
+	if (ret->start >= ret->limit || strlen(perms) < 4 || !strchr(perms, 'x') ||
+	    !strchr(device, ':'))
+		return NULL;
+	return n ? line + n : "";
+}
+
 static int read_map_line(struct reader *r, struct text line, const struct text *build)
 {
+	cleanup(freep) char *copy = strndup(line.at, (size_t)(line.end - line.at));
 	struct profile_mapping m = {0};
-	const char *at, *perms, *word;
 	struct text path;
+	const char *rest;
 	uint32_t index;
 	int e;
 
-	at = cpuprofile_parse_hex(line.at, line.end, &m.start);
-	if (!at || at == line.end || *at != '-')
+	if (!copy)
+		return error_origin(-ENOMEM);
+	rest = cpuprofile_parse_map(copy, &m);
+	if (!rest)
 		return 0;
-	at = cpuprofile_parse_hex(at + 1, line.end, &m.limit);
-	if (!at || at == line.end || (*at != ' ' && *at != '\t') || m.start >= m.limit)
-		return 0;
-	perms = cpuprofile_skip_blanks(at, line.end);
-	at = cpuprofile_skip_word(perms, line.end);
-	if (at - perms < 4 || !memchr(perms, 'x', (size_t)(at - perms)))
-		return 0;
-	at = cpuprofile_parse_hex(cpuprofile_skip_blanks(at, line.end), line.end, &m.offset);
-	if (!at)
-		return 0;
-	word = cpuprofile_skip_blanks(at, line.end);
-	at = cpuprofile_skip_word(word, line.end);
-	if (!memchr(word, ':', (size_t)(at - word)))
-		return 0;
-	at = cpuprofile_skip_word(cpuprofile_skip_blanks(at, line.end), line.end);
-	path = (struct text){.at = cpuprofile_skip_blanks(at, line.end), .end = line.end};
+	path.end = rest + strlen(rest);
+	path.at = cpuprofile_skip_blanks(rest, path.end);
 	e = expand_build(r, &path, build);
-	if (e)
-		return e;
-	e = profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path);
+	if (!e)
+		e = profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path);
 	return e ? e : profile_add_mapping(r->p, &m, &index);
 }
 
@@ -343,20 +330,6 @@ static int cpuprofile_read_records(struct reader *r)
 	return 0;
 }
 
-static int cpuprofile_set_types(struct profile *p)
-{
-	int e;
-
-	e = profile_add_sample_type(p, "samples", "count");
-	if (e)
-		return e;
-	e = profile_add_sample_type(p, "cpu", "nanoseconds");
-	if (e)
-		return e;
-	p->period_type = p->sample_types[1];
-	return 0;
-}
-
 static int cpuprofile_read_all(struct reader *r)
 {
 	int e;
@@ -370,7 +343,7 @@ static int cpuprofile_read_all(struct reader *r)
 	e = profile_new(&r->p);
 	if (e)
 		return e;
-	e = cpuprofile_set_types(r->p);
+	e = value_types_add(r->p, "cpu-clock");
 	if (e)
 		return e;
 	r->p->period = r->period_ns;

@@ -5,17 +5,17 @@
  *
  * - Both take every caller for a return address and subtract 1: callers are written as lookup
  *   address + 1, the leaf as it is.
- * - Both believe that a second frame which all samples share was pushed by the signal handler, and
+ * - Both assume that a second frame which all samples share was pushed by the signal handler, and
  *   delete it. Perl does so while all distinct chains share it, Go when at least n - n/32 of
  *   the n records do, twice. In a program with one hot loop that is the caller. When the second
  *   frames would satisfy either, every other such record gets its second frame written 1 lower:
  *   what is read is then 2 below the return address, still within the call instruction, which
  *   has at least two bytes everywhere. A lone record is split in two for that; a lone sample
  *   cannot be, and loses its callers in these readers.
- * - Go believes that a second frame which reads 1 below the leaf is the leaf again, and deletes it.
+ * - Go takes a second frame which reads 1 below the leaf for the leaf again, and deletes it.
  *   A leaf that was interrupted right behind a recursive call looks like that. The second frame is
  *   then written lower likewise.
- * - Perl ends at a record whose first address is 0: 1 is written instead, and counted.
+ * - Perl ends at a record whose first address is 0: 1 is written instead.
  * - Go refuses any header but 0, 3, 0, period, 0, text without a trailer before it, and a line of
  *   64 KiB. Perl refuses chains of more than 65,536 addresses and periods of more than 2^32.
  */
@@ -27,6 +27,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/room.h"
 
 #define ADDRESSES_MAX 65536
 #define LINE_MAX_GO   65535
@@ -37,7 +38,6 @@ struct writer {
 	size_t length, size;
 	unsigned slot_bytes;
 	uint64_t slot_max;
-	struct cpuprofile_stats stats;
 };
 
 static void cpuprofile_writer_deinit(struct writer *w)
@@ -47,18 +47,10 @@ static void cpuprofile_writer_deinit(struct writer *w)
 
 static int cpuprofile_put_bytes(struct writer *w, const void *bytes, size_t n)
 {
-	size_t size = w->size ? w->size : 4096;
-	uint8_t *grown;
+	int r = room_make(&w->out, &w->size, w->length + n, 1);
 
-	if (n > w->size - w->length) {
-		while (size - w->length < n)
-			size *= 2;
-		grown = realloc(w->out, size);
-		if (!grown)
-			return error_origin(-ENOMEM);
-		w->out = grown;
-		w->size = size;
-	}
+	if (r)
+		return r;
 	memcpy(w->out + w->length, bytes, n);
 	w->length += n;
 	return 0;
@@ -82,7 +74,7 @@ static int put_slots(struct writer *w, const uint64_t *values, size_t n)
 	return r;
 }
 
-/* An address that no slot holds comes from a broken stack: the highest one stands for it. */
+/* An address that no slot holds comes from a broken stack: the highest one is written for it. */
 static uint64_t leaf_slot(struct writer *w, const struct cpuprofile_record *record)
 {
 	uint64_t leaf = record->addresses[0];
@@ -195,9 +187,6 @@ static int put_records(struct writer *w, const struct cpuprofile *c)
 		const struct cpuprofile_record *record = &c->records[i];
 		uint64_t left = record->count, part;
 
-		if (!record->addresses[0])
-			w->stats.zero_leaves += record->count;
-		w->stats.samples += record->count;
 		while (left && !r) {
 			part = left < w->slot_max ? left : w->slot_max;
 			if (shared.any && shared.split && left == record->count && left > 1)
@@ -247,8 +236,7 @@ static bool cpuprofile_is_writable(const struct writer *w, const struct cpuprofi
 	return true;
 }
 
-int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length,
-		     struct cpuprofile_stats *stats)
+int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(cpuprofile_writer_deinit) struct writer w = {.slot_bytes = c->slot_bytes};
 	uint64_t period = c->period_us;
@@ -269,8 +257,6 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 		r = cpuprofile_put_text(&w, c->comments);
 	if (r)
 		return r;
-	if (stats)
-		*stats = w.stats;
 	*ret = steal_ptr(&w.out);
 	*ret_length = w.length;
 	return 0;

@@ -4,7 +4,7 @@
 
 /*
  * The id, in image profiles, of an image that has no build id: 16 hexadecimal digits of a hash
- * (FNV-1a, 64 bits) of what tells it from others, so that a rebuilt file is another image. Pure.
+ * (FNV-1a, 64 bits) of what identifies it, so that a rebuilt file is another image. Pure.
  */
 #include <stdbool.h>
 #include <stdint.h>

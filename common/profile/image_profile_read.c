@@ -3,21 +3,24 @@
  * Header lines as the format's grammar has them, with two tolerations: period may come twice,
  * because the grammar lists it both among the required lines and among the optional ones (the
  * first counts), and epoch may have 12 or 14 digits. Lines with no place in struct image_profile
- * are kept whole: whoever changes a profile has to hand them on.
+ * are kept whole: a program that changes a profile has to hand them on.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "common/profile/image_profile.h"
 #include "common/profile/message.h"
+#include "common/room.h"
 
 #define FOOTER_BYTES 8
 #define CHUNK_BYTES  8
 #define HEADER_MAX   ((size_t)1 << 20)
+#define DECIMAL      "0123456789"
+#define HEXADECIMAL  DECIMAL "abcdefABCDEF"
 
 enum key {
 	KEY_VERSION,
@@ -41,149 +44,129 @@ static const char *const key_names[N_KEYS] = {
 	"tstart",  "tsize", "cpuspeed", "cpucount", "path",  "ledger",
 };
 
+struct lines {
+	char *text;
+	size_t n, max;
+};
+
 struct reader {
 	struct image_profile *p;
 	struct profile_message *message;
 	const uint8_t *data;
 	size_t length, at;
 	bool seen[N_KEYS];
-	size_t n_path, n_unknown; /* length of these texts so far */
+	struct lines path, unknown;
 };
 
 static void image_reader_deinit(struct reader *r)
 {
 	image_profile_free(r->p);
+	free(r->path.text);
+	free(r->unknown.text);
 }
 
 #define REFUSE(r, ...) profile_refuse((r)->message, IMAGE_PROFILE_E_MALFORMED, __VA_ARGS__)
 
-/* One header line: data[start, end), the newline not included. */
+/* One header line, which began at the byte @at: a copy of the whole, its first word, and the rest.
+ */
 struct line {
-	size_t start, end;
-	const char *word, *rest; /* rest: behind the blanks */
-	size_t n_word, n_rest;
+	size_t at;
+	char *text, *word, *rest;
 };
 
-static bool is_header_blank(char c)
+static void image_line_deinit(struct line *line)
 {
-	return c == ' ' || c == '\t';
+	free(line->text);
+	free(line->word);
 }
 
 static int next_header_line(struct reader *r, struct line *ret)
 {
-	size_t left = r->length - r->at;
-	const char *start = (const char *)r->data + r->at, *at = start;
+	size_t left = r->length - r->at, word;
+	const char *start = (const char *)r->data + r->at;
 	const char *end = memchr(start, '\n', left < HEADER_MAX ? left : HEADER_MAX);
 
 	if (!end)
 		return REFUSE(r, "byte %zu: a header line without end; no samples line", r->at);
 	if (memchr(start, '\0', (size_t)(end - start)))
 		return REFUSE(r, "byte %zu: a header line with a NUL byte", r->at);
-	while (at < end && !is_header_blank(*at))
-		at++;
-	ret->start = r->at;
-	ret->end = r->at + (size_t)(end - start);
-	ret->word = start;
-	ret->n_word = (size_t)(at - start);
-	while (at < end && is_header_blank(*at))
-		at++;
-	ret->rest = at;
-	ret->n_rest = (size_t)(end - at);
-	r->at = ret->end + 1;
+	ret->at = r->at;
+	ret->text = strndup(start, (size_t)(end - start));
+	word = ret->text ? strcspn(ret->text, " \t") : 0;
+	ret->word = strndup(start, word);
+	if (!ret->text || !ret->word)
+		return error_origin(-ENOMEM);
+	ret->rest = ret->text + word + strspn(ret->text + word, " \t");
+	r->at += (size_t)(end - start) + 1;
 	return 0;
-}
-
-static bool word_is(const struct line *line, const char *word)
-{
-	return line->n_word == strlen(word) && !memcmp(line->word, word, line->n_word);
 }
 
 static int parse_header_number(struct reader *r, const struct line *line, int base, uint64_t max,
 			       uint64_t *ret)
 {
-	uint64_t value = 0;
+	unsigned long long value;
 
-	for (size_t i = 0; i < line->n_rest; i++) {
-		unsigned char c = (unsigned char)line->rest[i];
-		int digit = isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : 99;
-
-		if (digit >= base)
-			return REFUSE(r, "byte %zu: %.*s is not a number", line->start,
-				      (int)line->n_word, line->word);
-		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit, &value) || value > max)
-			return REFUSE(r, "byte %zu: %.*s is too big", line->start,
-				      (int)line->n_word, line->word);
-	}
+	if (line->rest[strspn(line->rest, base == 16 ? HEXADECIMAL : DECIMAL)])
+		return REFUSE(r, "byte %zu: %s is not a number", line->at, line->word);
+	errno = 0;
+	value = strtoull(line->rest, NULL, base);
+	if (errno || value > max)
+		return REFUSE(r, "byte %zu: %s is too big", line->at, line->word);
 	*ret = value;
 	return 0;
 }
 
 static int copy_header_text(const struct line *line, char **ret)
 {
-	free(*ret);
-	*ret = strndup(line->rest, line->n_rest);
+	*ret = strdup(line->rest);
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-static int copy_header_digits(struct reader *r, const struct line *line, bool hexadecimal,
-			      char **ret)
+static int copy_header_image(struct reader *r, const struct line *line)
 {
-	for (size_t i = 0; i < line->n_rest; i++) {
-		unsigned char c = (unsigned char)line->rest[i];
-
-		if (hexadecimal ? !isxdigit(c) : !isdigit(c))
-			return REFUSE(r, "byte %zu: %.*s is not made of %s digits", line->start,
-				      (int)line->n_word, line->word,
-				      hexadecimal ? "hexadecimal" : "decimal");
-	}
-	if (!hexadecimal && line->n_rest != 10 && line->n_rest != 12 && line->n_rest != 14)
-		return REFUSE(r, "byte %zu: epoch has %zu digits", line->start, line->n_rest);
-	return copy_header_text(line, ret);
+	if (line->rest[strspn(line->rest, HEXADECIMAL)])
+		return REFUSE(r, "byte %zu: image is not made of hexadecimal digits", line->at);
+	return copy_header_text(line, &r->p->image);
 }
 
-/* Appends @n bytes and a newline to a text that has @length bytes so far. */
-static int append_header_line(char **to, size_t *length, const char *bytes, size_t n)
+static int copy_header_epoch(struct reader *r, const struct line *line)
 {
-	/* In steps of powers of two, so that a header of many lines is not copied for each. */
-	size_t size = *length + n + 2, room = 64;
-	char *grown;
+	size_t n = strlen(line->rest);
 
-	while (room < size)
-		room *= 2;
-	grown = realloc(*to, room);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*to = grown;
-	memcpy(grown + *length, bytes, n);
-	grown[*length + n] = '\n';
-	grown[*length + n + 1] = '\0';
-	*length += n + 1;
+	if (line->rest[strspn(line->rest, DECIMAL)])
+		return REFUSE(r, "byte %zu: epoch is not made of decimal digits", line->at);
+	if (n != 10 && n != 12 && n != 14)
+		return REFUSE(r, "byte %zu: epoch has %zu digits", line->at, n);
+	return copy_header_text(line, &r->p->epoch);
+}
+
+static int append_header_line(struct lines *to, const char *text)
+{
+	size_t n = strlen(text);
+	int r = room_make(&to->text, &to->max, to->n + n + 2, 1);
+
+	if (r)
+		return r;
+	memcpy(to->text + to->n, text, n);
+	to->n += n + 1;
+	to->text[to->n - 1] = '\n';
+	to->text[to->n] = '\0';
 	return 0;
 }
 
 /* The layout of the counts is known for versions 0.06 and 0.07 only. */
 static int check_header_version(struct reader *r, const struct line *line)
 {
-	static const char prefix[] = "pdb-";
-	const char *at = line->rest, *end = line->rest + line->n_rest;
-	unsigned long parts[2] = {0, 0};
+	unsigned long major, minor;
+	int n = 0;
 
-	if (line->n_rest < 4 || memcmp(at, prefix, 4))
-		return REFUSE(r, "byte %zu: version is not pdb-<major>.<minor>", line->start);
-	at += 4;
-	for (unsigned i = 0; i < 2; i++) {
-		const char *start = at;
-
-		for (; at < end && isdigit((unsigned char)*at) && at - start < 9; at++)
-			parts[i] = parts[i] * 10 + (unsigned long)(*at - '0');
-		if (at == start || (i == 0 ? at == end || *at++ != '.' : at != end))
-			return REFUSE(r, "byte %zu: version is not pdb-<major>.<minor>",
-				      line->start);
-	}
-	if (parts[0] != 0 || (parts[1] != 6 && parts[1] != 7))
+	if (strspn(line->rest, "pdb-" DECIMAL ".") != strlen(line->rest) ||
+	    sscanf(line->rest, "pdb-%9lu.%9lu%n", &major, &minor, &n) != 2 || line->rest[n] ||
+	    strchr(line->rest + strlen("pdb-"), '-'))
+		return REFUSE(r, "byte %zu: version is not pdb-<major>.<minor>", line->at);
+	if (major != 0 || (minor != 6 && minor != 7))
 		return REFUSE(r, "byte %zu: version pdb-%lu.%lu is not known, only 0.06 and 0.07",
-			      line->start, parts[0], parts[1]);
+			      line->at, major, minor);
 	return 0;
 }
 
@@ -197,9 +180,9 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	case KEY_VERSION:
 		return check_header_version(r, line);
 	case KEY_IMAGE:
-		return copy_header_digits(r, line, true, &p->image);
+		return copy_header_image(r, line);
 	case KEY_EPOCH:
-		return copy_header_digits(r, line, false, &p->epoch);
+		return copy_header_epoch(r, line);
 	case KEY_PLATFORM:
 		return copy_header_text(line, &p->platform);
 	case KEY_EVENT:
@@ -211,15 +194,14 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	case KEY_TSIZE:
 		return parse_header_number(r, line, 10, UINT64_MAX, &p->tsize);
 	case KEY_PATH:
-		return append_header_line(&p->path, &r->n_path, line->rest, line->n_rest);
+		return append_header_line(&r->path, line->rest);
 	case KEY_LEDGER:
 		return copy_header_text(line, &p->ledger);
 	default:
 		e = parse_header_number(r, line, 10, UINT32_MAX, &value);
-		if (e)
-			return e;
-		*(key == KEY_CPUSPEED ? &p->cpuspeed_mhz : &p->cpucount) = (uint32_t)value;
-		return 0;
+		if (!e)
+			*(key == KEY_CPUSPEED ? &p->cpuspeed_mhz : &p->cpucount) = (uint32_t)value;
+		return e;
 	}
 }
 
@@ -227,48 +209,52 @@ static int parse_header_line(struct reader *r, const struct line *line)
 {
 	enum key key = 0;
 
-	if (!line->n_word || !line->n_rest)
-		return REFUSE(r, "byte %zu: not a header line of a word and a value", line->start);
-	while (key < N_KEYS && !word_is(line, key_names[key]))
+	if (!*line->word || !*line->rest)
+		return REFUSE(r, "byte %zu: not a header line of a word and a value", line->at);
+	while (key < N_KEYS && strcmp(line->word, key_names[key]) != 0)
 		key++;
-	if (line->start == 0 && key != KEY_VERSION)
+	if (line->at == 0 && key != KEY_VERSION)
 		return REFUSE(r, "byte 0: not an image profile: the first line is not version");
 	if (key == N_KEYS)
-		return append_header_line(&r->p->unknown, &r->n_unknown, line->word,
-					  line->end - line->start);
+		return append_header_line(&r->unknown, line->text);
 	if (r->seen[key] && key == KEY_PERIOD)
 		return 0;
 	if (r->seen[key] && key != KEY_PATH)
-		return REFUSE(r, "byte %zu: a second line %s", line->start, key_names[key]);
+		return REFUSE(r, "byte %zu: a second line %s", line->at, key_names[key]);
 	r->seen[key] = true;
 	return parse_known_header(r, key, line);
 }
 
 static int image_profile_read_header(struct reader *r)
 {
-	struct line line;
-	int e;
+	bool done = false;
+	size_t last = 0;
 
-	for (;;) {
+	while (!done) {
+		cleanup(image_line_deinit) struct line line = {0};
+		int e;
+
 		if (r->at > HEADER_MAX)
 			return REFUSE(r, "byte %zu: the header is longer than 1 MiB", r->at);
 		e = next_header_line(r, &line);
 		if (e)
 			return e;
-		if (word_is(&line, "samples") && !line.n_rest)
-			break;
-		e = parse_header_line(r, &line);
+		last = line.at;
+		done = strcmp(line.word, "samples") == 0 && !*line.rest;
+		e = done ? 0 : parse_header_line(r, &line);
 		if (e)
 			return e;
 	}
 	for (enum key key = 0; key < N_REQUIRED; key++) {
 		if (!r->seen[key])
-			return REFUSE(r, "byte %zu: the header ends without a line %s", line.start,
+			return REFUSE(r, "byte %zu: the header ends without a line %s", last,
 				      key_names[key]);
 	}
-	if (r->n_path)
-		r->p->path[r->n_path - 1] =
-			'\0'; /* path lines are joined, not ended, by newlines */
+	/* Path lines are joined, not ended, by newlines. */
+	if (r->path.n)
+		r->path.text[r->path.n - 1] = '\0';
+	r->p->path = steal_ptr(&r->path.text);
+	r->p->unknown = steal_ptr(&r->unknown.text);
 	return 0;
 }
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Two lines are looked through word by word; each word of the newer one is looked up in the older
+ * one. Both are cut to a length first, so that this is bounded.
+ */
 #include "common/profile/ledger_line.h"
 
 #include <errno.h>

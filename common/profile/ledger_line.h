@@ -4,7 +4,7 @@
 
 /*
  * A window's ledger as one line of words; a word "name=number" is a count. Lines of several
- * windows become one: counts of one name are summed, other words stand as in the newest line.
+ * windows become one: counts of one name are summed, other words are those of the newest line.
  * profd's lines have some forty words; of what a stranger says is one, 128 words and 4 KiB are
  * taken, so that each line costs no more than that. Counts stay below 10^19. Pure.
  */

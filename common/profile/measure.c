@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A unit belongs to a kind, in which all are multiples of one. Numbers are scaled and printed as
+ * pprof does it, to the digit: its reports and these can be compared.
+ */
 #include "common/profile/measure.h"
 
 #include <math.h>

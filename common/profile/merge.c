@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A source is begun: its types agree with those that are there (value_types.h), and its windows are
+ * listed, of which some are selected. Its samples follow, whose things are translated as they come
+ * (translate.h), with their labels sorted. At its end windows and metadata are added up; what a
+ * merge says of itself is written when it is finished.
+ */
 #include "common/profile/merge.h"
 
 #include <errno.h>
@@ -9,10 +15,42 @@
 #include "common/clamped.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/compare.h"
-#include "common/profile/merge_private.h"
+#include "common/profile/ledger_line.h"
+#include "common/profile/translate.h"
+#include "common/profile/value_types.h"
+#include "common/profile/windows.h"
+#include "common/room.h"
 
 #define KERNEL_HALF (UINT64_C(1) << 63)
+
+struct merge {
+	struct profile *p;
+	enum merge_windows mode;
+	bool takes_common; /* types that not all profiles have are left out */
+	struct translation translation;
+	struct profile_windows windows;
+	char *ledger; /* of all windows */
+	int64_t duration_ns;
+	uint32_t window_key, window_unit;
+
+	/* The profile that is being added. */
+	const struct profile *from;
+	const struct merge_select *select;
+	struct profile_windows from_windows;
+	bool *selected;                         /* which of them are */
+	double ratios[PROFILE_TYPES_MAX + 1];   /* to the units of @p; last the period's */
+	uint32_t from_types[PROFILE_TYPES_MAX]; /* where the values of @p's types are in @from */
+	int64_t label_now;                      /* for samples without a label */
+	uint32_t from_window, from_pid;         /* strings; PROFILE_NONE: not in there */
+
+	/* Of one sample. */
+	uint32_t *chain;
+	size_t max_chain;
+	struct profile_label *labels;
+	size_t max_labels;
+};
 
 int merge_new(struct merge **ret, enum merge_windows windows)
 {
@@ -21,21 +59,16 @@ int merge_new(struct merge **ret, enum merge_windows windows)
 	if (!m)
 		return error_origin(-ENOMEM);
 	m->mode = windows;
-	profile_hash_key_init(&m->hash_key);
 	*ret = m;
 	return 0;
 }
 
-static void merge_forget_source(struct merge *m)
+void merge_abort(struct merge *m)
 {
-	freep(&m->strings);
-	freep(&m->map_mappings);
-	freep(&m->map_functions);
-	freep(&m->map_locations);
-	freep(&m->selected);
-	m->strings = m->map_mappings = m->map_functions = m->map_locations = NULL;
-	m->selected = NULL;
+	translation_end(&m->translation);
 	profile_windows_deinit(&m->from_windows);
+	free(m->selected);
+	m->selected = NULL;
 	m->from = NULL;
 	m->select = NULL;
 }
@@ -44,24 +77,86 @@ void merge_free(struct merge *m)
 {
 	if (!m)
 		return;
-	merge_forget_source(m);
+	merge_abort(m);
+	translation_deinit(&m->translation);
 	profile_free(m->p);
-	profile_table_deinit(&m->mappings);
 	profile_windows_deinit(&m->windows);
 	free(m->ledger);
 	free(m->chain);
 	free(m->labels);
-	free(m->lines);
 	free(m);
 }
 
-static int new_map(uint32_t **ret, size_t n)
+void merge_use_common_types(struct merge *m)
 {
-	*ret = malloc((n + 1) * sizeof(**ret));
-	if (!*ret)
+	m->takes_common = true;
+}
+
+/* --- windows ---------------------------------------------------------------------------------- */
+
+static int64_t merge_second_of(const struct profile_windows *windows, size_t i)
+{
+	return windows->all[i].time_ns / (int64_t)NS_PER_S;
+}
+
+static bool merge_selects_window(const struct merge *m, const struct profile_window *w)
+{
+	uint64_t start_s = (uint64_t)(w->time_ns / (int64_t)NS_PER_S);
+
+	return start_s >= m->select->not_before_s &&
+	       profile_window_overlaps(start_s, profile_window_seconds((uint64_t)w->duration_ns),
+				       m->select->since_ns, m->select->until_ns);
+}
+
+/*
+ * Found once for all samples: a label names a window's second alone, so that those of one second
+ * are selected together. MERGE_E_NOTHING: none; or negative errno.
+ */
+static int merge_select_windows(struct merge *m)
+{
+	const struct profile_windows *w = &m->from_windows;
+	bool any = false;
+
+	m->selected = calloc(w->n + 1, sizeof(*m->selected));
+	if (!m->selected)
 		return error_origin(-ENOMEM);
-	memset(*ret, 0xff, (n + 1) * sizeof(**ret));
-	return 0;
+	for (size_t i = 0, end; i < w->n; i = end) {
+		bool selected = false;
+
+		for (end = i; end < w->n && merge_second_of(w, end) == merge_second_of(w, i); end++)
+			selected |= merge_selects_window(m, &w->all[end]);
+		memset(&m->selected[i], selected, end - i);
+		any |= selected;
+	}
+	return any ? MERGE_E_OK : MERGE_E_NOTHING;
+}
+
+static bool merge_is_selected(const struct merge *m, int64_t second)
+{
+	const struct profile_windows *w = &m->from_windows;
+	size_t at = partition_point(w->n, i, merge_second_of(w, i) < second);
+
+	return at < w->n && merge_second_of(w, at) == second && m->selected[at];
+}
+
+/* The selected ones, their ledgers and durations, and the earliest time. */
+static int merge_add_windows(struct merge *m)
+{
+	const struct profile_windows *from = &m->from_windows;
+	bool *added = m->selected;
+	int r = profile_windows_merge(&m->windows, from, added);
+
+	for (size_t i = 0; i < from->n && !r; i++) {
+		const struct profile_window *w = &from->all[i];
+
+		if (!added[i])
+			continue;
+		r = ledger_line_add(&m->ledger, w->ledger);
+		m->duration_ns = clamped_add(m->duration_ns, w->duration_ns);
+		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
+			m->p->time_ns = w->time_ns;
+	}
+	return r;
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -100,17 +195,12 @@ static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uin
 	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
 		if (m->select->no_kernel && merge_is_kernel(m->from, chain[i]))
 			continue;
-		r = merge_translate_location(m, chain[i], &m->chain[n++]);
+		r = translate_location(&m->translation, chain[i], &m->chain[n++]);
 	}
 	if (!r && !n && s->n_locations)
 		r = add_kernel_placeholder(m, &m->chain[n++]);
 	*ret_n = n;
 	return r;
-}
-
-void merge_use_common_types(struct merge *m)
-{
-	m->takes_common = true;
 }
 
 static bool labels_are_sorted(const struct profile_label *labels, uint32_t n)
@@ -139,7 +229,7 @@ static void merge_runs(const struct profile_label *from, struct profile_label *t
 }
 
 /*
- * By key, so that the order in a file does not tell samples apart. Equal keys keep theirs. There is
+ * By key, so that the order in a file makes no difference. Equal keys keep theirs. There is
  * as much room again behind the @n labels. A stranger's samples may have 10^5 of them.
  */
 static void sort_labels(struct profile_label *labels, uint32_t n)
@@ -173,11 +263,11 @@ static int merge_copy_labels(struct merge *m, const struct profile_sample *s, ui
 			if (m->mode == MERGE_WINDOWS_DROPPED)
 				continue;
 		}
-		r = merge_translate_string(m, l.key, &l.key);
+		r = translate_string(&m->translation, l.key, &l.key);
 		if (!r)
-			r = merge_translate_string(m, l.str, &l.str);
+			r = translate_string(&m->translation, l.str, &l.str);
 		if (!r)
-			r = merge_translate_string(m, l.num_unit, &l.num_unit);
+			r = translate_string(&m->translation, l.num_unit, &l.num_unit);
 		if (!r)
 			m->labels[n++] = l;
 	}
@@ -210,33 +300,31 @@ static bool merge_wants_sample(const struct merge *m, const struct profile_sampl
 	return has_pid;
 }
 
-static bool merge_values_are_zero(const int64_t *values, uint32_t n)
+static bool merge_scale_values(const struct merge *m, size_t sample, int64_t ret[PROFILE_TYPES_MAX])
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (values[i])
-			return false;
-	return true;
+	const int64_t *values = &m->from->sample_values[sample * m->from->n_sample_types];
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->p->n_sample_types; i++) {
+		ret[i] = compare_scaled(values[m->from_types[i]], m->ratios[i]);
+		any |= ret[i] != 0;
+	}
+	return any;
 }
 
-static int merge_copy_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
+int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 {
 	const struct profile *from = m->from;
 	size_t end = n < from->n_samples - first ? first + n : from->n_samples;
+	int64_t samples = 0;
 
-	if (!from->n_sample_types)
-		return 0;
-	for (size_t i = first; i < end; i++) {
+	for (size_t i = first; i < end && from->n_sample_types; i++) {
 		const struct profile_sample *s = &from->samples[i];
 		int64_t values[PROFILE_TYPES_MAX];
 		uint32_t n_chain, n_labels;
 		int r;
 
-		for (uint32_t j = 0; j < m->p->n_sample_types; j++)
-			values[j] = compare_scaled(
-				from->sample_values[i * from->n_sample_types + m->from_types[j]],
-				m->ratios[j]);
-		if (merge_values_are_zero(values, m->p->n_sample_types) ||
-		    !merge_wants_sample(m, s))
+		if (!merge_scale_values(m, i, values) || !merge_wants_sample(m, s))
 			continue;
 		r = merge_copy_chain(m, s, &n_chain);
 		if (!r)
@@ -246,22 +334,24 @@ static int merge_copy_samples(struct merge *m, size_t first, size_t n, int64_t *
 					       n_labels);
 		if (r)
 			return r;
-		*ret_samples = clamped_add(*ret_samples, values[0]);
+		samples = clamped_add(samples, values[0]);
 	}
+	if (ret_samples)
+		*ret_samples = samples;
 	return 0;
 }
 
-/* --- the profile itself ----------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 static int merge_keep_first_text(struct merge *m, uint32_t string, uint32_t *to)
 {
-	return *to ? 0 : merge_translate_string(m, string, to);
+	return *to ? 0 : translate_string(&m->translation, string, to);
 }
 
 static int merge_add_metadata(struct merge *m)
 {
 	const struct profile *from = m->from;
-	int64_t period = compare_scaled(from->period, m->period_ratio);
+	int64_t period = compare_scaled(from->period, m->ratios[m->p->n_sample_types]);
 	int r;
 
 	if (period > m->p->period)
@@ -278,8 +368,78 @@ static int merge_add_metadata(struct merge *m)
 	return r;
 }
 
+/* The types of the first source, and the texts that a merge needs. */
+static int merge_begin_profile(struct merge *m)
+{
+	const struct profile *from = m->from;
+	struct profile *p;
+	int r = profile_new(&m->p);
+
+	if (r)
+		return r;
+	p = m->p;
+	for (uint32_t i = 0; i < from->n_sample_types && !r; i++)
+		r = profile_add_sample_type(p, profile_string(from, from->sample_types[i].type),
+					    profile_string(from, from->sample_types[i].unit));
+	if (!r)
+		r = profile_add_text(p, profile_string(from, from->period_type.type),
+				     &p->period_type.type);
+	if (!r)
+		r = profile_add_text(p, profile_string(from, from->period_type.unit),
+				     &p->period_type.unit);
+	if (!r)
+		r = profile_add_text(p, profile_string(from, from->drop_frames), &p->drop_frames);
+	if (!r)
+		r = profile_add_text(p, profile_string(from, from->keep_frames), &p->keep_frames);
+	if (r || m->mode != MERGE_WINDOWS_SET)
+		return r;
+	r = profile_add_text(p, WINDOWS_LABEL, &m->window_key);
+	return r ? r : profile_add_text(p, "seconds", &m->window_unit);
+}
+
+/*
+ * Reduces m->p to the types that m->from has, too, unless there are none: *ret_any. A profile that
+ * loses some has a default.
+ */
+static int merge_share_types(struct merge *m, bool *ret_any)
+{
+	const struct profile *from = m->from;
+	uint32_t kept[PROFILE_TYPES_MAX], dflt = 0;
+	uint32_t n = value_types_common(m->p, from, kept, m->from_types);
+	bool same = n == from->n_sample_types;
+	int r;
+
+	*ret_any = n || (!m->p->n_sample_types && !from->n_sample_types);
+	if (!*ret_any)
+		return 0;
+	r = value_types_reduce(m->p, kept, n);
+	for (uint32_t i = 0; i < n; i++) {
+		same &= m->from_types[i] == i;
+		if (from->sample_types[m->from_types[i]].type == from->default_sample_type)
+			dflt = i;
+	}
+	if (!r && !same && !m->p->default_sample_type)
+		m->p->default_sample_type = m->p->sample_types[dflt].type;
+	return r;
+}
+
+static int merge_agree_types(struct merge *m, struct profile_message *message)
+{
+	bool any = false;
+	int r = 0;
+
+	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
+		m->from_types[i] = i;
+	if (m->takes_common)
+		r = merge_share_types(m, &any);
+	if (!r)
+		r = value_types_agree(m->p, m->from, any ? m->from_types : NULL, m->ratios,
+				      message);
+	return r == VALUE_TYPES_E_MISMATCH ? MERGE_E_MISMATCH : r;
+}
+
 /* Samples may come later: all that is known of keys is that they are strings. */
-static uint32_t find_key(const struct profile *p, const char *key)
+static uint32_t merge_find_key(const struct profile *p, const char *key)
 {
 	size_t n = profile_n_strings(p);
 
@@ -287,23 +447,6 @@ static uint32_t find_key(const struct profile *p, const char *key)
 		if (strcmp(profile_string(p, (uint32_t)i), key) == 0)
 			return (uint32_t)i;
 	return PROFILE_NONE;
-}
-
-static int merge_prepare_maps(struct merge *m)
-{
-	const struct profile *from = m->from;
-	int r = new_map(&m->strings, profile_n_strings(from));
-
-	if (!r)
-		r = new_map(&m->map_mappings, from->n_mappings);
-	if (!r)
-		r = new_map(&m->map_functions, from->n_functions);
-	if (!r)
-		r = new_map(&m->map_locations, from->n_locations);
-	m->from_window = find_key(from, WINDOWS_LABEL);
-	m->from_pid = m->select->has_pid ? find_key(from, "pid") : PROFILE_NONE;
-	m->label_now = from->time_ns / (int64_t)NS_PER_S;
-	return r;
 }
 
 static int merge_begin_source(struct merge *m, struct profile_message *message)
@@ -314,14 +457,19 @@ static int merge_begin_source(struct merge *m, struct profile_message *message)
 	if (!r)
 		r = merge_select_windows(m);
 	if (!r && !m->p)
-		r = merge_begin_types(m);
+		r = merge_begin_profile(m);
 	if (!r)
 		r = merge_agree_types(m, message);
 	if (!r)
-		r = merge_prepare_maps(m);
+		r = translation_begin(&m->translation, m->p, m->from);
+	if (r)
+		return r;
+	m->from_window = merge_find_key(m->from, WINDOWS_LABEL);
+	m->from_pid = m->select->has_pid ? merge_find_key(m->from, "pid") : PROFILE_NONE;
+	m->label_now = m->from->time_ns / (int64_t)NS_PER_S;
 	/* The first mapping is the program, by convention. */
-	if (!r && !m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
-		r = merge_translate_mapping(m, 0, &main_mapping);
+	if (!m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
+		r = translate_mapping(&m->translation, 0, &main_mapping);
 	return r;
 }
 
@@ -335,20 +483,8 @@ int merge_begin(struct merge *m, const struct profile *from, const struct merge_
 	m->select = select ? select : &everything;
 	r = merge_begin_source(m, message);
 	if (r)
-		merge_forget_source(m);
+		merge_abort(m);
 	return r;
-}
-
-int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
-{
-	int64_t samples = 0;
-	int r = merge_copy_samples(m, first, n, &samples);
-
-	if (r)
-		return r;
-	if (ret_samples)
-		*ret_samples = samples;
-	return 0;
 }
 
 int merge_end(struct merge *m)
@@ -357,13 +493,8 @@ int merge_end(struct merge *m)
 
 	if (!r)
 		r = merge_add_metadata(m);
-	merge_forget_source(m);
+	merge_abort(m);
 	return r;
-}
-
-void merge_abort(struct merge *m)
-{
-	merge_forget_source(m);
 }
 
 int merge_add(struct merge *m, const struct profile *from, const struct merge_select *select,
@@ -376,13 +507,16 @@ int merge_add(struct merge *m, const struct profile *from, const struct merge_se
 		r = merge_samples(m, 0, SIZE_MAX, &samples);
 	if (!r)
 		r = merge_end(m);
-	if (r == MERGE_E_NOTHING)
-		r = MERGE_E_OK;
-	merge_forget_source(m);
-	if (!r && ret_samples)
+	if (r && r != MERGE_E_NOTHING) {
+		merge_abort(m);
+		return r;
+	}
+	if (ret_samples)
 		*ret_samples = samples;
-	return r;
+	return MERGE_E_OK;
 }
+
+/* --- the result ------------------------------------------------------------------------------- */
 
 struct profile *merge_profile(struct merge *m)
 {

@@ -35,8 +35,8 @@ int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_l
 /*
  * The same bit by bit: samples can be written, taken, and cleared from the profile, before more of
  * them come in. What they refer to must keep its index until the end, and sample types may not
- * change. One pprof_writer_samples() at least, then pprof_writer_finish() once. Return 0 or
- * negative errno.
+ * change. One pprof_writer_samples() at least, then pprof_writer_step() until it is done. Return 0
+ * or negative errno.
  */
 struct pprof_writer;
 
@@ -45,8 +45,7 @@ void pprof_writer_free(struct pprof_writer *w);
 DEFINE_CLEANUP(struct pprof_writer *, pprof_writer_free)
 /* Of those that there are by now the ones from @first on, at most @n. */
 int pprof_writer_samples(struct pprof_writer *w, const struct profile *p, size_t first, size_t n);
-int pprof_writer_finish(struct pprof_writer *w, const struct profile *p);
-/* Instead, by steps of at most @max things, until *ret_done; the profile stays as it is. */
+/* Writes the rest, at most @max things at once; *ret_done: that was all. */
 int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t max, bool *ret_done);
 /* The bytes that are ready by now, one after the other the file; malloc'ed, the caller's. */
 int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length);

@@ -2,42 +2,49 @@
 /*
  * What is unpacked goes to the end of a buffer; the fields of the message that are whole are taken
  * from its front, and the rest moves there. The first time strings are taken at once, and all else
- * but the samples is copied into a message of its own, which is read when it is complete: by
- * bounded steps, and as if it were a file.
+ * but the samples is copied into a message of its own, the tables, over which the reader walks when
+ * it is complete, by bounded steps: things may be referred to before they come.
  */
 #include "common/profile/pprof_reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "common/error.h"
-#include "common/profile/pprof_read_private.h"
+#include "common/profile/pprof_reading.h"
+#include "common/room.h"
 
 #define ROOM       ((size_t)64 << 10)
-#define FIELD_MAX  (PPROF_SUBMESSAGE_MAX + 16)
-#define END_FIELDS 4096 /* at once; some microseconds each */
+#define FIELD_MAX  (((size_t)1 << 20) + 16)
+#define END_FIELDS 4096              /* at once; some microseconds each */
+#define FEED_MAX   ((size_t)1 << 30) /* zlib counts in 32 bits */
 
 enum packing { PACKING_UNKNOWN, PACKING_PLAIN, PACKING_GZIP };
 
 struct pprof_reader {
 	struct pprof_reading reading;
 	enum packing packing;
-	uint8_t first; /* byte, if that is all there is by now */
-	bool has_first;
 	z_stream z;
 	bool z_ready;
 	bool z_ended;  /* a gzip member has; another one may follow */
 	uint64_t n_in; /* packed bytes that are unpacked */
 	uint8_t *buffer;
 	size_t n_buffer, buffer_size;
-	uint64_t offset; /* of the buffer in the message */
-	uint8_t *tables; /* the message without strings and samples */
+	uint64_t offset;       /* of the buffer in the message */
+	uint64_t max_unpacked; /* bound for all of it */
+	/* The message without strings and samples; before each field, a varint: what is left out.
+	 */
+	uint8_t *tables;
 	size_t n_tables, tables_size;
-	struct pprof_places places; /* of the tables */
-	size_t n_bytes, max_bytes;  /* of what samples refer to */
-	bool has_tables;            /* it is the second time */
+	uint64_t tables_end;       /* in the message, of the last field */
+	size_t n_bytes, max_bytes; /* of what samples refer to */
+	unsigned walk;             /* over the tables, the one in work */
+	size_t walked;             /* bytes of them that it has done */
+	uint64_t walked_end;       /* in the message */
+	bool has_tables;           /* it is the second time */
 };
 
 int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
@@ -48,6 +55,7 @@ int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
 	if (!r)
 		return error_origin(-ENOMEM);
 	r->max_bytes = max_bytes;
+	r->max_unpacked = UINT64_MAX;
 	if (inflateInit2(&r->z, 15 + 16) != Z_OK) /* gzip's framing, as in gunzip.c */
 		return error_origin(-ENOMEM);
 	r->z_ready = true;
@@ -70,60 +78,32 @@ void pprof_reader_free(struct pprof_reader *r)
 	free(r);
 }
 
-/* Room for @n more bytes; doubles, up to @max. */
-static int pprof_reader_make_room(uint8_t **bytes, size_t *size, size_t used, size_t n)
-{
-	size_t wanted = *size ? *size : ROOM;
-	uint8_t *grown;
-
-	if (n <= *size - used)
-		return 0;
-	while (wanted - used < n)
-		wanted *= 2;
-	grown = realloc(*bytes, wanted);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*bytes = grown;
-	*size = wanted;
-	return 0;
-}
-
-/* The next @n bytes of the tables are from @offset of the message on. */
-static void pprof_reader_note_place(struct pprof_reader *r, uint64_t offset, size_t n)
-{
-	struct pprof_places *p = &r->places;
-	size_t at = r->n_tables;
-
-	if (at != p->end)
-		return; /* there were too many before it */
-	if (!p->n || p->pieces[p->n - 1].offset + (at - p->pieces[p->n - 1].at) != offset) {
-		if (p->n == ARRAY_SIZE(p->pieces))
-			return;
-		p->pieces[p->n].at = at;
-		p->pieces[p->n++].offset = offset;
-	}
-	p->end += n;
-}
+/* --- the file, in pieces ---------------------------------------------------------------------- */
 
 /* The field @f, which is the @n bytes at @from, of what samples refer to. */
 static int pprof_reader_add_table(struct pprof_reader *r, const struct wire_field *f,
 				  const uint8_t *from, size_t n)
 {
+	const uint64_t offset = r->offset + (size_t)(from - r->buffer);
+	const bool is_string = f->number == PPROF_STRING;
+	uint8_t gap[WIRE_FIELD_MAX];
+	size_t n_gap = is_string ? 0 : (size_t)(wire_put_varint(gap, offset - r->tables_end) - gap);
 	int e;
 
-	if (n > r->max_bytes - r->n_bytes)
+	if (n_gap + n > r->max_bytes - r->n_bytes)
 		return profile_refuse(r->reading.message, PPROF_E_TOO_BIG,
 				      "what its samples refer to takes more than %zu bytes",
 				      r->max_bytes);
-	r->n_bytes += n;
-	if (f->number == PPROF_F_STRING)
-		return pprof_reading_add_string(&r->reading, f);
-	e = pprof_reader_make_room(&r->tables, &r->tables_size, r->n_tables, n);
+	r->n_bytes += n_gap + n;
+	if (is_string)
+		return pprof_reading_string(&r->reading, f);
+	e = room_make(&r->tables, &r->tables_size, r->n_tables + n_gap + n, 1);
 	if (e)
 		return e;
-	memcpy(r->tables + r->n_tables, from, n);
-	pprof_reader_note_place(r, r->offset + (size_t)(from - r->buffer), n);
-	r->n_tables += n;
+	memcpy(r->tables + r->n_tables, gap, n_gap);
+	memcpy(r->tables + r->n_tables + n_gap, from, n);
+	r->n_tables += n_gap + n;
+	r->tables_end = offset + n;
 	return 0;
 }
 
@@ -135,10 +115,13 @@ static int pprof_reader_read_fields(struct pprof_reader *r)
 	struct wire_field f;
 	int e = 0;
 
+	if (r->offset + r->n_buffer > r->max_unpacked)
+		return profile_refuse(r->reading.message, PPROF_E_TOO_BIG,
+				      "unpacks to more than %" PRIu64 " bytes", r->max_unpacked);
 	while (!e && wire_next(&w, &f)) {
 		if (r->has_tables)
 			e = pprof_reading_sample(&r->reading, &f);
-		else if (f.number != PPROF_F_SAMPLE)
+		else if (f.number != PPROF_SAMPLE)
 			e = pprof_reader_add_table(r, &f, r->buffer + done,
 						   (size_t)(w.at - r->buffer) - done);
 		if (e == PPROF_E_MALFORMED)
@@ -153,8 +136,8 @@ static int pprof_reader_read_fields(struct pprof_reader *r)
 		memmove(r->buffer, r->buffer + done, r->n_buffer);
 	}
 	if (r->n_buffer > FIELD_MAX)
-		return PPROF_REFUSE(&r->reading, "a field at byte %llu is longer than 1 MiB",
-				    (unsigned long long)r->offset);
+		return PPROF_REFUSE(&r->reading, "a field at byte %" PRIu64 " is longer than 1 MiB",
+				    r->offset);
 	return 0;
 }
 
@@ -162,7 +145,7 @@ static int pprof_reader_feed_plain(struct pprof_reader *r, const uint8_t *data, 
 {
 	while (length) {
 		size_t n = length < ROOM ? length : ROOM;
-		int e = pprof_reader_make_room(&r->buffer, &r->buffer_size, r->n_buffer, n);
+		int e = room_make(&r->buffer, &r->buffer_size, r->n_buffer + n, 1);
 
 		if (e)
 			return e;
@@ -189,7 +172,7 @@ static int pprof_reader_feed_gzip(struct pprof_reader *r, const uint8_t *data, s
 		if (r->z_ended)
 			inflateReset(&r->z);
 		r->z_ended = false;
-		e = pprof_reader_make_room(&r->buffer, &r->buffer_size, r->n_buffer, ROOM);
+		e = room_make(&r->buffer, &r->buffer_size, r->n_buffer + ROOM, 1);
 		if (e)
 			return e;
 		r->z.next_out = r->buffer + r->n_buffer;
@@ -201,8 +184,8 @@ static int pprof_reader_feed_gzip(struct pprof_reader *r, const uint8_t *data, s
 		if (z == Z_MEM_ERROR)
 			return error_origin(-ENOMEM);
 		if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
-			return PPROF_REFUSE(&r->reading, "broken gzip data at byte %llu",
-					    (unsigned long long)r->n_in);
+			return PPROF_REFUSE(&r->reading, "broken gzip data at byte %" PRIu64,
+					    r->n_in);
 		r->z_ended = z == Z_STREAM_END;
 		e = pprof_reader_read_fields(r);
 		if (e)
@@ -211,50 +194,67 @@ static int pprof_reader_feed_gzip(struct pprof_reader *r, const uint8_t *data, s
 	return 0;
 }
 
-static int pprof_reader_feed_bytes(struct pprof_reader *r, const uint8_t *data, size_t length)
+/* A message does not begin with gzip's first byte: there is no such type of field. */
+int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length,
+		      struct profile_message *message)
 {
+	r->reading.message = message;
+	if (!length)
+		return 0;
+	if (length > FEED_MAX)
+		return error_origin(-E2BIG);
+	if (r->packing == PACKING_UNKNOWN)
+		r->packing = data[0] == 0x1f ? PACKING_GZIP : PACKING_PLAIN;
 	return r->packing == PACKING_GZIP ? pprof_reader_feed_gzip(r, data, length)
 					  : pprof_reader_feed_plain(r, data, length);
 }
 
-int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length,
-		      struct profile_message *message)
-{
-	int e;
-
-	r->reading.message = message;
-	if (!length)
-		return 0;
-	if (length > UINT32_MAX)
-		return error_origin(-E2BIG);
-	if (r->packing != PACKING_UNKNOWN)
-		return pprof_reader_feed_bytes(r, data, length);
-	/* Two bytes tell what it is. */
-	if (r->has_first) {
-		const uint8_t start[2] = {r->first, data[0]};
-
-		r->packing = start[0] == 0x1f && start[1] == 0x8b ? PACKING_GZIP : PACKING_PLAIN;
-		e = pprof_reader_feed_bytes(r, start, 2);
-		return e ? e : pprof_reader_feed_bytes(r, data + 1, length - 1);
-	}
-	if (length == 1) {
-		r->first = data[0];
-		r->has_first = true;
-		return 0;
-	}
-	r->packing = data[0] == 0x1f && data[1] == 0x8b ? PACKING_GZIP : PACKING_PLAIN;
-	return pprof_reader_feed_bytes(r, data, length);
-}
-
 /* The file has ended where it may end. */
-static int check_end(struct pprof_reader *r)
+static int pprof_reader_check_end(struct pprof_reader *r)
 {
 	if (r->packing == PACKING_GZIP ? !r->z_ended : r->packing == PACKING_UNKNOWN)
-		return PPROF_REFUSE(&r->reading, "the file ends in its middle, at byte %llu",
-				    (unsigned long long)r->n_in + r->has_first);
+		return PPROF_REFUSE(&r->reading, "the file ends in its middle, at byte %" PRIu64,
+				    r->n_in);
 	if (r->n_buffer)
-		return PPROF_REFUSE(&r->reading, "not a profile.proto: no field at byte %llu",
-				    (unsigned long long)r->offset);
+		return PPROF_REFUSE(&r->reading, "not a profile.proto: no field at byte %" PRIu64,
+				    r->offset);
+	return 0;
+}
+
+/* --- the tables ------------------------------------------------------------------------------- */
+
+/* Two walks over the tables: locations refer to the others. At most @max fields at once. */
+static int pprof_reader_read_tables(struct pprof_reader *r, size_t max, bool *ret_done)
+{
+	for (; r->walk < 2; r->walk++, r->walked = r->walked_end = 0) {
+		while (r->walked < r->n_tables) {
+			struct wire w = {.at = r->tables + r->walked,
+					 .end = r->tables + r->n_tables};
+			const uint8_t *begin;
+			struct wire_field f;
+			uint64_t gap = 0, offset;
+			int e;
+
+			if (!max--) {
+				*ret_done = false;
+				return 0;
+			}
+			/* Both as they were written. */
+			(void)wire_varint(&w, &gap);
+			begin = w.at;
+			(void)wire_next(&w, &f);
+			offset = r->walked_end + gap;
+			r->walked_end = offset + (size_t)(w.at - begin);
+			r->walked = (size_t)(w.at - r->tables);
+			e = r->walk ? pprof_reading_location(&r->reading, &f)
+				    : pprof_reading_table(&r->reading, &f);
+			if (e == PPROF_E_MALFORMED)
+				return pprof_reading_place(&r->reading, offset);
+			if (e)
+				return e;
+		}
+	}
+	*ret_done = true;
 	return 0;
 }
 
@@ -263,17 +263,16 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 	int e;
 
 	r->reading.message = message;
-	e = check_end(r);
-	if (e || r->has_tables) {
-		if (!e)
-			*ret_done = true;
+	e = pprof_reader_check_end(r);
+	if (!e && !r->reading.n_strings)
+		e = PPROF_REFUSE(&r->reading, "not a profile.proto: it has no string table");
+	if (e)
 		return e;
+	if (r->has_tables) {
+		*ret_done = true;
+		return 0;
 	}
-	/* Of a file that holds samples alone nothing was kept. */
-	r->reading.data = (struct wire){.at = r->tables,
-					.end = r->tables ? r->tables + r->n_tables : NULL};
-	r->reading.places = &r->places;
-	e = pprof_reading_step(&r->reading, END_FIELDS, ret_done);
+	e = pprof_reader_read_tables(r, END_FIELDS, ret_done);
 	if (e || !*ret_done)
 		return e;
 	freep(&r->tables);
@@ -294,4 +293,33 @@ struct profile *pprof_reader_steal(struct pprof_reader *r)
 struct profile *pprof_reader_profile(struct pprof_reader *r)
 {
 	return r->reading.p;
+}
+
+int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
+	       struct profile_message *message)
+{
+	cleanup(pprof_reader_freep) struct pprof_reader *r = NULL;
+	bool done = false;
+	int e = pprof_reader_new(&r, SIZE_MAX);
+
+	if (e)
+		return e;
+	r->max_unpacked = max_bytes;
+	for (unsigned time = 0; time < 2; time++, done = false) {
+		for (size_t at = 0, n; at < length; at += n) {
+			n = length - at < FEED_MAX ? length - at : FEED_MAX;
+			e = pprof_reader_feed(r, data + at, n, message);
+			if (e)
+				return e;
+		}
+		if (!r->offset && !r->n_buffer)
+			return profile_refuse(message, PPROF_E_MALFORMED, "the profile is empty");
+		while (!done) {
+			e = pprof_reader_end(r, &done, message);
+			if (e)
+				return e;
+		}
+	}
+	*ret = pprof_reader_steal(r);
+	return PPROF_E_OK;
 }

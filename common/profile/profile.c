@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* All that samples refer to: texts, mappings, functions, locations and their lines. */
+/*
+ * All that samples refer to: texts, mappings, functions, locations and their lines. A thing that is
+ * added is put behind the others of its kind and looked up from there: it stays if no equal one is
+ * found. So each kind has one hash and one comparison, both of things in the array.
+ */
 #include "common/profile/profile.h"
 
 #include <errno.h>
@@ -10,40 +14,53 @@
 #include "common/profile/profile_private.h"
 #include "common/room.h"
 
-struct location_key {
-	uint64_t address;
-	const struct profile_line *lines;
-	uint32_t mapping, n_lines;
+/* A hash table, and what the things in it are equal by. */
+struct profile_kind {
+	struct profile_table *table;
+	uint32_t (*hash)(const struct profile *p, uint32_t index);
+	int (*equal)(const void *p, uint32_t index, const void *other_index);
 };
 
-int profile_make_room(void *array, size_t *max, size_t used, size_t size,
-		      struct profile_table *table)
+/* An index for one thing more, and room for it. 0, -ENOMEM or -E2BIG. */
+static int profile_make_room(void *array, size_t *max, size_t used, size_t size)
 {
-	int r;
-
-	if (used >= PROFILE_NONE)
-		return error_origin(-E2BIG);
-	r = profile_table_reserve(table);
-	if (r)
-		return r;
-	return room_make(array, max, used + 1, size);
+	return used >= PROFILE_NONE ? error_origin(-E2BIG) : room_make(array, max, used + 1, size);
 }
 
-/* Makes a table that was freed anew, of the @n things that there are. */
-static int profile_rebuild_table(struct profile_table *table, size_t n, const struct profile *p,
-				 uint32_t (*hash_of)(const struct profile *p, uint32_t index))
+/*
+ * Looks up the thing that was put behind the *n that there are: *ret is the index of one that is
+ * equal, or its own; then it is one of them.
+ */
+static int profile_intern(struct profile *p, const struct profile_kind *kind, size_t *n,
+			  uint32_t *ret)
 {
-	int r = 0;
+	struct profile_table *table = kind->table;
+	const uint32_t candidate = (uint32_t)*n;
+	uint32_t hash, index;
+	int r;
 
-	if (table->n_used == n)
-		return 0;
-	profile_table_clear(table);
-	for (uint32_t i = 0; i < n && !r; i++) {
-		r = profile_table_reserve(table);
-		if (!r)
-			profile_table_insert(table, hash_of(p, i), i);
+	/* It was freed. */
+	if (table->n_used != *n) {
+		profile_table_clear(table);
+		for (uint32_t i = 0; i < *n; i++) {
+			r = profile_table_reserve(table);
+			if (r)
+				return r;
+			profile_table_insert(table, kind->hash(p, i), i);
+		}
 	}
-	return r;
+	hash = kind->hash(p, candidate);
+	index = profile_table_find(table, hash, kind->equal, p, &candidate);
+	if (index == PROFILE_NONE) {
+		r = profile_table_reserve(table);
+		if (r)
+			return r;
+		profile_table_insert(table, hash, candidate);
+		index = candidate;
+		(*n)++;
+	}
+	*ret = index;
+	return 0;
 }
 
 int profile_new(struct profile **ret)
@@ -99,11 +116,11 @@ static uint32_t string_hash(const struct profile *p, uint32_t index)
 	return profile_hash(&p->tables->hash_key, s->text, s->length);
 }
 
-static int string_equal(const void *owner, uint32_t index, const void *key)
+static int string_equal(const void *owner, uint32_t index, const void *other)
 {
 	const struct profile *p = owner;
 	const struct profile_text *a = &p->tables->strings[index];
-	const struct profile_text *b = key;
+	const struct profile_text *b = &p->tables->strings[*(const uint32_t *)other];
 
 	return a->length == b->length && !memcmp(a->text, b->text, a->length);
 }
@@ -111,27 +128,24 @@ static int string_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_string(struct profile *p, const char *text, size_t length, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	const struct profile_text key = {.text = text, .length = length};
-	uint32_t hash = profile_hash(&t->hash_key, text, length), index;
-	const char *copy;
-	int r = profile_rebuild_table(&t->string_table, t->n_strings, p, string_hash);
+	const struct profile_kind kind = {&t->string_table, string_hash, string_equal};
+	const size_t n = t->n_strings;
+	struct profile_text *added;
+	int r = profile_make_room(&t->strings, &t->max_strings, t->n_strings, sizeof(*t->strings));
 
 	if (r)
 		return r;
-	index = profile_table_find(&t->string_table, hash, string_equal, p, &key);
-	if (index == PROFILE_NONE) {
-		r = profile_make_room(&t->strings, &t->max_strings, t->n_strings,
-				      sizeof(*t->strings), &t->string_table);
-		if (r)
-			return r;
-		copy = profile_arena_copy(&t->arena, text, length);
-		if (!copy)
-			return error_origin(-ENOMEM);
-		index = (uint32_t)t->n_strings++;
-		t->strings[index] = (struct profile_text){.text = copy, .length = length};
-		profile_table_insert(&t->string_table, hash, index);
+	added = &t->strings[n];
+	*added = (struct profile_text){.text = text, .length = length};
+	r = profile_intern(p, &kind, &t->n_strings, ret);
+	if (r || t->n_strings == n)
+		return r;
+	added->text = profile_arena_copy(&t->arena, text, length);
+	if (!added->text) {
+		t->n_strings--;
+		profile_table_clear(kind.table);
+		return error_origin(-ENOMEM);
 	}
-	*ret = index;
 	return 0;
 }
 
@@ -169,13 +183,6 @@ int profile_add_sample_type(struct profile *p, const char *type, const char *uni
 	return 0;
 }
 
-static int comment_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct profile *p = owner;
-
-	return p->comments[index] == *(const uint32_t *)key;
-}
-
 bool profile_find_type(const struct profile *p, const char *name, unsigned *ret)
 {
 	static const char prefix[] = "inuse_";
@@ -203,25 +210,32 @@ unsigned profile_default_type(const struct profile *p)
 	return type;
 }
 
+static uint32_t comment_hash(const struct profile *p, uint32_t index)
+{
+	return profile_hash(&p->tables->hash_key, &p->comments[index], sizeof(*p->comments));
+}
+
+static int comment_equal(const void *owner, uint32_t index, const void *other)
+{
+	const struct profile *p = owner;
+
+	return p->comments[index] == p->comments[*(const uint32_t *)other];
+}
+
 int profile_add_comment(struct profile *p, const char *text)
 {
 	struct profile_tables *t = p->tables;
-	uint32_t string, hash;
-	int r;
+	const struct profile_kind kind = {&t->comment_table, comment_hash, comment_equal};
+	uint32_t string, index;
+	int r = profile_add_text(p, text, &string);
 
-	r = profile_add_text(p, text, &string);
+	if (!r)
+		r = profile_make_room(&p->comments, &t->max_comments, p->n_comments,
+				      sizeof(*p->comments));
 	if (r)
 		return r;
-	hash = profile_hash(&t->hash_key, &string, sizeof(string));
-	if (profile_table_find(&t->comment_table, hash, comment_equal, p, &string) != PROFILE_NONE)
-		return 0;
-	r = profile_make_room(&p->comments, &t->max_comments, p->n_comments, sizeof(*p->comments),
-			      &t->comment_table);
-	if (r)
-		return r;
-	profile_table_insert(&t->comment_table, hash, (uint32_t)p->n_comments);
-	p->comments[p->n_comments++] = string;
-	return 0;
+	p->comments[p->n_comments] = string;
+	return profile_intern(p, &kind, &p->n_comments, &index);
 }
 
 void profile_clear_comments(struct profile *p)
@@ -235,22 +249,19 @@ bool profile_is_whole_mapping(const struct profile_mapping *m)
 	return !m->start && !m->offset && (!m->limit || m->limit == UINT64_MAX);
 }
 
-static uint32_t mapping_hash(const struct profile *p, const struct profile_mapping *m)
+static uint32_t mapping_hash(const struct profile *p, uint32_t index)
 {
+	const struct profile_mapping *m = &p->mappings[index];
 	const uint64_t words[] = {m->start, m->limit, m->offset, m->path, m->build_id};
 
 	return profile_hash(&p->tables->hash_key, words, sizeof(words));
 }
 
-static uint32_t mapping_hash_at(const struct profile *p, uint32_t index)
+static int mapping_equal(const void *owner, uint32_t index, const void *other)
 {
-	return mapping_hash(p, &p->mappings[index]);
-}
-
-static int mapping_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct profile_mapping *a = &((const struct profile *)owner)->mappings[index];
-	const struct profile_mapping *b = key;
+	const struct profile_mapping *mappings = ((const struct profile *)owner)->mappings;
+	const struct profile_mapping *a = &mappings[index];
+	const struct profile_mapping *b = &mappings[*(const uint32_t *)other];
 
 	return a->start == b->start && a->limit == b->limit && a->offset == b->offset &&
 	       a->path == b->path && a->build_id == b->build_id;
@@ -259,50 +270,43 @@ static int mapping_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	uint32_t index;
-	int r = profile_rebuild_table(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
+	const struct profile_kind kind = {&t->mapping_table, mapping_hash, mapping_equal};
+	int r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
+				  sizeof(*p->mappings));
 
 	if (r)
 		return r;
-	index = profile_table_find(&t->mapping_table, mapping_hash(p, m), mapping_equal, p, m);
-	if (index == PROFILE_NONE)
-		return profile_append_mapping(p, m, ret);
-	*ret = index;
-	return 0;
+	p->mappings[p->n_mappings] = *m;
+	return profile_intern(p, &kind, &p->n_mappings, ret);
 }
 
 int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	int r = profile_rebuild_table(&t->mapping_table, p->n_mappings, p, mapping_hash_at);
+	int r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
+				  sizeof(*p->mappings));
 
-	if (!r)
-		r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
-				      sizeof(*p->mappings), &t->mapping_table);
 	if (r)
 		return r;
-	profile_table_insert(&t->mapping_table, mapping_hash(p, m), (uint32_t)p->n_mappings);
+	profile_table_deinit(&t->mapping_table);
 	p->mappings[p->n_mappings] = *m;
 	*ret = (uint32_t)p->n_mappings++;
 	return 0;
 }
 
-static uint32_t function_hash(const struct profile *p, const struct profile_function *f)
+static uint32_t function_hash(const struct profile *p, uint32_t index)
 {
+	const struct profile_function *f = &p->functions[index];
 	const uint64_t words[] = {f->name, f->system_name, f->filename, (uint64_t)f->start_line};
 
 	return profile_hash(&p->tables->hash_key, words, sizeof(words));
 }
 
-static uint32_t function_hash_at(const struct profile *p, uint32_t index)
+static int function_equal(const void *owner, uint32_t index, const void *other)
 {
-	return function_hash(p, &p->functions[index]);
-}
-
-static int function_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct profile_function *a = &((const struct profile *)owner)->functions[index];
-	const struct profile_function *b = key;
+	const struct profile_function *functions = ((const struct profile *)owner)->functions;
+	const struct profile_function *a = &functions[index];
+	const struct profile_function *b = &functions[*(const uint32_t *)other];
 
 	return a->name == b->name && a->system_name == b->system_name &&
 	       a->filename == b->filename && a->start_line == b->start_line;
@@ -311,104 +315,75 @@ static int function_equal(const void *owner, uint32_t index, const void *key)
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	uint32_t hash = function_hash(p, f), index;
-	int r = profile_rebuild_table(&t->function_table, p->n_functions, p, function_hash_at);
+	const struct profile_kind kind = {&t->function_table, function_hash, function_equal};
+	int r = profile_make_room(&p->functions, &t->max_functions, p->n_functions,
+				  sizeof(*p->functions));
 
 	if (r)
 		return r;
-	index = profile_table_find(&t->function_table, hash, function_equal, p, f);
-	if (index == PROFILE_NONE) {
-		r = profile_make_room(&p->functions, &t->max_functions, p->n_functions,
-				      sizeof(*p->functions), &t->function_table);
-		if (r)
-			return r;
-		index = (uint32_t)p->n_functions++;
-		p->functions[index] = *f;
-		profile_table_insert(&t->function_table, hash, index);
-	}
-	*ret = index;
-	return 0;
+	p->functions[p->n_functions] = *f;
+	return profile_intern(p, &kind, &p->n_functions, ret);
 }
 
-static uint32_t location_hash(const struct profile *p, const struct location_key *key)
+static uint32_t location_hash(const struct profile *p, uint32_t index)
 {
-	const uint64_t words[] = {key->address, key->mapping, key->n_lines};
+	const struct profile_location *l = &p->locations[index];
+	const uint64_t words[] = {l->address, l->mapping, l->n_lines};
 	uint32_t hash = profile_hash(&p->tables->hash_key, words, sizeof(words));
 
-	for (uint32_t i = 0; i < key->n_lines; i++) {
-		const uint64_t line[] = {hash,
-					 (uint64_t)key->lines[i].function << 32 |
-						 (uint32_t)key->lines[i].column,
-					 (uint64_t)key->lines[i].line};
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &p->lines[l->first_line + i];
+		const uint64_t of_line[] = {hash,
+					    (uint64_t)line->function << 32 | (uint32_t)line->column,
+					    (uint64_t)line->line};
 
-		hash = profile_hash(&p->tables->hash_key, line, sizeof(line));
+		hash = profile_hash(&p->tables->hash_key, of_line, sizeof(of_line));
 	}
 	return hash;
 }
 
-static int location_equal(const void *owner, uint32_t index, const void *key)
+static int location_equal(const void *owner, uint32_t index, const void *other)
 {
 	const struct profile *p = owner;
 	const struct profile_location *a = &p->locations[index];
-	const struct location_key *b = key;
+	const struct profile_location *b = &p->locations[*(const uint32_t *)other];
 
 	if (a->address != b->address || a->mapping != b->mapping || a->n_lines != b->n_lines)
 		return 0;
-	for (uint32_t i = 0; i < b->n_lines; i++) {
-		const struct profile_line *line = &p->lines[a->first_line + i];
+	for (uint32_t i = 0; i < a->n_lines; i++) {
+		const struct profile_line *x = &p->lines[a->first_line + i];
+		const struct profile_line *y = &p->lines[b->first_line + i];
 
-		if (line->function != b->lines[i].function || line->line != b->lines[i].line ||
-		    line->column != b->lines[i].column)
+		if (x->function != y->function || x->line != y->line || x->column != y->column)
 			return 0;
 	}
 	return 1;
-}
-
-static uint32_t location_hash_at(const struct profile *p, uint32_t index)
-{
-	const struct profile_location *l = &p->locations[index];
-	const struct location_key key = {.address = l->address,
-					 .mapping = l->mapping,
-					 .lines = l->n_lines ? &p->lines[l->first_line] : NULL,
-					 .n_lines = l->n_lines};
-
-	return location_hash(p, &key);
 }
 
 int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 			 const struct profile_line *lines, uint32_t n_lines, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
-	const struct location_key key = {
-		.address = address, .mapping = mapping, .lines = lines, .n_lines = n_lines};
-	uint32_t hash = location_hash(p, &key), index;
-	int r = profile_rebuild_table(&t->location_table, p->n_locations, p, location_hash_at);
+	const struct profile_kind kind = {&t->location_table, location_hash, location_equal};
+	size_t n = p->n_locations;
+	int r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
+				  sizeof(*p->locations));
 
+	if (!r)
+		r = room_make(&p->lines, &t->max_lines, p->n_lines + n_lines, sizeof(*p->lines));
 	if (r)
 		return r;
-	index = profile_table_find(&t->location_table, hash, location_equal, p, &key);
-	if (index != PROFILE_NONE) {
-		*ret = index;
-		return 0;
-	}
-	r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
-			      sizeof(*p->locations), &t->location_table);
-	if (r)
-		return r;
-	r = room_make(&p->lines, &t->max_lines, p->n_lines + n_lines, sizeof(*p->lines));
-	if (r)
-		return r;
-	index = (uint32_t)p->n_locations++;
-	p->locations[index] = (struct profile_location){.address = address,
-							.mapping = mapping,
-							.n_lines = n_lines,
-							.first_line = p->n_lines};
+	p->locations[p->n_locations] = (struct profile_location){.address = address,
+								 .mapping = mapping,
+								 .n_lines = n_lines,
+								 .first_line = p->n_lines};
 	if (n_lines)
 		memcpy(&p->lines[p->n_lines], lines, n_lines * sizeof(*lines));
-	p->n_lines += n_lines;
-	profile_table_insert(&t->location_table, hash, index);
-	*ret = index;
-	return 0;
+	r = profile_intern(p, &kind, &n, ret);
+	if (!r && n > p->n_locations)
+		p->n_lines += n_lines;
+	p->n_locations = n;
+	return r;
 }
 
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,

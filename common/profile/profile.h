@@ -9,7 +9,7 @@
  * functions; all text is interned in one string table.
  *
  * Everything is referred to by index into the arrays below (not by profile.proto's ids, which the
- * reader and writer translate). Index 0 of the strings is "". PROFILE_NONE stands for "no such
+ * reader and writer translate). Index 0 of the strings is "". PROFILE_NONE means "no such
  * thing". Arrays may move when something is added; indices never change.
  *
  * Addresses are lookup addresses: each lies inside the instruction that was executing or calling
@@ -128,7 +128,7 @@ void profile_keep_types(struct profile *p, const uint32_t *types, uint32_t n);
  * "inuse_space" for "space". False: there is none.
  */
 bool profile_find_type(const struct profile *p, const char *name, unsigned *ret);
-/* What is shown when nobody says what is to be: the profile's default, else the last, as in pprof.
+/* The type to show unless another is asked for: the profile's default, else the last, as in pprof.
  */
 unsigned profile_default_type(const struct profile *p);
 int profile_add_comment(struct profile *p, const char *text);
@@ -172,7 +172,7 @@ int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t
 			  const int64_t *values, const struct profile_label *labels,
 			  uint32_t n_labels);
 /*
- * After values or labels were changed where they stand: equal samples become one, those of 0 go. 0
+ * After values or labels were changed in place: equal samples become one, those of 0 go. 0
  * or negative errno, after which samples are lost.
  */
 int profile_repack_samples(struct profile *p);

@@ -3,11 +3,10 @@
 #define PROFD_COMMON_PROFILE_PROFILE_PRIVATE_H
 
 /*
- * What profile.c and profile_samples.c share. Plain arrays hold the things; beside each array
- * stands a table from content to index (see profile_table.h). What an entry is equal by is stated
- * in one hash function and one comparison each, which stand together. Structs with padding are
- * hashed field by field. A table is freed when what it was made of changes, or nothing more is
- * expected; if something is added after all, it is made anew.
+ * What profile.c and profile_samples.c share. Plain arrays hold the things; beside each array is a
+ * table from content to index (see profile_table.h). Structs with padding are hashed field by
+ * field. A table is freed when what it was made of changes, or nothing more is expected; if
+ * something is added after all, it is made anew.
  */
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
@@ -27,12 +26,5 @@ struct profile_tables {
 	size_t max_strings, max_comments, max_mappings, max_functions, max_locations, max_lines,
 		max_samples, max_sample_locations, max_sample_values, max_sample_labels;
 };
-
-/*
- * Room in *@array, of which @used are taken, and in its @table for one more thing, and an index
- * left to give it. Returns 0, -ENOMEM or -E2BIG.
- */
-int profile_make_room(void *array, size_t *max, size_t used, size_t size,
-		      struct profile_table *table);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples and their values: equal ones are one, and values are added without overflow. */
+/*
+ * Samples and their values: equal ones are one, and values are added without overflow. A sample is
+ * put behind the others and looked up from there. The table has those that were added or repacked,
+ * not those that were appended.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +13,16 @@
 #include "common/profile/profile_private.h"
 #include "common/room.h"
 
-struct sample_key {
-	const uint32_t *locations;
-	const struct profile_label *labels;
-	uint32_t n_locations, n_labels;
-};
-
-static uint32_t sample_hash(const struct profile *p, const struct sample_key *key)
+static uint32_t sample_hash(const struct profile *p, uint32_t index)
 {
 	const struct profile_hash_key *k = &p->tables->hash_key;
-	uint32_t hash = profile_hash(k, key->locations, key->n_locations * sizeof(*key->locations));
+	const struct profile_sample *s = &p->samples[index];
+	uint32_t hash =
+		profile_hash(k, s->n_locations ? &p->sample_locations[s->first_location] : NULL,
+			     s->n_locations * sizeof(*p->sample_locations));
 
-	for (uint32_t i = 0; i < key->n_labels; i++) {
-		const struct profile_label *l = &key->labels[i];
+	for (uint32_t i = 0; i < s->n_labels; i++) {
+		const struct profile_label *l = &p->sample_labels[s->first_label + i];
 		const uint64_t words[] = {hash, l->key, l->str, l->num_unit, (uint64_t)l->num};
 
 		hash = profile_hash(k, words, sizeof(words));
@@ -29,154 +30,109 @@ static uint32_t sample_hash(const struct profile *p, const struct sample_key *ke
 	return hash;
 }
 
-static int sample_equal(const void *owner, uint32_t index, const void *key)
+static int sample_equal(const void *owner, uint32_t index, const void *other)
 {
 	const struct profile *p = owner;
 	const struct profile_sample *a = &p->samples[index];
-	const struct sample_key *b = key;
+	const struct profile_sample *b = &p->samples[*(const uint32_t *)other];
 
 	if (a->n_locations != b->n_locations || a->n_labels != b->n_labels)
 		return 0;
-	if (b->n_locations && memcmp(&p->sample_locations[a->first_location], b->locations,
-				     b->n_locations * sizeof(*b->locations)))
-		return 0;
-	for (uint32_t i = 0; i < b->n_labels; i++) {
-		const struct profile_label *la = &p->sample_labels[a->first_label + i];
-		const struct profile_label *lb = &b->labels[i];
+	for (uint32_t i = 0; i < a->n_locations; i++)
+		if (p->sample_locations[a->first_location + i] !=
+		    p->sample_locations[b->first_location + i])
+			return 0;
+	for (uint32_t i = 0; i < a->n_labels; i++) {
+		const struct profile_label *x = &p->sample_labels[a->first_label + i];
+		const struct profile_label *y = &p->sample_labels[b->first_label + i];
 
-		if (la->key != lb->key || la->str != lb->str || la->num_unit != lb->num_unit ||
-		    la->num != lb->num)
+		if (x->key != y->key || x->str != y->str || x->num_unit != y->num_unit ||
+		    x->num != y->num)
 			return 0;
 	}
 	return 1;
 }
 
-static int sample_make_room(struct profile *p, const struct sample_key *key)
+/* The sample @index goes into the table, unless one that is equal gets its values: not *ret_is_new.
+ */
+static int sample_intern(struct profile *p, uint32_t index, bool *ret_is_new)
 {
-	struct profile_tables *t = p->tables;
+	struct profile_table *table = &p->tables->sample_table;
+	uint32_t hash = sample_hash(p, index);
+	uint32_t equal = profile_table_find(table, hash, sample_equal, p, &index);
 	int r;
 
-	r = profile_make_room(&p->samples, &t->max_samples, p->n_samples, sizeof(*p->samples),
-			      &t->sample_table);
-	if (r)
+	*ret_is_new = equal == PROFILE_NONE;
+	if (*ret_is_new) {
+		r = profile_table_reserve(table);
+		if (!r)
+			profile_table_insert(table, hash, index);
 		return r;
-	r = room_make(&p->sample_locations, &t->max_sample_locations,
-		      p->n_sample_locations + key->n_locations, sizeof(*p->sample_locations));
-	if (r)
-		return r;
-	r = room_make(&p->sample_labels, &t->max_sample_labels, p->n_sample_labels + key->n_labels,
-		      sizeof(*p->sample_labels));
-	if (r)
-		return r;
-	return room_make(&p->sample_values, &t->max_sample_values,
-			 p->n_samples * p->n_sample_types + p->n_sample_types,
-			 sizeof(*p->sample_values));
-}
-
-static void sample_append(struct profile *p, const struct sample_key *key, const int64_t *values)
-{
-	p->samples[p->n_samples] = (struct profile_sample){.first_location = p->n_sample_locations,
-							   .first_label = p->n_sample_labels,
-							   .n_locations = key->n_locations,
-							   .n_labels = key->n_labels};
-	if (key->n_locations)
-		memcpy(&p->sample_locations[p->n_sample_locations], key->locations,
-		       key->n_locations * sizeof(*key->locations));
-	if (key->n_labels)
-		memcpy(&p->sample_labels[p->n_sample_labels], key->labels,
-		       key->n_labels * sizeof(*key->labels));
-	if (p->n_sample_types)
-		memcpy(&p->sample_values[p->n_samples * p->n_sample_types], values,
-		       p->n_sample_types * sizeof(*values));
-	p->n_sample_locations += key->n_locations;
-	p->n_sample_labels += key->n_labels;
-	p->n_samples++;
-}
-
-static void sample_add(struct profile *p, uint32_t index, const int64_t *values)
-{
-	size_t first = (size_t)index * p->n_sample_types;
-
-	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		p->sample_values[first + i] = clamped_add(p->sample_values[first + i], values[i]);
-}
-
-/* The sample that is equal gets the values; else it is yet to be made, and its hash is told. */
-static bool add_to_equal(struct profile *p, const struct sample_key *key, const int64_t *values,
-			 uint32_t *ret_hash)
-{
-	uint32_t hash = sample_hash(p, key);
-	uint32_t index = profile_table_find(&p->tables->sample_table, hash, sample_equal, p, key);
-
-	if (index == PROFILE_NONE) {
-		*ret_hash = hash;
-		return false;
 	}
-	sample_add(p, index, values);
-	return true;
+	for (uint32_t i = 0; i < p->n_sample_types; i++) {
+		int64_t *value = &p->sample_values[(size_t)equal * p->n_sample_types + i];
+
+		*value = clamped_add(*value,
+				     p->sample_values[(size_t)index * p->n_sample_types + i]);
+	}
+	return 0;
 }
 
 int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 			  const int64_t *values, const struct profile_label *labels,
 			  uint32_t n_labels)
 {
-	const struct sample_key key = {.locations = locations,
-				       .labels = labels,
-				       .n_locations = n_locations,
-				       .n_labels = n_labels};
-	int r = sample_make_room(p, &key);
+	struct profile_tables *t = p->tables;
+	const size_t n_types = p->n_sample_types;
+	int r;
 
+	if (p->n_samples >= PROFILE_NONE)
+		return error_origin(-E2BIG);
+	r = room_make(&p->samples, &t->max_samples, p->n_samples + 1, sizeof(*p->samples));
 	if (!r)
-		sample_append(p, &key, values);
-	return r;
+		r = room_make(&p->sample_locations, &t->max_sample_locations,
+			      p->n_sample_locations + n_locations, sizeof(*p->sample_locations));
+	if (!r)
+		r = room_make(&p->sample_labels, &t->max_sample_labels,
+			      p->n_sample_labels + n_labels, sizeof(*p->sample_labels));
+	if (!r)
+		r = room_make(&p->sample_values, &t->max_sample_values,
+			      (p->n_samples + 1) * n_types, sizeof(*p->sample_values));
+	if (r)
+		return r;
+	p->samples[p->n_samples] = (struct profile_sample){.first_location = p->n_sample_locations,
+							   .first_label = p->n_sample_labels,
+							   .n_locations = n_locations,
+							   .n_labels = n_labels};
+	if (n_locations)
+		memcpy(&p->sample_locations[p->n_sample_locations], locations,
+		       n_locations * sizeof(*locations));
+	if (n_labels)
+		memcpy(&p->sample_labels[p->n_sample_labels], labels, n_labels * sizeof(*labels));
+	if (n_types)
+		memcpy(&p->sample_values[p->n_samples * n_types], values,
+		       n_types * sizeof(*values));
+	p->n_sample_locations += n_locations;
+	p->n_sample_labels += n_labels;
+	p->n_samples++;
+	return 0;
 }
 
 int profile_add_sample(struct profile *p, const uint32_t *locations, uint32_t n_locations,
 		       const int64_t *values, const struct profile_label *labels, uint32_t n_labels)
 {
-	const struct sample_key key = {.locations = locations,
-				       .labels = labels,
-				       .n_locations = n_locations,
-				       .n_labels = n_labels};
-	uint32_t hash;
-	int r;
+	bool is_new = false;
+	int r = profile_append_sample(p, locations, n_locations, values, labels, n_labels);
 
-	if (add_to_equal(p, &key, values, &hash))
-		return 0;
-	r = sample_make_room(p, &key);
 	if (r)
 		return r;
-	profile_table_insert(&p->tables->sample_table, hash, (uint32_t)p->n_samples);
-	sample_append(p, &key, values);
-	return 0;
-}
-
-/* Of the samples before the @n'th, one that is equal gets the values of the @i'th; else it goes
- * there. */
-static int repack_sample(struct profile *p, size_t i, size_t *n)
-{
-	const struct profile_sample *s = &p->samples[i];
-	const int64_t *values = &p->sample_values[i * p->n_sample_types];
-	const struct sample_key key = {
-		.locations = s->n_locations ? &p->sample_locations[s->first_location] : NULL,
-		.labels = s->n_labels ? &p->sample_labels[s->first_label] : NULL,
-		.n_locations = s->n_locations,
-		.n_labels = s->n_labels};
-	struct profile_table *table = &p->tables->sample_table;
-	uint32_t hash;
-	int r;
-
-	if (add_to_equal(p, &key, values, &hash))
-		return 0;
-	r = profile_table_reserve(table);
-	if (r)
-		return r;
-	profile_table_insert(table, hash, (uint32_t)*n);
-	p->samples[*n] = *s;
-	memmove(&p->sample_values[*n * p->n_sample_types], values,
-		p->n_sample_types * sizeof(*values));
-	(*n)++;
-	return 0;
+	r = sample_intern(p, (uint32_t)p->n_samples - 1, &is_new);
+	if (r || !is_new) {
+		p->n_samples--;
+		p->n_sample_locations -= n_locations;
+		p->n_sample_labels -= n_labels;
+	}
+	return r;
 }
 
 static bool profile_sample_is_zero(const struct profile *p, size_t sample)
@@ -189,15 +145,24 @@ static bool profile_sample_is_zero(const struct profile *p, size_t sample)
 
 int profile_repack_samples(struct profile *p)
 {
+	const size_t n_types = p->n_sample_types;
 	size_t n = 0;
 	int r = 0;
 
-	if (!p->n_sample_types)
+	if (!n_types)
 		return 0;
 	profile_table_clear(&p->tables->sample_table);
-	for (size_t i = 0; i < p->n_samples && !r; i++)
-		if (!profile_sample_is_zero(p, i))
-			r = repack_sample(p, i, &n);
+	for (size_t i = 0; i < p->n_samples && !r; i++) {
+		bool is_new = false;
+
+		if (profile_sample_is_zero(p, i))
+			continue;
+		p->samples[n] = p->samples[i];
+		memmove(&p->sample_values[n * n_types], &p->sample_values[i * n_types],
+			n_types * sizeof(*p->sample_values));
+		r = sample_intern(p, (uint32_t)n, &is_new);
+		n += is_new;
+	}
 	p->n_samples = n;
 	return r;
 }

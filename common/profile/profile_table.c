@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A table doubles when three quarters of its slots are taken; its things stay where they are. Texts
+ * fill chunks from the front; what is left of a chunk when a text does not fit is not used any
+ * more.
+ */
 #include "common/profile/profile_table.h"
 
 #include <errno.h>
@@ -10,8 +15,8 @@
 #include "common/profile/profile.h"
 
 #define SLOTS_MIN   ((size_t)64)
-#define SLOTS_MAX   ((size_t)1 << 32) /* more would need more than 32 bits of hash */
-#define ARENA_CHUNK ((size_t)64 << 10)
+#define SLOTS_MAX   ((size_t)1 << 32)  /* more would need more than 32 bits of hash */
+#define ARENA_CHUNK ((size_t)64 << 10) /* or as large as one text */
 
 void profile_hash_key_init(struct profile_hash_key *key)
 {
@@ -127,50 +132,24 @@ void profile_arena_deinit(struct profile_arena *arena)
 	*arena = (struct profile_arena){0};
 }
 
-/* A text of a quarter of a chunk or more gets its own, behind the newest, which stays in use. */
-static char *arena_own_chunk(struct profile_arena *arena, size_t size)
-{
-	struct profile_arena_chunk *c;
-
-	if (size > SIZE_MAX - sizeof(*c))
-		return NULL;
-	c = malloc(sizeof(*c) + size);
-	if (!c)
-		return NULL;
-	arena->bytes += sizeof(*c) + size;
-	if (arena->chunk) {
-		c->next = arena->chunk->next;
-		arena->chunk->next = c;
-	} else {
-		c->next = NULL;
-		arena->chunk = c;
-	}
-	return c->text;
-}
-
 const char *profile_arena_copy(struct profile_arena *arena, const char *text, size_t length)
 {
-	struct profile_arena_chunk *c;
 	char *copy;
 
-	if (length >= ARENA_CHUNK / 4) {
-		copy = arena_own_chunk(arena, length + 1);
-		if (!copy)
+	if (arena->size - arena->used <= length) {
+		const size_t size = length < ARENA_CHUNK ? ARENA_CHUNK : length + 1;
+		struct profile_arena_chunk *c = malloc(sizeof(*c) + size);
+
+		if (!c)
 			return NULL;
-	} else {
-		if (arena->size - arena->used < length + 1) {
-			c = malloc(sizeof(*c) + ARENA_CHUNK);
-			if (!c)
-				return NULL;
-			arena->bytes += sizeof(*c) + ARENA_CHUNK;
-			c->next = arena->chunk;
-			arena->chunk = c;
-			arena->used = 0;
-			arena->size = ARENA_CHUNK;
-		}
-		copy = arena->chunk->text + arena->used;
-		arena->used += length + 1;
+		c->next = arena->chunk;
+		arena->chunk = c;
+		arena->used = 0;
+		arena->size = size;
+		arena->bytes += sizeof(*c) + size;
 	}
+	copy = arena->chunk->text + arena->used;
+	arena->used += length + 1;
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	return copy;

@@ -4,7 +4,8 @@
 
 /*
  * The look-up side of struct profile: a hash table from a thing's content to its index, and an
- * arena for texts that never move. Internal to common/profile, and to who keeps texts like it.
+ * arena for texts that never move. Internal to common/profile, and to modules that keep texts like
+ * it.
  *
  * Own code, because the generic tables at hand keep a node with several pointers for each entry:
  * uthash would take 56 bytes for each of a million samples, this one takes 16. Open addressing with
@@ -12,7 +13,7 @@
  * and a comparison is made only when all 32 bits agree. The comparison is of the whole content: two
  * things are never merged because their hashes are.
  *
- * The hash is keyed with random numbers per profile, because whoever wrote the profile could
+ * The hash is keyed with random numbers per profile, because the author of a profile could
  * otherwise choose contents that collide, and make reading quadratic. The order of hashes shows
  * nowhere: everything that is listed is listed in the order of its index.
  */

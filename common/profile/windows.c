@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A list of windows is sorted by time and duration, so that the same window in two lists is found
+ * as the two are merged. Those of a file are sorted once, when its comments have been read.
+ */
 #include "common/profile/windows.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,29 +34,23 @@ bool profile_windows_is_line(const char *comment)
 	       strncmp(comment, WINDOW, strlen(WINDOW)) == 0;
 }
 
-static bool profile_window_parse_int(const char **p, int64_t *ret)
-{
-	char *end;
-
-	if (**p < '0' || **p > '9')
-		return false;
-	errno = 0;
-	*ret = strtoll(*p, &end, 10);
-	*p = end;
-	return errno == 0;
-}
-
-/* The rest of a window line; false if it is none of ours. */
-static bool parse_window(const char *text, struct profile_window *ret, const char **ret_ledger)
+/* The ledger in the rest of a window line; NULL if it is none of ours. */
+static const char *parse_window(const char *text, struct profile_window *ret)
 {
 	struct profile_window window = {0};
+	char *end;
 
-	if (!profile_window_parse_int(&text, &window.time_ns) || *text++ != '+' ||
-	    !profile_window_parse_int(&text, &window.duration_ns) || (*text && *text++ != ' '))
-		return false;
+	errno = 0;
+	if (!isdigit((unsigned char)*text))
+		return NULL;
+	window.time_ns = strtoll(text, &end, 10);
+	if (end[0] != '+' || !isdigit((unsigned char)end[1]))
+		return NULL;
+	window.duration_ns = strtoll(end + 1, &end, 10);
+	if (errno || (*end && *end != ' '))
+		return NULL;
 	*ret = window;
-	*ret_ledger = text;
-	return true;
+	return *end ? end + 1 : end;
 }
 
 static bool profile_window_is_before(const struct profile_window *a, const struct profile_window *b)
@@ -181,7 +180,7 @@ int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 		if (strncmp(comment, LEDGER, strlen(LEDGER)) == 0) {
 			r = ledger_line_add(&ledger, comment + strlen(LEDGER));
 		} else if (strncmp(comment, WINDOW, strlen(WINDOW)) == 0 &&
-			   parse_window(comment + strlen(WINDOW), &window, &text)) {
+			   (text = parse_window(comment + strlen(WINDOW), &window)) != NULL) {
 			window.ledger = (char *)(uintptr_t)text;
 			r = room_make(&listed, &max, n + 1, sizeof(*listed));
 			if (!r)

@@ -30,26 +30,26 @@ struct profile_window {
 struct profile_windows {
 	struct profile_window *all; /* by time, then duration */
 	size_t n, capacity;
-	bool is_listed; /* by window lines: samples have labels that tell which is theirs */
+	bool is_listed; /* by window lines: samples have labels that name theirs */
 };
 
 void profile_windows_deinit(struct profile_windows *windows);
 /* Those of @p, in a list that is all zero or that the caller frees anyway. 0 or negative errno. */
 int profile_windows_of(const struct profile *p, struct profile_windows *ret);
 /*
- * Adds copies of those of @from that @which tells (one for each), unless they are there; which[i]
- * tells then whether it was added. 0 or negative errno, after which windows may be missing.
+ * Adds copies of those of @from that @which selects (one for each), unless they are there; which[i]
+ * is then whether it was added. 0 or negative errno, after which windows may be missing.
  */
 int profile_windows_merge(struct profile_windows *windows, const struct profile_windows *from,
 			  bool *which);
-/* Adds the lines that tell of the windows to the comments of @p. 0 or negative errno. */
+/* Adds a line for each window to the comments of @p. 0 or negative errno. */
 int profile_windows_list(const struct profile_windows *windows, struct profile *p);
 /* Whether @comment is one of the two lines above. */
 bool profile_windows_is_line(const char *comment);
 
 /*
  * Whether a window that begins at @start_s (Unix seconds) and lasts for @seconds overlaps the time
- * from @since_ns up to @until_ns; 0: no bound. Windows are told apart by whole seconds, as their
+ * from @since_ns up to @until_ns; 0: no bound. Windows are distinguished by whole seconds, as their
  * files' names are.
  */
 bool profile_window_overlaps(uint64_t start_s, uint64_t seconds, uint64_t since_ns,

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Names are parsed generously, and made again of what came out: only what is the same then is ours.
+ * Services' names are escaped, so that none is a path or a name of the store's own.
+ */
 #include "common/store/names.h"
 
 #include <inttypes.h>
@@ -7,20 +11,12 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/fnv.h"
 
 #define HASH_DIGITS 17                       /* '-' and 16 hex digits */
-#define TIME_END_S  (INT64_MAX / 1000000000) /* of what nanoseconds in 64 bits can tell */
+#define TIME_END_S  (INT64_MAX / 1000000000) /* of what nanoseconds in 64 bits can express */
 
 static const char hex[] = "0123456789ABCDEF";
-
-uint64_t names_hash(const void *data, size_t length, uint64_t hash)
-{
-	const uint8_t *bytes = data;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 static bool names_is_plain_char(char c)
 {
@@ -54,7 +50,7 @@ void names_escape(const char *text, size_t max, char *ret)
 	while (i < length && escape_one(text, i, max, ret, &end))
 		i++;
 	if (i < length) {
-		uint64_t hash = names_hash(text, length, NAMES_HASH_INIT);
+		uint64_t hash = fnv_hash(text, length, FNV_INIT);
 
 		for (end = 0, i = 0; escape_one(text, i, max - HASH_DIGITS, ret, &end);)
 			i++;
@@ -150,46 +146,10 @@ void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE])
 	strftime(ret, NAMES_DAY_SIZE, "%Y%m%d", &tm);
 }
 
-/* @n decimal digits at *p, which moves behind them; -1 if there are fewer. */
-static int names_parse_digits(const char **p, unsigned n)
-{
-	int value = 0;
-
-	for (; n; n--, (*p)++) {
-		if (**p < '0' || **p > '9')
-			return -1;
-		value = value * 10 + (**p - '0');
-	}
-	return value;
-}
-
-static bool parse_start(const char **p, uint64_t *ret)
-{
-	struct tm tm = {0};
-	time_t t;
-
-	tm.tm_year = names_parse_digits(p, 4) - 1900;
-	tm.tm_mon = names_parse_digits(p, 2) - 1;
-	tm.tm_mday = names_parse_digits(p, 2);
-	if (tm.tm_year < 70 || *(*p)++ != 'T')
-		return false;
-	tm.tm_hour = names_parse_digits(p, 2);
-	tm.tm_min = names_parse_digits(p, 2);
-	tm.tm_sec = names_parse_digits(p, 2);
-	if (tm.tm_sec < 0 || *(*p)++ != 'Z')
-		return false;
-	t = timegm(&tm);
-	if (t < 0)
-		return false;
-	*ret = (uint64_t)t;
-	return true;
-}
-
 bool names_parse_day(const char *name)
 {
-	const char *p = name;
-
-	return names_parse_digits(&p, 8) > 0 && *p == '\0';
+	return strlen(name) == NAMES_DAY_SIZE - 1 && strspn(name, "0123456789") == strlen(name) &&
+	       strspn(name, "0") < strlen(name);
 }
 
 bool names_window(const struct names_window *window, char *ret, size_t size)
@@ -202,7 +162,7 @@ bool names_window(const struct names_window *window, char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-/* The length of @tail without a suffix ".<number>" that tells names apart; 0: not ours. */
+/* The length of @tail without a suffix ".<number>" that makes names unique; 0: not ours. */
 static size_t tail_length(const char *tail)
 {
 	size_t length = strlen(tail), i = length;
@@ -218,12 +178,15 @@ bool names_parse_window(const char *name, struct names_window *ret)
 {
 	struct names_window window;
 	char again[300];
-	const char *p = name;
+	const char *p;
 	uint64_t seconds = 0;
+	struct tm tm = {0};
 	size_t length;
 
-	if (strnlen(name, 256) > 255 || !parse_start(&p, &window.start_s) || *p++ != '-')
+	if (strnlen(name, 256) > 255 || !(p = strptime(name, "%Y%m%dT%H%M%SZ-", &tm)) ||
+	    tm.tm_year < 70)
 		return false;
+	window.start_s = (uint64_t)timegm(&tm);
 	if (*p < '1' || *p > '9')
 		return false;
 	while (*p >= '0' && *p <= '9' && seconds <= UINT32_MAX)
@@ -270,28 +233,17 @@ bool names_parse_epoch(const char *name, uint64_t *ret_begin_s)
 {
 	char again[NAMES_EPOCH_SIZE];
 	struct tm tm = {0};
-	const char *p = name;
-	time_t t;
+	uint64_t begin_s;
+	const char *end = strptime(name, "%y%m%d%H%M", &tm);
 
-	tm.tm_year = names_parse_digits(&p, 2) + 100; /* the format has no century */
-	tm.tm_mon = tm.tm_year < 100 ? -1 : names_parse_digits(&p, 2) - 1;
-	if (tm.tm_mon < 0)
+	if (!end || *end)
 		return false;
-	tm.tm_mday = names_parse_digits(&p, 2);
-	if (tm.tm_mday < 0)
-		return false;
-	tm.tm_hour = names_parse_digits(&p, 2);
-	if (tm.tm_hour < 0)
-		return false;
-	tm.tm_min = names_parse_digits(&p, 2);
-	if (tm.tm_min < 0 || *p)
-		return false;
-	t = timegm(&tm);
-	if (t < 0)
-		return false;
-	names_epoch((uint64_t)t, again);
+	if (tm.tm_year < 100)
+		tm.tm_year += 100; /* the format has no century */
+	begin_s = (uint64_t)timegm(&tm);
+	names_epoch(begin_s, again);
 	if (strcmp(again, name) != 0)
 		return false;
-	*ret_begin_s = (uint64_t)t;
+	*ret_begin_s = begin_s;
 	return true;
 }

@@ -3,7 +3,7 @@
 #define PROFD_COMMON_STORE_NAMES_H
 
 /*
- * The names of files and folders in the store: made and parsed here and nowhere else. Pure.
+ * The names of files and directories in the store: made and parsed here and nowhere else. Pure.
  *
  * A name that does not come out of these functions again exactly as it went in is not ours; the
  * store leaves such files alone.
@@ -35,21 +35,21 @@ void names_escape(const char *text, size_t max, char *ret);
 /* The reverse; false when @name is no escaped text or does not fit into @size bytes. */
 bool names_unescape(const char *name, char *ret, size_t size);
 /*
- * Whether @asked means @service: its name, or what its folder's name says, which is less where that
- * was cut. Cheap unless the name is long.
+ * Whether @asked means @service: its name, or what its directory's name says, which is less where
+ * that was cut. Cheap unless the name is long.
  */
 bool names_match_service(const char *asked, const char *service);
 /*
  * Whether @asked leaves out ".service", as one may with systemctl: units have a suffix, and of what
  * profd names itself only kernel, other, transient and user-UID have none. A name as long as the
- * longest folder's may be one, whose end was cut.
+ * longest directory's may be one, whose end was cut.
  */
 bool names_lacks_suffix(const char *asked);
 
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE]);
 void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE]);
 bool names_parse_day(const char *name);
-/* The file's name without folder; false if it does not fit. */
+/* The file's name without directory; false if it does not fit. */
 bool names_window(const struct names_window *window, char *ret, size_t size);
 bool names_parse_window(const char *name, struct names_window *ret);
 /* Whole seconds for a name: rounded, at least 1. */
@@ -57,9 +57,5 @@ uint32_t names_seconds(uint64_t duration_ns);
 
 void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE]);
 bool names_parse_epoch(const char *name, uint64_t *ret_begin_s);
-
-/* FNV-1a, 64 bits: stable over runs and machines, so that it may stand in names. */
-uint64_t names_hash(const void *data, size_t length, uint64_t hash);
-#define NAMES_HASH_INIT UINT64_C(0xcbf29ce484222325)
 
 #endif

@@ -220,5 +220,5 @@ int output_cpuprofile(const struct context *c, const struct view *view,
 	profile.n_records = chains.n_records;
 	profile.maps = maps;
 	profile.comments = text;
-	return cpuprofile_write(&profile, ret, ret_length, NULL);
+	return cpuprofile_write(&profile, ret, ret_length);
 }

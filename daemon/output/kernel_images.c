@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/fnv.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
-#include "common/store/names.h"
 
 #define KERNEL_HALF   UINT64_C(0x8000000000000000)
 #define FILE_SIZE_MAX ((size_t)256 << 20)
@@ -223,7 +223,7 @@ int kernel_images_refresh(struct kernel_images *k)
 		return r;
 	if (r) /* a kernel without modules */
 		length = 0;
-	hash = names_hash(text, length, NAMES_HASH_INIT);
+	hash = fnv_hash(text, length, FNV_INIT);
 	if (hash == k->modules_hash)
 		return 0;
 	r = load_modules(k, text, length);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/profile/value_types.h"
 #include "common/reasons.h"
 #include "common/room.h"
 #include "daemon/output/pprof_spots.h"
@@ -208,19 +209,10 @@ static int pprof_build_types(struct builder *b)
 {
 	const struct snapshot *s = b->view->snapshot;
 	struct profile *p = b->profile;
-	const char *type, *unit;
 	int r;
 
 	b->is_time = s->is_clock || (strcmp(s->event, "cycles") == 0 && s->frequency);
-	type = b->is_time ? "cpu" : s->event;
-	unit = b->is_time ? "nanoseconds" : "count";
-	r = profile_add_sample_type(p, "samples", "count");
-	if (!r)
-		r = profile_add_sample_type(p, type, unit);
-	if (!r)
-		r = profile_add_text(p, type, &p->period_type.type);
-	if (!r)
-		r = profile_add_text(p, unit, &p->period_type.unit);
+	r = value_types_add(p, b->is_time ? "cpu-clock" : s->event);
 	p->period = (int64_t)s->period;
 	if (b->is_time && !s->is_clock)
 		p->period = (int64_t)(1000000000u / s->frequency);

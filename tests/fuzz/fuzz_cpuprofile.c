@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		cleanup(freep) uint8_t *out = NULL;
 		size_t n;
 
-		assert(!cpuprofile_write(&c, &out, &n, NULL));
+		assert(!cpuprofile_write(&c, &out, &n));
 		assert(!cpuprofile_read(out, n, &q, &message));
 		compare(records, c.n_records, q, c.slot_bytes);
 	}

@@ -108,7 +108,7 @@ static int write_legacy(const char *path, const struct chains *chains, const cha
 	c.maps = (const char *)maps;
 	c.slot_bytes = (unsigned)strtoul(slot_bytes, NULL, 10);
 	c.period_us = period_us;
-	r = cpuprofile_write(&c, &out, &length, NULL);
+	r = cpuprofile_write(&c, &out, &length);
 	if (r) {
 		fprintf(stderr, "profile_tool: cannot write a legacy profile: %s\n", strerror(-r));
 		return 1;

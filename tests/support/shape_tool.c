@@ -22,6 +22,7 @@
 #include "common/profile/measure.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"
+#include "common/profile/value_types.h"
 
 #define FILE_MAX ((size_t)2 << 30)
 
@@ -93,20 +94,14 @@ static struct profile *join(const struct settings *o, struct profile *source, st
 	double ratios[PROFILE_TYPES_MAX], base_ratios[PROFILE_TYPES_MAX];
 	int64_t source_totals[PROFILE_TYPES_MAX], base_totals[PROFILE_TYPES_MAX];
 	struct profile_message message = {""};
-	struct profile *types, *p;
+	struct profile *p;
 	struct merge *m;
 
 	if (!base)
 		return source;
-	check(profile_new(&types), "types");
-	if (compare_types_join(types, source, &message) ||
-	    compare_types_join(types, base, &message))
+	if (value_types_share(source, base, &message))
 		fail("types", message.text);
-	check(compare_types_apply(source, types, ratios), "units");
-	compare_scale(source, 0, SIZE_MAX, ratios);
 	check(merge_new(&m, MERGE_WINDOWS_KEPT), "merge");
-	check(compare_types_apply(base, types, base_ratios), "units");
-	compare_scale(base, 0, SIZE_MAX, base_ratios);
 	totals(source, source_totals);
 	totals(base, base_totals);
 	for (uint32_t i = 0; i < base->n_sample_types; i++)
@@ -123,7 +118,6 @@ static struct profile *join(const struct settings *o, struct profile *source, st
 	check(profile_drop_zeroes(merge_profile(m)), "zeroes");
 	p = merge_steal_profile(m);
 	merge_free(m);
-	profile_free(types);
 	profile_free(source);
 	profile_free(base);
 	return p;

@@ -9,6 +9,7 @@
 
 #include "common/profile/compare.h"
 #include "common/profile/merge.h"
+#include "common/profile/value_types.h"
 #include "tests/unit/profile/text.h"
 
 static struct profile *begin(const char *time_unit)
@@ -74,45 +75,61 @@ static void test_normalize(void **state)
 	assert_true(ratios[0] == .5 && ratios[1] == 0 && ratios[2] == -2);
 }
 
-static void test_units_are_joined(void **state)
+/* Both get the finer one, whichever has it. */
+static void test_units_are_shared(void **state)
 {
-	cleanup(profile_freep) struct profile *joined = NULL, *a = begin("ms"), *b = begin("ns"),
-					      *c = begin("seconds");
 	struct profile_message message;
-	double ratios[2];
 
 	(void)state;
-	assert_int_equal(profile_new(&joined), 0);
-	assert_int_equal(compare_types_join(joined, a, &message), COMPARE_E_OK);
-	assert_int_equal(compare_types_join(joined, b, &message), COMPARE_E_OK);
-	assert_int_equal(compare_types_join(joined, c, &message), COMPARE_E_OK);
-	assert_int_equal(compare_types_apply(a, joined, ratios), 0);
-	assert_true(ratios[0] == 1 && ratios[1] == 1e6);
-	assert_string_equal(profile_string(a, a->sample_types[1].unit), "ns");
-	assert_string_equal(profile_string(a, a->period_type.unit), "ns");
-	assert_int_equal(a->period, 10000000);
-	assert_int_equal(compare_types_apply(b, joined, ratios), 0);
-	assert_true(ratios[0] == 1 && ratios[1] == 1);
-	assert_int_equal(b->period, 10);
+	for (unsigned i = 0; i < 2; i++) {
+		cleanup(profile_freep) struct profile *a = begin("ms"), *b = begin("ns");
+
+		sample(a, "a", 1, 2, NULL, 0);
+		sample(b, "a", 1, 3, NULL, 0);
+		assert_int_equal(value_types_share(i ? b : a, i ? a : b, &message),
+				 VALUE_TYPES_E_OK);
+		check_values(a, 0, 1, 2000000);
+		check_values(b, 0, 1, 3);
+		assert_string_equal(profile_string(a, a->sample_types[1].unit), "ns");
+		assert_string_equal(profile_string(a, a->period_type.unit), "ns");
+		assert_string_equal(profile_string(b, b->sample_types[1].unit), "ns");
+		assert_int_equal(a->period, 10000000);
+		assert_int_equal(b->period, 10);
+	}
 }
 
 static void test_types_that_differ(void **state)
 {
-	cleanup(profile_freep) struct profile *joined = NULL, *a = begin("ms"), *b = begin("bytes"),
-					      *c = NULL;
+	cleanup(profile_freep) struct profile *a = begin("ms"), *b = begin("bytes"), *c = NULL;
 	struct profile_message message;
 
 	(void)state;
-	assert_int_equal(profile_new(&joined), 0);
-	assert_int_equal(compare_types_join(joined, a, &message), COMPARE_E_OK);
-	assert_int_equal(compare_types_join(joined, b, &message), COMPARE_E_MISMATCH);
-	assert_string_equal(message.text, "types of values differ: cpu/ms and cpu/bytes");
+	assert_int_equal(value_types_share(a, b, &message), VALUE_TYPES_E_MISMATCH);
+	assert_string_equal(message.text, "sample types differ: samples/count cpu/ms and "
+					  "samples/count cpu/bytes");
 	assert_int_equal(profile_new(&c), 0);
-	assert_int_equal(profile_add_sample_type(c, "samples", "count"), 0);
-	assert_int_equal(compare_types_join(joined, c, &message), COMPARE_E_MISMATCH);
-	assert_string_equal(message.text, "one has 2 types of values, the other one 1");
 	assert_int_equal(profile_add_sample_type(c, "wall", "ms"), 0);
-	assert_int_equal(compare_types_join(joined, c, &message), COMPARE_E_MISMATCH);
+	assert_int_equal(value_types_share(a, c, &message), VALUE_TYPES_E_MISMATCH);
+	assert_string_equal(message.text, "the two have no type of values in common");
+}
+
+/* Of an event that no row has, its own name: a new row is enough to change that. */
+static void test_events(void **state)
+{
+	cleanup(profile_freep) struct profile *p = NULL, *q = NULL;
+
+	(void)state;
+	assert_ptr_equal(value_type_of_event("cpu-clock:u"), &value_types[VALUE_CPU]);
+	assert_ptr_equal(value_type_of_event("task-clock"), &value_types[VALUE_CPU]);
+	assert_null(value_type_of_event("cpu-clocks"));
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(value_types_add(p, "cpu-clock"), 0);
+	assert_string_equal(profile_string(p, p->period_type.type), "cpu");
+	assert_string_equal(profile_string(p, p->sample_types[1].unit), "nanoseconds");
+	assert_int_equal(profile_new(&q), 0);
+	assert_int_equal(value_types_add(q, "cache-misses"), 0);
+	assert_string_equal(profile_string(q, q->sample_types[1].type), "cache-misses");
+	assert_string_equal(profile_string(q, q->sample_types[1].unit), "count");
 }
 
 static void test_label(void **state)
@@ -197,8 +214,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scale),
 		cmocka_unit_test(test_normalize),
-		cmocka_unit_test(test_units_are_joined),
+		cmocka_unit_test(test_units_are_shared),
 		cmocka_unit_test(test_types_that_differ),
+		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_label),
 		cmocka_unit_test(test_label_of_others),
 		cmocka_unit_test(test_difference),

@@ -143,9 +143,9 @@ static void test_gzip(void **state)
 	assert_int_equal(pprof_read(plain.data, plain.n, plain.n - 1, &q, &message),
 			 PPROF_E_TOO_BIG);
 	b.data[b.n++] = 0;
-	assert_refused(&b, "gzip data");
+	assert_refused(&b, "in its middle");
 	b.n -= 2;
-	assert_refused(&b, "gzip data");
+	assert_refused(&b, "in its middle");
 }
 
 /* A small file that unpacks to a lot is stopped at the limit, not at the end. */

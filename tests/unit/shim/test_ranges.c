@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "client/shim/ranges.h"
+#include "client/shim/core/ranges.h"
 
 #define ADDRESSES 200
 

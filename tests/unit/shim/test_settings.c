@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "client/shim/settings.h"
+#include "client/shim/core/settings.h"
 
 #define PID 4711
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "client/shim/tally.h"
+#include "client/shim/core/tally.h"
 
 #define N_THREADS 4
 #define N_STACKS  500
@@ -48,7 +48,6 @@ static void test_counts_add_up(void **state)
 	tally_reset(tally);
 	assert_int_equal(sum_of(tally, &n), 0);
 	assert_int_equal(tally_add(tally, stack, 3, 1), TALLY_OK);
-	tally_free(tally);
 }
 
 /* Nothing is forgotten without a word, however full it is. */
@@ -75,7 +74,6 @@ static void test_full(void **state)
 	}
 	assert_true(have[TALLY_FULL] > 100);
 	assert_int_equal(sum_of(tally, &n), 8000 - have[TALLY_FULL]);
-	tally_free(tally);
 }
 
 static void *add_all(void *userdata)
@@ -109,7 +107,6 @@ static void test_at_once(void **state)
 	}
 	assert_int_equal(sum_of(tally, &n), N_THREADS * N_ROUNDS * N_STACKS);
 	assert_int_equal(n, N_STACKS);
-	tally_free(tally);
 }
 
 int main(void)

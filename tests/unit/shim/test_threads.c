@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "client/shim/itimer.h"
-#include "client/shim/threads.h"
+#include "client/shim/core/itimer.h"
+#include "client/shim/core/threads.h"
 
 #define MS      UINT64_C(1000000)
 #define N_FIRST 2000
@@ -83,7 +83,6 @@ static void test_untold(void **state)
 	threads_disarm(thread);
 	threads_release(thread);
 	assert_int_equal(threads_missed_ticks(thread), 0);
-	threads_free(threads);
 }
 
 /* However short a thread is: of those that live for a tenth of a period, one in ten is seen. */
@@ -108,7 +107,6 @@ static void test_first_period(void **state)
 	}
 	assert_in_range(n_short, N_FIRST / 10 * 7 / 10, N_FIRST / 10 * 13 / 10);
 	assert_in_range(n_long, N_FIRST / 2 * 8 / 10, N_FIRST / 2 * 12 / 10);
-	threads_free(threads);
 }
 
 static void test_itimer(void **state)

@@ -23,7 +23,7 @@
  *                                 A server that is not there makes no difference, and is found
  *                                 when it starts, by programs that use CPU time.
  *
- * Programs that run with more rights than who started them (AT_SECURE of getauxval(3)) are never
+ * Programs that run with more privileges than their caller (AT_SECURE of getauxval(3)) are never
  * profiled.
  *
  * A profile is written when it is stopped, at the end of the program, before exec(3), and when a

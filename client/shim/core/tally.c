@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/tally.h"
+/*
+ * The words of an entry: its hash and how many frames it has, its count, and the frames. Buckets
+ * are probed one after the other from the one that the hash says.
+ */
+#include "client/shim/core/tally.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,7 +12,7 @@
 
 #include "common/error.h"
 
-/* A bucket for so many words: stacks of ten frames fill three quarters of them. */
+/* A bucket for 16 words: stacks of ten frames fill three quarters of them. */
 #define WORDS_A_BUCKET 16
 #define PROBES_MAX     64
 /* Of the words, this part is for leaves alone. */
@@ -35,6 +39,17 @@ static size_t power_of_two_below(size_t n)
 	return power;
 }
 
+/* Of memory that is all 0. */
+static void tally_lay_out(struct tally *tally, size_t n_words, size_t n_buckets, size_t length)
+{
+	tally->n_words = n_words;
+	tally->n_buckets = n_buckets;
+	tally->length = length;
+	tally->words = (_Atomic uint64_t *)(tally + 1);
+	tally->buckets = (_Atomic uint32_t *)(tally->words + n_words);
+	atomic_store(&tally->used, 1);
+}
+
 int tally_new(struct tally **ret, size_t n_words)
 {
 	size_t n_buckets = power_of_two_below(n_words / WORDS_A_BUCKET);
@@ -49,20 +64,9 @@ int tally_new(struct tally **ret, size_t n_words)
 		return error_origin(-ENOMEM);
 	/* The program's core files are not to be larger for us. */
 	madvise(tally, length, MADV_DONTDUMP);
-	tally->n_words = n_words;
-	tally->n_buckets = n_buckets;
-	tally->length = length;
-	tally->words = (_Atomic uint64_t *)(tally + 1);
-	tally->buckets = (_Atomic uint32_t *)(tally->words + n_words);
-	atomic_store(&tally->used, 1);
+	tally_lay_out(tally, n_words, n_buckets, length);
 	*ret = tally;
 	return 0;
-}
-
-void tally_free(struct tally *tally)
-{
-	if (tally)
-		munmap(tally, tally->length);
 }
 
 void tally_reset(struct tally *tally)
@@ -71,12 +75,7 @@ void tally_reset(struct tally *tally)
 
 	/* Pages come back zeroed (madvise(2), private anonymous memory). */
 	madvise(tally, tally->length, MADV_DONTNEED);
-	tally->n_words = kept.n_words;
-	tally->n_buckets = kept.n_buckets;
-	tally->length = kept.length;
-	tally->words = kept.words;
-	tally->buckets = kept.buckets;
-	atomic_store(&tally->used, 1);
+	tally_lay_out(tally, kept.n_words, kept.n_buckets, kept.length);
 }
 
 static uint32_t hash_of(const uint64_t *frames, uint32_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_PROFILE_ENCODE_H
-#define PROFD_CLIENT_SHIM_PROFILE_ENCODE_H
+#ifndef PROFD_CLIENT_SHIM_CORE_PROFILE_ENCODE_H
+#define PROFD_CLIENT_SHIM_CORE_PROFILE_ENCODE_H
 
 /* A profile's file: the legacy CPU profile (common/profile/cpuprofile.h), with our own account. */
 #include <stdatomic.h>

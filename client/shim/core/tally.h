@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_TALLY_H
-#define PROFD_CLIENT_SHIM_TALLY_H
+#ifndef PROFD_CLIENT_SHIM_CORE_TALLY_H
+#define PROFD_CLIENT_SHIM_CORE_TALLY_H
 
 /*
  * The table of distinct stacks and how often each was seen, filled by signal handlers of many
@@ -8,8 +8,8 @@
  *
  * One run of words, of which the kernel gives pages when they are touched, taken from the front and
  * never given back; and buckets, each the position of an entry in it or 0. An entry is written in
- * whole before a compare-and-swap puts it into its bucket; who loses that race to an equal stack
- * adds to the other's count, and its words are wasted.
+ * whole before a compare-and-swap puts it into its bucket; a thread that loses that race to an
+ * equal stack adds to the other's count, and its words are wasted.
  *
  * When the words run out, stacks that are not there yet count by their leaf alone, for which some
  * room is kept.
@@ -22,7 +22,6 @@ struct tally;
 
 /* Reserves @n_words (8 bytes each, a million or so). Returns 0 or -ENOMEM. */
 int tally_new(struct tally **ret, size_t n_words);
-void tally_free(struct tally *tally);
 /* Forgets all of them. Nobody adds meanwhile. */
 void tally_reset(struct tally *tally);
 

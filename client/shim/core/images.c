@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/images.h"
+/*
+ * The two views hold mappings and text; slots, images and words only grow. What is gone from a view
+ * is kept as lines (of files) or ranges (of none) until the profile's file is made of all of them.
+ */
+#include "client/shim/core/images.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,21 +18,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/shim/image_table.h"
-#include "client/shim/ranges.h"
+#include "client/shim/core/image_table.h"
+#include "client/shim/core/ranges.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/maps.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
+#include "common/shim/maps_lines.h"
 
-#define IMAGES_MAX     2048
-#define MAPPINGS_MAX   16384
-#define MAPS_BYTES_MAX (64u << 20)
-#define WORDS_MAX      (16u << 20)
-#define PAST_BYTES     (256u << 10)
-#define ENTER_TRIES    8
-#define ANON_BYTES     72 /* of a line without a file */
+#define IMAGES_MAX   2048
+#define MAPPINGS_MAX 16384
+#define WORDS_MAX    (16u << 20)
+#define PAST_BYTES   (256u << 10)
+#define MAPS_MAX     (64u << 20)
+#define ENTER_TRIES  8
+#define ANON_BYTES   72 /* of a line without a file */
 
 struct images_view {
 	_Atomic unsigned n_readers;
@@ -196,7 +201,7 @@ void images_refresh(struct images *images, bool force)
 			return;
 		images->n_loads = n_loads;
 	}
-	if (read_end_text(AT_FDCWD, "/proc/self/maps", MAPS_BYTES_MAX, &maps, &length))
+	if (read_end_text(AT_FDCWD, "/proc/self/maps", MAPS_MAX, &maps, &length))
 		return;
 	while (atomic_load(&view->n_readers))
 		sched_yield();

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/tick.h"
+/*
+ * Memory of the walk: region 0 is the thread's own stack, read in place; the others are chunks that
+ * the kernel copies, the oldest replaced first. The walk asks for an address, is given it or told
+ * that there is none, and goes on.
+ */
+#include "client/shim/core/tick.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -134,7 +139,7 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 		n_fetched++;
 	if (outcome != WALK_ENDED)
 		walk_give_up(&walk, outcome);
-	/* In the vsyscall page, which no frame stands for. */
+	/* In the vsyscall page, which has no frame. */
 	if (!walk.n_frames) {
 		thread->frames[0] = registers->pc;
 		walk.n_frames = 1;

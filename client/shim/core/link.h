@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_LINK_H
-#define PROFD_CLIENT_SHIM_LINK_H
+#ifndef PROFD_CLIENT_SHIM_CORE_LINK_H
+#define PROFD_CLIENT_SHIM_CORE_LINK_H
 
 /*
  * The connection of this process to a server that gathers its samples (common/shim): asked for, or
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/un.h>
 
-#include "client/shim/images.h"
+#include "client/shim/core/images.h"
 #include "common/shim/attach.h"
 #include "common/shim/ring_writer.h"
 
@@ -28,8 +28,8 @@
 
 enum link_state {
 	LINK_NONE,   /* not asked for */
-	LINK_WANTED, /* nobody was asked yet */
-	LINK_ALONE,  /* nobody was there, or is any longer: looked for now and then */
+	LINK_WANTED, /* to be asked at the next tick */
+	LINK_ALONE,  /* there is none, or none any more: looked for now and then */
 	LINK_ASKING,
 	LINK_ON,
 };
@@ -46,7 +46,7 @@ struct link {
 
 	/* The mappings that the server has: all of this generation, and a part of the next. */
 	_Atomic uint32_t generation;
-	_Atomic bool is_writing; /* taken by who touches the two below */
+	_Atomic bool is_writing; /* of the two below; a lock that is only tried */
 	uint32_t next;
 	size_t n_done;
 };
@@ -74,11 +74,16 @@ uint32_t link_frequency(struct link *link);
 bool link_enter(struct link *link);
 void link_leave(struct link *link);
 
+static inline void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
+{
+	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
+}
+
 /* The rest in between. */
 
 /* Makes the server know the mappings of @view, as far as there is room. */
 void link_maps(struct link *link, const struct images_view *view);
-/* Those who know everything of @sample but its time, its thread's name and its generation. */
+/* Fills in @sample's time, its thread's name and its generation; the caller has set the rest. */
 void link_sample(struct link *link, const struct images_view *view, struct ring_sample *sample);
 /* Counts @weight ticks that were lost before they were walked. */
 void link_lost(struct link *link, uint32_t weight);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/ranges.h"
+#include "client/shim/core/ranges.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_IMAGES_H
-#define PROFD_CLIENT_SHIM_IMAGES_H
+#ifndef PROFD_CLIENT_SHIM_CORE_IMAGES_H
+#define PROFD_CLIENT_SHIM_CORE_IMAGES_H
 
 /*
  * What code this process has mapped: for each executable mapping the table of its image's unwind
@@ -40,9 +40,9 @@ void images_refresh(struct images *images, bool force);
  */
 struct images_view *images_enter(struct images *images);
 void images_leave(struct images_view *view);
-/* Waits until nobody is in a view that entered before. */
+/* Waits until all that had entered a view have left it. */
 void images_wait(struct images *images);
-/* In a forked child: whoever was in a view is not there any more. */
+/* In a forked child: handlers that were in a view do not exist there. */
 void images_after_fork(struct images *images);
 
 /* The mapping at @address, or NULL. Async-signal-safe. */

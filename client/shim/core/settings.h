@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_SETTINGS_H
-#define PROFD_CLIENT_SHIM_SETTINGS_H
+#ifndef PROFD_CLIENT_SHIM_CORE_SETTINGS_H
+#define PROFD_CLIENT_SHIM_CORE_SETTINGS_H
 
 /*
  * What the environment asks for: the variables of gperftools' libprofiler, the names of files, and

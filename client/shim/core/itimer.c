@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/itimer.h"
+#include "client/shim/core/itimer.h"
 
 #include <sys/time.h>
 
@@ -51,7 +51,7 @@ uint32_t itimer_take(struct itimer *itimer)
 
 	if (!frequency)
 		return 0;
-	period_ns = 1000000000 / frequency;
+	period_ns = NS_PER_S / frequency;
 	do {
 		n = now > told ? (now - told) / period_ns : 0;
 		if (!n || n > INT32_MAX)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/link.h"
+/*
+ * One word of state says what may be done: the thread that moves it to LINK_ASKING connects, alone;
+ * in LINK_ON handlers enter and leave, counted, so that the ring goes when none is in it.
+ */
+#include "client/shim/core/link.h"
 
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -114,7 +117,7 @@ static void link_retry(struct link *link)
 	    !atomic_compare_exchange_strong(&link->state, &alone, LINK_ASKING))
 		return;
 	link->guess = 0;
-	/* Who entered before the server went is still in there: another time. */
+	/* A handler that entered before the server went is still in there: another time. */
 	if (atomic_load(&link->n_users)) {
 		atomic_store(&link->state, LINK_ALONE);
 		return;
@@ -174,44 +177,37 @@ void link_maps(struct link *link, const struct images_view *view)
 	atomic_store(&link->is_writing, false);
 }
 
-static void link_counter_add(_Atomic uint64_t *counter, uint32_t weight)
-{
-	atomic_fetch_add_explicit(counter, weight, memory_order_relaxed);
-}
-
 void link_sample(struct link *link, const struct images_view *view, struct ring_sample *sample)
 {
 	struct ring_counters *counters = &link->ring.page->counters;
-	struct timespec now;
 	const char *text;
 	size_t length;
 
-	link_counter_add(&counters->seen, sample->weight);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sample->time_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	shim_counter_add(&counters->seen, sample->weight);
+	sample->time_ns = clock_ns(CLOCK_MONOTONIC);
 	sample->generation = images_view_lines(view, &text, &length);
 	prctl(PR_GET_NAME, sample->comm);
 	if (!ring_writer_sample(&link->ring, sample)) {
-		link_counter_add(&counters->lost, sample->weight);
+		shim_counter_add(&counters->lost, sample->weight);
 	} else if (sample->quality == STACK_COMPLETE) {
-		link_counter_add(&counters->complete, sample->weight);
+		shim_counter_add(&counters->complete, sample->weight);
 	} else if (sample->quality == STACK_TRUNCATED) {
-		link_counter_add(&counters->truncated, sample->weight);
+		shim_counter_add(&counters->truncated, sample->weight);
 	} else {
-		link_counter_add(&counters->broken, sample->weight);
+		shim_counter_add(&counters->broken, sample->weight);
 	}
 }
 
 void link_lost(struct link *link, uint32_t weight)
 {
-	link_counter_add(&link->ring.page->counters.seen, weight);
-	link_counter_add(&link->ring.page->counters.lost, weight);
+	shim_counter_add(&link->ring.page->counters.seen, weight);
+	shim_counter_add(&link->ring.page->counters.lost, weight);
 }
 
 void link_filtered(struct link *link, uint32_t weight)
 {
-	link_counter_add(&link->ring.page->counters.seen, weight);
-	link_counter_add(&link->ring.page->counters.filtered, weight);
+	shim_counter_add(&link->ring.page->counters.seen, weight);
+	shim_counter_add(&link->ring.page->counters.filtered, weight);
 }
 
 bool link_has_samples(const struct link *link)

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/threads.h"
+/*
+ * A slot is free, claimed or a thread's, as its tid says. Its timer counts the thread's CPU time
+ * from a random phase on; what the kernel has not reported by the end is computed from that clock.
+ * Calls of the kernel are made as such: its library's take locks, or allocate.
+ */
+#include "client/shim/core/threads.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -42,12 +47,6 @@ int threads_new(struct threads **ret)
 	madvise(threads, sizeof(*threads), MADV_DONTDUMP);
 	*ret = threads;
 	return 0;
-}
-
-void threads_free(struct threads *threads)
-{
-	if (threads)
-		munmap(threads, sizeof(*threads));
 }
 
 struct thread *threads_claim(struct threads *threads)
@@ -99,30 +98,23 @@ struct thread *threads_find(struct threads *threads, int tid)
 	return NULL;
 }
 
-static uint64_t ns_of(clockid_t clock)
-{
-	struct timespec t;
-
-	return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static struct timespec timespec_of_ns(uint64_t ns)
 {
 	return (struct timespec){
-		.tv_sec = (time_t)(ns / 1000000000),
-		.tv_nsec = (long)(ns % 1000000000),
+		.tv_sec = (time_t)(ns / NS_PER_S),
+		.tv_nsec = (long)(ns % NS_PER_S),
 	};
 }
 
 static uint64_t period_of(uint32_t frequency)
 {
-	return frequency ? 1000000000 / frequency : 0;
+	return frequency ? NS_PER_S / frequency : 0;
 }
 
 /* Above 0 and up to @period_ns: any. */
 static uint64_t random_phase_ns(uint64_t period_ns, int tid)
 {
-	uint64_t seed = (ns_of(CLOCK_MONOTONIC) << 20) + (uint64_t)tid;
+	uint64_t seed = (clock_ns(CLOCK_MONOTONIC) << 20) + (uint64_t)tid;
 
 	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9u;
 	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebu;
@@ -136,7 +128,7 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	int tid = atomic_load(&thread->tid), timer;
 	uint64_t period_ns = period_of(timing->frequency);
 	clockid_t clock = timing->is_realtime ? CLOCK_MONOTONIC : CLOCK_OF_THREAD(tid);
-	uint64_t first_ns = ns_of(clock) + random_phase_ns(period_ns, tid);
+	uint64_t first_ns = clock_ns(clock) + random_phase_ns(period_ns, tid);
 	const struct itimerspec when = {
 		.it_interval = timespec_of_ns(period_ns),
 		.it_value = timespec_of_ns(first_ns),
@@ -164,7 +156,7 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	return true;
 }
 
-/* Who holds the lock may end the timer meanwhile: its number is of no use then. */
+/* A thread that holds the lock may end the timer meanwhile: its number is of no use then. */
 void threads_retime(struct thread *thread, uint32_t frequency)
 {
 	uint64_t period_ns = period_of(frequency);
@@ -174,7 +166,7 @@ void threads_retime(struct thread *thread, uint32_t frequency)
 	};
 
 	if (thread->first_ns)
-		thread->first_ns = ns_of(CLOCK_OF_THREAD(gettid())) + period_ns;
+		thread->first_ns = clock_ns(CLOCK_OF_THREAD(gettid())) + period_ns;
 	atomic_store(&thread->n_told, 0);
 	atomic_store(&thread->frequency, frequency);
 	syscall(SYS_timer_settime, thread->timer, 0, &when, NULL);
@@ -200,7 +192,7 @@ uint64_t threads_missed_ticks(const struct thread *thread)
 
 	if (tid <= 0 || !thread->first_ns || !period_ns)
 		return 0;
-	now_ns = ns_of(CLOCK_OF_THREAD(tid));
+	now_ns = clock_ns(CLOCK_OF_THREAD(tid));
 	if (now_ns < thread->first_ns)
 		return 0;
 	n = 1 + (now_ns - thread->first_ns) / period_ns;
@@ -221,7 +213,7 @@ static bool threads_scan_one(struct threads *threads, int tid, const struct thre
 	return threads_arm(threads, thread, timing);
 }
 
-/* Of threads that nobody told us were ending. */
+/* Of threads that ended unseen. */
 static void threads_release_gone(struct threads *threads)
 {
 	int pid = getpid();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_RANGES_H
-#define PROFD_CLIENT_SHIM_RANGES_H
+#ifndef PROFD_CLIENT_SHIM_CORE_RANGES_H
+#define PROFD_CLIENT_SHIM_CORE_RANGES_H
 
 /* A set of addresses, as few ranges: what compilers at run time have mapped and unmapped. Pure. */
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_TICK_H
-#define PROFD_CLIENT_SHIM_TICK_H
+#ifndef PROFD_CLIENT_SHIM_CORE_TICK_H
+#define PROFD_CLIENT_SHIM_CORE_TICK_H
 
 /*
  * The walk of the stack that a signal interrupted, in the signal's handler: async-signal-safe, no
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/shim/images.h"
-#include "client/shim/threads.h"
+#include "client/shim/core/images.h"
+#include "client/shim/core/threads.h"
 #include "common/unwind/registers.h"
 
 struct tick_stack {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_THREADS_H
-#define PROFD_CLIENT_SHIM_THREADS_H
+#ifndef PROFD_CLIENT_SHIM_CORE_THREADS_H
+#define PROFD_CLIENT_SHIM_CORE_THREADS_H
 
 /*
  * The threads of this process and their timers. Each thread has a timer of the kernel's on its own
  * CPU clock (timer_create(2) with SIGEV_THREAD_ID), whose signal carries the number of the thread's
  * slot: so the handler finds everything that belongs to its thread without thread-local memory.
  *
- * A slot is taken by whoever makes the thread (threads_claim()), or when a list of all threads
- * shows one without (threads_scan()). All slots lie in one mapping whose pages are had by touching
- * them; a slot that was ever used stays mapped.
+ * A slot is taken by the thread that makes the thread (threads_claim()), or when a list of all
+ * threads shows one without (threads_scan()). All slots lie in one mapping whose pages are had by
+ * touching them; a slot that was ever used stays mapped.
  *
  * Claiming and releasing need no lock; all others are called with the library's lock held.
  */
@@ -30,7 +30,7 @@ struct thread {
 
 	/*
 	 * The clock of the thread's CPU time when its timer ran out first (0: it counts something
-	 * else), and how often the handler was told that it had. The kernel tells at its own ticks
+	 * else), and how often its handler was called. The kernel sends signals at its own ticks
 	 * only: a thread that ends owes the rest.
 	 */
 	uint64_t first_ns;
@@ -61,13 +61,12 @@ struct threads_timing {
 
 /* Returns 0 or -ENOMEM. */
 int threads_new(struct threads **ret);
-void threads_free(struct threads *threads);
 
 /* A free slot, or NULL. Its tid is -1 then. */
 struct thread *threads_claim(struct threads *threads);
 /* Gives it back, without a timer. */
 void threads_release(struct thread *thread);
-/* The slot of that number, from 0 on, or NULL if there are not so many. */
+/* The slot of that number, from 0 on, or NULL if there is none. */
 struct thread *threads_at(struct threads *threads, int number);
 /*
  * Whether a timer of ours sends signals with that value; then the slot of its thread, or NULL.
@@ -87,7 +86,7 @@ void threads_disarm(struct thread *thread);
 /* The calling thread's timer runs at @frequency from now on; 0: not at all. Async-signal-safe. */
 void threads_retime(struct thread *thread, uint32_t frequency);
 void threads_disarm_all(struct threads *threads);
-/* How often its timer has run out, or would have by now, without the handler being told. */
+/* How often its timer has run out, or would have by now, without a call of the handler. */
 uint64_t threads_missed_ticks(const struct thread *thread);
 /*
  * Gives all threads of this process slots and timers, and takes those of threads that are gone.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_ITIMER_H
-#define PROFD_CLIENT_SHIM_ITIMER_H
+#ifndef PROFD_CLIENT_SHIM_CORE_ITIMER_H
+#define PROFD_CLIENT_SHIM_CORE_ITIMER_H
 
 /*
  * Where threads may not have timers of their own (a seccomp filter that refuses timer_create(2)):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/image_table.h"
+#include "client/shim/core/image_table.h"
 
 #include <fcntl.h>
 #include <limits.h>

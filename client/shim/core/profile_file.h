@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_PROFILE_FILE_H
-#define PROFD_CLIENT_SHIM_PROFILE_FILE_H
+#ifndef PROFD_CLIENT_SHIM_CORE_PROFILE_FILE_H
+#define PROFD_CLIENT_SHIM_CORE_PROFILE_FILE_H
 
 /*
  * The file of a profile. It is opened at the start, because later the program may have another root
- * folder or other rights, and because who starts a profile wants to know whether there will be one.
+ * directory or other privileges, and because the caller wants to know whether there will be one.
  * Each writing makes it whole: by a new file that takes its place where that is possible, else in
  * place. What is no regular file is written once, at the end.
  *

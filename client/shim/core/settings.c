@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/settings.h"
+/*
+ * As libprofiler reads its variables: what is no number counts as not set, what is no signal is
+ * reported. CPUPROFILE is marked for child processes as it is read.
+ */
+#include "client/shim/core/settings.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/profile_file.h"
+/*
+ * The descriptor is moved to a high number, and its device and inode are kept, to see later whether
+ * it still is the file's. A new file takes the old one's place if that is possible without changing
+ * what others see: one name, our own, and the same mode.
+ */
+#include "client/shim/core/profile_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +73,7 @@ static bool profile_file_put(int fd, const uint8_t *bytes, size_t length)
 	return true;
 }
 
-/* Whether another file can take its place: its name is its own, and so is who owns it. */
+/* Whether another file can take its place: it has one name, and is owned by this process's user. */
 static bool is_replaceable(const struct profile_file *file, const struct stat *st)
 {
 	struct stat named;

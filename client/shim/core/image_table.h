@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_IMAGE_TABLE_H
-#define PROFD_CLIENT_SHIM_IMAGE_TABLE_H
+#ifndef PROFD_CLIENT_SHIM_CORE_IMAGE_TABLE_H
+#define PROFD_CLIENT_SHIM_CORE_IMAGE_TABLE_H
 
 /* One image's table of unwind rules, out of its file. */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/maps.h"
+#include "common/shim/maps_lines.h"
 #include "common/unwind/layout.h"
 
 /*

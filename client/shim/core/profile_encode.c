@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/shim/profile_encode.h"
+#include "client/shim/core/profile_encode.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client/shim/images.h"
-#include "client/shim/tally.h"
+#include "client/shim/core/images.h"
+#include "client/shim/core/tally.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
@@ -72,5 +72,5 @@ int profile_encode(const struct tally *tally, struct images *images,
 	profile.records = records;
 	profile.maps = lines;
 	profile.comments = comment;
-	return cpuprofile_write(&profile, ret, ret_length, NULL);
+	return cpuprofile_write(&profile, ret, ret_length);
 }

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Types are distinguished by name. Units of one name agree if one is a multiple of the other:
+ * values move to the finer one, in which none is rounded away. A profile's period has a type of its
+ * own, which has to agree as well.
+ */
+#include "common/profile/value_types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/profile/compare.h"
+#include "common/profile/measure.h"
+
+const struct value_type value_types[N_VALUE_TYPES] = {
+	[VALUE_SAMPLES] = {"samples", "count", {NULL}},
+	[VALUE_CPU] = {"cpu", "nanoseconds", {"cpu-clock", "task-clock"}},
+};
+
+const struct value_type *value_type_of_event(const char *event)
+{
+	size_t length = strcspn(event, ":");
+
+	for (size_t i = 0; i < N_VALUE_TYPES; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(value_types[i].events); j++) {
+			const char *name = value_types[i].events[j];
+
+			if (name && strlen(name) == length && !memcmp(name, event, length))
+				return &value_types[i];
+		}
+	return NULL;
+}
+
+int value_types_add(struct profile *p, const char *event)
+{
+	const struct value_type *samples = &value_types[VALUE_SAMPLES];
+	const struct value_type *type = value_type_of_event(event);
+	int r = profile_add_sample_type(p, samples->name, samples->unit);
+
+	if (!r)
+		r = profile_add_sample_type(p, type ? type->name : event,
+					    type ? type->unit : samples->unit);
+	if (!r)
+		p->period_type = p->sample_types[1];
+	return r;
+}
+
+static bool value_types_have_one_name(const struct profile *a, const struct profile_value_type *x,
+				      const struct profile *b, const struct profile_value_type *y)
+{
+	return strcmp(profile_string(a, x->type), profile_string(b, y->type)) == 0;
+}
+
+uint32_t value_types_common(const struct profile *a, const struct profile *b,
+			    uint32_t ret_a[PROFILE_TYPES_MAX], uint32_t ret_b[PROFILE_TYPES_MAX])
+{
+	const uint32_t n_a = a->n_sample_types, n_b = b->n_sample_types;
+	uint32_t n = 0, same = 0;
+
+	while (n_a == n_b && same < n_a &&
+	       value_types_have_one_name(a, &a->sample_types[same], b, &b->sample_types[same]))
+		same++;
+	for (uint32_t i = 0; i < n_a; i++) {
+		/* Where nothing has to go, two types may have one name. */
+		uint32_t j = same == n_a && n_a == n_b ? i : 0;
+
+		while (j < n_b &&
+		       !value_types_have_one_name(a, &a->sample_types[i], b, &b->sample_types[j]))
+			j++;
+		if (j == n_b)
+			continue;
+		ret_a[n] = i;
+		ret_b[n++] = j;
+	}
+	return n;
+}
+
+int value_types_reduce(struct profile *p, const uint32_t *types, uint32_t n)
+{
+	bool same = n == p->n_sample_types, has_default = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		same &= types[i] == i;
+		has_default |= p->sample_types[types[i]].type == p->default_sample_type;
+	}
+	if (same)
+		return 0;
+	profile_keep_types(p, types, n);
+	if (!has_default)
+		p->default_sample_type = p->sample_types[0].type;
+	return profile_repack_samples(p);
+}
+
+static void value_types_print(const struct profile *p, char *ret, size_t size)
+{
+	size_t length = 0;
+
+	snprintf(ret, size, "none");
+	for (uint32_t i = 0; i < p->n_sample_types && length < size; i++)
+		length += (size_t)snprintf(ret + length, size - length, "%s%s/%s", i ? " " : "",
+					   profile_string(p, p->sample_types[i].type),
+					   profile_string(p, p->sample_types[i].unit));
+}
+
+static int value_types_refuse(const struct profile *a, const struct profile *b, bool is_period,
+			      struct profile_message *message)
+{
+	char types_a[72], types_b[72];
+
+	if (is_period)
+		return profile_refuse(message, VALUE_TYPES_E_MISMATCH,
+				      "period types differ: %.40s/%.20s and %.40s/%.20s",
+				      profile_string(a, a->period_type.type),
+				      profile_string(a, a->period_type.unit),
+				      profile_string(b, b->period_type.type),
+				      profile_string(b, b->period_type.unit));
+	value_types_print(a, types_a, sizeof(types_a));
+	value_types_print(b, types_b, sizeof(types_b));
+	return profile_refuse(message, VALUE_TYPES_E_MISMATCH, "sample types differ: %s and %s",
+			      types_a, types_b);
+}
+
+int value_types_agree(struct profile *p, const struct profile *from, const uint32_t *from_types,
+		      double ret_ratios[PROFILE_TYPES_MAX + 1], struct profile_message *message)
+{
+	const uint32_t n = p->n_sample_types;
+	const struct profile_value_type *of[PROFILE_TYPES_MAX + 1];
+	double own[PROFILE_TYPES_MAX + 1];
+
+	if (!from_types && n != from->n_sample_types)
+		return value_types_refuse(p, from, false, message);
+	for (uint32_t i = 0; i < n; i++)
+		of[i] = &from->sample_types[from_types ? from_types[i] : i];
+	of[n] = &from->period_type;
+	for (uint32_t i = 0; i <= n; i++) {
+		const struct profile_value_type *to = i < n ? &p->sample_types[i] : &p->period_type;
+
+		ret_ratios[i] = measure_ratio(profile_string(from, of[i]->unit),
+					      profile_string(p, to->unit));
+		own[i] = 1;
+		if (!ret_ratios[i] || !value_types_have_one_name(p, to, from, of[i]))
+			return value_types_refuse(p, from, i == n, message);
+	}
+	for (uint32_t i = 0; i <= n; i++) {
+		struct profile_value_type *to = i < n ? &p->sample_types[i] : &p->period_type;
+		const char *finer = profile_string(from, of[i]->unit);
+		int r;
+
+		if (ret_ratios[i] >= 1)
+			continue;
+		own[i] = measure_ratio(profile_string(p, to->unit), finer);
+		ret_ratios[i] = 1;
+		r = profile_add_text(p, finer, &to->unit);
+		if (r)
+			return r;
+	}
+	compare_scale(p, 0, p->n_samples, own);
+	p->period = compare_scaled(p->period, own[n]);
+	return VALUE_TYPES_E_OK;
+}
+
+int value_types_share(struct profile *a, struct profile *b, struct profile_message *message)
+{
+	uint32_t of_a[PROFILE_TYPES_MAX], of_b[PROFILE_TYPES_MAX];
+	uint32_t n = value_types_common(a, b, of_a, of_b);
+	double ratios[PROFILE_TYPES_MAX + 1];
+	int r;
+
+	if (!n)
+		return profile_refuse(message, VALUE_TYPES_E_MISMATCH,
+				      "the two have no type of values in common");
+	r = value_types_reduce(a, of_a, n);
+	if (!r)
+		r = value_types_reduce(b, of_b, n);
+	if (!r)
+		r = value_types_agree(a, b, NULL, ratios, message);
+	for (uint32_t i = 0; i <= n && !r; i++)
+		r = profile_add_text(
+			b, profile_string(a, i < n ? a->sample_types[i].unit : a->period_type.unit),
+			i < n ? &b->sample_types[i].unit : &b->period_type.unit);
+	if (r)
+		return r;
+	compare_scale(b, 0, b->n_samples, ratios);
+	b->period = compare_scaled(b->period, ratios[n]);
+	return VALUE_TYPES_E_OK;
+}
