@@ -52,9 +52,7 @@ static int serve_code_open(struct code *c, const struct request *request, bool *
 	*ret_is_known = false;
 	r = elf_summary_read(fd, &elf);
 	if (r)
-		return r == ELF_SUMMARY_E_NOT_ELF     ? WORKER_NOT_ELF
-		       : r == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
-						      : WORKER_UNREADABLE;
+		return r;
 	r = disassembler_new(&c->disassembler, elf.machine, request->header.flags & WORKER_INTEL);
 	if (r)
 		return r < 0 ? r : WORKER_DONE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "common/worker/text.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/names/demangle.h"
@@ -136,15 +137,8 @@ static int texts_add(struct texts *texts, const char *text)
 	/* A byte that may not be becomes three. */
 	size_t needed = (length < WORKER_TEXT_MAX / 3 ? 3 * length : WORKER_TEXT_MAX) + 1;
 
-	if (texts->length + needed > texts->n_allocated) {
-		size_t n = 2 * texts->n_allocated + needed;
-		char *grown = realloc(texts->data, n);
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		texts->data = grown;
-		texts->n_allocated = n;
-	}
+	if (room_make(&texts->data, &texts->n_allocated, texts->length + needed, 1))
+		return -ENOMEM;
 	texts->length += text_clean(text, length, texts->data + texts->length, needed - 1) + 1;
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }

@@ -53,9 +53,7 @@ int elf_inspect(int fd, struct worker_image *ret)
 	memset(&inspected, 0, sizeof(inspected));
 	r = elf_summary_read(fd, &inspected.elf);
 	if (r)
-		return r == ELF_SUMMARY_E_NOT_ELF     ? WORKER_NOT_ELF
-		       : r == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
-						      : WORKER_UNREADABLE;
+		return r;
 	r = elf_image_open(&image, fd, ELF_NAMES_DECOMPRESSED_MAX);
 	if (r < 0)
 		return WORKER_NO_MEMORY;
