@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A gateway_child that is asked for build ids. What it answers may be a stranger's doing: only a
+ * read-only regular file of a bounded size that begins as an ELF file is handed out.
+ */
 #include "client/fetch/fetcher.h"
 
 #include <elf.h>

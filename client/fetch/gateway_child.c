@@ -66,10 +66,10 @@ static int gateway_child_start(struct gateway_child *g)
 	char *const argv[] = {(char *)(uintptr_t) "profd-gateway", (char *)(uintptr_t)g->mode,
 			      (char *)(uintptr_t)(g->cache_directory ? "--cache-directory" : NULL),
 			      g->cache_directory, NULL};
-	cleanup(closep) int socket = -1, peer = -1;
+	static const int type = SOCK_SEQPACKET;
 	cleanup(freep) char **environment = NULL;
 	cleanup(freep) char *urls = NULL;
-	int sockets[2], r;
+	int r;
 
 	if (g->urls && asprintf(&urls, "DEBUGINFOD_URLS=%s", g->urls) < 0) {
 		urls = NULL;
@@ -79,20 +79,15 @@ static int gateway_child_start(struct gateway_child *g)
 			      urls);
 	if (r)
 		return r;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return -errno;
-	socket = sockets[0];
-	peer = sockets[1];
-	r = child_start(&g->child, &(struct child_program){
-					   .path = g->path,
-					   .argv = argv,
-					   .environment = environment,
-					   .fds = &peer,
-					   .n_fds = 1,
-				   });
-	if (!r)
-		g->socket = steal_fd(&socket);
-	return r;
+	return child_start(&g->child,
+			   &(struct child_program){
+				   .path = g->path,
+				   .argv = argv,
+				   .environment = environment,
+				   .sockets = &type,
+				   .n_sockets = 1,
+			   },
+			   &g->socket);
 }
 
 /* Returns what waitpid(2) says of its end; 0: unknown. */

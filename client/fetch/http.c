@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A gateway_child that is asked for URLs. Body and PEM files of a request are read here and sent
+ * as sealed memory, because the gateway may open nothing of ours; the body of the answer comes
+ * back in the same way.
+ */
 #include "client/fetch/http.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three processes: profctl, profd, and a keeper between the two, which survives profctl however
+ * that ends. It starts profd, waits for its end or for profctl's (the pipe `life`), stops profd,
+ * reports that (the pipe `ended`), and removes the directory when profctl is gone as well.
+ */
 #include "client/record/private_profd.h"
 
 #include <errno.h>

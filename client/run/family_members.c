@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A member is one program of a process with its ring, from attaching until the process ends or
+ * attaches again, as it does after execve(2). Then the rest of the ring is read, and its samples
+ * are added to the profile.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

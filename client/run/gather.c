@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Samples of a process are kept as addresses, with the generation of its mappings, in a profile
+ * of their own, beside the mappings. When the process ends, gather_place.c moves them into the
+ * one profile of all processes. Memory is bounded: samples beyond the bound are counted as lost.
+ */
 #include "client/run/gather.h"
 
 #include <errno.h>

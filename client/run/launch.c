@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The process is forked before the command is executed, and waits at the gate, a socket, so that
+ * its pid is known in time. A pipe that execve(2) closes reports whether that has worked.
+ */
 #include "client/run/launch.h"
 
 #include <errno.h>

@@ -13,9 +13,12 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "common/cleanup.h"
 
 #define POLL_MS 5
 
@@ -65,7 +68,7 @@ static int child_spawn(const struct child_program *program, const int *fds, pid_
 		return r;
 	r = posix_spawnattr_init(&setup.attributes);
 	if (!r) {
-		r = child_setup_files(&setup, fds, program->n_fds);
+		r = child_setup_files(&setup, fds, program->n_sockets);
 		if (!r)
 			r = child_setup_signals(&setup);
 		if (!r)
@@ -82,28 +85,39 @@ struct child child_of(pid_t pid)
 	return (struct child){.pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0)};
 }
 
-/* Copies of the descriptors above the numbers that the program expects: none overwrites another. */
-int child_start(struct child *ret, const struct child_program *program)
+/* The child's end is above the numbers that it will have: none overwrites another. */
+static int child_make_socket(int type, int above, int *ret_ours, int *ret_theirs)
 {
-	const int above = CHILD_FIRST_FD + (int)program->n_fds;
-	int raised[CHILD_FDS_MAX], r = 0;
-	size_t n = 0;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) < 0)
+		return errno;
+	*ret_ours = ends[0];
+	*ret_theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, above);
+	close(ends[1]);
+	return *ret_theirs < 0 ? errno : 0;
+}
+
+int child_start(struct child *ret, const struct child_program *program, int *ret_sockets)
+{
+	const int above = CHILD_FIRST_FD + CHILD_SOCKETS_MAX;
+	int ours[CHILD_SOCKETS_MAX] = {-1, -1}, theirs[CHILD_SOCKETS_MAX] = {-1, -1}, r = 0;
 	pid_t pid;
 
-	if (program->n_fds > CHILD_FDS_MAX)
-		return -EINVAL;
-	for (; !r && n < program->n_fds; n += !r) {
-		raised[n] = fcntl(program->fds[n], F_DUPFD_CLOEXEC, above);
-		r = raised[n] < 0 ? errno : 0;
+	for (size_t i = 0; !r && i < program->n_sockets; i++)
+		r = child_make_socket(program->sockets[i], above, &ours[i], &theirs[i]);
+	if (!r)
+		r = child_spawn(program, theirs, &pid);
+	for (size_t i = 0; i < program->n_sockets; i++) {
+		closep(&theirs[i]);
+		if (r)
+			closep(&ours[i]);
+		else
+			ret_sockets[i] = ours[i];
 	}
 	if (!r)
-		r = child_spawn(program, raised, &pid);
-	while (n > 0)
-		close(raised[--n]);
-	if (r)
-		return -r;
-	*ret = child_of(pid);
-	return 0;
+		*ret = child_of(pid);
+	return -r;
 }
 
 bool child_reap(struct child *c, int timeout_ms, int *ret_status)

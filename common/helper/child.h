@@ -3,15 +3,15 @@
 #define PROFD_COMMON_HELPER_CHILD_H
 
 /*
- * A program that runs as a child process, is given descriptors, and can be given up: how it is
- * started and waited for. Whoever starts it agrees with it on what the descriptors are.
+ * A program that runs as a child process, is spoken to over sockets, and can be given up: how it is
+ * started and waited for.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CHILD_FIRST_FD 3 /* the first descriptor that it is given; the others follow */
-#define CHILD_FDS_MAX  2
+#define CHILD_FIRST_FD    3
+#define CHILD_SOCKETS_MAX 2
 
 struct child {
 	pid_t pid; /* 0: none; kept until it was waited for */
@@ -23,16 +23,21 @@ struct child {
 struct child_program {
 	const char *path;
 	char *const *argv, *const *environment;
-	const int *fds; /* stay the caller's */
-	size_t n_fds;
+	/*
+	 * Types of sockets (SOCK_SEQPACKET ...): of a pair of each, it has one end, the first as
+	 * CHILD_FIRST_FD, the others behind it.
+	 */
+	const int *sockets;
+	size_t n_sockets;
 };
 
 /*
- * Starts it with /dev/null as standard input and output, our standard error, @fds and no other
- * descriptors, all signals at their defaults and none blocked, in a session of its own: a
- * terminal's ^C is for us. Returns 0 or negative errno, which is the program's, not fatal.
+ * Starts it with /dev/null as standard input and output, our standard error, its sockets and no
+ * other descriptors, all signals at their defaults and none blocked, in a session of its own: a
+ * terminal's ^C is for us. @ret_sockets: our ends. Returns 0 or negative errno, which is the
+ * program's, not fatal.
  */
-int child_start(struct child *ret, const struct child_program *program);
+int child_start(struct child *ret, const struct child_program *program, int *ret_sockets);
 /* An existing child process; @pid. */
 struct child child_of(pid_t pid);
 /*

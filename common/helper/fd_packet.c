@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * sendmsg(2) and recvmsg(2) with their outcomes, and a control buffer for as many descriptors as
+ * a packet can have: what the kernel leaves out for lack of room it marks, so that nothing is
+ * lost silently.
+ */
 #include "common/helper/fd_packet.h"
 
 #include <errno.h>

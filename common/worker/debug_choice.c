@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The debug file by build id, then by debuglink at its three places, then from a server; then
+ * the alternate file that it, or the image, names. A file that is found is accepted if its build
+ * id fits.
+ */
 #include "common/worker/debug_choice.h"
 
 #include <limits.h>

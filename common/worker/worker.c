@@ -10,7 +10,9 @@
 #include "common/worker/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -21,10 +23,17 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/child.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
+#include "common/program_path.h"
 #include "common/read_end.h"
-#include "common/worker/worker_process.h"
+#include "common/worker/protocol.h"
+
+#define PROGRAM "profd-image-worker"
+
+_Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FIRST_FD + 1,
+	       "descriptors of the worker");
 
 #define NS_PER_S     UINT64_C(1000000000)
 #define NS_PER_MS    UINT64_C(1000000)
@@ -45,13 +54,15 @@ struct worker {
 	char *path, *name;
 	uint64_t memory_bytes, keep_bytes, deadline_ns;
 	int epoll_fd, timer_fd;
-	struct worker_process process;
+	struct child child;
+	int socket;    /* our end; -1: it was killed, or there is none */
+	int leash;     /* our end */
 	bool came_up;  /* this process said so */
 	bool answered; /* this process did */
 	bool owes;
 	uint64_t id; /* of the newest request */
 	uint64_t asked_ns, until_ns;
-	uint64_t starved_ns; /* when it was asked: worker_process.h */
+	uint64_t starved_ns; /* when it was asked */
 	unsigned n_futile;   /* deaths without an answer, in a row */
 	uint64_t rests_until_ns;
 	uint8_t *data;
@@ -82,7 +93,8 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	if (!w)
 		return error_origin(-ENOMEM);
 	w->epoll_fd = w->timer_fd = -1;
-	w->process = (struct worker_process){.child = CHILD_NONE, .socket = -1, .leash = -1};
+	w->child = CHILD_NONE;
+	w->socket = w->leash = -1;
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
 	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
@@ -92,7 +104,7 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	if (!w->name || (options->path && !w->path))
 		return error_origin(-ENOMEM);
 	if (!options->path) {
-		r = worker_process_path(&w->path);
+		r = program_path("PROFD_IMAGE_WORKER", PROGRAM, &w->path);
 		if (r)
 			return r;
 	}
@@ -109,16 +121,23 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	return 0;
 }
 
-/* Other processes may hold copies of the fds: what is only closed would stay in the epoll. */
+/*
+ * Other processes may hold copies of the fds: what is only closed would stay in the epoll. kill(2)
+ * is refused where we are uid 0 without CAP_KILL and the worker has become nobody; the leash is not
+ * (protocol.h). One of them reaches it in each moment of its life. It is still to be reaped.
+ */
 static void worker_kill(struct worker *w)
 {
-	if (w->process.socket < 0)
+	if (w->socket < 0)
 		return;
-	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.socket, NULL);
-	if (w->process.child.pidfd >= 0)
-		epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.child.pidfd, NULL);
+	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->socket, NULL);
+	if (w->child.pidfd >= 0)
+		epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->child.pidfd, NULL);
 	worker_set_timer(w, 0);
-	worker_process_kill(&w->process);
+	kill(w->child.pid, SIGKILL);
+	(void)!send(w->leash, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(steal_fd(&w->leash));
+	close(steal_fd(&w->socket));
 }
 
 void worker_free(struct worker *w)
@@ -128,8 +147,8 @@ void worker_free(struct worker *w)
 	if (!w)
 		return;
 	worker_kill(w);
-	child_reap(&w->process.child, END_FREE_MS, &status);
-	closep(&w->process.child.pidfd);
+	child_reap(&w->child, END_FREE_MS, &status);
+	closep(&w->child.pidfd);
 	closep(&w->timer_fd);
 	closep(&w->epoll_fd);
 	free(w->data);
@@ -184,7 +203,7 @@ static void worker_retire(struct worker *w, const char *why)
 		w->n_futile++;
 		worker_back_off(w);
 	}
-	if (!child_reap(&w->process.child, END_MS, &status) && !why)
+	if (!child_reap(&w->child, END_MS, &status) && !why)
 		why = "does not end";
 	if (why)
 		snprintf(w->stats.why, sizeof(w->stats.why), "%s", why);
@@ -192,25 +211,62 @@ static void worker_retire(struct worker *w, const char *why)
 		worker_describe_end(w, status);
 }
 
+/*
+ * Without LANG and its like no locale is loaded, without LD_* no strangers' library. The
+ * sanitizers' options are for builds that have them.
+ */
+static const char *const kept[] = {"ASAN_OPTIONS=", "UBSAN_OPTIONS="};
+
+/* Returns 0 or negative errno, which is the program's, not fatal. */
+static int worker_start_process(struct worker *w)
+{
+	static const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
+	cleanup(freep) char **environment = NULL;
+	char title[64], memory[32], keep[32];
+	char *const argv[] = {title, memory, keep, NULL};
+	int sockets[ARRAY_SIZE(types)], r;
+
+	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
+	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->memory_bytes);
+	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
+	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL);
+	if (r)
+		return r;
+	r = child_start(&w->child,
+			&(struct child_program){
+				.path = w->path,
+				.argv = argv,
+				.environment = environment,
+				.sockets = types,
+				.n_sockets = ARRAY_SIZE(types),
+			},
+			sockets);
+	if (r)
+		return r;
+	w->socket = sockets[0];
+	w->leash = sockets[1];
+	return 0;
+}
+
 /* Returns WORKER_E_OK or _REST. */
 static int worker_ensure_started(struct worker *w)
 {
 	int status, r;
 
-	if (w->process.socket >= 0)
+	if (w->socket >= 0)
 		return WORKER_E_OK;
 	if (w->rests_until_ns && clock_ns(CLOCK_MONOTONIC) < w->rests_until_ns)
 		return WORKER_E_REST;
 	w->rests_until_ns = 0;
-	if (!child_reap(&w->process.child, 0, &status)) {
+	if (!child_reap(&w->child, 0, &status)) {
 		worker_back_off(w);
 		return WORKER_E_REST;
 	}
-	r = worker_process_start(&w->process, w->path, w->name, w->memory_bytes, w->keep_bytes);
+	r = worker_start_process(w);
 	if (!r) {
-		r = worker_watch_fd(w, w->process.socket);
-		if (!r && w->process.child.pidfd >= 0)
-			r = worker_watch_fd(w, w->process.child.pidfd);
+		r = worker_watch_fd(w, w->socket);
+		if (!r && w->child.pidfd >= 0)
+			r = worker_watch_fd(w, w->child.pidfd);
 		if (r)
 			worker_kill(w);
 	}
@@ -232,16 +288,16 @@ static const char *worker_read_payload(int fd, uint64_t length, uint8_t **ret)
 	uint64_t size;
 
 	if (length > WORKER_ANSWER_MAX)
-		return "talked nonsense: too long an answer";
+		return "malformed answer: too long";
 	if (!memory_file_is_sealed(fd, &size))
-		return "talked nonsense: an answer that is not sealed";
+		return "malformed answer: not sealed";
 	if (size != length)
-		return "talked nonsense: an answer of another length";
+		return "malformed answer: wrong length";
 	data = malloc((size_t)length);
 	if (!data)
 		return "no memory for its answer";
 	if (read_range(fd, data, (size_t)length, 0) != (ssize_t)length)
-		return "talked nonsense: an answer that cannot be read";
+		return "malformed answer: cannot be read";
 	*ret = steal_ptr(&data);
 	return NULL;
 }
@@ -261,16 +317,16 @@ static const char *worker_check_packet(struct worker *w, const struct worker_ans
 {
 	*ret_is_answer = false;
 	if (p->is_cut || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
-		return "talked nonsense: no answer at all";
+		return "malformed answer: no such header";
 	if (!w->came_up) {
 		w->came_up = worker_is_hello(h, p);
-		return w->came_up ? NULL : "talked nonsense: before it came up";
+		return w->came_up ? NULL : "protocol error: an answer before it was up";
 	}
 	if (!w->owes || h->id != w->id || h->outcome >= N_WORKER_OUTCOMES || h->is_last > 1)
-		return "talked nonsense: an answer to nothing";
+		return "protocol error: an answer to no request";
 	if (p->n_fds != (h->payload_length ? 1 : 0) ||
 	    (h->payload_length && h->outcome != WORKER_DONE))
-		return "talked nonsense: files that belong to no answer";
+		return "protocol error: files without an answer";
 	*ret_is_answer = true;
 	return h->payload_length ? worker_read_payload(p->fds[0], h->payload_length, &w->data)
 				 : NULL;
@@ -293,8 +349,28 @@ static void worker_finish_answer(struct worker *w, const struct worker_answer_he
 	};
 	if (h->is_last) {
 		worker_kill(w);
-		child_reap(&w->process.child, END_MS, &status);
+		child_reap(&w->child, END_MS, &status);
 	}
+}
+
+/*
+ * For how long it could have run and had no CPU, since its start (the second number of
+ * /proc/PID/schedstat: Documentation/scheduler/sched-stats.rst); 0: unknown.
+ */
+static uint64_t worker_starved_ns(const struct worker *w)
+{
+	char path[32], text[128];
+	unsigned long long ran_ns, starved_ns;
+	cleanup(closep) int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)w->child.pid);
+	fd = w->child.pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%llu %llu", &ran_ns, &starved_ns) == 2 ? starved_ns : 0;
 }
 
 /*
@@ -307,7 +383,7 @@ static bool worker_is_too_slow(struct worker *w)
 
 	if (!w->owes || now_ns < w->until_ns)
 		return false;
-	starved_ns = worker_process_starved_ns(&w->process);
+	starved_ns = worker_starved_ns(w);
 	starved_ns -= starved_ns < w->starved_ns ? starved_ns : w->starved_ns;
 	if (starved_ns > STARVED_MOST * w->deadline_ns)
 		starved_ns = STARVED_MOST * w->deadline_ns;
@@ -319,7 +395,7 @@ static bool worker_is_too_slow(struct worker *w)
 /* Another process may hold the socket. False where there is no pidfd. */
 static bool worker_has_ended(const struct worker *w)
 {
-	struct pollfd ended = {.fd = w->process.child.pidfd, .events = POLLIN};
+	struct pollfd ended = {.fd = w->child.pidfd, .events = POLLIN};
 
 	return poll(&ended, 1, 0) == 1;
 }
@@ -333,10 +409,10 @@ static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 	struct fd_packet p;
 	int r;
 
-	if (w->process.socket < 0)
+	if (w->socket < 0)
 		return WORKER_E_NONE;
-	while ((r = fd_packet_receive(w->process.socket, &header, sizeof(header), MSG_DONTWAIT,
-				      &p)) == FD_PACKET_E_OK) {
+	while ((r = fd_packet_receive(w->socket, &header, sizeof(header), MSG_DONTWAIT, &p)) ==
+	       FD_PACKET_E_OK) {
 		why = worker_check_packet(w, &header, &p, &is_answer);
 		fd_packet_deinit(&p);
 		if (why) {
@@ -384,8 +460,8 @@ static int worker_transmit(struct worker *w, const struct worker_request *reques
 		header.files |= 1u << i;
 		files[n++] = request->files[i];
 	}
-	return fd_packet_send_parts(w->process.socket, parts, request->payload_length ? 2 : 1,
-				    files, n, MSG_DONTWAIT);
+	return fd_packet_send_parts(w->socket, parts, request->payload_length ? 2 : 1, files, n,
+				    MSG_DONTWAIT);
 }
 
 int worker_send(struct worker *w, const struct worker_request *request)
@@ -417,7 +493,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	w->owes = true;
 	w->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	w->until_ns = w->asked_ns + w->deadline_ns;
-	w->starved_ns = worker_process_starved_ns(&w->process);
+	w->starved_ns = worker_starved_ns(w);
 	worker_set_timer(w, w->until_ns);
 	return WORKER_E_OK;
 }
@@ -457,7 +533,7 @@ void worker_reject_answer(struct worker *w)
 {
 	w->answered = false;
 	w->stats.answered--;
-	worker_retire(w, "talked nonsense: an answer that does not fit the question");
+	worker_retire(w, "malformed answer: does not fit the request");
 }
 
 int worker_fd(const struct worker *w)
@@ -477,5 +553,5 @@ void worker_get_stats(const struct worker *w, struct worker_stats *ret)
 
 int worker_pid(const struct worker *w)
 {
-	return w->process.socket >= 0 ? (int)w->process.child.pid : 0;
+	return w->socket >= 0 ? (int)w->child.pid : 0;
 }

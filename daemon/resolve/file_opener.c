@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Requests go to the servant one at a time, each with the root's descriptor and a number; the
+ * answer has that number, and the file's descriptor if there is one. When it takes too long, the
+ * servant is replaced, and answers to older numbers are dropped.
+ */
 #include "daemon/resolve/file_opener.h"
 
 #include <errno.h>

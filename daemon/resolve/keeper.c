@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Both children are forked without execve(2), close all descriptors but their sockets, and die
+ * with their parents. A servant that was killed is not waited for: it is reaped with its
+ * successor.
+ */
 #include "daemon/resolve/keeper.h"
 
 #include <errno.h>

@@ -40,7 +40,7 @@ static uint64_t heap_held_bytes(void)
 	return (uint64_t)heap.arena + heap.hblkhd;
 }
 
-int serve_loop(struct server *s, int socket, const struct serve_limits *limits)
+int serve_loop(struct cache *cache, int socket, const struct serve_limits *limits)
 {
 	cleanup(freep) uint8_t *data = malloc(WORKER_REQUEST_MAX);
 	struct answer answer = {.outcome = WORKER_DONE};
@@ -59,7 +59,7 @@ int serve_loop(struct server *s, int socket, const struct serve_limits *limits)
 			break;
 		if (request_parse(data, packet.length, packet.fds, packet.n_fds, &request) &&
 		    !packet.is_cut)
-			server_answer(s, &request, &answer);
+			server_answer(cache, &request, &answer);
 		else
 			answer = (struct answer){.outcome = WORKER_BAD_REQUEST};
 		fd_packet_deinit(&packet); /* files are closed when the answer arrives */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One request after the other: libdebuginfod looks into its cache, asks the servers, and returns
+ * an open file of the cache, which is reopened read-only and sent. A thread watches the socket
+ * meanwhile, since a fetch may take minutes: when the other end is closed, the process exits.
+ */
 #include "client/gateway/fetch/fetch.h"
 
 #include <errno.h>
@@ -66,20 +71,13 @@ static void remove_tree(const char *path)
 /* A folder of its own for a question: nothing that another one left answers it. */
 static int fetch_prepare_dir(struct fetch *f)
 {
-	cleanup(freep) char *path = NULL;
+	char path[PATH_MAX];
 
 	if (!f->temporary)
 		return 0;
-	if (asprintf(&path, "%s/%u", f->temporary, f->n_folders) < 0) {
-		path = NULL;
-		return error_origin(-ENOMEM);
-	}
+	snprintf(path, sizeof(path), "%s/%u", f->temporary, f->n_folders);
 	remove_tree(path);
-	free(path);
-	if (asprintf(&path, "%s/%u", f->temporary, ++f->n_folders) < 0) {
-		path = NULL;
-		return error_origin(-ENOMEM);
-	}
+	snprintf(path, sizeof(path), "%s/%u", f->temporary, ++f->n_folders);
 	return setenv(CACHE_VARIABLE, path, 1) < 0 ? error_origin(-ENOMEM) : 0;
 }
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Both sections are a text with its NUL, followed by a CRC, aligned to four bytes, or a build
+ * id.
+ */
 #include "daemon/worker/elf/debuglink.h"
 
 #include <string.h>

@@ -48,20 +48,23 @@ static int elf_input_fetch(const struct input *in, uint64_t offset, size_t lengt
 	return (size_t)n == length ? WORKER_DONE : WORKER_MALFORMED;
 }
 
-static uint16_t elf_input_u16(const struct input *in, uint16_t value)
+static uint64_t elf_input_number(const struct input *in, const uint8_t *at, size_t n_bytes)
 {
-	return in->swap ? __builtin_bswap16(value) : value;
+	bool big = in->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < n_bytes; i++)
+		value |= (uint64_t)at[big ? n_bytes - 1 - i : i] << (8 * i);
+	return value;
 }
 
-static uint32_t elf_input_u32(const struct input *in, uint32_t value)
-{
-	return in->swap ? __builtin_bswap32(value) : value;
-}
-
-static uint64_t elf_input_u64(const struct input *in, uint64_t value)
-{
-	return in->swap ? __builtin_bswap64(value) : value;
-}
+/* The size of a structure, and a field of one at @at, of the file's class. */
+#define STRUCT_SIZE(in, name) ((in)->is_64 ? sizeof(Elf64_##name) : sizeof(Elf32_##name))
+#define FIELD(in, at, name, field)                                                  \
+	((in)->is_64 ? elf_input_number((in), (at) + offsetof(Elf64_##name, field), \
+					sizeof(((Elf64_##name *)NULL)->field))      \
+		     : elf_input_number((in), (at) + offsetof(Elf32_##name, field), \
+					sizeof(((Elf32_##name *)NULL)->field)))
 
 /* A table of headers. */
 struct headers {
@@ -72,81 +75,49 @@ struct headers {
 static int elf_parse_header(struct input *in, struct elf_summary *elf, struct headers *ret,
 			    struct headers *ret_sections)
 {
-	union {
-		uint8_t ident[EI_NIDENT];
-		Elf32_Ehdr e32;
-		Elf64_Ehdr e64;
-	} h;
+	uint8_t h[sizeof(Elf64_Ehdr)];
 	int r;
 
 	if (in->head_length < EI_NIDENT || memcmp(in->head, ELFMAG, SELFMAG) != 0)
 		return WORKER_NOT_ELF;
-	memcpy(h.ident, in->head, EI_NIDENT);
-	if ((h.ident[EI_CLASS] != ELFCLASS32 && h.ident[EI_CLASS] != ELFCLASS64) ||
-	    (h.ident[EI_DATA] != ELFDATA2LSB && h.ident[EI_DATA] != ELFDATA2MSB) ||
-	    h.ident[EI_VERSION] != EV_CURRENT)
+	memcpy(h, in->head, EI_NIDENT);
+	if ((h[EI_CLASS] != ELFCLASS32 && h[EI_CLASS] != ELFCLASS64) ||
+	    (h[EI_DATA] != ELFDATA2LSB && h[EI_DATA] != ELFDATA2MSB) || h[EI_VERSION] != EV_CURRENT)
 		return WORKER_MALFORMED;
-	in->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
-	in->swap = (h.ident[EI_DATA] == ELFDATA2MSB) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-	r = elf_input_fetch(in, 0, in->is_64 ? sizeof(h.e64) : sizeof(h.e32), h.ident);
+	in->is_64 = h[EI_CLASS] == ELFCLASS64;
+	in->swap = (h[EI_DATA] == ELFDATA2MSB) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	r = elf_input_fetch(in, 0, STRUCT_SIZE(in, Ehdr), h);
 	if (r)
 		return r;
-	/* Type and machine lie at the same place in both classes. */
-	elf->type = elf_input_u16(in, h.e32.e_type);
-	elf->machine = elf_input_u16(in, h.e32.e_machine);
+	elf->type = (uint16_t)FIELD(in, h, Ehdr, e_type);
+	elf->machine = (uint16_t)FIELD(in, h, Ehdr, e_machine);
 	elf->pointer_bytes = in->is_64 ? 8 : 4;
-	if (in->is_64) {
-		*ret = (struct headers){elf_input_u64(in, h.e64.e_phoff),
-					elf_input_u16(in, h.e64.e_phnum),
-					elf_input_u16(in, h.e64.e_phentsize)};
-		*ret_sections = (struct headers){elf_input_u64(in, h.e64.e_shoff),
-						 elf_input_u16(in, h.e64.e_shnum),
-						 elf_input_u16(in, h.e64.e_shentsize)};
-	} else {
-		*ret = (struct headers){elf_input_u32(in, h.e32.e_phoff),
-					elf_input_u16(in, h.e32.e_phnum),
-					elf_input_u16(in, h.e32.e_phentsize)};
-		*ret_sections = (struct headers){elf_input_u32(in, h.e32.e_shoff),
-						 elf_input_u16(in, h.e32.e_shnum),
-						 elf_input_u16(in, h.e32.e_shentsize)};
-	}
-	if (ret->n > PROGRAM_HEADERS_MAX ||
-	    (ret->n > 0 && ret->size != (in->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr))))
+	*ret = (struct headers){FIELD(in, h, Ehdr, e_phoff), (unsigned)FIELD(in, h, Ehdr, e_phnum),
+				(unsigned)FIELD(in, h, Ehdr, e_phentsize)};
+	*ret_sections = (struct headers){FIELD(in, h, Ehdr, e_shoff),
+					 (unsigned)FIELD(in, h, Ehdr, e_shnum),
+					 (unsigned)FIELD(in, h, Ehdr, e_shentsize)};
+	if (ret->n > PROGRAM_HEADERS_MAX || (ret->n > 0 && ret->size != STRUCT_SIZE(in, Phdr)))
 		return WORKER_MALFORMED;
 	return WORKER_DONE;
 }
 
 /* One program header as the 64-bit structure, whatever the file's class. */
-static int fetch_program_header(const struct input *in, uint64_t offset, Elf64_Phdr *ret)
+static int elf_fetch_program_header(const struct input *in, uint64_t offset, Elf64_Phdr *ret)
 {
-	union {
-		uint8_t bytes[sizeof(Elf64_Phdr)];
-		Elf32_Phdr p32;
-		Elf64_Phdr p64;
-	} h;
-	int r;
+	uint8_t h[sizeof(Elf64_Phdr)];
+	int r = elf_input_fetch(in, offset, STRUCT_SIZE(in, Phdr), h);
 
-	r = elf_input_fetch(in, offset, in->is_64 ? sizeof(h.p64) : sizeof(h.p32), h.bytes);
 	if (r)
 		return r;
-	if (in->is_64)
-		*ret = (Elf64_Phdr){
-			.p_type = elf_input_u32(in, h.p64.p_type),
-			.p_flags = elf_input_u32(in, h.p64.p_flags),
-			.p_offset = elf_input_u64(in, h.p64.p_offset),
-			.p_vaddr = elf_input_u64(in, h.p64.p_vaddr),
-			.p_filesz = elf_input_u64(in, h.p64.p_filesz),
-			.p_memsz = elf_input_u64(in, h.p64.p_memsz),
-		};
-	else
-		*ret = (Elf64_Phdr){
-			.p_type = elf_input_u32(in, h.p32.p_type),
-			.p_flags = elf_input_u32(in, h.p32.p_flags),
-			.p_offset = elf_input_u32(in, h.p32.p_offset),
-			.p_vaddr = elf_input_u32(in, h.p32.p_vaddr),
-			.p_filesz = elf_input_u32(in, h.p32.p_filesz),
-			.p_memsz = elf_input_u32(in, h.p32.p_memsz),
-		};
+	*ret = (Elf64_Phdr){
+		.p_type = (uint32_t)FIELD(in, h, Phdr, p_type),
+		.p_flags = (uint32_t)FIELD(in, h, Phdr, p_flags),
+		.p_offset = FIELD(in, h, Phdr, p_offset),
+		.p_vaddr = FIELD(in, h, Phdr, p_vaddr),
+		.p_filesz = FIELD(in, h, Phdr, p_filesz),
+		.p_memsz = FIELD(in, h, Phdr, p_memsz),
+	};
 	return WORKER_DONE;
 }
 
@@ -187,20 +158,13 @@ static bool elf_fetch_section(const struct input *in, const struct headers *sect
 			      Elf64_Shdr *ret)
 {
 	uint64_t at = sections->offset + (uint64_t)i * sections->size;
-	union {
-		uint8_t bytes[sizeof(Elf64_Shdr)];
-		Elf32_Shdr s32;
-		Elf64_Shdr s64;
-	} h;
+	uint8_t h[sizeof(Elf64_Shdr)];
 
-	if (elf_input_fetch(in, at, in->is_64 ? sizeof(h.s64) : sizeof(h.s32), h.bytes))
+	if (elf_input_fetch(in, at, STRUCT_SIZE(in, Shdr), h))
 		return false;
-	/* The type is at the same place in both classes. */
-	ret->sh_type = elf_input_u32(in, h.s32.sh_type);
-	ret->sh_offset = in->is_64 ? elf_input_u64(in, h.s64.sh_offset)
-				   : elf_input_u32(in, h.s32.sh_offset);
-	ret->sh_size = in->is_64 ? elf_input_u64(in, h.s64.sh_size)
-				 : elf_input_u32(in, h.s32.sh_size);
+	ret->sh_type = (uint32_t)FIELD(in, h, Shdr, sh_type);
+	ret->sh_offset = FIELD(in, h, Shdr, sh_offset);
+	ret->sh_size = FIELD(in, h, Shdr, sh_size);
 	return true;
 }
 
@@ -213,7 +177,7 @@ static void elf_find_build_id_section(const struct input *in, const struct heade
 {
 	Elf64_Shdr sh;
 
-	if (sections->size != (in->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+	if (sections->size != STRUCT_SIZE(in, Shdr))
 		return;
 	for (unsigned i = 0; i < sections->n && i < SECTIONS_MAX && !elf->build_id_length; i++) {
 		if (!elf_fetch_section(in, sections, i, &sh))
@@ -234,7 +198,7 @@ static int elf_summary_parse_input(struct input *in, struct elf_summary *ret)
 		uint64_t offset = headers.offset + (uint64_t)i * headers.size;
 		Elf64_Phdr p;
 
-		r = fetch_program_header(in, offset, &p);
+		r = elf_fetch_program_header(in, offset, &p);
 		if (r)
 			break;
 		if (p.p_type == PT_LOAD)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Section headers are read once, into an array; contents when they are asked for. Sizes that the
+ * file claims are checked before libelf allocates anything for them: the number of sections, a
+ * section, its decompressed form.
+ */
 #include "daemon/worker/elf/elf_image.h"
 
 #include <errno.h>
@@ -180,10 +185,10 @@ Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t len
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
 
-size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t *ret_offset,
+		      uint64_t *ret_length)
 {
 	GElf_Phdr segment;
-	Elf_Data *data;
 
 	for (int i = 0; i < image->header.e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
 		uint64_t at = address - segment.p_vaddr;
@@ -191,14 +196,24 @@ size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, s
 		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
 		    at >= segment.p_filesz || segment.p_offset > UINT64_MAX - at)
 			continue;
-		if (size > segment.p_filesz - at)
-			size = segment.p_filesz - at;
-		data = elf_image_chunk(image, segment.p_offset + at, size, ELF_T_BYTE);
-		if (!data)
-			return 0;
-		size = data->d_size < size ? data->d_size : size;
-		memcpy(ret, data->d_buf, size);
-		return size;
+		*ret_offset = segment.p_offset + at;
+		*ret_length = segment.p_filesz - at;
+		return true;
 	}
-	return 0;
+	return false;
+}
+
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+{
+	uint64_t offset, rest;
+	Elf_Data *data;
+
+	if (!elf_image_locate(image, address, &offset, &rest))
+		return 0;
+	data = elf_image_chunk(image, offset, size < rest ? size : rest, ELF_T_BYTE);
+	if (!data)
+		return 0;
+	size = data->d_size < size ? data->d_size : size;
+	memcpy(ret, data->d_buf, size);
+	return size;
 }

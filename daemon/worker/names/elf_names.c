@@ -192,7 +192,7 @@ static int collect_dynamic(struct reading *reading)
 
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
 	if (!has_table) {
-		has_table = elf_table_dynamic(image, &reading->summary, &table) == ELF_TABLE_E_OK;
+		has_table = elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
 		from.segments = &reading->summary;
 	}
 	from.table = &table;

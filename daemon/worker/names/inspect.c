@@ -26,7 +26,7 @@ static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 
 	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
 	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL) ||
-			  elf_table_dynamic(image, &ret->elf, &table) == ELF_TABLE_E_OK;
+			  elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
 	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
 	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
 			 has_section(image, SHT_PROGBITS, ".zdebug_line");

@@ -119,27 +119,31 @@ static void test_memory(void **state)
 	assert_false(memory_file_is_sealed(STDIN_FILENO, &length));
 }
 
-static int run_shell(struct child *c, const char *script, char *const *environment, const int *fds,
-		     size_t n_fds)
+static const int types[] = {SOCK_STREAM, SOCK_STREAM};
+
+static int run_shell(struct child *c, const char *script, char *const *environment,
+		     int *ret_sockets)
 {
 	const char *const argv[] = {"sh", "-c", script, NULL};
 
-	return child_start(c, &(struct child_program){
-				      .path = "/bin/sh",
-				      .argv = (char *const *)(uintptr_t)argv,
-				      .environment = environment,
-				      .fds = fds,
-				      .n_fds = n_fds,
-			      });
+	return child_start(c,
+			   &(struct child_program){
+				   .path = "/bin/sh",
+				   .argv = (char *const *)(uintptr_t)argv,
+				   .environment = environment,
+				   .sockets = types,
+				   .n_sockets = ret_sockets ? ARRAY_SIZE(types) : 0,
+			   },
+			   ret_sockets);
 }
 
-/* It has what it was given, in that order, whatever numbers that had here, and nothing else. */
+/* It has its sockets, in their order, and nothing else. */
 static void test_child(void **state)
 {
 	static const char *const kept[] = {"HELPER_KEPT="};
 	cleanup(freep) char **environment = NULL;
 	char added[] = "HELPER_ADDED=added";
-	int a[2], b[2], status = -1;
+	int sockets[2], status = -1;
 	struct child c = CHILD_NONE;
 	char text[64];
 	ssize_t n;
@@ -148,17 +152,13 @@ static void test_child(void **state)
 	setenv("HELPER_KEPT", "kept", 1);
 	setenv("HELPER_OTHER", "other", 1);
 	assert_int_equal(child_environment(&environment, kept, 1, added), 0);
-	assert_int_equal(pipe2(a, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(b, O_CLOEXEC), 0);
 	assert_int_equal(run_shell(&c,
 				   "echo a$HELPER_KEPT$HELPER_OTHER$HELPER_ADDED >&3; echo b >&4; "
 				   "for i in 5 6 7 8 9; do [ ! -e /proc/$$/fd/$i ] || echo $i >&4; "
 				   "done; exit 5",
-				   environment, (const int[]){b[1], a[1]}, 2),
+				   environment, sockets),
 			 0);
-	close(a[1]);
-	close(b[1]);
-	n = read(b[0], text, sizeof(text));
+	n = read(sockets[0], text, sizeof(text));
 	assert_int_equal(n, 11);
 	assert_memory_equal(text, "akeptadded\n", 11);
 	assert_true(child_reap(&c, 10000, &status));
@@ -166,11 +166,11 @@ static void test_child(void **state)
 	assert_int_equal(WEXITSTATUS(status), 5);
 	assert_int_equal(c.pid, 0);
 	assert_true(child_reap(&c, 0, &status));
-	n = read(a[0], text, sizeof(text));
+	n = read(sockets[1], text, sizeof(text));
 	assert_int_equal(n, 2);
 	assert_memory_equal(text, "b\n", 2);
-	close(a[0]);
-	close(b[0]);
+	close(sockets[0]);
+	close(sockets[1]);
 	unsetenv("HELPER_KEPT");
 	unsetenv("HELPER_OTHER");
 	free(environment);
@@ -190,16 +190,17 @@ static void test_child_that_stays(void **state)
 	int status = 0;
 
 	(void)state;
-	assert_int_equal(run_shell(&c, "read line; while :; do /bin/sleep 9; done", environment,
-				   NULL, 0),
-			 0);
+	assert_int_equal(
+		run_shell(&c, "read line; while :; do /bin/sleep 9; done", environment, NULL), 0);
 	assert_false(child_reap(&c, 10, &status));
 	assert_int_equal(kill(-c.pid, SIGKILL), 0); /* a session of its own */
 	assert_true(child_reap(&c, 10000, &status));
 	assert_true(WIFSIGNALED(status));
-	assert_int_equal(child_start(&c, &(struct child_program){.path = "/nowhere/nothing",
-								 .argv = argv,
-								 .environment = environment}),
+	assert_int_equal(child_start(&c,
+				     &(struct child_program){.path = "/nowhere/nothing",
+							     .argv = argv,
+							     .environment = environment},
+				     NULL),
 			 -ENOENT);
 	assert_int_equal(c.pid, 0);
 }
