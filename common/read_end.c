@@ -48,3 +48,23 @@ int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *
 		*ret = (char *)data;
 	return r;
 }
+
+ssize_t read_range(int fd, void *ret, size_t length, uint64_t offset)
+{
+	size_t n = 0;
+
+	if (length > INT64_MAX || offset > INT64_MAX - length)
+		return 0;
+	while (n < length) {
+		ssize_t r = pread(fd, (uint8_t *)ret + n, length - n, (off_t)(offset + n));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -1;
+		if (r == 0)
+			break;
+		n += (size_t)r;
+	}
+	return (ssize_t)n;
+}

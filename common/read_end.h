@@ -5,6 +5,7 @@
 /* Reading what has no known size: files of the kernel's (/proc, /sys), pipes. */
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Everything up to the end of @fd: malloc'ed, the caller's, and ended by a NUL that is not counted.
@@ -14,5 +15,11 @@
 int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length);
 /* The same for the file @path below @folder, a text; does not wait for the writer of a pipe. */
 int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length);
+
+/*
+ * Reads @length bytes of the file at @offset, or as many as there are: returns how many, or -1 with
+ * errno. A range that no file can have is one behind the file's end.
+ */
+ssize_t read_range(int fd, void *ret, size_t length, uint64_t offset);
 
 #endif

@@ -3,21 +3,22 @@
 #define PROFD_CLIENT_FETCH_FETCH_PROTOCOL_H
 
 /*
- * What a fetcher and `profd-gateway --fetch` say to each other, over a SOCK_SEQPACKET pair that the
- * latter has as FETCH_SOCKET_FD: a request, and its answer, with one file by SCM_RIGHTS for
- * FETCH_FILE. It ends when the other end is closed, also in the middle of a fetch. Both are built
- * from one tree; the magic number tells if they are not.
+ * What we and a profd-gateway that fetches things (gateway_child.h) say to each other, over a
+ * SOCK_SEQPACKET pair that it has as FETCH_SOCKET_FD: a request, and its answer, with one file
+ * (SCM_RIGHTS) for FETCH_DONE. It ends when the other end is closed, also in the middle of a fetch.
+ * Both are built from one tree; the magic number shows if they are not. The request of `--fetch` is
+ * below, that of `--http` in http_protocol.h.
  */
 #include <stdint.h>
 
 #define FETCH_SOCKET_FD 3
 #define FETCH_MAGIC     0x66647031u
 #define FETCH_ID_MAX    63u /* bytes; what libdebuginfod can ask for */
-#define FETCH_TEXT_MAX  200u
+#define FETCH_TEXT_MAX  300u
 #define FETCH_FILE_MAX  (UINT64_C(2) << 30) /* larger files are not wanted */
 
 enum fetch_outcome {
-	FETCH_FILE,
+	FETCH_DONE,
 	FETCH_NONE,    /* the servers do not have it */
 	FETCH_REFUSED, /* one has it, but it is too large */
 	FETCH_FAILED,
@@ -33,7 +34,8 @@ struct fetch_request {
 struct fetch_answer {
 	uint32_t magic;
 	uint32_t outcome;          /* enum fetch_outcome */
-	char text[FETCH_TEXT_MAX]; /* for REFUSED and FAILED, with its NUL: why */
+	uint32_t status;           /* of HTTP, whatever it says */
+	char text[FETCH_TEXT_MAX]; /* REFUSED and FAILED: why, with its NUL */
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/fetch/fetch_protocol.h"
 #include "common/cleanup.h"
 
 struct fetcher;
@@ -35,7 +36,7 @@ enum {
 };
 
 struct fetcher_message {
-	char text[200]; /* one line */
+	char text[FETCH_TEXT_MAX]; /* one line */
 };
 
 /* @options is copied. Returns 0 or negative errno. */

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/fetch/fetch_protocol.h"
 #include "client/fetch/http_protocol.h"
 #include "common/cleanup.h"
 
@@ -43,7 +44,7 @@ enum {
 };
 
 struct http_message {
-	char text[HTTP_TEXT_MAX]; /* one line, without the URL */
+	char text[FETCH_TEXT_MAX]; /* one line, without the URL */
 };
 
 /* @path: of profd-gateway; NULL: found as worker.h finds the image worker. 0 or negative errno. */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Three processes: profctl, profd, and a keeper between the two, which survives profctl however
+ * that ends. It starts profd, waits for its end or for profctl's (the pipe `life`), stops profd,
+ * reports that (the pipe `ended`), and removes the directory when profctl is gone as well.
+ */
 #include "client/record/private_profd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/helper/child.h"
 #include "common/program_path.h"
 #include "common/read_end.h"
 #include "common/unixsock.h"
@@ -95,21 +102,12 @@ static _Noreturn void become_profd(const struct charge *c, pid_t keeper)
 	_exit(1);
 }
 
-static void end_profd(pid_t profd, int pidfd)
-{
-	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
-
-	kill(profd, SIGTERM);
-	if (pidfd < 0 || poll(&fd, 1, END_MS) != 1)
-		kill(profd, SIGKILL);
-	waitpid(profd, NULL, 0);
-}
-
 static _Noreturn void private_keeper_main(const struct charge *c)
 {
 	struct pollfd fds[2] = {{.fd = c->life, .events = POLLIN}, {.events = POLLIN}};
-	pid_t self = getpid(), profd;
-	int null;
+	struct child profd = CHILD_NONE;
+	pid_t self = getpid(), pid;
+	int null, status;
 
 	setsid();
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -119,16 +117,20 @@ static _Noreturn void private_keeper_main(const struct charge *c)
 		if (fd != c->life && fd != c->ended)
 			close(fd);
 	syscall(SYS_close_range, (c->life > c->ended ? c->life : c->ended) + 1, ~0u, 0);
-	profd = fork();
-	if (profd == 0)
+	pid = fork();
+	if (pid == 0)
 		become_profd(c, self);
-	fds[1].fd = profd < 0 ? -1 : (int)syscall(SYS_pidfd_open, profd, 0);
-	while (profd >= 0 && poll(fds, 2, -1) < 0 && errno == EINTR)
+	if (pid > 0)
+		profd = child_of(pid);
+	fds[1].fd = profd.pidfd;
+	while (profd.pid && poll(fds, 2, -1) < 0 && errno == EINTR)
 		;
-	if (profd >= 0 && !fds[0].revents)
-		waitpid(profd, NULL, 0);
-	else if (profd >= 0)
-		end_profd(profd, fds[1].fd);
+	if (profd.pid && fds[0].revents)
+		kill(pid, SIGTERM);
+	if (!child_reap(&profd, END_MS, &status)) {
+		kill(pid, SIGKILL);
+		child_reap(&profd, INT_MAX, &status);
+	}
 	close(c->ended);
 	/* The log is still to be read. */
 	while (!fds[0].revents && poll(fds, 1, -1) < 0 && errno == EINTR)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One event loop serves everything: the socket, connections that have not sent their request,
+ * members, and the command itself. A timer drains every ring; a bell, rung when a ring is half
+ * full, drains that ring at once. When the command ends, all rings are read to their ends.
+ */
 #include "client/run/family.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A connection sends one request, always the same bytes; its process then becomes a member.
+ * Anything else, or nothing for too long, closes it. Which process it is, the kernel says.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

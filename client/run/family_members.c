@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A member is one program of a process with its ring, from attaching until the process ends or
+ * attaches again, as it does after execve(2). Then the rest of the ring is read, and its samples
+ * are added to the profile.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,6 +14,7 @@
 
 #include "client/run/family_private.h"
 #include "common/error.h"
+#include "common/read_end.h"
 #include "common/shim/attach.h"
 
 #define RING_WORDS (1u << 17) /* 1 MiB; pages that are never used cost nothing */
@@ -56,34 +62,30 @@ static bool member_drain(struct member *m, size_t budget, bool is_last)
 	return r == RING_READER_E_MORE;
 }
 
-/* All of a file below /proc, malloc'ed; NULL: it is not there, or too long to be read. */
-static char *read_proc_file(const char *path, size_t *ret_length)
+/* All of a file of the process below /proc, malloc'ed; NULL: it is not there, empty or too long. */
+static char *member_read_proc(const struct member *m, const char *name, size_t *ret_length)
 {
-	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	cleanup(freep) char *text = fd < 0 ? NULL : malloc(RING_MAPS_MAX);
-	size_t length = 0;
-	ssize_t n = 0;
+	char path[64], *text;
 
-	while (text && length < RING_MAPS_MAX &&
-	       (n = read(fd, text + length, RING_MAPS_MAX - length)) > 0)
-		length += (size_t)n;
-	if (!text || n || !length)
+	snprintf(path, sizeof(path), "/proc/%d/%s", m->pid, name);
+	if (read_end_text(AT_FDCWD, path, RING_MAPS_MAX, &text, ret_length))
 		return NULL;
-	*ret_length = length;
-	return steal_ptr(&text);
+	if (*ret_length)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* The mappings are the ring's program's as long as that has its end of the bell. */
 static void member_read_mappings(struct member *m)
 {
 	cleanup(freep) char *text = NULL;
-	char path[64], byte;
 	size_t length;
+	char byte;
 
 	if (!gather_wants_maps(m->process))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/maps", m->pid);
-	text = read_proc_file(path, &length);
+	text = member_read_proc(m, "maps", &length);
 	if (text && recv(m->ring.bell, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
 		gather_update_maps(m->process, text, length);
 }
@@ -130,30 +132,20 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *userda
 	return member_finish(userdata);
 }
 
-/* The text of a file below /proc, to its first newline; "" if there is none. */
-static void read_proc_line(int pid, const char *name, char *ret, size_t size)
+static int member_begin_gathering(struct member *m)
 {
-	cleanup(closep) int fd = -1;
-	char path[64];
+	size_t length = 0;
+	cleanup(freep) char *comm = member_read_proc(m, "comm", &length);
+	char path[64], program[4096];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, ret, size - 1);
-	ret[n < 0 ? 0 : n] = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
-}
-
-static int begin_gathering(struct member *m)
-{
-	char comm[RING_COMM], path[64], program[4096];
-	ssize_t n;
-
-	read_proc_line(m->pid, "comm", comm, sizeof(comm));
+	if (comm)
+		*strchrnul(comm, '\n') = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/exe", m->pid);
 	n = readlink(path, program, sizeof(program) - 1);
 	program[n < 0 ? 0 : n] = '\0';
-	return gather_process_new(&m->process, m->family->gather, m->pid, comm, program);
+	return gather_process_new(&m->process, m->family->gather, m->pid, comm ? comm : "",
+				  program);
 }
 
 /* Takes @pidfd over. Returns 0 or negative errno: no descriptors, no memory. */
@@ -174,7 +166,7 @@ static int family_attach_member(struct family *f, pid_t pid, int pidfd, int conn
 	if (!r)
 		r = ring_reader_new(&m->reader, m->ring.memory, m->ring.length);
 	if (!r)
-		r = begin_gathering(m);
+		r = member_begin_gathering(m);
 	if (!r)
 		r = sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m);
 	if (!r)

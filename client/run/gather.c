@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Samples of a process are kept as addresses, with the generation of its mappings, in a profile
+ * of their own, beside the mappings. When the process ends, gather_place.c moves them into the
+ * one profile of all processes. Memory is bounded: samples beyond the bound are counted as lost.
+ */
 #include "client/run/gather.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +27,16 @@
 /* Mappings that one is compared with, to see whether it was there before. */
 #define LOOKS_MAX 1024
 
+/* What is counted, in this order. */
+static int gather_new_profile(struct profile **ret)
+{
+	int r = profile_new(ret);
+
+	if (!r)
+		r = profile_add_sample_type(*ret, "samples", "count");
+	return r ? r : profile_add_sample_type(*ret, "cpu", "nanoseconds");
+}
+
 int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 {
 	cleanup(gather_freep) struct gather *g = calloc(1, sizeof(*g));
@@ -30,9 +46,7 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 		return error_origin(-ENOMEM);
 	g->frequency = frequency;
 	g->start_ns = start_ns;
-	r = profile_new(&g->profile);
-	if (!r)
-		r = value_types_add(g->profile, "cpu-clock");
+	r = gather_new_profile(&g->profile);
 	if (r)
 		return r;
 	*ret = steal_ptr(&g);
@@ -68,9 +82,7 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 	p->program = strdup(program);
 	if (!p->program)
 		return error_origin(-ENOMEM);
-	r = profile_new(&p->raw);
-	if (!r)
-		r = value_types_add(p->raw, "cpu-clock");
+	r = gather_new_profile(&p->raw);
 	if (!r)
 		r = profile_add_text(p->raw, "generation", &p->key_generation);
 	if (!r)
@@ -245,35 +257,42 @@ void gather_get_totals(const struct gather *g, struct gather_totals *ret)
 		ret->lost += g->ledger.seen - g->ledger.taken - g->ledger.filtered;
 }
 
+static int gather_add_comment(struct gather *g, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int gather_add_comment(struct gather *g, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return profile_add_comment(g->profile, text);
+}
+
 static int gather_add_comments(struct gather *g)
 {
 	const struct ring_ledger *l = &g->ledger;
 	struct gather_totals totals;
-	char text[512];
 	struct utsname host;
 	int r;
 
 	gather_get_totals(g, &totals);
 	if (uname(&host) < 0)
 		return error_origin(-errno);
-	r = profile_add_comment(g->profile, "# profd version: " PROFD_VERSION);
-	snprintf(text, sizeof(text), "# profd host: %s", host.nodename);
-	if (!r)
-		r = profile_add_comment(g->profile, text);
-	snprintf(text, sizeof(text), "# profd kernel: %s", host.release);
-	if (!r)
-		r = profile_add_comment(g->profile, text);
-	if (!r)
-		r = profile_add_comment(g->profile, "# profd event: cpu-clock:u");
-	snprintf(text, sizeof(text), "# profd frequency: %" PRIu32 " Hz", g->frequency);
-	if (!r)
-		r = profile_add_comment(g->profile, text);
-	snprintf(text, sizeof(text),
-		 "# profd ledger: seen=%" PRIu64 " complete=%" PRIu64 " truncated=%" PRIu64
-		 " broken=%" PRIu64 " filtered=%" PRIu64 " lost=%" PRIu64 " malformed=%" PRIu64,
-		 l->seen, l->complete, l->truncated, l->broken, l->filtered, totals.lost,
-		 l->malformed);
-	return r ? r : profile_add_comment(g->profile, text);
+	if ((r = gather_add_comment(g, "# profd version: %s", PROFD_VERSION)) ||
+	    (r = gather_add_comment(g, "# profd host: %s", host.nodename)) ||
+	    (r = gather_add_comment(g, "# profd kernel: %s", host.release)) ||
+	    (r = gather_add_comment(g, "# profd event: cpu-clock:u")) ||
+	    (r = gather_add_comment(g, "# profd frequency: %" PRIu32 " Hz", g->frequency)))
+		return r;
+	return gather_add_comment(g,
+				  "# profd ledger: seen=%" PRIu64 " complete=%" PRIu64
+				  " truncated=%" PRIu64 " broken=%" PRIu64 " filtered=%" PRIu64
+				  " lost=%" PRIu64 " malformed=%" PRIu64,
+				  l->seen, l->complete, l->truncated, l->broken, l->filtered,
+				  totals.lost, l->malformed);
 }
 
 /* The program that has most of the samples: readers take the first mapping for it. */

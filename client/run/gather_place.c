@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The end of a process: each address is looked up in what was mapped at its generation, and
+ * becomes a location in the mapping's part of the file. The same part in another process, or at
+ * another address, is the same mapping of the profile.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The process is forked before the command is executed, and waits at the gate, a socket, so that
+ * its pid is known in time. A pipe that execve(2) closes reports whether that has worked.
+ */
 #include "client/run/launch.h"
 
 #include <errno.h>
@@ -23,53 +27,38 @@ static void launch_exec(const struct launch *l, const char *preload, int gate)
 	execvp(l->argv[0], l->argv);
 }
 
-/* Both pairs, or neither. */
-static int make_pairs(int gate[2], int outcome[2])
-{
-	int error;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
-		return error_origin(-errno);
-	if (pipe2(outcome, O_CLOEXEC) == 0)
-		return 0;
-	error = errno;
-	close(gate[0]);
-	close(gate[1]);
-	return error_origin(-error);
-}
-
 int launch_begin(const struct launch *l, struct launched *ret)
 {
 	const char *others = getenv("LD_PRELOAD");
 	cleanup(freep) char *preload = NULL;
-	/* The second is ended by a successful execve(2). */
-	int gate[2], outcome[2], error, r;
+	cleanup(closep) int gate = -1, gate_peer = -1, outcome = -1, outcome_peer = -1;
+	int ends[2], error;
 	ssize_t n;
 	pid_t pid;
 
 	if (l->preload && asprintf(&preload, "%s%s%s", l->preload, others && *others ? ":" : "",
 				   others ? others : "") < 0)
 		return error_origin(-ENOMEM);
-	r = make_pairs(gate, outcome);
-	if (r)
-		return r;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_origin(-errno);
+	gate_peer = ends[0];
+	gate = ends[1];
+	/* It is ended by a successful execve(2). */
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_origin(-errno);
+	outcome = ends[0];
+	outcome_peer = ends[1];
 	pid = fork();
-	error = errno;
+	if (pid < 0)
+		return error_origin(-errno);
 	if (pid == 0) {
-		close(gate[1]);
-		launch_exec(l, preload, gate[0]);
+		close(gate);
+		launch_exec(l, preload, gate_peer);
 		error = errno;
-		n = write(outcome[1], &error, sizeof(error));
+		n = write(outcome_peer, &error, sizeof(error));
 		_exit(n == sizeof(error) ? 0 : 1);
 	}
-	close(gate[0]);
-	close(outcome[1]);
-	if (pid < 0) {
-		close(gate[1]);
-		close(outcome[0]);
-		return error_origin(-error);
-	}
-	*ret = (struct launched){pid, gate[1], outcome[0]};
+	*ret = (struct launched){pid, steal_fd(&gate), steal_fd(&outcome)};
 	return 0;
 }
 

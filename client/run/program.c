@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Finds the file that the shell would execute, follows "#!" lines as the kernel does, and reads
+ * the head of the ELF file: its machine, and its interpreter, whose name tells the C library.
+ */
 #include "client/run/program.h"
 
 #include <elf.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A lock on the directory shows that its maker is alive. Making another one removes the
+ * directories beside it whose lock is free.
+ */
 #include "client/run/run_folder.h"
 
 #include <dirent.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The ring's memory is shared with a process that may write anything to it, so each record is
+ * copied before it is checked. What does not fit the format makes the ring broken for good or,
+ * where the next record can still be found, is counted as malformed.
+ */
 #include "common/shim/ring_reader.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Writers reserve words by moving the head, write them, and commit the record with its first
+ * word, all without locks: signal handlers of several threads write at once, and may interrupt
+ * each other.
+ */
 #include "common/shim/ring_writer.h"
 
 #include <fcntl.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * An answer is checked as a whole before anything of it is used: lengths first, then every
+ * number that is an index, an offset, an address or an enum, then all texts.
+ */
 #include "common/worker/answer.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The debug file by build id, then by debuglink at its three places, then from a server; then
+ * the alternate file that it, or the image, names. A file that is found is accepted if its build
+ * id fits.
+ */
 #include "common/worker/debug_choice.h"
 
 #include <limits.h>
@@ -31,6 +36,20 @@ static bool is_acceptable_debug_file(const struct worker_image *image,
 	       (!found->elf.build_id_length || !image->elf.build_id_length);
 }
 
+/* Inspects what was opened. *fd is closed, and -1, unless it is an ELF file. */
+static int debug_choice_inspect(const struct debug_choice_world *world, int *fd,
+				struct worker_image *ret)
+{
+	enum worker_outcome outcome = WORKER_UNREADABLE;
+	int r = *fd < 0 ? 0 : world->inspect(world->context, *fd, ret, &outcome);
+
+	if (outcome != WORKER_DONE) {
+		closep(fd);
+		*fd = -1;
+	}
+	return r;
+}
+
 /* The image's debug file; then it is the subject. */
 static int find_debug_file(const struct debug_choice_world *world, struct subject *subject,
 			   struct debug_choice *ret)
@@ -42,17 +61,13 @@ static int find_debug_file(const struct debug_choice_world *world, struct subjec
 
 	for (unsigned n = 0; (r = debug_files_path(subject->path, image, n, path, &how)); n++) {
 		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
-		enum worker_outcome outcome;
 		struct worker_image facts;
 		bool check_crc;
 
-		if (fd < 0)
-			continue;
-		r = world->inspect(world->context, fd, &facts, &outcome);
+		r = debug_choice_inspect(world, &fd, &facts);
 		if (r)
 			return r;
-		if (outcome != WORKER_DONE ||
-		    !is_acceptable_debug_file(image, &facts, how, &check_crc))
+		if (fd < 0 || !is_acceptable_debug_file(image, &facts, how, &check_crc))
 			continue;
 		ret->debug = steal_fd(&fd);
 		ret->check_crc = check_crc;
@@ -75,15 +90,12 @@ static int find_alternate_file(const struct debug_choice_world *world,
 	for (unsigned n = 0; (r = debug_files_alternate_path(subject->path, facts, n, path, &how));
 	     n++) {
 		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
-		enum worker_outcome outcome;
 		struct worker_image found;
 
-		if (fd < 0)
-			continue;
-		r = world->inspect(world->context, fd, &found, &outcome);
+		r = debug_choice_inspect(world, &fd, &found);
 		if (r)
 			return r;
-		if (outcome != WORKER_DONE ||
+		if (fd < 0 ||
 		    !worker_image_has_id(&found, facts->alternate_id, facts->alternate_id_length))
 			continue;
 		ret->alternate = steal_fd(&fd);
@@ -97,17 +109,14 @@ static int debug_choice_fetch(const struct debug_choice_world *world, const uint
 			      size_t length, int *ret_fd, struct worker_image *ret_facts)
 {
 	cleanup(closep) int fd = -1;
-	enum worker_outcome outcome;
 	struct worker_image facts;
 	int r;
 
 	if (!world->fetch || !length)
 		return 0;
 	fd = world->fetch(world->context, id, length);
-	if (fd < 0)
-		return 0;
-	r = world->inspect(world->context, fd, &facts, &outcome);
-	if (r || outcome != WORKER_DONE || !worker_image_has_id(&facts, id, length))
+	r = debug_choice_inspect(world, &fd, &facts);
+	if (r || fd < 0 || !worker_image_has_id(&facts, id, length))
 		return r;
 	*ret_fd = steal_fd(&fd);
 	*ret_facts = facts;

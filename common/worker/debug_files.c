@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Where distributions and GDB keep debug files: below /usr/lib/debug by build id or path, beside
+ * the image, and dwz's in .dwz. Opening takes two steps, so that the type is known before a file
+ * is opened for reading.
+ */
 #include "common/worker/debug_files.h"
 
 #include <errno.h>

@@ -12,19 +12,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/worker/worker_process.h"
+#include "common/helper/child.h"
+#include "common/helper/fd_packet.h"
+#include "common/helper/memory_file.h"
+#include "common/program_path.h"
+#include "common/read_end.h"
+#include "common/worker/protocol.h"
+
+#define PROGRAM "profd-image-worker"
+
+_Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FIRST_FD + 1,
+	       "descriptors of the worker");
 
 #define DEADLINE_NS  (10 * NS_PER_S)
 #define REST_MIN_NS  (100 * NS_PER_MS)
@@ -36,12 +45,6 @@
 #define END_MS      20
 #define END_FREE_MS 200
 
-/* File descriptors of one message that are received, only to be closed: two are too many already.
- */
-#define FDS_MAX 4
-
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-
 /* Times the deadline: for how long more an answer may take whose worker gets no CPU. */
 #define STARVED_MOST 9
 
@@ -49,13 +52,15 @@ struct worker {
 	char *path, *name;
 	uint64_t memory_bytes, keep_bytes, deadline_ns;
 	int epoll_fd, timer_fd;
-	struct worker_process process;
+	struct child child;
+	int socket;    /* our end; -1: it was killed, or there is none */
+	int leash;     /* our end */
 	bool came_up;  /* this process said so */
 	bool answered; /* this process did */
 	bool owes;
 	uint64_t id; /* of the newest request */
 	uint64_t asked_ns, until_ns;
-	uint64_t starved_ns; /* when it was asked: worker_process.h */
+	uint64_t starved_ns; /* when it was asked */
 	unsigned n_futile;   /* deaths without an answer, in a row */
 	uint64_t rests_until_ns;
 	uint8_t *data;
@@ -86,7 +91,8 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	if (!w)
 		return error_origin(-ENOMEM);
 	w->epoll_fd = w->timer_fd = -1;
-	worker_process_init(&w->process);
+	w->child = CHILD_NONE;
+	w->socket = w->leash = -1;
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
 	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
@@ -96,7 +102,7 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	if (!w->name || (options->path && !w->path))
 		return error_origin(-ENOMEM);
 	if (!options->path) {
-		r = worker_process_path(&w->path);
+		r = program_path("PROFD_IMAGE_WORKER", PROGRAM, &w->path);
 		if (r)
 			return r;
 	}
@@ -113,16 +119,23 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	return 0;
 }
 
-/* Other processes may hold copies of the fds: what is only closed would stay in the epoll. */
+/*
+ * Other processes may hold copies of the fds: what is only closed would stay in the epoll. kill(2)
+ * is refused where we are uid 0 without CAP_KILL and the worker has become nobody; the leash is not
+ * (protocol.h). One of them reaches it in each moment of its life. It is still to be reaped.
+ */
 static void worker_kill(struct worker *w)
 {
-	if (w->process.socket < 0)
+	if (w->socket < 0)
 		return;
-	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.socket, NULL);
-	if (w->process.pidfd >= 0)
-		epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->process.pidfd, NULL);
+	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->socket, NULL);
+	if (w->child.pidfd >= 0)
+		epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->child.pidfd, NULL);
 	worker_set_timer(w, 0);
-	worker_process_kill(&w->process);
+	kill(w->child.pid, SIGKILL);
+	(void)!send(w->leash, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(steal_fd(&w->leash));
+	close(steal_fd(&w->socket));
 }
 
 void worker_free(struct worker *w)
@@ -132,8 +145,8 @@ void worker_free(struct worker *w)
 	if (!w)
 		return;
 	worker_kill(w);
-	worker_process_reap(&w->process, END_FREE_MS, &status);
-	closep(&w->process.pidfd);
+	child_reap(&w->child, END_FREE_MS, &status);
+	closep(&w->child.pidfd);
 	closep(&w->timer_fd);
 	closep(&w->epoll_fd);
 	free(w->data);
@@ -188,7 +201,7 @@ static void worker_retire(struct worker *w, const char *why)
 		w->n_futile++;
 		worker_back_off(w);
 	}
-	if (!worker_process_reap(&w->process, END_MS, &status) && !why)
+	if (!child_reap(&w->child, END_MS, &status) && !why)
 		why = "does not end";
 	if (why)
 		snprintf(w->stats.why, sizeof(w->stats.why), "%s", why);
@@ -196,25 +209,62 @@ static void worker_retire(struct worker *w, const char *why)
 		worker_describe_end(w, status);
 }
 
+/*
+ * Without LANG and its like no locale is loaded, without LD_* no strangers' library. The
+ * sanitizers' options are for builds that have them.
+ */
+static const char *const kept[] = {"ASAN_OPTIONS=", "UBSAN_OPTIONS="};
+
+/* Returns 0 or negative errno, which is the program's, not fatal. */
+static int worker_start_process(struct worker *w)
+{
+	static const int types[] = {SOCK_SEQPACKET, SOCK_STREAM};
+	cleanup(freep) char **environment = NULL;
+	char title[64], memory[32], keep[32];
+	char *const argv[] = {title, memory, keep, NULL};
+	int sockets[ARRAY_SIZE(types)], r;
+
+	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
+	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->memory_bytes);
+	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
+	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL);
+	if (r)
+		return r;
+	r = child_start(&w->child,
+			&(struct child_program){
+				.path = w->path,
+				.argv = argv,
+				.environment = environment,
+				.sockets = types,
+				.n_sockets = ARRAY_SIZE(types),
+			},
+			sockets);
+	if (r)
+		return r;
+	w->socket = sockets[0];
+	w->leash = sockets[1];
+	return 0;
+}
+
 /* Returns WORKER_E_OK or _REST. */
 static int worker_ensure_started(struct worker *w)
 {
 	int status, r;
 
-	if (w->process.socket >= 0)
+	if (w->socket >= 0)
 		return WORKER_E_OK;
 	if (w->rests_until_ns && clock_ns(CLOCK_MONOTONIC) < w->rests_until_ns)
 		return WORKER_E_REST;
 	w->rests_until_ns = 0;
-	if (!worker_process_reap(&w->process, 0, &status)) {
+	if (!child_reap(&w->child, 0, &status)) {
 		worker_back_off(w);
 		return WORKER_E_REST;
 	}
-	r = worker_process_start(&w->process, w->path, w->name, w->memory_bytes, w->keep_bytes);
+	r = worker_start_process(w);
 	if (!r) {
-		r = worker_watch_fd(w, w->process.socket);
-		if (!r && w->process.pidfd >= 0)
-			r = worker_watch_fd(w, w->process.pidfd);
+		r = worker_watch_fd(w, w->socket);
+		if (!r && w->child.pidfd >= 0)
+			r = worker_watch_fd(w, w->child.pidfd);
 		if (r)
 			worker_kill(w);
 	}
@@ -229,127 +279,54 @@ static int worker_ensure_started(struct worker *w)
 	return WORKER_E_OK;
 }
 
-/* One message, as it came. */
-struct packet {
-	struct worker_answer_header header;
-	size_t length;
-	int fds[FDS_MAX];
-	size_t n_fds;
-	bool is_cut;
-};
-
-static void packet_deinit(struct packet *p)
-{
-	for (size_t i = 0; i < p->n_fds; i++)
-		close(p->fds[i]);
-}
-
-static void packet_copy_fds(struct msghdr *message, struct packet *ret)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-		size_t n;
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < n && ret->n_fds < FDS_MAX; i++)
-			memcpy(&ret->fds[ret->n_fds++], CMSG_DATA(c) + i * sizeof(int),
-			       sizeof(int));
-	}
-}
-
-enum { PACKET_OK, PACKET_NONE, PACKET_END };
-
-static int packet_receive(int socket, struct packet *ret)
-{
-	union {
-		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
-		struct cmsghdr alignment;
-	} control;
-	struct iovec data = {.iov_base = &ret->header, .iov_len = sizeof(ret->header)};
-	struct msghdr message = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t n;
-
-	do
-		n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return errno == EAGAIN ? PACKET_NONE : PACKET_END;
-	*ret = (struct packet){.header = ret->header, .length = (size_t)n};
-	packet_copy_fds(&message, ret);
-	ret->is_cut = message.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
-	if (!n) {
-		packet_deinit(ret);
-		return PACKET_END;
-	}
-	return PACKET_OK;
-}
-
 /* Copies the memfd @fd, whose owner cannot change it any more. Returns what is wrong, or NULL. */
-static const char *packet_read_payload(int fd, uint64_t length, uint8_t **ret)
+static const char *worker_read_payload(int fd, uint64_t length, uint8_t **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	struct stat st;
-	uint64_t done = 0;
-	int seals;
+	uint64_t size;
 
 	if (length > WORKER_ANSWER_MAX)
-		return "talked nonsense: too long an answer";
-	seals = fcntl(fd, F_GET_SEALS);
-	if (seals < 0 || (seals & SEALS) != SEALS)
-		return "talked nonsense: an answer that is not sealed";
-	if (fstat(fd, &st) < 0 || st.st_size < 0 || (uint64_t)st.st_size != length)
-		return "talked nonsense: an answer of another length";
+		return "malformed answer: too long";
+	if (!memory_file_is_sealed(fd, &size))
+		return "malformed answer: not sealed";
+	if (size != length)
+		return "malformed answer: wrong length";
 	data = malloc((size_t)length);
 	if (!data)
 		return "no memory for its answer";
-	while (done < length) {
-		ssize_t n = pread(fd, data + done, (size_t)(length - done), (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return "talked nonsense: an answer that cannot be read";
-		done += (uint64_t)n;
-	}
+	if (read_range(fd, data, (size_t)length, 0) != (ssize_t)length)
+		return "malformed answer: cannot be read";
 	*ret = steal_ptr(&data);
 	return NULL;
 }
 
-static bool packet_is_hello(const struct packet *p)
+static bool worker_is_hello(const struct worker_answer_header *h, const struct fd_packet *p)
 {
-	return !p->header.id && p->header.outcome == WORKER_DONE && !p->header.payload_length &&
-	       !p->header.is_last && !p->n_fds;
+	return !h->id && h->outcome == WORKER_DONE && !h->payload_length && !h->is_last &&
+	       !p->n_fds;
 }
 
 /*
- * Returns what is wrong with @p, or NULL. *ret_is_answer: it is what is owed, and its payload, if
- * any, in *w.
+ * Returns what is wrong with the packet, or NULL. *ret_is_answer: it is what is owed, and its
+ * payload, if any, in *w.
  */
-static const char *worker_check_packet(struct worker *w, const struct packet *p,
-				       bool *ret_is_answer)
+static const char *worker_check_packet(struct worker *w, const struct worker_answer_header *h,
+				       const struct fd_packet *p, bool *ret_is_answer)
 {
-	const struct worker_answer_header *h = &p->header;
-
 	*ret_is_answer = false;
 	if (p->is_cut || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
-		return "talked nonsense: no answer at all";
+		return "malformed answer: no such header";
 	if (!w->came_up) {
-		w->came_up = packet_is_hello(p);
-		return w->came_up ? NULL : "talked nonsense: before it came up";
+		w->came_up = worker_is_hello(h, p);
+		return w->came_up ? NULL : "protocol error: an answer before it was up";
 	}
 	if (!w->owes || h->id != w->id || h->outcome >= N_WORKER_OUTCOMES || h->is_last > 1)
-		return "talked nonsense: an answer to nothing";
+		return "protocol error: an answer to no request";
 	if (p->n_fds != (h->payload_length ? 1 : 0) ||
 	    (h->payload_length && h->outcome != WORKER_DONE))
-		return "talked nonsense: files that belong to no answer";
+		return "protocol error: files without an answer";
 	*ret_is_answer = true;
-	return h->payload_length ? packet_read_payload(p->fds[0], h->payload_length, &w->data)
+	return h->payload_length ? worker_read_payload(p->fds[0], h->payload_length, &w->data)
 				 : NULL;
 }
 
@@ -370,8 +347,28 @@ static void worker_finish_answer(struct worker *w, const struct worker_answer_he
 	};
 	if (h->is_last) {
 		worker_kill(w);
-		worker_process_reap(&w->process, END_MS, &status);
+		child_reap(&w->child, END_MS, &status);
 	}
+}
+
+/*
+ * For how long it could have run and had no CPU, since its start (the second number of
+ * /proc/PID/schedstat: Documentation/scheduler/sched-stats.rst); 0: unknown.
+ */
+static uint64_t worker_starved_ns(const struct worker *w)
+{
+	char path[32], text[128];
+	unsigned long long ran_ns, starved_ns;
+	cleanup(closep) int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)w->child.pid);
+	fd = w->child.pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%llu %llu", &ran_ns, &starved_ns) == 2 ? starved_ns : 0;
 }
 
 /*
@@ -384,7 +381,7 @@ static bool worker_is_too_slow(struct worker *w)
 
 	if (!w->owes || now_ns < w->until_ns)
 		return false;
-	starved_ns = worker_process_starved_ns(&w->process);
+	starved_ns = worker_starved_ns(w);
 	starved_ns -= starved_ns < w->starved_ns ? starved_ns : w->starved_ns;
 	if (starved_ns > STARVED_MOST * w->deadline_ns)
 		starved_ns = STARVED_MOST * w->deadline_ns;
@@ -393,43 +390,49 @@ static bool worker_is_too_slow(struct worker *w)
 	return now_ns >= w->until_ns;
 }
 
+/* Another process may hold the socket. False where there is no pidfd. */
+static bool worker_has_ended(const struct worker *w)
+{
+	struct pollfd ended = {.fd = w->child.pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 1;
+}
+
 /* Looks at what came. Returns WORKER_E_OK, _NONE, or _DIED: it was buried. */
 static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 {
 	bool is_answer = false;
+	struct worker_answer_header header;
 	const char *why = NULL;
-	struct packet p;
+	struct fd_packet p;
 	int r;
 
-	if (w->process.socket < 0)
+	if (w->socket < 0)
 		return WORKER_E_NONE;
-	while ((r = packet_receive(w->process.socket, &p)) == PACKET_OK) {
-		why = worker_check_packet(w, &p, &is_answer);
-		packet_deinit(&p);
+	while ((r = fd_packet_receive(w->socket, &header, sizeof(header), MSG_DONTWAIT, &p)) ==
+	       FD_PACKET_E_OK) {
+		why = worker_check_packet(w, &header, &p, &is_answer);
+		fd_packet_deinit(&p);
 		if (why) {
 			worker_retire(w, why);
 			return WORKER_E_DIED;
 		}
 		if (is_answer) {
-			worker_finish_answer(w, &p.header, ret);
+			worker_finish_answer(w, &header, ret);
 			return WORKER_E_OK;
 		}
 	}
-	if (r == PACKET_NONE && worker_is_too_slow(w))
-		why = "too slow";
-	else if (r == PACKET_NONE && w->process.pidfd >= 0) {
-		struct pollfd ended = {.fd = w->process.pidfd, .events = POLLIN};
-
-		if (poll(&ended, 1, 0) != 1)
+	if (r == FD_PACKET_E_LATER) {
+		if (worker_is_too_slow(w))
+			why = "too slow";
+		else if (!worker_has_ended(w))
 			return WORKER_E_NONE;
-	} else if (r == PACKET_NONE) {
-		return WORKER_E_NONE;
 	}
 	worker_retire(w, why);
 	return WORKER_E_DIED;
 }
 
-/* Sends it. Returns 0, PACKET_END: there is nobody, or negative errno. */
+/* Returns FD_PACKET_E_OK, _LATER or _END: there is nobody, or negative errno. */
 static int worker_transmit(struct worker *w, const struct worker_request *request)
 {
 	struct worker_request_header header = {
@@ -441,41 +444,22 @@ static int worker_transmit(struct worker *w, const struct worker_request *reques
 		.max_words = request->max_words,
 		.payload_length = request->payload_length,
 	};
-	union {
-		char bytes[CMSG_SPACE(N_WORKER_FILES * sizeof(int))];
-		struct cmsghdr header;
-	} control = {.bytes = {0}};
-	struct iovec data[2] = {
+	const struct iovec parts[2] = {
 		{.iov_base = &header, .iov_len = sizeof(header)},
 		{.iov_base = (void *)(uintptr_t)request->payload,
 		 .iov_len = request->payload_length},
 	};
-	struct msghdr message = {.msg_iov = data, .msg_iovlen = request->payload_length ? 2 : 1};
+	int files[N_WORKER_FILES];
 	size_t n = 0;
-	ssize_t r;
 
 	for (unsigned i = 0; i < N_WORKER_FILES; i++) {
 		if (request->files[i] < 0)
 			continue;
 		header.files |= 1u << i;
-		memcpy(CMSG_DATA(&control.header) + n++ * sizeof(int), &request->files[i],
-		       sizeof(int));
+		files[n++] = request->files[i];
 	}
-	if (n > 0) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(n * sizeof(int));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	}
-	do
-		r = sendmsg(w->process.socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (r < 0 && errno == EINTR);
-	if (r >= 0)
-		return 0;
-	if (errno == EPIPE || errno == ECONNRESET || errno == EAGAIN)
-		return PACKET_END;
-	return error_origin(-errno);
+	return fd_packet_send_parts(w->socket, parts, request->payload_length ? 2 : 1, files, n,
+				    MSG_DONTWAIT);
 }
 
 int worker_send(struct worker *w, const struct worker_request *request)
@@ -497,17 +481,17 @@ int worker_send(struct worker *w, const struct worker_request *request)
 			return r;
 		w->id++;
 		r = worker_transmit(w, request);
-		if (r != PACKET_END)
+		if (r <= 0)
 			break;
 		/* In this very moment. One that has not answered yet makes all rest. */
 		worker_retire(w, NULL);
 	}
 	if (r)
-		return r;
+		return error_origin(r);
 	w->owes = true;
 	w->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	w->until_ns = w->asked_ns + w->deadline_ns;
-	w->starved_ns = worker_process_starved_ns(&w->process);
+	w->starved_ns = worker_starved_ns(w);
 	worker_set_timer(w, w->until_ns);
 	return WORKER_E_OK;
 }
@@ -547,7 +531,7 @@ void worker_reject_answer(struct worker *w)
 {
 	w->answered = false;
 	w->stats.answered--;
-	worker_retire(w, "talked nonsense: an answer that does not fit the question");
+	worker_retire(w, "malformed answer: does not fit the request");
 }
 
 int worker_fd(const struct worker *w)
@@ -567,5 +551,5 @@ void worker_get_stats(const struct worker *w, struct worker_stats *ret)
 
 int worker_pid(const struct worker *w)
 {
-	return w->process.socket >= 0 ? (int)w->process.pid : 0;
+	return w->socket >= 0 ? (int)w->child.pid : 0;
 }

@@ -62,7 +62,7 @@ enum {
 	WORKER_E_BUSY, /* an answer is owed: take that first */
 	WORKER_E_REST, /* it died a moment ago, or cannot be started: not now */
 	WORKER_E_NONE, /* no answer yet */
-	WORKER_E_DIED, /* it died, was too slow or talked nonsense: no answer will come */
+	WORKER_E_DIED, /* it died, was too slow or broke the protocol: no answer will come */
 };
 
 /*

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Requests go to the servant one at a time, each with the root's descriptor and a number; the
+ * answer has that number, and the file's descriptor if there is one. When it takes too long, the
+ * servant is replaced, and answers to older numbers are dropped.
+ */
 #include "daemon/resolve/file_opener.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/fd_packet.h"
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
 
@@ -30,49 +32,6 @@ struct file_opener {
 	uint64_t wait_ns, next_id;
 	struct request request; /* the servant's, and ours to send */
 };
-
-/* Sends @length bytes of @data, and @fd unless it is -1. */
-static ssize_t send_with_fd(int socket, const void *data, size_t length, int fd, int flags)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec piece = {.iov_base = (void *)data, .iov_len = length};
-	struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control.bytes);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
-	}
-	return sendmsg(socket, &message, flags | MSG_NOSIGNAL);
-}
-
-/* *ret_fd: -1 if none came. */
-static ssize_t receive_with_fd(int socket, void *data, size_t size, int flags, int *ret_fd)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec piece = {.iov_base = data, .iov_len = size};
-	struct msghdr message = {.msg_iov = &piece,
-				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-	ssize_t r = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *header = r > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-
-	*ret_fd = -1;
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-	    header->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(header), sizeof(int));
-	return r;
-}
 
 /* --- the servant, async-signal-safe ----------------------------------------------------------- */
 
@@ -99,26 +58,21 @@ static int open_requested_file(int root_fd, const struct request *request)
 static void file_opener_serve(int data_fd, uint64_t first_id, void *memory)
 {
 	struct request *request = memory;
-	int root_fd, fd;
-	ssize_t r;
 
 	for (;;) {
-		r = receive_with_fd(data_fd, request, sizeof(*request), 0, &root_fd);
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < (ssize_t)offsetof(struct request, path) || r == sizeof(*request))
+		cleanup(fd_packet_deinit) struct fd_packet packet;
+		cleanup(closep) int fd = -1; /* not FUSE, so that closing asks nobody */
+
+		if (fd_packet_receive(data_fd, request, sizeof(*request), 0, &packet) ||
+		    packet.length < offsetof(struct request, path) ||
+		    packet.length == sizeof(*request))
 			return;
-		((char *)request)[r] = '\0';
-		fd = -1;
-		if (root_fd >= 0 && request->id >= first_id) {
-			fd = open_requested_file(root_fd, request);
-			while (send_with_fd(data_fd, &request->id, sizeof(request->id), fd, 0) < 0)
-				if (errno != EINTR)
-					return;
-		}
-		/* Not FUSE, so that this asks nobody. */
-		closep(&fd);
-		closep(&root_fd);
+		((char *)request)[packet.length] = '\0';
+		if (packet.n_fds != 1 || request->id < first_id)
+			continue;
+		fd = open_requested_file(packet.fds[0], request);
+		if (fd_packet_send(data_fd, &request->id, sizeof(request->id), &fd, fd >= 0, 0))
+			return;
 	}
 }
 
@@ -155,30 +109,26 @@ void file_opener_free(struct file_opener *o)
 }
 
 /* Returns FILE_OPENER_E_OK: an answer, whose file is *ret_fd or -1; or _SLOW or _LOST. */
-static int await_answer(struct file_opener *o, uint64_t id, int *ret_fd)
+static int file_opener_await(struct file_opener *o, uint64_t id, int *ret_fd)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + o->wait_ns, now, answered;
-	struct pollfd data = {.fd = o->keeper.data_fd, .events = POLLIN};
-	struct timespec left;
-	ssize_t r;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + o->wait_ns, answered;
+	int r;
 
-	for (;;) {
-		now = clock_ns(CLOCK_MONOTONIC);
-		if (now >= until_ns)
-			return FILE_OPENER_E_SLOW;
-		left.tv_sec = (time_t)((until_ns - now) / NS_PER_S);
-		left.tv_nsec = (long)((until_ns - now) % NS_PER_S);
-		if (ppoll(&data, 1, &left, NULL) <= 0)
+	while (fd_packet_await(o->keeper.data_fd, until_ns)) {
+		cleanup(fd_packet_deinit) struct fd_packet packet;
+
+		r = fd_packet_receive(o->keeper.data_fd, &answered, sizeof(answered), MSG_DONTWAIT,
+				      &packet);
+		if (r == FD_PACKET_E_LATER)
 			continue;
-		r = receive_with_fd(data.fd, &answered, sizeof(answered), MSG_DONTWAIT, ret_fd);
-		if (r < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (r != sizeof(answered))
+		if (r || packet.length != sizeof(answered))
 			return FILE_OPENER_E_LOST;
-		if (answered == id)
-			return FILE_OPENER_E_OK;
-		closep(ret_fd); /* of one that was given up */
+		if (answered != id)
+			continue; /* of one that was given up */
+		*ret_fd = packet.n_fds == 1 ? steal_fd(&packet.fds[0]) : -1;
+		return FILE_OPENER_E_OK;
 	}
+	return FILE_OPENER_E_SLOW;
 }
 
 int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags, int *ret)
@@ -196,12 +146,12 @@ int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsig
 	o->request.flags = flags;
 	memcpy(o->request.path, path, length);
 	/* One is under way at most: there is room. */
-	if (send_with_fd(o->keeper.data_fd, &o->request, offsetof(struct request, path) + length,
-			 root_fd, MSG_DONTWAIT) < 0) {
+	if (fd_packet_send(o->keeper.data_fd, &o->request, offsetof(struct request, path) + length,
+			   &root_fd, 1, MSG_DONTWAIT)) {
 		keeper_lose(&o->keeper);
 		return FILE_OPENER_E_LOST;
 	}
-	r = await_answer(o, o->request.id, &fd);
+	r = file_opener_await(o, o->request.id, &fd);
 	if (r == FILE_OPENER_E_SLOW)
 		keeper_replace(&o->keeper, o->next_id);
 	if (r == FILE_OPENER_E_LOST)

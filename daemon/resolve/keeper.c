@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Both children are forked without execve(2), close all descriptors but their sockets, and die
+ * with their parents. A servant that was killed is not waited for: it is reaped with its
+ * successor.
+ */
 #include "daemon/resolve/keeper.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/clock.h"
+#include "common/helper/child.h"
 #include "daemon/ingest/perf_admin.h"
 
 #define REFORK_NS NS_PER_S /* between two attempts after a loss */
@@ -88,33 +92,32 @@ static _Noreturn void run_keeper(const struct keeper_job *job, int data_fd, int 
 
 static int fork_keeper(struct keeper *k)
 {
-	int data[2] = {-1, -1}, control[2] = {-1, -1}, r = 0;
-	pid_t parent = getpid(), pid = -1;
+	cleanup(closep) int data = -1, data_peer = -1, control = -1, control_peer = -1;
+	pid_t parent = getpid(), pid;
+	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, data) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
-		r = -errno;
-	if (!r && (pid = fork()) < 0)
-		r = -errno;
+	data = ends[0];
+	data_peer = ends[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	control = ends[0];
+	control_peer = ends[1];
+	pid = fork();
+	if (pid < 0)
+		return -errno;
 	if (pid == 0) {
 		prctl(PR_SET_NAME, k->job->keeper_name);
 		signal(SIGCHLD, SIG_DFL);
 		die_with(parent);
 		if (perf_admin_drop())
 			_exit(1);
-		close_all_but(data[1], control[1]);
-		run_keeper(k->job, data[1], control[1]);
+		close_all_but(data_peer, control_peer);
+		run_keeper(k->job, data_peer, control_peer);
 	}
-	closep(&data[1]);
-	closep(&control[1]);
-	if (r) {
-		closep(&data[0]);
-		closep(&control[0]);
-		return r;
-	}
-	k->data_fd = data[0];
-	k->control_fd = control[0];
+	k->data_fd = steal_fd(&data);
+	k->control_fd = steal_fd(&control);
 	k->pid = pid;
 	return 0;
 }
@@ -126,15 +129,15 @@ int keeper_init(struct keeper *k, const struct keeper_job *job)
 }
 
 /* The keeper, whose sockets are closed, ends by itself; if not, it is made to. */
-static void await_keeper(pid_t keeper)
+static void keeper_await_end(pid_t keeper)
 {
-	struct pollfd ended = {.fd = pidfd_open(keeper, 0), .events = POLLIN};
+	struct child child = child_of(keeper);
+	int status;
 
-	if (ended.fd < 0 || poll(&ended, 1, FREE_MS) != 1)
-		kill(keeper, SIGKILL);
-	closep(&ended.fd);
-	while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (child_reap(&child, FREE_MS, &status))
+		return;
+	kill(keeper, SIGKILL);
+	child_reap(&child, INT_MAX, &status);
 }
 
 void keeper_deinit(struct keeper *k)
@@ -144,7 +147,7 @@ void keeper_deinit(struct keeper *k)
 		shutdown(k->control_fd, SHUT_RDWR);
 	keeper_lose(k);
 	if (k->pid > 0)
-		await_keeper(k->pid);
+		keeper_await_end(k->pid);
 	k->pid = 0;
 }
 

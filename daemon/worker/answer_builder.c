@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Locations and frames are collected in arrays, texts in a pool; all are joined at the end. */
 #include "daemon/worker/answer_builder.h"
 
 #include <errno.h>
@@ -89,32 +90,18 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 	return answer_builder_length(b) > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-static uint8_t *answer_put_bytes(uint8_t *at, const void *data, size_t length)
-{
-	if (length > 0)
-		memcpy(at, data, length);
-	return at + length;
-}
-
 int answer_builder_finish(struct answer_builder *b, uint8_t **ret, size_t *ret_length)
 {
-	const struct worker_names header = {
+	struct worker_names header = {
 		.n_locations = (uint32_t)b->locations.n,
 		.n_frames = (uint32_t)b->frames.n,
 		.text_length = (uint32_t)text_pool_length(b->texts),
 	};
-	size_t length = (size_t)answer_builder_length(b);
-	uint8_t *payload, *at;
+	const struct iovec parts[] = {
+		{&header, sizeof(header)},
+		{b->locations.data, b->locations.n * sizeof(struct worker_location)},
+		{b->frames.data, b->frames.n * sizeof(struct worker_frame)},
+	};
 
-	payload = malloc(length);
-	if (!payload)
-		return error_origin(-ENOMEM);
-	at = answer_put_bytes(payload, &header, sizeof(header));
-	at = answer_put_bytes(at, b->locations.data,
-			      b->locations.n * sizeof(struct worker_location));
-	at = answer_put_bytes(at, b->frames.data, b->frames.n * sizeof(struct worker_frame));
-	text_pool_write(b->texts, at);
-	*ret = payload;
-	*ret_length = length;
-	return 0;
+	return text_pool_finish(b->texts, parts, ARRAY_SIZE(parts), ret, ret_length);
 }

@@ -63,8 +63,8 @@ static void leave_world(void)
 
 int main(int argc, char **argv)
 {
-	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * NS_PER_S};
-	struct server *server;
+	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * UINT64_C(1000000000)};
+	struct cache *cache;
 	uint64_t memory;
 	int r;
 
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		return WORKER_EXIT_USAGE;
 	}
 	leave_world();
-	r = server_new(&server, (size_t)(limits.keep_bytes / CACHE_SHARE));
+	r = cache_new(&cache, (size_t)(limits.keep_bytes / CACHE_SHARE));
 	if (!r)
 		r = sandbox_enter(memory);
 	if (r) {
@@ -83,6 +83,6 @@ int main(int argc, char **argv)
 			error_describe(r));
 		return WORKER_EXIT_SANDBOX;
 	}
-	r = serve_loop(server, WORKER_SOCKET_FD, &limits);
+	r = serve_loop(cache, WORKER_SOCKET_FD, &limits);
 	_exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }

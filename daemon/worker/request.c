@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A table has the parts of each kind of request; a request that differs is refused as a whole. */
 #include "daemon/worker/request.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The steps of sandbox.h but the last, in their order: each needs something that a later one
+ * takes away.
+ */
 #include "daemon/worker/sandbox.h"
 
 #include <errno.h>

@@ -20,18 +20,11 @@ struct answer {
 	size_t length;
 };
 
-struct server;
-
-/* @cache_bytes: what may be kept between requests. */
-int server_new(struct server **ret, size_t cache_bytes);
-void server_free(struct server *s);
-DEFINE_CLEANUP(struct server *, server_free)
-
 /*
  * Serves @request, which request_parse() found to be one. What lacks memory is tried again with
- * nothing kept, then WORKER_NO_MEMORY. Blocks on the disk.
+ * nothing kept in @cache, then WORKER_NO_MEMORY. Blocks on the disk.
  */
-void server_answer(struct server *s, const struct request *request, struct answer *ret);
+void server_answer(struct cache *cache, const struct request *request, struct answer *ret);
 
 /* The parts: each returns enum worker_outcome, -ENOMEM, or -E2BIG: past WORKER_ANSWER_MAX. */
 int serve_inspect(const struct request *request, struct answer *ret);

@@ -52,9 +52,7 @@ static int serve_code_open(struct code *c, const struct request *request, bool *
 	*ret_is_known = false;
 	r = elf_summary_read(fd, &elf);
 	if (r)
-		return r == ELF_SUMMARY_E_NOT_ELF     ? WORKER_NOT_ELF
-		       : r == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
-						      : WORKER_UNREADABLE;
+		return r;
 	r = disassembler_new(&c->disassembler, elf.machine, request->header.flags & WORKER_INTEL);
 	if (r)
 		return r < 0 ? r : WORKER_DONE;
@@ -152,23 +150,16 @@ static int serve_code_add_all(struct code *c)
 
 static int serve_code_finish(const struct code *c, struct answer *ret)
 {
-	const struct worker_code header = {
+	struct worker_code header = {
 		.n_instructions = (uint32_t)c->n,
 		.text_length = (uint32_t)text_pool_length(c->texts),
 	};
-	size_t n = c->n * sizeof(*c->instructions);
-	uint8_t *payload;
+	const struct iovec parts[] = {
+		{&header, sizeof(header)},
+		{c->instructions, c->n * sizeof(*c->instructions)},
+	};
 
-	ret->length = (size_t)serve_code_length(c);
-	payload = malloc(ret->length);
-	if (!payload)
-		return error_origin(-ENOMEM);
-	memcpy(payload, &header, sizeof(header));
-	if (n)
-		memcpy(payload + sizeof(header), c->instructions, n);
-	text_pool_write(c->texts, payload + sizeof(header) + n);
-	ret->data = payload;
-	return WORKER_DONE;
+	return text_pool_finish(c->texts, parts, ARRAY_SIZE(parts), &ret->data, &ret->length);
 }
 
 int serve_instructions(struct cache *cache, const struct request *request, struct answer *ret)

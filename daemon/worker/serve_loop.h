@@ -17,6 +17,6 @@ struct serve_limits {
  * Says that the worker is up, then answers requests on @socket until the other end is closed, or
  * a limit is passed. Returns 0 or negative errno.
  */
-int serve_loop(struct server *s, int socket, const struct serve_limits *limits);
+int serve_loop(struct cache *cache, int socket, const struct serve_limits *limits);
 
 #endif

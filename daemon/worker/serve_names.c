@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Each address is looked up in DWARF first, which knows inlined functions and lines, then in the
+ * symbols, and its frames are added to the answer.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "common/worker/text.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/names/demangle.h"
@@ -14,13 +19,6 @@ static const uint64_t *request_addresses(const struct request *request, size_t *
 {
 	*ret_n = (size_t)request->header.payload_length / sizeof(uint64_t);
 	return (const void *)request->payload;
-}
-
-static int serve_names_finish(struct answer_builder *b, struct answer *ret)
-{
-	int r = answer_builder_finish(b, &ret->data, &ret->length);
-
-	return r ? r : WORKER_DONE;
 }
 
 /*
@@ -93,7 +91,7 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 	addresses = request_addresses(request, &n);
 	for (size_t i = 0; !r && i < n; i++)
 		r = serve_add_symbol(b, names, lines, addresses[i]);
-	return r ? r : serve_names_finish(b, ret);
+	return r ? r : answer_builder_finish(b, &ret->data, &ret->length);
 }
 
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret)
@@ -120,7 +118,7 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 		r = answer_builder_add(b, start, size, found ? source : WORKER_SOURCE_NONE, &frame,
 				       found ? 1 : 0);
 	}
-	return r ? r : serve_names_finish(b, ret);
+	return r ? r : answer_builder_finish(b, &ret->data, &ret->length);
 }
 
 /* Texts as they go into an answer: one behind the other. */
@@ -136,15 +134,8 @@ static int texts_add(struct texts *texts, const char *text)
 	/* A byte that may not be becomes three. */
 	size_t needed = (length < WORKER_TEXT_MAX / 3 ? 3 * length : WORKER_TEXT_MAX) + 1;
 
-	if (texts->length + needed > texts->n_allocated) {
-		size_t n = 2 * texts->n_allocated + needed;
-		char *grown = realloc(texts->data, n);
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		texts->data = grown;
-		texts->n_allocated = n;
-	}
+	if (room_make(&texts->data, &texts->n_allocated, texts->length + needed, 1))
+		return -ENOMEM;
 	texts->length += text_clean(text, length, texts->data + texts->length, needed - 1) + 1;
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }

@@ -107,7 +107,7 @@ int serve_table(const struct request *request, struct answer *ret)
 
 	memset(&table, 0, sizeof(table));
 	r = elf_summary_read(fd, &table.elf);
-	if (r == ELF_SUMMARY_E_UNREADABLE)
+	if (r == WORKER_UNREADABLE)
 		return WORKER_UNREADABLE;
 	r = serve_table_load(fd, max_words < most ? max_words : most, &table, &words);
 	if (r < 0)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A source's key is the request's key, its kind, and which files it was made of. The cache is
+ * asked for that before the files are read.
+ */
 #include "daemon/worker/sources.h"
 
 #include <errno.h>

@@ -122,11 +122,24 @@ uint64_t text_pool_length(const struct text_pool *pool)
 	return pool->length;
 }
 
-void text_pool_write(const struct text_pool *pool, uint8_t *at)
+int text_pool_finish(const struct text_pool *pool, const struct iovec *parts, size_t n_parts,
+		     uint8_t **ret, size_t *ret_length)
 {
+	size_t length = (size_t)pool->length;
+	uint8_t *payload, *at;
+
+	for (size_t i = 0; i < n_parts; i++)
+		length += parts[i].iov_len;
+	payload = malloc(length);
+	if (!payload)
+		return error_origin(-ENOMEM);
+	at = payload;
+	for (size_t i = 0; i < n_parts; i++)
+		at = parts[i].iov_len ? mempcpy(at, parts[i].iov_base, parts[i].iov_len) : at;
 	*at++ = '\0';
-	for (const struct text *text = pool->texts; text; text = text->hh.next) {
-		memcpy(at, text->bytes, text->length + 1);
-		at += text->length + 1;
-	}
+	for (const struct text *text = pool->texts; text; text = text->hh.next)
+		at = mempcpy(at, text->bytes, text->length + 1);
+	*ret = payload;
+	*ret_length = length;
+	return 0;
 }

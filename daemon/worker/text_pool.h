@@ -8,6 +8,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "common/cleanup.h"
 
@@ -24,7 +25,8 @@ int text_pool_add_name(struct text_pool *pool, const char *raw, uint32_t *ret_sy
 		       uint32_t *ret_name);
 /* Bytes of all texts with their NULs; may pass 32 bits, where offsets cannot. */
 uint64_t text_pool_length(const struct text_pool *pool);
-/* Writes them to @at, which has room for text_pool_length() bytes. */
-void text_pool_write(const struct text_pool *pool, uint8_t *at);
+/* An answer's payload, malloc'ed: the @n_parts parts, then all texts. Returns 0 or -ENOMEM. */
+int text_pool_finish(const struct text_pool *pool, const struct iovec *parts, size_t n_parts,
+		     uint8_t **ret, size_t *ret_length);
 
 #endif

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&pure, 0, sizeof(pure));
 	memset(&read, 0, sizeof(read));
 	r = elf_summary_parse(data, size, &pure);
-	if (r == ELF_SUMMARY_E_OK) {
+	if (r == WORKER_DONE) {
 		if (elf_summary_text(&pure, &a, &b) && a >= b)
 			abort();
 		for (uint32_t i = 0; i < pure.n_segments; i++)

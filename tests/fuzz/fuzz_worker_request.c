@@ -78,7 +78,7 @@ static size_t length_of_first(const uint8_t *data, size_t size)
 	return length < WORKER_REQUEST_MAX ? length : WORKER_REQUEST_MAX;
 }
 
-static void serve_one(struct server *s, int file, size_t n_fds, const uint8_t *data, size_t length)
+static void serve_one(struct cache *c, int file, size_t n_fds, const uint8_t *data, size_t length)
 {
 	int fds[N_WORKER_FILES + 1];
 	struct request request;
@@ -91,7 +91,7 @@ static void serve_one(struct server *s, int file, size_t n_fds, const uint8_t *d
 	for (size_t i = 0; i < N_WORKER_FILES + 1; i++)
 		fds[i] = file;
 	if (request_parse(aligned, length, fds, n_fds, &request)) {
-		server_answer(s, &request, &answer);
+		server_answer(c, &request, &answer);
 		check(&request, &answer);
 		free(answer.data);
 	}
@@ -101,7 +101,7 @@ static void serve_one(struct server *s, int file, size_t n_fds, const uint8_t *d
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char map[] = "1000 20 first\n1010 8 second\n";
-	struct server *s = NULL;
+	struct cache *c = NULL;
 	size_t n_fds, first;
 	bool is_map;
 	int file;
@@ -114,19 +114,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size--;
 	first = length_of_first(data, size);
 	file = is_map ? make_file(map, sizeof(map) - 1) : make_file(data + first, size - first);
-	if (server_new(&s, 4096) < 0)
+	if (cache_new(&c, 4096) < 0)
 		abort();
 	for (unsigned i = 0; i < REQUESTS_MAX && size > 0; i++) {
-		serve_one(s, file, n_fds, data, first);
+		serve_one(c, file, n_fds, data, first);
 		if (!is_map) {
-			serve_one(s, file, n_fds, data, first);
+			serve_one(c, file, n_fds, data, first);
 			break;
 		}
 		data += first;
 		size -= first;
 		first = length_of_first(data, size);
 	}
-	server_free(s);
+	cache_free(c);
 	close(file);
 	return 0;
 }

@@ -124,7 +124,7 @@ static bool open_file(struct bench *b, const char *path)
 
 	if (fd < 0)
 		return false;
-	if (elf_summary_read(fd, &f.elf) == ELF_SUMMARY_E_OK && f.elf.pointer_bytes == 8)
+	if (elf_summary_read(fd, &f.elf) == WORKER_DONE && f.elf.pointer_bytes == 8)
 		read_functions(&f, fd);
 	if (f.n_functions < FUNCTIONS_MIN) {
 		free(f.functions);

@@ -9,16 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/helper/fd_packet.h"
+#include "common/helper/memory_file.h"
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
-
-#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 struct lie {
 	struct worker_answer_header header;
@@ -29,23 +27,8 @@ struct lie {
 
 static void say(const struct lie *lie)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(lie->fds))];
-		struct cmsghdr header;
-	} control = {.bytes = {0}};
-	struct iovec data = {.iov_base = (void *)(uintptr_t)&lie->header,
-			     .iov_len = lie->header_length};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (lie->n_fds > 0) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(lie->n_fds * sizeof(int));
-		memcpy(CMSG_DATA(&control.header), lie->fds, lie->n_fds * sizeof(int));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(lie->n_fds * sizeof(int));
-	}
-	if (sendmsg(WORKER_SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
+	if (fd_packet_send(WORKER_SOCKET_FD, &lie->header, lie->header_length, lie->fds, lie->n_fds,
+			   0))
 		_exit(9);
 }
 
@@ -82,7 +65,7 @@ static struct lie truth(uint64_t id)
 
 	lie.header.id = id;
 	lie.header.payload_length = 64;
-	lie.fds[0] = make_memfd(64, ALL_SEALS);
+	lie.fds[0] = make_memfd(64, MEMORY_FILE_SEALS);
 	lie.n_fds = 1;
 	return lie;
 }
@@ -129,19 +112,19 @@ static void half_sealed(struct lie *lie)
 
 static void shorter(struct lie *lie)
 {
-	lie->fds[0] = make_memfd(63, ALL_SEALS);
+	lie->fds[0] = make_memfd(63, MEMORY_FILE_SEALS);
 }
 
 static void longer(struct lie *lie)
 {
-	lie->fds[0] = make_memfd(65, ALL_SEALS);
+	lie->fds[0] = make_memfd(65, MEMORY_FILE_SEALS);
 }
 
 /* Sparse: it costs nothing to make. */
 static void huge(struct lie *lie)
 {
 	lie->header.payload_length = (uint64_t)WORKER_ANSWER_MAX + 1;
-	lie->fds[0] = make_memfd((size_t)lie->header.payload_length, ALL_SEALS);
+	lie->fds[0] = make_memfd((size_t)lie->header.payload_length, MEMORY_FILE_SEALS);
 }
 
 static void endless(struct lie *lie)
@@ -156,7 +139,7 @@ static void no_memfd(struct lie *lie)
 
 static void two_memfds(struct lie *lie)
 {
-	lie->fds[lie->n_fds++] = make_memfd(64, ALL_SEALS);
+	lie->fds[lie->n_fds++] = make_memfd(64, MEMORY_FILE_SEALS);
 }
 
 static void eight_memfds(struct lie *lie)

@@ -9,40 +9,23 @@
  *   f  it finds at addresses that divided by 4 leave 0: a function inlined in another, with files
  *      and lines; 1: a function with them; 2: one without; 3: nothing
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/helper/fd_packet.h"
+#include "common/helper/memory_file.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/serve.h"
 
-#define ALL_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-#define MARK      "picky:"
+#define MARK "picky:"
 
 static void say(const struct worker_answer_header *header, int fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr header;
-	} control = {.bytes = {0}};
-	struct iovec data = {.iov_base = (void *)(uintptr_t)header, .iov_len = sizeof(*header)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control.bytes);
-	}
-	if (sendmsg(WORKER_SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
+	if (fd_packet_send(WORKER_SOCKET_FD, header, sizeof(*header), &fd, fd >= 0, 0))
 		_exit(9);
 }
 
@@ -57,9 +40,8 @@ static void answer(uint64_t id, const struct answer *a)
 	cleanup(closep) int fd = -1;
 
 	if (a->length) {
-		fd = memfd_create("answer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-		if (fd < 0 || write(fd, a->data, a->length) != (ssize_t)a->length ||
-		    fcntl(fd, F_ADD_SEALS, ALL_SEALS) < 0)
+		fd = memory_file_of("answer", a->data, a->length);
+		if (fd < 0)
 			_exit(9);
 	}
 	say(&header, fd);
@@ -122,7 +104,7 @@ static void name_all(const struct request *request, name_one *name, struct answe
 	answer_builder_free(b);
 }
 
-static void serve(struct server *server, const struct request *request, struct answer *ret)
+static void serve(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	bool is_jit = request->header.kind == WORKER_JIT;
 	bool is_symbols = request->header.kind == WORKER_SYMBOLS || is_jit;
@@ -142,58 +124,33 @@ static void serve(struct server *server, const struct request *request, struct a
 	else if (mark == 'f' && is_symbols)
 		name_all(request, name_by_address, ret);
 	else
-		server_answer(server, request, ret);
+		server_answer(cache, request, ret);
 	if (mark == 'l' && is_symbols && ret->length)
 		((struct worker_names *)(void *)ret->data)->n_frames ^= UINT32_MAX;
-}
-
-/* Returns the bytes received; 0 at the end. */
-static size_t receive(uint8_t *data, int fds[N_WORKER_FILES], size_t *ret_n)
-{
-	union {
-		char bytes[CMSG_SPACE(N_WORKER_FILES * sizeof(int))];
-		struct cmsghdr alignment;
-	} control;
-	struct iovec iov = {.iov_base = data, .iov_len = WORKER_REQUEST_MAX};
-	struct msghdr message = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	ssize_t n = recvmsg(WORKER_SOCKET_FD, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-
-	*ret_n = c ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-	if (c)
-		memcpy(fds, CMSG_DATA(c), *ret_n * sizeof(int));
-	return n > 0 ? (size_t)n : 0;
 }
 
 int main(void)
 {
 	const struct worker_answer_header hello = {.magic = WORKER_MAGIC};
 	uint8_t *data = malloc(WORKER_REQUEST_MAX);
-	struct server *server = NULL;
-	int fds[N_WORKER_FILES];
-	size_t length, n_fds;
+	struct cache *cache = NULL;
+	struct fd_packet packet;
 
 	alarm(60); /* whatever becomes of the test */
-	if (!data || server_new(&server, 64 << 20) < 0)
+	if (!data || cache_new(&cache, 64 << 20) < 0)
 		return 9;
 	say(&hello, -1);
-	while ((length = receive(data, fds, &n_fds)) > 0) {
+	while (!fd_packet_receive(WORKER_SOCKET_FD, data, WORKER_REQUEST_MAX, 0, &packet)) {
 		struct answer a = {.outcome = WORKER_BAD_REQUEST};
 		struct request request;
 
-		if (request_parse(data, length, fds, n_fds, &request))
-			serve(server, &request, &a);
+		if (request_parse(data, packet.length, packet.fds, packet.n_fds, &request))
+			serve(cache, &request, &a);
 		answer(request.header.id, &a);
 		free(a.data);
-		for (size_t i = 0; i < n_fds; i++)
-			close(fds[i]);
+		fd_packet_deinit(&packet);
 	}
-	server_free(server);
+	cache_free(cache);
 	free(data);
 	return 0;
 }

@@ -81,7 +81,7 @@ static struct print_names *print_names_of_image(struct printer *p, const struct 
 	bool is_new;
 
 	n = print_names_get(&p->images, image->id, &is_new);
-	if (is_new && fd >= 0 && elf_summary_read(fd, &n->elf) == ELF_SUMMARY_E_OK &&
+	if (is_new && fd >= 0 && elf_summary_read(fd, &n->elf) == WORKER_DONE &&
 	    symtab_from_elf(&n->symtab, fd) != SYMTAB_E_OK)
 		n->symtab = NULL;
 	return n;

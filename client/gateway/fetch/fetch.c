@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One request after the other: libdebuginfod looks into its cache, asks the servers, and returns
+ * an open file of the cache, which is reopened read-only and sent. A thread watches the socket
+ * meanwhile, since a fetch may take minutes: when the other end is closed, the process exits.
+ */
 #include "client/gateway/fetch/fetch.h"
 
 #include <errno.h>
@@ -14,17 +19,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <elfutils/debuginfod.h>
 
-#include "client/fetch/fetch_packet.h"
-#include "client/fetch/fetch_protocol.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/fd_packet.h"
 
 #define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
 #define N_OPEN_FOLDERS 8 /* nftw(3) */
@@ -68,20 +71,13 @@ static void remove_tree(const char *path)
 /* A folder of its own for a question: nothing that another one left answers it. */
 static int fetch_prepare_dir(struct fetch *f)
 {
-	cleanup(freep) char *path = NULL;
+	char path[PATH_MAX];
 
 	if (!f->temporary)
 		return 0;
-	if (asprintf(&path, "%s/%u", f->temporary, f->n_folders) < 0) {
-		path = NULL;
-		return error_origin(-ENOMEM);
-	}
+	snprintf(path, sizeof(path), "%s/%u", f->temporary, f->n_folders);
 	remove_tree(path);
-	free(path);
-	if (asprintf(&path, "%s/%u", f->temporary, ++f->n_folders) < 0) {
-		path = NULL;
-		return error_origin(-ENOMEM);
-	}
+	snprintf(path, sizeof(path), "%s/%u", f->temporary, ++f->n_folders);
 	return setenv(CACHE_VARIABLE, path, 1) < 0 ? error_origin(-ENOMEM) : 0;
 }
 
@@ -136,11 +132,8 @@ static void *exit_when_abandoned(void *userdata)
 	_exit(0);
 }
 
-static void answer_text(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
-			...) __attribute__((format(printf, 3, 4)));
-
-static void answer_text(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
-			...)
+void fetch_answer_set(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
+		      ...)
 {
 	va_list args;
 
@@ -151,22 +144,23 @@ static void answer_text(struct fetch_answer *answer, enum fetch_outcome outcome,
 }
 
 /* What debuginfod_find_debuginfo(3) returns, for people. */
-static void answer_failure(struct fetch *f, struct fetch_answer *answer, int r)
+static void fetch_answer_failure(struct fetch *f, struct fetch_answer *answer, int r)
 {
 	if (f->is_too_large || r == -EFBIG)
-		answer_text(answer, FETCH_REFUSED, "it is larger than %llu bytes",
-			    (unsigned long long)f->max_bytes);
+		fetch_answer_set(answer, FETCH_REFUSED, "it is larger than %llu bytes",
+				 (unsigned long long)f->max_bytes);
 	else if (r == -ENOENT)
 		answer->outcome = FETCH_NONE;
 	else if (r == -ENOSYS)
-		answer_text(answer, FETCH_FAILED, "no debuginfod server is named");
+		fetch_answer_set(answer, FETCH_FAILED, "no debuginfod server is named");
 	else if (r == -ETIME)
-		answer_text(answer, FETCH_FAILED, "the debuginfod server does not answer in time");
+		fetch_answer_set(answer, FETCH_FAILED,
+				 "the debuginfod server does not answer in time");
 	else if (r == -EHOSTUNREACH)
-		answer_text(answer, FETCH_FAILED, "there is no such debuginfod server");
+		fetch_answer_set(answer, FETCH_FAILED, "there is no such debuginfod server");
 	else
-		answer_text(answer, FETCH_FAILED, "the debuginfod server does not answer: %s",
-			    strerrordesc_np(-r) ? strerrordesc_np(-r) : "an unknown error");
+		fetch_answer_set(answer, FETCH_FAILED, "the debuginfod server does not answer: %s",
+				 strerrordesc_np(-r) ? strerrordesc_np(-r) : "an unknown error");
 }
 
 /*
@@ -182,7 +176,7 @@ static int fetch_reopen_file(const struct fetch *f, int found, const char *path)
 	return steal_fd(&fd);
 }
 
-/* Returns the fd for an answer with FETCH_FILE, else -1. */
+/* Returns the fd for an answer with FETCH_DONE, else -1. */
 static int fetch_find_debuginfo(struct fetch *f, const struct fetch_request *request,
 				struct fetch_answer *answer)
 {
@@ -192,51 +186,45 @@ static int fetch_find_debuginfo(struct fetch *f, const struct fetch_request *req
 
 	r = fetch_prepare_dir(f);
 	if (r) {
-		answer_text(answer, FETCH_FAILED, "%s", strerrordesc_np(-r));
+		fetch_answer_set(answer, FETCH_FAILED, "%s", strerrordesc_np(-r));
 		return -1;
 	}
 	f->max_bytes = fetch_max_bytes(f);
 	f->is_too_large = false;
 	r = debuginfod_find_debuginfo(f->client, request->id, (int)request->length, &path);
 	if (r < 0) {
-		answer_failure(f, answer, r);
+		fetch_answer_failure(f, answer, r);
 		return -1;
 	}
 	found = r;
 	fd = fetch_reopen_file(f, found, path);
 	if (fd < 0)
-		answer_text(answer, FETCH_FAILED, "%s: %s", path, strerrordesc_np(errno));
+		fetch_answer_set(answer, FETCH_FAILED, "%s: %s", path, strerrordesc_np(errno));
 	else
-		answer->outcome = FETCH_FILE;
+		answer->outcome = FETCH_DONE;
 	return fd;
 }
 
-/* Returns 1 when it was answered, 0 when the other end is gone, or negative errno. */
+/* Returns 0, 1: the other end is closed, or negative errno. */
 static int fetch_serve_one(struct fetch *f)
 {
+	cleanup(fd_packet_deinit) struct fd_packet packet;
 	struct fetch_answer answer = {.magic = FETCH_MAGIC};
 	cleanup(closep) int fd = -1;
 	struct fetch_request request;
-	ssize_t n;
 	int r;
 
-	do
-		n = recv(f->socket, &request, sizeof(request), 0);
-	while (n < 0 && errno == EINTR);
-	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return 0;
-	if (n < 0)
-		return error_origin(-errno);
-	if (n != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
+	r = fd_packet_receive(f->socket, &request, sizeof(request), 0, &packet);
+	if (r)
+		return r < 0 ? error_origin(r) : r;
+	if (packet.length != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
 	    request.length > FETCH_ID_MAX)
 		return error_origin(-EPROTO);
 	fd = fetch_find_debuginfo(f, &request, &answer);
 	if (atomic_load(&f->is_alone))
-		return 0;
-	r = fetch_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
-	if (r == -EPIPE || r == -ECONNRESET)
-		return 0;
-	return r ? error_origin(r) : 1;
+		return 1;
+	r = fd_packet_send(f->socket, &answer, sizeof(answer), &fd, fd >= 0, 0);
+	return r < 0 ? error_origin(r) : r;
 }
 
 /*
@@ -287,12 +275,8 @@ int fetch_serve(int socket, const char *folder, bool has_cache)
 		if (r)
 			r = error_origin(-r);
 	}
-	while (!r) {
+	while (!r)
 		r = fetch_serve_one(&f);
-		if (r == 0)
-			break;
-		r = r > 0 ? 0 : r;
-	}
 	if (is_watched) {
 		(void)pthread_cancel(watcher);
 		(void)pthread_join(watcher, NULL);
@@ -302,5 +286,5 @@ int fetch_serve(int socket, const char *folder, bool has_cache)
 	if (f.temporary)
 		remove_tree(f.temporary);
 	free(f.temporary);
-	return r;
+	return r < 0 ? r : 0;
 }

@@ -13,6 +13,8 @@
  */
 #include <stdbool.h>
 
+#include "client/fetch/fetch_protocol.h"
+
 /* For whom there is no own cache; everybody may make a folder there. */
 #define FETCH_TEMPORARY "/var/tmp"
 
@@ -23,5 +25,9 @@
  * process with 0 when the socket is closed while a server is waited for.
  */
 int fetch_serve(int socket, const char *folder, bool has_cache);
+
+/* An answer without a file; the text is one line for people. */
+void fetch_answer_set(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
+		      ...) __attribute__((format(printf, 3, 4)));
 
 #endif

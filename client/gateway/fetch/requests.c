@@ -9,21 +9,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <curl/curl.h>
 
-#include "client/fetch/fetch_packet.h"
 #include "client/fetch/http_protocol.h"
+#include "client/gateway/fetch/fetch.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/fd_packet.h"
+#include "common/helper/memory_file.h"
 
 #define HEADER_MAX       ((size_t)256 << 10) /* bytes, those of redirections among them */
 #define REDIRECTIONS_MAX 10L
@@ -71,13 +71,8 @@ static size_t transfer_on_body(char *data, size_t size, size_t n, void *context)
 		t->is_too_large = true;
 		return 0;
 	}
-	for (size_t at = 0; at < taken;) {
-		ssize_t r = pwrite(t->body, data + at, taken - at, (off_t)(t->length + at));
-
-		if (r < 0 && errno != EINTR)
-			return 0;
-		at += r > 0 ? (size_t)r : 0;
-	}
+	if (memory_file_write(t->body, data, taken))
+		return 0;
 	t->length += taken;
 	return length;
 }
@@ -144,31 +139,37 @@ static CURLcode curl_set_body(CURL *easy, int fd, struct curl_slist *headers)
 	return r;
 }
 
-/* One that takes no other protocol than HTTP. */
+/* One that uses no other protocol than HTTP. */
 static CURLcode transfer_set_rules(struct transfer *t, const struct http_request_packet *request)
 {
-	CURL *easy = t->easy;
-	CURLcode r = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, PROTOCOLS);
+	const bool is_checked = !(request->flags & HTTP_FLAG_INSECURE);
+	const struct {
+		CURLoption option;
+		long value;
+	} numbers[] = {
+		{CURLOPT_FOLLOWLOCATION, 1},
+		{CURLOPT_MAXREDIRS, REDIRECTIONS_MAX},
+		{CURLOPT_NOSIGNAL, 1},
+		{CURLOPT_TIMEOUT_MS, (long)request->timeout_ms},
+		{CURLOPT_SSL_VERIFYPEER, is_checked ? 1 : 0},
+		{CURLOPT_SSL_VERIFYHOST, is_checked ? 2 : 0},
+	};
+	const struct {
+		CURLoption option;
+		const char *value;
+	} texts[] = {
+		{CURLOPT_URL, request->url},
+		{CURLOPT_PROTOCOLS_STR, PROTOCOLS},
+		{CURLOPT_REDIR_PROTOCOLS_STR, PROTOCOLS},
+		{CURLOPT_USERAGENT, "profctl/" PROFD_VERSION},
+		{CURLOPT_NOPROXY, is_loopback_url(request->url) ? "*" : NULL},
+	};
+	CURLcode r = CURLE_OK;
 
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, PROTOCOLS);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_MAXREDIRS, REDIRECTIONS_MAX);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_USERAGENT, "profctl/" PROFD_VERSION);
-	if (!r && is_loopback_url(request->url))
-		r = curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-	if (!r && request->flags & HTTP_FLAG_INSECURE) {
-		r = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-		if (!r)
-			r = curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-	}
+	for (size_t i = 0; !r && i < ARRAY_SIZE(numbers); i++)
+		r = curl_easy_setopt(t->easy, numbers[i].option, numbers[i].value);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(texts); i++)
+		r = curl_easy_setopt(t->easy, texts[i].option, texts[i].value);
 	return r;
 }
 
@@ -176,32 +177,24 @@ static CURLcode transfer_prepare(struct transfer *t, const struct http_request_p
 				 const int parts[N_HTTP_PARTS], struct curl_slist *headers)
 {
 	CURL *easy = t->easy;
-	CURLcode r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble);
+	CURLcode r;
 
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_URL, request->url);
-	if (!r)
-		r = transfer_set_rules(t, request);
-	if (!r)
-		r = curl_set_body(easy, parts[HTTP_PART_BODY], headers);
-	if (!r)
-		r = curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE]);
-	if (!r)
-		r = curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY]);
-	if (!r)
-		r = curl_set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, transfer_on_body);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header);
-	return r ? r : curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
+	if ((r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble)) ||
+	    (r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, transfer_on_body)) ||
+	    (r = curl_easy_setopt(easy, CURLOPT_WRITEDATA, t)) ||
+	    (r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header)) ||
+	    (r = curl_easy_setopt(easy, CURLOPT_HEADERDATA, t)) ||
+	    (r = transfer_set_rules(t, request)) ||
+	    (r = curl_set_body(easy, parts[HTTP_PART_BODY], headers)) ||
+	    (r = curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE])) ||
+	    (r = curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY])))
+		return r;
+	return curl_set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
 }
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-/* Returns 1 when the transfer has ended, 0 when the other end is gone, or negative errno. */
+/* Returns 0 when the transfer has ended, 1 when the other end is gone, or negative errno. */
 static int transfer_run(CURLM *multi, int socket, CURLcode *ret)
 {
 	struct curl_waitfd other_end = {.fd = socket, .events = CURL_WAIT_POLLIN};
@@ -213,62 +206,52 @@ static int transfer_run(CURLM *multi, int socket, CURLcode *ret)
 		    (n_running && curl_multi_poll(multi, &other_end, 1, WAIT_MS, NULL)))
 			return error_origin(-EIO);
 		if (other_end.revents)
-			return 0; /* nothing else is sent before an answer */
+			return 1; /* nothing else is sent before an answer */
 	}
 	done = curl_multi_info_read(multi, &n_left);
 	if (!done)
 		return error_origin(-EIO);
 	*ret = done->data.result;
-	return 1;
-}
-
-static void http_answer_fail(struct http_answer_packet *answer, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void http_answer_fail(struct http_answer_packet *answer, const char *format, ...)
-{
-	va_list args;
-
-	answer->outcome = HTTP_ANSWER_FAILED;
-	va_start(args, format);
-	vsnprintf(answer->text, sizeof(answer->text), format, args);
-	va_end(args);
+	return 0;
 }
 
 /* What libcurl returns, for people. */
 static void http_answer_fail_curl(const struct transfer *t,
 				  const struct http_request_packet *request, CURLcode r,
-				  struct http_answer_packet *answer)
+				  struct fetch_answer *answer)
 {
 	long error = 0;
 
 	curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &error);
 	if (t->is_too_large)
-		http_answer_fail(answer, "the server sends more than %llu MiB",
+		fetch_answer_set(answer, FETCH_FAILED, "the server sends more than %llu MiB",
 				 (unsigned long long)t->max_bytes >> 20);
 	else if (t->has_too_much_header)
-		http_answer_fail(answer, "the header of the server's answer is larger than %zu KiB",
+		fetch_answer_set(answer, FETCH_FAILED,
+				 "the header of the server's answer is larger than %zu KiB",
 				 HEADER_MAX >> 10);
 	else if (r == CURLE_OPERATION_TIMEDOUT)
-		http_answer_fail(answer, "no answer, or no whole one, within %llu s",
+		fetch_answer_set(answer, FETCH_FAILED, "no answer, or no whole one, within %llu s",
 				 (unsigned long long)request->timeout_ms / MS_PER_S);
 	else if (r == CURLE_COULDNT_CONNECT && error)
-		http_answer_fail(answer, "%s",
+		fetch_answer_set(answer, FETCH_FAILED, "%s",
 				 strerrordesc_np((int)error) ? strerrordesc_np((int)error)
 							     : "cannot connect");
 	else if (r == CURLE_UNSUPPORTED_PROTOCOL)
-		http_answer_fail(answer, "only http and https are spoken: %s", t->trouble);
+		fetch_answer_set(answer, FETCH_FAILED, "only http and https are spoken: %s",
+				 t->trouble);
 	else if (r == CURLE_TOO_MANY_REDIRECTS)
-		http_answer_fail(answer, "the server redirects more than %ld times",
+		fetch_answer_set(answer, FETCH_FAILED, "the server redirects more than %ld times",
 				 REDIRECTIONS_MAX);
 	else
-		http_answer_fail(answer, "%s", *t->trouble ? t->trouble : curl_easy_strerror(r));
+		fetch_answer_set(answer, FETCH_FAILED, "%s",
+				 *t->trouble ? t->trouble : curl_easy_strerror(r));
 }
 
-/* Returns 1 with @answer filled, 0 when the other end is gone, or negative errno. */
+/* Returns 0 with @answer filled, 1 when the other end is gone, or negative errno. */
 static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
 			    const struct http_request_packet *request,
-			    const int parts[N_HTTP_PARTS], struct http_answer_packet *answer)
+			    const int parts[N_HTTP_PARTS], struct fetch_answer *answer)
 {
 	/* Nobody here waits for "100 Continue"; Go's servers read a form before the handler does.
 	 */
@@ -286,24 +269,23 @@ static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
 			return error_origin(-ENOMEM);
 		r = transfer_run(multi, socket, &result);
 		curl_multi_remove_handle(multi, t->easy);
-		if (r <= 0)
+		if (r)
 			return r;
 	}
 	if (result) {
 		http_answer_fail_curl(t, request, result, answer);
-		return 1;
+		return 0;
 	}
-	if (fcntl(t->body, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) <
-	    0)
+	if (fcntl(t->body, F_ADD_SEALS, MEMORY_FILE_SEALS) < 0)
 		return error_origin(-errno);
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	answer->status = (uint32_t)status;
-	return 1;
+	return 0;
 }
 
 /* Which of the files is which; false: they are not as many as were announced. */
 static bool requests_assign_parts(const struct http_request_packet *request,
-				  const struct fetch_packet_fds *fds, int ret[N_HTTP_PARTS])
+				  const struct fd_packet *packet, int ret[N_HTTP_PARTS])
 {
 	size_t n = 0;
 
@@ -311,21 +293,21 @@ static bool requests_assign_parts(const struct http_request_packet *request,
 		ret[part] = -1;
 		if (!(request->parts & 1u << part))
 			continue;
-		if (n == fds->n)
+		if (n == packet->n_fds)
 			return false;
-		ret[part] = fds->all[n++];
+		ret[part] = packet->fds[n++];
 	}
-	return n == fds->n && !fds->n_more && !(request->parts >> N_HTTP_PARTS);
+	return n == packet->n_fds && !packet->is_cut && !(request->parts >> N_HTTP_PARTS);
 }
 
 /* As transfer_perform(), answered. */
-static int answer_request(CURLM *multi, int socket, const struct http_request_packet *request,
-			  const int parts[N_HTTP_PARTS])
+static int requests_answer(CURLM *multi, int socket, const struct http_request_packet *request,
+			   const int parts[N_HTTP_PARTS])
 {
-	struct http_answer_packet answer = {.magic = HTTP_MAGIC};
+	struct fetch_answer answer = {.magic = FETCH_MAGIC};
 	cleanup(transfer_deinit) struct transfer t = {
 		.easy = curl_easy_init(),
-		.body = memfd_create("profd-http", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+		.body = memory_file_new("profd-http"),
 		.max_bytes = request->max_bytes,
 	};
 	int r;
@@ -333,46 +315,42 @@ static int answer_request(CURLM *multi, int socket, const struct http_request_pa
 	if (!t.easy || t.body < 0)
 		return error_origin(-ENOMEM);
 	r = transfer_perform(multi, &t, socket, request, parts, &answer);
-	if (r <= 0)
+	if (r)
 		return r;
-	r = fetch_packet_send(socket, &answer, sizeof(answer), &t.body,
-			      answer.outcome == HTTP_ANSWER_DONE, 0);
-	if (r == -EPIPE || r == -ECONNRESET)
-		return 0;
-	return r ? error_origin(r) : 1;
+	r = fd_packet_send(socket, &answer, sizeof(answer), &t.body, answer.outcome == FETCH_DONE,
+			   0);
+	return r < 0 ? error_origin(r) : r;
 }
 
 static int requests_serve_one(CURLM *multi, int socket)
 {
-	cleanup(fetch_packet_fds_deinit) struct fetch_packet_fds fds;
+	cleanup(fd_packet_deinit) struct fd_packet packet;
 	struct http_request_packet request;
-	int parts[N_HTTP_PARTS];
-	ssize_t n = fetch_packet_receive(socket, &request, sizeof(request), &fds);
+	int parts[N_HTTP_PARTS], r;
 
-	if (n == 0 || n == -ECONNRESET)
-		return 0;
-	if (n < 0)
-		return error_origin((int)n);
-	if (n != sizeof(request) || request.magic != HTTP_MAGIC || !request.length ||
+	r = fd_packet_receive(socket, &request, sizeof(request), 0, &packet);
+	if (r)
+		return r < 0 ? error_origin(r) : r;
+	if (packet.length != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
 	    request.length > HTTP_URL_MAX || request.url[request.length] ||
-	    request.timeout_ms > INT32_MAX || !requests_assign_parts(&request, &fds, parts))
+	    request.timeout_ms > INT32_MAX || !requests_assign_parts(&request, &packet, parts))
 		return error_origin(-EPROTO);
-	return answer_request(multi, socket, &request, parts);
+	return requests_answer(multi, socket, &request, parts);
 }
 
 int requests_serve(int socket)
 {
 	CURLM *multi;
-	int r = 1;
+	int r = 0;
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return error_origin(-ENOMEM);
 	multi = curl_multi_init();
 	if (!multi)
 		return error_origin(-ENOMEM);
-	while (r > 0)
+	while (!r)
 		r = requests_serve_one(multi, socket);
 	curl_multi_cleanup(multi);
 	curl_global_cleanup();
-	return r;
+	return r < 0 ? r : 0;
 }

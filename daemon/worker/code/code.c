@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/worker/code/code.h"
 
-#include <errno.h>
-#include <unistd.h>
+#include "common/read_end.h"
 
 static const struct elf_segment *code_find_segment(const struct elf_summary *elf, uint64_t address)
 {
@@ -21,25 +20,13 @@ static const struct elf_segment *code_find_segment(const struct elf_summary *elf
 size_t code_read(int fd, const struct elf_summary *elf, uint64_t address, uint8_t *ret, size_t max)
 {
 	const struct elf_segment *s = code_find_segment(elf, address);
-	size_t done = 0;
-	uint64_t at;
+	ssize_t n;
 
 	if (!s)
 		return 0;
-	at = address - s->vaddr;
-	if (s->file_size - at < max)
-		max = (size_t)(s->file_size - at);
-	at += s->offset;
-	if (at > INT64_MAX || max > INT64_MAX - at)
-		return 0;
-	while (done < max) {
-		ssize_t n = pread(fd, ret + done, max - done, (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	return done;
+	address -= s->vaddr;
+	if (s->file_size - address < max)
+		max = (size_t)(s->file_size - address);
+	n = read_range(fd, ret, max, s->offset + address);
+	return n < 0 ? 0 : (size_t)n;
 }

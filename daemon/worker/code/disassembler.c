@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Capstone decodes one instruction at a time. The target of a jump, or of a load relative to the
+ * instruction, is read from the operands. What is no instruction is skipped in steps of the
+ * machine's alignment.
+ */
 #include "daemon/worker/code/disassembler.h"
 
 #include <capstone.h>

@@ -36,11 +36,17 @@
 /* Ranks in the index: who says where a unit's code is. */
 enum { INDEX_ARANGES, INDEX_UNIT };
 
+/* Sections of DWARF that we look into ourselves, by their names behind "debug_". */
+enum dwarf_section { SECTION_INFO, SECTION_LINE, SECTION_STR, SECTION_LINE_STR, N_DWARF_SECTIONS };
+
+static const char *const section_names[] = {"info", "line", "str", "line_str"};
+
 /* A file as libelf and libdw have it. */
 struct dwarf_file {
 	Elf *elf;
-	Dwarf *dwarf;   /* NULL: it has none */
-	uint64_t bytes; /* of its sections, as far as they are in memory */
+	Dwarf *dwarf;                        /* NULL: it has none */
+	uint64_t bytes;                      /* of its sections, as far as they are in memory */
+	Elf_Scn *sections[N_DWARF_SECTIONS]; /* the first of each name; NULL: none */
 };
 
 struct dwarf_lines {
@@ -84,14 +90,13 @@ static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char 
 	return memcmp(head, "ZLIB", 4) == 0 ? size : 0;
 }
 
-/* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. *ret: it has DWARF. */
-static int dwarf_file_check_sections(struct dwarf_file *f, uint64_t max, bool *ret)
+/* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. */
+static int dwarf_file_find_sections(struct dwarf_file *f, uint64_t max)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	size_t names;
 
-	*ret = false;
 	if (elf_getshdrstrndx(f->elf, &names) != 0)
 		return WORKER_MALFORMED;
 	while ((scn = elf_nextscn(f->elf, scn))) {
@@ -104,7 +109,9 @@ static int dwarf_file_check_sections(struct dwarf_file *f, uint64_t max, bool *r
 		if (!name ||
 		    (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0))
 			continue;
-		*ret |= strcmp(strchr(name, '_'), "_info") == 0;
+		for (size_t i = 0; i < N_DWARF_SECTIONS; i++)
+			if (!f->sections[i] && strcmp(strchr(name, '_') + 1, section_names[i]) == 0)
+				f->sections[i] = scn;
 		if (sh.sh_size > max - f->bytes)
 			return WORKER_NO_MEMORY;
 		f->bytes += sh.sh_size;
@@ -116,49 +123,24 @@ static int dwarf_file_check_sections(struct dwarf_file *f, uint64_t max, bool *r
 	return WORKER_DONE;
 }
 
-/* A section of DWARF by its name behind "debug_", inflated by now. NULL: none. */
-static const Elf_Data *find_dwarf_section(Elf *elf, const char *wanted)
+/* A section's bytes, inflated once libdw has opened the file. NULL: none. */
+static const Elf_Data *dwarf_file_data(const struct dwarf_file *f, enum dwarf_section section)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) != 0)
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, sh.sh_name);
-		if (!name ||
-		    (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0))
-			continue;
-		if (strcmp(strchr(name, '_') + 1, wanted) == 0)
-			return elf_rawdata(scn, NULL);
-	}
-	return NULL;
+	return f->sections[section] ? elf_rawdata(f->sections[section], NULL) : NULL;
 }
 
 /* libdw sees to it that a text begins within its section; here, that it ends there. */
-static bool strings_are_terminated(Elf *elf)
+static bool dwarf_file_ends_strings(const struct dwarf_file *f, enum dwarf_section section)
 {
-	static const char *const sections[] = {"str", "line_str"};
+	const Elf_Data *data = dwarf_file_data(f, section);
 
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		const Elf_Data *data = find_dwarf_section(elf, sections[i]);
-
-		if (data && data->d_buf && data->d_size > 0 &&
-		    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
-			return false;
-	}
-	return true;
+	return !data || !data->d_buf || !data->d_size ||
+	       ((const char *)data->d_buf)[data->d_size - 1] == '\0';
 }
 
 /* Returns WORKER_DONE (f->dwarf: or NULL), another outcome, or -ENOTSUP. */
 static int dwarf_file_open(struct dwarf_file *f, int fd, uint64_t max)
 {
-	bool has_dwarf;
 	int r;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
@@ -166,11 +148,14 @@ static int dwarf_file_open(struct dwarf_file *f, int fd, uint64_t max)
 	f->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return WORKER_NOT_ELF;
-	r = dwarf_file_check_sections(f, max, &has_dwarf);
-	if (r != WORKER_DONE || !has_dwarf)
+	r = dwarf_file_find_sections(f, max);
+	if (r != WORKER_DONE || !f->sections[SECTION_INFO])
 		return r;
 	f->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
-	return f->dwarf && strings_are_terminated(f->elf) ? WORKER_DONE : WORKER_MALFORMED;
+	return f->dwarf && dwarf_file_ends_strings(f, SECTION_STR) &&
+			       dwarf_file_ends_strings(f, SECTION_LINE_STR)
+		       ? WORKER_DONE
+		       : WORKER_MALFORMED;
 }
 
 /* All that is needed is in memory by now; the descriptor is the caller's. */
@@ -296,7 +281,7 @@ static int dwarf_lines_open_files(struct dwarf_lines *d, const struct dwarf_line
 	}
 	if (r != WORKER_DONE || !d->file.dwarf)
 		return r;
-	if (elf_summary_read(files->image, &d->reader.elf) != ELF_SUMMARY_E_OK)
+	if (elf_summary_read(files->image, &d->reader.elf) != WORKER_DONE)
 		return WORKER_MALFORMED;
 	/* Without relocation, DWARF of a relocatable file says nothing about addresses. */
 	if (d->reader.elf.type != ET_EXEC && d->reader.elf.type != ET_DYN) {
@@ -322,10 +307,10 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 
 		d->reader.swap = (ident[EI_DATA] == ELFDATA2MSB) ==
 				 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-		d->reader.line_data = find_dwarf_section(d->file.elf, "line");
-		d->reader.info_data[0] = find_dwarf_section(d->file.elf, "info");
+		d->reader.line_data = dwarf_file_data(&d->file, SECTION_LINE);
+		d->reader.info_data[0] = dwarf_file_data(&d->file, SECTION_INFO);
 		if (d->alternate.dwarf)
-			d->reader.info_data[1] = find_dwarf_section(d->alternate.elf, "info");
+			d->reader.info_data[1] = dwarf_file_data(&d->alternate, SECTION_INFO);
 		d->reader.bytes = d->file.bytes + d->alternate.bytes;
 		r = dwarf_lines_build_index(d);
 		if (r)

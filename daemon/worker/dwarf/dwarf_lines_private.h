@@ -2,36 +2,14 @@
 #ifndef PROFD_DAEMON_WORKER_DWARF_DWARF_LINES_PRIVATE_H
 #define PROFD_DAEMON_WORKER_DWARF_DWARF_LINES_PRIVATE_H
 
-/* What the files of dwarf_lines share: ranges made flat, and units. */
+/* What the files of dwarf_lines share: units. */
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/symbols/elf_summary.h"
-
-/* [start, end) belongs to @value. Where several cover an address, see flat_build(). */
-struct flat_range {
-	uint64_t start, end;
-	uint32_t rank, value;
-};
-
-struct flat_ranges {
-	struct flat_range *items;
-	size_t n, size;
-};
-
-/* Adds one; empty ones are left out. Returns 0 or -ENOMEM. */
-int flat_add(struct flat_ranges *f, const struct flat_range *range);
-void flat_deinit(struct flat_ranges *f);
-/*
- * Replaces the ranges by ascending ones that do not overlap: an address belongs to the range of the
- * highest rank that covers it, of these to the shortest, of these to that with the lowest value.
- * O(n log n), whatever they are. Returns 0 or -ENOMEM, and then *f is as it was.
- */
-int flat_build(struct flat_ranges *f);
-/* After flat_build(). The range that holds @address, or NULL. */
-const struct flat_range *flat_find(const struct flat_ranges *f, uint64_t address);
+#include "daemon/worker/names/flat_ranges.h"
 
 #define DWARF_NO_SCOPE UINT32_MAX
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Both sections are a text with its NUL, followed by a CRC, aligned to four bytes, or a build
+ * id.
+ */
 #include "daemon/worker/elf/debuglink.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
+
+#include "common/read_end.h"
 
 #define SECTION_MAX 8192 /* bytes; a path, at most, and something behind it */
 #define CHUNK_BYTES 65536
@@ -85,10 +89,8 @@ bool debuglink_crc(int fd, uint32_t *ret)
 		return false;
 	/* It may grow meanwhile. */
 	while (at <= DEBUGLINK_FILE_MAX) {
-		ssize_t n = pread(fd, chunk, sizeof(chunk), (off_t)at);
+		ssize_t n = read_range(fd, chunk, sizeof(chunk), at);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return false;
 		if (n == 0) {

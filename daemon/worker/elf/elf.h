@@ -7,20 +7,23 @@
  * both byte orders.
  */
 #include "common/symbols/elf_summary.h"
+#include "common/worker/protocol.h"
 
-enum {
-	ELF_SUMMARY_E_OK,
-	ELF_SUMMARY_E_NOT_ELF,
-	ELF_SUMMARY_E_MALFORMED,  /* also: more than ELF_SUMMARY_SEGMENTS_MAX loadable segments */
-	ELF_SUMMARY_E_UNREADABLE, /* reading failed */
-};
-
-/* Returns ELF_SUMMARY_E_*. Does not move @fd's offset. Blocks on the disk. */
+/*
+ * Returns WORKER_DONE, _NOT_ELF, _MALFORMED (also: more than ELF_SUMMARY_SEGMENTS_MAX loadable
+ * segments) or _UNREADABLE. Does not move @fd's offset. Blocks on the disk.
+ */
 int elf_summary_read(int fd, struct elf_summary *ret);
 /*
  * The pure part: the same from the first @length bytes of a file. Where headers or notes lie past
- * @length, ELF_SUMMARY_E_MALFORMED.
+ * @length, WORKER_MALFORMED.
  */
 int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *ret);
+
+/*
+ * How many sections the file says it has, which is @fd, or, if that is -1, @length bytes at @data.
+ * False: its header is not one of an ELF file.
+ */
+bool elf_count_sections(int fd, const uint8_t *data, size_t length, uint64_t *ret);
 
 #endif

@@ -1,80 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Section headers are read once, into an array; contents when they are asked for. Sizes that the
+ * file claims are checked before libelf allocates anything for them: the number of sections, a
+ * section, its decompressed form.
+ */
 #include "daemon/worker/elf/elf_image.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/error.h"
+#include "daemon/worker/elf/elf.h"
 
 /* From there on section numbers have other meanings, and programs need another way to count. */
 #define SECTIONS_MAX           SHN_LORESERVE
 #define SECTION_NAMES_MAX      (1u << 20)
 #define NOTES_MAX              65536
 #define COMPRESSION_HEADER_MAX sizeof(Elf64_Chdr)
-
-/* Where a file's bytes are. */
-struct bytes {
-	int fd; /* or -1: in memory */
-	const uint8_t *data;
-	size_t length;
-};
-
-static bool elf_bytes_fetch(const struct bytes *in, uint64_t offset, size_t length, uint8_t *ret)
-{
-	if (in->fd < 0) {
-		if (offset > in->length || length > in->length - offset)
-			return false;
-		memcpy(ret, in->data + offset, length);
-		return true;
-	}
-	if (offset > INT64_MAX - length)
-		return false;
-	return pread(in->fd, ret, length, (off_t)offset) == (ssize_t)length;
-}
-
-static uint64_t elf_bytes_get_uint(const uint8_t *at, unsigned n_bytes, bool big)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < n_bytes; i++)
-		value |= (uint64_t)at[big ? n_bytes - 1 - i : i] << (8 * i);
-	return value;
-}
-
-/*
- * libelf makes room for as many sections as a file says it has, if only the file is long enough;
- * and a file with holes is as long as it likes.
- */
-static bool elf_section_count_is_sane(const struct bytes *in)
-{
-	uint8_t h[sizeof(Elf64_Ehdr)] = {0}, size[8];
-	uint64_t offset, n;
-	bool is_64, big;
-
-	if (!elf_bytes_fetch(in, 0, sizeof(Elf32_Ehdr), h))
-		return false;
-	is_64 = h[EI_CLASS] == ELFCLASS64;
-	big = h[EI_DATA] == ELFDATA2MSB;
-	if (is_64 && !elf_bytes_fetch(in, 0, sizeof(Elf64_Ehdr), h))
-		return false;
-	offset = is_64 ? elf_bytes_get_uint(h + offsetof(Elf64_Ehdr, e_shoff), 8, big)
-		       : elf_bytes_get_uint(h + offsetof(Elf32_Ehdr, e_shoff), 4, big);
-	n = elf_bytes_get_uint(h + (is_64 ? offsetof(Elf64_Ehdr, e_shnum)
-					  : offsetof(Elf32_Ehdr, e_shnum)),
-			       2, big);
-	if (n == 0 && offset != 0) {
-		/* Then the first section, which is none, has the number as its size. */
-		size_t at = is_64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
-		unsigned width = is_64 ? 8 : 4;
-
-		if (offset > UINT64_MAX - at || !elf_bytes_fetch(in, offset + at, width, size))
-			return true;
-		n = elf_bytes_get_uint(size, width, big);
-	}
-	return n < SECTIONS_MAX;
-}
 
 static int elf_image_read_sections(struct elf_image *image)
 {
@@ -116,11 +59,21 @@ static int elf_image_read_sections(struct elf_image *image)
 	return ELF_IMAGE_E_OK;
 }
 
-/* Takes over @elf. */
-static int elf_image_adopt(struct elf_image *image, Elf *elf)
+/*
+ * @fd: or -1, the file is in memory. libelf makes room for as many sections as a file says it has,
+ * if only the file is long enough; and a file with holes is as long as it likes.
+ */
+static int elf_image_begin(struct elf_image *image, int fd, uint8_t *data, size_t length)
 {
-	image->elf = elf;
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &image->header))
+	uint64_t n;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_origin(-ENOTSUP);
+	if (!elf_count_sections(fd, data, length, &n) || n >= SECTIONS_MAX)
+		return ELF_IMAGE_E_MALFORMED;
+	image->elf = fd < 0 ? elf_memory((char *)data, length) : elf_begin(fd, ELF_C_READ, NULL);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
+	    !gelf_getehdr(image->elf, &image->header))
 		return ELF_IMAGE_E_MALFORMED;
 	return elf_image_read_sections(image);
 }
@@ -128,21 +81,13 @@ static int elf_image_adopt(struct elf_image *image, Elf *elf)
 int elf_image_open(struct elf_image *ret, int fd, size_t budget)
 {
 	*ret = (struct elf_image){.budget = budget};
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_origin(-ENOTSUP);
-	if (!elf_section_count_is_sane(&(struct bytes){.fd = fd}))
-		return ELF_IMAGE_E_MALFORMED;
-	return elf_image_adopt(ret, elf_begin(fd, ELF_C_READ, NULL));
+	return elf_image_begin(ret, fd, NULL, 0);
 }
 
 int elf_image_open_memory(struct elf_image *ret, uint8_t *data, size_t length, size_t budget)
 {
 	*ret = (struct elf_image){.budget = budget};
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_origin(-ENOTSUP);
-	if (!elf_section_count_is_sane(&(struct bytes){-1, data, length}))
-		return ELF_IMAGE_E_MALFORMED;
-	return elf_image_adopt(ret, elf_memory((char *)data, length));
+	return elf_image_begin(ret, -1, data, length);
 }
 
 void elf_image_deinit(struct elf_image *image)
@@ -240,10 +185,10 @@ Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t len
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
 
-size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t *ret_offset,
+		      uint64_t *ret_length)
 {
 	GElf_Phdr segment;
-	Elf_Data *data;
 
 	for (int i = 0; i < image->header.e_phnum && gelf_getphdr(image->elf, i, &segment); i++) {
 		uint64_t at = address - segment.p_vaddr;
@@ -251,14 +196,24 @@ size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, s
 		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
 		    at >= segment.p_filesz || segment.p_offset > UINT64_MAX - at)
 			continue;
-		if (size > segment.p_filesz - at)
-			size = segment.p_filesz - at;
-		data = elf_image_chunk(image, segment.p_offset + at, size, ELF_T_BYTE);
-		if (!data)
-			return 0;
-		size = data->d_size < size ? data->d_size : size;
-		memcpy(ret, data->d_buf, size);
-		return size;
+		*ret_offset = segment.p_offset + at;
+		*ret_length = segment.p_filesz - at;
+		return true;
 	}
-	return 0;
+	return false;
+}
+
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+{
+	uint64_t offset, rest;
+	Elf_Data *data;
+
+	if (!elf_image_locate(image, address, &offset, &rest))
+		return 0;
+	data = elf_image_chunk(image, offset, size < rest ? size : rest, ELF_T_BYTE);
+	if (!data)
+		return 0;
+	size = data->d_size < size ? data->d_size : size;
+	memcpy(ret, data->d_buf, size);
+	return size;
 }

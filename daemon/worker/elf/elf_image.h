@@ -71,6 +71,12 @@ uint32_t elf_image_build_id(struct elf_image *image, uint8_t ret[ELF_BUILD_ID_MA
 /* A range of the file. NULL as above. */
 Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type);
 /*
+ * Where the file has the link-time address @address, and how many bytes up to the end of the
+ * segment's part in the file.
+ */
+bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t *ret_offset,
+		      uint64_t *ret_length);
+/*
  * Copies up to @size bytes from link-time address @address on, as far as the file has them; returns
  * how many.
  */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A table is found by its section or, without section headers, as the runtime linker finds it.
+ * Of each symbol the type is looked at, and whether its section or segment is code, whose end
+ * bounds an unsized symbol.
+ */
 #include "daemon/worker/elf/elf_symbols.h"
 
 #include <errno.h>
@@ -65,30 +70,13 @@ static bool read_dynamic(struct elf_image *image, struct dynamic *ret)
 	return ret->symbols && ret->names;
 }
 
-/* The file's bytes from the link-time address @address on, up to the end of its segment. */
-static bool elf_symbols_find_loaded(const struct elf_summary *segments, uint64_t address,
-				    uint64_t *ret_offset, uint64_t *ret_length)
-{
-	for (uint32_t i = 0; i < segments->n_segments; i++) {
-		const struct elf_segment *s = &segments->segments[i];
-
-		if (address < s->vaddr || address - s->vaddr >= s->file_size)
-			continue;
-		*ret_offset = s->offset + (address - s->vaddr);
-		*ret_length = s->file_size - (address - s->vaddr);
-		return true;
-	}
-	return false;
-}
-
 /* @length bytes at @address, or as many as there are if @cut; NULL: not in the file. */
-static Elf_Data *elf_symbols_read_loaded(struct elf_image *image,
-					 const struct elf_summary *segments, uint64_t address,
-					 uint64_t length, bool cut, Elf_Type type)
+static Elf_Data *elf_symbols_read_loaded(struct elf_image *image, uint64_t address, uint64_t length,
+					 bool cut, Elf_Type type)
 {
 	uint64_t offset, rest;
 
-	if (!elf_symbols_find_loaded(segments, address, &offset, &rest) || (length > rest && !cut))
+	if (!elf_image_locate(image, address, &offset, &rest) || (length > rest && !cut))
 		return NULL;
 	return elf_image_chunk(image, offset, length < rest ? length : rest, type);
 }
@@ -100,22 +88,20 @@ static Elf_Data *elf_symbols_read_loaded(struct elf_image *image,
  * symbol of all is the end of the chain that begins last. (Described nowhere officially; as in
  * glibc's elf/dl-lookup.c.)
  */
-static uint64_t count_by_gnu_hash(struct elf_image *image, const struct elf_summary *segments,
-				  uint64_t address)
+static uint64_t count_by_gnu_hash(struct elf_image *image, uint64_t address)
 {
 	uint64_t filter, chains, last = 0;
 	const uint32_t *head, *words;
 	Elf_Data *data;
 	size_t i, n;
 
-	data = elf_symbols_read_loaded(image, segments, address, 16, false, ELF_T_WORD);
+	data = elf_symbols_read_loaded(image, address, 16, false, ELF_T_WORD);
 	if (!data)
 		return 0;
 	head = data->d_buf;
 	filter = (uint64_t)head[2] * (image->header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4);
 	address += 16 + filter;
-	data = elf_symbols_read_loaded(image, segments, address, (uint64_t)head[0] * 4, false,
-				       ELF_T_WORD);
+	data = elf_symbols_read_loaded(image, address, (uint64_t)head[0] * 4, false, ELF_T_WORD);
 	if (!data)
 		return head[1];
 	words = data->d_buf;
@@ -125,8 +111,7 @@ static uint64_t count_by_gnu_hash(struct elf_image *image, const struct elf_summ
 	if (last < head[1])
 		return head[1];
 	chains = address + (uint64_t)head[0] * 4 + (last - head[1]) * 4;
-	data = elf_symbols_read_loaded(image, segments, chains, (uint64_t)SYMBOLS_MAX * 4, true,
-				       ELF_T_WORD);
+	data = elf_symbols_read_loaded(image, chains, (uint64_t)SYMBOLS_MAX * 4, true, ELF_T_WORD);
 	if (!data)
 		return 0;
 	words = data->d_buf;
@@ -137,21 +122,18 @@ static uint64_t count_by_gnu_hash(struct elf_image *image, const struct elf_summ
 }
 
 /* DT_HASH: number of buckets, number of symbols. (System V ABI, "Hash Table") */
-static uint64_t count_dynamic_symbols(struct elf_image *image, const struct elf_summary *segments,
-				      const struct dynamic *dynamic)
+static uint64_t count_dynamic_symbols(struct elf_image *image, const struct dynamic *dynamic)
 {
 	Elf_Data *data = NULL;
 
 	if (dynamic->hash)
-		data = elf_symbols_read_loaded(image, segments, dynamic->hash, 8, false,
-					       ELF_T_WORD);
+		data = elf_symbols_read_loaded(image, dynamic->hash, 8, false, ELF_T_WORD);
 	if (data)
 		return ((const uint32_t *)data->d_buf)[1];
-	return dynamic->gnu_hash ? count_by_gnu_hash(image, segments, dynamic->gnu_hash) : 0;
+	return dynamic->gnu_hash ? count_by_gnu_hash(image, dynamic->gnu_hash) : 0;
 }
 
-int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segments,
-		      struct elf_table *ret)
+int elf_table_dynamic(struct elf_image *image, struct elf_table *ret)
 {
 	size_t size = gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
 	struct dynamic dynamic;
@@ -159,8 +141,8 @@ int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segment
 
 	if (!read_dynamic(image, &dynamic))
 		return ELF_TABLE_E_NONE;
-	n = count_dynamic_symbols(image, segments, &dynamic);
-	if (!elf_symbols_find_loaded(segments, dynamic.symbols, &offset, &rest))
+	n = count_dynamic_symbols(image, &dynamic);
+	if (!elf_image_locate(image, dynamic.symbols, &offset, &rest))
 		return ELF_TABLE_E_MALFORMED;
 	if (n > rest / size)
 		n = rest / size;
@@ -169,8 +151,8 @@ int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segment
 	if (n == 0)
 		return ELF_TABLE_E_NONE;
 	ret->symbols = elf_image_chunk(image, offset, n * size, ELF_T_SYM);
-	ret->names = elf_symbols_read_loaded(image, segments, dynamic.names, dynamic.names_length,
-					     true, ELF_T_BYTE);
+	ret->names = elf_symbols_read_loaded(image, dynamic.names, dynamic.names_length, true,
+					     ELF_T_BYTE);
 	if (!ret->symbols || !ret->names)
 		return ELF_TABLE_E_MALFORMED;
 	ret->n = n;

@@ -38,9 +38,8 @@ enum {
 
 /* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Returns ELF_TABLE_E_*. */
 int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
-/* .dynsym by way of PT_DYNAMIC; @segments: of the same file. Returns ELF_TABLE_E_*. */
-int elf_table_dynamic(struct elf_image *image, const struct elf_summary *segments,
-		      struct elf_table *ret);
+/* .dynsym by way of PT_DYNAMIC. Returns ELF_TABLE_E_*. */
+int elf_table_dynamic(struct elf_image *image, struct elf_table *ret);
 
 /* What names_left was in the beginning: more than the names of honest files take. */
 size_t elf_table_names_max(const struct elf_table *table);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Code is scanned stub by stub; each machine has its own rule for where a stub ends and which
+ * slot it jumps to. The slot's address leads to the name by binary search.
+ */
 #include "daemon/worker/elf/plt.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Writes call frame information: two CIEs, of functions that something called and of roots, and a
+ * record for each function with its depths, or with its rules where it switches stacks. What lacks
+ * memory is written no further; the writer's error says so at the end.
+ */
 #include "daemon/worker/go/go_frames.h"
 
 #include <endian.h>
@@ -32,6 +37,7 @@ enum {
 struct writer {
 	uint8_t *data;
 	size_t n, size;
+	int error;             /* the first one, or 0: nothing is written after it */
 	size_t record;         /* where the one that is being written begins */
 	size_t ordinary, root; /* where the CIEs begin */
 	uint64_t steps_left;   /* functions may share them, in a file that is made so */
@@ -49,58 +55,55 @@ static void go_frames_writer_deinit(struct writer *w)
 	go_switches_free(w->switches);
 }
 
-static int go_frames_put_bytes(struct writer *w, const void *bytes, size_t n)
+static void go_frames_put_bytes(struct writer *w, const void *bytes, size_t n)
 {
-	if (room_make(&w->data, &w->size, w->n + n, 1))
-		return -ENOMEM;
+	if (!w->error)
+		w->error = room_make(&w->data, &w->size, w->n + n, 1);
+	if (w->error)
+		return;
 	memcpy(w->data + w->n, bytes, n);
 	w->n += n;
-	return 0;
 }
 
-static int go_frames_put_8(struct writer *w, uint8_t byte)
+static void go_frames_put_8(struct writer *w, uint8_t byte)
 {
-	return go_frames_put_bytes(w, &byte, 1);
+	go_frames_put_bytes(w, &byte, 1);
 }
 
-static int go_frames_put_32(struct writer *w, uint32_t number)
+static void go_frames_put_32(struct writer *w, uint32_t number)
 {
 	number = htole32(number);
-	return go_frames_put_bytes(w, &number, sizeof(number));
+	go_frames_put_bytes(w, &number, sizeof(number));
 }
 
-static int go_frames_put_64(struct writer *w, uint64_t number)
+static void go_frames_put_64(struct writer *w, uint64_t number)
 {
 	number = htole64(number);
-	return go_frames_put_bytes(w, &number, sizeof(number));
+	go_frames_put_bytes(w, &number, sizeof(number));
 }
 
-static int go_frames_put_uleb(struct writer *w, uint64_t number)
+static void go_frames_put_uleb(struct writer *w, uint64_t number)
 {
-	int r;
-
 	do {
-		r = go_frames_put_8(w, (uint8_t)((number & 127) | (number > 127 ? 128 : 0)));
+		go_frames_put_8(w, (uint8_t)((number & 127) | (number > 127 ? 128 : 0)));
 		number >>= 7;
-	} while (!r && number);
-	return r;
+	} while (number);
 }
 
 /* @id: 0 of a CIE, else how far it lies before here. */
-static int go_frames_begin_record(struct writer *w, uint32_t id)
+static void go_frames_begin_record(struct writer *w, uint32_t id)
 {
-	int r;
-
 	w->record = w->n;
-	r = go_frames_put_32(w, 0);
-	return r ? r : go_frames_put_32(w, id);
+	go_frames_put_32(w, 0); /* its length, when that is known */
+	go_frames_put_32(w, id);
 }
 
 static void go_frames_end_record(struct writer *w)
 {
 	uint32_t length = htole32((uint32_t)(w->n - w->record - sizeof(length)));
 
-	memcpy(w->data + w->record, &length, sizeof(length));
+	if (!w->error)
+		memcpy(w->data + w->record, &length, sizeof(length));
 }
 
 /* @length: of the code that it holds for. */
@@ -108,74 +111,68 @@ static void go_frames_end_fde(struct writer *w, uint64_t length)
 {
 	/* Behind the record's length and CIE, and where the code begins. */
 	length = htole64(length);
-	memcpy(w->data + w->record + 4 + 4 + 8, &length, sizeof(length));
+	if (!w->error)
+		memcpy(w->data + w->record + 4 + 4 + 8, &length, sizeof(length));
 	go_frames_end_record(w);
 }
 
-static int go_frames_put_cie(struct writer *w, bool is_root, size_t *ret)
+/* Returns where it begins. */
+static size_t go_frames_put_cie(struct writer *w, bool is_root)
 {
 	/* Version, augmentation; code and data alignment, the return address; an FDE's pointers. */
 	static const uint8_t head[] = {1, 'z',           'R', 0, 1, 0x80 - WORD, RETURN_ADDRESS,
 				       1, POINTER_UDATA8};
 	static const uint8_t called[] = {CFA_DEF_CFA, RSP, WORD, CFA_OFFSET | RETURN_ADDRESS, 1};
 	static const uint8_t uncalled[] = {CFA_DEF_CFA, RSP, WORD, CFA_UNDEFINED, RETURN_ADDRESS};
-	int r;
 
-	*ret = w->n;
-	r = go_frames_begin_record(w, 0);
-	if (!r)
-		r = go_frames_put_bytes(w, head, sizeof(head));
-	if (!r)
-		r = is_root ? go_frames_put_bytes(w, uncalled, sizeof(uncalled))
-			    : go_frames_put_bytes(w, called, sizeof(called));
-	if (!r)
-		go_frames_end_record(w);
-	return r;
+	go_frames_begin_record(w, 0);
+	go_frames_put_bytes(w, head, sizeof(head));
+	if (is_root)
+		go_frames_put_bytes(w, uncalled, sizeof(uncalled));
+	else
+		go_frames_put_bytes(w, called, sizeof(called));
+	go_frames_end_record(w);
+	return w->record;
 }
 
-static int go_frames_put_advance(struct writer *w, uint64_t distance)
+static void go_frames_put_advance(struct writer *w, uint64_t distance)
 {
-	int r;
-
-	if (distance < 64)
-		return go_frames_put_8(w, (uint8_t)(CFA_ADVANCE | distance));
-	r = go_frames_put_8(w, CFA_ADVANCE_4);
-	return r ? r : go_frames_put_32(w, (uint32_t)distance);
-}
-
-static int go_frames_put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
-{
-	int r = go_frames_put_8(w, CFA_DEF_CFA_OFFSET);
-
-	if (!r)
-		r = go_frames_put_uleb(w, depth + WORD);
-	/* It is saved first, and restored last. */
-	if (!r && (depth > 0) != *has_pointer) {
-		*has_pointer = depth > 0;
-		r = go_frames_put_8(w, *has_pointer ? CFA_OFFSET | RBP : CFA_RESTORE | RBP);
-		if (!r && *has_pointer)
-			r = go_frames_put_8(w, 2);
+	if (distance < 64) {
+		go_frames_put_8(w, (uint8_t)(CFA_ADVANCE | distance));
+	} else {
+		go_frames_put_8(w, CFA_ADVANCE_4);
+		go_frames_put_32(w, (uint32_t)distance);
 	}
-	return r;
+}
+
+static void go_frames_put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
+{
+	go_frames_put_8(w, CFA_DEF_CFA_OFFSET);
+	go_frames_put_uleb(w, depth + WORD);
+	/* It is saved first, and restored last. */
+	if ((depth > 0) == *has_pointer)
+		return;
+	*has_pointer = depth > 0;
+	go_frames_put_8(w, *has_pointer ? CFA_OFFSET | RBP : CFA_RESTORE | RBP);
+	if (*has_pointer)
+		go_frames_put_8(w, 2);
 }
 
 /*
- * @f's depths as instructions. *ret: for how many bytes they hold, which is less than up to the
+ * @f's depths as instructions. Returns for how many bytes they hold, which is less than up to the
  * next function; 0: there is something that no rule should be made of.
  */
-static int go_frames_put_depths(struct writer *w, const struct pclntab *t,
-				const struct pclntab_function *f, uint64_t *ret)
+static uint64_t go_frames_put_depths(struct writer *w, const struct pclntab *t,
+				     const struct pclntab_function *f)
 {
 	uint64_t length = f->end - f->start, at = 0;
 	bool has_pointer = false;
 	struct pclntab_depths d;
-	int r = 0;
 
-	*ret = 0;
 	if (length > UINT32_MAX)
 		return 0;
 	pclntab_depths_init(&d, t, f);
-	while (!r && at < length && w->steps_left && w->n <= GO_FRAMES_BYTES_MAX &&
+	while (!w->error && at < length && w->steps_left && w->n <= GO_FRAMES_BYTES_MAX &&
 	       pclntab_depths_next(&d)) {
 		uint64_t distance = (d.distance < length ? d.distance : length) - at;
 
@@ -184,30 +181,11 @@ static int go_frames_put_depths(struct writer *w, const struct pclntab *t,
 			return 0;
 		if (!distance)
 			continue;
-		r = go_frames_put_depth(w, (uint64_t)d.depth, &has_pointer);
-		if (!r)
-			r = go_frames_put_advance(w, distance);
+		go_frames_put_depth(w, (uint64_t)d.depth, &has_pointer);
+		go_frames_put_advance(w, distance);
 		at += distance;
 	}
-	*ret = at;
-	return r;
-}
-
-/* @rows as instructions. */
-static int go_frames_put_rows(struct writer *w, const struct go_rows *rows)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < rows->n; i++) {
-		uint64_t end = i + 1 < rows->n ? rows->rows[i + 1].at : rows->end;
-
-		r = go_frames_put_8(w, CFI_RULE);
-		if (!r)
-			r = go_frames_put_64(w, rows->rows[i].rule);
-		if (!r)
-			r = go_frames_put_advance(w, end - rows->rows[i].at);
-	}
-	return r;
+	return at;
 }
 
 static bool go_function_has_prefix(const struct pclntab_function *f, const char *name)
@@ -252,30 +230,33 @@ static int go_frames_learn_switches(struct writer *w, const struct pclntab *t,
 	return r;
 }
 
-/* The instructions of @f's record. *ret: the length of the code that they are about; 0: none. */
-static int go_frames_put_switch(struct writer *w, const struct pclntab *t,
-				const struct go_text *text, const struct pclntab_function *f,
-				uint64_t *ret)
+/* As go_frames_put_depths(), of a function that switches stacks. */
+static uint64_t go_frames_put_switch(struct writer *w, const struct pclntab *t,
+				     const struct go_text *text, const struct pclntab_function *f)
 {
 	struct go_code code;
-	int r = 0;
 
-	*ret = 0;
-	if (!text || !w->switches_left)
+	if (!text || !w->switches_left || w->error)
 		return 0;
 	w->switches_left--;
 	if (!w->switches)
-		r = go_frames_learn_switches(w, t, text);
-	if (r)
-		return r;
+		w->error = go_frames_learn_switches(w, t, text);
+	if (w->error)
+		return 0;
 	go_frames_read_code(text, f, &code);
 	go_switches_rows(w->switches, go_switch_of(f), &code, t, f, &w->steps_left, &w->rows);
-	*ret = w->rows.end;
-	return go_frames_put_rows(w, &w->rows);
+	for (size_t i = 0; i < w->rows.n; i++) {
+		uint64_t end = i + 1 < w->rows.n ? w->rows.rows[i + 1].at : w->rows.end;
+
+		go_frames_put_8(w, CFI_RULE);
+		go_frames_put_64(w, w->rows.rows[i].rule);
+		go_frames_put_advance(w, end - w->rows.rows[i].at);
+	}
+	return w->rows.end;
 }
 
-static int go_frames_put_function(struct writer *w, const struct pclntab *t,
-				  const struct go_text *text, const struct pclntab_function *f)
+static void go_frames_put_function(struct writer *w, const struct pclntab *t,
+				   const struct go_text *text, const struct pclntab_function *f)
 {
 	/* A signal's handler: for Go's tracebacks the top, but the kernel had a restorer call it.
 	 */
@@ -283,26 +264,20 @@ static int go_frames_put_function(struct writer *w, const struct pclntab *t,
 	bool is_root = (f->flags & PCLNTAB_TOP_FRAME) && !is_handler;
 	uint64_t length = f->end - f->start;
 	size_t before = w->n;
-	int r;
 
 	if (go_function_is_restorer(f))
-		return 0;
-	r = go_frames_begin_record(w, (uint32_t)(w->n + sizeof(uint32_t) -
-						 (is_root ? w->root : w->ordinary)));
-	if (!r)
-		r = go_frames_put_64(w, f->start);
-	if (!r)
-		r = go_frames_put_64(w, 0); /* see go_frames_end_fde() */
-	if (!r)
-		r = go_frames_put_uleb(w, 0); /* no augmentation data */
-	if (!r && !is_root)
-		r = !is_handler && go_switch_of(f) ? go_frames_put_switch(w, t, text, f, &length)
-						   : go_frames_put_depths(w, t, f, &length);
-	if (!r)
-		go_frames_end_fde(w, length);
+		return;
+	go_frames_begin_record(w, (uint32_t)(w->n + sizeof(uint32_t) -
+					     (is_root ? w->root : w->ordinary)));
+	go_frames_put_64(w, f->start);
+	go_frames_put_64(w, 0);   /* see go_frames_end_fde() */
+	go_frames_put_uleb(w, 0); /* no augmentation data */
+	if (!is_root)
+		length = !is_handler && go_switch_of(f) ? go_frames_put_switch(w, t, text, f)
+							: go_frames_put_depths(w, t, f);
+	go_frames_end_fde(w, length);
 	if (!length)
 		w->n = before;
-	return r;
 }
 
 /*
@@ -326,16 +301,14 @@ int go_frames_make(const struct pclntab *table, const struct go_text *text, uint
 	cleanup(go_frames_writer_deinit) struct writer w = {
 		.steps_left = 4 * (uint64_t)table->length, .switches_left = SWITCHES_MAX};
 	struct pclntab_function f, next;
-	int r;
 
 	*ret = NULL;
 	*ret_length = 0;
 	if (!table->steps || !go_frames_check_flags(table))
 		return 0;
-	r = go_frames_put_cie(&w, false, &w.ordinary);
-	if (!r)
-		r = go_frames_put_cie(&w, true, &w.root);
-	for (uint64_t i = 0; !r && i < table->n_functions; i++) {
+	w.ordinary = go_frames_put_cie(&w, false);
+	w.root = go_frames_put_cie(&w, true);
+	for (uint64_t i = 0; !w.error && i < table->n_functions; i++) {
 		if (!pclntab_function(table, i, &f))
 			continue;
 		/* A handler returns to the restorer's first byte: it is looked for one byte below.
@@ -343,12 +316,12 @@ int go_frames_make(const struct pclntab *table, const struct go_text *text, uint
 		if (i + 1 < table->n_functions && pclntab_function(table, i + 1, &next) &&
 		    go_function_is_restorer(&next))
 			f.end--;
-		r = go_frames_put_function(&w, table, text, &f);
+		go_frames_put_function(&w, table, text, &f);
 		if (w.n > GO_FRAMES_BYTES_MAX || !w.steps_left)
 			return 0;
 	}
-	if (r)
-		return r;
+	if (w.error)
+		return w.error;
 	*ret = steal_ptr(&w.data);
 	*ret_length = w.n;
 	return 0;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "daemon/worker/jit/jit_names_private.h"
 
 /* jitdump-specification.txt; lengths in bytes. */
@@ -101,15 +102,8 @@ static int jitdump_add_code(struct jitdump *d, const struct jit_code *code,
 
 	if (r || d->draft.n_codes == n)
 		return r;
-	if (d->n_origins_allocated < d->draft.n_codes_allocated) {
-		struct origin *grown = reallocarray(d->origins, d->draft.n_codes_allocated,
-						    sizeof(*d->origins));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		d->origins = grown;
-		d->n_origins_allocated = d->draft.n_codes_allocated;
-	}
+	if (room_make(&d->origins, &d->n_origins_allocated, n + 1, sizeof(*d->origins)))
+		return -ENOMEM;
 	d->origins[n] = *origin;
 	return 0;
 }

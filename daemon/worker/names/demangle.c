@@ -23,6 +23,7 @@
 
 #undef ARRAY_SIZE /* libiberty's, and the same as ours */
 #include "common/cleanup.h"
+#include "common/room.h"
 #include "common/worker/protocol.h"
 
 #define OPTIONS    (DMGL_PARAMS | DMGL_ANSI)
@@ -43,21 +44,12 @@ struct text {
 static void demangle_append(const char *piece, size_t length, void *opaque)
 {
 	struct text *t = opaque;
-	size_t size = t->size ? t->size : 256;
-	char *bytes;
 
 	if (length > WORKER_TEXT_MAX - t->length)
 		longjmp(t->enough, 1);
-	while (t->length + length >= size)
-		size *= 2;
-	if (size > t->size) {
-		bytes = realloc(t->bytes, size);
-		if (!bytes) {
-			t->failed = true;
-			longjmp(t->enough, 1);
-		}
-		t->bytes = bytes;
-		t->size = size;
+	if (room_make(&t->bytes, &t->size, t->length + length + 1, 1)) {
+		t->failed = true;
+		longjmp(t->enough, 1);
 	}
 	if (length > 0) /* else there may be no piece */
 		memcpy(t->bytes + t->length, piece, length);

@@ -108,7 +108,7 @@ static uint32_t debug_file_build_id(struct elf_image *image, int fd, uint8_t ret
 {
 	struct elf_summary summary;
 
-	if (elf_summary_read(fd, &summary) != ELF_SUMMARY_E_OK || !summary.build_id_length)
+	if (elf_summary_read(fd, &summary) != WORKER_DONE || !summary.build_id_length)
 		return elf_image_build_id(image, ret);
 	memcpy(ret, summary.build_id, sizeof(summary.build_id));
 	return summary.build_id_length;
@@ -192,7 +192,7 @@ static int collect_dynamic(struct reading *reading)
 
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
 	if (!has_table) {
-		has_table = elf_table_dynamic(image, &reading->summary, &table) == ELF_TABLE_E_OK;
+		has_table = elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
 		from.segments = &reading->summary;
 	}
 	from.table = &table;
@@ -236,21 +236,13 @@ static int elf_names_read_files(struct reading *reading, const struct elf_names_
 	return r;
 }
 
-static int elf_names_outcome(int summary_outcome)
-{
-	return summary_outcome == ELF_SUMMARY_E_OK          ? WORKER_DONE
-	       : summary_outcome == ELF_SUMMARY_E_NOT_ELF   ? WORKER_NOT_ELF
-	       : summary_outcome == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
-							    : WORKER_UNREADABLE;
-}
-
 int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
 {
 	cleanup(reading_deinit) struct reading reading = {0};
 	cleanup(elf_names_freep) struct elf_names *names = NULL;
 	int r;
 
-	r = elf_names_outcome(elf_summary_read(files->image, &reading.summary));
+	r = elf_summary_read(files->image, &reading.summary);
 	if (r)
 		return r;
 	names = calloc(1, sizeof(*names));

@@ -26,7 +26,7 @@ static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 
 	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
 	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL) ||
-			  elf_table_dynamic(image, &ret->elf, &table) == ELF_TABLE_E_OK;
+			  elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
 	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
 	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
 			 has_section(image, SHT_PROGBITS, ".zdebug_line");
@@ -53,9 +53,7 @@ int elf_inspect(int fd, struct worker_image *ret)
 	memset(&inspected, 0, sizeof(inspected));
 	r = elf_summary_read(fd, &inspected.elf);
 	if (r)
-		return r == ELF_SUMMARY_E_NOT_ELF     ? WORKER_NOT_ELF
-		       : r == ELF_SUMMARY_E_MALFORMED ? WORKER_MALFORMED
-						      : WORKER_UNREADABLE;
+		return r;
 	r = elf_image_open(&image, fd, ELF_NAMES_DECOMPRESSED_MAX);
 	if (r < 0)
 		return WORKER_NO_MEMORY;

@@ -21,8 +21,8 @@
 
 #include <cmocka.h>
 
-#include "client/fetch/fetch_packet.h"
 #include "client/fetch/fetch_protocol.h"
+#include "common/helper/fd_packet.h"
 
 #define FAKE_ELF "\177ELF, more or less: longer than its magic number"
 
@@ -44,7 +44,7 @@ static inline int fake_file(const char *folder, const char *text, int flags)
 
 static inline void fake_send(const void *answer, size_t size, const int *fds, size_t n_fds)
 {
-	if (fetch_packet_send(FETCH_SOCKET_FD, answer, size, fds, n_fds, 0))
+	if (fd_packet_send(FETCH_SOCKET_FD, answer, size, fds, n_fds, 0))
 		_exit(91);
 }
 
@@ -90,7 +90,7 @@ static inline int fake_simple(const char *mode, struct fetch_answer *answer)
 	} else if (strcmp(mode, "magic") == 0) {
 		answer->magic++;
 	} else if (strcmp(mode, "no file") == 0) {
-		answer->outcome = FETCH_FILE;
+		answer->outcome = FETCH_DONE;
 	} else {
 		return 0;
 	}
@@ -103,7 +103,7 @@ static inline void fake_files(const char *mode, const char *folder, struct fetch
 	int fds[2] = {-1, -1};
 	size_t n = 1;
 
-	answer->outcome = FETCH_FILE;
+	answer->outcome = FETCH_DONE;
 	if (strcmp(mode, "writable") == 0)
 		fds[0] = fake_file(folder, FAKE_ELF, O_RDWR);
 	else if (strcmp(mode, "garbage") == 0)

@@ -77,9 +77,9 @@ static void test_other_outcomes(void **state)
 static void test_nonsense(void **state)
 {
 	(void)state;
-	assert_get("short", FETCHER_E_FAILED, "nobody understands");
-	assert_get("magic", FETCHER_E_FAILED, "nobody understands");
-	assert_get("outcome", FETCHER_E_FAILED, "nobody understands");
+	assert_get("short", FETCHER_E_FAILED, "malformed answer");
+	assert_get("magic", FETCHER_E_FAILED, "malformed answer");
+	assert_get("outcome", FETCHER_E_FAILED, "malformed answer");
 	assert_get("no file", FETCHER_E_FAILED, "no file");
 	assert_get("two", FETCHER_E_FAILED, "no file");
 	assert_get("writable", FETCHER_E_FAILED, "no file");

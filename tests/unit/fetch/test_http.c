@@ -16,13 +16,12 @@
 
 #include <cmocka.h>
 
-#include "client/fetch/fetch_packet.h"
 #include "client/fetch/fetch_protocol.h"
 #include "client/fetch/http.h"
+#include "common/helper/fd_packet.h"
+#include "common/helper/memory_file.h"
 #include "tests/support/leftovers.h"
 #include "tests/support/says.h"
-
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* --- the gateway ------------------------------------------------------------------------------ */
 
@@ -33,29 +32,29 @@ static int make_body(const char *mode)
 	if (fd < 0 || write(fd, "hello", 5) != 5 ||
 	    (strcmp(mode, "large") == 0 && ftruncate(fd, HTTP_COMPLAINT_MAX + 1) < 0))
 		_exit(90);
-	if (strcmp(mode, "open") != 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+	if (strcmp(mode, "open") != 0 && fcntl(fd, F_ADD_SEALS, MEMORY_FILE_SEALS) < 0)
 		_exit(91);
 	return fd;
 }
 
 /* What came with the request, for the test to see: bits, URL, body. */
-static void echo(const struct http_request_packet *request, const struct fetch_packet_fds *fds,
-		 struct http_answer_packet *answer)
+static void echo(const struct http_request_packet *request, const struct fd_packet *packet,
+		 struct fetch_answer *answer)
 {
 	int n = snprintf(answer->text, sizeof(answer->text), "%x %x %llu ", request->parts,
 			 request->flags, (unsigned long long)request->timeout_ms);
 
-	for (size_t i = 0; i < fds->n; i++) {
-		n += (int)pread(fds->all[i], answer->text + n, 20, 0);
+	for (size_t i = 0; i < packet->n_fds; i++) {
+		n += (int)pread(packet->fds[i], answer->text + n, 20, 0);
 		answer->text[n++] = ';';
 	}
-	answer->outcome = HTTP_ANSWER_FAILED;
+	answer->outcome = FETCH_FAILED;
 }
 
 static void answer_one(const char *mode, const struct http_request_packet *request,
-		       const struct fetch_packet_fds *fds)
+		       const struct fd_packet *packet)
 {
-	struct http_answer_packet answer = {.magic = HTTP_MAGIC, .status = 200};
+	struct fetch_answer answer = {.magic = FETCH_MAGIC, .status = 200};
 	int body = make_body(mode), two[2] = {body, body};
 	size_t n = strcmp(mode, "no file") == 0 ? 0 : strcmp(mode, "two") == 0 ? 2 : 1;
 
@@ -68,18 +67,18 @@ static void answer_one(const char *mode, const struct http_request_packet *reque
 	if (strcmp(mode, "404") == 0)
 		answer.status = 404;
 	if (strcmp(mode, "outcome") == 0)
-		answer.outcome = N_HTTP_ANSWER_OUTCOMES;
+		answer.outcome = N_FETCH_OUTCOMES;
 	if (strcmp(mode, "magic") == 0)
 		answer.magic++;
 	if (strcmp(mode, "text") == 0) {
-		answer.outcome = HTTP_ANSWER_FAILED;
+		answer.outcome = FETCH_FAILED;
 		memset(answer.text, 'x', sizeof(answer.text));
 		memcpy(answer.text, "a\033[1m\nb", 7);
 	}
 	if (strcmp(mode, "echo") == 0)
-		echo(request, fds, &answer);
-	fetch_packet_send(FETCH_SOCKET_FD, &answer, strcmp(mode, "short") == 0 ? 5 : sizeof(answer),
-			  two, n, 0);
+		echo(request, packet, &answer);
+	fd_packet_send(FETCH_SOCKET_FD, &answer, strcmp(mode, "short") == 0 ? 5 : sizeof(answer),
+		       two, n, 0);
 	close(body);
 	if (strcmp(mode, "once") == 0)
 		_exit(0);
@@ -88,14 +87,14 @@ static void answer_one(const char *mode, const struct http_request_packet *reque
 static void be_gateway(void)
 {
 	struct http_request_packet request;
-	struct fetch_packet_fds fds;
+	struct fd_packet packet;
 
-	while (fetch_packet_receive(FETCH_SOCKET_FD, &request, sizeof(request), &fds) ==
-	       sizeof(request)) {
-		if (request.magic != HTTP_MAGIC || request.length != strlen(request.url))
+	while (!fd_packet_receive(FETCH_SOCKET_FD, &request, sizeof(request), 0, &packet)) {
+		if (packet.length != sizeof(request) || request.magic != FETCH_MAGIC ||
+		    request.length != strlen(request.url))
 			_exit(94);
-		answer_one(request.url, &request, &fds);
-		fetch_packet_fds_deinit(&fds);
+		answer_one(request.url, &request, &packet);
+		fd_packet_deinit(&packet);
 	}
 	_exit(0);
 }
@@ -171,9 +170,9 @@ static void test_failures(void **state)
 	(void)state;
 	assert_fails("exit", "ended with status 7");
 	assert_fails("killed", "killed by signal 9");
-	assert_fails("outcome", "nobody understands");
-	assert_fails("magic", "nobody understands");
-	assert_fails("short", "nobody understands");
+	assert_fails("outcome", "malformed answer");
+	assert_fails("magic", "malformed answer");
+	assert_fails("short", "malformed answer");
 	assert_fails("no file", "sends no body");
 	assert_fails("two", "sends no body");
 	assert_fails("open", "sends no body");

@@ -159,7 +159,7 @@ static void test_never_up(void **state)
 	} modes[] = {
 		{"dies-at-once", "exited with status 7"},
 		{"never-comes-up", "too slow"},
-		{"babbles", "talked nonsense: before it came up"},
+		{"babbles", "protocol error: an answer before it was up"},
 	};
 
 	(void)state;
@@ -293,7 +293,7 @@ static void test_twice(void **state)
 	assert_int_equal(poll(&ready, 1, 10000), 1);
 	assert_int_equal(worker_receive(w, &reply), WORKER_E_NONE);
 	assert_int_equal(worker_pid(w), 0);
-	assert_string_equal(why(w), "talked nonsense: an answer to nothing");
+	assert_string_equal(why(w), "protocol error: an answer to no request");
 	worker_free(w);
 }
 

@@ -181,7 +181,7 @@ static void test_every_prefix(void **state)
 		assert_non_null(copy);
 		memcpy(copy, f.data, n);
 		assert_int_equal(elf_summary_parse(copy, n, &elf),
-				 n < EI_NIDENT ? ELF_SUMMARY_E_NOT_ELF : ELF_SUMMARY_E_MALFORMED);
+				 n < EI_NIDENT ? WORKER_NOT_ELF : WORKER_MALFORMED);
 		free(copy);
 	}
 }
@@ -195,38 +195,38 @@ static void test_layouts(void **state)
 	(void)state;
 	file_init(&f, true, false);
 	f.data[EI_CLASS] = 3;
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_MALFORMED);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_MALFORMED);
 	file_init(&f, true, false);
 	f.data[0] = 'x';
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_NOT_ELF);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_NOT_ELF);
 	/* More program headers than bytes. */
 	file_init(&f, true, false);
 	file_set_n(&f, 60000);
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_MALFORMED);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_MALFORMED);
 	/* Sums that wrap. */
 	file_init(&f, true, false);
 	file_add(&f, PT_LOAD, PF_X, UINT64_MAX - 4, 0, 16, 16);
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_MALFORMED);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_MALFORMED);
 	file_init(&f, true, false);
 	file_add(&f, PT_LOAD, PF_X, 0, UINT64_MAX - 4, 16, 16);
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_MALFORMED);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_MALFORMED);
 	file_init(&f, true, false);
 	put(f.data + offsetof(Elf64_Ehdr, e_phoff), UINT64_MAX - 8, 8, false);
 	file_set_n(&f, 2);
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_MALFORMED);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_MALFORMED);
 	/* Data before code in the table, both with the same bytes of the file: the code counts. */
 	file_init(&f, true, false);
 	file_add(&f, PT_LOAD, PF_R, 0, 0x1000, 16, 16);
 	file_add(&f, PT_LOAD, PF_X, 0, 0x9000, 16, 16);
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_OK);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_DONE);
 	assert_true(elf_summary_vaddr(&elf, 3, &address));
 	assert_int_equal(address, 0x9003);
 	/* No segments at all is no fault: an object file. */
 	file_init(&f, true, false);
-	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), ELF_SUMMARY_E_OK);
+	assert_int_equal(elf_summary_parse(f.data, FILE_BYTES, &elf), WORKER_DONE);
 	assert_int_equal(elf.n_segments, 0);
 	assert_false(elf_summary_text(&elf, &(uint64_t){0}, &(uint64_t){0}));
-	assert_int_equal(elf_summary_read(-1, &elf), ELF_SUMMARY_E_UNREADABLE);
+	assert_int_equal(elf_summary_read(-1, &elf), WORKER_UNREADABLE);
 }
 
 /* Offsets at which pread(2) fails instead of finding nothing: the file is at fault, not the disk.
@@ -253,9 +253,8 @@ static void test_offsets_past_every_file(void **state)
 		fd = memfd_create("elf", MFD_CLOEXEC);
 		assert_true(fd >= 0);
 		assert_int_equal(write(fd, f.data, sizeof(f.data)), sizeof(f.data));
-		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf),
-				 ELF_SUMMARY_E_MALFORMED);
-		assert_int_equal(elf_summary_read(fd, &elf), ELF_SUMMARY_E_MALFORMED);
+		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf), WORKER_MALFORMED);
+		assert_int_equal(elf_summary_read(fd, &elf), WORKER_MALFORMED);
 		close(fd);
 	}
 }
@@ -353,7 +352,7 @@ static void test_own_program(void **state)
 
 	(void)state;
 	assert_true(fd >= 0);
-	assert_int_equal(elf_summary_read(fd, &elf), ELF_SUMMARY_E_OK);
+	assert_int_equal(elf_summary_read(fd, &elf), WORKER_DONE);
 	assert_int_equal(elf.pointer_bytes, sizeof(void *));
 	assert_true(elf.n_segments >= 2);
 	assert_true(elf_summary_text(&elf, &start, &end));

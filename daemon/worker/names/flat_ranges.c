@@ -5,14 +5,16 @@
  * place lie in a heap with the winner on top; one that has ended is dropped when it comes to the
  * top. Between two places where the winner may change one flat range is put out.
  */
+#include "daemon/worker/names/flat_ranges.h"
+
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/partition_point.h"
 #include "common/room.h"
-#include "daemon/worker/dwarf/dwarf_lines_private.h"
 
 int flat_add(struct flat_ranges *f, const struct flat_range *range)
 {
