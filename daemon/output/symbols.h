@@ -71,6 +71,8 @@ void symbols_set_max(struct symbols *s, size_t max_bytes);
 void symbols_set_fetched(struct symbols *s, const char *path);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret);
+/* symbols_stats.trouble. */
+const char *symbols_trouble(const struct symbols *s);
 
 /*
  * A window begins. It loses no more than some answers' deadlines to files that workers die of: when
