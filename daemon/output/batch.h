@@ -53,10 +53,9 @@ DEFINE_CLEANUP(struct batch *, batch_free)
 int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
 	      size_t length);
 /*
- * The same bit by bit, for who must not keep others waiting: batch_begin(), any number of
- * batch_write(), by which the disk is set to work at once, and batch_end(), which waits for it and
- * for no other file. In between nothing else may be added. 0 or negative errno, after which the
- * file is gone.
+ * The same incrementally, for background writers: batch_begin(), any number of batch_write(), which
+ * start the disk at once, and batch_end(), which waits for it and for no other file. In between
+ * nothing else may be added. 0 or negative errno, after which the file is gone.
  */
 int batch_begin(struct batch *batch, const struct batch_file *file);
 int batch_write(struct batch *batch, const uint8_t *data, size_t length);

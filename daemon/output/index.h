@@ -5,7 +5,7 @@
 /*
  * What the store holds, in memory: built once at start, kept up to date by every write and
  * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
- * session; its files lie in two queues, oldest first. About 40 bytes a file.
+ * session; its files lie in queues by format, oldest first. About 40 bytes a file.
  *
  * Memory only: knows no system call.
  */
@@ -39,7 +39,7 @@ struct index_queue {
 struct index_shelf {
 	char *folder; /* "services/<service>" or "sessions/<id>-<name>" */
 	bool is_session;
-	struct index_queue windows, legacy;
+	struct index_queue queues[N_CONTENTS_WINDOWS]; /* by format */
 	UT_hash_handle hh;
 };
 
@@ -58,6 +58,10 @@ struct index {
 };
 
 void index_deinit(struct index *index);
+/* A copy with a tail of its own, which the caller frees; false without memory. */
+bool index_file_copy(const struct index_file *file, struct index_file *ret);
+/* Whether both are one file by its name. */
+bool index_file_equal(const struct index_file *a, const struct index_file *b);
 
 /* Finds or makes. Return 0 or negative errno. */
 int index_shelf(struct index *index, const char *folder, struct index_shelf **ret);
@@ -86,6 +90,12 @@ void index_drop_epoch(struct index *index, size_t i);
 static inline size_t index_queue_length(const struct index_queue *queue)
 {
 	return queue->end - queue->first;
+}
+
+/* The .pb.gz files, which roll-ups and collections are about. */
+static inline struct index_queue *index_pprof(struct index_shelf *shelf)
+{
+	return &shelf->queues[CONTENTS_PPROF];
 }
 
 static inline const char *index_tail(const struct index_file *file)

@@ -247,19 +247,6 @@ static void locator_mark_mappings(const struct locator *l)
 	}
 }
 
-/* The number of spots from @order on that lie in one image. */
-static size_t spots_run_length(const struct spots *spots, const uint32_t *order, size_t n)
-{
-	const struct snapshot_process *generated = spots_get(spots, order[0])->place.generated;
-	uint64_t image = spots_image(spots_get(spots, order[0]));
-	size_t i = 1;
-
-	while (i < n && spots_image(spots_get(spots, order[i])) == image &&
-	       spots_get(spots, order[i])->place.generated == generated)
-		i++;
-	return i;
-}
-
 static int locate_spots(struct locator *l, uint32_t *locations, const uint32_t *order, size_t n)
 {
 	int r = 0;
@@ -353,7 +340,7 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	if (r)
 		return r;
 	locator_mark_mappings(&l);
-	r = pprof_comment_files(spots, p);
+	r = pprof_comment_files(spots, order, n, p);
 	if (r)
 		return r;
 	*ret = steal_ptr(&locations);

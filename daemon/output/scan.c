@@ -4,7 +4,7 @@
  * of a folder descends by calling it again. A temporary file is removed wherever it lies; a folder
  * that is then empty goes too.
  */
-#include "daemon/output/scan.h"
+#include "daemon/output/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "daemon/output/store.h"
 
 struct scan {
 	struct store *store;
@@ -153,7 +152,7 @@ static int visit_epoch(struct scan *scan, int folder, const char *name)
 	return r;
 }
 
-int scan_store(struct store *store)
+int store_scan(struct store *store)
 {
 	static const struct {
 		const char *folder;

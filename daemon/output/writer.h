@@ -11,8 +11,8 @@
 
 #include "common/cleanup.h"
 #include "daemon/output/collect.h"
-#include "daemon/output/file_ops.h"
 #include "daemon/output/output.h"
+#include "daemon/output/store.h"
 
 /* Conditions that somebody should hear of, as bits; they hold for the last call. */
 enum {
@@ -96,8 +96,7 @@ void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint
 unsigned writer_conditions(const struct writer *w);
 /* One line about a condition, for the log. Lives until the next call. */
 const char *writer_describe(struct writer *w, unsigned condition);
-void writer_get_status(const struct writer *w, struct output_store_status *ret);
-void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret);
-void writer_get_wanted(const struct writer *w, struct symbols_wanted *ret);
+/* All but what the thread knows. */
+void writer_get_state(const struct writer *w, struct output_state *ret);
 
 #endif
