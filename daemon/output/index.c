@@ -184,36 +184,22 @@ void index_sort(struct index_shelf *shelf)
 	}
 }
 
-/* @file is the queue's no longer. */
-static void index_forget_file(struct index *index, struct index_queue *queue,
-			      struct index_file *file)
-{
-	index->blocks -= file->blocks;
-	index->n_files--;
-	free(file->tail);
-	file->tail = NULL;
-	if (queue->first == queue->end)
-		queue->first = queue->end = 0;
-}
-
-void index_pop(struct index *index, struct index_queue *queue)
-{
-	index_forget_file(index, queue, &queue->files[queue->first++]);
-}
-
-void index_pop_last(struct index *index, struct index_queue *queue)
-{
-	index_forget_file(index, queue, &queue->files[--queue->end]);
-}
-
 void index_remove(struct index *index, struct index_queue *queue, size_t i)
 {
-	struct index_file removed = queue->files[i];
+	struct index_file *files = queue->files;
 
-	memmove(&queue->files[queue->first + 1], &queue->files[queue->first],
-		(i - queue->first) * sizeof(removed));
-	queue->files[queue->first] = removed;
-	index_pop(index, queue);
+	index->blocks -= files[i].blocks;
+	index->n_files--;
+	free(files[i].tail);
+	if (i == queue->end - 1) {
+		queue->end--;
+	} else {
+		memmove(&files[queue->first + 1], &files[queue->first],
+			(i - queue->first) * sizeof(*files));
+		queue->first++;
+	}
+	if (queue->first == queue->end)
+		queue->first = queue->end = 0;
 }
 
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf)

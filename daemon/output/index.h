@@ -51,7 +51,7 @@ struct index_epoch {
 };
 
 struct index {
-	struct index_shelf *shelves; /* hash by folder */
+	struct index_shelf *shelves; /* hash by directory */
 	struct index_epoch *epochs;  /* by begin */
 	size_t n_epochs;
 	uint64_t blocks, n_files;
@@ -74,11 +74,7 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 		 uint64_t blocks, uint64_t samples);
 void index_sort(struct index_shelf *shelf);
-/* Removes the oldest file of @queue, which must not be empty. */
-void index_pop(struct index *index, struct index_queue *queue);
-/* Removes the newest one. */
-void index_pop_last(struct index *index, struct index_queue *queue);
-/* Removes the file @i of @queue. */
+/* Removes the file @i of @queue; those in front of it may move. */
 void index_remove(struct index *index, struct index_queue *queue, size_t i);
 /* An empty shelf is forgotten. Returns whether it was. */
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
@@ -124,7 +120,7 @@ static inline uint64_t index_hour_of(const struct index_file *file)
 /* Path of @file below the store; false if it does not fit (it always does in 1024 bytes). */
 bool index_path(const struct index_shelf *shelf, const struct index_file *file, char *ret,
 		size_t size);
-/* The folder part of that path. */
+/* The directory part of that path. */
 bool index_dir_path(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
 /* Start of the oldest window or epoch, Unix time; 0: nothing there. */
 uint64_t index_oldest(const struct index *index);

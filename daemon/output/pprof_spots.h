@@ -57,7 +57,7 @@ struct pprof_segment {
 
 struct pprof_mappings {
 	struct pprof_segment *segments;
-	size_t n_segments;
+	size_t n_segments, capacity;
 };
 
 void pprof_mappings_deinit(struct pprof_mappings *m);

@@ -69,8 +69,8 @@ static size_t count_unprotected(const struct run *run, const struct index_shelf 
 }
 
 /*
- * Deletes the file @i of @queue, its first or its last, and the folders that are empty then. False:
- * it could not, and leaves the queue alone for the rest of this run.
+ * Deletes the file @i of @queue, its first or its last, and the directories that are empty then.
+ * False: it could not, and leaves the queue alone for the rest of this run.
  */
 static bool delete_file(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
 			size_t i)
@@ -83,10 +83,7 @@ static bool delete_file(struct run *run, struct index_shelf *shelf, struct index
 		return retention_fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
 	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
 		return retention_fail(run, error_origin(-errno), &queue->is_stuck);
-	if (i == queue->first)
-		index_pop(&run->store->index, queue);
-	else
-		index_pop_last(&run->store->index, queue);
+	index_remove(&run->store->index, queue, i);
 	run->n_deleted++;
 	store_prune(run->store, folder);
 	return true;
