@@ -5,7 +5,7 @@
 /*
  * Arrays and hash tables whose growth is known before it happens, so that it can be counted against
  * a bound. Tables are those of common/profile: open addressing, 8 bytes a slot, no pointer chase on
- * the way of every sample, and keyed, as strangers choose the stacks.
+ * the way of every sample, and keyed, as profiled programs choose the stacks.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -25,7 +25,7 @@
 enum entry_state { ENTRY_WRITTEN, ENTRY_RENAMED, ENTRY_FAILED };
 
 struct entry {
-	size_t folder; /* into folders */
+	size_t folder; /* into directories */
 	char *name;
 	uint64_t temporary; /* number in the temporary name */
 	uint64_t samples;
@@ -50,7 +50,7 @@ struct batch {
 	struct folder *folders;
 	size_t n_folders;
 	uint64_t bytes;
-	/* The folder in use: files of one folder come in a row. */
+	/* The directory in use: files of one directory come in a row. */
 	int fd;
 	size_t fd_folder;
 	bool given;
@@ -76,7 +76,7 @@ static void temporary_name(uint64_t number, char ret[32])
 	snprintf(ret, 32, NAMES_TEMPORARY "%" PRIu64, number);
 }
 
-/* Makes batch->fd the folder @i. */
+/* Makes batch->fd the directory @i. */
 static int batch_enter_dir(struct batch *batch, size_t i)
 {
 	struct folder *folder = &batch->folders[i];

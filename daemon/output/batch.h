@@ -5,12 +5,12 @@
 /*
  * All files of one flush, which appear together:
  *
- *   1. batch_add() writes each under a temporary name in its folder;
+ *   1. batch_add() writes each under a temporary name in its directory;
  *   2. batch_commit() syncs the file system once, so that every byte is on the disk before any
  *      file has a name (unless all files came bit by bit and are there already);
  *   3. renames them: new files first, never over an existing one (RENAME_NOREPLACE; a name that is
  *      taken gets ".1", ".2" ...), then those that replace their older version;
- *   4. syncs the folders, so that the names are on the disk too.
+ *   4. syncs the directories, so that the names are on the disk too.
  *
  * Killed at any point, no file is partial: what has no final name yet is removed at the next
  * start. Killed within step 3, some files of the flush exist and some do not; as new files come

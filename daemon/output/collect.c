@@ -32,7 +32,7 @@ struct file {
 struct collect {
 	struct store *store;
 	struct collect_options options;
-	char **shelves; /* folders */
+	char **shelves; /* directories */
 	size_t n_shelves;
 	struct file *files;
 	size_t n_files, max_files, next;

@@ -32,7 +32,7 @@ static uint64_t snapshot_start_s(const struct snapshot *s)
 	return s->start_ns / NS;
 }
 
-/* The folder of a group's windows. */
+/* The directory of a group's windows. */
 static void writing_window_dir(const struct writing *g, const struct view_group *group, char *ret,
 			       size_t size)
 {

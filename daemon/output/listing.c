@@ -67,7 +67,7 @@ static int listing_read_samples(struct store *store, const char *path, unsigned 
 	cleanup(closep) int fd = openat(store->fd, path,
 					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0) /* somebody removed it */
+	if (fd < 0) /* it was removed */
 		return 0;
 	file->samples = store_get_samples(fd);
 	return file->samples == INDEX_SAMPLES_UNKNOWN

@@ -6,7 +6,7 @@
  * What a mapping says of itself (has_functions ...) readers take for "nothing left to find out":
  * go tool pprof reads symbols of its own only for mappings that say none of it, and then replaces
  * what it finds something better for. So each is said only where it holds for all locations of the
- * mapping, and a mapping of which one address has no name is still open to those who have other
+ * mapping, and a mapping of which one address has no name is still open to a reader that has other
  * files than we had. has_inline_frames is another matter: it tells that there are some.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "common/error.h"
 #include "daemon/output/pprof_spots.h"
 
-/* Bytes of texts in one profile; names come from strangers' files. */
+/* Bytes of texts in one profile; names come from untrusted files. */
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
 /* How many locations of a mapping there are, and of how many all frames have what. */

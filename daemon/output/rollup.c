@@ -358,7 +358,7 @@ static bool rollup_is_complete(const struct rollup *r, struct index_shelf *shelf
 	return true;
 }
 
-/* Whoever found no company is not looked at again. */
+/* A window that is alone in its hour is not looked at again. */
 static void rollup_skip_single(const struct rollup *r, struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++) {

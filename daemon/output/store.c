@@ -69,7 +69,7 @@ static int store_set_mode(int fd, mode_t mode)
 	return 0;
 }
 
-/* acl(5): the folder's own ACL and the default one that its files inherit. */
+/* acl(5): the directory's own ACL and the default one that its files inherit. */
 static int store_set_acl(int fd, uid_t owner)
 {
 	cleanup(acl_freep) acl_t acl = NULL;
@@ -85,7 +85,7 @@ static int store_set_acl(int fd, uid_t owner)
 	return 0;
 }
 
-/* Opens a session's new folder to its owner: by ACL, else by giving it away. */
+/* Opens a session's new directory to its owner: by ACL, else by giving it away. */
 static int store_grant_owner(struct store *store, int fd, uid_t owner)
 {
 	int r;
@@ -100,7 +100,7 @@ static int store_grant_owner(struct store *store, int fd, uid_t owner)
 	return 0;
 }
 
-/* mkdir and its mode; @ret_fd is the folder, whether it was there or not. */
+/* mkdir and its mode; @ret_fd is the directory, whether it was there or not. */
 static int store_make_dir(struct store *store, int parent, const char *name, mode_t mode,
 			  bool *ret_made, int *ret_fd)
 {
@@ -215,7 +215,7 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
 	return r == -EFBIG || r >= 0 ? r : error_origin(r);
 }
 
-/* Empties a folder; what is a folder itself is emptied first while @depth lasts. */
+/* Empties a directory; what is a directory itself is emptied first while @depth lasts. */
 static int store_empty_dir(struct store *store, int fd, unsigned depth)
 {
 	DIR *dir = fdopendir(fd);

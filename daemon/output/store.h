@@ -10,9 +10,9 @@
  *   sessions/<id>-<name>/<window>            sessions/ 0711; each 0700 with an ACL for its owner
  *   images/<epoch>/<host>/<image>            0750, files 0640
  *
- * A set-group-id bit that a folder inherits stays, so that the group of the state directory
- * becomes the group of everything below. Folders are entered without following symbolic links: a
- * session's folder may belong to its user (see store_open_dir()).
+ * A set-group-id bit that a directory inherits stays, so that the group of the state directory
+ * becomes the group of everything below. Directories are entered without following symbolic links:
+ * a session's directory may belong to its user (see store_open_dir()).
  *
  * All functions may block on the disk. One thread only.
  */
@@ -56,7 +56,7 @@ struct store {
 	uint64_t n_scans;     /* times the index was built anew, and all it said of files is void */
 	bool full;            /* the last write found no room */
 	bool is_stale;        /* the index does not have what is there: rescan */
-	bool acl_refused;     /* a session's folder could not be opened to its owner */
+	bool acl_refused;     /* a session's directory could not be opened to its owner */
 };
 
 /*
@@ -80,13 +80,13 @@ int store_rescan(struct store *store);
 int store_revive(struct store *store, bool *ret_revived);
 
 /*
- * Opens the folder @path (below the store) after making what is missing of it. @owner: who may
+ * Opens the directory @path (below the store) after making what is missing of it. @owner: who may
  * read it besides profd, if it is a session's, else STORE_NOBODY. Where the file system has no
- * ACLs, the folder is given to the owner if profd may do that; *ret_given is then true, and files
- * made in it are to be given away too. Returns 0 or negative errno.
+ * ACLs, the directory is given to the owner if profd may do that; *ret_given is then true, and
+ * files made in it are to be given away too. Returns 0 or negative errno.
  */
 int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given);
-/* Opens an existing folder below the store; negative errno, unlogged, if it is not there. */
+/* Opens an existing directory below the store; negative errno, unlogged, if it is not there. */
 int store_enter(struct store *store, const char *path, int *ret);
 /* Reads a whole file below @folder. -ENOENT, -EFBIG past @max, else negative errno. */
 int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
@@ -98,7 +98,7 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
  */
 int store_scan(struct store *store);
 
-/* Removes the folder @path below the store with all that is in it, two levels deep. */
+/* Removes the directory @path below the store with all that is in it, two levels deep. */
 int store_remove_tree(struct store *store, const char *path);
 /* Removes @path and then its parents down to the second level, as far as they are empty. */
 void store_prune(struct store *store, const char *path);

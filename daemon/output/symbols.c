@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The cache: entries by image, kernel image or file of generated code, and what is missing in them
- * when somebody needs it. Names of images and of generated code are asked for in the same way
+ * when it is needed. Names of images and of generated code are asked for in the same way
  * (asker.h), one request for so many addresses; an image's separate debug files go along
  * (symbols_debug.h). The kernel's are made here (kernel_names.h).
  *

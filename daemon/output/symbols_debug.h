@@ -4,8 +4,8 @@
 
 /*
  * An image's separate debug files (debug_choice.h), looked for in the mount namespace that it was
- * seen in. What is nowhere in there somebody else may fetch for us, from whoever has it: we say
- * which build ids we want and look, a window at a time, whether they have come. Fetched files lie
+ * seen in. What is nowhere in there another process may fetch: we publish the build ids that
+ * are wanted and look, once a window, whether they have arrived. Fetched files lie
  * in one directory by build id, and are as trusted as any other: the image worker reads them, and
  * they count if it finds the build id in them.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ranges are a sorted array; an answer's are made beside it and merged in one pass. Texts
- * lie one behind the other, found by a keyed hash: whoever wrote the image chose them.
+ * lie one behind the other, found by a keyed hash: the author of the image chose them.
  */
 #include "daemon/output/symbols_names.h"
 

@@ -26,7 +26,7 @@
 #define NS            UINT64_C(1000000000)
 #define PROC_TEXT_MAX ((size_t)16 << 20)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
-/* Files by one call, some tens of microseconds each: whoever comes next need not wait for all. */
+/* Files by one call, some tens of microseconds each: the next request need not wait for all. */
 #define DELETED_AT_ONCE 1000u
 #define RETRY_NS        (600 * NS) /* after an hour that could not be written: for another one */
 
@@ -325,7 +325,7 @@ static void writer_set_conditions(struct writer *w, int error, bool is_final)
 		w->conditions |= WRITER_NO_WORKER;
 }
 
-/* Somebody removed folders. */
+/* Somebody removed directories. */
 static void writer_rescan(struct writer *w)
 {
 	rollup_reset(w->rollup); /* what it was going to remove must not be found again */
@@ -446,8 +446,8 @@ int writer_collect(struct writer *w, const struct collect_options *options,
 	int r;
 
 	/*
-	 * They share the memory. Who collects every minute keeps no hour from getting ready, nor
-	 * does who takes windows, which are small, every second.
+	 * They share the memory. A client that collects every minute does not keep an hour from
+	 * getting ready, nor does one that takes windows, which are small, every second.
 	 */
 	if (!options->open_only && rollup_bytes(w->rollup) > options->max_bytes / 4)
 		rollup_reset(w->rollup);
