@@ -24,15 +24,15 @@
 static const char *describe_store(const struct daemon *d, char *text, size_t size)
 {
 	char bytes[UNITS_TEXT_MAX];
-	struct output_store_status store;
+	struct output_state output;
 
-	output_get_store_status(d->output, &store);
+	output_get_state(d->output, &output);
 	if (d->last_flush.error)
 		snprintf(text, size, "cannot write to %s: %s", d->store_path,
 			 strerrordesc_np(d->last_flush.error));
 	else
-		snprintf(text, size, "%" PRIu64 " files, %s", store.n_files,
-			 units_print_size_short(bytes, sizeof(bytes), store.bytes));
+		snprintf(text, size, "%" PRIu64 " files, %s", output.store.n_files,
+			 units_print_size_short(bytes, sizeof(bytes), output.store.bytes));
 	return text;
 }
 
@@ -109,12 +109,13 @@ static char thread_state(pid_t tid)
 
 static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *ret_busy_ns)
 {
+	struct output_state output;
 	uint64_t since, own;
-	pid_t tid;
 
-	output_get_busy(d->output, &since, &tid);
+	output_get_state(d->output, &output);
+	since = output.busy_since_ns;
 	*ret_busy_ns = since && since < now_ns ? now_ns - since : 0;
-	if (*ret_busy_ns >= d->patience_ns && thread_state(tid) == 'D')
+	if (*ret_busy_ns >= d->patience_ns && thread_state(output.tid) == 'D')
 		d->disk_wait_ns = now_ns;
 	own = now_ns - d->disk_wait_ns;
 	return watch_judge(*ret_busy_ns, own < *ret_busy_ns ? own : *ret_busy_ns, d->patience_ns);

@@ -232,11 +232,11 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 
 static int op_wanted(void *userdata, struct reply *reply)
 {
-	struct symbols_wanted wanted;
+	struct output_state output;
 	struct daemon *d = userdata;
 
-	output_get_wanted(d->output, &wanted);
-	reply_build_ids(reply, &wanted);
+	output_get_state(d->output, &output);
+	reply_build_ids(reply, &output.wanted);
 	return CONTROL_DONE;
 }
 

@@ -20,7 +20,7 @@
 static int pace_used_seconds(struct daemon *d, double *ret)
 {
 	struct unwinder_stats unwinder;
-	struct symbols_stats symbols;
+	struct output_state output;
 	struct source_stats source;
 	struct ledger ledger;
 	struct rusage usage;
@@ -30,11 +30,11 @@ static int pace_used_seconds(struct daemon *d, double *ret)
 	if (r)
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);
-	output_get_symbols_stats(d->output, &symbols);
+	output_get_state(d->output, &output);
 	getrusage(RUSAGE_SELF, &usage);
 	*ret = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime) +
-	       status_cpu_children((pid_t[]){unwinder.loader.worker, symbols.worker}, 2) +
-	       (double)source.bpf_run_ns / 1e9 - (double)output_get_background_ns(d->output) / 1e9;
+	       status_cpu_children((pid_t[]){unwinder.loader.worker, output.symbols.worker}, 2) +
+	       (double)source.bpf_run_ns / 1e9 - (double)output.background_ns / 1e9;
 	return 0;
 }
 

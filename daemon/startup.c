@@ -291,9 +291,7 @@ int daemon_apply_config(struct daemon *d)
 	int r;
 
 	fill_output_options(d, &output);
-	r = output_configure(d->output, &output);
-	if (r)
-		return r;
+	output_configure(d->output, &output);
 	session_set_configure(d->sessions, &(struct session_defaults){
 						   .interval_ns = c->interval_ns,
 						   .formats = c->formats,

@@ -113,7 +113,7 @@ static bool is_window(const char *name, bool legacy)
 {
 	struct names_window window;
 
-	return names_parse_window(name, &window) && window.legacy == legacy;
+	return names_parse_window(name, &window) && (window.format == CONTENTS_LEGACY) == legacy;
 }
 
 /* A folder of profd's store has its samples twice: the windows, and each process of them. */
@@ -236,10 +236,10 @@ static int sources_add_window_group(struct sources *s, const char *folder,
 	int r = 0;
 
 	for (int i = 0; i < n; i++)
-		any |= names_parse_window(entries[i]->d_name, &w) && !w.legacy && !is_hour(&w) &&
-		       sources_range_overlaps(range, w.start_s, w.seconds);
+		any |= names_parse_window(entries[i]->d_name, &w) && w.format == CONTENTS_PPROF &&
+		       !is_hour(&w) && sources_range_overlaps(range, w.start_s, w.seconds);
 	for (int i = 0; i < n && !r; i++) {
-		if (!names_parse_window(entries[i]->d_name, &w) || w.legacy ||
+		if (!names_parse_window(entries[i]->d_name, &w) || w.format != CONTENTS_PPROF ||
 		    !(is_hour(&w) ? sources_range_overlaps(range, w.start_s, 2 * HOUR_S) : any))
 			continue;
 		if (join_path(s, folder, entries[i]->d_name, path))

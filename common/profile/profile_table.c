@@ -66,11 +66,18 @@ void profile_table_clear(struct profile_table *table)
 	table->n_used = 0;
 }
 
+size_t profile_table_growth(const struct profile_table *table)
+{
+	if (table->n_used + 1 <= table->n_slots / 4 * 3)
+		return 0;
+	return (table->n_slots ? table->n_slots : SLOTS_MIN) * sizeof(*table->slots);
+}
+
 int profile_table_reserve(struct profile_table *table)
 {
 	struct profile_table grown = {0};
 
-	if (table->n_used + 1 <= table->n_slots / 4 * 3)
+	if (!profile_table_growth(table))
 		return 0;
 	if (table->n_slots >= SLOTS_MAX)
 		return error_origin(-E2BIG);

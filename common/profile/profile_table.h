@@ -4,8 +4,8 @@
 
 /*
  * The look-up side of struct profile: a hash table from a thing's content to its index, and an
- * arena for texts that never move. Internal to common/profile, and to modules that keep texts like
- * it.
+ * arena for texts that never move. Internal to common/profile, and
+ * to modules that keep things like it.
  *
  * Own code, because the generic tables at hand keep a node with several pointers for each entry:
  * uthash would take 56 bytes for each of a million samples, this one takes 16. Open addressing with
@@ -41,6 +41,8 @@ uint32_t profile_hash(const struct profile_hash_key *key, const void *data, size
 void profile_table_deinit(struct profile_table *table);
 /* Empties the table, keeps its memory. */
 void profile_table_clear(struct profile_table *table);
+/* Bytes that the next profile_table_reserve() adds; mostly 0. */
+size_t profile_table_growth(const struct profile_table *table);
 /* Makes room for one more entry. Returns 0, -ENOMEM or -E2BIG. */
 int profile_table_reserve(struct profile_table *table);
 /* Adds an entry that is not there; room has been reserved. */

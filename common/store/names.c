@@ -174,14 +174,36 @@ static size_t tail_length(const char *tail)
 	return length;
 }
 
+const struct contents_format_row contents_formats[N_CONTENTS_FORMATS] = {
+	[CONTENTS_PPROF] = {.name = "pprof", .suffix = "pb.gz"},
+	[CONTENTS_LEGACY] = {.name = "legacy", .suffix = "prof", .has_stem = true},
+	[CONTENTS_IMAGES] = {.name = "images"},
+};
+
+static bool tail_format(const char *tail, enum contents_format *ret)
+{
+	size_t length = tail_length(tail);
+
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
+		const struct contents_format_row *row = &contents_formats[i];
+		size_t n = strlen(row->suffix);
+
+		if (row->has_stem ? length <= n + 1 || tail[length - n - 1] != '.' : length != n)
+			continue;
+		if (memcmp(tail + length - n, row->suffix, n) != 0)
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
 bool names_parse_window(const char *name, struct names_window *ret)
 {
 	struct names_window window;
 	char again[300];
 	const char *p;
 	uint64_t seconds = 0;
-	struct tm tm = {0};
-	size_t length;
 
 	if (strnlen(name, 256) > 255 || !(p = strptime(name, "%Y%m%dT%H%M%SZ-", &tm)) ||
 	    tm.tm_year < 70)
@@ -198,12 +220,7 @@ bool names_parse_window(const char *name, struct names_window *ret)
 
 	window.seconds = (uint32_t)seconds;
 	window.tail = p;
-	length = tail_length(p);
-	if (length == 5 && memcmp(p, "pb.gz", 5) == 0)
-		window.legacy = false;
-	else if (length > 5 && memcmp(p + length - 5, ".prof", 5) == 0)
-		window.legacy = true;
-	else
+	if (!tail_format(p, &window.format))
 		return false;
 	if (!names_window(&window, again, sizeof(again)) || strcmp(again, name) != 0)
 		return false;

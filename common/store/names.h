@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/store/contents.h"
+
 #define NAMES_ESCAPED_MAX 200 /* bytes of an escaped service name */
 #define NAMES_IMAGE_MAX   150 /* leaves room for build id and event within NAME_MAX */
 #define NAMES_START_SIZE  17  /* "20261121T090000Z" */
@@ -23,7 +25,7 @@
 struct names_window {
 	uint64_t start_s; /* Unix time */
 	uint32_t seconds;
-	bool legacy;      /* a .prof, else a .pb.gz */
+	enum contents_format format;
 	const char *tail; /* "pb.gz", "pb.gz.1", "sh-12.prof" ... ; within the parsed name */
 };
 

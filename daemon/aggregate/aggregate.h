@@ -22,12 +22,12 @@ enum {
 
 struct aggregate_entry {
 	uint64_t process;     /* serial of the process */
-	uint64_t count;       /* samples */
-	uint64_t weight;      /* sum of the samples' weights */
 	uint32_t generation;  /* of the process's mappings */
 	uint32_t thread_name; /* id, see aggregate_thread_name() */
 	uint32_t tid;         /* 0 unless threads are told apart by id */
 	uint32_t stack;       /* id, see aggregate_stack() */
+	uint64_t count;       /* samples */
+	uint64_t weight;      /* sum of the samples' weights */
 };
 
 struct aggregate;

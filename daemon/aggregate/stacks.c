@@ -6,10 +6,9 @@
  */
 #include "daemon/aggregate/stacks.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "daemon/aggregate/slots.h"
+#include "daemon/aggregate/vector.h"
 
 #define CHUNK_BYTES (64 * 1024)
 
@@ -29,24 +28,20 @@ struct chunk {
 };
 
 struct stacks {
-	struct slots slots;
-	struct stored **stored; /* by id */
-	uint32_t n_stored, capacity;
+	struct vector stored; /* of pointers to struct stored */
+	struct profile_hash_key hash_key;
 	struct chunk *chunks; /* the newest first */
 	size_t chunk_bytes;
 };
 
 int stacks_new(struct stacks **ret)
 {
-	cleanup(stacks_freep) struct stacks *s = calloc(1, sizeof(*s));
-	int r;
+	struct stacks *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	r = slots_init(&s->slots);
-	if (r)
-		return r;
-	*ret = steal_ptr(&s);
+	profile_hash_key_init(&s->hash_key);
+	*ret = s;
 	return 0;
 }
 
@@ -60,31 +55,26 @@ void stacks_free(struct stacks *s)
 		s->chunks = chunk->next;
 		free(chunk);
 	}
-	free(s->stored);
-	free(s->slots.slots);
+	vector_deinit(&s->stored);
 	free(s);
 }
 
-static uint64_t stack_hash(uint64_t seed, const struct stack *stack)
+static struct stored *stacks_stored(const struct stacks *s, uint32_t id)
 {
-	uint64_t hash = hash_mix(seed, (uint64_t)stack->n_frames << 32 | stack->n_kernel << 16 |
-					       stack->quality << 8 | stack->reason);
-
-	for (uint32_t i = 0; i < stack->n_frames; i++)
-		hash = hash_mix(hash, stack->frames[i]);
-	return hash;
+	return ((struct stored **)s->stored.all)[id];
 }
 
-static uint64_t stored_hash(const void *owner, uint32_t id)
+/* How a walk ended makes no other hash: most stacks of the same frames ended alike. */
+static uint32_t stack_hash(const struct stacks *s, const struct stack *stack)
 {
-	const struct stacks *s = owner;
-	struct stack stack = stacks_get(s, id);
-
-	return stack_hash(s->slots.seed, &stack);
+	return profile_hash(&s->hash_key, stack->frames, stack->n_frames * sizeof(uint64_t));
 }
 
-static bool stored_equal(const struct stored *stored, const struct stack *stack)
+static int stacks_is_stack(const void *owner, uint32_t index, const void *key)
 {
+	const struct stored *stored = stacks_stored(owner, index);
+	const struct stack *stack = key;
+
 	return stored->n_frames == stack->n_frames && stored->n_kernel == stack->n_kernel &&
 	       stored->quality == stack->quality && stored->reason == stack->reason &&
 	       memcmp(stored->frames, stack->frames, stack->n_frames * sizeof(uint64_t)) == 0;
@@ -123,30 +113,17 @@ static struct stored *chunk_allocate(struct stacks *s, size_t bytes)
 
 int stacks_intern(struct stacks *s, const struct stack *stack, size_t max_bytes, uint32_t *ret_id)
 {
-	uint64_t hash = stack_hash(s->slots.seed, stack);
+	uint32_t hash = stack_hash(s, stack);
 	size_t bytes = stored_bytes(stack->n_frames), growth;
-	uint32_t cursor = (uint32_t)hash;
 	struct stored *stored;
-	struct slot *slot;
 	int r;
 
-	for (;; cursor++) {
-		slot = slots_probe(&s->slots, hash, &cursor);
-		if (!slot->index)
-			break;
-		if (stored_equal(s->stored[slot->index - 1], stack)) {
-			*ret_id = slot->index - 1;
-			return STACKS_E_OK;
-		}
-	}
-
-	growth = slots_growth(&s->slots) + chunk_growth(s, bytes) +
-		 vector_growth(s->capacity, s->n_stored, sizeof(*s->stored));
+	*ret_id = profile_table_find(&s->stored.table, hash, stacks_is_stack, s, stack);
+	if (*ret_id != PROFILE_NONE)
+		return STACKS_E_OK;
+	growth = chunk_growth(s, bytes) + vector_growth(&s->stored, sizeof(stored));
 	if (growth && stacks_bytes(s) + growth > max_bytes)
 		return STACKS_E_FULL;
-	r = vector_reserve((void **)&s->stored, &s->capacity, s->n_stored, sizeof(*s->stored));
-	if (r)
-		return r;
 	stored = chunk_allocate(s, bytes);
 	if (!stored)
 		return error_origin(-ENOMEM);
@@ -155,17 +132,17 @@ int stacks_intern(struct stacks *s, const struct stack *stack, size_t max_bytes,
 				  .quality = stack->quality,
 				  .reason = stack->reason};
 	memcpy(stored->frames, stack->frames, stack->n_frames * sizeof(uint64_t));
-	s->stored[s->n_stored] = stored;
-	r = slots_put(&s->slots, hash, s->n_stored, stored_hash, s);
+	r = vector_add(&s->stored, sizeof(stored), hash);
 	if (r)
 		return r;
-	*ret_id = s->n_stored++;
+	*ret_id = s->stored.n - 1;
+	((struct stored **)s->stored.all)[*ret_id] = stored;
 	return STACKS_E_OK;
 }
 
 struct stack stacks_get(const struct stacks *s, uint32_t id)
 {
-	const struct stored *stored = s->stored[id];
+	const struct stored *stored = stacks_stored(s, id);
 
 	return (struct stack){.frames = stored->frames,
 			      .n_frames = stored->n_frames,
@@ -176,11 +153,10 @@ struct stack stacks_get(const struct stacks *s, uint32_t id)
 
 uint32_t stacks_count(const struct stacks *s)
 {
-	return s->n_stored;
+	return s->stored.n;
 }
 
 size_t stacks_bytes(const struct stacks *s)
 {
-	return sizeof(*s) + s->slots.n_slots * sizeof(struct slot) +
-	       s->capacity * sizeof(*s->stored) + s->chunk_bytes;
+	return sizeof(*s) + vector_bytes(&s->stored, sizeof(struct stored *)) + s->chunk_bytes;
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Files are entries, which keep the number of their temporary name until they are renamed; whatever
+ * goes wrong, an entry knows what to unlink. One directory is open at a time, as files of one come
+ * in a row.
+ */
 #include "daemon/output/batch.h"
 
 #include <errno.h>
@@ -20,7 +25,7 @@
 enum entry_state { ENTRY_WRITTEN, ENTRY_RENAMED, ENTRY_FAILED };
 
 struct entry {
-	size_t folder; /* into folders */
+	size_t folder; /* into directories */
 	char *name;
 	uint64_t temporary; /* number in the temporary name */
 	uint64_t samples;
@@ -45,13 +50,12 @@ struct batch {
 	struct folder *folders;
 	size_t n_folders;
 	uint64_t bytes;
-	/* The folder in use: files of one folder come in a row. */
+	/* The directory in use: files of one directory come in a row. */
 	int fd;
 	size_t fd_folder;
 	bool given;
 	bool committed;
-	/* The file that comes bit by bit. */
-	int file_fd;
+	int file_fd; /* of the newest entry, while it is written */
 	uint64_t file_bytes;
 };
 
@@ -72,7 +76,7 @@ static void temporary_name(uint64_t number, char ret[32])
 	snprintf(ret, 32, NAMES_TEMPORARY "%" PRIu64, number);
 }
 
-/* Makes batch->fd the folder @i. */
+/* Makes batch->fd the directory @i. */
 static int batch_enter_dir(struct batch *batch, size_t i)
 {
 	struct folder *folder = &batch->folders[i];
@@ -83,8 +87,7 @@ static int batch_enter_dir(struct batch *batch, size_t i)
 	r = store_open_dir(batch->store, folder->path, folder->owner, &fd, &batch->given);
 	if (r)
 		return r;
-	if (batch->fd >= 0)
-		close(batch->fd);
+	closep(&batch->fd);
 	batch->fd = fd;
 	batch->fd_folder = i;
 	return 0;
@@ -127,25 +130,6 @@ static int batch_write_all(struct batch *batch, int fd, const uint8_t *data, siz
 	return 0;
 }
 
-/* Opens the temporary file. The caller removes it on an error. */
-static int batch_open_file(struct batch *batch, const struct entry *e, const char *temporary,
-			   int *ret)
-{
-	cleanup(closep) int fd = -1;
-
-	fd = batch->store->ops->open(batch->fd, temporary,
-				     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				     MODE_FILE);
-	if (fd < 0)
-		return error_origin(-errno);
-	if (fchmod(fd, MODE_FILE) < 0)
-		return error_origin(-errno);
-	if (batch->given && fchown(fd, batch->folders[e->folder].owner, (gid_t)-1) < 0)
-		batch->store->acl_refused = true;
-	*ret = steal_fd(&fd);
-	return 0;
-}
-
 /* Fills the entry's blocks, which some file systems know only when they are on the disk. */
 static int entry_measure_file(struct entry *e, int fd)
 {
@@ -157,83 +141,72 @@ static int entry_measure_file(struct entry *e, int fd)
 	return 0;
 }
 
-/* All of an entry but its file; its name is the caller's then. */
-static int batch_new_entry(struct batch *batch, const struct batch_file *file, struct entry *ret)
+/* The file that is written gets no more; an error takes it back. */
+static int batch_close_file(struct batch *batch, int error)
 {
-	struct entry e = {.samples = file->samples, .replace = file->replace};
-	int r = room_make(&batch->entries, &batch->capacity, batch->n_entries + 1,
-			  sizeof(*batch->entries));
+	closep(&batch->file_fd);
+	batch->file_fd = -1;
+	if (error)
+		batch_rewind(batch, batch->n_entries - 1);
+	return error;
+}
 
-	if (!r)
-		r = batch_get_dir(batch, file->folder, file->owner, &e.folder);
-	if (!r)
-		r = batch_enter_dir(batch, e.folder);
-	if (r)
-		return r;
-	e.name = strdup(file->name);
-	if (!e.name)
-		return error_origin(-ENOMEM);
-	e.temporary = batch->store->n_temporary++;
-	*ret = e;
+static int batch_open_file(struct batch *batch, const struct entry *e)
+{
+	char temporary[32];
+
+	temporary_name(e->temporary, temporary);
+	batch->file_fd = batch->store->ops->open(batch->fd, temporary,
+						 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+							 O_CLOEXEC,
+						 MODE_FILE);
+	if (batch->file_fd < 0 || fchmod(batch->file_fd, MODE_FILE) < 0)
+		return error_origin(-errno);
+	if (batch->given && fchown(batch->file_fd, batch->folders[e->folder].owner, (gid_t)-1) < 0)
+		batch->store->acl_refused = true;
 	return 0;
 }
 
-/* The next entry, and its file, which is empty yet. */
-static int batch_begin_entry(struct batch *batch, const struct batch_file *file, int *ret)
+int batch_begin(struct batch *batch, const struct batch_file *file)
 {
-	struct entry e;
-	char temporary[32];
-	int r = batch_new_entry(batch, file, &e);
+	struct entry *e;
+	int r = room_make(&batch->entries, &batch->capacity, batch->n_entries + 1,
+			  sizeof(*batch->entries));
 
 	if (r)
 		return r;
-	temporary_name(e.temporary, temporary);
-	r = batch_open_file(batch, &e, temporary, ret);
-	if (r) {
-		(void)batch->store->ops->unlink(batch->fd, temporary, 0);
-		free(e.name);
+	e = &batch->entries[batch->n_entries];
+	*e = (struct entry){.samples = file->samples, .replace = file->replace};
+	r = batch_get_dir(batch, file->folder, file->owner, &e->folder);
+	if (!r)
+		r = batch_enter_dir(batch, e->folder);
+	if (r)
 		return r;
-	}
-	batch->entries[batch->n_entries++] = e;
-	return 0;
+	e->name = strdup(file->name);
+	if (!e->name)
+		return error_origin(-ENOMEM);
+	e->temporary = batch->store->n_temporary++;
+	batch->n_entries++;
+	batch->file_bytes = 0;
+	r = batch_open_file(batch, e);
+	return r ? batch_close_file(batch, r) : 0;
 }
 
 int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
 	      size_t length)
 {
-	cleanup(closep) int fd = -1;
-	struct entry *e;
-	int r = batch_begin_entry(batch, file, &fd);
+	int r = batch_begin(batch, file);
 
 	if (r)
 		return r;
-	e = &batch->entries[batch->n_entries - 1];
-	r = batch_write_all(batch, fd, data, length);
-	if (!r && !e->replace)
-		store_set_samples(fd, e->samples);
-	if (!r)
-		r = entry_measure_file(e, fd);
+	r = batch_write_all(batch, batch->file_fd, data, length);
 	if (r)
-		batch_rewind(batch, batch->n_entries - 1);
-	else
-		batch->bytes += length;
-	return r;
-}
-
-int batch_begin(struct batch *batch, const struct batch_file *file)
-{
-	batch->file_bytes = 0;
-	return batch_begin_entry(batch, file, &batch->file_fd);
-}
-
-/* The file that comes bit by bit comes no more; an error takes it back. */
-static int batch_close_file(struct batch *batch, int error)
-{
-	close(batch->file_fd);
-	batch->file_fd = -1;
-	if (error)
-		batch_rewind(batch, batch->n_entries - 1);
-	return error;
+		return batch_close_file(batch, r);
+	if (!file->replace)
+		store_set_samples(batch->file_fd, file->samples);
+	batch->bytes += length;
+	r = entry_measure_file(&batch->entries[batch->n_entries - 1], batch->file_fd);
+	return batch_close_file(batch, r);
 }
 
 int batch_write(struct batch *batch, const uint8_t *data, size_t length)
@@ -283,10 +256,8 @@ static void batch_undo_entry(struct batch *batch, struct entry *e)
 	if (batch_enter_dir(batch, e->folder) < 0)
 		return; /* the next start removes temporary files */
 	temporary_name(e->temporary, temporary);
-	if (e->state == ENTRY_RENAMED)
-		(void)batch->store->ops->unlink(batch->fd, e->name, 0);
-	else
-		(void)batch->store->ops->unlink(batch->fd, temporary, 0);
+	(void)batch->store->ops->unlink(batch->fd, e->state == ENTRY_RENAMED ? e->name : temporary,
+					0);
 	e->state = ENTRY_FAILED;
 }
 
@@ -418,8 +389,8 @@ static int batch_index_window(struct batch *batch, struct entry *e)
 	const char *end;
 	int r;
 
-	if (!names_parse_window(e->name, &window))
-		return error_origin(-EINVAL);
+	if (!names_parse_window(e->name, &window)) /* of none of the formats that are listed */
+		return 0;
 	/* The shelf is the first two parts of the path. */
 	end = strchr(path, '/');
 	end = end ? strchr(end + 1, '/') : NULL;
@@ -540,8 +511,7 @@ void batch_free(struct batch *batch)
 	for (size_t i = 0; i < batch->n_entries; i++)
 		free(batch->entries[i].name);
 	free(batch->entries);
-	if (batch->fd >= 0)
-		close(batch->fd);
+	closep(&batch->fd);
 	for (size_t i = 0; i < batch->n_folders; i++) {
 		if (!batch->committed)
 			store_prune(batch->store, batch->folders[i].path);

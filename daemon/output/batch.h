@@ -5,12 +5,12 @@
 /*
  * All files of one flush, which appear together:
  *
- *   1. batch_add() writes each under a temporary name in its folder;
+ *   1. batch_add() writes each under a temporary name in its directory;
  *   2. batch_commit() syncs the file system once, so that every byte is on the disk before any
  *      file has a name (unless all files came bit by bit and are there already);
  *   3. renames them: new files first, never over an existing one (RENAME_NOREPLACE; a name that is
  *      taken gets ".1", ".2" ...), then those that replace their older version;
- *   4. syncs the folders, so that the names are on the disk too.
+ *   4. syncs the directories, so that the names are on the disk too.
  *
  * Killed at any point, no file is partial: what has no final name yet is removed at the next
  * start. Killed within step 3, some files of the flush exist and some do not; as new files come
@@ -53,10 +53,9 @@ DEFINE_CLEANUP(struct batch *, batch_free)
 int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
 	      size_t length);
 /*
- * The same bit by bit, for who must not keep others waiting: batch_begin(), any number of
- * batch_write(), by which the disk is set to work at once, and batch_end(), which waits for it and
- * for no other file. In between nothing else may be added. 0 or negative errno, after which the
- * file is gone.
+ * The same incrementally, for background writers: batch_begin(), any number of batch_write(), which
+ * start the disk at once, and batch_end(), which waits for it and for no other file. In between
+ * nothing else may be added. 0 or negative errno, after which the file is gone.
  */
 int batch_begin(struct batch *batch, const struct batch_file *file);
 int batch_write(struct batch *batch, const uint8_t *data, size_t length);

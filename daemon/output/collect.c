@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A machine of small steps: open a file, read it (its tables first, then samples piece by piece),
+ * merge what was read, write samples away when they have grown too big; after the last file the
+ * merged tables and the remaining samples are written. collect_step() chooses by what is in work.
+ */
 #include "daemon/output/collect.h"
 
 #include <errno.h>
@@ -18,19 +23,16 @@
 #define STEP_SAMPLES 1000 /* compressed by a step; microseconds each */
 #define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 
-/* Files are remembered by what their names are made of: there may be tens of thousands. */
 struct file {
-	uint64_t start_s;
-	char *tail; /* owned; NULL: "pb.gz" */
-	uint32_t seconds;
-	uint32_t shelf; /* into shelves */
-	bool whole;     /* in range; else its windows are looked at */
+	struct index_file named; /* a copy */
+	uint32_t shelf;          /* into shelves */
+	bool whole;              /* in range; else its windows are looked at */
 };
 
 struct collect {
 	struct store *store;
 	struct collect_options options;
-	char **shelves; /* folders */
+	char **shelves; /* directories */
 	size_t n_shelves;
 	struct file *files;
 	size_t n_files, max_files, next;
@@ -59,7 +61,7 @@ void collect_free(struct collect *c)
 	for (size_t i = 0; i < c->n_shelves; i++)
 		free(c->shelves[i]);
 	for (size_t i = 0; i < c->n_files; i++)
-		free(c->files[i].tail);
+		free(c->files[i].named.tail);
 	free(c->shelves);
 	free(c->files);
 	merge_free(c->merge); /* borrows the file */
@@ -78,13 +80,8 @@ static int collect_add_file(struct collect *c, const struct index_file *from, bo
 	if (room_make(&c->files, &c->max_files, c->n_files + 1, sizeof(*c->files)))
 		return -ENOMEM;
 	file = &c->files[c->n_files];
-	*file = (struct file){
-		.start_s = from->start_s,
-		.seconds = from->seconds,
-		.shelf = (uint32_t)(c->n_shelves - 1),
-		.whole = whole,
-	};
-	if (from->tail && !(file->tail = strdup(from->tail)))
+	*file = (struct file){.shelf = (uint32_t)(c->n_shelves - 1), .whole = whole};
+	if (!index_file_copy(from, &file->named))
 		return error_origin(-ENOMEM);
 	c->n_files++;
 	return 0;
@@ -151,7 +148,7 @@ static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 	if (!moved[c->n_shelves])
 		return error_origin(-ENOMEM);
 	c->n_shelves++;
-	return collect_add_queue(c, &shelf->windows);
+	return collect_add_queue(c, &shelf->queues[CONTENTS_PPROF]);
 }
 
 int collect_new(struct collect **ret, struct store *store, const struct collect_options *options)
@@ -273,8 +270,7 @@ int collect_add(struct collect *c, const struct profile *profile)
 static void collect_close_file(struct collect *c)
 {
 	merge_abort(c->merge);
-	stored_free(c->stored);
-	c->stored = NULL;
+	stored_free(steal_ptr(&c->stored));
 }
 
 static int collect_open_file(struct collect *c, const struct file *file)
@@ -283,13 +279,10 @@ static int collect_open_file(struct collect *c, const struct file *file)
 		.folder = c->shelves[file->shelf],
 		.is_session = c->options.session != 0,
 	};
-	const struct index_file named = {.start_s = file->start_s,
-					 .seconds = file->seconds,
-					 .tail = file->tail};
 	char path[STORE_PATH_SIZE];
 	int r;
 
-	if (!index_path(&shelf, &named, path, sizeof(path)))
+	if (!index_path(&shelf, &file->named, path, sizeof(path)))
 		return error_origin(-ENAMETOOLONG);
 	/* Unpacked it takes less than in memory: a file of ours fits. */
 	r = stored_open(&c->stored, c->store, path, 4 * c->options.max_bytes);

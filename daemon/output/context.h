@@ -2,9 +2,10 @@
 #ifndef PROFD_OUTPUT_CONTEXT_H
 #define PROFD_OUTPUT_CONTEXT_H
 
-/* What every format needs besides the snapshot. All borrowed. */
+/* What the formats need besides the snapshot: the writer's, borrowed by all others. */
 #include <stddef.h>
 
+#include "common/store/names.h"
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/symbols.h"
 
@@ -12,9 +13,12 @@
 
 struct context {
 	struct symbols *symbols;
-	const struct kernel_images *kernel;
-	const char *host;    /* name of this machine */
-	const char *release; /* of its kernel */
+	struct kernel_images *kernel;
+	char *host;                           /* name of this machine */
+	char host_dir[NAMES_ESCAPED_MAX + 1]; /* the same, escaped: a directory's name */
+	char release[128];                    /* of its kernel */
+	uint32_t cpuspeed_mhz, cpucount;      /* 0: unknown */
+	uint32_t legacy_max_processes;        /* 0: all */
 };
 
 /* Lower-case hexadecimal digits; "" for length 0. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The epoch in use is a name and a beginning. epochs_select() and epochs_begin() decide whether it
+ * is continued; a new one takes the first minute from then on that names no epoch yet.
+ */
 #include "daemon/output/epochs.h"
 
 #include <dirent.h>
@@ -15,11 +19,10 @@
 #define DAY_S         86400u
 #define FILE_SIZE_MAX (UINT64_C(1) << 30)
 
-static void epochs_clear(struct epochs *epochs)
+void epochs_deinit(struct epochs *epochs)
 {
-	freep(&epochs->event);
-	freep(&epochs->ledger);
-	epochs->event = epochs->ledger = NULL;
+	free(steal_ptr(&epochs->event));
+	free(steal_ptr(&epochs->ledger));
 	epochs->period = 0;
 	epochs->other_boot = false;
 }
@@ -34,7 +37,7 @@ static bool epochs_is_name_taken(const struct epochs *epochs, const char *name)
 
 static void epochs_start_new(struct epochs *epochs, uint64_t begin_s)
 {
-	epochs_clear(epochs);
+	epochs_deinit(epochs);
 	epochs->begin_s = begin_s - begin_s % 60;
 	names_epoch(epochs->begin_s, epochs->name);
 	while (epochs_is_name_taken(epochs, epochs->name)) {
@@ -136,11 +139,6 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	if (r || !name[0])
 		return r;
 	return epochs_read_last_file(epochs, fd, name);
-}
-
-void epochs_deinit(struct epochs *epochs)
-{
-	epochs_clear(epochs);
 }
 
 void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, uint64_t period)

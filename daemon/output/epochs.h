@@ -4,10 +4,10 @@
 
 /*
  * The image epoch in use. An epoch has one event, one period and one boot, and ends at midnight
- * UTC; its folder comes into being with the first file. Names have minutes: one that must begin
+ * UTC; its directory comes into being with the first file. Names have minutes: one that must begin
  * within the minute of the last takes the next minute's name.
  *
- * Nothing is kept beside the files: on opening, the newest folder is the epoch in use, and its
+ * Nothing is kept beside the files: on opening, the newest directory is the epoch in use, and its
  * newest file tells event, period and ledger.
  *
  * A wall clock may jump. An epoch that begins more than a day after the window that is to be

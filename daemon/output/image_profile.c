@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/error.h"
 #include "common/profile/image_id.h"
@@ -22,24 +21,15 @@
 #define ID_UNKNOWN KERNEL_BIT
 #define PATHS_MAX  16 /* one image in every container has as many paths */
 
-/* A file: image_part must come first, image_parts_get() hands out an array of them. */
-struct file {
-	struct image_part part;
-	size_t capacity;
-	UT_hash_handle hh;
-};
-
 struct known_image {
 	uint64_t id;
-	struct file *file;
+	struct image_part *part;
 	UT_hash_handle hh;
 };
 
 struct image_parts {
-	struct file *files;         /* hash by name */
+	struct image_part *files;   /* hash by name, sorted when all are counted */
 	struct known_image *images; /* hash by id */
-	struct image_part *sorted;  /* borrowed texts and counts */
-	size_t n_sorted;
 	const struct context *c;
 	const char *event;
 };
@@ -47,7 +37,7 @@ struct image_parts {
 void image_parts_free(struct image_parts *parts)
 {
 	struct known_image *image, *next_image;
-	struct file *file, *next_file;
+	struct image_part *part, *next_part;
 
 	if (!parts)
 		return;
@@ -55,15 +45,14 @@ void image_parts_free(struct image_parts *parts)
 		HASH_DEL(parts->images, image);
 		free(image);
 	}
-	HASH_ITER (hh, parts->files, file, next_file) {
-		HASH_DEL(parts->files, file);
-		free(file->part.name);
-		free(file->part.id);
-		free(file->part.path);
-		free(file->part.counts);
-		free(file);
+	HASH_ITER (hh, parts->files, part, next_part) {
+		HASH_DEL(parts->files, part);
+		free(part->name);
+		free(part->id);
+		free(part->path);
+		free(part->counts);
+		free(part);
 	}
-	free(parts->sorted);
 	free(parts);
 }
 
@@ -90,37 +79,38 @@ static char *image_part_file_name(const struct image_parts *parts, const struct 
 }
 
 static int image_parts_get_file(struct image_parts *parts, const struct file_spec *spec,
-				struct file **ret)
+				struct image_part **ret)
 {
 	cleanup(freep) char *name = image_part_file_name(parts, spec);
-	struct file *file;
+	struct image_part *part;
 
 	if (!name)
 		return error_origin(-ENOMEM);
-	HASH_FIND_STR(parts->files, name, file);
-	if (!file) {
-		file = calloc(1, sizeof(*file));
-		if (!file)
+	HASH_FIND_STR(parts->files, name, part);
+	if (!part) {
+		part = calloc(1, sizeof(*part));
+		if (!part)
 			return error_origin(-ENOMEM);
-		file->part.name = steal_ptr(&name);
-		HASH_ADD_KEYPTR(hh, parts->files, file->part.name, strlen(file->part.name), file);
-		file->part.id = strdup(spec->id ? spec->id : "0");
-		file->part.path = spec->path ? strdup(spec->path) : NULL;
-		if (!file->part.id || (spec->path && !file->part.path))
+		part->name = steal_ptr(&name);
+		HASH_ADD_KEYPTR(hh, parts->files, part->name, strlen(part->name), part);
+		part->id = strdup(spec->id ? spec->id : "0");
+		part->path = spec->path ? strdup(spec->path) : NULL;
+		if (!part->id || (spec->path && !part->path))
 			return error_origin(-ENOMEM);
 		/* Two lines in the header would be two paths. */
-		for (char *p = file->part.path; p && *p; p++)
+		for (char *p = part->path; p && *p; p++)
 			if (*p == '\n')
 				*p = '?';
-		file->part.tstart = spec->tstart;
+		part->tstart = spec->tstart;
 	}
-	if (spec->tsize > file->part.tsize)
-		file->part.tsize = spec->tsize;
-	*ret = file;
+	if (spec->tsize > part->tsize)
+		part->tsize = spec->tsize;
+	*ret = part;
 	return 0;
 }
 
-static int image_parts_get_special(struct image_parts *parts, const char *what, struct file **ret)
+static int image_parts_get_special(struct image_parts *parts, const char *what,
+				   struct image_part **ret)
 {
 	cleanup(freep) char *name = NULL;
 
@@ -132,7 +122,7 @@ static int image_parts_get_special(struct image_parts *parts, const char *what, 
 }
 
 static int image_parts_get_kernel(struct image_parts *parts, const struct kernel_image *image,
-				  struct file **ret)
+				  struct image_part **ret)
 {
 	char id[BUILD_ID_HEX_SIZE];
 	struct file_spec spec = {
@@ -157,7 +147,7 @@ static void image_part_id(const struct image *image, const struct elf_summary *e
 }
 
 static int image_parts_get_image(struct image_parts *parts, const struct image *image,
-				 const struct elf_summary *elf, struct file **ret)
+				 const struct elf_summary *elf, struct image_part **ret)
 {
 	const char *slash = strrchr(image->path, '/');
 	char id[BUILD_ID_HEX_SIZE];
@@ -197,14 +187,14 @@ static uint64_t image_parts_classify(const struct place *place, uint64_t *ret_of
 }
 
 static int image_parts_find_file(struct image_parts *parts, const struct place *place, uint64_t id,
-				 struct file **ret)
+				 struct image_part **ret)
 {
 	struct known_image *known;
 	int r;
 
 	HASH_FIND(hh, parts->images, &id, sizeof(id), known);
 	if (known) {
-		*ret = known->file;
+		*ret = known->part;
 		return 0;
 	}
 	if (id == ID_ANON)
@@ -221,17 +211,15 @@ static int image_parts_find_file(struct image_parts *parts, const struct place *
 	if (!known)
 		return error_origin(-ENOMEM);
 	known->id = id;
-	known->file = *ret;
+	known->part = *ret;
 	HASH_ADD(hh, parts->images, id, sizeof(known->id), known);
 	return 0;
 }
 
 /* Appends; a count beyond 32 bits is an overflow that no epoch can hold. */
-static int image_part_add_count(struct file *file, uint64_t offset, uint64_t n)
+static int image_part_add_count(struct image_part *part, uint64_t offset, uint64_t n)
 {
-	struct image_part *part = &file->part;
-
-	if (room_make(&part->counts, &file->capacity, part->n_counts + 1, sizeof(*part->counts)))
+	if (room_make(&part->counts, &part->capacity, part->n_counts + 1, sizeof(*part->counts)))
 		return -ENOMEM;
 	part->total += n;
 	if (part->total > UINT32_MAX)
@@ -262,28 +250,9 @@ static void image_part_sort_counts(struct image_part *part)
 	part->n_counts = kept + 1;
 }
 
-static int image_part_compare_name(const void *a, const void *b)
+static int image_part_compare_name(const struct image_part *a, const struct image_part *b)
 {
-	const struct image_part *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-static int image_parts_finish(struct image_parts *parts)
-{
-	parts->sorted = calloc(HASH_COUNT(parts->files) + 1, sizeof(*parts->sorted));
-	if (!parts->sorted)
-		return error_origin(-ENOMEM);
-	for (struct file *file = parts->files; file; file = file->hh.next) {
-		if (!file->part.n_counts)
-			continue;
-		image_part_sort_counts(&file->part);
-		parts->sorted[parts->n_sorted++] = file->part;
-	}
-	if (parts->n_sorted)
-		qsort(parts->sorted, parts->n_sorted, sizeof(*parts->sorted),
-		      image_part_compare_name);
-	return 0;
+	return strcmp(a->name, b->name);
 }
 
 int image_parts_new(struct image_parts **ret, const struct context *c, const struct view *view)
@@ -299,29 +268,28 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		const struct view_entry *e = &view->entries[i];
 		uint64_t id, offset;
 		struct place place;
-		struct file *file;
+		struct image_part *part;
 
 		r = places_leaf(view->places, e, c->kernel, c->symbols, &place);
 		if (r)
 			return r;
 		id = image_parts_classify(&place, &offset);
-		r = image_parts_find_file(parts, &place, id, &file);
+		r = image_parts_find_file(parts, &place, id, &part);
 		if (!r)
-			r = image_part_add_count(file, offset, e->entry->count);
+			r = image_part_add_count(part, offset, e->entry->count);
 		if (r)
 			return r;
 	}
-	r = image_parts_finish(parts);
-	if (r)
-		return r;
+	HASH_SRT(hh, parts->files, image_part_compare_name);
+	for (struct image_part *part = parts->files; part; part = part->hh.next)
+		image_part_sort_counts(part);
 	*ret = steal_ptr(&parts);
 	return 0;
 }
 
-const struct image_part *image_parts_get(const struct image_parts *parts, size_t *ret_n)
+const struct image_part *image_parts_first(const struct image_parts *parts)
 {
-	*ret_n = parts->n_sorted;
-	return parts->sorted;
+	return parts->files;
 }
 
 static int image_part_set_text(char **text, const char *value)
@@ -367,11 +335,15 @@ static int image_part_add_path(struct image_profile *p, const char *path)
 	return 0;
 }
 
-static int fill_header(const struct image_part *part, const struct image_header *header,
-		       struct image_profile *p)
+static int image_part_begin(const struct image_part *part, const struct image_header *header,
+			    struct image_profile **ret)
 {
-	int r = image_part_set_text(&p->image, part->id);
+	cleanup(image_profile_freep) struct image_profile *p = NULL;
+	int r = image_profile_new(&p);
 
+	if (r)
+		return r;
+	r = image_part_set_text(&p->image, part->id);
 	if (!r)
 		r = image_part_set_text(&p->epoch, header->epoch);
 	if (!r)
@@ -382,6 +354,7 @@ static int fill_header(const struct image_part *part, const struct image_header 
 	p->tstart = part->tstart;
 	p->cpuspeed_mhz = header->cpuspeed_mhz;
 	p->cpucount = header->cpucount;
+	*ret = steal_ptr(&p);
 	return r;
 }
 
@@ -390,19 +363,15 @@ int image_part_encode(const struct image_part *part, const struct image_header *
 {
 	cleanup(image_profile_freep) struct image_profile *made = NULL;
 	struct image_profile *p = old;
-	int r = 0;
+	int r = old ? 0 : image_part_begin(part, header, &made);
 
-	if (!p) {
-		r = image_profile_new(&made);
-		p = made;
-		if (!r)
-			r = fill_header(part, header, p);
-	} else if (p->period != header->period || p->tstart != part->tstart ||
-		   strcmp(p->event, header->event) != 0 || strcmp(p->image, part->id) != 0) {
-		return IMAGE_PROFILE_E_MISMATCH;
-	}
 	if (r)
 		return r;
+	if (!old)
+		p = made;
+	else if (p->period != header->period || p->tstart != part->tstart ||
+		 strcmp(p->event, header->event) != 0 || strcmp(p->image, part->id) != 0)
+		return IMAGE_PROFILE_E_MISMATCH;
 	if (part->tsize > p->tsize)
 		p->tsize = part->tsize;
 	r = image_profile_add(p, part->counts, part->n_counts);

@@ -10,6 +10,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <uthash.h>
 
 #include "common/cleanup.h"
 #include "common/profile/image_profile.h"
@@ -22,8 +23,9 @@ struct image_part {
 	char *path; /* or NULL */
 	uint64_t tstart, tsize;
 	struct image_profile_count *counts; /* ascending offsets */
-	size_t n_counts;
+	size_t n_counts, capacity;
 	uint64_t total;
+	UT_hash_handle hh; /* by name; the next one is hh.next */
 };
 
 struct image_parts;
@@ -32,8 +34,8 @@ struct image_parts;
 int image_parts_new(struct image_parts **ret, const struct context *c, const struct view *view);
 void image_parts_free(struct image_parts *parts);
 DEFINE_CLEANUP(struct image_parts *, image_parts_free)
-/* By name. */
-const struct image_part *image_parts_get(const struct image_parts *parts, size_t *ret_n);
+/* The first one by name, or NULL. */
+const struct image_part *image_parts_first(const struct image_parts *parts);
 
 /*
  * @old with @part's counts added, or a new profile if @old is NULL, encoded. @old is changed.

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A queue's live files are a slice of its array: retention takes from the front, writes append to
+ * the end, and the gap in front is closed before the array grows.
+ */
 #include "daemon/output/index.h"
 
 #include <errno.h>
@@ -19,10 +23,23 @@ static void shelf_free(struct index_shelf *shelf)
 {
 	if (!shelf)
 		return;
-	queue_deinit(&shelf->windows);
-	queue_deinit(&shelf->legacy);
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
+		queue_deinit(&shelf->queues[i]);
 	free(shelf->folder);
 	free(shelf);
+}
+
+bool index_file_copy(const struct index_file *file, struct index_file *ret)
+{
+	*ret = *file;
+	ret->tail = file->tail ? strdup(file->tail) : NULL;
+	return ret->tail || !file->tail;
+}
+
+bool index_file_equal(const struct index_file *a, const struct index_file *b)
+{
+	return a->start_s == b->start_s && a->seconds == b->seconds &&
+	       strcmp(index_tail(a), index_tail(b)) == 0;
 }
 
 void index_deinit(struct index *index)
@@ -81,7 +98,6 @@ int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct 
 	return 0;
 }
 
-/* Makes room for one more at the end: first by closing the gap that deletions left in front. */
 static int queue_reserve(struct index_queue *queue)
 {
 	size_t n = index_queue_length(queue), bigger;
@@ -104,15 +120,10 @@ static int queue_reserve(struct index_queue *queue)
 	return 0;
 }
 
-static struct index_queue *shelf_queue(struct index_shelf *shelf, const struct names_window *window)
-{
-	return window->legacy ? &shelf->legacy : &shelf->windows;
-}
-
 int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 		 uint64_t blocks, uint64_t samples)
 {
-	struct index_queue *queue = shelf_queue(shelf, window);
+	struct index_queue *queue = &shelf->queues[window->format];
 	struct index_file file = {
 		.start_s = window->start_s,
 		.seconds = window->seconds,
@@ -137,7 +148,7 @@ int index_append(struct index *index, struct index_shelf *shelf, const struct na
 int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 	      uint64_t blocks, uint64_t samples)
 {
-	struct index_queue *queue = shelf_queue(shelf, window);
+	struct index_queue *queue = &shelf->queues[window->format];
 	int r = index_append(index, shelf, window, blocks, samples);
 	struct index_file file;
 	size_t i;
@@ -162,56 +173,40 @@ static int index_file_compare(const void *a, const void *b)
 	return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-static void queue_sort(struct index_queue *queue)
-{
-	size_t n = index_queue_length(queue);
-
-	if (n)
-		qsort(queue->files + queue->first, n, sizeof(*queue->files), index_file_compare);
-}
-
 void index_sort(struct index_shelf *shelf)
 {
-	queue_sort(&shelf->windows);
-	queue_sort(&shelf->legacy);
-}
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
+		struct index_queue *queue = &shelf->queues[i];
 
-/* @file is the queue's no longer. */
-static void index_forget_file(struct index *index, struct index_queue *queue,
-			      struct index_file *file)
-{
-	index->blocks -= file->blocks;
-	index->n_files--;
-	free(file->tail);
-	file->tail = NULL;
-	if (queue->first == queue->end)
-		queue->first = queue->end = 0;
-}
-
-void index_pop(struct index *index, struct index_queue *queue)
-{
-	index_forget_file(index, queue, &queue->files[queue->first++]);
-}
-
-void index_pop_last(struct index *index, struct index_queue *queue)
-{
-	index_forget_file(index, queue, &queue->files[--queue->end]);
+		if (index_queue_length(queue))
+			qsort(queue->files + queue->first, index_queue_length(queue),
+			      sizeof(*queue->files), index_file_compare);
+	}
 }
 
 void index_remove(struct index *index, struct index_queue *queue, size_t i)
 {
-	struct index_file removed = queue->files[i];
+	struct index_file *files = queue->files;
 
-	memmove(&queue->files[queue->first + 1], &queue->files[queue->first],
-		(i - queue->first) * sizeof(removed));
-	queue->files[queue->first] = removed;
-	index_pop(index, queue);
+	index->blocks -= files[i].blocks;
+	index->n_files--;
+	free(files[i].tail);
+	if (i == queue->end - 1) {
+		queue->end--;
+	} else {
+		memmove(&files[queue->first + 1], &files[queue->first],
+			(i - queue->first) * sizeof(*files));
+		queue->first++;
+	}
+	if (queue->first == queue->end)
+		queue->first = queue->end = 0;
 }
 
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf)
 {
-	if (index_queue_length(&shelf->windows) || index_queue_length(&shelf->legacy))
-		return false;
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
+		if (index_queue_length(&shelf->queues[i]))
+			return false;
 	HASH_DEL(index->shelves, shelf);
 	shelf_free(shelf);
 	return true;
@@ -268,34 +263,20 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 	return names_window(&window, ret + length, size - length);
 }
 
-static void queue_min_start(const struct index_queue *queue, uint64_t *oldest)
-{
-	if (!index_queue_length(queue))
-		return;
-	if (*oldest == 0 || queue->files[queue->first].start_s < *oldest)
-		*oldest = queue->files[queue->first].start_s;
-}
-
 uint64_t index_oldest(const struct index *index)
 {
 	uint64_t oldest = index->n_epochs ? index->epochs[0].begin_s : 0;
 
 	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		queue_min_start(&shelf->windows, &oldest);
-		queue_min_start(&shelf->legacy, &oldest);
+		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
+			const struct index_queue *queue = &shelf->queues[i];
+
+			if (index_queue_length(queue) &&
+			    (!oldest || queue->files[queue->first].start_s < oldest))
+				oldest = queue->files[queue->first].start_s;
+		}
 	}
 	return oldest;
-}
-
-static void queue_max_end(const struct index_queue *queue, uint64_t *newest)
-{
-	const struct index_file *last;
-
-	if (!index_queue_length(queue))
-		return;
-	last = &queue->files[queue->end - 1];
-	if (last->start_s + last->seconds > *newest)
-		*newest = last->start_s + last->seconds;
 }
 
 uint64_t index_newest(const struct index *index)
@@ -303,8 +284,13 @@ uint64_t index_newest(const struct index *index)
 	uint64_t newest = 0;
 
 	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		queue_max_end(&shelf->windows, &newest);
-		queue_max_end(&shelf->legacy, &newest);
+		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
+			const struct index_queue *queue = &shelf->queues[i];
+			const struct index_file *last = queue->files + queue->end - 1;
+
+			if (index_queue_length(queue) && last->start_s + last->seconds > newest)
+				newest = last->start_s + last->seconds;
+		}
 	}
 	return newest;
 }

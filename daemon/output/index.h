@@ -5,7 +5,7 @@
 /*
  * What the store holds, in memory: built once at start, kept up to date by every write and
  * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
- * session; its files lie in two queues, oldest first. About 40 bytes a file.
+ * session; its files lie in queues by format, oldest first. About 40 bytes a file.
  *
  * Memory only: knows no system call.
  */
@@ -39,7 +39,7 @@ struct index_queue {
 struct index_shelf {
 	char *folder; /* "services/<service>" or "sessions/<id>-<name>" */
 	bool is_session;
-	struct index_queue windows, legacy;
+	struct index_queue queues[N_CONTENTS_WINDOWS]; /* by format */
 	UT_hash_handle hh;
 };
 
@@ -51,13 +51,17 @@ struct index_epoch {
 };
 
 struct index {
-	struct index_shelf *shelves; /* hash by folder */
+	struct index_shelf *shelves; /* hash by directory */
 	struct index_epoch *epochs;  /* by begin */
 	size_t n_epochs;
 	uint64_t blocks, n_files;
 };
 
 void index_deinit(struct index *index);
+/* A copy with a tail of its own, which the caller frees; false without memory. */
+bool index_file_copy(const struct index_file *file, struct index_file *ret);
+/* Whether both are one file by its name. */
+bool index_file_equal(const struct index_file *a, const struct index_file *b);
 
 /* Finds or makes. Return 0 or negative errno. */
 int index_shelf(struct index *index, const char *folder, struct index_shelf **ret);
@@ -70,11 +74,7 @@ int index_add(struct index *index, struct index_shelf *shelf, const struct names
 int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
 		 uint64_t blocks, uint64_t samples);
 void index_sort(struct index_shelf *shelf);
-/* Removes the oldest file of @queue, which must not be empty. */
-void index_pop(struct index *index, struct index_queue *queue);
-/* Removes the newest one. */
-void index_pop_last(struct index *index, struct index_queue *queue);
-/* Removes the file @i of @queue. */
+/* Removes the file @i of @queue; those in front of it may move. */
 void index_remove(struct index *index, struct index_queue *queue, size_t i);
 /* An empty shelf is forgotten. Returns whether it was. */
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
@@ -86,6 +86,12 @@ void index_drop_epoch(struct index *index, size_t i);
 static inline size_t index_queue_length(const struct index_queue *queue)
 {
 	return queue->end - queue->first;
+}
+
+/* The .pb.gz files, which roll-ups and collections are about. */
+static inline struct index_queue *index_pprof(struct index_shelf *shelf)
+{
+	return &shelf->queues[CONTENTS_PPROF];
 }
 
 static inline const char *index_tail(const struct index_file *file)
@@ -114,7 +120,7 @@ static inline uint64_t index_hour_of(const struct index_file *file)
 /* Path of @file below the store; false if it does not fit (it always does in 1024 bytes). */
 bool index_path(const struct index_shelf *shelf, const struct index_file *file, char *ret,
 		size_t size);
-/* The folder part of that path. */
+/* The directory part of that path. */
 bool index_dir_path(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
 /* Start of the oldest window or epoch, Unix time; 0: nothing there. */
 uint64_t index_oldest(const struct index *index);

@@ -14,17 +14,23 @@
 #include "common/fnv.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
+#include "common/room.h"
+#include "common/store/names.h"
 
 #define KERNEL_HALF   UINT64_C(0x8000000000000000)
 #define FILE_SIZE_MAX ((size_t)256 << 20)
 #define MODULE_MAX    64 /* MODULE_NAME_LEN */
 
+struct modules {
+	struct kernel_image *all; /* by start */
+	size_t n, capacity;
+};
+
 struct kernel_images {
 	int proc_fd, sys_fd;
 	uint64_t next_id;
 	struct kernel_image kernel;
-	struct kernel_image *modules;
-	size_t n_modules;
+	struct modules modules;
 	uint64_t modules_hash;
 	bool has_read; /* the kernel proper is known as well as it will be */
 	char *kallsyms;
@@ -76,11 +82,11 @@ int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
 	return 0;
 }
 
-static void free_modules(struct kernel_image *modules, size_t n)
+static void kernel_modules_deinit(struct modules *m)
 {
-	for (size_t i = 0; i < n; i++)
-		kernel_image_deinit(&modules[i]);
-	free(modules);
+	for (size_t i = 0; i < m->n; i++)
+		kernel_image_deinit(&m->all[i]);
+	free(m->all);
 }
 
 void kernel_images_free(struct kernel_images *k)
@@ -88,7 +94,7 @@ void kernel_images_free(struct kernel_images *k)
 	if (!k)
 		return;
 	kernel_image_deinit(&k->kernel);
-	free_modules(k->modules, k->n_modules);
+	kernel_modules_deinit(&k->modules);
 	free(k->kallsyms);
 	free(k);
 }
@@ -96,35 +102,36 @@ void kernel_images_free(struct kernel_images *k)
 /* A module that was there before keeps its id, for the sake of its cached symbols. */
 static uint64_t module_id(struct kernel_images *k, const struct kernel_image *image)
 {
-	for (size_t i = 0; i < k->n_modules; i++)
-		if (k->modules[i].start == image->start &&
-		    strcmp(k->modules[i].name, image->name) == 0)
-			return k->modules[i].id;
+	for (size_t i = 0; i < k->modules.n; i++)
+		if (k->modules.all[i].start == image->start &&
+		    strcmp(k->modules.all[i].name, image->name) == 0)
+			return k->modules.all[i].id;
 	return k->next_id++;
 }
 
+/* Half-built ones are freed like others. */
 static int module_init(struct kernel_images *k, const struct kernel_module_line *line,
 		       struct kernel_image *ret)
 {
-	char path[MODULE_MAX + 64];
-	int n = (int)line->name_length;
+	char name[MODULE_MAX], path[MODULE_MAX + 64];
 
+	snprintf(name, sizeof(name), "%.*s", (int)line->name_length, line->name);
 	*ret = (struct kernel_image){
 		.is_module = true,
 		.is_known = true,
 		.start = line->start,
 		.end = line->start + line->size,
 	};
-	if (asprintf(&ret->name, "[%.*s]", n, line->name) < 0) {
+	if (asprintf(&ret->name, "[%s]", name) < 0) {
 		ret->name = NULL;
 		return error_origin(-ENOMEM);
 	}
-	if (asprintf(&ret->file, "%.*s.ko", n, line->name) < 0) {
+	if (asprintf(&ret->file, "%s.ko", name) < 0) {
 		ret->file = NULL;
 		return error_origin(-ENOMEM);
 	}
 	ret->id = module_id(k, ret);
-	snprintf(path, sizeof(path), "module/%.*s/notes/.note.gnu.build-id", n, line->name);
+	snprintf(path, sizeof(path), "module/%s/notes/.note.gnu.build-id", name);
 	return kernel_read_build_id(k, path, ret);
 }
 
@@ -145,36 +152,28 @@ static bool module_line_is_usable(const struct kernel_module_line *line)
 static int load_modules(struct kernel_images *k, const char *text, size_t length)
 {
 	const char *at = text, *end = length ? text + length : text;
-	struct kernel_image *modules = NULL;
+	cleanup(kernel_modules_deinit) struct modules new = {0};
+	const struct modules old = k->modules;
 	struct kernel_module_line line;
-	size_t n = 0;
 
 	while (kernel_module_next(&at, end, &line)) {
-		struct kernel_image *moved;
 		int r;
 
 		if (!module_line_is_usable(&line))
 			continue;
-		moved = reallocarray(modules, n + 1, sizeof(*moved));
-		if (!moved) {
-			free_modules(modules, n);
-			return error_origin(-ENOMEM);
-		}
-		modules = moved;
-		r = module_init(k, &line, &modules[n++]);
-		if (r) {
-			free_modules(modules, n);
+		r = room_make(&new.all, &new.capacity, new.n + 1, sizeof(*new.all));
+		if (!r)
+			r = module_init(k, &line, &new.all[new.n++]);
+		if (r)
 			return r;
-		}
 	}
-	if (n)
-		qsort(modules, n, sizeof(*modules), kernel_image_compare);
-	for (size_t i = 0; i + 1 < n; i++)
-		if (modules[i].end > modules[i + 1].start)
-			modules[i].end = modules[i + 1].start;
-	free_modules(k->modules, k->n_modules);
-	k->modules = modules;
-	k->n_modules = n;
+	if (new.n)
+		qsort(new.all, new.n, sizeof(*new.all), kernel_image_compare);
+	for (size_t i = 0; i + 1 < new.n; i++)
+		if (new.all[i].end > new.all[i + 1].start)
+			new.all[i].end = new.all[i + 1].start;
+	k->modules = new;
+	new = old;
 	return 0;
 }
 
@@ -234,10 +233,10 @@ int kernel_images_refresh(struct kernel_images *k)
 
 const struct kernel_image *kernel_images_find(const struct kernel_images *k, uint64_t address)
 {
-	size_t n = partition_point(k->n_modules, i, k->modules[i].start <= address);
+	size_t n = partition_point(k->modules.n, i, k->modules.all[i].start <= address);
 
-	if (n && address < k->modules[n - 1].end)
-		return &k->modules[n - 1];
+	if (n && address < k->modules.all[n - 1].end)
+		return &k->modules.all[n - 1];
 	if (address >= k->kernel.start && address < k->kernel.end)
 		return &k->kernel;
 	return NULL;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows are made from the index alone. Only the number of samples of a window may be unknown there:
+ * it is read from the file's attribute, or from the file, when it is first listed.
+ */
 #include "daemon/output/listing.h"
 
 #include <errno.h>
@@ -7,17 +11,16 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/profile/cpuprofile.h"
-#include "common/profile/profile.h"
+#include "common/profile/windows.h"
+#include "common/room.h"
+#include "daemon/output/encoders.h"
 #include "daemon/output/store.h"
-#include "daemon/output/stored.h"
 
-/* Of files that are read for their samples' sake; what is larger is listed without. */
-#define LEGACY_MAX ((size_t)16 << 20)
-#define TABLES_MAX ((size_t)32 << 20) /* what samples refer to */
+#define NS UINT64_C(1000000000)
 
+/* Unix time; 0: no bound. */
 struct range {
-	uint64_t since_ns, until_ns; /* until 0: no bound */
+	uint64_t since_ns, until_ns;
 };
 
 void listing_free(struct listing *listing)
@@ -39,78 +42,44 @@ static uint64_t listing_file_end_ns(const struct index_file *file)
 
 static bool listing_file_overlaps(const struct index_file *file, const struct range *range)
 {
-	return listing_file_end_ns(file) > range->since_ns &&
-	       (!range->until_ns || file->start_s * NS_PER_S < range->until_ns);
+	return profile_window_overlaps(file->start_s, file->seconds, range->since_ns,
+				       range->until_ns);
 }
 
 static int listing_add_row(struct listing *listing, const char *service, struct listing_row **ret)
 {
-	struct listing_row *moved = reallocarray(listing->rows, listing->n_rows + 1,
-						 sizeof(*moved));
+	int r = room_make(&listing->rows, &listing->max_rows, listing->n_rows + 1,
+			  sizeof(*listing->rows));
 
-	if (!moved)
+	if (r)
+		return r;
+	*ret = &listing->rows[listing->n_rows];
+	**ret = (struct listing_row){.service = strdup(service)};
+	if (!(*ret)->service)
 		return error_origin(-ENOMEM);
-	listing->rows = moved;
-	moved[listing->n_rows] = (struct listing_row){.service = strdup(service)};
-	if (!moved[listing->n_rows].service)
-		return error_origin(-ENOMEM);
-	*ret = &moved[listing->n_rows++];
+	listing->n_rows++;
 	return 0;
-}
-
-/* 0 if it is damaged: there is nothing to be had. */
-static int count_legacy(struct store *store, const char *path, uint64_t *ret)
-{
-	cleanup(profile_freep) struct profile *profile = NULL;
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
-	size_t length;
-	int r;
-
-	r = store_read(store->fd, path, LEGACY_MAX, &data, &length);
-	if (!r)
-		r = cpuprofile_read(data, length, &profile, &message);
-	*ret = r ? 0 : (uint64_t)profile_total(profile, 0);
-	return r == -ENOMEM ? r : 0;
-}
-
-static int count_pprof(struct store *store, const char *path, uint64_t *ret)
-{
-	cleanup(stored_freep) struct stored *stored = NULL;
-	int r = stored_open(&stored, store, path, TABLES_MAX);
-
-	*ret = 0;
-	if (!r)
-		r = stored_count_samples(stored, ret);
-	return r == -ENOMEM ? r : 0;
 }
 
 /* Fills file->samples: from the attribute, else by reading the file. */
-static int listing_read_samples(struct store *store, const char *path, bool legacy,
+static int listing_read_samples(struct store *store, const char *path, unsigned format,
 				struct index_file *file)
 {
-	cleanup(closep) int fd = -1;
-	uint64_t samples;
-	int r;
+	cleanup(closep) int fd = openat(store->fd, path,
+					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	fd = openat(store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) /* somebody removed it */
+	if (fd < 0) /* it was removed */
 		return 0;
-	samples = store_get_samples(fd);
-	if (samples == INDEX_SAMPLES_UNKNOWN) {
-		r = legacy ? count_legacy(store, path, &samples)
-			   : count_pprof(store, path, &samples);
-		if (r)
-			return r;
-	}
-	file->samples = samples;
-	return 0;
+	file->samples = store_get_samples(fd);
+	return file->samples == INDEX_SAMPLES_UNKNOWN
+		       ? encoders_count(store, path, format, &file->samples)
+		       : 0;
 }
 
 static int list_queue(struct listing *listing, struct store *store, const struct index_shelf *shelf,
-		      const struct index_queue *queue, const struct range *range)
+		      unsigned format, const struct range *range)
 {
-	bool legacy = queue == &shelf->legacy;
+	const struct index_queue *queue = &shelf->queues[format];
 	const char *slash = strchr(shelf->folder, '/');
 	char path[STORE_PATH_SIZE], service[NAMES_ESCAPED_MAX + 1];
 
@@ -125,7 +94,7 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 		    !index_path(shelf, file, path, sizeof(path)))
 			continue;
 		if (file->samples == INDEX_SAMPLES_UNKNOWN)
-			r = listing_read_samples(store, path, legacy, file);
+			r = listing_read_samples(store, path, format, file);
 		if (!r)
 			r = listing_add_row(listing, service, &row);
 		if (r)
@@ -133,8 +102,8 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 		row->file = strdup(path);
 		if (!row->file)
 			return error_origin(-ENOMEM);
-		row->format = legacy ? "legacy" : "pprof";
-		row->start_ns = file->start_s * NS_PER_S;
+		row->format = contents_formats[format].name;
+		row->start_ns = file->start_s * NS;
 		row->end_ns = listing_file_end_ns(file);
 		row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
 		row->bytes = (uint64_t)file->blocks * INDEX_BLOCK;
@@ -170,8 +139,8 @@ static int list_services(struct listing *listing, const struct store *store,
 		if (s->is_session ||
 		    !names_unescape(strchr(s->folder, '/') + 1, service, sizeof(service)))
 			continue;
-		sum_queue(&sum, &s->windows, range);
-		sum_queue(&sum, &s->legacy, range);
+		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
+			sum_queue(&sum, &s->queues[i], range);
 		if (!sum.n_files)
 			continue;
 		r = listing_add_row(listing, service, &row);
@@ -204,14 +173,15 @@ static int list_windows(struct listing *listing, struct store *store, const char
 {
 	char folder[NAMES_ESCAPED_MAX + 16] = "services/";
 	const struct index_shelf *shelf;
-	int r;
+	int r = 0;
 
 	names_escape(service, NAMES_ESCAPED_MAX, folder + strlen(folder));
 	HASH_FIND_STR(store->index.shelves, folder, shelf);
 	if (!shelf)
 		return 0;
-	r = list_queue(listing, store, shelf, &shelf->windows, range);
-	return r ? r : list_queue(listing, store, shelf, &shelf->legacy, range);
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS && !r; i++)
+		r = list_queue(listing, store, shelf, i, range);
+	return r;
 }
 
 int listing_new(struct listing **ret, struct store *store, const char *service, uint64_t since_ns,

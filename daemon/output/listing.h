@@ -11,7 +11,7 @@
 struct listing_row {
 	char *service;      /* unescaped */
 	char *file;         /* windows: path below the store; services: NULL */
-	const char *format; /* windows: "pprof" or "legacy"; services: NULL */
+	const char *format; /* windows: its name (contents.h); services: NULL */
 	uint64_t start_ns;  /* Unix time; services: of the oldest window */
 	uint64_t end_ns;    /* services: of the newest window */
 	uint64_t samples;   /* windows only */
@@ -21,7 +21,7 @@ struct listing_row {
 
 struct listing {
 	struct listing_row *rows; /* services by name, windows by time */
-	size_t n_rows;
+	size_t n_rows, max_rows;
 };
 
 struct store;

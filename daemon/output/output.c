@@ -23,19 +23,27 @@
 #define BACKGROUND_NS   (10 * NS_PER_S / 1000) /* of work, unless a step takes longer */
 #define REST_MAX_NS     (NS_PER_S / 10)        /* whatever a disk took */
 
-enum job_kind { JOB_WRITE, JOB_EPOCH, JOB_LIST, JOB_COLLECT, JOB_VACUUM };
+struct job;
+
+/* What a kind of request does, or a step of it. Returns whether the result is complete. */
+typedef bool (*job_run)(struct writer *w, struct job *job, uint64_t now_ns);
 
 /* A request, and later its result. */
 struct job {
 	struct job *next;
-	enum job_kind kind;
-	struct snapshot *snapshot;
-	char *service;
-	uint64_t since_ns, until_ns;
-	struct collect_options collect_options; /* service: see above */
-	struct collect *collect;
-	uint64_t max_age_s, max_size;
-	void *request;
+	job_run run;
+	struct snapshot *snapshot; /* to be written, or of the open windows; owned */
+	char *service;             /* owned */
+	union {
+		struct {
+			uint64_t since_ns, until_ns;
+		} list;
+		struct {
+			uint64_t max_age_s, max_size;
+		} vacuum;
+		struct collect_options collect_options;
+	};
+	struct collect *collect; /* begun */
 	struct output_result *result;
 };
 
@@ -50,18 +58,14 @@ struct output {
 	int fd;
 	pthread_t thread;
 	bool has_thread;
-	struct thread_lock lock; /* over all that follows */
+	pthread_mutex_t lock; /* over all that follows */
+	pthread_cond_t wake;
 	struct queue requests, results;
 	unsigned n_jobs;
 	bool stop;
 	bool configure;
-	uint64_t busy_since_ns; /* CLOCK_MONOTONIC, 0: idle */
-	uint64_t background_ns; /* of CPU */
-	pid_t tid;
 	struct output_options options;
-	struct output_store_status status;
-	struct symbols_stats symbols;
-	struct symbols_wanted wanted;
+	struct output_state state;
 };
 
 static void job_queue_push(struct queue *q, struct job *job)
@@ -108,6 +112,8 @@ static void job_free(struct job *job)
 }
 DEFINE_CLEANUP(struct job *, job_free)
 
+/* --- the thread: what is done ----------------------------------------------------------------- */
+
 /* Each condition once, when it begins; the next time only after it was gone. */
 static void log_conditions(struct output *o)
 {
@@ -121,8 +127,33 @@ static void log_conditions(struct output *o)
 	o->logged = conditions;
 }
 
-/* What came of a step: true if that was all, and it is answered. */
-static bool output_end_collect(struct job *job, int r)
+static bool job_write(struct writer *w, struct job *job, uint64_t now_ns)
+{
+	writer_write(w, steal_ptr(&job->snapshot), now_ns, job->result);
+	return true;
+}
+
+static bool job_epoch(struct writer *w, struct job *job, uint64_t now_ns)
+{
+	writer_epoch(w, now_ns, job->result);
+	return true;
+}
+
+static bool job_list(struct writer *w, struct job *job, uint64_t now_ns)
+{
+	(void)now_ns;
+	writer_list(w, job->service, job->list.since_ns, job->list.until_ns, job->result);
+	return true;
+}
+
+static bool job_vacuum(struct writer *w, struct job *job, uint64_t now_ns)
+{
+	writer_vacuum(w, job->vacuum.max_age_s, job->vacuum.max_size, now_ns, job->result);
+	return true;
+}
+
+/* @r: what a step returned. */
+static bool job_end_collect(struct job *job, int r)
 {
 	if (r == COLLECT_E_OK)
 		return false;
@@ -136,71 +167,63 @@ static bool output_end_collect(struct job *job, int r)
 	return true;
 }
 
-/* Begins; it goes on when there is nothing else to do. True if it has ended already. */
-static bool output_begin_collect(struct output *o, struct job *job)
+static bool job_step_collect(struct writer *w, struct job *job, uint64_t now_ns)
 {
+	(void)w, (void)now_ns;
+	return job_end_collect(job, collect_step(job->collect));
+}
+
+static bool job_begin_collect(struct writer *w, struct job *job, uint64_t now_ns)
+{
+	const bool open_only = job->collect_options.open_only;
 	int r;
 
-	job->result->request = job->request;
-	r = writer_collect(o->writer, &job->collect_options, job->snapshot, &job->collect);
+	(void)now_ns;
+	job->collect_options.service = job->service;
+	r = writer_collect(w, &job->collect_options, job->snapshot, &job->collect);
 	/* A window is no more work than to write it. */
-	while (job->collect_options.open_only && r == COLLECT_E_OK)
+	while (open_only && r == COLLECT_E_OK)
 		r = collect_step(job->collect);
-	if (job->collect_options.open_only && r != COLLECT_E_DONE)
+	if (open_only && r != COLLECT_E_DONE)
 		job->result->unwritten = steal_ptr(&job->snapshot);
 	snapshot_free(steal_ptr(&job->snapshot));
-	if (output_end_collect(job, r))
-		return true;
-	job_queue_push(&o->collects, job);
-	return false;
+	job->run = job_step_collect;
+	return job_end_collect(job, r);
 }
 
-static void output_do_job(struct output *o, struct job *job)
+/* Runs @job or a step of it. Returns whether it is answered. */
+static bool output_run_job(struct output *o, struct job *job)
 {
 	struct output_result *result = job->result;
-	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), now_ns = clock_ns(CLOCK_REALTIME);
+	bool is_done;
 
-	result->request = job->request;
-	result->started_ns = clock_ns(CLOCK_REALTIME);
-	writer_follow_clock(o->writer, result->started_ns, clock_ns(CLOCK_BOOTTIME));
-	switch (job->kind) {
-	case JOB_WRITE:
-		writer_write(o->writer, steal_ptr(&job->snapshot), result->started_ns, result);
-		break;
-	case JOB_EPOCH:
-		writer_epoch(o->writer, result->started_ns, result);
-		break;
-	case JOB_LIST:
-		writer_list(o->writer, job->service, job->since_ns, job->until_ns, result);
-		break;
-	case JOB_VACUUM:
-		writer_vacuum(o->writer, job->max_age_s, job->max_size, result->started_ns, result);
-		break;
-	case JOB_COLLECT: /* output_begin_collect() */
-		break;
-	}
-	result->seconds = (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
+	if (!result->started_ns)
+		result->started_ns = now_ns;
+	writer_follow_clock(o->writer, now_ns, clock_ns(CLOCK_BOOTTIME));
+	is_done = job->run(o->writer, job, now_ns);
+	result->seconds += (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
 	log_conditions(o);
+	return is_done;
 }
 
+/* --- the thread: when ------------------------------------------------------------------------- */
+
+/* The thread is idle; @job, which may be NULL, is answered. */
 static void output_post_result(struct output *o, struct job *job)
 {
-	struct output_store_status status;
-	struct symbols_stats symbols;
-	struct symbols_wanted wanted;
+	struct output_state state;
 	uint64_t one = 1;
 
-	writer_get_status(o->writer, &status);
-	writer_get_symbols_stats(o->writer, &symbols);
-	writer_get_wanted(o->writer, &wanted);
-	pthread_mutex_lock(&o->lock.mutex);
-	o->busy_since_ns = 0;
-	o->status = status;
-	o->symbols = symbols;
-	o->wanted = wanted;
+	writer_get_state(o->writer, &state);
+	state.tid = gettid();
+	state.busy_since_ns = 0;
+	pthread_mutex_lock(&o->lock);
+	state.background_ns = o->state.background_ns;
+	o->state = state;
 	if (job)
 		job_queue_push(&o->results, job);
-	pthread_mutex_unlock(&o->lock.mutex);
+	pthread_mutex_unlock(&o->lock);
 	if (job && write(o->fd, &one, sizeof(one)) < 0)
 		log_warning("output thread: cannot wake the main thread: %s", strerror(errno));
 }
@@ -217,10 +240,9 @@ static void output_wait_for_work(struct output *o, uint64_t resume_ns)
 
 	while (!o->requests.first && !o->stop && !o->configure && r != ETIMEDOUT) {
 		if (resume_ns)
-			r = pthread_cond_clockwait(&o->lock.wake, &o->lock.mutex, CLOCK_MONOTONIC,
-						   &resume);
+			r = pthread_cond_clockwait(&o->wake, &o->lock, CLOCK_MONOTONIC, &resume);
 		else
-			pthread_cond_wait(&o->lock.wake, &o->lock.mutex);
+			pthread_cond_wait(&o->wake, &o->lock);
 	}
 }
 
@@ -228,9 +250,9 @@ static bool output_has_work(struct output *o)
 {
 	bool wanted;
 
-	pthread_mutex_lock(&o->lock.mutex);
+	pthread_mutex_lock(&o->lock);
 	wanted = o->requests.first || o->stop || o->configure;
-	pthread_mutex_unlock(&o->lock.mutex);
+	pthread_mutex_unlock(&o->lock);
 	return wanted;
 }
 
@@ -247,20 +269,11 @@ static uint64_t output_do_background(struct output *o)
 		end = clock_ns(CLOCK_MONOTONIC);
 	} while (more && end - begin < BACKGROUND_NS && !output_has_work(o));
 	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	pthread_mutex_lock(&o->lock.mutex);
-	o->background_ns += cpu;
-	pthread_mutex_unlock(&o->lock.mutex);
+	pthread_mutex_lock(&o->lock);
+	o->state.background_ns += cpu;
+	pthread_mutex_unlock(&o->lock);
 	rest = (end - begin) * BACKGROUND_REST;
 	return more ? end + (rest < REST_MAX_NS ? rest : REST_MAX_NS) : 0;
-}
-
-/* A step of the collection in work: the job if it has ended. */
-static struct job *output_step_collect(struct output *o)
-{
-	struct job *job = o->collects.first;
-
-	return output_end_collect(job, collect_step(job->collect)) ? job_queue_pop(&o->collects)
-								   : NULL;
 }
 
 static void *output_thread_main(void *userdata)
@@ -275,34 +288,36 @@ static void *output_thread_main(void *userdata)
 		bool configure, stop;
 		struct job *job;
 
-		pthread_mutex_lock(&o->lock.mutex);
-		o->tid = gettid();
+		pthread_mutex_lock(&o->lock);
 		output_wait_for_work(o, resume_ns);
 		configure = o->configure;
 		options = o->options;
 		o->configure = false;
 		job = job_queue_pop(&o->requests);
 		stop = o->stop;
-		o->busy_since_ns = clock_ns(CLOCK_MONOTONIC);
-		pthread_mutex_unlock(&o->lock.mutex);
+		o->state.busy_since_ns = clock_ns(CLOCK_MONOTONIC);
+		pthread_mutex_unlock(&o->lock);
 
 		if (configure)
 			writer_configure(o->writer, &options, clock_ns(CLOCK_REALTIME));
 		/* Whatever was done may have left something to do. */
 		resume_ns = clock_ns(CLOCK_MONOTONIC);
-		if (job && job->kind == JOB_COLLECT)
-			job = output_begin_collect(o, job) ? job : NULL;
-		else if (job)
-			output_do_job(o, job);
-		else if (stop && !configure)
+		if (job) {
+			if (!output_run_job(o, job))
+				job_queue_push(&o->collects, steal_ptr(&job));
+		} else if (stop && !configure) {
 			return NULL;
-		else if (o->collects.first)
-			job = output_step_collect(o);
-		else if (!configure)
+		} else if (o->collects.first) {
+			if (output_run_job(o, o->collects.first))
+				job = job_queue_pop(&o->collects);
+		} else if (!configure) {
 			resume_ns = output_do_background(o);
+		}
 		output_post_result(o, job);
 	}
 }
+
+/* --- the main thread -------------------------------------------------------------------------- */
 
 int output_new(struct output **ret, const struct output_options *options)
 {
@@ -317,6 +332,8 @@ int output_new(struct output **ret, const struct output_options *options)
 
 	if (!o)
 		return error_origin(-ENOMEM);
+	o->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	o->wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	o->requests.last = &o->requests.first;
 	o->collects.last = &o->collects.first;
 	o->results.last = &o->results.first;
@@ -324,12 +341,10 @@ int output_new(struct output **ret, const struct output_options *options)
 	o->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (o->fd < 0)
 		return error_origin(-errno);
-	r = thread_lock_init(&o->lock);
-	if (!r)
-		r = writer_new(&o->writer, options, &world, clock_ns(CLOCK_REALTIME));
+	r = writer_new(&o->writer, options, &world, clock_ns(CLOCK_REALTIME));
 	if (r)
 		return r;
-	writer_get_status(o->writer, &o->status);
+	writer_get_state(o->writer, &o->state);
 	r = thread_start(&o->thread, "profd-output", output_thread_main, o);
 	if (r)
 		return r;
@@ -345,10 +360,10 @@ void output_free(struct output *o)
 	if (!o)
 		return;
 	if (o->has_thread) {
-		pthread_mutex_lock(&o->lock.mutex);
+		pthread_mutex_lock(&o->lock);
 		o->stop = true;
-		pthread_cond_signal(&o->lock.wake);
-		pthread_mutex_unlock(&o->lock.mutex);
+		pthread_cond_signal(&o->wake);
+		pthread_mutex_unlock(&o->lock);
 		pthread_join(o->thread, NULL);
 	}
 	while ((job = job_queue_pop(&o->requests)))
@@ -358,144 +373,76 @@ void output_free(struct output *o)
 	while ((job = job_queue_pop(&o->results)))
 		job_free(job);
 	writer_free(o->writer);
-	thread_lock_deinit(&o->lock);
 	closep(&o->fd);
 	free(o);
 }
 
-/* The result is allocated with the request, so that a request is always answered. */
-static int job_new(struct job **ret, enum job_kind kind, void *request)
+/*
+ * Queues a copy of @like, with a copy of @service (or NULL); like->snapshot is the thread's on
+ * OUTPUT_E_OK. The result is allocated with the request, so that a request is always answered.
+ */
+static int output_submit_job(struct output *o, const struct job *like, const char *service,
+			     void *request)
 {
-	cleanup(job_freep) struct job *job = calloc(1, sizeof(*job));
+	cleanup(job_freep) struct job *job = malloc(sizeof(*job));
+	int r = OUTPUT_E_BUSY;
 
 	if (!job)
 		return error_origin(-ENOMEM);
-	job->kind = kind;
-	job->request = request;
+	*job = *like;
+	job->snapshot = NULL;
+	job->service = service ? strdup(service) : NULL;
 	job->result = calloc(1, sizeof(*job->result));
-	if (!job->result)
+	if (!job->result || (service && !job->service))
 		return error_origin(-ENOMEM);
-	*ret = steal_ptr(&job);
-	return 0;
-}
-
-/* Queues @job, which is the thread's on OUTPUT_E_OK. */
-static int output_submit_job(struct output *o, struct job *job)
-{
-	int r = OUTPUT_E_BUSY;
-
-	pthread_mutex_lock(&o->lock.mutex);
+	job->result->request = request;
+	pthread_mutex_lock(&o->lock);
 	if (o->n_jobs < REQUESTS_MAX) {
-		job_queue_push(&o->requests, job);
+		job->snapshot = like->snapshot;
+		job_queue_push(&o->requests, steal_ptr(&job));
 		o->n_jobs++;
-		pthread_cond_signal(&o->lock.wake);
+		pthread_cond_signal(&o->wake);
 		r = OUTPUT_E_OK;
 	}
-	pthread_mutex_unlock(&o->lock.mutex);
-	return r;
-}
-
-/* Takes @job over; @snapshot only where it succeeds. */
-static int output_submit_snapshot(struct output *o, struct job *job, struct snapshot *snapshot)
-{
-	int r;
-
-	job->snapshot = snapshot;
-	r = output_submit_job(o, job);
-	if (r) {
-		job->snapshot = NULL;
-		job_free(job);
-	}
+	pthread_mutex_unlock(&o->lock);
 	return r;
 }
 
 int output_submit(struct output *o, struct snapshot *snapshot)
 {
-	cleanup(job_freep) struct job *job = NULL;
-	int r = job_new(&job, JOB_WRITE, snapshot->request);
+	const struct job job = {.run = job_write, .snapshot = snapshot};
 
-	return r ? r : output_submit_snapshot(o, steal_ptr(&job), snapshot);
+	return output_submit_job(o, &job, NULL, snapshot->request);
 }
 
 int output_submit_epoch(struct output *o, void *request)
 {
-	cleanup(job_freep) struct job *job = NULL;
-	int r = job_new(&job, JOB_EPOCH, request);
-
-	if (!r)
-		r = output_submit_job(o, job);
-	if (!r)
-		job = NULL;
-	return r;
+	return output_submit_job(o, &(struct job){.run = job_epoch}, NULL, request);
 }
 
 int output_submit_list(struct output *o, const char *service, uint64_t since_ns, uint64_t until_ns,
 		       void *request)
 {
-	cleanup(job_freep) struct job *job = NULL;
-	int r = job_new(&job, JOB_LIST, request);
+	const struct job job = {.run = job_list, .list = {since_ns, until_ns}};
 
-	if (r)
-		return r;
-	job->since_ns = since_ns;
-	job->until_ns = until_ns;
-	if (service && !(job->service = strdup(service)))
-		return error_origin(-ENOMEM);
-	r = output_submit_job(o, job);
-	if (!r)
-		job = NULL;
-	return r;
-}
-
-void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid)
-{
-	pthread_mutex_lock(&o->lock.mutex);
-	*ret_since_ns = o->busy_since_ns;
-	*ret_tid = o->tid;
-	pthread_mutex_unlock(&o->lock.mutex);
-}
-
-uint64_t output_get_background_ns(struct output *o)
-{
-	uint64_t ns;
-
-	pthread_mutex_lock(&o->lock.mutex);
-	ns = o->background_ns;
-	pthread_mutex_unlock(&o->lock.mutex);
-	return ns;
+	return output_submit_job(o, &job, service, request);
 }
 
 int output_submit_collect(struct output *o, const struct collect_options *options,
 			  struct snapshot *open, void *request)
 {
-	cleanup(job_freep) struct job *job = NULL;
-	int r = job_new(&job, JOB_COLLECT, request);
+	const struct job job = {.run = job_begin_collect,
+				.snapshot = open,
+				.collect_options = *options};
 
-	if (r)
-		return r;
-	job->collect_options = *options;
-	if (options->service) {
-		job->service = strdup(options->service);
-		if (!job->service)
-			return error_origin(-ENOMEM);
-		job->collect_options.service = job->service;
-	}
-	return output_submit_snapshot(o, steal_ptr(&job), open);
+	return output_submit_job(o, &job, options->service, request);
 }
 
 int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request)
 {
-	cleanup(job_freep) struct job *job = NULL;
-	int r = job_new(&job, JOB_VACUUM, request);
+	const struct job job = {.run = job_vacuum, .vacuum = {max_age_s, max_size}};
 
-	if (r)
-		return r;
-	job->max_age_s = max_age_s;
-	job->max_size = max_size;
-	r = output_submit_job(o, job);
-	if (!r)
-		job = NULL;
-	return r;
+	return output_submit_job(o, &job, NULL, request);
 }
 
 int output_fd(struct output *o)
@@ -508,43 +455,28 @@ struct output_result *output_take_result(struct output *o)
 	cleanup(job_freep) struct job *job = NULL;
 	uint64_t ignored;
 
-	pthread_mutex_lock(&o->lock.mutex);
+	pthread_mutex_lock(&o->lock);
 	job = job_queue_pop(&o->results);
 	if (job)
 		o->n_jobs--;
 	if (!o->results.first) /* EAGAIN: nothing was signalled since */
 		(void)!read(o->fd, &ignored, sizeof(ignored));
-	pthread_mutex_unlock(&o->lock.mutex);
+	pthread_mutex_unlock(&o->lock);
 	return job ? steal_ptr(&job->result) : NULL;
 }
 
-int output_configure(struct output *o, const struct output_options *options)
+void output_configure(struct output *o, const struct output_options *options)
 {
-	pthread_mutex_lock(&o->lock.mutex);
+	pthread_mutex_lock(&o->lock);
 	o->options = *options;
 	o->configure = true;
-	pthread_cond_signal(&o->lock.wake);
-	pthread_mutex_unlock(&o->lock.mutex);
-	return 0;
+	pthread_cond_signal(&o->wake);
+	pthread_mutex_unlock(&o->lock);
 }
 
-void output_get_store_status(struct output *o, struct output_store_status *ret)
+void output_get_state(struct output *o, struct output_state *ret)
 {
-	pthread_mutex_lock(&o->lock.mutex);
-	*ret = o->status;
-	pthread_mutex_unlock(&o->lock.mutex);
-}
-
-void output_get_symbols_stats(struct output *o, struct symbols_stats *ret)
-{
-	pthread_mutex_lock(&o->lock.mutex);
-	*ret = o->symbols;
-	pthread_mutex_unlock(&o->lock.mutex);
-}
-
-void output_get_wanted(struct output *o, struct symbols_wanted *ret)
-{
-	pthread_mutex_lock(&o->lock.mutex);
-	*ret = o->wanted;
-	pthread_mutex_unlock(&o->lock.mutex);
+	pthread_mutex_lock(&o->lock);
+	*ret = o->state;
+	pthread_mutex_unlock(&o->lock);
 }

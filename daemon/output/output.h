@@ -62,6 +62,17 @@ struct output_store_status {
 	char epoch[16]; /* the image epoch in use, "" before the first */
 };
 
+/* What the thread was like after the last request. */
+struct output_state {
+	struct output_store_status store;
+	struct symbols_stats symbols; /* of the image worker for symbols */
+	struct symbols_wanted wanted;
+	uint64_t busy_since_ns; /* at the request in work (CLOCK_MONOTONIC); 0: at none */
+	uint64_t background_ns; /* CPU time of rolling up, which is put off at any time and takes
+				 * at most a quarter of one CPU */
+	pid_t tid;
+};
+
 struct output;
 
 /*
@@ -94,19 +105,8 @@ int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size
 int output_fd(struct output *o);
 /* The next result, or NULL; the caller frees it. */
 struct output_result *output_take_result(struct output *o);
-/*
- * Since when the thread has been at the request that it is at (CLOCK_MONOTONIC; 0: at none), and
- * which thread that is.
- */
-void output_get_busy(struct output *o, uint64_t *ret_since_ns, pid_t *ret_tid);
-/* CPU time that rolling up has taken, which is put off at any time and at a quarter of one CPU. */
-uint64_t output_get_background_ns(struct output *o);
 /* New limits, e.g. after SIGHUP; copied. */
-int output_configure(struct output *o, const struct output_options *options);
-/* A copy of what the store looked like after the last request. */
-void output_get_store_status(struct output *o, struct output_store_status *ret);
-/* What the image worker for symbols had done then. */
-void output_get_symbols_stats(struct output *o, struct symbols_stats *ret);
-void output_get_wanted(struct output *o, struct symbols_wanted *ret);
+void output_configure(struct output *o, const struct output_options *options);
+void output_get_state(struct output *o, struct output_state *ret);
 
 #endif

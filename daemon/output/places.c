@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/frame.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 #define KIND_MASK (UINT64_C(0xf) << 60)
 
@@ -81,14 +82,8 @@ static int places_make_index(struct places *p, const struct mappings *mappings, 
 	p->mappings = NULL;
 	p->n_ranges = 0;
 	all = mappings_all(mappings, &n);
-	if (n > p->capacity) {
-		struct range *moved = reallocarray(p->ranges, n, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		p->ranges = moved;
-		p->capacity = n;
-	}
+	if (room_make(&p->ranges, &p->capacity, n, sizeof(*p->ranges)))
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		/* Anonymous memory has no offsets. */
 		if (all[i].image->kind == IMAGE_ANON)

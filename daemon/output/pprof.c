@@ -18,7 +18,7 @@
 #include "common/room.h"
 #include "daemon/output/pprof_spots.h"
 
-#define LABELS_MAX 10
+#define NS UINT64_C(1000000000)
 
 struct builder {
 	const struct context *c;
@@ -29,8 +29,8 @@ struct builder {
 	struct pprof_mappings mappings;
 	uint32_t *frames; /* spots of all samples, one after the other */
 	size_t n_frames, max_frames;
-	uint32_t *locations; /* by spot */
-	bool is_time;        /* the second value is cpu/nanoseconds */
+	uint32_t *locations;           /* by spot */
+	const struct value_type *type; /* of the second value; the first one counts samples */
 };
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -91,99 +91,195 @@ static int pprof_build_frames(struct builder *b, const struct view_entry *e)
 	return 0;
 }
 
+/* --- labels ----------------------------------------------------------------------------------- */
+
+/* A text or, where that is NULL, a number. */
+struct label_value {
+	const char *text;
+	int64_t num;
+};
+
+static bool label_of_text(const char *text, struct label_value *ret)
+{
+	ret->text = text;
+	return text && *text;
+}
+
+static bool label_pid(const struct view_entry *e, struct label_value *ret)
+{
+	ret->num = e->process->pid;
+	return true;
+}
+
+static bool label_tid(const struct view_entry *e, struct label_value *ret)
+{
+	ret->num = e->entry->tid;
+	return e->entry->tid;
+}
+
+static bool label_comm(const struct view_entry *e, struct label_value *ret)
+{
+	return label_of_text(e->process->comm, ret);
+}
+
+static bool label_thread(const struct view_entry *e, struct label_value *ret)
+{
+	return label_of_text(e->thread_name, ret);
+}
+
+static bool label_service(const struct view_entry *e, struct label_value *ret)
+{
+	return label_of_text(e->process->service, ret);
+}
+
+static bool label_cgroup(const struct view_entry *e, struct label_value *ret)
+{
+	return label_of_text(e->process->cgroup, ret);
+}
+
+static bool label_container(const struct view_entry *e, struct label_value *ret)
+{
+	return label_of_text(e->process->container, ret);
+}
+
+/* What is wrong with the stack; samples of whole stacks have neither label. */
+static bool label_stack(const struct view_entry *e, struct label_value *ret)
+{
+	ret->text = e->stack.quality == STACK_TRUNCATED ? "truncated" : "broken";
+	return e->stack.quality == STACK_TRUNCATED || e->stack.quality == STACK_BROKEN;
+}
+
+static bool label_reason(const struct view_entry *e, struct label_value *ret)
+{
+	const bool is_truncated = e->stack.quality == STACK_TRUNCATED;
+	const char *const *names = is_truncated ? truncated_names : broken_names;
+	const unsigned n = is_truncated ? N_TRUNCATED : N_BROKEN;
+
+	ret->text = e->stack.reason < n ? names[e->stack.reason] : "other";
+	return is_truncated || e->stack.quality == STACK_BROKEN;
+}
+
+/* In the order of writing. */
+static const struct label_row {
+	unsigned bit; /* LABEL_*; 0: always */
+	const char *key;
+	bool (*get)(const struct view_entry *e, struct label_value *ret);
+} label_rows[] = {
+	{LABEL_PID, "pid", label_pid},
+	{LABEL_COMM, "comm", label_comm},
+	{LABEL_THREAD, "thread", label_thread},
+	{LABEL_TID, "tid", label_tid},
+	{LABEL_SERVICE, "service", label_service},
+	{LABEL_CGROUP, "cgroup", label_cgroup},
+	{LABEL_CONTAINER, "container", label_container},
+	{0, "stack", label_stack},
+	{0, "reason", label_reason},
+};
+
 struct labels {
-	struct profile_label all[LABELS_MAX];
+	struct profile_label all[ARRAY_SIZE(label_rows)];
 	uint32_t n;
 };
 
-static int pprof_build_label(struct builder *b, struct labels *labels, const char *key,
-			     const char *text)
-{
-	struct profile_label *label = &labels->all[labels->n];
-	int r;
-
-	if (!text || !*text)
-		return 0;
-	*label = (struct profile_label){0};
-	r = profile_add_text(b->profile, key, &label->key);
-	if (!r)
-		r = profile_add_text(b->profile, text, &label->str);
-	labels->n += !r;
-	return r;
-}
-
-static int pprof_build_number(struct builder *b, struct labels *labels, const char *key,
-			      int64_t num)
-{
-	struct profile_label *label = &labels->all[labels->n];
-	int r;
-
-	*label = (struct profile_label){.num = num};
-	r = profile_add_text(b->profile, key, &label->key);
-	labels->n += !r;
-	return r;
-}
-
-static int pprof_build_quality(struct builder *b, struct labels *labels, const struct stack *stack)
-{
-	const char *reason = NULL;
-	int r;
-
-	if (stack->quality == STACK_TRUNCATED)
-		reason = stack->reason < N_TRUNCATED ? truncated_names[stack->reason] : "other";
-	else if (stack->quality == STACK_BROKEN)
-		reason = stack->reason < N_BROKEN ? broken_names[stack->reason] : "other";
-	if (!reason)
-		return 0;
-	r = pprof_build_label(b, labels, "stack",
-			      stack->quality == STACK_TRUNCATED ? "truncated" : "broken");
-	return r ? r : pprof_build_label(b, labels, "reason", reason);
-}
-
 static int pprof_build_labels(struct builder *b, const struct view_entry *e, struct labels *labels)
 {
-	unsigned wanted = b->view->snapshot->labels;
-	const struct snapshot_process *p = e->process;
-	int r = 0;
-
 	labels->n = 0;
-	if (wanted & LABEL_PID)
-		r = pprof_build_number(b, labels, "pid", p->pid);
-	if (!r && (wanted & LABEL_COMM))
-		r = pprof_build_label(b, labels, "comm", p->comm);
-	if (!r && (wanted & LABEL_THREAD))
-		r = pprof_build_label(b, labels, "thread",
-				      aggregate_thread_name(b->view->snapshot->aggregate,
-							    e->entry->thread_name));
-	if (!r && (wanted & LABEL_TID) && e->entry->tid)
-		r = pprof_build_number(b, labels, "tid", e->entry->tid);
-	if (!r && (wanted & LABEL_SERVICE))
-		r = pprof_build_label(b, labels, "service", p->service);
-	if (!r && (wanted & LABEL_CGROUP))
-		r = pprof_build_label(b, labels, "cgroup", p->cgroup);
-	if (!r && (wanted & LABEL_CONTAINER))
-		r = pprof_build_label(b, labels, "container", p->container);
-	return r ? r : pprof_build_quality(b, labels, &e->stack);
+	for (size_t i = 0; i < ARRAY_SIZE(label_rows); i++) {
+		const struct label_row *row = &label_rows[i];
+		struct profile_label *label = &labels->all[labels->n];
+		struct label_value value = {0};
+		int r;
+
+		if ((row->bit && !(b->view->snapshot->labels & row->bit)) || !row->get(e, &value))
+			continue;
+		*label = (struct profile_label){.num = value.num};
+		r = profile_add_text(b->profile, row->key, &label->key);
+		if (!r && value.text)
+			r = profile_add_text(b->profile, value.text, &label->str);
+		if (r)
+			return r;
+		labels->n++;
+	}
+	return 0;
 }
 
-/* What the samples stand for, in the unit of the second value. */
-static int64_t pprof_sample_value(const struct builder *b, const struct aggregate_entry *entry)
-{
-	const struct snapshot *s = b->view->snapshot;
+/* --- values ----------------------------------------------------------------------------------- */
 
-	if (b->is_time && !s->is_clock)
-		return (int64_t)((unsigned __int128)entry->count * 1000000000u / s->frequency);
+static bool snapshot_has_clock(const struct snapshot *s)
+{
+	return s->is_clock;
+}
+
+/* Each sample stands for 1/frequency of a second of a CPU that was not idle. */
+static bool snapshot_has_cycles(const struct snapshot *s)
+{
+	return s->frequency && strcmp(s->event, "cycles") == 0;
+}
+
+static bool snapshot_has_event(const struct snapshot *s)
+{
+	(void)s;
+	return true;
+}
+
+static int64_t value_of_weight(const struct snapshot *s, const struct aggregate_entry *entry)
+{
+	(void)s;
 	return (int64_t)entry->weight;
 }
 
+static int64_t value_of_count(const struct snapshot *s, const struct aggregate_entry *entry)
+{
+	return (int64_t)((unsigned __int128)entry->count * NS / s->frequency);
+}
+
+/* Clocks tell time, and so do cycles at a fixed frequency. Everything else counts events. */
+static const struct value_type {
+	bool (*is_for)(const struct snapshot *s);
+	const char *type, *unit; /* type NULL: the event's name */
+	int64_t (*get)(const struct snapshot *s, const struct aggregate_entry *entry);
+} value_types[] = {
+	{snapshot_has_clock, "cpu", "nanoseconds", value_of_weight},
+	{snapshot_has_cycles, "cpu", "nanoseconds", value_of_count},
+	{snapshot_has_event, NULL, "count", value_of_weight},
+};
+
+static int pprof_build_types(struct builder *b)
+{
+	const struct snapshot *s = b->view->snapshot;
+	const struct value_type *type = value_types;
+	struct profile *p = b->profile;
+	const char *name;
+	int r;
+
+	while (!type->is_for(s))
+		type++;
+	b->type = type;
+	name = type->type ? type->type : s->event;
+	r = profile_add_sample_type(p, "samples", "count");
+	if (!r)
+		r = profile_add_sample_type(p, name, type->unit);
+	if (!r)
+		r = profile_add_text(p, name, &p->period_type.type);
+	if (!r)
+		r = profile_add_text(p, type->unit, &p->period_type.unit);
+	p->period = type->get == value_of_count ? (int64_t)(NS / s->frequency) : (int64_t)s->period;
+	p->time_ns = (int64_t)s->start_ns;
+	p->duration_ns = (int64_t)s->duration_ns;
+	return r;
+}
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
 static int pprof_build_samples(struct builder *b)
 {
+	const struct snapshot *s = b->view->snapshot;
 	size_t at = 0;
 
 	for (size_t i = 0; i < b->group->n; i++) {
 		const struct view_entry *e = &b->view->entries[b->group->first + i];
 		uint32_t n = e->stack.n_frames - pprof_first_frame(b, e);
-		int64_t values[] = {(int64_t)e->entry->count, pprof_sample_value(b, e->entry)};
+		int64_t values[] = {(int64_t)e->entry->count, b->type->get(s, e->entry)};
 		struct labels labels;
 		int r = pprof_build_labels(b, e, &labels);
 
@@ -199,26 +295,6 @@ static int pprof_build_samples(struct builder *b)
 		at += n;
 	}
 	return 0;
-}
-
-/*
- * Clocks tell time. So do cycles at a fixed frequency: each sample stands for 1/frequency of a
- * second of a CPU that was not idle. Everything else counts events.
- */
-static int pprof_build_types(struct builder *b)
-{
-	const struct snapshot *s = b->view->snapshot;
-	struct profile *p = b->profile;
-	int r;
-
-	b->is_time = s->is_clock || (strcmp(s->event, "cycles") == 0 && s->frequency);
-	r = value_types_add(p, b->is_time ? "cpu-clock" : s->event);
-	p->period = (int64_t)s->period;
-	if (b->is_time && !s->is_clock)
-		p->period = (int64_t)(1000000000u / s->frequency);
-	p->time_ns = (int64_t)s->start_ns;
-	p->duration_ns = (int64_t)s->duration_ns;
-	return r;
 }
 
 static int pprof_build_comments(struct builder *b)

@@ -52,17 +52,15 @@ static void pprof_files_sort(struct files *f)
 	f->n = kept;
 }
 
-/* There is room for no more than some times as many as there are files, in whatever order. */
 static int pprof_files_add(struct files *f, const struct file *file)
 {
-	if ((!file->is_bad && !file->go) || (f->n && f->all[f->n - 1].file == file->file))
+	int r;
+
+	if (!file->is_bad && !file->go)
 		return 0;
-	if (f->n == f->capacity) {
-		pprof_files_sort(f);
-		if (f->n >= f->capacity / 2 &&
-		    room_make(&f->all, &f->capacity, f->capacity + 1, sizeof(*f->all)))
-			return -ENOMEM;
-	}
+	r = room_make(&f->all, &f->capacity, f->n + 1, sizeof(*f->all));
+	if (r)
+		return r;
 	f->all[f->n++] = *file;
 	return 0;
 }
@@ -166,13 +164,14 @@ static int pprof_comment_bad_files(const struct files *f, struct profile *p)
 	return r;
 }
 
-int pprof_comment_files(const struct spots *spots, struct profile *p)
+int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t n,
+			struct profile *p)
 {
 	cleanup(pprof_files_deinit) struct files files = {0};
 	int r = 0;
 
-	for (size_t i = 0; i < spots_count(spots) && !r; i++)
-		r = pprof_files_add_place(&files, &spots_get(spots, (uint32_t)i)->place);
+	for (size_t i = 0; i < n && !r; i += spots_run_length(spots, order + i, n - i))
+		r = pprof_files_add_place(&files, &spots_get(spots, order[i])->place);
 	if (r)
 		return r;
 	pprof_files_sort(&files);

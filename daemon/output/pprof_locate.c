@@ -6,7 +6,7 @@
  * What a mapping says of itself (has_functions ...) readers take for "nothing left to find out":
  * go tool pprof reads symbols of its own only for mappings that say none of it, and then replaces
  * what it finds something better for. So each is said only where it holds for all locations of the
- * mapping, and a mapping of which one address has no name is still open to those who have other
+ * mapping, and a mapping of which one address has no name is still open to a reader that has other
  * files than we had. has_inline_frames is another matter: it tells that there are some.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "common/error.h"
 #include "daemon/output/pprof_spots.h"
 
-/* Bytes of texts in one profile; names come from strangers' files. */
+/* Bytes of texts in one profile; names come from untrusted files. */
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
 /* How many locations of a mapping there are, and of how many all frames have what. */
@@ -247,19 +247,6 @@ static void locator_mark_mappings(const struct locator *l)
 	}
 }
 
-/* The number of spots from @order on that lie in one image. */
-static size_t spots_run_length(const struct spots *spots, const uint32_t *order, size_t n)
-{
-	const struct snapshot_process *generated = spots_get(spots, order[0])->place.generated;
-	uint64_t image = spots_image(spots_get(spots, order[0]));
-	size_t i = 1;
-
-	while (i < n && spots_image(spots_get(spots, order[i])) == image &&
-	       spots_get(spots, order[i])->place.generated == generated)
-		i++;
-	return i;
-}
-
 static int locate_spots(struct locator *l, uint32_t *locations, const uint32_t *order, size_t n)
 {
 	int r = 0;
@@ -353,7 +340,7 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	if (r)
 		return r;
 	locator_mark_mappings(&l);
-	r = pprof_comment_files(spots, p);
+	r = pprof_comment_files(spots, order, n, p);
 	if (r)
 		return r;
 	*ret = steal_ptr(&locations);

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The mappings of one profile: see pprof_spots.h and the model in pprof.c. */
+/*
+ * One image may lie at another address in each process: the segment that was seen first becomes the
+ * mapping, and addresses of the others are moved into it (see the model in pprof.c). By convention
+ * the first mapping is the main program's, so it is made before any spot is placed.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "daemon/output/pprof_spots.h"
 
 void pprof_mappings_deinit(struct pprof_mappings *m)
@@ -71,17 +76,6 @@ static struct pprof_segment segment_of_place(const struct place *place)
 	return s;
 }
 
-static int pprof_segment_add(struct pprof_mappings *m, const struct pprof_segment *segment)
-{
-	struct pprof_segment *moved = reallocarray(m->segments, m->n_segments + 1, sizeof(*moved));
-
-	if (!moved)
-		return error_origin(-ENOMEM);
-	m->segments = moved;
-	moved[m->n_segments++] = *segment;
-	return 0;
-}
-
 /* Spots come image by image: the newest segments are the likely ones. */
 static const struct pprof_segment *pprof_segment_find(const struct pprof_mappings *m,
 						      const struct pprof_segment *like)
@@ -103,52 +97,58 @@ struct file {
 	size_t build_id_length;
 };
 
-/* @mapping: its range; what is missing is filled in. */
-static int pprof_segment_map(struct pprof_mappings *m, struct profile *p,
-			     struct pprof_segment *segment, struct profile_mapping *mapping,
-			     const struct file *file)
+/* Finds the segment like @segment, or makes a mapping of @file of it. @segment is that one then. */
+static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
+			     struct pprof_segment *segment, const struct file *file)
 {
+	const struct pprof_segment *found = pprof_segment_find(m, segment);
+	struct profile_mapping mapping = {
+		.start = segment->start,
+		.limit = segment->start + segment->length,
+		.offset = segment->offset,
+	};
 	char build_id[BUILD_ID_HEX_SIZE];
 	int r;
 
+	if (found) {
+		*segment = *found;
+		return 0;
+	}
 	context_build_id(file->build_id, file->build_id_length, build_id);
-	r = profile_add_text(p, file->path, &mapping->path);
+	r = profile_add_text(p, file->path, &mapping.path);
 	if (!r)
-		r = profile_add_text(p, build_id, &mapping->build_id);
+		r = profile_add_text(p, build_id, &mapping.build_id);
 	if (!r)
-		r = profile_add_mapping(p, mapping, &segment->mapping);
-	return r ? r : pprof_segment_add(m, segment);
+		r = profile_add_mapping(p, &mapping, &segment->mapping);
+	if (!r)
+		r = room_make(&m->segments, &m->capacity, m->n_segments + 1, sizeof(*m->segments));
+	if (r)
+		return r;
+	m->segments[m->n_segments++] = *segment;
+	return 0;
 }
 
 static int pprof_mappings_kernel(struct pprof_mappings *m, struct profile *p,
 				 const struct kernel_image *image, uint32_t *ret)
 {
+	const struct file file = {image->name, image->build_id, image->build_id_length};
 	struct pprof_segment segment = {
 		.image = image->id | UINT64_C(1) << 63,
 		.length = image->end - image->start,
 		.start = image->start,
 	};
-	const struct pprof_segment *found = pprof_segment_find(m, &segment);
-	struct profile_mapping mapping = {.start = image->start, .limit = image->end};
-	int r;
+	int r = pprof_segment_get(m, p, &segment, &file);
 
-	if (!found) {
-		r = pprof_segment_map(m, p, &segment, &mapping,
-				      &(struct file){image->name, image->build_id,
-						     image->build_id_length});
-		if (r)
-			return r;
-		found = &segment;
-	}
-	*ret = found->mapping;
-	return 0;
+	*ret = segment.mapping;
+	return r;
 }
 
 int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const struct place *place,
 			 uint64_t *address, uint32_t *ret)
 {
-	const struct pprof_segment *found;
 	struct pprof_segment segment;
+	struct file file = {0};
+	uint64_t start;
 	int r;
 
 	*ret = PROFILE_NONE;
@@ -158,26 +158,17 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 		return pprof_mappings_kernel(m, p, place->kernel, ret);
 
 	segment = segment_of_place(place);
-	found = pprof_segment_find(m, &segment);
-	if (!found) {
-		struct profile_mapping mapping = {
-			.start = segment.start,
-			.limit = segment.start + segment.length,
-			.offset = segment.offset,
-		};
-		struct file file = {.path = place->mapping->image->path};
-
-		if (place->elf) {
-			file.build_id = place->elf->build_id;
-			file.build_id_length = place->elf->build_id_length;
-		}
-		r = pprof_segment_map(m, p, &segment, &mapping, &file);
-		if (r)
-			return r;
-		found = &segment;
+	start = segment.start;
+	file.path = place->mapping->image->path;
+	if (place->elf) {
+		file.build_id = place->elf->build_id;
+		file.build_id_length = place->elf->build_id_length;
 	}
-	*address = *address - segment.start + found->start;
-	*ret = found->mapping;
+	r = pprof_segment_get(m, p, &segment, &file);
+	if (r)
+		return r;
+	*address = *address - start + segment.start;
+	*ret = segment.mapping;
 	return 0;
 }
 

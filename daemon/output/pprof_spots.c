@@ -1,36 +1,31 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A spot is told from others by its address and what it lies in. They keep their numbers: samples
+ * go by these.
+ */
 #include "daemon/output/pprof_spots.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/random.h>
 
 #include "common/error.h"
-
-#define SLOTS_MIN 256u
+#include "common/profile/profile_table.h"
+#include "common/room.h"
 
 struct spots {
-	struct spot *spots;
-	uint32_t n, capacity;
-	/* Open addressing; a slot holds the spot's index + 1. Addresses are strangers' choice. */
-	uint32_t *slots;
-	uint32_t n_slots; /* power of two */
-	uint64_t seed;
+	struct spot *all;
+	size_t n, capacity;
+	struct profile_table table; /* of their numbers */
+	struct profile_hash_key hash_key;
 };
 
 int spots_new(struct spots **ret)
 {
-	cleanup(spots_freep) struct spots *s = calloc(1, sizeof(*s));
+	struct spots *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->slots = calloc(SLOTS_MIN, sizeof(*s->slots));
-	if (!s->slots)
-		return error_origin(-ENOMEM);
-	s->n_slots = SLOTS_MIN;
-	if (getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) != sizeof(s->seed))
-		s->seed = (uint64_t)(uintptr_t)s;
-	*ret = steal_ptr(&s);
+	profile_hash_key_init(&s->hash_key);
+	*ret = s;
 	return 0;
 }
 
@@ -38,90 +33,48 @@ void spots_free(struct spots *s)
 {
 	if (!s)
 		return;
-	free(s->spots);
-	free(s->slots);
+	free(s->all);
+	profile_table_deinit(&s->table);
 	free(s);
 }
 
 /* What tells spots apart besides the address: whose mapping, or which kernel image. */
-static uint64_t spot_owner(const struct spot *spot)
+static const void *spot_owner(const struct spot *spot)
 {
 	if (spot->fixed_name)
-		return (uint64_t)(uintptr_t)spot->fixed_name;
+		return spot->fixed_name;
 	if (spot->place.kind == PLACE_KERNEL)
-		return (uint64_t)(uintptr_t)spot->place.kernel;
-	return (uint64_t)(uintptr_t)spot->place.mapping;
+		return spot->place.kernel;
+	return spot->place.mapping;
 }
 
 /* A process that was forked shares the mappings of its parent, but makes other code there. */
-static bool spot_equal(const struct spot *a, const struct spot *b)
+static int spots_is_spot(const void *owner, uint32_t index, const void *key)
 {
+	const struct spots *s = owner;
+	const struct spot *a = &s->all[index], *b = key;
+
 	return a->place.address == b->place.address && spot_owner(a) == spot_owner(b) &&
 	       a->place.generated == b->place.generated;
 }
 
-static uint32_t spot_hash(const struct spots *s, const struct spot *spot)
-{
-	unsigned __int128 product = (unsigned __int128)(spot_owner(spot) ^ s->seed) *
-				    (spot->place.address ^ UINT64_C(0x9e3779b97f4a7c15));
-	uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64);
-
-	return (uint32_t)((folded * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-}
-
-static uint32_t *spots_probe(const struct spots *s, const struct spot *spot)
-{
-	for (uint32_t i = spot_hash(s, spot);; i++) {
-		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
-		const struct spot *other = *slot ? &s->spots[*slot - 1] : NULL;
-
-		if (!other || spot_equal(other, spot))
-			return slot;
-	}
-}
-
-static int spots_grow(struct spots *s)
-{
-	if (s->n == s->capacity) {
-		uint32_t bigger = s->capacity ? s->capacity * 2 : SLOTS_MIN;
-		struct spot *moved = reallocarray(s->spots, bigger, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		s->spots = moved;
-		s->capacity = bigger;
-	}
-	if ((uint64_t)s->n * 4 >= (uint64_t)s->n_slots * 3) {
-		uint32_t *slots;
-
-		if (s->n_slots > UINT32_MAX / 2)
-			return error_origin(-E2BIG);
-		slots = calloc((size_t)s->n_slots * 2, sizeof(*slots));
-		if (!slots)
-			return error_origin(-ENOMEM);
-		free(s->slots);
-		s->slots = slots;
-		s->n_slots *= 2;
-		for (uint32_t i = 0; i < s->n; i++)
-			*spots_probe(s, &s->spots[i]) = i + 1;
-	}
-	return 0;
-}
-
 static int spots_add(struct spots *s, const struct spot *spot, uint32_t *ret)
 {
-	uint32_t *slot = spots_probe(s, spot);
+	const uint64_t words[] = {spot->place.address, (uintptr_t)spot_owner(spot)};
+	uint32_t hash = profile_hash(&s->hash_key, words, sizeof(words));
 	int r;
 
-	if (!*slot) {
-		r = spots_grow(s);
-		if (r)
-			return r;
-		s->spots[s->n++] = *spot;
-		slot = spots_probe(s, spot); /* empty still, unless the table has moved */
-		*slot = s->n;
-	}
-	*ret = *slot - 1;
+	*ret = profile_table_find(&s->table, hash, spots_is_spot, s, spot);
+	if (*ret != PROFILE_NONE)
+		return 0;
+	r = profile_table_reserve(&s->table);
+	if (!r)
+		r = room_make(&s->all, &s->capacity, s->n + 1, sizeof(*s->all));
+	if (r)
+		return r;
+	*ret = (uint32_t)s->n;
+	s->all[s->n++] = *spot;
+	profile_table_insert(&s->table, hash, *ret);
 	return 0;
 }
 
@@ -153,12 +106,7 @@ int spots_add_name(struct spots *s, enum spot_name name, uint32_t *ret)
 
 const struct spot *spots_get(const struct spots *s, uint32_t i)
 {
-	return &s->spots[i];
-}
-
-size_t spots_count(const struct spots *s)
-{
-	return s->n;
+	return &s->all[i];
 }
 
 uint64_t spots_image(const struct spot *spot)
@@ -180,21 +128,20 @@ static int spots_compare_image(const void *a, const void *b, void *userdata)
 {
 	const struct spots *s = userdata;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	uint64_t x = spots_image(&s->spots[i]), y = spots_image(&s->spots[j]);
+	uint64_t x = spots_image(&s->all[i]), y = spots_image(&s->all[j]);
 
+	if (x == y) {
+		x = place_process_serial(&s->all[i].place);
+		y = place_process_serial(&s->all[j].place);
+	}
 	if (x != y)
 		return x < y ? -1 : 1;
-	if (place_process_serial(&s->spots[i].place) != place_process_serial(&s->spots[j].place))
-		return place_process_serial(&s->spots[i].place) <
-				       place_process_serial(&s->spots[j].place)
-			       ? -1
-			       : 1;
 	return i < j ? -1 : i > j; /* in order of appearance */
 }
 
 int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n)
 {
-	uint32_t *order = calloc(s->n ? s->n : 1, sizeof(*order));
+	uint32_t *order = calloc(s->n + 1, sizeof(*order));
 
 	if (!order)
 		return error_origin(-ENOMEM);
@@ -204,4 +151,15 @@ int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n)
 	*ret = order;
 	*ret_n = s->n;
 	return 0;
+}
+
+size_t spots_run_length(const struct spots *s, const uint32_t *order, size_t n)
+{
+	const struct spot *first = &s->all[order[0]];
+	size_t i = 1;
+
+	while (i < n && spots_image(&s->all[order[i]]) == spots_image(first) &&
+	       s->all[order[i]].place.generated == first->place.generated)
+		i++;
+	return i;
 }

@@ -38,12 +38,13 @@ int spots_add_name(struct spots *s, enum spot_name name, uint32_t *ret);
 const struct spot *spots_get(const struct spots *s, uint32_t i);
 /* Which image it is in: the same number, the same image; 0: in none. */
 uint64_t spots_image(const struct spot *spot);
-size_t spots_count(const struct spots *s);
 /*
  * All spots, those of one image in a row, and those of one process's generated code in a row;
  * malloc'ed, the caller's.
  */
 int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n);
+/* The number of spots from @order on (@n) that lie in such a row. */
+size_t spots_run_length(const struct spots *s, const uint32_t *order, size_t n);
 
 /* A segment of an image that has become a mapping of the profile. */
 struct pprof_segment {
@@ -56,7 +57,7 @@ struct pprof_segment {
 
 struct pprof_mappings {
 	struct pprof_segment *segments;
-	size_t n_segments;
+	size_t n_segments, capacity;
 };
 
 void pprof_mappings_deinit(struct pprof_mappings *m);
@@ -88,8 +89,10 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
  *   # profd bad image: PATH
  *       an image worker died of it, so that it has no names
  *
- * Nothing if there are none. Call it when names have been asked for. Returns 0 or negative errno.
+ * Nothing if there are none. @order (@n) as of spots_by_image(). Call it when names have been asked
+ * for. Returns 0 or negative errno.
  */
-int pprof_comment_files(const struct spots *spots, struct profile *p);
+int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t n,
+			struct profile *p);
 
 #endif

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Everything that may go is at an end of something sorted: a queue's first file is its oldest, its
+ * last one may be from the future, and so with epochs. Age is looked at queue by queue; for room
+ * the oldest of all ends goes, again and again. What cannot be deleted is marked as stuck for this
+ * run.
+ */
 #include "daemon/output/retention.h"
 
 #include <errno.h>
@@ -32,33 +38,39 @@ static bool retention_is_at_limit(const struct run *run)
 	return run->limits->max_deleted && run->n_deleted >= run->limits->max_deleted;
 }
 
+/* The queue that a service keeps the newest windows of: the first one that holds any. */
+static const struct index_queue *find_kept_queue(const struct index_shelf *shelf)
+{
+	unsigned i = 0;
+
+	while (i < N_CONTENTS_WINDOWS - 1 && !index_queue_length(&shelf->queues[i]))
+		i++;
+	return &shelf->queues[i];
+}
+
 /* How many of @queue's oldest files no rule protects. */
 static size_t count_unprotected(const struct run *run, const struct index_shelf *shelf,
 				const struct index_queue *queue)
 {
-	uint32_t keep = run->limits->keep_windows;
-	size_t n = index_queue_length(queue), i = queue->end;
+	const struct index_file *files = queue->files;
+	const bool many = contents_formats[queue - shelf->queues].has_stem;
+	size_t i = queue->end;
 
-	if (shelf->is_session)
-		return n;
-	if (queue == &shelf->windows)
-		return n > keep ? n - keep : 0;
-	if (index_queue_length(&shelf->windows))
-		return n;
-	/* Many legacy files make one window: those with one start. */
+	if (shelf->is_session || queue != find_kept_queue(shelf))
+		return index_queue_length(queue);
+	/* Where a window is many files, they have one start. */
 	for (uint32_t windows = 0; i > queue->first; i--) {
-		if (i == queue->end || queue->files[i - 1].start_s != queue->files[i].start_s) {
-			if (windows == keep)
-				break;
-			windows++;
-		}
+		if (many && i < queue->end && files[i - 1].start_s == files[i].start_s)
+			continue;
+		if (windows++ == run->limits->keep_windows)
+			break;
 	}
 	return i - queue->first;
 }
 
 /*
- * Deletes the file @i of @queue, its first or its last, and the folders that are empty then. False:
- * it could not, and leaves the queue alone for the rest of this run.
+ * Deletes the file @i of @queue, its first or its last, and the directories that are empty then.
+ * False: it could not, and leaves the queue alone for the rest of this run.
  */
 static bool delete_file(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
 			size_t i)
@@ -71,18 +83,10 @@ static bool delete_file(struct run *run, struct index_shelf *shelf, struct index
 		return retention_fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
 	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
 		return retention_fail(run, error_origin(-errno), &queue->is_stuck);
-	if (i == queue->first)
-		index_pop(&run->store->index, queue);
-	else
-		index_pop_last(&run->store->index, queue);
+	index_remove(&run->store->index, queue, i);
 	run->n_deleted++;
 	store_prune(run->store, folder);
 	return true;
-}
-
-static bool delete_oldest(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
-{
-	return delete_file(run, shelf, queue, queue->first);
 }
 
 static bool retention_is_future(const struct run *run, uint64_t start_s)
@@ -125,15 +129,18 @@ static void expire_queue(struct run *run, struct index_shelf *shelf, struct inde
 		return;
 	for (n = count_unprotected(run, shelf, queue); n && !retention_is_at_limit(run); n--)
 		if (!retention_is_older(run, &queue->files[queue->first], keep_s) ||
-		    !delete_oldest(run, shelf, queue))
+		    !delete_file(run, shelf, queue, queue->first))
 			return;
 }
 
-static uint64_t shorter_age(uint64_t a, uint64_t b)
+/* For how long files of @format are kept; 0: whatever their age. */
+static uint64_t age_limit(const struct run *run, const struct index_shelf *shelf, unsigned format)
 {
-	if (!a || !b)
-		return a ? a : b;
-	return a < b ? a : b;
+	uint64_t age = run->limits->max_age_s, legacy = run->limits->legacy_keep_s;
+
+	if (format != CONTENTS_LEGACY || shelf->is_session || !legacy)
+		return age;
+	return !age || legacy < age ? legacy : age;
 }
 
 static void expire_windows(struct run *run)
@@ -142,15 +149,12 @@ static void expire_windows(struct run *run)
 	struct index_shelf *shelf, *next;
 
 	HASH_ITER (hh, index->shelves, shelf, next) {
-		uint64_t age = run->limits->max_age_s;
-		uint64_t legacy = shelf->is_session ? age
-						    : shorter_age(run->limits->legacy_keep_s, age);
-
-		shelf->windows.is_stuck = shelf->legacy.is_stuck = false;
-		expire_queue(run, shelf, &shelf->windows, age);
-		expire_queue(run, shelf, &shelf->legacy, legacy);
-		expire_future(run, shelf, &shelf->windows);
-		expire_future(run, shelf, &shelf->legacy);
+		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
+			shelf->queues[i].is_stuck = false;
+			expire_queue(run, shelf, &shelf->queues[i], age_limit(run, shelf, i));
+		}
+		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
+			expire_future(run, shelf, &shelf->queues[i]);
 		index_drop_shelf(index, shelf);
 	}
 }
@@ -226,10 +230,9 @@ static bool retention_find_oldest(struct run *run, struct oldest *ret)
 		ret->epoch = i;
 	}
 	for (struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		struct index_queue *queues[] = {&shelf->legacy, &shelf->windows};
-
-		for (i = 0; i < ARRAY_SIZE(queues); i++) {
-			struct index_queue *queue = queues[i];
+		/* Of one age, what says the same in less detail goes first. */
+		for (i = N_CONTENTS_WINDOWS; i--;) {
+			struct index_queue *queue = &shelf->queues[i];
 
 			if (!index_queue_length(queue) || queue->is_stuck ||
 			    queue->files[queue->first].start_s >= oldest ||
@@ -270,7 +273,7 @@ static void retention_make_room(struct run *run, uint64_t need)
 			delete_epoch(run, oldest.epoch);
 			continue;
 		}
-		delete_oldest(run, oldest.shelf, oldest.queue);
+		delete_file(run, oldest.shelf, oldest.queue, oldest.queue->first);
 		index_drop_shelf(&run->store->index, oldest.shelf);
 	}
 }

@@ -35,10 +35,8 @@ enum phase {
 
 /* A file by what the index knows it by: where it stands there may change between steps. */
 struct minute {
-	uint64_t start_s;
-	uint32_t seconds;
+	struct index_file file; /* a copy */
 	bool merged;
-	char *tail;
 };
 
 struct rollup {
@@ -77,25 +75,19 @@ int rollup_new(struct rollup **ret, struct store *store, size_t max_bytes)
 /* All of the hour in work but the list of its minutes. */
 static void rollup_end_merge(struct rollup *r)
 {
-	merge_free(r->merge); /* borrows the minute */
-	stored_free(r->file);
-	pprof_writer_free(r->writer);
-	batch_free(r->batch);
-	r->merge = NULL;
-	r->file = NULL;
-	r->writer = NULL;
-	r->batch = NULL;
+	merge_free(steal_ptr(&r->merge)); /* borrows the minute */
+	stored_free(steal_ptr(&r->file));
+	pprof_writer_free(steal_ptr(&r->writer));
+	batch_free(steal_ptr(&r->batch));
 }
 
 static void rollup_forget_hour(struct rollup *r)
 {
 	rollup_end_merge(r);
 	for (size_t i = 0; i < r->n_minutes; i++)
-		free(r->minutes[i].tail);
-	free(r->minutes);
-	free(r->folder);
-	r->minutes = NULL;
-	r->folder = NULL;
+		free(r->minutes[i].file.tail);
+	free(steal_ptr(&r->minutes));
+	free(steal_ptr(&r->folder));
 	r->n_minutes = r->n_merged = r->next = 0;
 	r->n_samples = 0;
 	r->samples = 0;
@@ -142,13 +134,9 @@ static struct index_shelf *rollup_find_shelf(const struct rollup *r)
 /* Where @minute stands in @queue, or queue->end. */
 static size_t rollup_find_file(const struct index_queue *queue, const struct minute *minute)
 {
-	for (size_t i = queue->first; i < queue->end; i++) {
-		const struct index_file *file = &queue->files[i];
-
-		if (file->start_s == minute->start_s && file->seconds == minute->seconds &&
-		    strcmp(index_tail(file), minute->tail) == 0)
+	for (size_t i = queue->first; i < queue->end; i++)
+		if (index_file_equal(&queue->files[i], &minute->file))
 			return i;
-	}
 	return queue->end;
 }
 
@@ -160,8 +148,7 @@ struct hour {
 	size_t first, end, n;
 };
 
-static int rollup_start_hour(struct rollup *r, const struct index_shelf *shelf,
-			     const struct hour *h)
+static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf, const struct hour *h)
 {
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
@@ -171,15 +158,11 @@ static int rollup_start_hour(struct rollup *r, const struct index_shelf *shelf,
 		return error_origin(-ENOMEM);
 	r->hour_s = h->start_s;
 	for (size_t i = h->first; i < h->end; i++) {
-		const struct index_file *file = &shelf->windows.files[i];
-		struct minute *minute = &r->minutes[r->n_minutes];
+		const struct index_file *file = &index_pprof(shelf)->files[i];
 
 		if (!index_is_minute(file))
 			continue;
-		*minute = (struct minute){.start_s = file->start_s,
-					  .seconds = file->seconds,
-					  .tail = strdup(index_tail(file))};
-		if (!minute->tail)
+		if (!index_file_copy(file, &r->minutes[r->n_minutes].file))
 			return error_origin(-ENOMEM);
 		r->n_minutes++;
 	}
@@ -203,11 +186,11 @@ static bool rollup_next_hour(const struct index_queue *queue, struct hour *h)
 }
 
 /* Takes the first hour of @shelf that has several small files and never failed. */
-static int rollup_start_first(struct rollup *r, const struct index_shelf *shelf, uint64_t until_s)
+static int rollup_start_first(struct rollup *r, struct index_shelf *shelf, uint64_t until_s)
 {
-	struct hour h = {.end = shelf->windows.first};
+	struct hour h = {.end = index_pprof(shelf)->first};
 
-	while (rollup_next_hour(&shelf->windows, &h) && h.start_s + INDEX_HOUR_S <= until_s)
+	while (rollup_next_hour(index_pprof(shelf), &h) && h.start_s + INDEX_HOUR_S <= until_s)
 		if (h.n > 1 && !setbacks_has(&r->setbacks, shelf->folder, h.start_s))
 			return rollup_start_hour(r, shelf, &h);
 	return ROLLUP_E_IDLE;
@@ -219,8 +202,8 @@ static int rollup_start_again(struct rollup *r, const struct setback *failed)
 	struct hour h;
 
 	HASH_FIND_STR(r->store->index.shelves, failed->folder, shelf);
-	h.end = shelf ? shelf->windows.first : 0;
-	while (shelf && rollup_next_hour(&shelf->windows, &h))
+	h.end = shelf ? index_pprof(shelf)->first : 0;
+	while (shelf && rollup_next_hour(index_pprof(shelf), &h))
 		if (h.n > 1 && h.start_s == failed->hour_s)
 			return rollup_start_hour(r, shelf, &h);
 	setbacks_remove(&r->setbacks, failed->folder, failed->hour_s); /* done, or collected */
@@ -237,7 +220,7 @@ static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 	int e = ROLLUP_E_IDLE;
 
 	for (int behind = 0; behind < 2; behind++) {
-		const struct index_shelf *s = r->store->index.shelves;
+		struct index_shelf *s = r->store->index.shelves;
 
 		for (; s && e == ROLLUP_E_IDLE; s = s->hh.next)
 			if (!s->is_session && setbacks_has_dir(&r->setbacks, s->folder) == behind)
@@ -253,12 +236,11 @@ static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 /* A minute that cannot be read stays as it is. */
 static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 {
-	size_t at = rollup_find_file(&shelf->windows, &r->minutes[r->next - 1]);
+	size_t at = rollup_find_file(index_pprof(shelf), &r->minutes[r->next - 1]);
 
-	if (at < shelf->windows.end)
-		shelf->windows.files[at].stays = true;
-	stored_free(r->file);
-	r->file = NULL;
+	if (at < index_pprof(shelf)->end)
+		index_pprof(shelf)->files[at].stays = true;
+	stored_free(steal_ptr(&r->file));
 	r->phase = PHASE_NEXT;
 	return ROLLUP_E_DAMAGED;
 }
@@ -273,10 +255,10 @@ static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 		r->phase = PHASE_FINISH;
 		return ROLLUP_E_OK;
 	}
-	at = rollup_find_file(&shelf->windows, &r->minutes[r->next++]);
-	if (at == shelf->windows.end)
+	at = rollup_find_file(index_pprof(shelf), &r->minutes[r->next++]);
+	if (at == index_pprof(shelf)->end)
 		return ROLLUP_E_OK; /* collected meanwhile */
-	if (!index_path(shelf, &shelf->windows.files[at], r->path, sizeof(r->path)))
+	if (!index_path(shelf, &index_pprof(shelf)->files[at], r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
@@ -305,8 +287,7 @@ static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 	r->phase = PHASE_MERGE;
 	if (e) {
 		/* Of another event than the first one: waits for its own kind. */
-		stored_free(r->file);
-		r->file = NULL;
+		stored_free(steal_ptr(&r->file));
 		r->phase = PHASE_NEXT;
 	}
 	return ROLLUP_E_OK;
@@ -323,7 +304,7 @@ static int rollup_put_encoded(struct rollup *r)
 }
 
 /* Under a temporary name, beside its minutes. */
-static int rollup_begin_file(struct rollup *r, const struct index_shelf *shelf)
+static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 {
 	const struct names_window window = {.start_s = r->hour_s,
 					    .seconds = INDEX_HOUR_S,
@@ -357,8 +338,7 @@ static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 	r->n_samples += STEP_SAMPLES;
 	if (r->n_samples >= stored_profile(r->file)->n_samples) {
 		e = merge_end(r->merge);
-		stored_free(r->file);
-		r->file = NULL;
+		stored_free(steal_ptr(&r->file));
 		r->minutes[r->next - 1].merged = true;
 		r->n_merged++;
 		r->phase = PHASE_NEXT;
@@ -369,23 +349,23 @@ static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 /* --- the hour --------------------------------------------------------------------------------- */
 
 /* Nothing that went into the hour may have been collected meanwhile: it would come back. */
-static bool rollup_is_complete(const struct rollup *r, const struct index_shelf *shelf)
+static bool rollup_is_complete(const struct rollup *r, struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++)
 		if (r->minutes[i].merged &&
-		    rollup_find_file(&shelf->windows, &r->minutes[i]) == shelf->windows.end)
+		    rollup_find_file(index_pprof(shelf), &r->minutes[i]) == index_pprof(shelf)->end)
 			return false;
 	return true;
 }
 
-/* Whoever found no company is not looked at again. */
-static void rollup_skip_single(const struct rollup *r, const struct index_shelf *shelf)
+/* A window that is alone in its hour is not looked at again. */
+static void rollup_skip_single(const struct rollup *r, struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++) {
-		size_t at = rollup_find_file(&shelf->windows, &r->minutes[i]);
+		size_t at = rollup_find_file(index_pprof(shelf), &r->minutes[i]);
 
-		if (r->minutes[i].merged && at < shelf->windows.end)
-			shelf->windows.files[at].stays = true;
+		if (r->minutes[i].merged && at < index_pprof(shelf)->end)
+			index_pprof(shelf)->files[at].stays = true;
 	}
 }
 
@@ -431,10 +411,10 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 	if (!outcome.is_final)
 		return outcome.error;
 	for (size_t i = 0; i < r->n_minutes; i++) {
-		size_t at = rollup_find_file(&shelf->windows, &r->minutes[i]);
+		size_t at = rollup_find_file(index_pprof(shelf), &r->minutes[i]);
 
-		if (r->minutes[i].merged && at < shelf->windows.end)
-			index_remove(&r->store->index, &shelf->windows, at);
+		if (r->minutes[i].merged && at < index_pprof(shelf)->end)
+			index_remove(&r->store->index, index_pprof(shelf), at);
 	}
 	rollup_end_merge(r);
 	r->next = 0;
@@ -453,12 +433,9 @@ static int rollup_remove_minutes(struct rollup *r, size_t max)
 
 	for (; r->next < r->n_minutes && max; r->next++, max--) {
 		const struct minute *minute = &r->minutes[r->next];
-		const struct index_file file = {.start_s = minute->start_s,
-						.seconds = minute->seconds,
-						.tail = minute->tail};
 		char path[STORE_PATH_SIZE];
 
-		if (!minute->merged || !index_path(&shelf, &file, path, sizeof(path)))
+		if (!minute->merged || !index_path(&shelf, &minute->file, path, sizeof(path)))
 			continue;
 		if (r->store->ops->unlink(r->store->fd, path, 0) < 0 && errno != ENOENT && !first)
 			first = error_origin(-errno);

@@ -18,7 +18,7 @@
  * else to roll up; it is tried again after ever longer pauses (setbacks.h).
  *
  * A step takes some milliseconds, however big windows are, and what the disk takes at the end of an
- * hour to write the last of its bytes: so whoever steps can see to other work in between. Memory:
+ * hour to write the last of its bytes: the caller can do other work in between. Memory:
  * the amount given, and one window.
  */
 #include <stdbool.h>

@@ -51,7 +51,7 @@ static int recover_hour(const struct recovery *r, struct index_shelf *shelf, uin
 {
 	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
 	cleanup(stored_freep) struct stored *hour = NULL;
-	struct index_queue *queue = &shelf->windows;
+	struct index_queue *queue = index_pprof(shelf);
 	char minute[STORE_PATH_SIZE];
 	bool listed = false;
 	int e = recovery_read_tables(r, path, &hour);
@@ -94,7 +94,7 @@ static bool recovery_has_minutes(const struct index_queue *queue, size_t at)
 /* Removing moves what is in front towards the end: an hour may be met twice, none is missed. */
 static int recover_shelf(const struct recovery *r, struct index_shelf *shelf)
 {
-	struct index_queue *queue = &shelf->windows;
+	struct index_queue *queue = index_pprof(shelf);
 
 	for (size_t i = queue->first; i < queue->end; i++) {
 		const struct index_file file = queue->files[i];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every level of the tree is one call of scan_dir() with a visitor for its entries; a visitor
- * of a folder descends by calling it again. A temporary file is removed wherever it lies; a folder
- * that is then empty goes too.
+ * of a directory descends by calling it again. A temporary file is removed wherever it lies; a
+ * directory that is then empty goes too.
  */
-#include "daemon/output/scan.h"
+#include "daemon/output/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,11 +15,10 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "daemon/output/store.h"
 
 struct scan {
 	struct store *store;
-	const char *path; /* of the folder that is read, below the store */
+	const char *path; /* of the directory that is read, below the store */
 	struct index_shelf *shelf;
 	struct index_epoch *epoch;
 };
@@ -76,14 +75,14 @@ static int visit_window(struct scan *scan, int folder, const char *name)
 	struct names_window window;
 	struct stat st;
 
-	/* One that lies in another day's folder would be looked for in its own. */
+	/* One that lies in another day's directory would be looked for in its own. */
 	if (!names_parse_window(name, &window) ||
 	    !index_dir_path(scan->shelf, window.start_s, expected, sizeof(expected)) ||
 	    strcmp(expected, scan->path) != 0)
 		return 0;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	/* Folders tell their files in no order. */
+	/* Directories tell their files in no order. */
 	return index_append(&scan->store->index, scan->shelf, &window, (uint64_t)st.st_blocks,
 			    INDEX_SAMPLES_UNKNOWN);
 }
@@ -93,7 +92,7 @@ static int visit_day(struct scan *scan, int folder, const char *name)
 	return names_parse_day(name) ? scan_below(scan, folder, name, visit_window) : 0;
 }
 
-/* A service or a session: @visit is what its folder holds. */
+/* A service or a session: @visit is what its directory holds. */
 static int scan_shelf(struct scan *scan, int folder, const char *name, scan_visitor visit)
 {
 	char path[STORE_PATH_SIZE], text[NAME_MAX + 1];
@@ -153,7 +152,7 @@ static int visit_epoch(struct scan *scan, int folder, const char *name)
 	return r;
 }
 
-int scan_store(struct store *store)
+int store_scan(struct store *store)
 {
 	static const struct {
 		const char *folder;

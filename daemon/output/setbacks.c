@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A list without order: there are few, and mostly none. An hour is found by its shelf and start;
+ * setbacks_due() looks for the one that has waited for longest.
+ */
 #include "daemon/output/setbacks.h"
 
 #include <errno.h>

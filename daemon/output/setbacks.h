@@ -3,9 +3,9 @@
 #define PROFD_OUTPUT_SETBACKS_H
 
 /*
- * Hours that could not be rolled up. Why is often the hour's own affair, a folder that nobody can
- * write to, say: so they wait, each time it fails twice as long as before, from ten minutes up to
- * six hours.
+ * Hours that could not be rolled up. Why is often the hour's own affair, a directory that nobody
+ * can write to, say: so they wait, each time it fails twice as long as before, from ten minutes up
+ * to six hours.
  *
  * Memory only. Time is an argument, Unix time: a clock that jumped back ends the waiting.
  */

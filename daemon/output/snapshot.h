@@ -39,7 +39,7 @@ void snapshot_process_deinit(struct snapshot_process *p);
 
 struct snapshot {
 	uint64_t session;   /* 0: the system session */
-	char *session_name; /* "<id>-<name>", its folder; NULL for the system session */
+	char *session_name; /* "<id>-<name>", its directory; NULL for the system session */
 	uid_t owner;        /* of a session from `profctl start` */
 	uint64_t start_ns;  /* Unix time; window start */
 	uint64_t duration_ns;

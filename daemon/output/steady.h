@@ -3,7 +3,7 @@
 #define PROFD_OUTPUT_STEADY_H
 
 /*
- * Whether the wall clock can be believed where files are deleted by their age. A clock that is set
+ * Whether the wall clock is reliable enough to delete files by their age. A clock that is set
  * forward by a year makes every file old at once, and one that was wrong and was set right leaves
  * files from the future. CLOCK_BOOTTIME, which goes on through suspends and which nobody can set,
  * tells how long the wall clock has gone on without a jump. Pure.
@@ -31,7 +31,7 @@ void steady_begin(struct steady *s, uint64_t wall_ns, uint64_t boot_ns, uint64_t
 void steady_follow(struct steady *s, uint64_t wall_ns, uint64_t boot_ns);
 /* For how long the wall clock has gone on as it does, seconds. */
 uint64_t steady_seconds(const struct steady *s);
-/* Whether ages by the wall clock are to be believed. */
+/* Whether ages by the wall clock are reliable. */
 bool steady_is_reliable(const struct steady *s);
 
 #endif

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Directories are entered one part of a path after the other, without following links, and get
+ * their mode and owner when they are made.
+ *
+ * The state directory may be removed while profd runs, and its parent may or may not let profd make
+ * it again. A directory that was removed has no links left (rmdir(2)), and nothing can be made in
+ * it. The new one takes the place of the old one under the same fd number, so that every module
+ * that borrowed that has it too, and the lock goes with it.
+ */
 #include "daemon/output/store.h"
 
 #include <acl/libacl.h>
@@ -10,16 +19,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/acl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "common/error.h"
-#include "daemon/output/scan.h"
+#include "common/read_end.h"
 
 #define MODE_FOLDER   0750
 #define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
 #define MODE_SESSION  0700
+
+static int system_open(int folder, const char *name, int flags, mode_t mode)
+{
+	return openat(folder, name, flags, mode);
+}
+
+static int system_rename(int folder, const char *from, const char *to, unsigned flags)
+{
+	return renameat2(folder, from, folder, to, flags);
+}
+
+const struct file_ops file_ops_system = {
+	.make_folder = mkdirat,
+	.open = system_open,
+	.write = write,
+	.sync = syncfs,
+	.sync_file = fsync,
+	.rename = system_rename,
+	.sync_folder = fsync,
+	.unlink = unlinkat,
+};
 
 static void acl_freep(acl_t *acl)
 {
@@ -38,7 +69,7 @@ static int store_set_mode(int fd, mode_t mode)
 	return 0;
 }
 
-/* acl(5): the folder's own ACL and the default one that its files inherit. */
+/* acl(5): the directory's own ACL and the default one that its files inherit. */
 static int store_set_acl(int fd, uid_t owner)
 {
 	cleanup(acl_freep) acl_t acl = NULL;
@@ -54,7 +85,7 @@ static int store_set_acl(int fd, uid_t owner)
 	return 0;
 }
 
-/* Opens a session's new folder to its owner: by ACL, else by giving it away. */
+/* Opens a session's new directory to its owner: by ACL, else by giving it away. */
 static int store_grant_owner(struct store *store, int fd, uid_t owner)
 {
 	int r;
@@ -69,7 +100,7 @@ static int store_grant_owner(struct store *store, int fd, uid_t owner)
 	return 0;
 }
 
-/* mkdir and its mode; @ret_fd is the folder, whether it was there or not. */
+/* mkdir and its mode; @ret_fd is the directory, whether it was there or not. */
 static int store_make_dir(struct store *store, int parent, const char *name, mode_t mode,
 			  bool *ret_made, int *ret_fd)
 {
@@ -167,50 +198,24 @@ int store_enter(struct store *store, const char *path, int *ret)
 	return 0;
 }
 
-static int store_read_all(int fd, uint8_t *data, size_t length)
-{
-	size_t done = 0;
-
-	while (done < length) {
-		ssize_t n = pread(fd, data + done, length - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return error_origin(n < 0 ? -errno : -EIO);
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(closep) int fd = -1;
-	cleanup(freep) uint8_t *data = NULL;
+	cleanup(closep) int fd = openat(folder, name,
+					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	int r;
 
-	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0)
 		return error_origin(-errno);
 	if (!S_ISREG(st.st_mode))
 		return error_origin(-EINVAL);
-	if ((uint64_t)st.st_size > max)
-		return -EFBIG;
-	data = malloc((size_t)st.st_size + 1);
-	if (!data)
-		return error_origin(-ENOMEM);
-	r = store_read_all(fd, data, (size_t)st.st_size);
-	if (r)
-		return r;
-	*ret = steal_ptr(&data);
-	*ret_length = (size_t)st.st_size;
-	return 0;
+	r = read_end(fd, max, ret, ret_length);
+	return r == -EFBIG || r >= 0 ? r : error_origin(r);
 }
 
-/* Empties a folder; what is a folder itself is emptied first while @depth lasts. */
+/* Empties a directory; what is a directory itself is emptied first while @depth lasts. */
 static int store_empty_dir(struct store *store, int fd, unsigned depth)
 {
 	DIR *dir = fdopendir(fd);
@@ -299,7 +304,7 @@ uint64_t store_get_samples(int fd)
 	return samples;
 }
 
-int store_make_dirs(struct store *store)
+static int store_make_dirs(struct store *store)
 {
 	static const char *const folders[] = {"services", "sessions", "images"};
 	bool given;
@@ -314,7 +319,57 @@ int store_make_dirs(struct store *store)
 	return 0;
 }
 
-int store_new_unread(struct store **ret, int fd, const char *path, const struct file_ops *ops)
+int store_rescan(struct store *store)
+{
+	int r;
+
+	index_deinit(&store->index);
+	store->n_scans++;
+	store->is_stale = false;
+	r = store_make_dirs(store);
+	if (!r)
+		r = store_scan(store);
+	store->is_stale = r != 0;
+	return r;
+}
+
+static int store_open_anew(const struct store *store, const struct stat *old, int *ret)
+{
+	cleanup(closep) int fd = -1;
+	bool made = mkdir(store->path, 0751) == 0;
+
+	fd = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno; /* another profd's by now */
+	if (made && fchown(fd, (uid_t)-1, old->st_gid) == 0)
+		fchmod(fd, old->st_mode & 07777);
+	*ret = steal_fd(&fd);
+	return 0;
+}
+
+int store_revive(struct store *store, bool *ret_revived)
+{
+	cleanup(closep) int fd = -1;
+	struct stat st;
+	int r;
+
+	*ret_revived = false;
+	if (fstat(store->fd, &st) < 0)
+		return error_origin(-errno);
+	if (st.st_nlink > 0)
+		return 0;
+	r = store_open_anew(store, &st, &fd);
+	if (r)
+		return r;
+	if (dup3(fd, store->fd, O_CLOEXEC) < 0)
+		return error_origin(-errno);
+	*ret_revived = true;
+	return store_rescan(store);
+}
+
+int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
 {
 	cleanup(store_freep) struct store *store = calloc(1, sizeof(*store));
 	int r;
@@ -327,20 +382,6 @@ int store_new_unread(struct store **ret, int fd, const char *path, const struct 
 	if (!store->path)
 		return error_origin(-ENOMEM);
 	r = store_make_dirs(store);
-	if (r)
-		return r;
-	*ret = steal_ptr(&store);
-	return 0;
-}
-
-int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops)
-{
-	cleanup(store_freep) struct store *store = NULL;
-	int r;
-
-	r = store_new_unread(&store, fd, path, ops);
-	if (!r)
-		r = scan_store(store);
 	if (r)
 		return r;
 	*ret = steal_ptr(&store);

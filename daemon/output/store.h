@@ -10,9 +10,9 @@
  *   sessions/<id>-<name>/<window>            sessions/ 0711; each 0700 with an ACL for its owner
  *   images/<epoch>/<host>/<image>            0750, files 0640
  *
- * A set-group-id bit that a folder inherits stays, so that the group of the state directory
- * becomes the group of everything below. Folders are entered without following symbolic links: a
- * session's folder may belong to its user (see store_open_folder).
+ * A set-group-id bit that a directory inherits stays, so that the group of the state directory
+ * becomes the group of everything below. Directories are entered without following symbolic links:
+ * a session's directory may belong to its user (see store_open_dir()).
  *
  * All functions may block on the disk. One thread only.
  */
@@ -21,11 +21,30 @@
 #include <sys/types.h>
 
 #include "common/cleanup.h"
-#include "daemon/output/file_ops.h"
 #include "daemon/output/index.h"
 
 #define STORE_PATH_SIZE 1024
 #define STORE_NOBODY    ((uid_t)-1)
+
+/*
+ * The system calls that change the store, in a table, so that tests can make any one of them fail
+ * or be the last thing a process does. Each sets errno like the call it stands for.
+ */
+#include <sys/types.h>
+
+struct file_ops {
+	int (*make_folder)(int folder, const char *name, mode_t mode);
+	int (*open)(int folder, const char *name, int flags, mode_t mode);
+	ssize_t (*write)(int fd, const void *data, size_t length);
+	int (*sync)(int fd); /* the whole file system */
+	int (*sync_file)(int fd);
+	int (*rename)(int folder, const char *from, const char *to, unsigned flags);
+	int (*sync_folder)(int fd);
+	int (*unlink)(int folder, const char *name, int flags);
+};
+
+/* The real ones. */
+extern const struct file_ops file_ops_system;
 
 struct store {
 	int fd;     /* the state directory; borrowed */
@@ -37,22 +56,21 @@ struct store {
 	uint64_t n_scans;     /* times the index was built anew, and all it said of files is void */
 	bool full;            /* the last write found no room */
 	bool is_stale;        /* the index does not have what is there: rescan */
-	bool acl_refused;     /* a session's folder could not be opened to its owner */
+	bool acl_refused;     /* a session's directory could not be opened to its owner */
 };
 
 /*
- * Makes the three folders, removes temporary files, builds the index; everything that is not ours
- * is left alone. @ops must outlive the store. Returns 0 or negative errno.
+ * Makes the three directories. What is there is not looked at: store_rescan() is to follow before
+ * anything else. @ops must outlive the store. Returns 0 or negative errno.
  */
 int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops);
-/* The same without looking at what is there; store_rescan() is to follow before anything else. */
-int store_new_unread(struct store **ret, int fd, const char *path, const struct file_ops *ops);
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store *, store_free)
 
-/* store_new()'s part of making services/, sessions/ and images/. Returns 0 or negative errno. */
-int store_make_dirs(struct store *store);
-/* Builds the index anew. Returns 0 or negative errno. */
+/*
+ * Removes temporary files, makes directories that are missing and builds the index anew; everything
+ * that is not ours is left alone. Returns 0 or negative errno.
+ */
 int store_rescan(struct store *store);
 /*
  * If the state directory was removed: makes it again, or opens what is in its place by now, locks
@@ -62,18 +80,25 @@ int store_rescan(struct store *store);
 int store_revive(struct store *store, bool *ret_revived);
 
 /*
- * Opens the folder @path (below the store) after making what is missing of it. @owner: who may
+ * Opens the directory @path (below the store) after making what is missing of it. @owner: who may
  * read it besides profd, if it is a session's, else STORE_NOBODY. Where the file system has no
- * ACLs, the folder is given to the owner if profd may do that; *ret_given is then true, and files
- * made in it are to be given away too. Returns 0 or negative errno.
+ * ACLs, the directory is given to the owner if profd may do that; *ret_given is then true, and
+ * files made in it are to be given away too. Returns 0 or negative errno.
  */
 int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given);
-/* Opens an existing folder below the store; negative errno, unlogged, if it is not there. */
+/* Opens an existing directory below the store; negative errno, unlogged, if it is not there. */
 int store_enter(struct store *store, const char *path, int *ret);
 /* Reads a whole file below @folder. -ENOENT, -EFBIG past @max, else negative errno. */
 int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
 
-/* Removes the folder @path below the store with all that is in it, two levels deep. */
+/*
+ * The one walk over the store (scan.c): removes temporary files and empty directories of ours, and
+ * fills store->index. Names that are not ours, and what is no directory or regular file, are passed
+ * over. Returns 0 or negative errno.
+ */
+int store_scan(struct store *store);
+
+/* Removes the directory @path below the store with all that is in it, two levels deep. */
 int store_remove_tree(struct store *store, const char *path);
 /* Removes @path and then its parents down to the second level, as far as they are empty. */
 void store_prune(struct store *store, const char *path);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A file is read twice, piece by piece: its tables may come behind the samples that refer to them
+ * (the order of a message's fields is free), and samples are not held until they are known.
+ */
 #include "daemon/output/stored.h"
 
 #include <errno.h>

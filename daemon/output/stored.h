@@ -4,8 +4,8 @@
 
 /*
  * A window's or an hour's .pb.gz, read from the store by bounded steps: each takes some
- * milliseconds, whatever the file holds. Its samples come last, a part with each step; whoever does
- * not want to hold them all takes them and clears them from the profile.
+ * milliseconds, whatever the file holds. Its samples come last, a part with each step; a
+ * caller that does not want to hold them all copies them and clears them from the profile.
  */
 #include <stddef.h>
 

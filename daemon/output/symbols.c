@@ -1,19 +1,78 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache: entries by image, and what is missing in them when somebody needs it. */
+/*
+ * The cache: entries by image, kernel image or file of generated code, and what is missing in them
+ * when it is needed. Names of images and of generated code are asked for in the same way
+ * (asker.h), one request for so many addresses; an image's separate debug files go along
+ * (symbols_debug.h). The kernel's are made here (kernel_names.h).
+ *
+ * Files of generated code grow, and code takes the place of other code: when one has changed, all
+ * that is needed of it is asked for anew.
+ */
 #include "daemon/output/symbols.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <uthash.h>
 
 #include "common/error.h"
-#include "daemon/output/symbols_private.h"
-#include "daemon/resolve/vdso.h"
+#include "daemon/output/asker.h"
+#include "daemon/output/kernel_names.h"
+#include "daemon/output/symbols_debug.h"
 
-#define DEADLINE_NS UINT64_C(5000000000)
+#define DEADLINE_NS    UINT64_C(5000000000)
+#define FILES_MAX      16u
+#define DEBUG_OPEN_MAX 32 /* images with open debug files */
 /* What the worker keeps of files that are asked for again. */
 #define KEEP_MIN ((size_t)8 << 20)
-/* Past this and the bound, one image gets no more names in one go. */
+/* Past this, and for images also past the bound, one entry gets no more names in one go. */
 #define ENTRY_BYTES_MAX ((size_t)64 << 20)
+
+enum symbols_domain { SYMBOLS_IMAGE, SYMBOLS_KERNEL, SYMBOLS_VDSO, SYMBOLS_JIT };
+
+struct symbols_key {
+	uint64_t id;
+	uint64_t domain; /* enum symbols_domain; as wide as id, so that there is no padding */
+};
+
+struct file_version {
+	off_t size;
+	struct timespec mtime;
+};
+
+/* An image. */
+struct symbols_entry {
+	struct symbols_key key;
+	struct symbols_names *names[N_SYMBOLS_DEPTHS]; /* NULL: nothing was asked for yet */
+	bool is_nameless;                              /* no file that names could be read from */
+	uint64_t window;          /* in which its headers were asked for last */
+	uint64_t counted;         /* the window in which it counted as asked for */
+	struct image_debug debug; /* images */
+	struct symtab *symtab;    /* kernel images; NULL also: no symbols */
+	bool has_read;            /* kernel images: symtab is what there is */
+	struct file_version file; /* generated code: as it was when it was read */
+	size_t bytes;
+	UT_hash_handle hh; /* in order of use: the first is the oldest */
+};
+
+/* A file that was asked for its build id. */
+struct symbols_file {
+	dev_t device;
+	ino_t inode; /* 0: free */
+	struct timespec ctime;
+	struct symbols_build_id build_id; /* length 0: none, or the worker died of it */
+};
+
+struct symbols {
+	struct asker asker;
+	struct debug_finder finder;
+	struct kernel_images *kernel;
+	struct symbols_entry *entries;
+	size_t bytes, max_bytes;
+	uint64_t window;
+	struct symbols_file files[FILES_MAX];
+	unsigned next_file;
+};
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options)
 {
@@ -28,30 +87,34 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 
 	if (!s)
 		return error_origin(-ENOMEM);
+	s->asker.vdso_fd = s->finder.fetched_fd = -1;
 	s->kernel = options->kernel;
 	s->max_bytes = options->max_bytes;
-	s->window = 1;
-	s->fetched_fd = -1;
-	s->fetched_path = options->fetched_path;
-	s->opener = options->opener;
-	if (vdso_open(&s->vdso_fd) != VDSO_E_OK)
-		s->vdso_fd = -1;
-	r = worker_new(&s->worker, &worker);
+	s->window = s->finder.window = 1;
+	s->finder.asker = &s->asker;
+	s->finder.fetched_path = options->fetched_path;
+	s->finder.opener = options->opener;
+	r = asker_init(&s->asker, &worker);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);
 	return 0;
 }
 
+static void symbols_forget_names(struct symbols *s, struct symbols_entry *e)
+{
+	debug_finder_close(&s->finder, &e->debug);
+	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
+		symbols_names_free(steal_ptr(&e->names[i]));
+}
+
 static void symbols_drop_entry(struct symbols *s, struct symbols_entry *e)
 {
 	HASH_DEL(s->entries, e);
 	s->bytes -= e->bytes;
-	symbols_close_debug(s, e);
-	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
-		symbols_names_free(e->names[i]);
+	symbols_forget_names(s, e);
 	symtab_free(e->symtab);
-	free(e->facts);
+	free(e->debug.facts);
 	free(e);
 }
 
@@ -76,9 +139,8 @@ void symbols_free(struct symbols *s)
 		return;
 	HASH_ITER (hh, s->entries, e, next)
 		symbols_drop_entry(s, e);
-	worker_free(s->worker);
-	closep(&s->vdso_fd);
-	closep(&s->fetched_fd);
+	asker_deinit(&s->asker);
+	closep(&s->finder.fetched_fd);
 	free(s);
 }
 
@@ -97,40 +159,46 @@ void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret)
 {
 	struct worker_stats worker;
 
-	worker_get_stats(s->worker, &worker);
-	*ret = s->stats;
+	worker_get_stats(s->asker.worker, &worker);
+	*ret = s->asker.stats;
 	ret->workers_died = worker.died;
-	ret->worker = worker_pid(s->worker);
+	ret->worker = worker_pid(s->asker.worker);
+}
+
+const char *symbols_trouble(const struct symbols *s)
+{
+	return s->asker.stats.trouble;
+}
+
+const struct elf_summary *symbols_vdso(struct symbols *s)
+{
+	return asker_vdso(&s->asker);
 }
 
 void symbols_begin_window(struct symbols *s)
 {
-	s->window++;
-	s->lost_ns = 0;
+	s->finder.window = ++s->window;
+	asker_begin_window(&s->asker);
 	/* It may have been made since, or made anew. */
-	closep(&s->fetched_fd);
-	s->fetched_fd = -1;
+	closep(&s->finder.fetched_fd);
+	s->finder.fetched_fd = -1;
 }
 
 /* What is known of @e's image is to be found out anew: it may have a debug file now. */
 static void symbols_reset_entry(struct symbols *s, struct symbols_entry *e)
 {
-	symbols_close_debug(s, e);
-	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++) {
-		symbols_names_free(e->names[i]);
-		e->names[i] = NULL;
-	}
+	symbols_forget_names(s, e);
 	e->is_nameless = false;
-	e->wanted.length = 0;
-	e->given_up = 0;
+	e->debug.wanted.length = 0;
+	e->debug.given_up = 0;
 }
 
 void symbols_set_fetched(struct symbols *s, const char *path)
 {
-	bool is_same = path == s->fetched_path ||
-		       (path && s->fetched_path && strcmp(path, s->fetched_path) == 0);
+	const char *before = s->finder.fetched_path;
+	bool is_same = path == before || (path && before && strcmp(path, before) == 0);
 
-	s->fetched_path = path;
+	s->finder.fetched_path = path;
 	if (is_same)
 		return;
 	/* What was looked for in vain may be wanted, and found, now. */
@@ -139,12 +207,36 @@ void symbols_set_fetched(struct symbols *s, const char *path)
 			symbols_reset_entry(s, e);
 }
 
-/* The entry of @key as the newest, made if need be. */
+static bool symbols_wanted_has(const struct symbols_wanted *list, const struct symbols_build_id *id)
+{
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->ids[i].length == id->length &&
+		    memcmp(list->ids[i].bytes, id->bytes, id->length) == 0)
+			return true;
+	return false;
+}
+
+void symbols_get_wanted(const struct symbols *s, struct symbols_wanted *ret)
+{
+	const struct symbols_entry *e;
+
+	ret->n = 0;
+	if (!s->finder.fetched_path || !s->entries)
+		return;
+	/* In order of use; the last is the newest. */
+	e = ELMT_FROM_HH(s->entries->hh.tbl, s->entries->hh.tbl->tail);
+	for (; e && ret->n < SYMBOLS_WANTED_MAX; e = e->hh.prev)
+		if (e->debug.wanted.length && !symbols_wanted_has(ret, &e->debug.wanted))
+			ret->ids[ret->n++] = e->debug.wanted;
+}
+
+/* The entry of @key as the newest, made if need be, when the bound is kept. */
 static int symbols_get_entry(struct symbols *s, const struct symbols_key *key,
 			     struct symbols_entry **ret)
 {
 	struct symbols_entry *e;
 
+	symbols_shrink(s, NULL);
 	HASH_FIND(hh, s->entries, key, sizeof(*key), e);
 	if (e && e->hh.next) {
 		HASH_DEL(s->entries, e);
@@ -155,7 +247,7 @@ static int symbols_get_entry(struct symbols *s, const struct symbols_key *key,
 		if (!e)
 			return error_origin(-ENOMEM);
 		e->key = *key;
-		e->debug.debug = e->debug.alternate = -1;
+		e->debug.choice.debug = e->debug.choice.alternate = -1;
 		HASH_ADD(hh, s->entries, key, sizeof(e->key), e);
 	}
 	*ret = e;
@@ -173,7 +265,7 @@ static struct symbols_key symbols_image_key(const struct image *image)
 static void symbols_recount_entry(struct symbols *s, struct symbols_entry *e)
 {
 	s->bytes -= e->bytes;
-	e->bytes = sizeof(*e) + (e->facts ? sizeof(*e->facts) : 0) +
+	e->bytes = sizeof(*e) + (e->debug.facts ? sizeof(*e->debug.facts) : 0) +
 		   (e->symtab ? symtab_bytes(e->symtab) : 0);
 	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
 		e->bytes += e->names[i] ? symbols_names_bytes(e->names[i]) : 0;
@@ -191,7 +283,8 @@ static int symbols_read_headers(struct symbols *s, struct symbols_entry *e, stru
 
 	if (!facts)
 		return error_origin(-ENOMEM);
-	r = symbols_inspect(s, image, fd, facts, &outcome);
+	r = asker_inspect(&s->asker, fd, &(struct asker_file){&image->is_bad, image->path}, facts,
+			  &outcome);
 	if (r)
 		return r < 0 ? r : 0;
 	if (outcome == WORKER_NOT_ELF || outcome == WORKER_MALFORMED) {
@@ -201,8 +294,8 @@ static int symbols_read_headers(struct symbols *s, struct symbols_entry *e, stru
 	if (outcome != WORKER_DONE)
 		return 0;
 	r = image_set_headers(image, &facts->elf, &facts->go);
-	if (!r && !e->facts)
-		e->facts = steal_ptr(&facts);
+	if (!r && !e->debug.facts)
+		e->debug.facts = steal_ptr(&facts);
 	return r;
 }
 
@@ -226,65 +319,55 @@ int symbols_headers(struct symbols *s, struct image *image)
 	return r;
 }
 
-/* Whom to ask, and how much is wanted; all borrowed. */
+/* --- asking for names ------------------------------------------------------------------------- */
+
+/* Of what names are asked for, and where they go; all borrowed. */
 struct question {
 	struct symbols_entry *e;
-	struct image *image;
-	int fd; /* open on it */
-	unsigned depth;
+	struct symbols_names *names;
+	struct worker_request request;
+	struct asker_file file;
+	size_t max_bytes; /* of the names: past it there are no more */
+	bool by_address;  /* as in symbols_names_add() */
 };
 
-/* One request for @addresses. Returns ASK_* or negative errno. */
-static int request_image_names(struct symbols *s, const struct question *q,
-			       const uint64_t *addresses, size_t n)
+/* An image counts as asked for once a window. */
+static void symbols_count_asked(struct symbols *s, struct symbols_entry *e)
 {
-	struct worker_request request = worker_request_of(WORKER_SYMBOLS, q->fd);
-	const bool wants_lines = q->depth == SYMBOLS_LINES;
-	struct symbols_entry *e = q->e;
-	struct answer_names answer;
-	enum worker_outcome outcome;
-	int r;
-
-	request.key = q->image->id;
-	request.flags = (wants_lines ? WORKER_WANT_LINES : 0) |
-			(e->debug.check_crc ? WORKER_CHECK_CRC : 0);
-	request.files[WORKER_FILE_DEBUG] = e->debug.debug;
-	request.files[WORKER_FILE_ALTERNATE] = e->debug.alternate;
-	r = symbols_request_names(s, &request, addresses, n, &outcome, &answer);
-	if (r == ASK_DIED)
-		symbols_mark_bad_image(s, q->image);
-	if (r)
-		return r;
-	e->is_nameless = outcome != WORKER_DONE;
-	if (e->is_nameless)
-		return ASK_OK;
-	return symbols_names_add(e->names[q->depth], addresses, &answer, wants_lines);
-}
-
-/* Asks for @addresses, none of which is known. Returns 0 or negative errno. */
-static int request_missing_names(struct symbols *s, const struct question *q,
-				 const uint64_t *addresses, size_t n)
-{
-	size_t most = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX;
-	int r = symbols_open_debug(s, q->e, q->image, q->fd, q->depth);
-	struct symbols_entry *e = q->e;
-
-	if (e->counted != s->window)
-		s->stats.images_asked++;
+	s->asker.stats.images_asked += e->counted != s->window;
 	e->counted = s->window;
-	for (size_t at = 0; at < n && !r && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
-		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
-
-		if (symbols_names_bytes(e->names[q->depth]) > most)
-			break;
-		r = request_image_names(s, q, addresses + at, now);
-	}
-	return r < 0 ? r : 0;
 }
 
-/* Makes the names of @e at @depth, if need be. *ret: malloc'ed, those that are not known. */
-static int symbols_find_missing(struct symbols_entry *e, unsigned depth, const uint64_t *addresses,
-				size_t n, uint64_t **ret, size_t *ret_n)
+/* Asks for @addresses, none of which is known. Returns ASK_* or negative errno. */
+static int symbols_ask(struct symbols *s, struct question *q, const uint64_t *addresses, size_t n)
+{
+	struct symbols_entry *e = q->e;
+	enum worker_outcome outcome;
+	struct answer_names answer;
+
+	symbols_count_asked(s, e);
+	for (size_t at = 0; at < n && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
+		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
+		int r;
+
+		if (symbols_names_bytes(q->names) > q->max_bytes)
+			return ASK_OK;
+		r = asker_ask_names(&s->asker, &q->request, &q->file, addresses + at, now, &outcome,
+				    &answer);
+		if (r)
+			return r;
+		e->is_nameless = outcome != WORKER_DONE;
+		if (!e->is_nameless)
+			r = symbols_names_add(q->names, addresses + at, &answer, q->by_address);
+		if (r)
+			return r;
+	}
+	return ASK_OK;
+}
+
+/* Makes *names if need be. *ret: malloc'ed, those of @addresses that it does not know. */
+static int symbols_find_missing(struct symbols_names **names, const uint64_t *addresses, size_t n,
+				uint64_t **ret, size_t *ret_n)
 {
 	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
 	const struct symbols_frame *ignored;
@@ -293,96 +376,236 @@ static int symbols_find_missing(struct symbols_entry *e, unsigned depth, const u
 
 	if (!missing)
 		return error_origin(-ENOMEM);
-	if (!e->names[depth]) {
-		r = symbols_names_new(&e->names[depth]);
+	if (!*names) {
+		r = symbols_names_new(names);
 		if (r)
 			return r;
 	}
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!symbols_names_find(e->names[depth], addresses[i], &ignored, &n_ignored))
+		if (!symbols_names_find(*names, addresses[i], &ignored, &n_ignored))
 			missing[(*ret_n)++] = addresses[i];
 	*ret = steal_ptr(&missing);
 	return 0;
 }
 
-static int symbols_borrow_file(const struct symbols *s, const struct image *image)
+/* --- images ----------------------------------------------------------------------------------- */
+
+/* Closes the oldest debug files until no more than what may be are open, those of @keep excepted.
+ */
+static void symbols_close_oldest_debug(struct symbols *s, const struct symbols_entry *keep)
 {
-	return image->kind == IMAGE_VDSO ? s->vdso_fd : image_borrow_file(image);
+	for (struct symbols_entry *e = s->entries; e && s->finder.n_open > DEBUG_OPEN_MAX;
+	     e = e->hh.next)
+		if (e != keep && image_debug_is_open(&e->debug))
+			debug_finder_close(&s->finder, &e->debug);
 }
 
-static void symbols_return_file(const struct image *image, int fd)
+/* Asks for @addresses, none of which is known. @fd: open on @image. */
+static int symbols_ask_image(struct symbols *s, struct symbols_entry *e, struct image *image,
+			     int fd, unsigned depth, const uint64_t *addresses, size_t n)
 {
-	if (image->kind != IMAGE_VDSO)
-		image_return_file(image, fd);
+	const struct debug_choice *debug = &e->debug.choice;
+	struct question q = {
+		.e = e,
+		.names = e->names[depth],
+		.request = worker_request_of(WORKER_SYMBOLS, fd),
+		.file = {&image->is_bad, image->path},
+		.max_bytes = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX,
+		.by_address = depth == SYMBOLS_LINES,
+	};
+	bool is_nameless;
+	int r;
+
+	symbols_count_asked(s, e);
+	r = debug_finder_look(&s->finder, &e->debug, image, fd, depth, &is_nameless);
+	e->is_nameless |= is_nameless;
+	symbols_close_oldest_debug(s, e);
+	if (r)
+		return r;
+	q.request.key = image->id;
+	q.request.flags = (depth == SYMBOLS_LINES ? WORKER_WANT_LINES : 0) |
+			  (debug->check_crc ? WORKER_CHECK_CRC : 0);
+	q.request.files[WORKER_FILE_DEBUG] = debug->debug;
+	q.request.files[WORKER_FILE_ALTERNATE] = debug->alternate;
+	return symbols_ask(s, &q, addresses, n);
 }
 
 int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addresses, size_t n,
 		    bool want_lines, const struct symbols_names **ret)
 {
 	const struct symbols_key key = symbols_image_key(image);
+	const bool is_vdso = image->kind == IMAGE_VDSO;
 	unsigned depth = want_lines ? SYMBOLS_LINES : SYMBOLS_FUNCTIONS;
 	cleanup(freep) uint64_t *missing = NULL;
 	struct symbols_entry *e;
 	size_t n_missing;
 	int fd, r;
 
-	symbols_shrink(s, NULL);
 	r = symbols_get_entry(s, &key, &e);
-	if (!r && (symbols_wanted_arrived(s, e) || symbols_may_retry_debug(s, e, image)))
+	if (r)
+		return r;
+	if (debug_finder_may_have_more(&s->finder, &e->debug, image))
 		symbols_reset_entry(s, e);
-	if (!r)
-		r = symbols_find_missing(e, depth, addresses, n, &missing, &n_missing);
+	r = symbols_find_missing(&e->names[depth], addresses, n, &missing, &n_missing);
 	if (r)
 		return r;
 	if (n_missing && !e->is_nameless && !atomic_load(&image->is_bad)) {
-		fd = symbols_borrow_file(s, image);
+		fd = is_vdso ? s->asker.vdso_fd : image_borrow_file(image);
 		if (fd >= 0)
-			r = request_missing_names(s, &(struct question){e, image, fd, depth},
-						  missing, n_missing);
-		symbols_return_file(image, fd);
+			r = symbols_ask_image(s, e, image, fd, depth, missing, n_missing);
+		if (!is_vdso)
+			image_return_file(image, fd);
 	}
 	symbols_recount_entry(s, e);
 	*ret = e->names[depth];
-	return r;
+	return r < 0 ? r : 0;
 }
+
+/* --- the kernel ------------------------------------------------------------------------------- */
 
 int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
 			   const uint64_t *addresses, size_t n, const struct symbols_names **ret)
 {
 	const struct symbols_key key = {.id = image->id, .domain = SYMBOLS_KERNEL};
 	cleanup(freep) uint64_t *missing = NULL;
+	struct symbols_names **names;
 	struct symbols_entry *e;
 	size_t n_missing;
-	int r;
+	int r = symbols_get_entry(s, &key, &e);
 
-	symbols_shrink(s, NULL);
-	r = symbols_get_entry(s, &key, &e);
-	if (!r)
-		r = symbols_find_missing(e, SYMBOLS_FUNCTIONS, addresses, n, &missing, &n_missing);
 	if (r)
 		return r;
-	if (n_missing)
-		r = symbols_add_kernel(s, e, image, missing, n_missing);
+	names = &e->names[SYMBOLS_FUNCTIONS];
+	r = symbols_find_missing(names, addresses, n, &missing, &n_missing);
+	if (r)
+		return r;
+	/* kallsyms is read once for each image: a kernel that hides it now does so tomorrow. */
+	if (n_missing && !e->has_read)
+		r = kernel_images_symbols(s->kernel, image, &e->symtab);
+	e->has_read |= n_missing && r >= 0;
+	if (n_missing && r >= 0)
+		r = kernel_names_add(&s->asker, e->symtab, missing, n_missing, *names);
 	symbols_recount_entry(s, e);
-	*ret = e->names[SYMBOLS_FUNCTIONS];
+	*ret = *names;
 	return r;
+}
+
+/* --- generated code --------------------------------------------------------------------------- */
+
+/* The file has changed. What was known stays if there is no answer now. */
+static int symbols_reread_jit(struct symbols *s, struct question *q,
+			      const struct file_version *version, const uint64_t *addresses,
+			      size_t n)
+{
+	struct symbols_entry *e = q->e;
+	cleanup(symbols_names_freep) struct symbols_names *names = NULL;
+	int r = symbols_names_new(&names);
+
+	if (r)
+		return r;
+	q->names = names;
+	e->is_nameless = false;
+	r = symbols_ask(s, q, addresses, n);
+	if (r)
+		return r;
+	e->file = *version;
+	symbols_names_free(e->names[SYMBOLS_FUNCTIONS]);
+	e->names[SYMBOLS_FUNCTIONS] = steal_ptr(&names);
+	return ASK_OK;
+}
+
+static bool file_version_equal(const struct file_version *a, const struct file_version *b)
+{
+	return a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
+	       a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+/* @fd: open on @file; @missing: those of @addresses that are not known. */
+static int symbols_ask_jit(struct symbols *s, struct symbols_entry *e, struct jit_file *file,
+			   int fd, const uint64_t *addresses, size_t n, const uint64_t *missing,
+			   size_t n_missing)
+{
+	struct question q = {
+		.e = e,
+		.names = e->names[SYMBOLS_FUNCTIONS],
+		.request = worker_request_of(WORKER_JIT, -1),
+		.file = {&file->is_bad, file->path},
+		.max_bytes = ENTRY_BYTES_MAX,
+		/* A jitdump has lines, which differ within one range of code. */
+		.by_address = file->is_jitdump,
+	};
+	struct file_version version;
+	struct stat st;
+
+	/* Looked at before it is read: what comes meanwhile is found the next time. */
+	if (fstat(fd, &st) < 0)
+		return ASK_OK;
+	version = (struct file_version){.size = st.st_size, .mtime = st.st_mtim};
+	q.request.key = file->id;
+	q.request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
+	if (!file_version_equal(&version, &e->file))
+		return symbols_reread_jit(s, &q, &version, addresses, n);
+	return n_missing && !e->is_nameless ? symbols_ask(s, &q, missing, n_missing) : ASK_OK;
 }
 
 int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t *addresses,
 			size_t n, const struct symbols_names **ret)
 {
 	const struct symbols_key key = {.id = file->id, .domain = SYMBOLS_JIT};
+	cleanup(freep) uint64_t *missing = NULL;
 	struct symbols_entry *e;
-	int r;
+	size_t n_missing;
+	int fd, r = symbols_get_entry(s, &key, &e);
 
-	symbols_shrink(s, NULL);
-	r = symbols_get_entry(s, &key, &e);
-	if (!r)
-		r = symbols_add_jit(s, e, file, addresses, n);
 	if (r)
 		return r;
+	r = symbols_find_missing(&e->names[SYMBOLS_FUNCTIONS], addresses, n, &missing, &n_missing);
+	if (r)
+		return r;
+	if (n && !atomic_load(&file->is_bad)) {
+		fd = jit_file_borrow(file);
+		if (fd >= 0)
+			r = symbols_ask_jit(s, e, file, fd, addresses, n, missing, n_missing);
+		jit_file_return(file, fd);
+	}
 	symbols_recount_entry(s, e);
 	*ret = e->names[SYMBOLS_FUNCTIONS];
-	return 0;
+	return r < 0 ? r : 0;
+}
+
+/* --- files that are no images ----------------------------------------------------------------- */
+
+bool symbols_build_id(struct symbols *s, int fd, const char *path, struct symbols_build_id *ret)
+{
+	struct symbols_file file = {0};
+	struct worker_image facts;
+	enum worker_outcome outcome;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	for (unsigned i = 0; i < FILES_MAX; i++) {
+		const struct symbols_file *f = &s->files[i];
+
+		if (f->inode != st.st_ino || f->device != st.st_dev ||
+		    f->ctime.tv_sec != st.st_ctim.tv_sec || f->ctime.tv_nsec != st.st_ctim.tv_nsec)
+			continue;
+		*ret = f->build_id;
+		return ret->length;
+	}
+	file.device = st.st_dev;
+	file.inode = st.st_ino;
+	file.ctime = st.st_ctim;
+	r = asker_inspect(&s->asker, fd, &(struct asker_file){.path = path}, &facts, &outcome);
+	if (r != ASK_OK && r != ASK_DIED)
+		return false; /* no answer to keep */
+	if (r == ASK_OK && outcome == WORKER_DONE) {
+		file.build_id.length = facts.elf.build_id_length;
+		memcpy(file.build_id.bytes, facts.elf.build_id, sizeof(file.build_id.bytes));
+	}
+	s->files[s->next_file++ % FILES_MAX] = file;
+	*ret = file.build_id;
+	return ret->length;
 }

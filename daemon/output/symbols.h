@@ -12,8 +12,8 @@
  * 64-bit process of the host.
  *
  * An image that the worker died of, or took too long for, is bad: nobody asks for it again. What
- * cannot be asked for now stays unknown, and is asked for in the next window. Folders that do not
- * answer in time are left alone for some minutes.
+ * cannot be asked for now stays unknown, and is asked for in the next window. Directories that do
+ * not answer in time are left alone for some minutes.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,13 +39,13 @@ struct symbols_options {
 	const char *worker_path;      /* as in worker.h; NULL: the installed one */
 	uint64_t deadline_ns;         /* for one answer; 0: 5 s */
 	/*
-	 * A folder below which debug files of images from anywhere lie by build id, as below
+	 * A directory below which debug files of images from anywhere lie by build id, as below
 	 * /usr/lib/debug: fetched by somebody else. It need not exist yet. NULL: none is to be had.
 	 * Borrowed for good.
 	 */
 	const char *fetched_path;
 	/*
-	 * For debug files in other processes' folders; borrowed. NULL: opened directly, however
+	 * For debug files in other processes' directories; borrowed. NULL: opened directly, however
 	 * long that takes.
 	 */
 	struct file_opener *opener;
@@ -71,6 +71,8 @@ void symbols_set_max(struct symbols *s, size_t max_bytes);
 void symbols_set_fetched(struct symbols *s, const char *path);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret);
+/* symbols_stats.trouble. */
+const char *symbols_trouble(const struct symbols *s);
 
 /*
  * A window begins. It loses no more than some answers' deadlines to files that workers die of: when

@@ -1,52 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Separate debug files (debug_choice.h), looked for in the mount namespace that the image was seen
- * in; what is nowhere in there may have been fetched from elsewhere (symbols_fetched.c).
+ * The image's headers say which files there may be; debug_choice_make() asks for one after the
+ * other by the callbacks here. A process that may wait in our place opens them, because a directory
+ * of somebody else's mount namespace may never answer.
  */
+#include "daemon/output/symbols_debug.h"
+
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/worker/debug_files.h"
-#include "daemon/output/symbols_private.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 
-#define DEBUG_OPEN_MAX 32 /* images */
-#define DEBUG_FOLDER   "/usr/lib/debug/"
+#define DEBUG_FOLDER "/usr/lib/debug/"
 /* A root in which something did not open in time is left alone for so long. */
 #define SLOW_NS (600 * NS_PER_S)
 
-static bool has_open_debug(const struct debug_choice *d)
+bool image_debug_is_open(const struct image_debug *d)
 {
-	return d->debug >= 0 || d->alternate >= 0;
+	return d->choice.debug >= 0 || d->choice.alternate >= 0;
 }
 
-void symbols_close_debug(struct symbols *s, struct symbols_entry *e)
+void debug_finder_close(struct debug_finder *f, struct image_debug *d)
 {
-	if (has_open_debug(&e->debug))
-		s->n_debug--;
-	debug_choice_close(&e->debug);
+	f->n_open -= image_debug_is_open(d);
+	debug_choice_close(&d->choice);
 	/* They would be found again. */
-	memset(e->has_looked, 0, sizeof(e->has_looked));
+	memset(d->has_looked, 0, sizeof(d->has_looked));
 }
 
-/* Closes the oldest until no more than what may be are open, @keep's excepted. */
-static void close_oldest_debug(struct symbols *s, const struct symbols_entry *keep)
+/* Returns the fd, read-only, or -1. */
+static int open_fetched_file(struct debug_finder *f, const uint8_t *id, size_t length)
 {
-	struct symbols_entry *e, *next;
+	char path[sizeof(".build-id//.debug") + 2 * ELF_BUILD_ID_MAX];
+	int at;
 
-	HASH_ITER (hh, s->entries, e, next) {
-		if (s->n_debug <= DEBUG_OPEN_MAX)
-			return;
-		if (e != keep && has_open_debug(&e->debug))
-			symbols_close_debug(s, e);
-	}
+	if (f->fetched_fd < 0)
+		f->fetched_fd = open(f->fetched_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (f->fetched_fd < 0)
+		return -1;
+	at = snprintf(path, sizeof(path), ".build-id/%02x/", id[0]);
+	for (size_t i = 1; i < length; i++)
+		at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", id[i]);
+	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
+	return debug_files_open(f->fetched_fd, false, path);
 }
 
-/* The files of one image are looked for in the folders of whoever mapped it. */
+/* The files of one image are looked for in the directories of the process that mapped it. */
 struct opening {
-	struct symbols *symbols;
-	struct symbols_entry *entry;
+	struct debug_finder *finder;
+	struct image_debug *files;
 	struct image *image;
 	int root_fd;      /* -1: nowhere */
 	bool is_given_up; /* there may be more than was found */
@@ -55,7 +61,8 @@ struct opening {
 /* By a process that may wait in our place. Returns the fd or -1. */
 static int symbols_debug_open_below(struct opening *opening, const char *path)
 {
-	struct symbols *s = opening->symbols;
+	struct debug_finder *f = opening->finder;
+	struct asker *asker = f->asker;
 	struct mount_root *root = opening->image->root;
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	enum mount_root_place where = strncmp(path, DEBUG_FOLDER, strlen(DEBUG_FOLDER)) == 0
@@ -66,25 +73,25 @@ static int symbols_debug_open_below(struct opening *opening, const char *path)
 			 (root->is_ours ? FILE_OPENER_TRUST_OVERLAYS : 0);
 	int fd = -1, r;
 
-	if (!s->opener)
+	if (!f->opener)
 		return debug_files_open(opening->root_fd, true, path);
 	/* Where anybody may mount, FUSE may be the root itself. */
 	if (may_have_fuse && !root->is_ours)
 		return -1;
-	if (root->slow_until_ns[where] > begin_ns || s->lost_ns >= SYMBOLS_LOST_MAX_NS) {
+	if (root->slow_until_ns[where] > begin_ns || !asker_has_time(asker)) {
 		opening->is_given_up = true;
 		return -1;
 	}
-	r = file_opener_open(s->opener, opening->root_fd, path, flags, &fd);
+	r = file_opener_open(f->opener, opening->root_fd, path, flags, &fd);
 	if (r == FILE_OPENER_E_OK || r == FILE_OPENER_E_NONE)
 		return fd;
 	opening->is_given_up = true;
 	if (r == FILE_OPENER_E_LOST) {
-		s->stats.openers_lost++;
+		asker->stats.openers_lost++;
 		return -1;
 	}
-	s->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
-	s->stats.slow_folders++;
+	asker->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	asker->stats.slow_folders++;
 	root->slow_until_ns[where] = clock_ns(CLOCK_MONOTONIC) + SLOW_NS;
 	return -1;
 }
@@ -100,90 +107,84 @@ static int symbols_debug_inspect(void *context, int fd, struct worker_image *ret
 				 enum worker_outcome *ret_outcome)
 {
 	struct opening *opening = context;
+	struct image *image = opening->image;
 
-	return symbols_inspect(opening->symbols, opening->image, fd, ret, ret_outcome);
+	/* The image is to blame for its debug files. */
+	return asker_inspect(opening->finder->asker, fd,
+			     &(struct asker_file){&image->is_bad, image->path}, ret, ret_outcome);
 }
 
+/* A file that was fetched, or the note that it is wanted. */
 static int symbols_debug_fetch(void *context, const uint8_t *id, size_t length)
 {
 	struct opening *opening = context;
+	struct image_debug *d = opening->files;
+	int fd;
 
-	return symbols_open_fetched(opening->symbols, opening->entry, id, length);
-}
-
-/* Returns ASK_* or negative errno. */
-static int symbols_debug_find(struct opening *opening, const struct worker_image *facts,
-			      unsigned depth)
-{
-	const struct debug_choice_world world = {
-		.context = opening,
-		.open = symbols_debug_open,
-		.inspect = symbols_debug_inspect,
-		.fetch = symbols_debug_fetch,
-	};
-	struct symbols_entry *e = opening->entry;
-	int r = debug_choice_make(&world, opening->image->path, facts, depth == SYMBOLS_LINES,
-				  &e->debug);
-
-	e->given_up = opening->is_given_up ? opening->symbols->window : 0;
-	return r;
-}
-
-/* The image's own answer, asked for unless it is at hand. Returns ASK_* or negative errno. */
-static int symbols_debug_get_facts(struct symbols *s, struct symbols_entry *e, struct image *image,
-				   int fd, struct worker_image *ret)
-{
-	enum worker_outcome outcome;
-	int r;
-
-	if (e->facts) {
-		*ret = *e->facts;
-		free(steal_ptr(&e->facts));
-		return ASK_OK;
+	if (!opening->finder->fetched_path || length < 2 || length > sizeof(d->wanted.bytes))
+		return -1;
+	fd = open_fetched_file(opening->finder, id, length);
+	if (fd < 0) {
+		d->wanted.length = (uint32_t)length;
+		memcpy(d->wanted.bytes, id, length);
+		d->asked_after = opening->finder->window;
 	}
-	r = symbols_inspect(s, image, fd, ret, &outcome);
-	if (!r && outcome != WORKER_DONE)
-		e->is_nameless = true;
-	return r;
+	return fd;
 }
 
-bool symbols_may_retry_debug(const struct symbols *s, const struct symbols_entry *e,
-			     const struct image *image)
+bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
+				const struct image *image)
 {
-	uint64_t now_ns;
+	cleanup(closep) int fd = -1;
 
-	if (!e->given_up || e->given_up == s->window || !image->root)
+	if (d->wanted.length && f->fetched_path && d->asked_after != f->window) {
+		d->asked_after = f->window;
+		fd = open_fetched_file(f, d->wanted.bytes, d->wanted.length);
+		if (fd >= 0)
+			return true;
+	}
+	if (!d->given_up || d->given_up == f->window || !image->root)
 		return false;
-	now_ns = clock_ns(CLOCK_MONOTONIC);
 	for (unsigned i = 0; i < N_MOUNT_ROOT_PLACES; i++)
-		if (image->root->slow_until_ns[i] > now_ns)
+		if (image->root->slow_until_ns[i] > clock_ns(CLOCK_MONOTONIC))
 			return false;
 	return true;
 }
 
-int symbols_open_debug(struct symbols *s, struct symbols_entry *e, struct image *image, int fd,
-		       unsigned depth)
+int debug_finder_look(struct debug_finder *f, struct image_debug *d, struct image *image, int fd,
+		      unsigned depth, bool *ret_nameless)
 {
-	struct opening opening = {.symbols = s, .entry = e, .image = image, .root_fd = -1};
-	struct worker_image facts = {0};
-	int r;
+	struct opening opening = {.finder = f, .files = d, .image = image, .root_fd = -1};
+	const struct debug_choice_world world = {
+		.context = &opening,
+		.open = symbols_debug_open,
+		.inspect = symbols_debug_inspect,
+		.fetch = symbols_debug_fetch,
+	};
+	cleanup(freep) struct worker_image *known = NULL;
+	enum worker_outcome outcome = WORKER_DONE;
+	struct worker_image facts;
+	int r = ASK_OK;
 
-	if (e->has_looked[depth] || has_open_debug(&e->debug) || image->kind != IMAGE_FILE)
+	*ret_nameless = false;
+	if (d->has_looked[depth] || image_debug_is_open(d) || image->kind != IMAGE_FILE)
 		return ASK_OK;
-	if (!image->root && !s->fetched_path)
+	if (!image->root && !f->fetched_path)
 		return ASK_OK; /* nowhere to look */
-	r = symbols_debug_get_facts(s, e, image, fd, &facts);
-	if (r || e->is_nameless)
+	known = steal_ptr(&d->facts);
+	if (!known)
+		r = symbols_debug_inspect(&opening, fd, &facts, &outcome);
+	*ret_nameless = !r && outcome != WORKER_DONE;
+	if (r || *ret_nameless)
 		return r;
-	e->has_looked[depth] = true;
+	d->has_looked[depth] = true;
 	if (image->root)
 		opening.root_fd = mount_root_borrow(image->root);
-	r = symbols_debug_find(&opening, &facts, depth);
+	r = debug_choice_make(&world, image->path, known ? known : &facts, depth == SYMBOLS_LINES,
+			      &d->choice);
+	d->given_up = opening.is_given_up ? f->window : 0;
 	if (image->root)
 		mount_root_return(image->root, opening.root_fd);
-	if (has_open_debug(&e->debug)) {
-		s->n_debug++;
-		close_oldest_debug(s, e);
-	}
+	f->n_open += image_debug_is_open(d);
 	return r;
 }

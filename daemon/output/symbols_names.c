@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ranges are a sorted array; an answer's are made beside it and merged in one pass. Texts
- * lie one behind the other, found by a keyed hash: whoever wrote the image chose them.
+ * lie one behind the other, found by a keyed hash: the author of the image chose them.
  */
 #include "daemon/output/symbols_names.h"
 
@@ -12,6 +12,7 @@
 #include "common/partition_point.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
+#include "common/room.h"
 
 /*
  * An answer's offsets that were met lately, with our numbers: most frames share their texts. What
@@ -57,27 +58,6 @@ struct addition {
 	size_t n_ranges;
 };
 
-/* Doubles @array until it holds @n things of @size bytes. */
-static int symbols_names_reserve(void *array, size_t size, size_t n, size_t *n_allocated)
-{
-	size_t bigger = *n_allocated ? *n_allocated : 16;
-	void *old, *moved;
-
-	if (n <= *n_allocated)
-		return 0;
-	while (bigger < n)
-		bigger *= 2;
-	if (bigger > UINT32_MAX)
-		return error_origin(-E2BIG);
-	memcpy(&old, array, sizeof(old));
-	moved = reallocarray(old, bigger, size);
-	if (!moved)
-		return error_origin(-ENOMEM);
-	memcpy(array, &moved, sizeof(moved));
-	*n_allocated = bigger;
-	return 0;
-}
-
 static int symbols_names_is_text(const void *owner, uint32_t index, const void *key)
 {
 	const struct symbols_names *n = owner;
@@ -100,11 +80,11 @@ static int symbols_names_intern(struct symbols_names *n, const char *data, size_
 		return 0;
 	r = profile_table_reserve(&n->table);
 	if (!r)
-		r = symbols_names_reserve(&n->texts, sizeof(*n->texts), n->n_texts + 1,
-					  &n->texts_allocated);
+		r = room_make(&n->texts, &n->texts_allocated, n->n_texts + 1, sizeof(*n->texts));
+	if (!r && n->text_length > UINT32_MAX - length)
+		r = error_origin(-E2BIG);
 	if (!r)
-		r = symbols_names_reserve(&n->text, 1, n->text_length + length + 1,
-					  &n->text_allocated);
+		r = room_make(&n->text, &n->text_allocated, n->text_length + length + 1, 1);
 	if (r)
 		return r;
 	memcpy(n->text + n->text_length, data, length);
@@ -188,8 +168,8 @@ static int addition_add_text(struct addition *a, uint32_t offset, uint32_t *ret)
 static int addition_add_frames(struct addition *a, const struct worker_location *l)
 {
 	struct symbols_names *n = a->names;
-	int r = symbols_names_reserve(&n->frames, sizeof(*n->frames), n->n_frames + l->n_frames,
-				      &n->frames_allocated);
+	int r = room_make(&n->frames, &n->frames_allocated, n->n_frames + l->n_frames,
+			  sizeof(*n->frames));
 
 	for (uint32_t i = 0; i < l->n_frames && !r; i++) {
 		const struct worker_frame *from = &a->answer->frames[l->first_frame + i];

@@ -5,7 +5,7 @@
 /*
  * What is known of one image's addresses: ranges that do not overlap, each with the frames that lie
  * there, none where it is known that there is no name. Texts are kept once and go by number, so
- * that whoever copies them copies each once: a hostile image can have one long name everywhere.
+ * that a caller copies each once: a hostile image can have one long name everywhere.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,24 +4,11 @@
 
 /* Threads that are never interrupted: signals are the main thread's. */
 #include <pthread.h>
-#include <stdbool.h>
 
 /*
  * Runs @run(@userdata) in a thread with all signals blocked, called @name (at most 15 characters).
  * The caller joins *ret. Returns 0 or negative errno.
  */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *userdata), void *userdata);
-
-/* A mutex and the condition that those who hold it wait for. */
-struct thread_lock {
-	pthread_mutex_t mutex;
-	pthread_cond_t wake;
-	bool is_init;
-};
-
-/* Returns 0 or negative errno. */
-int thread_lock_init(struct thread_lock *lock);
-/* Does nothing to a zeroed one. */
-void thread_lock_deinit(struct thread_lock *lock);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Entries of the aggregate are in order of first appearance. A view is an array of them with their
+ * processes and stacks at hand, sorted, and the ranges of it that are one service each.
+ */
 #include "daemon/output/view.h"
 
 #include <errno.h>
@@ -84,6 +88,7 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 
 		e->entry = &entries[i];
 		e->process = view_find_process(view, entries[i].process);
+		e->thread_name = aggregate_thread_name(snapshot->aggregate, entries[i].thread_name);
 		e->stack = aggregate_stack(snapshot->aggregate, entries[i].stack);
 		if (e->stack.n_kernel > e->stack.n_frames)
 			e->stack.n_kernel = (uint16_t)e->stack.n_frames;

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One call, one snapshot: the store is looked after (it may have been removed), the snapshot is
+ * laid out (view.h), encoded into one batch (encoders.h) and committed; then old files go. A write
+ * that finds no room deletes as much as it needs and tries once more. What went wrong stays as
+ * conditions, which are rows of a table, until the next call.
+ *
+ * Between snapshots the same thread deletes what is left to delete and rolls up hours.
+ */
 #include "daemon/output/writer.h"
 
 #include <errno.h>
@@ -9,65 +17,84 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/output/writer_private.h"
+#include "common/read_end.h"
+#include "daemon/output/encoders.h"
+#include "daemon/output/pprof.h"
+#include "daemon/output/retention.h"
+#include "daemon/output/rollup.h"
+#include "daemon/output/steady.h"
 
+#define NS            UINT64_C(1000000000)
+#define PROC_TEXT_MAX ((size_t)16 << 20)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
-/* Files by one call, some tens of microseconds each: whoever comes next need not wait for all. */
+/* Files by one call, some tens of microseconds each: the next request need not wait for all. */
 #define DELETED_AT_ONCE 1000u
+#define RETRY_NS        (600 * NS) /* after an hour that could not be written: for another one */
 
-static void writer_set_options(struct writer *w, const struct output_options *options)
+struct writer {
+	struct store *store;
+	struct context context; /* its host is owned, as are symbols and kernel images */
+	struct epochs epochs;
+	struct output_options options;
+	struct steady clock;
+	bool more_to_delete;
+	bool is_read;     /* the store's index holds what is there */
+	uint64_t boot_ns; /* CLOCK_BOOTTIME of the opening */
+	uint64_t boot_s;  /* the host's start, Unix time */
+	struct rollup *rollup;
+	uint64_t rollup_retry_ns; /* Unix time: not before */
+	int rollup_error;         /* behind WRITER_NOT_ROLLED_UP */
+	int proc_fd, sys_fd;
+	unsigned conditions;
+	int error;       /* behind WRITER_FULL, _FAILED and _INCOMPLETE */
+	char text[1200]; /* writer_describe() */
+};
+
+static struct retention_limits writer_limits(const struct writer *w)
 {
-	w->limits = (struct retention_limits){
-		.max_size = options->max_size,
-		.min_free = options->min_free,
-		.max_age_s = options->max_age_s,
-		.legacy_keep_s = options->legacy_keep_s,
-		.keep_windows = options->keep_windows,
+	return (struct retention_limits){
+		.max_size = w->options.max_size,
+		.min_free = w->options.min_free,
+		.max_age_s = w->options.max_age_s,
+		.legacy_keep_s = w->options.legacy_keep_s,
+		.keep_windows = w->options.keep_windows,
+		.clock_is_doubtful = !steady_is_reliable(&w->clock),
+		.steady_s = steady_seconds(&w->clock),
 	};
-	w->rollup_after_s = options->rollup_after_s;
-	w->rollup_retry_ns = 0;
-	w->background_bytes = options->background_bytes;
-	w->legacy_max_processes = options->legacy_max_processes;
-	w->no_kernel = options->no_kernel;
 }
 
 /* The first number behind @key in a text file of /proc; 0 if there is none. */
 static double read_proc_number(int proc_fd, const char *file, const char *key)
 {
-	int fd = openat(proc_fd, file, O_RDONLY | O_CLOEXEC);
-	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
-	double number = 0;
-	char line[256];
+	cleanup(freep) char *text = NULL;
+	size_t length;
 
-	if (!in) {
-		closep(&fd);
+	if (read_end_text(proc_fd, file, PROC_TEXT_MAX, &text, &length))
 		return 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, strlen(key)) == 0)
+			return strtod(line + strlen(key) + strspn(line + strlen(key), " \t:"),
+				      NULL);
 	}
-	while (fgets(line, sizeof(line), in)) {
-		if (strncmp(line, key, strlen(key)) != 0)
-			continue;
-		number = strtod(line + strlen(key) + strspn(line + strlen(key), " \t:"), NULL);
-		break;
-	}
-	fclose(in);
-	return number;
-}
-
-static int writer_get_dir(const char *path, int given, int *owned, int *ret)
-{
-	if (given >= 0) {
-		*ret = given;
-		return 0;
-	}
-	*owned = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (*owned < 0)
-		return error_origin(-errno);
-	*ret = *owned;
 	return 0;
 }
 
-/* Who and where we are. */
-static int writer_read_host(struct writer *w, const char *host, int proc_fd)
+static void writer_set_options(struct writer *w, const struct output_options *options)
+{
+	w->options = *options;
+	w->context.legacy_max_processes = options->legacy_max_processes;
+	w->rollup_retry_ns = 0;
+}
+
+/* @given, or the real one where that is -1. */
+static int writer_open_dir(const char *path, int given)
+{
+	return given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 3)
+			  : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int context_read_host(struct context *c, const char *host, int proc_fd)
 {
 	struct utsname names;
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -75,44 +102,31 @@ static int writer_read_host(struct writer *w, const char *host, int proc_fd)
 
 	if (uname(&names) < 0)
 		return error_origin(-errno);
-	w->host = strdup(host ? host : names.nodename[0] ? names.nodename : "localhost");
-	if (!w->host)
+	c->host = strdup(host ? host : names.nodename[0] ? names.nodename : "localhost");
+	if (!c->host)
 		return error_origin(-ENOMEM);
-	names_escape(w->host, NAMES_ESCAPED_MAX, w->host_name);
-	snprintf(w->release, sizeof(w->release), "%s", names.release);
-	w->cpucount = n > 0 ? (uint32_t)n : 0;
-	w->cpuspeed_mhz = mhz > 0 && mhz < 1e6 ? (uint32_t)mhz : 0;
+	names_escape(c->host, NAMES_ESCAPED_MAX, c->host_dir);
+	snprintf(c->release, sizeof(c->release), "%s", names.release);
+	c->cpucount = n > 0 ? (uint32_t)n : 0;
+	c->cpuspeed_mhz = mhz > 0 && mhz < 1e6 ? (uint32_t)mhz : 0;
 	return 0;
 }
 
-void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t need)
+/*
+ * Deletes what the limits tell, as far as it is done at once; with @need (bytes, after a write
+ * found no room) all of it, and as much as that. What is left is for the time between snapshots.
+ */
+static void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t need)
 {
-	struct retention_limits limits = w->limits;
+	struct retention_limits limits = writer_limits(w);
 	uint64_t n = 0;
 
-	limits.clock_is_doubtful = !steady_is_reliable(&w->clock);
-	limits.steady_s = steady_seconds(&w->clock);
 	limits.max_deleted = need ? 0 : DELETED_AT_ONCE;
 	if (retention_run(w->store, &limits, now_ns / NS_PER_S, need, &n) < 0) {
 		w->conditions |= WRITER_NOT_COLLECTED;
 		n = 0;
 	}
 	w->more_to_delete = limits.max_deleted && n >= limits.max_deleted;
-}
-
-static int writer_open_symbols(struct writer *w, const struct output_options *options,
-			       const struct writer_world *world)
-{
-	const struct symbols_options symbols = {
-		.max_bytes = options->symbol_cache_bytes,
-		.kernel = w->kernel,
-		.worker_path = world->worker_path,
-		.deadline_ns = world->worker_deadline_ns,
-		.fetched_path = options->fetched_path,
-		.opener = options->opener,
-	};
-
-	return symbols_new(&w->symbols, &symbols);
 }
 
 int writer_read_store(struct writer *w, uint64_t now_ns)
@@ -123,9 +137,9 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 		return 0;
 	r = store_rescan(w->store);
 	if (!r)
-		r = rollup_recover(w->store, w->background_bytes);
+		r = rollup_recover(w->store, w->options.background_bytes);
 	if (!r)
-		r = epochs_init(&w->epochs, w->store, w->host_name, w->boot_s, now_ns / NS_PER_S);
+		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s, now_ns / NS);
 	if (r)
 		return r;
 	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
@@ -138,29 +152,36 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	       const struct writer_world *world, uint64_t now_ns)
 {
 	cleanup(writer_freep) struct writer *w = calloc(1, sizeof(*w));
-	int proc_fd = -1, sys_fd = -1, r;
+	struct symbols_options symbols = {
+		.max_bytes = options->symbol_cache_bytes,
+		.worker_path = world->worker_path,
+		.deadline_ns = world->worker_deadline_ns,
+		.fetched_path = options->fetched_path,
+		.opener = options->opener,
+	};
+	int r;
 
 	if (!w)
 		return error_origin(-ENOMEM);
-	w->proc_fd = w->sys_fd = -1;
 	writer_set_options(w, options);
-	r = writer_get_dir("/proc", world->proc_fd, &w->proc_fd, &proc_fd);
+	w->proc_fd = writer_open_dir("/proc", world->proc_fd);
+	w->sys_fd = writer_open_dir("/sys", world->sys_fd);
+	if (w->proc_fd < 0 || w->sys_fd < 0)
+		return error_origin(-errno);
+	r = context_read_host(&w->context, world->host, w->proc_fd);
 	if (!r)
-		r = writer_get_dir("/sys", world->sys_fd, &w->sys_fd, &sys_fd);
+		r = kernel_images_new(&w->context.kernel, w->proc_fd, w->sys_fd);
+	symbols.kernel = w->context.kernel;
 	if (!r)
-		r = writer_read_host(w, world->host, proc_fd);
+		r = symbols_new(&w->context.symbols, &symbols);
 	if (!r)
-		r = kernel_images_new(&w->kernel, proc_fd, sys_fd);
-	if (!r)
-		r = writer_open_symbols(w, options, world);
-	if (!r)
-		r = store_new_unread(&w->store, options->store_fd, options->store_path,
-				     world->ops ? world->ops : &file_ops_system);
+		r = store_new(&w->store, options->store_fd, options->store_path,
+			      world->ops ? world->ops : &file_ops_system);
 	if (!r)
 		r = rollup_new(&w->rollup, w->store, options->background_bytes);
 	if (r)
 		return r;
-	w->boot_s = (uint64_t)read_proc_number(proc_fd, "stat", "btime");
+	w->boot_s = (uint64_t)read_proc_number(w->proc_fd, "stat", "btime");
 	w->boot_ns = world->boot_ns;
 	r = world->read_later ? 0 : writer_read_store(w, now_ns);
 	if (r)
@@ -176,19 +197,19 @@ void writer_free(struct writer *w)
 	rollup_free(w->rollup);
 	epochs_deinit(&w->epochs);
 	store_free(w->store);
-	symbols_free(w->symbols);
-	kernel_images_free(w->kernel);
+	symbols_free(w->context.symbols);
+	kernel_images_free(w->context.kernel);
 	closep(&w->proc_fd);
 	closep(&w->sys_fd);
-	free(w->host);
+	free(w->context.host);
 	free(w);
 }
 
 void writer_configure(struct writer *w, const struct output_options *options, uint64_t now_ns)
 {
 	writer_set_options(w, options);
-	symbols_set_max(w->symbols, options->symbol_cache_bytes);
-	symbols_set_fetched(w->symbols, options->fetched_path);
+	symbols_set_max(w->context.symbols, options->symbol_cache_bytes);
+	symbols_set_fetched(w->context.symbols, options->fetched_path);
 	w->conditions &= ~(unsigned)WRITER_NOT_COLLECTED;
 	writer_apply_retention(w, now_ns, 0);
 }
@@ -199,18 +220,17 @@ void writer_follow_clock(struct writer *w, uint64_t now_ns, uint64_t boot_ns)
 }
 
 /* One attempt at all files. *ret_bytes: how much had been written when it failed. */
-static struct batch_outcome writer_try_files(struct writing *g, struct output_result *result,
-					     uint64_t *ret_bytes)
+static struct batch_outcome writer_try_files(struct writer *w, struct writing *g,
+					     struct output_result *result, uint64_t *ret_bytes)
 {
 	cleanup(batch_freep) struct batch *batch = NULL;
 	struct batch_outcome outcome = {0};
-	int r = batch_new(&batch, g->w->store);
+	int r = batch_new(&batch, w->store);
 
 	*ret_bytes = 0;
 	g->batch = batch;
-	g->has_images = false;
 	if (!r)
-		r = writing_add_files(g);
+		r = encoders_add_files(g);
 	if (batch)
 		*ret_bytes = batch_bytes(batch);
 	if (r) {
@@ -222,7 +242,7 @@ static struct batch_outcome writer_try_files(struct writing *g, struct output_re
 		return outcome;
 	r = batch_paths(batch, &result->paths, &result->n_files);
 	if (!r && g->has_images)
-		r = epochs_add_window(&g->w->epochs, g->snapshot->event, g->snapshot->period,
+		r = epochs_add_window(&w->epochs, g->snapshot->event, g->snapshot->period,
 				      g->snapshot->ledger);
 	if (r && !outcome.error)
 		outcome.error = r;
@@ -244,14 +264,28 @@ static int writer_check_store(struct writer *w)
 		w->conditions |= WRITER_GONE;
 	if (revived)
 		w->conditions |= WRITER_REVIVED;
-	return r || !revived ? r : rollup_recover(w->store, w->background_bytes);
+	return r || !revived ? r : rollup_recover(w->store, w->options.background_bytes);
+}
+
+/* The snapshot in the order of writing, and the kernel's images and names for one window. */
+static int writer_begin_window(struct writer *w, const struct snapshot *snapshot, struct view **ret)
+{
+	int r = kernel_images_refresh(w->context.kernel);
+
+	if (r)
+		return r;
+	symbols_begin_window(w->context.symbols);
+	return view_new(ret, snapshot);
 }
 
 static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 			      struct output_result *result, bool *ret_final)
 {
 	cleanup(view_freep) struct view *view = NULL;
-	struct writing g = {.w = w, .snapshot = snapshot};
+	struct writing g = {.context = &w->context,
+			    .store = w->store,
+			    .epochs = &w->epochs,
+			    .snapshot = snapshot};
 	struct batch_outcome outcome;
 	uint64_t bytes;
 	int r = writer_read_store(w, now_ns);
@@ -259,26 +293,19 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 	if (!r)
 		r = writer_check_store(w);
 	if (!r)
-		r = view_new(&view, snapshot);
-	if (!r)
-		r = kernel_images_refresh(w->kernel);
+		r = writer_begin_window(w, snapshot, &view);
 	if (r)
 		return r;
-	symbols_begin_window(w->symbols);
 	g.view = view;
-	g.context = (struct context){
-		.symbols = w->symbols,
-		.kernel = w->kernel,
-		.host = w->host,
-		.release = w->release,
-	};
-	outcome = writer_try_files(&g, result, &bytes);
+	outcome = writer_try_files(w, &g, result, &bytes);
 	if (!outcome.is_final && is_disk_full(outcome.error)) {
 		rollup_reset(w->rollup); /* what it has written by now */
 		writer_apply_retention(w, now_ns, 2 * bytes + NEED_AT_LEAST);
-		outcome = writer_try_files(&g, result, &bytes);
+		outcome = writer_try_files(w, &g, result, &bytes);
 	}
 	*ret_final = outcome.is_final;
+	if (g.has_new_epoch)
+		w->conditions |= WRITER_NEW_EPOCH;
 	result->no_user_samples = g.no_user;
 	result->legacy_dropped = g.legacy_dropped;
 	return outcome.error;
@@ -286,8 +313,6 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 
 static void writer_set_conditions(struct writer *w, int error, bool is_final)
 {
-	struct symbols_stats symbols;
-
 	w->store->full = error && !is_final && is_disk_full(error);
 	if (w->store->full)
 		w->conditions |= WRITER_FULL;
@@ -295,19 +320,18 @@ static void writer_set_conditions(struct writer *w, int error, bool is_final)
 		w->conditions |= is_final ? WRITER_INCOMPLETE : WRITER_FAILED;
 	if (w->store->acl_refused)
 		w->conditions |= WRITER_NO_ACL;
-	if (!w->no_kernel && !kernel_images_main(w->kernel)->is_known)
+	if (!w->options.no_kernel && !kernel_images_main(w->context.kernel)->is_known)
 		w->conditions |= WRITER_NO_KALLSYMS;
-	symbols_get_stats(w->symbols, &symbols);
-	if (symbols.trouble[0])
+	if (symbols_trouble(w->context.symbols)[0])
 		w->conditions |= WRITER_NO_WORKER;
 }
 
-/* Somebody removed folders. */
+/* Somebody removed directories. */
 static void writer_rescan(struct writer *w)
 {
 	rollup_reset(w->rollup); /* what it was going to remove must not be found again */
 	if (!store_rescan(w->store))
-		(void)rollup_recover(w->store, w->background_bytes);
+		(void)rollup_recover(w->store, w->options.background_bytes);
 }
 
 void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -321,7 +345,7 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	w->error = 0;
 	result->request = snapshot->request;
 	r = writer_write_files(w, snapshot, now_ns, result, &is_final);
-	kernel_images_release(w->kernel);
+	kernel_images_release(w->context.kernel);
 	if (r) {
 		w->error = r;
 		result->error = -r;
@@ -363,98 +387,194 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
 		result->error = -r;
 }
 
+/* --- between snapshots ------------------------------------------------------------------------ */
+
+static bool writer_roll_up(struct writer *w, uint64_t now_ns)
+{
+	uint64_t now_s = now_ns / NS;
+	int r;
+
+	w->conditions &= ~(unsigned)WRITER_DAMAGED;
+	if (!w->is_read || !w->options.rollup_after_s || now_s < w->options.rollup_after_s ||
+	    (now_ns < w->rollup_retry_ns && w->rollup_retry_ns <= now_ns + RETRY_NS)) /* no jump */
+		return false;
+	r = rollup_step(w->rollup, now_s - w->options.rollup_after_s, now_s);
+	if (r < 0) {
+		w->rollup_retry_ns = now_ns + RETRY_NS;
+		w->rollup_error = r;
+		w->conditions |= WRITER_NOT_ROLLED_UP;
+		return false;
+	}
+	w->rollup_retry_ns = 0;
+	if (!rollup_is_behind(w->rollup))
+		w->conditions &= ~(unsigned)WRITER_NOT_ROLLED_UP;
+	if (r == ROLLUP_E_DAMAGED)
+		w->conditions |= WRITER_DAMAGED;
+	return r != ROLLUP_E_IDLE;
+}
+
+bool writer_background(struct writer *w, uint64_t now_ns)
+{
+	if (!w->more_to_delete)
+		return writer_roll_up(w, now_ns);
+	writer_apply_retention(w, now_ns, 0);
+	return true;
+}
+
+/* The open windows, service by service, as they would be written. */
+static int writer_collect_open(struct writer *w, struct collect *c, const struct snapshot *open)
+{
+	cleanup(view_freep) struct view *view = NULL;
+	int r = writer_begin_window(w, open, &view);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < view->n_groups && !r; i++) {
+		cleanup(profile_freep) struct profile *profile = NULL;
+
+		r = output_pprof(&w->context, view, &view->groups[i], &profile);
+		if (!r)
+			r = collect_add(c, profile);
+	}
+	kernel_images_release(w->context.kernel);
+	return r;
+}
+
+int writer_collect(struct writer *w, const struct collect_options *options,
+		   const struct snapshot *open, struct collect **ret)
+{
+	cleanup(collect_freep) struct collect *c = NULL;
+	int r;
+
+	/*
+	 * They share the memory. A client that collects every minute does not keep an hour from
+	 * getting ready, nor does one that takes windows, which are small, every second.
+	 */
+	if (!options->open_only && rollup_bytes(w->rollup) > options->max_bytes / 4)
+		rollup_reset(w->rollup);
+	r = collect_new(&c, w->store, options);
+	if (!r && open)
+		r = writer_collect_open(w, c, open);
+	if (r < 0)
+		return r;
+	*ret = steal_ptr(&c);
+	return r;
+}
+
+void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint64_t now_ns,
+		   struct output_result *result)
+{
+	const struct index *index = &w->store->index;
+	uint64_t blocks = index->blocks, n_files = index->n_files;
+	struct retention_limits limits = writer_limits(w);
+	int r;
+
+	/* What is asked for goes by the wall clock, whatever that did. */
+	limits.clock_is_doubtful = false;
+	limits.steady_s = 0;
+	if (max_age_s)
+		limits.max_age_s = max_age_s;
+	if (max_size)
+		limits.max_size = max_size;
+	r = retention_run(w->store, &limits, now_ns / NS, 0, NULL);
+	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
+	result->freed_files = n_files - index->n_files;
+	if (r < 0)
+		result->error = -r;
+}
+
+/* --- what there is to say --------------------------------------------------------------------- */
+
 unsigned writer_conditions(const struct writer *w)
 {
 	return w->conditions;
 }
 
+static const char *describe_error(const struct writer *w)
+{
+	return error_describe(w->error);
+}
+
+static const char *describe_rollup_error(const struct writer *w)
+{
+	return error_describe(w->rollup_error);
+}
+
+static const char *describe_worker(const struct writer *w)
+{
+	return symbols_trouble(w->context.symbols);
+}
+
+static const char *describe_epoch(const struct writer *w)
+{
+	return w->epochs.name;
+}
+
+enum { OF_NOTHING, OF_STORE, OF_ROLLUP };
+
+/* What is said of a condition: what it is of, text, detail (or NULL) and more text. */
+static const struct condition {
+	unsigned bit, of;
+	const char *text;
+	const char *(*detail)(const struct writer *w);
+	const char *more;
+} conditions[] = {
+	{WRITER_FULL, OF_STORE, .text = ": ", .detail = describe_error,
+	 .more = "; the window stays open: make room or lower max_size"},
+	{WRITER_FAILED, OF_STORE,
+	 .text = ": cannot write profiles, the window stays open: ", .detail = describe_error},
+	{WRITER_INCOMPLETE, OF_STORE,
+	 .text = ": some image profiles lack a window: ", .detail = describe_error},
+	{WRITER_NEW_EPOCH, OF_STORE,
+	 .text = ": an image profile could not be added to (damaged, or a count at its limit): "
+		 "began image "
+		 "epoch ",
+	 .detail = describe_epoch},
+	{WRITER_NO_ACL, OF_STORE,
+	 .text = ": no ACLs on this file system: only root and profd can read the files of "
+		 "sessions"},
+	{WRITER_NOT_COLLECTED, OF_STORE,
+	 .text = ": cannot delete old profiles: check its permissions"},
+	{WRITER_NO_KALLSYMS, OF_NOTHING,
+	 .text = "kernel addresses have no names: /proc/kallsyms shows none; give profd CAP_SYSLOG "
+		 "or "
+		 "lower kernel.kptr_restrict"},
+	{WRITER_NO_WORKER, OF_NOTHING,
+	 .text = "new addresses have no names: the image worker for symbols does not run: ",
+	 .detail = describe_worker, .more = "; check that profd-image-worker is installed"},
+	{WRITER_GONE, OF_STORE, .text = " was removed and cannot be made again: ",
+	 .detail = describe_error, .more = "; the window stays open until it is there"},
+	{WRITER_REVIVED, OF_STORE, .text = " was removed; profiles are written to a new one"},
+	{WRITER_DAMAGED, OF_ROLLUP, .text = ": cannot be read, is kept and not rolled up"},
+	{WRITER_NOT_ROLLED_UP, OF_ROLLUP,
+	 .text = ": windows cannot be rolled up, tried again later: ",
+	 .detail = describe_rollup_error},
+};
+
 const char *writer_describe(struct writer *w, unsigned condition)
 {
-	const char *path = w->store->path;
-	struct symbols_stats symbols;
-	char *text = w->text;
-	size_t size = sizeof(w->text);
+	const struct condition *c = conditions;
 
-	switch (condition) {
-	case WRITER_FULL:
-		snprintf(text, size, "%s: %s; the window stays open: make room or lower max_size",
-			 path, error_describe(w->error));
-		break;
-	case WRITER_FAILED:
-		snprintf(text, size, "%s: cannot write profiles, the window stays open: %s", path,
-			 error_describe(w->error));
-		break;
-	case WRITER_GONE:
-		snprintf(text, size,
-			 "%s was removed and cannot be made again: %s; the window stays open until "
-			 "it is there",
-			 path, error_describe(w->error));
-		break;
-	case WRITER_REVIVED:
-		snprintf(text, size, "%s was removed; profiles are written to a new one", path);
-		break;
-	case WRITER_INCOMPLETE:
-		snprintf(text, size, "%s: some image profiles lack a window: %s", path,
-			 error_describe(w->error));
-		break;
-	case WRITER_NEW_EPOCH:
-		snprintf(text, size,
-			 "%s: an image profile could not be added to (damaged, or a "
-			 "count at its limit): began image epoch %s",
-			 path, w->epochs.name);
-		break;
-	case WRITER_NO_ACL:
-		snprintf(text, size,
-			 "%s: no ACLs on this file system: only root and profd can "
-			 "read the files of sessions",
-			 path);
-		break;
-	case WRITER_NOT_COLLECTED:
-		snprintf(text, size, "%s: cannot delete old profiles: check its permissions", path);
-		break;
-	case WRITER_NO_KALLSYMS:
-		snprintf(text, size,
-			 "kernel addresses have no names: /proc/kallsyms shows none; "
-			 "give profd CAP_SYSLOG or lower kernel.kptr_restrict");
-		break;
-	case WRITER_NO_WORKER:
-		symbols_get_stats(w->symbols, &symbols);
-		snprintf(text, size,
-			 "new addresses have no names: the image worker for symbols does not run: "
-			 "%s; check that profd-image-worker is installed",
-			 symbols.trouble);
-		break;
-	case WRITER_DAMAGED:
-		snprintf(text, size, "%s/%s: cannot be read, is kept and not rolled up", path,
-			 rollup_path(w->rollup));
-		break;
-	case WRITER_NOT_ROLLED_UP:
-		snprintf(text, size, "%s/%s: windows cannot be rolled up, tried again later: %s",
-			 path, rollup_path(w->rollup), error_describe(w->rollup_error));
-		break;
-	default:
-		text[0] = '\0';
-	}
-	return text;
+	while (c->bit != condition)
+		c++;
+	snprintf(w->text, sizeof(w->text), "%s%s%s%s%s%s", c->of ? w->store->path : "",
+		 c->of == OF_ROLLUP ? "/" : "", c->of == OF_ROLLUP ? rollup_path(w->rollup) : "",
+		 c->text, c->detail ? c->detail(w) : "", c->more ? c->more : "");
+	return w->text;
 }
 
-void writer_get_status(const struct writer *w, struct output_store_status *ret)
+void writer_get_state(const struct writer *w, struct output_state *ret)
 {
-	*ret = (struct output_store_status){
-		.bytes = w->store->index.blocks * INDEX_BLOCK,
-		.n_files = w->store->index.n_files,
-		.oldest_ns = index_oldest(&w->store->index) * NS_PER_S,
-		.full = w->store->full,
+	*ret = (struct output_state){
+		.store =
+			{
+				.bytes = w->store->index.blocks * INDEX_BLOCK,
+				.n_files = w->store->index.n_files,
+				.oldest_ns = index_oldest(&w->store->index) * NS,
+				.full = w->store->full,
+			},
 	};
-	memcpy(ret->epoch, w->epochs.name, sizeof(w->epochs.name));
-}
-
-void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret)
-{
-	symbols_get_stats(w->symbols, ret);
-}
-
-void writer_get_wanted(const struct writer *w, struct symbols_wanted *ret)
-{
-	symbols_get_wanted(w->symbols, ret);
+	memcpy(ret->store.epoch, w->epochs.name, sizeof(w->epochs.name));
+	symbols_get_stats(w->context.symbols, &ret->symbols);
+	symbols_get_wanted(w->context.symbols, &ret->wanted);
 }

@@ -11,10 +11,10 @@
 
 #include "common/cleanup.h"
 #include "daemon/output/collect.h"
-#include "daemon/output/file_ops.h"
 #include "daemon/output/output.h"
+#include "daemon/output/store.h"
 
-/* Conditions that somebody should hear of, as bits; they hold for the last call. */
+/* Conditions to be reported, as bits; they hold for the last call. */
 enum {
 	WRITER_FULL = 1 << 0,           /* no room even after collecting */
 	WRITER_FAILED = 1 << 1,         /* another error kept files from being written */
@@ -54,7 +54,7 @@ void writer_free(struct writer *w);
 DEFINE_CLEANUP(struct writer *, writer_free)
 /*
  * Finds out what is in the store, and collects; a second or so where there are 100,000 files.
- * Whoever asked for it (read_later) calls it before anything else. If it fails, which takes a lack
+ * With read_later it has to be called before anything else. If it fails, which takes a lack
  * of memory, so do writes and listings, which try it again first.
  */
 int writer_read_store(struct writer *w, uint64_t now_ns);
@@ -96,8 +96,7 @@ void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint
 unsigned writer_conditions(const struct writer *w);
 /* One line about a condition, for the log. Lives until the next call. */
 const char *writer_describe(struct writer *w, unsigned condition);
-void writer_get_status(const struct writer *w, struct output_store_status *ret);
-void writer_get_symbols_stats(const struct writer *w, struct symbols_stats *ret);
-void writer_get_wanted(const struct writer *w, struct symbols_wanted *ret);
+/* All but what the thread knows. */
+void writer_get_state(const struct writer *w, struct output_state *ret);
 
 #endif

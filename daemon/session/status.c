@@ -277,14 +277,13 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	Profd__Control__Store store;
 	cleanup(sessions_deinit) struct sessions_message sessions = {};
 	struct process_table_stats process_stats;
-	struct output_store_status store_status;
 	Profd__Control__LastFlush last_flush;
 	Profd__Control__Lateness lateness;
 	struct source_stats source_stats;
 	struct ledger_message ledger_message;
 	struct unwinding_message unwinding;
 	struct unwinder_stats unwinder_stats;
-	struct symbols_stats symbols_stats;
+	struct output_state output;
 	Profd__Control__Names names;
 	Profd__Control__Cpu cpu;
 	struct ledger ledger;
@@ -298,16 +297,15 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 		return r;
 	uname(&host);
 	process_table_get_stats(facts->processes, &process_stats);
-	output_get_store_status(facts->output, &store_status);
-	output_get_symbols_stats(facts->output, &symbols_stats);
+	output_get_state(facts->output, &output);
 	unwinder_get_stats(facts->unwinder, &unwinder_stats);
 	fill_ledger(&ledger_message, &ledger);
-	fill_cpu(&cpu, source_stats.bpf_run_ns, &unwinder_stats, &symbols_stats);
+	fill_cpu(&cpu, source_stats.bpf_run_ns, &unwinder_stats, &output.symbols);
 	fill_lateness(&lateness, facts->lateness);
-	fill_memory(&memory, facts, &unwinder_stats, &symbols_stats);
-	fill_store(&store, facts, &store_status);
+	fill_memory(&memory, facts, &unwinder_stats, &output.symbols);
+	fill_store(&store, facts, &output.store);
 	fill_unwinding(&unwinding, &unwinder_stats, &source_stats);
-	fill_names(&names, &unwinder_stats.loader, &symbols_stats, peer);
+	fill_names(&names, &unwinder_stats.loader, &output.symbols, peer);
 
 	fill_status_head(&status, facts, &process_stats);
 	status.host = host.nodename;

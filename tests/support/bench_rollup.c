@@ -229,6 +229,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	must(store_new(&b.store, fd, argv[1], &file_ops_system), "store");
+	must(store_rescan(b.store), "scan");
 	make_store(&b, n_windows, n_stacks);
 	must(rollup_new(&b.rollup, b.store, MAX_BYTES), "roll-up");
 	before = rss_max_kib();

@@ -338,11 +338,11 @@ static bool is_closed(struct day *d)
 
 static void observe(struct day *d, uint64_t minutes)
 {
-	struct output_store_status store;
+	struct output_state output;
 
-	output_get_store_status(d->output, &store);
-	larger(&d->bytes_max, store.bytes);
-	larger(&d->files_max, store.n_files);
+	output_get_state(d->output, &output);
+	larger(&d->bytes_max, output.store.bytes);
+	larger(&d->files_max, output.store.n_files);
 	d->n_unclosed += !is_closed(d);
 	if (minutes == 120) {
 		d->rss_2h = rss_bytes();
@@ -355,8 +355,8 @@ static void observe(struct day *d, uint64_t minutes)
 	if (minutes % 180 == 0)
 		printf("  %2" PRIu64 " h: RSS %.1f MiB, %u fds, store %" PRIu64
 		       " files, %.1f MiB; %" PRIu64 " samples in %" PRIu64 " files\n",
-		       minutes / 60, (double)rss_bytes() / 1048576, n_fds(), store.n_files,
-		       (double)store.bytes / 1048576, d->n_sent, d->n_files);
+		       minutes / 60, (double)rss_bytes() / 1048576, n_fds(), output.store.n_files,
+		       (double)output.store.bytes / 1048576, d->n_sent, d->n_files);
 }
 
 static void set_wall(int64_t by_ns)

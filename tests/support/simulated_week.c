@@ -182,6 +182,7 @@ int main(int argc, char **argv)
 	ops.sync = ops.sync_folder = no_sync;
 	ops.open = looking_open;
 	must(store_new(&store, fd, argv[1], &ops), "open");
+	must(store_rescan(store), "scan");
 	for (unsigned i = 0; i < N_SERVICES; i++)
 		make_service(store, i, data);
 	n_files = store->index.n_files;
@@ -192,6 +193,7 @@ int main(int argc, char **argv)
 
 	begin = seconds();
 	must(store_new(&store, fd, argv[1], &ops), "open again");
+	must(store_rescan(store), "scan again");
 	printf("  a start reads the store in %.0f ms\n", 1e3 * (seconds() - begin));
 	check(store->index.n_files == n_files && store->index.blocks * INDEX_BLOCK == bytes,
 	      "the same after a restart", "%" PRIu64 " files", store->index.n_files);

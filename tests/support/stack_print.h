@@ -51,7 +51,8 @@ struct printer {
 	struct print_names *images, *kernel_parts;
 	pthread_t thread;
 	bool has_thread;
-	struct thread_lock lock; /* over all that follows */
+	pthread_mutex_t lock; /* over all that follows */
+	pthread_cond_t wake;
 	struct print_line *first, **last;
 	bool stop;
 };
@@ -187,14 +188,14 @@ static void *print_run(void *userdata)
 	bool stop;
 
 	do {
-		pthread_mutex_lock(&p->lock.mutex);
+		pthread_mutex_lock(&p->lock);
 		while (!p->first && !p->stop)
-			pthread_cond_wait(&p->lock.wake, &p->lock.mutex);
+			pthread_cond_wait(&p->wake, &p->lock);
 		line = p->first;
 		p->first = NULL;
 		p->last = &p->first;
 		stop = p->stop;
-		pthread_mutex_unlock(&p->lock.mutex);
+		pthread_mutex_unlock(&p->lock);
 		for (; line; line = next) {
 			next = line->next;
 			print_line(p, line);
@@ -211,11 +212,13 @@ static void *print_run(void *userdata)
 /* @with_kernel: kernel frames are printed, too. Returns 0 or negative errno. */
 static int printer_start(struct printer *p, bool with_kernel, int proc_fd, int sys_fd)
 {
-	int r;
+	int r = 0;
 
-	*p = (struct printer){.last = &p->first, .vdso_fd = copy_vdso()};
-	r = thread_lock_init(&p->lock);
-	if (!r && with_kernel)
+	*p = (struct printer){.last = &p->first,
+			      .vdso_fd = copy_vdso(),
+			      .lock = PTHREAD_MUTEX_INITIALIZER,
+			      .wake = PTHREAD_COND_INITIALIZER};
+	if (with_kernel)
 		r = kernel_images_new(&p->kernel, proc_fd, sys_fd);
 	if (!r && with_kernel)
 		r = kernel_images_refresh(p->kernel);
@@ -229,10 +232,10 @@ static int printer_start(struct printer *p, bool with_kernel, int proc_fd, int s
 static void printer_stop(struct printer *p)
 {
 	if (p->has_thread) {
-		pthread_mutex_lock(&p->lock.mutex);
+		pthread_mutex_lock(&p->lock);
 		p->stop = true;
-		pthread_cond_signal(&p->lock.wake);
-		pthread_mutex_unlock(&p->lock.mutex);
+		pthread_cond_signal(&p->wake);
+		pthread_mutex_unlock(&p->lock);
 		pthread_join(p->thread, NULL);
 		p->has_thread = false;
 	}
@@ -240,7 +243,6 @@ static void printer_stop(struct printer *p)
 	print_names_free_all(&p->kernel_parts);
 	kernel_images_free(p->kernel);
 	p->kernel = NULL;
-	thread_lock_deinit(&p->lock);
 }
 
 static struct print_line *print_line_new(uint32_t n_frames)
@@ -255,11 +257,11 @@ static struct print_line *print_line_new(uint32_t n_frames)
 
 static void printer_add(struct printer *p, struct print_line *line)
 {
-	pthread_mutex_lock(&p->lock.mutex);
+	pthread_mutex_lock(&p->lock);
 	*p->last = line;
 	p->last = &line->next;
-	pthread_cond_signal(&p->lock.wake);
-	pthread_mutex_unlock(&p->lock.mutex);
+	pthread_cond_signal(&p->wake);
+	pthread_mutex_unlock(&p->lock);
 }
 
 /* A thread or a file may be called anything; a field holds no tab and no newline. */

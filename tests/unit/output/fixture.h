@@ -398,6 +398,14 @@ static inline int64_t read_legacy(const char *path)
 	return profile_total(p, 0);
 }
 
+static inline struct output_store_status store_status(const struct writer *w)
+{
+	struct output_state state;
+
+	writer_get_state(w, &state);
+	return state.store;
+}
+
 static inline struct image_profile *read_image(const char *path)
 {
 	cleanup(freep) uint8_t *data = NULL;
@@ -430,7 +438,7 @@ static inline int count_one(const char *path, const struct stat *st, int flag, s
 		image_profile_free(p);
 	} else if (!names_parse_window(name, &window)) {
 		census_now->n_other++;
-	} else if (window.legacy) {
+	} else if (window.format == CONTENTS_LEGACY) {
 		census_now->n_legacy++;
 		census_now->legacy += read_legacy(path);
 	} else {

@@ -10,6 +10,7 @@ static struct store *open_store(struct fixture *f)
 	struct store *store = NULL;
 
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(store_rescan(store), 0);
 	return store;
 }
 
@@ -197,7 +198,7 @@ static void test_order(void **state)
 		put_window(store, "a", T0 + order[i] * 60, "pb.gz");
 	assert_int_equal(index_shelf(&store->index, "services/a", &shelf), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-		assert_int_equal(shelf->windows.files[i].start_s, T0 + i * 60);
+		assert_int_equal(shelf->queues[CONTENTS_PPROF].files[i].start_s, T0 + i * 60);
 	assert_int_equal(index_oldest(&store->index), T0);
 }
 
@@ -215,11 +216,11 @@ static void test_order_after_a_start(void **state)
 	store_free(store);
 	store = open_store(f);
 	assert_int_equal(index_shelf(&store->index, "services/a", &shelf), 0);
-	assert_int_equal(index_queue_length(&shelf->windows), 200);
-	assert_int_equal(index_queue_length(&shelf->legacy), 200);
+	assert_int_equal(index_queue_length(&shelf->queues[CONTENTS_PPROF]), 200);
+	assert_int_equal(index_queue_length(&shelf->queues[CONTENTS_LEGACY]), 200);
 	for (size_t i = 0; i < 200; i++) {
-		assert_int_equal(shelf->windows.files[i].start_s, T0 + i * 60);
-		assert_int_equal(shelf->legacy.files[i].start_s, T0 + i * 60);
+		assert_int_equal(shelf->queues[CONTENTS_PPROF].files[i].start_s, T0 + i * 60);
+		assert_int_equal(shelf->queues[CONTENTS_LEGACY].files[i].start_s, T0 + i * 60);
 	}
 	store_free(store);
 }
@@ -280,6 +281,7 @@ static void test_immutable(void **state)
 
 	ops.unlink = refusing_unlink;
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &ops), 0);
+	assert_int_equal(store_rescan(store), 0);
 	for (unsigned i = 0; i < 3; i++) {
 		put_window(store, "a", T0 + i * 60, "pb.gz");
 		put_window(store, "a", T0 + i * 60, "x-1.prof");

@@ -180,6 +180,7 @@ static void test_many_samples(void **state)
 		put_window(f, T0 + i * 60, p);
 	}
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(store_rescan(store), 0);
 	assert_int_equal(rollup_new(&r, store, 256 << 10), 0);
 	do {
 		e = rollup_step(r, T0 + 2 * HOUR, T0 + 3 * HOUR);

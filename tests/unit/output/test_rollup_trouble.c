@@ -109,6 +109,7 @@ static void test_reset(void **state)
 		put_window(f, T0 + i * 20, p);
 	}
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(store_rescan(store), 0);
 	assert_int_equal(rollup_new(&r, store, 1 << 20), 0);
 	for (unsigned n = 1; e != ROLLUP_E_IDLE; n++) {
 		struct census census;

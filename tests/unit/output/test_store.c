@@ -127,7 +127,7 @@ static void test_every_fault(void **state)
 		writer_write(w, everything_at(f, start_s), (start_s + 60) * NS, r);
 		after = take_census(f);
 		assert_int_equal(after.n_temporary + after.n_other, 0);
-		writer_get_status(w, &status);
+		status = store_status(w);
 		assert_int_equal(status.bytes, after.blocks * 512);
 		assert_int_equal(status.n_files, after.n_pprof + after.n_legacy + after.n_images);
 		if (r->unwritten) {
@@ -197,7 +197,7 @@ static void test_full_then_collected(void **state)
 	assert_false(writer_conditions(w) & WRITER_FULL);
 	assert_false(exists(f, DAY_A "20261121T090000Z-60s.pb.gz"));
 	assert_true(exists(f, DAY_A "20261121T091000Z-60s.pb.gz"));
-	writer_get_status(w, &status);
+	status = store_status(w);
 	assert_false(status.full);
 	writer_free(w);
 }
@@ -223,7 +223,7 @@ static void test_full_gives_back(void **state)
 	assert_ptr_equal(r->request, &cookie);
 	assert_null(r->paths);
 	assert_true(writer_conditions(w) & WRITER_FULL);
-	writer_get_status(w, &status);
+	status = store_status(w);
 	assert_true(status.full);
 	assert_int_equal(take_census(f).pprof, EVERYTHING); /* the newest three are kept */
 	assert_int_equal(take_census(f).n_temporary, 0);
@@ -344,6 +344,7 @@ static void test_startup_cleaning(void **state)
 	assert_int_equal(symlinkat("/etc", f->store_fd, "services/link"), 0);
 
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(store_rescan(store), 0);
 	assert_int_equal(store->n_cleaned, 3);
 	assert_int_equal(store->index.n_files, 0);
 	assert_false(exists(f, DAY_A ".tmp-0"));
@@ -372,10 +373,10 @@ static void test_reopen(void **state)
 	s->session_name = strdup("s1-x y");
 	write_quietly(w, s, T0 + 400);
 	assert_true(exists(f, "sessions/s1-x%20y/20261121T090000Z-60s.pb.gz"));
-	writer_get_status(w, &before);
+	before = store_status(w);
 	writer_free(w);
 	w = open_writer(f, NULL, NULL, T0 + 400);
-	writer_get_status(w, &after);
+	after = store_status(w);
 	writer_free(w);
 	assert_int_equal(before.bytes, after.bytes);
 	assert_int_equal(before.n_files, after.n_files);

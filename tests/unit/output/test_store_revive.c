@@ -37,7 +37,7 @@ static void expect_files(struct fixture *f, struct writer *w, int64_t samples)
 	struct output_store_status status;
 	struct census c = take_census(f);
 
-	writer_get_status(w, &status);
+	status = store_status(w);
 	assert_int_equal(c.pprof, samples);
 	assert_int_equal(c.images, samples);
 	assert_int_equal(status.n_files, c.n_pprof + c.n_legacy + c.n_images);

@@ -33,7 +33,7 @@ static void test_totals(void **state)
 	assert_null(r->paths[r->n_files]);
 	output_result_free(r);
 
-	writer_get_status(w, &status);
+	status = store_status(w);
 	assert_int_equal(status.n_files, c.n_pprof + c.n_legacy + c.n_images);
 	assert_int_equal(status.bytes, c.blocks * 512);
 	assert_int_equal(status.oldest_ns, T0 * NS);
@@ -180,21 +180,39 @@ static void test_list_without_attributes(void **state)
 	writer_free(w);
 }
 
-/* What is on the disk and not in the index is found again. */
+static struct batch_outcome commit_one(struct store *store, const struct batch_file *file)
+{
+	cleanup(batch_freep) struct batch *batch = NULL;
+
+	assert_int_equal(batch_new(&batch, store), 0);
+	assert_int_equal(batch_add(batch, file, (const uint8_t *)"", 0), 0);
+	return batch_commit(batch);
+}
+
+/*
+ * A file with a name of no known format is written, and is not listed. What should be in the index
+ * and is not is found again.
+ */
 static void test_index_is_incomplete(void **state)
 {
 	static const struct batch_file no_window = {.folder = DAY_A ".",
-						    .name = "rubbish",
+						    .name = "20261121T090000Z-60s.otlp",
 						    .owner = STORE_NOBODY};
-	cleanup(batch_freep) struct batch *batch = NULL;
+	static const struct batch_file no_epoch = {.folder = "images/rubbish/host",
+						   .name = "rubbish",
+						   .owner = STORE_NOBODY,
+						   .replace = true};
 	cleanup(store_freep) struct store *store = NULL;
 	struct batch_outcome outcome;
 	struct fixture *f = *state;
 
 	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
-	assert_int_equal(batch_new(&batch, store), 0);
-	assert_int_equal(batch_add(batch, &no_window, (const uint8_t *)"", 0), 0);
-	outcome = batch_commit(batch);
+	assert_int_equal(store_rescan(store), 0);
+	outcome = commit_one(store, &no_window);
+	assert_true(outcome.is_final && !outcome.error);
+	assert_false(store->is_stale);
+	assert_int_equal(store->index.n_files, 0);
+	outcome = commit_one(store, &no_epoch);
 	assert_true(outcome.is_final && outcome.error);
 	assert_true(store->is_stale);
 }

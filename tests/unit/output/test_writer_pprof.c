@@ -353,13 +353,13 @@ static void test_no_names(void **state)
 	struct fixture *f = *state;
 	cleanup(writer_freep) struct writer *w = open_picky_writer(f);
 	cleanup(profile_freep) struct profile *p = write_lines(f, w, &script, SYMBOLIZE_NONE);
-	struct symbols_stats stats;
+	struct output_state now;
 
 	assert_int_equal(p->n_functions, 0);
 	for (size_t i = 0; i < p->n_mappings; i++)
 		assert_false(p->mappings[i].has_functions);
-	writer_get_symbols_stats(w, &stats);
-	assert_int_equal(stats.images_asked, 0);
+	writer_get_state(w, &now);
+	assert_int_equal(now.symbols.images_asked, 0);
 }
 
 /* Without a worker every sample is written, and the condition is told, until there is one. */

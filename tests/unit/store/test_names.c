@@ -116,7 +116,8 @@ static void test_windows(void **state)
 		assert_true(names_parse_window(good[i], &window));
 		assert_true(names_window(&window, again, sizeof(again)));
 		assert_string_equal(again, good[i]);
-		assert_int_equal(window.legacy, strstr(good[i], ".prof") != NULL);
+		assert_int_equal(window.format == CONTENTS_LEGACY,
+				 strstr(good[i], ".prof") != NULL);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_false(names_parse_window(bad[i], &window));

@@ -3,12 +3,14 @@
  * Names of the kernel's addresses: an answer like the worker's, made of kallsyms. Only names that
  * look mangled (Rust's in the kernel) need the worker.
  */
+#include "daemon/output/kernel_names.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "common/worker/text.h"
-#include "daemon/output/symbols_private.h"
 
 #define NAME_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
 
@@ -65,21 +67,17 @@ static int builder_new(struct builder **ret, size_t n)
 /* Copies [@text, @text + @length), cleaned. */
 static int kernel_names_add_text(struct texts *t, const char *text, size_t length, uint32_t *ret)
 {
-	char *moved;
 	size_t most;
+	int r;
 
 	if (length > NAME_MAX_BYTES)
 		length = NAME_MAX_BYTES;
 	most = 3 * length + 1; /* U+FFFD */
-	if (t->n_allocated - t->length < most) {
-		moved = realloc(t->data, 2 * t->n_allocated + most);
-		if (!moved)
-			return error_origin(-ENOMEM);
-		t->data = moved;
-		t->n_allocated = 2 * t->n_allocated + most;
-	}
 	if (t->length > UINT32_MAX - most)
 		return error_origin(-E2BIG);
+	r = room_make(&t->data, &t->n_allocated, t->length + most, 1);
+	if (r)
+		return r;
 	*ret = (uint32_t)t->length;
 	t->length += text_clean(text, length, t->data + t->length, most - 1) + 1;
 	return 0;
@@ -106,7 +104,7 @@ static int kernel_names_copy_texts(struct builder *b, const char *text)
 }
 
 /* Has what is in the batch demangled. What cannot be stays as it is. */
-static int kernel_names_demangle(struct symbols *s, struct builder *b)
+static int kernel_names_demangle(struct asker *asker, struct builder *b)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
 	struct worker_reply reply;
@@ -116,18 +114,18 @@ static int kernel_names_demangle(struct symbols *s, struct builder *b)
 		return 0;
 	request.payload = b->batch.names;
 	request.payload_length = b->batch.length;
-	r = symbols_request(s, &request, &reply);
+	r = asker_ask(asker, &request, &reply);
 	if (r == ASK_OK && reply.outcome == WORKER_DONE) {
 		if (answer_texts(reply.data, reply.length, b->batch.n))
 			r = kernel_names_copy_texts(b, (const char *)reply.data);
 		else
-			symbols_reject_answer(s);
+			asker_reject_answer(asker);
 	}
 	b->batch.n = b->batch.length = 0;
 	return r < 0 ? r : 0;
 }
 
-static int kernel_names_add_name(struct symbols *s, struct builder *b, const char *name)
+static int kernel_names_add_name(struct asker *asker, struct builder *b, const char *name)
 {
 	uint32_t frame = b->n_frames++;
 	struct worker_frame *f = &b->frames[frame];
@@ -138,7 +136,7 @@ static int kernel_names_add_name(struct symbols *s, struct builder *b, const cha
 	if (r || !looks_mangled(name) || length > sizeof(b->batch.names))
 		return r;
 	if (b->batch.length + length > sizeof(b->batch.names)) {
-		r = kernel_names_demangle(s, b);
+		r = kernel_names_demangle(asker, b);
 		if (r)
 			return r;
 	}
@@ -148,7 +146,7 @@ static int kernel_names_add_name(struct symbols *s, struct builder *b, const cha
 	return 0;
 }
 
-static int kernel_names_add_address(struct symbols *s, struct builder *b,
+static int kernel_names_add_address(struct asker *asker, struct builder *b,
 				    const struct symtab *symtab, uint64_t address,
 				    struct worker_location *ret)
 {
@@ -161,7 +159,7 @@ static int kernel_names_add_address(struct symbols *s, struct builder *b,
 		ret->size = symbol.size;
 		ret->n_frames = 1;
 		ret->source = WORKER_SOURCE_SYMTAB;
-		return kernel_names_add_name(s, b, symbol.name);
+		return kernel_names_add_name(asker, b, symbol.name);
 	}
 	if (symtab)
 		symtab_gap(symtab, address, &start, &end);
@@ -170,45 +168,28 @@ static int kernel_names_add_address(struct symbols *s, struct builder *b,
 	return 0;
 }
 
-/* kallsyms is read once for each image: a kernel that hides it now does so tomorrow. */
-static int kernel_read_symtab(struct symbols *s, struct symbols_entry *e,
-			      const struct kernel_image *image)
-{
-	int r;
-
-	if (e->has_read)
-		return 0;
-	r = kernel_images_symbols(s->kernel, image, &e->symtab);
-	if (r < 0)
-		return r;
-	e->has_read = true;
-	return 0;
-}
-
-int symbols_add_kernel(struct symbols *s, struct symbols_entry *e, const struct kernel_image *image,
-		       const uint64_t *addresses, size_t n)
+int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uint64_t *addresses,
+		     size_t n, struct symbols_names *names)
 {
 	cleanup(builder_freep) struct builder *b = NULL;
 	struct answer_names answer = {.n_locations = (uint32_t)n};
-	int r = kernel_read_symtab(s, e, image);
+	int r = builder_new(&b, n);
 
-	if (!r)
-		r = builder_new(&b, n);
 	for (size_t i = 0; i < n && !r; i++) {
 		struct worker_location *l = &b->locations[i];
 
 		if (i && addresses[i] - l[-1].start < l[-1].size)
 			*l = l[-1];
 		else
-			r = kernel_names_add_address(s, b, e->symtab, addresses[i], l);
+			r = kernel_names_add_address(asker, b, symtab, addresses[i], l);
 	}
 	if (!r)
-		r = kernel_names_demangle(s, b);
+		r = kernel_names_demangle(asker, b);
 	if (r)
 		return r;
 	answer.locations = b->locations;
 	answer.frames = b->frames;
 	answer.n_frames = b->n_frames;
 	answer.text = b->texts.data;
-	return symbols_names_add(e->names[SYMBOLS_FUNCTIONS], addresses, &answer, false);
+	return symbols_names_add(names, addresses, &answer, false);
 }

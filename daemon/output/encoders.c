@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* From one snapshot to the files of a batch: which there are, and where they go. */
+/*
+ * Windows are written service by service, image profiles once for the whole snapshot: into one file
+ * an image, to which each window of an epoch is added.
+ */
+#include "daemon/output/encoders.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/profile/cpuprofile.h"
 #include "common/profile/ledger_line.h"
 #include "common/profile/pprof.h"
-#include "common/store/names.h"
 #include "daemon/output/cpuprofile.h"
 #include "daemon/output/image_profile.h"
 #include "daemon/output/pprof.h"
-#include "daemon/output/writer_private.h"
+#include "daemon/output/stored.h"
 
 #define GZIP_LEVEL     6
 #define IMAGE_FILE_MAX ((size_t)1 << 30)
 #define EPOCHS_TRIED   3
+/* Of files that are read for their samples' sake. */
+#define LEGACY_MAX ((size_t)16 << 20)
+#define TABLES_MAX ((size_t)32 << 20) /* what samples refer to */
 
 static uint64_t snapshot_start_s(const struct snapshot *s)
 {
 	return s->start_ns / NS_PER_S;
 }
 
-/* The folder of a group's windows. */
+/* The directory of a group's windows. */
 static void writing_window_dir(const struct writing *g, const struct view_group *group, char *ret,
 			       size_t size)
 {
@@ -40,15 +48,17 @@ static void writing_window_dir(const struct writing *g, const struct view_group 
 	snprintf(ret, size, "services/%s/%s", name, day);
 }
 
-static int writing_add_window(struct writing *g, const char *folder, const char *tail,
-			      uint64_t samples, const uint8_t *data, size_t length)
+/* @stem: what precedes the format's suffix, or NULL. */
+static int writing_add_window(struct writing *g, const char *folder, enum contents_format format,
+			      const char *stem, uint64_t samples, const uint8_t *data,
+			      size_t length)
 {
+	char name[NAMES_ESCAPED_MAX], tail[128];
 	const struct names_window window = {
 		.start_s = snapshot_start_s(g->snapshot),
 		.seconds = names_seconds(g->snapshot->duration_ns),
 		.tail = tail,
 	};
-	char name[NAMES_ESCAPED_MAX];
 	const struct batch_file file = {
 		.folder = folder,
 		.name = name,
@@ -56,6 +66,8 @@ static int writing_add_window(struct writing *g, const char *folder, const char 
 		.owner = g->snapshot->session ? g->snapshot->owner : STORE_NOBODY,
 	};
 
+	snprintf(tail, sizeof(tail), "%s%s%s", stem ? stem : "", stem ? "." : "",
+		 contents_formats[format].suffix);
 	if (!names_window(&window, name, sizeof(name)))
 		return error_origin(-ENAMETOOLONG);
 	return batch_add(g->batch, &file, data, length);
@@ -66,36 +78,36 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_pprof(&g->context, g->view, group, &profile);
+	int r = output_pprof(g->context, g->view, group, &profile);
 
 	if (!r)
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
 	if (r)
 		return r;
-	return writing_add_window(g, folder, "pb.gz", (uint64_t)profile_total(profile, 0), data,
-				  length);
+	return writing_add_window(g, folder, CONTENTS_PPROF, NULL,
+				  (uint64_t)profile_total(profile, 0), data, length);
 }
 
 static int writing_add_legacy_part(struct writing *g, const struct legacy_part *part,
 				   const char *folder)
 {
 	const struct snapshot_process *p = g->view->entries[part->first].process;
-	char comm[64], tail[128];
+	char comm[64], stem[96];
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_cpuprofile(&g->context, g->view, part, &data, &length);
+	int r = output_cpuprofile(g->context, g->view, part, &data, &length);
 
 	if (r)
 		return r;
 	names_escape(p->comm, sizeof(comm) - 1, comm);
-	snprintf(tail, sizeof(tail), "%s-%d.prof", comm, (int)p->pid);
-	return writing_add_window(g, folder, tail, part->samples, data, length);
+	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
+	return writing_add_window(g, folder, CONTENTS_LEGACY, stem, part->samples, data, length);
 }
 
 static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *folder)
 {
-	struct legacy_plan plan;
-	int r = legacy_plan(g->view, group, g->w->legacy_max_processes, &plan);
+	cleanup(legacy_plan_deinit) struct legacy_plan plan = {0};
+	int r = legacy_plan(g->view, group, g->context->legacy_max_processes, &plan);
 
 	if (r)
 		return r;
@@ -103,7 +115,6 @@ static int writing_add_legacy(struct writing *g, const struct view_group *group,
 	g->legacy_dropped += plan.dropped;
 	for (size_t i = 0; i < plan.n_parts && !r; i++)
 		r = writing_add_legacy_part(g, &plan.parts[i], folder);
-	legacy_plan_deinit(&plan);
 	return r;
 }
 
@@ -131,13 +142,13 @@ static int writing_add_image(struct writing *g, const struct image_part *part, c
 			     int folder, const char *ledger)
 {
 	const struct image_header header = {
-		.epoch = g->w->epochs.name,
-		.platform = g->w->host,
+		.epoch = g->epochs->name,
+		.platform = g->context->host,
 		.event = g->snapshot->event,
 		.period = g->snapshot->period,
 		.ledger = ledger,
-		.cpuspeed_mhz = g->w->cpuspeed_mhz,
-		.cpucount = g->w->cpucount,
+		.cpuspeed_mhz = g->context->cpuspeed_mhz,
+		.cpucount = g->context->cpucount,
 	};
 	const struct batch_file file = {
 		.folder = path, .name = part->name, .owner = STORE_NOBODY, .replace = true};
@@ -152,9 +163,9 @@ static int writing_add_image(struct writing *g, const struct image_part *part, c
 }
 
 /* All images into the epoch in use. Positive: they do not go into it. */
-static int writing_add_to_epoch(struct writing *g, const struct image_part *parts, size_t n)
+static int writing_add_to_epoch(struct writing *g, const struct image_parts *parts)
 {
-	const struct epochs *epochs = &g->w->epochs;
+	const struct epochs *epochs = g->epochs;
 	cleanup(freep) char *ledger = NULL;
 	cleanup(closep) int folder = -1;
 	char path[STORE_PATH_SIZE];
@@ -162,11 +173,11 @@ static int writing_add_to_epoch(struct writing *g, const struct image_part *part
 
 	if (!r)
 		r = ledger_line_add(&ledger, g->snapshot->ledger);
-	snprintf(path, sizeof(path), "images/%s/%s", epochs->name, g->w->host_name);
-	if (store_enter(g->w->store, path, &folder) < 0)
+	snprintf(path, sizeof(path), "images/%s/%s", epochs->name, g->context->host_dir);
+	if (store_enter(g->store, path, &folder) < 0)
 		folder = -1; /* the epoch's first files */
-	for (size_t i = 0; i < n && !r; i++)
-		r = writing_add_image(g, &parts[i], path, folder, ledger);
+	for (const struct image_part *p = image_parts_first(parts); p && !r; p = p->hh.next)
+		r = writing_add_image(g, p, path, folder, ledger);
 	return r;
 }
 
@@ -174,48 +185,103 @@ static int writing_add_to_epoch(struct writing *g, const struct image_part *part
  * All of a window's images go into one epoch. When one of them cannot be merged, those already in
  * the batch are taken back, and all go into the next epoch.
  */
-static int writing_add_images(struct writing *g)
+static int writing_add_images(struct writing *g, const struct view_group *group, const char *folder)
 {
 	cleanup(image_parts_freep) struct image_parts *parts = NULL;
 	const struct snapshot *s = g->snapshot;
-	size_t n, mark = batch_mark(g->batch);
-	const struct image_part *all;
-	int r = image_parts_new(&parts, &g->context, g->view);
+	size_t mark = batch_mark(g->batch);
+	int r = image_parts_new(&parts, g->context, g->view);
 
+	(void)group, (void)folder;
 	if (r) /* more than 2^32 samples in one window are no epoch's business */
 		return r < 0 ? r : error_origin(-EOVERFLOW);
-	all = image_parts_get(parts, &n);
-	epochs_select(&g->w->epochs, snapshot_start_s(s), s->event, s->period);
+	epochs_select(g->epochs, snapshot_start_s(s), s->event, s->period);
 	for (unsigned tries = 0; tries < EPOCHS_TRIED; tries++) {
-		r = writing_add_to_epoch(g, all, n);
+		r = writing_add_to_epoch(g, parts);
 		if (r <= 0) {
 			g->has_images = !r;
 			return r;
 		}
 		batch_rewind(g->batch, mark);
-		epochs_abandon(&g->w->epochs, snapshot_start_s(s));
-		g->w->conditions |= WRITER_NEW_EPOCH;
+		epochs_abandon(g->epochs, snapshot_start_s(s));
+		g->has_new_epoch = true;
 	}
 	return error_origin(-EIO);
 }
 
-int writing_add_files(struct writing *g)
-{
-	unsigned formats = g->snapshot->formats;
-	int r = 0;
+/* --- reading them ----------------------------------------------------------------------------- */
 
+static int count_legacy(struct store *store, const char *path, uint64_t *ret)
+{
+	cleanup(profile_freep) struct profile *profile = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	size_t length;
+	int r = store_read(store->fd, path, LEGACY_MAX, &data, &length);
+
+	if (!r)
+		r = cpuprofile_read(data, length, &profile, &message);
+	if (!r)
+		*ret = (uint64_t)profile_total(profile, 0);
+	return r;
+}
+
+static int count_pprof(struct store *store, const char *path, uint64_t *ret)
+{
+	cleanup(stored_freep) struct stored *stored = NULL;
+	int r = stored_open(&stored, store, path, TABLES_MAX);
+
+	return r ? r : stored_count_samples(stored, ret);
+}
+
+/* --- which there are -------------------------------------------------------------------------- */
+
+static const struct encoder {
+	/* For each service; is_whole: once for a snapshot of the system session, @group is NULL. */
+	int (*add)(struct writing *g, const struct view_group *group, const char *folder);
+	bool is_whole;
+	/* *ret is untouched on an error. Formats with windows. */
+	int (*count)(struct store *store, const char *path, uint64_t *ret);
+} encoders[N_CONTENTS_FORMATS] = {
+	[CONTENTS_PPROF] = {.add = writing_add_pprof, .count = count_pprof},
+	[CONTENTS_LEGACY] = {.add = writing_add_legacy, .count = count_legacy},
+	[CONTENTS_IMAGES] = {.add = writing_add_images, .is_whole = true},
+};
+
+int encoders_count(struct store *store, const char *path, enum contents_format format,
+		   uint64_t *ret)
+{
+	*ret = 0;
+	return encoders[format].count(store, path, ret) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int encoders_add(struct writing *g, bool is_whole, const struct view_group *group,
+			const char *folder)
+{
+	for (unsigned i = 0; i < N_CONTENTS_FORMATS; i++) {
+		int r = 0;
+
+		if (g->snapshot->formats & 1u << i && encoders[i].is_whole == is_whole)
+			r = encoders[i].add(g, group, folder);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int encoders_add_files(struct writing *g)
+{
 	g->no_user = g->legacy_dropped = 0;
-	for (size_t i = 0; i < g->view->n_groups && !r; i++) {
+	g->has_images = false;
+	for (size_t i = 0; i < g->view->n_groups; i++) {
 		const struct view_group *group = &g->view->groups[i];
 		char folder[STORE_PATH_SIZE];
+		int r;
 
 		writing_window_dir(g, group, folder, sizeof(folder));
-		if (formats & FORMAT_PPROF)
-			r = writing_add_pprof(g, group, folder);
-		if (!r && (formats & FORMAT_LEGACY))
-			r = writing_add_legacy(g, group, folder);
+		r = encoders_add(g, false, group, folder);
+		if (r)
+			return r;
 	}
-	if (!r && (formats & FORMAT_IMAGES) && g->snapshot->session == 0)
-		r = writing_add_images(g);
-	return r;
+	return g->snapshot->session ? 0 : encoders_add(g, true, NULL, NULL);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_ENCODERS_H
+#define PROFD_OUTPUT_ENCODERS_H
+
+/*
+ * From one snapshot to the files of a batch: which there are, and where they go. A format is a row
+ * of a table here and one of common/store/contents.h; what it writes is its own file's affair
+ * (pprof.c, cpuprofile.c, image_profile.c).
+ */
+#include "daemon/output/batch.h"
+#include "daemon/output/context.h"
+#include "daemon/output/epochs.h"
+#include "daemon/output/view.h"
+
+/* One snapshot on its way into files; all borrowed. */
+struct writing {
+	const struct context *context;
+	const struct snapshot *snapshot;
+	const struct view *view;
+	struct store *store;
+	struct epochs *epochs;
+	struct batch *batch;
+	/* What came of it. */
+	uint64_t no_user, legacy_dropped; /* samples; see struct output_result */
+	bool has_images;
+	bool has_new_epoch; /* the images did not go into the one in use */
+};
+
+/* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */
+int encoders_add_files(struct writing *g);
+
+/*
+ * How many samples the window's file at @path holds, by reading it; 0 if it is damaged or too large
+ * to be read for that. Returns 0 or -ENOMEM.
+ */
+int encoders_count(struct store *store, const char *path, enum contents_format format,
+		   uint64_t *ret);
+
+#endif
