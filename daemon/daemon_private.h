@@ -114,28 +114,26 @@ void daemon_notify_state(struct daemon *d);
 /* Once a second: watches the output thread, asks for time while it writes the last windows. */
 void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
 
-/* operations.c */
-extern const struct control_ops daemon_control_ops;
+/* operations.c: the verbs of the control socket. */
+extern const struct control_verb daemon_verbs[];
 /* Answers with a fatal error, and notes it. Returns CONTROL_DONE. */
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
+/* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
+struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
 
-/* operations_files.c: see control.h. */
-int daemon_op_stop(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply);
-int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struct reply *reply);
-int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *reply);
-int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply);
-int daemon_op_epoch(void *userdata, struct reply *reply);
-int daemon_op_list(void *userdata, const char *service, uint64_t since_ns, uint64_t until_ns,
-		   struct reply *reply);
+/* operations_files.c: handlers of daemon_verbs. */
+int daemon_verb_stop(const struct control_call *call);
+int daemon_verb_flush(const struct control_call *call);
+int daemon_verb_epoch(const struct control_call *call);
+int daemon_verb_list(const struct control_call *call);
+/* What output_submit_*() returned for @item, which is gone unless that was 0. CONTROL_PENDING. */
+int daemon_item_submitted(struct flush_item *item, int r);
 
-/* operations_store.c */
-int daemon_op_collect(void *userdata, const struct peer *peer,
-		      const struct collect_request *request, struct reply *reply);
-int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
-
-/* operations_shim.c */
+/* operations_store.c, operations_shim.c: the same. */
+int daemon_verb_collect(const struct control_call *call);
+int daemon_verb_vacuum(const struct control_call *call);
+int daemon_verb_attach_shim(const struct control_call *call);
 int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle);
-int daemon_op_attach(void *userdata, const struct peer *peer, int pidfd, struct reply *reply);
 
 /* daemon.c: notes a fatal error that a callback met; the loop ends with it. */
 void daemon_fail(struct daemon *d, int error);

@@ -365,7 +365,7 @@ static int start_listener(struct daemon *d)
 		.mode = d->config->control_socket_mode,
 		.fd = passed_socket(d),
 		.group = d->config->store_group,
-		.ops = &daemon_control_ops,
+		.verbs = daemon_verbs,
 		.userdata = d,
 	};
 	char *slash = strrchr(d->socket_path, '/');

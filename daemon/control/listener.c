@@ -234,7 +234,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	l->group = find_group(options->group);
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
-		.dispatcher = {.ops = options->ops, .userdata = options->userdata},
+		.dispatcher = {.verbs = options->verbs, .userdata = options->userdata},
 		.priority = options->priority,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
 		.gone = listener_on_gone,

@@ -326,6 +326,6 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	status.drain_lateness = &lateness;
 	status.unwinding = &unwinding.unwinding;
 	status.names = &names;
-	reply_status(reply, &status);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &status);
 	return 0;
 }
