@@ -105,6 +105,8 @@ int config_text_to_json(const char *text, FILE *out)
 
 int config_run(struct context *context, int argc, char **argv)
 {
+	static const struct call call = {PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL,
+					 PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct plain_arguments arguments;
 	struct usage_message message;
@@ -112,8 +114,7 @@ int config_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_verb(context, PROFD__CONTROL__REQUEST__VERB_CONFIG, CALL_SHORT_MS,
-		      PROFD__CONTROL__RESPONSE__RESULT_TEXT, &response);
+	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
 	if (!arguments.json) {
