@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/config/config.h"
+#include "common/user_paths.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
@@ -17,18 +18,40 @@
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
 #include "daemon/session/status.h"
-#include "daemon/user_paths.h"
 #include "daemon/watch.h"
 
 #define DAEMON_WARNINGS_MAX 16
+#define DAEMON_SOURCES_MAX  16
+
+/* Where its things are, and the directories that are open. */
+struct daemon_places {
+	char *store_path, *socket_path;
+	char *fetched_path;     /* of debug files, made by profd-gateway */
+	struct user_paths user; /* with --user */
+	int store_fd, proc_fd;
+};
+
+/* pace.c: what profd itself costs. */
+struct daemon_pace {
+	struct limiter limiter;
+	uint64_t measured_ns; /* CLOCK_MONOTONIC; 0: not yet */
+	double used_seconds;  /* of CPU time, up to then */
+};
+
+/* notify.c: what becomes of the output thread. */
+struct daemon_watch {
+	enum watch output_state;
+	uint64_t patience_ns;  /* with it, see watch.h */
+	uint64_t disk_wait_ns; /* when it was seen waiting for a disk, CLOCK_MONOTONIC */
+	uint64_t stopping_ns;  /* since when profd stops, CLOCK_MONOTONIC */
+};
 
 struct daemon {
 	struct daemon_options options;
 	struct config *config;
-	char *store_path, *socket_path;
-	struct user_paths user_paths; /* with --user */
-	char *fetched_path;           /* of debug files, made by profd-gateway */
-	int store_fd, proc_fd;
+	struct daemon_places places;
+	struct daemon_pace pace;
+	struct daemon_watch watch;
 	bool replay;
 
 	/* A sample's way: source -> unwinder -> recorder, if there is one -> sink. */
@@ -45,24 +68,14 @@ struct daemon {
 	struct listener *listener;
 
 	sd_event *loop;
-	sd_event_source *source_io, *shim_io, *unwinder_io, *output_io, *drain_timer, *tick_timer,
-		*window_timer;
-	sd_event_source *duration_timer, *signals[4];
-	uint64_t drain_due_ns; /* CLOCK_MONOTONIC */
-	uint64_t scanned_ns;
-	struct lateness lateness;
-	struct limiter limiter;
-	uint64_t measured_ns; /* when profd's own share was, CLOCK_MONOTONIC; 0: not yet */
-	double used_seconds;  /* of CPU time, up to then */
-	uint64_t started_ns;
+	sd_event_source *sources[DAEMON_SOURCES_MAX], *source_io, *window_timer; /* two of them */
+	size_t n_sources;
+	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
+	struct lateness lateness;        /* of drains */
 	struct status_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
-	uint64_t stopping_ns;  /* CLOCK_MONOTONIC */
-	uint64_t patience_ns;  /* with the output thread, see watch.h */
-	uint64_t disk_wait_ns; /* when that one was seen waiting for a disk, CLOCK_MONOTONIC */
-	enum watch output_state;
 	bool in_trouble; /* the system session is off, and that is logged */
 	int error;       /* of a callback that cannot return one */
 };

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 	if (!d->options.user || (request->target != TARGET_PID && request->target != TARGET_TID))
 		return true;
 	snprintf(path, sizeof(path), "%" PRId64, request->number);
-	return fstatat(d->proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
+	return fstatat(d->places.proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
 }
 
 /* Whether the CPUs asked for are there, or may be plugged in; else *ret_missing is not. */
@@ -101,7 +102,7 @@ static int check_start(const struct daemon *d, const struct session_request *req
 		snprintf(why->text, sizeof(why->text),
 			 "process %" PRId64 " does not sample itself; start it with LD_PRELOAD="
 			 "libprofd.so PROFD_CONNECT=%s",
-			 request->number, d->socket_path);
+			 request->number, d->places.socket_path);
 		return CONTROL_ERROR_FAILED;
 	}
 	return 0;
@@ -121,7 +122,7 @@ static int start_session(struct daemon *d, const struct control_call *call,
 		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
 		return CONTROL_DONE;
 	}
-	session_ids_used(d->store_fd, s->id);
+	session_ids_used(d->places.store_fd, s->id);
 	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
 	reply_text(call->reply, id);
 	return CONTROL_DONE;
@@ -152,14 +153,14 @@ static int verb_hold(const struct control_call *call)
 
 	if (!s)
 		return CONTROL_DONE;
-	if (s->holder && !reply_is_abandoned(s->holder)) {
+	if (s->hold.holder && !reply_is_abandoned(s->hold.holder)) {
 		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "session s%" PRIu64 " is held already", hold->id);
 		return CONTROL_DONE;
 	}
-	if (s->holder)
-		reply_ok(s->holder);
-	s->holder = call->reply;
+	if (s->hold.holder)
+		reply_ok(s->hold.holder);
+	s->hold.holder = call->reply;
 	return CONTROL_PENDING;
 }
 
@@ -198,58 +199,66 @@ static int verb_resume(const struct control_call *call)
 struct warnings {
 	const char *lines[DAEMON_WARNINGS_MAX + 8];
 	char texts[4][160];
+	size_t n_lines, n_texts;
 };
 
-static void warn_of(struct warnings *w, size_t *n, unsigned i, uint64_t count, const char *what)
+static void warnings_add(struct warnings *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void warnings_add(struct warnings *w, const char *format, ...)
 {
-	if (!count)
-		return;
-	snprintf(w->texts[i], sizeof(w->texts[i]), "%" PRIu64 " %s", count, what);
-	w->lines[(*n)++] = w->texts[i];
+	char *text = w->texts[w->n_texts++];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(w->texts[0]), format, args);
+	va_end(args);
+	w->lines[w->n_lines++] = text;
 }
 
-static void warn_of_rate(struct warnings *w, size_t *n, unsigned i, const struct daemon *d)
-{
-	if (!d->limiter.halvings)
-		return;
-	snprintf(w->texts[i], sizeof(w->texts[i]),
-		 "sampling at %" PRIu64 " Hz instead of %" PRIu64
-		 ": profd took more of the machine than max_cpu=%g%%",
-		 daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
-	w->lines[(*n)++] = w->texts[i];
-}
-
-static void gather_warnings(struct daemon *d, struct warnings *ret)
+static void gather_warnings(struct daemon *d, struct warnings *w)
 {
 	struct process_table_stats processes;
 	struct source_stats source = {};
 	struct ledger ledger;
 	uint64_t early = 0;
-	size_t n = 0;
 
-	*ret = (struct warnings){};
-	while (d->warnings[n]) {
-		ret->lines[n] = d->warnings[n];
-		n++;
+	*w = (struct warnings){};
+	while (d->warnings[w->n_lines]) {
+		w->lines[w->n_lines] = d->warnings[w->n_lines];
+		w->n_lines++;
 	}
 	for (size_t i = 0; i < session_set_count(d->sessions); i++)
-		early += session_set_get(d->sessions, i)->early_closes;
+		early += session_set_get(d->sessions, i)->counts.early_closes;
 	process_table_get_stats(d->processes, &processes);
 	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
-	warn_of(ret, &n, 0, early,
-		"windows closed early for lack of memory: raise [memory] budget");
-	warn_of(ret, &n, 1, processes.refused_mappings,
-		"mappings were too many to keep: their addresses have no names");
-	warn_of(ret, &n, 2, source.unfollowed,
-		"children could not be followed: the filter was full or busy");
-	warn_of_rate(ret, &n, 3, d);
+	if (early)
+		warnings_add(w,
+			     "%" PRIu64 " windows closed early for lack of memory: raise [memory] "
+			     "budget",
+			     early);
+	if (processes.refused_mappings)
+		warnings_add(w,
+			     "%" PRIu64 " mappings were too many to keep: their addresses have no "
+			     "names",
+			     (uint64_t)processes.refused_mappings);
+	if (source.unfollowed)
+		warnings_add(w,
+			     "%" PRIu64
+			     " children could not be followed: the filter was full or busy",
+			     source.unfollowed);
+	if (d->pace.limiter.halvings)
+		warnings_add(w,
+			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
+			     ": profd took more of the machine than max_cpu=%g%%",
+			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
 	if (session_set_trouble(d->sessions))
-		ret->lines[n++] = session_set_trouble(d->sessions);
+		w->lines[w->n_lines++] = session_set_trouble(d->sessions);
 	if (session_set_is_paused(d->sessions))
-		ret->lines[n++] = "the system session is paused: profctl resume";
-	if (d->output_state != WATCH_WELL)
-		ret->lines[n++] = "a window has been being written for long: the disk is slow or "
-				  "stuck";
+		w->lines[w->n_lines++] = "the system session is paused: profctl resume";
+	if (d->watch.output_state != WATCH_WELL)
+		w->lines[w->n_lines++] = "a window has been being written for long: the disk is "
+					 "slow or stuck";
 }
 
 static int verb_status(const struct control_call *call)
@@ -263,11 +272,10 @@ static int verb_status(const struct control_call *call)
 		.output = d->output,
 		.unwinder = d->unwinder,
 		.lateness = &d->lateness,
-		.source_name = d->source->ops->name,
 		.event = d->event.name,
 		.frequency = daemon_rate(d),
 		.attached = d->shim ? source_shim_count(d->shim) : 0,
-		.store_path = d->store_path,
+		.store_path = d->places.store_path,
 		.budget_bytes = d->config->memory_budget,
 		.started_ns = d->started_ns,
 		.warnings = warnings.lines,

@@ -92,7 +92,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one folder. */
 	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
 	snprintf(folder, sizeof(folder), "sessions/%s", name);
-	fd = openat(d->store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(d->places.store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* it wrote nothing */
 	dir = fdopendir(fd);
@@ -105,7 +105,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 
 		if (entry->d_name[0] == '.')
 			continue;
-		if (asprintf(&path, "%s/%s/%s", d->store_path, folder, entry->d_name) < 0)
+		if (asprintf(&path, "%s/%s/%s", d->places.store_path, folder, entry->d_name) < 0)
 			path = NULL;
 		r = paths_add(ret, path);
 	}
@@ -128,14 +128,14 @@ static void answer_stopped(struct waiter *w, int error)
 			continue;
 		if (!r)
 			r = add_session_files(d, s, &paths);
-		if (s->state == SESSION_ENDED && !s->n_waiting)
+		if (s->state == SESSION_ENDED && !s->waiters.n)
 			session_set_remove(d->sessions, s);
 	}
 	if (r)
 		daemon_answer_fatal(d, w->reply, r);
 	else if (error)
-		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s", d->store_path,
-			    strerror(error));
+		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
+			    d->places.store_path, strerror(error));
 	else
 		reply_paths(w->reply, paths.paths ? paths.paths : (char *[]){NULL});
 }
@@ -150,7 +150,7 @@ static void file_waiter_on_written(void *userdata, struct flush *flush)
 		reply_listing(w->reply, flush->listing);
 	else if (flush->error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
-			    w->daemon->store_path, strerror(flush->error));
+			    w->daemon->places.store_path, strerror(flush->error));
 	else if (w->kind == WAITS_FOR_NAME)
 		reply_text(w->reply, flush->n_paths ? flush->paths[0] : "");
 	else

@@ -72,9 +72,9 @@ static void collected_add_losses(const struct asker *a, struct collected *c)
 	c->more = a->more;
 	if (!s)
 		return;
-	c->lost = s->lost;
+	c->lost = s->counts.lost;
 	for (unsigned i = 0; i < N_DROPPED; i++)
-		c->dropped += s->dropped[i];
+		c->dropped += s->counts.dropped[i];
 }
 
 static void store_client_on_done(void *userdata, struct flush *flush)
@@ -87,7 +87,7 @@ static void store_client_on_done(void *userdata, struct flush *flush)
 	if (c && c->message.text[0])
 		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
 	else if (flush->error)
-		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s: %s", a->daemon->store_path,
+		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s: %s", a->daemon->places.store_path,
 			    strerror(flush->error));
 	else if (a->is_vacuum)
 		answer_vacuumed(a->reply, flush);

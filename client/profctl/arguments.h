@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/profctl/options.h"
 #include "client/profctl/output.h"
+#include "common/options.h"
 #include "control.pb-c.h"
 
 #define TARGETS_MAX 32

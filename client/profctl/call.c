@@ -113,16 +113,14 @@ static int complain_exchange(const struct context *context, int r)
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
 }
 
+/* The codes are exit statuses; one of a newer profd is a failure like any other. */
 static int complain_error(const struct context *context, const Profd__Control__Error *error)
 {
-	switch (error->code) {
-	case PROFD__CONTROL__ERROR_CODE__USAGE:
-		return profctl_complain(context, STATUS_USAGE, "%s", error->message);
-	case PROFD__CONTROL__ERROR_CODE__DENIED:
-		return profctl_complain(context, STATUS_DENIED, "%s", error->message);
-	default:
-		return profctl_complain(context, STATUS_FAILED, "%s", error->message);
-	}
+	bool is_known = error->code == PROFD__CONTROL__ERROR_CODE__USAGE ||
+			error->code == PROFD__CONTROL__ERROR_CODE__DENIED;
+
+	return profctl_complain(context, is_known ? (int)error->code : STATUS_FAILED, "%s",
+				error->message);
 }
 
 int call_send(const struct context *context, const struct call *call, int *ret_fd)

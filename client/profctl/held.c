@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/profctl/held.h"
 
-#include "client/profctl/options.h"
 #include "common/cleanup.h"
+#include "common/options.h"
 
 int held_start(const struct context *context, Profd__Control__Start *start, struct held *ret)
 {

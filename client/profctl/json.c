@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The writer knows how deep it is and whether the innermost object or array has items: so commas,
+ * line breaks and indentation come by themselves before each value.
+ */
 #include "client/profctl/json.h"
 
 #include <inttypes.h>

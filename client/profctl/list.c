@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * profd answers with rows, of services or of the windows of one. As JSON each row is an object; for
+ * people the files of one window that are of a process each become one line.
+ */
 #include <inttypes.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  */
 #include "client/profctl/profctl.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,8 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-#define SOCKET_SIZE 256
-#define LIKE_MIN    3 /* characters of a verb that may be mistyped */
+#define LIKE_MIN 3 /* characters of a verb that may be mistyped */
 
 static const struct verb *find_verb(const char *name)
 {
@@ -155,21 +153,24 @@ static int parse_globals(int argc, char **argv, struct global_arguments *ret,
 	return ret->help ? 0 : r;
 }
 
-/* Returns 0 or STATUS_USAGE after a complaint. */
-static int context_set_socket(struct context *context, const struct global_arguments *arguments,
-			      const struct environment *environment, char buffer[SOCKET_SIZE])
+/* Which profd is meant, and where its store is. Returns 0, or an exit status after a complaint. */
+static int context_set_profd(struct context *context, const struct global_arguments *arguments,
+			     const struct environment *environment, struct user_paths *paths)
 {
+	context->socket = SYSTEM_SOCKET;
+	context->store = SYSTEM_STORE;
 	if (arguments->socket && arguments->user)
 		return profctl_complain(context, STATUS_USAGE, "either --socket or --user");
-	context->socket = SYSTEM_SOCKET;
 	if (arguments->user) {
-		if (!environment->runtime_dir || !*environment->runtime_dir)
+		if (user_paths_find(paths, &environment->user))
+			return profctl_complain(context, STATUS_FAILED, "no memory");
+		if (!paths->socket)
 			return profctl_complain(
 				context, STATUS_USAGE,
-				"--user needs XDG_RUNTIME_DIR, which is not set; use "
-				"--socket");
-		snprintf(buffer, SOCKET_SIZE, "%s/profd/control.sock", environment->runtime_dir);
-		context->socket = buffer;
+				"--user needs XDG_RUNTIME_DIR, which is not set; use --socket");
+		context->socket = paths->socket;
+		/* Where nothing is known of the user, nothing is found. */
+		context->store = paths->state ? paths->state : "/nonexistent";
 		context->user = true;
 	} else if (arguments->socket) {
 		context->socket = arguments->socket;
@@ -180,28 +181,12 @@ static int context_set_socket(struct context *context, const struct global_argum
 	return 0;
 }
 
-/* As the user's own profd does it; where nothing is known of the user, none is found there. */
-static void context_set_store(struct context *context, const struct environment *environment,
-			      char buffer[PATH_MAX])
-{
-	const char *state = environment->state_home, *home = environment->home;
-
-	context->store = SYSTEM_STORE;
-	if (!context->user)
-		return;
-	if (state && *state == '/')
-		snprintf(buffer, PATH_MAX, "%s/profd", state);
-	else
-		snprintf(buffer, PATH_MAX, "%s/.local/state/profd", home ? home : "");
-	context->store = buffer;
-}
-
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out, FILE *err)
 {
 	struct context context = {.out = out, .err = err, .now_ns = clock_ns(CLOCK_REALTIME)};
+	cleanup(user_paths_deinit) struct user_paths paths = {0};
 	struct global_arguments arguments = {0};
 	struct usage_message message;
-	char socket[SOCKET_SIZE], store[PATH_MAX];
 	ptrdiff_t n_before;
 	int status;
 
@@ -225,10 +210,9 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 		print_main_help(err);
 		return STATUS_USAGE;
 	}
-	status = context_set_socket(&context, &arguments, environment, socket);
+	status = context_set_profd(&context, &arguments, environment, &paths);
 	if (status)
 		return status;
-	context_set_store(&context, environment, store);
 	n_before = arguments.verb - argv;
 	status = run_verb(&context, argc - (int)n_before, argv + n_before);
 	if ((fflush(out) || ferror(out)) && status == STATUS_DONE)

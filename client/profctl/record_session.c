@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tries the profd at the socket first; if it is not there, or may not sample what is wanted, a
+ * private one is started for as long as the recording takes. What the first complained of is told
+ * only if there is no other.
+ */
 #include "client/profctl/record_session.h"
 
 #include <string.h>

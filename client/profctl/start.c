@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One request for each target of the command line, with the same options. Those that were started
+ * before one is refused stay.
+ */
 #include <inttypes.h>
 #include <string.h>
 

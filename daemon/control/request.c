@@ -17,13 +17,13 @@
 #include "common/error.h"
 #include "common/store/contents.h"
 #include "common/store/names.h"
+#include "daemon/ingest/cpus.h"
 
 #define NAME_MAX_SIZE    64  /* becomes part of a folder's name */
 #define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */
 #define COMM_MAX_SIZE    15  /* TASK_COMM_LEN - 1 */
 #define CGROUP_MAX_SIZE  4095
 #define CPUS_MAX_SIZE    1024
-#define CPU_MAX          8191
 #define EVENT_MAX_SIZE   31
 #define RATE_HZ_MAX      100000
 #define PERIOD_MIN       100 /* events; less would be nothing but interrupts */
@@ -71,29 +71,14 @@ static int request_check_name(const char *what, const char *text, const char *ot
 	return r;
 }
 
-/* A list such as 0-3,8 (cpuset(7), "List format"). */
 static int request_check_cpus(const char *text, struct request_message *message)
 {
 	int r = request_check_text("the CPU list", text, CPUS_MAX_SIZE, message);
+	struct cpus cpus;
 
-	while (!r) {
-		unsigned long first, last;
-		char *end;
-
-		if (!isdigit((unsigned char)*text))
-			break;
-		first = last = strtoul(text, &end, 10);
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			last = strtoul(end + 1, &end, 10);
-		if (first > last || last > CPU_MAX)
-			break;
-		if (!*end)
-			return 0;
-		if (*end != ',')
-			break;
-		text = end + 1;
-	}
-	return r ? r : request_invalid(message, "the CPU list must be like 0-3,8");
+	if (!r && (cpus_parse((const uint8_t *)text, strlen(text), &cpus) || !cpus.n))
+		r = request_invalid(message, "the CPU list must be like 0-3,8");
+	return r;
 }
 
 static int request_check_cgroup(const char *text, struct request_message *message)

@@ -338,7 +338,7 @@ static void test_which_socket(void **state)
 		err = open_memstream(&w->err, &w->err_size);
 		if (i == 1)
 			environment.socket = access(SYSTEM_SOCKET, F_OK) ? "" : "/from-environment";
-		environment.runtime_dir = "/run-x";
+		environment.user.runtime_dir = "/run-x";
 		assert_int_equal(profctl_main(i == 2 ? 3 : 2, i == 2 ? user : plain, &environment,
 					      out, err),
 				 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_PROFCTL_OPTIONS_H
-#define PROFD_PROFCTL_OPTIONS_H
+#ifndef PROFD_COMMON_OPTIONS_H
+#define PROFD_COMMON_OPTIONS_H
 
 /*
  * Command lines: options and operands in any order, `-F99 -F 99 --frequency=99 --frequency 99`,

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/user_paths.h"
+/*
+ * Each path is that of the XDG variable if that is absolute, else the default below the home
+ * directory, else there is none.
+ */
+#include "common/user_paths.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,18 +76,6 @@ void user_paths_deinit(struct user_paths *p)
 	free(p->runtime);
 	free(p->socket);
 	*p = (struct user_paths){};
-}
-
-int user_paths_load_config(struct config **ret, const struct user_paths *p, const char *path,
-			   struct config_message *message)
-{
-	const struct config_user user = {
-		.file = p->config,
-		.store_path = p->state,
-		.control_socket = p->socket,
-	};
-
-	return config_load_user(ret, path, &user, message);
 }
 
 int user_paths_make(const char *path)

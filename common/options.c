@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/profctl/options.h"
+/*
+ * The reader goes word by word: a word is an operand, a long option with or without its argument,
+ * or a cluster of short ones. On top of it, a table of rows reads each argument into its place.
+ */
+#include "common/options.h"
 
 #include <stdarg.h>
 #include <stdio.h>
