@@ -14,17 +14,6 @@
 
 #include "common/error.h"
 
-void user_environment_get(struct user_environment *ret)
-{
-	*ret = (struct user_environment){
-		.home = getenv("HOME"),
-		.state_home = getenv("XDG_STATE_HOME"),
-		.cache_home = getenv("XDG_CACHE_HOME"),
-		.config_home = getenv("XDG_CONFIG_HOME"),
-		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
-	};
-}
-
 static bool is_absolute(const char *path)
 {
 	return path && path[0] == '/';

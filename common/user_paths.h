@@ -24,7 +24,7 @@ struct user_paths {
 	char *socket;  /* in there */
 };
 
-/* This process's. */
+/* This process's, all of it (user_environment.c). */
 void user_environment_get(struct user_environment *ret);
 /* Pure. Returns 0 or -ENOMEM. */
 int user_paths_find(struct user_paths *ret, const struct user_environment *environment);

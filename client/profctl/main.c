@@ -24,11 +24,13 @@ int main(int argc, char **argv)
 	const char *no_color = getenv("NO_COLOR");
 	struct environment environment = {
 		.socket = getenv("PROFD_SOCKET"),
+		.user = {.home = getenv("HOME"),
+			 .state_home = getenv("XDG_STATE_HOME"),
+			 .runtime_dir = getenv("XDG_RUNTIME_DIR")},
 		.no_color = no_color && *no_color,
 		.is_dumb = is_dumb(getenv("TERM")),
 	};
 
-	user_environment_get(&environment.user);
 	mallopt(M_MMAP_THRESHOLD, MAPPED_ALONE);
 	return profctl_main(argc, argv, &environment, stdout, stderr);
 }
