@@ -58,7 +58,7 @@ static void daemon_on_stopped(void *userdata, struct flush *flush)
 	struct daemon *d = userdata;
 
 	if (flush->error)
-		log_error("the last windows could not be written to %s: %s", d->store_path,
+		log_error("the last windows could not be written to %s: %s", d->places.store_path,
 			  strerror(flush->error));
 	sd_event_exit(d->loop, 0);
 }
@@ -389,37 +389,38 @@ static int daemon_on_signal(sd_event_source *source, const struct signalfd_sigin
 	}
 }
 
-/* Without the flag sd-event would switch a failing handler off and go on. */
-static int event_source_set_up(sd_event_source *source, int64_t priority)
+/*
+ * Takes @source over, if sd-event has made it (@made). Without the flag it would switch a failing
+ * handler off and go on.
+ */
+static int daemon_keep_source(struct daemon *d, int made, sd_event_source *source, int64_t priority)
 {
-	int r;
+	int r = made;
 
+	if (r < 0)
+		return error_origin(r);
+	d->sources[d->n_sources++] = source;
 	r = sd_event_source_set_priority(source, priority);
 	if (r >= 0)
 		r = sd_event_source_set_exit_on_failure(source, true);
 	return r < 0 ? error_origin(r) : 0;
 }
 
-static int daemon_add_timer(struct daemon *d, sd_event_source **ret, clockid_t clock,
-			    uint64_t at_ns, sd_event_time_handler_t handler, int64_t priority)
+static int daemon_add_timer(struct daemon *d, clockid_t clock, uint64_t at_ns,
+			    sd_event_time_handler_t handler, int64_t priority)
 {
-	int r;
+	sd_event_source *source = NULL;
+	int r = sd_event_add_time(d->loop, &source, clock, at_ns / 1000, 1000, handler, d);
 
-	r = sd_event_add_time(d->loop, ret, clock, at_ns / 1000, 1000, handler, d);
-	if (r < 0)
-		return error_origin(r);
-	return event_source_set_up(*ret, priority);
+	return daemon_keep_source(d, r, source, priority);
 }
 
-static int daemon_add_io(struct daemon *d, sd_event_source **ret, int fd,
-			 sd_event_io_handler_t handler, int64_t priority)
+static int daemon_add_io(struct daemon *d, int fd, sd_event_io_handler_t handler, int64_t priority)
 {
-	int r;
+	sd_event_source *source = NULL;
+	int r = sd_event_add_io(d->loop, &source, fd, EPOLLIN, handler, d);
 
-	r = sd_event_add_io(d->loop, ret, fd, EPOLLIN, handler, d);
-	if (r < 0)
-		return error_origin(r);
-	return event_source_set_up(*ret, priority);
+	return daemon_keep_source(d, r, source, priority);
 }
 
 static int daemon_add_sources(struct daemon *d)
@@ -427,34 +428,35 @@ static int daemon_add_sources(struct daemon *d)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	r = daemon_add_io(d, &d->source_io, source_fd(d->source), daemon_on_source, PRIORITY_RINGS);
-	if (!r && d->shim && d->shim != d->source)
-		r = daemon_add_io(d, &d->shim_io, source_fd(d->shim), daemon_on_shim,
-				  PRIORITY_TIMERS);
+	r = daemon_add_io(d, source_fd(d->source), daemon_on_source, PRIORITY_RINGS);
+	if (r)
+		return r;
+	d->source_io = d->sources[d->n_sources - 1];
+	r = daemon_add_timer(d, CLOCK_REALTIME, session_set_next_boundary(d->sessions),
+			     daemon_on_window_end, PRIORITY_TIMERS);
+	if (r)
+		return r;
+	d->window_timer = d->sources[d->n_sources - 1];
+	if (d->shim && d->shim != d->source)
+		r = daemon_add_io(d, source_fd(d->shim), daemon_on_shim, PRIORITY_TIMERS);
 	if (!r)
-		r = daemon_add_io(d, &d->unwinder_io, unwinder_fd(d->unwinder), daemon_on_unwinder,
-				  PRIORITY_RINGS);
+		r = daemon_add_io(d, unwinder_fd(d->unwinder), daemon_on_unwinder, PRIORITY_RINGS);
 	if (!r)
-		r = daemon_add_timer(d, &d->drain_timer, CLOCK_MONOTONIC, now + DRAIN_NS,
-				     daemon_on_drain_timer, PRIORITY_RINGS);
+		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + DRAIN_NS, daemon_on_drain_timer,
+				     PRIORITY_RINGS);
 	if (!r)
-		r = daemon_add_io(d, &d->output_io, output_fd(d->output), daemon_on_output,
-				  PRIORITY_OUTPUT);
+		r = daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OUTPUT);
 	if (!r)
-		r = daemon_add_timer(d, &d->tick_timer, CLOCK_MONOTONIC, now + NS_PER_S,
-				     daemon_on_tick, PRIORITY_TIMERS);
-	if (!r)
-		r = daemon_add_timer(d, &d->window_timer, CLOCK_REALTIME,
-				     session_set_next_boundary(d->sessions), daemon_on_window_end,
+		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + SECOND_NS, daemon_on_tick,
 				     PRIORITY_TIMERS);
 	if (!r && d->options.duration_ns)
-		r = daemon_add_timer(d, &d->duration_timer, CLOCK_MONOTONIC,
-				     now + d->options.duration_ns, daemon_on_duration,
-				     PRIORITY_TIMERS);
+		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + d->options.duration_ns,
+				     daemon_on_duration, PRIORITY_TIMERS);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(handled_signals); i++) {
-		r = sd_event_add_signal(d->loop, &d->signals[i], handled_signals[i],
-					daemon_on_signal, d);
-		r = r < 0 ? error_origin(r) : event_source_set_up(d->signals[i], PRIORITY_OUTPUT);
+		sd_event_source *source = NULL;
+
+		r = sd_event_add_signal(d->loop, &source, handled_signals[i], daemon_on_signal, d);
+		r = daemon_keep_source(d, r, source, PRIORITY_OUTPUT);
 	}
 	return r;
 }
@@ -467,8 +469,8 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options)
 	if (!d)
 		return error_origin(-ENOMEM);
 	d->options = *options;
-	d->store_fd = -1;
-	d->proc_fd = -1;
+	d->places.store_fd = -1;
+	d->places.proc_fd = -1;
 	d->started_ns = clock_ns(CLOCK_MONOTONIC);
 	r = sd_event_default(&d->loop);
 	if (r < 0)
@@ -500,16 +502,8 @@ void daemon_free(struct daemon *d)
 	if (!d)
 		return;
 	listener_free(d->listener);
-	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
-		sd_event_source_unref(d->signals[i]);
-	sd_event_source_unref(d->source_io);
-	sd_event_source_unref(d->shim_io);
-	sd_event_source_unref(d->unwinder_io);
-	sd_event_source_unref(d->output_io);
-	sd_event_source_unref(d->drain_timer);
-	sd_event_source_unref(d->tick_timer);
-	sd_event_source_unref(d->window_timer);
-	sd_event_source_unref(d->duration_timer);
+	for (size_t i = 0; i < d->n_sources; i++)
+		sd_event_source_unref(d->sources[i]);
 	if (d->unwinder)
 		unwinder_detach(d->unwinder);
 	if (d->shim != d->source)
@@ -526,11 +520,11 @@ void daemon_free(struct daemon *d)
 	config_free(d->config);
 	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++)
 		free(d->warnings[i]);
-	user_paths_deinit(&d->user_paths);
-	free(d->store_path);
-	free(d->fetched_path);
-	free(d->socket_path);
-	closep(&d->store_fd);
-	closep(&d->proc_fd);
+	user_paths_deinit(&d->places.user);
+	free(d->places.store_path);
+	free(d->places.fetched_path);
+	free(d->places.socket_path);
+	closep(&d->places.store_fd);
+	closep(&d->places.proc_fd);
 	free(d);
 }

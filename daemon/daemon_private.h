@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/config/config.h"
+#include "common/user_paths.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
@@ -17,18 +18,40 @@
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
 #include "daemon/session/status.h"
-#include "daemon/user_paths.h"
 #include "daemon/watch.h"
 
 #define DAEMON_WARNINGS_MAX 16
+#define DAEMON_SOURCES_MAX  16
+
+/* Where its things are, and the directories that are open. */
+struct daemon_places {
+	char *store_path, *socket_path;
+	char *fetched_path;     /* of debug files, made by profd-gateway */
+	struct user_paths user; /* with --user */
+	int store_fd, proc_fd;
+};
+
+/* pace.c: what profd itself costs. */
+struct daemon_pace {
+	struct limiter limiter;
+	uint64_t measured_ns; /* CLOCK_MONOTONIC; 0: not yet */
+	double used_seconds;  /* of CPU time, up to then */
+};
+
+/* notify.c: what becomes of the output thread. */
+struct daemon_watch {
+	enum watch output_state;
+	uint64_t patience_ns;  /* with it, see watch.h */
+	uint64_t disk_wait_ns; /* when it was seen waiting for a disk, CLOCK_MONOTONIC */
+	uint64_t stopping_ns;  /* since when profd stops, CLOCK_MONOTONIC */
+};
 
 struct daemon {
 	struct daemon_options options;
 	struct config *config;
-	char *store_path, *socket_path;
-	struct user_paths user_paths; /* with --user */
-	char *fetched_path;           /* of debug files, made by profd-gateway */
-	int store_fd, proc_fd;
+	struct daemon_places places;
+	struct daemon_pace pace;
+	struct daemon_watch watch;
 	bool replay;
 
 	/* A sample's way: source -> unwinder -> recorder, if there is one -> sink. */
@@ -45,24 +68,14 @@ struct daemon {
 	struct listener *listener;
 
 	sd_event *loop;
-	sd_event_source *source_io, *shim_io, *unwinder_io, *output_io, *drain_timer, *tick_timer,
-		*window_timer;
-	sd_event_source *duration_timer, *signals[4];
-	uint64_t drain_due_ns; /* CLOCK_MONOTONIC */
-	uint64_t scanned_ns;
-	struct lateness lateness;
-	struct limiter limiter;
-	uint64_t measured_ns; /* when profd's own share was, CLOCK_MONOTONIC; 0: not yet */
-	double used_seconds;  /* of CPU time, up to then */
-	uint64_t started_ns;
+	sd_event_source *sources[DAEMON_SOURCES_MAX], *source_io, *window_timer; /* two of them */
+	size_t n_sources;
+	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
+	struct lateness lateness;        /* of drains */
 	struct status_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
-	uint64_t stopping_ns;  /* CLOCK_MONOTONIC */
-	uint64_t patience_ns;  /* with the output thread, see watch.h */
-	uint64_t disk_wait_ns; /* when that one was seen waiting for a disk, CLOCK_MONOTONIC */
-	enum watch output_state;
 	bool in_trouble; /* the system session is off, and that is logged */
 	int error;       /* of a callback that cannot return one */
 };
@@ -114,28 +127,26 @@ void daemon_notify_state(struct daemon *d);
 /* Once a second: watches the output thread, asks for time while it writes the last windows. */
 void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
 
-/* operations.c */
-extern const struct control_ops daemon_control_ops;
+/* operations.c: the verbs of the control socket. */
+extern const struct control_verb daemon_verbs[];
 /* Answers with a fatal error, and notes it. Returns CONTROL_DONE. */
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
+/* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
+struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
 
-/* operations_files.c: see control.h. */
-int daemon_op_stop(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply);
-int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struct reply *reply);
-int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *reply);
-int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply);
-int daemon_op_epoch(void *userdata, struct reply *reply);
-int daemon_op_list(void *userdata, const char *service, uint64_t since_ns, uint64_t until_ns,
-		   struct reply *reply);
+/* operations_files.c: handlers of daemon_verbs. */
+int daemon_verb_stop(const struct control_call *call);
+int daemon_verb_flush(const struct control_call *call);
+int daemon_verb_epoch(const struct control_call *call);
+int daemon_verb_list(const struct control_call *call);
+/* What output_submit_*() returned for @item, which is gone unless that was 0. CONTROL_PENDING. */
+int daemon_item_submitted(struct flush_item *item, int r);
 
-/* operations_store.c */
-int daemon_op_collect(void *userdata, const struct peer *peer,
-		      const struct collect_request *request, struct reply *reply);
-int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
-
-/* operations_shim.c */
+/* operations_store.c, operations_shim.c: the same. */
+int daemon_verb_collect(const struct control_call *call);
+int daemon_verb_vacuum(const struct control_call *call);
+int daemon_verb_attach_shim(const struct control_call *call);
 int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle);
-int daemon_op_attach(void *userdata, const struct peer *peer, int pidfd, struct reply *reply);
 
 /* daemon.c: notes a fatal error that a callback met; the loop ends with it. */
 void daemon_fail(struct daemon *d, int error);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* profd: the command line; everything else is daemon.c's. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 #include "common/config/config.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/units.h"
+#include "common/options.h"
+#include "common/user_paths.h"
 #include "daemon/daemon.h"
-#include "daemon/user_paths.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -48,114 +47,44 @@ static const char usage[] =
 	"SIGTERM and SIGINT write what was sampled and end; SIGHUP reads the configuration again;\n"
 	"SIGUSR1 writes the open windows now. `profctl status` shows what profd does.\n";
 
-enum {
-	OPTION_STATE = 256,
-	OPTION_RUNTIME,
-	OPTION_CACHE,
-	OPTION_SOURCE,
-	OPTION_USER,
-	OPTION_DURATION,
-	OPTION_RECORD,
-	OPTION_CHECK,
-	OPTION_VERSION,
-};
-
-static const struct option options[] = {
-	{"config", required_argument, NULL, 'c'},
-	{"state-directory", required_argument, NULL, OPTION_STATE},
-	{"runtime-directory", required_argument, NULL, OPTION_RUNTIME},
-	{"cache-directory", required_argument, NULL, OPTION_CACHE},
-	{"source", required_argument, NULL, OPTION_SOURCE},
-	{"user", no_argument, NULL, OPTION_USER},
-	{"duration", required_argument, NULL, OPTION_DURATION},
-	{"record-replay", required_argument, NULL, OPTION_RECORD},
-	{"check-config", no_argument, NULL, OPTION_CHECK},
-	{"version", no_argument, NULL, OPTION_VERSION},
-	{"help", no_argument, NULL, 'h'},
-	{},
-};
-
 struct arguments {
 	struct daemon_options daemon;
-	bool check_config;
-	int status; /* >= 0: exit with it now */
+	bool check_config, version;
 };
 
-static bool is_known_source(const char *name)
+static int option_source(const char *name, const char *argument, void *to,
+			 struct usage_message *message)
 {
-	return strcmp(name, "bpf") == 0 || strcmp(name, "perf") == 0 || strcmp(name, "shim") == 0 ||
-	       (strncmp(name, "replay:", 7) == 0 && name[7]);
+	*(const char **)to = argument;
+	if (strcmp(argument, "bpf") == 0 || strcmp(argument, "perf") == 0 ||
+	    strcmp(argument, "shim") == 0 || (strncmp(argument, "replay:", 7) == 0 && argument[7]))
+		return 0;
+	return usage_error(message, "%s takes bpf, perf, shim or replay:FILE, not '%s'", name,
+			   argument);
 }
 
-static int profd_usage_error(const char *option, const char *value, const char *expected)
+static int profd_parse_arguments(int argc, char **argv, struct arguments *a,
+				 struct usage_message *message)
 {
-	fprintf(stderr, "profd: %s: \"%s\" is not %s\n", option, value, expected);
-	return EXIT_USAGE;
-}
+	struct daemon_options *d = &a->daemon;
+	const struct option_row rows[] = {
+		{'c', "config", option_text, &d->config_path, NULL},
+		{0, "state-directory", option_text, &d->state_directory, NULL},
+		{0, "runtime-directory", option_text, &d->runtime_directory, NULL},
+		{0, "cache-directory", option_text, &d->cache_directory, NULL},
+		{0, "source", option_source, &d->source, NULL},
+		{0, "user", option_flag, &d->user, NULL},
+		{0, "duration", option_duration, &d->duration_ns, NULL},
+		{0, "record-replay", option_text, &d->record_replay, NULL},
+		{0, "check-config", option_flag, &a->check_config, NULL},
+		{0, "version", option_flag, &a->version, NULL},
+		{0},
+	};
+	int r = options_parse(rows, argc, argv, message);
 
-static void profd_parse_option(struct arguments *a, int option)
-{
-	switch (option) {
-	case 'c':
-		a->daemon.config_path = optarg;
-		return;
-	case OPTION_STATE:
-		a->daemon.state_directory = optarg;
-		return;
-	case OPTION_RUNTIME:
-		a->daemon.runtime_directory = optarg;
-		return;
-	case OPTION_CACHE:
-		a->daemon.cache_directory = optarg;
-		return;
-	case OPTION_SOURCE:
-		a->daemon.source = optarg;
-		if (!is_known_source(optarg))
-			a->status = profd_usage_error("--source", optarg,
-						      "bpf, perf, shim or replay:FILE");
-		return;
-	case OPTION_USER:
-		a->daemon.user = true;
-		return;
-	case OPTION_DURATION:
-		if (units_parse_duration(optarg, &a->daemon.duration_ns) != UNITS_E_OK ||
-		    !a->daemon.duration_ns)
-			a->status = profd_usage_error("--duration", optarg,
-						      "a time such as 10s or 5m");
-		return;
-	case OPTION_RECORD:
-		a->daemon.record_replay = optarg;
-		return;
-	case OPTION_CHECK:
-		a->check_config = true;
-		return;
-	case OPTION_VERSION:
-		printf("profd %s\n", PROFD_VERSION);
-		a->status = EXIT_SUCCESS;
-		return;
-	case 'h':
-		fputs(usage, stdout);
-		a->status = EXIT_SUCCESS;
-		return;
-	default: /* getopt_long() has said what is wrong */
-		fputs("Try: profd --help\n", stderr);
-		a->status = EXIT_USAGE;
-		return;
-	}
-}
-
-static void profd_parse_arguments(struct arguments *a, int argc, char **argv)
-{
-	int option;
-
-	*a = (struct arguments){.status = -1};
-	while (a->status < 0 && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
-		profd_parse_option(a, option);
-	if (a->status < 0 && optind < argc)
-		a->status = profd_usage_error("arguments", argv[optind], "an option");
-	if (a->status < 0 && a->daemon.user && a->daemon.source &&
-	    strcmp(a->daemon.source, "bpf") == 0)
-		a->status = profd_usage_error("--source", "bpf", "to be had with --user");
+	if (!r && d->user && d->source && strcmp(d->source, "bpf") == 0)
+		r = usage_error(message, "--source bpf is not to be had with --user");
+	return r;
 }
 
 static int check_config(const struct daemon_options *daemon)
@@ -168,10 +97,9 @@ static int check_config(const struct daemon_options *daemon)
 
 	user_environment_get(&environment);
 	r = user_paths_find(&paths, &environment);
-	if (!r && daemon->user)
-		r = user_paths_load_config(&config, &paths, daemon->config_path, &message);
-	else if (!r)
-		r = config_load(&config, daemon->config_path, &message);
+	if (!r)
+		r = config_load(&config, daemon->config_path, daemon->user ? &paths : NULL,
+				&message);
 	if (r == CONFIG_E_INVALID)
 		fprintf(stderr, "profd: %s\n", message.text);
 	else if (r)
@@ -184,12 +112,18 @@ static int check_config(const struct daemon_options *daemon)
 int main(int argc, char **argv)
 {
 	cleanup(daemon_freep) struct daemon *daemon = NULL;
-	struct arguments arguments;
-	int r;
+	struct arguments arguments = {0};
+	struct usage_message message;
+	int r = profd_parse_arguments(argc, argv, &arguments, &message);
 
-	profd_parse_arguments(&arguments, argc, argv);
-	if (arguments.status >= 0)
-		return arguments.status;
+	if (r == OPTIONS_BAD) {
+		fprintf(stderr, "profd: %s; see profd --help\n", message.text);
+		return EXIT_USAGE;
+	}
+	if (r == VERB_HELP || arguments.version) {
+		fputs(r == VERB_HELP ? usage : "profd " PROFD_VERSION "\n", stdout);
+		return EXIT_SUCCESS;
+	}
 	if (arguments.check_config)
 		return check_config(&arguments.daemon);
 	r = daemon_block_signals();

@@ -9,16 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/read_end.h"
 #include "common/units.h"
 #include "daemon/daemon_private.h"
 #include "daemon/session/session_system.h"
 
 /* A stop may take as long as this while the last windows are being written. */
 #define STOP_MAX_NS    UINT64_C(300000000000)
+#define STAT_MAX       512
 #define STOP_MORE_USEC UINT64_C(15000000)
 
 static const char *describe_store(const struct daemon *d, char *text, size_t size)
@@ -28,7 +29,7 @@ static const char *describe_store(const struct daemon *d, char *text, size_t siz
 
 	output_get_state(d->output, &output);
 	if (d->last_flush.error)
-		snprintf(text, size, "cannot write to %s: %s", d->store_path,
+		snprintf(text, size, "cannot write to %s: %s", d->places.store_path,
 			 strerrordesc_np(d->last_flush.error));
 	else
 		snprintf(text, size, "%" PRIu64 " files, %s", output.store.n_files,
@@ -78,7 +79,7 @@ void daemon_notify_reloading(void)
 
 void daemon_notify_stopping(struct daemon *d)
 {
-	d->stopping_ns = clock_ns(CLOCK_MONOTONIC);
+	d->watch.stopping_ns = clock_ns(CLOCK_MONOTONIC);
 	sd_notify(0, "STOPPING=1\nSTATUS=Writing the last windows");
 }
 
@@ -86,25 +87,20 @@ void daemon_notify_init(struct daemon *d)
 {
 	uint64_t usec;
 
-	d->patience_ns = WATCH_PATIENCE_NS;
+	d->watch.patience_ns = WATCH_PATIENCE_NS;
 	if (sd_watchdog_enabled(false, &usec) > 0 && usec <= UINT64_MAX / 1000)
-		d->patience_ns = usec * 1000;
+		d->watch.patience_ns = usec * 1000;
 }
 
 static char thread_state(pid_t tid)
 {
-	char path[64], text[512];
-	ssize_t n = 0;
-	int fd;
+	cleanup(freep) char *text = NULL;
+	char path[64];
+	size_t length;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	return watch_parse_state(text);
+	return read_end_text(AT_FDCWD, path, STAT_MAX, &text, &length) ? '?'
+								       : watch_parse_state(text);
 }
 
 static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *ret_busy_ns)
@@ -115,10 +111,11 @@ static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *re
 	output_get_state(d->output, &output);
 	since = output.busy_since_ns;
 	*ret_busy_ns = since && since < now_ns ? now_ns - since : 0;
-	if (*ret_busy_ns >= d->patience_ns && thread_state(output.tid) == 'D')
-		d->disk_wait_ns = now_ns;
-	own = now_ns - d->disk_wait_ns;
-	return watch_judge(*ret_busy_ns, own < *ret_busy_ns ? own : *ret_busy_ns, d->patience_ns);
+	if (*ret_busy_ns >= d->watch.patience_ns && thread_state(tid) == 'D')
+		d->watch.disk_wait_ns = now_ns;
+	own = now_ns - d->watch.disk_wait_ns;
+	return watch_judge(*ret_busy_ns, own < *ret_busy_ns ? own : *ret_busy_ns,
+			   d->watch.patience_ns);
 }
 
 /* Each state once, when it begins. */
@@ -128,28 +125,28 @@ static void follow_output(struct daemon *d, uint64_t now_ns)
 	enum watch state = look_at_output(d, now_ns, &busy_ns);
 	char span[UNITS_TEXT_MAX];
 
-	if (state == d->output_state)
+	if (state == d->watch.output_state)
 		return;
 	units_print_span(span, sizeof(span), (double)busy_ns / 1e9);
 	if (state == WATCH_SLOW)
 		log_warning("%s: a window has been being written for %s; the disk is slow or "
 			    "stuck, windows are kept in memory meanwhile",
-			    d->store_path, span);
+			    d->places.store_path, span);
 	if (state == WATCH_HUNG) {
 		log_error("%s: a window has been being written for %s without waiting for the "
 			  "disk; the watchdog is not fed any more, so that profd is restarted",
-			  d->store_path, span);
+			  d->places.store_path, span);
 	}
 	if (state == WATCH_WELL)
-		log_info("%s: windows are written in time again", d->store_path);
-	if (state == WATCH_HUNG || d->output_state == WATCH_HUNG)
+		log_info("%s: windows are written in time again", d->places.store_path);
+	if (state == WATCH_HUNG || d->watch.output_state == WATCH_HUNG)
 		sd_event_set_watchdog(d->loop, state != WATCH_HUNG);
-	d->output_state = state;
+	d->watch.output_state = state;
 }
 
 void daemon_notify_tick(struct daemon *d, uint64_t now_ns)
 {
 	follow_output(d, now_ns);
-	if (d->stopping && now_ns - d->stopping_ns < STOP_MAX_NS)
+	if (d->stopping && now_ns - d->watch.stopping_ns < STOP_MAX_NS)
 		sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, STOP_MORE_USEC);
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The control operations: each finds its session, asks policy, acts, and answers. */
+/*
+ * The verbs of the control socket: daemon_verbs has a row for each, and what it does is its
+ * handler's (control.h). A handler checks what it was asked for, asks policy, acts, and answers.
+ */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +13,8 @@
 
 #include "common/cpus.h"
 #include "common/error.h"
+#include "daemon/control/policy.h"
+#include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 #include "daemon/session/session_system.h"
@@ -21,6 +27,20 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 	return CONTROL_DONE;
 }
 
+struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id)
+{
+	struct session *s = id ? session_set_find(d->sessions, id) : NULL;
+
+	if (s && policy_may_control(call->peer, s->owner))
+		return s;
+	if (s)
+		reply_error(call->reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
+			    id);
+	else
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "there is no session s%" PRIu64, id);
+	return NULL;
+}
+
 /* A user's own profd knows of no others' processes. */
 static bool is_in_reach(const struct daemon *d, const struct session_request *request)
 {
@@ -30,7 +50,7 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 	if (!d->options.user || (request->target != TARGET_PID && request->target != TARGET_TID))
 		return true;
 	snprintf(path, sizeof(path), "%" PRId64, request->number);
-	return fstatat(d->proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
+	return fstatat(d->places.proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
 }
 
 /* Whether the CPUs asked for are there, or may be plugged in; else *ret_missing is not. */
@@ -56,155 +76,194 @@ static bool is_attached(const struct daemon *d, const struct session_request *re
 	       source_shim_has(d->shim, (pid_t)request->number);
 }
 
-static int op_start(void *userdata, const struct peer *peer, const struct session_request *request,
-		    struct reply *reply)
+/* Why profd cannot do it, here and now: 0, or CONTROL_ERROR_* with @why. */
+static int check_start(const struct daemon *d, const struct session_request *request,
+		       struct request_message *why)
 {
-	struct source_message message = {};
-	struct daemon *d = userdata;
-	struct session *s;
 	unsigned cpu;
-	char id[24];
-	int r;
 
 	if (d->stopping) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "profd is stopping");
-		return CONTROL_DONE;
+		snprintf(why->text, sizeof(why->text), "profd is stopping");
+		return CONTROL_ERROR_FAILED;
 	}
 	if (!is_in_reach(d, request)) {
-		reply_error(reply, CONTROL_ERROR_DENIED,
-			    "%" PRId64 " is none of your own processes; profctl without --user "
-			    "asks the system's profd",
-			    request->number);
-		return CONTROL_DONE;
+		snprintf(why->text, sizeof(why->text),
+			 "%" PRId64 " is none of your own processes; profctl without --user asks "
+			 "the system's profd",
+			 request->number);
+		return CONTROL_ERROR_DENIED;
 	}
 	/* A recording is of whatever machine. */
 	if (!d->replay && !has_cpus(request, &cpu)) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
-		return CONTROL_DONE;
+		snprintf(why->text, sizeof(why->text), "this machine has no CPU %u", cpu);
+		return CONTROL_ERROR_FAILED;
 	}
 	if (!is_attached(d, request)) {
-		reply_error(reply, CONTROL_ERROR_FAILED,
-			    "process %" PRId64 " does not sample itself; start it with LD_PRELOAD="
-			    "libprofd.so PROFD_CONNECT=%s",
-			    request->number, d->socket_path);
-		return CONTROL_DONE;
+		snprintf(why->text, sizeof(why->text),
+			 "process %" PRId64 " does not sample itself; start it with LD_PRELOAD="
+			 "libprofd.so PROFD_CONNECT=%s",
+			 request->number, d->places.socket_path);
+		return CONTROL_ERROR_FAILED;
 	}
-	r = session_set_start(d->sessions, peer, request, &s, &message);
+	return 0;
+}
+
+static int start_session(struct daemon *d, const struct control_call *call,
+			 const struct session_request *request)
+{
+	struct source_message message = {};
+	struct session *s;
+	char id[24];
+	int r = session_set_start(d->sessions, call->peer, request, &s, &message);
+
 	if (r < 0)
-		return daemon_answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "%s", message.text);
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
 		return CONTROL_DONE;
 	}
-	session_ids_used(d->store_fd, s->id);
+	session_ids_used(d->places.store_fd, s->id);
 	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
-	reply_text(reply, id);
+	reply_text(call->reply, id);
 	return CONTROL_DONE;
 }
 
-static int op_hold(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply)
+static int verb_start(const struct control_call *call)
 {
-	struct daemon *d = userdata;
-	struct session *s = session_set_find(d->sessions, id);
+	struct session_request request = {.pidfd = -1};
+	struct daemon *d = call->userdata;
+	struct request_message why;
+	int r = request_read_start(call->message, &request, &why);
+
+	if (!r)
+		r = policy_check_start(call->peer, call->proc_fd,
+				       session_set_count_of(d->sessions, call->peer->uid), &request,
+				       &why);
+	if (!r)
+		r = check_start(d, &request, &why);
+	r = r ? request_refuse(call, r, &why) : start_session(d, call, &request);
+	closep(&request.pidfd);
+	return r;
+}
+
+static int verb_hold(const struct control_call *call)
+{
+	const Profd__Control__Hold *hold = call->message;
+	struct session *s = daemon_find_session(call->userdata, call, hold->id);
 
 	if (!s)
-		reply_error(reply, CONTROL_ERROR_FAILED, "there is no session s%" PRIu64, id);
-	else if (!policy_may_control(peer, s->owner))
-		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours", id);
-	else if (s->holder && !reply_is_abandoned(s->holder))
-		reply_error(reply, CONTROL_ERROR_FAILED, "session s%" PRIu64 " is held already",
-			    id);
-	else {
-		if (s->holder)
-			reply_ok(s->holder);
-		s->holder = reply;
-		return CONTROL_PENDING;
+		return CONTROL_DONE;
+	if (s->hold.holder && !reply_is_abandoned(s->hold.holder)) {
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
+			    "session s%" PRIu64 " is held already", hold->id);
+		return CONTROL_DONE;
 	}
-	return CONTROL_DONE;
+	if (s->hold.holder)
+		reply_ok(s->hold.holder);
+	s->hold.holder = call->reply;
+	return CONTROL_PENDING;
 }
 
-static int op_pause(void *userdata, bool pause, struct reply *reply)
+static int pause_or_resume(const struct control_call *call, bool pause)
 {
-	struct daemon *d = userdata;
+	struct daemon *d = call->userdata;
 	int r;
 
 	r = session_set_pause(d->sessions, pause);
 	if (r < 0)
-		return daemon_answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, call->reply, r);
 	if (r == SESSION_PAUSE_E_OFF)
-		reply_error(reply, CONTROL_ERROR_FAILED,
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "the system session is off; set enabled=yes in [system] and reload");
 	else if (r)
-		reply_error(reply, CONTROL_ERROR_FAILED,
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "%s cannot be sampled any more, see profctl doctor; still paused",
 			    d->event.name);
 	else
-		reply_ok(reply);
+		reply_ok(call->reply);
 	daemon_notify_state(d);
 	return CONTROL_DONE;
+}
+
+static int verb_pause(const struct control_call *call)
+{
+	return pause_or_resume(call, true);
+}
+
+static int verb_resume(const struct control_call *call)
+{
+	return pause_or_resume(call, false);
 }
 
 /* The warnings of the start, and those that numbers give at this moment. */
 struct warnings {
 	const char *lines[DAEMON_WARNINGS_MAX + 8];
 	char texts[4][160];
+	size_t n_lines, n_texts;
 };
 
-static void warn_of(struct warnings *w, size_t *n, unsigned i, uint64_t count, const char *what)
+static void warnings_add(struct warnings *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void warnings_add(struct warnings *w, const char *format, ...)
 {
-	if (!count)
-		return;
-	snprintf(w->texts[i], sizeof(w->texts[i]), "%" PRIu64 " %s", count, what);
-	w->lines[(*n)++] = w->texts[i];
+	char *text = w->texts[w->n_texts++];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(w->texts[0]), format, args);
+	va_end(args);
+	w->lines[w->n_lines++] = text;
 }
 
-static void warn_of_rate(struct warnings *w, size_t *n, unsigned i, const struct daemon *d)
-{
-	if (!d->limiter.halvings)
-		return;
-	snprintf(w->texts[i], sizeof(w->texts[i]),
-		 "sampling at %" PRIu64 " Hz instead of %" PRIu64
-		 ": profd took more of the machine than max_cpu=%g%%",
-		 daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
-	w->lines[(*n)++] = w->texts[i];
-}
-
-static void gather_warnings(struct daemon *d, struct warnings *ret)
+static void gather_warnings(struct daemon *d, struct warnings *w)
 {
 	struct process_table_stats processes;
 	struct source_stats source = {};
 	struct ledger ledger;
 	uint64_t early = 0;
-	size_t n = 0;
 
-	*ret = (struct warnings){};
-	while (d->warnings[n]) {
-		ret->lines[n] = d->warnings[n];
-		n++;
+	*w = (struct warnings){};
+	while (d->warnings[w->n_lines]) {
+		w->lines[w->n_lines] = d->warnings[w->n_lines];
+		w->n_lines++;
 	}
 	for (size_t i = 0; i < session_set_count(d->sessions); i++)
-		early += session_set_get(d->sessions, i)->early_closes;
+		early += session_set_get(d->sessions, i)->counts.early_closes;
 	process_table_get_stats(d->processes, &processes);
 	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
-	warn_of(ret, &n, 0, early,
-		"windows closed early for lack of memory: raise [memory] budget");
-	warn_of(ret, &n, 1, processes.refused_mappings,
-		"mappings were too many to keep: their addresses have no names");
-	warn_of(ret, &n, 2, source.unfollowed,
-		"children could not be followed: the filter was full or busy");
-	warn_of_rate(ret, &n, 3, d);
+	if (early)
+		warnings_add(w,
+			     "%" PRIu64 " windows closed early for lack of memory: raise [memory] "
+			     "budget",
+			     early);
+	if (processes.refused_mappings)
+		warnings_add(w,
+			     "%" PRIu64 " mappings were too many to keep: their addresses have no "
+			     "names",
+			     (uint64_t)processes.refused_mappings);
+	if (source.unfollowed)
+		warnings_add(w,
+			     "%" PRIu64
+			     " children could not be followed: the filter was full or busy",
+			     source.unfollowed);
+	if (d->pace.limiter.halvings)
+		warnings_add(w,
+			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
+			     ": profd took more of the machine than max_cpu=%g%%",
+			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
 	if (session_set_trouble(d->sessions))
-		ret->lines[n++] = session_set_trouble(d->sessions);
+		w->lines[w->n_lines++] = session_set_trouble(d->sessions);
 	if (session_set_is_paused(d->sessions))
-		ret->lines[n++] = "the system session is paused: profctl resume";
-	if (d->output_state != WATCH_WELL)
-		ret->lines[n++] = "a window has been being written for long: the disk is slow or "
-				  "stuck";
+		w->lines[w->n_lines++] = "the system session is paused: profctl resume";
+	if (d->watch.output_state != WATCH_WELL)
+		w->lines[w->n_lines++] = "a window has been being written for long: the disk is "
+					 "slow or stuck";
 }
 
-static int op_status(void *userdata, const struct peer *peer, struct reply *reply)
+static int verb_status(const struct control_call *call)
 {
-	struct daemon *d = userdata;
+	struct daemon *d = call->userdata;
 	struct warnings warnings;
 	const struct status_facts facts = {
 		.sessions = d->sessions,
@@ -213,11 +272,10 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 		.output = d->output,
 		.unwinder = d->unwinder,
 		.lateness = &d->lateness,
-		.source_name = d->source->ops->name,
 		.event = d->event.name,
 		.frequency = daemon_rate(d),
 		.attached = d->shim ? source_shim_count(d->shim) : 0,
-		.store_path = d->store_path,
+		.store_path = d->places.store_path,
 		.budget_bytes = d->config->memory_budget,
 		.started_ns = d->started_ns,
 		.warnings = warnings.lines,
@@ -226,63 +284,55 @@ static int op_status(void *userdata, const struct peer *peer, struct reply *repl
 	int r;
 
 	gather_warnings(d, &warnings);
-	r = status_reply(&facts, peer, reply);
-	return r ? daemon_answer_fatal(d, reply, r) : CONTROL_DONE;
+	r = status_reply(&facts, call->peer, call->reply);
+	return r ? daemon_answer_fatal(d, call->reply, r) : CONTROL_DONE;
 }
 
-static int op_wanted(void *userdata, struct reply *reply)
+static int verb_wanted(const struct control_call *call)
 {
-	struct output_state output;
-	struct daemon *d = userdata;
+	struct symbols_wanted wanted;
+	struct daemon *d = call->userdata;
 
-	output_get_state(d->output, &output);
-	reply_build_ids(reply, &output.wanted);
+	output_get_wanted(d->output, &wanted);
+	reply_build_ids(call->reply, &wanted);
 	return CONTROL_DONE;
 }
 
-static int op_config(void *userdata, struct reply *reply)
+static int verb_config(const struct control_call *call)
 {
-	struct daemon *d = userdata;
-	char *text = NULL;
+	cleanup(freep) char *text = NULL;
+	struct daemon *d = call->userdata;
 	size_t length;
 	FILE *f = open_memstream(&text, &length);
-	int r = -ENOMEM;
+	int r = f ? config_print(d->config, f) : -ENOMEM;
 
-	if (f) {
-		r = config_print(d->config, f);
-		if (fclose(f) != 0)
-			r = -ENOMEM;
-	}
+	if (f && fclose(f) != 0)
+		r = -ENOMEM;
 	if (r)
-		daemon_answer_fatal(d, reply, error_origin(r));
-	else
-		reply_text(reply, text);
-	free(text);
+		return daemon_answer_fatal(d, call->reply, error_origin(r));
+	reply_text(call->reply, text);
 	return CONTROL_DONE;
 }
 
-static unsigned op_n_sessions_of(void *userdata, uid_t uid)
-{
-	struct daemon *d = userdata;
+#define ROW(name, type, access, handle)                                      \
+	{                                                                    \
+#name, &profd__control__##type##__descriptor, access, handle \
+	}
 
-	return session_set_count_of(d->sessions, uid);
-}
-
-const struct control_ops daemon_control_ops = {
-	.start = op_start,
-	.stop = daemon_op_stop,
-	.stop_pid = daemon_op_stop_pid,
-	.stop_all = daemon_op_stop_all,
-	.hold = op_hold,
-	.pause = op_pause,
-	.status = op_status,
-	.flush = daemon_op_flush,
-	.epoch = daemon_op_epoch,
-	.config = op_config,
-	.list = daemon_op_list,
-	.wanted = op_wanted,
-	.collect = daemon_op_collect,
-	.vacuum = daemon_op_vacuum,
-	.attach = daemon_op_attach,
-	.n_sessions_of = op_n_sessions_of,
+const struct control_verb daemon_verbs[] = {
+	ROW(start, start, CONTROL_FOR_ALL, verb_start),
+	ROW(stop, stop, CONTROL_FOR_ALL, daemon_verb_stop),
+	ROW(pause, empty, CONTROL_FOR_PRIVILEGED, verb_pause),
+	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, verb_resume),
+	ROW(status, empty, CONTROL_FOR_ALL, verb_status),
+	ROW(flush, flush, CONTROL_FOR_ALL, daemon_verb_flush),
+	ROW(epoch, empty, CONTROL_FOR_PRIVILEGED, daemon_verb_epoch),
+	ROW(config, empty, CONTROL_FOR_PRIVILEGED, verb_config),
+	ROW(list, list, CONTROL_FOR_PRIVILEGED, daemon_verb_list),
+	ROW(wanted, empty, CONTROL_FOR_PRIVILEGED, verb_wanted),
+	ROW(collect, collect, CONTROL_FOR_ALL, daemon_verb_collect),
+	ROW(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, daemon_verb_vacuum),
+	ROW(attach_shim, empty, CONTROL_FOR_ALL, daemon_verb_attach_shim),
+	ROW(hold, hold, CONTROL_FOR_ALL, verb_hold),
+	{},
 };

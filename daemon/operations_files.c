@@ -14,6 +14,8 @@
 
 #include "common/error.h"
 #include "common/store/names.h"
+#include "daemon/control/policy.h"
+#include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 
 /* Who waits for files: the reply, and the sessions whose files are to be listed. */
@@ -90,7 +92,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one folder. */
 	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
 	snprintf(folder, sizeof(folder), "sessions/%s", name);
-	fd = openat(d->store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(d->places.store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* it wrote nothing */
 	dir = fdopendir(fd);
@@ -103,7 +105,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 
 		if (entry->d_name[0] == '.')
 			continue;
-		if (asprintf(&path, "%s/%s/%s", d->store_path, folder, entry->d_name) < 0)
+		if (asprintf(&path, "%s/%s/%s", d->places.store_path, folder, entry->d_name) < 0)
 			path = NULL;
 		r = paths_add(ret, path);
 	}
@@ -126,14 +128,14 @@ static void answer_stopped(struct waiter *w, int error)
 			continue;
 		if (!r)
 			r = add_session_files(d, s, &paths);
-		if (s->state == SESSION_ENDED && !s->n_waiting)
+		if (s->state == SESSION_ENDED && !s->waiters.n)
 			session_set_remove(d->sessions, s);
 	}
 	if (r)
 		daemon_answer_fatal(d, w->reply, r);
 	else if (error)
-		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s", d->store_path,
-			    strerror(error));
+		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
+			    d->places.store_path, strerror(error));
 	else
 		reply_paths(w->reply, paths.paths ? paths.paths : (char *[]){NULL});
 }
@@ -148,7 +150,7 @@ static void file_waiter_on_written(void *userdata, struct flush *flush)
 		reply_listing(w->reply, flush->listing);
 	else if (flush->error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
-			    w->daemon->store_path, strerror(flush->error));
+			    w->daemon->places.store_path, strerror(flush->error));
 	else if (w->kind == WAITS_FOR_NAME)
 		reply_text(w->reply, flush->n_paths ? flush->paths[0] : "");
 	else
@@ -179,111 +181,91 @@ static int stop_selected_sessions(struct daemon *d, const uint64_t *ids, size_t 
 	return CONTROL_PENDING;
 }
 
-int daemon_op_stop(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply)
+/* What of @peer's there is to stop, for @pid or (0) at all: *ret_n ids, for free(). 0 or -errno. */
+static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid, uint64_t **ret,
+			   size_t *ret_n)
 {
-	struct daemon *d = userdata;
-	struct session *s = id ? session_set_find(d->sessions, id) : NULL;
+	uint64_t *ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
+	size_t n = 0;
 
-	if (!s) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "there is no session s%" PRIu64, id);
-		return CONTROL_DONE;
-	}
-	if (!policy_may_control(peer, s->owner)) {
-		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours", id);
-		return CONTROL_DONE;
-	}
-	return stop_selected_sessions(d, &id, 1, reply);
-}
-
-struct selection {
-	uint64_t *ids;
-	size_t n;
-	char text[512]; /* "s1 s2 ...", or how it begins */
-};
-
-static void selection_deinit(struct selection *s)
-{
-	free(s->ids);
-}
-
-/* Those of the peer's for @pid, or all of them. 0 or negative errno. */
-static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid,
-			   struct selection *ret)
-{
-	size_t length = 0;
-
-	ret->ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ret->ids));
-	if (!ret->ids)
+	if (!ids)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < session_set_count(d->sessions); i++) {
 		const struct session *s = session_set_get(d->sessions, i);
 		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
 
-		if (!s->id || !wanted || !policy_may_control(peer, s->owner))
-			continue;
-		ret->ids[ret->n++] = s->id;
-		if (length < sizeof(ret->text))
-			length += (size_t)snprintf(ret->text + length, sizeof(ret->text) - length,
-						   " s%" PRIu64, s->id);
+		if (s->id && wanted && policy_may_control(peer, s->owner))
+			ids[n++] = s->id;
 	}
+	*ret = ids;
+	*ret_n = n;
 	return 0;
 }
 
-int daemon_op_stop_pid(void *userdata, const struct peer *peer, pid_t pid, struct reply *reply)
+static void refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
 {
-	cleanup(selection_deinit) struct selection selection = {};
-	struct daemon *d = userdata;
-	int r = select_sessions(d, peer, pid, &selection);
+	char text[512] = "";
+	size_t length = 0;
 
-	if (r)
-		return daemon_answer_fatal(d, reply, r);
-	if (selection.n == 0) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "no session of yours is for pid %d", pid);
-		return CONTROL_DONE;
-	}
-	if (selection.n > 1) {
-		reply_error(reply, CONTROL_ERROR_FAILED,
-			    "pid %d has several sessions, stop one by its id:%s", pid,
-			    selection.text);
-		return CONTROL_DONE;
-	}
-	return stop_selected_sessions(d, selection.ids, 1, reply);
+	for (size_t i = 0; i < n && length < sizeof(text); i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, " s%" PRIu64,
+					   ids[i]);
+	reply_error(reply, CONTROL_ERROR_FAILED,
+		    "pid %d has several sessions, stop one by its id:%s", pid, text);
 }
 
-int daemon_op_stop_all(void *userdata, const struct peer *peer, struct reply *reply)
+int daemon_verb_stop(const struct control_call *call)
 {
-	cleanup(selection_deinit) struct selection selection = {};
-	struct daemon *d = userdata;
-	int r = select_sessions(d, peer, 0, &selection);
+	const Profd__Control__Stop *stop = call->message;
+	cleanup(freep) uint64_t *ids = NULL;
+	struct daemon *d = call->userdata;
+	struct request_message why;
+	pid_t pid = 0;
+	size_t n = 0;
+	int r = request_check_stop(stop, &why);
 
 	if (r)
-		return daemon_answer_fatal(d, reply, r);
-	return stop_selected_sessions(d, selection.ids, selection.n, reply);
+		return request_refuse(call, r, &why);
+	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_ID)
+		return daemon_find_session(d, call, stop->id)
+			       ? stop_selected_sessions(d, &stop->id, 1, call->reply)
+			       : CONTROL_DONE;
+	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_PID)
+		pid = (pid_t)stop->pid;
+	r = select_sessions(d, call->peer, pid, &ids, &n);
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	if (!pid || n == 1)
+		return stop_selected_sessions(d, ids, n, call->reply);
+	if (n)
+		refuse_several(call->reply, pid, ids, n);
+	else
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "no session of yours is for pid %d",
+			    pid);
+	return CONTROL_DONE;
 }
 
-int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct reply *reply)
+int daemon_verb_flush(const struct control_call *call)
 {
-	struct daemon *d = userdata;
-	struct session *only = id ? session_set_find(d->sessions, id) : NULL;
+	const Profd__Control__Flush *message = call->message;
+	struct daemon *d = call->userdata;
+	struct session *only = NULL;
 	struct flush *flush;
 	struct waiter *w;
 	int r;
 
-	if (id && !only) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "there is no session s%" PRIu64, id);
-		return CONTROL_DONE;
+	if (message->id) {
+		only = daemon_find_session(d, call, message->id);
+		if (!only)
+			return CONTROL_DONE;
 	}
-	if (only && !policy_may_control(peer, only->owner)) {
-		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours", id);
-		return CONTROL_DONE;
-	}
-	r = file_waiter_new(&w, &flush, d, reply);
+	r = file_waiter_new(&w, &flush, d, call->reply);
 	if (r)
-		return daemon_answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, call->reply, r);
 	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++) {
 		struct session *s = session_set_get(d->sessions, i);
 
-		if ((!only || s == only) && policy_may_control(peer, s->owner))
+		if ((!only || s == only) && policy_may_control(call->peer, s->owner))
 			r = session_set_flush(d->sessions, s, flush);
 	}
 	flush_release(flush);
@@ -292,58 +274,57 @@ int daemon_op_flush(void *userdata, const struct peer *peer, uint64_t id, struct
 	return CONTROL_PENDING;
 }
 
-/* Sends something other than a snapshot through the output thread, and waits for it. */
-static int submit_output_request(struct daemon *d, struct reply *reply,
-				 int (*submit)(struct output *o, void *request,
-					       const void *arguments),
-				 const void *arguments)
+/* The item that stands for @reply while the output thread makes something that is no snapshot. */
+static int name_waiter_new(struct flush_item **ret, const struct control_call *call)
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
 	struct waiter *w;
 	int r;
 
 	if (!item)
-		return daemon_answer_fatal(d, reply, error_origin(-ENOMEM));
-	r = file_waiter_new(&w, &item->flush, d, reply);
+		return error_origin(-ENOMEM);
+	r = file_waiter_new(&w, &item->flush, call->userdata, call->reply);
 	if (r)
-		return daemon_answer_fatal(d, reply, r);
+		return r;
 	w->kind = WAITS_FOR_NAME;
-	r = submit(d->output, item, arguments);
-	if (r) {
-		item->flush->error = r < 0 ? -r : EBUSY;
-		flush_release(item->flush);
+	*ret = steal_ptr(&item);
+	return 0;
+}
+
+int daemon_item_submitted(struct flush_item *item, int r)
+{
+	if (!r)
 		return CONTROL_PENDING;
-	}
-	steal_ptr(&item);
+	item->flush->error = r < 0 ? -r : EBUSY;
+	flush_release(item->flush);
+	free(item);
 	return CONTROL_PENDING;
 }
 
-static int submit_epoch(struct output *o, void *request, const void *arguments)
+int daemon_verb_epoch(const struct control_call *call)
 {
-	(void)arguments;
-	return output_submit_epoch(o, request);
+	struct daemon *d = call->userdata;
+	struct flush_item *item;
+	int r = name_waiter_new(&item, call);
+
+	return r ? daemon_answer_fatal(d, call->reply, r)
+		 : daemon_item_submitted(item, output_submit_epoch(d->output, item));
 }
 
-int daemon_op_epoch(void *userdata, struct reply *reply)
+int daemon_verb_list(const struct control_call *call)
 {
-	return submit_output_request(userdata, reply, submit_epoch, NULL);
-}
+	Profd__Control__List *list = call->message;
+	struct daemon *d = call->userdata;
+	struct request_message why;
+	struct flush_item *item;
+	int r = request_check_list(list, &why);
 
-struct list_arguments {
-	const char *service;
-	uint64_t since_ns, until_ns;
-};
-
-static int submit_list(struct output *o, void *request, const void *arguments)
-{
-	const struct list_arguments *a = arguments;
-
-	return output_submit_list(o, a->service, a->since_ns, a->until_ns, request);
-}
-
-int daemon_op_list(void *userdata, const char *service, uint64_t since_ns, uint64_t until_ns,
-		   struct reply *reply)
-{
-	return submit_output_request(userdata, reply, submit_list,
-				     &(struct list_arguments){service, since_ns, until_ns});
+	if (r)
+		return request_refuse(call, r, &why);
+	r = name_waiter_new(&item, call);
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	return daemon_item_submitted(
+		item, output_submit_list(d->output, *list->service ? list->service : NULL,
+					 list->since_ns, list->until_ns, item));
 }

@@ -6,6 +6,8 @@
 #include <errno.h>
 
 #include "common/error.h"
+#include "daemon/control/policy.h"
+#include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 
@@ -36,30 +38,34 @@ int daemon_make_shim(struct daemon *d, const struct source_options *options, boo
 		});
 }
 
-int daemon_op_attach(void *userdata, const struct peer *peer, int pidfd, struct reply *reply)
+int daemon_verb_attach_shim(const struct control_call *call)
 {
-	const struct source_shim_process process = {.pid = peer->pid,
-						    .uid = peer->uid,
-						    .privileged = peer->privileged};
-	cleanup(closep) int owned = pidfd;
+	const struct source_shim_process process = {.pid = call->peer->pid,
+						    .uid = call->peer->uid,
+						    .privileged = call->peer->privileged};
+	struct daemon *d = call->userdata;
 	const struct attach_ring *ring;
 	struct source_message message;
-	struct daemon *d = userdata;
+	cleanup(closep) int pidfd = -1;
+	struct request_message why;
 	int r;
 
+	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
+	if (r)
+		return request_refuse(call, r, &why);
 	if (d->stopping || !d->shim) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "%s",
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s",
 			    d->stopping ? "profd is stopping" : "profd replays a recording");
 		return CONTROL_DONE;
 	}
-	r = source_shim_attach(d->shim, &process, steal_fd(&owned), &ring, &message);
+	r = source_shim_attach(d->shim, &process, steal_fd(&pidfd), &ring, &message);
 	if (r < 0)
-		return daemon_answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "%s", message.text);
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
 		return CONTROL_DONE;
 	}
-	if (reply_attached(reply, ring))
+	if (reply_attached(call->reply, ring))
 		source_shim_sent(d->shim, process.pid);
 	else
 		source_shim_drop(d->shim, process.pid);

@@ -8,6 +8,8 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/store/names.h"
+#include "daemon/control/policy.h"
+#include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 
 /* Profiles that are collected at the same time, and by how many without privileges. */
@@ -51,6 +53,15 @@ static void answer_no_samples(const struct asker *a, const struct collected *c)
 			    c->n_windows);
 }
 
+static void answer_vacuumed(struct reply *reply, const struct flush *flush)
+{
+	Profd__Control__Vacuumed vacuumed = PROFD__CONTROL__VACUUMED__INIT;
+
+	vacuumed.files = flush->freed_files;
+	vacuumed.bytes = flush->freed_bytes;
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, &vacuumed);
+}
+
 /* What is to be known of the session whose window was taken. */
 static void collected_add_losses(const struct asker *a, struct collected *c)
 {
@@ -59,9 +70,9 @@ static void collected_add_losses(const struct asker *a, struct collected *c)
 	c->more = a->more;
 	if (!s)
 		return;
-	c->lost = s->lost;
+	c->lost = s->counts.lost;
 	for (unsigned i = 0; i < N_DROPPED; i++)
-		c->dropped += s->dropped[i];
+		c->dropped += s->counts.dropped[i];
 }
 
 static void store_client_on_done(void *userdata, struct flush *flush)
@@ -74,10 +85,10 @@ static void store_client_on_done(void *userdata, struct flush *flush)
 	if (c && c->message.text[0])
 		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
 	else if (flush->error)
-		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s: %s", a->daemon->store_path,
+		reply_error(a->reply, CONTROL_ERROR_FAILED, "%s: %s", a->daemon->places.store_path,
 			    strerror(flush->error));
 	else if (a->is_vacuum)
-		reply_vacuumed(a->reply, flush->freed_files, flush->freed_bytes);
+		answer_vacuumed(a->reply, flush);
 	else if (c->fd < 0)
 		answer_no_samples(a, c);
 	else
@@ -112,17 +123,6 @@ static int store_client_new(struct flush_item **ret, struct daemon *d, struct re
 	steal_ptr(&a);
 	*ret = steal_ptr(&item);
 	return 0;
-}
-
-/* The output thread's queue took it (0), was full (positive), or it failed. */
-static int store_client_submitted(struct flush_item *item, int r)
-{
-	if (!r)
-		return CONTROL_PENDING;
-	item->flush->error = r < 0 ? -r : EBUSY;
-	flush_release(item->flush);
-	free(item);
-	return CONTROL_PENDING;
 }
 
 /* Whom the copy of the open window is of. */
@@ -186,24 +186,25 @@ static struct session *find_session(struct daemon *d, const struct collect_reque
 	return s && !s->id ? s : NULL;
 }
 
-static bool collect_is_refused(struct daemon *d, const struct peer *peer,
-			       const struct collect_request *request, const struct session *s,
-			       struct reply *reply)
+static bool collect_is_refused(struct daemon *d, const struct control_call *call,
+			       const struct collect_request *request, const struct session *s)
 {
-	if (!request->take &&
-	    (d->n_collecting >= COLLECTING_MAX ||
-	     (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
-	     session_set_is_waiting(d->sessions))) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "profd is busy collecting; try again");
+	if (!request->take && (d->n_collecting >= COLLECTING_MAX ||
+			       (!call->peer->privileged &&
+				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
+			       session_set_is_waiting(d->sessions))) {
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
+			    "profd is busy collecting; try again");
 		return true;
 	}
-	if (!request->session || peer->privileged || (s && policy_may_control(peer, s->owner)))
+	if (!request->session || call->peer->privileged ||
+	    (s && policy_may_control(call->peer, s->owner)))
 		return false;
 	if (s)
-		reply_error(reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
+		reply_error(call->reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
 			    request->session);
 	else
-		reply_error(reply, CONTROL_ERROR_FAILED,
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "there is no session s%" PRIu64
 			    " now; the files of one of yours that has ended are yours to read",
 			    request->session);
@@ -258,14 +259,12 @@ static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 	r = output_submit_collect(d->output, &options, taken, item);
 	if (r)
 		session_set_give_back(s, taken);
-	return store_client_submitted(item, r);
+	return daemon_item_submitted(item, r);
 }
 
-int daemon_op_collect(void *userdata, const struct peer *peer,
-		      const struct collect_request *request, struct reply *reply)
+static int collect_stored(struct daemon *d, const struct control_call *call,
+			  const struct collect_request *request, struct session *s)
 {
-	struct daemon *d = userdata;
-	struct session *s = find_session(d, request);
 	struct wanted wanted = {.service = request->service, .pid = request->pid};
 	struct collect_options options = {
 		.service = request->service,
@@ -280,47 +279,56 @@ int daemon_op_collect(void *userdata, const struct peer *peer,
 	cleanup(snapshot_freep) struct snapshot *open = NULL;
 	struct flush_item *item = NULL;
 	bool is_known = true;
-	int r;
+	int r = 0;
 
-	if (collect_is_refused(d, peer, request, s, reply))
-		return CONTROL_DONE;
-	if (request->take)
-		return collect_live_window(d, s, request->session, reply);
-	if (!peer->privileged && request->pid) {
-		r = restrict_to_program(d, peer, request->pid, &options, &wanted, &is_known);
-		if (r)
-			return daemon_answer_fatal(d, reply, r);
-	}
-	if (!is_known) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "nothing is known of process %d",
+	if (!call->peer->privileged && request->pid)
+		r = restrict_to_program(d, call->peer, request->pid, &options, &wanted, &is_known);
+	if (!r && !is_known) {
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "nothing is known of process %d",
 			    request->pid);
 		return CONTROL_DONE;
 	}
-	if (s && !request->stored)
+	if (!r && s && !request->stored)
 		r = session_set_copy_window(d->sessions, s, wants_process, &wanted, &open);
-	else
-		r = 0;
+	if (!r)
+		r = store_client_new(&item, d, call->reply, &options, call->peer->privileged);
 	if (r)
-		return daemon_answer_fatal(d, reply, r);
-	r = store_client_new(&item, d, reply, &options, peer->privileged);
-	if (r)
-		return daemon_answer_fatal(d, reply, r);
+		return daemon_answer_fatal(d, call->reply, r);
 	r = output_submit_collect(d->output, &options, open, item);
 	if (!r)
 		open = NULL;
-	return store_client_submitted(item, r);
+	return daemon_item_submitted(item, r);
 }
 
-int daemon_op_vacuum(void *userdata, uint64_t max_age_ns, uint64_t max_size, struct reply *reply)
+int daemon_verb_collect(const struct control_call *call)
 {
-	struct daemon *d = userdata;
-	struct flush_item *item = NULL;
-	uint64_t max_age_s = max_age_ns / NS_PER_S + (max_age_ns % NS_PER_S != 0);
-	int r;
+	struct daemon *d = call->userdata;
+	struct collect_request request;
+	struct request_message why;
+	struct session *s;
+	int r = request_read_collect(call->message, &request, &why);
 
-	r = store_client_new(&item, d, reply, NULL, true);
+	if (!r)
+		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
 	if (r)
-		return daemon_answer_fatal(d, reply, r);
-	return store_client_submitted(item,
-				      output_submit_vacuum(d->output, max_age_s, max_size, item));
+		return request_refuse(call, r, &why);
+	s = find_session(d, &request);
+	if (collect_is_refused(d, call, &request, s))
+		return CONTROL_DONE;
+	return request.take ? collect_live_window(d, s, request.session, call->reply)
+			    : collect_stored(d, call, &request, s);
+}
+
+int daemon_verb_vacuum(const struct control_call *call)
+{
+	const Profd__Control__Vacuum *vacuum = call->message;
+	uint64_t max_age_s = vacuum->max_age_ns / NS + (vacuum->max_age_ns % NS != 0);
+	struct daemon *d = call->userdata;
+	struct flush_item *item = NULL;
+	int r = store_client_new(&item, d, call->reply, NULL, true);
+
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	return daemon_item_submitted(item, output_submit_vacuum(d->output, max_age_s,
+								vacuum->max_size_bytes, item));
 }

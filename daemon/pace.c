@@ -48,21 +48,21 @@ static int pace_measure(struct daemon *d, uint64_t now_ns, double *ret)
 	r = pace_used_seconds(d, &used);
 	if (r)
 		return r;
-	seconds = (double)(now_ns - d->measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
-	*ret = d->measured_ns && seconds > 0 ? (used - d->used_seconds) / seconds : 0;
-	d->measured_ns = now_ns;
-	d->used_seconds = used;
+	seconds = (double)(now_ns - d->pace.measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
+	*ret = d->pace.measured_ns && seconds > 0 ? (used - d->pace.used_seconds) / seconds : 0;
+	d->pace.measured_ns = now_ns;
+	d->pace.used_seconds = used;
 	return 0;
 }
 
 uint64_t daemon_rate(const struct daemon *d)
 {
-	return session_rate(d->config->frequency, false, d->limiter.halvings);
+	return session_rate(d->config->frequency, false, d->pace.limiter.halvings);
 }
 
 static void pace_log_change(const struct daemon *d, unsigned before, double share)
 {
-	if (d->limiter.halvings > before)
+	if (d->pace.limiter.halvings > before)
 		log_warning("profd took %.2f %% of the machine, more than max_cpu=%g%%: sampling "
 			    "at %lu Hz instead of %lu from now on",
 			    100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
@@ -75,7 +75,7 @@ static void pace_log_change(const struct daemon *d, unsigned before, double shar
 
 static int pace_adjust(struct daemon *d, uint64_t now_ns)
 {
-	unsigned before = d->limiter.halvings;
+	unsigned before = d->pace.limiter.halvings;
 	double share;
 	int r;
 
@@ -85,11 +85,11 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	/* A window that waits for the disk could not be taken back at another rate. */
 	if (d->last_flush.error)
 		return 0;
-	if (!limiter_judge(&d->limiter, share, d->config->max_cpu,
+	if (!limiter_judge(&d->pace.limiter, share, d->config->max_cpu,
 			   session_set_can_slow_down(d->sessions)))
 		return 0;
 	pace_log_change(d, before, share);
-	return session_set_slow_down(d->sessions, d->limiter.halvings);
+	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }
 
 /* A recording has the rate it was made with. */
@@ -108,7 +108,7 @@ int daemon_pace_at_window_end(struct daemon *d)
 int daemon_pace_tick(struct daemon *d, uint64_t now_ns)
 {
 	if (!pace_may_adjust(d) || d->config->interval_ns <= MEASURE_NS ||
-	    now_ns < d->measured_ns + MEASURE_NS)
+	    now_ns < d->pace.measured_ns + MEASURE_NS)
 		return 0;
 	return pace_adjust(d, now_ns);
 }

@@ -87,19 +87,16 @@ int daemon_load_config(struct daemon *d, struct config **ret, struct config_mess
 	cleanup(config_freep) struct config *config = NULL;
 	int r;
 
-	if (d->options.user)
-		r = user_paths_load_config(&config, &d->user_paths, d->options.config_path,
-					   message);
-	else
-		r = config_load(&config, d->options.config_path, message);
+	r = config_load(&config, d->options.config_path, d->options.user ? &d->places.user : NULL,
+			message);
 	/* At the start they are not chosen yet. */
 	if (!r)
-		r = config_set_paths(config, d->options.state_directory ? d->store_path : NULL,
-				     d->options.runtime_directory ? d->socket_path : NULL);
-	if (r)
-		return r;
-	*ret = steal_ptr(&config);
-	return CONFIG_E_OK;
+		r = config_set_paths(config,
+				     d->options.state_directory ? d->places.store_path : NULL,
+				     d->options.runtime_directory ? d->places.socket_path : NULL);
+	if (!r)
+		*ret = steal_ptr(&config);
+	return r;
 }
 
 static int load_config(struct daemon *d)
@@ -120,8 +117,8 @@ static void fill_output_options(const struct daemon *d, struct output_options *r
 	const struct config *c = d->config;
 
 	*ret = (struct output_options){
-		.store_fd = d->store_fd,
-		.store_path = d->store_path,
+		.store_fd = d->places.store_fd,
+		.store_path = d->places.store_path,
 		.max_size = c->store_max_size,
 		.min_free = c->store_min_free,
 		.max_age_s = c->store_max_age_ns / 1000000000u,
@@ -133,7 +130,7 @@ static void fill_output_options(const struct daemon *d, struct output_options *r
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
 		.no_kernel = d->options.user && event_paranoid_level() > 1,
-		.fetched_path = c->debuginfod_enabled ? d->fetched_path : NULL,
+		.fetched_path = c->debuginfod_enabled ? d->places.fetched_path : NULL,
 	};
 }
 
@@ -237,11 +234,11 @@ static int start_processes(struct daemon *d)
 
 	d->replay = daemon_replay_path(d) != NULL;
 	if (!d->replay) {
-		d->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (d->proc_fd < 0)
+		d->places.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (d->places.proc_fd < 0)
 			return error_origin(-errno);
 	}
-	r = process_table_new(&d->processes, d->proc_fd, budget_share(d, MAPPINGS_SHARE));
+	r = process_table_new(&d->processes, d->places.proc_fd, budget_share(d, MAPPINGS_SHARE));
 	if (!r && d->options.user)
 		process_table_scan_only(d->processes, geteuid());
 	return r;
@@ -253,7 +250,7 @@ static int start_unwinder(struct daemon *d)
 	struct unwinder_options options = {
 		.next = &d->sink,
 		.processes = d->processes,
-		.proc_fd = d->proc_fd,
+		.proc_fd = d->places.proc_fd,
 		.memory_bytes = budget_share(d, UNWINDER_SHARE),
 		.table_bytes = budget_share(d, TABLE_SHARE),
 	};
@@ -294,9 +291,9 @@ int daemon_apply_config(struct daemon *d)
 	output_configure(d->output, &output);
 	session_set_configure(d->sessions, &(struct session_defaults){
 						   .interval_ns = c->interval_ns,
-						   .formats = c->formats,
-						   .labels = c->labels,
-						   .symbolize = c->symbolize,
+						   .writing = {.formats = c->formats,
+							       .labels = c->labels,
+							       .symbolize = c->symbolize},
 						   .event = d->event,
 						   .frequency = c->frequency,
 						   .kernel_stacks = c->kernel_stacks,
@@ -320,8 +317,8 @@ static int start_sessions(struct daemon *d)
 {
 	int r;
 
-	r = session_set_new(&d->sessions, d->source, d->processes, d->output, d->proc_fd,
-			    session_ids_next(d->store_fd));
+	r = session_set_new(&d->sessions, d->source, d->processes, d->output, d->places.proc_fd,
+			    session_ids_next(d->places.store_fd));
 	if (r)
 		return r;
 	session_set_settle_by(d->sessions, daemon_settle_sampler, d);
@@ -348,32 +345,33 @@ static int passed_socket(struct daemon *d)
 	if (sd_listen_fds(1) != 1 || sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) <= 0)
 		return -1;
 	if (getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
-	    strcmp(address.sun_path, d->socket_path) != 0)
+	    strcmp(address.sun_path, d->places.socket_path) != 0)
 		daemon_warn(d,
 			    "the control socket is %s, as profd.socket says, not %s; change "
 			    "ListenStream= there, or mask profd.socket",
-			    address.sun_path, d->socket_path);
+			    address.sun_path, d->places.socket_path);
 	return fd;
 }
 
 static int start_listener(struct daemon *d)
 {
 	const struct listener_options options = {
-		.path = d->socket_path,
+		.path = d->places.socket_path,
 		.mode = d->config->control_socket_mode,
 		.fd = passed_socket(d),
 		.group = d->config->store_group,
-		.ops = &daemon_control_ops,
+		.verbs = daemon_verbs,
 		.userdata = d,
 	};
-	char *slash = strrchr(d->socket_path, '/');
+	char *slash = strrchr(d->places.socket_path, '/');
 	int r;
 
-	if (options.fd < 0 && slash && slash != d->socket_path) {
+	if (options.fd < 0 && slash && slash != d->places.socket_path) {
 		*slash = '\0';
-		if (mkdir(d->socket_path, d->options.user ? 0700 : 0755) < 0 && errno != EEXIST) {
+		if (mkdir(d->places.socket_path, d->options.user ? 0700 : 0755) < 0 &&
+		    errno != EEXIST) {
 			log_error("cannot make the folder %s for the control socket: %s",
-				  d->socket_path, strerror(errno));
+				  d->places.socket_path, strerror(errno));
 			return DAEMON_E_REFUSED;
 		}
 		*slash = '/';
@@ -381,7 +379,7 @@ static int start_listener(struct daemon *d)
 	r = listener_new(&d->listener, d->loop, &options);
 	if (r > 0) {
 		log_error("cannot listen on %s: somebody else does, or it may not be made there",
-			  d->socket_path);
+			  d->places.socket_path);
 		return DAEMON_E_REFUSED;
 	}
 	return r;
@@ -424,7 +422,7 @@ int daemon_start(struct daemon *d)
 		return r;
 	log_info("sampling %s at %lu Hz by %s into %s; socket %s; ready after %lu ms",
 		 d->event.name, (unsigned long)d->config->frequency, d->source->ops->name,
-		 d->store_path, d->socket_path,
+		 d->places.store_path, d->places.socket_path,
 		 (unsigned long)((clock_ns(CLOCK_MONOTONIC) - d->started_ns) / 1000000));
 	return DAEMON_E_OK;
 }

@@ -28,15 +28,15 @@ int daemon_find_user_paths(struct daemon *d)
 	if (!d->options.user)
 		return 0;
 	user_environment_get(&environment);
-	r = user_paths_find(&d->user_paths, &environment);
+	r = user_paths_find(&d->places.user, &environment);
 	if (r)
 		return r;
-	if (!d->user_paths.runtime && !d->options.runtime_directory) {
+	if (!d->places.user.runtime && !d->options.runtime_directory) {
 		log_error("--user needs XDG_RUNTIME_DIR, which is not set; log in through systemd, "
 			  "or give --runtime-directory");
 		return DAEMON_E_REFUSED;
 	}
-	if (!d->user_paths.state && !d->options.state_directory) {
+	if (!d->places.user.state && !d->options.state_directory) {
 		log_error("--user needs XDG_STATE_HOME or HOME, and neither is set; give "
 			  "--state-directory");
 		return DAEMON_E_REFUSED;
@@ -68,10 +68,10 @@ static int choose_socket_path(struct daemon *d, const char *folder)
 	if (n < 0)
 		whole = NULL;
 	else if (n > 0 && (size_t)n < size)
-		d->socket_path = steal_ptr(&whole);
-	else if (asprintf(&d->socket_path, "%s/control.sock", folder) < 0)
-		d->socket_path = NULL;
-	return d->socket_path ? 0 : error_origin(-ENOMEM);
+		d->places.socket_path = steal_ptr(&whole);
+	else if (asprintf(&d->places.socket_path, "%s/control.sock", folder) < 0)
+		d->places.socket_path = NULL;
+	return d->places.socket_path ? 0 : error_origin(-ENOMEM);
 }
 
 int daemon_choose_paths(struct daemon *d)
@@ -82,28 +82,28 @@ int daemon_choose_paths(struct daemon *d)
 	int made, r = 0;
 
 	if (!cache && d->options.user)
-		cache = d->user_paths.cache;
-	if (asprintf(&d->fetched_path, "%s/debuginfo", cache ? cache : CACHE_DIRECTORY) < 0)
+		cache = d->places.user.cache;
+	if (asprintf(&d->places.fetched_path, "%s/debuginfo", cache ? cache : CACHE_DIRECTORY) < 0)
 		return error_origin(-ENOMEM);
 
 	if (given) {
 		made = make_state_directory(d, given);
-		d->store_path = realpath(given, NULL);
-		if (!d->store_path) {
+		d->places.store_path = realpath(given, NULL);
+		if (!d->places.store_path) {
 			log_error("cannot use the state directory %s: %s", given,
 				  state_dir_error_text(made, errno));
 			return DAEMON_E_REFUSED;
 		}
 	} else {
-		d->store_path = strdup(path);
+		d->places.store_path = strdup(path);
 	}
 	if (d->options.runtime_directory)
 		r = choose_socket_path(d, d->options.runtime_directory);
 	else
-		d->socket_path = strdup(d->config->control_socket);
-	if (r || !d->store_path || !d->socket_path)
+		d->places.socket_path = strdup(d->config->control_socket);
+	if (r || !d->places.store_path || !d->places.socket_path)
 		return r ? r : error_origin(-ENOMEM);
-	return config_set_paths(d->config, d->store_path, d->socket_path);
+	return config_set_paths(d->config, d->places.store_path, d->places.socket_path);
 }
 
 /* The store's group, inherited by all that is made below through the set-group-id bit. */
@@ -112,34 +112,34 @@ static void give_to_group(struct daemon *d)
 	const struct group *group = getgrnam(d->config->store_group);
 	struct stat st;
 
-	if (!group || fstat(d->store_fd, &st) < 0 || st.st_gid == group->gr_gid)
+	if (!group || fstat(d->places.store_fd, &st) < 0 || st.st_gid == group->gr_gid)
 		return;
-	if (fchown(d->store_fd, (uid_t)-1, group->gr_gid) == 0)
-		fchmod(d->store_fd, 02751);
+	if (fchown(d->places.store_fd, (uid_t)-1, group->gr_gid) == 0)
+		fchmod(d->places.store_fd, 02751);
 }
 
 int daemon_open_store(struct daemon *d)
 {
-	int made = make_state_directory(d, d->store_path);
+	int made = make_state_directory(d, d->places.store_path);
 
-	d->store_fd = open(d->store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->store_fd < 0) {
-		log_error("cannot open the state directory %s: %s", d->store_path,
+	d->places.store_fd = open(d->places.store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->places.store_fd < 0) {
+		log_error("cannot open the state directory %s: %s", d->places.store_path,
 			  state_dir_error_text(made, errno));
 		return DAEMON_E_REFUSED;
 	}
-	if (flock(d->store_fd, LOCK_EX | LOCK_NB) < 0) {
+	if (flock(d->places.store_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
 			log_error("another profd uses the state directory %s; stop it, or choose "
 				  "another one with --state-directory",
-				  d->store_path);
+				  d->places.store_path);
 		else
-			log_error("cannot lock the state directory %s: %s", d->store_path,
+			log_error("cannot lock the state directory %s: %s", d->places.store_path,
 				  strerror(errno));
 		return DAEMON_E_REFUSED;
 	}
-	if (faccessat(d->store_fd, ".", W_OK, AT_EACCESS) < 0) {
-		log_error("cannot write to the state directory %s: %s", d->store_path,
+	if (faccessat(d->places.store_fd, ".", W_OK, AT_EACCESS) < 0) {
+		log_error("cannot write to the state directory %s: %s", d->places.store_path,
 			  strerror(errno));
 		return DAEMON_E_REFUSED;
 	}

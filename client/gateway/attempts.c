@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A table of fixed size says of each build id when it may be asked for again; one more pair of
+ * numbers, for how long all servers rest. It is searched from end to end, which is nothing beside a
+ * fetch. An empty place is one that is due since ever, so it is taken before all others.
+ */
 #include "client/gateway/attempts.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM            1
-#define uthash_nonfatal_oom(attempt) ((attempt)->is_lost = true)
-#include <uthash.h>
-
-#include "common/clock.h"
 #include "common/error.h"
 
 #define ANSWERED_NS (86400 * NS_PER_S)
@@ -18,14 +18,12 @@
 
 struct attempt {
 	uint64_t until_ns;
-	UT_hash_handle hh;
-	bool is_lost; /* there was no memory to keep it */
-	size_t length;
-	uint8_t id[];
+	size_t length; /* 0: an empty place */
+	uint8_t id[ATTEMPTS_ID_MAX];
 };
 
 struct attempts {
-	struct attempt *by_id;
+	struct attempt by_id[ATTEMPTS_MAX];
 	uint64_t rest_ns, rests_until_ns;
 };
 
@@ -39,29 +37,26 @@ int attempts_new(struct attempts **ret)
 	return 0;
 }
 
-static void attempts_remove(struct attempts *a, struct attempt *attempt)
-{
-	HASH_DEL(a->by_id, attempt);
-	free(attempt);
-}
-
 void attempts_free(struct attempts *a)
 {
-	struct attempt *attempt, *next;
-
-	if (!a)
-		return;
-	HASH_ITER (hh, a->by_id, attempt, next)
-		attempts_remove(a, attempt);
 	free(a);
 }
 
-static struct attempt *attempts_find(const struct attempts *a, const uint8_t *id, size_t length)
+/* The place of @id; without one, the place that it is to get. */
+static const struct attempt *attempts_find(const struct attempts *a, const uint8_t *id,
+					   size_t length)
 {
-	struct attempt *attempt;
+	const struct attempt *first = &a->by_id[0];
 
-	HASH_FIND(hh, a->by_id, id, length, attempt);
-	return attempt;
+	for (size_t i = 0; i < ATTEMPTS_MAX; i++) {
+		const struct attempt *attempt = &a->by_id[i];
+
+		if (attempt->length == length && memcmp(attempt->id, id, length) == 0)
+			return attempt;
+		if (attempt->until_ns < first->until_ns)
+			first = attempt;
+	}
+	return first;
 }
 
 bool attempts_may_query(const struct attempts *a, uint64_t now_ns)
@@ -77,55 +72,30 @@ bool attempts_may_query_id(const struct attempts *a, const uint8_t *id, size_t l
 	if (!length || length > ATTEMPTS_ID_MAX)
 		return false;
 	attempt = attempts_find(a, id, length);
-	return !attempt || now_ns >= attempt->until_ns;
+	return attempt->length != length || memcmp(attempt->id, id, length) != 0 ||
+	       now_ns >= attempt->until_ns;
 }
 
-static void attempts_make_room(struct attempts *a)
+static void attempts_record(struct attempts *a, const uint8_t *id, size_t length, uint64_t until_ns)
 {
-	struct attempt *attempt, *next, *first = NULL;
+	struct attempt *attempt = &a->by_id[attempts_find(a, id, length) - a->by_id];
 
-	if (HASH_COUNT(a->by_id) < ATTEMPTS_MAX)
-		return;
-	HASH_ITER (hh, a->by_id, attempt, next)
-		if (!first || attempt->until_ns < first->until_ns)
-			first = attempt;
-	attempts_remove(a, first);
+	*attempt = (struct attempt){.until_ns = until_ns, .length = length};
+	memcpy(attempt->id, id, length);
 }
 
-static int attempts_record(struct attempts *a, const uint8_t *id, size_t length, uint64_t until_ns)
-{
-	struct attempt *attempt = attempts_find(a, id, length);
-
-	if (!attempt) {
-		attempts_make_room(a);
-		attempt = calloc(1, sizeof(*attempt) + length);
-		if (!attempt)
-			return error_origin(-ENOMEM);
-		attempt->length = length;
-		memcpy(attempt->id, id, length);
-		HASH_ADD_KEYPTR(hh, a->by_id, attempt->id, length, attempt);
-		if (attempt->is_lost) {
-			free(attempt);
-			return error_origin(-ENOMEM);
-		}
-	}
-	attempt->until_ns = until_ns;
-	return 0;
-}
-
-int attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns)
+void attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns)
 {
 	a->rest_ns = a->rests_until_ns = 0;
-	return attempts_record(a, id, length, now_ns + ANSWERED_NS);
+	attempts_record(a, id, length, now_ns + ANSWERED_NS);
 }
 
-int attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns,
-		    uint64_t *ret_rest_ns)
+uint64_t attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns)
 {
 	a->rest_ns = a->rest_ns ? 2 * a->rest_ns : REST_MIN_NS;
 	if (a->rest_ns > REST_MAX_NS)
 		a->rest_ns = REST_MAX_NS;
 	a->rests_until_ns = now_ns + a->rest_ns;
-	*ret_rest_ns = a->rest_ns;
-	return attempts_record(a, id, length, now_ns + FAILED_NS);
+	attempts_record(a, id, length, now_ns + FAILED_NS);
+	return a->rest_ns;
 }

@@ -31,10 +31,9 @@ DEFINE_CLEANUP(struct attempts *, attempts_free)
 bool attempts_may_query(const struct attempts *a, uint64_t now_ns);
 bool attempts_may_query_id(const struct attempts *a, const uint8_t *id, size_t length,
 			   uint64_t now_ns);
-/* The servers answered. Returns 0 or -ENOMEM. */
-int attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
-/* They did not. *ret_rest_ns: how long they rest now. */
-int attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns,
-		    uint64_t *ret_rest_ns);
+/* The servers answered. @length: 1 to ATTEMPTS_ID_MAX. */
+void attempts_answered(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
+/* They did not. Returns for how long they rest now, ns. */
+uint64_t attempts_failed(struct attempts *a, const uint8_t *id, size_t length, uint64_t now_ns);
 
 #endif

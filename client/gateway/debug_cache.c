@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Files are known by their names alone: nothing is kept in memory but three fds. Room is made by
+ * looking at all of them, which is cheap beside fetching one, and removing those used longest ago.
+ * A file gets its name by linkat(2) when it is whole.
+ */
 #include "client/gateway/debug_cache.h"
 
 #include <ctype.h>
@@ -278,9 +283,7 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 static int debug_cache_remove_path(const char *path, const struct stat *st, int flag,
 				   struct FTW *at)
 {
-	(void)st;
-	(void)flag;
-	(void)at;
+	(void)st, (void)flag, (void)at;
 	(void)!remove(path);
 	return 0;
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A tick asks profd for a list; then each of the list is fetched in turn, one at a time: send, wait
+ * for the answer or the deadline, store it or note the failure, go on with the next. Servers that
+ * failed end the list: attempts.c says when the next one is worth a try.
+ */
 #include "client/gateway/debuginfo.h"
 
 #include <errno.h>
@@ -75,41 +80,39 @@ static void debuginfo_notify_status(const struct debuginfo *d)
 
 static int begin_fetch(struct debuginfo *d);
 
-static int note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
+static void note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
 {
-	uint64_t rest_ns;
-	int r = attempts_failed(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC),
-				&rest_ns);
+	uint64_t rest_ns = attempts_failed(d->attempts, id->bytes, id->length,
+					   clock_ns(CLOCK_MONOTONIC));
 
-	if (r)
-		return r;
 	d->n_failed++;
 	log_warning("debug file %s: %s; servers are asked again in %" PRIu64 " s", id_text(id).text,
-		    why, rest_ns / NS_PER_S);
-	return 0;
+		    why, rest_ns / S);
 }
 
-static int note_answer(struct debuginfo *d, const struct wanted_id *id)
+static void note_answer(struct debuginfo *d, const struct wanted_id *id)
 {
-	return attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
+	attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
 }
 
 static int debuginfo_store(struct debuginfo *d, const struct wanted_id *id, int fd)
 {
 	int r = debug_cache_store(d->cache, id->bytes, id->length, fd);
 
-	switch (r) {
-	case DEBUG_CACHE_E_OK:
-		d->n_files++;
-		log_info("debug file %s: fetched", id_text(id).text);
-		return note_answer(d, id);
-	case DEBUG_CACHE_E_TOO_LARGE:
-		log_warning("debug file %s: larger than the whole cache may be", id_text(id).text);
-		return note_answer(d, id);
-	case DEBUG_CACHE_E_UNUSABLE:
-		return note_failure(d, id, strerrordesc_np(errno));
+	if (r < 0)
+		return r;
+	if (r == DEBUG_CACHE_E_UNUSABLE) {
+		note_failure(d, id, strerrordesc_np(errno));
+		return 0;
 	}
-	return r;
+	note_answer(d, id);
+	if (r == DEBUG_CACHE_E_TOO_LARGE) {
+		log_warning("debug file %s: larger than the whole cache may be", id_text(id).text);
+		return 0;
+	}
+	d->n_files++;
+	log_info("debug file %s: fetched", id_text(id).text);
+	return 0;
 }
 
 /* What came of the fetch of the last one that was taken from the list. */
@@ -130,19 +133,19 @@ static int debuginfo_receive(struct debuginfo *d)
 		break;
 	case FETCHER_E_NONE:
 		d->n_none++;
-		r = note_answer(d, id);
+		note_answer(d, id);
 		break;
 	case FETCHER_E_REFUSED:
 		d->n_none++;
 		log_warning("debug file %s: not used: %s", id_text(id).text, why.text);
-		r = note_answer(d, id);
+		note_answer(d, id);
 		break;
 	case FETCHER_E_FAILED:
-		r = note_failure(d, id, why.text);
+		note_failure(d, id, why.text);
 		break;
 	}
 	debuginfo_notify_status(d);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static int handle_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -150,9 +153,7 @@ static int handle_answer(sd_event_source *source, int fd, uint32_t events, void 
 	struct debuginfo *d = userdata;
 	int r = debuginfo_receive(d);
 
-	(void)source;
-	(void)fd;
-	(void)events;
+	(void)source, (void)fd, (void)events;
 	if (!r)
 		r = begin_fetch(d);
 	return debuginfo_end_handler(d, r);
@@ -161,16 +162,14 @@ static int handle_answer(sd_event_source *source, int fd, uint32_t events, void 
 static int handle_deadline(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct debuginfo *d = userdata;
-	int r;
 
-	(void)source;
-	(void)usec;
+	(void)source, (void)usec;
 	debuginfo_drop_source(&d->answer);
 	debuginfo_drop_source(&d->deadline);
 	fetcher_stop(d->fetcher);
-	r = note_failure(d, &d->wanted.ids[d->next - 1], "it takes too long");
+	note_failure(d, &d->wanted.ids[d->next - 1], "it takes too long");
 	debuginfo_notify_status(d);
-	return debuginfo_end_handler(d, r);
+	return 0;
 }
 
 static int debuginfo_await_answer(struct debuginfo *d)
@@ -206,10 +205,9 @@ static int begin_fetch(struct debuginfo *d)
 		r = fetcher_send(d->fetcher, id->bytes, id->length, &why);
 		if (r == FETCHER_E_OK)
 			return debuginfo_await_answer(d);
-		if (r > 0)
-			r = note_failure(d, id, why.text);
 		if (r < 0)
 			return r;
+		note_failure(d, id, why.text);
 	}
 	fetcher_stop(d->fetcher);
 	return 0;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What the configuration asks for is set up as a whole, at the start and on SIGHUP, beside what
+ * there is; only if all of it is good it takes its place.
+ */
 #include "client/gateway/gateway.h"
 
 #include <errno.h>
@@ -49,7 +53,7 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 	struct urls_message fault;
 	int r;
 
-	r = config_load(&config, path, &message);
+	r = config_load(&config, path, NULL, &message);
 	if (r == CONFIG_E_INVALID) {
 		log_error("%s", message.text);
 		return SETUP_FAILED;
@@ -121,8 +125,7 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 	struct gateway *g = userdata;
 	int r;
 
-	(void)source;
-	(void)info;
+	(void)source, (void)info;
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_ns(CLOCK_MONOTONIC) / 1000);
 	r = gateway_set_up(g);
 	if (r == SETUP_FAILED || r == SETUP_FATAL)

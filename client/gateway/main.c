@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
@@ -27,6 +26,7 @@
 #include "client/gateway/user_cache.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/options.h"
 #include "common/privileges.h"
 
 #define USER            "profd-gateway"
@@ -51,70 +51,24 @@ static const char usage[] =
 	"\n"
 	"SIGTERM and SIGINT end it; SIGHUP reads the configuration again.\n";
 
-enum {
-	OPTION_CACHE = 256,
-	OPTION_FETCH,
-	OPTION_HTTP,
-	OPTION_VERSION,
-};
-
-static const struct option options[] = {
-	{"config", required_argument, NULL, 'c'},
-	{"cache-directory", required_argument, NULL, OPTION_CACHE},
-	{"fetch", no_argument, NULL, OPTION_FETCH},
-	{"http", no_argument, NULL, OPTION_HTTP},
-	{"version", no_argument, NULL, OPTION_VERSION},
-	{"help", no_argument, NULL, 'h'},
-	{},
-};
-
 struct arguments {
 	const char *config_path, *cache_directory;
-	bool fetch, http;
-	int status; /* >= 0: exit with it now */
+	bool fetch, http, version;
 };
 
-static void gateway_parse_option(struct arguments *a, int option)
+static int gateway_parse_arguments(int argc, char **argv, struct arguments *a,
+				   struct usage_message *message)
 {
-	switch (option) {
-	case 'c':
-		a->config_path = optarg;
-		return;
-	case OPTION_CACHE:
-		a->cache_directory = optarg;
-		return;
-	case OPTION_FETCH:
-		a->fetch = true;
-		return;
-	case OPTION_HTTP:
-		a->http = true;
-		return;
-	case OPTION_VERSION:
-		printf("profd-gateway %s\n", PROFD_VERSION);
-		a->status = EXIT_SUCCESS;
-		return;
-	case 'h':
-		fputs(usage, stdout);
-		a->status = EXIT_SUCCESS;
-		return;
-	default: /* getopt_long() has said what is wrong */
-		fputs("Try: profd-gateway --help\n", stderr);
-		a->status = EXIT_USAGE;
-		return;
-	}
-}
+	const struct option_row rows[] = {
+		{'c', "config", option_text, &a->config_path, NULL},
+		{0, "cache-directory", option_text, &a->cache_directory, NULL},
+		{0, "fetch", option_flag, &a->fetch, NULL},
+		{0, "http", option_flag, &a->http, NULL},
+		{0, "version", option_flag, &a->version, NULL},
+		{0},
+	};
 
-static void gateway_parse_arguments(struct arguments *a, int argc, char **argv)
-{
-	int option;
-
-	*a = (struct arguments){.status = -1};
-	while (a->status < 0 && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
-		gateway_parse_option(a, option);
-	if (a->status < 0 && optind < argc) {
-		fprintf(stderr, "profd-gateway: '%s' is no option; try --help\n", argv[optind]);
-		a->status = EXIT_USAGE;
-	}
+	return options_parse(rows, argc, argv, message);
 }
 
 static int gateway_report_error(const char *what, const char *why)
@@ -211,29 +165,24 @@ static int gateway_serve_parent(const struct arguments *a, bool as_root)
 	return r ? gateway_report_error("fetching", error_describe(r)) : EXIT_SUCCESS;
 }
 
-static int gateway_serve(const struct arguments *a, const char *directory)
-{
-	const struct gateway_options gateway = {
-		.config_path = a->config_path,
-		.cache_directory = directory,
-	};
-
-	umask(022);
-	return gateway_run(&gateway);
-}
-
 int main(int argc, char **argv)
 {
 	cleanup(freep) char *directory = NULL;
 	bool as_root = !getuid() || !geteuid();
 	struct privileges_user user = privileges_nobody;
-	struct arguments arguments;
+	struct arguments arguments = {0};
+	struct usage_message message;
 	gid_t groups[GROUPS_MAX];
-	int status = 0;
+	int status = gateway_parse_arguments(argc, argv, &arguments, &message);
 
-	gateway_parse_arguments(&arguments, argc, argv);
-	if (arguments.status >= 0)
-		return arguments.status;
+	if (status == OPTIONS_BAD) {
+		fprintf(stderr, "profd-gateway: %s; see profd-gateway --help\n", message.text);
+		return EXIT_USAGE;
+	}
+	if (status == VERB_HELP || arguments.version) {
+		fputs(status == VERB_HELP ? usage : "profd-gateway " PROFD_VERSION "\n", stdout);
+		return EXIT_SUCCESS;
+	}
 	directory = cache_directory(&arguments);
 	if (!directory)
 		return gateway_report_error("starting", "no memory");
@@ -245,6 +194,9 @@ int main(int argc, char **argv)
 		status = give_up_privileges(&user);
 	if (status)
 		return status;
-	return arguments.fetch || arguments.http ? gateway_serve_parent(&arguments, as_root)
-						 : gateway_serve(&arguments, directory);
+	if (arguments.fetch || arguments.http)
+		return gateway_serve_parent(&arguments, as_root);
+	umask(022);
+	return gateway_run(&(struct gateway_options){.config_path = arguments.config_path,
+						     .cache_directory = directory});
 }

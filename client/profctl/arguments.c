@@ -23,38 +23,18 @@ int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message 
 	return 0;
 }
 
-bool parse_session_id(const char *text, uint64_t *ret)
+int option_moment(const char *name, const char *argument, void *to, struct usage_message *message)
 {
-	uint64_t id;
+	const struct option_moment *moment = to;
 
-	if (text[0] != 's' || units_parse_number(text + 1, &id) || id == 0)
-		return false;
-	*ret = id;
-	return true;
+	return parse_moment(name, argument, moment->now_ns, moment->to_ns, message);
 }
 
 int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
 		struct usage_message *message)
 {
-	static const struct option_spec specs[] = {COMMON_OPTIONS};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct plain_arguments arguments = {0};
-	const char *argument;
-	int id;
+	const struct option_row rows[] = {{0, "json", option_flag, &ret->json, NULL}, {0}};
 
-	while ((id = options_next(&o, &argument)) != OPTIONS_END) {
-		switch (id) {
-		case OPTION_HELP:
-			return VERB_HELP;
-		case OPTION_JSON:
-			arguments.json = true;
-			break;
-		case OPTIONS_OPERAND:
-			return usage_error(message, "takes no arguments, such as '%s'", argument);
-		default:
-			return id;
-		}
-	}
-	*ret = arguments;
-	return 0;
+	*ret = (struct plain_arguments){0};
+	return options_parse(rows, argc, argv, message);
 }

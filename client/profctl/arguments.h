@@ -4,18 +4,17 @@
 
 /*
  * What each verb's command line says. The parse functions are pure, take argv from the verb on,
- * and return 0, OPTIONS_BAD with a message, or VERB_HELP for `--help`. Texts are borrowed from
- * argv.
+ * and return 0, OPTIONS_BAD with a message, or VERB_HELP for `--help`; only with 0 all of *ret is
+ * of use. Texts are borrowed from argv.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/profctl/options.h"
 #include "client/profctl/output.h"
+#include "common/options.h"
 #include "control.pb-c.h"
 
 #define TARGETS_MAX 32
-#define VERB_HELP   1
 
 /* Option ids that all verbs share; each verb's own begin at OPTION_OWN. */
 enum { OPTION_HELP = 1, OPTION_JSON, OPTION_OWN };
@@ -93,7 +92,7 @@ int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
 		 struct usage_message *message);
 
 struct run_arguments {
-	uint32_t frequency; /* Hz */
+	uint64_t frequency; /* Hz */
 	const char *output;
 	enum output_format format; /* as the name of the output ends */
 	char *const *command;      /* up to NULL; not empty */
@@ -104,9 +103,9 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret,
 	      struct usage_message *message);
 
 struct record_arguments {
-	Profd__Control__TargetKind target; /* with a command: PID */
-	int64_t pid;
-	const char *service;
+	bool all;
+	int64_t pid;                     /* or 0 */
+	const char *service;             /* or "" */
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
 	const char *output;
@@ -145,12 +144,15 @@ struct plain_arguments {
 int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
 		struct usage_message *message);
 
+/* A moment, as a row of options: @to is a struct option_moment. */
+struct option_moment {
+	uint64_t now_ns, *to_ns; /* Unix time */
+};
+int option_moment(const char *name, const char *argument, void *to, struct usage_message *message);
 /* A moment for the option @name. Returns 0 or OPTIONS_BAD. */
 int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
 		 struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
-/* "s12" is session 12. */
-bool parse_session_id(const char *text, uint64_t *ret);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A request is packed, sent over a connection of its own, and answered by one packet; what
+ * `collect` answers is followed by a file, in packets of its own. While profd works on it, a line
+ * on the terminal says since when.
+ */
 #include "client/profctl/call.h"
 
 #include <inttypes.h>
@@ -108,40 +113,40 @@ static int complain_exchange(const struct context *context, int r)
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
 }
 
+/* The codes are exit statuses; one of a newer profd is a failure like any other. */
 static int complain_error(const struct context *context, const Profd__Control__Error *error)
 {
-	switch (error->code) {
-	case PROFD__CONTROL__ERROR_CODE__USAGE:
-		return profctl_complain(context, STATUS_USAGE, "%s", error->message);
-	case PROFD__CONTROL__ERROR_CODE__DENIED:
-		return profctl_complain(context, STATUS_DENIED, "%s", error->message);
-	default:
-		return profctl_complain(context, STATUS_FAILED, "%s", error->message);
-	}
+	bool is_known = error->code == PROFD__CONTROL__ERROR_CODE__USAGE ||
+			error->code == PROFD__CONTROL__ERROR_CODE__DENIED;
+
+	return profctl_complain(context, is_known ? (int)error->code : STATUS_FAILED, "%s",
+				error->message);
 }
 
-/*
- * Sends @request over a new connection, *ret_fd. Returns STATUS_DONE, also where profd has closed
- * it without reading: it may have said why. Or another exit status after a complaint.
- */
-static int call_send_request(const struct context *context, const Profd__Control__Request *request,
-			     int timeout_ms, int *ret_fd)
+int call_send(const struct context *context, const struct call *call, int *ret_fd)
 {
-	size_t size = profd__control__request__get_packed_size(request);
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
+	size_t size;
 	int r;
 
+	/* The members of the union are pointers to messages, all of them: one stands for all. */
+	request.verb_case = call->verb;
+	request.status = call->message ? (void *)call->message : &empty;
+	size = profd__control__request__get_packed_size(&request);
 	if (size > PACKET_REQUEST_MAX)
 		return profctl_complain(context, STATUS_USAGE, "that is too long for a request");
 	data = malloc(size + 1);
 	if (!data)
 		return profctl_complain(context, STATUS_FAILED, "no memory");
-	profd__control__request__pack(request, data);
+	profd__control__request__pack(&request, data);
 	r = connect_to_daemon(context, &fd);
 	if (r)
 		return r;
-	r = unixsock_send(fd, data, size, timeout_ms);
+	r = unixsock_send(fd, data, size, call->timeout_ms);
+	/* Where profd has closed it without reading, it may have said why. */
 	if (r && r != UNIXSOCK_E_CLOSED)
 		return complain_exchange(context, r);
 	*ret_fd = steal_fd(&fd);
@@ -149,52 +154,47 @@ static int call_send_request(const struct context *context, const Profd__Control
 }
 
 /* *ret_fd is the connection, on which more may come. */
-static int begin_call(const struct context *context, const Profd__Control__Request *request,
-		      int timeout_ms, Profd__Control__Response **ret, int *ret_fd)
+static int call_begin(const struct context *context, const struct call *call,
+		      Profd__Control__Response **ret, int *ret_fd)
 {
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(call_bytes_deinit) struct bytes answer = {0};
 	cleanup(closep) int fd = -1;
-	int r = call_send_request(context, request, timeout_ms, &fd);
+	int r = call_send(context, call, &fd);
 
 	if (r)
 		return r;
-	r = call_receive(context, fd, timeout_ms, &answer);
+	r = call_receive(context, fd, call->timeout_ms, &answer);
 	if (r)
 		return complain_exchange(context, r);
-	*ret = profd__control__response__unpack(NULL, answer.size, answer.data);
-	*ret_fd = steal_fd(&fd);
-	return STATUS_DONE;
-}
-
-/* @response, or NULL, is to be what the caller can use: STATUS_DONE, or as call_daemon(). */
-static int check_response_case(const struct context *context,
-			       const Profd__Control__Response *response,
-			       Profd__Control__Response__ResultCase expected)
-{
+	response = profd__control__response__unpack(NULL, answer.size, answer.data);
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
 		return complain_error(context, response->error);
-	if (!response || response->result_case != expected)
+	if (!response || response->result_case != call->result)
 		return profctl_complain(context, STATUS_FAILED,
 					"profctl " PROFD_VERSION
 					" does not understand what profd at %s "
 					"answers; are they of one version?",
 					context->socket);
+	*ret = steal_ptr(&response);
+	*ret_fd = steal_fd(&fd);
 	return STATUS_DONE;
 }
 
-int call_daemon(const struct context *context, const Profd__Control__Request *request,
-		int timeout_ms, Profd__Control__Response__ResultCase expected,
+int call_daemon(const struct context *context, const struct call *call,
 		Profd__Control__Response **ret)
 {
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
-	int r = begin_call(context, request, timeout_ms, &response, &fd);
 
-	if (!r)
-		r = check_response_case(context, response, expected);
-	if (!r)
-		*ret = steal_ptr(&response);
-	return r;
+	return call_begin(context, call, ret, &fd);
+}
+
+int call_status(const struct context *context, Profd__Control__Response **ret)
+{
+	return call_daemon(context,
+			   &(struct call){PROFD__CONTROL__REQUEST__VERB_STATUS, NULL,
+					  PROFD__CONTROL__RESPONSE__RESULT_STATUS, CALL_SHORT_MS},
+			   ret);
 }
 
 /* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call_daemon(). */
@@ -228,16 +228,15 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 	return STATUS_DONE;
 }
 
-int call_file(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
-	      Profd__Control__Response **ret, uint8_t **ret_data)
+int call_collect(const struct context *context, const Profd__Control__Collect *collect,
+		 int timeout_ms, Profd__Control__Response **ret, uint8_t **ret_data)
 {
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_COLLECT, collect,
+				  PROFD__CONTROL__RESPONSE__RESULT_COLLECTED, timeout_ms};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
-	int r = begin_call(context, request, timeout_ms, &response, &fd);
+	int r = call_begin(context, &call, &response, &fd);
 
-	if (!r)
-		r = check_response_case(context, response,
-					PROFD__CONTROL__RESPONSE__RESULT_COLLECTED);
 	if (!r)
 		r = receive_file(context, fd, response->collected->bytes, timeout_ms, ret_data);
 	if (!r)
@@ -245,21 +244,18 @@ int call_file(const struct context *context, const Profd__Control__Request *requ
 	return r;
 }
 
-int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd)
+void call_print_text(const struct context *context, const char *text, bool json, const char *key)
 {
-	return call_send_request(context, request, CALL_SHORT_MS, ret_fd);
-}
+	struct json j = {.out = context->out};
 
-int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
-	      Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret)
-{
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
-	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
-
-	/* The verbs without arguments share the union's type, so one member stands for all. */
-	request.verb_case = verb;
-	request.status = &empty;
-	return call_daemon(context, &request, timeout_ms, expected, ret);
+	if (!json) {
+		fprintf(context->out, "%s\n", text);
+		return;
+	}
+	json_begin_object(&j, NULL);
+	json_text(&j, key, text);
+	json_end_object(&j);
+	json_end(&j);
 }
 
 void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,

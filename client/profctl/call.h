@@ -10,30 +10,33 @@
 #define CALL_SHORT_MS (30 * 1000)
 #define CALL_LONG_MS  (600 * 1000)
 
-/*
- * Returns STATUS_DONE with a response whose case is @expected, which the caller frees with
- * response_freep(); or another exit status after a line to the user.
- */
-int call_daemon(const struct context *context, const Profd__Control__Request *request,
-		int timeout_ms, Profd__Control__Response__ResultCase expected,
-		Profd__Control__Response **ret);
+struct call {
+	Profd__Control__Request__VerbCase verb;
+	const void *message;                         /* the verb's; NULL: an empty one */
+	Profd__Control__Response__ResultCase result; /* what can be used */
+	int timeout_ms;
+};
 
 /*
- * The same for a request whose response is PROFD__CONTROL__RESPONSE__RESULT_COLLECTED; *ret_data is
- * the file behind it, allocated, of as many bytes as the response says.
+ * Returns STATUS_DONE with a response of the case that is wanted, which the caller frees with
+ * response_freep(); or another exit status after a line to the user.
  */
-int call_file(const struct context *context, const Profd__Control__Request *request, int timeout_ms,
-	      Profd__Control__Response **ret, uint8_t **ret_data);
+int call_daemon(const struct context *context, const struct call *call,
+		Profd__Control__Response **ret);
+
+/* The same for `collect`; *ret_data is the file behind the response, of as many bytes as it says.
+ */
+int call_collect(const struct context *context, const Profd__Control__Collect *collect,
+		 int timeout_ms, Profd__Control__Response **ret, uint8_t **ret_data);
 
 /*
  * Sends a request whose answer is to come much later, or never: *ret_fd, the caller's, becomes
  * readable with it, or when profd has gone. Returns STATUS_DONE, or as call_daemon().
  */
-int call_send(const struct context *context, const Profd__Control__Request *request, int *ret_fd);
+int call_send(const struct context *context, const struct call *call, int *ret_fd);
 
-/* As call_daemon(), for a request without arguments. */
-int call_verb(const struct context *context, Profd__Control__Request__VerbCase verb, int timeout_ms,
-	      Profd__Control__Response__ResultCase expected, Profd__Control__Response **ret);
+/* The daemon's status. As call_daemon(). */
+int call_status(const struct context *context, Profd__Control__Response **ret);
 
 static inline void response_freep(Profd__Control__Response **response)
 {
@@ -41,6 +44,8 @@ static inline void response_freep(Profd__Control__Response **response)
 		profd__control__response__free_unpacked(*response, NULL);
 }
 
+/* Prints @text, a line or as {"@key": "..."}. */
+void call_print_text(const struct context *context, const char *text, bool json, const char *key);
 /* Prints paths, one a line or as {"files": [...]}; where there is no line, tells @none to people.
  */
 void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,

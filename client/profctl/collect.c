@@ -18,72 +18,13 @@
 
 #define UNPACKED_MAX ((size_t)4 << 30)
 
-enum {
-	OPTION_SERVICE = OPTION_OWN,
-	OPTION_SESSION,
-	OPTION_PID,
-	OPTION_SINCE,
-	OPTION_UNTIL,
-	OPTION_FORMAT,
-	OPTION_OUTPUT,
-	OPTION_STORED,
-};
-
-static int parse_pid(const char *text, int64_t *ret, struct usage_message *message)
+static int option_format(const char *name, const char *argument, void *to,
+			 struct usage_message *message)
 {
-	uint64_t pid;
-
-	if (units_parse_number(text, &pid) || pid == 0 || pid > INT32_MAX)
-		return usage_error(message, "'%s' is no process id", text);
-	*ret = (int64_t)pid;
-	return 0;
-}
-
-static bool has_selector(const struct collect_arguments *a)
-{
-	return *a->service || a->session || a->pid;
-}
-
-static int parse_collect_option(int id, const char *argument, uint64_t now_ns,
-				struct collect_arguments *ret, struct usage_message *message)
-{
-	if ((id == OPTION_SERVICE || id == OPTION_SESSION || id == OPTION_PID) && has_selector(ret))
-		return usage_error(message, "one of -s, --session and -p at a time");
-	switch (id) {
-	case OPTION_JSON:
-		ret->json = true;
-		return 0;
-	case OPTION_SERVICE:
-		ret->service = argument;
-		return *argument ? 0 : usage_error(message, "the service's name is empty");
-	case OPTION_SESSION:
-		if (!parse_session_id(argument, &ret->session))
-			return usage_error(message, "'%s' is no session such as s1", argument);
-		return 0;
-	case OPTION_PID:
-		return parse_pid(argument, &ret->pid, message);
-	case OPTION_SINCE:
-		return parse_moment("--since", argument, now_ns, &ret->since_ns, message);
-	case OPTION_UNTIL:
-		return parse_moment("--until", argument, now_ns, &ret->until_ns, message);
-	case OPTION_FORMAT:
-		return output_find_format(argument, &ret->format)
-			       ? 0
-			       : usage_error(message,
-					     "--format takes pprof, legacy or collapsed, not '%s'",
-					     argument);
-	case OPTION_OUTPUT:
-		ret->output = argument;
-		return *argument ? 0 : usage_error(message, "the output file's name is empty");
-	case OPTION_STORED:
-		ret->stored = true;
-		return 0;
-	case OPTIONS_OPERAND:
-		return usage_error(message, "'%s' is one word too many; a process is -p %s",
-				   argument, argument);
-	default:
-		return id;
-	}
+	return output_find_format(argument, to)
+		       ? 0
+		       : usage_error(message, "%s takes pprof, legacy or collapsed, not '%s'", name,
+				     argument);
 }
 
 static int collect_check_arguments(const struct collect_arguments *a, struct usage_message *message)
@@ -98,33 +39,24 @@ static int collect_check_arguments(const struct collect_arguments *a, struct usa
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
 		  struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		COMMON_OPTIONS,
-		{OPTION_SERVICE, 's', "service", true},
-		{OPTION_SESSION, 0, "session", true},
-		{OPTION_PID, 'p', "pid", true},
-		{OPTION_SINCE, 0, "since", true},
-		{OPTION_UNTIL, 0, "until", true},
-		{OPTION_FORMAT, 0, "format", true},
-		{OPTION_OUTPUT, 'o', "output", true},
-		{OPTION_STORED, 0, "stored", false},
+	static const char only[] = "one of -s, --session and -p at a time";
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'s', "service", option_text, &ret->service, only},
+		{0, "session", option_session, &ret->session, only},
+		{'p', "pid", option_pid, &ret->pid, only},
+		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
+		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
+		{0, "format", option_format, &ret->format, NULL},
+		{'o', "output", option_text, &ret->output, NULL},
+		{0, "stored", option_flag, &ret->stored, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct collect_arguments arguments = {.service = "", .output = ""};
-	const char *argument;
-	int id, r = 0;
+	int r;
 
-	while (r == 0 && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		r = parse_collect_option(id, argument, now_ns, &arguments, message);
-	}
-	if (!r)
-		r = collect_check_arguments(&arguments, message);
-	if (r)
-		return r;
-	*ret = arguments;
-	return 0;
+	*ret = (struct collect_arguments){.service = "", .output = ""};
+	r = options_parse(rows, argc, argv, message);
+	return r ? r : collect_check_arguments(ret, message);
 }
 
 /* --- what is made of it ----------------------------------------------------------------------- */
@@ -195,7 +127,6 @@ static void fill_request(const struct collect_arguments *a, Profd__Control__Coll
 int collect_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
@@ -211,9 +142,7 @@ int collect_run(struct context *context, int argc, char **argv)
 	if (r)
 		return r;
 	fill_request(&arguments, &collect);
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
-	request.collect = &collect;
-	r = call_file(context, &request, CALL_LONG_MS, &response, &data);
+	r = call_collect(context, &collect, CALL_LONG_MS, &response, &data);
 	if (r)
 		return r;
 	file = (struct bytes){.data = data, .length = (size_t)response->collected->bytes};

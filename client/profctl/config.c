@@ -26,45 +26,8 @@ static char *trim_blanks(char *text)
 	return text;
 }
 
-/* The key that was read last: its value may go on in the next line. */
-struct pending {
-	const char *key;
-	char *value; /* owned */
-};
-
-static void put_pending(struct json *j, struct pending *pending)
+static void config_begin_section(struct json *j, char *line, bool *in_section)
 {
-	if (pending->key)
-		json_text(j, pending->key, pending->value);
-	pending->key = NULL;
-	free(pending->value);
-	pending->value = NULL;
-}
-
-static int config_add_key(struct json *j, struct pending *pending, const char *key,
-			  const char *value)
-{
-	char *joined;
-
-	if (pending->key && strcmp(pending->key, key) == 0) {
-		if (asprintf(&joined, "%s,%s", pending->value, value) < 0)
-			return error_origin(-ENOMEM);
-		free(pending->value);
-		pending->value = joined;
-		return 0;
-	}
-	put_pending(j, pending);
-	pending->value = strdup(value);
-	if (!pending->value)
-		return error_origin(-ENOMEM);
-	pending->key = key;
-	return 0;
-}
-
-static void config_begin_section(struct json *j, struct pending *pending, char *line,
-				 bool *in_section)
-{
-	put_pending(j, pending);
 	if (*in_section)
 		json_end_object(j);
 	*in_section = true;
@@ -75,36 +38,50 @@ static void config_begin_section(struct json *j, struct pending *pending, char *
 int config_text_to_json(const char *text, FILE *out)
 {
 	cleanup(freep) char *copy = strdup(text);
-	struct pending pending = {0};
+	cleanup(freep) char *joined = malloc(strlen(text) + 1); /* room for all values at once */
 	struct json j = {.out = out};
+	const char *key = NULL; /* that was read last: its value may go on in the next line */
 	bool in_section = false;
 	char *rest = NULL;
-	int r = 0;
 
-	if (!copy)
+	if (!copy || !joined)
 		return error_origin(-ENOMEM);
 	json_begin_object(&j, NULL);
-	for (char *next = strtok_r(copy, "\n", &rest); next && r == 0;
-	     next = strtok_r(NULL, "\n", &rest)) {
+	for (char *next = strtok_r(copy, "\n", &rest); next; next = strtok_r(NULL, "\n", &rest)) {
 		char *line = trim_blanks(next), *value = strchr(line, '=');
 
-		if (*line == '[') {
-			config_begin_section(&j, &pending, line, &in_section);
-		} else if (value && *line != '#' && *line != ';' && in_section) {
+		if (*line != '[' && (!value || strchr("#;", *line) || !in_section))
+			continue;
+		if (*line != '[') {
 			*value = '\0';
-			r = config_add_key(&j, &pending, trim_blanks(line), trim_blanks(value + 1));
+			line = trim_blanks(line);
+			value = trim_blanks(value + 1);
+			if (key && strcmp(key, line) == 0) {
+				strcat(strcat(joined, ","), value);
+				continue;
+			}
 		}
+		if (key)
+			json_text(&j, key, joined);
+		key = *line == '[' ? NULL : line;
+		if (key)
+			strcpy(joined, value);
+		else
+			config_begin_section(&j, line, &in_section);
 	}
-	put_pending(&j, &pending);
+	if (key)
+		json_text(&j, key, joined);
 	if (in_section)
 		json_end_object(&j);
 	json_end_object(&j);
 	json_end(&j);
-	return r;
+	return 0;
 }
 
 int config_run(struct context *context, int argc, char **argv)
 {
+	static const struct call call = {PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL,
+					 PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct plain_arguments arguments;
 	struct usage_message message;
@@ -112,8 +89,7 @@ int config_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_verb(context, PROFD__CONTROL__REQUEST__VERB_CONFIG, CALL_SHORT_MS,
-		      PROFD__CONTROL__RESPONSE__RESULT_TEXT, &response);
+	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
 	if (!arguments.json) {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Runs the checks of host_checks.c over this host, and one more: whether a profd answers. They need
+ * no profd; what is found is printed as lines, or as JSON.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

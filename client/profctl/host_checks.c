@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A table of checks, each of which looks at one thing below /proc or /sys and sets its level, its
+ * finding, and what to do about it. What cannot be read is a finding, too.
+ */
 #include "client/profctl/host_checks.h"
 
 #include <errno.h>
@@ -23,28 +27,19 @@
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
 #define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
 
-static void check_set_finding(struct check *c, enum check_level level, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+static void check_set(struct check *c, enum check_level level, const char *remedy,
+		      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void check_set_finding(struct check *c, enum check_level level, const char *format, ...)
+/* @remedy: NULL: there is nothing to do. */
+static void check_set(struct check *c, enum check_level level, const char *remedy,
+		      const char *format, ...)
 {
 	va_list args;
 
 	c->level = level;
+	snprintf(c->remedy, sizeof(c->remedy), "%s", remedy ? remedy : "");
 	va_start(args, format);
 	vsnprintf(c->finding, sizeof(c->finding), format, args);
-	va_end(args);
-}
-
-static void check_set_remedy(struct check *c, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void check_set_remedy(struct check *c, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(c->remedy, sizeof(c->remedy), format, args);
 	va_end(args);
 }
 
@@ -111,15 +106,13 @@ static void check_kernel(const struct host *host, struct check *c)
 	unsigned version = host_kernel_version(host);
 
 	if (!version) {
-		check_set_finding(c, CHECK_WARN,
-				  "Linux %s, of which the version cannot be determined",
-				  host->release);
-		check_set_remedy(c,
-				 "its faults are not known either: profd uses plain perf events");
+		check_set(c, CHECK_WARN,
+			  "its faults are not known either: profd uses plain perf events",
+			  "Linux %s, of which the version cannot be determined", host->release);
 		return;
 	}
-	check_set_finding(c, CHECK_OK, "Linux %u.%u.%u (%s), %s", VERSION_AT(version),
-			  host->release, host->machine);
+	check_set(c, CHECK_OK, NULL, "Linux %u.%u.%u (%s), %s", VERSION_AT(version), host->release,
+		  host->machine);
 }
 
 /*
@@ -133,22 +126,20 @@ static void check_faults(const struct host *host, struct check *c)
 		     v >= KERNEL_VERSION_OF(6, 3, 10);
 
 	if (v >= KERNEL_VERSION_OF(5, 19, 0) && !fixed) {
-		check_set_finding(
-			c, CHECK_BAD,
-			"this kernel can lock up when BPF reads user memory in a perf interrupt");
-		check_set_remedy(
-			c, "upgrade to 6.1.36, 6.3.10, 6.4 or newer, or run profd --source perf");
+		check_set(c, CHECK_BAD,
+			  "upgrade to 6.1.36, 6.3.10, 6.4 or newer, or run profd --source perf",
+			  "this kernel can lock up when BPF reads user memory in a perf interrupt");
 	} else if (v >= KERNEL_VERSION_OF(6, 16, 0) && v < KERNEL_VERSION_OF(6, 18, 0)) {
-		check_set_finding(
-			c, CHECK_OK,
+		check_set(
+			c, CHECK_OK, NULL,
 			"hangs with cpu-clock and PERF_EVENT_IOC_REFRESH, which profd never uses; "
 			"other profilers may");
 	} else if (v >= KERNEL_VERSION_OF(6, 15, 0)) {
-		check_set_finding(c, CHECK_OK,
-				  "interrupts and tracepoints stall each other on one BPF ring; "
-				  "profd keeps two");
+		check_set(c, CHECK_OK, NULL,
+			  "interrupts and tracepoints stall each other on one BPF ring; "
+			  "profd keeps two");
 	} else {
-		check_set_finding(c, CHECK_OK, "no fault known that concerns profd");
+		check_set(c, CHECK_OK, NULL, "no fault known that concerns profd");
 	}
 }
 
@@ -157,51 +148,49 @@ static void check_btf(const struct host *host, struct check *c)
 	cleanup(closep) int fd = openat(host->sys_fd, "kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		check_set_finding(c, CHECK_OK,
-				  "the kernel describes its types (/sys/kernel/btf/vmlinux)");
+		check_set(c, CHECK_OK, NULL,
+			  "the kernel describes its types (/sys/kernel/btf/vmlinux)");
 		return;
 	}
-	check_set_finding(c, CHECK_WARN, "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
-	check_set_remedy(
-		c, "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
-		   "events");
+	check_set(c, CHECK_WARN,
+		  "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
+		  "events",
+		  "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
 }
 
 /* What distributions brought to an older kernel counts, its version does not. */
 static void check_bpf(const struct host *host, struct check *c)
 {
+	static const char poorer[] = "profd uses plain perf events: at a higher cost, and stacks "
+				     "end where their copy ends; "
+				     "Linux 5.17 and newer have all";
 	char missing[BPF_FEATURES_TEXT_MAX];
 
 	if (bpf_features_read_missing(host->sys_fd, missing) < 0)
-		check_set_finding(c, CHECK_WARN,
-				  "without BTF, BPF programs cannot be adapted to this kernel");
+		check_set(c, CHECK_WARN, poorer,
+			  "without BTF, BPF programs cannot be adapted to this kernel");
 	else if (*missing)
-		check_set_finding(c, CHECK_WARN, "BPF of this kernel lacks %s", missing);
+		check_set(c, CHECK_WARN, poorer, "BPF of this kernel lacks %s", missing);
 	else
-		check_set_finding(c, CHECK_OK, "BPF has all that profd uses");
-	if (c->level != CHECK_OK)
-		check_set_remedy(
-			c, "profd uses plain perf events: at a higher cost, and stacks end where "
-			   "their copy ends; Linux 5.17 and newer have all");
+		check_set(c, CHECK_OK, NULL, "BPF has all that profd uses");
 }
 
 static void check_pmu(const struct host *host, struct check *c)
 {
 	switch (host->pmu_error) {
 	case 0:
-		check_set_finding(c, CHECK_OK, "the CPU counts cycles");
+		check_set(c, CHECK_OK, NULL, "the CPU counts cycles");
 		break;
 	case EACCES:
 	case EPERM:
-		check_set_finding(c, CHECK_WARN, "not allowed to open a counter: cannot tell");
-		check_set_remedy(c, "run profctl doctor as root");
+		check_set(c, CHECK_WARN, "run profctl doctor as root",
+			  "not allowed to open a counter: cannot tell");
 		break;
 	default:
-		check_set_finding(c, CHECK_WARN,
-				  "the CPU counts no cycles here (%s): event auto is cpu-clock",
-				  strerrordesc_np(host->pmu_error));
-		check_set_remedy(c,
-				 "in a virtual machine: let the hypervisor pass the PMU through");
+		check_set(c, CHECK_WARN,
+			  "in a virtual machine: let the hypervisor pass the PMU through",
+			  "the CPU counts no cycles here (%s): event auto is cpu-clock",
+			  strerrordesc_np(host->pmu_error));
 	}
 }
 
@@ -233,7 +222,7 @@ static void check_capabilities(const struct host *host, struct check *c)
 	if (!host_read_text(host->proc_fd, "self/status", text) ||
 	    !capability_set(text, "\nCapEff:", &effective) ||
 	    !capability_set(text, "\nCapBnd:", &bounding)) {
-		check_set_finding(c, CHECK_WARN, "/proc/self/status does not tell");
+		check_set(c, CHECK_WARN, NULL, "/proc/self/status does not tell");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
@@ -244,16 +233,15 @@ static void check_capabilities(const struct host *host, struct check *c)
 		strcat(missing, needed[i].name);
 	}
 	if (*missing) {
-		check_set_finding(c, CHECK_BAD, "withheld from everything here:%s", missing);
-		check_set_remedy(
-			c, "give the container or unit these capabilities (CapabilityBoundingSet=, "
-			   "--cap-add)");
+		check_set(c, CHECK_BAD,
+			  "give the container or unit these capabilities (CapabilityBoundingSet=, "
+			  "--cap-add)",
+			  "withheld from everything here:%s", missing);
 	} else if (!all_effective) {
-		check_set_finding(c, CHECK_OK,
-				  "you hold not all that profd needs, but systemd can give them");
-		check_set_remedy(c, "start profd with systemctl, or your own with profd --user");
+		check_set(c, CHECK_OK, "start profd with systemctl, or your own with profd --user",
+			  "you hold not all that profd needs, but systemd can give them");
 	} else {
-		check_set_finding(c, CHECK_OK, "all that profd needs");
+		check_set(c, CHECK_OK, NULL, "all that profd needs");
 	}
 }
 
@@ -262,16 +250,15 @@ static void check_paranoid(const struct host *host, struct check *c)
 	long level;
 
 	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
-		check_set_finding(c, CHECK_BAD,
-				  "no /proc/sys/kernel/perf_event_paranoid: no perf events");
-		check_set_remedy(c, "use a kernel with CONFIG_PERF_EVENTS=y");
+		check_set(c, CHECK_BAD, "use a kernel with CONFIG_PERF_EVENTS=y",
+			  "no /proc/sys/kernel/perf_event_paranoid: no perf events");
 		return;
 	}
-	check_set_finding(c, CHECK_OK, "kernel.perf_event_paranoid = %ld%s", level,
-			  level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has "
-				      "while it opens "
-				      "them"
-				    : "");
+	check_set(c, CHECK_OK, NULL, "kernel.perf_event_paranoid = %ld%s", level,
+		  level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has "
+			      "while it opens "
+			      "them"
+			    : "");
 }
 
 /* What a profd without privileges can do: nothing but perf events for its user's processes. */
@@ -280,43 +267,38 @@ static void check_user(const struct host *host, struct check *c)
 	long level;
 
 	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
-		check_set_finding(c, CHECK_WARN,
-				  "without perf events it samples programs with libprofd alone");
+		check_set(c, CHECK_WARN, NULL,
+			  "without perf events it samples programs with libprofd alone");
 		return;
 	}
 	if (level <= 1)
-		check_set_finding(c, CHECK_OK,
-				  "samples your own processes, and the kernel's work for them");
+		check_set(c, CHECK_OK, NULL,
+			  "samples your own processes, and the kernel's work for them");
 	else if (level == 2)
-		check_set_finding(
-			c, CHECK_OK,
-			"samples your own processes in user mode, not the kernel's work for "
-			"them");
+		check_set(
+			c, CHECK_OK, "sysctl kernel.perf_event_paranoid=1 to have that, too",
+			"samples your own processes in user mode, not the kernel's work for them");
 	else
-		check_set_finding(
+		check_set(
 			c, CHECK_WARN,
+			"sysctl kernel.perf_event_paranoid=2, or use the system's profd",
 			"samples programs with libprofd alone while kernel.perf_event_paranoid is "
 			"above 2");
-	if (level == 2)
-		check_set_remedy(c, "sysctl kernel.perf_event_paranoid=1 to have that, too");
-	else if (level > 2)
-		check_set_remedy(c,
-				 "sysctl kernel.perf_event_paranoid=2, or use the system's profd");
 }
 
 static void check_sample_rate(const struct host *host, struct check *c)
 {
 	long rate;
 
-	if (!host_read_long(host->proc_fd, "sys/kernel/perf_event_max_sample_rate", &rate)) {
-		check_set_finding(c, CHECK_WARN, RATE_SYSCTL " cannot be read");
-		return;
-	}
-	check_set_finding(c, rate < RATE_GOOD ? CHECK_WARN : CHECK_OK, RATE_SYSCTL " = %ld", rate);
-	if (rate < RATE_GOOD)
-		check_set_remedy(c, "no session can sample faster; sysctl " RATE_SYSCTL
-				    "=100000 (the kernel lowers "
-				    "it when interrupts take long)");
+	if (!host_read_long(host->proc_fd, "sys/kernel/perf_event_max_sample_rate", &rate))
+		check_set(c, CHECK_WARN, NULL, RATE_SYSCTL " cannot be read");
+	else if (rate >= RATE_GOOD)
+		check_set(c, CHECK_OK, NULL, RATE_SYSCTL " = %ld", rate);
+	else
+		check_set(c, CHECK_WARN,
+			  "no session can sample faster; sysctl " RATE_SYSCTL
+			  "=100000 (the kernel lowers it when interrupts take long)",
+			  RATE_SYSCTL " = %ld", rate);
 }
 
 static void check_memlock(const struct host *host, struct check *c)
@@ -327,14 +309,15 @@ static void check_memlock(const struct host *host, struct check *c)
 	if (host_read_text(host->proc_fd, "self/status", text))
 		capability_set(text, "\nCapEff:", &effective);
 	if (host->memlock_bytes == UINT64_MAX || (effective >> CAP_IPC_LOCK & 1)) {
-		check_set_finding(c, CHECK_OK, "locked memory is not limited");
+		check_set(c, CHECK_OK, NULL, "locked memory is not limited");
 		return;
 	}
 	units_print_size_short(limit, sizeof(limit), host->memlock_bytes);
-	check_set_finding(c, host->memlock_bytes < (8 << 20) ? CHECK_WARN : CHECK_OK,
-			  "%s may be locked: all perf buffers together", limit);
 	if (host->memlock_bytes < (8 << 20))
-		check_set_remedy(c, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK");
+		check_set(c, CHECK_WARN, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK",
+			  "%s may be locked: all perf buffers together", limit);
+	else
+		check_set(c, CHECK_OK, NULL, "%s may be locked: all perf buffers together", limit);
 }
 
 static void check_kallsyms(const struct host *host, struct check *c)
@@ -343,26 +326,24 @@ static void check_kallsyms(const struct host *host, struct check *c)
 	long restrict_level = 0;
 
 	if (!host_read_text(host->proc_fd, "kallsyms", text) || !*text) {
-		check_set_finding(
-			c, CHECK_WARN,
-			"/proc/kallsyms cannot be read: kernel frames stay without names");
-		check_set_remedy(c, "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y");
+		check_set(c, CHECK_WARN,
+			  "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y",
+			  "/proc/kallsyms cannot be read: kernel frames stay without names");
 		return;
 	}
 	/* Addresses that are withheld read as 0, all of them. */
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strtoull(line, NULL, 16)) {
-			check_set_finding(c, CHECK_OK, "kernel functions have names and addresses");
+			check_set(c, CHECK_OK, NULL, "kernel functions have names and addresses");
 			return;
 		}
 	}
 	host_read_long(host->proc_fd, "sys/kernel/kptr_restrict", &restrict_level);
-	check_set_finding(c, CHECK_WARN, "kernel addresses read as 0 (kernel.kptr_restrict = %ld)",
-			  restrict_level);
-	check_set_remedy(c, restrict_level >= 2
-				    ? "sysctl kernel.kptr_restrict=1, then give CAP_SYSLOG"
-				    : "run as root, or give CAP_SYSLOG (ProtectKernelLogs=no)");
+	check_set(c, CHECK_WARN,
+		  restrict_level >= 2 ? "sysctl kernel.kptr_restrict=1, then give CAP_SYSLOG"
+				      : "run as root, or give CAP_SYSLOG (ProtectKernelLogs=no)",
+		  "kernel addresses read as 0 (kernel.kptr_restrict = %ld)", restrict_level);
 }
 
 static void check_lockdown(const struct host *host, struct check *c)
@@ -371,15 +352,13 @@ static void check_lockdown(const struct host *host, struct check *c)
 
 	if (!host_read_text(host->sys_fd, "kernel/security/lockdown", text) ||
 	    strstr(text, "[none]"))
-		check_set_finding(c, CHECK_OK, "the kernel is not locked down");
+		check_set(c, CHECK_OK, NULL, "the kernel is not locked down");
 	else if (strstr(text, "[integrity]"))
-		check_set_finding(c, CHECK_OK,
-				  "locked down for integrity, which leaves profiling alone");
+		check_set(c, CHECK_OK, NULL,
+			  "locked down for integrity, which leaves profiling alone");
 	else
-		check_set_finding(c, CHECK_BAD,
-				  "locked down for confidentiality: BPF may not read the kernel");
-	if (c->level == CHECK_BAD)
-		check_set_remedy(c, "boot with lockdown=integrity, or run profd --source perf");
+		check_set(c, CHECK_BAD, "boot with lockdown=integrity, or run profd --source perf",
+			  "locked down for confidentiality: BPF may not read the kernel");
 }
 
 static bool is_cgroup2(const struct host *host, const char *path)
@@ -392,18 +371,16 @@ static bool is_cgroup2(const struct host *host, const char *path)
 
 static void check_cgroups(const struct host *host, struct check *c)
 {
-	if (is_cgroup2(host, "fs/cgroup")) {
-		check_set_finding(c, CHECK_OK, "version 2");
-		return;
-	}
-	if (is_cgroup2(host, "fs/cgroup/unified"))
-		check_set_finding(c, CHECK_OK,
-				  "hybrid: services are known; a cgroup is followed as its pids");
+	static const char boot[] = "boot with systemd.unified_cgroup_hierarchy=1 for version 2";
+
+	if (is_cgroup2(host, "fs/cgroup"))
+		check_set(c, CHECK_OK, NULL, "version 2");
+	else if (is_cgroup2(host, "fs/cgroup/unified"))
+		check_set(c, CHECK_OK, NULL,
+			  "hybrid: services are known; a cgroup is followed as its pids");
 	else
-		check_set_finding(c, CHECK_WARN,
-				  "version 1, or none: a cgroup is followed as its pids");
-	if (c->level != CHECK_OK)
-		check_set_remedy(c, "boot with systemd.unified_cgroup_hierarchy=1 for version 2");
+		check_set(c, CHECK_WARN, boot,
+			  "version 1, or none: a cgroup is followed as its pids");
 }
 
 size_t host_checks(const struct host *host, struct check *ret)

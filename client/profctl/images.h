@@ -9,8 +9,8 @@
 
 #include "client/images/image_code.h"
 #include "client/images/image_set.h"
-#include "client/profctl/options.h"
 #include "client/profctl/profctl.h"
+#include "common/options.h"
 
 #define IMAGES_TOP_MAX 1000000
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The writer knows how deep it is and whether the innermost object or array has items: so commas,
+ * line breaks and indentation come by themselves before each value.
+ */
 #include "client/profctl/json.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "client/analysis/json_text.h"
+#include "common/units.h"
 
 static void put_break(struct json *j)
 {
@@ -98,6 +103,16 @@ void json_null(struct json *j, const char *key)
 {
 	begin_value(j, key);
 	fputs("null", j->out);
+}
+
+void json_moment(struct json *j, const char *key, uint64_t ns)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (ns)
+		json_text(j, key, units_print_moment(text, sizeof(text), ns, true));
+	else
+		json_null(j, key);
 }
 
 void json_end(struct json *j)

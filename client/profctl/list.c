@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * profd answers with rows, of services or of the windows of one. As JSON each row is an object; for
+ * people the files of one window that are of a process each become one line.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,65 +10,28 @@
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
-#include "common/cleanup.h"
 #include "common/units.h"
-
-enum { OPTION_SERVICE = OPTION_OWN, OPTION_SINCE, OPTION_UNTIL };
 
 int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
 	       struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		COMMON_OPTIONS,
-		{OPTION_SERVICE, 's', "service", true},
-		{OPTION_SINCE, 0, "since", true},
-		{OPTION_UNTIL, 0, "until", true},
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'s', "service", option_text, &ret->service, NULL},
+		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
+		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct list_arguments arguments = {.service = ""};
-	const char *argument;
-	int id, r = 0;
+	int r;
 
-	while (r == 0 && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		if (id == OPTION_JSON)
-			arguments.json = true;
-		else if (id == OPTION_SERVICE && !*argument)
-			r = usage_error(message, "the service's name is empty");
-		else if (id == OPTION_SERVICE)
-			arguments.service = argument;
-		else if (id == OPTION_SINCE)
-			r = parse_moment("--since", argument, now_ns, &arguments.since_ns, message);
-		else if (id == OPTION_UNTIL)
-			r = parse_moment("--until", argument, now_ns, &arguments.until_ns, message);
-		else if (id == OPTIONS_OPERAND)
-			r = usage_error(message, "'%s' is one word too many; a service is -s %s",
-					argument, argument);
-		else
-			return id;
-	}
-	if (!r)
-		r = check_time_range(arguments.since_ns, arguments.until_ns, message);
-	if (r)
-		return r;
-	*ret = arguments;
-	return 0;
+	*ret = (struct list_arguments){.service = ""};
+	r = options_parse(rows, argc, argv, message);
+	return r ? r : check_time_range(ret->since_ns, ret->until_ns, message);
 }
 
 static uint64_t length_ns(const Profd__Control__ListingRow *row)
 {
 	return row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
-}
-
-static void list_put_moment(struct json *j, const char *key, uint64_t ns)
-{
-	char buffer[UNITS_TEXT_MAX];
-
-	if (ns)
-		json_text(j, key, units_print_moment(buffer, sizeof(buffer), ns, true));
-	else
-		json_null(j, key);
 }
 
 static void list_print_json(const Profd__Control__Listing *listing, bool windows, FILE *out)
@@ -80,12 +47,12 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 		if (windows) {
 			json_text(&j, "file", row->file);
 			json_text(&j, "format", row->format);
-			list_put_moment(&j, "started", row->start_ns);
+			json_moment(&j, "started", row->start_ns);
 			json_real(&j, "duration_seconds", (double)length_ns(row) / 1e9);
 			json_number(&j, "samples", row->samples);
 		} else {
-			list_put_moment(&j, "oldest", row->start_ns);
-			list_put_moment(&j, "newest", row->end_ns);
+			json_moment(&j, "oldest", row->start_ns);
+			json_moment(&j, "newest", row->end_ns);
 			json_number(&j, "files", row->n_files);
 		}
 		json_number(&j, "size_bytes", row->bytes);
@@ -198,8 +165,9 @@ static void list_report_empty(const struct context *context, const struct list_a
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &list,
+				  PROFD__CONTROL__RESPONSE__RESULT_LISTING, CALL_LONG_MS};
 	struct list_arguments arguments;
 	struct usage_message message;
 	int r = list_parse(argc, argv, context->now_ns, &arguments, &message);
@@ -209,10 +177,7 @@ int list_run(struct context *context, int argc, char **argv)
 	list.service = (char *)arguments.service;
 	list.since_ns = arguments.since_ns;
 	list.until_ns = arguments.until_ns;
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
-	request.list = &list;
-	r = call_daemon(context, &request, CALL_LONG_MS, PROFD__CONTROL__RESPONSE__RESULT_LISTING,
-			&response);
+	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
 	if (arguments.json)

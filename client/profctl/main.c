@@ -24,9 +24,9 @@ int main(int argc, char **argv)
 	const char *no_color = getenv("NO_COLOR");
 	struct environment environment = {
 		.socket = getenv("PROFD_SOCKET"),
-		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
-		.state_home = getenv("XDG_STATE_HOME"),
-		.home = getenv("HOME"),
+		.user = {.home = getenv("HOME"),
+			 .state_home = getenv("XDG_STATE_HOME"),
+			 .runtime_dir = getenv("XDG_RUNTIME_DIR")},
 		.no_color = no_color && *no_color,
 		.is_dumb = is_dumb(getenv("TERM")),
 	};

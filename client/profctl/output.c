@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A profile in memory becomes the bytes of a format, and these a file: written beside its name and
+ * renamed, so that a file of that name is whole. Whether it can be written is asked before the
+ * work.
+ */
 #include "client/profctl/output.h"
 
 #include <errno.h>

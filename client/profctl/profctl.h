@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/user_paths.h"
+
 #define SYSTEM_SOCKET "/run/profd/control.sock"
 #define SYSTEM_STORE  "/var/lib/profd"
 
@@ -74,12 +76,10 @@ int top_run(struct context *context, int argc, char **argv);
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {
-	const char *socket;      /* $PROFD_SOCKET, or NULL */
-	const char *runtime_dir; /* $XDG_RUNTIME_DIR, or NULL */
-	const char *state_home;  /* $XDG_STATE_HOME, or NULL */
-	const char *home;        /* $HOME, or NULL */
-	bool no_color;           /* $NO_COLOR is set and not empty */
-	bool is_dumb;            /* $TERM does not say that the terminal can do anything */
+	const char *socket; /* $PROFD_SOCKET, or NULL */
+	struct user_environment user;
+	bool no_color; /* $NO_COLOR is set and not empty */
+	bool is_dumb;  /* $TERM does not say that the terminal can do anything */
 };
 
 /* The whole program but for the environment: returns the exit status. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Each take merges one window into what there is. The interval until the next adapts: halved when
+ * more waited already, a quarter longer when not.
+ */
 #include "client/profctl/record_samples.h"
 
 #include <errno.h>

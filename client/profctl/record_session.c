@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tries the profd at the socket first; if it is not there, or may not sample what is wanted, a
+ * private one is started for as long as the recording takes. What the first complained of is told
+ * only if there is no other.
+ */
 #include "client/profctl/record_session.h"
 
 #include <string.h>
@@ -60,13 +65,13 @@ static int open_session_at_socket(struct record_session *s)
 	const struct record_arguments *a = s->arguments;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	int r;
+	int r = call_status(&s->context, &response);
 
-	r = call_verb(&s->context, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
-		      PROFD__CONTROL__RESPONSE__RESULT_STATUS, &response);
 	if (r)
 		return r;
-	start.target = a->target;
+	start.target = a->all        ? PROFD__CONTROL__TARGET_KIND__ALL
+		       : *a->service ? PROFD__CONTROL__TARGET_KIND__SERVICE
+				     : PROFD__CONTROL__TARGET_KIND__PID;
 	start.number = a->pid;
 	start.text = (char *)(uintptr_t)a->service;
 	start.event = (char *)(uintptr_t)a->event;
@@ -142,8 +147,7 @@ void record_session_count(const struct record_session *s, uint64_t *ret_counted)
 	struct context quiet = s->context;
 
 	quiet.err = nowhere;
-	if (!nowhere || call_verb(&quiet, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
-				  PROFD__CONTROL__RESPONSE__RESULT_STATUS, &response))
+	if (!nowhere || call_status(&quiet, &response))
 		return;
 	for (size_t i = 0; i < response->status->n_sessions; i++)
 		if (response->status->sessions[i]->id == s->held.id)

@@ -32,66 +32,26 @@
 #define UNSAMPLED_SECONDS 0.1
 #define UNSAMPLED_SHARE   0.1
 
-enum { OPTION_FREQUENCY = OPTION_OWN, OPTION_OUTPUT };
-
-static int parse_run_frequency(const char *text, uint32_t *ret, struct usage_message *message)
-{
-	uint64_t hz;
-
-	if (units_parse_number(text, &hz) || hz < 1 || hz > RING_FREQUENCY_MAX)
-		return usage_error(message, "-F takes 1 to %d Hz, not '%s'", RING_FREQUENCY_MAX,
-				   text);
-	*ret = (uint32_t)hz;
-	return 0;
-}
-
-static int parse_run_output(const char *text, struct run_arguments *a,
-			    struct usage_message *message)
-{
-	if (!*text)
-		return usage_error(message, "the output file's name is empty");
-	if (strcmp(text, "-") == 0)
-		return usage_error(message, "standard output is the command's: -o FILE");
-	a->output = text;
-	a->format = output_format_of(text);
-	return 0;
-}
-
 int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		{OPTION_HELP, 'h', "help", false},
-		{OPTION_FREQUENCY, 'F', "frequency", true},
-		{OPTION_OUTPUT, 'o', "output", true},
+	const struct option_row rows[] = {
+		{'F', "frequency", option_number, &ret->frequency, NULL},
+		{'o', "output", option_text, &ret->output, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct run_arguments a = {.frequency = FREQUENCY_DEFAULT, .output = OUTPUT_DEFAULT};
-	const char *argument;
-	int id, r = 0;
+	int r;
 
-	while (!r && !a.command && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		switch (id) {
-		case OPTION_HELP:
-			return VERB_HELP;
-		case OPTION_FREQUENCY:
-			r = parse_run_frequency(argument, &a.frequency, message);
-			break;
-		case OPTION_OUTPUT:
-			r = parse_run_output(argument, &a, message);
-			break;
-		case OPTIONS_OPERAND:
-			/* What follows is the command's. */
-			a.command = argv + o.at - 1;
-			break;
-		default:
-			r = id;
-		}
-	}
+	*ret = (struct run_arguments){.frequency = FREQUENCY_DEFAULT, .output = OUTPUT_DEFAULT};
+	r = options_parse_command(rows, argc, argv, &ret->command, message);
 	if (r)
 		return r;
-	if (!a.command || !**a.command)
+	if (ret->frequency > RING_FREQUENCY_MAX)
+		return usage_error(message, "-F takes 1 to %d Hz", RING_FREQUENCY_MAX);
+	if (strcmp(ret->output, "-") == 0)
+		return usage_error(message, "standard output is the command's: -o FILE");
+	if (!ret->command || !**ret->command)
 		return usage_error(message, "which COMMAND?");
-	*ret = a;
+	ret->format = output_format_of(ret->output);
 	return 0;
 }
 
@@ -180,10 +140,10 @@ static double children_seconds(void)
 
 /* Which program it was nobody knows, when another one that was sampled started it. */
 static void report_unsampled(const struct context *context, const struct ended *ended,
-			     uint32_t frequency)
+			     uint64_t frequency)
 {
 	uint64_t n = ended->gather.samples + ended->gather.lost;
-	double unsampled_s = ended->cpu_s - (double)n / frequency;
+	double unsampled_s = ended->cpu_s - (double)n / (double)frequency;
 
 	if (unsampled_s < UNSAMPLED_SECONDS || unsampled_s < ended->cpu_s * UNSAMPLED_SHARE)
 		return;
@@ -247,9 +207,9 @@ static int run_command(const struct context *context, const struct run_arguments
 	if (!r)
 		r = perf_maps_new(&world.perf_maps, "/tmp", clock_ns(CLOCK_REALTIME));
 	if (!r)
-		r = gather_new(&g, a->frequency, clock_ns(CLOCK_REALTIME));
+		r = gather_new(&g, (uint32_t)a->frequency, clock_ns(CLOCK_REALTIME));
 	if (!r)
-		r = family_new(&f, g, a->frequency);
+		r = family_new(&f, g, (uint32_t)a->frequency);
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	world.gather = g;

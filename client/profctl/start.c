@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One request for each target of the command line, with the same options. Those that were started
+ * before one is refused stay.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,58 +12,11 @@
 #include "common/cleanup.h"
 #include "common/units.h"
 
-enum {
-	OPTION_FREQUENCY = OPTION_OWN,
-	OPTION_PERIOD,
-	OPTION_EVENT,
-	OPTION_DURATION,
-	OPTION_NAME,
-	OPTION_FORMATS,
-	OPTION_CHILDREN,
-	OPTION_NO_KERNEL,
-	OPTION_TID,
-	OPTION_SERVICE,
-	OPTION_CGROUP,
-	OPTION_UID,
-	OPTION_COMM,
-	OPTION_CPUS,
-	OPTION_ALL,
-};
-
-static const struct option_spec specs[] = {
-	COMMON_OPTIONS,
-	{OPTION_FREQUENCY, 'F', "frequency", true},
-	{OPTION_PERIOD, 'c', "period", true},
-	{OPTION_EVENT, 'e', "event", true},
-	{OPTION_DURATION, 'd', "duration", true},
-	{OPTION_NAME, 0, "name", true},
-	{OPTION_FORMATS, 0, "formats", true},
-	{OPTION_CHILDREN, 0, "children", false},
-	{OPTION_NO_KERNEL, 0, "no-kernel", false},
-	{OPTION_TID, 't', "tid", true},
-	{OPTION_SERVICE, 's', "service", true},
-	{OPTION_CGROUP, 0, "cgroup", true},
-	{OPTION_UID, 0, "uid", true},
-	{OPTION_COMM, 0, "comm", true},
-	{OPTION_CPUS, 'C', "cpus", true},
-	{OPTION_ALL, 0, "all", false},
-};
-
-static int parse_positive(const char *what, const char *text, uint64_t *ret,
+static int option_formats(const char *name, const char *text, void *to,
 			  struct usage_message *message)
 {
-	uint64_t value;
-
-	if (units_parse_number(text, &value) || value == 0)
-		return usage_error(message, "%s must be a number above 0, not '%s'", what, text);
-	*ret = value;
-	return 0;
-}
-
-static int parse_formats(const char *text, struct start_arguments *ret,
-			 struct usage_message *message)
-{
 	static const char *const names[] = {"pprof", "legacy"};
+	struct start_arguments *ret = to;
 
 	ret->n_formats = 0;
 	while (*text) {
@@ -70,16 +27,16 @@ static int parse_formats(const char *text, struct start_arguments *ret,
 			i++;
 		if (i == ARRAY_SIZE(names))
 			return usage_error(message,
-					   "--formats takes pprof and legacy, not '%.*s' (image "
+					   "%s takes pprof and legacy, not '%.*s' (image "
 					   "profiles are made by the system session)",
-					   (int)length, text);
+					   name, (int)length, text);
 		if (ret->n_formats == ARRAY_SIZE(ret->formats))
-			return usage_error(message, "--formats names a format too often");
+			return usage_error(message, "%s names a format too often", name);
 		ret->formats[ret->n_formats++] = i ? PROFD__CONTROL__FORMAT__LEGACY
 						   : PROFD__CONTROL__FORMAT__PPROF;
 		text += length + (text[length] == ',');
 	}
-	return ret->n_formats ? 0 : usage_error(message, "--formats is empty");
+	return ret->n_formats ? 0 : usage_error(message, "%s is empty", name);
 }
 
 static int add_target(struct start_arguments *ret, Profd__Control__TargetKind kind, int64_t number,
@@ -93,8 +50,6 @@ static int add_target(struct start_arguments *ret, Profd__Control__TargetKind ki
 			continue;
 		if (*text)
 			return usage_error(message, "'%s' is named twice", text);
-		if (kind == PROFD__CONTROL__TARGET_KIND__ALL)
-			return usage_error(message, "--all is given twice");
 		return usage_error(message, "%" PRId64 " is named twice", number);
 	}
 	if (ret->n_targets == TARGETS_MAX)
@@ -104,16 +59,24 @@ static int add_target(struct start_arguments *ret, Profd__Control__TargetKind ki
 	return 0;
 }
 
-static int add_number_target(struct start_arguments *ret, Profd__Control__TargetKind kind,
-			     const char *text, struct usage_message *message)
+/* What a row of the options adds a target to. */
+struct target_option {
+	struct start_arguments *arguments;
+	Profd__Control__TargetKind kind;
+};
+
+static int option_number_target(const char *name, const char *text, void *to,
+				struct usage_message *message)
 {
-	bool is_uid = kind == PROFD__CONTROL__TARGET_KIND__UID;
+	const struct target_option *target = to;
+	bool is_uid = target->kind == PROFD__CONTROL__TARGET_KIND__UID;
 	uint64_t number;
 
+	(void)name;
 	if (units_parse_number(text, &number) || number > (is_uid ? UINT32_MAX - 1 : INT32_MAX) ||
 	    (!is_uid && number == 0))
 		return usage_error(message, "'%s' is no %s id", text, is_uid ? "user" : "process");
-	return add_target(ret, kind, (int64_t)number, "", message);
+	return add_target(target->arguments, target->kind, (int64_t)number, "", message);
 }
 
 /* People copy the folder's path; the daemon knows cgroups as /proc/PID/cgroup names them. */
@@ -128,87 +91,63 @@ static const char *strip_cgroup_mount(const char *path)
 	return path;
 }
 
-static int parse_target(int id, const char *argument, struct start_arguments *ret,
-			struct usage_message *message)
-{
-	switch (id) {
-	case OPTIONS_OPERAND:
-		return add_number_target(ret, PROFD__CONTROL__TARGET_KIND__PID, argument, message);
-	case OPTION_TID:
-		return add_number_target(ret, PROFD__CONTROL__TARGET_KIND__TID, argument, message);
-	case OPTION_UID:
-		return add_number_target(ret, PROFD__CONTROL__TARGET_KIND__UID, argument, message);
-	case OPTION_SERVICE:
-		return add_target(ret, PROFD__CONTROL__TARGET_KIND__SERVICE, 0, argument, message);
-	case OPTION_CGROUP:
-		return add_target(ret, PROFD__CONTROL__TARGET_KIND__CGROUP, 0,
-				  strip_cgroup_mount(argument), message);
-	case OPTION_COMM:
-		return add_target(ret, PROFD__CONTROL__TARGET_KIND__COMM, 0, argument, message);
-	case OPTION_CPUS:
-		return add_target(ret, PROFD__CONTROL__TARGET_KIND__CPUS, 0, argument, message);
-	default:
-		return add_target(ret, PROFD__CONTROL__TARGET_KIND__ALL, 0, "", message);
-	}
-}
-
-static int parse_start_option(int id, const char *argument, struct start_arguments *ret,
+static int option_text_target(const char *name, const char *text, void *to,
 			      struct usage_message *message)
 {
-	switch (id) {
-	case OPTION_JSON:
-		ret->json = true;
-		return 0;
-	case OPTION_FREQUENCY:
-	case OPTION_PERIOD:
-		if (ret->rate)
-			return usage_error(message, "one of -F and -c, once");
-		ret->is_period = id == OPTION_PERIOD;
-		return parse_positive(ret->is_period ? "-c" : "-F", argument, &ret->rate, message);
-	case OPTION_EVENT:
-		ret->event = argument;
-		return 0;
-	case OPTION_DURATION:
-		if (units_parse_duration(argument, &ret->duration_ns) || ret->duration_ns == 0)
-			return usage_error(message,
-					   "-d takes a duration such as 500ms, 10s or 5m, not '%s'",
-					   argument);
-		return 0;
-	case OPTION_NAME:
-		ret->name = argument;
-		return 0;
-	case OPTION_FORMATS:
-		return parse_formats(argument, ret, message);
-	case OPTION_CHILDREN:
-		ret->children = true;
-		return 0;
-	case OPTION_NO_KERNEL:
-		ret->no_kernel = true;
-		return 0;
-	default:
-		return parse_target(id, argument, ret, message);
-	}
+	const struct target_option *target = to;
+
+	(void)name;
+	if (target->kind == PROFD__CONTROL__TARGET_KIND__CGROUP)
+		text = strip_cgroup_mount(text);
+	return add_target(target->arguments, target->kind, 0, text, message);
 }
+
+#define TARGET(name)                                     \
+	&(struct target_option)                          \
+	{                                                \
+		ret, PROFD__CONTROL__TARGET_KIND__##name \
+	}
 
 int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		struct usage_message *message)
 {
-	struct start_arguments arguments = {.event = "", .name = ""};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	const char *argument = NULL;
-	int id;
+	static const char one_rate[] = "one of -F and -c, once", one_all[] = "--all is given twice";
+	uint64_t period = 0;
+	bool all = false;
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'F', "frequency", option_number, &ret->rate, one_rate},
+		{'c', "period", option_number, &period, one_rate},
+		{'e', "event", option_text, &ret->event, NULL},
+		{'d', "duration", option_duration, &ret->duration_ns, NULL},
+		{0, "name", option_text, &ret->name, NULL},
+		{0, "formats", option_formats, ret, NULL},
+		{0, "children", option_flag, &ret->children, NULL},
+		{0, "no-kernel", option_flag, &ret->no_kernel, NULL},
+		{0, NULL, option_number_target, TARGET(PID), NULL},
+		{'t', "tid", option_number_target, TARGET(TID), NULL},
+		{'s', "service", option_text_target, TARGET(SERVICE), NULL},
+		{0, "cgroup", option_text_target, TARGET(CGROUP), NULL},
+		{0, "uid", option_number_target, TARGET(UID), NULL},
+		{0, "comm", option_text_target, TARGET(COMM), NULL},
+		{'C', "cpus", option_text_target, TARGET(CPUS), NULL},
+		{0, "all", option_flag, &all, one_all},
+		{0},
+	};
+	int r;
 
-	while ((id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		if (id == OPTIONS_BAD || parse_start_option(id, argument, &arguments, message))
-			return OPTIONS_BAD;
-	}
-	if (arguments.n_targets == 0)
+	*ret = (struct start_arguments){.event = "", .name = ""};
+	r = options_parse(rows, argc, argv, message);
+	if (!r && all)
+		r = add_target(ret, PROFD__CONTROL__TARGET_KIND__ALL, 0, "", message);
+	if (r)
+		return r;
+	ret->is_period = period != 0;
+	ret->rate = period ? period : ret->rate;
+	if (ret->n_targets == 0)
 		return usage_error(message, "what to profile is missing: a pid, -s SERVICE, --all");
-	if (arguments.n_targets > 1 && *arguments.name)
+	if (ret->n_targets > 1 && *ret->name)
 		return usage_error(message, "--name is for one target");
-	*ret = arguments;
 	return 0;
 }
 
@@ -216,8 +155,9 @@ static int start_one_session(const struct context *context, struct start_argumen
 			     const struct start_target *target, struct json *j)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_START, &start,
+				  PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	int r;
 
 	start.target = target->kind;
@@ -232,10 +172,7 @@ static int start_one_session(const struct context *context, struct start_argumen
 	start.formats = arguments->formats;
 	start.n_formats = arguments->n_formats;
 	start.no_kernel = arguments->no_kernel;
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
-	request.start = &start;
-	r = call_daemon(context, &request, CALL_SHORT_MS, PROFD__CONTROL__RESPONSE__RESULT_TEXT,
-			&response);
+	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
 	if (!arguments->json) {

@@ -4,50 +4,28 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/status_view.h"
-#include "common/cleanup.h"
 
 #define WATCH_SECONDS 2
 #define CLEAR_SCREEN  "\x1b[H\x1b[2J"
 
-enum { OPTION_WATCH = OPTION_OWN };
-
 int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 		 struct usage_message *message)
 {
-	static const struct option_spec specs[] = {COMMON_OPTIONS,
-						   {OPTION_WATCH, 'w', "watch", false}};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct status_arguments arguments = {0};
-	const char *argument;
-	int id;
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'w', "watch", option_flag, &ret->watch, NULL},
+		{0},
+	};
 
-	while ((id = options_next(&o, &argument)) != OPTIONS_END) {
-		switch (id) {
-		case OPTION_HELP:
-			return VERB_HELP;
-		case OPTION_JSON:
-			arguments.json = true;
-			break;
-		case OPTION_WATCH:
-			arguments.watch = true;
-			break;
-		case OPTIONS_OPERAND:
-			return usage_error(message, "takes no arguments, such as '%s'", argument);
-		default:
-			return id;
-		}
-	}
-	*ret = arguments;
-	return 0;
+	*ret = (struct status_arguments){0};
+	return options_parse(rows, argc, argv, message);
 }
 
 static int status_show(const struct context *context, const struct status_arguments *arguments)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	int r;
+	int r = call_status(context, &response);
 
-	r = call_verb(context, PROFD__CONTROL__REQUEST__VERB_STATUS, CALL_SHORT_MS,
-		      PROFD__CONTROL__RESPONSE__RESULT_STATUS, &response);
 	if (r)
 		return r;
 	if (arguments->json) {

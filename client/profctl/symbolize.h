@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "client/profctl/options.h"
+#include "common/options.h"
 
 #define SYMBOLIZE_URLS_MAX 16
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Cells are kept as texts, row by row, until all are there: only then it is known how wide a column
+ * is. */
 #include "client/profctl/table.h"
 
 #include <errno.h>
@@ -6,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "common/utf8.h"
 
 struct table {
@@ -56,17 +59,10 @@ void table_cell(struct table *t, const char *format, ...)
 		t->incomplete = true;
 		return;
 	}
-	if (t->n_cells == t->capacity) {
-		size_t capacity = t->capacity ? t->capacity * 2 : 64;
-		char **cells = reallocarray(t->cells, capacity, sizeof(*cells));
-
-		if (!cells) {
-			free(text);
-			t->incomplete = true;
-			return;
-		}
-		t->cells = cells;
-		t->capacity = capacity;
+	if (room_make(&t->cells, &t->capacity, t->n_cells + 1, sizeof(*t->cells))) {
+		free(text);
+		t->incomplete = true;
+		return;
 	}
 	t->cells[t->n_cells++] = text;
 }

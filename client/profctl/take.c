@@ -25,7 +25,6 @@ static void taken_set_trouble(struct taken *t, const char *said)
 static int request_window(const struct context *context, uint64_t session, struct taken *t,
 			  Profd__Control__Response **ret, uint8_t **ret_data)
 {
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	struct context quiet = *context;
 	cleanup(freep) char *said = NULL;
@@ -35,13 +34,11 @@ static int request_window(const struct context *context, uint64_t session, struc
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
 	collect.session = session;
 	collect.take = true;
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
-	request.collect = &collect;
 	quiet.progress = false;
 	quiet.err = open_memstream(&said, &length);
 	if (!quiet.err)
 		return error_origin(-ENOMEM);
-	status = call_file(&quiet, &request, CALL_SHORT_MS, ret, ret_data);
+	status = call_collect(&quiet, &collect, CALL_SHORT_MS, ret, ret_data);
 	if (fclose(quiet.err))
 		return error_origin(-ENOMEM);
 	if (status)

@@ -26,7 +26,9 @@
 #include "common/clock.h"
 #include "common/config/config_value.h"
 #include "common/error.h"
+#include "common/read_end.h"
 #include "common/store/contents.h"
+#include "common/user_paths.h"
 
 #define DEFAULT_PATH  "/etc/profd/profd.conf"
 #define NO_GROUP      "none" /* no name of one */
@@ -247,30 +249,23 @@ static int config_apply_file(struct config *c, int directory, const char *path, 
 			     struct config_message *message)
 {
 	cleanup(closep) int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	cleanup(freep) char *text = NULL;
-	size_t size = 0;
+	cleanup(freep) uint8_t *text = NULL;
 	struct stat st;
+	size_t size;
+	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return config_cannot_read(name, strerrordesc_np(errno), message);
-	if (!S_ISREG(st.st_mode) || st.st_size > FILE_SIZE_MAX)
-		return config_cannot_read(name, "it is no file, or too large", message);
-	text = malloc(FILE_SIZE_MAX + 1);
-	if (!text)
-		return error_origin(-ENOMEM);
-	while (size < FILE_SIZE_MAX) {
-		ssize_t n = read(fd, text + size, FILE_SIZE_MAX - size);
-
-		if (n < 0)
-			return config_cannot_read(name, strerrordesc_np(errno), message);
-		if (n == 0)
-			break;
-		size += (size_t)n;
-	}
-	text[size] = '\0';
+	if (!S_ISREG(st.st_mode))
+		return config_cannot_read(name, "it is no file", message);
+	r = read_end(fd, FILE_SIZE_MAX, &text, &size);
+	if (r == -ENOMEM)
+		return error_origin(r);
+	if (r)
+		return config_cannot_read(name, strerrordesc_np(-r), message);
 	if (memchr(text, '\0', size))
 		return config_cannot_read(name, "it holds NUL bytes", message);
-	return config_apply_text(c, text, name, message);
+	return config_apply_text(c, (const char *)text, name, message);
 }
 
 static int is_drop_in(const struct dirent *entry)
@@ -334,24 +329,14 @@ static int config_apply_all(struct config *c, const char *path, const char *stan
 	return config_apply_dir(c, folder, message);
 }
 
-int config_load(struct config **ret, const char *path, struct config_message *message)
-{
-	cleanup(config_freep) struct config *c = NULL;
-	int r;
-
-	r = config_new(&c);
-	if (!r)
-		r = config_apply_all(c, path, DEFAULT_PATH, message);
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return CONFIG_E_OK;
-}
-
+/* NULL: it stays. */
 static int config_replace_text(char **text, const char *with)
 {
-	char *copy = strdup(with);
+	char *copy;
 
+	if (!with)
+		return 0;
+	copy = strdup(with);
 	if (!copy)
 		return error_origin(-ENOMEM);
 	free(*text);
@@ -359,23 +344,25 @@ static int config_replace_text(char **text, const char *with)
 	return 0;
 }
 
-int config_load_user(struct config **ret, const char *path, const struct config_user *user,
-		     struct config_message *message)
+static int config_apply_user(struct config *c, const struct user_paths *user)
+{
+	int r = config_replace_text(&c->store_group, NO_GROUP);
+
+	c->control_socket_mode = 0600;
+	return r ? r : config_set_paths(c, user->state, user->socket);
+}
+
+int config_load(struct config **ret, const char *path, const struct user_paths *user,
+		struct config_message *message)
 {
 	cleanup(config_freep) struct config *c = NULL;
 	int r;
 
 	r = config_new(&c);
+	if (!r && user)
+		r = config_apply_user(c, user);
 	if (!r)
-		r = config_replace_text(&c->store_group, NO_GROUP);
-	if (!r && user->store_path)
-		r = config_replace_text(&c->store_path, user->store_path);
-	if (!r && user->control_socket)
-		r = config_replace_text(&c->control_socket, user->control_socket);
-	if (r)
-		return r;
-	c->control_socket_mode = 0600;
-	r = config_apply_all(c, path, user->file, message);
+		r = config_apply_all(c, path, user ? user->config : DEFAULT_PATH, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
@@ -384,9 +371,9 @@ int config_load_user(struct config **ret, const char *path, const struct config_
 
 int config_set_paths(struct config *c, const char *store_path, const char *control_socket)
 {
-	int r = store_path ? config_replace_text(&c->store_path, store_path) : 0;
+	int r = config_replace_text(&c->store_path, store_path);
 
-	return r || !control_socket ? r : config_replace_text(&c->control_socket, control_socket);
+	return r ? r : config_replace_text(&c->control_socket, control_socket);
 }
 
 static bool config_swap_texts(char **a, char **b)

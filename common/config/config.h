@@ -18,6 +18,8 @@ enum {
 	CONFIG_E_INVALID, /* see the message */
 };
 
+struct user_paths;
+
 struct config_message {
 	char text[512]; /* "file:line: what is wrong" */
 };
@@ -57,16 +59,13 @@ struct config {
 	char **debuginfod_urls; /* comma-separated in the file */
 };
 
-/* Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d folder. */
-int config_load(struct config **ret, const char *path, struct config_message *message);
-/* What is otherwise for a user's own profd: defaults; NULL: there is none. */
-struct config_user {
-	const char *file; /* in the place of /etc/profd/profd.conf */
-	const char *store_path, *control_socket;
-};
-/* The same, with other defaults: the socket is for its owner, the store for no group. */
-int config_load_user(struct config **ret, const char *path, const struct config_user *user,
-		     struct config_message *message);
+/*
+ * Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d folder. With @user (or
+ * NULL), for a user's own profd, that is its file, and other defaults apply: its paths, the socket
+ * for its owner alone, the store for no group.
+ */
+int config_load(struct config **ret, const char *path, const struct user_paths *user,
+		struct config_message *message);
 /* The same from one text; @name stands in messages. Pure. */
 int config_parse(struct config **ret, const char *text, const char *name,
 		 struct config_message *message);

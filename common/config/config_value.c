@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * By the kind of a key: what texts its field takes, with the reason if one is refused, and how the
+ * field is written back. Lists grow; everything else is replaced.
+ */
 #include "common/config/config_value.h"
 
 #include <errno.h>

@@ -367,8 +367,7 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 {
 	struct connection *c = userdata;
 
-	(void)source;
-	(void)fd;
+	(void)source, (void)fd;
 	/* Who hangs up while we work on the request will not read the answer. */
 	if ((c->reply && (events & (EPOLLHUP | EPOLLERR))) || !connection_run_turn(c))
 		connection_end(c);
@@ -379,8 +378,7 @@ static int connection_on_stall(sd_event_source *source, uint64_t usec, void *use
 {
 	struct connection *c = userdata;
 
-	(void)source;
-	(void)usec;
+	(void)source, (void)usec;
 	c->owner->stats.stalled++;
 	connection_end(c);
 	return 0;

@@ -3,13 +3,14 @@
 #define PROFD_CONTROL_CONTROL_H
 
 /*
- * The seam between the control plane and the daemon. listener.c accepts, peer.c says who is there,
- * request.c decodes and validates, policy.c allows or denies; what is left is one call of an
- * operation below with arguments that need no further checking. daemon.c implements them.
+ * The seam between the control plane and the daemon. listener.c accepts, peer.c finds out who is
+ * there, dispatch.c finds the row of the verb in the daemon's table and calls its handler with the
+ * message that the client sent. Handlers check its fields with request.h, and with policy.h what
+ * its peer may have; reply_*() below answers.
  *
- * An operation answers at once, or returns CONTROL_PENDING, keeps the `struct reply *` and answers
- * it later, exactly once; a client that has gone meanwhile makes no difference to the daemon.
- * An operation that returns negative errno has failed; if it has not answered, it is answered for.
+ * A handler answers at once, or returns CONTROL_PENDING, keeps the `struct reply *` and answers it
+ * later, exactly once; a client that has gone meanwhile makes no difference to the daemon. One that
+ * returns negative errno has failed; if it has not answered, it is answered for.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
+#include "control.pb-c.h"
 
 struct reply; /* one request that is to be answered */
 
@@ -48,13 +50,12 @@ enum target_kind {
 	TARGET_CPUS,
 };
 
-/* What `profctl start` asks for. Texts are owned by the request. */
+/* What `profctl start` asks for. Texts are the message's. */
 struct session_request {
 	enum target_kind target;
 	int64_t number;   /* PID, TID, UID */
 	const char *text; /* SERVICE, COMM, CGROUP, CPUS (a list such as 0-3,8) */
-	/* PID: opened and checked against the caller; -1 otherwise. Closed with the request: dup
-	 * it. */
+	/* PID: opened and checked against the caller; -1 otherwise. Owned: dup it. */
 	int pidfd;
 	bool children;
 	const char *event; /* NULL: the configured one */
@@ -76,7 +77,7 @@ struct session_request {
 /* What `profctl collect` asks for: a service, a session, a process, or (none of them) everything.
  */
 struct collect_request {
-	const char *service;         /* or NULL; owned by the request */
+	const char *service;         /* or NULL; the message's */
 	uint64_t session;            /* or 0 */
 	pid_t pid;                   /* or 0; of an unprivileged peer: one that runs as it alone */
 	uint64_t since_ns, until_ns; /* Unix time, 0 for no bound */
@@ -84,48 +85,43 @@ struct collect_request {
 	bool take;                   /* of a live session: empties the window */
 };
 
-struct control_ops {
-	/* Each answers @reply with reply_*() below, now or later. @peer is borrowed. */
-	int (*start)(void *ud, const struct peer *peer, const struct session_request *request,
-		     struct reply *reply);
-	/* @id: a session's number. The daemon checks ownership through policy_may_control(). */
-	int (*stop)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
-	int (*stop_pid)(void *ud, const struct peer *peer, pid_t pid, struct reply *reply);
-	int (*stop_all)(void *ud, const struct peer *peer, struct reply *reply);
-	/* Answered when the session has ended; until then, or until it goes, the client holds it.
-	 */
-	int (*hold)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
-	int (*pause)(void *ud, bool pause, struct reply *reply);
-	int (*status)(void *ud, const struct peer *peer, struct reply *reply);
-	/* @id 0: everything the peer may control. */
-	int (*flush)(void *ud, const struct peer *peer, uint64_t id, struct reply *reply);
-	int (*epoch)(void *ud, struct reply *reply);
-	int (*config)(void *ud, struct reply *reply);
-	/* @service NULL: the services; else the windows of one. Unix time, 0 for no bound. */
-	int (*list)(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
-		    struct reply *reply);
-	int (*wanted)(void *ud, struct reply *reply);
-	/* @peer's right to a session's profile is the operation's to check. */
-	int (*collect)(void *ud, const struct peer *peer, const struct collect_request *request,
-		       struct reply *reply);
-	/* 0: the configured limit. */
-	int (*vacuum)(void *ud, uint64_t max_age_ns, uint64_t max_size, struct reply *reply);
-	/*
-	 * @peer has libprofd and wants a ring. @pidfd: the process, which runs as @peer's uid
-	 * alone; taken over.
-	 */
-	int (*attach)(void *ud, const struct peer *peer, int pidfd, struct reply *reply);
-	/* Sessions that @peer owns now, for policy's quota. */
-	unsigned (*n_sessions_of)(void *ud, uid_t uid);
-};
-
+/* What a client is refused with: the exit statuses of profctl, as in common/control.proto. */
 enum control_error {
-	CONTROL_ERROR_FAILED = 1, /* exit status 1 */
-	CONTROL_ERROR_USAGE = 2,
+	CONTROL_ERROR_NONE,
+	CONTROL_ERROR_FAILED,
+	CONTROL_ERROR_USAGE,
 	CONTROL_ERROR_DENIED = 4,
 };
 
-/* Answers and releases @reply. Texts are copied. */
+/* One request on its way to its handler. All but @reply ends with the call. */
+struct control_call {
+	void *userdata; /* of the listener's options */
+	const struct peer *peer;
+	void *message; /* of the row's type */
+	int proc_fd;   /* /proc */
+	struct reply *reply;
+};
+
+enum control_access {
+	CONTROL_FOR_ALL, /* the handler looks at what it is for, see policy.h */
+	CONTROL_FOR_PRIVILEGED,
+};
+
+/* A verb: all that the control plane knows of it. */
+struct control_verb {
+	const char *name; /* of its field in Request (common/control.proto) */
+	const ProtobufCMessageDescriptor *message;
+	enum control_access access;
+	int (*handle)(const struct control_call *call); /* CONTROL_* or negative errno */
+};
+
+/*
+ * Answers and releases @reply. @result: what the field @which of Response holds, a message or a
+ * text; it is copied.
+ */
+void reply_send(struct reply *reply, Profd__Control__Response__ResultCase which,
+		const void *result);
+/* The same, for what is no message yet. */
 void reply_ok(struct reply *reply);
 void reply_error(struct reply *reply, enum control_error error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -139,17 +135,12 @@ void reply_listing(struct reply *reply, const struct listing *listing);
 /* Build ids, see output/symbols.h. */
 struct symbols_wanted;
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted);
-/* A status: a packed profd.control.Status message (common/control.proto), made by status.c. */
-struct Profd__Control__Status;
-void reply_status(struct reply *reply, const struct Profd__Control__Status *status);
-
 /*
  * What was collected; its file, which @collected hands over, is sent after the answer, and closed
  * when it is sent or the client has gone.
  */
 struct collected;
 void reply_collected(struct reply *reply, struct collected *collected);
-void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes);
 /*
  * The ring's fds, which stay the caller's; the connection ends then. Only within the operation.
  * False: the client did not take them.
@@ -167,8 +158,8 @@ struct listener_options {
 	uint32_t mode;
 	int fd;            /* a listening socket from systemd, or -1 */
 	const char *group; /* members are privileged; it owns the socket; NULL or unknown: none */
-	const struct control_ops *ops;
-	void *userdata;
+	const struct control_verb *verbs; /* up to one without a name; borrowed */
+	void *userdata;                   /* of the handlers */
 	int64_t priority;  /* of the event sources, see sd_event_source_set_priority(3) */
 	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
 };

@@ -1,123 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/control/dispatch.h"
 
+#include <string.h>
+
 #include "common/error.h"
-#include "daemon/control/policy.h"
-#include "daemon/control/request.h"
+#include "common/packet.h"
 
-static int answer_denied(int r, const struct request_message *message, struct reply *reply)
+static void request_freep(Profd__Control__Request **request)
 {
-	reply_error(reply, r == POLICY_E_DENIED ? CONTROL_ERROR_DENIED : CONTROL_ERROR_FAILED, "%s",
-		    message->text);
-	return CONTROL_DONE;
+	if (*request)
+		profd__control__request__free_unpacked(*request, NULL);
 }
 
-static int dispatch_start(const struct dispatcher *d, const struct peer *peer,
-			  struct request *request, struct reply *reply)
+/* The row of the verb that @request asks for, with its message in *ret_message; NULL: none. */
+static const struct control_verb *
+dispatch_find_verb(const struct dispatcher *d, Profd__Control__Request *request, void **ret_message)
 {
-	unsigned n_sessions = d->ops->n_sessions_of(d->userdata, peer->uid);
-	struct request_message message;
-	int r;
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(
+		request->base.descriptor, request->verb_case);
 
-	r = policy_check_start(peer, d->proc_fd, n_sessions, &request->start, &message);
-	if (r < 0)
-		return r;
-	if (r)
-		return answer_denied(r, &message, reply);
-	return d->ops->start(d->userdata, peer, &request->start, reply);
-}
-
-static int dispatch_collect(const struct dispatcher *d, const struct peer *peer,
-			    struct request *request, struct reply *reply)
-{
-	struct request_message message;
-	int r = policy_check_collect(peer, d->proc_fd, &request->collect, &message);
-
-	if (r < 0)
-		return r;
-	if (r)
-		return answer_denied(r, &message, reply);
-	return d->ops->collect(d->userdata, peer, &request->collect, reply);
-}
-
-static int dispatch_attach(const struct dispatcher *d, const struct peer *peer, struct reply *reply)
-{
-	struct request_message message;
-	int pidfd, r;
-
-	r = policy_check_attach(peer, d->proc_fd, &pidfd, &message);
-	if (r < 0)
-		return r;
-	if (r)
-		return answer_denied(r, &message, reply);
-	return d->ops->attach(d->userdata, peer, pidfd, reply);
-}
-
-static int dispatch_call(const struct dispatcher *d, const struct peer *peer,
-			 struct request *request, struct reply *reply)
-{
-	const struct control_ops *ops = d->ops;
-
-	switch (request->verb) {
-	case REQUEST_START:
-		return dispatch_start(d, peer, request, reply);
-	case REQUEST_STOP_ID:
-		return ops->stop(d->userdata, peer, request->id, reply);
-	case REQUEST_STOP_PID:
-		return ops->stop_pid(d->userdata, peer, request->pid, reply);
-	case REQUEST_STOP_ALL:
-		return ops->stop_all(d->userdata, peer, reply);
-	case REQUEST_PAUSE:
-	case REQUEST_RESUME:
-		return ops->pause(d->userdata, request->verb == REQUEST_PAUSE, reply);
-	case REQUEST_STATUS:
-		return ops->status(d->userdata, peer, reply);
-	case REQUEST_FLUSH:
-		return ops->flush(d->userdata, peer, request->id, reply);
-	case REQUEST_EPOCH:
-		return ops->epoch(d->userdata, reply);
-	case REQUEST_CONFIG:
-		return ops->config(d->userdata, reply);
-	case REQUEST_LIST:
-		return ops->list(d->userdata, request->service, request->since_ns,
-				 request->until_ns, reply);
-	case REQUEST_WANTED:
-		return ops->wanted(d->userdata, reply);
-	case REQUEST_COLLECT:
-		return dispatch_collect(d, peer, request, reply);
-	case REQUEST_VACUUM:
-		return ops->vacuum(d->userdata, request->max_age_ns, request->max_size, reply);
-	case REQUEST_ATTACH:
-		return dispatch_attach(d, peer, reply);
-	case REQUEST_HOLD:
-		return ops->hold(d->userdata, peer, request->id, reply);
+	for (const struct control_verb *verb = d->verbs; field && verb->name; verb++) {
+		if (strcmp(verb->name, field->name) != 0 || verb->message != field->descriptor)
+			continue;
+		memcpy(ret_message, (char *)request + field->offset, sizeof(*ret_message));
+		return verb;
 	}
-	reply_error(reply, CONTROL_ERROR_USAGE, "unknown request");
-	return CONTROL_DONE;
+	return NULL;
 }
 
 int dispatch_request(const struct dispatcher *d, const struct peer *peer, const uint8_t *data,
 		     size_t size, struct reply *reply, const bool *answered)
 {
-	cleanup(request_freep) struct request *request = NULL;
-	struct request_message message;
+	struct control_call call = {
+		.userdata = d->userdata, .peer = peer, .proc_fd = d->proc_fd, .reply = reply};
+	cleanup(request_freep) Profd__Control__Request *request = NULL;
+	const struct control_verb *verb;
 	int r;
 
-	r = request_decode(data, size, &request, &message);
-	if (r == REQUEST_E_GARBAGE) {
+	if (size <= PACKET_REQUEST_MAX)
+		request = profd__control__request__unpack(NULL, size, data);
+	if (!request) {
 		reply_error(reply, CONTROL_ERROR_USAGE, "that is no request; use profctl");
 		return DISPATCH_E_GARBAGE;
 	}
-	if (r == REQUEST_E_INVALID) {
-		reply_error(reply, CONTROL_ERROR_USAGE, "%s", message.text);
+	verb = dispatch_find_verb(d, request, &call.message);
+	if (!verb) {
+		reply_error(reply, CONTROL_ERROR_USAGE,
+			    "this profd (" PROFD_VERSION
+			    ") does not know that request; is profctl newer?");
 		return DISPATCH_E_OK;
 	}
-	if (r == REQUEST_E_OK && policy_check_verb(peer, request->verb, &message)) {
-		reply_error(reply, CONTROL_ERROR_DENIED, "%s", message.text);
+	if (verb->access == CONTROL_FOR_PRIVILEGED && !peer->privileged) {
+		reply_error(reply, CONTROL_ERROR_DENIED,
+			    "%s is for root and members of the group that owns the store",
+			    verb->name);
 		return DISPATCH_E_OK;
 	}
-	if (r == REQUEST_E_OK)
-		r = dispatch_call(d, peer, request, reply);
+	r = verb->handle(&call);
 	if (r != CONTROL_PENDING && !*answered)
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
 			    r < 0 ? error_describe(r) : "it has no answer to that");

@@ -2,11 +2,15 @@
 #ifndef PROFD_CONTROL_DISPATCH_H
 #define PROFD_CONTROL_DISPATCH_H
 
-/* From the bytes of a request to the call of its operation, or to an error. */
+/*
+ * From the bytes of a request to the call of its verb's handler, or to an error. Which verbs there
+ * are is the table's matter: a request is the one field that is set in Request, and its row has
+ * that field's name.
+ */
 #include "daemon/control/control.h"
 
 struct dispatcher {
-	const struct control_ops *ops;
+	const struct control_verb *verbs; /* up to one without a name */
 	void *userdata;
 	int proc_fd; /* /proc */
 };
@@ -17,8 +21,8 @@ enum {
 };
 
 /*
- * Decodes, checks, and calls the operation. @reply is answered before this returns, or, if the
- * operation is pending, later. *@answered tells: it must become true when @reply is answered.
+ * @reply is answered before this returns, or, if the handler has said so, later. *@answered becomes
+ * true when it is.
  */
 int dispatch_request(const struct dispatcher *dispatcher, const struct peer *peer,
 		     const uint8_t *data, size_t size, struct reply *reply, const bool *answered);

@@ -117,8 +117,7 @@ static int listener_on_connect(sd_event_source *source, int listening, uint32_t 
 	struct listener *l = userdata;
 	int r;
 
-	(void)source;
-	(void)events;
+	(void)source, (void)events;
 	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -146,8 +145,7 @@ static int listener_on_retry(sd_event_source *source, uint64_t usec, void *userd
 {
 	struct listener *l = userdata;
 
-	(void)source;
-	(void)usec;
+	(void)source, (void)usec;
 	return sd_event_source_set_enabled(l->io, SD_EVENT_ON);
 }
 
@@ -234,7 +232,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	l->group = find_group(options->group);
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
-		.dispatcher = {.ops = options->ops, .userdata = options->userdata},
+		.dispatcher = {.verbs = options->verbs, .userdata = options->userdata},
 		.priority = options->priority,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
 		.gone = listener_on_gone,

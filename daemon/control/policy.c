@@ -40,35 +40,43 @@ bool policy_may_control(const struct peer *peer, uid_t owner)
 	return peer->privileged || peer->uid == owner;
 }
 
-int policy_check_verb(const struct peer *peer, enum request_verb verb,
-		      struct request_message *message)
+bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
 {
-	static const char *const denied[] = {
-		[REQUEST_PAUSE] = "pause",
-		[REQUEST_RESUME] = "resume",
-		[REQUEST_EPOCH] = "epoch",
-		[REQUEST_CONFIG] = "config",
-		[REQUEST_LIST] = "list",
-		[REQUEST_WANTED] = "asking which debug files are wanted",
-		[REQUEST_VACUUM] = "vacuum",
-	};
+	cleanup(freep) char *copy = strndup(text, size);
+	struct policy_ids ids = {};
+	uint32_t *u = ids.uids, *g = ids.gids;
+	const char *tgid, *uid, *gid;
 
-	if (peer->privileged || verb >= ARRAY_SIZE(denied) || !denied[verb])
-		return POLICY_E_OK;
-	return policy_deny(message, POLICY_E_DENIED,
-			   "%s is for root and members of the group that owns the store",
-			   denied[verb]);
+	/* The name, which its owner chooses, comes first, with newlines escaped by the kernel. */
+	tgid = copy ? strstr(copy, "\nTgid:") : NULL;
+	uid = copy ? strstr(copy, "\nUid:") : NULL;
+	gid = copy ? strstr(copy, "\nGid:") : NULL;
+	if (!tgid || !uid || !gid || sscanf(tgid, "\nTgid: %d", &ids.tgid) != 1 || ids.tgid <= 0 ||
+	    sscanf(uid, "\nUid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) != 4 ||
+	    sscanf(gid, "\nGid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) != 4)
+		return false;
+	*ret = ids;
+	return true;
 }
 
-/* The ids of a process or thread; POLICY_E_GONE without a message if there is none. */
-static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
+/* The ids of a process or thread; CONTROL_ERROR_FAILED without a message if there is none. */
+static int policy_read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
 {
 	int r = proc_read_status(proc_fd, id, ret);
 
-	if (r)
-		return r == PROC_E_GONE ? POLICY_E_GONE : r;
-	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? POLICY_E_OK
-							       : error_origin(-EBADMSG);
+	snprintf(path, sizeof(path), "%d/status", id);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? CONTROL_ERROR_FAILED : error_origin(-errno);
+	n = read(fd, text, sizeof(text));
+	if (n < 0)
+		return errno == ESRCH ? CONTROL_ERROR_FAILED : error_origin(-errno);
+	if (fstat(fd, &st) < 0)
+		return error_origin(-errno);
+	if (!policy_parse_status(text, (size_t)n, ret))
+		return error_origin(-EBADMSG);
+	ret->owner = proc_owner(proc_fd, id, st.st_uid);
+	return 0;
 }
 
 static bool pidfd_is_alive(int pidfd)
@@ -105,32 +113,32 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	r = policy_read_ids(proc_fd, id, &ids);
 	if (r < 0)
 		return r;
-	if (r == POLICY_E_OK && is_thread)
+	if (r == 0 && is_thread)
 		tgid = ids.tgid;
-	if (r == POLICY_E_OK && ids.tgid != tgid)
-		return policy_deny(message, POLICY_E_GONE,
+	if (r == 0 && ids.tgid != tgid)
+		return policy_deny(message, CONTROL_ERROR_FAILED,
 				   "%d is a thread of process %d, not a process; use -t %d", id,
 				   ids.tgid, id);
-	if (r == POLICY_E_OK) {
+	if (r == 0) {
 		pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 		if (pidfd < 0 && errno != ESRCH && errno != EINVAL)
 			return error_origin(-errno);
 		/* Again, now that the number is held: this is the one that counts. */
-		r = pidfd < 0 ? POLICY_E_GONE : policy_read_ids(proc_fd, id, &ids);
+		r = pidfd < 0 ? CONTROL_ERROR_FAILED : policy_read_ids(proc_fd, id, &ids);
 	}
 	if (r < 0)
 		return r;
 	if (r || ids.tgid != tgid || !pidfd_is_alive(pidfd))
-		return policy_deny(message, POLICY_E_GONE, "there is no %s %d", what, id);
+		return policy_deny(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
 	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
 		return policy_deny(
-			message, POLICY_E_DENIED,
+			message, CONTROL_ERROR_DENIED,
 			"%s %d does not run as you alone; root or a member of the profd group "
 			"may profile it",
 			what, id);
 	if (!is_thread)
 		request->pidfd = steal_fd(&pidfd);
-	return POLICY_E_OK;
+	return 0;
 }
 
 /* A period is a rate in disguise: only for clocks it is known how fast the events come. */
@@ -140,17 +148,17 @@ static int policy_check_rate(const struct session_request *request, struct reque
 					   strncmp(request->event, "task-clock", 10) == 0);
 
 	if (!request->is_period && request->rate > POLICY_HZ_MAX)
-		return policy_deny(message, POLICY_E_DENIED, "without privileges at most %d Hz",
-				   POLICY_HZ_MAX);
+		return policy_deny(message, CONTROL_ERROR_DENIED,
+				   "without privileges at most %d Hz", POLICY_HZ_MAX);
 	if (request->is_period && !is_clock)
 		return policy_deny(
-			message, POLICY_E_DENIED,
+			message, CONTROL_ERROR_DENIED,
 			"without privileges periods only of cpu-clock and task-clock; use -F");
-	if (request->is_period && request->rate < NS_PER_S / POLICY_HZ_MAX)
-		return policy_deny(message, POLICY_E_DENIED,
+	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
+		return policy_deny(message, CONTROL_ERROR_DENIED,
 				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
 				   1000000000 / POLICY_HZ_MAX);
-	return POLICY_E_OK;
+	return 0;
 }
 
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
@@ -163,10 +171,10 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 	if (!peer->privileged) {
 		if (!is_process)
 			return policy_deny(
-				message, POLICY_E_DENIED,
+				message, CONTROL_ERROR_DENIED,
 				"without privileges only processes and threads of your own");
 		if (n_sessions >= POLICY_SESSIONS_MAX)
-			return policy_deny(message, POLICY_E_DENIED,
+			return policy_deny(message, CONTROL_ERROR_DENIED,
 					   "you have %u sessions, %d are allowed; stop one first",
 					   n_sessions, POLICY_SESSIONS_MAX);
 		r = policy_check_rate(request, message);
@@ -174,7 +182,7 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 			return r;
 		request->no_kernel = true;
 	}
-	return is_process ? policy_check_process(peer, proc_fd, request, message) : POLICY_E_OK;
+	return is_process ? policy_check_process(peer, proc_fd, request, message) : 0;
 }
 
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
@@ -186,14 +194,15 @@ int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 
 	/* socket(7): a peer of a namespace that is none of ours has no number here. */
 	if (peer->pid <= 0)
-		return policy_deny(message, POLICY_E_GONE, "the process cannot be seen from here");
+		return policy_deny(message, CONTROL_ERROR_FAILED,
+				   "the process cannot be seen from here");
 	r = policy_check_process(&alone, proc_fd, &process, message);
 	if (r) {
 		closep(&process.pidfd);
 		return r;
 	}
 	*ret_pidfd = process.pidfd;
-	return POLICY_E_OK;
+	return 0;
 }
 
 int policy_check_collect(const struct peer *peer, int proc_fd,
@@ -205,10 +214,10 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 	int r;
 
 	if (peer->privileged || request->session)
-		return POLICY_E_OK;
+		return 0;
 	if (!request->pid)
 		return policy_deny(
-			message, POLICY_E_DENIED,
+			message, CONTROL_ERROR_DENIED,
 			"without privileges only -p of a process of your own, or --session of "
 			"yours");
 	r = policy_check_process(peer, proc_fd, &process, message);

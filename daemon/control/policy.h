@@ -12,26 +12,21 @@
 #include "daemon/control/control.h"
 #include "daemon/control/request.h"
 
-enum {
-	POLICY_E_OK,
-	POLICY_E_DENIED, /* the message says why */
-	POLICY_E_GONE,   /* the target does not exist */
-};
+/*
+ * The checks below return 0, CONTROL_ERROR_DENIED, CONTROL_ERROR_FAILED (the target does not
+ * exist), both with the message, or negative errno.
+ */
 
-/* Whether @peer may use @verb at all. Returns POLICY_E_OK or _DENIED. */
-int policy_check_verb(const struct peer *peer, enum request_verb verb,
-		      struct request_message *message);
 /*
  * Whether @peer, who owns @n_sessions now, may have this session; tightens it to what the peer may
- * see, sets its owner and, for a PID, its pidfd. @proc_fd: /proc. Returns POLICY_E_* or negative
- * errno.
+ * see, sets its owner and, for a PID, its pidfd. @proc_fd: /proc.
  */
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
 		       struct session_request *request, struct request_message *message);
 
 /*
  * Whether @peer may ask for this: without privileges for a session, whose owner the operation
- * looks at, or for a living process of its own. Returns POLICY_E_* or negative errno.
+ * looks at, or for a living process of its own.
  */
 int policy_check_collect(const struct peer *peer, int proc_fd,
 			 const struct collect_request *request, struct request_message *message);
@@ -40,7 +35,6 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
  * Whether @peer itself may have a ring: it must run as its uid alone, whoever that is, so that what
  * it writes is about nobody else. *ret_pidfd is the caller's. (A process that inherited the
  * connection of one that is gone could pass for another of the same user; nobody is betrayed.)
- * Returns POLICY_E_* or negative errno.
  */
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 			struct request_message *message);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * An answer is a message of common/control.proto, packed behind the header of its packet. struct
+ * reply is the way to the client for as long as that is there; answering frees it.
+ */
 #include "daemon/control/reply.h"
 
 #include <stdarg.h>
@@ -6,7 +10,6 @@
 #include <string.h>
 
 #include "common/packet.h"
-#include "control.pb-c.h"
 #include "daemon/control/connection.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
@@ -28,15 +31,25 @@ static uint8_t *reply_pack(const Profd__Control__Response *response, size_t *ret
 	return data;
 }
 
-uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret_size)
+/* The members of the union are pointers, all of them: one stands for all. */
+static Profd__Control__Response reply_response(Profd__Control__Response__ResultCase which,
+					       const void *result)
 {
 	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+
+	response.result_case = which;
+	response.ok = (void *)result;
+	return response;
+}
+
+uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret_size)
+{
 	Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
+	Profd__Control__Response response = reply_response(PROFD__CONTROL__RESPONSE__RESULT_ERROR,
+							   &error);
 
 	error.code = (Profd__Control__ErrorCode)code;
 	error.message = (char *)text;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
-	response.error = &error;
 	return reply_pack(&response, ret_size);
 }
 
@@ -65,9 +78,11 @@ static void reply_send_file(struct reply *reply, const Profd__Control__Response 
 	connection_answer(connection, data, size);
 }
 
-static void reply_send(struct reply *reply, const Profd__Control__Response *response)
+void reply_send(struct reply *reply, Profd__Control__Response__ResultCase which, const void *result)
 {
-	reply_send_file(reply, response, -1, 0);
+	Profd__Control__Response response = reply_response(which, result);
+
+	reply_send_file(reply, &response, -1, 0);
 }
 
 bool reply_is_abandoned(const struct reply *reply)
@@ -77,17 +92,12 @@ bool reply_is_abandoned(const struct reply *reply)
 
 void reply_ok(struct reply *reply)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
-	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
-
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
-	response.ok = &empty;
-	reply_send(reply, &response);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_OK,
+		   &(Profd__Control__Empty)PROFD__CONTROL__EMPTY__INIT);
 }
 
 void reply_error(struct reply *reply, enum control_error code, const char *format, ...)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
 	Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
 	char text[TEXT_SIZE];
 	va_list args;
@@ -100,31 +110,22 @@ void reply_error(struct reply *reply, enum control_error code, const char *forma
 			*c = ' ';
 	error.code = (Profd__Control__ErrorCode)code;
 	error.message = text;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_ERROR;
-	response.error = &error;
-	reply_send(reply, &response);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_ERROR, &error);
 }
 
 void reply_text(struct reply *reply, const char *text)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
-
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
-	response.text = (char *)text;
-	reply_send(reply, &response);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_TEXT, text);
 }
 
 void reply_paths(struct reply *reply, char *const *paths)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
 	Profd__Control__Paths message = PROFD__CONTROL__PATHS__INIT;
 
 	while (paths && paths[message.n_paths])
 		message.n_paths++;
 	message.paths = (char **)paths;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_PATHS;
-	response.paths = &message;
-	reply_send(reply, &response);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_PATHS, &message);
 }
 
 static void fill_row(Profd__Control__ListingRow *ret, const struct listing_row *row)
@@ -145,32 +146,27 @@ static void fill_row(Profd__Control__ListingRow *ret, const struct listing_row *
 
 void reply_listing(struct reply *reply, const struct listing *listing)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
 	Profd__Control__Listing message = PROFD__CONTROL__LISTING__INIT;
-	cleanup(freep) Profd__Control__ListingRow *rows = NULL;
-	cleanup(freep) Profd__Control__ListingRow **pointers = NULL;
-	size_t n = listing ? listing->n_rows : 0;
+	cleanup(freep)
+		Profd__Control__ListingRow *rows = calloc(listing->n_rows + 1, sizeof(*rows));
+	cleanup(freep) Profd__Control__ListingRow **pointers = calloc(listing->n_rows + 1,
+								      sizeof(*pointers));
 
-	rows = calloc(n + 1, sizeof(*rows));
-	pointers = calloc(n + 1, sizeof(Profd__Control__ListingRow *));
 	if (!rows || !pointers) {
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd has no memory for the answer");
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < listing->n_rows; i++) {
 		fill_row(&rows[i], &listing->rows[i]);
 		pointers[i] = &rows[i];
 	}
-	message.n_rows = n;
+	message.n_rows = listing->n_rows;
 	message.rows = pointers;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
-	response.listing = &message;
-	reply_send(reply, &response);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, &message);
 }
 
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
 	Profd__Control__BuildIds message = PROFD__CONTROL__BUILD_IDS__INIT;
 	ProtobufCBinaryData ids[SYMBOLS_WANTED_MAX];
 
@@ -179,15 +175,14 @@ void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
 					       .data = (uint8_t *)wanted->ids[i].bytes};
 	message.n_build_ids = wanted->n;
 	message.build_ids = ids;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS;
-	response.build_ids = &message;
-	reply_send(reply, &response);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS, &message);
 }
 
 void reply_collected(struct reply *reply, struct collected *collected)
 {
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
 	Profd__Control__Collected message = PROFD__CONTROL__COLLECTED__INIT;
+	Profd__Control__Response response =
+		reply_response(PROFD__CONTROL__RESPONSE__RESULT_COLLECTED, &message);
 
 	message.bytes = collected->bytes;
 	message.samples = collected->samples;
@@ -197,21 +192,7 @@ void reply_collected(struct reply *reply, struct collected *collected)
 	message.more = collected->more;
 	message.dropped = collected->dropped;
 	message.lost = collected->lost;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_COLLECTED;
-	response.collected = &message;
 	reply_send_file(reply, &response, steal_fd(&collected->fd), message.bytes);
-}
-
-void reply_vacuumed(struct reply *reply, uint64_t files, uint64_t bytes)
-{
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
-	Profd__Control__Vacuumed message = PROFD__CONTROL__VACUUMED__INIT;
-
-	message.files = files;
-	message.bytes = bytes;
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_VACUUMED;
-	response.vacuumed = &message;
-	reply_send(reply, &response);
 }
 
 bool reply_attached(struct reply *reply, const struct attach_ring *ring)
@@ -220,13 +201,4 @@ bool reply_attached(struct reply *reply, const struct attach_ring *ring)
 
 	free(reply);
 	return connection && connection_send_ring(connection, ring);
-}
-
-void reply_status(struct reply *reply, const struct Profd__Control__Status *status)
-{
-	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
-
-	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_STATUS;
-	response.status = (Profd__Control__Status *)status;
-	reply_send(reply, &response);
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a stranger may send in a request: every text is short, without control characters, and has
+ * the form of what it names; every number is in its range. What gets past here ends up in file
+ * names, log lines and terminals.
+ */
 #include "daemon/control/request.h"
 
 #include <ctype.h>
@@ -11,10 +16,9 @@
 
 #include "common/cpus.h"
 #include "common/error.h"
-#include "common/packet.h"
 #include "common/store/contents.h"
 #include "common/store/names.h"
-#include "control.pb-c.h"
+#include "daemon/ingest/cpus.h"
 
 #define NAME_MAX_SIZE    64  /* becomes part of a folder's name */
 #define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */
@@ -36,7 +40,7 @@ static int request_invalid(struct request_message *message, const char *format, 
 	va_start(args, format);
 	vsnprintf(message->text, sizeof(message->text), format, args);
 	va_end(args);
-	return REQUEST_E_INVALID;
+	return CONTROL_ERROR_USAGE;
 }
 
 /* Texts come from strangers and go to logs and terminals: no control characters. */
@@ -68,7 +72,6 @@ static int request_check_name(const char *what, const char *text, const char *ot
 	return r;
 }
 
-/* A list such as 0-3,8 (cpuset(7), "List format"). */
 static int request_check_cpus(const char *text, struct request_message *message)
 {
 	int r = request_check_text("the CPU list", text, CPUS_MAX_SIZE, message);
@@ -94,23 +97,53 @@ static int request_check_cgroup(const char *text, struct request_message *messag
 	return 0;
 }
 
-static int decode_target(const Profd__Control__Start *start, struct session_request *ret,
-			 struct request_message *message)
+static int request_check_pid(int64_t pid, struct request_message *message)
 {
-	ret->number = start->number;
-	ret->text = start->text;
+	if (pid < 1 || pid > INT32_MAX)
+		return request_invalid(message, "%" PRId64 " is no process id", pid);
+	return 0;
+}
+
+static int request_check_id(uint64_t session, struct request_message *message)
+{
+	return session ? 0 : request_invalid(message, "sessions are counted from s1");
+}
+
+static int request_check_range(uint64_t since_ns, uint64_t until_ns,
+			       struct request_message *message)
+{
+	if (until_ns && until_ns < since_ns)
+		return request_invalid(message, "the range ends before it begins");
+	return 0;
+}
+
+/* nginx is nginx.service. */
+static int request_check_service(char **name, struct request_message *message)
+{
+	char *unit;
+
+	if (names_lacks_suffix(*name)) {
+		if (asprintf(&unit, "%s.service", *name) < 0)
+			return error_origin(-ENOMEM);
+		free(*name); /* one that is not empty is protobuf-c's, of malloc() */
+		*name = unit;
+	}
+	return request_check_text("the service", *name, SERVICE_MAX_SIZE, message);
+}
+
+static int request_read_target(Profd__Control__Start *start, struct session_request *ret,
+			       struct request_message *message)
+{
 	switch (start->target) {
 	case PROFD__CONTROL__TARGET_KIND__ALL:
 		ret->target = TARGET_ALL;
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__PID:
+		ret->target = TARGET_PID;
+		return request_check_pid(start->number, message);
 	case PROFD__CONTROL__TARGET_KIND__TID:
-		ret->target = start->target == PROFD__CONTROL__TARGET_KIND__PID ? TARGET_PID
-										: TARGET_TID;
-		if (start->number < 1 || start->number > INT32_MAX)
-			return request_invalid(message, "%" PRId64 " is no process id",
-					       start->number);
-		return 0;
+		ret->target = TARGET_TID;
+		return request_check_pid(start->number, message);
 	case PROFD__CONTROL__TARGET_KIND__UID:
 		ret->target = TARGET_UID;
 		/* (uid_t)-1 means "no user" (setreuid(2)). */
@@ -119,7 +152,7 @@ static int decode_target(const Profd__Control__Start *start, struct session_requ
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__SERVICE:
 		ret->target = TARGET_SERVICE;
-		return request_check_text("the service", start->text, SERVICE_MAX_SIZE, message);
+		return request_check_service(&start->text, message);
 	case PROFD__CONTROL__TARGET_KIND__CGROUP:
 		ret->target = TARGET_CGROUP;
 		return request_check_cgroup(start->text, message);
@@ -134,8 +167,8 @@ static int decode_target(const Profd__Control__Start *start, struct session_requ
 	}
 }
 
-static int decode_formats(const Profd__Control__Start *start, unsigned *ret,
-			  struct request_message *message)
+static int request_read_formats(const Profd__Control__Start *start, unsigned *ret,
+				struct request_message *message)
 {
 	*ret = 0;
 	for (size_t i = 0; i < start->n_formats; i++) {
@@ -157,227 +190,122 @@ static int decode_formats(const Profd__Control__Start *start, unsigned *ret,
 	return 0;
 }
 
-static int decode_rate(const Profd__Control__Start *start, struct session_request *ret,
-		       struct request_message *message)
+static int request_check_start(const Profd__Control__Start *start, struct request_message *message)
 {
-	ret->is_period = start->is_period;
-	ret->rate = start->rate;
+	int r;
+
 	if (!start->is_period && start->rate > RATE_HZ_MAX)
 		return request_invalid(message, "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
 	if (start->is_period && (start->rate < PERIOD_MIN || start->rate > INT64_MAX))
 		return request_invalid(message, "the period must be at least %d events",
 				       PERIOD_MIN);
-	return 0;
-}
-
-static int decode_start(const Profd__Control__Start *start, struct session_request *ret,
-			struct request_message *message)
-{
-	int r;
-
-	r = decode_target(start, ret, message);
-	if (!r)
-		r = decode_formats(start, &ret->formats, message);
-	if (!r)
-		r = decode_rate(start, ret, message);
-	if (!r && *start->event)
-		r = request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message);
+	r = *start->event
+		    ? request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message)
+		    : 0;
 	if (!r && *start->name)
 		r = request_check_name("the session's name", start->name, "@._-", NAME_MAX_SIZE,
 				       message);
-	if (!r && (*start->name == '-' || *start->name == '.'))
-		r = request_invalid(message, "the session's name may not begin with - or .");
-	if (!r && start->duration_ns > DURATION_MAX_NS)
-		r = request_invalid(message, "the duration is longer than a hundred years");
 	if (r)
 		return r;
-	ret->children = start->children;
-	ret->event = *start->event ? start->event : NULL;
-	ret->name = *start->name ? start->name : NULL;
-	ret->duration_ns = start->duration_ns;
-	ret->no_kernel = start->no_kernel;
-	ret->held = start->held;
-	ret->live = start->live;
-	if (ret->live && ret->formats)
+	if (*start->name == '-' || *start->name == '.')
+		return request_invalid(message, "the session's name may not begin with - or .");
+	if (start->duration_ns > DURATION_MAX_NS)
+		return request_invalid(message, "the duration is longer than a hundred years");
+	if (start->live && start->n_formats)
 		return request_invalid(message, "a live session writes no files, of no format");
 	return 0;
 }
 
-static int decode_stop(const Profd__Control__Stop *stop, struct request *ret,
-		       struct request_message *message)
+int request_read_start(Profd__Control__Start *start, struct session_request *ret,
+		       struct request_message *why)
 {
-	switch (stop->which_case) {
-	case PROFD__CONTROL__STOP__WHICH_ID:
-		ret->verb = REQUEST_STOP_ID;
-		ret->id = stop->id;
-		return stop->id ? 0 : request_invalid(message, "sessions are counted from s1");
-	case PROFD__CONTROL__STOP__WHICH_PID:
-		ret->verb = REQUEST_STOP_PID;
-		if (stop->pid < 1 || stop->pid > INT32_MAX)
-			return request_invalid(message, "%" PRId64 " is no process id", stop->pid);
-		ret->pid = (pid_t)stop->pid;
-		return 0;
-	case PROFD__CONTROL__STOP__WHICH_ALL:
-		ret->verb = REQUEST_STOP_ALL;
-		return 0;
-	default:
-		return request_invalid(message, "what to stop is missing");
-	}
-}
+	struct session_request request = {.pidfd = -1};
+	int r;
 
-static int decode_list(const Profd__Control__List *list, struct request *ret,
-		       struct request_message *message)
-{
-	ret->verb = REQUEST_LIST;
-	ret->service = *list->service ? list->service : NULL;
-	ret->since_ns = list->since_ns;
-	ret->until_ns = list->until_ns;
-	if (list->until_ns && list->until_ns < list->since_ns)
-		return request_invalid(message, "the range ends before it begins");
-	return ret->service
-		       ? request_check_text("the service", ret->service, SERVICE_MAX_SIZE, message)
-		       : 0;
-}
-
-static int decode_collect(const Profd__Control__Collect *collect, struct request *ret,
-			  struct request_message *message)
-{
-	struct collect_request *to = &ret->collect;
-
-	ret->verb = REQUEST_COLLECT;
-	to->since_ns = collect->since_ns;
-	to->until_ns = collect->until_ns;
-	to->stored = collect->stored;
-	to->take = collect->take;
-	if (collect->take &&
-	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
-		return request_invalid(message, "only a session's open window can be taken");
-	if (collect->until_ns && collect->until_ns < collect->since_ns)
-		return request_invalid(message, "the range ends before it begins");
-	switch (collect->which_case) {
-	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
-		to->service = collect->service;
-		return request_check_text("the service", to->service, SERVICE_MAX_SIZE, message);
-	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
-		to->session = collect->session;
-		return to->session ? 0 : request_invalid(message, "sessions are counted from s1");
-	case PROFD__CONTROL__COLLECT__WHICH_PID:
-		if (collect->pid < 1 || collect->pid > INT32_MAX)
-			return request_invalid(message, "%" PRId64 " is no process id",
-					       collect->pid);
-		to->pid = (pid_t)collect->pid;
-		return 0;
-	default:
-		return 0;
-	}
-}
-
-static int decode_verb(struct request *ret, struct request_message *message)
-{
-	const Profd__Control__Request *m = ret->message;
-
-	switch (m->verb_case) {
-	case PROFD__CONTROL__REQUEST__VERB_START:
-		ret->verb = REQUEST_START;
-		return decode_start(m->start, &ret->start, message);
-	case PROFD__CONTROL__REQUEST__VERB_STOP:
-		return decode_stop(m->stop, ret, message);
-	case PROFD__CONTROL__REQUEST__VERB_PAUSE:
-		ret->verb = REQUEST_PAUSE;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_RESUME:
-		ret->verb = REQUEST_RESUME;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_STATUS:
-		ret->verb = REQUEST_STATUS;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_FLUSH:
-		ret->verb = REQUEST_FLUSH;
-		ret->id = m->flush->id;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_EPOCH:
-		ret->verb = REQUEST_EPOCH;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_CONFIG:
-		ret->verb = REQUEST_CONFIG;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_LIST:
-		return decode_list(m->list, ret, message);
-	case PROFD__CONTROL__REQUEST__VERB_WANTED:
-		ret->verb = REQUEST_WANTED;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_COLLECT:
-		return decode_collect(m->collect, ret, message);
-	case PROFD__CONTROL__REQUEST__VERB_VACUUM:
-		ret->verb = REQUEST_VACUUM;
-		ret->max_age_ns = m->vacuum->max_age_ns;
-		ret->max_size = m->vacuum->max_size_bytes;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_ATTACH_SHIM:
-		ret->verb = REQUEST_ATTACH;
-		return 0;
-	case PROFD__CONTROL__REQUEST__VERB_HOLD:
-		ret->verb = REQUEST_HOLD;
-		ret->id = m->hold->id;
-		return ret->id ? 0 : request_invalid(message, "sessions are counted from s1");
-	default:
-		return request_invalid(message, "this profd (" PROFD_VERSION
-						") does not know that request; is profctl newer?");
-	}
-}
-
-/* nginx is nginx.service. */
-static int complete_service(Profd__Control__Request *m)
-{
-	char **name = NULL, *unit;
-
-	if (m->verb_case == PROFD__CONTROL__REQUEST__VERB_START &&
-	    m->start->target == PROFD__CONTROL__TARGET_KIND__SERVICE)
-		name = &m->start->text;
-	else if (m->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST)
-		name = &m->list->service;
-	else if (m->verb_case == PROFD__CONTROL__REQUEST__VERB_COLLECT &&
-		 m->collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE)
-		name = &m->collect->service;
-	if (!name || !names_lacks_suffix(*name))
-		return 0;
-	if (asprintf(&unit, "%s.service", *name) < 0)
-		return error_origin(-ENOMEM);
-	free(*name); /* one that is not empty is protobuf-c's, of malloc() */
-	*name = unit;
+	r = request_read_target(start, &request, why);
+	if (!r)
+		r = request_read_formats(start, &request.formats, why);
+	if (!r)
+		r = request_check_start(start, why);
+	if (r)
+		return r;
+	request.number = start->number;
+	request.text = start->text;
+	request.is_period = start->is_period;
+	request.rate = start->rate;
+	request.children = start->children;
+	request.event = *start->event ? start->event : NULL;
+	request.name = *start->name ? start->name : NULL;
+	request.duration_ns = start->duration_ns;
+	request.no_kernel = start->no_kernel;
+	request.held = start->held;
+	request.live = start->live;
+	*ret = request;
 	return 0;
 }
 
-int request_decode(const uint8_t *data, size_t size, struct request **ret,
-		   struct request_message *message)
+int request_check_stop(const Profd__Control__Stop *stop, struct request_message *why)
 {
-	cleanup(request_freep) struct request *request = NULL;
-	int r;
-
-	if (size > PACKET_REQUEST_MAX)
-		return REQUEST_E_GARBAGE;
-	request = calloc(1, sizeof(*request));
-	if (!request)
-		return error_origin(-ENOMEM);
-	request->start.pidfd = -1;
-	request->message = profd__control__request__unpack(NULL, size, data);
-	if (!request->message)
-		return REQUEST_E_GARBAGE;
-	r = complete_service(request->message);
-	if (!r)
-		r = decode_verb(request, message);
-	if (r)
-		return r;
-	*ret = steal_ptr(&request);
-	return REQUEST_E_OK;
+	switch (stop->which_case) {
+	case PROFD__CONTROL__STOP__WHICH_ID:
+		return request_check_id(stop->id, why);
+	case PROFD__CONTROL__STOP__WHICH_PID:
+		return request_check_pid(stop->pid, why);
+	case PROFD__CONTROL__STOP__WHICH_ALL:
+		return 0;
+	default:
+		return request_invalid(why, "what to stop is missing");
+	}
 }
 
-void request_free(struct request *r)
+int request_check_list(Profd__Control__List *list, struct request_message *why)
 {
+	int r = request_check_range(list->since_ns, list->until_ns, why);
+
+	return r || !*list->service ? r : request_check_service(&list->service, why);
+}
+
+int request_read_collect(Profd__Control__Collect *collect, struct collect_request *ret,
+			 struct request_message *why)
+{
+	struct collect_request request = {
+		.since_ns = collect->since_ns,
+		.until_ns = collect->until_ns,
+		.stored = collect->stored,
+		.take = collect->take,
+	};
+	int r = request_check_range(collect->since_ns, collect->until_ns, why);
+
+	if (!r && collect->take &&
+	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
+		r = request_invalid(why, "only a session's open window can be taken");
+	if (r)
+		return r;
+	switch (collect->which_case) {
+	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
+		r = request_check_service(&collect->service, why);
+		request.service = collect->service;
+		break;
+	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
+		r = request_check_id(collect->session, why);
+		request.session = collect->session;
+		break;
+	case PROFD__CONTROL__COLLECT__WHICH_PID:
+		r = request_check_pid(collect->pid, why);
+		request.pid = (pid_t)collect->pid;
+		break;
+	default:
+		break;
+	}
 	if (!r)
-		return;
-	closep(&r->start.pidfd);
-	if (r->message)
-		profd__control__request__free_unpacked(r->message, NULL);
-	free(r);
+		*ret = request;
+	return r;
+}
+
+int request_refuse(const struct control_call *call, int error, const struct request_message *why)
+{
+	if (error < 0)
+		return error;
+	reply_error(call->reply, (enum control_error)error, "%s", why->text);
+	return CONTROL_DONE;
 }

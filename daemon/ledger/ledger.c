@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * These structs are nothing but counters: they are added and subtracted as arrays of them. What is
+ * in flight follows from the rest.
+ */
 #include "daemon/ledger/ledger.h"
 
 #include <inttypes.h>
@@ -42,7 +46,6 @@ uint64_t stack_counts_total(const struct stack_counts *c)
 	       counters_sum(c->broken, N_BROKEN);
 }
 
-/* These structs are nothing but counters: they are added and subtracted as arrays of them. */
 #define N_COUNTERS(type) (sizeof(type) / sizeof(uint64_t))
 
 static void counters_add(uint64_t *to, const uint64_t *from, size_t n)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A flush counts what it waits for, and ends when that is nothing any more. Snapshots go to the
+ * output thread in order; those it has no room for are a list here, tried again at each result and
+ * tick.
+ */
 #include "daemon/session/flush.h"
 
 #include <errno.h>

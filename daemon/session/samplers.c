@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A table of the samplers in use, shared by sessions of the same event and rate. What those that
+ * are gone counted is kept as one sum, so that totals never go back.
+ */
 #include "daemon/session/samplers.h"
 
 #include <errno.h>
@@ -192,28 +196,14 @@ int samplers_refilter(struct samplers *s, unsigned index)
 	return r;
 }
 
-int samplers_refilter_process(struct samplers *s, const struct process *p)
+int samplers_refilter_process(struct samplers *s, const struct process *p, bool is_dead)
 {
 	int r;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		if (!s->samplers[i].n_users || s->samplers[i].all)
 			continue;
-		r = apply_want(s, i, p);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-int samplers_forget_process(struct samplers *s, const struct process *p)
-{
-	int r;
-
-	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		if (!s->samplers[i].n_users || s->samplers[i].all)
-			continue;
-		r = source_remove_pid(s->source, i, p->pid);
+		r = is_dead ? source_remove_pid(s->source, i, p->pid) : apply_want(s, i, p);
 		if (r < 0)
 			return r;
 	}

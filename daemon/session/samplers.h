@@ -59,8 +59,7 @@ int samplers_release(struct samplers *s, unsigned sampler, struct ledger *ret_la
 /* Makes the filter of @sampler anew, after its sessions changed. Nothing if it is not in use. */
 int samplers_refilter(struct samplers *s, unsigned sampler);
 /* The same for one process that was born or changed (all samplers), or has died. */
-int samplers_refilter_process(struct samplers *s, const struct process *p);
-int samplers_forget_process(struct samplers *s, const struct process *p);
+int samplers_refilter_process(struct samplers *s, const struct process *p, bool is_dead);
 
 /* Counts a delivered sample. */
 void samplers_count(struct samplers *s, const struct sample *sample);

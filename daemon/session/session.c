@@ -65,11 +65,11 @@ void session_free(struct session *s)
 	HASH_ITER (hh, s->members, m, next)
 		session_remove_member(s, m);
 	window_free(s->window);
-	while (s->n_untaken)
-		snapshot_free(s->untaken[--s->n_untaken]);
-	free(s->waiting);
-	if (s->holder)
-		reply_ok(s->holder);
+	while (s->untaken.n)
+		snapshot_free(s->untaken.snapshots[--s->untaken.n]);
+	free(s->waiters.flushes);
+	if (s->hold.holder)
+		reply_ok(s->hold.holder);
 	free(s->target.text);
 	free(s->name);
 	free(s->directory);
@@ -78,35 +78,20 @@ void session_free(struct session *s)
 
 void session_describe_target(const struct session *s, char *text, size_t size)
 {
+	static const char *const kinds[] = {
+		[TARGET_PID] = "pid",   [TARGET_TID] = "tid",   [TARGET_SERVICE] = "service",
+		[TARGET_UID] = "uid",   [TARGET_COMM] = "comm", [TARGET_CGROUP] = "cgroup",
+		[TARGET_CPUS] = "cpus",
+	};
 	const struct session_target *t = &s->target;
-	const char *children = t->children ? " and children" : "";
 
-	switch (t->kind) {
-	case TARGET_ALL:
+	if (t->kind == TARGET_ALL)
 		snprintf(text, size, "all");
-		return;
-	case TARGET_PID:
-		snprintf(text, size, "pid %" PRId64 "%s", t->number, children);
-		return;
-	case TARGET_TID:
-		snprintf(text, size, "tid %" PRId64, t->number);
-		return;
-	case TARGET_UID:
-		snprintf(text, size, "uid %" PRId64, t->number);
-		return;
-	case TARGET_SERVICE:
-		snprintf(text, size, "service %s", t->text);
-		return;
-	case TARGET_CGROUP:
-		snprintf(text, size, "cgroup %s", t->text);
-		return;
-	case TARGET_COMM:
-		snprintf(text, size, "comm %s", t->text);
-		return;
-	case TARGET_CPUS:
-		snprintf(text, size, "cpus %s", t->text);
-		return;
-	}
+	else if (t->kind == TARGET_PID || t->kind == TARGET_TID || t->kind == TARGET_UID)
+		snprintf(text, size, "%s %" PRId64 "%s", kinds[t->kind], t->number,
+			 t->kind == TARGET_PID && t->children ? " and children" : "");
+	else
+		snprintf(text, size, "%s %s", kinds[t->kind], t->text);
 }
 
 bool session_is_member(const struct session *s, const struct process *p)
@@ -223,8 +208,8 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 	struct aggregate_key key = {
 		.process = p->stay,
 		.generation = mappings_generation(p->mappings, sample->time_ns),
-		.tid = s->labels & LABEL_TID ? (uint32_t)sample->tid : 0,
-		.thread_name = s->labels & LABEL_THREAD ? sample->comm : "",
+		.tid = s->writing.labels & LABEL_TID ? (uint32_t)sample->tid : 0,
+		.thread_name = s->writing.labels & LABEL_THREAD ? sample->comm : "",
 		.stack = {.frames = sample->frames,
 			  .n_frames = sample->n_frames,
 			  .n_kernel = (uint16_t)sample->n_kernel,
@@ -234,8 +219,8 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 	int r;
 
 	if (!session_wants_sample(s, sample, p)) {
-		s->routed++;
-		s->filtered++;
+		s->counts.routed++;
+		s->counts.filtered++;
 		return SESSION_E_OK;
 	}
 	r = window_add(s->window, p, &key, sample->weight);
@@ -243,16 +228,16 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		return r;
 	if (r == AGGREGATE_E_FULL)
 		return SESSION_E_FULL;
-	s->routed++;
-	s->counted++;
-	stack_counts_add(&s->stacks, sample->quality, sample->reason, 1);
+	s->counts.routed++;
+	s->counts.counted++;
+	stack_counts_add(&s->counts.stacks, sample->quality, sample->reason, 1);
 	return SESSION_E_OK;
 }
 
 void session_drop(struct session *s, enum dropped_reason reason)
 {
-	s->routed++;
-	s->dropped[reason]++;
+	s->counts.routed++;
+	s->counts.dropped[reason]++;
 }
 
 /* What was counted is so no more. */
@@ -261,9 +246,9 @@ static void session_revert_counts(struct session *s, const struct stack_counts *
 {
 	uint64_t n = stack_counts_total(stacks);
 
-	s->counted -= n;
-	s->dropped[reason] += n;
-	stack_counts_subtract(&s->stacks, stacks);
+	s->counts.counted -= n;
+	s->counts.dropped[reason] += n;
+	stack_counts_subtract(&s->counts.stacks, stacks);
 }
 
 void session_count_unwritten(struct session *s, const struct aggregate *aggregate)
@@ -279,15 +264,19 @@ int session_open_window(struct session *s, uint64_t start_ns, const struct ledge
 	return window_new(&s->window, start_ns, s->window_max_bytes, ledger);
 }
 
-static int fill_snapshot(const struct session *s, struct snapshot *snapshot)
+/* A snapshot that has what is the session's. */
+static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 {
+	cleanup(snapshot_freep) struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	const struct sampler_spec *spec = &s->spec;
 
+	if (!snapshot)
+		return error_origin(-ENOMEM);
 	snapshot->session = s->id;
 	snapshot->owner = s->owner;
-	snapshot->formats = s->formats;
-	snapshot->labels = s->labels;
-	snapshot->symbolize = s->symbolize;
+	snapshot->formats = s->writing.formats;
+	snapshot->labels = s->writing.labels;
+	snapshot->symbolize = s->writing.symbolize;
 	snapshot->hide_kernel = s->hide_kernel;
 	snapshot->is_clock = spec->event.is_clock;
 	snprintf(snapshot->event, sizeof(snapshot->event), "%s", spec->event.name);
@@ -302,6 +291,7 @@ static int fill_snapshot(const struct session *s, struct snapshot *snapshot)
 		if (!snapshot->session_name)
 			return error_origin(-ENOMEM);
 	}
+	*ret = steal_ptr(&snapshot);
 	return 0;
 }
 
@@ -313,13 +303,10 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 	int r;
 
 	if (window)
-		s->lost += window_lost(window, ledger);
+		s->counts.lost += window_lost(window, ledger);
 	if (!window || !window_count(window))
 		return SESSION_E_EMPTY;
-	snapshot = calloc(1, sizeof(*snapshot));
-	if (!snapshot)
-		return error_origin(-ENOMEM);
-	r = fill_snapshot(s, snapshot);
+	r = session_make_snapshot(s, &snapshot);
 	if (!r)
 		r = window_move(window, end, ledger, snapshot, ret_closing);
 	if (r)
@@ -330,12 +317,13 @@ int session_close_window(struct session *s, const struct moment *end, const stru
 
 struct snapshot *session_pop_snapshot(struct session *s)
 {
-	struct snapshot *snapshot = s->untaken[0];
+	struct snapshot *snapshot = s->untaken.snapshots[0];
 
-	if (!s->n_untaken)
+	if (!s->untaken.n)
 		return NULL;
-	s->n_untaken--;
-	memmove(s->untaken, s->untaken + 1, s->n_untaken * sizeof(*s->untaken));
+	s->untaken.n--;
+	memmove(s->untaken.snapshots, s->untaken.snapshots + 1,
+		s->untaken.n * sizeof(*s->untaken.snapshots));
 	return snapshot;
 }
 
@@ -348,16 +336,16 @@ static void session_drop_oldest(struct session *s)
 
 void session_push_snapshot(struct session *s, struct snapshot *snapshot)
 {
-	if (s->n_untaken == SESSION_UNTAKEN_MAX)
+	if (s->untaken.n == SESSION_UNTAKEN_MAX)
 		session_drop_oldest(s);
-	s->untaken[s->n_untaken++] = snapshot;
+	s->untaken.snapshots[s->untaken.n++] = snapshot;
 }
 
 void session_drop_snapshots(struct session *s)
 {
-	while (s->n_untaken)
+	while (s->untaken.n)
 		session_drop_oldest(s);
-	s->is_over = true;
+	s->untaken.is_over = true;
 }
 
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
@@ -369,10 +357,7 @@ int session_copy_window(struct session *s, const struct moment *end, const struc
 
 	if (!s->window || !window_count(s->window))
 		return SESSION_E_EMPTY;
-	snapshot = calloc(1, sizeof(*snapshot));
-	if (!snapshot)
-		return error_origin(-ENOMEM);
-	r = fill_snapshot(s, snapshot);
+	r = session_make_snapshot(s, &snapshot);
 	if (!r)
 		r = window_copy(s->window, end, ledger, wants, userdata, snapshot);
 	if (r)
@@ -400,7 +385,7 @@ size_t session_bytes(const struct session *s)
 {
 	size_t bytes = sizeof(*s) + (s->window ? window_bytes(s->window) : 0);
 
-	for (unsigned i = 0; i < s->n_untaken; i++)
-		bytes += aggregate_bytes(s->untaken[i]->aggregate);
+	for (unsigned i = 0; i < s->untaken.n; i++)
+		bytes += aggregate_bytes(s->untaken.snapshots[i]->aggregate);
 	return bytes;
 }

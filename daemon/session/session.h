@@ -20,6 +20,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "daemon/control/control.h"
+#include "daemon/ingest/cpus.h"
 #include "daemon/ledger/ledger.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/resolve/process.h"
@@ -43,8 +44,42 @@ enum session_state {
 	SESSION_ENDED,    /* kept so that `stop` can tell its files */
 };
 
+/* What its windows are written as. */
+struct session_writing {
+	unsigned formats, labels;
+	enum symbolize symbolize;
+};
+
+struct session_counts {
+	uint64_t routed, counted, filtered, dropped[N_DROPPED];
+	struct stack_counts stacks; /* of those that are counted */
+	uint64_t windows_written, early_closes;
+	uint64_t lost; /* by its sampler, in windows that are closed */
+};
+
 /* One that was full, and one that ended with its sampler. */
 #define SESSION_UNTAKEN_MAX 2
+
+/* Of a live session: closed windows that nobody has taken yet, the oldest first. */
+struct session_untaken {
+	struct snapshot *snapshots[SESSION_UNTAKEN_MAX];
+	unsigned n;
+	uint64_t until_ns; /* CLOCK_MONOTONIC; they are dropped then, when it is stopping */
+	bool is_over;      /* and nobody is going to take any more */
+};
+
+/* Who keeps a session going that ends without a holder. */
+struct session_hold {
+	bool is_wanted;
+	uint64_t until_ns;    /* CLOCK_MONOTONIC; the end, while nobody has held it yet */
+	struct reply *holder; /* answered when the session has ended; owned; or NULL */
+};
+
+/* Stops that came while the last window was being written. */
+struct session_waiters {
+	struct flush **flushes;
+	size_t n;
+};
 
 struct session {
 	uint64_t id; /* 0: the system session */
@@ -53,42 +88,31 @@ struct session {
 	uid_t owner;
 	bool privileged; /* the owner sees other users' processes and kernel addresses */
 	struct session_target target;
+	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
+
 	struct sampler_spec spec;
 	uint64_t wanted_rate; /* what spec.rate is while nothing slows sampling down */
 	unsigned sampler;     /* index in the source, or SESSION_NO_SAMPLER */
-	unsigned formats, labels;
-	enum symbolize symbolize;
+	unsigned attachment;  /* times it got a sampler: snapshots of an earlier one differ */
+	struct session_writing writing;
 	bool hide_kernel;
-	bool paused;
 	bool is_live; /* its windows are for whoever takes them: none becomes a file */
-	bool is_held; /* ends without a holder */
-	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
 
 	enum session_state state;
+	bool paused;
 	uint64_t started_ns; /* Unix time */
 	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
-	uint64_t unheld_ns;  /* the same, while nobody holds it, if it is to be held */
-	uint64_t routed, counted, filtered, dropped[N_DROPPED];
-	struct stack_counts stacks; /* of those that are counted */
-	uint64_t windows_written, early_closes;
-	unsigned n_in_flight; /* snapshots that are being written, or are on their way to who took
-				 them */
-	/* Of a live session: closed windows that nobody has taken yet, the oldest first. */
-	struct snapshot *untaken[SESSION_UNTAKEN_MAX];
-	unsigned n_untaken;
-	uint64_t untaken_until_ns; /* CLOCK_MONOTONIC; they are dropped then, when it is stopping */
-	bool is_over;              /* and nobody is going to take any more */
-	uint64_t lost;             /* by its sampler, in windows that are closed */
-	uint64_t patience_ns;      /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
-
-	unsigned attachment;    /* times it got a sampler: snapshots of an earlier one differ */
-	struct reply *holder;   /* answered when the session has ended; owned; or NULL */
-	struct flush **waiting; /* stops that came while the last window was being written */
-	size_t n_waiting;
+	struct session_hold hold;
+	struct session_waiters waiters;
+	struct session_counts counts;
 
 	struct window *window;
-	struct members *members;
 	size_t window_max_bytes;
+	struct members *members;
+	unsigned n_in_flight; /* snapshots that are being written, or on their way to who took them
+			       */
+	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
+	struct session_untaken untaken;
 };
 
 #define SESSION_NO_SAMPLER UINT32_MAX

@@ -79,21 +79,21 @@ static void on_process_born(void *userdata, struct process *p, struct process *p
 	/* systemd moves a service's process into its group before it execs. */
 	if (parent && parent->pid == p->pid && sessions_need_units(set))
 		sessions_note_error(set, process_table_confirm(set->processes, p));
-	sessions_note_error(set, samplers_refilter_process(set->samplers, p));
+	sessions_note_error(set, samplers_refilter_process(set->samplers, p, false));
 }
 
 static void on_process_changed(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
-	sessions_note_error(set, samplers_refilter_process(set->samplers, p));
+	sessions_note_error(set, samplers_refilter_process(set->samplers, p, false));
 }
 
 static void on_process_died(void *userdata, struct process *p)
 {
 	struct session_set *set = userdata;
 
-	sessions_note_error(set, samplers_forget_process(set->samplers, p));
+	sessions_note_error(set, samplers_refilter_process(set->samplers, p, true));
 }
 
 void session_processes_observe(struct session_set *set)

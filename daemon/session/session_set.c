@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The list of sessions, and what happens to all of them: a sample is offered to each of its
+ * sampler; a tick ends those that are due; a result of the output thread settles one that was
+ * waiting for it.
+ */
 #include "daemon/session/session_set.h"
 
 #include <errno.h>
@@ -170,11 +175,11 @@ static int wait_with(struct session *s, struct flush *flush)
 	/* Who stops a live one may be who takes what is left of it. */
 	if (!flush || s->is_live)
 		return 0;
-	moved = reallocarray(s->waiting, s->n_waiting + 1, sizeof(struct flush *));
+	moved = reallocarray(s->waiters.flushes, s->waiters.n + 1, sizeof(struct flush *));
 	if (!moved)
 		return error_origin(-ENOMEM);
-	s->waiting = moved;
-	s->waiting[s->n_waiting++] = flush;
+	s->waiters.flushes = moved;
+	s->waiters.flushes[s->waiters.n++] = flush;
 	flush->n_pending++;
 	return 0;
 }
@@ -260,12 +265,12 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 		if (result->unwritten)
 			r = session_windows_keep(s, result->unwritten, item);
 		else if (!result->error && !s->is_live)
-			s->windows_written++;
+			s->counts.windows_written++;
 		if (s->state == SESSION_STOPPING)
 			session_settle(s);
 		if (s->state == SESSION_ENDED) {
-			waiting = steal_ptr(&s->waiting);
-			n_waiting = s->n_waiting;
+			waiting = steal_ptr(&s->waiters.flushes);
+			n_waiting = s->waiters.n;
 		}
 	}
 	for (size_t i = 0; i < n_waiting; i++)
@@ -275,7 +280,7 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 	if (!r)
 		r = flush_item_finish(item, result);
 	while (n_waiting) {
-		s->n_waiting = --n_waiting;
+		s->waiters.n = --n_waiting;
 		flush_release(waiting[n_waiting]);
 	}
 	output_result_free(result);
@@ -286,12 +291,12 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 /* Whether nobody holds a session that is to be held. */
 static bool is_let_go(struct session *s, uint64_t now_ns)
 {
-	if (!s->holder)
-		return s->is_held && s->unheld_ns <= now_ns;
-	if (!reply_is_abandoned(s->holder))
+	if (!s->hold.holder)
+		return s->hold.is_wanted && s->hold.until_ns <= now_ns;
+	if (!reply_is_abandoned(s->hold.holder))
 		return false;
-	reply_ok(steal_ptr(&s->holder));
-	return s->is_held;
+	reply_ok(steal_ptr(&s->hold.holder));
+	return s->hold.is_wanted;
 }
 
 static int end_if_due(struct session_set *set, struct session *s, uint64_t now_ns)
@@ -301,7 +306,7 @@ static int end_if_due(struct session_set *set, struct session *s, uint64_t now_n
 	int r = is_over || is_left ? session_set_stop(set, s, NULL) : 0;
 
 	if (is_left)
-		s->untaken_until_ns = now_ns;
+		s->untaken.until_ns = now_ns;
 	return r;
 }
 
@@ -316,13 +321,13 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		r = s->state == SESSION_RUNNING ? end_if_due(set, s, now_ns) : 0;
 		if (r)
 			return r;
-		if (s->state == SESSION_STOPPING && s->is_live && s->untaken_until_ns <= now_ns) {
+		if (s->state == SESSION_STOPPING && s->is_live && s->untaken.until_ns <= now_ns) {
 			session_drop_snapshots(s);
 			session_settle(s);
 		}
-		if (s->holder &&
+		if (s->hold.holder &&
 		    (s->state == SESSION_ENDED || (s->state == SESSION_STOPPING && s->is_live)))
-			reply_ok(steal_ptr(&s->holder));
+			reply_ok(steal_ptr(&s->hold.holder));
 	}
 	r = session_system_retry(set, now_ns);
 	if (r)

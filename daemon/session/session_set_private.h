@@ -45,7 +45,7 @@ static inline bool session_writes(const struct session *s)
 /* Without a sampler a session ends, at the latest when its last window is written or taken. */
 static inline void session_settle(struct session *s)
 {
-	bool is_awaited = s->is_live && !s->is_over;
+	bool is_awaited = s->is_live && !s->untaken.is_over;
 
 	s->state = s->n_in_flight || is_awaited ? SESSION_STOPPING : SESSION_ENDED;
 }
@@ -53,7 +53,7 @@ static inline void session_settle(struct session *s)
 /* It has no sampler any more. */
 static inline void session_end(struct session *s)
 {
-	s->untaken_until_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
+	s->untaken.until_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
 	session_settle(s);
 }
 

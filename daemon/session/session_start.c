@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A request is turned into a session in two steps: what it says and the defaults, then, for a
+ * process, who that is: the one that the pidfd holds, and its descendants that live already.
+ */
 #include "daemon/session/session_start.h"
 
 #include <errno.h>
@@ -122,14 +126,14 @@ static int apply_start_request(struct session *s, const struct session_defaults 
 	s->hide_kernel = request->no_kernel;
 	if (request->no_kernel)
 		s->spec.kernel_stacks = false;
-	s->formats = request->formats ? request->formats : defaults->formats;
-	s->formats &= FORMAT_PPROF | FORMAT_LEGACY;
-	s->labels = defaults->labels;
-	s->symbolize = defaults->symbolize;
+	s->writing = defaults->writing;
+	if (request->formats)
+		s->writing.formats = request->formats;
+	s->writing.formats &= FORMAT_PPROF | FORMAT_LEGACY;
 	s->started_ns = clock_ns(CLOCK_REALTIME);
 	s->is_live = request->live;
-	s->is_held = request->held;
-	s->unheld_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
+	s->hold.is_wanted = request->held;
+	s->hold.until_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
 	if (request->duration_ns)
 		s->ends_ns = clock_ns(CLOCK_MONOTONIC) + request->duration_ns;
 	return SESSION_START_E_OK;

@@ -17,8 +17,7 @@
 /* How windows and sessions are made; copied, lists and texts borrowed. */
 struct session_defaults {
 	uint64_t interval_ns;
-	unsigned formats, labels;
-	enum symbolize symbolize;
+	struct session_writing writing;
 	struct event event;
 	uint64_t frequency;
 	bool kernel_stacks;

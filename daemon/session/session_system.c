@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The first of the set. It is started, stopped, paused and tried again by attaching it to its
+ * sampler and detaching it, like any other; it only outlives that.
+ */
 #include "daemon/session/session_system.h"
 
 #include <errno.h>
@@ -42,9 +46,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 	}
 	session_default_spec(&set->defaults, &s->spec);
 	s->wanted_rate = s->spec.rate;
-	s->formats = set->defaults.formats;
-	s->labels = set->defaults.labels;
-	s->symbolize = set->defaults.symbolize;
+	s->writing = set->defaults.writing;
 	s->exclude_services = set->defaults.exclude_services;
 	s->exclude_comms = set->defaults.exclude_comms;
 	if (made) {

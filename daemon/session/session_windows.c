@@ -106,7 +106,7 @@ static int close_live_window(struct session_set *set, struct session *s)
 	if (r < 0)
 		return r;
 	/* What came made it full, and there is another one already. */
-	if (s->n_untaken || !window_count(s->window))
+	if (s->untaken.n || !window_count(s->window))
 		return 0;
 	return session_windows_next(set, s, NULL);
 }
@@ -114,15 +114,15 @@ static int close_live_window(struct session_set *set, struct session *s)
 int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
 			    bool *ret_more)
 {
-	int r = s->window && !s->n_untaken ? close_live_window(set, s) : 0;
+	int r = s->window && !s->untaken.n ? close_live_window(set, s) : 0;
 
 	if (r)
 		return r;
 	*ret = session_pop_snapshot(s);
-	*ret_more = s->n_untaken || (*ret && s->window && window_count(s->window));
+	*ret_more = s->untaken.n || (*ret && s->window && window_count(s->window));
 	s->n_in_flight += *ret != NULL;
 	if (s->state == SESSION_STOPPING) {
-		s->is_over = !s->n_untaken;
+		s->untaken.is_over = !s->untaken.n;
 		session_settle(s);
 	}
 	return 0;
@@ -130,11 +130,12 @@ int session_set_take_window(struct session_set *set, struct session *s, struct s
 
 void session_set_give_back(struct session *s, struct snapshot *snapshot)
 {
-	memmove(s->untaken + 1, s->untaken, s->n_untaken * sizeof(*s->untaken));
-	s->untaken[0] = snapshot;
-	s->n_untaken++;
+	memmove(s->untaken.snapshots + 1, s->untaken.snapshots,
+		s->untaken.n * sizeof(*s->untaken.snapshots));
+	s->untaken.snapshots[0] = snapshot;
+	s->untaken.n++;
 	s->n_in_flight--;
-	s->is_over = false;
+	s->untaken.is_over = false;
 }
 
 bool session_set_is_waiting(const struct session_set *set)
@@ -207,10 +208,10 @@ void session_windows_refused(struct session_set *set, struct session *s,
 int session_windows_make_room(struct session_set *set, struct session *s)
 {
 	if (s->is_live)
-		return s->n_untaken ? SESSION_E_FULL : session_windows_next(set, s, NULL);
+		return s->untaken.n ? SESSION_E_FULL : session_windows_next(set, s, NULL);
 	if (s->n_in_flight || (s->patience_ns && s->patience_ns > clock_ns(CLOCK_MONOTONIC)))
 		return SESSION_E_FULL;
-	s->early_closes++;
+	s->counts.early_closes++;
 	return session_windows_next(set, s, NULL);
 }
 

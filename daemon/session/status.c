@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything lies in one frame on the stack or in one arena until the reply is packed: protobuf-c
- * messages are plain structs with pointers, and packing copies.
+ * A status is gathered (struct status_stats), then each part of it is filled into the message that
+ * struct status_message has room for, then that is packed: protobuf-c's messages are plain structs
+ * with pointers, and packing copies.
  */
 #include "daemon/session/status.h"
 
@@ -47,7 +48,7 @@ static void fill_reasons(struct reasons *r, const char *const *names, const uint
 			 size_t n, size_t *ret_n, Profd__Control__Reason ***ret)
 {
 	for (size_t i = 0; i < n; i++) {
-		r->messages[i] = (Profd__Control__Reason)PROFD__CONTROL__REASON__INIT;
+		profd__control__reason__init(&r->messages[i]);
 		r->messages[i].name = (char *)names[i];
 		r->messages[i].count = counts[i];
 		r->pointers[i] = &r->messages[i];
@@ -56,14 +57,47 @@ static void fill_reasons(struct reasons *r, const char *const *names, const uint
 	*ret = r->pointers;
 }
 
-struct ledger_message {
-	Profd__Control__Ledger ledger;
-	struct reasons truncated, broken, lost;
+/* What the parts of profd say of themselves. */
+struct status_stats {
+	struct process_table_stats processes;
+	struct output_store_status store;
+	struct symbols_stats symbols;
+	struct unwinder_stats unwinder;
+	struct source_stats source;
+	struct ledger ledger;
 };
 
-static void fill_ledger(struct ledger_message *m, const struct ledger *l)
+struct status_session {
+	Profd__Control__Session message;
+	struct reasons dropped, truncated, broken;
+	char target[512];
+};
+
+struct status_message {
+	Profd__Control__Status status;
+	Profd__Control__Ledger ledger;
+	Profd__Control__Memory memory;
+	Profd__Control__Cpu cpu;
+	Profd__Control__Store store;
+	Profd__Control__LastFlush last_flush;
+	Profd__Control__Lateness lateness;
+	Profd__Control__Unwinding unwinding;
+	Profd__Control__Names names;
+	struct reasons truncated, broken, lost, counters;
+	struct utsname host;
+	struct status_session *sessions;
+	Profd__Control__Session **pointers; /* to those */
+};
+
+static void status_message_deinit(struct status_message *m)
 {
-	m->ledger = (Profd__Control__Ledger)PROFD__CONTROL__LEDGER__INIT;
+	free(m->sessions);
+	free(m->pointers);
+}
+
+static void fill_ledger(struct status_message *m, const struct ledger *l)
+{
+	profd__control__ledger__init(&m->ledger);
 	m->ledger.expected = l->expected;
 	m->ledger.seen = l->seen;
 	m->ledger.complete = l->stacks.complete;
@@ -74,6 +108,7 @@ static void fill_ledger(struct ledger_message *m, const struct ledger *l)
 	fill_reasons(&m->broken, broken_names, l->stacks.broken, N_BROKEN, &m->ledger.n_broken,
 		     &m->ledger.broken);
 	fill_reasons(&m->lost, lost_names, l->lost, N_LOST, &m->ledger.n_lost, &m->ledger.lost);
+	m->status.ledger = &m->ledger;
 }
 
 /* proc_pid_statm(5): the second field, in pages. 0: there is no such process. */
@@ -92,238 +127,195 @@ static uint64_t process_rss_bytes(pid_t pid)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void fill_cpu(Profd__Control__Cpu *cpu, uint64_t bpf_run_ns,
-		     const struct unwinder_stats *unwinder, const struct symbols_stats *symbols)
+static void fill_costs(struct status_message *m, const struct status_facts *facts,
+		       const struct status_stats *stats)
 {
-	const pid_t workers[] = {unwinder->loader.worker, symbols->worker};
+	const pid_t workers[] = {stats->unwinder.loader.worker, stats->symbols.worker};
 	struct rusage usage;
 
-	*cpu = (Profd__Control__Cpu)PROFD__CONTROL__CPU__INIT;
+	profd__control__cpu__init(&m->cpu);
 	getrusage(RUSAGE_SELF, &usage);
-	cpu->user_seconds = status_cpu_seconds(&usage.ru_utime);
-	cpu->system_seconds = status_cpu_seconds(&usage.ru_stime);
-	cpu->bpf_seconds = (double)bpf_run_ns / 1e9;
-	cpu->workers_seconds = status_cpu_children(workers, ARRAY_SIZE(workers));
+	m->cpu.user_seconds = status_cpu_seconds(&usage.ru_utime);
+	m->cpu.system_seconds = status_cpu_seconds(&usage.ru_stime);
+	m->cpu.bpf_seconds = (double)stats->source.bpf_run_ns / 1e9;
+	m->cpu.workers_seconds = status_cpu_children(workers, ARRAY_SIZE(workers));
+	m->status.cpu = &m->cpu;
+	profd__control__memory__init(&m->memory);
+	m->memory.workers_bytes = process_rss_bytes(workers[0]) + process_rss_bytes(workers[1]);
+	m->memory.rss_bytes = process_rss_bytes(getpid()) + m->memory.workers_bytes;
+	m->memory.bpf_bytes = source_memory_bytes(facts->source);
+	m->memory.budget_bytes = facts->budget_bytes;
+	m->memory.evicted_images = stats->unwinder.tables_evicted;
+	m->status.memory = &m->memory;
 }
 
-static void fill_lateness(Profd__Control__Lateness *m, const struct lateness *l)
+static void fill_lateness(struct status_message *m, const struct lateness *l)
 {
-	*m = (Profd__Control__Lateness)PROFD__CONTROL__LATENESS__INIT;
-	m->count = l->n;
-	m->p50_seconds = (double)lateness_quantile(l, 0.5) / 1e9;
-	m->p99_seconds = (double)lateness_quantile(l, 0.99) / 1e9;
-	m->p999_seconds = (double)lateness_quantile(l, 0.999) / 1e9;
-	m->max_seconds = (double)l->max_ns / 1e9;
+	profd__control__lateness__init(&m->lateness);
+	m->lateness.count = l->n;
+	m->lateness.p50_seconds = (double)lateness_quantile(l, 0.5) / 1e9;
+	m->lateness.p99_seconds = (double)lateness_quantile(l, 0.99) / 1e9;
+	m->lateness.p999_seconds = (double)lateness_quantile(l, 0.999) / 1e9;
+	m->lateness.max_seconds = (double)l->max_ns / 1e9;
+	m->status.drain_lateness = &m->lateness;
 }
 
-static void fill_last_flush(Profd__Control__LastFlush *m, const struct status_last_flush *flush)
-{
-	*m = (Profd__Control__LastFlush)PROFD__CONTROL__LAST_FLUSH__INIT;
-	m->started_ns = flush->started_ns;
-	m->seconds = flush->seconds;
-	m->files = flush->n_files;
-	m->error = (char *)(flush->error ? strerrordesc_np(flush->error) : "");
-}
-
-struct unwinding_message {
-	Profd__Control__Unwinding unwinding;
-	struct reasons counters;
-};
-
-static void fill_unwinding(struct unwinding_message *m, const struct unwinder_stats *stats,
+static void fill_unwinding(struct status_message *m, const struct unwinder_stats *stats,
 			   const struct source_stats *source)
 {
 	const uint64_t counts[] = {UNWINDER_COUNTERS(UNWINDER_VALUE)
 					   SOURCE_ROOT_COUNTERS(SOURCE_VALUE)};
 
-	m->unwinding = (Profd__Control__Unwinding)PROFD__CONTROL__UNWINDING__INIT;
+	profd__control__unwinding__init(&m->unwinding);
 	m->unwinding.tables = stats->tables;
 	m->unwinding.rows = stats->rows;
 	m->unwinding.table_bytes = stats->table_bytes;
 	m->unwinding.waiting = stats->waiting;
 	fill_reasons(&m->counters, unwinding_names, counts, ARRAY_SIZE(counts),
 		     &m->unwinding.n_counters, &m->unwinding.counters);
+	m->status.unwinding = &m->unwinding;
 }
 
 /* Of both workers. Which programs others run is not for everybody. */
-static void fill_names(Profd__Control__Names *m, const struct table_loader_stats *tables,
+static void fill_names(struct status_message *m, const struct table_loader_stats *tables,
 		       const struct symbols_stats *symbols, const struct peer *peer)
 {
 	const char *last = symbols->last_bad_ns > tables->last_bad_ns ? symbols->last_bad_image
 								      : tables->last_bad_image;
 
-	*m = (Profd__Control__Names)PROFD__CONTROL__NAMES__INIT;
-	m->workers_died = tables->workers_died + symbols->workers_died;
-	m->bad_images = tables->bad_images + symbols->bad_images;
-	m->slow_folders = symbols->slow_folders;
-	m->openers_lost = symbols->openers_lost;
+	profd__control__names__init(&m->names);
+	m->names.workers_died = tables->workers_died + symbols->workers_died;
+	m->names.bad_images = tables->bad_images + symbols->bad_images;
+	m->names.slow_folders = symbols->slow_folders;
+	m->names.openers_lost = symbols->openers_lost;
 	if (peer->privileged)
-		m->last_bad_image = (char *)last;
-	m->trouble = (char *)(*tables->trouble ? tables->trouble : symbols->trouble);
+		m->names.last_bad_image = (char *)last;
+	m->names.trouble = (char *)(*tables->trouble ? tables->trouble : symbols->trouble);
+	m->status.names = &m->names;
 }
 
-static void fill_memory(Profd__Control__Memory *m, const struct status_facts *facts,
-			const struct unwinder_stats *unwinder, const struct symbols_stats *symbols)
-{
-	*m = (Profd__Control__Memory)PROFD__CONTROL__MEMORY__INIT;
-	m->workers_bytes = process_rss_bytes(unwinder->loader.worker) +
-			   process_rss_bytes(symbols->worker);
-	m->rss_bytes = process_rss_bytes(getpid()) + m->workers_bytes;
-	m->bpf_bytes = source_memory_bytes(facts->source);
-	m->budget_bytes = facts->budget_bytes;
-	m->evicted_images = unwinder->tables_evicted;
-}
-
-static void fill_store(Profd__Control__Store *m, const struct status_facts *facts,
+static void fill_store(struct status_message *m, const struct status_facts *facts,
 		       const struct output_store_status *store)
 {
-	*m = (Profd__Control__Store)PROFD__CONTROL__STORE__INIT;
-	m->path = (char *)facts->store_path;
-	m->bytes = store->bytes;
-	m->files = store->n_files;
-	m->oldest_ns = store->oldest_ns;
-	m->full = store->full;
+	const struct status_last_flush *flush = &facts->last_flush;
+
+	profd__control__store__init(&m->store);
+	m->store.path = (char *)facts->store_path;
+	m->store.bytes = store->bytes;
+	m->store.files = store->n_files;
+	m->store.oldest_ns = store->oldest_ns;
+	m->store.full = store->full;
+	m->status.store = &m->store;
+	if (!flush->started_ns)
+		return;
+	profd__control__last_flush__init(&m->last_flush);
+	m->last_flush.started_ns = flush->started_ns;
+	m->last_flush.seconds = flush->seconds;
+	m->last_flush.files = flush->n_files;
+	m->last_flush.error = (char *)(flush->error ? strerrordesc_np(flush->error) : "");
+	m->status.last_flush = &m->last_flush;
 }
 
-struct session_message {
-	Profd__Control__Session session;
-	struct reasons dropped, truncated, broken;
-	char target[512];
-};
-
-static void fill_session(struct session_message *m, const struct session *s)
+static void fill_session(struct status_session *to, const struct session *s)
 {
-	session_describe_target(s, m->target, sizeof(m->target));
-	m->session = (Profd__Control__Session)PROFD__CONTROL__SESSION__INIT;
-	m->session.id = s->id;
-	m->session.name = s->name;
-	m->session.target = m->target;
-	m->session.event = (char *)s->spec.event.name;
-	m->session.frequency = s->spec.is_period ? 0 : s->spec.rate;
-	m->session.owner_uid = s->owner;
-	m->session.started_ns = s->started_ns;
-	m->session.routed = s->routed;
-	m->session.counted = s->counted;
-	m->session.filtered = s->filtered;
-	m->session.windows_written = s->windows_written;
-	fill_reasons(&m->dropped, dropped_names, s->dropped, N_DROPPED, &m->session.n_dropped,
-		     &m->session.dropped);
-	m->session.complete = s->stacks.complete;
-	m->session.no_user = s->stacks.no_user;
-	fill_reasons(&m->truncated, truncated_names, s->stacks.truncated, N_TRUNCATED,
-		     &m->session.n_truncated, &m->session.truncated);
-	fill_reasons(&m->broken, broken_names, s->stacks.broken, N_BROKEN, &m->session.n_broken,
-		     &m->session.broken);
+	const struct session_counts *counts = &s->counts;
+	Profd__Control__Session *m = &to->message;
+
+	session_describe_target(s, to->target, sizeof(to->target));
+	profd__control__session__init(m);
+	m->id = s->id;
+	m->name = s->name;
+	m->target = to->target;
+	m->event = (char *)s->spec.event.name;
+	m->frequency = s->spec.is_period ? 0 : s->spec.rate;
+	m->owner_uid = s->owner;
+	m->started_ns = s->started_ns;
+	m->routed = counts->routed;
+	m->counted = counts->counted;
+	m->filtered = counts->filtered;
+	m->windows_written = counts->windows_written;
+	m->complete = counts->stacks.complete;
+	m->no_user = counts->stacks.no_user;
+	fill_reasons(&to->dropped, dropped_names, counts->dropped, N_DROPPED, &m->n_dropped,
+		     &m->dropped);
+	fill_reasons(&to->truncated, truncated_names, counts->stacks.truncated, N_TRUNCATED,
+		     &m->n_truncated, &m->truncated);
+	fill_reasons(&to->broken, broken_names, counts->stacks.broken, N_BROKEN, &m->n_broken,
+		     &m->broken);
 }
 
-struct sessions_message {
-	struct session_message *messages;
-	Profd__Control__Session **pointers;
-	size_t n;
-};
-
-static void sessions_deinit(struct sessions_message *m)
-{
-	free(m->messages);
-	free(m->pointers);
-}
-
-static int fill_sessions(struct sessions_message *m, const struct session_set *set,
+static int fill_sessions(struct status_message *m, const struct session_set *set,
 			 const struct peer *peer)
 {
 	size_t n = session_set_count(set);
 
-	m->messages = calloc(n ? n : 1, sizeof(*m->messages));
-	m->pointers = calloc(n ? n : 1, sizeof(*m->pointers));
-	if (!m->messages || !m->pointers)
+	m->sessions = calloc(n + 1, sizeof(*m->sessions));
+	m->pointers = calloc(n + 1, sizeof(*m->pointers));
+	if (!m->sessions || !m->pointers)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++) {
 		const struct session *s = session_set_get(set, i);
 
 		if (s->state == SESSION_ENDED || !policy_may_control(peer, s->owner))
 			continue;
-		fill_session(&m->messages[m->n], s);
-		m->pointers[m->n] = &m->messages[m->n].session;
-		m->n++;
+		fill_session(&m->sessions[m->status.n_sessions], s);
+		m->pointers[m->status.n_sessions] = &m->sessions[m->status.n_sessions].message;
+		m->status.n_sessions++;
 	}
+	m->status.sessions = m->pointers;
 	return 0;
 }
 
 /* What is copied as it stands. */
-static void fill_status_head(Profd__Control__Status *status, const struct status_facts *facts,
-			     const struct process_table_stats *processes)
+static void fill_status_head(struct status_message *m, const struct status_facts *facts,
+			     const struct status_stats *stats)
 {
+	Profd__Control__Status *status = &m->status;
+
+	uname(&m->host);
+	status->host = m->host.nodename;
+	status->kernel = m->host.release;
 	status->version = (char *)PROFD_VERSION;
 	status->pid = getpid();
 	status->uptime_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - facts->started_ns) / 1e9;
-	status->source = (char *)facts->source_name;
+	status->source = (char *)facts->source->ops->name;
 	status->event = (char *)facts->event;
 	status->frequency = facts->frequency;
 	status->warnings = (char **)facts->warnings;
 	while (facts->warnings[status->n_warnings])
 		status->n_warnings++;
-	status->processes = processes->n_processes;
+	status->throttled = stats->source.throttled;
+	status->processes = stats->processes.n_processes;
 	status->attached = facts->attached;
-	status->images = processes->n_images;
-	status->avoided_files = processes->avoided_files;
-	status->refused_jit_files = processes->refused_jit_files;
+	status->images = stats->processes.n_images;
+	status->avoided_files = stats->processes.avoided_files;
+	status->refused_jit_files = stats->processes.refused_jit_files;
 	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 int status_reply(const struct status_facts *facts, const struct peer *peer, struct reply *reply)
 {
-	Profd__Control__Status status = PROFD__CONTROL__STATUS__INIT;
-	Profd__Control__Memory memory;
-	Profd__Control__Store store;
-	cleanup(sessions_deinit) struct sessions_message sessions = {};
-	struct process_table_stats process_stats;
-	Profd__Control__LastFlush last_flush;
-	Profd__Control__Lateness lateness;
-	struct source_stats source_stats;
-	struct ledger_message ledger_message;
-	struct unwinding_message unwinding;
-	struct unwinder_stats unwinder_stats;
-	struct output_state output;
-	Profd__Control__Names names;
-	Profd__Control__Cpu cpu;
-	struct ledger ledger;
-	struct utsname host;
+	cleanup(status_message_deinit) struct status_message m = {
+		.status = PROFD__CONTROL__STATUS__INIT};
+	struct status_stats stats;
 	int r;
 
-	r = samplers_total(session_set_samplers(facts->sessions), &ledger, &source_stats);
+	r = samplers_total(session_set_samplers(facts->sessions), &stats.ledger, &stats.source);
 	if (!r)
-		r = fill_sessions(&sessions, facts->sessions, peer);
+		r = fill_sessions(&m, facts->sessions, peer);
 	if (r)
 		return r;
-	uname(&host);
-	process_table_get_stats(facts->processes, &process_stats);
-	output_get_state(facts->output, &output);
-	unwinder_get_stats(facts->unwinder, &unwinder_stats);
-	fill_ledger(&ledger_message, &ledger);
-	fill_cpu(&cpu, source_stats.bpf_run_ns, &unwinder_stats, &output.symbols);
-	fill_lateness(&lateness, facts->lateness);
-	fill_memory(&memory, facts, &unwinder_stats, &output.symbols);
-	fill_store(&store, facts, &output.store);
-	fill_unwinding(&unwinding, &unwinder_stats, &source_stats);
-	fill_names(&names, &unwinder_stats.loader, &output.symbols, peer);
-
-	fill_status_head(&status, facts, &process_stats);
-	status.host = host.nodename;
-	status.kernel = host.release;
-	status.ledger = &ledger_message.ledger;
-	status.throttled = source_stats.throttled;
-	status.memory = &memory;
-	status.cpu = &cpu;
-	status.store = &store;
-	if (facts->last_flush.started_ns) {
-		fill_last_flush(&last_flush, &facts->last_flush);
-		status.last_flush = &last_flush;
-	}
-	status.n_sessions = sessions.n;
-	status.sessions = sessions.pointers;
-	status.drain_lateness = &lateness;
-	status.unwinding = &unwinding.unwinding;
-	status.names = &names;
-	reply_status(reply, &status);
+	process_table_get_stats(facts->processes, &stats.processes);
+	output_get_store_status(facts->output, &stats.store);
+	output_get_symbols_stats(facts->output, &stats.symbols);
+	unwinder_get_stats(facts->unwinder, &stats.unwinder);
+	fill_status_head(&m, facts, &stats);
+	fill_ledger(&m, &stats.ledger);
+	fill_costs(&m, facts, &stats);
+	fill_lateness(&m, facts->lateness);
+	fill_store(&m, facts, &stats.store);
+	fill_unwinding(&m, &stats.unwinder, &stats.source);
+	fill_names(&m, &stats.unwinder.loader, &stats.symbols, peer);
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
 	return 0;
 }

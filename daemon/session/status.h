@@ -2,7 +2,7 @@
 #ifndef PROFD_DAEMON_SESSION_STATUS_H
 #define PROFD_DAEMON_SESSION_STATUS_H
 
-/* The facts of INTERFACE.md's `status`, gathered into one message. */
+/* What profd knows of itself, gathered into one message. */
 #include <stdint.h>
 
 #include "daemon/control/control.h"
@@ -25,7 +25,6 @@ struct status_facts {
 	struct output *output;
 	struct unwinder *unwinder;
 	const struct lateness *lateness;
-	const char *source_name;
 	const char *event;
 	uint64_t frequency;
 	uint64_t attached; /* processes with libprofd */

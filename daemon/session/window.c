@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Samples are counted in an aggregate by the stay of their process; the members are the processes,
+ * each with its unit then. A snapshot gets copies of what the members say, or of what an earlier
+ * snapshot said that came back; closing a window also moves the aggregate.
+ */
 #include "daemon/session/window.h"
 
 #include <errno.h>
@@ -114,6 +119,18 @@ void window_stack_counts(const struct aggregate *aggregate, struct stack_counts 
 	}
 }
 
+static struct aggregate_key key_of_entry(const struct aggregate *aggregate,
+					 const struct aggregate_entry *e)
+{
+	return (struct aggregate_key){
+		.process = e->process,
+		.generation = e->generation,
+		.tid = e->tid,
+		.thread_name = aggregate_thread_name(aggregate, e->thread_name),
+		.stack = aggregate_stack(aggregate, e->stack),
+	};
+}
+
 int window_restore(struct window *w, struct snapshot *snapshot,
 		   const struct window_closing *closing, struct stack_counts *ret_dropped)
 {
@@ -134,13 +151,7 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 	entries = aggregate_entries(snapshot->aggregate, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct aggregate_entry *e = &entries[i];
-		struct aggregate_key key = {
-			.process = e->process,
-			.generation = e->generation,
-			.tid = e->tid,
-			.thread_name = aggregate_thread_name(snapshot->aggregate, e->thread_name),
-			.stack = aggregate_stack(snapshot->aggregate, e->stack),
-		};
+		struct aggregate_key key = key_of_entry(snapshot->aggregate, e);
 
 		r = aggregate_add_counts(w->aggregate, &key, e->count, e->weight);
 		if (r < 0)
@@ -200,11 +211,58 @@ static int describe_member(const struct member *m, struct snapshot_process *ret)
 	return r;
 }
 
+static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
+{
+	int r;
+
+	*ret = *p;
+	ret->program = image_ref(p->program);
+	ret->mappings = mappings_ref(p->mappings);
+	ret->perf_map = jit_file_ref(p->perf_map);
+	ret->jitdump = jit_file_ref(p->jitdump);
+	ret->service = ret->cgroup = ret->container = NULL;
+	r = window_copy_text(&ret->service, p->service);
+	if (!r)
+		r = window_copy_text(&ret->cgroup, p->cgroup);
+	if (!r)
+		r = window_copy_text(&ret->container, p->container);
+	return r;
+}
+
 static int process_compare_serial(const void *a, const void *b)
 {
 	const struct snapshot_process *x = a, *y = b;
 
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+/* Copies of those that @wants wants (NULL: of all), which are marked, in their order. */
+static int copy_processes(struct window *w,
+			  bool (*wants)(void *userdata, const struct snapshot_process *p),
+			  void *userdata, struct snapshot *snapshot)
+{
+	struct member *m, *next;
+	int r;
+
+	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
+	if (!snapshot->processes)
+		return error_origin(-ENOMEM);
+	HASH_ITER (hh, w->members, m, next) {
+		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
+
+		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
+		if (r)
+			return r;
+		m->is_copied = !wants || wants(userdata, to);
+		if (m->is_copied)
+			continue;
+		snapshot_process_deinit(to);
+		*to = (struct snapshot_process){};
+		snapshot->n_processes--;
+	}
+	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes),
+	      process_compare_serial);
+	return 0;
 }
 
 /* Times, and the ledger of the window up to @end. */
@@ -229,77 +287,14 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 		struct snapshot *snapshot, struct window_closing *ret_closing)
 {
 	struct window_closing closing = {.start_ns = w->start_ns};
-	struct member *m, *next;
-	int r;
+	int r = copy_processes(w, NULL, NULL, snapshot);
 
-	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
-	if (!snapshot->processes)
-		return error_origin(-ENOMEM);
-	HASH_ITER (hh, w->members, m, next) {
-		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
-
-		if (m->process) {
-			r = describe_member(m, to);
-			if (r)
-				return r;
-		} else {
-			*to = m->taken_back;
-			m->taken_back = (struct snapshot_process){};
-		}
-	}
-	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes),
-	      process_compare_serial);
-	r = describe_window(w, end, ledger, snapshot, &closing.since);
+	if (!r)
+		r = describe_window(w, end, ledger, snapshot, &closing.since);
 	if (r)
 		return r;
 	snapshot->aggregate = steal_ptr(&w->aggregate);
 	*ret_closing = closing;
-	return 0;
-}
-
-static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
-{
-	int r;
-
-	*ret = *p;
-	ret->program = image_ref(p->program);
-	ret->mappings = mappings_ref(p->mappings);
-	ret->perf_map = jit_file_ref(p->perf_map);
-	ret->jitdump = jit_file_ref(p->jitdump);
-	ret->service = ret->cgroup = ret->container = NULL;
-	r = window_copy_text(&ret->service, p->service);
-	if (!r)
-		r = window_copy_text(&ret->cgroup, p->cgroup);
-	if (!r)
-		r = window_copy_text(&ret->container, p->container);
-	return r;
-}
-
-static int copy_processes(struct window *w,
-			  bool (*wants)(void *userdata, const struct snapshot_process *p),
-			  void *userdata, struct snapshot *snapshot)
-{
-	struct member *m, *next;
-	int r;
-
-	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
-	if (!snapshot->processes)
-		return error_origin(-ENOMEM);
-	HASH_ITER (hh, w->members, m, next) {
-		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
-
-		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
-		if (r)
-			return r;
-		m->is_copied = wants(userdata, to);
-		if (m->is_copied)
-			continue;
-		snapshot_process_deinit(to);
-		*to = (struct snapshot_process){};
-		snapshot->n_processes--;
-	}
-	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes),
-	      process_compare_serial);
 	return 0;
 }
 
@@ -311,13 +306,7 @@ static int copy_entries(const struct window *w, struct aggregate *to)
 	entries = aggregate_entries(w->aggregate, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct aggregate_entry *e = &entries[i];
-		const struct aggregate_key key = {
-			.process = e->process,
-			.generation = e->generation,
-			.tid = e->tid,
-			.thread_name = aggregate_thread_name(w->aggregate, e->thread_name),
-			.stack = aggregate_stack(w->aggregate, e->stack),
-		};
+		const struct aggregate_key key = key_of_entry(w->aggregate, e);
 		struct member *m;
 		int r;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever comes out of the decoder keeps the promises that the operations rely on. */
+/* What the checks accept keeps the promises that the handlers of verbs rely on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,16 +27,27 @@ static void check_start(const struct session_request *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cleanup(request_freep) struct request *request = NULL;
-	struct request_message message;
+	struct collect_request collect;
+	struct session_request start;
+	struct request_message why;
+	Profd__Control__Request *request;
+	struct policy_ids ids;
 
-	if (request_decode(data, size, &request, &message) != REQUEST_E_OK)
+	policy_parse_status((const char *)data, size, &ids);
+	request = profd__control__request__unpack(NULL, size, data);
+	if (!request)
 		return 0;
-	if (request->verb == REQUEST_START)
-		check_start(&request->start);
-	if (request->verb == REQUEST_STOP_ID && request->id == 0)
+	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_START &&
+	    !request_read_start(request->start, &start, &why))
+		check_start(&start);
+	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_COLLECT &&
+	    !request_read_collect(request->collect, &collect, &why) &&
+	    (collect.pid < 0 || (collect.take && !collect.session)))
 		abort();
-	if (request->verb == REQUEST_STOP_PID && request->pid < 1)
-		abort();
+	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_STOP)
+		request_check_stop(request->stop, &why);
+	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST)
+		request_check_list(request->list, &why);
+	profd__control__request__free_unpacked(request, NULL);
 	return 0;
 }

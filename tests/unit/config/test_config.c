@@ -219,18 +219,18 @@ static void test_load_with_drop_ins(void **state)
 	(void)state;
 	temp_folder_make(&folder);
 	snprintf(path, sizeof(path), "%s/profd.conf", folder.path);
-	assert_int_equal(config_load(&none, path, &message), CONFIG_E_INVALID);
+	assert_int_equal(config_load(&none, path, NULL, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "No such file"));
 	write_text(folder.fd, "profd.conf",
 		   "[sampling]\nfrequency=10\n[system]\nexclude_comms=a\n");
 	write_text(folder.fd, second, "[sampling]\nfrequency=30\n[system]\nexclude_comms=b\n");
 	write_text(folder.fd, first, "[sampling]\nfrequency=20\nevent=cycles\n");
-	assert_int_equal(config_load(&c, path, &message), CONFIG_E_OK);
+	assert_int_equal(config_load(&c, path, NULL, &message), CONFIG_E_OK);
 	assert_int_equal(c->frequency, 30);
 	assert_string_equal(c->event, "cycles");
 	assert_string_equal(c->exclude_comms[1], "b");
 	write_text(folder.fd, second, "\n[sampling]\nfrequency=never\n");
-	assert_int_equal(config_load(&none, path, &message), CONFIG_E_INVALID);
+	assert_int_equal(config_load(&none, path, NULL, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "20-b.conf:3: frequency must be"));
 	temp_folder_remove(&folder);
 }

@@ -3,8 +3,8 @@
 #define PROFD_TESTS_UNIT_CONTROL_LISTENER_FIXTURE_H
 
 /*
- * The listener in a real event loop on a real socket, with operations of the tests' own. Clients
- * are plain fds.
+ * The listener in a real event loop on a real socket, with verbs of the tests' own. Clients are
+ * plain fds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,9 @@
 #include "common/shim/attach.h"
 #include "common/shim/ring_reader.h"
 #include "common/unixsock.h"
-#include "control.pb-c.h"
 #include "daemon/control/control.h"
+#include "daemon/control/policy.h"
+#include "daemon/control/request.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
 #include "daemon/output/symbols.h"
@@ -51,200 +52,175 @@ struct world {
 	bool ring_sent;
 };
 
-static inline int op_start(void *ud, const struct peer *peer, const struct session_request *request,
-			   struct reply *reply)
+static inline int verb_start(const struct control_call *call)
 {
-	struct world *w = ud;
+	struct session_request request = {.pidfd = -1};
+	struct world *w = call->userdata;
+	struct request_message why;
+	int r = request_read_start(call->message, &request, &why);
 
-	(void)peer;
+	if (!r)
+		r = policy_check_start(call->peer, call->proc_fd, w->n_sessions, &request, &why);
+	if (r)
+		return request_refuse(call, r, &why);
 	w->n_calls++;
-	w->started = *request;
-	w->started_pidfd = request->pidfd >= 0 && fcntl(request->pidfd, F_GETFD) >= 0;
-	reply_text(reply, "s1");
+	w->started = request;
+	w->started_pidfd = request.pidfd >= 0;
+	closep(&request.pidfd);
+	reply_text(call->reply, "s1");
 	return CONTROL_DONE;
 }
 
-static inline int op_stop(void *ud, const struct peer *peer, uint64_t id, struct reply *reply)
+static inline int verb_stop(const struct control_call *call)
 {
-	struct world *w = ud;
+	char *paths[] = {(char[]){"/a"}, (char[]){"/b c"}, NULL};
+	const Profd__Control__Stop *stop = call->message;
+	struct world *w = call->userdata;
 
-	(void)peer;
-	w->n_calls++;
-	if (id == 99) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "no\nsession s%" PRIu64, id);
+	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_ALL) {
+		reply_paths(call->reply, paths);
 		return CONTROL_DONE;
 	}
-	w->pending = reply;
+	w->n_calls++;
+	if (stop->id == 99) {
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "no\nsession s%" PRIu64, stop->id);
+		return CONTROL_DONE;
+	}
+	w->pending = call->reply;
 	return CONTROL_PENDING;
 }
 
-static inline int op_hold(void *ud, const struct peer *peer, uint64_t id, struct reply *reply)
+static inline int verb_pause(const struct control_call *call)
 {
-	return op_stop(ud, peer, id, reply);
-}
-
-static inline int op_stop_pid(void *ud, const struct peer *peer, pid_t pid, struct reply *reply)
-{
-	(void)ud;
-	(void)peer;
-	reply_error(reply, CONTROL_ERROR_FAILED, "pid %d", pid);
+	((struct world *)call->userdata)->n_calls++;
+	reply_ok(call->reply);
 	return CONTROL_DONE;
 }
 
-static inline int op_stop_all(void *ud, const struct peer *peer, struct reply *reply)
-{
-	char *paths[] = {(char[]){"/a"}, (char[]){"/b c"}, NULL};
-
-	(void)ud;
-	(void)peer;
-	reply_paths(reply, paths);
-	return CONTROL_DONE;
-}
-
-static inline int op_pause(void *ud, bool pause, struct reply *reply)
-{
-	((struct world *)ud)->n_calls += pause ? 1 : 100;
-	reply_ok(reply);
-	return CONTROL_DONE;
-}
-
-static inline int op_status(void *ud, const struct peer *peer, struct reply *reply)
+static inline int verb_status(const struct control_call *call)
 {
 	Profd__Control__Status status = PROFD__CONTROL__STATUS__INIT;
 
-	(void)ud;
 	status.version = (char[]){"test"};
-	status.pid = (int32_t)peer->uid;
-	reply_status(reply, &status);
+	status.pid = (int32_t)call->peer->uid;
+	reply_send(call->reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &status);
 	return CONTROL_DONE;
 }
 
-static inline int op_flush(void *ud, const struct peer *peer, uint64_t id, struct reply *reply)
+static inline int verb_epoch(const struct control_call *call)
 {
-	return op_stop(ud, peer, id, reply);
-}
-
-static inline int op_epoch(void *ud, struct reply *reply)
-{
-	struct world *w = ud;
+	struct world *w = call->userdata;
 
 	if (w->fail)
 		return -EIO;
 	if (!w->silent)
-		reply_text(reply, "2611211200");
+		reply_text(call->reply, "2611211200");
 	return CONTROL_DONE;
 }
 
-static inline int op_config(void *ud, struct reply *reply)
+static inline int verb_config(const struct control_call *call)
 {
-	struct world *w = ud;
+	struct world *w = call->userdata;
 	cleanup(freep) char *text = malloc(w->config_size + 1);
 
 	assert_non_null(text);
 	memset(text, 'x', w->config_size);
 	text[w->config_size] = '\0';
-	reply_text(reply, text);
+	reply_text(call->reply, text);
 	return CONTROL_DONE;
 }
 
-static inline int op_wanted(void *ud, struct reply *reply)
+static inline int verb_wanted(const struct control_call *call)
 {
 	const struct symbols_wanted wanted = {
 		.n = 2, .ids = {{.length = 20, .bytes = {0xab, 0, 0xcd}}, {.length = 2}}};
 
-	(void)ud;
-	reply_build_ids(reply, &wanted);
+	reply_build_ids(call->reply, &wanted);
 	return CONTROL_DONE;
 }
 
-static inline int op_list(void *ud, const char *service, uint64_t since_ns, uint64_t until_ns,
-			  struct reply *reply)
+static inline int verb_list(const struct control_call *call)
 {
+	const Profd__Control__List *list = call->message;
 	struct listing_row rows[] = {
-		{.service = (char[]){"a"}, .start_ns = since_ns, .end_ns = until_ns},
-		{.service = (char *)service, .format = "pprof", .samples = 7},
+		{.service = (char[]){"a"}, .start_ns = list->since_ns, .end_ns = list->until_ns},
+		{.service = list->service, .format = "pprof", .samples = 7},
 	};
 	struct listing listing = {.rows = rows, .n_rows = 2};
 
-	(void)ud;
-	reply_listing(reply, &listing);
+	reply_listing(call->reply, &listing);
 	return CONTROL_DONE;
 }
 
 /* A file of w->config_size bytes, each the low byte of its place's square; a large one of zeros. */
-static inline int op_collect(void *ud, const struct peer *peer,
-			     const struct collect_request *request, struct reply *reply)
+static inline int verb_collect(const struct control_call *call)
 {
-	struct world *w = ud;
-	struct collected collected = {.fd = memfd_create("collected", MFD_CLOEXEC),
-				      .bytes = w->config_size,
-				      .samples = 7};
-	FILE *out = fdopen(dup(collected.fd), "w");
+	struct world *w = call->userdata;
+	struct collect_request request;
+	struct request_message why;
+	struct collected collected = {.bytes = w->config_size, .samples = 7};
+	int r = request_read_collect(call->message, &request, &why);
+	FILE *out;
 
-	(void)peer, (void)request;
+	if (!r)
+		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
+	if (r)
+		return request_refuse(call, r, &why);
+	collected.fd = memfd_create("collected", MFD_CLOEXEC);
+	out = fdopen(dup(collected.fd), "w");
 	assert_non_null(out);
 	for (size_t i = 0; i < w->config_size && w->config_size < 4 << 20; i++)
 		fputc((int)(i * i & 0xff), out);
 	fclose(out);
 	assert_int_equal(ftruncate(collected.fd, (off_t)w->config_size), 0);
-	reply_collected(reply, &collected);
+	reply_collected(call->reply, &collected);
 	assert_int_equal(collected.fd, -1);
 	return CONTROL_DONE;
 }
 
-static inline int op_vacuum(void *ud, uint64_t max_age_ns, uint64_t max_size, struct reply *reply)
+static inline int verb_attach_shim(const struct control_call *call)
 {
-	(void)ud;
-	reply_vacuumed(reply, max_age_ns, max_size);
-	return CONTROL_DONE;
-}
-
-static inline int op_attach(void *ud, const struct peer *peer, int pidfd, struct reply *reply)
-{
+	struct world *w = call->userdata;
+	struct request_message why;
 	struct ring_reader *reader;
-	struct world *w = ud;
+	int pidfd, r;
 
+	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
+	if (r)
+		return request_refuse(call, r, &why);
 	assert_true(pidfd >= 0);
 	close(pidfd);
 	w->n_calls++;
 	if (w->fail) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "too many");
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "too many");
 		return CONTROL_DONE;
 	}
 	attach_ring_deinit(&w->ring);
 	assert_int_equal(attach_ring_init(&w->ring, RING_WORDS_MIN), 0);
 	assert_int_equal(ring_reader_new(&reader, w->ring.memory, w->ring.length), 0);
 	ring_reader_free(reader);
-	w->attached = peer->pid;
-	w->attached_uid = peer->uid;
-	w->ring_sent = reply_attached(reply, &w->ring);
+	w->attached = call->peer->pid;
+	w->attached_uid = call->peer->uid;
+	w->ring_sent = reply_attached(call->reply, &w->ring);
 	attach_ring_close_sent(&w->ring);
 	return CONTROL_DONE;
 }
 
-static inline unsigned op_n_sessions_of(void *ud, uid_t uid)
-{
-	(void)uid;
-	return ((struct world *)ud)->n_sessions;
-}
+#define MESSAGE(type) &profd__control__##type##__descriptor
 
-static const struct control_ops ops = {
-	.start = op_start,
-	.stop = op_stop,
-	.stop_pid = op_stop_pid,
-	.stop_all = op_stop_all,
-	.hold = op_hold,
-	.pause = op_pause,
-	.status = op_status,
-	.flush = op_flush,
-	.epoch = op_epoch,
-	.config = op_config,
-	.list = op_list,
-	.wanted = op_wanted,
-	.collect = op_collect,
-	.vacuum = op_vacuum,
-	.attach = op_attach,
-	.n_sessions_of = op_n_sessions_of,
+static const struct control_verb fixture_verbs[] = {
+	{"start", MESSAGE(start), CONTROL_FOR_ALL, verb_start},
+	{"stop", MESSAGE(stop), CONTROL_FOR_ALL, verb_stop},
+	{"pause", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_pause},
+	{"resume", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_pause},
+	{"status", MESSAGE(empty), CONTROL_FOR_ALL, verb_status},
+	{"epoch", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_epoch},
+	{"config", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_config},
+	{"list", MESSAGE(list), CONTROL_FOR_PRIVILEGED, verb_list},
+	{"wanted", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_wanted},
+	{"collect", MESSAGE(collect), CONTROL_FOR_ALL, verb_collect},
+	{"attach_shim", MESSAGE(empty), CONTROL_FOR_ALL, verb_attach_shim},
+	{0},
 };
 
 static inline struct listener_options options_of(struct world *w)
@@ -254,7 +230,7 @@ static inline struct listener_options options_of(struct world *w)
 		.mode = 0666,
 		.fd = -1,
 		.group = "no-such-group",
-		.ops = &ops,
+		.verbs = fixture_verbs,
 		.userdata = w,
 		.stall_ns = w->stall_ns,
 	};

@@ -16,7 +16,6 @@ static void test_every_verb(void **state)
 	assert_int_equal(w->started.rate, 4000);
 	assert_int_equal(w->started.owner, getuid());
 	assert_true(w->started_pidfd);
-	assert_int_equal(fcntl(w->started.pidfd, F_GETFD), -1);
 	send_stop(fd, 0);
 	run(w, 5);
 	response = receive(fd, 1000);
@@ -199,6 +198,51 @@ static void test_free_while_pending(void **state)
 	reply_text(w->pending, "nobody hears this");
 }
 
+static int verb_seen(const struct control_call *call)
+{
+	const Profd__Control__Hold *hold = call->message;
+	char text[24];
+
+	snprintf(text, sizeof(text), "held %" PRIu64, hold->id);
+	reply_text(call->reply, text);
+	return CONTROL_DONE;
+}
+
+/* A verb is its field in common/control.proto, one row, and its handler. */
+static void test_another_row(void **state)
+{
+	static const struct control_verb verbs[] = {
+		{"hold", MESSAGE(hold), CONTROL_FOR_ALL, verb_seen},
+		{"flush", MESSAGE(hold), CONTROL_FOR_ALL, verb_seen}, /* not its message */
+		{0},
+	};
+	struct world *w = *state;
+	struct listener_options options = options_of(w);
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Hold hold = PROFD__CONTROL__HOLD__INIT;
+	cleanup(closep) int before = client(w), fd = -1;
+
+	hold.id = 7;
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_HOLD;
+	request.hold = &hold;
+	send_request(before, &request);
+	run(w, 5);
+	expect_error(before, 2, "does not know that request");
+	listener_free(w->listener);
+	options.verbs = verbs;
+	assert_int_equal(listener_new(&w->listener, w->loop, &options), 0);
+	fd = client(w);
+	send_request(fd, &request);
+	run(w, 5);
+	expect_text(fd, "held 7");
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_FLUSH);
+	run(w, 5);
+	expect_error(fd, 2, "does not know that request");
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB__NOT_SET);
+	run(w, 5);
+	expect_error(fd, 2, "does not know that request");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +254,7 @@ int main(void)
 		IMPATIENT(test_pending_and_late_answer),
 		TEST(test_disconnect_while_pending),
 		TEST(test_free_while_pending),
+		TEST(test_another_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,25 +101,25 @@ static void test_whose_process(void **state)
 	struct session_request r = {.target = TARGET_PID, .number = f->child, .pidfd = -1};
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
-	assert_int_equal(check(f, &r), POLICY_E_OK);
+	assert_int_equal(check(f, &r), 0);
 	assert_true(r.no_kernel);
 	assert_int_equal(r.owner, f->peer.uid);
 	fake_ids(f, "1001\t1001\t1001\t1001", "1000\t1000\t1000\t1000");
-	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	/* Started by the peer, but with another's rights: set-user-ID, set-group-ID. */
 	fake_ids(f, "1000\t0\t0\t0", "1000\t1000\t1000\t1000");
-	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	fake_ids(f, "1000\t1000\t0\t1000", "1000\t1000\t1000\t1000");
-	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t42\t42\t42");
-	assert_int_equal(check(f, &r), POLICY_E_DENIED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	/* Ids that look right, of a program that may not be looked into: the file is root's. */
 	f->owner = 0;
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	if (geteuid() == 0)
-		assert_int_equal(check(f, &r), POLICY_E_DENIED);
+		assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	f->peer.privileged = true;
-	assert_int_equal(check(f, &r), POLICY_E_OK);
+	assert_int_equal(check(f, &r), 0);
 }
 
 static void test_who_may_collect(void **state)
@@ -130,19 +130,22 @@ static void test_who_may_collect(void **state)
 	struct request_message why;
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
-	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), POLICY_E_OK);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), 0);
 	/* Whose it is is for the operation to know. */
-	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &session, &why), POLICY_E_OK);
-	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &all, &why), POLICY_E_DENIED);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &session, &why), 0);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &all, &why),
+			 CONTROL_ERROR_DENIED);
 	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &service, &why),
-			 POLICY_E_DENIED);
+			 CONTROL_ERROR_DENIED);
 	fake_ids(f, "1000\t0\t0\t0", "1000\t1000\t1000\t1000");
-	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), POLICY_E_DENIED);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why),
+			 CONTROL_ERROR_DENIED);
 	own.pid = 2147483647;
-	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), POLICY_E_GONE);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why),
+			 CONTROL_ERROR_FAILED);
 	/* What is stored outlives the process. */
-	assert_int_equal(policy_check_collect(&root, f->proc.fd, &own, &why), POLICY_E_OK);
-	assert_int_equal(policy_check_collect(&root, f->proc.fd, &all, &why), POLICY_E_OK);
+	assert_int_equal(policy_check_collect(&root, f->proc.fd, &own, &why), 0);
+	assert_int_equal(policy_check_collect(&root, f->proc.fd, &all, &why), 0);
 }
 
 static void test_gone(void **state)
@@ -154,11 +157,11 @@ static void test_gone(void **state)
 	kill(f->child, SIGKILL);
 	/* A zombie still has its status file and its number, but nothing to profile. */
 	waitid(P_PID, (id_t)f->child, &(siginfo_t){0}, WEXITED | WNOWAIT);
-	assert_int_equal(check(f, &r), POLICY_E_GONE);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_FAILED);
 	r.target = TARGET_TID;
-	assert_int_equal(check(f, &r), POLICY_E_GONE);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_FAILED);
 	r.number = 2147483647;
-	assert_int_equal(check(f, &r), POLICY_E_GONE);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_FAILED);
 }
 
 static void test_real_proc(void **state)
@@ -168,13 +171,13 @@ static void test_real_proc(void **state)
 	struct request_message why;
 
 	(void)state;
-	assert_int_equal(policy_check_start(&root, proc_fd, 1000, &r, &why), POLICY_E_OK);
+	assert_int_equal(policy_check_start(&root, proc_fd, 1000, &r, &why), 0);
 	assert_true(r.pidfd >= 0);
 	assert_false(r.no_kernel);
 	close(r.pidfd);
 	r.pidfd = -1;
 	r.target = TARGET_TID;
-	assert_int_equal(policy_check_start(&root, proc_fd, 0, &r, &why), POLICY_E_OK);
+	assert_int_equal(policy_check_start(&root, proc_fd, 0, &r, &why), 0);
 	assert_int_equal(r.pidfd, -1);
 }
 
@@ -187,13 +190,13 @@ static void test_rates(void **state)
 		uint64_t rate;
 		int outcome;
 	} cases[] = {
-		{NULL, false, 0, POLICY_E_OK},
-		{NULL, false, 1000, POLICY_E_OK},
-		{NULL, false, 1001, POLICY_E_DENIED},
-		{NULL, true, 1000000000, POLICY_E_DENIED},
-		{"cycles", true, 1000000000, POLICY_E_DENIED},
-		{"cpu-clock", true, 1000000, POLICY_E_OK},
-		{"task-clock:u", true, 999999, POLICY_E_DENIED},
+		{NULL, false, 0, 0},
+		{NULL, false, 1000, 0},
+		{NULL, false, 1001, CONTROL_ERROR_DENIED},
+		{NULL, true, 1000000000, CONTROL_ERROR_DENIED},
+		{"cycles", true, 1000000000, CONTROL_ERROR_DENIED},
+		{"cpu-clock", true, 1000000, 0},
+		{"task-clock:u", true, 999999, CONTROL_ERROR_DENIED},
 	};
 	struct fake *f = *state;
 

@@ -25,7 +25,7 @@ static void test_answers(void **state)
 	assert_int_equal(attempts_new(&a), 0);
 	assert_true(attempts_may_query(a, 0));
 	assert_true(attempts_may_query_id(a, one, sizeof(one), now));
-	assert_int_equal(attempts_answered(a, one, sizeof(one), now), 0);
+	attempts_answered(a, one, sizeof(one), now);
 	assert_true(attempts_may_query(a, now));
 	assert_false(attempts_may_query_id(a, one, sizeof(one), now));
 	assert_false(attempts_may_query_id(a, one, sizeof(one), now + DAY - 1));
@@ -43,7 +43,7 @@ static void test_rests(void **state)
 	(void)state;
 	assert_int_equal(attempts_new(&a), 0);
 	for (size_t i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
-		assert_int_equal(attempts_failed(a, one, sizeof(one), now, &rest), 0);
+		rest = attempts_failed(a, one, sizeof(one), now);
 		assert_int_equal(rest, minutes[i] * 60 * S);
 		assert_false(attempts_may_query(a, now + rest - 1));
 		assert_true(attempts_may_query(a, now + rest));
@@ -52,9 +52,9 @@ static void test_rests(void **state)
 		assert_true(attempts_may_query_id(a, one, sizeof(one), now + HOUR));
 		assert_true(attempts_may_query_id(a, other, sizeof(other), now));
 	}
-	assert_int_equal(attempts_answered(a, other, sizeof(other), now), 0);
+	attempts_answered(a, other, sizeof(other), now);
 	assert_true(attempts_may_query(a, now));
-	assert_int_equal(attempts_failed(a, one, sizeof(one), now, &rest), 0);
+	rest = attempts_failed(a, one, sizeof(one), now);
 	assert_int_equal(rest, 60 * S);
 	attempts_free(a);
 }
@@ -64,7 +64,6 @@ static void test_bounds(void **state)
 	uint8_t id[ATTEMPTS_ID_MAX + 1] = {0};
 	uint32_t n_forgotten = 0;
 	struct attempts *a;
-	uint64_t rest;
 
 	(void)state;
 	assert_int_equal(attempts_new(&a), 0);
@@ -72,10 +71,10 @@ static void test_bounds(void **state)
 	assert_false(attempts_may_query_id(a, id, sizeof(id), 0));
 	assert_true(attempts_may_query_id(a, id, ATTEMPTS_ID_MAX, 0));
 	/* Twice as many as there may be: the older half is forgotten, and what failed first. */
-	assert_int_equal(attempts_failed(a, one, sizeof(one), 0, &rest), 0);
+	attempts_failed(a, one, sizeof(one), 0);
 	for (uint32_t i = 0; i < 2 * ATTEMPTS_MAX; i++) {
 		memcpy(id, &i, sizeof(i));
-		assert_int_equal(attempts_answered(a, id, 8, i), 0);
+		attempts_answered(a, id, 8, i);
 	}
 	assert_true(attempts_may_query_id(a, one, sizeof(one), 0));
 	for (uint32_t i = 0; i < 2 * ATTEMPTS_MAX; i++) {

@@ -334,8 +334,7 @@ static void test_status_json(void **state)
 		"\"workers_bytes\":3145728},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
 		"\"workers_seconds\":3},",
-		"\"processes\":0,\"attached\":3,\"images\":0,\"avoided_files\":13,"
-		"\"refused_jit_files\":16,\"store\":{\"path\":\"/var/lib/"
+		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"
 		"\"2026-11-21T12:00:00Z\",\"seconds\":0.25,\"files\":7,\"error\":\"No space left "
@@ -346,11 +345,14 @@ static void test_status_json(void **state)
 		"999,\"owner_uid\":1000,\"started\":null,\"routed\":10,\"counted\":7,\"filtered\":"
 		"1,"
 		"\"dropped\":{\"memory\":2},\"windows_written\":0,\"complete\":3,\"no_user\":2,"
-		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6}}],\"unwinding\":{"
+		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6}}],"
+		"\"drain_lateness\":null,\"n_cpus\":2,\"unwinding\":{"
 		"\"tables\":5,\"rows\":6000,\"table_bytes\":65536,\"waiting\":8,\"waited\":21,"
-		"\"no_slot\":0},\"names\":{\"workers_died\":14,\"bad_images\":15,"
-		"\"slow_folders\":17,\"openers_lost\":18,"
-		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\"}}\n",
+		"\"no_slot\":0},\"avoided_files\":13,\"names\":{\"workers_died\":14,\"bad_images\":"
+		"15,"
+		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\","
+		"\"slow_folders\":17,\"openers_lost\":18},\"refused_jit_files\":16,\"attached\":3}"
+		"\n",
 	};
 	struct text t;
 

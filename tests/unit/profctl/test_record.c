@@ -30,20 +30,19 @@ static void test_targets(void **state)
 
 	(void)state;
 	assert_int_equal(parse("record -a", &a, &message), 0);
-	assert_int_equal(a.target, PROFD__CONTROL__TARGET_KIND__ALL);
+	assert_true(a.all);
 	assert_string_equal(a.output, "./profd.pb.gz");
 	assert_int_equal(a.format, OUTPUT_PPROF);
 	assert_true(!a.frequency && !a.duration_ns && !*a.event && !a.command);
 	assert_int_equal(parse("record -p 12 -F 999 -e cpu-clock:u -d 10s -o x.prof", &a, &message),
 			 0);
-	assert_int_equal(a.target, PROFD__CONTROL__TARGET_KIND__PID);
+	assert_false(a.all);
 	assert_int_equal(a.pid, 12);
 	assert_int_equal(a.frequency, 999);
 	assert_int_equal(a.duration_ns, 10000000000);
 	assert_string_equal(a.event, "cpu-clock:u");
 	assert_int_equal(a.format, OUTPUT_LEGACY);
 	assert_int_equal(parse("record --service=a.service --output=-", &a, &message), 0);
-	assert_int_equal(a.target, PROFD__CONTROL__TARGET_KIND__SERVICE);
 	assert_string_equal(a.service, "a.service");
 	assert_string_equal(a.output, "-");
 }
@@ -96,11 +95,6 @@ static void test_refused(void **state)
 		assert_true(*message.text);
 	}
 	assert_int_equal(parse("record --help", &a, &message), VERB_HELP);
-	/* As perf's users know them. */
-	assert_int_equal(parse("record -g ls", &a, &message), OPTIONS_BAD);
-	assert_non_null(strstr(message.text, "always recorded"));
-	assert_int_equal(parse("record --call-graph dwarf ls", &a, &message), OPTIONS_BAD);
-	assert_non_null(strstr(message.text, "always recorded"));
 	assert_int_equal(parse("record -a sleep 10", &a, &message), OPTIONS_BAD);
 	assert_non_null(strstr(message.text, "how long is -d TIME"));
 }

@@ -77,8 +77,8 @@ static inline struct session_defaults make_defaults(uint64_t memory_bytes)
 {
 	struct session_defaults d = {
 		.interval_ns = 60000000000u,
-		.formats = FORMAT_PPROF | FORMAT_LEGACY,
-		.labels = LABEL_PID | LABEL_COMM,
+		.writing = {.formats = FORMAT_PPROF | FORMAT_LEGACY,
+			    .labels = LABEL_PID | LABEL_COMM},
 		.frequency = 100,
 		.max_depth = 64,
 		.max_sessions = 4,
@@ -182,8 +182,9 @@ static inline void check_ledgers(struct world *w)
 	for (size_t i = 0; i < session_set_count(w->set); i++) {
 		const struct session *s = session_set_get(w->set, i);
 
-		assert_int_equal(s->routed, s->counted + s->filtered + s->dropped[DROPPED_MEMORY] +
-						    s->dropped[DROPPED_UNWRITTEN]);
+		assert_int_equal(s->counts.routed, s->counts.counted + s->counts.filtered +
+							   s->counts.dropped[DROPPED_MEMORY] +
+							   s->counts.dropped[DROPPED_UNWRITTEN]);
 	}
 }
 

@@ -40,7 +40,7 @@ static struct session *make_session(struct session_request request)
 	s->window_max_bytes = 1 << 20;
 	s->spec.rate = 100;
 	s->spec.event.is_clock = true;
-	s->labels = LABEL_THREAD;
+	s->writing.labels = LABEL_THREAD;
 	assert_int_equal(session_open_window(s, 1000, &no_ledger), 0);
 	return s;
 }
@@ -61,11 +61,12 @@ static int add(struct session *s, struct process *p, pid_t tid, uint32_t cpu, co
 
 static void check(struct session *s, uint64_t counted, uint64_t filtered)
 {
-	assert_int_equal(s->counted, counted);
-	assert_int_equal(s->filtered, filtered);
-	assert_int_equal(s->routed, s->counted + s->filtered + s->dropped[DROPPED_MEMORY] +
-					    s->dropped[DROPPED_UNWRITTEN]);
-	assert_int_equal(stack_counts_total(&s->stacks), s->counted);
+	assert_int_equal(s->counts.counted, counted);
+	assert_int_equal(s->counts.filtered, filtered);
+	assert_int_equal(s->counts.routed, s->counts.counted + s->counts.filtered +
+						   s->counts.dropped[DROPPED_MEMORY] +
+						   s->counts.dropped[DROPPED_UNWRITTEN]);
+	assert_int_equal(stack_counts_total(&s->counts.stacks), s->counts.counted);
 }
 
 static void test_targets(void **state)
@@ -402,15 +403,15 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	add_ended(s, p, 1, STACK_TRUNCATED, TRUNCATED_COPY);
 	add_ended(s, p, 1, STACK_NO_USER, 0);
 	check(s, 5, 1);
-	assert_int_equal(s->stacks.complete, 2);
-	assert_int_equal(s->stacks.broken[BROKEN_RULE], 1);
-	assert_int_equal(s->stacks.truncated[TRUNCATED_COPY], 1);
-	assert_int_equal(s->stacks.no_user, 1);
+	assert_int_equal(s->counts.stacks.complete, 2);
+	assert_int_equal(s->counts.stacks.broken[BROKEN_RULE], 1);
+	assert_int_equal(s->counts.stacks.truncated[TRUNCATED_COPY], 1);
+	assert_int_equal(s->counts.stacks.no_user, 1);
 	session_count_unwritten(s, snapshot->aggregate);
 	check(s, 3, 1);
-	assert_int_equal(s->stacks.complete, 1);
-	assert_int_equal(s->stacks.broken[BROKEN_RULE], 0);
-	assert_int_equal(s->dropped[DROPPED_UNWRITTEN], 2);
+	assert_int_equal(s->counts.stacks.complete, 1);
+	assert_int_equal(s->counts.stacks.broken[BROKEN_RULE], 0);
+	assert_int_equal(s->counts.dropped[DROPPED_UNWRITTEN], 2);
 	snapshot_free(snapshot);
 	session_free(s);
 	process_unref(p);
@@ -439,8 +440,8 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	check(s, (uint64_t)tid + 1, 0);
 	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	check(s, (uint64_t)tid - 1, 0);
-	assert_int_equal(s->stacks.broken[BROKEN_STALE], 0);
-	assert_int_equal(s->dropped[DROPPED_MEMORY], 2);
+	assert_int_equal(s->counts.stacks.broken[BROKEN_STALE], 0);
+	assert_int_equal(s->counts.dropped[DROPPED_MEMORY], 2);
 	snapshot_free(snapshot);
 	session_free(s);
 	process_unref(p);

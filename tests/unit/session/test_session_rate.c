@@ -50,8 +50,8 @@ static void test_slower_and_back(void **state)
 	samples_of(w, system->sampler, 10, 30, 3);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 4);
-	assert_int_equal(system->counted, 80);
-	assert_int_equal(system->windows_written, 3);
+	assert_int_equal(system->counts.counted, 80);
+	assert_int_equal(system->counts.windows_written, 3);
 	assert_int_equal(samples_written(w, "services"), 80);
 	assert_int_equal(samples_written(w, "sessions"), 20);
 	check_ledgers(w);

@@ -32,7 +32,7 @@ static void test_windows_hold_what_was_routed(void **state)
 	wait_for_output(w, 1);
 	check_ledgers(w);
 	assert_int_equal(samples_written(w, "services"), 350);
-	assert_int_equal(session_set_get(w->set, 0)->windows_written, 2);
+	assert_int_equal(session_set_get(w->set, 0)->counts.windows_written, 2);
 }
 
 /* A session at another rate has a sampler of its own; its files lie in its own folder. */
@@ -55,8 +55,8 @@ static void test_sessions_take_their_sampler_and_their_target(void **state)
 	samples_of(w, session_set_get(w->set, 0)->sampler, 11, 20, 2);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(s->state, SESSION_STOPPING);
-	assert_int_equal(s->counted, 40);
-	assert_int_equal(s->filtered, 30);
+	assert_int_equal(s->counts.counted, 40);
+	assert_int_equal(s->counts.filtered, 30);
 	wait_for_output(w, 1);
 	assert_int_equal(s->state, SESSION_ENDED);
 	check_ledgers(w);
@@ -101,7 +101,7 @@ static void test_full_windows_close_early(void **state)
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	s = session_set_get(w->set, 0);
 	exec_of(w, 10, "a");
-	while (s->early_closes < 3) {
+	while (s->counts.early_closes < 3) {
 		samples_of(w, 0, 10, 500, 100000);
 		for (uint64_t i = 0; i < 500; i++) {
 			uint64_t frames[] = {0x100000 + total + i};
@@ -123,8 +123,8 @@ static void test_full_windows_close_early(void **state)
 	}
 	assert_int_equal(session_set_stop_system(w->set), 0);
 	wait_for_output(w, s->n_in_flight);
-	assert_int_equal(s->counted + s->dropped[DROPPED_MEMORY], total);
-	assert_int_equal(samples_written(w, "services"), s->counted);
+	assert_int_equal(s->counts.counted + s->counts.dropped[DROPPED_MEMORY], total);
+	assert_int_equal(samples_written(w, "services"), s->counts.counted);
 }
 
 static uint64_t in_flight(struct world *w)
@@ -159,22 +159,22 @@ static void test_samples_that_wait(void **state)
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	assert_int_equal(w->n_settled, 0);
 	assert_int_equal(in_flight(w), 4);
-	assert_int_equal(s->counted, 5);
+	assert_int_equal(s->counts.counted, 5);
 	check_ledgers(w);
 
 	/* One of two on this sampler, then the last one. */
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(w->n_settled, 1);
 	assert_int_equal(w->n_settled_last, 0);
-	assert_int_equal(s->counted, 9);
-	assert_int_equal(system->counted, 9);
+	assert_int_equal(s->counts.counted, 9);
+	assert_int_equal(system->counts.counted, 9);
 	assert_int_equal(in_flight(w), 0);
 	wait_for_output(w, 1);
 	samples_of(w, 0, 10, 3, 1);
 	assert_int_equal(session_set_stop_system(w->set), 0);
 	assert_int_equal(w->n_settled, 2);
 	assert_int_equal(w->n_settled_last, 1);
-	assert_int_equal(system->counted, 12);
+	assert_int_equal(system->counts.counted, 12);
 	assert_int_equal(in_flight(w), 0);
 	wait_for_output(w, 1);
 	check_ledgers(w);
@@ -233,9 +233,9 @@ static void test_live_sessions_write_nothing(void **state)
 	samples_of(w, s->sampler, 10, 10000, 10000);
 	first = take(w, s, true);
 	second = take(w, s, false);
-	assert_true(first > 0 && second > first / 2 && s->dropped[DROPPED_MEMORY] > 0);
-	assert_int_equal(s->early_closes, 0);
-	assert_int_equal(first + second + s->dropped[DROPPED_MEMORY], 10000);
+	assert_true(first > 0 && second > first / 2 && s->counts.dropped[DROPPED_MEMORY] > 0);
+	assert_int_equal(s->counts.early_closes, 0);
+	assert_int_equal(first + second + s->counts.dropped[DROPPED_MEMORY], 10000);
 	/* What was counted at another rate stays a window of its own. */
 	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_slow_down(w->set, 1), 0);
@@ -275,8 +275,8 @@ static void test_what_nobody_takes_is_dropped(void **state)
 		samples_of(w, s->sampler, 10, 10 * i, 1);
 		assert_int_equal(session_set_slow_down(w->set, i), 0);
 	}
-	assert_int_equal(s->dropped[DROPPED_UNWRITTEN], 10);
-	assert_int_equal(s->counted, 50);
+	assert_int_equal(s->counts.dropped[DROPPED_UNWRITTEN], 10);
+	assert_int_equal(s->counts.counted, 50);
 	check_ledgers(w);
 	/* What cannot go its way is there again. */
 	assert_int_equal(session_set_take_window(w->set, s, &snapshot, &more), 0);
@@ -285,7 +285,7 @@ static void test_what_nobody_takes_is_dropped(void **state)
 	assert_int_equal(take(w, s, true), 20);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(session_set_tick(w->set, now_ns + SESSION_UNHELD_NS / 2), 0);
-	assert_int_equal(s->n_untaken, 1);
+	assert_int_equal(s->untaken.n, 1);
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
 	assert_int_equal(session_set_count(w->set), 0);
@@ -315,16 +315,16 @@ static void test_held_sessions_end_without_a_holder(void **state)
 	assert_int_equal(session_set_start(w->set, &root, &request, &never, &message), 0);
 	request.held = false;
 	assert_int_equal(session_set_start(w->set, &root, &request, &plain, &message), 0);
-	held->holder = make_reply(false);
-	plain->holder = make_reply(true);
+	held->hold.holder = make_reply(false);
+	plain->hold.holder = make_reply(true);
 	assert_int_equal(session_set_tick(w->set, now_ns + 1), 0);
 	assert_int_equal(never->state, SESSION_RUNNING);
 	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
 	assert_int_equal(held->state, SESSION_RUNNING);
 	assert_int_equal(never->state, SESSION_ENDED);
 	assert_int_equal(plain->state, SESSION_RUNNING);
-	assert_null(plain->holder);
-	held->holder->connection = NULL;
+	assert_null(plain->hold.holder);
+	held->hold.holder->connection = NULL;
 	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
 	assert_int_equal(held->state, SESSION_ENDED);
 	assert_int_equal(plain->state, SESSION_RUNNING);

@@ -40,8 +40,8 @@ static void test_the_system_session_comes_back(void **state)
 	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
-	assert_int_equal(s->counted, 25);
-	assert_int_equal(s->windows_written, 3);
+	assert_int_equal(s->counts.counted, 25);
+	assert_int_equal(s->counts.windows_written, 3);
 	assert_int_equal(samples_written(w, "services"), 25);
 	check_ledgers(w);
 }
@@ -60,7 +60,7 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	assert_int_equal(session_set_pause(w->set, true), 0);
 	assert_true(session_set_is_paused(w->set));
 	wait_for_output(w, 1);
-	assert_int_equal(s->counted, 10);
+	assert_int_equal(s->counts.counted, 10);
 	assert_int_equal(s->sampler, SESSION_NO_SAMPLER);
 	assert_int_equal(session_set_pause(w->set, false), 0);
 	assert_false(session_set_is_paused(w->set));
@@ -68,7 +68,7 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
-	assert_int_equal(s->counted, 15);
+	assert_int_equal(s->counts.counted, 15);
 	assert_int_equal(samples_written(w, "services"), 15);
 	check_ledgers(w);
 }

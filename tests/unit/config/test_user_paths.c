@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
-#include "daemon/user_paths.h"
+#include "common/config/config.h"
+#include "common/user_paths.h"
 #include "tests/support/temp_folder.h"
 
 static void test_from_home(void **state)
@@ -70,7 +72,7 @@ static void test_config(void **state)
 	temp_folder_make(&folder);
 	e.home = e.config_home = folder.path;
 	assert_int_equal(user_paths_find(&p, &e), 0);
-	assert_int_equal(user_paths_load_config(&standard, &p, NULL, &message), CONFIG_E_OK);
+	assert_int_equal(config_load(&standard, NULL, &p, &message), CONFIG_E_OK);
 	assert_string_equal(standard->store_path, p.state);
 	assert_string_equal(standard->control_socket, p.socket);
 	assert_string_equal(standard->store_group, "none");
@@ -79,13 +81,13 @@ static void test_config(void **state)
 	write_text(folder.fd, "profd/profd.conf",
 		   "[sampling]\nfrequency=49\n[store]\npath=/s\n[control]\nsocket_mode=0660\n");
 	write_text(folder.fd, "profd/profd.conf.d/a.conf", "[control]\nsocket=/x\n");
-	assert_int_equal(user_paths_load_config(&own, &p, NULL, &message), CONFIG_E_OK);
+	assert_int_equal(config_load(&own, NULL, &p, &message), CONFIG_E_OK);
 	assert_int_equal(own->frequency, 49);
 	assert_string_equal(own->store_path, "/s");
 	assert_string_equal(own->control_socket, "/x");
 	assert_int_equal(own->control_socket_mode, 0660);
 	snprintf(path, sizeof(path), "%s/nowhere.conf", folder.path);
-	assert_int_equal(user_paths_load_config(&none, &p, path, &message), CONFIG_E_INVALID);
+	assert_int_equal(config_load(&none, path, &p, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "nowhere.conf"));
 	temp_folder_remove(&folder);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_USER_PATHS_H
-#define PROFD_USER_PATHS_H
+#ifndef PROFD_COMMON_USER_PATHS_H
+#define PROFD_COMMON_USER_PATHS_H
 
 /*
  * Where a user's own profd (--user) keeps what the system's has in /var, /run and /etc: below the
@@ -9,7 +9,6 @@
  * default.
  */
 #include "common/cleanup.h"
-#include "common/config/config.h"
 
 /* Of the environment: NULL or "" is as good as not set. */
 struct user_environment {
@@ -25,18 +24,13 @@ struct user_paths {
 	char *socket;  /* in there */
 };
 
-/* This process's. */
+/* This process's, all of it (user_environment.c). */
 void user_environment_get(struct user_environment *ret);
 /* Pure. Returns 0 or -ENOMEM. */
 int user_paths_find(struct user_paths *ret, const struct user_environment *environment);
 /* Takes one of zeroes. */
 void user_paths_deinit(struct user_paths *p);
 
-/*
- * config_load() with the user's defaults; @path: NULL for his own file, which need not be there.
- */
-int user_paths_load_config(struct config **ret, const struct user_paths *p, const char *path,
-			   struct config_message *message);
 /* Makes the folder @path with all those above it, each for its owner alone. Returns 0 or -errno. */
 int user_paths_make(const char *path);
 

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/user_paths.h"
+/*
+ * Each path is that of the XDG variable if that is absolute, else the default below the home
+ * directory, else there is none.
+ */
+#include "common/user_paths.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/error.h"
-
-void user_environment_get(struct user_environment *ret)
-{
-	*ret = (struct user_environment){
-		.home = getenv("HOME"),
-		.state_home = getenv("XDG_STATE_HOME"),
-		.cache_home = getenv("XDG_CACHE_HOME"),
-		.config_home = getenv("XDG_CONFIG_HOME"),
-		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
-	};
-}
 
 static bool is_absolute(const char *path)
 {
@@ -71,18 +65,6 @@ void user_paths_deinit(struct user_paths *p)
 	free(p->runtime);
 	free(p->socket);
 	*p = (struct user_paths){};
-}
-
-int user_paths_load_config(struct config **ret, const struct user_paths *p, const char *path,
-			   struct config_message *message)
-{
-	const struct config_user user = {
-		.file = p->config,
-		.store_path = p->state,
-		.control_socket = p->socket,
-	};
-
-	return config_load_user(ret, path, &user, message);
 }
 
 int user_paths_make(const char *path)
