@@ -11,6 +11,7 @@
 
 #include "client/analysis/header.h"
 #include "client/analysis/json_text.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -138,13 +139,12 @@ static bool flame_notes_name_seen_before(const struct profile *p, size_t comment
 static int flame_notes_put_values(struct notes *n, const struct profile *p, size_t first,
 				  const char *name, size_t length)
 {
+	cleanup(memory_text_deinit) struct memory_text values = {0};
 	char heading[NAME_MAX_BYTES + 1] = "";
-	char *text = NULL;
-	size_t size;
-	FILE *values = open_memstream(&text, &size);
+	int r = memory_text_open(&values);
 
-	if (!values)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	memcpy(heading, name, length);
 	if (strcmp(heading, "version") == 0) /* not the program's */
 		strcpy(heading, "profd");
@@ -155,15 +155,12 @@ static int flame_notes_put_values(struct notes *n, const struct profile *p, size
 							       name, length);
 
 		if (value)
-			fprintf(values, "%s%s", ftell(values) > 0 ? ", " : "", value);
+			fprintf(values.out, "%s%s", ftell(values.out) > 0 ? ", " : "", value);
 	}
-	if (fclose(values) != 0) {
-		free(text);
-		return error_origin(-ENOMEM);
-	}
-	flame_notes_put(n, heading, text);
-	free(text);
-	return 0;
+	r = memory_text_close(&values);
+	if (!r)
+		flame_notes_put(n, heading, values.text);
+	return r;
 }
 
 static int flame_notes_put_comment(struct notes *n, const struct profile *p, size_t i)
@@ -186,23 +183,17 @@ static int flame_notes_put_comment(struct notes *n, const struct profile *p, siz
 
 static int flame_notes_put_losses(struct notes *n, const struct profile *p)
 {
-	char *line = NULL;
-	size_t size;
-	FILE *out = open_memstream(&line, &size);
-	int r;
+	cleanup(memory_text_deinit) struct memory_text line = {0};
+	int r = memory_text_open(&line);
 
-	if (!out)
-		return error_origin(-ENOMEM);
-	r = header_print_losses(out, p);
-	if (fclose(out) != 0 || r) {
-		free(line);
-		return r ? r : error_origin(-ENOMEM);
-	}
-	if (size) {
-		line[size - 1] = '\0'; /* instead of the newline */
-		flame_notes_put_line(n, line);
-	}
-	free(line);
+	if (!r)
+		r = header_print_losses(line.out, p);
+	if (!r)
+		r = memory_text_close(&line);
+	if (r || !line.length)
+		return r;
+	line.text[line.length - 1] = '\0'; /* instead of the newline */
+	flame_notes_put_line(n, line.text);
 	return 0;
 }
 

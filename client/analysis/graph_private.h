@@ -12,11 +12,6 @@ enum {
 	GRAPH_PASS_TOP,  /* calls of those that are shown */
 };
 
-/*
- * Makes room in *@array (a pointer to the array) for one more than @n elements of @size bytes. The
- * capacity doubles. 0 or negative errno.
- */
-int graph_grow(void *array, size_t n, size_t *capacity, size_t size);
 /* Fills order[] with the nodes that count for anything, and the cutoffs. 0 or negative errno. */
 int graph_list(struct graph *g);
 /* Takes from order[] what is below the nodes' cutoff, and returns how many. */

@@ -195,10 +195,11 @@ static void header_put_dropped(FILE *out, size_t n, const char *what, const char
 			values_print(values, text, llabs(limit)));
 }
 
-int header_print_graph(FILE *out, const struct view_input *input,
-		       const struct view_options *options, const struct values *values,
-		       const struct graph *g)
+int header_print_graph(FILE *out, const struct view *view, const struct view_input *input,
+		       const struct values *values)
 {
+	const struct view_options *options = &view->options;
+	const struct graph *g = view->graph;
 	char shown[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX];
 	int64_t flat = 0;
 	int r = options->compact_labels ? 0 : header_print_profile(out, input, values);

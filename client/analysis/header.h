@@ -10,11 +10,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct graph;
 struct profile;
 struct values;
+struct view;
 struct view_input;
-struct view_options;
 
 /* All of them: 0 or negative errno; errors of @out stay in the stream. */
 
@@ -23,9 +22,8 @@ struct view_options;
 int header_print_losses(FILE *out, const struct profile *p);
 /* The profile alone. */
 int header_print_profile(FILE *out, const struct view_input *input, const struct values *values);
-/* The profile, unless the options want no header, and what of it the graph shows. */
-int header_print_graph(FILE *out, const struct view_input *input,
-		       const struct view_options *options, const struct values *values,
-		       const struct graph *g);
+/* The profile, unless the view's options want no header, and what of it the view's graph shows. */
+int header_print_graph(FILE *out, const struct view *view, const struct view_input *input,
+		       const struct values *values);
 
 #endif

@@ -21,6 +21,11 @@ const char *node_name_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+const char *node_name_program(const struct profile *p)
+{
+	return p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path)) : "";
+}
+
 char *node_name_plain(const char *text)
 {
 	char *plain = strdup(text);

@@ -53,7 +53,7 @@ enum shape_granularity {
 	SHAPE_ADDRESSES,     /* everything */
 };
 
-/* Texts: NULL or empty is none; they are not needed after shape_new(). */
+/* Texts: NULL or empty is none; borrowed for as long as the shape lives. */
 struct shape_options {
 	const char *focus, *ignore, *hide, *show, *show_from, *prune_from;
 	const char *tagfocus, *tagignore, *tagshow, *taghide;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/intern.h"
 #include "client/analysis/regex.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
-#include "common/profile/profile_table.h"
 #include "common/room.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
@@ -28,9 +28,7 @@ struct pair {
 
 struct pairs {
 	struct pair *all;
-	size_t n, max;
-	struct profile_table table;
-	struct profile_hash_key hash_key;
+	struct intern in;
 };
 
 struct range {
@@ -48,36 +46,20 @@ struct tag_filter {
 	struct pairs pairs;
 };
 
-static int pair_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct pair *a = &((const struct pairs *)owner)->all[index];
-	const struct pair *b = key;
-
-	return a->key == b->key && a->str == b->str;
-}
-
 /* *ret is the pair of this key and text, zero but for them if *ret_added; until the next call. */
 static int find_pair(struct pairs *pairs, uint32_t key, uint32_t str, struct pair **ret,
 		     bool *ret_added)
 {
 	const struct pair wanted = {.key = key, .str = str};
-	const uint32_t words[] = {key, str};
-	uint32_t hash = profile_hash(&pairs->hash_key, words, sizeof(words));
-	uint32_t index = profile_table_find(&pairs->table, hash, pair_equal, pairs, &wanted);
-	int r;
+	size_t n = pairs->in.n;
+	uint32_t index;
+	int r = intern_add(&pairs->in, &pairs->all, &wanted, sizeof(wanted),
+			   offsetof(struct pair, matched), &index);
 
-	*ret_added = index == PROFILE_NONE;
-	if (*ret_added) {
-		r = profile_table_reserve(&pairs->table);
-		if (r)
-			return r;
-		if (room_make(&pairs->all, &pairs->max, pairs->n + 1, sizeof(*pairs->all)))
-			return -ENOMEM;
-		index = (uint32_t)pairs->n++;
-		pairs->all[index] = wanted;
-		profile_table_insert(&pairs->table, hash, index);
-	}
+	if (r)
+		return r;
 	*ret = &pairs->all[index];
+	*ret_added = pairs->in.n > n;
 	return 0;
 }
 
@@ -87,7 +69,7 @@ void tag_filter_free(struct tag_filter *f)
 		return;
 	for (uint32_t i = 0; i < f->n_regexes; i++)
 		regex_free(f->regexes[i]);
-	profile_table_deinit(&f->pairs.table);
+	intern_deinit(&f->pairs.in);
 	free(f->pairs.all);
 	free(f->range.unit);
 	free(f->text);
@@ -203,7 +185,6 @@ int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 
 	if (!f)
 		return error_origin(-ENOMEM);
-	profile_hash_key_init(&f->pairs.hash_key);
 	f->text = value = strdup(text);
 	if (!value)
 		return error_origin(-ENOMEM);

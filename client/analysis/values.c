@@ -9,18 +9,14 @@
 #include "client/analysis/view.h"
 #include "common/profile/profile.h"
 
-static const char *values_sample_unit(const struct view_input *input)
-{
-	return profile_string(input->profile, input->profile->sample_types[input->type].unit);
-}
-
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options)
 {
 	double factor = options->divide_by != 0 ? 1 / options->divide_by : 1;
 
 	*v = (struct values){
-		.unit = values_sample_unit(input),
+		.unit = profile_string(input->profile,
+				       input->profile->sample_types[input->type].unit),
 		.to = options->unit && *options->unit ? options->unit : "minimum",
 		.factor = factor > 0 ? factor : 1, /* pprof takes no notice of others */
 	};
@@ -38,12 +34,13 @@ int64_t values_divide(const struct values *v, int64_t value)
 	return v->factor == 1 ? value : values_clamp((double)value * v->factor);
 }
 
-void values_init_for(struct values *v, const struct view_input *input,
-		     const struct view_options *options, const struct graph *g, bool whole)
+void values_init_for(struct values *v, const struct view *view, const struct view_input *input,
+		     bool whole)
 {
+	const struct graph *g = view->graph;
 	int64_t smallest = 0, largest;
 
-	values_init(v, input, options);
+	values_init(v, input, &view->options);
 	if (strcmp(v->to, "minimum") != 0 || !g->n_order)
 		return;
 	for (size_t i = 0; i < g->n_order; i++) {

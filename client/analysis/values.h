@@ -9,7 +9,7 @@
 
 #include "common/profile/measure.h" /* MEASURE_TEXT_MAX */
 
-struct graph;
+struct view;
 struct view_input;
 struct view_options;
 
@@ -23,11 +23,11 @@ struct values {
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options);
 /*
- * All of @g in one unit, unless the options name one: the one that suits what is smallest in it.
- * @whole: values are printed as whole numbers, so nothing may become a fraction.
+ * All of @view's graph in one unit, unless its options name one: the one that suits what is
+ * smallest in it. @whole: values are printed as whole numbers, so nothing may become a fraction.
  */
-void values_init_for(struct values *v, const struct view_input *input,
-		     const struct view_options *options, const struct graph *g, bool whole);
+void values_init_for(struct values *v, const struct view *view, const struct view_input *input,
+		     bool whole);
 
 /* Fills @buffer (MEASURE_TEXT_MAX), and returns it. */
 const char *values_print(const struct values *v, char *buffer, int64_t value);

@@ -446,7 +446,7 @@ int images_print_list(struct images_job *job, const struct image *image)
 	cleanup(list_work_deinit) struct list_work w = {
 		.job = job,
 		.image = image,
-		.code = {.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}},
+		.code = {.object = OBJECT_NONE},
 	};
 	struct profile_message message;
 	int r = regex_new(&w.regex, "--list", job->arguments->list, &message);

@@ -214,8 +214,7 @@ static void put_procedures(const struct images_job *job, const struct image *ima
 static int find_procedures(struct images_job *job, const struct image *image,
 			   struct procedures *ret)
 {
-	cleanup(image_code_close) struct image_code code = {
-		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}};
+	cleanup(image_code_close) struct image_code code = {.object = OBJECT_NONE};
 	int r = image_code_open(&code, job->world, image);
 
 	return r ? r : procedures_init(ret, &code, image);

@@ -198,8 +198,7 @@ static int set_instructions(const struct images_job *job, struct image_code *cod
 /* Those of one image, in order of their addresses. */
 static int describe_image_hots(const struct images_job *job, struct hot *hots, size_t n)
 {
-	cleanup(image_code_close) struct image_code code = {
-		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}};
+	cleanup(image_code_close) struct image_code code = {.object = OBJECT_NONE};
 	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
 	int r;
 

@@ -60,7 +60,8 @@ const struct maker *maker_of(const struct report_options *o)
 /* The units of labels are those of all samples together. */
 bool produce_wants_held(const struct report_options *o)
 {
-	return maker_of(o)->held || *o->tagfocus || *o->tagignore || *o->tagroot || *o->tagleaf;
+	return maker_of(o)->held || *o->shape.tagfocus || *o->shape.tagignore ||
+	       *o->shape.tagroot || *o->shape.tagleaf;
 }
 
 bool produce_wants_code(const struct report_options *o)
@@ -70,7 +71,7 @@ bool produce_wants_code(const struct report_options *o)
 
 bool produce_wants_lines(const struct report_options *o)
 {
-	return o->granularity == SHAPE_LINES || o->granularity == SHAPE_FILES ||
+	return o->shape.granularity == SHAPE_LINES || o->shape.granularity == SHAPE_FILES ||
 	       produce_wants_code(o);
 }
 

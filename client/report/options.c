@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,12 @@
 
 void report_options_init(struct report_options *o)
 {
-	*o = (struct report_options){
-		.nodecount = REPORT_NODECOUNT_DEFAULT,
-		.nodefraction = 0.005,
-		.edgefraction = 0.001,
-		.trim = true,
-		.divide_by = 1,
-		.pattern = "",
-	};
+	*o = (struct report_options){0};
+	view_options_init(&o->print);
 	for (const struct report_option *option = report_options_all; option->name; option++)
 		if (option->kind == REPORT_OPTION_TEXT && !option->is_input)
 			*(const char **)((char *)o + option->offset) = "";
-	o->unit = "minimum";
+	o->print.unit = "minimum";
 }
 
 void report_inputs_init(struct report_inputs *in)
@@ -91,7 +84,7 @@ static bool report_parse_flag(const char *text, bool *ret)
 	return false;
 }
 
-static bool report_parse_integer(const char *text, int64_t *ret)
+static bool report_parse_integer(const char *text, int *ret)
 {
 	char *end;
 	long long value;
@@ -102,7 +95,7 @@ static bool report_parse_integer(const char *text, int64_t *ret)
 	value = strtoll(text, &end, 10);
 	if (errno || *end || value < INT32_MIN || value > INT32_MAX)
 		return false;
-	*ret = value;
+	*ret = (int)value;
 	return true;
 }
 
@@ -138,7 +131,8 @@ static int report_set_value(void *object, const struct report_option *option, co
 		if (!value || !report_parse_number(value, &number) || number < 0)
 			return BAD(message, "%s takes a number from 0 on, not '%.60s'",
 				   option->name, value ? value : "");
-		if (number == 0 && option->offset == offsetof(struct report_options, divide_by))
+		if (number == 0 &&
+		    option->offset == offsetof(struct report_options, print.divide_by))
 			return BAD(message, "divide_by 0 is nothing that can be done");
 		*(double *)at = number;
 	} else {
@@ -180,7 +174,7 @@ void report_option_print(const struct report_options *o, const struct report_opt
 	else if (option->kind == REPORT_OPTION_FLAG)
 		fputs(*(const bool *)at ? "true" : "false", out);
 	else if (option->kind == REPORT_OPTION_INTEGER)
-		fprintf(out, "%" PRId64, *(const int64_t *)at);
+		fprintf(out, "%d", *(const int *)at);
 	else if (option->kind == REPORT_OPTION_NUMBER)
 		fprintf(out, "%g", *(const double *)at);
 	else
@@ -233,7 +227,7 @@ static int report_parse_view(struct line *l, const struct report_option *option,
 	if (option->kind == REPORT_OPTION_VIEW_PATTERN) {
 		if (!*value)
 			return BAD(l->message, "--%s needs a regular expression", option->name);
-		o->pattern = value;
+		o->print.pattern = value;
 	}
 	o->view = option->value;
 	return report_set_exclusive(l, &l->view, option);

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
+#include "client/analysis/node_name.h"
 #include "client/report/produce.h"
 #include "client/report/prompt_complete.h"
 #include "client/report/prompt_line.h"
@@ -215,12 +217,10 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 /* All of it or nothing, whether it goes to a file, to @command or is printed. */
 static int prompt_report(struct prompt *p, const struct report_options *o, const char *command)
 {
-	const struct produce_context c = {.note = prompt_note, .context = p};
+	const struct listener listener = {.note = prompt_note, .context = p};
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
+	cleanup(memory_text_deinit) struct memory_text report = {0};
 	struct profile_message message;
-	cleanup(freep) char *data = NULL;
-	size_t length;
-	FILE *out;
 	int r;
 
 	if (produce_is_binary(o) && !to_file && !*command && p->streams->is_terminal) {
@@ -228,21 +228,20 @@ static int prompt_report(struct prompt *p, const struct report_options *o, const
 				     "that is nothing for a terminal: end the command with >FILE");
 		return 0;
 	}
-	out = open_memstream(&data, &length);
-	if (!out)
-		return error_origin(-ENOMEM);
-	r = produce_report(p->load, o, &c, out, &message);
-	if (fclose(out) != 0 && !r)
-		r = error_origin(-ENOMEM);
+	r = memory_text_open(&report);
+	if (!r)
+		r = produce_report(p->load, o, &listener, report.out, &message);
 	if (r > 0)
 		prompt_print_message(p, message.text);
+	if (!r)
+		r = memory_text_close(&report);
 	if (r)
 		return r > 0 ? 0 : r;
 	if (to_file)
-		return prompt_write_file(p, o, data, length);
+		return prompt_write_file(p, o, report.text, report.length);
 	if (*command)
-		return prompt_pipe_report(p, command, data, length);
-	fwrite(data, 1, length, p->streams->out);
+		return prompt_pipe_report(p, command, report.text, report.length);
+	fwrite(report.text, 1, report.length, p->streams->out);
 	return 0;
 }
 
@@ -381,14 +380,11 @@ static int prompt_execute(struct prompt *p, const char *line, bool *ret_quit)
 static void prompt_print_greeting(const struct prompt *p)
 {
 	const struct profile *profile = load_profile(p->load);
-	const char *path = profile->n_mappings ? profile_string(profile, profile->mappings[0].path)
-					       : "";
-	const char *slash = strrchr(path, '/');
+	const char *program = node_name_program(profile);
 
 	fprintf(p->streams->out,
 		"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
-		slash ? slash + 1 : path, *path ? ": " : "", profile->n_samples,
-		profile->n_functions);
+		program, *program ? ": " : "", profile->n_samples, profile->n_functions);
 }
 
 int prompt_run(struct load *l, const struct report_options *o, const struct prompt_streams *s)
@@ -402,7 +398,7 @@ int prompt_run(struct load *l, const struct report_options *o, const struct prom
 	for (uint32_t i = 0; i < profile->n_sample_types; i++)
 		p.types[i] = profile_string(profile, profile->sample_types[i].type);
 	p.settings.options = *o;
-	p.settings.options.compact_labels = true;
+	p.settings.options.print.compact_labels = true;
 	p.settings.types = p.types;
 	p.settings.n_types = profile->n_sample_types;
 	if (isatty(fileno(s->in)))

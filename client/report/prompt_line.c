@@ -142,7 +142,8 @@ static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_
 
 static void clear_filters(struct report_options *o)
 {
-	o->focus = o->ignore = o->hide = o->tagfocus = o->tagignore = "";
+	o->shape.focus = o->shape.ignore = o->shape.hide = o->shape.tagfocus = o->shape.tagignore =
+		"";
 }
 
 /* --- views ------------------------------------------------------------------------------------ */
@@ -170,7 +171,7 @@ struct words {
 	const char *focus, *ignore, *pipe;
 };
 
-static bool parse_count(const char *word, int64_t *ret)
+static bool parse_count(const char *word, int *ret)
 {
 	char *end;
 	long value;
@@ -179,7 +180,7 @@ static bool parse_count(const char *word, int64_t *ret)
 	value = strtol(word, &end, 10);
 	if (end == word || *end || errno || value < INT32_MIN || value > INT32_MAX)
 		return false;
-	*ret = value;
+	*ret = (int)value;
 	return true;
 }
 
@@ -206,7 +207,7 @@ static int prompt_parse_pipe(struct prompt_settings *s, struct words *w, const c
 static int prompt_parse_word(struct prompt_settings *s, struct words *w, const char *word,
 			     struct report_options *o, struct profile_message *message)
 {
-	if (parse_count(word, &o->nodecount))
+	if (parse_count(word, &o->print.nodecount))
 		return 0;
 	if (*word == '>') {
 		word = word[1] ? word + 1 : strtok_r(NULL, BLANKS, &w->rest);
@@ -217,7 +218,7 @@ static int prompt_parse_word(struct prompt_settings *s, struct words *w, const c
 	if (*word == '|')
 		return prompt_parse_pipe(s, w, word, message);
 	if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0) {
-		o->cum = 1;
+		o->print.by_cum = 1;
 		return 0;
 	}
 	return *word == '-' ? prompt_add_alternative(s, &w->ignore, word + 1)
@@ -238,22 +239,22 @@ static int prompt_parse_view(struct prompt_settings *s, const struct report_opti
 		if (!word)
 			return BAD(message, "%s needs a regular expression: %s RE", view->name,
 				   view->name);
-		r = prompt_copy_text(s, word, strlen(word), &o->pattern);
+		r = prompt_copy_text(s, word, strlen(word), &o->print.pattern);
 	}
 	w->focus = w->ignore = "";
 	while (!r && w->rest && (word = strtok_r(NULL, BLANKS, &w->rest)))
 		r = prompt_parse_word(s, w, word, o, message);
 	if (*w->focus)
-		*(is_tags ? &o->tagfocus : &o->focus) = w->focus;
+		*(is_tags ? &o->shape.tagfocus : &o->shape.focus) = w->focus;
 	if (*w->ignore)
-		*(is_tags ? &o->tagignore : &o->ignore) = w->ignore;
-	if (o->view == REPORT_TEXT && o->nodecount == REPORT_NODECOUNT_DEFAULT)
-		o->nodecount = TOP;
+		*(is_tags ? &o->shape.tagignore : &o->shape.ignore) = w->ignore;
+	if (o->view == REPORT_TEXT && o->print.nodecount == VIEW_NODECOUNT_DEFAULT)
+		o->print.nodecount = TOP;
 	return r;
 }
 
 /* The view that @word names, perhaps with a number behind it. */
-static const struct report_option *prompt_find_view(const char *word, int64_t *ret_count)
+static const struct report_option *prompt_find_view(const char *word, int *ret_count)
 {
 	const struct report_option *option = report_option_find(word, strlen(word));
 	size_t length = strlen(word);
@@ -290,7 +291,7 @@ static int prompt_parse_command(struct prompt_settings *s, char *line, struct pr
 		return prompt_copy_text(s, word ? word : "", word ? strlen(word) : 0, &ret->topic);
 	}
 	ret->options = s->options;
-	view = prompt_find_view(word, &ret->options.nodecount);
+	view = prompt_find_view(word, &ret->options.print.nodecount);
 	if (!view && strchr(word, '='))
 		return BAD(message, "there is no setting '%.*s'; o lists them",
 			   (int)strcspn(word, "=") < 80 ? (int)strcspn(word, "=") : 80, word);
