@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of the same name are one: the tree is one of names, interned, instead of frames. */
-#include "client/analysis/collapsed_view.h"
-
+/*
+ * --collapsed: a line for each distinct stack of names, as flame graph programs take them and
+ * client/formats/collapsed.h writes whole profiles: `main;work;memcpy 42`, the value in the unit of
+ * its type, whatever the unit option says. Stacks have been shaped, and names are those of reports
+ * (node_name.h), where what has no name is `[module]`. Lines are in the order of their names, each
+ * stack before those that go on from it; those whose values cancel out are left out.
+ *
+ * Frames of the same name are one: the tree is one of names, interned, instead of frames.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +16,7 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/room.h"

@@ -56,8 +56,7 @@ static bool flame_is_base_stack(const struct profile *p, const struct stack *sta
 	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
 
-		if (l->str && strcmp(profile_string(p, l->key), "pprof::base") == 0 &&
-		    strcmp(profile_string(p, l->str), "true") == 0)
+		if (view_is_base_label(p, l) && strcmp(profile_string(p, l->str), "true") == 0)
 			return true;
 	}
 	return false;

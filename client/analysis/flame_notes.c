@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lines of reports and comments of profd's both have the form "heading: text". The values of one
+ * name are looked for in all later comments, so that a heading is there once.
+ */
 #include "client/analysis/flame_notes.h"
 
 #include <ctype.h>
@@ -7,7 +11,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client/analysis/header.h"
 #include "client/analysis/json_text.h"
@@ -49,15 +52,6 @@ static void flame_notes_put_line(struct notes *n, const char *line)
 	flame_notes_put(n, heading, *heading ? colon + 2 : line);
 }
 
-static bool flame_notes_format_time(char *to, size_t size, int64_t time_ns)
-{
-	time_t seconds = (time_t)(time_ns / NANOS_A_SECOND);
-	struct tm tm;
-
-	return time_ns > 0 && localtime_r(&seconds, &tm) &&
-	       strftime(to, size, "%Y-%m-%d %H:%M:%S %Z", &tm);
-}
-
 static void flame_notes_put_program(struct notes *n, const struct profile *p)
 {
 	if (!p->n_mappings)
@@ -72,7 +66,7 @@ static void flame_notes_put_times(struct notes *n, const struct profile *p)
 {
 	char when[64], duration[48];
 
-	if (flame_notes_format_time(when, sizeof(when), p->time_ns))
+	if (p->time_ns > 0 && header_format_time(when, sizeof(when), p->time_ns))
 		flame_notes_put(n, "Time", when);
 	if (p->duration_ns > 0) {
 		snprintf(duration, sizeof(duration), "%.4g s",
@@ -89,8 +83,8 @@ static int flame_notes_put_windows(struct notes *n, const struct profile *p)
 	int r = profile_windows_of(p, &windows);
 
 	if (!r && windows.is_listed && windows.n &&
-	    flame_notes_format_time(from, sizeof(from), windows.all[0].time_ns) &&
-	    flame_notes_format_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
+	    header_format_time(from, sizeof(from), windows.all[0].time_ns) &&
+	    header_format_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
 		snprintf(text, sizeof(text), "%zu, which began from %s to %s", windows.n, from, to);
 		flame_notes_put(n, "Windows", text);
 	}

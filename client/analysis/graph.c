@@ -79,9 +79,14 @@ void graph_free(struct graph *g)
 	free(g);
 }
 
+int graph_make_room(void *array, size_t *max, size_t n, size_t size)
+{
+	return n > GRAPH_NONE ? error_origin(-E2BIG) : room_make(array, max, n, size);
+}
+
 static int push_node(struct graph *g, uint32_t info, uint32_t parent)
 {
-	int r = room_make(&g->nodes, &g->capacity_nodes, g->n_nodes + 1, sizeof(*g->nodes));
+	int r = graph_make_room(&g->nodes, &g->capacity_nodes, g->n_nodes + 1, sizeof(*g->nodes));
 
 	if (r)
 		return r;
@@ -134,7 +139,7 @@ static inline int graph_info_of_frame(struct graph *g, const struct view_input *
 
 static struct graph_call *push_call(struct graph *g, uint32_t caller, uint32_t callee)
 {
-	if (room_make(&g->calls, &g->capacity_calls, g->n_calls + 1, sizeof(*g->calls)))
+	if (graph_make_room(&g->calls, &g->capacity_calls, g->n_calls + 1, sizeof(*g->calls)))
 		return NULL;
 	g->calls[g->n_calls] =
 		(struct graph_call){.caller = caller, .callee = callee, .is_inlined = true};

@@ -12,6 +12,8 @@ enum {
 	GRAPH_PASS_TOP,  /* calls of those that are shown */
 };
 
+/* room_make() for what is numbered as nodes are; also -E2BIG. */
+int graph_make_room(void *array, size_t *max, size_t n, size_t size);
 /* Fills order[] with the nodes that count for anything, and the cutoffs. 0 or negative errno. */
 int graph_list(struct graph *g);
 /* Takes from order[] what is below the nodes' cutoff, and returns how many. */

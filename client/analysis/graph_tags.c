@@ -95,7 +95,8 @@ static int find_kind(struct graph_tags *t, const char *name, const struct kind *
 	int r = profile_add_text(t->texts, name, &text);
 
 	if (!r)
-		r = room_make(&t->kinds, &t->capacity_kinds, t->n_kinds + 1, sizeof(*t->kinds));
+		r = graph_make_room(&t->kinds, &t->capacity_kinds, t->n_kinds + 1,
+				    sizeof(*t->kinds));
 	if (r)
 		return r;
 	slot = pair_table_at(&t->by_name, like->below, text);
@@ -112,7 +113,8 @@ static int find_kind(struct graph_tags *t, const char *name, const struct kind *
 
 static int push_current(struct graph_tags *t, uint32_t kind)
 {
-	int r = room_make(&t->current, &t->capacity_current, t->n_current + 1, sizeof(*t->current));
+	int r = graph_make_room(&t->current, &t->capacity_current, t->n_current + 1,
+				sizeof(*t->current));
 
 	if (!r)
 		t->current[t->n_current++] = kind;
@@ -229,7 +231,7 @@ static struct graph_tag *tag_at(struct graph_tags *t, uint32_t node, uint32_t ki
 		return NULL;
 	if (slot->value != PAIR_TABLE_NONE)
 		return &t->tags[slot->value].tag;
-	if (room_make(&t->tags, &t->capacity_tags, t->n_tags + 1, sizeof(*t->tags)) ||
+	if (graph_make_room(&t->tags, &t->capacity_tags, t->n_tags + 1, sizeof(*t->tags)) ||
 	    graph_tags_reserve_node(t, node))
 		return NULL;
 	t->tags[t->n_tags] = (struct tag){.next = t->first[node],

@@ -8,6 +8,7 @@
  * was lost. Texts of the profile have no control characters in it.
  */
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct profile;
@@ -20,6 +21,8 @@ struct view_input;
 /* What was lost, a line, if profd tells: its ledger is of all that ran at the time, not of this
  * profile alone. */
 int header_print_losses(FILE *out, const struct profile *p);
+/* As a header has it, local; false: it cannot be told. */
+bool header_format_time(char *ret, size_t size, int64_t time_ns);
 /* The profile alone. */
 int header_print_profile(FILE *out, const struct view_input *input, const struct values *values);
 /* The profile, unless the view's options want no header, and what of it the view's graph shows. */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A name is put together from the parts that a frame has: address, function, file with its line, or
+ * else the object. For a box the function is shortened first, by the rules of the language that it
+ * looks like: the package's path of Go, the packages of Java, the namespaces of C++.
+ */
 #include "client/analysis/node_name.h"
 
 #include <ctype.h>

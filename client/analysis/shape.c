@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a shape is made with and what it has to say in the end. Options are compiled here, the work
+ * is done by the other shape_*.c: places of locations, stacks of samples, frames of labels.
+ */
 #include "client/analysis/shape.h"
 
 #include <errno.h>
@@ -213,20 +217,4 @@ int shape_warnings(const struct shape *s, char **ret)
 	if (!r)
 		*ret = steal_ptr(&text.text);
 	return r;
-}
-
-static size_t places_bytes(const struct places *p)
-{
-	return p->max * sizeof(*p->all) +
-	       p->max_frames * (sizeof(*p->frames) + sizeof(*p->lines) + sizeof(*p->is_inlined));
-}
-
-size_t shape_bytes(const struct shape *s)
-{
-	return sizeof(*s) + places_bytes(&s->places) + places_bytes(&s->label_places) +
-	       s->frames.in.max * sizeof(*s->frames.all) +
-	       s->frames.in.table.n_slots * sizeof(*s->frames.in.table.slots) +
-	       s->n_functions * (sizeof(*s->function_bits) + sizeof(*s->function_files)) +
-	       s->max_chain * sizeof(*s->chain) +
-	       s->max_stack * (sizeof(*s->stack_frames) + sizeof(*s->stack_inlined));
 }

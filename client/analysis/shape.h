@@ -111,7 +111,5 @@ const struct frame *shape_frames(const struct shape *s, size_t *ret_n);
  * nothing, ranges), one line each. *ret is malloc'ed, "" if there is nothing. 0 or negative errno.
  */
 int shape_warnings(const struct shape *s, char **ret);
-/* Heap memory held, bytes, nearly. */
-size_t shape_bytes(const struct shape *s);
 
 #endif

@@ -386,17 +386,6 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 	return shape_add_place(s, &s->places, &spot, s->lines, l->n_lines);
 }
 
-static int shape_learn_units(struct shape *s, const struct profile *p)
-{
-	int r = 0;
-
-	if (s->tagfocus)
-		r = tag_filter_learn_units(s->tagfocus, p);
-	if (!r && s->tagignore)
-		r = tag_filter_learn_units(s->tagignore, p);
-	return r;
-}
-
 int shape_bind(struct shape *s, struct profile *p)
 {
 	int r = s->is_bound ? 0 : bind_drop_frames(s, p);
@@ -411,5 +400,9 @@ int shape_bind(struct shape *s, struct profile *p)
 		r = bind_mappings(s, p);
 	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
 		r = bind_location(s, p, &p->locations[i]);
-	return r ? r : shape_learn_units(s, p);
+	if (!r && s->tagfocus)
+		r = tag_filter_learn_units(s->tagfocus, p);
+	if (!r && s->tagignore)
+		r = tag_filter_learn_units(s->tagignore, p);
+	return r;
 }

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One tree has all stacks, with a group a thread: what ends in a group is a profile of its own. */
-#include "client/analysis/speedscope.h"
-
+/*
+ * --speedscope: speedscope's own JSON (https://www.speedscope.app/file-format-schema.json),
+ * "sampled" profiles: one of all stacks and, where labels tell threads apart, one of each of the
+ * THREADS_MAX - 1 that came first, and one of all other threads. A thread is what has its own
+ * labels pid, comm, thread and tid. One tree has all stacks, with a group a thread: what ends in a
+ * group is a profile of its own.
+ *
+ * Stacks are in no order of time, as profiles know of none: "Left Heavy" and "Sandwich" are what
+ * to look at there. Values below zero cannot be told and are left out.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,13 +20,16 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 
+#define THREADS_MAX 64
+
 struct speedscope {
 	struct view view;
-	char *threads[SPEEDSCOPE_THREADS_MAX]; /* names; "": stacks that tell of none */
+	char *threads[THREADS_MAX]; /* names; "": stacks that tell of none */
 	uint32_t n_threads;
 };
 
@@ -92,11 +102,11 @@ static int speedscope_find_thread(struct speedscope *s, const struct profile *p,
 		return r;
 	while (i < s->n_threads && strcmp(s->threads[i], name.text) != 0)
 		i++;
-	if (i == SPEEDSCOPE_THREADS_MAX)
+	if (i == THREADS_MAX)
 		i--;
 	if (i == s->n_threads) {
-		s->threads[i] = i < SPEEDSCOPE_THREADS_MAX - 1 ? steal_ptr(&name.text)
-							       : strdup("other threads");
+		s->threads[i] = i < THREADS_MAX - 1 ? steal_ptr(&name.text)
+						    : strdup("other threads");
 		if (!s->threads[i])
 			return error_origin(-ENOMEM);
 		s->n_threads++;
@@ -123,7 +133,7 @@ static void speedscope_file_deinit(struct speedscope_file *f)
 	free(f->path);
 }
 
-/* Groups are not frames; nor have numbers below SPEEDSCOPE_THREADS_MAX names for being groups. */
+/* Groups are not frames; nor have numbers below THREADS_MAX names for being groups. */
 static int speedscope_file_init(struct speedscope_file *f, const struct speedscope *s,
 				const struct view_input *input, FILE *out)
 {

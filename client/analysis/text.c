@@ -4,7 +4,6 @@
 #include "client/analysis/header.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
-#include "common/utf8.h"
 
 static int text_init(struct view *view)
 {
@@ -40,18 +39,10 @@ static int text_end(struct view *view, const struct view_input *input, FILE *out
 		return r;
 	fprintf(out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
 	for (size_t i = 0; i < g->n_order; i++) {
-		const struct graph_node *node = &g->nodes[g->order[i]];
-		int64_t flat = graph_mean(node->flat, node->flat_divisor);
-		int64_t cum = graph_mean(node->cum, node->cum_divisor);
-		struct values_column f, s, c;
+		uint32_t id = g->order[i];
 
-		sum = graph_add_clamped(sum, flat);
-		values_column(&values, &f, flat, input->total);
-		values_column(&values, &s, sum, input->total);
-		values_column(&values, &c, cum, input->total);
-		fprintf(out, "%*s %s %s %*s %s  %s%s\n", utf8_field_width(f.value, 10), f.value,
-			f.share, s.share, utf8_field_width(c.value, 10), c.value, c.share,
-			graph_name(g, g->order[i]), text_inline_suffix(g, g->order[i]));
+		values_print_node(out, &values, &g->nodes[id], &sum, input->total);
+		fprintf(out, "  %s%s\n", graph_name(g, id), text_inline_suffix(g, id));
 	}
 	return 0;
 }

@@ -70,22 +70,15 @@ static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t
 static void tree_put_node(struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	int64_t flat = graph_mean(node->flat, node->flat_divisor);
 	int64_t cum = graph_mean(node->cum, node->cum_divisor);
-	struct values_column f, s, c;
 	const uint32_t *calls;
 	size_t n;
 
 	fprintf(w->out, "%s\n", separator);
 	calls = graph_callers(w->g, id, &n);
 	tree_put_calls(w, calls, n, true, cum);
-	w->sum = graph_add_clamped(w->sum, flat);
-	values_column(&w->values, &f, flat, w->total);
-	values_column(&w->values, &s, w->sum, w->total);
-	values_column(&w->values, &c, cum, w->total);
-	fprintf(w->out, "%*s %s %s %*s %s                | %s\n", utf8_field_width(f.value, 10),
-		f.value, f.share, s.share, utf8_field_width(c.value, 10), c.value, c.share,
-		graph_name(w->g, id));
+	values_print_node(w->out, &w->values, node, &w->sum, w->total);
+	fprintf(w->out, "                | %s\n", graph_name(w->g, id));
 	calls = graph_callees(w->g, id, &n);
 	tree_put_calls(w, calls, n, false, cum);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/analysis/values.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/view.h"
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options)
@@ -77,6 +77,20 @@ void values_column(const struct values *v, struct values_column *ret, int64_t va
 {
 	values_print(v, ret->value, value);
 	measure_print_percentage(ret->share, sizeof(ret->share), value, total);
+}
+
+void values_print_node(FILE *out, const struct values *v, const struct graph_node *node,
+		       int64_t *sum, int64_t total)
+{
+	int64_t flat = graph_mean(node->flat, node->flat_divisor);
+	struct values_column f, s, c;
+
+	*sum = graph_add_clamped(*sum, flat);
+	values_column(v, &f, flat, total);
+	values_column(v, &s, *sum, total);
+	values_column(v, &c, graph_mean(node->cum, node->cum_divisor), total);
+	fprintf(out, "%*s %s %s %*s %s", utf8_field_width(f.value, 10), f.value, f.share, s.share,
+		utf8_field_width(c.value, 10), c.value, c.share);
 }
 
 const char *values_type(const struct view_input *input, char *buffer, size_t size)

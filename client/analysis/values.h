@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/profile/measure.h" /* MEASURE_TEXT_MAX */
 
+struct graph_node;
 struct view;
 struct view_input;
 struct view_options;
@@ -44,6 +46,13 @@ struct values_column {
 };
 
 void values_column(const struct values *v, struct values_column *ret, int64_t value, int64_t total);
+
+/*
+ * A node's columns: flat with its share, the share of *@sum, to which flat is added, cum with its
+ * share. Shares are of @total.
+ */
+void values_print_node(FILE *out, const struct values *v, const struct graph_node *node,
+		       int64_t *sum, int64_t total);
 
 /* A profile's name for what is told: "cpu", with means "mean_cpu". In @buffer, which is returned.
  */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Nodes become spots: addresses in files, sorted, each once, with what they weigh. The worker is
+ * asked for the function around each; spots of one function are neighbours then, and make a symbol.
+ */
 #include "client/code/code_symbols.h"
 
 #include <errno.h>

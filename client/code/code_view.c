@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The graph is made without trimming, since what matches is chosen later; here are the lines that
+ * the three views print alike.
+ */
 #include "client/code/code_view.h"
 
 #include <errno.h>
@@ -36,11 +40,6 @@ int code_view_init(struct view *view)
 	graph_options = graph_options_from(&view->options, false);
 	graph_options.tells_objects = true;
 	return graph_new(&view->graph, &graph_options);
-}
-
-int code_view_open(struct code_view *v, const struct view_input *input)
-{
-	return objects_new(&v->objects, input->profile);
 }
 
 int code_view_sources(struct code_view *v, struct source_files **ret)

@@ -9,7 +9,6 @@
 
 #include "client/analysis/node_name.h"
 #include "client/code/code_symbols.h"
-#include "client/code/code_views.h"
 
 #define TEXT_AT     34 /* where instructions begin */
 #define TEXT_COLUMN 40 /* and where, from there, lines do */
@@ -117,7 +116,7 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 {
 	struct code_view *v = (struct code_view *)view;
 	cleanup(disasm_writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
-	int r = code_view_open(v, input);
+	int r = objects_new(&v->objects, input->profile);
 	if (!r)
 		r = code_symbols_init(&w.symbols, v, input, false);
 	if (r)

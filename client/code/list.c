@@ -11,7 +11,6 @@
 
 #include "client/analysis/values.h"
 #include "client/code/code_view.h"
-#include "client/code/code_views.h"
 #include "client/code/source_file.h"
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -160,7 +159,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 	if (!r && !n)
 		return code_view_no_match(v);
 	if (!r)
-		r = code_view_open(v, input);
+		r = objects_new(&v->objects, input->profile);
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (r)

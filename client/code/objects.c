@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Files by path and build id, opened when first asked for. Mappings are sorted by path and start,
+ * with the farthest limit of those before, so that the one around an address is found by going
+ * back.
+ */
 #include "client/code/objects.h"
 
 #include <errno.h>

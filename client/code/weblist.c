@@ -13,7 +13,6 @@
 
 #include "client/analysis/node_name.h"
 #include "client/code/code_symbols.h"
-#include "client/code/code_views.h"
 #include "client/code/weblist_page.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
@@ -40,7 +39,8 @@ static void weblist_work_deinit(struct work *w)
 static int weblist_add_place(struct work *w, const struct weblist_place *place)
 {
 	struct weblist_page *page = &w->page;
-	struct weblist_place *to;
+	struct weblist_place copy;
+	const char **const texts[] = {&copy.function, &copy.file, &copy.text, &copy.chain};
 
 	if (page->n == PLACES_MAX) {
 		page->is_cut = true;
@@ -48,15 +48,16 @@ static int weblist_add_place(struct work *w, const struct weblist_place *place)
 	}
 	if (room_make(&page->places, &w->n_allocated, page->n + 1, sizeof(*page->places)))
 		return -ENOMEM;
-	to = &page->places[page->n++];
-	*to = *place;
-	to->function = strdup(place->function);
-	to->file = strdup(place->file);
-	to->text = place->text ? strdup(place->text) : NULL;
-	to->chain = place->chain ? strdup(place->chain) : NULL;
-	if (!to->function || !to->file || (place->text && !to->text) ||
-	    (place->chain && !to->chain))
-		return error_origin(-ENOMEM);
+	copy = *place;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *text = *texts[i];
+
+		if (text)
+			*texts[i] = profile_arena_copy(&page->texts, text, strlen(text));
+		if (text && !*texts[i])
+			return error_origin(-ENOMEM);
+	}
+	page->places[page->n++] = copy;
 	return 0;
 }
 
@@ -102,8 +103,8 @@ static int weblist_add_row(struct work *w, const struct code_symbol *symbol,
 		if (!is_symbol && !weblist_frame_matches(w, answer, &frames[i]))
 			continue;
 		print_chain(chain, answer, frames, i);
-		place->function = (char *)answer->text + frames[i].name;
-		place->file = (char *)answer->text + frames[i].file;
+		place->function = answer->text + frames[i].name;
+		place->file = answer->text + frames[i].file;
 		place->line = frames[i].line;
 		place->chain = i ? chain : NULL;
 		r = weblist_add_place(w, place);
@@ -111,7 +112,7 @@ static int weblist_add_row(struct work *w, const struct code_symbol *symbol,
 	if (l->n_frames)
 		return r;
 	place->function = symbol->name;
-	place->file = (char *)"";
+	place->file = "";
 	place->line = 0;
 	place->chain = NULL;
 	return weblist_add_place(w, place);
@@ -154,7 +155,7 @@ static int weblist_add_rows(struct work *w, const struct code_symbol *symbol,
 			.key = symbol->file->object.key,
 			.address = row->address,
 			.size = row->size,
-			.text = (char *)code_list_text(list, row->text),
+			.text = code_list_text(list, row->text),
 		};
 
 		weblist_weigh_row(w, symbol, row, at, &place);
@@ -189,8 +190,8 @@ static int weblist_add_node(struct work *w, uint32_t id)
 	uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 	struct objects_file *file = NULL;
 	struct weblist_place place = {
-		.function = (char *)profile_string(p, info->name),
-		.file = (char *)profile_string(p, info->filename),
+		.function = profile_string(p, info->name),
+		.file = profile_string(p, info->filename),
 		.line = info->line,
 		.address = info->address,
 		.size = 1,
@@ -224,7 +225,7 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 	cleanup(weblist_work_deinit) struct work w = {.v = v, .input = input};
 	cleanup(source_files_freep) struct source_files *sources = NULL;
 	struct values values;
-	int r = code_view_open(v, input);
+	int r = objects_new(&v->objects, input->profile);
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (!r)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Places are sorted by function, file, line and address: a function in one file is a run of them,
+ * and so is a line. Lines around those with instructions are shown, gaps between them are not.
+ */
 #include "client/code/weblist_page.h"
 
 #include <errno.h>
@@ -62,14 +66,8 @@ static const char page_end[] =
 
 void weblist_page_deinit(struct weblist_page *page)
 {
-	for (size_t i = 0; i < page->n; i++) {
-		free(page->places[i].function);
-		free(page->places[i].file);
-		free(page->places[i].text);
-		free(page->places[i].chain);
-	}
 	free(page->places);
-	*page = (struct weblist_page){0};
+	profile_arena_deinit(&page->texts);
 }
 
 /* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */

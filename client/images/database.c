@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Two levels of folders, EPOCH/PLATFORM, whose names are read and sorted; files are handed to the
+ * caller one after the other, so that memory is bounded by one profile.
+ */
 #include "client/images/database.h"
 
 #include <dirent.h>
@@ -16,7 +20,7 @@
 #define DAY_S     86400
 
 /* What is in a directory. */
-struct names {
+struct database_names {
 	struct dirent **all;
 	int n;
 };
@@ -24,13 +28,13 @@ struct names {
 struct database {
 	char *path;
 	int fd;
-	struct names names;
+	struct database_names names;
 	const char **epochs; /* texts in them */
 };
 
 #define FAIL(...) profile_refuse(message, DATABASE_E_FAILED, __VA_ARGS__)
 
-static void names_deinit(struct names *names)
+static void database_names_deinit(struct database_names *names)
 {
 	for (int i = 0; i < names->n; i++)
 		free(names->all[i]);
@@ -42,7 +46,7 @@ void database_free(struct database *db)
 	if (!db)
 		return;
 	closep(&db->fd);
-	names_deinit(&db->names);
+	database_names_deinit(&db->names);
 	free(db->epochs);
 	free(db->path);
 	free(db);
@@ -86,7 +90,7 @@ static int database_is_visible(const struct dirent *entry)
 /* Returns 0 or negative errno. */
 static int read_names(int fd, int (*is_wanted)(const struct dirent *),
 		      int (*compare)(const struct dirent **, const struct dirent **),
-		      struct names *ret)
+		      struct database_names *ret)
 {
 	int n = fd < 0 ? -1 : scandirat(fd, ".", &ret->all, is_wanted, compare);
 
@@ -98,8 +102,6 @@ static int read_names(int fd, int (*is_wanted)(const struct dirent *),
 
 static int database_refuse_errno(struct profile_message *message, const char *path, int error)
 {
-	char buffer[128];
-
 	if (error == -ENOMEM)
 		return error;
 	if (error == -EACCES || error == -EPERM)
@@ -109,7 +111,7 @@ static int database_refuse_errno(struct profile_message *message, const char *pa
 				      path);
 	if (error == -ENOENT)
 		return FAIL("there is no %s; --db says where image profiles lie", path);
-	return FAIL("%s: %s", path, strerror_r(-error, buffer, sizeof(buffer)));
+	return FAIL("%s: %s", path, strerrordesc_np(-error));
 }
 
 int database_open(struct database **ret, const char *path, struct profile_message *message)
@@ -164,7 +166,6 @@ static int database_read_profile(int fd, struct image_profile **ret,
 				 struct profile_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	char buffer[128];
 	size_t length;
 	int r;
 
@@ -172,7 +173,7 @@ static int database_read_profile(int fd, struct image_profile **ret,
 	if (r == -EFBIG)
 		return FAIL("larger than %zu MiB", BYTES_MAX >> 20);
 	if (r)
-		return r == -ENOMEM ? r : FAIL("%s", strerror_r(-r, buffer, sizeof(buffer)));
+		return r == -ENOMEM ? r : FAIL("%s", strerrordesc_np(-r));
 	r = image_profile_read(data, length, ret, message);
 	return r > 0 ? DATABASE_E_FAILED : r;
 }
@@ -183,12 +184,10 @@ int database_read_file(const char *path, struct image_profile **ret,
 	cleanup(closep) int fd = strcmp(path, "-") == 0
 					 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char buffer[128];
-
 	if (fd < 0)
 		return profile_refuse(message,
 				      errno == EACCES ? DATABASE_E_DENIED : DATABASE_E_FAILED, "%s",
-				      strerror_r(errno, buffer, sizeof(buffer)));
+				      strerrordesc_np(errno));
 	return database_read_profile(fd, ret, message);
 }
 
@@ -206,12 +205,11 @@ static int database_read_entry(const struct place *place, const char *name, data
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct profile_message message = {.text = "not a regular file"};
 	struct image_profile *p;
-	char buffer[128];
 	struct stat st;
 	int r = DATABASE_E_FAILED;
 
 	if (fd < 0)
-		r = profile_refuse(&message, r, "%s", strerror_r(errno, buffer, sizeof(buffer)));
+		r = profile_refuse(&message, r, "%s", strerrordesc_np(errno));
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = database_read_profile(fd, &p, &message);
 	if (!r)
@@ -227,8 +225,7 @@ static int read_platform(struct place *place, int epoch_fd, database_visit visit
 {
 	cleanup(closep) int fd = openat(epoch_fd, place->platform,
 					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup(names_deinit) struct names names = {0};
-	char buffer[128];
+	cleanup(database_names_deinit) struct database_names names = {0};
 	int r = read_names(fd, database_is_visible, database_compare_names, &names);
 
 	place->fd = fd;
@@ -236,7 +233,7 @@ static int read_platform(struct place *place, int epoch_fd, database_visit visit
 		return r;
 	if (r)
 		notes_add(notes, "%s/%s/%s: left out: %s", place->db->path, place->epoch,
-			  place->platform, strerror_r(-r, buffer, sizeof(buffer)));
+			  place->platform, strerrordesc_np(-r));
 	r = 0;
 	for (int i = 0; !r && i < names.n; i++)
 		r = database_read_entry(place, names.all[i]->d_name, visit, context, notes);
@@ -247,7 +244,7 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 		  struct notes *notes, struct profile_message *message)
 {
 	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup(names_deinit) struct names platforms = {0};
+	cleanup(database_names_deinit) struct database_names platforms = {0};
 	struct place place = {.db = db, .epoch = epoch};
 	int r = read_names(fd, database_is_visible, database_compare_names, &platforms);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * An image is a file, tried at each of its paths until one has the image's id, or a part of the
+ * kernel that runs, which has names but no instructions.
+ */
 #include "client/images/image_code.h"
 
 #include <errno.h>

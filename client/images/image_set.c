@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Profiles are gathered by image name, id and start in a hash table; in the end the images leave it
+ * for an array, and counts of one offset are added up.
+ */
 #include "client/images/image_set.h"
 
 #include <errno.h>

@@ -156,7 +156,11 @@ int report_load(struct context *context, const struct report_inputs *inputs, str
 	return report_load_inputs(context, &options, ret);
 }
 
-int report_on(struct context *context, const struct report_arguments *a)
+/*
+ * Loads what @a names, and reports on it: asks for commands where nothing else is said and somebody
+ * sits at a terminal. Returns the exit status, after a line to the user if that is not 0.
+ */
+static int report_on(struct context *context, const struct report_arguments *a)
 {
 	struct report_options o = a->options;
 	struct report_inputs inputs = a->inputs;
@@ -200,7 +204,12 @@ int report_on(struct context *context, const struct report_arguments *a)
 	return r ? report_complain(context, r) : STATUS_DONE;
 }
 
-int report_parse_ended(const struct context *context, int r, const struct profile_message *message)
+/*
+ * What a verb does when report_parse() or report_parse_diff() returned @r instead of 0: prints its
+ * help, or the complaint. Returns the exit status.
+ */
+static int report_parse_ended(const struct context *context, int r,
+			      const struct profile_message *message)
 {
 	struct usage_message usage = {0};
 
@@ -211,13 +220,26 @@ int report_parse_ended(const struct context *context, int r, const struct profil
 	return parse_ended(context, usage_error(&usage, "%s", message->text), &usage);
 }
 
-int report_run(struct context *context, int argc, char **argv)
+static int report_run_line(struct context *context, int argc, char **argv,
+			   int (*parse)(int argc, char *const *argv, struct report_arguments *ret,
+					struct profile_message *message))
 {
 	struct profile_message message;
 	struct report_arguments a;
-	int r = report_parse(argc, argv, &a, &message);
+	int r = parse(argc, argv, &a, &message);
 	int status = r ? report_parse_ended(context, r, &message) : report_on(context, &a);
 
 	report_arguments_deinit(&a);
 	return status;
+}
+
+int report_run(struct context *context, int argc, char **argv)
+{
+	return report_run_line(context, argc, argv, report_parse);
+}
+
+/* profctl diff BASE NEW: report --diff_base=BASE NEW. */
+int diff_run(struct context *context, int argc, char **argv)
+{
+	return report_run_line(context, argc, argv, report_parse_diff);
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * For each mapping: where the options and pprof's conventions say that its file may lie is tried in
+ * order, and the first program there whose build id is not another one becomes the mapping's path.
+ * client/symbolize then reads names from those paths.
+ */
 #include "client/report/binaries.h"
 
 #include <dirent.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Functions are gone through once; those whose raw names are to be demangled are gathered into one
+ * question of as many bytes as the worker takes, and renamed when it is answered.
+ */
 #include "client/report/function_names.h"
 
 #include <errno.h>

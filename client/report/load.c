@@ -119,13 +119,22 @@ struct gathering {
 	struct profile_message *message;
 };
 
+/* Opens the file, if it is not open yet, and notes where its mappings are. LOAD_E_* or negative
+ * errno. */
+static int gather_open(struct gathering *g, struct source *source, struct input **ret)
+{
+	int r;
+
+	*ret = steal_ptr(&g->opened);
+	r = *ret ? LOAD_E_OK : open_input(g->l, source, ret, g->message);
+	return r ? r : remote_names_record(g->l->names, *ret, source);
+}
+
 static int gather_file(struct gathering *g, struct source *source)
 {
-	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
-	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
+	cleanup(input_freep) struct input *in = NULL;
+	int r = gather_open(g, source, &in);
 
-	if (!r)
-		r = remote_names_record(g->l->names, in, source);
 	if (!r)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
@@ -147,12 +156,10 @@ static int gather_file(struct gathering *g, struct source *source)
 /* A file that nothing is merged with. */
 static int load_hold_single(struct gathering *g, struct source *source, struct profile **ret)
 {
-	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
+	cleanup(input_freep) struct input *in = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
-	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
+	int r = gather_open(g, source, &in);
 
-	if (!r)
-		r = remote_names_record(g->l->names, in, source);
 	if (!r)
 		r = load_outcome(input_hold(in, &p, g->message));
 	if (!r)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/makers.h"
 
-#include "client/analysis/collapsed_view.h"
 #include "client/analysis/flame.h"
 #include "client/analysis/shape.h"
-#include "client/analysis/speedscope.h"
-#include "client/code/code_views.h"
+#include "client/code/code_view.h"
 #include "client/report/produce.h"
 
 static const struct maker makers[] = {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values are written through the table's offsets into the struct that they belong to; what excludes
+ * each other is remembered while a line is read. The table itself is options_table.c.
+ */
 #include "client/report/options.h"
 
 #include <ctype.h>
@@ -46,17 +50,20 @@ const struct report_option *report_option_find(const char *name, size_t length)
 	return NULL;
 }
 
+bool report_option_is_view(const struct report_option *option)
+{
+	return option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN;
+}
+
 bool report_option_is_setting(const struct report_option *option)
 {
-	return !option->is_input && option->kind != REPORT_OPTION_VIEW &&
-	       option->kind != REPORT_OPTION_VIEW_PATTERN;
+	return !option->is_input && !report_option_is_view(option);
 }
 
 const char *report_view_name(int view)
 {
 	for (const struct report_option *o = report_options_all; o->name; o++)
-		if ((o->kind == REPORT_OPTION_VIEW || o->kind == REPORT_OPTION_VIEW_PATTERN) &&
-		    o->value == view)
+		if (report_option_is_view(o) && o->value == view)
 			return o->name;
 	return "text";
 }
@@ -287,11 +294,6 @@ static int report_parse_option(struct line *l, const struct report_option *optio
 				value, l->message);
 }
 
-static bool takes_argument(const struct report_option *option)
-{
-	return option->argument != NULL;
-}
-
 /* pprof's short forms of --sample_index. False: it is none of them. */
 static bool report_parse_type(struct line *l, const char *name, size_t length, const char *value)
 {
@@ -412,7 +414,7 @@ static int report_parse_word(struct line *l, const char *word)
 		return report_parse_type(l, name, length, value)
 			       ? 0
 			       : report_refuse_word(l, word, name, length);
-	if (!value && takes_argument(option)) {
+	if (!value && option->argument) {
 		if (l->at >= l->argc)
 			return BAD(l->message, "%s needs an argument", word);
 		value = l->argv[l->at++];

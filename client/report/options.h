@@ -126,6 +126,7 @@ enum {
 void report_options_init(struct report_options *o);
 void report_inputs_init(struct report_inputs *in);
 const struct report_option *report_option_find(const char *name, size_t length);
+bool report_option_is_view(const struct report_option *option);
 /* Whether the prompt can set it, and `o` shows it. */
 bool report_option_is_setting(const struct report_option *option);
 /*

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A row an option: its name, its kind, where its value lies, and what help says of it. Another
+ * option is another row.
+ */
 #include "client/report/options.h"
 
 #define AT(member)       offsetof(struct report_options, member)

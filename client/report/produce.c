@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Samples come from the load in batches, go through the shape one at a time, and end in a view or,
+ * of conversions, in a new profile. Views that ask for it see them again. A picture is a view's
+ * text that another program draws.
+ */
 #include "client/report/produce.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A line is a setting, a sample type or a command, looked for in this order. A command's words
+ * change a copy of the settings, which holds for that report alone.
+ */
 #include "client/report/prompt_line.h"
 
 #include <ctype.h>
@@ -140,19 +144,7 @@ static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_
 	return false;
 }
 
-static void clear_filters(struct report_options *o)
-{
-	o->shape.focus = o->shape.ignore = o->shape.hide = o->shape.tagfocus = o->shape.tagignore =
-		"";
-}
-
 /* --- views ------------------------------------------------------------------------------------ */
-
-static bool prompt_is_view_option(const struct report_option *option)
-{
-	return option &&
-	       (option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN);
-}
 
 /* `a|b` of what was said before and @word. */
 static int prompt_add_alternative(struct prompt_settings *s, const char **to, const char *word)
@@ -259,12 +251,12 @@ static const struct report_option *prompt_find_view(const char *word, int *ret_c
 	const struct report_option *option = report_option_find(word, strlen(word));
 	size_t length = strlen(word);
 
-	if (prompt_is_view_option(option))
+	if (option && report_option_is_view(option))
 		return option;
 	while (length && isdigit((unsigned char)word[length - 1]))
 		length--;
 	option = report_option_find(word, length);
-	if (!prompt_is_view_option(option) || !parse_count(word + length, ret_count))
+	if (!option || !report_option_is_view(option) || !parse_count(word + length, ret_count))
 		return NULL;
 	return option;
 }
@@ -321,7 +313,9 @@ int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt
 	if (!own)
 		return error_origin(-ENOMEM);
 	if (strcmp(own, ":") == 0) {
-		clear_filters(&s->options);
+		struct shape_options *o = &s->options.shape;
+
+		o->focus = o->ignore = o->hide = o->tagfocus = o->tagignore = "";
 		return 0;
 	}
 	if (prompt_parse_type(s, own, length))

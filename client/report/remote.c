@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Requests are sent first, all of them, and then received one after the other: each has a process
+ * of its own that fetches, so they are of the same time. What fails is left out while others are
+ * left.
+ */
 #include "client/report/remote.h"
 
 #include <ctype.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Before the merge: where each mapping of each fetched profile was, and in whose process. After it:
+ * the same file's mapping there tells by how much addresses were moved, so that each location
+ * without a name becomes a question to one server. Questions are sorted by server, and asked once.
+ */
 #include "client/report/remote_names.h"
 
 #include <errno.h>
@@ -273,12 +278,6 @@ static int write_question(const struct question *q, size_t n, struct memory_text
 	return memory_text_close(ret);
 }
 
-/* The first one of @address or what comes after it. */
-static size_t question_lower_bound(const struct question *q, size_t n, uint64_t address)
-{
-	return partition_point(n, i, q[i].address < address);
-}
-
 /* Of several names for an address, the last one, as in pprof. */
 static bool remote_names_parse_answer(struct question *q, size_t n, const uint8_t *data,
 				      size_t length)
@@ -288,7 +287,7 @@ static bool remote_names_parse_answer(struct question *q, size_t n, const uint8_
 
 	symbol_answer_init(&answer, data, length);
 	while (symbol_answer_next(&answer, &line)) {
-		size_t i = question_lower_bound(q, n, line.address);
+		size_t i = partition_point(n, k, q[k].address < line.address);
 
 		for (; i < n && q[i].address == line.address; i++) {
 			q[i].name = line.name;

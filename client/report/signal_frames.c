@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * No sample is changed while frames are looked for: per sample a number says how many frames behind
+ * its leaf go. In the end all samples are built anew without them, and without handlers' frames.
+ */
 #include "client/report/signal_frames.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A URL is split into pieces of the text, and the URLs to fetch are formatted from the pieces, with
+ * the query's seconds replaced by those of the options.
+ */
 #include "client/report/source_url.h"
 
 #include <ctype.h>

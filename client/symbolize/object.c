@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Open, have the worker inspect it, compare ids, find debug files: an object is made of what
+ * passed. Each step that fails leaves a note, and no object.
+ */
 #include "client/symbolize/object.h"
 
 #include <ctype.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A file is written under no name where the file system has such files, else to one that was
+ * unlinked, and gets its name at the end, when it is whole. Signals are held off while it has a
+ * temporary one.
+ */
 #include "client/symbolize/profile_file.h"
 
 #include <errno.h>
@@ -21,10 +26,7 @@
 
 static int profile_file_fail_errno(struct profile_message *message)
 {
-	char buffer[128];
-
-	return profile_refuse(message, PROFILE_FILE_E_FAILED, "%s",
-			      strerror_r(errno, buffer, sizeof(buffer)));
+	return profile_refuse(message, PROFILE_FILE_E_FAILED, "%s", strerrordesc_np(errno));
 }
 
 int profile_file_read(const char *path, struct profile **ret, struct profile_message *message)

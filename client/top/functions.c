@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A hash table of functions by name. Each profile is folded with a shape of its own, whose frames
+ * are looked up once; sums of the interval are set to zero when the next one begins.
+ */
 #include "client/top/functions.h"
 
 #include <errno.h>
