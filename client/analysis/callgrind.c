@@ -23,12 +23,6 @@
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
-struct callgrind {
-	struct view view;
-	struct view_options options;
-	struct graph *graph;
-};
-
 /* Which of its namesakes a function is. */
 struct namesake {
 	uint32_t name;  /* into names[] */
@@ -51,51 +45,22 @@ struct writer {
 	uint32_t *function_of; /* by node, into namesakes[] */
 };
 
-static void callgrind_destroy(struct view *view)
+static int callgrind_init(struct view *view)
 {
-	struct callgrind *c = (struct callgrind *)view;
+	struct graph_options options;
 
-	if (c)
-		graph_free(c->graph);
-	free(c);
-}
-
-static int callgrind_make(struct view **ret, const struct view_options *options,
-			  struct profile_message *message)
-{
-	struct graph_options graph_options;
-	struct callgrind *c = calloc(1, sizeof(*c));
-	int r;
-
-	(void)message;
-	if (!c)
-		return error_origin(-ENOMEM);
-	c->view.class = &view_callgrind;
-	c->options = *options;
-	c->options.no_trim = true;
-	graph_options_from(&graph_options, &c->options, true);
-	graph_options.wants_calls = graph_options.tells_objects = true;
-	graph_options.is_tree = options->call_tree;
-	r = graph_new(&c->graph, &graph_options);
-	if (r) {
-		callgrind_destroy(&c->view);
-		return r;
-	}
-	*ret = &c->view;
-	return 0;
-}
-
-static int callgrind_add(struct view *view, const struct view_input *input,
-			 const struct stack *stack)
-{
-	return graph_add(((struct callgrind *)view)->graph, input, stack);
+	view->options.trim = false;
+	options = graph_options_from(&view->options, true);
+	options.wants_calls = options.tells_objects = true;
+	options.is_tree = view->options.call_tree;
+	return graph_new(&view->graph, &options);
 }
 
 /* Finds out which function @node is a part of. */
 static int callgrind_find_function(struct writer *w, uint32_t node)
 {
 	const struct graph_node *n = &w->g->nodes[node];
-	const struct frame *info = &w->g->infos[n->info];
+	const struct frame *info = &w->g->infos.all[n->info];
 	struct frame key = {.name = info->name, .filename = info->filename};
 	struct pair_table_slot *slot;
 	uint32_t whole, name;
@@ -145,7 +110,7 @@ static int callgrind_put_text(const struct writer *w, struct profile *written, c
 
 static int callgrind_put_function(const struct writer *w, uint32_t node)
 {
-	const struct frame *info = &w->g->infos[w->g->nodes[node].info];
+	const struct frame *info = &w->g->infos.all[w->g->nodes[node].info];
 	const struct namesake *namesake = &w->namesakes[w->function_of[node]];
 	uint32_t n = w->n_namesakes[namesake->name];
 	const char *name = profile_string(w->p, info->name);
@@ -168,7 +133,7 @@ static int callgrind_put_function(const struct writer *w, uint32_t node)
 /* What a line is about; @prefix: "", or "c" for who is called. */
 static int callgrind_put_place(const struct writer *w, uint32_t node, const char *prefix)
 {
-	const struct frame *info = &w->g->infos[w->g->nodes[node].info];
+	const struct frame *info = &w->g->infos.all[w->g->nodes[node].info];
 	int r;
 
 	fprintf(w->out, "%sob=", prefix);
@@ -211,10 +176,10 @@ static int64_t callgrind_scale_value(const struct writer *w, int64_t value)
 static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t before)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	const struct frame *info = &w->g->infos[node->info];
+	const struct frame *info = &w->g->infos.all[node->info];
 	const uint64_t *last = before == GRAPH_NONE
 				       ? NULL
-				       : &w->g->infos[w->g->nodes[before].info].address;
+				       : &w->g->infos.all[w->g->nodes[before].info].address;
 	const uint32_t *calls;
 	size_t n;
 
@@ -232,7 +197,7 @@ static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t befo
 	calls = graph_callees(w->g, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
-		const struct frame *callee = &w->g->infos[w->g->nodes[call->callee].info];
+		const struct frame *callee = &w->g->infos.all[w->g->nodes[call->callee].info];
 		int r = callgrind_put_place(w, call->callee, "c");
 
 		if (r)
@@ -283,50 +248,44 @@ static int callgrind_put_graph(struct writer *w, const struct view_input *input)
 	return r;
 }
 
-static int callgrind_end(struct view *view, const struct view_input *input, FILE *out,
-			 bool *ret_again, struct profile_message *message)
+static void callgrind_writer_deinit(struct writer *w)
 {
-	struct callgrind *c = (struct callgrind *)view;
-	struct writer w = {.out = out, .g = c->graph, .p = input->profile};
-	int r = graph_end(c->graph, input, ret_again);
-	size_t n = c->graph->n_nodes + 1;
+	profile_free(w->objects);
+	profile_free(w->files);
+	profile_free(w->functions);
+	frames_deinit(&w->whole);
+	frames_deinit(&w->names);
+	pair_table_deinit(&w->by_caller);
+	free(w->n_namesakes);
+	free(w->namesakes);
+	free(w->function_of);
+}
 
-	(void)message;
-	if (r || *ret_again)
-		return r;
-	values_init_for(&w.values, input, &c->options, c->graph, true);
-	frames_init(&w.whole);
-	frames_init(&w.names);
+static int callgrind_end(struct view *view, const struct view_input *input, FILE *out)
+{
+	cleanup(callgrind_writer_deinit) struct writer w = {.out = out,
+							    .g = view->graph,
+							    .p = input->profile};
+	size_t n = view->graph->n_nodes + 1;
+	int r;
+
+	values_init_for(&w.values, view, input, true);
 	w.n_namesakes = calloc(n, sizeof(*w.n_namesakes));
 	w.namesakes = calloc(n, sizeof(*w.namesakes));
 	w.function_of = calloc(n, sizeof(*w.function_of));
 	if (!w.n_namesakes || !w.namesakes || !w.function_of)
-		r = error_origin(-ENOMEM);
-	if (!r)
-		r = profile_new(&w.objects);
+		return error_origin(-ENOMEM);
+	r = profile_new(&w.objects);
 	if (!r)
 		r = profile_new(&w.files);
 	if (!r)
 		r = profile_new(&w.functions);
-	if (!r)
-		r = callgrind_put_graph(&w, input);
-	profile_free(w.objects);
-	profile_free(w.files);
-	profile_free(w.functions);
-	frames_deinit(&w.whole);
-	frames_deinit(&w.names);
-	pair_table_deinit(&w.by_caller);
-	free(w.n_namesakes);
-	free(w.namesakes);
-	free(w.function_of);
-	return r;
+	return r ? r : callgrind_put_graph(&w, input);
 }
 
 const struct view_class view_callgrind = {
 	.name = "callgrind",
 	.wants_addresses = true,
-	.make = callgrind_make,
-	.add = callgrind_add,
+	.init = callgrind_init,
 	.end = callgrind_end,
-	.destroy = callgrind_destroy,
 };

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of the same name are one: the tree is one of names, interned, instead of frames. */
-#include "client/analysis/collapsed_view.h"
-
+/*
+ * --collapsed: a line for each distinct stack of names, as flame graph programs take them and
+ * client/formats/collapsed.h writes whole profiles: `main;work;memcpy 42`, the value in the unit of
+ * its type, whatever the unit option says. Stacks have been shaped, and names are those of reports
+ * (node_name.h), where what has no name is `[module]`. Lines are in the order of their names, each
+ * stack before those that go on from it; those whose values cancel out are left out.
+ *
+ * Frames of the same name are one: the tree is one of names, interned, instead of frames.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,12 +16,13 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 struct collapsed_view {
 	struct view view;
-	struct stack_tree *tree;
 	struct profile *texts; /* names */
 	uint32_t *text_of;     /* per frame; 0: not yet */
 	size_t n_frames;
@@ -23,37 +30,20 @@ struct collapsed_view {
 	size_t stack_allocated;
 };
 
-static void collapsed_destroy(struct view *view)
+static void collapsed_deinit(struct view *view)
 {
 	struct collapsed_view *c = (struct collapsed_view *)view;
 
-	stack_tree_free(c->tree);
 	profile_free(c->texts);
 	free(c->text_of);
 	free(c->stack);
-	free(c);
 }
 
-static int collapsed_make(struct view **ret, const struct view_options *options,
-			  struct profile_message *message)
+static int collapsed_init(struct view *view)
 {
-	struct collapsed_view *c = calloc(1, sizeof(*c));
-	int r;
+	int r = stack_tree_new(&view->tree, STACK_TREE_NODES_MAX, 1);
 
-	(void)options;
-	(void)message;
-	if (!c)
-		return error_origin(-ENOMEM);
-	c->view.class = &view_collapsed;
-	r = stack_tree_new(&c->tree, STACK_TREE_NODES_MAX, 1);
-	if (!r)
-		r = profile_new(&c->texts);
-	if (r) {
-		collapsed_destroy(&c->view);
-		return r;
-	}
-	*ret = &c->view;
-	return 0;
+	return r ? r : profile_new(&((struct collapsed_view *)view)->texts);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -72,31 +62,18 @@ static int collapsed_intern_name(struct collapsed_view *c, const struct view_inp
 	return profile_add_text(c->texts, name, &c->text_of[frame]);
 }
 
-static int collapsed_reserve(uint32_t **array, size_t *n, size_t needed)
-{
-	size_t grown_n = needed + needed / 2;
-	uint32_t *grown;
-
-	if (needed <= *n)
-		return 0;
-	grown = reallocarray(*array, grown_n, sizeof(*grown));
-	if (!grown)
-		return error_origin(-ENOMEM);
-	memset(grown + *n, 0, (grown_n - *n) * sizeof(*grown));
-	*array = grown;
-	*n = grown_n;
-	return 0;
-}
-
 static int collapsed_add(struct view *view, const struct view_input *input,
 			 const struct stack *stack)
 {
 	struct collapsed_view *c = (struct collapsed_view *)view;
 	struct stack named = *stack;
-	int r = collapsed_reserve(&c->text_of, &c->n_frames, input->n_frames);
+	size_t n = c->n_frames;
+	int r = room_make(&c->text_of, &c->n_frames, input->n_frames, sizeof(*c->text_of));
 
+	if (!r && c->n_frames > n)
+		memset(c->text_of + n, 0, (c->n_frames - n) * sizeof(*c->text_of));
 	if (!r)
-		r = collapsed_reserve(&c->stack, &c->stack_allocated, stack->n_frames);
+		r = room_make(&c->stack, &c->stack_allocated, stack->n_frames, sizeof(*c->stack));
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
 		uint32_t frame = stack->frames[i];
 
@@ -107,7 +84,8 @@ static int collapsed_add(struct view *view, const struct view_input *input,
 	if (r)
 		return r;
 	named.frames = c->stack;
-	return stack_tree_add(c->tree, STACK_TREE_NO_GROUP, &named, &stack->values[input->type]);
+	return stack_tree_add(c->view.tree, STACK_TREE_NO_GROUP, &named,
+			      &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -142,7 +120,7 @@ static int write_lines(const struct collapsed_view *c, const struct stack_tree_o
 		       FILE *out)
 {
 	size_t n, deepest = 0;
-	const struct stack_tree_node *nodes = stack_tree_nodes(c->tree, &n);
+	const struct stack_tree_node *nodes = stack_tree_nodes(c->view.tree, &n);
 	cleanup(freep) const char **path = NULL;
 
 	for (size_t i = 0; i < order->n; i++)
@@ -153,7 +131,7 @@ static int write_lines(const struct collapsed_view *c, const struct stack_tree_o
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < order->n; i++) {
 		const struct stack_tree_node *node = &nodes[order->nodes[i]];
-		int64_t value = stack_tree_value(c->tree, node, 0);
+		int64_t value = stack_tree_value(c->view.tree, node, 0);
 		uint32_t depth = order->depths[i];
 
 		path[depth] = node->frame == STACK_TREE_CUT ? "(too light to be kept)"
@@ -167,29 +145,24 @@ static int write_lines(const struct collapsed_view *c, const struct stack_tree_o
 	return 0;
 }
 
-static int collapsed_end(struct view *view, const struct view_input *input, FILE *out,
-			 bool *ret_again, struct profile_message *message)
+static int collapsed_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct collapsed_view *c = (struct collapsed_view *)view;
+	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
 	cleanup(freep) uint32_t *ranks = NULL;
-	struct stack_tree_order order = {0};
 	int r = rank_texts(c->texts, &ranks);
 
 	(void)input;
-	(void)message;
 	if (!r)
-		r = stack_tree_order(c->tree, ranks, true, &order);
-	if (!r)
-		r = write_lines(c, &order, out);
-	stack_tree_order_deinit(&order);
-	*ret_again = false;
-	return r;
+		r = stack_tree_order(view->tree, ranks, true, &order);
+	return r ? r : write_lines(c, &order, out);
 }
 
 const struct view_class view_collapsed = {
 	.name = "collapsed",
-	.make = collapsed_make,
+	.size = sizeof(struct collapsed_view),
+	.init = collapsed_init,
 	.add = collapsed_add,
 	.end = collapsed_end,
-	.destroy = collapsed_destroy,
+	.deinit = collapsed_deinit,
 };

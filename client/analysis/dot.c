@@ -14,6 +14,7 @@
 #include "client/analysis/graph.h"
 #include "client/analysis/graph_tags.h"
 #include "client/analysis/header.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
@@ -26,69 +27,25 @@
 #define WEIGHT_MAX  100
 #define WIDTH_MAX   5
 
-struct dot {
-	struct view view;
-	struct view_options options;
-	struct graph *graph;
-};
-
 /* What is needed while writing. */
 struct writer {
 	FILE *out;
+	const struct view *view;
 	const struct graph *g;
 	const struct view_input *input;
 	struct values values;
 	int64_t max_flat;
 	uint32_t *numbers; /* of boxes, by node, from 1 on; 0: it is not shown */
 	bool *has_tags;    /* by node */
-	size_t maxdegree;
 };
 
-static void dot_destroy(struct view *view)
+static int dot_init(struct view *view)
 {
-	struct dot *d = (struct dot *)view;
+	struct graph_options options = graph_options_from(&view->options, true);
 
-	if (d)
-		graph_free(d->graph);
-	free(d);
-}
-
-/* With an empty graph. */
-static int dot_reset_graph(struct dot *d)
-{
-	struct graph_options options;
-
-	graph_free(d->graph);
-	d->graph = NULL;
-	graph_options_from(&options, &d->options, true);
 	options.wants_calls = options.is_picture = true;
-	options.is_tree = d->options.call_tree;
-	return graph_new(&d->graph, &options);
-}
-
-static int dot_make(struct view **ret, const struct view_options *options,
-		    struct profile_message *message)
-{
-	struct dot *d = calloc(1, sizeof(*d));
-	int r;
-
-	(void)message;
-	if (!d)
-		return error_origin(-ENOMEM);
-	d->view.class = &view_dot;
-	d->options = *options;
-	r = dot_reset_graph(d);
-	if (r) {
-		dot_destroy(&d->view);
-		return r;
-	}
-	*ret = &d->view;
-	return 0;
-}
-
-static int dot_add(struct view *view, const struct view_input *input, const struct stack *stack)
-{
-	return graph_add(((struct dot *)view)->graph, input, stack);
+	options.is_tree = view->options.call_tree;
+	return graph_new(&view->graph, &options);
 }
 
 /*
@@ -137,27 +94,24 @@ static void dot_put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
 		(unsigned)(share < 0 ? strong : weak), (unsigned)blue);
 }
 
-static int dot_put_legend(const struct writer *w, const struct view_options *options)
+static int dot_put_legend(const struct writer *w)
 {
-	cleanup(freep) char *text = NULL;
-	const struct profile *p = w->input->profile;
-	const char *title = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
-					  : "";
-	size_t length;
-	FILE *lines = open_memstream(&text, &length);
-	int r;
+	cleanup(memory_text_deinit) struct memory_text lines = {0};
+	const char *title = node_name_program(w->input->profile);
+	int r = memory_text_open(&lines);
 
-	if (!lines)
-		return error_origin(-ENOMEM);
-	r = header_print_graph(lines, w->input, options, &w->values, w->g);
-	if (fclose(lines) != 0 || r)
-		return r ? r : error_origin(-ENOMEM);
+	if (!r)
+		r = header_print_graph(lines.out, w->view, w->input, &w->values);
+	if (!r)
+		r = memory_text_close(&lines);
+	if (r)
+		return r;
 	fputs("digraph \"", w->out);
 	dot_put_escaped(w->out, *title ? title : "profile", " ");
 	fputs("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
 	      "subgraph cluster_L { Legend [shape=box fontsize=16 label=\"",
 	      w->out);
-	dot_put_escaped(w->out, text, "\\l");
+	dot_put_escaped(w->out, lines.text, "\\l");
 	fputs("\"] }\n", w->out);
 	return 0;
 }
@@ -185,7 +139,7 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 	char value[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 	cleanup(freep) char *name = NULL;
 	int64_t total = w->input->total;
-	int r = node_name_lines(w->input->profile, &w->g->infos[node->info], &name);
+	int r = node_name_lines(w->input->profile, &w->g->infos.all[node->info], &name);
 
 	if (r)
 		return r;
@@ -397,7 +351,8 @@ static int dot_put_arrows(const struct writer *w)
 	cleanup(freep) uint32_t *calls = calloc(w->g->n_calls + 1, sizeof(*calls));
 	cleanup(freep) uint32_t *n_in = calloc(w->g->n_nodes + 1, sizeof(*n_in));
 	cleanup(freep) uint32_t *n_out = calloc(w->g->n_nodes + 1, sizeof(*n_out));
-	size_t n = 0;
+	size_t n = 0,
+	       maxdegree = w->view->options.maxdegree > 0 ? (size_t)w->view->options.maxdegree : 0;
 
 	if (!calls || !n_in || !n_out)
 		return error_origin(-ENOMEM);
@@ -411,8 +366,8 @@ static int dot_put_arrows(const struct writer *w)
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
 
-		if (w->maxdegree && n_in[call->callee] &&
-		    (n_out[call->caller] >= w->maxdegree || n_in[call->callee] >= w->maxdegree))
+		if (maxdegree && n_in[call->callee] &&
+		    (n_out[call->caller] >= maxdegree || n_in[call->callee] >= maxdegree))
 			continue;
 		n_out[call->caller]++;
 		n_in[call->callee]++;
@@ -421,10 +376,10 @@ static int dot_put_arrows(const struct writer *w)
 	return 0;
 }
 
-static int dot_put_graph(struct writer *w, const struct view_options *options)
+static int dot_put_graph(struct writer *w)
 {
 	const struct graph *g = w->g;
-	int r = dot_put_legend(w, options);
+	int r = dot_put_legend(w);
 
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
@@ -445,33 +400,22 @@ static int dot_put_graph(struct writer *w, const struct view_options *options)
 	return r;
 }
 
-static int dot_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		   struct profile_message *message)
+static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	struct dot *d = (struct dot *)view;
-	cleanup(freep) uint32_t *numbers = NULL;
-	cleanup(freep) bool *has_tags = NULL;
-	struct writer w = {.out = out, .g = d->graph, .input = input};
-	int r;
+	const struct graph *g = view->graph;
+	cleanup(freep) uint32_t *numbers = calloc(g->n_nodes + 1, sizeof(*numbers));
+	cleanup(freep) bool *has_tags = calloc(g->n_nodes + 1, sizeof(*has_tags));
+	struct writer w = {.out = out,
+			   .view = view,
+			   .g = g,
+			   .input = input,
+			   .numbers = numbers,
+			   .has_tags = has_tags};
 
-	(void)message;
-	*ret_again = graph_tags_unit_changed(d->graph->tags, input);
-	r = *ret_again ? dot_reset_graph(d) : graph_end(d->graph, input, ret_again);
-	if (r || *ret_again)
-		return r;
-	w.numbers = numbers = calloc(d->graph->n_nodes + 1, sizeof(*numbers));
-	w.has_tags = has_tags = calloc(d->graph->n_nodes + 1, sizeof(*has_tags));
 	if (!numbers || !has_tags)
 		return error_origin(-ENOMEM);
-	w.maxdegree = d->options.maxdegree;
-	values_init_for(&w.values, input, &d->options, d->graph, false);
-	return dot_put_graph(&w, &d->options);
+	values_init_for(&w.values, view, input, false);
+	return dot_put_graph(&w);
 }
 
-const struct view_class view_dot = {
-	.name = "dot",
-	.make = dot_make,
-	.add = dot_add,
-	.end = dot_end,
-	.destroy = dot_destroy,
-};
+const struct view_class view_dot = {.name = "dot", .init = dot_init, .end = dot_end};

@@ -23,10 +23,9 @@
 #include "common/profile/profile.h"
 
 struct flame {
+	/* Its tree is there from the first stack on: of each type the value and that of its base.
+	 */
 	struct view view;
-	struct view_options options;
-	/* From the first stack on. Of each type its value and that of its base. */
-	struct stack_tree *tree;
 	unsigned types[FLAME_TYPES_MAX]; /* of the profile's; the chosen one first */
 	unsigned n_types;
 	bool has_base;
@@ -35,45 +34,21 @@ struct flame {
 /* The page's own numbers of frames and texts. */
 struct flame_numbers {
 	struct frame_names names;
-	struct stack_tree_order order;
-	uint32_t *numbers; /* per frame of the input; PROFILE_NONE: it has none */
-	uint32_t *frames;  /* and back */
+	uint32_t *frames; /* by number */
 	size_t n_frames;
 	struct profile *texts;
 };
 
-static void flame_destroy(struct view *view)
-{
-	struct flame *f = (struct flame *)view;
-
-	stack_tree_free(f->tree);
-	free(f);
-}
-
-static int flame_make(struct view **ret, const struct view_options *options,
-		      struct profile_message *message)
-{
-	struct flame *f = calloc(1, sizeof(*f));
-
-	(void)message;
-	if (!f)
-		return error_origin(-ENOMEM);
-	f->view.class = &view_flame;
-	f->options = *options;
-	*ret = &f->view;
-	return 0;
-}
-
 /* Now that it is known which types there are. */
 static int flame_make_tree(struct flame *f, const struct view_input *input)
 {
-	if (f->tree)
+	if (f->view.tree)
 		return 0;
 	f->types[f->n_types++] = input->type;
 	for (unsigned i = 0; i < input->profile->n_sample_types && input->totals; i++)
-		if (i != input->type && !f->options.one_type && f->n_types < FLAME_TYPES_MAX)
+		if (i != input->type && !f->view.options.one_type && f->n_types < FLAME_TYPES_MAX)
 			f->types[f->n_types++] = i;
-	return stack_tree_new(&f->tree, STACK_TREE_NODES_MAX, f->n_types * 2);
+	return stack_tree_new(&f->view.tree, STACK_TREE_NODES_MAX, f->n_types * 2);
 }
 
 static bool flame_is_base_stack(const struct profile *p, const struct stack *stack)
@@ -81,8 +56,7 @@ static bool flame_is_base_stack(const struct profile *p, const struct stack *sta
 	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
 
-		if (l->str && strcmp(profile_string(p, l->key), "pprof::base") == 0 &&
-		    strcmp(profile_string(p, l->str), "true") == 0)
+		if (view_is_base_label(p, l) && strcmp(profile_string(p, l->str), "true") == 0)
 			return true;
 	}
 	return false;
@@ -106,7 +80,7 @@ static int flame_add(struct view *view, const struct view_input *input, const st
 		else
 			values[2 * i] = value;
 	}
-	return stack_tree_add(f->tree, STACK_TREE_NO_GROUP, stack, values);
+	return stack_tree_add(f->view.tree, STACK_TREE_NO_GROUP, stack, values);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -114,9 +88,7 @@ static int flame_add(struct view *view, const struct view_input *input, const st
 static void flame_numbers_deinit(struct flame_numbers *n)
 {
 	frame_names_deinit(&n->names);
-	stack_tree_order_deinit(&n->order);
 	profile_free(n->texts);
-	free(n->numbers);
 	free(n->frames);
 }
 
@@ -125,14 +97,12 @@ static void number_frames(struct flame_numbers *n, const struct stack_tree *tree
 	size_t n_nodes;
 	const struct stack_tree_node *nodes = stack_tree_nodes(tree, &n_nodes);
 
-	for (size_t i = 0; i < n->names.n; i++)
-		n->numbers[i] = PROFILE_NONE;
-	for (size_t i = 0; i < n->order.n; i++) {
-		uint32_t frame = nodes[n->order.nodes[i]].frame;
+	for (size_t i = 0; i < n->names.order.n; i++) {
+		uint32_t frame = nodes[n->names.order.nodes[i]].frame;
 
-		if (frame == STACK_TREE_CUT || n->numbers[frame] != PROFILE_NONE)
+		if (frame == STACK_TREE_CUT || n->names.numbers[frame] != PROFILE_NONE)
 			continue;
-		n->numbers[frame] = (uint32_t)n->n_frames;
+		n->names.numbers[frame] = (uint32_t)n->n_frames;
 		n->frames[n->n_frames++] = frame;
 	}
 }
@@ -140,34 +110,35 @@ static void number_frames(struct flame_numbers *n, const struct stack_tree *tree
 static int flame_numbers_init(struct flame_numbers *n, const struct flame *f,
 			      const struct view_input *input)
 {
-	int r = frame_names_init(&n->names, input, f->tree);
+	int r = frame_names_init(&n->names, input, f->view.tree);
 
-	if (!r)
-		r = stack_tree_order(f->tree, n->names.ranks, false, &n->order);
 	if (!r)
 		r = profile_new(&n->texts);
 	if (r)
 		return r;
-	n->numbers = calloc(n->names.n + 1, sizeof(*n->numbers));
 	n->frames = calloc(n->names.n + 1, sizeof(*n->frames));
-	if (!n->numbers || !n->frames)
+	if (!n->frames)
 		return error_origin(-ENOMEM);
-	number_frames(n, f->tree);
+	number_frames(n, f->view.tree);
 	return 0;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static int
-flame_write_frame_texts(struct flame_numbers *n, const struct view_input *input, const char *key,
-			const char *(*text_of)(const struct flame_numbers *n,
-					       const struct view_input *input, uint32_t frame),
-			FILE *out)
+/* @key: "name", "file" or "module" */
+static int flame_write_frame_texts(struct flame_numbers *n, const struct view_input *input,
+				   const char *key, FILE *out)
 {
 	fprintf(out, "\"%s\":[", key);
 	for (size_t i = 0; i < n->n_frames; i++) {
+		const struct frame *frame = &input->frames[n->frames[i]];
 		uint32_t text;
-		int r = profile_add_text(n->texts, text_of(n, input, n->frames[i]), &text);
+		int r = profile_add_text(n->texts,
+					 *key == 'n' ? n->names.texts[n->frames[i]]
+						     : profile_string(input->profile,
+								      *key == 'f' ? frame->filename
+										  : frame->object),
+					 &text);
 
 		if (r)
 			return r;
@@ -177,27 +148,6 @@ flame_write_frame_texts(struct flame_numbers *n, const struct view_input *input,
 	return 0;
 }
 
-static const char *flame_frame_name(const struct flame_numbers *n, const struct view_input *input,
-				    uint32_t frame)
-{
-	(void)input;
-	return n->names.texts[frame];
-}
-
-static const char *flame_frame_file(const struct flame_numbers *n, const struct view_input *input,
-				    uint32_t frame)
-{
-	(void)n;
-	return profile_string(input->profile, input->frames[frame].filename);
-}
-
-static const char *flame_frame_module(const struct flame_numbers *n, const struct view_input *input,
-				      uint32_t frame)
-{
-	(void)n;
-	return profile_string(input->profile, input->frames[frame].object);
-}
-
 /* Frames, and then the texts that they name by number. */
 static int flame_write_frames(struct flame_numbers *n, const struct view_input *input, FILE *out)
 {
@@ -205,11 +155,11 @@ static int flame_write_frames(struct flame_numbers *n, const struct view_input *
 	int r;
 
 	fputs("\"frames\":{", out);
-	r = flame_write_frame_texts(n, input, "name", flame_frame_name, out);
+	r = flame_write_frame_texts(n, input, "name", out);
 	if (!r)
-		r = flame_write_frame_texts(n, input, "file", flame_frame_file, out);
+		r = flame_write_frame_texts(n, input, "file", out);
 	if (!r)
-		r = flame_write_frame_texts(n, input, "module", flame_frame_module, out);
+		r = flame_write_frame_texts(n, input, "module", out);
 	if (r)
 		return r;
 	fputs("\"line\":[", out);
@@ -245,10 +195,11 @@ static void flame_write_node(const struct flame *f, const struct flame_numbers *
 		if (node->frame == STACK_TREE_CUT)
 			fputs("-1", out);
 		else
-			fprintf(out, "%" PRIu32, n->numbers[node->frame] * 2 + node->is_inlined);
+			fprintf(out, "%" PRIu32,
+				n->names.numbers[node->frame] * 2 + node->is_inlined);
 		break;
 	default:
-		fprintf(out, "%" PRId64, stack_tree_value(f->tree, node, array == 'b'));
+		fprintf(out, "%" PRId64, stack_tree_value(f->view.tree, node, array == 'b'));
 	}
 }
 
@@ -256,16 +207,16 @@ static void flame_write_nodes(const struct flame *f, const struct flame_numbers 
 {
 	static const char *const keys[] = {"depth", "frame", "self", "base"};
 	size_t n_nodes;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n_nodes);
 
 	fprintf(out, "\"nodes\":{\"root\":[%" PRId64 ",%" PRId64 "]",
-		stack_tree_value(f->tree, nodes, 0), stack_tree_value(f->tree, nodes, 1));
+		stack_tree_value(f->view.tree, nodes, 0), stack_tree_value(f->view.tree, nodes, 1));
 	for (size_t k = 0; k < (f->has_base ? 4 : 3); k++) {
 		fprintf(out, ",\n\"%s\":[", keys[k]);
-		for (size_t i = 0; i < n->order.n; i++) {
+		for (size_t i = 0; i < n->names.order.n; i++) {
 			fputs(i ? "," : "", out);
-			flame_write_node(f, n, &nodes[n->order.nodes[i]], n->order.depths[i],
-					 keys[k][0], out);
+			flame_write_node(f, n, &nodes[n->names.order.nodes[i]],
+					 n->names.order.depths[i], keys[k][0], out);
 		}
 		fputc(']', out);
 	}
@@ -277,7 +228,7 @@ static void flame_write_nodes(const struct flame *f, const struct flame_numbers 
 static bool flame_has_other_values(const struct flame *f, const struct stack_tree_node *node)
 {
 	for (unsigned i = 2; node->values && i < f->n_types * 2; i++)
-		if (stack_tree_value(f->tree, node, i))
+		if (stack_tree_value(f->view.tree, node, i))
 			return true;
 	return false;
 }
@@ -286,7 +237,7 @@ static bool flame_has_other_values(const struct flame *f, const struct stack_tre
 static void flame_fit_types(struct flame *f)
 {
 	size_t n, n_with = 0;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n);
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n);
 
 	for (size_t i = 0; i < n; i++)
 		n_with += flame_has_other_values(f, &nodes[i]);
@@ -300,16 +251,16 @@ static void flame_write_values(const struct flame *f, const struct flame_numbers
 			       const char *key, unsigned value, FILE *out)
 {
 	size_t n_nodes;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n_nodes);
 	const char *separator = "";
 
 	fprintf(out, ",\n\"%s\":[", key);
-	for (size_t i = 0; i < n->order.n; i++) {
-		const struct stack_tree_node *node = &nodes[n->order.nodes[i]];
+	for (size_t i = 0; i < n->names.order.n; i++) {
+		const struct stack_tree_node *node = &nodes[n->names.order.nodes[i]];
 
 		if (!flame_has_other_values(f, node))
 			continue;
-		fprintf(out, "%s%" PRId64, separator, stack_tree_value(f->tree, node, value));
+		fprintf(out, "%s%" PRId64, separator, stack_tree_value(f->view.tree, node, value));
 		separator = ",";
 	}
 	fputc(']', out);
@@ -329,14 +280,14 @@ static void flame_write_other_types(const struct flame *f, const struct flame_nu
 				    const struct view_input *input, FILE *out)
 {
 	size_t n_nodes, last = 0;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->tree, &n_nodes);
+	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n_nodes);
 	const char *separator = "";
 
 	if (f->n_types < 2)
 		return;
 	fputs(",\n\"others\":{\"at\":[", out);
-	for (size_t i = 0; i < n->order.n; i++) {
-		if (!flame_has_other_values(f, &nodes[n->order.nodes[i]]))
+	for (size_t i = 0; i < n->names.order.n; i++) {
+		if (!flame_has_other_values(f, &nodes[n->names.order.nodes[i]]))
 			continue;
 		fprintf(out, "%s%zu", separator, i - last);
 		separator = ",";
@@ -347,8 +298,8 @@ static void flame_write_other_types(const struct flame *f, const struct flame_nu
 		fputs(i > 1 ? ",\n" : "", out);
 		flame_write_type(input->profile, f->types[i], input->totals[f->types[i]], out);
 		fprintf(out, ",\"root\":[%" PRId64 ",%" PRId64 "]",
-			stack_tree_value(f->tree, nodes, 2 * i),
-			stack_tree_value(f->tree, nodes, 2 * i + 1));
+			stack_tree_value(f->view.tree, nodes, 2 * i),
+			stack_tree_value(f->view.tree, nodes, 2 * i + 1));
 		flame_write_values(f, n, "self", 2 * i, out);
 		if (f->has_base)
 			flame_write_values(f, n, "base", 2 * i + 1, out);
@@ -372,8 +323,7 @@ static void flame_write_texts(const char *key, const char *const *texts, size_t 
 static int flame_write_head(const struct flame *f, const struct view_input *input, FILE *out)
 {
 	const struct profile *p = input->profile;
-	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
-					    : "";
+	const char *program = node_name_program(p);
 	int r;
 
 	fputs("{\"title\":", out);
@@ -381,49 +331,44 @@ static int flame_write_head(const struct flame *f, const struct view_input *inpu
 	fputs(",\n\"chosen\":", out);
 	flame_write_type(p, input->type, input->total, out);
 	fputs("},\n\"shown_unit\":", out);
-	json_text_write(out, f->options.unit ? f->options.unit : "auto");
-	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->options.divide_by);
-	flame_write_texts("filters", f->options.filters, f->options.n_filters, out);
+	json_text_write(out, f->view.options.unit ? f->view.options.unit : "auto");
+	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->view.options.divide_by);
+	flame_write_texts("filters", f->view.options.filters, f->view.options.n_filters, out);
 	r = flame_notes_write(input, out);
 	fputs(",\n", out);
 	return r;
 }
 
-static int flame_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		     struct profile_message *message)
+static int flame_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct flame *f = (struct flame *)view;
-	struct flame_numbers numbers = {0};
+	cleanup(flame_numbers_deinit) struct flame_numbers numbers = {0};
 	int r = flame_make_tree(f, input);
 
-	(void)message;
 	if (!r)
-		r = stack_tree_shrink(f->tree, FLAME_NODES_MAX);
+		r = stack_tree_shrink(view->tree, FLAME_NODES_MAX);
 	if (!r)
 		r = flame_numbers_init(&numbers, f, input);
-	if (!r) {
-		fwrite(flame_page_head, 1, flame_page_head_length, out);
-		flame_fit_types(f);
-		r = flame_write_head(f, input, out);
-	}
+	if (r)
+		return r;
+	fwrite(flame_page_head, 1, flame_page_head_length, out);
+	flame_fit_types(f);
+	r = flame_write_head(f, input, out);
 	if (!r)
 		r = flame_write_frames(&numbers, input, out);
-	if (!r) {
-		flame_write_nodes(f, &numbers, out);
-		flame_write_other_types(f, &numbers, input, out);
-		fputc('}', out);
-		fwrite(flame_page_tail, 1, flame_page_tail_length, out);
-		*ret_again = false;
-	}
-	flame_numbers_deinit(&numbers);
-	return r;
+	if (r)
+		return r;
+	flame_write_nodes(f, &numbers, out);
+	flame_write_other_types(f, &numbers, input, out);
+	fputc('}', out);
+	fwrite(flame_page_tail, 1, flame_page_tail_length, out);
+	return VIEW_E_OK;
 }
 
 const struct view_class view_flame = {
 	.name = "flame",
 	.tells_all_types = true,
-	.make = flame_make,
+	.size = sizeof(struct flame),
 	.add = flame_add,
 	.end = flame_end,
-	.destroy = flame_destroy,
 };

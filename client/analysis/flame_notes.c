@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lines of reports and comments of profd's both have the form "heading: text". The values of one
+ * name are looked for in all later comments, so that a heading is there once.
+ */
 #include "client/analysis/flame_notes.h"
 
 #include <ctype.h>
@@ -7,10 +11,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client/analysis/header.h"
 #include "client/analysis/json_text.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -48,15 +52,6 @@ static void flame_notes_put_line(struct notes *n, const char *line)
 	flame_notes_put(n, heading, *heading ? colon + 2 : line);
 }
 
-static bool flame_notes_format_time(char *to, size_t size, int64_t time_ns)
-{
-	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S);
-	struct tm tm;
-
-	return time_ns > 0 && localtime_r(&seconds, &tm) &&
-	       strftime(to, size, "%Y-%m-%d %H:%M:%S %Z", &tm);
-}
-
 static void flame_notes_put_program(struct notes *n, const struct profile *p)
 {
 	if (!p->n_mappings)
@@ -71,7 +66,7 @@ static void flame_notes_put_times(struct notes *n, const struct profile *p)
 {
 	char when[64], duration[48];
 
-	if (flame_notes_format_time(when, sizeof(when), p->time_ns))
+	if (p->time_ns > 0 && header_format_time(when, sizeof(when), p->time_ns))
 		flame_notes_put(n, "Time", when);
 	if (p->duration_ns > 0) {
 		snprintf(duration, sizeof(duration), "%.4g s",
@@ -88,8 +83,8 @@ static int flame_notes_put_windows(struct notes *n, const struct profile *p)
 	int r = profile_windows_of(p, &windows);
 
 	if (!r && windows.is_listed && windows.n &&
-	    flame_notes_format_time(from, sizeof(from), windows.all[0].time_ns) &&
-	    flame_notes_format_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
+	    header_format_time(from, sizeof(from), windows.all[0].time_ns) &&
+	    header_format_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
 		snprintf(text, sizeof(text), "%zu, which began from %s to %s", windows.n, from, to);
 		flame_notes_put(n, "Windows", text);
 	}
@@ -138,13 +133,12 @@ static bool flame_notes_name_seen_before(const struct profile *p, size_t comment
 static int flame_notes_put_values(struct notes *n, const struct profile *p, size_t first,
 				  const char *name, size_t length)
 {
+	cleanup(memory_text_deinit) struct memory_text values = {0};
 	char heading[NAME_MAX_BYTES + 1] = "";
-	char *text = NULL;
-	size_t size;
-	FILE *values = open_memstream(&text, &size);
+	int r = memory_text_open(&values);
 
-	if (!values)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	memcpy(heading, name, length);
 	if (strcmp(heading, "version") == 0) /* not the program's */
 		strcpy(heading, "profd");
@@ -155,15 +149,12 @@ static int flame_notes_put_values(struct notes *n, const struct profile *p, size
 							       name, length);
 
 		if (value)
-			fprintf(values, "%s%s", ftell(values) > 0 ? ", " : "", value);
+			fprintf(values.out, "%s%s", ftell(values.out) > 0 ? ", " : "", value);
 	}
-	if (fclose(values) != 0) {
-		free(text);
-		return error_origin(-ENOMEM);
-	}
-	flame_notes_put(n, heading, text);
-	free(text);
-	return 0;
+	r = memory_text_close(&values);
+	if (!r)
+		flame_notes_put(n, heading, values.text);
+	return r;
 }
 
 static int flame_notes_put_comment(struct notes *n, const struct profile *p, size_t i)
@@ -186,23 +177,17 @@ static int flame_notes_put_comment(struct notes *n, const struct profile *p, siz
 
 static int flame_notes_put_losses(struct notes *n, const struct profile *p)
 {
-	char *line = NULL;
-	size_t size;
-	FILE *out = open_memstream(&line, &size);
-	int r;
+	cleanup(memory_text_deinit) struct memory_text line = {0};
+	int r = memory_text_open(&line);
 
-	if (!out)
-		return error_origin(-ENOMEM);
-	r = header_print_losses(out, p);
-	if (fclose(out) != 0 || r) {
-		free(line);
-		return r ? r : error_origin(-ENOMEM);
-	}
-	if (size) {
-		line[size - 1] = '\0'; /* instead of the newline */
-		flame_notes_put_line(n, line);
-	}
-	free(line);
+	if (!r)
+		r = header_print_losses(line.out, p);
+	if (!r)
+		r = memory_text_close(&line);
+	if (r || !line.length)
+		return r;
+	line.text[line.length - 1] = '\0'; /* instead of the newline */
+	flame_notes_put_line(n, line.text);
 	return 0;
 }
 

@@ -36,7 +36,8 @@ static int frame_names_compare(const void *a, const void *b, void *context)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-static int frame_names_rank(struct frame_names *names)
+/* By text; equal texts have different ranks. */
+static int frame_names_rank(const struct frame_names *names, uint32_t *ranks)
 {
 	cleanup(freep) uint32_t *sorted = calloc(names->n + 1, sizeof(*sorted));
 	size_t n = 0;
@@ -48,32 +49,31 @@ static int frame_names_rank(struct frame_names *names)
 			sorted[n++] = i;
 	qsort_r(sorted, n, sizeof(*sorted), frame_names_compare, names->texts);
 	for (uint32_t i = 0; i < n; i++)
-		names->ranks[sorted[i]] = i;
+		ranks[sorted[i]] = i;
 	return 0;
 }
 
-int frame_names_init(struct frame_names *ret, const struct view_input *input,
+int frame_names_init(struct frame_names *names, const struct view_input *input,
 		     const struct stack_tree *tree)
 {
-	struct frame_names names = {.n = input->n_frames};
-	const struct stack_tree_node *nodes;
+	cleanup(freep) uint32_t *ranks = calloc(input->n_frames + 1, sizeof(*ranks));
 	size_t n;
+	const struct stack_tree_node *nodes = stack_tree_nodes(tree, &n);
 	int r = 0;
 
-	nodes = stack_tree_nodes(tree, &n);
-	names.texts = calloc(names.n + 1, sizeof(*names.texts));
-	names.ranks = calloc(names.n + 1, sizeof(*names.ranks));
-	if (!names.texts || !names.ranks)
-		r = error_origin(-ENOMEM);
+	*names = (struct frame_names){
+		.texts = calloc(input->n_frames + 1, sizeof(*names->texts)),
+		.numbers = calloc(input->n_frames + 1, sizeof(*names->numbers)),
+		.n = input->n_frames,
+	};
+	if (!names->texts || !names->numbers || !ranks)
+		return error_origin(-ENOMEM);
+	memset(names->numbers, 0xff, names->n * sizeof(*names->numbers));
 	for (size_t i = 1; i < n && !r; i++)
-		r = frame_names_add(&names, input, nodes[i].frame);
+		r = frame_names_add(names, input, nodes[i].frame);
 	if (!r)
-		r = frame_names_rank(&names);
-	if (r)
-		frame_names_deinit(&names);
-	else
-		*ret = names;
-	return r;
+		r = frame_names_rank(names, ranks);
+	return r ? r : stack_tree_order(tree, ranks, false, &names->order);
 }
 
 void frame_names_deinit(struct frame_names *names)
@@ -81,6 +81,6 @@ void frame_names_deinit(struct frame_names *names)
 	for (size_t i = 0; names->texts && i < names->n; i++)
 		free(names->texts[i]);
 	free(names->texts);
-	free(names->ranks);
-	*names = (struct frame_names){0};
+	free(names->numbers);
+	stack_tree_order_deinit(&names->order);
 }

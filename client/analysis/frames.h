@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/profile/profile_table.h"
+#include "client/analysis/intern.h"
 
+/* Without padding: frames are compared as bytes. */
 struct frame {
 	uint32_t name, system_name; /* strings of the profile; 0: none */
 	uint32_t filename;          /* cleaned, see source_path.h */
@@ -24,12 +25,9 @@ struct frame {
 /* All zero has no frames. */
 struct frames {
 	struct frame *all;
-	size_t n, max;
-	struct profile_table table;
-	struct profile_hash_key hash_key;
+	struct intern in;
 };
 
-void frames_init(struct frames *f);
 void frames_deinit(struct frames *f);
 /* The index of the frame equal to @key, which is added if need be. 0 or negative errno. */
 int frames_intern(struct frames *f, const struct frame *key, uint32_t *ret);

@@ -21,6 +21,7 @@
 #include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 int64_t graph_add_clamped(int64_t a, int64_t b)
 {
@@ -34,67 +35,58 @@ int64_t graph_mean(int64_t sum, int64_t divisor)
 	return divisor ? sum / divisor : sum;
 }
 
-int graph_new(struct graph **ret, const struct graph_options *options)
+/* Empty. */
+static int graph_init(struct graph *g, const struct graph_options *options)
 {
-	cleanup(graph_freep) struct graph *g = calloc(1, sizeof(*g));
 	bool trims = options->nodecount || options->nodefraction > 0;
 
-	if (!g)
-		return error_origin(-ENOMEM);
-	g->options = *options;
+	*g = (struct graph){.options = *options};
 	g->counts_calls = options->wants_calls && !trims && !options->is_tree;
-	profile_hash_key_init(&g->key);
-	if (options->is_picture) {
-		int r = graph_tags_new(&g->tags, options->unit);
-
-		if (r)
-			return r;
-	}
-	*ret = steal_ptr(&g);
-	return 0;
+	return options->is_picture ? graph_tags_new(&g->tags, options->unit) : 0;
 }
 
-void graph_free(struct graph *g)
+static void graph_deinit(struct graph *g)
 {
-	if (!g)
-		return;
 	graph_tags_free(g->tags);
 	profile_arena_deinit(&g->texts);
-	profile_table_deinit(&g->by_info);
 	pair_table_deinit(&g->pairs);
 	free(g->order);
 	free(g->nodes);
 	free(g->calls);
-	free(g->infos);
+	frames_deinit(&g->infos);
 	free(g->info_of);
 	free(g->names);
 	free(g->callers);
 	free(g->callees);
 	free(g->first_caller);
 	free(g->first_callee);
+}
+
+int graph_new(struct graph **ret, const struct graph_options *options)
+{
+	cleanup(graph_freep) struct graph *g = calloc(1, sizeof(*g));
+	int r = g ? graph_init(g, options) : error_origin(-ENOMEM);
+
+	if (!r)
+		*ret = steal_ptr(&g);
+	return r;
+}
+
+void graph_free(struct graph *g)
+{
+	if (g)
+		graph_deinit(g);
 	free(g);
 }
 
-int graph_grow(void *array, size_t n, size_t *capacity, size_t size)
+int graph_make_room(void *array, size_t *max, size_t n, size_t size)
 {
-	void **at = array, *grown;
-	size_t more = *capacity ? *capacity * 2 : 64;
-
-	if (n < *capacity)
-		return 0;
-	if (n >= GRAPH_NONE)
-		return error_origin(-E2BIG);
-	grown = reallocarray(*at, more, size);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*at = grown;
-	*capacity = more;
-	return 0;
+	return n > GRAPH_NONE ? error_origin(-E2BIG) : room_make(array, max, n, size);
 }
 
 static int push_node(struct graph *g, uint32_t info, uint32_t parent)
 {
-	int r = graph_grow(&g->nodes, g->n_nodes, &g->capacity_nodes, sizeof(*g->nodes));
+	int r = graph_make_room(&g->nodes, &g->capacity_nodes, g->n_nodes + 1, sizeof(*g->nodes));
 
 	if (r)
 		return r;
@@ -103,65 +95,32 @@ static int push_node(struct graph *g, uint32_t info, uint32_t parent)
 	return 0;
 }
 
-static int same_info(const void *owner, uint32_t index, const void *key)
-{
-	const struct graph *g = owner;
-
-	return memcmp(&g->infos[index], key, sizeof(struct frame)) == 0;
-}
-
 /* Looks up what @frame is to this report. */
 static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
 {
-	struct frame info;
-	uint32_t hash;
+	struct frame info = *frame;
 	int r;
 
-	/* What lies between the members is compared as well. */
-	memset(&info, 0, sizeof(info));
-	info.name = frame->name;
-	info.filename = frame->filename;
-	info.line = frame->line;
-	info.column = frame->column;
-	info.address = frame->address;
-	if (g->options.tells_objects || !frame->name) {
-		info.object = frame->object;
-		info.start_line = frame->start_line;
+	info.system_name = info.build_id = 0;
+	if (!g->options.tells_objects && frame->name) {
+		info.object = 0;
+		info.start_line = 0;
 	}
-	hash = profile_hash(&g->key, &info, sizeof(info));
-	*ret = profile_table_find(&g->by_info, hash, same_info, g, &info);
-	if (*ret != PROFILE_NONE)
-		return 0;
-	r = profile_table_reserve(&g->by_info);
-	if (!r)
-		r = graph_grow(&g->infos, g->n_infos, &g->capacity_infos, sizeof(*g->infos));
-	if (!r && !g->options.is_tree)
-		r = push_node(g, (uint32_t)g->n_infos, GRAPH_NONE);
-	if (r)
-		return r;
-	*ret = (uint32_t)g->n_infos;
-	memcpy(&g->infos[g->n_infos++], &info, sizeof(info));
-	profile_table_insert(&g->by_info, hash, *ret);
-	return 0;
+	r = frames_intern(&g->infos, &info, ret);
+	if (!r && !g->options.is_tree && *ret == g->n_nodes)
+		r = push_node(g, *ret, GRAPH_NONE);
+	return r;
 }
 
 /* Frames come as stacks do: there may be more of them than the last time. */
 static int graph_reserve_frames(struct graph *g, size_t n_frames)
 {
-	size_t n = g->n_info_of ? g->n_info_of : 256;
-	uint32_t *grown;
+	size_t n = g->n_info_of;
+	int r = room_make(&g->info_of, &g->n_info_of, n_frames, sizeof(*g->info_of));
 
-	if (n_frames <= g->n_info_of)
-		return 0;
-	while (n < n_frames)
-		n *= 2;
-	grown = reallocarray(g->info_of, n, sizeof(*grown));
-	if (!grown)
-		return error_origin(-ENOMEM);
-	memset(grown + g->n_info_of, 0xff, (n - g->n_info_of) * sizeof(*grown));
-	g->info_of = grown;
-	g->n_info_of = n;
-	return 0;
+	if (!r && g->n_info_of > n)
+		memset(g->info_of + n, 0xff, (g->n_info_of - n) * sizeof(*g->info_of));
+	return r;
 }
 
 static inline int graph_info_of_frame(struct graph *g, const struct view_input *input,
@@ -180,7 +139,7 @@ static inline int graph_info_of_frame(struct graph *g, const struct view_input *
 
 static struct graph_call *push_call(struct graph *g, uint32_t caller, uint32_t callee)
 {
-	if (graph_grow(&g->calls, g->n_calls, &g->capacity_calls, sizeof(*g->calls)))
+	if (graph_make_room(&g->calls, &g->capacity_calls, g->n_calls + 1, sizeof(*g->calls)))
 		return NULL;
 	g->calls[g->n_calls] =
 		(struct graph_call){.caller = caller, .callee = callee, .is_inlined = true};
@@ -508,7 +467,13 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 	bool is_cut = false;
 	int r = graph_reserve_frames(g, input->n_frames);
 
-	*ret_again = false;
+	*ret_again = g->tags && graph_tags_unit_changed(g->tags, input);
+	if (*ret_again) {
+		const struct graph_options options = g->options;
+
+		graph_deinit(g);
+		return graph_init(g, &options);
+	}
 	g->profile = input->profile;
 	if (!r && g->pass == GRAPH_PASS_ALL) {
 		r = graph_end_nodes(g, ret_again);
@@ -531,20 +496,21 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 	return r ? r : graph_finish(g);
 }
 
-void graph_options_from(struct graph_options *ret, const struct view_options *options,
-			bool is_graph)
+struct graph_options graph_options_from(const struct view_options *options, bool is_graph)
 {
-	*ret = (struct graph_options){
+	struct graph_options ret = {
 		.unit = options->unit && *options->unit ? options->unit : "minimum",
 		.by_cum = options->by_cum,
 		.drop_negative = options->drop_negative,
 	};
-	if (options->no_trim)
-		return;
+
+	if (!options->trim)
+		return ret;
 	if (options->nodecount != VIEW_NODECOUNT_DEFAULT)
-		ret->nodecount = options->nodecount > 0 ? (size_t)options->nodecount : 0;
+		ret.nodecount = options->nodecount > 0 ? (size_t)options->nodecount : 0;
 	else if (is_graph)
-		ret->nodecount = GRAPH_NODECOUNT;
-	ret->nodefraction = options->nodefraction;
-	ret->edgefraction = options->edgefraction;
+		ret.nodecount = GRAPH_NODECOUNT;
+	ret.nodefraction = options->nodefraction;
+	ret.edgefraction = options->edgefraction;
+	return ret;
 }

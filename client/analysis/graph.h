@@ -77,8 +77,7 @@ struct graph {
 	size_t n_nodes;
 	struct graph_call *calls;
 	size_t n_calls;
-	struct frame *infos; /* names and places; what is not told apart is 0 */
-	size_t n_infos;
+	struct frames infos;     /* names and places; what is not told apart is 0 */
 	struct graph_tags *tags; /* is_picture; see graph_tags.h */
 
 	/* Private. */
@@ -88,11 +87,9 @@ struct graph {
 	bool has_inlined, counts_calls;
 	int64_t node_cutoff, call_cutoff;
 	const struct profile *profile; /* during graph_end() and what reads its result */
-	size_t capacity_nodes, capacity_calls, capacity_infos;
+	size_t capacity_nodes, capacity_calls;
 	uint32_t *info_of; /* by a stack's frame */
 	size_t n_info_of;
-	struct profile_table by_info;
-	struct profile_hash_key key;
 	struct pair_table pairs; /* caller and callee to call; is_tree: parent and info to node */
 	const char **names;      /* by info, of texts; NULL: not yet */
 	size_t n_names;
@@ -119,8 +116,7 @@ void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
 /* The node's name as reports print it. The graph's. */
 const char *graph_name(const struct graph *g, uint32_t node);
 /* What of the options is the graph's business; @is_graph: the default nodecount is 80. */
-void graph_options_from(struct graph_options *ret, const struct view_options *options,
-			bool is_graph);
+struct graph_options graph_options_from(const struct view_options *options, bool is_graph);
 /* a + b, clamped to -INT64_MAX .. INT64_MAX. */
 int64_t graph_add_clamped(int64_t a, int64_t b);
 /* A sum, or if there is a divisor the mean. */

@@ -12,6 +12,7 @@
 #include "client/analysis/values.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 static int64_t graph_magnitude(int64_t value)
 {
@@ -67,20 +68,15 @@ static int graph_make_name(struct graph *g, uint32_t node)
 {
 	uint32_t info = g->nodes[node].info;
 	cleanup(freep) char *name = NULL;
-	const char **grown;
-	int r;
+	size_t n = g->n_names;
+	int r = room_make(&g->names, &g->n_names, g->infos.in.n, sizeof(*g->names));
 
-	if (info >= g->n_names) {
-		grown = reallocarray(g->names, g->n_infos, sizeof(*grown));
-		if (!grown)
-			return error_origin(-ENOMEM);
-		memset(grown + g->n_names, 0, (g->n_infos - g->n_names) * sizeof(*grown));
-		g->names = grown;
-		g->n_names = g->n_infos;
-	}
+	if (r)
+		return r;
+	memset(g->names + n, 0, (g->n_names - n) * sizeof(*g->names));
 	if (g->names[info])
 		return 0;
-	r = node_name(g->profile, &g->infos[info], &name);
+	r = node_name(g->profile, &g->infos.all[info], &name);
 	if (r)
 		return r;
 	g->names[info] = profile_arena_copy(&g->texts, name, strlen(name));
@@ -176,7 +172,8 @@ static int compare_objects(const char *a, const char *b)
  */
 static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 {
-	const struct frame *x = &g->infos[g->nodes[a].info], *y = &g->infos[g->nodes[b].info];
+	const struct frame *x = &g->infos.all[g->nodes[a].info],
+			   *y = &g->infos.all[g->nodes[b].info];
 	const struct profile *p = g->profile;
 	int c = strcmp(profile_string(p, x->name), profile_string(p, y->name));
 

@@ -12,11 +12,8 @@ enum {
 	GRAPH_PASS_TOP,  /* calls of those that are shown */
 };
 
-/*
- * Makes room in *@array (a pointer to the array) for one more than @n elements of @size bytes. The
- * capacity doubles. 0 or negative errno.
- */
-int graph_grow(void *array, size_t n, size_t *capacity, size_t size);
+/* room_make() for what is numbered as nodes are; also -E2BIG. */
+int graph_make_room(void *array, size_t *max, size_t n, size_t size);
 /* Fills order[] with the nodes that count for anything, and the cutoffs. 0 or negative errno. */
 int graph_list(struct graph *g);
 /* Takes from order[] what is below the nodes' cutoff, and returns how many. */

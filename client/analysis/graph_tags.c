@@ -10,13 +10,16 @@
 #include <string.h>
 
 #include "client/analysis/graph_private.h"
+#include "client/analysis/label_texts.h"
 #include "client/analysis/label_units.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 
 struct kind {
 	const char *name, *unit;
@@ -92,7 +95,8 @@ static int find_kind(struct graph_tags *t, const char *name, const struct kind *
 	int r = profile_add_text(t->texts, name, &text);
 
 	if (!r)
-		r = graph_grow(&t->kinds, t->n_kinds, &t->capacity_kinds, sizeof(*t->kinds));
+		r = graph_make_room(&t->kinds, &t->capacity_kinds, t->n_kinds + 1,
+				    sizeof(*t->kinds));
 	if (r)
 		return r;
 	slot = pair_table_at(&t->by_name, like->below, text);
@@ -109,7 +113,8 @@ static int find_kind(struct graph_tags *t, const char *name, const struct kind *
 
 static int push_current(struct graph_tags *t, uint32_t kind)
 {
-	int r = graph_grow(&t->current, t->n_current, &t->capacity_current, sizeof(*t->current));
+	int r = graph_make_room(&t->current, &t->capacity_current, t->n_current + 1,
+				sizeof(*t->current));
 
 	if (!r)
 		t->current[t->n_current++] = kind;
@@ -122,20 +127,17 @@ bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input
 								     input->profile, t->key)) != 0;
 }
 
-static int graph_tags_compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* "key:value" of all text labels, sorted, one a line; "" if there are none. */
 static int join_labels(const struct profile *p, const struct stack *stack, char **ret)
 {
-	cleanup(freep) char **lines = calloc(stack->n_labels + 1, sizeof(*lines));
-	size_t n = 0, length;
-	FILE *out = open_memstream(ret, &length);
-	int r = lines && out ? 0 : -ENOMEM;
+	cleanup(label_texts_deinit) struct label_texts lines = {0};
+	cleanup(memory_text_deinit) struct memory_text joined = {0};
+	int r = memory_text_open(&joined);
 
-	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+	if (r)
+		return r;
+	lines.all = calloc(stack->n_labels + 1, sizeof(*lines.all));
+	for (uint32_t i = 0; i < stack->n_labels && lines.all; i++) {
 		const struct profile_label *l = &stack->labels[i];
 		cleanup(freep) char *key = NULL, *value = NULL;
 
@@ -143,21 +145,19 @@ static int join_labels(const struct profile *p, const struct stack *stack, char 
 			continue;
 		key = node_name_plain(profile_string(p, l->key));
 		value = node_name_plain(profile_string(p, l->str));
-		if (!key || !value || asprintf(&lines[n], "%s:%s", key, value) < 0)
-			r = -ENOMEM;
-		else
-			n++;
+		if (!key || !value || asprintf(&lines.all[lines.n], "%s:%s", key, value) < 0)
+			return error_origin(-ENOMEM);
+		lines.n++;
 	}
-	if (lines)
-		qsort(lines, n, sizeof(*lines), graph_tags_compare_texts);
-	for (size_t i = 0; i < n; i++) {
-		if (!r)
-			fprintf(out, "%s%s", i ? "\n" : "", lines[i]);
-		free(lines[i]);
-	}
-	if (out && fclose(out) != 0)
-		r = -ENOMEM;
-	return r ? error_origin(r) : 0;
+	if (!lines.all)
+		return error_origin(-ENOMEM);
+	label_texts_sort(&lines);
+	for (size_t i = 0; i < lines.n; i++)
+		fprintf(joined.out, "%s%s", i ? "\n" : "", lines.all[i]);
+	r = memory_text_close(&joined);
+	if (!r)
+		*ret = steal_ptr(&joined.text);
+	return r;
 }
 
 static int begin_numbers(struct graph_tags *t, const struct view_input *input,
@@ -213,15 +213,12 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 /* The nodes' first tags, up to @node. */
 static int graph_tags_reserve_node(struct graph_tags *t, uint32_t node)
 {
-	while (node >= t->n_first) {
-		size_t n = t->n_first;
-		int r = graph_grow(&t->first, n, &t->n_first, sizeof(*t->first));
+	size_t n = t->n_first;
+	int r = room_make(&t->first, &t->n_first, (size_t)node + 1, sizeof(*t->first));
 
-		if (r)
-			return r;
+	if (!r && t->n_first > n)
 		memset(t->first + n, 0xff, (t->n_first - n) * sizeof(*t->first));
-	}
-	return 0;
+	return r;
 }
 
 /* The tag of a node and a kind, a new one if need be; NULL without memory. */
@@ -234,7 +231,7 @@ static struct graph_tag *tag_at(struct graph_tags *t, uint32_t node, uint32_t ki
 		return NULL;
 	if (slot->value != PAIR_TABLE_NONE)
 		return &t->tags[slot->value].tag;
-	if (graph_grow(&t->tags, t->n_tags, &t->capacity_tags, sizeof(*t->tags)) ||
+	if (graph_make_room(&t->tags, &t->capacity_tags, t->n_tags + 1, sizeof(*t->tags)) ||
 	    graph_tags_reserve_node(t, node))
 		return NULL;
 	t->tags[t->n_tags] = (struct tag){.next = t->first[node],
@@ -304,7 +301,7 @@ int graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers, ui
 
 		if (from->is_gone || !from->tag.unit == of_numbers || from->tag.below != below)
 			continue;
-		r = graph_grow(&tags, n, &capacity, sizeof(*tags));
+		r = room_make(&tags, &capacity, n + 1, sizeof(*tags));
 		if (r)
 			return r;
 		tags[n++] = from->tag;

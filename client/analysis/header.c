@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The lines above a report, in pprof's order, and one of profd's own: of the ledgers that windows
+ * carry as comments, several files' added up, it reports what was lost and for which reasons.
+ */
 #include "client/analysis/header.h"
 
 #include <inttypes.h>
@@ -8,6 +12,7 @@
 #include <time.h>
 
 #include "client/analysis/graph.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
@@ -28,84 +33,65 @@ static void header_put_line(FILE *out, const char *what, const char *text)
 	fputc('\n', out);
 }
 
-/* What the ledger says of what is missing. */
-struct losses {
-	uint64_t expected, lost;
-	uint64_t rootless; /* stacks: truncated or broken */
-	bool is_known;
-};
-
-/* "name=number" of the word at @word, whose number is not longer than those of a sum. */
-static bool header_parse_ledger_word(const char *word, size_t *ret_name, size_t *ret_length,
-				     uint64_t *ret)
-{
-	size_t digits;
-
-	*ret_length = strcspn(word, " ");
-	*ret_name = strcspn(word, "= ");
-	if (word[*ret_name] != '=')
-		return false;
-	digits = strspn(word + *ret_name + 1, "0123456789");
-	if (!digits || digits > 19 || *ret_name + 1 + digits != *ret_length)
-		return false;
-	*ret = strtoull(word + *ret_name + 1, NULL, 10);
-	return true;
-}
-
 static bool header_begins_with(const char *word, const char *with)
 {
 	return strncmp(word, with, strlen(with)) == 0;
 }
 
-/* A sum that stays at the most there is. */
 static void header_add_saturating(uint64_t *sum, uint64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))
 		*sum = UINT64_MAX;
 }
 
-static void header_sum_losses(const char *line, struct losses *l)
+/* "lost.skipped=3 expected=..." as "Lost: 3 of 100 samples of the time (skipped 3)". */
+static int header_put_ledger(FILE *out, char *ledger)
 {
-	size_t name, length;
-	uint64_t n;
+	cleanup(memory_text_deinit) struct memory_text reasons = {0};
+	uint64_t expected = 0, lost = 0, rootless = 0; /* rootless: stacks, truncated or broken */
+	bool is_known = false;
+	char *rest;
+	int r = memory_text_open(&reasons);
 
-	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
-		if (!header_parse_ledger_word(line, &name, &length, &n))
-			n = 0;
-		else if (header_begins_with(line, "expected="))
-			l->is_known = true, header_add_saturating(&l->expected, n);
-		else if (header_begins_with(line, "lost."))
-			header_add_saturating(&l->lost, n);
-		else if (header_begins_with(line, "truncated.") ||
-			 header_begins_with(line, "broken."))
-			header_add_saturating(&l->rootless, n);
-		line += length;
-	}
-}
+	if (r)
+		return r;
+	for (char *word = strtok_r(ledger, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		size_t name = strcspn(word, "=");
+		size_t digits = word[name] ? strspn(word + name + 1, "0123456789") : 0;
+		uint64_t n;
 
-/* " (skipped 3, ring_full 1)" */
-static void header_put_reasons(FILE *out, const char *line)
-{
-	const char *before = " (";
-	size_t name, length;
-	uint64_t n;
-
-	for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
-		if (header_parse_ledger_word(line, &name, &length, &n) &&
-		    header_begins_with(line, "lost.") && name > 5 && n) {
-			fprintf(out, "%s%.*s %" PRIu64, before, (int)(name - 5), line + 5, n);
-			before = ", ";
+		/* Not longer than those of a sum. */
+		if (!digits || digits > 19 || word[name + 1 + digits])
+			continue;
+		n = strtoull(word + name + 1, NULL, 10);
+		if (header_begins_with(word, "expected=")) {
+			is_known = true;
+			header_add_saturating(&expected, n);
+		} else if (header_begins_with(word, "lost.")) {
+			header_add_saturating(&lost, n);
+			if (n && name > 5)
+				fprintf(reasons.out, "%s%.*s %" PRIu64,
+					ftell(reasons.out) ? ", " : " (", (int)name - 5, word + 5,
+					n);
+		} else if (header_begins_with(word, "truncated.") ||
+			   header_begins_with(word, "broken.")) {
+			header_add_saturating(&rootless, n);
 		}
-		line += length;
 	}
-	if (before[0] == ',')
-		fputc(')', out);
+	r = memory_text_close(&reasons);
+	if (r || !is_known)
+		return r;
+	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time%s%s", lost, expected,
+		reasons.text, reasons.length ? ")" : "");
+	if (rootless)
+		fprintf(out, "; stacks without a root: %" PRIu64, rootless);
+	fputc('\n', out);
+	return 0;
 }
 
 int header_print_losses(FILE *out, const struct profile *p)
 {
 	cleanup(freep) char *ledger = NULL;
-	struct losses l = {0};
 	int r = 0;
 
 	/* A file may have several: other programs put profiles together, too. */
@@ -118,25 +104,15 @@ int header_print_losses(FILE *out, const struct profile *p)
 	if (r || !ledger)
 		return r;
 	utf8_make_harmless(ledger);
-	header_sum_losses(ledger, &l);
-	if (!l.is_known)
-		return 0;
-	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time", l.lost, l.expected);
-	header_put_reasons(out, ledger);
-	if (l.rootless)
-		fprintf(out, "; stacks without a root: %" PRIu64, l.rootless);
-	fputc('\n', out);
-	return 0;
+	return header_put_ledger(out, ledger);
 }
 
-static void header_put_time(FILE *out, int64_t time_ns)
+bool header_format_time(char *ret, size_t size, int64_t time_ns)
 {
 	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S) - (time_ns % (int64_t)NS_PER_S < 0);
 	struct tm tm;
-	char text[64];
 
-	if (localtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %Z", &tm))
-		fprintf(out, "Time: %s\n", text);
+	return localtime_r(&seconds, &tm) && strftime(ret, size, "%Y-%m-%d %H:%M:%S %Z", &tm);
 }
 
 static void header_put_total(FILE *out, const struct view_input *input, const struct values *values)
@@ -163,7 +139,7 @@ static void header_put_total(FILE *out, const struct view_input *input, const st
 int header_print_profile(FILE *out, const struct view_input *input, const struct values *values)
 {
 	const struct profile *p = input->profile;
-	char type[256];
+	char type[256], time[64];
 
 	for (size_t i = 0; i < input->n_notes; i++)
 		header_put_line(out, "", input->notes[i]);
@@ -179,8 +155,8 @@ int header_print_profile(FILE *out, const struct view_input *input, const struct
 		header_put_line(out, "Type: ", values_type(input, type, sizeof(type)));
 	if (p->doc_url)
 		header_put_line(out, "Doc: ", profile_string(p, p->doc_url));
-	if (p->time_ns)
-		header_put_time(out, p->time_ns);
+	if (p->time_ns && header_format_time(time, sizeof(time), p->time_ns))
+		fprintf(out, "Time: %s\n", time);
 	header_put_total(out, input, values);
 	return header_print_losses(out, p);
 }
@@ -195,10 +171,11 @@ static void header_put_dropped(FILE *out, size_t n, const char *what, const char
 			values_print(values, text, llabs(limit)));
 }
 
-int header_print_graph(FILE *out, const struct view_input *input,
-		       const struct view_options *options, const struct values *values,
-		       const struct graph *g)
+int header_print_graph(FILE *out, const struct view *view, const struct view_input *input,
+		       const struct values *values)
 {
+	const struct view_options *options = &view->options;
+	const struct graph *g = view->graph;
 	char shown[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX];
 	int64_t flat = 0;
 	int r = options->compact_labels ? 0 : header_print_profile(out, input, values);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A name is put together from the parts that a frame has: address, function, file with its line, or
+ * else the object. For a box the function is shortened first, by the rules of the language that it
+ * looks like: the package's path of Go, the packages of Java, the namespaces of C++.
+ */
 #include "client/analysis/node_name.h"
 
 #include <ctype.h>
@@ -19,6 +24,11 @@ const char *node_name_base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *node_name_program(const struct profile *p)
+{
+	return p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path)) : "";
 }
 
 char *node_name_plain(const char *text)

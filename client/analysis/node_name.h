@@ -23,6 +23,8 @@ int node_name(const struct profile *p, const struct frame *frame, char **ret);
 int node_name_lines(const struct profile *p, const struct frame *frame, char **ret);
 /* What follows the last slash; of "dir/", "dir/" itself. In @path. */
 const char *node_name_base(const char *path);
+/* What the program of @p is called, by convention the first mapping; "": not known. */
+const char *node_name_program(const struct profile *p);
 /* @text with '?' for its control characters; malloc'ed, NULL without memory. */
 char *node_name_plain(const char *text);
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* --raw and --comments: what a profile holds, without a view's arithmetics. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "client/analysis/label_order.h"
+#include "client/analysis/label_texts.h"
 #include "client/analysis/view.h"
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/cleanup.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
@@ -76,10 +74,11 @@ static void raw_put_duration(FILE *out, int64_t ns)
 	fputc('\n', out);
 }
 
-/* "key:[value value]" of the @n labels of one key. */
-static void raw_put_label(FILE *out, const struct profile *p,
-			  const struct profile_label *const *labels, size_t n)
+/* "key:[value value]" */
+static int raw_print_key(const void *context, const struct profile_label *const *labels, size_t n,
+			 FILE *out)
 {
+	const struct profile *p = context;
 	bool has_unit = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -101,43 +100,23 @@ static void raw_put_label(FILE *out, const struct profile *p,
 		}
 	}
 	fputc(']', out);
-}
-
-static int raw_compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return 0;
 }
 
 /* One line of all text labels, or of all numbers, sorted. */
 static int raw_put_labels(FILE *out, const struct profile *p, const struct profile_sample *s,
 			  bool are_texts)
 {
-	const struct profile_label *all = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
-	cleanup(freep) const struct profile_label **labels = NULL;
-	cleanup(freep) char **texts = calloc(s->n_labels + 1, sizeof(*texts));
-	size_t n_labels, n = 0, length;
-	int r = texts ? label_order(all, s->n_labels, are_texts, &labels, &n_labels)
-		      : error_origin(-ENOMEM);
+	const struct profile_label *labels = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
+	cleanup(label_texts_deinit) struct label_texts texts;
+	int r = label_texts_init(&texts, labels, s->n_labels, are_texts, raw_print_key, p);
 
-	for (size_t i = 0, same; !r && i < n_labels; i += same) {
-		FILE *text = open_memstream(&texts[n++], &length);
-
-		same = label_order_same(labels + i, n_labels - i);
-		if (text)
-			raw_put_label(text, p, labels + i, same);
-		if (!text || fclose(text) != 0)
-			r = error_origin(-ENOMEM);
-	}
-	if (!r)
-		qsort(texts, n, sizeof(*texts), raw_compare_texts);
-	for (size_t i = 0; i < n; i++) {
-		if (!r)
-			fprintf(out, "%s%s", i ? " " : "                ", texts[i]);
-		free(texts[i]);
-	}
-	if (n && !r)
-		fputc('\n', out);
-	return r;
+	if (r || !texts.n)
+		return r;
+	for (size_t i = 0; i < texts.n; i++)
+		fprintf(out, "%s%s", i ? " " : "                ", texts.all[i]);
+	fputc('\n', out);
+	return 0;
 }
 
 static int raw_put_sample(FILE *out, const struct profile *p, size_t index)
@@ -255,54 +234,17 @@ int raw_write(const struct profile *p, FILE *out)
 	return 0;
 }
 
-/* Comments are a view like others, which does not care for stacks. */
-static void comments_destroy(struct view *view)
-{
-	free(view);
-}
-
-static int comments_make(struct view **ret, const struct view_options *options,
-			 struct profile_message *message)
-{
-	struct view *view = calloc(1, sizeof(*view));
-
-	(void)options;
-	(void)message;
-	if (!view)
-		return error_origin(-ENOMEM);
-	view->class = &view_comments;
-	*ret = view;
-	return 0;
-}
-
-static int comments_add(struct view *view, const struct view_input *input,
-			const struct stack *stack)
-{
-	(void)view;
-	(void)input;
-	(void)stack;
-	return 0;
-}
-
-static int comments_end(struct view *view, const struct view_input *input, FILE *out,
-			bool *ret_again, struct profile_message *message)
+static int comments_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	const struct profile *p = input->profile;
 
 	(void)view;
-	(void)message;
-	*ret_again = false;
 	for (size_t i = 0; i < p->n_comments; i++) {
 		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
-	return 0;
+	return VIEW_E_OK;
 }
 
-const struct view_class view_comments = {
-	.name = "comments",
-	.make = comments_make,
-	.add = comments_add,
-	.end = comments_end,
-	.destroy = comments_destroy,
-};
+/* Comments are a view like others, which does not care for stacks. */
+const struct view_class view_comments = {.name = "comments", .end = comments_end};

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * PCRE2 behind limits: steps and heap of one match, and, because repetitions that never give back
+ * take no steps, how far into a long text a match may begin. What reaches one does not match.
+ */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "client/analysis/regex.h"
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What a shape is made with and what it has to say in the end. Options are compiled here, the work
+ * is done by the other shape_*.c: places of locations, stacks of samples, frames of labels.
+ */
 #include "client/analysis/shape.h"
 
 #include <errno.h>
@@ -7,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/analysis/shape_private.h"
 #include "common/error.h"
 
@@ -32,7 +37,7 @@ void shape_free(struct shape *s)
 	frames_deinit(&s->frames);
 	shape_places_deinit(&s->places);
 	shape_places_deinit(&s->label_places);
-	profile_table_deinit(&s->label_frame_table);
+	intern_deinit(&s->label_frames_in);
 	free(s->label_frames);
 	free(s->function_bits);
 	free(s->function_files);
@@ -43,23 +48,7 @@ void shape_free(struct shape *s)
 	free(s->labels);
 	free(s->lines);
 	free(s->text);
-	free(s->unit);
-	free(s->trim_path);
-	free(s->source_path);
-	free(s->tagfocus_text);
-	free(s->tagignore_text);
 	free(s);
-}
-
-static bool shape_option_is_set(const char *text)
-{
-	return text && *text;
-}
-
-static int shape_copy_option(char **ret, const char *text, const char *otherwise)
-{
-	*ret = strdup(shape_option_is_set(text) ? text : otherwise);
-	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
 /* Splits KEY,KEY...; empty ones are none. */
@@ -82,40 +71,48 @@ static int split_keys(struct shape_keys *keys, const char *list)
 	return 0;
 }
 
-static int shape_compile_regexes(struct shape *s, const struct shape_options *o,
-				 struct profile_message *message)
+/* The expressions, by what options and warnings call them. */
+static const struct {
+	const char *option, *name;
+	size_t offset;   /* of the text in struct shape_options; NO_OPTION: the profile has it */
+	uint32_t places; /* flags of places that it has left; 0: of those nobody is warned */
+} shape_expressions[N_SHAPE_REGEXES] = {
+#define NO_OPTION SIZE_MAX
+#define EXPRESSION(option, name, places)                                      \
+	{                                                                     \
+#option, name, offsetof(struct shape_options, option), places \
+	}
+	[SHAPE_FOCUS] = EXPRESSION(focus, "Focus", PLACE_FOCUS),
+	[SHAPE_IGNORE] = EXPRESSION(ignore, "Ignore", PLACE_IGNORE),
+	[SHAPE_HIDE] = EXPRESSION(hide, "Hide", PLACE_HIDE),
+	[SHAPE_SHOW] = EXPRESSION(show, "Show", PLACE_SHOWN),
+	[SHAPE_SHOW_FROM] = EXPRESSION(show_from, "ShowFrom", PLACE_SHOW_FROM),
+	[SHAPE_PRUNE_FROM] = EXPRESSION(prune_from, "PruneFrom", 0),
+	[SHAPE_DROP] = {NULL, "The profile's drop_frames", NO_OPTION, 0},
+	[SHAPE_KEEP] = {NULL, "The profile's keep_frames", NO_OPTION, 0},
+	[SHAPE_TAGSHOW] = EXPRESSION(tagshow, "TagShow", 0),
+	[SHAPE_TAGHIDE] = EXPRESSION(taghide, "TagHide", 0),
+};
+
+static int shape_compile(struct shape *s, const struct shape_options *o,
+			 struct profile_message *message)
 {
-	const struct {
-		enum shape_regex regex;
-		const char *name, *text;
-	} all[] = {
-		{SHAPE_FOCUS, "focus", o->focus},
-		{SHAPE_IGNORE, "ignore", o->ignore},
-		{SHAPE_HIDE, "hide", o->hide},
-		{SHAPE_SHOW, "show", o->show},
-		{SHAPE_SHOW_FROM, "show_from", o->show_from},
-		{SHAPE_PRUNE_FROM, "prune_from", o->prune_from},
-		{SHAPE_TAGSHOW, "tagshow", o->tagshow},
-		{SHAPE_TAGHIDE, "taghide", o->taghide},
-	};
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(all) && !r; i++)
-		if (shape_option_is_set(all[i].text))
-			r = regex_new(&s->regexes[all[i].regex], all[i].name, all[i].text, message);
-	return r == REGEX_E_INVALID ? SHAPE_E_BAD_OPTION : r;
-}
+	for (size_t i = 0; i < N_SHAPE_REGEXES && !r; i++) {
+		size_t offset = shape_expressions[i].offset;
+		const char *text = offset == NO_OPTION
+					   ? NULL
+					   : *(const char *const *)((const char *)o + offset);
 
-static int shape_compile_tags(struct shape *s, const struct shape_options *o,
-			      struct profile_message *message)
-{
-	int r = 0;
-
-	if (shape_option_is_set(o->tagfocus))
+		if (shape_option_is_set(text))
+			r = regex_new(&s->regexes[i], shape_expressions[i].option, text, message);
+	}
+	if (!r && shape_option_is_set(o->tagfocus))
 		r = tag_filter_new(&s->tagfocus, "tagfocus", o->tagfocus, message);
 	if (!r && shape_option_is_set(o->tagignore))
 		r = tag_filter_new(&s->tagignore, "tagignore", o->tagignore, message);
-	return r == TAGS_E_INVALID ? SHAPE_E_BAD_OPTION : r;
+	return r > 0 ? SHAPE_E_BAD_OPTION : r;
 }
 
 int shape_new(struct shape **ret, const struct shape_options *o, struct profile_message *message)
@@ -125,34 +122,15 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->granularity = o->granularity;
-	s->no_inlines = o->no_inlines;
-	s->ignore_drop_frames = o->ignore_drop_frames;
-	s->with_objects = o->with_objects;
-	s->whole_filenames = o->whole_filenames;
+	s->options = *o;
 	s->with_columns = o->show_columns || (o->granularity == SHAPE_ADDRESSES && !o->no_inlines);
-	s->nameless_addresses = o->nameless_addresses;
 	s->filters_names = shape_option_is_set(o->focus) || shape_option_is_set(o->ignore) ||
 			   shape_option_is_set(o->hide) || shape_option_is_set(o->show);
-	frames_init(&s->frames);
-	profile_hash_key_init(&s->hash_key);
-	r = shape_copy_option(&s->unit, o->unit, "minimum");
-	if (!r)
-		r = shape_copy_option(&s->trim_path, o->trim_path, "");
-	if (!r)
-		r = shape_copy_option(&s->source_path, o->source_path, "");
-	if (!r)
-		r = shape_copy_option(&s->tagfocus_text, o->tagfocus, "");
-	if (!r)
-		r = shape_copy_option(&s->tagignore_text, o->tagignore, "");
-	if (!r)
-		r = split_keys(&s->roots, o->tagroot);
+	r = split_keys(&s->roots, o->tagroot);
 	if (!r)
 		r = split_keys(&s->leaves, o->tagleaf);
 	if (!r)
-		r = shape_compile_regexes(s, o, message);
-	if (!r)
-		r = shape_compile_tags(s, o, message);
+		r = shape_compile(s, o, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);
@@ -161,39 +139,35 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 
 const struct frame *shape_frames(const struct shape *s, size_t *ret_n)
 {
-	*ret_n = s->frames.n;
+	*ret_n = s->frames.in.n;
 	return s->frames.all;
 }
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
+static void warn_of_match(FILE *out, bool is_asked, bool has_matched, const char *name)
+{
+	if (is_asked && !has_matched)
+		fprintf(out, "%s expression matched no samples\n", name);
+}
+
 static void warn_of_matches(FILE *out, const struct shape *s)
 {
-	const struct {
-		bool is_asked, has_matched;
-		const char *name;
-	} all[] = {
-		{s->roots.n, s->roots.matched, "TagRoot"},
-		{s->leaves.n, s->leaves.matched, "TagLeaf"},
-		{s->regexes[SHAPE_FOCUS], s->seen & PLACE_FOCUS, "Focus"},
-		{s->regexes[SHAPE_IGNORE], s->seen & PLACE_IGNORE, "Ignore"},
-		{s->regexes[SHAPE_HIDE], s->seen & PLACE_HIDE, "Hide"},
-		{s->regexes[SHAPE_SHOW], s->seen & PLACE_SHOWN, "Show"},
-		{s->regexes[SHAPE_SHOW_FROM], s->seen & PLACE_SHOW_FROM, "ShowFrom"},
-		{s->tagfocus, s->tagfocus_matched, "TagFocus"},
-		{s->tagignore, s->tagignore_matched, "TagIgnore"},
-		{s->regexes[SHAPE_TAGSHOW], s->tagshow_matched, "TagShow"},
-		{s->regexes[SHAPE_TAGHIDE], s->taghide_matched, "TagHide"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (all[i].is_asked && !all[i].has_matched)
-			fprintf(out, "%s expression matched no samples\n", all[i].name);
+	warn_of_match(out, s->roots.n, s->roots.matched, "TagRoot");
+	warn_of_match(out, s->leaves.n, s->leaves.matched, "TagLeaf");
+	for (size_t i = 0; i < N_SHAPE_REGEXES; i++)
+		if (shape_expressions[i].places)
+			warn_of_match(out, s->regexes[i], s->seen & shape_expressions[i].places,
+				      shape_expressions[i].name);
+	warn_of_match(out, s->tagfocus, s->tagfocus_matched, "TagFocus");
+	warn_of_match(out, s->tagignore, s->tagignore_matched, "TagIgnore");
+	warn_of_match(out, s->regexes[SHAPE_TAGSHOW], s->tagshow_matched, "TagShow");
+	warn_of_match(out, s->regexes[SHAPE_TAGHIDE], s->taghide_matched, "TagHide");
 }
 
 static void warn_of_range(FILE *out, const char *name, const struct tag_filter *f, const char *text)
 {
-	const char *equals = strchr(text, '=');
+	const char *equals = f ? strchr(text, '=') : NULL;
 
 	if (f && tag_filter_is_range(f))
 		fprintf(out, "%s:Interpreted '%s' as range, not regexp\n", name,
@@ -211,22 +185,10 @@ static void warn_of_steps(FILE *out, const char *name, uint64_t n)
 
 static void warn_of_limits(FILE *out, const struct shape *s)
 {
-	static const char *const names[N_SHAPE_REGEXES] = {
-		[SHAPE_FOCUS] = "Focus",
-		[SHAPE_IGNORE] = "Ignore",
-		[SHAPE_HIDE] = "Hide",
-		[SHAPE_SHOW] = "Show",
-		[SHAPE_SHOW_FROM] = "ShowFrom",
-		[SHAPE_PRUNE_FROM] = "PruneFrom",
-		[SHAPE_DROP] = "The profile's drop_frames",
-		[SHAPE_KEEP] = "The profile's keep_frames",
-		[SHAPE_TAGSHOW] = "TagShow",
-		[SHAPE_TAGHIDE] = "TagHide",
-	};
-
 	for (size_t i = 0; i < N_SHAPE_REGEXES; i++)
 		if (s->regexes[i])
-			warn_of_steps(out, names[i], regex_n_given_up(s->regexes[i]));
+			warn_of_steps(out, shape_expressions[i].name,
+				      regex_n_given_up(s->regexes[i]));
 	if (s->tagfocus)
 		warn_of_steps(out, "TagFocus", tag_filter_n_given_up(s->tagfocus));
 	if (s->tagignore)
@@ -242,36 +204,17 @@ static void warn_of_limits(FILE *out, const struct shape *s)
 
 int shape_warnings(const struct shape *s, char **ret)
 {
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r = memory_text_open(&text);
 
-	if (!out)
-		return error_origin(-ENOMEM);
-	warn_of_range(out, "tagfocus", s->tagfocus, s->tagfocus_text);
-	warn_of_range(out, "tagignore", s->tagignore, s->tagignore_text);
-	warn_of_matches(out, s);
-	warn_of_limits(out, s);
-	if (fclose(out) != 0) {
-		free(text);
-		return error_origin(-ENOMEM);
-	}
-	*ret = text;
-	return 0;
-}
-
-static size_t places_bytes(const struct places *p)
-{
-	return p->max * sizeof(*p->all) +
-	       p->max_frames * (sizeof(*p->frames) + sizeof(*p->lines) + sizeof(*p->is_inlined));
-}
-
-size_t shape_bytes(const struct shape *s)
-{
-	return sizeof(*s) + places_bytes(&s->places) + places_bytes(&s->label_places) +
-	       s->frames.max * sizeof(*s->frames.all) +
-	       s->frames.table.n_slots * sizeof(*s->frames.table.slots) +
-	       s->n_functions * (sizeof(*s->function_bits) + sizeof(*s->function_files)) +
-	       s->max_chain * sizeof(*s->chain) +
-	       s->max_stack * (sizeof(*s->stack_frames) + sizeof(*s->stack_inlined));
+	if (r)
+		return r;
+	warn_of_range(text.out, "tagfocus", s->tagfocus, s->options.tagfocus);
+	warn_of_range(text.out, "tagignore", s->tagignore, s->options.tagignore);
+	warn_of_matches(text.out, s);
+	warn_of_limits(text.out, s);
+	r = memory_text_close(&text);
+	if (!r)
+		*ret = steal_ptr(&text.text);
+	return r;
 }

@@ -53,7 +53,7 @@ enum shape_granularity {
 	SHAPE_ADDRESSES,     /* everything */
 };
 
-/* Texts: NULL or empty is none; they are not needed after shape_new(). */
+/* Texts: NULL or empty is none; borrowed for as long as the shape lives. */
 struct shape_options {
 	const char *focus, *ignore, *hide, *show, *show_from, *prune_from;
 	const char *tagfocus, *tagignore, *tagshow, *taghide;
@@ -111,7 +111,5 @@ const struct frame *shape_frames(const struct shape *s, size_t *ret_n);
  * nothing, ranges), one line each. *ret is malloc'ed, "" if there is nothing. 0 or negative errno.
  */
 int shape_warnings(const struct shape *s, char **ret);
-/* Heap memory held, bytes, nearly. */
-size_t shape_bytes(const struct shape *s);
 
 #endif

@@ -8,52 +8,31 @@
 #include "client/analysis/shape_private.h"
 #include "common/profile/measure.h"
 
-static int label_frame_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct label_frame *a = &((const struct shape *)owner)->label_frames[index];
-	const struct label_frame *b = key;
-
-	return a->name == b->name && a->key == b->key;
-}
-
+/* The place of the frame that was interned last. */
 static int add_label_frame(struct shape *s, struct profile *p, const struct label_frame *f)
 {
 	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
 	const struct shape_spot spot = {.is_label = true};
-	int r = room_make(&s->label_frames, &s->max_label_frames, s->n_label_frames + 1,
-			  sizeof(*s->label_frames));
+	int r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
+				     &line.bits);
 
-	if (!r)
-		r = profile_table_reserve(&s->label_frame_table);
-	if (!r)
-		r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
-					 &line.bits);
-	if (!r && s->granularity != SHAPE_FUNCTIONS)
+	if (!r && s->options.granularity != SHAPE_FUNCTIONS)
 		r = shape_clean_file(s, p, f->key, &line.function.filename);
-	if (!r)
-		r = shape_add_place(s, &s->label_places, &spot, &line, 1);
-	if (!r)
-		s->label_frames[s->n_label_frames++] = *f;
-	return r;
+	return r ? r : shape_add_place(s, &s->label_places, &spot, &line, 1);
 }
 
 static int find_label_frame(struct shape *s, struct profile *p, const struct label_frame *f,
 			    uint32_t *ret)
 {
-	const uint32_t words[] = {f->name, f->key};
-	uint32_t hash = profile_hash(&s->hash_key, words, sizeof(words));
-	uint32_t index = profile_table_find(&s->label_frame_table, hash, label_frame_equal, s, f);
-	int r;
+	uint32_t index;
+	int r = intern_add(&s->label_frames_in, &s->label_frames, f, sizeof(*f), sizeof(*f),
+			   &index);
 
-	if (index == PROFILE_NONE) {
-		index = (uint32_t)s->n_label_frames;
+	if (!r && index == s->label_places.n)
 		r = add_label_frame(s, p, f);
-		if (r)
-			return r;
-		profile_table_insert(&s->label_frame_table, hash, index);
-	}
-	*ret = index | SHAPE_LABEL_BIT;
-	return 0;
+	if (!r)
+		*ret = index | SHAPE_LABEL_BIT;
+	return r;
 }
 
 struct label_set {
@@ -92,7 +71,7 @@ static int join_values(struct shape *s, struct profile *p, const struct label_se
 		if (l->str)
 			r = put_value(s, &length, profile_string(p, l->str));
 		else if (l->num_unit)
-			to = s->unit;
+			to = shape_option_is_set(s->options.unit) ? s->options.unit : "minimum";
 	}
 	for (uint32_t i = 0; i < labels->n && !r; i++) {
 		const struct profile_label *l = &labels->all[i];

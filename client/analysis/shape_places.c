@@ -170,7 +170,7 @@ static void shape_place_cut_lines(const struct shape *s, struct left *left)
 			left->n -= i;
 		}
 	}
-	if (s->no_inlines && left->n > 1) {
+	if (s->options.no_inlines && left->n > 1) {
 		left->lines += left->n - 1;
 		left->n = 1;
 	}
@@ -183,7 +183,7 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 {
 	static const struct shape_line none = {0};
 	const struct profile_function *f = line ? &line->function : &none.function;
-	enum shape_granularity granularity = s->granularity;
+	enum shape_granularity granularity = s->options.granularity;
 	struct frame frame = {0};
 
 	if (granularity != SHAPE_FILES)
@@ -194,15 +194,15 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 		frame.line = line->line;
 		frame.column = line->column;
 	}
-	if (granularity == SHAPE_ADDRESSES || (s->nameless_addresses && !f->name))
+	if (granularity == SHAPE_ADDRESSES || (s->options.nameless_addresses && !f->name))
 		frame.address = spot->address;
-	if (!frame.name || s->with_objects) {
+	if (!frame.name || s->options.with_objects) {
 		frame.object = spot->object;
 		frame.start_line = f->start_line;
 	}
-	if (s->with_objects)
+	if (s->options.with_objects)
 		frame.build_id = spot->build_id;
-	if (s->with_objects && granularity == SHAPE_ADDRESSES)
+	if (s->options.with_objects && granularity == SHAPE_ADDRESSES)
 		frame.system_name = f->system_name;
 	return frame;
 }
@@ -287,7 +287,7 @@ static int bind_drop_frames(struct shape *s, const struct profile *p)
 	int r = 0;
 
 	s->is_bound = true;
-	if (s->ignore_drop_frames || !p->drop_frames)
+	if (s->options.ignore_drop_frames || !p->drop_frames)
 		return 0;
 	for (int i = 0; i < 2 && !r; i++) {
 		cleanup(freep) char *whole = NULL;
@@ -315,8 +315,8 @@ int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, ui
 	cleanup(freep) char *clean = NULL;
 	const char *path = profile_string(p, file);
 
-	if (!s->whole_filenames)
-		path = source_path_trim(path, s->trim_path, s->source_path);
+	if (!s->options.whole_filenames)
+		path = source_path_trim(path, s->options.trim_path, s->options.source_path);
 	if (!*path) {
 		*ret = 0;
 		return 0;
@@ -342,7 +342,7 @@ static int bind_functions(struct shape *s, struct profile *p)
 		r = shape_match_function(s, profile_string(p, f->name),
 					 profile_string(p, f->filename), &s->function_bits[i]);
 		s->function_files[i] = 0;
-		if (!r && f->filename && s->granularity != SHAPE_FUNCTIONS)
+		if (!r && f->filename && s->options.granularity != SHAPE_FUNCTIONS)
 			r = shape_clean_file(s, p, f->filename, &s->function_files[i]);
 		if (!r)
 			s->n_functions = i + 1;
@@ -386,17 +386,6 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 	return shape_add_place(s, &s->places, &spot, s->lines, l->n_lines);
 }
 
-static int shape_learn_units(struct shape *s, const struct profile *p)
-{
-	int r = 0;
-
-	if (s->tagfocus)
-		r = tag_filter_learn_units(s->tagfocus, p);
-	if (!r && s->tagignore)
-		r = tag_filter_learn_units(s->tagignore, p);
-	return r;
-}
-
 int shape_bind(struct shape *s, struct profile *p)
 {
 	int r = s->is_bound ? 0 : bind_drop_frames(s, p);
@@ -411,5 +400,9 @@ int shape_bind(struct shape *s, struct profile *p)
 		r = bind_mappings(s, p);
 	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
 		r = bind_location(s, p, &p->locations[i]);
-	return r ? r : shape_learn_units(s, p);
+	if (!r && s->tagfocus)
+		r = tag_filter_learn_units(s->tagfocus, p);
+	if (!r && s->tagignore)
+		r = tag_filter_learn_units(s->tagignore, p);
+	return r;
 }

@@ -88,13 +88,10 @@ struct label_frame {
 };
 
 struct shape {
-	enum shape_granularity granularity;
-	bool no_inlines, ignore_drop_frames, with_objects, nameless_addresses;
-	bool whole_filenames, with_columns;
-	char *unit, *trim_path, *source_path;
+	struct shape_options options;
+	bool with_columns;
 	struct regex *regexes[N_SHAPE_REGEXES];
 	struct tag_filter *tagfocus, *tagignore;
-	char *tagfocus_text, *tagignore_text;
 	struct shape_keys roots, leaves;
 
 	struct frames frames;
@@ -106,9 +103,7 @@ struct shape {
 	bool filters_names; /* focus, ignore, hide or show */
 
 	struct label_frame *label_frames;
-	size_t n_label_frames, max_label_frames;
-	struct profile_table label_frame_table;
-	struct profile_hash_key hash_key;
+	struct intern label_frames_in;
 	struct places label_places;
 
 	/* Of one sample: places, leaf first; SHAPE_LABEL_BIT marks those of labels. */
@@ -149,6 +144,11 @@ int shape_bind_keys(struct shape_keys *keys, struct profile *p);
  */
 int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shape_keys *keys,
 		       uint32_t *chain);
+
+static inline bool shape_option_is_set(const char *text)
+{
+	return text && *text;
+}
 
 static inline const struct place *shape_place(const struct shape *s, uint32_t link,
 					      const struct places **ret_places)

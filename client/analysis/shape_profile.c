@@ -69,6 +69,16 @@ static int shape_translate_string(struct shape_profile *to, uint32_t *string)
 	return r;
 }
 
+/* @n of them, each where it is said to be. */
+static int shape_translate_strings(struct shape_profile *to, uint32_t *const *strings, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = shape_translate_string(to, strings[i]);
+	return r;
+}
+
 static int shape_translate_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *ret)
 {
 	struct profile_mapping copy;
@@ -82,10 +92,8 @@ static int shape_translate_mapping(struct shape_profile *to, uint32_t mapping, u
 	r = index_map_get_slot(&to->mappings, mapping, &there);
 	if (!r && *there == PROFILE_NONE) {
 		copy = to->from->mappings[mapping];
-		copy.has_inline_frames &= !to->s->no_inlines;
-		r = shape_translate_string(to, &copy.path);
-		if (!r)
-			r = shape_translate_string(to, &copy.build_id);
+		copy.has_inline_frames &= !to->s->options.no_inlines;
+		r = shape_translate_strings(to, (uint32_t *[]){&copy.path, &copy.build_id}, 2);
 		if (!r)
 			r = profile_add_mapping(to->p, &copy, there);
 	}
@@ -96,12 +104,9 @@ static int shape_translate_mapping(struct shape_profile *to, uint32_t mapping, u
 
 static int add_function(struct shape_profile *to, struct profile_function copy, uint32_t *ret)
 {
-	int r = shape_translate_string(to, &copy.name);
+	uint32_t *const strings[] = {&copy.name, &copy.system_name, &copy.filename};
+	int r = shape_translate_strings(to, strings, ARRAY_SIZE(strings));
 
-	if (!r)
-		r = shape_translate_string(to, &copy.system_name);
-	if (!r)
-		r = shape_translate_string(to, &copy.filename);
 	return r ? r : profile_add_function(to->p, &copy, ret);
 }
 
@@ -173,12 +178,10 @@ static int shape_translate_labels(struct shape_profile *to, const struct stack *
 	int r = room_make(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
-		to->labels[i] = stack->labels[i];
-		r = shape_translate_string(to, &to->labels[i].key);
-		if (!r)
-			r = shape_translate_string(to, &to->labels[i].str);
-		if (!r)
-			r = shape_translate_string(to, &to->labels[i].num_unit);
+		struct profile_label *l = &to->labels[i];
+
+		*l = stack->labels[i];
+		r = shape_translate_strings(to, (uint32_t *[]){&l->key, &l->str, &l->num_unit}, 3);
 	}
 	return r;
 }
@@ -200,12 +203,6 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 }
 
 /* --- the profile itself ----------------------------------------------------------------------- */
-
-static int shape_translate_text(struct shape_profile *to, uint32_t string, uint32_t *ret)
-{
-	*ret = string;
-	return shape_translate_string(to, ret);
-}
 
 static int shape_copy_types(struct shape_profile *to)
 {
@@ -243,18 +240,18 @@ int shape_profile_finish(struct shape_profile *to, struct profile **ret)
 {
 	const struct profile *from = to->from;
 	struct profile *p = to->p;
-	int r = shape_translate_text(to, from->period_type.type, &p->period_type.type);
+	uint32_t *const strings[] = {
+		&p->period_type.type, &p->period_type.unit, &p->default_sample_type,
+		&p->drop_frames,      &p->keep_frames,      &p->doc_url,
+	};
+	int r;
 
-	if (!r)
-		r = shape_translate_text(to, from->period_type.unit, &p->period_type.unit);
-	if (!r)
-		r = shape_translate_text(to, from->default_sample_type, &p->default_sample_type);
-	if (!r)
-		r = shape_translate_text(to, from->drop_frames, &p->drop_frames);
-	if (!r)
-		r = shape_translate_text(to, from->keep_frames, &p->keep_frames);
-	if (!r)
-		r = shape_translate_text(to, from->doc_url, &p->doc_url);
+	p->period_type = from->period_type;
+	p->default_sample_type = from->default_sample_type;
+	p->drop_frames = from->drop_frames;
+	p->keep_frames = from->keep_frames;
+	p->doc_url = from->doc_url;
+	r = shape_translate_strings(to, strings, ARRAY_SIZE(strings));
 	for (size_t i = 0; i < from->n_comments && !r; i++)
 		r = profile_add_comment(p, profile_string(from, from->comments[i]));
 	if (r)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Names of files are split at slashes and compared part by part; nothing is looked up on disk.
+ * First what stands before the known part goes, then what is left is made as short as it can be.
+ */
 #include "client/analysis/source_path.h"
 
 #include <stdbool.h>

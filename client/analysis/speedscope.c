@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One tree has all stacks, with a group a thread: what ends in a group is a profile of its own. */
-#include "client/analysis/speedscope.h"
-
+/*
+ * --speedscope: speedscope's own JSON (https://www.speedscope.app/file-format-schema.json),
+ * "sampled" profiles: one of all stacks and, where labels tell threads apart, one of each of the
+ * THREADS_MAX - 1 that came first, and one of all other threads. A thread is what has its own
+ * labels pid, comm, thread and tid. One tree has all stacks, with a group a thread: what ends in a
+ * group is a profile of its own.
+ *
+ * Stacks are in no order of time, as profiles know of none: "Left Heavy" and "Sandwich" are what
+ * to look at there. Values below zero cannot be told and are left out.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,17 +16,20 @@
 
 #include "client/analysis/frame_names.h"
 #include "client/analysis/json_text.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 
+#define THREADS_MAX 64
+
 struct speedscope {
 	struct view view;
-	struct stack_tree *tree;
-	char *threads[SPEEDSCOPE_THREADS_MAX]; /* names; "": stacks that tell of none */
+	char *threads[THREADS_MAX]; /* names; "": stacks that tell of none */
 	uint32_t n_threads;
 };
 
@@ -29,41 +39,22 @@ struct speedscope_file {
 	const struct stack_tree *tree;
 	const struct stack_tree_node *nodes;
 	struct frame_names names;
-	struct stack_tree_order order;
-	uint32_t *numbers; /* per frame; PROFILE_NONE: none yet */
-	uint32_t *path;    /* numbers, from the root */
-	uint32_t cut;      /* the number of what was cut off; PROFILE_NONE: nothing was */
+	uint32_t *path; /* numbers, from the root */
+	uint32_t cut;   /* the number of what was cut off; PROFILE_NONE: nothing was */
 	FILE *out;
 };
 
-static void speedscope_destroy(struct view *view)
+static void speedscope_deinit(struct view *view)
 {
 	struct speedscope *s = (struct speedscope *)view;
 
 	for (uint32_t i = 0; i < s->n_threads; i++)
 		free(s->threads[i]);
-	stack_tree_free(s->tree);
-	free(s);
 }
 
-static int speedscope_make(struct view **ret, const struct view_options *options,
-			   struct profile_message *message)
+static int speedscope_init(struct view *view)
 {
-	struct speedscope *s = calloc(1, sizeof(*s));
-	int r;
-
-	(void)options;
-	(void)message;
-	if (!s)
-		return error_origin(-ENOMEM);
-	s->view.class = &view_speedscope;
-	r = stack_tree_new(&s->tree, STACK_TREE_NODES_MAX, 1);
-	if (r) {
-		speedscope_destroy(&s->view);
-		return r;
-	}
-	*ret = &s->view;
-	return 0;
+	return stack_tree_new(&view->tree, STACK_TREE_NODES_MAX, 1);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -86,46 +77,40 @@ static void speedscope_write_label(const struct profile *p, const struct stack *
 }
 
 /* "nginx pid 12 thread worker tid 34", as far as labels tell. */
-static int speedscope_thread_name(const struct profile *p, const struct stack *stack, char **ret)
+static int speedscope_thread_name(const struct profile *p, const struct stack *stack,
+				  struct memory_text *ret)
 {
-	size_t length;
-	FILE *out = open_memstream(ret, &length);
+	int r = memory_text_open(ret);
 
-	if (!out)
-		return error_origin(-ENOMEM);
-	speedscope_write_label(p, stack, "comm", "", out);
-	speedscope_write_label(p, stack, "pid", "pid ", out);
-	speedscope_write_label(p, stack, "thread", "thread ", out);
-	speedscope_write_label(p, stack, "tid", "tid ", out);
-	if (fclose(out) != 0) {
-		free(*ret);
-		*ret = NULL;
-		return error_origin(-ENOMEM);
-	}
-	return 0;
+	if (r)
+		return r;
+	speedscope_write_label(p, stack, "comm", "", ret->out);
+	speedscope_write_label(p, stack, "pid", "pid ", ret->out);
+	speedscope_write_label(p, stack, "thread", "thread ", ret->out);
+	speedscope_write_label(p, stack, "tid", "tid ", ret->out);
+	return memory_text_close(ret);
 }
 
 static int speedscope_find_thread(struct speedscope *s, const struct profile *p,
 				  const struct stack *stack, uint32_t *ret)
 {
-	cleanup(freep) char *name = NULL;
+	cleanup(memory_text_deinit) struct memory_text name = {0};
 	uint32_t i = 0;
 	int r = speedscope_thread_name(p, stack, &name);
 
 	if (r)
 		return r;
-	while (i < s->n_threads && strcmp(s->threads[i], name) != 0)
+	while (i < s->n_threads && strcmp(s->threads[i], name.text) != 0)
 		i++;
-	if (i == s->n_threads && i == SPEEDSCOPE_THREADS_MAX - 1) {
-		free(name);
-		name = strdup("other threads");
-		if (!name)
-			return error_origin(-ENOMEM);
-	}
-	if (i == SPEEDSCOPE_THREADS_MAX)
+	if (i == THREADS_MAX)
 		i--;
-	if (i == s->n_threads)
-		s->threads[s->n_threads++] = steal_ptr(&name);
+	if (i == s->n_threads) {
+		s->threads[i] = i < THREADS_MAX - 1 ? steal_ptr(&name.text)
+						    : strdup("other threads");
+		if (!s->threads[i])
+			return error_origin(-ENOMEM);
+		s->n_threads++;
+	}
 	*ret = i;
 	return 0;
 }
@@ -137,7 +122,7 @@ static int speedscope_add(struct view *view, const struct view_input *input,
 	uint32_t thread = 0;
 	int r = speedscope_find_thread(s, input->profile, stack, &thread);
 
-	return r ? r : stack_tree_add(s->tree, thread, stack, &stack->values[input->type]);
+	return r ? r : stack_tree_add(s->view.tree, thread, stack, &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -145,34 +130,25 @@ static int speedscope_add(struct view *view, const struct view_input *input,
 static void speedscope_file_deinit(struct speedscope_file *f)
 {
 	frame_names_deinit(&f->names);
-	stack_tree_order_deinit(&f->order);
-	free(f->numbers);
 	free(f->path);
 }
 
-/* Groups are not frames; nor have numbers below SPEEDSCOPE_THREADS_MAX names for being groups. */
+/* Groups are not frames; nor have numbers below THREADS_MAX names for being groups. */
 static int speedscope_file_init(struct speedscope_file *f, const struct speedscope *s,
 				const struct view_input *input, FILE *out)
 {
 	size_t n;
-	int r = frame_names_init(&f->names, input, s->tree);
+	int r = frame_names_init(&f->names, input, s->view.tree);
 
-	if (!r)
-		r = stack_tree_order(s->tree, f->names.ranks, false, &f->order);
 	if (r)
 		return r;
 	f->input = input;
-	f->tree = s->tree;
-	f->nodes = stack_tree_nodes(s->tree, &n);
+	f->tree = s->view.tree;
+	f->nodes = stack_tree_nodes(s->view.tree, &n);
 	f->out = out;
 	f->cut = PROFILE_NONE;
-	f->numbers = calloc(f->names.n + 1, sizeof(*f->numbers));
-	f->path = calloc(f->order.n + 1, sizeof(*f->path));
-	if (!f->numbers || !f->path)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < f->names.n; i++)
-		f->numbers[i] = PROFILE_NONE;
-	return 0;
+	f->path = calloc(f->names.order.n + 1, sizeof(*f->path));
+	return f->path ? 0 : error_origin(-ENOMEM);
 }
 
 static void speedscope_write_frame(const struct speedscope_file *f, uint32_t frame)
@@ -198,11 +174,11 @@ static void speedscope_write_frames(struct speedscope_file *f)
 	uint32_t n = 0;
 
 	fputs("\"shared\":{\"frames\":[", f->out);
-	for (size_t i = 0; i < f->order.n; i++) {
-		uint32_t frame = f->nodes[f->order.nodes[i]].frame;
-		uint32_t *number = frame == STACK_TREE_CUT ? &f->cut : &f->numbers[frame];
+	for (size_t i = 0; i < f->names.order.n; i++) {
+		uint32_t frame = f->nodes[f->names.order.nodes[i]].frame;
+		uint32_t *number = frame == STACK_TREE_CUT ? &f->cut : &f->names.numbers[frame];
 
-		if (!f->order.depths[i] || *number != PROFILE_NONE)
+		if (!f->names.order.depths[i] || *number != PROFILE_NONE)
 			continue;
 		fputs(n ? ",\n" : "\n", f->out);
 		*number = n++;
@@ -219,7 +195,7 @@ static size_t subtree_end(const struct speedscope_file *f, size_t i)
 {
 	size_t end = i + 1;
 
-	while (end < f->order.n && f->order.depths[end] > f->order.depths[i])
+	while (end < f->names.order.n && f->names.order.depths[end] > f->names.order.depths[i])
 		end++;
 	return end;
 }
@@ -231,14 +207,14 @@ static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin,
 
 	fputs(",\"samples\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		const struct stack_tree_node *node = &f->nodes[f->order.nodes[i]];
+		const struct stack_tree_node *node = &f->nodes[f->names.order.nodes[i]];
 		int64_t self = stack_tree_value(f->tree, node, 0);
-		uint32_t depth = f->order.depths[i];
+		uint32_t depth = f->names.order.depths[i];
 
 		if (depth)
 			f->path[depth - 1] = node->frame == STACK_TREE_CUT
 						     ? f->cut
-						     : f->numbers[node->frame];
+						     : f->names.numbers[node->frame];
 		if (self <= 0)
 			continue;
 		sum = clamped_add(sum, self);
@@ -251,7 +227,7 @@ static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin,
 	separator = "";
 	fputs("],\"weights\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		int64_t self = stack_tree_value(f->tree, &f->nodes[f->order.nodes[i]], 0);
+		int64_t self = stack_tree_value(f->tree, &f->nodes[f->names.order.nodes[i]], 0);
 
 		if (self <= 0)
 			continue;
@@ -290,9 +266,7 @@ static void speedscope_write_profile(struct speedscope_file *f, const char *name
 
 static void speedscope_write_file(struct speedscope_file *f, const struct speedscope *s)
 {
-	const struct profile *p = f->input->profile;
-	const char *program = p->n_mappings ? node_name_base(profile_string(p, p->mappings[0].path))
-					    : "";
+	const char *program = node_name_program(f->input->profile);
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"profd " PROFD_VERSION "\",\"name\":",
@@ -305,9 +279,9 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 				 s->n_threads > 1 ? "all threads"
 				 : *program       ? program
 						  : "all",
-				 0, f->order.n);
-	for (size_t i = 0; i < f->order.n && s->n_threads > 1; i = subtree_end(f, i)) {
-		uint32_t thread = f->nodes[f->order.nodes[i]].frame;
+				 0, f->names.order.n);
+	for (size_t i = 0; i < f->names.order.n && s->n_threads > 1; i = subtree_end(f, i)) {
+		uint32_t thread = f->nodes[f->names.order.nodes[i]].frame;
 		const char *name = thread < s->n_threads ? s->threads[thread] : "";
 
 		if (thread == STACK_TREE_CUT)
@@ -318,26 +292,22 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 	fputs("]}\n", f->out);
 }
 
-static int speedscope_end(struct view *view, const struct view_input *input, FILE *out,
-			  bool *ret_again, struct profile_message *message)
+static int speedscope_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	struct speedscope *s = (struct speedscope *)view;
-	struct speedscope_file file = {0};
+	const struct speedscope *s = (const struct speedscope *)view;
+	cleanup(speedscope_file_deinit) struct speedscope_file file = {0};
 	int r = speedscope_file_init(&file, s, input, out);
 
-	(void)message;
-	if (!r) {
+	if (!r)
 		speedscope_write_file(&file, s);
-		*ret_again = false;
-	}
-	speedscope_file_deinit(&file);
 	return r;
 }
 
 const struct view_class view_speedscope = {
 	.name = "speedscope",
-	.make = speedscope_make,
+	.size = sizeof(struct speedscope),
+	.init = speedscope_init,
 	.add = speedscope_add,
 	.end = speedscope_end,
-	.destroy = speedscope_destroy,
+	.deinit = speedscope_deinit,
 };

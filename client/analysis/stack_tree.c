@@ -17,10 +17,9 @@
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
+#include "common/room.h"
 
 #define ROOT         0u
-#define NODES_MIN    ((size_t)1024)
-#define OWNERS_MIN   ((size_t)64)
 #define N_WEIGHING   2 /* values that make a weight */
 #define MANTISSA     6 /* bits of a weight that are told apart below its highest */
 #define WEIGHT_KINDS (64u << MANTISSA)
@@ -54,15 +53,12 @@ int stack_tree_new(struct stack_tree **ret, size_t max_nodes, unsigned n_values)
 
 	if (!t)
 		return error_origin(-ENOMEM);
-	t->n_allocated = max_nodes < NODES_MIN ? max_nodes : NODES_MIN;
-	t->nodes = calloc(t->n_allocated, sizeof(*t->nodes));
 	t->n_values = n_values;
-	t->owners_allocated = OWNERS_MIN;
-	t->values = calloc(t->owners_allocated, n_values * sizeof(*t->values));
+	t->n_nodes = t->n_allocated = t->n_owners = t->owners_allocated = 1;
+	t->nodes = calloc(1, sizeof(*t->nodes));
+	t->values = calloc(1, n_values * sizeof(*t->values));
 	if (!t->nodes || !t->values)
 		return error_origin(-ENOMEM);
-	t->n_nodes = 1;
-	t->n_owners = 1;
 	t->max_nodes = max_nodes;
 	profile_hash_key_init(&t->key);
 	*ret = steal_ptr(&t);
@@ -99,21 +95,6 @@ static int stack_tree_same_edge(const void *owner, uint32_t index, const void *k
 	return node->parent == edge->parent && node->frame == edge->frame;
 }
 
-static int grow_nodes(struct stack_tree *t)
-{
-	size_t n = t->n_allocated * 2 < t->max_nodes ? t->n_allocated * 2 : t->max_nodes;
-	struct stack_tree_node *grown;
-
-	if (t->n_nodes < t->n_allocated)
-		return 0;
-	grown = reallocarray(t->nodes, n, sizeof(*grown));
-	if (!grown)
-		return error_origin(-ENOMEM);
-	t->nodes = grown;
-	t->n_allocated = n;
-	return 0;
-}
-
 static bool stack_tree_follows_parent(const struct stack_tree *t, uint32_t node)
 {
 	return t->nodes[node].parent + 1 == node;
@@ -136,7 +117,8 @@ static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint
 	if (node == PROFILE_NONE) {
 		r = profile_table_reserve(&t->table);
 		if (!r)
-			r = grow_nodes(t);
+			r = room_make(&t->nodes, &t->n_allocated, t->n_nodes + 1,
+				      sizeof(*t->nodes));
 		if (r)
 			return r;
 		node = (uint32_t)t->n_nodes++;
@@ -159,16 +141,12 @@ static int add_values(struct stack_tree *t, struct stack_tree_node *node, const 
 		any |= values[i] != 0;
 	if (!any)
 		return 0;
-	if (!node->values && t->n_owners == t->owners_allocated) {
-		size_t n = t->owners_allocated + t->owners_allocated / 2 + OWNERS_MIN;
-		int64_t *grown = reallocarray(t->values, n, t->n_values * sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		t->values = grown;
-		t->owners_allocated = n;
-	}
 	if (!node->values) {
+		int r = room_make(&t->values, &t->owners_allocated, t->n_owners + 1,
+				  t->n_values * sizeof(*t->values));
+
+		if (r)
+			return r;
 		node->values = (uint32_t)t->n_owners++;
 		memset(&t->values[(size_t)node->values * t->n_values], 0,
 		       t->n_values * sizeof(*t->values));
@@ -176,23 +154,6 @@ static int add_values(struct stack_tree *t, struct stack_tree_node *node, const 
 	own = &t->values[(size_t)node->values * t->n_values];
 	for (unsigned i = 0; i < t->n_values; i++)
 		own[i] = clamped_add(own[i], values[i]);
-	return 0;
-}
-
-static int reserve_path(struct stack_tree *t, size_t n)
-{
-	size_t grown = t->path_allocated ? t->path_allocated : 128;
-	uint32_t *path;
-
-	if (n <= t->path_allocated)
-		return 0;
-	while (grown < n)
-		grown *= 2;
-	path = reallocarray(t->path, grown, sizeof(*path));
-	if (!path)
-		return error_origin(-ENOMEM);
-	t->path = path;
-	t->path_allocated = grown;
 	return 0;
 }
 
@@ -227,7 +188,7 @@ int stack_tree_add(struct stack_tree *t, uint32_t group, const struct stack *sta
 	if (t->n_nodes + n + 2 > t->max_nodes)
 		r = stack_tree_shrink(t, t->max_nodes / 2);
 	if (!r)
-		r = reserve_path(t, n + 2);
+		r = room_make(&t->path, &t->path_allocated, n + 2, sizeof(*t->path));
 	if (r)
 		return r;
 	room = t->max_nodes - t->n_nodes - 2;
@@ -479,15 +440,10 @@ static int list_depth_first(const uint32_t *starts, const uint32_t *children,
 	uint32_t node = ROOT;
 
 	for (;;) {
-		if (n == n_allocated) {
-			struct way *grown;
+		int r = room_make(&ways, &n_allocated, n + 1, sizeof(*ways));
 
-			n_allocated = n_allocated ? n_allocated * 2 : 128;
-			grown = reallocarray(ways, n_allocated, sizeof(*ways));
-			if (!grown)
-				return error_origin(-ENOMEM);
-			ways = grown;
-		}
+		if (r)
+			return r;
 		ways[n++] = (struct way){starts[node], starts[node + 1]};
 		while (n && ways[n - 1].next == ways[n - 1].end)
 			n--;
@@ -507,8 +463,8 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 	cleanup(freep) uint32_t *starts = calloc(n + 2, sizeof(*starts));
 	cleanup(freep) uint32_t *children = calloc(n, sizeof(*children));
 	struct ranking ranking = {t->nodes, weights, ranks, t->has_groups};
-	struct stack_tree_order order = {0};
-	int r = 0;
+	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
+	int r;
 
 	if ((!by_rank && !weights) || !starts || !children)
 		return error_origin(-ENOMEM);
@@ -517,19 +473,17 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 		if (starts[i + 1] - starts[i] > 1)
 			qsort_r(children + starts[i], starts[i + 1] - starts[i], sizeof(*children),
 				compare_siblings, &ranking);
-	free(weights);
-	weights = NULL;
+	free(steal_ptr(&weights));
 	order.nodes = calloc(n, sizeof(*order.nodes));
 	order.depths = calloc(n, sizeof(*order.depths));
 	if (!order.nodes || !order.depths)
-		r = error_origin(-ENOMEM);
-	if (!r)
-		r = list_depth_first(starts, children, &order);
+		return error_origin(-ENOMEM);
+	r = list_depth_first(starts, children, &order);
 	if (r)
-		stack_tree_order_deinit(&order);
-	else
-		*ret = order;
-	return r;
+		return r;
+	*ret = order;
+	order = (struct stack_tree_order){0};
+	return 0;
 }
 
 void stack_tree_order_deinit(struct stack_tree_order *order)

@@ -10,27 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/intern.h"
+#include "client/analysis/label_units.h"
 #include "client/analysis/regex.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
-#include "common/profile/profile_table.h"
 #include "common/room.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
 
-/* A label's text, and which expressions match it; or a key (str 0) and its unit. */
+/* A label's text, and which expressions match it. */
 struct pair {
 	uint32_t key, str;
 	uint32_t matched; /* bits */
-	uint32_t unit;    /* string */
 };
 
 struct pairs {
 	struct pair *all;
-	size_t n, max;
-	struct profile_table table;
-	struct profile_hash_key hash_key;
+	struct intern in;
 };
 
 struct range {
@@ -46,38 +44,23 @@ struct tag_filter {
 	uint32_t n_regexes; /* 0: a range */
 	struct range range;
 	struct pairs pairs;
+	struct label_units units;
 };
-
-static int pair_equal(const void *owner, uint32_t index, const void *key)
-{
-	const struct pair *a = &((const struct pairs *)owner)->all[index];
-	const struct pair *b = key;
-
-	return a->key == b->key && a->str == b->str;
-}
 
 /* *ret is the pair of this key and text, zero but for them if *ret_added; until the next call. */
 static int find_pair(struct pairs *pairs, uint32_t key, uint32_t str, struct pair **ret,
 		     bool *ret_added)
 {
 	const struct pair wanted = {.key = key, .str = str};
-	const uint32_t words[] = {key, str};
-	uint32_t hash = profile_hash(&pairs->hash_key, words, sizeof(words));
-	uint32_t index = profile_table_find(&pairs->table, hash, pair_equal, pairs, &wanted);
-	int r;
+	size_t n = pairs->in.n;
+	uint32_t index;
+	int r = intern_add(&pairs->in, &pairs->all, &wanted, sizeof(wanted),
+			   offsetof(struct pair, matched), &index);
 
-	*ret_added = index == PROFILE_NONE;
-	if (*ret_added) {
-		r = profile_table_reserve(&pairs->table);
-		if (r)
-			return r;
-		if (room_make(&pairs->all, &pairs->max, pairs->n + 1, sizeof(*pairs->all)))
-			return -ENOMEM;
-		index = (uint32_t)pairs->n++;
-		pairs->all[index] = wanted;
-		profile_table_insert(&pairs->table, hash, index);
-	}
+	if (r)
+		return r;
 	*ret = &pairs->all[index];
+	*ret_added = pairs->in.n > n;
 	return 0;
 }
 
@@ -87,7 +70,8 @@ void tag_filter_free(struct tag_filter *f)
 		return;
 	for (uint32_t i = 0; i < f->n_regexes; i++)
 		regex_free(f->regexes[i]);
-	profile_table_deinit(&f->pairs.table);
+	intern_deinit(&f->pairs.in);
+	label_units_deinit(&f->units);
 	free(f->pairs.all);
 	free(f->range.unit);
 	free(f->text);
@@ -203,7 +187,6 @@ int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 
 	if (!f)
 		return error_origin(-ENOMEM);
-	profile_hash_key_init(&f->pairs.hash_key);
 	f->text = value = strdup(text);
 	if (!value)
 		return error_origin(-ENOMEM);
@@ -243,51 +226,28 @@ uint64_t tag_filter_n_given_up(const struct tag_filter *f)
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/* The first unit of a key is that of all its numbers. */
-static int learn_unit(struct tag_filter *f, const struct profile_label *l, uint32_t *ret)
-{
-	struct pair *pair = NULL;
-	bool added = false;
-	int r = find_pair(&f->pairs, l->key, 0, &pair, &added);
-
-	if (r)
-		return r;
-	if (!pair->unit)
-		pair->unit = l->num_unit;
-	*ret = pair->unit;
-	return 0;
-}
-
 int tag_filter_learn_units(struct tag_filter *f, const struct profile *p)
 {
-	uint32_t unit;
-	int r = 0;
-
-	for (size_t i = 0; i < p->n_sample_labels && !r && tag_filter_is_range(f); i++)
-		if (tag_is_number(&p->sample_labels[i]))
-			r = learn_unit(f, &p->sample_labels[i], &unit);
-	return r;
+	return tag_filter_is_range(f)
+		       ? label_units_learn(&f->units, p->sample_labels, p->n_sample_labels)
+		       : 0;
 }
 
 static int match_number(struct tag_filter *f, const struct profile *p,
 			const struct profile_label *l, bool *ret)
 {
-	const char *key = profile_string(p, l->key), *unit, *in;
 	const struct range *range = &f->range;
-	uint32_t known;
+	const char *in;
 	double value;
 	int r;
 
 	*ret = false;
-	if (!tag_is_number(l) || (f->key && strcmp(key, f->key) != 0))
+	if (!tag_is_number(l) || (f->key && strcmp(profile_string(p, l->key), f->key) != 0))
 		return 0;
-	r = learn_unit(f, l, &known);
+	r = label_units_learn(&f->units, l, 1);
 	if (r)
 		return r;
-	unit = profile_string(p, known);
-	if (!known)
-		unit = strcmp(key, "alignment") == 0 || strcmp(key, "request") == 0 ? "bytes" : key;
-	value = measure_scale(l->num, unit, range->unit, &in);
+	value = measure_scale(l->num, label_units_of(&f->units, p, l->key), range->unit, &in);
 	*ret = strcmp(in, range->unit) == 0 && (!range->has_low || value >= range->low) &&
 	       (!range->has_high || value <= range->high);
 	return 0;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/graph_private.h"
+#include "client/analysis/graph.h"
+#include "client/analysis/intern.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
@@ -12,22 +13,19 @@
 #include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
-#include "common/profile/profile_table.h"
 #include "common/utf8.h"
 
 /* What a label says, and what the stacks weigh that have it. */
 struct said {
 	uint32_t key, str;
-	int64_t num, weight;
+	int64_t num;
+	int64_t weight;
 };
 
 struct tags {
 	struct view view;
-	struct view_options options;
 	struct said *said;
-	size_t n_said, capacity;
-	struct profile_table table;
-	struct profile_hash_key hash_key;
+	struct intern in;
 };
 
 /* A line of the table. */
@@ -37,69 +35,31 @@ struct line {
 	int64_t weight;
 };
 
-static void tags_destroy(struct view *view)
+static void tags_deinit(struct view *view)
 {
 	struct tags *t = (struct tags *)view;
 
-	if (!t)
-		return;
-	profile_table_deinit(&t->table);
+	intern_deinit(&t->in);
 	free(t->said);
-	free(t);
-}
-
-static int tags_make(struct view **ret, const struct view_options *options,
-		     struct profile_message *message)
-{
-	struct tags *t = calloc(1, sizeof(*t));
-
-	(void)message;
-	if (!t)
-		return error_origin(-ENOMEM);
-	t->view.class = &view_tags;
-	t->options = *options;
-	profile_hash_key_init(&t->hash_key);
-	*ret = &t->view;
-	return 0;
-}
-
-static int tags_same_label(const void *owner, uint32_t index, const void *key)
-{
-	const struct said *a = &((const struct tags *)owner)->said[index], *b = key;
-
-	return a->key == b->key && a->str == b->str && a->num == b->num;
-}
-
-static int tags_add_label(struct tags *t, const struct profile_label *label, int64_t value)
-{
-	struct said said = {.key = label->key, .str = label->str, .num = label->num};
-	uint64_t content[2] = {(uint64_t)label->key << 32 | label->str, (uint64_t)label->num};
-	uint32_t hash = profile_hash(&t->hash_key, content, sizeof(content));
-	uint32_t i = profile_table_find(&t->table, hash, tags_same_label, t, &said);
-	int r;
-
-	if (i == PROFILE_NONE) {
-		r = profile_table_reserve(&t->table);
-		if (!r)
-			r = graph_grow(&t->said, t->n_said, &t->capacity, sizeof(*t->said));
-		if (r)
-			return r;
-		i = (uint32_t)t->n_said;
-		t->said[t->n_said++] = said;
-		profile_table_insert(&t->table, hash, i);
-	}
-	t->said[i].weight = graph_add_clamped(t->said[i].weight, value);
-	return 0;
 }
 
 static int tags_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct tags *t = (struct tags *)view;
-	int r = 0;
 
-	for (uint32_t i = 0; i < stack->n_labels && !r; i++)
-		r = tags_add_label(t, &stack->labels[i], stack->values[input->type]);
-	return r;
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
+		const struct profile_label *l = &stack->labels[i];
+		const struct said said = {.key = l->key, .str = l->str, .num = l->num};
+		uint32_t index;
+		int r = intern_add(&t->in, &t->said, &said, sizeof(said),
+				   offsetof(struct said, weight), &index);
+
+		if (r)
+			return r;
+		t->said[index].weight = graph_add_clamped(t->said[index].weight,
+							  stack->values[input->type]);
+	}
+	return 0;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -122,11 +82,12 @@ static int compare_weights(const void *a, const void *b)
 static int tags_make_lines(const struct tags *t, const struct view_input *input, struct line *lines,
 			   size_t *ret_n)
 {
-	const char *unit = t->options.unit && *t->options.unit ? t->options.unit : "minimum";
+	const char *unit = t->view.options.unit && *t->view.options.unit ? t->view.options.unit
+									 : "minimum";
 	const struct profile *p = input->profile;
 	size_t n = 0;
 
-	for (; n < t->n_said; n++) {
+	for (; n < t->in.n; n++) {
 		const struct said *said = &t->said[n];
 		char number[MEASURE_TEXT_MAX];
 
@@ -211,35 +172,32 @@ static int tags_put_key(FILE *out, struct line *lines, size_t n, const struct va
 	return r;
 }
 
-static int tags_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		    struct profile_message *message)
+static int tags_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct tags *t = (struct tags *)view;
-	cleanup(freep) struct line *lines = calloc(t->n_said + 1, sizeof(*lines));
+	cleanup(freep) struct line *lines = calloc(t->in.n + 1, sizeof(*lines));
 	struct values values;
 	size_t n = 0, next;
 	int r;
 
-	(void)message;
-	*ret_again = false;
 	if (!lines)
 		return error_origin(-ENOMEM);
-	values_init(&values, input, &t->options);
+	values_init(&values, input, &t->view.options);
 	r = tags_make_lines(t, input, lines, &n);
 	for (size_t i = 0; i < n && !r; i = next) {
 		for (next = i + 1; next < n && strcmp(lines[next].key, lines[i].key) == 0;)
 			next++;
 		r = tags_put_key(out, lines + i, next - i, &values, input->total);
 	}
-	for (size_t i = 0; i < t->n_said; i++)
+	for (size_t i = 0; i < t->in.n; i++)
 		free(lines[i].value);
 	return r;
 }
 
 const struct view_class view_tags = {
 	.name = "tags",
-	.make = tags_make,
+	.size = sizeof(struct tags),
 	.add = tags_add,
 	.end = tags_end,
-	.destroy = tags_destroy,
+	.deinit = tags_deinit,
 };

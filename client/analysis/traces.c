@@ -9,7 +9,7 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/header.h"
-#include "client/analysis/label_order.h"
+#include "client/analysis/label_texts.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
@@ -17,6 +17,7 @@
 #include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 #include "common/utf8.h"
 
 static const char separator[] =
@@ -24,112 +25,67 @@ static const char separator[] =
 
 struct traces {
 	struct view view;
-	struct view_options options;
 	struct values values;
 	FILE *out;    /* NULL the first time; borrowed */
 	char **names; /* by frame, made when first needed */
 	size_t n_names;
 };
 
-static void traces_destroy(struct view *view)
+static void traces_deinit(struct view *view)
 {
 	struct traces *t = (struct traces *)view;
 
-	if (!t)
-		return;
 	for (size_t i = 0; i < t->n_names; i++)
 		free(t->names[i]);
 	free(t->names);
-	free(t);
 }
 
-static int traces_make(struct view **ret, const struct view_options *options,
-		       struct profile_message *message)
+/* "key:  value value" */
+static int traces_print_key(const void *context, const struct profile_label *const *labels,
+			    size_t n, FILE *out)
 {
-	struct traces *t = calloc(1, sizeof(*t));
-
-	(void)message;
-	if (!t)
-		return error_origin(-ENOMEM);
-	t->view.class = &view_traces;
-	t->options = *options;
-	*ret = &t->view;
-	return 0;
-}
-
-/* The @n labels of one key, "key:  value value"; *ret malloc'ed. */
-static int traces_print_labels(const struct view_input *input,
-			       const struct profile_label *const *labels, size_t n, char **ret)
-{
+	const struct view_input *input = context;
 	const struct profile *p = input->profile;
 	cleanup(freep) char *key = node_name_plain(profile_string(p, labels[0]->key));
 	const char *unit = label_units_of(input->label_units, p, labels[0]->key);
-	size_t length;
-	FILE *out = open_memstream(ret, &length);
 
-	if (!key || !out) {
-		if (out)
-			fclose(out);
+	if (!key)
 		return error_origin(-ENOMEM);
-	}
-	fprintf(out, "%*s:", utf8_field_width(key, 10), key);
+	fprintf(out, "%*s: ", utf8_field_width(key, 10), key);
 	for (size_t i = 0; i < n; i++) {
-		const struct profile_label *l = labels[i];
-		const char *before = i ? " " : "  ";
 		char number[MEASURE_TEXT_MAX];
 
-		if (l->str) {
-			cleanup(freep) char *text = node_name_plain(profile_string(p, l->str));
-
-			fprintf(out, "%s%s", before, text ? text : "");
-		} else {
-			fprintf(out, "%s%s", before,
-				measure_print(number, sizeof(number), l->num, unit, "auto"));
-		}
+		fputc(' ', out);
+		if (labels[i]->str)
+			utf8_write_harmless(out, profile_string(p, labels[i]->str), "");
+		else
+			fputs(measure_print(number, sizeof(number), labels[i]->num, unit, "auto"),
+			      out);
 	}
-	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return 0;
 }
 
 static int traces_put_labels(const struct traces *t, const struct view_input *input,
 			     const struct stack *stack, bool are_texts)
 {
-	cleanup(freep) const struct profile_label **labels = NULL;
-	cleanup(freep) char **lines = calloc(stack->n_labels + 1, sizeof(*lines));
-	size_t n_labels, n = 0;
-	int r = lines ? label_order(stack->labels, stack->n_labels, are_texts, &labels, &n_labels)
-		      : error_origin(-ENOMEM);
+	cleanup(label_texts_deinit) struct label_texts lines;
+	int r = label_texts_init(&lines, stack->labels, stack->n_labels, are_texts,
+				 traces_print_key, input);
 
-	for (size_t i = 0, same; !r && i < n_labels; i += same) {
-		same = label_order_same(labels + i, n_labels - i);
-		r = traces_print_labels(input, labels + i, same, &lines[n++]);
-	}
-	if (!r)
-		qsort(lines, n, sizeof(*lines), compare_lines);
-	for (size_t i = 0; i < n; i++) {
-		if (!r)
-			fprintf(t->out, "%s\n", lines[i]);
-		free(lines[i]);
-	}
+	for (size_t i = 0; i < lines.n && !r; i++)
+		fprintf(t->out, "%s\n", lines.all[i]);
 	return r;
 }
 
 /* Has the name of a frame in names[], where it is made once. */
 static int traces_make_name(struct traces *t, const struct view_input *input, uint32_t frame)
 {
-	if (frame >= t->n_names) {
-		char **grown = reallocarray(t->names, input->n_frames, sizeof(*grown));
+	size_t n = t->n_names;
+	int r = room_make(&t->names, &t->n_names, input->n_frames, sizeof(*t->names));
 
-		if (!grown)
-			return error_origin(-ENOMEM);
-		memset(grown + t->n_names, 0, (input->n_frames - t->n_names) * sizeof(*grown));
-		t->names = grown;
-		t->n_names = input->n_frames;
-	}
+	if (r)
+		return r;
+	memset(t->names + n, 0, (t->n_names - n) * sizeof(*t->names));
 	return t->names[frame] ? 0
 			       : node_name(input->profile, &input->frames[frame], &t->names[frame]);
 }
@@ -159,26 +115,25 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	return r;
 }
 
-static int traces_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		      struct profile_message *message)
+static int traces_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct traces *t = (struct traces *)view;
+	int r;
 
-	(void)message;
-	*ret_again = !t->out;
 	if (t->out) {
 		fprintf(out, "%s\n", separator);
-		return 0;
+		return VIEW_E_OK;
 	}
 	t->out = out;
-	values_init(&t->values, input, &t->options);
-	return header_print_profile(out, input, &t->values);
+	values_init(&t->values, input, &view->options);
+	r = header_print_profile(out, input, &t->values);
+	return r ? r : VIEW_E_AGAIN;
 }
 
 const struct view_class view_traces = {
 	.name = "traces",
-	.make = traces_make,
+	.size = sizeof(struct traces),
 	.add = traces_add,
 	.end = traces_end,
-	.destroy = traces_destroy,
+	.deinit = traces_deinit,
 };

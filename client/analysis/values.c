@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/analysis/values.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/view.h"
 #include "common/profile/profile.h"
-
-static const char *values_sample_unit(const struct view_input *input)
-{
-	return profile_string(input->profile, input->profile->sample_types[input->type].unit);
-}
+#include "common/utf8.h"
 
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options)
@@ -20,7 +15,8 @@ void values_init(struct values *v, const struct view_input *input,
 	double factor = options->divide_by != 0 ? 1 / options->divide_by : 1;
 
 	*v = (struct values){
-		.unit = values_sample_unit(input),
+		.unit = profile_string(input->profile,
+				       input->profile->sample_types[input->type].unit),
 		.to = options->unit && *options->unit ? options->unit : "minimum",
 		.factor = factor > 0 ? factor : 1, /* pprof takes no notice of others */
 	};
@@ -38,12 +34,13 @@ int64_t values_divide(const struct values *v, int64_t value)
 	return v->factor == 1 ? value : values_clamp((double)value * v->factor);
 }
 
-void values_init_for(struct values *v, const struct view_input *input,
-		     const struct view_options *options, const struct graph *g, bool whole)
+void values_init_for(struct values *v, const struct view *view, const struct view_input *input,
+		     bool whole)
 {
+	const struct graph *g = view->graph;
 	int64_t smallest = 0, largest;
 
-	values_init(v, input, options);
+	values_init(v, input, &view->options);
 	if (strcmp(v->to, "minimum") != 0 || !g->n_order)
 		return;
 	for (size_t i = 0; i < g->n_order; i++) {
@@ -80,6 +77,20 @@ void values_column(const struct values *v, struct values_column *ret, int64_t va
 {
 	values_print(v, ret->value, value);
 	measure_print_percentage(ret->share, sizeof(ret->share), value, total);
+}
+
+void values_print_node(FILE *out, const struct values *v, const struct graph_node *node,
+		       int64_t *sum, int64_t total)
+{
+	int64_t flat = graph_mean(node->flat, node->flat_divisor);
+	struct values_column f, s, c;
+
+	*sum = graph_add_clamped(*sum, flat);
+	values_column(v, &f, flat, total);
+	values_column(v, &s, *sum, total);
+	values_column(v, &c, graph_mean(node->cum, node->cum_divisor), total);
+	fprintf(out, "%*s %s %s %*s %s", utf8_field_width(f.value, 10), f.value, f.share, s.share,
+		utf8_field_width(c.value, 10), c.value, c.share);
 }
 
 const char *values_type(const struct view_input *input, char *buffer, size_t size)

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/profile/measure.h" /* MEASURE_TEXT_MAX */
 
-struct graph;
+struct graph_node;
+struct view;
 struct view_input;
 struct view_options;
 
@@ -23,11 +25,11 @@ struct values {
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options);
 /*
- * All of @g in one unit, unless the options name one: the one that suits what is smallest in it.
- * @whole: values are printed as whole numbers, so nothing may become a fraction.
+ * All of @view's graph in one unit, unless its options name one: the one that suits what is
+ * smallest in it. @whole: values are printed as whole numbers, so nothing may become a fraction.
  */
-void values_init_for(struct values *v, const struct view_input *input,
-		     const struct view_options *options, const struct graph *g, bool whole);
+void values_init_for(struct values *v, const struct view *view, const struct view_input *input,
+		     bool whole);
 
 /* Fills @buffer (MEASURE_TEXT_MAX), and returns it. */
 const char *values_print(const struct values *v, char *buffer, int64_t value);
@@ -44,6 +46,13 @@ struct values_column {
 };
 
 void values_column(const struct values *v, struct values_column *ret, int64_t value, int64_t total);
+
+/*
+ * A node's columns: flat with its share, the share of *@sum, to which flat is added, cum with its
+ * share. Shares are of @total.
+ */
+void values_print_node(FILE *out, const struct values *v, const struct graph_node *node,
+		       int64_t *sum, int64_t total);
 
 /* A profile's name for what is told: "cpu", with means "mean_cpu". In @buffer, which is returned.
  */

@@ -10,10 +10,9 @@
  * before that.
  *
  *	report_view_new(&v, &view_tree, &options, &message);
- *	do {
+ *	do
  *		for each stack: report_view_add(v, &input, &stack);
- *		report_view_end(v, &input, out, &again);
- *	} while (again);
+ *	while (report_view_end(v, &input, out) == VIEW_E_AGAIN);
  *	report_view_free(v);
  *
  * The stacks must be the same each time, in the same order, as indices of the same frames. Twice is
@@ -27,11 +26,13 @@
 #include "common/cleanup.h"
 
 struct frame;
+struct graph;
 struct label_units;
 struct profile;
 struct profile_label;
 struct profile_message;
 struct stack;
+struct stack_tree;
 struct view;
 
 #define VIEW_NODECOUNT_DEFAULT (-1) /* graphs and trees 80, texts all */
@@ -40,19 +41,20 @@ enum {
 	VIEW_E_OK,
 	VIEW_E_BAD_OPTION, /* the message says which */
 	VIEW_E_NO_MATCH,   /* nothing that options.pattern matches was seen: the message says so */
+	VIEW_E_AGAIN,      /* of report_view_end(): all stacks must be added once more */
 };
 
 /* Borrowed, as all texts in it, for as long as the view lives. */
 struct view_options {
-	const char *pattern; /* peek, list ...: regular expression of names; NULL: none */
+	const char *pattern; /* peek, list ...: regular expression of names */
 	const char *unit;    /* as pprof's: "minimum", "auto", or a unit's name */
 	double divide_by;    /* all values, when printed; not 0 */
-	bool by_cum;
-	bool no_trim; /* whatever the next four say, all is shown */
+	int by_cum;          /* ordered by cumulative values, else by flat ones */
+	bool trim;           /* else all is shown, whatever the next four say */
 	int nodecount;
 	double nodefraction, edgefraction; /* of the total */
-	unsigned maxdegree; /* calls into, and out of, a box of a graph; 0: any number */
-	bool call_tree;     /* graphs: a function once for each way to it */
+	int maxdegree;  /* calls into, and out of, a box of a graph; 0 or less: any number */
+	bool call_tree; /* graphs: a function once for each way to it */
 	bool drop_negative;
 	bool compact_labels; /* no header */
 	bool intel_syntax;   /* disasm, weblist */
@@ -86,17 +88,22 @@ struct view_class {
 	 * for. */
 	bool wants_addresses;
 	bool tells_all_types; /* and not `type` alone, unless options.one_type */
-	int (*make)(struct view **ret, const struct view_options *options,
-		    struct profile_message *message);
+	size_t size; /* of the view's own struct, which begins with struct view; 0: it has none */
+	/* Of each NULL is nothing to do. init: VIEW_E_* or negative errno; the rest is zero. */
+	int (*init)(struct view *view);
+	/* NULL: into the graph, if there is one. */
 	int (*add)(struct view *view, const struct view_input *input, const struct stack *stack);
-	int (*end)(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		   struct profile_message *message);
-	void (*destroy)(struct view *view);
+	int (*end)(struct view *view, const struct view_input *input, FILE *out);
+	void (*deinit)(struct view *view);
 };
 
-/* What each view's own struct begins with. */
 struct view {
 	const struct view_class *class;
+	struct view_options options;
+	struct profile_message *message; /* borrowed */
+	/* Made by init, if the view folds stacks into one of them; end finds the graph finished. */
+	struct graph *graph;
+	struct stack_tree *tree;
 };
 
 extern const struct view_class view_text;
@@ -107,8 +114,10 @@ extern const struct view_class view_tags;
 extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
+extern const struct view_class view_collapsed;
+extern const struct view_class view_speedscope;
 
-/* @options NULL: pprof's defaults. VIEW_E_* or negative errno. */
+/* @options NULL: pprof's defaults; @message is borrowed. VIEW_E_* or negative errno. */
 int report_view_new(struct view **ret, const struct view_class *class,
 		    const struct view_options *options, struct profile_message *message);
 void report_view_free(struct view *view);
@@ -117,11 +126,10 @@ DEFINE_CLEANUP(struct view *, report_view_free)
 /* Folds @stack, which is borrowed for the call. 0 or negative errno. */
 int report_view_add(struct view *view, const struct view_input *input, const struct stack *stack);
 /*
- * All stacks were added. *ret_again: they must be added once more; else all has been written to
- * @out, whose errors are the caller's to look for. VIEW_E_* or negative errno.
+ * All stacks were added. VIEW_E_OK: all has been written to @out, whose errors are the caller's to
+ * look for. VIEW_E_* or negative errno.
  */
-int report_view_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		    struct profile_message *message);
+int report_view_end(struct view *view, const struct view_input *input, FILE *out);
 
 /* pprof's defaults. */
 void view_options_init(struct view_options *options);

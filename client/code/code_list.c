@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Rows in one array and texts in another, which rows refer to by offset; ranges are asked for in
+ * the pieces that a question may have.
+ */
 #include "client/code/code_list.h"
 
 #include <errno.h>

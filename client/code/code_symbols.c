@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Nodes become spots: addresses in files, sorted, each once, with what they weigh. The worker is
+ * asked for the function around each; spots of one function are neighbours then, and make a symbol.
+ */
 #include "client/code/code_symbols.h"
 
 #include <errno.h>
@@ -34,8 +38,8 @@ static bool code_symbols_name_matches(const struct code_view *v, const char *nam
 /* By the name with its address and line, as pprof has it, or by itself. */
 static bool is_name_wanted(const struct code_view *v, const struct view_input *input, uint32_t node)
 {
-	const struct graph *g = v->graph;
-	const struct frame *info = &g->infos[g->nodes[node].info];
+	const struct graph *g = v->view.graph;
+	const struct frame *info = &g->infos.all[g->nodes[node].info];
 
 	return code_symbols_name_matches(v, graph_name(g, node)) ||
 	       (info->name &&
@@ -45,8 +49,8 @@ static bool is_name_wanted(const struct code_view *v, const struct view_input *i
 bool code_symbols_wants_node(const struct code_view *v, const struct view_input *input,
 			     uint32_t node)
 {
-	const struct graph *g = v->graph;
-	const struct frame *info = &g->infos[g->nodes[node].info];
+	const struct graph *g = v->view.graph;
+	const struct frame *info = &g->infos.all[g->nodes[node].info];
 
 	return is_name_wanted(v, input, node) ||
 	       (info->filename &&
@@ -63,14 +67,14 @@ static bool is_node_wanted(const struct work *w, uint32_t node)
 /* The mappings that a matching function lies in. */
 static int find_mappings(struct work *w, bool **ret)
 {
-	const struct graph *g = w->v->graph;
+	const struct graph *g = w->v->view.graph;
 	const struct profile *p = w->input->profile;
 	bool *wanted = calloc(p->n_mappings + 1, sizeof(*wanted));
 
 	if (!wanted)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < g->n_order; i++) {
-		const struct frame *info = &g->infos[g->nodes[g->order[i]].info];
+		const struct frame *info = &g->infos.all[g->nodes[g->order[i]].info];
 		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 
 		if (mapping != PROFILE_NONE && is_node_wanted(w, g->order[i]))
@@ -88,7 +92,7 @@ static int code_spot_compare_places(const void *a, const void *b)
 	const struct code_spot *x = a, *y = b;
 
 	if (x->file != y->file)
-		return x->file->key < y->file->key ? -1 : 1;
+		return x->file->object.key < y->file->object.key ? -1 : 1;
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
@@ -103,9 +107,9 @@ static int code_spot_compare_memory(const void *a, const void *b)
 /* Takes a node if its file is to be had. */
 static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 {
-	const struct graph_node *node = &w->v->graph->nodes[id];
+	const struct graph_node *node = &w->v->view.graph->nodes[id];
 	const struct profile *p = w->input->profile;
-	const struct frame *info = &w->v->graph->infos[node->info];
+	const struct frame *info = &w->v->view.graph->infos.all[node->info];
 	struct code_spot spot = {
 		.mapping = mapping,
 		.lay = info->address,
@@ -167,7 +171,7 @@ static void fold_spots(struct code_symbols *s, int (*compare)(const void *, cons
 
 static int code_symbols_collect_spots(struct work *w)
 {
-	const struct graph *g = w->v->graph;
+	const struct graph *g = w->v->view.graph;
 	cleanup(freep) bool *wanted = NULL;
 	int r = find_mappings(w, &wanted);
 
@@ -177,7 +181,7 @@ static int code_symbols_collect_spots(struct work *w)
 	}
 	for (size_t i = 0; !r && i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		const struct frame *info = &g->infos[node->info];
+		const struct frame *info = &g->infos.all[node->info];
 		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 
 		if (mapping != PROFILE_NONE && wanted[mapping])
@@ -248,7 +252,7 @@ static int code_symbols_query_batch(struct work *w, size_t first, size_t n)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		addresses[i] = w->to->spots[first + i].address;
-	r = objects_names(w->to->spots[first].file, false, addresses, n, &answer);
+	r = object_query_names(&w->to->spots[first].file->object, false, addresses, n, &answer);
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		const struct worker_location *l = &answer.locations[i];
 
@@ -304,7 +308,7 @@ int code_symbols_list(const struct code_symbol *symbol, const struct code_view *
 	const struct worker_range range = {symbol->start, symbol->start + symbol->size};
 	struct objects_code code = {
 		.file = symbol->file,
-		.flags = WORKER_WANT_LINES | (v->options.intel_syntax ? WORKER_INTEL : 0),
+		.flags = WORKER_WANT_LINES | (v->view.options.intel_syntax ? WORKER_INTEL : 0),
 	};
 	int r = code_list_add(ret, &range, objects_query_code, &code);
 

@@ -38,8 +38,8 @@ struct code_symbols {
 
 /*
  * Symbols whose own names match; @by_nodes: also those in which something that matches is inlined,
- * or that are made of a source file whose name does. @v is opened. To be deinitialized in any case.
- * 0 or negative errno.
+ * or that are made of a source file whose name does. @v has its objects. To be deinitialized in any
+ * case. 0 or negative errno.
  */
 int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struct view_input *input,
 		      bool by_nodes);

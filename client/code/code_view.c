@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The graph is made without trimming, since what matches is chosen later; here are the lines that
+ * the three views print alike.
+ */
 #include "client/code/code_view.h"
 
 #include <errno.h>
@@ -11,93 +15,53 @@
 
 #define MISSING_SHOWN 3
 
-void code_view_destroy(struct view *view)
+void code_view_deinit(struct view *view)
 {
 	struct code_view *v = (struct code_view *)view;
 
-	if (v) {
-		graph_free(v->graph);
-		regex_free(v->regex);
-		objects_free(v->objects);
-	}
-	free(v);
+	regex_free(v->regex);
+	objects_free(v->objects);
 }
 
-static void parse_address(struct code_view *v, const char *pattern)
+int code_view_init(struct view *view)
 {
+	struct code_view *v = (struct code_view *)view;
+	const char *pattern = view->options.pattern;
+	struct graph_options graph_options;
 	char *end;
+	int r = regex_new(&v->regex, view->class->name, pattern, view->message);
 
+	if (r)
+		return r < 0 ? r : VIEW_E_BAD_OPTION;
 	errno = 0;
 	v->address = strtoull(pattern, &end, 0);
 	v->has_address = pattern[0] >= '0' && pattern[0] <= '9' && !*end && !errno;
-}
-
-static int code_view_init(struct code_view *v, const struct view_options *options,
-			  struct profile_message *message)
-{
-	const char *pattern = options->pattern ? options->pattern : "";
-	struct graph_options graph_options;
-	int r;
-
-	v->options = *options;
-	v->options.no_trim = true;
-	graph_options_from(&graph_options, &v->options, false);
+	view->options.trim = false;
+	graph_options = graph_options_from(&view->options, false);
 	graph_options.tells_objects = true;
-	r = regex_new(&v->regex, v->view.class->name, pattern, message);
-	if (r)
-		return r < 0 ? r : VIEW_E_BAD_OPTION;
-	parse_address(v, pattern);
-	return graph_new(&v->graph, &graph_options);
-}
-
-int code_view_make(struct view **ret, const struct view_class *class,
-		   const struct view_options *options, struct profile_message *message)
-{
-	struct code_view *v = calloc(1, sizeof(*v));
-	int r;
-
-	if (!v)
-		return error_origin(-ENOMEM);
-	v->view.class = class;
-	r = code_view_init(v, options, message);
-	if (r) {
-		code_view_destroy(&v->view);
-		return r;
-	}
-	*ret = &v->view;
-	return 0;
-}
-
-int code_view_add(struct view *view, const struct view_input *input, const struct stack *stack)
-{
-	return graph_add(((struct code_view *)view)->graph, input, stack);
-}
-
-int code_view_open(struct code_view *v, const struct view_input *input)
-{
-	return objects_new(&v->objects, input->profile);
+	return graph_new(&view->graph, &graph_options);
 }
 
 int code_view_sources(struct code_view *v, struct source_files **ret)
 {
 	const struct source_options options = {
 		.files = objects_files(v->objects),
-		.source_path = v->options.source_path,
-		.trim_path = v->options.trim_path,
+		.source_path = v->view.options.source_path,
+		.trim_path = v->view.options.trim_path,
 	};
 
 	return source_files_new(ret, &options);
 }
 
-int code_view_no_match(const struct code_view *v, struct profile_message *message)
+int code_view_no_match(const struct code_view *v)
 {
 	const struct notes *notes = v->objects ? objects_notes(v->objects) : NULL;
 
 	/* What was of interest could not be read. */
 	if (notes && notes->n)
-		return profile_refuse(message, VIEW_E_NO_MATCH, "%s", notes->lines[0]);
-	return profile_refuse(message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
-			      v->options.pattern ? v->options.pattern : "");
+		return profile_refuse(v->view.message, VIEW_E_NO_MATCH, "%s", notes->lines[0]);
+	return profile_refuse(v->view.message, VIEW_E_NO_MATCH, "no matches found for regexp: %s",
+			      v->view.options.pattern);
 }
 
 void code_view_print_missing(const struct code_view *v, FILE *out)

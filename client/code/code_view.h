@@ -17,26 +17,25 @@
 
 struct code_view {
 	struct view view;
-	struct view_options options;
-	struct graph *graph;
 	struct regex *regex;
 	bool has_address; /* the expression is an address: the function there is meant, too */
 	uint64_t address;
-	struct objects *objects; /* once it is opened */
+	struct objects *objects; /* made when stacks are there */
 };
 
-/* What struct view_class wants. */
-int code_view_make(struct view **ret, const struct view_class *class,
-		   const struct view_options *options, struct profile_message *message);
-int code_view_add(struct view *view, const struct view_input *input, const struct stack *stack);
-void code_view_destroy(struct view *view);
+/* Source lines, instructions, and both on a page. */
+extern const struct view_class view_list;
+extern const struct view_class view_disasm;
+extern const struct view_class view_weblist;
 
-/* Gets ready for reading files. 0 or negative errno. */
-int code_view_open(struct code_view *v, const struct view_input *input);
-/* Afterwards: where sources are looked for. 0 or negative errno. */
+/* What struct view_class wants. */
+int code_view_init(struct view *view);
+void code_view_deinit(struct view *view);
+
+/* With objects: where sources are looked for. 0 or negative errno. */
 int code_view_sources(struct code_view *v, struct source_files **ret);
 /* Says that nothing matches; returns VIEW_E_NO_MATCH. */
-int code_view_no_match(const struct code_view *v, struct profile_message *message);
+int code_view_no_match(const struct code_view *v);
 
 /* Says which of the files that were asked for could not be read. */
 void code_view_print_missing(const struct code_view *v, FILE *out);

@@ -9,7 +9,6 @@
 
 #include "client/analysis/node_name.h"
 #include "client/code/code_symbols.h"
-#include "client/code/code_views.h"
 
 #define TEXT_AT     34 /* where instructions begin */
 #define TEXT_COLUMN 40 /* and where, from there, lines do */
@@ -113,23 +112,18 @@ static int disasm_print_symbol(const struct writer *w, const struct code_symbol 
 	return 0;
 }
 
-static int disasm_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		      struct profile_message *message)
+static int disasm_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
 	cleanup(disasm_writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
-	int r = graph_end(v->graph, input, ret_again);
-
-	if (r || *ret_again)
-		return r;
-	r = code_view_open(v, input);
+	int r = objects_new(&v->objects, input->profile);
 	if (!r)
 		r = code_symbols_init(&w.symbols, v, input, false);
 	if (r)
 		return r;
 	if (!w.symbols.n_symbols)
-		return code_view_no_match(v, message);
-	values_init(&w.values, input, &v->options);
+		return code_view_no_match(v);
+	values_init(&w.values, input, &v->view.options);
 	code_view_print_total(out, input, &w.values);
 	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
 		r = disasm_print_symbol(&w, &w.symbols.symbols[i]);
@@ -137,17 +131,11 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 	return r;
 }
 
-static int disasm_make(struct view **ret, const struct view_options *options,
-		       struct profile_message *message)
-{
-	return code_view_make(ret, &view_disasm, options, message);
-}
-
 const struct view_class view_disasm = {
 	.name = "disasm",
 	.wants_addresses = true,
-	.make = disasm_make,
-	.add = code_view_add,
+	.size = sizeof(struct code_view),
+	.init = code_view_init,
 	.end = disasm_end,
-	.destroy = code_view_destroy,
+	.deinit = code_view_deinit,
 };

@@ -11,7 +11,6 @@
 
 #include "client/analysis/values.h"
 #include "client/code/code_view.h"
-#include "client/code/code_views.h"
 #include "client/code/source_file.h"
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -38,7 +37,7 @@ static int list_compare_spots(const void *a, const void *b)
 static int list_collect_spots(const struct code_view *v, const struct view_input *input,
 			      struct spot **ret, size_t *ret_n)
 {
-	const struct graph *g = v->graph;
+	const struct graph *g = v->view.graph;
 	struct spot *spots = calloc(g->n_order + 1, sizeof(*spots));
 	size_t n = 0;
 
@@ -46,7 +45,7 @@ static int list_collect_spots(const struct code_view *v, const struct view_input
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		const struct frame *info = &g->infos[node->info];
+		const struct frame *info = &g->infos.all[node->info];
 		const char *name = profile_string(input->profile, info->name);
 
 		if (!regex_matches(v->regex, name))
@@ -149,28 +148,23 @@ static int print_routine(FILE *out, const struct view_input *input, const struct
 	return 0;
 }
 
-static int list_end(struct view *view, const struct view_input *input, FILE *out, bool *ret_again,
-		    struct profile_message *message)
+static int list_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
 	cleanup(source_files_freep) struct source_files *sources = NULL;
 	cleanup(freep) struct spot *spots = NULL;
 	struct values values;
 	size_t n = 0;
-	int r = graph_end(v->graph, input, ret_again);
-
-	if (r || *ret_again)
-		return r;
-	r = list_collect_spots(v, input, &spots, &n);
+	int r = list_collect_spots(v, input, &spots, &n);
 	if (!r && !n)
-		return code_view_no_match(v, message);
+		return code_view_no_match(v);
 	if (!r)
-		r = code_view_open(v, input);
+		r = objects_new(&v->objects, input->profile);
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (r)
 		return r;
-	values_init(&values, input, &v->options);
+	values_init(&values, input, &v->view.options);
 	code_view_print_total(out, input, &values);
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		for (end = i + 1; end < n && !strcmp(spots[end].name, spots[i].name) &&
@@ -183,16 +177,10 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 	return r;
 }
 
-static int list_make(struct view **ret, const struct view_options *options,
-		     struct profile_message *message)
-{
-	return code_view_make(ret, &view_list, options, message);
-}
-
 const struct view_class view_list = {
 	.name = "list",
-	.make = list_make,
-	.add = code_view_add,
+	.size = sizeof(struct code_view),
+	.init = code_view_init,
 	.end = list_end,
-	.destroy = code_view_destroy,
+	.deinit = code_view_deinit,
 };

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Files by path and build id, opened when first asked for. Mappings are sorted by path and start,
+ * with the farthest limit of those before, so that the one around an address is found by going
+ * back.
+ */
 #include "client/code/objects.h"
 
 #include <errno.h>
@@ -6,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/symbolize/symbolize.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 
 /* A mapping. Sorted by path and start, and of the same ones the first of the profile last. */
 struct place {
@@ -22,6 +29,7 @@ struct objects {
 	struct files *files;
 	struct asker *asker;
 	struct notes notes;
+	struct object_source source;
 	struct place *places;
 	size_t n_places;
 	struct objects_file *all;
@@ -78,6 +86,8 @@ int objects_new(struct objects **ret, const struct profile *p)
 		r = asker_new(&o->asker, NULL, 0);
 	if (r)
 		return r;
+	o->source = (struct object_source){
+		.files = o->files, .asker = o->asker, .notes = &o->notes, .want_lines = true};
 	*ret = steal_ptr(&o);
 	return 0;
 }
@@ -130,16 +140,13 @@ static int objects_open_file(struct objects *o, const struct objects_file_id *id
 		return error_origin(-ENOMEM);
 	f->id = *id;
 	HASH_ADD(hh, o->all, id, sizeof(f->id), f);
-	f->key = HASH_COUNT(o->all);
-	f->object = (struct object){.fd = -1, .debug = {.debug = -1, .alternate = -1}};
-	f->source = (struct object_source){
-		.files = o->files, .asker = o->asker, .notes = &o->notes, .want_lines = true};
+	f->object = (struct object)OBJECT_NONE;
 	*ret = f;
-	if (path[0] != '/' || path[1] == '/') {
+	if (!symbolize_is_file(path)) {
 		note_no_file(o, path);
 		return 0;
 	}
-	r = object_init(&f->object, &f->source, path, profile_string(o->p, id->build_id));
+	r = object_init(&f->object, &o->source, path, profile_string(o->p, id->build_id));
 	if (r == OBJECT_E_NO_WORKER)
 		notes_add(&o->notes, "profd-image-worker, which reads programs, does not run: %s",
 			  asker_error_text(o->asker));
@@ -167,26 +174,14 @@ const struct notes *objects_notes(const struct objects *o)
 	return &o->notes;
 }
 
-/* How many places there are up to those of @path that begin at @address. */
-static size_t objects_count_before(const struct objects *o, uint32_t path, uint64_t address)
-{
-	size_t low = 0, high = o->n_places;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct place *place = &o->places[middle];
-
-		if (place->path < path || (place->path == path && place->start <= address))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address)
 {
-	for (size_t i = objects_count_before(o, path, address); i-- > 0;) {
+	/* From the last of those of @path that begin at @address or before. */
+	size_t n = partition_point(o->n_places, i,
+				   o->places[i].path < path || (o->places[i].path == path &&
+								o->places[i].start <= address));
+
+	for (size_t i = n; i-- > 0;) {
 		const struct place *place = &o->places[i];
 
 		if (place->path != path || place->reach <= address)
@@ -197,20 +192,9 @@ uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t addres
 	return PROFILE_NONE;
 }
 
-int objects_names(struct objects_file *f, bool want_lines, const uint64_t *addresses, size_t n,
-		  struct answer_names *ret)
-{
-	int r;
-
-	f->source.want_lines = want_lines;
-	r = object_query_names(&f->object, f->key, addresses, n, ret);
-	f->source.want_lines = true;
-	return r;
-}
-
 int objects_query_code(void *context, const struct worker_range *range, struct answer_code *ret)
 {
 	const struct objects_code *code = context;
 
-	return object_code(&code->file->object, code->file->key, range, code->flags, ret);
+	return object_code(&code->file->object, range, code->flags, ret);
 }

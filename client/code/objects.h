@@ -29,9 +29,7 @@ struct objects_file {
 		uint32_t path, build_id; /* strings of the profile */
 	} id;
 	bool is_usable;
-	uint64_t key;
 	struct object object;
-	struct object_source source;
 };
 
 /*
@@ -46,13 +44,6 @@ const struct notes *objects_notes(const struct objects *o);
  * several, as different processes have them, the one that begins last.
  */
 uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address);
-/*
- * Names of @addresses (link-time, ascending, @n, at most WORKER_ADDRESSES_MAX), with lines and
- * inlined functions or without. *ret is borrowed until the next question of any file, without
- * locations where there is nothing to be had. Returns OBJECT_E_* or negative errno.
- */
-int objects_names(struct objects_file *f, bool want_lines, const uint64_t *addresses, size_t n,
-		  struct answer_names *ret);
 /* As a code_list_ask: @context is the struct objects_code. */
 struct objects_code {
 	struct objects_file *file;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A name is tried as it is, or below each source folder and the folders above that. A file is kept
+ * whole, its lines ended by NULs in place; all are dropped when they take too much memory.
+ */
 #include "client/code/source_file.h"
 
 #include <errno.h>

@@ -13,7 +13,6 @@
 
 #include "client/analysis/node_name.h"
 #include "client/code/code_symbols.h"
-#include "client/code/code_views.h"
 #include "client/code/weblist_page.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
@@ -40,7 +39,8 @@ static void weblist_work_deinit(struct work *w)
 static int weblist_add_place(struct work *w, const struct weblist_place *place)
 {
 	struct weblist_page *page = &w->page;
-	struct weblist_place *to;
+	struct weblist_place copy;
+	const char **const texts[] = {&copy.function, &copy.file, &copy.text, &copy.chain};
 
 	if (page->n == PLACES_MAX) {
 		page->is_cut = true;
@@ -48,15 +48,16 @@ static int weblist_add_place(struct work *w, const struct weblist_place *place)
 	}
 	if (room_make(&page->places, &w->n_allocated, page->n + 1, sizeof(*page->places)))
 		return -ENOMEM;
-	to = &page->places[page->n++];
-	*to = *place;
-	to->function = strdup(place->function);
-	to->file = strdup(place->file);
-	to->text = place->text ? strdup(place->text) : NULL;
-	to->chain = place->chain ? strdup(place->chain) : NULL;
-	if (!to->function || !to->file || (place->text && !to->text) ||
-	    (place->chain && !to->chain))
-		return error_origin(-ENOMEM);
+	copy = *place;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *text = *texts[i];
+
+		if (text)
+			*texts[i] = profile_arena_copy(&page->texts, text, strlen(text));
+		if (text && !*texts[i])
+			return error_origin(-ENOMEM);
+	}
+	page->places[page->n++] = copy;
 	return 0;
 }
 
@@ -102,8 +103,8 @@ static int weblist_add_row(struct work *w, const struct code_symbol *symbol,
 		if (!is_symbol && !weblist_frame_matches(w, answer, &frames[i]))
 			continue;
 		print_chain(chain, answer, frames, i);
-		place->function = (char *)answer->text + frames[i].name;
-		place->file = (char *)answer->text + frames[i].file;
+		place->function = answer->text + frames[i].name;
+		place->file = answer->text + frames[i].file;
 		place->line = frames[i].line;
 		place->chain = i ? chain : NULL;
 		r = weblist_add_place(w, place);
@@ -111,7 +112,7 @@ static int weblist_add_row(struct work *w, const struct code_symbol *symbol,
 	if (l->n_frames)
 		return r;
 	place->function = symbol->name;
-	place->file = (char *)"";
+	place->file = "";
 	place->line = 0;
 	place->chain = NULL;
 	return weblist_add_place(w, place);
@@ -147,14 +148,14 @@ static int weblist_add_rows(struct work *w, const struct code_symbol *symbol,
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		addresses[i] = list->rows[first + i].address;
-	r = objects_names(symbol->file, true, addresses, n, &answer);
+	r = object_query_names(&symbol->file->object, true, addresses, n, &answer);
 	for (size_t i = 0; !r && i < n; i++) {
 		const struct code_row *row = &list->rows[first + i];
 		struct weblist_place place = {
-			.key = symbol->file->key,
+			.key = symbol->file->object.key,
 			.address = row->address,
 			.size = row->size,
-			.text = (char *)code_list_text(list, row->text),
+			.text = code_list_text(list, row->text),
 		};
 
 		weblist_weigh_row(w, symbol, row, at, &place);
@@ -182,15 +183,15 @@ static int weblist_add_symbol(struct work *w, const struct code_symbol *symbol)
 /* What lies in no file that can be read: the kernel's, generated code. */
 static int weblist_add_node(struct work *w, uint32_t id)
 {
-	const struct graph *g = w->v->graph;
+	const struct graph *g = w->v->view.graph;
 	const struct graph_node *node = &g->nodes[id];
-	const struct frame *info = &g->infos[node->info];
+	const struct frame *info = &g->infos.all[node->info];
 	const struct profile *p = w->input->profile;
 	uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 	struct objects_file *file = NULL;
 	struct weblist_place place = {
-		.function = (char *)profile_string(p, info->name),
-		.file = (char *)profile_string(p, info->filename),
+		.function = profile_string(p, info->name),
+		.file = profile_string(p, info->filename),
 		.line = info->line,
 		.address = info->address,
 		.size = 1,
@@ -208,7 +209,7 @@ static int weblist_add_node(struct work *w, uint32_t id)
 
 static int weblist_collect(struct work *w)
 {
-	const struct graph *g = w->v->graph;
+	const struct graph *g = w->v->view.graph;
 	int r = code_symbols_init(&w->symbols, w->v, w->input, true);
 
 	for (size_t i = 0; !r && i < w->symbols.n_symbols && !w->page.is_cut; i++)
@@ -218,44 +219,33 @@ static int weblist_collect(struct work *w)
 	return r;
 }
 
-static int weblist_end(struct view *view, const struct view_input *input, FILE *out,
-		       bool *ret_again, struct profile_message *message)
+static int weblist_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
 	cleanup(weblist_work_deinit) struct work w = {.v = v, .input = input};
 	cleanup(source_files_freep) struct source_files *sources = NULL;
 	struct values values;
-	int r = graph_end(v->graph, input, ret_again);
-
-	if (r || *ret_again)
-		return r;
-	r = code_view_open(v, input);
+	int r = objects_new(&v->objects, input->profile);
 	if (!r)
 		r = code_view_sources(v, &sources);
 	if (!r)
 		r = weblist_collect(&w);
 	if (r)
 		return r;
-	values_init(&values, input, &v->options);
+	values_init(&values, input, &v->view.options);
 	w.page.sources = sources;
 	w.page.values = &values;
 	w.page.input = input;
-	w.page.options = &v->options;
+	w.page.options = &v->view.options;
 	r = weblist_page_write(&w.page, out);
-	return r == WEBLIST_PAGE_E_NOTHING ? code_view_no_match(v, message) : r;
-}
-
-static int weblist_make(struct view **ret, const struct view_options *options,
-			struct profile_message *message)
-{
-	return code_view_make(ret, &view_weblist, options, message);
+	return r == WEBLIST_PAGE_E_NOTHING ? code_view_no_match(v) : r;
 }
 
 const struct view_class view_weblist = {
 	.name = "weblist",
 	.wants_addresses = true,
-	.make = weblist_make,
-	.add = code_view_add,
+	.size = sizeof(struct code_view),
+	.init = code_view_init,
 	.end = weblist_end,
-	.destroy = code_view_destroy,
+	.deinit = code_view_deinit,
 };

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Places are sorted by function, file, line and address: a function in one file is a run of them,
+ * and so is a line. Lines around those with instructions are shown, gaps between them are not.
+ */
 #include "client/code/weblist_page.h"
 
 #include <errno.h>
@@ -7,6 +11,7 @@
 #include <string.h>
 
 #include "client/analysis/header.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "client/code/code_view.h"
@@ -61,14 +66,8 @@ static const char page_end[] =
 
 void weblist_page_deinit(struct weblist_page *page)
 {
-	for (size_t i = 0; i < page->n; i++) {
-		free(page->places[i].function);
-		free(page->places[i].file);
-		free(page->places[i].text);
-		free(page->places[i].chain);
-	}
 	free(page->places);
-	*page = (struct weblist_page){0};
+	profile_arena_deinit(&page->texts);
 }
 
 /* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
@@ -268,20 +267,18 @@ static int weblist_put_function(const struct weblist_page *page, const struct we
 /* The header that stands above every report. */
 static int weblist_put_legend(const struct weblist_page *page, FILE *out)
 {
-	char total[MEASURE_TEXT_MAX], *text = NULL;
-	size_t length;
-	FILE *memory = open_memstream(&text, &length);
-	int r;
+	cleanup(memory_text_deinit) struct memory_text header = {0};
+	char total[MEASURE_TEXT_MAX];
+	int r = memory_text_open(&header);
 
-	if (!memory)
-		return error_origin(-ENOMEM);
-	r = header_print_profile(memory, page->input, page->values);
-	if (fclose(memory) || r) {
-		free(text);
-		return r ? r : error_origin(-ENOMEM);
-	}
+	if (!r)
+		r = header_print_profile(header.out, page->input, page->values);
+	if (!r)
+		r = memory_text_close(&header);
+	if (r)
+		return r;
 	fputs("<pre class=\"legend\">", out);
-	weblist_put_text(out, text);
+	weblist_put_text(out, header.text);
 	fputs("Total: ", out);
 	weblist_put_text(out, values_print(page->values, total, page->input->total));
 	fputc('\n', out);
@@ -293,7 +290,6 @@ static int weblist_put_legend(const struct weblist_page *page, FILE *out)
 	if (page->is_cut)
 		fputs("There is more than a page can hold: some is left out.\n", out);
 	fputs("</pre>\n", out);
-	free(text);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "client/code/source_file.h"
+#include "common/profile/profile_table.h"
 
 struct values;
 struct view_input;
@@ -16,9 +17,9 @@ struct view_options;
 
 /* An instruction at a line of a function; or an address without one. */
 struct weblist_place {
-	char *function, *file; /* owned, once they are in the page; file: "" unknown */
-	char *text;            /* NULL: no instruction is known */
-	char *chain;           /* how what is inlined here leads to it; NULL: it is here itself */
+	const char *function, *file; /* file: "" unknown */
+	const char *text;            /* NULL: no instruction is known */
+	const char *chain; /* how what is inlined here leads to it; NULL: it is here itself */
 	int64_t line;
 	uint64_t key, address; /* the program's file, and where in it */
 	uint32_t size;
@@ -28,7 +29,8 @@ struct weblist_place {
 struct weblist_page {
 	struct weblist_place *places;
 	size_t n;
-	bool is_cut; /* there are more */
+	struct profile_arena texts; /* of the places */
+	bool is_cut;                /* there are more */
 	/* Borrowed. */
 	struct source_files *sources;
 	const struct values *values;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The first bytes decide, unpacked if need be. Image profiles are made profiles here; every other
+ * format has a reader of its own.
+ */
 #include "client/formats/any_read.h"
 
 #include <errno.h>

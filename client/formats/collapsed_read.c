@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lines are independent of each other. A line is split at its last blank, and its stack from the
+ * end on, because profiles have the leaf first.
+ */
 #include "client/formats/collapsed_read.h"
 
 #include <errno.h>

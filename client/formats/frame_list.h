@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
 struct frame_list {
 	uint32_t *locations;
@@ -22,15 +23,10 @@ static inline void frame_list_deinit(struct frame_list *list)
 
 static inline int frame_list_add(struct frame_list *list, uint32_t location)
 {
-	if (list->n == list->capacity) {
-		size_t bigger = list->capacity ? list->capacity * 2 : 64;
-		uint32_t *grown = reallocarray(list->locations, bigger, sizeof(*grown));
+	int r = room_make(&list->locations, &list->capacity, list->n + 1, sizeof(location));
 
-		if (!grown)
-			return error_origin(-ENOMEM);
-		list->locations = grown;
-		list->capacity = bigger;
-	}
+	if (r)
+		return r;
 	if (list->n == UINT32_MAX)
 		return error_origin(-E2BIG);
 	list->locations[list->n++] = location;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Two levels of folders, EPOCH/PLATFORM, whose names are read and sorted; files are handed to the
+ * caller one after the other, so that memory is bounded by one profile.
+ */
 #include "client/images/database.h"
 
 #include <dirent.h>
@@ -15,20 +19,26 @@
 #define BYTES_MAX ((size_t)256 << 20) /* of a profile */
 #define DAY_S     86400
 
+/* What is in a directory. */
+struct database_names {
+	struct dirent **all;
+	int n;
+};
+
 struct database {
 	char *path;
 	int fd;
-	char **epochs;
-	size_t n_epochs;
+	struct database_names names;
+	const char **epochs; /* texts in them */
 };
 
 #define FAIL(...) profile_refuse(message, DATABASE_E_FAILED, __VA_ARGS__)
 
-static void database_free_names(char **names, size_t n)
+static void database_names_deinit(struct database_names *names)
 {
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	for (int i = 0; i < names->n; i++)
+		free(names->all[i]);
+	free(names->all);
 }
 
 void database_free(struct database *db)
@@ -36,7 +46,8 @@ void database_free(struct database *db)
 	if (!db)
 		return;
 	closep(&db->fd);
-	database_free_names(db->epochs, db->n_epochs);
+	database_names_deinit(&db->names);
+	free(db->epochs);
 	free(db->path);
 	free(db);
 }
@@ -47,7 +58,7 @@ static const char *short_epoch(const char *name)
 	return strlen(name) == 14 ? name + 2 : name;
 }
 
-static bool database_is_epoch_name(const char *name)
+bool database_is_epoch_name(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -55,78 +66,42 @@ static bool database_is_epoch_name(const char *name)
 	       (length == 10 || length == 12 || length == 14);
 }
 
-static int database_compare_epochs(const void *a, const void *b)
+static int database_is_epoch(const struct dirent *entry)
 {
-	return strcmp(short_epoch(*(char *const *)a), short_epoch(*(char *const *)b));
+	return database_is_epoch_name(entry->d_name);
 }
 
-static int database_compare_names(const void *a, const void *b)
+static int database_compare_epochs(const struct dirent **a, const struct dirent **b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(short_epoch((*a)->d_name), short_epoch((*b)->d_name));
+}
+
+static int database_compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 /* What is hidden is being written. */
-static bool database_is_visible_name(const char *name)
+static int database_is_visible(const struct dirent *entry)
 {
-	return name[0] != '.';
+	return entry->d_name[0] != '.';
 }
 
-/* The names in @fd, as @is_wanted has it, in the order of @compare. Returns 0 or negative errno. */
-static int read_names(int fd, bool (*is_wanted)(const char *),
-		      int (*compare)(const void *, const void *), char ***ret, size_t *ret_n)
+/* Returns 0 or negative errno. */
+static int read_names(int fd, int (*is_wanted)(const struct dirent *),
+		      int (*compare)(const struct dirent **, const struct dirent **),
+		      struct database_names *ret)
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	size_t n = 0, n_allocated = 0;
-	char **names = NULL;
-	struct dirent *entry;
-	DIR *dir;
-	int r;
+	int n = fd < 0 ? -1 : scandirat(fd, ".", &ret->all, is_wanted, compare);
 
-	dir = copy < 0 ? NULL : fdopendir(copy);
-	if (!dir) {
-		int e = errno;
-
-		closep(&copy);
-		return -e;
-	}
-	/* At the end of the folder it stays 0 (readdir(3)). */
-	while (errno = 0, (entry = readdir(dir))) {
-		char **grown = names;
-
-		if (!is_wanted(entry->d_name))
-			continue;
-		if (n == n_allocated) {
-			n_allocated = n_allocated ? 2 * n_allocated : 32;
-			grown = reallocarray(names, n_allocated, sizeof(*names));
-		}
-		if (grown) {
-			names = grown;
-			names[n] = strdup(entry->d_name);
-		}
-		if (!grown || !names[n]) {
-			database_free_names(names, n);
-			closedir(dir);
-			return error_origin(-ENOMEM);
-		}
-		n++;
-	}
-	r = -errno;
-	closedir(dir);
-	if (r) {
-		database_free_names(names, n);
-		return r;
-	}
-	if (n)
-		qsort(names, n, sizeof(*names), compare);
-	*ret = names;
-	*ret_n = n;
+	if (n < 0)
+		return errno == ENOMEM ? error_origin(-ENOMEM) : -errno;
+	ret->n = n;
 	return 0;
 }
 
 static int database_refuse_errno(struct profile_message *message, const char *path, int error)
 {
-	char buffer[128];
-
 	if (error == -ENOMEM)
 		return error;
 	if (error == -EACCES || error == -EPERM)
@@ -136,7 +111,7 @@ static int database_refuse_errno(struct profile_message *message, const char *pa
 				      path);
 	if (error == -ENOENT)
 		return FAIL("there is no %s; --db says where image profiles lie", path);
-	return FAIL("%s: %s", path, strerror_r(-error, buffer, sizeof(buffer)));
+	return FAIL("%s: %s", path, strerrordesc_np(-error));
 }
 
 int database_open(struct database **ret, const char *path, struct profile_message *message)
@@ -152,18 +127,22 @@ int database_open(struct database **ret, const char *path, struct profile_messag
 	db->path = strdup(path);
 	if (!db->path)
 		return error_origin(-ENOMEM);
-	r = read_names(db->fd, database_is_epoch_name, database_compare_epochs, &db->epochs,
-		       &db->n_epochs);
+	r = read_names(db->fd, database_is_epoch, database_compare_epochs, &db->names);
 	if (r)
 		return database_refuse_errno(message, path, r);
+	db->epochs = calloc((size_t)db->names.n + 1, sizeof(*db->epochs));
+	if (!db->epochs)
+		return error_origin(-ENOMEM);
+	for (int i = 0; i < db->names.n; i++)
+		db->epochs[i] = db->names.all[i]->d_name;
 	*ret = steal_ptr(&db);
 	return DATABASE_E_OK;
 }
 
 const char *const *database_epochs(const struct database *db, size_t *ret_n)
 {
-	*ret_n = db->n_epochs;
-	return (const char *const *)db->epochs;
+	*ret_n = (size_t)db->names.n;
+	return db->epochs;
 }
 
 const char *database_newest(const struct database *db, uint64_t now_s)
@@ -172,14 +151,14 @@ const char *database_newest(const struct database *db, uint64_t now_s)
 	char text[32];
 	struct tm tm;
 
-	if (!db->n_epochs)
+	if (!db->names.n)
 		return NULL;
 	gmtime_r(&limit, &tm);
 	strftime(text, sizeof(text), "%Y%m%d%H%M", &tm); /* but for the century */
-	for (size_t i = db->n_epochs; i-- > 0;)
+	for (int i = db->names.n; i-- > 0;)
 		if (strcmp(short_epoch(db->epochs[i]), text + 2) <= 0)
 			return db->epochs[i];
-	return db->epochs[db->n_epochs - 1];
+	return db->epochs[db->names.n - 1];
 }
 
 /* Returns DATABASE_E_* or negative errno. @what: for the message. */
@@ -187,7 +166,6 @@ static int database_read_profile(int fd, struct image_profile **ret,
 				 struct profile_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	char buffer[128];
 	size_t length;
 	int r;
 
@@ -195,7 +173,7 @@ static int database_read_profile(int fd, struct image_profile **ret,
 	if (r == -EFBIG)
 		return FAIL("larger than %zu MiB", BYTES_MAX >> 20);
 	if (r)
-		return r == -ENOMEM ? r : FAIL("%s", strerror_r(-r, buffer, sizeof(buffer)));
+		return r == -ENOMEM ? r : FAIL("%s", strerrordesc_np(-r));
 	r = image_profile_read(data, length, ret, message);
 	return r > 0 ? DATABASE_E_FAILED : r;
 }
@@ -206,12 +184,10 @@ int database_read_file(const char *path, struct image_profile **ret,
 	cleanup(closep) int fd = strcmp(path, "-") == 0
 					 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 					 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char buffer[128];
-
 	if (fd < 0)
 		return profile_refuse(message,
 				      errno == EACCES ? DATABASE_E_DENIED : DATABASE_E_FAILED, "%s",
-				      strerror_r(errno, buffer, sizeof(buffer)));
+				      strerrordesc_np(errno));
 	return database_read_profile(fd, ret, message);
 }
 
@@ -229,12 +205,11 @@ static int database_read_entry(const struct place *place, const char *name, data
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct profile_message message = {.text = "not a regular file"};
 	struct image_profile *p;
-	char buffer[128];
 	struct stat st;
 	int r = DATABASE_E_FAILED;
 
 	if (fd < 0)
-		r = profile_refuse(&message, r, "%s", strerror_r(errno, buffer, sizeof(buffer)));
+		r = profile_refuse(&message, r, "%s", strerrordesc_np(errno));
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = database_read_profile(fd, &p, &message);
 	if (!r)
@@ -250,22 +225,18 @@ static int read_platform(struct place *place, int epoch_fd, database_visit visit
 {
 	cleanup(closep) int fd = openat(epoch_fd, place->platform,
 					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char **names = NULL, buffer[128];
-	size_t n = 0;
-	int r;
+	cleanup(database_names_deinit) struct database_names names = {0};
+	int r = read_names(fd, database_is_visible, database_compare_names, &names);
 
 	place->fd = fd;
-	r = fd < 0 ? -errno
-		   : read_names(fd, database_is_visible_name, database_compare_names, &names, &n);
 	if (r == -ENOMEM)
 		return r;
 	if (r)
 		notes_add(notes, "%s/%s/%s: left out: %s", place->db->path, place->epoch,
-			  place->platform, strerror_r(-r, buffer, sizeof(buffer)));
+			  place->platform, strerrordesc_np(-r));
 	r = 0;
-	for (size_t i = 0; !r && i < n; i++)
-		r = database_read_entry(place, names[i], visit, context, notes);
-	database_free_names(names, n);
+	for (int i = 0; !r && i < names.n; i++)
+		r = database_read_entry(place, names.all[i]->d_name, visit, context, notes);
 	return r;
 }
 
@@ -273,14 +244,10 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 		  struct notes *notes, struct profile_message *message)
 {
 	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup(database_names_deinit) struct database_names platforms = {0};
 	struct place place = {.db = db, .epoch = epoch};
-	char **platforms = NULL;
-	size_t n = 0;
-	int r;
+	int r = read_names(fd, database_is_visible, database_compare_names, &platforms);
 
-	r = fd < 0 ? -errno
-		   : read_names(fd, database_is_visible_name, database_compare_names, &platforms,
-				&n);
 	if (r == -ENOENT)
 		return profile_refuse(message, DATABASE_E_GONE, "%s has no epoch %s", db->path,
 				      epoch);
@@ -290,10 +257,9 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 		snprintf(path, sizeof(path), "%s/%s", db->path, epoch);
 		return database_refuse_errno(message, path, r);
 	}
-	for (size_t i = 0; !r && i < n; i++) {
-		place.platform = platforms[i];
+	for (int i = 0; !r && i < platforms.n; i++) {
+		place.platform = platforms.all[i]->d_name;
 		r = read_platform(&place, fd, visit, context, notes);
 	}
-	database_free_names(platforms, n);
 	return r;
 }

@@ -6,6 +6,7 @@
  * A folder of image profiles: EPOCH/PLATFORM/FILE, as profd's store has it (images/) and the tools
  * of DCPI before it. An epoch is named YYMMDDHHMM, or with seconds, or with the century, in UTC.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ enum {
 	DATABASE_E_DENIED, /* it may not be read, as the message says */
 };
 
+/* Pure. */
+bool database_is_epoch_name(const char *name);
 /* Reads the names of its epochs. Returns DATABASE_E_* or negative errno. */
 int database_open(struct database **ret, const char *path, struct profile_message *message);
 void database_free(struct database *db);

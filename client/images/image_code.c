@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * An image is a file, tried at each of its paths until one has the image's id, or a part of the
+ * kernel that runs, which has names but no instructions.
+ */
 #include "client/images/image_code.h"
 
 #include <errno.h>
@@ -19,7 +23,11 @@ int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
 	r = files_new(&ret->files, root_fd);
 	if (!r)
 		r = kernel_new(&ret->kernel, ret->files);
-	return r ? r : asker_new(&ret->asker, NULL, 0);
+	if (!r)
+		r = asker_new(&ret->asker, NULL, 0);
+	ret->source = (struct object_source){
+		.files = ret->files, .asker = ret->asker, .notes = notes, .want_lines = true};
+	return r;
 }
 
 void image_world_deinit(struct image_world *w)
@@ -49,9 +57,8 @@ static int image_code_open_kernel(struct image_code *c, const char *path)
 
 static int image_code_open_file(struct image_code *c)
 {
-	int r = object_init(&c->object, &c->source, c->path, c->image->id);
+	int r = object_init(&c->object, &c->world->source, c->path, c->image->id);
 
-	c->key = ++c->world->n_keys;
 	if (r || c->object.is_identified)
 		return r;
 	notes_add(c->world->notes, "%s: the file here is not the one with the id %s", c->path,
@@ -64,15 +71,7 @@ int image_code_open(struct image_code *ret, struct image_world *w, const struct 
 	const char *at = image->paths;
 	int r = IMAGE_CODE_E_NONE;
 
-	*ret = (struct image_code){
-		.world = w,
-		.image = image,
-		.source = {.files = w->files,
-			   .asker = w->asker,
-			   .notes = w->notes,
-			   .want_lines = true},
-		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}},
-	};
+	*ret = (struct image_code){.world = w, .image = image, .object = OBJECT_NONE};
 	if (!at)
 		notes_add(w->notes, "%s: which file it is, the profile does not say", image->name);
 	else if (at[0] == '[')
@@ -111,21 +110,6 @@ static int image_code_kernel_names(struct image_code *c, const uint64_t *address
 	return r;
 }
 
-/*
- * Functions are asked for without lines: the symbols' answer is the function around the address,
- * whatever is inlined there.
- */
-static int image_code_query_names(struct image_code *c, const uint64_t *addresses, size_t n,
-				  struct answer_names *ret)
-{
-	int r;
-
-	c->source.want_lines = false;
-	r = object_query_names(&c->object, c->key, addresses, n, ret);
-	c->source.want_lines = true;
-	return r;
-}
-
 int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
 		     image_code_visit visit, void *context)
 {
@@ -137,7 +121,8 @@ int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
 		size_t n_asked = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
 		struct answer_names answer;
 
-		r = image_code_query_names(c, addresses + at, n_asked, &answer);
+		/* Without lines: the function around the address, whatever is inlined there. */
+		r = object_query_names(&c->object, false, addresses + at, n_asked, &answer);
 		for (size_t i = 0; !r && i < n_asked; i++) {
 			const struct worker_location *l = &answer.locations[i];
 			struct image_place place = {.name = "", .start = l->start, .size = l->size};
@@ -159,5 +144,5 @@ int image_code_instructions(struct image_code *c, const struct worker_range *ran
 		*ret = (struct answer_code){.text = ""};
 		return IMAGE_CODE_E_OK;
 	}
-	return object_code(&c->object, c->key, range, flags, ret);
+	return object_code(&c->object, range, flags, ret);
 }

@@ -22,7 +22,7 @@ struct image_world {
 	struct asker *asker;
 	struct kernel *kernel;
 	struct notes *notes; /* borrowed: what could not be used, and why */
-	uint64_t n_keys;     /* files that the worker was asked about */
+	struct object_source source;
 };
 
 /* @root_fd: "/"; borrowed. To be deinitialized in any case. Returns 0 or negative errno. */
@@ -32,9 +32,7 @@ void image_world_deinit(struct image_world *w);
 struct image_code {
 	struct image_world *world;
 	const struct image *image;
-	struct object_source source;
-	struct object object; /* of a file */
-	uint64_t key;
+	struct object object;             /* of a file */
 	char *path;                       /* of the file */
 	const struct kernel_part *kernel; /* the world's; NULL: it is a file */
 };

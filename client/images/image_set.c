@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Profiles are gathered by image name, id and start in a hash table; in the end the images leave it
+ * for an array, and counts of one offset are added up.
+ */
 #include "client/images/image_set.h"
 
 #include <errno.h>
@@ -8,6 +12,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/message.h"
 #include "common/room.h"
 
@@ -282,19 +287,8 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 
 size_t image_first_count(const struct image *image, uint64_t address)
 {
-	size_t first = 0, n = image->n_counts;
-
-	while (n) {
-		size_t half = n / 2;
-
-		if (image->tstart + image->counts[first + half].offset < address) {
-			first += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return first;
+	return partition_point(image->n_counts, i,
+			       image->tstart + image->counts[i].offset < address);
 }
 
 const char *image_title(const struct image *image, size_t *ret_length)

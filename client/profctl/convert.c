@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
@@ -86,37 +87,23 @@ static int convert_parse(int argc, char *const *argv, struct arguments *ret,
 	return r;
 }
 
-struct bytes {
-	uint8_t *data;
-	size_t length;
-};
-
-static void convert_bytes_deinit(struct bytes *b)
+static int make_speedscope(struct load *l, struct memory_text *ret, struct profile_message *message)
 {
-	free(b->data);
-}
-
-static int make_speedscope(struct load *l, struct bytes *ret, struct profile_message *message)
-{
-	const struct produce_context c = {0};
+	const struct listener nobody = {0};
 	struct report_options o;
-	FILE *out = open_memstream((char **)&ret->data, &ret->length);
-	int r;
+	int r = memory_text_open(ret);
 
-	if (!out)
-		return error_origin(-ENOMEM);
 	report_options_init(&o);
 	o.view = REPORT_SPEEDSCOPE;
-	r = produce_report(l, &o, &c, out, message);
-	if (fclose(out) != 0 && !r)
-		r = error_origin(-ENOMEM);
-	return r;
+	if (!r)
+		r = produce_report(l, &o, &nobody, ret->out, message);
+	return r ? r : memory_text_close(ret);
 }
 
 static int convert_profiles(struct context *context, const struct arguments *a)
 {
 	cleanup(memory_unboundp) struct memory_bound bound;
-	cleanup(convert_bytes_deinit) struct bytes made = {0};
+	cleanup(memory_text_deinit) struct memory_text made = {0};
 	cleanup(load_freep) struct load *l = NULL;
 	struct profile_message message;
 	struct report_inputs inputs;
@@ -130,13 +117,14 @@ static int convert_profiles(struct context *context, const struct arguments *a)
 	r = report_load(context, &inputs, &l);
 	if (r)
 		return r;
-	r = a->speedscope ? make_speedscope(l, &made, &message)
-			  : output_make(load_profile(l), a->format, &made.data, &made.length);
+	r = a->speedscope
+		    ? make_speedscope(l, &made, &message)
+		    : output_make(load_profile(l), a->format, (uint8_t **)&made.text, &made.length);
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
-	return output_write(context, STATUS_FAILED, a->output, made.data, made.length);
+	return output_write(context, STATUS_FAILED, a->output, (uint8_t *)made.text, made.length);
 }
 
 int convert_run(struct context *context, int argc, char **argv)

@@ -30,14 +30,6 @@ enum {
 	OPTION_TRIM,
 };
 
-static bool is_epoch_name(const char *text)
-{
-	size_t length = strlen(text);
-
-	return text[strspn(text, "0123456789")] == '\0' &&
-	       (length == 10 || length == 12 || length == 14);
-}
-
 static int parse_images_top(const char *text, uint64_t *ret, struct usage_message *message)
 {
 	if (units_parse_number(text, ret) || !*ret || *ret > IMAGES_TOP_MAX)
@@ -96,9 +88,9 @@ static int images_check_arguments(const struct images_arguments *a, struct usage
 		return usage_error(message, "--cat FILE goes with nothing else");
 	if (a->list && !a->image)
 		return usage_error(message, "--list is of one image: which IMAGE?");
-	if (a->epoch && !is_all && !is_epoch_name(a->epoch))
+	if (a->epoch && !is_all && !database_is_epoch_name(a->epoch))
 		return usage_error(message, "--epoch takes YYMMDDHHMM or all, not '%s'", a->epoch);
-	if (a->diff && !is_epoch_name(a->diff))
+	if (a->diff && !database_is_epoch_name(a->diff))
 		return usage_error(message, "--diff takes an epoch, YYMMDDHHMM, not '%s'", a->diff);
 	if (a->diff && is_all)
 		return usage_error(message, "--diff is of two epochs, not of all");

@@ -301,19 +301,11 @@ static int print_listing(const struct images_job *job, const struct listing *l,
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void listing_put_address(struct json *j, const char *key, uint64_t address)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, address);
-	json_text(j, key, text);
-}
-
 static void put_row(struct json *j, const struct listing *l, const struct code_row *row,
 		    uint64_t count)
 {
 	json_begin_object(j, NULL);
-	listing_put_address(j, "address", row->address);
+	images_put_address(j, row->address);
 	json_number(j, "size_bytes", row->size);
 	json_number(j, "samples", count);
 	json_text(j, "instruction", code_list_text(&l->code, row->text));
@@ -342,7 +334,7 @@ static int put_listing(struct json *j, const struct listing *l, struct source_fi
 {
 	json_begin_object(j, NULL);
 	json_text(j, "name", l->procedure->name);
-	listing_put_address(j, "address", l->procedure->start);
+	images_put_address(j, l->procedure->start);
 	json_number(j, "size_bytes", l->procedure->size);
 	json_number(j, "samples", l->procedure->count);
 	json_begin_array(j, "lines");
@@ -408,15 +400,10 @@ static int list_procedures(struct list_work *w)
 	size_t n = 0;
 	int r = 0;
 
-	if (json) {
-		json_begin_object(&j, NULL);
-		images_put_header(w->job, &j);
-		images_put_image(&j, w->image);
-		json_number(&j, "image_samples", w->image->total);
-		json_begin_array(&j, "procedures");
-	} else {
-		images_print_image(w->job, w->image);
-	}
+	if (json)
+		images_begin_json(w->job, &j, w->image, "procedures");
+	else
+		images_print_header(w->job, w->image);
 	for (size_t i = 0; !r && i < w->procedures.n; i++) {
 		const struct procedure *p = &w->procedures.all[i];
 
@@ -425,11 +412,8 @@ static int list_procedures(struct list_work *w)
 		n++;
 		r = list_procedure(w, p, &j);
 	}
-	if (json) {
-		json_end_array(&j);
-		json_end_object(&j);
-		json_end(&j);
-	}
+	if (json)
+		images_end_json(&j);
 	if (r || n)
 		return r;
 	notes_add(w->job->notes, "no procedure with samples matches '%s'", w->job->arguments->list);
@@ -446,7 +430,7 @@ int images_print_list(struct images_job *job, const struct image *image)
 	cleanup(list_work_deinit) struct list_work w = {
 		.job = job,
 		.image = image,
-		.code = {.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}},
+		.code = {.object = OBJECT_NONE},
 	};
 	struct profile_message message;
 	int r = regex_new(&w.regex, "--list", job->arguments->list, &message);

@@ -10,8 +10,18 @@
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
 #include "common/error.h"
+#include "common/room.h"
 
 #define ID_DIGITS 12 /* enough for people; --json has all */
+
+/* malloc'ed; NULL without memory. */
+static char *images_title(const struct image *image)
+{
+	size_t length;
+	const char *title = image_title(image, &length);
+
+	return strndup(title, length);
+}
 
 static void print_field(FILE *out, const char *name, const char *value)
 {
@@ -19,11 +29,11 @@ static void print_field(FILE *out, const char *name, const char *value)
 	print_safely(out, value);
 }
 
-/* A line above a table that says what it is of. */
-void images_print_header(const struct images_job *job)
+void images_print_header(const struct images_job *job, const struct image *image)
 {
 	const struct image_set *set = job->set;
 	FILE *out = job->context->out;
+	cleanup(freep) char *title = NULL;
 
 	fputs("# epoch ", out);
 	print_safely(out, job->epoch);
@@ -39,9 +49,17 @@ void images_print_header(const struct images_job *job)
 	if (job->base)
 		fprintf(out, ", %" PRIu64 " before", job->base->total);
 	fputc('\n', out);
+	if (!image)
+		return;
+	title = images_title(image);
+	fputs("# image ", out);
+	print_safely(out, title ? title : "");
+	print_field(out, "id", image->id);
+	fprintf(out, "  samples %" PRIu64 " (%.2f%%)\n", image->total,
+		images_share(image->total, set->total));
 }
 
-void images_put_header(const struct images_job *job, struct json *j)
+static void images_put_header(const struct images_job *job, struct json *j)
 {
 	const struct image_set *set = job->set;
 
@@ -59,30 +77,39 @@ void images_put_header(const struct images_job *job, struct json *j)
 	}
 }
 
-/* The same of one image. */
-void images_print_image(const struct images_job *job, const struct image *image)
-{
-	FILE *out = job->context->out;
-	size_t length;
-	const char *title = image_title(image, &length);
-	cleanup(freep) char *copy = strndup(title, length);
-
-	images_print_header(job);
-	fputs("# image ", out);
-	print_safely(out, copy ? copy : "");
-	print_field(out, "id", image->id);
-	fprintf(out, "  samples %" PRIu64 " (%.2f%%)\n", image->total,
-		images_share(image->total, job->set->total));
-}
-
 void images_put_image(struct json *j, const struct image *image)
 {
-	size_t length;
-	const char *title = image_title(image, &length);
-	cleanup(freep) char *copy = strndup(title, length);
+	cleanup(freep) char *title = images_title(image);
 
-	json_text(j, "image", copy ? copy : "");
+	json_text(j, "image", title ? title : "");
 	json_text(j, "id", image->id);
+}
+
+void images_put_address(struct json *j, uint64_t address)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	json_text(j, "address", text);
+}
+
+void images_begin_json(const struct images_job *job, struct json *j, const struct image *image,
+		       const char *key)
+{
+	json_begin_object(j, NULL);
+	images_put_header(job, j);
+	if (image)
+		images_put_image(j, image);
+	if (image && !job->base)
+		json_number(j, "image_samples", image->total);
+	json_begin_array(j, key);
+}
+
+void images_end_json(struct json *j)
+{
+	json_end_array(j);
+	json_end_object(j);
+	json_end(j);
 }
 
 /* A line of a table: text and numbers. */
@@ -91,11 +118,32 @@ struct row {
 	uint64_t base, count;
 };
 
-static void rows_free(struct row *rows, size_t n)
+struct rows {
+	struct row *all;
+	size_t n, max;
+};
+
+static void rows_deinit(struct rows *rows)
 {
-	for (size_t i = 0; rows && i < n; i++)
-		free(rows[i].name);
-	free(rows);
+	for (size_t i = 0; i < rows->n; i++)
+		free(rows->all[i].name);
+	free(rows->all);
+}
+
+/* @name: malloc'ed, given away; NULL: there was no memory for it. */
+static int rows_add(struct rows *rows, char *name, bool is_base, uint64_t count)
+{
+	int r = name ? room_make(&rows->all, &rows->max, rows->n + 1, sizeof(*rows->all))
+		     : error_origin(-ENOMEM);
+
+	if (r) {
+		free(name);
+		return r;
+	}
+	rows->all[rows->n++] = (struct row){.name = name,
+					    .base = is_base ? count : 0,
+					    .count = is_base ? 0 : count};
+	return 0;
 }
 
 /* --- of one epoch ----------------------------------------------------------------------------- */
@@ -109,13 +157,10 @@ int images_print_all(struct images_job *job)
 	uint64_t sum = 0;
 	int r = 0;
 
-	if (job->arguments->json) {
-		json_begin_object(&j, NULL);
-		images_put_header(job, &j);
-		json_begin_array(&j, "images");
-	} else {
+	if (job->arguments->json)
+		images_begin_json(job, &j, NULL, "images");
+	else
 		r = table_new(&t, columns);
-	}
 	for (size_t i = 0; !r && i < set->n; i++) {
 		const struct image *image = &set->images[i];
 		size_t length;
@@ -140,12 +185,10 @@ int images_print_all(struct images_job *job)
 	if (r)
 		return r;
 	if (job->arguments->json) {
-		json_end_array(&j);
-		json_end_object(&j);
-		json_end(&j);
+		images_end_json(&j);
 		return 0;
 	}
-	images_print_header(job);
+	images_print_header(job, NULL);
 	return table_print(t, job->context->out);
 }
 
@@ -178,7 +221,7 @@ static int print_procedures(const struct images_job *job, const struct image *im
 			table_cell(t, "%s", "");
 		table_cell(t, "%s", procedure_name(p));
 	}
-	images_print_image(job, image);
+	images_print_header(job, image);
 	return table_print(t, job->context->out);
 }
 
@@ -186,36 +229,27 @@ static void put_procedures(const struct images_job *job, const struct image *ima
 			   const struct procedures *procedures)
 {
 	struct json j = {.out = job->context->out};
-	char address[32];
 
-	json_begin_object(&j, NULL);
-	images_put_header(job, &j);
-	images_put_image(&j, image);
-	json_number(&j, "image_samples", image->total);
-	json_begin_array(&j, "procedures");
+	images_begin_json(job, &j, image, "procedures");
 	for (size_t i = 0; i < procedures->n; i++) {
 		const struct procedure *p = &procedures->all[i];
 
 		json_begin_object(&j, NULL);
 		json_text(&j, "name", p->name);
-		snprintf(address, sizeof(address), "0x%" PRIx64, p->start);
-		json_text(&j, "address", address);
+		images_put_address(&j, p->start);
 		json_number(&j, "size_bytes", p->size);
 		json_number(&j, "samples", p->count);
 		json_real(&j, "percent", images_share(p->count, image->total));
 		json_end_object(&j);
 	}
-	json_end_array(&j);
-	json_end_object(&j);
-	json_end(&j);
+	images_end_json(&j);
 }
 
 /* Opens the image's file and folds its samples. */
 static int find_procedures(struct images_job *job, const struct image *image,
 			   struct procedures *ret)
 {
-	cleanup(image_code_close) struct image_code code = {
-		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}};
+	cleanup(image_code_close) struct image_code code = {.object = OBJECT_NONE};
 	int r = image_code_open(&code, job->world, image);
 
 	return r ? r : procedures_init(ret, &code, image);
@@ -261,24 +295,25 @@ static int row_compare_name(const void *a, const void *b)
 	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
 
-/* One row a name. Returns how many remain. */
-static size_t fold_rows(struct row *rows, size_t n)
+/* One row a name. */
+static void fold_rows(struct rows *rows)
 {
+	struct row *all = rows->all;
 	size_t kept = 0;
 
-	if (!n)
-		return 0;
-	qsort(rows, n, sizeof(*rows), row_compare_name);
-	for (size_t i = 1; i < n; i++) {
-		if (strcmp(rows[i].name, rows[kept].name) != 0) {
-			rows[++kept] = rows[i];
+	if (!rows->n)
+		return;
+	qsort(all, rows->n, sizeof(*all), row_compare_name);
+	for (size_t i = 1; i < rows->n; i++) {
+		if (strcmp(all[i].name, all[kept].name) != 0) {
+			all[++kept] = all[i];
 			continue;
 		}
-		rows[kept].base += rows[i].base;
-		rows[kept].count += rows[i].count;
-		free(rows[i].name);
+		all[kept].base += all[i].base;
+		all[kept].count += all[i].count;
+		free(all[i].name);
 	}
-	return kept + 1;
+	rows->n = kept + 1;
 }
 
 static int print_diff_rows(const struct images_job *job, const struct row *rows, size_t n,
@@ -308,11 +343,7 @@ static void put_diff_rows(const struct images_job *job, const struct image *imag
 {
 	struct json j = {.out = job->context->out};
 
-	json_begin_object(&j, NULL);
-	images_put_header(job, &j);
-	if (image)
-		images_put_image(&j, image);
-	json_begin_array(&j, image ? "procedures" : "images");
+	images_begin_json(job, &j, image, image ? "procedures" : "images");
 	for (size_t i = 0; i < n; i++) {
 		json_begin_object(&j, NULL);
 		json_text(&j, "name", rows[i].name);
@@ -323,51 +354,34 @@ static void put_diff_rows(const struct images_job *job, const struct image *imag
 		json_real(&j, "difference_percent", row_difference(&rows[i], totals));
 		json_end_object(&j);
 	}
-	json_end_array(&j);
-	json_end_object(&j);
-	json_end(&j);
+	images_end_json(&j);
 }
 
-static int show_rows(const struct images_job *job, const struct image *image, struct row *rows,
-		     size_t n, struct totals *totals)
+static int show_rows(const struct images_job *job, const struct image *image, struct rows *rows,
+		     struct totals *totals)
 {
-	if (n)
-		qsort_r(rows, n, sizeof(*rows), row_compare_difference, totals);
+	fold_rows(rows);
+	qsort_r(rows->all, rows->n, sizeof(*rows->all), row_compare_difference, totals);
 	if (job->arguments->json) {
-		put_diff_rows(job, image, rows, n, totals);
+		put_diff_rows(job, image, rows->all, rows->n, totals);
 		return 0;
 	}
-	if (image)
-		images_print_image(job, image);
-	else
-		images_print_header(job);
-	return print_diff_rows(job, rows, n, totals);
+	images_print_header(job, image);
+	return print_diff_rows(job, rows->all, rows->n, totals);
 }
 
 int images_diff_all(struct images_job *job)
 {
 	const struct image_set *sets[] = {job->base, job->set};
 	struct totals totals = {job->base->total, job->set->total};
-	struct row *rows = calloc(job->base->n + job->set->n, sizeof(*rows));
-	size_t n = 0;
-	int r = rows ? 0 : error_origin(-ENOMEM);
+	cleanup(rows_deinit) struct rows rows = {0};
+	int r = 0;
 
-	for (unsigned k = 0; !r && k < 2; k++)
-		for (size_t i = 0; !r && i < sets[k]->n; i++, n++) {
-			const struct image *image = &sets[k]->images[i];
-			size_t length;
-			const char *title = image_title(image, &length);
-
-			rows[n].name = strndup(title, length);
-			*(k ? &rows[n].count : &rows[n].base) = image->total;
-			r = rows[n].name ? 0 : error_origin(-ENOMEM);
-		}
-	if (!r) {
-		n = fold_rows(rows, n);
-		r = show_rows(job, NULL, rows, n, &totals);
-	}
-	rows_free(rows, n);
-	return r;
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; !r && i < sets[k]->n; i++)
+			r = rows_add(&rows, images_title(&sets[k]->images[i]), k == 0,
+				     sets[k]->images[i].total);
+	return r ? r : show_rows(job, NULL, &rows, &totals);
 }
 
 int images_diff_procedures(struct images_job *job, const struct image *image,
@@ -376,28 +390,16 @@ int images_diff_procedures(struct images_job *job, const struct image *image,
 	cleanup(procedures_deinit) struct procedures before = {0}, now = {0};
 	const struct procedures *procedures[] = {&before, &now};
 	struct totals totals = {base ? base->total : 0, image->total};
-	struct row *rows = NULL;
-	size_t n = 0;
+	cleanup(rows_deinit) struct rows rows = {0};
 	int r = base ? find_procedures(job, base, &before) : 0;
 
 	if (!r)
 		r = find_procedures(job, image, &now);
-	if (!r) {
-		rows = calloc(before.n + now.n + 1, sizeof(*rows));
-		r = rows ? 0 : error_origin(-ENOMEM);
-	}
-	for (unsigned k = 0; !r && k < 2; k++)
-		for (size_t i = 0; !r && i < procedures[k]->n; i++, n++) {
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; !r && i < procedures[k]->n; i++) {
 			const struct procedure *p = &procedures[k]->all[i];
 
-			rows[n].name = strdup(procedure_name(p));
-			*(k ? &rows[n].count : &rows[n].base) = p->count;
-			r = rows[n].name ? 0 : error_origin(-ENOMEM);
+			r = rows_add(&rows, strdup(procedure_name(p)), k == 0, p->count);
 		}
-	if (!r) {
-		n = fold_rows(rows, n);
-		r = show_rows(job, image, rows, n, &totals);
-	}
-	rows_free(rows, n);
-	return r;
+	return r ? r : show_rows(job, image, &rows, &totals);
 }

@@ -198,8 +198,7 @@ static int set_instructions(const struct images_job *job, struct image_code *cod
 /* Those of one image, in order of their addresses. */
 static int describe_image_hots(const struct images_job *job, struct hot *hots, size_t n)
 {
-	cleanup(image_code_close) struct image_code code = {
-		.object = {.fd = -1, .debug = {.debug = -1, .alternate = -1}}};
+	cleanup(image_code_close) struct image_code code = {.object = OBJECT_NONE};
 	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
 	int r;
 
@@ -265,17 +264,13 @@ static int print_hots(const struct images_job *job, const struct hot *hots, size
 
 static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t total)
 {
-	char address[32];
-
-	json_begin_array(j, "instructions");
 	for (size_t i = 0; i < n; i++) {
 		const struct hot *hot = &hots[i];
 
 		json_begin_object(j, NULL);
 		json_number(j, "samples", hot->count);
 		json_real(j, "percent", images_share(hot->count, total));
-		snprintf(address, sizeof(address), "0x%" PRIx64, hot->address);
-		json_text(j, "address", address);
+		images_put_address(j, hot->address);
 		images_put_image(j, hot->image);
 		json_text(j, "procedure", hot->procedure ? hot->procedure : "");
 		json_number(j, "offset_bytes", hot->offset);
@@ -284,7 +279,6 @@ static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t 
 		json_number(j, "line", hot->line);
 		json_end_object(j);
 	}
-	json_end_array(j);
 }
 
 int images_print_top(struct images_job *job, const struct image *image)
@@ -298,16 +292,11 @@ int images_print_top(struct images_job *job, const struct image *image)
 	if (!r)
 		r = describe_hots(job, hots, n);
 	if (!r && job->arguments->json) {
-		json_begin_object(&j, NULL);
-		images_put_header(job, &j);
+		images_begin_json(job, &j, NULL, "instructions");
 		put_hots(&j, hots, n, total);
-		json_end_object(&j);
-		json_end(&j);
+		images_end_json(&j);
 	} else if (!r) {
-		if (image)
-			images_print_image(job, image);
-		else
-			images_print_header(job);
+		images_print_header(job, image);
 		r = print_hots(job, hots, n, total);
 	}
 	hots_free(hots, n);

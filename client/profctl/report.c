@@ -24,6 +24,7 @@
 struct telling {
 	const struct context *context;
 	struct progress progress;
+	struct listener listener;
 };
 
 static void report_note(void *context, const char *text)
@@ -42,6 +43,15 @@ static void report_update_progress(void *context, double done, const char *text)
 		progress_update(&t->progress, done, text);
 	else
 		progress_clear(&t->progress);
+}
+
+static void telling_init(struct telling *t, const struct context *context)
+{
+	*t = (struct telling){
+		.context = context,
+		.listener = {report_note, report_update_progress, t},
+	};
+	progress_init(&t->progress, context);
 }
 
 int report_complain(const struct context *context, int error)
@@ -67,23 +77,6 @@ static int report_exit_status(const struct context *context, int r,
 	return STATUS_DONE;
 }
 
-/* To a file that appears whole, or not at all. */
-static int report_to_file(struct context *context, struct load *l, const struct report_options *o,
-			  const struct produce_context *c)
-{
-	struct profile_message message, of_file;
-	struct profile_file_saving saving;
-	int r;
-
-	if (profile_file_begin(&saving, o->output, &of_file))
-		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
-	r = produce_report(l, o, c, saving.out, &message);
-	progress_clear(&((struct telling *)c->context)->progress);
-	if (profile_file_end(&saving, r == 0, &of_file))
-		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
-	return report_exit_status(context, r, &message);
-}
-
 /* Before anything is read, or fetched. */
 static int check_output(const struct context *context, const struct report_options *o)
 {
@@ -97,17 +90,21 @@ static int check_output(const struct context *context, const struct report_optio
 	return STATUS_DONE;
 }
 
+/* To a file, that appears whole, or not at all. */
 static int report_once(struct context *context, struct telling *telling, struct load *l,
 		       const struct report_options *o)
 {
-	const struct produce_context c = {.note = report_note, .context = telling};
-	struct profile_message message;
+	bool to_file = *o->output && strcmp(o->output, "-") != 0;
+	struct profile_message message, of_file;
+	struct profile_file_saving saving = {.out = context->out};
 	int r;
 
-	if (*o->output && strcmp(o->output, "-") != 0)
-		return report_to_file(context, l, o, &c);
-	r = produce_report(l, o, &c, context->out, &message);
+	if (to_file && profile_file_begin(&saving, o->output, &of_file))
+		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
+	r = produce_report(l, o, &telling->listener, saving.out, &message);
 	progress_clear(&telling->progress);
+	if (to_file && profile_file_end(&saving, r == 0, &of_file))
+		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
 	return report_exit_status(context, r, &message);
 }
 
@@ -134,12 +131,9 @@ static int report_parse_range(struct context *context, const struct report_argum
 static int report_load_inputs(struct context *context, const struct load_options *options,
 			      struct load **ret)
 {
-	struct telling *telling = options->context;
 	struct profile_message message;
-	int r;
+	int r = load_new(ret, options, &message);
 
-	progress_init(&telling->progress, context);
-	r = load_new(ret, options, &message);
 	if (r < 0)
 		return report_complain(context, r);
 	if (r)
@@ -150,24 +144,27 @@ static int report_load_inputs(struct context *context, const struct load_options
 
 int report_load(struct context *context, const struct report_inputs *inputs, struct load **ret)
 {
-	struct telling telling = {.context = context};
+	struct telling telling;
 	struct load_options options = {
 		.inputs = inputs,
 		.store = context->store,
 		.hold = true, /* so that nothing is told later */
-		.note = report_note,
-		.progress = report_update_progress,
-		.context = &telling,
 	};
 
+	telling_init(&telling, context);
+	options.listener = telling.listener;
 	return report_load_inputs(context, &options, ret);
 }
 
-int report_on(struct context *context, const struct report_arguments *a)
+/*
+ * Loads what @a names, and reports on it: asks for commands where nothing else is said and somebody
+ * sits at a terminal. Returns the exit status, after a line to the user if that is not 0.
+ */
+static int report_on(struct context *context, const struct report_arguments *a)
 {
 	struct report_options o = a->options;
 	struct report_inputs inputs = a->inputs;
-	struct telling telling = {.context = context};
+	struct telling telling;
 	bool asks = a->inputs.interactive ||
 		    (!o.view && !*o.output && context->terminal && isatty(STDIN_FILENO));
 	struct load_options options = {
@@ -176,15 +173,14 @@ int report_on(struct context *context, const struct report_arguments *a)
 		.hold = asks || produce_wants_held(&o),
 		.want_lines = asks || produce_wants_lines(&o),
 		.want_code = asks || produce_wants_code(&o),
-		.note = report_note,
-		.progress = report_update_progress,
-		.context = &telling,
 	};
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct memory_bound bound;
 	struct profile_message message;
 	int status = report_parse_range(context, a, &options), r;
 
+	telling_init(&telling, context);
+	options.listener = telling.listener;
 	memory_bound(&bound);
 	if (!o.view && !asks)
 		o.view = REPORT_TEXT;
@@ -208,7 +204,12 @@ int report_on(struct context *context, const struct report_arguments *a)
 	return r ? report_complain(context, r) : STATUS_DONE;
 }
 
-int report_parse_ended(const struct context *context, int r, const struct profile_message *message)
+/*
+ * What a verb does when report_parse() or report_parse_diff() returned @r instead of 0: prints its
+ * help, or the complaint. Returns the exit status.
+ */
+static int report_parse_ended(const struct context *context, int r,
+			      const struct profile_message *message)
 {
 	struct usage_message usage = {0};
 
@@ -219,13 +220,26 @@ int report_parse_ended(const struct context *context, int r, const struct profil
 	return parse_ended(context, usage_error(&usage, "%s", message->text), &usage);
 }
 
-int report_run(struct context *context, int argc, char **argv)
+static int report_run_line(struct context *context, int argc, char **argv,
+			   int (*parse)(int argc, char *const *argv, struct report_arguments *ret,
+					struct profile_message *message))
 {
 	struct profile_message message;
 	struct report_arguments a;
-	int r = report_parse(argc, argv, &a, &message);
+	int r = parse(argc, argv, &a, &message);
 	int status = r ? report_parse_ended(context, r, &message) : report_on(context, &a);
 
 	report_arguments_deinit(&a);
 	return status;
+}
+
+int report_run(struct context *context, int argc, char **argv)
+{
+	return report_run_line(context, argc, argv, report_parse);
+}
+
+/* profctl diff BASE NEW: report --diff_base=BASE NEW. */
+int diff_run(struct context *context, int argc, char **argv)
+{
+	return report_run_line(context, argc, argv, report_parse_diff);
 }

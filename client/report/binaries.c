@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * For each mapping: where the options and pprof's conventions say that its file may lie is tried in
+ * order, and the first program there whose build id is not another one becomes the mapping's path.
+ * client/symbolize then reads names from those paths.
+ */
 #include "client/report/binaries.h"
 
 #include <dirent.h>
@@ -23,14 +28,6 @@
 
 #define NOTES_SHOWN 3
 
-static struct symbolize_mode binaries_symbolize_mode(const struct report_inputs *in)
-{
-	struct symbolize_mode mode = {0};
-
-	(void)symbolize_mode_parse(in->symbolize, &mode);
-	return mode;
-}
-
 bool binaries_is_program(const char *path)
 {
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -44,29 +41,13 @@ bool binaries_is_program(const char *path)
 
 struct work {
 	struct profile *p;
-	const struct binaries_options *options;
+	const struct load_options *options;
 	struct build_ids *ids; /* once one is asked for */
 };
 
 static void binaries_work_deinit(struct work *w)
 {
 	build_ids_free(w->ids);
-}
-
-static void binaries_note(const struct work *w, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void binaries_note(const struct work *w, const char *format, ...)
-{
-	char text[PATH_MAX + 256];
-	va_list args;
-
-	if (!w->options->note)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	w->options->note(w->options->context, text);
 }
 
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
@@ -97,8 +78,9 @@ static int binaries_check_hash_id(struct work *w, size_t mapping, const char *pa
 	if (r || object_is_same_id(id, own))
 		return r;
 	if (image_id_is_hash(own))
-		binaries_note(w, "%s: its build id is %s, the profile's %s: names may be wrong",
-			      path, own, id);
+		listener_note(&w->options->listener,
+			      "%s: its build id is %s, the profile's %s: names may be wrong", path,
+			      own, id);
 	w->p->mappings[mapping].build_id = 0;
 	return 0;
 }
@@ -144,7 +126,8 @@ static bool binaries_build_id_matches(struct search *s)
 	if (!*own || object_is_same_id(s->build_id, own) ||
 	    (image_id_is_hash(s->build_id) && !image_id_is_hash(own)))
 		return true;
-	binaries_note(s->w, "%s: passed over: its build id is %s, the profile's %s", s->found, own,
+	listener_note(&s->w->options->listener,
+		      "%s: passed over: its build id is %s, the profile's %s", s->found, own,
 		      s->build_id);
 	return false;
 }
@@ -249,11 +232,6 @@ static bool binaries_find_library(struct search *s, const struct report_inputs *
 	return false;
 }
 
-static bool binaries_is_file_path(const char *path)
-{
-	return path[0] == '/' && path[1] != '/';
-}
-
 static int binaries_find_mapping(struct work *w, size_t mapping)
 {
 	const struct report_inputs *in = w->options->inputs;
@@ -267,7 +245,7 @@ static int binaries_find_mapping(struct work *w, size_t mapping)
 	char usual[PATH_MAX];
 	bool found;
 
-	if (!binaries_is_file_path(s.path) && !*s.build_id)
+	if (!symbolize_is_file(s.path) && !*s.build_id)
 		return 0;
 	if (!places || !*places) {
 		snprintf(usual, sizeof(usual), "%s/pprof/binaries", home ? home : "");
@@ -280,22 +258,28 @@ static int binaries_find_mapping(struct work *w, size_t mapping)
 	return found ? binaries_set_mapping_path(w, mapping, s.found) : 0;
 }
 
+int binaries_add_whole_mapping(struct profile *p)
+{
+	const struct profile_mapping all = {.limit = UINT64_MAX};
+	uint32_t mapping;
+	int r = profile_add_mapping(p, &all, &mapping);
+
+	for (size_t i = 0; i < p->n_locations && !r; i++)
+		p->locations[i].mapping = mapping;
+	return r;
+}
+
 /* The first mapping is the program's, by convention; without any, there is one for all. */
 static int binaries_set_program(struct work *w)
 {
 	const char *program = w->options->program, *build_id = w->options->inputs->buildid;
 	struct profile *p = w->p;
-	struct profile_mapping all = {.limit = UINT64_MAX};
-	uint32_t mapping;
 	int r = 0;
 
 	if (!program && !*build_id)
 		return 0;
-	if (!p->n_mappings) {
-		r = profile_add_mapping(p, &all, &mapping);
-		for (size_t i = 0; i < p->n_locations && !r; i++)
-			p->locations[i].mapping = mapping;
-	}
+	if (!p->n_mappings)
+		r = binaries_add_whole_mapping(p);
 	if (!r && program)
 		r = binaries_set_mapping_path(w, 0, program);
 	/* One that is known is right more often than who overrides it. */
@@ -306,19 +290,11 @@ static int binaries_set_program(struct work *w)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static bool binaries_location_has_line(const struct profile *p, const struct profile_location *l)
-{
-	for (uint32_t i = 0; i < l->n_lines; i++)
-		if (p->lines[l->first_line + i].line)
-			return true;
-	return false;
-}
-
 static bool is_nameable(const struct profile *p, const struct profile_mapping *m)
 {
 	const char *path = profile_string(p, m->path);
 
-	return binaries_is_file_path(path) || kernel_is_mapping(m, path);
+	return symbolize_is_file(path) || kernel_is_mapping(m, path);
 }
 
 /* Whether names, or lines, may be found that nobody has looked for before. */
@@ -333,16 +309,16 @@ static bool binaries_any_names_wanted(const struct profile *p, bool want_lines)
 		m = &p->mappings[l->mapping];
 		if (!l->n_lines && !m->has_functions && is_nameable(p, m))
 			return true;
-		if (want_lines && !m->has_line_numbers && !binaries_location_has_line(p, l) &&
-		    binaries_is_file_path(profile_string(p, m->path)))
+		if (want_lines && !m->has_line_numbers && !symbolize_has_line(p, l) &&
+		    symbolize_is_file(profile_string(p, m->path)))
 			return true;
 	}
 	return false;
 }
 
-bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o)
+bool binaries_are_wanted(const struct profile *p, const struct load_options *o)
 {
-	struct symbolize_mode mode = binaries_symbolize_mode(o->inputs);
+	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
 
 	return o->program || *o->inputs->buildid || o->want_code ||
 	       (mode.is_local && (mode.is_forced || binaries_any_names_wanted(p, o->want_lines)));
@@ -356,8 +332,8 @@ static int binaries_drop_names(struct profile *p)
 	for (size_t i = 0; i < p->n_locations && !r; i++) {
 		uint32_t mapping = p->locations[i].mapping;
 
-		if (mapping != 0 || binaries_location_has_line(p, &p->locations[i]) ||
-		    !binaries_is_file_path(profile_string(p, p->mappings[mapping].path)))
+		if (mapping != 0 || symbolize_has_line(p, &p->locations[i]) ||
+		    !symbolize_is_file(profile_string(p, p->mappings[mapping].path)))
 			continue;
 		p->mappings[mapping].has_functions = false; /* or nobody would look for them */
 		r = profile_set_lines(p, (uint32_t)i, NULL, 0);
@@ -365,21 +341,16 @@ static int binaries_drop_names(struct profile *p)
 	return r;
 }
 
-static void binaries_report_notes(const struct binaries_options *o,
+static void binaries_report_notes(const struct load_options *o,
 				  const struct symbolize_result *result)
 {
 	size_t n = result->notes.n < NOTES_SHOWN ? result->notes.n : NOTES_SHOWN;
-	char text[64];
+	size_t n_more = result->notes.n + result->notes.n_more - n;
 
-	if (!o->note)
-		return;
 	for (size_t i = 0; i < n; i++)
-		o->note(o->context, result->notes.lines[i]);
-	if (result->notes.n + result->notes.n_more > n) {
-		snprintf(text, sizeof(text), "%zu more like these",
-			 result->notes.n + result->notes.n_more - n);
-		o->note(o->context, text);
-	}
+		listener_note(&o->listener, "%s", result->notes.lines[i]);
+	if (n_more)
+		listener_note(&o->listener, "%zu more like these", n_more);
 }
 
 static bool binaries_profile_has_names(const struct profile *p)
@@ -392,15 +363,15 @@ static bool binaries_profile_has_names(const struct profile *p)
 
 static void binaries_report_progress(void *context, const struct symbolize_progress *progress)
 {
-	const struct binaries_options *o = context;
+	const struct listener *l = context;
 	char text[SYMBOLIZE_PROGRESS_MAX];
 
 	symbolize_progress_print(progress, text);
-	o->progress(o->context, (double)progress->done / (double)progress->n, text);
+	l->progress(l->context, (double)progress->done / (double)progress->n, text);
 }
 
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
-static int binaries_symbolize(struct profile *p, const struct binaries_options *o, bool want_lines,
+static int binaries_symbolize(struct profile *p, const struct load_options *o, bool want_lines,
 			      bool is_forced)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -409,31 +380,29 @@ static int binaries_symbolize(struct profile *p, const struct binaries_options *
 		.want_lines = want_lines,
 		.is_forced = is_forced,
 		.root_fd = root_fd,
-		.progress = o->progress ? binaries_report_progress : NULL,
-		.context = (void *)(uintptr_t)o,
+		.progress = o->listener.progress ? binaries_report_progress : NULL,
+		.context = (void *)(uintptr_t)&o->listener,
 	};
-	char text[160];
 	int r = symbolize_profile(p, &options, &result);
 
-	if (o->progress)
-		o->progress(o->context, 1, NULL);
+	if (o->listener.progress)
+		o->listener.progress(o->listener.context, 1, NULL);
 	if (r < 0)
 		return r;
-	if (r && o->note) {
-		snprintf(text, sizeof(text),
-			 "no names: profd-image-worker, which reads programs, does not run: %s",
-			 result.trouble);
-		o->note(o->context, text);
-		return 0;
-	}
-	binaries_report_notes(o, &result);
+	if (r)
+		listener_note(
+			&o->listener,
+			"no names: profd-image-worker, which reads programs, does not run: %s",
+			result.trouble);
+	else
+		binaries_report_notes(o, &result);
 	return 0;
 }
 
-int binaries_name(struct profile *p, const struct binaries_options *o)
+int binaries_name(struct profile *p, const struct load_options *o)
 {
 	cleanup(binaries_work_deinit) struct work w = {.p = p, .options = o};
-	struct symbolize_mode mode = binaries_symbolize_mode(o->inputs);
+	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
 	bool lines, is_wanted;
 	int r = binaries_set_program(&w);
 

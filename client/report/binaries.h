@@ -8,25 +8,16 @@
  */
 #include <stdbool.h>
 
-#include "client/report/options.h"
-#include "client/report/reading.h"
+#include "client/report/load.h"
 #include "common/profile/profile.h"
-
-struct binaries_options {
-	const struct report_inputs *inputs;
-	const char *program; /* or NULL */
-	bool want_lines;
-	bool want_code; /* mappings shall have the paths of programs that can be read */
-	void (*note)(void *context, const char *text);
-	reading_tell progress; /* or NULL */
-	void *context;
-};
 
 /* Whether @path is a program or library: an ELF file. */
 bool binaries_is_program(const char *path);
+/* Gives all locations of @p, which has no mappings, one for all. 0 or negative errno. */
+int binaries_add_whole_mapping(struct profile *p);
 /* Whether there is anything that binaries_name() would do. */
-bool binaries_are_wanted(const struct profile *p, const struct binaries_options *o);
+bool binaries_are_wanted(const struct profile *p, const struct load_options *o);
 /* Blocks on files and the image worker. 0 or negative errno. */
-int binaries_name(struct profile *p, const struct binaries_options *options);
+int binaries_name(struct profile *p, const struct load_options *options);
 
 #endif

@@ -3,8 +3,9 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,64 +36,46 @@ static size_t fetched_name_add_word(char *name, size_t length, const char *text)
 /* "pprof.PROGRAM.TYPE.TYPE." */
 static void fetched_make_name(const struct profile *p, char ret[WORDS_MAX + 1])
 {
-	const char *path = p->n_mappings ? profile_string(p, p->mappings[0].path) : "";
+	const char *program = node_name_program(p);
 	size_t length = fetched_name_add_word(ret, 0, "pprof");
 
-	if (*path)
-		length = fetched_name_add_word(ret, length, node_name_base(path));
+	if (*program)
+		length = fetched_name_add_word(ret, length, program);
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		length = fetched_name_add_word(ret, length,
 					       profile_string(p, p->sample_types[i].type));
 }
 
-/* A new file in @folder, which is made if need be. Returns an fd, or negative errno. */
-static int fetched_open_new(const char *folder, const char *name, char ret[PATH_MAX])
-{
-	int fd = -1;
-
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-		return -errno;
-	for (unsigned i = 1; fd < 0 && i < FILES_MAX; i++) {
-		if (snprintf(ret, PATH_MAX, "%s/%s%03u.pb.gz", folder, name, i) >= PATH_MAX)
-			return -ENAMETOOLONG;
-		fd = open(ret, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd < 0 && errno != EEXIST)
-			return -errno;
-	}
-	return fd < 0 ? -EEXIST : fd;
-}
-
-/* Takes @fd. Returns 0 or negative errno. */
-static int fetched_write_and_close(int fd, const uint8_t *data, size_t length)
-{
-	int r = 0;
-
-	while (length && !r) {
-		ssize_t n = write(fd, data, length);
-
-		if (n < 0)
-			r = errno == EINTR ? 0 : -errno;
-		data += n > 0 ? n : 0;
-		length -= n > 0 ? (size_t)n : 0;
-	}
-	/* A file system may tell only now that it is full (close(2)). */
-	return close(fd) < 0 && !r ? -errno : r;
-}
-
+/* To a new file in @folder, which is made if need be. Returns 0 or negative errno. */
 static int fetched_save_in(const char *folder, const char *name, const uint8_t *data, size_t length,
 			   char ret_path[PATH_MAX])
 {
-	int fd = fetched_open_new(folder, name, ret_path), r;
+	FILE *out = NULL;
+	bool is_whole;
+	int r;
 
-	if (fd < 0)
-		return fd;
-	r = fetched_write_and_close(fd, data, length);
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return -errno;
+	for (unsigned i = 1; !out && i < FILES_MAX; i++) {
+		if (snprintf(ret_path, PATH_MAX, "%s/%s%03u.pb.gz", folder, name, i) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		out = fopen(ret_path, "wxe");
+		if (!out && errno != EEXIST)
+			return -errno;
+	}
+	if (!out)
+		return -EEXIST;
+	is_whole = fwrite(data, 1, length, out) == length;
+	r = is_whole ? 0 : -errno;
+	/* A file system may tell only now that it is full (close(2)). */
+	if (fclose(out) != 0 && is_whole)
+		r = -errno;
 	if (r)
 		unlink(ret_path);
 	return r;
 }
 
-int fetched_save_profile(const struct profile *p, const struct remote_options *options)
+int fetched_save_profile(const struct profile *p, const struct listener *listener)
 {
 	const char *asked = getenv("PPROF_TMPDIR"), *home = getenv("HOME");
 	char name[WORDS_MAX + 1], folder[PATH_MAX], path[PATH_MAX];
@@ -109,9 +92,9 @@ int fetched_save_profile(const struct profile *p, const struct remote_options *o
 	    snprintf(folder, sizeof(folder), "%s/pprof", home) < (int)sizeof(folder))
 		why = fetched_save_in(folder, name, data, length, path);
 	if (!why)
-		remote_note(options, "saved profile in %.400s", path);
+		listener_note(listener, "saved profile in %.400s", path);
 	else
-		remote_note(options, "the profile is not kept in $PPROF_TMPDIR or ~/pprof: %s",
-			    strerrordesc_np(-why));
+		listener_note(listener, "the profile is not kept in $PPROF_TMPDIR or ~/pprof: %s",
+			      strerrordesc_np(-why));
 	return 0;
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Functions are gone through once; those whose raw names are to be demangled are gathered into one
+ * question of as many bytes as the worker takes, and renamed when it is answered.
+ */
 #include "client/report/function_names.h"
 
 #include <errno.h>
@@ -147,11 +151,10 @@ static int name_function(struct work *w, uint32_t function)
 }
 
 int function_names_set(struct profile *p, enum symbolize_names names,
-		       void (*note)(void *context, const char *text), void *context)
+		       const struct listener *listener)
 {
 	cleanup(freep) struct batch *batch = malloc(sizeof(*batch));
 	struct work w = {.p = p, .names = names, .batch = batch};
-	char text[160];
 	int r = 0;
 
 	if (!batch)
@@ -161,10 +164,8 @@ int function_names_set(struct profile *p, enum symbolize_names names,
 		r = name_function(&w, i);
 	if (!r)
 		r = function_names_flush(&w);
-	if (!r && w.n_left && note) {
-		snprintf(text, sizeof(text), "%zu functions stay mangled: %s", w.n_left, w.why);
-		note(context, text);
-	}
+	if (!r && w.n_left)
+		listener_note(listener, "%zu functions stay mangled: %s", w.n_left, w.why);
 	asker_free(w.asker);
 	profile_settle(p);
 	return r;

@@ -9,16 +9,17 @@
  */
 #include <stdbool.h>
 
+#include "client/report/listener.h"
 #include "client/report/symbolize_mode.h"
 #include "common/profile/profile.h"
 
 /* Whether function_names_set() would do anything. */
 bool function_names_are_wanted(const struct profile *p, enum symbolize_names names);
 /*
- * @note is told what could not be demangled, and why; NULL: nobody is. Those keep their names.
- * Blocks on the worker. 0 or negative errno.
+ * Notes what could not be demangled, and why: that keeps its names. Blocks on the worker. 0 or
+ * negative errno.
  */
 int function_names_set(struct profile *p, enum symbolize_names names,
-		       void (*note)(void *context, const char *text), void *context);
+		       const struct listener *listener);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A regular file of profile.proto is read twice by the streaming reader: for its tables, then for
+ * its samples in batches. Anything else is read whole and given out as one batch.
+ */
 #include "client/report/input.h"
 
 #include <errno.h>
@@ -37,10 +41,8 @@ void input_free(struct input *in)
 
 static int input_refuse_errno(struct profile_message *message, int error)
 {
-	char buffer[128];
-
 	return profile_refuse(message, error == EACCES ? INPUT_E_DENIED : INPUT_E_BAD, "%s",
-			      strerror_r(error, buffer, sizeof(buffer)));
+			      strerrordesc_np(error));
 }
 
 /* --- in batches ------------------------------------------------------------------------------- */

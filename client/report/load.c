@@ -8,7 +8,6 @@
 #include "client/report/load.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "client/report/fetched.h"
 #include "client/report/function_names.h"
 #include "client/report/input.h"
+#include "client/report/reading.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
 #include "client/report/signal_frames.h"
@@ -34,7 +34,6 @@
 struct load {
 	struct load_options options;
 	struct reading reading;
-	const char *program; /* operand, or NULL */
 	struct sources sources, bases;
 	struct remote_names *names;
 	size_t n_files;
@@ -61,22 +60,6 @@ void load_free(struct load *l)
 	sources_deinit(&l->sources);
 	sources_deinit(&l->bases);
 	free(l);
-}
-
-static void load_note(const struct load *l, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void load_note(const struct load *l, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	if (!l->options.note)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	l->options.note(l->options.context, text);
 }
 
 /* Puts the path, or its end, before the message. */
@@ -137,13 +120,22 @@ struct gathering {
 	struct profile_message *message;
 };
 
+/* Opens the file, if it is not open yet, and notes where its mappings are. LOAD_E_* or negative
+ * errno. */
+static int gather_open(struct gathering *g, struct source *source, struct input **ret)
+{
+	int r;
+
+	*ret = steal_ptr(&g->opened);
+	r = *ret ? LOAD_E_OK : open_input(g->l, source, ret, g->message);
+	return r ? r : remote_names_record(g->l->names, *ret, source);
+}
+
 static int gather_file(struct gathering *g, struct source *source)
 {
-	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
-	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
+	cleanup(input_freep) struct input *in = NULL;
+	int r = gather_open(g, source, &in);
 
-	if (!r)
-		r = remote_names_record(g->l->names, in, source);
 	if (!r)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
@@ -152,7 +144,7 @@ static int gather_file(struct gathering *g, struct source *source)
 		if (!source->is_found || r == LOAD_E_DENIED)
 			return r;
 		if (g->n_passed++ < PASSED_SHOWN)
-			load_note(g->l, "passed over: %s", g->message->text);
+			listener_note(&g->l->options.listener, "passed over: %s", g->message->text);
 		return LOAD_E_OK;
 	}
 	if (r)
@@ -165,12 +157,10 @@ static int gather_file(struct gathering *g, struct source *source)
 /* A file that nothing is merged with. */
 static int load_hold_single(struct gathering *g, struct source *source, struct profile **ret)
 {
-	cleanup(input_freep) struct input *in = steal_ptr(&g->opened);
+	cleanup(input_freep) struct input *in = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
-	int r = in ? LOAD_E_OK : open_input(g->l, source, &in, g->message);
+	int r = gather_open(g, source, &in);
 
-	if (!r)
-		r = remote_names_record(g->l->names, in, source);
 	if (!r)
 		r = load_outcome(input_hold(in, &p, g->message));
 	if (!r)
@@ -212,7 +202,8 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 	if (r)
 		return r;
 	if (g->n_passed > PASSED_SHOWN)
-		load_note(g->l, "%zu more passed over", g->n_passed - PASSED_SHOWN);
+		listener_note(&g->l->options.listener, "%zu more passed over",
+			      g->n_passed - PASSED_SHOWN);
 	if (!merge_profile(m))
 		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
 				      sources->n ? sources->all[0].path : "");
@@ -235,7 +226,7 @@ static int load_bases(struct load *l, struct profile **ret, struct profile_messa
 	struct gathering g = {.l = l, .message = message};
 	int r;
 
-	reading_begin(&l->reading, &l->bases, l->options.progress, l->options.context);
+	reading_begin(&l->reading, &l->bases, &l->options.listener);
 	r = load_gather(&g, &l->bases, ret);
 	if (r)
 		return r;
@@ -300,40 +291,21 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	return load_finish_merge(m, &l->profile);
 }
 
-static struct binaries_options load_binaries_options(const struct load *l)
+static bool load_has_url(const struct load *l)
 {
-	return (struct binaries_options){
-		.inputs = l->options.inputs,
-		.program = l->program,
-		.want_lines = l->options.want_lines,
-		.want_code = l->options.want_code,
-		.note = l->options.note,
-		.progress = l->options.progress,
-		.context = l->options.context,
-	};
-}
+	const struct sources *const both[] = {&l->sources, &l->bases};
 
-static bool load_sources_have_url(const struct sources *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->all[i].url)
-			return true;
+	for (size_t k = 0; k < ARRAY_SIZE(both); k++)
+		for (size_t i = 0; i < both[k]->n; i++)
+			if (both[k]->all[i].url)
+				return true;
 	return false;
-}
-
-static enum symbolize_names load_symbolize_names(const struct report_inputs *in)
-{
-	struct symbolize_mode mode = {0};
-
-	(void)symbolize_mode_parse(in->symbolize, &mode);
-	return mode.names;
 }
 
 /* Takes @opened, the only one of the sources, or NULL. */
 static int load_hold_profile(struct load *l, struct input *opened, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
-	const struct binaries_options binaries = load_binaries_options(l);
 	struct gathering g = {.l = l,
 			      .opened = opened,
 			      .message = message,
@@ -349,20 +321,16 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 	if (!r)
 		r = remote_names_look_up(l->names, l->profile);
 	if (!r)
-		r = binaries_name(l->profile, &binaries);
+		r = binaries_name(l->profile, &l->options);
 	if (!r)
 		r = remote_names_fetch(l->names, l->profile);
 	if (!r)
-		r = function_names_set(l->profile, load_symbolize_names(in), l->options.note,
-				       l->options.context);
-	if (!r && (load_sources_have_url(&l->sources) || load_sources_have_url(&l->bases)))
-		r = fetched_save_profile(l->profile, &(struct remote_options){
-							     .inputs = in,
-							     .note = l->options.note,
-							     .context = l->options.context,
-						     });
+		r = function_names_set(l->profile, symbolize_mode_of(in->symbolize).names,
+				       &l->options.listener);
+	if (!r && load_has_url(l))
+		r = fetched_save_profile(l->profile, &l->options.listener);
 	if (!r && in->auto_signal_frames && l->is_legacy)
-		r = signal_frames_drop(l->profile, l->options.note, l->options.context);
+		r = signal_frames_drop(l->profile, &l->options.listener);
 	return r;
 }
 
@@ -377,7 +345,6 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 {
 	struct source *source = l->sources.all;
 	const struct report_inputs *in = l->options.inputs;
-	const struct binaries_options binaries = load_binaries_options(l);
 	cleanup(input_freep) struct input *input = NULL;
 	int r;
 
@@ -390,8 +357,9 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		return load_prefix_message(message, source->path, r);
 	/* What was fetched is kept, with its names. */
 	*ret_stream = !source->url && input_is_stream(input) &&
-		      !binaries_are_wanted(input_profile(input), &binaries) &&
-		      !function_names_are_wanted(input_profile(input), load_symbolize_names(in));
+		      !binaries_are_wanted(input_profile(input), &l->options) &&
+		      !function_names_are_wanted(input_profile(input),
+						 symbolize_mode_of(in->symbolize).names);
 	*ret = steal_ptr(&input);
 	return LOAD_E_OK;
 }
@@ -447,13 +415,14 @@ static void load_note_skipped(const struct load *l)
 	size_t n_too_far = l->sources.n_too_far + l->bases.n_too_far;
 
 	if (n_double)
-		load_note(l,
-			  "%zu legacy profiles passed over: the same samples are in the windows "
-			  "beside them",
-			  n_double);
+		listener_note(
+			&l->options.listener,
+			"%zu legacy profiles passed over: the same samples are in the windows "
+			"beside them",
+			n_double);
 	if (n_too_far)
-		load_note(
-			l,
+		listener_note(
+			&l->options.listener,
 			"%zu files or folders passed over: they lie too deep in folders, or their "
 			"paths are too long",
 			n_too_far);
@@ -471,7 +440,7 @@ static int find_sources(struct load *l, struct profile_message *message)
 		r = sources_add_service(sources, l->options.store, in->service, l->options.since_ns,
 					l->options.until_ns, message);
 	if (in->n_profiles > 1 && binaries_is_program(in->profiles[0])) {
-		l->program = in->profiles[0];
+		l->options.program = in->profiles[0];
 		first = 1;
 	}
 	if (!r)
@@ -486,22 +455,17 @@ static int find_sources(struct load *l, struct profile_message *message)
 static int load_fetch(struct load *l, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
-	const struct remote_options options = {
-		.inputs = in,
-		.note = l->options.note,
-		.context = l->options.context,
-	};
 	int r;
 
 	if (*in->tools)
-		load_note(l, "--tools does nothing: no binutils are needed");
-	if ((in->seconds || in->timeout) && !load_sources_have_url(&l->sources) &&
-	    !load_sources_have_url(&l->bases))
-		load_note(l,
-			  "--seconds and --timeout do nothing: no profile is fetched from a URL");
-	r = remote_names_new(&l->names, &options);
+		listener_note(&l->options.listener, "--tools does nothing: no binutils are needed");
+	if ((in->seconds || in->timeout) && !load_has_url(l))
+		listener_note(
+			&l->options.listener,
+			"--seconds and --timeout do nothing: no profile is fetched from a URL");
+	r = remote_names_new(&l->names, &l->options);
 	if (!r)
-		r = remote_fetch(&l->sources, &l->bases, &options, message);
+		r = remote_fetch(&l->sources, &l->bases, &l->options, message);
 	return r == REMOTE_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
 }
 
@@ -527,7 +491,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!r)
 		r = load_fetch(l, message);
 	if (!r)
-		reading_begin(&l->reading, &l->sources, options->progress, options->context);
+		reading_begin(&l->reading, &l->sources, &l->options.listener);
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
 	if (!r && is_stream)
@@ -537,7 +501,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!r)
 		r = load_apply_options(load_profile(l), options->inputs);
 	l->options.inputs = NULL; /* the caller's */
-	l->program = NULL;
+	l->options.program = NULL;
 	if (r) {
 		reading_end(&l->reading);
 		return r;

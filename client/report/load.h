@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client/report/listener.h"
 #include "client/report/options.h"
-#include "client/report/reading.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
@@ -28,11 +28,8 @@ struct load_options {
 	bool hold;                          /* all samples at once */
 	bool want_lines;                    /* of what has no names, lines as well */
 	bool want_code;                     /* programs will be read, also with all names */
-	/* Something for the user to know, a line; may be NULL. */
-	void (*note)(void *context, const char *text);
-	/* How far reading and naming are, see reading.h; may be NULL. */
-	reading_tell progress;
-	void *context;
+	const char *program;                /* of the inputs; load_new() looks for it itself */
+	struct listener listener;           /* its context lives as long as the load */
 };
 
 struct load;

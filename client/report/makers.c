@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/makers.h"
 
-#include "client/analysis/collapsed_view.h"
 #include "client/analysis/flame.h"
 #include "client/analysis/shape.h"
-#include "client/analysis/speedscope.h"
-#include "client/code/code_views.h"
+#include "client/code/code_view.h"
 #include "client/report/produce.h"
 
 static const struct maker makers[] = {
@@ -60,7 +58,8 @@ const struct maker *maker_of(const struct report_options *o)
 /* The units of labels are those of all samples together. */
 bool produce_wants_held(const struct report_options *o)
 {
-	return maker_of(o)->held || *o->tagfocus || *o->tagignore || *o->tagroot || *o->tagleaf;
+	return maker_of(o)->held || *o->shape.tagfocus || *o->shape.tagignore ||
+	       *o->shape.tagroot || *o->shape.tagleaf;
 }
 
 bool produce_wants_code(const struct report_options *o)
@@ -70,7 +69,7 @@ bool produce_wants_code(const struct report_options *o)
 
 bool produce_wants_lines(const struct report_options *o)
 {
-	return o->granularity == SHAPE_LINES || o->granularity == SHAPE_FILES ||
+	return o->shape.granularity == SHAPE_LINES || o->shape.granularity == SHAPE_FILES ||
 	       produce_wants_code(o);
 }
 

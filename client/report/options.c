@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values are written through the table's offsets into the struct that they belong to; what excludes
+ * each other is remembered while a line is read. The table itself is options_table.c.
+ */
 #include "client/report/options.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +23,12 @@
 
 void report_options_init(struct report_options *o)
 {
-	*o = (struct report_options){
-		.nodecount = REPORT_NODECOUNT_DEFAULT,
-		.nodefraction = 0.005,
-		.edgefraction = 0.001,
-		.trim = true,
-		.divide_by = 1,
-		.pattern = "",
-	};
+	*o = (struct report_options){0};
+	view_options_init(&o->print);
 	for (const struct report_option *option = report_options_all; option->name; option++)
 		if (option->kind == REPORT_OPTION_TEXT && !option->is_input)
 			*(const char **)((char *)o + option->offset) = "";
-	o->unit = "minimum";
+	o->print.unit = "minimum";
 }
 
 void report_inputs_init(struct report_inputs *in)
@@ -53,17 +50,20 @@ const struct report_option *report_option_find(const char *name, size_t length)
 	return NULL;
 }
 
+bool report_option_is_view(const struct report_option *option)
+{
+	return option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN;
+}
+
 bool report_option_is_setting(const struct report_option *option)
 {
-	return !option->is_input && option->kind != REPORT_OPTION_VIEW &&
-	       option->kind != REPORT_OPTION_VIEW_PATTERN;
+	return !option->is_input && !report_option_is_view(option);
 }
 
 const char *report_view_name(int view)
 {
 	for (const struct report_option *o = report_options_all; o->name; o++)
-		if ((o->kind == REPORT_OPTION_VIEW || o->kind == REPORT_OPTION_VIEW_PATTERN) &&
-		    o->value == view)
+		if (report_option_is_view(o) && o->value == view)
 			return o->name;
 	return "text";
 }
@@ -91,7 +91,7 @@ static bool report_parse_flag(const char *text, bool *ret)
 	return false;
 }
 
-static bool report_parse_integer(const char *text, int64_t *ret)
+static bool report_parse_integer(const char *text, int *ret)
 {
 	char *end;
 	long long value;
@@ -102,7 +102,7 @@ static bool report_parse_integer(const char *text, int64_t *ret)
 	value = strtoll(text, &end, 10);
 	if (errno || *end || value < INT32_MIN || value > INT32_MAX)
 		return false;
-	*ret = value;
+	*ret = (int)value;
 	return true;
 }
 
@@ -138,7 +138,8 @@ static int report_set_value(void *object, const struct report_option *option, co
 		if (!value || !report_parse_number(value, &number) || number < 0)
 			return BAD(message, "%s takes a number from 0 on, not '%.60s'",
 				   option->name, value ? value : "");
-		if (number == 0 && option->offset == offsetof(struct report_options, divide_by))
+		if (number == 0 &&
+		    option->offset == offsetof(struct report_options, print.divide_by))
 			return BAD(message, "divide_by 0 is nothing that can be done");
 		*(double *)at = number;
 	} else {
@@ -180,7 +181,7 @@ void report_option_print(const struct report_options *o, const struct report_opt
 	else if (option->kind == REPORT_OPTION_FLAG)
 		fputs(*(const bool *)at ? "true" : "false", out);
 	else if (option->kind == REPORT_OPTION_INTEGER)
-		fprintf(out, "%" PRId64, *(const int64_t *)at);
+		fprintf(out, "%d", *(const int *)at);
 	else if (option->kind == REPORT_OPTION_NUMBER)
 		fprintf(out, "%g", *(const double *)at);
 	else
@@ -233,7 +234,7 @@ static int report_parse_view(struct line *l, const struct report_option *option,
 	if (option->kind == REPORT_OPTION_VIEW_PATTERN) {
 		if (!*value)
 			return BAD(l->message, "--%s needs a regular expression", option->name);
-		o->pattern = value;
+		o->print.pattern = value;
 	}
 	o->view = option->value;
 	return report_set_exclusive(l, &l->view, option);
@@ -291,11 +292,6 @@ static int report_parse_option(struct line *l, const struct report_option *optio
 		return r;
 	return report_set_value(option->is_input ? (void *)&a->inputs : (void *)&a->options, option,
 				value, l->message);
-}
-
-static bool takes_argument(const struct report_option *option)
-{
-	return option->argument != NULL;
 }
 
 /* pprof's short forms of --sample_index. False: it is none of them. */
@@ -418,7 +414,7 @@ static int report_parse_word(struct line *l, const char *word)
 		return report_parse_type(l, name, length, value)
 			       ? 0
 			       : report_refuse_word(l, word, name, length);
-	if (!value && takes_argument(option)) {
+	if (!value && option->argument) {
 		if (l->at >= l->argc)
 			return BAD(l->message, "%s needs an argument", word);
 		value = l->argv[l->at++];

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "client/analysis/shape.h"
+#include "client/analysis/view.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 
 enum report_view {
@@ -43,30 +45,14 @@ enum report_view {
 	REPORT_LEGACY,
 };
 
-#define REPORT_NODECOUNT_DEFAULT (-1) /* as the view has it */
-
 /* Texts that are not set are "". */
 struct report_options {
-	int view;            /* enum report_view */
-	const char *pattern; /* of the views that take one: a regular expression */
+	int view; /* enum report_view */
 	const char *output;
-
-	int granularity; /* enum shape_granularity */
-	bool noinlines, showcolumns, call_tree, compact_labels, intel_syntax;
-
-	int cum; /* ordered by cumulative values, else by flat ones */
-	int64_t nodecount, maxdegree;
-	double nodefraction, edgefraction;
-	bool trim, drop_negative, relative_percentages;
-
-	const char *focus, *ignore, *hide, *show, *show_from, *prune_from;
-	const char *tagfocus, *tagignore, *tagshow, *taghide, *tagroot, *tagleaf;
-
-	const char *sample_index, *unit;
-	bool mean;
-	double divide_by;
-
-	const char *source_path, *trim_path;
+	struct shape_options shape; /* but for what views and inputs make of it */
+	struct view_options print;
+	const char *sample_index;
+	bool mean, relative_percentages;
 };
 
 /* What is about where the samples come from: not to be changed at the prompt. */
@@ -80,7 +66,7 @@ struct report_inputs {
 	bool is_diff; /* the bases are those of --diff_base */
 	bool normalize, auto_signal_frames, interactive, all_frames;
 	const char *symbolize, *buildid, *lib_prefix, *tools, *comment;
-	int64_t seconds, timeout; /* of what is fetched; 0: as usual */
+	int seconds, timeout; /* of what is fetched; 0: as usual */
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *service, *since, *until, *store;
 };
@@ -140,6 +126,7 @@ enum {
 void report_options_init(struct report_options *o);
 void report_inputs_init(struct report_inputs *in);
 const struct report_option *report_option_find(const char *name, size_t length);
+bool report_option_is_view(const struct report_option *option);
 /* Whether the prompt can set it, and `o` shows it. */
 bool report_option_is_setting(const struct report_option *option);
 /*

@@ -1,43 +1,36 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A row an option: its name, its kind, where its value lies, and what help says of it. Another
+ * option is another row.
+ */
 #include "client/report/options.h"
-
-#include "client/analysis/shape.h"
 
 #define AT(member)       offsetof(struct report_options, member)
 #define INPUT_AT(member) offsetof(struct report_inputs, member)
 
-#define VIEW(name, alias, which, summary)                                                          \
-	{                                                                                          \
-		name, alias, REPORT_OPTION_VIEW, REPORT_GROUP_VIEWS, false, AT(view), which, NULL, \
-			summary, NULL                                                              \
+/* ROW: an option of a kind and a group, which lies at @at. Others leave out what they do not have.
+ */
+#define ROW(kind, group, name, alias, is_input, at, value, argument, summary, details)        \
+	{                                                                                     \
+		name, alias, REPORT_OPTION_##kind, REPORT_GROUP_##group, is_input, at, value, \
+			argument, summary, details                                            \
 	}
-#define PATTERN_VIEW(name, which, summary)                                                   \
-	{                                                                                    \
-		name, NULL, REPORT_OPTION_VIEW_PATTERN, REPORT_GROUP_VIEWS, false, AT(view), \
-			which, "RE", summary, NULL                                           \
-	}
-#define CONVERSION(name, which, summary)                                                          \
-	{                                                                                         \
-		name, NULL, REPORT_OPTION_VIEW, REPORT_GROUP_CONVERSIONS, false, AT(view), which, \
-			NULL, summary, NULL                                                       \
-	}
-#define CHOICE(name, group, member, value, summary, details)                                      \
-	{                                                                                         \
-		name, NULL, REPORT_OPTION_CHOICE, group, false, AT(member), value, NULL, summary, \
-			details                                                                   \
-	}
-#define FLAG(name, group, summary, details)                                                        \
-	{                                                                                          \
-#name, NULL, REPORT_OPTION_FLAG, group, false, AT(name), 0, NULL, summary, details \
-	}
-#define SETTING(kind, name, alias, group, argument, summary, details)                     \
-	{                                                                                 \
-#name, alias, kind, group, false, AT(name), 0, argument, summary, details \
-	}
-#define INPUT(kind, name, alias, group, member, argument, summary, details)                     \
-	{                                                                                       \
-		name, alias, kind, group, true, INPUT_AT(member), 0, argument, summary, details \
-	}
+#define VIEW(name, alias, which, summary) \
+	ROW(VIEW, VIEWS, name, alias, false, AT(view), which, NULL, summary, NULL)
+#define PATTERN_VIEW(name, which, summary) \
+	ROW(VIEW_PATTERN, VIEWS, name, NULL, false, AT(view), which, "RE", summary, NULL)
+#define CONVERSION(name, which, summary) \
+	ROW(VIEW, CONVERSIONS, name, NULL, false, AT(view), which, NULL, summary, NULL)
+#define CHOICE(name, group, member, value, summary) \
+	ROW(CHOICE, group, name, NULL, false, AT(member), value, NULL, summary, NULL)
+#define FLAG(name, group, member, summary) \
+	ROW(FLAG, group, name, NULL, false, AT(member), 0, NULL, summary, NULL)
+#define SETTING(kind, name, alias, group, member, argument, summary) \
+	ROW(kind, group, name, alias, false, AT(member), 0, argument, summary, NULL)
+#define FILTER(name, argument, summary, details) \
+	ROW(TEXT, FILTERS, #name, NULL, false, AT(shape.name), 0, argument, summary, details)
+#define INPUT(kind, name, alias, group, member, argument, summary, details) \
+	ROW(kind, group, name, alias, true, INPUT_AT(member), 0, argument, summary, details)
 
 static const char matching[] =
 	"A regular expression, looked for in the function's name, its file's "
@@ -77,122 +70,105 @@ const struct report_option report_options_all[] = {
 		   "take them"),
 	CONVERSION("speedscope", REPORT_SPEEDSCOPE, "JSON for speedscope"),
 
-	CHOICE("functions", REPORT_GROUP_GRANULARITY, granularity, SHAPE_FUNCTIONS,
-	       "by function (the default)", NULL),
-	CHOICE("filefunctions", REPORT_GROUP_GRANULARITY, granularity, SHAPE_FILEFUNCTIONS,
-	       "by function and file", NULL),
-	CHOICE("lines", REPORT_GROUP_GRANULARITY, granularity, SHAPE_LINES, "by source line", NULL),
-	CHOICE("files", REPORT_GROUP_GRANULARITY, granularity, SHAPE_FILES, "by source file", NULL),
-	CHOICE("addresses", REPORT_GROUP_GRANULARITY, granularity, SHAPE_ADDRESSES, "by address",
-	       NULL),
-	FLAG(noinlines, REPORT_GROUP_GRANULARITY, "inlined functions count for who called them",
-	     NULL),
-	FLAG(showcolumns, REPORT_GROUP_GRANULARITY, "source lines with their columns", NULL),
-	FLAG(call_tree, REPORT_GROUP_GRANULARITY,
-	     "in graphs, a function is one node for each way that leads to it", NULL),
-	FLAG(compact_labels, REPORT_GROUP_GRANULARITY, "short headers", NULL),
-	FLAG(intel_syntax, REPORT_GROUP_GRANULARITY, "instructions in Intel's syntax", NULL),
+	CHOICE("functions", GRANULARITY, shape.granularity, SHAPE_FUNCTIONS,
+	       "by function (the default)"),
+	CHOICE("filefunctions", GRANULARITY, shape.granularity, SHAPE_FILEFUNCTIONS,
+	       "by function and file"),
+	CHOICE("lines", GRANULARITY, shape.granularity, SHAPE_LINES, "by source line"),
+	CHOICE("files", GRANULARITY, shape.granularity, SHAPE_FILES, "by source file"),
+	CHOICE("addresses", GRANULARITY, shape.granularity, SHAPE_ADDRESSES, "by address"),
+	FLAG("noinlines", GRANULARITY, shape.no_inlines,
+	     "inlined functions count for who called them"),
+	FLAG("showcolumns", GRANULARITY, shape.show_columns, "source lines with their columns"),
+	FLAG("call_tree", GRANULARITY, print.call_tree,
+	     "in graphs, a function is one node for each way that leads to it"),
+	FLAG("compact_labels", GRANULARITY, print.compact_labels, "short headers"),
+	FLAG("intel_syntax", GRANULARITY, print.intel_syntax, "instructions in Intel's syntax"),
 
-	CHOICE("flat", REPORT_GROUP_ORDER, cum, 0, "ordered by own values (the default)", NULL),
-	CHOICE("cum", REPORT_GROUP_ORDER, cum, 1, "ordered by values with callees", NULL),
-	SETTING(REPORT_OPTION_INTEGER, nodecount, NULL, REPORT_GROUP_ORDER, "N",
-		"at most so many (all in --text, 80 in graphs)", NULL),
-	SETTING(REPORT_OPTION_NUMBER, nodefraction, NULL, REPORT_GROUP_ORDER, "F",
-		"not those below this part of the total (.005)", NULL),
-	SETTING(REPORT_OPTION_NUMBER, edgefraction, NULL, REPORT_GROUP_ORDER, "F",
-		"no calls below this part of the total (.001)", NULL),
-	SETTING(REPORT_OPTION_INTEGER, maxdegree, NULL, REPORT_GROUP_ORDER, "N",
-		"in graphs, at most so many callers and callees each", NULL),
-	FLAG(trim, REPORT_GROUP_ORDER, "the limits above hold (--trim=false: they do not)", NULL),
-	FLAG(drop_negative, REPORT_GROUP_ORDER, "of differences, what grew alone", NULL),
-	FLAG(relative_percentages, REPORT_GROUP_ORDER,
-	     "percentages of what the filters let through", NULL),
+	CHOICE("flat", ORDER, print.by_cum, 0, "ordered by own values (the default)"),
+	CHOICE("cum", ORDER, print.by_cum, 1, "ordered by values with callees"),
+	SETTING(INTEGER, "nodecount", NULL, ORDER, print.nodecount, "N",
+		"at most so many (all in --text, 80 in graphs)"),
+	SETTING(NUMBER, "nodefraction", NULL, ORDER, print.nodefraction, "F",
+		"not those below this part of the total (.005)"),
+	SETTING(NUMBER, "edgefraction", NULL, ORDER, print.edgefraction, "F",
+		"no calls below this part of the total (.001)"),
+	SETTING(INTEGER, "maxdegree", NULL, ORDER, print.maxdegree, "N",
+		"in graphs, at most so many callers and callees each"),
+	FLAG("trim", ORDER, print.trim, "the limits above hold (--trim=false: they do not)"),
+	FLAG("drop_negative", ORDER, print.drop_negative, "of differences, what grew alone"),
+	FLAG("relative_percentages", ORDER, relative_percentages,
+	     "percentages of what the filters let through"),
 
-	SETTING(REPORT_OPTION_TEXT, focus, NULL, REPORT_GROUP_FILTERS, "RE",
-		"only samples with a matching frame", matching),
-	SETTING(REPORT_OPTION_TEXT, ignore, NULL, REPORT_GROUP_FILTERS, "RE",
-		"only samples without one", matching),
-	SETTING(REPORT_OPTION_TEXT, hide, NULL, REPORT_GROUP_FILTERS, "RE",
-		"without the frames that match", matching),
-	SETTING(REPORT_OPTION_TEXT, show, NULL, REPORT_GROUP_FILTERS, "RE",
-		"with these frames alone", matching),
-	SETTING(REPORT_OPTION_TEXT, show_from, NULL, REPORT_GROUP_FILTERS, "RE",
-		"without what called the outermost matching frame", matching),
-	SETTING(REPORT_OPTION_TEXT, prune_from, NULL, REPORT_GROUP_FILTERS, "RE",
-		"without matching frames and what they called", matching),
-	SETTING(REPORT_OPTION_TEXT, tagfocus, NULL, REPORT_GROUP_FILTERS, "TAGS",
-		"only samples with such tags", tag_filter),
-	SETTING(REPORT_OPTION_TEXT, tagignore, NULL, REPORT_GROUP_FILTERS, "TAGS",
-		"only samples without them", tag_filter),
-	SETTING(REPORT_OPTION_TEXT, tagshow, NULL, REPORT_GROUP_FILTERS, "RE",
-		"of the tags, those whose key matches", NULL),
-	SETTING(REPORT_OPTION_TEXT, taghide, NULL, REPORT_GROUP_FILTERS, "RE",
-		"of the tags, the others", NULL),
-	SETTING(REPORT_OPTION_TEXT, tagroot, NULL, REPORT_GROUP_FILTERS, "KEYS",
-		"tags as frames at the root", "Keys of tags, with commas between them.\n"),
-	SETTING(REPORT_OPTION_TEXT, tagleaf, NULL, REPORT_GROUP_FILTERS, "KEYS",
-		"tags as frames at the leaf", "Keys of tags, with commas between them.\n"),
+	FILTER(focus, "RE", "only samples with a matching frame", matching),
+	FILTER(ignore, "RE", "only samples without one", matching),
+	FILTER(hide, "RE", "without the frames that match", matching),
+	FILTER(show, "RE", "with these frames alone", matching),
+	FILTER(show_from, "RE", "without what called the outermost matching frame", matching),
+	FILTER(prune_from, "RE", "without matching frames and what they called", matching),
+	FILTER(tagfocus, "TAGS", "only samples with such tags", tag_filter),
+	FILTER(tagignore, "TAGS", "only samples without them", tag_filter),
+	FILTER(tagshow, "RE", "of the tags, those whose key matches", NULL),
+	FILTER(taghide, "RE", "of the tags, the others", NULL),
+	FILTER(tagroot, "KEYS", "tags as frames at the root",
+	       "Keys of tags, with commas between them.\n"),
+	FILTER(tagleaf, "KEYS", "tags as frames at the leaf",
+	       "Keys of tags, with commas between them.\n"),
 
-	SETTING(REPORT_OPTION_TEXT, sample_index, NULL, REPORT_GROUP_VALUES, "TYPE",
-		"which of the samples' values: a name, or a number from 0 on", NULL),
-	FLAG(mean, REPORT_GROUP_VALUES, "the value divided by the first one", NULL),
-	SETTING(REPORT_OPTION_TEXT, unit, NULL, REPORT_GROUP_VALUES, "UNIT",
-		"ms, s, MB ...; auto: each its own; minimum (the default): one for all", NULL),
-	SETTING(REPORT_OPTION_NUMBER, divide_by, NULL, REPORT_GROUP_VALUES, "N",
-		"all values divided by N", NULL),
+	SETTING(TEXT, "sample_index", NULL, VALUES, sample_index, "TYPE",
+		"which of the samples' values: a name, or a number from 0 on"),
+	FLAG("mean", VALUES, mean, "the value divided by the first one"),
+	SETTING(TEXT, "unit", NULL, VALUES, print.unit, "UNIT",
+		"ms, s, MB ...; auto: each its own; minimum (the default): one for all"),
+	SETTING(NUMBER, "divide_by", NULL, VALUES, print.divide_by, "N", "all values divided by N"),
 
-	INPUT(REPORT_OPTION_LIST, "base", NULL, REPORT_GROUP_COMPARISON, bases, "FILE",
-	      "subtract this profile", NULL),
-	INPUT(REPORT_OPTION_LIST, "diff_base", NULL, REPORT_GROUP_COMPARISON, bases, "FILE",
+	INPUT(LIST, "base", NULL, COMPARISON, bases, "FILE", "subtract this profile", NULL),
+	INPUT(LIST, "diff_base", NULL, COMPARISON, bases, "FILE",
 	      "the same; percentages are of this profile's total", NULL),
-	INPUT(REPORT_OPTION_FLAG, "normalize", NULL, REPORT_GROUP_COMPARISON, normalize, NULL,
+	INPUT(FLAG, "normalize", NULL, COMPARISON, normalize, NULL,
 	      "first scale the profile to the base's total", NULL),
 
-	INPUT(REPORT_OPTION_TEXT, "service", "s", REPORT_GROUP_SOURCES, service, "SERVICE",
+	INPUT(TEXT, "service", "s", SOURCES, service, "SERVICE",
 	      "what the store holds of a service", NULL),
-	INPUT(REPORT_OPTION_TEXT, "since", NULL, REPORT_GROUP_SOURCES, since, "T",
+	INPUT(TEXT, "since", NULL, SOURCES, since, "T",
 	      "from then on: -10m (ago), 14:30, today, yesterday, RFC 3339", NULL),
-	INPUT(REPORT_OPTION_TEXT, "until", NULL, REPORT_GROUP_SOURCES, until, "T", "up to then",
-	      NULL),
-	INPUT(REPORT_OPTION_TEXT, "store", NULL, REPORT_GROUP_SOURCES, store, "DIR",
-	      "instead of /var/lib/profd", NULL),
-	INPUT(REPORT_OPTION_INTEGER, "seconds", NULL, REPORT_GROUP_SOURCES, seconds, "N",
+	INPUT(TEXT, "until", NULL, SOURCES, until, "T", "up to then", NULL),
+	INPUT(TEXT, "store", NULL, SOURCES, store, "DIR", "instead of /var/lib/profd", NULL),
+	INPUT(INTEGER, "seconds", NULL, SOURCES, seconds, "N",
 	      "of a URL: have the server profile for so long", NULL),
-	INPUT(REPORT_OPTION_INTEGER, "timeout", NULL, REPORT_GROUP_SOURCES, timeout, "N",
+	INPUT(INTEGER, "timeout", NULL, SOURCES, timeout, "N",
 	      "of a URL: seconds to wait (half as long again as --seconds, else 60)", NULL),
-	INPUT(REPORT_OPTION_TEXT, "tls_cert", NULL, REPORT_GROUP_SOURCES, tls_cert, "FILE",
+	INPUT(TEXT, "tls_cert", NULL, SOURCES, tls_cert, "FILE",
 	      "of https: a certificate for this side", NULL),
-	INPUT(REPORT_OPTION_TEXT, "tls_key", NULL, REPORT_GROUP_SOURCES, tls_key, "FILE",
-	      "its private key", NULL),
-	INPUT(REPORT_OPTION_TEXT, "tls_ca", NULL, REPORT_GROUP_SOURCES, tls_ca, "FILE",
+	INPUT(TEXT, "tls_key", NULL, SOURCES, tls_key, "FILE", "its private key", NULL),
+	INPUT(TEXT, "tls_ca", NULL, SOURCES, tls_ca, "FILE",
 	      "certificates of those who vouch for servers", NULL),
-	INPUT(REPORT_OPTION_TEXT, "symbolize", NULL, REPORT_GROUP_SOURCES, symbolize, "MODE",
+	INPUT(TEXT, "symbolize", NULL, SOURCES, symbolize, "MODE",
 	      "none, local (files here), fastlocal (no lines), remote (servers), force (anew),\n"
 	      "                           demangle=none|full|templates; colons between several",
 	      NULL),
-	INPUT(REPORT_OPTION_TEXT, "buildid", NULL, REPORT_GROUP_SOURCES, buildid, "ID",
+	INPUT(TEXT, "buildid", NULL, SOURCES, buildid, "ID",
 	      "the program's build id, where the profile has none", NULL),
-	INPUT(REPORT_OPTION_LIST, "add_lib", NULL, REPORT_GROUP_SOURCES, libraries, "FILE",
+	INPUT(LIST, "add_lib", NULL, SOURCES, libraries, "FILE",
 	      "look here for the library of that name", NULL),
-	INPUT(REPORT_OPTION_TEXT, "lib_prefix", NULL, REPORT_GROUP_SOURCES, lib_prefix, "DIRS",
+	INPUT(TEXT, "lib_prefix", NULL, SOURCES, lib_prefix, "DIRS",
 	      "look for programs and libraries below these, too", NULL),
-	INPUT(REPORT_OPTION_TEXT, "tools", NULL, REPORT_GROUP_SOURCES, tools, "DIR",
+	INPUT(TEXT, "tools", NULL, SOURCES, tools, "DIR",
 	      "does nothing; taken for scripts that have it: no binutils are run", NULL),
-	INPUT(REPORT_OPTION_FLAG, "all_frames", NULL, REPORT_GROUP_SOURCES, all_frames, NULL,
+	INPUT(FLAG, "all_frames", NULL, SOURCES, all_frames, NULL,
 	      "ignore the profile's drop_frames and keep_frames", NULL),
-	INPUT(REPORT_OPTION_TEXT, "add_comment", NULL, REPORT_GROUP_SOURCES, comment, "TEXT",
+	INPUT(TEXT, "add_comment", NULL, SOURCES, comment, "TEXT",
 	      "add this comment to the profile", NULL),
-	INPUT(REPORT_OPTION_FLAG, "auto_signal_frames", NULL, REPORT_GROUP_SOURCES,
-	      auto_signal_frames, NULL, "drop second frames that all samples share",
+	INPUT(FLAG, "auto_signal_frames", NULL, SOURCES, auto_signal_frames, NULL,
+	      "drop second frames that all samples share",
 	      "As google-pprof does with legacy profiles, which takes them for the signal's.\n"),
-	INPUT(REPORT_OPTION_FLAG, "interactive", NULL, REPORT_GROUP_SOURCES, interactive, NULL,
+	INPUT(FLAG, "interactive", NULL, SOURCES, interactive, NULL,
 	      "ask for commands, wherever they come from", NULL),
-	SETTING(REPORT_OPTION_TEXT, source_path, NULL, REPORT_GROUP_SOURCES, "DIRS",
-		"look for source files here", NULL),
-	SETTING(REPORT_OPTION_TEXT, trim_path, NULL, REPORT_GROUP_SOURCES, "PATHS",
-		"what to take off the front of source files' names", NULL),
-	SETTING(REPORT_OPTION_TEXT, output, "o", REPORT_GROUP_SOURCES, "FILE",
-		"write there; - is standard output", NULL),
+	SETTING(TEXT, "source_path", NULL, SOURCES, print.source_path, "DIRS",
+		"look for source files here"),
+	SETTING(TEXT, "trim_path", NULL, SOURCES, print.trim_path, "PATHS",
+		"what to take off the front of source files' names"),
+	SETTING(TEXT, "output", "o", SOURCES, output, "FILE", "write there; - is standard output"),
 	{"help", "h", REPORT_OPTION_HELP, REPORT_GROUP_SOURCES, true, 0, 0, NULL, "this", NULL},
 	{0},
 };

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Samples come from the load in batches, go through the shape one at a time, and end in a view or,
+ * of conversions, in a new profile. Views that ask for it see them again. A picture is a view's
+ * text that another program draws.
+ */
 #include "client/report/produce.h"
 
 #include <errno.h>
@@ -8,6 +13,7 @@
 #include <string.h>
 
 #include "client/analysis/label_units.h"
+#include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/shape_profile.h"
 #include "client/report/makers.h"
@@ -24,11 +30,12 @@
 struct work {
 	struct load *load;
 	const struct report_options *o;
-	const struct produce_context *context;
+	const struct listener *listener;
 	const struct maker *maker;
 	struct profile_message *message;
 	struct shape *shape;
-	struct view *view;
+	struct view *view; /* what takes the stacks: it, or this */
+	struct shape_profile *converted;
 	struct view_options view_options;
 	struct view_input input;
 	struct compare_total all, taken; /* before and after the filters */
@@ -45,6 +52,7 @@ struct work {
 static void produce_work_deinit(struct work *w)
 {
 	report_view_free(w->view);
+	shape_profile_free(w->converted);
 	shape_free(w->shape);
 	free(w->of_types);
 	free(w->totals);
@@ -64,26 +72,10 @@ static void add_filter(struct work *w, const char *name, const char *value)
 
 static void set_view_options(struct work *w)
 {
-	const struct report_options *o = w->o;
-	struct view_options *v = &w->view_options;
+	const struct shape_options *o = &w->o->shape;
 
-	view_options_init(v);
-	v->pattern = *o->pattern ? o->pattern : NULL;
-	v->unit = o->unit;
-	v->divide_by = o->divide_by;
-	v->by_cum = o->cum;
-	v->no_trim = !o->trim;
-	v->nodecount = (int)o->nodecount;
-	v->nodefraction = o->nodefraction;
-	v->edgefraction = o->edgefraction;
-	v->maxdegree = o->maxdegree > 0 ? (unsigned)o->maxdegree : 0;
-	v->call_tree = o->call_tree;
-	v->drop_negative = o->drop_negative;
-	v->compact_labels = o->compact_labels;
-	v->intel_syntax = o->intel_syntax;
-	v->one_type = *o->sample_index;
-	v->source_path = o->source_path;
-	v->trim_path = o->trim_path;
+	w->view_options = w->o->print;
+	w->view_options.one_type = *w->o->sample_index;
 	add_filter(w, "focus", o->focus);
 	add_filter(w, "ignore", o->ignore);
 	add_filter(w, "hide", o->hide);
@@ -93,7 +85,7 @@ static void set_view_options(struct work *w)
 	add_filter(w, "tagignore", o->tagignore);
 	add_filter(w, "tagshow", o->tagshow);
 	add_filter(w, "taghide", o->taghide);
-	v->filters = w->filters;
+	w->view_options.filters = w->filters;
 }
 
 static void set_notes(struct work *w)
@@ -114,7 +106,7 @@ static bool wants_addresses(const struct maker *maker)
 
 static enum shape_granularity granularity_of(const struct work *w)
 {
-	enum shape_granularity asked = (enum shape_granularity)w->o->granularity;
+	enum shape_granularity asked = w->o->shape.granularity;
 
 	if (wants_addresses(w->maker))
 		return SHAPE_ADDRESSES;
@@ -126,32 +118,18 @@ static enum shape_granularity granularity_of(const struct work *w)
 static int make_shape(struct work *w)
 {
 	const struct report_options *o = w->o;
-	bool addresses = wants_addresses(w->maker);
-	const struct shape_options options = {
-		.focus = o->focus,
-		.ignore = o->ignore,
-		.hide = o->hide,
-		.show = o->show,
-		.show_from = o->show_from,
-		.prune_from = o->prune_from,
-		.tagfocus = o->tagfocus,
-		.tagignore = o->tagignore,
-		.tagshow = o->tagshow,
-		.taghide = o->taghide,
-		.tagroot = o->tagroot,
-		.tagleaf = o->tagleaf,
-		.unit = o->unit,
-		.trim_path = o->trim_path,
-		.source_path = o->source_path,
-		.granularity = granularity_of(w),
-		.no_inlines = w->maker->outermost || (!w->maker->inlined && o->noinlines),
-		.show_columns = o->showcolumns,
-		.with_objects = addresses || w->maker->objects,
-		.whole_filenames = o->view == REPORT_TRACES,
-		.nameless_addresses = w->load && load_is_legacy(w->load),
-	};
-	int r = shape_new(&w->shape, &options, w->message);
+	struct shape_options options = o->shape;
+	int r;
 
+	options.unit = o->print.unit;
+	options.trim_path = o->print.trim_path;
+	options.source_path = o->print.source_path;
+	options.granularity = granularity_of(w);
+	options.no_inlines = w->maker->outermost || (!w->maker->inlined && o->shape.no_inlines);
+	options.with_objects = wants_addresses(w->maker) || w->maker->objects;
+	options.whole_filenames = o->view == REPORT_TRACES;
+	options.nameless_addresses = w->load && load_is_legacy(w->load);
+	r = shape_new(&w->shape, &options, w->message);
 	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
 }
 
@@ -189,10 +167,7 @@ static void produce_count_sample(struct work *w, struct compare_total *t, const 
 			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
 }
 
-/* What becomes of one stack: a view, or a profile, takes it. */
-typedef int (*stack_taker)(struct work *w, const struct stack *stack, void *context);
-
-static int produce_process_batch(struct work *w, struct profile *p, stack_taker take, void *context)
+static int produce_process_batch(struct work *w, struct profile *p)
 {
 	int r = shape_bind(w->shape, p);
 
@@ -213,13 +188,14 @@ static int produce_process_batch(struct work *w, struct profile *p, stack_taker 
 		produce_count_sample(w, &w->taken, p, i);
 		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 		if (stack.n_frames || w->maker->frameless)
-			r = take(w, &stack, context);
+			r = w->view ? report_view_add(w->view, &w->input, &stack)
+				    : shape_profile_add(w->converted, &stack);
 	}
 	return r;
 }
 
 /* All samples, once. */
-static int produce_process_samples(struct work *w, stack_taker take, void *context)
+static int produce_process_samples(struct work *w)
 {
 	bool any = true;
 	int r = 0;
@@ -229,7 +205,7 @@ static int produce_process_samples(struct work *w, stack_taker take, void *conte
 		if (r > 0)
 			return PRODUCE_E_BAD_INPUT;
 		if (!r && any)
-			r = produce_process_batch(w, load_profile(w->load), take, context);
+			r = produce_process_batch(w, load_profile(w->load));
 	}
 	w->has_totals = true;
 	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
@@ -238,12 +214,6 @@ static int produce_process_samples(struct work *w, stack_taker take, void *conte
 	w->input.profile = load_profile(w->load);
 	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 	return r;
-}
-
-static int feed_view(struct work *w, const struct stack *stack, void *context)
-{
-	(void)context;
-	return report_view_add(w->view, &w->input, stack);
 }
 
 static int view_outcome(int r)
@@ -266,56 +236,23 @@ static int make_totals(struct work *w)
 
 static int run_view(struct work *w, FILE *out)
 {
-	bool again = true;
 	int r = make_totals(w);
 
-	if (!r)
-		r = view_outcome(
-			report_view_new(&w->view, w->maker->class, &w->view_options, w->message));
-	while (!r && again) {
-		again = false;
-		r = produce_process_samples(w, feed_view, NULL);
-		if (!r)
-			r = view_outcome(
-				report_view_end(w->view, &w->input, out, &again, w->message));
-	}
-	return r;
+	if (r)
+		return r;
+	r = report_view_new(&w->view, w->maker->class, &w->view_options, w->message);
+	if (r)
+		return view_outcome(r);
+	do {
+		r = produce_process_samples(w);
+		if (r)
+			return r;
+		r = report_view_end(w->view, &w->input, out);
+	} while (r == VIEW_E_AGAIN);
+	return view_outcome(r);
 }
 
 /* --- pictures --------------------------------------------------------------------------------- */
-
-static void produce_note(const struct work *w, const char *text)
-{
-	if (w->context->note)
-		w->context->note(w->context->context, text);
-}
-
-struct text {
-	char *text;
-	size_t length;
-	FILE *out;
-};
-
-static void produce_text_deinit(struct text *t)
-{
-	if (t->out)
-		fclose(t->out);
-	free(t->text);
-}
-
-static int produce_text_open(struct text *t)
-{
-	t->out = open_memstream(&t->text, &t->length);
-	return t->out ? 0 : error_origin(-ENOMEM);
-}
-
-static int produce_text_close(struct text *t)
-{
-	FILE *out = t->out;
-
-	t->out = NULL;
-	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
-}
 
 static int picture_outcome(int r)
 {
@@ -324,13 +261,13 @@ static int picture_outcome(int r)
 
 static int produce_draw(struct work *w, FILE *out)
 {
-	cleanup(produce_text_deinit) struct text graph = {0};
-	int r = produce_text_open(&graph);
+	cleanup(memory_text_deinit) struct memory_text graph = {0};
+	int r = memory_text_open(&graph);
 
 	if (!r)
 		r = run_view(w, graph.out);
 	if (!r)
-		r = produce_text_close(&graph);
+		r = memory_text_close(&graph);
 	if (!r)
 		r = picture_outcome(
 			picture_draw(w->maker->draws, graph.text, graph.length, out, w->message));
@@ -345,29 +282,23 @@ static int produce_render(struct work *w, FILE *out)
 /* In a window, with a line that tells where the file is. */
 static int produce_show_window(struct work *w)
 {
-	cleanup(produce_text_deinit) struct text file = {0};
+	cleanup(memory_text_deinit) struct memory_text file = {0};
 	cleanup(freep) char *path = NULL;
-	int r = produce_text_open(&file);
+	int r = memory_text_open(&file);
 
 	if (!r)
 		r = produce_render(w, file.out);
 	if (!r)
-		r = produce_text_close(&file);
+		r = memory_text_close(&file);
 	if (!r)
 		r = picture_outcome(picture_show(w->maker->window, w->maker->shows, file.text,
 						 file.length, &path, w->message));
 	if (!r)
-		produce_note(w, path);
+		listener_note(w->listener, "%s", path);
 	return r;
 }
 
 /* --- conversions ------------------------------------------------------------------------------ */
-
-static int feed_profile(struct work *w, const struct stack *stack, void *context)
-{
-	(void)w;
-	return shape_profile_add(context, stack);
-}
 
 /* pprof cuts what it divides, and rounds what it scales otherwise. */
 static void produce_divide_values(struct profile *p, double by)
@@ -401,8 +332,9 @@ static bool produce_is_unfiltered(const struct work *w, const struct profile *p)
 {
 	const struct report_options *o = w->o;
 
-	if (w->view_options.n_filters || *o->prune_from || *o->tagroot || *o->tagleaf ||
-	    p->drop_frames || *o->trim_path || o->noinlines || o->divide_by != 1)
+	if (w->view_options.n_filters || *o->shape.prune_from || *o->shape.tagroot ||
+	    *o->shape.tagleaf || p->drop_frames || *o->print.trim_path || o->shape.no_inlines ||
+	    o->print.divide_by != 1)
 		return false;
 	for (size_t i = 0; i < p->n_samples && !w->maker->frameless; i++)
 		if (!p->samples[i].n_locations)
@@ -413,21 +345,20 @@ static bool produce_is_unfiltered(const struct work *w, const struct profile *p)
 /* What the filters leave, as a profile. */
 static int run_conversion(struct work *w, FILE *out)
 {
-	cleanup(shape_profile_freep) struct shape_profile *to = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
 	int r;
 
 	if (produce_is_unfiltered(w, load_profile(w->load)))
 		return produce_write_profile(w, load_profile(w->load), out);
-	r = shape_profile_new(&to, w->shape, load_profile(w->load));
+	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
 	if (!r)
-		r = produce_process_samples(w, feed_profile, to);
+		r = produce_process_samples(w);
 	if (!r)
-		r = shape_profile_finish(to, &p);
+		r = shape_profile_finish(w->converted, &p);
 	if (r)
 		return r;
-	if (w->o->divide_by != 1 && w->o->view != REPORT_RAW)
-		produce_divide_values(p, w->o->divide_by);
+	if (w->o->print.divide_by != 1 && w->o->view != REPORT_RAW)
+		produce_divide_values(p, w->o->print.divide_by);
 	return produce_write_profile(w, p, out);
 }
 
@@ -443,7 +374,7 @@ static int produce_note_warnings(struct work *w)
 	if (r)
 		return r;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		produce_note(w, line);
+		listener_note(w->listener, "%s", line);
 	return 0;
 }
 
@@ -456,11 +387,11 @@ int produce_check(const struct report_options *o, struct profile_message *messag
 	return check_options(&w);
 }
 
-int produce_report(struct load *l, const struct report_options *o, const struct produce_context *c,
+int produce_report(struct load *l, const struct report_options *o, const struct listener *listener,
 		   FILE *out, struct profile_message *message)
 {
 	cleanup(produce_work_deinit) struct work w = {
-		.load = l, .o = o, .context = c, .maker = maker_of(o), .message = message};
+		.load = l, .o = o, .listener = listener, .maker = maker_of(o), .message = message};
 	int r;
 
 	r = produce_sample_type(l, o->sample_index, &w.input.type, message);

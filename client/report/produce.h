@@ -19,12 +19,6 @@ enum {
 	PRODUCE_E_NOTHING,    /* nothing matched: see the message */
 };
 
-struct produce_context {
-	/* Something for the user to know, a line; may be NULL. */
-	void (*note)(void *context, const char *text);
-	void *context;
-};
-
 /* Whether the view needs all samples at once, see load.h. */
 bool produce_wants_held(const struct report_options *o);
 /* Whether it reads programs. */
@@ -43,7 +37,7 @@ int produce_check(const struct report_options *o, struct profile_message *messag
  * Writes the report to @out, whose errors are the caller's to look for. PRODUCE_E_* or negative
  * errno.
  */
-int produce_report(struct load *l, const struct report_options *o, const struct produce_context *c,
+int produce_report(struct load *l, const struct report_options *o, const struct listener *listener,
 		   FILE *out, struct profile_message *message);
 /*
  * The number of the sample type that @name means: its name, its number, or "" for the default.

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reads lines, with libedit on a terminal, has prompt_line.c parse them and produce.c report. A
+ * report is made in memory first, so that one that fails leaves nothing in a file or on the screen.
+ */
 #include "client/report/prompt.h"
 
 #include <errno.h>
@@ -9,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
+#include "client/analysis/node_name.h"
 #include "client/report/produce.h"
 #include "client/report/prompt_complete.h"
 #include "client/report/prompt_line.h"
@@ -24,6 +30,7 @@
 struct prompt {
 	struct load *load;
 	const struct prompt_streams *streams;
+	struct listener listener;
 	struct prompt_settings settings;
 	const char *types[PROFILE_TYPES_MAX];
 	EditLine *edit; /* NULL: no terminal */
@@ -42,17 +49,14 @@ static void prompt_deinit(struct prompt *p)
 	prompt_settings_deinit(&p->settings);
 }
 
-static void prompt_print_message(const struct prompt *p, const char *text)
+static void prompt_note(void *context, const char *text)
 {
+	const struct prompt *p = context;
+
 	fflush(p->streams->out);
 	fputs("profctl: ", p->streams->err);
 	utf8_write_harmless(p->streams->err, text, "");
 	fputc('\n', p->streams->err);
-}
-
-static void prompt_note(void *context, const char *text)
-{
-	prompt_print_message(context, text);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -173,19 +177,6 @@ static const char *prompt_next_line(struct prompt *p)
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-static int prompt_write_file(const struct prompt *p, const struct report_options *o,
-			     const char *data, size_t length)
-{
-	struct profile_message message;
-	char text[512];
-
-	if (profile_file_save(o->output, (const uint8_t *)data, length, &message)) {
-		snprintf(text, sizeof(text), "%s: %s", o->output, message.text);
-		prompt_print_message(p, text);
-	}
-	return 0;
-}
-
 /* Blocks until @command ends, which Ctrl-C is for meanwhile (system(3)). 0 or negative errno. */
 static int prompt_pipe_report(const struct prompt *p, const char *command, const char *data,
 			      size_t length)
@@ -215,34 +206,34 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 /* All of it or nothing, whether it goes to a file, to @command or is printed. */
 static int prompt_report(struct prompt *p, const struct report_options *o, const char *command)
 {
-	const struct produce_context c = {.note = prompt_note, .context = p};
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
+	cleanup(memory_text_deinit) struct memory_text report = {0};
 	struct profile_message message;
-	cleanup(freep) char *data = NULL;
-	size_t length;
-	FILE *out;
 	int r;
 
 	if (produce_is_binary(o) && !to_file && !*command && p->streams->is_terminal) {
-		prompt_print_message(p,
-				     "that is nothing for a terminal: end the command with >FILE");
+		listener_note(&p->listener,
+			      "that is nothing for a terminal: end the command with >FILE");
 		return 0;
 	}
-	out = open_memstream(&data, &length);
-	if (!out)
-		return error_origin(-ENOMEM);
-	r = produce_report(p->load, o, &c, out, &message);
-	if (fclose(out) != 0 && !r)
-		r = error_origin(-ENOMEM);
+	r = memory_text_open(&report);
+	if (!r)
+		r = produce_report(p->load, o, &p->listener, report.out, &message);
 	if (r > 0)
-		prompt_print_message(p, message.text);
+		listener_note(&p->listener, "%s", message.text);
+	if (!r)
+		r = memory_text_close(&report);
 	if (r)
 		return r > 0 ? 0 : r;
-	if (to_file)
-		return prompt_write_file(p, o, data, length);
+	if (to_file) {
+		if (profile_file_save(o->output, (const uint8_t *)report.text, report.length,
+				      &message))
+			listener_note(&p->listener, "%s: %s", o->output, message.text);
+		return 0;
+	}
 	if (*command)
-		return prompt_pipe_report(p, command, data, length);
-	fwrite(data, 1, length, p->streams->out);
+		return prompt_pipe_report(p, command, report.text, report.length);
+	fwrite(report.text, 1, report.length, p->streams->out);
 	return 0;
 }
 
@@ -292,8 +283,7 @@ static void prompt_print_commands(const struct prompt *p)
 	      "COMMAND:\n",
 	      out);
 	for (const struct report_option *option = report_options_all; option->name; option++)
-		if (option->kind == REPORT_OPTION_VIEW ||
-		    option->kind == REPORT_OPTION_VIEW_PATTERN)
+		if (report_option_is_view(option))
 			fprintf(out, "  %s%s%-*s %s\n", option->name, option->argument ? " " : "",
 				16 - (int)strlen(option->name) - (option->argument != NULL),
 				option->argument ? option->argument : "", option->summary);
@@ -327,7 +317,6 @@ static bool prompt_print_own_help(const struct prompt *p, const char *topic)
 static void prompt_print_help(const struct prompt *p, const char *topic)
 {
 	const struct report_option *option = report_option_find(topic, strlen(topic));
-	char text[256];
 
 	if (!*topic) {
 		prompt_print_commands(p);
@@ -336,9 +325,8 @@ static void prompt_print_help(const struct prompt *p, const char *topic)
 	if (prompt_print_own_help(p, topic))
 		return;
 	if (!option || option->is_input) {
-		snprintf(text, sizeof(text), "nothing is called '%.80s'; help lists the commands",
-			 topic);
-		prompt_print_message(p, text);
+		listener_note(&p->listener, "nothing is called '%.80s'; help lists the commands",
+			      topic);
 		return;
 	}
 	fprintf(p->streams->out, "%s%s%s: %s\n%s", option->name,
@@ -357,7 +345,7 @@ static int prompt_execute(struct prompt *p, const char *line, bool *ret_quit)
 	int r = prompt_parse_line(&p->settings, line, &command, &message);
 
 	if (r > 0)
-		prompt_print_message(p, message.text);
+		listener_note(&p->listener, "%s", message.text);
 	if (r)
 		return r > 0 ? 0 : r;
 	switch (command.kind) {
@@ -381,14 +369,11 @@ static int prompt_execute(struct prompt *p, const char *line, bool *ret_quit)
 static void prompt_print_greeting(const struct prompt *p)
 {
 	const struct profile *profile = load_profile(p->load);
-	const char *path = profile->n_mappings ? profile_string(profile, profile->mappings[0].path)
-					       : "";
-	const char *slash = strrchr(path, '/');
+	const char *program = node_name_program(profile);
 
 	fprintf(p->streams->out,
 		"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
-		slash ? slash + 1 : path, *path ? ": " : "", profile->n_samples,
-		profile->n_functions);
+		program, *program ? ": " : "", profile->n_samples, profile->n_functions);
 }
 
 int prompt_run(struct load *l, const struct report_options *o, const struct prompt_streams *s)
@@ -399,10 +384,11 @@ int prompt_run(struct load *l, const struct report_options *o, const struct prom
 	bool quit = false;
 	int r = 0;
 
+	p.listener = (struct listener){.note = prompt_note, .context = &p};
 	for (uint32_t i = 0; i < profile->n_sample_types; i++)
 		p.types[i] = profile_string(profile, profile->sample_types[i].type);
 	p.settings.options = *o;
-	p.settings.options.compact_labels = true;
+	p.settings.options.print.compact_labels = true;
 	p.settings.types = p.types;
 	p.settings.n_types = profile->n_sample_types;
 	if (isatty(fileno(s->in)))

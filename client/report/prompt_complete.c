@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Every name that the word at the cursor may become is tried; what all that match have in common is
+ * inserted, or they are listed.
+ */
 #include "client/report/prompt_complete.h"
 
 #include <ctype.h>

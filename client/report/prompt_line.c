@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A line is a setting, a sample type or a command, looked for in this order. A command's words
+ * change a copy of the settings, which holds for that report alone.
+ */
 #include "client/report/prompt_line.h"
 
 #include <ctype.h>
@@ -140,18 +144,7 @@ static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_
 	return false;
 }
 
-static void clear_filters(struct report_options *o)
-{
-	o->focus = o->ignore = o->hide = o->tagfocus = o->tagignore = "";
-}
-
 /* --- views ------------------------------------------------------------------------------------ */
-
-static bool prompt_is_view_option(const struct report_option *option)
-{
-	return option &&
-	       (option->kind == REPORT_OPTION_VIEW || option->kind == REPORT_OPTION_VIEW_PATTERN);
-}
 
 /* `a|b` of what was said before and @word. */
 static int prompt_add_alternative(struct prompt_settings *s, const char **to, const char *word)
@@ -170,7 +163,7 @@ struct words {
 	const char *focus, *ignore, *pipe;
 };
 
-static bool parse_count(const char *word, int64_t *ret)
+static bool parse_count(const char *word, int *ret)
 {
 	char *end;
 	long value;
@@ -179,7 +172,7 @@ static bool parse_count(const char *word, int64_t *ret)
 	value = strtol(word, &end, 10);
 	if (end == word || *end || errno || value < INT32_MIN || value > INT32_MAX)
 		return false;
-	*ret = value;
+	*ret = (int)value;
 	return true;
 }
 
@@ -206,7 +199,7 @@ static int prompt_parse_pipe(struct prompt_settings *s, struct words *w, const c
 static int prompt_parse_word(struct prompt_settings *s, struct words *w, const char *word,
 			     struct report_options *o, struct profile_message *message)
 {
-	if (parse_count(word, &o->nodecount))
+	if (parse_count(word, &o->print.nodecount))
 		return 0;
 	if (*word == '>') {
 		word = word[1] ? word + 1 : strtok_r(NULL, BLANKS, &w->rest);
@@ -217,7 +210,7 @@ static int prompt_parse_word(struct prompt_settings *s, struct words *w, const c
 	if (*word == '|')
 		return prompt_parse_pipe(s, w, word, message);
 	if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0) {
-		o->cum = 1;
+		o->print.by_cum = 1;
 		return 0;
 	}
 	return *word == '-' ? prompt_add_alternative(s, &w->ignore, word + 1)
@@ -238,32 +231,32 @@ static int prompt_parse_view(struct prompt_settings *s, const struct report_opti
 		if (!word)
 			return BAD(message, "%s needs a regular expression: %s RE", view->name,
 				   view->name);
-		r = prompt_copy_text(s, word, strlen(word), &o->pattern);
+		r = prompt_copy_text(s, word, strlen(word), &o->print.pattern);
 	}
 	w->focus = w->ignore = "";
 	while (!r && w->rest && (word = strtok_r(NULL, BLANKS, &w->rest)))
 		r = prompt_parse_word(s, w, word, o, message);
 	if (*w->focus)
-		*(is_tags ? &o->tagfocus : &o->focus) = w->focus;
+		*(is_tags ? &o->shape.tagfocus : &o->shape.focus) = w->focus;
 	if (*w->ignore)
-		*(is_tags ? &o->tagignore : &o->ignore) = w->ignore;
-	if (o->view == REPORT_TEXT && o->nodecount == REPORT_NODECOUNT_DEFAULT)
-		o->nodecount = TOP;
+		*(is_tags ? &o->shape.tagignore : &o->shape.ignore) = w->ignore;
+	if (o->view == REPORT_TEXT && o->print.nodecount == VIEW_NODECOUNT_DEFAULT)
+		o->print.nodecount = TOP;
 	return r;
 }
 
 /* The view that @word names, perhaps with a number behind it. */
-static const struct report_option *prompt_find_view(const char *word, int64_t *ret_count)
+static const struct report_option *prompt_find_view(const char *word, int *ret_count)
 {
 	const struct report_option *option = report_option_find(word, strlen(word));
 	size_t length = strlen(word);
 
-	if (prompt_is_view_option(option))
+	if (option && report_option_is_view(option))
 		return option;
 	while (length && isdigit((unsigned char)word[length - 1]))
 		length--;
 	option = report_option_find(word, length);
-	if (!prompt_is_view_option(option) || !parse_count(word + length, ret_count))
+	if (!option || !report_option_is_view(option) || !parse_count(word + length, ret_count))
 		return NULL;
 	return option;
 }
@@ -290,7 +283,7 @@ static int prompt_parse_command(struct prompt_settings *s, char *line, struct pr
 		return prompt_copy_text(s, word ? word : "", word ? strlen(word) : 0, &ret->topic);
 	}
 	ret->options = s->options;
-	view = prompt_find_view(word, &ret->options.nodecount);
+	view = prompt_find_view(word, &ret->options.print.nodecount);
 	if (!view && strchr(word, '='))
 		return BAD(message, "there is no setting '%.*s'; o lists them",
 			   (int)strcspn(word, "=") < 80 ? (int)strcspn(word, "=") : 80, word);
@@ -320,7 +313,9 @@ int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt
 	if (!own)
 		return error_origin(-ENOMEM);
 	if (strcmp(own, ":") == 0) {
-		clear_filters(&s->options);
+		struct shape_options *o = &s->options.shape;
+
+		o->focus = o->ignore = o->hide = o->tagfocus = o->tagignore = "";
 		return 0;
 	}
 	if (prompt_parse_type(s, own, length))

@@ -13,13 +13,14 @@ static uint64_t reading_file_size(int r, const struct stat *st)
 	return r < 0 || !S_ISREG(st->st_mode) ? 0 : (uint64_t)st->st_size;
 }
 
-void reading_begin(struct reading *r, const struct sources *sources, reading_tell tell,
-		   void *context)
+void reading_begin(struct reading *r, const struct sources *sources,
+		   const struct listener *listener)
 {
 	struct stat st;
 
-	*r = (struct reading){.tell = tell, .context = context, .n_files = sources->n};
-	for (size_t i = 0; tell && i < sources->n; i++) {
+	*r = (struct reading){.listener = listener->progress ? listener : NULL,
+			      .n_files = sources->n};
+	for (size_t i = 0; r->listener && i < sources->n; i++) {
 		const struct source *s = &sources->all[i];
 
 		/* What was fetched is open already. */
@@ -31,7 +32,7 @@ void reading_file(struct reading *r, int fd)
 {
 	struct stat st;
 
-	if (!r->tell)
+	if (!r->listener)
 		return;
 	r->size = reading_file_size(fstat(fd, &st), &st);
 	r->round = 0;
@@ -49,7 +50,7 @@ void reading_report_offset(struct reading *r, uint64_t bytes)
 	uint64_t done;
 	int length;
 
-	if (!r->tell)
+	if (!r->listener)
 		return;
 	/* A file that grows meanwhile is as large as it was. */
 	bytes = bytes < r->size ? bytes : r->size;
@@ -60,7 +61,8 @@ void reading_report_offset(struct reading *r, uint64_t bytes)
 	if (r->n_files > 1)
 		snprintf(text + length, sizeof(text) - (size_t)length, ", %zu of %zu files", r->n,
 			 r->n_files);
-	r->tell(r->context, r->bytes ? (double)done / (double)r->bytes : 0, text);
+	r->listener->progress(r->listener->context, r->bytes ? (double)done / (double)r->bytes : 0,
+			      text);
 }
 
 void reading_file_end(struct reading *r)
@@ -72,7 +74,7 @@ void reading_file_end(struct reading *r)
 
 void reading_end(struct reading *r)
 {
-	if (r->tell)
-		r->tell(r->context, 1, NULL);
-	r->tell = NULL;
+	if (r->listener)
+		r->listener->progress(r->listener->context, 1, NULL);
+	r->listener = NULL;
 }

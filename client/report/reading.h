@@ -10,25 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/report/listener.h"
 #include "client/report/sources.h"
-
-/*
- * Whoever shows it: @done is 0 to 1. @text NULL: it is over, and something else may be written.
- */
-typedef void (*reading_tell)(void *context, double done, const char *text);
 
 /* All zero tells nobody. */
 struct reading {
-	reading_tell tell;
-	void *context;
-	uint64_t bytes, before, size; /* of all files, of those before this one, of this one */
-	size_t n, n_files;            /* that are done, of */
-	unsigned round;               /* 0 or 1, of this one */
+	const struct listener *listener; /* NULL: nobody hears of it */
+	uint64_t bytes, before, size;    /* of all files, of those before this one, of this one */
+	size_t n, n_files;               /* that are done, of */
+	unsigned round;                  /* 0 or 1, of this one */
 };
 
-/* Looks how large the files are. @tell may be NULL. */
-void reading_begin(struct reading *r, const struct sources *sources, reading_tell tell,
-		   void *context);
+/* Looks how large the files are. @listener: borrowed up to reading_end(). */
+void reading_begin(struct reading *r, const struct sources *sources,
+		   const struct listener *listener);
 /* One of them begins; or, once more, its samples do. */
 void reading_file(struct reading *r, int fd);
 void reading_samples(struct reading *r);

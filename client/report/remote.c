@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Requests are sent first, all of them, and then received one after the other: each has a process
+ * of its own that fetches, so they are of the same time. What fails is left out while others are
+ * left.
+ */
 #include "client/report/remote.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +23,6 @@
 #define LINE_SHOWN 120 /* bytes of what a server says */
 
 enum { STATUS_OK = 200, STATUS_UNAUTHORIZED = 401, STATUS_FORBIDDEN = 403, STATUS_NONE = 404 };
-
-void remote_note(const struct remote_options *o, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	if (!o->note)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	o->note(o->context, text);
-}
 
 /* Pages for browsers say nothing in their first line. */
 static bool is_readable(const char *line)
@@ -63,18 +54,19 @@ struct fetch {
 	bool is_alone; /* its report is of nothing else */
 };
 
-static void remote_announce_fetch(const struct remote_options *o, const struct source_url *url)
+static void remote_announce_fetch(const struct load_options *o, const struct source_url *url)
 {
 	size_t length = strcspn(url->shown, "?");
 
 	if (url->seconds)
-		remote_note(o, "fetching profile from %.400s (%u s)", url->shown, url->seconds);
+		listener_note(&o->listener, "fetching profile from %.400s (%u s)", url->shown,
+			      url->seconds);
 	else if (length > 8 && memcmp(url->shown + length - 8, "/profile", 8) == 0)
-		remote_note(o,
-			    "fetching profile from %.400s (the server says how long, often 30 s)",
-			    url->shown);
+		listener_note(&o->listener,
+			      "fetching profile from %.400s (the server says how long, often 30 s)",
+			      url->shown);
 	else
-		remote_note(o, "fetching profile from %.400s", url->shown);
+		listener_note(&o->listener, "fetching profile from %.400s", url->shown);
 }
 
 static int remote_refuse(const struct fetch *f, int outcome, const char *why,
@@ -83,7 +75,7 @@ static int remote_refuse(const struct fetch *f, int outcome, const char *why,
 	return profile_refuse(message, outcome, "%.90s: %.150s", f->source->url->shown, why);
 }
 
-static int remote_send_request(struct fetch *f, const struct remote_options *o,
+static int remote_send_request(struct fetch *f, const struct load_options *o,
 			       struct profile_message *message)
 {
 	const struct report_inputs *in = o->inputs;
@@ -128,7 +120,7 @@ static int remote_use_fallback(struct source *source, const struct report_inputs
 	return REMOTE_E_OK;
 }
 
-static int remote_receive_answer(struct fetch *f, const struct remote_options *o,
+static int remote_receive_answer(struct fetch *f, const struct load_options *o,
 				 struct profile_message *message)
 {
 	struct http_answer answer = {.fd = -1};
@@ -167,7 +159,7 @@ static int remote_receive_answer(struct fetch *f, const struct remote_options *o
 struct fetches {
 	struct fetch all[AT_ONCE];
 	size_t n;
-	const struct remote_options *options;
+	const struct load_options *options;
 	int outcome; /* of those that failed: denied, if all were */
 };
 
@@ -184,7 +176,7 @@ static int remote_handle_outcome(struct fetches *fetches, struct fetch *f, int r
 {
 	if (r <= 0 || f->is_alone)
 		return r;
-	remote_note(fetches->options, "%s", message->text);
+	listener_note(&fetches->options->listener, "%s", message->text);
 	f->source->is_missing = true;
 	fetches->outcome = !fetches->outcome || r == REMOTE_E_BAD ? r : fetches->outcome;
 	return REMOTE_E_OK;
@@ -193,7 +185,7 @@ static int remote_handle_outcome(struct fetches *fetches, struct fetch *f, int r
 /* All of @fetches at once. */
 static int remote_fetch_batch(struct fetches *fetches, struct profile_message *message)
 {
-	const struct remote_options *o = fetches->options;
+	const struct load_options *o = fetches->options;
 	int r = 0;
 
 	for (size_t i = 0; i < fetches->n && !r; i++) {
@@ -222,12 +214,12 @@ static int drop_missing(struct sources *s, const struct fetches *fetches,
 		return profile_refuse(message, fetches->outcome,
 				      "none of the %zu profiles could be fetched", n);
 	if (n_missing)
-		remote_note(fetches->options, "%zu of %zu profiles could not be fetched", n_missing,
-			    n);
+		listener_note(&fetches->options->listener,
+			      "%zu of %zu profiles could not be fetched", n_missing, n);
 	return REMOTE_E_OK;
 }
 
-int remote_fetch(struct sources *sources, struct sources *more, const struct remote_options *o,
+int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *o,
 		 struct profile_message *message)
 {
 	cleanup(fetches_deinit) struct fetches fetches = {.options = o};

@@ -8,7 +8,7 @@
  */
 #include <stddef.h>
 
-#include "client/report/options.h"
+#include "client/report/load.h"
 #include "client/report/sources.h"
 
 enum {
@@ -17,25 +17,16 @@ enum {
 	REMOTE_E_DENIED, /* the server does not let us */
 };
 
-struct remote_options {
-	const struct report_inputs *inputs;
-	void (*note)(void *context, const char *text); /* may be NULL */
-	void *context;
-};
-
 /*
  * Fetches what is at the URLs of @sources and @more, which may be empty: their fds are open then.
  * Says before what is fetched and how long that takes. Of several, those that fail are left out
  * with a line for each, as pprof does it; it fails where none is left. Blocks until all have ended.
  * REMOTE_E_* or negative errno.
  */
-int remote_fetch(struct sources *sources, struct sources *more,
-		 const struct remote_options *options, struct profile_message *message);
+int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *options,
+		 struct profile_message *message);
 
 /* One answer of a server, as a message: its status, and the first line of what @fd holds. */
 void remote_describe(unsigned status, int fd, char *ret, size_t size);
-/* A line for the user. */
-void remote_note(const struct remote_options *options, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Before the merge: where each mapping of each fetched profile was, and in whose process. After it:
+ * the same file's mapping there tells by how much addresses were moved, so that each location
+ * without a name becomes a question to one server. Questions are sorted by server, and asked once.
+ */
 #include "client/report/remote_names.h"
 
 #include <errno.h>
@@ -8,7 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/fetch/http.h"
+#include "client/report/binaries.h"
 #include "client/report/symbol_answer.h"
 #include "client/report/symbolize_mode.h"
 #include "client/symbolize/namer.h"
@@ -49,7 +56,7 @@ struct question {
 };
 
 struct remote_names {
-	struct remote_options options;
+	const struct load_options *options;
 	struct symbolize_mode mode;
 	struct place *places;
 	size_t n_places, places_size;
@@ -61,14 +68,14 @@ struct remote_names {
 	size_t n_questions, questions_size, n_too_many;
 };
 
-int remote_names_new(struct remote_names **ret, const struct remote_options *options)
+int remote_names_new(struct remote_names **ret, const struct load_options *options)
 {
 	struct remote_names *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return error_origin(-ENOMEM);
-	n->options = *options;
-	(void)symbolize_mode_parse(options->inputs->symbolize, &n->mode);
+	n->options = options;
+	n->mode = symbolize_mode_of(options->inputs->symbolize);
 	*ret = n;
 	return 0;
 }
@@ -149,17 +156,6 @@ static int remote_names_add_place(struct remote_names *n, const struct profile *
 	return 0;
 }
 
-static int add_mapping_for_all(struct profile *p)
-{
-	const struct profile_mapping all = {.limit = UINT64_MAX};
-	uint32_t mapping;
-	int r = profile_add_mapping(p, &all, &mapping);
-
-	for (size_t i = 0; i < p->n_locations && !r; i++)
-		p->locations[i].mapping = mapping;
-	return r;
-}
-
 int remote_names_record(struct remote_names *n, struct input *in, const struct source *source)
 {
 	struct profile *p = input_profile(in);
@@ -170,7 +166,7 @@ int remote_names_record(struct remote_names *n, struct input *in, const struct s
 	if (!n->legacy && input_format(in) == ANY_CPUPROFILE)
 		n->legacy = source;
 	if (!p->n_mappings)
-		r = add_mapping_for_all(p);
+		r = binaries_add_whole_mapping(p);
 	for (size_t i = 0; i < p->n_mappings && !r; i++) {
 		struct profile_mapping *m = &p->mappings[i];
 
@@ -245,7 +241,7 @@ static int remote_names_http_get(const struct remote_names *n, const struct sour
 				 struct http_request request, uint8_t **ret, size_t *ret_length,
 				 struct http_message *why)
 {
-	const struct report_inputs *in = n->options.inputs;
+	const struct report_inputs *in = n->options->inputs;
 	cleanup(http_freep) struct http *http = NULL;
 	struct http_answer answer;
 	int r = http_new(&http, NULL);
@@ -269,23 +265,17 @@ static int remote_names_http_get(const struct remote_names *n, const struct sour
 	return r ? error_origin(r) : 0;
 }
 
-/* Its questions are sorted by address; the same one is asked once. malloc'ed. */
-static int write_question(const struct question *q, size_t n, char **ret, size_t *ret_length)
+/* Its questions are sorted by address; the same one is asked once. */
+static int write_question(const struct question *q, size_t n, struct memory_text *ret)
 {
-	FILE *out = open_memstream(ret, ret_length);
+	int r = memory_text_open(ret);
 
-	if (!out)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	for (size_t i = 0; i < n; i++)
 		if (!i || q[i].address != q[i - 1].address)
-			fprintf(out, "%s0x%" PRIx64, i ? "+" : "", q[i].address);
-	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
-}
-
-/* The first one of @address or what comes after it. */
-static size_t question_lower_bound(const struct question *q, size_t n, uint64_t address)
-{
-	return partition_point(n, i, q[i].address < address);
+			fprintf(ret->out, "%s0x%" PRIx64, i ? "+" : "", q[i].address);
+	return memory_text_close(ret);
 }
 
 /* Of several names for an address, the last one, as in pprof. */
@@ -297,7 +287,7 @@ static bool remote_names_parse_answer(struct question *q, size_t n, const uint8_
 
 	symbol_answer_init(&answer, data, length);
 	while (symbol_answer_next(&answer, &line)) {
-		size_t i = question_lower_bound(q, n, line.address);
+		size_t i = partition_point(n, k, q[k].address < line.address);
 
 		for (; i < n && q[i].address == line.address; i++) {
 			q[i].name = line.name;
@@ -326,22 +316,25 @@ static int remote_names_query_server(struct remote_names *n, struct namer *namer
 {
 	const struct source *source = q->source;
 	cleanup(freep) uint8_t *data = NULL;
-	cleanup(freep) char *body = NULL;
+	cleanup(memory_text_deinit) struct memory_text body = {0};
 	struct http_request request = {.url = source->url->symbols, .max_bytes = ANSWER_MAX};
 	size_t length, n_named = 0;
 	struct http_message why;
-	int r = write_question(q, count, &body, &request.length);
+	int r = write_question(q, count, &body);
 
-	request.body = (uint8_t *)body;
+	request.body = (uint8_t *)body.text;
+	request.length = body.length;
 	if (!r)
 		r = remote_names_http_get(n, source, request, &data, &length, &why);
 	if (!r && !data)
-		remote_note(&n->options, "no names from %.200s: %s", source->url->shown, why.text);
+		listener_note(&n->options->listener, "no names from %.200s: %s", source->url->shown,
+			      why.text);
 	if (r || !data)
 		return r;
 	if (!remote_names_parse_answer(q, count, data, length))
-		remote_note(&n->options, "no names from %.200s: the program has no symbols",
-			    source->url->shown);
+		listener_note(&n->options->listener,
+			      "no names from %.200s: the program has no symbols",
+			      source->url->shown);
 	for (size_t i = 0; i < count && !r; i++) {
 		if (!q[i].name)
 			continue;
@@ -349,8 +342,9 @@ static int remote_names_query_server(struct remote_names *n, struct namer *namer
 		n_named++;
 	}
 	if (!r && !n_named)
-		remote_note(&n->options, "the server at %.200s knows none of %zu addresses",
-			    source->url->shown, count);
+		listener_note(&n->options->listener,
+			      "the server at %.200s knows none of %zu addresses",
+			      source->url->shown, count);
 	return r;
 }
 
@@ -407,8 +401,9 @@ static int remote_names_query_all(struct remote_names *n, struct profile *p)
 		r = remote_names_query_server(n, namer, &n->questions[i], count);
 	}
 	if (n->n_too_many)
-		remote_note(&n->options, "%zu addresses stay without names: too many to ask for",
-			    n->n_too_many);
+		listener_note(&n->options->listener,
+			      "%zu addresses stay without names: too many to ask for",
+			      n->n_too_many);
 	return r ? r : namer_finish(namer);
 }
 

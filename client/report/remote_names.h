@@ -14,8 +14,8 @@
 
 struct remote_names;
 
-/* @options is copied; what it refers to is borrowed. Returns 0 or negative errno. */
-int remote_names_new(struct remote_names **ret, const struct remote_options *options);
+/* @options: borrowed. Returns 0 or negative errno. */
+int remote_names_new(struct remote_names **ret, const struct load_options *options);
 void remote_names_free(struct remote_names *n);
 DEFINE_CLEANUP(struct remote_names *, remote_names_free)
 

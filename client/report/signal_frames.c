@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * No sample is changed while frames are looked for: per sample a number says how many frames behind
+ * its leaf go. In the end all samples are built anew without them, and without handlers' frames.
+ */
 #include "client/report/signal_frames.h"
 
 #include <errno.h>
@@ -122,14 +126,12 @@ static int signal_frames_rebuild(struct profile *p, const struct cuts *c)
 	return r;
 }
 
-int signal_frames_drop(struct profile *p, void (*note)(void *context, const char *text),
-		       void *context)
+int signal_frames_drop(struct profile *p, const struct listener *listener)
 {
 	cleanup(freep) uint32_t *first = calloc(p->n_samples + 1, sizeof(*first));
 	struct cuts c = {.p = p, .first = first};
 	uint32_t second;
 	size_t n = 0;
-	char text[256];
 
 	if (!first)
 		return error_origin(-ENOMEM);
@@ -138,15 +140,13 @@ int signal_frames_drop(struct profile *p, void (*note)(void *context, const char
 	while ((second = shared_second(&c)) != PROFILE_NONE) {
 		const char *name = signal_frames_function_name(p, second);
 
-		snprintf(text, sizeof(text), "removed from all stacks: %.100s (0x%" PRIx64 ")",
-			 *name ? name : "a frame without a name", p->locations[second].address);
-		if (note && n++ < NOTES_SHOWN)
-			note(context, text);
+		if (n++ < NOTES_SHOWN)
+			listener_note(listener, "removed from all stacks: %.100s (0x%" PRIx64 ")",
+				      *name ? name : "a frame without a name",
+				      p->locations[second].address);
 		drop_second(&c);
 	}
-	if (n > NOTES_SHOWN) {
-		snprintf(text, sizeof(text), "%zu more removed from all stacks", n - NOTES_SHOWN);
-		note(context, text);
-	}
+	if (n > NOTES_SHOWN)
+		listener_note(listener, "%zu more removed from all stacks", n - NOTES_SHOWN);
 	return signal_frames_rebuild(p, &c);
 }

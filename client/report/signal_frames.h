@@ -7,13 +7,13 @@
  * profile: frames of some names, and any second frame that all samples share, as long as there is
  * one. It is wrong for a program that spends its time below one call, and therefore off.
  */
+#include "client/report/listener.h"
 #include "common/profile/profile.h"
 
 /*
- * Takes them out of the samples of @p, which have their names. @note tells which second frames
- * went, or of many the first ones; may be NULL. 0 or negative errno.
+ * Takes them out of the samples of @p, which have their names, and notes which second frames went,
+ * or of many the first ones. 0 or negative errno.
  */
-int signal_frames_drop(struct profile *p, void (*note)(void *context, const char *text),
-		       void *context);
+int signal_frames_drop(struct profile *p, const struct listener *listener);
 
 #endif

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A URL is split into pieces of the text, and the URLs to fetch are formatted from the pieces, with
+ * the query's seconds replaced by those of the options.
+ */
 #include "client/report/source_url.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/fetch/http_protocol.h"
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -179,27 +185,25 @@ static unsigned source_url_parse_seconds(struct piece query)
 	return 0;
 }
 
-/* With its question mark, and @seconds in place of what says that; malloc'ed, or NULL. */
-static char *make_query(struct piece query, int64_t seconds)
+/* With its question mark, and @seconds in place of what says that. */
+static int make_query(struct piece query, int64_t seconds, struct memory_text *ret)
 {
-	cleanup(freep) char *made = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&made, &length);
 	char before = '?';
+	int r = memory_text_open(ret);
 
-	if (!out)
-		return NULL;
+	if (r)
+		return r;
 	while (query.length) {
 		struct piece value = next_value(&query);
 
 		if (!value.length || (seconds && is_seconds(&value)))
 			continue;
-		fprintf(out, "%c%.*s", before, P(value));
+		fprintf(ret->out, "%c%.*s", before, P(value));
 		before = '&';
 	}
 	if (seconds)
-		fprintf(out, "%cseconds=%lld", before, (long long)seconds);
-	return fclose(out) == 0 ? steal_ptr(&made) : NULL;
+		fprintf(ret->out, "%cseconds=%" PRId64, before, seconds);
+	return memory_text_close(ret);
 }
 
 /* --- what is made of them --------------------------------------------------------------------- */
@@ -266,22 +270,24 @@ static int make_pages(struct source_url *url, const struct parts *p, const char 
 static int make_url(struct source_url *url, struct parts *p, int64_t seconds)
 {
 	const char *here = p->host.at[0] == ':' ? LOCALHOST : "";
-	cleanup(freep) char *query = make_query(p->query, seconds), *host = NULL;
-	int r = query ? source_url_format(&host, "%s%.*s", here, P(p->host))
-		      : error_origin(-ENOMEM);
+	cleanup(memory_text_deinit) struct memory_text query = {0};
+	cleanup(freep) char *host = NULL;
+	int r = make_query(p->query, seconds, &query);
 
+	if (!r)
+		r = source_url_format(&host, "%s%.*s", here, P(p->host));
 	if (!r && (!p->path.length || piece_equals(&p->path, "/"))) {
 		p->path = (struct piece){GO_PROFILE, strlen(GO_PROFILE)};
 		r = source_url_format(&url->fallback, "%s%s://%.*s%s%s%s", p->scheme,
 				      p->is_insecure ? "+insecure" : "", P(p->user), host,
-				      LEGACY_PROFILE, query);
+				      LEGACY_PROFILE, query.text);
 	}
 	if (!r)
 		r = source_url_format(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user),
-				      host, P(p->path), query);
+				      host, P(p->path), query.text);
 	if (!r)
 		r = source_url_format(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path),
-				      query);
+				      query.text);
 	return r ? r : make_pages(url, p, host);
 }
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Folders are walked by name, to a bounded depth. Of a store, the files of a service are chosen by
+ * their names alone, which tell when windows began and how long they are.
+ */
 #include "client/report/sources.h"
 
 #include <dirent.h>
@@ -73,11 +77,8 @@ static const char *sources_shown_path(const char *path)
 
 static int sources_refuse(struct profile_message *message, const char *path, int error)
 {
-	char buffer[128];
-
 	return profile_refuse(message, error == EACCES ? SOURCES_E_DENIED : SOURCES_E_NONE,
-			      "%s: %s", sources_shown_path(path),
-			      strerror_r(error, buffer, sizeof(buffer)));
+			      "%s: %s", sources_shown_path(path), strerrordesc_np(error));
 }
 
 /* --- folders ---------------------------------------------------------------------------------- */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Every question goes to a worker that has answered a harmless one before; a new process is tried
+ * some times, with pauses. Answers are checked here before anybody sees them.
+ */
 #include "client/symbolize/asker.h"
 
 #include <errno.h>

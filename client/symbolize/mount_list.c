@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lines of mountinfo become points with two flags, in their order. A path is compared with all of
+ * them: the longest point above it is where it lies.
+ */
 #include "client/symbolize/mount_list.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Texts of an answer are interned by their offsets in it, so that each is looked at once. What the
+ * mappings can say of their locations is counted in the end, over all of them.
+ */
 #include "client/symbolize/namer.h"
 
 #include <errno.h>

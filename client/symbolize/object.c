@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Open, have the worker inspect it, compare ids, find debug files: an object is made of what
+ * passed. Each step that fails leaves a note, and no object.
+ */
 #include "client/symbolize/object.h"
 
 #include <ctype.h>
@@ -163,19 +167,17 @@ static int object_find_debug(struct object *o)
 	return debug_choice_make(&world, o->path, &o->facts, o->source->want_lines, &o->debug);
 }
 
-int object_init(struct object *ret, const struct object_source *source, const char *path,
+int object_init(struct object *ret, struct object_source *source, const char *path,
 		const char *build_id)
 {
 	enum worker_outcome outcome = WORKER_UNREADABLE;
 	bool is_deleted;
 	int r;
 
-	*ret = (struct object){
-		.source = source,
-		.path = path,
-		.fd = -1,
-		.debug = {.debug = -1, .alternate = -1},
-	};
+	*ret = (struct object)OBJECT_NONE;
+	ret->source = source;
+	ret->key = ++source->n_keys;
+	ret->path = path;
 	ret->fd = object_open_file(ret, &is_deleted);
 	if (ret->fd < 0)
 		return OBJECT_E_NONE;
@@ -211,11 +213,11 @@ bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint6
 	       elf_summary_vaddr(&o->facts.elf, offset, ret);
 }
 
-static struct worker_request request_of(const struct object *o, enum worker_kind kind, uint64_t key)
+static struct worker_request request_of(const struct object *o, enum worker_kind kind)
 {
 	struct worker_request request = worker_request_of(kind, o->fd);
 
-	request.key = key;
+	request.key = o->key;
 	request.flags = o->debug.check_crc ? WORKER_CHECK_CRC : 0;
 	request.files[WORKER_FILE_DEBUG] = o->debug.debug;
 	request.files[WORKER_FILE_ALTERNATE] = o->debug.alternate;
@@ -233,22 +235,22 @@ static int object_check_outcome(const struct object *o, int r, enum worker_outco
 	return OBJECT_E_NONE;
 }
 
-int object_query_names(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+int object_query_names(struct object *o, bool want_lines, const uint64_t *addresses, size_t n,
 		       struct answer_names *ret)
 {
-	struct worker_request request = request_of(o, WORKER_SYMBOLS, key);
+	struct worker_request request = request_of(o, WORKER_SYMBOLS);
 	enum worker_outcome outcome = WORKER_DONE;
 	int r;
 
-	request.flags |= o->source->want_lines ? WORKER_WANT_LINES : 0;
+	request.flags |= want_lines ? WORKER_WANT_LINES : 0;
 	r = asker_names(o->source->asker, &request, addresses, n, &outcome, ret);
 	return object_check_outcome(o, r, outcome);
 }
 
-int object_code(struct object *o, uint64_t key, const struct worker_range *range, uint32_t flags,
+int object_code(struct object *o, const struct worker_range *range, uint32_t flags,
 		struct answer_code *ret)
 {
-	struct worker_request request = request_of(o, WORKER_INSTRUCTIONS, key);
+	struct worker_request request = request_of(o, WORKER_INSTRUCTIONS);
 	enum worker_outcome outcome = WORKER_DONE;
 	int r;
 

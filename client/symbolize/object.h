@@ -18,25 +18,33 @@
 
 #define OBJECT_ID_SIZE (2 * ELF_BUILD_ID_MAX + 1) /* of a build id as text */
 
-/* What objects are made with; all borrowed. */
+/* What objects are made with; all borrowed, and one for all that the asker is asked about. */
 struct object_source {
 	struct files *files;
 	struct asker *asker;
 	struct notes *notes;
-	bool want_lines;
+	bool want_lines; /* debug files are looked for that have lines */
 	/* Of a build id that nothing here has: the fd of its debug file, or -1. May be NULL. */
 	int (*fetch)(void *context, const uint8_t *id, size_t length, const char *path);
 	void *context;
+	uint64_t n_keys; /* that the worker knows files by */
 };
 
 struct object {
-	const struct object_source *source;
+	struct object_source *source;
+	uint64_t key;
 	const char *path; /* borrowed */
 	int fd;           /* or -1 */
 	struct worker_image facts;
 	struct debug_choice debug;
 	bool is_identified; /* it has the mapping's build id, or id of image_id.h */
 };
+
+/* One that was not made. */
+#define OBJECT_NONE                                                \
+	{                                                          \
+		.fd = -1, .debug = {.debug = -1, .alternate = -1 } \
+	}
 
 enum {
 	OBJECT_E_OK,
@@ -48,27 +56,27 @@ enum {
  * @path and @build_id (hexadecimal, "" unknown) as the profile has them; @path is borrowed as long
  * as the object. Returns OBJECT_E_* or negative errno.
  */
-int object_init(struct object *ret, const struct object_source *source, const char *path,
+int object_init(struct object *ret, struct object_source *source, const char *path,
 		const char *build_id);
-/* Takes one that was not made. */
+/* Takes OBJECT_NONE. */
 void object_deinit(struct object *o);
 
 /* The link-time address of @address in @m, which maps the file. */
 bool object_vaddr(const struct object *o, const struct profile_mapping *m, uint64_t address,
 		  uint64_t *ret);
 /*
- * Asks for @addresses (link-time, ascending, @n, not more than WORKER_ADDRESSES_MAX). *ret is
- * borrowed from the asker; without locations where there is nothing. Returns OBJECT_E_* or negative
- * errno.
+ * Asks for @addresses (link-time, ascending, @n, not more than WORKER_ADDRESSES_MAX), with lines
+ * and inlined functions, or for the functions that the program has there. *ret is borrowed from the
+ * asker; without locations where there is nothing. Returns OBJECT_E_* or negative errno.
  */
-int object_query_names(struct object *o, uint64_t key, const uint64_t *addresses, size_t n,
+int object_query_names(struct object *o, bool want_lines, const uint64_t *addresses, size_t n,
 		       struct answer_names *ret);
 
 /*
  * Asks for the instructions of @range (link-time; protocol.h has its limit); @flags: those of
  * WORKER_INSTRUCTIONS. *ret is borrowed from the asker. Returns OBJECT_E_* or negative errno.
  */
-int object_code(struct object *o, uint64_t key, const struct worker_range *range, uint32_t flags,
+int object_code(struct object *o, const struct worker_range *range, uint32_t flags,
 		struct answer_code *ret);
 
 /*

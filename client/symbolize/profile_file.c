@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A file is written under no name where the file system has such files, else to one that was
+ * unlinked, and gets its name at the end, when it is whole. Signals are held off while it has a
+ * temporary one.
+ */
 #include "client/symbolize/profile_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,30 +17,16 @@
 
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/profile/message.h"
 #include "common/read_end.h"
 
 /* Of a file, and of what one unpacks to. */
 #define BYTES_MAX ((size_t)384 << 20)
 #define TRIES_MAX 8 /* temporary names */
 
-static int profile_file_fail(struct profile_message *message, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int profile_file_fail(struct profile_message *message, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message->text, sizeof(message->text), format, args);
-	va_end(args);
-	return PROFILE_FILE_E_FAILED;
-}
-
 static int profile_file_fail_errno(struct profile_message *message)
 {
-	char buffer[128];
-
-	return profile_file_fail(message, "%s", strerror_r(errno, buffer, sizeof(buffer)));
+	return profile_refuse(message, PROFILE_FILE_E_FAILED, "%s", strerrordesc_np(errno));
 }
 
 int profile_file_read(const char *path, struct profile **ret, struct profile_message *message)
@@ -56,7 +46,8 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 		return profile_file_fail_errno(message);
 	r = read_end(fd, BYTES_MAX, &data, &length);
 	if (r == -EFBIG)
-		return profile_file_fail(message, "larger than %zu MiB", BYTES_MAX >> 20);
+		return profile_refuse(message, PROFILE_FILE_E_FAILED, "larger than %zu MiB",
+				      BYTES_MAX >> 20);
 	errno = -r;
 	if (r)
 		return r == -ENOMEM ? r : profile_file_fail_errno(message);
@@ -263,14 +254,14 @@ int profile_file_save(const char *path, const uint8_t *data, size_t length,
 {
 	struct profile_file_saving saving;
 	sigset_t mask;
-	int r = profile_file_begin(&saving, path, message), error;
+	int r = profile_file_begin(&saving, path, message);
 
 	if (r)
 		return r;
 	hold_signals(&saving, &mask);
 	fwrite(data, 1, length, saving.out);
-	error = profile_file_complete(&saving, true);
-	release_signals(&mask, error);
-	errno = error;
-	return error ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
+	r = profile_file_complete(&saving, true);
+	release_signals(&mask, r);
+	errno = r;
+	return r ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
 }

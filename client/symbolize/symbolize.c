@@ -31,7 +31,6 @@ struct work {
 	struct kernel *kernel;
 	struct namer *namer;
 	struct object_source source;
-	uint64_t key;             /* of the object in work */
 	size_t n_unidentified;    /* files that were used for want of something better */
 	const char *unidentified; /* the first of them */
 	size_t n_nameless;        /* files that have nothing of what was asked for */
@@ -84,8 +83,7 @@ static bool symbolize_is_kernel(const struct profile *p, const struct profile_ma
 	return kernel_is_mapping(m, profile_string(p, m->path));
 }
 
-/* "//anon" is what perf calls memory without a file. */
-static bool symbolize_is_file(const char *path)
+bool symbolize_is_file(const char *path)
 {
 	return path[0] == '/' && path[1] != '/';
 }
@@ -97,7 +95,7 @@ static int perf_map_of(const struct work *w, uint32_t location)
 	return w->options->perf_map ? w->options->perf_map(w->options->context, mapping) : -1;
 }
 
-static bool symbolize_has_line(const struct profile *p, const struct profile_location *l)
+bool symbolize_has_line(const struct profile *p, const struct profile_location *l)
 {
 	for (uint32_t i = 0; i < l->n_lines; i++)
 		if (p->lines[l->first_line + i].line)
@@ -279,8 +277,25 @@ static size_t fill_address_batch(const struct wanted *run, size_t n,
 	return i;
 }
 
-static int symbolize_query_names(struct work *w, struct object *o, const struct wanted *run,
-				 size_t n)
+/* One question about the perf map of @request. OBJECT_E_* or negative errno. */
+static int symbolize_query_perf_map(struct work *w, struct worker_request *request,
+				    const uint64_t *addresses, size_t n, struct answer_names *ret)
+{
+	enum worker_outcome outcome = WORKER_DONE;
+	int r = asker_names(w->asker, request, addresses, n, &outcome, ret);
+
+	if (r == ASKER_E_DIED)
+		notes_add(&w->result->notes,
+			  "a perf map: skipped, the image worker could not read it: %s",
+			  asker_error_text(w->asker));
+	if (r)
+		return r < 0 ? r : r == ASKER_E_DIED ? OBJECT_E_NONE : OBJECT_E_NO_WORKER;
+	return outcome == WORKER_DONE ? OBJECT_E_OK : OBJECT_E_NONE;
+}
+
+/* All of @run, about the object, or else the perf map of @request. OBJECT_E_* or negative errno. */
+static int symbolize_query_names(struct work *w, struct object *o, struct worker_request *request,
+				 const struct wanted *run, size_t n)
 {
 	cleanup(freep) uint64_t *addresses = calloc(WORKER_ADDRESSES_MAX, sizeof(*addresses));
 	int r;
@@ -292,7 +307,9 @@ static int symbolize_query_names(struct work *w, struct object *o, const struct 
 		size_t n_addresses,
 			n_taken = fill_address_batch(run + i, n - i, addresses, &n_addresses);
 
-		r = object_query_names(o, w->key, addresses, n_addresses, &answer);
+		r = o ? object_query_names(o, w->options->want_lines, addresses, n_addresses,
+					   &answer)
+		      : symbolize_query_perf_map(w, request, addresses, n_addresses, &answer);
 		if (!r)
 			r = symbolize_set_names(w, run + i, n_taken, addresses, &answer);
 		if (r)
@@ -335,56 +352,21 @@ static void note_unidentified(struct work *w, const struct object *o, size_t n)
 static int name_file(struct work *w, struct wanted *run, size_t n)
 {
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
-	cleanup(object_deinit) struct object object = {.fd = -1,
-						       .debug = {.debug = -1, .alternate = -1}};
+	cleanup(object_deinit) struct object object = OBJECT_NONE;
 	int r = object_init(&object, &w->source, symbolize_path_of(w->p, run[0].location),
 			    profile_string(w->p, m->build_id));
 
-	w->key++;
 	if (r)
 		return r;
 	n = find_addresses(w, &object, run, n);
 	note_unidentified(w, &object, n);
-	r = symbolize_query_names(w, &object, run, n);
+	r = symbolize_query_names(w, &object, NULL, run, n);
 	if (!r)
 		note_nameless(w, &object, run, n);
 	return r;
 }
 
 /* --- generated code --------------------------------------------------------------------------- */
-
-/* All of one perf map. */
-static int name_by_perf_map(struct work *w, int fd, const struct wanted *run, size_t n)
-{
-	cleanup(freep) uint64_t *addresses = calloc(WORKER_ADDRESSES_MAX, sizeof(*addresses));
-	struct worker_request request = worker_request_of(WORKER_JIT, -1);
-
-	if (!addresses)
-		return error_origin(-ENOMEM);
-	request.key = ++w->key;
-	request.files[WORKER_FILE_PERF_MAP] = fd;
-	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
-		enum worker_outcome outcome;
-		struct answer_names answer;
-		size_t n_addresses,
-			n_taken = fill_address_batch(run + i, n - i, addresses, &n_addresses);
-		int r = asker_names(w->asker, &request, addresses, n_addresses, &outcome, &answer);
-
-		if (r == ASKER_E_DIED)
-			notes_add(&w->result->notes,
-				  "a perf map: skipped, the image worker could not read it: %s",
-				  asker_error_text(w->asker));
-		if (r)
-			return r < 0 ? r : r == ASKER_E_DIED ? OBJECT_E_NONE : OBJECT_E_NO_WORKER;
-		if (outcome != WORKER_DONE)
-			return OBJECT_E_NONE;
-		r = symbolize_set_names(w, run + i, n_taken, addresses, &answer);
-		if (r)
-			return r;
-		i += n_taken;
-	}
-	return 0;
-}
 
 static int wanted_compare_perf_map(const void *a, const void *b, void *context)
 {
@@ -400,11 +382,14 @@ static int name_generated(struct work *w, struct wanted *run, size_t n)
 		run[i].address = w->p->locations[run[i].location].address;
 	qsort_r(run, n, sizeof(*run), wanted_compare_perf_map, w);
 	for (size_t i = 0, end; i < n; i = end) {
+		struct worker_request request = worker_request_of(WORKER_JIT, -1);
 		int fd = perf_map_of(w, run[i].location), r;
 
 		for (end = i + 1; end < n && perf_map_of(w, run[end].location) == fd;)
 			end++;
-		r = name_by_perf_map(w, fd, run + i, end - i);
+		request.key = ++w->source.n_keys;
+		request.files[WORKER_FILE_PERF_MAP] = fd;
+		r = symbolize_query_names(w, NULL, &request, run + i, end - i);
 		if (r < 0 || r == OBJECT_E_NO_WORKER)
 			return r;
 	}

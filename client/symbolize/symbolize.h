@@ -48,6 +48,11 @@ struct symbolize_options {
 	void *context;
 };
 
+/* Pure. Whether @path is that of a file; "//anon" is what perf calls memory without one. */
+bool symbolize_is_file(const char *path);
+/* Pure. Whether a source line of @l, a location of @p, is known. */
+bool symbolize_has_line(const struct profile *p, const struct profile_location *l);
+
 struct symbolize_result {
 	size_t n_locations, n_named; /* in the profile, in the end */
 	size_t n_new;                /* that got their names, or lines, now */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The name is shortened in place, in rounds, until it fits: brackets are emptied, then namespaces
+ * taken off. Names of operators hold signs that open and close nothing.
+ */
 #include "client/top/fit_name.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A hash table of functions by name. Each profile is folded with a shape of its own, whose frames
+ * are looked up once; sums of the interval are set to zero when the next one begins.
+ */
 #include "client/top/functions.h"
 
 #include <errno.h>
@@ -11,6 +15,7 @@
 #include "client/analysis/shape.h"
 #include "client/top/name_filter.h"
 #include "common/error.h"
+#include "common/room.h"
 
 struct entry {
 	struct top_function function;
@@ -203,55 +208,38 @@ static int compare_costs(int64_t a, int64_t b)
 	return a > b ? -1 : a < b;
 }
 
-static int top_compare_functions(const struct top_function *x, const struct top_function *y,
-				 bool by_cum)
+/* @context: the enum top_order. */
+static int top_compare_functions(const void *a, const void *b, void *context)
 {
+	const struct top_function *x = *(const struct top_function *const *)a;
+	const struct top_function *y = *(const struct top_function *const *)b;
 	const struct top_cost *costs[2][2] = {{&x->interval, &y->interval}, {&x->all, &y->all}};
+	bool by_cum = *(const enum top_order *)context == TOP_BY_CUM;
 
 	for (int i = 0; i < 2; i++) {
-		const struct top_cost *a = costs[i][0], *b = costs[i][1];
-		int flat = compare_costs(a->flat, b->flat), cum = compare_costs(a->cum, b->cum);
+		const struct top_cost *p = costs[i][0], *q = costs[i][1];
+		int flat = compare_costs(p->flat, q->flat), cum = compare_costs(p->cum, q->cum);
 
-		if (by_cum ? cum : flat)
-			return by_cum ? cum : flat;
 		if (flat || cum)
-			return flat ? flat : cum;
+			return by_cum ? (cum ? cum : flat) : (flat ? flat : cum);
 	}
 	return strcmp(x->name, y->name);
-}
-
-static int by_flat(const void *a, const void *b)
-{
-	return top_compare_functions(*(const struct top_function *const *)a,
-				     *(const struct top_function *const *)b, false);
-}
-
-static int by_cum(const void *a, const void *b)
-{
-	return top_compare_functions(*(const struct top_function *const *)a,
-				     *(const struct top_function *const *)b, true);
 }
 
 int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,
 		       const struct top_function *const **ret, size_t *ret_n)
 {
-	size_t n = 0, n_entries = HASH_COUNT(f->entries);
 	struct entry *e, *next;
+	size_t n = 0;
+	int r = room_make(&f->sorted, &f->n_sorted_max, HASH_COUNT(f->entries) + 1,
+			  sizeof(*f->sorted));
 
-	if (n_entries > f->n_sorted_max || !f->sorted) {
-		const struct top_function **moved = reallocarray(f->sorted, n_entries + 1,
-								 sizeof(*f->sorted));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		f->sorted = moved;
-		f->n_sorted_max = n_entries;
-	}
+	if (r)
+		return r;
 	HASH_ITER (hh, f->entries, e, next)
 		if (name_filter_matches(filter, e->function.name))
 			f->sorted[n++] = &e->function;
-	if (n)
-		qsort(f->sorted, n, sizeof(*f->sorted), order == TOP_BY_CUM ? by_cum : by_flat);
+	qsort_r(f->sorted, n, sizeof(*f->sorted), top_compare_functions, &order);
 	*ret = f->sorted;
 	*ret_n = n;
 	return 0;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lines are formatted into buffers without anything a stranger wrote, or put out character by
+ * character with their columns counted. Numbers are chosen by what room is left for names.
+ */
 #include "client/top/screen.h"
 
 #include <inttypes.h>

@@ -435,9 +435,8 @@ static void time_shaping(struct shape *s, struct profile *p)
 	for (size_t i = 0; i < p->n_samples; i++)
 		if (shape_stack(s, p, i, &stack) == SHAPE_E_OK)
 			n_frames += stack.n_frames;
-	fprintf(stderr, ", %zu stacks of %zu frames %.3f s, %zu KiB beside the profile's %zu\n",
-		p->n_samples, n_frames, cpu_seconds() - start, shape_bytes(s) >> 10,
-		profile_bytes(p) >> 10);
+	fprintf(stderr, ", %zu stacks of %zu frames %.3f s, beside the profile's %zu KiB\n",
+		p->n_samples, n_frames, cpu_seconds() - start, profile_bytes(p) >> 10);
 }
 
 int main(int argc, char **argv)

@@ -15,11 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/collapsed_view.h"
 #include "client/analysis/flame.h"
 #include "client/analysis/frames.h"
 #include "client/analysis/shape.h"
-#include "client/analysis/speedscope.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
@@ -120,7 +118,7 @@ static int add_stack(struct tool *t, char *rest)
 	stack.frames = &t->stack[FRAMES_MAX - n];
 	stack.is_inlined = &t->is_inlined[FRAMES_MAX - n];
 	stack.n_frames = n;
-	return t->view->class->add(t->view, &t->input, &stack);
+	return report_view_add(t->view, &t->input, &stack);
 }
 
 static int read_all(struct tool *t)
@@ -157,13 +155,12 @@ int main(int argc, char **argv)
 							   &view_collapsed};
 	struct tool t = {0};
 	struct view_options options;
-	bool again;
 	int r = -EINVAL;
 
 	view_options_init(&options);
 	for (size_t i = 0; argc == 2 && i < ARRAY_SIZE(classes); i++)
 		if (strcmp(classes[i]->name, argv[1]) == 0)
-			r = classes[i]->make(&t.view, &options, NULL);
+			r = report_view_new(&t.view, classes[i], &options, NULL);
 	if (!r)
 		r = profile_new(&t.profile);
 	t.input.profile = t.profile;
@@ -171,11 +168,10 @@ int main(int argc, char **argv)
 	if (!r)
 		r = read_all(&t);
 	if (!r)
-		r = t.view->class->end(t.view, &t.input, stdout, &again, NULL);
+		r = report_view_end(t.view, &t.input, stdout);
 	if (r)
 		fprintf(stderr, "view_tool: %s\n", error_describe(r));
-	if (t.view)
-		t.view->class->destroy(t.view);
+	report_view_free(t.view);
 	profile_free(t.profile);
 	free(t.frames);
 	return r || fflush(stdout) != 0;

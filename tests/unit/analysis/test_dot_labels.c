@@ -168,7 +168,7 @@ static void test_late_unit(void **state)
 	struct fixture *f = *state;
 	cleanup(freep) char *text = NULL;
 
-	options.no_trim = true;
+	options.trim = false;
 	fixture_label(f, fixture_stack(f, "main", 10), "bytes", NULL, 3, NULL);
 	fixture_label(f, fixture_stack(f, "main", 5), "bytes", NULL, 4, "kilobytes");
 	text = fixture_view(f, &view_dot, &options);

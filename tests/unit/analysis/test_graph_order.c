@@ -54,7 +54,7 @@ static void test_namesakes_in_order(void **state)
 	assert_int_equal(g->n_order, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(profile_string(f->p,
-						   g->infos[g->nodes[g->order[i]].info].object),
+						   g->infos.all[g->nodes[g->order[i]].info].object),
 				    objects[2 - i]);
 	graph_free(g);
 }
@@ -81,7 +81,8 @@ static void test_namesakes_by_line(void **state)
 	g = fold(f, &options);
 	assert_int_equal(g->n_order, 4);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(g->infos[g->nodes[g->order[i + 1]].info].start_line, sorted[i]);
+		assert_int_equal(g->infos.all[g->nodes[g->order[i + 1]].info].start_line,
+				 sorted[i]);
 	graph_free(g);
 }
 
@@ -104,8 +105,8 @@ static void test_namesakes_by_flat(void **state)
 	fixture_push(f, 1, 10)->frames[0] = callee + 2;
 	g = fold(f, &options);
 	assert_int_equal(g->n_order, 3);
-	assert_int_equal(g->infos[g->nodes[g->order[1]].info].start_line, 2);
-	assert_int_equal(g->infos[g->nodes[g->order[2]].info].start_line, 1);
+	assert_int_equal(g->infos.all[g->nodes[g->order[1]].info].start_line, 2);
+	assert_int_equal(g->infos.all[g->nodes[g->order[2]].info].start_line, 1);
 	graph_free(g);
 }
 

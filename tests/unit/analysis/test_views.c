@@ -47,7 +47,7 @@ static void test_text_trimmed(void **state)
 				  "      flat  flat%   sum%        cum   cum%\n"
 				  "         0     0%     0%        100 99.01%  main\n"
 				  "        50 49.50% 49.50%         80 79.21%  work\n");
-	options.no_trim = true;
+	options.trim = false;
 	whole = fixture_view(f, &view_text, &options);
 	assert_contains(whole, "rarer\n");
 	assert_lacks(whole, "Dropped");

@@ -32,7 +32,7 @@ struct world {
 	char id[OBJECT_ID_SIZE]; /* of the test's own program */
 	struct profile *p;
 	struct report_inputs inputs;
-	struct binaries_options options;
+	struct load_options options;
 	struct own_text text;
 	unsigned n_notes;
 };
@@ -72,7 +72,8 @@ static int world_make(void **state)
 	dl_iterate_phdr(find_id, w->id);
 	assert_true(strlen(w->id) > 16);
 	report_inputs_init(&w->inputs);
-	w->options = (struct binaries_options){.inputs = &w->inputs, .note = note, .context = w};
+	w->options = (struct load_options){.inputs = &w->inputs,
+					   .listener = {.note = note, .context = w}};
 	assert_int_equal(unsetenv("PPROF_BINARY_PATH"), 0);
 	assert_int_equal(setenv("HOME", w->folder.path, 1), 0);
 	*state = w;

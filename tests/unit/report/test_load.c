@@ -188,7 +188,7 @@ static void test_several_and_a_folder(void **state)
 
 	add_input(w, "a.pb.gz");
 	add_input(w, "dir");
-	w->options.note = note;
+	w->options.listener.note = note;
 	write_profile(w, "a.pb.gz", 1000, (struct stacks){0, 10, 1});
 	write_profile(w, "dir/b.pb.gz", 2000, (struct stacks){5, 10, 1});
 	write_bytes(w, "dir/sub/c.collapsed", "f3 7\n", 5);
@@ -294,7 +294,7 @@ static void test_too_deep(void **state)
 	size_t n;
 
 	add_input(w, "deep");
-	w->options.note = note;
+	w->options.listener.note = note;
 	write_profile(w, "deep/1/2/3/4/5/6/7/8/in.pb.gz", 1000, (struct stacks){0, 3, 1});
 	write_profile(w, "deep/1/2/3/4/5/6/7/8/9/out.pb.gz", 1000, (struct stacks){0, 3, 1});
 	assert_int_equal(load(w), LOAD_E_OK);
@@ -351,7 +351,8 @@ static int setup(void **state)
 	report_inputs_init(&w->inputs);
 	w->inputs.profiles = w->profiles;
 	w->inputs.symbolize = "none";
-	w->options = (struct load_options){.inputs = &w->inputs, .store = "", .context = w};
+	w->options =
+		(struct load_options){.inputs = &w->inputs, .store = "", .listener.context = w};
 	*state = w;
 	return 0;
 }

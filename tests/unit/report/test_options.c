@@ -33,14 +33,14 @@ static void test_dashes_and_arguments(void **state)
 			       "p.pb.gz -tree --cum",
 			       &a, &message),
 			 REPORT_OPTIONS_OK);
-	assert_string_equal(a.options.focus, "a");
-	assert_string_equal(a.options.ignore, "b");
-	assert_string_equal(a.options.hide, "");
-	assert_int_equal(a.options.nodecount, 7);
-	assert_true(a.options.nodefraction > .249 && a.options.nodefraction < .251);
-	assert_false(a.options.trim);
+	assert_string_equal(a.options.shape.focus, "a");
+	assert_string_equal(a.options.shape.ignore, "b");
+	assert_string_equal(a.options.shape.hide, "");
+	assert_int_equal(a.options.print.nodecount, 7);
+	assert_true(a.options.print.nodefraction > .249 && a.options.print.nodefraction < .251);
+	assert_false(a.options.print.trim);
 	assert_int_equal(a.options.view, REPORT_TREE);
-	assert_int_equal(a.options.cum, 1);
+	assert_int_equal(a.options.print.by_cum, 1);
 	assert_int_equal(a.inputs.n_profiles, 1);
 	report_arguments_deinit(&a);
 }
@@ -54,10 +54,10 @@ static void test_defaults(void **state)
 	assert_int_equal(parse("-- -text", &a, &message), REPORT_OPTIONS_OK);
 	assert_string_equal(a.inputs.profiles[0], "-text");
 	assert_int_equal(a.options.view, REPORT_NO_VIEW);
-	assert_int_equal(a.options.nodecount, REPORT_NODECOUNT_DEFAULT);
-	assert_int_equal(a.options.granularity, SHAPE_FUNCTIONS);
-	assert_string_equal(a.options.unit, "minimum");
-	assert_true(a.options.trim);
+	assert_int_equal(a.options.print.nodecount, VIEW_NODECOUNT_DEFAULT);
+	assert_int_equal(a.options.shape.granularity, SHAPE_FUNCTIONS);
+	assert_string_equal(a.options.print.unit, "minimum");
+	assert_true(a.options.print.trim);
 	report_arguments_deinit(&a);
 }
 
@@ -69,12 +69,12 @@ static void test_choices(void **state)
 
 	(void)state;
 	assert_int_equal(parse("-lines=f -files -cum=0 -flat p", &a, &message), REPORT_OPTIONS_OK);
-	assert_int_equal(a.options.granularity, SHAPE_FILES);
-	assert_int_equal(a.options.cum, 0);
+	assert_int_equal(a.options.shape.granularity, SHAPE_FILES);
+	assert_int_equal(a.options.print.by_cum, 0);
 	report_arguments_deinit(&a);
 	assert_int_equal(parse("-files=f -cum=0 p", &a, &message), REPORT_OPTIONS_OK);
-	assert_int_equal(a.options.granularity, SHAPE_FUNCTIONS);
-	assert_int_equal(a.options.cum, 0);
+	assert_int_equal(a.options.shape.granularity, SHAPE_FUNCTIONS);
+	assert_int_equal(a.options.print.by_cum, 0);
 	report_arguments_deinit(&a);
 	assert_int_equal(parse("-lines=t -files p", &a, &message), REPORT_OPTIONS_BAD);
 	report_arguments_deinit(&a);
@@ -240,7 +240,9 @@ static void test_table(void **state)
 		fclose(out);
 		back = o;
 		memset((char *)&back + option->offset, 0,
-		       option->kind == REPORT_OPTION_FLAG ? sizeof(bool) : 8);
+		       option->kind == REPORT_OPTION_FLAG      ? sizeof(bool)
+		       : option->kind == REPORT_OPTION_INTEGER ? sizeof(int)
+							       : 8);
 		assert_int_equal(report_option_set(&back, option, text, &message),
 				 REPORT_OPTIONS_OK);
 		if (option->kind != REPORT_OPTION_TEXT)

@@ -28,7 +28,7 @@ static void test_operands(void **state)
 
 	(void)state;
 	assert_int_equal(parse("diff --cum old --normalize new", &a, &message), REPORT_OPTIONS_OK);
-	assert_true(a.inputs.is_diff && a.inputs.normalize && a.options.cum);
+	assert_true(a.inputs.is_diff && a.inputs.normalize && a.options.print.by_cum);
 	assert_int_equal(a.inputs.n_bases, 1);
 	assert_string_equal(a.inputs.bases[0], "old");
 	assert_int_equal(a.inputs.n_profiles, 1);

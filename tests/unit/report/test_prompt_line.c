@@ -59,36 +59,36 @@ static void test_views(void **state)
 
 	assert_int_equal(read_line(f, "  top10 -cum foo bar -baz >out.txt \n"), PROMPT_REPORT);
 	assert_int_equal(o->view, REPORT_TEXT);
-	assert_int_equal(o->nodecount, 10);
-	assert_int_equal(o->cum, 1);
-	assert_string_equal(o->focus, "foo|bar");
-	assert_string_equal(o->ignore, "baz");
+	assert_int_equal(o->print.nodecount, 10);
+	assert_int_equal(o->print.by_cum, 1);
+	assert_string_equal(o->shape.focus, "foo|bar");
+	assert_string_equal(o->shape.ignore, "baz");
 	assert_string_equal(o->output, "out.txt");
 	/* For that time alone. */
 	assert_string_equal(f->command.pipe, "");
 	assert_int_equal(read_line(f, "top3 foo |  less -S 'a  b' | x "), PROMPT_REPORT);
 	assert_string_equal(f->command.pipe, "less -S 'a  b' | x");
-	assert_string_equal(o->focus, "foo");
+	assert_string_equal(o->shape.focus, "foo");
 	assert_int_equal(read_line(f, "list a|b |head"), PROMPT_REPORT);
 	assert_string_equal(f->command.pipe, "head");
-	assert_string_equal(o->pattern, "a|b");
+	assert_string_equal(o->print.pattern, "a|b");
 	assert_int_equal(read_line(f, "tree > out"), PROMPT_REPORT);
 	assert_int_equal(o->view, REPORT_TREE);
-	assert_int_equal(o->nodecount, REPORT_NODECOUNT_DEFAULT);
-	assert_int_equal(o->cum, 0);
-	assert_string_equal(o->focus, "");
+	assert_int_equal(o->print.nodecount, VIEW_NODECOUNT_DEFAULT);
+	assert_int_equal(o->print.by_cum, 0);
+	assert_string_equal(o->shape.focus, "");
 	assert_string_equal(o->output, "out");
 	assert_int_equal(read_line(f, "top"), PROMPT_REPORT);
-	assert_int_equal(o->nodecount, 10);
+	assert_int_equal(o->print.nodecount, 10);
 	assert_int_equal(read_line(f, "text 3"), PROMPT_REPORT);
-	assert_int_equal(o->nodecount, 3);
+	assert_int_equal(o->print.nodecount, 3);
 	assert_int_equal(read_line(f, "peek a.*b c"), PROMPT_REPORT);
-	assert_string_equal(o->pattern, "a.*b");
-	assert_string_equal(o->focus, "c");
+	assert_string_equal(o->print.pattern, "a.*b");
+	assert_string_equal(o->shape.focus, "c");
 	assert_int_equal(read_line(f, "tags x -y"), PROMPT_REPORT);
-	assert_string_equal(o->tagfocus, "x");
-	assert_string_equal(o->tagignore, "y");
-	assert_string_equal(o->focus, "");
+	assert_string_equal(o->shape.tagfocus, "x");
+	assert_string_equal(o->shape.tagignore, "y");
+	assert_string_equal(o->shape.focus, "");
 }
 
 static void test_settings(void **state)
@@ -97,17 +97,17 @@ static void test_settings(void **state)
 	const struct report_options *o = &f->settings.options;
 
 	assert_int_equal(read_line(f, "focus = a b //: [comment]"), PROMPT_NOTHING);
-	assert_string_equal(o->focus, "a b");
+	assert_string_equal(o->shape.focus, "a b");
 	assert_int_equal(read_line(f, "lines"), PROMPT_NOTHING);
-	assert_int_equal(o->granularity, SHAPE_LINES);
+	assert_int_equal(o->shape.granularity, SHAPE_LINES);
 	assert_int_equal(read_line(f, "granularity=files"), PROMPT_NOTHING);
-	assert_int_equal(o->granularity, SHAPE_FILES);
+	assert_int_equal(o->shape.granularity, SHAPE_FILES);
 	assert_int_equal(read_line(f, "sort=cum"), PROMPT_NOTHING);
-	assert_int_equal(o->cum, 1);
+	assert_int_equal(o->print.by_cum, 1);
 	assert_int_equal(read_line(f, "trim=f"), PROMPT_NOTHING);
-	assert_false(o->trim);
+	assert_false(o->print.trim);
 	assert_int_equal(read_line(f, "call_tree"), PROMPT_NOTHING);
-	assert_true(o->call_tree);
+	assert_true(o->print.call_tree);
 	assert_int_equal(read_line(f, "mean_cpu"), PROMPT_NOTHING);
 	assert_string_equal(o->sample_index, "cpu");
 	assert_true(o->mean);
@@ -115,12 +115,12 @@ static void test_settings(void **state)
 	assert_string_equal(o->sample_index, "samples");
 	assert_false(o->mean);
 	assert_int_equal(read_line(f, ":"), PROMPT_NOTHING);
-	assert_string_equal(o->focus, "");
+	assert_string_equal(o->shape.focus, "");
 	assert_int_equal(read_line(f, "hide=x"), PROMPT_NOTHING);
 	assert_int_equal(read_line(f, "hide=\"\""), PROMPT_NOTHING);
-	assert_string_equal(o->hide, "");
+	assert_string_equal(o->shape.hide, "");
 	assert_int_equal(read_line(f, "top"), PROMPT_REPORT);
-	assert_int_equal(f->command.options.granularity, SHAPE_FILES);
+	assert_int_equal(f->command.options.shape.granularity, SHAPE_FILES);
 }
 
 static void test_rest(void **state)

@@ -48,6 +48,7 @@ static void test_files(void **state)
 	struct source all[2] = {{.path = a}, {.path = b}};
 	const struct sources sources = {.all = all, .n = 2};
 	struct told told = {0};
+	const struct listener listener = {.progress = tell, .context = &told};
 	struct reading r;
 	int fd;
 
@@ -57,7 +58,7 @@ static void test_files(void **state)
 	write_file(folder.fd, "b", zeros, 3 * KIB);
 	snprintf(a, sizeof(a), "%s/a", folder.path);
 	snprintf(b, sizeof(b), "%s/b", folder.path);
-	reading_begin(&r, &sources, tell, &told);
+	reading_begin(&r, &sources, &listener);
 	fd = open(a, O_RDONLY | O_CLOEXEC);
 	reading_file(&r, fd);
 	close(fd);
@@ -95,17 +96,18 @@ static void test_no_size(void **state)
 				{.path = (char *)(uintptr_t) "/dev/null"}};
 	const struct sources sources = {.all = all, .n = 1};
 	struct told told = {0};
+	const struct listener listener = {.progress = tell, .context = &told};
 	struct reading r;
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
-	reading_begin(&r, &sources, tell, &told);
+	reading_begin(&r, &sources, &listener);
 	reading_file(&r, fd);
 	reading_report_offset(&r, 5 * KIB);
 	expect(&told, 0, "read 0 B of 0 B");
 	reading_file_end(&r);
 	reading_end(&r);
-	reading_begin(&r, &sources, NULL, NULL);
+	reading_begin(&r, &sources, &(struct listener){0});
 	reading_file(&r, fd);
 	reading_report_offset(&r, 1);
 	reading_end(&r);

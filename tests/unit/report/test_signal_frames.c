@@ -82,7 +82,8 @@ static void note(void *context, const char *text)
 
 static void drop(struct world *w)
 {
-	assert_int_equal(signal_frames_drop(w->p, note, w), 0);
+	assert_int_equal(signal_frames_drop(w->p, &(struct listener){.note = note, .context = w}),
+			 0);
 }
 
 /* The stacks as add() takes them, and their values: "abc 1;". */
@@ -217,7 +218,7 @@ static void test_no_name(void **state)
 
 	add(w, "a?m", 1);
 	add(w, "b?n", 1);
-	assert_int_equal(signal_frames_drop(w->p, NULL, NULL), 0);
+	assert_int_equal(signal_frames_drop(w->p, &(struct listener){0}), 0);
 	expect(w, "am 1;bn 1;");
 	add(w, "c?", 1);
 	drop(w);
