@@ -447,7 +447,7 @@ static int daemon_add_sources(struct daemon *d)
 	if (!r)
 		r = daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OUTPUT);
 	if (!r)
-		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + SECOND_NS, daemon_on_tick,
+		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + NS_PER_S, daemon_on_tick,
 				     PRIORITY_TIMERS);
 	if (!r && d->options.duration_ns)
 		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + d->options.duration_ns,

@@ -111,7 +111,7 @@ static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *re
 	output_get_state(d->output, &output);
 	since = output.busy_since_ns;
 	*ret_busy_ns = since && since < now_ns ? now_ns - since : 0;
-	if (*ret_busy_ns >= d->watch.patience_ns && thread_state(tid) == 'D')
+	if (*ret_busy_ns >= d->watch.patience_ns && thread_state(output.tid) == 'D')
 		d->watch.disk_wait_ns = now_ns;
 	own = now_ns - d->watch.disk_wait_ns;
 	return watch_judge(*ret_busy_ns, own < *ret_busy_ns ? own : *ret_busy_ns,

@@ -290,11 +290,11 @@ static int verb_status(const struct control_call *call)
 
 static int verb_wanted(const struct control_call *call)
 {
-	struct symbols_wanted wanted;
+	struct output_state output;
 	struct daemon *d = call->userdata;
 
-	output_get_wanted(d->output, &wanted);
-	reply_build_ids(call->reply, &wanted);
+	output_get_state(d->output, &output);
+	reply_build_ids(call->reply, &output.wanted);
 	return CONTROL_DONE;
 }
 

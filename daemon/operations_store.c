@@ -322,7 +322,7 @@ int daemon_verb_collect(const struct control_call *call)
 int daemon_verb_vacuum(const struct control_call *call)
 {
 	const Profd__Control__Vacuum *vacuum = call->message;
-	uint64_t max_age_s = vacuum->max_age_ns / NS + (vacuum->max_age_ns % NS != 0);
+	uint64_t max_age_s = vacuum->max_age_ns / NS_PER_S + (vacuum->max_age_ns % NS_PER_S != 0);
 	struct daemon *d = call->userdata;
 	struct flush_item *item = NULL;
 	int r = store_client_new(&item, d, call->reply, NULL, true);

@@ -8,6 +8,7 @@
 #include "client/analysis/label_texts.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 

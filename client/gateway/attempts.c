@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 
 #define ANSWERED_NS (86400 * NS_PER_S)

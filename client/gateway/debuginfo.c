@@ -87,7 +87,7 @@ static void note_failure(struct debuginfo *d, const struct wanted_id *id, const 
 
 	d->n_failed++;
 	log_warning("debug file %s: %s; servers are asked again in %" PRIu64 " s", id_text(id).text,
-		    why, rest_ns / S);
+		    why, rest_ns / NS_PER_S);
 }
 
 static void note_answer(struct debuginfo *d, const struct wanted_id *id)

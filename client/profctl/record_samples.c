@@ -107,7 +107,7 @@ static int make_empty_profile(uint64_t frequency, uint64_t start_ns, uint64_t du
 		r = value_types_add(p, "cpu-clock");
 	if (r)
 		return r;
-	p->period = (int64_t)(NS / (frequency ? frequency : FREQUENCY));
+	p->period = (int64_t)(NS_PER_S / (frequency ? frequency : FREQUENCY));
 	p->time_ns = (int64_t)start_ns;
 	p->duration_ns = (int64_t)duration_ns;
 	*ret = steal_ptr(&p);

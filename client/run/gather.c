@@ -19,6 +19,7 @@
 #include "client/run/gather_private.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/maps.h"
 #include "common/profile/value_types.h"
 #include "common/room.h"
 

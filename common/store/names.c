@@ -204,6 +204,7 @@ bool names_parse_window(const char *name, struct names_window *ret)
 	char again[300];
 	const char *p;
 	uint64_t seconds = 0;
+	struct tm tm = {0};
 
 	if (strnlen(name, 256) > 255 || !(p = strptime(name, "%Y%m%dT%H%M%SZ-", &tm)) ||
 	    tm.tm_year < 70)

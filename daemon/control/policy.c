@@ -40,43 +40,14 @@ bool policy_may_control(const struct peer *peer, uid_t owner)
 	return peer->privileged || peer->uid == owner;
 }
 
-bool policy_parse_status(const char *text, size_t size, struct policy_ids *ret)
-{
-	cleanup(freep) char *copy = strndup(text, size);
-	struct policy_ids ids = {};
-	uint32_t *u = ids.uids, *g = ids.gids;
-	const char *tgid, *uid, *gid;
-
-	/* The name, which its owner chooses, comes first, with newlines escaped by the kernel. */
-	tgid = copy ? strstr(copy, "\nTgid:") : NULL;
-	uid = copy ? strstr(copy, "\nUid:") : NULL;
-	gid = copy ? strstr(copy, "\nGid:") : NULL;
-	if (!tgid || !uid || !gid || sscanf(tgid, "\nTgid: %d", &ids.tgid) != 1 || ids.tgid <= 0 ||
-	    sscanf(uid, "\nUid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) != 4 ||
-	    sscanf(gid, "\nGid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) != 4)
-		return false;
-	*ret = ids;
-	return true;
-}
-
 /* The ids of a process or thread; CONTROL_ERROR_FAILED without a message if there is none. */
-static int policy_read_ids(int proc_fd, pid_t id, struct policy_ids *ret)
+static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
 {
 	int r = proc_read_status(proc_fd, id, ret);
 
-	snprintf(path, sizeof(path), "%d/status", id);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? CONTROL_ERROR_FAILED : error_origin(-errno);
-	n = read(fd, text, sizeof(text));
-	if (n < 0)
-		return errno == ESRCH ? CONTROL_ERROR_FAILED : error_origin(-errno);
-	if (fstat(fd, &st) < 0)
-		return error_origin(-errno);
-	if (!policy_parse_status(text, (size_t)n, ret))
-		return error_origin(-EBADMSG);
-	ret->owner = proc_owner(proc_fd, id, st.st_uid);
-	return 0;
+	if (r)
+		return r == PROC_E_GONE ? CONTROL_ERROR_FAILED : r;
+	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? 0 : error_origin(-EBADMSG);
 }
 
 static bool pidfd_is_alive(int pidfd)

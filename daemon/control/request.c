@@ -18,7 +18,6 @@
 #include "common/error.h"
 #include "common/store/contents.h"
 #include "common/store/names.h"
-#include "daemon/ingest/cpus.h"
 
 #define NAME_MAX_SIZE    64  /* becomes part of a folder's name */
 #define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */

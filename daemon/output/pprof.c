@@ -18,7 +18,7 @@
 #include "common/room.h"
 #include "daemon/output/pprof_spots.h"
 
-#define NS UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
 
 struct builder {
 	const struct context *c;
@@ -29,8 +29,8 @@ struct builder {
 	struct pprof_mappings mappings;
 	uint32_t *frames; /* spots of all samples, one after the other */
 	size_t n_frames, max_frames;
-	uint32_t *locations;           /* by spot */
-	const struct value_type *type; /* of the second value; the first one counts samples */
+	uint32_t *locations;            /* by spot */
+	const struct window_type *type; /* of the second value; the first one counts samples */
 };
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -230,15 +230,15 @@ static int64_t value_of_weight(const struct snapshot *s, const struct aggregate_
 
 static int64_t value_of_count(const struct snapshot *s, const struct aggregate_entry *entry)
 {
-	return (int64_t)((unsigned __int128)entry->count * NS / s->frequency);
+	return (int64_t)((unsigned __int128)entry->count * NS_PER_S / s->frequency);
 }
 
 /* Clocks tell time, and so do cycles at a fixed frequency. Everything else counts events. */
-static const struct value_type {
+static const struct window_type {
 	bool (*is_for)(const struct snapshot *s);
 	const char *type, *unit; /* type NULL: the event's name */
 	int64_t (*get)(const struct snapshot *s, const struct aggregate_entry *entry);
-} value_types[] = {
+} window_types[] = {
 	{snapshot_has_clock, "cpu", "nanoseconds", value_of_weight},
 	{snapshot_has_cycles, "cpu", "nanoseconds", value_of_count},
 	{snapshot_has_event, NULL, "count", value_of_weight},
@@ -247,7 +247,7 @@ static const struct value_type {
 static int pprof_build_types(struct builder *b)
 {
 	const struct snapshot *s = b->view->snapshot;
-	const struct value_type *type = value_types;
+	const struct window_type *type = window_types;
 	struct profile *p = b->profile;
 	const char *name;
 	int r;
@@ -263,7 +263,8 @@ static int pprof_build_types(struct builder *b)
 		r = profile_add_text(p, name, &p->period_type.type);
 	if (!r)
 		r = profile_add_text(p, type->unit, &p->period_type.unit);
-	p->period = type->get == value_of_count ? (int64_t)(NS / s->frequency) : (int64_t)s->period;
+	p->period = type->get == value_of_count ? (int64_t)(NS_PER_S / s->frequency)
+						: (int64_t)s->period;
 	p->time_ns = (int64_t)s->start_ns;
 	p->duration_ns = (int64_t)s->duration_ns;
 	return r;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/helper/child.h"
 #include "daemon/ingest/perf_admin.h"
 

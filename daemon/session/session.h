@@ -20,7 +20,6 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "daemon/control/control.h"
-#include "daemon/ingest/cpus.h"
 #include "daemon/ledger/ledger.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/resolve/process.h"

@@ -60,8 +60,7 @@ static void fill_reasons(struct reasons *r, const char *const *names, const uint
 /* What the parts of profd say of themselves. */
 struct status_stats {
 	struct process_table_stats processes;
-	struct output_store_status store;
-	struct symbols_stats symbols;
+	struct output_state output;
 	struct unwinder_stats unwinder;
 	struct source_stats source;
 	struct ledger ledger;
@@ -130,7 +129,7 @@ static uint64_t process_rss_bytes(pid_t pid)
 static void fill_costs(struct status_message *m, const struct status_facts *facts,
 		       const struct status_stats *stats)
 {
-	const pid_t workers[] = {stats->unwinder.loader.worker, stats->symbols.worker};
+	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
 	struct rusage usage;
 
 	profd__control__cpu__init(&m->cpu);
@@ -306,16 +305,15 @@ int status_reply(const struct status_facts *facts, const struct peer *peer, stru
 	if (r)
 		return r;
 	process_table_get_stats(facts->processes, &stats.processes);
-	output_get_store_status(facts->output, &stats.store);
-	output_get_symbols_stats(facts->output, &stats.symbols);
+	output_get_state(facts->output, &stats.output);
 	unwinder_get_stats(facts->unwinder, &stats.unwinder);
 	fill_status_head(&m, facts, &stats);
 	fill_ledger(&m, &stats.ledger);
 	fill_costs(&m, facts, &stats);
 	fill_lateness(&m, facts->lateness);
-	fill_store(&m, facts, &stats.store);
+	fill_store(&m, facts, &stats.output.store);
 	fill_unwinding(&m, &stats.unwinder, &stats.source);
-	fill_names(&m, &stats.unwinder.loader, &stats.symbols, peer);
+	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, peer);
 	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
 	return 0;
 }

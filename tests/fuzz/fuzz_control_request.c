@@ -31,9 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct session_request start;
 	struct request_message why;
 	Profd__Control__Request *request;
-	struct policy_ids ids;
 
-	policy_parse_status((const char *)data, size, &ids);
 	request = profd__control__request__unpack(NULL, size, data);
 	if (!request)
 		return 0;

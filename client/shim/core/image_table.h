@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/shim/maps_lines.h"
+#include "common/maps.h"
 #include "common/unwind/layout.h"
 
 /*

@@ -25,7 +25,6 @@
 #include "common/maps.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
-#include "common/shim/maps_lines.h"
 
 #define IMAGES_MAX   2048
 #define MAPPINGS_MAX 16384
