@@ -332,8 +332,8 @@ static bool is_closed(struct day *d)
 	struct ledger ledger;
 
 	must(samplers_total(session_set_samplers(d->set), &ledger, &stats), "totals");
-	return ledger_closes(&ledger) && !ledger.in_flight && s->routed == d->n_sent &&
-	       s->counted == d->n_sent;
+	return ledger_closes(&ledger) && !ledger.in_flight && s->counts.routed == d->n_sent &&
+	       s->counts.counted == d->n_sent;
 }
 
 static void observe(struct day *d, uint64_t minutes)
@@ -430,14 +430,15 @@ static void set_up(struct day *d, const char *path)
 					.keep_windows = 3,
 					.legacy_max_processes = 64,
 					.symbol_cache_bytes = 64 << 10};
-	struct session_defaults defaults = {.interval_ns = MINUTE,
-					    .formats = FORMAT_PPROF | FORMAT_LEGACY | FORMAT_IMAGES,
-					    .labels = LABEL_PID | LABEL_COMM | LABEL_SERVICE,
-					    .event = {.name = "cpu-clock", .is_clock = true},
-					    .frequency = 99,
-					    .max_depth = 64,
-					    .max_sessions = 4,
-					    .memory_bytes = 32 << 20};
+	struct session_defaults defaults = {
+		.interval_ns = MINUTE,
+		.writing.formats = FORMAT_PPROF | FORMAT_LEGACY | FORMAT_IMAGES,
+		.writing.labels = LABEL_PID | LABEL_COMM | LABEL_SERVICE,
+		.event = {.name = "cpu-clock", .is_clock = true},
+		.frequency = 99,
+		.max_depth = 64,
+		.max_sessions = 4,
+		.memory_bytes = 32 << 20};
 	struct source_message message;
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -462,7 +463,7 @@ static void set_up(struct day *d, const char *path)
 
 static void judge(struct day *d)
 {
-	uint64_t written = d->system->windows_written;
+	uint64_t written = d->system->counts.windows_written;
 
 	bool is_flat = d->rss_max <= d->rss_2h + RSS_SLACK &&
 		       (!d->rss_12h || rss_bytes() <= d->rss_12h + RSS_SLACK_LATE);
