@@ -310,7 +310,7 @@ static void test_own_program(void **state)
 	assert_int_equal(eh_frame_read(fd, &frame), EH_FRAME_E_OK);
 	assert_true(frame.input.header.length > 0);
 	assert_int_equal(cfi_compile(&rows, &frame.input, &limits), CFI_E_OK);
-	assert_true(rows->n_rows > 100);
+	assert_true(rows->n_rows > 60); /* its functions, which have a row each and more */
 	assert_int_equal(rows->counters.malformed, 0);
 	eh_frame_deinit(&frame);
 }
