@@ -123,12 +123,12 @@ static const char *status_find(const char *text, const char *key)
 {
 	size_t length = strlen(key);
 
-	while (strncmp(text, key, length) != 0) {
-		text = strchr(text, '\n');
-		if (!text++)
-			return "";
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (strncmp(text, key, length) == 0)
+			return text + length;
 	}
-	return text + length;
+	return "";
 }
 
 static bool status_parse_ids(const char *at, uint32_t ids[4])

@@ -19,6 +19,8 @@
 #include "common/program_path.h"
 #include "common/utf8.h"
 
+#define URLS_VARIABLE "DEBUGINFOD_URLS="
+
 #define END_MS    2000
 #define KILLED_MS 1000
 
@@ -71,7 +73,7 @@ static int gateway_child_start(struct gateway_child *g)
 	cleanup(freep) char *urls = NULL;
 	int r;
 
-	if (g->urls && asprintf(&urls, "DEBUGINFOD_URLS=%s", g->urls) < 0) {
+	if (g->urls && asprintf(&urls, "%s%s", URLS_VARIABLE, g->urls) < 0) {
 		urls = NULL;
 		return -ENOMEM;
 	}

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -67,6 +68,7 @@ static int setup(void **state)
 	f->peer.uid = f->peer.gid = f->owner = geteuid() ? geteuid() : 1000;
 	f->child = fork();
 	if (f->child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that dies */
 		pause();
 		_exit(0);
 	}

@@ -395,6 +395,7 @@ static void test_ends_with_parent(void **state)
 		worker = worker_pid(w);
 		if (write(ends[1], &worker, sizeof(worker)) < 0)
 			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that dies */
 		pause();
 	}
 	assert_int_equal(read(ends[0], &worker, sizeof(worker)), sizeof(worker));
