@@ -7,6 +7,7 @@
 
 #include "common/config/config.h"
 #include "common/error.h"
+#include "common/help.h"
 #include "common/log.h"
 #include "common/options.h"
 #include "common/user_paths.h"
@@ -27,24 +28,24 @@ static int failure_exit_status(void)
 static const char usage[] =
 	"usage: profd [OPTIONS]\n"
 	"\n"
-	"Samples the CPUs of this machine and writes profiles, until told to stop.\n"
+	"Samples the CPUs of this machine and writes profiles until it is stopped.\n"
 	"\n"
 	"  -c, --config FILE          configuration (default /etc/profd/profd.conf)\n"
-	"      --state-directory DIR  where profiles are kept (default /var/lib/profd)\n"
-	"      --runtime-directory DIR  where the control socket is made (default /run/profd)\n"
-	"      --cache-directory DIR  where profd-gateway puts what it fetched (default\n"
-	"                             /var/cache/profd)\n"
-	"      --source SOURCE        bpf, perf, shim (programs with libprofd.so alone) or\n"
-	"                             replay:FILE (default: the best there is)\n"
-	"      --user                 without privileges, for your own processes: state in\n"
-	"                             $XDG_STATE_HOME/profd, socket in $XDG_RUNTIME_DIR/profd\n"
+	"      --state-directory DIR  the store (default /var/lib/profd)\n"
+	"      --runtime-directory DIR  for the control socket (default /run/profd)\n"
+	"      --cache-directory DIR  for debug files from profd-gateway (default "
+	"/var/cache/profd)\n"
+	"      --source SOURCE        bpf, perf, shim (only programs with libprofd.so) or "
+	"replay:FILE (default: the best available)\n"
+	"      --user                 without privileges, for your own processes: state in "
+	"$XDG_STATE_HOME/profd, socket in $XDG_RUNTIME_DIR/profd\n"
 	"      --duration TIME        stop after TIME, e.g. 10s or 5m\n"
-	"      --record-replay FILE   record everything that is sampled, for --source replay:FILE\n"
-	"      --check-config         read the configuration and say what is wrong with it\n"
+	"      --record-replay FILE   record all samples, for --source replay:FILE\n"
+	"      --check-config         check the configuration and print it\n"
 	"      --version              print the version\n"
 	"  -h, --help                 print this\n"
 	"\n"
-	"SIGTERM and SIGINT write what was sampled and end; SIGHUP reads the configuration again;\n"
+	"SIGTERM and SIGINT write the open windows and exit; SIGHUP reloads the configuration;\n"
 	"SIGUSR1 writes the open windows now. `profctl status` shows what profd does.\n";
 
 struct arguments {
@@ -83,7 +84,7 @@ static int profd_parse_arguments(int argc, char **argv, struct arguments *a,
 	int r = options_parse(rows, argc, argv, message);
 
 	if (!r && d->user && d->source && strcmp(d->source, "bpf") == 0)
-		r = usage_error(message, "--source bpf is not to be had with --user");
+		r = usage_error(message, "--source bpf is not available with --user");
 	return r;
 }
 
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (r == VERB_HELP || arguments.version) {
-		fputs(r == VERB_HELP ? usage : "profd " PROFD_VERSION "\n", stdout);
+		help_print(stdout, r == VERB_HELP ? usage : "profd " PROFD_VERSION "\n");
 		return EXIT_SUCCESS;
 	}
 	if (arguments.check_config)

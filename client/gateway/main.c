@@ -26,6 +26,7 @@
 #include "client/gateway/user_cache.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/help.h"
 #include "common/options.h"
 #include "common/privileges.h"
 
@@ -42,8 +43,8 @@ static const char usage[] =
 	"names.\n"
 	"\n"
 	"  -c, --config FILE          configuration (default /etc/profd/profd.conf)\n"
-	"      --cache-directory DIR  where they are kept (default $CACHE_DIRECTORY, else\n"
-	"                             " CACHE_DIRECTORY ")\n"
+	"      --cache-directory DIR  where they are kept (default $CACHE_DIRECTORY, "
+	"else " CACHE_DIRECTORY ")\n"
 	"      --fetch                fetch for the program that started this one\n"
 	"      --http                 make HTTP requests for the program that started this one\n"
 	"      --version              print the version\n"
@@ -180,7 +181,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (status == VERB_HELP || arguments.version) {
-		fputs(status == VERB_HELP ? usage : "profd-gateway " PROFD_VERSION "\n", stdout);
+		help_print(stdout,
+			   status == VERB_HELP ? usage : "profd-gateway " PROFD_VERSION "\n");
 		return EXIT_SUCCESS;
 	}
 	directory = cache_directory(&arguments);

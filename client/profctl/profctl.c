@@ -15,6 +15,7 @@
 #include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/help.h"
 
 #define LIKE_MIN 3 /* characters of a verb that may be mistyped */
 
@@ -45,30 +46,38 @@ static void print_verb_help(const struct verb *verb, FILE *out)
 {
 	const char *example = strstr(verb->help, "\nExample");
 	int before = example ? (int)(example - verb->help) : (int)strlen(verb->help);
+	char text[4096];
 
-	fprintf(out, "usage: profctl %s%s%s\n\n%c%s.\n%.*s", verb->name, *verb->synopsis ? " " : "",
-		verb->synopsis, verb->summary[0] - ('a' <= verb->summary[0]) * ('a' - 'A'),
-		verb->summary + 1, before, verb->help);
+	fprintf(out, "usage: profctl %s%s%s\n\n", verb->name, *verb->synopsis ? " " : "",
+		verb->synopsis);
+	snprintf(text, sizeof(text), "%c%s.\n%.*s",
+		 verb->summary[0] - ('a' <= verb->summary[0]) * ('a' - 'A'), verb->summary + 1,
+		 before, verb->help);
+	help_print(out, text);
 	if (verb->run == report_run) {
 		fputc('\n', out);
 		report_options_help(out);
 	}
-	fputs(verb->help + before, out);
+	help_print(out, verb->help + before);
 }
 
 static void print_main_help(FILE *out)
 {
-	fputs("usage: profctl [--socket PATH | --user] VERB ...\n\n"
-	      "Controls profd, the always-on profiler, and works on profiles.\n\n",
-	      out);
-	for (const struct verb *verb = verbs; verb->name; verb++)
-		fprintf(out, "  %-9s %s\n", verb->name, verb->summary);
-	fputs("  help      this, or with a verb the verb's help\n\n"
-	      "  --socket PATH  profd's socket; else $PROFD_SOCKET, else " SYSTEM_SOCKET "\n"
-	      "  --user         your own profd's socket, in $XDG_RUNTIME_DIR\n"
-	      "  --version\n\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon answers, 4 denied.\n",
-	      out);
+	help_print(out, "usage: profctl [--socket PATH | --user] VERB ...\n\n"
+			"Controls profd, the always-on profiler, and analyses profiles.\n\n");
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		char row[128];
+
+		snprintf(row, sizeof(row), "  %-9s  %s\n", verb->name, verb->summary);
+		help_print(out, row);
+	}
+	help_print(
+		out,
+		"  help       print this, or the help of a verb\n\n"
+		"  --socket PATH  profd's socket (default: $PROFD_SOCKET, or " SYSTEM_SOCKET ")\n"
+		"  --user         your own profd's socket, in $XDG_RUNTIME_DIR\n"
+		"  --version\n\n"
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 no daemon answers, 4 denied.\n");
 }
 
 int parse_ended(const struct context *context, int r, const struct usage_message *message)

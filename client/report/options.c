@@ -16,6 +16,7 @@
 #include "client/report/symbolize_mode.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/help.h"
 #include "common/profile/message.h"
 
 #define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
@@ -136,11 +137,11 @@ static int report_set_value(void *object, const struct report_option *option, co
 				   value ? value : "");
 	} else if (option->kind == REPORT_OPTION_NUMBER) {
 		if (!value || !report_parse_number(value, &number) || number < 0)
-			return BAD(message, "%s takes a number from 0 on, not '%.60s'",
+			return BAD(message, "%s takes a number of 0 or more, not '%.60s'",
 				   option->name, value ? value : "");
 		if (number == 0 &&
 		    option->offset == offsetof(struct report_options, print.divide_by))
-			return BAD(message, "divide_by 0 is nothing that can be done");
+			return BAD(message, "divide_by cannot be 0");
 		*(double *)at = number;
 	} else {
 		if (value && !report_parse_flag(value, &flag))
@@ -393,7 +394,8 @@ static int report_refuse_word(struct line *l, const char *word, const char *name
 
 	if ((length == 4 && memcmp(name, "http", 4) == 0) ||
 	    (length == 10 && memcmp(name, "no_browser", 10) == 0))
-		return BAD(l->message, "no page is served: --flame -o FILE.html writes one");
+		return BAD(l->message,
+			   "there is no web server: --flame -o FILE.html writes a page");
 	if (ours)
 		return BAD(l->message, "unknown option %.*s (%s?)", shown, word, ours);
 	if (like)
@@ -432,7 +434,7 @@ static int check_fetching(const struct line *l)
 	if (in->timeout < 0 || in->timeout > SOURCE_URL_SECONDS_MAX)
 		return BAD(l->message, "--timeout takes 0 to %d", SOURCE_URL_SECONDS_MAX);
 	if (!*in->tls_cert != !*in->tls_key)
-		return BAD(l->message, "--tls_cert and --tls_key go together");
+		return BAD(l->message, "--tls_cert and --tls_key need each other");
 	return 0;
 }
 
@@ -445,16 +447,16 @@ static int report_check_arguments(const struct line *l)
 		return BAD(l->message, "--symbolize takes " SYMBOLIZE_MODE_WORDS ", not '%.80s'",
 			   in->symbolize);
 	if (*in->service && in->n_profiles)
-		return BAD(l->message, "either -s SERVICE or files; '%.80s' is one",
+		return BAD(l->message, "-s SERVICE cannot be combined with files such as '%.80s'",
 			   in->profiles[0]);
 	if (!*in->service && (*in->since || *in->until || *in->store))
-		return BAD(l->message, "--since, --until and --store go with -s SERVICE");
+		return BAD(l->message, "--since, --until and --store need -s SERVICE");
 	if (!*in->service && !in->n_profiles)
-		return BAD(l->message, "which PROFILE? - is standard input");
+		return BAD(l->message, "no PROFILE given; - is standard input");
 	if (in->normalize && !in->n_bases)
 		return BAD(l->message, "--normalize needs a --base or --diff_base");
 	if (in->interactive && l->view)
-		return BAD(l->message, "either --interactive or --%s", l->view->name);
+		return BAD(l->message, "--interactive cannot be combined with --%s", l->view->name);
 	return check_fetching(l);
 }
 
@@ -466,9 +468,9 @@ static int report_parse_base(struct line *l)
 	int r;
 
 	if (in->n_bases)
-		return BAD(l->message, "BASE is an operand here: profctl diff BASE NEW");
+		return BAD(l->message, "BASE is an operand of diff: profctl diff BASE NEW");
 	if (*in->service || in->n_profiles < 2 || in->n_profiles > 3)
-		return BAD(l->message, "which two profiles? profctl diff BASE NEW");
+		return BAD(l->message, "two profiles are needed: profctl diff BASE NEW");
 	at = in->n_profiles - 2;
 	in->is_diff = true;
 	r = report_append_text(&in->bases, &in->n_bases, in->profiles[at]);
@@ -535,9 +537,9 @@ void report_options_help(FILE *out)
 	static const char *const headings[REPORT_N_GROUPS] = {
 		[REPORT_GROUP_VIEWS] = "Views",
 		[REPORT_GROUP_CONVERSIONS] = "Conversions",
-		[REPORT_GROUP_GRANULARITY] = "What is one line or node",
-		[REPORT_GROUP_ORDER] = "Which are shown",
-		[REPORT_GROUP_FILTERS] = "Which samples and frames count",
+		[REPORT_GROUP_GRANULARITY] = "Granularity",
+		[REPORT_GROUP_ORDER] = "Order and limits",
+		[REPORT_GROUP_FILTERS] = "Filters",
 		[REPORT_GROUP_VALUES] = "Values",
 		[REPORT_GROUP_COMPARISON] = "Comparison",
 		[REPORT_GROUP_SOURCES] = "Sources and output",
@@ -546,7 +548,7 @@ void report_options_help(FILE *out)
 	for (int group = 0; group < REPORT_N_GROUPS; group++) {
 		fprintf(out, "%s:\n", headings[group]);
 		for (const struct report_option *o = report_options_all; o->name; o++) {
-			char name[64];
+			char name[64], row[256];
 
 			if ((int)o->group != group)
 				continue;
@@ -556,7 +558,8 @@ void report_options_help(FILE *out)
 								   : "",
 				 o->alias ? o->alias : "", o->alias ? ", " : "", o->name,
 				 o->argument ? "=" : "", o->argument ? o->argument : "");
-			fprintf(out, "  %-24s %s\n", name, o->summary);
+			snprintf(row, sizeof(row), "  %-23s  %s\n", name, o->summary);
+			help_print(out, row);
 		}
 	}
 }

@@ -128,7 +128,7 @@ static void test_refusals(void **state)
 		const char *line, *why;
 	} cases[] = {
 		{"", "PROFILE"},
-		{"-http=:8080 p", "no page is served"},
+		{"-http=:8080 p", "there is no web server"},
 		{"-focus", "needs an argument"},
 		{"-text=maybe p", "takes no argument"},
 		{"-text -tree p", "either --text or --tree"},
@@ -137,8 +137,8 @@ static void test_refusals(void **state)
 		{"-base=a -diff_base=b p", "either --base or --diff_base"},
 		{"-nodecount=many p", "whole number"},
 		{"-nodecount=99999999999 p", "whole number"},
-		{"-nodefraction=-1 p", "from 0 on"},
-		{"-nodefraction=nan p", "from 0 on"},
+		{"-nodefraction=-1 p", "0 or more"},
+		{"-nodefraction=nan p", "0 or more"},
 		{"-divide_by=0 p", "divide_by"},
 		{"-cum=perhaps p", "true or false"},
 		{"-normalize p", "--normalize needs"},
@@ -147,11 +147,11 @@ static void test_refusals(void **state)
 		{"-symbolize=demangle=all p", "not 'demangle=all'"},
 		{"-seconds=-1 p", "--seconds takes 0 to"},
 		{"-timeout=604801 p", "--timeout takes 0 to"},
-		{"-tls_cert=c p", "go together"},
-		{"--since=-1h p", "go with -s"},
-		{"-s nginx.service p", "either -s SERVICE or files"},
+		{"-tls_cert=c p", "need each other"},
+		{"--since=-1h p", "need -s"},
+		{"-s nginx.service p", "cannot be combined with files"},
 		{"-peek= p", "needs a regular expression"},
-		{"-interactive -text p", "either --interactive or --text"},
+		{"-interactive -text p", "--interactive cannot be combined with --text"},
 	};
 	struct profile_message message;
 	struct report_arguments a;
@@ -202,7 +202,7 @@ static void test_unknown(void **state)
 		{"--sort=dso p", "unknown option --sort (--functions, --lines, --files?)"},
 		{"--comm x p", "unknown option --comm (--tagfocus=comm=RE?)"},
 		{"-stacks p", "unknown option -stacks (--traces?)"},
-		{"", "which PROFILE? - is standard input"},
+		{"", "no PROFILE given; - is standard input"},
 	};
 	struct profile_message message;
 	struct report_arguments a;

@@ -48,12 +48,12 @@ static void test_refusals(void **state)
 	static const struct {
 		const char *line, *why;
 	} cases[] = {
-		{"diff one", "which two"},
-		{"diff program old new newer", "which two"},
+		{"diff one", "two profiles are needed"},
+		{"diff program old new newer", "two profiles are needed"},
 		{"diff --base=old old new", "BASE is an operand"},
-		{"diff -s cron.service old new", "which two"},
+		{"diff -s cron.service old new", "two profiles are needed"},
 		{"diff --nothing old new", "unknown option"},
-		{"diff --since=-1h old new", "go with -s"},
+		{"diff --since=-1h old new", "need -s"},
 	};
 	struct profile_message message;
 	struct report_arguments a;
