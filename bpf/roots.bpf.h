@@ -30,7 +30,7 @@ struct {
 } changed SEC(".maps");
 
 /* Children that could not have their parent's root; roots that outlived their process. */
-__u64 uninherited, unwithdrawn;
+__u64 fork_misses, stale_roots;
 
 static __always_inline void roots_change(__u32 pid, __u64 now)
 {
@@ -66,7 +66,7 @@ static __always_inline bool roots_find(__u32 pid, struct unwind_root *ret)
 static __always_inline void roots_remove(__u32 pid)
 {
 	if (bpf_map_lookup_elem(&roots, &pid) && bpf_map_delete_elem(&roots, &pid))
-		__sync_fetch_and_add(&unwithdrawn, 1);
+		__sync_fetch_and_add(&stale_roots, 1);
 }
 
 /* A task was born: a process has what its parent has. */
@@ -88,7 +88,7 @@ static __always_inline void roots_fork(struct task_struct *parent, struct task_s
 	joined.start_ns = child->start_boottime;
 	/* What is left of an earlier owner of the pid is void by now. */
 	if (bpf_map_update_elem(&roots, &pid, &joined, 0))
-		__sync_fetch_and_add(&uninherited, 1);
+		__sync_fetch_and_add(&fork_misses, 1);
 }
 
 static __always_inline void roots_exec(struct task_struct *task)

@@ -148,7 +148,7 @@ int option_pid(const char *name, const char *argument, void *to, struct usage_me
 
 	(void)name;
 	if (units_parse_number(argument, &pid) || !pid || pid > INT32_MAX)
-		return usage_error(message, "'%s' is no process id", argument);
+		return usage_error(message, "'%s' is not a process id", argument);
 	*(int64_t *)to = (int64_t)pid;
 	return 0;
 }
@@ -159,7 +159,7 @@ int option_session(const char *name, const char *argument, void *to, struct usag
 
 	(void)name;
 	return *argument != 's' || units_parse_number(argument + 1, id) || !*id
-		       ? usage_error(message, "'%s' is no session such as s1", argument)
+		       ? usage_error(message, "'%s' is not a session such as s1", argument)
 		       : 0;
 }
 
@@ -219,7 +219,7 @@ int options_parse_command(const struct option_row *rows, int argc, char *const *
 		else if (operands)
 			r = option_apply(&pass, operands, argument);
 		else if (!ret_command)
-			r = usage_error(message, "'%s' is one word too many", argument);
+			r = usage_error(message, "unexpected argument '%s'", argument);
 		else
 			break;
 	}

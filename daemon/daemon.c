@@ -228,9 +228,9 @@ static void daemon_log_trouble(struct daemon *d)
 	const char *trouble = session_set_trouble(d->sessions);
 
 	if (trouble && !d->in_trouble)
-		log_error("sampling cannot go on, tried again every minute: %s", trouble);
+		log_error("sampling stopped, retrying every minute: %s", trouble);
 	if (!trouble && d->in_trouble)
-		log_info("sampling goes on");
+		log_info("sampling resumed");
 	d->in_trouble = trouble != NULL;
 }
 
@@ -357,7 +357,7 @@ static int daemon_reload(struct daemon *d)
 	if (r <= 0)
 		return r;
 	/* What this host refuses shows only when it is tried, and was logged then. */
-	log_error("configuration not reloaded: the one before it stays in force");
+	log_error("configuration not reloaded: the old one stays in effect");
 	config_swap_restart_only(d->config, config);
 	r = daemon_swap_config(d, &config, &event);
 	return r < 0 ? r : 0; /* at worst the system session is off until the next reload */
@@ -511,7 +511,7 @@ void daemon_free(struct daemon *d)
 	source_free(d->source);
 	unwinder_free(d->unwinder);
 	if (d->recorder && recorder_close(d->recorder) < 0)
-		log_warning("the recording %s is not complete", d->options.record_replay);
+		log_warning("the recording %s is incomplete", d->options.record_replay);
 	output_free(d->output);
 	file_opener_free(d->opener);
 	session_set_free(d->sessions);

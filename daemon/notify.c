@@ -52,13 +52,13 @@ void daemon_notify_state(struct daemon *d)
 		return;
 	}
 	if (session_set_is_paused(d->sessions)) {
-		sd_notify(0, "STATUS=Paused, until profctl resume; other sessions go on");
+		sd_notify(0, "STATUS=Paused until profctl resume; other sessions continue");
 		return;
 	}
 	process_table_get_stats(d->processes, &processes);
 	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
 	sd_notifyf(0,
-		   "STATUS=Sampling %s at %" PRIu64 " Hz by %s: %" PRIu64
+		   "STATUS=Sampling %s at %" PRIu64 " Hz with %s: %" PRIu64
 		   " samples, %zu processes, %zu sessions; %s",
 		   d->event.name, daemon_rate(d), d->source->ops->name, ledger.seen,
 		   processes.n_processes, session_set_count(d->sessions),
@@ -129,16 +129,16 @@ static void follow_output(struct daemon *d, uint64_t now_ns)
 		return;
 	units_print_span(span, sizeof(span), (double)busy_ns / 1e9);
 	if (state == WATCH_SLOW)
-		log_warning("%s: a window has been being written for %s; the disk is slow or "
-			    "stuck, windows are kept in memory meanwhile",
+		log_warning("%s: writing a window has taken %s so far; the disk is slow or "
+			    "stuck, and windows are kept in memory until then",
 			    d->places.store_path, span);
 	if (state == WATCH_HUNG) {
-		log_error("%s: a window has been being written for %s without waiting for the "
-			  "disk; the watchdog is not fed any more, so that profd is restarted",
+		log_error("%s: writing a window has taken %s so far without waiting for the "
+			  "disk; stopping the watchdog notifications, so that profd is restarted",
 			  d->places.store_path, span);
 	}
 	if (state == WATCH_WELL)
-		log_info("%s: windows are written in time again", d->places.store_path);
+		log_info("%s: windows are written on time again", d->places.store_path);
 	if (state == WATCH_HUNG || d->watch.output_state == WATCH_HUNG)
 		sd_event_set_watchdog(d->loop, state != WATCH_HUNG);
 	d->watch.output_state = state;

@@ -88,7 +88,7 @@ static int check_start(const struct daemon *d, const struct session_request *req
 	}
 	if (!is_in_reach(d, request)) {
 		snprintf(why->text, sizeof(why->text),
-			 "%" PRId64 " is none of your own processes; profctl without --user asks "
+			 "%" PRId64 " is not a process of yours; profctl without --user asks "
 			 "the system's profd",
 			 request->number);
 		return CONTROL_ERROR_DENIED;
@@ -100,7 +100,7 @@ static int check_start(const struct daemon *d, const struct session_request *req
 	}
 	if (!is_attached(d, request)) {
 		snprintf(why->text, sizeof(why->text),
-			 "process %" PRId64 " does not sample itself; start it with LD_PRELOAD="
+			 "process %" PRId64 " does not have libprofd; start it with LD_PRELOAD="
 			 "libprofd.so PROFD_CONNECT=%s",
 			 request->number, d->places.socket_path);
 		return CONTROL_ERROR_FAILED;
@@ -177,7 +177,7 @@ static int pause_or_resume(const struct control_call *call, bool pause)
 			    "the system session is off; set enabled=yes in [system] and reload");
 	else if (r)
 		reply_error(call->reply, CONTROL_ERROR_FAILED,
-			    "%s cannot be sampled any more, see profctl doctor; still paused",
+			    "%s can no longer be sampled, see profctl doctor; still paused",
 			    d->event.name);
 	else
 		reply_ok(call->reply);
@@ -234,12 +234,13 @@ static void gather_warnings(struct daemon *d, struct warnings *w)
 	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
 	if (early)
 		warnings_add(w,
-			     "%" PRIu64 " windows closed early for lack of memory: raise [memory] "
+			     "%" PRIu64
+			     " windows were closed early for lack of memory: raise [memory] "
 			     "budget",
 			     early);
 	if (processes.refused_mappings)
 		warnings_add(w,
-			     "%" PRIu64 " mappings were too many to keep: their addresses have no "
+			     "%" PRIu64 " mappings were more than fit: their addresses have no "
 			     "names",
 			     (uint64_t)processes.refused_mappings);
 	if (source.unfollowed)
@@ -250,14 +251,14 @@ static void gather_warnings(struct daemon *d, struct warnings *w)
 	if (d->pace.limiter.halvings)
 		warnings_add(w,
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
-			     ": profd took more of the machine than max_cpu=%g%%",
+			     ": profd used more of the machine than max_cpu=%g%%",
 			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
 	if (session_set_trouble(d->sessions))
 		w->lines[w->n_lines++] = session_set_trouble(d->sessions);
 	if (session_set_is_paused(d->sessions))
 		w->lines[w->n_lines++] = "the system session is paused: profctl resume";
 	if (d->watch.output_state != WATCH_WELL)
-		w->lines[w->n_lines++] = "a window has been being written for long: the disk is "
+		w->lines[w->n_lines++] = "writing a window takes long: the disk is "
 					 "slow or stuck";
 }
 

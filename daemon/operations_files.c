@@ -240,7 +240,7 @@ int daemon_verb_stop(const struct control_call *call)
 	if (n)
 		refuse_several(call->reply, pid, ids, n);
 	else
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "no session of yours is for pid %d",
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
 			    pid);
 	return CONTROL_DONE;
 }

@@ -42,14 +42,14 @@ static void answer_no_samples(const struct asker *a, const struct collected *c)
 	if (a->since_ns / NS_PER_S > clock_ns(CLOCK_REALTIME) / NS_PER_S)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
 			    "no samples: the range begins in the future; a time without a day is "
-			    "of today");
+			    "today's");
 	else if (a->session)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
-			    "no samples of session s%" PRIu64 " in this range", a->session);
+			    "session s%" PRIu64 " has no samples in this range", a->session);
 	else
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
-			    "no samples of that in this range (%" PRIu64
-			    " windows looked at); see profctl list",
+			    "no matching samples in this range (%" PRIu64
+			    " windows searched); see profctl list",
 			    c->n_windows);
 }
 
@@ -206,7 +206,7 @@ static bool collect_is_refused(struct daemon *d, const struct control_call *call
 	else
 		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "there is no session s%" PRIu64
-			    " now; the files of one of yours that has ended are yours to read",
+			    " now; you can read the files of your own sessions that have ended",
 			    request->session);
 	return true;
 }
@@ -234,9 +234,10 @@ static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 
 	if (!s || !s->is_live || s->n_in_flight) {
 		reply_error(reply, CONTROL_ERROR_FAILED,
-			    s && s->is_live ? "session s%" PRIu64 " is being taken from already"
-					    : "session s%" PRIu64
-					      " writes its windows: they cannot be taken",
+			    s && s->is_live
+				    ? "another client takes the samples of session s%" PRIu64
+				    : "session s%" PRIu64
+				      " writes its windows to files: they cannot be taken",
 			    id);
 		return CONTROL_DONE;
 	}
@@ -284,7 +285,7 @@ static int collect_stored(struct daemon *d, const struct control_call *call,
 	if (!call->peer->privileged && request->pid)
 		r = restrict_to_program(d, call->peer, request->pid, &options, &wanted, &is_known);
 	if (!r && !is_known) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "nothing is known of process %d",
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "no samples of process %d are known",
 			    request->pid);
 		return CONTROL_DONE;
 	}

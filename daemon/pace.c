@@ -63,12 +63,13 @@ uint64_t daemon_rate(const struct daemon *d)
 static void pace_log_change(const struct daemon *d, unsigned before, double share)
 {
 	if (d->pace.limiter.halvings > before)
-		log_warning("profd took %.2f %% of the machine, more than max_cpu=%g%%: sampling "
-			    "at %lu Hz instead of %lu from now on",
-			    100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
-			    (unsigned long)d->config->frequency);
+		log_warning(
+			"profd used %.2f %% of the machine, more than max_cpu=%g%%: now sampling "
+			"at %lu Hz instead of %lu",
+			100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
+			(unsigned long)d->config->frequency);
 	else
-		log_info("profd took %.2f %% of the machine, max_cpu is %g%%: sampling at %lu Hz "
+		log_info("profd used %.2f %% of the machine, max_cpu is %g%%: sampling at %lu Hz "
 			 "again",
 			 100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d));
 }

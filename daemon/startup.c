@@ -347,7 +347,7 @@ static int passed_socket(struct daemon *d)
 	if (getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
 	    strcmp(address.sun_path, d->places.socket_path) != 0)
 		daemon_warn(d,
-			    "the control socket is %s, as profd.socket says, not %s; change "
+			    "the control socket is %s, from profd.socket, not %s; change "
 			    "ListenStream= there, or mask profd.socket",
 			    address.sun_path, d->places.socket_path);
 	return fd;
@@ -370,7 +370,7 @@ static int start_listener(struct daemon *d)
 		*slash = '\0';
 		if (mkdir(d->places.socket_path, d->options.user ? 0700 : 0755) < 0 &&
 		    errno != EEXIST) {
-			log_error("cannot make the folder %s for the control socket: %s",
+			log_error("cannot create the directory %s for the control socket: %s",
 				  d->places.socket_path, strerror(errno));
 			return DAEMON_E_REFUSED;
 		}
@@ -378,7 +378,7 @@ static int start_listener(struct daemon *d)
 	}
 	r = listener_new(&d->listener, d->loop, &options);
 	if (r > 0) {
-		log_error("cannot listen on %s: somebody else does, or it may not be made there",
+		log_error("cannot listen on %s: it is in use, or cannot be created there",
 			  d->places.socket_path);
 		return DAEMON_E_REFUSED;
 	}
@@ -420,7 +420,7 @@ int daemon_start(struct daemon *d)
 		r = start_listener(d);
 	if (r)
 		return r;
-	log_info("sampling %s at %lu Hz by %s into %s; socket %s; ready after %lu ms",
+	log_info("sampling %s at %lu Hz with %s into %s; socket %s; ready after %lu ms",
 		 d->event.name, (unsigned long)d->config->frequency, d->source->ops->name,
 		 d->places.store_path, d->places.socket_path,
 		 (unsigned long)((clock_ns(CLOCK_MONOTONIC) - d->started_ns) / 1000000));

@@ -130,8 +130,8 @@ int daemon_open_store(struct daemon *d)
 	}
 	if (flock(d->places.store_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
-			log_error("another profd uses the state directory %s; stop it, or choose "
-				  "another one with --state-directory",
+			log_error("another profd uses the state directory %s; stop it, or use "
+				  "another directory with --state-directory",
 				  d->places.store_path);
 		else
 			log_error("cannot lock the state directory %s: %s", d->places.store_path,

@@ -87,7 +87,8 @@ int daemon_choose_source(struct daemon *d, const struct source_options *options,
 	why = *message;
 	r = source_perf_new(&d->source, options, message);
 	if (r == SOURCE_E_OK)
-		daemon_warn(d, "sampling by plain perf events, stacks are poorer: %s", why.text);
+		daemon_warn(d, "sampling with plain perf events, fewer stacks are complete: %s",
+			    why.text);
 	return r;
 }
 

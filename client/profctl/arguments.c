@@ -19,7 +19,7 @@ int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message)
 {
 	if (until_ns && until_ns < since_ns)
-		return usage_error(message, "--until lies before --since");
+		return usage_error(message, "--until is before --since");
 	return 0;
 }
 

@@ -43,12 +43,12 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 	case UNIXSOCK_E_DENIED:
 		return profctl_complain(
 			context, STATUS_DENIED,
-			"%s is not open to you; see socket_mode in profd.conf, or ask to "
+			"you may not connect to %s; see socket_mode in profd.conf, or ask to "
 			"be a member of group profd",
 			context->socket);
 	case UNIXSOCK_E_BAD_PATH:
 		return profctl_complain(context, STATUS_USAGE,
-					"'%s' cannot be a socket's path: 1 to 107 bytes",
+					"'%s' is not a valid socket path: 1 to 107 bytes",
 					context->socket);
 	}
 	return profctl_complain(context, STATUS_FAILED, "cannot connect to %s: %s", context->socket,
@@ -66,7 +66,7 @@ static int call_wait_for_response(int fd, int timeout_ms, struct progress *progr
 		if (poll(&pollfd, 1, PIECE_MS) != 0)
 			return timeout_ms;
 		units_print_span(span, sizeof(span), waited_ms / 1000.);
-		snprintf(text, sizeof(text), "profd works on it, since %s", span);
+		snprintf(text, sizeof(text), "profd has been working on it for %s", span);
 		progress_update(progress, PROGRESS_UNKNOWN, text);
 	}
 	return progress->out ? 1 : timeout_ms;
@@ -108,7 +108,7 @@ static int complain_exchange(const struct context *context, int r)
 					context->socket);
 	if (r == UNIXSOCK_E_TOO_LARGE)
 		return profctl_complain(context, STATUS_FAILED,
-					"what listens at %s does not speak profd's protocol",
+					"protocol error: the server at %s is not profd",
 					context->socket);
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
 }
@@ -137,7 +137,7 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 	request.status = call->message ? (void *)call->message : &empty;
 	size = profd__control__request__get_packed_size(&request);
 	if (size > PACKET_REQUEST_MAX)
-		return profctl_complain(context, STATUS_USAGE, "that is too long for a request");
+		return profctl_complain(context, STATUS_USAGE, "the request is too long");
 	data = malloc(size + 1);
 	if (!data)
 		return profctl_complain(context, STATUS_FAILED, "no memory");
@@ -173,8 +173,8 @@ static int call_begin(const struct context *context, const struct call *call,
 	if (!response || response->result_case != call->result)
 		return profctl_complain(context, STATUS_FAILED,
 					"profctl " PROFD_VERSION
-					" does not understand what profd at %s "
-					"answers; are they of one version?",
+					" received a malformed reply from profd "
+					"at %s; are the versions the same?",
 					context->socket);
 	*ret = steal_ptr(&response);
 	*ret_fd = steal_fd(&fd);
@@ -207,7 +207,7 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 
 	if (!data)
 		return profctl_complain(context, STATUS_FAILED,
-					"no memory for a profile of %" PRIu64 " bytes", size);
+					"out of memory: the profile has %" PRIu64 " bytes", size);
 	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size && !r;) {
 		cleanup(call_bytes_deinit) struct bytes piece = {0};

@@ -30,7 +30,7 @@ static int option_format(const char *name, const char *argument, void *to,
 static int collect_check_arguments(const struct collect_arguments *a, struct usage_message *message)
 {
 	if (a->format == OUTPUT_LEGACY && !a->pid)
-		return usage_error(message, "a legacy profile is of one process: -p PID");
+		return usage_error(message, "a legacy profile has one process: use -p PID");
 	if (a->json && strcmp(a->output, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
 	return check_time_range(a->since_ns, a->until_ns, message);
@@ -39,7 +39,7 @@ static int collect_check_arguments(const struct collect_arguments *a, struct usa
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
 		  struct usage_message *message)
 {
-	static const char only[] = "one of -s, --session and -p at a time";
+	static const char only[] = "only one of -s, --session and -p";
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
 		{'s', "service", option_text, &ret->service, only},
@@ -79,7 +79,7 @@ static int collect_convert(const struct context *context, enum output_format for
 		return STATUS_DONE;
 	r = pprof_read(file->data, file->length, UNPACKED_MAX, &profile, &message);
 	if (r > 0)
-		return profctl_complain(context, STATUS_FAILED, "what profd sent is no profile: %s",
+		return profctl_complain(context, STATUS_FAILED, "profd sent an invalid profile: %s",
 					message.text);
 	if (!r)
 		r = output_make(profile, format, &made.data, &made.length);

@@ -25,12 +25,12 @@ int command_preload(const struct context *context, enum program_kind kind, char 
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	if (access(path, R_OK) < 0)
 		return profctl_complain(context, STATUS_RUN_FAILED,
-					"%s, which samples, is not there: %s", path,
+					"the profiling library %s is missing: %s", path,
 					strerror(errno));
 	/* What separates names there cannot be in one (ld.so(8)). */
 	if (strpbrk(path, " :"))
 		return profctl_complain(context, STATUS_RUN_FAILED,
-					"%s: LD_PRELOAD takes no path with a blank or a colon",
+					"%s: a path in LD_PRELOAD cannot have a space or colon",
 					path);
 	r = preload_path(path, &preload);
 	if (r < 0)

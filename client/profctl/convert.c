@@ -81,9 +81,9 @@ static int convert_parse(int argc, char *const *argv, struct arguments *ret,
 		r = parse_convert_option(id, argument, ret, message);
 	}
 	if (!r && !ret->has_format)
-		return usage_error(message, "--to FORMAT says which");
+		return usage_error(message, "no format: use --to FORMAT");
 	if (!r && !ret->n_profiles)
-		return usage_error(message, "which PROFILE? - is standard input");
+		return usage_error(message, "no PROFILE given; - is standard input");
 	return r;
 }
 

@@ -52,7 +52,7 @@ static void check_daemon(const struct context *context, struct check *ret)
 	}
 	ret->level = CHECK_WARN;
 	if (r == UNIXSOCK_E_DENIED) {
-		snprintf(ret->finding, sizeof(ret->finding), "%s is not open to you",
+		snprintf(ret->finding, sizeof(ret->finding), "you may not connect to %s",
 			 context->socket);
 		snprintf(ret->remedy, sizeof(ret->remedy),
 			 "see socket_mode in profd.conf, or ask to be a member of group profd");

@@ -7,7 +7,7 @@ int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
 {
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{0, NULL, option_session, &ret->id, "one session at a time"},
+		{0, NULL, option_session, &ret->id, "only one session can be given"},
 		{0},
 	};
 

@@ -107,8 +107,8 @@ static void check_kernel(const struct host *host, struct check *c)
 
 	if (!version) {
 		check_set(c, CHECK_WARN,
-			  "its faults are not known either: profd uses plain perf events",
-			  "Linux %s, of which the version cannot be determined", host->release);
+			  "its faults are not known either, so profd uses plain perf events",
+			  "Linux %s: unknown version", host->release);
 		return;
 	}
 	check_set(c, CHECK_OK, NULL, "Linux %u.%u.%u (%s), %s", VERSION_AT(version), host->release,
@@ -139,7 +139,7 @@ static void check_faults(const struct host *host, struct check *c)
 			  "interrupts and tracepoints stall each other on one BPF ring; "
 			  "profd keeps two");
 	} else {
-		check_set(c, CHECK_OK, NULL, "no fault known that concerns profd");
+		check_set(c, CHECK_OK, NULL, "no known fault affects profd");
 	}
 }
 
@@ -172,7 +172,7 @@ static void check_bpf(const struct host *host, struct check *c)
 	else if (*missing)
 		check_set(c, CHECK_WARN, poorer, "BPF of this kernel lacks %s", missing);
 	else
-		check_set(c, CHECK_OK, NULL, "BPF has all that profd uses");
+		check_set(c, CHECK_OK, NULL, "BPF has all features that profd uses");
 }
 
 static void check_pmu(const struct host *host, struct check *c)
@@ -184,12 +184,12 @@ static void check_pmu(const struct host *host, struct check *c)
 	case EACCES:
 	case EPERM:
 		check_set(c, CHECK_WARN, "run profctl doctor as root",
-			  "not allowed to open a counter: cannot tell");
+			  "unknown: not allowed to open a counter");
 		break;
 	default:
 		check_set(c, CHECK_WARN,
 			  "in a virtual machine: let the hypervisor pass the PMU through",
-			  "the CPU counts no cycles here (%s): event auto is cpu-clock",
+			  "the CPU has no usable cycle counter (%s): event auto is cpu-clock",
 			  strerrordesc_np(host->pmu_error));
 	}
 }
@@ -222,7 +222,7 @@ static void check_capabilities(const struct host *host, struct check *c)
 	if (!host_read_text(host->proc_fd, "self/status", text) ||
 	    !capability_set(text, "\nCapEff:", &effective) ||
 	    !capability_set(text, "\nCapBnd:", &bounding)) {
-		check_set(c, CHECK_WARN, NULL, "/proc/self/status does not tell");
+		check_set(c, CHECK_WARN, NULL, "unknown: /proc/self/status cannot be parsed");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
@@ -236,12 +236,12 @@ static void check_capabilities(const struct host *host, struct check *c)
 		check_set(c, CHECK_BAD,
 			  "give the container or unit these capabilities (CapabilityBoundingSet=, "
 			  "--cap-add)",
-			  "withheld from everything here:%s", missing);
+			  "not in the bounding set here:%s", missing);
 	} else if (!all_effective) {
 		check_set(c, CHECK_OK, "start profd with systemctl, or your own with profd --user",
-			  "you hold not all that profd needs, but systemd can give them");
+			  "you lack some capabilities that profd needs; systemd can grant them");
 	} else {
-		check_set(c, CHECK_OK, NULL, "all that profd needs");
+		check_set(c, CHECK_OK, NULL, "all capabilities that profd needs");
 	}
 }
 
@@ -255,7 +255,7 @@ static void check_paranoid(const struct host *host, struct check *c)
 		return;
 	}
 	check_set(c, CHECK_OK, NULL, "kernel.perf_event_paranoid = %ld%s", level,
-		  level > 2 ? ": perf events take CAP_SYS_ADMIN, which profd.service has "
+		  level > 2 ? ": perf events need CAP_SYS_ADMIN, which profd.service has "
 			      "while it opens "
 			      "them"
 			    : "");
@@ -268,22 +268,21 @@ static void check_user(const struct host *host, struct check *c)
 
 	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
 		check_set(c, CHECK_WARN, NULL,
-			  "without perf events it samples programs with libprofd alone");
+			  "without perf events, it samples only programs with libprofd");
 		return;
 	}
 	if (level <= 1)
 		check_set(c, CHECK_OK, NULL,
-			  "samples your own processes, and the kernel's work for them");
+			  "samples your own processes, including the kernel on their behalf");
 	else if (level == 2)
 		check_set(
-			c, CHECK_OK, "sysctl kernel.perf_event_paranoid=1 to have that, too",
-			"samples your own processes in user mode, not the kernel's work for them");
+			c, CHECK_OK, "sysctl kernel.perf_event_paranoid=1 to include that",
+			"samples your own processes in user mode, not the kernel on their behalf");
 	else
-		check_set(
-			c, CHECK_WARN,
-			"sysctl kernel.perf_event_paranoid=2, or use the system's profd",
-			"samples programs with libprofd alone while kernel.perf_event_paranoid is "
-			"above 2");
+		check_set(c, CHECK_WARN,
+			  "sysctl kernel.perf_event_paranoid=2, or use the system's profd",
+			  "samples only programs with libprofd while kernel.perf_event_paranoid is "
+			  "above 2");
 }
 
 static void check_sample_rate(const struct host *host, struct check *c)
@@ -315,9 +314,9 @@ static void check_memlock(const struct host *host, struct check *c)
 	units_print_size_short(limit, sizeof(limit), host->memlock_bytes);
 	if (host->memlock_bytes < (8 << 20))
 		check_set(c, CHECK_WARN, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK",
-			  "%s may be locked: all perf buffers together", limit);
+			  "at most %s for all perf buffers together", limit);
 	else
-		check_set(c, CHECK_OK, NULL, "%s may be locked: all perf buffers together", limit);
+		check_set(c, CHECK_OK, NULL, "at most %s for all perf buffers together", limit);
 }
 
 static void check_kallsyms(const struct host *host, struct check *c)
@@ -328,7 +327,7 @@ static void check_kallsyms(const struct host *host, struct check *c)
 	if (!host_read_text(host->proc_fd, "kallsyms", text) || !*text) {
 		check_set(c, CHECK_WARN,
 			  "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y",
-			  "/proc/kallsyms cannot be read: kernel frames stay without names");
+			  "/proc/kallsyms cannot be read: kernel frames have no names");
 		return;
 	}
 	/* Addresses that are withheld read as 0, all of them. */
@@ -341,8 +340,8 @@ static void check_kallsyms(const struct host *host, struct check *c)
 	}
 	host_read_long(host->proc_fd, "sys/kernel/kptr_restrict", &restrict_level);
 	check_set(c, CHECK_WARN,
-		  restrict_level >= 2 ? "sysctl kernel.kptr_restrict=1, then give CAP_SYSLOG"
-				      : "run as root, or give CAP_SYSLOG (ProtectKernelLogs=no)",
+		  restrict_level >= 2 ? "sysctl kernel.kptr_restrict=1, then grant CAP_SYSLOG"
+				      : "run as root, or grant CAP_SYSLOG (ProtectKernelLogs=no)",
 		  "kernel addresses read as 0 (kernel.kptr_restrict = %ld)", restrict_level);
 }
 
@@ -355,7 +354,7 @@ static void check_lockdown(const struct host *host, struct check *c)
 		check_set(c, CHECK_OK, NULL, "the kernel is not locked down");
 	else if (strstr(text, "[integrity]"))
 		check_set(c, CHECK_OK, NULL,
-			  "locked down for integrity, which leaves profiling alone");
+			  "locked down for integrity, which does not affect profiling");
 	else
 		check_set(c, CHECK_BAD, "boot with lockdown=integrity, or run profd --source perf",
 			  "locked down for confidentiality: BPF may not read the kernel");
@@ -377,10 +376,10 @@ static void check_cgroups(const struct host *host, struct check *c)
 		check_set(c, CHECK_OK, NULL, "version 2");
 	else if (is_cgroup2(host, "fs/cgroup/unified"))
 		check_set(c, CHECK_OK, NULL,
-			  "hybrid: services are known; a cgroup is followed as its pids");
+			  "hybrid: services are known; a cgroup is sampled by its pids");
 	else
 		check_set(c, CHECK_WARN, boot,
-			  "version 1, or none: a cgroup is followed as its pids");
+			  "version 1, or none: a cgroup is sampled by its pids");
 }
 
 size_t host_checks(const struct host *host, struct check *ret)

@@ -63,7 +63,8 @@ static int parse_images_option(int id, const char *argument, struct images_argum
 		return parse_images_top(argument, &a->top, message);
 	case OPTIONS_OPERAND:
 		if (a->image)
-			return usage_error(message, "one IMAGE at a time; '%s' is the second",
+			return usage_error(message,
+					   "only one IMAGE can be given; '%s' is the second",
 					   argument);
 		a->image = argument;
 		return *argument ? 0 : usage_error(message, "the image's name is empty");
@@ -71,7 +72,7 @@ static int parse_images_option(int id, const char *argument, struct images_argum
 		if (id < 0)
 			return id;
 		if (!*argument)
-			return usage_error(message, "an option's argument is empty");
+			return usage_error(message, "empty option argument");
 		*texts[id] = argument;
 		return 0;
 	}
@@ -82,18 +83,18 @@ static int images_check_arguments(const struct images_arguments *a, struct usage
 	bool is_all = a->epoch && strcmp(a->epoch, "all") == 0;
 
 	if ((a->list != NULL) + (a->cat != NULL) + (a->diff != NULL) + (a->top > 0) > 1)
-		return usage_error(message, "one of --list, --top, --cat and --diff at a time");
+		return usage_error(message, "only one of --list, --top, --cat and --diff");
 	if (a->cat && (a->image || a->json || a->db || a->epoch || a->event || a->intel ||
 		       a->source_path || a->trim_path))
-		return usage_error(message, "--cat FILE goes with nothing else");
+		return usage_error(message, "--cat FILE cannot be combined with other options");
 	if (a->list && !a->image)
-		return usage_error(message, "--list is of one image: which IMAGE?");
+		return usage_error(message, "--list needs an IMAGE");
 	if (a->epoch && !is_all && !database_is_epoch_name(a->epoch))
 		return usage_error(message, "--epoch takes YYMMDDHHMM or all, not '%s'", a->epoch);
 	if (a->diff && !database_is_epoch_name(a->diff))
 		return usage_error(message, "--diff takes an epoch, YYMMDDHHMM, not '%s'", a->diff);
 	if (a->diff && is_all)
-		return usage_error(message, "--diff is of two epochs, not of all");
+		return usage_error(message, "--diff compares two epochs, not all");
 	return 0;
 }
 
@@ -219,7 +220,7 @@ static int open_db(const struct context *context, const struct images_arguments 
 		return images_complain(context, r, &message);
 	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS_PER_S);
 	if (!*ret_epoch)
-		return profctl_complain(context, STATUS_FAILED, "%s holds no image profiles", path);
+		return profctl_complain(context, STATUS_FAILED, "no image profiles in %s", path);
 	return STATUS_DONE;
 }
 
@@ -290,7 +291,7 @@ static int images_job_status(const struct images_job *job, int r)
 	if (r == IMAGE_CODE_E_NO_WORKER)
 		return profctl_complain(
 			job->context, STATUS_FAILED,
-			"profd-image-worker, which reads programs, does not run: %s",
+			"profd-image-worker, which reads programs, cannot be run: %s",
 			asker_error_text(job->world->asker));
 	return r ? STATUS_FAILED : STATUS_DONE;
 }
@@ -310,7 +311,7 @@ static int images_run_job(struct images_job *job, const struct database *db)
 	}
 	if (!status && job->base && strcmp(set.event, base.event) != 0)
 		status = profctl_complain(job->context, STATUS_FAILED,
-					  "epoch %s is of %s, epoch %s of %s: choose with --event",
+					  "epoch %s has %s, epoch %s has %s: choose with --event",
 					  a->diff, base.event, job->epoch, set.event);
 	if (!status)
 		status = find_image(job, &image);

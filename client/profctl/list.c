@@ -156,10 +156,10 @@ static void list_report_empty(const struct context *context, const struct list_a
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
 	if (*a->service)
-		fprintf(context->err, "profctl list: no windows of %s%s; see profctl list\n",
+		fprintf(context->err, "profctl list: no windows for %s%s; see profctl list\n",
 			a->service, range);
 	else
-		fprintf(context->err, "profctl list: nothing is stored%s\n", range);
+		fprintf(context->err, "profctl list: the store has no windows%s\n", range);
 }
 
 int list_run(struct context *context, int argc, char **argv)

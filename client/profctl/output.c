@@ -95,7 +95,7 @@ int output_check(const struct context *context, int status, const char *path, bo
 			       ? 0
 			       : profctl_complain(
 					 context, STATUS_USAGE,
-					 "a profile is nothing for a terminal; -o FILE, or a "
+					 "not writing a profile to a terminal; use -o FILE, or a "
 					 "pipe");
 	if (can_be_written(path))
 		return 0;

@@ -86,7 +86,7 @@ static void record_show_progress(struct recording *r, uint64_t now_ns)
 		snprintf(text, sizeof(text), "%s of %s, %" PRIu64 " samples", elapsed, whole,
 			 counted);
 	else
-		snprintf(text, sizeof(text), "%s, %" PRIu64 " samples; Ctrl-C ends and writes",
+		snprintf(text, sizeof(text), "%s, %" PRIu64 " samples; Ctrl-C stops and writes",
 			 elapsed, counted);
 	progress_show(&r->progress, all > 0 ? seconds / all : PROGRESS_UNKNOWN, text);
 }
@@ -214,7 +214,7 @@ static int record_write_partial(struct recording *r, int outcome)
 {
 	const struct context *context = &r->session.context;
 	const struct record_samples *samples = &r->samples;
-	const char *why = outcome == WAIT_GONE ? "profd has gone" : samples->trouble;
+	const char *why = outcome == WAIT_GONE ? "profd has exited" : samples->trouble;
 
 	if (!samples->count)
 		return profctl_complain(context, STATUS_FAILED,
@@ -241,7 +241,7 @@ static int record_write_file(struct recording *r, int outcome)
 		return STATUS_FAILED;
 	if (!r->samples.count)
 		profctl_complain(context, 0,
-				 "no samples: so little CPU time was used; -F takes more a "
+				 "no samples: too little CPU time was used; increase -F "
 				 "second");
 	return profctl_complain(context, STATUS_DONE,
 				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->samples.count,

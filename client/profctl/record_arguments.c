@@ -3,7 +3,7 @@
 
 #include "client/profctl/arguments.h"
 
-static const char one_target[] = "one of -a, -p, -s and COMMAND; how long is -d TIME";
+static const char one_target[] = "only one of -a, -p, -s and COMMAND; the duration is -d TIME";
 
 static int record_check_arguments(struct record_arguments *a, struct usage_message *message)
 {
@@ -12,14 +12,14 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 	if (a->command && has_target)
 		return usage_error(message, "%s", one_target);
 	if (a->command ? !**a->command : !has_target)
-		return usage_error(message, "what is to be recorded: -a, -p PID, -s SERVICE, or a "
+		return usage_error(message, "nothing to record: use -a, -p PID, -s SERVICE, or a "
 					    "COMMAND?");
 	a->format = output_format_of(a->output);
 	if (a->format == OUTPUT_LEGACY && !a->command && !a->pid)
-		return usage_error(message, "a legacy profile (.prof) is of one process: -p PID, "
+		return usage_error(message, "a legacy profile (.prof) has one process: use -p PID, "
 					    "or a COMMAND");
 	if (a->command && strcmp(a->output, "-") == 0)
-		return usage_error(message, "standard output is the command's: -o FILE");
+		return usage_error(message, "standard output is used by the command: use -o FILE");
 	return 0;
 }
 

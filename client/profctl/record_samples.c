@@ -41,7 +41,7 @@ static int record_samples_add(struct record_samples *s, const struct profile *p)
 	int r = merge_add(s->merge, p, NULL, &samples, &message);
 
 	if (r > 0) {
-		snprintf(s->trouble, sizeof(s->trouble), "what profd sent is of no use: %s",
+		snprintf(s->trouble, sizeof(s->trouble), "profd sent an unusable profile: %s",
 			 message.text);
 		return RECORD_SAMPLES_E_BAD;
 	}

@@ -39,8 +39,8 @@ static int record_session_prepare(struct record_session *s, bool is_shim,
 		if (is_shim && s->profd)
 			return profctl_complain(
 				&s->context, STATUS_DENIED,
-				"perf events are refused to you here, so that only a "
-				"COMMAND can be recorded; see profctl doctor");
+				"you may not use perf events here, so only a COMMAND "
+				"can be recorded; see profctl doctor");
 		return STATUS_DONE;
 	}
 	if (is_shim && !s->profd)
@@ -93,11 +93,10 @@ static int open_private_session(struct record_session *s)
 
 	if (r > 0)
 		return profctl_complain(&s->context, STATUS_FAILED,
-					"a profd for the meanwhile does not start: %s",
-					message.text);
+					"cannot start a profd for the recording: %s", message.text);
 	if (r)
 		return profctl_complain(&s->context, STATUS_FAILED,
-					"a profd for the meanwhile does not start: %s",
+					"cannot start a profd for the recording: %s",
 					error_describe(r));
 	s->context.socket = private_profd_socket(s->profd);
 	return open_session_at_socket(s);
@@ -125,10 +124,9 @@ int record_session_open(struct record_session *s)
 	    !s->context.named_socket)
 		return open_private_session(s);
 	if (r == STATUS_OTHER)
-		return profctl_complain(
-			&s->context, STATUS_FAILED,
-			"the profd at %s knows only programs that sample themselves",
-			s->context.socket);
+		return profctl_complain(&s->context, STATUS_FAILED,
+					"the profd at %s samples only programs with libprofd.so",
+					s->context.socket);
 	fputs(text, err);
 	return r;
 }

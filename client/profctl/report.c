@@ -58,8 +58,7 @@ int report_complain(const struct context *context, int error)
 {
 	if (error == -ENOMEM)
 		return profctl_complain(context, STATUS_FAILED,
-					"this takes more memory than there may be (%zu MiB)",
-					MEMORY_BOUND >> 20);
+					"out of memory: the limit is %zu MiB", MEMORY_BOUND >> 20);
 	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
 }
 
@@ -85,7 +84,7 @@ static int check_output(const struct context *context, const struct report_optio
 	if (produce_is_binary(o) && context->terminal)
 		return profctl_complain(
 			context, STATUS_USAGE,
-			"--%s is nothing for a terminal: redirect it, or use -o FILE",
+			"not writing --%s to a terminal: redirect it, or use -o FILE",
 			report_view_name(o->view));
 	return STATUS_DONE;
 }

@@ -48,9 +48,9 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 	if (ret->frequency > RING_FREQUENCY_MAX)
 		return usage_error(message, "-F takes 1 to %d Hz", RING_FREQUENCY_MAX);
 	if (strcmp(ret->output, "-") == 0)
-		return usage_error(message, "standard output is the command's: -o FILE");
+		return usage_error(message, "standard output is used by the command: use -o FILE");
 	if (!ret->command || !**ret->command)
-		return usage_error(message, "which COMMAND?");
+		return usage_error(message, "no COMMAND given");
 	ret->format = output_format_of(ret->output);
 	return 0;
 }
@@ -117,8 +117,8 @@ static void run_symbolize(const struct context *context, struct profile *p, stru
 	else if (r)
 		profctl_complain(
 			context, 0,
-			"functions have no names: profd-image-worker, which reads programs, does "
-			"not run: %s",
+			"functions have no names: profd-image-worker, which reads programs, "
+			"cannot be run: %s",
 			result.trouble);
 }
 
@@ -147,10 +147,11 @@ static void report_unsampled(const struct context *context, const struct ended *
 
 	if (unsampled_s < UNSAMPLED_SECONDS || unsampled_s < ended->cpu_s * UNSAMPLED_SHARE)
 		return;
-	profctl_complain(context, 0,
-			 "CPU time that was not sampled: %.1f of %.1f s; programs that are linked "
-			 "statically, use another C library than glibc, or end at once are not",
-			 unsampled_s, ended->cpu_s);
+	profctl_complain(
+		context, 0,
+		"CPU time not sampled: %.1f of %.1f s; programs that are statically linked, "
+		"use another C library than glibc, or exit at once are not sampled",
+		unsampled_s, ended->cpu_s);
 }
 
 static void run_print_summary(const struct context *context, const struct run_arguments *a,
@@ -164,25 +165,23 @@ static void run_print_summary(const struct context *context, const struct run_ar
 				 program_reason(ended->kind));
 	else if (!totals->samples)
 		profctl_complain(context, 0,
-				 "no samples: so little CPU time was used; -F takes more a second");
+				 "no samples: too little CPU time was used; increase -F");
 	if (family->n_refused)
 		profctl_complain(context, 0, "processes that could not be sampled: %" PRIu64,
 				 family->n_refused);
 	if (family->n_broken)
-		profctl_complain(
-			context, 0,
-			"processes that wrote over the memory in which samples are kept: %" PRIu64
-			"; later ones are missing",
-			family->n_broken);
+		profctl_complain(context, 0,
+				 "processes that overwrote their sample memory: %" PRIu64
+				 "; their later samples are missing",
+				 family->n_broken);
 	if (family->n_left)
 		profctl_complain(context, 0,
-				 "processes that go on: %" PRIu64
-				 "; they are not sampled any longer",
+				 "processes still running: %" PRIu64 "; they are no longer sampled",
 				 family->n_left);
 	if (family->n_attached)
 		report_unsampled(context, ended, a->frequency);
 	if (totals->lost)
-		profctl_complain(context, 0, "samples that were lost: %" PRIu64, totals->lost);
+		profctl_complain(context, 0, "samples lost: %" PRIu64, totals->lost);
 	profctl_complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals->samples,
 			 totals->n_sampled, totals->n_sampled == 1 ? "process" : "processes",
 			 a->output);

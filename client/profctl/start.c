@@ -31,7 +31,7 @@ static int option_formats(const char *name, const char *text, void *to,
 					   "profiles are made by the system session)",
 					   name, (int)length, text);
 		if (ret->n_formats == ARRAY_SIZE(ret->formats))
-			return usage_error(message, "%s names a format too often", name);
+			return usage_error(message, "%s has a format twice", name);
 		ret->formats[ret->n_formats++] = i ? PROFD__CONTROL__FORMAT__LEGACY
 						   : PROFD__CONTROL__FORMAT__PPROF;
 		text += length + (text[length] == ',');
@@ -75,7 +75,8 @@ static int option_number_target(const char *name, const char *text, void *to,
 	(void)name;
 	if (units_parse_number(text, &number) || number > (is_uid ? UINT32_MAX - 1 : INT32_MAX) ||
 	    (!is_uid && number == 0))
-		return usage_error(message, "'%s' is no %s id", text, is_uid ? "user" : "process");
+		return usage_error(message, "'%s' is not a %s id", text,
+				   is_uid ? "user" : "process");
 	return add_target(target->arguments, target->kind, (int64_t)number, "", message);
 }
 
@@ -111,7 +112,8 @@ static int option_text_target(const char *name, const char *text, void *to,
 int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		struct usage_message *message)
 {
-	static const char one_rate[] = "one of -F and -c, once", one_all[] = "--all is given twice";
+	static const char one_rate[] = "only one of -F and -c, once",
+			  one_all[] = "--all is given twice";
 	uint64_t period = 0;
 	bool all = false;
 	const struct option_row rows[] = {
@@ -145,9 +147,9 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	ret->is_period = period != 0;
 	ret->rate = period ? period : ret->rate;
 	if (ret->n_targets == 0)
-		return usage_error(message, "what to profile is missing: a pid, -s SERVICE, --all");
+		return usage_error(message, "no target: use a pid, -s SERVICE, --all");
 	if (ret->n_targets > 1 && *ret->name)
-		return usage_error(message, "--name is for one target");
+		return usage_error(message, "--name needs a single target");
 	return 0;
 }
 

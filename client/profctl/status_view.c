@@ -64,7 +64,7 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 {
 	if (*n->trouble) {
 		begin_warning(v);
-		fputs("no image worker at the moment, hence no unwind rules or names of new "
+		fputs("no image worker at the moment, so no unwind rules or names for new "
 		      "images: ",
 		      v->out);
 		print_safely(v->out, n->trouble);
@@ -73,8 +73,8 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 	if (n->slow_folders) {
 		begin_warning(v);
 		fprintf(v->out,
-			"%" PRIu64 " folders of debug files did not answer in time and are left "
-			"alone for ten minutes\n",
+			"%" PRIu64 " debug file directories did not answer in time; they are "
+			"skipped for ten minutes\n",
 			n->slow_folders);
 	}
 	if (!n->workers_died && !n->bad_images)
@@ -82,7 +82,7 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 	begin_warning(v);
 	fprintf(v->out, "%" PRIu64 " image workers died and were replaced", n->workers_died);
 	if (n->bad_images)
-		fprintf(v->out, "; %" PRIu64 " images killed one and are not read again",
+		fprintf(v->out, "; %" PRIu64 " images killed one and are skipped from now on",
 			n->bad_images);
 	if (*n->last_bad_image) {
 		fputs(", the last one ", v->out);
@@ -117,7 +117,7 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, "; %" PRIu64 " not opened, on FUSE or an unknown device",
 			s->avoided_files);
 	if (s->refused_jit_files)
-		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps not believed",
+		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps rejected",
 			s->refused_jit_files);
 	fputc('\n', v->out);
 	for (size_t i = 0; i < s->n_warnings; i++) {
@@ -161,8 +161,9 @@ static void print_check(const struct view *v, uint64_t got, uint64_t expected, c
 		fprintf(v->out, "  %sadds up%s: %s\n", status_color(v, GREEN),
 			status_color(v, PLAIN), what);
 	else
-		fprintf(v->out, "  %sdoes not add up%s by %" PRId64 ": %s\n", status_color(v, RED),
-			status_color(v, PLAIN), (int64_t)(expected - got), what);
+		fprintf(v->out, "  %sdoes not add up%s, off by %" PRId64 ": %s\n",
+			status_color(v, RED), status_color(v, PLAIN), (int64_t)(expected - got),
+			what);
 }
 
 static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, uint64_t throttled)
@@ -181,11 +182,11 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	print_reason_rows(v, "truncated", l->truncated, l->n_truncated, "", l->seen);
 	print_reason_rows(v, "broken", l->broken, l->n_broken, "", l->seen);
 	print_reason_rows(v, "lost", l->lost, l->n_lost, "skipped", l->seen);
-	print_status_row(v, 1, "not settled yet", l->in_flight, l->seen);
+	print_status_row(v, 1, "in flight", l->in_flight, l->seen);
 	print_check(v, l->seen + skipped, l->expected, "expected = seen + skipped");
 	print_check(v,
 		    l->complete + truncated + broken + l->no_user + (lost - skipped) + l->in_flight,
-		    l->seen, "seen = its parts");
+		    l->seen, "seen = sum of its parts");
 	if (throttled)
 		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
 }
@@ -233,8 +234,7 @@ static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 
 	print_heading(v, "Stacks");
 	if (with_stack)
-		fprintf(v->out,
-			"  %.2f %% reach their root, %.2f %% are truncated, %.2f %% broken\n",
+		fprintf(v->out, "  %.2f %% complete, %.2f %% truncated, %.2f %% broken\n",
 			status_percent(l->complete, with_stack),
 			status_percent(truncated, with_stack), status_percent(broken, with_stack));
 	else
@@ -247,25 +247,27 @@ static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 static const char *counter_description(const char *name)
 {
 	static const char *const words[][2] = {
-		{"finished", "stacks finished by profd, where the kernel's part could not"},
+		{"finished", "stacks finished by profd instead of the kernel"},
 		{"waited", "of these waited for unwind rules or memory"},
-		{"gave_up", "waited in vain: kept as they were"},
-		{"no_room", "could not wait: too many did already"},
+		{"gave_up", "waited too long: kept incomplete"},
+		{"no_room", "could not wait: queue full"},
 		{"tables_loaded", "programs and libraries whose unwind rules were compiled"},
 		{"tables_evicted", "tables dropped to make room"},
 		{"tables_refused", "images whose rules are too big or malformed"},
 		{"images_over_4g", "of these with code past 4 GiB"},
-		{"no_slot", "images that found no place for their rules"},
-		{"rules_expression", "rules by expressions, which no walk can follow"},
-		{"rules_unfit", "rules whose numbers are too large to be followed"},
-		{"published", "times that a process's mappings were handed to the kernel's part"},
-		{"publish_failed", "times that there was no room for them"},
-		{"publish_evicted", "processes whose mappings gave their room to others'"},
-		{"stale", "walks by mappings that had just been replaced"},
-		{"memory_reads", "looks into a process's memory for what a copy lacked"},
-		{"memory_failed", "of these in vain"},
-		{"uninherited", "children that could not have their parent's mappings"},
-		{"unwithdrawn", "processes that the kernel's part could not forget"},
+		{"no_slot", "images without a slot for their rules"},
+		{"rules_expression", "rules with DWARF expressions, which no walk can follow"},
+		{"rules_unfit", "rules with numbers that are too large"},
+		{"published", "times that a process's mappings were published to the kernel"},
+		{"mapping_table_full", "times that the kernel's table had no room for them"},
+		{"mapping_table_evicted", "processes whose mappings were evicted for others'"},
+		{"stale", "walks with mappings that had just been replaced"},
+		{"memory_reads", "reads of process memory that a stack copy lacked"},
+		{"memory_failed", "of these failed"},
+		{"fork_misses", "children that could not inherit their parent's mappings"},
+		{"stale_roots",
+		 "ended processes that could not be removed from the kernel's table"},
+		{"excess_ticks", "ticks that libprofd reported beyond a process's CPU time"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -281,7 +283,7 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 	print_heading(v, "Unwinding");
 	fprintf(v->out,
 		"  unwind rules of %" PRIu64 " images: %" PRIu64 " rows, %s; %" PRIu64
-		" samples wait for more\n",
+		" samples are waiting for more\n",
 		u->tables, u->rows, units_print_size_short(size, sizeof(size), u->table_bytes),
 		u->waiting);
 	for (size_t i = 0; i < u->n_counters; i++) {
@@ -368,7 +370,7 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 			units_print_size_short(buffer, sizeof(buffer), s->store->bytes),
 			s->store->files);
 		if (s->store->oldest_ns)
-			fprintf(v->out, ", oldest of %s",
+			fprintf(v->out, ", oldest from %s",
 				units_print_moment(buffer, sizeof(buffer), s->store->oldest_ns,
 						   false));
 		if (s->store->full)

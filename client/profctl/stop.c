@@ -17,7 +17,7 @@ static int option_session_or_pid(const char *name, const char *argument, void *t
 int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 	       struct usage_message *message)
 {
-	static const char only[] = "one session or pid at a time, or --all";
+	static const char only[] = "only one session or pid, or --all";
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
 		{0, "all", option_flag, &ret->all, only},
@@ -30,7 +30,7 @@ int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 	r = options_parse(rows, argc, argv, message);
 	if (!r && !ret->all && !ret->id && !ret->pid)
 		r = usage_error(message,
-				"what to stop is missing: a session such as s1, a pid, or --all");
+				"nothing to stop: use a session such as s1, a pid, or --all");
 	return r;
 }
 

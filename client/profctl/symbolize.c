@@ -54,7 +54,8 @@ static int parse_symbolize_option(int id, const char *argument, struct symbolize
 		return 0;
 	case OPTIONS_OPERAND:
 		if (a->profile)
-			return usage_error(message, "one PROFILE at a time; '%s' is the second",
+			return usage_error(message,
+					   "only one PROFILE can be given; '%s' is the second",
 					   argument);
 		a->profile = argument;
 		return 0;
@@ -85,9 +86,9 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 	if (r)
 		return r;
 	if (!arguments.profile || !*arguments.profile)
-		return usage_error(message, "which PROFILE? - is standard input");
+		return usage_error(message, "no PROFILE given; - is standard input");
 	if (!arguments.output || !*arguments.output)
-		return usage_error(message, "-o FILE says where the result goes");
+		return usage_error(message, "no output file: use -o FILE");
 	*ret = arguments;
 	return 0;
 }
@@ -110,7 +111,7 @@ static int symbolize_fetch(void *context, const uint8_t *id, size_t length, cons
 
 	if (s->n_failed >= FAILURES_MAX)
 		return -1;
-	snprintf(text, sizeof(text), "fetching what belongs to %.100s", path);
+	snprintf(text, sizeof(text), "fetching debug files for %.100s", path);
 	progress_show(&s->progress, PROGRESS_UNKNOWN, text);
 	r = fetcher_get(s->fetcher, id, length, &fd, &message);
 	progress_clear(&s->progress);
@@ -156,8 +157,7 @@ static int open_debuginfod(struct source *s, const struct symbolize_arguments *a
 static int complain_memory(const struct context *context, const char *path, int error)
 {
 	if (error == -ENOMEM)
-		return profctl_complain(context, STATUS_FAILED,
-					"%s takes more memory than there may be", path);
+		return profctl_complain(context, STATUS_FAILED, "%s: out of memory", path);
 	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
 }
 
@@ -204,8 +204,8 @@ static void print_result(const struct context *context, const struct symbolize_r
 		profctl_complain(context, 0, "%s", result->notes.lines[i]);
 	if (result->notes.n_more)
 		profctl_complain(context, 0, "%zu more like these", result->notes.n_more);
-	profctl_complain(context, 0, "%zu of %zu locations named, %zu of them now", result->n_named,
-			 result->n_locations, result->n_new);
+	profctl_complain(context, 0, "%zu of %zu locations have names, %zu of them new",
+			 result->n_named, result->n_locations, result->n_new);
 }
 
 /* Returns an exit status. */
@@ -233,7 +233,8 @@ static int symbolize_add_names(struct context *context, const struct symbolize_a
 	if (r)
 		return profctl_complain(
 			context, STATUS_FAILED,
-			"profd-image-worker, which reads programs, does not run: %s", ret->trouble);
+			"profd-image-worker, which reads programs, cannot be run: %s",
+			ret->trouble);
 	return STATUS_DONE;
 }
 

@@ -66,7 +66,7 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, &ret->profile,
 		       &message);
 	if (r > 0)
-		snprintf(ret->trouble, sizeof(ret->trouble), "what profd sent is no profile: %s",
+		snprintf(ret->trouble, sizeof(ret->trouble), "profd sent an invalid profile: %s",
 			 message.text);
 	return r > 0 ? TAKE_E_BAD : r;
 }

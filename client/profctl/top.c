@@ -160,7 +160,7 @@ static int top_check_session(struct top *t)
 	char text[TROUBLE_SIZE];
 
 	if (unixsock_receive(t->held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size)) {
-		snprintf(text, sizeof(text), "profd at %s has gone", t->context->socket);
+		snprintf(text, sizeof(text), "profd at %s has exited", t->context->socket);
 		return top_fail(t, STATUS_NO_DAEMON, text);
 	}
 	held_deinit(&t->held);
@@ -308,7 +308,7 @@ static int end_session(struct top *t)
 	if (!r)
 		r = top_take_interval(t, &is_new);
 	if (!r && is_new)
-		top_set_trouble(t, "it has ended; q quits");
+		top_set_trouble(t, "the process has ended; q quits");
 	return r;
 }
 

@@ -33,7 +33,7 @@ static int parse_top_delay(const char *text, uint64_t *ret, struct usage_message
 		ns = 0;
 	if (ns < INTERVAL_MIN || ns > INTERVAL_MAX)
 		return usage_error(message,
-				   "-d takes 0.1 to 3600 seconds, or such as 500ms or 1m, "
+				   "-d takes 0.1 to 3600 seconds, or a time such as 500ms or 1m, "
 				   "not '%s'",
 				   text);
 	*ret = ns;
@@ -46,7 +46,7 @@ static int parse_top_option(int id, const char *argument, struct top_arguments *
 	uint64_t number;
 
 	if ((id == OPTION_SERVICE || id == OPTION_PID) && (*a->service || a->pid))
-		return usage_error(message, "one of -s and -p");
+		return usage_error(message, "only one of -s and -p");
 	switch (id) {
 	case OPTION_JSON:
 		a->json = true;
@@ -57,7 +57,7 @@ static int parse_top_option(int id, const char *argument, struct top_arguments *
 		return *argument ? 0 : usage_error(message, "the service's name is empty");
 	case OPTION_PID:
 		if (units_parse_number(argument, &number) || !number || number > INT32_MAX)
-			return usage_error(message, "'%s' is no process id", argument);
+			return usage_error(message, "'%s' is not a process id", argument);
 		a->target = PROFD__CONTROL__TARGET_KIND__PID;
 		a->pid = (int64_t)number;
 		return 0;
@@ -72,7 +72,7 @@ static int parse_top_option(int id, const char *argument, struct top_arguments *
 		a->once = true;
 		return 0;
 	case OPTIONS_OPERAND:
-		return usage_error(message, "'%s' is one word too many; a process is -p %s",
+		return usage_error(message, "unexpected argument '%s'; for a process use -p %s",
 				   argument, argument);
 	default:
 		return id;

@@ -140,9 +140,10 @@ static int check_options(struct work *w)
 		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
 				      report_view_name(w->o->view));
 	if (w->o->mean && w->maker->adds_up)
-		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION,
-				      "--mean is nothing for --%s, whose parts add up",
-				      report_view_name(w->o->view));
+		return profile_refuse(
+			w->message, PRODUCE_E_BAD_OPTION,
+			"--mean cannot be combined with --%s, whose parts must add up",
+			report_view_name(w->o->view));
 	return make_shape(w);
 }
 

@@ -261,7 +261,7 @@ void shim_count_missed_ticks(struct thread *thread, bool own, bool link)
 	}
 	if (own) {
 		shim_counter_add(&shim.counters.seen, (uint32_t)n);
-		shim_counter_add(&shim.counters.untold, (uint32_t)n);
+		shim_counter_add(&shim.counters.repeated, (uint32_t)n);
 		if (!was_seen)
 			shim_counter_add(&shim.counters.unseen, (uint32_t)n);
 	}

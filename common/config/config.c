@@ -131,7 +131,7 @@ static char *config_read_line(char *buffer, int size, void *stream)
 		length = 0;
 	if (length > LINE_MAX_SIZE || length + 2 > (size_t)size) {
 		config_reject(reading,
-			      "a line may have %d bytes; a list may be given in several lines",
+			      "lines are limited to %d bytes; a list may be given on several lines",
 			      LINE_MAX_SIZE);
 		return NULL;
 	}
@@ -181,7 +181,7 @@ static int handle_key(void *userdata, const char *section, const char *name, con
 		return r == 0;
 	}
 	if (!*section)
-		config_reject(reading, "'%s' stands before any [section]", name);
+		config_reject(reading, "'%s' is before any [section]", name);
 	else if (section_known)
 		config_reject(reading, "unknown key '%s' in [%s]", name, section);
 	else
@@ -257,14 +257,14 @@ static int config_apply_file(struct config *c, int directory, const char *path, 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return config_cannot_read(name, strerrordesc_np(errno), message);
 	if (!S_ISREG(st.st_mode))
-		return config_cannot_read(name, "it is no file", message);
+		return config_cannot_read(name, "it is not a regular file", message);
 	r = read_end(fd, FILE_SIZE_MAX, &text, &size);
 	if (r == -ENOMEM)
 		return error_origin(r);
 	if (r)
 		return config_cannot_read(name, strerrordesc_np(-r), message);
 	if (memchr(text, '\0', size))
-		return config_cannot_read(name, "it holds NUL bytes", message);
+		return config_cannot_read(name, "it contains NUL bytes", message);
 	return config_apply_text(c, (const char *)text, name, message);
 }
 

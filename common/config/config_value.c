@@ -214,7 +214,8 @@ static int value_set_share(struct value *v)
 	double share;
 
 	if (units_parse_share(v->text, &share) || share <= 0)
-		return value_invalid(v, "must be a share above 0%% such as 1%%, not '%s'", v->text);
+		return value_invalid(v, "must be a percentage above 0%% such as 1%%, not '%s'",
+				     v->text);
 	*(double *)v->field = share;
 	return 0;
 }
@@ -232,7 +233,7 @@ static int value_set_formats(struct value *v)
 						   strncmp(formats[i].name, item, length) != 0))
 			i++;
 		if (i == ARRAY_SIZE(formats))
-			return value_invalid(v, "knows pprof, legacy and images, not '%.*s'",
+			return value_invalid(v, "must be pprof, legacy or images, not '%.*s'",
 					     (int)length, item);
 		mask |= formats[i].bit;
 	}

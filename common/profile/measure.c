@@ -93,7 +93,7 @@ static const struct unit *measure_pick_unit(const struct kind *kind, double valu
 static double measure_scale_magnitude(double magnitude, const char *from, const char *to,
 				      const char **ret_unit)
 {
-	static const char *const untold[] = {"count", "sample", "unit", "minimum", "auto"};
+	static const char *const no_units[] = {"count", "sample", "unit", "minimum", "auto"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		const struct unit *unit = measure_find_unit(&kinds[i], from), *target;
@@ -110,8 +110,8 @@ static double measure_scale_magnitude(double magnitude, const char *from, const 
 		return base / target->factor;
 	}
 	*ret_unit = to;
-	for (size_t i = 0; i < ARRAY_SIZE(untold); i++)
-		if (strcmp(to, untold[i]) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(no_units); i++)
+		if (strcmp(to, no_units[i]) == 0)
 			*ret_unit = "";
 	return magnitude;
 }

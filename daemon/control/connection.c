@@ -199,8 +199,8 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size)
 	if (data && connection_over_limit(c, size)) {
 		free(data);
 		connection_drop_file(c);
-		data = reply_pack_error(CONTROL_ERROR_FAILED,
-					"too many answers wait to be read; try again", &size);
+		data = reply_pack_error(CONTROL_ERROR_FAILED, "too many unread replies; try again",
+					&size);
 	}
 	if (!data) {
 		c->owner->stats.failed++;
@@ -270,7 +270,7 @@ static void answer_protocol_error(struct connection *c)
 {
 	size_t size = 0;
 	uint8_t *data = reply_pack_error(CONTROL_ERROR_USAGE,
-					 "that is no request (more than 64 KiB); use profctl",
+					 "malformed request (more than 64 KiB); use profctl",
 					 &size);
 
 	c->owner->stats.garbage++;

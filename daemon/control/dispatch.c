@@ -40,25 +40,25 @@ int dispatch_request(const struct dispatcher *d, const struct peer *peer, const 
 	if (size <= PACKET_REQUEST_MAX)
 		request = profd__control__request__unpack(NULL, size, data);
 	if (!request) {
-		reply_error(reply, CONTROL_ERROR_USAGE, "that is no request; use profctl");
+		reply_error(reply, CONTROL_ERROR_USAGE, "malformed request; use profctl");
 		return DISPATCH_E_GARBAGE;
 	}
 	verb = dispatch_find_verb(d, request, &call.message);
 	if (!verb) {
 		reply_error(reply, CONTROL_ERROR_USAGE,
 			    "this profd (" PROFD_VERSION
-			    ") does not know that request; is profctl newer?");
+			    ") does not support this request; is profctl newer?");
 		return DISPATCH_E_OK;
 	}
 	if (verb->access == CONTROL_FOR_PRIVILEGED && !peer->privileged) {
 		reply_error(reply, CONTROL_ERROR_DENIED,
-			    "%s is for root and members of the group that owns the store",
+			    "%s needs root, or membership in the group that owns the store",
 			    verb->name);
 		return DISPATCH_E_OK;
 	}
 	r = verb->handle(&call);
 	if (r != CONTROL_PENDING && !*answered)
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
-			    r < 0 ? error_describe(r) : "it has no answer to that");
+			    r < 0 ? error_describe(r) : "internal error: unanswered request");
 	return DISPATCH_E_OK;
 }

@@ -104,8 +104,8 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
 		return policy_deny(
 			message, CONTROL_ERROR_DENIED,
-			"%s %d does not run as you alone; root or a member of the profd group "
-			"may profile it",
+			"%s %d does not run as your user only; only root and members of the profd "
+			"group may profile it",
 			what, id);
 	if (!is_thread)
 		request->pidfd = steal_fd(&pidfd);
@@ -120,11 +120,11 @@ static int policy_check_rate(const struct session_request *request, struct reque
 
 	if (!request->is_period && request->rate > POLICY_HZ_MAX)
 		return policy_deny(message, CONTROL_ERROR_DENIED,
-				   "without privileges at most %d Hz", POLICY_HZ_MAX);
+				   "without privileges, at most %d Hz", POLICY_HZ_MAX);
 	if (request->is_period && !is_clock)
-		return policy_deny(
-			message, CONTROL_ERROR_DENIED,
-			"without privileges periods only of cpu-clock and task-clock; use -F");
+		return policy_deny(message, CONTROL_ERROR_DENIED,
+				   "without privileges, only cpu-clock and task-clock can have a "
+				   "period; use -F");
 	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
 		return policy_deny(message, CONTROL_ERROR_DENIED,
 				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
@@ -143,10 +143,10 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 		if (!is_process)
 			return policy_deny(
 				message, CONTROL_ERROR_DENIED,
-				"without privileges only processes and threads of your own");
+				"without privileges, only your own processes and threads");
 		if (n_sessions >= POLICY_SESSIONS_MAX)
 			return policy_deny(message, CONTROL_ERROR_DENIED,
-					   "you have %u sessions, %d are allowed; stop one first",
+					   "you have %u sessions of at most %d; stop one first",
 					   n_sessions, POLICY_SESSIONS_MAX);
 		r = policy_check_rate(request, message);
 		if (r)
@@ -189,7 +189,7 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 	if (!request->pid)
 		return policy_deny(
 			message, CONTROL_ERROR_DENIED,
-			"without privileges only -p of a process of your own, or --session of "
+			"without privileges, only -p with a process of your own, or --session with "
 			"yours");
 	r = policy_check_process(peer, proc_fd, &process, message);
 	closep(&process.pidfd);

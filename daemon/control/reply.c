@@ -70,7 +70,7 @@ static void reply_send_file(struct reply *reply, const Profd__Control__Response 
 		return;
 	if (profd__control__response__get_packed_size(response) > PACKET_RESPONSE_MAX)
 		data = reply_pack_error(CONTROL_ERROR_FAILED,
-					"the answer is too long; ask for a smaller range", &size);
+					"the reply is too long; use a smaller range", &size);
 	else
 		data = reply_pack(response, &size);
 	if (file >= 0 && data)
@@ -153,7 +153,7 @@ void reply_listing(struct reply *reply, const struct listing *listing)
 								      sizeof(*pointers));
 
 	if (!rows || !pointers) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "profd has no memory for the answer");
+		reply_error(reply, CONTROL_ERROR_FAILED, "profd is out of memory for the reply");
 		return;
 	}
 	for (size_t i = 0; i < listing->n_rows; i++) {

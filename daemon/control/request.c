@@ -54,7 +54,7 @@ static int request_check_text(const char *what, const char *text, size_t max,
 		return request_invalid(message, "%s is longer than %zu bytes", what, max);
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return request_invalid(message, "%s holds a control character", what);
+			return request_invalid(message, "%s has a control character", what);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static int request_check_name(const char *what, const char *text, const char *ot
 	for (const char *c = text; !r && *c; c++)
 		if (!isascii((unsigned char)*c) ||
 		    (!isalnum((unsigned char)*c) && !strchr(others, *c)))
-			r = request_invalid(message, "%s may have letters, digits and %s only",
+			r = request_invalid(message, "%s may only have letters, digits and %s",
 					    what, others);
 	return r;
 }
@@ -99,13 +99,13 @@ static int request_check_cgroup(const char *text, struct request_message *messag
 static int request_check_pid(int64_t pid, struct request_message *message)
 {
 	if (pid < 1 || pid > INT32_MAX)
-		return request_invalid(message, "%" PRId64 " is no process id", pid);
+		return request_invalid(message, "%" PRId64 " is not a process id", pid);
 	return 0;
 }
 
 static int request_check_id(uint64_t session, struct request_message *message)
 {
-	return session ? 0 : request_invalid(message, "sessions are counted from s1");
+	return session ? 0 : request_invalid(message, "session ids start at s1");
 }
 
 static int request_check_range(uint64_t since_ns, uint64_t until_ns,
@@ -147,7 +147,8 @@ static int request_read_target(Profd__Control__Start *start, struct session_requ
 		ret->target = TARGET_UID;
 		/* (uid_t)-1 means "no user" (setreuid(2)). */
 		if (start->number < 0 || start->number >= UINT32_MAX)
-			return request_invalid(message, "%" PRId64 " is no user id", start->number);
+			return request_invalid(message, "%" PRId64 " is not a user id",
+					       start->number);
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__SERVICE:
 		ret->target = TARGET_SERVICE;
@@ -211,7 +212,8 @@ static int request_check_start(const Profd__Control__Start *start, struct reques
 	if (start->duration_ns > DURATION_MAX_NS)
 		return request_invalid(message, "the duration is longer than a hundred years");
 	if (start->live && start->n_formats)
-		return request_invalid(message, "a live session writes no files, of no format");
+		return request_invalid(message,
+				       "a live session writes no files, so it has no formats");
 	return 0;
 }
 
@@ -253,7 +255,7 @@ int request_check_stop(const Profd__Control__Stop *stop, struct request_message 
 	case PROFD__CONTROL__STOP__WHICH_ALL:
 		return 0;
 	default:
-		return request_invalid(why, "what to stop is missing");
+		return request_invalid(why, "nothing to stop");
 	}
 }
 

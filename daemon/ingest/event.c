@@ -104,7 +104,8 @@ int event_parse(const char *name, struct event *ret, struct source_message *mess
 		strcpy(base, cycles ? "cycles" : "cpu-clock");
 		if (!cycles)
 			snprintf(message->text, sizeof(message->text),
-				 "this machine has no usable cycle counter: sampling by cpu-clock");
+				 "this machine has no usable cycle counter: sampling with "
+				 "cpu-clock");
 	}
 	if (!parse_base(base, &event))
 		goto unknown;
@@ -175,7 +176,7 @@ int event_explain(int err, const struct sampler_spec *spec, struct source_messag
 	case EACCES:
 	case EPERM:
 		snprintf(message->text, sizeof(message->text),
-			 "the kernel does not let profd sample %s: it takes CAP_PERFMON%s", name,
+			 "the kernel does not let profd sample %s: it needs CAP_PERFMON%s", name,
 			 event_paranoid_level() > 2 ? ", and CAP_SYS_ADMIN while "
 						      "kernel.perf_event_paranoid is above 2"
 						    : "");
@@ -188,8 +189,8 @@ int event_explain(int err, const struct sampler_spec *spec, struct source_messag
 		return SOURCE_E_UNSUPPORTED;
 	case EINVAL:
 		snprintf(message->text, sizeof(message->text),
-			 "the kernel refuses %s with %s %" PRIu64
-			 ": kernel.perf_event_max_sample_rate bounds the rate",
+			 "the kernel rejects %s with %s %" PRIu64
+			 ": kernel.perf_event_max_sample_rate limits the rate",
 			 name, spec->is_period ? "period" : "frequency", spec->rate);
 		return SOURCE_E_UNSUPPORTED;
 	default:

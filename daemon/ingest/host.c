@@ -66,7 +66,7 @@ int host_check_kernel_faults(const char *release, const char *version, const cha
 
 	if (!parse_upstream_version(release, version, signature, &v)) {
 		snprintf(message->text, sizeof(message->text),
-			 "cannot tell what kernel \"%.60s\" is: use the perf source", release);
+			 "unknown kernel version \"%.60s\": use the perf source", release);
 		return SOURCE_E_UNSUPPORTED;
 	}
 	if (kernel_can_lock_up(&v)) {

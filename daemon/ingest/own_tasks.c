@@ -58,15 +58,16 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 		close(fd);
 		if (!*ret_kernel)
 			snprintf(message->text, sizeof(message->text),
-				 "kernel.perf_event_paranoid = %d: time that the kernel spends for "
-				 "your processes is not sampled, and counts as skipped; it takes 1",
+				 "kernel.perf_event_paranoid = %d: kernel time of your processes "
+				 "is not sampled, and counts as skipped; set it to 1 to sample it",
 				 event_paranoid_level());
 		return SOURCE_E_OK;
 	}
 	if (fd != -EACCES && fd != -EPERM && fd != -ENOSYS)
 		return error_origin(fd);
 	snprintf(message->text, sizeof(message->text),
-		 "the kernel lets nobody sample his own processes (kernel.perf_event_paranoid = %d)"
+		 "the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
+		 "= %d)"
 		 ": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
 		 "then "
 		 "restart profd",

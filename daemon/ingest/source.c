@@ -56,7 +56,7 @@ int source_add_sampler(struct source *source, const struct sampler_spec *spec, u
 		return r;
 	}
 	snprintf(message->text, sizeof(message->text),
-		 "all %d samplers are in use: use an event and rate that is there already",
+		 "all %d samplers are in use: use an event and rate of another session",
 		 SAMPLERS_MAX);
 	return SOURCE_E_FULL;
 }

@@ -56,13 +56,13 @@ struct sampler_spec {
 };
 
 /* X(name): see status --json, unwinding. Of all samplers. */
-#define SOURCE_ROOT_COUNTERS(X)                                                                   \
-	X(uninherited) /* children that could not have their parent's mappings for walks in the   \
-			  kernel, and bring copies at first */                                    \
-	X(unwithdrawn) /* processes that ended and whose mappings the kernel could not forget */  \
-	X(unattached)  /* threads that a user's own profd could not sample: no more events may be \
-			  open, or the kernel refused */                                          \
-	X(disbelieved) /* ticks that processes with libprofd told, and had no CPU time for */
+#define SOURCE_ROOT_COUNTERS(X)                                                                    \
+	X(fork_misses)  /* children that could not have their parent's mappings for walks in the   \
+			   kernel, and bring copies at first */                                    \
+	X(stale_roots)  /* processes that ended and whose mappings the kernel could not forget */  \
+	X(unattached)   /* threads that a user's own profd could not sample: no more events may be \
+			   open, or the kernel refused */                                          \
+	X(excess_ticks) /* ticks that processes with libprofd told, and had no CPU time for */
 
 #define SOURCE_COUNTER_FIELD(n) uint64_t n;
 struct source_stats {

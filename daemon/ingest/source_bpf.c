@@ -261,7 +261,7 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes) {
 		snprintf(message->text, sizeof(message->text),
-			 "no memory for another sampler's ring buffer: raise the budget");
+			 "no memory for another ring buffer: raise [memory] budget");
 		return SOURCE_E_FULL;
 	}
 	bpf_configure_sampler(s, sampler);
@@ -349,8 +349,8 @@ static int bpf_update_stats(struct source *source, unsigned index)
 			: 0;
 
 	stats->unfollowed = s->skeleton->bss->unfollowed;
-	stats->uninherited = s->skeleton->bss->uninherited;
-	stats->unwithdrawn = s->skeleton->bss->unwithdrawn;
+	stats->fork_misses = s->skeleton->bss->fork_misses;
+	stats->stale_roots = s->skeleton->bss->stale_roots;
 	return r;
 }
 

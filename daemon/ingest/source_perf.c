@@ -322,7 +322,7 @@ static int perf_add_sampler(struct source *source, unsigned index, struct source
 		r = source_perf_own_add(s, sampler);
 	if (r == SOURCE_E_FULL)
 		snprintf(message->text, sizeof(message->text),
-			 "no memory for another sampler's ring buffers: raise the budget");
+			 "no memory for more ring buffers: raise [memory] budget");
 	return r < 0 ? event_explain(r, sampler->spec, message) : r;
 }
 

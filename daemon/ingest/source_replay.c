@@ -122,11 +122,12 @@ static int replay_finish(struct source_replay *s, const char *what)
 {
 	if (what)
 		snprintf(s->end.text, sizeof(s->end.text),
-			 "the recording %s at byte %" PRIu64 ": what stands before it was replayed",
+			 "the recording %s at byte %" PRIu64
+			 ": everything before that was replayed",
 			 what, s->position);
 	else if (s->unwanted)
 		snprintf(s->end.text, sizeof(s->end.text),
-			 "%" PRIu64 " recorded samples were passed over: nothing was sampling",
+			 "%" PRIu64 " recorded samples were skipped: no session was sampling",
 			 s->unwanted);
 	s->ended = true;
 	return SOURCE_E_END;
@@ -194,7 +195,7 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 	}
 	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK) {
 		snprintf(message->text, sizeof(message->text),
-			 "this is no recording that this profd can read: make one with "
+			 "not a recording that this profd can read: make one with "
 			 "--record-replay");
 		return SOURCE_E_UNSUPPORTED;
 	}

@@ -223,7 +223,8 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 
 	if (!process->privileged &&
 	    !shim_pace_allows(&s->pace, process->uid, clock_ns(CLOCK_MONOTONIC)))
-		return shim_refuse(message, SOURCE_E_FULL, "too many processes of yours ask");
+		return shim_refuse(message, SOURCE_E_FULL,
+				   "too many of your processes are attached");
 	r = shim_detach_previous(s, process->pid, &before);
 	if (r)
 		return r;
@@ -381,7 +382,7 @@ static int shim_check_spec(const struct sampler_spec *spec, struct source_messag
 
 	if (!event->is_clock || event->exclude_user || event->exclude_kernel) {
 		snprintf(message->text, sizeof(message->text),
-			 "%s%s%s cannot be sampled: programs with libprofd sample their CPU time; "
+			 "%s%s%s cannot be sampled: programs with libprofd sample CPU time only; "
 			 "use -e cpu-clock",
 			 event->name, event->exclude_kernel ? ":u" : "",
 			 event->exclude_user ? ":k" : "");
@@ -389,7 +390,7 @@ static int shim_check_spec(const struct sampler_spec *spec, struct source_messag
 	}
 	if (event_ticks_per_second(spec) > RING_FREQUENCY_MAX) {
 		snprintf(message->text, sizeof(message->text),
-			 "programs with libprofd sample themselves at most %d times a second",
+			 "programs with libprofd can be sampled at %d Hz at most",
 			 RING_FREQUENCY_MAX);
 		return SOURCE_E_UNSUPPORTED;
 	}
@@ -472,7 +473,7 @@ static int shim_update_stats(struct source *source, unsigned sampler)
 	struct source_stats *stats = &source->samplers[sampler].stats;
 
 	stats->expected = stats->seen;
-	stats->disbelieved = to_shim_source(source)->disbelieved;
+	stats->excess_ticks = to_shim_source(source)->excess_ticks;
 	return SOURCE_E_OK;
 }
 

@@ -65,7 +65,7 @@ static uint64_t shim_accept_ticks(struct draining *d, uint64_t n, uint32_t hz)
 		shim_target_look_at_account(d->target, d->now_ns);
 		believed = shim_account_take(&d->target->account, n, NS_PER_S / hz);
 	}
-	d->source->disbelieved += n - believed;
+	d->source->excess_ticks += n - believed;
 	return believed;
 }
 

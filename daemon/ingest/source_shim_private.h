@@ -27,7 +27,7 @@ struct shim_source {
 	unsigned turn; /* whose ring is drained first */
 	struct shim_sampler samplers[SAMPLERS_MAX];
 	uint64_t look_after_ns; /* no process's mappings are looked at before */
-	uint64_t disbelieved;
+	uint64_t excess_ticks;
 	struct shim_pace pace;
 };
 

@@ -137,8 +137,9 @@ static void asker_mark_bad(struct asker *a, const struct asker_file *file)
 	text_clean(file->path, strlen(file->path), a->stats.last_bad_image,
 		   sizeof(a->stats.last_bad_image) - 1);
 	a->stats.last_bad_ns = clock_ns(CLOCK_MONOTONIC);
-	log_warning("image worker for symbols: %s over %s, which is not read again", worker.why,
-		    a->stats.last_bad_image);
+	log_warning(
+		"image worker for symbols: %s while reading %s; the file is skipped from now on",
+		worker.why, a->stats.last_bad_image);
 }
 
 /* What came of a question about @file: @r, and whether its reply is sound. */

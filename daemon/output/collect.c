@@ -194,7 +194,7 @@ static int collect_put_result(struct collect *c)
 	if (r)
 		return r;
 	if (result->bytes + length > c->options.max_result)
-		return collect_refuse(c, "the profile gets too big");
+		return collect_refuse(c, "the profile is too big");
 	for (size_t done = 0; done < length;) {
 		ssize_t n = write(result->fd, data + done, length - done);
 
@@ -238,7 +238,7 @@ static int collect_spill_some(struct collect *c)
 	profile_clear_samples(profile);
 	c->is_spilling = false;
 	if (!c->is_finishing && merge_bytes(c->merge) > c->options.max_bytes)
-		return collect_refuse(c, "there are too many different functions and addresses");
+		return collect_refuse(c, "too many different functions and addresses");
 	return COLLECT_E_OK;
 }
 

@@ -120,7 +120,7 @@ static void log_conditions(struct output *o)
 	unsigned conditions = writer_conditions(o->writer);
 
 	if (o->logged & WRITER_CANNOT_WRITE && !(conditions & WRITER_CANNOT_WRITE))
-		log_info("profiles are written again");
+		log_info("writing profiles works again");
 	for (unsigned i = 0; i < WRITER_N_CONDITIONS; i++)
 		if (conditions & ~o->logged & 1u << i)
 			log_warning("%s", writer_describe(o->writer, 1u << i));

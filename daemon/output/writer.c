@@ -526,7 +526,7 @@ static const struct condition {
 	{WRITER_INCOMPLETE, OF_STORE,
 	 .text = ": some image profiles lack a window: ", .detail = describe_error},
 	{WRITER_NEW_EPOCH, OF_STORE,
-	 .text = ": an image profile could not be added to (damaged, or a count at its limit): "
+	 .text = ": an image profile could not be updated (damaged, or a count at its limit): "
 		 "began image "
 		 "epoch ",
 	 .detail = describe_epoch},
@@ -536,18 +536,18 @@ static const struct condition {
 	{WRITER_NOT_COLLECTED, OF_STORE,
 	 .text = ": cannot delete old profiles: check its permissions"},
 	{WRITER_NO_KALLSYMS, OF_NOTHING,
-	 .text = "kernel addresses have no names: /proc/kallsyms shows none; give profd CAP_SYSLOG "
+	 .text = "kernel addresses have no names: /proc/kallsyms has no addresses; grant profd "
+		 "CAP_SYSLOG "
 		 "or "
 		 "lower kernel.kptr_restrict"},
 	{WRITER_NO_WORKER, OF_NOTHING,
-	 .text = "new addresses have no names: the image worker for symbols does not run: ",
+	 .text = "new addresses have no names: the image worker for symbols cannot be run: ",
 	 .detail = describe_worker, .more = "; check that profd-image-worker is installed"},
-	{WRITER_GONE, OF_STORE, .text = " was removed and cannot be made again: ",
+	{WRITER_GONE, OF_STORE, .text = " was removed and cannot be created again: ",
 	 .detail = describe_error, .more = "; the window stays open until it is there"},
-	{WRITER_REVIVED, OF_STORE, .text = " was removed; profiles are written to a new one"},
-	{WRITER_DAMAGED, OF_ROLLUP, .text = ": cannot be read, is kept and not rolled up"},
-	{WRITER_NOT_ROLLED_UP, OF_ROLLUP,
-	 .text = ": windows cannot be rolled up, tried again later: ",
+	{WRITER_REVIVED, OF_STORE, .text = " was removed; profiles are written to a new directory"},
+	{WRITER_DAMAGED, OF_ROLLUP, .text = ": cannot be read; it is kept, but not rolled up"},
+	{WRITER_NOT_ROLLED_UP, OF_ROLLUP, .text = ": windows cannot be rolled up, retrying later: ",
 	 .detail = describe_rollup_error},
 };
 

@@ -134,7 +134,8 @@ static void mark_image_bad(struct table_loader *l, struct image *image)
 		   sizeof(l->stats.last_bad_image) - 1);
 	if (!atomic_exchange(&image->is_bad, true))
 		l->stats.bad_images++;
-	log_warning("image worker for unwind tables: %s over %s, which is not read again",
+	log_warning("image worker for unwind tables: %s while reading %s; the file is skipped from "
+		    "now on",
 		    worker.why, l->stats.last_bad_image);
 }
 
@@ -148,7 +149,8 @@ static void table_loader_log_trouble(struct table_loader *l)
 	if (strcmp(l->told, worker.why) == 0)
 		return;
 	strcpy(l->told, worker.why);
-	log_warning("image worker for unwind tables: %s; images wait for the next", worker.why);
+	log_warning("image worker for unwind tables: %s; images wait for the next worker",
+		    worker.why);
 }
 
 /*

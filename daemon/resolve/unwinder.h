@@ -52,11 +52,11 @@ struct unwinder_options {
 	X(rules_expression) /* rows with expressions that no walk can follow, of loaded tables */ \
 	X(rules_unfit)      /* rows whose numbers do not fit a rule, of loaded tables */          \
 	X(published)        /* times that a process's mappings were handed to the BPF programs */ \
-	X(publish_failed)   /* no room for them */                                                \
-	X(publish_evicted)  /* processes that gave their room to others' mappings */              \
-	X(stale)            /* walks by mappings that had just been replaced */                   \
-	X(memory_reads)     /* attempts to read a process's memory that a copy lacked */          \
-	X(memory_failed)    /* of these, in vain */
+	X(mapping_table_full)    /* no room for them */                                           \
+	X(mapping_table_evicted) /* processes that gave their room to others' mappings */         \
+	X(stale)                 /* walks by mappings that had just been replaced */              \
+	X(memory_reads)          /* attempts to read a process's memory that a copy lacked */     \
+	X(memory_failed)         /* of these, in vain */
 
 #define UNWINDER_COUNTER_FIELD(n) uint64_t n;
 struct unwinder_stats {

@@ -346,7 +346,7 @@ static int spaces_make_room(struct unwinder *u, size_t n)
 		return 0;
 	while (!r && u->published && runs_unused(u) < goal) {
 		r = space_withdraw_root(u, u->published);
-		u->stats.publish_evicted++;
+		u->stats.mapping_table_evicted++;
 	}
 	return r;
 }
@@ -419,7 +419,7 @@ static int space_publish_root(struct unwinder *u, struct space *s, uint64_t unti
 	if (r < 0)
 		return r;
 	if (r) {
-		u->stats.publish_failed++;
+		u->stats.mapping_table_full++;
 		return space_withdraw_root(u, s);
 	}
 	root_is_known(u, s, true);

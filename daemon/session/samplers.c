@@ -82,7 +82,7 @@ int samplers_acquire(struct samplers *s, const struct sampler_spec *spec, unsign
 	}
 	if (n_used + spare >= SAMPLERS_MAX) {
 		snprintf(message->text, sizeof(message->text),
-			 "%u events and rates are sampled already; use one of them, or stop a "
+			 "%u different events and rates are in use; use one of them, or stop a "
 			 "session",
 			 n_used);
 		return SOURCE_E_FULL;

@@ -135,7 +135,7 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 
 	if (session_set_count_running(set) >= set->defaults.max_sessions) {
 		snprintf(message->text, sizeof(message->text),
-			 "%u sessions are running already (max_sessions)",
+			 "%u sessions are running, the maximum (max_sessions)",
 			 set->defaults.max_sessions);
 		return SESSION_START_E_REFUSED;
 	}

@@ -71,7 +71,8 @@ int main(int argc, char **argv)
 	if (argc != 3 || !parse_bytes(argv[1], MEMORY_MIN, &memory) ||
 	    !parse_bytes(argv[2], KEEP_MIN, &limits.keep_bytes) || !is_socket(WORKER_SOCKET_FD) ||
 	    !is_socket(WORKER_LEASH_FD)) {
-		fprintf(stderr, "profd-image-worker is started by profd and profctl\n");
+		fprintf(stderr,
+			"profd-image-worker is not run directly: profd and profctl start it\n");
 		return WORKER_EXIT_USAGE;
 	}
 	leave_world();

@@ -24,7 +24,7 @@ struct tally;
 	X(cut)       /* the table of stacks is full: only the leaf was kept */             \
 	X(lost)      /* the same, of the leaf as well; or the mappings just changed */     \
 	X(unseen)    /* of threads too short for a tick: count for what they began with */ \
-	X(untold)    /* of those seen: count for the last stack of a thread */
+	X(repeated)  /* of those seen: count for the last stack of a thread */
 
 #define PROFILE_COUNTER_FIELD(name) _Atomic uint64_t name;
 struct profile_counters {

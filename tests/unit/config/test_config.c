@@ -102,15 +102,15 @@ static void test_refusals(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{"event = x", "test.conf:1: 'event' stands before any [section]"},
+		{"event = x", "test.conf:1: 'event' is before any [section]"},
 		{"\n[sampling]\nfrequencies = 9", "test.conf:3: unknown key 'frequencies'"},
 		{"[http]\nlisten = x", "test.conf:2: unknown section [http]"},
 		{"[sampling]\nfrequency = 0", "test.conf:2: frequency must be 1 to 100000"},
 		{"[sampling]\nfrequency = 9x", "test.conf:2: frequency must be a number"},
 		{"[sampling]\nfrequency = -1", "test.conf:2: frequency must be a number"},
 		{"[sampling]\nfrequency = 99999999999999999999", "frequency is too large"},
-		{"[sampling]\nmax_cpu = 0%", "max_cpu must be a share"},
-		{"[sampling]\nmax_cpu = 1", "max_cpu must be a share"},
+		{"[sampling]\nmax_cpu = 0%", "max_cpu must be a percentage"},
+		{"[sampling]\nmax_cpu = 1", "max_cpu must be a percentage"},
 		{"[sampling]\nevent =", "event must not be empty"},
 		{"[sampling]\nkernel_stacks = maybe", "must be yes or no"},
 		{"[flush]\ninterval = 60", "interval must be a duration"},
@@ -153,7 +153,7 @@ static void test_long_lines(void **state)
 	config_free(parse(text));
 	text[length + 174] = 'x';
 	assert_int_equal(config_parse(&c, text, "t", &message), CONFIG_E_INVALID);
-	assert_non_null(strstr(message.text, "t:2: a line may have 190 bytes"));
+	assert_non_null(strstr(message.text, "t:2: lines are limited to 190 bytes"));
 }
 
 static void test_print_reads_back(void **state)

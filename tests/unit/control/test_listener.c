@@ -141,7 +141,7 @@ static void test_operation_fails(void **state)
 	w->silent = true;
 	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
 	run(w, 5);
-	expect_error(fd, 1, "no answer");
+	expect_error(fd, 1, "unanswered request");
 	w->silent = false;
 	expect_answer(w, fd);
 }
@@ -227,7 +227,7 @@ static void test_another_row(void **state)
 	request.hold = &hold;
 	send_request(before, &request);
 	run(w, 5);
-	expect_error(before, 2, "does not know that request");
+	expect_error(before, 2, "does not support this request");
 	listener_free(w->listener);
 	options.verbs = verbs;
 	assert_int_equal(listener_new(&w->listener, w->loop, &options), 0);
@@ -237,10 +237,10 @@ static void test_another_row(void **state)
 	expect_text(fd, "held 7");
 	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_FLUSH);
 	run(w, 5);
-	expect_error(fd, 2, "does not know that request");
+	expect_error(fd, 2, "does not support this request");
 	send_verb(fd, PROFD__CONTROL__REQUEST__VERB__NOT_SET);
 	run(w, 5);
-	expect_error(fd, 2, "does not know that request");
+	expect_error(fd, 2, "does not support this request");
 }
 
 int main(void)

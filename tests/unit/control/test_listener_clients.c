@@ -23,7 +23,7 @@ static void test_garbage(void **state)
 		assert_int_equal(send(fd, cases[i].bytes, cases[i].size, MSG_NOSIGNAL),
 				 cases[i].size);
 		run(w, 5);
-		expect_error(fd, 2, "no request");
+		expect_error(fd, 2, "malformed request");
 		assert_true(is_closed(fd));
 		assert_int_equal(stats_of(w).garbage, i + 1);
 	}
@@ -38,7 +38,7 @@ static void test_empty_request(void **state)
 
 	assert_int_equal(send(fd, "\0\0\0\0", 4, MSG_NOSIGNAL), 4);
 	run(w, 5);
-	expect_error(fd, 2, "does not know that request");
+	expect_error(fd, 2, "does not support this request");
 	assert_false(is_closed(fd));
 	expect_serving(w);
 }

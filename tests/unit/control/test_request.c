@@ -104,10 +104,10 @@ static void test_start_bounds(void **state)
 		const char *why;
 	} cases[] = {
 		{99, 0, "", "", "", false, 0, 0, "kind of target"},
-		{KIND(PID), 0, "", "", "", false, 0, 0, "no process id"},
-		{KIND(PID), -1, "", "", "", false, 0, 0, "no process id"},
-		{KIND(TID), INT64_C(1) << 31, "", "", "", false, 0, 0, "no process id"},
-		{KIND(UID), UINT32_MAX, "", "", "", false, 0, 0, "no user id"},
+		{KIND(PID), 0, "", "", "", false, 0, 0, "not a process id"},
+		{KIND(PID), -1, "", "", "", false, 0, 0, "not a process id"},
+		{KIND(TID), INT64_C(1) << 31, "", "", "", false, 0, 0, "not a process id"},
+		{KIND(UID), UINT32_MAX, "", "", "", false, 0, 0, "not a user id"},
 		{KIND(SERVICE), 0, "", "", "", false, 0, 0, "is missing"},
 		{KIND(SERVICE), 0, "a\x1b[2J", "", "", false, 0, 0, "control character"},
 		{KIND(COMM), 0, "0123456789abcdef", "", "", false, 0, 0, "longer than 15"},

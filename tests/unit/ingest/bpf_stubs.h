@@ -202,7 +202,7 @@ static inline void stubs_reset(void)
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	now_ns = 1000000000;
 	n_faults = 0;
-	uninherited = unwithdrawn = 0;
+	fork_misses = stale_roots = 0;
 }
 
 #endif

@@ -320,7 +320,7 @@ static void test_pid_again(void **state)
 	assert_int_equal(alive(w), 2);
 }
 
-static void test_gone_untold(void **state)
+static void test_gone_unannounced(void **state)
 {
 	struct world *w = *state;
 
@@ -423,7 +423,7 @@ int main(void)
 		TEST(test_another_kind),
 		TEST(test_exec_by_another_thread),
 		TEST(test_pid_again),
-		TEST(test_gone_untold),
+		TEST(test_gone_unannounced),
 		TEST(test_self_is_left_out),
 		TEST(test_others_are_left_out),
 		TEST(test_lost_records),

@@ -61,7 +61,7 @@ static void test_two_rates(void **state)
 	assert_in_range(stats_of(w, slow).seen, 98, 99);
 	assert_in_range(weights[1], S - MS, S);
 	assert_in_range(weights[0], S - 20 * MS, S);
-	assert_int_equal(stats_of(w, fast).disbelieved, 0);
+	assert_int_equal(stats_of(w, fast).excess_ticks, 0);
 	ring_writer_close(&writer);
 }
 

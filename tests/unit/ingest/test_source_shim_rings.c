@@ -103,7 +103,7 @@ static void test_lies(void **state)
 	stats = stats_of(w, sampler);
 	lost = stats.lost[LOST_RING_FULL] + stats.lost[LOST_MALFORMED];
 	assert_true(w->weights + lost * MS <= ran + ran / 8 + 101 * MS);
-	assert_true(stats.disbelieved > 0);
+	assert_true(stats.excess_ticks > 0);
 	assert_closed(w, sampler);
 	/* At its end, what it claimed to have seen is bounded by the same. */
 	atomic_store(&writer.page->counters.seen, UINT64_MAX);

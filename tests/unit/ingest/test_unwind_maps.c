@@ -113,7 +113,7 @@ static void test_fork_without_room(void **state)
 	assert_null(find_root(0));
 	fork_at(1000);
 	assert_false(holds(20));
-	assert_int_equal(uninherited, 1);
+	assert_int_equal(fork_misses, 1);
 	/* What is left of an earlier process of that pid does not count. */
 	publish(2, 1, 500);
 	child.pid = child.tgid = 2;
@@ -142,7 +142,7 @@ static void test_task_freed(void **state)
 	roots_free(&parent);
 	assert_null(find_root(10));
 	roots_free(&parent);
-	assert_int_equal(unwithdrawn, 0);
+	assert_int_equal(stale_roots, 0);
 }
 
 static __u32 find_linear(__u32 first, __u32 n, __u64 address)

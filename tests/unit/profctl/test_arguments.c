@@ -106,11 +106,11 @@ static void test_start_refusals(void **state)
 	static const struct {
 		const char *line, *why;
 	} cases[] = {
-		{"start", "is missing"},
-		{"start 0", "no process id"},
-		{"start 12x", "no process id"},
-		{"start 2147483648", "no process id"},
-		{"start --uid 4294967295", "no user id"},
+		{"start", "no target"},
+		{"start 0", "not a process id"},
+		{"start 12x", "not a process id"},
+		{"start 2147483648", "not a process id"},
+		{"start --uid 4294967295", "not a user id"},
 		{"start 1 2 01", "1 is named twice"},
 		{"start -s a -s a", "'a' is named twice"},
 		{"start --all --all", "--all is given twice"},
@@ -126,7 +126,7 @@ static void test_start_refusals(void **state)
 		{"start 1 --frequenc 9", "unknown option --frequenc"},
 		{"start 1 --children=yes", "takes no argument"},
 		{"start 1 -x", "unknown option -x"},
-		{"start 1 2 --name n", "one target"},
+		{"start 1 2 --name n", "a single target"},
 	};
 	struct usage_message message;
 	struct start_arguments a;

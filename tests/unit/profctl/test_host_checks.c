@@ -112,13 +112,13 @@ static void test_faults(void **state)
 		enum check_level level;
 		const char *part;
 	} cases[] = {
-		{"5.18.19", CHECK_OK, "no fault"}, {"5.19.0", CHECK_BAD, "lock up"},
-		{"6.0.19", CHECK_BAD, "lock up"},  {"6.1.35", CHECK_BAD, "lock up"},
-		{"6.1.36", CHECK_OK, "no fault"},  {"6.2.16", CHECK_BAD, "lock up"},
-		{"6.3.9", CHECK_BAD, "lock up"},   {"6.3.10", CHECK_OK, "no fault"},
-		{"6.4.0", CHECK_OK, "no fault"},   {"6.14.9", CHECK_OK, "no fault"},
-		{"6.15.0", CHECK_OK, "keeps two"}, {"6.16.0", CHECK_OK, "REFRESH"},
-		{"6.17.13", CHECK_OK, "REFRESH"},  {"6.18.0", CHECK_OK, "keeps two"},
+		{"5.18.19", CHECK_OK, "no known fault"}, {"5.19.0", CHECK_BAD, "lock up"},
+		{"6.0.19", CHECK_BAD, "lock up"},        {"6.1.35", CHECK_BAD, "lock up"},
+		{"6.1.36", CHECK_OK, "no known fault"},  {"6.2.16", CHECK_BAD, "lock up"},
+		{"6.3.9", CHECK_BAD, "lock up"},         {"6.3.10", CHECK_OK, "no known fault"},
+		{"6.4.0", CHECK_OK, "no known fault"},   {"6.14.9", CHECK_OK, "no known fault"},
+		{"6.15.0", CHECK_OK, "keeps two"},       {"6.16.0", CHECK_OK, "REFRESH"},
+		{"6.17.13", CHECK_OK, "REFRESH"},        {"6.18.0", CHECK_OK, "keeps two"},
 	};
 	struct world *w = *state;
 
@@ -129,12 +129,12 @@ static void test_faults(void **state)
 	/* Debian's release says 6.1.0, its source is newer and has the fix. */
 	w->host.release = "6.1.0-18-amd64";
 	w->host.version = "#1 SMP Debian 6.1.76-1 (2024-02-01)";
-	expect(w, "known faults", CHECK_OK, "no fault");
+	expect(w, "known faults", CHECK_OK, "no known fault");
 	w->host.version = "#1 SMP Debian 6.1.27-1 (2023-05-08)";
 	expect(w, "known faults", CHECK_BAD, "lock up");
 	w->host.release = "custom";
 	w->host.version = "";
-	expect(w, "kernel", CHECK_WARN, "cannot be determined");
+	expect(w, "kernel", CHECK_WARN, "unknown version");
 }
 
 /* What a kernel has counts, whatever its version is: RHEL 9's has BPF of later ones. */
@@ -143,7 +143,7 @@ static void test_bpf(void **state)
 	struct world *w = *state;
 
 	w->host.release = "5.14.0-503.11.1.el9_5.x86_64";
-	expect(w, "BPF", CHECK_OK, "all that profd uses");
+	expect(w, "BPF", CHECK_OK, "all features");
 	expect(w, "kernel", CHECK_OK, "5.14.0");
 	w->host.release = "6.12.5";
 	write_file(w->folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf) - sizeof("BPF_FUNC_loop"));
@@ -158,11 +158,11 @@ static void test_what_is_missing(void **state)
 
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "3\n");
 	expect(w, "perf paranoid", CHECK_OK, "CAP_SYS_ADMIN");
-	expect(w, "profd --user", CHECK_WARN, "libprofd alone");
+	expect(w, "profd --user", CHECK_WARN, "only programs with libprofd");
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
 	expect(w, "profd --user", CHECK_OK, "in user mode");
 	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "-1\n");
-	expect(w, "profd --user", CHECK_OK, "the kernel's work");
+	expect(w, "profd --user", CHECK_OK, "on their behalf");
 	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "250\n");
 	expect(w, "sample rate", CHECK_WARN, "100000");
 	w->host.pmu_error = ENOENT;
@@ -190,10 +190,10 @@ static void test_capabilities(void **state)
 	/* All but CAP_BPF (39) and CAP_PERFMON (38). */
 	write_text(w->folder.fd, "self/status",
 		   "x\nCapEff:\t0000013fffffffff\nCapBnd:\t0000013fffffffff\n");
-	expect(w, "capabilities", CHECK_BAD, "withheld from everything here: CAP_BPF CAP_PERFMON");
+	expect(w, "capabilities", CHECK_BAD, "not in the bounding set here: CAP_BPF CAP_PERFMON");
 	write_text(w->folder.fd, "self/status",
 		   "x\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n");
-	expect(w, "capabilities", CHECK_OK, "systemd can give them");
+	expect(w, "capabilities", CHECK_OK, "systemd can grant them");
 	w->host.memlock_bytes = 64 << 10;
 	expect(w, "locked memory", CHECK_WARN, "LimitMEMLOCK");
 	w->host.memlock_bytes = 8 << 20;

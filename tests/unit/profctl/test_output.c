@@ -273,21 +273,21 @@ static void test_status_view(void **state)
 		"up 1 min 40 s",
 		"cpu-clock at 99 Hz through bpf",
 		" known; 3 processes have libprofd; 13 not opened, on FUSE or an unknown device; ",
-		"; 16 perf maps and jitdumps not believed\n",
+		"; 16 perf maps and jitdumps rejected\n",
 		"warning: no PMU?[2J",
-		"unwind rules or names of new images: too slow?\n",
+		"unwind rules or names for new images: too slow?\n",
 		"warning: 14 image workers died and were replaced; 15 images killed one and are ",
-		" and are not read again, the last one /evil?\n",
+		" and are skipped from now on, the last one /evil?\n",
 		"truncated: depth",
 		"broken: frame_pointer",
 		"lost: ring_full",
 		"adds up: expected",
 		"adds up: seen",
-		"87.50 % reach their root, 5.00 % are truncated, 7.50 % broken",
+		"87.50 % complete, 5.00 % truncated, 7.50 % broken",
 		"  system   none yet\n",
 		"  s4       complete 3 (20.00 %), no user stack 2 (13.33 %), ",
 		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
-		("unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples wait for more\n"
+		("unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples are waiting for more\n"
 		 "          21  of these waited for unwind rules or memory\n"),
 		"50 % of the budget; 3.0 MiB of it in image workers; 9 images evicted",
 		" system + 3.0 s image workers: 2.50 % of the machine",
@@ -309,8 +309,8 @@ static void test_status_view(void **state)
 /* A ledger that does not close is not passed over. */
 static void test_status_view_open_ledger(void **state)
 {
-	static const char *const parts[] = {"does not add up by 1: expected",
-					    "does not add up by -1: seen"};
+	static const char *const parts[] = {"does not add up, off by 1: expected",
+					    "does not add up, off by -1: seen"};
 	struct text t;
 
 	(void)state;

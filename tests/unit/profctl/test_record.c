@@ -96,7 +96,7 @@ static void test_refused(void **state)
 	}
 	assert_int_equal(parse("record --help", &a, &message), VERB_HELP);
 	assert_int_equal(parse("record -a sleep 10", &a, &message), OPTIONS_BAD);
-	assert_non_null(strstr(message.text, "how long is -d TIME"));
+	assert_non_null(strstr(message.text, "the duration is -d TIME"));
 }
 
 static void test_progress_line(void **state)

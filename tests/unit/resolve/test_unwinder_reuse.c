@@ -81,7 +81,7 @@ static void test_a_host_without_room(void **state)
 	program(h, 5);
 	drain(h);
 	assert_null(root_of(h->f, 5));
-	assert_int_equal(stats_of(h->f).publish_failed, 1);
+	assert_int_equal(stats_of(h->f).mapping_table_full, 1);
 	h->f->host_answer = 0;
 	sample_of(h, 5, 0, 0);
 	drain(h);
@@ -93,7 +93,7 @@ static void test_a_host_without_room(void **state)
 			map_of(h, pid, i * 2, 1, 20 + i % 3);
 	}
 	drain(h);
-	assert_true(stats_of(h->f).publish_failed > 1);
+	assert_true(stats_of(h->f).mapping_table_full > 1);
 	assert_non_null(root_of(h->f, 20));
 	assert_null(root_of(h->f, 83));
 	/* The first ones end: there is room again, after a rest. */
@@ -345,16 +345,16 @@ static void test_sampled_ones_get_room(void **state)
 		big_program(h, pid);
 	drain(h);
 	assert_null(root_of(h->f, 63));
-	assert_int_equal(stats_of(h->f).publish_evicted, 0);
+	assert_int_equal(stats_of(h->f).mapping_table_evicted, 0);
 	sample_of(h, 20, 0, h->f->until_ns); /* the oldest is not idle */
 	sample_of(h, 63, 0, 0);
 	drain(h);
-	n_evicted = stats_of(h->f).publish_evicted;
+	n_evicted = stats_of(h->f).mapping_table_evicted;
 	assert_in_range(n_evicted, 1, 8);
 	assert_null(root_of(h->f, 63)); /* what they had must rest */
 	sample_of(h, 63, 0, 0);
 	drain(h);
-	assert_int_equal(stats_of(h->f).publish_evicted, n_evicted);
+	assert_int_equal(stats_of(h->f).mapping_table_evicted, n_evicted);
 	rest(h);
 	sample_of(h, 63, 0, 0);
 	drain(h);
@@ -362,7 +362,7 @@ static void test_sampled_ones_get_room(void **state)
 	assert_non_null(root_of(h->f, 20));
 	assert_null(root_of(h->f, 21));
 	assert_non_null(root_of(h->f, 20 + (pid_t)n_evicted + 1));
-	assert_int_equal(stats_of(h->f).publish_evicted, n_evicted);
+	assert_int_equal(stats_of(h->f).mapping_table_evicted, n_evicted);
 	/* For one that would not leave an eighth, nobody goes. */
 	exec_of(h, 70);
 	for (unsigned i = 0; i < HOST_MAPS; i++)
@@ -370,7 +370,7 @@ static void test_sampled_ones_get_room(void **state)
 	sample_of(h, 70, 0, 0);
 	drain(h);
 	assert_null(root_of(h->f, 70));
-	assert_int_equal(stats_of(h->f).publish_evicted, n_evicted);
+	assert_int_equal(stats_of(h->f).mapping_table_evicted, n_evicted);
 }
 
 int main(void)

@@ -76,20 +76,20 @@ static void test_totals(void **state)
 	assert_int_not_equal(first, second);
 
 	told = (struct source_stats){
-		.idle = 10, .unfollowed = 3, .uninherited = 4, .unwithdrawn = 5};
+		.idle = 10, .unfollowed = 3, .fork_misses = 4, .stale_roots = 5};
 	assert_int_equal(samplers_total(w.samplers, &ledger, &total), 0);
 	assert_int_equal(total.idle, 20);
 	assert_int_equal(total.unfollowed, 3);
-	assert_int_equal(total.uninherited, 4);
-	assert_int_equal(total.unwithdrawn, 5);
+	assert_int_equal(total.fork_misses, 4);
+	assert_int_equal(total.stale_roots, 5);
 	assert_int_equal(samplers_release(w.samplers, first, &ledger), 0);
-	told.uninherited = 6;
+	told.fork_misses = 6;
 	assert_int_equal(samplers_release(w.samplers, second, &ledger), 0);
 	assert_int_equal(samplers_total(w.samplers, &ledger, &total), 0);
 	assert_int_equal(total.idle, 20);
 	assert_int_equal(total.unfollowed, 3);
-	assert_int_equal(total.uninherited, 6);
-	assert_int_equal(total.unwithdrawn, 5);
+	assert_int_equal(total.fork_misses, 6);
+	assert_int_equal(total.stale_roots, 5);
 
 	samplers_free(w.samplers);
 	process_table_free(w.processes);

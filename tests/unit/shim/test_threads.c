@@ -47,7 +47,7 @@ static void burn(uint64_t ns)
 		;
 }
 
-/* Its signals are ignored: all of its ticks are untold. */
+/* Its signals are ignored: none of its ticks has a signal. */
 static struct thread *arm(struct threads *threads, const struct threads_timing *timing)
 {
 	struct thread *thread = threads_claim(threads);
@@ -58,7 +58,7 @@ static struct thread *arm(struct threads *threads, const struct threads_timing *
 	return thread;
 }
 
-static void test_untold(void **state)
+static void test_ticks_without_signals(void **state)
 {
 	const struct threads_timing timing = {.frequency = 1000, .signal = SIGUSR1};
 	struct threads *threads;
@@ -135,7 +135,7 @@ static void test_itimer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_untold),
+		cmocka_unit_test(test_ticks_without_signals),
 		cmocka_unit_test(test_first_period),
 		cmocka_unit_test(test_itimer),
 	};
