@@ -92,6 +92,7 @@ static int pprof_put_begin(struct pprof_writer *w, size_t n, uint8_t **ret)
 {
 	int r = 0;
 
+	*ret = NULL;
 	if (n > UINT32_MAX / 2)
 		return error_origin(-E2BIG);
 	if (w->batch_length && w->batch_length + n > BATCH_BYTES)

@@ -286,9 +286,12 @@ uint64_t index_newest(const struct index *index)
 	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
 		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
 			const struct index_queue *queue = &shelf->queues[i];
-			const struct index_file *last = queue->files + queue->end - 1;
+			const struct index_file *last;
 
-			if (index_queue_length(queue) && last->start_s + last->seconds > newest)
+			if (!index_queue_length(queue))
+				continue;
+			last = &queue->files[queue->end - 1];
+			if (last->start_s + last->seconds > newest)
 				newest = last->start_s + last->seconds;
 		}
 	}
