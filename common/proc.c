@@ -17,8 +17,16 @@
 #include "common/error.h"
 #include "common/read_end.h"
 
-/* A maps file of 400,000 mappings, more than the kernel lets a process have unless told to. */
-#define FILE_BYTES_MAX (64u << 20)
+/* A maps file of 200,000 mappings; a process chooses how many it has, and how long their paths. */
+#define FILE_BYTES_MAX (32u << 20)
+
+/* What a process that is gone, or may not be looked at, gives is no error of ours. */
+static int proc_read_error(int r)
+{
+	if (r == -ENOMEM)
+		return r;
+	return r == -EMFILE || r == -ENFILE ? error_origin(r) : PROC_E_GONE;
+}
 
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length)
 {
@@ -26,8 +34,8 @@ int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *
 	int r;
 
 	snprintf(path, sizeof(path), "%d/%s", id, name);
-	r = read_end_text(proc_fd, path, FILE_BYTES_MAX, ret, ret_length);
-	return r == -ENOMEM ? r : r ? PROC_E_GONE : PROC_E_OK;
+	r = read_start_text(proc_fd, path, FILE_BYTES_MAX, ret, ret_length);
+	return r ? proc_read_error(r) : PROC_E_OK;
 }
 
 int proc_each_number(int folder_fd, const char *path,
@@ -165,10 +173,12 @@ int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
 	snprintf(path, sizeof(path), "%d/status", id);
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return PROC_E_GONE;
+		return proc_read_error(-errno);
 	r = read_end(fd, FILE_BYTES_MAX, &text, &length);
-	if (r || fstat(fd, &st) < 0)
-		return r == -ENOMEM ? r : PROC_E_GONE;
+	if (r)
+		return proc_read_error(r);
+	if (fstat(fd, &st) < 0)
+		return PROC_E_GONE;
 	proc_parse_status((const char *)text, ret);
 	ret->owner = proc_owner(proc_fd, id, st.st_uid);
 	return PROC_E_OK;

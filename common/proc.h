@@ -18,8 +18,8 @@ enum {
 };
 
 /*
- * All of the file @name of @id: *ret is malloc'ed and ends in NUL. Returns PROC_E_* or -ENOMEM, as
- * all that read do.
+ * The file @name of @id, or its first 32 MiB: *ret is malloc'ed and ends in NUL. Returns PROC_E_*,
+ * or -ENOMEM, -EMFILE or -ENFILE, as all that read do.
  */
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length);
 

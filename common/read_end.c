@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +12,8 @@
 
 #define ROOM 4096 /* for each call of read(2), and for the NUL */
 
-int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
+/* -EFBIG: there are more than @max bytes, of which *ret has more than that. */
+static int read_bounded(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length = 0, size = 0;
@@ -26,27 +28,53 @@ int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		length += n > 0 ? (size_t)n : 0;
-		if (length > max)
-			return -EFBIG;
-	} while (n);
+	} while (n && length <= max);
 	data[length] = '\0';
 	*ret = steal_ptr(&data);
 	*ret_length = length;
-	return 0;
+	return length > max ? -EFBIG : 0;
 }
 
-int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length)
+int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
+{
+	uint8_t *data = NULL;
+	int r = read_bounded(fd, max, &data, ret_length);
+
+	if (r)
+		free(data);
+	else
+		*ret = data;
+	return r;
+}
+
+static int read_text(int folder, const char *path, size_t max, bool cut, char **ret,
+		     size_t *ret_length)
 {
 	cleanup(closep) int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	uint8_t *data;
+	cleanup(freep) uint8_t *data = NULL;
 	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = read_end(fd, max, &data, ret_length);
+	r = read_bounded(fd, max, &data, ret_length);
+	if (r == -EFBIG && cut) {
+		data[max] = '\0';
+		*ret_length = max;
+		r = 0;
+	}
 	if (!r)
-		*ret = (char *)data;
+		*ret = (char *)steal_ptr(&data);
 	return r;
+}
+
+int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length)
+{
+	return read_text(folder, path, max, false, ret, ret_length);
+}
+
+int read_start_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length)
+{
+	return read_text(folder, path, max, true, ret, ret_length);
 }
 
 ssize_t read_range(int fd, void *ret, size_t length, uint64_t offset)

@@ -19,7 +19,6 @@
 
 /* A stop may take as long as this while the last windows are being written. */
 #define STOP_MAX_NS    UINT64_C(300000000000)
-#define STAT_MAX       512
 #define STOP_MORE_USEC UINT64_C(15000000)
 
 static const char *describe_store(const struct daemon *d, char *text, size_t size)
@@ -92,15 +91,19 @@ void daemon_notify_init(struct daemon *d)
 		d->watch.patience_ns = usec * 1000;
 }
 
+/* Without an allocation: where memory has run out, the disk may be what profd waits for, too. */
 static char thread_state(pid_t tid)
 {
-	cleanup(freep) char *text = NULL;
-	char path[64];
-	size_t length;
+	char path[64], text[512];
+	cleanup(closep) int fd = -1;
+	ssize_t n = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	return read_end_text(AT_FDCWD, path, STAT_MAX, &text, &length) ? '?'
-								       : watch_parse_state(text);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	return watch_parse_state(text);
 }
 
 static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *ret_busy_ns)

@@ -31,6 +31,10 @@ struct session *daemon_find_session(struct daemon *d, const struct control_call 
 {
 	struct session *s = id ? session_set_find(d->sessions, id) : NULL;
 
+	if (!id) {
+		reply_error(call->reply, CONTROL_ERROR_USAGE, "session ids start at s1");
+		return NULL;
+	}
 	if (s && policy_may_control(call->peer, s->owner))
 		return s;
 	if (s)

@@ -304,7 +304,7 @@ int daemon_item_submitted(struct flush_item *item, int r)
 int daemon_verb_epoch(const struct control_call *call)
 {
 	struct daemon *d = call->userdata;
-	struct flush_item *item;
+	struct flush_item *item = NULL;
 	int r = name_waiter_new(&item, call);
 
 	return r ? daemon_answer_fatal(d, call->reply, r)
@@ -316,7 +316,7 @@ int daemon_verb_list(const struct control_call *call)
 	Profd__Control__List *list = call->message;
 	struct daemon *d = call->userdata;
 	struct request_message why;
-	struct flush_item *item;
+	struct flush_item *item = NULL;
 	int r = request_check_list(list, &why);
 
 	if (r)

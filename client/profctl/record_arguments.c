@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <string.h>
 
 #include "client/profctl/arguments.h"
@@ -13,11 +14,13 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 		return usage_error(message, "%s", one_target);
 	if (a->command ? !**a->command : !has_target)
 		return usage_error(message, "nothing to record: use -a, -p PID, -s SERVICE, or a "
-					    "COMMAND?");
+					    "COMMAND");
 	a->format = output_format_of(a->output);
 	if (a->format == OUTPUT_LEGACY && !a->command && !a->pid)
 		return usage_error(message, "a legacy profile (.prof) has one process: use -p PID, "
 					    "or a COMMAND");
+	if (a->frequency > UINT32_MAX)
+		return usage_error(message, "-F is at most %" PRIu32, UINT32_MAX);
 	if (a->command && strcmp(a->output, "-") == 0)
 		return usage_error(message, "standard output is used by the command: use -o FILE");
 	return 0;

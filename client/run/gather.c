@@ -28,14 +28,11 @@
 /* Mappings that one is compared with, to see whether it was there before. */
 #define LOOKS_MAX 1024
 
-/* What is counted, in this order. */
 static int gather_new_profile(struct profile **ret)
 {
 	int r = profile_new(ret);
 
-	if (!r)
-		r = profile_add_sample_type(*ret, "samples", "count");
-	return r ? r : profile_add_sample_type(*ret, "cpu", "nanoseconds");
+	return r ? r : value_types_add(*ret, "cpu-clock");
 }
 
 int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)

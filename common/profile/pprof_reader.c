@@ -35,6 +35,7 @@ struct pprof_reader {
 	size_t n_buffer, buffer_size;
 	uint64_t offset;       /* of the buffer in the message */
 	uint64_t max_unpacked; /* bound for all of it */
+	size_t max_field;
 	/* The message without strings and samples; before each field, a varint: what is left out.
 	 */
 	uint8_t *tables;
@@ -56,6 +57,7 @@ int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
 		return error_origin(-ENOMEM);
 	r->max_bytes = max_bytes;
 	r->max_unpacked = UINT64_MAX;
+	r->max_field = FIELD_MAX;
 	if (inflateInit2(&r->z, 15 + 16) != Z_OK) /* gzip's framing, as in gunzip.c */
 		return error_origin(-ENOMEM);
 	r->z_ready = true;
@@ -135,7 +137,7 @@ static int pprof_reader_read_fields(struct pprof_reader *r)
 		r->offset += done;
 		memmove(r->buffer, r->buffer + done, r->n_buffer);
 	}
-	if (r->n_buffer > FIELD_MAX)
+	if (r->n_buffer > r->max_field)
 		return PPROF_REFUSE(&r->reading, "a field at byte %" PRIu64 " is longer than 1 MiB",
 				    r->offset);
 	return 0;
@@ -305,6 +307,7 @@ int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct prof
 	if (e)
 		return e;
 	r->max_unpacked = max_bytes;
+	r->max_field = SIZE_MAX; /* all of it may be in memory at once */
 	for (unsigned time = 0; time < 2; time++, done = false) {
 		for (size_t at = 0, n; at < length; at += n) {
 			n = length - at < FEED_MAX ? length - at : FEED_MAX;

@@ -126,6 +126,7 @@ size_t replay_encode_sampler(unsigned sampler, const struct sampler_spec *spec,
 
 static bool decode_sampler(struct codec *c, struct replay_record *ret)
 {
+	ret->sampler = 0;
 	ret->spec = (struct sampler_spec){0};
 	code_sampler(c, &ret->sampler, &ret->spec);
 	return ret->sampler < SAMPLERS_MAX &&

@@ -46,7 +46,9 @@ int source_add_sampler(struct source *source, const struct sampler_spec *spec, u
 
 		if (sampler->used)
 			continue;
-		source->next_index = index + 1;
+		/* Records of a replay that match no sampler are the lowest one's. */
+		if (source->ops->add_sampler)
+			source->next_index = index + 1;
 		*sampler = (struct source_sampler){.spec = *spec};
 		if (source->ops->add_sampler)
 			r = source->ops->add_sampler(source, index, message);

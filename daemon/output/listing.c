@@ -67,13 +67,17 @@ static int listing_read_samples(struct store *store, const char *path, unsigned 
 {
 	cleanup(closep) int fd = openat(store->fd, path,
 					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint64_t n;
+	int r = 0;
 
 	if (fd < 0) /* it was removed */
 		return 0;
-	file->samples = store_get_samples(fd);
-	return file->samples == INDEX_SAMPLES_UNKNOWN
-		       ? encoders_count(store, path, format, &file->samples)
-		       : 0;
+	n = store_get_samples(fd);
+	if (n == INDEX_SAMPLES_UNKNOWN)
+		r = encoders_count(store, path, format, &n);
+	if (!r)
+		file->samples = n;
+	return r;
 }
 
 static int list_queue(struct listing *listing, struct store *store, const struct index_shelf *shelf,

@@ -211,6 +211,8 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
 		return error_origin(-errno);
 	if (!S_ISREG(st.st_mode))
 		return error_origin(-EINVAL);
+	if ((uint64_t)st.st_size > max)
+		return -EFBIG;
 	r = read_end(fd, max, ret, ret_length);
 	return r == -EFBIG || r >= 0 ? r : error_origin(r);
 }

@@ -427,9 +427,7 @@ static int writer_collect_open(struct writer *w, struct collect *c, const struct
 	cleanup(view_freep) struct view *view = NULL;
 	int r = writer_begin_window(w, open, &view);
 
-	if (r)
-		return r;
-	for (size_t i = 0; i < view->n_groups && !r; i++) {
+	for (size_t i = 0; !r && i < view->n_groups; i++) {
 		cleanup(profile_freep) struct profile *profile = NULL;
 
 		r = output_pprof(&w->context, view, &view->groups[i], &profile);

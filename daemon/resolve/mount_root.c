@@ -122,7 +122,7 @@ char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length)
 	char name[64], *text;
 
 	mount_root_proc_path(name, pid, "mountinfo");
-	return read_end_text(proc_fd, name, MOUNTS_BYTES, &text, ret_length) ? NULL : text;
+	return read_start_text(proc_fd, name, MOUNTS_BYTES, &text, ret_length) ? NULL : text;
 }
 
 bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret)

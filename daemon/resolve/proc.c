@@ -94,7 +94,8 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 		struct process_event event = {
 			.kind = PROCESS_EVENT_MMAP, .time_ns = time_ns, .pid = pid, .tid = pid};
 
-		if (!maps_parse(at, text + length, &line) || !(line.prot & PROT_EXEC))
+		if (!maps_parse(at, text + length, &line) || at[line.length] != '\n' ||
+		    !(line.prot & PROT_EXEC))
 			continue;
 		proc_copy_map_path(&line, path);
 		event.map.start = line.start;

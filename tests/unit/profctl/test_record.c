@@ -76,6 +76,7 @@ static void test_refused(void **state)
 		"record -p 4294967297",
 		"record -a -F 0",
 		"record -a -F -1",
+		"record -a -F 4294967296",
 		"record -a -d 0",
 		"record -a -d 10",
 		"record -a -o x.prof",

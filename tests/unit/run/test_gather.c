@@ -71,6 +71,9 @@ static struct profile *end(struct gather *g)
 	struct profile *p;
 
 	assert_int_equal(gather_profile(g, 5000, &p), 0);
+	assert_int_equal(p->period, 10000000);
+	assert_string_equal(profile_string(p, p->period_type.type), "cpu");
+	assert_string_equal(profile_string(p, p->period_type.unit), "nanoseconds");
 	return p;
 }
 
