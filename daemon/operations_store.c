@@ -45,10 +45,10 @@ static void answer_no_samples(const struct asker *a, const struct collected *c)
 			    "today's");
 	else if (a->session)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
-			    "session s%" PRIu64 " has no samples in this range", a->session);
+			    "no samples of session s%" PRIu64 " in this range", a->session);
 	else
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
-			    "no matching samples in this range (%" PRIu64
+			    "no samples match in this range (%" PRIu64
 			    " windows searched); see profctl list",
 			    c->n_windows);
 }
