@@ -47,10 +47,10 @@ int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 	return r;
 }
 
-static int read_text(int folder, const char *path, size_t max, bool cut, char **ret,
+static int read_text(int dir_fd, const char *path, size_t max, bool cut, char **ret,
 		     size_t *ret_length)
 {
-	cleanup(closep) int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	cleanup(freep) uint8_t *data = NULL;
 	int r;
 
@@ -67,14 +67,14 @@ static int read_text(int folder, const char *path, size_t max, bool cut, char **
 	return r;
 }
 
-int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length)
+int read_end_text(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_length)
 {
-	return read_text(folder, path, max, false, ret, ret_length);
+	return read_text(dir_fd, path, max, false, ret, ret_length);
 }
 
-int read_start_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length)
+int read_start_text(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_length)
 {
-	return read_text(folder, path, max, true, ret, ret_length);
+	return read_text(dir_fd, path, max, true, ret, ret_length);
 }
 
 ssize_t read_range(int fd, void *ret, size_t length, uint64_t offset)

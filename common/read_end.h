@@ -13,10 +13,10 @@
  * -EFBIG if that is more than @max bytes, or negative errno of read(2).
  */
 int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length);
-/* The same for the file @path below @folder, a text; does not wait for the writer of a pipe. */
-int read_end_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length);
+/* The same for the file @path below @dir_fd, a text; does not wait for the writer of a pipe. */
+int read_end_text(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_length);
 /* The same, but of a longer text the first @max bytes. */
-int read_start_text(int folder, const char *path, size_t max, char **ret, size_t *ret_length);
+int read_start_text(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_length);
 
 /*
  * Reads @length bytes of the file at @offset, or as many as there are: returns how many, or -1 with

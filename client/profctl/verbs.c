@@ -130,7 +130,7 @@ const struct verb verbs[] = {
 	 "       profctl report [OPTIONS] -s SERVICE [--since T] [--until T]",
 	 "show where the time went: text, graphs, flame graphs, source",
 	 "Reads profile.proto, legacy CPU profiles, image profiles, perf script output and\n"
-	 "collapsed stacks, gzip'ed or not. Several are merged; a directory stands for all in it;\n"
+	 "collapsed stacks, gzip'ed or not. Several are merged; of a directory, all files;\n"
 	 "- is standard input; http://, https:// and HOST:PORT are fetched. PROGRAM, if given\n"
 	 "first, provides names. -s reads the store's profiles of a service. Does not need profd.\n"
 	 "Without a view it starts a prompt on a terminal, and is --text otherwise. Options may\n"

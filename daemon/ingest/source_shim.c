@@ -224,7 +224,7 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 	if (!process->privileged &&
 	    !shim_pace_allows(&s->pace, process->uid, clock_ns(CLOCK_MONOTONIC)))
 		return shim_refuse(message, SOURCE_E_FULL,
-				   "too many of your processes are attached");
+				   "too many of your processes ask at once; try again");
 	r = shim_detach_previous(s, process->pid, &before);
 	if (r)
 		return r;

@@ -52,6 +52,11 @@ static void test_sizes(void **state)
 		assert_int_equal(read_end_text(folder.fd, "f", sizes[i] - 1, &text, &length),
 				 -EFBIG);
 		assert_null(text);
+		/* The beginning of it is to be had. */
+		assert_int_equal(read_start_text(folder.fd, "f", sizes[i] - 1, &text, &length), 0);
+		assert_int_equal(length, sizes[i] - 1);
+		assert_memory_equal(text, bytes, length);
+		assert_int_equal(text[length], '\0');
 	}
 	temp_folder_remove(&folder);
 }
