@@ -285,7 +285,7 @@ static int collect_stored(struct daemon *d, const struct control_call *call,
 	if (!call->peer->privileged && request->pid)
 		r = restrict_to_program(d, call->peer, request->pid, &options, &wanted, &is_known);
 	if (!r && !is_known) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "no samples of process %d are known",
+		reply_error(call->reply, CONTROL_ERROR_FAILED, "profd does not know process %d",
 			    request->pid);
 		return CONTROL_DONE;
 	}
