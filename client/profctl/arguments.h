@@ -16,15 +16,6 @@
 
 #define TARGETS_MAX 32
 
-/* Option ids that all verbs share; each verb's own begin at OPTION_OWN. */
-enum { OPTION_HELP = 1, OPTION_JSON, OPTION_OWN };
-
-#define COMMON_OPTIONS                        \
-	{OPTION_HELP, 'h', "help", false},    \
-	{                                     \
-		OPTION_JSON, 0, "json", false \
-	}
-
 struct start_target {
 	Profd__Control__TargetKind kind;
 	int64_t number;

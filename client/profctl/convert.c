@@ -17,8 +17,6 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 
-enum { OPTION_TO = OPTION_OWN, OPTION_OUTPUT };
-
 struct arguments {
 	enum output_format format; /* if not: */
 	bool speedscope, has_format;
@@ -32,8 +30,13 @@ static void arguments_deinit(struct arguments *a)
 	free(a->profiles);
 }
 
-static int parse_format(const char *text, struct arguments *a, struct usage_message *message)
+static int option_convert_to(const char *name, const char *text, void *to,
+			     struct usage_message *message)
 {
+	struct arguments *a = to;
+
+	(void)name;
+	a->has_format = true;
 	a->speedscope = strcmp(text, "speedscope") == 0;
 	if (a->speedscope || output_find_format(text, &a->format))
 		return 0;
@@ -41,45 +44,40 @@ static int parse_format(const char *text, struct arguments *a, struct usage_mess
 			   text);
 }
 
-static int parse_convert_option(int id, const char *argument, struct arguments *a,
+static int option_convert_output(const char *name, const char *path, void *to,
+				 struct usage_message *message)
+{
+	return option_text(name, path, to, message)
+		       ? usage_error(message, "the output file's name is empty")
+		       : 0;
+}
+
+static int option_convert_input(const char *name, const char *path, void *to,
 				struct usage_message *message)
 {
-	switch (id) {
-	case OPTION_TO:
-		a->has_format = true;
-		return parse_format(argument, a, message);
-	case OPTION_OUTPUT:
-		a->output = argument;
-		return *argument ? 0 : usage_error(message, "the output file's name is empty");
-	case OPTIONS_OPERAND:
-		a->profiles[a->n_profiles++] = argument;
-		return 0;
-	default:
-		return id;
-	}
+	struct arguments *a = to;
+
+	(void)name, (void)message;
+	a->profiles[a->n_profiles++] = path;
+	return 0;
 }
 
 static int convert_parse(int argc, char *const *argv, struct arguments *ret,
 			 struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		{OPTION_HELP, 'h', "help", false},
-		{OPTION_TO, 't', "to", true},
-		{OPTION_OUTPUT, 'o', "output", true},
+	const struct option_row rows[] = {
+		{'t', "to", option_convert_to, ret, NULL},
+		{'o', "output", option_convert_output, &ret->output, NULL},
+		{0, NULL, option_convert_input, ret, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	const char *argument;
-	int id, r = 0;
+	int r;
 
 	*ret = (struct arguments){.output = "-"};
 	ret->profiles = calloc((size_t)argc + 1, sizeof(*ret->profiles));
 	if (!ret->profiles)
 		return usage_error(message, "out of memory");
-	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		r = parse_convert_option(id, argument, ret, message);
-	}
+	r = options_parse(rows, argc, argv, message);
 	if (!r && !ret->has_format)
 		return usage_error(message, "no format: use --to FORMAT");
 	if (!r && !ret->n_profiles)

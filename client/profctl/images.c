@@ -17,65 +17,35 @@
 #include "common/error.h"
 #include "common/units.h"
 
-enum {
-	OPTION_DB = OPTION_OWN,
-	OPTION_EPOCH,
-	OPTION_EVENT,
-	OPTION_LIST,
-	OPTION_TOP,
-	OPTION_CAT,
-	OPTION_DIFF,
-	OPTION_INTEL,
-	OPTION_SOURCE,
-	OPTION_TRIM,
-};
-
-static int parse_images_top(const char *text, uint64_t *ret, struct usage_message *message)
+static int option_images_top(const char *name, const char *text, void *to,
+			     struct usage_message *message)
 {
-	if (units_parse_number(text, ret) || !*ret || *ret > IMAGES_TOP_MAX)
+	uint64_t *top = to;
+
+	(void)name;
+	if (units_parse_number(text, top) || !*top || *top > IMAGES_TOP_MAX)
 		return usage_error(message, "--top takes a number from 1 to %d, not '%s'",
 				   IMAGES_TOP_MAX, text);
 	return 0;
 }
 
-static int parse_images_option(int id, const char *argument, struct images_arguments *a,
-			       struct usage_message *message)
+static int option_images_text(const char *name, const char *text, void *to,
+			      struct usage_message *message)
 {
-	const char **const texts[] = {
-		[OPTION_DB] = &a->db,
-		[OPTION_EPOCH] = &a->epoch,
-		[OPTION_EVENT] = &a->event,
-		[OPTION_LIST] = &a->list,
-		[OPTION_CAT] = &a->cat,
-		[OPTION_DIFF] = &a->diff,
-		[OPTION_SOURCE] = &a->source_path,
-		[OPTION_TRIM] = &a->trim_path,
-	};
+	return option_text(name, text, to, message) ? usage_error(message, "empty option argument")
+						    : 0;
+}
 
-	switch (id) {
-	case OPTION_JSON:
-		a->json = true;
-		return 0;
-	case OPTION_INTEL:
-		a->intel = true;
-		return 0;
-	case OPTION_TOP:
-		return parse_images_top(argument, &a->top, message);
-	case OPTIONS_OPERAND:
-		if (a->image)
-			return usage_error(message,
-					   "only one IMAGE can be given; '%s' is the second",
-					   argument);
-		a->image = argument;
-		return *argument ? 0 : usage_error(message, "the image's name is empty");
-	default:
-		if (id < 0)
-			return id;
-		if (!*argument)
-			return usage_error(message, "empty option argument");
-		*texts[id] = argument;
-		return 0;
-	}
+static int option_image(const char *name, const char *text, void *to, struct usage_message *message)
+{
+	const char **image = to;
+
+	(void)name;
+	if (*image)
+		return usage_error(message, "only one IMAGE can be given; '%s' is the second",
+				   text);
+	*image = text;
+	return *text ? 0 : usage_error(message, "the image's name is empty");
 }
 
 static int images_check_arguments(const struct images_arguments *a, struct usage_message *message)
@@ -101,35 +71,26 @@ static int images_check_arguments(const struct images_arguments *a, struct usage
 int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 		 struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		COMMON_OPTIONS,
-		{OPTION_DB, 0, "db", true},
-		{OPTION_EPOCH, 0, "epoch", true},
-		{OPTION_EVENT, 'e', "event", true},
-		{OPTION_LIST, 0, "list", true},
-		{OPTION_TOP, 0, "top", true},
-		{OPTION_CAT, 0, "cat", true},
-		{OPTION_DIFF, 0, "diff", true},
-		{OPTION_INTEL, 0, "intel_syntax", false},
-		{OPTION_SOURCE, 0, "source_path", true},
-		{OPTION_TRIM, 0, "trim_path", true},
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{0, "db", option_images_text, &ret->db, NULL},
+		{0, "epoch", option_images_text, &ret->epoch, NULL},
+		{'e', "event", option_images_text, &ret->event, NULL},
+		{0, "list", option_images_text, &ret->list, NULL},
+		{0, "top", option_images_top, &ret->top, NULL},
+		{0, "cat", option_images_text, &ret->cat, NULL},
+		{0, "diff", option_images_text, &ret->diff, NULL},
+		{0, "intel_syntax", option_flag, &ret->intel, NULL},
+		{0, "source_path", option_images_text, &ret->source_path, NULL},
+		{0, "trim_path", option_images_text, &ret->trim_path, NULL},
+		{0, NULL, option_image, &ret->image, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct images_arguments arguments = {0};
-	const char *argument;
-	int id, r = 0;
+	int r;
 
-	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		r = parse_images_option(id, argument, &arguments, message);
-	}
-	if (!r)
-		r = images_check_arguments(&arguments, message);
-	if (r)
-		return r;
-	*ret = arguments;
-	return 0;
+	*ret = (struct images_arguments){0};
+	r = options_parse(rows, argc, argv, message);
+	return r ? r : images_check_arguments(ret, message);
 }
 
 /* Of what the database refuses. */
