@@ -36,8 +36,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		struct usage_message *message);
 
 struct stop_arguments {
-	uint64_t id; /* or 0 */
-	int64_t pid; /* or 0 */
+	Profd__Control__Stop request;
 	bool all, json;
 };
 
@@ -45,7 +44,7 @@ int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 	       struct usage_message *message);
 
 struct flush_arguments {
-	uint64_t id; /* 0: everything */
+	Profd__Control__Flush request;
 	bool json;
 };
 
@@ -53,8 +52,7 @@ int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
 		struct usage_message *message);
 
 struct list_arguments {
-	const char *service; /* "": the services */
-	uint64_t since_ns, until_ns;
+	Profd__Control__List request;
 	bool json;
 };
 
@@ -75,7 +73,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		  struct usage_message *message);
 
 struct vacuum_arguments {
-	uint64_t max_age_ns, max_size; /* 0: not given */
+	Profd__Control__Vacuum request;
 	bool json;
 };
 

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <string.h>
 
-#include "client/profctl/json.h"
 #include "client/profctl/progress.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
@@ -242,39 +241,4 @@ int call_collect(const struct context *context, const Profd__Control__Collect *c
 	if (!r)
 		*ret = steal_ptr(&response);
 	return r;
-}
-
-void call_print_text(const struct context *context, const char *text, bool json, const char *key)
-{
-	struct json j = {.out = context->out};
-
-	if (!json) {
-		fprintf(context->out, "%s\n", text);
-		return;
-	}
-	json_begin_object(&j, NULL);
-	json_text(&j, key, text);
-	json_end_object(&j);
-	json_end(&j);
-}
-
-void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
-		      const char *none)
-{
-	struct json j = {.out = context->out};
-
-	if (!json) {
-		for (size_t i = 0; i < paths->n_paths; i++)
-			fprintf(context->out, "%s\n", paths->paths[i]);
-		if (!paths->n_paths)
-			profctl_complain(context, STATUS_DONE, "%s", none);
-		return;
-	}
-	json_begin_object(&j, NULL);
-	json_begin_array(&j, "files");
-	for (size_t i = 0; i < paths->n_paths; i++)
-		json_text(&j, NULL, paths->paths[i]);
-	json_end_array(&j);
-	json_end_object(&j);
-	json_end(&j);
 }

@@ -17,16 +17,18 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 {
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{'s', "service", option_text, &ret->service, NULL},
-		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
-		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
+		{'s', "service", option_text, &ret->request.service, NULL},
+		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->request.since_ns},
+		 NULL},
+		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->request.until_ns},
+		 NULL},
 		{0},
 	};
 	int r;
 
-	*ret = (struct list_arguments){.service = ""};
+	*ret = (struct list_arguments){.request = PROFD__CONTROL__LIST__INIT};
 	r = options_parse(rows, argc, argv, message);
-	return r ? r : check_time_range(ret->since_ns, ret->until_ns, message);
+	return r ? r : check_time_range(ret->request.since_ns, ret->request.until_ns, message);
 }
 
 static uint64_t length_ns(const Profd__Control__ListingRow *row)
@@ -151,7 +153,7 @@ static int print_services(const Profd__Control__Listing *listing, FILE *out)
 }
 
 /* A heading with nothing below it would look as if something had gone wrong. */
-static void list_report_empty(const struct context *context, const struct list_arguments *a)
+static void list_report_empty(const struct context *context, const Profd__Control__List *a)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
@@ -165,26 +167,22 @@ static void list_report_empty(const struct context *context, const struct list_a
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &list,
-				  PROFD__CONTROL__RESPONSE__RESULT_LISTING, CALL_LONG_MS};
 	struct list_arguments arguments;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &arguments.request,
+				  PROFD__CONTROL__RESPONSE__RESULT_LISTING, CALL_LONG_MS};
 	struct usage_message message;
 	int r = list_parse(argc, argv, context->now_ns, &arguments, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	list.service = (char *)arguments.service;
-	list.since_ns = arguments.since_ns;
-	list.until_ns = arguments.until_ns;
 	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
 	if (arguments.json)
-		list_print_json(response->listing, *arguments.service, context->out);
+		list_print_json(response->listing, *arguments.request.service, context->out);
 	else if (!response->listing->n_rows)
-		list_report_empty(context, &arguments);
-	else if (*arguments.service)
+		list_report_empty(context, &arguments.request);
+	else if (*arguments.request.service)
 		r = print_windows(response->listing, context->out);
 	else
 		r = print_services(response->listing, context->out);

@@ -157,11 +157,13 @@ static void test_stop(void **state)
 
 	(void)state;
 	assert_int_equal(stop("stop s12 --json", &a), 0);
-	assert_true(a.id == 12 && a.pid == 0 && !a.all && a.json);
+	assert_true(a.request.which_case == PROFD__CONTROL__STOP__WHICH_ID);
+	assert_true(a.request.id == 12 && !a.all && a.json);
 	assert_int_equal(stop("stop 34", &a), 0);
-	assert_true(a.id == 0 && a.pid == 34 && !a.all && !a.json);
+	assert_true(a.request.which_case == PROFD__CONTROL__STOP__WHICH_PID);
+	assert_true(a.request.pid == 34 && !a.all && !a.json);
 	assert_int_equal(stop("stop --all", &a), 0);
-	assert_true(a.all);
+	assert_true(a.all && a.request.which_case == PROFD__CONTROL__STOP__WHICH_ALL);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (stop(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
@@ -184,12 +186,12 @@ static void test_list(void **state)
 
 	(void)state;
 	assert_int_equal(list("list", &a), 0);
-	assert_string_equal(a.service, "");
-	assert_int_equal(a.since_ns | a.until_ns, 0);
+	assert_string_equal(a.request.service, "");
+	assert_int_equal(a.request.since_ns | a.request.until_ns, 0);
 	assert_int_equal(list("list --since -10m --until=-5m -s a.service --json", &a), 0);
-	assert_string_equal(a.service, "a.service");
-	assert_int_equal(a.since_ns, NOW - UINT64_C(600000000000));
-	assert_int_equal(a.until_ns, NOW - UINT64_C(300000000000));
+	assert_string_equal(a.request.service, "a.service");
+	assert_int_equal(a.request.since_ns, NOW - UINT64_C(600000000000));
+	assert_int_equal(a.request.until_ns, NOW - UINT64_C(300000000000));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (list(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
@@ -260,10 +262,10 @@ static void test_vacuum(void **state)
 
 	(void)state;
 	assert_int_equal(vacuum("vacuum", &a), 0);
-	assert_true(!a.max_age_ns && !a.max_size && !a.json);
+	assert_true(!a.request.max_age_ns && !a.request.max_size_bytes && !a.json);
 	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a), 0);
-	assert_int_equal(a.max_age_ns, UINT64_C(43200000000000));
-	assert_int_equal(a.max_size, 500 << 20);
+	assert_int_equal(a.request.max_age_ns, UINT64_C(43200000000000));
+	assert_int_equal(a.request.max_size_bytes, 500 << 20);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (vacuum(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
@@ -284,9 +286,9 @@ static void test_others(void **state)
 	assert_int_equal(status_parse(3, watch, &s, &message), 0);
 	assert_true(s.watch && s.json);
 	assert_int_equal(flush_parse(2, flush, &f, &message), 0);
-	assert_int_equal(f.id, 3);
+	assert_int_equal(f.request.id, 3);
 	assert_int_equal(flush_parse(1, flush, &f, &message), 0);
-	assert_int_equal(f.id, 0);
+	assert_int_equal(f.request.id, 0);
 	assert_int_equal(flush_parse(2, pid, &f, &message), OPTIONS_BAD);
 	assert_int_equal(plain_parse(1, extra, &p, &message), 0);
 	assert_int_equal(plain_parse(2, extra, &p, &message), OPTIONS_BAD);
