@@ -26,10 +26,8 @@ struct start_arguments {
 	struct start_target targets[TARGETS_MAX]; /* one session each */
 	size_t n_targets;
 	Profd__Control__Format formats[3];
-	size_t n_formats;
-	bool is_period, children, no_kernel, json;
-	uint64_t rate, duration_ns; /* 0: not given */
-	const char *event, *name;   /* "": not given */
+	Profd__Control__Start request; /* but for the target; it borrows the formats */
+	bool json;
 };
 
 int start_parse(int argc, char *const *argv, struct start_arguments *ret,

@@ -46,14 +46,14 @@ static void test_start_options(void **state)
 		assert_int_equal(a.n_targets, 1);
 		assert_int_equal(a.targets[0].kind, PROFD__CONTROL__TARGET_KIND__PID);
 		assert_int_equal(a.targets[0].number, 1234);
-		assert_int_equal(a.rate, 999);
-		assert_false(a.is_period);
-		assert_string_equal(a.event, "cpu-clock:u");
-		assert_int_equal(a.duration_ns, UINT64_C(10000000000));
-		assert_string_equal(a.name, "n");
-		assert_int_equal(a.n_formats, 2);
+		assert_int_equal(a.request.rate, 999);
+		assert_false(a.request.is_period);
+		assert_string_equal(a.request.event, "cpu-clock:u");
+		assert_int_equal(a.request.duration_ns, UINT64_C(10000000000));
+		assert_string_equal(a.request.name, "n");
+		assert_int_equal(a.request.n_formats, 2);
 		assert_int_equal(a.formats[1], PROFD__CONTROL__FORMAT__LEGACY);
-		assert_true(a.children && a.no_kernel);
+		assert_true(a.request.children && a.request.no_kernel);
 		assert_false(a.json);
 	}
 }
@@ -97,8 +97,8 @@ static void test_start_targets(void **state)
 	assert_int_equal(a.n_targets, 4);
 	assert_int_equal(start("start 1 2 -s x -c 500 --json", &a, &message), 0);
 	assert_int_equal(a.n_targets, 3);
-	assert_true(a.is_period && a.json);
-	assert_int_equal(a.rate, 500);
+	assert_true(a.request.is_period && a.json);
+	assert_int_equal(a.request.rate, 500);
 }
 
 static void test_start_refusals(void **state)
