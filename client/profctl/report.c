@@ -204,8 +204,8 @@ static int report_on(struct context *context, const struct report_arguments *a)
 }
 
 /*
- * What a verb does when report_parse() or report_parse_diff() returned @r instead of 0: prints its
- * help, or the complaint. Returns the exit status.
+ * What a verb does when report_parse() returned @r instead of 0: prints its help, or the complaint.
+ * Returns the exit status.
  */
 static int report_parse_ended(const struct context *context, int r,
 			      const struct profile_message *message)
@@ -219,13 +219,11 @@ static int report_parse_ended(const struct context *context, int r,
 	return parse_ended(context, usage_error(&usage, "%s", message->text), &usage);
 }
 
-static int report_run_line(struct context *context, int argc, char **argv,
-			   int (*parse)(int argc, char *const *argv, struct report_arguments *ret,
-					struct profile_message *message))
+static int report_run_line(struct context *context, int argc, char **argv, bool is_diff)
 {
 	struct profile_message message;
 	struct report_arguments a;
-	int r = parse(argc, argv, &a, &message);
+	int r = report_parse(argc, argv, is_diff, &a, &message);
 	int status = r ? report_parse_ended(context, r, &message) : report_on(context, &a);
 
 	report_arguments_deinit(&a);
@@ -234,11 +232,11 @@ static int report_run_line(struct context *context, int argc, char **argv,
 
 int report_run(struct context *context, int argc, char **argv)
 {
-	return report_run_line(context, argc, argv, report_parse);
+	return report_run_line(context, argc, argv, false);
 }
 
 /* profctl diff BASE NEW: report --diff_base=BASE NEW. */
 int diff_run(struct context *context, int argc, char **argv)
 {
-	return report_run_line(context, argc, argv, report_parse_diff);
+	return report_run_line(context, argc, argv, true);
 }

@@ -76,9 +76,9 @@ static void try_commands(struct completion *c, const struct profile *p)
 		if (o->alias && o->alias[1])
 			try_name(c, o->alias, ' ');
 	}
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		try_name(c, others[i], ' ');
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		try_name(c, choices[i], '=');
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		try_name(c, profile_string(p, p->sample_types[i].type), ' ');

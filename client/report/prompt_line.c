@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -42,11 +43,6 @@ static void prompt_trim(const char **text, size_t *length)
 		(*length)--;
 }
 
-static bool prompt_text_equals(const char *text, size_t length, const char *name)
-{
-	return strlen(name) == length && memcmp(text, name, length) == 0;
-}
-
 /* --- settings --------------------------------------------------------------------------------- */
 
 static int prompt_set_option(struct prompt_settings *s, const struct report_option *option,
@@ -60,9 +56,9 @@ static int prompt_set_option(struct prompt_settings *s, const struct report_opti
 
 enum report_option_group prompt_choice_group(const char *name, size_t length)
 {
-	return prompt_text_equals(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
-	       : prompt_text_equals(name, length, "sort")      ? REPORT_GROUP_ORDER
-							       : REPORT_N_GROUPS;
+	return word_is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
+	       : word_is(name, length, "sort")      ? REPORT_GROUP_ORDER
+						    : REPORT_N_GROUPS;
 }
 
 static const struct report_option *find_choice(enum report_option_group group, const char *value,
@@ -109,7 +105,7 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 	*ret_done = true;
 	if (!equals && option->argument)
 		return BAD(message, "%s=VALUE sets it", option->name);
-	if (value_length == 2 && memcmp(value, "\"\"", 2) == 0)
+	if (word_is(value, value_length, "\"\""))
 		value_length = 0;
 	return prompt_set_option(s, option, value, value_length, message);
 }
@@ -133,9 +129,9 @@ static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_
 			continue;
 		if (length == n)
 			prompt_set_type(s, i, false, false);
-		else if (prompt_text_equals(word, length - n, total))
+		else if (word_is(word, length - n, total))
 			prompt_set_type(s, i, true, false);
-		else if (prompt_text_equals(word, length - n, mean))
+		else if (word_is(word, length - n, mean))
 			prompt_set_type(s, i, true, true);
 		else
 			continue;

@@ -2,9 +2,15 @@
 #ifndef PROFD_CLIENT_REPORT_SLIP_H
 #define PROFD_CLIENT_REPORT_SLIP_H
 
-/* Words that were mistyped. */
+/* Words, typed as they are, or mistyped. */
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+static inline bool word_is(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(text, word, length) == 0;
+}
 
 /*
  * Whether one character too many, too few or another one is all the difference between @a, of
