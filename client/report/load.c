@@ -28,8 +28,7 @@
 #include "common/profile/message.h"
 #include "common/profile/value_types.h"
 
-#define SHOWN        90 /* bytes of a path in a message */
-#define PASSED_SHOWN 3  /* files in folders that are no profiles */
+#define PASSED_SHOWN 3 /* files in folders that are no profiles */
 
 struct load {
 	struct load_options options;
@@ -62,29 +61,11 @@ void load_free(struct load *l)
 	free(l);
 }
 
-/* Puts the path, or its end, before the message. */
-static int load_prefix_message(struct profile_message *message, const char *path, int r)
-{
-	struct profile_message text = *message;
-	size_t length = strlen(path);
-
-	if (r > 0)
-		profile_refuse(message, r, "%s: %s", length > SHOWN ? path + length - SHOWN : path,
-			       text.text);
-	return r;
-}
-
-static int load_outcome(int input)
-{
-	return input == INPUT_E_DENIED ? LOAD_E_DENIED : input > 0 ? LOAD_E_BAD : input;
-}
-
 static int open_input(struct load *l, struct source *source, struct input **ret,
 		      struct profile_message *message)
 {
-	return load_outcome(
-		source->url ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
-			    : input_open(ret, source->path, &l->reading, message));
+	return source->url ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
+			   : input_open(ret, source->path, &l->reading, message);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -101,7 +82,7 @@ static int merge_input(struct merge *m, struct input *in, const struct merge_sel
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	while (!r && any) {
-		r = load_outcome(input_next(in, &any, message));
+		r = input_next(in, &any, message);
 		if (!r && any)
 			r = merge_samples(m, 0, SIZE_MAX, NULL);
 	}
@@ -140,7 +121,7 @@ static int gather_file(struct gathering *g, struct source *source)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
 	if (r > 0) {
-		load_prefix_message(g->message, source->path, r);
+		sources_name_file(source->path, r, g->message);
 		if (!source->is_found || r == LOAD_E_DENIED)
 			return r;
 		if (g->n_passed++ < PASSED_SHOWN)
@@ -162,13 +143,13 @@ static int load_hold_single(struct gathering *g, struct source *source, struct p
 	int r = gather_open(g, source, &in);
 
 	if (!r)
-		r = load_outcome(input_hold(in, &p, g->message));
+		r = input_hold(in, &p, g->message);
 	if (!r)
 		r = merge_single_profile(p);
 	reading_file_end(&g->l->reading);
 	reading_end(&g->l->reading);
 	if (r)
-		return load_prefix_message(g->message, source->path, r);
+		return sources_name_file(source->path, r, g->message);
 	g->n = 1;
 	g->n_legacy = input_format(in) == ANY_CPUPROFILE;
 	*ret = steal_ptr(&p);
@@ -354,7 +335,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		return LOAD_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
-		return load_prefix_message(message, source->path, r);
+		return sources_name_file(source->path, r, message);
 	/* What was fetched is kept, with its names. */
 	*ret_stream = !source->url && input_is_stream(input) &&
 		      !binaries_are_wanted(input_profile(input), &l->options) &&
@@ -366,12 +347,12 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 
 static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
 {
-	int r = l->is_begun ? LOAD_E_OK : input_rewind(l->input);
+	int r;
 
+	if (!l->is_begun)
+		input_rewind(l->input);
 	l->is_begun = true;
-	if (!r)
-		r = load_prefix_message(message, l->path,
-					load_outcome(input_next(l->input, ret_any, message)));
+	r = sources_name_file(l->path, input_next(l->input, ret_any, message), message);
 	if (r || *ret_any)
 		return r;
 	l->is_begun = false;
@@ -401,11 +382,8 @@ static int load_add_sources(struct sources *s, const struct report_inputs *in, c
 	int r = 0;
 
 	s->times = (struct source_url_times){.seconds = in->seconds, .timeout_s = in->timeout};
-	for (size_t i = first; i < n && !r; i++) {
+	for (size_t i = first; i < n && !r; i++)
 		r = sources_add(s, texts[i], message);
-		if (r == SOURCES_E_BAD) /* not with a password */
-			load_prefix_message(message, strchr(texts[i], '@') ? "a URL" : texts[i], r);
-	}
 	return r;
 }
 
@@ -448,7 +426,7 @@ static int find_sources(struct load *l, struct profile_message *message)
 	if (!r)
 		r = load_add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
 	load_note_skipped(l);
-	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
+	return r;
 }
 
 /* Gets what is at URLs, and says what the options cannot do. */
@@ -464,9 +442,7 @@ static int load_fetch(struct load *l, struct profile_message *message)
 			&l->options.listener,
 			"--seconds and --timeout do nothing: no profile is fetched from a URL");
 	r = remote_names_new(&l->names, &l->options);
-	if (!r)
-		r = remote_fetch(&l->sources, &l->bases, &l->options, message);
-	return r == REMOTE_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
+	return r ? r : remote_fetch(&l->sources, &l->bases, &l->options, message);
 }
 
 /* What the options change about what the profile says of itself. */

@@ -96,7 +96,7 @@ static int remote_send_request(struct fetch *f, const struct load_options *o,
 		return r;
 	remote_announce_fetch(o, url);
 	r = http_send(f->http, &request, &why);
-	return r > 0 ? remote_refuse(f, REMOTE_E_BAD, why.text, message) : r;
+	return r > 0 ? remote_refuse(f, LOAD_E_BAD, why.text, message) : r;
 }
 
 /* The URL that a server may know in place of the usual one. */
@@ -109,7 +109,7 @@ static int remote_use_fallback(struct source *source, const struct report_inputs
 	int r = source_url_parse(source->url->fallback, &times, &other, message);
 
 	if (r)
-		return r < 0 ? r : REMOTE_E_BAD;
+		return r < 0 ? r : LOAD_E_BAD;
 	source_url_free(source->url);
 	source->url = other;
 	path = strdup(other->shown);
@@ -117,7 +117,7 @@ static int remote_use_fallback(struct source *source, const struct report_inputs
 		return error_origin(-ENOMEM);
 	free(source->path);
 	source->path = path;
-	return REMOTE_E_OK;
+	return LOAD_E_OK;
 }
 
 static int remote_receive_answer(struct fetch *f, const struct load_options *o,
@@ -139,18 +139,18 @@ static int remote_receive_answer(struct fetch *f, const struct load_options *o,
 		r = http_receive(f->http, &answer, &why);
 	}
 	if (r)
-		return r < 0 ? r : remote_refuse(f, REMOTE_E_BAD, why.text, message);
+		return r < 0 ? r : remote_refuse(f, LOAD_E_BAD, why.text, message);
 	if (answer.status == STATUS_OK) {
 		f->source->fd = answer.fd;
-		return REMOTE_E_OK;
+		return LOAD_E_OK;
 	}
 	remote_describe(answer.status, answer.fd, text, sizeof(text));
 	close(answer.fd);
 	return remote_refuse(f,
 			     answer.status == STATUS_UNAUTHORIZED ||
 					     answer.status == STATUS_FORBIDDEN
-				     ? REMOTE_E_DENIED
-				     : REMOTE_E_BAD,
+				     ? LOAD_E_DENIED
+				     : LOAD_E_BAD,
 			     text, message);
 }
 
@@ -178,8 +178,8 @@ static int remote_handle_outcome(struct fetches *fetches, struct fetch *f, int r
 		return r;
 	listener_note(&fetches->options->listener, "%s", message->text);
 	f->source->is_missing = true;
-	fetches->outcome = !fetches->outcome || r == REMOTE_E_BAD ? r : fetches->outcome;
-	return REMOTE_E_OK;
+	fetches->outcome = !fetches->outcome || r == LOAD_E_BAD ? r : fetches->outcome;
+	return LOAD_E_OK;
 }
 
 /* All of @fetches at once. */
@@ -216,7 +216,7 @@ static int drop_missing(struct sources *s, const struct fetches *fetches,
 	if (n_missing)
 		listener_note(&fetches->options->listener,
 			      "%zu of %zu profiles could not be fetched", n_missing, n);
-	return REMOTE_E_OK;
+	return LOAD_E_OK;
 }
 
 int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *o,
