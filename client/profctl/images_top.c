@@ -241,7 +241,6 @@ static int print_hots(const struct images_job *job, const struct hot *hots, size
 
 	for (size_t i = 0; !r && i < n; i++) {
 		const struct hot *hot = &hots[i];
-		const char *slash = hot->file ? strrchr(hot->file, '/') : NULL;
 
 		sum += hot->count;
 		table_cell(t, "%" PRIu64, hot->count);
@@ -255,7 +254,7 @@ static int print_hots(const struct images_job *job, const struct hot *hots, size
 			table_cell(t, "%s", "");
 		table_cell(t, "%s", hot->text ? hot->text : "");
 		if (hot->line)
-			table_cell(t, "%s:%" PRIu32, slash ? slash + 1 : hot->file, hot->line);
+			table_cell(t, "%s:%" PRIu32, basename(hot->file), hot->line);
 		else
 			table_cell(t, "%s", "");
 	}

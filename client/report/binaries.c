@@ -98,13 +98,6 @@ static int binaries_set_mapping_path(struct work *w, size_t mapping, const char 
 	return r ? r : profile_add_text(w->p, real, &m->path);
 }
 
-static const char *binaries_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* For the file of a mapping. */
 struct search {
 	struct work *w;
@@ -171,7 +164,7 @@ static bool binaries_find_by_build_id(struct search *s, const char *folder)
  * Files"). */
 static bool binaries_find_debug(struct search *s, const char *folder)
 {
-	const char *base = binaries_base_name(s->path);
+	const char *base = basename(s->path);
 	int n_dir = (int)(base - s->path); /* with the slash */
 
 	return binaries_try_path(s, "%s%s.debug", folder, s->path) ||
@@ -182,7 +175,7 @@ static bool binaries_find_debug(struct search *s, const char *folder)
 /* The places below @folder where pprof looks: by build id, by name, by path. */
 static bool binaries_find_below(struct search *s, const char *folder)
 {
-	const char *base = binaries_base_name(s->path);
+	const char *base = basename(s->path);
 	bool has_id = *s->build_id && !strchr(s->build_id, '/');
 
 	if (has_id && *base && binaries_try_path(s, "%s/%s/%s", folder, s->build_id, base))
@@ -224,7 +217,7 @@ static bool binaries_find_in_list(struct search *s, const char *list, char separ
 static bool binaries_find_library(struct search *s, const struct report_inputs *in)
 {
 	for (size_t i = 0; i < in->n_libraries; i++) {
-		if (strcmp(binaries_base_name(in->libraries[i]), binaries_base_name(s->path)) != 0)
+		if (strcmp(basename(in->libraries[i]), basename(s->path)) != 0)
 			continue;
 		snprintf(s->found, sizeof(s->found), "%s", in->libraries[i]);
 		return true;

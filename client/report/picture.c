@@ -16,24 +16,10 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/memory_file.h"
 #include "common/profile/message.h"
 
 extern char **environ;
-
-static int picture_write_all(int fd, const void *data, size_t length)
-{
-	const char *at = data;
-
-	while (length) {
-		ssize_t n = write(fd, at, length);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? n : 0;
-		length -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
 
 static int picture_copy_out(int fd, FILE *out)
 {
@@ -128,7 +114,7 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 	if (in < 0 || drawn < 0)
 		return error_origin(-errno);
 	snprintf(option, sizeof(option), "-T%s", format);
-	r = picture_write_all(in, graph, length);
+	r = memory_file_write(in, graph, length);
 	if (r)
 		return error_origin(r);
 	if (lseek(in, 0, SEEK_SET) < 0)
@@ -168,7 +154,7 @@ static int picture_save_file(const struct report *report, char **ret_path,
 	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder, report->suffix) < 0)
 		return error_origin(-ENOMEM);
 	fd = mkostemps(path, (int)strlen(report->suffix), O_CLOEXEC);
-	r = fd < 0 ? -errno : picture_write_all(fd, report->data, report->length);
+	r = fd < 0 ? -errno : memory_file_write(fd, report->data, report->length);
 	if (r && fd >= 0)
 		unlink(path);
 	if (r)

@@ -21,6 +21,7 @@
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/memory_file.h"
 #include "common/utf8.h"
 
 #define HISTORY_LINES 500
@@ -183,6 +184,7 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 {
 	cleanup(closep) int fd = memfd_create("report", 0); /* the shell's as well */
 	cleanup(freep) char *line = NULL;
+	int r;
 
 	if (fd < 0)
 		return error_origin(-errno);
@@ -190,13 +192,9 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 		line = NULL;
 		return error_origin(-ENOMEM);
 	}
-	for (size_t done = 0; done < length;) {
-		ssize_t n = write(fd, data + done, length - done);
-
-		if (n <= 0)
-			return error_origin(n < 0 ? -errno : -EIO);
-		done += (size_t)n;
-	}
+	r = memory_file_write(fd, data, length);
+	if (r)
+		return error_origin(r);
 	fflush(p->streams->out);
 	if (system(line) == -1)
 		return error_origin(-errno);

@@ -97,8 +97,7 @@ void remote_names_free(struct remote_names *n)
 /* What the kernel put there, or a device: no server knows it. */
 static bool remote_names_is_pseudo_file(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
+	const char *base = basename(path);
 
 	return *base == '[' || strncmp(base, "linux-vdso", 10) == 0 ||
 	       strncmp(path, "/dev/dri/", 9) == 0;

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
+#include "common/helper/memory_file.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/read_end.h"
@@ -164,10 +165,7 @@ static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 			r = (int)n;
 			break;
 		}
-		for (ssize_t done = 0, m; done < n && r >= 0; done += m) {
-			m = write(to, data + done, (size_t)(n - done));
-			r = m < 0 ? -1 : r;
-		}
+		r = memory_file_write(to, data, (size_t)n);
 	}
 	if (to >= 0 && close(to) < 0)
 		r = -1;
@@ -237,31 +235,32 @@ static void release_signals(const sigset_t *mask, int error)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message)
+/* Ends with @data, which may be nothing, written behind what was. */
+static int profile_file_write_end(struct profile_file_saving *s, const uint8_t *data, size_t length,
+				  bool keep, struct profile_message *message)
 {
 	sigset_t mask;
 	int error;
 
 	hold_signals(s, &mask);
+	if (length)
+		fwrite(data, 1, length, s->out);
 	error = profile_file_complete(s, keep);
 	release_signals(&mask, error);
 	errno = error;
 	return error ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
 }
 
+int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message)
+{
+	return profile_file_write_end(s, NULL, 0, keep, message);
+}
+
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		      struct profile_message *message)
 {
 	struct profile_file_saving saving;
-	sigset_t mask;
 	int r = profile_file_begin(&saving, path, message);
 
-	if (r)
-		return r;
-	hold_signals(&saving, &mask);
-	fwrite(data, 1, length, saving.out);
-	r = profile_file_complete(&saving, true);
-	release_signals(&mask, r);
-	errno = r;
-	return r ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
+	return r ? r : profile_file_write_end(&saving, data, length, true, message);
 }

@@ -409,10 +409,8 @@ static bool is_same_file(const struct profile *p, const struct wanted *a, const 
 void symbolize_progress_print(const struct symbolize_progress *progress,
 			      char ret[SYMBOLIZE_PROGRESS_MAX])
 {
-	const char *slash = strrchr(progress->path, '/');
-
 	snprintf(ret, SYMBOLIZE_PROGRESS_MAX, "%zu of %zu addresses have been looked up: %.60s",
-		 progress->done, progress->n, slash ? slash + 1 : progress->path);
+		 progress->done, progress->n, basename(progress->path));
 }
 
 static void symbolize_report_progress(const struct work *w, const struct wanted *all, size_t done,
