@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No sample is changed while frames are looked for: per sample a number says how many frames behind
- * its leaf go. In the end all samples are built anew without them, and without handlers' frames.
+ * its leaf go. In the end they are taken out of all samples, and handlers' frames with them.
  */
 #include "client/report/signal_frames.h"
 
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/report/taken_samples.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
@@ -88,42 +87,22 @@ static void drop_second(struct cuts *c)
 	}
 }
 
-/* What stays of a chain of @n. Returns how long it is. */
-static uint32_t signal_frames_filter_chain(const struct profile *p, const uint32_t *chain,
-					   uint32_t n, uint32_t first, uint32_t *ret)
+/* Takes out of every chain what goes; samples whose chains are equal then become one. */
+static int signal_frames_cut(struct profile *p, const uint32_t *first)
 {
-	uint32_t kept = 0;
+	for (size_t i = 0; i < p->n_samples; i++) {
+		struct profile_sample *s = &p->samples[i];
+		uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		if ((!i || i >= first) && !is_handler(p, chain[i]))
-			ret[kept++] = chain[i];
-	return kept;
-}
+		for (uint32_t k = 0; k < s->n_locations; k++) {
+			uint32_t location = p->sample_locations[s->first_location + k];
 
-/* Makes every sample's chain anew. */
-static int signal_frames_rebuild(struct profile *p, const struct cuts *c)
-{
-	cleanup(taken_samples_deinit) struct taken_samples taken;
-	cleanup(freep) uint32_t *chain = NULL;
-	uint32_t longest = 0;
-	int r = 0;
-
-	taken_samples_init(&taken, p);
-	for (size_t i = 0; i < taken.n; i++)
-		if (taken.samples[i].n_locations > longest)
-			longest = taken.samples[i].n_locations;
-	chain = calloc((size_t)longest + 1, sizeof(*chain));
-	if (!chain)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < taken.n && !r; i++) {
-		const struct profile_sample *s = &taken.samples[i];
-		uint32_t n = signal_frames_filter_chain(p, taken_chain(&taken, i), s->n_locations,
-							c->first[i], chain);
-
-		r = profile_add_sample(p, chain, n, &taken.values[i * p->n_sample_types],
-				       taken_labels(&taken, i), s->n_labels);
+			if ((!k || k >= first[i]) && !is_handler(p, location))
+				p->sample_locations[s->first_location + kept++] = location;
+		}
+		s->n_locations = kept;
 	}
-	return r;
+	return profile_repack_samples(p);
 }
 
 int signal_frames_drop(struct profile *p, const struct listener *listener)
@@ -148,5 +127,5 @@ int signal_frames_drop(struct profile *p, const struct listener *listener)
 	}
 	if (n > NOTES_SHOWN)
 		listener_note(listener, "%zu more removed from all stacks", n - NOTES_SHOWN);
-	return signal_frames_rebuild(p, &c);
+	return signal_frames_cut(p, first);
 }
