@@ -116,6 +116,19 @@ struct top_arguments {
 int top_parse(int argc, char *const *argv, struct top_arguments *ret,
 	      struct usage_message *message);
 
+#define SYMBOLIZE_URLS_MAX 16
+
+struct symbolize_arguments {
+	const char *profile;
+	const char *output; /* "-": standard output */
+	const char *urls[SYMBOLIZE_URLS_MAX];
+	size_t n_urls;
+	bool want_lines;
+};
+
+int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret,
+		    struct usage_message *message);
+
 struct status_arguments {
 	bool watch, json;
 };

@@ -100,7 +100,7 @@ static int make_speedscope(struct load *l, struct memory_text *ret, struct profi
 
 static int convert_profiles(struct context *context, const struct arguments *a)
 {
-	cleanup(memory_unboundp) struct memory_bound bound;
+	cleanup(memory_unboundp) struct rlimit bound;
 	cleanup(memory_text_deinit) struct memory_text made = {0};
 	cleanup(load_freep) struct load *l = NULL;
 	struct profile_message message;

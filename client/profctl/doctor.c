@@ -45,22 +45,17 @@ static void check_daemon(const struct context *context, struct check *ret)
 	int r = unixsock_connect(context->socket, &fd);
 
 	*ret = (struct check){.name = "daemon"};
-	if (r == UNIXSOCK_E_OK) {
-		snprintf(ret->finding, sizeof(ret->finding), "profd listens at %s",
-			 context->socket);
-		return;
-	}
-	ret->level = CHECK_WARN;
-	if (r == UNIXSOCK_E_DENIED) {
-		snprintf(ret->finding, sizeof(ret->finding), "you may not connect to %s",
-			 context->socket);
-		snprintf(ret->remedy, sizeof(ret->remedy),
-			 "see socket_mode in profd.conf, or ask to be a member of group profd");
-		return;
-	}
-	snprintf(ret->finding, sizeof(ret->finding), "no profd answers at %s", context->socket);
-	snprintf(ret->remedy, sizeof(ret->remedy), "systemctl %senable --now profd",
-		 context->user ? "--user " : "");
+	if (r == UNIXSOCK_E_OK)
+		check_set(ret, CHECK_OK, NULL, "profd listens at %s", context->socket);
+	else if (r == UNIXSOCK_E_DENIED)
+		check_set(ret, CHECK_WARN,
+			  "see socket_mode in profd.conf, or ask to be a member of group profd",
+			  "you may not connect to %s", context->socket);
+	else
+		check_set(ret, CHECK_WARN,
+			  context->user ? "systemctl --user enable --now profd"
+					: "systemctl enable --now profd",
+			  "no profd answers at %s", context->socket);
 }
 
 static void doctor_print_json(const struct check *checks, size_t n, FILE *out)

@@ -27,12 +27,7 @@
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
 #define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
 
-static void check_set(struct check *c, enum check_level level, const char *remedy,
-		      const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* @remedy: NULL: there is nothing to do. */
-static void check_set(struct check *c, enum check_level level, const char *remedy,
-		      const char *format, ...)
+void check_set(struct check *c, enum check_level level, const char *remedy, const char *format, ...)
 {
 	va_list args;
 

@@ -13,18 +13,18 @@
 #define IS_SANITIZED 0
 #endif
 
-void memory_bound(struct memory_bound *ret)
+void memory_bound(struct rlimit *ret)
 {
 	struct rlimit limit;
 
-	getrlimit(RLIMIT_DATA, &ret->before);
-	limit = ret->before;
+	getrlimit(RLIMIT_DATA, ret);
+	limit = *ret;
 	if (!IS_SANITIZED && limit.rlim_cur > MEMORY_BOUND)
 		limit.rlim_cur = MEMORY_BOUND;
 	setrlimit(RLIMIT_DATA, &limit);
 }
 
-void memory_unboundp(const struct memory_bound *bound)
+void memory_unboundp(const struct rlimit *before)
 {
-	setrlimit(RLIMIT_DATA, &bound->before);
+	setrlimit(RLIMIT_DATA, before);
 }

@@ -10,12 +10,8 @@
 
 #define MEMORY_BOUND ((rlim_t)896 << 20)
 
-struct memory_bound {
-	struct rlimit before;
-};
-
-/* From then on, until it is taken back; where sanitizers are at work, nothing. */
-void memory_bound(struct memory_bound *ret);
-void memory_unboundp(const struct memory_bound *bound);
+/* From then on, until it is set to *@ret again; where sanitizers are at work, nothing. */
+void memory_bound(struct rlimit *ret);
+void memory_unboundp(const struct rlimit *before);
 
 #endif

@@ -143,7 +143,7 @@ static int run_verb(struct context *context, int argc, char **argv)
 
 struct global_arguments {
 	const char *socket;
-	bool user, help, version;
+	bool user, version;
 	char *const *verb; /* with its own arguments; NULL: none */
 };
 
@@ -156,10 +156,8 @@ static int parse_globals(int argc, char **argv, struct global_arguments *ret,
 		{'V', "version", option_flag, &ret->version, NULL},
 		{0},
 	};
-	int r = options_parse_command(rows, argc, argv, &ret->verb, message);
 
-	ret->help = r == VERB_HELP;
-	return ret->help ? 0 : r;
+	return options_parse_command(rows, argc, argv, &ret->verb, message);
 }
 
 /* Which profd is meant, and where its store is. Returns 0, or an exit status after a complaint. */
@@ -205,11 +203,11 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color &&
 			   !environment->is_dumb;
 	status = parse_globals(argc, argv, &arguments, &message);
-	if (status)
+	if (status == OPTIONS_BAD)
 		return profctl_complain(&context, STATUS_USAGE, "%s; see profctl help",
 					message.text);
-	if (arguments.help || arguments.version) {
-		if (arguments.help)
+	if (status == VERB_HELP || arguments.version) {
+		if (status == VERB_HELP)
 			print_main_help(out);
 		else
 			fputs("profctl " PROFD_VERSION "\n", out);

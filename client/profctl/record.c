@@ -123,7 +123,7 @@ static int record_take_samples(struct recording *r)
 		snprintf(r->samples.trouble, sizeof(r->samples.trouble), "%s",
 			 error_describe(outcome));
 	/* Where profd refuses, the next time may be better; if it has gone, so has who is held. */
-	return outcome == RECORD_SAMPLES_E_BAD || outcome < 0 ? WAIT_FAILED : WAIT_ENDED;
+	return outcome == TAKE_E_BAD || outcome < 0 ? WAIT_FAILED : WAIT_ENDED;
 }
 
 static int record_wait_for_end(struct recording *r)
@@ -190,7 +190,7 @@ static int record_take_rest(struct recording *r)
 	if (outcome < 0)
 		snprintf(samples->trouble, sizeof(samples->trouble), "%s", error_describe(outcome));
 	/* There may be another profd by now, which knows nothing of it. */
-	return outcome == RECORD_SAMPLES_E_GONE ||
+	return outcome == TAKE_E_GONE ||
 			       (poll(&held, 1, 0) > 0 && record_check_session(r) == WAIT_GONE)
 		       ? WAIT_GONE
 		       : WAIT_FAILED;

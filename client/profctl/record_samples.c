@@ -43,7 +43,7 @@ static int record_samples_add(struct record_samples *s, const struct profile *p)
 	if (r > 0) {
 		snprintf(s->trouble, sizeof(s->trouble), "profd sent an unusable profile: %s",
 			 message.text);
-		return RECORD_SAMPLES_E_BAD;
+		return TAKE_E_BAD;
 	}
 	s->count += (uint64_t)samples;
 	return r;
@@ -91,7 +91,7 @@ int record_samples_take_rest(struct record_samples *s, const struct context *con
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
 	int r;
 
-	while ((r = record_samples_take(s, context, session)) == RECORD_SAMPLES_E_LATER &&
+	while ((r = record_samples_take(s, context, session)) == TAKE_E_LATER &&
 	       clock_ns(CLOCK_MONOTONIC) < end_ns)
 		nanosleep(&while_, NULL);
 	return r;

@@ -20,21 +20,14 @@ struct record_samples {
 	char trouble[256]; /* a line without its end: why there is less than there might be */
 };
 
-enum {
-	RECORD_SAMPLES_E_OK = TAKE_E_OK,
-	RECORD_SAMPLES_E_LATER = TAKE_E_LATER, /* see trouble, in all of these */
-	RECORD_SAMPLES_E_GONE = TAKE_E_GONE,
-	RECORD_SAMPLES_E_BAD = TAKE_E_BAD,
-};
-
 /* Returns 0 or negative errno. */
 int record_samples_init(struct record_samples *s);
 /* Takes one that is all zero. */
 void record_samples_deinit(struct record_samples *s);
 
 /*
- * Takes what there is of @session; blocks as long as profd takes to answer. RECORD_SAMPLES_E_* or
- * negative errno.
+ * Takes what there is of @session; blocks as long as profd takes to answer. TAKE_E_*, with
+ * trouble, or negative errno.
  */
 int record_samples_take(struct record_samples *s, const struct context *context, uint64_t session);
 /* The same for the last of it, with patience: a session that has ended waits ten seconds. */

@@ -174,7 +174,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 		.want_code = asks || produce_wants_code(&o),
 	};
 	cleanup(load_freep) struct load *l = NULL;
-	cleanup(memory_unboundp) struct memory_bound bound;
+	cleanup(memory_unboundp) struct rlimit bound;
 	struct profile_message message;
 	int status = report_parse_range(context, a, &options), r;
 

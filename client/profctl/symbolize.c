@@ -18,7 +18,6 @@
 #include "client/profctl/output.h"
 #include "client/profctl/profctl.h"
 #include "client/profctl/progress.h"
-#include "client/profctl/symbolize.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -157,7 +156,7 @@ static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
 {
 	struct profile_message message;
-	struct memory_bound bound;
+	struct rlimit bound;
 	int r;
 
 	memory_bound(&bound);
@@ -176,7 +175,7 @@ static int symbolize_write_output(const struct context *context, const char *pat
 				  const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	struct memory_bound bound;
+	struct rlimit bound;
 	size_t length;
 	int r;
 
