@@ -3,12 +3,12 @@
  * profctl report, and diff and convert, which are short forms of it: the command line (options.h),
  * the inputs (load.h), the report (produce.h), and where it goes.
  */
-#include "client/profctl/report.h"
-
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
@@ -54,7 +54,8 @@ static void telling_init(struct telling *t, const struct context *context)
 	progress_init(&t->progress, context);
 }
 
-int report_complain(const struct context *context, int error)
+/* After a negative errno: the line to the user. Returns the exit status. */
+static int report_complain(const struct context *context, int error)
 {
 	if (error == -ENOMEM)
 		return profctl_complain(context, STATUS_FAILED,
@@ -141,20 +142,6 @@ static int report_load_inputs(struct context *context, const struct load_options
 	return STATUS_DONE;
 }
 
-int report_load(struct context *context, const struct report_inputs *inputs, struct load **ret)
-{
-	struct telling telling;
-	struct load_options options = {
-		.inputs = inputs,
-		.store = context->store,
-		.hold = true, /* so that nothing is told later */
-	};
-
-	telling_init(&telling, context);
-	options.listener = telling.listener;
-	return report_load_inputs(context, &options, ret);
-}
-
 /*
  * Loads what @a names, and reports on it: asks for commands where nothing else is said and somebody
  * sits at a terminal. Returns the exit status, after a line to the user if that is not 0.
@@ -239,4 +226,136 @@ int report_run(struct context *context, int argc, char **argv)
 int diff_run(struct context *context, int argc, char **argv)
 {
 	return report_run_line(context, argc, argv, true);
+}
+
+/* --- convert ---------------------------------------------------------------------------------- */
+
+/* Profiles of any format, merged, in another one: without filters, without looking for names. */
+struct convert_arguments {
+	enum output_format format; /* if not: */
+	bool speedscope, has_format;
+	const char *output;
+	const char **profiles; /* owned */
+	size_t n_profiles;
+};
+
+static void convert_arguments_deinit(struct convert_arguments *a)
+{
+	free(a->profiles);
+}
+
+static int option_convert_to(const char *name, const char *text, void *to,
+			     struct usage_message *message)
+{
+	struct convert_arguments *a = to;
+
+	(void)name;
+	a->has_format = true;
+	a->speedscope = strcmp(text, "speedscope") == 0;
+	if (a->speedscope || output_find_format(text, &a->format))
+		return 0;
+	return usage_error(message, "--to takes pprof, legacy, collapsed or speedscope, not '%s'",
+			   text);
+}
+
+static int option_convert_output(const char *name, const char *path, void *to,
+				 struct usage_message *message)
+{
+	return option_text(name, path, to, message)
+		       ? usage_error(message, "the output file's name is empty")
+		       : 0;
+}
+
+static int option_convert_input(const char *name, const char *path, void *to,
+				struct usage_message *message)
+{
+	struct convert_arguments *a = to;
+
+	(void)name, (void)message;
+	a->profiles[a->n_profiles++] = path;
+	return 0;
+}
+
+static int convert_parse(int argc, char *const *argv, struct convert_arguments *ret,
+			 struct usage_message *message)
+{
+	const struct option_row rows[] = {
+		{'t', "to", option_convert_to, ret, NULL},
+		{'o', "output", option_convert_output, &ret->output, NULL},
+		{0, NULL, option_convert_input, ret, NULL},
+		{0},
+	};
+	int r;
+
+	*ret = (struct convert_arguments){.output = "-"};
+	ret->profiles = calloc((size_t)argc + 1, sizeof(*ret->profiles));
+	if (!ret->profiles)
+		return usage_error(message, "out of memory");
+	r = options_parse(rows, argc, argv, message);
+	if (!r && !ret->has_format)
+		return usage_error(message, "no format: use --to FORMAT");
+	if (!r && !ret->n_profiles)
+		return usage_error(message, "no PROFILE given; - is standard input");
+	return r;
+}
+
+static int make_speedscope(struct load *l, struct memory_text *ret, struct profile_message *message)
+{
+	const struct listener nobody = {0};
+	struct report_options o;
+	int r = memory_text_open(ret);
+
+	report_options_init(&o);
+	o.view = REPORT_SPEEDSCOPE;
+	if (!r)
+		r = produce_report(l, &o, &nobody, ret->out, message);
+	return r ? r : memory_text_close(ret);
+}
+
+static int convert_profiles(struct context *context, const struct convert_arguments *a)
+{
+	cleanup(memory_unboundp) struct rlimit bound;
+	cleanup(memory_text_deinit) struct memory_text made = {0};
+	cleanup(load_freep) struct load *l = NULL;
+	struct profile_message message;
+	struct report_inputs inputs;
+	struct telling telling;
+	struct load_options options = {
+		.inputs = &inputs,
+		.store = context->store,
+		.hold = true, /* so that nothing is told later */
+	};
+	int r;
+
+	telling_init(&telling, context);
+	options.listener = telling.listener;
+	report_inputs_init(&inputs);
+	inputs.profiles = a->profiles;
+	inputs.n_profiles = a->n_profiles;
+	inputs.symbolize = "none";
+	memory_bound(&bound);
+	r = report_load_inputs(context, &options, &l);
+	if (r)
+		return r;
+	r = a->speedscope
+		    ? make_speedscope(l, &made, &message)
+		    : output_make(load_profile(l), a->format, (uint8_t **)&made.text, &made.length);
+	if (r < 0)
+		return report_complain(context, r);
+	if (r)
+		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
+	return output_write(context, STATUS_FAILED, a->output, (uint8_t *)made.text, made.length);
+}
+
+int convert_run(struct context *context, int argc, char **argv)
+{
+	cleanup(convert_arguments_deinit) struct convert_arguments a;
+	struct usage_message message;
+	int r = convert_parse(argc, argv, &a, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	r = output_check(context, STATUS_FAILED, a.output,
+			 a.speedscope || output_is_text(a.format));
+	return r ? r : convert_profiles(context, &a);
 }

@@ -12,20 +12,166 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/flame.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/shape_profile.h"
-#include "client/report/makers.h"
+#include "client/analysis/view.h"
+#include "client/code/code_view.h"
+#include "client/report/picture.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/profile/pprof.h"
 
-#define FILTERS_MAX 16
-#define NOTES_MAX   4
-#define GZIP_LEVEL  6
+#define FILTERS_MAX      16
+#define HEADER_NOTES_MAX 4
+#define GZIP_LEVEL       6
+
+/* --- the views ---------------------------------------------------------------------------------
+ */
+
+/* What a view is made by, and what it asks of its stacks beyond what it says itself. */
+struct maker {
+	const struct view_class *class; /* NULL: what is left becomes a profile */
+	bool converts;
+	const char *draws; /* what graphviz makes of it, or NULL */
+	const char *shows; /* how a file of it is called, which a window shows; or NULL */
+	enum picture_window window;
+	bool binary;    /* nothing for a terminal */
+	bool addresses; /* the profile as it is, but for the filters */
+	bool objects;   /* tells files and modules, whatever the granularity */
+	bool held;      /* all samples at once */
+	bool frameless; /* samples that have no frames as well */
+	bool units;     /* prints labels' numbers */
+	bool lines;     /* tells lines, whatever the granularity */
+	bool inlined;   /* inlined functions, whatever the user asked for */
+	bool outermost; /* no inlined functions: what is inlined lies at the same address */
+	bool adds_up;   /* what a function calls is part of it, which means are not */
+};
+
+static const struct maker makers[] = {
+	[REPORT_TEXT] = {.class = &view_text},
+	[REPORT_TREE] = {.class = &view_tree},
+	[REPORT_PEEK] = {.class = &view_peek},
+	[REPORT_TRACES] = {.class = &view_traces, .held = true, .units = true},
+	[REPORT_TAGS] = {.class = &view_tags, .held = true, .units = true, .frameless = true},
+	[REPORT_COMMENTS] = {.class = &view_comments},
+	[REPORT_DOT] = {.class = &view_dot, .units = true},
+	[REPORT_SVG] = {.class = &view_dot, .units = true, .draws = "svg", .binary = true},
+	[REPORT_PDF] = {.class = &view_dot, .units = true, .draws = "pdf", .binary = true},
+	[REPORT_PNG] = {.class = &view_dot, .units = true, .draws = "png", .binary = true},
+	[REPORT_GIF] = {.class = &view_dot, .units = true, .draws = "gif", .binary = true},
+	[REPORT_PS] = {.class = &view_dot, .units = true, .draws = "ps", .binary = true},
+	[REPORT_GV] = {.class = &view_dot,
+		       .units = true,
+		       .draws = "ps",
+		       .shows = ".ps",
+		       .window = PICTURE_GV},
+	[REPORT_WEB] = {.class = &view_dot,
+			.units = true,
+			.draws = "svg",
+			.shows = ".svg",
+			.window = PICTURE_BROWSER},
+	[REPORT_CALLGRIND] = {.class = &view_callgrind},
+	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
+				.shows = ".callgrind",
+				.window = PICTURE_KCACHEGRIND},
+	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true, .adds_up = true},
+	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true, .adds_up = true},
+	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
+	[REPORT_WEBLIST] = {.class = &view_weblist, .binary = true, .inlined = true},
+	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
+	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
+	[REPORT_RAW] = {.converts = true, .addresses = true, .held = true, .frameless = true},
+	[REPORT_PROTO] = {.converts = true,
+			  .addresses = true,
+			  .held = true,
+			  .frameless = true,
+			  .binary = true},
+	[REPORT_LEGACY] = {.converts = true, .addresses = true, .held = true, .binary = true},
+};
+
+/* Never NULL. */
+static const struct maker *maker_of(const struct report_options *o)
+{
+	static const struct maker none;
+
+	return (size_t)o->view < ARRAY_SIZE(makers) ? &makers[o->view] : &none;
+}
+
+/* The units of labels are those of all samples together. */
+bool produce_wants_held(const struct report_options *o)
+{
+	return maker_of(o)->held || *o->shape.tagfocus || *o->shape.tagignore ||
+	       *o->shape.tagroot || *o->shape.tagleaf;
+}
+
+bool produce_wants_code(const struct report_options *o)
+{
+	return o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
+}
+
+bool produce_wants_lines(const struct report_options *o)
+{
+	return o->shape.granularity == SHAPE_LINES || o->shape.granularity == SHAPE_FILES ||
+	       produce_wants_code(o);
+}
+
+bool produce_is_binary(const struct report_options *o)
+{
+	return maker_of(o)->binary;
+}
+
+/* --- which of a profile's values ----------------------------------------------------------------
+ */
+
+static int produce_refuse_type(const struct profile *p, const char *name,
+			       struct profile_message *message)
+{
+	char names[120] = "";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < p->n_sample_types && length < sizeof(names); i++)
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+					   i ? ", " : "",
+					   profile_string(p, p->sample_types[i].type));
+	return profile_refuse(message, PRODUCE_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
+			      name, names);
+}
+
+static bool is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+int produce_sample_type(struct load *l, const char *name, unsigned *ret,
+			struct profile_message *message)
+{
+	const struct profile *p = load_profile(l);
+
+	if (!p->n_sample_types)
+		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
+	if (is_number(name)) {
+		unsigned long number = strtoul(name, NULL, 10);
+
+		if (number >= p->n_sample_types)
+			return produce_refuse_type(p, name, message);
+		*ret = (unsigned)number;
+		return PRODUCE_E_OK;
+	}
+	if (*name)
+		return profile_find_type(p, name, ret) ? PRODUCE_E_OK
+						       : produce_refuse_type(p, name, message);
+	/* What google-pprof shows of its own format. */
+	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
+	return PRODUCE_E_OK;
+}
+
+/* --- the work ----------------------------------------------------------------------------------
+ */
 
 struct work {
 	struct load *load;
@@ -45,8 +191,8 @@ struct work {
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
-	char notes_text[NOTES_MAX][128];
-	const char *notes[NOTES_MAX];
+	char notes_text[HEADER_NOTES_MAX][128];
+	const char *notes[HEADER_NOTES_MAX];
 };
 
 static void produce_work_deinit(struct work *w)
