@@ -103,7 +103,6 @@ static void collect_print_json(const struct context *context,
 	json_number(&j, "samples", collected->samples);
 	json_number(&j, "windows", collected->windows);
 	json_number(&j, "unreadable_files", collected->unreadable_files);
-	json_end_object(&j);
 	json_end(&j);
 }
 

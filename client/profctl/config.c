@@ -29,7 +29,7 @@ static char *trim_blanks(char *text)
 static void config_begin_section(struct json *j, char *line, bool *in_section)
 {
 	if (*in_section)
-		json_end_object(j);
+		json_close(j);
 	*in_section = true;
 	line[strcspn(line, "]")] = '\0';
 	json_begin_object(j, line + 1);
@@ -71,9 +71,6 @@ int config_text_to_json(const char *text, FILE *out)
 	}
 	if (key)
 		json_text(&j, key, joined);
-	if (in_section)
-		json_end_object(&j);
-	json_end_object(&j);
 	json_end(&j);
 	return 0;
 }

@@ -37,7 +37,6 @@ static int run_plain_verb(struct context *context, int argc, char **argv,
 	}
 	json_begin_object(&j, NULL);
 	json_text(&j, key, response->text);
-	json_end_object(&j);
 	json_end(&j);
 	return STATUS_DONE;
 }
@@ -84,8 +83,6 @@ static int call_for_paths(const struct context *context, Profd__Control__Request
 	json_begin_array(&j, "files");
 	for (size_t i = 0; i < paths->n_paths; i++)
 		json_text(&j, NULL, paths->paths[i]);
-	json_end_array(&j);
-	json_end_object(&j);
 	json_end(&j);
 	return STATUS_DONE;
 }
@@ -207,7 +204,7 @@ int vacuum_run(struct context *context, int argc, char **argv)
 		json_begin_object(&j, NULL);
 		json_number(&j, "freed_files", freed->files);
 		json_number(&j, "freed_bytes", freed->bytes);
-		json_end_object(&j);
+		json_close(&j);
 		json_end(&j);
 		return STATUS_DONE;
 	}

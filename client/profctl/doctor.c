@@ -72,9 +72,8 @@ static void doctor_print_json(const struct check *checks, size_t n, FILE *out)
 			json_text(&j, "remedy", checks[i].remedy);
 		else
 			json_null(&j, "remedy");
-		json_end_object(&j);
+		json_close(&j);
 	}
-	json_end_array(&j);
 	json_end(&j);
 }
 

@@ -52,10 +52,9 @@ struct json;
 
 /* Lines above a table, and the same in JSON: what it is of. @image NULL: all of them. */
 void images_print_header(const struct images_job *job, const struct image *image);
-/* Begins the object that all is in, and in it the array @key; images_end_json() ends both. */
+/* Begins the object that all is in, and in it the array @key; json_end() ends both. */
 void images_begin_json(const struct images_job *job, struct json *j, const struct image *image,
 		       const char *key);
-void images_end_json(struct json *j);
 void images_put_image(struct json *j, const struct image *image);
 void images_put_address(struct json *j, uint64_t address);
 

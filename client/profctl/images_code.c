@@ -311,7 +311,7 @@ static void put_row(struct json *j, const struct listing *l, const struct code_r
 	json_text(j, "instruction", code_list_text(&l->code, row->text));
 	json_text(j, "file", code_list_text(&l->code, row->file));
 	json_number(j, "line", row->line);
-	json_end_object(j);
+	json_close(j);
 }
 
 /* What is no instruction has no size. */
@@ -327,7 +327,7 @@ static void put_code(struct json *j, const struct listing *l)
 	while (next_address(l, &at, &bare.address, &count))
 		if (!code_list_find(&l->code, bare.address))
 			put_row(j, l, &bare, count);
-	json_end_array(j);
+	json_close(j);
 }
 
 static int put_listing(struct json *j, const struct listing *l, struct source_files *sources)
@@ -354,11 +354,11 @@ static int put_listing(struct json *j, const struct listing *l, struct source_fi
 			json_text(j, "source", text);
 		else
 			json_null(j, "source");
-		json_end_object(j);
+		json_close(j);
 	}
-	json_end_array(j);
+	json_close(j);
 	put_code(j, l);
-	json_end_object(j);
+	json_close(j);
 	return 0;
 }
 
@@ -413,7 +413,7 @@ static int list_procedures(struct list_work *w)
 		r = list_procedure(w, p, &j);
 	}
 	if (json)
-		images_end_json(&j);
+		json_end(&j);
 	if (r || n)
 		return r;
 	notes_add(w->job->notes, "no procedure with samples matches '%s'", w->job->arguments->list);

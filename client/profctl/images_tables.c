@@ -105,13 +105,6 @@ void images_begin_json(const struct images_job *job, struct json *j, const struc
 	json_begin_array(j, key);
 }
 
-void images_end_json(struct json *j)
-{
-	json_end_array(j);
-	json_end_object(j);
-	json_end(j);
-}
-
 /* A line of a table: text and numbers. */
 struct row {
 	char *name; /* owned */
@@ -173,7 +166,7 @@ int images_print_all(struct images_job *job)
 			json_number(&j, "samples", image->total);
 			json_real(&j, "percent", images_share(image->total, set->total));
 			json_real(&j, "cumulative_percent", images_share(sum, set->total));
-			json_end_object(&j);
+			json_close(&j);
 			continue;
 		}
 		table_cell(t, "%" PRIu64, image->total);
@@ -185,7 +178,7 @@ int images_print_all(struct images_job *job)
 	if (r)
 		return r;
 	if (job->arguments->json) {
-		images_end_json(&j);
+		json_end(&j);
 		return 0;
 	}
 	images_print_header(job, NULL);
@@ -240,9 +233,9 @@ static void put_procedures(const struct images_job *job, const struct image *ima
 		json_number(&j, "size_bytes", p->size);
 		json_number(&j, "samples", p->count);
 		json_real(&j, "percent", images_share(p->count, image->total));
-		json_end_object(&j);
+		json_close(&j);
 	}
-	images_end_json(&j);
+	json_end(&j);
 }
 
 /* Opens the image's file and folds its samples. */
@@ -352,9 +345,9 @@ static void put_diff_rows(const struct images_job *job, const struct image *imag
 		json_number(&j, "samples", rows[i].count);
 		json_real(&j, "percent", images_share(rows[i].count, totals->count));
 		json_real(&j, "difference_percent", row_difference(&rows[i], totals));
-		json_end_object(&j);
+		json_close(&j);
 	}
-	images_end_json(&j);
+	json_end(&j);
 }
 
 static int show_rows(const struct images_job *job, const struct image *image, struct rows *rows,

@@ -276,7 +276,7 @@ static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t 
 		json_text(j, "instruction", hot->text ? hot->text : "");
 		json_text(j, "file", hot->file ? hot->file : "");
 		json_number(j, "line", hot->line);
-		json_end_object(j);
+		json_close(j);
 	}
 }
 
@@ -293,7 +293,7 @@ int images_print_top(struct images_job *job, const struct image *image)
 	if (!r && job->arguments->json) {
 		images_begin_json(job, &j, NULL, "instructions");
 		put_hots(&j, hots, n, total);
-		images_end_json(&j);
+		json_end(&j);
 	} else if (!r) {
 		images_print_header(job, image);
 		r = print_hots(job, hots, n, total);

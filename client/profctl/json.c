@@ -34,41 +34,31 @@ static void begin_value(struct json *j, const char *key)
 	j->has_items = true;
 }
 
-static void json_open_bracket(struct json *j, const char *key, char bracket)
+static void json_open(struct json *j, const char *key, char opening, char closing)
 {
 	begin_value(j, key);
-	fputc(bracket, j->out);
-	j->depth++;
+	fputc(opening, j->out);
+	j->closing[j->depth++] = closing;
 	j->has_items = false;
-}
-
-static void json_close_bracket(struct json *j, char bracket)
-{
-	j->depth--;
-	if (j->has_items)
-		put_break(j);
-	fputc(bracket, j->out);
-	j->has_items = true;
 }
 
 void json_begin_object(struct json *j, const char *key)
 {
-	json_open_bracket(j, key, '{');
-}
-
-void json_end_object(struct json *j)
-{
-	json_close_bracket(j, '}');
+	json_open(j, key, '{', '}');
 }
 
 void json_begin_array(struct json *j, const char *key)
 {
-	json_open_bracket(j, key, '[');
+	json_open(j, key, '[', ']');
 }
 
-void json_end_array(struct json *j)
+void json_close(struct json *j)
 {
-	json_close_bracket(j, ']');
+	j->depth--;
+	if (j->has_items)
+		put_break(j);
+	fputc(j->closing[j->depth], j->out);
+	j->has_items = true;
 }
 
 void json_text(struct json *j, const char *key, const char *text)
@@ -117,6 +107,8 @@ void json_moment(struct json *j, const char *key, uint64_t ns)
 
 void json_end(struct json *j)
 {
+	while (j->depth)
+		json_close(j);
 	fputc('\n', j->out);
 	j->has_items = false;
 }

@@ -58,9 +58,8 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 			json_number(&j, "files", row->n_files);
 		}
 		json_number(&j, "size_bytes", row->bytes);
-		json_end_object(&j);
+		json_close(&j);
 	}
-	json_end_array(&j);
 	json_end(&j);
 }
 

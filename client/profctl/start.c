@@ -177,7 +177,7 @@ static int start_one_session(const struct context *context, struct start_argumen
 	}
 	json_begin_object(j, NULL);
 	json_text(j, "id", response->text);
-	json_end_object(j);
+	json_close(j);
 	return STATUS_DONE;
 }
 
@@ -196,8 +196,6 @@ int start_run(struct context *context, int argc, char **argv)
 	for (size_t i = 0; i < arguments.n_targets && !r; i++)
 		r = start_one_session(context, &arguments, &arguments.targets[i], &j);
 	/* Those before one that was refused have begun. */
-	if (is_array)
-		json_end_array(&j);
 	if (is_array || (arguments.json && !r))
 		json_end(&j);
 	return r;

@@ -89,7 +89,7 @@ static void put_reasons(struct json *j, const ProtobufCFieldDescriptor *field,
 	for (size_t i = 0; i < n; i++)
 		json_number(j, reasons[i]->name, reasons[i]->count);
 	if (!is_inline)
-		json_end_object(j);
+		json_close(j);
 }
 
 static void put_repeated(struct json *j, const ProtobufCFieldDescriptor *field, void *const *items,
@@ -102,7 +102,7 @@ static void put_repeated(struct json *j, const ProtobufCFieldDescriptor *field, 
 	json_begin_array(j, field->name);
 	for (size_t i = 0; i < n; i++)
 		put_value(j, field, NULL, &items[i]);
-	json_end_array(j);
+	json_close(j);
 }
 
 static void put_message(struct json *j, const char *key, const ProtobufCMessage *message)
@@ -123,7 +123,7 @@ static void put_message(struct json *j, const char *key, const ProtobufCMessage 
 		else
 			put_value(j, field, field->name, at);
 	}
-	json_end_object(j);
+	json_close(j);
 }
 
 void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)

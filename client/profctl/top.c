@@ -376,7 +376,7 @@ static void top_json_function(struct json *j, const struct top_function *f)
 	json_number(j, "cum", (uint64_t)f->interval.cum);
 	json_number(j, "all_flat", (uint64_t)f->all.flat);
 	json_number(j, "all_cum", (uint64_t)f->all.cum);
-	json_end_object(j);
+	json_close(j);
 }
 
 /* At most @max functions: those that cost something in the interval. @compact: in one line. */
@@ -398,8 +398,6 @@ static void top_print_json(const struct top_table *t, size_t max, bool compact, 
 	json_begin_array(&j, "functions");
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++)
 		top_json_function(&j, t->functions[i]);
-	json_end_array(&j);
-	json_end_object(&j);
 	json_end(&j);
 }
 

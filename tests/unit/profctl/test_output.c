@@ -80,11 +80,10 @@ static void put_sample(struct json *j)
 	json_real(j, NULL, 0.25);
 	json_real(j, NULL, NAN);
 	json_bool(j, NULL, true);
-	json_end_array(j);
+	json_close(j);
 	json_begin_object(j, "empty");
-	json_end_object(j);
+	json_close(j);
 	json_null(j, "z");
-	json_end_object(j);
 	json_end(j);
 }
 
