@@ -71,26 +71,16 @@ static int call_wait_for_response(int fd, int timeout_ms, struct progress *progr
 	return progress->out ? 1 : timeout_ms;
 }
 
-/* A packet's bytes. */
-struct bytes {
-	uint8_t *data; /* owned */
-	size_t size;
-};
-
-static void call_bytes_deinit(struct bytes *b)
-{
-	free(b->data);
-}
-
 /* UNIXSOCK_E_* or negative errno. */
-static int call_receive(const struct context *context, int fd, int timeout_ms, struct bytes *ret)
+static int call_receive(const struct context *context, int fd, int timeout_ms, uint8_t **ret,
+			size_t *ret_size)
 {
 	struct progress progress;
 	int r;
 
 	progress_init(&progress, context);
 	timeout_ms = call_wait_for_response(fd, timeout_ms, &progress);
-	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &ret->data, &ret->size);
+	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, ret, ret_size);
 	progress_clear(&progress);
 	return r;
 }
@@ -157,16 +147,17 @@ static int call_begin(const struct context *context, const struct call *call,
 		      Profd__Control__Response **ret, int *ret_fd)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	cleanup(call_bytes_deinit) struct bytes answer = {0};
+	cleanup(freep) uint8_t *answer = NULL;
 	cleanup(closep) int fd = -1;
+	size_t size;
 	int r = call_send(context, call, &fd);
 
 	if (r)
 		return r;
-	r = call_receive(context, fd, call->timeout_ms, &answer);
+	r = call_receive(context, fd, call->timeout_ms, &answer, &size);
 	if (r)
 		return complain_exchange(context, r);
-	response = profd__control__response__unpack(NULL, answer.size, answer.data);
+	response = profd__control__response__unpack(NULL, size, answer);
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
 		return complain_error(context, response->error);
 	if (!response || response->result_case != call->result)
@@ -209,16 +200,17 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 					"out of memory: the profile has %" PRIu64 " bytes", size);
 	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size && !r;) {
-		cleanup(call_bytes_deinit) struct bytes piece = {0};
+		cleanup(freep) uint8_t *piece = NULL;
+		size_t n;
 
 		progress_update(&progress, (double)at / (double)size, "of what profd collected");
-		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece.data, &piece.size);
-		if (!r && (!piece.size || piece.size > size - at))
+		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &n);
+		if (!r && (!n || n > size - at))
 			r = UNIXSOCK_E_TOO_LARGE;
 		if (r)
-			continue;
-		memcpy(data + at, piece.data, piece.size);
-		at += piece.size;
+			break;
+		memcpy(data + at, piece, n);
+		at += n;
 	}
 	progress_clear(&progress);
 	if (r)

@@ -61,33 +61,30 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 
 /* --- what is made of it ----------------------------------------------------------------------- */
 
-struct bytes {
-	uint8_t *data;
-	size_t length;
-};
-
-/* From what profd sent to what the user wants; *file is replaced if that is something else. */
+/* From what profd sent to what the user wants; *data is replaced if that is something else. */
 static int collect_convert(const struct context *context, enum output_format format, bool in_pieces,
-			   struct bytes *file)
+			   uint8_t **data, size_t *length)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	struct profile_message message;
-	struct bytes made = {0};
+	uint8_t *made;
+	size_t n;
 	int r;
 
 	if (format == OUTPUT_PPROF && !in_pieces)
 		return STATUS_DONE;
-	r = pprof_read(file->data, file->length, UNPACKED_MAX, &profile, &message);
+	r = pprof_read(*data, *length, UNPACKED_MAX, &profile, &message);
 	if (r > 0)
 		return profctl_complain(context, STATUS_FAILED, "profd sent an invalid profile: %s",
 					message.text);
 	if (!r)
-		r = output_make(profile, format, &made.data, &made.length);
+		r = output_make(profile, format, &made, &n);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "cannot convert: %s",
 					error_describe(r));
-	free(file->data);
-	*file = made;
+	free(*data);
+	*data = made;
+	*length = n;
 	return STATUS_DONE;
 }
 
@@ -130,7 +127,7 @@ int collect_run(struct context *context, int argc, char **argv)
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
 	struct usage_message message;
-	struct bytes file;
+	size_t length;
 	const char *path;
 	int r = collect_parse(argc, argv, context->now_ns, &arguments, &message);
 
@@ -144,15 +141,15 @@ int collect_run(struct context *context, int argc, char **argv)
 	r = call_collect(context, &collect, CALL_LONG_MS, &response, &data);
 	if (r)
 		return r;
-	file = (struct bytes){.data = data, .length = (size_t)response->collected->bytes};
-	r = collect_convert(context, arguments.format, response->collected->in_pieces, &file);
-	data = file.data;
+	length = (size_t)response->collected->bytes;
+	r = collect_convert(context, arguments.format, response->collected->in_pieces, &data,
+			    &length);
 	if (!r)
-		r = output_write(context, STATUS_FAILED, path, file.data, file.length);
+		r = output_write(context, STATUS_FAILED, path, data, length);
 	if (r)
 		return r;
 	if (arguments.json)
-		collect_print_json(context, response->collected, path, file.length);
+		collect_print_json(context, response->collected, path, length);
 	else if (strcmp(path, "-") != 0)
 		fprintf(context->out, "%s\n", path);
 	if (response->collected->unreadable_files)

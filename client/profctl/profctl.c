@@ -32,6 +32,8 @@ int profctl_complain(const struct context *context, int status, const char *form
 	char text[1024];
 	va_list args;
 
+	if (!context->err)
+		return status;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);

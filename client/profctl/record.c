@@ -23,9 +23,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/packet.h"
 #include "common/units.h"
-#include "common/unixsock.h"
 
 #define PROGRESS_NS (NS_PER_S / 2)
 
@@ -103,18 +101,6 @@ static int record_poll_timeout_ms(const struct recording *r, uint64_t now_ns)
 	return next_ns > now_ns ? (int)((next_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-/* The session has ended by itself, as its process has; or profd has gone. */
-static int record_check_session(struct recording *r)
-{
-	cleanup(freep) uint8_t *answer = NULL;
-	size_t size;
-
-	return unixsock_receive(r->session.held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer,
-				&size)
-		       ? WAIT_GONE
-		       : WAIT_ENDED;
-}
-
 static int record_take_samples(struct recording *r)
 {
 	int outcome = record_samples_take(&r->samples, &r->session.context, r->session.held.id);
@@ -147,7 +133,7 @@ static int record_wait_for_end(struct recording *r)
 		if (r->has_ended)
 			return WAIT_ENDED;
 		if (fds[1].revents)
-			return record_check_session(r);
+			return held_has_ended(&r->session.held) ? WAIT_ENDED : WAIT_GONE;
 		if (clock_ns(CLOCK_MONOTONIC) >= r->samples.due_ns && record_take_samples(r))
 			return WAIT_FAILED;
 	}
@@ -176,14 +162,12 @@ static int record_take_rest(struct recording *r)
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct record_samples *samples = &r->samples;
 	struct pollfd held = {.fd = r->session.held.fd, .events = POLLIN};
-	cleanup(fclosep) FILE *nowhere = fopen("/dev/null", "we");
 	struct context quiet = r->session.context;
 	int outcome;
 
-	quiet.err = nowhere;
+	quiet.err = NULL;
 	/* One that has ended by itself need not be stopped. */
-	if (nowhere)
-		held_stop(&quiet, &r->session.held, &response);
+	held_stop(&quiet, &r->session.held, &response);
 	outcome = record_samples_take_rest(samples, &r->session.context, r->session.held.id);
 	if (!outcome)
 		return WAIT_ENDED;
@@ -191,7 +175,7 @@ static int record_take_rest(struct recording *r)
 		snprintf(samples->trouble, sizeof(samples->trouble), "%s", error_describe(outcome));
 	/* There may be another profd by now, which knows nothing of it. */
 	return outcome == TAKE_E_GONE ||
-			       (poll(&held, 1, 0) > 0 && record_check_session(r) == WAIT_GONE)
+			       (poll(&held, 1, 0) > 0 && !held_has_ended(&r->session.held))
 		       ? WAIT_GONE
 		       : WAIT_FAILED;
 }

@@ -8,8 +8,7 @@
  * was taken is there whatever becomes of profd. How often is a matter of how much comes: more often
  * as soon as a window was full before it was taken.
  */
-#include "client/profctl/profctl.h"
-#include "client/profctl/take.h"
+#include "client/profctl/held.h"
 #include "common/profile/merge.h"
 
 struct record_samples {

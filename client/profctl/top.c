@@ -16,7 +16,6 @@
 #include "client/profctl/call.h"
 #include "client/profctl/held.h"
 #include "client/profctl/json.h"
-#include "client/profctl/take.h"
 #include "client/top/characters.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
@@ -24,9 +23,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/packet.h"
 #include "common/units.h"
-#include "common/unixsock.h"
 
 #define ROWS_DEFAULT   20
 #define TROUBLE_SIZE   256
@@ -155,11 +152,9 @@ static int top_take_interval(struct top *t, bool *ret_is_new)
 /* The session has ended. Its process has, or profd. */
 static int top_check_session(struct top *t)
 {
-	cleanup(freep) uint8_t *answer = NULL;
-	size_t size;
 	char text[TROUBLE_SIZE];
 
-	if (unixsock_receive(t->held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size)) {
+	if (!held_has_ended(&t->held)) {
 		snprintf(text, sizeof(text), "profd at %s has exited", t->context->socket);
 		return top_fail(t, STATUS_NO_DAEMON, text);
 	}
