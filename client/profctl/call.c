@@ -15,7 +15,6 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/packet.h"
-#include "common/units.h"
 #include "common/unixsock.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
@@ -60,12 +59,12 @@ static int call_wait_for_response(int fd, int timeout_ms, struct progress *progr
 	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
 
 	for (int waited_ms = 0; progress->out && waited_ms < timeout_ms; waited_ms += PIECE_MS) {
-		char text[128], span[UNITS_TEXT_MAX];
+		char text[128];
 
 		if (poll(&pollfd, 1, PIECE_MS) != 0)
 			return timeout_ms;
-		units_print_span(span, sizeof(span), waited_ms / 1000.);
-		snprintf(text, sizeof(text), "profd has been working on it for %s", span);
+		snprintf(text, sizeof(text), "profd has been working on it for %s",
+			 TEXT_OF_SPAN(waited_ms / 1000.));
 		progress_update(progress, PROGRESS_UNKNOWN, text);
 	}
 	return progress->out ? 1 : timeout_ms;

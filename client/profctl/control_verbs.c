@@ -8,7 +8,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
-#include "common/units.h"
+#include "client/profctl/table.h"
 
 /* --- without arguments ------------------------------------------------------------------------ */
 
@@ -191,7 +191,6 @@ int vacuum_run(struct context *context, int argc, char **argv)
 	struct json j = {.out = context->out};
 	const Profd__Control__Vacuumed *freed;
 	struct usage_message message;
-	char buffer[UNITS_TEXT_MAX];
 	int r = vacuum_parse(argc, argv, &arguments, &message);
 
 	if (r)
@@ -208,7 +207,7 @@ int vacuum_run(struct context *context, int argc, char **argv)
 		json_end(&j);
 		return STATUS_DONE;
 	}
-	fprintf(context->out, "freed %s: %" PRIu64 " files\n",
-		units_print_size_short(buffer, sizeof(buffer), freed->bytes), freed->files);
+	fprintf(context->out, "freed %s: %" PRIu64 " files\n", TEXT_OF_SIZE(freed->bytes),
+		freed->files);
 	return STATUS_DONE;
 }

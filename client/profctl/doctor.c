@@ -68,10 +68,7 @@ static void doctor_print_json(const struct check *checks, size_t n, FILE *out)
 		json_text(&j, "check", checks[i].name);
 		json_text(&j, "level", level_names[checks[i].level]);
 		json_text(&j, "finding", checks[i].finding);
-		if (*checks[i].remedy)
-			json_text(&j, "remedy", checks[i].remedy);
-		else
-			json_null(&j, "remedy");
+		json_text(&j, "remedy", *checks[i].remedy ? checks[i].remedy : NULL);
 		json_close(&j);
 	}
 	json_end(&j);

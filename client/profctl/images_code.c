@@ -340,20 +340,15 @@ static int put_listing(struct json *j, const struct listing *l, struct source_fi
 	json_begin_array(j, "lines");
 	for (size_t i = 0; i < l->n_lines; i++) {
 		const struct source_file *source;
-		const char *text;
 		int r = source_files_get(sources, l->lines[i].file, &source);
 
 		if (r)
 			return r;
-		text = source_file_line(source, l->lines[i].line);
 		json_begin_object(j, NULL);
 		json_text(j, "file", l->lines[i].file);
 		json_number(j, "line", l->lines[i].line);
 		json_number(j, "samples", l->lines[i].count);
-		if (text)
-			json_text(j, "source", text);
-		else
-			json_null(j, "source");
+		json_text(j, "source", source_file_line(source, l->lines[i].line));
 		json_close(j);
 	}
 	json_close(j);

@@ -23,7 +23,6 @@
 struct hot {
 	const struct image *image;
 	uint64_t address, count;
-	size_t rank;
 	char *procedure, *text, *file; /* owned; NULL unknown */
 	uint64_t offset;               /* in the procedure */
 	uint32_t line;
@@ -39,17 +38,6 @@ static void hots_free(struct hot *hots, size_t n)
 	free(hots);
 }
 
-static int hot_compare_count(const void *a, const void *b)
-{
-	const struct hot *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
 static int hot_compare_place(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
@@ -59,11 +47,13 @@ static int hot_compare_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int hot_compare_rank(const void *a, const void *b)
+static int hot_compare_count(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
 
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return hot_compare_place(a, b);
 }
 
 /* Those asked for among what was seen so far. */
@@ -115,8 +105,6 @@ static int choose_hottest(const struct images_job *job, const struct image *imag
 	for (size_t i = 0; i < n_images; i++)
 		chosen_add_image(&c, &images[i]);
 	chosen_keep_top(&c);
-	for (size_t i = 0; i < c.n; i++)
-		c.hots[i].rank = i;
 	*ret = c.hots;
 	*ret_n = c.n;
 	return 0;
@@ -225,7 +213,7 @@ static int describe_hots(const struct images_job *job, struct hot *hots, size_t 
 			end++;
 		r = describe_image_hots(job, hots + i, end - i);
 	}
-	qsort(hots, n, sizeof(*hots), hot_compare_rank);
+	qsort(hots, n, sizeof(*hots), hot_compare_count);
 	return r;
 }
 

@@ -64,7 +64,10 @@ void json_close(struct json *j)
 void json_text(struct json *j, const char *key, const char *text)
 {
 	begin_value(j, key);
-	json_text_write(j->out, text);
+	if (text)
+		json_text_write(j->out, text);
+	else
+		fputs("null", j->out);
 }
 
 void json_number(struct json *j, const char *key, uint64_t number)
@@ -91,18 +94,14 @@ void json_bool(struct json *j, const char *key, bool value)
 
 void json_null(struct json *j, const char *key)
 {
-	begin_value(j, key);
-	fputs("null", j->out);
+	json_text(j, key, NULL);
 }
 
 void json_moment(struct json *j, const char *key, uint64_t ns)
 {
 	char text[UNITS_TEXT_MAX];
 
-	if (ns)
-		json_text(j, key, units_print_moment(text, sizeof(text), ns, true));
-	else
-		json_null(j, key);
+	json_text(j, key, ns ? units_print_moment(text, sizeof(text), ns, true) : NULL);
 }
 
 void json_end(struct json *j)

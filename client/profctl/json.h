@@ -25,6 +25,7 @@ void json_begin_object(struct json *j, const char *key);
 void json_begin_array(struct json *j, const char *key);
 /* Ends the innermost object or array. */
 void json_close(struct json *j);
+/* NULL: null. */
 void json_text(struct json *j, const char *key, const char *text);
 void json_number(struct json *j, const char *key, uint64_t number);
 /* Not a number and infinity become null. */

@@ -73,11 +73,11 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
 	/* <start>-<seconds>s.<comm>-<pid>.prof, in which comm has no slash */
 	if (n_files > 1)
 		length = (size_t)(strchrnul(slash ? slash : row->file, '.') - row->file);
-	table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
+	table_cell(t, "%s", TEXT_OF_MOMENT(row->start_ns));
 	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns(row)));
 	table_cell(t, "%s", row->format);
 	table_cell(t, "%" PRIu64, samples);
-	table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), bytes));
+	table_cell(t, "%s", TEXT_OF_SIZE(bytes));
 	table_cell(t, "%" PRIu64, n_files);
 	table_cell(t, "%.*s%s", (int)length, row->file, n_files > 1 ? ".*.prof" : "");
 }
@@ -133,7 +133,6 @@ static int print_services(const Profd__Control__Listing *listing, FILE *out)
 	static const char *const columns[] = {"SERVICE", "OLDEST", "NEWEST",
 					      ">FILES",  ">SIZE",  NULL};
 	cleanup(table_freep) struct table *t = NULL;
-	char buffer[UNITS_TEXT_MAX];
 	int r = table_new(&t, columns);
 
 	if (r)
@@ -142,11 +141,10 @@ static int print_services(const Profd__Control__Listing *listing, FILE *out)
 		const Profd__Control__ListingRow *row = listing->rows[i];
 
 		table_cell(t, "%s", row->service);
-		table_cell(t, "%s",
-			   units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
-		table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->end_ns, false));
+		table_cell(t, "%s", TEXT_OF_MOMENT(row->start_ns));
+		table_cell(t, "%s", TEXT_OF_MOMENT(row->end_ns));
 		table_cell(t, "%" PRIu64, row->n_files);
-		table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), row->bytes));
+		table_cell(t, "%s", TEXT_OF_SIZE(row->bytes));
 	}
 	return table_print(t, out);
 }

@@ -20,10 +20,10 @@
 #include "client/profctl/progress.h"
 #include "client/profctl/record_samples.h"
 #include "client/profctl/record_session.h"
+#include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/units.h"
 
 #define PROGRESS_NS (NS_PER_S / 2)
 
@@ -71,21 +71,19 @@ static void record_show_progress(struct recording *r, uint64_t now_ns)
 {
 	double seconds = (double)(now_ns - r->start_ns) / (double)NS_PER_S;
 	double all = (double)r->arguments->duration_ns / (double)NS_PER_S;
-	char elapsed[UNITS_TEXT_MAX], whole[UNITS_TEXT_MAX], text[160];
+	char text[160];
 	uint64_t counted = r->samples.count;
 
 	/* A terminal is the command's while that runs. */
 	if (!r->progress.out || r->arguments->command)
 		return;
 	record_session_count(&r->session, &counted);
-	units_print_span(elapsed, sizeof(elapsed), seconds);
-	units_print_span(whole, sizeof(whole), all);
 	if (r->arguments->duration_ns)
-		snprintf(text, sizeof(text), "%s of %s, %" PRIu64 " samples", elapsed, whole,
-			 counted);
+		snprintf(text, sizeof(text), "%s of %s, %" PRIu64 " samples", TEXT_OF_SPAN(seconds),
+			 TEXT_OF_SPAN(all), counted);
 	else
 		snprintf(text, sizeof(text), "%s, %" PRIu64 " samples; Ctrl-C stops and writes",
-			 elapsed, counted);
+			 TEXT_OF_SPAN(seconds), counted);
 	progress_show(&r->progress, all > 0 ? seconds / all : PROGRESS_UNKNOWN, text);
 }
 

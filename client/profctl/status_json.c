@@ -24,10 +24,7 @@ static void put_text(struct json *j, const ProtobufCFieldDescriptor *field, cons
 	bool may_be_null = status_name_is(field, "error") || status_name_is(field, "trouble") ||
 			   status_name_is(field, "last_bad_image");
 
-	if (may_be_null && !*text)
-		json_null(j, key);
-	else
-		json_text(j, key, text);
+	json_text(j, key, may_be_null && !*text ? NULL : text);
 }
 
 static void put_number(struct json *j, const ProtobufCFieldDescriptor *field, const char *key,

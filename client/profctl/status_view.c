@@ -10,7 +10,6 @@
 
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
-#include "common/units.h"
 
 #define BOLD   "\x1b[1m"
 #define RED    "\x1b[31m"
@@ -93,12 +92,10 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 
 static void print_head(const struct view *v, const Profd__Control__Status *s)
 {
-	char buffer[UNITS_TEXT_MAX];
-
 	fprintf(v->out, "%sprofd ", status_color(v, BOLD));
 	print_safely(v->out, s->version);
 	fprintf(v->out, "%s  pid %" PRId32 ", up %s, on ", status_color(v, PLAIN), s->pid,
-		units_print_span(buffer, sizeof(buffer), s->uptime_seconds));
+		TEXT_OF_SPAN(s->uptime_seconds));
 	print_safely(v->out, s->host);
 	fputs(", Linux ", v->out);
 	print_safely(v->out, s->kernel);
@@ -278,14 +275,11 @@ static const char *counter_description(const char *name)
 
 static void print_unwinding(const struct view *v, const Profd__Control__Unwinding *u)
 {
-	char size[UNITS_TEXT_MAX];
-
 	print_heading(v, "Unwinding");
 	fprintf(v->out,
 		"  unwind rules of %" PRIu64 " images: %" PRIu64 " rows, %s; %" PRIu64
 		" samples are waiting for more\n",
-		u->tables, u->rows, units_print_size_short(size, sizeof(size), u->table_bytes),
-		u->waiting);
+		u->tables, u->rows, TEXT_OF_SIZE(u->table_bytes), u->waiting);
 	for (size_t i = 0; i < u->n_counters; i++) {
 		if (!u->counters[i]->count)
 			continue;
@@ -297,18 +291,15 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 
 static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 {
-	char rss[UNITS_TEXT_MAX], bpf[UNITS_TEXT_MAX], budget[UNITS_TEXT_MAX];
 	double share = status_percent(m->rss_bytes + m->bpf_bytes, m->budget_bytes);
 	const char *color = share > 100 ? RED : share > 90 ? YELLOW : "";
 
 	fprintf(v->out, "  memory  %s + %s in the kernel of %s: %s%.0f %%%s of the budget",
-		units_print_size_short(rss, sizeof(rss), m->rss_bytes),
-		units_print_size_short(bpf, sizeof(bpf), m->bpf_bytes),
-		units_print_size_short(budget, sizeof(budget), m->budget_bytes),
-		status_color(v, color), share, *color ? status_color(v, PLAIN) : "");
+		TEXT_OF_SIZE(m->rss_bytes), TEXT_OF_SIZE(m->bpf_bytes),
+		TEXT_OF_SIZE(m->budget_bytes), status_color(v, color), share,
+		*color ? status_color(v, PLAIN) : "");
 	if (m->workers_bytes)
-		fprintf(v->out, "; %s of it in image workers",
-			units_print_size_short(rss, sizeof(rss), m->workers_bytes));
+		fprintf(v->out, "; %s of it in image workers", TEXT_OF_SIZE(m->workers_bytes));
 	if (m->evicted_images)
 		fprintf(v->out, "; %" PRIu64 " images evicted", m->evicted_images);
 	fputc('\n', v->out);
@@ -318,17 +309,13 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Cpu *c = s->cpu;
 	double all = c->user_seconds + c->system_seconds + c->bpf_seconds + c->workers_seconds;
-	char user[UNITS_TEXT_MAX], system[UNITS_TEXT_MAX], other[UNITS_TEXT_MAX];
 
-	fprintf(v->out, "  CPU     %s user + %s system",
-		units_print_span(user, sizeof(user), c->user_seconds),
-		units_print_span(system, sizeof(system), c->system_seconds));
+	fprintf(v->out, "  CPU     %s user + %s system", TEXT_OF_SPAN(c->user_seconds),
+		TEXT_OF_SPAN(c->system_seconds));
 	if (c->bpf_seconds > 0)
-		fprintf(v->out, " + %s BPF",
-			units_print_span(other, sizeof(other), c->bpf_seconds));
+		fprintf(v->out, " + %s BPF", TEXT_OF_SPAN(c->bpf_seconds));
 	if (c->workers_seconds > 0)
-		fprintf(v->out, " + %s image workers",
-			units_print_span(other, sizeof(other), c->workers_seconds));
+		fprintf(v->out, " + %s image workers", TEXT_OF_SPAN(c->workers_seconds));
 	if (s->uptime_seconds > 0)
 		fprintf(v->out, ": %.2f %% of %s",
 			100 * all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1),
@@ -339,7 +326,6 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 static void print_costs(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Lateness *l = s->drain_lateness;
-	char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], p999[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
 
 	print_heading(v, "Costs");
 	if (s->memory)
@@ -351,28 +337,22 @@ static void print_costs(const struct view *v, const Profd__Control__Status *s)
 			"  samples reach profd late by %s (median), %s (99 %%), %s (99.9 %%), %s "
 			"at "
 			"most\n",
-			units_print_span(p50, sizeof(p50), l->p50_seconds),
-			units_print_span(p99, sizeof(p99), l->p99_seconds),
-			units_print_span(p999, sizeof(p999), l->p999_seconds),
-			units_print_span(max, sizeof(max), l->max_seconds));
+			TEXT_OF_SPAN(l->p50_seconds), TEXT_OF_SPAN(l->p99_seconds),
+			TEXT_OF_SPAN(l->p999_seconds), TEXT_OF_SPAN(l->max_seconds));
 }
 
 static void print_store(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__LastFlush *f = s->last_flush;
-	char buffer[UNITS_TEXT_MAX];
 
 	print_heading(v, "Store");
 	if (s->store) {
 		fputs("  ", v->out);
 		print_safely(v->out, s->store->path);
-		fprintf(v->out, ": %s in %" PRIu64 " files",
-			units_print_size_short(buffer, sizeof(buffer), s->store->bytes),
+		fprintf(v->out, ": %s in %" PRIu64 " files", TEXT_OF_SIZE(s->store->bytes),
 			s->store->files);
 		if (s->store->oldest_ns)
-			fprintf(v->out, ", oldest from %s",
-				units_print_moment(buffer, sizeof(buffer), s->store->oldest_ns,
-						   false));
+			fprintf(v->out, ", oldest from %s", TEXT_OF_MOMENT(s->store->oldest_ns));
 		if (s->store->full)
 			fprintf(v->out, ", %sdisk full%s", status_color(v, RED),
 				status_color(v, PLAIN));
@@ -382,9 +362,9 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 		fputs("  no window written yet\n", v->out);
 		return;
 	}
-	fprintf(v->out, "  last flush at %s: %" PRIu64 " files",
-		units_print_moment(buffer, sizeof(buffer), f->started_ns, false), f->files);
-	fprintf(v->out, " in %s", units_print_span(buffer, sizeof(buffer), f->seconds));
+	fprintf(v->out, "  last flush at %s: %" PRIu64 " files", TEXT_OF_MOMENT(f->started_ns),
+		f->files);
+	fprintf(v->out, " in %s", TEXT_OF_SPAN(f->seconds));
 	if (*f->error) {
 		fprintf(v->out, ", %serror: ", status_color(v, RED));
 		print_safely(v->out, f->error);
@@ -400,7 +380,6 @@ static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 					      ">COUNTED", ">FILTERED", ">DROPPED", ">WINDOWS",
 					      NULL};
 	cleanup(table_freep) struct table *t = NULL;
-	char buffer[UNITS_TEXT_MAX];
 	int r = table_new(&t, columns);
 
 	if (r)
@@ -418,8 +397,7 @@ static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 		table_cell(t, "%s", n->event);
 		table_cell(t, n->frequency ? "%" PRIu64 : "-", n->frequency);
 		table_cell(t, "%" PRIu32, n->owner_uid);
-		table_cell(t, "%s",
-			   units_print_moment(buffer, sizeof(buffer), n->started_ns, false));
+		table_cell(t, "%s", TEXT_OF_MOMENT(n->started_ns));
 		table_cell(t, "%" PRIu64, n->routed);
 		table_cell(t, "%" PRIu64, n->counted);
 		table_cell(t, "%" PRIu64, n->filtered);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/fetch/fetcher.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
@@ -123,23 +124,15 @@ static void symbolize_show_progress(void *context, const struct symbolize_progre
 /* Returns 0 or negative errno. */
 static int open_debuginfod(struct source *s, const struct symbolize_arguments *arguments)
 {
-	struct fetcher_options options = {0};
-	cleanup(freep) char *urls = NULL;
-	size_t length = 1;
-	int r;
+	cleanup(memory_text_deinit) struct memory_text urls = {0};
+	int r = memory_text_open(&urls);
 
+	if (r)
+		return r;
 	for (size_t i = 0; i < arguments->n_urls; i++)
-		length += strlen(arguments->urls[i]) + 1;
-	urls = calloc(length, 1);
-	if (!urls)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < arguments->n_urls; i++) {
-		strcat(urls, i ? " " : "");
-		strcat(urls, arguments->urls[i]);
-	}
-	options.urls = urls;
-	r = fetcher_new(&s->fetcher, &options);
-	return r;
+		fprintf(urls.out, "%s%s", i ? " " : "", arguments->urls[i]);
+	r = memory_text_close(&urls);
+	return r ? r : fetcher_new(&s->fetcher, &(struct fetcher_options){.urls = urls.text});
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */

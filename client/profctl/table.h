@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
+#include "common/units.h"
 
 struct table;
 
@@ -22,6 +23,11 @@ DEFINE_CLEANUP(struct table *, table_free)
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints what was added. Returns 0 or negative errno. */
 int table_print(const struct table *t, FILE *out);
+
+/* Texts as units.h prints them, which live as long as the block that they are in. */
+#define TEXT_OF_SIZE(bytes)   units_print_size_short((char[UNITS_TEXT_MAX]){0}, UNITS_TEXT_MAX, bytes)
+#define TEXT_OF_SPAN(seconds) units_print_span((char[UNITS_TEXT_MAX]){0}, UNITS_TEXT_MAX, seconds)
+#define TEXT_OF_MOMENT(ns)    units_print_moment((char[UNITS_TEXT_MAX]){0}, UNITS_TEXT_MAX, ns, false)
 
 /* Writes @text with control characters replaced by '?'. */
 void print_safely(FILE *out, const char *text);
