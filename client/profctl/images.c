@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "client/images/database.h"
-#include "client/profctl/arguments.h"
+#include "client/profctl/table.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 static int option_images_top(const char *name, const char *text, void *to,
 			     struct usage_message *message)
@@ -100,6 +101,55 @@ static int images_exit_status(int r)
 }
 
 /* --- --cat ------------------------------------------------------------------------------------ */
+
+static void images_cat_line(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "%s ", key);
+	print_safely(out, text);
+	fputc('\n', out);
+}
+
+static int images_cat_paths(FILE *out, const char *paths)
+{
+	while (paths && *paths) {
+		size_t n = strcspn(paths, "\n");
+		cleanup(freep) char *path = strndup(paths, n);
+
+		if (!path)
+			return error_origin(-ENOMEM);
+		images_cat_line(out, "path", path);
+		paths += n + (paths[n] == '\n');
+	}
+	return 0;
+}
+
+/* The header's lines, then "0xPC count" for each address. Returns 0 or negative errno. */
+static int images_cat(const struct image_profile *p, FILE *out)
+{
+	int r;
+
+	images_cat_line(out, "image", p->image);
+	images_cat_line(out, "epoch", p->epoch);
+	images_cat_line(out, "platform", p->platform);
+	images_cat_line(out, "event", p->event);
+	fprintf(out,
+		"period %" PRIu64 "\ntstart %" PRIx64 "\ntsize %" PRIu64 "\ncpuspeed %" PRIu32 "\n",
+		p->period, p->tstart, p->tsize, p->cpuspeed_mhz);
+	if (p->cpucount)
+		fprintf(out, "cpucount %" PRIu32 "\n", p->cpucount);
+	r = images_cat_paths(out, p->path);
+	if (r)
+		return r;
+	if (p->ledger)
+		images_cat_line(out, "ledger", p->ledger);
+	if (p->unknown)
+		utf8_write_harmless(out, p->unknown, "\n");
+	fprintf(out, "addresses %zu\nsamples %" PRIu64 "\n", p->n_counts, p->total);
+	for (size_t i = 0; i < p->n_counts; i++)
+		fprintf(out, "0x%" PRIx64 " %" PRIu32 "\n", p->tstart + p->counts[i].offset,
+			p->counts[i].count);
+	return 0;
+}
 
 static int images_cat_file(struct context *context, const char *path)
 {

@@ -58,8 +58,6 @@ void images_begin_json(const struct images_job *job, struct json *j, const struc
 void images_put_image(struct json *j, const struct image *image);
 void images_put_address(struct json *j, uint64_t address);
 
-/* --cat: the header's lines, then "0xPC count" for each address. Returns 0 or negative errno. */
-int images_cat(const struct image_profile *p, FILE *out);
 /* Each prints its part and returns 0, IMAGE_CODE_E_* or negative errno. */
 int images_print_all(struct images_job *job);
 int images_print_procedures(struct images_job *job, const struct image *image);

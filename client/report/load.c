@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "client/report/binaries.h"
-#include "client/report/fetched.h"
 #include "client/report/function_names.h"
 #include "client/report/input.h"
 #include "client/report/reading.h"
@@ -309,7 +308,7 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 		r = function_names_set(l->profile, symbolize_mode_of(in->symbolize).names,
 				       &l->options.listener);
 	if (!r && load_has_url(l))
-		r = fetched_save_profile(l->profile, &l->options.listener);
+		r = remote_save_profile(l->profile, &l->options.listener);
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, &l->options.listener);
 	return r;

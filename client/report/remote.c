@@ -8,19 +8,26 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/analysis/node_name.h"
 #include "client/fetch/http.h"
 #include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
-#define AT_ONCE    32  /* each is a process while it lasts */
-#define LINE_SHOWN 120 /* bytes of what a server says */
+#define GZIP_LEVEL 6
+#define FILES_MAX  10000 /* that are kept of one program and its types */
+#define WORDS_MAX  120   /* bytes of a file's name, but for its number and suffix */
+#define AT_ONCE    32    /* each is a process while it lasts */
+#define LINE_SHOWN 120   /* bytes of what a server says */
 
 enum { STATUS_OK = 200, STATUS_UNAUTHORIZED = 401, STATUS_FORBIDDEN = 403, STATUS_NONE = 404 };
 
@@ -244,4 +251,83 @@ int remote_fetch(struct sources *sources, struct sources *more, const struct loa
 	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++)
 		r = drop_missing(both[k], &fetches, message);
 	return r;
+}
+
+/* --- what is kept ---------------------------------------------------------------------------- */
+
+/* A stranger's text as part of a file's name. */
+static size_t remote_add_word(char *name, size_t length, const char *text)
+{
+	for (; *text && length < WORDS_MAX; text++)
+		name[length++] = isalnum((unsigned char)*text) || strchr("-_.", *text) ? *text
+										       : '_';
+	if (length < WORDS_MAX)
+		name[length++] = '.';
+	name[length] = '\0';
+	return length;
+}
+
+/* "pprof.PROGRAM.TYPE.TYPE." */
+static void remote_make_file_name(const struct profile *p, char ret[WORDS_MAX + 1])
+{
+	const char *program = node_name_program(p);
+	size_t length = remote_add_word(ret, 0, "pprof");
+
+	if (*program)
+		length = remote_add_word(ret, length, program);
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		length = remote_add_word(ret, length, profile_string(p, p->sample_types[i].type));
+}
+
+/* To a new file in @folder, which is made if need be. Returns 0 or negative errno. */
+static int remote_save_in_directory(const char *folder, const char *name, const uint8_t *data,
+				    size_t length, char ret_path[PATH_MAX])
+{
+	FILE *out = NULL;
+	bool is_whole;
+	int r;
+
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return -errno;
+	for (unsigned i = 1; !out && i < FILES_MAX; i++) {
+		if (snprintf(ret_path, PATH_MAX, "%s/%s%03u.pb.gz", folder, name, i) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		out = fopen(ret_path, "wxe");
+		if (!out && errno != EEXIST)
+			return -errno;
+	}
+	if (!out)
+		return -EEXIST;
+	is_whole = fwrite(data, 1, length, out) == length;
+	r = is_whole ? 0 : -errno;
+	/* A file system may tell only now that it is full (close(2)). */
+	if (fclose(out) != 0 && is_whole)
+		r = -errno;
+	if (r)
+		unlink(ret_path);
+	return r;
+}
+
+int remote_save_profile(const struct profile *p, const struct listener *listener)
+{
+	const char *asked = getenv("PPROF_TMPDIR"), *home = getenv("HOME");
+	char name[WORDS_MAX + 1], folder[PATH_MAX], path[PATH_MAX];
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length;
+	int r = pprof_write(p, GZIP_LEVEL, &data, &length), why = -ENOENT;
+
+	if (r)
+		return r;
+	remote_make_file_name(p, name);
+	if (asked && *asked)
+		why = remote_save_in_directory(asked, name, data, length, path);
+	if (why && home && *home &&
+	    snprintf(folder, sizeof(folder), "%s/pprof", home) < (int)sizeof(folder))
+		why = remote_save_in_directory(folder, name, data, length, path);
+	if (!why)
+		listener_note(listener, "saved profile in %.400s", path);
+	else
+		listener_note(listener, "the profile is not kept in $PPROF_TMPDIR or ~/pprof: %s",
+			      strerrordesc_np(-why));
+	return 0;
 }
