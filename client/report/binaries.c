@@ -42,21 +42,22 @@ bool binaries_is_program(const char *path)
 struct work {
 	struct profile *p;
 	const struct load_options *options;
+	int root_fd;
 	struct build_ids *ids; /* once one is asked for */
 };
 
 static void binaries_work_deinit(struct work *w)
 {
 	build_ids_free(w->ids);
+	closep(&w->root_fd);
 }
 
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
 static int binaries_query_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
 {
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char real[PATH_MAX];
 	struct stat st;
-	int r = w->ids ? 0 : build_ids_new(&w->ids, root_fd, NULL);
+	int r = w->ids ? 0 : build_ids_new(&w->ids, w->root_fd, NULL);
 
 	*ret = '\0';
 	if (r || !realpath(path, real) || stat(real, &st) < 0)
@@ -364,19 +365,18 @@ static void binaries_report_progress(void *context, const struct symbolize_progr
 }
 
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
-static int binaries_symbolize(struct profile *p, const struct load_options *o, bool want_lines,
-			      bool is_forced)
+static int binaries_symbolize(const struct work *w, bool want_lines, bool is_forced)
 {
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct load_options *o = w->options;
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	struct symbolize_options options = {
 		.want_lines = want_lines,
 		.is_forced = is_forced,
-		.root_fd = root_fd,
+		.root_fd = w->root_fd,
 		.progress = o->listener.progress ? binaries_report_progress : NULL,
 		.context = (void *)(uintptr_t)&o->listener,
 	};
-	int r = symbolize_profile(p, &options, &result);
+	int r = symbolize_profile(w->p, &options, &result);
 
 	if (o->listener.progress)
 		o->listener.progress(o->listener.context, 1, NULL);
@@ -394,7 +394,8 @@ static int binaries_symbolize(struct profile *p, const struct load_options *o, b
 
 int binaries_name(struct profile *p, const struct load_options *o)
 {
-	cleanup(binaries_work_deinit) struct work w = {.p = p, .options = o};
+	cleanup(binaries_work_deinit) struct work w = {
+		.p = p, .options = o, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
 	bool lines, is_wanted;
 	int r = binaries_set_program(&w);
@@ -413,5 +414,5 @@ int binaries_name(struct profile *p, const struct load_options *o)
 	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
 	     i++)
 		r = binaries_find_mapping(&w, i);
-	return r || !is_wanted ? r : binaries_symbolize(p, o, lines, mode.is_forced);
+	return r || !is_wanted ? r : binaries_symbolize(&w, lines, mode.is_forced);
 }

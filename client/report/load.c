@@ -39,7 +39,6 @@ struct load {
 
 	/* A stream. */
 	struct input *input;
-	char *path;              /* for messages */
 	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
 
 	/* Held. */
@@ -52,7 +51,6 @@ void load_free(struct load *l)
 	if (!l)
 		return;
 	input_free(l->input);
-	free(l->path);
 	profile_free(l->profile);
 	remote_names_free(l->names);
 	sources_deinit(&l->sources);
@@ -351,7 +349,8 @@ static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_mes
 	if (!l->is_begun)
 		input_rewind(l->input);
 	l->is_begun = true;
-	r = sources_name_file(l->path, input_next(l->input, ret_any, message), message);
+	r = sources_name_file(l->sources.all[0].path, input_next(l->input, ret_any, message),
+			      message);
 	if (r || *ret_any)
 		return r;
 	l->is_begun = false;
@@ -361,15 +360,6 @@ static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_mes
 		reading_end(&l->reading);
 	l->is_known = true;
 	return LOAD_E_OK;
-}
-
-/* So that there is a profile. Takes @input. */
-static int load_start_stream(struct load *l, const char *path, struct input *input)
-{
-	l->input = input;
-	l->n_files = 1;
-	l->path = strdup(path);
-	return l->path ? merge_single_profile(input_profile(input)) : error_origin(-ENOMEM);
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -469,10 +459,13 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 		reading_begin(&l->reading, &l->sources, &l->options.listener);
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
-	if (!r && is_stream)
-		r = load_start_stream(l, l->sources.all[0].path, steal_ptr(&input));
-	else if (!r)
+	if (!r && is_stream) {
+		l->input = steal_ptr(&input);
+		l->n_files = 1;
+		r = merge_single_profile(input_profile(l->input)); /* so that there is a profile */
+	} else if (!r) {
 		r = load_hold_profile(l, steal_ptr(&input), message);
+	}
 	if (!r)
 		r = load_apply_options(load_profile(l), options->inputs);
 	l->options.inputs = NULL; /* the caller's */

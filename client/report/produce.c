@@ -26,9 +26,8 @@
 #include "common/profile/message.h"
 #include "common/profile/pprof.h"
 
-#define FILTERS_MAX      16
-#define HEADER_NOTES_MAX 4
-#define GZIP_LEVEL       6
+#define FILTERS_MAX 16
+#define GZIP_LEVEL  6
 
 /* --- the views ---------------------------------------------------------------------------------
  */
@@ -36,12 +35,11 @@
 /* What a view is made by, and what it asks of its stacks beyond what it says itself. */
 struct maker {
 	const struct view_class *class; /* NULL: what is left becomes a profile */
-	bool converts;
-	const char *draws; /* what graphviz makes of it, or NULL */
+	bool converts;                  /* the profile as it is, but for the filters: by address */
+	const char *draws;              /* what graphviz makes of it, or NULL */
 	const char *shows; /* how a file of it is called, which a window shows; or NULL */
 	enum picture_window window;
 	bool binary;    /* nothing for a terminal */
-	bool addresses; /* the profile as it is, but for the filters */
 	bool objects;   /* tells files and modules, whatever the granularity */
 	bool held;      /* all samples at once */
 	bool frameless; /* samples that have no frames as well */
@@ -85,13 +83,9 @@ static const struct maker makers[] = {
 	[REPORT_WEBLIST] = {.class = &view_weblist, .binary = true, .inlined = true},
 	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
 	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
-	[REPORT_RAW] = {.converts = true, .addresses = true, .held = true, .frameless = true},
-	[REPORT_PROTO] = {.converts = true,
-			  .addresses = true,
-			  .held = true,
-			  .frameless = true,
-			  .binary = true},
-	[REPORT_LEGACY] = {.converts = true, .addresses = true, .held = true, .binary = true},
+	[REPORT_RAW] = {.converts = true, .held = true, .frameless = true},
+	[REPORT_PROTO] = {.converts = true, .held = true, .frameless = true, .binary = true},
+	[REPORT_LEGACY] = {.converts = true, .held = true, .binary = true},
 };
 
 /* Never NULL. */
@@ -191,8 +185,8 @@ struct work {
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
-	char notes_text[HEADER_NOTES_MAX][128];
-	const char *notes[HEADER_NOTES_MAX];
+	char note_text[128];
+	const char *note; /* what the view prints above all: that, or nothing */
 };
 
 static void produce_work_deinit(struct work *w)
@@ -238,16 +232,15 @@ static void set_notes(struct work *w)
 {
 	size_t n = load_n_files(w->load);
 
-	w->input.notes = w->notes;
-	if (n < 2)
-		return;
-	snprintf(w->notes_text[0], sizeof(w->notes_text[0]), "Files: %zu", n);
-	w->notes[w->input.n_notes++] = w->notes_text[0];
+	snprintf(w->note_text, sizeof(w->note_text), "Files: %zu", n);
+	w->note = w->note_text;
+	w->input.notes = &w->note;
+	w->input.n_notes = n > 1;
 }
 
 static bool wants_addresses(const struct maker *maker)
 {
-	return maker->addresses || (maker->class && maker->class->wants_addresses);
+	return maker->converts || (maker->class && maker->class->wants_addresses);
 }
 
 static enum shape_granularity granularity_of(const struct work *w)

@@ -73,7 +73,7 @@ static char *prompt_text(EditLine *edit)
 /* What Tab has to choose from, below the line. False: there is nothing. */
 static bool prompt_list_candidates(const struct prompt *p, const char *line, size_t length)
 {
-	cleanup(freep) const char **names = NULL;
+	cleanup(freep) struct prompt_candidate *names = NULL;
 	FILE *out = p->streams->out;
 	size_t n;
 
@@ -82,7 +82,7 @@ static bool prompt_list_candidates(const struct prompt *p, const char *line, siz
 	fputc('\n', out);
 	for (size_t i = 0; i < n && i < CANDIDATES; i++) {
 		fputs("  ", out);
-		utf8_write_harmless(out, names[i], "");
+		utf8_write_harmless(out, names[i].name, "");
 		fputc('\n', out);
 	}
 	if (n > CANDIDATES)

@@ -42,28 +42,23 @@ static bool is_handler(const struct profile *p, uint32_t location)
 }
 
 /*
- * Which frames of each sample go: those from its second on to before `first`, which grows with each
- * frame that is dropped from all. So each is looked at once, however many that are.
+ * Which frames of each sample go: those from its second on to before @first of it (1: none), which
+ * grows with each frame that is dropped from all. So each is looked at once, however many that are.
  */
-struct cuts {
-	const struct profile *p;
-	uint32_t *first; /* by sample; 1: nothing */
-};
 
 /* The location that is every sample's second one, or PROFILE_NONE. */
-static uint32_t shared_second(const struct cuts *c)
+static uint32_t shared_second(const struct profile *p, const uint32_t *first)
 {
-	const struct profile *p = c->p;
 	uint32_t second = PROFILE_NONE;
 
 	for (size_t i = 0; i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 
-		if (c->first[i] >= s->n_locations)
+		if (first[i] >= s->n_locations)
 			return PROFILE_NONE;
-		if (i && p->sample_locations[s->first_location + c->first[i]] != second)
+		if (i && p->sample_locations[s->first_location + first[i]] != second)
 			return PROFILE_NONE;
-		second = p->sample_locations[s->first_location + c->first[i]];
+		second = p->sample_locations[s->first_location + first[i]];
 	}
 	return second;
 }
@@ -72,18 +67,16 @@ static uint32_t shared_second(const struct cuts *c)
  * Takes the second frame off, and the one that then is the second if it is the leaf once more, as
  * the address that a call to it would return to.
  */
-static void drop_second(struct cuts *c)
+static void drop_second(const struct profile *p, uint32_t *first)
 {
-	const struct profile *p = c->p;
-
 	for (size_t i = 0; i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 		const uint32_t *chain = &p->sample_locations[s->first_location];
-		uint32_t next = ++c->first[i];
+		uint32_t next = ++first[i];
 
 		if (s->n_locations - next > 1 &&
 		    p->locations[chain[next]].address + 1 == p->locations[chain[0]].address)
-			c->first[i]++;
+			first[i]++;
 	}
 }
 
@@ -108,7 +101,6 @@ static int signal_frames_cut(struct profile *p, const uint32_t *first)
 int signal_frames_drop(struct profile *p, const struct listener *listener)
 {
 	cleanup(freep) uint32_t *first = calloc(p->n_samples + 1, sizeof(*first));
-	struct cuts c = {.p = p, .first = first};
 	uint32_t second;
 	size_t n = 0;
 
@@ -116,14 +108,14 @@ int signal_frames_drop(struct profile *p, const struct listener *listener)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < p->n_samples; i++)
 		first[i] = 1;
-	while ((second = shared_second(&c)) != PROFILE_NONE) {
+	while ((second = shared_second(p, first)) != PROFILE_NONE) {
 		const char *name = signal_frames_function_name(p, second);
 
 		if (n++ < NOTES_SHOWN)
 			listener_note(listener, "removed from all stacks: %.100s (0x%" PRIx64 ")",
 				      *name ? name : "a frame without a name",
 				      p->locations[second].address);
-		drop_second(&c);
+		drop_second(p, first);
 	}
 	if (n > NOTES_SHOWN)
 		listener_note(listener, "%zu more removed from all stacks", n - NOTES_SHOWN);
