@@ -143,18 +143,14 @@ static int rows_add(struct rows *rows, char *name, bool is_base, uint64_t count)
 
 int images_print_all(struct images_job *job)
 {
-	static const char *const columns[] = {">SAMPLES", ">%", ">CUM%", "ID", "IMAGE", NULL};
 	const struct image_set *set = job->set;
-	cleanup(table_freep) struct table *t = NULL;
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", "ID", "IMAGE");
 	struct json j = {.out = job->context->out};
 	uint64_t sum = 0;
-	int r = 0;
 
 	if (job->arguments->json)
 		images_begin_json(job, &j, NULL, "images");
-	else
-		r = table_new(&t, columns);
-	for (size_t i = 0; !r && i < set->n; i++) {
+	for (size_t i = 0; i < set->n; i++) {
 		const struct image *image = &set->images[i];
 		size_t length;
 		const char *title = image_title(image, &length);
@@ -169,20 +165,18 @@ int images_print_all(struct images_job *job)
 			json_close(&j);
 			continue;
 		}
-		table_cell(t, "%" PRIu64, image->total);
-		table_cell(t, "%.2f", images_share(image->total, set->total));
-		table_cell(t, "%.2f", images_share(sum, set->total));
-		table_cell(t, "%.*s", ID_DIGITS, image->id);
-		table_cell(t, "%.*s", (int)length, title);
+		table_cell(&t, "%" PRIu64, image->total);
+		table_cell(&t, "%.2f", images_share(image->total, set->total));
+		table_cell(&t, "%.2f", images_share(sum, set->total));
+		table_cell(&t, "%.*s", ID_DIGITS, image->id);
+		table_cell(&t, "%.*s", (int)length, title);
 	}
-	if (r)
-		return r;
 	if (job->arguments->json) {
 		json_end(&j);
 		return 0;
 	}
 	images_print_header(job, NULL);
-	return table_print(t, job->context->out);
+	return table_print(&t, job->context->out);
 }
 
 static const char *procedure_name(const struct procedure *p)
@@ -193,29 +187,25 @@ static const char *procedure_name(const struct procedure *p)
 static int print_procedures(const struct images_job *job, const struct image *image,
 			    const struct procedures *procedures)
 {
-	static const char *const columns[] = {">SAMPLES", ">%",        ">CUM%",
-					      ">ADDRESS", "PROCEDURE", NULL};
-	cleanup(table_freep) struct table *t = NULL;
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
+							"PROCEDURE");
 	uint64_t sum = 0;
-	int r = table_new(&t, columns);
 
-	if (r)
-		return r;
 	for (size_t i = 0; i < procedures->n; i++) {
 		const struct procedure *p = &procedures->all[i];
 
 		sum += p->count;
-		table_cell(t, "%" PRIu64, p->count);
-		table_cell(t, "%.2f", images_share(p->count, image->total));
-		table_cell(t, "%.2f", images_share(sum, image->total));
+		table_cell(&t, "%" PRIu64, p->count);
+		table_cell(&t, "%.2f", images_share(p->count, image->total));
+		table_cell(&t, "%.2f", images_share(sum, image->total));
 		if (*p->name)
-			table_cell(t, "%" PRIx64, p->start);
+			table_cell(&t, "%" PRIx64, p->start);
 		else
-			table_cell(t, "%s", "");
-		table_cell(t, "%s", procedure_name(p));
+			table_cell(&t, "%s", "");
+		table_cell(&t, "%s", procedure_name(p));
 	}
 	images_print_header(job, image);
-	return table_print(t, job->context->out);
+	return table_print(&t, job->context->out);
 }
 
 static void put_procedures(const struct images_job *job, const struct image *image,
@@ -312,22 +302,18 @@ static void fold_rows(struct rows *rows)
 static int print_diff_rows(const struct images_job *job, const struct row *rows, size_t n,
 			   const struct totals *totals)
 {
-	static const char *const columns[] = {">BASE",  ">BASE%", ">SAMPLES", ">%",
-					      ">DIFF%", "NAME",   NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF(">BASE", ">BASE%", ">SAMPLES", ">%",
+							">DIFF%", "NAME");
 
-	if (r)
-		return r;
 	for (size_t i = 0; i < n; i++) {
-		table_cell(t, "%" PRIu64, rows[i].base);
-		table_cell(t, "%.2f", images_share(rows[i].base, totals->base));
-		table_cell(t, "%" PRIu64, rows[i].count);
-		table_cell(t, "%.2f", images_share(rows[i].count, totals->count));
-		table_cell(t, "%+.2f", row_difference(&rows[i], totals));
-		table_cell(t, "%s", rows[i].name);
+		table_cell(&t, "%" PRIu64, rows[i].base);
+		table_cell(&t, "%.2f", images_share(rows[i].base, totals->base));
+		table_cell(&t, "%" PRIu64, rows[i].count);
+		table_cell(&t, "%.2f", images_share(rows[i].count, totals->count));
+		table_cell(&t, "%+.2f", row_difference(&rows[i], totals));
+		table_cell(&t, "%s", rows[i].name);
 	}
-	return table_print(t, job->context->out);
+	return table_print(&t, job->context->out);
 }
 
 /* @image: NULL for images, else its procedures. */

@@ -220,33 +220,31 @@ static int describe_hots(const struct images_job *job, struct hot *hots, size_t 
 static int print_hots(const struct images_job *job, const struct hot *hots, size_t n,
 		      uint64_t total)
 {
-	static const char *const columns[] = {">SAMPLES",    ">%",    ">CUM%",
-					      ">ADDRESS",    "IMAGE", "PROCEDURE",
-					      "INSTRUCTION", "LINE",  NULL};
-	cleanup(table_freep) struct table *t = NULL;
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
+							"IMAGE", "PROCEDURE", "INSTRUCTION",
+							"LINE");
 	uint64_t sum = 0;
-	int r = table_new(&t, columns);
 
-	for (size_t i = 0; !r && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct hot *hot = &hots[i];
 
 		sum += hot->count;
-		table_cell(t, "%" PRIu64, hot->count);
-		table_cell(t, "%.2f", images_share(hot->count, total));
-		table_cell(t, "%.2f", images_share(sum, total));
-		table_cell(t, "%" PRIx64, hot->address);
-		table_cell(t, "%s", hot->image->name);
+		table_cell(&t, "%" PRIu64, hot->count);
+		table_cell(&t, "%.2f", images_share(hot->count, total));
+		table_cell(&t, "%.2f", images_share(sum, total));
+		table_cell(&t, "%" PRIx64, hot->address);
+		table_cell(&t, "%s", hot->image->name);
 		if (hot->procedure)
-			table_cell(t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
+			table_cell(&t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
 		else
-			table_cell(t, "%s", "");
-		table_cell(t, "%s", hot->text ? hot->text : "");
+			table_cell(&t, "%s", "");
+		table_cell(&t, "%s", hot->text ? hot->text : "");
 		if (hot->line)
-			table_cell(t, "%s:%" PRIu32, basename(hot->file), hot->line);
+			table_cell(&t, "%s:%" PRIu32, basename(hot->file), hot->line);
 		else
-			table_cell(t, "%s", "");
+			table_cell(&t, "%s", "");
 	}
-	return r ? r : table_print(t, job->context->out);
+	return table_print(&t, job->context->out);
 }
 
 static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t total)

@@ -112,41 +112,33 @@ static void print_group(struct table *t, Profd__Control__ListingRow *const *rows
 
 static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 {
-	static const char *const columns[] = {"TIME",  ">LENGTH", "FORMAT", ">SAMPLES",
-					      ">SIZE", ">FILES",  "FILE",   NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF("TIME", ">LENGTH", "FORMAT", ">SAMPLES",
+							">SIZE", ">FILES", "FILE");
 
-	if (r)
-		return r;
 	for (size_t i = 0, end; i < listing->n_rows; i = end) {
 		for (end = i + 1;
 		     end < listing->n_rows && is_same_window(listing->rows[i], listing->rows[end]);)
 			end++;
-		print_group(t, listing->rows + i, end - i);
+		print_group(&t, listing->rows + i, end - i);
 	}
-	return table_print(t, out);
+	return table_print(&t, out);
 }
 
 static int print_services(const Profd__Control__Listing *listing, FILE *out)
 {
-	static const char *const columns[] = {"SERVICE", "OLDEST", "NEWEST",
-					      ">FILES",  ">SIZE",  NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF("SERVICE", "OLDEST", "NEWEST", ">FILES",
+							">SIZE");
 
-	if (r)
-		return r;
 	for (size_t i = 0; i < listing->n_rows; i++) {
 		const Profd__Control__ListingRow *row = listing->rows[i];
 
-		table_cell(t, "%s", row->service);
-		table_cell(t, "%s", TEXT_OF_MOMENT(row->start_ns));
-		table_cell(t, "%s", TEXT_OF_MOMENT(row->end_ns));
-		table_cell(t, "%" PRIu64, row->n_files);
-		table_cell(t, "%s", TEXT_OF_SIZE(row->bytes));
+		table_cell(&t, "%s", row->service);
+		table_cell(&t, "%s", TEXT_OF_MOMENT(row->start_ns));
+		table_cell(&t, "%s", TEXT_OF_MOMENT(row->end_ns));
+		table_cell(&t, "%" PRIu64, row->n_files);
+		table_cell(&t, "%s", TEXT_OF_SIZE(row->bytes));
 	}
-	return table_print(t, out);
+	return table_print(&t, out);
 }
 
 /* A heading with nothing below it would look as if something had gone wrong. */

@@ -375,40 +375,35 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 
 static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 {
-	static const char *const columns[] = {"  ID",     "NAME",      "TARGET",   "EVENT",
-					      ">HZ",      ">UID",      "STARTED",  ">ROUTED",
-					      ">COUNTED", ">FILTERED", ">DROPPED", ">WINDOWS",
-					      NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF("  ID", "NAME", "TARGET", "EVENT", ">HZ",
+							">UID", "STARTED", ">ROUTED", ">COUNTED",
+							">FILTERED", ">DROPPED", ">WINDOWS");
 
-	if (r)
-		return r;
 	print_heading(v, "Sessions");
 	for (size_t i = 0; i < s->n_sessions; i++) {
 		const Profd__Control__Session *n = s->sessions[i];
 
 		if (n->id)
-			table_cell(t, "  s%" PRIu64, n->id);
+			table_cell(&t, "  s%" PRIu64, n->id);
 		else
-			table_cell(t, "  system");
-		table_cell(t, "%s", n->name);
-		table_cell(t, "%s", n->target);
-		table_cell(t, "%s", n->event);
-		table_cell(t, n->frequency ? "%" PRIu64 : "-", n->frequency);
-		table_cell(t, "%" PRIu32, n->owner_uid);
-		table_cell(t, "%s", TEXT_OF_MOMENT(n->started_ns));
-		table_cell(t, "%" PRIu64, n->routed);
-		table_cell(t, "%" PRIu64, n->counted);
-		table_cell(t, "%" PRIu64, n->filtered);
-		table_cell(t, "%" PRIu64, sum_reasons(n->dropped, n->n_dropped));
-		table_cell(t, "%" PRIu64, n->windows_written);
+			table_cell(&t, "  system");
+		table_cell(&t, "%s", n->name);
+		table_cell(&t, "%s", n->target);
+		table_cell(&t, "%s", n->event);
+		table_cell(&t, n->frequency ? "%" PRIu64 : "-", n->frequency);
+		table_cell(&t, "%" PRIu32, n->owner_uid);
+		table_cell(&t, "%s", TEXT_OF_MOMENT(n->started_ns));
+		table_cell(&t, "%" PRIu64, n->routed);
+		table_cell(&t, "%" PRIu64, n->counted);
+		table_cell(&t, "%" PRIu64, n->filtered);
+		table_cell(&t, "%" PRIu64, sum_reasons(n->dropped, n->n_dropped));
+		table_cell(&t, "%" PRIu64, n->windows_written);
 	}
 	if (s->n_sessions == 0) {
 		fputs("  none\n", v->out);
 		return 0;
 	}
-	return table_print(t, v->out);
+	return table_print(&t, v->out);
 }
 
 int status_print(const Profd__Control__Status *s, bool color, FILE *out)
