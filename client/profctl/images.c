@@ -94,10 +94,13 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 	return r ? r : images_check_arguments(ret, message);
 }
 
-/* Of what the database refuses. */
-static int images_exit_status(int r)
+/* Of what the database refuses; @path: "", or the file that it is of. Returns the exit status. */
+static int images_complain(const struct context *context, const char *path, int r,
+			   const struct profile_message *message)
 {
-	return r == DATABASE_E_DENIED ? STATUS_DENIED : STATUS_FAILED;
+	return profctl_complain(context, r == DATABASE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+				"%s%s%s", path, *path ? ": " : "",
+				r < 0 ? error_describe(r) : message->text);
 }
 
 /* --- --cat ------------------------------------------------------------------------------------ */
@@ -159,10 +162,7 @@ static int images_cat_file(struct context *context, const char *path)
 
 	if (!r)
 		r = images_cat(p, context->out);
-	if (r < 0)
-		return profctl_complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
-	return r ? profctl_complain(context, images_exit_status(r), "%s: %s", path, message.text)
-		 : STATUS_DONE;
+	return r ? images_complain(context, path, r, &message) : STATUS_DONE;
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
@@ -173,13 +173,6 @@ static int images_gather_profile(void *context, const char *name, struct image_p
 
 	image_profile_free(p);
 	return r;
-}
-
-static int images_complain(const struct context *context, int r,
-			   const struct profile_message *message)
-{
-	return profctl_complain(context, images_exit_status(r), "%s",
-				r < 0 ? error_describe(r) : message->text);
 }
 
 /* One epoch's images, or all's (@epoch "all"). Returns an exit status. */
@@ -204,7 +197,7 @@ static int read_set(const struct images_job *job, const struct database *db, con
 	if (!r)
 		r = image_gather_finish(g, ret, &message);
 	if (r)
-		return images_complain(job->context, r, &message);
+		return images_complain(job->context, "", r, &message);
 	if (ret->n)
 		return STATUS_DONE;
 	return profctl_complain(job->context, STATUS_FAILED, "no samples%s%s in epoch %s",
@@ -228,7 +221,7 @@ static int open_db(const struct context *context, const struct images_arguments 
 	if (!r)
 		r = database_open(ret, path, &message);
 	if (r)
-		return images_complain(context, r, &message);
+		return images_complain(context, "", r, &message);
 	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS_PER_S);
 	if (!*ret_epoch)
 		return profctl_complain(context, STATUS_FAILED, "no image profiles in %s", path);

@@ -16,8 +16,6 @@
 #include "common/read_end.h"
 
 #define PIECE ((size_t)64 << 10) /* of a file, at once */
-/* Of a file, of what one unpacks to, and of what samples refer to. */
-#define BYTES_MAX INPUT_BYTES_MAX
 
 struct input {
 	int fd;
@@ -73,7 +71,7 @@ static int input_read_tables(struct input *in, struct profile_message *message)
 {
 	bool done = false;
 	size_t n;
-	int r = pprof_reader_new(&in->reader, BYTES_MAX);
+	int r = pprof_reader_new(&in->reader, INPUT_BYTES_MAX);
 
 	do
 		r = r ? r : input_feed(in, &n, message);
@@ -109,15 +107,17 @@ static int read_whole(struct input *in, struct profile_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = read_end(in->fd, BYTES_MAX, &data, &length);
+	int r = read_end(in->fd, INPUT_BYTES_MAX, &data, &length);
 
 	if (r == -ENOMEM)
 		return r;
 	if (r == -EFBIG)
-		return profile_refuse(message, LOAD_E_BAD, "larger than %zu MiB", BYTES_MAX >> 20);
+		return profile_refuse(message, LOAD_E_BAD, "larger than %zu MiB",
+				      INPUT_BYTES_MAX >> 20);
 	if (r)
 		return input_refuse_errno(message, -r);
-	return input_outcome(any_read(data, length, BYTES_MAX, &in->profile, &in->format, message));
+	return input_outcome(
+		any_read(data, length, INPUT_BYTES_MAX, &in->profile, &in->format, message));
 }
 
 /* --- any -------------------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
-#define INPUT_BYTES_MAX ((size_t)384 << 20) /* of a file, and of what it unpacks to */
+#define INPUT_BYTES_MAX \
+	((size_t)384 << 20) /* of a file, of what it unpacks to, and of what samples refer to */
 
 struct input;
 

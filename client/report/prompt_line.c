@@ -45,15 +45,6 @@ static void prompt_trim(const char **text, size_t *length)
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static int prompt_set_option(struct prompt_settings *s, const struct report_option *option,
-			     const char *value, size_t length, struct profile_message *message)
-{
-	const char *text;
-	int r = prompt_copy_text(s, value, length, &text);
-
-	return r ? r : report_option_set(&s->options, option, text, message);
-}
-
 enum report_option_group prompt_choice_group(const char *name, size_t length)
 {
 	return word_is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
@@ -80,6 +71,7 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 	size_t value_length = strlen(value);
 	const struct report_option *option;
 	enum report_option_group group;
+	int r;
 
 	*ret_done = false;
 	prompt_trim(&name, &length);
@@ -107,34 +99,25 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 		return BAD(message, "%s=VALUE sets it", option->name);
 	if (word_is(value, value_length, "\"\""))
 		value_length = 0;
-	return prompt_set_option(s, option, value, value_length, message);
-}
-
-static void prompt_set_type(struct prompt_settings *s, size_t type, bool set_mean, bool mean)
-{
-	s->options.sample_index = s->types[type];
-	if (set_mean)
-		s->options.mean = mean;
+	r = prompt_copy_text(s, value, value_length, &value);
+	return r ? r : report_option_set(&s->options, option, value, message);
 }
 
 /* A type's name, perhaps behind total_ or mean_. */
 static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_t length)
 {
-	static const char total[] = "total_", mean[] = "mean_";
-
 	for (size_t i = 0; i < s->n_types; i++) {
-		size_t n = strlen(s->types[i]);
+		size_t n = strlen(s->types[i]), before = length - n;
+		bool is_mean;
 
-		if (length < n || memcmp(word + length - n, s->types[i], n) != 0)
+		if (length < n || memcmp(word + before, s->types[i], n) != 0)
 			continue;
-		if (length == n)
-			prompt_set_type(s, i, false, false);
-		else if (word_is(word, length - n, total))
-			prompt_set_type(s, i, true, false);
-		else if (word_is(word, length - n, mean))
-			prompt_set_type(s, i, true, true);
-		else
+		is_mean = word_is(word, before, "mean_");
+		if (before && !is_mean && !word_is(word, before, "total_"))
 			continue;
+		s->options.sample_index = s->types[i];
+		if (before)
+			s->options.mean = is_mean;
 		return true;
 	}
 	return false;

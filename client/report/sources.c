@@ -218,11 +218,6 @@ static bool is_hour(const struct names_window *w)
 	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
 }
 
-static bool sources_range_overlaps(const struct range *range, uint64_t start_s, uint64_t seconds)
-{
-	return profile_window_overlaps(start_s, seconds, range->since_ns, range->until_ns);
-}
-
 /* Files of one start are neighbours by name: how many from @first on. */
 static int sources_count_same_start(const struct entries *entries, int first)
 {
@@ -249,10 +244,14 @@ static int sources_add_window_group(struct sources *s, const char *folder,
 
 	for (int i = 0; i < n; i++)
 		any |= names_parse_window(entries[i]->d_name, &w) && w.format == CONTENTS_PPROF &&
-		       !is_hour(&w) && sources_range_overlaps(range, w.start_s, w.seconds);
+		       !is_hour(&w) &&
+		       profile_window_overlaps(w.start_s, w.seconds, range->since_ns,
+					       range->until_ns);
 	for (int i = 0; i < n && !r; i++) {
 		if (!names_parse_window(entries[i]->d_name, &w) || w.format != CONTENTS_PPROF ||
-		    !(is_hour(&w) ? sources_range_overlaps(range, w.start_s, 2 * HOUR_S) : any))
+		    !(is_hour(&w) ? profile_window_overlaps(w.start_s, 2 * HOUR_S, range->since_ns,
+							    range->until_ns)
+				  : any))
 			continue;
 		if (join_path(s, folder, entries[i]->d_name, path))
 			r = sources_append(s, path, true, !is_hour(&w));
