@@ -112,13 +112,11 @@ static int symbolize_fetch(void *context, const uint8_t *id, size_t length, cons
 	return r ? -1 : fd;
 }
 
-static void symbolize_show_progress(void *context, const struct symbolize_progress *progress)
+static void symbolize_show_progress(void *context, double done, const char *text)
 {
 	struct source *s = context;
-	char text[SYMBOLIZE_PROGRESS_MAX];
 
-	symbolize_progress_print(progress, text);
-	progress_update(&s->progress, (double)progress->done / (double)progress->n, text);
+	progress_update(&s->progress, done, text);
 }
 
 /* Returns 0 or negative errno. */

@@ -355,15 +355,6 @@ static bool binaries_profile_has_names(const struct profile *p)
 	return false;
 }
 
-static void binaries_report_progress(void *context, const struct symbolize_progress *progress)
-{
-	const struct listener *l = context;
-	char text[SYMBOLIZE_PROGRESS_MAX];
-
-	symbolize_progress_print(progress, text);
-	l->progress(l->context, (double)progress->done / (double)progress->n, text);
-}
-
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
 static int binaries_symbolize(const struct work *w, bool want_lines, bool is_forced)
 {
@@ -373,8 +364,8 @@ static int binaries_symbolize(const struct work *w, bool want_lines, bool is_for
 		.want_lines = want_lines,
 		.is_forced = is_forced,
 		.root_fd = w->root_fd,
-		.progress = o->listener.progress ? binaries_report_progress : NULL,
-		.context = (void *)(uintptr_t)&o->listener,
+		.progress = o->listener.progress,
+		.context = o->listener.context,
 	};
 	int r = symbolize_profile(w->p, &options, &result);
 

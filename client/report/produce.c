@@ -141,8 +141,12 @@ static bool is_number(const char *text)
 	return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-int produce_sample_type(struct load *l, const char *name, unsigned *ret,
-			struct profile_message *message)
+/*
+ * The number of the sample type that @name means: its name, its number, or "" for the default.
+ * PRODUCE_E_OK, _BAD_OPTION or _BAD_INPUT.
+ */
+static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
+			       struct profile_message *message)
 {
 	const struct profile *p = load_profile(l);
 

@@ -83,7 +83,7 @@ static void try_values(struct completion *c, const struct profile *p, const char
 }
 
 /* A setting is more than a sample type of the same name. */
-static int candidate_compare(const void *a, const void *b)
+static int completion_compare(const void *a, const void *b)
 {
 	const struct prompt_candidate *x = a, *y = b;
 	int r = strcmp(x->name, y->name);
@@ -96,7 +96,7 @@ static void completion_sort(struct completion *c)
 	size_t n = 0;
 
 	if (c->n)
-		qsort(c->all, c->n, sizeof(*c->all), candidate_compare);
+		qsort(c->all, c->n, sizeof(*c->all), completion_compare);
 	for (size_t i = 0; i < c->n; i++)
 		if (!n || strcmp(c->all[n - 1].name, c->all[i].name) != 0)
 			c->all[n++] = c->all[i];

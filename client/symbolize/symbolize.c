@@ -406,21 +406,16 @@ static bool is_same_file(const struct profile *p, const struct wanted *a, const 
 	return m->path == n->path && m->build_id == n->build_id;
 }
 
-void symbolize_progress_print(const struct symbolize_progress *progress,
-			      char ret[SYMBOLIZE_PROGRESS_MAX])
-{
-	snprintf(ret, SYMBOLIZE_PROGRESS_MAX, "%zu of %zu addresses have been looked up: %.60s",
-		 progress->done, progress->n, basename(progress->path));
-}
-
 static void symbolize_report_progress(const struct work *w, const struct wanted *all, size_t done,
 				      size_t n)
 {
-	const struct symbolize_progress progress = {
-		.done = done, .n = n, .path = symbolize_path_of(w->p, all[done].location)};
+	char text[160];
 
-	if (w->options->progress)
-		w->options->progress(w->options->context, &progress);
+	if (!w->options->progress)
+		return;
+	snprintf(text, sizeof(text), "%zu of %zu addresses have been looked up: %.60s", done, n,
+		 basename(symbolize_path_of(w->p, all[done].location)));
+	w->options->progress(w->options->context, (double)done / (double)n, text);
 }
 
 static int name_all(struct work *w, struct wanted *all, size_t n)
