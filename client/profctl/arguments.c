@@ -30,11 +30,10 @@ int option_moment(const char *name, const char *argument, void *to, struct usage
 	return parse_moment(name, argument, moment->now_ns, moment->to_ns, message);
 }
 
-int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
-		struct usage_message *message)
+int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message)
 {
-	const struct option_row rows[] = {{0, "json", option_flag, &ret->json, NULL}, {0}};
+	const struct option_row rows[] = {{0, "json", option_flag, ret_json, NULL}, {0}};
 
-	*ret = (struct plain_arguments){0};
+	*ret_json = false;
 	return options_parse(rows, argc, argv, message);
 }

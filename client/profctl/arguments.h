@@ -137,12 +137,7 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 		 struct usage_message *message);
 
 /* Verbs without arguments of their own: pause, resume, epoch, config, doctor. */
-struct plain_arguments {
-	bool json;
-};
-
-int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
-		struct usage_message *message);
+int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message);
 
 /* A moment, as a row of options: @to is a struct option_moment. */
 struct option_moment {

@@ -80,16 +80,16 @@ int config_run(struct context *context, int argc, char **argv)
 	static const struct call call = {PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL,
 					 PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct plain_arguments arguments;
+	bool json;
 	struct usage_message message;
-	int r = plain_parse(argc, argv, &arguments, &message);
+	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
-	if (!arguments.json) {
+	if (!json) {
 		fputs(response->text, context->out);
 		return STATUS_DONE;
 	}

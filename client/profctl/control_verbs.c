@@ -21,17 +21,17 @@ static int run_plain_verb(struct context *context, int argc, char **argv,
 				      : PROFD__CONTROL__RESPONSE__RESULT_OK,
 				  CALL_LONG_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct plain_arguments arguments;
+	bool json;
 	struct json j = {.out = context->out};
 	struct usage_message message;
-	int r = plain_parse(argc, argv, &arguments, &message);
+	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	r = call_daemon(context, &call, &response);
 	if (r || !key)
 		return r;
-	if (!arguments.json) {
+	if (!json) {
 		fprintf(context->out, "%s\n", response->text);
 		return STATUS_DONE;
 	}

@@ -94,13 +94,13 @@ int doctor_run(struct context *context, int argc, char **argv)
 	struct check checks[HOST_CHECKS_MAX + 1];
 	cleanup(closep) int proc_fd = -1;
 	cleanup(closep) int sys_fd = -1;
-	struct plain_arguments arguments;
+	bool json;
 	struct usage_message message;
 	struct rlimit memlock = {.rlim_cur = RLIM_INFINITY};
 	struct utsname uts;
 	struct host host;
 	size_t n;
-	int r = plain_parse(argc, argv, &arguments, &message);
+	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
@@ -122,7 +122,7 @@ int doctor_run(struct context *context, int argc, char **argv)
 	};
 	n = host_checks(&host, checks);
 	check_daemon(context, &checks[n++]);
-	if (arguments.json)
+	if (json)
 		doctor_print_json(checks, n, context->out);
 	else
 		print_checks(context, checks, n);

@@ -91,13 +91,10 @@ static int open_private_session(struct record_session *s)
 	struct private_profd_message message;
 	int r = private_profd_new(&s->profd, &message);
 
-	if (r > 0)
-		return profctl_complain(&s->context, STATUS_FAILED,
-					"cannot start a profd for the recording: %s", message.text);
 	if (r)
 		return profctl_complain(&s->context, STATUS_FAILED,
 					"cannot start a profd for the recording: %s",
-					error_describe(r));
+					r > 0 ? message.text : error_describe(r));
 	s->context.socket = private_profd_socket(s->profd);
 	return open_session_at_socket(s);
 }

@@ -59,16 +59,22 @@ static void begin_warning(const struct view *v)
 	fprintf(v->out, "%swarning:%s ", status_color(v, YELLOW), status_color(v, PLAIN));
 }
 
+/* @what: a stranger's words. */
+static void print_warning(const struct view *v, const char *about, const char *what)
+{
+	begin_warning(v);
+	fputs(about, v->out);
+	print_safely(v->out, what);
+	fputc('\n', v->out);
+}
+
 static void print_worker_warnings(const struct view *v, const Profd__Control__Names *n)
 {
-	if (*n->trouble) {
-		begin_warning(v);
-		fputs("no image worker at the moment, so no unwind rules or names for new "
-		      "images: ",
-		      v->out);
-		print_safely(v->out, n->trouble);
-		fputc('\n', v->out);
-	}
+	if (*n->trouble)
+		print_warning(v,
+			      "no image worker at the moment, so no unwind rules or names for new "
+			      "images: ",
+			      n->trouble);
 	if (n->slow_folders) {
 		begin_warning(v);
 		fprintf(v->out,
@@ -117,11 +123,8 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps rejected",
 			s->refused_jit_files);
 	fputc('\n', v->out);
-	for (size_t i = 0; i < s->n_warnings; i++) {
-		begin_warning(v);
-		print_safely(v->out, s->warnings[i]);
-		fputc('\n', v->out);
-	}
+	for (size_t i = 0; i < s->n_warnings; i++)
+		print_warning(v, "", s->warnings[i]);
 	if (s->names)
 		print_worker_warnings(v, s->names);
 }
@@ -188,13 +191,13 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
 }
 
-static void print_stack_part(const struct view *v, const char *kind, const char *reason,
-			     uint64_t count, uint64_t whole)
+static void print_stack_parts(const struct view *v, const char *kind,
+			      Profd__Control__Reason *const *reasons, size_t n, uint64_t whole)
 {
-	if (!count)
-		return;
-	fprintf(v->out, ", %s%s%s %" PRIu64 " (%.2f %%)", kind, *reason ? ": " : "", reason, count,
-		status_percent(count, whole));
+	for (size_t i = 0; i < n; i++)
+		if (reasons[i]->count)
+			fprintf(v->out, ", %s: %s %" PRIu64 " (%.2f %%)", kind, reasons[i]->name,
+				reasons[i]->count, status_percent(reasons[i]->count, whole));
 }
 
 /* Of the samples that a session counts: how their stacks ended, those ways that occurred. */
@@ -213,12 +216,11 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 	}
 	fprintf(v->out, " complete %" PRIu64 " (%.2f %%)", s->complete,
 		status_percent(s->complete, all));
-	print_stack_part(v, "no user stack", "", s->no_user, all);
-	for (size_t i = 0; i < s->n_truncated; i++)
-		print_stack_part(v, "truncated", s->truncated[i]->name, s->truncated[i]->count,
-				 all);
-	for (size_t i = 0; i < s->n_broken; i++)
-		print_stack_part(v, "broken", s->broken[i]->name, s->broken[i]->count, all);
+	if (s->no_user)
+		fprintf(v->out, ", no user stack %" PRIu64 " (%.2f %%)", s->no_user,
+			status_percent(s->no_user, all));
+	print_stack_parts(v, "truncated", s->truncated, s->n_truncated, all);
+	print_stack_parts(v, "broken", s->broken, s->n_broken, all);
 	fputc('\n', v->out);
 }
 

@@ -479,18 +479,13 @@ static int top_start_session(struct top *t)
 
 static int watch_signals(struct top *t)
 {
+	/* The last three are of those that have a screen. */
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	if (t->on_screen) {
-		sigaddset(&signals, SIGWINCH);
-		sigaddset(&signals, SIGTSTP);
-		sigaddset(&signals, SIGCONT);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) - (t->on_screen ? 0 : 3); i++)
+		sigaddset(&signals, numbers[i]);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	t->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return t->signals < 0 ? profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno))

@@ -39,12 +39,11 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 	size_t length = 0;
 	int r;
 
-	if (fd < 0 && errno == EACCES) {
-		profile_file_fail_errno(message);
-		return PROFILE_FILE_E_DENIED;
-	}
 	if (fd < 0)
-		return profile_file_fail_errno(message);
+		return profile_refuse(message,
+				      errno == EACCES ? PROFILE_FILE_E_DENIED
+						      : PROFILE_FILE_E_FAILED,
+				      "%s", strerrordesc_np(errno));
 	r = read_end(fd, BYTES_MAX, &data, &length);
 	if (r == -EFBIG)
 		return profile_refuse(message, PROFILE_FILE_E_FAILED, "larger than %zu MiB",

@@ -119,19 +119,25 @@ static bool symbolize_is_wanted(const struct work *w, const struct profile_locat
 	       (w->options->is_forced || (w->options->want_lines && !symbolize_has_line(w->p, l)));
 }
 
-/* By file, then by location: the order must not depend on addresses that are not known yet. */
-static int wanted_compare_file(const void *a, const void *b, void *context)
+/* 0: in the same file. */
+static int wanted_compare_mapping(const struct profile *p, const struct wanted *a,
+				  const struct wanted *b)
 {
-	const struct profile *p = context;
-	uint32_t x = ((const struct wanted *)a)->location, y = ((const struct wanted *)b)->location;
-	const struct profile_mapping *m = symbolize_mapping_of(p, x),
-				     *n = symbolize_mapping_of(p, y);
+	const struct profile_mapping *m = symbolize_mapping_of(p, a->location),
+				     *n = symbolize_mapping_of(p, b->location);
 
 	if (m->path != n->path)
 		return m->path < n->path ? -1 : 1;
-	if (m->build_id != n->build_id)
-		return m->build_id < n->build_id ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return m->build_id < n->build_id ? -1 : m->build_id > n->build_id;
+}
+
+/* By file, then by location: the order must not depend on addresses that are not known yet. */
+static int wanted_compare_file(const void *a, const void *b, void *context)
+{
+	const struct wanted *x = a, *y = b;
+	int r = wanted_compare_mapping(context, x, y);
+
+	return r ? r : x->location < y->location ? -1 : x->location > y->location;
 }
 
 static int wanted_compare_address(const void *a, const void *b)
@@ -398,14 +404,6 @@ static int name_generated(struct work *w, struct wanted *run, size_t n)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static bool is_same_file(const struct profile *p, const struct wanted *a, const struct wanted *b)
-{
-	const struct profile_mapping *m = symbolize_mapping_of(p, a->location);
-	const struct profile_mapping *n = symbolize_mapping_of(p, b->location);
-
-	return m->path == n->path && m->build_id == n->build_id;
-}
-
 static void symbolize_report_progress(const struct work *w, const struct wanted *all, size_t done,
 				      size_t n)
 {
@@ -423,7 +421,7 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 	for (size_t i = 0, end; i < n; i = end) {
 		int r;
 
-		for (end = i + 1; end < n && is_same_file(w->p, &all[i], &all[end]);)
+		for (end = i + 1; end < n && !wanted_compare_mapping(w->p, &all[i], &all[end]);)
 			end++;
 		symbolize_report_progress(w, all, i, n);
 		if (symbolize_is_kernel(w->p, symbolize_mapping_of(w->p, all[i].location)))

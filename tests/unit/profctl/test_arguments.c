@@ -280,7 +280,7 @@ static void test_others(void **state)
 	struct usage_message message;
 	struct status_arguments s;
 	struct flush_arguments f;
-	struct plain_arguments p;
+	bool json;
 
 	(void)state;
 	assert_int_equal(status_parse(3, watch, &s, &message), 0);
@@ -290,8 +290,8 @@ static void test_others(void **state)
 	assert_int_equal(flush_parse(1, flush, &f, &message), 0);
 	assert_int_equal(f.request.id, 0);
 	assert_int_equal(flush_parse(2, pid, &f, &message), OPTIONS_BAD);
-	assert_int_equal(plain_parse(1, extra, &p, &message), 0);
-	assert_int_equal(plain_parse(2, extra, &p, &message), OPTIONS_BAD);
+	assert_int_equal(plain_parse(1, extra, &json, &message), 0);
+	assert_int_equal(plain_parse(2, extra, &json, &message), OPTIONS_BAD);
 }
 
 int main(void)
