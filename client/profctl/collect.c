@@ -27,15 +27,6 @@ static int option_format(const char *name, const char *argument, void *to,
 				     argument);
 }
 
-static int collect_check_arguments(const struct collect_arguments *a, struct usage_message *message)
-{
-	if (a->format == OUTPUT_LEGACY && !a->pid)
-		return usage_error(message, "a legacy profile has one process: use -p PID");
-	if (a->json && strcmp(a->output, "-") == 0)
-		return usage_error(message, "either --json or the profile on standard output");
-	return check_time_range(a->since_ns, a->until_ns, message);
-}
-
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
 		  struct usage_message *message)
 {
@@ -56,7 +47,13 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 
 	*ret = (struct collect_arguments){.service = "", .output = ""};
 	r = options_parse(rows, argc, argv, message);
-	return r ? r : collect_check_arguments(ret, message);
+	if (r)
+		return r;
+	if (ret->format == OUTPUT_LEGACY && !ret->pid)
+		return usage_error(message, "a legacy profile has one process: use -p PID");
+	if (ret->json && strcmp(ret->output, "-") == 0)
+		return usage_error(message, "either --json or the profile on standard output");
+	return check_time_range(ret->since_ns, ret->until_ns, message);
 }
 
 /* --- what is made of it ----------------------------------------------------------------------- */

@@ -26,15 +26,6 @@ static char *trim_blanks(char *text)
 	return text;
 }
 
-static void config_begin_section(struct json *j, char *line, bool *in_section)
-{
-	if (*in_section)
-		json_close(j);
-	*in_section = true;
-	line[strcspn(line, "]")] = '\0';
-	json_begin_object(j, line + 1);
-}
-
 int config_text_to_json(const char *text, FILE *out)
 {
 	cleanup(freep) char *copy = strdup(text);
@@ -64,10 +55,15 @@ int config_text_to_json(const char *text, FILE *out)
 		if (key)
 			json_text(&j, key, joined);
 		key = *line == '[' ? NULL : line;
-		if (key)
+		if (key) {
 			strcpy(joined, value);
-		else
-			config_begin_section(&j, line, &in_section);
+			continue;
+		}
+		if (in_section)
+			json_close(&j);
+		in_section = true;
+		line[strcspn(line, "]")] = '\0';
+		json_begin_object(&j, line + 1);
 	}
 	if (key)
 		json_text(&j, key, joined);

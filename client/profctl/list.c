@@ -82,11 +82,6 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
 	table_cell(t, "%.*s%s", (int)length, row->file, n_files > 1 ? ".*.prof" : "");
 }
 
-static bool is_same_window(const Profd__Control__ListingRow *a, const Profd__Control__ListingRow *b)
-{
-	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
-}
-
 /*
  * One window, the @n rows from @rows on: each file of all processes, then those of one process each
  * in a line, because there may be dozens.
@@ -116,8 +111,9 @@ static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 							">SIZE", ">FILES", "FILE");
 
 	for (size_t i = 0, end; i < listing->n_rows; i = end) {
-		for (end = i + 1;
-		     end < listing->n_rows && is_same_window(listing->rows[i], listing->rows[end]);)
+		for (end = i + 1; end < listing->n_rows &&
+				  listing->rows[end]->start_ns == listing->rows[i]->start_ns &&
+				  listing->rows[end]->end_ns == listing->rows[i]->end_ns;)
 			end++;
 		print_group(&t, listing->rows + i, end - i);
 	}

@@ -284,27 +284,23 @@ static int binaries_set_program(struct work *w)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static bool is_nameable(const struct profile *p, const struct profile_mapping *m)
-{
-	const char *path = profile_string(p, m->path);
-
-	return symbolize_is_file(path) || kernel_is_mapping(m, path);
-}
-
 /* Whether names, or lines, may be found that nobody has looked for before. */
 static bool binaries_any_names_wanted(const struct profile *p, bool want_lines)
 {
 	for (size_t i = 0; i < p->n_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
 		const struct profile_mapping *m;
+		const char *path;
 
 		if (l->mapping == PROFILE_NONE)
 			continue;
 		m = &p->mappings[l->mapping];
-		if (!l->n_lines && !m->has_functions && is_nameable(p, m))
+		path = profile_string(p, m->path);
+		if (!l->n_lines && !m->has_functions &&
+		    (symbolize_is_file(path) || kernel_is_mapping(m, path)))
 			return true;
 		if (want_lines && !m->has_line_numbers && !symbolize_has_line(p, l) &&
-		    symbolize_is_file(profile_string(p, m->path)))
+		    symbolize_is_file(path))
 			return true;
 	}
 	return false;

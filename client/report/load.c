@@ -434,14 +434,6 @@ static int load_fetch(struct load *l, struct profile_message *message)
 	return r ? r : remote_fetch(&l->sources, &l->bases, &l->options, message);
 }
 
-/* What the options change about what the profile says of itself. */
-static int load_apply_options(struct profile *p, const struct report_inputs *in)
-{
-	if (in->all_frames)
-		p->drop_frames = p->keep_frames = 0;
-	return *in->comment ? profile_add_comment(p, in->comment) : 0;
-}
-
 int load_new(struct load **ret, const struct load_options *options, struct profile_message *message)
 {
 	cleanup(load_freep) struct load *l = calloc(1, sizeof(*l));
@@ -466,8 +458,11 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	} else if (!r) {
 		r = load_hold_profile(l, steal_ptr(&input), message);
 	}
-	if (!r)
-		r = load_apply_options(load_profile(l), options->inputs);
+	/* What the options change about what the profile says of itself. */
+	if (!r && options->inputs->all_frames)
+		load_profile(l)->drop_frames = load_profile(l)->keep_frames = 0;
+	if (!r && *options->inputs->comment)
+		r = profile_add_comment(load_profile(l), options->inputs->comment);
 	l->options.inputs = NULL; /* the caller's */
 	l->options.program = NULL;
 	if (r) {

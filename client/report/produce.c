@@ -35,8 +35,8 @@
 /* What a view is made by, and what it asks of its stacks beyond what it says itself. */
 struct maker {
 	const struct view_class *class; /* NULL: what is left becomes a profile */
-	bool converts;                  /* the profile as it is, but for the filters: by address */
-	const char *draws;              /* what graphviz makes of it, or NULL */
+	bool converts;     /* the profile as it is, but for the filters: by address, held */
+	const char *draws; /* what graphviz makes of it, or NULL */
 	const char *shows; /* how a file of it is called, which a window shows; or NULL */
 	enum picture_window window;
 	bool binary;    /* nothing for a terminal */
@@ -50,6 +50,8 @@ struct maker {
 	bool adds_up;   /* what a function calls is part of it, which means are not */
 };
 
+#define PICTURE(format) .class = &view_dot, .units = true, .draws = (format)
+
 static const struct maker makers[] = {
 	[REPORT_TEXT] = {.class = &view_text},
 	[REPORT_TREE] = {.class = &view_tree},
@@ -58,21 +60,13 @@ static const struct maker makers[] = {
 	[REPORT_TAGS] = {.class = &view_tags, .held = true, .units = true, .frameless = true},
 	[REPORT_COMMENTS] = {.class = &view_comments},
 	[REPORT_DOT] = {.class = &view_dot, .units = true},
-	[REPORT_SVG] = {.class = &view_dot, .units = true, .draws = "svg", .binary = true},
-	[REPORT_PDF] = {.class = &view_dot, .units = true, .draws = "pdf", .binary = true},
-	[REPORT_PNG] = {.class = &view_dot, .units = true, .draws = "png", .binary = true},
-	[REPORT_GIF] = {.class = &view_dot, .units = true, .draws = "gif", .binary = true},
-	[REPORT_PS] = {.class = &view_dot, .units = true, .draws = "ps", .binary = true},
-	[REPORT_GV] = {.class = &view_dot,
-		       .units = true,
-		       .draws = "ps",
-		       .shows = ".ps",
-		       .window = PICTURE_GV},
-	[REPORT_WEB] = {.class = &view_dot,
-			.units = true,
-			.draws = "svg",
-			.shows = ".svg",
-			.window = PICTURE_BROWSER},
+	[REPORT_SVG] = {PICTURE("svg"), .binary = true},
+	[REPORT_PDF] = {PICTURE("pdf"), .binary = true},
+	[REPORT_PNG] = {PICTURE("png"), .binary = true},
+	[REPORT_GIF] = {PICTURE("gif"), .binary = true},
+	[REPORT_PS] = {PICTURE("ps"), .binary = true},
+	[REPORT_GV] = {PICTURE("ps"), .shows = ".ps", .window = PICTURE_GV},
+	[REPORT_WEB] = {PICTURE("svg"), .shows = ".svg", .window = PICTURE_BROWSER},
 	[REPORT_CALLGRIND] = {.class = &view_callgrind},
 	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
 				.shows = ".callgrind",
@@ -83,9 +77,9 @@ static const struct maker makers[] = {
 	[REPORT_WEBLIST] = {.class = &view_weblist, .binary = true, .inlined = true},
 	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
 	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
-	[REPORT_RAW] = {.converts = true, .held = true, .frameless = true},
-	[REPORT_PROTO] = {.converts = true, .held = true, .frameless = true, .binary = true},
-	[REPORT_LEGACY] = {.converts = true, .held = true, .binary = true},
+	[REPORT_RAW] = {.converts = true, .frameless = true},
+	[REPORT_PROTO] = {.converts = true, .frameless = true, .binary = true},
+	[REPORT_LEGACY] = {.converts = true, .binary = true},
 };
 
 /* Never NULL. */
@@ -99,7 +93,9 @@ static const struct maker *maker_of(const struct report_options *o)
 /* The units of labels are those of all samples together. */
 bool produce_wants_held(const struct report_options *o)
 {
-	return maker_of(o)->held || *o->shape.tagfocus || *o->shape.tagignore ||
+	const struct maker *maker = maker_of(o);
+
+	return maker->held || maker->converts || *o->shape.tagfocus || *o->shape.tagignore ||
 	       *o->shape.tagroot || *o->shape.tagleaf;
 }
 
@@ -136,11 +132,6 @@ static int produce_refuse_type(const struct profile *p, const char *name,
 			      name, names);
 }
 
-static bool is_number(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text);
-}
-
 /*
  * The number of the sample type that @name means: its name, its number, or "" for the default.
  * PRODUCE_E_OK, _BAD_OPTION or _BAD_INPUT.
@@ -152,7 +143,7 @@ static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 
 	if (!p->n_sample_types)
 		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
-	if (is_number(name)) {
+	if (*name && !name[strspn(name, "0123456789")]) {
 		unsigned long number = strtoul(name, NULL, 10);
 
 		if (number >= p->n_sample_types)

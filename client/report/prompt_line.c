@@ -52,15 +52,6 @@ enum report_option_group prompt_choice_group(const char *name, size_t length)
 						    : REPORT_N_GROUPS;
 }
 
-static const struct report_option *find_choice(enum report_option_group group, const char *value,
-					       size_t length)
-{
-	const struct report_option *option = report_option_find(value, length);
-
-	return option && option->kind == REPORT_OPTION_CHOICE && option->group == group ? option
-											: NULL;
-}
-
 /* `name=value`; *ret_done false: it is none. */
 static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_done,
 			 struct profile_message *message)
@@ -84,8 +75,8 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 		*ret_done = true;
 		if (!equals)
 			return BAD(message, "%.*s=NAME sets it", (int)length, name);
-		option = find_choice(group, value, value_length);
-		if (!option)
+		option = report_option_find(value, value_length);
+		if (!option || option->kind != REPORT_OPTION_CHOICE || option->group != group)
 			return BAD(message, "%.*s cannot be '%.*s'; help %.*s lists what it can be",
 				   (int)length, name, (int)value_length, value, (int)length, name);
 		return report_option_set(&s->options, option, NULL, message);

@@ -219,11 +219,6 @@ static bool source_url_is_legacy_page(const struct piece *path)
 	return false;
 }
 
-static bool source_url_is_go_page(const struct piece *path)
-{
-	return memmem(path->at, path->length, GO_FOLDER, strlen(GO_FOLDER));
-}
-
 /* The folder of a path, with its slash. */
 static struct piece source_url_directory(struct piece path)
 {
@@ -256,7 +251,8 @@ static int make_pages(struct source_url *url, const struct parts *p, const char 
 	struct piece folder = source_url_directory(p->path);
 	int r;
 
-	if (!source_url_is_go_page(&p->path) && !source_url_is_legacy_page(&p->path))
+	if (!memmem(p->path.at, p->path.length, GO_FOLDER, strlen(GO_FOLDER)) &&
+	    !source_url_is_legacy_page(&p->path))
 		return source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme,
 					 P(p->user), host, P(folder));
 	r = source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host,

@@ -43,17 +43,16 @@ bool object_is_id(const char *text, const struct elf_summary *elf)
 	return object_is_same_id(text, own);
 }
 
-static int note_worker_death(const struct object *o)
-{
-	notes_add(o->source->notes, "%s: skipped, the image worker could not read it: %s", o->path,
-		  asker_error_text(o->source->asker));
-	return OBJECT_E_NONE;
-}
-
 /* From ASKER_E_* or negative errno. */
 static int object_map_error(const struct object *o, int r)
 {
-	return r <= 0 ? r : r == ASKER_E_DIED ? note_worker_death(o) : OBJECT_E_NO_WORKER;
+	if (r <= 0)
+		return r;
+	if (r != ASKER_E_DIED)
+		return OBJECT_E_NO_WORKER;
+	notes_add(o->source->notes, "%s: skipped, the image worker could not read it: %s", o->path,
+		  asker_error_text(o->source->asker));
+	return OBJECT_E_NONE;
 }
 
 /*

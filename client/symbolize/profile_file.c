@@ -171,25 +171,18 @@ static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 	return r < 0 ? -1 : 0;
 }
 
-/* Gives the file a name beside where it is to be. 0, or -1 with errno. */
-static int link_temporary(struct profile_file_saving *s)
-{
-	int fd = fileno(s->out);
-
-	return s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
-			    : make_temporary(s->path, fd, s->temporary);
-}
-
 /* 0, or an errno. Why something before the last bytes was not written is asked for once more. */
 static int profile_file_flush(struct profile_file_saving *s)
 {
-	int error = fflush(s->out) != 0 ? errno : 0;
+	int error = fflush(s->out) != 0 ? errno : 0, fd = fileno(s->out), r = 0;
 
 	if (!error && ferror(s->out))
-		error = write(fileno(s->out), "", 1) < 0 ? errno : EIO;
-	if (!error && !s->is_special && link_temporary(s) < 0)
-		error = errno;
-	return error;
+		error = write(fd, "", 1) < 0 ? errno : EIO;
+	/* It gets a name beside where it is to be. */
+	if (!error && !s->is_special)
+		r = s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
+				 : make_temporary(s->path, fd, s->temporary);
+	return r < 0 ? errno : error;
 }
 
 static int profile_file_complete(struct profile_file_saving *s, bool keep)

@@ -346,15 +346,6 @@ static void note_nameless(struct work *w, const struct object *o, const struct w
 	}
 }
 
-/* What nothing contradicts is used, but for names that are there already. */
-static void note_unidentified(struct work *w, const struct object *o, size_t n)
-{
-	if (o->is_identified || !n)
-		return;
-	if (!w->n_unidentified++)
-		w->unidentified = o->path;
-}
-
 static int name_file(struct work *w, struct wanted *run, size_t n)
 {
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
@@ -365,7 +356,9 @@ static int name_file(struct work *w, struct wanted *run, size_t n)
 	if (r)
 		return r;
 	n = find_addresses(w, &object, run, n);
-	note_unidentified(w, &object, n);
+	/* What nothing contradicts is used, but for names that are there already. */
+	if (!object.is_identified && n && !w->n_unidentified++)
+		w->unidentified = object.path;
 	r = symbolize_query_names(w, &object, NULL, run, n);
 	if (!r)
 		note_nameless(w, &object, run, n);
