@@ -66,37 +66,32 @@ static int binaries_query_build_id(struct work *w, const char *path, char ret[OB
 			      st.st_ino, ret);
 }
 
-/*
- * An id that is made of the path, the size and the time of a file tells nothing of one elsewhere;
- * it may be a build id of that length as well, though.
- */
-static int binaries_check_hash_id(struct work *w, size_t mapping, const char *path)
-{
-	const char *id = profile_string(w->p, w->p->mappings[mapping].build_id);
-	char own[OBJECT_ID_SIZE];
-	int r = binaries_query_build_id(w, path, own);
-
-	if (r || object_is_same_id(id, own))
-		return r;
-	if (image_id_is_hash(own))
-		listener_note(&w->options->listener,
-			      "%s: its build id is %s, the profile's %s: names may be wrong", path,
-			      own, id);
-	w->p->mappings[mapping].build_id = 0;
-	return 0;
-}
-
 static int binaries_set_mapping_path(struct work *w, size_t mapping, const char *path)
 {
 	struct profile_mapping *m = &w->p->mappings[mapping];
-	char buffer[PATH_MAX];
+	const char *id = profile_string(w->p, m->build_id);
+	char buffer[PATH_MAX], own[OBJECT_ID_SIZE];
 	const char *real = realpath(path, buffer) ? buffer : path;
-	int r = 0;
+	int r;
 
-	if (image_id_is_hash(profile_string(w->p, m->build_id)) &&
-	    strcmp(real, profile_string(w->p, m->path)) != 0)
-		r = binaries_check_hash_id(w, mapping, real);
-	return r ? r : profile_add_text(w->p, real, &m->path);
+	/*
+	 * An id that is made of the path, the size and the time of a file tells nothing of one
+	 * elsewhere; it may be a build id of that length as well, though.
+	 */
+	if (image_id_is_hash(id) && strcmp(real, profile_string(w->p, m->path)) != 0) {
+		r = binaries_query_build_id(w, real, own);
+		if (r)
+			return r;
+		if (!object_is_same_id(id, own)) {
+			if (image_id_is_hash(own))
+				listener_note(&w->options->listener,
+					      "%s: its build id is %s, the profile's %s: names may "
+					      "be wrong",
+					      real, own, id);
+			m->build_id = 0;
+		}
+	}
+	return profile_add_text(w->p, real, &m->path);
 }
 
 /* For the file of a mapping. */

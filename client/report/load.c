@@ -199,48 +199,28 @@ static int load_gather(struct gathering *g, struct sources *sources, struct prof
 
 /* --- held ------------------------------------------------------------------------------------- */
 
-static int load_bases(struct load *l, struct profile **ret, struct profile_message *message)
-{
-	struct gathering g = {.l = l, .message = message};
-	int r;
-
-	reading_begin(&l->reading, &l->bases, &l->options.listener);
-	r = load_gather(&g, &l->bases, ret);
-	if (r)
-		return r;
-	l->is_legacy &= g.n_legacy == g.n;
-	l->n_files += g.n;
-	return LOAD_E_OK;
-}
-
 static void load_get_totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
 {
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		ret[i] = profile_total(p, i);
 }
 
-static void load_normalize(struct profile *p, const struct profile *base)
-{
-	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
-	double ratios[PROFILE_TYPES_MAX];
-
-	load_get_totals(p, of_p);
-	load_get_totals(base, of_base);
-	compare_normalize(of_p, of_base, p->n_sample_types, ratios);
-	compare_scale(p, 0, p->n_samples, ratios);
-}
-
 /* Scales both so that they can be merged. LOAD_E_* or negative errno. */
 static int load_scale_for_diff(struct profile *p, struct profile *base,
 			       const struct report_inputs *in, struct profile_message *message)
 {
-	double negated[PROFILE_TYPES_MAX];
+	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
+	double ratios[PROFILE_TYPES_MAX], negated[PROFILE_TYPES_MAX];
 	int r = value_types_share(p, base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
-	if (in->normalize)
-		load_normalize(p, base);
+	if (in->normalize) {
+		load_get_totals(p, of_p);
+		load_get_totals(base, of_base);
+		compare_normalize(of_p, of_base, p->n_sample_types, ratios);
+		compare_scale(p, 0, p->n_samples, ratios);
+	}
 	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
 		negated[i] = -1;
 	compare_scale(base, 0, base->n_samples, negated);
@@ -252,8 +232,13 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *base = NULL;
 	cleanup(merge_freep) struct merge *m = NULL;
-	int r = load_bases(l, &base, message);
+	struct gathering g = {.l = l, .message = message};
+	int r;
 
+	reading_begin(&l->reading, &l->bases, &l->options.listener);
+	r = load_gather(&g, &l->bases, &base);
+	l->is_legacy &= g.n_legacy == g.n;
+	l->n_files += g.n;
 	if (!r)
 		r = load_scale_for_diff(l->profile, base, l->options.inputs, message);
 	if (!r)

@@ -246,22 +246,11 @@ static int report_parse_list(struct line *l, const struct report_option *option,
 	return report_append_text(&in->bases, &in->n_bases, value);
 }
 
-/* Of choices that exclude each other; one that is false is none of them. */
-static int report_parse_choice(struct line *l, const struct report_option *option,
-			       const char *value)
-{
-	bool flag = true;
-
-	if (value && (!report_parse_flag(value, &flag) || !flag))
-		return 0;
-	return report_set_exclusive(
-		l, option->group == REPORT_GROUP_ORDER ? &l->order : &l->granularity, option);
-}
-
 static int report_parse_option(struct line *l, const struct report_option *option,
 			       const char *value)
 {
 	struct report_arguments *a = l->a;
+	bool flag = true;
 	int r = 0;
 
 	if (option->kind == REPORT_OPTION_HELP)
@@ -270,8 +259,13 @@ static int report_parse_option(struct line *l, const struct report_option *optio
 		return report_parse_view(l, option, value);
 	if (option->kind == REPORT_OPTION_LIST)
 		return report_parse_list(l, option, value);
-	if (option->kind == REPORT_OPTION_CHOICE)
-		r = report_parse_choice(l, option, value);
+	/* Choices exclude each other; one that is false is none of them. */
+	if (option->kind == REPORT_OPTION_CHOICE &&
+	    (!value || (report_parse_flag(value, &flag) && flag)))
+		r = report_set_exclusive(l,
+					 option->group == REPORT_GROUP_ORDER ? &l->order
+									     : &l->granularity,
+					 option);
 	return r ? r
 		 : report_option_set(option->is_input ? (void *)&a->inputs : (void *)&a->options,
 				     option, value, l->message);
@@ -404,20 +398,6 @@ static int report_parse_word(struct line *l, const char *word)
 	return report_parse_option(l, option, value);
 }
 
-/* What is said of fetching. */
-static int check_fetching(const struct line *l)
-{
-	const struct report_inputs *in = &l->a->inputs;
-
-	if (in->seconds < 0 || in->seconds > SOURCE_URL_SECONDS_MAX)
-		return BAD(l->message, "--seconds takes 0 to %d", SOURCE_URL_SECONDS_MAX);
-	if (in->timeout < 0 || in->timeout > SOURCE_URL_SECONDS_MAX)
-		return BAD(l->message, "--timeout takes 0 to %d", SOURCE_URL_SECONDS_MAX);
-	if (!*in->tls_cert != !*in->tls_key)
-		return BAD(l->message, "--tls_cert and --tls_key need each other");
-	return 0;
-}
-
 static int report_check_arguments(const struct line *l)
 {
 	const struct report_inputs *in = &l->a->inputs;
@@ -437,7 +417,13 @@ static int report_check_arguments(const struct line *l)
 		return BAD(l->message, "--normalize needs a --base or --diff_base");
 	if (in->interactive && l->view)
 		return BAD(l->message, "--interactive cannot be combined with --%s", l->view->name);
-	return check_fetching(l);
+	if (in->seconds < 0 || in->seconds > SOURCE_URL_SECONDS_MAX)
+		return BAD(l->message, "--seconds takes 0 to %d", SOURCE_URL_SECONDS_MAX);
+	if (in->timeout < 0 || in->timeout > SOURCE_URL_SECONDS_MAX)
+		return BAD(l->message, "--timeout takes 0 to %d", SOURCE_URL_SECONDS_MAX);
+	if (!*in->tls_cert != !*in->tls_key)
+		return BAD(l->message, "--tls_cert and --tls_key need each other");
+	return 0;
 }
 
 /* The operand before the last one. */

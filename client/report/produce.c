@@ -221,16 +221,10 @@ static void set_view_options(struct work *w)
 	add_filter(w, "tagshow", o->tagshow);
 	add_filter(w, "taghide", o->taghide);
 	w->view_options.filters = w->filters;
-}
-
-static void set_notes(struct work *w)
-{
-	size_t n = load_n_files(w->load);
-
-	snprintf(w->note_text, sizeof(w->note_text), "Files: %zu", n);
+	snprintf(w->note_text, sizeof(w->note_text), "Files: %zu", load_n_files(w->load));
 	w->note = w->note_text;
 	w->input.notes = &w->note;
-	w->input.n_notes = n > 1;
+	w->input.n_notes = load_n_files(w->load) > 1;
 }
 
 static bool wants_addresses(const struct maker *maker)
@@ -238,47 +232,37 @@ static bool wants_addresses(const struct maker *maker)
 	return maker->converts || (maker->class && maker->class->wants_addresses);
 }
 
-static enum shape_granularity granularity_of(const struct work *w)
-{
-	enum shape_granularity asked = w->o->shape.granularity;
-
-	if (wants_addresses(w->maker))
-		return SHAPE_ADDRESSES;
-	if (w->maker->lines)
-		return SHAPE_LINES;
-	return w->maker->objects && asked == SHAPE_FUNCTIONS ? SHAPE_FILEFUNCTIONS : asked;
-}
-
-static int make_shape(struct work *w)
+/* What can be told before anything is read. Makes the shape. */
+static int check_options(struct work *w)
 {
 	const struct report_options *o = w->o;
+	const struct maker *maker = w->maker;
 	struct shape_options options = o->shape;
 	int r;
 
+	if (!maker->class && !maker->converts)
+		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
+				      report_view_name(o->view));
+	if (o->mean && maker->adds_up)
+		return profile_refuse(
+			w->message, PRODUCE_E_BAD_OPTION,
+			"--mean cannot be combined with --%s, whose parts must add up",
+			report_view_name(o->view));
 	options.unit = o->print.unit;
 	options.trim_path = o->print.trim_path;
 	options.source_path = o->print.source_path;
-	options.granularity = granularity_of(w);
-	options.no_inlines = w->maker->outermost || (!w->maker->inlined && o->shape.no_inlines);
-	options.with_objects = wants_addresses(w->maker) || w->maker->objects;
+	if (wants_addresses(maker))
+		options.granularity = SHAPE_ADDRESSES;
+	else if (maker->lines)
+		options.granularity = SHAPE_LINES;
+	else if (maker->objects && options.granularity == SHAPE_FUNCTIONS)
+		options.granularity = SHAPE_FILEFUNCTIONS;
+	options.no_inlines = maker->outermost || (!maker->inlined && o->shape.no_inlines);
+	options.with_objects = wants_addresses(maker) || maker->objects;
 	options.whole_filenames = o->view == REPORT_TRACES;
 	options.nameless_addresses = w->load && load_is_legacy(w->load);
 	r = shape_new(&w->shape, &options, w->message);
 	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
-}
-
-/* What can be told before anything is read. Makes the shape. */
-static int check_options(struct work *w)
-{
-	if (!w->maker->class && !w->maker->converts)
-		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
-				      report_view_name(w->o->view));
-	if (w->o->mean && w->maker->adds_up)
-		return profile_refuse(
-			w->message, PRODUCE_E_BAD_OPTION,
-			"--mean cannot be combined with --%s, whose parts must add up",
-			report_view_name(w->o->view));
-	return make_shape(w);
 }
 
 /* Before any filter: what a number means does not depend on which of them are shown. */
@@ -536,7 +520,6 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	if (r)
 		return r;
 	set_view_options(&w);
-	set_notes(&w);
 	w.input.label_units = &w.label_units;
 	r = w.maker->converts ? run_conversion(&w, out)
 	    : w.maker->shows  ? produce_show_window(&w)

@@ -364,21 +364,11 @@ static int prompt_execute(struct prompt *p, const char *line, bool *ret_quit)
 	return 0;
 }
 
-static void prompt_print_greeting(const struct prompt *p)
-{
-	const struct profile *profile = load_profile(p->load);
-	const char *program = node_name_program(profile);
-
-	fprintf(p->streams->out,
-		"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
-		program, *program ? ": " : "", profile->n_samples, profile->n_functions);
-}
-
 int prompt_run(struct load *l, const struct report_options *o, const struct prompt_streams *s)
 {
 	cleanup(prompt_deinit) struct prompt p = {.load = l, .streams = s};
 	const struct profile *profile = load_profile(l);
-	const char *line;
+	const char *line, *program = node_name_program(profile);
 	bool quit = false;
 	int r = 0;
 
@@ -392,7 +382,9 @@ int prompt_run(struct load *l, const struct report_options *o, const struct prom
 	if (isatty(fileno(s->in)))
 		r = open_editor(&p);
 	if (!r)
-		prompt_print_greeting(&p);
+		fprintf(s->out,
+			"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
+			program, *program ? ": " : "", profile->n_samples, profile->n_functions);
 	while (!r && !quit && (line = prompt_next_line(&p)))
 		r = prompt_execute(&p, line, &quit);
 	return r;

@@ -218,18 +218,6 @@ static bool is_hour(const struct names_window *w)
 	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
 }
 
-/* Files of one start are neighbours by name: how many from @first on. */
-static int sources_count_same_start(const struct entries *entries, int first)
-{
-	int n = 1;
-
-	while (first + n < entries->n &&
-	       strncmp(entries->all[first]->d_name, entries->all[first + n]->d_name,
-		       NAMES_START_SIZE - 1) == 0)
-		n++;
-	return n;
-}
-
 /*
  * Windows of one start stand or fall together, as profd's own answer has it. What an hour's file
  * holds begins in this hour, and may end in the next.
@@ -265,8 +253,12 @@ static int sources_add_day(struct sources *s, const char *folder, const struct r
 	cleanup(entries_deinit) struct entries entries = {0};
 	int r = sources_list_directory(folder, &entries, message), n;
 
+	/* Files of one start are neighbours by name. */
 	for (int i = 0; i < entries.n && !r; i += n) {
-		n = sources_count_same_start(&entries, i);
+		for (n = 1; i + n < entries.n &&
+			    strncmp(entries.all[i]->d_name, entries.all[i + n]->d_name,
+				    NAMES_START_SIZE - 1) == 0;)
+			n++;
 		r = sources_add_window_group(s, folder, &entries.all[i], n, range);
 	}
 	return r;

@@ -154,21 +154,15 @@ static int choice_fetch(void *context, const uint8_t *id, size_t length)
 	return fd;
 }
 
-static int object_find_debug(struct object *o)
+int object_init(struct object *ret, struct object_source *source, const char *path,
+		const char *build_id)
 {
 	const struct debug_choice_world world = {
-		.context = o,
+		.context = ret,
 		.open = choice_open,
 		.inspect = choice_inspect,
 		.fetch = choice_fetch,
 	};
-
-	return debug_choice_make(&world, o->path, &o->facts, o->source->want_lines, &o->debug);
-}
-
-int object_init(struct object *ret, struct object_source *source, const char *path,
-		const char *build_id)
-{
 	enum worker_outcome outcome = WORKER_UNREADABLE;
 	bool is_deleted;
 	int r;
@@ -188,7 +182,9 @@ int object_init(struct object *ret, struct object_source *source, const char *pa
 		return OBJECT_E_NONE;
 	}
 	r = object_identify(ret, build_id, is_deleted);
-	return r ? r : object_map_error(ret, object_find_debug(ret));
+	return r ? r
+		 : object_map_error(ret, debug_choice_make(&world, path, &ret->facts,
+							   source->want_lines, &ret->debug));
 }
 
 void object_deinit(struct object *o)

@@ -149,42 +149,13 @@ static int wanted_compare_address(const void *a, const void *b)
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
-static int symbolize_collect(const struct work *w, struct wanted **ret, size_t *ret_n)
-{
-	struct wanted *all = calloc(w->p->n_locations + 1, sizeof(*all));
-	size_t n = 0;
-
-	if (!all)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < w->p->n_locations; i++)
-		if (symbolize_is_wanted(w, &w->p->locations[i]))
-			all[n++].location = i;
-	qsort_r(all, n, sizeof(*all), wanted_compare_file, w->p);
-	*ret = all;
-	*ret_n = n;
-	return 0;
-}
-
 /* --- the kernel ------------------------------------------------------------------------------- */
-
-static int name_kernel_function(struct work *w, uint32_t location, const char *name)
-{
-	const char *demangled = NULL;
-	int r = 0;
-
-	/* Rust's; a worker that is not to be had matters to nobody else. */
-	if (strncmp(name, "_R", 2) == 0)
-		r = asker_demangle(w->asker, 0, name, strlen(name) + 1, 1, &demangled);
-	if (r < 0)
-		return r;
-	w->result->n_new++;
-	return namer_set_function(w->namer, location, demangled ? demangled : name, name);
-}
 
 static int name_kernel_address(struct work *w, const struct kernel_part *part, uint32_t location)
 {
 	const struct profile_location *l = &w->p->locations[location];
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, location);
+	const char *demangled = NULL;
 	struct symtab_symbol symbol;
 	uint64_t shift;
 	int r = kernel_part_place(part, m, &shift);
@@ -195,7 +166,15 @@ static int name_kernel_address(struct work *w, const struct kernel_part *part, u
 	if (r || l->address < m->start || l->address >= m->limit ||
 	    !kernel_part_find(part, l->address + shift, &symbol))
 		return 0;
-	return name_kernel_function(w, location, symbol.name);
+	/* Rust's; a worker that is not to be had matters to nobody else. */
+	if (strncmp(symbol.name, "_R", 2) == 0)
+		r = asker_demangle(w->asker, 0, symbol.name, strlen(symbol.name) + 1, 1,
+				   &demangled);
+	if (r < 0)
+		return r;
+	w->result->n_new++;
+	return namer_set_function(w->namer, location, demangled ? demangled : symbol.name,
+				  symbol.name);
 }
 
 /* All of the kernel proper, or of a module. */
@@ -467,11 +446,14 @@ int symbolize_profile(struct profile *p, const struct symbolize_options *options
 	int r, finish;
 
 	*ret = (struct symbolize_result){0};
-	r = symbolize_work_init(&w);
-	if (!r)
-		r = symbolize_collect(&w, &all, &n);
+	all = calloc(p->n_locations + 1, sizeof(*all));
+	r = all ? symbolize_work_init(&w) : error_origin(-ENOMEM);
 	if (r)
 		return r;
+	for (uint32_t i = 0; i < p->n_locations; i++)
+		if (symbolize_is_wanted(&w, &p->locations[i]))
+			all[n++].location = i;
+	qsort_r(all, n, sizeof(*all), wanted_compare_file, p);
 	r = name_all(&w, all, n);
 	if (r < 0)
 		return r;
