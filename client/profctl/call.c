@@ -53,33 +53,26 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 				error_describe(r));
 }
 
-/* Until there is something to be received, or too late. Returns how long that may take. */
-static int call_wait_for_response(int fd, int timeout_ms, struct progress *progress)
-{
-	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-
-	for (int waited_ms = 0; progress->out && waited_ms < timeout_ms; waited_ms += PIECE_MS) {
-		char text[128];
-
-		if (poll(&pollfd, 1, PIECE_MS) != 0)
-			return timeout_ms;
-		snprintf(text, sizeof(text), "profd has been working on it for %s",
-			 TEXT_OF_SPAN(waited_ms / 1000.));
-		progress_update(progress, PROGRESS_UNKNOWN, text);
-	}
-	return progress->out ? 1 : timeout_ms;
-}
-
-/* UNIXSOCK_E_* or negative errno. */
+/* While it waits, it tells for how long. UNIXSOCK_E_* or negative errno. */
 static int call_receive(const struct context *context, int fd, int timeout_ms, uint8_t **ret,
 			size_t *ret_size)
 {
+	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
 	struct progress progress;
-	int r;
+	int waited_ms = 0, r;
 
 	progress_init(&progress, context);
-	timeout_ms = call_wait_for_response(fd, timeout_ms, &progress);
-	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, ret, ret_size);
+	for (; progress.out && waited_ms < timeout_ms && !poll(&pollfd, 1, PIECE_MS);
+	     waited_ms += PIECE_MS) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "profd has been working on it for %s",
+			 TEXT_OF_SPAN(waited_ms / 1000.));
+		progress_update(&progress, PROGRESS_UNKNOWN, text);
+	}
+	/* It is there by now, or late. */
+	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, waited_ms < timeout_ms ? timeout_ms : 1, ret,
+			     ret_size);
 	progress_clear(&progress);
 	return r;
 }
@@ -99,16 +92,6 @@ static int complain_exchange(const struct context *context, int r)
 					"protocol error: the server at %s is not profd",
 					context->socket);
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
-}
-
-/* The codes are exit statuses; one of a newer profd is a failure like any other. */
-static int complain_error(const struct context *context, const Profd__Control__Error *error)
-{
-	bool is_known = error->code == PROFD__CONTROL__ERROR_CODE__USAGE ||
-			error->code == PROFD__CONTROL__ERROR_CODE__DENIED;
-
-	return profctl_complain(context, is_known ? (int)error->code : STATUS_FAILED, "%s",
-				error->message);
 }
 
 int call_send(const struct context *context, const struct call *call, int *ret_fd)
@@ -158,7 +141,14 @@ static int call_begin(const struct context *context, const struct call *call,
 		return complain_exchange(context, r);
 	response = profd__control__response__unpack(NULL, size, answer);
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
-		return complain_error(context, response->error);
+		/* The codes are exit statuses; one of a newer profd is a failure like any other. */
+		return profctl_complain(
+			context,
+			response->error->code == PROFD__CONTROL__ERROR_CODE__USAGE ||
+					response->error->code == PROFD__CONTROL__ERROR_CODE__DENIED
+				? (int)response->error->code
+				: STATUS_FAILED,
+			"%s", response->error->message);
 	if (!response || response->result_case != call->result)
 		return profctl_complain(context, STATUS_FAILED,
 					"profctl " PROFD_VERSION

@@ -112,25 +112,9 @@ static void images_cat_line(FILE *out, const char *key, const char *text)
 	fputc('\n', out);
 }
 
-static int images_cat_paths(FILE *out, const char *paths)
-{
-	while (paths && *paths) {
-		size_t n = strcspn(paths, "\n");
-		cleanup(freep) char *path = strndup(paths, n);
-
-		if (!path)
-			return error_origin(-ENOMEM);
-		images_cat_line(out, "path", path);
-		paths += n + (paths[n] == '\n');
-	}
-	return 0;
-}
-
 /* The header's lines, then "0xPC count" for each address. Returns 0 or negative errno. */
 static int images_cat(const struct image_profile *p, FILE *out)
 {
-	int r;
-
 	images_cat_line(out, "image", p->image);
 	images_cat_line(out, "epoch", p->epoch);
 	images_cat_line(out, "platform", p->platform);
@@ -140,9 +124,15 @@ static int images_cat(const struct image_profile *p, FILE *out)
 		p->period, p->tstart, p->tsize, p->cpuspeed_mhz);
 	if (p->cpucount)
 		fprintf(out, "cpucount %" PRIu32 "\n", p->cpucount);
-	r = images_cat_paths(out, p->path);
-	if (r)
-		return r;
+	for (const char *paths = p->path; paths && *paths;) {
+		size_t n = strcspn(paths, "\n");
+		cleanup(freep) char *path = strndup(paths, n);
+
+		if (!path)
+			return error_origin(-ENOMEM);
+		images_cat_line(out, "path", path);
+		paths += n + (paths[n] == '\n');
+	}
 	if (p->ledger)
 		images_cat_line(out, "ledger", p->ledger);
 	if (p->unknown)
@@ -279,15 +269,6 @@ static int images_print(struct images_job *job, const struct image *image)
 	return image ? images_print_procedures(job, image) : images_print_all(job);
 }
 
-static void print_notes(const struct images_job *job)
-{
-	for (size_t i = 0; i < job->notes->n; i++)
-		profctl_complain(job->context, 0, "%s", job->notes->lines[i]);
-	if (job->notes->n_more)
-		profctl_complain(job->context, 0, "%zu more like these", job->notes->n_more);
-	job->notes->n_more = 0;
-}
-
 static int images_job_status(const struct images_job *job, int r)
 {
 	if (r < 0)
@@ -322,33 +303,31 @@ static int images_run_job(struct images_job *job, const struct database *db)
 	return status ? status : images_job_status(job, images_print(job, image));
 }
 
-static int images_run_database(struct context *context, const struct images_arguments *a)
+int images_run(struct context *context, int argc, char **argv)
 {
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int root_fd = -1;
 	cleanup(image_world_deinit) struct image_world world = {0};
 	cleanup(database_freep) struct database *db = NULL;
 	cleanup(notes_deinit) struct notes notes = {0};
-	struct images_job job = {
-		.context = context, .arguments = a, .world = &world, .notes = &notes};
-	int r, status = open_db(context, a, &db, &job.epoch);
-
-	if (status)
-		return status;
-	r = image_world_init(&world, root_fd, &notes);
-	status = r ? images_job_status(&job, r) : images_run_job(&job, db);
-	print_notes(&job);
-	return status;
-}
-
-int images_run(struct context *context, int argc, char **argv)
-{
 	struct images_arguments arguments;
+	struct images_job job = {
+		.context = context, .arguments = &arguments, .world = &world, .notes = &notes};
 	struct usage_message message;
-	int r = images_parse(argc, argv, &arguments, &message);
+	int status, r = images_parse(argc, argv, &arguments, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	if (arguments.cat)
 		return images_cat_file(context, arguments.cat);
-	return images_run_database(context, &arguments);
+	status = open_db(context, &arguments, &db, &job.epoch);
+	if (status)
+		return status;
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = image_world_init(&world, root_fd, &notes);
+	status = r ? images_job_status(&job, r) : images_run_job(&job, db);
+	for (size_t i = 0; i < notes.n; i++)
+		profctl_complain(context, 0, "%s", notes.lines[i]);
+	if (notes.n_more)
+		profctl_complain(context, 0, "%zu more like these", notes.n_more);
+	return status;
 }

@@ -152,21 +152,6 @@ static int count_lines(struct listing *l)
 	return 0;
 }
 
-/* Returns 0, IMAGE_CODE_E_* or negative errno. */
-static int listing_init(struct listing *ret, struct image_code *code, const struct image *image,
-			const struct procedure *procedure, uint32_t flags)
-{
-	const struct worker_range range = {procedure->start, procedure->start + procedure->size};
-	struct asking asking = {code, flags};
-	int r;
-
-	*ret = (struct listing){.procedure = procedure, .image = image};
-	r = code_list_add(&ret->code, &range, listing_get_code, &asking);
-	if (!r)
-		r = count_rows(ret);
-	return r ? r : count_lines(ret);
-}
-
 /* --- as text ---------------------------------------------------------------------------------- */
 
 /* Tabs become blanks; the rest is print_safely()'s. */
@@ -378,13 +363,19 @@ static void list_work_deinit(struct list_work *w)
 
 static int list_procedure(struct list_work *w, const struct procedure *p, struct json *j)
 {
-	uint32_t flags = WORKER_WANT_LINES | (w->job->arguments->intel ? WORKER_INTEL : 0);
-	cleanup(listing_deinit) struct listing listing = {0};
-	int r = listing_init(&listing, &w->code, w->image, p, flags);
+	const struct images_arguments *a = w->job->arguments;
+	const struct worker_range range = {p->start, p->start + p->size};
+	struct asking asking = {&w->code, WORKER_WANT_LINES | (a->intel ? WORKER_INTEL : 0)};
+	cleanup(listing_deinit) struct listing listing = {.procedure = p, .image = w->image};
+	int r = code_list_add(&listing.code, &range, listing_get_code, &asking);
 
 	if (!r)
-		r = w->job->arguments->json ? put_listing(j, &listing, w->sources)
-					    : print_listing(w->job, &listing, w->sources);
+		r = count_rows(&listing);
+	if (!r)
+		r = count_lines(&listing);
+	if (!r)
+		r = a->json ? put_listing(j, &listing, w->sources)
+			    : print_listing(w->job, &listing, w->sources);
 	return r;
 }
 

@@ -59,24 +59,6 @@ void images_print_header(const struct images_job *job, const struct image *image
 		images_share(image->total, set->total));
 }
 
-static void images_put_header(const struct images_job *job, struct json *j)
-{
-	const struct image_set *set = job->set;
-
-	json_text(j, "epoch", job->epoch);
-	json_text(j, "platform", set->platforms);
-	json_text(j, "event", set->event);
-	if (set->has_other_periods)
-		json_null(j, "period");
-	else
-		json_number(j, "period", set->period);
-	json_number(j, "samples", set->total);
-	if (job->base) {
-		json_text(j, "base_epoch", job->arguments->diff);
-		json_number(j, "base_samples", job->base->total);
-	}
-}
-
 void images_put_image(struct json *j, const struct image *image)
 {
 	cleanup(freep) char *title = images_title(image);
@@ -96,8 +78,21 @@ void images_put_address(struct json *j, uint64_t address)
 void images_begin_json(const struct images_job *job, struct json *j, const struct image *image,
 		       const char *key)
 {
+	const struct image_set *set = job->set;
+
 	json_begin_object(j, NULL);
-	images_put_header(job, j);
+	json_text(j, "epoch", job->epoch);
+	json_text(j, "platform", set->platforms);
+	json_text(j, "event", set->event);
+	if (set->has_other_periods)
+		json_null(j, "period");
+	else
+		json_number(j, "period", set->period);
+	json_number(j, "samples", set->total);
+	if (job->base) {
+		json_text(j, "base_epoch", job->arguments->diff);
+		json_number(j, "base_samples", job->base->total);
+	}
 	if (image)
 		images_put_image(j, image);
 	if (image && !job->base)

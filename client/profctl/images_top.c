@@ -158,23 +158,15 @@ static int set_range_instructions(const struct images_job *job, struct image_cod
 	return r;
 }
 
-static size_t count_neighbours(const struct hot *hots, size_t n)
-{
-	size_t end = 1;
-
-	while (end < n && hots[end].address - hots[end - 1].address <= GAP_MAX &&
-	       hots[end].address - hots[0].address < RANGE_MAX)
-		end++;
-	return end;
-}
-
 static int set_instructions(const struct images_job *job, struct image_code *code, struct hot *hots,
 			    size_t n)
 {
 	int r = 0;
 
 	for (size_t i = 0, end; !r && i < n; i = end) {
-		end = i + count_neighbours(hots + i, n - i);
+		for (end = i + 1; end < n && hots[end].address - hots[end - 1].address <= GAP_MAX &&
+				  hots[end].address - hots[i].address < RANGE_MAX;)
+			end++;
 		r = set_range_instructions(job, code, hots + i, end - i);
 		for (size_t k = i; !r && end - i > 1 && k < end; k++)
 			if (!hots[k].text)

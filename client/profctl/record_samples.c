@@ -49,34 +49,24 @@ static int record_samples_add(struct record_samples *s, const struct profile *p)
 	return r;
 }
 
-static int record_samples_take_one(struct record_samples *s, const struct context *context,
-				   uint64_t session, bool *ret_more)
-{
-	struct taken taken;
-	int r = take_window(context, session, &taken);
-
-	if (r) {
-		memcpy(s->trouble, taken.trouble, sizeof(s->trouble));
-		return r;
-	}
-	s->lost = taken.lost;
-	*ret_more = taken.more;
-	r = taken.profile ? record_samples_add(s, taken.profile) : 0;
-	profile_free(taken.profile);
-	return r;
-}
-
 int record_samples_take(struct record_samples *s, const struct context *context, uint64_t session)
 {
 	uint64_t interval_ns = s->interval_ns + s->interval_ns / 4;
-	bool more = true;
-	int r = 0;
+	struct taken taken;
+	int r;
 
-	while (!r && more) {
-		r = record_samples_take_one(s, context, session, &more);
-		if (!r && more)
+	do {
+		r = take_window(context, session, &taken);
+		if (r) {
+			memcpy(s->trouble, taken.trouble, sizeof(s->trouble));
+			break;
+		}
+		s->lost = taken.lost;
+		r = taken.profile ? record_samples_add(s, taken.profile) : 0;
+		profile_free(taken.profile);
+		if (!r && taken.more)
 			interval_ns = s->interval_ns / 2;
-	}
+	} while (!r && taken.more);
 	s->interval_ns = interval_ns < INTERVAL_MIN   ? INTERVAL_MIN
 			 : interval_ns > INTERVAL_MAX ? INTERVAL_MAX
 						      : interval_ns;

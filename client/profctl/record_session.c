@@ -15,16 +15,6 @@
 /* Not one of profctl's: whoever answers cannot sample what we want; a profd of our own might. */
 #define STATUS_OTHER (-1)
 
-static int begin_command(struct record_session *s, const char *library)
-{
-	const struct launch launch = {s->arguments->command, library,
-				      library ? s->context.socket : NULL, s->mask, s->fds};
-	int r = launch_begin(&launch, &s->command);
-
-	return r ? profctl_complain(&s->context, STATUS_FAILED, "%s", error_describe(r))
-		 : STATUS_DONE;
-}
-
 /*
  * A source of programs that sample themselves has no events of the kernel's: so the command is made
  * to. Its processes are then all that a profd of our own knows; another's may know more.
@@ -49,10 +39,13 @@ static int record_session_prepare(struct record_session *s, bool is_shim,
 				      program_find(s->arguments->command[0], getenv("PATH")),
 				      &library)
 		    : STATUS_DONE;
-	if (!r)
-		r = begin_command(s, library);
 	if (r)
 		return r;
+	r = launch_begin(&(struct launch){s->arguments->command, library,
+					  library ? s->context.socket : NULL, s->mask, s->fds},
+			 &s->command);
+	if (r)
+		return profctl_complain(&s->context, STATUS_FAILED, "%s", error_describe(r));
 	start->number = s->command.pid;
 	start->children = s->arguments->format != OUTPUT_LEGACY;
 	if (is_shim)
