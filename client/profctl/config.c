@@ -7,7 +7,6 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
-#include "client/profctl/config.h"
 #include "client/profctl/json.h"
 #include "common/cleanup.h"
 #include "common/error.h"

@@ -92,24 +92,15 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 				context->verb);
 }
 
-/* One that was mistyped. NULL: none. */
-static const struct verb *find_similar_verb(const char *name)
+static int complain_unknown_verb(const struct context *context, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (const struct verb *verb = verbs; verb->name; verb++)
 		if (length >= LIKE_MIN && slip_is(name, length, verb->name, strlen(verb->name)))
-			return verb;
-	return NULL;
-}
-
-static int complain_unknown_verb(const struct context *context, const char *name)
-{
-	const struct verb *like = find_similar_verb(name);
-
-	if (like)
-		return profctl_complain(context, STATUS_USAGE,
-					"there is no verb '%s'; try: profctl %s", name, like->name);
+			return profctl_complain(context, STATUS_USAGE,
+						"there is no verb '%s'; try: profctl %s", name,
+						verb->name);
 	return profctl_complain(context, STATUS_USAGE,
 				"there is no verb '%s' in profctl " PROFD_VERSION
 				"; profctl help lists those there are",

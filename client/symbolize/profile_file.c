@@ -171,24 +171,22 @@ static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 	return r < 0 ? -1 : 0;
 }
 
-/* 0, or an errno. Why something before the last bytes was not written is asked for once more. */
-static int profile_file_flush(struct profile_file_saving *s)
-{
-	int error = fflush(s->out) != 0 ? errno : 0, fd = fileno(s->out), r = 0;
-
-	if (!error && ferror(s->out))
-		error = write(fd, "", 1) < 0 ? errno : EIO;
-	/* It gets a name beside where it is to be. */
-	if (!error && !s->is_special)
-		r = s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
-				 : make_temporary(s->path, fd, s->temporary);
-	return r < 0 ? errno : error;
-}
-
+/* 0, or an errno. */
 static int profile_file_complete(struct profile_file_saving *s, bool keep)
 {
-	int error = keep ? profile_file_flush(s) : 0;
+	int error = 0, fd = fileno(s->out), r = 0;
 
+	if (keep && fflush(s->out) != 0)
+		error = errno;
+	/* Why something before the last bytes was not written is asked for once more. */
+	if (keep && !error && ferror(s->out))
+		error = write(fd, "", 1) < 0 ? errno : EIO;
+	/* It gets a name beside where it is to be. */
+	if (keep && !error && !s->is_special)
+		r = s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
+				 : make_temporary(s->path, fd, s->temporary);
+	if (r < 0)
+		error = errno;
 	/* A file system may tell only now that it is full (close(2)). */
 	if (fclose(s->out) != 0 && keep && !error)
 		error = errno;

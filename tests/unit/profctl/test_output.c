@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "client/profctl/config.h"
 #include "client/profctl/json.h"
 #include "client/profctl/status_view.h"
 #include "client/profctl/table.h"
