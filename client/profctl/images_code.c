@@ -382,14 +382,10 @@ static int list_procedure(struct list_work *w, const struct procedure *p, struct
 static int list_procedures(struct list_work *w)
 {
 	struct json j = {.out = w->job->context->out};
-	bool json = w->job->arguments->json;
 	size_t n = 0;
 	int r = 0;
 
-	if (json)
-		images_begin_json(w->job, &j, w->image, "procedures");
-	else
-		images_print_header(w->job, w->image);
+	images_begin(w->job, &j, w->image, "procedures");
 	for (size_t i = 0; !r && i < w->procedures.n; i++) {
 		const struct procedure *p = &w->procedures.all[i];
 
@@ -398,7 +394,7 @@ static int list_procedures(struct list_work *w)
 		n++;
 		r = list_procedure(w, p, &j);
 	}
-	if (json)
+	if (w->job->arguments->json)
 		json_end(&j);
 	if (r || n)
 		return r;

@@ -29,7 +29,8 @@ static void print_field(FILE *out, const char *name, const char *value)
 	print_safely(out, value);
 }
 
-void images_print_header(const struct images_job *job, const struct image *image)
+/* Lines above a table: what it is of. @image NULL: all of them. */
+static void images_print_header(const struct images_job *job, const struct image *image)
 {
 	const struct image_set *set = job->set;
 	FILE *out = job->context->out;
@@ -75,8 +76,9 @@ void images_put_address(struct json *j, uint64_t address)
 	json_text(j, "address", text);
 }
 
-void images_begin_json(const struct images_job *job, struct json *j, const struct image *image,
-		       const char *key)
+/* The same in JSON: begins the object that all is in, and in it the array @key. */
+static void images_begin_json(const struct images_job *job, struct json *j,
+			      const struct image *image, const char *key)
 {
 	const struct image_set *set = job->set;
 
@@ -98,6 +100,23 @@ void images_begin_json(const struct images_job *job, struct json *j, const struc
 	if (image && !job->base)
 		json_number(j, "image_samples", image->total);
 	json_begin_array(j, key);
+}
+
+void images_begin(const struct images_job *job, struct json *j, const struct image *image,
+		  const char *key)
+{
+	if (job->arguments->json)
+		images_begin_json(job, j, image, key);
+	else
+		images_print_header(job, image);
+}
+
+int images_end(const struct images_job *job, struct json *j, const struct table *t)
+{
+	if (!job->arguments->json)
+		return table_print(t, job->context->out);
+	json_end(j);
+	return 0;
 }
 
 /* A line of a table: text and numbers. */
@@ -143,8 +162,7 @@ int images_print_all(struct images_job *job)
 	struct json j = {.out = job->context->out};
 	uint64_t sum = 0;
 
-	if (job->arguments->json)
-		images_begin_json(job, &j, NULL, "images");
+	images_begin(job, &j, NULL, "images");
 	for (size_t i = 0; i < set->n; i++) {
 		const struct image *image = &set->images[i];
 		size_t length;
@@ -166,61 +184,12 @@ int images_print_all(struct images_job *job)
 		table_cell(&t, "%.*s", ID_DIGITS, image->id);
 		table_cell(&t, "%.*s", (int)length, title);
 	}
-	if (job->arguments->json) {
-		json_end(&j);
-		return 0;
-	}
-	images_print_header(job, NULL);
-	return table_print(&t, job->context->out);
+	return images_end(job, &j, &t);
 }
 
 static const char *procedure_name(const struct procedure *p)
 {
 	return *p->name ? p->name : "[no name]";
-}
-
-static int print_procedures(const struct images_job *job, const struct image *image,
-			    const struct procedures *procedures)
-{
-	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
-							"PROCEDURE");
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < procedures->n; i++) {
-		const struct procedure *p = &procedures->all[i];
-
-		sum += p->count;
-		table_cell(&t, "%" PRIu64, p->count);
-		table_cell(&t, "%.2f", images_share(p->count, image->total));
-		table_cell(&t, "%.2f", images_share(sum, image->total));
-		if (*p->name)
-			table_cell(&t, "%" PRIx64, p->start);
-		else
-			table_cell(&t, "%s", "");
-		table_cell(&t, "%s", procedure_name(p));
-	}
-	images_print_header(job, image);
-	return table_print(&t, job->context->out);
-}
-
-static void put_procedures(const struct images_job *job, const struct image *image,
-			   const struct procedures *procedures)
-{
-	struct json j = {.out = job->context->out};
-
-	images_begin_json(job, &j, image, "procedures");
-	for (size_t i = 0; i < procedures->n; i++) {
-		const struct procedure *p = &procedures->all[i];
-
-		json_begin_object(&j, NULL);
-		json_text(&j, "name", p->name);
-		images_put_address(&j, p->start);
-		json_number(&j, "size_bytes", p->size);
-		json_number(&j, "samples", p->count);
-		json_real(&j, "percent", images_share(p->count, image->total));
-		json_close(&j);
-	}
-	json_end(&j);
 }
 
 /* Opens the image's file and folds its samples. */
@@ -236,13 +205,39 @@ static int find_procedures(struct images_job *job, const struct image *image,
 int images_print_procedures(struct images_job *job, const struct image *image)
 {
 	cleanup(procedures_deinit) struct procedures procedures = {0};
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
+							"PROCEDURE");
+	struct json j = {.out = job->context->out};
+	uint64_t sum = 0;
 	int r = find_procedures(job, image, &procedures);
 
-	if (!r && job->arguments->json)
-		put_procedures(job, image, &procedures);
-	else if (!r)
-		r = print_procedures(job, image, &procedures);
-	return r;
+	if (r)
+		return r;
+	images_begin(job, &j, image, "procedures");
+	for (size_t i = 0; i < procedures.n; i++) {
+		const struct procedure *p = &procedures.all[i];
+
+		sum += p->count;
+		if (job->arguments->json) {
+			json_begin_object(&j, NULL);
+			json_text(&j, "name", p->name);
+			images_put_address(&j, p->start);
+			json_number(&j, "size_bytes", p->size);
+			json_number(&j, "samples", p->count);
+			json_real(&j, "percent", images_share(p->count, image->total));
+			json_close(&j);
+			continue;
+		}
+		table_cell(&t, "%" PRIu64, p->count);
+		table_cell(&t, "%.2f", images_share(p->count, image->total));
+		table_cell(&t, "%.2f", images_share(sum, image->total));
+		if (*p->name)
+			table_cell(&t, "%" PRIx64, p->start);
+		else
+			table_cell(&t, "%s", "");
+		table_cell(&t, "%s", procedure_name(p));
+	}
+	return images_end(job, &j, &t);
 }
 
 /* --- of two ----------------------------------------------------------------------------------- */
@@ -294,54 +289,41 @@ static void fold_rows(struct rows *rows)
 	rows->n = kept + 1;
 }
 
-static int print_diff_rows(const struct images_job *job, const struct row *rows, size_t n,
-			   const struct totals *totals)
-{
-	cleanup(table_deinit) struct table t = TABLE_OF(">BASE", ">BASE%", ">SAMPLES", ">%",
-							">DIFF%", "NAME");
-
-	for (size_t i = 0; i < n; i++) {
-		table_cell(&t, "%" PRIu64, rows[i].base);
-		table_cell(&t, "%.2f", images_share(rows[i].base, totals->base));
-		table_cell(&t, "%" PRIu64, rows[i].count);
-		table_cell(&t, "%.2f", images_share(rows[i].count, totals->count));
-		table_cell(&t, "%+.2f", row_difference(&rows[i], totals));
-		table_cell(&t, "%s", rows[i].name);
-	}
-	return table_print(&t, job->context->out);
-}
-
 /* @image: NULL for images, else its procedures. */
-static void put_diff_rows(const struct images_job *job, const struct image *image,
-			  const struct row *rows, size_t n, const struct totals *totals)
-{
-	struct json j = {.out = job->context->out};
-
-	images_begin_json(job, &j, image, image ? "procedures" : "images");
-	for (size_t i = 0; i < n; i++) {
-		json_begin_object(&j, NULL);
-		json_text(&j, "name", rows[i].name);
-		json_number(&j, "base_samples", rows[i].base);
-		json_real(&j, "base_percent", images_share(rows[i].base, totals->base));
-		json_number(&j, "samples", rows[i].count);
-		json_real(&j, "percent", images_share(rows[i].count, totals->count));
-		json_real(&j, "difference_percent", row_difference(&rows[i], totals));
-		json_close(&j);
-	}
-	json_end(&j);
-}
-
 static int show_rows(const struct images_job *job, const struct image *image, struct rows *rows,
 		     struct totals *totals)
 {
+	cleanup(table_deinit) struct table t = TABLE_OF(">BASE", ">BASE%", ">SAMPLES", ">%",
+							">DIFF%", "NAME");
+	struct json j = {.out = job->context->out};
+
 	fold_rows(rows);
 	qsort_r(rows->all, rows->n, sizeof(*rows->all), row_compare_difference, totals);
-	if (job->arguments->json) {
-		put_diff_rows(job, image, rows->all, rows->n, totals);
-		return 0;
+	images_begin(job, &j, image, image ? "procedures" : "images");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = &rows->all[i];
+		double base_share = images_share(row->base, totals->base);
+		double share = images_share(row->count, totals->count);
+
+		if (job->arguments->json) {
+			json_begin_object(&j, NULL);
+			json_text(&j, "name", row->name);
+			json_number(&j, "base_samples", row->base);
+			json_real(&j, "base_percent", base_share);
+			json_number(&j, "samples", row->count);
+			json_real(&j, "percent", share);
+			json_real(&j, "difference_percent", row_difference(row, totals));
+			json_close(&j);
+			continue;
+		}
+		table_cell(&t, "%" PRIu64, row->base);
+		table_cell(&t, "%.2f", base_share);
+		table_cell(&t, "%" PRIu64, row->count);
+		table_cell(&t, "%.2f", share);
+		table_cell(&t, "%+.2f", row_difference(row, totals));
+		table_cell(&t, "%s", row->name);
 	}
-	images_print_header(job, image);
-	return print_diff_rows(job, rows->all, rows->n, totals);
+	return images_end(job, &j, &t);
 }
 
 int images_diff_all(struct images_job *job)

@@ -209,58 +209,47 @@ static int describe_hots(const struct images_job *job, struct hot *hots, size_t 
 	return r;
 }
 
-static int print_hots(const struct images_job *job, const struct hot *hots, size_t n,
-		      uint64_t total)
+static void put_hot(struct json *j, const struct hot *hot, uint64_t total)
 {
-	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
-							"IMAGE", "PROCEDURE", "INSTRUCTION",
-							"LINE");
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct hot *hot = &hots[i];
-
-		sum += hot->count;
-		table_cell(&t, "%" PRIu64, hot->count);
-		table_cell(&t, "%.2f", images_share(hot->count, total));
-		table_cell(&t, "%.2f", images_share(sum, total));
-		table_cell(&t, "%" PRIx64, hot->address);
-		table_cell(&t, "%s", hot->image->name);
-		if (hot->procedure)
-			table_cell(&t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
-		else
-			table_cell(&t, "%s", "");
-		table_cell(&t, "%s", hot->text ? hot->text : "");
-		if (hot->line)
-			table_cell(&t, "%s:%" PRIu32, basename(hot->file), hot->line);
-		else
-			table_cell(&t, "%s", "");
-	}
-	return table_print(&t, job->context->out);
+	json_begin_object(j, NULL);
+	json_number(j, "samples", hot->count);
+	json_real(j, "percent", images_share(hot->count, total));
+	images_put_address(j, hot->address);
+	images_put_image(j, hot->image);
+	json_text(j, "procedure", hot->procedure ? hot->procedure : "");
+	json_number(j, "offset_bytes", hot->offset);
+	json_text(j, "instruction", hot->text ? hot->text : "");
+	json_text(j, "file", hot->file ? hot->file : "");
+	json_number(j, "line", hot->line);
+	json_close(j);
 }
 
-static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t total)
+/* @sum: of it and all hotter ones. */
+static void add_hot(struct table *t, const struct hot *hot, uint64_t sum, uint64_t total)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct hot *hot = &hots[i];
-
-		json_begin_object(j, NULL);
-		json_number(j, "samples", hot->count);
-		json_real(j, "percent", images_share(hot->count, total));
-		images_put_address(j, hot->address);
-		images_put_image(j, hot->image);
-		json_text(j, "procedure", hot->procedure ? hot->procedure : "");
-		json_number(j, "offset_bytes", hot->offset);
-		json_text(j, "instruction", hot->text ? hot->text : "");
-		json_text(j, "file", hot->file ? hot->file : "");
-		json_number(j, "line", hot->line);
-		json_close(j);
-	}
+	table_cell(t, "%" PRIu64, hot->count);
+	table_cell(t, "%.2f", images_share(hot->count, total));
+	table_cell(t, "%.2f", images_share(sum, total));
+	table_cell(t, "%" PRIx64, hot->address);
+	table_cell(t, "%s", hot->image->name);
+	if (hot->procedure)
+		table_cell(t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
+	else
+		table_cell(t, "%s", "");
+	table_cell(t, "%s", hot->text ? hot->text : "");
+	if (hot->line)
+		table_cell(t, "%s:%" PRIu32, basename(hot->file), hot->line);
+	else
+		table_cell(t, "%s", "");
 }
 
 int images_print_top(struct images_job *job, const struct image *image)
 {
-	uint64_t total = image ? image->total : job->set->total;
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
+							"IMAGE", "PROCEDURE", "INSTRUCTION",
+							"LINE");
+	uint64_t total = image ? image->total : job->set->total, sum = 0;
+	bool json = job->arguments->json;
 	struct json j = {.out = job->context->out};
 	struct hot *hots = NULL;
 	size_t n = 0;
@@ -268,14 +257,17 @@ int images_print_top(struct images_job *job, const struct image *image)
 
 	if (!r)
 		r = describe_hots(job, hots, n);
-	if (!r && job->arguments->json) {
-		images_begin_json(job, &j, NULL, "instructions");
-		put_hots(&j, hots, n, total);
-		json_end(&j);
-	} else if (!r) {
-		images_print_header(job, image);
-		r = print_hots(job, hots, n, total);
+	if (!r)
+		images_begin(job, &j, json ? NULL : image, "instructions");
+	for (size_t i = 0; !r && i < n; i++) {
+		sum += hots[i].count;
+		if (json)
+			put_hot(&j, &hots[i], total);
+		else
+			add_hot(&t, &hots[i], sum, total);
 	}
+	if (!r)
+		r = images_end(job, &j, &t);
 	hots_free(hots, n);
 	return r;
 }
