@@ -144,9 +144,6 @@ struct option_moment {
 	uint64_t now_ns, *to_ns; /* Unix time */
 };
 int option_moment(const char *name, const char *argument, void *to, struct usage_message *message);
-/* A moment for the option @name. Returns 0 or OPTIONS_BAD. */
-int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
-		 struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
 

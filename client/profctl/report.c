@@ -114,15 +114,15 @@ static int report_once(struct context *context, struct telling *telling, struct 
 static int report_parse_range(struct context *context, const struct report_arguments *a,
 			      struct load_options *ret)
 {
+	struct option_moment since = {context->now_ns, &ret->since_ns},
+			     until = {context->now_ns, &ret->until_ns};
 	struct usage_message message;
 	int r = 0;
 
 	if (*a->inputs.since)
-		r = parse_moment("--since", a->inputs.since, context->now_ns, &ret->since_ns,
-				 &message);
+		r = option_moment("--since", a->inputs.since, &since, &message);
 	if (!r && *a->inputs.until)
-		r = parse_moment("--until", a->inputs.until, context->now_ns, &ret->until_ns,
-				 &message);
+		r = option_moment("--until", a->inputs.until, &until, &message);
 	if (!r)
 		r = check_time_range(ret->since_ns, ret->until_ns, &message);
 	return r ? parse_ended(context, r, &message) : 0;

@@ -194,15 +194,13 @@ static int make_directories(struct private_profd *p)
 static int start_keeper(struct private_profd *p, const char *program)
 {
 	struct charge charge = {.program = program, .folder = p->folder};
-	int life[2], ended[2], error;
+	int life[2] = {-1, -1}, ended[2], error;
 	sigset_t all;
 
-	if (pipe2(life, O_CLOEXEC) < 0)
-		return error_origin(-errno);
-	if (pipe2(ended, O_CLOEXEC) < 0) {
+	if (pipe2(life, O_CLOEXEC) < 0 || pipe2(ended, O_CLOEXEC) < 0) {
 		error = errno;
-		close(life[0]);
-		close(life[1]);
+		closep(&life[0]);
+		closep(&life[1]);
 		return error_origin(-error);
 	}
 	charge.life = life[0];

@@ -78,11 +78,6 @@ static const char *symbolize_path_of(const struct profile *p, uint32_t location)
 	return profile_string(p, symbolize_mapping_of(p, location)->path);
 }
 
-static bool symbolize_is_kernel(const struct profile *p, const struct profile_mapping *m)
-{
-	return kernel_is_mapping(m, profile_string(p, m->path));
-}
-
 bool symbolize_is_file(const char *path)
 {
 	return path[0] == '/' && path[1] != '/';
@@ -113,7 +108,7 @@ static bool symbolize_is_wanted(const struct work *w, const struct profile_locat
 	m = &w->p->mappings[l->mapping];
 	path = profile_string(w->p, m->path);
 	if (!l->n_lines)
-		return symbolize_is_file(path) || symbolize_is_kernel(w->p, m) ||
+		return symbolize_is_file(path) || kernel_is_mapping(m, path) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
 	return symbolize_is_file(path) &&
 	       (w->options->is_forced || (w->options->want_lines && !symbolize_has_line(w->p, l)));
@@ -376,29 +371,23 @@ static int name_generated(struct work *w, struct wanted *run, size_t n)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static void symbolize_report_progress(const struct work *w, const struct wanted *all, size_t done,
-				      size_t n)
-{
-	char text[160];
-
-	if (!w->options->progress)
-		return;
-	snprintf(text, sizeof(text), "%zu of %zu addresses have been looked up: %.60s", done, n,
-		 basename(symbolize_path_of(w->p, all[done].location)));
-	w->options->progress(w->options->context, (double)done / (double)n, text);
-}
-
 static int name_all(struct work *w, struct wanted *all, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
+		const struct profile_mapping *m = symbolize_mapping_of(w->p, all[i].location);
+		const char *path = profile_string(w->p, m->path);
+		char text[160];
 		int r;
 
 		for (end = i + 1; end < n && !wanted_compare_mapping(w->p, &all[i], &all[end]);)
 			end++;
-		symbolize_report_progress(w, all, i, n);
-		if (symbolize_is_kernel(w->p, symbolize_mapping_of(w->p, all[i].location)))
+		snprintf(text, sizeof(text), "%zu of %zu addresses have been looked up: %.60s", i,
+			 n, basename(path));
+		if (w->options->progress)
+			w->options->progress(w->options->context, (double)i / (double)n, text);
+		if (kernel_is_mapping(m, path))
 			r = name_kernel_part(w, all + i, end - i);
-		else if (!symbolize_is_file(symbolize_path_of(w->p, all[i].location)))
+		else if (!symbolize_is_file(path))
 			r = name_generated(w, all + i, end - i);
 		else
 			r = name_file(w, all + i, end - i);
