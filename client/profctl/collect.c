@@ -130,8 +130,8 @@ int collect_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	path = *arguments.output ? arguments.output : output_default(arguments.format);
-	r = output_check(context, STATUS_FAILED, path, output_is_text(arguments.format));
+	path = *arguments.output ? arguments.output : output_kinds[arguments.format].file;
+	r = output_check(context, STATUS_FAILED, path, output_kinds[arguments.format].is_text);
 	if (r)
 		return r;
 	fill_request(&arguments, &collect);

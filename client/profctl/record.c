@@ -298,21 +298,11 @@ static int record_poll_timeout_ms(const struct recording *r, uint64_t now_ns)
 	return next_ns > now_ns ? (int)((next_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-static int record_take_samples(struct recording *r)
-{
-	int outcome = record_samples_take(&r->samples, &r->session.context, r->session.held.id);
-
-	if (outcome < 0)
-		snprintf(r->samples.trouble, sizeof(r->samples.trouble), "%s",
-			 error_describe(outcome));
-	/* Where profd refuses, the next time may be better; if it has gone, so has who is held. */
-	return outcome == TAKE_E_BAD || outcome < 0 ? WAIT_FAILED : WAIT_ENDED;
-}
-
 static int record_wait_for_end(struct recording *r)
 {
 	for (;;) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		int taken = TAKE_E_OK;
 		struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
 				       {.fd = r->session.held.fd, .events = POLLIN},
 				       {.fd = r->command, .events = POLLIN}};
@@ -331,7 +321,12 @@ static int record_wait_for_end(struct recording *r)
 			return WAIT_ENDED;
 		if (fds[1].revents)
 			return held_has_ended(&r->session.held) ? WAIT_ENDED : WAIT_GONE;
-		if (clock_ns(CLOCK_MONOTONIC) >= r->samples.due_ns && record_take_samples(r))
+		if (clock_ns(CLOCK_MONOTONIC) >= r->samples.due_ns)
+			taken = record_samples_take(&r->samples, &r->session.context,
+						    r->session.held.id);
+		/* Where profd refuses, the next time may be better; it has gone: so has who is
+		 * held. */
+		if (taken == TAKE_E_BAD || taken < 0)
 			return WAIT_FAILED;
 	}
 }
@@ -357,7 +352,6 @@ static void wait_for_command(struct recording *r)
 static int record_take_rest(struct recording *r)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct record_samples *samples = &r->samples;
 	struct pollfd held = {.fd = r->session.held.fd, .events = POLLIN};
 	struct context quiet = r->session.context;
 	int outcome;
@@ -365,11 +359,9 @@ static int record_take_rest(struct recording *r)
 	quiet.err = NULL;
 	/* One that has ended by itself need not be stopped. */
 	held_stop(&quiet, &r->session.held, &response);
-	outcome = record_samples_take_rest(samples, &r->session.context, r->session.held.id);
+	outcome = record_samples_take_rest(&r->samples, &r->session.context, r->session.held.id);
 	if (!outcome)
 		return WAIT_ENDED;
-	if (outcome < 0)
-		snprintf(samples->trouble, sizeof(samples->trouble), "%s", error_describe(outcome));
 	/* There may be another profd by now, which knows nothing of it. */
 	return outcome == TAKE_E_GONE ||
 			       (poll(&held, 1, 0) > 0 && !held_has_ended(&r->session.held))
@@ -488,7 +480,7 @@ int record_run(struct context *context, int argc, char **argv)
 		return arguments.command ? status_with_command(status) : status;
 	}
 	status = output_check(context, STATUS_FAILED, arguments.output,
-			      output_is_text(arguments.format));
+			      output_kinds[arguments.format].is_text);
 	if (status)
 		return arguments.command ? status_with_command(status) : status;
 	getrlimit(RLIMIT_NOFILE, &fds);

@@ -71,6 +71,8 @@ int record_samples_take(struct record_samples *s, const struct context *context,
 			 : interval_ns > INTERVAL_MAX ? INTERVAL_MAX
 						      : interval_ns;
 	s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
+	if (r < 0)
+		snprintf(s->trouble, sizeof(s->trouble), "%s", error_describe(r));
 	return r;
 }
 

@@ -25,8 +25,8 @@ int record_samples_init(struct record_samples *s);
 void record_samples_deinit(struct record_samples *s);
 
 /*
- * Takes what there is of @session; blocks as long as profd takes to answer. TAKE_E_*, with
- * trouble, or negative errno.
+ * Takes what there is of @session; blocks as long as profd takes to answer. TAKE_E_* or
+ * negative errno, and but for 0 what is the trouble.
  */
 int record_samples_take(struct record_samples *s, const struct context *context, uint64_t session);
 /* The same for the last of it, with patience: a session that has ended waits ten seconds. */

@@ -235,14 +235,9 @@ struct convert_arguments {
 	enum output_format format; /* if not: */
 	bool speedscope, has_format;
 	const char *output;
-	const char **profiles; /* owned */
+	const char **profiles; /* room for as many as there are words */
 	size_t n_profiles;
 };
-
-static void convert_arguments_deinit(struct convert_arguments *a)
-{
-	free(a->profiles);
-}
 
 static int option_convert_to(const char *name, const char *text, void *to,
 			     struct usage_message *message)
@@ -287,8 +282,6 @@ static int convert_parse(int argc, char *const *argv, struct convert_arguments *
 	};
 	int r;
 
-	*ret = (struct convert_arguments){.output = "-"};
-	ret->profiles = calloc((size_t)argc + 1, sizeof(*ret->profiles));
 	if (!ret->profiles)
 		return usage_error(message, "out of memory");
 	r = options_parse(rows, argc, argv, message);
@@ -349,13 +342,14 @@ static int convert_profiles(struct context *context, const struct convert_argume
 
 int convert_run(struct context *context, int argc, char **argv)
 {
-	cleanup(convert_arguments_deinit) struct convert_arguments a;
+	cleanup(freep) const char **profiles = calloc((size_t)argc + 1, sizeof(*profiles));
+	struct convert_arguments a = {.output = "-", .profiles = profiles};
 	struct usage_message message;
 	int r = convert_parse(argc, argv, &a, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	r = output_check(context, STATUS_FAILED, a.output,
-			 a.speedscope || output_is_text(a.format));
+			 a.speedscope || output_kinds[a.format].is_text);
 	return r ? r : convert_profiles(context, &a);
 }
