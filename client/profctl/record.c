@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One session, one file: where the samples come from, what there is to be waited for, and what
- * comes of it. How they come here is record_samples.h's.
+ * One session, one file: where the samples come from, how they come here, what there is to be
+ * waited for, and what comes of it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
@@ -19,15 +20,24 @@
 #include "client/profctl/held.h"
 #include "client/profctl/output.h"
 #include "client/profctl/progress.h"
-#include "client/profctl/record_samples.h"
 #include "client/profctl/table.h"
 #include "client/record/private_profd.h"
 #include "client/run/launch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/profile/merge.h"
+#include "common/profile/value_types.h"
 
 #define PROGRESS_NS (NS_PER_S / 2)
+
+#define INTERVAL_MIN (NS_PER_S / 10)
+#define INTERVAL     (NS_PER_S / 4)
+#define INTERVAL_MAX (4 * NS_PER_S)
+/* As long as a session waits, nearly. */
+#define PATIENCE_NS (8 * NS_PER_S)
+#define RETRY_NS    (NS_PER_S / 5)
+#define FREQUENCY   99
 
 /* --- the command line ------------------------------------------------------------------------- */
 
@@ -224,6 +234,127 @@ static void record_session_count(const struct record_session *s, uint64_t *ret_c
 	for (size_t i = 0; i < response->status->n_sessions; i++)
 		if (response->status->sessions[i]->id == s->held.id)
 			*ret_counted = response->status->sessions[i]->counted;
+}
+
+/* --- the samples ------------------------------------------------------------------------------ */
+
+/*
+ * What was recorded by now. Samples are taken from a live session as they come, and merged here: so
+ * profd holds no more than two windows of a recording, and no file, however long that is, and what
+ * was taken is there whatever becomes of profd. How often is a matter of how much comes: more often
+ * as soon as a window was full before it was taken.
+ */
+struct record_samples {
+	struct merge *merge;
+	uint64_t count;
+	uint64_t lost;                /* that there were, and that profd cannot give any more */
+	uint64_t interval_ns, due_ns; /* CLOCK_MONOTONIC: when to take again */
+	char trouble[256]; /* a line without its end: why there is less than there might be */
+};
+
+/* Returns 0 or negative errno. */
+static int record_samples_init(struct record_samples *s)
+{
+	*s = (struct record_samples){.interval_ns = INTERVAL};
+	s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
+	return merge_new(&s->merge, MERGE_WINDOWS_DROPPED);
+}
+
+static int record_samples_add(struct record_samples *s, const struct profile *p)
+{
+	struct profile_message message;
+	int64_t samples = 0;
+	int r = merge_add(s->merge, p, NULL, &samples, &message);
+
+	if (r > 0) {
+		snprintf(s->trouble, sizeof(s->trouble), "profd sent an unusable profile: %s",
+			 message.text);
+		return TAKE_E_BAD;
+	}
+	s->count += (uint64_t)samples;
+	return r;
+}
+
+/*
+ * Takes what there is of @session; blocks as long as profd takes to answer. The interval until the
+ * next time adapts: halved when more waited already, a quarter longer when not. TAKE_E_* or
+ * negative errno, and but for 0 what is the trouble.
+ */
+static int record_samples_take(struct record_samples *s, const struct context *context,
+			       uint64_t session)
+{
+	uint64_t interval_ns = s->interval_ns + s->interval_ns / 4;
+	struct taken taken;
+	int r;
+
+	do {
+		r = take_window(context, session, &taken);
+		if (r) {
+			memcpy(s->trouble, taken.trouble, sizeof(s->trouble));
+			break;
+		}
+		s->lost = taken.lost;
+		r = taken.profile ? record_samples_add(s, taken.profile) : 0;
+		profile_free(taken.profile);
+		if (!r && taken.more)
+			interval_ns = s->interval_ns / 2;
+	} while (!r && taken.more);
+	s->interval_ns = interval_ns < INTERVAL_MIN   ? INTERVAL_MIN
+			 : interval_ns > INTERVAL_MAX ? INTERVAL_MAX
+						      : interval_ns;
+	s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
+	if (r < 0)
+		snprintf(s->trouble, sizeof(s->trouble), "%s", error_describe(r));
+	return r;
+}
+
+/* The same for the last of it, with patience: a session that has ended waits ten seconds. */
+static int record_samples_take_rest(struct record_samples *s, const struct context *context,
+				    uint64_t session)
+{
+	const struct timespec while_ = {.tv_nsec = RETRY_NS};
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+	int r;
+
+	while ((r = record_samples_take(s, context, session)) == TAKE_E_LATER &&
+	       clock_ns(CLOCK_MONOTONIC) < end_ns)
+		nanosleep(&while_, NULL);
+	return r;
+}
+
+static int make_empty_profile(uint64_t frequency, uint64_t start_ns, uint64_t duration_ns,
+			      struct profile **ret)
+{
+	cleanup(profile_freep) struct profile *p = NULL;
+	int r = profile_new(&p);
+
+	if (!r)
+		r = value_types_add(p, "cpu-clock");
+	if (r)
+		return r;
+	p->period = (int64_t)(NS_PER_S / (frequency ? frequency : FREQUENCY));
+	p->time_ns = (int64_t)start_ns;
+	p->duration_ns = (int64_t)duration_ns;
+	*ret = steal_ptr(&p);
+	return 0;
+}
+
+/*
+ * All of it, the caller's. Without a sample it is a profile as it would be with some, of one of
+ * @frequency (0: the usual one) that began at @start_ns (Unix time) and took @duration_ns. 0 or
+ * negative errno.
+ */
+static int record_samples_profile(struct record_samples *s, uint64_t frequency, uint64_t start_ns,
+				  uint64_t duration_ns, struct profile **ret)
+{
+	int r;
+
+	if (!merge_profile(s->merge))
+		return make_empty_profile(frequency, start_ns, duration_ns, ret);
+	r = merge_finish(s->merge);
+	if (!r)
+		*ret = merge_steal_profile(s->merge);
+	return r;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -492,7 +623,7 @@ int record_run(struct context *context, int argc, char **argv)
 	r.session = (struct record_session){
 		.context = *context, .arguments = &arguments, .mask = &mask, .fds = &fds};
 	status = record_to_file(&r);
-	record_samples_deinit(&r.samples);
+	merge_free(r.samples.merge);
 	record_session_deinit(&r.session);
 	closep(&r.command);
 	close(r.signals);

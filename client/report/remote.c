@@ -64,16 +64,13 @@ struct fetch {
 static void remote_announce_fetch(const struct load_options *o, const struct source_url *url)
 {
 	size_t length = strcspn(url->shown, "?");
+	char how_long[64] = "";
 
 	if (url->seconds)
-		listener_note(&o->listener, "fetching profile from %.400s (%u s)", url->shown,
-			      url->seconds);
+		snprintf(how_long, sizeof(how_long), " (%u s)", url->seconds);
 	else if (length > 8 && memcmp(url->shown + length - 8, "/profile", 8) == 0)
-		listener_note(&o->listener,
-			      "fetching profile from %.400s (the server says how long, often 30 s)",
-			      url->shown);
-	else
-		listener_note(&o->listener, "fetching profile from %.400s", url->shown);
+		snprintf(how_long, sizeof(how_long), " (the server says how long, often 30 s)");
+	listener_note(&o->listener, "fetching profile from %.400s%s", url->shown, how_long);
 }
 
 static int remote_refuse(const struct fetch *f, int outcome, const char *why,
