@@ -29,8 +29,7 @@
 #define FILTERS_MAX 16
 #define GZIP_LEVEL  6
 
-/* --- the views ---------------------------------------------------------------------------------
- */
+/* --- the views -------------------------------------------------------------------------------- */
 
 /* What a view is made by, and what it asks of its stacks beyond what it says itself. */
 struct maker {
@@ -115,8 +114,7 @@ bool produce_is_binary(const struct report_options *o)
 	return maker_of(o)->binary;
 }
 
-/* --- which of a profile's values ----------------------------------------------------------------
- */
+/* --- which value ------------------------------------------------------------------------------ */
 
 static int produce_refuse_type(const struct profile *p, const char *name,
 			       struct profile_message *message)
@@ -159,8 +157,7 @@ static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 	return PRODUCE_E_OK;
 }
 
-/* --- the work ----------------------------------------------------------------------------------
- */
+/* --- the work --------------------------------------------------------------------------------- */
 
 struct work {
 	struct load *load;
