@@ -41,21 +41,11 @@ struct stop_arguments {
 int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 	       struct usage_message *message);
 
-struct flush_arguments {
-	Profd__Control__Flush request;
-	bool json;
-};
-
-int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
+int flush_parse(int argc, char *const *argv, Profd__Control__Flush *ret, bool *ret_json,
 		struct usage_message *message);
 
-struct list_arguments {
-	Profd__Control__List request;
-	bool json;
-};
-
-int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
-	       struct usage_message *message);
+int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
+	       bool *ret_json, struct usage_message *message);
 
 struct collect_arguments {
 	const char *service; /* "": not given */
@@ -70,12 +60,7 @@ struct collect_arguments {
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
 		  struct usage_message *message);
 
-struct vacuum_arguments {
-	Profd__Control__Vacuum request;
-	bool json;
-};
-
-int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
+int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool *ret_json,
 		 struct usage_message *message);
 
 struct run_arguments {

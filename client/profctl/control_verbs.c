@@ -87,28 +87,29 @@ static int call_for_paths(const struct context *context, Profd__Control__Request
 	return STATUS_DONE;
 }
 
-int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
+int flush_parse(int argc, char *const *argv, Profd__Control__Flush *ret, bool *ret_json,
 		struct usage_message *message)
 {
 	const struct option_row rows[] = {
-		{0, "json", option_flag, &ret->json, NULL},
-		{0, NULL, option_session, &ret->request.id, "only one session can be given"},
+		{0, "json", option_flag, ret_json, NULL},
+		{0, NULL, option_session, &ret->id, "only one session can be given"},
 		{0},
 	};
 
-	*ret = (struct flush_arguments){.request = PROFD__CONTROL__FLUSH__INIT};
+	*ret = (Profd__Control__Flush)PROFD__CONTROL__FLUSH__INIT;
+	*ret_json = false;
 	return options_parse(rows, argc, argv, message);
 }
 
 int flush_run(struct context *context, int argc, char **argv)
 {
-	struct flush_arguments arguments;
+	Profd__Control__Flush request;
 	struct usage_message message;
-	int r = flush_parse(argc, argv, &arguments, &message);
+	bool json;
+	int r = flush_parse(argc, argv, &request, &json, &message);
 
 	return r ? parse_ended(context, r, &message)
-		 : call_for_paths(context, PROFD__CONTROL__REQUEST__VERB_FLUSH, &arguments.request,
-				  arguments.json,
+		 : call_for_paths(context, PROFD__CONTROL__REQUEST__VERB_FLUSH, &request, json,
 				  "no files: there are no samples since the last flush");
 }
 
@@ -167,31 +168,33 @@ int stop_run(struct context *context, int argc, char **argv)
 
 /* --- that deletes them ------------------------------------------------------------------------ */
 
-int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
+int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool *ret_json,
 		 struct usage_message *message)
 {
 	/* A limit of 0 would be no limit, and not what somebody means who deletes. */
 	const struct option_row rows[] = {
-		{0, "json", option_flag, &ret->json, NULL},
-		{0, "max-age", option_duration, &ret->request.max_age_ns, NULL},
-		{0, "max-size", option_size, &ret->request.max_size_bytes, NULL},
+		{0, "json", option_flag, ret_json, NULL},
+		{0, "max-age", option_duration, &ret->max_age_ns, NULL},
+		{0, "max-size", option_size, &ret->max_size_bytes, NULL},
 		{0},
 	};
 
-	*ret = (struct vacuum_arguments){.request = PROFD__CONTROL__VACUUM__INIT};
+	*ret = (Profd__Control__Vacuum)PROFD__CONTROL__VACUUM__INIT;
+	*ret_json = false;
 	return options_parse(rows, argc, argv, message);
 }
 
 int vacuum_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct vacuum_arguments arguments;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_VACUUM, &arguments.request,
+	Profd__Control__Vacuum request;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_VACUUM, &request,
 				  PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, CALL_LONG_MS};
 	struct json j = {.out = context->out};
 	const Profd__Control__Vacuumed *freed;
 	struct usage_message message;
-	int r = vacuum_parse(argc, argv, &arguments, &message);
+	bool json;
+	int r = vacuum_parse(argc, argv, &request, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
@@ -199,7 +202,7 @@ int vacuum_run(struct context *context, int argc, char **argv)
 	if (r)
 		return r;
 	freed = response->vacuumed;
-	if (arguments.json) {
+	if (json) {
 		json_begin_object(&j, NULL);
 		json_number(&j, "freed_files", freed->files);
 		json_number(&j, "freed_bytes", freed->bytes);

@@ -12,23 +12,22 @@
 #include "client/profctl/table.h"
 #include "common/units.h"
 
-int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
-	       struct usage_message *message)
+int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
+	       bool *ret_json, struct usage_message *message)
 {
 	const struct option_row rows[] = {
-		{0, "json", option_flag, &ret->json, NULL},
-		{'s', "service", option_text, &ret->request.service, NULL},
-		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->request.since_ns},
-		 NULL},
-		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->request.until_ns},
-		 NULL},
+		{0, "json", option_flag, ret_json, NULL},
+		{'s', "service", option_text, &ret->service, NULL},
+		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
+		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
 		{0},
 	};
 	int r;
 
-	*ret = (struct list_arguments){.request = PROFD__CONTROL__LIST__INIT};
+	*ret = (Profd__Control__List)PROFD__CONTROL__LIST__INIT;
+	*ret_json = false;
 	r = options_parse(rows, argc, argv, message);
-	return r ? r : check_time_range(ret->request.since_ns, ret->request.until_ns, message);
+	return r ? r : check_time_range(ret->since_ns, ret->until_ns, message);
 }
 
 static uint64_t length_ns(const Profd__Control__ListingRow *row)
@@ -152,22 +151,23 @@ static void list_report_empty(const struct context *context, const Profd__Contro
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct list_arguments arguments;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &arguments.request,
+	Profd__Control__List request;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &request,
 				  PROFD__CONTROL__RESPONSE__RESULT_LISTING, CALL_LONG_MS};
 	struct usage_message message;
-	int r = list_parse(argc, argv, context->now_ns, &arguments, &message);
+	bool json;
+	int r = list_parse(argc, argv, context->now_ns, &request, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
-	if (arguments.json)
-		list_print_json(response->listing, *arguments.request.service, context->out);
+	if (json)
+		list_print_json(response->listing, *request.service, context->out);
 	else if (!response->listing->n_rows)
-		list_report_empty(context, &arguments.request);
-	else if (*arguments.request.service)
+		list_report_empty(context, &request);
+	else if (*request.service)
 		r = print_windows(response->listing, context->out);
 	else
 		r = print_services(response->listing, context->out);

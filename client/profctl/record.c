@@ -592,9 +592,11 @@ static int record_to_file(struct recording *r)
 }
 
 /* Failures of our own have their own statuses where others are the command's. */
-static int status_with_command(int status)
+static int record_exit_status(const struct record_arguments *a, int status)
 {
-	return status == STATUS_DONE || status >= STATUS_RUN_FAILED ? status : STATUS_RUN_FAILED;
+	return !a->command || status == STATUS_DONE || status >= STATUS_RUN_FAILED
+		       ? status
+		       : STATUS_RUN_FAILED;
 }
 
 int record_run(struct context *context, int argc, char **argv)
@@ -606,14 +608,12 @@ int record_run(struct context *context, int argc, char **argv)
 	sigset_t signals, mask;
 	int status = record_parse(argc, argv, &arguments, &message);
 
-	if (status) {
-		status = parse_ended(context, status, &message);
-		return arguments.command ? status_with_command(status) : status;
-	}
+	if (status)
+		return record_exit_status(&arguments, parse_ended(context, status, &message));
 	status = output_check(context, STATUS_FAILED, arguments.output,
 			      output_kinds[arguments.format].is_text);
 	if (status)
-		return arguments.command ? status_with_command(status) : status;
+		return record_exit_status(&arguments, status);
 	getrlimit(RLIMIT_NOFILE, &fds);
 	launch_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
@@ -627,8 +627,6 @@ int record_run(struct context *context, int argc, char **argv)
 	record_session_deinit(&r.session);
 	closep(&r.command);
 	close(r.signals);
-	if (!arguments.command)
-		return status;
-	status = status_with_command(status);
-	return status ? status : command_end_as(r.status);
+	status = record_exit_status(&arguments, status);
+	return status || !arguments.command ? status : command_end_as(r.status);
 }

@@ -24,7 +24,6 @@
 struct telling {
 	const struct context *context;
 	struct progress progress;
-	struct listener listener;
 };
 
 static void report_note(void *context, const char *text)
@@ -45,13 +44,11 @@ static void report_update_progress(void *context, double done, const char *text)
 		progress_clear(&t->progress);
 }
 
-static void telling_init(struct telling *t, const struct context *context)
+static struct listener telling_init(struct telling *ret, const struct context *context)
 {
-	*t = (struct telling){
-		.context = context,
-		.listener = {report_note, report_update_progress, t},
-	};
-	progress_init(&t->progress, context);
+	ret->context = context;
+	progress_init(&ret->progress, context);
+	return (struct listener){report_note, report_update_progress, ret};
 }
 
 /* After a negative errno: the line to the user. Returns the exit status. */
@@ -91,7 +88,7 @@ static int check_output(const struct context *context, const struct report_optio
 }
 
 /* To a file, that appears whole, or not at all. */
-static int report_once(struct context *context, struct telling *telling, struct load *l,
+static int report_once(struct context *context, const struct listener *listener, struct load *l,
 		       const struct report_options *o)
 {
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
@@ -101,8 +98,8 @@ static int report_once(struct context *context, struct telling *telling, struct 
 
 	if (to_file && profile_file_begin(&saving, o->output, &of_file))
 		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
-	r = produce_report(l, o, &telling->listener, saving.out, &message);
-	progress_clear(&telling->progress);
+	r = produce_report(l, o, listener, saving.out, &message);
+	listener->progress(listener->context, 1, NULL);
 	if (to_file && profile_file_end(&saving, r == 0, &of_file))
 		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
 	return report_exit_status(context, r, &message);
@@ -165,8 +162,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	struct profile_message message;
 	int status = report_parse_range(context, a, &options), r;
 
-	telling_init(&telling, context);
-	options.listener = telling.listener;
+	options.listener = telling_init(&telling, context);
 	memory_bound(&bound);
 	if (!o.view && !asks)
 		o.view = REPORT_TEXT;
@@ -181,7 +177,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	if (status)
 		return status;
 	if (!asks)
-		return report_once(context, &telling, l, &o);
+		return report_once(context, &options.listener, l, &o);
 	r = prompt_run(l, &o,
 		       &(struct prompt_streams){.in = stdin,
 						.out = context->out,
@@ -190,29 +186,21 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	return r ? report_complain(context, r) : STATUS_DONE;
 }
 
-/*
- * What a verb does when report_parse() returned @r instead of 0: prints its help, or the complaint.
- * Returns the exit status.
- */
-static int report_parse_ended(const struct context *context, int r,
-			      const struct profile_message *message)
-{
-	struct usage_message usage = {0};
-
-	if (r < 0)
-		return report_complain(context, r);
-	if (r == REPORT_OPTIONS_HELP)
-		return parse_ended(context, VERB_HELP, &usage);
-	return parse_ended(context, usage_error(&usage, "%s", message->text), &usage);
-}
-
 static int report_run_line(struct context *context, int argc, char **argv, bool is_diff)
 {
+	struct usage_message usage = {0};
 	struct profile_message message;
 	struct report_arguments a;
-	int r = report_parse(argc, argv, is_diff, &a, &message);
-	int status = r ? report_parse_ended(context, r, &message) : report_on(context, &a);
+	int status, r = report_parse(argc, argv, is_diff, &a, &message);
 
+	if (r < 0)
+		status = report_complain(context, r);
+	else if (r == REPORT_OPTIONS_HELP)
+		status = parse_ended(context, VERB_HELP, &usage);
+	else if (r)
+		status = parse_ended(context, usage_error(&usage, "%s", message.text), &usage);
+	else
+		status = report_on(context, &a);
 	report_arguments_deinit(&a);
 	return status;
 }
@@ -320,8 +308,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	};
 	int r;
 
-	telling_init(&telling, context);
-	options.listener = telling.listener;
+	options.listener = telling_init(&telling, context);
 	report_inputs_init(&inputs);
 	inputs.profiles = a->profiles;
 	inputs.n_profiles = a->n_profiles;

@@ -169,12 +169,13 @@ static void test_stop(void **state)
 			fail_msg("%s was taken", bad[i]);
 }
 
-static int list(const char *line, struct list_arguments *ret)
+static int list(const char *line, Profd__Control__List *ret)
 {
 	struct usage_message message;
+	bool json;
 
 	words_split(&words, line);
-	return list_parse(words.argc, words.argv, NOW, ret, &message);
+	return list_parse(words.argc, words.argv, NOW, ret, &json, &message);
 }
 
 static void test_list(void **state)
@@ -182,16 +183,16 @@ static void test_list(void **state)
 	static const char *const bad[] = {
 		"list x",  "list --since",   "list --since soon", "list --since -1m --until -2m",
 		"list -s", "list --service="};
-	struct list_arguments a;
+	Profd__Control__List a;
 
 	(void)state;
 	assert_int_equal(list("list", &a), 0);
-	assert_string_equal(a.request.service, "");
-	assert_int_equal(a.request.since_ns | a.request.until_ns, 0);
+	assert_string_equal(a.service, "");
+	assert_int_equal(a.since_ns | a.until_ns, 0);
 	assert_int_equal(list("list --since -10m --until=-5m -s a.service --json", &a), 0);
-	assert_string_equal(a.request.service, "a.service");
-	assert_int_equal(a.request.since_ns, NOW - UINT64_C(600000000000));
-	assert_int_equal(a.request.until_ns, NOW - UINT64_C(300000000000));
+	assert_string_equal(a.service, "a.service");
+	assert_int_equal(a.since_ns, NOW - UINT64_C(600000000000));
+	assert_int_equal(a.until_ns, NOW - UINT64_C(300000000000));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (list(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
@@ -246,28 +247,29 @@ static void test_collect(void **state)
 			fail_msg("%s was taken", bad[i]);
 }
 
-static int vacuum(const char *line, struct vacuum_arguments *ret)
+static int vacuum(const char *line, Profd__Control__Vacuum *ret, bool *ret_json)
 {
 	struct usage_message message;
 
 	words_split(&words, line);
-	return vacuum_parse(words.argc, words.argv, ret, &message);
+	return vacuum_parse(words.argc, words.argv, ret, ret_json, &message);
 }
 
 static void test_vacuum(void **state)
 {
 	static const char *const bad[] = {"vacuum 3d", "vacuum --max-age 0", "vacuum --max-size x",
 					  "vacuum --max-age 3"};
-	struct vacuum_arguments a;
+	Profd__Control__Vacuum a;
+	bool json;
 
 	(void)state;
-	assert_int_equal(vacuum("vacuum", &a), 0);
-	assert_true(!a.request.max_age_ns && !a.request.max_size_bytes && !a.json);
-	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a), 0);
-	assert_int_equal(a.request.max_age_ns, UINT64_C(43200000000000));
-	assert_int_equal(a.request.max_size_bytes, 500 << 20);
+	assert_int_equal(vacuum("vacuum", &a, &json), 0);
+	assert_true(!a.max_age_ns && !a.max_size_bytes && !json);
+	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a, &json), 0);
+	assert_int_equal(a.max_age_ns, UINT64_C(43200000000000));
+	assert_int_equal(a.max_size_bytes, 500 << 20);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		if (vacuum(bad[i], &a) != OPTIONS_BAD)
+		if (vacuum(bad[i], &a, &json) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
 }
 
@@ -279,17 +281,17 @@ static void test_others(void **state)
 	char *extra[] = {(char[]){"epoch"}, (char[]){"now"}};
 	struct usage_message message;
 	struct status_arguments s;
-	struct flush_arguments f;
+	Profd__Control__Flush f;
 	bool json;
 
 	(void)state;
 	assert_int_equal(status_parse(3, watch, &s, &message), 0);
 	assert_true(s.watch && s.json);
-	assert_int_equal(flush_parse(2, flush, &f, &message), 0);
-	assert_int_equal(f.request.id, 3);
-	assert_int_equal(flush_parse(1, flush, &f, &message), 0);
-	assert_int_equal(f.request.id, 0);
-	assert_int_equal(flush_parse(2, pid, &f, &message), OPTIONS_BAD);
+	assert_int_equal(flush_parse(2, flush, &f, &json, &message), 0);
+	assert_int_equal(f.id, 3);
+	assert_int_equal(flush_parse(1, flush, &f, &json, &message), 0);
+	assert_int_equal(f.id, 0);
+	assert_int_equal(flush_parse(2, pid, &f, &json, &message), OPTIONS_BAD);
 	assert_int_equal(plain_parse(1, extra, &json, &message), 0);
 	assert_int_equal(plain_parse(2, extra, &json, &message), OPTIONS_BAD);
 }
