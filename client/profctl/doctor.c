@@ -58,27 +58,23 @@ static void check_daemon(const struct context *context, struct check *ret)
 			  "no profd answers at %s", context->socket);
 }
 
-static void doctor_print_json(const struct check *checks, size_t n, FILE *out)
+static void doctor_print(const struct context *context, const struct check *checks, size_t n,
+			 bool as_json)
 {
-	struct json j = {.out = out};
+	struct json j = {.out = context->out};
 
-	json_begin_array(&j, NULL);
-	for (size_t i = 0; i < n; i++) {
-		json_begin_object(&j, NULL);
-		json_text(&j, "check", checks[i].name);
-		json_text(&j, "level", level_names[checks[i].level]);
-		json_text(&j, "finding", checks[i].finding);
-		json_text(&j, "remedy", *checks[i].remedy ? checks[i].remedy : NULL);
-		json_close(&j);
-	}
-	json_end(&j);
-}
-
-static void print_checks(const struct context *context, const struct check *checks, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct check *c = &checks[i];
-
+	if (as_json)
+		json_begin_array(&j, NULL);
+	for (const struct check *c = checks; c < checks + n; c++) {
+		if (as_json) {
+			json_begin_object(&j, NULL);
+			json_text(&j, "check", c->name);
+			json_text(&j, "level", level_names[c->level]);
+			json_text(&j, "finding", c->finding);
+			json_text(&j, "remedy", *c->remedy ? c->remedy : NULL);
+			json_close(&j);
+			continue;
+		}
 		fprintf(context->out, "%s%-4s%s  %-14s  ",
 			context->color ? level_colors[c->level] : "", level_names[c->level],
 			context->color ? "\x1b[0m" : "", c->name);
@@ -87,6 +83,8 @@ static void print_checks(const struct context *context, const struct check *chec
 			fprintf(context->out, "; %s", c->remedy);
 		fputc('\n', context->out);
 	}
+	if (as_json)
+		json_end(&j);
 }
 
 int doctor_run(struct context *context, int argc, char **argv)
@@ -122,10 +120,7 @@ int doctor_run(struct context *context, int argc, char **argv)
 	};
 	n = host_checks(&host, checks);
 	check_daemon(context, &checks[n++]);
-	if (json)
-		doctor_print_json(checks, n, context->out);
-	else
-		print_checks(context, checks, n);
+	doctor_print(context, checks, n, json);
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].level == CHECK_BAD)
 			return STATUS_FAILED;

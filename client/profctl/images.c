@@ -220,21 +220,6 @@ static int open_db(const struct context *context, const struct images_arguments 
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* Returns an exit status; *ret NULL where none was asked for. */
-static int find_image(const struct images_job *job, const struct image **ret)
-{
-	struct profile_message message;
-	int r;
-
-	*ret = NULL;
-	if (!job->arguments->image)
-		return STATUS_DONE;
-	r = image_set_find(job->set, job->arguments->image, ret, &message);
-	return r ? profctl_complain(job->context, STATUS_FAILED, "%s in epoch %s", message.text,
-				    job->epoch)
-		 : STATUS_DONE;
-}
-
 /* In the other epoch: the image there of the same name, which may be a rebuilt one. */
 static const struct image *find_base_image(const struct images_job *job, const struct image *image)
 {
@@ -286,7 +271,8 @@ static int images_run_job(struct images_job *job, const struct database *db)
 	const struct images_arguments *a = job->arguments;
 	cleanup(image_set_deinit) struct image_set set = {0}, base = {0};
 	bool keep_counts = a->image || a->top;
-	const struct image *image;
+	const struct image *image = NULL;
+	struct profile_message message;
 	int status = read_set(job, db, job->epoch, keep_counts, &set);
 
 	job->set = &set;
@@ -298,8 +284,9 @@ static int images_run_job(struct images_job *job, const struct database *db)
 		status = profctl_complain(job->context, STATUS_FAILED,
 					  "epoch %s has %s, epoch %s has %s: choose with --event",
 					  a->diff, base.event, job->epoch, set.event);
-	if (!status)
-		status = find_image(job, &image);
+	if (!status && a->image && image_set_find(&set, a->image, &image, &message))
+		status = profctl_complain(job->context, STATUS_FAILED, "%s in epoch %s",
+					  message.text, job->epoch);
 	return status ? status : images_job_status(job, images_print(job, image));
 }
 

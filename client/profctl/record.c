@@ -513,43 +513,34 @@ static int record_save(struct recording *r)
 	return output_save(context, STATUS_FAILED, a->output, a->format, profile);
 }
 
-/* What was recorded until something went wrong, @outcome. */
-static int record_write_partial(struct recording *r, int outcome)
-{
-	const struct context *context = &r->session.context;
-	const struct record_samples *samples = &r->samples;
-	const char *why = outcome == WAIT_GONE ? "profd has exited" : samples->trouble;
-
-	if (!samples->count)
-		return profctl_complain(context, STATUS_FAILED,
-					"%s: nothing was recorded, %s is not written", why,
-					r->arguments->output);
-	return record_save(r)
-		       ? STATUS_FAILED
-		       : profctl_complain(context, STATUS_FAILED,
-					  "%s: %s is incomplete, %" PRIu64
-					  " samples until then, %" PRIu64 " lost",
-					  why, r->arguments->output, samples->count, samples->lost);
-}
-
+/* All, or, unless @outcome is WAIT_ENDED, what was recorded until something went wrong. */
 static int record_write_file(struct recording *r, int outcome)
 {
 	const struct context *context = &r->session.context;
-	const char *output = r->arguments->output;
+	const struct record_samples *samples = &r->samples;
+	const char *output = r->arguments->output, *why = "profd has exited";
 
 	if (outcome == WAIT_ENDED)
 		outcome = record_take_rest(r);
-	if (outcome != WAIT_ENDED)
-		return record_write_partial(r, outcome);
+	if (outcome == WAIT_FAILED)
+		why = samples->trouble;
+	if (outcome != WAIT_ENDED && !samples->count)
+		return profctl_complain(context, STATUS_FAILED,
+					"%s: nothing was recorded, %s is not written", why, output);
 	if (record_save(r))
 		return STATUS_FAILED;
-	if (!r->samples.count)
+	if (outcome != WAIT_ENDED)
+		return profctl_complain(context, STATUS_FAILED,
+					"%s: %s is incomplete, %" PRIu64
+					" samples until then, %" PRIu64 " lost",
+					why, output, samples->count, samples->lost);
+	if (!samples->count)
 		profctl_complain(context, 0,
 				 "no samples: too little CPU time was used; increase -F "
 				 "second");
 	return profctl_complain(context, STATUS_DONE,
-				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->samples.count,
-				r->samples.lost, strcmp(output, "-") ? output : "standard output");
+				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", samples->count,
+				samples->lost, strcmp(output, "-") ? output : "standard output");
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */

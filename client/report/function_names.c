@@ -58,19 +58,6 @@ bool function_names_are_wanted(const struct profile *p, enum symbolize_names nam
 	return false;
 }
 
-static int function_names_rename(struct work *w, struct profile_function *f, const char *name)
-{
-	size_t n_strings = profile_n_strings(w->p);
-	int r = 0;
-
-	if (!f->system_name)
-		f->system_name = f->name;
-	r = profile_add_text(w->p, name, &f->name);
-	if (profile_n_strings(w->p) > n_strings)
-		w->text_bytes += strlen(name);
-	return r;
-}
-
 /* Has what is in the batch demangled. */
 static int function_names_flush(struct work *w)
 {
@@ -93,8 +80,15 @@ static int function_names_flush(struct work *w)
 	}
 	r = 0;
 	for (size_t i = 0; i < b->n && text && !r; i++) {
-		r = function_names_rename(w, &w->p->functions[b->functions[i]], text);
-		text += strlen(text) + 1;
+		struct profile_function *f = &w->p->functions[b->functions[i]];
+		size_t n_strings = profile_n_strings(w->p), length = strlen(text);
+
+		if (!f->system_name)
+			f->system_name = f->name;
+		r = profile_add_text(w->p, text, &f->name);
+		if (profile_n_strings(w->p) > n_strings)
+			w->text_bytes += length;
+		text += length + 1;
 	}
 	b->n = b->length = 0;
 	return r;

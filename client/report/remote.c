@@ -208,21 +208,6 @@ static int remote_fetch_batch(struct fetches *fetches, struct profile_message *m
 	return r;
 }
 
-/* Goes on with what is there. */
-static int drop_missing(struct sources *s, const struct fetches *fetches,
-			struct profile_message *message)
-{
-	size_t n = s->n, n_missing = sources_drop_missing(s);
-
-	if (n_missing && !s->n)
-		return profile_refuse(message, fetches->outcome,
-				      "none of the %zu profiles could be fetched", n);
-	if (n_missing)
-		listener_note(&fetches->options->listener,
-			      "%zu of %zu profiles could not be fetched", n_missing, n);
-	return LOAD_E_OK;
-}
-
 int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *o,
 		 struct profile_message *message)
 {
@@ -245,8 +230,17 @@ int remote_fetch(struct sources *sources, struct sources *more, const struct loa
 	}
 	if (!r)
 		r = remote_fetch_batch(&fetches, message);
-	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++)
-		r = drop_missing(both[k], &fetches, message);
+	/* Goes on with what is there. */
+	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++) {
+		size_t n = both[k]->n, n_missing = sources_drop_missing(both[k]);
+
+		if (n_missing && !both[k]->n)
+			return profile_refuse(message, fetches.outcome,
+					      "none of the %zu profiles could be fetched", n);
+		if (n_missing)
+			listener_note(&o->listener, "%zu of %zu profiles could not be fetched",
+				      n_missing, n);
+	}
 	return r;
 }
 

@@ -240,23 +240,6 @@ static int symbolize_set_names(struct work *w, const struct wanted *run, size_t 
 	return 0;
 }
 
-/* The first of @run whose addresses fill one question: how many, and the addresses, each once. */
-static size_t fill_address_batch(const struct wanted *run, size_t n,
-				 uint64_t addresses[WORKER_ADDRESSES_MAX], size_t *ret_n)
-{
-	size_t i, n_addresses = 0;
-
-	for (i = 0; i < n; i++) {
-		if (n_addresses && addresses[n_addresses - 1] == run[i].address)
-			continue;
-		if (n_addresses == WORKER_ADDRESSES_MAX)
-			break;
-		addresses[n_addresses++] = run[i].address;
-	}
-	*ret_n = n_addresses;
-	return i;
-}
-
 /* One question about the perf map of @request. OBJECT_E_* or negative errno. */
 static int symbolize_query_perf_map(struct work *w, struct worker_request *request,
 				    const uint64_t *addresses, size_t n, struct answer_names *ret)
@@ -282,19 +265,25 @@ static int symbolize_query_names(struct work *w, struct object *o, struct worker
 
 	if (!addresses)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
+	for (size_t i = 0, end; i < n && !namer_is_full(w->namer); i = end) {
 		struct answer_names answer;
-		size_t n_addresses,
-			n_taken = fill_address_batch(run + i, n - i, addresses, &n_addresses);
+		size_t n_addresses = 0;
 
+		/* As many as fill one question; each address once. */
+		for (end = i; end < n; end++) {
+			if (n_addresses && addresses[n_addresses - 1] == run[end].address)
+				continue;
+			if (n_addresses == WORKER_ADDRESSES_MAX)
+				break;
+			addresses[n_addresses++] = run[end].address;
+		}
 		r = o ? object_query_names(o, w->options->want_lines, addresses, n_addresses,
 					   &answer)
 		      : symbolize_query_perf_map(w, request, addresses, n_addresses, &answer);
 		if (!r)
-			r = symbolize_set_names(w, run + i, n_taken, addresses, &answer);
+			r = symbolize_set_names(w, run + i, end - i, addresses, &answer);
 		if (r)
 			return r;
-		i += n_taken;
 	}
 	return 0;
 }
